@@ -1,0 +1,3 @@
+std = "min"
+max_line_length = 130
+files["spec"] = { std = "+busted" }

@@ -1,0 +1,126 @@
+# berth. Targets: all (default), check, lint, bench, install, env, docs, clean. Variables: CC CFLAGS PREFIX DESTDIR LUA LUA_INCDIR BUILD.
+#
+# LUA names the interpreter whose ABI the module is built for: lua5.4 (default), lua5.1 or luajit (both the 5.1 ABI). Each ABI
+# has its own folder below $(BUILD), so that one tree serves all.
+
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+PREFIX  ?= /usr/local
+BUILD   ?= build
+LUA     ?= lua5.4
+VERSION  = 0.1.0
+SOVERSION = 0
+
+PKG = pkg-config
+# The 5.1 module is built with PUC 5.1 headers: it then loads in lua5.1 and in LuaJIT.
+LUA_PC = $(if $(findstring 5.4,$(LUA)),lua5.4,lua5.1)
+LUA_FLAGS = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell $(PKG) --cflags-only-I $(LUA_PC)))
+ABI := $(shell printf '\043include <lua.h>\nberth_abi LUA_VERSION_NUM\n' | $(CC) -E -P $(LUA_FLAGS) - 2>/dev/null | sed -n 's/^berth_abi 5\([0-9]\)0*\([0-9]\)$$/lua5\2/p')
+ABI := $(if $(ABI),$(ABI),$(subst .,,$(LUA_PC)))
+LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
+
+WARN   = -Wall -Wextra -Wshadow -pedantic
+BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include
+LIBS_C = $(shell $(PKG) --cflags libcjson igraph zlib)
+LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lpthread -lm
+
+CORE_SRC = $(sort $(wildcard core/*/*.c))
+CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
+LUA_SRC  = $(sort $(filter-out lua/src/readline.c,$(wildcard lua/src/*.c)))
+LUA_OBJ  = $(LUA_SRC:lua/src/%.c=$(BUILD)/$(ABI)/obj/%.o)
+HEADERS  = $(wildcard core/include/berth/*.h)
+LIB_A    = $(BUILD)/libberth.a
+LIB_SO   = $(BUILD)/libberth.so.$(SOVERSION)
+MODULE   = $(BUILD)/$(ABI)/berth/core.so
+# Line editing is optional.
+EDIT    := $(shell $(PKG) --exists libedit && echo yes)
+READLINE = $(if $(EDIT),$(BUILD)/$(ABI)/berth/readline.so)
+TEST_C   = $(sort $(filter-out spec/c/embed.c,$(wildcard spec/c/*.c)))
+TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
+
+# Linked into every product; CI sets it to the sanitizers.
+SANITIZE ?=
+
+all: $(LIB_A) $(LIB_SO) $(BUILD)/berth.pc $(MODULE) $(READLINE)
+lib: $(LIB_A) $(LIB_SO) $(BUILD)/berth.pc
+module: $(MODULE) $(READLINE)
+
+$(BUILD)/core/shelf/%.o: core/shelf/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LIBS_C) -c $< -o $@
+$(BUILD)/core/%.o: core/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -c $< -o $@
+$(BUILD)/$(ABI)/obj/%.o: lua/src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LUA_FLAGS) $(if $(EDIT),$(shell $(PKG) --cflags libedit)) -c $< -o $@
+
+$(LIB_A): $(CORE_OBJ)
+	rm -f $@ && $(AR) rcs $@ $^
+# Only what a public header declares is exported.
+$(BUILD)/exports.map: $(HEADERS)
+	@mkdir -p $(@D)
+	{ echo '{ global:'; sed -n 's/.*\b\(berth_[a-z0-9_]*\)(.*/\1;/p' $(HEADERS) | grep -v _fn | sort -u; echo 'local: *; };'; } > $@
+$(LIB_SO): $(CORE_OBJ) $(BUILD)/exports.map
+	$(CC) -shared $(SANITIZE) -Wl,-soname,$(@F) -Wl,--version-script,$(BUILD)/exports.map $(LDFLAGS) -o $@ $(CORE_OBJ) $(LIBS)
+	ln -sf $(@F) $(BUILD)/libberth.so
+# The module carries the library in itself and is not linked to liblua.
+$(MODULE): $(LUA_OBJ) $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $(LUA_OBJ) $(LIB_A) $(LIBS)
+$(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/readline.o
+	@mkdir -p $(@D)
+	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)
+
+$(BUILD)/berth.pc: Makefile
+	@mkdir -p $(@D)
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: berth' \
+	  'Description: places, partitions, simulates and schedules distributed machine-learning graphs' 'Version: $(VERSION)' \
+	  'Requires.private: libcjson igraph zlib' 'Libs: -L$${libdir} -lberth' 'Libs.private: -lmetis -lpthread -lm' \
+	  'Cflags: -I$${includedir}' > $@
+
+# ---- tests -----------------------------------------------------------------
+
+$(BUILD)/spec/%: spec/c/%.c spec/c/check.h $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
+test-programs: $(TEST_BIN)
+check: all
+	$(MAKE) test-programs
+	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
+	sh scripts/run-specs $(BUILD)
+lint:
+	luacheck -q lua scripts examples spec/lua
+bench: all
+	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
+	scripts/bench/run
+
+# ---- installation, environment, documentation --------------------------------
+
+INST_LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
+INST_LUADIR ?= $(PREFIX)/share/lua/$(LUA_VERSION)
+INST_BINDIR ?= $(PREFIX)/bin
+install-lib: lib
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/berth
+	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/berth
+	install -m 644 $(LIB_A) $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(LIB_SO) $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(notdir $(LIB_SO)) $(DESTDIR)$(PREFIX)/lib/libberth.so
+	install -m 644 $(BUILD)/berth.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+install-lua: module
+	install -d $(DESTDIR)$(INST_LIBDIR)/berth
+	install -m 755 $(MODULE) $(READLINE) $(DESTDIR)$(INST_LIBDIR)/berth
+	for f in $$(cd lua && find berth -name '*.lua'); do install -D -m 644 "lua/$$f" "$(DESTDIR)$(INST_LUADIR)/$$f" || exit 1; done
+install: install-lib install-lua
+	install -D -m 755 scripts/berth $(DESTDIR)$(INST_BINDIR)/berth
+
+env:
+	@echo 'export LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;"'
+	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
+docs:
+	ldoc -q -d $(BUILD)/docs -c config.ld .
+clean:
+	rm -rf $(BUILD)
+
+-include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d)
+.PHONY: all lib module test-programs check lint bench install install-lib install-lua env docs clean

@@ -1,0 +1,70 @@
+/* What the rooms share of base: errors, arrays from the context's allocator, quantisation. */
+#ifndef BERTH_BASE_INTERNAL_H
+#define BERTH_BASE_INTERNAL_H
+
+#include <berth/base.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+# define BERTH_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+# define BERTH_PRINTF(f, a)
+#endif
+
+/** Sets the context's error text and returns st: `return berth_i_fail(ctx, BERTH_EINVAL, "op %d ...", op)`. */
+berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, ...) BERTH_PRINTF(3, 4);
+/** berth_i_fail(ctx, BERTH_ENOMEM, ...) with the standard text. */
+berth_status berth_i_nomem(berth_ctx *ctx);
+/** Puts "prefix: " before the present text: "bert.json:12: ". */
+void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(2, 3);
+
+/* Arrays carry their length: what was allocated with (n, size) is freed with the same. n == 0 gives a valid pointer
+ * to nothing, NULL only on refusal or overflow of n * size. */
+void *berth_i_alloc(berth_ctx *ctx, size_t n, size_t size);
+void *berth_i_zalloc(berth_ctx *ctx, size_t n, size_t size);
+/** On refusal the old array stays. */
+void *berth_i_realloc(berth_ctx *ctx, void *ptr, size_t n_old, size_t n_new, size_t size);
+void berth_i_free(berth_ctx *ctx, void *ptr, size_t n, size_t size); /* NULL is fine */
+/** Makes room for `need` items by doubling: *ptr, *cap are updated. */
+berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, size_t size);
+char *berth_i_strdup(berth_ctx *ctx, const char *s); /* free with berth_i_strfree */
+void berth_i_strfree(berth_ctx *ctx, char *s);
+
+/** @return BERTH_EINTERRUPT if the interrupt hook says so */
+berth_status berth_i_interrupted(berth_ctx *ctx);
+void berth_i_progress(berth_ctx *ctx, const char *what, double done);
+
+/* Interned strings: each text once, numbered from 0. */
+typedef struct berth_i_names {
+  char **text;
+  int32_t n;
+  size_t cap;
+  int32_t *slot;   /* open addressing, size a power of two, -1 free */
+  size_t n_slots;
+} berth_i_names;
+berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id); /* finds or adds */
+int32_t berth_i_names_find(const berth_i_names *names, const char *text);                            /* BERTH_NONE */
+void berth_i_names_release(berth_ctx *ctx, berth_i_names *names);
+
+/* Times in quanta, as published codes with integer clocks do. q == 0: unchanged. */
+static inline double berth_i_quantise_op(double t, double q) {
+  double k;
+  if (q <= 0 || isinf(t)) return t;
+  k = nearbyint(t / q);
+  return k < 1 ? 1 : k;
+}
+static inline double berth_i_quantise_transfer(double t, double q) {
+  return q <= 0 || isinf(t) ? t : nearbyint(t / q);
+}
+
+/** Runs work(ud, thread, job) for jobs 0..n-1 on up to `threads` threads (0: one per core); thread is 0..threads-1, the calling
+ *  thread is 0. work must not touch the context. Falls back to fewer threads when they cannot be had.
+ *  @return number of threads that berth_i_parallel_width(threads, n) promised */
+typedef void (*berth_i_work_fn)(void *ud, int32_t thread, int32_t job);
+int32_t berth_i_parallel_width(int32_t threads, int32_t n);
+void berth_i_parallel(int32_t threads, int32_t n, berth_i_work_fn work, void *ud);
+
+#endif

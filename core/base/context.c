@@ -1,0 +1,156 @@
+/* Context: hooks, last error, accounted allocation. */
+#include "context_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *default_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
+  (void)ud;
+  (void)osize;
+  if (nsize == 0) {
+    free(ptr);
+    return NULL;
+  }
+  return realloc(ptr, nsize);
+}
+
+const char *berth_status_name(berth_status st) {
+  switch (st) {
+    case BERTH_OK: return "ok";
+    case BERTH_ENOMEM: return "out of memory";
+    case BERTH_EINVAL: return "invalid";
+    case BERTH_ECYCLE: return "cycle";
+    case BERTH_EINFEASIBLE: return "infeasible";
+    case BERTH_EUNREACHABLE: return "unreachable";
+    case BERTH_EPARSE: return "parse";
+    case BERTH_EIO: return "io";
+    case BERTH_EUNSUPPORTED: return "unsupported";
+    case BERTH_ECALLBACK: return "callback";
+    case BERTH_EINTERRUPT: return "interrupted";
+  }
+  return "unknown";
+}
+
+berth_status berth_ctx_new(const berth_hooks *hooks, berth_ctx **out) {
+  berth_hooks h = { 0 };
+  berth_ctx *ctx;
+  if (hooks) h = *hooks;
+  if (!h.alloc) {
+    h.alloc = default_alloc;
+    h.alloc_ud = NULL;
+  }
+  ctx = h.alloc(h.alloc_ud, NULL, 0, sizeof *ctx);
+  if (!ctx) return BERTH_ENOMEM;
+  memset(ctx, 0, sizeof *ctx);
+  ctx->hooks = h;
+  ctx->refs = 1;
+  *out = ctx;
+  return BERTH_OK;
+}
+
+void berth_ctx_retain(berth_ctx *ctx) { ctx->refs++; }
+
+void berth_ctx_release(berth_ctx *ctx) {
+  if (!ctx || --ctx->refs > 0) return;
+  ctx->hooks.alloc(ctx->hooks.alloc_ud, ctx, sizeof *ctx, 0);
+}
+
+const char *berth_errmsg(const berth_ctx *ctx) { return ctx->error; }
+size_t berth_ctx_memory(const berth_ctx *ctx) { return ctx->used; }
+size_t berth_ctx_memory_peak(const berth_ctx *ctx) { return ctx->peak; }
+void berth_ctx_memory_reset_peak(berth_ctx *ctx) { ctx->peak = ctx->used; }
+
+/* ---- errors ---- */
+
+berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(ctx->error, sizeof ctx->error, format, args);
+  va_end(args);
+  return st;
+}
+
+berth_status berth_i_nomem(berth_ctx *ctx) { return berth_i_fail(ctx, BERTH_ENOMEM, "out of memory"); }
+
+void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) {
+  char text[sizeof ctx->error];
+  va_list args;
+  size_t n;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  n = strlen(text);
+  snprintf(text + n, sizeof text - n, "%s", ctx->error);
+  memcpy(ctx->error, text, sizeof text);
+}
+
+berth_status berth_i_interrupted(berth_ctx *ctx) {
+  if (!ctx->hooks.interrupt || !ctx->hooks.interrupt(ctx->hooks.ud)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINTERRUPT, "interrupted");
+}
+
+void berth_i_progress(berth_ctx *ctx, const char *what, double done) {
+  if (ctx->hooks.progress) ctx->hooks.progress(ctx->hooks.ud, what, done);
+}
+
+/* ---- memory ---- */
+
+static char nothing[1]; /* what arrays of length zero point to; never written */
+
+static void *allocate(berth_ctx *ctx, void *ptr, size_t osize, size_t nsize) {
+  void *p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
+  if (!p) return NULL;
+  ctx->used += nsize - osize;
+  if (ctx->used > ctx->peak) ctx->peak = ctx->used;
+  return p;
+}
+
+void *berth_i_alloc(berth_ctx *ctx, size_t n, size_t size) {
+  if (n == 0) return nothing;
+  if (n > SIZE_MAX / size) return NULL;
+  return allocate(ctx, NULL, 0, n * size);
+}
+
+void *berth_i_zalloc(berth_ctx *ctx, size_t n, size_t size) {
+  void *p = berth_i_alloc(ctx, n, size);
+  if (p && n > 0) memset(p, 0, n * size);
+  return p;
+}
+
+void berth_i_free(berth_ctx *ctx, void *ptr, size_t n, size_t size) {
+  if (!ptr || n == 0) return;
+  ctx->used -= n * size;
+  ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, n * size, 0);
+}
+
+void *berth_i_realloc(berth_ctx *ctx, void *ptr, size_t n_old, size_t n_new, size_t size) {
+  if (!ptr || n_old == 0) return berth_i_alloc(ctx, n_new, size);
+  if (n_new == 0) {
+    berth_i_free(ctx, ptr, n_old, size);
+    return nothing;
+  }
+  if (n_new > SIZE_MAX / size) return NULL;
+  return allocate(ctx, ptr, n_old * size, n_new * size);
+}
+
+berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, size_t size) {
+  size_t n = *cap < 8 ? 8 : *cap;
+  void *p;
+  if (need <= *cap) return BERTH_OK;
+  while (n < need) n += n / 2;
+  p = berth_i_realloc(ctx, *ptr, *cap, n, size);
+  if (!p) return berth_i_nomem(ctx);
+  *ptr = p;
+  *cap = n;
+  return BERTH_OK;
+}
+
+char *berth_i_strdup(berth_ctx *ctx, const char *s) {
+  size_t n = strlen(s) + 1;
+  char *copy = berth_i_alloc(ctx, n, 1);
+  if (copy) memcpy(copy, s, n);
+  return copy;
+}
+
+void berth_i_strfree(berth_ctx *ctx, char *s) {
+  if (s) berth_i_free(ctx, s, strlen(s) + 1, 1);
+}

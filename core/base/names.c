@@ -1,0 +1,57 @@
+/* Interned strings: open addressing over FNV-1a hashes. */
+#include "base_internal.h"
+
+static size_t hash(const char *s) {
+  uint64_t h = 1469598103934665603u;
+  for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
+  return (size_t)(h ^ (h >> 32));
+}
+
+/* Slot of text, or the free slot where it belongs. Needs n_slots > n. */
+static size_t probe(const berth_i_names *names, const char *text) {
+  size_t mask = names->n_slots - 1, i = hash(text) & mask;
+  while (names->slot[i] >= 0 && strcmp(names->text[names->slot[i]], text) != 0) i = (i + 1) & mask;
+  return i;
+}
+
+static berth_status rehash(berth_ctx *ctx, berth_i_names *names) {
+  size_t n = names->n_slots ? 2 * names->n_slots : 16;
+  int32_t *slot = berth_i_alloc(ctx, n, sizeof *slot);
+  if (!slot) return berth_i_nomem(ctx);
+  for (size_t i = 0; i < n; i++) slot[i] = -1;
+  berth_i_free(ctx, names->slot, names->n_slots, sizeof *slot);
+  names->slot = slot;
+  names->n_slots = n;
+  for (int32_t k = 0; k < names->n; k++) names->slot[probe(names, names->text[k])] = k;
+  return BERTH_OK;
+}
+
+berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id) {
+  void *list = names->text;
+  berth_status st;
+  size_t i;
+  char *copy;
+  if (2 * ((size_t)names->n + 1) > names->n_slots && (st = rehash(ctx, names)) != BERTH_OK) return st;
+  i = probe(names, text);
+  if (names->slot[i] < 0) {
+    st = berth_i_grow(ctx, &list, &names->cap, (size_t)names->n + 1, sizeof *names->text);
+    names->text = list;
+    if (st != BERTH_OK) return st;
+    if (!(copy = berth_i_strdup(ctx, text))) return berth_i_nomem(ctx);
+    names->text[names->n] = copy;
+    names->slot[i] = names->n++;
+  }
+  *id = names->slot[i];
+  return BERTH_OK;
+}
+
+int32_t berth_i_names_find(const berth_i_names *names, const char *text) {
+  return names->n_slots ? names->slot[probe(names, text)] : BERTH_NONE;
+}
+
+void berth_i_names_release(berth_ctx *ctx, berth_i_names *names) {
+  for (int32_t i = 0; i < names->n; i++) berth_i_strfree(ctx, names->text[i]);
+  berth_i_free(ctx, names->text, names->cap, sizeof *names->text);
+  berth_i_free(ctx, names->slot, names->n_slots, sizeof *names->slot);
+  memset(names, 0, sizeof *names);
+}

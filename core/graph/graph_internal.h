@@ -1,0 +1,59 @@
+/* Layout of a graph: struct of arrays, CSR both ways. Columns that hold only their default are NULL. */
+#ifndef BERTH_GRAPH_INTERNAL_H
+#define BERTH_GRAPH_INTERNAL_H
+
+#include "../base/base_internal.h"
+#include <berth/graph.h>
+
+struct berth_graph {
+  berth_ctx *ctx;
+  int32_t refs;
+  char *name;
+  int32_t n_ops, n_tensors, n_edges, n_collectives, n_groups, n_types;
+  char **types; /* [n_types] */
+
+  /* ops */
+  double *seconds;         /* [n_ops * n_types]; NaN: no profile, by roofline; NULL: none has one */
+  double *flop, *bytes;    /* [n_ops]; NULL: all 0 */
+  double *param_bytes;     /* [n_ops]; NULL: all 0 */
+  double *workspace_bytes; /* [n_ops]; NULL: all 0 */
+  int32_t *group;          /* [n_ops]; NULL: all BERTH_NONE */
+  int32_t *twin;           /* [n_ops]; NULL: all BERTH_NONE */
+  int32_t *pin;            /* [n_ops]; NULL: all BERTH_NONE */
+  uint8_t *flags;          /* [n_ops]; NULL: all 0 */
+  int32_t *op_name;        /* [n_ops] index into names, BERTH_NONE; NULL: none named */
+  int32_t *op_kind;        /* [n_ops] index into kinds, BERTH_NONE; NULL: none */
+  berth_i_names names, kinds; /* names need not be unique: duplicates share an entry */
+
+  /* tensors */
+  int32_t *producer;       /* [n_tensors] */
+  double *tensor_bytes;    /* [n_tensors] */
+  double *resident;        /* [n_tensors]; NULL: same as tensor_bytes */
+  uint8_t *tensor_flags;   /* [n_tensors]; NULL: all 0 */
+
+  /* CSR; lists keep the order of adding */
+  int32_t *in_at, *in;     /* [n_ops + 1], [n_edges]: tensors that the op reads */
+  int32_t *out_at, *out;   /* [n_ops + 1], [n_tensors]: tensors that the op produces */
+  int32_t *use_at, *use;   /* [n_tensors + 1], [n_edges]: ops that read the tensor */
+
+  /* collectives */
+  berth_collective *collectives;                /* [n_collectives]; members and consumers point into coll_ops */
+  int32_t *coll_ops;
+  size_t n_coll_ops;
+  int32_t *wait_at, *wait; /* [n_ops + 1]: collectives whose members the op is in;   both NULL without collectives */
+  int32_t *after_at, *after; /* [n_ops + 1]: collectives that the op waits for */
+
+  int32_t *topo;           /* [n_ops] the order of berth_topo_order */
+};
+
+static inline int32_t berth_i_group(const berth_graph *g, int32_t op) { return g->group ? g->group[op] : BERTH_NONE; }
+static inline int32_t berth_i_twin(const berth_graph *g, int32_t op) { return g->twin ? g->twin[op] : BERTH_NONE; }
+static inline int32_t berth_i_pin(const berth_graph *g, int32_t op) { return g->pin ? g->pin[op] : BERTH_NONE; }
+static inline double berth_i_param(const berth_graph *g, int32_t op) { return g->param_bytes ? g->param_bytes[op] : 0; }
+static inline double berth_i_workspace(const berth_graph *g, int32_t op) { return g->workspace_bytes ? g->workspace_bytes[op] : 0; }
+static inline double berth_i_resident(const berth_graph *g, int32_t t) { return g->resident ? g->resident[t] : g->tensor_bytes[t]; }
+
+/** For messages: `op 17 "conv1"` or `op 17` into buf[size]; returns buf. */
+const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size);
+
+#endif

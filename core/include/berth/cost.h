@@ -1,0 +1,80 @@
+/* Cost: seconds of an op on a device, of a transfer, of a collective. Floor 2. */
+#ifndef BERTH_COST_H
+#define BERTH_COST_H
+
+#include <berth/graph.h>
+#include <berth/topology.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The cost seam. Built-ins and users' functions answer the same three questions; a NULL function means the built-in answer:
+ *  - op: profile (`seconds` of the device's type / speed) if the op has one, else roofline:
+ *        max(flop / flops, bytes / memory_bandwidth) / speed + overhead;
+ *  - transfer: alpha-beta along the route: sum of latencies + bytes / least bandwidth; 0 on one device;
+ *  - collective: ring AllReduce and its relatives over the slowest pair of members.
+ * op and transfer are called on the calling thread while the cost is made, never later; collective whenever berth_cost_collective is.
+ */
+typedef struct berth_cost_model {
+  berth_status (*op)(void *ud, int32_t op, int32_t device, double *seconds);
+  berth_status (*transfer)(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds);
+  berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
+  void *ud;
+  double op_factor;       /* multiplies op times; 0 means 1 */
+  double transfer_factor; /* multiplies transfer times; 0 means 1 */
+  int free_control;       /* 1: a tensor of zero bytes crosses in no time; 0 (default): it pays the latency */
+} berth_cost_model;
+
+/** A graph on a topology, priced: what every placer, simulator and bound takes. Immutable. */
+typedef struct berth_cost berth_cost;
+
+/**
+ * @param model NULL: built-ins
+ * @return BERTH_OK; BERTH_EINVAL (NaN or negative time; an op with neither profile nor roofline for a device type; a pin out
+ *         of range); BERTH_EINFEASIBLE (an op that no device can run, named); BERTH_ENOMEM; what a callback returned.
+ * Memory: 8 bytes per op and distinct kind of device; transfers take none unless model->transfer is set (8 bytes per
+ * tensor and ordered pair) or all pairs are alike (8 bytes per tensor).
+ */
+berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model, berth_cost **out);
+void berth_cost_retain(berth_cost *c);
+void berth_cost_release(berth_cost *c);
+berth_graph *berth_cost_graph(const berth_cost *c);       /* borrowed */
+berth_topology *berth_cost_topology(const berth_cost *c); /* borrowed */
+
+/** Seconds; BERTH_UNSUPPORTED if the op cannot run there (type, or pinned elsewhere); NaN for ids out of range. */
+double berth_cost_op(const berth_cost *c, int32_t op, int32_t device);
+/** Seconds; 0 on one device; INFINITY if unreachable; NaN for ids out of range. */
+double berth_cost_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst);
+/** Seconds of a collective whose member k sits on devices[k]. */
+berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
+
+typedef enum berth_average {
+  BERTH_AVERAGE_TEXTBOOK, /* mean over devices that can run the op; transfers: mean over ordered pairs of different devices */
+  BERTH_AVERAGE_SAGA      /* transfers: the zero-cost pairs (d, d) count too */
+} berth_average;
+/** Mean op time over the devices that can run it.  @param out [ops] s */
+berth_status berth_cost_mean_ops(const berth_cost *c, double *out);
+/** Mean transfer time of each tensor over pairs of devices.  @param out [tensors] s; unreachable pairs are left out */
+berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out);
+/** Least op time over the devices.  @param out [ops] s */
+berth_status berth_cost_min_ops(const berth_cost *c, double *out);
+/** max transfer / min positive op time (1-byte grain none): the rho of the SCT and ETF guarantees; INFINITY if no positive op time. */
+double berth_cost_rho(const berth_cost *c);
+
+/**
+ * Fits seconds = latency + bytes / bandwidth by least squares.
+ *
+ * @param relative 1: minimises relative errors, so that small messages count; 0: absolute
+ * @param r2 coefficient of determination, may be NULL
+ * @return BERTH_OK; BERTH_EINVAL (fewer than two different sizes, NaN, negative; or the fitted slope is not positive).
+ * A negative intercept is clamped to zero and the slope fitted again through the origin. O(n)
+ */
+berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, int relative, berth_link *out,
+                            double *r2);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* Input and output: graphs, topologies, placements, timelines. Floor 7. */
+#ifndef BERTH_IO_H
+#define BERTH_IO_H
+
+#include <berth/place.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Formats, by name: "berth" (JSON, version 1), "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons" (neutral form),
+ *  "graphml". Write only: "dot", "chrome" (trace of a result). */
+typedef struct berth_load_options {
+  const char *format;     /* NULL: from the contents */
+  int training;           /* pipedream: 1 (default): mirrored with the backward times; 0: forward only */
+  double bandwidth;       /* dnn-partitioning: transfer costs are turned into bytes at this rate, bytes/s, which the
+                             topology gets; default 16e9 */
+  int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
+} berth_load_options;
+berth_load_options berth_load_default(void);
+
+/** What a file held: each NULL if it did not. Release each. */
+typedef struct berth_bundle {
+  berth_graph *graph;
+  berth_topology *topology;
+  berth_placement *placement;
+  const char *format; /* name of the format, static */
+} berth_bundle;
+void berth_bundle_release(berth_bundle *b);
+
+/** @param path also "-"-free: a file name; gzip is read as such.
+ *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE; BERTH_ENOMEM */
+berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts, berth_bundle *out);
+/** The same from memory.  @param name stands for the file in messages */
+berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, const berth_load_options *opts,
+                         berth_bundle *out);
+
+/** Growing text in the context's allocator. Start from zero: berth_text t = {0}. */
+typedef struct berth_text {
+  berth_ctx *ctx;
+  char *data; /* zero-terminated; NULL while empty */
+  size_t len, size;
+} berth_text;
+void berth_text_release(berth_text *t);
+
+/* Writers append to out, whose ctx they set when it is NULL. Numbers round-trip exactly. */
+berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out); /* "berth", "graphml", "dot" */
+berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */
+/** Names of graph and topology, where there are any, are written beside the ids. g, t may be NULL. */
+berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out);
+/** Chrome trace JSON: one process per device with rows for compute, send, receive, and counters of memory. Opens in Perfetto. */
+berth_status berth_write_trace(berth_result *r, berth_text *out);
+/** Graph with a placement: DOT with a colour per device, GraphML with a device attribute.  @param device [ops] or NULL */
+berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out);
+/** Writes text to a file; the old contents stay if it fails.  @return BERTH_OK, BERTH_EIO */
+berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

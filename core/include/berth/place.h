@@ -1,0 +1,132 @@
+/* Placement: the list engine, the placers on it, baselines, bounds. Floor 5. */
+#ifndef BERTH_PLACE_H
+#define BERTH_PLACE_H
+
+#include <berth/sim.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the result ------------------------------------------------------------------------- */
+
+typedef struct berth_placement berth_placement; /* immutable */
+
+/** From arrays, e.g. a user's own answer.
+ *  @param device [ops]  @param sequence [ops] ops in execution order; NULL: none */
+berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, berth_placement **out);
+void berth_placement_retain(berth_placement *p);
+void berth_placement_release(berth_placement *p);
+int32_t berth_placement_ops(const berth_placement *p);
+const int32_t *berth_placement_device(const berth_placement *p);   /* [ops] */
+const int32_t *berth_placement_sequence(const berth_placement *p); /* [ops] ops by planned start; NULL: none */
+const double *berth_placement_start(const berth_placement *p);     /* [ops] planned, s; NULL: none */
+const double *berth_placement_finish(const berth_placement *p);    /* [ops] planned, s; NULL: none */
+double berth_placement_estimate(const berth_placement *p);         /* the placer's own makespan, s; NaN: none */
+const char *berth_placement_placer(const berth_placement *p);      /* "m-etf", ...; "" if none */
+
+/** What stops a placement. op BERTH_NONE: no single op does; device BERTH_NONE: no device does. */
+typedef struct berth_obstacle {
+  int32_t op, device; /* the op that fits nowhere, and the device that comes closest */
+  double missing;     /* bytes */
+} berth_obstacle;
+
+/* ---- the list engine -------------------------------------------------------------------- */
+
+typedef enum berth_ready {
+  BERTH_READY_ASSIGNED, /* an op is a candidate when all its producers are placed */
+  BERTH_READY_FINISHED  /* ... when they have finished, in the plan's time */
+} berth_ready;
+typedef enum berth_fit { BERTH_FIT_APPEND, BERTH_FIT_INSERTION } berth_fit;
+typedef enum berth_choose {
+  BERTH_CHOOSE_OP,    /* best op by priority, then the best device for it */
+  BERTH_CHOOSE_PAIR,  /* best (op, device) by score; ties: priority, then op id, then device id */
+  BERTH_CHOOSE_DEVICE /* each idle device in turn takes its best op, or waits */
+} berth_choose;
+
+/** What a policy sees of the plan so far. */
+typedef struct berth_plan berth_plan;
+berth_cost *berth_plan_cost(const berth_plan *p);                /* borrowed */
+int32_t berth_plan_device_of(const berth_plan *p, int32_t op);   /* BERTH_NONE: not placed yet */
+double berth_plan_start(const berth_plan *p, int32_t op);        /* s; NaN: not placed yet */
+double berth_plan_finish(const berth_plan *p, int32_t op);       /* s; NaN: not placed yet */
+double berth_plan_free_at(const berth_plan *p, int32_t device);  /* s, end of its last op */
+double berth_plan_memory(const berth_plan *p, int32_t device);   /* bytes held */
+double berth_plan_now(const berth_plan *p);                      /* s; 0 unless READY_FINISHED */
+
+/**
+ * The policy seam: which op next; how good is each device for it. A NULL function means the engine's own rule.
+ * Built-in placers and users' policies are values of this type.
+ */
+typedef struct berth_policy {
+  const char *name;
+  berth_ready ready;     /* default ASSIGNED */
+  berth_fit fit;         /* default APPEND */
+  berth_choose choose;   /* default OP */
+  /** Once, before the first op.  @param priority [ops] out: larger goes first; zero on entry */
+  berth_status (*prepare)(void *ud, const berth_plan *p, double *priority);
+  /** When op becomes a candidate: may replace its priority. */
+  berth_status (*select)(void *ud, const berth_plan *p, int32_t op, double *priority);
+  /** One call per op (choose OP) or per changed op (PAIR, DEVICE), with the estimates for all devices:
+   *  @param est [devices] earliest start, s; INFINITY: cannot (memory, type, pin, group)
+   *  @param eft [devices] earliest finish, s
+   *  @param score [devices] out, least wins; eft on entry; INFINITY: not here
+   *  @param wake out: with every score INFINITY, "not now": try again at this time (READY_FINISHED only) */
+  berth_status (*score)(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake);
+  void *ud;
+} berth_policy;
+
+typedef struct berth_place_options {
+  const berth_policy *policy;    /* for placer "policy" */
+  const char *variant;           /* "": the corrected or textbook form; else "baechi-tf", "baechi-pt", "code", ... by placer */
+  berth_average averages;        /* HEFT, CPOP, PEFT */
+  berth_links links;             /* discipline that the planner assumes; default FREE */
+  berth_memory_policy memory;    /* what counts against device memory; default TOTAL */
+  double param_multiple;         /* as in berth_sim_options; default 1 */
+  double quantum;                /* s, as in berth_sim_options; default 0 */
+  int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
+  int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
+  uint64_t seed;
+} berth_place_options;
+berth_place_options berth_place_default(void);
+
+/** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "etf" "heft" "cpop" "peft" "minmin"
+ *  "blevel" "critical-path" "policy". */
+const char *const *berth_placers(void);
+/** Variants of a placer, NULL-terminated, "" first; NULL for an unknown placer. */
+const char *const *berth_placer_variants(const char *placer);
+
+/**
+ * @param placer a name from berth_placers()
+ * @param opts NULL: defaults
+ * @param why NULL, or filled when the answer is BERTH_EINFEASIBLE
+ * @return BERTH_OK; BERTH_EINFEASIBLE (message: op, device, bytes missing); BERTH_EINVAL (unknown placer or variant: lists
+ *         them); BERTH_EUNREACHABLE; BERTH_EUNSUPPORTED (collectives); BERTH_ENOMEM; BERTH_ECALLBACK; BERTH_EINTERRUPT.
+ * Every placer keeps colocation groups, pins, unsupported types and, but for published variants that do not, memory limits.
+ */
+berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
+                         berth_obstacle *why);
+
+/* ---- lower bounds ------------------------------------------------------------------------ */
+
+typedef struct berth_bounds {
+  double critical_path; /* longest path of least op times, no transfers */
+  double work;          /* work that the devices must share, at their best rates */
+  double memory;        /* work bound with each device's share limited by its memory */
+  double best;          /* the largest */
+  const char *name;     /* of the largest: "critical path", "work", "memory" */
+} berth_bounds;
+
+/**
+ * Valid for every schedule without preemption or duplication, on any link discipline.
+ *
+ * @param memory NONE: the memory bound is not taken; else as the placer counts it
+ * @return BERTH_OK; BERTH_EINFEASIBLE (no placement can fit: largest op, or total); BERTH_ENOMEM.  O(ops x kinds of device + edges)
+ */
+berth_status berth_bounds_compute(berth_cost *cost, berth_memory_policy memory, double param_multiple, berth_bounds *out,
+                                  berth_obstacle *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,154 @@
+/* Step simulator: one event loop, memory accountant, timeline. Floor 3. */
+#ifndef BERTH_SIM_H
+#define BERTH_SIM_H
+
+#include <berth/cost.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Who shares what while tensors cross. */
+typedef enum berth_links {
+  BERTH_LINKS_FREE,    /* no contention: every transfer takes its alpha-beta time, all in parallel */
+  BERTH_LINKS_CHANNEL, /* one half-duplex channel per device, for sends and receives together */
+  BERTH_LINKS_DUPLEX,  /* one channel in and one out per device */
+  BERTH_LINKS_PAIR     /* one channel per ordered pair of devices */
+} berth_links;
+
+/** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first. */
+typedef enum berth_dispatch {
+  BERTH_DISPATCH_FIFO,        /* ready first */
+  BERTH_DISPATCH_LIGHT_FIRST, /* shortest op time on this device */
+  BERTH_DISPATCH_BLEVEL,      /* largest b-level (mean op times, mean transfers) */
+  BERTH_DISPATCH_PLANNED,     /* exactly the order given in `sequence`; the device waits for its next op */
+  BERTH_DISPATCH_LIFO,        /* ready last */
+  BERTH_DISPATCH_RANDOM,      /* uniform, seeded */
+  BERTH_DISPATCH_STATIC       /* least `rank` */
+} berth_dispatch;
+
+typedef enum berth_send {
+  BERTH_SEND_PUSH, /* a tensor leaves as soon as it is produced, to every device with a consumer, in consumer order */
+  BERTH_SEND_PULL  /* a device picks an op whose producers have finished, fetches what is missing and waits for it */
+} berth_send;
+
+/** What stays in memory, and until when. Parameters and workspace count in all but NONE. */
+typedef enum berth_memory_policy {
+  BERTH_MEMORY_NONE,      /* not accounted */
+  BERTH_MEMORY_INFERENCE, /* a tensor goes after its last reader on the device and the end of its last send from it */
+  BERTH_MEMORY_TRAINING,  /* ... and, where its producer or a reader has a backward twin, not before that twin ends */
+  BERTH_MEMORY_TOTAL      /* nothing is freed */
+} berth_memory_policy;
+
+typedef enum berth_event_order {
+  BERTH_ORDER_EVENT, /* discrete events by (time, insertion) */
+  BERTH_ORDER_READY  /* ops handled by (ready time, topological number), as Baechi's published simulator does */
+} berth_event_order;
+
+typedef struct berth_sim_options {
+  berth_links links;          /* default FREE */
+  berth_dispatch dispatch;    /* default FIFO */
+  berth_send send;            /* default PUSH */
+  berth_memory_policy memory; /* default TRAINING if any op has a twin, else INFERENCE; set by _default(NULL) to INFERENCE */
+  double param_multiple;      /* parameter bytes are multiplied by it (gradients, optimiser state); default 1 */
+  berth_event_order order;    /* default EVENT */
+  int split_windows;          /* channel and duplex: 1: a send holds the sender, then the receiver, each for its own window (published
+                                 Baechi rule); 0 (default): both at once, oldest request that can start goes first */
+  int preempt;                /* 1: a device drops to a better ready op at each event, by `dispatch`; the rest of the op stays ready */
+  double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta, transfers round(t / quantum); default 0 */
+  double noise;               /* sigma of a multiplicative lognormal of median 1 on every op and transfer; default 0 */
+  uint64_t seed;              /* for RANDOM and noise; default 0 */
+  const double *rank;         /* [ops] for STATIC */
+  const int32_t *sequence;    /* [ops] for PLANNED: ops in execution order; devices take theirs from it in this order.
+                                 Must not contradict the graph on any device */
+} berth_sim_options;
+
+/** @param g decides the memory policy by its twins; NULL: INFERENCE */
+berth_sim_options berth_sim_default(const berth_graph *g);
+/** "doppler": free, fifo, push, no memory. "baechi-tf": channel with split windows, order READY, 1 us quantum, memory TOTAL.
+ *  "baechi-pt": free, fifo, push, memory TOTAL. Others BERTH_EINVAL, which lists them. */
+berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_options *out);
+
+/* ---- once, with everything recorded ------------------------------------------------------ */
+
+typedef struct berth_result berth_result; /* immutable */
+
+typedef struct berth_transfer {
+  int32_t tensor, src, dst;
+  double start, finish; /* s */
+} berth_transfer;
+
+/** The first time that memory ran out; op is the one whose start, or whose arriving input, went over. */
+typedef struct berth_oom {
+  int32_t op, device;
+  double time;      /* s */
+  double shortfall; /* bytes over the limit at that moment */
+} berth_oom;
+
+/**
+ * @param device [ops] device of each op
+ * @param opts NULL: berth_sim_default(graph)
+ * @return BERTH_OK; BERTH_EINVAL (device out of range, op unsupported or pinned elsewhere, split colocation group: each named;
+ *         bad options; a sequence that deadlocks, naming the op that waits); BERTH_EUNREACHABLE (names both devices and the tensor);
+ *         BERTH_EUNSUPPORTED (graph with collectives); BERTH_ENOMEM; BERTH_EINTERRUPT.
+ * Running out of memory is a result, not an error.  O((ops + edges) log)
+ */
+berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth_sim_options *opts, berth_result **out);
+void berth_result_retain(berth_result *r);
+void berth_result_release(berth_result *r);
+berth_cost *berth_result_cost(const berth_result *r); /* borrowed */
+
+double berth_result_makespan(const berth_result *r);
+const int32_t *berth_result_device(const berth_result *r);  /* [ops] */
+const double *berth_result_start(const berth_result *r);    /* [ops] s */
+const double *berth_result_finish(const berth_result *r);   /* [ops] s */
+const double *berth_result_busy(const berth_result *r);     /* [devices] s computing */
+const double *berth_result_peak(const berth_result *r);     /* [devices] bytes */
+const double *berth_result_peak_time(const berth_result *r);/* [devices] s */
+/** In order of start.  @return count */
+int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out);
+/** Per link of the topology, along the routes of the transfers.  [links] bytes, s */
+const double *berth_result_link_bytes(const berth_result *r);
+const double *berth_result_link_busy(const berth_result *r);
+/** @return 1 and fills out if memory ran out, else 0 */
+int berth_result_oom(const berth_result *r, berth_oom *out);
+/** Ops whose parameters, workspace, outputs or received inputs are held on device at its peak, in id order.
+ *  @param bytes through it: what each holds.  @return count; computed while simulating */
+int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops, const double **bytes);
+/** Chain of ops that sets the makespan: each waited for the one before it (its tensor, or its device). Source first.
+ *  @return count */
+int32_t berth_result_critical(const berth_result *r, const int32_t **ops);
+/** How much later each op could finish, in this schedule's order on devices and channels, without a longer makespan.
+ *  [ops] s; computed at the first call.  @return NULL: out of memory */
+const double *berth_result_slack(const berth_result *r);
+
+/* ---- many times ------------------------------------------------------------------------- */
+
+/** Keeps its arrays between runs: no allocation in berth_sim_run. */
+typedef struct berth_sim berth_sim;
+
+typedef struct berth_sim_summary {
+  double makespan;
+  double peak;     /* bytes, largest over devices */
+  int32_t oom_op;  /* BERTH_NONE: memory held */
+} berth_sim_summary;
+
+berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out);
+void berth_sim_release(berth_sim *sim);
+/** Errors as berth_simulate. */
+berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
+
+/**
+ * k placements on threads; the same bytes for any number of threads (run i uses seed + i).
+ *
+ * @param device [k x ops] row-major  @param threads 0: one per core
+ * @param out [k]
+ * @return as berth_simulate, for the lowest failing row, whose number the message tells
+ */
+berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, int32_t k, const int32_t *device, int32_t threads,
+                             berth_sim_summary *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* Topology: devices, switches, links, routes; generators. Floor 1. */
+#ifndef BERTH_TOPOLOGY_H
+#define BERTH_TOPOLOGY_H
+
+#include <berth/base.h>
+#include <math.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct berth_topology berth_topology;                 /* immutable */
+typedef struct berth_topology_builder berth_topology_builder; /* collects one */
+
+/** Start from berth_device_default() or a preset. */
+typedef struct berth_device {
+  const char *name;        /* NULL: "d0", "d1", ... */
+  const char *type;        /* matched with the graph's type names; default "" */
+  double speed;            /* profiled times are divided by it; default 1 */
+  double flops;            /* FLOP/s for the roofline; 0: unknown */
+  double memory;           /* bytes; INFINITY (default): no limit */
+  double memory_bandwidth; /* bytes/s for the roofline; 0: unknown */
+  double overhead;         /* s added to every op priced by the roofline (kernel launch); default 0 */
+  int32_t machine;         /* which machine it is in; default 0 */
+} berth_device;
+berth_device berth_device_default(void);
+
+/** Data sheets: "P100" "V100" "A100" "H100" "GTX1080Ti" "T4" (dense FP32 or TF32 tensor rate as the docs table says).
+ *  Names are case-sensitive.  @return BERTH_OK, BERTH_EINVAL (lists the names) */
+berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out);
+/** Names of the presets, NULL-terminated. */
+const char *const *berth_device_presets(void);
+
+/** bandwidth > 0 (INFINITY is legal), latency >= 0. Unreachable is said by no route, never by zero bandwidth. */
+typedef struct berth_link {
+  double bandwidth; /* bytes/s */
+  double latency;   /* s */
+} berth_link;
+
+/* ---- building --------------------------------------------------------------------------- *
+ * Devices and switches are nodes, numbered together in order of adding; devices also have their own index. */
+
+berth_status berth_topology_builder_new(berth_ctx *ctx, berth_topology_builder **out);
+void berth_topology_builder_release(berth_topology_builder *b);
+berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name);
+/** @param device, node may be NULL */
+berth_status berth_topology_builder_add_device(berth_topology_builder *b, const berth_device *d, int32_t *device, int32_t *node);
+berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const char *name, int32_t *node);
+/** Directed.  @param link id, may be NULL */
+berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l, int32_t *link);
+/** Both directions; the link back has the next id. */
+berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c, const berth_link *l, int32_t *link);
+/** Overrides the route between two devices by a list of links, which must join up. */
+berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n, const int32_t *links);
+/** Routes: fewest links, then largest bottleneck bandwidth, then least latency, then lowest link ids.
+ *  @return BERTH_OK, BERTH_EINVAL (no device; duplicate names), BERTH_ENOMEM.  O(devices x links) */
+berth_status berth_topology_builder_finish(berth_topology_builder *b, berth_topology **out);
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+void berth_topology_retain(berth_topology *t);
+void berth_topology_release(berth_topology *t);
+const char *berth_topology_name(const berth_topology *t);
+int32_t berth_topology_devices(const berth_topology *t);
+int32_t berth_topology_nodes(const berth_topology *t);
+int32_t berth_topology_links(const berth_topology *t);
+berth_status berth_topology_device(const berth_topology *t, int32_t device, berth_device *out);
+/** @param device the device at that node, or BERTH_NONE for a switch; each out may be NULL */
+berth_status berth_topology_node(const berth_topology *t, int32_t node, const char **name, int32_t *device);
+berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t *from, int32_t *to, berth_link *out);
+/** Number of links on the route, and the links; -1: unreachable; 0: the same device. */
+int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst, const int32_t **links);
+/** Sum of latencies and least bandwidth along the route.
+ *  @return BERTH_OK, BERTH_EUNREACHABLE, BERTH_EINVAL */
+berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t dst, berth_link *out);
+
+/* ---- generators ------------------------------------------------------------------------- *
+ * proto: every device is a copy of it, named d0, d1, ... (its own name is ignored). */
+
+/** n devices, a duplex link between every two. n >= 1 */
+berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+/** n devices in a circle of duplex links. */
+berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+/** n devices around one switch. */
+berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+/** n devices on PCIe switches of `fan_out` each, the switches on one root complex. */
+berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out, const berth_device *proto,
+                                      const berth_link *down, const berth_link *up, berth_topology **out);
+/** Eight devices: NVLink hybrid cube mesh as in the DGX-1 (V100), four PCIe switches of two below two sockets.
+ *  `nvlink` is one NVLink brick; double bricks get twice its bandwidth. */
+berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto, const berth_link *nvlink, const berth_link *pcie,
+                                 berth_topology **out);
+/** k-ary fat tree (k even): k^3/4 devices, full bisection. */
+berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto, const berth_link *link, berth_topology **out);
+/** Torus of any number of dimensions: dims[0] x ... devices, duplex links to the neighbours with wrap-around. */
+berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t *dims, const berth_device *proto,
+                                  const berth_link *link, berth_topology **out);
+/** Machines of `per_machine` devices: a switch in each (link `inside`), all machines on one switch (link `between`). */
+berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t per_machine, const berth_device *proto,
+                                      const berth_link *inside, const berth_link *between, berth_topology **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/* What the files of this room share: the placement's layout, memory demands, the table of placers. */
+#ifndef BERTH_PLACE_INTERNAL_H
+#define BERTH_PLACE_INTERNAL_H
+
+#include "../cost/cost_internal.h"
+#include <berth/place.h>
+
+struct berth_placement {
+  berth_ctx *ctx;
+  int32_t refs, n;
+  int32_t *device;        /* [n] */
+  int32_t *sequence;      /* [n] or NULL */
+  double *start, *finish; /* [n] or NULL */
+  double estimate;        /* NaN: none */
+  char *placer;
+};
+
+/** An empty placement for a placer to fill: device (all BERTH_NONE), and with `planned` sequence, start and finish too. */
+berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out);
+
+/** Bytes that an op takes for good on its device under a memory policy, and while it runs.
+ *  TOTAL, TRAINING and INFERENCE alike count parameters x multiple as permanent; TOTAL also the resident bytes of outputs. */
+typedef struct berth_i_demand {
+  double permanent, temporary;
+} berth_i_demand;
+berth_i_demand berth_i_op_demand(const berth_graph *g, int32_t op, berth_memory_policy policy, double param_multiple);
+
+/** One placer. name and variants as in berth_placers(). */
+typedef struct berth_i_placer {
+  const char *name;
+  const char *const *variants; /* NULL-terminated, "" first */
+  berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);
+} berth_i_placer;
+
+/* baselines.c, metis.c, mtopo.c */
+extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
+    berth_i_placer_m_topo;
+/* the list engine's */
+extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop, berth_i_placer_peft,
+    berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
+
+/** Says which op stops a placement, with op, device and bytes: sets the message and *why (may be NULL); returns BERTH_EINFEASIBLE. */
+berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing, berth_obstacle *why);
+
+#endif

@@ -1,0 +1,99 @@
+/* Tests in C: TAP lines on standard output, one per TEST block. */
+#ifndef BERTH_CHECK_H
+#define BERTH_CHECK_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check_tests, check_bad, check_failed; /* check_bad: failures within the present test */
+static const char *check_name;
+
+static inline void check_close_test(void) {
+  if (!check_name) return;
+  printf("%s %d - %s\n", check_bad ? "not ok" : "ok", check_tests, check_name);
+  check_failed += check_bad != 0;
+  check_name = NULL;
+}
+static inline void check_begin(const char *name) {
+  check_close_test();
+  check_name = name;
+  check_tests++;
+  check_bad = 0;
+}
+static inline int check_report(int ok, const char *file, int line, const char *what) {
+  if (!ok) {
+    printf("# %s:%d: %s\n", file, line, what);
+    check_bad++;
+  }
+  return ok;
+}
+static inline int check_near(double got, double want, double tol, const char *file, int line, const char *what) {
+  int ok = fabs(got - want) <= tol || got == want;
+  if (!ok) printf("# %s:%d: %s is %.17g, not %.17g\n", file, line, what, got, want);
+  check_bad += !ok;
+  return ok;
+}
+static inline int check_status(int got, int want, const char *file, int line, const char *what) {
+  if (got != want) printf("# %s:%d: %s gave status %d, not %d\n", file, line, what, got, want);
+  check_bad += got != want;
+  return got == want;
+}
+static inline int check_text(const char *got, const char *want, const char *file, int line) {
+  int ok = got && strcmp(got, want) == 0;
+  if (!ok) printf("# %s:%d: \"%s\", not \"%s\"\n", file, line, got ? got : "(null)", want);
+  check_bad += !ok;
+  return ok;
+}
+static inline void check_skip(const char *why) {
+  printf("ok %d - %s # SKIP %s\n", check_tests, check_name, why);
+  check_name = NULL;
+}
+static inline int check_done(void) {
+  check_close_test();
+  printf("1..%d\n", check_tests);
+  return check_failed != 0;
+}
+
+#define TEST(name) check_begin(name);
+#define SKIP(why) check_skip(why)
+#define CHECK(cond) check_report((cond) != 0, __FILE__, __LINE__, #cond)
+#define CHECK_NEAR(got, want, tol) check_near((got), (want), (tol), __FILE__, __LINE__, #got)
+#define CHECK_STATUS(call, want) check_status((int)(call), (int)(want), __FILE__, __LINE__, #call)
+#define CHECK_TEXT(got, want) check_text((got), (want), __FILE__, __LINE__)
+
+/** The folder of test data, or NULL: `$BERTH_SHARED`, else ../shared. */
+static inline const char *check_shared(void) {
+  static const char *dir;
+  FILE *f;
+  char path[4096];
+  if (dir) return dir[0] ? dir : NULL;
+  dir = getenv("BERTH_SHARED");
+  if (!dir) dir = "../shared";
+  snprintf(path, sizeof path, "%s/data/stg/README.md", dir);
+  f = fopen(path, "r");
+  if (f) fclose(f);
+  else dir = "";
+  return dir[0] ? dir : NULL;
+}
+
+/* Allocator that refuses the n-th request (1-based; 0: never) and counts what is still held. */
+typedef struct check_alloc_state {
+  long calls, fail_at, held;
+} check_alloc_state;
+static inline void *check_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
+  check_alloc_state *s = ud;
+  void *p;
+  if (nsize == 0) {
+    if (ptr) s->held -= (long)osize;
+    free(ptr);
+    return NULL;
+  }
+  if (++s->calls == s->fail_at) return NULL;
+  p = realloc(ptr, nsize);
+  if (p) s->held += (long)nsize - (ptr ? (long)osize : 0);
+  return p;
+}
+
+#endif
