@@ -1,0 +1,178 @@
+/* Reading a finished graph, and its end. */
+#include "builder_internal.h"
+
+#include <stdio.h>
+
+static int32_t *free_ids(berth_ctx *ctx, int32_t *ids, size_t n) {
+  berth_i_free(ctx, ids, n, sizeof *ids);
+  return NULL;
+}
+
+void berth_i_graph_drop_lists(berth_graph *g) {
+  size_t ops = (size_t)g->n_ops, tensors = (size_t)g->n_tensors, edges = (size_t)g->n_edges;
+  if (g->wait) g->wait = free_ids(g->ctx, g->wait, (size_t)g->wait_at[ops]);
+  if (g->after) g->after = free_ids(g->ctx, g->after, (size_t)g->after_at[ops]);
+  g->in_at = free_ids(g->ctx, g->in_at, ops + 1);
+  g->in = free_ids(g->ctx, g->in, edges);
+  g->out_at = free_ids(g->ctx, g->out_at, ops + 1);
+  g->out = free_ids(g->ctx, g->out, tensors);
+  g->use_at = free_ids(g->ctx, g->use_at, tensors + 1);
+  g->use = free_ids(g->ctx, g->use, edges);
+  g->wait_at = free_ids(g->ctx, g->wait_at, ops + 1);
+  g->after_at = free_ids(g->ctx, g->after_at, ops + 1);
+  g->topo = free_ids(g->ctx, g->topo, ops);
+}
+
+static void drop_op_columns(berth_graph *g) {
+  berth_ctx *ctx = g->ctx;
+  size_t n = (size_t)g->n_ops;
+  berth_i_free(ctx, g->seconds, n, (size_t)g->n_types * sizeof(double));
+  berth_i_free(ctx, g->flop, n, sizeof(double));
+  berth_i_free(ctx, g->bytes, n, sizeof(double));
+  berth_i_free(ctx, g->param_bytes, n, sizeof(double));
+  berth_i_free(ctx, g->workspace_bytes, n, sizeof(double));
+  berth_i_free(ctx, g->group, n, sizeof(int32_t));
+  berth_i_free(ctx, g->twin, n, sizeof(int32_t));
+  berth_i_free(ctx, g->pin, n, sizeof(int32_t));
+  berth_i_free(ctx, g->flags, n, sizeof(uint8_t));
+  berth_i_free(ctx, g->op_name, n, sizeof(int32_t));
+  berth_i_free(ctx, g->op_kind, n, sizeof(int32_t));
+}
+
+static void drop_tensor_columns(berth_graph *g) {
+  berth_ctx *ctx = g->ctx;
+  size_t n = (size_t)g->n_tensors;
+  berth_i_free(ctx, g->producer, n, sizeof(int32_t));
+  berth_i_free(ctx, g->tensor_bytes, n, sizeof(double));
+  berth_i_free(ctx, g->resident, n, sizeof(double));
+  berth_i_free(ctx, g->tensor_flags, n, sizeof(uint8_t));
+}
+
+void berth_graph_retain(berth_graph *g) { g->refs++; }
+
+void berth_graph_release(berth_graph *g) {
+  berth_ctx *ctx;
+  if (!g || --g->refs > 0) return;
+  ctx = g->ctx;
+  berth_i_graph_drop_lists(g);
+  drop_op_columns(g);
+  drop_tensor_columns(g);
+  berth_i_free(ctx, g->collectives, (size_t)g->n_collectives, sizeof *g->collectives);
+  berth_i_free(ctx, g->coll_ops, g->n_coll_ops, sizeof *g->coll_ops);
+  berth_i_names_release(ctx, &g->names);
+  berth_i_names_release(ctx, &g->kinds);
+  berth_i_types_release(ctx, g->types, g->n_types);
+  berth_i_strfree(ctx, g->name);
+  berth_i_free(ctx, g, 1, sizeof *g);
+  berth_ctx_release(ctx);
+}
+
+/* ---- sizes and names -------------------------------------------------------------------- */
+
+const char *berth_graph_name(const berth_graph *g) { return g->name ? g->name : ""; }
+int32_t berth_graph_ops(const berth_graph *g) { return g->n_ops; }
+int32_t berth_graph_tensors(const berth_graph *g) { return g->n_tensors; }
+int32_t berth_graph_edges(const berth_graph *g) { return g->n_edges; }
+int32_t berth_graph_collectives(const berth_graph *g) { return g->n_collectives; }
+int32_t berth_graph_groups(const berth_graph *g) { return g->n_groups; }
+int32_t berth_graph_types(const berth_graph *g) { return g->n_types; }
+
+const char *berth_graph_type(const berth_graph *g, int32_t type) {
+  return type >= 0 && type < g->n_types ? g->types[type] : NULL;
+}
+
+static const char *op_text(const int32_t *column, const berth_i_names *texts, int32_t op) {
+  return column && column[op] != BERTH_NONE ? texts->text[column[op]] : NULL;
+}
+
+const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size) {
+  const char *name = op >= 0 && op < g->n_ops ? op_text(g->op_name, &g->names, op) : NULL;
+  if (name) {
+    snprintf(buf, size, "op %ld \"%s\"", (long)op, name);
+  } else {
+    snprintf(buf, size, "op %ld", (long)op);
+  }
+  return buf;
+}
+
+static int32_t find_from(const berth_graph *g, int32_t name, int32_t op) {
+  while (op < g->n_ops && g->op_name[op] != name) op++;
+  return op;
+}
+
+int32_t berth_graph_find(const berth_graph *g, const char *name) {
+  int32_t id = name && *name && g->op_name ? berth_i_names_find(&g->names, name) : BERTH_NONE;
+  int32_t op;
+  if (id == BERTH_NONE) return BERTH_NONE;
+  op = find_from(g, id, 0);
+  return op < g->n_ops && find_from(g, id, op + 1) == g->n_ops ? op : BERTH_NONE;
+}
+
+/* ---- one of each ------------------------------------------------------------------------ */
+
+static berth_status check_id(const berth_graph *g, const char *what, int32_t id, int32_t n) {
+  if (id >= 0 && id < n) return BERTH_OK;
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s %ld does not exist (there are %ld)", what, (long)id, (long)n);
+}
+
+static double number(const double *column, int32_t op) { return column ? column[op] : 0; }
+
+static const double *profile(const berth_graph *g, int32_t op) {
+  const double *seconds = g->seconds ? g->seconds + (size_t)op * (size_t)g->n_types : NULL;
+  return seconds && !isnan(*seconds) ? seconds : NULL;
+}
+
+berth_status berth_graph_op(const berth_graph *g, int32_t op, berth_op *out) {
+  berth_status st = check_id(g, "op", op, g->n_ops);
+  if (st != BERTH_OK) return st;
+  *out = (berth_op){
+    .name = op_text(g->op_name, &g->names, op),
+    .kind = op_text(g->op_kind, &g->kinds, op),
+    .seconds = profile(g, op),
+    .flop = number(g->flop, op),
+    .bytes = number(g->bytes, op),
+    .param_bytes = berth_i_param(g, op),
+    .workspace_bytes = berth_i_workspace(g, op),
+    .group = berth_i_group(g, op),
+    .twin = berth_i_twin(g, op),
+    .pin = berth_i_pin(g, op),
+    .flags = g->flags ? g->flags[op] : 0,
+  };
+  return BERTH_OK;
+}
+
+berth_status berth_graph_tensor(const berth_graph *g, int32_t tensor, berth_tensor *out) {
+  berth_status st = check_id(g, "tensor", tensor, g->n_tensors);
+  if (st != BERTH_OK) return st;
+  *out = (berth_tensor){
+    .producer = g->producer[tensor],
+    .bytes = g->tensor_bytes[tensor],
+    .resident_bytes = berth_i_resident(g, tensor),
+    .flags = g->tensor_flags ? g->tensor_flags[tensor] : 0,
+  };
+  return BERTH_OK;
+}
+
+berth_status berth_graph_collective(const berth_graph *g, int32_t collective, berth_collective *out) {
+  berth_status st = check_id(g, "collective", collective, g->n_collectives);
+  if (st == BERTH_OK) *out = g->collectives[collective];
+  return st;
+}
+
+static int32_t slice(const int32_t *at, const int32_t *list, int32_t id, int32_t n, const int32_t **out) {
+  bool known = id >= 0 && id < n;
+  if (out) *out = known ? list + at[id] : NULL;
+  return known ? at[id + 1] - at[id] : 0;
+}
+
+int32_t berth_graph_inputs(const berth_graph *g, int32_t op, const int32_t **tensors) {
+  return slice(g->in_at, g->in, op, g->n_ops, tensors);
+}
+
+int32_t berth_graph_outputs(const berth_graph *g, int32_t op, const int32_t **tensors) {
+  return slice(g->out_at, g->out, op, g->n_ops, tensors);
+}
+
+int32_t berth_graph_consumers(const berth_graph *g, int32_t tensor, const int32_t **ops) {
+  return slice(g->use_at, g->use, tensor, g->n_tensors, ops);
+}

@@ -1,0 +1,179 @@
+/* A partial placement of units within memory limits, types, pins and routes. */
+#include "packing_internal.h"
+
+static bool any_limit(const berth_i_packing *k) {
+  int32_t d;
+  for (d = 0; d < k->cost->n_devices; d++) {
+    if (!isinf(k->limit[d])) return true;
+  }
+  return false;
+}
+
+static bool alloc_packing(berth_i_packing *k) {
+  berth_ctx *ctx = k->cost->ctx;
+  size_t devices = (size_t)k->cost->n_devices;
+  return (k->used = berth_i_zalloc(ctx, devices, sizeof *k->used)) != NULL
+      && (k->temporary = berth_i_zalloc(ctx, devices, sizeof *k->temporary)) != NULL
+      && (k->limit = berth_i_zalloc(ctx, devices, sizeof *k->limit)) != NULL
+      && (k->packed = berth_i_alloc(ctx, (size_t)k->u->n, sizeof *k->packed)) != NULL;
+}
+
+static bool alloc_copies(berth_i_packing *k) {
+  berth_ctx *ctx = k->cost->ctx;
+  k->cap_copies = (size_t)k->cost->g->n_edges;
+  k->n_bits = ((size_t)k->cost->g->n_tensors * (size_t)k->cost->n_devices + 7) / 8;
+  return (k->here = berth_i_zalloc(ctx, k->n_bits, 1)) != NULL
+      && (k->copies = berth_i_alloc(ctx, k->cap_copies, sizeof *k->copies)) != NULL;
+}
+
+void berth_i_packing_release(berth_i_packing *k) {
+  berth_ctx *ctx = k->cost->ctx;
+  size_t devices = (size_t)k->cost->n_devices;
+  berth_i_free(ctx, k->used, devices, sizeof *k->used);
+  berth_i_free(ctx, k->temporary, devices, sizeof *k->temporary);
+  berth_i_free(ctx, k->limit, devices, sizeof *k->limit);
+  berth_i_free(ctx, k->packed, (size_t)k->u->n, sizeof *k->packed);
+  berth_i_free(ctx, k->here, k->n_bits, 1);
+  berth_i_free(ctx, k->copies, k->cap_copies, sizeof *k->copies);
+}
+
+berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k) {
+  int32_t i;
+  memset(k, 0, sizeof *k);
+  k->cost = u->cost;
+  k->u = u;
+  k->device = device;
+  for (i = 0; i < u->n_ops; i++) device[i] = BERTH_NONE;
+  if (!alloc_packing(k)) goto refused;
+  for (i = 0; i < u->cost->n_devices; i++) {
+    k->limit[i] = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory;
+  }
+  k->charge_copies = memory == BERTH_MEMORY_TOTAL && any_limit(k);
+  if (k->charge_copies && !alloc_copies(k)) goto refused;
+  return BERTH_OK;
+refused:
+  berth_i_packing_release(k);
+  return berth_i_nomem(u->cost->ctx);
+}
+
+void berth_i_packing_clear(berth_i_packing *k) {
+  while (k->n_packed > 0) berth_i_packing_pop(k);
+}
+
+static size_t bit_of(const berth_i_packing *k, int32_t tensor, int32_t device) {
+  return (size_t)device * (size_t)k->cost->g->n_tensors + (size_t)tensor;
+}
+
+static void charge(berth_i_packing *k, int32_t tensor, int32_t device) {
+  size_t bit = bit_of(k, tensor, device);
+  berth_i_copy copy;
+  if (!k->charge_copies || (k->here[bit / 8] >> (bit % 8) & 1)) return;
+  copy.tensor = tensor;
+  copy.device = device;
+  copy.used = k->used[device];
+  k->copies[k->n_copies++] = copy;
+  k->here[bit / 8] |= (uint8_t)(1u << (bit % 8));
+  k->used[device] += berth_i_resident(k->cost->g, tensor);
+}
+
+static void set_devices(berth_i_packing *k, int32_t unit, int32_t device) {
+  int32_t i;
+  for (i = k->u->at[unit]; i < k->u->at[unit + 1]; i++) k->device[k->u->ops[i]] = device;
+}
+
+static bool crosses(berth_i_packing *k, int32_t tensor, int32_t src, int32_t dst) {
+  if (isinf(berth_i_transfer_time(k->cost, tensor, src, dst))) return false;
+  charge(k, tensor, dst);
+  return true;
+}
+
+/* Both directions: with groups, and out of topological order, consumers may be there before their producer. */
+static bool connect_op(berth_i_packing *k, int32_t op, int32_t device) {
+  const berth_graph *g = k->cost->g;
+  int32_t i, j;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t src = k->device[g->producer[g->in[i]]];
+    if (src != BERTH_NONE && src != device && !crosses(k, g->in[i], src, device)) return false;
+  }
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      int32_t dst = k->device[g->use[j]];
+      if (dst != BERTH_NONE && dst != device && !crosses(k, t, device, dst)) return false;
+    }
+  }
+  return true;
+}
+
+static double excess(const berth_i_packing *k, int32_t device) {
+  double e = k->used[device] + k->temporary[device] - k->limit[device];
+  return e > 0 ? e : 0;
+}
+
+static double worst_excess(const berth_i_packing *k, const berth_i_packed *p) {
+  double worst = excess(k, p->device);
+  size_t i;
+  for (i = p->copies; i < k->n_copies; i++) worst = fmax(worst, excess(k, k->copies[i].device));
+  return worst;
+}
+
+static void push(berth_i_packing *k, int32_t unit, int32_t device) {
+  berth_i_packed *p = &k->packed[k->n_packed++];
+  p->unit = unit;
+  p->device = device;
+  p->copies = k->n_copies;
+  p->used = k->used[device];
+  p->temporary = k->temporary[device];
+  k->used[device] += k->u->permanent[unit];
+  k->temporary[device] = fmax(k->temporary[device], k->u->temporary[unit]);
+  set_devices(k, unit, device);
+}
+
+void berth_i_packing_pop(berth_i_packing *k) {
+  const berth_i_packed *p = &k->packed[--k->n_packed];
+  while (k->n_copies > p->copies) {
+    const berth_i_copy *c = &k->copies[--k->n_copies];
+    size_t bit = bit_of(k, c->tensor, c->device);
+    k->here[bit / 8] &= (uint8_t)~(1u << (bit % 8));
+    k->used[c->device] = c->used;
+  }
+  k->used[p->device] = p->used;
+  k->temporary[p->device] = p->temporary;
+  set_devices(k, p->unit, BERTH_NONE);
+}
+
+double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device) {
+  double missing = NAN;
+  int32_t i;
+  bool joined = true;
+  if (!berth_i_unit_can_run(k->u, unit, device)) return INFINITY;
+  push(k, unit, device);
+  for (i = k->u->at[unit]; i < k->u->at[unit + 1] && joined; i++) joined = connect_op(k, k->u->ops[i], device);
+  if (joined && (missing = worst_excess(k, &k->packed[k->n_packed - 1])) == 0) return 0;
+  berth_i_packing_pop(k);
+  return missing;
+}
+
+static berth_status unreachable(berth_i_packing *k, const char *placer, int32_t unit) {
+  char label[160];
+  return berth_i_fail(k->cost->ctx, BERTH_EUNREACHABLE,
+                      "%s: no device that can take %s has routes to the devices of its producers and consumers", placer,
+                      berth_i_op_label(k->cost->g, k->u->ops[k->u->at[unit]], label, sizeof label));
+}
+
+berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
+                                    berth_obstacle *why) {
+  int32_t d, closest = BERTH_NONE, op = berth_i_unit_largest(k->u, unit, opts->memory, opts->param_multiple);
+  double least = INFINITY;
+  bool cut = false;
+  for (d = 0; d < k->cost->n_devices; d++) {
+    double missing = berth_i_packing_try(k, unit, d);
+    if (missing == 0) berth_i_packing_pop(k);
+    if (isnan(missing)) cut = true;
+    if (!(missing < least)) continue;
+    least = missing;
+    closest = d;
+  }
+  if (closest == BERTH_NONE && cut) return unreachable(k, placer, unit);
+  return berth_i_infeasible(k->cost, placer, op, closest, closest == BERTH_NONE ? 0 : least, why);
+}

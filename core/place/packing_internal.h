@@ -1,0 +1,87 @@
+/* Units (colocation groups contracted, other ops alone) and a partial placement of them that stays within limits.
+ * For the placers that put whole groups, and for the bounds. */
+#ifndef BERTH_PACKING_INTERNAL_H
+#define BERTH_PACKING_INTERNAL_H
+
+#include "place_internal.h"
+
+/** Numbered by their first op in topological order. */
+typedef struct berth_i_units {
+  berth_cost *cost;              /* borrowed */
+  int32_t n, n_ops, n_classes;
+  int32_t *of;                   /* [n_ops] */
+  int32_t *at, *ops;             /* [n + 1], [n_ops]: members, in topological order */
+  double *time;                  /* [n * n_classes] s, sum over members; BERTH_UNSUPPORTED if one of them cannot run there */
+  int32_t *pin;                  /* [n] */
+  double *permanent, *temporary; /* [n] bytes: sum, and the largest */
+} berth_i_units;
+
+/** @return BERTH_OK; BERTH_EINFEASIBLE (members of one group pinned apart, or with no type of device in common); BERTH_ENOMEM */
+berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+                                berth_i_units *u, berth_obstacle *why);
+void berth_i_units_release(berth_i_units *u);
+
+static inline double berth_i_unit_time(const berth_i_units *u, int32_t unit, int32_t device) {
+  return u->time[(size_t)unit * (size_t)u->n_classes + (size_t)u->cost->class_of[device]];
+}
+/** Types and pins allow it. */
+static inline bool berth_i_unit_can_run(const berth_i_units *u, int32_t unit, int32_t device) {
+  return (u->pin[unit] == BERTH_NONE || u->pin[unit] == device) && !isinf(berth_i_unit_time(u, unit, device));
+}
+/** The member with the largest demand: the one to name in a message. */
+int32_t berth_i_unit_largest(const berth_i_units *u, int32_t unit, berth_memory_policy memory, double param_multiple);
+
+typedef struct berth_i_packed {
+  int32_t unit, device;
+  size_t copies;      /* height of the stack of copies below its own */
+  double used, temporary;
+} berth_i_packed;
+
+typedef struct berth_i_copy {
+  int32_t tensor, device;
+  double used; /* of the device, before */
+} berth_i_copy;
+
+/** Permanent bytes add up, temporary ones take turns. Under TOTAL, the first consumer of a tensor on another device than its
+ *  producer's leaves a copy there for good, as in the simulator. Undone in reverse order only. */
+typedef struct berth_i_packing {
+  berth_cost *cost;
+  const berth_i_units *u;
+  int32_t *device;             /* [n_ops] the caller's; BERTH_NONE: not placed */
+  double *used, *temporary, *limit; /* [n_devices] bytes */
+  bool charge_copies;
+  uint8_t *here;               /* bit per (device, tensor): a copy is there */
+  berth_i_packed *packed;      /* [n units] stack */
+  int32_t n_packed;
+  berth_i_copy *copies;        /* [n_edges] stack */
+  size_t n_copies, cap_copies, n_bits;
+} berth_i_packing;
+
+/** @param device [ops] is set to BERTH_NONE, then follows the packing */
+berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k);
+void berth_i_packing_release(berth_i_packing *k);
+void berth_i_packing_clear(berth_i_packing *k);
+
+/** Puts a unit on a device if that keeps all limits.
+ *  @return 0: done; bytes missing; INFINITY: type or pin forbids it; NAN: a producer or consumer would be unreachable */
+double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device);
+/** Takes the last one back. */
+void berth_i_packing_pop(berth_i_packing *k);
+/** Bytes that the device would still take. */
+static inline double berth_i_packing_left(const berth_i_packing *k, int32_t device) {
+  return k->limit[device] - k->used[device] - k->temporary[device];
+}
+
+/** A unit fits nowhere: message, *why.  @return BERTH_EINFEASIBLE or BERTH_EUNREACHABLE */
+berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
+                                    berth_obstacle *why);
+/** Packs everything from the start: pinned and large units first, by first fit, best fit and worst fit, then in topological
+ *  order, at last by a search of limited length. Feasibility is all that it looks for.
+ *  @return BERTH_OK; else what berth_i_packing_refuse says of a unit that got stuck */
+berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts, berth_obstacle *why);
+
+/** Fills sequence, start, finish and estimate: the placement's devices run first in, first out (by ready time) under
+ *  opts->links and opts->quantum. */
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p);
+
+#endif

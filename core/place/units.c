@@ -1,0 +1,148 @@
+/* Colocation groups contracted to units. */
+#include "packing_internal.h"
+
+static bool alloc_units(berth_i_units *u) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n, m = (size_t)u->n_ops;
+  return (u->at = berth_i_zalloc(ctx, n + 1, sizeof *u->at)) != NULL
+      && (u->ops = berth_i_alloc(ctx, m, sizeof *u->ops)) != NULL
+      && (u->time = berth_i_zalloc(ctx, n * (size_t)u->n_classes, sizeof *u->time)) != NULL
+      && (u->pin = berth_i_alloc(ctx, n, sizeof *u->pin)) != NULL
+      && (u->permanent = berth_i_zalloc(ctx, n, sizeof *u->permanent)) != NULL
+      && (u->temporary = berth_i_zalloc(ctx, n, sizeof *u->temporary)) != NULL;
+}
+
+void berth_i_units_release(berth_i_units *u) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n, m = (size_t)u->n_ops;
+  berth_i_free(ctx, u->of, m, sizeof *u->of);
+  berth_i_free(ctx, u->at, n + 1, sizeof *u->at);
+  berth_i_free(ctx, u->ops, m, sizeof *u->ops);
+  berth_i_free(ctx, u->time, n * (size_t)u->n_classes, sizeof *u->time);
+  berth_i_free(ctx, u->pin, n, sizeof *u->pin);
+  berth_i_free(ctx, u->permanent, n, sizeof *u->permanent);
+  berth_i_free(ctx, u->temporary, n, sizeof *u->temporary);
+}
+
+static berth_status number_units(berth_i_units *u) {
+  const berth_graph *g = u->cost->g;
+  size_t n_groups = (size_t)g->n_groups;
+  int32_t i, *first = berth_i_alloc(u->cost->ctx, n_groups, sizeof *first); /* group -> unit */
+  if (!first) return berth_i_nomem(u->cost->ctx);
+  for (i = 0; i < g->n_groups; i++) first[i] = BERTH_NONE;
+  for (i = 0; i < u->n_ops; i++) {
+    int32_t op = g->topo[i], group = berth_i_group(g, op);
+    if (group == BERTH_NONE) {
+      u->of[op] = u->n++;
+    } else {
+      if (first[group] == BERTH_NONE) first[group] = u->n++;
+      u->of[op] = first[group];
+    }
+  }
+  berth_i_free(u->cost->ctx, first, n_groups, sizeof *first);
+  return BERTH_OK;
+}
+
+/* at[] counts, then points at the ends, then is moved back to the beginnings by filling from the last. */
+static void list_members(berth_i_units *u) {
+  const int32_t *topo = u->cost->g->topo;
+  int32_t i;
+  for (i = 0; i < u->n_ops; i++) u->at[u->of[i]]++;
+  for (i = 1; i <= u->n; i++) u->at[i] += u->at[i - 1];
+  for (i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[topo[i]]]] = topo[i];
+}
+
+static void add_op(berth_i_units *u, int32_t unit, int32_t op, berth_i_demand d) {
+  int32_t c;
+  size_t k = (size_t)u->n_classes;
+  for (c = 0; c < u->n_classes; c++) u->time[(size_t)unit * k + (size_t)c] += u->cost->op[(size_t)op * k + (size_t)c];
+  u->permanent[unit] += d.permanent;
+  if (d.temporary > u->temporary[unit]) u->temporary[unit] = d.temporary;
+}
+
+static berth_status pinned_apart(berth_i_units *u, const char *placer, int32_t a, int32_t b, berth_obstacle *why) {
+  char la[120], lb[120], da[120], db[120];
+  berth_i_infeasible(u->cost, placer, b, berth_i_pin(u->cost->g, a), 0, why);
+  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE, "%s: %s is pinned to %s and %s of the same colocation group to %s", placer,
+                      berth_i_op_label(u->cost->g, a, la, sizeof la),
+                      berth_i_device_label(u->cost->t, berth_i_pin(u->cost->g, a), da, sizeof da),
+                      berth_i_op_label(u->cost->g, b, lb, sizeof lb),
+                      berth_i_device_label(u->cost->t, berth_i_pin(u->cost->g, b), db, sizeof db));
+}
+
+static berth_status set_pin(berth_i_units *u, const char *placer, int32_t unit, berth_obstacle *why) {
+  int32_t i, by = BERTH_NONE;
+  u->pin[unit] = BERTH_NONE;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    int32_t op = u->ops[i], pin = berth_i_pin(u->cost->g, op);
+    if (pin == BERTH_NONE) continue;
+    if (by != BERTH_NONE && pin != u->pin[unit]) return pinned_apart(u, placer, by, op, why);
+    by = op;
+    u->pin[unit] = pin;
+  }
+  return BERTH_OK;
+}
+
+/* Of a group that no device can run, the first op that leaves its predecessors without one. */
+static int32_t odd_one_out(const berth_i_units *u, int32_t unit) {
+  int32_t i, d, j;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    bool some = false;
+    for (d = 0; d < u->cost->n_devices && !some; d++) {
+      for (j = u->at[unit], some = true; j <= i && some; j++) some = berth_i_can_run(u->cost, u->ops[j], d);
+    }
+    if (!some) return u->ops[i];
+  }
+  return u->ops[u->at[unit]]; /* not reached: only the pin of a later member forbids all */
+}
+
+static berth_status check_runnable(const berth_i_units *u, const char *placer, int32_t unit, berth_obstacle *why) {
+  int32_t d;
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (berth_i_unit_can_run(u, unit, d)) return BERTH_OK;
+  }
+  return berth_i_infeasible(u->cost, placer, odd_one_out(u, unit), BERTH_NONE, 0, why);
+}
+
+static berth_status fill_units(berth_i_units *u, const char *placer, berth_memory_policy memory, double param_multiple,
+                               berth_obstacle *why) {
+  berth_status st = BERTH_OK;
+  int32_t i, unit;
+  list_members(u);
+  for (unit = 0; unit < u->n && st == BERTH_OK; unit++) {
+    for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+      add_op(u, unit, u->ops[i], berth_i_op_demand(u->cost->g, u->ops[i], memory, param_multiple));
+    }
+    st = set_pin(u, placer, unit, why);
+    if (st == BERTH_OK) st = check_runnable(u, placer, unit, why);
+  }
+  return st;
+}
+
+berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+                                berth_i_units *u, berth_obstacle *why) {
+  berth_status st = BERTH_ENOMEM;
+  memset(u, 0, sizeof *u);
+  u->cost = cost;
+  u->n_ops = cost->g->n_ops;
+  u->n_classes = cost->n_classes;
+  u->of = berth_i_alloc(cost->ctx, (size_t)u->n_ops, sizeof *u->of);
+  if (!u->of) return berth_i_nomem(cost->ctx);
+  if ((st = number_units(u)) != BERTH_OK) goto done;
+  st = alloc_units(u) ? fill_units(u, placer, memory, param_multiple, why) : berth_i_nomem(cost->ctx);
+done:
+  if (st != BERTH_OK) berth_i_units_release(u);
+  return st;
+}
+
+int32_t berth_i_unit_largest(const berth_i_units *u, int32_t unit, berth_memory_policy memory, double param_multiple) {
+  int32_t i, best = BERTH_NONE;
+  double most = -1;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    berth_i_demand d = berth_i_op_demand(u->cost->g, u->ops[i], memory, param_multiple);
+    if (d.permanent + d.temporary <= most) continue;
+    most = d.permanent + d.temporary;
+    best = u->ops[i];
+  }
+  return best;
+}

@@ -1,0 +1,227 @@
+--- Reverse sweep over the recorded forward ops: backward ops, their gradient values, and one update per weight.
+--
+-- A backward record is { name, kind, forward, reads (values), outputs (gradient values), flop, moved, grouped, phase }.
+-- Gradient values look like forward ones, so emit.lua treats both alike.
+local backward = {}
+
+local function gradient(of, op)
+  return { op = op, elements = of.elements, readers = {}, gradient_of = of }
+end
+
+local function read(op, value)
+  op.reads[#op.reads + 1] = value
+  value.readers[#value.readers + 1] = op
+end
+
+local function new_op(tape, forward, suffix, fields)
+  local op = fields or {}
+  op.name = forward.name .. "/" .. suffix
+  op.kind = forward.kind .. "_" .. suffix
+  op.forward, op.block, op.phase = forward, op.block or forward.block, "backward"
+  op.reads, op.outputs = {}, {}
+  op.flop, op.moved = op.flop or 0, op.moved or 0
+  tape[#tape + 1] = op
+  return op
+end
+
+local function same_block(values)
+  local block = values[1].op.block
+  for _, v in ipairs(values) do
+    if v.op.block ~= block then return nil end
+  end
+  return block
+end
+
+-- The sum of what the readers of one value send back; made where they are, if they are in one block.
+local function sum_of(tape, value, parts)
+  if #parts == 1 then return parts[1] end
+  local n = #parts
+  local op = new_op(tape, value.op, "sum_grad", { flop = (n - 1) * value.elements, moved = (n + 1) * value.elements })
+  op.kind, op.block, op.inplace = "add", same_block(parts) or value.op.block, true
+  for _, part in ipairs(parts) do read(op, part) end
+  op.outputs[1] = gradient(value, op)
+  return op.outputs[1]
+end
+
+local function read_saved(op, forward)
+  for i, v in ipairs(forward.inputs) do
+    if forward.saves[i] then read(op, v); op.moved = op.moved + v.elements end
+  end
+  if forward.saves_output then
+    read(op, forward.outputs[1])
+    op.moved = op.moved + forward.outputs[1].elements
+  end
+end
+
+local function read_gradients(op, dys)
+  for _, dy in ipairs(dys) do read(op, dy); op.moved = op.moved + dy.elements end
+end
+
+local function give(op, value)
+  local dx = gradient(value, op)
+  op.outputs[#op.outputs + 1] = dx
+  value.grads[#value.grads + 1] = dx
+  op.moved = op.moved + value.elements
+end
+
+local function give_inputs(op, forward)
+  for _, v in ipairs(forward.inputs) do
+    if v.needs_grad then give(op, v) end
+  end
+end
+
+local function weight_gradient(op, weight)
+  local dw = { op = op, elements = weight.count, readers = {}, weight = weight }
+  op.outputs[#op.outputs + 1] = dw
+  weight.grads[#weight.grads + 1] = dw
+  op.moved = op.moved + weight.count
+end
+
+local function wants_input_gradient(forward)
+  for _, v in ipairs(forward.inputs) do
+    if v.needs_grad then return true end
+  end
+  return false
+end
+
+-- A linear layer or convolution: two products of the forward's size; the second alone reads the saved input.
+local function split(tape, forward, dys)
+  if wants_input_gradient(forward) then
+    local op = new_op(tape, forward, "grad_input", { flop = forward.flop, grouped = true })
+    read_gradients(op, dys)
+    op.moved = op.moved + forward.weight.count
+    give_inputs(op, forward)
+  end
+  local op = new_op(tape, forward, "grad_weight", { flop = forward.grad_weight_flop or forward.flop })
+  read_gradients(op, dys)
+  read_saved(op, forward)
+  weight_gradient(op, forward.weight)
+  forward.twin = op
+end
+
+-- Identity on the way back (residual sum): one free op whose only output all inputs take.
+local function pass(tape, forward, dys)
+  local op = new_op(tape, forward, "grad", { inplace = true })
+  read(op, dys[1])
+  local shared = gradient(forward.outputs[1], op)
+  op.outputs[1] = shared
+  for _, v in ipairs(forward.inputs) do
+    if v.needs_grad then v.grads[#v.grads + 1] = shared end
+  end
+  forward.twin = op
+end
+
+local function single(tape, forward, dys)
+  local op = new_op(tape, forward, "grad", { flop = forward.grad_flop or forward.flop, inplace = forward.inplace,
+    grouped = forward.weight ~= nil })
+  read_gradients(op, dys)
+  read_saved(op, forward)
+  op.moved = op.moved + (forward.grad_traffic or 0)
+  if forward.weight then op.moved = op.moved + forward.weight.count end
+  give_inputs(op, forward)
+  if forward.weight and not forward.cell then weight_gradient(op, forward.weight) end
+  forward.twin = op
+  return op
+end
+
+-- What only the backward op of the same op reads (LSTM gates).
+local function reserve(forward)
+  local kept = { op = forward, elements = forward.reserve, readers = {}, kept = true }
+  forward.outputs[#forward.outputs + 1] = kept
+  read(forward.twin, kept)
+  forward.twin.moved = forward.twin.moved + kept.elements
+end
+
+-- One step of a recurrent layer: gates' gradients leave for the layer's one weight-gradient op.
+local function cell(tape, forward, dys)
+  local op = single(tape, forward, dys)
+  local gates = { op = op, elements = forward.gate_elements, readers = {} }
+  op.outputs[#op.outputs + 1] = gates
+  op.moved = op.moved + gates.elements
+  local weight = forward.weight
+  weight.cells = weight.cells or {}
+  weight.cells[#weight.cells + 1] = { forward = forward, gates = gates }
+end
+
+local function recurrent_weight_gradient(tape, weight)
+  local op = new_op(tape, weight.uses[1], "grad_weight")
+  op.name, op.block = weight.name .. "/grad_weight", weight.block
+  for _, c in ipairs(weight.cells) do
+    op.flop = op.flop + c.forward.flop
+    read(op, c.gates)
+    op.moved = op.moved + c.gates.elements
+    for i, v in ipairs(c.forward.inputs) do
+      if c.forward.enters_weight[i] then read(op, v); op.moved = op.moved + v.elements end
+    end
+  end
+  weight_gradient(op, weight)
+end
+
+local function loss(tape, forward)
+  local op = single(tape, forward, {})
+  read(op, forward.outputs[1])
+end
+
+local function output_gradients(tape, forward)
+  local dys = {}
+  for _, out in ipairs(forward.outputs) do
+    if #out.grads > 0 then dys[#dys + 1] = sum_of(tape, out, out.grads) end
+  end
+  return dys
+end
+
+local function differentiate(tape, forward)
+  if forward.kind == "loss" then return loss(tape, forward) end
+  if not forward.outputs[1].needs_grad then return end
+  local dys = output_gradients(tape, forward)
+  if #dys == 0 then error("op " .. forward.name .. ": nothing sends a gradient back to it") end
+  if forward.cell then cell(tape, forward, dys)
+  elseif forward.split then split(tape, forward, dys)
+  elseif forward.pass then pass(tape, forward, dys)
+  else single(tape, forward, dys) end
+  if forward.reserve then reserve(forward) end
+end
+
+-- Optimiser: FLOP per parameter, bytes of state per parameter.
+local OPTIMIZERS = {
+  sgd = { flop = 2, state = 0 },
+  momentum = { flop = 4, state = 4 },
+  adam = { flop = 12, state = 8 },
+}
+
+--- Bytes of optimiser state per parameter: fp32 moments, and an fp32 copy of the weights when they are narrower.
+function backward.state_bytes(optimizer, dtype)
+  local rule = OPTIMIZERS[optimizer]
+  if not rule then return 0 end
+  return rule.state + (dtype < 4 and 4 or 0)
+end
+
+local function update(tape, self, weight)
+  local rule = OPTIMIZERS[self.options.optimizer]
+  local state = backward.state_bytes(self.options.optimizer, self.dtype)
+  local parts = #weight.grads
+  local op = {
+    name = weight.name .. "/update", kind = self.options.optimizer, forward = weight.uses[1], block = weight.block,
+    phase = "update", grouped = true, reads = {}, outputs = {},
+    flop = (rule.flop + parts - 1) * weight.count,
+    moved = (parts + 2) * weight.count + 2 * weight.count * state / self.dtype,
+    state = state * weight.count,
+  }
+  for _, dw in ipairs(weight.grads) do read(op, dw) end
+  tape[#tape + 1] = op
+end
+
+--- The backward and update records of a model, in order; none for inference.
+function backward.run(self)
+  local tape = {}
+  if not self.options.training then return tape end
+  for i = #self.ops, 1, -1 do differentiate(tape, self.ops[i]) end
+  for i = #self.weights, 1, -1 do
+    if self.weights[i].cells then recurrent_weight_gradient(tape, self.weights[i]) end
+  end
+  if self.options.optimizer == "none" then return tape end
+  for i = #self.weights, 1, -1 do update(tape, self, self.weights[i]) end
+  return tape
+end
+
+return backward

@@ -1,0 +1,150 @@
+--- Records the forward pass of a model as ops on values; backward.lua and emit.lua turn the record into a graph.
+--
+-- A value is what flows: { op = producing op, elements, shape (without the batch), needs_grad, readers }.
+-- A weight is what persists: { name, count, uses }; ops that share one (tied embeddings) share a device.
+local backward = require "berth.models.backward"
+local emit = require "berth.models.emit"
+local coarsen = require "berth.models.coarsen"
+
+local builder = {}
+local Builder = {}
+Builder.__index = Builder
+
+local unpack = table.unpack or unpack
+
+--- A recorder for one model.
+-- @tparam string name of the graph
+-- @tparam table o checked options (batch, dtype, training, optimizer, granularity, colocate)
+function builder.new(name, o)
+  return setmetatable({ name = name, options = o, batch = o.batch, dtype = o.dtype, ops = {}, weights = {}, scopes = {} }, Builder)
+end
+
+--- Names made by f are prefixed by "name."; at granularity "block" its ops become one. Returns what f returns.
+function Builder:scope(name, f, ...)
+  self.scopes[#self.scopes + 1] = name
+  local result = f(...)
+  self.scopes[#self.scopes] = nil
+  return result
+end
+
+local function product(shape)
+  local n = 1
+  for _, d in ipairs(shape) do n = n * d end
+  return n
+end
+
+function Builder:value(op, shape, needs_grad)
+  return { op = op, shape = shape, elements = self.batch * product(shape), needs_grad = needs_grad, readers = {}, grads = {} }
+end
+
+--- A parameter tensor of `count` numbers, updated by one optimiser op.
+function Builder:weight(name, count)
+  local weight = { name = self:full_name(name), block = self:block(), count = count, uses = {}, grads = {} }
+  self.weights[#self.weights + 1] = weight
+  return weight
+end
+
+function Builder:full_name(name)
+  if #self.scopes == 0 then return name end
+  return table.concat(self.scopes, ".") .. "." .. name
+end
+
+function Builder:block()
+  return self.scopes[1] or ""
+end
+
+local function total(values)
+  local n = 0
+  for _, v in ipairs(values) do n = n + v.elements end
+  return n
+end
+
+local function any_needs_grad(op)
+  if op.weight then return true end
+  for _, v in ipairs(op.inputs) do
+    if v.needs_grad then return true end
+  end
+  return false
+end
+
+--- Adds a forward op and returns its output values, one for each shape.
+--
+-- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; weight;
+-- saves: true for each input that the backward op reads; saves_output: it reads the output;
+-- split: the gradients of input and weight are two ops, each as heavy as this one;
+-- inplace: writes over its first free input; pass: the gradient of every input is the output's gradient itself;
+-- grad_flop: FLOP of the single backward op (default: as forward); reserve: elements kept for the backward op alone;
+-- traffic: elements moved besides inputs, outputs and weights; reads: elements really read, when fewer than the inputs have;
+-- cell: the gradient of the weight is one op for all cells that share it.
+function Builder:op(o)
+  local op = o
+  op.id = #self.ops + 1
+  op.block = self:block()
+  op.name = self:full_name(o.name)
+  op.inputs = o.inputs or {}
+  op.macs = o.macs or 0
+  op.flop = o.flop or 2 * op.macs
+  op.saves = o.saves or {}
+  local needs_grad = any_needs_grad(op)
+  op.outputs = {}
+  for i, shape in ipairs(o.shapes or { o.shape }) do op.outputs[i] = self:value(op, shape, needs_grad) end
+  for _, v in ipairs(op.inputs) do v.readers[#v.readers + 1] = op end
+  if op.weight then op.weight.uses[#op.weight.uses + 1] = op end
+  op.moved = (op.reads or total(op.inputs)) + total(op.outputs) + (op.traffic or 0) + (op.gathers and 0 or op.weight and op.weight.count or 0)
+  self.ops[op.id] = op
+  return unpack(op.outputs)
+end
+
+--- Where data enters the graph: free of cost, no gradient.
+function Builder:input(name, shape)
+  return self:op { name = name, kind = "input", shape = shape, traffic = -self.batch * product(shape) }
+end
+
+local function sum(ops, field)
+  local n = 0
+  for _, op in ipairs(ops) do n = n + op[field] end
+  return n
+end
+
+local function count_parameters(weights)
+  local n = 0
+  for _, w in ipairs(weights) do n = n + w.count end
+  return n
+end
+
+local function pass_of(op)
+  return op.update and "update" or op.backward and "backward" or "forward"
+end
+
+local function information(self, graph)
+  local flop = { forward = 0, backward = 0, update = 0 }
+  for _, op in ipairs(graph.ops) do flop[pass_of(op)] = flop[pass_of(op)] + op.flop end
+  return {
+    name = self.name,
+    parameters = count_parameters(self.weights),
+    parameter_bytes = count_parameters(self.weights) * self.dtype,
+    macs_forward = sum(self.ops, "macs"),
+    flop_forward = flop.forward,
+    flop_backward = flop.backward,
+    flop_update = flop.update,
+    flop = flop.forward + flop.backward + flop.update,
+    activation_bytes = emit.saved_bytes(graph),
+    ops = #graph.ops,
+    tensors = #graph.tensors,
+    options = self.options,
+  }
+end
+
+--- The finished model: a description for berth.graph, and a table about it.
+function Builder:finish()
+  local tape = backward.run(self)
+  local graph = emit.graph(self, tape)
+  local about = information(self, graph)
+  if self.options.granularity ~= "op" then
+    graph = coarsen.contract(graph, emit.merge_keys(self, tape, self.options.granularity))
+    about.ops, about.tensors = #graph.ops, #graph.tensors
+  end
+  return graph, about
+end
+
+return builder

@@ -1,0 +1,97 @@
+--- Contracts a graph description: ops with the same key become one.
+local coarsen = {}
+
+-- Union of colocation groups that meet in one coarse op.
+local function group_roots(graph)
+  local parent = {}
+  local function root(g)
+    while parent[g] and parent[g] ~= g do g = parent[g] end
+    return g
+  end
+  local function unite(a, b)
+    a, b = root(a), root(b)
+    if a ~= b then parent[math.max(a, b)] = math.min(a, b) end
+  end
+  return root, unite
+end
+
+local function new_op(name, op)
+  return { name = name, kind = op.kind, flop = 0, bytes = 0, params = 0, workspace = 0,
+    backward = op.backward, update = op.update, splittable = op.splittable }
+end
+
+local function heavier(a, b) return b.flop > a end
+
+-- Coarse op of every op; its kind is that of its heaviest member.
+local function merge_ops(graph, keys)
+  local ops, where, index, heaviest = {}, {}, {}, {}
+  for id, op in ipairs(graph.ops) do
+    local key = keys[id]
+    if not index[key] then
+      index[key] = #ops + 1
+      ops[index[key]] = new_op(key, op)
+      heaviest[key] = op.flop
+    end
+    local into = ops[index[key]]
+    where[id] = index[key]
+    if heavier(heaviest[key], op) then into.kind, heaviest[key] = op.kind, op.flop end
+    into.flop, into.bytes, into.params = into.flop + op.flop, into.bytes + op.bytes, into.params + op.params
+  end
+  return ops, where
+end
+
+local function merge_groups(graph, ops, where)
+  local root, unite = group_roots()
+  for id, op in ipairs(graph.ops) do
+    local into = ops[where[id]]
+    if op.group then
+      if into.group then unite(into.group, op.group) end
+      into.group = into.group or op.group
+    end
+  end
+  for _, op in ipairs(ops) do op.group = op.group and root(op.group) end
+end
+
+local function merge_twins(graph, ops, where)
+  for id, op in ipairs(graph.ops) do
+    local a, b = where[id], op.twin and where[op.twin]
+    if b and a ~= b and not ops[a].twin and not ops[b].twin then ops[a].twin, ops[b].twin = b, a end
+  end
+end
+
+local function outside_readers(tensor, where)
+  local to, seen = {}, { [where[tensor.from]] = true }
+  for _, id in ipairs(tensor.to) do
+    local into = where[id]
+    if not seen[into] then to[#to + 1] = into end
+    seen[into] = true
+  end
+  return to
+end
+
+-- A tensor that stays inside is gone; the largest of them is the workspace of the op around it.
+local function merge_tensors(graph, ops, where)
+  local tensors = {}
+  for _, t in ipairs(graph.tensors) do
+    local to, from = outside_readers(t, where), where[t.from]
+    if #to > 0 or #t.to == 0 then
+      tensors[#tensors + 1] = { from = from, to = to, bytes = t.bytes, batch = t.batch, gradient = t.gradient, resident = t.resident }
+      ops[from].saved = true
+    else
+      ops[from].workspace = math.max(ops[from].workspace, t.bytes)
+    end
+  end
+  for _, op in ipairs(ops) do op.saved = nil end
+  return tensors
+end
+
+--- @tparam table graph description
+-- @tparam table keys name of the coarse op of every op; the partition must be acyclic
+function coarsen.contract(graph, keys)
+  local ops, where = merge_ops(graph, keys)
+  merge_groups(graph, ops, where)
+  merge_twins(graph, ops, where)
+  return { name = graph.name, ops = ops, tensors = merge_tensors(graph, ops, where) }
+end
+
+return coarsen

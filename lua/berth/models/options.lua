@@ -1,0 +1,101 @@
+--- Option tables of the models: defaults, and complaints that name the option and what is legal.
+local options = {}
+
+local DTYPES = { fp64 = 8, fp32 = 4, tf32 = 4, bf16 = 2, fp16 = 2 }
+
+--- What every model takes.
+local COMMON = {
+  batch = { default = 32, kind = "count" },
+  dtype = { default = 4, kind = "dtype" },
+  training = { default = true, kind = "boolean" },
+  optimizer = { default = "adam", kind = { "sgd", "momentum", "adam", "none" } },
+  granularity = { default = "op", kind = { "op", "layer", "block" } },
+  colocate = { default = "weights", kind = { "weights", "layer" } },
+}
+
+local function show(value)
+  if type(value) == "string" then return string.format("%q", value) end
+  if type(value) == "number" then return string.format("%.14g", value) end
+  return tostring(value)
+end
+
+local function complain(model, key, value, legal)
+  error(string.format("models.%s: option %s is %s; %s", model, key, show(value), legal), 0)
+end
+
+local checks = {}
+
+function checks.count(model, key, value)
+  local whole = type(value) == "number" and value >= 1 and value < 2 ^ 53 and math.floor(value) == value
+  if not whole then complain(model, key, value, "a whole number of at least 1 is needed") end
+  return math.floor(value)
+end
+
+function checks.boolean(model, key, value)
+  if type(value) ~= "boolean" then complain(model, key, value, "true or false is needed") end
+  return value
+end
+
+function checks.dtype(model, key, value)
+  if DTYPES[value] then return DTYPES[value] end
+  if value == 1 or value == 2 or value == 4 or value == 8 then return math.floor(value) end
+  return complain(model, key, value, "bytes per number (1, 2, 4, 8) or one of bf16 fp16 fp32 fp64 tf32 is needed")
+end
+
+local function check_choice(model, key, value, choices)
+  for _, choice in ipairs(choices) do
+    if value == choice then return value end
+  end
+  local legal = {}
+  for i, choice in ipairs(choices) do legal[i] = show(choice) end
+  return complain(model, key, value, "legal: " .. table.concat(legal, " "))
+end
+
+local function check_one(model, key, value, kind)
+  if type(kind) == "table" then return check_choice(model, key, value, kind) end
+  return checks[kind](model, key, value)
+end
+
+local function sorted_keys(...)
+  local keys = {}
+  for _, t in ipairs { ... } do
+    for key in pairs(t) do keys[#keys + 1] = key end
+  end
+  table.sort(keys)
+  return keys
+end
+
+--- Names of the options that a model takes, sorted.
+function options.names(spec)
+  local merged = {}
+  for key in pairs(COMMON) do merged[key] = true end
+  for key in pairs(spec) do merged[key] = true end
+  return sorted_keys(merged)
+end
+
+--- The checked options of a model, defaults filled in.
+-- @tparam string model for messages
+-- @tparam table|nil given
+-- @tparam table spec own options of the model: { name = { default =, kind = } }; they override the common ones
+function options.read(model, given, spec)
+  given = given or {}
+  if type(given) ~= "table" then
+    error(string.format("models.%s: a table of options is needed, not a %s", model, type(given)), 0)
+  end
+  for key in pairs(given) do
+    if not spec[key] and not COMMON[key] then
+      error(string.format("models.%s: unknown option %s; legal: %s", model, tostring(key),
+        table.concat(options.names(spec), " ")), 0)
+    end
+  end
+  local out = {}
+  for _, key in ipairs(options.names(spec)) do
+    local rule = spec[key] or COMMON[key]
+    local value = given[key]
+    if value == nil then value = rule.default end
+    if value ~= nil then out[key] = check_one(model, key, value, rule.kind) end
+  end
+  return out
+end
+
+return options

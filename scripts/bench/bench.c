@@ -1,0 +1,287 @@
+/* Measures the core in CPU seconds of this process. One line per figure: name, value, unit, input, CPU seconds, tab-separated.
+ * usage: bench SHARED WORK      SHARED: folder with data/ and reference/; WORK: folder with the generated inputs */
+#include <berth/berth.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void report(const char *name, double value, const char *unit, const char *input, double cpu) {
+  printf("%s\t%.6g\t%s\t%s\t%.4f\n", name, value, unit, input, cpu);
+  fflush(stdout);
+}
+
+static void must(berth_ctx *ctx, berth_status st, const char *what) {
+  if (st == BERTH_OK) return;
+  fprintf(stderr, "bench: %s: %s\n", what, berth_errmsg(ctx));
+  exit(1);
+}
+
+/* A yardstick for the machine at this moment: nanoseconds per step of a dependent multiply chain. */
+static void yardstick(void) {
+  double from = cpu_seconds(), took;
+  volatile uint64_t sink;
+  uint64_t x = 1;
+  for (int i = 0; i < 200000000; i++) x = x * 6364136223846793005u + 1;
+  sink = x;
+  (void)sink;
+  took = cpu_seconds() - from;
+  report("yardstick", took / 0.2, "ns/step", "200 million dependent multiply-adds", took);
+}
+
+/* ---- m-ETF on layered random graphs ---- */
+
+static char *slurp(const char *path, size_t *len) {
+  FILE *f = fopen(path, "rb");
+  char *text;
+  long n;
+  if (!f) return NULL;
+  fseek(f, 0, SEEK_END);
+  n = ftell(f);
+  rewind(f);
+  text = malloc((size_t)n + 1);
+  *len = fread(text, 1, (size_t)n, f);
+  text[*len] = '\0';
+  fclose(f);
+  return text;
+}
+
+static double field(const char **at, const char *key) {
+  const char *p = strstr(*at, key);
+  char *end;
+  double x = strtod(p + strlen(key), &end);
+  *at = end;
+  return x;
+}
+
+/* Reads the generator's plain JSON: nodes in id order, then edges; one tensor per producer. */
+static berth_graph *read_layered(berth_ctx *ctx, const char *path, int32_t n) {
+  berth_graph_builder *b;
+  berth_graph *g;
+  size_t len;
+  char *text = slurp(path, &len);
+  const char *at = text;
+  if (!text) return NULL;
+  must(ctx, berth_graph_builder_new(ctx, &b), "builder");
+  must(ctx, berth_graph_builder_reserve(b, n, n, 0), "reserve");
+  for (int32_t i = 0; i < n; i++) {
+    berth_op op = berth_op_default();
+    berth_tensor tensor = { i, 0, -1, 0 };
+    double seconds = field(&at, "\"cost_us\": ") * 1e-6;
+    int32_t id;
+    op.seconds = &seconds;
+    op.param_bytes = field(&at, "\"persistent_bytes\": ");
+    tensor.bytes = field(&at, "\"output_bytes\": ");
+    op.workspace_bytes = field(&at, "\"temp_bytes\": ");
+    must(ctx, berth_graph_builder_add_op(b, &op, &id), "op");
+    must(ctx, berth_graph_builder_add_tensor(b, &tensor, &id), "tensor");
+  }
+  at = strstr(at, "\"edges\"");
+  while (strstr(at, "\"src\": ")) {
+    int32_t src = (int32_t)field(&at, "\"src\": ");
+    must(ctx, berth_graph_builder_add_consumer(b, src, (int32_t)field(&at, "\"dst\": ")), "edge");
+  }
+  free(text);
+  berth_ctx_memory_reset_peak(ctx);
+  must(ctx, berth_graph_builder_finish(b, &g), "graph");
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static void place_layered(const char *work, int32_t n, const char *placer, berth_links links, const char *label) {
+  berth_ctx *ctx;
+  berth_topology *t;
+  berth_cost *cost;
+  berth_placement *p = NULL;
+  berth_device device = berth_device_default();
+  berth_link link = { 1e6 / 0.0001754, 134e-6 };
+  berth_place_options opts = berth_place_default();
+  char path[4096], input[256];
+  berth_graph *g;
+  double best = INFINITY, from, total = 0, estimate;
+  int repeats = n > 100000 ? 1 : 5;
+  must(NULL, berth_ctx_new(NULL, &ctx), "context");
+  snprintf(path, sizeof path, "%s/layered-%d.json", work, n);
+  if (!(g = read_layered(ctx, path, n))) {
+    fprintf(stderr, "bench: no %s\n", path);
+    exit(1);
+  }
+  must(ctx, berth_topology_mesh(ctx, 4, &device, &link, &t), "topology");
+  must(ctx, berth_cost_new(g, t, NULL, &cost), "cost");
+  opts.links = links;
+  for (int i = 0; i < repeats; i++) {
+    berth_placement_release(p);
+    from = cpu_seconds();
+    must(ctx, berth_place(cost, placer, &opts, &p, NULL), placer);
+    from = cpu_seconds() - from;
+    total += from;
+    if (from < best) best = from;
+  }
+  estimate = berth_placement_estimate(p);
+  snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; planned %.6g s", n, estimate);
+  report(label, best, "CPU s", input, total);
+  snprintf(path, sizeof path, "%s, peak of graph, cost and engine", label);
+  report(path, (double)berth_ctx_memory_peak(ctx) / n, "bytes/op", input, total);
+  berth_placement_release(p);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_ctx_release(ctx);
+}
+
+/* ---- simulations of the DOPPLER graphs ---- */
+
+enum { PLACEMENTS = 64, DEVICES = 4 };
+
+static double mean_simulation(const char *path, double *cpu) {
+  berth_ctx *ctx;
+  berth_bundle bundle;
+  berth_topology *t;
+  berth_cost *cost;
+  berth_sim *sim;
+  berth_sim_options opts;
+  berth_sim_summary out;
+  berth_device device = berth_device_default();
+  berth_link link = { 1, 0 };
+  berth_rng rng;
+  int32_t n, *where, rounds = 40;
+  double from;
+  must(NULL, berth_ctx_new(NULL, &ctx), "context");
+  must(ctx, berth_load(ctx, path, NULL, &bundle), path);
+  must(ctx, berth_topology_mesh(ctx, DEVICES, &device, &link, &t), "topology");
+  must(ctx, berth_cost_new(bundle.graph, t, NULL, &cost), "cost");
+  must(ctx, berth_sim_preset(ctx, "doppler", &opts), "preset");
+  must(ctx, berth_sim_new(cost, &opts, &sim), "simulator");
+  n = berth_graph_ops(bundle.graph);
+  where = malloc(sizeof *where * PLACEMENTS * (size_t)n);
+  berth_rng_init(&rng, 1, 0);
+  for (int32_t i = 0; i < PLACEMENTS * n; i++) where[i] = berth_rng_below(&rng, DEVICES);
+  for (int32_t k = 0; k < PLACEMENTS; k++) must(ctx, berth_sim_run(sim, where + k * n, &out), "warm-up");
+  from = cpu_seconds();
+  for (int32_t r = 0; r < rounds; r++)
+    for (int32_t k = 0; k < PLACEMENTS; k++) must(ctx, berth_sim_run(sim, where + k * n, &out), "simulation");
+  from = cpu_seconds() - from;
+  *cpu += from;
+  free(where);
+  berth_sim_release(sim);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_bundle_release(&bundle);
+  berth_ctx_release(ctx);
+  return from / rounds / PLACEMENTS;
+}
+
+static void simulate_doppler(const char *shared) {
+  static const char *const files[] = { "gdp_chain_mm_112nodes", "gdp_ffnn_192nodes", "gdp_transformer_block_215nodes",
+                                       "gdp_full_transformer_layer_261nodes", "8gpu_transformer_block", "8gpu_full_transformer" };
+  double sum = 0, cpu = 0;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char path[4096], label[128];
+    double one = 0, mean;
+    snprintf(path, sizeof path, "%s/data/doppler/%s.txt", shared, files[i]);
+    mean = mean_simulation(path, &one);
+    snprintf(label, sizeof label, "simulation, %s", files[i]);
+    report(label, 1e6 * mean, "us", "preset doppler, 4 devices, 64 random placements, seed 1", one);
+    sum += mean;
+    cpu += one;
+  }
+  report("simulations a second, doppler graphs", 6 / sum, "1/s", "6 / sum of the six means", cpu);
+}
+
+/* ---- one large contention-free simulation ---- */
+
+static void simulate_pdag(const char *work) {
+  char path[4096];
+  size_t len;
+  char *text, *at;
+  berth_ctx *ctx;
+  berth_topology_builder *tb;
+  berth_graph_builder *gb;
+  berth_topology *t;
+  berth_graph *g;
+  berth_cost *cost;
+  berth_sim *sim;
+  berth_sim_summary out;
+  berth_sim_options opts;
+  berth_link link;
+  int32_t hosts, n, m, *where, *sequence, id;
+  double from, best = INFINITY, total = 0;
+  snprintf(path, sizeof path, "%s/d100k.pdag", work);
+  if (!(text = slurp(path, &len))) exit((fprintf(stderr, "bench: no %s\n", path), 1));
+  must(NULL, berth_ctx_new(NULL, &ctx), "context");
+  must(ctx, berth_topology_builder_new(ctx, &tb), "topology");
+  must(ctx, berth_graph_builder_new(ctx, &gb), "graph");
+  hosts = (int32_t)strtol(strstr(text, "hosts ") + 6, &at, 10);
+  for (int32_t h = 0; h < hosts; h++) {
+    berth_device d = berth_device_default();
+    d.speed = strtod(at, &at);
+    must(ctx, berth_topology_builder_add_device(tb, &d, NULL, NULL), "device");
+  }
+  link.bandwidth = strtod(strstr(at, "link ") + 5, &at);
+  link.latency = strtod(at, &at);
+  for (int32_t a = 0; a < hosts; a++)
+    for (int32_t b = a + 1; b < hosts; b++) must(ctx, berth_topology_builder_add_duplex(tb, a, b, &link, NULL), "link");
+  n = (int32_t)strtol(strstr(at, "tasks ") + 6, &at, 10);
+  where = malloc(sizeof *where * (size_t)n);
+  sequence = malloc(sizeof *sequence * (size_t)n);
+  for (int32_t i = 0; i < n; i++) {
+    berth_op op = berth_op_default();
+    double seconds;
+    where[i] = (int32_t)strtol(at, &at, 10);
+    seconds = strtod(at, &at);
+    op.seconds = &seconds;
+    sequence[i] = i;
+    must(ctx, berth_graph_builder_add_op(gb, &op, &id), "op");
+  }
+  m = (int32_t)strtol(strstr(at, "edges ") + 6, &at, 10);
+  for (int32_t k = 0; k < m; k++) {
+    int32_t a = (int32_t)strtol(at, &at, 10), b = (int32_t)strtol(at, &at, 10);
+    must(ctx, berth_graph_builder_connect(gb, a, b, strtod(at, &at), NULL), "edge");
+  }
+  free(text);
+  must(ctx, berth_topology_builder_finish(tb, &t), "topology");
+  must(ctx, berth_graph_builder_finish(gb, &g), "graph");
+  must(ctx, berth_cost_new(g, t, NULL, &cost), "cost");
+  opts = berth_sim_default(g);
+  opts.memory = BERTH_MEMORY_NONE;
+  opts.dispatch = BERTH_DISPATCH_PLANNED;
+  opts.sequence = sequence;
+  must(ctx, berth_sim_new(cost, &opts, &sim), "simulator");
+  for (int i = 0; i < 10; i++) {
+    from = cpu_seconds();
+    must(ctx, berth_sim_run(sim, where, &out), "simulation");
+    from = cpu_seconds() - from;
+    total += from;
+    if (from < best) best = from;
+  }
+  snprintf(path, sizeof path, "gen_dag.py 100000 8 4 64: %d edges, makespan %.12g s", m, out.makespan);
+  report("simulation of 100,000 tasks, no contention", best, "CPU s", path, total);
+  free(where);
+  free(sequence);
+  berth_sim_release(sim);
+  berth_cost_release(cost);
+  berth_topology_builder_release(tb);
+  berth_graph_builder_release(gb);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_ctx_release(ctx);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return fprintf(stderr, "usage: bench SHARED WORK\n"), 2;
+  yardstick();
+  simulate_doppler(argv[1]);
+  simulate_pdag(argv[2]);
+  place_layered(argv[2], 20000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 20,000 ops");
+  place_layered(argv[2], 20000, "m-etf", BERTH_LINKS_CHANNEL, "m-ETF planning half-duplex channels, 20,000 ops");
+  place_layered(argv[2], 20000, "heft", BERTH_LINKS_FREE, "HEFT, 20,000 ops");
+  place_layered(argv[2], 1000000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 1,000,000 ops");
+  yardstick();
+  return 0;
+}
