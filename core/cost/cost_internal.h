@@ -18,8 +18,11 @@ struct berth_cost {
   double *table;                /* [n_tensors * n_devices^2] s from model->transfer; else NULL */
   double transfer_factor;
   int free_control;
-  double *collective;           /* see cost.c; NULL: built-in */
-  /* ... more, private to cost.c, may follow */
+  double op_factor;
+  berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds); /* NULL: built-in */
+  void *ud;
+  int32_t *class_device;        /* [n_classes] lowest device of each */
+  int32_t *class_size;          /* [n_classes] devices in each */
 };
 
 /** Seconds on a device, pins ignored. */

@@ -93,7 +93,7 @@ static int32_t odd_one_out(const berth_i_units *u, int32_t unit) {
     }
     if (!some) return u->ops[i];
   }
-  return u->ops[u->at[unit]]; /* not reached: only the pin of a later member forbids all */
+  return u->ops[u->at[unit]]; /* not reached: the last member completes the group */
 }
 
 static berth_status check_runnable(const berth_i_units *u, const char *placer, int32_t unit, berth_obstacle *why) {

@@ -67,6 +67,11 @@ local function any_needs_grad(op)
   return false
 end
 
+local function traffic(op)
+  local n = total(op.inputs) + total(op.outputs)
+  return op.weight and n + op.weight.count or n
+end
+
 --- Adds a forward op and returns its output values, one for each shape.
 --
 -- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; weight;
@@ -74,7 +79,7 @@ end
 -- split: the gradients of input and weight are two ops, each as heavy as this one;
 -- inplace: writes over its first free input; pass: the gradient of every input is the output's gradient itself;
 -- grad_flop: FLOP of the single backward op (default: as forward); reserve: elements kept for the backward op alone;
--- traffic: elements moved besides inputs, outputs and weights; reads: elements really read, when fewer than the inputs have;
+-- moved: elements moved to and from memory, when not all of inputs, outputs and weight;
 -- cell: the gradient of the weight is one op for all cells that share it.
 function Builder:op(o)
   local op = o
@@ -90,14 +95,14 @@ function Builder:op(o)
   for i, shape in ipairs(o.shapes or { o.shape }) do op.outputs[i] = self:value(op, shape, needs_grad) end
   for _, v in ipairs(op.inputs) do v.readers[#v.readers + 1] = op end
   if op.weight then op.weight.uses[#op.weight.uses + 1] = op end
-  op.moved = (op.reads or total(op.inputs)) + total(op.outputs) + (op.traffic or 0) + (op.gathers and 0 or op.weight and op.weight.count or 0)
+  op.moved = o.moved or traffic(op)
   self.ops[op.id] = op
   return unpack(op.outputs)
 end
 
 --- Where data enters the graph: free of cost, no gradient.
 function Builder:input(name, shape)
-  return self:op { name = name, kind = "input", shape = shape, traffic = -self.batch * product(shape) }
+  return self:op { name = name, kind = "input", shape = shape, moved = 0 }
 end
 
 local function sum(ops, field)

@@ -69,19 +69,28 @@ local function outside_readers(tensor, where)
   return to
 end
 
+-- Tensors alike in producer, readers and flags travel together: one tensor.
+local function add_tensor(tensors, index, t, from, to)
+  local flags = (t.batch and "b" or "") .. (t.gradient and "g" or "")
+  local key = from .. ">" .. table.concat(to, ",") .. flags
+  local into = index[key] and tensors[index[key]]
+  if not into then
+    into = { from = from, to = to, bytes = 0, resident = 0, batch = t.batch, gradient = t.gradient }
+    index[key] = #tensors + 1
+    tensors[index[key]] = into
+  end
+  into.bytes, into.resident = into.bytes + t.bytes, into.resident + t.resident
+end
+
 -- A tensor that stays inside is gone; the largest of them is the workspace of the op around it.
 local function merge_tensors(graph, ops, where)
-  local tensors = {}
+  local tensors, index = {}, {}
   for _, t in ipairs(graph.tensors) do
     local to, from = outside_readers(t, where), where[t.from]
-    if #to > 0 or #t.to == 0 then
-      tensors[#tensors + 1] = { from = from, to = to, bytes = t.bytes, batch = t.batch, gradient = t.gradient, resident = t.resident }
-      ops[from].saved = true
-    else
-      ops[from].workspace = math.max(ops[from].workspace, t.bytes)
-    end
+    table.sort(to)
+    if #to > 0 or #t.to == 0 then add_tensor(tensors, index, t, from, to)
+    else ops[from].workspace = math.max(ops[from].workspace, t.bytes) end
   end
-  for _, op in ipairs(ops) do op.saved = nil end
   return tensors
 end
 

@@ -1,0 +1,143 @@
+/* Means and extremes over devices and pairs. */
+#include "cost_internal.h"
+
+/* Over the classes that can run the op, as t0 + mean of the differences: exact where all agree. */
+static double mean_over_classes(const berth_cost *c, const double *row) {
+  double first = INFINITY, sum = 0, n = 0;
+  int32_t k;
+  for (k = 0; k < c->n_classes; k++) {
+    if (isinf(row[k])) continue;
+    if (n == 0) first = row[k];
+    sum += (row[k] - first) * c->class_size[k];
+    n += c->class_size[k];
+  }
+  return n > 0 ? first + sum / n : INFINITY;
+}
+
+static double least_over_classes(const berth_cost *c, const double *row) {
+  double least = INFINITY;
+  int32_t k;
+  for (k = 0; k < c->n_classes; k++) least = fmin(least, row[k]);
+  return least;
+}
+
+static void fold_ops(const berth_cost *c, double (*fold)(const berth_cost *, const double *), double *out) {
+  int32_t op;
+  for (op = 0; op < c->g->n_ops; op++) {
+    int32_t pin = berth_i_pin(c->g, op);
+    out[op] = pin != BERTH_NONE ? berth_i_op_time(c, op, pin) : fold(c, c->op + (size_t)op * (size_t)c->n_classes);
+  }
+}
+
+berth_status berth_cost_mean_ops(const berth_cost *c, double *out) {
+  fold_ops(c, mean_over_classes, out);
+  return BERTH_OK;
+}
+
+berth_status berth_cost_min_ops(const berth_cost *c, double *out) {
+  fold_ops(c, least_over_classes, out);
+  return BERTH_OK;
+}
+
+/* Sums over the ordered pairs of different devices that reach one another. */
+typedef struct Pairs {
+  double latency, inverse_bandwidth; /* mean */
+  double n;
+} Pairs;
+
+static Pairs mean_pair(const berth_topology *t) {
+  Pairs sum = { 0, 0, 0 };
+  int32_t a, b;
+  for (a = 0; a < t->n_devices; a++)
+    for (b = 0; b < t->n_devices; b++) {
+      size_t p = berth_i_pair(t, a, b);
+      if (a == b || isinf(t->latency[p])) continue;
+      sum.latency += t->latency[p];
+      sum.inverse_bandwidth += 1 / t->bandwidth[p];
+      sum.n++;
+    }
+  if (sum.n > 0) {
+    sum.latency /= sum.n;
+    sum.inverse_bandwidth /= sum.n;
+  }
+  return sum;
+}
+
+static double mean_by_links(const berth_cost *c, int32_t tensor, const Pairs *mean) {
+  double bytes = c->g->tensor_bytes[tensor];
+  if (bytes == 0 && c->free_control) return 0;
+  return (mean->latency + bytes * mean->inverse_bandwidth) * c->transfer_factor;
+}
+
+/* Share of the ordered pairs that are of different devices, by SAGA's count. */
+static double share(double n_pairs, int32_t n_devices) { return n_pairs / (n_pairs + n_devices); }
+
+static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how) {
+  double sum = 0, n = 0;
+  int32_t a, b;
+  for (a = 0; a < c->n_devices; a++)
+    for (b = 0; b < c->n_devices; b++) {
+      double s = berth_i_transfer_time(c, tensor, a, b);
+      if (a == b || isinf(s)) continue;
+      sum += s;
+      n++;
+    }
+  if (n == 0) return 0;
+  return how == BERTH_AVERAGE_SAGA ? sum / (n + c->n_devices) : sum / n;
+}
+
+berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out) {
+  Pairs mean = { 0, 0, 0 };
+  double scale = 1;
+  int32_t k;
+  if (how != BERTH_AVERAGE_TEXTBOOK && how != BERTH_AVERAGE_SAGA)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "no way of averaging has number %d", (int)how);
+  if (!c->table) mean = mean_pair(c->t);
+  if (how == BERTH_AVERAGE_SAGA) scale = share(mean.n, c->n_devices);
+  for (k = 0; k < c->g->n_tensors; k++) {
+    if (c->table) out[k] = mean_of_row(c, k, how);
+    else out[k] = (c->uniform ? c->uniform[k] : mean_by_links(c, k, &mean)) * scale;
+  }
+  return BERTH_OK;
+}
+
+static double largest_transfer_of(const berth_cost *c, int32_t tensor) {
+  double largest = 0;
+  int32_t a, b;
+  for (a = 0; a < c->n_devices; a++)
+    for (b = 0; b < c->n_devices; b++) {
+      double s = berth_i_transfer_time(c, tensor, a, b);
+      if (!isinf(s)) largest = fmax(largest, s);
+    }
+  return largest;
+}
+
+/* Without a table the tensor of most bytes is the slowest on every pair. */
+static double largest_transfer(const berth_cost *c) {
+  double largest = 0;
+  int32_t k, most = 0;
+  if (c->g->n_tensors == 0) return 0;
+  for (k = 0; k < c->g->n_tensors; k++) {
+    if (c->table) largest = fmax(largest, largest_transfer_of(c, k));
+    if (c->g->tensor_bytes[k] > c->g->tensor_bytes[most]) most = k;
+  }
+  return c->table ? largest : largest_transfer_of(c, most);
+}
+
+static double least_positive_op(const berth_cost *c) {
+  double least = INFINITY;
+  int32_t op, k;
+  for (op = 0; op < c->g->n_ops; op++) {
+    int32_t pin = berth_i_pin(c->g, op);
+    for (k = 0; k < c->n_classes; k++) {
+      double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
+      if (s > 0 && (pin == BERTH_NONE || c->class_of[pin] == k)) least = fmin(least, s);
+    }
+  }
+  return least;
+}
+
+double berth_cost_rho(const berth_cost *c) {
+  double least = least_positive_op(c);
+  return isinf(least) ? INFINITY : largest_transfer(c) / least;
+}

@@ -1,0 +1,312 @@
+/* Prices a graph on a topology once, so that look-ups are arithmetic. */
+#include "cost_internal.h"
+
+/* ---- classes of devices ------------------------------------------------------------------ */
+
+/* Index into the graph's types: a graph of one unnamed type fits all devices. BERTH_NONE: the graph does not know it. */
+static int32_t graph_type(const berth_graph *g, const char *type) {
+  int32_t i;
+  if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
+  for (i = 0; i < g->n_types; i++)
+    if (strcmp(g->types[i], type) == 0) return i;
+  return BERTH_NONE;
+}
+
+static bool same_price(const berth_graph *g, const berth_device *a, const berth_device *b) {
+  return a->speed == b->speed && a->flops == b->flops && a->memory_bandwidth == b->memory_bandwidth && a->overhead == b->overhead &&
+         graph_type(g, a->type) == graph_type(g, b->type);
+}
+
+static int32_t find_class(const berth_cost *c, int32_t device) {
+  const berth_device *d = c->t->devices;
+  int32_t k;
+  for (k = 0; k < c->n_classes; k++)
+    if (same_price(c->g, &d[c->class_device[k]], &d[device])) return k;
+  return c->n_classes;
+}
+
+static void put_in_class(berth_cost *c, int32_t device, int32_t k) {
+  if (k == c->n_classes) {
+    c->n_classes++;
+    c->class_device[k] = device;
+    c->class_size[k] = 0;
+  }
+  c->class_of[device] = k;
+  c->class_size[k]++;
+}
+
+/* With a user's op function every device is a class of its own. */
+static berth_status make_classes(berth_cost *c, bool own) {
+  size_t n = (size_t)c->n_devices;
+  int32_t d;
+  c->class_of = berth_i_alloc(c->ctx, n, sizeof *c->class_of);
+  c->class_device = berth_i_alloc(c->ctx, n, sizeof *c->class_device);
+  c->class_size = berth_i_alloc(c->ctx, n, sizeof *c->class_size);
+  if (!c->class_of || !c->class_device || !c->class_size) return berth_i_nomem(c->ctx);
+  for (d = 0; d < c->n_devices; d++) put_in_class(c, d, own ? c->n_classes : find_class(c, d));
+  return BERTH_OK;
+}
+
+/* ---- ops --------------------------------------------------------------------------------- */
+
+typedef struct Labels {
+  char op[128], device[128];
+} Labels;
+
+static void label(const berth_cost *c, int32_t op, int32_t device, Labels *l) {
+  berth_i_op_label(c->g, op, l->op, sizeof l->op);
+  if (device != BERTH_NONE) berth_i_device_label(c->t, device, l->device, sizeof l->device);
+}
+
+static berth_status no_price(const berth_cost *c, int32_t op, int32_t device) {
+  const berth_device *d = &c->t->devices[device];
+  double flop = c->g->flop ? c->g->flop[op] : 0, bytes = c->g->bytes ? c->g->bytes[op] : 0;
+  Labels l;
+  label(c, op, device, &l);
+  return berth_i_fail(c->ctx, BERTH_EINVAL,
+                      "%s: no time for device type \"%s\" (%s): no profile, and no roofline from %g FLOP and %g B at %g FLOP/s "
+                      "and %g B/s (0: unknown)",
+                      l.op, d->type, l.device, flop, bytes, d->flops, d->memory_bandwidth);
+}
+
+/* A term whose rate is unknown is left out; NaN if none is left. */
+static double roofline(double flop, double bytes, const berth_device *d) {
+  double t = -1;
+  if (flop > 0 && d->flops > 0) t = flop / d->flops;
+  if (bytes > 0 && d->memory_bandwidth > 0) t = fmax(t, bytes / d->memory_bandwidth);
+  return t < 0 ? (double)NAN : t / d->speed + d->overhead;
+}
+
+static bool has_profile(const berth_graph *g, int32_t op) {
+  return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
+}
+
+/* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere. */
+static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
+  double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
+  bool profiled = has_profile(g, op);
+  if (profiled && type != BERTH_NONE) return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
+  if (!profiled && flop == 0 && bytes == 0) return 0;
+  return roofline(flop, bytes, d);
+}
+
+static berth_status price_built_in(berth_cost *c) {
+  int32_t k, op;
+  for (k = 0; k < c->n_classes; k++) {
+    const berth_device *d = &c->t->devices[c->class_device[k]];
+    int32_t type = graph_type(c->g, d->type);
+    for (op = 0; op < c->g->n_ops; op++) {
+      double s = built_in_time(c->g, op, type, d);
+      if (isnan(s)) return no_price(c, op, c->class_device[k]);
+      c->op[(size_t)op * (size_t)c->n_classes + (size_t)k] = s * c->op_factor;
+    }
+  }
+  return BERTH_OK;
+}
+
+static berth_status bad_op_time(const berth_cost *c, int32_t op, int32_t device, double s) {
+  Labels l;
+  label(c, op, device, &l);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "%s on %s: the cost function gave %g s", l.op, l.device, s);
+}
+
+static berth_status price_by_function(berth_cost *c, const berth_cost_model *m) {
+  int32_t op, d;
+  berth_status st;
+  for (op = 0; op < c->g->n_ops; op++) {
+    if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
+    for (d = 0; d < c->n_devices; d++) {
+      double s = NAN;
+      if ((st = m->op(m->ud, op, d, &s)) != BERTH_OK) return st;
+      if (!(s >= 0)) return bad_op_time(c, op, d, s);
+      c->op[(size_t)op * (size_t)c->n_classes + (size_t)d] = s * c->op_factor;
+    }
+  }
+  return BERTH_OK;
+}
+
+static bool runs_somewhere(const berth_cost *c, int32_t op) {
+  const double *row = c->op + (size_t)op * (size_t)c->n_classes;
+  int32_t k;
+  for (k = 0; k < c->n_classes; k++)
+    if (!isinf(row[k])) return true;
+  return false;
+}
+
+static berth_status check_op(const berth_cost *c, int32_t op) {
+  int32_t pin = berth_i_pin(c->g, op);
+  Labels l;
+  label(c, op, BERTH_NONE, &l);
+  if (pin >= c->n_devices)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "%s is pinned to device %d, but there are %d", l.op, (int)pin, (int)c->n_devices);
+  if (!runs_somewhere(c, op))
+    return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s cannot run on any of the %d devices", l.op, (int)c->n_devices);
+  if (pin != BERTH_NONE && isinf(berth_i_op_time(c, op, pin))) {
+    label(c, op, pin, &l);
+    return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s is pinned to %s, which cannot run it", l.op, l.device);
+  }
+  return BERTH_OK;
+}
+
+static bool suspect(const berth_cost *c, int32_t op) { return berth_i_pin(c->g, op) != BERTH_NONE || !runs_somewhere(c, op); }
+
+static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
+  berth_status st;
+  int32_t op;
+  if ((st = make_classes(c, m->op != NULL)) != BERTH_OK) return st;
+  if (!(c->op = berth_i_alloc(c->ctx, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op))) return berth_i_nomem(c->ctx);
+  st = m->op ? price_by_function(c, m) : price_built_in(c);
+  for (op = 0; op < c->g->n_ops && st == BERTH_OK; op++)
+    if (suspect(c, op)) st = check_op(c, op);
+  return st;
+}
+
+/* ---- transfers --------------------------------------------------------------------------- */
+
+static bool pairs_alike(const berth_topology *t) {
+  size_t first = berth_i_pair(t, 0, 1);
+  int32_t a, b;
+  if (t->n_devices < 2) return false;
+  for (a = 0; a < t->n_devices; a++)
+    for (b = 0; b < t->n_devices; b++) {
+      size_t p = berth_i_pair(t, a, b);
+      if (a != b && (isinf(t->latency[p]) || t->latency[p] != t->latency[first] || t->bandwidth[p] != t->bandwidth[first]))
+        return false;
+    }
+  return true;
+}
+
+static berth_status price_alike(berth_cost *c) {
+  double *column = berth_i_alloc(c->ctx, (size_t)c->g->n_tensors, sizeof *column);
+  int32_t k;
+  if (!column) return berth_i_nomem(c->ctx);
+  for (k = 0; k < c->g->n_tensors; k++) column[k] = berth_i_transfer_time(c, k, 0, 1);
+  c->uniform = column;
+  return BERTH_OK;
+}
+
+static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst, double s) {
+  Labels l;
+  char to[128];
+  label(c, c->g->producer[tensor], src, &l);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "tensor %d of %s from %s to %s: the cost function gave %g s", (int)tensor, l.op, l.device,
+                      berth_i_device_label(c->t, dst, to, sizeof to), s);
+}
+
+static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t tensor, double *row) {
+  int32_t a, b;
+  berth_status st;
+  bool nothing = c->free_control && c->g->tensor_bytes[tensor] == 0;
+  for (a = 0; a < c->n_devices; a++)
+    for (b = 0; b < c->n_devices; b++) {
+      double s = a == b || nothing ? 0 : (double)NAN;
+      if (isnan(s) && (st = m->transfer(m->ud, tensor, a, b, &s)) != BERTH_OK) return st;
+      if (!(s >= 0)) return bad_transfer(c, tensor, a, b, s);
+      row[berth_i_pair(c->t, a, b)] = s * c->transfer_factor;
+    }
+  return BERTH_OK;
+}
+
+static size_t pair_count(const berth_cost *c) { return (size_t)c->n_devices * (size_t)c->n_devices; }
+
+static berth_status price_table(berth_cost *c, const berth_cost_model *m) {
+  size_t pairs = pair_count(c);
+  berth_status st = BERTH_OK;
+  int32_t k;
+  /* pairs * size of an element cannot overflow: the topology has such arrays */
+  if (!(c->table = berth_i_alloc(c->ctx, (size_t)c->g->n_tensors, pairs * sizeof *c->table))) return berth_i_nomem(c->ctx);
+  for (k = 0; k < c->g->n_tensors && st == BERTH_OK; k++) {
+    if ((st = berth_i_interrupted(c->ctx)) == BERTH_OK) st = fill_row(c, m, k, c->table + (size_t)k * pairs);
+  }
+  return st;
+}
+
+static berth_status price_transfers(berth_cost *c, const berth_cost_model *m) {
+  if (m->transfer) return price_table(c, m);
+  return pairs_alike(c->t) ? price_alike(c) : BERTH_OK;
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static berth_status take_factor(berth_ctx *ctx, const char *name, double given, double *out) {
+  if (!(given >= 0) || isinf(given))
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s %g must be positive and finite (0: 1)", name, given);
+  *out = given == 0 ? 1 : given;
+  return BERTH_OK;
+}
+
+static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
+  berth_status st;
+  if ((st = take_factor(c->ctx, "op_factor", m->op_factor, &c->op_factor)) != BERTH_OK) return st;
+  if ((st = take_factor(c->ctx, "transfer_factor", m->transfer_factor, &c->transfer_factor)) != BERTH_OK) return st;
+  c->free_control = m->free_control;
+  c->collective = m->collective;
+  c->ud = m->ud;
+  return BERTH_OK;
+}
+
+/* Holds graph and topology from the first moment: a callback may drop the caller's references. */
+static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
+  berth_cost *c = berth_i_zalloc(g->ctx, 1, sizeof *c);
+  if (!c) return NULL;
+  c->ctx = g->ctx;
+  c->refs = 1;
+  c->g = g;
+  c->t = t;
+  c->n_devices = t->n_devices;
+  berth_ctx_retain(c->ctx);
+  berth_graph_retain(g);
+  berth_topology_retain(t);
+  return c;
+}
+
+berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model, berth_cost **out) {
+  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0 };
+  const berth_cost_model *m = model ? model : &built_in;
+  berth_cost *c = make_empty(g, t);
+  berth_status st;
+  if (!c) return berth_i_nomem(g->ctx);
+  if ((st = take_model(c, m)) != BERTH_OK) goto done;
+  if ((st = price_ops(c, m)) != BERTH_OK) goto done;
+  if ((st = price_transfers(c, m)) != BERTH_OK) goto done;
+  *out = c;
+  c = NULL;
+done:
+  berth_cost_release(c);
+  return st;
+}
+
+void berth_cost_retain(berth_cost *c) { c->refs++; }
+
+void berth_cost_release(berth_cost *c) {
+  berth_ctx *ctx;
+  if (!c || --c->refs > 0) return;
+  ctx = c->ctx;
+  berth_i_free(ctx, c->op, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op);
+  berth_i_free(ctx, c->class_of, (size_t)c->n_devices, sizeof *c->class_of);
+  berth_i_free(ctx, c->class_device, (size_t)c->n_devices, sizeof *c->class_device);
+  berth_i_free(ctx, c->class_size, (size_t)c->n_devices, sizeof *c->class_size);
+  berth_i_free(ctx, c->uniform, (size_t)c->g->n_tensors, sizeof *c->uniform);
+  berth_i_free(ctx, c->table, (size_t)c->g->n_tensors, pair_count(c) * sizeof *c->table);
+  berth_topology_release(c->t);
+  berth_graph_release(c->g);
+  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_ctx_release(ctx);
+}
+
+berth_graph *berth_cost_graph(const berth_cost *c) { return c->g; }
+berth_topology *berth_cost_topology(const berth_cost *c) { return c->t; }
+
+/* ---- questions --------------------------------------------------------------------------- */
+
+static bool is_device(const berth_cost *c, int32_t d) { return d >= 0 && d < c->n_devices; }
+
+double berth_cost_op(const berth_cost *c, int32_t op, int32_t device) {
+  if (op < 0 || op >= c->g->n_ops || !is_device(c, device)) return (double)NAN;
+  return berth_i_can_run(c, op, device) ? berth_i_op_time(c, op, device) : BERTH_UNSUPPORTED;
+}
+
+double berth_cost_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst) {
+  if (tensor < 0 || tensor >= c->g->n_tensors || !is_device(c, src) || !is_device(c, dst)) return (double)NAN;
+  return berth_i_transfer_time(c, tensor, src, dst);
+}

@@ -1,0 +1,429 @@
+/* From builder to graph: links checked, lists sorted both ways, order found or the cycle named. */
+#include "builder_internal.h"
+
+#include <stdio.h>
+
+enum { CYCLE_LABELS = 5, LABEL = 80 };
+
+/* ---- the graph as a view of the columns ------------------------------------------------- */
+
+static berth_status fit_column(berth_graph_builder *b, int column) {
+  berth_i_column *c = &b->column[column];
+  size_t rows = berth_i_builder_rows(b, column);
+  void *data;
+  if (!c->data || c->cap == rows) return BERTH_OK;
+  if (!(data = berth_i_realloc(b->ctx, c->data, c->cap, rows, c->width))) return berth_i_nomem(b->ctx);
+  c->data = data;
+  c->cap = rows;
+  return BERTH_OK;
+}
+
+static berth_status fit_columns(berth_graph_builder *b) {
+  berth_status st = BERTH_OK;
+  int k;
+  for (k = 0; k < BERTH_I_COLUMNS && st == BERTH_OK; k++) st = fit_column(b, k);
+  return st;
+}
+
+/* The columns stay the builder's until the graph is whole. */
+static void view_columns(const berth_graph_builder *b, berth_graph *g) {
+  const berth_i_column *c = b->column;
+  g->seconds = c[BERTH_I_SECONDS].data;
+  g->flop = c[BERTH_I_FLOP].data;
+  g->bytes = c[BERTH_I_BYTES].data;
+  g->param_bytes = c[BERTH_I_PARAM].data;
+  g->workspace_bytes = c[BERTH_I_WORKSPACE].data;
+  g->group = c[BERTH_I_GROUP].data;
+  g->twin = c[BERTH_I_TWIN].data;
+  g->pin = c[BERTH_I_PIN].data;
+  g->flags = c[BERTH_I_FLAGS].data;
+  g->op_name = c[BERTH_I_NAME].data;
+  g->op_kind = c[BERTH_I_KIND].data;
+  g->producer = c[BERTH_I_PRODUCER].data;
+  g->tensor_bytes = c[BERTH_I_TENSOR_BYTES].data;
+  g->resident = c[BERTH_I_RESIDENT].data;
+  g->tensor_flags = c[BERTH_I_TENSOR_FLAGS].data;
+  g->collectives = c[BERTH_I_COLLECTIVES].data;
+  g->coll_ops = c[BERTH_I_COLL_OPS].data;
+}
+
+static void view_collectives(berth_graph *g) {
+  const int32_t *next = g->coll_ops;
+  int32_t k;
+  for (k = 0; k < g->n_collectives; k++) {
+    berth_collective *c = &g->collectives[k];
+    c->members = next;
+    next += c->n_members;
+    c->consumers = c->n_consumers > 0 ? next : NULL;
+    next += c->n_consumers;
+  }
+}
+
+static void view(const berth_graph_builder *b, berth_graph *g) {
+  g->ctx = b->ctx;
+  g->refs = 1;
+  g->name = b->name;
+  g->n_ops = b->n_ops;
+  g->n_tensors = b->n_tensors;
+  g->n_edges = b->n_edges;
+  g->n_collectives = b->n_collectives;
+  g->n_groups = b->n_groups;
+  g->n_types = b->n_types;
+  g->types = b->types;
+  g->names = b->names;
+  g->kinds = b->kinds;
+  g->n_coll_ops = b->n_coll_ops;
+  view_columns(b, g);
+  view_collectives(g);
+}
+
+/* ---- twins, groups, pins ---------------------------------------------------------------- */
+
+static berth_status bad_twin(const berth_graph *g, int32_t v, int32_t w) {
+  char one[LABEL], two[LABEL], three[LABEL];
+  berth_i_op_label(g, v, one, sizeof one);
+  if (w >= g->n_ops) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: twin op %ld does not exist (there are %ld ops)", one, (long)w, (long)g->n_ops);
+  }
+  if (w == v) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s is its own twin", one);
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: its twin %s is the twin of %s", one, berth_i_op_label(g, w, two, sizeof two),
+                      berth_i_op_label(g, g->twin[w], three, sizeof three));
+}
+
+static berth_status check_twins(const berth_graph *g) {
+  int32_t v, w;
+  for (v = 0; g->twin && v < g->n_ops; v++) {
+    w = g->twin[v];
+    if (w == BERTH_NONE) continue;
+    if (w >= g->n_ops || w == v || (g->twin[w] != BERTH_NONE && g->twin[w] != v)) return bad_twin(g, v, w);
+  }
+  return BERTH_OK;
+}
+
+/* One side is enough: sets the other. Two ops that claim the same twin are found when the second one is met; nothing
+ * that could be added later would make that right, so what was set until then may stay. */
+static berth_status link_twins(berth_graph *g) {
+  berth_status st = check_twins(g);
+  int32_t v, w;
+  if (st != BERTH_OK || !g->twin) return st;
+  for (v = 0; v < g->n_ops; v++) {
+    if ((w = g->twin[v]) == BERTH_NONE) continue;
+    if (g->twin[w] != BERTH_NONE && g->twin[w] != v) return bad_twin(g, v, w);
+    g->twin[w] = v;
+  }
+  return BERTH_OK;
+}
+
+static size_t table_size(size_t n) {
+  size_t size = 16;
+  while (size < 2 * n) size *= 2;
+  return size;
+}
+
+/* Slot of op's group in an open-addressed table of ops, one per group: sparse group numbers cost nothing. */
+static size_t group_slot(const berth_graph *g, const int32_t *table, size_t size, int32_t op) {
+  size_t i = ((size_t)g->group[op] * 2654435761u) & (size - 1);
+  while (table[i] != BERTH_NONE && g->group[table[i]] != g->group[op]) i = (i + 1) & (size - 1);
+  return i;
+}
+
+static berth_status bad_pins(const berth_graph *g, int32_t v, int32_t w) {
+  char one[LABEL], two[LABEL];
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "group %ld: %s is pinned to device %ld, %s to device %ld", (long)g->group[v],
+                      berth_i_op_label(g, v, one, sizeof one), (long)g->pin[v], berth_i_op_label(g, w, two, sizeof two),
+                      (long)g->pin[w]);
+}
+
+static bool pinned_in_group(const berth_graph *g, int32_t op) { return g->pin[op] != BERTH_NONE && g->group[op] != BERTH_NONE; }
+
+static berth_status check_pins(const berth_graph *g) {
+  size_t n = 0, size, i;
+  int32_t v, *table;
+  berth_status st = BERTH_OK;
+  if (!g->group || !g->pin) return BERTH_OK;
+  for (v = 0; v < g->n_ops; v++) n += pinned_in_group(g, v);
+  size = table_size(n);
+  if (!(table = berth_i_alloc(g->ctx, size, sizeof *table))) return berth_i_nomem(g->ctx);
+  memset(table, 0xff, size * sizeof *table);
+  for (v = 0; v < g->n_ops && st == BERTH_OK; v++) {
+    if (!pinned_in_group(g, v)) continue;
+    i = group_slot(g, table, size, v);
+    if (table[i] == BERTH_NONE) table[i] = v;
+    if (g->pin[table[i]] != g->pin[v]) st = bad_pins(g, table[i], v);
+  }
+  berth_i_free(g->ctx, table, size, sizeof *table);
+  return st;
+}
+
+/* ---- lists ------------------------------------------------------------------------------ */
+
+/* Turns counts per key into ends; buckets are then filled from the back, which leaves starts. */
+static void counts_to_ends(int32_t *at, int32_t n_keys) {
+  int32_t k, sum = 0;
+  for (k = 0; k < n_keys; k++) at[k] = sum += at[k];
+  at[n_keys] = sum;
+}
+
+/* Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key k (value NULL: their ids). */
+static void bucket(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list) {
+  int32_t i;
+  memset(at, 0, ((size_t)n_keys + 1) * sizeof *at);
+  for (i = 0; i < n; i++) at[key[i]]++;
+  counts_to_ends(at, n_keys);
+  for (i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
+}
+
+static int32_t *new_ids(berth_graph *g, size_t n, bool *failed) {
+  int32_t *ids = berth_i_alloc(g->ctx, n, sizeof *ids);
+  if (!ids) *failed = true;
+  return ids;
+}
+
+static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor, const int32_t *edge_op) {
+  size_t ops = (size_t)g->n_ops, tensors = (size_t)g->n_tensors, edges = (size_t)g->n_edges;
+  bool failed = false;
+  g->in_at = new_ids(g, ops + 1, &failed);
+  g->in = new_ids(g, edges, &failed);
+  g->out_at = new_ids(g, ops + 1, &failed);
+  g->out = new_ids(g, tensors, &failed);
+  g->use_at = new_ids(g, tensors + 1, &failed);
+  g->use = new_ids(g, edges, &failed);
+  g->topo = new_ids(g, ops, &failed);
+  if (failed) return berth_i_nomem(g->ctx);
+  bucket(g->n_ops, g->n_edges, edge_op, edge_tensor, g->in_at, g->in);
+  bucket(g->n_ops, g->n_tensors, g->producer, NULL, g->out_at, g->out);
+  bucket(g->n_tensors, g->n_edges, edge_tensor, edge_op, g->use_at, g->use);
+  return BERTH_OK;
+}
+
+/* Ops of one side of a collective. */
+typedef struct side {
+  int32_t n;
+  const int32_t *ops;
+} side;
+
+static side side_of(const berth_graph *g, int32_t k, bool consumers) {
+  const berth_collective *c = &g->collectives[k];
+  return consumers ? (side){ c->n_consumers, c->consumers } : (side){ c->n_members, c->members };
+}
+
+static void count_side(const berth_graph *g, bool consumers, int32_t *at) {
+  int32_t k, j;
+  memset(at, 0, ((size_t)g->n_ops + 1) * sizeof *at);
+  for (k = 0; k < g->n_collectives; k++) {
+    side s = side_of(g, k, consumers);
+    for (j = 0; j < s.n; j++) at[s.ops[j]]++;
+  }
+  counts_to_ends(at, g->n_ops);
+}
+
+static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list) {
+  int32_t k, j;
+  for (k = g->n_collectives - 1; k >= 0; k--) {
+    side s = side_of(g, k, consumers);
+    for (j = 0; j < s.n; j++) list[--at[s.ops[j]]] = k;
+  }
+}
+
+static berth_status build_side(berth_graph *g, bool consumers, int32_t **at, int32_t **list) {
+  bool failed = false;
+  if (!(*at = new_ids(g, (size_t)g->n_ops + 1, &failed))) return berth_i_nomem(g->ctx);
+  count_side(g, consumers, *at);
+  if (!(*list = new_ids(g, (size_t)(*at)[g->n_ops], &failed))) return berth_i_nomem(g->ctx);
+  bucket_side(g, consumers, *at, *list);
+  return BERTH_OK;
+}
+
+static berth_status build_collective_lists(berth_graph *g) {
+  berth_status st;
+  if (g->n_collectives == 0) return BERTH_OK;
+  if ((st = build_side(g, false, &g->wait_at, &g->wait)) != BERTH_OK) return st;
+  return build_side(g, true, &g->after_at, &g->after);
+}
+
+/* ---- nothing twice ---------------------------------------------------------------------- */
+
+/* First op that stands twice in the list, or BERTH_NONE; `last` has the stamp of the last list that each op stood in. */
+static int32_t first_double(side s, int32_t stamp, int32_t *last) {
+  int32_t j;
+  for (j = 0; j < s.n; j++) {
+    if (last[s.ops[j]] == stamp) return s.ops[j];
+    last[s.ops[j]] = stamp;
+  }
+  return BERTH_NONE;
+}
+
+static berth_status check_consumers(const berth_graph *g, int32_t *last) {
+  char one[LABEL], two[LABEL];
+  int32_t t, twice;
+  memset(last, 0xff, (size_t)g->n_ops * sizeof *last);
+  for (t = 0; t < g->n_tensors; t++) {
+    twice = first_double((side){ g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t] }, t, last);
+    if (twice == BERTH_NONE) continue;
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "tensor %ld of %s: consumer %s is given twice", (long)t,
+                        berth_i_op_label(g, g->producer[t], one, sizeof one), berth_i_op_label(g, twice, two, sizeof two));
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_members(const berth_graph *g, int32_t *last) {
+  char label[LABEL];
+  int32_t k, s, twice;
+  memset(last, 0xff, (size_t)g->n_ops * sizeof *last);
+  for (k = 0; k < g->n_collectives; k++) {
+    for (s = 0; s < 2; s++) {
+      twice = first_double(side_of(g, k, s == 1), 2 * k + s, last);
+      if (twice == BERTH_NONE) continue;
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "collective %ld: %s %s is given twice", (long)k, s ? "consumer" : "member",
+                          berth_i_op_label(g, twice, label, sizeof label));
+    }
+  }
+  return BERTH_OK;
+}
+
+/* ---- order ------------------------------------------------------------------------------ */
+
+/* What Kahn's algorithm still waits for. */
+typedef struct pending {
+  int32_t *op;         /* [n_ops] inputs and collectives not taken yet */
+  int32_t *collective; /* [n_collectives] members not taken yet */
+} pending;
+
+static int32_t take(int32_t n, const int32_t *ops, int32_t *left, int32_t *queue, int32_t tail) {
+  int32_t j;
+  for (j = 0; j < n; j++) {
+    if (--left[ops[j]] == 0) queue[tail++] = ops[j];
+  }
+  return tail;
+}
+
+static int32_t take_consumers(const berth_graph *g, int32_t u, pending *p, int32_t tail) {
+  int32_t i, t;
+  for (i = g->out_at[u]; i < g->out_at[u + 1]; i++) {
+    t = g->out[i];
+    tail = take(g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t], p->op, g->topo, tail);
+  }
+  for (i = g->wait ? g->wait_at[u] : 0; g->wait && i < g->wait_at[u + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    if (--p->collective[g->wait[i]] == 0) tail = take(c->n_consumers, c->consumers, p->op, g->topo, tail);
+  }
+  return tail;
+}
+
+static int32_t take_sources(const berth_graph *g, pending *p) {
+  int32_t v, tail = 0;
+  for (v = 0; v < g->n_ops; v++) {
+    p->op[v] = g->in_at[v + 1] - g->in_at[v] + (g->after ? g->after_at[v + 1] - g->after_at[v] : 0);
+    if (p->op[v] == 0) g->topo[tail++] = v;
+  }
+  for (v = 0; v < g->n_collectives; v++) p->collective[v] = g->collectives[v].n_members;
+  return tail;
+}
+
+/* An op that v waits for and that was never taken: there is one for every op never taken. */
+static int32_t untaken_predecessor(const berth_graph *g, const pending *p, int32_t v) {
+  int32_t i, j, u;
+  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    u = g->producer[g->in[i]];
+    if (p->op[u] != 0) return u;
+  }
+  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->after[i]];
+    for (j = 0; p->collective[g->after[i]] > 0 && j < c->n_members; j++) {
+      if (p->op[c->members[j]] != 0) return c->members[j];
+    }
+  }
+  return BERTH_NONE;
+}
+
+/* Writes the ops of one cycle against their edges, from its lowest op back to before it; returns their number. */
+static int32_t find_cycle(const berth_graph *g, pending *p, int32_t *cycle) {
+  int32_t v = 0, lowest, n = 0;
+  while (p->op[v] == 0) v++;
+  while (p->op[v] > 0) { /* a visited op is marked by its sign */
+    p->op[v] = -p->op[v];
+    v = untaken_predecessor(g, p, v);
+  }
+  lowest = v;
+  for (int32_t u = untaken_predecessor(g, p, v); u != v; u = untaken_predecessor(g, p, u)) {
+    if (u < lowest) lowest = u;
+  }
+  v = lowest;
+  do {
+    cycle[n++] = v;
+    v = untaken_predecessor(g, p, v);
+  } while (v != lowest);
+  return n;
+}
+
+static berth_status report_cycle(const berth_graph *g, const int32_t *cycle, int32_t n) {
+  char text[(CYCLE_LABELS + 1) * (LABEL + 8)], label[LABEL];
+  int32_t j, shown = n < CYCLE_LABELS ? n : CYCLE_LABELS;
+  size_t len = 0;
+  for (j = 0; j < shown; j++) {
+    len += (size_t)snprintf(text + len, sizeof text - len, "%s -> ", berth_i_op_label(g, cycle[(n - j) % n], label, sizeof label));
+  }
+  snprintf(text + len, sizeof text - len, "%s%s", n > shown ? "... -> " : "", berth_i_op_label(g, cycle[0], label, sizeof label));
+  return berth_i_fail(g->ctx, BERTH_ECYCLE, "cycle of %ld op%s: %s", (long)n, n == 1 ? "" : "s", text);
+}
+
+/* Kahn's algorithm with the order itself as the queue. O(ops + edges + members and consumers) */
+static berth_status find_order(berth_graph *g, pending *p) {
+  int32_t head, tail = take_sources(g, p);
+  for (head = 0; head < tail; head++) tail = take_consumers(g, g->topo[head], p, tail);
+  return tail == g->n_ops ? BERTH_OK : report_cycle(g, g->topo, find_cycle(g, p, g->topo));
+}
+
+static berth_status order(berth_graph *g) {
+  size_t ops = (size_t)g->n_ops, collectives = (size_t)g->n_collectives;
+  pending p = { berth_i_alloc(g->ctx, ops, sizeof *p.op), berth_i_alloc(g->ctx, collectives, sizeof *p.collective) };
+  berth_status st = p.op && p.collective ? find_order(g, &p) : berth_i_nomem(g->ctx);
+  berth_i_free(g->ctx, p.op, ops, sizeof *p.op);
+  berth_i_free(g->ctx, p.collective, collectives, sizeof *p.collective);
+  return st;
+}
+
+/* ---- finish ----------------------------------------------------------------------------- */
+
+static berth_status name_default_type(berth_graph_builder *b) {
+  const char *const none[] = { "" };
+  return b->types ? BERTH_OK : berth_i_types_copy(b->ctx, 1, none, &b->types);
+}
+
+static berth_status derive(berth_graph *g, const berth_graph_builder *b) {
+  berth_status st;
+  if ((st = build_lists(g, b->column[BERTH_I_EDGE_TENSOR].data, b->column[BERTH_I_EDGE_OP].data)) != BERTH_OK) return st;
+  if ((st = build_collective_lists(g)) != BERTH_OK) return st;
+  /* the order's array, not yet needed, holds the stamps */
+  if ((st = check_consumers(g, g->topo)) != BERTH_OK) return st;
+  if ((st = check_members(g, g->topo)) != BERTH_OK) return st;
+  if ((st = check_pins(g)) != BERTH_OK) return st;
+  return order(g);
+}
+
+static void hand_over(berth_graph_builder *b) {
+  berth_i_column *c = &b->column[BERTH_I_EDGE_TENSOR], *d = &b->column[BERTH_I_EDGE_OP];
+  berth_i_free(b->ctx, c->data, c->cap, c->width);
+  berth_i_free(b->ctx, d->data, d->cap, d->width);
+  berth_ctx_retain(b->ctx);
+  berth_i_builder_reset(b);
+}
+
+berth_status berth_graph_builder_finish(berth_graph_builder *b, berth_graph **out) {
+  berth_graph *g;
+  berth_status st;
+  if (b->n_ops == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "graph has no ops");
+  if ((st = fit_columns(b)) != BERTH_OK) return st;
+  if ((st = name_default_type(b)) != BERTH_OK) return st;
+  if (!(g = berth_i_zalloc(b->ctx, 1, sizeof *g))) return berth_i_nomem(b->ctx);
+  view(b, g);
+  if ((st = derive(g, b)) != BERTH_OK) goto fail;
+  if ((st = link_twins(g)) != BERTH_OK) goto fail;
+  hand_over(b);
+  *out = g;
+  return BERTH_OK;
+fail:
+  berth_i_graph_drop_lists(g);
+  berth_i_free(b->ctx, g, 1, sizeof *g);
+  return st;
+}

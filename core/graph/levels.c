@@ -1,0 +1,295 @@
+/* Orders, levels and longest paths. A collective is never spread into members x consumers edges: what goes through it meets
+ * in one value per collective, complete when the last member (or, backwards, the last consumer) has been passed. */
+#include "graph_internal.h"
+
+#include <stdio.h>
+
+enum { LABEL = 80 };
+
+/* Slack below this share of the longest path is rounding. */
+#define SLACK_RESIDUE 1e-12
+
+berth_status berth_topo_order(const berth_graph *g, int32_t *order) {
+  memcpy(order, g->topo, (size_t)g->n_ops * sizeof *order);
+  return BERTH_OK;
+}
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+static berth_status bad_time(const berth_graph *g, const char *label, const char *what, double x) {
+  if (isnan(x)) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %s is not a number", label, what);
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %s %g s is negative", label, what, x);
+}
+
+static berth_status bad_comm(const berth_graph *g, int32_t t, double x) {
+  char label[LABEL], what[48];
+  snprintf(what, sizeof what, "transfer time of its tensor %ld", (long)t);
+  return bad_time(g, berth_i_op_label(g, g->producer[t], label, sizeof label), what, x);
+}
+
+static berth_status check_times(const berth_graph *g, const double *comp, const double *comm) {
+  char label[LABEL];
+  int32_t i;
+  for (i = 0; i < g->n_ops; i++) {
+    if (!(comp[i] >= 0)) return bad_time(g, berth_i_op_label(g, i, label, sizeof label), "time", comp[i]);
+  }
+  for (i = 0; comm && i < g->n_tensors; i++) {
+    if (!(comm[i] >= 0)) return bad_comm(g, i, comm[i]);
+  }
+  return BERTH_OK;
+}
+
+/* ---- levels ----------------------------------------------------------------------------- */
+
+/* Times of one call, and what meets in each collective. */
+typedef struct sweep {
+  const berth_graph *g;
+  const double *comp, *comm;
+  double *meet;  /* [n_collectives] longest way through it, so far */
+  int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not wanted */
+} sweep;
+
+static double comm_of(const sweep *s, int32_t t) { return s->comm ? s->comm[t] : 0; }
+
+/* Longest way on from v: its transfer included, v itself not. Needs the levels of all that wait for v. */
+static double way_on(const sweep *s, const double *bl, int32_t v) {
+  const berth_graph *g = s->g;
+  double best = 0, x;
+  int32_t i, j, t;
+  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    t = g->out[i];
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      if ((x = comm_of(s, t) + bl[g->use[j]]) > best) best = x;
+    }
+  }
+  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+    if (s->meet[g->wait[i]] > best) best = s->meet[g->wait[i]];
+  }
+  return best;
+}
+
+/* Tells the collectives that v waits for how long the way is from v on. */
+static void meet_backwards(const sweep *s, double bl, int32_t v) {
+  const berth_graph *g = s->g;
+  int32_t i, k;
+  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+    k = g->after[i];
+    if (s->next && (bl > s->meet[k] || s->next[k] == BERTH_NONE || (bl == s->meet[k] && v < s->next[k]))) s->next[k] = v;
+    if (bl > s->meet[k]) s->meet[k] = bl;
+  }
+}
+
+static void b_levels(const sweep *s, double *bl) {
+  int32_t i, v;
+  for (i = s->g->n_ops - 1; i >= 0; i--) {
+    v = s->g->topo[i];
+    bl[v] = s->comp[v] + way_on(s, bl, v);
+    meet_backwards(s, bl[v], v);
+  }
+}
+
+static double way_to(const sweep *s, const double *tl, int32_t v) {
+  const berth_graph *g = s->g;
+  double best = 0, x;
+  int32_t i, t, u;
+  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    t = g->in[i];
+    u = g->producer[t];
+    if ((x = tl[u] + s->comp[u] + comm_of(s, t)) > best) best = x;
+  }
+  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+    if (s->meet[g->after[i]] > best) best = s->meet[g->after[i]];
+  }
+  return best;
+}
+
+static void meet_forwards(const sweep *s, double finish, int32_t v) {
+  const berth_graph *g = s->g;
+  int32_t i;
+  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+    if (finish > s->meet[g->wait[i]]) s->meet[g->wait[i]] = finish;
+  }
+}
+
+static void t_levels(const sweep *s, double *tl) {
+  int32_t i, v;
+  for (i = 0; i < s->g->n_ops; i++) {
+    v = s->g->topo[i];
+    tl[v] = way_to(s, tl, v);
+    meet_forwards(s, tl[v] + s->comp[v], v);
+  }
+}
+
+static void forget(const sweep *s) {
+  int32_t k;
+  for (k = 0; k < s->g->n_collectives; k++) s->meet[k] = 0;
+}
+
+/* Checks the times and makes the scratch. */
+static berth_status begin(const berth_graph *g, const double *comp, const double *comm, sweep *s) {
+  berth_status st = check_times(g, comp, comm);
+  if (st != BERTH_OK) return st;
+  *s = (sweep){ g, comp, comm, berth_i_alloc(g->ctx, (size_t)g->n_collectives, sizeof(double)), NULL };
+  if (!s->meet) return berth_i_nomem(g->ctx);
+  forget(s);
+  return BERTH_OK;
+}
+
+static void end(const sweep *s) { berth_i_free(s->g->ctx, s->meet, (size_t)s->g->n_collectives, sizeof *s->meet); }
+
+berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+  sweep s;
+  berth_status st = begin(g, comp, comm, &s);
+  if (st != BERTH_OK) return st;
+  b_levels(&s, out);
+  end(&s);
+  return BERTH_OK;
+}
+
+berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+  sweep s;
+  berth_status st = begin(g, comp, comm, &s);
+  if (st != BERTH_OK) return st;
+  t_levels(&s, out);
+  end(&s);
+  return BERTH_OK;
+}
+
+/* Infinite times: what lies on an infinite path has no slack, all else has any. */
+static double slack_of(double length, double through) {
+  double x = through == length ? 0 : length - through;
+  return x > length * SLACK_RESIDUE ? x : 0;
+}
+
+static double max_of(const double *x, int32_t n) {
+  double best = 0;
+  int32_t i;
+  for (i = 0; i < n; i++) best = x[i] > best ? x[i] : best;
+  return best;
+}
+
+berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm, double *out) {
+  sweep s;
+  double *bl, length;
+  int32_t v;
+  berth_status st = begin(g, comp, comm, &s);
+  if (st != BERTH_OK) return st;
+  if (!(bl = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *bl))) {
+    end(&s);
+    return berth_i_nomem(g->ctx);
+  }
+  b_levels(&s, bl);
+  forget(&s);
+  t_levels(&s, out);
+  length = max_of(bl, g->n_ops);
+  for (v = 0; v < g->n_ops; v++) out[v] = slack_of(length, out[v] + bl[v]);
+  berth_i_free(g->ctx, bl, (size_t)g->n_ops, sizeof *bl);
+  end(&s);
+  return BERTH_OK;
+}
+
+/* ---- one longest path ------------------------------------------------------------------- */
+
+/* The best of the candidates seen: longest way, ties to the lowest id. */
+typedef struct choice {
+  double way;
+  int32_t op;
+} choice;
+
+static void consider(choice *best, double way, int32_t op) {
+  if (best->op == BERTH_NONE || way > best->way || (way == best->way && op < best->op)) *best = (choice){ way, op };
+}
+
+static bool is_source(const berth_graph *g, int32_t v) {
+  return g->in_at[v] == g->in_at[v + 1] && (!g->after || g->after_at[v] == g->after_at[v + 1]);
+}
+
+static choice first_on_path(const berth_graph *g, const double *bl) {
+  choice best = { 0, BERTH_NONE };
+  int32_t v;
+  for (v = 0; v < g->n_ops; v++) {
+    if (is_source(g, v)) consider(&best, bl[v], v);
+  }
+  return best;
+}
+
+static int32_t next_on_path(const sweep *s, const double *bl, int32_t v) {
+  const berth_graph *g = s->g;
+  choice best = { 0, BERTH_NONE };
+  int32_t i, j, t;
+  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    t = g->out[i];
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) consider(&best, comm_of(s, t) + bl[g->use[j]], g->use[j]);
+  }
+  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+    if (s->next[g->wait[i]] != BERTH_NONE) consider(&best, bl[s->next[g->wait[i]]], s->next[g->wait[i]]);
+  }
+  return best.op;
+}
+
+static int32_t walk_path(const sweep *s, const double *bl, int32_t v, int32_t *path) {
+  int32_t n = 0;
+  for (; v != BERTH_NONE; v = next_on_path(s, bl, v)) {
+    if (path) path[n] = v;
+    n++;
+  }
+  return n;
+}
+
+berth_status berth_critical_path(const berth_graph *g, const double *comp, const double *comm, int32_t *path, int32_t *n,
+                                 double *length) {
+  size_t ops = (size_t)g->n_ops, collectives = (size_t)g->n_collectives;
+  sweep s;
+  double *bl;
+  choice first;
+  int32_t steps;
+  berth_status st = begin(g, comp, comm, &s);
+  if (st != BERTH_OK) return st;
+  bl = berth_i_alloc(g->ctx, ops, sizeof *bl);
+  s.next = berth_i_alloc(g->ctx, collectives, sizeof *s.next);
+  if (!bl || !s.next) {
+    st = berth_i_nomem(g->ctx);
+    goto done;
+  }
+  if (collectives > 0) memset(s.next, 0xff, collectives * sizeof *s.next);
+  b_levels(&s, bl);
+  first = first_on_path(g, bl);
+  steps = walk_path(&s, bl, first.op, path);
+  if (n) *n = steps;
+  if (length) *length = first.way;
+done:
+  berth_i_free(g->ctx, s.next, collectives, sizeof *s.next);
+  berth_i_free(g->ctx, bl, ops, sizeof *bl);
+  end(&s);
+  return st;
+}
+
+/* ---- depth ------------------------------------------------------------------------------ */
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *meet, int32_t v) {
+  int32_t i, best = 0;
+  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) best = larger(best, depth[g->producer[g->in[i]]] + 1);
+  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) best = larger(best, meet[g->after[i]] + 1);
+  return best;
+}
+
+static void meet_depth(const berth_graph *g, int32_t depth, int32_t *meet, int32_t v) {
+  int32_t i;
+  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+    meet[g->wait[i]] = larger(meet[g->wait[i]], depth);
+  }
+}
+
+berth_status berth_depth(const berth_graph *g, int32_t *out) {
+  int32_t i, v, *meet = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *meet);
+  if (!meet) return berth_i_nomem(g->ctx);
+  for (i = 0; i < g->n_ops; i++) {
+    v = g->topo[i];
+    out[v] = depth_of(g, out, meet, v);
+    meet_depth(g, out[v], meet, v);
+  }
+  berth_i_free(g->ctx, meet, (size_t)g->n_collectives, sizeof *meet);
+  return BERTH_OK;
+}

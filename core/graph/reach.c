@@ -1,0 +1,155 @@
+/* What can be reached, and what hangs together. */
+#include "graph_internal.h"
+
+/* A search along the edges or against them; every op and every collective is expanded once. */
+typedef struct search {
+  const berth_graph *g;
+  bool forward;
+  uint8_t *mark; /* [n_ops] */
+  uint8_t *met;  /* [n_collectives] */
+  int32_t *todo; /* [n_ops] ops marked and not expanded: a stack */
+  int32_t n_todo;
+} search;
+
+static berth_status open_search(const berth_graph *g, bool forward, uint8_t *mark, search *s) {
+  *s = (search){ .g = g, .forward = forward, .mark = mark };
+  s->met = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *s->met);
+  s->todo = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *s->todo);
+  return s->met && s->todo ? BERTH_OK : berth_i_nomem(g->ctx);
+}
+
+static void close_search(search *s) {
+  berth_i_free(s->g->ctx, s->met, (size_t)s->g->n_collectives, sizeof *s->met);
+  berth_i_free(s->g->ctx, s->todo, (size_t)s->g->n_ops, sizeof *s->todo);
+}
+
+static void visit(search *s, int32_t op) {
+  if (s->mark[op]) return;
+  s->mark[op] = 1;
+  s->todo[s->n_todo++] = op;
+}
+
+static void visit_all(search *s, int32_t n, const int32_t *ops) {
+  int32_t j;
+  for (j = 0; j < n; j++) visit(s, ops[j]);
+}
+
+static void expand_tensors(search *s, int32_t op) {
+  const berth_graph *g = s->g;
+  int32_t i, t;
+  if (!s->forward) {
+    for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) visit(s, g->producer[g->in[i]]);
+    return;
+  }
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    t = g->out[i];
+    visit_all(s, g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t]);
+  }
+}
+
+static void expand_collectives(search *s, int32_t op) {
+  const int32_t *at = s->forward ? s->g->wait_at : s->g->after_at, *list = s->forward ? s->g->wait : s->g->after;
+  int32_t i;
+  if (!list) return;
+  for (i = at[op]; i < at[op + 1]; i++) {
+    const berth_collective *c = &s->g->collectives[list[i]];
+    if (s->met[list[i]]) continue;
+    s->met[list[i]] = 1;
+    visit_all(s, s->forward ? c->n_consumers : c->n_members, s->forward ? c->consumers : c->members);
+  }
+}
+
+/* Until nothing is left, or `stop` is marked. */
+static void run_search(search *s, int32_t op, int32_t stop) {
+  visit(s, op);
+  while (s->n_todo > 0 && (stop == BERTH_NONE || !s->mark[stop])) {
+    op = s->todo[--s->n_todo];
+    expand_tensors(s, op);
+    expand_collectives(s, op);
+  }
+}
+
+static berth_status check_op(const berth_graph *g, int32_t op) {
+  if (op >= 0 && op < g->n_ops) return BERTH_OK;
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld does not exist (there are %ld ops)", (long)op, (long)g->n_ops);
+}
+
+berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t *mark) {
+  search s;
+  berth_status st = check_op(g, op);
+  if (st != BERTH_OK) return st;
+  if ((st = open_search(g, forward != 0, mark, &s)) == BERTH_OK) {
+    memset(mark, 0, (size_t)g->n_ops * sizeof *mark);
+    run_search(&s, op, BERTH_NONE);
+  }
+  close_search(&s);
+  return st;
+}
+
+berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *yes) {
+  search s;
+  uint8_t *mark;
+  berth_status st;
+  if ((st = check_op(g, a)) != BERTH_OK) return st;
+  if ((st = check_op(g, b)) != BERTH_OK) return st;
+  if (!(mark = berth_i_zalloc(g->ctx, (size_t)g->n_ops, sizeof *mark))) return berth_i_nomem(g->ctx);
+  if ((st = open_search(g, true, mark, &s)) == BERTH_OK) {
+    run_search(&s, a, b);
+    *yes = mark[b];
+  }
+  close_search(&s);
+  berth_i_free(g->ctx, mark, (size_t)g->n_ops, sizeof *mark);
+  return st;
+}
+
+/* ---- components ------------------------------------------------------------------------- */
+
+/* Disjoint sets whose root is their lowest op; paths are halved on the way. */
+static int32_t root_of(int32_t *parent, int32_t v) {
+  while (parent[v] != v) v = parent[v] = parent[parent[v]];
+  return v;
+}
+
+static void join(int32_t *parent, int32_t a, int32_t b) {
+  a = root_of(parent, a);
+  b = root_of(parent, b);
+  if (a < b) {
+    parent[b] = a;
+  } else {
+    parent[a] = b;
+  }
+}
+
+static void join_collectives(const berth_graph *g, int32_t *parent) {
+  int32_t k, j;
+  for (k = 0; k < g->n_collectives; k++) {
+    const berth_collective *c = &g->collectives[k];
+    for (j = 1; j < c->n_members; j++) join(parent, c->members[0], c->members[j]);
+    for (j = 0; j < c->n_consumers; j++) join(parent, c->members[0], c->consumers[j]);
+  }
+}
+
+static void join_edges(const berth_graph *g, int32_t *parent) {
+  int32_t t, j;
+  for (t = 0; t < g->n_tensors; t++) {
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) join(parent, g->producer[t], g->use[j]);
+  }
+}
+
+static int32_t number_roots(const berth_graph *g, int32_t *parent, int32_t *component) {
+  int32_t v, count = 0;
+  for (v = 0; v < g->n_ops; v++) component[v] = parent[v] == v ? count++ : component[root_of(parent, v)];
+  return count;
+}
+
+berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n) {
+  int32_t v, count, *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
+  if (!parent) return berth_i_nomem(g->ctx);
+  for (v = 0; v < g->n_ops; v++) parent[v] = v;
+  join_edges(g, parent);
+  join_collectives(g, parent);
+  count = number_roots(g, parent, component);
+  if (n) *n = count;
+  berth_i_free(g->ctx, parent, (size_t)g->n_ops, sizeof *parent);
+  return BERTH_OK;
+}

@@ -1,0 +1,157 @@
+/* What the readers and writers share. */
+#ifndef BERTH_IO_INTERNAL_H
+#define BERTH_IO_INTERNAL_H
+
+#include "../graph/graph_internal.h"
+#include "../shelf/json_shelf.h"
+#include "../topology/topology_internal.h"
+#include <berth/io.h>
+
+/* A file in memory: unpacked, without byte order mark, text[len] == 0. */
+typedef struct berth_i_source {
+  berth_ctx *ctx;
+  const char *name;
+  const char *text;
+  size_t len;
+  berth_load_options opts;
+} berth_i_source;
+
+/* ---- readers: each fills out->graph and what else the format holds ------------------------ */
+
+typedef berth_status (*berth_i_text_reader)(const berth_i_source *src, berth_bundle *out);
+typedef berth_status (*berth_i_json_reader)(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+berth_status berth_i_read_pipedream(const berth_i_source *src, berth_bundle *out);
+berth_status berth_i_read_doppler(const berth_i_source *src, berth_bundle *out);
+berth_status berth_i_read_stg(const berth_i_source *src, berth_bundle *out);
+berth_status berth_i_read_graphml(const berth_i_source *src, berth_bundle *out);
+berth_status berth_i_read_berth(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+berth_status berth_i_read_dnn(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+berth_status berth_i_read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+berth_status berth_i_read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+
+/* The three parts of a berth file. A later part may refer to an earlier one by name. */
+berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out);
+berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v, const berth_topology *t,
+                                      berth_graph **out);
+berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v, const berth_graph *g,
+                                          const berth_topology *t, berth_placement **out);
+
+/* ---- files (file.c) ----------------------------------------------------------------------- */
+
+/** Whole file.  @param out [*size], of which *len are used and one more is 0 */
+berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len, size_t *size);
+bool berth_i_is_gzip(const char *text, size_t len);
+/** @param out as above */
+berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len, char **out, size_t *len,
+                            size_t *size);
+
+/* ---- lines of text formats (lines.c) ------------------------------------------------------ */
+
+typedef struct berth_i_lines {
+  const berth_i_source *src;
+  const char *next;       /* start of the line to come */
+  const char *at, *end;   /* rest of the present line, without its end */
+  int32_t line;           /* its number, from 1; 0 before the first */
+} berth_i_lines;
+
+berth_i_lines berth_i_lines_of(const berth_i_source *src);
+/** Goes to the next line. @return false at the end of the text */
+bool berth_i_lines_next(berth_i_lines *l);
+/** Like _next, but skips blank lines. */
+bool berth_i_lines_next_filled(berth_i_lines *l);
+void berth_i_lines_skip_blanks(berth_i_lines *l);
+bool berth_i_lines_is_blank(const berth_i_lines *l); /* nothing but blanks left in this line */
+/** BERTH_EPARSE "name:line: ..." */
+berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...) BERTH_PRINTF(2, 3);
+/** A word up to a blank or one of `stop`, cut at size - 1. @return its length; 0: none */
+size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t size);
+/** A finite number >= 0, or an id in 0..INT32_MAX, called `what` in messages. */
+berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out);
+berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out);
+/** strtod in the C locale over a whole word; what is not a plain decimal number fails. May give an infinity. */
+bool berth_i_decimal(const char *word, double *out);
+
+/* ---- members of JSON objects (fields.c) --------------------------------------------------- */
+
+enum { BERTH_I_MAX_FIELDS = 24 };
+/** Finds the members named in keys[n]; absent ones are NULL. A key given twice is refused, and, if strict, one not in keys. */
+berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object, const char *const *keys, int n, bool strict,
+                            const berth_i_json_value **found);
+/* v NULL: out stays as it is. */
+berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v, const char **out);
+berth_status berth_i_get_bool(const berth_i_json *doc, const berth_i_json_value *v, bool *out); /* false, true, 0, 1 */
+berth_status berth_i_get_int(const berth_i_json *doc, const berth_i_json_value *v, int32_t min, int32_t max, int32_t *out);
+berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_value *v, double *out); /* a finite number >= 0 */
+/** A number in the base unit, or a string with a unit. */
+berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v, berth_unit unit, bool infinite, double *out);
+/** v must be an array (NULL: empty).  @param first its first member */
+berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v, const berth_i_json_value **first, int32_t *n);
+/** v must be there. */
+berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object, const berth_i_json_value *v, const char *key);
+/** Turns a failure that does not know the file into "name:line: path: message". */
+berth_status berth_i_blame(const berth_i_json *doc, const berth_i_json_value *v, berth_status st);
+/** "name: message", BERTH_EPARSE for BERTH_EINVAL. */
+berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status st);
+
+/* Identifiers of foreign formats: strings or whole numbers, each naming the op (or node) with that number. */
+berth_status berth_i_add_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what, berth_i_names *ids);
+berth_status berth_i_find_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what, const berth_i_names *ids,
+                             int32_t *out);
+/** The text of an identifier, in buf if it is a number. */
+berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *v, char *buf, size_t size, const char **out);
+
+/* ---- edges (edges.c) ---------------------------------------------------------------------- */
+
+typedef struct berth_i_edge {
+  int32_t src, dst;
+  double bytes;
+  const void *origin; /* where it stands in the file; for the caller */
+} berth_i_edge;
+
+typedef struct berth_i_edges {
+  berth_i_edge *at;
+  size_t n, cap;
+} berth_i_edges;
+berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge edge);
+void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e);
+/** First edge that repeats an earlier one (same src and dst), or NULL. O(edges + ops) */
+berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out);
+/** One tensor per producer and different size, in order of the producers' ids, then of the edges; consumers in order of the edges.
+ *  @param resident as in berth_tensor */
+berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b);
+
+/** An order of the (tensor, consumer) pairs, numbered tensor by tensor, that keeps both the lists of consumers (use_at, use) and
+ *  those of inputs (in_at, in).  @param order [edges]  @param ok false: the two contradict each other. O(edges) */
+berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors, const int32_t *use_at, const int32_t *use,
+                                 const int32_t *in_at, const int32_t *in, int32_t *order, bool *ok);
+
+/* ---- text (text.c) ------------------------------------------------------------------------ */
+
+/* A writer's handle on the text: remembers the first failure, so that calls need no checks. */
+typedef struct berth_i_out {
+  berth_text *text;
+  berth_status st;
+  size_t mark; /* length at the start */
+} berth_i_out;
+berth_i_out berth_i_out_open(berth_ctx *ctx, berth_text *text);
+/** On failure the text is as it was before. */
+berth_status berth_i_out_close(berth_i_out *o);
+void berth_i_put(berth_i_out *o, const char *s);
+void berth_i_put_n(berth_i_out *o, const char *s, size_t n);
+void berth_i_putf(berth_i_out *o, const char *format, ...) BERTH_PRINTF(2, 3);
+/** Shortest text that reads back as the same number; infinity as "inf" in quotes, NaN as null. */
+void berth_i_put_number(berth_i_out *o, double x);
+void berth_i_put_string(berth_i_out *o, const char *s); /* JSON, in quotes; bad UTF-8 becomes U+FFFD */
+/** The same without quotes or infinities, into buf. */
+enum { BERTH_I_NUMBER_SIZE = 40 };
+const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]);
+/** Length of the UTF-8 sequence at s, 0 if it is not one. */
+size_t berth_i_utf8(const char *s);
+
+/* ---- writers ------------------------------------------------------------------------------ */
+
+extern const char *const berth_i_collective_names[]; /* by kind, NULL-terminated */
+berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out);
+berth_status berth_i_write_dot(berth_graph *g, const int32_t *device, berth_text *out);
+
+#endif

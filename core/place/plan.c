@@ -1,0 +1,55 @@
+/* Planned times of placers that only choose devices. */
+#include "packing_internal.h"
+#include <stdlib.h>
+
+typedef struct slot {
+  double start, finish;
+  int32_t place, op; /* in topological order */
+} slot;
+
+/* An op of no length stands before one that starts with it: it ran first, or it would have started later. */
+static int by_start(const void *pa, const void *pb) {
+  const slot *a = pa, *b = pb;
+  if (a->start != b->start) return a->start < b->start ? -1 : 1;
+  if (a->finish != b->finish) return a->finish < b->finish ? -1 : 1;
+  return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
+  int32_t i;
+  for (i = 0; i < p->n; i++) {
+    int32_t op = g->topo[i];
+    slots[i].start = p->start[op];
+    slots[i].finish = p->finish[op];
+    slots[i].place = i;
+    slots[i].op = op;
+  }
+  if (p->n > 0) qsort(slots, (size_t)p->n, sizeof *slots, by_start);
+  for (i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
+}
+
+static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p) {
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  berth_status st;
+  o.links = opts->links;
+  o.quantum = opts->quantum;
+  o.memory = BERTH_MEMORY_NONE;
+  if ((st = berth_simulate(cost, p->device, &o, &r)) != BERTH_OK) return st;
+  if (p->n > 0) {
+    memcpy(p->start, berth_result_start(r), (size_t)p->n * sizeof *p->start);
+    memcpy(p->finish, berth_result_finish(r), (size_t)p->n * sizeof *p->finish);
+  }
+  p->estimate = berth_result_makespan(r);
+  berth_result_release(r);
+  return BERTH_OK;
+}
+
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p) {
+  berth_status st;
+  slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
+  if (!slots) return berth_i_nomem(cost->ctx);
+  if ((st = simulate_fifo(cost, opts, p)) == BERTH_OK) order_ops(cost->g, p, slots);
+  berth_i_free(cost->ctx, slots, (size_t)p->n, sizeof *slots);
+  return st;
+}

@@ -1,0 +1,90 @@
+--- berth.models: op graphs of well-known networks, computed from their shapes.
+--
+--     local g, about = berth.models.resnet { depth = 50, batch = 32 }
+--     print(about.parameters, about.flop_forward)
+--
+-- Each function takes one table of options and returns a graph and a table about it; models.describe(name, options) gives the
+-- plain description instead. docs/models.md has the options and the published figures beside ours.
+local options = require "berth.models.options"
+
+local models = {}
+
+local MAKERS = {
+  resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer", bert = "bert", llama = "llama", gnmt = "gnmt",
+}
+
+-- Names for the command line and models.build: maker and the options that the name stands for.
+local NAMED = {
+  { "resnet18", "resnet", { depth = 18 } }, { "resnet34", "resnet", { depth = 34 } }, { "resnet50", "resnet", { depth = 50 } },
+  { "resnet101", "resnet", { depth = 101 } }, { "resnet152", "resnet", { depth = 152 } },
+  { "vgg11", "vgg", { depth = 11 } }, { "vgg13", "vgg", { depth = 13 } }, { "vgg16", "vgg", { depth = 16 } },
+  { "vgg19", "vgg", { depth = 19 } },
+  { "inception_v3", "inception_v3", {} },
+  { "transformer", "transformer", {} }, { "transformer-big", "transformer", { size = "big" } },
+  { "bert-base", "bert", { size = "base" } }, { "bert-large", "bert", { size = "large" } },
+  { "llama-7b", "llama", { size = "7b" } }, { "llama-13b", "llama", { size = "13b" } }, { "llama-30b", "llama", { size = "30b" } },
+  { "llama-65b", "llama", { size = "65b" } }, { "llama-2-70b", "llama", { size = "2-70b" } },
+  { "llama-3-8b", "llama", { size = "3-8b" } }, { "llama-3-70b", "llama", { size = "3-70b" } },
+  { "gnmt", "gnmt", {} }, { "gnmt-8", "gnmt", { layers = 8 } },
+}
+
+local function module_of(maker)
+  return require("berth.models." .. MAKERS[maker])
+end
+
+--- Names that models.build and the command line ("model:resnet50") know, in a fixed order.
+function models.list()
+  local names = {}
+  for i, entry in ipairs(NAMED) do names[i] = entry[1] end
+  return names
+end
+
+local function entry_of(name)
+  for _, entry in ipairs(NAMED) do
+    if entry[1] == name then return entry end
+  end
+  if MAKERS[name] then return { name, name, {} } end
+  error(string.format("models: no model %q; known: %s", tostring(name), table.concat(models.list(), " ")), 0)
+end
+
+local function merged(base, given)
+  local out = {}
+  for key, value in pairs(base) do out[key] = value end
+  for key, value in pairs(given or {}) do out[key] = value end
+  return out
+end
+
+--- Plain description (for berth.graph) and table about it.
+-- @tparam string name from models.list(), or a maker ("resnet")
+-- @tparam[opt] table given options; they override what the name stands for
+function models.describe(name, given)
+  local entry = entry_of(name)
+  local graph, about = module_of(entry[2]).describe(merged(entry[3], given))
+  graph.name, about.name = name, name
+  return graph, about
+end
+
+--- Names of the options that a model takes, sorted.
+function models.options(name)
+  return options.names(module_of(entry_of(name)[2]).options)
+end
+
+local function to_graph(description, about)
+  local graph, message, code = require("berth").graph(description)
+  if not graph then return nil, message, code end
+  return graph, about
+end
+
+--- The graph of a model, and the table about it.
+-- @usage local g, about = berth.models.build("bert-large", { batch = 16, seq = 512 })
+function models.build(name, given)
+  return to_graph(models.describe(name, given))
+end
+
+for maker in pairs(MAKERS) do
+  models[maker] = function(given)
+    return to_graph(module_of(maker).describe(given))
+  end
+end
+
+return models

@@ -1,0 +1,169 @@
+/* What the files of the binding share. bl_ stands for "berth in Lua". One file per type; none is API.
+ *
+ * Boxes: every userdata is a struct that starts with `void *object`; NULL says closed. A box is made, tagged and closed,
+ * before the core allocates; then filled. close, __gc and __close are one idempotent function.
+ * Ids are 1-based in Lua; only bl_to_id and bl_push_ids translate.
+ */
+#ifndef BERTH_LUA_BINDING_H
+#define BERTH_LUA_BINDING_H
+
+#include "compat.h"
+#include <berth/berth.h>
+#include <stdbool.h>
+
+/* ---- boxes ------------------------------------------------------------------------------ */
+
+typedef struct bl_class {
+  const char *name;               /* in messages: "graph" */
+  const char *key;                /* in the registry: "berth.graph" */
+  void (*release)(void *box);     /* frees all that an open box holds; the caller then marks it closed */
+  const luaL_Reg *methods;        /* NULL: none */
+  const luaL_Reg *fields;         /* computed: called with the object; NULL: none */
+  const luaL_Reg *meta;           /* __len, __tostring (of an open object) and so on; NULL: none */
+  lua_CFunction item;             /* object[number]; NULL: nil */
+} bl_class;
+
+typedef struct bl_box {
+  void *object;
+} bl_box;
+
+/* What a cost box remembers of the last bounds, so that simulating often prices them once. */
+typedef struct bl_cost_box {
+  berth_cost *cost;
+  bool has_bounds;
+  berth_memory_policy bounds_memory;
+  double bounds_multiple;
+  berth_bounds bounds;
+} bl_cost_box;
+
+typedef struct bl_placement_box {
+  berth_placement *placement;
+  berth_cost *cost; /* for the names in files; NULL: made from an array */
+} bl_placement_box;
+
+extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class, bl_result_class, bl_plan_class,
+    bl_rng_class;
+
+/** Makes the metatable of a class. */
+void bl_register(lua_State *L, const bl_class *c);
+/** A closed box of `size` zero bytes with an anchor table, on the stack. */
+void *bl_new(lua_State *L, const bl_class *c, size_t size);
+/** The box, open or closed; NULL: something else. */
+void *bl_test(lua_State *L, int i, const bl_class *c);
+/** The open box; raises "fn: what: expected a graph, got nil" or "... is closed". */
+void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what);
+#define bl_self(L, c, fn) bl_check(L, 1, c, fn, "self")
+/** "graph" for boxes and tables that say so, else the Lua type. */
+const char *bl_kind(lua_State *L, int i);
+/** Pushes anchor[key] of the box at i, or, if it is nil, what build(L) pushes, which is kept. */
+int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L));
+/** Collects garbage when the core's memory, which Lua does not see, has doubled. Call when a large object is on the stack. */
+void bl_track(lua_State *L);
+
+/* ---- context and errors ----------------------------------------------------------------- */
+
+/** One per Lua state, in the registry; borrowed. */
+berth_ctx *bl_ctx(lua_State *L);
+/** Raises with the position of the first caller outside berth's own modules. */
+int bl_error(lua_State *L, const char *format, ...);
+/** Pushes nil, message, code and returns 3. A user's function that failed: raises its error value, on the top, unchanged. */
+int bl_failed(lua_State *L, berth_status st);
+/** The same, but what is the caller's mistake (BERTH_EINVAL) is raised as "fn: message". */
+int bl_refused(lua_State *L, const char *fn, berth_status st);
+/** Pushes the last message with the ids in it 1-based. */
+void bl_push_message(lua_State *L, berth_status st);
+/** `return bl_done(L, st)`: true, or nil, message, code. */
+int bl_done(lua_State *L, berth_status st);
+
+/* ---- reading tables --------------------------------------------------------------------- */
+
+/** Where a value stands, for messages: "fn: list[i].key". list NULL: "fn: key". */
+typedef struct bl_where {
+  const char *fn, *list;
+  int i;
+} bl_where;
+int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *format, ...);
+
+/** Raises for a key that is none of the names (NULL-terminated) and lists them. `items`: numbers are legal keys. */
+void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *names, bool items);
+/** The option table at i, checked; 0: none given. */
+int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names);
+
+/* Values at a stack index. */
+double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key);   /* no NaN */
+double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit); /* no NaN, none below 0 */
+double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low, double high);
+/** 0-based, of n things called noun. */
+int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun);
+/** Length of the array at i. */
+int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key);
+/** Arrays, in scratch userdata that they push: valid while it is on the stack. */
+double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per);
+int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun);
+
+/* Fields of the table at t: false and out untouched if nil. t 0: always false. */
+bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit, double *out);
+bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out);
+bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *out);
+bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low, int32_t high, int32_t *out);
+bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out);
+bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int *out);
+/* These leave the value on the stack if there is one. */
+const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key);
+bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n);
+bool bl_get_function(lua_State *L, int t, const bl_where *w, const char *key);
+
+void *bl_scratch(lua_State *L, size_t n, size_t size);
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+void bl_push_numbers(lua_State *L, int32_t n, const double *x);
+void bl_push_ids(lua_State *L, int32_t n, const int32_t *ids); /* 1-based */
+void bl_push_id(lua_State *L, int32_t id);                     /* 1-based; BERTH_NONE: nil */
+void bl_set_number(lua_State *L, const char *key, double x);   /* in the table on the top */
+void bl_set_id(lua_State *L, const char *key, int32_t id);
+void bl_set_bool(lua_State *L, const char *key, int yes);
+void bl_set_string(lua_State *L, const char *key, const char *s); /* "" and NULL: left out */
+/** Adds "41.2 ms" to a string buffer. */
+void bl_add_quantity(luaL_Buffer *b, double x, berth_unit unit);
+void bl_add_format(luaL_Buffer *b, const char *format, ...);
+
+/* ---- types ------------------------------------------------------------------------------ */
+
+/* Own the reference that they are given, unless they raise before taking it: box first, then fill. */
+berth_graph **bl_new_graph(lua_State *L);
+berth_topology **bl_new_topology(lua_State *L);
+bl_placement_box *bl_new_placement(lua_State *L);
+
+berth_graph *bl_check_graph(lua_State *L, int i, const char *fn, const char *what);
+berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const char *what);
+berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what);
+berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what);
+
+/** Makes (graph, topology, ...) into (cost, ...): the cost is at 1 afterwards. `options`: place of the option table, counted
+ *  behind the cost. @return status; not BERTH_OK: nothing else has changed */
+berth_status bl_cost_first(lua_State *L, const char *fn, int options);
+/** Bounds of the cost box, remembered. */
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_bounds *out, berth_obstacle *why);
+
+/** Device ids of a placement, or of a plain array, for a cost: [ops]; may push scratch. */
+const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key);
+/** The policy of the table or function at i; its functions are at the top of the stack while it is in use. */
+typedef struct bl_policy bl_policy;
+
+extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_average_names[], *const bl_unit_names[];
+
+/* Functions of the module, by file. */
+extern const luaL_Reg bl_graph_functions[], bl_topology_functions[], bl_generator_functions[], bl_cost_functions[],
+    bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[];
+
+int bl_graph_save(lua_State *L);
+int bl_graph_to_string(lua_State *L);
+int bl_topology_save(lua_State *L);
+int bl_topology_to_string(lua_State *L);
+int bl_placement_save(lua_State *L);
+int bl_placement_to_string(lua_State *L);
+int bl_result_save_trace(lua_State *L);
+int bl_result_trace(lua_State *L);
+
+#endif

@@ -1,0 +1,160 @@
+/* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
+#include "binding.h"
+#include <string.h>
+
+/* ---- class lookup ----------------------------------------------------------------------- */
+
+static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
+                                           &bl_result_class, &bl_plan_class,     &bl_rng_class };
+
+const char *bl_kind(lua_State *L, int i) {
+  size_t k;
+  for (k = 0; k < sizeof classes / sizeof *classes; k++)
+    if (bl_test(L, i, classes[k])) return classes[k]->name;
+  return luaL_typename(L, i);
+}
+
+void *bl_test(lua_State *L, int i, const bl_class *c) { return luaL_testudata(L, i, c->key); }
+
+void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
+  bl_box *box = bl_test(L, i, c);
+  if (!box) bl_error(L, "%s: %s: expected a %s, got %s", fn, what, c->name, bl_kind(L, i));
+  if (!box->object) bl_error(L, "%s: %s: the %s is closed", fn, what, c->name);
+  return box;
+}
+
+/* The class of the metatable's functions is their first upvalue. */
+static const bl_class *own_class(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+void *bl_new(lua_State *L, const bl_class *c, size_t size) {
+  bl_box *box = lua_newuserdata(L, size);
+  memset(box, 0, size);
+  lua_newtable(L);
+  compat_setanchor(L, -2);
+  luaL_setmetatable(L, c->key);
+  return box;
+}
+
+static void drop_anchor(lua_State *L, int i) {
+  compat_getanchor(L, i);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, -4); /* clearing a field while traversing is allowed */
+  }
+  lua_pop(L, 1);
+}
+
+static int close_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box->object) return 0;
+  c->release(box);
+  box->object = NULL;
+  drop_anchor(L, 1);
+  return 0;
+}
+
+int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L)) {
+  int self = lua_absindex(L, i);
+  compat_getanchor(L, self);
+  lua_getfield(L, -1, key);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    build(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, key);
+  }
+  lua_remove(L, -2);
+  return 1;
+}
+
+/* ---- metatable -------------------------------------------------------------------------- */
+
+/* upvalues: class, methods, fields */
+static int index_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  if (c->item && lua_type(L, 2) == LUA_TNUMBER) return c->item(L);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(2));
+  if (!lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(3));
+  if (lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* upvalues: class, tostring of an open object or nil */
+static int tostring_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "tostring: expected a %s", c->name);
+  if (!box->object) {
+    lua_pushfstring(L, "%s: closed", c->name);
+  } else if (lua_isnil(L, lua_upvalueindex(2))) {
+    lua_pushstring(L, c->name);
+  } else {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+  }
+  return 1;
+}
+
+static int newindex_box(lua_State *L) {
+  return bl_error(L, "a %s is read only: field '%s' cannot be set", own_class(L)->name,
+                  lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2));
+}
+
+static void push_class(lua_State *L, const bl_class *c) { lua_pushlightuserdata(L, (void *)c); }
+
+static void set_closure(lua_State *L, const bl_class *c, const char *name, lua_CFunction f) {
+  push_class(L, c);
+  lua_pushcclosure(L, f, 1);
+  lua_setfield(L, -2, name);
+}
+
+static void push_functions(lua_State *L, const luaL_Reg *functions) {
+  lua_newtable(L);
+  if (functions) luaL_setfuncs(L, functions, 0);
+}
+
+void bl_register(lua_State *L, const bl_class *c) {
+  luaL_newmetatable(L, c->key);
+  if (c->meta) luaL_setfuncs(L, c->meta, 0);
+  set_closure(L, c, "__gc", close_box);
+  set_closure(L, c, "__close", close_box);
+  set_closure(L, c, "__newindex", newindex_box);
+  push_class(L, c);
+  lua_getfield(L, -2, "__tostring");
+  lua_pushcclosure(L, tostring_box, 2);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushstring(L, c->key);
+  lua_setfield(L, -2, "__name");
+  lua_pushstring(L, c->key); /* getmetatable and setmetatable from Lua see only this */
+  lua_setfield(L, -2, "__metatable");
+  push_class(L, c);
+  push_functions(L, c->methods);
+  set_closure(L, c, "close", close_box);
+  push_functions(L, c->fields);
+  lua_pushcclosure(L, index_box, 3);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+/* ---- functions of the module ------------------------------------------------------------ */
+
+static int kind(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushstring(L, bl_kind(L, 1));
+  return 1;
+}
+
+const luaL_Reg bl_box_functions[] = { { "kind", kind }, { NULL, NULL } };

@@ -1,0 +1,58 @@
+/* One plain C API for Lua 5.4, 5.3, 5.2 and the 5.1 headers, whose module loads in lua5.1 and LuaJIT alike. */
+#ifndef BERTH_LUA_COMPAT_H
+#define BERTH_LUA_COMPAT_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stddef.h>
+
+#if LUA_VERSION_NUM < 502
+
+# define LUA_OK 0
+# define lua_rawlen(L, i) lua_objlen(L, i)
+# define lua_absindex(L, i) ((i) > 0 || (i) <= LUA_REGISTRYINDEX ? (i) : lua_gettop(L) + (i) + 1)
+/* Not under their own names: LuaJIT's headers declare them, lua5.1's library does not have them. */
+# define luaL_setfuncs compat_setfuncs
+# define luaL_setmetatable compat_setmetatable
+# define luaL_testudata compat_testudata
+
+static inline void compat_setfuncs(lua_State *L, const luaL_Reg *l, int n_upvalues) {
+  for (; l->name; l++) {
+    int i;
+    for (i = 0; i < n_upvalues; i++) lua_pushvalue(L, -n_upvalues);
+    lua_pushcclosure(L, l->func, n_upvalues);
+    lua_setfield(L, -(n_upvalues + 2), l->name);
+  }
+  lua_pop(L, n_upvalues);
+}
+
+static inline void compat_setmetatable(lua_State *L, const char *key) {
+  luaL_getmetatable(L, key);
+  lua_setmetatable(L, -2);
+}
+
+static inline void *compat_testudata(lua_State *L, int i, const char *key) {
+  void *p = lua_touserdata(L, i);
+  int same;
+  if (!p || !lua_getmetatable(L, i)) return NULL;
+  luaL_getmetatable(L, key);
+  same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same ? p : NULL;
+}
+
+#endif
+
+/* The anchor of a userdata: always a table of its own, see bl_new. */
+#if LUA_VERSION_NUM < 502
+# define compat_getanchor(L, i) lua_getfenv(L, i)
+# define compat_setanchor(L, i) lua_setfenv(L, i)
+#elif LUA_VERSION_NUM < 504
+# define compat_getanchor(L, i) lua_getuservalue(L, i)
+# define compat_setanchor(L, i) lua_setuservalue(L, i)
+#else
+# define compat_getanchor(L, i) lua_getiuservalue(L, i, 1)
+# define compat_setanchor(L, i) lua_setiuservalue(L, i, 1)
+#endif
+
+#endif

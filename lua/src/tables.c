@@ -1,0 +1,307 @@
+/* Reading values and tables with messages that name the place; writing arrays. */
+#include "binding.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *format, ...) {
+  char text[700], place[200];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (w->list && key) {
+    snprintf(place, sizeof place, "%s[%d].%s", w->list, w->i, key);
+  } else if (w->list) {
+    snprintf(place, sizeof place, "%s[%d]", w->list, w->i);
+  } else {
+    snprintf(place, sizeof place, "%s", key ? key : "argument");
+  }
+  return bl_error(L, "%s: %s: %s", w->fn, place, text);
+}
+
+/* ---- keys ------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *key, const char *const *names) {
+  for (; *names; names++)
+    if (strcmp(key, *names) == 0) return true;
+  return false;
+}
+
+static void join(char *buf, size_t size, const char *const *names) {
+  size_t n = 0;
+  buf[0] = '\0';
+  for (; *names && n < size; names++) n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
+}
+
+static int unknown_key(lua_State *L, const bl_where *w, const char *key, const char *const *names) {
+  char legal[500];
+  join(legal, sizeof legal, names);
+  if (w->list) return bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, key, legal);
+  return bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, key, legal);
+}
+
+/* Of several unknown keys the least is told, whatever order the table has. */
+void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *names, bool items) {
+  const char *wrong = NULL;
+  lua_pushnil(L);
+  while (lua_next(L, t)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      const char *key = lua_tostring(L, -1); /* anchored by the table */
+      if (!is_listed(key, names) && (!wrong || strcmp(key, wrong) < 0)) wrong = key;
+    } else if (!items || lua_type(L, -1) != LUA_TNUMBER) {
+      bl_wrong(L, w, w->list ? NULL : "options", "a %s is no legal key here", luaL_typename(L, -1));
+    }
+  }
+  if (wrong) unknown_key(L, w, wrong, names);
+}
+
+int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names) {
+  if (lua_isnoneornil(L, i)) return 0;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "options", "expected a table, got %s", bl_kind(L, i));
+  bl_check_keys(L, i, w, names, false);
+  return i;
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key) {
+  double x;
+  if (lua_type(L, i) != LUA_TNUMBER) bl_wrong(L, w, key, "expected a number, got %s", bl_kind(L, i));
+  x = (double)lua_tonumber(L, i);
+  if (isnan(x)) bl_wrong(L, w, key, "is not a number (NaN)");
+  return x;
+}
+
+double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit) {
+  static const char *const examples[] = { "\"5 us\"", "\"16 GB\"", "\"25 GB/s\"", "\"3 GFLOP\"", "\"15 TFLOP/s\"" };
+  double x = 0;
+  if (lua_type(L, i) == LUA_TNUMBER) {
+    x = bl_to_number(L, i, w, key);
+  } else if (lua_type(L, i) != LUA_TSTRING) {
+    bl_wrong(L, w, key, "expected a number or a string such as %s, got %s", examples[unit], bl_kind(L, i));
+  } else if (berth_quantity_parse(bl_ctx(L), lua_tostring(L, i), unit, &x) != BERTH_OK) {
+    bl_wrong(L, w, key, "%s", berth_errmsg(bl_ctx(L)));
+  }
+  if (x < 0) bl_wrong(L, w, key, "%.14g is negative", x);
+  return x;
+}
+
+double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low, double high) {
+  double x = bl_to_number(L, i, w, key);
+  if (x != floor(x)) bl_wrong(L, w, key, "expected a whole number, got %.14g", x);
+  if (x < low || x > high) bl_wrong(L, w, key, "%.14g is out of range %.14g..%.14g", x, low, high);
+  return x;
+}
+
+int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun) {
+  double x;
+  if (lua_type(L, i) != LUA_TNUMBER) bl_wrong(L, w, key, "expected the id of a %s, got %s", noun, bl_kind(L, i));
+  x = (double)lua_tonumber(L, i);
+  if (x != floor(x)) bl_wrong(L, w, key, "%.14g is no %s id: ids are whole numbers", x, noun);
+  if (!(x >= 1 && x <= n)) bl_wrong(L, w, key, "there is no %s %.14g (ids are 1..%d)", noun, x, (int)n);
+  return (int32_t)x - 1;
+}
+
+int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key) {
+  size_t n;
+  if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, i));
+  n = lua_rawlen(L, i);
+  if (n > INT32_MAX - 1) bl_wrong(L, w, key, "has too many entries");
+  return (int32_t)n;
+}
+
+void *bl_scratch(lua_State *L, size_t n, size_t size) {
+  if (n > ((size_t)-1 >> 1) / size) bl_error(L, "out of memory");
+  return lua_newuserdata(L, n ? n * size : 1);
+}
+
+static void check_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per) {
+  int32_t got = bl_to_length(L, i, w, key);
+  if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
+}
+
+/* "key[k]" in a scratch string on the stack. */
+static const char *item_name(lua_State *L, const char *key, int32_t k) { return lua_pushfstring(L, "%s[%d]", key, (int)k); }
+
+double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per) {
+  int32_t k;
+  double *x;
+  i = lua_absindex(L, i);
+  check_length(L, i, w, key, n, per);
+  x = bl_scratch(L, (size_t)n, sizeof *x);
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, i, k + 1);
+    x[k] = (double)lua_tonumber(L, -1);
+    if (lua_type(L, -1) != LUA_TNUMBER || isnan(x[k])) bl_to_number(L, -1, w, item_name(L, key, k + 1));
+    lua_pop(L, 1);
+  }
+  return x;
+}
+
+int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun) {
+  int32_t k, *ids;
+  i = lua_absindex(L, i);
+  check_length(L, i, w, key, n, "entry");
+  ids = bl_scratch(L, (size_t)n, sizeof *ids);
+  for (k = 0; k < n; k++) {
+    double x;
+    lua_rawgeti(L, i, k + 1);
+    x = (double)lua_tonumber(L, -1);
+    if (lua_type(L, -1) != LUA_TNUMBER || !(x >= 1 && x <= n_things) || x != floor(x)) {
+      const char *name = item_name(L, key, k + 1);
+      bl_to_id(L, -2, w, name, n_things, noun);
+    }
+    ids[k] = (int32_t)x - 1;
+    lua_pop(L, 1);
+  }
+  return ids;
+}
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+/* Pushes t[key]; nil: pops it again and says false. */
+static bool field(lua_State *L, int t, const char *key) {
+  if (!t) return false;
+  lua_getfield(L, t, key);
+  if (!lua_isnil(L, -1)) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit, double *out) {
+  if (!field(L, t, key)) return false;
+  *out = bl_to_quantity(L, -1, w, key, unit);
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  double x;
+  if (!field(L, t, key)) return false;
+  x = bl_to_number(L, -1, w, key);
+  if (!(x >= 0) || isinf(x)) bl_wrong(L, w, key, "expected a finite number not below 0, got %.14g", x);
+  *out = x;
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *out) {
+  if (!field(L, t, key)) return false;
+  if (!lua_isboolean(L, -1)) bl_wrong(L, w, key, "expected true or false, got %s", bl_kind(L, -1));
+  *out = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low, int32_t high, int32_t *out) {
+  if (!field(L, t, key)) return false;
+  *out = (int32_t)bl_to_whole(L, -1, w, key, low, high);
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out) {
+  if (!field(L, t, key)) return false;
+  *out = (uint64_t)bl_to_whole(L, -1, w, key, 0, 9007199254740992.0); /* 2^53: exact in both interpreters */
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int *out) {
+  const char *s;
+  char legal[300];
+  int k;
+  if (!field(L, t, key)) return false;
+  s = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : bl_kind(L, -1);
+  for (k = 0; names[k]; k++)
+    if (lua_type(L, -1) == LUA_TSTRING && strcmp(s, names[k]) == 0) break;
+  join(legal, sizeof legal, names);
+  if (!names[k]) bl_wrong(L, w, key, "'%s' is none of: %s", s, legal);
+  *out = k;
+  lua_pop(L, 1);
+  return true;
+}
+
+const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key) {
+  if (!field(L, t, key)) return NULL;
+  if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, -1));
+  return lua_tostring(L, -1);
+}
+
+bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
+  if (!field(L, t, key)) return false;
+  *n = bl_to_length(L, -1, w, key);
+  return true;
+}
+
+bool bl_get_function(lua_State *L, int t, const bl_where *w, const char *key) {
+  if (!field(L, t, key)) return false;
+  if (!lua_isfunction(L, -1)) bl_wrong(L, w, key, "expected a function, got %s", bl_kind(L, -1));
+  return true;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+void bl_push_numbers(lua_State *L, int32_t n, const double *x) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushnumber(L, x[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+void bl_push_ids(lua_State *L, int32_t n, const int32_t *ids) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushinteger(L, ids[k] + 1);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+void bl_push_id(lua_State *L, int32_t id) {
+  if (id == BERTH_NONE) {
+    lua_pushnil(L);
+  } else {
+    lua_pushinteger(L, id + 1);
+  }
+}
+
+void bl_set_number(lua_State *L, const char *key, double x) {
+  lua_pushnumber(L, x);
+  lua_setfield(L, -2, key);
+}
+
+void bl_set_id(lua_State *L, const char *key, int32_t id) {
+  bl_push_id(L, id);
+  lua_setfield(L, -2, key);
+}
+
+void bl_set_bool(lua_State *L, const char *key, int yes) {
+  lua_pushboolean(L, yes);
+  lua_setfield(L, -2, key);
+}
+
+void bl_set_string(lua_State *L, const char *key, const char *s) {
+  if (!s || !*s) return;
+  lua_pushstring(L, s);
+  lua_setfield(L, -2, key);
+}
+
+void bl_add_format(luaL_Buffer *b, const char *format, ...) {
+  char text[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  luaL_addstring(b, text);
+}
+
+void bl_add_quantity(luaL_Buffer *b, double x, berth_unit unit) {
+  char text[64];
+  luaL_addstring(b, berth_quantity_format(x, unit, text, sizeof text));
+}

@@ -1,0 +1,118 @@
+/* Quantities with units, random streams. */
+#include "binding.h"
+#include <math.h>
+
+const char *const bl_unit_names[] = { "seconds", "bytes", "bytes/s", "flop", "flop/s", NULL };
+
+static berth_unit check_unit(lua_State *L, int i, const char *fn) {
+  bl_where w = { fn, NULL, 0 };
+  int unit = 0;
+  lua_settop(L, i);
+  lua_createtable(L, 0, 1); /* so that the message is that of any other choice */
+  lua_pushvalue(L, i);
+  lua_setfield(L, -2, "unit");
+  if (!bl_get_enum(L, lua_gettop(L), &w, "unit", bl_unit_names, &unit))
+    bl_wrong(L, &w, "unit", "expected \"seconds\", \"bytes\", \"bytes/s\", \"flop\" or \"flop/s\", got nil");
+  return (berth_unit)unit;
+}
+
+/* quantity(text or number, unit): number; nil, message, code */
+static int quantity(lua_State *L) {
+  static const bl_where w = { "berth.quantity", NULL, 0 };
+  berth_unit unit = check_unit(L, 2, w.fn);
+  double x = 0;
+  berth_status st;
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    st = berth_quantity_parse(bl_ctx(L), lua_tostring(L, 1), unit, &x);
+    if (st != BERTH_OK) return bl_failed(L, st);
+  } else {
+    x = bl_to_quantity(L, 1, &w, "quantity", unit);
+  }
+  lua_pushnumber(L, x);
+  return 1;
+}
+
+static int format(lua_State *L) {
+  static const bl_where w = { "berth.format", NULL, 0 };
+  char text[64];
+  berth_unit unit = check_unit(L, 2, w.fn);
+  if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
+  lua_pushstring(L, berth_quantity_format((double)lua_tonumber(L, 1), unit, text, sizeof text));
+  return 1;
+}
+
+/* ---- random streams --------------------------------------------------------------------- */
+
+typedef struct rng_box {
+  berth_rng *open; /* &state */
+  berth_rng state;
+} rng_box;
+
+static void release_rng(void *box) { (void)box; }
+
+static berth_rng *check_rng(lua_State *L, const char *fn) { return ((rng_box *)bl_self(L, &bl_rng_class, fn))->open; }
+
+static uint64_t optional_seed(lua_State *L, int i, const char *key) {
+  static const bl_where w = { "berth.rng", NULL, 0 };
+  return lua_isnoneornil(L, i) ? 0 : (uint64_t)bl_to_whole(L, i, &w, key, 0, 9007199254740992.0);
+}
+
+static int rng_new(lua_State *L) {
+  uint64_t seed = optional_seed(L, 1, "seed"), stream = optional_seed(L, 2, "stream");
+  rng_box *box = bl_new(L, &bl_rng_class, sizeof *box);
+  berth_rng_init(&box->state, seed, stream);
+  box->open = &box->state;
+  return 1;
+}
+
+static int rng_uniform(lua_State *L) {
+  lua_pushnumber(L, berth_rng_uniform(check_rng(L, "rng:uniform")));
+  return 1;
+}
+
+static int rng_normal(lua_State *L) {
+  lua_pushnumber(L, berth_rng_normal(check_rng(L, "rng:normal")));
+  return 1;
+}
+
+static int rng_below(lua_State *L) {
+  static const bl_where w = { "rng:below", NULL, 0 };
+  berth_rng *r = check_rng(L, w.fn);
+  lua_pushinteger(L, berth_rng_below(r, (int32_t)bl_to_whole(L, 2, &w, "n", 1, INT32_MAX)) + 1);
+  return 1;
+}
+
+/* shuffle(array): in place; gives the array */
+static int rng_shuffle(lua_State *L) {
+  static const bl_where w = { "rng:shuffle", NULL, 0 };
+  berth_rng *r = check_rng(L, w.fn);
+  int32_t k, *order, n = bl_to_length(L, 2, &w, "array");
+  lua_settop(L, 2);
+  order = bl_scratch(L, (size_t)n, sizeof *order);
+  for (k = 0; k < n; k++) order[k] = k + 1;
+  berth_rng_shuffle(r, order, n);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, 2, order[k]);
+    lua_rawseti(L, 4, k + 1);
+  }
+  for (k = 1; k <= n; k++) {
+    lua_rawgeti(L, 4, k);
+    lua_rawseti(L, 2, k);
+  }
+  lua_pushvalue(L, 2);
+  return 1;
+}
+
+static int rng_tostring(lua_State *L) {
+  lua_pushliteral(L, "rng: xoshiro256**");
+  return 1;
+}
+
+static const luaL_Reg rng_methods[] = {
+  { "uniform", rng_uniform }, { "normal", rng_normal }, { "below", rng_below }, { "shuffle", rng_shuffle }, { NULL, NULL }
+};
+static const luaL_Reg rng_meta[] = { { "__tostring", rng_tostring }, { NULL, NULL } };
+const bl_class bl_rng_class = { "rng", "berth.rng", release_rng, rng_methods, NULL, rng_meta, NULL };
+
+const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "rng", rng_new }, { NULL, NULL } };
