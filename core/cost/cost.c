@@ -13,8 +13,8 @@ static int32_t graph_type(const berth_graph *g, const char *type) {
 }
 
 static bool same_price(const berth_graph *g, const berth_device *a, const berth_device *b) {
-  return a->speed == b->speed && a->flops == b->flops && a->memory_bandwidth == b->memory_bandwidth && a->overhead == b->overhead &&
-         graph_type(g, a->type) == graph_type(g, b->type);
+  return a->speed == b->speed && a->flops == b->flops && a->memory_bandwidth == b->memory_bandwidth &&
+         a->overhead == b->overhead && graph_type(g, a->type) == graph_type(g, b->type);
 }
 
 static int32_t find_class(const berth_cost *c, int32_t device) {
@@ -189,8 +189,8 @@ static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t sr
   Labels l;
   char to[128];
   label(c, c->g->producer[tensor], src, &l);
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "tensor %d of %s from %s to %s: the cost function gave %g s", (int)tensor, l.op, l.device,
-                      berth_i_device_label(c->t, dst, to, sizeof to), s);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "tensor %d of %s from %s to %s: the cost function gave %g s", (int)tensor, l.op,
+                      l.device, berth_i_device_label(c->t, dst, to, sizeof to), s);
 }
 
 static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t tensor, double *row) {

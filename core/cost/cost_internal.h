@@ -19,7 +19,8 @@ struct berth_cost {
   double transfer_factor;
   int free_control;
   double op_factor;
-  berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds); /* NULL: built-in */
+  /* NULL: built-in */
+  berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
   void *ud;
   int32_t *class_device;        /* [n_classes] lowest device of each */
   int32_t *class_size;          /* [n_classes] devices in each */

@@ -13,7 +13,8 @@ static berth_status check_points(berth_ctx *ctx, int32_t n, const double *x, con
   int32_t i;
   for (i = 0; i < n; i++) {
     if (!(x[i] >= 0) || isinf(x[i]) || !(y[i] >= 0) || isinf(y[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in %g s: both must be at least 0 and finite", (int)i, x[i], y[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in %g s: both must be at least 0 and finite", (int)i, x[i],
+                          y[i]);
     if (relative && y[i] == 0)
       return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in 0 s has no relative error", (int)i, x[i]);
     differ = differ || x[i] != x[0];

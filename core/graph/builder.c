@@ -139,31 +139,53 @@ static void write_row(berth_graph_builder *b, const cell *row, int n) {
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
-static berth_status check_amount(berth_ctx *ctx, const char *label, const char *what, double x, const char *unit) {
-  if (isnan(x)) return berth_i_fail(ctx, BERTH_EINVAL, "%s: %s is not a number", label, what);
-  if (x < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%s: %s %g %s is negative", label, what, x, unit);
-  if (isinf(x)) return berth_i_fail(ctx, BERTH_EINVAL, "%s: %s is infinite", label, what);
+/* What a message is about. It is put into words on failure only: that would take longer than adding an op. */
+typedef struct subject {
+  const char *noun;
+  int32_t id;
+  const char *name;
+} subject;
+
+static berth_status refuse(berth_ctx *ctx, subject s, const char *format, ...) BERTH_PRINTF(3, 4);
+static berth_status refuse(berth_ctx *ctx, subject s, const char *format, ...) {
+  char text[160], label[96];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (s.name) {
+    berth_i_label(s.id, s.name, label, sizeof label);
+  } else {
+    snprintf(label, sizeof label, "%s %ld", s.noun, (long)s.id);
+  }
+  return berth_i_fail(ctx, BERTH_EINVAL, "%s: %s", label, text);
+}
+
+static berth_status check_amount(berth_ctx *ctx, subject s, const char *what, double x, const char *unit) {
+  if (isnan(x)) return refuse(ctx, s, "%s is not a number", what);
+  if (x < 0) return refuse(ctx, s, "%s %g %s is negative", what, x, unit);
+  if (isinf(x)) return refuse(ctx, s, "%s is infinite", what);
   return BERTH_OK;
 }
 
-static berth_status check_seconds(berth_graph_builder *b, const char *label, const double *seconds) {
+static berth_status check_seconds(berth_graph_builder *b, subject s, const double *seconds) {
   int32_t k;
   berth_status st;
   for (k = 0; seconds && k < b->n_types; k++) {
     if (seconds[k] == BERTH_UNSUPPORTED) continue;
-    if ((st = check_amount(b->ctx, label, "time", seconds[k], "s")) != BERTH_OK) return st;
+    if ((st = check_amount(b->ctx, s, "time", seconds[k], "s")) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
 
-static berth_status check_link(berth_ctx *ctx, const char *label, const char *what, int32_t id) {
+static berth_status check_link(berth_ctx *ctx, subject s, const char *what, int32_t id) {
   if (id >= BERTH_NONE && id < INT32_MAX) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "%s: %s %ld is out of range", label, what, (long)id);
+  return refuse(ctx, s, "%s %ld is out of range", what, (long)id);
 }
 
-static berth_status check_flags(berth_ctx *ctx, const char *label, uint32_t flags, uint32_t known) {
+static berth_status check_flags(berth_ctx *ctx, subject s, uint32_t flags, uint32_t known) {
   if (!(flags & ~known)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "%s: unknown flags 0x%lx", label, (unsigned long)(flags & ~known));
+  return refuse(ctx, s, "unknown flags 0x%lx", (unsigned long)(flags & ~known));
 }
 
 static berth_status check_count(berth_ctx *ctx, const char *what, size_t n, size_t more) {
@@ -171,75 +193,68 @@ static berth_status check_count(berth_ctx *ctx, const char *what, size_t n, size
   return berth_i_fail(ctx, BERTH_EINVAL, "too many %s: %zu and %zu more", what, n, more);
 }
 
-static berth_status check_op_exists(berth_graph_builder *b, const char *label, const char *what, int32_t op) {
+static berth_status check_op_exists(berth_graph_builder *b, subject s, const char *what, int32_t op) {
   if (op >= 0 && op < b->n_ops) return BERTH_OK;
-  return berth_i_fail(b->ctx, BERTH_EINVAL, "%s: %s op %ld does not exist (there are %ld ops)", label, what, (long)op,
-                      (long)b->n_ops);
+  return refuse(b->ctx, s, "%s op %ld does not exist (there are %ld ops)", what, (long)op, (long)b->n_ops);
 }
 
-static berth_status check_op(berth_graph_builder *b, const char *label, const berth_op *op) {
+static berth_status check_op(berth_graph_builder *b, const berth_op *op) {
   const uint32_t known = BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE;
+  const subject s = { "op", b->n_ops, op->name };
   berth_ctx *ctx = b->ctx;
   berth_status st;
-  if ((st = check_seconds(b, label, op->seconds)) != BERTH_OK) return st;
-  if ((st = check_amount(ctx, label, "work", op->flop, "FLOP")) != BERTH_OK) return st;
-  if ((st = check_amount(ctx, label, "memory traffic", op->bytes, "B")) != BERTH_OK) return st;
-  if ((st = check_amount(ctx, label, "parameter size", op->param_bytes, "B")) != BERTH_OK) return st;
-  if ((st = check_amount(ctx, label, "workspace size", op->workspace_bytes, "B")) != BERTH_OK) return st;
-  if ((st = check_link(ctx, label, "group", op->group)) != BERTH_OK) return st;
-  if ((st = check_link(ctx, label, "twin", op->twin)) != BERTH_OK) return st;
-  if ((st = check_link(ctx, label, "pin", op->pin)) != BERTH_OK) return st;
-  if ((st = check_flags(ctx, label, op->flags, known)) != BERTH_OK) return st;
+  if ((st = check_seconds(b, s, op->seconds)) != BERTH_OK) return st;
+  if ((st = check_amount(ctx, s, "work", op->flop, "FLOP")) != BERTH_OK) return st;
+  if ((st = check_amount(ctx, s, "memory traffic", op->bytes, "B")) != BERTH_OK) return st;
+  if ((st = check_amount(ctx, s, "parameter size", op->param_bytes, "B")) != BERTH_OK) return st;
+  if ((st = check_amount(ctx, s, "workspace size", op->workspace_bytes, "B")) != BERTH_OK) return st;
+  if ((st = check_link(ctx, s, "group", op->group)) != BERTH_OK) return st;
+  if ((st = check_link(ctx, s, "twin", op->twin)) != BERTH_OK) return st;
+  if ((st = check_link(ctx, s, "pin", op->pin)) != BERTH_OK) return st;
+  if ((st = check_flags(ctx, s, op->flags, known)) != BERTH_OK) return st;
   return check_count(ctx, "ops", (size_t)b->n_ops, 1);
 }
 
 static berth_status check_tensor(berth_graph_builder *b, const berth_tensor *t) {
-  char label[32];
+  const subject s = { "tensor", b->n_tensors, NULL };
   berth_status st;
-  snprintf(label, sizeof label, "tensor %ld", (long)b->n_tensors);
-  if ((st = check_op_exists(b, label, "producer", t->producer)) != BERTH_OK) return st;
-  if ((st = check_amount(b->ctx, label, "size", t->bytes, "B")) != BERTH_OK) return st;
-  if (!(t->resident_bytes < 0)) {
-    if ((st = check_amount(b->ctx, label, "resident size", t->resident_bytes, "B")) != BERTH_OK) return st;
+  if ((st = check_op_exists(b, s, "producer", t->producer)) != BERTH_OK) return st;
+  if ((st = check_amount(b->ctx, s, "size", t->bytes, "B")) != BERTH_OK) return st;
+  if (!(t->resident_bytes < 0)) { /* NaN, too */
+    if ((st = check_amount(b->ctx, s, "resident size", t->resident_bytes, "B")) != BERTH_OK) return st;
   }
-  if ((st = check_flags(b->ctx, label, t->flags, BERTH_TENSOR_BATCH | BERTH_TENSOR_GRADIENT)) != BERTH_OK) return st;
+  if ((st = check_flags(b->ctx, s, t->flags, BERTH_TENSOR_BATCH | BERTH_TENSOR_GRADIENT)) != BERTH_OK) return st;
   return check_count(b->ctx, "tensors", (size_t)b->n_tensors, 1);
 }
 
 static berth_status check_edge(berth_graph_builder *b, int32_t tensor, int32_t op) {
-  char label[32];
-  berth_status st;
-  snprintf(label, sizeof label, "tensor %ld", (long)tensor);
-  if ((st = check_op_exists(b, label, "consumer", op)) != BERTH_OK) return st;
-  return check_count(b->ctx, "edges", (size_t)b->n_edges, 1);
+  const subject s = { "tensor", tensor, NULL };
+  berth_status st = check_op_exists(b, s, "consumer", op);
+  return st != BERTH_OK ? st : check_count(b->ctx, "edges", (size_t)b->n_edges, 1);
 }
 
-static berth_status check_op_list(berth_graph_builder *b, const char *label, const char *what, int32_t n, const int32_t *ops) {
+static berth_status check_op_list(berth_graph_builder *b, subject s, const char *what, int32_t n, const int32_t *ops) {
   int32_t k;
   berth_status st;
-  if (n < 0 || (n > 0 && !ops)) {
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "%s: %ld %ss%s", label, (long)n, what, ops ? "" : " and no list of them");
-  }
+  if (n < 0) return refuse(b->ctx, s, "number of %ss %ld is negative", what, (long)n);
+  if (n > 0 && !ops) return refuse(b->ctx, s, "%ld %ss, but no list of them", (long)n, what);
   for (k = 0; k < n; k++) {
-    if ((st = check_op_exists(b, label, what, ops[k])) != BERTH_OK) return st;
+    if ((st = check_op_exists(b, s, what, ops[k])) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
 
 static berth_status check_collective(berth_graph_builder *b, const berth_collective *c) {
-  char label[32];
+  const subject s = { "collective", b->n_collectives, NULL };
   berth_ctx *ctx = b->ctx;
   berth_status st;
-  snprintf(label, sizeof label, "collective %ld", (long)b->n_collectives);
-  if ((int)c->kind < BERTH_ALLREDUCE || (int)c->kind > BERTH_BARRIER) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "%s: unknown kind %d", label, (int)c->kind);
-  }
-  if ((st = check_amount(ctx, label, "size", c->bytes, "B")) != BERTH_OK) return st;
-  if (c->count < 1) return berth_i_fail(ctx, BERTH_EINVAL, "%s: count %ld is below 1", label, (long)c->count);
-  if (c->n_members < 1) return berth_i_fail(ctx, BERTH_EINVAL, "%s: %ld members, needs 1 or more", label, (long)c->n_members);
-  if ((st = check_op_list(b, label, "member", c->n_members, c->members)) != BERTH_OK) return st;
-  if ((st = check_op_list(b, label, "consumer", c->n_consumers, c->consumers)) != BERTH_OK) return st;
-  /* twice as many stamps as collectives are needed in _finish */
+  if ((int)c->kind < BERTH_ALLREDUCE || (int)c->kind > BERTH_BARRIER) return refuse(ctx, s, "unknown kind %d", (int)c->kind);
+  if ((st = check_amount(ctx, s, "size", c->bytes, "B")) != BERTH_OK) return st;
+  if (c->count < 1) return refuse(ctx, s, "count %ld is below 1", (long)c->count);
+  if (c->n_members < 1) return refuse(ctx, s, "%ld members, needs 1 or more", (long)c->n_members);
+  if ((st = check_op_list(b, s, "member", c->n_members, c->members)) != BERTH_OK) return st;
+  if ((st = check_op_list(b, s, "consumer", c->n_consumers, c->consumers)) != BERTH_OK) return st;
+  /* _finish needs two stamps for each */
   if ((st = check_count(ctx, "collectives", 2 * (size_t)b->n_collectives, 2)) != BERTH_OK) return st;
   return check_count(ctx, "members and consumers of collectives", b->n_coll_ops, (size_t)c->n_members + (size_t)c->n_consumers);
 }
@@ -335,16 +350,7 @@ static berth_status intern(berth_ctx *ctx, berth_i_names *names, const char *tex
   return text && *text ? berth_i_names_add(ctx, names, text, id) : BERTH_OK;
 }
 
-static void label_new_op(const berth_graph_builder *b, const berth_op *op, char *buf, size_t size) {
-  if (op->name && *op->name) {
-    snprintf(buf, size, "op %ld \"%s\"", (long)b->n_ops, op->name);
-  } else {
-    snprintf(buf, size, "op %ld", (long)b->n_ops);
-  }
-}
-
 berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *op, int32_t *id) {
-  char label[96];
   int32_t name, kind;
   uint8_t flags = (uint8_t)op->flags;
   berth_status st;
@@ -362,8 +368,7 @@ berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *
     { BERTH_I_KIND, &kind, !op->kind || !*op->kind },
   };
   const int n = (int)(sizeof row / sizeof *row);
-  label_new_op(b, op, label, sizeof label);
-  if ((st = check_op(b, label, op)) != BERTH_OK) return st;
+  if ((st = check_op(b, op)) != BERTH_OK) return st;
   if ((st = make_room_for_row(b, row, n)) != BERTH_OK) return st;
   if ((st = intern(b->ctx, &b->names, op->name, &name)) != BERTH_OK) return st;
   if ((st = intern(b->ctx, &b->kinds, op->kind, &kind)) != BERTH_OK) return st;
@@ -412,7 +417,8 @@ berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_
 berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t tensor, int32_t op) {
   berth_status st;
   if (tensor < 0 || tensor >= b->n_tensors) {
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "tensor %ld does not exist (there are %ld tensors)", (long)tensor, (long)b->n_tensors);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "tensor %ld does not exist (there are %ld tensors)", (long)tensor,
+                        (long)b->n_tensors);
   }
   if ((st = check_edge(b, tensor, op)) != BERTH_OK) return st;
   if ((st = make_room_for_edge(b)) != BERTH_OK) return st;

@@ -51,6 +51,8 @@ void berth_i_builder_reset(berth_graph_builder *b);
 void berth_i_types_release(berth_ctx *ctx, char **types, int32_t n);
 /** @param n number of `names`, all copied */
 berth_status berth_i_types_copy(berth_ctx *ctx, int32_t n, const char *const *names, char ***out);
+/** What berth_i_op_label writes, for a name given.  @param name NULL or "": none */
+const char *berth_i_label(int32_t op, const char *name, char *buf, size_t size);
 /** Frees what _finish makes beside the builder's columns: lists and order. */
 void berth_i_graph_drop_lists(berth_graph *g);
 

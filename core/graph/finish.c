@@ -361,7 +361,8 @@ static berth_status report_cycle(const berth_graph *g, const int32_t *cycle, int
   int32_t j, shown = n < CYCLE_LABELS ? n : CYCLE_LABELS;
   size_t len = 0;
   for (j = 0; j < shown; j++) {
-    len += (size_t)snprintf(text + len, sizeof text - len, "%s -> ", berth_i_op_label(g, cycle[(n - j) % n], label, sizeof label));
+    berth_i_op_label(g, cycle[(n - j) % n], label, sizeof label);
+    len += (size_t)snprintf(text + len, sizeof text - len, "%s -> ", label);
   }
   snprintf(text + len, sizeof text - len, "%s%s", n > shown ? "... -> " : "", berth_i_op_label(g, cycle[0], label, sizeof label));
   return berth_i_fail(g->ctx, BERTH_ECYCLE, "cycle of %ld op%s: %s", (long)n, n == 1 ? "" : "s", text);

@@ -85,14 +85,26 @@ static const char *op_text(const int32_t *column, const berth_i_names *texts, in
   return column && column[op] != BERTH_NONE ? texts->text[column[op]] : NULL;
 }
 
-const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size) {
-  const char *name = op >= 0 && op < g->n_ops ? op_text(g->op_name, &g->names, op) : NULL;
-  if (name) {
+/* Length of the longest prefix of at most `most` bytes that does not end within a UTF-8 sequence. */
+static size_t whole_prefix(const char *text, size_t most) {
+  while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
+  return most;
+}
+
+const char *berth_i_label(int32_t op, const char *name, char *buf, size_t size) {
+  const size_t frame = sizeof "op 2147483647 \"...\"", room = size - frame;
+  if (!name || !*name) {
+    snprintf(buf, size, "op %ld", (long)op);
+  } else if (strlen(name) <= room) {
     snprintf(buf, size, "op %ld \"%s\"", (long)op, name);
   } else {
-    snprintf(buf, size, "op %ld", (long)op);
+    snprintf(buf, size, "op %ld \"%.*s...\"", (long)op, (int)whole_prefix(name, room), name);
   }
   return buf;
+}
+
+const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size) {
+  return berth_i_label(op, op >= 0 && op < g->n_ops ? op_text(g->op_name, &g->names, op) : NULL, buf, size);
 }
 
 static int32_t find_from(const berth_graph *g, int32_t name, int32_t op) {

@@ -50,10 +50,14 @@ static inline int32_t berth_i_group(const berth_graph *g, int32_t op) { return g
 static inline int32_t berth_i_twin(const berth_graph *g, int32_t op) { return g->twin ? g->twin[op] : BERTH_NONE; }
 static inline int32_t berth_i_pin(const berth_graph *g, int32_t op) { return g->pin ? g->pin[op] : BERTH_NONE; }
 static inline double berth_i_param(const berth_graph *g, int32_t op) { return g->param_bytes ? g->param_bytes[op] : 0; }
-static inline double berth_i_workspace(const berth_graph *g, int32_t op) { return g->workspace_bytes ? g->workspace_bytes[op] : 0; }
-static inline double berth_i_resident(const berth_graph *g, int32_t t) { return g->resident ? g->resident[t] : g->tensor_bytes[t]; }
+static inline double berth_i_workspace(const berth_graph *g, int32_t op) {
+  return g->workspace_bytes ? g->workspace_bytes[op] : 0;
+}
+static inline double berth_i_resident(const berth_graph *g, int32_t t) {
+  return g->resident ? g->resident[t] : g->tensor_bytes[t];
+}
 
-/** For messages: `op 17 "conv1"` or `op 17` into buf[size]; returns buf. */
+/** For messages: `op 17 "conv1"` or `op 17` into buf[size], long names cut; returns buf. Needs size >= 32. */
 const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size);
 
 #endif

@@ -158,7 +158,7 @@ berth_status berth_t_level(const berth_graph *g, const double *comp, const doubl
 /* Infinite times: what lies on an infinite path has no slack, all else has any. */
 static double slack_of(double length, double through) {
   double x = through == length ? 0 : length - through;
-  return x > length * SLACK_RESIDUE ? x : 0;
+  return isinf(x) || x > length * SLACK_RESIDUE ? x : 0;
 }
 
 static double max_of(const double *x, int32_t n) {

@@ -48,7 +48,8 @@ static berth_status check_seconds(const berth_graph *g, const double *seconds) {
   int32_t v;
   if (!seconds) return BERTH_OK;
   if (g->n_types != 1) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: backward times need a graph of one device type, this has %ld", (long)g->n_types);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: backward times need a graph of one device type, this has %ld",
+                        (long)g->n_types);
   }
   for (v = 0; v < g->n_ops; v++) {
     if (seconds[v] >= 0) continue;
@@ -67,6 +68,9 @@ static berth_status check(const berth_graph *g, const berth_mirror_options *opts
   }
   if (opts->joins != BERTH_JOIN_SINKS && opts->joins != BERTH_JOIN_LAST) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: unknown kind of joins %d", opts->joins);
+  }
+  if (opts->gradients != BERTH_GRADIENT_AS_INPUT && opts->gradients != BERTH_GRADIENT_AS_OUTPUT) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: unknown kind of gradients %d", opts->gradients);
   }
   return check_seconds(g, opts->seconds);
 }
@@ -141,18 +145,30 @@ static berth_status add_forward_tensor(mirror *m, int32_t t) {
   return st;
 }
 
-/* twin(v) -> twin(u) for every u -> v: a gradient for each use. */
-static berth_status add_gradients(mirror *m, int32_t t) {
+static void size_as_output(const berth_graph *g, int32_t v, berth_tensor *x) {
+  bool any = g->out_at[v] < g->out_at[v + 1];
+  x->bytes = any ? g->tensor_bytes[g->out[g->out_at[v]]] : 0;
+  x->resident_bytes = any ? berth_i_resident(g, g->out[g->out_at[v]]) : 0;
+}
+
+/* twin(v) -> twin(u) for one u -> v of tensor t. */
+static berth_status add_gradient(mirror *m, int32_t t, int32_t v) {
   berth_tensor x;
-  int32_t j, id, producer;
+  int32_t id, twin_u;
   berth_status st = berth_graph_tensor(m->g, t, &x);
-  producer = x.producer;
-  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
-    x.producer = twin_of(m, m->g->use[j]);
-    x.flags &= ~(uint32_t)BERTH_TENSOR_GRADIENT;
-    if ((st = berth_graph_builder_add_tensor(m->b, &x, &id)) != BERTH_OK) return st;
-    st = berth_graph_builder_add_consumer(m->b, id, twin_of(m, producer));
-  }
+  if (st != BERTH_OK) return st;
+  twin_u = twin_of(m, x.producer);
+  x.producer = twin_of(m, v);
+  x.flags &= ~(uint32_t)BERTH_TENSOR_GRADIENT;
+  if (m->opts->gradients == BERTH_GRADIENT_AS_OUTPUT) size_as_output(m->g, v, &x);
+  if ((st = berth_graph_builder_add_tensor(m->b, &x, &id)) != BERTH_OK) return st;
+  return berth_graph_builder_add_consumer(m->b, id, twin_u);
+}
+
+static berth_status add_gradients(mirror *m, int32_t t) {
+  int32_t j;
+  berth_status st = BERTH_OK;
+  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) st = add_gradient(m, t, m->g->use[j]);
   return st;
 }
 

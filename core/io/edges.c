@@ -1,6 +1,8 @@
 /* Edge lists into tensors; orders of edges. */
 #include "io_internal.h"
 
+#include <stdlib.h>
+
 berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge edge) {
   void *at = e->at;
   berth_status st = berth_i_grow(ctx, &at, &e->cap, e->n + 1, sizeof *e->at);
@@ -61,61 +63,57 @@ done:
   return st;
 }
 
-/* Tensor of a size among those of one producer; they are few. */
-static int32_t find_size(const double *sizes, int32_t n, double bytes) {
-  int32_t k = 0;
-  while (k < n && sizes[k] != bytes) k++;
-  return k;
+/* For every edge the first one of the same producer and size: they share a tensor. */
+typedef struct Kin {
+  int32_t src, edge;
+  double bytes;
+} Kin;
+
+static int compare_kin(const void *x, const void *y) {
+  const Kin *a = x, *b = y;
+  if (a->src != b->src) return a->src < b->src ? -1 : 1;
+  if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
+  return a->edge < b->edge ? -1 : 1;
 }
 
-typedef struct Maker {
-  berth_ctx *ctx;
-  const berth_i_edges *e;
-  berth_graph_builder *b;
-  double resident;
-  int32_t *tensor;  /* [edges] */
-  double *sizes;    /* of the present producer */
-  int32_t *ids;
-  size_t cap_sizes, cap_ids;
-} Maker;
-
-static berth_status new_tensor(Maker *m, int32_t src, double bytes, int32_t k) {
-  berth_tensor t = { src, bytes, m->resident, 0 };
-  void *sizes = m->sizes, *ids = m->ids;
-  berth_status st = berth_i_grow(m->ctx, &sizes, &m->cap_sizes, (size_t)k + 1, sizeof *m->sizes);
-  m->sizes = sizes;
-  if (st == BERTH_OK) st = berth_i_grow(m->ctx, &ids, &m->cap_ids, (size_t)k + 1, sizeof *m->ids);
-  m->ids = ids;
-  if (st != BERTH_OK) return st;
-  m->sizes[k] = bytes;
-  return berth_graph_builder_add_tensor(m->b, &t, &m->ids[k]);
+static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t *leader) {
+  Kin *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
+  size_t i;
+  if (!kin) return berth_i_nomem(ctx);
+  for (i = 0; i < e->n; i++) kin[i] = (Kin){ e->at[i].src, (int32_t)i, e->at[i].bytes };
+  if (e->n > 0) qsort(kin, e->n, sizeof *kin, compare_kin);
+  for (i = 0; i < e->n; i++) {
+    bool same = i > 0 && kin[i].src == kin[i - 1].src && kin[i].bytes == kin[i - 1].bytes;
+    leader[kin[i].edge] = same ? leader[kin[i - 1].edge] : kin[i].edge;
+  }
+  berth_i_free(ctx, kin, e->n, sizeof *kin);
+  return BERTH_OK;
 }
 
-static berth_status tensors_of(Maker *m, int32_t src, const Index *by) {
-  int32_t i, n = 0;
+/* Replaces leaders by tensors. `by` lists the edges producer by producer; a leader comes before its followers. */
+static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident, berth_graph_builder *b, int32_t *tensor) {
   berth_status st;
-  for (i = by->at[src]; i < by->at[src + 1]; i++) {
-    int32_t edge = by->list[i], k = find_size(m->sizes, n, m->e->at[edge].bytes);
-    if (k == n && (st = new_tensor(m, src, m->e->at[edge].bytes, n++)) != BERTH_OK) return st;
-    m->tensor[edge] = m->ids[k];
+  size_t i;
+  for (i = 0; i < e->n; i++) {
+    int32_t k = by->list[i], lead = tensor[k];
+    berth_tensor t = { e->at[k].src, e->at[k].bytes, resident, 0 };
+    if (lead != k) tensor[k] = tensor[lead];
+    else if ((st = berth_graph_builder_add_tensor(b, &t, &tensor[k])) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
 
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b) {
   Index by = { 0 };
-  Maker m = { ctx, e, b, resident, NULL, NULL, NULL, 0, 0 };
-  int32_t s;
   size_t i;
-  berth_status st = index_make(ctx, (size_t)n_ops, e->n, source_of, e, &by);
-  if (st != BERTH_OK) return st;
-  if (!(m.tensor = berth_i_alloc(ctx, e->n, sizeof *m.tensor))) st = berth_i_nomem(ctx);
-  for (s = 0; s < n_ops && st == BERTH_OK; s++) st = tensors_of(&m, s, &by);
-  for (i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, m.tensor[i], e->at[i].dst);
-  berth_i_free(ctx, m.tensor, e->n, sizeof *m.tensor);
-  berth_i_free(ctx, m.sizes, m.cap_sizes, sizeof *m.sizes);
-  berth_i_free(ctx, m.ids, m.cap_ids, sizeof *m.ids);
+  int32_t *tensor = berth_i_alloc(ctx, e->n, sizeof *tensor);
+  berth_status st = tensor ? index_make(ctx, (size_t)n_ops, e->n, source_of, e, &by) : berth_i_nomem(ctx);
+  if (st != BERTH_OK) goto done;
+  if ((st = find_leaders(ctx, e, tensor)) == BERTH_OK) st = make_tensors(e, &by, resident, b, tensor);
+  for (i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
   index_release(ctx, &by);
+done:
+  berth_i_free(ctx, tensor, e->n, sizeof *tensor);
   return st;
 }
 

@@ -105,7 +105,8 @@ berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *
 typedef struct berth_i_edge {
   int32_t src, dst;
   double bytes;
-  const void *origin; /* where it stands in the file; for the caller */
+  int32_t line;                      /* where it stands in a text file, */
+  const berth_i_json_value *origin;  /* or in JSON */
 } berth_i_edge;
 
 typedef struct berth_i_edges {

@@ -16,7 +16,7 @@ typedef struct berth_i_units {
   double *permanent, *temporary; /* [n] bytes: sum, and the largest */
 } berth_i_units;
 
-/** @return BERTH_OK; BERTH_EINFEASIBLE (members of one group pinned apart, or with no type of device in common); BERTH_ENOMEM */
+/** @return BERTH_OK; BERTH_EINFEASIBLE (a group whose members have no device in common); BERTH_ENOMEM */
 berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                                 berth_i_units *u, berth_obstacle *why);
 void berth_i_units_release(berth_i_units *u);

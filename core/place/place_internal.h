@@ -36,10 +36,12 @@ typedef struct berth_i_placer {
 extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
     berth_i_placer_m_topo;
 /* the list engine's */
-extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop, berth_i_placer_peft,
-    berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
+extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop,
+    berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
 
-/** Says which op stops a placement, with op, device and bytes: sets the message and *why (may be NULL); returns BERTH_EINFEASIBLE. */
-berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing, berth_obstacle *why);
+/** Says which op stops a placement, with op, device and bytes: sets the message and *why (may be NULL).
+ *  @return BERTH_EINFEASIBLE */
+berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
+                                berth_obstacle *why);
 
 #endif

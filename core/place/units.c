@@ -60,27 +60,11 @@ static void add_op(berth_i_units *u, int32_t unit, int32_t op, berth_i_demand d)
   if (d.temporary > u->temporary[unit]) u->temporary[unit] = d.temporary;
 }
 
-static berth_status pinned_apart(berth_i_units *u, const char *placer, int32_t a, int32_t b, berth_obstacle *why) {
-  char la[120], lb[120], da[120], db[120];
-  berth_i_infeasible(u->cost, placer, b, berth_i_pin(u->cost->g, a), 0, why);
-  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE, "%s: %s is pinned to %s and %s of the same colocation group to %s", placer,
-                      berth_i_op_label(u->cost->g, a, la, sizeof la),
-                      berth_i_device_label(u->cost->t, berth_i_pin(u->cost->g, a), da, sizeof da),
-                      berth_i_op_label(u->cost->g, b, lb, sizeof lb),
-                      berth_i_device_label(u->cost->t, berth_i_pin(u->cost->g, b), db, sizeof db));
-}
-
-static berth_status set_pin(berth_i_units *u, const char *placer, int32_t unit, berth_obstacle *why) {
-  int32_t i, by = BERTH_NONE;
-  u->pin[unit] = BERTH_NONE;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
-    int32_t op = u->ops[i], pin = berth_i_pin(u->cost->g, op);
-    if (pin == BERTH_NONE) continue;
-    if (by != BERTH_NONE && pin != u->pin[unit]) return pinned_apart(u, placer, by, op, why);
-    by = op;
-    u->pin[unit] = pin;
-  }
-  return BERTH_OK;
+/* The graph's builder refuses groups whose members are pinned apart. */
+static int32_t pin_of(const berth_i_units *u, int32_t unit) {
+  int32_t i, pin = BERTH_NONE;
+  for (i = u->at[unit]; i < u->at[unit + 1] && pin == BERTH_NONE; i++) pin = berth_i_pin(u->cost->g, u->ops[i]);
+  return pin;
 }
 
 /* Of a group that no device can run, the first op that leaves its predecessors without one. */
@@ -113,8 +97,8 @@ static berth_status fill_units(berth_i_units *u, const char *placer, berth_memor
     for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
       add_op(u, unit, u->ops[i], berth_i_op_demand(u->cost->g, u->ops[i], memory, param_multiple));
     }
-    st = set_pin(u, placer, unit, why);
-    if (st == BERTH_OK) st = check_runnable(u, placer, unit, why);
+    u->pin[unit] = pin_of(u, unit);
+    st = check_runnable(u, placer, unit, why);
   }
   return st;
 }

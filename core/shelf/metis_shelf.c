@@ -10,14 +10,6 @@ static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static berth_status bad(berth_ctx *ctx, const char *what) { return berth_i_fail(ctx, BERTH_EINVAL, "partition: %s", what); }
 
-static bool has_mirror(const berth_i_partition *p, int32_t v, int32_t i) {
-  int32_t j, w = p->adjacent[i];
-  for (j = p->at[w]; j < p->at[w + 1]; j++) {
-    if (p->adjacent[j] == v) return p->edge_weight[j] == p->edge_weight[i];
-  }
-  return false;
-}
-
 static berth_status check_offsets(berth_ctx *ctx, const berth_i_partition *p) {
   int32_t v;
   if (p->at[0] != 0) return bad(ctx, "offsets do not begin at 0");
@@ -27,17 +19,22 @@ static berth_status check_offsets(berth_ctx *ctx, const berth_i_partition *p) {
   return BERTH_OK;
 }
 
-/* The mirror is looked up in the shorter of the two lists, so that a hub costs its neighbours' degrees only. */
-static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p) {
+/* Taking vertices in order, and lists being sorted, the mirrors of an edge list come in order too: one cursor per vertex.
+ * @param next [n] scratch */
+static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p, int32_t *next) {
   int64_t sum = 0;
   int32_t v, i;
+  for (v = 0; v < p->n; v++) next[v] = p->at[v];
   for (v = 0; v < p->n; v++) {
     for (i = p->at[v]; i < p->at[v + 1]; i++) {
-      int32_t w = p->adjacent[i];
+      int32_t w = p->adjacent[i], j;
       if (w < 0 || w >= p->n || w == v) return bad(ctx, "a neighbour is out of range or the vertex itself");
       if (p->edge_weight[i] < 1) return bad(ctx, "an edge weight is below 1");
       sum += p->edge_weight[i];
-      if (p->at[w + 1] - p->at[w] <= p->at[v + 1] - p->at[v] && !has_mirror(p, v, i)) return bad(ctx, "an edge goes one way only");
+      j = next[w]++;
+      if (j >= p->at[w + 1] || p->adjacent[j] != v || p->edge_weight[j] != p->edge_weight[i]) {
+        return bad(ctx, "an edge goes one way only, or neighbours are not in order");
+      }
     }
   }
   return sum <= INT32_MAX ? BERTH_OK : bad(ctx, "edge weights are too large");
@@ -68,9 +65,13 @@ static berth_status check_shares(berth_ctx *ctx, const berth_i_partition *p) {
 
 static berth_status check(berth_ctx *ctx, const berth_i_partition *p) {
   berth_status st;
+  int32_t *next;
   if (p->constraints < 1 || p->parts < 2 || p->parts > p->n) return bad(ctx, "2 to n parts, 1 constraint at least");
   if ((st = check_offsets(ctx, p)) != BERTH_OK) return st;
-  if ((st = check_edges(ctx, p)) != BERTH_OK) return st;
+  if (!(next = berth_i_alloc(ctx, (size_t)p->n, sizeof *next))) return berth_i_nomem(ctx);
+  st = check_edges(ctx, p, next);
+  berth_i_free(ctx, next, (size_t)p->n, sizeof *next);
+  if (st != BERTH_OK) return st;
   if ((st = check_weights(ctx, p)) != BERTH_OK) return st;
   return check_shares(ctx, p);
 }

@@ -1,14 +1,14 @@
 /* METIS, wrapped: its types and constants stay in metis_shelf.c.
  *
- * Process-wide state of METIS 5.1, handled here: it draws from the C library's rand(), so a call saves that generator's state, seeds
- * it, and puts the state back (a lock keeps two contexts apart; another thread's rand() in the meantime would still disturb it);
- * and while it runs it has handlers on SIGABRT and SIGTERM. It allocates by malloc, outside the context's allocator. */
+ * Process-wide state of METIS 5.1, handled here: it draws from the C library's rand(), so a call saves that generator's state,
+ * seeds it, and puts the state back (a lock keeps two contexts apart; another thread's rand() in the meantime would still disturb
+ * it); and while it runs it has handlers on SIGABRT and SIGTERM. It allocates by malloc, outside the context's allocator. */
 #ifndef BERTH_METIS_SHELF_H
 #define BERTH_METIS_SHELF_H
 
 #include "../base/base_internal.h"
 
-/** An undirected graph in CSR: each edge in both directions, same weight; no loops, no duplicates. */
+/** An undirected graph in CSR: each edge in both directions, same weight; neighbours ascending; no loops, no duplicates. */
 typedef struct berth_i_partition {
   int32_t n, constraints, parts;
   const int32_t *at, *adjacent;  /* [n + 1], [at[n]] */

@@ -175,7 +175,8 @@ static void put_link(berth_topology_builder *b, int32_t from, int32_t to, const 
   arc->link = *l;
 }
 
-static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l, int32_t n, int32_t *link) {
+static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l, int32_t n,
+                              int32_t *link) {
   berth_status st = check_ends(b, from, to, l);
   if (st != BERTH_OK) return st;
   st = berth_i_grow(b->ctx, (void **)&b->links, &b->cap_links, (size_t)b->n_links + (size_t)n, sizeof *b->links);
@@ -186,11 +187,13 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
   return BERTH_OK;
 }
 
-berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l, int32_t *link) {
+berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l,
+                                             int32_t *link) {
   return add_links(b, from, to, l, 1, link);
 }
 
-berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c, const berth_link *l, int32_t *link) {
+berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c, const berth_link *l,
+                                               int32_t *link) {
   return add_links(b, a, c, l, 2, link);
 }
 
@@ -202,8 +205,8 @@ static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t 
     return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: must be two different ones of %d", (int)src,
                         (int)dst, (int)b->n_devices);
   if (n < 1)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: %d links, must be at least 1", (int)src, (int)dst,
-                        (int)n);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: %d links, must be at least 1", (int)src,
+                        (int)dst, (int)n);
   at = b->devices[src].node;
   for (i = 0; i < n; i++) {
     if (links[i] < 0 || links[i] >= b->n_links)
@@ -220,7 +223,8 @@ static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t 
   return BERTH_OK;
 }
 
-berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n, const int32_t *links) {
+berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n,
+                                              const int32_t *links) {
   berth_i_forced *f;
   berth_status st = check_route(b, src, dst, n, links);
   if (st != BERTH_OK) return st;
@@ -255,7 +259,8 @@ static berth_status alloc_parts(berth_topology *t, const berth_topology_builder 
   t->from = berth_i_alloc(ctx, m, sizeof *t->from);
   t->to = berth_i_alloc(ctx, m, sizeof *t->to);
   t->links = berth_i_alloc(ctx, m, sizeof *t->links);
-  if (!t->name || !t->devices || !t->type || !t->device_node || !t->node_name || !t->node_device || !t->from || !t->to || !t->links)
+  if (!t->name || !t->devices || !t->type || !t->device_node || !t->node_name || !t->node_device || !t->from || !t->to ||
+      !t->links)
     return berth_i_nomem(ctx);
   return BERTH_OK;
 }

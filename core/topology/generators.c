@@ -50,7 +50,8 @@ static berth_status duplex(Builder *b, int32_t a, int32_t c, const berth_link *l
 
 /* ---- one level --------------------------------------------------------------------------- */
 
-berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out) {
+berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                 berth_topology **out) {
   char name[48];
   Builder *b;
   int32_t i, j;
@@ -62,7 +63,8 @@ berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *
   return end(b, st, name, out);
 }
 
-berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out) {
+berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                 berth_topology **out) {
   char name[48];
   Builder *b;
   int32_t i;
@@ -74,7 +76,8 @@ berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *
   return end(b, st, name, out);
 }
 
-berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out) {
+berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                 berth_topology **out) {
   char name[48];
   Builder *b;
   int32_t i, hub = 0;
@@ -185,8 +188,8 @@ berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t 
 
 /* ---- networks ---------------------------------------------------------------------------- */
 
-/* As ties go to the lowest link id, the order in which up-links are added says which one a switch uses: edge switch e goes up
- * through aggregation switch e, and that one, in pod p, to its core switch p, so that pods and edges do not meet on the way up. */
+/* As ties go to the lowest link id, the order in which up-links are added says which one a switch uses: edge switch e goes
+ * up through aggregation switch e, and that one, in pod p, to its core switch p modulo k / 2, so that edges do not meet. */
 static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg, int32_t core, const berth_link *link) {
   berth_status st = BERTH_OK;
   int32_t e, j;
@@ -199,7 +202,8 @@ static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int3
   return st;
 }
 
-berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto, const berth_link *link, berth_topology **out) {
+berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto, const berth_link *link,
+                                     berth_topology **out) {
   char name[48];
   Builder *b;
   int32_t p, h = k / 2, edge = 0, agg = 0, core = 0;
@@ -220,7 +224,8 @@ static berth_status torus_size(berth_ctx *ctx, int32_t n_dims, const int32_t *di
   if (n_dims < 1) return berth_i_fail(ctx, BERTH_EINVAL, "torus: %d dimensions, must be at least 1", (int)n_dims);
   *n = 1;
   for (i = 0; i < n_dims; i++) {
-    if (dims[i] < 1) return berth_i_fail(ctx, BERTH_EINVAL, "torus: dimension %d is %d, must be at least 1", (int)i, (int)dims[i]);
+    if (dims[i] < 1)
+      return berth_i_fail(ctx, BERTH_EINVAL, "torus: dimension %d is %d, must be at least 1", (int)i, (int)dims[i]);
     *n *= dims[i];
     if (*n > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "torus: more than 2^31 - 1 devices");
   }

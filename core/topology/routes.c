@@ -12,94 +12,114 @@ typedef struct Target {
   int32_t hops, device;
 } Target;
 
+/* How the best path arrives at a node: in the order of these the paths themselves are in lexicographic order. */
+typedef struct Arrival {
+  int32_t rank, link, node; /* rank of the node before */
+} Arrival;
+
 typedef struct Router {
   berth_topology *t;
-  int32_t *out_at, *out, *in_at, *in; /* links by node, in id order */
-  int32_t *hops;                      /* [nodes] from the source; -1: not reached */
-  double *width, *latency;            /* [nodes] */
-  int32_t *via;                       /* [nodes] last link of the best path */
-  int32_t *mark;                      /* [nodes] see want() */
-  int32_t *layer, *next;              /* [nodes] work lists */
-  Target *targets;                    /* [devices] */
+  int32_t *out_at, *out;                /* links by the node they leave, in id order */
+  int32_t *hops;                        /* [nodes] from the source; -1: not reached */
+  int32_t *tight, *tight_next;          /* [nodes], [links] lists of the links that arrive from one layer before; -1 ends */
+  double *width, *latency;              /* [nodes] */
+  int32_t *via, *rank;                  /* [nodes] last link of the best path, and its place among those of the layer */
+  int32_t *mark;                        /* [nodes] number of the group of targets that it was last on the way to */
+  int32_t *queue, *bucket, *bucket_next; /* [nodes] search order; marked nodes by layer */
+  Arrival *arrivals;                    /* [nodes] */
+  Target *targets;                      /* [devices] */
   int32_t n_targets;
   size_t route_cap;
 } Router;
 
 /* ---- set-up ------------------------------------------------------------------------------ */
 
-static berth_status make_csr(berth_ctx *ctx, int32_t n_nodes, int32_t n_links, const int32_t *end, int32_t **at, int32_t **list) {
+static berth_status list_links(Router *r) {
+  const berth_topology *t = r->t;
   int32_t l, v;
-  *at = berth_i_zalloc(ctx, (size_t)n_nodes + 1, sizeof **at);
-  *list = berth_i_alloc(ctx, (size_t)n_links, sizeof **list);
-  if (!*at || !*list) return berth_i_nomem(ctx);
-  for (l = 0; l < n_links; l++) (*at)[end[l] + 1]++;
-  for (v = 0; v < n_nodes; v++) (*at)[v + 1] += (*at)[v];
-  for (l = 0; l < n_links; l++) (*list)[(*at)[end[l]]++] = l;
-  for (v = n_nodes; v > 0; v--) (*at)[v] = (*at)[v - 1];
-  (*at)[0] = 0;
+  r->out_at = berth_i_zalloc(t->ctx, (size_t)t->n_nodes + 1, sizeof *r->out_at);
+  r->out = berth_i_alloc(t->ctx, (size_t)t->n_links, sizeof *r->out);
+  r->tight_next = berth_i_alloc(t->ctx, (size_t)t->n_links, sizeof *r->tight_next);
+  if (!r->out_at || !r->out || !r->tight_next) return berth_i_nomem(t->ctx);
+  for (l = 0; l < t->n_links; l++) r->out_at[t->from[l] + 1]++;
+  for (v = 0; v < t->n_nodes; v++) r->out_at[v + 1] += r->out_at[v];
+  for (l = 0; l < t->n_links; l++) r->out[r->out_at[t->from[l]]++] = l;
+  for (v = t->n_nodes; v > 0; v--) r->out_at[v] = r->out_at[v - 1];
+  r->out_at[0] = 0;
   return BERTH_OK;
 }
 
 static berth_status router_init(Router *r, berth_topology *t) {
   berth_ctx *ctx = t->ctx;
   size_t n = (size_t)t->n_nodes;
-  berth_status st;
+  int32_t **const columns[] = { &r->hops, &r->tight, &r->via, &r->rank, &r->mark, &r->queue, &r->bucket, &r->bucket_next };
+  size_t i;
   memset(r, 0, sizeof *r);
   r->t = t;
-  if ((st = make_csr(ctx, t->n_nodes, t->n_links, t->from, &r->out_at, &r->out)) != BERTH_OK) return st;
-  if ((st = make_csr(ctx, t->n_nodes, t->n_links, t->to, &r->in_at, &r->in)) != BERTH_OK) return st;
-  r->hops = berth_i_alloc(ctx, n, sizeof *r->hops);
+  for (i = 0; i < sizeof columns / sizeof *columns; i++)
+    if (!(*columns[i] = berth_i_alloc(ctx, n, sizeof **columns[i]))) return berth_i_nomem(ctx);
   r->width = berth_i_alloc(ctx, n, sizeof *r->width);
   r->latency = berth_i_alloc(ctx, n, sizeof *r->latency);
-  r->via = berth_i_alloc(ctx, n, sizeof *r->via);
-  r->mark = berth_i_alloc(ctx, n, sizeof *r->mark);
-  r->layer = berth_i_alloc(ctx, n, sizeof *r->layer);
-  r->next = berth_i_alloc(ctx, n, sizeof *r->next);
+  r->arrivals = berth_i_alloc(ctx, n, sizeof *r->arrivals);
   r->targets = berth_i_alloc(ctx, (size_t)t->n_devices, sizeof *r->targets);
-  if (!r->hops || !r->width || !r->latency || !r->via || !r->mark || !r->layer || !r->next || !r->targets)
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
+  if (!r->width || !r->latency || !r->arrivals || !r->targets) return berth_i_nomem(ctx);
+  return list_links(r);
 }
 
 static void router_release(Router *r) {
   berth_ctx *ctx = r->t->ctx;
-  size_t n = (size_t)r->t->n_nodes, m = (size_t)r->t->n_links;
+  size_t n = (size_t)r->t->n_nodes, m = (size_t)r->t->n_links, i;
+  int32_t *const columns[] = { r->hops, r->tight, r->via, r->rank, r->mark, r->queue, r->bucket, r->bucket_next };
+  for (i = 0; i < sizeof columns / sizeof *columns; i++) berth_i_free(ctx, columns[i], n, sizeof *columns[i]);
   berth_i_free(ctx, r->out_at, n + 1, sizeof *r->out_at);
   berth_i_free(ctx, r->out, m, sizeof *r->out);
-  berth_i_free(ctx, r->in_at, n + 1, sizeof *r->in_at);
-  berth_i_free(ctx, r->in, m, sizeof *r->in);
-  berth_i_free(ctx, r->hops, n, sizeof *r->hops);
+  berth_i_free(ctx, r->tight_next, m, sizeof *r->tight_next);
   berth_i_free(ctx, r->width, n, sizeof *r->width);
   berth_i_free(ctx, r->latency, n, sizeof *r->latency);
-  berth_i_free(ctx, r->via, n, sizeof *r->via);
-  berth_i_free(ctx, r->mark, n, sizeof *r->mark);
-  berth_i_free(ctx, r->layer, n, sizeof *r->layer);
-  berth_i_free(ctx, r->next, n, sizeof *r->next);
+  berth_i_free(ctx, r->arrivals, n, sizeof *r->arrivals);
   berth_i_free(ctx, r->targets, (size_t)r->t->n_devices, sizeof *r->targets);
 }
 
 /* ---- one source -------------------------------------------------------------------------- */
 
-/* Layers and, as all links into a node's layer are seen before the node is taken, widths in the same sweep. */
-static void sweep(Router *r, int32_t source) {
-  const berth_topology *t = r->t;
-  int32_t head = 0, tail = 0, v, k;
-  for (v = 0; v < t->n_nodes; v++) r->hops[v] = r->mark[v] = -1;
+static void start_sweep(Router *r, int32_t source) {
+  int32_t v;
+  for (v = 0; v < r->t->n_nodes; v++) r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
   r->hops[source] = 0;
   r->width[source] = INFINITY;
-  r->layer[tail++] = source;
-  while (head < tail) {
-    int32_t u = r->layer[head++];
+  r->queue[0] = source;
+}
+
+/* A link out of a node that the sweep has taken. Returns 1 if it finds a node. */
+static int take_link(Router *r, int32_t link, int32_t *tail) {
+  int32_t u = r->t->from[link], v = r->t->to[link];
+  double width = fmin(r->width[u], r->t->links[link].bandwidth);
+  int found = r->hops[v] < 0;
+  if (found) {
+    r->hops[v] = r->hops[u] + 1;
+    r->width[v] = width;
+    r->queue[(*tail)++] = v;
+  }
+  if (r->hops[v] != r->hops[u] + 1) return 0;
+  r->width[v] = fmax(r->width[v], width);
+  r->tight_next[link] = r->tight[v];
+  r->tight[v] = link;
+  return found;
+}
+
+/* Layers and, as all links into a layer are seen before its first node is taken, widths in the same sweep. Ends with the
+ * layer of the last device: a full mesh is done when the source's own links are. */
+static void sweep(Router *r, int32_t source) {
+  const berth_topology *t = r->t;
+  int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0, k;
+  start_sweep(r, source);
+  for (; head < tail; head++) {
+    int32_t u = r->queue[head];
+    if (missing == 0 && r->hops[u] >= last) break;
     for (k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
-      int32_t w = t->to[r->out[k]];
-      double width = fmin(r->width[u], t->links[r->out[k]].bandwidth);
-      if (r->hops[w] < 0) {
-        r->hops[w] = r->hops[u] + 1;
-        r->width[w] = width;
-        r->layer[tail++] = w;
-      } else if (r->hops[w] == r->hops[u] + 1 && width > r->width[w]) {
-        r->width[w] = width;
-      }
+      if (!take_link(r, r->out[k], &tail) || t->node_device[t->to[r->out[k]]] == BERTH_NONE) continue;
+      missing--;
+      last = r->hops[u] + 1;
     }
   }
 }
@@ -126,76 +146,66 @@ static void list_targets(Router *r, int32_t src) {
   qsort(r->targets, (size_t)n, sizeof *r->targets, compare_targets);
 }
 
-static bool leads_on(const Router *r, int32_t link, double width) {
-  const berth_topology *t = r->t;
-  int32_t u = t->from[link];
-  return r->hops[u] >= 0 && r->hops[t->to[link]] == r->hops[u] + 1 && t->links[link].bandwidth >= width;
+static void want(Router *r, int32_t v, int32_t group) {
+  if (r->mark[v] == group) return;
+  r->mark[v] = group;
+  r->bucket_next[v] = r->bucket[r->hops[v]];
+  r->bucket[r->hops[v]] = v;
 }
 
-/* Marks with `want` what lies between the source and the targets; settle() turns it to want + 1 where it arrives.
- * Later groups use larger numbers. */
-static void want_ways(Router *r, const Target *targets, int32_t n, int32_t want) {
+/* Marks what lies between the source and the targets over links of at least their width. The farthest target is first. */
+static void want_ways(Router *r, const Target *targets, int32_t n, int32_t group) {
   const berth_topology *t = r->t;
-  int32_t top = 0, i, k;
-  for (i = 0; i < n; i++) {
-    int32_t v = t->device_node[targets[i].device];
-    r->mark[v] = want;
-    r->next[top++] = v;
-  }
-  while (top > 0) {
-    int32_t v = r->next[--top];
-    for (k = r->in_at[v]; k < r->in_at[v + 1]; k++) {
-      int32_t u = t->from[r->in[k]];
-      if (!leads_on(r, r->in[k], targets[0].width) || r->mark[u] == want) continue;
-      r->mark[u] = want;
-      r->next[top++] = u;
-    }
-  }
+  int32_t i, h, v, l;
+  for (i = 0; i < n; i++) want(r, t->device_node[targets[i].device], group);
+  for (h = targets[0].hops; h > 1; h--)
+    for (v = r->bucket[h]; v >= 0; v = r->bucket_next[v])
+      for (l = r->tight[v]; l >= 0; l = r->tight_next[l])
+        if (t->links[l].bandwidth >= targets[0].width) want(r, t->from[l], group);
 }
 
-static void relax_layer(Router *r, int32_t n, double width, int32_t want) {
+/* Leaves the latency infinite if no way of that width arrives. */
+static void arrive(Router *r, int32_t v, double width) {
   const berth_topology *t = r->t;
-  int32_t i, k;
-  for (i = 0; i < n; i++) {
-    int32_t u = r->layer[i];
-    for (k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
-      int32_t link = r->out[k], v = t->to[link];
-      double latency = r->latency[u] + t->links[link].latency;
-      if (r->mark[v] < want || !leads_on(r, link, width)) continue;
-      if (r->mark[v] == want + 1 && latency >= r->latency[v]) continue;
-      r->mark[v] = want + 1;
-      r->latency[v] = latency;
-      r->via[v] = link;
-    }
+  int32_t l;
+  r->latency[v] = INFINITY;
+  for (l = r->tight[v]; l >= 0; l = r->tight_next[l]) {
+    int32_t u = t->from[l], best = r->via[v];
+    double latency = r->latency[u] + t->links[l].latency;
+    if (t->links[l].bandwidth < width || isinf(latency) || latency > r->latency[v]) continue;
+    if (latency == r->latency[v] && (r->rank[u] > r->rank[t->from[best]] || (u == t->from[best] && l > best))) continue;
+    r->latency[v] = latency;
+    r->via[v] = l;
   }
 }
 
-/* Keeps each layer in the lexicographic order of its nodes' paths, so that the first to offer a latency is the one with the
- * lowest link ids. */
-static int32_t next_layer(Router *r, int32_t n, int32_t want) {
-  const berth_topology *t = r->t;
-  int32_t i, k, n_next = 0, *swap;
-  for (i = 0; i < n; i++) {
-    int32_t u = r->layer[i];
-    for (k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
-      int32_t v = t->to[r->out[k]];
-      if (r->mark[v] == want + 1 && r->via[v] == r->out[k]) r->next[n_next++] = v;
-    }
-  }
-  swap = r->layer;
-  r->layer = r->next;
-  r->next = swap;
-  return n_next;
+static int compare_arrivals(const void *pa, const void *pb) {
+  const Arrival *a = pa, *b = pb;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  return (a->link > b->link) - (a->link < b->link);
 }
 
-static void settle(Router *r, int32_t source, double width, int32_t want) {
-  int32_t n = 1;
+static void rank_layer(Router *r, int32_t n) {
+  int32_t i;
+  qsort(r->arrivals, (size_t)n, sizeof *r->arrivals, compare_arrivals);
+  for (i = 0; i < n; i++) r->rank[r->arrivals[i].node] = i;
+}
+
+/* Best paths to all marked nodes, layer by layer up to `last`. */
+static void settle(Router *r, int32_t source, double width, int32_t last) {
+  int32_t h, v, n;
   r->latency[source] = 0;
-  r->mark[source] = want - 1;
-  r->layer[0] = source;
-  while (n > 0) {
-    relax_layer(r, n, width, want);
-    n = next_layer(r, n, want);
+  r->rank[source] = 0;
+  for (h = 1; h <= last; h++) {
+    for (n = 0, v = r->bucket[h]; v >= 0; v = r->bucket_next[v]) {
+      arrive(r, v, width);
+      if (isinf(r->latency[v])) continue;
+      r->arrivals[n].rank = r->rank[r->t->from[r->via[v]]];
+      r->arrivals[n].link = r->via[v];
+      r->arrivals[n++].node = v;
+    }
+    if (h < last) rank_layer(r, n);
+    r->bucket[h] = -1;
   }
 }
 
@@ -244,10 +254,9 @@ static berth_status route_from(Router *r, int32_t src) {
   list_targets(r, src);
   for (first = 0; first < r->n_targets; first = end) {
     double width = r->targets[first].width;
-    int32_t want = 2 * first + 1;
     for (end = first + 1; end < r->n_targets && r->targets[end].width == width; end++) {}
-    want_ways(r, r->targets + first, end - first, want);
-    settle(r, source, width, want);
+    want_ways(r, r->targets + first, end - first, first);
+    settle(r, source, width, r->targets[first].hops);
     if ((st = write_group(r, src, r->targets + first, end - first)) != BERTH_OK) return st;
   }
   return BERTH_OK;

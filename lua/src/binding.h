@@ -18,6 +18,7 @@ typedef struct bl_class {
   const char *key;                /* in the registry: "berth.graph" */
   void (*release)(void *box);     /* frees all that an open box holds; the caller then marks it closed */
   const luaL_Reg *methods;        /* NULL: none */
+  const luaL_Reg *more_methods;   /* of another file; NULL: none */
   const luaL_Reg *fields;         /* computed: called with the object; NULL: none */
   const luaL_Reg *meta;           /* __len, __tostring (of an open object) and so on; NULL: none */
   lua_CFunction item;             /* object[number]; NULL: nil */
@@ -148,8 +149,27 @@ berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double mult
 
 /** Device ids of a placement, or of a plain array, for a cost: [ops]; may push scratch. */
 const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key);
-/** The policy of the table or function at i; its functions are at the top of the stack while it is in use. */
-typedef struct bl_policy bl_policy;
+/** The same for the table at i into out [ops] if all is in order; NULL: it is not. Never raises. */
+const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out);
+/** After BERTH_EINFEASIBLE pushes { op, device, missing } and returns 1; else 0. */
+int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why);
+
+/* A policy in Lua while it places; see policy.c. */
+typedef struct bl_policy {
+  lua_State *L;
+  berth_policy c;           /* what the core gets */
+  bl_box *plan;             /* the userdata `plan` */
+  int cost, plan_at, est, eft, prepare, select, pick; /* stack indices; 0: none */
+  int arguments;            /* how many `pick` takes of op, est, plan, eft */
+  bool scores;              /* pick is `score`, not `device` */
+  int32_t n_ops, n_devices;
+  char fault[300];          /* what is wrong with a result; told after the core has cleaned up */
+} bl_policy;
+
+/** Reads the policy at i (a table, or a function `device`); leaves what it needs on the stack. cost: stack index of the cost. */
+void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy *y);
+/** After the core has returned: forgets the plan; raises what a function did wrong. */
+void bl_policy_done(bl_policy *y, const char *fn, berth_status st);
 
 extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_average_names[], *const bl_unit_names[];
 

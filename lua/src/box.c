@@ -142,6 +142,7 @@ void bl_register(lua_State *L, const bl_class *c) {
   lua_setfield(L, -2, "__metatable");
   push_class(L, c);
   push_functions(L, c->methods);
+  if (c->more_methods) luaL_setfuncs(L, c->more_methods, 0);
   set_closure(L, c, "close", close_box);
   push_functions(L, c->fields);
   lua_pushcclosure(L, index_box, 3);

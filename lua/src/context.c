@@ -24,7 +24,7 @@ static double monotonic_clock(void *ud) {
 }
 
 static void release_context(void *box) { berth_ctx_release(((context_box *)box)->ctx); }
-static const bl_class context_class = { "context", "berth.context", release_context, NULL, NULL, NULL, NULL };
+static const bl_class context_class = { "context", "berth.context", release_context, NULL, NULL, NULL, NULL, NULL };
 
 static void registry_get(lua_State *L, const void *key) {
   lua_pushlightuserdata(L, (void *)key);

@@ -12,18 +12,26 @@ extern "C" {
 /**
  * The cost seam. Built-ins and users' functions answer the same three questions; a NULL function means the built-in answer:
  *  - op: profile (`seconds` of the device's type / speed) if the op has one, else roofline:
- *        max(flop / flops, bytes / memory_bandwidth) / speed + overhead;
+ *        max(flop / flops, bytes / memory_bandwidth) / speed + overhead, where a term whose rate is unknown is left out as long
+ *        as the other remains; an op with no profile, FLOP and bytes takes no time. A graph whose only type is "" fits devices of
+ *        every type; a profile does not hold for a device whose type the graph does not name: there the roofline does;
  *  - transfer: alpha-beta along the route: sum of latencies + bytes / least bandwidth; 0 on one device;
- *  - collective: ring AllReduce and its relatives over the slowest pair of members.
- * op and transfer are called on the calling thread while the cost is made, never later; collective whenever berth_cost_collective is.
+ *  - collective: ring AllReduce and its relatives over the slowest pair of members. With n different devices under the members,
+ *        b bytes per member, latency a and bandwidth w:
+ *            allreduce      2(n-1) a + 2(n-1)/n b/w          allgather   (n-1) (a + b/w)   (b: what each adds)
+ *            reducescatter   (n-1) a +  (n-1)/n b/w          broadcast   (n-1) a + b/w     (pipelined)
+ *            alltoall        (n-1) a +  (n-1)/n b/w          barrier    2(n-1) a
+ * op and transfer are called on the calling thread while the cost is made, never later, for every op and device and for every
+ * tensor and ordered pair of different devices; collective whenever berth_cost_collective is.
+ * A function may answer INFINITY: cannot run, cannot cross.
  */
 typedef struct berth_cost_model {
   berth_status (*op)(void *ud, int32_t op, int32_t device, double *seconds);
   berth_status (*transfer)(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds);
   berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
   void *ud;
-  double op_factor;       /* multiplies op times; 0 means 1 */
-  double transfer_factor; /* multiplies transfer times; 0 means 1 */
+  double op_factor;       /* multiplies op times, a function's too; 0 means 1 */
+  double transfer_factor; /* multiplies times of transfers and collectives, a function's too; 0 means 1 */
   int free_control;       /* 1: a tensor of zero bytes crosses in no time; 0 (default): it pays the latency */
 } berth_cost_model;
 
@@ -47,7 +55,9 @@ berth_topology *berth_cost_topology(const berth_cost *c); /* borrowed */
 double berth_cost_op(const berth_cost *c, int32_t op, int32_t device);
 /** Seconds; 0 on one device; INFINITY if unreachable; NaN for ids out of range. */
 double berth_cost_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst);
-/** Seconds of a collective whose member k sits on devices[k]. */
+/** Seconds of a collective whose member k sits on devices[k]; members on one device count once.
+ *  @return BERTH_OK, BERTH_EINVAL (ids; n is not the number of members), BERTH_EUNREACHABLE, what a callback returned.
+ *  O(n^2), takes no memory */
 berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
 
 typedef enum berth_average {
@@ -60,14 +70,15 @@ berth_status berth_cost_mean_ops(const berth_cost *c, double *out);
 berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out);
 /** Least op time over the devices.  @param out [ops] s */
 berth_status berth_cost_min_ops(const berth_cost *c, double *out);
-/** max transfer / min positive op time (1-byte grain none): the rho of the SCT and ETF guarantees; INFINITY if no positive op time. */
+/** max transfer (unreachable pairs left out) / min positive op time: the rho of the SCT and ETF guarantees; INFINITY if no op
+ *  takes time. */
 double berth_cost_rho(const berth_cost *c);
 
 /**
  * Fits seconds = latency + bytes / bandwidth by least squares.
  *
- * @param relative 1: minimises relative errors, so that small messages count; 0: absolute
- * @param r2 coefficient of determination, may be NULL
+ * @param relative 1: minimises relative errors, so that small messages count (no time may be 0); 0: absolute
+ * @param r2 coefficient of determination, with the same weights as the fit; may be NULL
  * @return BERTH_OK; BERTH_EINVAL (fewer than two different sizes, NaN, negative; or the fitted slope is not positive).
  * A negative intercept is clamped to zero and the slope fitted again through the origin. O(n)
  */

@@ -76,14 +76,17 @@ typedef struct berth_collective {
 berth_status berth_graph_builder_new(berth_ctx *ctx, berth_graph_builder **out);
 void berth_graph_builder_release(berth_graph_builder *b); /* NULL is fine */
 
+/* Ids of what was added leave through the last pointer, which may be NULL. Numbers must be finite and not negative, flags known,
+ * the ops and tensors referred to (but for twins) must exist; else BERTH_EINVAL, and the builder is as before. */
+
 /** Names the device types that `seconds` refers to; call before the first op. Default: one type, "",
- *  whose times hold for devices of every type.  @return BERTH_OK, BERTH_EINVAL (duplicate, ops exist) */
+ *  whose times hold for devices of every type.  @return BERTH_OK, BERTH_EINVAL (duplicate, unnamed among several, ops exist) */
 berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const char *const *names);
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name);
-/** Capacity hint; never needed. */
+/** Capacity hint; never needed.  @return BERTH_OK, BERTH_EINVAL (negative), BERTH_ENOMEM (what was added before stays) */
 berth_status berth_graph_builder_reserve(berth_graph_builder *b, int32_t ops, int32_t tensors, int32_t edges);
 
-/** Refuses NaN and negative numbers. op->twin may name a later op; it is checked in _finish. */
+/** op->seconds may also be infinite. op->twin may name a later op; it is checked in _finish. Group ids may be sparse. */
 berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *op, int32_t *id);
 berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_tensor *t, int32_t *id);
 /** Order of calls is kept: the consumers of a tensor, and the inputs of an op, are listed in it.
@@ -91,10 +94,13 @@ berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_
 berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t tensor, int32_t op);
 /** Shorthand: a tensor of its own from src to dst.  @param tensor may be NULL */
 berth_status berth_graph_builder_connect(berth_graph_builder *b, int32_t src, int32_t dst, double bytes, int32_t *tensor);
+/** At least one member. An op given twice on one side is refused in _finish. */
 berth_status berth_graph_builder_add_collective(berth_graph_builder *b, const berth_collective *c, int32_t *id);
 
 /** Makes the graph and empties the builder (also on failure it stays releasable, contents kept).
- *  Twins must point at each other (setting one side is enough), not to themselves.
+ *  Twins must point at each other (setting one side is enough), not to themselves. Ops of one group must not be pinned to
+ *  different devices. A graph without ops is refused. Columns that hold only defaults take no memory: an op with a time, a tensor
+ *  and two edges takes 56 bytes, 76 at the peak.
  *  @return BERTH_OK, BERTH_ECYCLE (names ops on it), BERTH_EINVAL, BERTH_ENOMEM.  O(ops + edges) */
 berth_status berth_graph_builder_finish(berth_graph_builder *b, berth_graph **out);
 
@@ -134,7 +140,8 @@ berth_status berth_topo_order(const berth_graph *g, int32_t *order);
 berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm, double *out);
 /** Longest path from a source, the op itself excluded: tl[v] = max_u (tl[u] + comp[u] + comm[u->v]). */
 berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm, double *out);
-/** How much later each op may finish without moving the longest path: length - tl[v] - bl[v]; never below 0. */
+/** How much later each op may finish without moving the longest path: length - tl[v] - bl[v]; never below 0.
+ *  What is below 1e-12 of the length is rounding and counts as 0. On an infinite longest path: 0; beside it: infinite. */
 berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm, double *out);
 /** Ops of one longest path, source first; ties to the lowest id.
  *  @param path [ops] capacity  @param n number of ops written  @param length s; each may be NULL */
@@ -146,7 +153,8 @@ berth_status berth_depth(const berth_graph *g, int32_t *out);
 berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t *mark);
 /** @param yes 1 if a path leads from a to b (a == b counts) */
 berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *yes);
-/** Weakly connected components, numbered by their lowest op.  @param component [ops] */
+/** Weakly connected components, numbered by their lowest op. The members of a collective hang together even if nobody waits for
+ *  it.  @param component [ops]  @param n may be NULL */
 berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n);
 
 /* ---- transforms ------------------------------------------------------------------------- */
@@ -157,21 +165,33 @@ typedef struct berth_mirror_options {
   int joins;               /* BERTH_JOIN_... */
   int activations;         /* 1 (default): a backward op also reads the inputs of its forward op */
   int params;              /* 1: the backward op has the parameter bytes, too (gradients); default 0 */
+  int gradients;           /* BERTH_GRADIENT_...: how large backward tensors are */
 } berth_mirror_options;
 enum {
   BERTH_JOIN_SINKS,        /* default: every sink feeds its own backward op */
   BERTH_JOIN_LAST          /* only the last op feeds the first backward op, as PAC-ML's simulator does */
 };
+enum {
+  BERTH_GRADIENT_AS_INPUT, /* default: as the tensor whose gradient it is */
+  BERTH_GRADIENT_AS_OUTPUT /* as the first output of the op whose twin sends it (0 without), as PAC-ML's simulator does */
+};
 berth_mirror_options berth_mirror_defaults(void);
 
 /**
- * Forward graph in, forward + backward graph out. Op v of n gets the backward twin 2n-1-v; a forward tensor u -> v of b bytes gets the
- * backward tensor twin(v) -> twin(u) of b bytes; sinks are joined to their twins.
- * Twins are linked and flagged; a twin joins the colocation group of its op, if it has one.
+ * Forward graph in, forward + backward graph out. Op v of n gets the backward twin 2n-1-v; a forward tensor u -> v of b bytes
+ * gets the backward tensor twin(v) -> twin(u) of b bytes, one for each consumer; sinks are joined to their twins.
+ * Twins are linked and flagged; a twin joins the colocation group of its op, if it has one, and has its pin. It is called
+ * "conv1.backward" after "conv1". An op that cannot run on a type has a twin that cannot either.
+ * A join: the twin reads all that the op produces; if that is nothing, it waits for it by a tensor of 0 bytes.
+ * Forward tensors keep their ids; then come the tensors of joins, then gradients by forward tensor and consumer.
  *
  * @param opts NULL: defaults
  * @param origin [2 * ops] forward op of each new op; may be NULL
- * @return BERTH_OK, BERTH_EINVAL (twins exist already; collectives), BERTH_ENOMEM.  Source: papers PAC-ML, sec. 1.2
+ * @return BERTH_OK, BERTH_EINVAL (twins, backward or update ops exist already; collectives), BERTH_ENOMEM
+ *
+ * O(ops + edges). Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural
+ * Networks", 2023, and its simulator, which is: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT, params = 1, activations = 0 and
+ * measured times.
  */
 berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin);
 

@@ -18,6 +18,8 @@ typedef struct berth_load_options {
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
 } berth_load_options;
 berth_load_options berth_load_default(void);
+/** Names of the formats, NULL-terminated; the last two, "dot" and "chrome", are written only. */
+const char *const *berth_formats(void);
 
 /** What a file held: each NULL if it did not. Release each. */
 typedef struct berth_bundle {
@@ -48,6 +50,8 @@ berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *o
 berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */
 /** Names of graph and topology, where there are any, are written beside the ids. g, t may be NULL. */
 berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out);
+/** One file with all that the bundle holds, format "berth". */
+berth_status berth_write_bundle(const berth_bundle *b, berth_text *out);
 /** Chrome trace JSON: one process per device with rows for compute, send, receive, and counters of memory. Opens in Perfetto. */
 berth_status berth_write_trace(berth_result *r, berth_text *out);
 /** Graph with a placement: DOT with a colour per device, GraphML with a device attribute.  @param device [ops] or NULL */

@@ -51,6 +51,7 @@ int32_t berth_plan_device_of(const berth_plan *p, int32_t op);   /* BERTH_NONE: 
 double berth_plan_start(const berth_plan *p, int32_t op);        /* s; NaN: not placed yet */
 double berth_plan_finish(const berth_plan *p, int32_t op);       /* s; NaN: not placed yet */
 double berth_plan_free_at(const berth_plan *p, int32_t device);  /* s, end of its last op */
+int32_t berth_plan_last(const berth_plan *p, int32_t device);    /* op placed there last; BERTH_NONE */
 double berth_plan_memory(const berth_plan *p, int32_t device);   /* bytes held */
 double berth_plan_now(const berth_plan *p);                      /* s; 0 unless READY_FINISHED */
 

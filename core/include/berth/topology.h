@@ -46,14 +46,22 @@ berth_status berth_topology_builder_name(berth_topology_builder *b, const char *
 /** @param device, node may be NULL */
 berth_status berth_topology_builder_add_device(berth_topology_builder *b, const berth_device *d, int32_t *device, int32_t *node);
 berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const char *name, int32_t *node);
-/** Directed.  @param link id, may be NULL */
-berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l, int32_t *link);
+/** Directed, between two different nodes; several between the same two are legal.  @param link id, may be NULL */
+berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l,
+                                             int32_t *link);
 /** Both directions; the link back has the next id. */
-berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c, const berth_link *l, int32_t *link);
-/** Overrides the route between two devices by a list of links, which must join up. */
-berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n, const int32_t *links);
-/** Routes: fewest links, then largest bottleneck bandwidth, then least latency, then lowest link ids.
- *  @return BERTH_OK, BERTH_EINVAL (no device; duplicate names), BERTH_ENOMEM.  O(devices x links) */
+berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c, const berth_link *l,
+                                               int32_t *link);
+/** Overrides the route between two devices by a list of links that exist already and must join up; the last call for a pair
+ *  holds. */
+berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n,
+                                              const int32_t *links);
+/** Makes the topology and empties the builder (on failure the contents stay). Devices forward for others, as switches do.
+ *  Routes: fewest links, then largest bottleneck bandwidth, then least latency, then lowest link ids (of the first links that
+ *  differ, the lower one).
+ *  @return BERTH_OK, BERTH_EINVAL (no device; duplicate names), BERTH_ENOMEM, BERTH_EINTERRUPT.
+ *  O(devices x links) where few bandwidths differ. Memory: 29 bytes per ordered pair of devices, and 4 per link of the routes,
+ *  of which those that lead on from one another share storage. */
 berth_status berth_topology_builder_finish(berth_topology_builder *b, berth_topology **out);
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -68,7 +76,8 @@ berth_status berth_topology_device(const berth_topology *t, int32_t device, bert
 /** @param device the device at that node, or BERTH_NONE for a switch; each out may be NULL */
 berth_status berth_topology_node(const berth_topology *t, int32_t node, const char **name, int32_t *device);
 berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t *from, int32_t *to, berth_link *out);
-/** Number of links on the route, and the links; -1: unreachable; 0: the same device. */
+/** Number of links on the route, and the links; -1: unreachable, or no such device; 0: the same device.
+ *  @param links may be NULL */
 int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst, const int32_t **links);
 /** Sum of latencies and least bandwidth along the route.
  *  @return BERTH_OK, BERTH_EUNREACHABLE, BERTH_EINVAL */
@@ -78,21 +87,27 @@ berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t d
  * proto: every device is a copy of it, named d0, d1, ... (its own name is ignored). */
 
 /** n devices, a duplex link between every two. n >= 1 */
-berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                 berth_topology **out);
 /** n devices in a circle of duplex links. */
-berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                 berth_topology **out);
 /** n devices around one switch. */
-berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                 berth_topology **out);
 /** n devices on PCIe switches of `fan_out` each, the switches on one root complex. */
 berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out, const berth_device *proto,
                                       const berth_link *down, const berth_link *up, berth_topology **out);
 /** Eight devices: NVLink hybrid cube mesh as in the DGX-1 (V100), four PCIe switches of two below two sockets.
- *  `nvlink` is one NVLink brick; double bricks get twice its bandwidth. */
+ *  `nvlink` is one NVLink brick; double bricks get twice its bandwidth. `pcie` also joins the two sockets. */
 berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto, const berth_link *nvlink, const berth_link *pcie,
                                  berth_topology **out);
-/** k-ary fat tree (k even): k^3/4 devices, full bisection. */
-berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto, const berth_link *link, berth_topology **out);
-/** Torus of any number of dimensions: dims[0] x ... devices, duplex links to the neighbours with wrap-around. */
+/** k-ary fat tree (k even, at most 2048): k^3/4 devices, full bisection. There is one route per pair, so all traffic of an edge
+ *  switch goes up through one aggregation switch, another for each edge of a pod. */
+berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto, const berth_link *link,
+                                     berth_topology **out);
+/** Torus of any number of dimensions: dims[0] x ... devices, the last dimension running fastest, duplex links to the neighbours
+ *  with wrap-around; a dimension of 2 has one link between the two, of 1 none. */
 berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t *dims, const berth_device *proto,
                                   const berth_link *link, berth_topology **out);
 /** Machines of `per_machine` devices: a switch in each (link `inside`), all machines on one switch (link `between`). */

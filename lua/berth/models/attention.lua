@@ -3,13 +3,14 @@ local layers = require "berth.models.layers"
 
 local attention = {}
 
---- Rows of a table picked by token. o: vocab, width, weight (shared).
+--- Rows of a table picked by token. o: vocab, width, weight (shared), deferred (one gradient op for all that share it).
 function attention.embedding(b, name, tokens, o)
   local length = tokens.shape[1]
   local n = b.batch * length * o.width
   return b:op {
     name = name, kind = "embedding", inputs = { tokens }, shape = { length, o.width }, flop = 0, grad_weight_flop = n,
-    moved = tokens.elements + 2 * n, split = true, saves = { true }, weight = o.weight or b:weight(name, o.vocab * o.width),
+    moved = tokens.elements + 2 * n, split = true, saves = { true }, deferred = o.deferred,
+    enters_weight = { true }, weight = o.weight or b:weight(name, o.vocab * o.width),
   }
 end
 

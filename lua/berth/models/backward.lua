@@ -32,11 +32,20 @@ local function same_block(values)
   return block
 end
 
+-- "sum_grad", numbered where the op has several outputs.
+local function sum_name(value)
+  local outputs = value.op.outputs
+  for i, out in ipairs(#outputs > 1 and outputs or {}) do
+    if out == value then return string.format("sum_grad%d", i) end
+  end
+  return "sum_grad"
+end
+
 -- The sum of what the readers of one value send back; made where they are, if they are in one block.
 local function sum_of(tape, value, parts)
   if #parts == 1 then return parts[1] end
   local n = #parts
-  local op = new_op(tape, value.op, "sum_grad", { flop = (n - 1) * value.elements, moved = (n + 1) * value.elements })
+  local op = new_op(tape, value.op, sum_name(value), { flop = (n - 1) * value.elements, moved = (n + 1) * value.elements })
   op.kind, op.block, op.inplace = "add", same_block(parts) or value.op.block, true
   for _, part in ipairs(parts) do read(op, part) end
   op.outputs[1] = gradient(value, op)
@@ -84,6 +93,13 @@ local function wants_input_gradient(forward)
   return false
 end
 
+-- One op makes the gradient of the weight for all ops that share it; it reads `gates` and saved inputs of each.
+local function defer(forward, gates)
+  local weight = forward.weight
+  weight.cells = weight.cells or {}
+  weight.cells[#weight.cells + 1] = { forward = forward, gates = gates, flop = forward.grad_weight_flop or forward.flop }
+end
+
 -- A linear layer or convolution: two products of the forward's size; the second alone reads the saved input.
 local function split(tape, forward, dys)
   if wants_input_gradient(forward) then
@@ -92,6 +108,7 @@ local function split(tape, forward, dys)
     op.moved = op.moved + forward.weight.count
     give_inputs(op, forward)
   end
+  if forward.deferred then return defer(forward, dys[1]) end
   local op = new_op(tape, forward, "grad_weight", { flop = forward.grad_weight_flop or forward.flop })
   read_gradients(op, dys)
   read_saved(op, forward)
@@ -138,16 +155,14 @@ local function cell(tape, forward, dys)
   local gates = { op = op, elements = forward.gate_elements, readers = {} }
   op.outputs[#op.outputs + 1] = gates
   op.moved = op.moved + gates.elements
-  local weight = forward.weight
-  weight.cells = weight.cells or {}
-  weight.cells[#weight.cells + 1] = { forward = forward, gates = gates }
+  defer(forward, gates)
 end
 
-local function recurrent_weight_gradient(tape, weight)
+local function deferred_weight_gradient(tape, weight)
   local op = new_op(tape, weight.uses[1], "grad_weight")
   op.name, op.block = weight.name .. "/grad_weight", weight.block
   for _, c in ipairs(weight.cells) do
-    op.flop = op.flop + c.forward.flop
+    op.flop = op.flop + c.flop
     read(op, c.gates)
     op.moved = op.moved + c.gates.elements
     for i, v in ipairs(c.forward.inputs) do
@@ -217,7 +232,7 @@ function backward.run(self)
   if not self.options.training then return tape end
   for i = #self.ops, 1, -1 do differentiate(tape, self.ops[i]) end
   for i = #self.weights, 1, -1 do
-    if self.weights[i].cells then recurrent_weight_gradient(tape, self.weights[i]) end
+    if self.weights[i].cells then deferred_weight_gradient(tape, self.weights[i]) end
   end
   if self.options.optimizer == "none" then return tape end
   for i = #self.weights, 1, -1 do update(tape, self, self.weights[i]) end

@@ -10,13 +10,12 @@ local builder = {}
 local Builder = {}
 Builder.__index = Builder
 
-local unpack = table.unpack or unpack
-
 --- A recorder for one model.
 -- @tparam string name of the graph
 -- @tparam table o checked options (batch, dtype, training, optimizer, granularity, colocate)
 function builder.new(name, o)
-  return setmetatable({ name = name, options = o, batch = o.batch, dtype = o.dtype, ops = {}, weights = {}, scopes = {} }, Builder)
+  local self = { name = name, options = o, batch = o.batch, dtype = o.dtype, ops = {}, weights = {}, scopes = {} }
+  return setmetatable(self, Builder)
 end
 
 --- Names made by f are prefixed by "name."; at granularity "block" its ops become one. Returns what f returns.
@@ -72,7 +71,7 @@ local function traffic(op)
   return op.weight and n + op.weight.count or n
 end
 
---- Adds a forward op and returns its output values, one for each shape.
+--- Adds a forward op; returns the list of its output values, one for each shape.
 --
 -- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; weight;
 -- saves: true for each input that the backward op reads; saves_output: it reads the output;
@@ -80,8 +79,8 @@ end
 -- inplace: writes over its first free input; pass: the gradient of every input is the output's gradient itself;
 -- grad_flop: FLOP of the single backward op (default: as forward); reserve: elements kept for the backward op alone;
 -- moved: elements moved to and from memory, when not all of inputs, outputs and weight;
--- cell: the gradient of the weight is one op for all cells that share it.
-function Builder:op(o)
+-- cell, deferred: the gradient of the weight is one op for all ops that share it; it reads the inputs in enters_weight.
+function Builder:multi(o)
   local op = o
   op.id = #self.ops + 1
   op.block = self:block()
@@ -97,7 +96,12 @@ function Builder:op(o)
   if op.weight then op.weight.uses[#op.weight.uses + 1] = op end
   op.moved = o.moved or traffic(op)
   self.ops[op.id] = op
-  return unpack(op.outputs)
+  return op.outputs
+end
+
+--- The same for an op with one output, which it returns.
+function Builder:op(o)
+  return self:multi(o)[1]
 end
 
 --- Where data enters the graph: free of cost, no gradient.

@@ -2,7 +2,7 @@
 local coarsen = {}
 
 -- Union of colocation groups that meet in one coarse op.
-local function group_roots(graph)
+local function disjoint_groups()
   local parent = {}
   local function root(g)
     while parent[g] and parent[g] ~= g do g = parent[g] end
@@ -41,7 +41,7 @@ local function merge_ops(graph, keys)
 end
 
 local function merge_groups(graph, ops, where)
-  local root, unite = group_roots()
+  local root, unite = disjoint_groups()
   for id, op in ipairs(graph.ops) do
     local into = ops[where[id]]
     if op.group then

@@ -33,7 +33,8 @@ local function embed(b, length, o)
   local out = {}
   for t, steps in ipairs(chunks(length, o.steps_per_op)) do
     local tokens = b:input(string.format("tokens%d", t), { steps })
-    out[t] = attention.embedding(b, string.format("table%d", t), tokens, { width = o.hidden, weight = o.table })
+    out[t] = attention.embedding(b, string.format("table%d", t), tokens, {
+      width = o.hidden, weight = o.table, deferred = true })
   end
   return out
 end
@@ -49,12 +50,12 @@ local function step(b, name, x, context, state, weight, o)
   if context then take(context, true); width = width + hidden end
   if state then take(state.h, true); take(state.c, false) end
   local macs = b.batch * steps * 4 * hidden * (width + hidden)
-  local h, c = b:op {
+  local outputs = b:multi {
     name = name, kind = "lstm", inputs = inputs, shapes = { { steps, hidden }, { 1, hidden } }, saves = saves, cell = true,
     enters_weight = enters, weight = weight, macs = macs, flop = 2 * macs + 9 * b.batch * steps * hidden,
     reserve = 5 * b.batch * steps * hidden, gate_elements = 4 * b.batch * steps * hidden,
   }
-  return h, { h = h, c = c }
+  return outputs[1], { h = outputs[1], c = outputs[2] }
 end
 
 local function lstm_weight(b, name, width, hidden)
@@ -126,15 +127,15 @@ end
 
 local function mix(b, p, memory, o)
   local macs = b.batch * p.shape[2] * p.shape[3] * o.hidden
-  return b:op { name = "context", kind = "matmul", inputs = { p, memory }, shape = { p.shape[2], o.hidden }, saves = { true, true },
-    macs = macs, grad_flop = 4 * macs }
+  return b:op { name = "context", kind = "matmul", inputs = { p, memory }, shape = { p.shape[2], o.hidden },
+    saves = { true, true }, macs = macs, grad_flop = 4 * macs }
 end
 
 -- Cuts a sequence at the same places as the chunks in `like`; backwards its gradient is put together again.
 local function slices(b, x, like)
   local shapes = {}
   for t, y in ipairs(like) do shapes[t] = { y.shape[1], x.shape[2] } end
-  return { b:op { name = "contexts", kind = "slice", inputs = { x }, shapes = shapes, flop = 0 } }
+  return b:multi { name = "contexts", kind = "slice", inputs = { x }, shapes = shapes, flop = 0 }
 end
 
 local function attend(b, queries, memory, o)

@@ -10,7 +10,8 @@ local options = require "berth.models.options"
 local models = {}
 
 local MAKERS = {
-  resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer", bert = "bert", llama = "llama", gnmt = "gnmt",
+  resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer", bert = "bert", llama = "llama",
+  gnmt = "gnmt",
 }
 
 -- Names for the command line and models.build: maker and the options that the name stands for.
@@ -22,8 +23,9 @@ local NAMED = {
   { "inception_v3", "inception_v3", {} },
   { "transformer", "transformer", {} }, { "transformer-big", "transformer", { size = "big" } },
   { "bert-base", "bert", { size = "base" } }, { "bert-large", "bert", { size = "large" } },
-  { "llama-7b", "llama", { size = "7b" } }, { "llama-13b", "llama", { size = "13b" } }, { "llama-30b", "llama", { size = "30b" } },
-  { "llama-65b", "llama", { size = "65b" } }, { "llama-2-70b", "llama", { size = "2-70b" } },
+  { "llama-7b", "llama", { size = "7b" } }, { "llama-13b", "llama", { size = "13b" } },
+  { "llama-30b", "llama", { size = "30b" } }, { "llama-65b", "llama", { size = "65b" } },
+  { "llama-2-70b", "llama", { size = "2-70b" } },
   { "llama-3-8b", "llama", { size = "3-8b" } }, { "llama-3-70b", "llama", { size = "3-70b" } },
   { "gnmt", "gnmt", {} }, { "gnmt-8", "gnmt", { layers = 8 } },
 }

@@ -1,6 +1,7 @@
 --- LLaMA: H. Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023, table 2; sizes "2-70b" (2023),
 -- "3-8b" and "3-70b" (2024) by their released hyper-parameters, with grouped key and value heads.
--- RMS norm before each part, rotary positions, gated feed-forward, no biases, output layer of its own. The causal mask saves no FLOP.
+-- RMS norm before each part, rotary positions, gated feed-forward, no biases, an output layer of its own. The causal mask saves
+-- no FLOP.
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"

@@ -1,0 +1,135 @@
+/* How a plan ends: as a placement, or with the op that cannot be placed. */
+#include "engine_internal.h"
+
+/* ---- the answer ---- */
+
+/* An op of no length stands before one that starts with it; else the order of placing, which keeps to the graph. */
+static bool starts_before(const berth_plan *p, int32_t a, int32_t b) {
+  if (p->start[a] != p->start[b]) return p->start[a] < p->start[b];
+  return p->finish[a] < p->finish[b];
+}
+
+static bool in_order(const berth_plan *p) {
+  const int32_t *s = p->answer->sequence;
+  int32_t i;
+  for (i = 1; i < p->n; i++) {
+    if (starts_before(p, s[i], s[i - 1])) return false;
+  }
+  return true;
+}
+
+static void merge(const berth_plan *p, const int32_t *from, int32_t *to, int32_t low, int32_t mid, int32_t high) {
+  int32_t i = low, j = mid, k;
+  for (k = low; k < high; k++) {
+    bool right = i == mid || (j < high && starts_before(p, from[j], from[i]));
+    to[k] = right ? from[j++] : from[i++];
+  }
+}
+
+/* Merge sort from below: stable. O(ops log) */
+static berth_status sort_sequence(berth_plan *p) {
+  int32_t *from = p->answer->sequence, *to, *spare;
+  int64_t width, low, n = p->n;
+  if (in_order(p)) return BERTH_OK;
+  to = spare = berth_i_alloc(p->ctx, (size_t)n, sizeof *spare);
+  if (!spare) return berth_i_nomem(p->ctx);
+  for (width = 1; width < n; width *= 2) {
+    int32_t *swap = from;
+    for (low = 0; low < n; low += 2 * width) {
+      int64_t mid = low + width < n ? low + width : n, high = low + 2 * width < n ? low + 2 * width : n;
+      merge(p, from, to, (int32_t)low, (int32_t)mid, (int32_t)high);
+    }
+    from = to;
+    to = swap;
+  }
+  if (from == spare) memcpy(p->answer->sequence, spare, (size_t)n * sizeof *spare);
+  berth_i_free(p->ctx, spare, (size_t)n, sizeof *spare);
+  return BERTH_OK;
+}
+
+static void to_seconds(berth_plan *p) {
+  double end = 0;
+  int32_t i;
+  for (i = 0; i < p->n; i++) {
+    p->start[i] *= p->unit;
+    p->finish[i] *= p->unit;
+    if (p->finish[i] > end) end = p->finish[i];
+  }
+  p->answer->estimate = end;
+}
+
+/* Positions in the load of a device are no times. */
+static void forget_times(berth_placement *a) {
+  size_t n = (size_t)a->n;
+  berth_i_free(a->ctx, a->sequence, n, sizeof *a->sequence);
+  berth_i_free(a->ctx, a->start, n, sizeof *a->start);
+  berth_i_free(a->ctx, a->finish, n, sizeof *a->finish);
+  a->sequence = NULL;
+  a->start = a->finish = NULL;
+}
+
+berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out) {
+  berth_status st = sort_sequence(p);
+  if (st != BERTH_OK) return st;
+  to_seconds(p);
+  if (p->setup->load_only) forget_times(p->answer);
+  *out = p->answer;
+  p->answer = NULL;
+  return BERTH_OK;
+}
+
+/* ---- being stuck ---- */
+
+static int32_t find_stuck(const berth_plan *p) {
+  int32_t op, best = BERTH_NONE;
+  for (op = 0; op < p->n; op++) {
+    if (p->device[op] != BERTH_NONE || p->pending[op] > 0) continue;
+    if (best == BERTH_NONE || p->priority[op] > p->priority[best]) best = op;
+  }
+  return best;
+}
+
+static berth_status refused(berth_plan *p, int32_t op, berth_obstacle *why) {
+  char label[160];
+  if (why) {
+    why->op = op;
+    why->device = BERTH_NONE;
+    why->missing = 0;
+  }
+  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the policy \"%s\" takes no device for %s, though some could run it",
+                      p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "", berth_i_op_label(p->g, op, label, sizeof label));
+}
+
+static berth_status unreachable(berth_plan *p, int32_t op, berth_obstacle *why) {
+  char label[160];
+  if (why) {
+    why->op = op;
+    why->device = BERTH_NONE;
+    why->missing = 0;
+  }
+  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "%s: no device that can run %s has routes from the devices of its producers",
+                      p->setup->placer, berth_i_op_label(p->g, op, label, sizeof label));
+}
+
+berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) {
+  int32_t d, closest = BERTH_NONE;
+  double least = INFINITY;
+  bool cut = false;
+  if (op == BERTH_NONE) op = find_stuck(p);
+  berth_i_ready_row(p, op, p->ready);
+  for (d = 0; d < p->devices; d++) {
+    double missing;
+    if (!berth_i_plan_may(p, op, d)) continue;
+    if (isinf(p->ready[d])) {
+      cut = true;
+      continue;
+    }
+    missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, d, p->ready[d], berth_i_plan_length(p, op, d)));
+    if (missing <= 0) return refused(p, op, why);
+    if (!(missing < least)) continue;
+    least = missing;
+    closest = d;
+  }
+  if (closest == BERTH_NONE && cut) return unreachable(p, op, why);
+  return berth_i_infeasible(p->cost, p->setup->placer, op, closest, closest == BERTH_NONE ? 0 : least, why);
+}

@@ -1,0 +1,297 @@
+/* When inputs arrive: transfers under the links discipline, as estimates and for good. */
+#include "engine_internal.h"
+
+/* ---- copies ---- */
+
+static berth_status init_copies(berth_plan *p) {
+  berth_i_copies *c = &p->copies;
+  const berth_graph *g = p->g;
+  int32_t t;
+  c->width = p->setup->rule == BERTH_I_RULE_PROFILE ? 2 * p->devices : p->devices;
+  c->row = berth_i_alloc(p->ctx, (size_t)g->n_tensors, sizeof *c->row);
+  c->left = berth_i_alloc(p->ctx, (size_t)g->n_tensors, sizeof *c->left);
+  if (!c->row || !c->left) return berth_i_nomem(p->ctx);
+  for (t = 0; t < g->n_tensors; t++) {
+    c->row[t] = BERTH_NONE;
+    c->left[t] = g->use_at[t + 1] - g->use_at[t];
+  }
+  return BERTH_OK;
+}
+
+static bool grow_copies(berth_plan *p) {
+  berth_i_copies *c = &p->copies;
+  size_t was = (size_t)c->cap, cap = was < 16 ? 32 : was + was / 2, width = (size_t)c->width;
+  double *pool = berth_i_realloc(p->ctx, c->pool, was * width, cap * width, sizeof *pool);
+  int32_t *idle;
+  if (!pool) return false;
+  c->pool = pool;
+  idle = berth_i_realloc(p->ctx, c->idle, was, cap, sizeof *idle);
+  if (!idle) { /* the pool keeps to the size that `cap` tells */
+    pool = berth_i_realloc(p->ctx, pool, cap * width, was * width, sizeof *pool);
+    c->pool = pool ? pool : c->pool;
+    return false;
+  }
+  c->idle = idle;
+  c->cap = (int32_t)cap;
+  return true;
+}
+
+double *berth_i_copy_row(berth_plan *p, int32_t tensor) {
+  berth_i_copies *c = &p->copies;
+  double *row;
+  int32_t i;
+  if (c->row[tensor] == BERTH_NONE) {
+    if (c->n_idle == 0 && c->n_rows == c->cap && !grow_copies(p)) return NULL;
+    c->row[tensor] = c->n_idle > 0 ? c->idle[--c->n_idle] : c->n_rows++;
+    row = c->pool + (size_t)c->row[tensor] * (size_t)c->width;
+    for (i = 0; i < c->width; i++) row[i] = NAN;
+  }
+  return c->pool + (size_t)c->row[tensor] * (size_t)c->width;
+}
+
+void berth_i_copy_drop(berth_plan *p, int32_t tensor) {
+  berth_i_copies *c = &p->copies;
+  if (c->row[tensor] == BERTH_NONE) return;
+  c->idle[c->n_idle++] = c->row[tensor];
+  c->row[tensor] = BERTH_NONE;
+}
+
+/* ---- wires ---- */
+
+static size_t most_inputs(const berth_graph *g) {
+  int32_t op, most = 0;
+  for (op = 0; op < g->n_ops; op++) {
+    if (g->in_at[op + 1] - g->in_at[op] > most) most = g->in_at[op + 1] - g->in_at[op];
+  }
+  return (size_t)most;
+}
+
+static berth_status init_wires(berth_plan *p) {
+  berth_i_wires *w = &p->wires;
+  size_t d = (size_t)p->devices;
+  w->n = p->setup->links == BERTH_LINKS_PAIR ? d * d : p->setup->links == BERTH_LINKS_DUPLEX ? 2 * d : d;
+  w->cap_landed = most_inputs(p->g);
+  w->cap_undo = 2 * w->cap_landed;
+  w->busy = berth_i_zalloc(p->ctx, w->n, sizeof *w->busy);
+  w->undo = berth_i_alloc(p->ctx, w->cap_undo, sizeof *w->undo);
+  w->landed = berth_i_alloc(p->ctx, w->cap_landed, sizeof *w->landed);
+  return w->busy && w->undo && w->landed ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+berth_status berth_i_arrivals_init(berth_plan *p) {
+  bool wires = p->setup->links != BERTH_LINKS_FREE;
+  berth_status st;
+  if (wires && (st = init_wires(p)) != BERTH_OK) return st;
+  if (wires || p->setup->rule == BERTH_I_RULE_STRICT || p->setup->rule == BERTH_I_RULE_PROFILE) return init_copies(p);
+  return BERTH_OK;
+}
+
+void berth_i_arrivals_release(berth_plan *p) {
+  berth_i_copies *c = &p->copies;
+  berth_i_wires *w = &p->wires;
+  berth_i_free(p->ctx, c->row, (size_t)p->g->n_tensors, sizeof *c->row);
+  berth_i_free(p->ctx, c->left, (size_t)p->g->n_tensors, sizeof *c->left);
+  berth_i_free(p->ctx, c->pool, (size_t)c->cap * (size_t)c->width, sizeof *c->pool);
+  berth_i_free(p->ctx, c->idle, (size_t)c->cap, sizeof *c->idle);
+  berth_i_free(p->ctx, w->busy, w->n, sizeof *w->busy);
+  berth_i_free(p->ctx, w->undo, w->cap_undo, sizeof *w->undo);
+  berth_i_free(p->ctx, w->landed, w->cap_landed, sizeof *w->landed);
+}
+
+static double *wire_out(const berth_plan *p, int32_t src, int32_t dst) {
+  size_t i = (size_t)src;
+  if (p->setup->links == BERTH_LINKS_PAIR) i = i * (size_t)p->devices + (size_t)dst;
+  return p->wires.busy + i;
+}
+
+static double *wire_in(const berth_plan *p, int32_t src, int32_t dst) {
+  if (p->setup->links == BERTH_LINKS_PAIR) return wire_out(p, src, dst);
+  return p->wires.busy + (p->setup->links == BERTH_LINKS_DUPLEX ? p->devices : 0) + dst;
+}
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+/* A transfer of `time`, not before `from`: when the sender and the receiver get free again, the latter its arrival. */
+static void windows(const berth_plan *p, double from, double time, double out, double in, double *sent, double *arrived) {
+  double start = later(from, out);
+  if (p->setup->split_windows) {
+    *sent = start + time;
+    *arrived = later(start, in) + time;
+  } else {
+    *sent = *arrived = later(start, in) + time;
+  }
+}
+
+static double send(const berth_plan *p, double from, double time, int32_t src, int32_t dst) {
+  double *out = wire_out(p, src, dst), *in = wire_in(p, src, dst), sent, arrived;
+  windows(p, from, time, *out, *in, &sent, &arrived);
+  *out = sent;
+  *in = arrived;
+  return arrived;
+}
+
+/* ---- estimates ---- */
+
+static void note(berth_i_wires *w, double *at) {
+  w->undo[w->n_undo].at = at;
+  w->undo[w->n_undo++].was = *at;
+}
+
+static void take_back(berth_i_wires *w) {
+  while (w->n_undo > 0) {
+    berth_i_undo u = w->undo[--w->n_undo];
+    *u.at = u.was;
+  }
+}
+
+static double arrival_of(const berth_plan *p, int32_t tensor, int32_t device) {
+  return p->copies.pool[(size_t)p->copies.row[tensor] * (size_t)p->copies.width + (size_t)device];
+}
+
+/* As berth_i_fetch would do it now, then undone. */
+static double try_fetch(berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double ready = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1] && !isinf(ready); i++) {
+    int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
+    double at = p->finish[u];
+    if (src != device && berth_i_has_copy(p, t, device)) {
+      at = arrival_of(p, t, device);
+    } else if (src != device) {
+      double time = berth_i_plan_cross(p, t, src, device);
+      note(&p->wires, wire_out(p, src, device));
+      note(&p->wires, wire_in(p, src, device));
+      at = isinf(time) ? time : send(p, at, time, src, device);
+    }
+    ready = later(ready, at);
+  }
+  take_back(&p->wires);
+  return ready;
+}
+
+static bool producer_before(const berth_graph *g, int32_t op, int32_t i) {
+  int32_t j, u = g->producer[g->in[i]];
+  if (g->out_at[u + 1] - g->out_at[u] < 2) return false;
+  for (j = g->in_at[op]; j < i; j++) {
+    if (g->producer[g->in[j]] == u) return true;
+  }
+  return false;
+}
+
+/* Published: what one producer has to send counts as one transfer, which sees the channels as they are now. */
+static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int32_t device) {
+  const berth_graph *g = p->g;
+  int32_t i, u = g->producer[g->in[first]], src = p->device[u];
+  bool alone = g->out_at[u + 1] - g->out_at[u] < 2;
+  double ready = p->finish[u], time = 0, sent, arrived;
+  bool missing = false;
+  for (i = first; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i];
+    if (g->producer[t] == u && berth_i_has_copy(p, t, device)) ready = later(ready, arrival_of(p, t, device));
+    if (g->producer[t] == u && !berth_i_has_copy(p, t, device)) {
+      time += berth_i_plan_cross(p, t, src, device);
+      missing = true;
+    }
+    if (alone) break;
+  }
+  if (!missing || isinf(time)) return missing ? time : ready;
+  windows(p, p->finish[u], time, *wire_out(p, src, device), *wire_in(p, src, device), &sent, &arrived);
+  return later(ready, arrived);
+}
+
+static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double ready = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t u = g->producer[g->in[i]];
+    if (p->device[u] == device) {
+      ready = later(ready, p->finish[u]);
+    } else if (!producer_before(g, op, i)) {
+      ready = later(ready, blind_arrival(p, op, i, device));
+    }
+  }
+  return ready;
+}
+
+static double free_ready(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double ready = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], u = g->producer[t];
+    ready = later(ready, p->finish[u] + berth_i_plan_cross(p, t, p->device[u], device));
+  }
+  return ready;
+}
+
+double berth_i_ready_at(berth_plan *p, int32_t op, int32_t device) {
+  if (!berth_i_plan_contended(p)) return free_ready(p, op, device);
+  return p->setup->blind_estimates ? blind_ready(p, op, device) : try_fetch(p, op, device);
+}
+
+/* All devices but the producer's alike: one transfer time for the row. */
+static void uniform_row(const berth_plan *p, int32_t op, double *row) {
+  const berth_graph *g = p->g;
+  int32_t i, d;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
+    double here = p->finish[u], there = here + berth_i_quantise_transfer(p->cost->uniform[t], p->setup->quantum);
+    double kept = later(row[src], here);
+    for (d = 0; d < p->devices; d++) row[d] = row[d] > there ? row[d] : there;
+    row[src] = kept;
+  }
+}
+
+void berth_i_ready_row(berth_plan *p, int32_t op, double *row) {
+  int32_t d;
+  if (!berth_i_plan_contended(p) && p->cost->uniform) {
+    for (d = 0; d < p->devices; d++) row[d] = 0;
+    uniform_row(p, op, row);
+    return;
+  }
+  for (d = 0; d < p->devices; d++) row[d] = berth_i_ready_at(p, op, d);
+}
+
+/* ---- for good ---- */
+
+static berth_status send_copy(berth_plan *p, int32_t tensor, int32_t device, double *at) {
+  int32_t u = p->g->producer[tensor], src = p->device[u];
+  double time = berth_i_plan_cross(p, tensor, src, device), *row;
+  if (berth_i_plan_contended(p)) {
+    *at = send(p, p->finish[u], time, src, device);
+    p->wires.landed[p->wires.n_landed++] = tensor;
+  } else {
+    *at = p->finish[u] + time;
+  }
+  if (!p->copies.row) return BERTH_OK;
+  if (!(row = berth_i_copy_row(p, tensor))) return berth_i_nomem(p->ctx);
+  row[device] = *at;
+  return berth_i_store_copy(p, tensor, device, p->finish[u]);
+}
+
+static void read_once(berth_plan *p, int32_t tensor) {
+  if (!p->copies.row) return;
+  if (--p->copies.left[tensor] == 0 && p->setup->rule != BERTH_I_RULE_PROFILE) berth_i_copy_drop(p, tensor);
+}
+
+berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready) {
+  const berth_graph *g = p->g;
+  int32_t i;
+  *ready = 0;
+  p->wires.n_landed = 0;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], u = g->producer[t];
+    double at = p->finish[u];
+    berth_status st;
+    if (p->device[u] != device && p->copies.row && berth_i_has_copy(p, t, device)) {
+      at = berth_i_plan_contended(p) ? arrival_of(p, t, device) : at + berth_i_plan_cross(p, t, p->device[u], device);
+    } else if (p->device[u] != device && (st = send_copy(p, t, device, &at)) != BERTH_OK) {
+      return st;
+    }
+    *ready = later(*ready, at);
+    read_once(p, t);
+  }
+  return BERTH_OK;
+}

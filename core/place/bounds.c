@@ -1,0 +1,281 @@
+/* Lower bounds on the makespan of every schedule without preemption or duplication. Transfers are left out, so that they hold on
+ * any link discipline. */
+#include "prices_internal.h"
+#include <stdlib.h>
+
+typedef struct levels {
+  double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has ended */
+} levels;
+
+/* ---- levels ------------------------------------------------------------------------------ */
+
+static bool alloc_levels(berth_ctx *ctx, size_t n, levels *l) {
+  return (l->least = berth_i_alloc(ctx, n, sizeof *l->least)) != NULL
+      && (l->head = berth_i_alloc(ctx, n, sizeof *l->head)) != NULL
+      && (l->tail = berth_i_alloc(ctx, n, sizeof *l->tail)) != NULL;
+}
+
+static void free_levels(berth_ctx *ctx, size_t n, levels *l) {
+  berth_i_free(ctx, l->least, n, sizeof *l->least);
+  berth_i_free(ctx, l->head, n, sizeof *l->head);
+  berth_i_free(ctx, l->tail, n, sizeof *l->tail);
+}
+
+/* An op runs where its whole group can. */
+static double least_time(const berth_i_units *u, int32_t op) {
+  int32_t d;
+  double least = INFINITY;
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (berth_i_unit_can_run(u, u->of[op], d)) least = fmin(least, berth_i_op_time(u->cost, op, d));
+  }
+  return least;
+}
+
+static berth_status fill_levels(const berth_i_units *u, levels *l, double *critical) {
+  const berth_graph *g = u->cost->g;
+  berth_status st;
+  int32_t i;
+  for (i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
+  if ((st = berth_t_level(g, l->least, NULL, l->head)) != BERTH_OK) return st;
+  if ((st = berth_b_level(g, l->least, NULL, l->tail)) != BERTH_OK) return st;
+  *critical = 0;
+  for (i = 0; i < u->n_ops; i++) {
+    *critical = fmax(*critical, l->tail[i]);
+    l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
+  }
+  return BERTH_OK;
+}
+
+/* ---- work of one machine ------------------------------------------------------------------- */
+
+static double unit_least(const berth_i_units *u, int32_t unit) {
+  int32_t d;
+  double least = INFINITY;
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (berth_i_unit_can_run(u, unit, d)) least = fmin(least, berth_i_unit_time(u, unit, d));
+  }
+  return least;
+}
+
+/* One device runs a group one op after another: none starts before the least head, and the least tail follows the last. */
+static double group_bound(const berth_i_units *u, const levels *l, int32_t unit) {
+  double head = INFINITY, tail = INFINITY;
+  int32_t i;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    head = fmin(head, l->head[u->ops[i]]);
+    tail = fmin(tail, l->tail[u->ops[i]]);
+  }
+  return head + unit_least(u, unit) + tail;
+}
+
+/* The same for everything that is pinned to one device.  @param sum, head, tail [devices] scratch */
+static double pinned_bound(const berth_i_units *u, const levels *l, double *sum, double *head, double *tail) {
+  double most = 0;
+  int32_t d, unit, i;
+  for (d = 0; d < u->cost->n_devices; d++) sum[d] = 0, head[d] = tail[d] = INFINITY;
+  for (unit = 0; unit < u->n; unit++) {
+    if ((d = u->pin[unit]) == BERTH_NONE) continue;
+    sum[d] += berth_i_unit_time(u, unit, d);
+    for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+      head[d] = fmin(head[d], l->head[u->ops[i]]);
+      tail[d] = fmin(tail[d], l->tail[u->ops[i]]);
+    }
+  }
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (!isinf(head[d])) most = fmax(most, head[d] + sum[d] + tail[d]);
+  }
+  return most;
+}
+
+static int descending(const void *pa, const void *pb) {
+  double a = *(const double *)pa, b = *(const double *)pb;
+  return a > b ? -1 : a < b;
+}
+static int ascending(const void *pa, const void *pb) { return descending(pb, pa); }
+
+/* Of k D + 1 units some device runs k + 1, at least the k + 1 smallest of them.  @param least [n] is sorted */
+static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
+  double most = 0;
+  int64_t k;
+  int32_t i;
+  if (n > 0) qsort(least, (size_t)n, sizeof *least, descending);
+  for (k = 1; k * devices < n; k++) {
+    double sum = 0;
+    for (i = 0; i <= k; i++) sum += least[k * devices - i];
+    most = fmax(most, sum);
+    if (k >= 64) break; /* from there on the average says as much */
+  }
+  return most;
+}
+
+static berth_status serial_bound(const berth_i_units *u, const levels *l, double *out) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
+  double *least = berth_i_alloc(ctx, n, sizeof *least), *scratch = berth_i_alloc(ctx, 3 * devices, sizeof *scratch);
+  berth_status st = least && scratch ? BERTH_OK : berth_i_nomem(ctx);
+  int32_t i;
+  if (st == BERTH_OK) {
+    *out = pinned_bound(u, l, scratch, scratch + devices, scratch + 2 * devices);
+    for (i = 0; i < u->n; i++) {
+      least[i] = unit_least(u, i);
+      *out = fmax(*out, group_bound(u, l, i));
+    }
+    *out = fmax(*out, pigeonhole_bound(least, u->n, u->cost->n_devices));
+  }
+  berth_i_free(ctx, least, n, sizeof *least);
+  berth_i_free(ctx, scratch, 3 * devices, sizeof *scratch);
+  return st;
+}
+
+/* ---- idle time at both ends ---------------------------------------------------------------- */
+
+/* A device waits for the head of its first op, and stands still for the tail of its last one; these ops differ from device to
+ * device. So the i-th smallest head and tail count, priced in the order that makes the sum least. A device without ops is idle all
+ * along: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, so that the
+ * critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
+static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < devices && i < (n + 1) / 2; i++) sum += price[i] * sorted[i];
+  return sum;
+}
+
+typedef struct idle {
+  double *head, *tail; /* [ops] ascending */
+  int32_t n;
+} idle;
+
+static berth_status idle_init(berth_ctx *ctx, const levels *l, int32_t n, idle *s) {
+  size_t bytes = (size_t)n * sizeof(double);
+  s->n = n;
+  s->head = berth_i_alloc(ctx, (size_t)n, sizeof *s->head);
+  s->tail = berth_i_alloc(ctx, (size_t)n, sizeof *s->tail);
+  if (!s->head || !s->tail) return berth_i_nomem(ctx);
+  if (n == 0) return BERTH_OK;
+  memcpy(s->head, l->head, bytes);
+  memcpy(s->tail, l->tail, bytes);
+  qsort(s->head, (size_t)n, sizeof *s->head, ascending);
+  qsort(s->tail, (size_t)n, sizeof *s->tail, ascending);
+  return BERTH_OK;
+}
+
+static void idle_release(berth_ctx *ctx, idle *s) {
+  berth_i_free(ctx, s->head, (size_t)s->n, sizeof *s->head);
+  berth_i_free(ctx, s->tail, (size_t)s->n, sizeof *s->tail);
+}
+
+/* ---- shared work ------------------------------------------------------------------------- */
+
+/* @param price [devices] scratch */
+static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s, double *price) {
+  int32_t d;
+  for (d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
+  qsort(price, (size_t)k->devices, sizeof *price, descending);
+  return p->value + idle_at_end(s->head, s->n, price, k->devices) + idle_at_end(s->tail, s->n, price, k->devices);
+}
+
+/* First with time prices alone, then from there with memory prices; idle time is added to both. */
+static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, const idle *s, double *out) {
+  size_t n = (size_t)k->n, all = 2 * n + (size_t)k->devices;
+  double *room = berth_i_zalloc(ctx, all, sizeof *room);
+  berth_i_prices p = { room, room ? room + n : NULL, 0 };
+  berth_status st;
+  size_t i;
+  int pass;
+  if (!room) return berth_i_nomem(ctx);
+  *out = 0;
+  for (i = 0; i < n; i++) p.time[i] = 1.0 / k->devices;
+  for (pass = 0, st = BERTH_OK; pass <= with_memory && st == BERTH_OK; pass++) {
+    st = berth_i_prices_raise(ctx, k, pass == 1, &p);
+    if (st == BERTH_OK) *out = fmax(*out, with_idle(k, &p, s, room + 2 * n));
+  }
+  berth_i_free(ctx, room, all, sizeof *room);
+  return st;
+}
+
+static berth_status work_bound(const berth_i_units *u, const idle *s, double *out) {
+  berth_i_kinds k;
+  berth_status st = berth_i_kinds_init(u, BERTH_MEMORY_NONE, &k);
+  if (st != BERTH_OK) return st;
+  st = price_bound(u->cost->ctx, &k, false, s, out);
+  berth_i_kinds_release(u->cost->ctx, &k);
+  return st;
+}
+
+static bool any_limit(const berth_i_kinds *k) {
+  int32_t j;
+  for (j = 0; j < k->n; j++) {
+    if (!isinf(k->limit[j])) return true;
+  }
+  return false;
+}
+
+/* Types and pins are in both; the memory bound also knows sizes and limits. */
+static berth_status memory_bound(const berth_i_units *u, berth_memory_policy memory, double param_multiple, const idle *s,
+                                 double *out, berth_obstacle *why) {
+  berth_i_kinds k;
+  berth_status st = berth_i_kinds_init(u, memory, &k);
+  if (st != BERTH_OK) return st;
+  if (any_limit(&k)) {
+    st = berth_i_prove_unfit(u, &k, memory, param_multiple, why);
+    if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, true, s, out);
+  }
+  berth_i_kinds_release(u->cost->ctx, &k);
+  return st;
+}
+
+/* ---- all together ------------------------------------------------------------------------ */
+
+static void name_best(berth_bounds *b) {
+  b->best = b->critical_path;
+  b->name = "critical path";
+  if (b->work > b->best) b->best = b->work, b->name = "work";
+  if (b->memory > b->best) b->best = b->memory, b->name = "memory";
+}
+
+static berth_status compute(const berth_i_units *u, berth_memory_policy memory, double param_multiple, berth_bounds *b,
+                            berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n_ops;
+  levels l = { 0 };
+  idle s = { 0 };
+  double serial = 0;
+  berth_status st = BERTH_ENOMEM;
+  if (!alloc_levels(ctx, n, &l)) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  if ((st = fill_levels(u, &l, &b->critical_path)) != BERTH_OK) goto done;
+  if ((st = idle_init(ctx, &l, u->n_ops, &s)) != BERTH_OK) goto done;
+  if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
+  if ((st = work_bound(u, &s, &b->work)) != BERTH_OK) goto done;
+  b->work = fmax(b->work, serial);
+  if (memory == BERTH_MEMORY_NONE) goto done;
+  b->memory = b->work;
+  if ((st = memory_bound(u, memory, param_multiple, &s, &b->memory, why)) != BERTH_OK) goto done;
+  b->memory = fmax(b->memory, b->work);
+done:
+  free_levels(ctx, n, &l);
+  idle_release(ctx, &s);
+  return st;
+}
+
+berth_status berth_bounds_compute(berth_cost *cost, berth_memory_policy memory, double param_multiple, berth_bounds *out,
+                                  berth_obstacle *why) {
+  berth_i_units u;
+  berth_bounds b = { 0 };
+  berth_status st;
+  if ((int)memory < 0 || memory > BERTH_MEMORY_TOTAL) {
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "bounds: there is no memory policy %d", (int)memory);
+  }
+  if (!(param_multiple >= 0) || isinf(param_multiple)) {
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "bounds: %g is no multiple of parameter bytes", param_multiple);
+  }
+  if ((st = berth_i_units_init(cost, "bounds", memory, param_multiple, &u, why)) != BERTH_OK) return st;
+  st = compute(&u, memory, param_multiple, &b, why);
+  berth_i_units_release(&u);
+  if (st != BERTH_OK) return st;
+  name_best(&b);
+  *out = b;
+  return BERTH_OK;
+}

@@ -1,0 +1,215 @@
+/* Choose OP: the best op by priority, then the best device for it. */
+#include "engine_internal.h"
+#include <stdlib.h>
+
+/* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's time plus an exponential delay:
+ * the next to ring is uniform among those of one priority, however long each has waited, at the price of one heap. */
+typedef struct picker {
+  berth_plan *plan;
+  berth_i_queue queue;    /* (-priority, ring, op) */
+  int32_t *list;          /* DOPPLER: in order of becoming candidates */
+  size_t n_list, cap_list;
+  int32_t *of;            /* [ops] RANDOM: number of its priority */
+  double *clock;          /* [ops] RANDOM: by number */
+  berth_i_queue aside;    /* told "not now": (time to try again, -, op) */
+} picker;
+
+typedef struct ranked {
+  double priority;
+  int32_t op;
+} ranked;
+
+static int by_priority(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  if (a->priority != b->priority) return a->priority < b->priority ? -1 : 1;
+  return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static void number_priorities(picker *k, ranked *r) {
+  const berth_plan *p = k->plan;
+  int32_t i, number = 0;
+  for (i = 0; i < p->n; i++) {
+    r[i].priority = p->priority[i];
+    r[i].op = i;
+  }
+  if (p->n > 0) qsort(r, (size_t)p->n, sizeof *r, by_priority);
+  for (i = 0; i < p->n; i++) {
+    if (i > 0 && r[i].priority != r[i - 1].priority) number++;
+    k->of[r[i].op] = number;
+  }
+}
+
+static berth_status init_picker(picker *k, berth_plan *p) {
+  size_t n = (size_t)p->n;
+  ranked *r;
+  memset(k, 0, sizeof *k);
+  k->plan = p;
+  if (p->setup->tie != BERTH_I_TIE_RANDOM) return BERTH_OK;
+  k->of = berth_i_alloc(p->ctx, n, sizeof *k->of);
+  k->clock = berth_i_zalloc(p->ctx, n, sizeof *k->clock);
+  r = berth_i_alloc(p->ctx, n, sizeof *r);
+  if (!k->of || !k->clock || !r) {
+    berth_i_free(p->ctx, r, n, sizeof *r);
+    return berth_i_nomem(p->ctx);
+  }
+  number_priorities(k, r);
+  berth_i_free(p->ctx, r, n, sizeof *r);
+  return BERTH_OK;
+}
+
+static void release_picker(picker *k) {
+  berth_ctx *ctx = k->plan->ctx;
+  size_t n = (size_t)k->plan->n;
+  berth_i_queue_release(ctx, &k->queue);
+  berth_i_queue_release(ctx, &k->aside);
+  berth_i_free(ctx, k->list, k->cap_list, sizeof *k->list);
+  berth_i_free(ctx, k->of, n, sizeof *k->of);
+  berth_i_free(ctx, k->clock, n, sizeof *k->clock);
+}
+
+static double ring(picker *k, int32_t op) {
+  if (!k->of) return 0;
+  return k->clock[k->of[op]] - log1p(-berth_rng_uniform(&k->plan->rng));
+}
+
+static berth_status offer(picker *k, int32_t op) {
+  berth_plan *p = k->plan;
+  berth_status st;
+  if (p->setup->tie != BERTH_I_TIE_DOPPLER) {
+    return berth_i_queue_push(p->ctx, &k->queue, -p->priority[op], ring(k, op), op);
+  }
+  st = berth_i_grow(p->ctx, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
+  if (st == BERTH_OK) k->list[k->n_list++] = op;
+  return st;
+}
+
+static berth_status offer_fresh(picker *k) {
+  berth_plan *p = k->plan;
+  size_t i;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < p->n_fresh && st == BERTH_OK; i++) {
+    st = berth_i_plan_select(p, p->fresh[i]);
+    if (st == BERTH_OK) st = offer(k, p->fresh[i]);
+  }
+  p->n_fresh = 0;
+  return st;
+}
+
+/* Published: the number of maxima is drawn from, but the candidate list is indexed. O(candidates) */
+static int32_t pick_listed(picker *k) {
+  const double *priority = k->plan->priority;
+  double most = -INFINITY;
+  int32_t maxima = 0, op;
+  size_t i;
+  for (i = 0; i < k->n_list; i++) most = fmax(most, priority[k->list[i]]);
+  for (i = 0; i < k->n_list; i++) maxima += priority[k->list[i]] == most;
+  i = (size_t)berth_rng_below(&k->plan->rng, maxima);
+  op = k->list[i];
+  k->n_list--;
+  memmove(k->list + i, k->list + i + 1, (k->n_list - i) * sizeof *k->list);
+  return op;
+}
+
+static bool any(const picker *k) { return k->queue.n > 0 || k->n_list > 0; }
+
+static int32_t pick(picker *k) {
+  berth_i_entry e;
+  if (k->n_list > 0) return pick_listed(k);
+  e = berth_i_queue_pop(&k->queue);
+  if (k->of) k->clock[k->of[e.item]] = e.second;
+  return e.item;
+}
+
+/* @return BERTH_NONE: nowhere */
+static int32_t best_device(berth_plan *p, const double *score) {
+  bool draw = p->setup->tie == BERTH_I_TIE_RANDOM || p->setup->tie == BERTH_I_TIE_DOPPLER;
+  int32_t d, best = BERTH_NONE, ties = 0;
+  for (d = 0; d < p->devices; d++) {
+    if (score[d] == INFINITY || (best != BERTH_NONE && score[d] > score[best])) continue;
+    ties = best != BERTH_NONE && score[d] == score[best] ? ties + 1 : 1;
+    if (ties == 1 || (draw && berth_rng_below(&p->rng, ties) == 0)) best = d;
+  }
+  return best;
+}
+
+static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
+  berth_plan *p = k->plan;
+  double wake;
+  int32_t device;
+  berth_status st;
+  berth_i_ready_row(p, op, p->ready);
+  berth_i_plan_estimate(p, op, p->ready, p->est, p->eft);
+  if ((st = berth_i_plan_score(p, op, p->est, p->eft, p->score, &wake)) != BERTH_OK) return st;
+  device = best_device(p, p->score);
+  if (device != BERTH_NONE) return berth_i_plan_put(p, op, device);
+  if (!berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
+  return berth_i_queue_push(p->ctx, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+}
+
+static bool any_idle(const berth_plan *p) {
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    if (p->free_at[d] <= p->now) return true;
+  }
+  return false;
+}
+
+/* The next moment at which something may have changed: an op finishes, or one that was put aside wants to wake. */
+static berth_status advance(picker *k, bool *over) {
+  berth_plan *p = k->plan;
+  double finish = p->running.n > 0 ? p->running.at[0].key : INFINITY, wake = k->aside.n > 0 ? k->aside.at[0].key : INFINITY;
+  berth_status st = BERTH_OK;
+  *over = (isinf(finish) && isinf(wake)) || !berth_i_plan_patience(p);
+  if (*over) return BERTH_OK;
+  p->now = fmax(p->now, fmin(finish, wake));
+  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now) st = berth_i_plan_next_finish(p);
+  return st;
+}
+
+/* Those whose time has come; after a finish also those who named none. */
+static berth_status wake_up(picker *k, bool finished) {
+  berth_i_queue *q = &k->aside;
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK && q->n > 0 && (q->at[0].key <= k->plan->now || (finished && isinf(q->at[0].key)))) {
+    st = offer(k, berth_i_queue_pop(q).item);
+  }
+  return st;
+}
+
+static berth_status step_time(picker *k, berth_obstacle *why) {
+  size_t running = k->plan->running.n;
+  bool over;
+  berth_status st = advance(k, &over);
+  if (st != BERTH_OK) return st;
+  if (over) return berth_i_plan_stuck(k->plan, BERTH_NONE, why);
+  return wake_up(k, k->plan->running.n < running);
+}
+
+static bool ends_now(const berth_plan *p) { return p->running.n > 0 && p->running.at[0].key <= p->now; }
+
+static berth_status run(picker *k, berth_obstacle *why) {
+  berth_plan *p = k->plan;
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK) {
+    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = offer_fresh(k)) != BERTH_OK) break;
+    if (p->placed == p->n) break;
+    if (ends_now(p)) { /* an op of no length */
+      st = berth_i_plan_next_finish(p);
+    } else if (any(k) && (!berth_i_plan_finished(p) || any_idle(p))) {
+      st = place_op(k, pick(k), why);
+    } else if (berth_i_plan_finished(p)) {
+      st = step_time(k, why);
+    } else {
+      st = berth_i_plan_stuck(p, BERTH_NONE, why);
+    }
+  }
+  return st;
+}
+
+berth_status berth_i_choose_op(berth_plan *p, berth_obstacle *why) {
+  picker k;
+  berth_status st = init_picker(&k, p);
+  if (st == BERTH_OK) st = run(&k, why);
+  release_picker(&k);
+  return st;
+}

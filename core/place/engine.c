@@ -1,0 +1,92 @@
+/* The list engine: from a setting to a placement. */
+#include "engine_internal.h"
+#include "packing_internal.h"
+
+static berth_i_rule rule_of(berth_memory_policy memory) {
+  switch (memory) {
+    case BERTH_MEMORY_NONE: return BERTH_I_RULE_NONE;
+    case BERTH_MEMORY_TOTAL: return BERTH_I_RULE_STRICT;
+    default: return BERTH_I_RULE_PROFILE;
+  }
+}
+
+berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy, const berth_place_options *opts) {
+  berth_i_setup s = { 0 };
+  s.placer = placer;
+  s.policy = *policy;
+  s.links = opts->links;
+  s.clamp = policy->ready == BERTH_READY_FINISHED && policy->score && policy->score != berth_i_score_est;
+  s.rule = rule_of(opts->memory);
+  s.memory = opts->memory;
+  s.param_multiple = opts->param_multiple;
+  s.quantum = opts->quantum;
+  s.seed = opts->seed;
+  return s;
+}
+
+/* The heaps of choose_pair.c know these two. */
+static bool plain_pair(const berth_policy *p) {
+  if (p->choose != BERTH_CHOOSE_PAIR || p->fit != BERTH_FIT_APPEND) return false;
+  return p->score == berth_i_score_est || (p->score == NULL && p->ready == BERTH_READY_ASSIGNED);
+}
+
+static bool any_limit(const berth_cost *cost) {
+  int32_t d;
+  for (d = 0; d < cost->n_devices; d++) {
+    if (!isinf(cost->t->devices[d].memory)) return true;
+  }
+  return false;
+}
+
+static berth_status choose(berth_plan *p, berth_obstacle *why) {
+  const berth_policy *policy = &p->setup->policy;
+  if (policy->choose == BERTH_CHOOSE_OP) return berth_i_choose_op(p, why);
+  return plain_pair(policy) ? berth_i_choose_pair(p, why) : berth_i_choose_score(p, why);
+}
+
+berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out, berth_obstacle *why) {
+  berth_i_setup own = *setup;
+  berth_plan *p = NULL;
+  berth_status st;
+  if (!any_limit(cost)) own.rule = BERTH_I_RULE_NONE;
+  if ((st = berth_i_plan_new(cost, &own, &p)) != BERTH_OK) return st;
+  if ((st = berth_i_plan_prepare(p)) != BERTH_OK) goto done;
+  if ((st = choose(p, why)) != BERTH_OK) goto done;
+  st = berth_i_plan_answer(p, out);
+done:
+  berth_i_plan_release(p);
+  return st;
+}
+
+/* ---- a second try for the built-in placers ---- */
+
+/* Devices that fit, found by packing alone; the placer's rule then orders the ops on them. */
+static berth_status place_packed(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
+                                 berth_placement **out, berth_obstacle *why) {
+  berth_i_setup again = *setup;
+  berth_i_units units;
+  berth_i_packing packing;
+  size_t n = (size_t)cost->g->n_ops;
+  int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);
+  berth_status st;
+  if (!device) return berth_i_nomem(cost->ctx);
+  if ((st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &units, why)) != BERTH_OK) goto done;
+  if ((st = berth_i_packing_init(&units, setup->memory, device, &packing)) == BERTH_OK) {
+    st = berth_i_packing_rescue(&packing, setup->placer, opts, why);
+    berth_i_packing_release(&packing);
+  }
+  berth_i_units_release(&units);
+  again.forced = device;
+  if (st == BERTH_OK) st = berth_i_engine_run(cost, &again, out, why);
+done:
+  berth_i_free(cost->ctx, device, n, sizeof *device);
+  return st;
+}
+
+berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
+                                berth_placement **out, berth_obstacle *why) {
+  berth_status st = berth_i_engine_run(cost, setup, out, why);
+  bool stuck = st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE;
+  if (!stuck || setup->rule == BERTH_I_RULE_BAECHI_TF || setup->rule == BERTH_I_RULE_BAECHI_PT) return st;
+  return place_packed(cost, setup, opts, out, why);
+}

@@ -1,0 +1,159 @@
+/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last gap has no end. */
+#include "engine_internal.h"
+
+enum { GAPS_PER_BLOCK = 128 };
+
+typedef struct gap {
+  double start, finish;
+} gap;
+
+struct berth_i_gap_block {
+  gap *at; /* [GAPS_PER_BLOCK] */
+  int32_t n;
+  double longest;
+};
+
+static void measure(berth_i_gap_block *b) {
+  int32_t i;
+  b->longest = 0;
+  for (i = 0; i < b->n; i++) {
+    double length = b->at[i].finish - b->at[i].start;
+    if (length > b->longest) b->longest = length;
+  }
+}
+
+static berth_status insert_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
+  berth_status st;
+  gap *at = berth_i_alloc(ctx, GAPS_PER_BLOCK, sizeof *at);
+  if (!at) return berth_i_nomem(ctx);
+  if ((st = berth_i_grow(ctx, (void **)&gaps->block, &gaps->cap, gaps->n + 1, sizeof *gaps->block)) != BERTH_OK) {
+    berth_i_free(ctx, at, GAPS_PER_BLOCK, sizeof *at);
+    return st;
+  }
+  memmove(&gaps->block[i + 1], &gaps->block[i], (gaps->n - i) * sizeof *gaps->block);
+  gaps->block[i].at = at;
+  gaps->block[i].n = 0;
+  gaps->n++;
+  return BERTH_OK;
+}
+
+static void remove_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
+  berth_i_free(ctx, gaps->block[i].at, GAPS_PER_BLOCK, sizeof(gap));
+  gaps->n--;
+  memmove(&gaps->block[i], &gaps->block[i + 1], (gaps->n - i) * sizeof *gaps->block);
+}
+
+berth_status berth_i_gaps_init(berth_ctx *ctx, berth_i_gaps *gaps) {
+  berth_status st;
+  memset(gaps, 0, sizeof *gaps);
+  if ((st = insert_block(ctx, gaps, 0)) != BERTH_OK) return st;
+  gaps->block[0].at[0].start = 0;
+  gaps->block[0].at[0].finish = INFINITY;
+  gaps->block[0].n = 1;
+  gaps->block[0].longest = INFINITY;
+  return BERTH_OK;
+}
+
+void berth_i_gaps_release(berth_ctx *ctx, berth_i_gaps *gaps) {
+  size_t i;
+  for (i = 0; i < gaps->n; i++) berth_i_free(ctx, gaps->block[i].at, GAPS_PER_BLOCK, sizeof(gap));
+  berth_i_free(ctx, gaps->block, gaps->cap, sizeof *gaps->block);
+}
+
+/* The first block whose last gap ends at `time` or later. */
+static size_t block_at(const berth_i_gaps *gaps, double time) {
+  size_t low = 0, high = gaps->n - 1;
+  while (low < high) {
+    size_t mid = (low + high) / 2;
+    if (gaps->block[mid].at[gaps->block[mid].n - 1].finish >= time) {
+      high = mid;
+    } else {
+      low = mid + 1;
+    }
+  }
+  return low;
+}
+
+static double start_in(const gap *g, double ready) { return g->start > ready ? g->start : ready; }
+
+/* Lengths are differences and starts + lengths are sums: both round, so the quick test allows for it. */
+static bool too_tight(const berth_i_gap_block *b, double length) {
+  double end = b->at[b->n - 1].finish;
+  return !isinf(end) && length > b->longest + 4e-16 * end;
+}
+
+double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length) {
+  size_t i = block_at(gaps, ready);
+  for (;; i++) {
+    const berth_i_gap_block *b = &gaps->block[i];
+    int32_t k;
+    if (too_tight(b, length)) continue;
+    for (k = 0; k < b->n; k++) {
+      double start = start_in(&b->at[k], ready);
+      if (start + length <= b->at[k].finish) return start;
+    }
+  }
+}
+
+static berth_status split_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
+  berth_i_gap_block *low, *high;
+  berth_status st = insert_block(ctx, gaps, i + 1);
+  if (st != BERTH_OK) return st;
+  low = &gaps->block[i];
+  high = &gaps->block[i + 1];
+  high->n = low->n - low->n / 2;
+  low->n -= high->n;
+  memcpy(high->at, low->at + low->n, (size_t)high->n * sizeof(gap));
+  measure(low);
+  measure(high);
+  return BERTH_OK;
+}
+
+static int32_t gap_at(const berth_i_gap_block *b, double start) {
+  int32_t low = 0, high = b->n - 1;
+  while (low < high) {
+    int32_t mid = (low + high + 1) / 2;
+    if (b->at[mid].start <= start) {
+      low = mid;
+    } else {
+      high = mid - 1;
+    }
+  }
+  return low;
+}
+
+/* Of the gap that holds start..finish, what is left before and after it: none, one or two gaps. */
+static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
+  gap whole = b->at[k], *at = b->at + k;
+  int32_t left = start > whole.start, right = whole.finish > finish, parts = left + right;
+  memmove(at + parts, at + 1, (size_t)(b->n - k - 1) * sizeof *at);
+  b->n += parts - 1;
+  if (left) {
+    at[0].start = whole.start;
+    at[0].finish = start;
+  }
+  if (right) {
+    at[left].start = finish;
+    at[left].finish = whole.finish;
+  }
+}
+
+berth_status berth_i_gaps_take(berth_ctx *ctx, berth_i_gaps *gaps, double start, double finish) {
+  size_t i;
+  berth_i_gap_block *b;
+  berth_status st;
+  if (!(finish > start)) return BERTH_OK;
+  i = block_at(gaps, finish);
+  if (gaps->block[i].n == GAPS_PER_BLOCK) {
+    if ((st = split_block(ctx, gaps, i)) != BERTH_OK) return st;
+    i = block_at(gaps, finish);
+  }
+  b = &gaps->block[i];
+  cut(b, gap_at(b, start), start, finish);
+  if (b->n == 0) {
+    remove_block(ctx, gaps, i);
+  } else {
+    measure(b);
+  }
+  return BERTH_OK;
+}

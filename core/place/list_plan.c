@@ -1,0 +1,285 @@
+/* The plan that a policy sees, and how it grows by one op. */
+#include "engine_internal.h"
+
+/* ---- life ---- */
+
+static bool alloc_plan(berth_plan *p) {
+  size_t n = (size_t)p->n, d = (size_t)p->devices;
+  return (p->priority = berth_i_zalloc(p->ctx, n, sizeof *p->priority)) != NULL
+      && (p->pending = berth_i_alloc(p->ctx, n, sizeof *p->pending)) != NULL
+      && (p->free_at = berth_i_zalloc(p->ctx, d, sizeof *p->free_at)) != NULL
+      && (p->load = berth_i_zalloc(p->ctx, d, sizeof *p->load)) != NULL
+      && (p->last = berth_i_alloc(p->ctx, d, sizeof *p->last)) != NULL
+      && (p->ready = berth_i_alloc(p->ctx, 6 * d, sizeof *p->ready)) != NULL;
+}
+
+static berth_status init_gaps(berth_plan *p) {
+  berth_status st = BERTH_OK;
+  int32_t d;
+  if (p->setup->policy.fit != BERTH_FIT_INSERTION) return BERTH_OK;
+  p->gaps = berth_i_zalloc(p->ctx, (size_t)p->devices, sizeof *p->gaps);
+  if (!p->gaps) return berth_i_nomem(p->ctx);
+  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = berth_i_gaps_init(p->ctx, &p->gaps[d]);
+  return st;
+}
+
+static berth_status fill_plan(berth_plan *p) {
+  berth_status st;
+  int32_t d;
+  if ((st = berth_i_placement_make(p->ctx, p->n, p->setup->placer, true, &p->answer)) != BERTH_OK) return st;
+  p->device = p->answer->device;
+  p->start = p->answer->start;
+  p->finish = p->answer->finish;
+  if (!alloc_plan(p)) return berth_i_nomem(p->ctx);
+  p->est = p->ready + p->devices;
+  p->eft = p->est + p->devices;
+  p->score = p->eft + p->devices;
+  p->shown = p->score + p->devices;
+  for (d = 0; d < p->devices; d++) p->last[d] = BERTH_NONE;
+  if ((st = init_gaps(p)) != BERTH_OK) return st;
+  if ((st = berth_i_arrivals_init(p)) != BERTH_OK) return st;
+  return berth_i_store_init(p);
+}
+
+berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, berth_plan **out) {
+  berth_plan *p = berth_i_zalloc(cost->ctx, 1, sizeof *p);
+  berth_status st;
+  if (!p) return berth_i_nomem(cost->ctx);
+  p->ctx = cost->ctx;
+  p->cost = cost;
+  p->g = cost->g;
+  p->setup = setup;
+  p->n = cost->g->n_ops;
+  p->devices = cost->n_devices;
+  p->unit = setup->quantum > 0 ? setup->quantum : 1;
+  berth_rng_init(&p->rng, setup->seed, setup->stream);
+  if ((st = fill_plan(p)) != BERTH_OK) {
+    berth_i_plan_release(p);
+    return st;
+  }
+  *out = p;
+  return BERTH_OK;
+}
+
+void berth_i_plan_release(berth_plan *p) {
+  size_t n, d;
+  int32_t i;
+  if (!p) return;
+  n = (size_t)p->n;
+  d = (size_t)p->devices;
+  for (i = 0; p->gaps && i < p->devices; i++) berth_i_gaps_release(p->ctx, &p->gaps[i]);
+  berth_i_free(p->ctx, p->gaps, d, sizeof *p->gaps);
+  berth_i_store_release(p);
+  berth_i_arrivals_release(p);
+  berth_i_queue_release(p->ctx, &p->running);
+  berth_i_free(p->ctx, p->fresh, p->cap_fresh, sizeof *p->fresh);
+  berth_i_free(p->ctx, p->priority, n, sizeof *p->priority);
+  berth_i_free(p->ctx, p->pending, n, sizeof *p->pending);
+  berth_i_free(p->ctx, p->free_at, d, sizeof *p->free_at);
+  berth_i_free(p->ctx, p->load, d, sizeof *p->load);
+  berth_i_free(p->ctx, p->last, d, sizeof *p->last);
+  berth_i_free(p->ctx, p->ready, 6 * d, sizeof *p->ready);
+  berth_placement_release(p->answer);
+  berth_i_free(p->ctx, p, 1, sizeof *p);
+}
+
+/* ---- what a policy may ask ---- */
+
+berth_cost *berth_plan_cost(const berth_plan *p) { return p->cost; }
+
+int32_t berth_plan_device_of(const berth_plan *p, int32_t op) {
+  return op >= 0 && op < p->n ? p->device[op] : BERTH_NONE;
+}
+double berth_plan_start(const berth_plan *p, int32_t op) {
+  return op >= 0 && op < p->n ? p->start[op] * p->unit : NAN;
+}
+double berth_plan_finish(const berth_plan *p, int32_t op) {
+  return op >= 0 && op < p->n ? p->finish[op] * p->unit : NAN;
+}
+double berth_plan_free_at(const berth_plan *p, int32_t device) {
+  return device >= 0 && device < p->devices ? p->free_at[device] * p->unit : NAN;
+}
+double berth_plan_memory(const berth_plan *p, int32_t device) {
+  if (device < 0 || device >= p->devices) return NAN;
+  if (p->setup->rule == BERTH_I_RULE_PROFILE) {
+    return p->store.held[device] + berth_i_profile_last(&p->store.profile[device]);
+  }
+  return p->store.held[device];
+}
+double berth_plan_now(const berth_plan *p) { return p->now * p->unit; }
+int32_t berth_plan_last(const berth_plan *p, int32_t device) {
+  return device >= 0 && device < p->devices ? p->last[device] : BERTH_NONE;
+}
+
+/* ---- candidates ---- */
+
+static berth_status push_fresh(berth_plan *p, int32_t op) {
+  berth_status st = berth_i_grow(p->ctx, (void **)&p->fresh, &p->cap_fresh, p->n_fresh + 1, sizeof *p->fresh);
+  if (st == BERTH_OK) p->fresh[p->n_fresh++] = op;
+  return st;
+}
+
+static berth_status release_consumers(berth_plan *p, int32_t op) {
+  const berth_graph *g = p->g;
+  int32_t i, j;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      berth_status st;
+      if (--p->pending[g->use[j]] == 0 && (st = push_fresh(p, g->use[j])) != BERTH_OK) return st;
+    }
+  }
+  return BERTH_OK;
+}
+
+static berth_status callback_failed(berth_plan *p, int32_t op, const char *what) {
+  char label[160];
+  return berth_i_fail(p->ctx, BERTH_ECALLBACK, "policy \"%s\": the %s of %s is not a number",
+                      p->setup->policy.name ? p->setup->policy.name : p->setup->placer, what,
+                      berth_i_op_label(p->g, op, label, sizeof label));
+}
+
+berth_status berth_i_plan_prepare(berth_plan *p) {
+  const berth_policy *policy = &p->setup->policy;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  if (policy->prepare && (st = policy->prepare(policy->ud, p, p->priority)) != BERTH_OK) return st;
+  for (i = 0; i < p->n; i++) {
+    if (isnan(p->priority[i])) return callback_failed(p, i, "priority");
+  }
+  for (i = 0; i < p->n && st == BERTH_OK; i++) {
+    p->pending[i] = p->g->in_at[i + 1] - p->g->in_at[i];
+    if (p->pending[i] == 0) st = push_fresh(p, i);
+  }
+  return st;
+}
+
+berth_status berth_i_plan_select(berth_plan *p, int32_t op) {
+  const berth_policy *policy = &p->setup->policy;
+  berth_status st;
+  if (!policy->select) return BERTH_OK;
+  if ((st = policy->select(policy->ud, p, op, &p->priority[op])) != BERTH_OK) return st;
+  return isnan(p->priority[op]) ? callback_failed(p, op, "priority") : BERTH_OK;
+}
+
+berth_status berth_i_plan_next_finish(berth_plan *p) {
+  berth_i_entry e = berth_i_queue_pop(&p->running);
+  if (e.key > p->now) p->now = e.key;
+  return release_consumers(p, e.item);
+}
+
+/* ---- estimates and scores ---- */
+
+bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
+  int32_t group = berth_i_group(p->g, op);
+  if (p->setup->forced && p->setup->forced[op] != device) return false;
+  if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
+  if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
+  return !p->groups.barred[(size_t)group * (size_t)p->devices + (size_t)device];
+}
+
+double berth_i_plan_slot(const berth_plan *p, int32_t device, double ready, double length) {
+  double from = p->setup->clamp && ready < p->now ? p->now : ready, open;
+  if (p->gaps) return berth_i_gaps_find(&p->gaps[device], from, length);
+  open = berth_i_plan_open_at(p, device);
+  return from > open ? from : open;
+}
+
+void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est, double *eft) {
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    double length;
+    est[d] = eft[d] = INFINITY;
+    if (isinf(ready[d]) || !berth_i_plan_may(p, op, d)) continue;
+    length = berth_i_plan_length(p, op, d);
+    est[d] = berth_i_plan_slot(p, d, ready[d], length);
+    eft[d] = est[d] + length;
+    if (berth_i_store_missing(p, op, d, est[d]) > 0) est[d] = eft[d] = INFINITY;
+  }
+}
+
+berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
+                               double *wake) {
+  (void)ud, (void)op, (void)eft, (void)wake;
+  memcpy(score, est, (size_t)p->devices * sizeof *score);
+  return BERTH_OK;
+}
+
+static void scale(double *x, int32_t n, double by) {
+  int32_t i;
+  for (i = 0; i < n; i++) x[i] *= by;
+}
+
+static berth_status ask(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake) {
+  const berth_policy *policy = &p->setup->policy;
+  size_t bytes = (size_t)p->devices * sizeof *score;
+  double *shown_eft = p->shown + p->devices;
+  berth_status st;
+  if (p->unit == 1) return policy->score(policy->ud, p, op, est, eft, score, wake);
+  memcpy(p->shown, est, bytes);
+  memcpy(shown_eft, eft, bytes);
+  scale(p->shown, 2 * p->devices, p->unit);
+  scale(score, p->devices, p->unit);
+  st = policy->score(policy->ud, p, op, p->shown, shown_eft, score, wake);
+  *wake /= p->unit;
+  return st;
+}
+
+berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake) {
+  berth_status st;
+  int32_t d;
+  *wake = INFINITY;
+  memcpy(score, eft, (size_t)p->devices * sizeof *score);
+  if (!p->setup->policy.score) return BERTH_OK;
+  if ((st = ask(p, op, est, eft, score, wake)) != BERTH_OK) return st;
+  if (isnan(*wake)) return callback_failed(p, op, "time to wake");
+  for (d = 0; d < p->devices; d++) {
+    if (isnan(score[d])) return callback_failed(p, op, "score");
+    if (isinf(est[d])) score[d] = INFINITY;
+  }
+  return BERTH_OK;
+}
+
+/* ---- growing ---- */
+
+static void bind_group(berth_plan *p, int32_t op, int32_t device) {
+  int32_t group = berth_i_group(p->g, op);
+  if (group != BERTH_NONE) p->groups.bound[group] = device;
+}
+
+static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double ready) {
+  double length = berth_i_plan_length(p, op, device), start;
+  start = p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, device, ready, length);
+  p->device[op] = device;
+  p->start[op] = start;
+  p->finish[op] = start + length;
+  p->load[device] += length;
+  if (p->finish[op] > p->free_at[device]) p->free_at[device] = p->finish[op];
+  p->last[device] = op;
+  p->answer->sequence[p->placed++] = op;
+  p->vain = 0;
+  return p->gaps ? berth_i_gaps_take(p->ctx, &p->gaps[device], start, start + length) : BERTH_OK;
+}
+
+berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device) {
+  double ready;
+  berth_status st;
+  if ((st = berth_i_fetch(p, op, device, &ready)) != BERTH_OK) return st;
+  if ((st = occupy(p, op, device, ready)) != BERTH_OK) return st;
+  if ((st = berth_i_store_charge(p, op)) != BERTH_OK) return st;
+  bind_group(p, op, device);
+  if (!berth_i_plan_finished(p)) return release_consumers(p, op);
+  return berth_i_queue_push(p->ctx, &p->running, p->finish[op], p->placed, op);
+}
+
+/* Every finish may be one such step. */
+bool berth_i_plan_patience(berth_plan *p) {
+  if (p->running.n > 0) return true;
+  return p->vain++ < 100000;
+}
+
+berth_status berth_i_plan_tick(berth_plan *p) {
+  if (++p->ticks % 1024 != 0) return BERTH_OK;
+  berth_i_progress(p->ctx, "placing", (double)p->placed / p->n);
+  return berth_i_interrupted(p->ctx);
+}

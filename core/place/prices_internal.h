@@ -1,0 +1,47 @@
+/* The price form of the work bound: what a unit costs at the cheapest device, for the prices that make the sum largest. */
+#ifndef BERTH_PRICES_INTERNAL_H
+#define BERTH_PRICES_INTERNAL_H
+
+#include "packing_internal.h"
+
+/** Devices that no unit tells apart are one kind: same times, same limit, nothing pinned to them. */
+typedef struct berth_i_kinds {
+  int32_t n, devices, units;
+  int32_t *of;      /* [devices] */
+  int32_t *size;    /* [n] devices of the kind */
+  int32_t *sample;  /* [n] one of them */
+  double *limit;    /* [n] bytes of one device; INFINITY without memory accounting */
+  double *time;     /* [units * n] s; INFINITY where type, pin, or (with memory) size forbid it */
+  double *bytes;    /* [units] permanent; borrowed */
+} berth_i_kinds;
+
+/** For proofs that something does not fit: beyond what another order of summation could give. */
+static inline bool berth_i_exceeds(double bytes, double limit) { return bytes > limit + 1e-9 * limit; }
+
+berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k);
+void berth_i_kinds_release(berth_ctx *ctx, berth_i_kinds *k);
+
+/** Prices: P of time (sums to 1 over kinds), Q of memory (>= 0, s per byte). */
+typedef struct berth_i_prices {
+  double *time, *memory; /* [kinds] */
+  double value;          /* s */
+} berth_i_prices;
+
+/**
+ * Finds prices for a large bound, starting from those given; any prices give a valid one.
+ *
+ * Let x be any assignment of makespan T. Device d works at most T and holds at most M_d, so with prices p_d, q_d >= 0 and
+ * sum p_d = 1:
+ *   sum_u (p_x(u) t_u,x(u) + q_x(u) m_u) <= T + sum_d q_d M_d,
+ * hence  T >= sum_u min_d (p_d t_ud + q_d m_u) - sum_d q_d M_d.
+ *
+ * @param with_memory false: memory prices stay 0
+ */
+berth_status berth_i_prices_raise(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, berth_i_prices *p);
+
+/** bounds: memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not always found.
+ *  @return BERTH_OK (nothing found); BERTH_EINFEASIBLE with message and *why; BERTH_ENOMEM */
+berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, berth_memory_policy memory,
+                                 double param_multiple, berth_obstacle *why);
+
+#endif

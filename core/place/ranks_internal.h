@@ -1,0 +1,15 @@
+/* Priorities that list placers share. */
+#ifndef BERTH_RANKS_INTERNAL_H
+#define BERTH_RANKS_INTERNAL_H
+
+#include "engine_internal.h"
+
+/** Longest path to a sink by mean op times, without transfers.  @param out [ops] */
+berth_status berth_i_static_level(const berth_plan *p, double *out);
+/** The same with mean transfers: HEFT's upward rank. */
+berth_status berth_i_upward_rank(const berth_plan *p, berth_average how, double *out);
+/** Mean op and transfer times; release them also after a failure. */
+berth_status berth_i_means(const berth_plan *p, berth_average how, double **ops, double **transfers);
+void berth_i_means_release(const berth_plan *p, double *ops, double *transfers);
+
+#endif

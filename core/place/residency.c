@@ -1,0 +1,200 @@
+/* Memory under INFERENCE and TRAINING: which bytes are on which device at which planned time. A tensor is held from its producer's
+ * start, a copy from its producer's end (a send may begin then); both go after their last reader there, the last send, and the end of
+ * the backward twins that the simulator waits for. Until all of these are planned a tensor counts as held for ever, so the plan never
+ * takes memory for granted that may not come back. */
+#include "engine_internal.h"
+
+static double *last_use(const berth_plan *p, int32_t tensor) {
+  return p->copies.pool + (size_t)p->copies.row[tensor] * (size_t)p->copies.width + p->devices;
+}
+
+static void raise_to(double *at, double value) {
+  if (!(*at >= value)) *at = value; /* NaN: not used yet */
+}
+
+/* ---- what a tensor waits for ---- */
+
+/* The backward one of two twins is the one that comes later in topological order. */
+static berth_status mark_backward(berth_plan *p) {
+  const berth_graph *g = p->g;
+  uint8_t *seen;
+  int32_t i;
+  if (p->setup->memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
+  seen = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
+  p->store.backward = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
+  if (!seen || !p->store.backward) {
+    berth_i_free(p->ctx, seen, (size_t)p->n, 1);
+    return berth_i_nomem(p->ctx);
+  }
+  for (i = 0; i < p->n; i++) {
+    int32_t op = g->topo[i], twin = g->twin[op];
+    seen[op] = 1;
+    p->store.backward[op] = twin != BERTH_NONE && seen[twin];
+  }
+  berth_i_free(p->ctx, seen, (size_t)p->n, 1);
+  return BERTH_OK;
+}
+
+static bool held_for_twin(const berth_plan *p, int32_t op) {
+  int32_t twin = p->store.backward ? berth_i_twin(p->g, op) : BERTH_NONE;
+  return twin != BERTH_NONE && p->store.backward[twin];
+}
+
+static void count_waits(berth_plan *p) {
+  const berth_graph *g = p->g;
+  int32_t t, i;
+  for (t = 0; t < g->n_tensors; t++) {
+    p->store.waits[t] = g->use_at[t + 1] - g->use_at[t] + held_for_twin(p, g->producer[t]);
+    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) p->store.waits[t] += held_for_twin(p, g->use[i]);
+  }
+}
+
+berth_status berth_i_residency_init(berth_plan *p) {
+  berth_i_store *s = &p->store;
+  size_t tensors = (size_t)p->g->n_tensors;
+  int32_t i, inputs = 0;
+  berth_status st;
+  for (i = 0; i < p->n; i++) {
+    if (p->g->in_at[i + 1] - p->g->in_at[i] > inputs) inputs = p->g->in_at[i + 1] - p->g->in_at[i];
+  }
+  s->profile = berth_i_alloc(p->ctx, (size_t)p->devices, sizeof *s->profile);
+  if (!s->profile) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->devices; i++) berth_i_profile_init(&s->profile[i]);
+  s->waits = berth_i_alloc(p->ctx, tensors, sizeof *s->waits);
+  s->until = berth_i_zalloc(p->ctx, tensors, sizeof *s->until);
+  if (!s->waits || !s->until) return berth_i_nomem(p->ctx);
+  if ((st = berth_i_grow(p->ctx, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at)) != BERTH_OK) return st;
+  if ((st = mark_backward(p)) != BERTH_OK) return st;
+  count_waits(p);
+  return BERTH_OK;
+}
+
+void berth_i_residency_release(berth_plan *p) {
+  berth_i_store *s = &p->store;
+  size_t tensors = (size_t)p->g->n_tensors;
+  int32_t d;
+  for (d = 0; s->profile && d < p->devices; d++) berth_i_profile_release(p->ctx, &s->profile[d]);
+  berth_i_free(p->ctx, s->profile, (size_t)p->devices, sizeof *s->profile);
+  berth_i_free(p->ctx, s->waits, tensors, sizeof *s->waits);
+  berth_i_free(p->ctx, s->until, tensors, sizeof *s->until);
+  berth_i_free(p->ctx, s->backward, (size_t)p->n, 1);
+  berth_i_queue_release(p->ctx, &s->scratch);
+}
+
+/* ---- asking ---- */
+
+static double output_bytes(const berth_graph *g, int32_t op) {
+  double sum = 0;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
+  return sum;
+}
+
+/* New copies by the time from which they may be held. */
+static void list_copies(berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], u = g->producer[t];
+    if (p->device[u] == device || (p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) continue;
+    berth_i_queue_push(p->ctx, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t); /* there is room */
+  }
+}
+
+double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start) {
+  const berth_i_profile *f = &p->store.profile[device];
+  double more = 0, worst = berth_i_profile_most(f, 0);
+  list_copies(p, op, device);
+  while (p->store.scratch.n > 0) {
+    berth_i_entry e = berth_i_queue_pop(&p->store.scratch);
+    more += e.second;
+    worst = fmax(worst, berth_i_profile_most(f, e.key) + more);
+  }
+  more += output_bytes(p->g, op) + berth_i_workspace(p->g, op);
+  worst = fmax(worst, berth_i_profile_most(f, start) + more);
+  return worst + p->store.held[device] + berth_i_store_demand(p, op).permanent - p->store.limit[device];
+}
+
+/* ---- charging ---- */
+
+/* Everything that it waited for is planned: it goes from each device that holds it. */
+static berth_status let_go(berth_plan *p, int32_t tensor) {
+  const double *used = last_use(p, tensor);
+  double bytes = berth_i_resident(p->g, tensor);
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    berth_status st;
+    if (isnan(used[d])) continue;
+    st = berth_i_profile_add(p->ctx, &p->store.profile[d], fmax(used[d], p->store.until[tensor]), -bytes);
+    if (st != BERTH_OK) return st;
+  }
+  p->store.released = true;
+  berth_i_copy_drop(p, tensor);
+  return BERTH_OK;
+}
+
+/* A twin may be placed before the producer. */
+static berth_status wait_less(berth_plan *p, int32_t tensor) {
+  bool produced = p->copies.row[tensor] != BERTH_NONE;
+  return --p->store.waits[tensor] == 0 && produced ? let_go(p, tensor) : BERTH_OK;
+}
+
+static berth_status read_inputs(berth_plan *p, int32_t op) {
+  const berth_graph *g = p->g;
+  int32_t i, device = p->device[op];
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], home = p->device[g->producer[t]];
+    double *used = last_use(p, t);
+    berth_status st;
+    if (home != device) raise_to(&used[home], used[device - p->devices]); /* its arrival: the send is over by then */
+    raise_to(&used[device], p->finish[op]);
+    if ((st = wait_less(p, t)) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+static berth_status write_outputs(berth_plan *p, int32_t op) {
+  const berth_graph *g = p->g;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    berth_status st;
+    if (!berth_i_copy_row(p, t)) return berth_i_nomem(p->ctx);
+    raise_to(&last_use(p, t)[p->device[op]], p->finish[op]);
+    if (p->store.waits[t] == 0 && (st = let_go(p, t)) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+static berth_status release_twin(berth_plan *p, int32_t op, const int32_t *tensors, int32_t n) {
+  int32_t i;
+  for (i = 0; i < n; i++) {
+    berth_status st;
+    p->store.until[tensors[i]] = fmax(p->store.until[tensors[i]], p->finish[op]);
+    if ((st = wait_less(p, tensors[i])) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+static berth_status end_backward(berth_plan *p, int32_t op) {
+  const berth_graph *g = p->g;
+  int32_t x;
+  berth_status st;
+  if (!p->store.backward || !p->store.backward[op]) return BERTH_OK;
+  x = berth_i_twin(g, op);
+  if ((st = release_twin(p, op, g->out + g->out_at[x], g->out_at[x + 1] - g->out_at[x])) != BERTH_OK) return st;
+  return release_twin(p, op, g->in + g->in_at[x], g->in_at[x + 1] - g->in_at[x]);
+}
+
+berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
+  int32_t device = p->device[op];
+  berth_i_profile *f = &p->store.profile[device];
+  double workspace = berth_i_workspace(p->g, op);
+  berth_status st;
+  p->store.held[device] += berth_i_store_demand(p, op).permanent;
+  if ((st = berth_i_profile_add(p->ctx, f, p->start[op], output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
+  if ((st = berth_i_profile_add(p->ctx, f, p->finish[op], -workspace)) != BERTH_OK) return st;
+  if ((st = write_outputs(p, op)) != BERTH_OK) return st;
+  if ((st = read_inputs(p, op)) != BERTH_OK) return st;
+  return end_backward(p, op);
+}

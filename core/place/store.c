@@ -1,0 +1,276 @@
+/* Memory of the devices while a plan grows: what is asked before an op is put somewhere, and what is charged after. */
+#include "engine_internal.h"
+
+static double output_bytes(const berth_graph *g, int32_t op) {
+  double sum = 0;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
+  return sum;
+}
+
+static double param_bytes(const berth_plan *p, int32_t op) { return berth_i_param(p->g, op) * p->setup->param_multiple; }
+
+/* Alone: published rules count outputs as permanent, however they go later. */
+static berth_i_demand op_demand(const berth_plan *p, int32_t op) {
+  bool published = p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;
+  return berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory, p->setup->param_multiple);
+}
+
+static bool group_unbound(const berth_plan *p, int32_t op) {
+  int32_t group = berth_i_group(p->g, op);
+  return group != BERTH_NONE && p->groups.bound[group] == BERTH_NONE;
+}
+
+static bool reserved(const berth_plan *p, int32_t op) {
+  int32_t group = berth_i_group(p->g, op);
+  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE : p->prepaid && p->prepaid[op];
+}
+
+berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {
+  berth_i_demand d = op_demand(p, op);
+  int32_t group = berth_i_group(p->g, op);
+  if (reserved(p, op)) {
+    d.permanent = 0;
+  } else if (group != BERTH_NONE) {
+    d.permanent = p->groups.permanent[group];
+    d.temporary = p->groups.temporary[group];
+  }
+  return d;
+}
+
+/* Inputs that are not there yet, each once. */
+static double copy_bytes(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i];
+    if (p->device[g->producer[t]] == device || berth_i_has_copy(p, t, device)) continue;
+    sum += berth_i_resident(g, t);
+  }
+  return sum;
+}
+
+/* Published: an edge is a tensor, so every remote input counts again. */
+static double remote_bytes(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (p->device[g->producer[g->in[i]]] != device) sum += berth_i_resident(g, g->in[i]);
+  }
+  return sum;
+}
+
+static double strict_missing(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_i_store *s = &p->store;
+  berth_i_demand d = berth_i_store_demand(p, op);
+  return s->held[device] + d.permanent + copy_bytes(p, op, device) + fmax(s->temporary[device], d.temporary) - s->limit[device];
+}
+
+static double tf_missing(const berth_plan *p, int32_t op, int32_t device) {
+  berth_i_demand d = op_demand(p, op);
+  double need = d.permanent + d.temporary;
+  if (group_unbound(p, op)) need = fmax(need, p->groups.permanent[berth_i_group(p->g, op)]);
+  return need - (p->store.limit[device] - p->store.held[device]);
+}
+
+static double pt_missing(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_i_store *s = &p->store;
+  berth_i_demand d = op_demand(p, op);
+  double in = remote_bytes(p, op, device);
+  return fmax(s->held[device] + in + d.permanent + d.temporary, s->temporary[device] + in + param_bytes(p, op)) - s->limit[device];
+}
+
+double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start) {
+  if (p->setup->rule == BERTH_I_RULE_NONE || isinf(p->store.limit[device])) return -INFINITY;
+  switch (p->setup->rule) {
+    case BERTH_I_RULE_STRICT: return strict_missing(p, op, device);
+    case BERTH_I_RULE_BAECHI_TF: return tf_missing(p, op, device);
+    case BERTH_I_RULE_BAECHI_PT: return pt_missing(p, op, device);
+    default: return berth_i_residency_missing(p, op, device, start);
+  }
+}
+
+double berth_i_store_least(const berth_plan *p, int32_t op) {
+  berth_i_demand d = p->setup->rule == BERTH_I_RULE_BAECHI_TF ? op_demand(p, op) : berth_i_store_demand(p, op);
+  return d.permanent + d.temporary;
+}
+
+double berth_i_store_left(const berth_plan *p, int32_t device) {
+  double held = p->store.held[device];
+  if (p->setup->rule == BERTH_I_RULE_PROFILE) held += berth_i_profile_last(&p->store.profile[device]);
+  return p->store.limit[device] - held;
+}
+
+/* ---- charging ---- */
+
+berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, double time) {
+  double bytes = berth_i_resident(p->g, tensor);
+  if (p->setup->rule == BERTH_I_RULE_STRICT) p->store.held[device] += bytes;
+  if (p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_profile_add(p->ctx, &p->store.profile[device], time, bytes);
+  return BERTH_OK;
+}
+
+static void charge_strict(berth_plan *p, int32_t op, int32_t device) {
+  berth_i_demand d = berth_i_store_demand(p, op);
+  p->store.held[device] += d.permanent;
+  p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
+}
+
+/* The outputs of a producer go, parameters apart, when its last reader is scheduled. */
+static void charge_tf(berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  int32_t i;
+  p->store.held[device] += op_demand(p, op).permanent;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t u = g->producer[g->in[i]];
+    if (--p->store.readers[u] > 0) continue;
+    p->store.held[p->device[u]] -= output_bytes(g, u);
+    p->store.released = true;
+  }
+}
+
+static void charge_pt(berth_plan *p, int32_t op, int32_t device) {
+  berth_i_store *s = &p->store;
+  berth_i_demand d = op_demand(p, op);
+  double in = remote_bytes(p, op, device);
+  s->temporary[device] = fmax(s->temporary[device], s->held[device] + d.permanent + d.temporary);
+  s->held[device] += d.permanent;
+  s->temporary[device] = fmax(s->temporary[device], s->held[device] + in);
+  s->held[device] += in;
+}
+
+berth_status berth_i_store_charge(berth_plan *p, int32_t op) {
+  int32_t device = p->device[op];
+  switch (p->setup->rule) {
+    case BERTH_I_RULE_NONE: return BERTH_OK;
+    case BERTH_I_RULE_STRICT: charge_strict(p, op, device); return BERTH_OK;
+    case BERTH_I_RULE_BAECHI_TF: charge_tf(p, op, device); return BERTH_OK;
+    case BERTH_I_RULE_BAECHI_PT: charge_pt(p, op, device); return BERTH_OK;
+    default: return berth_i_residency_charge(p, op);
+  }
+}
+
+/* ---- groups and reservations ---- */
+
+static void bar(berth_plan *p, int32_t group, int32_t op) {
+  uint8_t *barred = p->groups.barred + (size_t)group * (size_t)p->devices;
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    if (!berth_i_can_run(p->cost, op, d)) barred[d] = 1;
+  }
+}
+
+/* TF asks for the parameters of a group only. */
+static void add_member(berth_plan *p, int32_t group, int32_t op) {
+  berth_i_demand d = op_demand(p, op);
+  if (p->setup->rule == BERTH_I_RULE_BAECHI_TF) d.permanent = param_bytes(p, op);
+  p->groups.permanent[group] += d.permanent;
+  p->groups.temporary[group] = fmax(p->groups.temporary[group], d.temporary);
+  bar(p, group, op);
+}
+
+static berth_status init_groups(berth_plan *p) {
+  berth_i_groups *s = &p->groups;
+  size_t n = (size_t)p->g->n_groups;
+  int32_t i;
+  s->bound = berth_i_alloc(p->ctx, n, sizeof *s->bound);
+  s->permanent = berth_i_zalloc(p->ctx, n, sizeof *s->permanent);
+  s->temporary = berth_i_zalloc(p->ctx, n, sizeof *s->temporary);
+  s->barred = berth_i_zalloc(p->ctx, n * (size_t)p->devices, 1);
+  if (!s->bound || !s->permanent || !s->temporary || !s->barred) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
+  for (i = 0; i < p->n; i++) {
+    int32_t group = berth_i_group(p->g, i);
+    if (group != BERTH_NONE) add_member(p, group, i);
+  }
+  return BERTH_OK;
+}
+
+/* The one device that is left for an op; BERTH_NONE: none or several. */
+static int32_t only_device(const berth_plan *p, int32_t op) {
+  int32_t d, only = BERTH_NONE;
+  for (d = 0; d < p->devices; d++) {
+    if (!berth_i_plan_may(p, op, d)) continue;
+    if (only != BERTH_NONE) return BERTH_NONE;
+    only = d;
+  }
+  return only;
+}
+
+static void reserve(berth_plan *p, int32_t op, int32_t device) {
+  berth_i_demand d = berth_i_store_demand(p, op);
+  int32_t group = berth_i_group(p->g, op);
+  p->store.held[device] += d.permanent;
+  if (p->setup->rule == BERTH_I_RULE_STRICT) p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
+  if (group != BERTH_NONE) {
+    p->groups.bound[group] = device;
+  } else {
+    p->prepaid[op] = 1;
+  }
+}
+
+/* What can run on one device only is counted there from the start, so that nothing else takes its place. */
+static berth_status reserve_forced(berth_plan *p) {
+  int32_t op;
+  bool choice = p->devices > 1 && p->cost->n_classes == 1 && !p->g->pin && !p->setup->forced;
+  if (choice) return BERTH_OK;
+  p->prepaid = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
+  if (!p->prepaid) return berth_i_nomem(p->ctx);
+  for (op = 0; op < p->n; op++) {
+    int32_t device = reserved(p, op) ? BERTH_NONE : only_device(p, op);
+    if (device != BERTH_NONE) reserve(p, op, device);
+  }
+  return BERTH_OK;
+}
+
+/* Readers count by (tensor, reader) pair. */
+static berth_status count_readers(berth_plan *p) {
+  const berth_graph *g = p->g;
+  int32_t op, i;
+  p->store.readers = berth_i_zalloc(p->ctx, (size_t)p->n, sizeof *p->store.readers);
+  if (!p->store.readers) return berth_i_nomem(p->ctx);
+  for (op = 0; op < p->n; op++) {
+    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) p->store.readers[op] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_store_init(berth_plan *p) {
+  berth_i_store *s = &p->store;
+  size_t n = (size_t)p->devices;
+  int32_t d;
+  berth_status st;
+  s->held = berth_i_zalloc(p->ctx, n, sizeof *s->held);
+  s->temporary = berth_i_zalloc(p->ctx, n, sizeof *s->temporary);
+  s->limit = berth_i_alloc(p->ctx, n, sizeof *s->limit);
+  if (!s->held || !s->temporary || !s->limit) return berth_i_nomem(p->ctx);
+  for (d = 0; d < p->devices; d++) s->limit[d] = p->cost->t->devices[d].memory;
+  if (p->g->n_groups > 0 && (st = init_groups(p)) != BERTH_OK) return st;
+  switch (p->setup->rule) {
+    case BERTH_I_RULE_NONE:
+    case BERTH_I_RULE_BAECHI_PT: return BERTH_OK;
+    case BERTH_I_RULE_BAECHI_TF: return count_readers(p);
+    case BERTH_I_RULE_PROFILE:
+      if ((st = berth_i_residency_init(p)) != BERTH_OK) return st;
+      return reserve_forced(p);
+    default: return reserve_forced(p);
+  }
+}
+
+void berth_i_store_release(berth_plan *p) {
+  berth_i_store *s = &p->store;
+  berth_i_groups *k = &p->groups;
+  size_t n = (size_t)p->devices, groups = (size_t)p->g->n_groups;
+  berth_i_free(p->ctx, s->held, n, sizeof *s->held);
+  berth_i_free(p->ctx, s->temporary, n, sizeof *s->temporary);
+  berth_i_free(p->ctx, s->limit, n, sizeof *s->limit);
+  berth_i_free(p->ctx, s->readers, (size_t)p->n, sizeof *s->readers);
+  berth_i_free(p->ctx, p->prepaid, (size_t)p->n, 1);
+  berth_i_free(p->ctx, k->bound, groups, sizeof *k->bound);
+  berth_i_free(p->ctx, k->permanent, groups, sizeof *k->permanent);
+  berth_i_free(p->ctx, k->temporary, groups, sizeof *k->temporary);
+  berth_i_free(p->ctx, k->barred, groups * n, 1);
+  berth_i_residency_release(p);
+}

@@ -1,0 +1,251 @@
+/* Links: transfer times, channels in closed form, waiting requests. */
+#include "sim_internal.h"
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static size_t n_channels(const berth_i_sim_plan *p) {
+  size_t d = (size_t)p->n_devices;
+  if (p->contended || p->o.links == BERTH_LINKS_FREE) return 0;
+  return p->o.links == BERTH_LINKS_PAIR ? d * d : p->o.links == BERTH_LINKS_DUPLEX ? 2 * d : d;
+}
+
+static berth_status queues_init(const berth_i_sim_plan *p, berth_i_links *l) {
+  size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
+  if (!(l->out_busy = berth_i_alloc(p->ctx, d, 1))) return berth_i_nomem(p->ctx);
+  l->in_busy = p->o.links == BERTH_LINKS_CHANNEL ? l->out_busy : berth_i_alloc(p->ctx, d, 1);
+  l->head = berth_i_alloc(p->ctx, d * d, sizeof *l->head);
+  l->tail = berth_i_alloc(p->ctx, d * d, sizeof *l->tail);
+  l->next = berth_i_alloc(p->ctx, m, sizeof *l->next);
+  l->age = berth_i_alloc(p->ctx, m, sizeof *l->age);
+  l->carried = berth_i_alloc(p->ctx, d, sizeof *l->carried);
+  l->from_waiting = berth_i_alloc(p->ctx, d, sizeof *l->from_waiting);
+  l->to_waiting = berth_i_alloc(p->ctx, d, sizeof *l->to_waiting);
+  l->touched = berth_i_alloc(p->ctx, d, sizeof *l->touched);
+  l->choice = berth_i_alloc(p->ctx, d, sizeof *l->choice);
+  l->is_touched = berth_i_alloc(p->ctx, d, 1);
+  if (!l->in_busy || !l->head || !l->tail || !l->next || !l->age || !l->carried || !l->from_waiting || !l->to_waiting ||
+      !l->touched || !l->choice || !l->is_touched) {
+    return berth_i_nomem(p->ctx);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
+  if (p->contended) return queues_init(p, l);
+  if (n_channels(p) == 0) return BERTH_OK;
+  l->until = berth_i_alloc(p->ctx, n_channels(p), sizeof *l->until);
+  return l->until ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l) {
+  size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
+  berth_i_free(p->ctx, l->until, n_channels(p), sizeof *l->until);
+  if (l->in_busy != l->out_busy) berth_i_free(p->ctx, l->in_busy, d, 1);
+  berth_i_free(p->ctx, l->out_busy, d, 1);
+  berth_i_free(p->ctx, l->head, d * d, sizeof *l->head);
+  berth_i_free(p->ctx, l->tail, d * d, sizeof *l->tail);
+  berth_i_free(p->ctx, l->next, m, sizeof *l->next);
+  berth_i_free(p->ctx, l->age, m, sizeof *l->age);
+  berth_i_free(p->ctx, l->carried, d, sizeof *l->carried);
+  berth_i_free(p->ctx, l->from_waiting, d, sizeof *l->from_waiting);
+  berth_i_free(p->ctx, l->to_waiting, d, sizeof *l->to_waiting);
+  berth_i_free(p->ctx, l->touched, d, sizeof *l->touched);
+  berth_i_free(p->ctx, l->choice, d, sizeof *l->choice);
+  berth_i_free(p->ctx, l->is_touched, d, 1);
+}
+
+void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_links *l) {
+  size_t d = (size_t)p->n_devices, i;
+  for (i = 0; l->until && i < n_channels(p); i++) l->until[i] = 0;
+  if (!p->contended) return;
+  memset(l->out_busy, 0, d);
+  memset(l->in_busy, 0, d);
+  memset(l->is_touched, 0, d);
+  memset(l->from_waiting, 0, d * sizeof *l->from_waiting);
+  memset(l->to_waiting, 0, d * sizeof *l->to_waiting);
+  for (i = 0; i < d * d; i++) l->head[i] = BERTH_NONE;
+  l->n_touched = 0;
+  l->n_requests = 0;
+}
+
+/* ---- times ----------------------------------------------------------------------------------------- */
+
+double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst) {
+  double t = berth_i_transfer_time(p->cost, tensor, src, dst);
+  if (p->o.noise > 0) {
+    t *= berth_i_sim_noise(p, s, 2 * ((uint64_t)tensor * (uint64_t)p->n_devices + (uint64_t)dst) + 1);
+  }
+  return berth_i_quantise_transfer(t, p->o.quantum);
+}
+
+static double copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
+  if (p->edge_time) return p->edge_time[copy];
+  return berth_i_transfer_units(p, s, p->edge_tensor[copy], berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
+}
+
+/* sent: when the sender is rid of it. */
+static void note_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival) {
+  if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
+  if (s->trace) berth_i_trace_log(s->trace, ~copy, start, arrival, sent - start);
+}
+
+/* ---- closed form -------------------------------------------------------------------------------------- */
+
+typedef struct windows {
+  double start, sent, arrival;
+} windows;
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+static windows one_channel(double *until, double from, double c) {
+  windows w;
+  w.start = later(from, *until);
+  w.sent = w.arrival = *until = w.start + c;
+  return w;
+}
+
+/* Published Baechi rule: the sender's window, then the receiver's; they need not coincide. */
+static windows two_windows(double *out, double *in, double from, double c) {
+  windows w;
+  w.start = later(from, *out);
+  w.sent = *out = w.start + c;
+  w.arrival = *in = later(w.start, *in) + c;
+  return w;
+}
+
+static windows both_channels(double *out, double *in, double from, double c) {
+  windows w;
+  w.start = later(from, later(*out, *in));
+  w.sent = w.arrival = *out = *in = w.start + c;
+  return w;
+}
+
+static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src, int32_t dst, double from, double c) {
+  double none = 0, *out, *in;
+  switch (p->o.links) {
+  case BERTH_LINKS_FREE: return one_channel(&none, from, c);
+  case BERTH_LINKS_PAIR: return one_channel(&l->until[berth_i_pair(p->cost->t, src, dst)], from, c);
+  case BERTH_LINKS_CHANNEL:
+  case BERTH_LINKS_DUPLEX: break;
+  }
+  out = &l->until[src];
+  in = &l->until[p->o.links == BERTH_LINKS_DUPLEX ? p->n_devices + dst : dst];
+  return p->o.split_windows ? two_windows(out, in, from, c) : both_channels(out, in, from, c);
+}
+
+double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from) {
+  double c = copy_units(p, s, copy);
+  windows w = reserve(p, &s->links, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), from, c);
+  note_send(p, s, copy, w.start, w.sent, w.arrival);
+  s->copy[copy] = BERTH_I_COPY_SENT;
+  s->arrival[copy] = w.arrival;
+  return w.arrival;
+}
+
+/* ---- queues: a transfer waits until both its ends are free, then holds them -------------------------------- *
+ * Of one ordered pair only the oldest request can be next, so a device has at most 2 * n_devices candidates. Whatever could
+ * not start before waits for a channel that was busy then: only devices touched since need a look. */
+
+static void touch(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t device) {
+  berth_i_links *l = &s->links;
+  berth_i_slot_set(&s->slots, 2 * p->n_devices, s->now, BERTH_I_PUMP);
+  if (l->is_touched[device]) return;
+  l->is_touched[device] = 1;
+  l->touched[l->n_touched++] = device;
+}
+
+void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  berth_i_links *l = &s->links;
+  int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
+  size_t pair = berth_i_pair(p->cost->t, src, dst);
+  l->age[copy] = l->n_requests++;
+  l->next[copy] = BERTH_NONE;
+  if (l->head[pair] == BERTH_NONE) {
+    l->head[pair] = copy;
+  } else {
+    l->next[l->tail[pair]] = copy;
+  }
+  l->tail[pair] = copy;
+  l->from_waiting[src]++;
+  l->to_waiting[dst]++;
+  s->copy[copy] = BERTH_I_COPY_SENT;
+  touch(p, s, src);
+}
+
+static int32_t older(const berth_i_links *l, int32_t a, int32_t b) {
+  if (a == BERTH_NONE) return b;
+  return b == BERTH_NONE || l->age[a] < l->age[b] ? a : b;
+}
+
+static int32_t oldest_from(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+  int32_t d, best = BERTH_NONE;
+  if (l->out_busy[device] || l->from_waiting[device] == 0) return BERTH_NONE;
+  for (d = 0; d < p->n_devices; d++) {
+    if (!l->in_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, device, d)]);
+  }
+  return best;
+}
+
+static int32_t oldest_to(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+  int32_t d, best = BERTH_NONE;
+  if (l->in_busy[device] || l->to_waiting[device] == 0) return BERTH_NONE;
+  for (d = 0; d < p->n_devices; d++) {
+    if (!l->out_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, d, device)]);
+  }
+  return best;
+}
+
+static int32_t oldest_of(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+  return older(l, oldest_from(p, l, device), oldest_to(p, l, device));
+}
+
+static bool can_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
+  int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
+  return s->links.head[berth_i_pair(p->cost->t, src, dst)] == copy && !s->links.out_busy[src] && !s->links.in_busy[dst];
+}
+
+static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  berth_i_links *l = &s->links;
+  int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
+  double end = s->now + copy_units(p, s, copy);
+  l->head[berth_i_pair(p->cost->t, src, dst)] = l->next[copy];
+  l->from_waiting[src]--;
+  l->to_waiting[dst]--;
+  l->out_busy[src] = l->in_busy[dst] = 1;
+  l->carried[src] = copy;
+  s->arrival[copy] = end;
+  note_send(p, s, copy, s->now, end, end);
+  berth_i_slot_set(&s->slots, p->n_devices + src, end, s->seq++);
+}
+
+/* Index in touched of the oldest that can start; choices that went stale are looked up again on the way. */
+static int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_links *l = &s->links;
+  int32_t i, best = BERTH_NONE;
+  for (i = 0; i < l->n_touched; i++) {
+    int32_t *choice = &l->choice[i];
+    if (*choice != BERTH_NONE && !can_start(p, s, *choice)) *choice = oldest_of(p, l, l->touched[i]);
+    if (*choice != BERTH_NONE && (best == BERTH_NONE || l->age[*choice] < l->age[l->choice[best]])) best = i;
+  }
+  return best;
+}
+
+void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_links *l = &s->links;
+  int32_t i, best;
+  berth_i_slot_set(&s->slots, 2 * p->n_devices, INFINITY, BERTH_I_PUMP);
+  for (i = 0; i < l->n_touched; i++) l->choice[i] = oldest_of(p, l, l->touched[i]);
+  while ((best = best_choice(p, s)) != BERTH_NONE) start_transfer(p, s, l->choice[best]);
+  for (i = 0; i < l->n_touched; i++) l->is_touched[l->touched[i]] = 0;
+  l->n_touched = 0;
+}
+
+int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender) {
+  int32_t copy = s->links.carried[sender], dst = berth_i_copy_dst(p, s, copy);
+  s->links.out_busy[sender] = s->links.in_busy[dst] = 0;
+  s->copy[copy] = BERTH_I_COPY_THERE;
+  berth_i_slot_set(&s->slots, p->n_devices + sender, INFINITY, 0);
+  touch(p, s, sender);
+  touch(p, s, dst);
+  return copy;
+}

@@ -1,0 +1,111 @@
+/* Options: defaults, presets, checks. */
+#include "sim_internal.h"
+
+static bool has_twins(const berth_graph *g) {
+  int32_t i;
+  if (!g || !g->twin) return false;
+  for (i = 0; i < g->n_ops; i++) {
+    if (g->twin[i] != BERTH_NONE) return true;
+  }
+  return false;
+}
+
+berth_sim_options berth_sim_default(const berth_graph *g) {
+  berth_sim_options o;
+  memset(&o, 0, sizeof o);
+  o.rank = NULL;
+  o.sequence = NULL;
+  o.memory = has_twins(g) ? BERTH_MEMORY_TRAINING : BERTH_MEMORY_INFERENCE;
+  o.param_multiple = 1;
+  return o;
+}
+
+berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_options *out) {
+  berth_sim_options o = berth_sim_default(NULL);
+  if (!name) return berth_i_fail(ctx, BERTH_EINVAL, "no preset name");
+  if (strcmp(name, "doppler") == 0) {
+    o.memory = BERTH_MEMORY_NONE;
+  } else if (strcmp(name, "baechi-tf") == 0) {
+    o.links = BERTH_LINKS_CHANNEL;
+    o.split_windows = 1;
+    o.order = BERTH_ORDER_READY;
+    o.quantum = 1e-6;
+    o.memory = BERTH_MEMORY_TOTAL;
+  } else if (strcmp(name, "baechi-pt") == 0) {
+    o.memory = BERTH_MEMORY_TOTAL;
+  } else {
+    return berth_i_fail(ctx, BERTH_EINVAL, "unknown preset \"%s\" (doppler, baechi-tf, baechi-pt)", name);
+  }
+  *out = o;
+  return BERTH_OK;
+}
+
+static berth_status check_number(berth_ctx *ctx, const char *what, double x) {
+  if (x >= 0 && !isinf(x)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number from 0)", what, x);
+}
+
+static berth_status check_choice(berth_ctx *ctx, const char *what, int value, int last) {
+  if (value >= 0 && value <= last) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %d (0 to %d)", what, value, last);
+}
+
+static berth_status check_rank(berth_ctx *ctx, const berth_graph *g, const double *rank) {
+  char label[64];
+  int32_t i;
+  if (!rank) return berth_i_fail(ctx, BERTH_EINVAL, "dispatch static needs a rank for every op");
+  for (i = 0; i < g->n_ops; i++) {
+    if (isnan(rank[i])) return berth_i_fail(ctx, BERTH_EINVAL, "%s: rank is not a number", berth_i_op_label(g, i, label, sizeof label));
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_sequence(berth_ctx *ctx, const berth_graph *g, const int32_t *sequence) {
+  char label[64];
+  berth_status st = BERTH_OK;
+  uint8_t *seen;
+  int32_t i;
+  if (!sequence) return berth_i_fail(ctx, BERTH_EINVAL, "dispatch planned needs a sequence of all ops");
+  if (!(seen = berth_i_zalloc(ctx, (size_t)g->n_ops, 1))) return berth_i_nomem(ctx);
+  for (i = 0; i < g->n_ops && st == BERTH_OK; i++) {
+    int32_t op = sequence[i];
+    if (op < 0 || op >= g->n_ops) {
+      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d] is %d: there are %d ops", (int)i, (int)op, (int)g->n_ops);
+    } else if (seen[op]++) {
+      st = berth_i_fail(ctx, BERTH_EINVAL, "%s is twice in the sequence", berth_i_op_label(g, op, label, sizeof label));
+    }
+  }
+  berth_i_free(ctx, seen, (size_t)g->n_ops, 1);
+  return st;
+}
+
+static berth_status check_ready_order(berth_ctx *ctx, const berth_sim_options *o) {
+  if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with dispatch fifo only");
+  if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with send push only");
+  if (o->preempt) return berth_i_fail(ctx, BERTH_EINVAL, "order ready cannot preempt");
+  return BERTH_OK;
+}
+
+berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o) {
+  berth_ctx *ctx = cost->ctx;
+  berth_status st;
+  if ((st = check_choice(ctx, "links", (int)o->links, BERTH_LINKS_PAIR)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "dispatch", (int)o->dispatch, BERTH_DISPATCH_STATIC)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "send", (int)o->send, BERTH_SEND_PULL)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "memory", (int)o->memory, BERTH_MEMORY_TOTAL)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "order", (int)o->order, BERTH_ORDER_READY)) != BERTH_OK) return st;
+  if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
+  if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
+  if ((st = check_number(ctx, "noise", o->noise)) != BERTH_OK) return st;
+  if (o->split_windows && o->links != BERTH_LINKS_CHANNEL && o->links != BERTH_LINKS_DUPLEX) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "split_windows needs links channel or duplex");
+  }
+  if (o->order == BERTH_ORDER_READY && (st = check_ready_order(ctx, o)) != BERTH_OK) return st;
+  if (o->dispatch == BERTH_DISPATCH_STATIC && (st = check_rank(ctx, cost->g, o->rank)) != BERTH_OK) return st;
+  if (o->dispatch == BERTH_DISPATCH_PLANNED && (st = check_sequence(ctx, cost->g, o->sequence)) != BERTH_OK) return st;
+  if (cost->g->n_collectives > 0) {
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "the step simulator does not run collectives yet: the graph has %d",
+                        (int)cost->g->n_collectives);
+  }
+  return BERTH_OK;
+}

@@ -1,0 +1,219 @@
+/* The plan: what all runs on one priced graph with one set of options share. */
+#include "sim_internal.h"
+
+static bool compares(berth_dispatch d) {
+  return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;
+}
+
+static void decide_mode(berth_i_sim_plan *p, bool record) {
+  const berth_sim_options *o = &p->o;
+  bool two_ended = o->links == BERTH_LINKS_CHANNEL || o->links == BERTH_LINKS_DUPLEX;
+  p->unit = o->quantum > 0 ? o->quantum : 1;
+  p->choosy = compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
+  p->preempt = o->preempt && compares(o->dispatch);
+  p->contended = two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT;
+  p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH && o->noise == 0 &&
+             o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT;
+}
+
+/* ---- edges ------------------------------------------------------------------------------------- */
+
+static void number_edges(berth_i_sim_plan *p) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  int32_t op, i, k, n = 0;
+  for (op = 0; op < g->n_ops; op++) {
+    p->edge_at[op] = n;
+    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+      int32_t t = g->out[i];
+      for (k = g->use_at[t]; k < g->use_at[t + 1]; k++, n++) {
+        p->edge_to[n] = g->use[k];
+        p->edge_tensor[n] = t;
+      }
+    }
+  }
+  p->edge_at[g->n_ops] = n;
+}
+
+/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [n_tensors], cursor: [n_ops]. */
+static void match_inputs(berth_i_sim_plan *p, int32_t *sorted, int32_t *mark, int32_t *cursor) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  int32_t op, e, i;
+  for (op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
+  for (e = 0; e < p->n_edges; e++) sorted[cursor[p->edge_to[e]]++] = e;
+  for (op = 0; op < g->n_ops; op++) {
+    for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) mark[p->edge_tensor[sorted[i]]] = sorted[i];
+    for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) p->in_edge[i] = mark[g->in[i]];
+  }
+}
+
+static berth_status make_in_edge(berth_i_sim_plan *p) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  size_t n = (size_t)p->n_ops, m = (size_t)p->n_edges, t = (size_t)g->n_tensors;
+  int32_t *sorted = berth_i_alloc(p->ctx, m, sizeof *sorted);
+  int32_t *mark = berth_i_alloc(p->ctx, t, sizeof *mark);
+  int32_t *cursor = berth_i_alloc(p->ctx, n, sizeof *cursor);
+  berth_status st = BERTH_OK;
+  if (!(p->in_edge = berth_i_alloc(p->ctx, m, sizeof *p->in_edge)) || !sorted || !mark || !cursor) {
+    st = berth_i_nomem(p->ctx);
+  } else {
+    match_inputs(p, sorted, mark, cursor);
+  }
+  berth_i_free(p->ctx, sorted, m, sizeof *sorted);
+  berth_i_free(p->ctx, mark, t, sizeof *mark);
+  berth_i_free(p->ctx, cursor, n, sizeof *cursor);
+  return st;
+}
+
+static berth_status make_edges(berth_i_sim_plan *p) {
+  size_t m = (size_t)p->n_edges;
+  int32_t e;
+  p->edge_at = berth_i_alloc(p->ctx, (size_t)p->n_ops + 1, sizeof *p->edge_at);
+  p->edge_to = berth_i_alloc(p->ctx, m, sizeof *p->edge_to);
+  p->edge_tensor = berth_i_alloc(p->ctx, m, sizeof *p->edge_tensor);
+  if (!p->edge_at || !p->edge_to || !p->edge_tensor) return berth_i_nomem(p->ctx);
+  number_edges(p);
+  if (p->cost->uniform && p->o.noise == 0) {
+    if (!(p->edge_time = berth_i_alloc(p->ctx, m, sizeof *p->edge_time))) return berth_i_nomem(p->ctx);
+    for (e = 0; e < p->n_edges; e++) {
+      p->edge_time[e] = berth_i_quantise_transfer(p->cost->uniform[p->edge_tensor[e]], p->o.quantum);
+    }
+  }
+  return p->plain ? BERTH_OK : make_in_edge(p);
+}
+
+static berth_status make_roots(berth_i_sim_plan *p) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  int32_t i, n = 0;
+  for (i = 0; i < g->n_ops; i++) p->n_roots += g->in_at[i] == g->in_at[i + 1];
+  if (!(p->roots = berth_i_alloc(p->ctx, (size_t)p->n_roots, sizeof *p->roots))) return berth_i_nomem(p->ctx);
+  for (i = 0; i < g->n_ops; i++) {
+    if (g->in_at[i] == g->in_at[i + 1]) p->roots[n++] = i;
+  }
+  return BERTH_OK;
+}
+
+/* ---- times and keys ------------------------------------------------------------------------------ */
+
+static berth_status make_work(berth_i_sim_plan *p) {
+  size_t i, n = (size_t)p->n_ops * (size_t)p->cost->n_classes;
+  p->work = p->cost->op;
+  if (p->o.quantum <= 0) return BERTH_OK;
+  if (!(p->own_work = berth_i_alloc(p->ctx, n, sizeof *p->own_work))) return berth_i_nomem(p->ctx);
+  for (i = 0; i < n; i++) p->own_work[i] = berth_i_quantise_op(p->cost->op[i], p->o.quantum);
+  p->work = p->own_work;
+  return BERTH_OK;
+}
+
+static berth_status b_level_keys(berth_i_sim_plan *p) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  size_t n = (size_t)p->n_ops, t = (size_t)g->n_tensors;
+  double *comp = berth_i_alloc(p->ctx, n, sizeof *comp);
+  double *comm = berth_i_alloc(p->ctx, t, sizeof *comm);
+  berth_status st = BERTH_ENOMEM;
+  int32_t i;
+  if (!comp || !comm) {
+    berth_i_nomem(p->ctx);
+    goto done;
+  }
+  if ((st = berth_cost_mean_ops(p->cost, comp)) != BERTH_OK) goto done;
+  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, comm)) != BERTH_OK) goto done;
+  if ((st = berth_b_level(g, comp, comm, p->key)) != BERTH_OK) goto done;
+  for (i = 0; i < p->n_ops; i++) p->key[i] = -p->key[i];
+done:
+  berth_i_free(p->ctx, comp, n, sizeof *comp);
+  berth_i_free(p->ctx, comm, t, sizeof *comm);
+  return st;
+}
+
+static berth_status make_keys(berth_i_sim_plan *p, const berth_sim_options *o) {
+  size_t n = (size_t)p->n_ops;
+  if (o->dispatch == BERTH_DISPATCH_BLEVEL || o->dispatch == BERTH_DISPATCH_STATIC) {
+    if (!(p->key = berth_i_alloc(p->ctx, n, sizeof *p->key))) return berth_i_nomem(p->ctx);
+    if (o->dispatch == BERTH_DISPATCH_BLEVEL) return b_level_keys(p);
+    memcpy(p->key, o->rank, n * sizeof *p->key);
+  } else if (o->dispatch == BERTH_DISPATCH_PLANNED) {
+    int32_t *copy = berth_i_alloc(p->ctx, n, sizeof *copy);
+    if (!copy) return berth_i_nomem(p->ctx);
+    memcpy(copy, o->sequence, n * sizeof *copy);
+    p->o.sequence = copy;
+  }
+  return BERTH_OK;
+}
+
+static berth_status make_numbers(berth_i_sim_plan *p) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  int32_t i;
+  if (p->o.order != BERTH_ORDER_READY) return BERTH_OK;
+  if (!(p->number = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *p->number))) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->n_ops; i++) p->number[g->topo[i]] = i;
+  return BERTH_OK;
+}
+
+/* The twin that comes later in the graph is the backward one, whether flagged or not. */
+static berth_status make_twins(berth_i_sim_plan *p) {
+  const berth_graph *g = berth_i_plan_graph(p);
+  int32_t i;
+  if (p->o.memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
+  if (!(p->forward_of = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *p->forward_of))) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not met yet */
+  for (i = 0; i < p->n_ops; i++) {
+    int32_t op = g->topo[i], twin = g->twin[op];
+    p->forward_of[op] = twin != BERTH_NONE && p->forward_of[twin] != -2 ? twin : BERTH_NONE;
+  }
+  return BERTH_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out) {
+  berth_sim_options o = opts ? *opts : berth_sim_default(cost->g);
+  berth_i_sim_plan *p;
+  berth_status st = berth_i_sim_check_options(cost, &o);
+  if (st != BERTH_OK) return st;
+  if (!(p = berth_i_zalloc(cost->ctx, 1, sizeof *p))) return berth_i_nomem(cost->ctx);
+  p->ctx = cost->ctx;
+  p->cost = cost;
+  berth_cost_retain(cost);
+  p->o = o;
+  p->o.rank = NULL;
+  p->o.sequence = NULL;
+  p->n_ops = cost->g->n_ops;
+  p->n_edges = cost->g->n_edges;
+  p->n_devices = cost->n_devices;
+  decide_mode(p, record);
+  if ((st = make_edges(p)) != BERTH_OK) goto fail;
+  if ((st = make_roots(p)) != BERTH_OK) goto fail;
+  if ((st = make_work(p)) != BERTH_OK) goto fail;
+  if ((st = make_keys(p, &o)) != BERTH_OK) goto fail;
+  if ((st = make_numbers(p)) != BERTH_OK) goto fail;
+  if ((st = make_twins(p)) != BERTH_OK) goto fail;
+  *out = p;
+  return BERTH_OK;
+fail:
+  berth_i_sim_plan_release(p);
+  return st;
+}
+
+void berth_i_sim_plan_release(berth_i_sim_plan *p) {
+  size_t n, m;
+  berth_cost *cost;
+  berth_ctx *ctx;
+  if (!p) return;
+  n = (size_t)p->n_ops;
+  m = (size_t)p->n_edges;
+  cost = p->cost;
+  ctx = p->ctx;
+  berth_i_free(ctx, p->edge_at, n + 1, sizeof *p->edge_at);
+  berth_i_free(ctx, p->edge_to, m, sizeof *p->edge_to);
+  berth_i_free(ctx, p->edge_tensor, m, sizeof *p->edge_tensor);
+  berth_i_free(ctx, p->edge_time, m, sizeof *p->edge_time);
+  berth_i_free(ctx, p->in_edge, m, sizeof *p->in_edge);
+  berth_i_free(ctx, p->roots, (size_t)p->n_roots, sizeof *p->roots);
+  berth_i_free(ctx, p->own_work, n * (size_t)cost->n_classes, sizeof *p->own_work);
+  berth_i_free(ctx, p->key, n, sizeof *p->key);
+  berth_i_free(ctx, p->number, n, sizeof *p->number);
+  berth_i_free(ctx, p->forward_of, n, sizeof *p->forward_of);
+  berth_i_free(ctx, (void *)(uintptr_t)p->o.sequence, n, sizeof *p->o.sequence);
+  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_cost_release(cost); /* last: it may hold the context */
+}

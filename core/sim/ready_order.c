@@ -1,0 +1,67 @@
+/* The order of Baechi's published step simulator: ops are handled by (ready time, topological number), not by end time, so a
+ * channel can be claimed by a transfer that starts later than one handled after it. */
+#include "sim_internal.h"
+
+static void ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  berth_i_heap_push(&s->queue, p->number[op], s->ops[op].time);
+}
+
+static void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, double time, int32_t from) {
+  berth_i_sim_op *op = &s->ops[to];
+  if (time >= op->time) {
+    op->time = time;
+    op->last = from;
+  }
+  if (--op->missing == 0) ready(p, s, to);
+}
+
+static void run_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double start) {
+  const berth_i_sim_op *op = &s->ops[id];
+  berth_i_sim_device *v = &s->dev[op->device];
+  double finish = start + op->work;
+  if (s->memory) berth_i_memory_later(p, s, id, start, finish);
+  if (s->trace) {
+    s->trace->start[id] = start;
+    s->trace->finish[id] = finish;
+    s->trace->cause[id] = v->free_at > op->time ? v->prev : op->last;
+    berth_i_trace_log(s->trace, id, start, finish, 0);
+  }
+  v->busy += op->work;
+  v->free_at = finish;
+  v->prev = id;
+  if (finish > s->now) s->now = finish;
+}
+
+static void release(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double finish) {
+  int32_t e;
+  for (e = p->edge_at[id]; e < p->edge_at[id + 1]; e++) {
+    int32_t copy = s->lead[e];
+    double arrival = finish;
+    if (copy != BERTH_NONE) arrival = copy == e ? berth_i_links_send(p, s, e, finish) : s->arrival[copy];
+    deliver(p, s, p->edge_to[e], arrival, id);
+  }
+}
+
+bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll) {
+  int32_t i;
+  for (i = 0; i < p->n_roots; i++) ready(p, s, p->roots[i]);
+  while (s->queue.n > 0) {
+    double at;
+    int32_t id = p->cost->g->topo[berth_i_heap_pop(&s->queue, &at)];
+    const berth_i_sim_device *v = &s->dev[s->ops[id].device];
+    if (isinf(at)) break;
+    run_op(p, s, id, at > v->free_at ? at : v->free_at);
+    release(p, s, id, v->free_at);
+    s->done++;
+    if (poll && (s->done & 0xffff) == 0 && berth_i_interrupted(p->ctx) != BERTH_OK) {
+      s->fault.kind = BERTH_I_FAULT_INTERRUPT;
+      return false;
+    }
+  }
+  if (s->done < p->n_ops) {
+    berth_i_sim_stuck(p, s);
+    return false;
+  }
+  if (s->memory) berth_i_memory_drain(p, s);
+  return true;
+}

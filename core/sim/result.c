@@ -1,0 +1,314 @@
+/* One run with everything recorded. */
+#include "result_internal.h"
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+static size_t n_links(const berth_result *r) { return (size_t)r->plan->cost->t->n_links; }
+
+static berth_status result_arrays(berth_result *r) {
+  size_t n = (size_t)r->plan->n_ops, d = (size_t)r->plan->n_devices;
+  r->device = berth_i_alloc(r->ctx, n, sizeof *r->device);
+  r->busy = berth_i_zalloc(r->ctx, d, sizeof *r->busy);
+  r->peak = berth_i_zalloc(r->ctx, d, sizeof *r->peak);
+  r->peak_time = berth_i_zalloc(r->ctx, d, sizeof *r->peak_time);
+  r->transfers = berth_i_alloc(r->ctx, (size_t)r->n_transfers, sizeof *r->transfers);
+  r->link_bytes = berth_i_zalloc(r->ctx, n_links(r), sizeof *r->link_bytes);
+  r->link_busy = berth_i_zalloc(r->ctx, n_links(r), sizeof *r->link_busy);
+  r->peak_at = berth_i_zalloc(r->ctx, d + 1, sizeof *r->peak_at);
+  r->peak_op = berth_i_alloc(r->ctx, n, sizeof *r->peak_op);
+  r->peak_bytes = berth_i_alloc(r->ctx, n, sizeof *r->peak_bytes);
+  r->critical = berth_i_alloc(r->ctx, n, sizeof *r->critical);
+  if (!r->device || !r->busy || !r->peak || !r->peak_time || !r->transfers || !r->link_bytes || !r->link_busy || !r->peak_at ||
+      !r->peak_op || !r->peak_bytes || !r->critical) {
+    return berth_i_nomem(r->ctx);
+  }
+  return BERTH_OK;
+}
+
+static void result_free(berth_result *r) {
+  size_t n = (size_t)r->plan->n_ops, d = (size_t)r->plan->n_devices;
+  berth_i_sim_plan *plan = r->plan;
+  berth_i_free(r->ctx, r->device, n, sizeof *r->device);
+  berth_i_free(r->ctx, r->busy, d, sizeof *r->busy);
+  berth_i_free(r->ctx, r->peak, d, sizeof *r->peak);
+  berth_i_free(r->ctx, r->peak_time, d, sizeof *r->peak_time);
+  berth_i_free(r->ctx, r->transfers, (size_t)r->n_transfers, sizeof *r->transfers);
+  berth_i_free(r->ctx, r->link_bytes, n_links(r), sizeof *r->link_bytes);
+  berth_i_free(r->ctx, r->link_busy, n_links(r), sizeof *r->link_busy);
+  berth_i_free(r->ctx, r->peak_at, d + 1, sizeof *r->peak_at);
+  berth_i_free(r->ctx, r->peak_op, n, sizeof *r->peak_op);
+  berth_i_free(r->ctx, r->peak_bytes, n, sizeof *r->peak_bytes);
+  berth_i_free(r->ctx, r->critical, n, sizeof *r->critical);
+  berth_i_free(r->ctx, r->slack, n, sizeof *r->slack);
+  berth_i_free(r->ctx, r->lead, (size_t)plan->n_edges, sizeof *r->lead);
+  berth_i_sim_trace_release(plan, r->trace);
+  berth_i_free(r->ctx, r, 1, sizeof *r);
+  berth_i_sim_plan_release(plan); /* last: it may hold the context */
+}
+
+void berth_result_retain(berth_result *r) { r->refs++; }
+
+void berth_result_release(berth_result *r) {
+  if (r && --r->refs == 0) result_free(r);
+}
+
+/* ---- filling -------------------------------------------------------------------------------------- */
+
+static void scale(double *x, int32_t n, double unit) {
+  int32_t i;
+  for (i = 0; unit != 1 && i < n; i++) x[i] *= unit;
+}
+
+static void fill_devices(berth_result *r, const berth_i_sim_state *s) {
+  int32_t d, i;
+  r->makespan = s->now * r->plan->unit;
+  for (i = 0; i < r->plan->n_ops; i++) r->device[i] = s->ops[i].device;
+  for (d = 0; d < r->plan->n_devices; d++) {
+    r->busy[d] = s->dev[d].busy * r->plan->unit;
+    if (!s->memory) continue;
+    r->peak[d] = s->memory->peak[d];
+    r->peak_time[d] = s->memory->peak_time[d] * r->plan->unit;
+  }
+  r->oom.op = r->oom.device = BERTH_NONE;
+  if (!s->memory) return;
+  r->oom = s->memory->oom;
+  r->oom.time *= r->plan->unit;
+}
+
+static void gather_transfers(berth_result *r) {
+  const berth_i_sim_plan *p = r->plan;
+  int32_t i, n = 0;
+  for (i = 0; i < r->trace->n_log; i++) {
+    const berth_i_log *l = &r->trace->log[i];
+    berth_transfer *x;
+    if (l->what >= 0) continue;
+    x = &r->transfers[n++];
+    x->tensor = p->edge_tensor[~l->what];
+    x->src = r->device[p->cost->g->producer[x->tensor]];
+    x->dst = r->device[p->edge_to[~l->what]];
+    x->start = l->start * p->unit;
+    x->finish = l->finish * p->unit;
+  }
+}
+
+static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a, int32_t mid, int32_t end) {
+  int32_t i = a, j = mid, k;
+  for (k = a; k < end; k++) to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
+}
+
+static bool in_order(const berth_result *r) {
+  int32_t i;
+  for (i = 1; i < r->n_transfers; i++) {
+    if (r->transfers[i].start < r->transfers[i - 1].start) return false;
+  }
+  return true;
+}
+
+/* Stable, by start; O(n log n), nothing to do without queues on the links. */
+static berth_status sort_transfers(berth_result *r) {
+  int32_t n = r->n_transfers, width, a;
+  berth_transfer *from = r->transfers, *to, *swap, *spare;
+  if (in_order(r)) return BERTH_OK;
+  if (!(spare = to = berth_i_alloc(r->ctx, (size_t)n, sizeof *to))) return berth_i_nomem(r->ctx);
+  for (width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
+    for (a = 0; a < n; a += width < n - a ? (2 * width < n - a ? 2 * width : n - a) : n - a) {
+      int32_t mid = width < n - a ? a + width : n, end = width < n - mid ? mid + width : n;
+      merge_runs(from, to, a, mid, end);
+    }
+    swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != r->transfers) memcpy(r->transfers, from, (size_t)n * sizeof *from);
+  berth_i_free(r->ctx, spare, (size_t)n, sizeof *spare);
+  return BERTH_OK;
+}
+
+/* A link is busy while at least one transfer crosses it: transfers come in order of start. */
+static berth_status fill_links(berth_result *r) {
+  const berth_topology *t = r->plan->cost->t;
+  double *until = berth_i_zalloc(r->ctx, n_links(r), sizeof *until);
+  int32_t i, k;
+  if (!until) return berth_i_nomem(r->ctx);
+  for (i = 0; i < r->n_transfers; i++) {
+    const berth_transfer *x = &r->transfers[i];
+    const int32_t *route;
+    int32_t hops = berth_topology_route(t, x->src, x->dst, &route);
+    for (k = 0; k < hops; k++) {
+      double *end = &until[route[k]], from = x->start > *end ? x->start : *end;
+      r->link_bytes[route[k]] += r->plan->cost->g->tensor_bytes[x->tensor];
+      if (x->finish <= from) continue;
+      r->link_busy[route[k]] += x->finish - from;
+      *end = x->finish;
+    }
+  }
+  berth_i_free(r->ctx, until, n_links(r), sizeof *until);
+  return BERTH_OK;
+}
+
+/* Bytes that the op holds on its device at that device's peak. */
+static double held_at_peak(const berth_result *r, const berth_i_memory *m, int32_t op) {
+  const berth_i_sim_plan *p = r->plan;
+  const berth_graph *g = p->cost->g;
+  uint32_t clock = m->peak_clock[r->device[op]];
+  double bytes = berth_i_param(g, op) * p->o.param_multiple;
+  int32_t i;
+  if (m->op_born[op] <= clock) {
+    if (clock < m->op_died[op]) bytes += berth_i_workspace(g, op);
+    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+      if (clock < m->home_died[g->out[i]]) bytes += berth_i_resident(g, g->out[i]);
+    }
+  }
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t e = p->in_edge[i];
+    if (r->lead[e] == e && m->copy_born[e] <= clock && clock < m->copy_died[e]) bytes += berth_i_resident(g, g->in[i]);
+  }
+  return bytes;
+}
+
+static berth_status fill_peak(berth_result *r, const berth_i_memory *m) {
+  int32_t n = r->plan->n_ops, d, i, *at = r->peak_at;
+  double *held;
+  if (!m) return BERTH_OK;
+  if (!(held = berth_i_alloc(r->ctx, (size_t)n, sizeof *held))) return berth_i_nomem(r->ctx);
+  for (i = 0; i < n; i++) {
+    held[i] = held_at_peak(r, m, i);
+    if (held[i] > 0) at[r->device[i] + 1]++;
+  }
+  for (d = 0; d < r->plan->n_devices; d++) at[d + 1] += at[d];
+  for (i = n - 1; i >= 0; i--) {
+    int32_t k;
+    if (!(held[i] > 0)) continue;
+    k = --at[r->device[i] + 1];
+    r->peak_op[k] = i;
+    r->peak_bytes[k] = held[i];
+  }
+  /* at[d + 1] is now the begin of d: shift back */
+  for (d = 0; d < r->plan->n_devices; d++) at[d] = at[d + 1];
+  at[r->plan->n_devices] = 0;
+  for (i = 0; i < n; i++) at[r->plan->n_devices] += held[i] > 0;
+  berth_i_free(r->ctx, held, (size_t)n, sizeof *held);
+  return BERTH_OK;
+}
+
+static void fill_critical(berth_result *r) {
+  const berth_i_trace *t = r->trace;
+  int32_t i, op = BERTH_NONE, n = 0;
+  for (i = 0; i < r->plan->n_ops; i++) {
+    if (op == BERTH_NONE || t->finish[i] > t->finish[op]) op = i;
+  }
+  for (; op != BERTH_NONE && n < r->plan->n_ops; op = t->cause[op]) r->critical[n++] = op;
+  r->n_critical = n;
+  for (i = 0; i < n / 2; i++) {
+    int32_t swap = r->critical[i];
+    r->critical[i] = r->critical[n - 1 - i];
+    r->critical[n - 1 - i] = swap;
+  }
+}
+
+/* Takes the trace and the copies over from the state. */
+static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
+  berth_status st;
+  r->trace = s->trace;
+  s->trace = NULL;
+  r->lead = s->lead;
+  s->lead = NULL;
+  r->n_transfers = r->trace->n_transfers;
+  if ((st = result_arrays(r)) != BERTH_OK) return st;
+  fill_devices(r, s);
+  gather_transfers(r);
+  if ((st = sort_transfers(r)) != BERTH_OK) return st;
+  if ((st = fill_links(r)) != BERTH_OK) return st;
+  if ((st = fill_peak(r, s->memory)) != BERTH_OK) return st;
+  scale(r->trace->start, r->plan->n_ops, r->plan->unit);
+  scale(r->trace->finish, r->plan->n_ops, r->plan->unit);
+  fill_critical(r);
+  return BERTH_OK;
+}
+
+berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth_sim_options *opts, berth_result **out) {
+  berth_ctx *ctx = cost->ctx;
+  berth_i_sim_state *s = NULL;
+  berth_i_sim_plan *p = NULL;
+  berth_result *r = NULL;
+  berth_status st;
+  if ((st = berth_i_sim_plan_new(cost, opts, true, &p)) != BERTH_OK) return st;
+  if ((st = berth_i_sim_state_new(p, &s)) != BERTH_OK) goto done;
+  if ((st = berth_i_sim_trace_new(p, s)) != BERTH_OK) goto done;
+  if (!berth_i_sim_execute(p, s, device, p->o.seed, true)) {
+    st = berth_i_fault_report(p, &s->fault);
+    goto done;
+  }
+  if (!(r = berth_i_zalloc(ctx, 1, sizeof *r))) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  r->ctx = ctx;
+  r->refs = 1;
+  r->plan = p;
+  if ((st = result_fill(r, s)) == BERTH_OK) *out = r;
+done:
+  berth_i_sim_state_release(p, s);
+  if (st == BERTH_OK) return st;
+  if (r) {
+    result_free(r);
+  } else {
+    berth_i_sim_plan_release(p);
+  }
+  return st;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+berth_cost *berth_result_cost(const berth_result *r) { return r->plan->cost; }
+double berth_result_makespan(const berth_result *r) { return r->makespan; }
+const int32_t *berth_result_device(const berth_result *r) { return r->device; }
+const double *berth_result_start(const berth_result *r) { return r->trace->start; }
+const double *berth_result_finish(const berth_result *r) { return r->trace->finish; }
+const double *berth_result_busy(const berth_result *r) { return r->busy; }
+const double *berth_result_peak(const berth_result *r) { return r->peak; }
+const double *berth_result_peak_time(const berth_result *r) { return r->peak_time; }
+const double *berth_result_link_bytes(const berth_result *r) { return r->link_bytes; }
+const double *berth_result_link_busy(const berth_result *r) { return r->link_busy; }
+
+int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out) {
+  *out = r->transfers;
+  return r->n_transfers;
+}
+
+int berth_result_oom(const berth_result *r, berth_oom *out) {
+  if (r->oom.op == BERTH_NONE) return 0;
+  *out = r->oom;
+  return 1;
+}
+
+int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops, const double **bytes) {
+  int32_t from;
+  *ops = NULL;
+  *bytes = NULL;
+  if (device < 0 || device >= r->plan->n_devices) return 0;
+  from = r->peak_at[device];
+  *ops = r->peak_op + from;
+  *bytes = r->peak_bytes + from;
+  return r->peak_at[device + 1] - from;
+}
+
+int32_t berth_result_critical(const berth_result *r, const int32_t **ops) {
+  *ops = r->critical;
+  return r->n_critical;
+}
+
+const double *berth_result_slack(const berth_result *r) {
+  berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
+  size_t n = (size_t)r->plan->n_ops;
+  if (r->slack) return r->slack;
+  if (!(cached->slack = berth_i_alloc(r->ctx, n, sizeof *r->slack))) {
+    berth_i_nomem(r->ctx);
+    return NULL;
+  }
+  if (berth_i_result_slack(r, cached->slack)) return r->slack;
+  berth_i_free(r->ctx, cached->slack, n, sizeof *r->slack);
+  cached->slack = NULL;
+  berth_i_nomem(r->ctx);
+  return NULL;
+}

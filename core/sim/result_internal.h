@@ -1,0 +1,31 @@
+/* Layout of a result. It keeps the plan, the log and the copies, for the slack. */
+#ifndef BERTH_RESULT_INTERNAL_H
+#define BERTH_RESULT_INTERNAL_H
+
+#include "sim_internal.h"
+
+struct berth_result {
+  berth_ctx *ctx;
+  int32_t refs;
+  berth_i_sim_plan *plan;
+  berth_i_trace *trace;               /* start and finish in s, the log in units */
+  int32_t *lead;                      /* [n_edges] */
+  double makespan;
+  int32_t *device;                    /* [n_ops] */
+  double *busy, *peak, *peak_time;    /* [n_devices] */
+  berth_transfer *transfers;          /* [n_transfers] */
+  int32_t n_transfers;
+  double *link_bytes, *link_busy;     /* [n_links] */
+  berth_oom oom;
+  int32_t *peak_at;                   /* [n_devices + 1] into the next two */
+  int32_t *peak_op;                   /* [n_ops] at most */
+  double *peak_bytes;
+  int32_t *critical;                  /* [n_ops] at most */
+  int32_t n_critical;
+  double *slack;                      /* [n_ops] s; NULL: not asked for yet */
+};
+
+/** Fills slack[n_ops]. @return false: out of memory */
+bool berth_i_result_slack(const berth_result *r, double *slack);
+
+#endif

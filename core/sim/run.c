@@ -1,0 +1,155 @@
+/* Many runs: the reusable simulator, batches on threads. */
+#include "sim_internal.h"
+
+struct berth_sim {
+  berth_i_sim_plan *plan;
+  berth_i_sim_state *state;
+};
+
+berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out) {
+  berth_ctx *ctx = cost->ctx;
+  berth_sim *sim = berth_i_zalloc(ctx, 1, sizeof *sim);
+  berth_status st;
+  if (!sim) return berth_i_nomem(ctx);
+  if ((st = berth_i_sim_plan_new(cost, opts, false, &sim->plan)) != BERTH_OK) goto fail;
+  if ((st = berth_i_sim_state_new(sim->plan, &sim->state)) != BERTH_OK) goto fail;
+  *out = sim;
+  return BERTH_OK;
+fail:
+  berth_i_sim_plan_release(sim->plan);
+  berth_i_free(ctx, sim, 1, sizeof *sim);
+  return st;
+}
+
+void berth_sim_release(berth_sim *sim) {
+  berth_i_sim_plan *plan;
+  if (!sim) return;
+  plan = sim->plan;
+  berth_i_sim_state_release(plan, sim->state);
+  berth_i_free(plan->ctx, sim, 1, sizeof *sim);
+  berth_i_sim_plan_release(plan); /* last: it may hold the context */
+}
+
+static berth_sim_summary summarise(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
+  berth_sim_summary r;
+  int32_t d;
+  r.makespan = s->now * p->unit;
+  r.peak = 0;
+  r.oom_op = s->memory ? s->memory->oom.op : BERTH_NONE;
+  for (d = 0; s->memory && d < p->n_devices; d++) {
+    if (s->memory->peak[d] > r.peak) r.peak = s->memory->peak[d];
+  }
+  return r;
+}
+
+berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
+  const berth_i_sim_plan *p = sim->plan;
+  if (!berth_i_sim_execute(p, sim->state, device, p->o.seed, true)) return berth_i_fault_report(p, &sim->state->fault);
+  *out = summarise(p, sim->state);
+  return BERTH_OK;
+}
+
+/* ---- batches ------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+  berth_i_sim_state *state;
+  int32_t failed_row; /* lowest that this thread met; BERTH_NONE */
+  berth_i_fault fault;
+} worker;
+
+typedef struct batch {
+  const berth_i_sim_plan *plan;
+  const int32_t *device;
+  berth_sim_summary *out;
+  worker *workers;
+  int32_t n_workers, first, end; /* rows of this round */
+} batch;
+
+enum { ROWS_PER_JOB = 8, JOBS_PER_ROUND = 1024 }; /* the interrupt hook is asked between rounds */
+
+static int32_t jobs_for(int32_t rows) {
+  int32_t jobs = rows / ROWS_PER_JOB + (rows % ROWS_PER_JOB > 0);
+  return jobs < JOBS_PER_ROUND ? jobs : JOBS_PER_ROUND;
+}
+
+static void run_row(batch *b, worker *w, int32_t row) {
+  const berth_i_sim_plan *p = b->plan;
+  if (berth_i_sim_execute(p, w->state, &b->device[(size_t)row * (size_t)p->n_ops], p->o.seed + (uint64_t)row, false)) {
+    b->out[row] = summarise(p, w->state);
+  } else if (w->failed_row == BERTH_NONE || row < w->failed_row) {
+    w->failed_row = row;
+    w->fault = w->state->fault;
+  }
+}
+
+static void run_rows(void *ud, int32_t thread, int32_t job) {
+  batch *b = ud;
+  int32_t row = b->first + job * ROWS_PER_JOB, end = b->end - row < ROWS_PER_JOB ? b->end : row + ROWS_PER_JOB;
+  for (; row < end; row++) run_row(b, &b->workers[thread], row);
+}
+
+static berth_status batch_verdict(const batch *b) {
+  const worker *lowest = NULL;
+  berth_status st;
+  int32_t i;
+  for (i = 0; i < b->n_workers; i++) {
+    const worker *w = &b->workers[i];
+    if (w->failed_row != BERTH_NONE && (!lowest || w->failed_row < lowest->failed_row)) lowest = w;
+  }
+  if (!lowest) return BERTH_OK;
+  st = berth_i_fault_report(b->plan, &lowest->fault);
+  berth_i_prefix_error(b->plan->ctx, "placement %d: ", (int)lowest->failed_row);
+  return st;
+}
+
+static berth_status batch_run(batch *b, int32_t k, int32_t threads) {
+  berth_status st = BERTH_OK;
+  for (b->first = 0; b->first < k && st == BERTH_OK; b->first = b->end) {
+    int32_t jobs = jobs_for(k - b->first), rows = jobs * ROWS_PER_JOB;
+    b->end = k - b->first < rows ? k : b->first + rows;
+    if ((st = berth_i_interrupted(b->plan->ctx)) != BERTH_OK) break;
+    berth_i_parallel(threads, jobs, run_rows, b);
+    st = batch_verdict(b);
+  }
+  return st;
+}
+
+static berth_status batch_workers(batch *b) {
+  int32_t i;
+  for (i = 0; i < b->n_workers; i++) {
+    berth_status st = berth_i_sim_state_new(b->plan, &b->workers[i].state);
+    if (st != BERTH_OK) return st;
+    b->workers[i].failed_row = BERTH_NONE;
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, int32_t k, const int32_t *device, int32_t threads,
+                             berth_sim_summary *out) {
+  berth_ctx *ctx = cost->ctx;
+  berth_i_sim_plan *plan = NULL;
+  berth_status st;
+  batch b;
+  int32_t i;
+  memset(&b, 0, sizeof b);
+  if (k < 0 || threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d placements on %d threads", (int)k, (int)threads);
+  if ((st = berth_i_sim_plan_new(cost, opts, false, &plan)) != BERTH_OK) return st;
+  b.plan = plan;
+  b.device = device;
+  b.n_workers = berth_i_parallel_width(threads, jobs_for(k));
+  b.workers = berth_i_zalloc(ctx, (size_t)b.n_workers, sizeof *b.workers);
+  b.out = berth_i_alloc(ctx, (size_t)k, sizeof *b.out);
+  if (!b.workers || !b.out) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  if ((st = batch_workers(&b)) != BERTH_OK) goto done;
+  if ((st = batch_run(&b, k, threads)) != BERTH_OK) goto done;
+  memcpy(out, b.out, (size_t)k * sizeof *out);
+done:
+  for (i = 0; b.workers && i < b.n_workers; i++) berth_i_sim_state_release(plan, b.workers[i].state);
+  berth_i_free(ctx, b.workers, (size_t)b.n_workers, sizeof *b.workers);
+  berth_i_free(ctx, b.out, (size_t)k, sizeof *b.out);
+  berth_i_sim_plan_release(plan);
+  return st;
+}

@@ -1,0 +1,311 @@
+/* What the files of this room share: the plan (options and graph, prepared once), the state (scratch of one run), the trace.
+ *
+ * Simulated time is counted in units: quanta with a quantum (whole numbers, so ties are exact), else seconds.
+ *
+ * An edge is a (tensor, consumer) pair; edges are numbered by producer, then in output order, then in consumer order. The first
+ * consumer of a tensor on each remote device leads: the tensor's copy on that device has the number of that edge. */
+#ifndef BERTH_SIM_INTERNAL_H
+#define BERTH_SIM_INTERNAL_H
+
+#include "../base/heap_internal.h"
+#include "../cost/cost_internal.h"
+#include <berth/sim.h>
+
+#if defined(__GNUC__)
+# define BERTH_I_INLINE static inline __attribute__((always_inline))
+#else
+# define BERTH_I_INLINE static inline
+#endif
+
+/* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
+
+typedef struct berth_i_sim_plan {
+  berth_ctx *ctx;
+  berth_cost *cost;
+  berth_sim_options o;   /* rank and sequence: own copies */
+  int32_t n_ops, n_edges, n_devices, n_roots;
+  double unit;           /* s per unit of simulated time */
+  bool plain;            /* free push, nothing recorded or accounted: copies of tensors need no tracking */
+  bool contended;        /* transfers wait in queues; else their times are known when they are asked for */
+  bool choosy;           /* the dispatch compares ready ops: an instant's events come first, then idle devices choose */
+  bool preempt;          /* ... and may choose again while busy */
+  const double *work;    /* [n_ops * n_classes] units, without noise; own_work or the cost's */
+  double *own_work;
+  int32_t *edge_at;      /* [n_ops + 1] edges that leave an op */
+  int32_t *edge_to;      /* [n_edges] consumer */
+  int32_t *edge_tensor;  /* [n_edges] */
+  double *edge_time;     /* [n_edges] units between any two devices; NULL: depends on the pair, or noisy */
+  int32_t *in_edge;      /* [n_edges] parallel to graph->in; NULL if plain */
+  int32_t *roots;        /* [n_roots] ops without inputs, in id order */
+  int32_t *number;       /* [n_ops] position in the topological order, for READY; else NULL */
+  double *key;           /* [n_ops] least first: BLEVEL, STATIC; else NULL */
+  int32_t *forward_of;   /* [n_ops] forward op of a backward op, TRAINING; else NULL */
+} berth_i_sim_plan;
+
+/** @param record the run will be traced */
+berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out);
+void berth_i_sim_plan_release(berth_i_sim_plan *p);
+berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o);
+
+/* ---- faults: found on any thread, told on the calling one ----------------------------------- */
+
+typedef enum berth_i_fault_kind {
+  BERTH_I_FAULT_NONE,
+  BERTH_I_FAULT_DEVICE,      /* out of range */
+  BERTH_I_FAULT_CANNOT_RUN,
+  BERTH_I_FAULT_PIN,
+  BERTH_I_FAULT_GROUP,       /* op and other are apart */
+  BERTH_I_FAULT_UNREACHABLE, /* tensor of op, from device to other */
+  BERTH_I_FAULT_DEADLOCK,    /* op waits for other */
+  BERTH_I_FAULT_INTERRUPT
+} berth_i_fault_kind;
+
+typedef struct berth_i_fault {
+  berth_i_fault_kind kind;
+  int32_t op, device, other, tensor;
+} berth_i_fault;
+
+/** Sets the context's error text; returns the status. */
+berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault *f);
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+/** An op that becomes ready at (time, seq); in the ready sets time is the dispatch key and seq the place. */
+typedef struct berth_i_ready {
+  double time;
+  uint32_t seq;
+  int32_t op;
+} berth_i_ready;
+
+typedef struct berth_i_sim_op {
+  double time;     /* latest arrival of an input so far; with its insertion number, lexicographic */
+  double work;     /* what is left to compute */
+  uint32_t seq;
+  int32_t missing; /* inputs whose arrival is not known yet; while a pulling device fetches: tensors under way */
+  int32_t device;
+  int32_t last;    /* producer of the latest input */
+} berth_i_sim_op;
+
+typedef enum berth_i_phase { BERTH_I_IDLE, BERTH_I_FETCHING, BERTH_I_RUNNING } berth_i_phase;
+
+/** A device owns the slice [base, end) of each of the arrays pending, over, ready and order. */
+typedef struct berth_i_sim_device {
+  int32_t head, tail;    /* pending ops, sorted; PLANNED: head is the next in order */
+  int32_t n_over;        /* more of them, as a heap */
+  int32_t base, end;
+  int32_t op;            /* on the device now; BERTH_NONE */
+  int32_t prev;          /* the op before it */
+  int32_t n_ready;       /* ready set, for choosy dispatch */
+  berth_i_phase phase;
+  uint32_t place;        /* of the op on the device: its key and turn in the ready set */
+  double key;
+  double since;          /* start of the present stretch of computing */
+  double free_at;        /* end of the last stretch */
+  double due;            /* end of the present phase; INFINITY: some transfer will tell */
+  uint64_t due_seq;
+  double busy;
+} berth_i_sim_device;
+
+/** Slots hold the next event of each source: devices, then (contended) senders, then the link queue. */
+typedef struct berth_i_slots {
+  double *time;          /* [n] INFINITY: none */
+  uint64_t *seq;         /* [n] */
+  int32_t *winner;       /* [2 * width] tournament tree, for many slots; NULL: scanned */
+  int32_t n, width;
+} berth_i_slots;
+
+/** Events of one instant: first these by insertion, then waiting transfers start, then idle devices choose. */
+#define BERTH_I_PUMP ((uint64_t)1 << 40)
+#define BERTH_I_CHOOSE ((uint64_t)1 << 41)
+
+typedef struct berth_i_links {
+  double *until;                /* closed form: [channels] end of the last window; else NULL */
+  uint8_t *out_busy, *in_busy;  /* contended: [n_devices]; the same array for CHANNEL */
+  int32_t *head, *tail;         /* [n_devices^2] oldest and youngest request of each ordered pair */
+  int32_t *next;                /* [n_edges] */
+  uint32_t *age;                /* [n_edges] */
+  int32_t *carried;             /* [n_devices] copy that the sender is sending */
+  int32_t *from_waiting, *to_waiting; /* [n_devices] requests */
+  int32_t *touched;             /* [n_devices] whose channels or queues changed in this instant */
+  int32_t *choice;              /* [n_devices] oldest request of a touched device that could start */
+  uint8_t *is_touched;
+  int32_t n_touched;
+  uint32_t n_requests;
+} berth_i_links;
+
+typedef struct berth_i_memory_event {
+  double time;
+  uint32_t order;
+  int32_t id;
+  uint8_t rank, what;
+} berth_i_memory_event;
+
+typedef struct berth_i_memory {
+  double *used, *peak, *peak_time; /* [n_devices] */
+  uint32_t *peak_clock;            /* [n_devices] */
+  uint32_t clock;                  /* counts changes */
+  int32_t *home_left;              /* [n_tensors] readers, sends and twins still to end; NULL: nothing is freed */
+  int32_t *copy_left;              /* [n_edges] */
+  berth_i_memory_event *event;     /* heap of changes to come */
+  int32_t n_events;
+  uint32_t n_pushed;
+  uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died; /* clocks, if traced; homes are born with their op */
+  berth_oom oom;
+} berth_i_memory;
+
+/** One stretch of computing (what = op) or one transfer (what = ~copy), in the order in which they were decided; that is a
+ *  topological order of the schedule's constraints. */
+typedef struct berth_i_log {
+  double start, finish;
+  double window;         /* how long it holds a channel */
+  int32_t what;
+} berth_i_log;
+
+typedef struct berth_i_trace {
+  double *start, *finish; /* [n_ops] */
+  int32_t *cause;         /* [n_ops] the op that it waited for; BERTH_NONE */
+  berth_i_log *log;
+  int32_t n_log, n_transfers;
+} berth_i_trace;
+
+enum { BERTH_I_COPY_NONE, BERTH_I_COPY_SENT, BERTH_I_COPY_THERE };
+
+typedef struct berth_i_sim_state {
+  berth_i_sim_op *ops;          /* [n_ops] */
+  berth_i_sim_device *dev;      /* [n_devices] */
+  berth_i_slots slots;
+  berth_i_ready *pending, *over, *ready; /* [n_ops] */
+  int32_t *order;               /* [n_ops] PLANNED: the sequence, by device */
+  int32_t *group_device;        /* [n_groups] */
+  uint32_t seq, place;
+  int32_t done;
+  double now;
+  uint64_t seed;
+  berth_rng rng;
+  berth_i_fault fault;
+  /* not in plain runs */
+  int32_t *lead;                /* [n_edges] copy that the consumer reads; BERTH_NONE: it is local */
+  int32_t *lead_of;             /* [n_devices] */
+  double *arrival;              /* [n_edges] of each copy */
+  uint8_t *copy;                /* [n_edges] */
+  berth_i_heap queue;           /* READY: topological numbers by ready time */
+  berth_i_links links;
+  berth_i_memory *memory;       /* NULL: NONE */
+  berth_i_trace *trace;         /* NULL: not recorded */
+} berth_i_sim_state;
+
+berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state **out);
+/** With arrays to record in; they belong to the trace. */
+berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s);
+void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s);
+void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t);
+
+/** One run from scratch.  @param poll call the interrupt hook
+ *  @return false: s->fault says why */
+bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll);
+bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed);
+/** Fills in why the run stopped short. */
+void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Baechi's order. @return as berth_i_sim_execute */
+bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
+
+/** Factor of op (or transfer) noise: depends on the seed and the thing only, not on the order of events. */
+double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream);
+
+/* ---- links ------------------------------------------------------------------------------------ */
+
+berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l);
+void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l);
+void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_links *l);
+/** Closed form: sends the copy not before `from`; returns and keeps its arrival. */
+double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from);
+/** Contended: queues it. */
+void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
+/** Starts what can start now, oldest first. */
+void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Ends what the sender sends; returns the copy. */
+int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender);
+double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
+
+/* ---- memory -------------------------------------------------------------------------------------
+ * _start and _finish at times that never fall; sends may lie in the future. _later takes any order and waits for _drain. */
+
+berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out);
+berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m);
+void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m);
+void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now);
+void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double since, double now);
+void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent);
+void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
+void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
+
+/* ---- small things, inline because hot ------------------------------------------------------------ */
+
+BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) { return p->cost->g; }
+BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
+  return s->ops[p->cost->g->producer[p->edge_tensor[edge]]].device;
+}
+BERTH_I_INLINE int32_t berth_i_copy_dst(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
+  return s->ops[p->edge_to[edge]].device;
+}
+BERTH_I_INLINE void berth_i_trace_log(berth_i_trace *t, int32_t what, double start, double finish, double window) {
+  berth_i_log *l = &t->log[t->n_log++];
+  l->start = start;
+  l->finish = finish;
+  l->window = window;
+  l->what = what;
+  if (what < 0) t->n_transfers++;
+}
+
+/* Lexicographic order of (time, seq). */
+BERTH_I_INLINE bool berth_i_ready_before(berth_i_ready a, berth_i_ready b) {
+  return a.time < b.time || (a.time == b.time && a.seq < b.seq);
+}
+BERTH_I_INLINE void berth_i_ready_up(berth_i_ready *h, int32_t i, berth_i_ready e) {
+  while (i > 0 && berth_i_ready_before(e, h[(i - 1) / 2])) {
+    h[i] = h[(i - 1) / 2];
+    i = (i - 1) / 2;
+  }
+  h[i] = e;
+}
+/** Takes the top off a heap of n; returns it. */
+static inline berth_i_ready berth_i_ready_pop(berth_i_ready *h, int32_t n) {
+  berth_i_ready top = h[0], e = h[n - 1];
+  int32_t i = 0, child;
+  for (; (child = 2 * i + 1) < n - 1; i = child) {
+    if (child + 1 < n - 1 && berth_i_ready_before(h[child + 1], h[child])) child++;
+    if (!berth_i_ready_before(h[child], e)) break;
+    h[i] = h[child];
+  }
+  h[i] = e;
+  return top;
+}
+
+BERTH_I_INLINE bool berth_i_slot_before(const berth_i_slots *q, int32_t a, int32_t b) {
+  return q->time[a] < q->time[b] || (q->time[a] == q->time[b] && q->seq[a] < q->seq[b]);
+}
+void berth_i_slots_replay(berth_i_slots *q, int32_t k);
+
+BERTH_I_INLINE void berth_i_slot_set(berth_i_slots *q, int32_t k, double time, uint64_t seq) {
+  q->time[k] = time;
+  q->seq[k] = seq;
+  if (q->winner) berth_i_slots_replay(q, k);
+}
+/** Slot of the earliest event, without branches on the data: which one it is cannot be predicted. */
+BERTH_I_INLINE int32_t berth_i_slots_next(const berth_i_slots *q) {
+  const double *time = q->time;
+  double least = time[0];
+  uint64_t best_seq = UINT64_MAX;
+  int32_t k, n = q->n, best = 0;
+  if (q->winner) return q->winner[1];
+  for (k = 1; k < n; k++) least = time[k] < least ? time[k] : least;
+  for (k = 0; k < n; k++) {
+    bool hit = (time[k] == least) & (q->seq[k] < best_seq);
+    best_seq = hit ? q->seq[k] : best_seq;
+    best = hit ? k : best;
+  }
+  return best;
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* Slack: one pass backwards over the log, whose order is a topological order of all that the schedule keeps: inputs before ops,
+ * ops in order on devices, transfers in order on channels. Of every thing we keep how much later it might start (its play). */
+#include "result_internal.h"
+
+/* The next user of a device or a channel: when it starts, and its play. */
+typedef struct next_use {
+  double start, play;
+} next_use;
+
+typedef struct slack_pass {
+  const berth_result *r;
+  const berth_i_sim_plan *p;
+  next_use *device;     /* [n_devices] */
+  next_use *channel;    /* [n_channels] */
+  double *arrival;      /* [n_edges] of each copy, units */
+  double *copy;         /* [n_edges] play of its arrival */
+  double *finish;       /* [n_ops] units */
+  double *op;           /* [n_ops] play of its end */
+  int32_t *stretches;   /* [n_ops] still to pass */
+  uint8_t *ended;       /* [n_ops] its last stretch is passed */
+} slack_pass;
+
+static double lesser(double a, double b) { return a < b ? a : b; }
+static double gap(double end, next_use u) { return u.start - end + u.play; }
+static void narrow(double *play, double value) { *play = lesser(*play, value); }
+
+/* ---- channels ------------------------------------------------------------------------------------ */
+
+static size_t n_channels(const berth_i_sim_plan *p) {
+  size_t d = (size_t)p->n_devices;
+  switch (p->o.links) {
+  case BERTH_LINKS_CHANNEL: return d;
+  case BERTH_LINKS_DUPLEX: return 2 * d;
+  case BERTH_LINKS_PAIR: return d * d;
+  case BERTH_LINKS_FREE: break;
+  }
+  return 0;
+}
+
+static size_t out_channel(const berth_i_sim_plan *p, int32_t src, int32_t dst) {
+  return p->o.links == BERTH_LINKS_PAIR ? berth_i_pair(p->cost->t, src, dst) : (size_t)src;
+}
+
+static size_t in_channel(const berth_i_sim_plan *p, int32_t src, int32_t dst) {
+  if (p->o.links == BERTH_LINKS_PAIR) return berth_i_pair(p->cost->t, src, dst);
+  return (size_t)dst + (p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0);
+}
+
+static void use(next_use *u, double start, double play) {
+  u->start = start;
+  u->play = play;
+}
+
+/* ---- the pass --------------------------------------------------------------------------------------- */
+
+/* The transfer of `copy` may arrive `arrives` later. Its sender's window starts at l->start, its receiver's ends at l->finish. */
+static double transfer_play(slack_pass *k, const berth_i_log *l, int32_t src, int32_t dst, double arrives) {
+  const berth_i_sim_plan *p = k->p;
+  double received = l->finish - l->window, sent = l->start + l->window, play = arrives;
+  next_use *out, *in;
+  if (p->o.links == BERTH_LINKS_FREE) return play;
+  out = &k->channel[out_channel(p, src, dst)];
+  in = &k->channel[in_channel(p, src, dst)];
+  narrow(&play, gap(l->finish, *in));
+  if (!p->o.split_windows) {
+    narrow(&play, gap(l->finish, *out));
+    use(in, l->start, play);
+    use(out, l->start, play);
+    return play;
+  }
+  use(in, received, play);
+  play = lesser(gap(sent, *out), received - l->start + play);
+  use(out, l->start, play);
+  return play;
+}
+
+static void pass_transfer(slack_pass *k, const berth_i_log *l) {
+  const berth_i_sim_plan *p = k->p;
+  int32_t copy = ~l->what, producer = p->cost->g->producer[p->edge_tensor[copy]];
+  int32_t src = k->r->device[producer], dst = k->r->device[p->edge_to[copy]];
+  double play = transfer_play(k, l, src, dst, k->copy[copy]);
+  narrow(&k->op[producer], l->start - k->finish[producer] + play);
+  /* a pulled tensor is asked for once its reader has the device */
+  if (p->o.send == BERTH_SEND_PULL && gap(0, k->device[dst]) > l->start + play) use(&k->device[dst], l->start, play);
+}
+
+static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
+  const berth_graph *g = k->p->cost->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t copy = k->r->lead[k->p->in_edge[i]], u = g->producer[g->in[i]];
+    if (copy == BERTH_NONE) {
+      narrow(&k->op[u], start - k->finish[u] + play);
+    } else {
+      narrow(&k->copy[copy], start - k->arrival[copy] + play);
+    }
+  }
+}
+
+static void pass_stretch(slack_pass *k, const berth_i_log *l) {
+  int32_t op = l->what, d = k->r->device[op];
+  double play = gap(l->finish, k->device[d]);
+  if (!k->ended[op]) { /* what reads it waits for its last stretch */
+    k->ended[op] = 1;
+    narrow(&k->op[op], play);
+    play = k->op[op];
+  }
+  use(&k->device[d], l->start, play);
+  if (--k->stretches[op] == 0) pass_inputs(k, op, l->start, play);
+}
+
+static void read_log(slack_pass *k) {
+  const berth_i_trace *t = k->r->trace;
+  int32_t i;
+  for (i = 0; i < t->n_log; i++) {
+    const berth_i_log *l = &t->log[i];
+    if (l->what < 0) {
+      k->arrival[~l->what] = l->finish;
+    } else {
+      k->finish[l->what] = l->finish;
+      k->stretches[l->what]++;
+    }
+  }
+}
+
+static double last_finish(const slack_pass *k) {
+  double t = 0;
+  int32_t i;
+  for (i = 0; i < k->p->n_ops; i++) t = k->finish[i] > t ? k->finish[i] : t;
+  return t;
+}
+
+static void run_pass(slack_pass *k) {
+  const berth_i_trace *t = k->r->trace;
+  double end;
+  size_t c;
+  int32_t i;
+  read_log(k);
+  end = last_finish(k);
+  for (i = 0; i < k->p->n_devices; i++) use(&k->device[i], end, 0);
+  for (c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
+  for (i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
+  for (i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
+  for (i = t->n_log - 1; i >= 0; i--) {
+    if (t->log[i].what < 0) {
+      pass_transfer(k, &t->log[i]);
+    } else {
+      pass_stretch(k, &t->log[i]);
+    }
+  }
+}
+
+bool berth_i_result_slack(const berth_result *r, double *slack) {
+  berth_ctx *ctx = r->ctx;
+  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges, d = (size_t)r->plan->n_devices, c = n_channels(r->plan), i;
+  slack_pass k;
+  bool ok;
+  memset(&k, 0, sizeof k);
+  k.r = r;
+  k.p = r->plan;
+  k.op = slack;
+  k.device = berth_i_alloc(ctx, d, sizeof *k.device);
+  k.channel = berth_i_alloc(ctx, c, sizeof *k.channel);
+  k.arrival = berth_i_alloc(ctx, m, sizeof *k.arrival);
+  k.copy = berth_i_alloc(ctx, m, sizeof *k.copy);
+  k.finish = berth_i_alloc(ctx, n, sizeof *k.finish);
+  k.stretches = berth_i_zalloc(ctx, n, sizeof *k.stretches);
+  k.ended = berth_i_zalloc(ctx, n, 1);
+  ok = k.device && k.channel && k.arrival && k.copy && k.finish && k.stretches && k.ended;
+  if (ok) {
+    run_pass(&k);
+    for (i = 0; i < n; i++) slack[i] = (slack[i] > 0 ? slack[i] : 0) * r->plan->unit;
+  }
+  berth_i_free(ctx, k.device, d, sizeof *k.device);
+  berth_i_free(ctx, k.channel, c, sizeof *k.channel);
+  berth_i_free(ctx, k.arrival, m, sizeof *k.arrival);
+  berth_i_free(ctx, k.copy, m, sizeof *k.copy);
+  berth_i_free(ctx, k.finish, n, sizeof *k.finish);
+  berth_i_free(ctx, k.stretches, n, sizeof *k.stretches);
+  berth_i_free(ctx, k.ended, n, 1);
+  return ok;
+}

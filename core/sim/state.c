@@ -1,0 +1,316 @@
+/* The state: scratch arrays of one run, and putting a placement into them. */
+#include "sim_internal.h"
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+enum { SCAN_AT_MOST = 16 };
+
+static berth_status slots_init(const berth_i_sim_plan *p, berth_i_slots *q) {
+  q->n = p->contended ? 2 * p->n_devices + 1 : p->n_devices;
+  q->time = berth_i_alloc(p->ctx, (size_t)q->n, sizeof *q->time);
+  q->seq = berth_i_alloc(p->ctx, (size_t)q->n, sizeof *q->seq);
+  if (!q->time || !q->seq) return berth_i_nomem(p->ctx);
+  if (q->n <= SCAN_AT_MOST) return BERTH_OK;
+  for (q->width = 1; q->width < q->n; q->width *= 2) continue;
+  if (!(q->winner = berth_i_alloc(p->ctx, 2 * (size_t)q->width, sizeof *q->winner))) return berth_i_nomem(p->ctx);
+  return BERTH_OK;
+}
+
+static void slots_release(const berth_i_sim_plan *p, berth_i_slots *q) {
+  berth_i_free(p->ctx, q->time, (size_t)q->n, sizeof *q->time);
+  berth_i_free(p->ctx, q->seq, (size_t)q->n, sizeof *q->seq);
+  berth_i_free(p->ctx, q->winner, 2 * (size_t)q->width, sizeof *q->winner);
+}
+
+static int32_t slots_better(const berth_i_slots *q, int32_t a, int32_t b) {
+  return b < q->n && (a >= q->n || berth_i_slot_before(q, b, a)) ? b : a;
+}
+
+void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
+  int32_t i;
+  for (i = (k + q->width) / 2; i > 0; i /= 2) q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
+}
+
+static void slots_clear(berth_i_slots *q) {
+  int32_t k;
+  for (k = 0; k < q->n; k++) {
+    q->time[k] = INFINITY;
+    q->seq[k] = 0;
+  }
+  if (!q->winner) return;
+  for (k = 0; k < q->width; k++) q->winner[q->width + k] = k;
+  for (k = q->width - 1; k > 0; k--) q->winner[k] = slots_better(q, q->winner[2 * k], q->winner[2 * k + 1]);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  size_t m = (size_t)p->n_edges;
+  berth_status st;
+  s->lead = berth_i_alloc(p->ctx, m, sizeof *s->lead);
+  s->lead_of = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *s->lead_of);
+  s->arrival = berth_i_alloc(p->ctx, m, sizeof *s->arrival);
+  s->copy = berth_i_alloc(p->ctx, m, sizeof *s->copy);
+  if (!s->lead || !s->lead_of || !s->arrival || !s->copy) return berth_i_nomem(p->ctx);
+  if ((st = berth_i_links_init(p, &s->links)) != BERTH_OK) return st;
+  if (p->o.order == BERTH_ORDER_READY) {
+    if ((st = berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops)) != BERTH_OK) return st;
+  }
+  return p->o.memory == BERTH_MEMORY_NONE ? BERTH_OK : berth_i_memory_new(p, &s->memory);
+}
+
+static berth_status state_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  size_t n = (size_t)p->n_ops;
+  berth_status st;
+  s->ops = berth_i_alloc(p->ctx, n, sizeof *s->ops);
+  s->dev = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *s->dev);
+  s->pending = berth_i_alloc(p->ctx, n, sizeof *s->pending);
+  s->over = berth_i_alloc(p->ctx, n, sizeof *s->over);
+  if (!s->ops || !s->dev || !s->pending || !s->over) return berth_i_nomem(p->ctx);
+  if (p->choosy && !(s->ready = berth_i_alloc(p->ctx, n, sizeof *s->ready))) return berth_i_nomem(p->ctx);
+  if (p->o.sequence && !(s->order = berth_i_alloc(p->ctx, n, sizeof *s->order))) return berth_i_nomem(p->ctx);
+  if (p->cost->g->group) {
+    s->group_device = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
+    if (!s->group_device) return berth_i_nomem(p->ctx);
+  }
+  if ((st = slots_init(p, &s->slots)) != BERTH_OK) return st;
+  return p->plain ? BERTH_OK : copies_init(p, s);
+}
+
+berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state **out) {
+  berth_i_sim_state *s = berth_i_zalloc(p->ctx, 1, sizeof *s);
+  berth_status st;
+  if (!s) return berth_i_nomem(p->ctx);
+  if ((st = state_init(p, s)) != BERTH_OK) {
+    berth_i_sim_state_release(p, s);
+    return st;
+  }
+  *out = s;
+  return BERTH_OK;
+}
+
+static size_t log_capacity(const berth_i_sim_plan *p) {
+  /* an op is cut at most once by each op that becomes ready */
+  return (size_t)p->n_ops * (p->preempt ? 2 : 1) + (size_t)p->n_edges;
+}
+
+berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  size_t n = (size_t)p->n_ops;
+  berth_i_trace *t = berth_i_zalloc(p->ctx, 1, sizeof *t);
+  if (!t) return berth_i_nomem(p->ctx);
+  s->trace = t;
+  t->start = berth_i_alloc(p->ctx, n, sizeof *t->start);
+  t->finish = berth_i_alloc(p->ctx, n, sizeof *t->finish);
+  t->cause = berth_i_alloc(p->ctx, n, sizeof *t->cause);
+  t->log = berth_i_alloc(p->ctx, log_capacity(p), sizeof *t->log);
+  if (!t->start || !t->finish || !t->cause || !t->log) return berth_i_nomem(p->ctx);
+  return s->memory ? berth_i_memory_trace(p, s->memory) : BERTH_OK;
+}
+
+void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t) {
+  size_t n = (size_t)p->n_ops;
+  if (!t) return;
+  berth_i_free(p->ctx, t->start, n, sizeof *t->start);
+  berth_i_free(p->ctx, t->finish, n, sizeof *t->finish);
+  berth_i_free(p->ctx, t->cause, n, sizeof *t->cause);
+  berth_i_free(p->ctx, t->log, log_capacity(p), sizeof *t->log);
+  berth_i_free(p->ctx, t, 1, sizeof *t);
+}
+
+void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  size_t n = (size_t)p->n_ops, m = (size_t)p->n_edges;
+  if (!s) return;
+  berth_i_free(p->ctx, s->ops, n, sizeof *s->ops);
+  berth_i_free(p->ctx, s->dev, (size_t)p->n_devices, sizeof *s->dev);
+  berth_i_free(p->ctx, s->pending, n, sizeof *s->pending);
+  berth_i_free(p->ctx, s->over, n, sizeof *s->over);
+  berth_i_free(p->ctx, s->ready, n, sizeof *s->ready);
+  berth_i_free(p->ctx, s->order, n, sizeof *s->order);
+  berth_i_free(p->ctx, s->group_device, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
+  berth_i_free(p->ctx, s->lead, m, sizeof *s->lead);
+  berth_i_free(p->ctx, s->lead_of, (size_t)p->n_devices, sizeof *s->lead_of);
+  berth_i_free(p->ctx, s->arrival, m, sizeof *s->arrival);
+  berth_i_free(p->ctx, s->copy, m, sizeof *s->copy);
+  slots_release(p, &s->slots);
+  berth_i_links_release(p, &s->links);
+  if (s->queue.slot) berth_i_heap_release(p->ctx, &s->queue);
+  berth_i_memory_release(p, s->memory);
+  berth_i_sim_trace_release(p, s->trace);
+  berth_i_free(p->ctx, s, 1, sizeof *s);
+}
+
+/* ---- noise ------------------------------------------------------------------------------------- */
+
+double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream) {
+  berth_rng rng;
+  if (p->o.noise == 0) return 1;
+  berth_rng_init(&rng, s->seed, stream);
+  return exp(p->o.noise * berth_rng_normal(&rng));
+}
+
+static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t i;
+  for (i = 0; i < p->n_ops; i++) {
+    double t = berth_i_op_time(p->cost, i, s->ops[i].device) * berth_i_sim_noise(p, s, 2 * (uint64_t)i);
+    s->ops[i].work = berth_i_quantise_op(t, p->o.quantum);
+  }
+}
+
+/* ---- the placement ------------------------------------------------------------------------------ */
+
+static bool refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other) {
+  s->fault.kind = kind;
+  s->fault.op = op;
+  s->fault.device = device;
+  s->fault.other = other;
+  return false;
+}
+
+static bool check_pins(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
+  const int32_t *pin = p->cost->g->pin;
+  int32_t i;
+  for (i = 0; pin && i < p->n_ops; i++) {
+    if (pin[i] != BERTH_NONE && pin[i] != device[i]) return refuse(s, BERTH_I_FAULT_PIN, i, device[i], pin[i]);
+  }
+  return true;
+}
+
+static bool check_groups(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  if (!g->group) return true;
+  for (i = 0; i < g->n_groups; i++) s->group_device[i] = BERTH_NONE;
+  for (i = 0; i < p->n_ops; i++) {
+    int32_t group = g->group[i], *home;
+    if (group == BERTH_NONE) continue;
+    home = &s->group_device[group];
+    if (*home == BERTH_NONE) *home = device[i];
+    if (*home != device[i]) return refuse(s, BERTH_I_FAULT_GROUP, i, device[i], *home);
+  }
+  return true;
+}
+
+static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
+  const int32_t *in_at = p->cost->g->in_at, *class_of = p->cost->class_of;
+  int32_t i, n = p->n_ops, classes = p->cost->n_classes;
+  for (i = 0; i < n; i++) {
+    berth_i_sim_op *op = &s->ops[i];
+    int32_t d = device[i];
+    if (d < 0 || d >= p->n_devices) return refuse(s, BERTH_I_FAULT_DEVICE, i, d, 0);
+    op->time = 0;
+    op->work = p->work[(size_t)i * (size_t)classes + (size_t)class_of[d]];
+    op->seq = 0;
+    op->missing = in_at[i + 1] - in_at[i];
+    op->device = d;
+    op->last = BERTH_NONE;
+    s->dev[d].end++;
+    if (!(op->work < INFINITY)) return refuse(s, BERTH_I_FAULT_CANNOT_RUN, i, d, 0);
+  }
+  return true;
+}
+
+static void clear_devices(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t d;
+  for (d = 0; d < p->n_devices; d++) {
+    berth_i_sim_device *v = &s->dev[d];
+    memset(v, 0, sizeof *v);
+    v->op = v->prev = BERTH_NONE;
+    v->due = INFINITY;
+  }
+}
+
+/* dev[d].end holds the number of ops of the device on entry. */
+static void slice_arrays(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t d, i, at = 0;
+  for (d = 0; d < p->n_devices; d++) {
+    berth_i_sim_device *v = &s->dev[d];
+    v->base = v->head = v->tail = at;
+    at = v->end += at;
+  }
+  for (i = 0; s->order && i < p->n_ops; i++) {
+    int32_t op = p->o.sequence[i];
+    s->order[s->dev[s->ops[op].device].tail++] = op;
+  }
+}
+
+/* One pass per tensor: the first consumer on each remote device leads. */
+static void find_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const int32_t *producer = p->cost->g->producer;
+  int32_t d, e, first = 0;
+  for (d = 0; d < p->n_devices; d++) s->lead_of[d] = BERTH_NONE;
+  for (e = 0; e < p->n_edges; e++) {
+    int32_t t = p->edge_tensor[e];
+    if (e == 0 || t != p->edge_tensor[e - 1]) first = e;
+    d = s->ops[p->edge_to[e]].device;
+    if (d == s->ops[producer[t]].device) {
+      s->lead[e] = BERTH_NONE;
+    } else {
+      if (s->lead_of[d] < first) s->lead_of[d] = e;
+      s->lead[e] = s->lead_of[d];
+    }
+  }
+}
+
+static void reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  if (p->o.noise > 0) add_noise(p, s);
+  find_copies(p, s);
+  memset(s->copy, BERTH_I_COPY_NONE, (size_t)p->n_edges);
+  berth_i_links_reset(p, &s->links);
+  if (s->queue.slot) berth_i_heap_clear(&s->queue);
+  if (s->memory) berth_i_memory_reset(p, s);
+  if (s->trace) s->trace->n_log = s->trace->n_transfers = 0;
+}
+
+bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed) {
+  s->seed = seed;
+  s->seq = s->place = 0;
+  s->done = 0;
+  s->now = 0;
+  s->fault.kind = BERTH_I_FAULT_NONE;
+  clear_devices(p, s);
+  if (!place_ops(p, s, device) || !check_pins(p, s, device) || !check_groups(p, s, device)) return false;
+  slice_arrays(p, s);
+  slots_clear(&s->slots);
+  if (p->o.dispatch == BERTH_DISPATCH_RANDOM) berth_rng_init(&s->rng, seed, UINT64_MAX);
+  if (!p->plain) reset_copies(p, s);
+  return true;
+}
+
+/* ---- why it stopped --------------------------------------------------------------------------------- */
+
+static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_graph *g = p->cost->g;
+  int32_t e;
+  for (e = 0; e < p->n_edges; e++) {
+    int32_t t = p->edge_tensor[e], src = s->ops[g->producer[t]].device, dst = s->ops[p->edge_to[e]].device;
+    if (src == dst || !isinf(berth_i_transfer_time(p->cost, t, src, dst))) continue;
+    refuse(s, BERTH_I_FAULT_UNREACHABLE, g->producer[t], src, dst);
+    s->fault.tensor = t;
+    return true;
+  }
+  return false;
+}
+
+static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t u = g->producer[g->in[i]], k;
+    const berth_i_sim_device *v = &s->dev[s->ops[u].device];
+    for (k = v->head; k < v->end; k++) {
+      if (s->order[k] == u) return u;
+    }
+  }
+  return op;
+}
+
+void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t d;
+  if (find_unreachable(p, s)) return;
+  for (d = 0; d < p->n_devices; d++) {
+    const berth_i_sim_device *v = &s->dev[d];
+    if (!s->order || v->head >= v->end) continue;
+    refuse(s, BERTH_I_FAULT_DEADLOCK, s->order[v->head], d, unfinished_producer(p, s, s->order[v->head]));
+    return;
+  }
+}

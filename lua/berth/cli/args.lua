@@ -1,0 +1,137 @@
+--- Options of a command: { name, kind, value (placeholder), text, choices } and their parsing.
+--
+-- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), or a unit of berth.quantity
+-- ("seconds", "bytes", "bytes/s").
+local fail = require "berth.cli.fail"
+
+local args = {}
+
+local function whole(name, text, least)
+  local n = tonumber(text)
+  if not n or n ~= math.floor(n) or n < least or n >= 2 ^ 53 then
+    fail.usage("--%s: a whole number of at least %d is needed, not %q", name, least, text)
+  end
+  return math.floor(n)
+end
+
+local function quantity(name, text, unit)
+  local value, message = require("berth").quantity(text, unit)
+  if not value then fail.usage("--%s: %s", name, message) end
+  return value
+end
+
+local convert = {}
+
+function convert.string(_, text) return text end
+function convert.count(option, text) return whole(option.name, text, 1) end
+function convert.whole(option, text) return whole(option.name, text, 0) end
+function convert.number(option, text)
+  local n = tonumber(text)
+  if not n or n ~= n or n < 0 then fail.usage("--%s: a number of at least 0 is needed, not %q", option.name, text) end
+  return n
+end
+function convert.choice(option, text)
+  for _, choice in ipairs(option.choices) do
+    if choice == text then return text end
+  end
+  return fail.usage("--%s: no %q; legal: %s", option.name, text, table.concat(option.choices, " "))
+end
+
+local function value_of(option, text)
+  local f = convert[option.kind]
+  if f then return f(option, text) end
+  return quantity(option.name, text, option.kind)
+end
+
+local function find(command, name)
+  for _, option in ipairs(command.options) do
+    if option.name == name then return option end
+  end
+  local names = {}
+  for i, option in ipairs(command.options) do names[i] = "--" .. option.name end
+  return fail.usage("%s: no option --%s; legal: %s", command.name, name, table.concat(names, " "))
+end
+
+-- Reads the option at argv[i]; returns the index of the last argument that it took.
+local function take(command, argv, i, options)
+  local name, text = argv[i]:match("^%-%-([^=]+)=(.*)$")
+  name = name or argv[i]:sub(3)
+  local option = find(command, name)
+  if options[name] ~= nil then fail.usage("--%s is given twice", name) end
+  if option.kind == "flag" then
+    if text then fail.usage("--%s takes no value", name) end
+    options[name] = true
+    return i
+  end
+  if not text then
+    i = i + 1
+    text = argv[i]
+    if not text then fail.usage("--%s needs a value: %s", name, option.value) end
+  end
+  options[name] = value_of(option, text)
+  return i
+end
+
+--- Positional arguments, and a table of option values by name.
+-- @tparam table command name, options, least and most (how many positional arguments), use
+-- @tparam table argv
+function args.parse(command, argv)
+  local positional, options, i, only_positional = {}, {}, 1, false
+  while i <= #argv do
+    local word = argv[i]
+    if only_positional or word == "-" or word:sub(1, 1) ~= "-" then positional[#positional + 1] = word
+    elseif word == "--" then only_positional = true
+    elseif word == "-h" or word == "--help" then options.help = true
+    elseif word:sub(1, 2) == "--" then i = take(command, argv, i, options)
+    else fail.usage("%s: no option %s; options start with --, see berth %s --help", command.name, word, command.name) end
+    i = i + 1
+  end
+  if options.help then return positional, options end
+  if #positional < command.least or #positional > command.most then
+    fail.usage("%s: %d arguments; usage: berth %s", command.name, #positional, command.use)
+  end
+  return positional, options
+end
+
+local function left_column(option)
+  if option.kind == "flag" then return "--" .. option.name end
+  return "--" .. option.name .. " " .. option.value
+end
+
+local function right_column(option)
+  if not option.choices then return option.text end
+  return option.text .. ": " .. table.concat(option.choices, " ")
+end
+
+-- Lines of at most `width` characters.
+local function wrap(text, width)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if #line > 0 and #line + 1 + #word > width then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = #line > 0 and line .. " " .. word or word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+--- The text of --help.
+function args.help(command)
+  local out = { "usage: berth " .. command.use, "", command.text, "", "options:" }
+  for _, option in ipairs(command.options) do
+    local lines = wrap(right_column(option), 92)
+    out[#out + 1] = string.format("  %-26s %s", left_column(option), lines[1])
+    for i = 2, #lines do out[#out + 1] = string.format("  %-26s %s", "", lines[i]) end
+  end
+  out[#out + 1] = string.format("  %-26s %s", "--help", "this text")
+  if command.notes then
+    out[#out + 1] = ""
+    out[#out + 1] = command.notes
+  end
+  return table.concat(out, "\n")
+end
+
+return args

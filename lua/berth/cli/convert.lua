@@ -1,0 +1,49 @@
+--- berth convert: from any readable format to any writable one.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local options = require "berth.cli.options"
+local sources = require "berth.cli.sources"
+
+local convert = {
+  name = "convert", use = "convert GRAPH OUTPUT [options]", least = 2, most = 2,
+  text = "Reads a graph in any format and writes it in another. OUTPUT is a file, or - for standard output.",
+  options = options.join({
+    { name = "to", kind = "choice", value = "FORMAT", choices = { "berth", "graphml", "dot" },
+      text = "format of the output; default: by its ending .json, .graphml, .dot" },
+    { name = "placement", kind = "string", value = "FILE", text = "a placement, which graphml and dot show" },
+    { name = "topology", kind = "string", value = "FILE", text = "writes the topology that the input holds (berth JSON)" },
+  }, options.loading),
+  notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 done, 2 bad input or usage",
+}
+
+local ENDINGS = { json = "berth", graphml = "graphml", dot = "dot", gv = "dot" }
+
+local function format_of(path)
+  local format = ENDINGS[path:match("%.(%w+)$") or ""]
+  if not format then fail.usage("convert %s: the ending tells no format; give --to berth, graphml or dot", path) end
+  return format
+end
+
+local function save_topology(path, topology, input)
+  if not path then return end
+  if not topology then fail.usage("--topology: %s holds no topology", input) end
+  fail.need(topology:save(path))
+end
+
+function convert.run(positional, given, write)
+  local input, output = positional[1], positional[2]
+  local to = given.to or (output == "-" and "berth" or format_of(output))
+  local placement = given.placement and fail.need(berth.load_placement(given.placement))
+  if placement and to == "berth" then fail.usage("--placement: only graphml and dot show one") end
+  local graph, topology = sources.graph(input, options.for_loading(given))
+  save_topology(given.topology, topology, input)
+  if output == "-" then
+    if placement then fail.usage("--placement: needs a file as output") end
+    write((fail.need(graph:to_string(to)):gsub("\n$", "")))
+    return 0
+  end
+  fail.need(graph:save(output, { format = to, placement = placement }))
+  return 0
+end
+
+return convert

@@ -1,0 +1,46 @@
+--- The GRAPH [TOPOLOGY] arguments of commands.
+local fail = require "berth.cli.fail"
+local options = require "berth.cli.options"
+local sources = require "berth.cli.sources"
+
+local inputs = {}
+
+local function lacks_rates(topology)
+  for d = 1, #topology do
+    local device = topology:device(d)
+    if device.flops == 0 or device.memory_bandwidth == 0 then return device.name end
+  end
+  return nil
+end
+
+-- A model has no measured times: say so before the library says it in general words.
+local function check_rates(spec, topology)
+  local name = lacks_rates(topology)
+  if not name then return end
+  fail.usage("%s is priced by FLOP and bytes, but device %s has no rates: give the topology preset=V100 (or another), "
+    .. "or flops= and memory_bandwidth=", spec, name)
+end
+
+--- Graph and topology of the arguments; the topology may come from the graph's file.
+-- @tparam table positional
+-- @tparam table given parsed options
+function inputs.read(positional, given)
+  local graph, topology, _, about = sources.graph(positional[1], options.for_loading(given))
+  if positional[2] then topology = sources.topology(positional[2]) end
+  if not topology then
+    fail.usage("%s holds no topology: give one, a file or %s", positional[1], sources.topology_examples)
+  end
+  if about then check_rates(positional[1], topology) end
+  return graph, topology
+end
+
+inputs.notes = [[
+GRAPH is a file (any format of berth convert, gzip too) or model:NAME[,option=value...], e.g. model:bert-large,batch=8,seq=512;
+berth models lists the names. TOPOLOGY is a file, or NAME[:SIZE][,option=value...]:
+  mesh:4  ring:8  star:4  pcie_tree:8  dgx1  fat_tree:4  torus:4x4  two_level:2x4
+  options: bandwidth=50GB/s latency=5us preset=V100 memory=16GB flops=312TFLOP/s memory_bandwidth=2TB/s overhead=5us speed=1
+  type=gpu, and those of the generator (fan_out, up_bandwidth, between_latency, ...)
+It may be left out when the graph's file holds one.
+exit: 0 done, 1 nothing fits (or memory ran out), 2 bad input or usage]]
+
+return inputs

@@ -1,0 +1,56 @@
+--- Writes JSON: the same bytes under every interpreter, keys in the order given.
+local json = {}
+
+local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+--- Stands for null.
+json.null = setmetatable({}, { __tostring = function() return "null" end })
+
+local Object = {}
+
+--- An object from an array of { key, value }, in that order; nil values become null.
+function json.object(members)
+  return setmetatable(members, Object)
+end
+
+local function string_of(s)
+  local escaped = s:gsub('[%z\1-\31"\\]', function(c) return ESCAPES[c] or string.format("\\u%04x", c:byte()) end)
+  return '"' .. escaped .. '"'
+end
+
+-- The shortest of %.15g and %.17g that reads back as the same number; infinite and NaN have no JSON.
+local function number_of(x)
+  if x ~= x or x == math.huge or x == -math.huge then return "null" end
+  if x == math.floor(x) and math.abs(x) < 2 ^ 53 then return string.format("%.0f", x) end
+  local short = string.format("%.15g", x)
+  return tonumber(short) == x and short or string.format("%.17g", x)
+end
+
+local encode
+
+local function members(o)
+  local out = {}
+  for i, member in ipairs(o) do out[i] = string_of(member[1]) .. ":" .. encode(member[2]) end
+  return "{" .. table.concat(out, ",") .. "}"
+end
+
+local function items(t)
+  local out = {}
+  for i = 1, #t do out[i] = encode(t[i]) end
+  return "[" .. table.concat(out, ",") .. "]"
+end
+
+encode = function(x)
+  if x == json.null or x == nil then return "null" end
+  local kind = type(x)
+  if kind == "number" then return number_of(x) end
+  if kind == "string" then return string_of(x) end
+  if kind == "boolean" then return tostring(x) end
+  if getmetatable(x) == Object then return members(x) end
+  return items(x)
+end
+
+--- Text of a number, string, boolean, array, json.null or json.object.
+json.encode = encode
+
+return json

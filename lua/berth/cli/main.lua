@@ -1,0 +1,76 @@
+--- The command line: finds the command, parses its options, runs it, turns failures into exit codes.
+local args = require "berth.cli.args"
+local fail = require "berth.cli.fail"
+
+local main = {}
+
+-- In the order of the help text; each is a module of this directory.
+local COMMANDS = { "place", "simulate", "compare", "bounds", "convert", "models", "repl" }
+
+local SUMMARIES = {
+  place = "decides which device runs each op, and simulates the answer",
+  simulate = "runs one step of a placed graph",
+  compare = "many placers on one graph, best first",
+  bounds = "lower bounds of the makespan",
+  convert = "from one file format to another",
+  models = "the networks that are built in",
+  repl = "interactive prompt",
+}
+
+local function overview()
+  local lines = { "usage: berth COMMAND ...", "", "Places, simulates and schedules distributed machine-learning graphs.", "" }
+  lines[#lines + 1] = "commands:"
+  for _, name in ipairs(COMMANDS) do lines[#lines + 1] = string.format("  %-10s %s", name, SUMMARIES[name]) end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "berth COMMAND --help tells the options, with units; berth --version the version."
+  lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage"
+  return table.concat(lines, "\n")
+end
+
+local function command_of(name)
+  if SUMMARIES[name] then return require("berth.cli." .. name) end
+  return fail.usage("no command %q; legal: %s", name, table.concat(COMMANDS, " "))
+end
+
+local function rest(argv)
+  local out = {}
+  for i = 2, #argv do out[i - 1] = argv[i] end
+  return out
+end
+
+local function dispatch(argv, write)
+  local name = argv[1]
+  if not name then fail.usage("%s", overview()) end
+  if name == "--help" or name == "-h" or name == "help" then
+    write(argv[2] and args.help(command_of(argv[2])) or overview())
+    return 0
+  end
+  if name == "--version" then
+    write("berth " .. require("berth").version)
+    return 0
+  end
+  local command = command_of(name)
+  local positional, given = args.parse(command, rest(argv))
+  if given.help then
+    write(args.help(command))
+    return 0
+  end
+  return command.run(positional, given, write)
+end
+
+--- Runs one command line.
+-- @tparam table argv words after the program's name
+-- @tparam[opt] table to write(line) and complain(line); default: standard output and error
+-- @treturn number exit code
+function main.run(argv, to)
+  to = to or {}
+  local write = to.write or function(line) io.stdout:write(line, "\n") end
+  local complain = to.complain or function(line) io.stderr:write(line, "\n") end
+  local ok, result = pcall(dispatch, argv, write)
+  if ok then return result end
+  local exit, message = fail.describe(result)
+  complain("berth: " .. message)
+  return exit
+end
+
+return main

@@ -1,0 +1,118 @@
+--- Options that several commands share, and their way into the library.
+local options = {}
+
+local LINKS = { "free", "channel", "duplex", "pair" }
+local MEMORY = { "none", "inference", "training", "total" }
+local DISPATCH = { "fifo", "light-first", "blevel", "planned", "lifo", "random" }
+
+--- How graph files are read.
+options.loading = {
+  { name = "format", kind = "string", value = "NAME", text = "format of the graph file; default: told from its contents" },
+  { name = "forward-only", kind = "flag", text = "pipedream files: leave the backward pass out" },
+  { name = "file-bandwidth", kind = "bytes/s", value = "RATE",
+    text = "dnn-partitioning files: turns transfer seconds into bytes, e.g. 16GB/s" },
+  { name = "cpus", kind = "flag", text = "dnn-partitioning files: the topology has the CPUs, too" },
+}
+
+--- For placing and simulating alike.
+options.shared = {
+  { name = "links", kind = "choice", value = "RULE", choices = LINKS,
+    text = "who shares what while tensors cross; default free" },
+  { name = "memory", kind = "choice", value = "RULE", choices = MEMORY,
+    text = "what stays in memory; default: total when placing, training or inference (as the graph) when simulating" },
+  { name = "param-multiple", kind = "number", value = "X",
+    text = "parameter bytes count X times (gradients, optimiser); default 1" },
+  { name = "quantum", kind = "seconds", value = "TIME", text = "rounds times to multiples, e.g. 1us; default: exact" },
+  { name = "seed", kind = "whole", value = "N", text = "for random choices; default 0" },
+}
+
+--- For placing alone.
+options.placing = {
+  { name = "placer", kind = "string", value = "NAME",
+    text = "who places; default: the library's; see berth compare for the names" },
+  { name = "variant", kind = "string", value = "NAME", text = "of the placer, e.g. baechi-tf" },
+  { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
+    text = "mean times of heft, cpop, peft" },
+  { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },
+  { name = "tries", kind = "count", value = "N", text = "for critical-path: best of N random ties; default 1" },
+}
+
+--- For simulating alone.
+options.simulating = {
+  { name = "preset", kind = "choice", value = "NAME", choices = { "doppler", "baechi-tf", "baechi-pt" },
+    text = "rules of a published simulator; other options override it" },
+  { name = "dispatch", kind = "choice", value = "RULE", choices = DISPATCH, text = "which ready op runs next; default fifo" },
+  { name = "send", kind = "choice", value = "RULE", choices = { "push", "pull" },
+    text = "tensors leave when made, or when wanted; default push" },
+  { name = "order", kind = "choice", value = "RULE", choices = { "event", "ready" }, text = "order of events; default event" },
+  { name = "split-windows", kind = "flag", text = "channel and duplex: sender and receiver are held one after the other" },
+  { name = "preempt", kind = "flag", text = "a device drops its op for a better one" },
+  { name = "noise", kind = "number", value = "SIGMA", text = "lognormal noise on every time; default 0" },
+}
+
+--- How ops and transfers are priced.
+options.pricing = {
+  { name = "op-factor", kind = "number", value = "X", text = "multiplies op times; default 1" },
+  { name = "transfer-factor", kind = "number", value = "X", text = "multiplies transfer times; default 1" },
+  { name = "free-control", kind = "flag", text = "tensors of no bytes cross in no time" },
+}
+
+options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
+
+--- All given lists in one.
+function options.join(...)
+  local out = {}
+  for _, list in ipairs { ... } do
+    for _, option in ipairs(list) do out[#out + 1] = option end
+  end
+  return out
+end
+
+-- The given ones of `list` under the library's names.
+local function pick(given, list, out)
+  for _, option in ipairs(list) do
+    if given[option.name] ~= nil then out[option.name:gsub("-", "_")] = given[option.name] end
+  end
+  return out
+end
+
+local function pick_named(given, names, out)
+  for _, name in ipairs(names) do
+    if given[name] ~= nil then out[name:gsub("-", "_")] = given[name] end
+  end
+  return out
+end
+
+local function priced(given, out)
+  local cost = pick(given, options.pricing, {})
+  if next(cost) then out.cost = cost end
+  return out
+end
+
+function options.for_loading(given)
+  local out = { format = given.format, bandwidth = given["file-bandwidth"], cpus = given.cpus }
+  if given["forward-only"] then out.training = false end
+  return out
+end
+
+--- Options of berth.cost.
+function options.for_pricing(given)
+  return pick(given, options.pricing, {})
+end
+
+function options.for_placing(given)
+  local out = pick(given, options.placing, pick(given, options.shared, {}))
+  out.placer = nil
+  return priced(given, out)
+end
+
+function options.for_simulating(given)
+  return priced(given, pick(given, options.simulating, pick(given, options.shared, {})))
+end
+
+--- Of berth.bounds.
+function options.for_bounds(given)
+  return priced(given, pick_named(given, { "memory", "param-multiple" }, {}))
+end
+
+return options

@@ -1,0 +1,17 @@
+--- berth repl: the interactive prompt.
+local fail = require "berth.cli.fail"
+
+local repl = {
+  name = "repl", use = "repl", least = 0, most = 0,
+  text = "Lua with berth at hand: expressions print, help(x) explains. Reads standard input when that is no terminal.",
+  options = {},
+  notes = "History is kept in $BERTH_HISTORY, or .berth_history in the home directory.\n"
+    .. "exit: 0 done, 2 something in the input failed (not on a terminal)",
+}
+
+function repl.run()
+  local errors = require("berth.repl").run()
+  return errors > 0 and fail.USAGE or 0
+end
+
+return repl

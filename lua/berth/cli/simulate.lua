@@ -1,0 +1,96 @@
+--- berth simulate: runs one step of a placed graph.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.inputs"
+local json = require "berth.cli.json"
+local options = require "berth.cli.options"
+local report = require "berth.cli.report"
+local text = require "berth.cli.text"
+
+local simulate = {
+  name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1, most = 2,
+  text = "Runs one step of a placed graph and tells times, memory and what sets the makespan.",
+  notes = inputs.notes,
+  options = options.join({
+    { name = "placement", kind = "string", value = "FILE",
+      text = "a placement that berth place wrote, or single:N for all on device N" },
+    { name = "critical", kind = "count", value = "N",
+      text = "lists the N longest ops of the chain that sets the makespan" },
+  }, options.shared, options.simulating, options.pricing, options.loading, {
+    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto" },
+    options.json,
+  }),
+}
+
+local function all_on(device, graph, topology)
+  if device < 1 or device > #topology then
+    fail.usage("--placement single:%d: the topology has devices 1 to %d", device, #topology)
+  end
+  local devices = {}
+  for i = 1, #graph do devices[i] = device end
+  return berth.placement(devices)
+end
+
+local function read_placement(spec, graph, topology)
+  if not spec then fail.usage("simulate: --placement is needed: a file, or single:N for all ops on device N") end
+  local device = spec:match("^single:(%d+)$")
+  if device then return all_on(math.floor(tonumber(device)), graph, topology) end
+  local placement = fail.need(berth.load_placement(spec))
+  if #placement ~= #graph then fail.usage("%s places %d ops, the graph has %d", spec, #placement, #graph) end
+  return placement
+end
+
+-- Ops of the critical chain by time, longest first.
+local function chain(graph, result, n)
+  local ops = {}
+  for i, op in ipairs(result:critical_path()) do ops[i] = op end
+  local function time(op) return result.finish[op] - result.start[op] end
+  table.sort(ops, function(a, b)
+    if time(a) ~= time(b) then return time(a) > time(b) end
+    return a < b
+  end)
+  local rows = { { "op", "kind", "device", "start", "time" } }
+  for i = 1, math.min(n, #ops) do
+    local op = graph:op(ops[i])
+    rows[i + 1] = { op.name or tostring(op.id), op.kind or "", string.format("%.0f", result.device[op.id]),
+      report.format(result.start[op.id], "seconds"), report.format(time(op.id), "seconds") }
+  end
+  return text.align(rows, { true, true })
+end
+
+local function print_text(write, graph, topology, result, given)
+  write("graph      " .. tostring(graph))
+  write("topology   " .. tostring(topology))
+  write("result     " .. tostring(result))
+  write("")
+  for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
+  local oom = report.out_of_memory(graph, topology, result)
+  if oom then write(oom) end
+  if not given.critical then return end
+  write("")
+  for _, line in ipairs(chain(graph, result, given.critical)) do write(line) end
+end
+
+local function critical_member(result, given)
+  if not given.critical then return {} end
+  local ops = {}
+  for i, op in ipairs(result:critical_path()) do ops[i] = op end
+  return { { "critical_path", ops } }
+end
+
+function simulate.run(positional, given, write)
+  local graph, topology = inputs.read(positional, given)
+  local placement = read_placement(given.placement, graph, topology)
+  local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
+  if given.trace then fail.need(result:save_trace(given.trace)) end
+  if given.json then
+    local first = critical_member(result, given)
+    first[#first + 1] = { "options", report.options_object(given) }
+    write(json.encode(report.result_object(first, graph, topology, placement, result)))
+  else
+    print_text(write, graph, topology, result, given)
+  end
+  return result.oom and fail.INFEASIBLE or 0
+end
+
+return simulate

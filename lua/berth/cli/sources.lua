@@ -1,0 +1,118 @@
+--- Graph and topology arguments: a file, or what makes one ("model:resnet50,batch=64", "mesh:4,preset=V100").
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local models = require "berth.models"
+
+local sources = {}
+
+local function number(text)
+  return text:match("^%d+$") and math.floor(tonumber(text)) or tonumber(text)
+end
+
+-- "key=value,key=value" to a table by `convert(key, value)`.
+local function settings(what, text, convert)
+  local out = {}
+  for part in text:gmatch("[^,]+") do
+    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
+    if not key then fail.usage("%s: key=value is needed, not %q", what, part) end
+    if out[key] ~= nil then fail.usage("%s: %s is given twice", what, key) end
+    out[key] = convert(key, value)
+  end
+  return out
+end
+
+local function model_value(_, value)
+  if value == "true" then return true end
+  if value == "false" then return false end
+  return number(value) or value
+end
+
+local function model(spec)
+  local name, rest = spec:match("^model:([^,]+),?(.*)$")
+  if not name then fail.usage("%q: a name is needed, as in model:resnet50; known: %s", spec, table.concat(models.list(), " ")) end
+  return fail.need(models.build(name, settings(spec, rest, model_value)))
+end
+
+--- The graph of an argument, then topology and placement if its file holds them, then what is known about a model.
+-- @tparam string spec
+-- @tparam table options of the loader: format, training, bandwidth, cpus
+function sources.graph(spec, options)
+  if spec:match("^model:") then
+    if next(options) then fail.usage("%s: options of file formats do not apply to a model", spec) end
+    local graph, about = model(spec)
+    return graph, nil, nil, about
+  end
+  local graph, topology, placement = berth.load(spec, options)
+  if not graph and type(topology) == "string" then return fail.need(graph, topology, placement) end
+  if not graph then fail.usage("%s: holds no graph", spec) end
+  return graph, topology, placement
+end
+
+-- What a generator takes before its options: dimensions, how many (nil: any).
+local GENERATORS = {
+  { "mesh", 1 }, { "ring", 1 }, { "star", 1 }, { "pcie_tree", 1 }, { "dgx1", 0 }, { "fat_tree", 1 }, { "torus" },
+  { "two_level", 2 },
+}
+
+local EXAMPLES = "mesh:4 ring:8 star:4 pcie_tree:8 dgx1 fat_tree:4 torus:4x4 two_level:2x4, each with options as in "
+  .. "mesh:4,preset=V100,bandwidth=50GB/s,latency=5us"
+
+local function generator(spec)
+  local name = spec:match("^[^:,]+")
+  for _, g in ipairs(GENERATORS) do
+    if g[1] == name then return g end
+  end
+  return nil
+end
+
+local function dimensions(spec, text, wanted)
+  local dims = {}
+  for part in text:gmatch("[^x]+") do
+    local n = part:match("^%d+$") and number(part)
+    if not n or n < 1 then fail.usage("topology %q: %q is no size; legal: %s", spec, part, EXAMPLES) end
+    dims[#dims + 1] = n
+  end
+  if (wanted and #dims ~= wanted) or (not wanted and #dims == 0) then
+    fail.usage("topology %q: %d sizes; legal: %s", spec, #dims, EXAMPLES)
+  end
+  return dims
+end
+
+local PLAIN_NUMBERS = { speed = true, fan_out = true }
+
+local function device_value(spec)
+  return function(key, value)
+    if not PLAIN_NUMBERS[key] then return value end
+    local n = number(value)
+    if not n then fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value) end
+    return n
+  end
+end
+
+local function generate(spec, g)
+  local sizes, rest = spec:match("^[^:,]+:([^,]*),?(.*)$")
+  if not sizes then sizes, rest = "", spec:match("^[^,]+,?(.*)$") end
+  local dims = dimensions(spec, sizes, g[2])
+  local options = settings("topology " .. spec, rest, device_value(spec))
+  local make = berth.topology[g[1]]
+  if g[1] == "torus" then return fail.need(make(dims, options)) end
+  dims[#dims + 1] = options
+  if g[2] == 0 then return fail.need(make(dims[1])) end
+  if g[2] == 1 then return fail.need(make(dims[1], dims[2])) end
+  return fail.need(make(dims[1], dims[2], dims[3]))
+end
+
+--- The topology of an argument.
+function sources.topology(spec)
+  local g = generator(spec)
+  if g then return generate(spec, g) end
+  local topology, message, code = berth.load_topology(spec)
+  if not topology and code == "io" then
+    fail.usage("%s\ntopologies are files or generators: %s", message, EXAMPLES)
+  end
+  return fail.need(topology, message, code)
+end
+
+sources.topology_examples = EXAMPLES
+
+return sources

@@ -1,0 +1,2 @@
+-- What scripts/berth runs.
+os.exit(require("berth.cli.main").run(arg))

@@ -1,0 +1,153 @@
+--- Several placers on one graph, judged by the same simulation; the answer prints as a table.
+local core = require "berth.core"
+local options = require "berth.options"
+local pipeline = require "berth.pipeline"
+local place = require "berth.place"
+local portfolio = require "berth.portfolio"
+
+local legal = { "links", "place", "simulate", "cost" }
+
+-- ---- names ------------------------------------------------------------------------------------
+
+local function with_options(name, own)
+  local parts = {}
+  for _, key in ipairs(options.sorted_keys(own or {})) do parts[#parts + 1] = key .. "=" .. tostring(own[key]) end
+  return #parts > 0 and name .. " " .. table.concat(parts, " ") or name
+end
+
+local function label(placer)
+  if type(placer) == "string" then return placer end
+  if pipeline.is(placer) then return pipeline.name(placer) end
+  if type(placer) == "table" and type(placer[1]) == "string" then return with_options(placer[1], placer[2]) end
+  return type(placer) == "table" and placer.name or "policy"
+end
+
+-- ---- rows -------------------------------------------------------------------------------------
+
+-- Options for all placers; each takes what it reads.
+local function place_options(placer, opts)
+  local given = options.merge({ links = opts.links }, opts.place)
+  if type(placer) == "string" and placer ~= "portfolio" then return portfolio.only_read(placer, given) end
+  if type(placer) == "table" and type(placer[1]) == "string" and not pipeline.is(placer) then
+    return portfolio.only_read(placer[1], given)
+  end
+  if placer ~= "portfolio" then return portfolio.only_read("policy", given) end
+  given.variant, given.device = nil, nil
+  return given
+end
+
+local function largest(array)
+  local top = 0
+  for _, x in ipairs(array) do top = math.max(top, x) end
+  return top
+end
+
+local function run(cost, placer, opts)
+  local row = { name = label(placer) }
+  local begin = core.clock()
+  local p, message, code = place.on_cost(cost, placer, place_options(placer, opts))
+  row.seconds = core.clock() - begin
+  if not p then
+    row.error, row.code = message, code
+    return row
+  end
+  row.placement, row.estimate = p, p.estimate
+  local r
+  r, message, code = core.simulate(cost, p, options.merge({ links = opts.links }, opts.simulate))
+  if not r then
+    row.error, row.code = message, code
+    return row
+  end
+  row.makespan, row.gap, row.bound, row.peak, row.oom = r.makespan, r.gap, r.bound, largest(r.peak_memory), r.oom
+  return row
+end
+
+-- What holds before what runs out of memory before what fails; then by step time; then as asked.
+local function rank(rows)
+  local order = {}
+  for i, row in ipairs(rows) do order[i] = { row = row, at = i, class = row.error and 3 or row.oom and 2 or 1 } end
+  table.sort(order, function(a, b)
+    if a.class ~= b.class then return a.class < b.class end
+    if a.class < 3 and a.row.makespan ~= b.row.makespan then return a.row.makespan < b.row.makespan end
+    return a.at < b.at
+  end)
+  local best = {}
+  for i, entry in ipairs(order) do best[i] = entry.row end
+  return best
+end
+
+-- ---- printing ---------------------------------------------------------------------------------
+
+local function time(x) return x and core.format(x, "seconds") or "-" end
+
+local function note(row)
+  if row.error then return row.error end
+  if row.oom then
+    return ("out of memory on device %d at op %d"):format(row.oom.device, row.oom.op)
+  end
+  return ""
+end
+
+local function cells(row, with_seconds)
+  local out = {
+    row.name, time(row.makespan), row.gap and ("%.1f %%"):format(100 * math.max(row.gap, 0)) or "-", time(row.estimate),
+    row.peak and core.format(row.peak, "bytes") or "-",
+  }
+  if with_seconds then out[#out + 1] = time(row.seconds) end
+  out[#out + 1] = note(row)
+  return out
+end
+
+local function pad(text, width, left)
+  local space = (" "):rep(width - #text)
+  return left and text .. space or space .. text
+end
+
+local function align(lines)
+  local width = {}
+  for _, line in ipairs(lines) do
+    for i, cell in ipairs(line) do width[i] = math.max(width[i] or 0, #cell) end
+  end
+  local out = {}
+  for k, line in ipairs(lines) do
+    local row = {}
+    for i, cell in ipairs(line) do row[i] = pad(cell, width[i], i == 1 or i == #line) end
+    out[k] = table.concat(row, "  "):gsub("%s+$", "")
+  end
+  return table.concat(out, "\n")
+end
+
+local mt = { __index = {} }
+
+--- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no two runs share).
+function mt.__index.to_string(self, opts)
+  opts = options.check("compare:to_string", opts, { "seconds" })
+  local head = { "placer", "step time", "gap", "estimate", "peak" }
+  if opts.seconds then head[#head + 1] = "placing" end
+  head[#head + 1] = ""
+  local lines = { head }
+  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds) end
+  return align(lines)
+end
+
+function mt.__tostring(self) return self:to_string() end
+
+--- Places and simulates with each placer.
+-- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
+-- @tparam[opt] table opts links, place, simulate, cost
+-- @treturn[1] table rows in the order asked for; `best`: the same rows, best first
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+return function(...)
+  local cost, rest, code = options.priced("berth.compare", 2, ...)
+  if not cost then return nil, rest, code end
+  local placers, opts = rest[1] or place.placers(), options.check("berth.compare", rest[2], legal)
+  if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
+  local rows = {}
+  for i, placer in ipairs(placers) do rows[i] = run(cost, placer, opts) end
+  rows.best = rank(rows)
+  return setmetatable(rows, mt)
+end

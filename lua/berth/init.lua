@@ -1,0 +1,62 @@
+--- berth: places, partitions, simulates and schedules distributed machine-learning graphs.
+-- The whole surface is described in docs/lua.md.
+-- @module berth
+local core = require "berth.core"
+
+-- Errors blame the first caller outside this directory.
+local source = debug and debug.getinfo(1, "S").source
+if source and source:find("init%.lua$") then core.set_home((source:gsub("init%.lua$", ""))) end
+
+local place = require "berth.place"
+local load = require "berth.load"
+
+local berth = {
+  version = core.version,
+  graph = core.graph,
+  topology = require "berth.topology",
+  device_presets = core.device_presets,
+  cost = core.cost,
+  fit_link = core.fit_link,
+  place = place.place,
+  placers = place.placers,
+  placement = core.placement,
+  pipeline = require "berth.pipeline",
+  portfolio = require("berth.portfolio").portfolio,
+  simulate = core.simulate,
+  simulate_batch = core.simulate_batch,
+  simulator = core.simulator,
+  bounds = require "berth.bounds",
+  compare = require "berth.compare",
+  load = load.load,
+  load_topology = load.load_topology,
+  load_placement = load.load_placement,
+  parse = load.parse,
+  parse_topology = load.parse_topology,
+  parse_placement = load.parse_placement,
+  formats = core.formats,
+  rng = core.rng,
+  quantity = core.quantity,
+  format = core.format,
+  memory = core.memory,
+  kind = core.kind,
+}
+
+-- Parts that not every program needs are loaded when they are first named.
+local later = {
+  agents = true, cli = true, cluster = true, deploy = true, experiment = true, help = true, models = true, nn = true, repl = true,
+  report = true, search = true,
+}
+
+return setmetatable(berth, {
+  __index = function(self, name)
+    if not later[name] then return nil end
+    local found, part = pcall(require, "berth." .. name)
+    if not found then
+      if tostring(part):find("module 'berth." .. name .. "' not found", 1, true) then return nil end
+      error(part, 0)
+    end
+    rawset(self, name, part)
+    return part
+  end,
+  __tostring = function() return "berth " .. core.version end,
+})

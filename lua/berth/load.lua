@@ -1,0 +1,52 @@
+--- Files and texts: a graph with what belongs to it, or one part of it.
+local core = require "berth.core"
+
+local load = {}
+
+local nouns = { "graph", "topology", "placement" }
+
+-- What a call has asked for, first; or why it is not there.
+local function wanted(which, name, ...)
+  local parts = { ... }
+  if type(parts[2]) == "string" then return ... end -- nil, message, code
+  if parts[which] ~= nil then
+    if which == 1 then return parts[1], parts[2], parts[3] end
+    return parts[which]
+  end
+  local held = {}
+  for i, noun in ipairs(nouns) do
+    if parts[i] ~= nil then held[#held + 1] = "a " .. noun end
+  end
+  local message = ("%s holds no %s but %s"):format(name, nouns[which], #held > 0 and table.concat(held, " and ") or "nothing")
+  return nil, message, "invalid"
+end
+
+local function loader(which, fn)
+  return function(path, opts) return wanted(which, path, core.load(path, opts, fn)) end
+end
+
+local function parser(which, fn)
+  return function(text, opts)
+    local name = type(opts) == "table" and opts.name or "text"
+    return wanted(which, name, core.parse(text, opts, fn))
+  end
+end
+
+--- Reads a graph, and the topology and placement that the file also holds.
+-- @function load
+-- @tparam string path
+-- @tparam[opt] table opts format, training, bandwidth, cpus
+-- @treturn[1] graph
+-- @treturn[1] ?topology
+-- @treturn[1] ?placement
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+load.load = loader(1, "berth.load")
+load.load_topology = loader(2, "berth.load_topology")
+load.load_placement = loader(3, "berth.load_placement")
+load.parse = parser(1, "berth.parse")
+load.parse_topology = parser(2, "berth.parse_topology")
+load.parse_placement = parser(3, "berth.parse_placement")
+
+return load

@@ -1,0 +1,79 @@
+--- Placing: names, policies, pipelines, and the default placer.
+local core = require "berth.core"
+local options = require "berth.options"
+local pipeline = require "berth.pipeline"
+local portfolio = require "berth.portfolio"
+
+local place = {}
+
+local function names()
+  local list = core.placers()
+  list[#list + 1] = "portfolio"
+  return list
+end
+
+local function check_name(name)
+  for _, known in ipairs(names()) do
+    if known == name then return end
+  end
+  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(names(), ", "))
+end
+
+--- Names of the placers, or variants of one.
+-- @tparam[opt] string name
+-- @treturn table array of strings
+function place.placers(name)
+  if name == nil then return names() end
+  if type(name) ~= "string" then options.fail("berth.placers: name: expected a string, got %s", core.kind(name)) end
+  check_name(name)
+  return core.variants(name) or {}
+end
+
+local function without_cost(given)
+  if given == nil then return {} end
+  if type(given) ~= "table" then options.fail("berth.place: options: expected a table, got %s", core.kind(given)) end
+  local out = options.merge(given)
+  out.cost = nil
+  return out
+end
+
+local function on_cost(cost, placer, given)
+  if placer == nil or placer == "portfolio" then
+    local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given, portfolio.legal))
+    if not p then return nil, rows, code, why end
+    return p
+  end
+  if pipeline.is(placer) then return pipeline.run(placer, cost, given, on_cost) end
+  if type(placer) == "string" then
+    check_name(placer)
+    portfolio.check_read(placer, given)
+  elseif type(placer) == "table" and type(placer[1]) == "string" then
+    return on_cost(cost, placer[1], options.merge(given, placer[2]))
+  elseif type(placer) == "table" or type(placer) == "function" then
+    portfolio.check_read("a policy", given)
+  else
+    options.fail("berth.place: placer: expected a name, a policy or a pipeline, got %s", core.kind(placer))
+  end
+  return core.place(cost, placer, given)
+end
+
+place.on_cost = on_cost
+
+--- Which device each op should run on.
+-- @tparam graph g
+-- @tparam topology t
+-- @param[opt] placer a name, a policy table or function, a pipeline, `{ name, options }`; nil: the portfolio
+-- @tparam[opt] table opts see docs/lua.md
+-- @treturn[1] placement
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @treturn[2] table op, device, missing (bytes): what stops it, for "infeasible"
+-- @usage local p = assert(berth.place(g, t, "m-etf", { seed = 1 }))
+function place.place(...)
+  local cost, rest, code = options.priced("berth.place", 2, ...)
+  if not cost then return nil, rest, code end
+  return on_cost(cost, rest[1], without_cost(rest[2]))
+end
+
+return place

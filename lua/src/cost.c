@@ -1,0 +1,414 @@
+/* Type "cost": a graph on a topology, priced; cost functions in Lua; bounds. */
+#include "binding.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const bl_average_names[] = { "textbook", "saga", NULL };
+const char *const bl_memory_names[] = { "none", "inference", "training", "total", NULL };
+const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", NULL };
+
+static void release_cost(void *box) { berth_cost_release(((bl_cost_box *)box)->cost); }
+
+berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_cost_box *)bl_check(L, i, &bl_cost_class, fn, what))->cost;
+}
+
+static berth_cost *self(lua_State *L, const char *fn) { return bl_check_cost(L, 1, fn, "self"); }
+
+/* ---- cost functions in Lua -------------------------------------------------------------- */
+
+/* Called while the core makes the cost, on the stack of the caller. What is wrong with a result is told after the core has
+ * cleaned up (`fault`); an error in a function stays on the top of the stack until then. */
+typedef struct model {
+  lua_State *L;
+  int op, transfer; /* stack indices; 0: built-in */
+  char fault[200];
+} model;
+
+static berth_status take_seconds(model *m, const char *call, double *seconds) {
+  lua_State *L = m->L;
+  *seconds = (double)lua_tonumber(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER) {
+    snprintf(m->fault, sizeof m->fault, "%s gave %s, expected seconds", call, luaL_typename(L, -1));
+  } else if (!(*seconds >= 0)) {
+    snprintf(m->fault, sizeof m->fault, "%s gave %g s", call, *seconds);
+  }
+  lua_pop(L, 1);
+  return *m->fault ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static bool is_time(lua_State *L) { return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0; }
+
+static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
+  model *m = ud;
+  char call[80] = "";
+  lua_pushvalue(m->L, m->op);
+  lua_pushinteger(m->L, op + 1);
+  lua_pushinteger(m->L, device + 1);
+  if (lua_pcall(m->L, 2, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
+  if (!is_time(m->L)) snprintf(call, sizeof call, "cost.op(%d, %d)", (int)op + 1, (int)device + 1);
+  return take_seconds(m, call, seconds);
+}
+
+static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
+  model *m = ud;
+  char call[80] = "";
+  lua_pushvalue(m->L, m->transfer);
+  lua_pushinteger(m->L, tensor + 1);
+  lua_pushinteger(m->L, src + 1);
+  lua_pushinteger(m->L, dst + 1);
+  if (lua_pcall(m->L, 3, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
+  if (!is_time(m->L)) snprintf(call, sizeof call, "cost.transfer(%d, %d, %d)", (int)tensor + 1, (int)src + 1, (int)dst + 1);
+  return take_seconds(m, call, seconds);
+}
+
+static void get_factor(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  if (bl_get_positive(L, t, w, key, out) && *out <= 0) bl_wrong(L, w, key, "must be above 0");
+}
+
+/* Options at t (0: none) into c; functions stay on the stack. */
+static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {
+  memset(c, 0, sizeof *c);
+  m->L = L;
+  c->ud = m;
+  get_factor(L, t, w, "op_factor", &c->op_factor);
+  get_factor(L, t, w, "transfer_factor", &c->transfer_factor);
+  bl_get_bool(L, t, w, "free_control", &c->free_control);
+  if (bl_get_function(L, t, w, "op")) {
+    m->op = lua_gettop(L);
+    c->op = call_op;
+  }
+  if (bl_get_function(L, t, w, "transfer")) {
+    m->transfer = lua_gettop(L);
+    c->transfer = call_transfer;
+  }
+}
+
+/* ---- making ----------------------------------------------------------------------------- */
+
+static void anchor_field(lua_State *L, int box, const char *key, int value) {
+  if (!value) return;
+  compat_getanchor(L, box);
+  lua_pushvalue(L, value);
+  lua_setfield(L, -2, key);
+  lua_pop(L, 1);
+}
+
+/* Pushes a cost box; graph and topology are at gi and ti, options at t or 0. */
+static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int t) {
+  bl_where w = { fn, NULL, 0 };
+  berth_graph *g = bl_check_graph(L, gi, fn, "graph");
+  berth_topology *topology = bl_check_topology(L, ti, fn, "topology");
+  model m = { 0 };
+  berth_cost_model c;
+  bl_cost_box *box = bl_new(L, &bl_cost_class, sizeof *box);
+  int self_at = lua_gettop(L);
+  berth_status st;
+  luaL_checkstack(L, 20, fn);
+  anchor_field(L, self_at, "graph", gi);
+  anchor_field(L, self_at, "topology", ti);
+  anchor_field(L, self_at, "model", t);
+  read_model(L, t, &w, &m, &c);
+  berth_graph_retain(g); /* a function may close them */
+  berth_topology_retain(topology);
+  st = berth_cost_new(g, topology, &c, &box->cost);
+  berth_graph_release(g);
+  berth_topology_release(topology);
+  if (*m.fault) bl_error(L, "%s: %s", fn, m.fault);
+  if (st == BERTH_ECALLBACK) lua_error(L);
+  lua_settop(L, self_at);
+  if (st == BERTH_OK) bl_track(L);
+  return st;
+}
+
+static const char *const model_keys[] = { "op", "transfer", "op_factor", "transfer_factor", "free_control", NULL };
+
+static int cost_new(lua_State *L) {
+  static const bl_where w = { "berth.cost", NULL, 0 };
+  berth_status st;
+  lua_settop(L, 3);
+  st = make_cost(L, w.fn, 1, 2, bl_options(L, 3, &w, model_keys));
+  return st == BERTH_OK ? 1 : bl_failed(L, st);
+}
+
+/* The cost of (graph, topology) without options, kept with the graph for its last topology. */
+static berth_status plain_cost(lua_State *L, const char *fn) {
+  berth_status st;
+  bl_box *kept;
+  int anchor = lua_gettop(L) + 1;
+  compat_getanchor(L, 1);
+  lua_getfield(L, anchor, "topology");
+  lua_getfield(L, anchor, "cost");
+  kept = bl_test(L, -1, &bl_cost_class);
+  if (kept && kept->object && lua_rawequal(L, -2, 2)) {
+    lua_replace(L, anchor);
+    lua_settop(L, anchor);
+    return BERTH_OK;
+  }
+  lua_settop(L, anchor);
+  if ((st = make_cost(L, fn, 1, 2, 0)) != BERTH_OK) return st;
+  lua_pushvalue(L, 2);
+  lua_setfield(L, anchor, "topology");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, anchor, "cost");
+  lua_remove(L, anchor);
+  return BERTH_OK;
+}
+
+/* Pushes the option `cost` of the table at i, or nil. */
+static void push_model(lua_State *L, int i) {
+  if (lua_istable(L, i)) {
+    lua_getfield(L, i, "cost");
+  } else {
+    lua_pushnil(L);
+  }
+}
+
+berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
+  bl_where w = { fn, NULL, 0 };
+  berth_status st;
+  int top = lua_gettop(L);
+  if (bl_test(L, 1, &bl_cost_class)) {
+    bl_check_cost(L, 1, fn, "cost");
+    push_model(L, options);
+    if (!lua_isnil(L, -1)) bl_wrong(L, &w, "cost", "is given already, instead of graph and topology");
+    lua_pop(L, 1);
+    return BERTH_OK;
+  }
+  if (!bl_test(L, 1, &bl_graph_class)) bl_wrong(L, &w, "graph", "expected a graph (or a cost), got %s", bl_kind(L, 1));
+  bl_check_graph(L, 1, fn, "graph");
+  bl_check_topology(L, 2, fn, "topology");
+  push_model(L, options + 1);
+  if (lua_isnil(L, -1)) {
+    st = plain_cost(L, fn);
+  } else {
+    if (!lua_istable(L, -1)) bl_wrong(L, &w, "cost", "expected a table, got %s", bl_kind(L, -1));
+    bl_check_keys(L, lua_gettop(L), &w, model_keys, false);
+    st = make_cost(L, fn, 1, 2, lua_gettop(L));
+  }
+  if (st != BERTH_OK) return st;
+  lua_replace(L, 1);
+  lua_remove(L, 2);
+  lua_settop(L, top - 1);
+  return BERTH_OK;
+}
+
+/* priced(fn, graph, topology, model or nil): cost; nil, message, code. For the Lua modules. */
+static int priced(lua_State *L) {
+  const char *fn = luaL_checkstring(L, 1);
+  berth_status st;
+  lua_settop(L, 4);
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 4);
+  lua_setfield(L, -2, "cost");
+  lua_replace(L, 4);
+  lua_pushvalue(L, 1); /* the name stays alive, behind the arguments */
+  lua_remove(L, 1);
+  st = bl_cost_first(L, fn, 2);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* The object that the cost was made from, or, if that is closed, a new box of the same graph. */
+static int get_graph(lua_State *L) {
+  berth_graph *g = berth_cost_graph(self(L, "cost.graph"));
+  bl_box *box;
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "graph");
+  box = bl_test(L, -1, &bl_graph_class);
+  if (box && box->object) return 1;
+  berth_graph_retain(*bl_new_graph(L) = g);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "graph");
+  return 1;
+}
+
+static int get_topology(lua_State *L) {
+  berth_topology *t = berth_cost_topology(self(L, "cost.topology"));
+  bl_box *box;
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "topology");
+  box = bl_test(L, -1, &bl_topology_class);
+  if (box && box->object) return 1;
+  berth_topology_retain(*bl_new_topology(L) = t);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "topology");
+  return 1;
+}
+
+/* The option table that the cost was made with, or nil. */
+static int get_model(lua_State *L) {
+  self(L, "cost.model");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "model");
+  return 1;
+}
+
+static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_where *w, const char *what) {
+  return bl_to_id(L, i, w, what, berth_topology_devices(berth_cost_topology(c)), "device");
+}
+
+static int cost_op(lua_State *L) {
+  static const bl_where w = { "cost:op", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  int32_t op = bl_to_id(L, 2, &w, "op", berth_graph_ops(berth_cost_graph(c)), "op");
+  lua_pushnumber(L, berth_cost_op(c, op, device_arg(L, 3, c, &w, "device")));
+  return 1;
+}
+
+static int cost_transfer(lua_State *L) {
+  static const bl_where w = { "cost:transfer", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  int32_t tensor = bl_to_id(L, 2, &w, "tensor", berth_graph_tensors(berth_cost_graph(c)), "tensor");
+  int32_t src = device_arg(L, 3, c, &w, "from"), dst = device_arg(L, 4, c, &w, "to");
+  lua_pushnumber(L, berth_cost_transfer(c, tensor, src, dst));
+  return 1;
+}
+
+/* collective(k, devices): seconds with member i on devices[i] */
+static int cost_collective(lua_State *L) {
+  static const bl_where w = { "cost:collective", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  const berth_graph *g = berth_cost_graph(c);
+  int32_t n, *devices, id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
+  double seconds = 0;
+  berth_status st;
+  lua_settop(L, 3);
+  n = bl_to_length(L, 3, &w, "devices");
+  devices = bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
+  st = berth_cost_collective(c, id, n, devices, &seconds);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, seconds);
+  return 1;
+}
+
+static int mean_ops(lua_State *L) {
+  const berth_cost *c = self(L, "cost:mean_ops");
+  int32_t n = berth_graph_ops(berth_cost_graph(c));
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_status st = berth_cost_mean_ops(c, x);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_numbers(L, n, x);
+  return 1;
+}
+
+static int min_ops(lua_State *L) {
+  const berth_cost *c = self(L, "cost:min_ops");
+  int32_t n = berth_graph_ops(berth_cost_graph(c));
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_status st = berth_cost_min_ops(c, x);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_numbers(L, n, x);
+  return 1;
+}
+
+static int mean_transfers(lua_State *L) {
+  static const bl_where w = { "cost:mean_transfers", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  int32_t n = berth_graph_tensors(berth_cost_graph(c));
+  int how = BERTH_AVERAGE_TEXTBOOK;
+  double *x;
+  berth_status st;
+  lua_settop(L, 2);
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, 3, "averages");
+  bl_get_enum(L, 3, &w, "averages", bl_average_names, &how);
+  x = bl_scratch(L, (size_t)n, sizeof *x);
+  st = berth_cost_mean_transfers(c, (berth_average)how, x);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_numbers(L, n, x);
+  return 1;
+}
+
+static int rho(lua_State *L) {
+  lua_pushnumber(L, berth_cost_rho(self(L, "cost:rho")));
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_cost *c = self(L, "tostring");
+  lua_pushfstring(L, "cost: %d ops on %d devices", (int)berth_graph_ops(berth_cost_graph(c)),
+                  (int)berth_topology_devices(berth_cost_topology(c)));
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "graph", get_graph }, { "topology", get_topology }, { "model", get_model }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "op", cost_op },           { "transfer", cost_transfer },
+                                    { "mean_ops", mean_ops },    { "mean_transfers", mean_transfers },
+                                    { "min_ops", min_ops },      { "collective", cost_collective },
+                                    { "rho", rho },              { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_cost_class = { "cost", "berth.cost", release_cost, methods, NULL, fields, meta, NULL };
+
+/* ---- fitting ---------------------------------------------------------------------------- */
+
+/* fit_link(bytes, seconds, { relative }): { latency, bandwidth, r2 }; nil, message, code */
+static int fit_link(lua_State *L) {
+  static const char *const keys[] = { "relative", NULL };
+  static const bl_where w = { "berth.fit_link", NULL, 0 };
+  int32_t n = bl_to_length(L, 1, &w, "bytes");
+  int t, relative = 0;
+  double *bytes, *seconds, r2 = 0;
+  berth_link l;
+  berth_status st;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_bool(L, t, &w, "relative", &relative);
+  bytes = bl_to_numbers(L, 1, &w, "bytes", n, "measurement");
+  seconds = bl_to_numbers(L, 2, &w, "seconds", n, "size");
+  st = berth_fit_link(bl_ctx(L), n, bytes, seconds, relative, &l, &r2);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 3);
+  bl_set_number(L, "latency", l.latency);
+  bl_set_number(L, "bandwidth", l.bandwidth);
+  bl_set_number(L, "r2", r2);
+  return 1;
+}
+
+/* ---- bounds ----------------------------------------------------------------------------- */
+
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_bounds *out, berth_obstacle *why) {
+  berth_status st;
+  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple) {
+    if ((st = berth_bounds_compute(box->cost, memory, multiple, &box->bounds, why)) != BERTH_OK) return st;
+    box->has_bounds = true;
+    box->bounds_memory = memory;
+    box->bounds_multiple = multiple;
+  }
+  *out = box->bounds;
+  return BERTH_OK;
+}
+
+/* bounds(graph, topology, options): table; nil, message, code, obstacle */
+static int bounds(lua_State *L) {
+  static const char *const keys[] = { "memory", "param_multiple", "cost", NULL };
+  static const bl_where w = { "berth.bounds", NULL, 0 };
+  int t, memory = BERTH_MEMORY_TOTAL;
+  double multiple = 1;
+  berth_bounds b;
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_status st;
+  lua_settop(L, 3);
+  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  t = bl_options(L, 2, &w, keys);
+  bl_get_enum(L, t, &w, "memory", bl_memory_names, &memory);
+  bl_get_positive(L, t, &w, "param_multiple", &multiple);
+  st = bl_bounds(bl_check(L, 1, &bl_cost_class, w.fn, "cost"), (berth_memory_policy)memory, multiple, &b, &why);
+  if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
+  lua_createtable(L, 0, 5);
+  bl_set_number(L, "critical_path", b.critical_path);
+  bl_set_number(L, "work", b.work);
+  bl_set_number(L, "memory", b.memory);
+  bl_set_number(L, "best", b.best);
+  bl_set_string(L, "name", b.name);
+  return 1;
+}
+
+const luaL_Reg bl_cost_functions[] = {
+  { "cost", cost_new }, { "priced", priced }, { "fit_link", fit_link }, { "bounds", bounds }, { NULL, NULL }
+};

@@ -1,0 +1,333 @@
+/* Type "graph": reading. */
+#include "graph_names.h"
+#include <math.h>
+#include <string.h>
+
+const char *const bl_op_fields[] = { "name",  "kind", "seconds", "flop",     "bytes",  "params",     "workspace", "group",
+                                     "twin",  "pin",  "backward", "update", "splittable", "id",     NULL };
+const char *const bl_tensor_fields[] = { "from", "to", "bytes", "resident", "batch", "gradient", "id", NULL };
+const char *const bl_collective_fields[] = { "kind", "bytes", "members", "consumers", "count", "id", NULL };
+const char *const bl_collective_kinds[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", NULL };
+
+static void release_graph(void *box) { berth_graph_release(((bl_box *)box)->object); }
+
+berth_graph **bl_new_graph(lua_State *L) { return bl_new(L, &bl_graph_class, sizeof(berth_graph *)); }
+
+berth_graph *bl_check_graph(lua_State *L, int i, const char *fn, const char *what) {
+  return *(berth_graph **)bl_check(L, i, &bl_graph_class, fn, what);
+}
+
+static berth_graph *self(lua_State *L, const char *fn) { return bl_check_graph(L, 1, fn, "self"); }
+
+static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn, const char *what) {
+  bl_where w = { fn, NULL, 0 };
+  return bl_to_id(L, i, &w, what, berth_graph_ops(g), "op");
+}
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+static int get_name(lua_State *L) {
+  lua_pushstring(L, berth_graph_name(self(L, "graph.name")));
+  return 1;
+}
+
+static int get_tensors(lua_State *L) {
+  lua_pushinteger(L, berth_graph_tensors(self(L, "graph.n_tensors")));
+  return 1;
+}
+
+static int get_edges(lua_State *L) {
+  lua_pushinteger(L, berth_graph_edges(self(L, "graph.n_edges")));
+  return 1;
+}
+
+static int get_collectives(lua_State *L) {
+  lua_pushinteger(L, berth_graph_collectives(self(L, "graph.n_collectives")));
+  return 1;
+}
+
+static int get_ops(lua_State *L) {
+  lua_pushinteger(L, berth_graph_ops(self(L, "graph.n_ops")));
+  return 1;
+}
+
+static int get_groups(lua_State *L) {
+  lua_pushinteger(L, berth_graph_groups(self(L, "graph.n_groups")));
+  return 1;
+}
+
+static int get_types(lua_State *L) {
+  const berth_graph *g = self(L, "graph.types");
+  int32_t k, n = berth_graph_types(g);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushstring(L, berth_graph_type(g, k));
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* ---- ops and tensors -------------------------------------------------------------------- */
+
+static void push_seconds(lua_State *L, const berth_graph *g, const double *seconds) {
+  if (!seconds) {
+    lua_pushnil(L);
+  } else if (berth_graph_types(g) == 1) {
+    lua_pushnumber(L, seconds[0]);
+  } else {
+    bl_push_numbers(L, berth_graph_types(g), seconds);
+  }
+}
+
+static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
+  berth_op op;
+  berth_status st = berth_graph_op(g, id, &op);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 16);
+  bl_set_id(L, "id", id);
+  bl_set_string(L, "name", op.name);
+  bl_set_string(L, "kind", op.kind);
+  push_seconds(L, g, op.seconds);
+  lua_setfield(L, -2, "seconds");
+  bl_set_number(L, "flop", op.flop);
+  bl_set_number(L, "bytes", op.bytes);
+  bl_set_number(L, "params", op.param_bytes);
+  bl_set_number(L, "workspace", op.workspace_bytes);
+  bl_set_id(L, "group", op.group);
+  bl_set_id(L, "twin", op.twin);
+  bl_set_id(L, "pin", op.pin);
+  bl_set_bool(L, "backward", (op.flags & BERTH_OP_BACKWARD) != 0);
+  bl_set_bool(L, "update", (op.flags & BERTH_OP_UPDATE) != 0);
+  bl_set_bool(L, "splittable", (op.flags & BERTH_OP_SPLITTABLE) != 0);
+  return 1;
+}
+
+static int push_tensor(lua_State *L, const berth_graph *g, int32_t id) {
+  berth_tensor t;
+  const int32_t *to;
+  int32_t n = berth_graph_consumers(g, id, &to);
+  berth_status st = berth_graph_tensor(g, id, &t);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 8);
+  bl_set_id(L, "id", id);
+  bl_set_id(L, "from", t.producer);
+  bl_push_ids(L, n, to);
+  lua_setfield(L, -2, "to");
+  bl_set_number(L, "bytes", t.bytes);
+  bl_set_number(L, "resident", t.resident_bytes);
+  bl_set_bool(L, "batch", (t.flags & BERTH_TENSOR_BATCH) != 0);
+  bl_set_bool(L, "gradient", (t.flags & BERTH_TENSOR_GRADIENT) != 0);
+  return 1;
+}
+
+static int get_op(lua_State *L) {
+  const berth_graph *g = self(L, "graph:op");
+  return push_op(L, g, op_arg(L, 2, g, "graph:op", "op"));
+}
+
+static int get_tensor(lua_State *L) {
+  static const bl_where w = { "graph:tensor", NULL, 0 };
+  const berth_graph *g = self(L, w.fn);
+  return push_tensor(L, g, bl_to_id(L, 2, &w, "tensor", berth_graph_tensors(g), "tensor"));
+}
+
+static int get_collective(lua_State *L) {
+  static const bl_where w = { "graph:collective", NULL, 0 };
+  const berth_graph *g = self(L, w.fn);
+  int32_t id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
+  berth_collective c;
+  berth_status st = berth_graph_collective(g, id, &c);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 6);
+  bl_set_id(L, "id", id);
+  bl_set_string(L, "kind", bl_collective_kinds[c.kind]);
+  bl_set_number(L, "bytes", c.bytes);
+  lua_pushinteger(L, c.count);
+  lua_setfield(L, -2, "count");
+  bl_push_ids(L, c.n_members, c.members);
+  lua_setfield(L, -2, "members");
+  bl_push_ids(L, c.n_consumers, c.consumers);
+  lua_setfield(L, -2, "consumers");
+  return 1;
+}
+
+/* Iterators: upvalues are the graph and the next id. */
+
+static int next_id(lua_State *L, int32_t n) {
+  int32_t id = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
+  if (id >= n) return BERTH_NONE;
+  lua_pushinteger(L, id + 1);
+  lua_replace(L, lua_upvalueindex(2));
+  return id;
+}
+
+static berth_graph *iterated(lua_State *L, const char *fn) {
+  return bl_check_graph(L, lua_upvalueindex(1), fn, "self");
+}
+
+static int next_op(lua_State *L) {
+  const berth_graph *g = iterated(L, "graph:ops");
+  int32_t id = next_id(L, berth_graph_ops(g));
+  return id == BERTH_NONE ? 0 : push_op(L, g, id);
+}
+
+static int next_tensor(lua_State *L) {
+  const berth_graph *g = iterated(L, "graph:tensors");
+  int32_t id = next_id(L, berth_graph_tensors(g));
+  return id == BERTH_NONE ? 0 : push_tensor(L, g, id);
+}
+
+static int each_op(lua_State *L) {
+  self(L, "graph:ops");
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, next_op, 2);
+  return 1;
+}
+
+static int each_tensor(lua_State *L) {
+  self(L, "graph:tensors");
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, next_tensor, 2);
+  return 1;
+}
+
+/* ---- neighbours ------------------------------------------------------------------------- */
+
+static int inputs(lua_State *L) {
+  const berth_graph *g = self(L, "graph:inputs");
+  const int32_t *ids;
+  int32_t n = berth_graph_inputs(g, op_arg(L, 2, g, "graph:inputs", "op"), &ids);
+  bl_push_ids(L, n, ids);
+  return 1;
+}
+
+static int outputs(lua_State *L) {
+  const berth_graph *g = self(L, "graph:outputs");
+  const int32_t *ids;
+  int32_t n = berth_graph_outputs(g, op_arg(L, 2, g, "graph:outputs", "op"), &ids);
+  bl_push_ids(L, n, ids);
+  return 1;
+}
+
+/* Appends an id to the array at list unless the set behind it has it. */
+static void append_once(lua_State *L, int list, int32_t id) {
+  lua_rawgeti(L, list + 1, id + 1);
+  if (lua_isnil(L, -1)) {
+    lua_pushboolean(L, 1);
+    lua_rawseti(L, list + 1, id + 1);
+    lua_pushinteger(L, id + 1);
+    lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1);
+  }
+  lua_pop(L, 1);
+}
+
+static int predecessors(lua_State *L) {
+  const berth_graph *g = self(L, "graph:predecessors");
+  const int32_t *tensors;
+  berth_tensor t;
+  int32_t k, n = berth_graph_inputs(g, op_arg(L, 2, g, "graph:predecessors", "op"), &tensors);
+  lua_settop(L, 2);
+  lua_newtable(L);
+  lua_newtable(L);
+  for (k = 0; k < n; k++)
+    if (berth_graph_tensor(g, tensors[k], &t) == BERTH_OK) append_once(L, 3, t.producer);
+  lua_settop(L, 3);
+  return 1;
+}
+
+static int successors(lua_State *L) {
+  const berth_graph *g = self(L, "graph:successors");
+  const int32_t *tensors, *ops;
+  int32_t k, j, m, n = berth_graph_outputs(g, op_arg(L, 2, g, "graph:successors", "op"), &tensors);
+  lua_settop(L, 2);
+  lua_newtable(L);
+  lua_newtable(L);
+  for (k = 0; k < n; k++) {
+    m = berth_graph_consumers(g, tensors[k], &ops);
+    for (j = 0; j < m; j++) append_once(L, 3, ops[j]);
+  }
+  lua_settop(L, 3);
+  return 1;
+}
+
+static int find(lua_State *L) {
+  static const bl_where w = { "graph:find", NULL, 0 };
+  const berth_graph *g = self(L, w.fn);
+  if (lua_type(L, 2) != LUA_TSTRING) return bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  bl_push_id(L, berth_graph_find(g, lua_tostring(L, 2)));
+  return 1;
+}
+
+/* ---- mirror ----------------------------------------------------------------------------- */
+
+static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_options *o) {
+  static const char *const keys[] = { "ratio", "seconds", "join", "activations", "params", NULL };
+  static const char *const joins[] = { "sinks", "last", NULL };
+  static const bl_where w = { "graph:mirror", NULL, 0 };
+  int32_t n;
+  int t = bl_options(L, 2, &w, keys);
+  *o = berth_mirror_defaults();
+  bl_get_positive(L, t, &w, "ratio", &o->ratio);
+  bl_get_enum(L, t, &w, "join", joins, &o->joins);
+  bl_get_bool(L, t, &w, "activations", &o->activations);
+  bl_get_bool(L, t, &w, "params", &o->params);
+  if (bl_get_array(L, t, &w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");
+}
+
+/* mirror(options): graph, array of origins; nil, message, code */
+static int mirror(lua_State *L) {
+  berth_graph *g = self(L, "graph:mirror");
+  berth_mirror_options o;
+  int32_t *origin, n = berth_graph_ops(g);
+  berth_graph **out;
+  berth_status st;
+  lua_settop(L, 2);
+  mirror_options(L, g, &o);
+  origin = bl_scratch(L, 2 * (size_t)n, sizeof *origin);
+  out = bl_new_graph(L);
+  st = berth_graph_mirror(g, &o, out, origin);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_track(L);
+  bl_push_ids(L, berth_graph_ops(*out), origin);
+  return 2;
+}
+
+/* ---- metatable -------------------------------------------------------------------------- */
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_graph_ops(self(L, "#graph")));
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_graph *g = self(L, "tostring");
+  const char *name = berth_graph_name(g);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "graph");
+  if (*name) bl_add_format(&b, " \"%.100s\"", name);
+  bl_add_format(&b, ": %d ops, %d tensors, %d edges", (int)berth_graph_ops(g), (int)berth_graph_tensors(g),
+                (int)berth_graph_edges(g));
+  if (berth_graph_collectives(g) > 0) bl_add_format(&b, ", %d collectives", (int)berth_graph_collectives(g));
+  if (berth_graph_types(g) > 1) bl_add_format(&b, ", %d device types", (int)berth_graph_types(g));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "name", get_name },     { "n_ops", get_ops },       { "n_tensors", get_tensors },
+                                   { "n_edges", get_edges }, { "n_groups", get_groups }, { "n_collectives", get_collectives },
+                                   { "types", get_types },   { NULL, NULL } };
+
+static const luaL_Reg reading_methods[] = {
+  { "op", get_op },           { "tensor", get_tensor },           { "collective", get_collective }, { "ops", each_op },
+  { "tensors", each_tensor }, { "inputs", inputs },               { "outputs", outputs },           { "find", find },
+  { "successors", successors }, { "predecessors", predecessors }, { "mirror", mirror },             { "save", bl_graph_save },
+  { "to_string", bl_graph_to_string }, { NULL, NULL }
+};
+
+static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
+
+const bl_class bl_graph_class = { "graph", "berth.graph", release_graph, reading_methods, bl_level_methods, fields, meta, NULL };
+const luaL_Reg bl_graph_functions[] = { { "graph", bl_graph_build }, { NULL, NULL } };

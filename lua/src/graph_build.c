@@ -1,0 +1,321 @@
+/* berth.graph{...}: a graph from tables. All checks that can name the place in the tables are made here. */
+#include "graph_names.h"
+#include <math.h>
+#include <string.h>
+
+static const char FN[] = "berth.graph";
+
+typedef struct build {
+  lua_State *L;
+  berth_graph_builder *b;
+  int names;        /* stack index: name -> id, or false if several ops have it */
+  int32_t n_types, n_ops;
+  double *seconds;  /* [n_types] scratch */
+} build;
+
+static void release_builder(void *box) { berth_graph_builder_release(((bl_box *)box)->object); }
+static const bl_class builder_class = { "graph builder", "berth.graph_builder", release_builder, NULL, NULL, NULL, NULL, NULL };
+
+/* The caller's mistake that only the core has seen, or memory. */
+static void must(build *m, const bl_where *w, berth_status st) {
+  if (st == BERTH_OK) return;
+  bl_push_message(m->L, st);
+  if (w->list) bl_error(m->L, "%s: %s[%d]: %s", w->fn, w->list, w->i, lua_tostring(m->L, -1));
+  bl_error(m->L, "%s: %s", w->fn, lua_tostring(m->L, -1));
+}
+
+/* Pushes the i-th entry of the array at t, which must be a table. */
+static int entry(lua_State *L, int t, const bl_where *w) {
+  lua_rawgeti(L, t, w->i);
+  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
+  return lua_gettop(L);
+}
+
+/* An op by id or by unique name. */
+static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
+  lua_State *L = m->L;
+  int32_t id;
+  if (lua_type(L, i) != LUA_TSTRING) return bl_to_id(L, i, w, key, m->n_ops, "op");
+  i = lua_absindex(L, i);
+  lua_pushvalue(L, i);
+  lua_rawget(L, m->names);
+  if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no op named \"%s\"", lua_tostring(L, i));
+  if (lua_isboolean(L, -1)) bl_wrong(L, w, key, "several ops are named \"%s\": give the id", lua_tostring(L, i));
+  id = (int32_t)lua_tointeger(L, -1) - 1;
+  lua_pop(L, 1);
+  return id;
+}
+
+static int32_t op_field(build *m, int t, const bl_where *w, const char *key) {
+  int32_t id = BERTH_NONE;
+  lua_getfield(m->L, t, key);
+  if (!lua_isnil(m->L, -1)) id = op_at(m, -1, w, key);
+  lua_pop(m->L, 1);
+  return id;
+}
+
+static int32_t required_op(build *m, int t, const bl_where *w, const char *key) {
+  int32_t id = op_field(m, t, w, key);
+  if (id == BERTH_NONE) bl_wrong(m->L, w, key, "an op id or name is missing");
+  return id;
+}
+
+/* Tables that a graph has printed carry their own position. */
+static void check_own_id(lua_State *L, int t, const bl_where *w) {
+  int32_t id;
+  if (bl_get_whole(L, t, w, "id", 1, INT32_MAX, &id) && id != w->i)
+    bl_wrong(L, w, "id", "is %d: ids are positions; leave it out or keep the order", (int)id);
+}
+
+static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, uint32_t bit) {
+  int yes = 0;
+  bl_get_bool(L, t, w, key, &yes);
+  return yes ? bit : 0;
+}
+
+/* ---- ops -------------------------------------------------------------------------------- */
+
+static void name_op(build *m, int ops, int32_t i) {
+  lua_State *L = m->L;
+  lua_rawgeti(L, ops, i);
+  if (lua_istable(L, -1)) {
+    lua_getfield(L, -1, "name");
+    if (lua_type(L, -1) == LUA_TSTRING && lua_rawlen(L, -1) > 0) {
+      lua_pushvalue(L, -1);
+      lua_rawget(L, m->names);
+      if (lua_isnil(L, -1)) {
+        lua_pushinteger(L, i);
+      } else {
+        lua_pushboolean(L, 0);
+      }
+      lua_remove(L, -2);
+      lua_rawset(L, m->names);
+      lua_pop(L, 1);
+      return;
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static const double *op_seconds(build *m, int t, const bl_where *w) {
+  lua_State *L = m->L;
+  int32_t k;
+  lua_getfield(L, t, "seconds");
+  if (lua_isnil(L, -1)) return NULL;
+  if (!lua_istable(L, -1)) {
+    double x = bl_to_quantity(L, -1, w, "seconds", BERTH_SECONDS);
+    for (k = 0; k < m->n_types; k++) m->seconds[k] = x;
+    return m->seconds;
+  }
+  if (bl_to_length(L, -1, w, "seconds") != m->n_types)
+    bl_wrong(L, w, "seconds", "has %d entries, expected %d (one per device type)", (int)lua_rawlen(L, -1), (int)m->n_types);
+  for (k = 0; k < m->n_types; k++) {
+    const char *name;
+    lua_rawgeti(L, -1, k + 1);
+    name = lua_pushfstring(L, "seconds[%d]", (int)k + 1);
+    m->seconds[k] = bl_to_quantity(L, -2, w, name, BERTH_SECONDS);
+    lua_pop(L, 2);
+  }
+  return m->seconds;
+}
+
+static void add_op(build *m, int ops, int32_t i) {
+  lua_State *L = m->L;
+  bl_where w = { FN, "ops", i };
+  berth_op op = berth_op_default();
+  int t = entry(L, ops, &w);
+  bl_check_keys(L, t, &w, bl_op_fields, false);
+  check_own_id(L, t, &w);
+  op.name = bl_get_string(L, t, &w, "name");
+  op.kind = bl_get_string(L, t, &w, "kind");
+  op.seconds = op_seconds(m, t, &w);
+  bl_get_quantity(L, t, &w, "flop", BERTH_FLOP, &op.flop);
+  bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &op.bytes);
+  bl_get_quantity(L, t, &w, "params", BERTH_BYTES, &op.param_bytes);
+  bl_get_quantity(L, t, &w, "workspace", BERTH_BYTES, &op.workspace_bytes);
+  if (bl_get_whole(L, t, &w, "group", 1, INT32_MAX - 1, &op.group)) op.group--;
+  if (bl_get_whole(L, t, &w, "pin", 1, INT32_MAX - 1, &op.pin)) op.pin--;
+  op.twin = op_field(m, t, &w, "twin");
+  op.flags = flag(L, t, &w, "backward", BERTH_OP_BACKWARD) | flag(L, t, &w, "update", BERTH_OP_UPDATE) |
+             flag(L, t, &w, "splittable", BERTH_OP_SPLITTABLE);
+  must(m, &w, berth_graph_builder_add_op(m->b, &op, NULL));
+  lua_settop(L, t - 1);
+}
+
+/* ---- tensors, edges, collectives -------------------------------------------------------- */
+
+/* The field `to`: one op, or an array of them. */
+static void add_consumers(build *m, int t, const bl_where *w, int32_t tensor) {
+  lua_State *L = m->L;
+  int32_t k, n;
+  lua_getfield(L, t, "to");
+  if (lua_isnil(L, -1)) return;
+  if (!lua_istable(L, -1)) {
+    must(m, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
+    return;
+  }
+  n = bl_to_length(L, -1, w, "to");
+  for (k = 1; k <= n; k++) {
+    lua_rawgeti(L, -1, k);
+    must(m, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
+    lua_pop(L, 1);
+  }
+}
+
+static void add_tensor(build *m, int tensors, int32_t i) {
+  lua_State *L = m->L;
+  bl_where w = { FN, "tensors", i };
+  berth_tensor x = { BERTH_NONE, 0, -1, 0 };
+  int32_t id;
+  int t = entry(L, tensors, &w);
+  bl_check_keys(L, t, &w, bl_tensor_fields, false);
+  check_own_id(L, t, &w);
+  x.producer = required_op(m, t, &w, "from");
+  bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &x.bytes);
+  bl_get_quantity(L, t, &w, "resident", BERTH_BYTES, &x.resident_bytes);
+  x.flags = flag(L, t, &w, "batch", BERTH_TENSOR_BATCH) | flag(L, t, &w, "gradient", BERTH_TENSOR_GRADIENT);
+  must(m, &w, berth_graph_builder_add_tensor(m->b, &x, &id));
+  add_consumers(m, t, &w, id);
+  lua_settop(L, t - 1);
+}
+
+/* { from, to, bytes } */
+static void add_edge(build *m, int edges, int32_t i) {
+  static const char *const none[] = { NULL };
+  lua_State *L = m->L;
+  bl_where w = { FN, "edges", i };
+  double bytes = 0;
+  int32_t from, to;
+  int t = entry(L, edges, &w);
+  bl_check_keys(L, t, &w, none, true);
+  if (lua_rawlen(L, t) < 2 || lua_rawlen(L, t) > 3) bl_wrong(L, &w, NULL, "expected { from, to, bytes }");
+  lua_rawgeti(L, t, 1);
+  lua_rawgeti(L, t, 2);
+  lua_rawgeti(L, t, 3);
+  from = op_at(m, t + 1, &w, "from");
+  to = op_at(m, t + 2, &w, "to");
+  if (!lua_isnil(L, t + 3)) bytes = bl_to_quantity(L, t + 3, &w, "bytes", BERTH_BYTES);
+  must(m, &w, berth_graph_builder_connect(m->b, from, to, bytes, NULL));
+  lua_settop(L, t - 1);
+}
+
+/* An array of ops in scratch; both stay on the stack. */
+static const int32_t *op_list(build *m, int t, const bl_where *w, const char *key, int32_t *n) {
+  lua_State *L = m->L;
+  int32_t k, *ids;
+  *n = 0;
+  if (!bl_get_array(L, t, w, key, n)) return NULL;
+  ids = bl_scratch(L, (size_t)*n, sizeof *ids);
+  for (k = 0; k < *n; k++) {
+    lua_rawgeti(L, -2, k + 1);
+    ids[k] = op_at(m, -1, w, key);
+    lua_pop(L, 1);
+  }
+  return ids;
+}
+
+static void add_collective(build *m, int collectives, int32_t i) {
+  lua_State *L = m->L;
+  bl_where w = { FN, "collectives", i };
+  berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
+  int kind = 0;
+  int t = entry(L, collectives, &w);
+  bl_check_keys(L, t, &w, bl_collective_fields, false);
+  check_own_id(L, t, &w);
+  if (!bl_get_enum(L, t, &w, "kind", bl_collective_kinds, &kind)) bl_wrong(L, &w, "kind", "is missing");
+  c.kind = (berth_collective_kind)kind;
+  bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &c.bytes);
+  bl_get_whole(L, t, &w, "count", 1, INT32_MAX, &c.count);
+  c.members = op_list(m, t, &w, "members", &c.n_members);
+  if (c.n_members == 0) bl_wrong(L, &w, "members", "at least one op is needed");
+  c.consumers = op_list(m, t, &w, "consumers", &c.n_consumers);
+  must(m, &w, berth_graph_builder_add_collective(m->b, &c, NULL));
+  lua_settop(L, t - 1);
+}
+
+/* ---- the whole -------------------------------------------------------------------------- */
+
+static void set_types(build *m) {
+  static const bl_where w = { FN, NULL, 0 };
+  lua_State *L = m->L;
+  const char **names;
+  int32_t k, n;
+  m->n_types = 1;
+  if (bl_get_array(L, 1, &w, "types", &n)) {
+    int t = lua_gettop(L);
+    if (n < 1) bl_wrong(L, &w, "types", "is empty");
+    luaL_checkstack(L, n + 8, "types");
+    names = bl_scratch(L, (size_t)n, sizeof *names);
+    for (k = 0; k < n; k++) {
+      lua_rawgeti(L, t, k + 1);
+      if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, "types", "entry %d is no string", (int)k + 1);
+      names[k] = lua_tostring(L, -1);
+    }
+    must(m, &w, berth_graph_builder_types(m->b, n, names));
+    lua_settop(L, t - 1);
+    m->n_types = n;
+  }
+  m->seconds = bl_scratch(L, (size_t)m->n_types, sizeof *m->seconds);
+}
+
+static void set_name(build *m) {
+  static const bl_where w = { FN, NULL, 0 };
+  const char *name = bl_get_string(m->L, 1, &w, "name");
+  if (!name) return;
+  must(m, &w, berth_graph_builder_name(m->b, name));
+  lua_pop(m->L, 1);
+}
+
+static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
+  static const bl_where w = { FN, NULL, 0 };
+  int32_t i, n;
+  if (!bl_get_array(m->L, 1, &w, key, &n)) return;
+  for (i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
+  lua_pop(m->L, 1);
+}
+
+static void add_ops(build *m) {
+  static const bl_where w = { FN, NULL, 0 };
+  lua_State *L = m->L;
+  int ops;
+  int32_t i;
+  if (!bl_get_array(L, 1, &w, "ops", &m->n_ops)) bl_wrong(L, &w, "ops", "is missing");
+  ops = lua_gettop(L);
+  for (i = 1; i <= m->n_ops; i++) name_op(m, ops, i);
+  must(m, &w, berth_graph_builder_reserve(m->b, m->n_ops, m->n_ops, m->n_ops));
+  for (i = 1; i <= m->n_ops; i++) add_op(m, ops, i);
+  lua_pop(L, 1);
+}
+
+int bl_graph_build(lua_State *L) {
+  static const char *const keys[] = { "name", "types", "ops", "tensors", "edges", "collectives", NULL };
+  static const bl_where w = { FN, NULL, 0 };
+  build m = { 0 };
+  bl_box *box;
+  berth_graph **g;
+  berth_status st;
+  if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
+  bl_check_keys(L, 1, &w, keys, false);
+  lua_settop(L, 1);
+  m.L = L;
+  bl_register(L, &builder_class);
+  box = bl_new(L, &builder_class, sizeof *box);
+  if ((st = berth_graph_builder_new(bl_ctx(L), &m.b)) != BERTH_OK) return bl_failed(L, st);
+  box->object = m.b;
+  lua_newtable(L);
+  m.names = lua_gettop(L);
+  set_name(&m);
+  set_types(&m);
+  add_ops(&m);
+  each(&m, "tensors", add_tensor);
+  each(&m, "edges", add_edge);
+  each(&m, "collectives", add_collective);
+  g = bl_new_graph(L);
+  st = berth_graph_builder_finish(m.b, g);
+  box->object = NULL;
+  berth_graph_builder_release(m.b);
+  if (st != BERTH_OK) return bl_refused(L, FN, st);
+  bl_track(L);
+  return 1;
+}

@@ -1,0 +1,164 @@
+/* Type "graph": orders, levels, paths, reachability. */
+#include "graph_names.h"
+
+typedef struct times {
+  const double *comp, *comm; /* [ops], [tensors] or NULL; in scratch on the stack */
+} times;
+
+static berth_graph *self(lua_State *L, const char *fn) { return bl_check_graph(L, 1, fn, "self"); }
+
+static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn, const char *what) {
+  bl_where w = { fn, NULL, 0 };
+  return bl_to_id(L, i, &w, what, berth_graph_ops(g), "op");
+}
+
+/* The profile of the first device type. */
+static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
+  int32_t k, n = berth_graph_ops(g);
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_op op;
+  for (k = 0; k < n; k++) {
+    if (berth_graph_op(g, k, &op) != BERTH_OK) break;
+    if (!op.seconds)
+      bl_wrong(L, w, "comp", "op %d%s%s%s has no profile: give comp = {...} or cost = c", (int)k + 1, op.name && *op.name ? " \"" : "",
+               op.name ? op.name : "", op.name && *op.name ? "\"" : "");
+    x[k] = op.seconds[0];
+  }
+  return x;
+}
+
+static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w, times *out) {
+  double *comp, *comm;
+  if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
+  comp = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *comp);
+  comm = bl_scratch(L, (size_t)berth_graph_tensors(g), sizeof *comm);
+  if (berth_cost_mean_ops(c, comp) != BERTH_OK || berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, comm) != BERTH_OK)
+    bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
+  out->comp = comp;
+  out->comm = comm;
+}
+
+static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
+  static const char *const keys[] = { "comp", "comm", "cost", NULL };
+  bl_where w = { fn, NULL, 0 };
+  times out = { NULL, NULL };
+  int32_t n;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  if (t) {
+    lua_getfield(L, t, "cost");
+    if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, fn, "cost"), &w, &out);
+  }
+  if (bl_get_array(L, t, &w, "comp", &n)) out.comp = bl_to_numbers(L, -1, &w, "comp", berth_graph_ops(g), "op");
+  if (bl_get_array(L, t, &w, "comm", &n)) out.comm = bl_to_numbers(L, -1, &w, "comm", berth_graph_tensors(g), "tensor");
+  if (!out.comp) out.comp = profile(L, g, &w);
+  return out;
+}
+
+typedef berth_status (*level_fn)(const berth_graph *g, const double *comp, const double *comm, double *out);
+
+static int levels(lua_State *L, const char *fn, level_fn f) {
+  const berth_graph *g = self(L, fn);
+  int32_t n = berth_graph_ops(g);
+  times t = read_times(L, g, fn);
+  double *out = bl_scratch(L, (size_t)n, sizeof *out);
+  berth_status st = f(g, t.comp, t.comm, out);
+  if (st != BERTH_OK) return bl_refused(L, fn, st);
+  bl_push_numbers(L, n, out);
+  return 1;
+}
+
+static int b_level(lua_State *L) { return levels(L, "graph:b_level", berth_b_level); }
+static int t_level(lua_State *L) { return levels(L, "graph:t_level", berth_t_level); }
+static int slack(lua_State *L) { return levels(L, "graph:slack", berth_slack); }
+
+/* critical_path(options): array of op ids, length in s */
+static int critical_path(lua_State *L) {
+  static const char FN[] = "graph:critical_path";
+  const berth_graph *g = self(L, FN);
+  times t = read_times(L, g, FN);
+  int32_t n = 0, *path = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *path);
+  double length = 0;
+  berth_status st = berth_critical_path(g, t.comp, t.comm, path, &n, &length);
+  if (st != BERTH_OK) return bl_refused(L, FN, st);
+  bl_push_ids(L, n, path);
+  lua_pushnumber(L, length);
+  return 2;
+}
+
+static int topo_order(lua_State *L) {
+  const berth_graph *g = self(L, "graph:topo_order");
+  int32_t n = berth_graph_ops(g), *order = bl_scratch(L, (size_t)n, sizeof *order);
+  berth_status st = berth_topo_order(g, order);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_ids(L, n, order);
+  return 1;
+}
+
+/* depth(): number of edges on the longest path from a source, per op */
+static int depth(lua_State *L) {
+  const berth_graph *g = self(L, "graph:depth");
+  int32_t k, n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);
+  berth_status st = berth_depth(g, out);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushinteger(L, out[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+static int reachable(lua_State *L) {
+  static const char FN[] = "graph:reachable";
+  const berth_graph *g = self(L, FN);
+  int32_t a = op_arg(L, 2, g, FN, "a"), b = op_arg(L, 3, g, FN, "b");
+  int yes = 0;
+  berth_status st = berth_reachable(g, a, b, &yes);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushboolean(L, yes);
+  return 1;
+}
+
+/* Ids, ascending, of all marked ops but the op itself. */
+static void push_marked(lua_State *L, int32_t n, const uint8_t *mark, int32_t but) {
+  int32_t k;
+  int count = 0;
+  lua_newtable(L);
+  for (k = 0; k < n; k++) {
+    if (!mark[k] || k == but) continue;
+    lua_pushinteger(L, k + 1);
+    lua_rawseti(L, -2, ++count);
+  }
+}
+
+static int relatives(lua_State *L, const char *fn, int forward) {
+  const berth_graph *g = self(L, fn);
+  int32_t n = berth_graph_ops(g), op = op_arg(L, 2, g, fn, "op");
+  uint8_t *mark = bl_scratch(L, (size_t)n, 1);
+  berth_status st = berth_reach(g, op, forward, mark);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  push_marked(L, n, mark, op);
+  return 1;
+}
+
+static int descendants(lua_State *L) { return relatives(L, "graph:descendants", 1); }
+static int ancestors(lua_State *L) { return relatives(L, "graph:ancestors", 0); }
+
+/* components(): array of component numbers, and how many there are */
+static int components(lua_State *L) {
+  const berth_graph *g = self(L, "graph:components");
+  int32_t count = 0, n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);
+  berth_status st = berth_components(g, out, &count);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_ids(L, n, out);
+  lua_pushinteger(L, count);
+  return 2;
+}
+
+const luaL_Reg bl_level_methods[] = {
+  { "topo_order", topo_order }, { "b_level", b_level },         { "t_level", t_level },     { "slack", slack },
+  { "depth", depth },           { "critical_path", critical_path }, { "reachable", reachable }, { "descendants", descendants },
+  { "ancestors", ancestors },   { "components", components },   { NULL, NULL }
+};

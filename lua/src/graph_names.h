@@ -1,0 +1,13 @@
+/* Names that the tables of graphs use, for building and for reading. */
+#ifndef BERTH_LUA_GRAPH_NAMES_H
+#define BERTH_LUA_GRAPH_NAMES_H
+
+#include "binding.h"
+
+extern const char *const bl_op_fields[], *const bl_tensor_fields[], *const bl_collective_fields[], *const bl_collective_kinds[];
+
+int bl_graph_build(lua_State *L);
+/* graph_levels.c */
+extern const luaL_Reg bl_level_methods[];
+
+#endif

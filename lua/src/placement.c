@@ -1,0 +1,290 @@
+/* Type "placement", and berth.place for one placer. */
+#include "binding.h"
+#include <math.h>
+#include <string.h>
+
+static void release_placement(void *box) {
+  bl_placement_box *p = box;
+  berth_placement_release(p->placement);
+  berth_cost_release(p->cost);
+}
+
+bl_placement_box *bl_new_placement(lua_State *L) { return bl_new(L, &bl_placement_class, sizeof(bl_placement_box)); }
+
+berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_placement_box *)bl_check(L, i, &bl_placement_class, fn, what))->placement;
+}
+
+static berth_placement *self(lua_State *L, const char *fn) { return bl_check_placement(L, 1, fn, "self"); }
+
+/* ---- from an array ---------------------------------------------------------------------- */
+
+/* placement(devices, { sequence, placer }) */
+static int placement_new(lua_State *L) {
+  static const char *const keys[] = { "sequence", "placer", NULL };
+  static const bl_where w = { "berth.placement", NULL, 0 };
+  int32_t n, m, *device, *sequence = NULL;
+  bl_placement_box *box;
+  berth_status st;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  n = bl_to_length(L, 1, &w, "devices");
+  device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
+  if (bl_get_array(L, t, &w, "sequence", &m)) sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
+  box = bl_new_placement(L);
+  if (t && bl_get_string(L, t, &w, "placer")) {
+    compat_getanchor(L, -2);
+    lua_pushvalue(L, -2);
+    lua_setfield(L, -2, "placer");
+    lua_pop(L, 2);
+  }
+  st = berth_placement_new(bl_ctx(L), n, device, sequence, &box->placement);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_track(L);
+  return 1;
+}
+
+static int wrong_length(lua_State *L, const bl_where *w, const char *key, int got, int expected) {
+  return bl_wrong(L, w, key, "places %d ops, but the graph has %d", got, expected);
+}
+
+const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key) {
+  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost)), got;
+  if (bl_test(L, i, &bl_placement_class)) {
+    berth_placement *p = bl_check_placement(L, i, w->fn, key);
+    if (berth_placement_ops(p) != n) wrong_length(L, w, key, berth_placement_ops(p), n);
+    return berth_placement_device(p);
+  }
+  if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
+  got = bl_to_length(L, i, w, key);
+  if (got != n) wrong_length(L, w, key, got, n);
+  return bl_to_ids(L, i, w, key, n, m, "device");
+}
+
+const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out) {
+  int32_t k, n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
+  if ((int32_t)lua_rawlen(L, i) != n) return NULL;
+  for (k = 0; k < n; k++) {
+    double x;
+    lua_rawgeti(L, i, k + 1);
+    x = (double)lua_tonumber(L, -1);
+    if (lua_type(L, -1) != LUA_TNUMBER || !(x >= 1 && x <= m) || x != floor(x)) return NULL;
+    out[k] = (int32_t)x - 1;
+    lua_pop(L, 1);
+  }
+  return out;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static int get_device(lua_State *L) {
+  const berth_placement *p = self(L, "placement[op]");
+  double x = (double)lua_tonumber(L, 2);
+  if (!(x >= 1 && x <= berth_placement_ops(p)) || x != floor(x)) return 0;
+  bl_push_id(L, berth_placement_device(p)[(int32_t)x - 1]);
+  return 1;
+}
+
+static int get_placer(lua_State *L) {
+  const char *name = berth_placement_placer(self(L, "placement.placer"));
+  if (*name) {
+    lua_pushstring(L, name);
+  } else {
+    compat_getanchor(L, 1);
+    lua_getfield(L, -1, "placer");
+  }
+  return 1;
+}
+
+static int get_estimate(lua_State *L) {
+  double x = berth_placement_estimate(self(L, "placement.estimate"));
+  if (isnan(x)) return 0;
+  lua_pushnumber(L, x);
+  return 1;
+}
+
+static void build_start(lua_State *L) {
+  const berth_placement *p = self(L, "placement.start");
+  bl_push_numbers(L, berth_placement_ops(p), berth_placement_start(p));
+}
+
+static void build_finish(lua_State *L) {
+  const berth_placement *p = self(L, "placement.finish");
+  bl_push_numbers(L, berth_placement_ops(p), berth_placement_finish(p));
+}
+
+static int get_start(lua_State *L) {
+  return berth_placement_start(self(L, "placement.start")) ? bl_cached(L, 1, "start", build_start) : 0;
+}
+
+static int get_finish(lua_State *L) {
+  return berth_placement_finish(self(L, "placement.finish")) ? bl_cached(L, 1, "finish", build_finish) : 0;
+}
+
+static int devices(lua_State *L) {
+  const berth_placement *p = self(L, "placement:devices");
+  bl_push_ids(L, berth_placement_ops(p), berth_placement_device(p));
+  return 1;
+}
+
+static int sequence(lua_State *L) {
+  const berth_placement *p = self(L, "placement:sequence");
+  if (!berth_placement_sequence(p)) return 0;
+  bl_push_ids(L, berth_placement_ops(p), berth_placement_sequence(p));
+  return 1;
+}
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_placement_ops(self(L, "#placement")));
+  return 1;
+}
+
+/* Number of different devices; O(ops) time, O(highest device) memory. */
+static int count_used(lua_State *L, const berth_placement *p) {
+  int32_t k, n = berth_placement_ops(p), top = 0;
+  const int32_t *device = berth_placement_device(p);
+  int used = 0;
+  lua_newtable(L); /* ids can be anything here: a set, not a bitmap */
+  for (k = 0; k < n; k++) {
+    if (device[k] == top - 1) continue;
+    top = device[k] + 1;
+    lua_rawgeti(L, -1, top);
+    if (lua_isnil(L, -1)) {
+      used++;
+      lua_pushboolean(L, 1);
+      lua_rawseti(L, -3, top);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return used;
+}
+
+static int to_string(lua_State *L) {
+  const berth_placement *p = self(L, "tostring");
+  double estimate = berth_placement_estimate(p);
+  int used = count_used(L, p);
+  luaL_Buffer b;
+  get_placer(L);
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "placement: %d ops on %d device%s", (int)berth_placement_ops(p), used, used == 1 ? "" : "s");
+  if (!isnan(estimate)) {
+    luaL_addstring(&b, ", step time ");
+    bl_add_quantity(&b, estimate, BERTH_SECONDS);
+  }
+  if (*berth_placement_placer(p)) bl_add_format(&b, " (%s)", berth_placement_placer(p));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_estimate }, { "start", get_start },
+                                   { "finish", get_finish }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "devices", devices }, { "sequence", sequence }, { "save", bl_placement_save },
+                                    { "to_string", bl_placement_to_string }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_placement_class = { "placement", "berth.placement", release_placement, methods, NULL, fields, meta, get_device };
+
+/* ---- placing ---------------------------------------------------------------------------- */
+
+int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
+  if (st != BERTH_EINFEASIBLE) return 0;
+  lua_createtable(L, 0, 3);
+  bl_set_id(L, "op", why->op);
+  bl_set_id(L, "device", why->device);
+  bl_set_number(L, "missing", why->missing);
+  return 1;
+}
+
+static const char *const place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum",
+                                          "device",  "tries",    "seed",  "cost",   NULL };
+
+static void read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
+                         berth_place_options *o) {
+  static const char *const no_variants[] = { "", NULL };
+  const char *const *variants = berth_placer_variants(placer);
+  int k;
+  *o = berth_place_default();
+  if (bl_get_enum(L, t, w, "variant", variants ? variants : no_variants, &k)) o->variant = (variants ? variants : no_variants)[k];
+  if (bl_get_enum(L, t, w, "averages", bl_average_names, &k)) o->averages = (berth_average)k;
+  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o->links = (berth_links)k;
+  if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o->memory = (berth_memory_policy)k;
+  bl_get_positive(L, t, w, "param_multiple", &o->param_multiple);
+  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o->quantum);
+  if (t) {
+    lua_getfield(L, t, "device");
+    if (!lua_isnil(L, -1)) o->device = bl_to_id(L, -1, w, "device", berth_topology_devices(berth_cost_topology(cost)), "device");
+    lua_pop(L, 1);
+  }
+  bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o->tries);
+  bl_get_seed(L, t, w, "seed", &o->seed);
+}
+
+/* The placer at i: its name, or "policy" and the policy read onto the stack. */
+static const char *read_placer(lua_State *L, int i, const bl_where *w, bl_policy *policy) {
+  const char *const *names = berth_placers();
+  int k;
+  if (lua_istable(L, i) || lua_isfunction(L, i)) {
+    bl_policy_read(L, i, 1, w, policy);
+    return "policy";
+  }
+  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "placer", "expected a name or a policy, got %s", bl_kind(L, i));
+  for (k = 0; names[k]; k++)
+    if (strcmp(names[k], "policy") != 0 && strcmp(names[k], lua_tostring(L, i)) == 0) return names[k];
+  bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", lua_tostring(L, i));
+  return NULL;
+}
+
+/* place(cost, placer, options): placement; nil, message, code, obstacle */
+static int place(lua_State *L) {
+  static const bl_where w = { "berth.place", NULL, 0 };
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
+  bl_policy policy = { 0 };
+  bl_placement_box *box;
+  berth_place_options o;
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_status st;
+  const char *placer;
+  int t;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, place_keys);
+  box = bl_new_placement(L);
+  placer = read_placer(L, 2, &w, &policy);
+  read_options(L, t, &w, cost, placer, &o);
+  o.policy = policy.L ? &policy.c : NULL;
+  berth_cost_retain(cost); /* a policy may close it; then it is the placement's */
+  box->cost = cost;
+  st = berth_place(cost, placer, &o, &box->placement, &why);
+  if (st != BERTH_OK) {
+    box->cost = NULL;
+    berth_cost_release(cost);
+  }
+  if (policy.L) bl_policy_done(&policy, w.fn, st);
+  if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
+  lua_pushvalue(L, 4);
+  bl_track(L);
+  return 1;
+}
+
+static int push_names(lua_State *L, const char *const *names) {
+  int k, n = 0;
+  lua_newtable(L);
+  for (k = 0; names[k]; k++) {
+    if (!*names[k] || strcmp(names[k], "policy") == 0) continue;
+    lua_pushstring(L, names[k]);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
+static int placers(lua_State *L) { return push_names(L, berth_placers()); }
+
+/* variants(placer): array, or nil for an unknown placer */
+static int variants(lua_State *L) {
+  const char *const *names = lua_type(L, 1) == LUA_TSTRING ? berth_placer_variants(lua_tostring(L, 1)) : NULL;
+  return names ? push_names(L, names) : 0;
+}
+
+const luaL_Reg bl_place_functions[] = {
+  { "placement", placement_new }, { "place", place }, { "placers", placers }, { "variants", variants }, { NULL, NULL }
+};

@@ -1,0 +1,275 @@
+/* Type "result": what the step simulator has recorded. Arrays become tables at the first access and stay with the object. */
+#include "result.h"
+#include <math.h>
+
+static void release_result(void *box) { berth_result_release(((bl_result_box *)box)->result); }
+
+static bl_result_box *self_box(lua_State *L, const char *fn) { return bl_self(L, &bl_result_class, fn); }
+static berth_result *self(lua_State *L, const char *fn) { return self_box(L, fn)->result; }
+
+static int32_t n_ops(const berth_result *r) { return berth_graph_ops(berth_cost_graph(berth_result_cost(r))); }
+static int32_t n_devices(const berth_result *r) { return berth_topology_devices(berth_cost_topology(berth_result_cost(r))); }
+static int32_t n_links(const berth_result *r) { return berth_topology_links(berth_cost_topology(berth_result_cost(r))); }
+
+bl_result_box *bl_new_result(lua_State *L, int cost) {
+  bl_result_box *box = bl_new(L, &bl_result_class, sizeof *box);
+  box->bound = NAN;
+  compat_getanchor(L, -1);
+  lua_pushvalue(L, cost);
+  lua_setfield(L, -2, "cost");
+  lua_pop(L, 1);
+  return box;
+}
+
+/* Noise and quanta change the times that the bound is made of. A memory bound holds for placements that fit. */
+void bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o) {
+  berth_oom oom;
+  berth_memory_policy memory = berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory;
+  berth_bounds b;
+  if (o->noise > 0 || o->quantum > 0) return;
+  if (bl_bounds(cost, memory, o->param_multiple, &b, NULL) != BERTH_OK &&
+      bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, &b, NULL) != BERTH_OK)
+    return;
+  box->bound = b.best;
+  box->bound_name = b.name;
+}
+
+/* ---- numbers ---------------------------------------------------------------------------- */
+
+static int get_makespan(lua_State *L) {
+  lua_pushnumber(L, berth_result_makespan(self(L, "result.makespan")));
+  return 1;
+}
+
+static int get_bound(lua_State *L) {
+  bl_result_box *box = self_box(L, "result.bound");
+  if (isnan(box->bound)) return 0;
+  lua_pushnumber(L, box->bound);
+  return 1;
+}
+
+static int get_bound_name(lua_State *L) {
+  bl_result_box *box = self_box(L, "result.bound_name");
+  if (!box->bound_name) return 0;
+  lua_pushstring(L, box->bound_name);
+  return 1;
+}
+
+/* makespan / bound - 1; NaN without a bound, 0 if both are 0 */
+static double gap_of(const bl_result_box *box) {
+  double makespan = berth_result_makespan(box->result);
+  if (box->bound <= 0) return makespan > 0 ? NAN : 0;
+  return makespan / box->bound - 1;
+}
+
+static int get_gap(lua_State *L) {
+  double gap = gap_of(self_box(L, "result.gap"));
+  if (isnan(gap)) return 0;
+  lua_pushnumber(L, gap);
+  return 1;
+}
+
+static int get_cost(lua_State *L) {
+  self(L, "result.cost");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "cost");
+  return 1;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------- */
+
+#define ARRAY(NAME, COUNT, GET)                                                                   \
+  static void build_##NAME(lua_State *L) {                                                        \
+    const berth_result *r = self(L, "result." #NAME);                                             \
+    bl_push_numbers(L, COUNT(r), GET(r));                                                         \
+  }                                                                                               \
+  static int get_##NAME(lua_State *L) {                                                           \
+    self(L, "result." #NAME);                                                                     \
+    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+  }
+
+ARRAY(start, n_ops, berth_result_start)
+ARRAY(finish, n_ops, berth_result_finish)
+ARRAY(busy, n_devices, berth_result_busy)
+ARRAY(peak_memory, n_devices, berth_result_peak)
+ARRAY(peak_time, n_devices, berth_result_peak_time)
+
+static void build_device(lua_State *L) {
+  const berth_result *r = self(L, "result.device");
+  bl_push_ids(L, n_ops(r), berth_result_device(r));
+}
+
+static int get_device(lua_State *L) {
+  self(L, "result.device");
+  return bl_cached(L, 1, "device", build_device);
+}
+
+static void build_transfers(lua_State *L) {
+  const berth_transfer *t;
+  int32_t k, n = berth_result_transfers(self(L, "result.transfers"), &t);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_createtable(L, 0, 5);
+    bl_set_id(L, "tensor", t[k].tensor);
+    bl_set_id(L, "from", t[k].src);
+    bl_set_id(L, "to", t[k].dst);
+    bl_set_number(L, "start", t[k].start);
+    bl_set_number(L, "finish", t[k].finish);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+static int get_transfers(lua_State *L) {
+  self(L, "result.transfers");
+  return bl_cached(L, 1, "transfers", build_transfers);
+}
+
+static void build_links(lua_State *L) {
+  const berth_result *r = self(L, "result.links");
+  const double *bytes = berth_result_link_bytes(r), *busy = berth_result_link_busy(r);
+  int32_t k, n = n_links(r);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_createtable(L, 0, 2);
+    bl_set_number(L, "bytes", bytes[k]);
+    bl_set_number(L, "busy", busy[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+static int get_links(lua_State *L) {
+  self(L, "result.links");
+  return bl_cached(L, 1, "links", build_links);
+}
+
+static int get_oom(lua_State *L) {
+  berth_oom oom;
+  if (!berth_result_oom(self(L, "result.oom"), &oom)) return 0;
+  lua_createtable(L, 0, 4);
+  bl_set_id(L, "op", oom.op);
+  bl_set_id(L, "device", oom.device);
+  bl_set_number(L, "time", oom.time);
+  bl_set_number(L, "shortfall", oom.shortfall);
+  return 1;
+}
+
+/* ---- methods ---------------------------------------------------------------------------- */
+
+static int peak_ops(lua_State *L) {
+  static const bl_where w = { "result:peak_ops", NULL, 0 };
+  const berth_result *r = self(L, w.fn);
+  int32_t k, n, device = bl_to_id(L, 2, &w, "device", n_devices(r), "device");
+  const int32_t *ops;
+  const double *bytes;
+  n = berth_result_peak_ops(r, device, &ops, &bytes);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_createtable(L, 0, 2);
+    bl_set_id(L, "op", ops[k]);
+    bl_set_number(L, "bytes", bytes[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+static int critical_path(lua_State *L) {
+  const int32_t *ops;
+  int32_t n = berth_result_critical(self(L, "result:critical_path"), &ops);
+  bl_push_ids(L, n, ops);
+  return 1;
+}
+
+static int slack(lua_State *L) {
+  const berth_result *r = self(L, "result:slack");
+  const double *x = berth_result_slack(r);
+  if (!x) return bl_failed(L, BERTH_ENOMEM);
+  bl_push_numbers(L, n_ops(r), x);
+  return 1;
+}
+
+/* to_table(): everything as plain tables */
+static int to_table(lua_State *L) {
+  static const luaL_Reg parts[] = {
+    { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
+    { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
+    { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
+    { "oom", get_oom },             { "critical_path", critical_path }, { NULL, NULL }
+  };
+  const luaL_Reg *p;
+  self(L, "result:to_table");
+  lua_settop(L, 1);
+  lua_createtable(L, 0, 14);
+  for (p = parts; p->name; p++) {
+    lua_pushcfunction(L, p->func);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    lua_setfield(L, 2, p->name);
+  }
+  return 1;
+}
+
+/* ---- one line --------------------------------------------------------------------------- */
+
+static void add_devices(luaL_Buffer *b, const berth_result *r) {
+  const double *busy = berth_result_busy(r);
+  int32_t d, n = n_devices(r), used = 0;
+  for (d = 0; d < n; d++) used += busy[d] > 0;
+  if (used < n && used > 0) {
+    bl_add_format(b, " on %d of %d devices", (int)used, (int)n);
+  } else {
+    bl_add_format(b, " on %d device%s", (int)n, n == 1 ? "" : "s");
+  }
+}
+
+static void add_bound(luaL_Buffer *b, const bl_result_box *box) {
+  double gap = gap_of(box);
+  if (isnan(box->bound)) return;
+  luaL_addstring(b, ", bound ");
+  bl_add_quantity(b, box->bound, BERTH_SECONDS);
+  if (!isnan(gap)) bl_add_format(b, " (gap %.1f %%)", 100 * (gap > 0 ? gap : 0));
+}
+
+static void add_peak(luaL_Buffer *b, const berth_result *r) {
+  const double *peak = berth_result_peak(r);
+  int32_t d, n = n_devices(r), top = 0;
+  for (d = 1; d < n; d++)
+    if (peak[d] > peak[top]) top = d;
+  if (n == 0 || !(peak[top] > 0)) return;
+  luaL_addstring(b, ", peak ");
+  bl_add_quantity(b, peak[top], BERTH_BYTES);
+  bl_add_format(b, " on device %d", (int)top + 1);
+}
+
+static void add_oom(luaL_Buffer *b, const berth_result *r) {
+  berth_oom oom;
+  if (!berth_result_oom(r, &oom)) return;
+  bl_add_format(b, "; out of memory on device %d at op %d: ", (int)oom.device + 1, (int)oom.op + 1);
+  bl_add_quantity(b, oom.shortfall, BERTH_BYTES);
+  luaL_addstring(b, " missing");
+}
+
+static int to_string(lua_State *L) {
+  const bl_result_box *box = self_box(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "step time ");
+  bl_add_quantity(&b, berth_result_makespan(box->result), BERTH_SECONDS);
+  add_devices(&b, box->result);
+  add_bound(&b, box);
+  add_peak(&b, box->result);
+  add_oom(&b, box->result);
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = {
+  { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
+  { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
+  { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
+  { "oom", get_oom },             { "cost", get_cost },           { NULL, NULL }
+};
+static const luaL_Reg methods[] = { { "peak_ops", peak_ops },   { "critical_path", critical_path },   { "slack", slack },
+                                    { "to_table", to_table },   { "save_trace", bl_result_save_trace }, { "trace", bl_result_trace },
+                                    { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_result_class = { "result", "berth.result", release_result, methods, NULL, fields, meta, NULL };

@@ -1,0 +1,18 @@
+/* Results of the step simulator, for the files that make them. */
+#ifndef BERTH_LUA_RESULT_H
+#define BERTH_LUA_RESULT_H
+
+#include "binding.h"
+
+typedef struct bl_result_box {
+  berth_result *result;
+  double bound;           /* NaN: none */
+  const char *bound_name; /* static */
+} bl_result_box;
+
+/** cost: stack index of the cost box, which the result keeps. */
+bl_result_box *bl_new_result(lua_State *L, int cost);
+/** Adds the lower bound, if one holds for a run with these options. */
+void bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o);
+
+#endif

@@ -1,0 +1,164 @@
+/* Running the step simulator: once, many times, in a batch. */
+#include "result.h"
+#include "sim_options.h"
+
+static bool read_bound(lua_State *L, int t, const bl_where *w) {
+  int yes = 1;
+  bl_get_bool(L, t, w, "bound", &yes);
+  return yes != 0;
+}
+
+/* simulate(graph, topology, placement, options): result; nil, message, code */
+static int simulate(lua_State *L) {
+  static const bl_where w = { "berth.simulate", NULL, 0 };
+  bl_cost_box *cost;
+  bl_placement_box *p;
+  bl_result_box *box;
+  berth_sim_options o;
+  const int32_t *device;
+  berth_status st;
+  int t;
+  bool bound;
+  lua_settop(L, 4);
+  if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
+  cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
+  t = bl_options(L, 3, &w, bl_sim_keys);
+  device = bl_to_devices(L, 2, cost->cost, &w, "placement");
+  p = bl_test(L, 2, &bl_placement_class);
+  o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
+  bound = read_bound(L, t, &w);
+  box = bl_new_result(L, 1);
+  st = berth_simulate(cost->cost, device, &o, &box->result);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  if (bound) bl_result_bound(box, cost, &o);
+  bl_track(L);
+  return 1;
+}
+
+/* ---- many ------------------------------------------------------------------------------- */
+
+static int32_t count_placements(lua_State *L, int i, const bl_where *w) {
+  if (!lua_istable(L, i)) bl_wrong(L, w, "placements", "expected an array of placements, got %s", bl_kind(L, i));
+  return bl_to_length(L, i, w, "placements");
+}
+
+/* Rows of devices of the k placements in the array at i, in scratch on the stack. */
+static int32_t *read_rows(lua_State *L, int i, int32_t k, berth_cost *cost, const char *fn) {
+  size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost)), j;
+  int32_t row, *rows = bl_scratch(L, (size_t)k * n, sizeof *rows);
+  int top = lua_gettop(L);
+  for (row = 0; row < k; row++) {
+    bl_where w = { fn, "placements", row + 1 };
+    const int32_t *device;
+    lua_rawgeti(L, i, row + 1);
+    device = bl_to_devices(L, lua_gettop(L), cost, &w, "devices");
+    for (j = 0; j < n; j++) rows[(size_t)row * n + j] = device[j];
+    lua_settop(L, top);
+  }
+  return rows;
+}
+
+/* Three arrays: makespans, peaks, ops at which memory ran out (false: it held). */
+static int push_summaries(lua_State *L, int32_t k, const berth_sim_summary *s) {
+  int32_t i;
+  lua_createtable(L, k, 0);
+  lua_createtable(L, k, 0);
+  lua_createtable(L, k, 0);
+  for (i = 0; i < k; i++) {
+    lua_pushnumber(L, s[i].makespan);
+    lua_rawseti(L, -4, i + 1);
+    lua_pushnumber(L, s[i].peak);
+    lua_rawseti(L, -3, i + 1);
+    if (s[i].oom_op == BERTH_NONE) {
+      lua_pushboolean(L, 0);
+    } else {
+      bl_push_id(L, s[i].oom_op);
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 3;
+}
+
+/* simulate_batch(graph, topology, placements, options) */
+static int simulate_batch(lua_State *L) {
+  static const bl_where w = { "berth.simulate_batch", NULL, 0 };
+  berth_cost *cost;
+  berth_sim_options o;
+  berth_sim_summary *out;
+  int32_t k, *rows, threads = 0;
+  berth_status st;
+  int t;
+  lua_settop(L, 4);
+  if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
+  t = bl_options(L, 3, &w, bl_batch_keys);
+  k = count_placements(L, 2, &w);
+  rows = read_rows(L, 2, k, cost, w.fn);
+  o = bl_sim_options(L, t, &w, cost, NULL);
+  bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
+  out = bl_scratch(L, (size_t)k, sizeof *out);
+  st = berth_sim_batch(cost, &o, k, rows, threads, out);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  return push_summaries(L, k, out);
+}
+
+/* ---- again and again -------------------------------------------------------------------- */
+
+typedef struct runner_box {
+  berth_sim *sim;
+  berth_cost *cost;
+} runner_box;
+
+static void release_runner(void *box) {
+  runner_box *r = box;
+  berth_sim_release(r->sim);
+  berth_cost_release(r->cost);
+}
+static const bl_class runner_class = { "simulator", "berth.simulator", release_runner, NULL, NULL, NULL, NULL, NULL };
+
+/* The function that berth.simulator gives; upvalues: the runner, scratch for device ids. */
+static int run(lua_State *L) {
+  static const bl_where w = { "simulator", NULL, 0 };
+  runner_box *r = lua_touserdata(L, lua_upvalueindex(1));
+  int32_t *scratch = lua_touserdata(L, lua_upvalueindex(2));
+  const int32_t *device = NULL;
+  berth_sim_summary s;
+  berth_status st;
+  if (lua_istable(L, 1)) device = bl_fill_devices(L, 1, r->cost, scratch);
+  if (!device) device = bl_to_devices(L, 1, r->cost, &w, "placement");
+  st = berth_sim_run(r->sim, device, &s);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushnumber(L, s.makespan);
+  lua_pushnumber(L, s.peak);
+  if (s.oom_op == BERTH_NONE) return 2;
+  bl_push_id(L, s.oom_op);
+  return 3;
+}
+
+/* simulator(graph, topology, options): function placement -> makespan, peak, op that ran out of memory or nothing */
+static int simulator(lua_State *L) {
+  static const bl_where w = { "berth.simulator", NULL, 0 };
+  berth_cost *cost;
+  berth_sim_options o;
+  runner_box *r;
+  berth_status st;
+  int t;
+  lua_settop(L, 3);
+  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
+  t = bl_options(L, 2, &w, bl_run_keys);
+  o = bl_sim_options(L, t, &w, cost, NULL);
+  bl_register(L, &runner_class);
+  r = bl_new(L, &runner_class, sizeof *r);
+  if ((st = berth_sim_new(cost, &o, &r->sim)) != BERTH_OK) return bl_failed(L, st);
+  berth_cost_retain(cost);
+  r->cost = cost;
+  bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(cost)), sizeof(int32_t));
+  lua_pushcclosure(L, run, 2);
+  bl_track(L);
+  return 1;
+}
+
+const luaL_Reg bl_sim_functions[] = {
+  { "simulate", simulate }, { "simulate_batch", simulate_batch }, { "simulator", simulator }, { NULL, NULL }
+};

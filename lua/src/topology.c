@@ -1,0 +1,410 @@
+/* Type "topology": from parts, and reading. */
+#include "topology_names.h"
+#include <math.h>
+#include <string.h>
+
+static const char FN[] = "berth.topology";
+
+static void release_topology(void *box) { berth_topology_release(((bl_box *)box)->object); }
+
+berth_topology **bl_new_topology(lua_State *L) { return bl_new(L, &bl_topology_class, sizeof(berth_topology *)); }
+
+berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const char *what) {
+  return *(berth_topology **)bl_check(L, i, &bl_topology_class, fn, what);
+}
+
+static berth_topology *self(lua_State *L, const char *fn) { return bl_check_topology(L, 1, fn, "self"); }
+
+/* ---- devices from tables ---------------------------------------------------------------- */
+
+const char *const bl_device_fields[] = { "name",  "type",  "preset", "speed", "flops", "memory", "memory_bandwidth", "overhead",
+                                         "machine", "id",  NULL };
+
+void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
+  const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
+  const char *type;
+  if (preset && berth_device_preset(bl_ctx(L), preset, d) != BERTH_OK) bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
+  if ((type = bl_get_string(L, t, w, "type"))) d->type = type;
+  bl_get_positive(L, t, w, "speed", &d->speed);
+  if (d->speed <= 0) bl_wrong(L, w, "speed", "must be above 0");
+  bl_get_quantity(L, t, w, "flops", BERTH_FLOP_PER_SECOND, &d->flops);
+  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &d->memory);
+  bl_get_quantity(L, t, w, "memory_bandwidth", BERTH_BYTES_PER_SECOND, &d->memory_bandwidth);
+  bl_get_quantity(L, t, w, "overhead", BERTH_SECONDS, &d->overhead);
+}
+
+berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth, const char *latency, berth_link otherwise) {
+  berth_link l = otherwise;
+  bl_get_quantity(L, t, w, bandwidth, BERTH_BYTES_PER_SECOND, &l.bandwidth);
+  if (l.bandwidth <= 0) bl_wrong(L, w, bandwidth, "must be above 0: leave the link out if there is none");
+  bl_get_quantity(L, t, w, latency, BERTH_SECONDS, &l.latency);
+  if (isinf(l.latency)) bl_wrong(L, w, latency, "must be finite");
+  return l;
+}
+
+/* ---- from parts ------------------------------------------------------------------------- */
+
+typedef struct build {
+  lua_State *L;
+  berth_topology_builder *b;
+  int names;          /* stack index: name -> node */
+  int32_t *node;      /* [n_devices] in scratch */
+  int32_t n_devices, n_links;
+} build;
+
+static void release_builder(void *box) { berth_topology_builder_release(((bl_box *)box)->object); }
+static const bl_class builder_class = { "topology builder", "berth.topology_builder", release_builder, NULL, NULL, NULL, NULL, NULL };
+
+static void must(build *m, const bl_where *w, berth_status st) {
+  if (st == BERTH_OK) return;
+  bl_push_message(m->L, st);
+  if (w->list) bl_error(m->L, "%s: %s[%d]: %s", w->fn, w->list, w->i, lua_tostring(m->L, -1));
+  bl_error(m->L, "%s: %s", w->fn, lua_tostring(m->L, -1));
+}
+
+static int entry(lua_State *L, int list, const bl_where *w) {
+  lua_rawgeti(L, list, w->i);
+  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
+  return lua_gettop(L);
+}
+
+static void remember(build *m, const bl_where *w, const char *name, int32_t node) {
+  lua_State *L = m->L;
+  lua_getfield(L, m->names, name);
+  if (!lua_isnil(L, -1)) bl_wrong(L, w, NULL, "the name \"%s\" is taken", name);
+  lua_pop(L, 1);
+  lua_pushinteger(L, node);
+  lua_setfield(L, m->names, name);
+}
+
+static void add_device(build *m, int devices, int32_t i) {
+  lua_State *L = m->L;
+  bl_where w = { FN, "devices", i };
+  berth_device d = berth_device_default();
+  int32_t id;
+  int t = entry(L, devices, &w);
+  bl_check_keys(L, t, &w, bl_device_fields, false);
+  if (bl_get_whole(L, t, &w, "id", 1, INT32_MAX, &id) && id != i)
+    bl_wrong(L, &w, "id", "is %d: ids are positions; leave it out or keep the order", (int)id);
+  bl_get_device(L, t, &w, &d);
+  d.name = bl_get_string(L, t, &w, "name");
+  if (bl_get_whole(L, t, &w, "machine", 1, INT32_MAX, &d.machine)) d.machine--;
+  must(m, &w, berth_topology_builder_add_device(m->b, &d, NULL, &m->node[i - 1]));
+  remember(m, &w, d.name ? d.name : lua_pushfstring(L, "d%d", (int)i - 1), m->node[i - 1]);
+  lua_settop(L, t - 1);
+}
+
+static void add_switch(build *m, int switches, int32_t i) {
+  lua_State *L = m->L;
+  bl_where w = { FN, "switches", i };
+  int32_t node;
+  lua_rawgeti(L, switches, i);
+  if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, NULL, "expected a name, got %s", bl_kind(L, -1));
+  must(m, &w, berth_topology_builder_add_switch(m->b, lua_tostring(L, -1), &node));
+  remember(m, &w, lua_tostring(L, -1), node);
+  lua_pop(L, 1);
+}
+
+/* A node by name, or a device by id: entry `item` of the table at t. */
+static int32_t node_at(build *m, int t, const bl_where *w, int item, const char *key) {
+  lua_State *L = m->L;
+  int32_t node;
+  lua_rawgeti(L, t, item);
+  if (lua_type(L, -1) != LUA_TSTRING) {
+    node = m->node[bl_to_id(L, -1, w, key, m->n_devices, "device")];
+  } else {
+    lua_getfield(L, m->names, lua_tostring(L, -1));
+    if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no device or switch named \"%s\"", lua_tostring(L, -2));
+    node = (int32_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return node;
+}
+
+static void add_link(build *m, int links, int32_t i) {
+  static const char *const keys[] = { "bandwidth", "latency", "directed", NULL };
+  lua_State *L = m->L;
+  bl_where w = { FN, "links", i };
+  berth_link l;
+  int directed = 0;
+  int t = entry(L, links, &w);
+  int32_t a, c;
+  bl_check_keys(L, t, &w, keys, true);
+  if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two ends of the link");
+  a = node_at(m, t, &w, 1, "from");
+  c = node_at(m, t, &w, 2, "to");
+  l = bl_get_link(L, t, &w, "bandwidth", "latency", bl_default_link);
+  bl_get_bool(L, t, &w, "directed", &directed);
+  must(m, &w, directed ? berth_topology_builder_add_link(m->b, a, c, &l, NULL)
+                       : berth_topology_builder_add_duplex(m->b, a, c, &l, NULL));
+  m->n_links += directed ? 1 : 2;
+  lua_settop(L, t - 1);
+}
+
+/* The device, not the node, at entry `item`. */
+static int32_t device_at(build *m, int t, const bl_where *w, int item, const char *key) {
+  int32_t k, node = node_at(m, t, w, item, key);
+  for (k = 0; k < m->n_devices; k++)
+    if (m->node[k] == node) return k;
+  bl_wrong(m->L, w, key, "is a switch: routes lead from device to device");
+  return BERTH_NONE;
+}
+
+static void add_route(build *m, int routes, int32_t i) {
+  static const char *const keys[] = { "via", NULL };
+  lua_State *L = m->L;
+  bl_where w = { FN, "routes", i };
+  int32_t n = 0, *links, src, dst;
+  int t = entry(L, routes, &w);
+  bl_check_keys(L, t, &w, keys, true);
+  if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two devices of the route");
+  src = device_at(m, t, &w, 1, "from");
+  dst = device_at(m, t, &w, 2, "to");
+  if (!bl_get_array(L, t, &w, "via", &n)) bl_wrong(L, &w, "via", "is missing: an array of link ids");
+  links = bl_to_ids(L, -1, &w, "via", n, m->n_links, "link");
+  must(m, &w, berth_topology_builder_set_route(m->b, src, dst, n, links));
+  lua_settop(L, t - 1);
+}
+
+static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
+  static const bl_where w = { FN, NULL, 0 };
+  int32_t i, n;
+  if (!bl_get_array(m->L, 1, &w, key, &n)) return;
+  for (i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
+  lua_pop(m->L, 1);
+}
+
+static void set_name(build *m) {
+  static const bl_where w = { FN, NULL, 0 };
+  const char *name = bl_get_string(m->L, 1, &w, "name");
+  if (!name) return;
+  must(m, &w, berth_topology_builder_name(m->b, name));
+  lua_pop(m->L, 1);
+}
+
+static void count_devices(build *m) {
+  static const bl_where w = { FN, NULL, 0 };
+  if (!bl_get_array(m->L, 1, &w, "devices", &m->n_devices)) bl_wrong(m->L, &w, "devices", "is missing");
+  lua_pop(m->L, 1);
+  m->node = bl_scratch(m->L, (size_t)m->n_devices, sizeof *m->node);
+}
+
+static int topology_build(lua_State *L) {
+  static const char *const keys[] = { "name", "devices", "switches", "links", "routes", NULL };
+  static const bl_where w = { FN, NULL, 0 };
+  build m = { 0 };
+  bl_box *box;
+  berth_topology **t;
+  berth_status st;
+  if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
+  bl_check_keys(L, 1, &w, keys, false);
+  lua_settop(L, 1);
+  m.L = L;
+  bl_register(L, &builder_class);
+  box = bl_new(L, &builder_class, sizeof *box);
+  if ((st = berth_topology_builder_new(bl_ctx(L), &m.b)) != BERTH_OK) return bl_failed(L, st);
+  box->object = m.b;
+  lua_newtable(L);
+  m.names = lua_gettop(L);
+  count_devices(&m);
+  set_name(&m);
+  each(&m, "devices", add_device);
+  each(&m, "switches", add_switch);
+  each(&m, "links", add_link);
+  each(&m, "routes", add_route);
+  t = bl_new_topology(L);
+  st = berth_topology_builder_finish(m.b, t);
+  box->object = NULL;
+  berth_topology_builder_release(m.b);
+  if (st != BERTH_OK) return bl_refused(L, FN, st);
+  bl_track(L);
+  return 1;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static int32_t device_arg(lua_State *L, int i, const berth_topology *t, const bl_where *w, const char *what) {
+  return bl_to_id(L, i, w, what, berth_topology_devices(t), "device");
+}
+
+static int get_name(lua_State *L) {
+  lua_pushstring(L, berth_topology_name(self(L, "topology.name")));
+  return 1;
+}
+
+static int get_links(lua_State *L) {
+  lua_pushinteger(L, berth_topology_links(self(L, "topology.n_links")));
+  return 1;
+}
+
+static int get_nodes(lua_State *L) {
+  lua_pushinteger(L, berth_topology_nodes(self(L, "topology.n_nodes")));
+  return 1;
+}
+
+static int get_devices(lua_State *L) {
+  lua_pushinteger(L, berth_topology_devices(self(L, "topology.n_devices")));
+  return 1;
+}
+
+static int device(lua_State *L) {
+  static const bl_where w = { "topology:device", NULL, 0 };
+  const berth_topology *t = self(L, w.fn);
+  int32_t id = device_arg(L, 2, t, &w, "device");
+  berth_device d;
+  berth_status st = berth_topology_device(t, id, &d);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 9);
+  bl_set_id(L, "id", id);
+  bl_set_string(L, "name", d.name);
+  lua_pushstring(L, d.type ? d.type : "");
+  lua_setfield(L, -2, "type");
+  bl_set_number(L, "speed", d.speed);
+  bl_set_number(L, "flops", d.flops);
+  bl_set_number(L, "memory", d.memory);
+  bl_set_number(L, "memory_bandwidth", d.memory_bandwidth);
+  bl_set_number(L, "overhead", d.overhead);
+  bl_set_id(L, "machine", d.machine);
+  return 1;
+}
+
+static int next_device(lua_State *L) {
+  berth_topology *t = bl_check_topology(L, lua_upvalueindex(1), "topology:devices", "self");
+  lua_Integer id = lua_tointeger(L, lua_upvalueindex(2)) + 1;
+  if (id > berth_topology_devices(t)) return 0;
+  lua_pushinteger(L, id);
+  lua_replace(L, lua_upvalueindex(2));
+  lua_settop(L, 0);
+  lua_pushcfunction(L, device);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushinteger(L, id);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+static int each_device(lua_State *L) {
+  self(L, "topology:devices");
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, next_device, 2);
+  return 1;
+}
+
+static const char *node_name(const berth_topology *t, int32_t node) {
+  const char *name = "";
+  berth_topology_node(t, node, &name, NULL);
+  return name;
+}
+
+static int link(lua_State *L) {
+  static const bl_where w = { "topology:link", NULL, 0 };
+  const berth_topology *t = self(L, w.fn);
+  int32_t from, to, id = bl_to_id(L, 2, &w, "link", berth_topology_links(t), "link");
+  berth_link l;
+  berth_status st = berth_topology_link(t, id, &from, &to, &l);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 5);
+  bl_set_id(L, "id", id);
+  bl_set_string(L, "from", node_name(t, from));
+  bl_set_string(L, "to", node_name(t, to));
+  bl_set_number(L, "bandwidth", l.bandwidth);
+  bl_set_number(L, "latency", l.latency);
+  return 1;
+}
+
+/* node(k): { id, name, device }, device nil for a switch */
+static int node(lua_State *L) {
+  static const bl_where w = { "topology:node", NULL, 0 };
+  const berth_topology *t = self(L, w.fn);
+  int32_t dev, id = bl_to_id(L, 2, &w, "node", berth_topology_nodes(t), "node");
+  const char *name;
+  berth_status st = berth_topology_node(t, id, &name, &dev);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 3);
+  bl_set_id(L, "id", id);
+  bl_set_string(L, "name", name);
+  bl_set_id(L, "device", dev);
+  return 1;
+}
+
+static int unreachable(lua_State *L, const berth_topology *t, int32_t a, int32_t b) {
+  berth_link l;
+  berth_status st = berth_topology_path(t, a, b, &l); /* sets the message */
+  return bl_failed(L, st == BERTH_OK ? BERTH_EUNREACHABLE : st);
+}
+
+static int route(lua_State *L) {
+  static const bl_where w = { "topology:route", NULL, 0 };
+  const berth_topology *t = self(L, w.fn);
+  int32_t a = device_arg(L, 2, t, &w, "from"), b = device_arg(L, 3, t, &w, "to");
+  const int32_t *links;
+  int32_t n = berth_topology_route(t, a, b, &links);
+  if (n < 0) return unreachable(L, t, a, b);
+  bl_push_ids(L, n, links);
+  return 1;
+}
+
+/* path(a, b): bandwidth, latency */
+static int path(lua_State *L) {
+  static const bl_where w = { "topology:path", NULL, 0 };
+  const berth_topology *t = self(L, w.fn);
+  int32_t a = device_arg(L, 2, t, &w, "from"), b = device_arg(L, 3, t, &w, "to");
+  berth_link l;
+  berth_status st = berth_topology_path(t, a, b, &l);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushnumber(L, l.bandwidth);
+  lua_pushnumber(L, l.latency);
+  return 2;
+}
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_topology_devices(self(L, "#topology")));
+  return 1;
+}
+
+static void add_memory(luaL_Buffer *b, const berth_topology *t) {
+  int32_t k, n = berth_topology_devices(t);
+  berth_device d;
+  double least = INFINITY, most = 0;
+  for (k = 0; k < n; k++) {
+    if (berth_topology_device(t, k, &d) != BERTH_OK) return;
+    if (d.memory < least) least = d.memory;
+    if (d.memory > most) most = d.memory;
+  }
+  if (isinf(least)) return;
+  luaL_addstring(b, ", memory ");
+  bl_add_quantity(b, least, BERTH_BYTES);
+  if (most == least) return;
+  luaL_addstring(b, " to ");
+  if (isinf(most)) {
+    luaL_addstring(b, "unlimited");
+  } else {
+    bl_add_quantity(b, most, BERTH_BYTES);
+  }
+}
+
+static int to_string(lua_State *L) {
+  const berth_topology *t = self(L, "tostring");
+  int32_t n = berth_topology_devices(t), nodes = berth_topology_nodes(t);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "topology");
+  if (*berth_topology_name(t)) bl_add_format(&b, " \"%.100s\"", berth_topology_name(t));
+  bl_add_format(&b, ": %d device%s", (int)n, n == 1 ? "" : "s");
+  if (nodes > n) bl_add_format(&b, ", %d switch%s", (int)(nodes - n), nodes - n == 1 ? "" : "es");
+  bl_add_format(&b, ", %d links", (int)berth_topology_links(t));
+  add_memory(&b, t);
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "name", get_name },       { "n_links", get_links }, { "n_nodes", get_nodes },
+                                   { "n_devices", get_devices }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "device", device }, { "devices", each_device },     { "link", link },
+                                    { "node", node },     { "route", route },             { "path", path },
+                                    { "save", bl_topology_save }, { "to_string", bl_topology_to_string }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
+
+const bl_class bl_topology_class = { "topology", "berth.topology", release_topology, methods, NULL, fields, meta, NULL };
+const luaL_Reg bl_topology_functions[] = { { "topology", topology_build }, { NULL, NULL } };

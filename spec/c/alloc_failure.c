@@ -1,0 +1,88 @@
+/* Every allocation refused in turn on load + price + place + simulate + write, until all goes through: always an orderly BERTH_ENOMEM,
+ * never a leak. Promises cover the context's allocator; third-party libraries allocate by themselves. */
+#include "check.h"
+#include <berth/berth.h>
+
+static const char text[] =
+    "4\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n"
+    "10,40,einsummable\n20,80,einsummable\n30,120,formation\n5,20,einsummable\n";
+
+typedef struct Step {
+  const char *placer, *preset;
+} Step;
+
+static berth_status write_all(berth_ctx *ctx, const berth_bundle *b, berth_topology *t, berth_placement *p, berth_result *r) {
+  berth_text out = { ctx, NULL, 0, 0 };
+  berth_bundle again = { NULL, NULL, NULL, NULL };
+  berth_status st = berth_write_graph(b->graph, "berth", &out);
+  if (st == BERTH_OK) st = berth_parse(ctx, "again", out.data, out.len, NULL, &again);
+  if (st == BERTH_OK) st = berth_write_topology(t, &out);
+  if (st == BERTH_OK) st = berth_write_placement(p, b->graph, t, &out);
+  if (st == BERTH_OK) st = berth_write_trace(r, &out);
+  if (st == BERTH_OK) st = berth_write_placed(b->graph, "dot", berth_placement_device(p), &out);
+  berth_bundle_release(&again);
+  berth_text_release(&out);
+  return st;
+}
+
+static berth_status whole_job(berth_ctx *ctx, const Step *step) {
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_placement *p = NULL;
+  berth_result *r = NULL;
+  berth_bounds bounds;
+  berth_sim_options opts;
+  berth_device device = berth_device_default();
+  berth_link link = { 1, 0 };
+  berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
+  device.memory = 1e6;
+  if (st == BERTH_OK) st = berth_topology_ring(ctx, 3, &device, &link, &t);
+  if (st == BERTH_OK) st = berth_cost_new(b.graph, t, NULL, &cost);
+  if (st == BERTH_OK) st = berth_place(cost, step->placer, NULL, &p, NULL);
+  if (st == BERTH_OK) st = berth_sim_preset(ctx, step->preset, &opts);
+  if (st == BERTH_OK) {
+    opts.memory = BERTH_MEMORY_INFERENCE;
+    st = berth_simulate(cost, berth_placement_device(p), &opts, &r);
+  }
+  if (st == BERTH_OK) st = berth_bounds_compute(cost, BERTH_MEMORY_TOTAL, 1, &bounds, NULL);
+  if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
+  if (st == BERTH_OK) st = write_all(ctx, &b, t, p, r);
+  berth_result_release(r);
+  berth_placement_release(p);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_bundle_release(&b);
+  return st;
+}
+
+static void fail_in_turn(const Step *step) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st != BERTH_OK && n < 100000; n++) {
+    berth_ctx *ctx;
+    s = (check_alloc_state){ 0, n, 0 };
+    st = berth_ctx_new(&hooks, &ctx);
+    if (st != BERTH_OK) continue;
+    st = whole_job(ctx, step);
+    if (st != BERTH_OK && !CHECK_STATUS(st, BERTH_ENOMEM)) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    berth_ctx_release(ctx);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+int main(void) {
+  static const char *const presets[] = { "doppler", "baechi-tf" };
+  const char *const *placers = berth_placers();
+  for (int i = 0; placers[i]; i++) {
+    Step step = { placers[i], presets[i % 2] };
+    char name[64];
+    if (strcmp(placers[i], "policy") == 0) continue;
+    snprintf(name, sizeof name, "%s, %s", step.placer, step.preset);
+    TEST(strdup(name));
+    fail_in_turn(&step);
+  }
+  return check_done();
+}

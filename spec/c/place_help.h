@@ -1,0 +1,214 @@
+/* Small random problems for the tests of the place room, and the best schedule of one by trying all. */
+#ifndef BERTH_PLACE_HELP_H
+#define BERTH_PLACE_HELP_H
+
+#include "check.h"
+#include <berth/berth.h>
+
+enum { MOST_OPS = 8, MOST_DEVICES = 4, MOST_EDGES = 32 };
+
+/* Zero-based arrays; device d is of type "t<d>" with the times of column d. */
+typedef struct problem {
+  int32_t ops, devices, edges;
+  double time[MOST_OPS][MOST_DEVICES]; /* INFINITY: unsupported */
+  double param[MOST_OPS], workspace[MOST_OPS];
+  int32_t group[MOST_OPS], pin[MOST_OPS];
+  int32_t src[MOST_EDGES], dst[MOST_EDGES];
+  double bytes[MOST_EDGES];            /* moved; resident as well if `resident` */
+  int resident;
+  double memory[MOST_DEVICES];
+  double bandwidth, latency;
+} problem;
+
+typedef struct made {
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *c;
+} made;
+
+static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
+  const char *types[] = { "t0", "t1", "t2", "t3" };
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  int32_t i;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_types(b, p->devices, types), BERTH_OK);
+  for (i = 0; i < p->ops; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = p->time[i];
+    op.param_bytes = p->param[i];
+    op.workspace_bytes = p->workspace[i];
+    op.group = p->group[i];
+    op.pin = p->pin[i];
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (i = 0; i < p->edges; i++) {
+    berth_tensor t = { p->src[i], p->bytes[i], p->resident ? -1 : 0, 0 };
+    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_add_consumer(b, i, p->dst[i]), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p) {
+  const char *types[] = { "t0", "t1", "t2", "t3" };
+  berth_topology_builder *b;
+  berth_topology *t = NULL;
+  berth_link link = { p->bandwidth, p->latency };
+  int32_t i, j;
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (i = 0; i < p->devices; i++) {
+    berth_device d = berth_device_default();
+    d.type = types[i];
+    d.memory = p->memory[i];
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  for (i = 0; i < p->devices; i++) {
+    for (j = i + 1; j < p->devices; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+static inline made problem_make(berth_ctx *ctx, const problem *p) {
+  made m = { problem_graph(ctx, p), problem_topology(ctx, p), NULL };
+  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
+  return m;
+}
+
+static inline void unmake(made *m) {
+  berth_cost_release(m->c);
+  berth_graph_release(m->g);
+  berth_topology_release(m->t);
+}
+
+/* Defaults: one op time everywhere, no groups, no pins, no limits, free links. */
+static inline void problem_clear(problem *p, int32_t ops, int32_t devices) {
+  int32_t i, d;
+  memset(p, 0, sizeof *p);
+  p->ops = ops;
+  p->devices = devices;
+  p->bandwidth = INFINITY;
+  for (i = 0; i < MOST_OPS; i++) {
+    p->group[i] = p->pin[i] = BERTH_NONE;
+    for (d = 0; d < MOST_DEVICES; d++) p->time[i][d] = 1;
+  }
+  for (d = 0; d < MOST_DEVICES; d++) p->memory[d] = INFINITY;
+}
+
+static inline void problem_edge(problem *p, int32_t src, int32_t dst, double bytes) {
+  p->src[p->edges] = src;
+  p->dst[p->edges] = dst;
+  p->bytes[p->edges++] = bytes;
+}
+
+static inline void random_times(problem *p, berth_rng *rng, int alike) {
+  int32_t i, d;
+  for (i = 0; i < p->ops; i++) {
+    double t = berth_rng_below(rng, 10);
+    int32_t keep = berth_rng_below(rng, p->devices);
+    for (d = 0; d < p->devices; d++) {
+      p->time[i][d] = alike ? t : berth_rng_below(rng, 10);
+      if (!alike && d != keep && berth_rng_below(rng, 6) == 0) p->time[i][d] = BERTH_UNSUPPORTED;
+    }
+  }
+}
+
+/* Integer sizes, so that sums are exact; limits around the share of each device. Edges carry nothing: memory is the ops'. */
+static inline void random_problem(problem *p, berth_rng *rng) {
+  int32_t i, j, alike = berth_rng_below(rng, 2), density = 2 + berth_rng_below(rng, 6);
+  double total = 0;
+  problem_clear(p, 1 + berth_rng_below(rng, 6), 1 + berth_rng_below(rng, 3));
+  random_times(p, rng, alike);
+  for (i = 0; i < p->ops; i++) {
+    total += p->param[i] = berth_rng_below(rng, 7);
+    p->workspace[i] = berth_rng_below(rng, 4) ? 0 : berth_rng_below(rng, 4);
+    if (berth_rng_below(rng, 5) == 0) p->group[i] = berth_rng_below(rng, 2);
+    if (berth_rng_below(rng, 8) == 0) p->pin[i] = berth_rng_below(rng, p->devices);
+    if (p->group[i] != BERTH_NONE || (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]]))) p->pin[i] = BERTH_NONE;
+    if (i == p->ops - 1 && p->group[i] == 0) p->pin[i] = berth_rng_below(rng, 2) ? 0 : BERTH_NONE;
+    if (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]])) p->pin[i] = BERTH_NONE;
+    for (j = 0; j < i; j++) {
+      if (berth_rng_below(rng, density) == 0) problem_edge(p, j, i, 0);
+    }
+  }
+  for (i = 0; i < p->devices; i++) {
+    if (berth_rng_below(rng, 3)) p->memory[i] = floor(total / p->devices * (0.6 + berth_rng_uniform(rng)));
+  }
+}
+
+/* ---- all schedules ------------------------------------------------------------------------ */
+
+typedef struct trial {
+  const problem *p;
+  int limits;
+  int32_t device[MOST_OPS];
+  double finish[MOST_OPS], free_at[MOST_DEVICES];
+  double best; /* INFINITY: nothing fits */
+} trial;
+
+static inline int trial_fits(const trial *t) {
+  int32_t i, j, d;
+  for (d = 0; d < t->p->devices; d++) {
+    double sum = 0, most = 0;
+    for (i = 0; i < t->p->ops; i++) {
+      if (t->device[i] != d) continue;
+      sum += t->p->param[i];
+      most = fmax(most, t->p->workspace[i]);
+    }
+    if (t->limits && sum + most > t->p->memory[d]) return 0;
+  }
+  for (i = 0; i < t->p->ops; i++) {
+    for (j = 0; j < i; j++) {
+      if (t->p->group[i] != BERTH_NONE && t->p->group[i] == t->p->group[j] && t->device[i] != t->device[j]) return 0;
+    }
+  }
+  return 1;
+}
+
+static inline double trial_ready(const trial *t, int32_t op) {
+  double ready = 0;
+  int32_t i;
+  for (i = 0; i < t->p->edges; i++) {
+    if (t->p->dst[i] != op) continue;
+    if (t->device[t->p->src[i]] == BERTH_NONE) return INFINITY;
+    ready = fmax(ready, t->finish[t->p->src[i]]);
+  }
+  return ready;
+}
+
+/* Appends every ready op to every device: all orders of all assignments, each as early as can be. No transfer takes time. */
+static inline void trial_extend(trial *t, int32_t placed, double end) {
+  int32_t op, d;
+  if (end >= t->best) return;
+  if (placed == t->p->ops) {
+    if (trial_fits(t)) t->best = end;
+    return;
+  }
+  for (op = 0; op < t->p->ops; op++) {
+    double ready;
+    if (t->device[op] != BERTH_NONE || isinf(ready = trial_ready(t, op))) continue;
+    for (d = 0; d < t->p->devices; d++) {
+      double before = t->free_at[d];
+      if (isinf(t->p->time[op][d]) || (t->p->pin[op] != BERTH_NONE && t->p->pin[op] != d)) continue;
+      t->device[op] = d;
+      t->free_at[d] = t->finish[op] = fmax(before, ready) + t->p->time[op][d];
+      trial_extend(t, placed + 1, fmax(end, t->finish[op]));
+      t->device[op] = BERTH_NONE;
+      t->free_at[d] = before;
+    }
+  }
+}
+
+static inline double best_makespan(const problem *p, int limits) {
+  trial t = { p, limits, { 0 }, { 0 }, { 0 }, INFINITY };
+  int32_t i;
+  for (i = 0; i < MOST_OPS; i++) t.device[i] = BERTH_NONE;
+  trial_extend(&t, 0, 0);
+  return t.best;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* Preset "doppler" against the answers of the authors' simulator. */
+#include "sim_help.h"
+#include <cjson/cJSON.h>
+
+enum { MAX_OPS = 512 };
+
+static double number(const cJSON *o, const char *key) { return cJSON_GetObjectItem(o, key)->valuedouble; }
+
+static double makespan_of(const cJSON *c, const doppler_graph *d, int perturbed, int record) {
+  setup s;
+  berth_sim_options o;
+  berth_sim_summary sum = { 0, 0, 0 };
+  int32_t device[MAX_OPS], n = 0;
+  const cJSON *x;
+  doppler_setup(&s, d, (int32_t)number(c, "D"), perturbed);
+  cJSON_ArrayForEach(x, cJSON_GetObjectItem(c, "assign")) device[n++] = x->valueint;
+  CHECK(n == d->n);
+  CHECK_STATUS(berth_sim_preset(s.ctx, "doppler", &o), BERTH_OK);
+  if (record) {
+    berth_result *r = NULL;
+    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+    sum.makespan = berth_result_makespan(r);
+    berth_result_release(r);
+  } else {
+    berth_sim *sim = NULL;
+    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    berth_sim_release(sim);
+  }
+  setup_end(&s);
+  return sum.makespan;
+}
+
+static double check_case(const cJSON *c, const char *dir) {
+  doppler_graph *d = doppler_read(dir, cJSON_GetObjectItem(c, "graph")->valuestring);
+  double want = number(c, "makespan"), got = makespan_of(c, d, 0, 0), off = fabs(got / want - 1);
+  CHECK_NEAR(makespan_of(c, d, 1, 0), number(c, "makespan_perturbed"), 0);
+  CHECK_NEAR(makespan_of(c, d, 1, 1), number(c, "makespan_perturbed"), 0);
+  CHECK(makespan_of(c, d, 0, 1) == got);
+  CHECK(off <= 0.08);
+  doppler_free(d);
+  return off;
+}
+
+int main(void) {
+  TEST("published simulator: equal to the unit on perturbed costs, within 8 % on tied ones")
+  const char *dir = check_shared();
+  if (!dir) {
+    SKIP("no test data beside the project");
+  } else {
+    char *text = read_text(dir, "reference", "doppler_fifo.json");
+    cJSON *cases = cJSON_Parse(text), *c;
+    double worst = 0;
+    int n = 0, exact = 0;
+    cJSON_ArrayForEach(c, cases) {
+      double off = check_case(c, dir);
+      worst = off > worst ? off : worst;
+      exact += off == 0;
+      n++;
+    }
+    printf("# %d cases, %d equal on tied costs, worst there %.2f %%\n", n, exact, 100 * worst);
+    CHECK(n >= 44);
+    cJSON_Delete(cases);
+    free(text);
+  }
+  return check_done();
+}

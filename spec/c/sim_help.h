@@ -1,0 +1,196 @@
+/* Graphs for the tests of the simulator: by hand, at random, and from files of the test data. */
+#ifndef BERTH_SIM_HELP_H
+#define BERTH_SIM_HELP_H
+
+#include "check.h"
+#include <berth/sim.h>
+#include <ctype.h>
+
+typedef struct setup {
+  berth_ctx *ctx;
+  berth_graph_builder *b;
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *cost;
+} setup;
+
+static inline void setup_begin(setup *s) {
+  memset(s, 0, sizeof *s);
+  CHECK_STATUS(berth_ctx_new(NULL, &s->ctx), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_new(s->ctx, &s->b), BERTH_OK);
+}
+static inline int32_t setup_op(setup *s, double seconds) {
+  berth_op op = berth_op_default();
+  int32_t id = -1;
+  op.seconds = &seconds;
+  CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, &id), BERTH_OK);
+  return id;
+}
+/* An op with memory. */
+static inline int32_t setup_heavy(setup *s, double seconds, double params, double workspace, int32_t twin) {
+  berth_op op = berth_op_default();
+  int32_t id = -1;
+  op.seconds = &seconds;
+  op.param_bytes = params;
+  op.workspace_bytes = workspace;
+  op.twin = twin;
+  CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, &id), BERTH_OK);
+  return id;
+}
+static inline int32_t setup_tensor(setup *s, int32_t from, double bytes) {
+  berth_tensor t = { from, bytes, -1, 0 };
+  int32_t id = -1;
+  CHECK_STATUS(berth_graph_builder_add_tensor(s->b, &t, &id), BERTH_OK);
+  return id;
+}
+static inline void setup_use(setup *s, int32_t tensor, int32_t op) {
+  CHECK_STATUS(berth_graph_builder_add_consumer(s->b, tensor, op), BERTH_OK);
+}
+static inline void setup_edge(setup *s, int32_t from, int32_t to, double bytes) {
+  CHECK_STATUS(berth_graph_builder_connect(s->b, from, to, bytes, NULL), BERTH_OK);
+}
+/* n devices, a link of 1 byte/s between every two; memory limit in bytes. */
+static inline void setup_mesh(setup *s, int32_t n, double memory) {
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  d.memory = memory;
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(s->ctx, n, &d, &l, &s->t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+/* Devices of different speed, links of different bandwidth, one switch less than a mesh: no uniform times. */
+static inline void setup_uneven(setup *s, int32_t n) {
+  berth_topology_builder *b = NULL;
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < n; i++) {
+    berth_device d = berth_device_default();
+    d.speed = 1 + 0.25 * i;
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    berth_link l = { 1 + 0.5 * i, 0.125 * i };
+    CHECK_STATUS(berth_topology_builder_add_duplex(b, i, (i + 1) % n, &l, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+static inline void setup_end(setup *s) {
+  berth_graph_builder_release(s->b);
+  berth_cost_release(s->cost);
+  berth_topology_release(s->t);
+  berth_graph_release(s->g);
+  berth_ctx_release(s->ctx);
+}
+
+/* A random DAG in id order; times and bytes are small multiples of 1/4 (many ties) or real numbers. Some ops and tensors are free. */
+static inline void setup_random(setup *s, berth_rng *rng, int32_t n, int ties) {
+  setup_begin(s);
+  for (int32_t i = 0; i < n; i++) {
+    double x = ties ? berth_rng_below(rng, 5) * 0.25 : 4 * berth_rng_uniform(rng);
+    setup_heavy(s, x, berth_rng_below(rng, 8), berth_rng_below(rng, 4), BERTH_NONE);
+  }
+  for (int32_t i = 0; i < n - 1; i++) {
+    int32_t tensors = berth_rng_below(rng, 3);
+    for (int32_t k = 0; k < tensors; k++) {
+      int32_t t = setup_tensor(s, i, ties ? berth_rng_below(rng, 7) : 6 * berth_rng_uniform(rng));
+      for (int32_t c = i + 1; c < n && c < i + 12; c++) {
+        if (berth_rng_below(rng, 5) == 0) setup_use(s, t, c);
+      }
+    }
+  }
+}
+static inline void random_devices(berth_rng *rng, int32_t n, int32_t devices, int32_t *device) {
+  for (int32_t i = 0; i < n; i++) device[i] = berth_rng_below(rng, devices);
+}
+
+static inline char *read_text(const char *dir, const char *sub, const char *name) {
+  char path[4096], *text = NULL;
+  FILE *f;
+  long size;
+  snprintf(path, sizeof path, "%s/%s/%s", dir, sub, name);
+  if (!(f = fopen(path, "rb"))) return NULL;
+  fseek(f, 0, SEEK_END);
+  size = ftell(f);
+  rewind(f);
+  text = malloc((size_t)size + 1);
+  if (text && fread(text, 1, (size_t)size, f) == (size_t)size) text[size] = 0;
+  fclose(f);
+  return text;
+}
+
+/* ---- the DOPPLER files --------------------------------------------------------------------------- */
+
+typedef struct doppler_graph {
+  int32_t n, m, *src, *dst;
+  double *comp, *comm;
+} doppler_graph;
+
+static inline int32_t read_ints(const char *line, const char *end, int32_t **out) {
+  int32_t n = 0, cap = 0, *a = NULL;
+  while (line < end) {
+    if (!isdigit((unsigned char)*line)) {
+      line++;
+      continue;
+    }
+    if (n == cap) a = realloc(a, (size_t)(cap = 2 * cap + 16) * sizeof *a);
+    a[n++] = (int32_t)strtol(line, (char **)&line, 10);
+  }
+  *out = a;
+  return n;
+}
+static inline const char *line_end(const char *p) {
+  const char *e = strchr(p, '\n');
+  return e ? e : p + strlen(p);
+}
+static inline doppler_graph *doppler_read(const char *dir, const char *name) {
+  char *text = read_text(dir, "data/doppler", name);
+  const char *p = text, *line[4];
+  doppler_graph *d;
+  int32_t *inputs, total;
+  if (!text) return NULL;
+  d = calloc(1, sizeof *d);
+  for (int i = 0; i < 4; i++) {
+    line[i] = p;
+    p = line_end(p) + 1;
+  }
+  total = (int32_t)strtol(line[0], NULL, 10);
+  d->n = total - read_ints(line[1], line[2] - 1, &inputs);
+  d->m = read_ints(line[2], line[3] - 1, &d->src);
+  CHECK(read_ints(line[3], p - 1, &d->dst) == d->m);
+  d->comp = calloc((size_t)d->n, sizeof *d->comp);
+  d->comm = calloc((size_t)d->n, sizeof *d->comm);
+  for (int32_t i = 0; i < d->n; i++, p = line_end(p) + 1) {
+    char *rest;
+    d->comp[i] = strtod(p, &rest);
+    d->comm[i] = strtod(rest + 1, NULL);
+  }
+  free(inputs);
+  free(text);
+  return d;
+}
+static inline void doppler_free(doppler_graph *d) {
+  free(d->src);
+  free(d->dst);
+  free(d->comp);
+  free(d->comm);
+  free(d);
+}
+static inline uint64_t splitmix64(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+static inline double jitter(int32_t i, uint64_t s) { return (double)(splitmix64(s * 1000003 + (uint64_t)i) % 1000000007 % 1000003); }
+
+static inline void doppler_setup(setup *s, const doppler_graph *d, int32_t devices, int perturbed) {
+  setup_begin(s);
+  for (int32_t i = 0; i < d->n; i++) setup_op(s, d->comp[i] + (perturbed ? jitter(i, 1) : 0));
+  for (int32_t i = 0; i < d->n; i++) setup_tensor(s, i, d->comm[i] + (perturbed ? jitter(i, 2) : 0));
+  for (int32_t e = 0; e < d->m; e++) setup_use(s, d->src[e], d->dst[e]);
+  setup_mesh(s, devices, INFINITY);
+}
+
+#endif
