@@ -38,11 +38,15 @@ berth_status berth_i_interrupted(berth_ctx *ctx);
 void berth_i_progress(berth_ctx *ctx, const char *what, double done);
 
 /* Interned strings: each text once, numbered from 0. */
+typedef struct berth_i_name_slot {
+  uint32_t hash;
+  int32_t id;              /* -1: free */
+} berth_i_name_slot;
 typedef struct berth_i_names {
   char **text;
   int32_t n;
   size_t cap;
-  int32_t *slot;   /* open addressing, size a power of two, -1 free */
+  berth_i_name_slot *slot; /* open addressing, size a power of two */
   size_t n_slots;
 } berth_i_names;
 berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id); /* finds or adds */

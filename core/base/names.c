@@ -1,52 +1,61 @@
 /* Interned strings: open addressing over FNV-1a hashes. */
 #include "base_internal.h"
 
-static size_t hash(const char *s) {
+static uint32_t hash(const char *s) {
   uint64_t h = 1469598103934665603u;
   for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
-  return (size_t)(h ^ (h >> 32));
+  return (uint32_t)(h ^ (h >> 32));
+}
+
+static bool holds(const berth_i_names *names, berth_i_name_slot at, const char *text, uint32_t h) {
+  return at.hash == h && strcmp(names->text[at.id], text) == 0;
 }
 
 /* Slot of text, or the free slot where it belongs. Needs n_slots > n. */
-static size_t probe(const berth_i_names *names, const char *text) {
-  size_t mask = names->n_slots - 1, i = hash(text) & mask;
-  while (names->slot[i] >= 0 && strcmp(names->text[names->slot[i]], text) != 0) i = (i + 1) & mask;
+static size_t probe(const berth_i_names *names, const char *text, uint32_t h) {
+  size_t mask = names->n_slots - 1, i = h & mask;
+  while (names->slot[i].id >= 0 && !holds(names, names->slot[i], text, h)) i = (i + 1) & mask;
   return i;
 }
 
 static berth_status rehash(berth_ctx *ctx, berth_i_names *names) {
-  size_t n = names->n_slots ? 2 * names->n_slots : 16;
-  int32_t *slot = berth_i_alloc(ctx, n, sizeof *slot);
+  size_t n = names->n_slots ? 2 * names->n_slots : 16, at;
+  berth_i_name_slot *slot = berth_i_alloc(ctx, n, sizeof *slot);
   if (!slot) return berth_i_nomem(ctx);
-  for (size_t i = 0; i < n; i++) slot[i] = -1;
+  for (size_t i = 0; i < n; i++) slot[i] = (berth_i_name_slot){ 0, BERTH_NONE };
+  for (size_t i = 0; i < names->n_slots; i++) {
+    if (names->slot[i].id < 0) continue;
+    for (at = names->slot[i].hash & (n - 1); slot[at].id >= 0; at = (at + 1) & (n - 1)) {}
+    slot[at] = names->slot[i];
+  }
   berth_i_free(ctx, names->slot, names->n_slots, sizeof *slot);
   names->slot = slot;
   names->n_slots = n;
-  for (int32_t k = 0; k < names->n; k++) names->slot[probe(names, names->text[k])] = k;
   return BERTH_OK;
 }
 
 berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id) {
   void *list = names->text;
+  uint32_t h = hash(text);
   berth_status st;
   size_t i;
   char *copy;
   if (2 * ((size_t)names->n + 1) > names->n_slots && (st = rehash(ctx, names)) != BERTH_OK) return st;
-  i = probe(names, text);
-  if (names->slot[i] < 0) {
+  i = probe(names, text, h);
+  if (names->slot[i].id < 0) {
     st = berth_i_grow(ctx, &list, &names->cap, (size_t)names->n + 1, sizeof *names->text);
     names->text = list;
     if (st != BERTH_OK) return st;
     if (!(copy = berth_i_strdup(ctx, text))) return berth_i_nomem(ctx);
     names->text[names->n] = copy;
-    names->slot[i] = names->n++;
+    names->slot[i] = (berth_i_name_slot){ h, names->n++ };
   }
-  *id = names->slot[i];
+  *id = names->slot[i].id;
   return BERTH_OK;
 }
 
 int32_t berth_i_names_find(const berth_i_names *names, const char *text) {
-  return names->n_slots ? names->slot[probe(names, text)] : BERTH_NONE;
+  return names->n_slots ? names->slot[probe(names, text, hash(text))].id : BERTH_NONE;
 }
 
 void berth_i_names_release(berth_ctx *ctx, berth_i_names *names) {

@@ -202,7 +202,8 @@ static void put_counters(Trace *x, const berth_i_changes *c) {
     if (k + 1 < c->n && now[1].device == now->device && now[1].time == now->time) continue;
     open_event(x, "C", "memory", now->device, 0);
     put_number(x, "ts", now->time * 1e6);
-    put_number(x, "args\": {\"bytes", used > 0 ? used : 0);
+    berth_i_put(&x->o, ", \"args\": {\"bytes\": ");
+    berth_i_put_number(&x->o, used > 0 ? used : 0);
     berth_i_put(&x->o, "}}");
   }
 }

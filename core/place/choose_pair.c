@@ -275,9 +275,10 @@ static berth_status retry_parked(hall *h) {
 }
 
 static void forget(hall *h, int32_t op, int32_t device) {
-  bool all = berth_i_plan_contended(h->plan) || h->plan->setup->clamp || h->plan->setup->rule != BERTH_I_RULE_NONE;
+  const berth_plan *p = h->plan;
+  bool all = berth_i_plan_contended(p) || p->setup->clamp || p->setup->rule != BERTH_I_RULE_NONE || p->g->n_groups > 0;
   int32_t d;
-  for (d = 0; d < h->plan->devices; d++) {
+  for (d = 0; d < p->devices; d++) {
     if (all || d == device || h->desks[d].best.item == op) h->desks[d].known = false;
   }
 }

@@ -1,4 +1,5 @@
-/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last gap has no end. */
+/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last gap has no end, and an op more is a
+ * gap more. */
 #include "engine_internal.h"
 
 enum { GAPS_PER_BLOCK = 128 };
@@ -35,12 +36,6 @@ static berth_status insert_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
   gaps->block[i].n = 0;
   gaps->n++;
   return BERTH_OK;
-}
-
-static void remove_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
-  berth_i_free(ctx, gaps->block[i].at, GAPS_PER_BLOCK, sizeof(gap));
-  gaps->n--;
-  memmove(&gaps->block[i], &gaps->block[i + 1], (gaps->n - i) * sizeof *gaps->block);
 }
 
 berth_status berth_i_gaps_init(berth_ctx *ctx, berth_i_gaps *gaps) {
@@ -122,38 +117,27 @@ static int32_t gap_at(const berth_i_gap_block *b, double start) {
   return low;
 }
 
-/* Of the gap that holds start..finish, what is left before and after it: none, one or two gaps. */
+/* What is left of the gap before and after start..finish. Gaps of no length stay: an op of no length fits in where two others meet. */
 static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
-  gap whole = b->at[k], *at = b->at + k;
-  int32_t left = start > whole.start, right = whole.finish > finish, parts = left + right;
-  memmove(at + parts, at + 1, (size_t)(b->n - k - 1) * sizeof *at);
-  b->n += parts - 1;
-  if (left) {
-    at[0].start = whole.start;
-    at[0].finish = start;
-  }
-  if (right) {
-    at[left].start = finish;
-    at[left].finish = whole.finish;
-  }
+  gap *at = b->at + k;
+  if (start == finish && (start == at->start || finish == at->finish)) return;
+  memmove(at + 2, at + 1, (size_t)(b->n - k - 1) * sizeof *at);
+  b->n++;
+  at[1].start = finish;
+  at[1].finish = at->finish;
+  at->finish = start;
 }
 
 berth_status berth_i_gaps_take(berth_ctx *ctx, berth_i_gaps *gaps, double start, double finish) {
-  size_t i;
+  size_t i = block_at(gaps, finish);
   berth_i_gap_block *b;
   berth_status st;
-  if (!(finish > start)) return BERTH_OK;
-  i = block_at(gaps, finish);
   if (gaps->block[i].n == GAPS_PER_BLOCK) {
     if ((st = split_block(ctx, gaps, i)) != BERTH_OK) return st;
     i = block_at(gaps, finish);
   }
   b = &gaps->block[i];
   cut(b, gap_at(b, start), start, finish);
-  if (b->n == 0) {
-    remove_block(ctx, gaps, i);
-  } else {
-    measure(b);
-  }
+  measure(b);
   return BERTH_OK;
 }

@@ -3,7 +3,7 @@
 #include "packing_internal.h"
 #include <stdlib.h>
 
-enum { INT_TOTAL = 1 << 27 }; /* what weights are scaled to: sums stay far below 2^31, rounding is below 1e-7 of the whole */
+enum { INT_TOTAL = 1 << 27 }; /* what weights are scaled to: sums stay far below 2^31, an op is rounded by 1e-8 of the whole */
 
 typedef struct edge {
   int32_t a, b; /* units, a < b */

@@ -12,6 +12,12 @@ static void raise_to(double *at, double value) {
   if (!(*at >= value)) *at = value; /* NaN: not used yet */
 }
 
+/* The simulator takes off what goes in an instant before what comes, but an op's start before its own finish. */
+static double end_of(const berth_plan *p, int32_t op) {
+  double end = p->finish[op];
+  return end > p->start[op] ? end : nextafter(end, INFINITY);
+}
+
 /* ---- what a tensor waits for ---- */
 
 /* The backward one of two twins is the one that comes later in topological order. */
@@ -147,10 +153,15 @@ static berth_status read_inputs(berth_plan *p, int32_t op) {
     double *used = last_use(p, t);
     berth_status st;
     if (home != device) raise_to(&used[home], used[device - p->devices]); /* its arrival: the send is over by then */
-    raise_to(&used[device], p->finish[op]);
+    raise_to(&used[device], end_of(p, op));
     if ((st = wait_less(p, t)) != BERTH_OK) return st;
   }
   return BERTH_OK;
+}
+
+static bool waited_for(const berth_plan *p, int32_t tensor) {
+  const berth_graph *g = p->g;
+  return g->use_at[tensor + 1] > g->use_at[tensor] || held_for_twin(p, g->producer[tensor]);
 }
 
 static berth_status write_outputs(berth_plan *p, int32_t op) {
@@ -160,8 +171,9 @@ static berth_status write_outputs(berth_plan *p, int32_t op) {
     int32_t t = g->out[i];
     berth_status st;
     if (!berth_i_copy_row(p, t)) return berth_i_nomem(p->ctx);
-    raise_to(&last_use(p, t)[p->device[op]], p->finish[op]);
-    if (p->store.waits[t] == 0 && (st = let_go(p, t)) != BERTH_OK) return st;
+    raise_to(&last_use(p, t)[p->device[op]], end_of(p, op));
+    /* what nobody ever read or reads stays; else a twin came first */
+    if (p->store.waits[t] == 0 && waited_for(p, t) && (st = let_go(p, t)) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
@@ -170,7 +182,7 @@ static berth_status release_twin(berth_plan *p, int32_t op, const int32_t *tenso
   int32_t i;
   for (i = 0; i < n; i++) {
     berth_status st;
-    p->store.until[tensors[i]] = fmax(p->store.until[tensors[i]], p->finish[op]);
+    p->store.until[tensors[i]] = fmax(p->store.until[tensors[i]], end_of(p, op));
     if ((st = wait_less(p, tensors[i])) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -193,7 +205,7 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   berth_status st;
   p->store.held[device] += berth_i_store_demand(p, op).permanent;
   if ((st = berth_i_profile_add(p->ctx, f, p->start[op], output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
-  if ((st = berth_i_profile_add(p->ctx, f, p->finish[op], -workspace)) != BERTH_OK) return st;
+  if ((st = berth_i_profile_add(p->ctx, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
   if ((st = write_outputs(p, op)) != BERTH_OK) return st;
   if ((st = read_inputs(p, op)) != BERTH_OK) return st;
   return end_backward(p, op);

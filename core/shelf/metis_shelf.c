@@ -76,51 +76,44 @@ static berth_status check(berth_ctx *ctx, const berth_i_partition *p) {
   return check_shares(ctx, p);
 }
 
-/* ---- the call ---------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------- */
 
-typedef struct copies {
-  idx_t *at, *adjacent, *edge_weight, *weight, *part;
-  real_t *share, *slack;
-  size_t n, m, shares, constraints;
-} copies;
+typedef enum method { KWAY, BISECTION } method;
 
-static idx_t *copy_ids(berth_ctx *ctx, const int32_t *from, size_t n) {
-  size_t i;
-  idx_t *to = berth_i_alloc(ctx, n, sizeof *to);
-  for (i = 0; to && i < n; i++) to[i] = (idx_t)from[i];
-  return to;
-}
+/* The graph, or what is left of it, in METIS's types. */
+typedef struct piece {
+  idx_t n, constraints, parts;
+  idx_t *at, *adjacent, *edge_weight, *weight, *part; /* [n + 1], [m], [m], [n * constraints], [n] */
+  real_t *share, *slack;                              /* [parts * constraints], [constraints] */
+  size_t m;
+} piece;
 
-static real_t *copy_reals(berth_ctx *ctx, const double *from, size_t n) {
-  size_t i;
-  real_t *to = berth_i_alloc(ctx, n, sizeof *to);
-  for (i = 0; to && i < n; i++) to[i] = (real_t)from[i];
-  return to;
-}
-
-static berth_status copy_in(berth_ctx *ctx, const berth_i_partition *p, copies *c) {
-  c->n = (size_t)p->n;
-  c->m = (size_t)p->at[p->n];
-  c->constraints = (size_t)p->constraints;
-  c->shares = (size_t)p->parts * c->constraints;
-  if (!(c->at = copy_ids(ctx, p->at, c->n + 1))) return berth_i_nomem(ctx);
-  if (!(c->adjacent = copy_ids(ctx, p->adjacent, c->m))) return berth_i_nomem(ctx);
-  if (!(c->edge_weight = copy_ids(ctx, p->edge_weight, c->m))) return berth_i_nomem(ctx);
-  if (!(c->weight = copy_ids(ctx, p->weight, c->n * c->constraints))) return berth_i_nomem(ctx);
-  if (!(c->part = berth_i_zalloc(ctx, c->n, sizeof *c->part))) return berth_i_nomem(ctx);
-  if (!(c->share = copy_reals(ctx, p->share, c->shares))) return berth_i_nomem(ctx);
-  if (!(c->slack = copy_reals(ctx, p->slack, c->constraints))) return berth_i_nomem(ctx);
+static berth_status piece_alloc(berth_ctx *ctx, int32_t n, size_t m, int32_t constraints, int32_t parts, piece *g) {
+  size_t k = (size_t)n, c = (size_t)constraints;
+  memset(g, 0, sizeof *g);
+  g->n = n;
+  g->m = m;
+  g->constraints = constraints;
+  g->parts = parts;
+  if (!(g->at = berth_i_zalloc(ctx, k + 1, sizeof *g->at))) return berth_i_nomem(ctx);
+  if (!(g->adjacent = berth_i_alloc(ctx, m, sizeof *g->adjacent))) return berth_i_nomem(ctx);
+  if (!(g->edge_weight = berth_i_alloc(ctx, m, sizeof *g->edge_weight))) return berth_i_nomem(ctx);
+  if (!(g->weight = berth_i_alloc(ctx, k * c, sizeof *g->weight))) return berth_i_nomem(ctx);
+  if (!(g->part = berth_i_zalloc(ctx, k, sizeof *g->part))) return berth_i_nomem(ctx);
+  if (!(g->share = berth_i_alloc(ctx, (size_t)parts * c, sizeof *g->share))) return berth_i_nomem(ctx);
+  if (!(g->slack = berth_i_alloc(ctx, c, sizeof *g->slack))) return berth_i_nomem(ctx);
   return BERTH_OK;
 }
 
-static void free_copies(berth_ctx *ctx, copies *c) {
-  berth_i_free(ctx, c->at, c->n + 1, sizeof *c->at);
-  berth_i_free(ctx, c->adjacent, c->m, sizeof *c->adjacent);
-  berth_i_free(ctx, c->edge_weight, c->m, sizeof *c->edge_weight);
-  berth_i_free(ctx, c->weight, c->n * c->constraints, sizeof *c->weight);
-  berth_i_free(ctx, c->part, c->n, sizeof *c->part);
-  berth_i_free(ctx, c->share, c->shares, sizeof *c->share);
-  berth_i_free(ctx, c->slack, c->constraints, sizeof *c->slack);
+static void piece_free(berth_ctx *ctx, piece *g) {
+  size_t n = (size_t)g->n, c = (size_t)g->constraints;
+  berth_i_free(ctx, g->at, n + 1, sizeof *g->at);
+  berth_i_free(ctx, g->adjacent, g->m, sizeof *g->adjacent);
+  berth_i_free(ctx, g->edge_weight, g->m, sizeof *g->edge_weight);
+  berth_i_free(ctx, g->weight, n * c, sizeof *g->weight);
+  berth_i_free(ctx, g->part, n, sizeof *g->part);
+  berth_i_free(ctx, g->share, (size_t)g->parts * c, sizeof *g->share);
+  berth_i_free(ctx, g->slack, c, sizeof *g->slack);
 }
 
 /* METIS passes its seed to srand, where 0 and 1 mean the same. */
@@ -130,38 +123,205 @@ static idx_t fold_seed(uint64_t seed) {
   return (idx_t)(2 + berth_rng_below(&rng, INT32_MAX - 2));
 }
 
-static int call(const berth_i_partition *p, copies *c) {
-  idx_t n = (idx_t)p->n, constraints = (idx_t)p->constraints, parts = (idx_t)p->parts, cut = 0;
-  idx_t options[METIS_NOPTIONS];
+static int call(piece *g, uint64_t seed, method how) {
+  idx_t cut = 0, options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_SEED] = fold_seed(p->seed);
+  options[METIS_OPTION_SEED] = fold_seed(seed);
   options[METIS_OPTION_NUMBERING] = 0;
-  return METIS_PartGraphKway(&n, &constraints, c->at, c->adjacent, c->weight, NULL, c->edge_weight, &parts, c->share, c->slack,
-                             options, &cut, c->part);
+  if (how == BISECTION) {
+    return METIS_PartGraphRecursive(&g->n, &g->constraints, g->at, g->adjacent, g->weight, NULL, g->edge_weight, &g->parts,
+                                    g->share, g->slack, options, &cut, g->part);
+  }
+  return METIS_PartGraphKway(&g->n, &g->constraints, g->at, g->adjacent, g->weight, NULL, g->edge_weight, &g->parts, g->share,
+                             g->slack, options, &cut, g->part);
 }
 
-static int call_alone(const berth_i_partition *p, copies *c) {
+static berth_status call_alone(berth_ctx *ctx, piece *g, uint64_t seed, method how) {
   char state[128], *before; /* 128: the size of the state that rand() starts with, so that srand gives the usual numbers */
   int answer;
   pthread_mutex_lock(&one_at_a_time);
   before = initstate(1, state, sizeof state);
-  answer = call(p, c);
+  answer = call(g, seed, how);
   if (before) setstate(before);
   pthread_mutex_unlock(&one_at_a_time);
-  return answer;
+  if (answer == METIS_OK) return BERTH_OK;
+  if (answer == METIS_ERROR_MEMORY) return berth_i_nomem(ctx);
+  return berth_i_fail(ctx, BERTH_EINVAL, "partition: METIS refused with code %d", answer);
+}
+
+/* ---- k-way ------------------------------------------------------------------------------- */
+
+static void copy_ids(const int32_t *from, idx_t *to, size_t n) {
+  size_t i;
+  for (i = 0; i < n; i++) to[i] = (idx_t)from[i];
+}
+
+static void copy_reals(const double *from, real_t *to, size_t n) {
+  size_t i;
+  for (i = 0; i < n; i++) to[i] = (real_t)from[i];
+}
+
+static berth_status by_kway(berth_ctx *ctx, const berth_i_partition *p, int32_t *part) {
+  piece g;
+  size_t n = (size_t)p->n, c = (size_t)p->constraints, m = (size_t)p->at[p->n];
+  int32_t v;
+  berth_status st = piece_alloc(ctx, p->n, m, p->constraints, p->parts, &g);
+  if (st != BERTH_OK) goto done;
+  copy_ids(p->at, g.at, n + 1);
+  copy_ids(p->adjacent, g.adjacent, m);
+  copy_ids(p->edge_weight, g.edge_weight, m);
+  copy_ids(p->weight, g.weight, n * c);
+  copy_reals(p->share, g.share, (size_t)p->parts * c);
+  copy_reals(p->slack, g.slack, c);
+  if ((st = call_alone(ctx, &g, p->seed, KWAY)) != BERTH_OK) goto done;
+  for (v = 0; v < p->n; v++) part[v] = (int32_t)g.part[v];
+done:
+  piece_free(ctx, &g);
+  return st;
+}
+
+/* ---- bisection of bisections --------------------------------------------------------------- */
+
+typedef struct halving {
+  berth_ctx *ctx;
+  const berth_i_partition *p;
+  int32_t *part, *local; /* [n]: answer; number in the present piece, BERTH_NONE */
+  int32_t *order, *spare; /* [n] vertices, those of one piece side by side */
+} halving;
+
+static double share_of(const berth_i_partition *p, int32_t low, int32_t high, int32_t constraint) {
+  double sum = 0;
+  for (; low < high; low++) sum += p->share[low * p->constraints + constraint];
+  return sum;
+}
+
+static void fill_piece(halving *h, const int32_t *vertices, piece *g) {
+  const berth_i_partition *p = h->p;
+  idx_t i, k = 0, c = g->constraints;
+  int32_t j;
+  for (i = 0; i < g->n; i++) {
+    int32_t v = vertices[i];
+    for (j = p->at[v]; j < p->at[v + 1]; j++) {
+      if (h->local[p->adjacent[j]] == BERTH_NONE) continue;
+      g->adjacent[k] = h->local[p->adjacent[j]];
+      g->edge_weight[k++] = p->edge_weight[j];
+    }
+    g->at[i + 1] = k;
+    for (j = 0; j < c; j++) g->weight[i * c + j] = p->weight[(size_t)v * (size_t)c + (size_t)j];
+  }
+}
+
+static size_t count_edges(const halving *h, const int32_t *vertices, int32_t n) {
+  const berth_i_partition *p = h->p;
+  size_t m = 0;
+  int32_t i, j;
+  for (i = 0; i < n; i++) {
+    for (j = p->at[vertices[i]]; j < p->at[vertices[i] + 1]; j++) m += h->local[p->adjacent[j]] != BERTH_NONE;
+  }
+  return m;
+}
+
+/* Sides of n vertices: 0 for parts low..mid, 1 for mid..high.  @param side [n] out */
+static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_t low, int32_t mid, int32_t high, int32_t *side) {
+  piece g;
+  int32_t i, c;
+  berth_status st;
+  for (i = 0; i < n; i++) h->local[vertices[i]] = i;
+  st = piece_alloc(h->ctx, n, count_edges(h, vertices, n), h->p->constraints, 2, &g);
+  if (st == BERTH_OK) {
+    fill_piece(h, vertices, &g);
+    for (c = 0; c < h->p->constraints; c++) {
+      double left = share_of(h->p, low, mid, c), all = share_of(h->p, low, high, c);
+      g.share[c] = (real_t)(left / all);
+      g.share[h->p->constraints + c] = (real_t)(1 - left / all);
+      g.slack[c] = (real_t)h->p->slack[c];
+    }
+    st = call_alone(h->ctx, &g, h->p->seed, BISECTION);
+  }
+  for (i = 0; i < n; i++) h->local[vertices[i]] = BERTH_NONE;
+  for (i = 0; i < n && st == BERTH_OK; i++) side[i] = (int32_t)g.part[i];
+  piece_free(h->ctx, &g);
+  return st;
+}
+
+/* Stable: each side keeps the order of its vertices.  @return size of the left side */
+static int32_t split_order(halving *h, int32_t from, int32_t n, const int32_t *side) {
+  int32_t i, left = 0, right = 0, *v = h->order + from;
+  for (i = 0; i < n; i++) left += side[i] == 0;
+  for (i = 0; i < n; i++) {
+    if (side[i] == 0) v[i - right] = v[i];
+    else h->spare[right++] = v[i];
+  }
+  memcpy(v + left, h->spare, (size_t)right * sizeof *v);
+  return left;
+}
+
+static int32_t largest_share(const berth_i_partition *p, int32_t low, int32_t high) {
+  int32_t i, best = low;
+  for (i = low + 1; i < high; i++) {
+    if (p->share[i * p->constraints] > p->share[best * p->constraints]) best = i;
+  }
+  return best;
+}
+
+/* Depth log2(parts). METIS itself never sees an empty piece this way: it would print a complaint. */
+static berth_status by_halves(halving *h, int32_t from, int32_t n, int32_t low, int32_t high) {
+  int32_t i, left, mid = low + (high - low) / 2, *side;
+  berth_status st;
+  if (n <= 1 || high - low == 1) {
+    for (i = 0; i < n; i++) h->part[h->order[from + i]] = largest_share(h->p, low, high);
+    return BERTH_OK;
+  }
+  if (!(side = berth_i_alloc(h->ctx, (size_t)n, sizeof *side))) return berth_i_nomem(h->ctx);
+  st = halve(h, h->order + from, n, low, mid, high, side);
+  left = st == BERTH_OK ? split_order(h, from, n, side) : 0;
+  berth_i_free(h->ctx, side, (size_t)n, sizeof *side);
+  if (st == BERTH_OK) st = by_halves(h, from, left, low, mid);
+  if (st == BERTH_OK) st = by_halves(h, from + left, n - left, mid, high);
+  return st;
+}
+
+static berth_status by_bisection(berth_ctx *ctx, const berth_i_partition *p, int32_t *part) {
+  size_t n = (size_t)p->n;
+  halving h = { ctx, p, part, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  int32_t i;
+  h.local = berth_i_alloc(ctx, n, sizeof *h.local);
+  h.order = berth_i_alloc(ctx, n, sizeof *h.order);
+  h.spare = berth_i_alloc(ctx, n, sizeof *h.spare);
+  if (!h.local || !h.order || !h.spare) st = berth_i_nomem(ctx);
+  else {
+    for (i = 0; i < p->n; i++) h.local[i] = BERTH_NONE, h.order[i] = i;
+    st = by_halves(&h, 0, p->n, 0, p->parts);
+  }
+  berth_i_free(ctx, h.local, n, sizeof *h.local);
+  berth_i_free(ctx, h.order, n, sizeof *h.order);
+  berth_i_free(ctx, h.spare, n, sizeof *h.spare);
+  return st;
+}
+
+/* ---- which ------------------------------------------------------------------------------- */
+
+/* METIS's k-way method starts from a coarse graph of some 30 vertices per part, none much heavier than the others unless it was
+ * so before. With small parts, heavy or few vertices a part of that start may stay empty: METIS prints a complaint then. */
+static bool is_smooth(const berth_i_partition *p) {
+  int32_t c, v, i;
+  if (p->n < 64 * p->parts) return false;
+  for (c = 0; c < p->constraints; c++) {
+    double sum = 0, most = 0, least = 1;
+    for (i = 0; i < p->parts; i++) least = fmin(least, p->share[i * p->constraints + c]);
+    for (v = 0; v < p->n; v++) {
+      double w = p->weight[(size_t)v * (size_t)p->constraints + (size_t)c];
+      sum += w;
+      most = fmax(most, w);
+    }
+    if (least < 0.25 / p->parts || most > least * sum / 4) return false;
+  }
+  return true;
 }
 
 berth_status berth_i_metis_partition(berth_ctx *ctx, const berth_i_partition *p, int32_t *part) {
-  copies c = { 0 };
-  int32_t v, answer;
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
-  if ((st = copy_in(ctx, p, &c)) != BERTH_OK) goto done;
-  answer = call_alone(p, &c);
-  if (answer == METIS_ERROR_MEMORY) st = berth_i_nomem(ctx);
-  else if (answer != METIS_OK) st = berth_i_fail(ctx, BERTH_EINVAL, "partition: METIS refused with code %d", (int)answer);
-  for (v = 0; v < p->n && st == BERTH_OK; v++) part[v] = (int32_t)c.part[v];
-done:
-  free_copies(ctx, &c);
-  return st;
+  return is_smooth(p) ? by_kway(ctx, p, part) : by_bisection(ctx, p, part);
 }

@@ -124,7 +124,7 @@ BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s
     if (!m.plain && p->preempt) show_due(p, s, d);
   } else if (!m.choosy) {
     berth_i_slot_set(&s->slots, d, e.time, e.seq);
-  } else if (e.time < s->slots.time[d] || (e.time == s->slots.time[d] && (e.seq | BERTH_I_CHOOSE) < s->slots.seq[d])) {
+  } else if (e.time < berth_i_slot_time(&s->slots, d)) { /* else it has something to choose from before */
     berth_i_slot_set(&s->slots, d, e.time, e.seq | BERTH_I_CHOOSE);
   }
 }
@@ -132,11 +132,10 @@ BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s
 BERTH_I_INLINE void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, double time, uint32_t seq, int32_t from,
                             mode m) {
   berth_i_sim_op *op = &s->ops[to];
-  if (time >= op->time) {
-    op->time = time;
-    op->seq = seq;
-    if (!m.plain) op->last = from;
-  }
+  bool latest = time >= op->time;
+  op->time = latest ? time : op->time;
+  op->seq = latest ? seq : op->seq;
+  if (!m.plain && latest) op->last = from;
   if (--op->missing == 0) become_known(p, s, to, m);
 }
 
@@ -303,6 +302,13 @@ BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s,
 
 /* ---- completions ------------------------------------------------------------------------------------------------ */
 
+/* x, or 0 without a branch. */
+BERTH_I_INLINE double only_if(bool yes, double x) {
+  uint64_t bits = berth_i_time_bits(x) & (0 - (uint64_t)yes);
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 BERTH_I_INLINE void release_plain(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double now, mode m) {
   int32_t e, end = p->edge_at[id + 1], d = s->ops[id].device;
   uint32_t seq = s->seq;
@@ -310,7 +316,7 @@ BERTH_I_INLINE void release_plain(const berth_i_sim_plan *p, berth_i_sim_state *
     int32_t to = p->edge_to[e], there = s->ops[to].device;
     double arrival = now;
     if (m.uniform) {
-      arrival = there == d ? now : now + p->edge_time[e];
+      arrival = now + only_if(there != d, p->edge_time[e]);
     } else if (there != d) {
       arrival = now + berth_i_transfer_units(p, s, p->edge_tensor[e], d, there);
     }
@@ -336,7 +342,7 @@ static void release_copies(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 }
 
 BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, mode m) {
-  uint64_t seq = s->slots.seq[d];
+  uint64_t seq = s->slots.at[d].seq;
   int32_t id = s->dev[d].op;
   s->done++;
   if (m.plain) {
@@ -373,7 +379,7 @@ static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   const berth_i_sim_device *v = &s->dev[d];
   if (v->phase == BERTH_I_IDLE) {
     start_next(p, s, d, s->now, m);
-  } else if (s->slots.seq[d] != v->due_seq) {
+  } else if (s->slots.at[d].seq != v->due_seq) {
     reconsider(p, s, d);
   } else if (v->phase == BERTH_I_FETCHING) {
     begin_computing(p, s, d);
@@ -397,8 +403,9 @@ BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, 
   double now = s->now;
   while (s->done < target) {
     int32_t slot = berth_i_slots_next(&s->slots);
-    if (!(s->slots.time[slot] < INFINITY)) break;
-    now = s->slots.time[slot];
+    double time = berth_i_slot_time(&s->slots, slot);
+    if (!(time < INFINITY)) break;
+    now = time;
     if (!m.plain) {
       s->now = now;
       any_event(p, s, slot, m);

@@ -106,10 +106,15 @@ typedef struct berth_i_sim_device {
   double busy;
 } berth_i_sim_device;
 
+/** When a slot's event comes. Times are not negative, so their bits order like the numbers. */
+typedef struct berth_i_when {
+  uint64_t time;         /* bits of a double; of INFINITY: never */
+  uint64_t seq;
+} berth_i_when;
+
 /** Slots hold the next event of each source: devices, then (contended) senders, then the link queue. */
 typedef struct berth_i_slots {
-  double *time;          /* [n] INFINITY: none */
-  uint64_t *seq;         /* [n] */
+  berth_i_when *at;      /* [n], padded to an even number */
   int32_t *winner;       /* [2 * width] tournament tree, for many slots; NULL: scanned */
   int32_t n, width;
 } berth_i_slots;
@@ -282,30 +287,57 @@ static inline berth_i_ready berth_i_ready_pop(berth_i_ready *h, int32_t n) {
   return top;
 }
 
-BERTH_I_INLINE bool berth_i_slot_before(const berth_i_slots *q, int32_t a, int32_t b) {
-  return q->time[a] < q->time[b] || (q->time[a] == q->time[b] && q->seq[a] < q->seq[b]);
+BERTH_I_INLINE uint64_t berth_i_time_bits(double time) {
+  uint64_t bits;
+  memcpy(&bits, &time, sizeof bits);
+  return bits;
+}
+BERTH_I_INLINE double berth_i_slot_time(const berth_i_slots *q, int32_t k) {
+  double time;
+  memcpy(&time, &q->at[k].time, sizeof time);
+  return time;
+}
+BERTH_I_INLINE bool berth_i_when_before(berth_i_when a, berth_i_when b) {
+  return (a.time < b.time) | ((a.time == b.time) & (a.seq < b.seq));
 }
 void berth_i_slots_replay(berth_i_slots *q, int32_t k);
 
 BERTH_I_INLINE void berth_i_slot_set(berth_i_slots *q, int32_t k, double time, uint64_t seq) {
-  q->time[k] = time;
-  q->seq[k] = seq;
+  q->at[k].time = berth_i_time_bits(time);
+  q->at[k].seq = seq;
   if (q->winner) berth_i_slots_replay(q, k);
 }
-/** Slot of the earliest event, without branches on the data: which one it is cannot be predicted. */
+
+typedef struct berth_i_leader {
+  berth_i_when at;
+  uint64_t slot;
+} berth_i_leader;
+
+BERTH_I_INLINE berth_i_leader berth_i_leader_at(const berth_i_slots *q, int32_t k) {
+  berth_i_leader l;
+  l.at = q->at[k];
+  l.slot = (uint64_t)k;
+  return l;
+}
+/* Masks, not branches: which of two comes first cannot be predicted. */
+BERTH_I_INLINE berth_i_leader berth_i_leader_of(berth_i_leader a, berth_i_leader b) {
+  uint64_t mask = 0 - (uint64_t)berth_i_when_before(b.at, a.at);
+  a.at.time ^= (a.at.time ^ b.at.time) & mask;
+  a.at.seq ^= (a.at.seq ^ b.at.seq) & mask;
+  a.slot ^= (a.slot ^ b.slot) & mask;
+  return a;
+}
+
+/** Slot of the earliest event. */
 BERTH_I_INLINE int32_t berth_i_slots_next(const berth_i_slots *q) {
-  const double *time = q->time;
-  double least = time[0];
-  uint64_t best_seq = UINT64_MAX;
-  int32_t k, n = q->n, best = 0;
+  berth_i_leader best;
+  int32_t k;
   if (q->winner) return q->winner[1];
-  for (k = 1; k < n; k++) least = time[k] < least ? time[k] : least;
-  for (k = 0; k < n; k++) {
-    bool hit = (time[k] == least) & (q->seq[k] < best_seq);
-    best_seq = hit ? q->seq[k] : best_seq;
-    best = hit ? k : best;
+  best = berth_i_leader_of(berth_i_leader_at(q, 0), berth_i_leader_at(q, 1));
+  for (k = 2; k < q->n; k += 2) {
+    best = berth_i_leader_of(best, berth_i_leader_of(berth_i_leader_at(q, k), berth_i_leader_at(q, k + 1)));
   }
-  return best;
+  return (int32_t)best.slot;
 }
 
 #endif

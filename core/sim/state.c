@@ -5,11 +5,11 @@
 
 enum { SCAN_AT_MOST = 16 };
 
+static size_t slots_padded(const berth_i_slots *q) { return ((size_t)q->n + 1) & ~(size_t)1; }
+
 static berth_status slots_init(const berth_i_sim_plan *p, berth_i_slots *q) {
   q->n = p->contended ? 2 * p->n_devices + 1 : p->n_devices;
-  q->time = berth_i_alloc(p->ctx, (size_t)q->n, sizeof *q->time);
-  q->seq = berth_i_alloc(p->ctx, (size_t)q->n, sizeof *q->seq);
-  if (!q->time || !q->seq) return berth_i_nomem(p->ctx);
+  if (!(q->at = berth_i_alloc(p->ctx, slots_padded(q), sizeof *q->at))) return berth_i_nomem(p->ctx);
   if (q->n <= SCAN_AT_MOST) return BERTH_OK;
   for (q->width = 1; q->width < q->n; q->width *= 2) continue;
   if (!(q->winner = berth_i_alloc(p->ctx, 2 * (size_t)q->width, sizeof *q->winner))) return berth_i_nomem(p->ctx);
@@ -17,13 +17,12 @@ static berth_status slots_init(const berth_i_sim_plan *p, berth_i_slots *q) {
 }
 
 static void slots_release(const berth_i_sim_plan *p, berth_i_slots *q) {
-  berth_i_free(p->ctx, q->time, (size_t)q->n, sizeof *q->time);
-  berth_i_free(p->ctx, q->seq, (size_t)q->n, sizeof *q->seq);
+  berth_i_free(p->ctx, q->at, slots_padded(q), sizeof *q->at);
   berth_i_free(p->ctx, q->winner, 2 * (size_t)q->width, sizeof *q->winner);
 }
 
 static int32_t slots_better(const berth_i_slots *q, int32_t a, int32_t b) {
-  return b < q->n && (a >= q->n || berth_i_slot_before(q, b, a)) ? b : a;
+  return b < q->n && (a >= q->n || berth_i_when_before(q->at[b], q->at[a])) ? b : a;
 }
 
 void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
@@ -32,10 +31,11 @@ void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
 }
 
 static void slots_clear(berth_i_slots *q) {
+  size_t i, n = slots_padded(q);
   int32_t k;
-  for (k = 0; k < q->n; k++) {
-    q->time[k] = INFINITY;
-    q->seq[k] = 0;
+  for (i = 0; i < n; i++) {
+    q->at[i].time = berth_i_time_bits(INFINITY);
+    q->at[i].seq = UINT64_MAX;
   }
   if (!q->winner) return;
   for (k = 0; k < q->width; k++) q->winner[q->width + k] = k;
@@ -192,13 +192,14 @@ static bool check_groups(const berth_i_sim_plan *p, berth_i_sim_state *s, const 
 
 static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
   const int32_t *in_at = p->cost->g->in_at, *class_of = p->cost->class_of;
-  int32_t i, n = p->n_ops, classes = p->cost->n_classes;
-  for (i = 0; i < n; i++) {
+  const double *work = p->work;
+  int32_t i, n = p->n_ops, n_devices = p->n_devices, classes = p->cost->n_classes;
+  for (i = 0; i < n; i++, work += classes) {
     berth_i_sim_op *op = &s->ops[i];
     int32_t d = device[i];
-    if (d < 0 || d >= p->n_devices) return refuse(s, BERTH_I_FAULT_DEVICE, i, d, 0);
+    if (d < 0 || d >= n_devices) return refuse(s, BERTH_I_FAULT_DEVICE, i, d, 0);
     op->time = 0;
-    op->work = p->work[(size_t)i * (size_t)classes + (size_t)class_of[d]];
+    op->work = work[class_of[d]];
     op->seq = 0;
     op->missing = in_at[i + 1] - in_at[i];
     op->device = d;

@@ -11,7 +11,7 @@ const char *bl_kind(lua_State *L, int i) {
   size_t k;
   for (k = 0; k < sizeof classes / sizeof *classes; k++)
     if (bl_test(L, i, classes[k])) return classes[k]->name;
-  return luaL_typename(L, i);
+  return lua_isnone(L, i) ? "nil" : luaL_typename(L, i);
 }
 
 void *bl_test(lua_State *L, int i, const bl_class *c) { return luaL_testudata(L, i, c->key); }

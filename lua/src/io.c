@@ -162,13 +162,23 @@ int bl_result_trace(lua_State *L) {
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static const char *const load_formats[] = { "berth", "dnn-partitioning", "pipedream", "doppler", "stg",
-                                            "saga",  "wfcommons",        "graphml",   NULL };
+/* The last two names of berth_formats are written only. */
+enum { WRITE_ONLY = 2, MAX_FORMATS = 32 };
+
+static int count_formats(void) {
+  const char *const *names = berth_formats();
+  int n = 0;
+  while (names[n] && n < MAX_FORMATS) n++;
+  return n;
+}
 
 static berth_load_options load_options(lua_State *L, int i, const bl_where *w, const char *const *keys) {
   berth_load_options o = berth_load_default();
-  int t = bl_options(L, i, w, keys), format;
-  if (bl_get_enum(L, t, w, "format", load_formats, &format)) o.format = load_formats[format];
+  int t = bl_options(L, i, w, keys), format, k, n = count_formats() - WRITE_ONLY;
+  const char *readable[MAX_FORMATS + 1];
+  for (k = 0; k < n; k++) readable[k] = berth_formats()[k];
+  readable[n] = NULL;
+  if (bl_get_enum(L, t, w, "format", readable, &format)) o.format = readable[format];
   bl_get_bool(L, t, w, "training", &o.training);
   if (bl_get_quantity(L, t, w, "bandwidth", BERTH_BYTES_PER_SECOND, &o.bandwidth) && o.bandwidth <= 0)
     bl_wrong(L, w, "bandwidth", "must be above 0");
@@ -244,18 +254,55 @@ static int parse(lua_State *L) {
   return st == BERTH_OK ? push_bundle(L, b) : bl_failed(L, st);
 }
 
+static void push_formats(lua_State *L, const char *const *names, int n) {
+  int k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushstring(L, names[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
 /* formats(): names that can be read, names that graphs can be written in */
 static int formats(lua_State *L) {
-  const char *const *lists[] = { load_formats, graph_formats };
-  int i, k;
-  for (i = 0; i < 2; i++) {
-    lua_newtable(L);
-    for (k = 0; lists[i][k]; k++) {
-      lua_pushstring(L, lists[i][k]);
-      lua_rawseti(L, -2, k + 1);
-    }
-  }
+  push_formats(L, berth_formats(), count_formats() - WRITE_ONLY);
+  push_formats(L, graph_formats, (int)(sizeof graph_formats / sizeof *graph_formats) - 1);
   return 2;
 }
 
-const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse }, { "formats", formats }, { NULL, NULL } };
+/* ---- one file for all ------------------------------------------------------------------- */
+
+/* The parts { graph, topology, placement } at i; borrowed. */
+static berth_bundle parts_arg(lua_State *L, int i, const char *fn) {
+  static const char *const keys[] = { "graph", "topology", "placement", NULL };
+  bl_where w = { fn, NULL, 0 };
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  if (!lua_istable(L, i)) bl_wrong(L, &w, "parts", "expected a table of graph, topology, placement; got %s", bl_kind(L, i));
+  bl_check_keys(L, i, &w, keys, false);
+  lua_getfield(L, i, "graph");
+  lua_getfield(L, i, "topology");
+  lua_getfield(L, i, "placement");
+  if (!lua_isnil(L, -3)) b.graph = bl_check_graph(L, -3, fn, "graph");
+  if (!lua_isnil(L, -2)) b.topology = bl_check_topology(L, -2, fn, "topology");
+  if (!lua_isnil(L, -1)) b.placement = bl_check_placement(L, -1, fn, "placement");
+  if (!b.graph && !b.topology && !b.placement) bl_wrong(L, &w, "parts", "there is nothing in it");
+  return b;
+}
+
+/* save(path, { graph, topology, placement }) */
+static int save(lua_State *L) {
+  const char *path = path_arg(L, 1, "berth.save");
+  berth_bundle b = parts_arg(L, 2, "berth.save");
+  berth_text *text = new_text(L);
+  return save_text(L, path, text, berth_write_bundle(&b, text));
+}
+
+/* to_string { graph, topology, placement } */
+static int to_string(lua_State *L) {
+  berth_bundle b = parts_arg(L, 1, "berth.to_string");
+  berth_text *text = new_text(L);
+  return push_text(L, text, berth_write_bundle(&b, text));
+}
+
+const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse },         { "formats", formats },
+                                     { "save", save }, { "to_string", to_string }, { NULL, NULL } };

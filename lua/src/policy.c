@@ -56,6 +56,12 @@ static int free_at(lua_State *L) {
   return push_time(L, berth_plan_free_at(p, device_arg(L, p, "plan:free_at")));
 }
 
+static int last(lua_State *L) {
+  const berth_plan *p = self(L, "plan:last");
+  bl_push_id(L, berth_plan_last(p, device_arg(L, p, "plan:last")));
+  return 1;
+}
+
 static int memory(lua_State *L) {
   const berth_plan *p = self(L, "plan:memory");
   return push_time(L, berth_plan_memory(p, device_arg(L, p, "plan:memory")));
@@ -81,7 +87,8 @@ static void release_plan(void *box) { (void)box; }
 
 static const luaL_Reg plan_fields[] = { { "now", now }, { "cost", get_cost }, { NULL, NULL } };
 static const luaL_Reg plan_methods[] = { { "device_of", device_of }, { "start", start },   { "finish", finish },
-                                         { "free_at", free_at },     { "memory", memory }, { NULL, NULL } };
+                                         { "free_at", free_at },     { "memory", memory }, { "last", last },
+                                         { NULL, NULL } };
 static const luaL_Reg plan_meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_plan_class = { "plan", "berth.plan", release_plan, plan_methods, NULL, plan_fields, plan_meta, NULL };
 

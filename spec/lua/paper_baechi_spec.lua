@@ -2,12 +2,12 @@
 local berth = require "berth"
 local shared = require "support.shared"
 
--- Edges "u>v:c" with ids from 0, as the cases are written.
+-- Edges "u>v:c" with ids from 0, as the cases are written. Memory is what ops hold for good.
 local function toy(seconds, edges, memory)
   local ops, list = {}, {}
   for i, s in ipairs(seconds) do ops[i] = { seconds = s, params = memory and memory[i] or 0 } end
-  for u, v, c in edges:gmatch("(%d+)>(%d+):(%d+)") do list[#list + 1] = { u + 1, v + 1, tonumber(c) } end
-  return assert(berth.graph { ops = ops, edges = list })
+  for u, v, c in edges:gmatch("(%d+)>(%d+):(%d+)") do list[#list + 1] = { from = u + 1, to = { v + 1 }, bytes = tonumber(c), resident = 0 } end
+  return assert(berth.graph { ops = ops, tensors = list })
 end
 local function devices(n, memory) return berth.topology.mesh(n, { bandwidth = 1, memory = memory }) end
 local function vector(p)

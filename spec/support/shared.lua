@@ -17,7 +17,7 @@ end
 function shared.present() return shared.read("data/stg/README.md") ~= nil end
 
 function shared.json(name)
-  local value, _, message = json.decode(assert(shared.read(name), name))
+  local value, _, message = json.decode((assert(shared.read(name), name)))
   return assert(value, message)
 end
 

@@ -100,7 +100,7 @@ end
 
 local function right_column(option)
   if not option.choices then return option.text end
-  return option.text .. ": " .. table.concat(option.choices, " ")
+  return option.text .. " (" .. table.concat(option.choices, " ") .. ")"
 end
 
 -- Lines of at most `width` characters.

@@ -11,6 +11,7 @@ local compare = {
   text = "Runs placers, simulates each answer and prints them with their gap to the lower bound, best first.",
   notes = inputs.notes,
   options = options.join({
+    { name = "times", kind = "flag", text = "also tells how long placing took" },
     { name = "placers", kind = "string", value = "A,B,C", text = "names, of berth.placers(); default: all" },
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
 }
@@ -35,23 +36,26 @@ local function simulate_options(given)
   return out
 end
 
-local function is_feasible(rows)
-  for _, row in ipairs(rows) do
-    if not row.error then return true end
-  end
-  return false
+local function fits(row)
+  return not row.error and not row.oom
 end
 
-local function row_object(row)
-  return json.object { { "placer", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap }, { "estimate_s", row.estimate },
-    { "peak_memory_bytes", row.peak }, { "placing_s", row.seconds }, { "error", row.error } }
+local function best_name(rows)
+  return fits(rows.best[1]) and rows.best[1].name or nil
+end
+
+local function row_object(row, given)
+  local members = { { "placer", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap }, { "estimate_s", row.estimate },
+    { "peak_memory_bytes", row.peak }, { "out_of_memory", row.oom ~= nil }, { "error", row.error } }
+  if given.times then members[#members + 1] = { "placing_s", row.seconds } end
+  return json.object(members)
 end
 
 local function print_json(write, graph, topology, rows, given)
   local list = {}
-  for i, row in ipairs(rows) do list[i] = row_object(row) end
+  for i, row in ipairs(rows.best) do list[i] = row_object(row, given) end
   write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
-    { "best", rows.best and rows.best.name }, { "options", report.options_object(given) }, { "placers", list } }))
+    { "best", best_name(rows) }, { "options", report.options_object(given) }, { "placers", list } }))
 end
 
 function compare.run(positional, given, write)
@@ -63,12 +67,12 @@ function compare.run(positional, given, write)
   if given.json then
     print_json(write, graph, topology, rows, given)
   else
-    write("graph      " .. tostring(graph))
-    write("topology   " .. tostring(topology))
+    write(tostring(graph))
+    write(tostring(topology))
     write("")
-    write(tostring(rows))
+    write(rows:to_string { seconds = given.times or nil })
   end
-  return is_feasible(rows) and 0 or fail.INFEASIBLE
+  return fits(rows.best[1]) and 0 or fail.INFEASIBLE
 end
 
 return compare

@@ -40,7 +40,7 @@ end
 
 local function dispatch(argv, write)
   local name = argv[1]
-  if not name then fail.usage("%s", overview()) end
+  if not name then fail.usage("a command is needed\n\n%s", overview()) end
   if name == "--help" or name == "-h" or name == "help" then
     write(argv[2] and args.help(command_of(argv[2])) or overview())
     return 0

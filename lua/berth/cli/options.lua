@@ -29,7 +29,7 @@ options.shared = {
 --- For placing alone.
 options.placing = {
   { name = "placer", kind = "string", value = "NAME",
-    text = "who places; default: the library's; see berth compare for the names" },
+    text = "who places; default: portfolio, the best of several; berth compare shows all" },
   { name = "variant", kind = "string", value = "NAME", text = "of the placer, e.g. baechi-tf" },
   { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
     text = "mean times of heft, cpop, peft" },

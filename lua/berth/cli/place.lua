@@ -32,10 +32,10 @@ local function save(given, graph, placement, result, format)
 end
 
 local function print_text(write, graph, topology, placement, result)
-  write("graph      " .. tostring(graph))
-  write("topology   " .. tostring(topology))
-  write("placement  " .. tostring(placement))
-  write("result     " .. tostring(result))
+  write(tostring(graph))
+  write(tostring(topology))
+  write(tostring(placement))
+  write(tostring(result))
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
   local oom = report.out_of_memory(graph, topology, result)

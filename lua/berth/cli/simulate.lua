@@ -59,9 +59,9 @@ local function chain(graph, result, n)
 end
 
 local function print_text(write, graph, topology, result, given)
-  write("graph      " .. tostring(graph))
-  write("topology   " .. tostring(topology))
-  write("result     " .. tostring(result))
+  write(tostring(graph))
+  write(tostring(topology))
+  write(tostring(result))
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
   local oom = report.out_of_memory(graph, topology, result)

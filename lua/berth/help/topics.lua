@@ -94,6 +94,9 @@ berth.pipeline{...}; none: the default. Options: variant, averages, links, memor
   { "placement:save", "p:save(path)", "Writes berth JSON." },
   { "pipeline", "berth.pipeline { ... }", "A placer made of steps; takes the place of a placer's name." },
 
+  { "portfolio", "p, rows = berth.portfolio(g, t, options)",
+    [[The default placer, which runs several and keeps the best; also tells what each of them reached.]] },
+
   { "simulate", "r = berth.simulate(g, t, p, options)",
     [[Runs the graph as placed. p: a placement or an array of devices. Options: links ("free", "channel", "duplex",
 "pair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
@@ -124,6 +127,8 @@ peak_memory[d], oom, transfers, links[k], bound, bound_name, gap.]],
   { "load_topology", "t = berth.load_topology(path)", "A topology from a file." },
   { "load_placement", "p = berth.load_placement(path)", "A placement from a file." },
   { "parse", "g, t, p = berth.parse(text, options)", "As load, from a string." },
+  { "parse_topology", "t = berth.parse_topology(text, options)", "A topology from a string." },
+  { "parse_placement", "p = berth.parse_placement(text, options)", "A placement from a string." },
   { "formats", "berth.formats()", "Names of the file formats." },
 
   { "models", "g, about = berth.models.resnet { depth = 50 }",
@@ -160,6 +165,7 @@ dtype, training, optimizer ("sgd", "momentum", "adam", "none"), granularity ("op
   { "quantity", [[berth.quantity("5 us", "seconds")]],
     "A number in base units; units: seconds, bytes, bytes/s, flop, flop/s." },
   { "format", [[berth.format(value, "seconds")]], "Three digits with a unit: 41.2 ms." },
+  { "kind", "berth.kind(x)", "\"graph\", \"topology\", ... for objects of the library, else the type." },
   { "memory", "berth.memory()", "Bytes that the library holds now, and at most so far." },
   { "repl", "berth.repl()", "Starts the interactive prompt." },
   { "help", "help(x)", [[About a function, an object, a module, or a word: help "policy".]] },

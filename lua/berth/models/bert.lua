@@ -72,6 +72,7 @@ end
 
 local function read(given)
   local o = options.read("bert", given, bert.options)
+  o.name = (o.layers or o.hidden or o.heads or o.ffn) and "bert" or "bert-" .. o.size
   for key, value in pairs(SIZES[o.size]) do o[key] = o[key] or value end
   o.ffn = o.ffn or 4 * o.hidden
   o.positions = o.positions or math.max(512, o.seq)
@@ -90,7 +91,7 @@ end
 --- Description and table about it.
 function bert.describe(given)
   local o = read(given)
-  local b = builder.new(string.format("bert-%d-layers", o.layers), o)
+  local b = builder.new(o.name, o)
   o.table = b:scope("embeddings", b.weight, b, "word", o.vocab * o.hidden)
   local x = b:scope("embeddings", embed, b, o)
   for i = 1, o.layers do x = b:scope(string.format("layer%d", i), layer, b, x, o) end

@@ -163,7 +163,7 @@ end
 function gnmt.describe(given)
   local o = options.read("gnmt", given, gnmt.options)
   o.target_seq = o.target_seq or o.seq
-  local b = builder.new(string.format("gnmt-%d-layers", o.layers), o)
+  local b = builder.new("gnmt", o)
   o.table = b:scope("embedding", b.weight, b, "table", o.vocab * o.hidden)
   local memory = encode(b, b:scope("source", embed, b, o.seq, o), o)
   local xs = decode(b, b:scope("target", embed, b, o.target_seq, o), memory, o)

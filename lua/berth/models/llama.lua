@@ -59,6 +59,7 @@ end
 
 local function read(given)
   local o = options.read("llama", given, llama.options)
+  o.name = (o.layers or o.hidden or o.heads or o.ffn) and "llama" or "llama-" .. o.size
   for key, value in pairs(SIZES[o.size]) do o[key] = o[key] or value end
   o.kv_heads = o.kv_heads or o.heads
   o.vocab = o.vocab or 32000
@@ -70,7 +71,7 @@ end
 --- Description and table about it.
 function llama.describe(given)
   local o = read(given)
-  local b = builder.new(string.format("llama-%d-layers", o.layers), o)
+  local b = builder.new(o.name, o)
   local x = b:scope("embedding", embed, b, o)
   for i = 1, o.layers do x = b:scope(string.format("layer%d", i), layer, b, x, o) end
   b:scope("head", head, b, x, o)

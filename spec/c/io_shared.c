@@ -1,0 +1,383 @@
+/* Every file of the published data sets: counts and sums as their documentation gives them, and berth JSON and GraphML give each
+ * graph back. */
+#include "check.h"
+
+#include <berth/berth.h>
+#include <dirent.h>
+
+static berth_ctx *ctx;
+
+static double sum_seconds(const berth_graph *g, int32_t type) {
+  double sum = 0;
+  int32_t v;
+  berth_op op;
+  for (v = 0; v < berth_graph_ops(g); v++)
+    if (berth_graph_op(g, v, &op) == BERTH_OK && op.seconds) sum += op.seconds[type];
+  return sum;
+}
+
+static double sum_params(const berth_graph *g) {
+  double sum = 0;
+  int32_t v;
+  berth_op op;
+  for (v = 0; v < berth_graph_ops(g); v++)
+    if (berth_graph_op(g, v, &op) == BERTH_OK) sum += op.param_bytes;
+  return sum;
+}
+
+static double sum_edge_bytes(const berth_graph *g) {
+  double sum = 0;
+  int32_t t;
+  const int32_t *ops;
+  berth_tensor x;
+  for (t = 0; t < berth_graph_tensors(g); t++)
+    if (berth_graph_tensor(g, t, &x) == BERTH_OK) sum += x.bytes * berth_graph_consumers(g, t, &ops);
+  return sum;
+}
+
+static int load(const char *name, const berth_load_options *opts, berth_bundle *out) {
+  char path[4096];
+  berth_status st;
+  snprintf(path, sizeof path, "%s/data/%s", check_shared(), name);
+  memset(out, 0, sizeof *out);
+  st = berth_load(ctx, path, opts, out);
+  if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
+  return CHECK_STATUS(st, BERTH_OK);
+}
+
+/* Text of a bundle, in berth JSON. */
+static berth_text text_of(const berth_bundle *b) {
+  berth_text t = { 0 };
+  CHECK_STATUS(berth_write_bundle(b, &t), BERTH_OK);
+  return t;
+}
+
+static void check_round_trip(const berth_bundle *b) {
+  berth_text first = text_of(b), second = { 0 };
+  berth_bundle again = { 0 };
+  if (!CHECK_STATUS(berth_parse(ctx, "again", first.data, first.len, NULL, &again), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
+  if (again.graph) second = text_of(&again);
+  CHECK(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
+  berth_text_release(&first);
+  berth_text_release(&second);
+  berth_bundle_release(&again);
+}
+
+/* GraphML holds all of a graph but tensors that nobody reads, so the second time nothing is lost. */
+static void check_graphml(const berth_bundle *b) {
+  berth_text first = { 0 }, second = { 0 }, third = { 0 };
+  berth_bundle again = { 0 }, last = { 0 };
+  CHECK_STATUS(berth_write_graph(b->graph, "graphml", &first), BERTH_OK);
+  if (!CHECK_STATUS(berth_parse(ctx, "ml", first.data, first.len, NULL, &again), BERTH_OK)) return;
+  CHECK_STATUS(berth_write_graph(again.graph, "graphml", &second), BERTH_OK);
+  CHECK_STATUS(berth_parse(ctx, "ml", second.data, second.len, NULL, &last), BERTH_OK);
+  CHECK_STATUS(berth_write_graph(last.graph, "graphml", &third), BERTH_OK);
+  CHECK(second.len == third.len && memcmp(second.data, third.data, second.len) == 0);
+  CHECK(berth_graph_edges(again.graph) == berth_graph_edges(b->graph));
+  CHECK(sum_edge_bytes(again.graph) == sum_edge_bytes(b->graph));
+  CHECK(sum_seconds(again.graph, 0) == sum_seconds(b->graph, 0));
+  berth_text_release(&first);
+  berth_text_release(&second);
+  berth_text_release(&third);
+  berth_bundle_release(&again);
+  berth_bundle_release(&last);
+}
+
+static void check_sizes(const berth_bundle *b, const char *format, int ops, int edges) {
+  CHECK_TEXT(b->format, format);
+  CHECK(berth_graph_ops(b->graph) == ops);
+  CHECK(berth_graph_edges(b->graph) == edges);
+}
+
+/* ---- one test per set --------------------------------------------------------------------- */
+
+static void doppler(void) {
+  static const struct {
+    const char *name;
+    int ops, edges;
+    double comp; /* 1e10 units */
+  } files[] = {
+    { "chain_mm_112nodes", 76, 80, 4800.28 },          { "ffnn_192nodes", 180, 208, 226.78 },
+    { "transformer_block_215nodes", 182, 234, 388.68 }, { "full_transformer_layer_261nodes", 229, 284, 388.98 },
+    { "8gpu_transformer_block", 302, 398, 777.22 },     { "8gpu_full_transformer", 367, 470, 777.86 },
+    { "gdp_chain_mm_112nodes", 76, 80, 4800.28 },       { "gdp_ffnn_192nodes", 180, 208, 226.78 },
+    { "gdp_transformer_block_215nodes", 182, 234, 388.68 }, { "gdp_full_transformer_layer_261nodes", 229, 284, 388.98 },
+  };
+  size_t k;
+  for (k = 0; k < sizeof files / sizeof *files; k++) {
+    char name[128];
+    berth_bundle b;
+    int32_t v, kinds = 0;
+    berth_op op;
+    snprintf(name, sizeof name, "doppler/%s.txt", files[k].name);
+    if (!load(name, NULL, &b)) continue;
+    check_sizes(&b, "doppler", files[k].ops, files[k].edges);
+    CHECK_NEAR(sum_seconds(b.graph, 0) / 1e10, files[k].comp, 0.005);
+    for (v = 0; v < files[k].ops; v++)
+      if (berth_graph_op(b.graph, v, &op) == BERTH_OK) kinds += op.kind && strcmp(op.kind, "einsummable") == 0;
+    if (strcmp(files[k].name, "gdp_ffnn_192nodes") == 0) CHECK(kinds == 128);
+    CHECK((kinds > 0) == (strncmp(files[k].name, "gdp", 3) == 0));
+    CHECK(!b.topology);
+    check_round_trip(&b);
+    check_graphml(&b);
+    berth_bundle_release(&b);
+  }
+}
+
+static void pipedream(void) {
+  static const struct {
+    const char *name;
+    int ops, edges;
+    double forward, backward, memory; /* ms, ms, bytes of both passes */
+  } files[] = {
+    { "alexnet", 46, 47, 680.703, 40.520, 3046234440.0 },      { "gnmt", 96, 117, 33.533, 55.883, 2368446976.0 },
+    { "resnet18", 142, 159, 581.071, 152.296, 17258656072.0 }, { "squeezenet1_0", 136, 153, 587.884, 172.119, 24962622792.0 },
+    { "vgg16", 82, 83, 251.874, 438.633, 30625298760.0 },
+  };
+  size_t k;
+  for (k = 0; k < sizeof files / sizeof *files; k++) {
+    char name[128];
+    berth_load_options forward_only = berth_load_default();
+    berth_bundle both, forward;
+    berth_tensor x;
+    double activations = 0;
+    int32_t t;
+    forward_only.training = 0;
+    snprintf(name, sizeof name, "pipedream/%s.txt", files[k].name);
+    if (!load(name, NULL, &both) || !load(name, &forward_only, &forward)) continue;
+    check_sizes(&both, "pipedream", files[k].ops, files[k].edges);
+    check_sizes(&forward, "pipedream", files[k].ops / 2, (files[k].edges - 1) / 2);
+    CHECK_NEAR(sum_seconds(forward.graph, 0), files[k].forward * 1e-3, 1e-9);
+    CHECK_NEAR(sum_seconds(both.graph, 0), (files[k].forward + files[k].backward) * 1e-3, 6e-7);
+    for (t = 0; t < berth_graph_tensors(forward.graph); t++)
+      if (berth_graph_tensor(forward.graph, t, &x) == BERTH_OK) activations += x.bytes;
+    CHECK_NEAR(2 * (activations + sum_params(forward.graph)), files[k].memory, 1);
+    CHECK_NEAR(sum_params(both.graph), 2 * sum_params(forward.graph), 1);
+    check_round_trip(&both);
+    check_graphml(&both);
+    berth_bundle_release(&both);
+    berth_bundle_release(&forward);
+  }
+}
+
+static void dnn_partitioning(void) {
+  static const struct {
+    const char *name;
+    int ops, edges, accelerators;
+  } files[] = {
+    { "latency-inputs/LayerGraphs/bert24_inference", 32, 55, 5 },
+    { "latency-inputs/LayerGraphs/gnmt_inference", 96, 122, 6 },
+    { "latency-inputs/LayerGraphs/inceptionv3_inference", 326, 363, 12 },
+    { "latency-inputs/LayerGraphs/resnet50_inference", 177, 193, 14 },
+    { "latency-inputs/OperatorGraphs/bert_l-12_inference", 783, 843, 8 },
+    { "latency-inputs/OperatorGraphs/bert_l-3_inference", 235, 250, 4 },
+    { "latency-inputs/OperatorGraphs/bert_l-6_inference", 418, 448, 6 },
+    { "latency-inputs/OperatorGraphs/resnet50_inference", 604, 619, 9 },
+    { "throughput-inputs/LayerGraphs/bert24_inference", 32, 55, 6 },
+    { "throughput-inputs/LayerGraphs/bert24_training", 64, 110, 6 },
+    { "throughput-inputs/LayerGraphs/gnmt_inference", 96, 122, 6 },
+    { "throughput-inputs/LayerGraphs/gnmt_training", 192, 244, 6 },
+    { "throughput-inputs/LayerGraphs/inceptionv3_inference", 326, 363, 6 },
+    { "throughput-inputs/LayerGraphs/inceptionv3_training", 652, 726, 6 },
+    { "throughput-inputs/LayerGraphs/resnet50_inference", 177, 193, 6 },
+    { "throughput-inputs/LayerGraphs/resnet50_training", 354, 386, 6 },
+    { "throughput-inputs/OperatorGraphs/bert_L-12_training", 2012, 2751, 6 },
+    { "throughput-inputs/OperatorGraphs/bert_l-12_inference", 783, 843, 6 },
+    { "throughput-inputs/OperatorGraphs/bert_l-3_inference", 235, 250, 3 },
+    { "throughput-inputs/OperatorGraphs/bert_l-3_training", 600, 817, 3 },
+    { "throughput-inputs/OperatorGraphs/bert_l-6_inference", 418, 448, 3 },
+    { "throughput-inputs/OperatorGraphs/bert_l-6_training", 1071, 1462, 3 },
+    { "throughput-inputs/OperatorGraphs/resnet50_inference", 604, 619, 6 },
+    { "throughput-inputs/OperatorGraphs/resnet50_training", 1243, 1806, 6 },
+  };
+  size_t k;
+  for (k = 0; k < sizeof files / sizeof *files; k++) {
+    char name[160];
+    int latency = strncmp(files[k].name, "latency", 7) == 0, layers = strstr(files[k].name, "Layer") != NULL;
+    berth_load_options with_cpus = berth_load_default();
+    berth_bundle plain, cpus;
+    berth_device d;
+    with_cpus.cpus = 1;
+    snprintf(name, sizeof name, "msr-fiddle/%s.json", files[k].name);
+    if (!load(name, NULL, &plain) || !load(name, &with_cpus, &cpus)) continue;
+    check_sizes(&plain, "dnn-partitioning", files[k].ops, files[k].edges);
+    check_sizes(&cpus, "dnn-partitioning", files[k].ops, files[k].edges);
+    if (!CHECK(berth_topology_devices(plain.topology) == files[k].accelerators)) {
+      printf("# %s: %d\n", files[k].name, (int)berth_topology_devices(plain.topology));
+    }
+    CHECK(berth_topology_devices(cpus.topology) == files[k].accelerators + (latency ? 8 : 1));
+    CHECK_STATUS(berth_topology_device(plain.topology, 0, &d), BERTH_OK);
+    CHECK_TEXT(d.type, "accelerator");
+    CHECK(latency ? d.memory == 629145600.0 || d.memory == 2147483648.0 : d.memory >= 17e9 && d.memory < 17.2e9);
+    CHECK_NEAR(sum_seconds(plain.graph, 0), sum_seconds(cpus.graph, 0), 0);
+    if (layers) CHECK_NEAR(sum_seconds(cpus.graph, 1), 10 * sum_seconds(cpus.graph, 0), 1e-9 * sum_seconds(cpus.graph, 1));
+    check_round_trip(&plain);
+    check_round_trip(&cpus);
+    check_graphml(&cpus);
+    berth_bundle_release(&plain);
+    berth_bundle_release(&cpus);
+  }
+}
+
+/* Single-device times of the operator graphs, ms. */
+static void dnn_sums(void) {
+  static const struct {
+    const char *name;
+    double ms;
+  } files[] = { { "bert_l-3_training", 123.1 }, { "bert_l-6_training", 193.0 }, { "resnet50_training", 685.5 },
+                { "bert_L-12_training", 1891.8 } };
+  size_t k;
+  for (k = 0; k < 4; k++) {
+    char name[160];
+    berth_bundle b;
+    snprintf(name, sizeof name, "msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", files[k].name);
+    if (!load(name, NULL, &b)) continue;
+    CHECK_NEAR(sum_seconds(b.graph, 0), files[k].ms * 1e-3, 1e-3); /* documented with times of at least 1 us each */
+    berth_bundle_release(&b);
+  }
+}
+
+static void stg(void) {
+  char path[4096], line[256];
+  FILE *f;
+  int seen = 0;
+  double last_work = 0;
+  snprintf(path, sizeof path, "%s/data/stg/optimum.csv", check_shared());
+  if (!CHECK((f = fopen(path, "r")) != NULL)) return;
+  while (fgets(line, sizeof line, f)) {
+    char name[64], file[80], status[16];
+    int n, procs;
+    double lower, best, path_length, work, order[2048];
+    berth_bundle b;
+    if (sscanf(line, "%63[^,],%d,%d,%15[^,],%lf,%lf,%lf,%lf", name, &n, &procs, status, &lower, &best, &path_length, &work) != 8) continue;
+    if (procs != 2) continue;
+    snprintf(file, sizeof file, "stg/%s", name);
+    if (!load(file, NULL, &b)) continue;
+    CHECK(berth_graph_ops(b.graph) == n + 2);
+    CHECK_NEAR(sum_seconds(b.graph, 0), work, 0);
+    {
+      double comp[2048], top = 0;
+      int32_t v;
+      berth_op op;
+      for (v = 0; v < n + 2; v++)
+        if (berth_graph_op(b.graph, v, &op) == BERTH_OK) comp[v] = op.seconds[0];
+      CHECK_STATUS(berth_b_level(b.graph, comp, NULL, order), BERTH_OK);
+      for (v = 0; v < n + 2; v++) top = order[v] > top ? order[v] : top;
+      CHECK_NEAR(top, path_length, 0);
+    }
+    last_work = work;
+    seen++;
+    if (seen % 20 == 0) check_round_trip(&b);
+    berth_bundle_release(&b);
+  }
+  fclose(f);
+  CHECK(seen == 180 && last_work > 0);
+}
+
+static void stg_applications(void) {
+  static const struct {
+    const char *name;
+    int tasks;
+    double work;
+  } files[] = { { "robot", 88, 2483 }, { "fpppp", 334, 7129 }, { "sparse", 96, 1936 } };
+  size_t k;
+  for (k = 0; k < 3; k++) {
+    char name[64];
+    berth_bundle b;
+    snprintf(name, sizeof name, "stg/%s.stg", files[k].name);
+    if (!load(name, NULL, &b)) continue;
+    CHECK(berth_graph_ops(b.graph) == files[k].tasks + 2);
+    CHECK_NEAR(sum_seconds(b.graph, 0), files[k].work, 0);
+    check_round_trip(&b);
+    berth_bundle_release(&b);
+  }
+}
+
+static void saga(void) {
+  static const struct {
+    const char *name;
+    int ops, devices, types;
+  } files[] = {
+    { "chain12", 12, 3, 1 },    { "fft32", 224, 8, 1 },  { "forkjoin100", 100, 8, 1 }, { "gauss12", 77, 6, 1 },
+    { "layered_n100_p8_c0.2_het", 102, 8, 1 },         { "layered_n100_p8_c5_het", 102, 8, 1 },
+    { "layered_n20_p3_c1_het", 22, 3, 1 },             { "layered_n300_p16_c0.5_het", 302, 16, 1 },
+    { "layered_n40_p4_c0.5_het", 42, 4, 1 },           { "layered_n60_p6_c10_het", 62, 6, 1 },
+    { "peft10", 10, 3, 3 },     { "topcuoglu10", 10, 3, 3 },
+  };
+  size_t k;
+  for (k = 0; k < sizeof files / sizeof *files; k++) {
+    char name[80];
+    berth_bundle b;
+    snprintf(name, sizeof name, "saga_reference/%s.json", files[k].name);
+    if (!load(name, NULL, &b)) continue;
+    CHECK_TEXT(b.format, "saga");
+    CHECK_TEXT(berth_graph_name(b.graph), files[k].name);
+    CHECK(berth_graph_ops(b.graph) == files[k].ops);
+    CHECK(berth_graph_types(b.graph) == files[k].types);
+    CHECK(berth_topology_devices(b.topology) == files[k].devices);
+    CHECK(berth_topology_links(b.topology) == files[k].devices * (files[k].devices - 1));
+    if (strcmp(files[k].name, "peft10") == 0) {
+      CHECK_NEAR(sum_seconds(b.graph, 0), 22 + 22 + 32 + 7 + 29 + 26 + 14 + 29 + 15 + 13, 0);
+      CHECK_TEXT(berth_graph_type(b.graph, 2), "p3");
+    }
+    check_round_trip(&b);
+    check_graphml(&b);
+    berth_bundle_release(&b);
+  }
+}
+
+static void wfcommons(void) {
+  char path[4096], line[512];
+  FILE *f;
+  int seen = 0;
+  snprintf(path, sizeof path, "%s/data/wfcommons/index.csv", check_shared());
+  if (!CHECK((f = fopen(path, "r")) != NULL)) return;
+  while (fgets(line, sizeof line, f)) {
+    char name[128], file[160];
+    int n, m, with_data;
+    double work, critical, parallelism, recorded, bytes;
+    berth_bundle b;
+    if (sscanf(line, "%127[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", name, &n, &m, &with_data, &work, &critical, &parallelism, &recorded,
+               &bytes) != 9) {
+      continue;
+    }
+    snprintf(file, sizeof file, "wfcommons/%s.json", name);
+    if (!load(file, NULL, &b)) continue;
+    check_sizes(&b, "wfcommons", n, m);
+    CHECK_NEAR(sum_seconds(b.graph, 0), work, 5.01e-4);
+    CHECK_NEAR(sum_edge_bytes(b.graph), bytes, 0.5);
+    check_round_trip(&b);
+    check_graphml(&b);
+    berth_bundle_release(&b);
+    seen++;
+  }
+  fclose(f);
+  CHECK(seen == 13);
+}
+
+int main(void) {
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } tests[] = {
+    { "all 10 DOPPLER graphs, the damaged ones as they are", doppler },
+    { "all 5 PipeDream profiles, mirrored and forward only", pipedream },
+    { "all 24 dnn-partitioning inputs, with and without CPUs", dnn_partitioning },
+    { "single-device times of the operator graphs", dnn_sums },
+    { "180 random STG graphs: work and critical path", stg },
+    { "3 STG applications", stg_applications },
+    { "all 12 SAGA instances", saga },
+    { "all 13 workflows", wfcommons },
+  };
+  size_t k;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  for (k = 0; k < sizeof tests / sizeof *tests; k++) {
+    TEST(tests[k].name);
+    if (check_shared()) tests[k].run();
+    else SKIP("the folder of test data, ../shared, is not there");
+  }
+  TEST("nothing is left in memory");
+  CHECK(berth_ctx_memory(ctx) < 4096);
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,422 @@
+/* Baselines and m-topo: worked cases, and on random problems that what comes back keeps every rule. */
+#include "place_help.h"
+
+static berth_ctx *ctx;
+static const char *const names[] = { "single", "round-robin", "random", "metis", "m-topo" };
+enum { N_NAMES = 5 };
+
+static berth_status place(const problem *p, const char *name, const berth_place_options *o, berth_placement **out,
+                          berth_obstacle *why) {
+  made m = problem_make(ctx, p);
+  berth_status st = berth_place(m.c, name, o, out, why);
+  unmake(&m);
+  return st;
+}
+
+static int devices_are(const berth_placement *p, const char *digits) {
+  int32_t i;
+  for (i = 0; i < berth_placement_ops(p); i++) {
+    if (berth_placement_device(p)[i] != digits[i] - '0') return 0;
+  }
+  return 1;
+}
+
+static void expect(const problem *p, const char *name, const berth_place_options *o, const char *digits, double estimate) {
+  berth_placement *r = NULL;
+  if (!CHECK_STATUS(place(p, name, o, &r, NULL), BERTH_OK)) return;
+  CHECK(devices_are(r, digits));
+  CHECK_NEAR(berth_placement_estimate(r), estimate, 1e-12);
+  CHECK_TEXT(berth_placement_placer(r), name);
+  berth_placement_release(r);
+}
+
+static void set_time(problem *p, int32_t op, double t) {
+  for (int32_t d = 0; d < p->devices; d++) p->time[op][d] = t;
+}
+
+/* Case A of the published cores: p = 1 3 3 1 3 1, memory 1 2 2 1 1 1. */
+static void case_a(problem *p) {
+  const double time[] = { 1, 3, 3, 1, 3, 1 }, bytes[] = { 1, 2, 2, 1, 1, 1 };
+  problem_clear(p, 6, 2);
+  for (int32_t i = 0; i < 6; i++) set_time(p, i, time[i]), p->param[i] = bytes[i];
+  problem_edge(p, 0, 1, 1), problem_edge(p, 0, 4, 1), problem_edge(p, 1, 2, 1);
+  problem_edge(p, 2, 3, 1), problem_edge(p, 4, 5, 1), problem_edge(p, 5, 3, 1);
+  p->bandwidth = 1;
+  p->memory[0] = p->memory[1] = 4;
+}
+
+static void test_m_topo(void) {
+  problem p;
+  berth_place_options o = berth_place_default();
+  berth_placement *r = NULL;
+  berth_obstacle why;
+  TEST("m-topo as published: case A, cap 6, real limits not tested");
+  case_a(&p);
+  o.variant = "baechi-tf";
+  expect(&p, "m-topo", &o, "000101", 12);
+  o.variant = "baechi-pt";
+  /* by id: 1 3 5 6 | 1 1 */
+  expect(&p, "m-topo", &o, "000011", 8);
+
+  TEST("m-topo corrected: the limits hold");
+  o.variant = "";
+  CHECK_STATUS(place(&p, "m-topo", &o, &r, NULL), BERTH_OK);
+  for (int32_t d = 0; d < 2; d++) {
+    double held = 0;
+    for (int32_t i = 0; i < 6; i++) held += berth_placement_device(r)[i] == d ? p.param[i] : 0;
+    CHECK(held <= 4);
+  }
+  berth_placement_release(r);
+
+  TEST("m-topo corrected: back to a device that a large op had closed");
+  problem_clear(&p, 5, 2); /* 2 2 | 6 2, then 2 goes back */
+  for (int32_t i = 0; i < 5; i++) p.param[i] = i == 2 ? 6 : 2;
+  p.memory[0] = p.memory[1] = 8;
+  expect(&p, "m-topo", &o, "00110", 3);
+
+  TEST("m-topo: temporary bytes count in the PyTorch test but not in its cap");
+  problem_clear(&p, 2, 2);
+  for (int32_t i = 0; i < 2; i++) p.param[i] = 2, p.workspace[i] = 9;
+  o.variant = "baechi-pt"; /* cap 4 / 2 + 2 = 4 < 11 */
+  CHECK_STATUS(place(&p, "m-topo", &o, &r, &why), BERTH_EINFEASIBLE);
+  CHECK(why.op == 0 && why.missing == 7);
+  o.variant = "baechi-tf"; /* 11 each, cap 22 */
+  expect(&p, "m-topo", &o, "00", 2);
+
+  TEST("m-topo: a group goes as a whole; TensorFlow's test of it is strict");
+  problem_clear(&p, 4, 2); /* all 3: cap 6 + 3 = 9; ops 1 and 2 together: 3 + 6 < 9 is false */
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
+  p.group[1] = p.group[2] = 0;
+  expect(&p, "m-topo", &o, "0111", 3);
+  p.group[0] = p.group[3] = 0; /* 12 > 9 */
+  CHECK_STATUS(place(&p, "m-topo", &o, &r, &why), BERTH_EINFEASIBLE);
+
+  TEST("m-topo without accounting still balances sizes");
+  problem_clear(&p, 4, 2);
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
+  p.memory[0] = 1;
+  o = berth_place_default();
+  o.memory = BERTH_MEMORY_NONE; /* level 6 + 3 */
+  expect(&p, "m-topo", &o, "0001", 3);
+}
+
+static void test_single(void) {
+  problem p;
+  berth_place_options o = berth_place_default();
+  berth_placement *r = NULL;
+  berth_obstacle why = { 9, 9, 9 };
+  problem_clear(&p, 3, 3);
+  for (int32_t i = 0; i < 3; i++) p.time[i][0] = 3, p.time[i][1] = 1, p.time[i][2] = 2, p.param[i] = 4;
+  TEST("single: the fastest device");
+  expect(&p, "single", NULL, "111", 3);
+  TEST("single: the fastest one on which all fits");
+  p.memory[1] = 11;
+  expect(&p, "single", NULL, "222", 6);
+  TEST("single: the device asked for");
+  o.device = 0;
+  expect(&p, "single", &o, "000", 9);
+  o.device = 1;
+  CHECK_STATUS(place(&p, "single", &o, &r, &why), BERTH_EINFEASIBLE);
+  CHECK(why.op == BERTH_NONE && why.device == 1 && why.missing == 1);
+  CHECK(strstr(berth_errmsg(ctx), "d1") != NULL);
+  TEST("single: an op that another device must run");
+  p.pin[2] = 1;
+  o.device = BERTH_NONE;
+  CHECK_STATUS(place(&p, "single", &o, &r, &why), BERTH_EINFEASIBLE);
+  CHECK(why.device == 1 && why.missing == 1);
+  o.device = 2;
+  CHECK_STATUS(place(&p, "single", &o, &r, &why), BERTH_EINFEASIBLE);
+  CHECK(why.op == 2 && why.device == 2);
+}
+
+static void test_simple(void) {
+  problem p;
+  berth_place_options o = berth_place_default();
+  TEST("round-robin: op k of the topological order to device k mod D");
+  problem_clear(&p, 5, 3);
+  expect(&p, "round-robin", NULL, "01201", 2);
+  TEST("round-robin: the next device where the turn is pinned, unsupported or full");
+  p.pin[1] = 2;
+  p.time[3][0] = INFINITY;
+  expect(&p, "round-robin", NULL, "02211", 2);
+  for (int32_t i = 0; i < 5; i++) p.param[i] = 1;
+  p.memory[0] = 0, p.memory[1] = p.memory[2] = 5;
+  expect(&p, "round-robin", NULL, "12211", 3);
+  TEST("round-robin: first-fit decreasing when turns lead nowhere");
+  problem_clear(&p, 3, 2); /* 1 1 3 in turns: 1 | 1, then 3 nowhere; 3 | 1 1 fits */
+  p.param[0] = p.param[1] = 1, p.param[2] = 3, p.memory[0] = 3, p.memory[1] = 2;
+  expect(&p, "round-robin", NULL, "110", 2);
+
+  TEST("random: all devices in turn, by seed");
+  problem_clear(&p, 8, 4);
+  int seen[4] = { 0 };
+  for (o.seed = 0; o.seed < 200; o.seed++) {
+    berth_placement *r = NULL;
+    CHECK_STATUS(place(&p, "random", &o, &r, NULL), BERTH_OK);
+    for (int32_t i = 0; i < 8; i++) seen[berth_placement_device(r)[i]]++;
+    berth_placement_release(r);
+  }
+  for (int32_t d = 0; d < 4; d++) CHECK(seen[d] > 320 && seen[d] < 480);
+}
+
+/* Two rings of four ops and a thin bridge. */
+static void test_metis(void) {
+  problem p;
+  berth_place_options o = berth_place_default();
+  berth_placement *r = NULL;
+  TEST("metis: cuts where little crosses, whatever the seed");
+  problem_clear(&p, 8, 2);
+  p.bandwidth = 1;
+  for (int32_t i = 0; i < 8; i += 4) {
+    problem_edge(&p, i, i + 1, 9), problem_edge(&p, i, i + 2, 9);
+    problem_edge(&p, i + 1, i + 3, 9), problem_edge(&p, i + 2, i + 3, 9);
+  }
+  problem_edge(&p, 3, 4, 1);
+  for (o.seed = 0; o.seed < 20; o.seed++) {
+    const int32_t *d;
+    CHECK_STATUS(place(&p, "metis", &o, &r, NULL), BERTH_OK);
+    d = berth_placement_device(r);
+    CHECK(d[0] == d[1] && d[1] == d[2] && d[2] == d[3] && d[4] == d[5] && d[5] == d[6] && d[6] == d[7] && d[0] != d[4]);
+    berth_placement_release(r);
+  }
+  TEST("metis: pins move whole neighbourhoods only as far as they must");
+  p.pin[0] = 1, p.pin[4] = 0;
+  CHECK_STATUS(place(&p, "metis", NULL, &r, NULL), BERTH_OK);
+  CHECK(berth_placement_device(r)[0] == 1 && berth_placement_device(r)[4] == 0);
+  berth_placement_release(r);
+  TEST("metis: one device, no edges, fewer ops than devices");
+  problem_clear(&p, 3, 1);
+  problem_edge(&p, 0, 1, 1);
+  expect(&p, "metis", NULL, "000", 3);
+  problem_clear(&p, 5, 2);
+  set_time(&p, 0, 4);
+  expect(&p, "metis", NULL, "01111", 4);
+  problem_clear(&p, 2, 4);
+  problem_edge(&p, 0, 1, 0);
+  CHECK_STATUS(place(&p, "metis", NULL, &r, NULL), BERTH_OK);
+  berth_placement_release(r);
+  TEST("metis: all times zero");
+  problem_clear(&p, 6, 3);
+  for (int32_t i = 0; i < 6; i++) set_time(&p, i, 0);
+  for (int32_t i = 1; i < 6; i++) problem_edge(&p, i - 1, i, 0);
+  CHECK_STATUS(place(&p, "metis", NULL, &r, NULL), BERTH_OK);
+  berth_placement_release(r);
+}
+
+static void test_copies(void) {
+  problem p;
+  TEST("memory total: copies of tensors count on the consumer's device");
+  /* 0 -> 1 of 4 bytes, kept. d0 is full with op 0's output; op 1 (2 bytes) fits on d1 only without the copy of 4. */
+  problem_clear(&p, 2, 2);
+  problem_edge(&p, 0, 1, 4);
+  p.resident = 1;
+  p.bandwidth = 1;
+  p.param[1] = 2;
+  p.memory[0] = 5, p.memory[1] = 5;
+  berth_obstacle why;
+  berth_placement *r = NULL;
+  CHECK_STATUS(place(&p, "round-robin", NULL, &r, &why), BERTH_EINFEASIBLE);
+  CHECK_NEAR(why.missing, 1, 0);
+  p.memory[1] = 6;
+  expect(&p, "round-robin", NULL, "01", 6);
+}
+
+static void test_unreachable(void) {
+  TEST("devices without routes between them");
+  berth_topology_builder *b;
+  berth_topology *t = NULL;
+  berth_device d = berth_device_default();
+  berth_cost *c = NULL;
+  berth_placement *r = NULL;
+  problem p;
+  problem_clear(&p, 4, 1);
+  problem_edge(&p, 0, 1, 1), problem_edge(&p, 1, 2, 1);
+  berth_graph *g = problem_graph(ctx, &p);
+  d.type = "t0";
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  for (int32_t i = 0; i < N_NAMES; i++) {
+    if (!CHECK_STATUS(berth_place(c, names[i], NULL, &r, NULL), BERTH_OK)) continue;
+    CHECK(berth_placement_device(r)[0] == berth_placement_device(r)[1]);
+    CHECK(berth_placement_device(r)[1] == berth_placement_device(r)[2]);
+    berth_placement_release(r);
+  }
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_topology_builder_release(b);
+  berth_graph_release(g);
+}
+
+/* ---- any problem -------------------------------------------------------------------------- */
+
+static int keeps_rules(const problem *p, const int32_t *device, int limits) {
+  trial t = { p, limits, { 0 }, { 0 }, { 0 }, 0 };
+  for (int32_t i = 0; i < p->ops; i++) {
+    if (device[i] < 0 || device[i] >= p->devices || isinf(p->time[i][device[i]])) return 0;
+    if (p->pin[i] != BERTH_NONE && p->pin[i] != device[i]) return 0;
+    t.device[i] = device[i];
+  }
+  return trial_fits(&t);
+}
+
+static int plan_is_sound(const problem *p, const berth_placement *r) {
+  const double *start = berth_placement_start(r), *finish = berth_placement_finish(r);
+  const int32_t *seq = berth_placement_sequence(r), *device = berth_placement_device(r);
+  double free_at[MOST_DEVICES] = { 0 }, end = 0;
+  for (int32_t i = 0; i < p->ops; i++) {
+    int32_t op = seq[i];
+    if (i > 0 && start[op] < start[seq[i - 1]]) return 0;
+    if (start[op] < free_at[device[op]]) return 0;
+    free_at[device[op]] = finish[op];
+    end = fmax(end, finish[op]);
+  }
+  for (int32_t e = 0; e < p->edges; e++) {
+    if (start[p->dst[e]] < finish[p->src[e]]) return 0;
+  }
+  return end == berth_placement_estimate(r);
+}
+
+/* Six ops at most: what a placer's own rule cannot fit, the search behind it tries completely. */
+static void check_any(const problem *p, uint64_t seed, int *unfit) {
+  int fits = !isinf(best_makespan(p, 1));
+  *unfit += !fits;
+  for (int32_t i = 1; i < N_NAMES; i++) {
+    berth_placement *r = NULL, *again = NULL;
+    berth_place_options o = berth_place_default();
+    o.seed = seed;
+    if (!CHECK_STATUS(place(p, names[i], &o, &r, NULL), fits ? BERTH_OK : BERTH_EINFEASIBLE)) printf("# %s\n", names[i]);
+    if (!r) continue;
+    CHECK(keeps_rules(p, berth_placement_device(r), 1));
+    CHECK(plan_is_sound(p, r));
+    CHECK_STATUS(place(p, names[i], &o, &again, NULL), BERTH_OK);
+    CHECK(memcmp(berth_placement_device(r), berth_placement_device(again), (size_t)p->ops * sizeof(int32_t)) == 0);
+    berth_placement_release(again);
+    berth_placement_release(r);
+  }
+}
+
+static void test_random_problems(void) {
+  berth_rng rng;
+  int unfit = 0;
+  TEST("rules are kept, and infeasible is said exactly when nothing fits");
+  berth_rng_init(&rng, 23, 0);
+  for (uint64_t i = 0; i < 600; i++) {
+    problem p;
+    random_problem(&p, &rng);
+    check_any(&p, i, &unfit);
+  }
+  CHECK(unfit > 50);
+}
+
+/* ---- the door ------------------------------------------------------------------------------ */
+
+static void test_door(void) {
+  problem p;
+  berth_placement *r = NULL;
+  berth_place_options o;
+  problem_clear(&p, 2, 2);
+  TEST("unknown placers and variants are refused with a list");
+  CHECK_STATUS(place(&p, "hetf", NULL, &r, NULL), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "\"heft\"") && strstr(berth_errmsg(ctx), "hetf"));
+  CHECK_STATUS(place(&p, NULL, NULL, &r, NULL), BERTH_EINVAL);
+  o = berth_place_default();
+  o.variant = "x";
+  CHECK_STATUS(place(&p, "m-topo", &o, &r, NULL), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "\"baechi-pt\"") != NULL);
+  TEST("options are checked");
+  o = berth_place_default(), o.quantum = NAN;
+  CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
+  o = berth_place_default(), o.param_multiple = -1;
+  CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
+  o = berth_place_default(), o.device = 2;
+  CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
+  o = berth_place_default(), o.tries = 0;
+  CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
+  o = berth_place_default(), o.links = (berth_links)17;
+  CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
+  CHECK_STATUS(place(&p, "policy", NULL, &r, NULL), BERTH_EINVAL);
+  TEST("each placer is listed, and has \"\" as its first variant");
+  int n = 0;
+  for (const char *const *name = berth_placers(); *name; name++, n++) {
+    const char *const *v = berth_placer_variants(*name);
+    CHECK(v && v[0] && v[0][0] == 0);
+  }
+  CHECK(n == 14);
+  CHECK(berth_placer_variants("nothing") == NULL);
+}
+
+static void test_placement(void) {
+  int32_t device[] = { 1, 0, 1 }, sequence[] = { 2, 0, 1 }, twice[] = { 2, 0, 2 }, far[] = { 0, 1, 3 }, bad[] = { 0, -1, 0 };
+  berth_placement *p = NULL;
+  TEST("a placement from arrays");
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, sequence, &p), BERTH_OK);
+  CHECK(berth_placement_ops(p) == 3 && berth_placement_device(p)[2] == 1 && berth_placement_sequence(p)[0] == 2);
+  CHECK(isnan(berth_placement_estimate(p)) && !berth_placement_start(p) && !berth_placement_finish(p));
+  CHECK_TEXT(berth_placement_placer(p), "");
+  berth_placement_retain(p);
+  berth_placement_release(p);
+  berth_placement_release(p);
+  p = NULL;
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, twice, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, far, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, bad, NULL, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, -1, device, NULL, &p), BERTH_EINVAL);
+  CHECK(p == NULL);
+  berth_placement_release(NULL);
+}
+
+/* Large enough for METIS, limited memory, so that all paths allocate. */
+static void refuse_one(const char *name, long fail_at, check_alloc_state *state, berth_status *st) {
+  berth_hooks hooks = { check_alloc, state, NULL, NULL, NULL, NULL, NULL };
+  berth_ctx *own, *kept = ctx;
+  berth_placement *r = NULL;
+  problem p;
+  made m;
+  CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+  problem_clear(&p, 8, 2);
+  for (int32_t i = 0; i < 8; i++) p.param[i] = i % 3;
+  for (int32_t i = 1; i < 8; i++) problem_edge(&p, i / 2, i, 1);
+  p.bandwidth = 1, p.group[1] = p.group[2] = 0, p.memory[1] = 4;
+  ctx = own;
+  m = problem_make(own, &p);
+  state->calls = 0;
+  state->fail_at = fail_at;
+  *st = berth_place(m.c, name, NULL, &r, NULL);
+  berth_placement_release(r);
+  unmake(&m);
+  berth_ctx_release(own);
+  ctx = kept;
+}
+
+static void test_refusals(void) {
+  TEST("refused allocations: no leak, no crash");
+  for (int32_t i = 0; i < N_NAMES; i++) {
+    berth_status st = BERTH_ENOMEM;
+    for (long fail_at = 1; fail_at < 2000 && st != BERTH_OK; fail_at++) {
+      check_alloc_state state = { 0, 0, 0 };
+      refuse_one(names[i], fail_at, &state, &st);
+      CHECK(state.held == 0);
+      CHECK(st == BERTH_OK ? state.calls < fail_at : st == BERTH_ENOMEM);
+    }
+    CHECK_STATUS(st, BERTH_OK);
+  }
+}
+
+int main(void) {
+  berth_ctx_new(NULL, &ctx);
+  test_m_topo();
+  test_single();
+  test_simple();
+  test_metis();
+  test_copies();
+  test_unreachable();
+  test_random_problems();
+  test_door();
+  test_placement();
+  test_refusals();
+  berth_ctx_release(ctx);
+  return check_done();
+}

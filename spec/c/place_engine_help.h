@@ -1,0 +1,225 @@
+/* Random problems for the list engine, and a checker of plans that shares no code with it. */
+#ifndef BERTH_PLACE_ENGINE_HELP_H
+#define BERTH_PLACE_ENGINE_HELP_H
+
+#include "check.h"
+#include <berth/berth.h>
+
+typedef struct instance {
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *cost;
+} instance;
+
+enum { /* what a random instance may have */
+  WITH_TIES = 1,      /* times are small multiples of 1/4, some are zero */
+  WITH_TYPES = 2,     /* two types of device, some ops run on one only */
+  WITH_PINS = 4,
+  WITH_GROUPS = 8,
+  WITH_MEMORY = 16,   /* limits a little above an even share */
+  WITH_TWINS = 32,
+  WITH_UNEVEN = 64,   /* links of different bandwidth and latency, also over several hops */
+  WITH_ALL = 127
+};
+
+static inline double random_time(berth_rng *rng, int what) {
+  return what & WITH_TIES ? 0.25 * berth_rng_below(rng, 8) : 0.1 + 4 * berth_rng_uniform(rng);
+}
+
+static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int what, int32_t i, int32_t devices) {
+  berth_op op = berth_op_default();
+  double seconds[2];
+  int32_t odd = berth_rng_below(rng, 8);
+  seconds[0] = random_time(rng, what);
+  seconds[1] = what & WITH_TYPES ? random_time(rng, what) : seconds[0];
+  if ((what & WITH_TYPES) && odd < 2 && devices > 1) seconds[odd] = BERTH_UNSUPPORTED;
+  op.seconds = seconds;
+  op.param_bytes = berth_rng_below(rng, 16);
+  op.workspace_bytes = berth_rng_below(rng, 8);
+  if ((what & WITH_GROUPS) && odd >= 5) op.group = berth_rng_below(rng, 4);
+  if ((what & WITH_PINS) && odd == 2) op.pin = berth_rng_below(rng, devices);
+  if ((what & WITH_TWINS) && i % 4 == 3) op.twin = i - 2;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+}
+
+static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what, int32_t from, int32_t n) {
+  int32_t k, c, id, tensors = berth_rng_below(rng, 3);
+  for (k = 0; k < tensors; k++) {
+    berth_tensor t = { from, what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng), berth_rng_below(rng, 6), 0 };
+    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
+    for (c = from + 1; c < n && c < from + 14; c++) {
+      if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+    }
+  }
+}
+
+static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices) {
+  const char *types[] = { "x", "y" };
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  int32_t i;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
+  for (i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
+  for (i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static inline double total_bytes(const berth_graph *g) {
+  berth_op op;
+  berth_tensor t;
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < berth_graph_ops(g); i++) {
+    berth_graph_op(g, i, &op);
+    sum += op.param_bytes;
+  }
+  for (i = 0; i < berth_graph_tensors(g); i++) {
+    berth_graph_tensor(g, i, &t);
+    sum += t.resident_bytes;
+  }
+  return sum;
+}
+
+static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, double memory) {
+  berth_topology_builder *b;
+  berth_topology *t = NULL;
+  int32_t i, j;
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (i = 0; i < n; i++) {
+    berth_device d = berth_device_default();
+    d.type = i % 2 ? "y" : "x";
+    if (what & WITH_MEMORY) d.memory = floor(memory / n * (1.1 + 0.8 * berth_rng_uniform(rng))) + 12;
+    if (what & WITH_TYPES) d.speed = 1 + 0.5 * berth_rng_below(rng, 2);
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  for (i = 0; i < n; i++) {
+    for (j = i + 1; j < n; j++) {
+      berth_link l = { 2, 0.25 };
+      if (what & WITH_UNEVEN) l.bandwidth = 1 + berth_rng_below(rng, 3);
+      if ((what & WITH_UNEVEN) && j > i + 1 && berth_rng_below(rng, 3) == 0) continue;
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &l, NULL), BERTH_OK);
+    }
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+/* @return 0: an op that no device can run was drawn; nothing is made */
+static inline int random_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices, instance *x) {
+  x->g = random_ops(ctx, rng, what, n, devices);
+  x->t = random_devices(ctx, rng, what, devices, total_bytes(x->g));
+  if (berth_cost_new(x->g, x->t, NULL, &x->cost) == BERTH_OK) return 1;
+  berth_graph_release(x->g);
+  berth_topology_release(x->t);
+  return 0;
+}
+
+static inline void release_instance(instance *x) {
+  berth_cost_release(x->cost);
+  berth_graph_release(x->g);
+  berth_topology_release(x->t);
+}
+
+/* ---- the checker ------------------------------------------------------------------------- */
+
+static inline int near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + fabs(a)); }
+
+static inline int check_inputs(const instance *x, const berth_placement *p, int32_t op) {
+  const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
+  const int32_t *device = berth_placement_device(p), *in;
+  int32_t i, n = berth_graph_inputs(x->g, op, &in);
+  for (i = 0; i < n; i++) {
+    berth_tensor t;
+    double arrival;
+    berth_graph_tensor(x->g, in[i], &t);
+    arrival = finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
+    if (start[op] < arrival - 1e-9 * (1 + arrival)) return 0;
+  }
+  return 1;
+}
+
+static inline int check_ops(const instance *x, const berth_placement *p) {
+  const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
+  const int32_t *device = berth_placement_device(p);
+  int32_t i, n = berth_graph_ops(x->g), at[64], ok = 1;
+  for (i = 0; i < 64; i++) at[i] = BERTH_NONE;
+  for (i = 0; i < n; i++) {
+    berth_op op;
+    berth_graph_op(x->g, i, &op);
+    ok &= CHECK(device[i] >= 0 && device[i] < berth_topology_devices(x->t));
+    ok &= CHECK(isfinite(berth_cost_op(x->cost, i, device[i])));
+    ok &= CHECK(start[i] >= 0 && near(finish[i], start[i] + berth_cost_op(x->cost, i, device[i])));
+    ok &= CHECK(check_inputs(x, p, i));
+    if (op.group == BERTH_NONE) continue;
+    if (at[op.group] == BERTH_NONE) at[op.group] = device[i];
+    ok &= CHECK(at[op.group] == device[i]);
+  }
+  return ok;
+}
+
+/* The sequence holds every op once, starts do not fall in it, and ops of one device follow one another. */
+static inline int check_order(const instance *x, const berth_placement *p) {
+  const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
+  const int32_t *device = berth_placement_device(p), *sequence = berth_placement_sequence(p);
+  int32_t i, n = berth_graph_ops(x->g), ok = 1;
+  double free_at[64] = { 0 }, end = 0;
+  char *seen = calloc((size_t)n + 1, 1);
+  for (i = 0; i < n; i++) {
+    int32_t op = sequence[i];
+    ok &= CHECK(op >= 0 && op < n && !seen[op]);
+    if (!ok) break;
+    seen[op] = 1;
+    ok &= CHECK(i == 0 || start[sequence[i - 1]] <= start[op]);
+    ok &= CHECK(start[op] >= free_at[device[op]] - 1e-9 * (1 + start[op]));
+    free_at[device[op]] = finish[op];
+    end = fmax(end, finish[op]);
+  }
+  ok &= CHECK_NEAR(berth_placement_estimate(p), end, 1e-9 * (1 + end));
+  free(seen);
+  return ok;
+}
+
+/* In order of the plan on contention-free links: memory holds, and nothing is later than planned. */
+static inline int check_replay(const instance *x, const berth_placement *p, const berth_place_options *o, int exact) {
+  berth_sim_options so = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  berth_oom oom;
+  int32_t i;
+  int ok;
+  so.dispatch = BERTH_DISPATCH_PLANNED;
+  so.sequence = berth_placement_sequence(p);
+  so.memory = o->memory;
+  so.param_multiple = o->param_multiple;
+  so.quantum = o->quantum;
+  ok = CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK);
+  if (!ok) return 0;
+  if (berth_result_oom(r, &oom)) {
+    printf("# op %d on device %d at %g: %g bytes short\n", (int)oom.op, (int)oom.device, oom.time, oom.shortfall);
+    ok = CHECK(!"memory holds");
+  }
+  for (i = 0; i < berth_graph_ops(x->g) && o->links == BERTH_LINKS_FREE; i++) {
+    double planned = berth_placement_start(p)[i], found = berth_result_start(r)[i];
+    if (exact ? near(planned, found) : found <= planned + 1e-9 * (1 + planned)) continue;
+    printf("# op %d is planned at %.17g and runs at %.17g\n", (int)i, planned, found);
+    ok = CHECK(!"the plan is kept");
+    break;
+  }
+  berth_result_release(r);
+  return ok;
+}
+
+static inline int check_plan(const instance *x, const berth_placement *p, const berth_place_options *o, int append) {
+  int ok = check_ops(x, p);
+  ok = check_order(x, p) && ok;
+  /* frees depend on times, which other links than those of the replay change */
+  if (o->links == BERTH_LINKS_FREE || o->memory == BERTH_MEMORY_TOTAL || o->memory == BERTH_MEMORY_NONE) {
+    ok = check_replay(x, p, o, append) && ok;
+  }
+  return ok;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* Every list placer on random graphs, under every links and memory discipline: plans are schedules, keep memory, types, pins and
+ * groups, and are what the simulator makes of them. */
+#include "place_engine_help.h"
+
+static const char *const placers[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", NULL };
+
+static int inserts(const char *placer) {
+  return strcmp(placer, "heft") == 0 || strcmp(placer, "cpop") == 0 || strcmp(placer, "peft") == 0;
+}
+
+typedef struct tally {
+  int placed, refused;
+} tally;
+
+static void try_placer(const instance *x, const char *placer, const berth_place_options *o, tally *count) {
+  berth_placement *p = NULL;
+  berth_obstacle why = { -9, -9, -9 };
+  berth_status st = berth_place(x->cost, placer, o, &p, &why);
+  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) {
+    CHECK(p == NULL && why.op != -9);
+    count->refused++;
+    return;
+  }
+  count->placed++;
+  if (!CHECK_STATUS(st, BERTH_OK)) return;
+  if (!check_plan(x, p, o, !inserts(placer))) printf("# placer %s, links %d, memory %d\n", placer, (int)o->links, (int)o->memory);
+  berth_placement_release(p);
+}
+
+static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
+  instance x;
+  berth_place_options o = berth_place_default();
+  int i, links, memory;
+  if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4), &x)) return;
+  o.param_multiple = 1 + berth_rng_below(rng, 2) * 0.25;
+  o.seed = berth_rng_u64(rng);
+  for (links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
+    for (memory = BERTH_MEMORY_NONE; memory <= BERTH_MEMORY_TOTAL; memory++) {
+      o.links = (berth_links)links;
+      o.memory = (berth_memory_policy)memory;
+      for (i = 0; placers[i] && !check_bad; i++) try_placer(&x, placers[i], &o, count);
+    }
+  }
+  release_instance(&x);
+}
+
+static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
+  tally count = { 0, 0 };
+  berth_rng rng;
+  int i;
+  check_begin(name);
+  berth_rng_init(&rng, 11, (uint64_t)what);
+  for (i = 0; i < rounds && !check_bad; i++) try_instance(ctx, &rng, what, &count);
+  if (check_bad) printf("# round %d\n", i - 1);
+  CHECK(count.placed > 2 * count.refused);
+  printf("# %d plans, %d refusals\n", count.placed, count.refused);
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  many(ctx, "plain graphs", 0, 25);
+  many(ctx, "ties and ops of no length", WITH_TIES, 25);
+  many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, 25);
+  many(ctx, "pins and groups", WITH_PINS | WITH_GROUPS | WITH_TIES, 25);
+  many(ctx, "memory limits", WITH_MEMORY, 40);
+  many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, 40);
+  many(ctx, "everything at once", WITH_ALL, 60);
+  berth_ctx_release(ctx);
+  return check_done();
+}

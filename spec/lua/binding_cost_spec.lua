@@ -1,0 +1,164 @@
+local berth = require "berth"
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return text
+end
+
+local function pair(extra)
+  local g = assert(berth.graph {
+    ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 6, pin = extra and extra.pin } }, edges = { { 1, 2, 8 } } })
+  local t = assert(berth.topology {
+    devices = { { speed = 1 }, { speed = 2 } }, links = { { 1, 2, bandwidth = 4, latency = 1 } } })
+  return g, t
+end
+
+describe("a cost", function()
+  it("prices ops and transfers", function()
+    local g, t = pair { pin = 2 }
+    local c = assert(berth.cost(g, t))
+    assert.equal(2, c:op(1, 1))
+    assert.equal(1, c:op(1, 2))
+    assert.equal(math.huge, c:op(2, 1)) -- pinned elsewhere
+    assert.equal(3, c:transfer(1, 1, 2)) -- 1 + 8 / 4
+    assert.equal(0, c:transfer(1, 2, 2))
+    assert.same({ 1, 3 }, c:min_ops())
+    assert.same({ 3 }, c:mean_transfers())
+    assert.same({ 1.5 }, c:mean_transfers("saga")) -- two of four ordered pairs are free
+    assert.near(3 / 1, c:rho(), 1e-12)
+    assert.equal(g, c.graph)
+    assert.equal(t, c.topology)
+    assert.equal("cost: 2 ops on 2 devices", tostring(c))
+  end)
+
+  it("takes factors", function()
+    local g, t = pair()
+    local c = assert(berth.cost(g, t, { op_factor = 10, transfer_factor = 100 }))
+    assert.equal(20, c:op(1, 1))
+    assert.equal(300, c:transfer(1, 1, 2))
+    assert.matches("op_factor: must be above 0", message(berth.cost, g, t, { op_factor = 0 }))
+    assert.matches("unknown option 'factor'", message(berth.cost, g, t, { factor = 2 }))
+  end)
+
+  it("takes functions", function()
+    local g, t = pair()
+    local c = assert(berth.cost(g, t, {
+      op = function(op, device) return 10 * op + device end,
+      transfer = function(tensor, from, to) return 100 * tensor + 10 * from + to end,
+    }))
+    assert.equal(21, c:op(2, 1))
+    assert.equal(12, c:op(1, 2))
+    assert.equal(121, c:transfer(1, 2, 1))
+    assert.equal(0, c:transfer(1, 1, 1))
+  end)
+
+  it("lets every function that takes graph and topology take a cost, or cost functions", function()
+    local g, t = pair()
+    local model = { op = function() return 5 end }
+    local c = assert(berth.cost(g, t, model))
+    assert.equal(10, berth.simulate(c, { 1, 1 }).makespan)
+    assert.equal(10, berth.simulate(g, t, { 1, 1 }, { cost = model }).makespan)
+    assert.equal(10, berth.bounds(c).critical_path)
+    assert.equal(10, berth.bounds(g, t, { cost = model }).critical_path)
+    assert.equal(10, berth.place(c, "single").estimate)
+    assert.equal(10, berth.place(g, t, "single", { cost = model }).estimate)
+    assert.equal(10, (berth.simulator(c)({ 1, 1 })))
+    assert.equal(10, (berth.simulator(g, t, { cost = model })({ 2, 2 })))
+    assert.same({ 10 }, (berth.simulate_batch(c, { { 1, 1 } })))
+    assert.same({ 10 }, (berth.simulate_batch(g, t, { { 1, 1 } }, { cost = model })))
+    assert.equal(10, berth.compare(c, { "single" })[1].makespan)
+    assert.matches("cost: is given already", message(berth.simulate, c, { 1, 1 }, { cost = model }))
+    assert.matches("cost: is given already", message(berth.place, c, "single", { cost = model }))
+  end)
+
+  it("re-raises what a function raises, unchanged", function()
+    local g, t = pair()
+    local thrown = { "mine" }
+    local ok, got = pcall(berth.cost, g, t, { op = function() error(thrown) end })
+    assert.is_false(ok)
+    assert.equal(thrown, got)
+    ok, got = pcall(berth.simulate, g, t, { 1, 1 }, { cost = { transfer = function() error(thrown) end } })
+    assert.is_false(ok)
+    assert.equal(thrown, got)
+  end)
+
+  it("tells which call gave no time", function()
+    local g, t = pair()
+    assert.matches("cost.op%(1, 1%) gave nil", message(berth.cost, g, t, { op = function() end }))
+    assert.matches("cost.op%(1, 1%) gave %-1 s", message(berth.cost, g, t, { op = function() return -1 end }))
+    assert.matches("cost.op%(2, 1%) gave .*nan s", message(berth.cost, g, t, { op = function(op) return op == 2 and 0 / 0 or 1 end }))
+    assert.matches("cost.transfer%(1, 1, 2%) gave string", message(berth.cost, g, t, { transfer = function() return "x" end }))
+  end)
+
+  it("survives functions that close what is being priced", function()
+    local g, t = pair()
+    local c = assert(berth.cost(g, t, {
+      op = function()
+        g:close()
+        t:close()
+        collectgarbage()
+        return 1
+      end,
+    }))
+    assert.equal(1, c:op(1, 1))
+    assert.equal(2, #c.graph) -- a new object for the same graph
+    assert.equal(c.graph, c.graph)
+    assert.equal(2, #c.topology)
+  end)
+
+  it("cannot yield from a function", function()
+    local g, t = pair()
+    local co = coroutine.create(function() return berth.cost(g, t, { op = function() coroutine.yield(1) end }) end)
+    assert.is_false((coroutine.resume(co)))
+  end)
+
+  it("refuses other things by name", function()
+    local g, t = pair()
+    assert.matches("berth.cost: graph: expected a graph, got nil", message(berth.cost))
+    assert.matches("berth.cost: topology: expected a topology, got graph", message(berth.cost, g, g))
+    assert.matches("berth.simulate: graph: expected a graph %(or a cost%), got topology", message(berth.simulate, t, t, {}))
+    assert.matches("cost: expected a table, got number", message(berth.simulate, g, t, { 1, 1 }, { cost = 3 }))
+  end)
+end)
+
+describe("bounds", function()
+  it("print as a line", function()
+    local g, t = pair()
+    local b = assert(berth.bounds(g, t))
+    assert.equal(4, b.critical_path) -- both on the fast device
+    assert.is_true(b.work >= 8 / 3 and b.work <= 4) -- 8 s of work at a rate of 1 + 2
+    assert.equal(4, b.best)
+    assert.equal("critical path", b.name)
+    assert.matches("^bound 4 s %(critical path%): critical path 4 s, work ", tostring(b))
+  end)
+
+  it("tell what cannot fit", function()
+    local g = assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
+    local b, text, code, why = berth.bounds(g, berth.topology.mesh(2, { memory = 60 }))
+    assert.is_nil(b)
+    assert.equal("infeasible", code)
+    assert.matches("big", text)
+    assert.equal(2, why.op)
+    assert.equal(40, why.missing)
+  end)
+
+  it("refuse unknown options", function()
+    local g, t = pair()
+    assert.matches("memory: 'all' is none of: none, inference, training, total", message(berth.bounds, g, t, { memory = "all" }))
+  end)
+end)
+
+describe("fit_link", function()
+  it("finds latency and bandwidth", function()
+    local fit = assert(berth.fit_link({ 0, 10, 20 }, { 1, 2, 3 }))
+    assert.near(1, fit.latency, 1e-9)
+    assert.near(10, fit.bandwidth, 1e-9)
+    assert.near(1, fit.r2, 1e-9)
+    local nothing, text, code = berth.fit_link({ 5, 5 }, { 1, 2 })
+    assert.is_nil(nothing)
+    assert.is_string(text)
+    assert.equal("invalid", code)
+    assert.matches("seconds: has 1 entries, expected 2", message(berth.fit_link, { 1, 2 }, { 1 }))
+  end)
+end)

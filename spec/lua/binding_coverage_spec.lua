@@ -1,0 +1,59 @@
+-- Each public C function is called by the binding, or is listed here with the reason why not.
+local skipped = {
+  berth_ctx_retain = "objects hold the context by themselves",
+  berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
+  berth_placement_retain = "a box owns its placement",
+  berth_result_retain = "a box owns its result",
+}
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function files(pattern)
+  local list = {}
+  local ls = assert(io.popen("ls " .. pattern))
+  for path in ls:lines() do list[#list + 1] = path end
+  ls:close()
+  return list
+end
+
+local function declared()
+  local names = {}
+  for _, path in ipairs(files("core/include/berth/*.h")) do
+    local text = read(path):gsub("/%*.-%*/", "")
+    for name in text:gmatch("([%w_]+)%(") do
+      if name:find("^berth_") and not text:find("%(%*" .. name) then names[#names + 1] = name end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+describe("the binding", function()
+  it("reaches every public C function", function()
+    local source = {}
+    for _, path in ipairs(files("lua/src/*.c")) do source[#source + 1] = read(path) end
+    source = table.concat(source)
+    local missing, names = {}, declared()
+    assert.is_true(#names > 100)
+    for _, name in ipairs(names) do
+      if not source:find("%f[%w_]" .. name .. "%f[^%w_]") and not skipped[name] then missing[#missing + 1] = name end
+    end
+    assert.same({}, missing)
+  end)
+
+  it("skips only what is there and not called", function()
+    local known, source = {}, {}
+    for _, name in ipairs(declared()) do known[name] = true end
+    for _, path in ipairs(files("lua/src/*.c")) do source[#source + 1] = read(path) end
+    source = table.concat(source)
+    for name in pairs(skipped) do
+      assert.is_true(known[name], name)
+      assert.is_nil(source:find("%f[%w_]" .. name .. "%f[^%w_]"), name)
+    end
+  end)
+end)

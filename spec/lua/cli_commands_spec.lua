@@ -1,0 +1,203 @@
+-- Every command at work, through scripts/berth where the exit code of the process counts.
+local berth = require "berth"
+local main = require "berth.cli.main"
+
+local GRAPH = "model:resnet18,batch=4,granularity=layer"
+local TOPOLOGY = "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
+
+local function run(...)
+  local out, err = {}, {}
+  local exit = main.run({ ... }, {
+    write = function(line) out[#out + 1] = line end,
+    complain = function(line) err[#err + 1] = line end,
+  })
+  return exit, table.concat(out, "\n"), table.concat(err, "\n")
+end
+
+local files = {}
+local function scratch(ending)
+  local path = os.tmpname()
+  os.remove(path)
+  files[#files + 1] = path .. ending
+  return path .. ending
+end
+
+local function read(path)
+  local f = assert(io.open(path))
+  local text = f:read("*a")
+  f:close()
+  return text
+end
+
+-- The value of a number in a flat JSON text.
+local function number(json, key)
+  return tonumber(json:match('"' .. key .. '":([%d%.e+-]+)'))
+end
+
+describe("berth", function()
+  after_each(function()
+    for _, path in ipairs(files) do os.remove(path) end
+    files = {}
+  end)
+
+  it("places, and simulates what it wrote to the same step time", function()
+    local placement, trace, dot = scratch(".json"), scratch(".json"), scratch(".dot")
+    local exit, placed = run("place", GRAPH, TOPOLOGY, "--placer", "heft", "--links", "duplex", "--json", "--output", placement,
+      "--trace", trace, "--placed-graph", dot)
+    assert.equal(0, exit)
+    assert.truthy(placed:find('"placer":"heft"', 1, true))
+    assert.truthy(read(trace):find("traceEvents", 1, true))
+    assert.truthy(read(dot):find("digraph", 1, true))
+    local again, simulated = run("simulate", GRAPH, TOPOLOGY, "--placement", placement, "--links", "duplex", "--json")
+    assert.equal(0, again)
+    assert.is_not_nil(number(placed, "makespan_s"))
+    assert.equal(number(placed, "makespan_s"), number(simulated, "makespan_s"))
+  end)
+
+  it("agrees with the library", function()
+    local _, json = run("place", GRAPH, TOPOLOGY, "--placer", "m-etf", "--json")
+    local g = assert(berth.models.build("resnet18", { batch = 4, granularity = "layer" }))
+    local t = berth.topology.mesh(2, { preset = "V100", bandwidth = "10 GB/s", latency = "5 us" })
+    local r = assert(berth.simulate(g, t, assert(berth.place(g, t, "m-etf"))))
+    assert.equal(r.makespan, number(json, "makespan_s"))
+    assert.equal(r.bound, number(json, "bound_s"))
+  end)
+
+  it("passes every option on", function()
+    -- each changes the answer of a run that is sensitive to it
+    local function step(...)
+      local exit, json = run("simulate", GRAPH, TOPOLOGY, "--json", ...)
+      assert.is_true(exit == 0 or exit == 1)
+      return number(json, "makespan_s"), json
+    end
+    local placement = scratch(".json")
+    assert.equal(0, (run("place", GRAPH, TOPOLOGY, "--placer", "round-robin", "--output", placement)))
+    local base = step("--placement", placement)
+    assert.is_true(step("--placement", placement, "--links", "channel") > base)
+    assert.is_true(step("--placement", placement, "--transfer-factor", "3") > base)
+    assert.is_true(step("--placement", placement, "--op-factor", "2") > base)
+    assert.is_true(step("--placement", placement, "--quantum", "1ms") > base)
+    assert.not_equal(step("--placement", placement, "--noise", "0.2"), base)
+    local noisy, seeded = step("--placement", placement, "--noise", "0.2"),
+      step("--placement", placement, "--noise", "0.2", "--seed", "5")
+    assert.not_equal(noisy, seeded)
+    assert.is_true(step("--placement", placement, "--send", "pull") >= base)
+    assert.not_equal(step("--placement", placement, "--preset", "baechi-tf"), base)
+    local _, none = step("--placement", placement, "--memory", "none")
+    local _, total = step("--placement", placement, "--memory", "total")
+    assert.not_equal(none:match('"peak_memory_bytes":%b[]'), total:match('"peak_memory_bytes":%b[]'))
+  end)
+
+  it("lists the ops of the critical chain", function()
+    local exit, out = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:2", "--critical", "3")
+    assert.equal(0, exit)
+    assert.truthy(out:find("\nop  ", 1, true))
+    assert.equal(3, select(2, out:gsub("/backward", "")))
+  end)
+
+  it("exits with 1 when nothing fits, naming the op", function()
+    local exit, _, err = run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "m-etf")
+    assert.equal(1, exit)
+    assert.truthy(err:find("does not fit", 1, true), err)
+  end)
+
+  it("exits with 1 when memory runs out, telling where", function()
+    local exit, out = run("simulate", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placement", "single:1")
+    assert.equal(1, exit)
+    assert.truthy(out:find("out of memory: op ", 1, true), out)
+  end)
+
+  it("compares placers, best first", function()
+    local exit, out = run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin,single")
+    assert.equal(0, exit)
+    assert.truthy(out:find("single.-\nround%-robin"), out)
+    local _, json = run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin,single", "--json")
+    assert.truthy(json:find('"best":"single"', 1, true))
+    assert.is_nil(json:find("placing_s", 1, true))
+    local _, timed = run("compare", GRAPH, TOPOLOGY, "--placers", "single", "--json", "--times")
+    assert.truthy(timed:find("placing_s", 1, true))
+    assert.equal(1, (run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single")))
+  end)
+
+  it("tells bounds", function()
+    local exit, json = run("bounds", GRAPH, TOPOLOGY, "--json")
+    assert.equal(0, exit)
+    assert.is_true(number(json, "best_s") >= number(json, "critical_path_s"))
+    assert.equal(1, (run("bounds", GRAPH, "mesh:2,preset=V100,memory=50MB", "--memory", "total")))
+  end)
+
+  it("converts there and back to the same bytes", function()
+    local first, second = scratch(".json"), scratch(".json")
+    assert.equal(0, (run("convert", GRAPH, first)))
+    assert.equal(0, (run("convert", first, second)))
+    assert.equal(read(first), read(second))
+    local _, text = run("convert", first, "-")
+    assert.equal(read(first):gsub("\n$", ""), (text:gsub("\n$", "")))
+    local _, dot = run("convert", first, "-", "--to", "dot")
+    assert.truthy(dot:find("digraph", 1, true))
+  end)
+
+  it("takes every generator", function()
+    for _, spec in ipairs { "mesh:2", "ring:3", "star:3", "pcie_tree:4", "dgx1", "fat_tree:2", "torus:2x2", "two_level:2x2" } do
+      local exit, _, err = run("bounds", GRAPH, spec .. ",preset=P100,bandwidth=10GB/s")
+      assert.equal(0, exit, err)
+    end
+    assert.equal(0, (run("bounds", GRAPH, "pcie_tree:4,preset=P100,fan_out=2,up_bandwidth=8GB/s")))
+    assert.equal(0, (run("bounds", GRAPH, "dgx1,preset=P100,pcie_bandwidth=8GB/s")))
+  end)
+
+  it("lists the models", function()
+    local exit, out = run("models")
+    assert.equal(0, exit)
+    assert.truthy(out:find("resnet50 .- 25%.56 M"))
+    local _, one = run("models", "bert-large")
+    assert.truthy(one:find("options: attention batch", 1, true))
+    local _, json = run("models", "vgg16", "--json")
+    assert.equal(138357544, number(json, "parameters"))
+  end)
+
+  it("says the same twice", function()
+    assert.same({ run("compare", GRAPH, TOPOLOGY) }, { run("compare", GRAPH, TOPOLOGY) })
+    assert.same({ run("place", GRAPH, TOPOLOGY, "--json") }, { run("place", GRAPH, TOPOLOGY, "--json") })
+  end)
+end)
+
+-- The built tree that this interpreter's module comes from.
+local build
+for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+
+local function shell(words, input)
+  local path = scratch("")
+  local f = assert(io.open(path, "w"))
+  f:write(input or "")
+  f:close()
+  local lua = os.getenv("BERTH_LUA") or ""
+  local command = string.format("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s < %s 2>&1; echo exit $?", build, lua, words, path)
+  local pipe = assert(io.popen(command))
+  local out = pipe:read("*a")
+  pipe:close()
+  os.remove(path)
+  return tonumber(out:match("exit (%d+)\n$")), (out:gsub("exit %d+\n$", ""))
+end
+
+describe("scripts/berth", function()
+  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
+
+  try("finds the tree and passes exit codes on", function()
+    assert.equal(0, (shell("--version")))
+    assert.equal(1, (shell("place " .. GRAPH .. " mesh:2,preset=V100,memory=50MB --placer single")))
+    assert.equal(2, (shell("place")))
+  end)
+
+  try("keeps words with spaces together", function()
+    local exit, out = shell("bounds " .. GRAPH .. " 'mesh:2,preset=V100,bandwidth=10 GB/s'")
+    assert.equal(0, exit, out)
+  end)
+
+  try("runs the prompt on a pipe", function()
+    local exit, out = shell("repl", "1 + 1\nberth.models.list()[3]\n")
+    assert.equal(0, exit)
+    assert.equal("2\n\"resnet50\"\n", out)
+    assert.equal(2, (shell("repl", "error 'no'\n")))
+  end)
+end)
