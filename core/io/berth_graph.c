@@ -92,7 +92,7 @@ static berth_status read_seconds(Reader *r, Value v) {
     return r->n_types == 1 ? read_time(r, v, r->seconds) : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
   }
   if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
-  if (n != r->n_types) return berth_i_json_fail(r->doc, v, "has %d times for %d types", (int)n, (int)r->n_types);
+  if (n != r->n_types) return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
   for (k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = read_time(r, x, &r->seconds[k]);
   return st;
 }
@@ -359,7 +359,8 @@ berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_jso
   if ((st = read_name(&r)) != BERTH_OK || (st = read_types(&r)) != BERTH_OK) goto done;
   if ((st = read_ops(&r)) != BERTH_OK || (st = read_tensors(&r)) != BERTH_OK) goto done;
   if ((st = add_edges(&r)) != BERTH_OK || (st = read_collectives(&r)) != BERTH_OK) goto done;
-  st = berth_i_blame_file(r.ctx, berth_i_json_name(doc), berth_graph_builder_finish(r.b, out));
+  st = berth_graph_builder_finish(r.b, out);
+  st = berth_i_blame(doc, st == BERTH_ECYCLE && r.g[G_TENSORS] ? r.g[G_TENSORS] : v, st);
 done:
   release(&r);
   return st;

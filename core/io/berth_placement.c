@@ -47,7 +47,7 @@ static berth_status compare_names(Reader *r, Value list, const char *const *name
   Value v = list ? berth_i_json_first(list) : NULL;
   int32_t k;
   if (!list || !ud) return BERTH_OK;
-  if (n != n_things) return berth_i_json_fail(r->doc, list, "has %d names for %d %ss", (int)n, (int)n_things, what);
+  if (n != n_things) return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things, what);
   for (k = 0; k < n; k++, v = berth_i_json_next(v)) {
     const char *is = name(ud, k);
     if (strcmp(is ? is : "", names[k]) != 0) return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k, is ? is : "");
@@ -113,7 +113,7 @@ static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, 
   if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &list, &count)) != BERTH_OK) return st;
   if (count != n) {
     berth_i_free(r->ctx, list, (size_t)count, sizeof *list);
-    return berth_i_json_fail(r->doc, v, "has %d members for %d ops", (int)count, (int)n);
+    return berth_i_json_fail(r->doc, v, "is of length %d, for %d ops", (int)count, (int)n);
   }
   *out = list;
   return BERTH_OK;
@@ -125,7 +125,7 @@ static berth_status read_seconds(Reader *r, Value list, int32_t n, double **out)
   berth_status st;
   if (!list) return BERTH_OK;
   if ((st = berth_i_get_array(r->doc, list, &v, &count)) != BERTH_OK) return st;
-  if (count != n) return berth_i_json_fail(r->doc, list, "has %d members for %d ops", (int)count, (int)n);
+  if (count != n) return berth_i_json_fail(r->doc, list, "is of length %d, for %d ops", (int)count, (int)n);
   if (!(*out = berth_i_zalloc(r->ctx, (size_t)n, sizeof **out))) return berth_i_nomem(r->ctx);
   for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
     st = berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, &(*out)[k]);
@@ -160,10 +160,10 @@ static berth_status count_ops(Reader *r, int32_t *n) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
   if (st == BERTH_OK && r->g && *n != r->g->n_ops) {
-    st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "has %d members for %d ops", (int)*n, (int)r->g->n_ops);
+    st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is of length %d, for %d ops", (int)*n, (int)r->g->n_ops);
   }
   if (st == BERTH_OK && r->op_names && r->n_op_names != *n) {
-    st = berth_i_json_fail(r->doc, r->p[P_OPS], "has %d names for %d ops", (int)r->n_op_names, (int)*n);
+    st = berth_i_json_fail(r->doc, r->p[P_OPS], "is of length %d, for %d ops", (int)r->n_op_names, (int)*n);
   }
   return st;
 }

@@ -230,7 +230,7 @@ berth_status berth_i_read_dnn(const berth_i_source *src, const berth_i_json *doc
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &r.b);
   if (st == BERTH_OK) st = read_nodes(&r);
   if (st == BERTH_OK) st = read_edges(&r);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(r.b, &out->graph);
+  if (st == BERTH_OK) st = berth_i_blame(doc, r.top[F_EDGES], berth_graph_builder_finish(r.b, &out->graph));
   release(&r);
-  return berth_i_blame_file(src->ctx, src->name, st);
+  return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }

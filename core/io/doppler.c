@@ -118,7 +118,7 @@ berth_status berth_i_read_doppler(const berth_i_source *src, berth_bundle *out) 
   for (k = 0; k < e.n; k++) e.at[k].bytes = transfer[e.at[k].src];
   if ((st = refuse_repeated(src, &e, n)) != BERTH_OK) goto done;
   if ((st = berth_i_edges_build(src->ctx, &e, n, -1, b)) != BERTH_OK) goto done;
-  st = berth_i_blame_file(src->ctx, src->name, berth_graph_builder_finish(b, &out->graph));
+  st = berth_i_edges_blame(src, &e, berth_graph_builder_finish(b, &out->graph));
 done:
   berth_i_free(src->ctx, transfer, (size_t)n, sizeof *transfer);
   berth_i_edges_release(src->ctx, &e);

@@ -63,6 +63,18 @@ done:
   return st;
 }
 
+berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e, berth_status st) {
+  const char *op = strstr(berth_errmsg(src->ctx), ": op ");
+  long on_cycle = op ? strtol(op + 5, NULL, 10) : BERTH_NONE;
+  int32_t line = 1;
+  size_t k;
+  if (st != BERTH_ECYCLE) return berth_i_blame_file(src->ctx, src->name, st);
+  for (k = 0; k < e->n && e->at[k].dst != on_cycle; k++) {}
+  if (k < e->n) line = e->at[k].line;
+  berth_i_prefix_error(src->ctx, "%s:%d: ", src->name, (int)line);
+  return st;
+}
+
 /* For every edge the first one of the same producer and size: they share a tensor. */
 typedef struct Kin {
   int32_t src, edge;

@@ -113,7 +113,8 @@ berth_status berth_i_blame(const berth_i_json *doc, Value v, berth_status st) {
   char message[320];
   if (!knows_no_file(st)) return st;
   snprintf(message, sizeof message, "%s", berth_errmsg(berth_i_json_ctx(doc)));
-  return berth_i_json_fail(doc, v, ": %s", message);
+  berth_i_json_fail(doc, v, ": %s", message);
+  return st == BERTH_ECYCLE ? st : BERTH_EPARSE;
 }
 
 berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status st) {

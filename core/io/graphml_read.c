@@ -380,14 +380,18 @@ static berth_status refuse_entities(const berth_i_source *src) {
 static berth_status read_table(Reader *r) {
   char text[64];
   int32_t line;
-  berth_status st = refuse_entities(r->src);
+  berth_status st = refuse_entities(r->src), ids;
   if (st == BERTH_OK) st = berth_i_graphml_read(r->ctx, r->src->name, r->src->text, r->src->len, &r->t);
   if (st == BERTH_EPARSE && (line = berth_i_graphml_bad_number(r->src, text, sizeof text)) > 0) {
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: data is not a number (%s)", r->src->name, (int)line, text);
   }
-  if (st != BERTH_OK) return st;
-  if (!r->t.directed && r->t.edges.rows > 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: the graph is undirected", r->src->name);
-  return berth_i_check_graphml_ids(r->src);
+  if (st != BERTH_OK && st != BERTH_EPARSE) return st;
+  if (st == BERTH_OK && !r->t.directed && r->t.edges.rows > 0) {
+    line = berth_i_graphml_tag_line(r->src, "graph");
+    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: the graph is undirected", r->src->name, (int)line);
+  }
+  ids = berth_i_check_graphml_ids(r->src);
+  return ids == BERTH_OK ? st : ids; /* igraph gives no line for a missing id */
 }
 
 berth_status berth_i_read_graphml(const berth_i_source *src, berth_bundle *out) {

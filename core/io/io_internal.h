@@ -117,6 +117,8 @@ berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge ed
 void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e);
 /** First edge that repeats an earlier one (same src and dst), or NULL. O(edges + ops) */
 berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out);
+/** "name:line: message" for a graph of these edges that could not be finished; the line is that of an edge on the cycle. */
+berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e, berth_status st);
 /** One tensor per producer and different size, in order of the producers' ids, then of the edges; consumers in order of the edges.
  *  @param resident as in berth_tensor */
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b);

@@ -253,7 +253,8 @@ berth_status berth_i_read_pipedream(const berth_i_source *src, berth_bundle *out
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &b);
   if (st == BERTH_OK) st = build_forward(&p, b, &out->graph);
   if (st == BERTH_OK && src->opts.training) st = mirror(&p, &out->graph);
+  if (st == BERTH_ECYCLE || st == BERTH_EINVAL) st = berth_i_edges_blame(src, &p.edges, st);
   berth_graph_builder_release(b);
   release_profile(&p);
-  return berth_i_blame_file(src->ctx, src->name, st);
+  return st;
 }

@@ -103,7 +103,7 @@ static berth_status read_exec(Workflow *w, Value v) {
   int32_t n, k;
   berth_status st = berth_i_get_array(w->doc, v, &x, &n);
   if (st != BERTH_OK) return st;
-  if (n != w->n_types) return berth_i_json_fail(w->doc, v, "has %d times for %d nodes", (int)n, (int)w->n_types);
+  if (n != w->n_types) return berth_i_json_fail(w->doc, v, "is of length %d, for %d nodes", (int)n, (int)w->n_types);
   for (k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
   return st;
 }
@@ -179,7 +179,7 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
   for (; v; v = berth_i_json_next(v))
     if ((st = add_task(w, v)) != BERTH_OK) return st;
   if ((st = read_edges(w)) != BERTH_OK) return st;
-  return berth_graph_builder_finish(w->b, out);
+  return berth_i_blame(w->doc, w->edges, berth_graph_builder_finish(w->b, out));
 }
 
 static bool has_exec(const Workflow *w) {
@@ -194,7 +194,7 @@ static berth_status read_workflow(const berth_i_source *src, const berth_i_json 
   if (st == BERTH_OK && with_nodes) st = read_topology(&w, &out->topology);
   if (st == BERTH_OK) st = read_graph(&w, &out->graph);
   release(&w);
-  return berth_i_blame_file(src->ctx, src->name, st);
+  return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }
 
 berth_status berth_i_read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {

@@ -78,7 +78,7 @@ berth_status berth_i_read_stg(const berth_i_source *src, berth_bundle *out) {
   if ((st = read_tasks(&l, b, &e, &n)) != BERTH_OK) goto done;
   if ((st = refuse_repeated(src, &e, n)) != BERTH_OK) goto done;
   if ((st = berth_i_edges_build(src->ctx, &e, n, -1, b)) != BERTH_OK) goto done;
-  st = berth_i_blame_file(src->ctx, src->name, berth_graph_builder_finish(b, &out->graph));
+  st = berth_i_edges_blame(src, &e, berth_graph_builder_finish(b, &out->graph));
 done:
   berth_i_edges_release(src->ctx, &e);
   berth_graph_builder_release(b);

@@ -168,6 +168,14 @@ int32_t berth_i_graphml_edge_line(const berth_i_source *src, int32_t k) {
   return 1;
 }
 
+int32_t berth_i_graphml_tag_line(const berth_i_source *src, const char *name) {
+  const char *p = src->text, *stop = p + src->len;
+  berth_i_tag tag;
+  while (berth_i_next_tag(&p, stop, &tag))
+    if (berth_i_tag_is(&tag, name)) return line_of(src, tag.name);
+  return 1;
+}
+
 static bool has_value(const berth_i_tag *tag, const char *key, const char *wanted) {
   const char *value;
   size_t len;

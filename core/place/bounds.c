@@ -118,7 +118,7 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
     *out = pinned_bound(u, l, scratch, scratch + devices, scratch + 2 * devices);
     for (i = 0; i < u->n; i++) {
       least[i] = unit_least(u, i);
-      *out = fmax(*out, group_bound(u, l, i));
+      if (u->at[i + 1] - u->at[i] > 1) *out = fmax(*out, group_bound(u, l, i));
     }
     *out = fmax(*out, pigeonhole_bound(least, u->n, u->cost->n_devices));
   }
@@ -131,8 +131,8 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
 
 /* A device waits for the head of its first op, and stands still for the tail of its last one; these ops differ from device to
  * device. So the i-th smallest head and tail count, priced in the order that makes the sum least. A device without ops is idle all
- * along: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, so that the
- * critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
+ * along: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, so that
+ * the critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
 static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
   double sum = 0;
   int32_t i;
@@ -226,11 +226,17 @@ static berth_status memory_bound(const berth_i_units *u, berth_memory_policy mem
 
 /* ---- all together ------------------------------------------------------------------------ */
 
+static void take_if_larger(berth_bounds *b, double value, const char *name) {
+  if (value > b->best * (1 + 1e-6)) b->name = name;
+  b->best = fmax(b->best, value);
+}
+
+/* The simplest of those that are equal, as exactly as prices are found, gives the name. */
 static void name_best(berth_bounds *b) {
   b->best = b->critical_path;
   b->name = "critical path";
-  if (b->work > b->best) b->best = b->work, b->name = "work";
-  if (b->memory > b->best) b->best = b->memory, b->name = "memory";
+  take_if_larger(b, b->work, "work");
+  take_if_larger(b, b->memory, "memory");
 }
 
 static berth_status compute(const berth_i_units *u, berth_memory_policy memory, double param_multiple, berth_bounds *b,

@@ -222,6 +222,7 @@ static berth_status call_metis(model *m) {
     if (constraints == 2) slack[1] = memory_shares(m, bytes, share);
     st = berth_i_metis_partition(ctx, &p, m->preferred);
   }
+  if (st == BERTH_OK) st = berth_i_map_parts(m->u, m->parts, m->preferred, m->part_device);
   for (i = 0; i < m->u->n && st == BERTH_OK; i++) m->preferred[i] = m->part_device[m->preferred[i]];
   berth_i_free(ctx, weight, n * (size_t)constraints, sizeof *weight);
   berth_i_free(ctx, share, shares, sizeof *share);

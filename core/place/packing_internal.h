@@ -80,6 +80,11 @@ berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int3
  *  @return BERTH_OK; else what berth_i_packing_refuse says of a unit that got stuck */
 berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts, berth_obstacle *why);
 
+/** Exchanges the devices of parts, where they have the same class and memory, until the transfers between parts take no less time
+ *  in all. Nothing to do where all pairs of devices are alike, nor for prices from a user's table.
+ *  @param part [units] part of each  @param device [parts] */
+berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int32_t *part, int32_t *device);
+
 /** Fills sequence, start, finish and estimate: the placement's devices run first in, first out (by ready time) under
  *  opts->links and opts->quantum. */
 berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p);

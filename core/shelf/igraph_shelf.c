@@ -182,6 +182,7 @@ static berth_status refused(berth_ctx *ctx, const char *file, igraph_error_t cod
   if (sscanf(first_reason, "Line %d: %n", &line, &used) == 1 && used > 0) {
     return berth_i_fail(ctx, BERTH_EPARSE, "%s:%d: %s", file, line, first_reason + used);
   }
+  if (strncmp(first_reason, "Graph index", 11) == 0) return berth_i_fail(ctx, BERTH_EPARSE, "%s: there is no <graph>", file);
   return berth_i_fail(ctx, BERTH_EPARSE, "%s: %s", file, *first_reason ? first_reason : "GraphML cannot be read");
 }
 

@@ -118,7 +118,7 @@ berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value
   char path[160], why[400], text[MAX_QUOTE + 4] = "";
   search s;
   const char *at;
-  bool scalar = berth_i_json_kind_of(v) < BERTH_I_JSON_ARRAY;
+  bool joins = *reason == ':', scalar = !joins && berth_i_json_kind_of(v) < BERTH_I_JSON_ARRAY;
   va_list args;
   va_start(args, reason);
   vsnprintf(why, sizeof why, reason, args);
@@ -130,8 +130,8 @@ berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value
   path_text(&s, path, sizeof path);
   at = value_at(doc, s.index);
   if (scalar && at < doc->text + doc->len) quote(at, doc->text + doc->len, text);
-  return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: %s %s%s%s%s", doc->name, line_of(doc, at), path, why, scalar ? " (" : "", text,
-                      scalar ? ")" : "");
+  return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: %s%s%s%s%s%s", doc->name, line_of(doc, at), path, joins ? "" : " ", why,
+                      scalar ? " (" : "", text, scalar ? ")" : "");
 }
 
 /* ---- parsing ------------------------------------------------------------------------------ */

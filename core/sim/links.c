@@ -83,10 +83,22 @@ static double copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, 
   return berth_i_transfer_units(p, s, p->edge_tensor[copy], berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
 }
 
+static void log_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival) {
+  berth_i_trace *t = s->trace;
+  berth_transfer *x = &t->sent[t->n_sent++];
+  t->log[t->n_log++] = ~copy;
+  x->tensor = p->edge_tensor[copy];
+  x->src = berth_i_copy_src(p, s, copy);
+  x->dst = berth_i_copy_dst(p, s, copy);
+  x->start = start;
+  x->finish = arrival;
+  if (t->window) t->window[copy] = sent - start;
+}
+
 /* sent: when the sender is rid of it. */
 static void note_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival) {
   if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
-  if (s->trace) berth_i_trace_log(s->trace, ~copy, start, arrival, sent - start);
+  if (s->trace) log_send(p, s, copy, start, sent, arrival);
 }
 
 /* ---- closed form -------------------------------------------------------------------------------------- */

@@ -46,21 +46,26 @@ static void match_inputs(berth_i_sim_plan *p, int32_t *sorted, int32_t *mark, in
   }
 }
 
-static berth_status make_in_edge(berth_i_sim_plan *p) {
-  const berth_graph *g = berth_i_plan_graph(p);
-  size_t n = (size_t)p->n_ops, m = (size_t)p->n_edges, t = (size_t)g->n_tensors;
+static berth_status make_inputs(berth_i_sim_plan *p) {
+  size_t n = (size_t)p->n_ops, m = (size_t)p->n_edges, t = (size_t)berth_i_plan_graph(p)->n_tensors;
   int32_t *sorted = berth_i_alloc(p->ctx, m, sizeof *sorted);
   int32_t *mark = berth_i_alloc(p->ctx, t, sizeof *mark);
   int32_t *cursor = berth_i_alloc(p->ctx, n, sizeof *cursor);
-  berth_status st = BERTH_OK;
-  if (!(p->in_edge = berth_i_alloc(p->ctx, m, sizeof *p->in_edge)) || !sorted || !mark || !cursor) {
-    st = berth_i_nomem(p->ctx);
-  } else {
-    match_inputs(p, sorted, mark, cursor);
-  }
+  bool ok = sorted && mark && cursor;
+  if (ok) match_inputs(p, sorted, mark, cursor);
   berth_i_free(p->ctx, sorted, m, sizeof *sorted);
   berth_i_free(p->ctx, mark, t, sizeof *mark);
   berth_i_free(p->ctx, cursor, n, sizeof *cursor);
+  return ok ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p) {
+  berth_status st;
+  if (p->in_edge) return BERTH_OK;
+  if (!(p->in_edge = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *p->in_edge))) return berth_i_nomem(p->ctx);
+  if ((st = make_inputs(p)) == BERTH_OK) return BERTH_OK;
+  berth_i_free(p->ctx, p->in_edge, (size_t)p->n_edges, sizeof *p->in_edge);
+  p->in_edge = NULL;
   return st;
 }
 
@@ -78,7 +83,7 @@ static berth_status make_edges(berth_i_sim_plan *p) {
       p->edge_time[e] = berth_i_quantise_transfer(p->cost->uniform[p->edge_tensor[e]], p->o.quantum);
     }
   }
-  return p->plain ? BERTH_OK : make_in_edge(p);
+  return p->o.memory == BERTH_MEMORY_NONE && p->o.send == BERTH_SEND_PUSH ? BERTH_OK : berth_i_sim_plan_inputs(p);
 }
 
 static berth_status make_roots(berth_i_sim_plan *p) {

@@ -24,7 +24,7 @@ static void run_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, 
     s->trace->start[id] = start;
     s->trace->finish[id] = finish;
     s->trace->cause[id] = v->free_at > op->time ? v->prev : op->last;
-    berth_i_trace_log(s->trace, id, start, finish, 0);
+    berth_i_trace_stretch(s->trace, id, start, finish);
   }
   v->busy += op->work;
   v->free_at = finish;

@@ -11,14 +11,13 @@ static berth_status result_arrays(berth_result *r) {
   r->busy = berth_i_zalloc(r->ctx, d, sizeof *r->busy);
   r->peak = berth_i_zalloc(r->ctx, d, sizeof *r->peak);
   r->peak_time = berth_i_zalloc(r->ctx, d, sizeof *r->peak_time);
-  r->transfers = berth_i_alloc(r->ctx, (size_t)r->n_transfers, sizeof *r->transfers);
   r->link_bytes = berth_i_zalloc(r->ctx, n_links(r), sizeof *r->link_bytes);
   r->link_busy = berth_i_zalloc(r->ctx, n_links(r), sizeof *r->link_busy);
   r->peak_at = berth_i_zalloc(r->ctx, d + 1, sizeof *r->peak_at);
   r->peak_op = berth_i_alloc(r->ctx, n, sizeof *r->peak_op);
   r->peak_bytes = berth_i_alloc(r->ctx, n, sizeof *r->peak_bytes);
   r->critical = berth_i_alloc(r->ctx, n, sizeof *r->critical);
-  if (!r->device || !r->busy || !r->peak || !r->peak_time || !r->transfers || !r->link_bytes || !r->link_busy || !r->peak_at ||
+  if (!r->device || !r->busy || !r->peak || !r->peak_time || !r->link_bytes || !r->link_busy || !r->peak_at ||
       !r->peak_op || !r->peak_bytes || !r->critical) {
     return berth_i_nomem(r->ctx);
   }
@@ -32,7 +31,7 @@ static void result_free(berth_result *r) {
   berth_i_free(r->ctx, r->busy, d, sizeof *r->busy);
   berth_i_free(r->ctx, r->peak, d, sizeof *r->peak);
   berth_i_free(r->ctx, r->peak_time, d, sizeof *r->peak_time);
-  berth_i_free(r->ctx, r->transfers, (size_t)r->n_transfers, sizeof *r->transfers);
+  if (r->trace) berth_i_free(r->ctx, r->by_start, (size_t)r->trace->n_sent, sizeof *r->by_start);
   berth_i_free(r->ctx, r->link_bytes, n_links(r), sizeof *r->link_bytes);
   berth_i_free(r->ctx, r->link_busy, n_links(r), sizeof *r->link_busy);
   berth_i_free(r->ctx, r->peak_at, d + 1, sizeof *r->peak_at);
@@ -75,20 +74,26 @@ static void fill_devices(berth_result *r, const berth_i_sim_state *s) {
   r->oom.time *= r->plan->unit;
 }
 
-static void gather_transfers(berth_result *r) {
-  const berth_i_sim_plan *p = r->plan;
-  int32_t i, n = 0;
-  for (i = 0; i < r->trace->n_log; i++) {
-    const berth_i_log *l = &r->trace->log[i];
-    berth_transfer *x;
-    if (l->what >= 0) continue;
-    x = &r->transfers[n++];
-    x->tensor = p->edge_tensor[~l->what];
-    x->src = r->device[p->cost->g->producer[x->tensor]];
-    x->dst = r->device[p->edge_to[~l->what]];
-    x->start = l->start * p->unit;
-    x->finish = l->finish * p->unit;
+static void scale_trace(berth_result *r) {
+  berth_i_trace *t = r->trace;
+  double unit = r->plan->unit;
+  int32_t i;
+  scale(t->start, r->plan->n_ops, unit);
+  scale(t->finish, r->plan->n_ops, unit);
+  if (t->stretch) scale(t->stretch, 2 * (t->n_log - t->n_sent), unit);
+  if (t->window) scale(t->window, r->plan->n_edges, unit);
+  for (i = 0; unit != 1 && i < t->n_sent; i++) {
+    t->sent[i].start *= unit;
+    t->sent[i].finish *= unit;
   }
+}
+
+static bool in_order(const berth_i_trace *t) {
+  int32_t i;
+  for (i = 1; i < t->n_sent; i++) {
+    if (t->sent[i].start < t->sent[i - 1].start) return false;
+  }
+  return true;
 }
 
 static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a, int32_t mid, int32_t end) {
@@ -96,31 +101,31 @@ static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a
   for (k = a; k < end; k++) to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
 }
 
-static bool in_order(const berth_result *r) {
-  int32_t i;
-  for (i = 1; i < r->n_transfers; i++) {
-    if (r->transfers[i].start < r->transfers[i - 1].start) return false;
+static void merge_pass(const berth_transfer *from, berth_transfer *to, int32_t n, int32_t width) {
+  int32_t a, mid, end;
+  for (a = 0; a < n; a = end) {
+    mid = width < n - a ? a + width : n;
+    end = width < n - mid ? mid + width : n;
+    merge_runs(from, to, a, mid, end);
   }
-  return true;
 }
 
-/* Stable, by start; O(n log n), nothing to do without queues on the links. */
+/* Stable, by start; O(n log n). Nothing to do unless a transfer was decided ahead of its start. */
 static berth_status sort_transfers(berth_result *r) {
-  int32_t n = r->n_transfers, width, a;
-  berth_transfer *from = r->transfers, *to, *swap, *spare;
-  if (in_order(r)) return BERTH_OK;
-  if (!(spare = to = berth_i_alloc(r->ctx, (size_t)n, sizeof *to))) return berth_i_nomem(r->ctx);
+  int32_t n = r->trace->n_sent, width;
+  berth_transfer *from, *to, *swap;
+  if (in_order(r->trace)) return BERTH_OK;
+  if (!(from = r->by_start = berth_i_alloc(r->ctx, (size_t)n, sizeof *from))) return berth_i_nomem(r->ctx);
+  if (!(to = berth_i_alloc(r->ctx, (size_t)n, sizeof *to))) return berth_i_nomem(r->ctx);
+  memcpy(from, r->trace->sent, (size_t)n * sizeof *from);
   for (width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
-    for (a = 0; a < n; a += width < n - a ? (2 * width < n - a ? 2 * width : n - a) : n - a) {
-      int32_t mid = width < n - a ? a + width : n, end = width < n - mid ? mid + width : n;
-      merge_runs(from, to, a, mid, end);
-    }
+    merge_pass(from, to, n, width);
     swap = from;
     from = to;
     to = swap;
   }
-  if (from != r->transfers) memcpy(r->transfers, from, (size_t)n * sizeof *from);
-  berth_i_free(r->ctx, spare, (size_t)n, sizeof *spare);
+  r->by_start = from;
+  berth_i_free(r->ctx, to, (size_t)n, sizeof *to);
   return BERTH_OK;
 }
 
@@ -128,10 +133,10 @@ static berth_status sort_transfers(berth_result *r) {
 static berth_status fill_links(berth_result *r) {
   const berth_topology *t = r->plan->cost->t;
   double *until = berth_i_zalloc(r->ctx, n_links(r), sizeof *until);
-  int32_t i, k;
+  const berth_transfer *x;
+  int32_t i, k, n = berth_result_transfers(r, &x);
   if (!until) return berth_i_nomem(r->ctx);
-  for (i = 0; i < r->n_transfers; i++) {
-    const berth_transfer *x = &r->transfers[i];
+  for (i = 0; i < n; i++, x++) {
     const int32_t *route;
     int32_t hops = berth_topology_route(t, x->src, x->dst, &route);
     for (k = 0; k < hops; k++) {
@@ -213,15 +218,12 @@ static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   s->trace = NULL;
   r->lead = s->lead;
   s->lead = NULL;
-  r->n_transfers = r->trace->n_transfers;
   if ((st = result_arrays(r)) != BERTH_OK) return st;
   fill_devices(r, s);
-  gather_transfers(r);
+  scale_trace(r);
   if ((st = sort_transfers(r)) != BERTH_OK) return st;
   if ((st = fill_links(r)) != BERTH_OK) return st;
   if ((st = fill_peak(r, s->memory)) != BERTH_OK) return st;
-  scale(r->trace->start, r->plan->n_ops, r->plan->unit);
-  scale(r->trace->finish, r->plan->n_ops, r->plan->unit);
   fill_critical(r);
   return BERTH_OK;
 }
@@ -272,8 +274,8 @@ const double *berth_result_link_bytes(const berth_result *r) { return r->link_by
 const double *berth_result_link_busy(const berth_result *r) { return r->link_busy; }
 
 int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out) {
-  *out = r->transfers;
-  return r->n_transfers;
+  *out = r->by_start ? r->by_start : r->trace->sent;
+  return r->trace->n_sent;
 }
 
 int berth_result_oom(const berth_result *r, berth_oom *out) {
@@ -306,7 +308,7 @@ const double *berth_result_slack(const berth_result *r) {
     berth_i_nomem(r->ctx);
     return NULL;
   }
-  if (berth_i_result_slack(r, cached->slack)) return r->slack;
+  if (berth_i_sim_plan_inputs(r->plan) == BERTH_OK && berth_i_result_slack(r, cached->slack)) return r->slack;
   berth_i_free(r->ctx, cached->slack, n, sizeof *r->slack);
   cached->slack = NULL;
   berth_i_nomem(r->ctx);

@@ -8,13 +8,12 @@ struct berth_result {
   berth_ctx *ctx;
   int32_t refs;
   berth_i_sim_plan *plan;
-  berth_i_trace *trace;               /* start and finish in s, the log in units */
+  berth_i_trace *trace;               /* times in s */
   int32_t *lead;                      /* [n_edges] */
   double makespan;
   int32_t *device;                    /* [n_ops] */
   double *busy, *peak, *peak_time;    /* [n_devices] */
-  berth_transfer *transfers;          /* [n_transfers] */
-  int32_t n_transfers;
+  berth_transfer *by_start;           /* [n_sent] NULL: the trace has them in that order */
   double *link_bytes, *link_busy;     /* [n_links] */
   berth_oom oom;
   int32_t *peak_at;                   /* [n_devices + 1] into the next two */

@@ -201,7 +201,7 @@ static void end_stretch(berth_i_sim_state *s, berth_i_sim_device *v, double done
   v->busy += done;
   v->free_at = s->now;
   v->prev = v->op;
-  if (s->trace) berth_i_trace_log(s->trace, v->op, v->since, s->now, 0);
+  if (s->trace) berth_i_trace_stretch(s->trace, v->op, v->since, s->now);
 }
 
 /* The rest of the op goes back to its place among the ready ones. */

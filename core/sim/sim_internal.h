@@ -35,7 +35,7 @@ typedef struct berth_i_sim_plan {
   int32_t *edge_to;      /* [n_edges] consumer */
   int32_t *edge_tensor;  /* [n_edges] */
   double *edge_time;     /* [n_edges] units between any two devices; NULL: depends on the pair, or noisy */
-  int32_t *in_edge;      /* [n_edges] parallel to graph->in; NULL if plain */
+  int32_t *in_edge;      /* [n_edges] parallel to graph->in; NULL until needed */
   int32_t *roots;        /* [n_roots] ops without inputs, in id order */
   int32_t *number;       /* [n_ops] position in the topological order, for READY; else NULL */
   double *key;           /* [n_ops] least first: BLEVEL, STATIC; else NULL */
@@ -45,6 +45,8 @@ typedef struct berth_i_sim_plan {
 /** @param record the run will be traced */
 berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out);
 void berth_i_sim_plan_release(berth_i_sim_plan *p);
+/** Makes in_edge if it is not there. */
+berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p);
 berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o);
 
 /* ---- faults: found on any thread, told on the calling one ----------------------------------- */
@@ -158,19 +160,16 @@ typedef struct berth_i_memory {
   berth_oom oom;
 } berth_i_memory;
 
-/** One stretch of computing (what = op) or one transfer (what = ~copy), in the order in which they were decided; that is a
- *  topological order of the schedule's constraints. */
-typedef struct berth_i_log {
-  double start, finish;
-  double window;         /* how long it holds a channel */
-  int32_t what;
-} berth_i_log;
-
+/** What a run leaves behind. The log names stretches of computing (op) and transfers (~copy) in the order in which they were decided;
+ *  that is a topological order of all that the schedule keeps. Times in units while running. */
 typedef struct berth_i_trace {
-  double *start, *finish; /* [n_ops] */
-  int32_t *cause;         /* [n_ops] the op that it waited for; BERTH_NONE */
-  berth_i_log *log;
-  int32_t n_log, n_transfers;
+  double *start, *finish;   /* [n_ops] */
+  int32_t *cause;           /* [n_ops] the op that it waited for; BERTH_NONE */
+  int32_t *log;
+  berth_transfer *sent;     /* [n_sent] as in the log */
+  double *window;           /* [n_edges] split windows: how long a copy holds each channel; else NULL */
+  double *stretch;          /* preemption: start and end of each stretch, as in the log; else NULL: each op has one */
+  int32_t n_log, n_sent;
 } berth_i_trace;
 
 enum { BERTH_I_COPY_NONE, BERTH_I_COPY_SENT, BERTH_I_COPY_THERE };
@@ -254,13 +253,13 @@ BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i
 BERTH_I_INLINE int32_t berth_i_copy_dst(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
   return s->ops[p->edge_to[edge]].device;
 }
-BERTH_I_INLINE void berth_i_trace_log(berth_i_trace *t, int32_t what, double start, double finish, double window) {
-  berth_i_log *l = &t->log[t->n_log++];
-  l->start = start;
-  l->finish = finish;
-  l->window = window;
-  l->what = what;
-  if (what < 0) t->n_transfers++;
+BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double start, double finish) {
+  if (t->stretch) {
+    double *s = &t->stretch[2 * (t->n_log - t->n_sent)];
+    s[0] = start;
+    s[1] = finish;
+  }
+  t->log[t->n_log++] = op;
 }
 
 /* Lexicographic order of (time, seq). */

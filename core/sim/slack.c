@@ -10,11 +10,11 @@ typedef struct next_use {
 typedef struct slack_pass {
   const berth_result *r;
   const berth_i_sim_plan *p;
+  const berth_i_trace *t;
   next_use *device;     /* [n_devices] */
   next_use *channel;    /* [n_channels] */
-  double *arrival;      /* [n_edges] of each copy, units */
+  double *arrival;      /* [n_edges] of each copy */
   double *copy;         /* [n_edges] play of its arrival */
-  double *finish;       /* [n_ops] units */
   double *op;           /* [n_ops] play of its end */
   int32_t *stretches;   /* [n_ops] still to pass */
   uint8_t *ended;       /* [n_ops] its last stretch is passed */
@@ -53,35 +53,32 @@ static void use(next_use *u, double start, double play) {
 
 /* ---- the pass --------------------------------------------------------------------------------------- */
 
-/* The transfer of `copy` may arrive `arrives` later. Its sender's window starts at l->start, its receiver's ends at l->finish. */
-static double transfer_play(slack_pass *k, const berth_i_log *l, int32_t src, int32_t dst, double arrives) {
+/* The copy may arrive `play` later; how much later may its transfer start? */
+static double transfer_play(slack_pass *k, int32_t copy, const berth_transfer *x, double play) {
   const berth_i_sim_plan *p = k->p;
-  double received = l->finish - l->window, sent = l->start + l->window, play = arrives;
+  double window = k->t->window ? k->t->window[copy] : 0, received = x->finish - window;
   next_use *out, *in;
   if (p->o.links == BERTH_LINKS_FREE) return play;
-  out = &k->channel[out_channel(p, src, dst)];
-  in = &k->channel[in_channel(p, src, dst)];
-  narrow(&play, gap(l->finish, *in));
-  if (!p->o.split_windows) {
-    narrow(&play, gap(l->finish, *out));
-    use(in, l->start, play);
-    use(out, l->start, play);
-    return play;
+  out = &k->channel[out_channel(p, x->src, x->dst)];
+  in = &k->channel[in_channel(p, x->src, x->dst)];
+  narrow(&play, gap(x->finish, *in));
+  if (p->o.split_windows) {
+    use(in, received, play);
+    play = lesser(gap(x->start + window, *out), received - x->start + play);
+  } else {
+    narrow(&play, gap(x->finish, *out));
+    use(in, x->start, play);
   }
-  use(in, received, play);
-  play = lesser(gap(sent, *out), received - l->start + play);
-  use(out, l->start, play);
+  use(out, x->start, play);
   return play;
 }
 
-static void pass_transfer(slack_pass *k, const berth_i_log *l) {
-  const berth_i_sim_plan *p = k->p;
-  int32_t copy = ~l->what, producer = p->cost->g->producer[p->edge_tensor[copy]];
-  int32_t src = k->r->device[producer], dst = k->r->device[p->edge_to[copy]];
-  double play = transfer_play(k, l, src, dst, k->copy[copy]);
-  narrow(&k->op[producer], l->start - k->finish[producer] + play);
+static void pass_transfer(slack_pass *k, int32_t copy, const berth_transfer *x) {
+  int32_t producer = k->p->cost->g->producer[x->tensor];
+  double play = transfer_play(k, copy, x, k->copy[copy]);
+  narrow(&k->op[producer], x->start - k->t->finish[producer] + play);
   /* a pulled tensor is asked for once its reader has the device */
-  if (p->o.send == BERTH_SEND_PULL && gap(0, k->device[dst]) > l->start + play) use(&k->device[dst], l->start, play);
+  if (k->p->o.send == BERTH_SEND_PULL && gap(0, k->device[x->dst]) > x->start + play) use(&k->device[x->dst], x->start, play);
 }
 
 static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
@@ -90,62 +87,60 @@ static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t copy = k->r->lead[k->p->in_edge[i]], u = g->producer[g->in[i]];
     if (copy == BERTH_NONE) {
-      narrow(&k->op[u], start - k->finish[u] + play);
+      narrow(&k->op[u], start - k->t->finish[u] + play);
     } else {
       narrow(&k->copy[copy], start - k->arrival[copy] + play);
     }
   }
 }
 
-static void pass_stretch(slack_pass *k, const berth_i_log *l) {
-  int32_t op = l->what, d = k->r->device[op];
-  double play = gap(l->finish, k->device[d]);
+static void pass_stretch(slack_pass *k, int32_t op, double start, double finish) {
+  int32_t d = k->r->device[op];
+  double play = gap(finish, k->device[d]);
   if (!k->ended[op]) { /* what reads it waits for its last stretch */
     k->ended[op] = 1;
     narrow(&k->op[op], play);
     play = k->op[op];
   }
-  use(&k->device[d], l->start, play);
-  if (--k->stretches[op] == 0) pass_inputs(k, op, l->start, play);
+  use(&k->device[d], start, play);
+  if (--k->stretches[op] == 0) pass_inputs(k, op, start, play);
 }
 
 static void read_log(slack_pass *k) {
-  const berth_i_trace *t = k->r->trace;
-  int32_t i;
-  for (i = 0; i < t->n_log; i++) {
-    const berth_i_log *l = &t->log[i];
-    if (l->what < 0) {
-      k->arrival[~l->what] = l->finish;
+  int32_t i, n_sent = 0;
+  for (i = 0; i < k->t->n_log; i++) {
+    int32_t what = k->t->log[i];
+    if (what < 0) {
+      k->arrival[~what] = k->t->sent[n_sent++].finish;
     } else {
-      k->finish[l->what] = l->finish;
-      k->stretches[l->what]++;
+      k->stretches[what]++;
     }
   }
 }
 
-static double last_finish(const slack_pass *k) {
-  double t = 0;
-  int32_t i;
-  for (i = 0; i < k->p->n_ops; i++) t = k->finish[i] > t ? k->finish[i] : t;
-  return t;
-}
-
-static void run_pass(slack_pass *k) {
-  const berth_i_trace *t = k->r->trace;
-  double end;
+static void clear_plays(slack_pass *k) {
   size_t c;
   int32_t i;
-  read_log(k);
-  end = last_finish(k);
-  for (i = 0; i < k->p->n_devices; i++) use(&k->device[i], end, 0);
+  for (i = 0; i < k->p->n_devices; i++) use(&k->device[i], k->r->makespan, 0);
   for (c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
   for (i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
   for (i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
+}
+
+static void run_pass(slack_pass *k) {
+  const berth_i_trace *t = k->t;
+  int32_t i, sent = t->n_sent, stretch = t->n_log - t->n_sent;
+  read_log(k);
+  clear_plays(k);
   for (i = t->n_log - 1; i >= 0; i--) {
-    if (t->log[i].what < 0) {
-      pass_transfer(k, &t->log[i]);
+    int32_t what = t->log[i];
+    if (what < 0) {
+      pass_transfer(k, ~what, &t->sent[--sent]);
+    } else if (t->stretch) {
+      stretch--;
+      pass_stretch(k, what, t->stretch[2 * stretch], t->stretch[2 * stretch + 1]);
     } else {
-      pass_stretch(k, &t->log[i]);
+      pass_stretch(k, what, t->start[what], t->finish[what]);
     }
   }
 }
@@ -158,24 +153,23 @@ bool berth_i_result_slack(const berth_result *r, double *slack) {
   memset(&k, 0, sizeof k);
   k.r = r;
   k.p = r->plan;
+  k.t = r->trace;
   k.op = slack;
   k.device = berth_i_alloc(ctx, d, sizeof *k.device);
   k.channel = berth_i_alloc(ctx, c, sizeof *k.channel);
   k.arrival = berth_i_alloc(ctx, m, sizeof *k.arrival);
   k.copy = berth_i_alloc(ctx, m, sizeof *k.copy);
-  k.finish = berth_i_alloc(ctx, n, sizeof *k.finish);
   k.stretches = berth_i_zalloc(ctx, n, sizeof *k.stretches);
   k.ended = berth_i_zalloc(ctx, n, 1);
-  ok = k.device && k.channel && k.arrival && k.copy && k.finish && k.stretches && k.ended;
+  ok = k.device && k.channel && k.arrival && k.copy && k.stretches && k.ended;
   if (ok) {
     run_pass(&k);
-    for (i = 0; i < n; i++) slack[i] = (slack[i] > 0 ? slack[i] : 0) * r->plan->unit;
+    for (i = 0; i < n; i++) slack[i] = slack[i] > 0 ? slack[i] : 0;
   }
   berth_i_free(ctx, k.device, d, sizeof *k.device);
   berth_i_free(ctx, k.channel, c, sizeof *k.channel);
   berth_i_free(ctx, k.arrival, m, sizeof *k.arrival);
   berth_i_free(ctx, k.copy, m, sizeof *k.copy);
-  berth_i_free(ctx, k.finish, n, sizeof *k.finish);
   berth_i_free(ctx, k.stretches, n, sizeof *k.stretches);
   berth_i_free(ctx, k.ended, n, 1);
   return ok;

@@ -89,10 +89,8 @@ berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state 
   return BERTH_OK;
 }
 
-static size_t log_capacity(const berth_i_sim_plan *p) {
-  /* an op is cut at most once by each op that becomes ready */
-  return (size_t)p->n_ops * (p->preempt ? 2 : 1) + (size_t)p->n_edges;
-}
+/* An op is cut at most once by each op that becomes ready. */
+static size_t most_stretches(const berth_i_sim_plan *p) { return (size_t)p->n_ops * (p->preempt ? 2 : 1); }
 
 berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t n = (size_t)p->n_ops;
@@ -102,8 +100,13 @@ berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state 
   t->start = berth_i_alloc(p->ctx, n, sizeof *t->start);
   t->finish = berth_i_alloc(p->ctx, n, sizeof *t->finish);
   t->cause = berth_i_alloc(p->ctx, n, sizeof *t->cause);
-  t->log = berth_i_alloc(p->ctx, log_capacity(p), sizeof *t->log);
-  if (!t->start || !t->finish || !t->cause || !t->log) return berth_i_nomem(p->ctx);
+  t->log = berth_i_alloc(p->ctx, most_stretches(p) + (size_t)p->n_edges, sizeof *t->log);
+  t->sent = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->sent);
+  if (!t->start || !t->finish || !t->cause || !t->log || !t->sent) return berth_i_nomem(p->ctx);
+  if (p->preempt && !(t->stretch = berth_i_alloc(p->ctx, 2 * most_stretches(p), sizeof *t->stretch))) return berth_i_nomem(p->ctx);
+  if (p->o.split_windows && !(t->window = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->window))) {
+    return berth_i_nomem(p->ctx);
+  }
   return s->memory ? berth_i_memory_trace(p, s->memory) : BERTH_OK;
 }
 
@@ -113,7 +116,10 @@ void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t) {
   berth_i_free(p->ctx, t->start, n, sizeof *t->start);
   berth_i_free(p->ctx, t->finish, n, sizeof *t->finish);
   berth_i_free(p->ctx, t->cause, n, sizeof *t->cause);
-  berth_i_free(p->ctx, t->log, log_capacity(p), sizeof *t->log);
+  berth_i_free(p->ctx, t->log, most_stretches(p) + (size_t)p->n_edges, sizeof *t->log);
+  berth_i_free(p->ctx, t->sent, (size_t)p->n_edges, sizeof *t->sent);
+  berth_i_free(p->ctx, t->stretch, 2 * most_stretches(p), sizeof *t->stretch);
+  berth_i_free(p->ctx, t->window, (size_t)p->n_edges, sizeof *t->window);
   berth_i_free(p->ctx, t, 1, sizeof *t);
 }
 
@@ -259,7 +265,7 @@ static void reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links_reset(p, &s->links);
   if (s->queue.slot) berth_i_heap_clear(&s->queue);
   if (s->memory) berth_i_memory_reset(p, s);
-  if (s->trace) s->trace->n_log = s->trace->n_transfers = 0;
+  if (s->trace) s->trace->n_log = s->trace->n_sent = 0;
 }
 
 bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed) {

@@ -1,6 +1,7 @@
 --- berth.help: short texts about functions, objects, modules and words.
 --
 -- help(x) returns an object that prints as its text: print(berth.help "place"), or help(berth.place) at the prompt.
+local fields = require "berth.help.fields"
 local topics = require "berth.help.topics"
 
 local help = {}
@@ -55,6 +56,7 @@ end
 local function about(name)
   local lines = by_name[name] and entry(by_name[name]) or {}
   add_list(lines, "functions:", children(name .. "."))
+  if fields[name] and #fields[name] > 0 then lines[#lines + 1] = "fields: " .. table.concat(fields[name], " ") end
   add_list(lines, "methods:", children(name .. ":"))
   return text(lines)
 end
@@ -71,6 +73,11 @@ function help.methods(class)
   for _, topic in ipairs(children(class .. ":")) do names[#names + 1] = topic[1]:sub(#class + 2) end
   table.sort(names)
   return names
+end
+
+--- Names of the fields of a class, sorted.
+function help.fields(class)
+  return fields[class] or {}
 end
 
 -- A value of the module (or of a module in it) is known by its identity.

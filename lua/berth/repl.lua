@@ -106,9 +106,10 @@ end
 
 -- ---- completion -------------------------------------------------------------
 
-local function names_in(value)
+-- Of an object: methods behind a colon, fields behind a dot.
+local function names_in(value, joint)
   local class = help.class(value)
-  if class then return help.methods(class) end
+  if class then return joint == ":" and help.methods(class) or help.fields(class) end
   local names = {}
   if type(value) ~= "table" then return names end
   for key in pairs(value) do
@@ -141,7 +142,7 @@ end
 function repl.candidates(env, word)
   local path, joint, start = word:match("^(.*)([.:])([%w_]*)$")
   if not path then path, joint, start = "", "", word end
-  local names = joint == "" and top_names(env) or names_in(resolve(env, path))
+  local names = joint == "" and top_names(env) or names_in(resolve(env, path), joint)
   local found, seen = {}, {}
   for _, name in ipairs(names) do
     if name:sub(1, #start) == start and not seen[name] then

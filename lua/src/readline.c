@@ -1,7 +1,8 @@
 /* berth.readline: line editing, history and completion over libedit, for the REPL. Optional, and no part of berth.core.
  *
- * libedit keeps the terminal and the history in process-wide state, and its callbacks carry no user data: `active` below is the
- * one Lua state that is inside readline() now, NULL otherwise.
+ * An interpreter that is itself linked with GNU readline (Debian's lua5.4) already has functions of the same names, and those
+ * run then: only what both libraries have is used. They keep the terminal and the history in process-wide state, and their
+ * callbacks carry no user data: `active` below is the one Lua state that is inside readline() now, NULL otherwise.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "compat.h"

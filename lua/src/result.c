@@ -22,16 +22,17 @@ bl_result_box *bl_new_result(lua_State *L, int cost) {
 }
 
 /* Noise and quanta change the times that the bound is made of. A memory bound holds for placements that fit. */
-void bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o) {
+berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o) {
   berth_oom oom;
-  berth_memory_policy memory = berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory;
   berth_bounds b;
-  if (o->noise > 0 || o->quantum > 0) return;
-  if (bl_bounds(cost, memory, o->param_multiple, &b, NULL) != BERTH_OK &&
-      bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, &b, NULL) != BERTH_OK)
-    return;
+  berth_status st;
+  if (o->noise > 0 || o->quantum > 0) return BERTH_OK;
+  st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, &b, NULL);
+  if (st == BERTH_EINFEASIBLE) st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, &b, NULL);
+  if (st != BERTH_OK) return st == BERTH_ENOMEM ? st : BERTH_OK;
   box->bound = b.best;
   box->bound_name = b.name;
+  return BERTH_OK;
 }
 
 /* ---- numbers ---------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ typedef struct bl_result_box {
 
 /** cost: stack index of the cost box, which the result keeps. */
 bl_result_box *bl_new_result(lua_State *L, int cost);
-/** Adds the lower bound, if one holds for a run with these options. */
-void bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o);
+/** Adds the lower bound, if one holds for a run with these options.  @return BERTH_OK, BERTH_ENOMEM */
+berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o);
 
 #endif

@@ -30,7 +30,7 @@ static int simulate(lua_State *L) {
   box = bl_new_result(L, 1);
   st = berth_simulate(cost->cost, device, &o, &box->result);
   if (st != BERTH_OK) return bl_failed(L, st);
-  if (bound) bl_result_bound(box, cost, &o);
+  if (bound && (st = bl_result_bound(box, cost, &o)) != BERTH_OK) return bl_failed(L, st);
   bl_track(L);
   return 1;
 }

@@ -159,6 +159,41 @@ static void test_simple(void) {
   for (int32_t d = 0; d < 4; d++) CHECK(seen[d] > 320 && seen[d] < 480);
 }
 
+/* Four chains of eight ops; 0 talks with 2 and 1 with 3 most: machines (0 1) and (2 3), with a slow link between them. */
+static void test_near(void) {
+  const int32_t row[4] = { 0, 2, 1, 3 };
+  berth_device d = berth_device_default();
+  berth_link inside = { 100, 0 }, between = { 1, 0 };
+  berth_topology *t = NULL;
+  berth_cost *c = NULL;
+  berth_placement *r = NULL;
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  const int32_t *at;
+  berth_op op = berth_op_default();
+  double second = 1;
+  op.seconds = &second;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 32; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 32; i++) {
+    if (i % 8 < 7) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 1, 1000, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_connect(b, 8 * row[0], 8 * row[1] + 4, 90, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_connect(b, 8 * row[2], 8 * row[3] + 4, 90, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_connect(b, 8 * row[1] + 4, 8 * row[3] + 7, 10, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_two_level(ctx, 2, 2, &d, &inside, &between, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  CHECK_STATUS(berth_place(c, "metis", NULL, &r, NULL), BERTH_OK);
+  at = berth_placement_device(r);
+  CHECK(at[0] / 2 == at[16] / 2 && at[8] / 2 == at[24] / 2 && at[0] != at[16] && at[8] != at[24] && at[0] / 2 != at[8] / 2);
+  berth_placement_release(r);
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
 /* Two rings of four ops and a thin bridge. */
 static void test_metis(void) {
   problem p;
@@ -184,6 +219,8 @@ static void test_metis(void) {
   CHECK_STATUS(place(&p, "metis", NULL, &r, NULL), BERTH_OK);
   CHECK(berth_placement_device(r)[0] == 1 && berth_placement_device(r)[4] == 0);
   berth_placement_release(r);
+  TEST("metis: parts that talk much are put on near devices");
+  test_near();
   TEST("metis: one device, no edges, fewer ops than devices");
   problem_clear(&p, 3, 1);
   problem_edge(&p, 0, 1, 1);
@@ -201,6 +238,80 @@ static void test_metis(void) {
   for (int32_t i = 1; i < 6; i++) problem_edge(&p, i - 1, i, 0);
   CHECK_STATUS(place(&p, "metis", NULL, &r, NULL), BERTH_OK);
   berth_placement_release(r);
+}
+
+/* Two lattices of 10 x 8 ops and one edge between them: large enough for METIS's k-way method. */
+static berth_cost *lattices(berth_ctx *own) {
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *c = NULL;
+  berth_device d = berth_device_default();
+  berth_link link = { 1, 0 };
+  berth_op op = berth_op_default();
+  double second = 1;
+  op.seconds = &second;
+  op.param_bytes = 1;
+  d.memory = 85;
+  CHECK_STATUS(berth_graph_builder_new(own, &b), BERTH_OK);
+  for (int32_t i = 0; i < 160; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 160; i++) {
+    if (i % 8 < 7) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 1, 5, NULL), BERTH_OK);
+    if (i % 80 < 72) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 8, 5, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_connect(b, 79, 80, 1, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(own, 2, &d, &link, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_graph_release(g);
+  berth_topology_release(t);
+  berth_graph_builder_release(b);
+  return c;
+}
+
+static int cuts_lattices(const int32_t *d) {
+  for (int32_t i = 0; i < 160; i++) {
+    if (d[i] != d[i / 80 * 80]) return 0;
+  }
+  return d[0] != d[80];
+}
+
+static void test_kway(void) {
+  berth_cost *c = lattices(ctx);
+  berth_place_options o = berth_place_default();
+  berth_status st = BERTH_ENOMEM;
+  o.memory = BERTH_MEMORY_INFERENCE;
+  TEST("metis, k-way: finds the one edge; rand() goes on as if nothing had been");
+  srand(5);
+  int first = rand(), second = rand();
+  srand(5);
+  CHECK(rand() == first);
+  for (o.seed = 0; o.seed < 5; o.seed++) {
+    berth_placement *r = NULL;
+    CHECK_STATUS(berth_place(c, "metis", &o, &r, NULL), BERTH_OK);
+    CHECK(cuts_lattices(berth_placement_device(r)));
+    berth_placement_release(r);
+  }
+  CHECK(rand() == second);
+  berth_cost_release(c);
+  TEST("metis, k-way: refused allocations");
+  for (long fail_at = 1; fail_at < 2000 && st != BERTH_OK; fail_at++) {
+    check_alloc_state state = { 0, 0, 0 };
+    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
+    berth_placement *r = NULL;
+    berth_ctx *own;
+    CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+    c = lattices(own);
+    state.calls = 0;
+    state.fail_at = fail_at;
+    st = berth_place(c, "metis", &o, &r, NULL);
+    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    berth_placement_release(r);
+    berth_cost_release(c);
+    berth_ctx_release(own);
+    CHECK(state.held == 0);
+  }
+  CHECK_STATUS(st, BERTH_OK);
 }
 
 static void test_copies(void) {
@@ -411,6 +522,7 @@ int main(void) {
   test_single();
   test_simple();
   test_metis();
+  test_kway();
   test_copies();
   test_unreachable();
   test_random_problems();

@@ -194,6 +194,24 @@ describe("scripts/berth", function()
     assert.equal(0, exit, out)
   end)
 
+  try("edits lines on a terminal, with completion and history", function()
+    local status = os.execute("command -v script > /dev/null")
+    if (status ~= true and status ~= 0) or not pcall(require, "berth.readline") then
+      return pending "no script command, or built without line editing"
+    end
+    local history, keys = scratch(""), scratch("")
+    local f = assert(io.open(keys, "w"))
+    f:write("berth.fit_l\t\n21 * 2\n\4")
+    f:close()
+    local pipe = assert(io.popen(string.format("{ sleep 0.5; cat %s; sleep 0.5; } | TERM=xterm BERTH_HISTORY=%s BERTH_BUILD=%s "
+      .. "BERTH_LUA=%s script -qec 'scripts/berth repl' /dev/null 2>&1", keys, history, build, os.getenv("BERTH_LUA") or "")))
+    local out = pipe:read("*a")
+    pipe:close()
+    assert.truthy(out:find("help() lists what there is", 1, true), out)
+    assert.truthy(out:find("42", 1, true), out)
+    assert.truthy(read(history):find("berth.fit_link\n21", 1, true), read(history))
+  end)
+
   try("runs the prompt on a pipe", function()
     local exit, out = shell("repl", "1 + 1\nberth.models.list()[3]\n")
     assert.equal(0, exit)

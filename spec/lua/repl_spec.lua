@@ -79,7 +79,8 @@ describe("repl", function()
     assert.same({ "tostring" }, repl.candidates(env, "tostr"))
     assert.same({ "string.gsub" }, repl.candidates(env, "string.gs"))
     env.t = berth.topology.mesh(2)
-    assert.same({ "t:device" }, repl.candidates(env, "t:dev"))
+    assert.same({ "t:device", "t:devices" }, repl.candidates(env, "t:dev"))
+    assert.same({ "t.n_devices" }, repl.candidates(env, "t.n_d"))
     assert.same({}, repl.candidates(env, "nothing.at.all."))
     assert.same({}, repl.candidates(env, "t.x.y."))
   end)
@@ -132,6 +133,22 @@ describe("help", function()
     end
     for name in pairs(berth.topology) do assert.is_true(known["topology." .. name] or false, name) end
     for name in pairs(berth.models) do assert.is_true(known["models." .. name] or false, name) end
+  end)
+
+  it("names methods and fields that objects have", function()
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 2 } }, edges = { { 1, 2, 8 } } }
+    local t = berth.topology.mesh(2)
+    local c = berth.cost(g, t)
+    local p = berth.place(c, "etf")
+    local objects = { graph = g, topology = t, cost = c, placement = p, result = berth.simulate(c, p), rng = berth.rng(1) }
+    for class, object in pairs(objects) do
+      assert.equal(class, help.class(object))
+      for _, name in ipairs(help.methods(class)) do assert.equal("function", type(object[name]), class .. ":" .. name) end
+      for _, name in ipairs(help.fields(class)) do
+        assert.is_true((pcall(function() return object[name] end)))
+        assert.not_equal("function", type(object[name]), class .. "." .. name)
+      end
+    end
   end)
 
   it("names functions that exist, and shows examples that compile", function()

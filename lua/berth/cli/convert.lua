@@ -38,8 +38,7 @@ function convert.run(positional, given, write)
   local graph, topology = sources.graph(input, options.for_loading(given))
   save_topology(given.topology, topology, input)
   if output == "-" then
-    if placement then fail.usage("--placement: needs a file as output") end
-    write((fail.need(graph:to_string(to)):gsub("\n$", "")))
+    write((fail.need(graph:to_string(to, { placement = placement })):gsub("\n$", "")))
     return 0
   end
   fail.need(graph:save(output, { format = to, placement = placement }))

@@ -1,0 +1,58 @@
+/* Broken files: each is refused with one exact message, kept in spec/bad/expected.tsv (file, format or -, status, message). */
+#include "check.h"
+
+#include <berth/berth.h>
+
+static berth_ctx *ctx;
+
+/* Cuts s at the next tab; returns the rest. */
+static char *cut(char *s) {
+  char *tab = s ? strchr(s, '\t') : NULL;
+  if (!tab) return NULL;
+  *tab = 0;
+  return tab + 1;
+}
+
+static void check_file(const char *file, const char *format, const char *status, const char *message) {
+  berth_load_options opts = berth_load_default();
+  berth_bundle b = { 0 };
+  char path[512];
+  const char *got;
+  berth_status st;
+  snprintf(path, sizeof path, "spec/bad/%s", file);
+  if (strcmp(format, "-") != 0) opts.format = format;
+  st = berth_load(ctx, path, &opts, &b);
+  CHECK_TEXT(berth_status_name(st), status);
+  got = berth_errmsg(ctx);
+  CHECK(strncmp(got, "spec/bad/", 9) == 0);
+  CHECK_TEXT(got + 9, message);
+  CHECK(!b.graph && !b.topology && !b.placement);
+  berth_bundle_release(&b);
+}
+
+int main(void) {
+  char line[2048];
+  FILE *f = fopen("spec/bad/expected.tsv", "r");
+  int n = 0;
+  size_t before;
+  if (!f || berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  before = berth_ctx_memory(ctx);
+  while (fgets(line, sizeof line, f)) {
+    char *format, *status, *message;
+    line[strcspn(line, "\n")] = 0;
+    if (line[0] == '#') continue;
+    format = cut(line);
+    status = cut(format);
+    message = cut(status);
+    if (!message) continue;
+    TEST(line);
+    check_file(line, format, status, message);
+    n++;
+  }
+  fclose(f);
+  TEST("the corpus is complete and nothing is left in memory");
+  CHECK(n >= 149);
+  CHECK(berth_ctx_memory(ctx) <= before + 4096);
+  berth_ctx_release(ctx);
+  return check_done();
+}

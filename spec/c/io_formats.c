@@ -1,0 +1,301 @@
+/* Foreign formats on cases small enough to check by hand; encodings, detection, options. */
+#include "check.h"
+
+#include <berth/berth.h>
+#include <zlib.h>
+
+static berth_ctx *ctx;
+
+static int parse(const char *text, const berth_load_options *opts, berth_bundle *out) {
+  berth_status st;
+  memset(out, 0, sizeof *out);
+  st = berth_parse(ctx, "test", text, strlen(text), opts, out);
+  if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
+  return CHECK_STATUS(st, BERTH_OK);
+}
+
+static berth_op op_at(const berth_graph *g, int32_t id) {
+  berth_op op = berth_op_default();
+  CHECK_STATUS(berth_graph_op(g, id, &op), BERTH_OK);
+  return op;
+}
+
+static berth_tensor tensor_at(const berth_graph *g, int32_t id) {
+  berth_tensor t = { -1, -1, -1, 0 };
+  CHECK_STATUS(berth_graph_tensor(g, id, &t), BERTH_OK);
+  return t;
+}
+
+static int consumers_are(const berth_graph *g, int32_t tensor, int32_t n, const int32_t *want) {
+  const int32_t *ops;
+  return berth_graph_consumers(g, tensor, &ops) == n && memcmp(ops, want, (size_t)n * sizeof *want) == 0;
+}
+
+/* Nodes out of order, ids far apart, one source with two costs, a class of a forward and a backward node, one unsupported. */
+static const char DNN[] =
+    "{\"maxFPGAs\": 2, \"maxCPUs\": 3, \"maxSizePerFPGA\": 1000.0, \"nodes\": [\n"
+    "{\"id\": 70, \"name\": \"b\", \"supportedOnFpga\": 1, \"cpuLatency\": 20, \"fpgaLatency\": 2, \"size\": 5, \"colorClass\": 9},\n"
+    "{\"id\": -4, \"name\": \"a\", \"supportedOnFpga\": true, \"cpuLatency\": 10, \"fpgaLatency\": 1, \"size\": 7, \"colorClass\": null},\n"
+    "{\"id\": 8, \"name\": \"b2\", \"supportedOnFpga\": 0, \"cpuLatency\": 30, \"fpgaLatency\": 3, \"size\": 0, \"colorClass\": 9,"
+    " \"isBackwardNode\": true}],\n"
+    "\"edges\": [{\"sourceId\": -4, \"destId\": 70, \"cost\": 0.5}, {\"sourceId\": -4, \"destId\": 8, \"cost\": 0.25},"
+    " {\"sourceId\": 70, \"destId\": 8, \"cost\": 1}]}";
+
+static void dnn(void) {
+  berth_load_options opts = berth_load_default();
+  const int32_t to_b[] = { 0 }, to_b2[] = { 2 };
+  berth_device d;
+  berth_link link;
+  berth_bundle b;
+  if (!parse(DNN, NULL, &b)) return;
+  CHECK_TEXT(b.format, "dnn-partitioning");
+  CHECK(berth_graph_ops(b.graph) == 3 && berth_graph_tensors(b.graph) == 3);
+  CHECK_TEXT(op_at(b.graph, 0).name, "b");
+  CHECK_NEAR(op_at(b.graph, 0).seconds[0], 2e-3, 0);
+  CHECK(op_at(b.graph, 2).seconds[0] == BERTH_UNSUPPORTED);
+  CHECK_NEAR(op_at(b.graph, 1).param_bytes, 7, 0);
+  CHECK(op_at(b.graph, 0).group == 0 && op_at(b.graph, 1).group == BERTH_NONE && op_at(b.graph, 2).group == 0);
+  CHECK(op_at(b.graph, 0).twin == 2 && op_at(b.graph, 2).twin == 0);
+  CHECK(op_at(b.graph, 2).flags == BERTH_OP_BACKWARD && op_at(b.graph, 0).flags == 0);
+  /* tensors by producer: of op 0 (id 70), then op 1 (id -4) with one per cost */
+  CHECK(tensor_at(b.graph, 0).producer == 0 && tensor_at(b.graph, 1).producer == 1 && tensor_at(b.graph, 2).producer == 1);
+  CHECK_NEAR(tensor_at(b.graph, 1).bytes, 0.5e-3 * 16e9, 1e-6);
+  CHECK_NEAR(tensor_at(b.graph, 2).bytes, 0.25e-3 * 16e9, 1e-6);
+  CHECK_NEAR(tensor_at(b.graph, 1).resident_bytes, 0, 0);
+  CHECK(consumers_are(b.graph, 1, 1, to_b) && consumers_are(b.graph, 2, 1, to_b2));
+  CHECK(berth_topology_devices(b.topology) == 2 && berth_topology_links(b.topology) == 2);
+  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  CHECK_NEAR(d.memory, 1000, 0);
+  berth_bundle_release(&b);
+
+  opts.cpus = 1;
+  opts.bandwidth = 1e6;
+  if (!parse(DNN, &opts, &b)) return;
+  CHECK(berth_graph_types(b.graph) == 2 && berth_topology_devices(b.topology) == 5);
+  CHECK_NEAR(op_at(b.graph, 2).seconds[1], 30e-3, 1e-18);
+  CHECK_STATUS(berth_topology_device(b.topology, 4, &d), BERTH_OK);
+  CHECK_TEXT(d.type, "cpu");
+  CHECK_TEXT(d.name, "cpu2");
+  CHECK(isinf(d.memory));
+  CHECK_STATUS(berth_topology_path(b.topology, 0, 4, &link), BERTH_OK);
+  CHECK_NEAR(link.bandwidth, 1e6, 0);
+  CHECK_NEAR(tensor_at(b.graph, 1).bytes / link.bandwidth, 0.5e-3, 1e-18);
+  berth_bundle_release(&b);
+}
+
+/* Two forward nodes in reverse order, the last line without an end. */
+static const char PIPEDREAM[] =
+    "node2 -- Linear(in=4, out=(2, 3)) -- forward_compute_time=3.000, backward_compute_time=5.000, activation_size=64.0, "
+    "parameter_size=100.000\n"
+    "node1 -- Input0 -- forward_compute_time=1.000, backward_compute_time=0.500, activation_size=[8.0; 4.0; 4.0], "
+    "parameter_size=0.000 -- stage_id=0\n"
+    "\tnode1 -- node2";
+
+static void pipedream(void) {
+  berth_load_options opts = berth_load_default();
+  const int32_t second[] = { 1 }, join[] = { 2 }, back[] = { 3 };
+  berth_bundle b;
+  if (!parse(PIPEDREAM, NULL, &b)) return;
+  CHECK_TEXT(b.format, "pipedream");
+  CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 3);
+  CHECK_TEXT(op_at(b.graph, 0).name, "node1");
+  CHECK_TEXT(op_at(b.graph, 0).kind, "Input0");
+  CHECK_TEXT(op_at(b.graph, 1).kind, "Linear");
+  CHECK_NEAR(op_at(b.graph, 1).seconds[0], 3e-3, 1e-18);
+  CHECK_NEAR(op_at(b.graph, 2).seconds[0], 5e-3, 1e-18);
+  CHECK_NEAR(op_at(b.graph, 3).seconds[0], 0.5e-3, 1e-18);
+  CHECK_NEAR(op_at(b.graph, 2).param_bytes, 100, 0);
+  CHECK(op_at(b.graph, 2).twin == 1 && op_at(b.graph, 3).twin == 0 && op_at(b.graph, 3).flags & BERTH_OP_BACKWARD);
+  CHECK_NEAR(tensor_at(b.graph, 0).bytes, 16, 0);
+  CHECK(consumers_are(b.graph, 0, 1, second) && consumers_are(b.graph, 1, 1, join) && consumers_are(b.graph, 2, 1, back));
+  CHECK_NEAR(tensor_at(b.graph, 1).bytes, 64, 0);
+  berth_bundle_release(&b);
+  opts.training = 0;
+  if (!parse(PIPEDREAM, &opts, &b)) return;
+  CHECK(berth_graph_ops(b.graph) == 2 && berth_graph_edges(b.graph) == 1);
+  berth_bundle_release(&b);
+}
+
+static void doppler(void) {
+  const int32_t both[] = { 2, 1 };
+  berth_bundle b;
+  if (!parse("5\n0, 4, \n0, 0, 1,\n2, 1, 2,\n10,40,fill\n20,80,einsummable\n30,120,formation", NULL, &b)) return;
+  CHECK_TEXT(b.format, "doppler");
+  CHECK(!b.topology && berth_graph_ops(b.graph) == 3 && berth_graph_tensors(b.graph) == 2);
+  CHECK_TEXT(op_at(b.graph, 1).kind, "einsummable");
+  CHECK_NEAR(op_at(b.graph, 2).seconds[0], 30, 0);
+  CHECK_NEAR(tensor_at(b.graph, 0).bytes, 40, 0);
+  CHECK(consumers_are(b.graph, 0, 2, both)); /* order of the edges */
+  berth_bundle_release(&b);
+  if (!parse("2\n\n0\n1\n1,4\n1,4\n", NULL, &b)) return;
+  CHECK_TEXT(b.format, "doppler");
+  CHECK_TEXT(op_at(b.graph, 0).kind ? op_at(b.graph, 0).kind : "", "");
+  berth_bundle_release(&b);
+}
+
+static void stg(void) {
+  const int32_t both[] = { 1, 2 };
+  berth_bundle b;
+  if (!parse("  2\n  0   0   0\n  1  5  1  0\n  2  7  1  0\n  3  0  2  1  2\n# Critical path 7\n", NULL, &b)) return;
+  CHECK_TEXT(b.format, "stg");
+  CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 4 && !b.topology);
+  CHECK_NEAR(op_at(b.graph, 0).seconds[0], 0, 0);
+  CHECK_NEAR(op_at(b.graph, 2).seconds[0], 7, 0);
+  CHECK_NEAR(tensor_at(b.graph, 0).bytes, 0, 0);
+  CHECK(consumers_are(b.graph, 0, 2, both));
+  berth_bundle_release(&b);
+}
+
+static void saga(void) {
+  berth_device d;
+  berth_link link;
+  berth_bundle b;
+  if (!parse("{\"name\": \"x\", \"tasks\": [{\"id\": \"t1\", \"cost\": 4}, {\"id\": \"t2\", \"cost\": 6}],"
+             "\"edges\": [{\"src\": \"t1\", \"dst\": \"t2\", \"size\": 10}],"
+             "\"nodes\": [{\"id\": \"p1\", \"speed\": 2}, {\"id\": \"p2\", \"speed\": 0.5}, {\"id\": \"p3\"}],"
+             "\"links\": [{\"a\": \"p2\", \"b\": \"p1\", \"bandwidth\": 5}]}", NULL, &b)) {
+    return;
+  }
+  CHECK_TEXT(b.format, "saga");
+  CHECK_TEXT(berth_graph_name(b.graph), "x");
+  CHECK_NEAR(op_at(b.graph, 1).seconds[0], 6, 0);
+  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  CHECK_NEAR(d.speed, 0.5, 0);
+  CHECK_TEXT(d.name, "p2");
+  CHECK_STATUS(berth_topology_path(b.topology, 0, 1, &link), BERTH_OK);
+  CHECK_NEAR(link.bandwidth, 5, 0);
+  CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_EUNREACHABLE);
+  berth_bundle_release(&b);
+  if (!parse("{\"tasks\": [{\"id\": 1, \"exec\": [4, 5]}, {\"id\": 2, \"exec\": [6, 7]}], \"edges\": [],"
+             "\"nodes\": [{\"id\": \"p1\"}, {\"id\": \"p2\"}], \"links\": []}", NULL, &b)) {
+    return;
+  }
+  CHECK(berth_graph_types(b.graph) == 2);
+  CHECK_TEXT(berth_graph_type(b.graph, 1), "p2");
+  CHECK_NEAR(op_at(b.graph, 1).seconds[1], 7, 0);
+  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  CHECK_TEXT(d.type, "p2");
+  berth_bundle_release(&b);
+}
+
+static void wfcommons(void) {
+  berth_bundle b;
+  if (!parse("{\"tasks\": [{\"id\": 0, \"name\": \"split\", \"cost\": 1.5}, {\"id\": 1, \"cost\": 2}],"
+             "\"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 9e9}]}", NULL, &b)) {
+    return;
+  }
+  CHECK_TEXT(b.format, "wfcommons");
+  CHECK_TEXT(op_at(b.graph, 0).name, "split");
+  CHECK_TEXT(op_at(b.graph, 1).name, "1");
+  CHECK_NEAR(tensor_at(b.graph, 0).bytes, 9e9, 0);
+  CHECK(!b.topology);
+  berth_bundle_release(&b);
+}
+
+static void graphml(void) {
+  berth_bundle b;
+  const int32_t both[] = { 2, 1 };
+  if (!parse("<?xml version=\"1.0\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+             "<key id=\"d0\" for=\"node\" attr.name=\"seconds\" attr.type=\"string\"/>"
+             "<key id=\"d1\" for=\"edge\" attr.name=\"bytes\" attr.type=\"double\"/>"
+             "<key id=\"d2\" for=\"edge\" attr.name=\"tensor\" attr.type=\"int\"/>"
+             "<key id=\"d3\" for=\"node\" attr.name=\"colour\" attr.type=\"string\"/>"
+             "<graph edgedefault=\"directed\"><!-- <node id=\"a\"/> -->\n"
+             "<node id=\"a\"><data key=\"d0\">5 ms</data><data key=\"d3\">red</data></node><node id=\"b&amp;c\"/><node id='d'/>\n"
+             "<edge source=\"a\" target=\"d\"><data key=\"d1\">8</data><data key=\"d2\">4</data></edge>\n"
+             "<edge source=\"a\" target=\"b&amp;c\"><data key=\"d1\">8</data><data key=\"d2\">4</data></edge>\n"
+             "</graph></graphml>", NULL, &b)) {
+    return;
+  }
+  CHECK_TEXT(b.format, "graphml");
+  CHECK_TEXT(op_at(b.graph, 1).name, "b&c");
+  CHECK_NEAR(op_at(b.graph, 0).seconds[0], 5e-3, 0);
+  CHECK(!op_at(b.graph, 1).seconds);
+  CHECK(berth_graph_tensors(b.graph) == 1 && consumers_are(b.graph, 0, 2, both));
+  CHECK_NEAR(tensor_at(b.graph, 0).bytes, 8, 0);
+  CHECK(!b.placement);
+  berth_bundle_release(&b);
+}
+
+/* ---- encodings and options ---------------------------------------------------------------- */
+
+static void encodings(void) {
+  static const char *const texts[] = {
+    "\xef\xbb\xbf{\"berth\": 1, \"graph\": {\"ops\": [{}]}}",
+    "{\"berth\": 1,\r\n\"graph\":\r\n{\"ops\": [{}]}}\r\n",
+    "\n\n  {\"berth\": 1, \"graph\": {\"ops\": [{}]}}  \n",
+    "\xef\xbb\xbf" "1\r\n0 0 0\r\n1 5 1 0\r\n2 0 1 1\r\n",
+    "3\r\n0,\r\n0,\r\n1,\r\n1,4\r\n1,4\r\n\r\n",
+    "node1 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1\r\n",
+    "\xef\xbb\xbf<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\r\n<graph edgedefault=\"directed\">\r\n<node id=\"a\"/>\r\n"
+    "</graph>\r\n</graphml>\r\n",
+  };
+  size_t k;
+  for (k = 0; k < sizeof texts / sizeof *texts; k++) {
+    berth_bundle b;
+    if (parse(texts[k], NULL, &b)) CHECK(b.graph != NULL);
+    berth_bundle_release(&b);
+  }
+}
+
+static size_t gzip(const char *text, char *out, size_t size) {
+  z_stream z;
+  memset(&z, 0, sizeof z);
+  if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+  z.next_in = (Bytef *)(size_t)text;
+  z.avail_in = (uInt)strlen(text);
+  z.next_out = (Bytef *)out;
+  z.avail_out = (uInt)size;
+  deflate(&z, Z_FINISH);
+  deflateEnd(&z);
+  return z.total_out;
+}
+
+static void packed(void) {
+  char data[1024];
+  berth_bundle b = { 0 };
+  size_t first = gzip("1\n0 0 0\n1 5 1 0\n", data, sizeof data), second = gzip("2 0 1 1\n", data + first, sizeof data - first);
+  CHECK_STATUS(berth_parse(ctx, "x.gz", data, first + second, NULL, &b), BERTH_OK); /* two members, one after the other */
+  CHECK_TEXT(b.format, "stg");
+  CHECK(berth_graph_ops(b.graph) == 3);
+  berth_bundle_release(&b);
+}
+
+static void options(void) {
+  berth_load_options opts = berth_load_default();
+  berth_bundle b = { 0 };
+  opts.format = "onnx";
+  CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "\"onnx\"") && strstr(berth_errmsg(ctx), "\"wfcommons\""));
+  opts = berth_load_default();
+  opts.bandwidth = 0;
+  CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "bandwidth 0 B/s must be positive and finite");
+  opts.bandwidth = NAN;
+  CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
+  opts = berth_load_default();
+  opts.format = "doppler"; /* a forced format overrides what the contents look like */
+  CHECK_STATUS(berth_parse(ctx, "x", "1\n0 0 0\n1 5 1 0\n2 0 1 1\n", 24, &opts, &b), BERTH_EPARSE);
+  CHECK_STATUS(berth_load(ctx, "/nowhere/at/all", NULL, &b), BERTH_EIO);
+  CHECK_TEXT(berth_errmsg(ctx), "/nowhere/at/all: cannot be opened: No such file or directory");
+  CHECK_STATUS(berth_load(ctx, "spec", NULL, &b), BERTH_EIO);
+  CHECK(berth_formats()[0] && strcmp(berth_formats()[9], "chrome") == 0 && !berth_formats()[10]);
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  TEST("dnn-partitioning: times, costs, classes, twins, devices") dnn();
+  TEST("pipedream: lists, order of lines, mirroring") pipedream();
+  TEST("doppler: inputs left out, consumers in edge order, kinds") doppler();
+  TEST("stg: dummies kept, comments passed over") stg();
+  TEST("saga: speeds or times per node, links both ways") saga();
+  TEST("wfcommons: names and sizes") wfcommons();
+  TEST("graphml: units in texts, shared tensors, foreign attributes, comments") graphml();
+  TEST("byte order marks, CR LF line ends and blank lines are accepted") encodings();
+  TEST("gzip, several members") packed();
+  TEST("options") options();
+  TEST("nothing is left in memory");
+  CHECK(berth_ctx_memory(ctx) < 4096);
+  berth_ctx_release(ctx);
+  return check_done();
+}

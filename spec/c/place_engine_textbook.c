@@ -1,0 +1,230 @@
+/* List placers against worked examples of their papers and against tables of makespans in a folder of data beside the project. */
+#include "check.h"
+#include <berth/berth.h>
+
+/* ---- the ten tasks of the HEFT paper (Topcuoglu, Hariri, Wu 2002) ------------------------------- */
+
+static berth_cost *topcuoglu(berth_ctx *ctx) {
+  static const double times[10][3] = { { 14, 16, 9 },  { 13, 19, 18 }, { 11, 13, 19 }, { 13, 8, 17 },  { 12, 13, 10 },
+                                       { 13, 16, 9 },  { 7, 15, 11 },  { 5, 11, 14 },  { 18, 12, 20 }, { 21, 7, 16 } };
+  static const int edges[15][3] = { { 1, 2, 18 }, { 1, 3, 12 }, { 1, 4, 9 },  { 1, 5, 11 },  { 1, 6, 14 },
+                                    { 2, 8, 19 }, { 2, 9, 16 }, { 3, 7, 23 }, { 4, 8, 27 },  { 4, 9, 23 },
+                                    { 5, 9, 13 }, { 6, 8, 15 }, { 7, 10, 17 }, { 8, 10, 11 }, { 9, 10, 13 } };
+  static const char *const types[] = { "p1", "p2", "p3" };
+  berth_graph_builder *b;
+  berth_topology_builder *tb;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_link link = { 1, 0 };
+  int i, j;
+  berth_graph_builder_new(ctx, &b);
+  berth_graph_builder_types(b, 3, types);
+  for (i = 0; i < 10; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = times[i];
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (i = 0; i < 15; i++) berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  berth_topology_builder_new(ctx, &tb);
+  for (i = 0; i < 3; i++) {
+    berth_device d = berth_device_default();
+    d.type = types[i];
+    berth_topology_builder_add_device(tb, &d, NULL, NULL);
+    for (j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &link, NULL);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
+  berth_topology_builder_release(tb);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_graph_release(g);
+  berth_topology_release(t);
+  return cost;
+}
+
+static double estimate(berth_ctx *ctx, berth_cost *cost, const char *placer, berth_average averages) {
+  berth_place_options o = berth_place_default();
+  berth_placement *p = NULL;
+  double value;
+  o.averages = averages;
+  if (!CHECK_STATUS(berth_place(cost, placer, &o, &p, NULL), BERTH_OK)) {
+    printf("# %s\n", berth_errmsg(ctx));
+    return NAN;
+  }
+  value = berth_placement_estimate(p);
+  berth_placement_release(p);
+  return value;
+}
+
+static void published_examples(berth_ctx *ctx) {
+  berth_cost *cost = topcuoglu(ctx);
+  CHECK_NEAR(estimate(ctx, cost, "heft", BERTH_AVERAGE_TEXTBOOK), 80, 1e-9);
+  CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 86, 1e-9);
+  CHECK_NEAR(estimate(ctx, cost, "peft", BERTH_AVERAGE_TEXTBOOK), 85, 1e-9);
+  berth_cost_release(cost);
+}
+
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+static int split(char *line, char **field, int most) {
+  int n = 0;
+  for (char *f = strtok(line, ",\r\n"); f && n < most; f = strtok(NULL, ",\r\n")) field[n++] = f;
+  return n;
+}
+
+static const char *placer_of(const char *algorithm) {
+  static const char *const names[][2] = { { "HEFT", "heft" }, { "CPOP", "cpop" }, { "PEFT", "peft" }, { "ETF", "etf" }, { "MinMin", "minmin" } };
+  for (int i = 0; i < 5; i++) {
+    if (strcmp(names[i][0], algorithm) == 0) return names[i][1];
+  }
+  return NULL;
+}
+
+/* @return rows that were compared */
+static int saga_table(berth_ctx *ctx, const char *shared, const char *table, berth_average averages) {
+  char path[4096], line[512], *field[8];
+  FILE *f;
+  int rows = 0;
+  snprintf(path, sizeof path, "%s/data/saga_reference/%s", shared, table);
+  if (!CHECK((f = fopen(path, "r")) != NULL)) return 0;
+  while (fgets(line, sizeof line, f)) {
+    berth_bundle b = { NULL, NULL, NULL, NULL };
+    berth_cost *cost = NULL;
+    const char *placer;
+    if (split(line, field, 8) < 5 || !(placer = placer_of(field[3]))) continue;
+    if (averages == BERTH_AVERAGE_SAGA && strcmp(placer, "heft") != 0 && strcmp(placer, "cpop") != 0) continue;
+    snprintf(path, sizeof path, "%s/data/saga_reference/%s.json", shared, field[0]);
+    if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
+        CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK)) {
+      if (!CHECK_NEAR(estimate(ctx, cost, placer, averages), atof(field[4]), 1e-6)) printf("# %s %s\n", field[0], placer);
+      rows++;
+    }
+    berth_cost_release(cost);
+    berth_bundle_release(&b);
+  }
+  fclose(f);
+  return rows;
+}
+
+static void saga(berth_ctx *ctx, const char *table, berth_average averages, int rows) {
+  const char *shared = check_shared();
+  if (!shared) {
+    SKIP("no folder ../shared beside the project");
+    return;
+  }
+  CHECK(saga_table(ctx, shared, table, averages) == rows);
+}
+
+/* ---- Standard Task Graphs --------------------------------------------------------------------------- */
+
+static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int procs, double want) {
+  char path[4096];
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { INFINITY, 0 };
+  snprintf(path, sizeof path, "%s/data/stg/%s", shared, file);
+  CHECK_STATUS(berth_topology_mesh(ctx, procs, &d, &l, &t), BERTH_OK);
+  if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) && CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
+    if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0)) printf("# %s on %d\n", file, procs);
+  }
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_bundle_release(&b);
+}
+
+static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
+  const char *shared = check_shared();
+  char path[4096], line[512], *field[12];
+  FILE *f;
+  int n = 0;
+  if (!shared) {
+    SKIP("no folder ../shared beside the project");
+    return;
+  }
+  snprintf(path, sizeof path, "%s/data/stg/%s", shared, table);
+  if (!CHECK((f = fopen(path, "r")) != NULL)) return;
+  while (fgets(line, sizeof line, f)) {
+    if (split(line, field, 12) <= column || atoi(field[2]) < 1) continue;
+    stg_row(ctx, shared, field[0], atoi(field[2]), atof(field[column]));
+    n++;
+  }
+  fclose(f);
+  CHECK(n == rows);
+}
+
+/* ---- critical path ------------------------------------------------------------------------------------ */
+
+static void critical_path(berth_ctx *ctx) {
+  berth_cost *cost = topcuoglu(ctx);
+  berth_place_options o = berth_place_default();
+  double last = INFINITY;
+  for (o.tries = 1; o.tries <= 64; o.tries *= 4) {
+    berth_placement *p = NULL, *q = NULL;
+    CHECK_STATUS(berth_place(cost, "critical-path", &o, &p, NULL), BERTH_OK);
+    CHECK_STATUS(berth_place(cost, "critical-path", &o, &q, NULL), BERTH_OK);
+    CHECK(berth_placement_estimate(p) <= last);
+    CHECK(memcmp(berth_placement_device(p), berth_placement_device(q), 10 * sizeof(int32_t)) == 0);
+    last = berth_placement_estimate(p);
+    berth_placement_release(p);
+    berth_placement_release(q);
+  }
+  berth_cost_release(cost);
+}
+
+/* By load alone three equal ops without inputs take turns on three devices, and so do their consumers, wherever their inputs are. */
+static void load_only(berth_ctx *ctx) {
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  berth_place_options o = berth_place_default();
+  berth_placement *p = NULL;
+  double second = 1;
+  int count[3] = { 0, 0, 0 };
+  berth_graph_builder_new(ctx, &b);
+  for (int i = 0; i < 3; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &second;
+    berth_graph_builder_add_op(b, &op, NULL);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  berth_topology_mesh(ctx, 3, &d, &l, &t);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  o.variant = "code";
+  CHECK_STATUS(berth_place(cost, "critical-path", &o, &p, NULL), BERTH_OK);
+  for (int i = 0; i < 3; i++) count[berth_placement_device(p)[i]]++;
+  CHECK(count[0] == 1 && count[1] == 1 && count[2] == 1);
+  CHECK_NEAR(berth_placement_estimate(p), 1, 0);
+  CHECK(berth_placement_sequence(p) == NULL && berth_placement_start(p) == NULL); /* order is none of its business */
+  berth_placement_release(p);
+  berth_cost_release(cost);
+  berth_graph_release(g);
+  berth_topology_release(t);
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  TEST("published example: HEFT 80, CPOP 86; PEFT 85");
+  published_examples(ctx);
+  TEST("textbook makespans of twelve instances");
+  saga(ctx, "textbook_makespans.csv", BERTH_AVERAGE_TEXTBOOK, 60);
+  TEST("SAGA's makespans of HEFT and CPOP by SAGA's averages");
+  saga(ctx, "saga_makespans.csv", BERTH_AVERAGE_SAGA, 20);
+  TEST("list scheduling by b-level: 720 rows of the Standard Task Graph Set");
+  stg(ctx, "optimum.csv", 9, 720);
+  TEST("list scheduling by b-level: application graphs");
+  stg(ctx, "applications.csv", 6, 15);
+  TEST("critical path: more tries are never worse, the same seed gives the same answer");
+  critical_path(ctx);
+  TEST("critical path, variant code: places by load alone");
+  load_only(ctx);
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,161 @@
+/* Random graphs under every discipline, judged by their times. */
+#include "sim_checker.h"
+
+enum { OPS = 40 };
+
+static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send, const double *rank) {
+  berth_sim_options o = berth_sim_default(NULL);
+  o.links = (berth_links)links;
+  o.dispatch = (berth_dispatch)dispatch;
+  o.send = (berth_send)send;
+  o.rank = rank;
+  return o;
+}
+
+/* ties: times coincide all the time; then what rests on the order within an instant is not judged. */
+static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int ties) {
+  berth_result *r = NULL;
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  judged j;
+  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) {
+    printf("# %s\n", berth_errmsg(s->ctx));
+    return;
+  }
+  j = judge(s, o, r);
+  check_precedence(&j);
+  check_devices(&j);
+  check_channels(&j);
+  check_bounds(&j);
+  check_critical(&j);
+  if (!ties) {
+    check_work_conserving(&j);
+    check_dispatch(&j);
+    check_memory(&j);
+    if (o->send == BERTH_SEND_PUSH) check_slack(&j);
+  }
+  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  CHECK(sum.makespan == berth_result_makespan(r)); /* recording changes nothing */
+  berth_sim_release(sim);
+  o->memory = BERTH_MEMORY_NONE; /* nor does accounting */
+  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  CHECK(sum.makespan == berth_result_makespan(r));
+  berth_sim_release(sim);
+  berth_result_release(r);
+}
+
+static void many_runs(int ties, int even) {
+  static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_STATIC,
+                                        BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
+  berth_rng rng;
+  berth_rng_init(&rng, 11, (uint64_t)(2 * ties + even));
+  for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
+    for (int32_t k = 0; k < 6; k++) {
+      for (int32_t round = 0; round < 6; round++) {
+        setup s;
+        int32_t device[OPS], n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
+        double rank[OPS];
+        berth_sim_options o;
+        setup_random(&s, &rng, n, ties);
+        if (even) setup_mesh(&s, devices, INFINITY);
+        else setup_uneven(&s, devices);
+        random_devices(&rng, n, devices, device);
+        for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
+        o = options(links, dispatches[k], round % 2, rank);
+        o.memory = round < 3 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL;
+        o.param_multiple = 2;
+        one_run(&s, &o, device, ties || dispatches[k] == BERTH_DISPATCH_RANDOM);
+        setup_end(&s);
+      }
+    }
+  }
+}
+
+static void single_device(void) {
+  berth_rng rng;
+  berth_rng_init(&rng, 3, 0);
+  for (int32_t round = 0; round < 20; round++) {
+    setup s;
+    int32_t device[OPS] = { 0 };
+    double sum = 0;
+    berth_sim_options o = options(round % 4, 0, round % 2, NULL);
+    berth_result *r = NULL;
+    setup_random(&s, &rng, OPS, 1);
+    setup_mesh(&s, 3, INFINITY);
+    for (int32_t i = 0; i < OPS; i++) sum += berth_cost_op(s.cost, i, 0);
+    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+    CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum); /* multiples of 1/4: exact */
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* Names of devices do not matter, with equal devices and FIFO. */
+static void relabelled(void) {
+  berth_rng rng;
+  berth_rng_init(&rng, 4, 0);
+  for (int32_t round = 0; round < 20; round++) {
+    setup s;
+    int32_t device[OPS], other[OPS], name[4] = { 0, 1, 2, 3 };
+    berth_sim_options o = options(round % 4, 0, 0, NULL);
+    berth_sim_summary a, b;
+    berth_sim *sim = NULL;
+    setup_random(&s, &rng, OPS, 0);
+    setup_mesh(&s, 4, INFINITY);
+    random_devices(&rng, OPS, 4, device);
+    berth_rng_shuffle(&rng, name, 4);
+    for (int32_t i = 0; i < OPS; i++) other[i] = name[device[i]];
+    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    CHECK_STATUS(berth_sim_run(sim, device, &a), BERTH_OK);
+    CHECK_STATUS(berth_sim_run(sim, other, &b), BERTH_OK);
+    CHECK_NEAR(a.makespan, b.makespan, 1e-9);
+    CHECK_NEAR(a.peak, b.peak, 1e-6);
+    berth_sim_release(sim);
+    setup_end(&s);
+  }
+}
+
+/* Many slots, long pending lists: the tournament and the overflow heaps give what the short ways give. */
+static void large(void) {
+  enum { WIDE = 3000 };
+  berth_rng rng;
+  setup s;
+  int32_t *device = malloc(2 * WIDE * sizeof *device);
+  double last = 0, ready[WIDE];
+  berth_sim_options o = options(BERTH_LINKS_FREE, 0, 0, NULL);
+  berth_result *r = NULL;
+  berth_rng_init(&rng, 5, 0);
+  setup_begin(&s);
+  for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0); /* all at once, arrivals in random order */
+  for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0.001);
+  for (int32_t i = 0; i < WIDE; i++) {
+    setup_edge(&s, i, WIDE + i, ready[i] = 1000 * berth_rng_uniform(&rng));
+    device[i] = 1 + i % 39;
+    device[WIDE + i] = 0;
+  }
+  setup_mesh(&s, 40, INFINITY);
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+  for (int32_t i = 0; i < WIDE; i++) { /* FIFO: an op starts after all that are ready before it */
+    double start = berth_result_start(r)[WIDE + i];
+    CHECK(start >= ready[i]);
+    last = fmax(last, ready[i]);
+    for (int32_t k = i - 1; k >= 0 && k > i - 20; k--) CHECK((ready[k] < ready[i]) == (berth_result_start(r)[WIDE + k] < start));
+  }
+  CHECK(berth_result_makespan(r) >= last + 0.001);
+  berth_result_release(r);
+  setup_end(&s);
+  free(device);
+}
+
+int main(void) {
+  TEST("real times, equal devices") many_runs(0, 1);
+  TEST("real times, unequal devices and links") many_runs(0, 0);
+  TEST("coinciding times, free ops and tensors, equal devices") many_runs(1, 1);
+  TEST("coinciding times, unequal devices") many_runs(1, 0);
+  TEST("one device: exactly the sum") single_device();
+  TEST("names of devices do not matter") relabelled();
+  TEST("many devices, many arrivals under way") large();
+  return check_done();
+}
