@@ -76,7 +76,7 @@ $(BUILD)/berth.pc: Makefile
 	@mkdir -p $(@D)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: berth' \
 	  'Description: places, partitions, simulates and schedules distributed machine-learning graphs' 'Version: $(VERSION)' \
-	  'Requires.private: libcjson igraph zlib' 'Libs: -L$${libdir} -lberth' 'Libs.private: -lmetis -lpthread -lm' \
+	  'Libs: -L$${libdir} -lberth' 'Libs.private: $(LIBS)' \
 	  'Cflags: -I$${includedir}' > $@
 
 # ---- tests -----------------------------------------------------------------

@@ -1,3 +1,4 @@
+rockspec_format = "3.0"
 package = "berth"
 version = "scm-1"
 source = { url = "git+file://." }

@@ -130,8 +130,8 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
 /* ---- idle time at both ends ---------------------------------------------------------------- */
 
 /* A device waits for the head of its first op, and stands still for the tail of its last one; these ops differ from device to
- * device. So the i-th smallest head and tail count, priced in the order that makes the sum least. A device without ops is idle all
- * along: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, so that
+ * device. So the i-th smallest head and tail count, priced in the order that makes the sum least. A device without ops is idle
+ * throughout: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, and
  * the critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
 static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
   double sum = 0;

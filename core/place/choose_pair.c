@@ -1,7 +1,11 @@
 /* Choose PAIR by est or by eft, without looking at every candidate: each device keeps heaps of the ops it could take. An op waits until
  * its inputs can be there by the time the device is free; then it is open, and all open ops have the same est, so that priority
  * (or op time) decides. Keys are never too large: channels only get busier, which makes estimates grow, so an entry is corrected when
- * it reaches the top. The one exception, a tensor that lands for another op and spares this one a transfer, pushes the op anew. */
+ * it reaches the top. The one exception, a tensor that lands for another op and spares this one a transfer, pushes the op anew.
+ *
+ * By est on free links most devices are alike for an op: its inputs are there at one time, `latest`. For all of them one entry at a
+ * shared desk does, as the device that is free first starts it no later than any other. Only where inputs are earlier, on the
+ * devices that hold them, the op has entries of its own. */
 #include "engine_internal.h"
 
 typedef struct desk {
@@ -15,7 +19,12 @@ typedef struct desk {
 
 typedef struct hall {
   berth_plan *plan;
-  desk *desks;
+  desk *desks;           /* [devices] */
+  desk shared;           /* open, waiting: (latest, -priority, op) */
+  bool shares;
+  double first_free;     /* the least time at which some device is open */
+  int32_t best_device;   /* and the best pair of all, whose op is in best.item, BERTH_NONE: none */
+  berth_i_entry best;
   bool by_eft;
   bool frees;            /* memory may come back */
   int32_t live;          /* candidates that are not placed */
@@ -169,6 +178,79 @@ static berth_status find_best(hall *h, int32_t d) {
   return BERTH_OK;
 }
 
+/* ---- the shared desk ---- */
+
+static double first_free(const berth_plan *p) {
+  double least = berth_i_plan_open_at(p, 0);
+  int32_t d;
+  for (d = 1; d < p->devices; d++) least = fmin(least, berth_i_plan_open_at(p, d));
+  return least;
+}
+
+static void settle_shared(hall *h, berth_status *st) {
+  desk *k = &h->shared;
+  while (*st == BERTH_OK && k->waiting.n > 0 && k->waiting.at[0].key <= h->first_free) {
+    int32_t op = berth_i_queue_pop(&k->waiting).item;
+    if (unplaced(h->plan, op)) *st = berth_i_queue_push(h->plan->ctx, &k->open, -h->plan->priority[op], 0, op);
+  }
+}
+
+/* Some device that is free by then has room. */
+static bool fits_by(hall *h, int32_t op, double start) {
+  int32_t d;
+  if (h->plan->setup->rule == BERTH_I_RULE_NONE) return true;
+  for (d = 0; d < h->plan->devices; d++) {
+    if (berth_i_plan_open_at(h->plan, d) <= start && fits(h, d, op, start)) return true;
+  }
+  return false;
+}
+
+/* The devices that are free first have no room: from now on each device has its own entry. */
+static berth_status unshare(hall *h, int32_t op) {
+  berth_plan *p = h->plan;
+  berth_status st = BERTH_OK;
+  int32_t d;
+  berth_i_ready_row(p, op, p->ready);
+  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = push(h, d, op, p->ready[d]);
+  return st;
+}
+
+/* Leaves an op that can start at the time its entry says at the top, or empties the queue. */
+static berth_status check_shared(hall *h, berth_i_queue *q, bool open) {
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK && q->n > 0) {
+    int32_t op = q->at[0].item;
+    bool there = unplaced(h->plan, op);
+    if (there && fits_by(h, op, open ? h->first_free : q->at[0].key)) break;
+    berth_i_queue_pop(q);
+    if (there) st = unshare(h, op);
+  }
+  return st;
+}
+
+static berth_status find_shared(hall *h) {
+  desk *k = &h->shared;
+  double now_free = first_free(h->plan);
+  berth_status st = BERTH_OK;
+  if (k->known && now_free == h->first_free) return BERTH_OK;
+  h->first_free = now_free;
+  tidy(h, &k->open);
+  tidy(h, &k->waiting);
+  settle_shared(h, &st);
+  if (st == BERTH_OK) st = check_shared(h, &k->open, true);
+  if (st == BERTH_OK && k->open.n == 0) st = check_shared(h, &k->waiting, false);
+  if (st != BERTH_OK) return st;
+  k->known = true;
+  k->best.item = BERTH_NONE;
+  if (k->waiting.n > 0) k->best = k->waiting.at[0];
+  if (k->open.n > 0) {
+    k->best = k->open.at[0];
+    k->best.second = k->best.key;
+    k->best.key = h->first_free;
+  }
+  return BERTH_OK;
+}
+
 /* ---- among the devices ---- */
 
 static double input_bytes_on(const berth_plan *p, int32_t op, int32_t device) {
@@ -181,55 +263,101 @@ static double input_bytes_on(const berth_plan *p, int32_t op, int32_t device) {
   return sum;
 }
 
-/* Devices whose best is the same op at the same score. */
-static bool tie(const desk *a, const desk *b) { return a->best.item == b->best.item && a->best.key == b->best.key; }
-
-static int32_t nearest_inputs(const hall *h, int32_t first) {
-  const desk *k = h->desks;
-  int32_t d, best = first;
-  double most = -1;
-  for (d = first; d < h->plan->devices; d++) {
-    double bytes;
-    if (!tie(&k[d], &k[first])) continue;
-    bytes = input_bytes_on(h->plan, k[first].best.item, d);
-    if (bytes <= most) continue;
-    most = bytes;
-    best = d;
-  }
-  return best;
+/* Of the devices on which the best op starts (or ends) at the same best time. */
+static bool prefers(const hall *h, int32_t d, int32_t best, double *most) {
+  double bytes;
+  if (h->plan->setup->tie != BERTH_I_TIE_INPUTS) return best == BERTH_NONE;
+  bytes = input_bytes_on(h->plan, h->best.item, d);
+  if (best != BERTH_NONE && bytes <= *most) return false;
+  *most = bytes;
+  return true;
 }
 
-/* @param device out: BERTH_NONE if no candidate fits anywhere */
-static berth_status best_pair(hall *h, int32_t *device) {
-  const desk *k = h->desks;
-  int32_t d, best = BERTH_NONE;
-  bool ties = false;
+static bool ties(const hall *h, int32_t d) {
+  const berth_i_entry *e = &h->desks[d].best;
+  return e->item == h->best.item && e->key == h->best.key;
+}
+
+static void pick_desk(hall *h) {
+  int32_t d;
+  double most = 0;
+  h->best_device = BERTH_NONE;
   for (d = 0; d < h->plan->devices; d++) {
-    berth_status st = k[d].known ? BERTH_OK : find_best(h, d);
-    if (st != BERTH_OK) return st;
-    if (k[d].best.item == BERTH_NONE) continue;
-    if (best == BERTH_NONE || berth_i_entry_before(&k[d].best, &k[best].best)) {
-      best = d;
-      ties = false;
-    } else if (tie(&k[d], &k[best])) {
-      ties = true;
-    }
+    if (ties(h, d) && prefers(h, d, h->best_device, &most)) h->best_device = d;
   }
-  *device = ties && h->plan->setup->tie == BERTH_I_TIE_INPUTS ? nearest_inputs(h, best) : best;
+}
+
+static void pick_open_device(hall *h) {
+  berth_plan *p = h->plan;
+  int32_t d, op = h->best.item;
+  double most = 0;
+  h->best_device = BERTH_NONE;
+  berth_i_ready_row(p, op, p->ready);
+  for (d = 0; d < p->devices; d++) {
+    double open_at = berth_i_plan_open_at(p, d);
+    if ((p->ready[d] > open_at ? p->ready[d] : open_at) != h->best.key || !berth_i_plan_may(p, op, d)) continue;
+    if (fits(h, d, op, h->best.key) && prefers(h, d, h->best_device, &most)) h->best_device = d;
+  }
+}
+
+static void offer(hall *h, const berth_i_entry *e) {
+  if (e->item != BERTH_NONE && (h->best.item == BERTH_NONE || berth_i_entry_before(e, &h->best))) h->best = *e;
+}
+
+static berth_status best_pair(hall *h) {
+  int32_t d;
+  berth_status st = BERTH_OK;
+  h->best.item = BERTH_NONE;
+  if (h->shares && (st = find_shared(h)) != BERTH_OK) return st; /* first: it may push to the others */
+  for (d = 0; d < h->plan->devices && st == BERTH_OK; d++) {
+    if (!h->desks[d].known) st = find_best(h, d);
+    offer(h, &h->desks[d].best);
+  }
+  if (h->shares) offer(h, &h->shared.best);
+  if (st != BERTH_OK || h->best.item == BERTH_NONE) return st;
+  if (h->shares) {
+    pick_open_device(h);
+  } else {
+    pick_desk(h);
+  }
   return BERTH_OK;
 }
 
 /* ---- what a decision changes ---- */
 
+/* Free links, and no group that might still be bound. @return the time at which the inputs are everywhere; INFINITY: not shareable */
+static double latest(const hall *h, int32_t op) {
+  const berth_plan *p = h->plan;
+  double most = 0;
+  int32_t d;
+  if (!h->shares || berth_i_group(p->g, op) != BERTH_NONE) return INFINITY;
+  for (d = 0; d < p->devices; d++) {
+    if (!berth_i_plan_may(p, op, d)) return INFINITY;
+    most = fmax(most, p->ready[d]);
+  }
+  return most;
+}
+
+static berth_status share(hall *h, int32_t op, double everywhere) {
+  berth_plan *p = h->plan;
+  h->shared.known = false;
+  if (everywhere <= h->first_free) return berth_i_queue_push(p->ctx, &h->shared.open, -p->priority[op], 0, op);
+  return berth_i_queue_push(p->ctx, &h->shared.waiting, everywhere, -p->priority[op], op);
+}
+
 static berth_status admit(hall *h, int32_t op) {
   berth_plan *p = h->plan;
+  double everywhere;
   int32_t d;
   berth_status st = berth_i_plan_select(p, op);
   if (st != BERTH_OK) return st;
   h->live++;
   berth_i_ready_row(p, op, p->ready);
+  everywhere = latest(h, op);
+  if (!isinf(everywhere)) st = share(h, op, everywhere);
+  if (everywhere <= h->first_free) return st;
   for (d = 0; d < p->devices && st == BERTH_OK; d++) {
-    if (!isinf(p->ready[d]) && berth_i_plan_may(p, op, d)) st = push(h, d, op, p->ready[d]);
+    if (p->ready[d] < everywhere && berth_i_plan_may(p, op, d)) st = push(h, d, op, p->ready[d]);
   }
   return st;
 }
@@ -281,11 +409,12 @@ static void forget(hall *h, int32_t op, int32_t device) {
   for (d = 0; d < p->devices; d++) {
     if (all || d == device || h->desks[d].best.item == op) h->desks[d].known = false;
   }
+  if (all || h->shared.best.item == op) h->shared.known = false;
 }
 
-static berth_status decide(hall *h, int32_t d) {
+static berth_status decide(hall *h) {
   berth_plan *p = h->plan;
-  int32_t op = h->desks[d].best.item;
+  int32_t op = h->best.item, d = h->best_device;
   berth_status st;
   size_t i;
   h->live--;
@@ -299,9 +428,9 @@ static berth_status decide(hall *h, int32_t d) {
 }
 
 /* READY_FINISHED: an op that finishes no later than the next start comes first, it may release a better one. */
-static bool finish_first(const hall *h, int32_t d) {
+static bool finish_first(const hall *h) {
   const berth_plan *p = h->plan;
-  return p->running.n > 0 && (d == BERTH_NONE || p->running.at[0].key <= h->desks[d].best.key);
+  return p->running.n > 0 && (h->best.item == BERTH_NONE || p->running.at[0].key <= h->best.key);
 }
 
 static void pass_time(hall *h, double now) {
@@ -309,20 +438,33 @@ static void pass_time(hall *h, double now) {
   if (now <= h->plan->now) return;
   h->plan->now = now;
   for (d = 0; h->plan->setup->clamp && d < h->plan->devices; d++) h->desks[d].known = false;
+  if (h->plan->setup->clamp) h->shared.known = false;
 }
 
 static berth_status step(hall *h, berth_obstacle *why) {
   berth_plan *p = h->plan;
-  int32_t d;
-  berth_status st = best_pair(h, &d);
+  berth_status st = best_pair(h);
   if (st != BERTH_OK) return st;
-  if (finish_first(h, d)) {
+  if (finish_first(h)) {
     pass_time(h, p->running.at[0].key);
     return berth_i_plan_next_finish(p);
   }
-  if (d == BERTH_NONE) return berth_i_plan_stuck(p, BERTH_NONE, why);
-  if (berth_i_plan_finished(p)) pass_time(h, h->desks[d].best.key);
-  return decide(h, d);
+  if (h->best.item == BERTH_NONE) return berth_i_plan_stuck(p, BERTH_NONE, why);
+  if (berth_i_plan_finished(p)) pass_time(h, h->best.key);
+  return decide(h);
+}
+
+static bool may_share(const berth_plan *p, bool by_eft) {
+  berth_i_rule rule = p->setup->rule;
+  if (by_eft || berth_i_plan_contended(p) || p->setup->forced) return false;
+  return rule == BERTH_I_RULE_NONE || rule == BERTH_I_RULE_STRICT || rule == BERTH_I_RULE_BAECHI_PT;
+}
+
+static void release_desk(berth_ctx *ctx, desk *k) {
+  berth_i_queue_release(ctx, &k->open);
+  berth_i_queue_release(ctx, &k->waiting);
+  berth_i_queue_release(ctx, &k->coming);
+  berth_i_queue_release(ctx, &k->parked);
 }
 
 berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why) {
@@ -333,6 +475,7 @@ berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why) {
   h.plan = p;
   h.by_eft = p->setup->policy.score == NULL;
   h.frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
+  h.shares = may_share(p, h.by_eft);
   h.desks = berth_i_zalloc(p->ctx, n, sizeof *h.desks);
   if (!h.desks) return berth_i_nomem(p->ctx);
   do {
@@ -340,12 +483,8 @@ berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why) {
     if (p->placed == p->n) break;
     st = step(&h, why);
   } while (st == BERTH_OK);
-  for (d = 0; d < p->devices; d++) {
-    berth_i_queue_release(p->ctx, &h.desks[d].open);
-    berth_i_queue_release(p->ctx, &h.desks[d].waiting);
-    berth_i_queue_release(p->ctx, &h.desks[d].coming);
-    berth_i_queue_release(p->ctx, &h.desks[d].parked);
-  }
+  for (d = 0; d < p->devices; d++) release_desk(p->ctx, &h.desks[d]);
+  release_desk(p->ctx, &h.shared);
   berth_i_free(p->ctx, h.desks, n, sizeof *h.desks);
   return st;
 }

@@ -115,8 +115,8 @@ static int32_t cheapest(const ascent *a, int32_t unit, double *price) {
   return at;
 }
 
-/* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. Bytes bought and sold almost cancel at times: what
- * rounding may have added is taken off. */
+/* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. Bytes bought and sold almost cancel at times:
+ * what rounding may have added is taken off. */
 static double evaluate(const ascent *a, const double *x, double *slope) {
   int32_t i, j, n = a->k->n;
   double sum = 0, sold = 0;
@@ -176,8 +176,8 @@ static double trim_slope(const ascent *a) {
   return norm;
 }
 
-/* A slope that points back is bent along the last step, or steps would go to and fro across a ridge (Camerini, Fratta and Maffioli,
- * 1975).  @return squared length */
+/* A slope that points back is bent along the last step, or steps would go to and fro across a ridge (Camerini, Fratta and
+ * Maffioli, 1975).  @return squared length */
 static double set_course(ascent *a, double norm) {
   int32_t j, n = 2 * a->k->n;
   double dot = 0, old = 0, bend = 0, sum = 0;

@@ -80,19 +80,35 @@ static double number_at(const Source *s, const char *name, igraph_attribute_type
   return s->edges ? igraph_cattribute_EAN(s->g, name, i) : igraph_cattribute_VAN(s->g, name, i);
 }
 
-static berth_status copy_numbers(const Source *s, igraph_attribute_type_t type, int32_t rows, berth_i_column *out) {
+static berth_status copy_numbers(const Source *s, const char *name, igraph_attribute_type_t type, int32_t rows,
+                                 berth_i_column *out) {
   int32_t i;
   if (!(out->number = berth_i_alloc(s->ctx, (size_t)rows, sizeof *out->number))) return berth_i_nomem(s->ctx);
-  for (i = 0; i < rows; i++) out->number[i] = number_at(s, out->name, type, i);
+  for (i = 0; i < rows; i++) out->number[i] = number_at(s, name, type, i);
   return BERTH_OK;
 }
 
-static berth_status copy_texts(const Source *s, int32_t rows, berth_i_column *out) {
+/* A copy of text; what was an attribute of a tag comes from libxml2 with "&amp;" half decoded. */
+static char *copy_text(berth_ctx *ctx, const char *text, bool attribute) {
+  static const char half[] = "&#38;";
+  char *copy = NULL, *at, *decoded;
+  if (!text) text = "";
+  if (!attribute || !strstr(text, half)) return berth_i_strdup(ctx, text);
+  if (!(decoded = malloc(strlen(text) + 1))) return NULL;
+  strcpy(decoded, text);
+  for (at = decoded; (at = strstr(at, half)); at++) memmove(at + 1, at + strlen(half), strlen(at + strlen(half)) + 1);
+  copy = berth_i_strdup(ctx, decoded);
+  free(decoded);
+  return copy;
+}
+
+static berth_status copy_texts(const Source *s, const char *name, int32_t rows, berth_i_column *out) {
+  bool is_id = !s->edges && strcmp(name, "id") == 0;
   int32_t i;
   if (!(out->text = berth_i_zalloc(s->ctx, (size_t)rows, sizeof *out->text))) return berth_i_nomem(s->ctx);
   for (i = 0; i < rows; i++) {
-    const char *text = s->edges ? igraph_cattribute_EAS(s->g, out->name, i) : igraph_cattribute_VAS(s->g, out->name, i);
-    if (!(out->text[i] = berth_i_strdup(s->ctx, text ? text : ""))) return berth_i_nomem(s->ctx);
+    const char *text = s->edges ? igraph_cattribute_EAS(s->g, name, i) : igraph_cattribute_VAS(s->g, name, i);
+    if (!(out->text[i] = copy_text(s->ctx, text, is_id))) return berth_i_nomem(s->ctx);
   }
   return BERTH_OK;
 }
@@ -105,8 +121,10 @@ static berth_status copy_columns(const Source *s, const igraph_strvector_t *name
   out->n = n;
   for (k = 0; k < n && st == BERTH_OK; k++) {
     igraph_attribute_type_t type = (igraph_attribute_type_t)VECTOR(*types)[k];
-    if (!(out->at[k].name = berth_i_strdup(s->ctx, igraph_strvector_get(names, k)))) return berth_i_nomem(s->ctx);
-    st = type == IGRAPH_ATTRIBUTE_STRING ? copy_texts(s, out->rows, &out->at[k]) : copy_numbers(s, type, out->rows, &out->at[k]);
+    const char *name = igraph_strvector_get(names, k);
+    berth_i_column *column = &out->at[k];
+    if (!(column->name = copy_text(s->ctx, name, true))) return berth_i_nomem(s->ctx);
+    st = type == IGRAPH_ATTRIBUTE_STRING ? copy_texts(s, name, out->rows, column) : copy_numbers(s, name, type, out->rows, column);
   }
   return st;
 }
@@ -212,14 +230,12 @@ berth_status berth_i_graphml_read(berth_ctx *ctx, const char *name, const char *
 
 /* igraph prints numbers with 15 digits, so all columns go through it as strings, and the types are put right in its output:
  *   <key id="..." for="node" attr.name="seconds" attr.type="string"/>   gets its own type,
- *   <data key="..."></data>                                             goes, unless the column holds strings.
+ *   <data key="..."></data>                                             goes: the value is missing.
  * A text cannot look like such a line: its '<' is escaped. */
 typedef struct Filter {
   const berth_i_written *columns[2]; /* nodes, edges */
   int32_t n[2];
   int32_t next[2]; /* keys come in order of the columns */
-  char (*ids)[200]; /* key ids of columns that are not strings; a longer one leaves its column one of strings */
-  int32_t n_ids;
   berth_status (*put)(void *ud, const char *text, size_t len);
   void *ud;
 } Filter;
@@ -227,15 +243,6 @@ typedef struct Filter {
 static const char KEY[] = "  <key id=\"", TYPE[] = "attr.type=\"string\"/>", DATA[] = "      <data key=\"";
 
 static bool starts(const char *line, size_t len, const char *with) { return len >= strlen(with) && memcmp(line, with, strlen(with)) == 0; }
-
-static bool keeps_type(const char *type) { return strcmp(type, "string") == 0; }
-
-static bool note_id(Filter *f, const char *line, size_t len) {
-  const char *id = line + strlen(KEY), *end = memchr(id, '"', len - strlen(KEY));
-  if (!end || (size_t)(end - id) >= sizeof *f->ids) return false;
-  snprintf(f->ids[f->n_ids++], sizeof *f->ids, "%.*s", (int)(end - id), id);
-  return true;
-}
 
 static berth_status filter_key(Filter *f, const char *line, size_t len) {
   int which = strstr(line, "for=\"node\"") ? 0 : 1;
@@ -245,27 +252,21 @@ static berth_status filter_key(Filter *f, const char *line, size_t len) {
   berth_status st;
   if (strstr(line, "for=\"graph\"") || f->next[which] >= f->n[which]) return f->put(f->ud, line, len);
   type = f->columns[which][f->next[which]++].type;
-  if (keeps_type(type) || len < tail || !note_id(f, line, len)) return f->put(f->ud, line, len);
+  if (strcmp(type, "string") == 0 || len < tail) return f->put(f->ud, line, len);
   if ((st = f->put(f->ud, line, len - tail)) != BERTH_OK) return st;
   snprintf(buf, sizeof buf, "attr.type=\"%s\"/>\n", type);
   return f->put(f->ud, buf, strlen(buf));
 }
 
-static bool is_missing(const Filter *f, const char *line, size_t len) {
+static bool is_missing(const char *line, size_t len) {
   static const char empty[] = "\"></data>\n";
-  const char *id = line + strlen(DATA);
-  size_t n;
-  int32_t k;
-  if (len < strlen(DATA) + strlen(empty) || !starts(line + len - strlen(empty), strlen(empty), empty)) return false;
-  n = len - strlen(DATA) - strlen(empty);
-  for (k = 0; k < f->n_ids; k++)
-    if (strlen(f->ids[k]) == n && memcmp(f->ids[k], id, n) == 0) return true;
-  return false;
+  size_t n = strlen(empty);
+  return len > n && starts(line, len, DATA) && starts(line + len - n, n, empty);
 }
 
 static berth_status filter_line(Filter *f, const char *line, size_t len) {
   char key[512];
-  if (starts(line, len, DATA) && is_missing(f, line, len)) return BERTH_OK;
+  if (is_missing(line, len)) return BERTH_OK;
   if (!starts(line, len, KEY) || len >= sizeof key) return f->put(f->ud, line, len);
   memcpy(key, line, len);
   key[len] = 0;
@@ -335,14 +336,13 @@ berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32
                                    const int32_t *to, int32_t n_node_columns, const berth_i_written *node_columns,
                                    int32_t n_edge_columns, const berth_i_written *edge_columns,
                                    berth_status (*put)(void *ud, const char *text, size_t len), void *ud) {
-  Filter f = { { node_columns, edge_columns }, { n_node_columns, n_edge_columns }, { 0, 0 }, NULL, 0, put, ud };
-  size_t n_columns = (size_t)n_node_columns + (size_t)n_edge_columns, len = 0;
+  Filter f = { { node_columns, edge_columns }, { n_node_columns, n_edge_columns }, { 0, 0 }, put, ud };
+  size_t len = 0;
   char *text = NULL;
   berth_status st = BERTH_OK;
   igraph_error_t code;
   igraph_t g;
   Guard guard;
-  if (!(f.ids = berth_i_alloc(ctx, n_columns, sizeof *f.ids))) return berth_i_nomem(ctx);
   guard = enter();
   if (!(code = make_graph(&g, n_nodes, n_edges, from, to))) {
     if (!(code = fill_graph(&g, &f, n_nodes, n_edges, graph_name))) code = print_graph(&g, &text, &len);
@@ -352,6 +352,5 @@ berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32
   leave(&guard);
   if (st == BERTH_OK) st = filter_all(&f, text, len);
   free(text);
-  berth_i_free(ctx, f.ids, n_columns, sizeof *f.ids);
   return st;
 }

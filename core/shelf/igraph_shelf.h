@@ -29,7 +29,7 @@ typedef struct berth_i_table {
 berth_status berth_i_graphml_read(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_table *out);
 void berth_i_table_release(berth_i_table *t);
 
-/** Values ready as text; NULL or "": missing, but for columns of strings. */
+/** Values ready as text; NULL or "": missing. */
 typedef struct berth_i_written {
   const char *name;
   const char *type;        /* "string", "boolean", "int", "double" */

@@ -5,8 +5,8 @@ local function time(x) return core.format(x, "seconds") end
 
 local mt = {
   __tostring = function(b)
-    return ("bound %s (%s): critical path %s, work %s, memory %s"):format(time(b.best), b.name, time(b.critical_path), time(b.work),
-      time(b.memory))
+    return ("bound %s (%s): critical path %s, work %s, memory %s"):format(time(b.best), b.name, time(b.critical_path),
+      time(b.work), time(b.memory))
   end,
 }
 

@@ -39,7 +39,7 @@ function portfolio.check_read(placer, given)
   end
 end
 
-local function judge(cost, given)
+local function judge(given)
   return {
     links = given.links, memory = given.memory, param_multiple = given.param_multiple, quantum = given.quantum, bound = false,
   }
@@ -69,7 +69,7 @@ end
 -- @treturn[2] string code
 -- @treturn[2] table obstacle
 function portfolio.run(cost, given)
-  local simulation = judge(cost, given)
+  local simulation = judge(given)
   local rows, best, failure = {}, nil, nil
   for i, name in ipairs(portfolio.members) do
     local row = try(cost, name, given, simulation)

@@ -124,7 +124,8 @@ int bl_error(lua_State *L, const char *format, ...) {
 
 /* Core messages number from 0; in Lua, ids are from 1. Names stand in quotes and stay as they are. */
 
-static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ", "device type ",
+static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
+                                        "device type ",
                                         "links ", "node ", "group ", "groups ", "row ", NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */

@@ -24,7 +24,8 @@ static int finish(lua_State *L, const char *fn, berth_status st) {
   return 1;
 }
 
-typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link, berth_topology **out);
+typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
+                                  berth_topology **out);
 
 /* fn(n, options) */
 static int simple(lua_State *L, const char *fn, const char *what, simple_fn make) {

@@ -12,6 +12,12 @@ static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn,
   return bl_to_id(L, i, &w, what, berth_graph_ops(g), "op");
 }
 
+static int no_profile(lua_State *L, const bl_where *w, int32_t op, const char *name) {
+  const char *quote = *name ? "\"" : "";
+  return bl_wrong(L, w, "comp", "op %d%s%s%s%s has no profile: give comp = {...} or cost = c", (int)op + 1, *name ? " " : "", quote,
+                  name, quote);
+}
+
 /* The profile of the first device type. */
 static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
   int32_t k, n = berth_graph_ops(g);
@@ -19,9 +25,7 @@ static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
   berth_op op;
   for (k = 0; k < n; k++) {
     if (berth_graph_op(g, k, &op) != BERTH_OK) break;
-    if (!op.seconds)
-      bl_wrong(L, w, "comp", "op %d%s%s%s has no profile: give comp = {...} or cost = c", (int)k + 1, op.name && *op.name ? " \"" : "",
-               op.name ? op.name : "", op.name && *op.name ? "\"" : "");
+    if (!op.seconds) no_profile(L, w, k, op.name ? op.name : "");
     x[k] = op.seconds[0];
   }
   return x;

@@ -183,7 +183,8 @@ static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_e
 static const luaL_Reg methods[] = { { "devices", devices }, { "sequence", sequence }, { "save", bl_placement_save },
                                     { "to_string", bl_placement_to_string }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_placement_class = { "placement", "berth.placement", release_placement, methods, NULL, fields, meta, get_device };
+const bl_class bl_placement_class = { "placement", "berth.placement", release_placement, methods,
+                                       NULL,        fields,            meta,              get_device };
 
 /* ---- placing ---------------------------------------------------------------------------- */
 

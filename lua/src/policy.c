@@ -202,7 +202,8 @@ static berth_status take_scores(bl_policy *y, int32_t op, double *score) {
     lua_pop(L, 1);
   }
   if (d == y->n_devices) return BERTH_OK;
-  snprintf(y->fault, sizeof y->fault, "score gave no number for device %d of op %d (math.huge: not here)", (int)d + 1, (int)op + 1);
+  snprintf(y->fault, sizeof y->fault, "score gave no number for device %d of op %d (math.huge: not here)", (int)d + 1,
+           (int)op + 1);
   return BERTH_ECALLBACK;
 }
 

@@ -270,7 +270,7 @@ static const luaL_Reg fields[] = {
   { "oom", get_oom },             { "cost", get_cost },           { NULL, NULL }
 };
 static const luaL_Reg methods[] = { { "peak_ops", peak_ops },   { "critical_path", critical_path },   { "slack", slack },
-                                    { "to_table", to_table },   { "save_trace", bl_result_save_trace }, { "trace", bl_result_trace },
-                                    { NULL, NULL } };
+                                    { "to_table", to_table },   { "save_trace", bl_result_save_trace },
+                                    { "trace", bl_result_trace }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_result_class = { "result", "berth.result", release_result, methods, NULL, fields, meta, NULL };

@@ -100,7 +100,8 @@ static const char *article(const char *noun) { return strchr("aeio", noun[0]) ? 
 
 int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun) {
   double x;
-  if (lua_type(L, i) != LUA_TNUMBER) bl_wrong(L, w, key, "expected a number, the id of %s %s; got %s", article(noun), noun, bl_kind(L, i));
+  if (lua_type(L, i) != LUA_TNUMBER)
+    bl_wrong(L, w, key, "expected a number, the id of %s %s; got %s", article(noun), noun, bl_kind(L, i));
   x = (double)lua_tonumber(L, i);
   if (x != floor(x)) bl_wrong(L, w, key, "%.14g is no %s id: ids are whole numbers", x, noun);
   if (!(x >= 1 && x <= n)) bl_wrong(L, w, key, "there is no %s %.14g (ids are 1..%d)", noun, x, (int)n);

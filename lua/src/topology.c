@@ -53,7 +53,8 @@ typedef struct build {
 } build;
 
 static void release_builder(void *box) { berth_topology_builder_release(((bl_box *)box)->object); }
-static const bl_class builder_class = { "topology builder", "berth.topology_builder", release_builder, NULL, NULL, NULL, NULL, NULL };
+static const bl_class builder_class = { "topology builder", "berth.topology_builder", release_builder,
+                                        NULL, NULL, NULL, NULL, NULL };
 
 static void must(build *m, const bl_where *w, berth_status st) {
   if (st == BERTH_OK) return;

@@ -16,7 +16,7 @@ static char *cut(char *s) {
 static void check_file(const char *file, const char *format, const char *status, const char *message) {
   berth_load_options opts = berth_load_default();
   berth_bundle b = { 0 };
-  char path[512];
+  char path[4096];
   const char *got;
   berth_status st;
   snprintf(path, sizeof path, "spec/bad/%s", file);

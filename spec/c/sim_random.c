@@ -23,6 +23,7 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
     return;
   }
   j = judge(s, o, r);
+  j.tied = ties;
   check_precedence(&j);
   check_devices(&j);
   check_channels(&j);

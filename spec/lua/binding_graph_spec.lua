@@ -11,8 +11,8 @@ local function toy()
     name = "toy", types = { "cpu", "gpu" },
     ops = {
       { name = "a", kind = "matmul", seconds = 2e-3 },
-      { name = "b", seconds = { 4e-3, "1 ms" }, flop = 10, bytes = "1 kB", params = "4 MB", workspace = 3, group = 7, twin = "a", pin = 2,
-        backward = true },
+      { name = "b", seconds = { 4e-3, "1 ms" }, flop = 10, bytes = "1 kB", params = "4 MB", workspace = 3, group = 7,
+        twin = "a", pin = 2, backward = true },
       { name = "c", seconds = { math.huge, 5 }, update = true, splittable = true },
     },
     tensors = { { from = "a", to = { "b", 3 }, bytes = "8 MB", resident = "9 MB", batch = true } },
@@ -48,8 +48,8 @@ describe("a graph from tables", function()
       backward = false, update = false, splittable = false,
     }, g:op(1))
     assert.same({
-      id = 2, name = "b", seconds = { 4e-3, 1e-3 }, flop = 10, bytes = 1000, params = 4e6, workspace = 3, group = 7, twin = 1, pin = 2,
-      backward = true, update = false, splittable = false,
+      id = 2, name = "b", seconds = { 4e-3, 1e-3 }, flop = 10, bytes = 1000, params = 4e6, workspace = 3, group = 7, twin = 1,
+      pin = 2, backward = true, update = false, splittable = false,
     }, g:op(2))
     assert.equal(math.huge, g:op(3).seconds[1])
     assert.same({ id = 1, from = 1, to = { 2, 3 }, bytes = 8e6, resident = 9e6, batch = true, gradient = false }, g:tensor(1))
@@ -94,7 +94,8 @@ describe("a graph from tables", function()
     assert.matches("ops%[1%]%.seconds: has 3 entries, expected 2",
       build { types = { "x", "y" }, ops = { { seconds = { 1, 2, 3 } } } })
     assert.matches("ops%[1%]%.seconds%[2%]: %-2 is negative", build { types = { "x", "y" }, ops = { { seconds = { 1, -2 } } } })
-    assert.matches("tensors%[1%]%.from: there is no op named \"z\"", build { ops = { { seconds = 1 } }, tensors = { { from = "z" } } })
+    assert.matches("tensors%[1%]%.from: there is no op named \"z\"",
+      build { ops = { { seconds = 1 } }, tensors = { { from = "z" } } })
     assert.matches("tensors%[1%]%.from: an op id or name is missing", build { ops = { { seconds = 1 } }, tensors = { {} } })
     assert.matches("several ops are named \"x\"", build {
       ops = { { name = "x", seconds = 1 }, { name = "x", seconds = 1 } }, edges = { { "x", 2 } } })

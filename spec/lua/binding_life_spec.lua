@@ -36,8 +36,8 @@ local fields = {
   cost = { "graph", "topology", "model" },
   placement = { "placer", "estimate", "start", "finish" },
   result = {
-    "makespan", "bound", "bound_name", "gap", "device", "start", "finish", "busy", "peak_memory", "peak_time", "transfers", "links",
-    "oom", "cost",
+    "makespan", "bound", "bound_name", "gap", "device", "start", "finish", "busy", "peak_memory", "peak_time", "transfers",
+    "links", "oom", "cost",
   },
   rng = {},
 }
@@ -128,7 +128,7 @@ describe("memory", function()
     local g = assert(berth.graph(random.describe(seed, { n = 20, memory = true, groups = 2 })))
     local t = berth.topology.mesh(2, { bandwidth = 300, latency = 0.1 })
     local c = assert(berth.cost(g, t, { op = function(op, device) return (op % 3) + device end }))
-    local p = assert(berth.place(c, { device = function(op, est, plan, eft)
+    local p = assert(berth.place(c, { device = function(_, est, _, eft)
       return est[1] < math.huge and (eft[1] <= eft[2] and 1 or 2) or 2
     end }))
     local r = assert(berth.simulate(c, p, { links = "duplex" }))

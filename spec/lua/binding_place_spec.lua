@@ -9,7 +9,9 @@ end
 -- Two chains of two ops with cheap transfers.
 local function chains()
   local g = assert(berth.graph {
-    ops = { { name = "a1", seconds = 2 }, { name = "a2", seconds = 3 }, { name = "b1", seconds = 4 }, { name = "b2", seconds = 1 } },
+    ops = {
+      { name = "a1", seconds = 2 }, { name = "a2", seconds = 3 }, { name = "b1", seconds = 4 }, { name = "b2", seconds = 1 },
+    },
     edges = { { 1, 2, 4 }, { 3, 4, 4 } },
   })
   return g, berth.topology.mesh(2, { bandwidth = 4 })
@@ -81,7 +83,8 @@ describe("place", function()
     assert.matches("placer 'policy' is unknown", message(berth.place, g, t, "policy"))
     assert.matches("unknown option 'sed'", message(berth.place, g, t, "etf", { sed = 1 }))
     assert.matches("variant: 'x' is none of: ", message(berth.place, g, t, "etf", { variant = "x" }))
-    assert.matches("option 'tries' means nothing to etf, only to: critical%-path", message(berth.place, g, t, "etf", { tries = 2 }))
+    assert.matches("option 'tries' means nothing to etf, only to: critical%-path",
+      message(berth.place, g, t, "etf", { tries = 2 }))
     assert.matches("device: there is no device 3", message(berth.place, g, t, "single", { device = 3 }))
     assert.matches("seed: expected a whole number", message(berth.place, g, t, "random", { seed = 0.5 }))
     assert.matches("unknown option 'variant'", message(berth.place, g, t, nil, { variant = "x" }))
@@ -224,7 +227,8 @@ describe("a policy in Lua", function()
     }))
     assert.is_true(p.start[3] >= 2)
     assert.is_true(asked[3] >= 2)
-    assert.matches("only a policy with ready = \"finished\" may wait", message(berth.place, g, t, { device = function() return nil, 1 end }))
+    assert.matches("only a policy with ready = \"finished\" may wait",
+      message(berth.place, g, t, { device = function() return nil, 1 end }))
   end)
 
   it("raises its own errors unchanged", function()
@@ -241,7 +245,8 @@ describe("a policy in Lua", function()
   it("is told what is wrong with its answers", function()
     local g, t = chains()
     local function place(policy) return message(berth.place, g, t, policy) end
-    assert.matches('policy "p": device gave 3 for op 1, expected a device id %(1..2%) or nil', place { name = "p", device = function() return 3 end })
+    assert.matches('policy "p": device gave 3 for op 1, expected a device id %(1..2%) or nil',
+      place { name = "p", device = function() return 3 end })
     assert.matches("device gave string", place { device = function() return "1" end })
     assert.matches("prepare gave table of 1 entries", place { prepare = function() return { 1 } end })
     assert.matches("prepare gave string as priority of op 2", place { prepare = function() return { 1, "x", 1, 1 } end })
@@ -254,7 +259,8 @@ describe("a policy in Lua", function()
     assert.matches("policy: device: expected a function, got string", place { device = "x" })
     assert.matches("option 'device' means nothing to a policy", message(berth.place, g, t, {}, { device = 1 }))
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 2 } } })
-    assert.matches("device gave 1 for op 1, which cannot run there", message(berth.place, pinned, t, { device = function() return 1 end }))
+    assert.matches("device gave 1 for op 1, which cannot run there",
+      message(berth.place, pinned, t, { device = function() return 1 end }))
   end)
 
   it("may call the library, and close what it works on", function()
@@ -349,7 +355,9 @@ describe("a pipeline", function()
     local g, t = chains()
     local seen
     local p = assert(berth.place(g, t, berth.pipeline {
-      function(graph) return fuse_pairs(graph), function(devices) return { devices[1], devices[1], devices[2], devices[2] } end end,
+      function(graph)
+        return fuse_pairs(graph), function(devices) return { devices[1], devices[1], devices[2], devices[2] } end
+      end,
       { name = "mine", device = function(op) return op end },
       function(graph, topology, placement)
         seen = { #graph, #topology, placement:devices() }
@@ -374,9 +382,11 @@ describe("a pipeline", function()
     assert.matches("there is no placer among them", message(berth.pipeline, { fuse_pairs }))
     assert.matches("stages%[2%]: is a second placer", message(berth.pipeline, { "etf", "heft" }))
     assert.matches("stages%[1%]: expected a function", message(berth.pipeline, { 1, "etf" }))
-    assert.matches("stages%[1%]: gave number, expected a graph", message(berth.place, g, t, berth.pipeline { function() return 1 end, "etf" }))
+    assert.matches("stages%[1%]: gave number, expected a graph",
+      message(berth.place, g, t, berth.pipeline { function() return 1 end, "etf" }))
     assert.matches("gave no way back", message(berth.place, g, t, berth.pipeline { function(x) return x end, "etf" }))
-    assert.matches("no op of the new graph for op 2", message(berth.place, g, t, berth.pipeline { function(x) return x, { 1 } end, "etf" }))
+    assert.matches("no op of the new graph for op 2",
+      message(berth.place, g, t, berth.pipeline { function(x) return x, { 1 } end, "etf" }))
     assert.matches("functions of the original ops", message(berth.place, g, t, berth.pipeline { fuse_pairs, "etf" }, {
       cost = { op = function() return 1 end } }))
     assert.is_truthy(berth.place(g, t, berth.pipeline { fuse_pairs, "etf" }, { cost = { op_factor = 2 } }))
@@ -387,7 +397,8 @@ describe("compare", function()
   it("ranks placers and prints them aligned", function()
     local g, t = chains()
     local cmp = assert(berth.compare(g, t, {
-      "single", { "m-etf", { memory = "none" } }, { name = "mine", device = function() return 2 end }, berth.pipeline { "single" },
+      "single", { "m-etf", { memory = "none" } }, { name = "mine", device = function() return 2 end },
+      berth.pipeline { "single" },
     }, { links = "duplex" }))
     assert.equal(4, #cmp)
     assert.equal("single", cmp[1].name)

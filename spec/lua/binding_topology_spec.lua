@@ -95,7 +95,9 @@ describe("generators", function()
   end)
 
   it("give every device the options", function()
-    local t = berth.topology.mesh(2, { bandwidth = "50 GB/s", latency = "5 us", memory = "16 GB", preset = "V100", type = "mine" })
+    local t = berth.topology.mesh(2, {
+      bandwidth = "50 GB/s", latency = "5 us", memory = "16 GB", preset = "V100", type = "mine",
+    })
     assert.equal(16e9, t:device(2).memory)
     assert.equal("mine", t:device(2).type)
     assert.equal("d1", t:device(2).name)

@@ -28,7 +28,7 @@ local golden = {
 
 describe("m-ETF", function()
   for _, case in ipairs(golden) do
-    local name, graph, n, memory, want, makespan = (table.unpack or unpack)(case)
+    local name, graph, n, memory, want, makespan = case[1], case[2], case[3], case[4], case[5], case[6]
     for _, variant in ipairs { "", "baechi-tf", "baechi-pt" } do
       it(("places case %s as published, variant %q"):format(name, variant), function()
         local g = toy(graph.seconds, graph.edges, graph.memory)
@@ -98,7 +98,7 @@ describe("the operator graphs of the dnn-partitioning set", function()
   local function printed(seconds) return ("%.1f"):format(1000 * seconds) end
 
   for _, row in ipairs(published) do
-    local name, single, topo, etf, parallel = (table.unpack or unpack)(row)
+    local name, single, topo, etf, parallel = row[1], row[2], row[3], row[4], row[5]
     it(name .. " takes the published step times", function()
       local g, t = read(name)
       local sum = 0

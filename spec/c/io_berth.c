@@ -1,0 +1,278 @@
+/* The berth format: everything comes back, exactly; people may write it by hand. */
+#include "check.h"
+#include "io_support.h"
+
+static berth_ctx *ctx;
+
+static int parse(const char *text, berth_bundle *out) {
+  berth_status st;
+  memset(out, 0, sizeof *out);
+  st = berth_parse(ctx, "test", text, strlen(text), NULL, out);
+  if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
+  return CHECK_STATUS(st, BERTH_OK);
+}
+
+static void check_same_op(const berth_graph *a, const berth_graph *b, int32_t v) {
+  const int32_t *in_a, *in_b;
+  int32_t n = berth_graph_inputs(a, v, &in_a);
+  berth_op x, y;
+  CHECK_STATUS(berth_graph_op(a, v, &x), BERTH_OK);
+  CHECK_STATUS(berth_graph_op(b, v, &y), BERTH_OK);
+  CHECK_TEXT(y.name ? y.name : "", x.name ? x.name : "");
+  CHECK_TEXT(y.kind ? y.kind : "", x.kind ? x.kind : "");
+  CHECK(!x.seconds == !y.seconds);
+  if (x.seconds && y.seconds) CHECK(x.seconds[0] == y.seconds[0] && x.seconds[1] == y.seconds[1]);
+  CHECK(x.flop == y.flop && x.bytes == y.bytes && x.param_bytes == y.param_bytes && x.workspace_bytes == y.workspace_bytes);
+  CHECK(x.group == y.group && x.twin == y.twin && x.pin == y.pin && x.flags == y.flags);
+  CHECK(berth_graph_inputs(b, v, &in_b) == n && (n == 0 || memcmp(in_a, in_b, (size_t)n * sizeof *in_a) == 0));
+}
+
+static void check_same_tensor(const berth_graph *a, const berth_graph *b, int32_t t) {
+  const int32_t *ops_a, *ops_b;
+  int32_t n = berth_graph_consumers(a, t, &ops_a);
+  berth_tensor x, y;
+  CHECK_STATUS(berth_graph_tensor(a, t, &x), BERTH_OK);
+  CHECK_STATUS(berth_graph_tensor(b, t, &y), BERTH_OK);
+  CHECK(x.producer == y.producer && x.bytes == y.bytes && x.resident_bytes == y.resident_bytes && x.flags == y.flags);
+  CHECK(berth_graph_consumers(b, t, &ops_b) == n && (n == 0 || memcmp(ops_a, ops_b, (size_t)n * sizeof *ops_a) == 0));
+}
+
+static void check_same_collective(const berth_graph *a, const berth_graph *b, int32_t k) {
+  berth_collective x, y;
+  CHECK_STATUS(berth_graph_collective(a, k, &x), BERTH_OK);
+  CHECK_STATUS(berth_graph_collective(b, k, &y), BERTH_OK);
+  CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members && x.n_consumers == y.n_consumers);
+  CHECK(memcmp(x.members, y.members, (size_t)x.n_members * sizeof *x.members) == 0);
+  CHECK(x.n_consumers == 0 || memcmp(x.consumers, y.consumers, (size_t)x.n_consumers * sizeof *x.consumers) == 0);
+}
+
+static void check_same_graph(const berth_graph *a, const berth_graph *b) {
+  int32_t k;
+  CHECK_TEXT(berth_graph_name(b), berth_graph_name(a));
+  CHECK(berth_graph_ops(a) == berth_graph_ops(b) && berth_graph_tensors(a) == berth_graph_tensors(b));
+  CHECK(berth_graph_types(a) == berth_graph_types(b) && berth_graph_collectives(a) == berth_graph_collectives(b));
+  for (k = 0; k < berth_graph_types(a); k++) CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
+  for (k = 0; k < berth_graph_ops(a); k++) check_same_op(a, b, k);
+  for (k = 0; k < berth_graph_tensors(a); k++) check_same_tensor(a, b, k);
+  for (k = 0; k < berth_graph_collectives(a); k++) check_same_collective(a, b, k);
+}
+
+static void graph_round_trip(const char *format) {
+  berth_graph *g = NULL;
+  berth_text text = { 0 }, again = { 0 };
+  berth_bundle b = { 0 };
+  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
+  CHECK_STATUS(berth_write_graph(g, format, &text), BERTH_OK);
+  if (parse(text.data, &b)) {
+    CHECK_TEXT(b.format, format);
+    check_same_graph(g, b.graph);
+    CHECK_STATUS(berth_write_graph(b.graph, format, &again), BERTH_OK);
+    CHECK(same_text(&text, &again));
+  }
+  berth_bundle_release(&b);
+  berth_text_release(&text);
+  berth_text_release(&again);
+  berth_graph_release(g);
+}
+
+static void topology_round_trip(void) {
+  berth_topology *t = NULL;
+  berth_text text = { 0 }, again = { 0 };
+  berth_bundle b = { 0 };
+  const int32_t *links;
+  berth_link l;
+  berth_device d;
+  const char *name;
+  int32_t from, to, device;
+  CHECK_STATUS(full_topology(ctx, &t), BERTH_OK);
+  CHECK_STATUS(berth_write_topology(t, &text), BERTH_OK);
+  CHECK(strstr(text.data, "\"nodes\": [\"gpu0\", \"sw\", \"d1\"]") != NULL);
+  if (parse(text.data, &b)) {
+    CHECK(berth_topology_nodes(b.topology) == 3 && berth_topology_links(b.topology) == 6);
+    CHECK_STATUS(berth_topology_node(b.topology, 1, &name, &device), BERTH_OK);
+    CHECK_TEXT(name, "sw");
+    CHECK(device == BERTH_NONE);
+    CHECK_STATUS(berth_topology_link(b.topology, 2, &from, &to, &l), BERTH_OK);
+    CHECK(from == 1 && to == 2 && isinf(l.bandwidth) && l.latency == 0);
+    CHECK_STATUS(berth_topology_link(b.topology, 1, &from, &to, &l), BERTH_OK);
+    CHECK(from == 1 && to == 0 && l.bandwidth == 25e9 / 3 && l.latency == 5e-6);
+    CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
+    CHECK(d.speed == 1.0 / 3 && d.flops == 15.7e12 && d.memory == 16e9 && d.memory_bandwidth == 900e9 && d.overhead == 5e-6 && d.machine == 3);
+    CHECK(berth_topology_route(b.topology, 0, 1, &links) == 2 && links[0] == 0 && links[1] == 2);
+    CHECK(berth_topology_route(b.topology, 1, 0, &links) == 1 && links[0] == 5);
+    CHECK_STATUS(berth_write_topology(b.topology, &again), BERTH_OK);
+    CHECK(same_text(&text, &again));
+  }
+  berth_bundle_release(&b);
+  berth_text_release(&text);
+  berth_text_release(&again);
+  berth_topology_release(t);
+}
+
+static void placement_round_trip(void) {
+  const int32_t device[] = { 1, 1, 0, 0, 1 }, sequence[] = { 0, 1, 2, 3, 4 };
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_placement *p = NULL;
+  berth_text text = { 0 }, again = { 0 }, whole = { 0 };
+  berth_bundle b = { 0 }, all = { 0 };
+  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
+  CHECK_STATUS(full_topology(ctx, &t), BERTH_OK);
+  CHECK_STATUS(berth_placement_new(ctx, 5, device, sequence, &p), BERTH_OK);
+  CHECK_STATUS(berth_write_placement(p, g, t, &text), BERTH_OK);
+  CHECK(strstr(text.data, "\"device_names\": [\"gpu0\", \"d1\"]") != NULL);
+  if (parse(text.data, &b)) {
+    CHECK(!b.graph && !b.topology && berth_placement_ops(b.placement) == 5);
+    CHECK(memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
+    CHECK(memcmp(berth_placement_sequence(b.placement), sequence, sizeof sequence) == 0);
+    CHECK(isnan(berth_placement_estimate(b.placement)) && !berth_placement_start(b.placement));
+    CHECK_STATUS(berth_write_placement(b.placement, g, t, &again), BERTH_OK);
+    CHECK(same_text(&text, &again));
+  }
+  all.graph = g;
+  all.topology = t;
+  all.placement = p;
+  CHECK_STATUS(berth_write_bundle(&all, &whole), BERTH_OK);
+  berth_bundle_release(&b);
+  if (parse(whole.data, &b)) CHECK(b.graph && b.topology && b.placement);
+  berth_bundle_release(&b);
+  berth_text_release(&text);
+  berth_text_release(&again);
+  berth_text_release(&whole);
+  berth_bundle_release(&all);
+}
+
+/* A plan's times and estimate come back to the last bit. */
+static void plan_round_trip(void) {
+  berth_bundle b = { 0 };
+  berth_text text = { 0 };
+  if (parse("{\"berth\": 1, \"placement\": {\"placer\": \"m-etf\", \"estimate_seconds\": 0.30000000000000004, \"device\": [1, 0],"
+            "\"sequence\": [1, 0], \"start_seconds\": [0, \"5 us\"], \"finish_seconds\": [1e-7, \"inf\"]}}", &b)) {
+    CHECK_TEXT(berth_placement_placer(b.placement), "m-etf");
+    CHECK(berth_placement_estimate(b.placement) == 0.1 + 0.2);
+    CHECK_NEAR(berth_placement_start(b.placement)[1], 5e-6, 1e-20);
+    CHECK(isinf(berth_placement_finish(b.placement)[1]));
+    CHECK_STATUS(berth_write_placement(b.placement, NULL, NULL, &text), BERTH_OK);
+    CHECK(strstr(text.data, "\"estimate_seconds\": 0.30000000000000004") && strstr(text.data, "\"inf\""));
+  }
+  berth_text_release(&text);
+  berth_bundle_release(&b);
+}
+
+static void by_hand(void) {
+  berth_bundle b;
+  berth_op op;
+  berth_tensor t;
+  berth_device d;
+  berth_link l;
+  if (!parse("{\"berth\": 1,\n"
+             "\"graph\": {\"types\": [\"cpu\", \"gpu\"], \"ops\": [\n"
+             "  {\"name\": \"a\", \"seconds\": [\"2 ms\", \"unsupported\"], \"twin\": \"b\", \"pin\": \"gpu1\"},\n"
+             "  {\"name\": \"b\", \"seconds\": [null, 1e-3], \"param_bytes\": \"16 MiB\"},\n"
+             "  {\"flop\": \"2 GFLOP\", \"bytes\": \"8 kB\"}],\n"
+             "  \"tensors\": [{\"from\": \"a\", \"to\": [2, \"b\"], \"bytes\": \"1 Gbit\"}],\n"
+             "  \"collectives\": [{\"kind\": \"allreduce\", \"bytes\": 5, \"members\": [\"a\", 1]}]},\n"
+             "\"topology\": {\"devices\": [{\"memory_bytes\": \"inf\"}, {\"name\": \"gpu1\", \"flop_per_second\": \"312 TFLOP/s\"}],\n"
+             "  \"switches\": [{\"name\": \"tor\"}, {}],\n"
+             "  \"links\": [{\"from\": 0, \"to\": \"tor\", \"bytes_per_second\": \"25 GB/s\", \"duplex\": true},\n"
+             "    {\"from\": \"tor\", \"to\": \"gpu1\", \"bytes_per_second\": \"25 Gbit/s\", \"latency_seconds\": \"5 us\", \"duplex\": true}]},\n"
+             "\"placement\": {\"device\": [\"gpu1\", 1, 0], \"sequence\": [\"a\", \"b\", 2]}}", &b)) {
+    return;
+  }
+  CHECK_STATUS(berth_graph_op(b.graph, 0, &op), BERTH_OK);
+  CHECK(op.seconds[0] == 2e-3 && op.seconds[1] == BERTH_UNSUPPORTED && op.twin == 1 && op.pin == 1);
+  CHECK_STATUS(berth_graph_op(b.graph, 1, &op), BERTH_OK);
+  CHECK(op.param_bytes == 16.0 * 1024 * 1024 && op.twin == 0 && op.seconds[0] == BERTH_UNSUPPORTED);
+  CHECK_STATUS(berth_graph_op(b.graph, 2, &op), BERTH_OK);
+  CHECK(!op.seconds && op.flop == 2e9 && op.bytes == 8e3);
+  CHECK_STATUS(berth_graph_tensor(b.graph, 0, &t), BERTH_OK);
+  CHECK(t.bytes == 1e9 / 8 && t.resident_bytes == t.bytes);
+  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  CHECK(d.flops == 312e12 && berth_topology_nodes(b.topology) == 4);
+  CHECK_STATUS(berth_topology_path(b.topology, 0, 1, &l), BERTH_OK);
+  CHECK(l.bandwidth == 25e9 / 8);
+  CHECK_NEAR(l.latency, 5e-6, 1e-20);
+  CHECK(berth_placement_device(b.placement)[0] == 1);
+  berth_bundle_release(&b);
+}
+
+/* Every double is written so that it reads back as itself, in as few digits as that takes. */
+static void numbers(void) {
+  berth_rng rng;
+  int k;
+  berth_rng_init(&rng, 1, 0);
+  for (k = 0; k < 3000; k++) {
+    berth_text text = { 0 };
+    berth_bundle b = { 0 };
+    berth_graph_builder *builder = NULL;
+    berth_graph *g = NULL;
+    berth_op op = berth_op_default();
+    uint64_t bits = berth_rng_u64(&rng) & INT64_MAX;
+    memcpy(&op.flop, &bits, sizeof bits);
+    if (k == 0) op.flop = 5e-324;
+    if (k == 1) op.flop = 1.7976931348623157e308;
+    if (k == 2) op.flop = 9007199254740993.0;
+    if (!isfinite(op.flop)) continue;
+    CHECK_STATUS(berth_graph_builder_new(ctx, &builder), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_add_op(builder, &op, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_finish(builder, &g), BERTH_OK);
+    CHECK_STATUS(berth_write_graph(g, "berth", &text), BERTH_OK);
+    if (parse(text.data, &b)) {
+      berth_op back;
+      CHECK_STATUS(berth_graph_op(b.graph, 0, &back), BERTH_OK);
+      CHECK(back.flop == op.flop);
+    }
+    berth_bundle_release(&b);
+    berth_graph_release(g);
+    berth_graph_builder_release(builder);
+    berth_text_release(&text);
+  }
+}
+
+static void short_numbers(void) {
+  berth_bundle b;
+  berth_text text = { 0 };
+  if (!parse("{\"berth\": 1, \"graph\": {\"ops\": [{\"seconds\": 0.1, \"flop\": 3000000000, \"bytes\": 1e22}]}}", &b)) return;
+  CHECK_STATUS(berth_write_graph(b.graph, "berth", &text), BERTH_OK);
+  CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,") && strstr(text.data, "\"bytes\": 1e+22}"));
+  berth_text_release(&text);
+  berth_bundle_release(&b);
+}
+
+static void errors(void) {
+  berth_text text = { 0 };
+  berth_bundle b = { 0 };
+  berth_graph *g = NULL;
+  const int32_t bad[] = { 0, -1, 0, 0, 0 }, one[] = { 0 };
+  berth_placement *p = NULL;
+  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
+  CHECK_STATUS(berth_write_graph(g, "pipedream", &text), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "cannot write a graph as \"pipedream\": must be one of \"berth\", \"graphml\", \"dot\"");
+  CHECK_STATUS(berth_write_graph(g, NULL, &text), BERTH_EINVAL);
+  CHECK_STATUS(berth_write_placed(g, "dot", bad, &text), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 1, one, NULL, &p), BERTH_OK);
+  CHECK_STATUS(berth_write_placement(p, g, NULL, &text), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "placement of 1 ops, graph of 5");
+  CHECK_STATUS(berth_write_bundle(&b, &text), BERTH_EINVAL);
+  CHECK(text.len == 0);
+  berth_text_release(&text);
+  berth_placement_release(p);
+  berth_graph_release(g);
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  TEST("a graph that uses every field comes back from berth JSON") graph_round_trip("berth");
+  TEST("the same from GraphML") graph_round_trip("graphml");
+  TEST("a topology comes back: node order, one-way links, routes by hand") topology_round_trip();
+  TEST("a placement comes back, with names beside the ids") placement_round_trip();
+  TEST("a plan comes back") plan_round_trip();
+  TEST("units, names and defaults in a file written by hand") by_hand();
+  TEST("random doubles come back to the last bit") numbers();
+  TEST("numbers are written short") short_numbers();
+  TEST("what cannot be written is refused") errors();
+  TEST("nothing is left in memory");
+  CHECK(berth_ctx_memory(ctx) < 4096);
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,132 @@
+/* The context's allocator refuses the 1st, 2nd, 3rd ... request of every reader and writer: an error, no crash, no leak. */
+#include "check.h"
+#include "io_support.h"
+
+static const char *const TEXTS[] = {
+  "{\"berth\": 1, \"graph\": {\"name\": \"x\", \"types\": [\"cpu\"], \"ops\": [{\"name\": \"a\", \"kind\": \"k\", \"seconds\": 1, \"twin\": \"b\"},"
+  " {\"name\": \"b\", \"seconds\": null}, {\"inputs\": [1, 0]}], \"tensors\": [{\"from\": \"a\", \"to\": [1, 2]}, {\"from\": 1, \"to\": [2]}],"
+  " \"collectives\": [{\"kind\": \"barrier\", \"members\": [0], \"consumers\": [\"b\"]}]},"
+  " \"topology\": {\"devices\": [{}, {\"name\": \"d\"}], \"switches\": [\"s\"], \"nodes\": [\"d0\", \"s\", \"d\"],"
+  " \"links\": [{\"from\": \"d0\", \"to\": \"d\", \"bytes_per_second\": 1}], \"routes\": [{\"from\": 0, \"to\": \"d\", \"links\": [0]}]},"
+  " \"placement\": {\"placer\": \"p\", \"device\": [0, \"d\", 1], \"sequence\": [0, \"b\", 2], \"start_seconds\": [0, 1, 2],"
+  " \"finish_seconds\": [1, 2, 3], \"op_names\": [\"a\", \"b\", \"\"], \"device_names\": [\"d0\", \"d\"]}}",
+  "{\"maxFPGAs\": 2, \"maxCPUs\": 1, \"maxSizePerFPGA\": 9, \"nodes\": [{\"id\": 1, \"fpgaLatency\": 1, \"colorClass\": 1},"
+  " {\"id\": 2, \"fpgaLatency\": 1, \"colorClass\": 1, \"isBackwardNode\": true}],"
+  " \"edges\": [{\"sourceId\": 1, \"destId\": 2, \"cost\": 1}]}",
+  "node1 -- A(1) -- forward_compute_time=1, backward_compute_time=1, activation_size=[1; 2], parameter_size=1\n"
+  "node2 -- B -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1\n\tnode1 -- node2\n",
+  "4\n0,\n0,1,\n1,2,\n1,4,fill\n1,4\n1,4\n",
+  "1\n0 0 0\n1 5 1 0\n2 0 1 1\n",
+  "{\"name\": \"x\", \"tasks\": [{\"id\": \"a\", \"exec\": [1]}, {\"id\": \"b\", \"exec\": [2]}],"
+  " \"edges\": [{\"src\": \"a\", \"dst\": \"b\", \"size\": 1}], \"nodes\": [{\"id\": \"n\"}], \"links\": []}",
+  "{\"tasks\": [{\"id\": 0, \"cost\": 1}, {\"id\": 1, \"cost\": 1}], \"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 1}]}",
+  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/>"
+  "<key id=\"c\" for=\"node\" attr.name=\"collective\" attr.type=\"string\"/><key id=\"d\" for=\"node\" attr.name=\"device\" "
+  "attr.type=\"int\"/><graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1</data><data key=\"d\">0</data></node>"
+  "<node id=\"b\"><data key=\"d\">1</data></node><node id=\"m\"><data key=\"c\">barrier</data></node>"
+  "<edge source=\"a\" target=\"b\"/><edge source=\"a\" target=\"m\"/></graph></graphml>",
+};
+
+typedef berth_status (*Action)(berth_ctx *ctx, const void *what);
+
+static berth_status read_text(berth_ctx *ctx, const void *what) {
+  berth_bundle b = { 0 };
+  berth_status st = berth_parse(ctx, "x", what, strlen(what), NULL, &b);
+  berth_bundle_release(&b);
+  return st;
+}
+
+static berth_status read_file(berth_ctx *ctx, const void *what) {
+  berth_bundle b = { 0 };
+  berth_status st = berth_load(ctx, what, NULL, &b);
+  berth_bundle_release(&b);
+  return st == BERTH_EPARSE ? BERTH_OK : st; /* the file is refused in the end */
+}
+
+static berth_status write_everything(berth_ctx *ctx, const void *format) {
+  const int32_t device[] = { 0, 1, 0, 1, 1 };
+  berth_bundle b = { 0 };
+  berth_text text = { 0 };
+  berth_status st = full_graph(ctx, &b.graph);
+  if (st == BERTH_OK) st = full_topology(ctx, &b.topology);
+  if (st == BERTH_OK) st = berth_placement_new(ctx, 5, device, NULL, &b.placement);
+  if (st == BERTH_OK) st = format ? berth_write_placed(b.graph, format, device, &text) : berth_write_bundle(&b, &text);
+  berth_text_release(&text);
+  berth_bundle_release(&b);
+  return st;
+}
+
+static berth_status write_trace(berth_ctx *ctx, const void *what) {
+  const double seconds = 1;
+  const int32_t device[] = { 0, 1 };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_result *r = NULL;
+  berth_text text = { 0 };
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  berth_op op = berth_op_default();
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  (void)what;
+  op.seconds = &seconds;
+  op.param_bytes = 1;
+  if (st == BERTH_OK) st = berth_graph_builder_add_op(b, &op, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_add_op(b, &op, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_connect(b, 0, 1, 5, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &l, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
+  if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
+  if (st == BERTH_OK) st = berth_write_trace(r, &text);
+  berth_text_release(&text);
+  berth_result_release(r);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+/* Refuses request after request until the action succeeds. */
+static void starve(Action action, const void *what) {
+  long n;
+  for (n = 1; n < 5000; n++) {
+    check_alloc_state state = { 0, 0, 0 };
+    berth_hooks hooks = { 0 };
+    berth_ctx *ctx = NULL;
+    berth_status st;
+    int all;
+    hooks.alloc = check_alloc;
+    hooks.alloc_ud = &state;
+    if (!CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK)) return;
+    state.fail_at = state.calls + n;
+    st = action(ctx, what);
+    all = state.calls < state.fail_at; /* what grows in comfort may go on after a refusal */
+    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    state.fail_at = 0;
+    berth_ctx_release(ctx);
+    if (!CHECK(state.held == 0)) printf("# %ld bytes held after refusing request %ld\n", state.held, n);
+    if (all) {
+      CHECK_STATUS(st, BERTH_OK);
+      return;
+    }
+  }
+  CHECK(!"it never succeeds");
+}
+
+int main(void) {
+  size_t k;
+  for (k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) {
+    TEST("reading") starve(read_text, TEXTS[k]);
+  }
+  TEST("reading a file, packed") starve(read_file, "spec/bad/gzip_cut.gz");
+  TEST("reading a broken file") starve(read_file, "spec/bad/berth_negative.json");
+  TEST("writing a bundle") starve(write_everything, NULL);
+  TEST("writing GraphML") starve(write_everything, "graphml");
+  TEST("writing DOT") starve(write_everything, "dot");
+  TEST("writing a placed graph") starve(write_everything, "berth");
+  TEST("writing a timeline") starve(write_trace, NULL);
+  return check_done();
+}

@@ -1,0 +1,292 @@
+/* Timelines, pictures, and files on disk. */
+#include "check.h"
+#include "io_support.h"
+
+#include <cJSON.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static berth_ctx *ctx;
+
+/* ---- timelines ---------------------------------------------------------------------------- */
+
+/* a(2 s, dev 0) --8 B at 4 B/s--> b(1 s, dev 1), c(3 s, dev 0) */
+static berth_result *small_result(berth_memory_policy memory, double multiple) {
+  const int32_t device[] = { 0, 1, 0 };
+  const double seconds[] = { 2, 1, 3 };
+  static const char *const names[] = { "a \"x\"", "b", "" };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_result *r = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 4, 0 };
+  berth_sim_options o;
+  berth_tensor x = { 0, 8, -1, 0 };
+  int32_t k;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (k = 0; k < 3; k++) {
+    berth_op op = berth_op_default();
+    op.seconds = &seconds[k];
+    op.name = names[k];
+    op.param_bytes = 100 * (k + 1);
+    op.workspace_bytes = 5;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &l, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  o = berth_sim_default(g);
+  o.memory = memory;
+  o.param_multiple = multiple;
+  CHECK_STATUS(berth_simulate(cost, device, &o, &r), BERTH_OK);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+  return r;
+}
+
+static const char *text_of(const cJSON *event, const char *key) {
+  const cJSON *v = cJSON_GetObjectItemCaseSensitive(event, key);
+  return v && cJSON_IsString(v) ? v->valuestring : "";
+}
+
+static double number_of(const cJSON *event, const char *key) {
+  const cJSON *v = cJSON_GetObjectItemCaseSensitive(event, key);
+  return v && cJSON_IsNumber(v) ? v->valuedouble : NAN;
+}
+
+static cJSON *trace_of(berth_result *r) {
+  berth_text text = { 0 };
+  cJSON *root;
+  CHECK_STATUS(berth_write_trace(r, &text), BERTH_OK);
+  root = cJSON_ParseWithLengthOpts(text.data, text.len + 1, NULL, 1);
+  CHECK(root != NULL);
+  berth_text_release(&text);
+  return root;
+}
+
+static void trace(void) {
+  berth_result *r = small_result(BERTH_MEMORY_INFERENCE, 1);
+  cJSON *root = trace_of(r), *event;
+  int slices = 0, arrows = 0, names = 0;
+  cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
+    const char *phase = text_of(event, "ph"), *name = text_of(event, "name");
+    slices += strcmp(phase, "X") == 0;
+    arrows += strchr("stf", phase[0]) != NULL && phase[0];
+    names += strcmp(name, "process_name") == 0;
+    if (strcmp(name, "b") == 0) {
+      CHECK_NEAR(number_of(event, "ts"), 4e6, 1e-6); /* 2 s of a, then 8 B at 4 B/s */
+      CHECK_NEAR(number_of(event, "dur"), 1e6, 1e-6);
+      CHECK(number_of(event, "pid") == 1);
+    }
+    if (strcmp(text_of(event, "cat"), "send") == 0) CHECK(number_of(event, "pid") == 0 && number_of(event, "ts") == 2e6);
+    if (strcmp(text_of(event, "cat"), "receive") == 0) CHECK(number_of(event, "pid") == 1 && number_of(event, "dur") == 2e6);
+  }
+  CHECK(slices == 5 && arrows == 4 && names == 2);
+  cJSON_Delete(root);
+  berth_result_release(r);
+}
+
+/* The counters reach the peaks that the simulator tells, whatever the accounting was. */
+static void counters(void) {
+  static const struct {
+    berth_memory_policy policy;
+    double multiple;
+  } cases[] = { { BERTH_MEMORY_INFERENCE, 1 }, { BERTH_MEMORY_TRAINING, 3 }, { BERTH_MEMORY_TOTAL, 2.5 }, { BERTH_MEMORY_NONE, 1 } };
+  size_t k;
+  for (k = 0; k < 4; k++) {
+    berth_result *r = small_result(cases[k].policy, cases[k].multiple);
+    cJSON *root = trace_of(r), *event;
+    double peak[2] = { 0, 0 };
+    int n = 0;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
+      double bytes = number_of(cJSON_GetObjectItemCaseSensitive(event, "args"), "bytes");
+      int d = (int)number_of(event, "pid");
+      if (strcmp(text_of(event, "ph"), "C") != 0) continue;
+      if (bytes > peak[d]) peak[d] = bytes;
+      n++;
+    }
+    CHECK((n == 0) == (cases[k].policy == BERTH_MEMORY_NONE));
+    CHECK_NEAR(peak[0], berth_result_peak(r)[0], 1e-9);
+    CHECK_NEAR(peak[1], berth_result_peak(r)[1], 1e-9);
+    cJSON_Delete(root);
+    berth_result_release(r);
+  }
+}
+
+/* Many transfers at once: no two slices of one row overlap. */
+static void lanes(void) {
+  enum { N = 60 };
+  int32_t device[N + 1], k;
+  double seconds = 1, ends[8][512];
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_result *r = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  cJSON *root, *event;
+  int rows = 0;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (k = 0; k <= N; k++) {
+    berth_op op = berth_op_default();
+    op.seconds = &seconds;
+    device[k] = k == 0 ? 0 : 1 + k % 3;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    if (k > 0) CHECK_STATUS(berth_graph_builder_connect(b, 0, k, k, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(ctx, 4, &d, &l, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  CHECK_STATUS(berth_simulate(cost, device, NULL, &r), BERTH_OK);
+  root = trace_of(r);
+  memset(ends, 0, sizeof ends);
+  cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
+    int p = (int)number_of(event, "pid"), row = (int)number_of(event, "tid");
+    double ts = number_of(event, "ts"), end = ts + number_of(event, "dur");
+    if (strcmp(text_of(event, "ph"), "X") != 0 || strcmp(text_of(event, "cat"), "forward") == 0) continue;
+    CHECK(p < 4 && row < 512 && ts >= ends[p][row] - 1e-6);
+    if (p == 0 && ends[p][row] == 0) rows++;
+    ends[p][row] = end;
+  }
+  CHECK(rows == N); /* all leave at once */
+  cJSON_Delete(root);
+  berth_result_release(r);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+/* ---- pictures ----------------------------------------------------------------------------- */
+
+static void dot(void) {
+  const int32_t device[] = { 0, 1, 0, 1, 2 };
+  berth_graph *g = NULL;
+  berth_text plain = { 0 }, placed = { 0 };
+  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
+  CHECK_STATUS(berth_write_graph(g, "dot", &plain), BERTH_OK);
+  CHECK_STATUS(berth_write_placed(g, "dot", device, &placed), BERTH_OK);
+  CHECK(strncmp(plain.data, "digraph \"full ", 14) == 0);
+  CHECK(strstr(plain.data, "n3 [label=\"tab new line<>&\\\"") != NULL);
+  CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\"];\n") && strstr(plain.data, "  n0 -> n1 [style=dashed];\n"));
+  CHECK(strstr(plain.data, "c0 [label=\"reducescatter") && strstr(plain.data, "  n3 -> c0;\n") && strstr(plain.data, "  c0 -> n4;\n"));
+  CHECK(!strstr(plain.data, "device") && strstr(placed.data, "device 2") && strstr(placed.data, "fillcolor=\"0.618 0.35 0.95\""));
+  berth_text_release(&plain);
+  berth_text_release(&placed);
+  berth_graph_release(g);
+}
+
+static void graphml(void) {
+  const int32_t device[] = { 0, 1, 0, 1, 2 };
+  berth_graph *g = NULL;
+  berth_text text = { 0 };
+  berth_bundle b = { 0 };
+  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
+  CHECK_STATUS(berth_write_placed(g, "graphml", device, &text), BERTH_OK);
+  CHECK(strstr(text.data, "attr.name=\"device\" attr.type=\"int\"/>") && strstr(text.data, "attr.name=\"backward\" attr.type=\"boolean\"/>"));
+  CHECK(strstr(text.data, "0.30000000000000004") && !strstr(text.data, "></data>"));
+  CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK);
+  CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
+  berth_bundle_release(&b);
+  berth_text_release(&text);
+  berth_graph_release(g);
+}
+
+/* Bytes that are not UTF-8, and characters that XML has not, do not make the files wrong. */
+static void odd_names(void) {
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_op op = berth_op_default();
+  static const char *const formats[] = { "berth", "graphml" };
+  int k;
+  op.name = "\xff\x01 \xc0\xaf \xed\xa0\x80 \xef\xbf\xbf \xf0\x9f\x98\x80";
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  for (k = 0; k < 2; k++) {
+    berth_text text = { 0 };
+    berth_bundle back = { 0 };
+    CHECK_STATUS(berth_write_graph(g, formats[k], &text), BERTH_OK);
+    CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &back), BERTH_OK);
+    CHECK_STATUS(berth_graph_op(back.graph, 0, &op), BERTH_OK);
+    CHECK(strstr(op.name, "\xef\xbf\xbd") == op.name && strstr(op.name, "\xf0\x9f\x98\x80"));
+    berth_bundle_release(&back);
+    berth_text_release(&text);
+  }
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static void read_back(const char *path, char *buf, size_t size) {
+  FILE *f = fopen(path, "r");
+  size_t n = f ? fread(buf, 1, size - 1, f) : 0;
+  buf[n] = 0;
+  if (f) fclose(f);
+}
+
+static void saving(void) {
+  char dir[] = "/tmp/berth-io-XXXXXX", path[128], link[128], buf[64];
+  berth_text one = { ctx, "one\n", 4, 0 }, two = { ctx, "two\n", 4, 0 };
+  struct stat st;
+  if (!CHECK(mkdtemp(dir) != NULL)) return;
+  snprintf(path, sizeof path, "%s/file", dir);
+  snprintf(link, sizeof link, "%s/link", dir);
+  CHECK_STATUS(berth_save(ctx, path, &one), BERTH_OK);
+  CHECK(chmod(path, 0640) == 0 && symlink("file", link) == 0);
+  CHECK_STATUS(berth_save(ctx, link, &two), BERTH_OK);
+  read_back(path, buf, sizeof buf);
+  CHECK_TEXT(buf, "two\n");
+  CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+  CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640);
+  CHECK_STATUS(berth_save(ctx, dir, &one), BERTH_EIO);
+  CHECK_STATUS(berth_save(ctx, "/nowhere/at/all", &one), BERTH_EIO);
+  CHECK_TEXT(berth_errmsg(ctx), "/nowhere/at/all: cannot be written: No such file or directory");
+  CHECK_STATUS(berth_save(ctx, "/dev/null", &one), BERTH_OK);
+  CHECK_STATUS(berth_save(ctx, "/dev/full", &one), BERTH_EIO);
+  CHECK(unlink(link) == 0 && unlink(path) == 0);
+  CHECK(rmdir(dir) == 0); /* no temporary file is left */
+}
+
+/* Text of earlier writes stays before that of later ones, and is untouched when one fails. */
+static void appending(void) {
+  berth_graph *g = NULL;
+  berth_text text = { 0 };
+  size_t len;
+  const int32_t bad[] = { -1, 0, 0, 0, 0 };
+  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
+  CHECK_STATUS(berth_write_graph(g, "dot", &text), BERTH_OK);
+  len = text.len;
+  CHECK_STATUS(berth_write_graph(g, "berth", &text), BERTH_OK);
+  CHECK(text.len > len && strncmp(text.data, "digraph", 7) == 0 && strncmp(text.data + len, "{\"berth\": 1", 11) == 0);
+  len = text.len;
+  CHECK_STATUS(berth_write_placed(g, "berth", bad, &text), BERTH_EINVAL);
+  CHECK(text.len == len && strlen(text.data) == len);
+  berth_text_release(&text);
+  berth_graph_release(g);
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  TEST("chrome trace: slices, rows, arrows, names") trace();
+  TEST("chrome trace: counters reach the simulator's peaks") counters();
+  TEST("chrome trace: no slices of one row overlap") lanes();
+  TEST("dot: labels, sizes, collectives, colours") dot();
+  TEST("graphml: a placement goes and comes, types are told, digits are kept") graphml();
+  TEST("odd names become U+FFFD") odd_names();
+  TEST("saving: replaces whole, keeps mode and links, leaves nothing behind") saving();
+  TEST("writers append, and leave the text alone on failure") appending();
+  TEST("nothing is left in memory");
+  CHECK(berth_ctx_memory(ctx) < 4096);
+  berth_ctx_release(ctx);
+  return check_done();
+}

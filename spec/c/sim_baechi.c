@@ -1,0 +1,127 @@
+/* Preset "baechi-tf": the published step simulator on the golden case of its authors' code, and by its own pseudo-code. */
+#include "sim_help.h"
+
+/* p=6,7,9,8,10,6,6,10,6 on three devices; unit 1 us; transfer times are bytes at 1 MB/s */
+static void golden_setup(setup *s) {
+  static const double p[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
+  static const int e[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 }, { 1, 3, 1 }, { 1, 4, 1 },
+                              { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
+  berth_device d = berth_device_default();
+  berth_link l = { 1e6, 0 };
+  setup_begin(s);
+  for (int i = 0; i < 9; i++) setup_op(s, p[i] * 1e-6);
+  for (int i = 0; i < 12; i++) setup_edge(s, e[i][0], e[i][1], e[i][2]);
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(s->ctx, 3, &d, &l, &s->t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+
+static double simulated(setup *s, const berth_sim_options *o, const int32_t *device) {
+  berth_result *r = NULL;
+  double m;
+  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
+  m = berth_result_makespan(r);
+  berth_result_release(r);
+  return m;
+}
+
+static void golden(void) {
+  static const int32_t etf[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 }, sct[] = { 0, 1, 0, 2, 1, 1, 0, 2, 1 };
+  setup s;
+  berth_sim_options o;
+  golden_setup(&s);
+  CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
+  CHECK_NEAR(simulated(&s, &o, etf), 34e-6, 1e-18);
+  CHECK_NEAR(simulated(&s, &o, sct), 38e-6, 1e-18);
+  CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-pt", &o), BERTH_OK);
+  CHECK_NEAR(simulated(&s, &o, etf), 29e-6, 1e-17);
+  setup_end(&s);
+}
+
+/* ---- the pseudo-code of the published loop, on edges of one tensor each, in whole numbers ------------------- */
+
+enum { OPS = 30, DEVICES = 3 };
+typedef struct dag {
+  int n_edges, src[OPS * OPS], dst[OPS * OPS], c[OPS * OPS], p[OPS];
+} dag;
+
+static void random_dag(dag *g, berth_rng *rng) {
+  g->n_edges = 0;
+  for (int i = 0; i < OPS; i++) g->p[i] = 1 + berth_rng_below(rng, 9);
+  for (int i = 0; i < OPS; i++) {
+    for (int k = i + 1; k < OPS; k++) {
+      if (berth_rng_below(rng, 8)) continue;
+      g->src[g->n_edges] = i;
+      g->dst[g->n_edges] = k;
+      g->c[g->n_edges++] = berth_rng_below(rng, 12);
+    }
+  }
+}
+
+static int naive(const dag *g, const int32_t *device, const int32_t *number) {
+  int ready[OPS] = { 0 }, waiting[OPS] = { 0 }, queued[OPS], channel[DEVICES] = { 0 }, free_at[DEVICES] = { 0 }, last = 0;
+  for (int e = 0; e < g->n_edges; e++) waiting[g->dst[e]]++;
+  for (int i = 0; i < OPS; i++) queued[i] = waiting[i] == 0;
+  for (;;) {
+    int best = -1, d, end;
+    for (int i = 0; i < OPS; i++) {
+      if (queued[i] != 1) continue;
+      if (best < 0 || ready[i] < ready[best] || (ready[i] == ready[best] && number[i] < number[best])) best = i;
+    }
+    if (best < 0) return last;
+    queued[best] = 2;
+    d = device[best];
+    end = (free_at[d] > ready[best] ? free_at[d] : ready[best]) + g->p[best];
+    free_at[d] = end;
+    last = end > last ? end : last;
+    for (int e = 0; e < g->n_edges; e++) {
+      int to = g->dst[e], r = device[to], arrival = end, send, receive;
+      if (g->src[e] != best) continue;
+      if (r != d) {
+        send = end > channel[d] ? end : channel[d];
+        channel[d] = send + g->c[e];
+        receive = send > channel[r] ? send : channel[r];
+        arrival = channel[r] = receive + g->c[e];
+      }
+      ready[to] = arrival > ready[to] ? arrival : ready[to];
+      if (--waiting[to] == 0) queued[to] = 1;
+    }
+  }
+}
+
+static void against_naive(void) {
+  berth_rng rng;
+  static dag g;
+  berth_rng_init(&rng, 21, 0);
+  for (int round = 0; round < 200; round++) {
+    setup s;
+    int32_t device[OPS], order[OPS], number[OPS];
+    berth_device d = berth_device_default();
+    berth_link l = { 1e6, 0 };
+    berth_sim_options o;
+    berth_sim_summary sum;
+    berth_sim *sim = NULL;
+    random_dag(&g, &rng);
+    random_devices(&rng, OPS, DEVICES, device);
+    setup_begin(&s);
+    for (int i = 0; i < OPS; i++) setup_op(&s, g.p[i] * 1e-6);
+    for (int e = 0; e < g.n_edges; e++) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
+    CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+    CHECK_STATUS(berth_topology_mesh(s.ctx, DEVICES, &d, &l, &s.t), BERTH_OK);
+    CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    CHECK_STATUS(berth_topo_order(s.g, order), BERTH_OK);
+    for (int i = 0; i < OPS; i++) number[order[i]] = i;
+    CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
+    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    CHECK_NEAR(sum.makespan, naive(&g, device, number) * 1e-6, 0);
+    berth_sim_release(sim);
+    setup_end(&s);
+  }
+}
+
+int main(void) {
+  TEST("golden case D under the sequential queue") golden();
+  TEST("random graphs against the pseudo-code") against_naive();
+  return check_done();
+}
