@@ -97,7 +97,8 @@ static berth_status refused(berth_plan *p, int32_t op, berth_obstacle *why) {
     why->missing = 0;
   }
   return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the policy \"%s\" takes no device for %s, though some could run it",
-                      p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "", berth_i_op_label(p->g, op, label, sizeof label));
+                      p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "",
+                      berth_i_op_label(p->g, op, label, sizeof label));
 }
 
 static berth_status unreachable(berth_plan *p, int32_t op, berth_obstacle *why) {

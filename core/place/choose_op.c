@@ -2,8 +2,8 @@
 #include "engine_internal.h"
 #include <stdlib.h>
 
-/* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's time plus an exponential delay:
- * the next to ring is uniform among those of one priority, however long each has waited, at the price of one heap. */
+/* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's time plus an exponential
+ * delay: the next to ring is uniform among those of one priority, however long each has waited, at the price of one heap. */
 typedef struct picker {
   berth_plan *plan;
   berth_i_queue queue;    /* (-priority, ring, op) */
@@ -132,6 +132,23 @@ static int32_t best_device(berth_plan *p, const double *score) {
   return best;
 }
 
+static bool no_room(const berth_plan *p) {
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    if (!isinf(p->est[d])) return false;
+  }
+  return true;
+}
+
+/* No device for it at the moment. Where memory comes back it may fit later; a policy may think better of it later. */
+static berth_status put_aside(picker *k, int32_t op, double wake, berth_obstacle *why) {
+  berth_plan *p = k->plan;
+  berth_i_rule rule = p->setup->rule;
+  bool frees = rule == BERTH_I_RULE_PROFILE || rule == BERTH_I_RULE_BAECHI_TF;
+  if (no_room(p) ? !frees : !berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
+  return berth_i_queue_push(p->ctx, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+}
+
 static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
   berth_plan *p = k->plan;
   double wake;
@@ -141,9 +158,7 @@ static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
   berth_i_plan_estimate(p, op, p->ready, p->est, p->eft);
   if ((st = berth_i_plan_score(p, op, p->est, p->eft, p->score, &wake)) != BERTH_OK) return st;
   device = best_device(p, p->score);
-  if (device != BERTH_NONE) return berth_i_plan_put(p, op, device);
-  if (!berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
-  return berth_i_queue_push(p->ctx, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+  return device != BERTH_NONE ? berth_i_plan_put(p, op, device) : put_aside(k, op, wake, why);
 }
 
 static bool any_idle(const berth_plan *p) {
@@ -187,21 +202,29 @@ static berth_status step_time(picker *k, berth_obstacle *why) {
 
 static bool ends_now(const berth_plan *p) { return p->running.n > 0 && p->running.at[0].key <= p->now; }
 
+/* READY_ASSIGNED: what had no room gets another chance whenever memory has come back. */
+static berth_status step_assigned(picker *k, berth_obstacle *why) {
+  berth_plan *p = k->plan;
+  berth_status st = BERTH_OK;
+  if (p->store.released) st = wake_up(k, true);
+  p->store.released = false;
+  if (st != BERTH_OK) return st;
+  return any(k) ? place_op(k, pick(k), why) : berth_i_plan_stuck(p, BERTH_NONE, why);
+}
+
+static berth_status step_finished(picker *k, berth_obstacle *why) {
+  berth_plan *p = k->plan;
+  if (ends_now(p)) return berth_i_plan_next_finish(p); /* an op of no length */
+  return any(k) && any_idle(p) ? place_op(k, pick(k), why) : step_time(k, why);
+}
+
 static berth_status run(picker *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK) {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = offer_fresh(k)) != BERTH_OK) break;
     if (p->placed == p->n) break;
-    if (ends_now(p)) { /* an op of no length */
-      st = berth_i_plan_next_finish(p);
-    } else if (any(k) && (!berth_i_plan_finished(p) || any_idle(p))) {
-      st = place_op(k, pick(k), why);
-    } else if (berth_i_plan_finished(p)) {
-      st = step_time(k, why);
-    } else {
-      st = berth_i_plan_stuck(p, BERTH_NONE, why);
-    }
+    st = berth_i_plan_finished(p) ? step_finished(k, why) : step_assigned(k, why);
   }
   return st;
 }

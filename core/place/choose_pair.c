@@ -1,11 +1,12 @@
-/* Choose PAIR by est or by eft, without looking at every candidate: each device keeps heaps of the ops it could take. An op waits until
- * its inputs can be there by the time the device is free; then it is open, and all open ops have the same est, so that priority
- * (or op time) decides. Keys are never too large: channels only get busier, which makes estimates grow, so an entry is corrected when
- * it reaches the top. The one exception, a tensor that lands for another op and spares this one a transfer, pushes the op anew.
+/* Choose PAIR by est or by eft, without looking at every candidate: each device keeps heaps of the ops it could take. An op
+ * waits until its inputs can be there by the time the device is free; then it is open, and all open ops have the same est, so
+ * that priority (or op time) decides. Keys are never too large: channels only get busier, which makes estimates grow, so an
+ * entry is corrected when it reaches the top. The one exception, a tensor that lands for another op and spares this one a
+ * transfer, pushes the op anew.
  *
- * By est on free links most devices are alike for an op: its inputs are there at one time, `latest`. For all of them one entry at a
- * shared desk does, as the device that is free first starts it no later than any other. Only where inputs are earlier, on the
- * devices that hold them, the op has entries of its own. */
+ * By est on free links most devices are alike for an op: its inputs are there at one time, `latest`. For all of them one
+ * entry at a shared desk does, as the device that is free first starts it no later than any other. Only where inputs are
+ * earlier, on the devices that hold them, the op has entries of its own. */
 #include "engine_internal.h"
 
 typedef struct desk {
@@ -325,7 +326,8 @@ static berth_status best_pair(hall *h) {
 
 /* ---- what a decision changes ---- */
 
-/* Free links, and no group that might still be bound. @return the time at which the inputs are everywhere; INFINITY: not shareable */
+/* Free links, and no group that might still be bound. @return the time at which the inputs are everywhere; INFINITY: not
+ * shareable */
 static double latest(const hall *h, int32_t op) {
   const berth_plan *p = h->plan;
   double most = 0;

@@ -1,5 +1,6 @@
 /* Choose PAIR and DEVICE by any score: the scores of all candidates are kept and asked for again when estimates change; with
- * READY_FINISHED only for ops that some device could start now, and again whenever time has passed. O(candidates x devices) a step. */
+ * READY_FINISHED only for ops that some device could start now, and again whenever time has passed. O(candidates x devices) a
+ * step. */
 #include "engine_internal.h"
 
 typedef struct bench {

@@ -208,7 +208,8 @@ berth_status berth_i_plan_next_finish(berth_plan *p);
 berth_status berth_i_plan_prepare(berth_plan *p);
 /** Lets the policy see a fresh op. */
 berth_status berth_i_plan_select(berth_plan *p, int32_t op);
-/** The policy's scores, or its rule's, for est and eft in plan units.  @param wake INFINITY, or when to try again, in plan units */
+/** The policy's scores, or its rule's, for est and eft in plan units.  @param wake INFINITY, or when to try again, in plan
+ * units */
 berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake);
 /** Called when time passes: a policy that only ever says "later" must come to an end.  @return false: too often */
 bool berth_i_plan_patience(berth_plan *p);
@@ -260,7 +261,6 @@ berth_status berth_i_choose_op(berth_plan *p, berth_obstacle *why);
 berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why);  /* by est or eft, with heaps */
 berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why); /* pair or device, any score */
 
-/* Called from the policies of more than one placer. */
 /** Every built-in placer's way into the engine; packs for feasibility and tries again when its greedy choice gets stuck. */
 berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
                                 berth_placement **out, berth_obstacle *why);

@@ -1,5 +1,5 @@
-/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last gap has no end, and an op more is a
- * gap more. */
+/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last gap has no end, and an op
+ * more is a gap more. */
 #include "engine_internal.h"
 
 enum { GAPS_PER_BLOCK = 128 };
@@ -117,7 +117,8 @@ static int32_t gap_at(const berth_i_gap_block *b, double start) {
   return low;
 }
 
-/* What is left of the gap before and after start..finish. Gaps of no length stay: an op of no length fits in where two others meet. */
+/* What is left of the gap before and after start..finish. Gaps of no length stay: an op of no length fits in where two others
+ * meet. */
 static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
   gap *at = b->at + k;
   if (start == finish && (start == at->start || finish == at->finish)) return;

@@ -62,7 +62,8 @@ static berth_status set_baechi(berth_cost *cost, const berth_place_options *opts
 
 static berth_status run_m_etf(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
   berth_policy policy = {
-    .name = "m-etf", .ready = BERTH_READY_FINISHED, .choose = BERTH_CHOOSE_PAIR, .prepare = by_static_level, .score = berth_i_score_est
+    .name = "m-etf", .ready = BERTH_READY_FINISHED, .choose = BERTH_CHOOSE_PAIR,
+    .prepare = by_static_level, .score = berth_i_score_est
   };
   berth_i_setup s = berth_i_setup_from("m-etf", &policy, opts);
   berth_status st;
@@ -132,7 +133,12 @@ static berth_status run_critical_path(berth_cost *cost, const berth_place_option
   if (s.load_only && (st = check_published(cost, opts, BERTH_LINKS_FREE)) != BERTH_OK) return st;
   for (i = 0; i < opts->tries && st == BERTH_OK; i++) {
     s.stream = (uint64_t)i;
-    if ((st = berth_i_list_place(cost, &s, opts, &p, why)) == BERTH_OK) st = keep_better(cost, &s, p, &best, &least);
+    if ((st = berth_i_list_place(cost, &s, opts, &p, why)) != BERTH_OK) break;
+    if (opts->tries == 1) {
+      best = p;
+    } else {
+      st = keep_better(cost, &s, p, &best, &least);
+    }
   }
   if (st == BERTH_OK) {
     *out = best;

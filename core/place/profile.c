@@ -1,5 +1,5 @@
-/* Bytes held on one device over time: a treap of changes in order of (time, releases first), each subtree with its sum and with the
- * highest level that its changes reach. Priorities are a hash of the node's number: same input, same tree. */
+/* Bytes held on one device over time: a treap of changes in order of (time, releases first), each subtree with its sum and
+ * with the highest level that its changes reach. Priorities are a hash of the node's number: same input, same tree. */
 #include "engine_internal.h"
 
 struct berth_i_profile_node {

@@ -1,7 +1,7 @@
-/* Memory under INFERENCE and TRAINING: which bytes are on which device at which planned time. A tensor is held from its producer's
- * start, a copy from its producer's end (a send may begin then); both go after their last reader there, the last send, and the end of
- * the backward twins that the simulator waits for. Until all of these are planned a tensor counts as held for ever, so the plan never
- * takes memory for granted that may not come back. */
+/* Memory under INFERENCE and TRAINING: which bytes are on which device at which planned time. A tensor is held from its
+ * producer's start, a copy from its producer's end (a send may begin then); both go after their last reader there, the last
+ * send, and the end of the backward twins that the simulator waits for. Until all of these are planned a tensor counts as
+ * held for ever, so the plan never takes memory for granted that may not come back. */
 #include "engine_internal.h"
 
 static double *last_use(const berth_plan *p, int32_t tensor) {
@@ -69,7 +69,8 @@ berth_status berth_i_residency_init(berth_plan *p) {
   s->waits = berth_i_alloc(p->ctx, tensors, sizeof *s->waits);
   s->until = berth_i_zalloc(p->ctx, tensors, sizeof *s->until);
   if (!s->waits || !s->until) return berth_i_nomem(p->ctx);
-  if ((st = berth_i_grow(p->ctx, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at)) != BERTH_OK) return st;
+  st = berth_i_grow(p->ctx, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at);
+  if (st != BERTH_OK) return st;
   if ((st = mark_backward(p)) != BERTH_OK) return st;
   count_waits(p);
   return BERTH_OK;

@@ -78,8 +78,8 @@ static double tf_missing(const berth_plan *p, int32_t op, int32_t device) {
 static double pt_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
   berth_i_demand d = op_demand(p, op);
-  double in = remote_bytes(p, op, device);
-  return fmax(s->held[device] + in + d.permanent + d.temporary, s->temporary[device] + in + param_bytes(p, op)) - s->limit[device];
+  double in = remote_bytes(p, op, device), used = s->held[device] + in + d.permanent + d.temporary;
+  return fmax(used, s->temporary[device] + in + param_bytes(p, op)) - s->limit[device];
 }
 
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start) {

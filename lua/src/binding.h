@@ -15,7 +15,7 @@
 
 typedef struct bl_class {
   const char *name;               /* in messages: "graph" */
-  const char *key;                /* in the registry: "berth.graph" */
+  const char *key;                /* what getmetatable gives: "berth.graph" */
   void (*release)(void *box);     /* frees all that an open box holds; the caller then marks it closed */
   const luaL_Reg *methods;        /* NULL: none */
   const luaL_Reg *more_methods;   /* of another file; NULL: none */
@@ -45,7 +45,7 @@ typedef struct bl_placement_box {
 extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class, bl_result_class, bl_plan_class,
     bl_rng_class;
 
-/** Makes the metatable of a class. */
+/** Makes the metatable of a class, unless it is there. */
 void bl_register(lua_State *L, const bl_class *c);
 /** A closed box of `size` zero bytes with an anchor table, on the stack. */
 void *bl_new(lua_State *L, const bl_class *c, size_t size);

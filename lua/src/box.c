@@ -14,7 +14,21 @@ const char *bl_kind(lua_State *L, int i) {
   return lua_isnone(L, i) ? "nil" : luaL_typename(L, i);
 }
 
-void *bl_test(lua_State *L, int i, const bl_class *c) { return luaL_testudata(L, i, c->key); }
+/* The metatable of a class is in the registry under the class's address, which is faster to look up than its name. */
+static void push_metatable(lua_State *L, const bl_class *c) {
+  lua_pushlightuserdata(L, (void *)c);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+void *bl_test(lua_State *L, int i, const bl_class *c) {
+  void *box = lua_touserdata(L, i);
+  bool same;
+  if (!box || !lua_getmetatable(L, i)) return NULL;
+  push_metatable(L, c);
+  same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same ? box : NULL;
+}
 
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
   bl_box *box = bl_test(L, i, c);
@@ -33,7 +47,8 @@ void *bl_new(lua_State *L, const bl_class *c, size_t size) {
   memset(box, 0, size);
   lua_newtable(L);
   compat_setanchor(L, -2);
-  luaL_setmetatable(L, c->key);
+  push_metatable(L, c);
+  lua_setmetatable(L, -2);
   return box;
 }
 
@@ -126,8 +141,18 @@ static void push_functions(lua_State *L, const luaL_Reg *functions) {
   if (functions) luaL_setfuncs(L, functions, 0);
 }
 
+/* Classes of hidden boxes are registered by whoever needs them first. */
+static bool is_registered(lua_State *L, const bl_class *c) {
+  bool yes;
+  push_metatable(L, c);
+  yes = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return yes;
+}
+
 void bl_register(lua_State *L, const bl_class *c) {
-  luaL_newmetatable(L, c->key);
+  if (is_registered(L, c)) return;
+  lua_newtable(L);
   if (c->meta) luaL_setfuncs(L, c->meta, 0);
   set_closure(L, c, "__gc", close_box);
   set_closure(L, c, "__close", close_box);
@@ -147,7 +172,9 @@ void bl_register(lua_State *L, const bl_class *c) {
   push_functions(L, c->fields);
   lua_pushcclosure(L, index_box, 3);
   lua_setfield(L, -2, "__index");
-  lua_pop(L, 1);
+  push_class(L, c);
+  lua_insert(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
 /* ---- functions of the module ------------------------------------------------------------ */

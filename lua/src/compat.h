@@ -11,10 +11,8 @@
 # define LUA_OK 0
 # define lua_rawlen(L, i) lua_objlen(L, i)
 # define lua_absindex(L, i) ((i) > 0 || (i) <= LUA_REGISTRYINDEX ? (i) : lua_gettop(L) + (i) + 1)
-/* Not under their own names: LuaJIT's headers declare them, lua5.1's library does not have them. */
+/* Not under its own name: LuaJIT's headers declare it, lua5.1's library does not have it. */
 # define luaL_setfuncs compat_setfuncs
-# define luaL_setmetatable compat_setmetatable
-# define luaL_testudata compat_testudata
 
 static inline void compat_setfuncs(lua_State *L, const luaL_Reg *l, int n_upvalues) {
   for (; l->name; l++) {
@@ -24,21 +22,6 @@ static inline void compat_setfuncs(lua_State *L, const luaL_Reg *l, int n_upvalu
     lua_setfield(L, -(n_upvalues + 2), l->name);
   }
   lua_pop(L, n_upvalues);
-}
-
-static inline void compat_setmetatable(lua_State *L, const char *key) {
-  luaL_getmetatable(L, key);
-  lua_setmetatable(L, -2);
-}
-
-static inline void *compat_testudata(lua_State *L, int i, const char *key) {
-  void *p = lua_touserdata(L, i);
-  int same;
-  if (!p || !lua_getmetatable(L, i)) return NULL;
-  luaL_getmetatable(L, key);
-  same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same ? p : NULL;
 }
 
 #endif

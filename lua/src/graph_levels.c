@@ -14,8 +14,8 @@ static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn,
 
 static int no_profile(lua_State *L, const bl_where *w, int32_t op, const char *name) {
   const char *quote = *name ? "\"" : "";
-  return bl_wrong(L, w, "comp", "op %d%s%s%s%s has no profile: give comp = {...} or cost = c", (int)op + 1, *name ? " " : "", quote,
-                  name, quote);
+  return bl_wrong(L, w, "comp", "op %d%s%s%s%s has no profile: give comp = {...} or cost = c", (int)op + 1, *name ? " " : "",
+                  quote, name, quote);
 }
 
 /* The profile of the first device type. */

@@ -45,7 +45,8 @@ static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int wha
 static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what, int32_t from, int32_t n) {
   int32_t k, c, id, tensors = berth_rng_below(rng, 3);
   for (k = 0; k < tensors; k++) {
-    berth_tensor t = { from, what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng), berth_rng_below(rng, 6), 0 };
+    double bytes = what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng);
+    berth_tensor t = { from, bytes, berth_rng_below(rng, 6), 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
     for (c = from + 1; c < n && c < from + 14; c++) {
       if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);

@@ -3,6 +3,8 @@
 
 static const char *const placers[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", NULL };
 
+static void tell(berth_ctx *ctx, const char *placer) { printf("# %s: %s\n", placer, berth_errmsg(ctx)); }
+
 typedef struct row {
   double seconds, param, workspace;
   int32_t group, pin;
@@ -61,7 +63,7 @@ static void finds_what_fits(berth_ctx *ctx) {
   berth_place_options o = berth_place_default();
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
-    if (!CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK)) printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
+    if (!CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK)) tell(ctx, placers[i]);
     if (p) CHECK(check_plan(&x, p, &o, 0));
     berth_placement_release(p);
   }
@@ -126,7 +128,7 @@ static void no_route(berth_ctx *ctx) {
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
-    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_EUNREACHABLE)) printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
+    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_EUNREACHABLE)) tell(ctx, placers[i]);
     berth_placement_release(p);
   }
   release_instance(&x);
@@ -204,7 +206,8 @@ static void refuse_each(check_alloc_state *s, const instance *x, const trial *t)
     CHECK(s->held == held);
   }
   CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE);
-  if (check_bad) printf("# %s \"%s\", links %d, memory %d: status %d\n", t->placer, t->variant, (int)t->links, (int)t->memory, (int)st);
+  if (!check_bad) return;
+  printf("# %s \"%s\", links %d, memory %d: status %d\n", t->placer, t->variant, (int)t->links, (int)t->memory, (int)st);
 }
 
 static void refuse_all(check_alloc_state *s, const instance *x) {

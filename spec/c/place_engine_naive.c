@@ -1,5 +1,5 @@
-/* ETF, m-ETF, MinMin and HEFT against plain versions that look at every candidate, device, gap and copy on each step; and the heaps
- * of the engine against its own general way, reached by a policy whose score it does not know. */
+/* ETF, m-ETF, MinMin and HEFT against plain versions that look at every candidate, device, gap and copy on each step; and the
+ * heaps of the engine against its own general way, reached by a policy whose score it does not know. */
 #include "place_engine_help.h"
 
 /* ---- a plan without shortcuts -------------------------------------------------------------- */

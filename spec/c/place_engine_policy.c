@@ -229,8 +229,8 @@ static void refusals(berth_ctx *ctx) {
 static berth_status spread(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
                            double *wake) {
   int32_t devices = *(const int32_t *)ud;
-  (void)wake;
-  for (int32_t d = 0; d < devices; d++) score[d] = eft[d] + 0.1 * ((op + d) % devices) + 0.01 * berth_plan_free_at(p, d) + 0 * est[d];
+  (void)wake, (void)est;
+  for (int32_t d = 0; d < devices; d++) score[d] = eft[d] + 0.1 * ((op + d) % devices) + 0.01 * berth_plan_free_at(p, d);
   return BERTH_OK;
 }
 

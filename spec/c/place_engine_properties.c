@@ -56,6 +56,25 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   printf("# %d plans, %d refusals\n", count.placed, count.refused);
 }
 
+/* A planner that counts in quanta plans what a simulator that does so finds. */
+static void quanta(berth_ctx *ctx) {
+  berth_rng rng;
+  instance x;
+  berth_place_options o = berth_place_default();
+  berth_rng_init(&rng, 12, 0);
+  o.quantum = 0.3;
+  for (int i = 0; i < 100 && !check_bad; i++) {
+    if (!random_instance(ctx, &rng, i % 2 ? WITH_TYPES | WITH_UNEVEN : 0, 1 + berth_rng_below(&rng, 40), 1 + i % 4, &x)) continue;
+    for (int k = 0; placers[k] && !check_bad; k++) {
+      berth_placement *p = NULL;
+      CHECK_STATUS(berth_place(x.cost, placers[k], &o, &p, NULL), BERTH_OK);
+      if (p && !check_replay(&x, p, &o, !inserts(placers[k]))) printf("# %s\n", placers[k]);
+      berth_placement_release(p);
+    }
+    release_instance(&x);
+  }
+}
+
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
@@ -66,6 +85,8 @@ int main(void) {
   many(ctx, "memory limits", WITH_MEMORY, 40);
   many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, 40);
   many(ctx, "everything at once", WITH_ALL, 60);
+  TEST("in quanta");
+  quanta(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

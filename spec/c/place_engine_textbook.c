@@ -74,7 +74,9 @@ static int split(char *line, char **field, int most) {
 }
 
 static const char *placer_of(const char *algorithm) {
-  static const char *const names[][2] = { { "HEFT", "heft" }, { "CPOP", "cpop" }, { "PEFT", "peft" }, { "ETF", "etf" }, { "MinMin", "minmin" } };
+  static const char *const names[][2] = {
+    { "HEFT", "heft" }, { "CPOP", "cpop" }, { "PEFT", "peft" }, { "ETF", "etf" }, { "MinMin", "minmin" }
+  };
   for (int i = 0; i < 5; i++) {
     if (strcmp(names[i][0], algorithm) == 0) return names[i][1];
   }
@@ -127,7 +129,8 @@ static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int pr
   berth_link l = { INFINITY, 0 };
   snprintf(path, sizeof path, "%s/data/stg/%s", shared, file);
   CHECK_STATUS(berth_topology_mesh(ctx, procs, &d, &l, &t), BERTH_OK);
-  if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) && CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
+  if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
+      CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
     if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0)) printf("# %s on %d\n", file, procs);
   }
   berth_cost_release(cost);
@@ -174,7 +177,8 @@ static void critical_path(berth_ctx *ctx) {
   berth_cost_release(cost);
 }
 
-/* By load alone three equal ops without inputs take turns on three devices, and so do their consumers, wherever their inputs are. */
+/* By load alone three equal ops without inputs take turns on three devices, and so do their consumers, wherever their inputs
+ * are. */
 static void load_only(berth_ctx *ctx) {
   berth_graph_builder *b;
   berth_graph *g = NULL;

@@ -97,6 +97,16 @@ describe("a closed object", function()
   end)
 end)
 
+describe("a variable that is to be closed", function()
+  it("is closed at the end of its block", function()
+    local chunk = (loadstring or load)("local x <close> = ... ; return 1") -- Lua 5.4 only
+    if not chunk then return end
+    local r = berth.rng(1)
+    chunk(r)
+    assert.equal("rng: closed", tostring(r))
+  end)
+end)
+
 describe("every object", function()
   it("prints one line and lists all its members here", function()
     for kind, x in pairs(objects()) do
@@ -155,11 +165,10 @@ describe("memory", function()
 
   it("holds under a collector that never rests", function()
     local calm = work(3)
-    collectgarbage("setpause", 0)
-    collectgarbage("setstepmul", 10000)
+    local pause, step = collectgarbage("setpause", 0), collectgarbage("setstepmul", 10000)
     local busy = work(3)
-    collectgarbage("setpause", 200)
-    collectgarbage("setstepmul", 200)
+    collectgarbage("setpause", pause)
+    collectgarbage("setstepmul", step)
     assert.equal(calm, busy)
   end)
 

@@ -94,9 +94,9 @@ berth_place_options berth_place_default(void);
 /** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "etf" "heft" "cpop" "peft" "minmin"
  *  "blevel" "critical-path" "policy".
  *  The first five only choose devices: plan and estimate are what these give when each device runs its ops first in, first out,
- *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack for
- *  feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never test
- *  real limits. "metis" fills shares by device speed; memory is its second constraint where there are limits. */
+ *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack
+ *  for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never
+ *  test real limits. "metis" fills shares by device speed; memory is its second constraint where there are limits. */
 const char *const *berth_placers(void);
 /** Variants of a placer, NULL-terminated, "" first; NULL for an unknown placer. */
 const char *const *berth_placer_variants(const char *placer);
