@@ -10,9 +10,15 @@ typedef struct Scale {
   double factor;
 } Scale;
 
-static const Scale times[] = { { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { "min", 60 }, { "h", 3600 }, { NULL, 0 } };
-static const Scale decimal[] = { { "", 1 }, { "k", 1e3 }, { "K", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 }, { NULL, 0 } };
-static const Scale binary[] = { { "Ki", 1024.0 }, { "Mi", 1048576.0 }, { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 }, { NULL, 0 } };
+static const Scale times[] = {
+  { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { "min", 60 }, { "h", 3600 }, { NULL, 0 }
+};
+static const Scale decimal[] = {
+  { "", 1 }, { "k", 1e3 }, { "K", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 }, { NULL, 0 }
+};
+static const Scale binary[] = {
+  { "Ki", 1024.0 }, { "Mi", 1048576.0 }, { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 }, { NULL, 0 }
+};
 
 static const char *expected(berth_unit unit) {
   switch (unit) {
@@ -91,13 +97,16 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
   double value, factor;
   size_t n;
   while (isspace((unsigned char)*s)) s++;
-  if (!(s = read_number(s, &value))) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is not a number of %s", text, expected(unit));
+  if (!(s = read_number(s, &value)))
+    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is not a number of %s", text, expected(unit));
   while (isspace((unsigned char)*s)) s++;
   word = s;
   n = strlen(word);
   while (n > 0 && isspace((unsigned char)word[n - 1])) n--;
   factor = scale(word, n, unit);
-  if (factor == 0) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text, (int)(n < 20 ? n : 20), word, expected(unit));
+  if (factor == 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text, (int)(n < 20 ? n : 20), word,
+                        expected(unit));
   if (!(value >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is negative", text);
   if (isinf(value * factor) && !isinf(value)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
   *out = value * factor;
@@ -107,7 +116,8 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
 static const char *format_with(double value, const Scale *table, int n, const char *unit, char *buf, size_t size) {
   int k = 0;
   while (k + 1 < n && fabs(value) >= 0.9995 * table[k + 1].factor) k++;
-  snprintf(buf, size, fabs(value) >= 999.5 * table[k].factor ? "%.0f %s%s" : "%.3g %s%s", value / table[k].factor, table[k].name, unit);
+  snprintf(buf, size, fabs(value) >= 999.5 * table[k].factor ? "%.0f %s%s" : "%.3g %s%s", value / table[k].factor, table[k].name,
+           unit);
   return buf;
 }
 

@@ -11,11 +11,12 @@ typedef struct gap {
 struct berth_i_gap_block {
   gap *at; /* [GAPS_PER_BLOCK] */
   int32_t n;
-  double longest;
+  double longest, end; /* end of the last */
 };
 
 static void measure(berth_i_gap_block *b) {
   int32_t i;
+  b->end = b->at[b->n - 1].finish;
   b->longest = 0;
   for (i = 0; i < b->n; i++) {
     double length = b->at[i].finish - b->at[i].start;
@@ -45,7 +46,7 @@ berth_status berth_i_gaps_init(berth_ctx *ctx, berth_i_gaps *gaps) {
   gaps->block[0].at[0].start = 0;
   gaps->block[0].at[0].finish = INFINITY;
   gaps->block[0].n = 1;
-  gaps->block[0].longest = INFINITY;
+  measure(&gaps->block[0]);
   return BERTH_OK;
 }
 
@@ -60,7 +61,7 @@ static size_t block_at(const berth_i_gaps *gaps, double time) {
   size_t low = 0, high = gaps->n - 1;
   while (low < high) {
     size_t mid = (low + high) / 2;
-    if (gaps->block[mid].at[gaps->block[mid].n - 1].finish >= time) {
+    if (gaps->block[mid].end >= time) {
       high = mid;
     } else {
       low = mid + 1;
@@ -73,8 +74,7 @@ static double start_in(const gap *g, double ready) { return g->start > ready ? g
 
 /* Lengths are differences and starts + lengths are sums: both round, so the quick test allows for it. */
 static bool too_tight(const berth_i_gap_block *b, double length) {
-  double end = b->at[b->n - 1].finish;
-  return !isinf(end) && length > b->longest + 4e-16 * end;
+  return !isinf(b->end) && length > b->longest + 4e-16 * b->end;
 }
 
 double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length) {

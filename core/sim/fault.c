@@ -2,7 +2,8 @@
 #include "sim_internal.h"
 
 static berth_status report_device(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op) {
-  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op, (int)f->device, (int)p->n_devices);
+  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op, (int)f->device,
+                      (int)p->n_devices);
 }
 
 static berth_status report_unreachable(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
@@ -29,8 +30,8 @@ berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault
     return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s but pinned to %s", op, device,
                         berth_i_device_label(p->cost->t, f->other, other, sizeof other));
   case BERTH_I_FAULT_GROUP:
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s, apart from another op of its colocation group %d on device %d", op, device,
-                        (int)p->cost->g->group[f->op], (int)f->other);
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s, but others of its colocation group %d are on %s", op, device,
+                        (int)p->cost->g->group[f->op], berth_i_device_label(p->cost->t, f->other, other, sizeof other));
   case BERTH_I_FAULT_UNREACHABLE: return report_unreachable(p, f, op, device);
   case BERTH_I_FAULT_DEADLOCK: return report_deadlock(p, f, op, device);
   case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted");

@@ -55,7 +55,8 @@ static berth_status check_rank(berth_ctx *ctx, const berth_graph *g, const doubl
   int32_t i;
   if (!rank) return berth_i_fail(ctx, BERTH_EINVAL, "dispatch static needs a rank for every op");
   for (i = 0; i < g->n_ops; i++) {
-    if (isnan(rank[i])) return berth_i_fail(ctx, BERTH_EINVAL, "%s: rank is not a number", berth_i_op_label(g, i, label, sizeof label));
+    if (!isnan(rank[i])) continue;
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s: rank is not a number", berth_i_op_label(g, i, label, sizeof label));
   }
   return BERTH_OK;
 }

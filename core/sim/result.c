@@ -171,27 +171,29 @@ static double held_at_peak(const berth_result *r, const berth_i_memory *m, int32
   return bytes;
 }
 
+/* Counting sort by device. */
+static void list_holders(berth_result *r, const double *held) {
+  int32_t n = r->plan->n_ops, devices = r->plan->n_devices, d, i, *at = r->peak_at;
+  for (i = 0; i < n; i++) {
+    if (held[i] > 0) at[r->device[i] + 1]++;
+  }
+  for (d = 0; d < devices; d++) at[d + 1] += at[d];
+  for (i = 0; i < n; i++) {
+    if (!(held[i] > 0)) continue;
+    r->peak_op[at[r->device[i]]] = i;
+    r->peak_bytes[at[r->device[i]]++] = held[i];
+  }
+  for (d = devices; d > 0; d--) at[d] = at[d - 1]; /* each had moved to the begin of the next */
+  at[0] = 0;
+}
+
 static berth_status fill_peak(berth_result *r, const berth_i_memory *m) {
-  int32_t n = r->plan->n_ops, d, i, *at = r->peak_at;
+  int32_t n = r->plan->n_ops, i;
   double *held;
   if (!m) return BERTH_OK;
   if (!(held = berth_i_alloc(r->ctx, (size_t)n, sizeof *held))) return berth_i_nomem(r->ctx);
-  for (i = 0; i < n; i++) {
-    held[i] = held_at_peak(r, m, i);
-    if (held[i] > 0) at[r->device[i] + 1]++;
-  }
-  for (d = 0; d < r->plan->n_devices; d++) at[d + 1] += at[d];
-  for (i = n - 1; i >= 0; i--) {
-    int32_t k;
-    if (!(held[i] > 0)) continue;
-    k = --at[r->device[i] + 1];
-    r->peak_op[k] = i;
-    r->peak_bytes[k] = held[i];
-  }
-  /* at[d + 1] is now the begin of d: shift back */
-  for (d = 0; d < r->plan->n_devices; d++) at[d] = at[d + 1];
-  at[r->plan->n_devices] = 0;
-  for (i = 0; i < n; i++) at[r->plan->n_devices] += held[i] > 0;
+  for (i = 0; i < n; i++) held[i] = held_at_peak(r, m, i);
+  list_holders(r, held);
   berth_i_free(r->ctx, held, (size_t)n, sizeof *held);
   return BERTH_OK;
 }

@@ -1,9 +1,9 @@
-/* The event loop. Every source of events has one slot with its next one: a busy device its completion, an idle device the moment at
- * which its first op is ready, a sender the end of its transfer. So there is no event per edge and, without queues on the
- * links, no event queue at all: an op whose last producer has ended knows its ready time and waits in its device's pending list.
+/* The event loop. Every source of events has one slot with its next one: a busy device its completion, an idle device the
+ * moment at which its first op is ready, a sender the end of its transfer. So there is no event per edge and no event queue: an
+ * op whose last producer has ended knows its ready time and waits in its device's pending list.
  *
- * Events order by (time, insertion). An op is ready with its latest input; if several tie, the one inserted last counts. Numbers are
- * drawn per consumer in edge order when a producer ends, and at the start of an op for its completion. */
+ * Events order by (time, insertion). An op is ready with its latest input; if several tie, the one inserted last counts.
+ * Numbers are drawn per consumer in edge order when a producer ends, and at the start of an op for its completion. */
 #include "sim_internal.h"
 
 typedef struct mode {

@@ -160,8 +160,8 @@ typedef struct berth_i_memory {
   berth_oom oom;
 } berth_i_memory;
 
-/** What a run leaves behind. The log names stretches of computing (op) and transfers (~copy) in the order in which they were decided;
- *  that is a topological order of all that the schedule keeps. Times in units while running. */
+/** What a run leaves behind. The log names stretches of computing (op) and transfers (~copy) in the order in which they were
+ *  decided; that is a topological order of all that the schedule keeps. Times in units while running. */
 typedef struct berth_i_trace {
   double *start, *finish;   /* [n_ops] */
   int32_t *cause;           /* [n_ops] the op that it waited for; BERTH_NONE */

@@ -103,7 +103,9 @@ berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state 
   t->log = berth_i_alloc(p->ctx, most_stretches(p) + (size_t)p->n_edges, sizeof *t->log);
   t->sent = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->sent);
   if (!t->start || !t->finish || !t->cause || !t->log || !t->sent) return berth_i_nomem(p->ctx);
-  if (p->preempt && !(t->stretch = berth_i_alloc(p->ctx, 2 * most_stretches(p), sizeof *t->stretch))) return berth_i_nomem(p->ctx);
+  if (p->preempt && !(t->stretch = berth_i_alloc(p->ctx, 2 * most_stretches(p), sizeof *t->stretch))) {
+    return berth_i_nomem(p->ctx);
+  }
   if (p->o.split_windows && !(t->window = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->window))) {
     return berth_i_nomem(p->ctx);
   }

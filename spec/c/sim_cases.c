@@ -262,15 +262,15 @@ static void preemption(void) {
 /* Preemption in random graphs: work is kept, precedence holds, all disciplines and both kinds of sending agree with the rules. */
 static void random_preemption(void) {
   enum { OPS = 40 };
-  static const berth_dispatch dispatches_[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_STATIC, BERTH_DISPATCH_BLEVEL,
-                                                BERTH_DISPATCH_FIFO, BERTH_DISPATCH_RANDOM };
+  static const berth_dispatch kinds[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_STATIC,
+                                          BERTH_DISPATCH_BLEVEL,      BERTH_DISPATCH_FIFO, BERTH_DISPATCH_RANDOM };
   berth_rng rng;
   berth_rng_init(&rng, 6, 0);
   for (int round = 0; round < 96; round++) {
     setup s;
     int32_t device[OPS];
     double rank[OPS], plain;
-    berth_sim_options o = with((berth_links)(round % 4), dispatches_[round % 6], (berth_send)(round / 4 % 2));
+    berth_sim_options o = with((berth_links)(round % 4), kinds[round % 6], (berth_send)(round / 4 % 2));
     berth_result *r;
     judged j;
     setup_random(&s, &rng, OPS, round % 3 == 0);
@@ -286,6 +286,7 @@ static void random_preemption(void) {
     check_devices(&j);
     check_bounds(&j);
     check_critical(&j);
+    if (round % 3) check_memory(&j);
     if (round % 6 > 3) CHECK(berth_result_makespan(r) == plain); /* nothing ever takes over */
     CHECK(berth_result_slack(r) != NULL);
     berth_result_release(r);

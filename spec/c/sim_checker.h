@@ -70,7 +70,8 @@ static inline double held_from(const judged *j, int32_t op) {
   from = fmax(0, producers_done(j, op));
   for (int32_t v = 0; v < j->n; v++) { /* the device was free from the end of the op before */
     if (v != op && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS && j->start[v] <= j->start[op]) {
-      if (j->finish[v] > from && (j->start[v] < j->start[op] || j->finish[v] < j->finish[op])) from = fmin(j->start[op], j->finish[v]);
+      int before = j->start[v] < j->start[op] || j->finish[v] < j->finish[op];
+      if (j->finish[v] > from && before) from = fmin(j->start[op], j->finish[v]);
     }
   }
   return from;
@@ -194,7 +195,8 @@ static inline void check_channels(const judged *j) {
         CHECK(blocked);
       }
     }
-    if (!j->tied || j->o->send == BERTH_SEND_PUSH) CHECK(covered(asked, x->start, n, (const double(*)[2])part)); /* it waited for something all the time */
+    /* it waited for something all the time */
+    if (!j->tied || j->o->send == BERTH_SEND_PUSH) CHECK(covered(asked, x->start, n, (const double(*)[2])part));
   }
 }
 
@@ -326,7 +328,8 @@ static inline void push_sent(const judged *j, delayed *x, int32_t k) {
   x->arrived[k] = start + (t->finish - t->start);
 }
 static inline double delayed_makespan(const judged *j, int32_t op, double delay) {
-  delayed x = { calloc((size_t)j->n + 1, 8), calloc((size_t)j->n + 1, 8), calloc((size_t)j->n_sent + 1, 8), calloc((size_t)j->n_sent + 1, 8) };
+  size_t n = (size_t)j->n + 1, m = (size_t)j->n_sent + 1;
+  delayed x = { calloc(n, 8), calloc(n, 8), calloc(m, 8), calloc(m, 8) };
   double end = 0;
   for (int32_t round = 0; round < j->n + j->n_sent; round++) { /* to the fixpoint */
     double before = 0, after = 0;

@@ -84,7 +84,7 @@ static inline void setup_end(setup *s) {
   berth_ctx_release(s->ctx);
 }
 
-/* A random DAG in id order; times and bytes are small multiples of 1/4 (many ties) or real numbers. Some ops and tensors are free. */
+/* A random DAG in id order; times and bytes are small multiples of 1/4 (many ties, some of them zero) or real numbers. */
 static inline void setup_random(setup *s, berth_rng *rng, int32_t n, int ties) {
   setup_begin(s);
   for (int32_t i = 0; i < n; i++) {
@@ -183,7 +183,9 @@ static inline uint64_t splitmix64(uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   return x ^ (x >> 31);
 }
-static inline double jitter(int32_t i, uint64_t s) { return (double)(splitmix64(s * 1000003 + (uint64_t)i) % 1000000007 % 1000003); }
+static inline double jitter(int32_t i, uint64_t s) {
+  return (double)(splitmix64(s * 1000003 + (uint64_t)i) % 1000000007 % 1000003);
+}
 
 static inline void doppler_setup(setup *s, const doppler_graph *d, int32_t devices, int perturbed) {
   setup_begin(s);

@@ -48,8 +48,8 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
 }
 
 static void many_runs(int ties, int even) {
-  static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_STATIC,
-                                        BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
+  static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
+                                        BERTH_DISPATCH_STATIC, BERTH_DISPATCH_RANDOM,      BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
   berth_rng_init(&rng, 11, (uint64_t)(2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {

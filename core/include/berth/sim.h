@@ -16,7 +16,8 @@ typedef enum berth_links {
   BERTH_LINKS_PAIR     /* one channel per ordered pair of devices */
 } berth_links;
 
-/** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first. */
+/** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first.
+ *  Events order by (time, insertion); dispatches that compare ops choose when the other events of the instant are done. */
 typedef enum berth_dispatch {
   BERTH_DISPATCH_FIFO,        /* ready first */
   BERTH_DISPATCH_LIGHT_FIRST, /* shortest op time on this device */
@@ -32,7 +33,11 @@ typedef enum berth_send {
   BERTH_SEND_PULL  /* a device picks an op whose producers have finished, fetches what is missing and waits for it */
 } berth_send;
 
-/** What stays in memory, and until when. Parameters and workspace count in all but NONE. */
+/** What stays in memory, and until when. Parameters and workspace count in all but NONE: parameters from time 0, workspace
+ *  from the start of an op to its end. A tensor is held on its producer's device from the producer's start, on another device
+ *  from the start of its transfer; one that nobody reads and no twin needs is an output and stays. The twins that count on a
+ *  device are the producer's, if the producer is there, and those of the readers there. Of one instant, what goes is taken off
+ *  before what comes is charged. */
 typedef enum berth_memory_policy {
   BERTH_MEMORY_NONE,      /* not accounted */
   BERTH_MEMORY_INFERENCE, /* a tensor goes after its last reader on the device and the end of its last send from it */
@@ -56,7 +61,8 @@ typedef struct berth_sim_options {
                                  Baechi rule); 0 (default): both at once, oldest request that can start goes first */
   int preempt;                /* 1: a device drops to a better ready op at each event, by `dispatch`; the rest of the op stays ready */
   double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta, transfers round(t / quantum); default 0 */
-  double noise;               /* sigma of a multiplicative lognormal of median 1 on every op and transfer; default 0 */
+  double noise;               /* sigma of a multiplicative lognormal of median 1 on every op and transfer; default 0. A factor
+                                 depends on the seed and the op, or tensor and destination, not on the order of events */
   uint64_t seed;              /* for RANDOM and noise; default 0 */
   const double *rank;         /* [ops] for STATIC */
   const int32_t *sequence;    /* [ops] for PLANNED: ops in execution order; devices take theirs from it in this order.
@@ -89,7 +95,8 @@ typedef struct berth_oom {
  * @param device [ops] device of each op
  * @param opts NULL: berth_sim_default(graph)
  * @return BERTH_OK; BERTH_EINVAL (device out of range, op unsupported or pinned elsewhere, split colocation group: each named;
- *         bad options; a sequence that deadlocks, naming the op that waits); BERTH_EUNREACHABLE (names both devices and the tensor);
+ *         bad options: order READY goes with FIFO and PUSH, without preempt; a sequence that deadlocks, naming the op that waits);
+ *         BERTH_EUNREACHABLE (names both devices and the tensor);
  *         BERTH_EUNSUPPORTED (graph with collectives); BERTH_ENOMEM; BERTH_EINTERRUPT.
  * Running out of memory is a result, not an error.  O((ops + edges) log)
  */
@@ -107,7 +114,7 @@ const double *berth_result_peak(const berth_result *r);     /* [devices] bytes *
 const double *berth_result_peak_time(const berth_result *r);/* [devices] s */
 /** In order of start.  @return count */
 int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out);
-/** Per link of the topology, along the routes of the transfers.  [links] bytes, s */
+/** Per link of the topology, along the routes of the transfers.  [links] bytes; s with at least one transfer on it */
 const double *berth_result_link_bytes(const berth_result *r);
 const double *berth_result_link_busy(const berth_result *r);
 /** @return 1 and fills out if memory ran out, else 0 */

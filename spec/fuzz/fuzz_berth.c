@@ -1,0 +1,3 @@
+/* Reader of "berth". */
+#define FORMAT "berth"
+#include "fuzz.h"

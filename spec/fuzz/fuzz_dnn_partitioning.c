@@ -1,0 +1,3 @@
+/* Reader of "dnn-partitioning". */
+#define FORMAT "dnn-partitioning"
+#include "fuzz.h"

@@ -1,0 +1,3 @@
+/* Reader of "doppler". */
+#define FORMAT "doppler"
+#include "fuzz.h"

@@ -1,0 +1,3 @@
+/* Reader of "graphml". */
+#define FORMAT "graphml"
+#include "fuzz.h"

@@ -1,0 +1,3 @@
+/* Reader of "pipedream". */
+#define FORMAT "pipedream"
+#include "fuzz.h"

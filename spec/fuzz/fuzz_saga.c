@@ -1,0 +1,3 @@
+/* Reader of "saga". */
+#define FORMAT "saga"
+#include "fuzz.h"

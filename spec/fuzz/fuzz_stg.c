@@ -1,0 +1,3 @@
+/* Reader of "stg". */
+#define FORMAT "stg"
+#include "fuzz.h"

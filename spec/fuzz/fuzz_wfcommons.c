@@ -1,0 +1,3 @@
+/* Reader of "wfcommons". */
+#define FORMAT "wfcommons"
+#include "fuzz.h"
