@@ -69,8 +69,8 @@ static double mean_by_links(const berth_cost *c, int32_t tensor, const Pairs *me
   return (mean->latency + bytes * mean->inverse_bandwidth) * c->transfer_factor;
 }
 
-/* Share of the ordered pairs that are of different devices, by SAGA's count. */
-static double share(double n_pairs, int32_t n_devices) { return n_pairs / (n_pairs + n_devices); }
+/* SAGA counts unordered pairs and, at no cost, each device with itself: the share of pairs of different devices. */
+static double share(double ordered_pairs, int32_t n_devices) { return ordered_pairs / (ordered_pairs + 2.0 * n_devices); }
 
 static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how) {
   double sum = 0, n = 0;
@@ -83,7 +83,7 @@ static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how
       n++;
     }
   if (n == 0) return 0;
-  return how == BERTH_AVERAGE_SAGA ? sum / (n + c->n_devices) : sum / n;
+  return sum / n * (how == BERTH_AVERAGE_SAGA ? share(n, c->n_devices) : 1);
 }
 
 berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out) {

@@ -15,13 +15,6 @@ berth_status berth_i_static_level(const berth_plan *p, double *out) {
   return st;
 }
 
-/* SAGA counts unordered pairs, those of a device with itself at no cost: (n - 1) / (n + 1) of the paper's mean. */
-static void scale_as_saga(const berth_plan *p, double *transfers) {
-  double by = (p->devices - 1.0) / (p->devices + 1.0);
-  int32_t t;
-  for (t = 0; t < p->g->n_tensors; t++) transfers[t] *= by;
-}
-
 berth_status berth_i_means(const berth_plan *p, berth_average how, double **ops, double **transfers) {
   size_t tensors = (size_t)p->g->n_tensors;
   berth_status st;
@@ -29,9 +22,7 @@ berth_status berth_i_means(const berth_plan *p, berth_average how, double **ops,
   if ((st = with_mean_ops(p, ops)) != BERTH_OK) return st;
   *transfers = berth_i_alloc(p->ctx, tensors, sizeof **transfers);
   if (!*transfers) return berth_i_nomem(p->ctx);
-  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, *transfers)) != BERTH_OK) return st;
-  if (how == BERTH_AVERAGE_SAGA) scale_as_saga(p, *transfers);
-  return BERTH_OK;
+  return berth_cost_mean_transfers(p->cost, how, *transfers);
 }
 
 void berth_i_means_release(const berth_plan *p, double *ops, double *transfers) {

@@ -62,7 +62,7 @@ berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int3
 
 typedef enum berth_average {
   BERTH_AVERAGE_TEXTBOOK, /* mean over devices that can run the op; transfers: mean over ordered pairs of different devices */
-  BERTH_AVERAGE_SAGA      /* transfers: the zero-cost pairs (d, d) count too */
+  BERTH_AVERAGE_SAGA      /* transfers: over unordered pairs, and (d, d) counts at no cost: (n-1)/(n+1) of the textbook mean */
 } berth_average;
 /** Mean op time over the devices that can run it.  @param out [ops] s */
 berth_status berth_cost_mean_ops(const berth_cost *c, double *out);
