@@ -12,8 +12,13 @@ VERSION  = 0.1.0
 SOVERSION = 0
 
 PKG = pkg-config
-# The 5.1 module is built with PUC 5.1 headers: it then loads in lua5.1 and in LuaJIT.
-LUA_PC = $(if $(findstring 5.4,$(LUA)),lua5.4,lua5.1)
+# The interpreter tells its version, its name if it is not installed. The 5.1 module is built with PUC 5.1 headers: it then loads in
+# lua5.1 and in LuaJIT.
+LUA_IS := $(shell $(LUA) -e 'io.write((_VERSION:gsub(" ", "")))' 2>/dev/null || echo $(LUA))
+LUA_PC = $(if $(findstring 5.4,$(LUA_IS)),lua5.4,lua5.1)
+ifeq ($(findstring 5.4,$(LUA_IS))$(findstring 5.1,$(LUA_IS))$(findstring jit,$(LUA_IS)),)
+  $(error LUA=$(LUA) is $(LUA_IS): berth is for Lua 5.4, Lua 5.1 and LuaJIT)
+endif
 LUA_FLAGS = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell $(PKG) --cflags-only-I $(LUA_PC)))
 ABI := $(shell printf '\043include <lua.h>\nberth_abi LUA_VERSION_NUM\n' | $(CC) -E -P $(LUA_FLAGS) - 2>/dev/null | sed -n 's/^berth_abi 5\([0-9]\)0*\([0-9]\)$$/lua5\2/p')
 ABI := $(if $(ABI),$(ABI),$(subst .,,$(LUA_PC)))
@@ -41,8 +46,8 @@ TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 # Linked into every product; CI sets it to the sanitizers.
 SANITIZE ?=
 
-all: $(LIB_A) $(LIB_SO) $(BUILD)/berth.pc $(MODULE) $(READLINE)
-lib: $(LIB_A) $(LIB_SO) $(BUILD)/berth.pc
+all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE)
+lib: $(LIB_A) $(LIB_SO)
 module: $(MODULE) $(READLINE)
 
 $(BUILD)/core/shelf/%.o: core/shelf/%.c
@@ -72,7 +77,8 @@ $(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/readline.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)
 
-$(BUILD)/berth.pc: Makefile
+# Made anew every time: it holds PREFIX.
+$(BUILD)/berth.pc: FORCE
 	@mkdir -p $(@D)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: berth' \
 	  'Description: places, partitions, simulates and schedules distributed machine-learning graphs' 'Version: $(VERSION)' \
@@ -100,7 +106,7 @@ bench: all
 INST_LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
 INST_LUADIR ?= $(PREFIX)/share/lua/$(LUA_VERSION)
 INST_BINDIR ?= $(PREFIX)/bin
-install-lib: lib
+install-lib: lib $(BUILD)/berth.pc
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/berth
 	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/berth
 	install -m 644 $(LIB_A) $(DESTDIR)$(PREFIX)/lib
@@ -123,4 +129,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d)
-.PHONY: all lib module test-programs check lint bench install install-lib install-lua env docs clean
+FORCE:
+.PHONY: FORCE all lib module test-programs check lint bench install install-lib install-lua env docs clean

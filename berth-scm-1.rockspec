@@ -1,7 +1,7 @@
 rockspec_format = "3.0"
 package = "berth"
 version = "scm-1"
-source = { url = "git+file://." }
+source = { url = "git+file://." } -- "luarocks make" in a checkout needs none
 description = {
   summary = "Places, partitions, simulates and schedules distributed machine-learning graphs",
   detailed = [[

@@ -5,19 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A unit is 10^power x factor. The power joins the number's own exponent before it is read, so that "5 us" is 5e-6 to the last bit. */
 typedef struct Scale {
   const char *name;
-  double factor;
+  int power;
+  double factor; /* 0: not a unit */
 } Scale;
 
 static const Scale times[] = {
-  { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { "min", 60 }, { "h", 3600 }, { NULL, 0 }
+  { "", 0, 1 }, { "s", 0, 1 }, { "ms", -3, 1 }, { "us", -6, 1 }, { "ns", -9, 1 }, { "min", 0, 60 }, { "h", 0, 3600 }, { NULL, 0, 0 }
 };
 static const Scale decimal[] = {
-  { "", 1 }, { "k", 1e3 }, { "K", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 }, { NULL, 0 }
+  { "", 0, 1 }, { "k", 3, 1 }, { "K", 3, 1 }, { "M", 6, 1 }, { "G", 9, 1 }, { "T", 12, 1 }, { "P", 15, 1 }, { NULL, 0, 0 }
 };
 static const Scale binary[] = {
-  { "Ki", 1024.0 }, { "Mi", 1048576.0 }, { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 }, { NULL, 0 }
+  { "Ki", 0, 1024.0 }, { "Mi", 0, 1048576.0 }, { "Gi", 0, 1073741824.0 }, { "Ti", 0, 1099511627776.0 }, { NULL, 0, 0 }
 };
 
 static const char *expected(berth_unit unit) {
@@ -31,13 +33,11 @@ static const char *expected(berth_unit unit) {
   return "a quantity";
 }
 
-/* 0 if `word` of n characters is not `name`. */
 static bool is(const char *word, size_t n, const char *name) { return strlen(name) == n && memcmp(word, name, n) == 0; }
 
-static double find(const Scale *table, const char *word, size_t n) {
-  for (; table->name; table++)
-    if (is(word, n, table->name)) return table->factor;
-  return 0;
+static Scale find(const Scale *table, const char *word, size_t n) {
+  while (table->name && !is(word, n, table->name)) table++;
+  return *table;
 }
 
 static size_t ends(const char *word, size_t n, const char *tail) {
@@ -45,75 +45,112 @@ static size_t ends(const char *word, size_t n, const char *tail) {
   return n >= k && memcmp(word + n - k, tail, k) == 0 ? k : 0;
 }
 
-static double prefix(const char *word, size_t n, bool with_binary) {
-  double factor = find(decimal, word, n);
-  return factor == 0 && with_binary ? find(binary, word, n) : factor;
+static Scale prefix(const char *word, size_t n, bool with_binary) {
+  Scale scale = find(decimal, word, n);
+  return scale.factor == 0 && with_binary ? find(binary, word, n) : scale;
 }
 
-static double data_scale(const char *word, size_t n) {
+static Scale data_scale(const char *word, size_t n) {
+  Scale scale = { NULL, 0, 0 };
   size_t k;
-  if ((k = ends(word, n, "bit"))) return prefix(word, n - k, true) / 8;
-  if ((k = ends(word, n, "bytes")) || (k = ends(word, n, "byte")) || (k = ends(word, n, "B"))) return prefix(word, n - k, true);
-  return 0;
+  if ((k = ends(word, n, "bit"))) {
+    scale = prefix(word, n - k, true);
+    scale.factor /= 8;
+  } else if ((k = ends(word, n, "bytes")) || (k = ends(word, n, "byte")) || (k = ends(word, n, "B"))) {
+    scale = prefix(word, n - k, true);
+  }
+  return scale;
 }
 
-static double flop_scale(const char *word, size_t n) {
+static Scale flop_scale(const char *word, size_t n) {
   size_t k;
   if ((k = ends(word, n, "FLOP")) || (k = ends(word, n, "FLOPs")) || (k = ends(word, n, "flop"))) return prefix(word, n - k, false);
-  return 0;
+  return (Scale){ NULL, 0, 0 };
 }
 
-/* Factor of a unit word, 0 if it is not one of this kind. */
-static double scale(const char *word, size_t n, berth_unit unit) {
+static Scale unit_scale(const char *word, size_t n, berth_unit unit) {
   size_t k;
-  if (n == 0) return 1;
-  if (unit == BERTH_SECONDS) return find(times, word, n);
+  if (n == 0 || unit == BERTH_SECONDS) return find(times, word, n);
   if (unit == BERTH_BYTES) return data_scale(word, n);
   if (unit == BERTH_FLOP) return flop_scale(word, n);
-  if (!(k = ends(word, n, "/s"))) return 0;
+  if (!(k = ends(word, n, "/s"))) return (Scale){ NULL, 0, 0 };
   return unit == BERTH_FLOP_PER_SECOND ? flop_scale(word, n - k) : data_scale(word, n - k);
 }
 
-/* A plain decimal number, "inf" included; hexadecimal, "nan" and a locale's decimal comma are not numbers here. */
-static const char *read_number(const char *s, double *value) {
+/* A plain decimal number, without its exponent; hexadecimal, "nan" and a locale's decimal comma are not numbers here. */
+typedef struct Number {
   char digits[64];
-  size_t n = 0;
-  char *end;
-  if (strncmp(s, "inf", 3) == 0) {
-    *value = INFINITY;
-    return s + 3;
-  }
-  while (s[n] && n + 1 < sizeof digits && (isdigit((unsigned char)s[n]) || s[n] == '.' || s[n] == '-' || s[n] == '+' ||
-         ((s[n] == 'e' || s[n] == 'E') && n > 0 && (isdigit((unsigned char)s[n + 1]) || s[n + 1] == '-' || s[n + 1] == '+'))))
-    n++;
-  for (size_t i = 0; i < n; i++) digits[i] = s[i] == '.' ? localeconv()->decimal_point[0] : s[i];
-  digits[n] = '\0';
-  *value = strtod(digits, &end);
-  return n > 0 && *end == '\0' ? s + n : NULL;
+  long exponent;
+} Number;
+
+static const char *skip_digits(const char *s) {
+  while (isdigit((unsigned char)*s)) s++;
+  return s;
+}
+
+/* @return what follows the number; NULL: there is none */
+static const char *read_number(const char *s, Number *number) {
+  const char *from = s, *end, *sign;
+  if (*s == '-' || *s == '+') s++;
+  end = skip_digits(s);
+  if (*end == '.') end = skip_digits(end + 1);
+  if (end - s < 1 || (end - s == 1 && *s == '.') || (size_t)(end - from) >= sizeof number->digits) return NULL;
+  memcpy(number->digits, from, (size_t)(end - from));
+  number->digits[end - from] = '\0';
+  number->exponent = 0;
+  sign = end + 1;
+  if (*end != 'e' && *end != 'E') return end;
+  if (*sign == '-' || *sign == '+') sign++;
+  if (!isdigit((unsigned char)*sign)) return end; /* a unit that begins with e: the unit's table refuses it */
+  number->exponent = strtol(end + 1, NULL, 10);
+  return skip_digits(sign);
+}
+
+static double value_of(const Number *number, Scale scale) {
+  char text[96];
+  long exponent = number->exponent;
+  if (exponent > 9999) exponent = 9999;
+  if (exponent < -9999) exponent = -9999;
+  snprintf(text, sizeof text, "%se%ld", number->digits, exponent + scale.power);
+  for (char *c = text; *c; c++)
+    if (*c == '.') *c = localeconv()->decimal_point[0];
+  return strtod(text, NULL) * scale.factor;
+}
+
+static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, size_t n, berth_unit unit) {
+  return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text, (int)(n < 20 ? n : 20), word,
+                      expected(unit));
 }
 
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
   const char *s = text, *word;
-  double value, factor;
+  Number number = { "", 0 };
+  bool infinite;
+  double value;
+  Scale scale;
   size_t n;
   while (isspace((unsigned char)*s)) s++;
-  if (!(s = read_number(s, &value)))
+  infinite = strncmp(s, "inf", 3) == 0;
+  if (!(s = infinite ? s + 3 : read_number(s, &number)))
     return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is not a number of %s", text, expected(unit));
-  while (isspace((unsigned char)*s)) s++;
-  word = s;
+  for (word = s; isspace((unsigned char)*word); word++) {}
   n = strlen(word);
   while (n > 0 && isspace((unsigned char)word[n - 1])) n--;
-  factor = scale(word, n, unit);
-  if (factor == 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text, (int)(n < 20 ? n : 20), word,
-                        expected(unit));
+  scale = unit_scale(word, n, unit);
+  if (scale.factor == 0) return refuse(ctx, text, word, n, unit);
+  value = infinite ? INFINITY : value_of(&number, scale);
   if (!(value >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is negative", text);
-  if (isinf(value * factor) && !isinf(value)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
-  *out = value * factor;
+  if (isinf(value) && !infinite) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
+  *out = value;
   return BERTH_OK;
 }
 
-static const char *format_with(double value, const Scale *table, int n, const char *unit, char *buf, size_t size) {
+typedef struct Step {
+  const char *name;
+  double factor;
+} Step;
+
+static const char *format_with(double value, const Step *table, int n, const char *unit, char *buf, size_t size) {
   int k = 0;
   while (k + 1 < n && fabs(value) >= 0.9995 * table[k + 1].factor) k++;
   snprintf(buf, size, fabs(value) >= 999.5 * table[k].factor ? "%.0f %s%s" : "%.3g %s%s", value / table[k].factor, table[k].name,
@@ -122,8 +159,8 @@ static const char *format_with(double value, const Scale *table, int n, const ch
 }
 
 const char *berth_quantity_format(double value, berth_unit unit, char *buf, size_t size) {
-  static const Scale seconds[] = { { "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 } };
-  static const Scale many[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 } };
+  static const Step seconds[] = { { "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 } };
+  static const Step many[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 } };
   static const char *const names[] = { "s", "B", "B/s", "FLOP", "FLOP/s" };
   if (isnan(value)) snprintf(buf, size, "unknown");
   else if (isinf(value)) snprintf(buf, size, value > 0 ? "inf" : "-inf");

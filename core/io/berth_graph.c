@@ -5,16 +5,17 @@ typedef const berth_i_json_value *Value;
 
 enum { G_NAME, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
 static const char *const GRAPH[] = { "name", "types", "ops", "tensors", "collectives" };
-enum { O_NAME, O_KIND, O_SECONDS, O_FLOP, O_BYTES, O_PARAM, O_WORKSPACE, O_GROUP, O_TWIN, O_PIN, O_BACKWARD, O_UPDATE, O_SPLITTABLE,
-       O_INPUTS, N_O };
-static const char *const OP[] = { "name", "kind", "seconds", "flop", "bytes", "param_bytes", "workspace_bytes", "group", "twin", "pin",
-                                  "backward", "update", "splittable", "inputs" };
+enum { O_NAME, O_KIND, O_SECONDS, O_FLOP, O_BYTES, O_PARAM, O_WORKSPACE, O_GROUP, O_TWIN, O_PIN, O_BACKWARD, O_UPDATE,
+       O_SPLITTABLE, O_INPUTS, N_O };
+static const char *const OP[] = { "name", "kind", "seconds", "flop", "bytes", "param_bytes", "workspace_bytes", "group", "twin",
+                                  "pin", "backward", "update", "splittable", "inputs" };
 enum { T_FROM, T_TO, T_BYTES, T_RESIDENT, T_BATCH, T_GRADIENT, N_T };
 static const char *const TENSOR[] = { "from", "to", "bytes", "resident_bytes", "batch", "gradient" };
 enum { C_KIND, C_BYTES, C_COUNT, C_MEMBERS, C_CONSUMERS, N_C };
 static const char *const COLLECTIVE[] = { "kind", "bytes", "count", "members", "consumers" };
 
-const char *const berth_i_collective_names[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", NULL };
+const char *const berth_i_collective_names[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall",
+                                                 "barrier", NULL };
 
 typedef struct Reader {
   const berth_i_json *doc;
@@ -89,7 +90,8 @@ static berth_status read_seconds(Reader *r, Value v) {
   int32_t n, k;
   berth_status st;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
-    return r->n_types == 1 ? read_time(r, v, r->seconds) : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
+    return r->n_types == 1 ? read_time(r, v, r->seconds)
+                           : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
   }
   if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
   if (n != r->n_types) return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
@@ -265,7 +267,8 @@ static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
     if (x->stamp[list[k]] != op + 1) break;
     x->stamp[list[k]] = 0;
   }
-  if (k < given || given != n) st = berth_i_json_fail(r->doc, r->inputs[op], "does not name the tensors that go to the op, each once");
+  if (k < given || given != n)
+    st = berth_i_json_fail(r->doc, r->inputs[op], "does not name the tensors that go to the op, each once");
   else if (n > 0) memcpy(at, list, (size_t)n * sizeof *at);
   berth_i_free(r->ctx, list, (size_t)given, sizeof *list);
   return st;
@@ -279,7 +282,8 @@ static berth_status order_edges(Reader *r, Inputs *x) {
   for (v = 0; v < r->ops.n && st == BERTH_OK; v++)
     if (r->inputs[v]) st = reorder_inputs(r, x, v);
   if (st == BERTH_OK) st = berth_i_merge_order(r->ctx, r->ops.n, r->tensors.n, r->use_at, r->use, x->at, x->list, x->order, &ok);
-  if (st == BERTH_OK && !ok) st = berth_i_json_fail(r->doc, r->g[G_OPS], "have \"inputs\" that contradict the order of \"to\" in the tensors");
+  if (st == BERTH_OK && !ok)
+    st = berth_i_json_fail(r->doc, r->g[G_OPS], "have \"inputs\" that contradict the order of \"to\" in the tensors");
   return st;
 }
 
@@ -319,7 +323,8 @@ static berth_status read_collective_kind(const Reader *r, Value v, berth_collect
     *kind = (berth_collective_kind)k;
     return BERTH_OK;
   }
-  return berth_i_json_fail(r->doc, v, "is not a kind of collective: allreduce, allgather, reducescatter, broadcast, alltoall, barrier");
+  return berth_i_json_fail(r->doc, v,
+                           "is not a kind of collective: allreduce, allgather, reducescatter, broadcast, alltoall, barrier");
 }
 
 static berth_status read_collective(Reader *r, Value v) {

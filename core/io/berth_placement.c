@@ -42,15 +42,17 @@ static berth_status read_names(Reader *r, Value list, const char ***out, int32_t
 }
 
 /* Names that stand beside ids must be those of the graph or topology in the same file. */
-static berth_status compare_names(Reader *r, Value list, const char *const *names, int32_t n, const char *(*name)(const void *, int32_t),
-                                  const void *ud, int32_t n_things, const char *what) {
+static berth_status compare_names(Reader *r, Value list, const char *const *names, int32_t n,
+                                  const char *(*name)(const void *, int32_t), const void *ud, int32_t n_things,
+                                  const char *what) {
   Value v = list ? berth_i_json_first(list) : NULL;
   int32_t k;
   if (!list || !ud) return BERTH_OK;
   if (n != n_things) return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things, what);
   for (k = 0; k < n; k++, v = berth_i_json_next(v)) {
     const char *is = name(ud, k);
-    if (strcmp(is ? is : "", names[k]) != 0) return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k, is ? is : "");
+    if (strcmp(is ? is : "", names[k]) != 0)
+      return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k, is ? is : "");
   }
   return BERTH_OK;
 }
@@ -90,7 +92,8 @@ static void prepare_lookups(Reader *r, int32_t n_ops) {
 static berth_status check_named(Reader *r, Value list, const berth_i_lookup *x) {
   Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY ? NULL : berth_i_json_first(list);
   for (; v; v = berth_i_json_next(v)) {
-    if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) return berth_i_json_fail(r->doc, v, "is a name, but the file names no %ss", x->what);
+    if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING)
+      return berth_i_json_fail(r->doc, v, "is a name, but the file names no %ss", x->what);
   }
   return BERTH_OK;
 }
@@ -133,17 +136,6 @@ static berth_status read_seconds(Reader *r, Value list, int32_t n, double **out)
   return st;
 }
 
-static berth_status read_placer(Reader *r, berth_placement *p) {
-  const char *placer = "";
-  char *copy;
-  berth_status st = berth_i_get_text(r->doc, r->p[P_PLACER], &placer);
-  if (st != BERTH_OK) return st;
-  if (!(copy = berth_i_strdup(r->ctx, placer))) return berth_i_nomem(r->ctx);
-  berth_i_strfree(r->ctx, p->placer);
-  p->placer = copy;
-  return BERTH_OK;
-}
-
 static berth_status read_plan(Reader *r, berth_placement *p) {
   berth_status st;
   if (!r->p[P_START] != !r->p[P_FINISH]) {
@@ -151,9 +143,7 @@ static berth_status read_plan(Reader *r, berth_placement *p) {
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
   }
   if ((st = read_seconds(r, r->p[P_START], p->n, &p->start)) != BERTH_OK) return st;
-  if ((st = read_seconds(r, r->p[P_FINISH], p->n, &p->finish)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, r->p[P_ESTIMATE], BERTH_SECONDS, true, &p->estimate)) != BERTH_OK) return st;
-  return read_placer(r, p);
+  return read_seconds(r, r->p[P_FINISH], p->n, &p->finish);
 }
 
 static berth_status count_ops(Reader *r, int32_t *n) {
@@ -170,6 +160,8 @@ static berth_status count_ops(Reader *r, int32_t *n) {
 
 static berth_status read_placement(Reader *r, berth_placement **out) {
   int32_t *device = NULL, *sequence = NULL, n = 0;
+  const char *placer = NULL;
+  double estimate = NAN;
   berth_placement *p = NULL;
   berth_status st;
   if ((st = read_all_names(r)) != BERTH_OK || (st = count_ops(r, &n)) != BERTH_OK) return st;
@@ -177,7 +169,9 @@ static berth_status read_placement(Reader *r, berth_placement **out) {
   if ((st = read_refs(r, r->p[P_DEVICE], &r->devices, n, &device)) != BERTH_OK) goto done;
   if (r->p[P_SEQUENCE] && (st = read_refs(r, r->p[P_SEQUENCE], &r->ops, n, &sequence)) != BERTH_OK) goto done;
   if (sequence && (st = check_sequence(r, sequence, n)) != BERTH_OK) goto done;
-  if ((st = berth_placement_new(r->ctx, n, device, sequence, &p)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_quantity(r->doc, r->p[P_ESTIMATE], BERTH_SECONDS, true, &estimate)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_text(r->doc, r->p[P_PLACER], &placer)) != BERTH_OK) goto done;
+  if ((st = berth_placement_new(r->ctx, n, device, sequence, placer, estimate, &p)) != BERTH_OK) goto done;
   if ((st = read_plan(r, p)) != BERTH_OK) goto done;
   *out = p;
   p = NULL;

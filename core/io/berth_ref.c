@@ -39,8 +39,9 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
   double number;
   if (!v) return BERTH_OK;
   kind = berth_i_json_kind_of(v);
-  if (kind == BERTH_I_JSON_STRING) return find_named(doc, v, x, out);
-  if (kind != BERTH_I_JSON_NUMBER) return berth_i_json_fail(doc, v, "is neither the position nor the name of any %s", x->what);
+  if (kind == BERTH_I_JSON_STRING && x->name) return find_named(doc, v, x, out);
+  if (kind != BERTH_I_JSON_NUMBER) return berth_i_json_fail(doc, v, x->name ? "is neither the position nor the name of any %s" : "is not the position of any %s",
+                             x->what);
   number = berth_i_json_number(v);
   if (!(number >= 0) || number != floor(number)) return berth_i_json_fail(doc, v, "is not the position of any %s", x->what);
   if (number >= x->n) return berth_i_json_fail(doc, v, "is beyond the last %s: there are %d, from 0", x->what, (int)x->n);
@@ -48,14 +49,16 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
   return BERTH_OK;
 }
 
-berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v, berth_i_lookup *x, int32_t **out, int32_t *n) {
+berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v, berth_i_lookup *x, int32_t **out,
+                              int32_t *n) {
   berth_ctx *ctx = berth_i_json_ctx(doc);
   const berth_i_json_value *member;
   int32_t *list, count = 0, k;
   berth_status st = berth_i_get_array(doc, v, &member, &count);
   if (st != BERTH_OK) return st;
   if (!(list = berth_i_alloc(ctx, (size_t)count, sizeof *list))) return berth_i_nomem(ctx);
-  for (k = 0; k < count && st == BERTH_OK; k++, member = berth_i_json_next(member)) st = berth_i_get_ref(doc, member, x, &list[k]);
+  for (k = 0; k < count && st == BERTH_OK; k++, member = berth_i_json_next(member))
+    st = berth_i_get_ref(doc, member, x, &list[k]);
   if (st != BERTH_OK) {
     berth_i_free(ctx, list, (size_t)count, sizeof *list);
     return st;

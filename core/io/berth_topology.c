@@ -118,7 +118,8 @@ static berth_status order_nodes(Reader *r) {
   for (k = 0; k < (int32_t)n; k++) r->node_part[k] = k;
   if (!r->p[P_NODES]) return BERTH_OK;
   if ((st = berth_i_get_array(r->doc, r->p[P_NODES], &v, &count)) != BERTH_OK) return st;
-  if ((size_t)count != n) return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches", (int)count, n);
+  if ((size_t)count != n)
+    return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches", (int)count, n);
   for (k = 0; k < count; k++, v = berth_i_json_next(v)) {
     if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
     if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");

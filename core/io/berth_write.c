@@ -64,7 +64,8 @@ static void put_amounts(Members *m, const char *key, int32_t n, const double *x)
 }
 
 /* A list of objects, one a line; `put` writes the members of each. */
-static void put_list(berth_i_out *o, const char *key, int32_t n, void (*put)(Members *m, const void *ud, int32_t i), const void *ud) {
+static void put_list(berth_i_out *o, const char *key, int32_t n, void (*put)(Members *m, const void *ud, int32_t i),
+                     const void *ud) {
   int32_t i;
   if (n == 0) return;
   berth_i_putf(o, ",\n  \"%s\": [", key);
@@ -319,7 +320,8 @@ static void put_placement(berth_i_out *o, const berth_placement *p, const berth_
 
 static berth_status check_fit(const berth_placement *p, const berth_graph *g, const berth_topology *t) {
   int32_t k;
-  if (g && p->n != g->n_ops) return berth_i_fail(p->ctx, BERTH_EINVAL, "placement of %d ops, graph of %d", (int)p->n, (int)g->n_ops);
+  if (g && p->n != g->n_ops)
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement of %d ops, graph of %d", (int)p->n, (int)g->n_ops);
   for (k = 0; t && k < p->n; k++) {
     if (p->device[k] < t->n_devices) continue;
     return berth_i_fail(p->ctx, BERTH_EINVAL, "placement: op %d is on device %d, topology has %d", (int)k, (int)p->device[k],
@@ -342,7 +344,7 @@ static berth_status write_parts(berth_ctx *ctx, const berth_graph *g, const bert
 berth_status berth_write_bundle(const berth_bundle *b, berth_text *out) {
   berth_ctx *ctx = b->graph ? b->graph->ctx : b->topology ? b->topology->ctx : b->placement ? b->placement->ctx : out->ctx;
   berth_status st = b->placement ? check_fit(b->placement, b->graph, b->topology) : BERTH_OK;
-  if (!ctx) return BERTH_EINVAL;
+  if (!b->graph && !b->topology && !b->placement) return ctx ? berth_i_fail(ctx, BERTH_EINVAL, "nothing to write") : BERTH_EINVAL;
   return st == BERTH_OK ? write_parts(ctx, b->graph, b->topology, b->placement, out) : st;
 }
 
@@ -365,7 +367,7 @@ berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *o
 
 static berth_status write_berth_placed(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_placement *p = NULL;
-  berth_status st = device ? berth_placement_new(g->ctx, g->n_ops, device, NULL, &p) : BERTH_OK;
+  berth_status st = device ? berth_placement_new(g->ctx, g->n_ops, device, NULL, NULL, NAN, &p) : BERTH_OK;
   if (st == BERTH_OK) st = write_parts(g->ctx, g, NULL, p, out);
   berth_placement_release(p);
   return st;

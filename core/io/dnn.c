@@ -10,7 +10,8 @@ typedef const berth_i_json_value *Value;
 enum { F_FPGAS, F_CPUS, F_MEMORY, F_NODES, F_EDGES, N_TOP };
 static const char *const TOP[] = { "maxFPGAs", "maxCPUs", "maxSizePerFPGA", "nodes", "edges" };
 enum { N_ID, N_NAME, N_FPGA, N_CPU, N_SIZE, N_SUPPORTED, N_BACKWARD, N_CLASS, N_NODE };
-static const char *const NODE[] = { "id", "name", "fpgaLatency", "cpuLatency", "size", "supportedOnFpga", "isBackwardNode", "colorClass" };
+static const char *const NODE[] = { "id", "name", "fpgaLatency", "cpuLatency", "size", "supportedOnFpga", "isBackwardNode",
+                                    "colorClass" };
 
 typedef struct Reader {
   const berth_i_json *doc;

@@ -28,7 +28,8 @@ static void put_time(berth_i_out *o, const double *seconds, int32_t n) {
 static void put_colour(berth_i_out *o, int32_t device) {
   double hue = fmod(0.6180339887498949 * device, 1), value = device / 8 % 2 ? 0.8 : 0.95;
   char a[BERTH_I_NUMBER_SIZE], b[BERTH_I_NUMBER_SIZE];
-  berth_i_putf(o, ", fillcolor=\"%s 0.35 %s\"", berth_i_number_text(nearbyint(hue * 1000) / 1000, a), berth_i_number_text(value, b));
+  berth_i_putf(o, ", fillcolor=\"%s 0.35 %s\"", berth_i_number_text(nearbyint(hue * 1000) / 1000, a),
+               berth_i_number_text(value, b));
 }
 
 static void put_op(berth_i_out *o, const berth_graph *g, int32_t v, const int32_t *device) {

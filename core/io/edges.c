@@ -103,7 +103,8 @@ static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t
 }
 
 /* Replaces leaders by tensors. `by` lists the edges producer by producer; a leader comes before its followers. */
-static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident, berth_graph_builder *b, int32_t *tensor) {
+static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident, berth_graph_builder *b,
+                                 int32_t *tensor) {
   berth_status st;
   size_t i;
   for (i = 0; i < e->n; i++) {

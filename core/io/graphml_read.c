@@ -52,7 +52,8 @@ typedef struct Cell {
 
 static int32_t line_of(const Cell *c) {
   bool edges = c->table == &c->r->t.edges;
-  return edges ? berth_i_graphml_edge_line(c->r->src, c->row) : berth_i_graphml_node_line(c->r->src, text_at(c->table, "id", c->row));
+  return edges ? berth_i_graphml_edge_line(c->r->src, c->row)
+               : berth_i_graphml_node_line(c->r->src, text_at(c->table, "id", c->row));
 }
 
 static berth_status fail(const Cell *c, const char *what, const char *why, double value) {
@@ -169,7 +170,9 @@ static berth_status read_op(Reader *r, int32_t row) {
   return berth_graph_builder_add_op(r->b, &op, NULL);
 }
 
-static bool is_collective(const Reader *r, int32_t row) { return r->collective && r->collective->text && *r->collective->text[row]; }
+static bool is_collective(const Reader *r, int32_t row) {
+  return r->collective && r->collective->text && *r->collective->text[row];
+}
 
 static berth_status read_ops(Reader *r) {
   berth_status st = find_types(r);
@@ -269,7 +272,8 @@ static berth_status collective_kind(const Cell *c, const char *name, berth_colle
     *kind = (berth_collective_kind)k;
     return BERTH_OK;
   }
-  return berth_i_fail(c->r->ctx, BERTH_EPARSE, "%s:%d: collective is of no known kind (%.40s)", c->r->src->name, (int)line_of(c), name);
+  return berth_i_fail(c->r->ctx, BERTH_EPARSE, "%s:%d: collective is of no known kind (%.40s)", c->r->src->name, (int)line_of(c),
+                      name);
 }
 
 /* Members and consumers of all collectives, by counting: at[2 c] members of the c-th, at[2 c + 1] consumers. */
@@ -360,7 +364,7 @@ static berth_status read_placement(Reader *r, berth_placement **out) {
     good = v >= 0 && v < INT32_MAX && v == floor(v);
     if (good) device[r->op_of[row]] = (int32_t)v;
   }
-  if (st == BERTH_OK && good) st = berth_placement_new(r->ctx, r->n_ops, device, NULL, out);
+  if (st == BERTH_OK && good) st = berth_placement_new(r->ctx, r->n_ops, device, NULL, NULL, NAN, out);
   berth_i_free(r->ctx, device, (size_t)r->n_ops, sizeof *device);
   return st;
 }

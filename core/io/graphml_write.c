@@ -41,13 +41,14 @@ static int32_t add_column(Sheet *s, const char *name, const char *type) {
   return k;
 }
 
-/* What XML cannot hold becomes U+FFFD. */
-static void put_xml(berth_i_out *o, const char *s) {
+/* What XML cannot hold becomes the picture of a control character, U+2400 on, or U+FFFD. Attributes cannot hold line ends. */
+static void put_xml(berth_i_out *o, const char *s, bool attribute) {
   while (*s) {
     size_t n = berth_i_utf8(s);
-    bool control = n == 1 && (unsigned char)*s < 32 && *s != '\t' && *s != '\n';
+    bool control = n == 1 && (unsigned char)*s < 32 && (attribute || (*s != '\t' && *s != '\n'));
     bool nothing = n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && (unsigned char)s[2] >= 0xbe;
-    if (n == 0 || control || nothing) berth_i_put(o, "\xef\xbf\xbd");
+    if (control) berth_i_putf(o, "\xe2\x90%c", 0x80 + *s);
+    else if (n == 0 || nothing) berth_i_put(o, "\xef\xbf\xbd");
     else berth_i_put_n(o, s, n);
     s += n ? n : 1;
   }
@@ -56,7 +57,7 @@ static void put_xml(berth_i_out *o, const char *s) {
 static void set_text(Sheet *s, int32_t column, int32_t row, const char *text) {
   if (!text || !*text) return;
   s->cell[(size_t)column * (size_t)s->rows + (size_t)row] = s->text.len;
-  put_xml(&s->o, text);
+  put_xml(&s->o, text, false);
   berth_i_put_n(&s->o, "", 1);
 }
 
@@ -131,7 +132,7 @@ static berth_status label_times(Writer *w, berth_ctx *ctx) {
   for (k = 0; k < w->g->n_types; k++) {
     const char *type = berth_graph_type(w->g, k);
     berth_i_put(&o, w->g->n_types == 1 && !*type ? "seconds" : "seconds:");
-    put_xml(&o, type);
+    put_xml(&o, type, true);
     berth_i_put_n(&o, "", 1);
   }
   return berth_i_out_close(&o);
@@ -202,7 +203,8 @@ static void put_nodes(Writer *w) {
 
 /* ---- edges -------------------------------------------------------------------------------- */
 
-static void put_edge_amount(Writer *w, int32_t column, int32_t row, const int32_t *tensor, double (*amount)(const berth_graph *, int32_t)) {
+static void put_edge_amount(Writer *w, int32_t column, int32_t row, const int32_t *tensor,
+                            double (*amount)(const berth_graph *, int32_t)) {
   if (tensor[row] != BERTH_NONE) set_number(&w->edges, column, row, amount(w->g, tensor[row]));
 }
 
@@ -288,7 +290,7 @@ static berth_status print(Writer *w, berth_ctx *ctx, berth_text *out) {
   berth_text name = { NULL, NULL, 0, 0 };
   berth_i_out o = berth_i_out_open(ctx, &name);
   berth_status st;
-  put_xml(&o, berth_graph_name(w->g));
+  put_xml(&o, berth_graph_name(w->g), false);
   if ((st = berth_i_out_close(&o)) == BERTH_OK) {
     o = berth_i_out_open(ctx, out);
     st = berth_i_graphml_write(ctx, name.data ? name.data : "", w->nodes.rows, w->edges.rows, w->from, w->to, w->nodes.n,

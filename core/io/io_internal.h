@@ -4,6 +4,7 @@
 
 #include "../graph/graph_internal.h"
 #include "../shelf/json_shelf.h"
+#include "../shelf/utf8.h"
 #include "../topology/topology_internal.h"
 #include <berth/io.h>
 
@@ -73,21 +74,23 @@ bool berth_i_decimal(const char *word, double *out);
 
 /* ---- members of JSON objects (fields.c) --------------------------------------------------- */
 
-enum { BERTH_I_MAX_FIELDS = 24 };
 /** Finds the members named in keys[n]; absent ones are NULL. A key given twice is refused, and, if strict, one not in keys. */
-berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object, const char *const *keys, int n, bool strict,
-                            const berth_i_json_value **found);
+berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object, const char *const *keys, int n,
+                            bool strict, const berth_i_json_value **found);
 /* v NULL: out stays as it is. */
 berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v, const char **out);
 berth_status berth_i_get_bool(const berth_i_json *doc, const berth_i_json_value *v, bool *out); /* false, true, 0, 1 */
 berth_status berth_i_get_int(const berth_i_json *doc, const berth_i_json_value *v, int32_t min, int32_t max, int32_t *out);
 berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_value *v, double *out); /* a finite number >= 0 */
 /** A number in the base unit, or a string with a unit. */
-berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v, berth_unit unit, bool infinite, double *out);
+berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v, berth_unit unit, bool infinite,
+                                  double *out);
 /** v must be an array (NULL: empty).  @param first its first member */
-berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v, const berth_i_json_value **first, int32_t *n);
+berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v, const berth_i_json_value **first,
+                               int32_t *n);
 /** v must be there. */
-berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object, const berth_i_json_value *v, const char *key);
+berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object, const berth_i_json_value *v,
+                          const char *key);
 /** Turns a failure that does not know the file into "name:line: path: message". */
 berth_status berth_i_blame(const berth_i_json *doc, const berth_i_json_value *v, berth_status st);
 /** "name: message", BERTH_EPARSE for BERTH_EINVAL. */
@@ -119,7 +122,7 @@ void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e);
 berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out);
 /** "name:line: message" for a graph of these edges that could not be finished; the line is that of an edge on the cycle. */
 berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e, berth_status st);
-/** One tensor per producer and different size, in order of the producers' ids, then of the edges; consumers in order of the edges.
+/** One tensor per producer and different size, in order of the producers' ids, then of the edges; consumers in edge order.
  *  @param resident as in berth_tensor */
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b);
 
@@ -148,8 +151,6 @@ void berth_i_put_string(berth_i_out *o, const char *s); /* JSON, in quotes; bad 
 /** The same without quotes or infinities, into buf. */
 enum { BERTH_I_NUMBER_SIZE = 40 };
 const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]);
-/** Length of the UTF-8 sequence at s, 0 if it is not one. */
-size_t berth_i_utf8(const char *s);
 
 /* ---- writers ------------------------------------------------------------------------------ */
 

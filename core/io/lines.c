@@ -80,10 +80,17 @@ bool berth_i_decimal(const char *word, double *out) {
   return *end == 0;
 }
 
+static berth_status read_word(berth_i_lines *l, const char *stop, const char *what, char *word, size_t size) {
+  size_t n = berth_i_lines_word(l, stop, word, size);
+  if (n == 0) return berth_i_lines_fail(l, "%s is missing", what);
+  return n < size ? BERTH_OK : berth_i_lines_fail(l, "%s has more than %zu characters (%.40s...)", what, size - 1, word);
+}
+
 berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out) {
   char word[64];
   double x;
-  if (!berth_i_lines_word(l, stop, word, sizeof word)) return berth_i_lines_fail(l, "%s is missing", what);
+  berth_status st = read_word(l, stop, what, word, sizeof word);
+  if (st != BERTH_OK) return st;
   if (!berth_i_decimal(word, &x)) return berth_i_lines_fail(l, "%s is not a number (%.40s)", what, word);
   if (isinf(x)) return berth_i_lines_fail(l, "%s is too large (%.40s)", what, word);
   if (x < 0) return berth_i_lines_fail(l, "%s is negative (%.40s)", what, word);
@@ -95,7 +102,8 @@ berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *wh
   char word[64];
   const char *p = word;
   int64_t x = 0;
-  if (!berth_i_lines_word(l, stop, word, sizeof word)) return berth_i_lines_fail(l, "%s is missing", what);
+  berth_status st = read_word(l, stop, what, word, sizeof word);
+  if (st != BERTH_OK) return st;
   for (; *p >= '0' && *p <= '9' && x <= INT32_MAX; p++) x = 10 * x + (*p - '0');
   if (x > INT32_MAX) return berth_i_lines_fail(l, "%s is beyond 32 bits (%.40s)", what, word);
   if (*p) return berth_i_lines_fail(l, "%s is not a whole number from 0 (%.40s)", what, word);

@@ -117,7 +117,8 @@ static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines 
   take_kind(description, &node);
   if (!next_field(l, &f)) return berth_i_lines_fail(l, "the numbers of node %d are missing", (int)id);
   if ((st = read_values(&f, &node)) != BERTH_OK) return st;
-  if (next_field(l, &f) && !starts(&f, "stage_id=")) return berth_i_lines_fail(l, "something follows the numbers of node %d", (int)id);
+  if (next_field(l, &f) && !starts(&f, "stage_id="))
+    return berth_i_lines_fail(l, "something follows the numbers of node %d", (int)id);
   return add_node(p, &node);
 }
 
@@ -182,7 +183,8 @@ static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
   }
   if ((st = berth_i_edges_repeated(p->ctx, &p->edges, p->n, &twice)) != BERTH_OK || !twice) return st;
   at.line = twice->line;
-  return berth_i_lines_fail(&at, "edge node%d -> node%d is given twice", (int)p->nodes[twice->src].id, (int)p->nodes[twice->dst].id);
+  return berth_i_lines_fail(&at, "edge node%d -> node%d is given twice", (int)p->nodes[twice->src].id,
+                            (int)p->nodes[twice->dst].id);
 }
 
 static berth_status add_op(const Node *node, berth_graph_builder *b) {

@@ -7,7 +7,8 @@ static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_
   for (k = 0; k < count && st == BERTH_OK; k++) {
     berth_i_edge edge = { 0, id, 0, l->line, NULL };
     if ((st = berth_i_lines_id(l, "", "predecessor", &edge.src)) != BERTH_OK) return st;
-    if (edge.src >= n) return berth_i_lines_fail(l, "predecessor of task %d is not in 0..%d (%d)", (int)id, (int)n - 1, (int)edge.src);
+    if (edge.src >= n)
+      return berth_i_lines_fail(l, "predecessor of task %d is not in 0..%d (%d)", (int)id, (int)n - 1, (int)edge.src);
     st = berth_i_edges_add(l->src->ctx, e, edge);
   }
   if (st == BERTH_OK && !berth_i_lines_is_blank(l)) {

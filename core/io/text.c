@@ -45,12 +45,17 @@ void berth_i_put_n(berth_i_out *o, const char *s, size_t n) {
 void berth_i_put(berth_i_out *o, const char *s) { berth_i_put_n(o, s, strlen(s)); }
 
 void berth_i_putf(berth_i_out *o, const char *format, ...) {
+  char few[128];
   va_list args;
   int n;
   va_start(args, format);
-  n = vsnprintf(NULL, 0, format, args);
+  n = vsnprintf(few, sizeof few, format, args);
   va_end(args);
-  if (n < 0 || !make_room(o, (size_t)n)) return;
+  if (n < 0 || (size_t)n < sizeof few) {
+    berth_i_put_n(o, few, n < 0 ? 0 : (size_t)n);
+    return;
+  }
+  if (!make_room(o, (size_t)n)) return;
   va_start(args, format);
   vsnprintf(o->text->data + o->text->len, (size_t)n + 1, format, args);
   va_end(args);
@@ -69,10 +74,11 @@ static void dot_for_locale(char *buf) {
 
 const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]) {
   int digits;
-  if (x == floor(x) && fabs(x) < 1e15) {
-    snprintf(buf, BERTH_I_NUMBER_SIZE, "%.0f", x);
+  if (x == floor(x) && fabs(x) < 1e15 && !(x == 0 && signbit(x))) {
+    snprintf(buf, BERTH_I_NUMBER_SIZE, "%lld", (long long)x);
     return buf;
   }
+  if (x == 0) return "-0";
   for (digits = 15; digits <= 17; digits++) {
     snprintf(buf, BERTH_I_NUMBER_SIZE, "%.*g", digits, x);
     if (strtod(buf, NULL) == x) break;
@@ -86,20 +92,6 @@ void berth_i_put_number(berth_i_out *o, double x) {
   if (isnan(x)) berth_i_put(o, "null");
   else if (isinf(x)) berth_i_put(o, "\"inf\"");
   else berth_i_put(o, berth_i_number_text(x, buf));
-}
-
-static bool is_tail(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
-
-size_t berth_i_utf8(const char *s) {
-  unsigned char a = (unsigned char)s[0], b;
-  if (a < 0x80) return 1;
-  if (a < 0xc2 || a > 0xf4 || !is_tail(s[1])) return 0;
-  b = (unsigned char)s[1];
-  if (a < 0xe0) return 2;
-  if ((a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) || (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f)) return 0;
-  if (!is_tail(s[2])) return 0;
-  if (a < 0xf0) return 3;
-  return is_tail(s[3]) ? 4 : 0;
 }
 
 static void put_escape(berth_i_out *o, unsigned char c) {

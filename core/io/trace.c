@@ -89,7 +89,8 @@ static void put_number(Trace *x, const char *key, double v) {
 }
 
 static void open_event(Trace *x, const char *phase, const char *name, int32_t device, int thread) {
-  berth_i_putf(&x->o, "%s{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", x->any ? ",\n" : "\n", phase, (int)device, thread);
+  berth_i_putf(&x->o, "%s{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", x->any ? ",\n" : "\n", phase, (int)device,
+               thread);
   berth_i_put_string(&x->o, name);
   x->any = true;
 }
@@ -151,7 +152,8 @@ static void put_op(Trace *x, int32_t v) {
 
 static void put_half(Trace *x, int32_t k, int row, const char *name) {
   const berth_transfer *t = &x->transfer[k];
-  open_event(x, "X", name, row == ROW_SEND ? t->src : t->dst, thread_of(row, (row == ROW_SEND ? x->send_lane : x->receive_lane)[k]));
+  open_event(x, "X", name, row == ROW_SEND ? t->src : t->dst,
+             thread_of(row, (row == ROW_SEND ? x->send_lane : x->receive_lane)[k]));
   put_span(x, t->start, t->finish);
   berth_i_putf(&x->o, ", \"cat\": \"%s\", \"args\": {\"tensor\": %d, \"from\": ", ROW_NAMES[row], (int)t->tensor);
   berth_i_put_string(&x->o, x->t->devices[t->src].name);
@@ -245,7 +247,12 @@ static void free_lanes(Trace *x) {
 
 berth_status berth_write_trace(berth_result *r, berth_text *out) {
   berth_cost *cost = berth_result_cost(r);
-  Trace x = { .ctx = cost->ctx, .g = cost->g, .t = cost->t, .r = r, .start = berth_result_start(r), .finish = berth_result_finish(r),
+  Trace x = { .ctx = cost->ctx,
+              .g = cost->g,
+              .t = cost->t,
+              .r = r,
+              .start = berth_result_start(r),
+              .finish = berth_result_finish(r),
               .device = berth_result_device(r) };
   berth_i_changes memory = { NULL, 0, 0 };
   berth_status st;

@@ -137,21 +137,23 @@ static void find_peaks(const berth_i_changes *c, int32_t n_devices, double *peak
   }
 }
 
-/* Parameters lie there all the time, so they lift a peak by multiple x bytes. The device with most of them tells the multiple. */
-static double find_multiple(const Run *x, const double *peak, const double *params) {
-  const double *told = berth_result_peak(x->r);
-  int32_t d, most = 0;
-  for (d = 1; d < x->n_devices; d++)
-    if (params[d] > params[most]) most = d;
-  return params[most] > 0 && told[most] > peak[most] ? (told[most] - peak[most]) / params[most] : 0;
-}
-
 static double misfit(const Run *x, const double *peak, const double *params, double multiple) {
   const double *told = berth_result_peak(x->r);
   double sum = 0;
   int32_t d;
   for (d = 0; d < x->n_devices; d++) sum += fabs(told[d] - peak[d] - multiple * params[d]);
   return sum;
+}
+
+/* Parameters lie there all the time, so they lift a peak by multiple x bytes. What comes and goes within one instant is not seen
+ * here, so peaks may be found too low, never too high, and the least multiple is the nearest. */
+static double find_multiple(const Run *x, const double *peak, const double *params) {
+  const double *told = berth_result_peak(x->r);
+  double least = INFINITY;
+  int32_t d;
+  for (d = 0; d < x->n_devices; d++)
+    if (params[d] > 0) least = fmin(least, fmax(0, (told[d] - peak[d]) / params[d]));
+  return isinf(least) ? 0 : least;
 }
 
 static berth_status choose(Run *x, double *peak, double *params, berth_i_changes *c) {

@@ -107,7 +107,8 @@ static berth_status copy_id(Ids *x, const berth_i_tag *tag, const char *key) {
   if (!berth_i_tag_attribute(tag, key, &value, &len)) {
     char text[24];
     snprintf(text, sizeof text, "%.*s", (int)(tag->name_len < 20 ? tag->name_len : 20), tag->name);
-    return berth_i_fail(x->src->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", x->src->name, (int)line_of(x->src, tag->name), text, key);
+    return berth_i_fail(x->src->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", x->src->name, (int)line_of(x->src, tag->name),
+                        text, key);
   }
   st = berth_i_grow(x->src->ctx, &buf, &x->cap, len + 1, 1);
   x->buf = buf;

@@ -217,7 +217,7 @@ static berth_status memory_bound(const berth_i_units *u, berth_memory_policy mem
   berth_status st = berth_i_kinds_init(u, memory, &k);
   if (st != BERTH_OK) return st;
   if (any_limit(&k)) {
-    st = berth_i_prove_unfit(u, &k, memory, param_multiple, why);
+    st = berth_i_prove_unfit(u, &k, "bounds", memory, param_multiple, why);
     if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, true, s, out);
   }
   berth_i_kinds_release(u->cost->ctx, &k);

@@ -107,10 +107,20 @@ static berth_status check_options(berth_cost *cost, const berth_i_placer *p, con
   return p == &berth_i_placer_policy ? check_policy(ctx, o->policy) : BERTH_OK;
 }
 
+/* A placer blames the op at which it got stuck for lack of memory. If nothing can fit at all, that is the better reason. */
+static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_obstacle *why) {
+  const char *name = p == &berth_i_placer_policy && o->policy->name ? o->policy->name : p->name;
+  berth_status st;
+  if (why->op == BERTH_NONE || !(why->missing > 0)) return BERTH_EINFEASIBLE;
+  st = berth_i_prove_infeasible(cost, name, o->memory, o->param_multiple, why);
+  return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
+}
+
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why) {
   berth_status st;
   berth_place_options o = opts ? *opts : berth_place_default();
+  berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   const berth_i_placer *p = find_placer(placer);
   if (!o.variant) o.variant = "";
   if (!p) return unknown(cost->ctx, "placer", placer, placer_names);
@@ -119,5 +129,8 @@ berth_status berth_place(berth_cost *cost, const char *placer, const berth_place
     return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s: the graph has %d collectives; place it before they are added",
                         p->name, (int)cost->g->n_collectives);
   }
-  return p->run(cost, &o, out, why);
+  st = p->run(cost, &o, out, &own);
+  if (st == BERTH_EINFEASIBLE) st = give_reason(cost, p, &o, &own);
+  if (st == BERTH_EINFEASIBLE && why) *why = own;
+  return st;
 }

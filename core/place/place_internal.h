@@ -43,5 +43,8 @@ extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_etf, berth_i_pl
  *  @return BERTH_EINFEASIBLE */
 berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
                                 berth_obstacle *why);
+/** berth_i_prove_unfit (prices_internal.h) from the start. A group that no device can run is proof enough, too. */
+berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+                                      berth_obstacle *why);
 
 #endif

@@ -92,17 +92,19 @@ static berth_status set_sequence(berth_placement *p, const int32_t *sequence) {
   return BERTH_OK;
 }
 
-berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence,
-                                 berth_placement **out) {
+berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
+                                 double estimate, berth_placement **out) {
   berth_status st;
   berth_placement *p = NULL;
   if (ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d ops: the number is negative", (int)ops);
   if (ops > 0 && !device) return berth_i_fail(ctx, BERTH_EINVAL, "a placement needs the device of every op");
+  if (estimate < 0) return berth_i_fail(ctx, BERTH_EINVAL, "estimate: %g s is negative", estimate);
   if ((st = check_devices(ctx, ops, device)) != BERTH_OK) goto done;
   if (sequence && (st = check_sequence(ctx, ops, sequence)) != BERTH_OK) goto done;
-  if ((st = berth_i_placement_make(ctx, ops, "", false, &p)) != BERTH_OK) goto done;
+  if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK) goto done;
   if (sequence && (st = set_sequence(p, sequence)) != BERTH_OK) goto done;
   if (ops > 0) memcpy(p->device, device, (size_t)ops * sizeof *device);
+  p->estimate = estimate;
   *out = p;
   p = NULL;
 done:

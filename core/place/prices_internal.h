@@ -39,9 +39,10 @@ typedef struct berth_i_prices {
  */
 berth_status berth_i_prices_raise(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, berth_i_prices *p);
 
-/** bounds: memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not always found.
- *  @return BERTH_OK (nothing found); BERTH_EINFEASIBLE with message and *why; BERTH_ENOMEM */
-berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, berth_memory_policy memory,
+/** Memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not always found.
+ *  @param placer who says so
+ *  @return BERTH_OK (nothing found, message untouched); BERTH_EINFEASIBLE with message and *why; BERTH_ENOMEM */
+berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_memory_policy memory,
                                  double param_multiple, berth_obstacle *why);
 
 #endif

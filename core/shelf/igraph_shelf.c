@@ -124,7 +124,8 @@ static berth_status copy_columns(const Source *s, const igraph_strvector_t *name
     const char *name = igraph_strvector_get(names, k);
     berth_i_column *column = &out->at[k];
     if (!(column->name = copy_text(s->ctx, name, true))) return berth_i_nomem(s->ctx);
-    st = type == IGRAPH_ATTRIBUTE_STRING ? copy_texts(s, name, out->rows, column) : copy_numbers(s, name, type, out->rows, column);
+    st = type == IGRAPH_ATTRIBUTE_STRING ? copy_texts(s, name, out->rows, column)
+                                         : copy_numbers(s, name, type, out->rows, column);
   }
   return st;
 }
@@ -142,8 +143,8 @@ static berth_status copy_edges(berth_ctx *ctx, const igraph_t *g, berth_i_table 
   return BERTH_OK;
 }
 
-static berth_status copy_name(berth_ctx *ctx, const igraph_t *g, const igraph_strvector_t *names, const igraph_vector_int_t *types,
-                              berth_i_table *out) {
+static berth_status copy_name(berth_ctx *ctx, const igraph_t *g, const igraph_strvector_t *names,
+                              const igraph_vector_int_t *types, berth_i_table *out) {
   const char *name = "";
   igraph_integer_t k;
   for (k = 0; k < igraph_strvector_size(names); k++) {
@@ -185,7 +186,8 @@ static berth_status copy_graph(berth_ctx *ctx, const char *file, const igraph_t 
   out->edges.rows = (int32_t)igraph_ecount(g);
   if (!names_init(&n) || igraph_cattribute_list(g, &n.g, &n.gt, &n.v, &n.vt, &n.e, &n.et)) {
     st = berth_i_nomem(ctx);
-  } else if ((st = copy_name(ctx, g, &n.g, &n.gt, out)) == BERTH_OK && (st = copy_columns(&nodes, &n.v, &n.vt, &out->nodes)) == BERTH_OK &&
+  } else if ((st = copy_name(ctx, g, &n.g, &n.gt, out)) == BERTH_OK &&
+             (st = copy_columns(&nodes, &n.v, &n.vt, &out->nodes)) == BERTH_OK &&
              (st = copy_columns(&edges, &n.e, &n.et, &out->edges)) == BERTH_OK) {
     st = copy_edges(ctx, g, out);
   }
@@ -242,7 +244,9 @@ typedef struct Filter {
 
 static const char KEY[] = "  <key id=\"", TYPE[] = "attr.type=\"string\"/>", DATA[] = "      <data key=\"";
 
-static bool starts(const char *line, size_t len, const char *with) { return len >= strlen(with) && memcmp(line, with, strlen(with)) == 0; }
+static bool starts(const char *line, size_t len, const char *with) {
+  return len >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
+}
 
 static berth_status filter_key(Filter *f, const char *line, size_t len) {
   int which = strstr(line, "for=\"node\"") ? 0 : 1;

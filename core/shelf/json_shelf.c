@@ -1,19 +1,44 @@
 #include "json_shelf.h"
+#include "utf8.h"
 
 #include <cJSON.h>
 #include <stdio.h>
 
-enum { MAX_DEPTH = CJSON_NESTING_LIMIT + 1, MAX_QUOTE = 40 };
+/* The outer levels are taken apart here and handed to cJSON piece by piece: an op, a tensor, a number at a time. Its tree takes
+ * 80 bytes and more a value, so it lives for one piece only and is copied to nodes of 32 bytes. */
+enum { OWN_OBJECTS = 2, OWN_ARRAYS = 3 }; /* levels: {"graph": {"ops": [ and {"nodes": [ */
+enum { MAX_DEPTH = CJSON_NESTING_LIMIT + 8, MAX_QUOTE = 40, BLOCK_NODES = 2048, BLOCK_CHARS = 1 << 16 };
+
+typedef struct Node Node;
+struct Node {
+  const char *key;
+  union {
+    double number; /* of a bool: 0 or 1 */
+    const char *string;
+    Node *child;
+  } u;
+  Node *next;
+  berth_i_json_kind kind;
+};
+
+typedef struct Block Block;
+struct Block {
+  Block *before;
+  size_t size, used; /* bytes behind this head */
+};
 
 struct berth_i_json {
   berth_ctx *ctx;
   const char *name, *text;
   size_t len;
-  cJSON *root;
+  Node *root;
+  berth_i_names keys;
+  Block *nodes, *chars;
 };
 
-static const cJSON *inside(const berth_i_json_value *v) { return (const cJSON *)(const void *)v; }
-static const berth_i_json_value *outside(const cJSON *v) { return (const berth_i_json_value *)(const void *)v; }
+static const Node *inside(const berth_i_json_value *v) { return (const Node *)(const void *)v; }
+static const berth_i_json_value *outside(const Node *v) { return (const berth_i_json_value *)(const void *)v; }
+static bool is_container(const Node *v) { return v->kind >= BERTH_I_JSON_ARRAY; }
 
 /* ---- places in the text ------------------------------------------------------------------- */
 
@@ -67,7 +92,7 @@ static const char *value_at(const berth_i_json *doc, int64_t index) {
 }
 
 typedef struct search {
-  const cJSON *target;
+  const Node *target;
   int64_t index; /* values that begin before it */
   int depth;     /* steps to it from the root */
   struct {
@@ -76,16 +101,16 @@ typedef struct search {
   } step[MAX_DEPTH + 1];
 } search;
 
-static bool locate(search *s, const cJSON *item, int depth) {
-  const cJSON *child;
+static bool locate(search *s, const Node *item, int depth) {
+  const Node *child;
   int64_t k = 0;
   if (item == s->target) {
     s->depth = depth;
     return true;
   }
   s->index++;
-  for (child = item->child; child; child = child->next, k++) {
-    s->step[depth].key = child->string;
+  for (child = is_container(item) ? item->u.child : NULL; child; child = child->next, k++) {
+    s->step[depth].key = child->key;
     s->step[depth].position = k;
     if (depth < MAX_DEPTH && locate(s, child, depth + 1)) return true;
   }
@@ -162,42 +187,53 @@ static berth_status syntax_error(const berth_i_json *doc, const char *at) {
   return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not valid JSON here (%s)", doc->name, line_of(doc, at), text);
 }
 
-berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out) {
-  berth_i_json *doc = berth_i_zalloc(ctx, 1, sizeof *doc);
-  const char *zero = memchr(text, 0, len), *at = text;
-  berth_status st = BERTH_OK;
-  if (!doc) return berth_i_nomem(ctx);
-  doc->ctx = ctx;
-  doc->name = name;
-  doc->text = text;
-  doc->len = len;
-  if (zero) {
-    st = berth_i_fail(ctx, BERTH_EPARSE, "%s:%d: zero byte in the text", name, line_of(doc, zero));
-  } else if (!(doc->root = cJSON_ParseWithLengthOpts(text, len + 1, &at, 1))) {
-    st = syntax_error(doc, at);
+static void *take(berth_ctx *ctx, Block **last, size_t size, size_t block) {
+  Block *b = *last;
+  if (!b || b->size - b->used < size) {
+    size_t room = size > block ? size : block;
+    if (!(b = berth_i_alloc(ctx, sizeof *b + room, 1))) return NULL;
+    *b = (Block){ *last, room, 0 };
+    *last = b;
   }
-  if (st != BERTH_OK) {
-    berth_i_json_release(doc);
-    return st;
+  b->used += size;
+  return (char *)(b + 1) + b->used - size;
+}
+
+static void free_blocks(berth_ctx *ctx, Block *b) {
+  while (b) {
+    Block *before = b->before;
+    berth_i_free(ctx, b, sizeof *b + b->size, 1);
+    b = before;
   }
-  *out = doc;
+}
+
+static berth_status new_node(berth_i_json *doc, berth_i_json_kind kind, Node **out) {
+  Node *n = take(doc->ctx, &doc->nodes, sizeof *n, BLOCK_NODES * sizeof *n);
+  if (!n) return berth_i_nomem(doc->ctx);
+  memset(n, 0, sizeof *n);
+  n->kind = kind;
+  *out = n;
   return BERTH_OK;
 }
 
-void berth_i_json_release(berth_i_json *doc) {
-  if (!doc) return;
-  cJSON_Delete(doc->root);
-  berth_i_free(doc->ctx, doc, 1, sizeof *doc);
+static berth_status keep_string(berth_i_json *doc, const char *s, const char **out) {
+  size_t n = strlen(s) + 1;
+  char *copy = take(doc->ctx, &doc->chars, n, BLOCK_CHARS);
+  if (!copy) return berth_i_nomem(doc->ctx);
+  memcpy(copy, s, n);
+  *out = copy;
+  return BERTH_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+static berth_status keep_key(berth_i_json *doc, const char *key, const char **out) {
+  int32_t id;
+  berth_status st = berth_i_names_add(doc->ctx, &doc->keys, key, &id);
+  if (st == BERTH_OK) *out = doc->keys.text[id];
+  return st;
+}
 
-berth_ctx *berth_i_json_ctx(const berth_i_json *doc) { return doc->ctx; }
-const char *berth_i_json_name(const berth_i_json *doc) { return doc->name; }
-const berth_i_json_value *berth_i_json_root(const berth_i_json *doc) { return outside(doc->root); }
-
-berth_i_json_kind berth_i_json_kind_of(const berth_i_json_value *v) {
-  switch (inside(v)->type & 0xff) {
+static berth_i_json_kind kind_of(const cJSON *item) {
+  switch (item->type & 0xff) {
     case cJSON_True:
     case cJSON_False: return BERTH_I_JSON_BOOL;
     case cJSON_Number: return BERTH_I_JSON_NUMBER;
@@ -208,11 +244,129 @@ berth_i_json_kind berth_i_json_kind_of(const berth_i_json_value *v) {
   }
 }
 
-double berth_i_json_number(const berth_i_json_value *v) { return inside(v)->valuedouble; }
-const char *berth_i_json_string(const berth_i_json_value *v) { return inside(v)->valuestring; }
-bool berth_i_json_true(const berth_i_json_value *v) { return cJSON_IsTrue(inside(v)); }
-const char *berth_i_json_key(const berth_i_json_value *v) { return inside(v)->string; }
-const berth_i_json_value *berth_i_json_first(const berth_i_json_value *v) { return outside(inside(v)->child); }
+/* Recursion is as deep as cJSON's. */
+static berth_status copy_item(berth_i_json *doc, const cJSON *item, Node **out) {
+  berth_status st = new_node(doc, kind_of(item), out);
+  Node *n = *out, **last = &n->u.child;
+  const cJSON *child;
+  if (st == BERTH_OK && item->string) st = keep_key(doc, item->string, &n->key);
+  if (st != BERTH_OK) return st;
+  if (n->kind == BERTH_I_JSON_STRING) return keep_string(doc, item->valuestring, &n->u.string);
+  if (n->kind == BERTH_I_JSON_NUMBER) n->u.number = item->valuedouble;
+  if (n->kind == BERTH_I_JSON_BOOL) n->u.number = cJSON_IsTrue(item);
+  for (child = is_container(n) ? item->child : NULL; child; child = child->next) {
+    if ((st = copy_item(doc, child, last)) != BERTH_OK) return st;
+    last = &(*last)->next;
+  }
+  return BERTH_OK;
+}
+
+/* One piece by cJSON; *p moves behind it. */
+static berth_status parse_piece(berth_i_json *doc, const char **p, Node **out) {
+  const char *end = *p;
+  cJSON *item = cJSON_ParseWithLengthOpts(*p, (size_t)(doc->text + doc->len - *p) + 1, &end, 0);
+  berth_status st = item ? copy_item(doc, item, out) : syntax_error(doc, end);
+  cJSON_Delete(item);
+  *p = end;
+  return st;
+}
+
+static berth_status parse_value(berth_i_json *doc, const char **p, int depth, Node **out);
+
+static const char *skip_space(const berth_i_json *doc, const char *p) { return after_space(p, doc->text + doc->len); }
+
+static berth_status parse_key(berth_i_json *doc, const char **p, const char **key) {
+  Node *name;
+  berth_status st;
+  *p = skip_space(doc, *p);
+  if (**p != '"') return syntax_error(doc, *p);
+  if ((st = parse_piece(doc, p, &name)) != BERTH_OK) return st;
+  *p = skip_space(doc, *p);
+  if (**p != ':') return syntax_error(doc, *p);
+  ++*p;
+  return keep_key(doc, name->u.string, key);
+}
+
+static berth_status parse_container(berth_i_json *doc, const char **p, int depth, bool object, Node **out) {
+  berth_status st = new_node(doc, object ? BERTH_I_JSON_OBJECT : BERTH_I_JSON_ARRAY, out);
+  Node **last = st == BERTH_OK ? &(*out)->u.child : NULL;
+  char close = object ? '}' : ']';
+  if (st != BERTH_OK) return st;
+  *p = skip_space(doc, *p + 1);
+  for (; **p != close; *p = skip_space(doc, *p)) {
+    const char *key = NULL;
+    if ((*out)->u.child) { /* not the first */
+      if (**p != ',') return syntax_error(doc, *p);
+      ++*p;
+    }
+    if (object && (st = parse_key(doc, p, &key)) != BERTH_OK) return st;
+    if ((st = parse_value(doc, p, depth + 1, last)) != BERTH_OK) return st;
+    (*last)->key = key;
+    last = &(*last)->next;
+  }
+  ++*p;
+  return BERTH_OK;
+}
+
+static berth_status parse_value(berth_i_json *doc, const char **p, int depth, Node **out) {
+  *p = skip_space(doc, *p);
+  if (**p == '{' && depth < OWN_OBJECTS) return parse_container(doc, p, depth, true, out);
+  if (**p == '[' && depth < OWN_ARRAYS) return parse_container(doc, p, depth, false, out);
+  return parse_piece(doc, p, out);
+}
+
+static berth_status parse_document(berth_i_json *doc) {
+  const char *p = doc->text, *zero = memchr(doc->text, 0, doc->len);
+  const char *odd;
+  berth_status st;
+  if (zero) return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: zero byte in the text", doc->name, line_of(doc, zero));
+  if ((odd = berth_i_utf8_error(doc->text))) {
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not UTF-8 here (byte 0x%02x)", doc->name, line_of(doc, odd),
+                        (unsigned char)*odd);
+  }
+  if ((st = parse_value(doc, &p, 0, &doc->root)) != BERTH_OK) return st;
+  p = skip_space(doc, p);
+  return p == doc->text + doc->len ? BERTH_OK : syntax_error(doc, p);
+}
+
+berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out) {
+  berth_i_json *doc = berth_i_zalloc(ctx, 1, sizeof *doc);
+  berth_status st;
+  if (!doc) return berth_i_nomem(ctx);
+  doc->ctx = ctx;
+  doc->name = name;
+  doc->text = text;
+  doc->len = len;
+  if ((st = parse_document(doc)) != BERTH_OK) {
+    berth_i_json_release(doc);
+    return st;
+  }
+  *out = doc;
+  return BERTH_OK;
+}
+
+void berth_i_json_release(berth_i_json *doc) {
+  if (!doc) return;
+  free_blocks(doc->ctx, doc->nodes);
+  free_blocks(doc->ctx, doc->chars);
+  berth_i_names_release(doc->ctx, &doc->keys);
+  berth_i_free(doc->ctx, doc, 1, sizeof *doc);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+berth_ctx *berth_i_json_ctx(const berth_i_json *doc) { return doc->ctx; }
+const char *berth_i_json_name(const berth_i_json *doc) { return doc->name; }
+const berth_i_json_value *berth_i_json_root(const berth_i_json *doc) { return outside(doc->root); }
+
+berth_i_json_kind berth_i_json_kind_of(const berth_i_json_value *v) { return inside(v)->kind; }
+double berth_i_json_number(const berth_i_json_value *v) { return inside(v)->u.number; }
+const char *berth_i_json_string(const berth_i_json_value *v) { return inside(v)->u.string; }
+bool berth_i_json_true(const berth_i_json_value *v) { return inside(v)->u.number != 0; }
+const char *berth_i_json_key(const berth_i_json_value *v) { return inside(v)->key; }
+const berth_i_json_value *berth_i_json_first(const berth_i_json_value *v) {
+  return is_container(inside(v)) ? outside(inside(v)->u.child) : NULL;
+}
 const berth_i_json_value *berth_i_json_next(const berth_i_json_value *v) { return outside(inside(v)->next); }
 
 int64_t berth_i_json_count(const berth_i_json_value *v) {

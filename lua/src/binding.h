@@ -76,6 +76,38 @@ void bl_push_message(lua_State *L, berth_status st);
 /** `return bl_done(L, st)`: true, or nil, message, code. */
 int bl_done(lua_State *L, berth_status st);
 
+/* ---- hooks and interrupts --------------------------------------------------------------- */
+
+/* Part of the context's box; what the core's hooks are called with. */
+typedef struct bl_hooks {
+  lua_State *running;       /* that called the core last and has not come back yet; NULL: none */
+  bool interrupt, progress; /* functions are set */
+  bool asking;              /* one of them runs now */
+  bool failed;              /* one of them has raised */
+} bl_hooks;
+
+void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core);
+bl_hooks *bl_hooks_of(lua_State *L);
+
+/** Around each call of the core that may ask hooks or call functions back: `call = bl_enter(L); st = bl_leave(&call, work())`.
+ *  Between them nothing may raise, and what the work is about must be held: a hook may close any object. */
+typedef struct bl_call {
+  bl_hooks *hooks;
+  lua_State *outer;
+} bl_call;
+bl_call bl_enter(lua_State *L);
+/** @return st; BERTH_EINTERRUPT if a hook has raised */
+berth_status bl_leave(const bl_call *call, berth_status st);
+/** Raises what a hook has raised, if one has. */
+void bl_raise_failure(lua_State *L);
+
+/** Has SIGINT come, and is it caught for these hooks? Then it has had its effect. L: that runs now, or NULL. */
+bool bl_take_interrupt(const bl_hooks *h, lua_State *L);
+/** Before the state goes: gives the signal back if it was caught for these hooks. */
+void bl_forget_interrupts(const bl_hooks *h);
+/** Remembers the main thread, where Lua does not tell it. */
+void bl_interrupts_init(lua_State *L);
+
 /* ---- reading tables --------------------------------------------------------------------- */
 
 /** Where a value stands, for messages: "fn: list[i].key". list NULL: "fn: key". */
@@ -175,7 +207,8 @@ extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_av
 
 /* Functions of the module, by file. */
 extern const luaL_Reg bl_graph_functions[], bl_topology_functions[], bl_generator_functions[], bl_cost_functions[],
-    bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[];
+    bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[],
+    bl_hook_functions[], bl_interrupt_functions[];
 
 int bl_graph_save(lua_State *L);
 int bl_graph_to_string(lua_State *L);

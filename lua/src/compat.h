@@ -26,6 +26,17 @@ static inline void compat_setfuncs(lua_State *L, const luaL_Reg *l, int n_upvalu
 
 #endif
 
+/* f(ud) under protection; what it raises is left on the stack. Raises nothing itself. @return LUA_OK or another */
+#if LUA_VERSION_NUM < 502
+# define compat_cpcall(L, f, ud) lua_cpcall(L, f, ud)
+#else
+static inline int compat_cpcall(lua_State *L, lua_CFunction f, void *ud) {
+  lua_pushcfunction(L, f); /* a light one: no allocation */
+  lua_pushlightuserdata(L, ud);
+  return lua_pcall(L, 1, 0, 0);
+}
+#endif
+
 /* The anchor of a userdata: always a table of its own, see bl_new. */
 #if LUA_VERSION_NUM < 502
 # define compat_getanchor(L, i) lua_getfenv(L, i)

@@ -10,6 +10,7 @@
 typedef struct context_box {
   berth_ctx *ctx;
   size_t threshold; /* bytes held at which garbage is collected next */
+  bl_hooks hooks;
 } context_box;
 
 enum { FIRST_THRESHOLD = 64 << 20 };
@@ -23,7 +24,11 @@ static double monotonic_clock(void *ud) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void release_context(void *box) { berth_ctx_release(((context_box *)box)->ctx); }
+static void release_context(void *box) {
+  context_box *c = box;
+  bl_forget_interrupts(&c->hooks);
+  berth_ctx_release(c->ctx);
+}
 static const bl_class context_class = { "context", "berth.context", release_context, NULL, NULL, NULL, NULL, NULL };
 
 static void registry_get(lua_State *L, const void *key) {
@@ -45,6 +50,8 @@ static context_box *make_context(lua_State *L) {
   bl_register(L, &context_class);
   box = bl_new(L, &context_class, sizeof *box);
   box->threshold = FIRST_THRESHOLD;
+  bl_hooks_init(L, &box->hooks, &hooks);
+  bl_interrupts_init(L);
   if (berth_ctx_new(&hooks, &box->ctx) != BERTH_OK) luaL_error(L, "berth: out of memory");
   registry_set(L, &context_key);
   return box;
@@ -59,6 +66,7 @@ static context_box *get_context(lua_State *L) {
 }
 
 berth_ctx *bl_ctx(lua_State *L) { return get_context(L)->ctx; }
+bl_hooks *bl_hooks_of(lua_State *L) { return &get_context(L)->hooks; }
 
 void bl_track(lua_State *L) {
   context_box *box = get_context(L);
@@ -194,6 +202,7 @@ void bl_push_message(lua_State *L, berth_status st) {
 
 int bl_failed(lua_State *L, berth_status st) {
   if (st == BERTH_ECALLBACK) return lua_error(L);
+  if (st == BERTH_EINTERRUPT) bl_raise_failure(L);
   lua_pushnil(L);
   bl_push_message(L, st);
   lua_pushstring(L, berth_status_name(st));
@@ -242,7 +251,8 @@ int luaopen_berth_core(lua_State *L) {
                                              &bl_result_class, &bl_plan_class,     &bl_rng_class,  NULL };
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
-                                           bl_place_functions, bl_sim_functions,  bl_io_functions,    NULL };
+                                           bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
+                                           bl_interrupt_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

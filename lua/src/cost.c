@@ -8,6 +8,8 @@ const char *const bl_average_names[] = { "textbook", "saga", NULL };
 const char *const bl_memory_names[] = { "none", "inference", "training", "total", NULL };
 const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", NULL };
 
+static const char boxes_key = 0; /* its address is a registry key: address of a box that prices collectives -> the box, weakly */
+
 static void release_cost(void *box) { berth_cost_release(((bl_cost_box *)box)->cost); }
 
 berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what) {
@@ -63,9 +65,73 @@ static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t
   return take_seconds(m, call, seconds);
 }
 
+/* The function for collectives is called later than the others, whenever the core asks: it is kept in the anchor of the cost's
+ * box, which all that may ask hold. */
+
+static void push_boxes(lua_State *L) {
+  lua_pushlightuserdata(L, (void *)&boxes_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  if (!lua_isnil(L, -1)) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pushlightuserdata(L, (void *)&boxes_key);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+/* Pushes the function; raises if the cost has been closed since. */
+static void push_collective(lua_State *L, bl_cost_box *box) {
+  push_boxes(L);
+  lua_pushlightuserdata(L, box);
+  lua_rawget(L, -2);
+  if (bl_test(L, -1, &bl_cost_class)) {
+    compat_getanchor(L, -1);
+    lua_getfield(L, -1, "collective");
+    if (lua_isfunction(L, -1)) return;
+  }
+  luaL_error(L, "cost.collective: the cost is closed");
+}
+
+typedef struct collective_call {
+  bl_cost_box *box;
+  int32_t id, n;
+  const int32_t *devices;
+  double seconds;
+} collective_call;
+
+static int ask_collective(lua_State *L) {
+  collective_call *q = lua_touserdata(L, 1);
+  push_collective(L, q->box);
+  lua_pushinteger(L, q->id + 1);
+  bl_push_ids(L, q->n, q->devices);
+  lua_call(L, 2, 1);
+  q->seconds = (double)lua_tonumber(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER)
+    return bl_error(L, "cost.collective(%d, devices) gave %s, expected seconds", (int)q->id + 1, luaL_typename(L, -1));
+  if (!(q->seconds >= 0)) return bl_error(L, "cost.collective(%d, devices) gave %g s", (int)q->id + 1, q->seconds);
+  return 0;
+}
+
+static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+  collective_call q = { ud, collective, n, devices, 0 };
+  if (compat_cpcall(q.box->hooks->running, ask_collective, &q) != LUA_OK) return BERTH_ECALLBACK;
+  *seconds = q.seconds;
+  return BERTH_OK;
+}
+
 static void get_factor(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
   if (bl_get_positive(L, t, w, key, out) && *out <= 0) bl_wrong(L, w, key, "must be above 0");
 }
+
+/* ud of the C model: the core keeps one for all three functions. */
+typedef struct seam {
+  bl_cost_box *box;
+  model m;
+} seam;
 
 /* Options at t (0: none) into c; functions stay on the stack. */
 static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {

@@ -18,7 +18,15 @@ static int32_t count_arg(lua_State *L, int i, const bl_where *w, const char *wha
   return (int32_t)bl_to_whole(L, i, w, what, 1, 1 << 20);
 }
 
-static int finish(lua_State *L, const char *fn, berth_status st) {
+/* The place for the topology; the core is called at once. */
+static berth_topology **begin(lua_State *L, bl_call *call) {
+  berth_topology **t = bl_new_topology(L);
+  *call = bl_enter(L);
+  return t;
+}
+
+static int finish(lua_State *L, const char *fn, const bl_call *call, berth_status st) {
+  st = bl_leave(call, st);
   if (st != BERTH_OK) return bl_refused(L, fn, st);
   bl_track(L);
   return 1;
@@ -34,9 +42,10 @@ static int simple(lua_State *L, const char *fn, const char *what, simple_fn make
   berth_device d;
   berth_link l;
   int32_t n = count_arg(L, 1, &w, what);
+  bl_call call;
   lua_settop(L, 2);
   read_common(L, 2, &w, legal, &d, &l);
-  return finish(L, fn, make(bl_ctx(L), n, &d, &l, bl_new_topology(L)));
+  return finish(L, fn, &call, make(bl_ctx(L), n, &d, &l, begin(L, &call)));
 }
 
 static int mesh(lua_State *L) { return simple(L, "berth.topology.mesh", "n", berth_topology_mesh); }
@@ -50,12 +59,13 @@ static int pcie_tree(lua_State *L) {
   berth_device d;
   berth_link down, up;
   int32_t n = count_arg(L, 1, &w, "n"), fan_out = 4;
+  bl_call call;
   int t;
   lua_settop(L, 2);
   t = read_common(L, 2, &w, legal, &d, &down);
   bl_get_whole(L, t, &w, "fan_out", 1, 1 << 20, &fan_out);
   up = bl_get_link(L, t, &w, "up_bandwidth", "up_latency", down);
-  return finish(L, w.fn, berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, bl_new_topology(L)));
+  return finish(L, w.fn, &call, berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, begin(L, &call)));
 }
 
 static int dgx1(lua_State *L) {
@@ -63,11 +73,12 @@ static int dgx1(lua_State *L) {
   static const bl_where w = { "berth.topology.dgx1", NULL, 0 };
   berth_device d;
   berth_link nvlink, pcie;
+  bl_call call;
   int t;
   lua_settop(L, 1);
   t = read_common(L, 1, &w, legal, &d, &nvlink);
   pcie = bl_get_link(L, t, &w, "pcie_bandwidth", "pcie_latency", bl_default_link);
-  return finish(L, w.fn, berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, bl_new_topology(L)));
+  return finish(L, w.fn, &call, berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, begin(L, &call)));
 }
 
 static int torus(lua_State *L) {
@@ -76,6 +87,7 @@ static int torus(lua_State *L) {
   berth_device d;
   berth_link l;
   int32_t k, *dims, n = bl_to_length(L, 1, &w, "dims");
+  bl_call call;
   lua_settop(L, 2);
   dims = bl_scratch(L, (size_t)n, sizeof *dims);
   for (k = 0; k < n; k++) {
@@ -84,7 +96,7 @@ static int torus(lua_State *L) {
     lua_pop(L, 1);
   }
   read_common(L, 2, &w, legal, &d, &l);
-  return finish(L, w.fn, berth_topology_torus(bl_ctx(L), n, dims, &d, &l, bl_new_topology(L)));
+  return finish(L, w.fn, &call, berth_topology_torus(bl_ctx(L), n, dims, &d, &l, begin(L, &call)));
 }
 
 static int two_level(lua_State *L) {
@@ -93,11 +105,13 @@ static int two_level(lua_State *L) {
   berth_device d;
   berth_link inside, between;
   int32_t machines = count_arg(L, 1, &w, "machines"), per_machine = count_arg(L, 2, &w, "per_machine");
+  bl_call call;
   int t;
   lua_settop(L, 3);
   t = read_common(L, 3, &w, legal, &d, &inside);
   between = bl_get_link(L, t, &w, "between_bandwidth", "between_latency", inside);
-  return finish(L, w.fn, berth_topology_two_level(bl_ctx(L), machines, per_machine, &d, &inside, &between, bl_new_topology(L)));
+  return finish(L, w.fn, &call,
+                berth_topology_two_level(bl_ctx(L), machines, per_machine, &d, &inside, &between, begin(L, &call)));
 }
 
 static int device_presets(lua_State *L) {

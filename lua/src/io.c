@@ -227,11 +227,13 @@ static int load(lua_State *L) {
   const char *path = path_arg(L, 1, w.fn);
   berth_load_options o;
   berth_bundle *b;
+  bl_call call;
   berth_status st;
   lua_settop(L, 3);
   o = load_options(L, 2, &w, keys);
   b = new_bundle(L);
-  st = berth_load(bl_ctx(L), path, &o, b);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
   return st == BERTH_OK ? push_bundle(L, b) : bl_failed(L, st);
 }
 
@@ -243,6 +245,7 @@ static int parse(lua_State *L) {
   size_t len;
   berth_load_options o;
   berth_bundle *b;
+  bl_call call;
   berth_status st;
   if (lua_type(L, 1) != LUA_TSTRING) return bl_wrong(L, &w, "text", "expected a string, got %s", bl_kind(L, 1));
   lua_settop(L, 3);
@@ -250,7 +253,8 @@ static int parse(lua_State *L) {
   o = load_options(L, 2, &w, keys);
   name = lua_istable(L, 2) ? bl_get_string(L, 2, &w, "name") : NULL;
   b = new_bundle(L);
-  st = berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
   return st == BERTH_OK ? push_bundle(L, b) : bl_failed(L, st);
 }
 

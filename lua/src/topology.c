@@ -196,6 +196,7 @@ static int topology_build(lua_State *L) {
   static const bl_where w = { FN, NULL, 0 };
   build m = { 0 };
   bl_box *box;
+  bl_call call;
   berth_topology **t;
   berth_status st;
   if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
@@ -215,7 +216,8 @@ static int topology_build(lua_State *L) {
   each(&m, "links", add_link);
   each(&m, "routes", add_route);
   t = bl_new_topology(L);
-  st = berth_topology_builder_finish(m.b, t);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_topology_builder_finish(m.b, t));
   box->object = NULL;
   berth_topology_builder_release(m.b);
   if (st != BERTH_OK) return bl_refused(L, FN, st);

@@ -41,7 +41,8 @@ static void check_same_collective(const berth_graph *a, const berth_graph *b, in
   berth_collective x, y;
   CHECK_STATUS(berth_graph_collective(a, k, &x), BERTH_OK);
   CHECK_STATUS(berth_graph_collective(b, k, &y), BERTH_OK);
-  CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members && x.n_consumers == y.n_consumers);
+  CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members &&
+        x.n_consumers == y.n_consumers);
   CHECK(memcmp(x.members, y.members, (size_t)x.n_members * sizeof *x.members) == 0);
   CHECK(x.n_consumers == 0 || memcmp(x.consumers, y.consumers, (size_t)x.n_consumers * sizeof *x.consumers) == 0);
 }
@@ -97,7 +98,8 @@ static void topology_round_trip(void) {
     CHECK_STATUS(berth_topology_link(b.topology, 1, &from, &to, &l), BERTH_OK);
     CHECK(from == 1 && to == 0 && l.bandwidth == 25e9 / 3 && l.latency == 5e-6);
     CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
-    CHECK(d.speed == 1.0 / 3 && d.flops == 15.7e12 && d.memory == 16e9 && d.memory_bandwidth == 900e9 && d.overhead == 5e-6 && d.machine == 3);
+    CHECK(d.speed == 1.0 / 3 && d.flops == 15.7e12 && d.memory == 16e9 && d.memory_bandwidth == 900e9 && d.overhead == 5e-6 &&
+          d.machine == 3);
     CHECK(berth_topology_route(b.topology, 0, 1, &links) == 2 && links[0] == 0 && links[1] == 2);
     CHECK(berth_topology_route(b.topology, 1, 0, &links) == 1 && links[0] == 5);
     CHECK_STATUS(berth_write_topology(b.topology, &again), BERTH_OK);
@@ -118,7 +120,7 @@ static void placement_round_trip(void) {
   berth_bundle b = { 0 }, all = { 0 };
   CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
   CHECK_STATUS(full_topology(ctx, &t), BERTH_OK);
-  CHECK_STATUS(berth_placement_new(ctx, 5, device, sequence, &p), BERTH_OK);
+  CHECK_STATUS(berth_placement_new(ctx, 5, device, sequence, NULL, NAN, &p), BERTH_OK);
   CHECK_STATUS(berth_write_placement(p, g, t, &text), BERTH_OK);
   CHECK(strstr(text.data, "\"device_names\": [\"gpu0\", \"d1\"]") != NULL);
   if (parse(text.data, &b)) {
@@ -172,11 +174,14 @@ static void by_hand(void) {
              "  {\"flop\": \"2 GFLOP\", \"bytes\": \"8 kB\"}],\n"
              "  \"tensors\": [{\"from\": \"a\", \"to\": [2, \"b\"], \"bytes\": \"1 Gbit\"}],\n"
              "  \"collectives\": [{\"kind\": \"allreduce\", \"bytes\": 5, \"members\": [\"a\", 1]}]},\n"
-             "\"topology\": {\"devices\": [{\"memory_bytes\": \"inf\"}, {\"name\": \"gpu1\", \"flop_per_second\": \"312 TFLOP/s\"}],\n"
+             "\"topology\": {\"devices\": [{\"memory_bytes\": \"inf\"}, {\"name\": \"gpu1\", \"flop_per_second\": \"312 "
+             "TFLOP/s\"}],\n"
              "  \"switches\": [{\"name\": \"tor\"}, {}],\n"
              "  \"links\": [{\"from\": 0, \"to\": \"tor\", \"bytes_per_second\": \"25 GB/s\", \"duplex\": true},\n"
-             "    {\"from\": \"tor\", \"to\": \"gpu1\", \"bytes_per_second\": \"25 Gbit/s\", \"latency_seconds\": \"5 us\", \"duplex\": true}]},\n"
-             "\"placement\": {\"device\": [\"gpu1\", 1, 0], \"sequence\": [\"a\", \"b\", 2]}}", &b)) {
+             "    {\"from\": \"tor\", \"to\": \"gpu1\", \"bytes_per_second\": \"25 Gbit/s\", \"latency_seconds\": \"5 us\", "
+             "\"duplex\": true}]},\n"
+             "\"placement\": {\"device\": [\"gpu1\", 1, 0], \"sequence\": [\"a\", \"b\", 2]}}",
+             &b)) {
     return;
   }
   CHECK_STATUS(berth_graph_op(b.graph, 0, &op), BERTH_OK);
@@ -234,7 +239,8 @@ static void short_numbers(void) {
   berth_text text = { 0 };
   if (!parse("{\"berth\": 1, \"graph\": {\"ops\": [{\"seconds\": 0.1, \"flop\": 3000000000, \"bytes\": 1e22}]}}", &b)) return;
   CHECK_STATUS(berth_write_graph(b.graph, "berth", &text), BERTH_OK);
-  CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,") && strstr(text.data, "\"bytes\": 1e+22}"));
+  CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,") &&
+        strstr(text.data, "\"bytes\": 1e+22}"));
   berth_text_release(&text);
   berth_bundle_release(&b);
 }
@@ -250,7 +256,7 @@ static void errors(void) {
   CHECK_TEXT(berth_errmsg(ctx), "cannot write a graph as \"pipedream\": must be one of \"berth\", \"graphml\", \"dot\"");
   CHECK_STATUS(berth_write_graph(g, NULL, &text), BERTH_EINVAL);
   CHECK_STATUS(berth_write_placed(g, "dot", bad, &text), BERTH_EINVAL);
-  CHECK_STATUS(berth_placement_new(ctx, 1, one, NULL, &p), BERTH_OK);
+  CHECK_STATUS(berth_placement_new(ctx, 1, one, NULL, NULL, NAN, &p), BERTH_OK);
   CHECK_STATUS(berth_write_placement(p, g, NULL, &text), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "placement of 1 ops, graph of 5");
   CHECK_STATUS(berth_write_bundle(&b, &text), BERTH_EINVAL);

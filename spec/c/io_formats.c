@@ -34,9 +34,12 @@ static int consumers_are(const berth_graph *g, int32_t tensor, int32_t n, const 
 /* Nodes out of order, ids far apart, one source with two costs, a class of a forward and a backward node, one unsupported. */
 static const char DNN[] =
     "{\"maxFPGAs\": 2, \"maxCPUs\": 3, \"maxSizePerFPGA\": 1000.0, \"nodes\": [\n"
-    "{\"id\": 70, \"name\": \"b\", \"supportedOnFpga\": 1, \"cpuLatency\": 20, \"fpgaLatency\": 2, \"size\": 5, \"colorClass\": 9},\n"
-    "{\"id\": -4, \"name\": \"a\", \"supportedOnFpga\": true, \"cpuLatency\": 10, \"fpgaLatency\": 1, \"size\": 7, \"colorClass\": null},\n"
-    "{\"id\": 8, \"name\": \"b2\", \"supportedOnFpga\": 0, \"cpuLatency\": 30, \"fpgaLatency\": 3, \"size\": 0, \"colorClass\": 9,"
+    "{\"id\": 70, \"name\": \"b\", \"supportedOnFpga\": 1, \"cpuLatency\": 20, \"fpgaLatency\": 2, \"size\": 5, \"colorClass\": "
+    "9},\n"
+    "{\"id\": -4, \"name\": \"a\", \"supportedOnFpga\": true, \"cpuLatency\": 10, \"fpgaLatency\": 1, \"size\": 7, "
+    "\"colorClass\": null},\n"
+    "{\"id\": 8, \"name\": \"b2\", \"supportedOnFpga\": 0, \"cpuLatency\": 30, \"fpgaLatency\": 3, \"size\": 0, \"colorClass\": "
+    "9,"
     " \"isBackwardNode\": true}],\n"
     "\"edges\": [{\"sourceId\": -4, \"destId\": 70, \"cost\": 0.5}, {\"sourceId\": -4, \"destId\": 8, \"cost\": 0.25},"
     " {\"sourceId\": 70, \"destId\": 8, \"cost\": 1}]}";
@@ -224,10 +227,12 @@ static void encodings(void) {
     "\xef\xbb\xbf{\"berth\": 1, \"graph\": {\"ops\": [{}]}}",
     "{\"berth\": 1,\r\n\"graph\":\r\n{\"ops\": [{}]}}\r\n",
     "\n\n  {\"berth\": 1, \"graph\": {\"ops\": [{}]}}  \n",
-    "\xef\xbb\xbf" "1\r\n0 0 0\r\n1 5 1 0\r\n2 0 1 1\r\n",
+    "\xef\xbb\xbf"
+    "1\r\n0 0 0\r\n1 5 1 0\r\n2 0 1 1\r\n",
     "3\r\n0,\r\n0,\r\n1,\r\n1,4\r\n1,4\r\n\r\n",
     "node1 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1\r\n",
-    "\xef\xbb\xbf<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\r\n<graph edgedefault=\"directed\">\r\n<node id=\"a\"/>\r\n"
+    "\xef\xbb\xbf<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\r\n<graph edgedefault=\"directed\">\r\n<node "
+    "id=\"a\"/>\r\n"
     "</graph>\r\n</graphml>\r\n",
   };
   size_t k;

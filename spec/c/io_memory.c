@@ -3,11 +3,14 @@
 #include "io_support.h"
 
 static const char *const TEXTS[] = {
-  "{\"berth\": 1, \"graph\": {\"name\": \"x\", \"types\": [\"cpu\"], \"ops\": [{\"name\": \"a\", \"kind\": \"k\", \"seconds\": 1, \"twin\": \"b\"},"
-  " {\"name\": \"b\", \"seconds\": null}, {\"inputs\": [1, 0]}], \"tensors\": [{\"from\": \"a\", \"to\": [1, 2]}, {\"from\": 1, \"to\": [2]}],"
+  "{\"berth\": 1, \"graph\": {\"name\": \"x\", \"types\": [\"cpu\"], \"ops\": [{\"name\": \"a\", \"kind\": \"k\", \"seconds\": "
+  "1, \"twin\": \"b\"},"
+  " {\"name\": \"b\", \"seconds\": null}, {\"inputs\": [1, 0]}], \"tensors\": [{\"from\": \"a\", \"to\": [1, 2]}, {\"from\": 1, "
+  "\"to\": [2]}],"
   " \"collectives\": [{\"kind\": \"barrier\", \"members\": [0], \"consumers\": [\"b\"]}]},"
   " \"topology\": {\"devices\": [{}, {\"name\": \"d\"}], \"switches\": [\"s\"], \"nodes\": [\"d0\", \"s\", \"d\"],"
-  " \"links\": [{\"from\": \"d0\", \"to\": \"d\", \"bytes_per_second\": 1}], \"routes\": [{\"from\": 0, \"to\": \"d\", \"links\": [0]}]},"
+  " \"links\": [{\"from\": \"d0\", \"to\": \"d\", \"bytes_per_second\": 1}], \"routes\": [{\"from\": 0, \"to\": \"d\", "
+  "\"links\": [0]}]},"
   " \"placement\": {\"placer\": \"p\", \"device\": [0, \"d\", 1], \"sequence\": [0, \"b\", 2], \"start_seconds\": [0, 1, 2],"
   " \"finish_seconds\": [1, 2, 3], \"op_names\": [\"a\", \"b\", \"\"], \"device_names\": [\"d0\", \"d\"]}}",
   "{\"maxFPGAs\": 2, \"maxCPUs\": 1, \"maxSizePerFPGA\": 9, \"nodes\": [{\"id\": 1, \"fpgaLatency\": 1, \"colorClass\": 1},"
@@ -20,7 +23,8 @@ static const char *const TEXTS[] = {
   "{\"name\": \"x\", \"tasks\": [{\"id\": \"a\", \"exec\": [1]}, {\"id\": \"b\", \"exec\": [2]}],"
   " \"edges\": [{\"src\": \"a\", \"dst\": \"b\", \"size\": 1}], \"nodes\": [{\"id\": \"n\"}], \"links\": []}",
   "{\"tasks\": [{\"id\": 0, \"cost\": 1}, {\"id\": 1, \"cost\": 1}], \"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 1}]}",
-  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/>"
+  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" attr.name=\"seconds\" "
+  "attr.type=\"double\"/>"
   "<key id=\"c\" for=\"node\" attr.name=\"collective\" attr.type=\"string\"/><key id=\"d\" for=\"node\" attr.name=\"device\" "
   "attr.type=\"int\"/><graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1</data><data key=\"d\">0</data></node>"
   "<node id=\"b\"><data key=\"d\">1</data></node><node id=\"m\"><data key=\"c\">barrier</data></node>"
@@ -49,7 +53,7 @@ static berth_status write_everything(berth_ctx *ctx, const void *format) {
   berth_text text = { 0 };
   berth_status st = full_graph(ctx, &b.graph);
   if (st == BERTH_OK) st = full_topology(ctx, &b.topology);
-  if (st == BERTH_OK) st = berth_placement_new(ctx, 5, device, NULL, &b.placement);
+  if (st == BERTH_OK) st = berth_placement_new(ctx, 5, device, NULL, "by hand", 1.5, &b.placement);
   if (st == BERTH_OK) st = format ? berth_write_placed(b.graph, format, device, &text) : berth_write_bundle(&b, &text);
   berth_text_release(&text);
   berth_bundle_release(&b);

@@ -55,7 +55,8 @@ static berth_text text_of(const berth_bundle *b) {
 static void check_round_trip(const berth_bundle *b) {
   berth_text first = text_of(b), second = { 0 };
   berth_bundle again = { 0 };
-  if (!CHECK_STATUS(berth_parse(ctx, "again", first.data, first.len, NULL, &again), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
+  if (!CHECK_STATUS(berth_parse(ctx, "again", first.data, first.len, NULL, &again), BERTH_OK))
+    printf("# %s\n", berth_errmsg(ctx));
   if (again.graph) second = text_of(&again);
   CHECK(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
   berth_text_release(&first);
@@ -249,7 +250,8 @@ static void stg(void) {
     int n, procs;
     double lower, best, path_length, work, order[2048];
     berth_bundle b;
-    if (sscanf(line, "%63[^,],%d,%d,%15[^,],%lf,%lf,%lf,%lf", name, &n, &procs, status, &lower, &best, &path_length, &work) != 8) continue;
+    if (sscanf(line, "%63[^,],%d,%d,%15[^,],%lf,%lf,%lf,%lf", name, &n, &procs, status, &lower, &best, &path_length, &work) != 8)
+      continue;
     if (procs != 2) continue;
     snprintf(file, sizeof file, "stg/%s", name);
     if (!load(file, NULL, &b)) continue;

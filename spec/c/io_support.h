@@ -65,7 +65,8 @@ static berth_status full_topology(berth_ctx *ctx, berth_topology **out) {
   d.machine = 3;
   if (st == BERTH_OK) st = berth_topology_builder_add_device(b, &d, NULL, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, "sw", NULL);
-  if (st == BERTH_OK) st = berth_topology_builder_add_device(b, &(berth_device){ .type = "cpu", .speed = 1, .memory = INFINITY }, NULL, NULL);
+  if (st == BERTH_OK)
+    st = berth_topology_builder_add_device(b, &(berth_device) { .type = "cpu", .speed = 1, .memory = INFINITY }, NULL, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_duplex(b, 0, 1, &l, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_link(b, 1, 2, &wide, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_link(b, 2, 1, &l, NULL);
@@ -76,6 +77,8 @@ static berth_status full_topology(berth_ctx *ctx, berth_topology **out) {
   return st;
 }
 
-static int same_text(const berth_text *a, const berth_text *b) { return a->len == b->len && memcmp(a->data, b->data, a->len) == 0; }
+static int same_text(const berth_text *a, const berth_text *b) {
+  return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
 
 #endif

@@ -500,7 +500,7 @@ static void test_placement(void) {
   int32_t device[] = { 1, 0, 1 }, sequence[] = { 2, 0, 1 }, twice[] = { 2, 0, 2 }, far[] = { 0, 1, 3 }, bad[] = { 0, -1, 0 };
   berth_placement *p = NULL;
   TEST("a placement from arrays");
-  CHECK_STATUS(berth_placement_new(ctx, 3, device, sequence, &p), BERTH_OK);
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, sequence, NULL, NAN, &p), BERTH_OK);
   CHECK(berth_placement_ops(p) == 3 && berth_placement_device(p)[2] == 1 && berth_placement_sequence(p)[0] == 2);
   CHECK(isnan(berth_placement_estimate(p)) && !berth_placement_start(p) && !berth_placement_finish(p));
   CHECK_TEXT(berth_placement_placer(p), "");
@@ -508,11 +508,17 @@ static void test_placement(void) {
   berth_placement_release(p);
   berth_placement_release(p);
   p = NULL;
-  CHECK_STATUS(berth_placement_new(ctx, 3, device, twice, &p), BERTH_EINVAL);
-  CHECK_STATUS(berth_placement_new(ctx, 3, device, far, &p), BERTH_EINVAL);
-  CHECK_STATUS(berth_placement_new(ctx, 3, bad, NULL, &p), BERTH_EINVAL);
-  CHECK_STATUS(berth_placement_new(ctx, -1, device, NULL, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, twice, NULL, NAN, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, far, NULL, NAN, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, bad, NULL, NULL, NAN, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, -1, device, NULL, NULL, NAN, &p), BERTH_EINVAL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, NULL, NULL, -1, &p), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "estimate: -1 s is negative");
   CHECK(p == NULL);
+  CHECK_STATUS(berth_placement_new(ctx, 3, device, NULL, "by hand", 2.5, &p), BERTH_OK);
+  CHECK(berth_placement_estimate(p) == 2.5);
+  CHECK_TEXT(berth_placement_placer(p), "by hand");
+  berth_placement_release(p);
   berth_placement_release(NULL);
 }
 

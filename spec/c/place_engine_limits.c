@@ -55,6 +55,57 @@ static void names_the_obstacle(berth_ctx *ctx) {
   release_instance(&x);
 }
 
+static void refuses(berth_ctx *ctx, const instance *x, const char *placer, berth_obstacle want, const char *reason) {
+  static const berth_policy mine = { .name = "mine" };
+  berth_place_options o = berth_place_default();
+  berth_placement *p = NULL;
+  berth_obstacle why = { -9, -9, -9 };
+  char text[200];
+  o.policy = &mine;
+  CHECK_STATUS(berth_place(x->cost, placer, &o, &p, &why), BERTH_EINFEASIBLE);
+  CHECK(p == NULL && why.op == want.op && why.device == want.device && fabs(why.missing - want.missing) < 1e-9);
+  snprintf(text, sizeof text, "%s: %s", strcmp(placer, "policy") == 0 ? "mine" : placer, reason);
+  CHECK_TEXT(berth_errmsg(ctx), text);
+}
+
+static const char *const all_but_single[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", "policy",
+                                              "m-topo", "metis", "round-robin", "random", NULL };
+
+static void names_the_total(berth_ctx *ctx) {
+  static const row rows[] = { { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 1, -1, -1 } };
+  static const double memory[] = { 5, 6 };
+  instance x = loose(ctx, rows, 4, memory, 2);
+  berth_obstacle total = { BERTH_NONE, BERTH_NONE, 2 }, alone = { BERTH_NONE, 1, 7 };
+  for (int i = 0; all_but_single[i]; i++) {
+    refuses(ctx, &x, all_but_single[i], total, "13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
+  }
+  refuses(ctx, &x, "single", alone, "the graph does not fit: device 1 \"d1\" comes closest, 7 B are missing");
+  release_instance(&x);
+}
+
+static void names_the_pins(berth_ctx *ctx) {
+  static const row rows[] = { { 1, 3, 0, -1, 0 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, 0 } };
+  static const double memory[] = { 5, 50 };
+  instance x = loose(ctx, rows, 3, memory, 2);
+  berth_obstacle want = { BERTH_NONE, 0, 1 };
+  for (int i = 0; all_but_single[i]; i++) {
+    refuses(ctx, &x, all_but_single[i], want, "6 B must be held by device 0 \"d0\", with room for 5 B: 1 B are missing");
+  }
+  release_instance(&x);
+}
+
+static void names_the_count(berth_ctx *ctx) {
+  static const row rows[] = { { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 } };
+  static const double memory[] = { 5, 5 };
+  instance x = loose(ctx, rows, 3, memory, 2);
+  berth_obstacle want = { 2, 0, 1 };
+  for (int i = 0; all_but_single[i]; i++) {
+    refuses(ctx, &x, all_but_single[i], want, "3 ops or groups need at least 3 B each, and all devices hold 2 such: op 2 does not "
+            "fit, device 0 \"d0\" comes closest, 1 B are missing");
+  }
+  release_instance(&x);
+}
+
 /* Greedy placing by start puts the small ops on both devices first; then the large one fits nowhere. */
 static void finds_what_fits(berth_ctx *ctx) {
   static const row rows[] = { { 1, 5, 0, -1, -1 }, { 1, 5, 0, -1, -1 }, { 1, 10, 0, -1, -1 } };
@@ -256,6 +307,10 @@ int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("an op that fits nowhere: op, closest device, bytes");
   names_the_obstacle(ctx);
+  TEST("what no placement can hold is told as a whole, not by the op that got stuck");
+  names_the_total(ctx);
+  names_the_pins(ctx);
+  names_the_count(ctx);
   TEST("where greedy placing gets stuck, packing finds a way");
   finds_what_fits(ctx);
   TEST("a group is placed where all of it fits");

@@ -11,7 +11,9 @@ static void fuzz_demand(int ok) {
   if (!ok) abort();
 }
 
-static int fuzz_same(const berth_text *a, const berth_text *b) { return a->len == b->len && memcmp(a->data, b->data, a->len) == 0; }
+static int fuzz_same(const berth_text *a, const berth_text *b) {
+  return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
 
 /* berth JSON of what was read, read again. */
 static void fuzz_round_trip(berth_ctx *ctx, const berth_bundle *b) {

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/** Formats, by name: "berth" (JSON, version 1), "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons" (neutral form),
- *  "graphml". Write only: "dot", "chrome" (trace of a result). */
+/** Formats, by name: "berth" (JSON, version 1), "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons" (neutral
+ * form), "graphml". Write only: "dot", "chrome" (trace of a result). */
 typedef struct berth_load_options {
   const char *format;     /* NULL: from the contents */
   int training;           /* pipedream: 1 (default): mirrored with the backward times; 0: forward only */
@@ -50,7 +50,8 @@ berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *o
 berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */
 /** Names of graph and topology, where there are any, are written beside the ids. g, t may be NULL. */
 berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out);
-/** One file with all that the bundle holds, format "berth". */
+/** One file with all that the bundle holds, format "berth".
+ *  @return BERTH_OK, BERTH_EINVAL (parts that do not fit each other; an empty bundle), BERTH_ENOMEM */
 berth_status berth_write_bundle(const berth_bundle *b, berth_text *out);
 /** Chrome trace JSON: one process per device with rows for compute, send, receive, and counters of memory. Opens in Perfetto. */
 berth_status berth_write_trace(berth_result *r, berth_text *out);

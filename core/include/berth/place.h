@@ -13,8 +13,10 @@ extern "C" {
 typedef struct berth_placement berth_placement; /* immutable */
 
 /** From arrays, e.g. a user's own answer.
- *  @param device [ops]  @param sequence [ops] ops in execution order; NULL: none */
-berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, berth_placement **out);
+ *  @param device [ops]  @param sequence [ops] ops in execution order; NULL: none
+ *  @param placer label, copied; NULL: none  @param estimate s; NaN: none */
+berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
+                                 double estimate, berth_placement **out);
 void berth_placement_retain(berth_placement *p);
 void berth_placement_release(berth_placement *p);
 int32_t berth_placement_ops(const berth_placement *p);
@@ -105,7 +107,8 @@ const char *const *berth_placer_variants(const char *placer);
  * @param placer a name from berth_placers()
  * @param opts NULL: defaults
  * @param why NULL, or filled when the answer is BERTH_EINFEASIBLE
- * @return BERTH_OK; BERTH_EINFEASIBLE (message: op, device, bytes missing); BERTH_EINVAL (unknown placer or variant: lists
+ * @return BERTH_OK; BERTH_EINFEASIBLE (message: op, device, bytes missing; if memory as a whole cannot hold the graph, that is
+ *         told, with no op and, unless it is about one, no device); BERTH_EINVAL (unknown placer or variant: lists
  *         them); BERTH_EUNREACHABLE; BERTH_EUNSUPPORTED (collectives); BERTH_ENOMEM; BERTH_ECALLBACK; BERTH_EINTERRUPT.
  * Every placer keeps colocation groups, pins, unsupported types and, but for published variants that do not, memory limits.
  */

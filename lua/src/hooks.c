@@ -1,0 +1,174 @@
+/* Hooks in Lua: whether to stop, and how far the work is. The core asks on the calling thread, in the midst of its own frames.
+ *
+ * Whoever calls the core says from which Lua state (bl_enter, bl_leave), so that the functions run on its stack. A function that
+ * raises stops the work; its error waits in the table of hooks until the core has cleaned up, and is raised then, unchanged.
+ */
+#include "binding.h"
+
+enum { INTERRUPT = 1, PROGRESS, FAILURE, N_SLOTS = FAILURE }; /* in the table of hooks; false: none */
+
+static const char hooks_key = 0; /* its address is the registry key of the table of hooks */
+
+static void push_hooks(lua_State *L) {
+  lua_pushlightuserdata(L, (void *)&hooks_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+typedef struct question {
+  const char *what;
+  double done;
+  bool stop;
+} question;
+
+static int ask_interrupt(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  push_hooks(L);
+  lua_rawgeti(L, -1, INTERRUPT);
+  lua_call(L, 0, 1);
+  q->stop = lua_toboolean(L, -1);
+  return 0;
+}
+
+static int tell_progress(lua_State *L) {
+  const question *q = lua_touserdata(L, 1);
+  push_hooks(L);
+  lua_rawgeti(L, -1, PROGRESS);
+  lua_pushstring(L, q->what);
+  lua_pushnumber(L, q->done);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+/* Takes the error from the top into its slot, which is there already: that allocates nothing. */
+static void keep_failure(bl_hooks *h) {
+  lua_State *L = h->running;
+  push_hooks(L);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, FAILURE);
+  lua_pop(L, 1);
+  h->failed = true;
+}
+
+/* A hook may call the core, but is not called from there again. */
+static void ask(bl_hooks *h, lua_CFunction f, question *q) {
+  h->asking = true;
+  if (compat_cpcall(h->running, f, q) != LUA_OK) keep_failure(h);
+  h->asking = false;
+}
+
+static int on_interrupt(void *ud) {
+  bl_hooks *h = ud;
+  question q = { NULL, 0, false };
+  if (bl_take_interrupt(h, h->running) || h->failed) return 1;
+  if (!h->interrupt || !h->running || h->asking) return 0;
+  ask(h, ask_interrupt, &q);
+  return q.stop || h->failed;
+}
+
+static void on_progress(void *ud, const char *what, double done) {
+  bl_hooks *h = ud;
+  question q = { what, done, false };
+  if (!h->progress || !h->running || h->asking || h->failed) return;
+  ask(h, tell_progress, &q);
+}
+
+void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core) {
+  int slot;
+  lua_pushlightuserdata(L, (void *)&hooks_key);
+  lua_createtable(L, N_SLOTS, 0);
+  for (slot = 1; slot <= N_SLOTS; slot++) {
+    lua_pushboolean(L, 0);
+    lua_rawseti(L, -2, slot);
+  }
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  core->interrupt = on_interrupt;
+  core->progress = on_progress;
+  core->ud = h;
+}
+
+/* ---- calls of the core ------------------------------------------------------------------ */
+
+bl_call bl_enter(lua_State *L) {
+  bl_call call;
+  luaL_checkstack(L, 20, "berth");
+  call.hooks = bl_hooks_of(L);
+  call.outer = call.hooks->running;
+  call.hooks->running = L;
+  return call;
+}
+
+berth_status bl_leave(const bl_call *call, berth_status st) {
+  call->hooks->running = call->outer;
+  return st == BERTH_OK && call->hooks->failed ? BERTH_EINTERRUPT : st;
+}
+
+void bl_raise_failure(lua_State *L) {
+  bl_hooks *h = bl_hooks_of(L);
+  if (!h->failed) return;
+  h->failed = false;
+  push_hooks(L);
+  lua_rawgeti(L, -1, FAILURE);
+  lua_pushboolean(L, 0);
+  lua_rawseti(L, -3, FAILURE);
+  lua_error(L);
+}
+
+/* ---- functions of the module ------------------------------------------------------------ */
+
+/* Sets field `key` of the table on the top, if there is such a hook. */
+static void tell_hook(lua_State *L, int slot, const char *key) {
+  push_hooks(L);
+  lua_rawgeti(L, -1, slot);
+  if (lua_isfunction(L, -1)) lua_setfield(L, -3, key);
+  else lua_pop(L, 1);
+  lua_pop(L, 1);
+}
+
+/* Pushes the function at `key`, or false. */
+static bool get_hook(lua_State *L, int t, const bl_where *w, const char *key) {
+  if (bl_get_function(L, t, w, key)) return true;
+  lua_pushboolean(L, 0);
+  return false;
+}
+
+static void set_hooks(lua_State *L, int t, const bl_where *w) {
+  bl_hooks *h = bl_hooks_of(L);
+  bool interrupt, progress;
+  push_hooks(L);
+  interrupt = get_hook(L, t, w, "interrupt");
+  progress = get_hook(L, t, w, "progress");
+  lua_rawseti(L, -3, PROGRESS);
+  lua_rawseti(L, -2, INTERRUPT);
+  lua_pop(L, 1);
+  h->interrupt = interrupt;
+  h->progress = progress;
+}
+
+/* hooks { interrupt, progress }: those that were there before; without an argument they stay */
+static int hooks(lua_State *L) {
+  static const char *const keys[] = { "interrupt", "progress", NULL };
+  static const bl_where w = { "berth.hooks", NULL, 0 };
+  int t = bl_options(L, 1, &w, keys), n = lua_gettop(L);
+  lua_newtable(L);
+  tell_hook(L, INTERRUPT, "interrupt");
+  tell_hook(L, PROGRESS, "progress");
+  if (n > 0) set_hooks(L, t, &w);
+  return 1;
+}
+
+/* progress(what, done): from the Lua modules, whose hook's error just passes through */
+static int progress(lua_State *L) {
+  bl_hooks *h = bl_hooks_of(L);
+  if (!h->progress || h->asking) return 0;
+  lua_settop(L, 2);
+  push_hooks(L);
+  lua_rawgeti(L, -1, PROGRESS);
+  lua_insert(L, 1);
+  lua_settop(L, 3);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+const luaL_Reg bl_hook_functions[] = { { "hooks", hooks }, { "progress", progress }, { NULL, NULL } };
