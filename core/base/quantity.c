@@ -153,8 +153,8 @@ typedef struct Step {
 static const char *format_with(double value, const Step *table, int n, const char *unit, char *buf, size_t size) {
   int k = 0;
   while (k + 1 < n && fabs(value) >= 0.9995 * table[k + 1].factor) k++;
-  snprintf(buf, size, fabs(value) >= 999.5 * table[k].factor ? "%.0f %s%s" : "%.3g %s%s", value / table[k].factor, table[k].name,
-           unit);
+  value /= table[k].factor;
+  snprintf(buf, size, fabs(value) >= 999.5 && fabs(value) < 999999.5 ? "%.0f %s%s" : "%.3g %s%s", value, table[k].name, unit);
   return buf;
 }
 

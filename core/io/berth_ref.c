@@ -40,8 +40,9 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
   if (!v) return BERTH_OK;
   kind = berth_i_json_kind_of(v);
   if (kind == BERTH_I_JSON_STRING && x->name) return find_named(doc, v, x, out);
-  if (kind != BERTH_I_JSON_NUMBER) return berth_i_json_fail(doc, v, x->name ? "is neither the position nor the name of any %s" : "is not the position of any %s",
-                             x->what);
+  if (kind != BERTH_I_JSON_NUMBER) {
+    return berth_i_json_fail(doc, v, "is not the position%s of any %s", x->name ? " or the name" : "", x->what);
+  }
   number = berth_i_json_number(v);
   if (!(number >= 0) || number != floor(number)) return berth_i_json_fail(doc, v, "is not the position of any %s", x->what);
   if (number >= x->n) return berth_i_json_fail(doc, v, "is beyond the last %s: there are %d, from 0", x->what, (int)x->n);

@@ -30,14 +30,6 @@ static bool plain_pair(const berth_policy *p) {
   return p->score == berth_i_score_est || (p->score == NULL && p->ready == BERTH_READY_ASSIGNED);
 }
 
-static bool any_limit(const berth_cost *cost) {
-  int32_t d;
-  for (d = 0; d < cost->n_devices; d++) {
-    if (!isinf(cost->t->devices[d].memory)) return true;
-  }
-  return false;
-}
-
 static berth_status choose(berth_plan *p, berth_obstacle *why) {
   const berth_policy *policy = &p->setup->policy;
   if (policy->choose == BERTH_CHOOSE_OP) return berth_i_choose_op(p, why);
@@ -48,7 +40,7 @@ berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, be
   berth_i_setup own = *setup;
   berth_plan *p = NULL;
   berth_status st;
-  if (!any_limit(cost)) own.rule = BERTH_I_RULE_NONE;
+  if (!berth_i_memory_counts(cost, own.memory)) own.rule = BERTH_I_RULE_NONE;
   if ((st = berth_i_plan_new(cost, &own, &p)) != BERTH_OK) return st;
   if ((st = berth_i_plan_prepare(p)) != BERTH_OK) goto done;
   if ((st = choose(p, why)) != BERTH_OK) goto done;

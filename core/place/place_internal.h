@@ -18,6 +18,35 @@ struct berth_placement {
 /** An empty placement for a placer to fill: device (all BERTH_NONE), and with `planned` sequence, start and finish too. */
 berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out);
 
+/** Bytes over a limit; 0 or less: they fit. Every comparison with a device's memory goes through it: what is below 1e-12 of the
+ *  limit is rounding. */
+static inline double berth_i_excess(double bytes, double limit) {
+  double over = bytes - limit;
+  return over > 1e-12 * limit ? over : fmin(over, 0);
+}
+/** Some device has a limit, and the policy counts. */
+static inline bool berth_i_memory_counts(const berth_cost *cost, berth_memory_policy memory) {
+  int32_t d;
+  for (d = 0; memory != BERTH_MEMORY_NONE && d < cost->n_devices; d++) {
+    if (!isinf(cost->t->devices[d].memory)) return true;
+  }
+  return false;
+}
+
+/** Resident bytes of what an op produces, and of what it reads: all of them are on its device while it runs. */
+static inline double berth_i_output_bytes(const berth_graph *g, int32_t op) {
+  double sum = 0;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
+  return sum;
+}
+static inline double berth_i_input_bytes(const berth_graph *g, int32_t op) {
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) sum += berth_i_resident(g, g->in[i]);
+  return sum;
+}
+
 /** Bytes that an op takes for good on its device under a memory policy, and while it runs.
  *  TOTAL, TRAINING and INFERENCE alike count parameters x multiple as permanent; TOTAL also the resident bytes of outputs. */
 typedef struct berth_i_demand {
@@ -39,10 +68,15 @@ extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, b
 extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop,
     berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
 
-/** Says which op stops a placement, with op, device and bytes: sets the message and *why (may be NULL).
- *  @return BERTH_EINFEASIBLE */
+/** A placer found nothing: which op stopped it, by how many bytes; missing 0: type, pin or group. Sets the message and *why
+ *  (may be NULL).  @return BERTH_EINFEASIBLE */
 berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
                                 berth_obstacle *why);
+/** The same, proved: no placer could find anything. */
+berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
+                                berth_obstacle *why);
+/** Devices are chosen, but run first in, first out they go out of memory. */
+berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom, berth_obstacle *why);
 /** berth_i_prove_unfit (prices_internal.h) from the start. A group that no device can run is proof enough, too. */
 berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                                       berth_obstacle *why);

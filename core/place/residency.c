@@ -90,13 +90,6 @@ void berth_i_residency_release(berth_plan *p) {
 
 /* ---- asking ---- */
 
-static double output_bytes(const berth_graph *g, int32_t op) {
-  double sum = 0;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
-  return sum;
-}
-
 /* New copies by the time from which they may be held. */
 static void list_copies(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
@@ -117,7 +110,7 @@ double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, doub
     more += e.second;
     worst = fmax(worst, berth_i_profile_most(f, e.key) + more);
   }
-  more += output_bytes(p->g, op) + berth_i_workspace(p->g, op);
+  more += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   worst = fmax(worst, berth_i_profile_most(f, start) + more);
   return worst + p->store.held[device] + berth_i_store_demand(p, op).permanent - p->store.limit[device];
 }
@@ -205,7 +198,7 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   double workspace = berth_i_workspace(p->g, op);
   berth_status st;
   p->store.held[device] += berth_i_store_demand(p, op).permanent;
-  if ((st = berth_i_profile_add(p->ctx, f, p->start[op], output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
+  if ((st = berth_i_profile_add(p->ctx, f, p->start[op], berth_i_output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
   if ((st = berth_i_profile_add(p->ctx, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
   if ((st = write_outputs(p, op)) != BERTH_OK) return st;
   if ((st = read_inputs(p, op)) != BERTH_OK) return st;

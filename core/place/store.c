@@ -1,13 +1,6 @@
 /* Memory of the devices while a plan grows: what is asked before an op is put somewhere, and what is charged after. */
 #include "engine_internal.h"
 
-static double output_bytes(const berth_graph *g, int32_t op) {
-  double sum = 0;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
-  return sum;
-}
-
 static double param_bytes(const berth_plan *p, int32_t op) { return berth_i_param(p->g, op) * p->setup->param_multiple; }
 
 /* Alone: published rules count outputs as permanent, however they go later. */
@@ -126,7 +119,7 @@ static void charge_tf(berth_plan *p, int32_t op, int32_t device) {
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (--p->store.readers[u] > 0) continue;
-    p->store.held[p->device[u]] -= output_bytes(g, u);
+    p->store.held[p->device[u]] -= berth_i_output_bytes(g, u);
     p->store.released = true;
   }
 }

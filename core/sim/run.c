@@ -1,5 +1,6 @@
 /* Many runs: the reusable simulator, batches on threads. */
 #include "sim_internal.h"
+#include <stdatomic.h>
 
 struct berth_sim {
   berth_i_sim_plan *plan;
@@ -63,19 +64,22 @@ typedef struct batch {
   berth_sim_summary *out;
   worker *workers;
   int32_t n_workers, first, end; /* rows of this round */
+  atomic_bool stopped;           /* the interrupt hook, which only the calling thread asks, said so */
 } batch;
 
-enum { ROWS_PER_JOB = 8, JOBS_PER_ROUND = 1024 }; /* the interrupt hook is asked between rounds */
+enum { ROWS_PER_JOB = 8, JOBS_PER_ROUND = 1024, CALLING_THREAD = 0 };
 
 static int32_t jobs_for(int32_t rows) {
   int32_t jobs = rows / ROWS_PER_JOB + (rows % ROWS_PER_JOB > 0);
   return jobs < JOBS_PER_ROUND ? jobs : JOBS_PER_ROUND;
 }
 
-static void run_row(batch *b, worker *w, int32_t row) {
+static void run_row(batch *b, worker *w, int32_t row, bool poll) {
   const berth_i_sim_plan *p = b->plan;
-  if (berth_i_sim_execute(p, w->state, &b->device[(size_t)row * (size_t)p->n_ops], p->o.seed + (uint64_t)row, false)) {
+  if (berth_i_sim_execute(p, w->state, &b->device[(size_t)row * (size_t)p->n_ops], p->o.seed + (uint64_t)row, poll)) {
     b->out[row] = summarise(p, w->state);
+  } else if (w->state->fault.kind == BERTH_I_FAULT_INTERRUPT) {
+    b->stopped = true;
   } else if (w->failed_row == BERTH_NONE || row < w->failed_row) {
     w->failed_row = row;
     w->fault = w->state->fault;
@@ -85,13 +89,14 @@ static void run_row(batch *b, worker *w, int32_t row) {
 static void run_rows(void *ud, int32_t thread, int32_t job) {
   batch *b = ud;
   int32_t row = b->first + job * ROWS_PER_JOB, end = b->end - row < ROWS_PER_JOB ? b->end : row + ROWS_PER_JOB;
-  for (; row < end; row++) run_row(b, &b->workers[thread], row);
+  for (; row < end && !b->stopped; row++) run_row(b, &b->workers[thread], row, thread == CALLING_THREAD);
 }
 
 static berth_status batch_verdict(const batch *b) {
   const worker *lowest = NULL;
   berth_status st;
   int32_t i;
+  if (b->stopped) return berth_i_fail(b->plan->ctx, BERTH_EINTERRUPT, "interrupted");
   for (i = 0; i < b->n_workers; i++) {
     const worker *w = &b->workers[i];
     if (w->failed_row != BERTH_NONE && (!lowest || w->failed_row < lowest->failed_row)) lowest = w;
@@ -107,7 +112,6 @@ static berth_status batch_run(batch *b, int32_t k, int32_t threads) {
   for (b->first = 0; b->first < k && st == BERTH_OK; b->first = b->end) {
     int32_t jobs = jobs_for(k - b->first), rows = jobs * ROWS_PER_JOB;
     b->end = k - b->first < rows ? k : b->first + rows;
-    if ((st = berth_i_interrupted(b->plan->ctx)) != BERTH_OK) break;
     berth_i_parallel(threads, jobs, run_rows, b);
     st = batch_verdict(b);
   }

@@ -31,6 +31,8 @@ typedef struct bl_box {
 /* What a cost box remembers of the last bounds, so that simulating often prices them once. */
 typedef struct bl_cost_box {
   berth_cost *cost;
+  struct bl_hooks *hooks;
+  struct bl_model *making; /* its functions, while it is made */
   bool has_bounds;
   berth_memory_policy bounds_memory;
   double bounds_multiple;

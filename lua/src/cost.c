@@ -22,9 +22,9 @@ static berth_cost *self(lua_State *L, const char *fn) { return bl_check_cost(L, 
 
 /* Called while the core makes the cost, on the stack of the caller. What is wrong with a result is told after the core has
  * cleaned up (`fault`); an error in a function stays on the top of the stack until then. */
-typedef struct model {
+typedef struct bl_model {
   lua_State *L;
-  int op, transfer; /* stack indices; 0: built-in */
+  int op, transfer, collective; /* stack indices; 0: built-in */
   char fault[200];
 } model;
 
@@ -43,7 +43,7 @@ static berth_status take_seconds(model *m, const char *call, double *seconds) {
 static bool is_time(lua_State *L) { return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0; }
 
 static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
-  model *m = ud;
+  model *m = ((bl_cost_box *)ud)->making;
   char call[80] = "";
   lua_pushvalue(m->L, m->op);
   lua_pushinteger(m->L, op + 1);
@@ -54,7 +54,7 @@ static berth_status call_op(void *ud, int32_t op, int32_t device, double *second
 }
 
 static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
-  model *m = ud;
+  model *m = ((bl_cost_box *)ud)->making;
   char call[80] = "";
   lua_pushvalue(m->L, m->transfer);
   lua_pushinteger(m->L, tensor + 1);
@@ -127,17 +127,10 @@ static void get_factor(lua_State *L, int t, const bl_where *w, const char *key, 
   if (bl_get_positive(L, t, w, key, out) && *out <= 0) bl_wrong(L, w, key, "must be above 0");
 }
 
-/* ud of the C model: the core keeps one for all three functions. */
-typedef struct seam {
-  bl_cost_box *box;
-  model m;
-} seam;
-
 /* Options at t (0: none) into c; functions stay on the stack. */
 static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {
   memset(c, 0, sizeof *c);
   m->L = L;
-  c->ud = m;
   get_factor(L, t, w, "op_factor", &c->op_factor);
   get_factor(L, t, w, "transfer_factor", &c->transfer_factor);
   bl_get_bool(L, t, w, "free_control", &c->free_control);
@@ -148,6 +141,10 @@ static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_c
   if (bl_get_function(L, t, w, "transfer")) {
     m->transfer = lua_gettop(L);
     c->transfer = call_transfer;
+  }
+  if (bl_get_function(L, t, w, "collective")) {
+    m->collective = lua_gettop(L);
+    c->collective = call_collective;
   }
 }
 
@@ -161,6 +158,17 @@ static void anchor_field(lua_State *L, int box, const char *key, int value) {
   lua_pop(L, 1);
 }
 
+/* Lets the function at `collective` be found from the address of the box at self_at. */
+static void keep_collective(lua_State *L, int self_at, int collective) {
+  if (!collective) return;
+  anchor_field(L, self_at, "collective", collective);
+  push_boxes(L);
+  lua_pushlightuserdata(L, lua_touserdata(L, self_at));
+  lua_pushvalue(L, self_at);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
 /* Pushes a cost box; graph and topology are at gi and ti, options at t or 0. */
 static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int t) {
   bl_where w = { fn, NULL, 0 };
@@ -170,15 +178,22 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   berth_cost_model c;
   bl_cost_box *box = bl_new(L, &bl_cost_class, sizeof *box);
   int self_at = lua_gettop(L);
+  bl_call call;
   berth_status st;
   luaL_checkstack(L, 20, fn);
   anchor_field(L, self_at, "graph", gi);
   anchor_field(L, self_at, "topology", ti);
   anchor_field(L, self_at, "model", t);
   read_model(L, t, &w, &m, &c);
+  keep_collective(L, self_at, m.collective);
+  c.ud = box;
   berth_graph_retain(g); /* a function may close them */
   berth_topology_retain(topology);
-  st = berth_cost_new(g, topology, &c, &box->cost);
+  call = bl_enter(L);
+  box->hooks = call.hooks;
+  box->making = &m;
+  st = bl_leave(&call, berth_cost_new(g, topology, &c, &box->cost));
+  box->making = NULL;
   berth_graph_release(g);
   berth_topology_release(topology);
   if (*m.fault) bl_error(L, "%s: %s", fn, m.fault);
@@ -188,7 +203,7 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   return st;
 }
 
-static const char *const model_keys[] = { "op", "transfer", "op_factor", "transfer_factor", "free_control", NULL };
+static const char *const model_keys[] = { "op", "transfer", "collective", "op_factor", "transfer_factor", "free_control", NULL };
 
 static int cost_new(lua_State *L) {
   static const bl_where w = { "berth.cost", NULL, 0 };
@@ -338,15 +353,19 @@ static int cost_transfer(lua_State *L) {
 /* collective(k, devices): seconds with member i on devices[i] */
 static int cost_collective(lua_State *L) {
   static const bl_where w = { "cost:collective", NULL, 0 };
-  const berth_cost *c = self(L, w.fn);
+  berth_cost *c = self(L, w.fn);
   const berth_graph *g = berth_cost_graph(c);
   int32_t n, *devices, id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
   double seconds = 0;
+  bl_call call;
   berth_status st;
   lua_settop(L, 3);
   n = bl_to_length(L, 3, &w, "devices");
   devices = bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
-  st = berth_cost_collective(c, id, n, devices, &seconds);
+  berth_cost_retain(c); /* the function may close it */
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_cost_collective(c, id, n, devices, &seconds));
+  berth_cost_release(c);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, seconds);
   return 1;

@@ -19,11 +19,13 @@ static berth_placement *self(lua_State *L, const char *fn) { return bl_check_pla
 
 /* ---- from an array ---------------------------------------------------------------------- */
 
-/* placement(devices, { sequence, placer }) */
+/* placement(devices, { sequence, placer, estimate }) */
 static int placement_new(lua_State *L) {
-  static const char *const keys[] = { "sequence", "placer", NULL };
+  static const char *const keys[] = { "sequence", "placer", "estimate", NULL };
   static const bl_where w = { "berth.placement", NULL, 0 };
   int32_t n, m, *device, *sequence = NULL;
+  const char *placer;
+  double estimate = NAN;
   bl_placement_box *box;
   berth_status st;
   int t;
@@ -32,14 +34,10 @@ static int placement_new(lua_State *L) {
   n = bl_to_length(L, 1, &w, "devices");
   device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
   if (bl_get_array(L, t, &w, "sequence", &m)) sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
+  placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
+  bl_get_quantity(L, t, &w, "estimate", BERTH_SECONDS, &estimate);
   box = bl_new_placement(L);
-  if (t && bl_get_string(L, t, &w, "placer")) {
-    compat_getanchor(L, -2);
-    lua_pushvalue(L, -2);
-    lua_setfield(L, -2, "placer");
-    lua_pop(L, 2);
-  }
-  st = berth_placement_new(bl_ctx(L), n, device, sequence, &box->placement);
+  st = berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_track(L);
   return 1;
@@ -88,12 +86,8 @@ static int get_device(lua_State *L) {
 
 static int get_placer(lua_State *L) {
   const char *name = berth_placement_placer(self(L, "placement.placer"));
-  if (*name) {
-    lua_pushstring(L, name);
-  } else {
-    compat_getanchor(L, 1);
-    lua_getfield(L, -1, "placer");
-  }
+  if (!*name) return 0;
+  lua_pushstring(L, name);
   return 1;
 }
 
@@ -166,7 +160,6 @@ static int to_string(lua_State *L) {
   double estimate = berth_placement_estimate(p);
   int used = count_used(L, p);
   luaL_Buffer b;
-  get_placer(L);
   luaL_buffinit(L, &b);
   bl_add_format(&b, "placement: %d ops on %d device%s", (int)berth_placement_ops(p), used, used == 1 ? "" : "s");
   if (!isnan(estimate)) {
@@ -242,6 +235,7 @@ static int place(lua_State *L) {
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   bl_policy policy = { 0 };
   bl_placement_box *box;
+  bl_call call;
   berth_place_options o;
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   berth_status st;
@@ -255,7 +249,8 @@ static int place(lua_State *L) {
   o.policy = policy.L ? &policy.c : NULL;
   berth_cost_retain(cost); /* a policy may close it; then it is the placement's */
   box->cost = cost;
-  st = berth_place(cost, placer, &o, &box->placement, &why);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_place(cost, placer, &o, &box->placement, &why));
   if (st != BERTH_OK) {
     box->cost = NULL;
     berth_cost_release(cost);

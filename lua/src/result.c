@@ -26,7 +26,7 @@ berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_
   berth_oom oom;
   berth_bounds b;
   berth_status st;
-  if (o->noise > 0 || o->quantum > 0) return BERTH_OK;
+  if (o->noise > 0 || o->quantum > 0 || !cost->cost) return BERTH_OK; /* a hook may have closed the cost */
   st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, &b, NULL);
   if (st == BERTH_EINFEASIBLE) st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, &b, NULL);
   if (st != BERTH_OK) return st == BERTH_ENOMEM ? st : BERTH_OK;

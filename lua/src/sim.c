@@ -13,9 +13,11 @@ static int simulate(lua_State *L) {
   static const bl_where w = { "berth.simulate", NULL, 0 };
   bl_cost_box *cost;
   bl_placement_box *p;
+  berth_placement *held;
   bl_result_box *box;
   berth_sim_options o;
   const int32_t *device;
+  bl_call call;
   berth_status st;
   int t;
   bool bound;
@@ -28,7 +30,11 @@ static int simulate(lua_State *L) {
   o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
   bound = read_bound(L, t, &w);
   box = bl_new_result(L, 1);
-  st = berth_simulate(cost->cost, device, &o, &box->result);
+  held = p ? p->placement : NULL; /* a hook may close it */
+  if (held) berth_placement_retain(held);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_simulate(cost->cost, device, &o, &box->result));
+  berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
   if (bound && (st = bl_result_bound(box, cost, &o)) != BERTH_OK) return bl_failed(L, st);
   bl_track(L);
@@ -86,6 +92,7 @@ static int simulate_batch(lua_State *L) {
   berth_sim_options o;
   berth_sim_summary *out;
   int32_t k, *rows, threads = 0;
+  bl_call call;
   berth_status st;
   int t;
   lua_settop(L, 4);
@@ -97,7 +104,8 @@ static int simulate_batch(lua_State *L) {
   o = bl_sim_options(L, t, &w, cost, NULL);
   bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
   out = bl_scratch(L, (size_t)k, sizeof *out);
-  st = berth_sim_batch(cost, &o, k, rows, threads, out);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_sim_batch(cost, &o, k, rows, threads, out));
   if (st != BERTH_OK) return bl_failed(L, st);
   return push_summaries(L, k, out);
 }
@@ -121,12 +129,18 @@ static int run(lua_State *L) {
   static const bl_where w = { "simulator", NULL, 0 };
   runner_box *r = lua_touserdata(L, lua_upvalueindex(1));
   int32_t *scratch = lua_touserdata(L, lua_upvalueindex(2));
+  bl_placement_box *p = bl_test(L, 1, &bl_placement_class);
+  berth_placement *held = p ? p->placement : NULL;
   const int32_t *device = NULL;
   berth_sim_summary s;
+  bl_call call;
   berth_status st;
   if (lua_istable(L, 1)) device = bl_fill_devices(L, 1, r->cost, scratch);
   if (!device) device = bl_to_devices(L, 1, r->cost, &w, "placement");
-  st = berth_sim_run(r->sim, device, &s);
+  if (held) berth_placement_retain(held); /* a hook may close it */
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_sim_run(r->sim, device, &s));
+  berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_pushnumber(L, s.makespan);
   lua_pushnumber(L, s.peak);
@@ -153,6 +167,10 @@ static int simulator(lua_State *L) {
   if ((st = berth_sim_new(cost, &o, &r->sim)) != BERTH_OK) return bl_failed(L, st);
   berth_cost_retain(cost);
   r->cost = cost;
+  compat_getanchor(L, -1);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "cost");
+  lua_pop(L, 1);
   bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(cost)), sizeof(int32_t));
   lua_pushcclosure(L, run, 2);
   bl_track(L);

@@ -138,7 +138,10 @@ double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, i
   for (k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
     x[k] = (double)lua_tonumber(L, -1);
-    if (lua_type(L, -1) != LUA_TNUMBER || isnan(x[k])) bl_to_number(L, -1, w, item_name(L, key, k + 1));
+    if (lua_type(L, -1) != LUA_TNUMBER || isnan(x[k])) {
+      const char *name = item_name(L, key, k + 1);
+      bl_to_number(L, -2, w, name);
+    }
     lua_pop(L, 1);
   }
   return x;

@@ -193,6 +193,17 @@ static void collectives(void) {
 
 static int stop(void *ud) { return ++*(int *)ud > 2; }
 
+/* Asked once per row by the calling thread; the others stop, too. */
+static void interrupted_batch(setup *s, int *calls, int32_t threads) {
+  static int32_t device[1000 * 3];
+  berth_sim_summary out[1000];
+  *calls = -20;
+  out[0].makespan = -1;
+  CHECK_STATUS(berth_sim_batch(s->cost, NULL, 1000, device, threads, out), BERTH_EINTERRUPT);
+  CHECK_TEXT(berth_errmsg(s->ctx), "interrupted");
+  CHECK(*calls == 3 && out[0].makespan == -1);
+}
+
 static void interrupts(void) {
   int calls = 0;
   berth_hooks h = { 0 };
@@ -218,6 +229,7 @@ static void interrupts(void) {
   CHECK_STATUS(berth_simulate(s.cost, device, NULL, &r), BERTH_EINTERRUPT);
   CHECK_STATUS(berth_sim_batch(s.cost, NULL, 1, device, 1, sum), BERTH_EINTERRUPT);
   CHECK(r == NULL);
+  for (int32_t threads = 1; threads <= 3; threads++) interrupted_batch(&s, &calls, threads);
   setup_end(&s);
 }
 

@@ -97,7 +97,8 @@ typedef enum berth_unit {
  */
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out);
 
-/** Writes e.g. "41.2 ms", "11.3 GB", "25 GB/s" (3 significant digits) into buf[size], always terminated.
+/** Writes e.g. "41.2 ms", "11.3 GB", "25 GB/s" (3 significant digits; whole numbers below a million of the largest unit, "7200 s",
+ *  in full) into buf[size], always terminated.
  *  @return buf */
 const char *berth_quantity_format(double value, berth_unit unit, char *buf, size_t size);
 
