@@ -263,14 +263,14 @@ static void preemption(void) {
 static void random_preemption(void) {
   enum { OPS = 40 };
   static const berth_dispatch kinds[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_STATIC,
-                                          BERTH_DISPATCH_BLEVEL,      BERTH_DISPATCH_FIFO, BERTH_DISPATCH_RANDOM };
+                                          BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
   berth_rng_init(&rng, 6, 0);
   for (int round = 0; round < 96; round++) {
     setup s;
     int32_t device[OPS];
-    double rank[OPS], plain;
-    berth_sim_options o = with((berth_links)(round % 4), kinds[round % 6], (berth_send)(round / 4 % 2));
+    double rank[OPS];
+    berth_sim_options o = with((berth_links)(round % 4), kinds[round / 4 % 4], (berth_send)(round / 16 % 2));
     berth_result *r;
     judged j;
     setup_random(&s, &rng, OPS, round % 3 == 0);
@@ -278,7 +278,6 @@ static void random_preemption(void) {
     random_devices(&rng, OPS, 3, device);
     for (int i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);
     o.rank = rank;
-    plain = makespan(&s, device, &o);
     o.preempt = 1;
     r = run(&s, device, &o);
     j = judge(&s, &o, r);
@@ -286,8 +285,7 @@ static void random_preemption(void) {
     check_devices(&j);
     check_bounds(&j);
     check_critical(&j);
-    if (round % 3) check_memory(&j);
-    if (round % 6 > 3) CHECK(berth_result_makespan(r) == plain); /* nothing ever takes over */
+    check_memory(&j);
     CHECK(berth_result_slack(r) != NULL);
     berth_result_release(r);
     setup_end(&s);

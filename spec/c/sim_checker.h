@@ -217,7 +217,7 @@ static inline void check_bounds(const judged *j) {
   free(comp);
 }
 
-/* ---- memory, by intervals; for runs in which no two moments coincide ------------------------------------------ */
+/* ---- memory, by intervals: one from a to b counts at a <= t < b, and at a if b is a; not for split windows ------ */
 
 typedef struct interval {
   double from, to, bytes;
@@ -233,27 +233,22 @@ static inline double twin_end(const judged *j, int32_t op) {
 static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t device) {
   berth_tensor t;
   const int32_t *use;
-  int32_t n = berth_graph_consumers(j->g, tensor, &use), readers = 0, home;
+  int32_t n = berth_graph_consumers(j->g, tensor, &use), home;
   interval x = { 0, 0, 0, device };
   CHECK_STATUS(berth_graph_tensor(j->g, tensor, &t), BERTH_OK);
   home = device == j->device[t.producer];
   x.bytes = t.resident_bytes;
   x.from = home ? j->start[t.producer] : find_sent(j, tensor, device)->start;
   if (home) {
-    x.to = twin_end(j, t.producer);
-    readers += x.to > 0;
+    x.to = fmax(j->finish[t.producer], twin_end(j, t.producer));
     for (int32_t i = 0; i < j->n_sent; i++) {
-      if (j->sent[i].tensor != tensor) continue;
-      x.to = fmax(x.to, j->sent[i].finish);
-      readers++;
+      if (j->sent[i].tensor == tensor) x.to = fmax(x.to, j->sent[i].finish);
     }
   }
   for (int32_t i = 0; i < n; i++) {
-    if (j->device[use[i]] != device) continue;
-    x.to = fmax(x.to, fmax(j->finish[use[i]], twin_end(j, use[i])));
-    readers++;
+    if (j->device[use[i]] == device) x.to = fmax(x.to, fmax(j->finish[use[i]], twin_end(j, use[i])));
   }
-  if (readers == 0 || j->o->memory == BERTH_MEMORY_TOTAL) x.to = INFINITY;
+  if (j->o->memory == BERTH_MEMORY_TOTAL) x.to = INFINITY;
   return x;
 }
 static inline int32_t intervals(const judged *j, interval *x) {
@@ -270,7 +265,10 @@ static inline int32_t intervals(const judged *j, interval *x) {
 }
 static inline double held_when(const interval *x, int32_t n, int32_t device, double at) {
   double sum = 0;
-  for (int32_t i = 0; i < n; i++) sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
+  for (int32_t i = 0; i < n; i++) {
+    int counts = at == x[i].from || (x[i].from < at && at < x[i].to);
+    sum += x[i].device == device && counts ? x[i].bytes : 0;
+  }
   return sum;
 }
 static inline void check_memory(const judged *j) {

@@ -202,7 +202,7 @@ static void instants(void) {
     setup_heavy(&s, 1, 0, 8, BERTH_NONE);
     setup_mesh(&s, 1, INFINITY);
     r = run(&s, device, &o);
-    check_peak(r, 0, 9, 1);
+    check_peak(r, 0, 17, 1); /* 9 and 8: the op of no length counts at its instant */
     berth_result_release(r);
     setup_end(&s);
   }

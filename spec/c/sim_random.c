@@ -29,10 +29,10 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
   check_channels(&j);
   check_bounds(&j);
   check_critical(&j);
+  check_memory(&j);
   if (!ties) {
     check_work_conserving(&j);
     check_dispatch(&j);
-    check_memory(&j);
     if (o->send == BERTH_SEND_PUSH) check_slack(&j);
   }
   CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);

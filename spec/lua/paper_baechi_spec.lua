@@ -1,6 +1,7 @@
 -- Baechi: the golden cases of small graphs, and the simulated step times of the public operator graphs.
 local berth = require "berth"
 local shared = require "support.shared"
+local operator_graph = require "support.operator_graph"
 
 -- Edges "u>v:c" with ids from 0, as the cases are written. Memory is what ops hold for good.
 local function toy(seconds, edges, memory)
@@ -70,27 +71,6 @@ end)
 describe("the operator graphs of the dnn-partitioning set", function()
   if not shared.present() then return pending("needs the test data, which is not here") end
 
-  -- op time = max(1, trunc(1000 fpgaLatency)) us, transfer = round(1000 cost) us once per destination, one tensor per producer,
-  -- persistent = size, no other output, colour classes ignored.
-  local function read(name)
-    local file = shared.json("data/msr-fiddle/throughput-inputs/OperatorGraphs/" .. name .. ".json")
-    local ops, tensors, position, made = {}, {}, {}, {}
-    for i, node in ipairs(file.nodes) do
-      position[node.id] = i
-      ops[i] = { seconds = math.max(1, math.floor(1000 * node.fpgaLatency)) * 1e-6, params = node.size }
-    end
-    for _, edge in ipairs(file.edges) do
-      local from = position[edge.sourceId]
-      if not made[from] then
-        made[from] = { from = from, to = {}, resident = 0, bytes = math.floor(1000 * edge.cost + 0.5) }
-        tensors[#tensors + 1] = made[from]
-      end
-      table.insert(made[from].to, position[edge.destId])
-    end
-    return assert(berth.graph { ops = ops, tensors = tensors }),
-      berth.topology.mesh(file.maxFPGAs, { bandwidth = 1e6, memory = file.maxSizePerFPGA })
-  end
-
   local published = { -- ms: single, m-TOPO queue, m-ETF queue, m-ETF parallel (planned)
     { "bert_l-3_training", 123.1, 414.3, 199.9, 121.0 }, { "bert_l-6_training", 193.0, 597.4, 338.7, 190.1 },
     { "resnet50_training", 685.5, 1730.0, 879.3, 729.9 }, { "bert_L-12_training", 1891.8, 3393.1, 2800.8 },
@@ -100,7 +80,7 @@ describe("the operator graphs of the dnn-partitioning set", function()
   for _, row in ipairs(published) do
     local name, single, topo, etf, parallel = row[1], row[2], row[3], row[4], row[5]
     it(name .. " takes the published step times", function()
-      local g, t = read(name)
+      local g, t = operator_graph(name)
       local sum = 0
       for op in g:ops() do sum = sum + op.seconds end
       assert.equal(("%.1f"):format(single), printed(sum))
