@@ -8,7 +8,7 @@ print(t)
 print(string.format("%.2f M parameters, %.1f GFLOP in a step, %s of activations", about.parameters / 1e6, about.flop / 1e9,
   berth.format(about.activation_bytes, "bytes")))
 
-local p = assert(berth.place(g, t, "m-etf"))
+local p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))
 local r = assert(berth.simulate(g, t, p, { links = "duplex" }))
 print(p)
 print(r)

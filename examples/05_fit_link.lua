@@ -20,4 +20,5 @@ show("relative:", relative)   -- every size counts
 
 local g = berth.models.vgg { depth = 16, batch = 16 }
 local t = berth.topology.mesh(2, { preset = "GTX1080Ti", bandwidth = relative.bandwidth, latency = relative.latency })
-print(assert(berth.simulate(g, t, assert(berth.place(g, t, "heft")), { links = "duplex" })))
+local p = assert(berth.place(g, t, "heft", { links = "duplex" }))
+print(assert(berth.simulate(g, t, p, { links = "duplex" })))

@@ -25,7 +25,7 @@ local cases = {
   { "ops twice as fast", assert(berth.cost(g, t, { op_factor = 0.5 })) },
 }
 for _, case in ipairs(cases) do
-  local p = assert(berth.place(case[2], "etf"))
+  local p = assert(berth.place(case[2], "etf", { links = "duplex" }))
   local used, n = {}, 0
   for _, d in ipairs(p:devices()) do
     if not used[d] then n = n + 1 end

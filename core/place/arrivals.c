@@ -18,22 +18,12 @@ static berth_status init_copies(berth_plan *p) {
   return BERTH_OK;
 }
 
+/* Each array has its own capacity: what is refused to one leaves the other as it is. */
 static bool grow_copies(berth_plan *p) {
   berth_i_copies *c = &p->copies;
-  size_t was = (size_t)c->cap, cap = was < 16 ? 32 : was + was / 2, width = (size_t)c->width;
-  double *pool = berth_i_realloc(p->ctx, c->pool, was * width, cap * width, sizeof *pool);
-  int32_t *idle;
-  if (!pool) return false;
-  c->pool = pool;
-  idle = berth_i_realloc(p->ctx, c->idle, was, cap, sizeof *idle);
-  if (!idle) { /* the pool keeps to the size that `cap` tells */
-    pool = berth_i_realloc(p->ctx, pool, cap * width, was * width, sizeof *pool);
-    c->pool = pool ? pool : c->pool;
-    return false;
-  }
-  c->idle = idle;
-  c->cap = (int32_t)cap;
-  return true;
+  size_t need = (size_t)c->n_rows + 1, size = (size_t)c->width * sizeof *c->pool;
+  return berth_i_grow(p->ctx, (void **)&c->idle, &c->cap_idle, need, sizeof *c->idle) == BERTH_OK
+      && berth_i_grow(p->ctx, (void **)&c->pool, &c->cap, need, size) == BERTH_OK;
 }
 
 double *berth_i_copy_row(berth_plan *p, int32_t tensor) {
@@ -41,7 +31,7 @@ double *berth_i_copy_row(berth_plan *p, int32_t tensor) {
   double *row;
   int32_t i;
   if (c->row[tensor] == BERTH_NONE) {
-    if (c->n_idle == 0 && c->n_rows == c->cap && !grow_copies(p)) return NULL;
+    if (c->n_idle == 0 && (size_t)c->n_rows == c->cap && !grow_copies(p)) return NULL;
     c->row[tensor] = c->n_idle > 0 ? c->idle[--c->n_idle] : c->n_rows++;
     row = c->pool + (size_t)c->row[tensor] * (size_t)c->width;
     for (i = 0; i < c->width; i++) row[i] = NAN;
@@ -91,8 +81,8 @@ void berth_i_arrivals_release(berth_plan *p) {
   berth_i_wires *w = &p->wires;
   berth_i_free(p->ctx, c->row, (size_t)p->g->n_tensors, sizeof *c->row);
   berth_i_free(p->ctx, c->left, (size_t)p->g->n_tensors, sizeof *c->left);
-  berth_i_free(p->ctx, c->pool, (size_t)c->cap * (size_t)c->width, sizeof *c->pool);
-  berth_i_free(p->ctx, c->idle, (size_t)c->cap, sizeof *c->idle);
+  berth_i_free(p->ctx, c->pool, c->cap, (size_t)c->width * sizeof *c->pool);
+  berth_i_free(p->ctx, c->idle, c->cap_idle, sizeof *c->idle);
   berth_i_free(p->ctx, w->busy, w->n, sizeof *w->busy);
   berth_i_free(p->ctx, w->undo, w->cap_undo, sizeof *w->undo);
   berth_i_free(p->ctx, w->landed, w->cap_landed, sizeof *w->landed);

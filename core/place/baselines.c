@@ -8,10 +8,11 @@ static const char *const plain[] = { "", NULL };
 typedef struct single_fit {
   int32_t first_unfit, n_unfit; /* unit that cannot run there; how many */
   double seconds, missing;      /* total time; bytes over the limit */
+  bool tried;
 } single_fit;
 
-static single_fit fit_on(const berth_i_units *u, int32_t device, berth_memory_policy memory) {
-  single_fit f = { BERTH_NONE, 0, 0, 0 };
+static single_fit fit_on(const berth_i_units *u, int32_t device) {
+  single_fit f = { BERTH_NONE, 0, 0, 0, false };
   double permanent = 0, temporary = 0;
   int32_t i;
   for (i = 0; i < u->n; i++) {
@@ -23,21 +24,22 @@ static single_fit fit_on(const berth_i_units *u, int32_t device, berth_memory_po
     permanent += u->permanent[i];
     temporary = fmax(temporary, u->temporary[i]);
   }
-  if (memory != BERTH_MEMORY_NONE) f.missing = fmax(0, permanent + temporary - u->cost->t->devices[device].memory);
+  if (u->memory == BERTH_MEMORY_NONE) return f;
+  f.missing = fmax(0, berth_i_excess(permanent + temporary, u->cost->t->devices[device].memory));
   return f;
 }
 
-static bool better_single(single_fit a, single_fit b) {
-  if (a.n_unfit != b.n_unfit) return a.n_unfit < b.n_unfit;
-  if (a.missing != b.missing) return a.missing < b.missing;
-  return a.seconds < b.seconds;
+static bool better_single(const single_fit *a, const single_fit *b) {
+  if (a->n_unfit != b->n_unfit) return a->n_unfit < b->n_unfit;
+  if (a->missing != b->missing) return a->missing < b->missing;
+  return a->seconds < b->seconds;
 }
 
-static berth_status refuse_single(const berth_i_units *u, int32_t device, single_fit f, berth_obstacle *why) {
+static berth_status refuse_single(const berth_i_units *u, int32_t device, const single_fit *f, berth_obstacle *why) {
   char op[160], where[160];
   int32_t i, first = BERTH_NONE;
-  if (f.n_unfit == 0) return berth_i_infeasible(u->cost, "single", BERTH_NONE, device, f.missing, why);
-  for (i = u->at[f.first_unfit]; i < u->at[f.first_unfit + 1] && first == BERTH_NONE; i++) {
+  if (f->n_unfit == 0) return berth_i_infeasible(u->cost, "single", BERTH_NONE, device, f->missing, why);
+  for (i = u->at[f->first_unfit]; i < u->at[f->first_unfit + 1] && first == BERTH_NONE; i++) {
     if (!berth_i_can_run(u->cost, u->ops[i], device)) first = u->ops[i];
   }
   berth_i_infeasible(u->cost, "single", first, device, 0, why);
@@ -46,39 +48,73 @@ static berth_status refuse_single(const berth_i_units *u, int32_t device, single
                       berth_i_device_label(u->cost->t, device, where, sizeof where));
 }
 
-static berth_status choose_single(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
-  int32_t d, first = opts->device == BERTH_NONE ? 0 : opts->device;
-  int32_t last = opts->device == BERTH_NONE ? u->cost->n_devices - 1 : opts->device;
-  single_fit best = fit_on(u, first, opts->memory);
-  *device = first;
-  for (d = first + 1; d <= last; d++) {
-    single_fit f = fit_on(u, d, opts->memory);
-    if (!better_single(f, best)) continue;
-    best = f;
-    *device = d;
+/* @return BERTH_NONE: all are tried */
+static int32_t next_single(const berth_cost *cost, const single_fit *fits) {
+  int32_t d, best = BERTH_NONE;
+  for (d = 0; d < cost->n_devices; d++) {
+    if (!fits[d].tried && (best == BERTH_NONE || better_single(&fits[d], &fits[best]))) best = d;
   }
-  return best.n_unfit == 0 && best.missing == 0 ? BERTH_OK : refuse_single(u, *device, best, why);
+  return best;
 }
 
-static berth_status finish_single(berth_cost *cost, const berth_place_options *opts, int32_t device, berth_placement **out) {
-  berth_placement *p = NULL;
+/* Devices that are alike fare alike. */
+static void mark_tried(const berth_cost *cost, int32_t device, single_fit *fits) {
+  int32_t d;
+  for (d = 0; d < cost->n_devices; d++) {
+    if (cost->class_of[d] != cost->class_of[device]) continue;
+    if (cost->t->devices[d].memory == cost->t->devices[device].memory) fits[d].tried = true;
+  }
+}
+
+static berth_status run_on(berth_cost *cost, const berth_place_options *opts, int32_t device, berth_placement *p,
+                           berth_oom *oom) {
   int32_t i;
-  berth_status st = berth_i_placement_make(cost->ctx, cost->g->n_ops, "single", true, &p);
-  if (st != BERTH_OK) return st;
   for (i = 0; i < p->n; i++) p->device[i] = device;
-  if ((st = berth_i_plan_fifo(cost, opts, p)) == BERTH_OK) *out = p;
+  return berth_i_plan_fifo(cost, opts, p, oom);
+}
+
+/* The best device by the sizes first; whether memory holds, the run tells. */
+static berth_status choose_single(const berth_i_units *u, const berth_place_options *opts, single_fit *fits, berth_placement *p,
+                                  berth_obstacle *why) {
+  berth_oom oom, least = { BERTH_NONE, BERTH_NONE, 0, INFINITY };
+  int32_t d = next_single(u->cost, fits), first = d;
+  berth_status st;
+  for (; d != BERTH_NONE && fits[d].n_unfit == 0 && fits[d].missing == 0; d = next_single(u->cost, fits)) {
+    if ((st = run_on(u->cost, opts, d, p, &oom)) != BERTH_OK || oom.op == BERTH_NONE) return st;
+    if (oom.shortfall < least.shortfall) least = oom;
+    mark_tried(u->cost, d, fits);
+  }
+  if (least.op != BERTH_NONE) return berth_i_runs_out(u->cost, "single", &least, why);
+  return refuse_single(u, first, &fits[first], why);
+}
+
+static berth_status place_single(const berth_i_units *u, const berth_place_options *opts, berth_placement **out,
+                                 berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t devices = (size_t)u->cost->n_devices;
+  single_fit *fits = berth_i_alloc(ctx, devices, sizeof *fits);
+  berth_placement *p = NULL;
+  int32_t d;
+  berth_status st = fits ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = berth_i_placement_make(ctx, u->n_ops, "single", true, &p);
+  for (d = 0; d < u->cost->n_devices && st == BERTH_OK; d++) {
+    fits[d] = fit_on(u, d);
+    fits[d].tried = opts->device != BERTH_NONE && d != opts->device;
+  }
+  if (st == BERTH_OK) st = choose_single(u, opts, fits, p, why);
+  if (st == BERTH_OK) *out = p;
   else berth_placement_release(p);
+  berth_i_free(ctx, fits, devices, sizeof *fits);
   return st;
 }
 
 static berth_status run_single(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
   berth_i_units u;
-  int32_t device = 0;
   berth_status st = berth_i_units_init(cost, "single", opts->memory, opts->param_multiple, &u, why);
   if (st != BERTH_OK) return st;
-  st = choose_single(&u, opts, &device, why);
+  st = place_single(&u, opts, out, why);
   berth_i_units_release(&u);
-  return st == BERTH_OK ? finish_single(cost, opts, device, out) : st;
+  return st;
 }
 
 /* ---- round-robin and random -------------------------------------------------------------- */
@@ -126,7 +162,6 @@ static berth_status pack_by(const berth_i_units *u, const berth_place_options *o
   int32_t *fits = NULL;
   berth_status st = berth_i_packing_init(u, opts->memory, device, &k);
   if (st != BERTH_OK) return st;
-  st = BERTH_ENOMEM;
   if (!(fits = berth_i_alloc(u->cost->ctx, devices, sizeof *fits))) st = berth_i_nomem(u->cost->ctx);
   else st = put_all(&k, choose, opts->seed, fits) ? BERTH_OK : berth_i_packing_rescue(&k, name, opts, why);
   berth_i_free(u->cost->ctx, fits, devices, sizeof *fits);
@@ -134,30 +169,22 @@ static berth_status pack_by(const berth_i_units *u, const berth_place_options *o
   return st;
 }
 
-static berth_status run_packed(berth_cost *cost, const berth_place_options *opts, const char *name, choose_fn choose,
-                               berth_placement **out, berth_obstacle *why) {
-  berth_i_units u;
-  berth_placement *p = NULL;
-  berth_status st = berth_i_units_init(cost, name, opts->memory, opts->param_multiple, &u, why);
-  if (st != BERTH_OK) return st;
-  if ((st = berth_i_placement_make(cost->ctx, cost->g->n_ops, name, true, &p)) != BERTH_OK) goto done;
-  if ((st = pack_by(&u, opts, name, choose, p->device, why)) != BERTH_OK) goto done;
-  if ((st = berth_i_plan_fifo(cost, opts, p)) != BERTH_OK) goto done;
-  *out = p;
-  p = NULL;
-done:
-  berth_placement_release(p);
-  berth_i_units_release(&u);
-  return st;
+static berth_status fill_in_turn(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
+  return pack_by(u, opts, "round-robin", put_in_turn, device, why);
+}
+
+static berth_status fill_at_random(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
+                                   berth_obstacle *why) {
+  return pack_by(u, opts, "random", put_at_random, device, why);
 }
 
 static berth_status run_round_robin(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
                                     berth_obstacle *why) {
-  return run_packed(cost, opts, "round-robin", put_in_turn, out, why);
+  return berth_i_place_devices(cost, "round-robin", opts->memory, opts, fill_in_turn, out, why);
 }
 
 static berth_status run_random(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
-  return run_packed(cost, opts, "random", put_at_random, out, why);
+  return berth_i_place_devices(cost, "random", opts->memory, opts, fill_at_random, out, why);
 }
 
 const berth_i_placer berth_i_placer_single = { "single", plain, run_single };

@@ -198,7 +198,7 @@ static berth_status work_bound(const berth_i_units *u, const idle *s, double *ou
   berth_status st = berth_i_kinds_init(u, BERTH_MEMORY_NONE, &k);
   if (st != BERTH_OK) return st;
   st = price_bound(u->cost->ctx, &k, false, s, out);
-  berth_i_kinds_release(u->cost->ctx, &k);
+  berth_i_kinds_release(&k);
   return st;
 }
 
@@ -211,16 +211,15 @@ static bool any_limit(const berth_i_kinds *k) {
 }
 
 /* Types and pins are in both; the memory bound also knows sizes and limits. */
-static berth_status memory_bound(const berth_i_units *u, berth_memory_policy memory, double param_multiple, const idle *s,
-                                 double *out, berth_obstacle *why) {
+static berth_status memory_bound(const berth_i_units *u, const idle *s, double *out, berth_obstacle *why) {
   berth_i_kinds k;
-  berth_status st = berth_i_kinds_init(u, memory, &k);
+  berth_status st = berth_i_kinds_init(u, u->memory, &k);
   if (st != BERTH_OK) return st;
   if (any_limit(&k)) {
-    st = berth_i_prove_unfit(u, &k, "bounds", memory, param_multiple, why);
+    st = berth_i_prove_unfit(u, &k, "bounds", why);
     if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, true, s, out);
   }
-  berth_i_kinds_release(u->cost->ctx, &k);
+  berth_i_kinds_release(&k);
   return st;
 }
 
@@ -239,8 +238,7 @@ static void name_best(berth_bounds *b) {
   take_if_larger(b, b->memory, "memory");
 }
 
-static berth_status compute(const berth_i_units *u, berth_memory_policy memory, double param_multiple, berth_bounds *b,
-                            berth_obstacle *why) {
+static berth_status compute(const berth_i_units *u, berth_bounds *b, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->n_ops;
   levels l = { 0 };
@@ -256,9 +254,9 @@ static berth_status compute(const berth_i_units *u, berth_memory_policy memory, 
   if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
   if ((st = work_bound(u, &s, &b->work)) != BERTH_OK) goto done;
   b->work = fmax(b->work, serial);
-  if (memory == BERTH_MEMORY_NONE) goto done;
+  if (u->memory == BERTH_MEMORY_NONE) goto done;
   b->memory = b->work;
-  if ((st = memory_bound(u, memory, param_multiple, &s, &b->memory, why)) != BERTH_OK) goto done;
+  if ((st = memory_bound(u, &s, &b->memory, why)) != BERTH_OK) goto done;
   b->memory = fmax(b->memory, b->work);
 done:
   free_levels(ctx, n, &l);
@@ -278,7 +276,7 @@ berth_status berth_bounds_compute(berth_cost *cost, berth_memory_policy memory, 
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "bounds: %g is no multiple of parameter bytes", param_multiple);
   }
   if ((st = berth_i_units_init(cost, "bounds", memory, param_multiple, &u, why)) != BERTH_OK) return st;
-  st = compute(&u, memory, param_multiple, &b, why);
+  st = compute(&u, &b, why);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;
   name_best(&b);

@@ -395,8 +395,7 @@ static berth_status retry_parked(hall *h) {
   p->store.released = false;
   for (d = 0; d < p->devices; d++) {
     berth_i_queue *q = &h->desks[d].parked;
-    double left = berth_i_store_left(p, d);
-    while (st == BERTH_OK && q->n > 0 && (q->at[0].key <= left || dead(h, d, q->at[0].item))) {
+    while (st == BERTH_OK && q->n > 0 && (!berth_i_store_full(p, d, q->at[0].key) || dead(h, d, q->at[0].item))) {
       int32_t op = berth_i_queue_pop(q).item;
       if (!dead(h, d, op)) st = push(h, d, op, berth_i_ready_at(p, op, d));
     }

@@ -1,6 +1,7 @@
 /* The list engine: from a setting to a placement. */
 #include "engine_internal.h"
 #include "packing_internal.h"
+#include <stdio.h>
 
 static berth_i_rule rule_of(berth_memory_policy memory) {
   switch (memory) {
@@ -52,25 +53,46 @@ done:
 
 /* ---- a second try for the built-in placers ---- */
 
-/* Devices that fit, found by packing alone; the placer's rule then orders the ops on them. */
-static berth_status place_packed(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
-                                 berth_placement **out, berth_obstacle *why) {
+static bool stuck(berth_status st) { return st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE; }
+
+/* Devices that fit, found by packing alone; the placer's rule then orders the ops on them.  @param device [ops] scratch */
+static berth_status place_packed(const berth_i_units *u, const berth_i_setup *setup, const berth_place_options *opts,
+                                 int32_t *device, berth_placement **out, berth_obstacle *why) {
   berth_i_setup again = *setup;
-  berth_i_units units;
   berth_i_packing packing;
+  berth_status st = berth_i_packing_init(u, setup->memory, device, &packing);
+  if (st != BERTH_OK) return st;
+  st = berth_i_packing_rescue(&packing, setup->placer, opts, why);
+  berth_i_packing_release(&packing);
+  again.forced = device;
+  return st == BERTH_OK ? berth_i_engine_run(u->cost, &again, out, why) : st;
+}
+
+/* First as loosely as may be, then so that any order holds. What stops the former is the better reason. */
+static berth_status pack_twice(berth_i_units *u, const berth_i_setup *setup, const berth_place_options *opts, int32_t *device,
+                               berth_placement **out, berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  char reason[512];
+  berth_obstacle ignored;
+  berth_status strict, st = place_packed(u, setup, opts, device, out, why);
+  if (!stuck(st) || u->share == 1) return st;
+  snprintf(reason, sizeof reason, "%s", berth_errmsg(ctx));
+  berth_i_units_size(u, 1);
+  strict = place_packed(u, setup, opts, device, out, &ignored);
+  return stuck(strict) ? berth_i_fail(ctx, st, "%s", reason) : strict;
+}
+
+static berth_status place_again(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
+                                berth_placement **out, berth_obstacle *why) {
+  berth_i_units u;
   size_t n = (size_t)cost->g->n_ops;
   int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);
   berth_status st;
   if (!device) return berth_i_nomem(cost->ctx);
-  if ((st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &units, why)) != BERTH_OK) goto done;
-  if ((st = berth_i_packing_init(&units, setup->memory, device, &packing)) == BERTH_OK) {
-    st = berth_i_packing_rescue(&packing, setup->placer, opts, why);
-    berth_i_packing_release(&packing);
+  if ((st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &u, why)) == BERTH_OK) {
+    st = pack_twice(&u, setup, opts, device, out, why);
+    berth_i_units_release(&u);
   }
-  berth_i_units_release(&units);
-  again.forced = device;
-  if (st == BERTH_OK) st = berth_i_engine_run(cost, &again, out, why);
-done:
   berth_i_free(cost->ctx, device, n, sizeof *device);
   return st;
 }
@@ -78,7 +100,6 @@ done:
 berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
                                 berth_placement **out, berth_obstacle *why) {
   berth_status st = berth_i_engine_run(cost, setup, out, why);
-  bool stuck = st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE;
-  if (!stuck || setup->rule == BERTH_I_RULE_BAECHI_TF || setup->rule == BERTH_I_RULE_BAECHI_PT) return st;
-  return place_packed(cost, setup, opts, out, why);
+  if (!stuck(st) || setup->rule == BERTH_I_RULE_BAECHI_TF || setup->rule == BERTH_I_RULE_BAECHI_PT) return st;
+  return place_again(cost, setup, opts, out, why);
 }

@@ -110,8 +110,9 @@ berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const 
 typedef struct berth_i_copies {
   int32_t *row, *left; /* [tensors] row in pool, BERTH_NONE; readers to be placed; NULL: no copies are kept */
   double *pool;        /* [cap * width] arrival per device, NaN: not there; profile: then the end of its last use per device */
-  int32_t *idle;       /* [cap] stack of free rows */
-  int32_t n_idle, n_rows, cap, width;
+  int32_t *idle;       /* [cap_idle] stack of free rows */
+  int32_t n_idle, n_rows, width;
+  size_t cap, cap_idle; /* they differ after a refused allocation */
 } berth_i_copies;
 
 typedef struct berth_i_undo {
@@ -244,7 +245,8 @@ void berth_i_store_release(berth_plan *p);
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start);
 /** Least bytes that must be free for op, whatever else happens. */
 double berth_i_store_least(const berth_plan *p, int32_t op);
-double berth_i_store_left(const berth_plan *p, int32_t device);
+/** An op that needs at least so many would not fit. */
+bool berth_i_store_full(const berth_plan *p, int32_t device, double least);
 /** Charges a new copy, sent from `time` on. */
 berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, double time);
 /** Charges a placed op; after its transfers are made, before its group is bound. */

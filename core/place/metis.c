@@ -380,22 +380,10 @@ done:
 }
 
 static berth_status run_metis(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
-  berth_i_units u;
-  berth_placement *p = NULL;
-  berth_status st;
   if (cost->g->n_edges > INT32_MAX / 2) {
     return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "metis: %d edges are more than it can number", (int)cost->g->n_edges);
   }
-  if ((st = berth_i_units_init(cost, "metis", opts->memory, opts->param_multiple, &u, why)) != BERTH_OK) return st;
-  if ((st = berth_i_placement_make(cost->ctx, cost->g->n_ops, "metis", true, &p)) != BERTH_OK) goto done;
-  if ((st = partition(&u, opts, p->device, why)) != BERTH_OK) goto done;
-  if ((st = berth_i_plan_fifo(cost, opts, p)) != BERTH_OK) goto done;
-  *out = p;
-  p = NULL;
-done:
-  berth_placement_release(p);
-  berth_i_units_release(&u);
-  return st;
+  return berth_i_place_devices(cost, "metis", opts->memory, opts, partition, out, why);
 }
 
 static const char *const plain[] = { "", NULL };

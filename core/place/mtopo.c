@@ -58,10 +58,22 @@ static bool is_group(const walk *w, int32_t unit) {
   return berth_i_group(w->u->cost->g, w->u->ops[w->u->at[unit]]) != BERTH_NONE;
 }
 
+/* PyTorch tests the sum and the largest temporary, though its cap knows nothing of the latter. */
+static double pt_need(const walk *w, int32_t unit) {
+  double permanent = 0, temporary = 0;
+  int32_t i;
+  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
+    berth_i_demand d = demand(w, w->u->ops[i]);
+    permanent += d.permanent;
+    temporary = fmax(temporary, d.temporary);
+  }
+  return permanent + temporary;
+}
+
 /* Bytes over the cap that stop the unit; negative: it fits. */
 static double over(const walk *w, int32_t unit, int32_t device) {
   double over_cap;
-  if (!w->tf) return w->used[device] + w->u->permanent[unit] + w->u->temporary[unit] - w->cap;
+  if (!w->tf) return w->used[device] + pt_need(w, unit) - w->cap;
   if (!is_group(w, unit)) return w->used[device] + size_of(w, w->u->ops[w->u->at[unit]]) - w->cap;
   over_cap = w->used[device] + tf_group_need(w, unit) - w->cap;
   return over_cap == 0 ? 1 : over_cap; /* strict: a full byte short */
@@ -171,7 +183,7 @@ static double corrected_cap(const berth_i_packing *k) {
 
 static bool within_cap(const fill *f, int32_t unit, int32_t device) {
   double held = f->load[device] + f->k->u->permanent[unit];
-  return held + fmax(f->temporary[device], f->k->u->temporary[unit]) <= f->cap;
+  return berth_i_excess(held + fmax(f->temporary[device], f->k->u->temporary[unit]), f->cap) <= 0;
 }
 
 static bool fill_one(fill *f, int32_t unit, int32_t device, bool capped) {
@@ -226,22 +238,29 @@ static berth_status fill_corrected(const berth_i_units *u, const berth_place_opt
   return st;
 }
 
-static berth_status run_m_topo(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+/* The published programs know no real limits, and their plans run where they must. */
+static berth_status run_published(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
   berth_i_units u;
   berth_placement *p = NULL;
-  bool published = opts->variant[0] != 0;
+  berth_place_options unlimited = *opts;
+  berth_oom none;
   berth_status st = berth_i_units_init(cost, "m-topo", sizing(opts), opts->param_multiple, &u, why);
   if (st != BERTH_OK) return st;
+  unlimited.memory = BERTH_MEMORY_NONE;
   if ((st = berth_i_placement_make(cost->ctx, cost->g->n_ops, "m-topo", true, &p)) != BERTH_OK) goto done;
-  st = published ? fill_published(&u, opts, p->device, why) : fill_corrected(&u, opts, p->device, why);
-  if (st == BERTH_OK) st = berth_i_plan_fifo(cost, opts, p);
-  if (st != BERTH_OK) goto done;
+  if ((st = fill_published(&u, opts, p->device, why)) != BERTH_OK) goto done;
+  if ((st = berth_i_plan_fifo(cost, &unlimited, p, &none)) != BERTH_OK) goto done;
   *out = p;
   p = NULL;
 done:
   berth_placement_release(p);
   berth_i_units_release(&u);
   return st;
+}
+
+static berth_status run_m_topo(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+  if (opts->variant[0]) return run_published(cost, opts, out, why);
+  return berth_i_place_devices(cost, "m-topo", sizing(opts), opts, fill_corrected, out, why);
 }
 
 const berth_i_placer berth_i_placer_m_topo = { "m-topo", variants, run_m_topo };

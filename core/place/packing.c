@@ -1,14 +1,6 @@
 /* A partial placement of units within memory limits, types, pins and routes. */
 #include "packing_internal.h"
 
-static bool any_limit(const berth_i_packing *k) {
-  int32_t d;
-  for (d = 0; d < k->cost->n_devices; d++) {
-    if (!isinf(k->limit[d])) return true;
-  }
-  return false;
-}
-
 static bool alloc_packing(berth_i_packing *k) {
   berth_ctx *ctx = k->cost->ctx;
   size_t devices = (size_t)k->cost->n_devices;
@@ -48,8 +40,8 @@ berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy me
   for (i = 0; i < u->cost->n_devices; i++) {
     k->limit[i] = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory;
   }
-  k->charge_copies = memory == BERTH_MEMORY_TOTAL && any_limit(k);
-  if (k->charge_copies && !alloc_copies(k)) goto refused;
+  k->copy_share = berth_i_memory_counts(u->cost, memory) ? u->share : 0;
+  if (k->copy_share > 0 && !alloc_copies(k)) goto refused;
   return BERTH_OK;
 refused:
   berth_i_packing_release(k);
@@ -67,13 +59,13 @@ static size_t bit_of(const berth_i_packing *k, int32_t tensor, int32_t device) {
 static void charge(berth_i_packing *k, int32_t tensor, int32_t device) {
   size_t bit = bit_of(k, tensor, device);
   berth_i_copy copy;
-  if (!k->charge_copies || (k->here[bit / 8] >> (bit % 8) & 1)) return;
+  if (k->copy_share == 0 || (k->here[bit / 8] >> (bit % 8) & 1)) return;
   copy.tensor = tensor;
   copy.device = device;
   copy.used = k->used[device];
   k->copies[k->n_copies++] = copy;
   k->here[bit / 8] |= (uint8_t)(1u << (bit % 8));
-  k->used[device] += berth_i_resident(k->cost->g, tensor);
+  k->used[device] += k->copy_share * berth_i_resident(k->cost->g, tensor);
 }
 
 static void set_devices(berth_i_packing *k, int32_t unit, int32_t device) {
@@ -106,8 +98,7 @@ static bool connect_op(berth_i_packing *k, int32_t op, int32_t device) {
 }
 
 static double excess(const berth_i_packing *k, int32_t device) {
-  double e = k->used[device] + k->temporary[device] - k->limit[device];
-  return e > 0 ? e : 0;
+  return fmax(0, berth_i_excess(k->used[device] + k->temporary[device], k->limit[device]));
 }
 
 static double worst_excess(const berth_i_packing *k, const berth_i_packed *p) {

@@ -14,12 +14,18 @@ typedef struct berth_i_units {
   double *time;                  /* [n * n_classes] s, sum over members; BERTH_UNSUPPORTED if one of them cannot run there */
   int32_t *pin;                  /* [n] */
   double *permanent, *temporary; /* [n] bytes: sum, and the largest */
+  berth_memory_policy memory;
+  double param_multiple;
+  double share;                  /* of the outputs (and, in a packing, copies) counts as permanent, the rest as temporary */
 } berth_i_units;
 
-/** @return BERTH_OK; BERTH_EINFEASIBLE (a group whose members have no device in common); BERTH_ENOMEM */
+/** The share is 1 under TOTAL, else 0: then a device that does not hold its sum and its largest cannot run its units at all.
+ *  @return BERTH_OK; BERTH_EINFEASIBLE (a group whose members have no device in common); BERTH_ENOMEM */
 berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                                 berth_i_units *u, berth_obstacle *why);
 void berth_i_units_release(berth_i_units *u);
+/** Counts the units anew; with share 1 what is packed holds in any order. */
+void berth_i_units_size(berth_i_units *u, double share);
 
 static inline double berth_i_unit_time(const berth_i_units *u, int32_t unit, int32_t device) {
   return u->time[(size_t)unit * (size_t)u->n_classes + (size_t)u->cost->class_of[device]];
@@ -42,14 +48,14 @@ typedef struct berth_i_copy {
   double used; /* of the device, before */
 } berth_i_copy;
 
-/** Permanent bytes add up, temporary ones take turns. Under TOTAL, the first consumer of a tensor on another device than its
- *  producer's leaves a copy there for good, as in the simulator. Undone in reverse order only. */
+/** Permanent bytes add up, temporary ones take turns. The first consumer of a tensor on another device than its producer's leaves
+ *  a copy there, of which the units' share stays for good. Undone in reverse order only. */
 typedef struct berth_i_packing {
   berth_cost *cost;
   const berth_i_units *u;
   int32_t *device;             /* [n_ops] the caller's; BERTH_NONE: not placed */
   double *used, *temporary, *limit; /* [n_devices] bytes */
-  bool charge_copies;
+  double copy_share;           /* 0: copies are not charged */
   uint8_t *here;               /* bit per (device, tensor): a copy is there */
   berth_i_packed *packed;      /* [n units] stack */
   int32_t n_packed;
@@ -67,6 +73,12 @@ void berth_i_packing_clear(berth_i_packing *k);
 double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device);
 /** Takes the last one back. */
 void berth_i_packing_pop(berth_i_packing *k);
+/** Tries all packings, the units in the given order, devices by id, until one is accepted; of empty devices that are alike only
+ *  the first. Ends after `tries` steps.
+ *  @param order [n] units  @param accept NULL: the first one  @param found the packing is accepted, and stands */
+typedef berth_status (*berth_i_accept_fn)(void *ud, const int32_t *device, bool *yes);
+berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t tries, berth_i_accept_fn accept, void *ud,
+                                    bool *found);
 /** Bytes that the device would still take. */
 static inline double berth_i_packing_left(const berth_i_packing *k, int32_t device) {
   return k->limit[device] - k->used[device] - k->temporary[device];
@@ -85,8 +97,26 @@ berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, cons
  *  @param part [units] part of each  @param device [parts] */
 berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int32_t *part, int32_t *device);
 
+/* ---- placers that only choose devices ---- */
+
+/** First in, first out, under the same links, quantum and memory. */
+berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts);
 /** Fills sequence, start, finish and estimate: the placement's devices run first in, first out (by ready time) under
- *  opts->links and opts->quantum. */
-berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p);
+ *  opts->links and opts->quantum.
+ *  @param oom where memory runs out on the way, under opts->memory; op BERTH_NONE: it holds */
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom);
+
+/** A placer's own rule.  @param device [ops] out  @return BERTH_OK; BERTH_EINFEASIBLE, BERTH_EUNREACHABLE: it found nothing */
+typedef berth_status (*berth_i_fill_fn)(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
+                                        berth_obstacle *why);
+/** By the rule, with a plan that keeps memory: as long as it does not, the rule is asked again with a larger share of the outputs
+ *  counted for good, then units move away from where memory runs out, at last all packings are tried, up to a number.
+ *  @param sizing by what the units are sized  */
+berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_memory_policy sizing,
+                                   const berth_place_options *opts, berth_i_fill_fn fill, berth_placement **out,
+                                   berth_obstacle *why);
+/** Changes devices, one unit at a time, until first in, first out runs within memory, or no move helps.
+ *  @param device [ops] in, out: as good as found  @param found memory holds */
+berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *opts, int32_t *device, bool *found);
 
 #endif

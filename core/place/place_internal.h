@@ -47,6 +47,14 @@ static inline double berth_i_input_bytes(const berth_graph *g, int32_t op) {
   return sum;
 }
 
+/** On some device the op takes no time: then its workspace and that of the next op there can be held in the same instant. */
+static inline bool berth_i_may_be_instant(const berth_cost *cost, int32_t op) {
+  const double *time = cost->op + (size_t)op * (size_t)cost->n_classes;
+  int32_t c = 0;
+  while (c < cost->n_classes && time[c] > 0) c++;
+  return c < cost->n_classes;
+}
+
 /** Bytes that an op takes for good on its device under a memory policy, and while it runs.
  *  TOTAL, TRAINING and INFERENCE alike count parameters x multiple as permanent; TOTAL also the resident bytes of outputs. */
 typedef struct berth_i_demand {

@@ -2,6 +2,15 @@
 #include "packing_internal.h"
 #include <stdlib.h>
 
+berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts) {
+  berth_sim_options o = berth_sim_default(NULL);
+  o.links = opts->links;
+  o.quantum = opts->quantum;
+  o.memory = berth_i_memory_counts(cost, opts->memory) ? opts->memory : BERTH_MEMORY_NONE;
+  o.param_multiple = opts->param_multiple;
+  return o;
+}
+
 typedef struct slot {
   double start, finish;
   int32_t place, op; /* in topological order */
@@ -28,28 +37,27 @@ static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
   for (i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
 }
 
-static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p) {
-  berth_sim_options o = berth_sim_default(NULL);
+static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom) {
+  berth_sim_options o = berth_i_fifo_options(cost, opts);
   berth_result *r = NULL;
   berth_status st;
-  o.links = opts->links;
-  o.quantum = opts->quantum;
-  o.memory = BERTH_MEMORY_NONE;
   if ((st = berth_simulate(cost, p->device, &o, &r)) != BERTH_OK) return st;
   if (p->n > 0) {
     memcpy(p->start, berth_result_start(r), (size_t)p->n * sizeof *p->start);
     memcpy(p->finish, berth_result_finish(r), (size_t)p->n * sizeof *p->finish);
   }
   p->estimate = berth_result_makespan(r);
+  oom->op = oom->device = BERTH_NONE;
+  berth_result_oom(r, oom);
   berth_result_release(r);
   return BERTH_OK;
 }
 
-berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p) {
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom) {
   berth_status st;
   slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
   if (!slots) return berth_i_nomem(cost->ctx);
-  if ((st = simulate_fifo(cost, opts, p)) == BERTH_OK) order_ops(cost->g, p, slots);
+  if ((st = simulate_fifo(cost, opts, p, oom)) == BERTH_OK) order_ops(cost->g, p, slots);
   berth_i_free(cost->ctx, slots, (size_t)p->n, sizeof *slots);
   return st;
 }

@@ -11,13 +11,15 @@ static bool alloc_kinds(berth_ctx *ctx, berth_i_kinds *k) {
       && (k->limit = berth_i_alloc(ctx, devices, sizeof *k->limit)) != NULL;
 }
 
-void berth_i_kinds_release(berth_ctx *ctx, berth_i_kinds *k) {
+void berth_i_kinds_release(berth_i_kinds *k) {
+  berth_ctx *ctx = k->ctx;
   size_t devices = (size_t)k->devices;
   berth_i_free(ctx, k->of, devices, sizeof *k->of);
   berth_i_free(ctx, k->size, devices, sizeof *k->size);
   berth_i_free(ctx, k->sample, devices, sizeof *k->sample);
   berth_i_free(ctx, k->limit, devices, sizeof *k->limit);
   berth_i_free(ctx, k->time, (size_t)k->units * (size_t)k->n, sizeof *k->time);
+  berth_i_least_release(ctx, k->units, &k->least);
 }
 
 static void add_device(const berth_i_units *u, int32_t device, double limit, const uint8_t *pinned, berth_i_kinds *k) {
@@ -54,26 +56,37 @@ static void fill_times(const berth_i_units *u, berth_i_kinds *k) {
   int32_t i, j;
   for (i = 0; i < u->n; i++) {
     for (j = 0; j < k->n; j++) {
-      bool can = berth_i_unit_can_run(u, i, k->sample[j]) && !berth_i_exceeds(u->permanent[i] + u->temporary[i], k->limit[j]);
+      bool can = berth_i_unit_can_run(u, i, k->sample[j]) && !berth_i_exceeds(k, k->least.need[i], k->limit[j]);
       k->time[(size_t)i * (size_t)k->n + (size_t)j] = can ? berth_i_unit_time(u, i, k->sample[j]) : INFINITY;
     }
   }
 }
 
+/* The simulator adds and takes off each thing once on each device, and each step errs by half an ulp of the limit at most. */
+static double slack_of(const berth_graph *g) {
+  return 1e-15 * ((double)g->n_ops + (double)g->n_tensors + (double)g->n_edges);
+}
+
+static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
+  berth_status st;
+  if (!alloc_kinds(k->ctx, k)) return berth_i_nomem(k->ctx);
+  if ((st = find_kinds(u, memory, k)) != BERTH_OK) return st;
+  if ((st = berth_i_least_init(u, memory, &k->least)) != BERTH_OK) return st;
+  k->bytes = k->least.held;
+  k->slack = slack_of(u->cost->g);
+  k->time = berth_i_alloc(k->ctx, (size_t)k->units * (size_t)k->n, sizeof *k->time);
+  if (!k->time) return berth_i_nomem(k->ctx);
+  fill_times(u, k);
+  return BERTH_OK;
+}
+
 berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
-  berth_ctx *ctx = u->cost->ctx;
   berth_status st;
   memset(k, 0, sizeof *k);
+  k->ctx = u->cost->ctx;
   k->devices = u->cost->n_devices;
   k->units = u->n;
-  k->bytes = u->permanent;
-  st = alloc_kinds(ctx, k) ? find_kinds(u, memory, k) : berth_i_nomem(ctx);
-  if (st == BERTH_OK) {
-    k->time = berth_i_alloc(ctx, (size_t)k->units * (size_t)k->n, sizeof *k->time);
-    if (!k->time) st = berth_i_nomem(ctx);
-  }
-  if (st == BERTH_OK) fill_times(u, k);
-  else berth_i_kinds_release(ctx, k);
+  if ((st = fill_kinds(u, memory, k)) != BERTH_OK) berth_i_kinds_release(k);
   return st;
 }
 

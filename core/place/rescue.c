@@ -76,46 +76,92 @@ static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
   return i;
 }
 
-/* Depth first over units in the given order, devices by id; of empty devices that are alike only the first.
- * @param next [n] scratch  @param load [devices] scratch, zero */
-static bool search(berth_i_packing *k, const rank *order, int32_t *next, int32_t *load, int64_t tries) {
-  const berth_cost *c = k->cost;
-  int32_t level = 0, d, e;
-  berth_i_packing_clear(k);
-  next[0] = 0;
-  while (level < k->u->n) {
-    int32_t unit = order[level].unit;
-    for (d = next[level]; d < c->n_devices; d++) {
-      for (e = 0; c->uniform && load[d] == 0 && e < d; e++) {
-        if (load[e] == 0 && c->class_of[e] == c->class_of[d] && k->limit[e] == k->limit[d]) break;
-      }
-      if (c->uniform && load[d] == 0 && e < d && k->u->pin[unit] == BERTH_NONE) continue;
-      if (tries-- == 0) return false;
-      if (berth_i_packing_try(k, unit, d) == 0) break;
-    }
-    if (d < c->n_devices) {
-      load[d]++;
-      next[level++] = d + 1;
-      if (level < k->u->n) next[level] = 0;
-    } else {
-      if (level-- == 0) return false;
-      load[k->packed[k->n_packed - 1].device]--;
-      berth_i_packing_pop(k);
-    }
+/* ---- search ---- */
+
+typedef struct tree {
+  berth_i_packing *k;
+  const int32_t *order;
+  int32_t *next; /* [n] device to try next, by level */
+  int32_t *load; /* [devices] units on each */
+  int64_t tries;
+} tree;
+
+/* An empty device that is like an earlier empty one. */
+static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
+  const berth_cost *c = t->k->cost;
+  int32_t e;
+  if (!c->uniform || t->load[d] > 0 || t->k->u->pin[unit] != BERTH_NONE) return false;
+  for (e = 0; e < d; e++) {
+    if (t->load[e] == 0 && c->class_of[e] == c->class_of[d] && t->k->limit[e] == t->k->limit[d]) return true;
   }
-  return true;
+  return false;
+}
+
+static bool descend(tree *t, int32_t level) {
+  int32_t d, unit = t->order[level];
+  for (d = t->next[level]; d < t->k->cost->n_devices && t->tries > 0; d++) {
+    if (is_repetition(t, unit, d)) continue;
+    t->tries--;
+    if (berth_i_packing_try(t->k, unit, d) != 0) continue;
+    t->load[d]++;
+    t->next[level] = d + 1;
+    return true;
+  }
+  return false;
+}
+
+static void ascend(tree *t) {
+  t->load[t->k->packed[t->k->n_packed - 1].device]--;
+  berth_i_packing_pop(t->k);
+}
+
+static berth_status search(tree *t, berth_i_accept_fn accept, void *ud, bool *found) {
+  int32_t level = 0, n = t->k->u->n;
+  *found = false;
+  t->next[0] = 0;
+  for (;;) {
+    if (level == n) {
+      berth_status st = BERTH_OK;
+      *found = true;
+      if (accept) st = accept(ud, t->k->device, found);
+      if (st != BERTH_OK || *found) return st;
+    } else if (descend(t, level)) {
+      if (++level < n) t->next[level] = 0;
+      continue;
+    }
+    if (level-- == 0 || t->tries <= 0) return BERTH_OK;
+    ascend(t);
+  }
+}
+
+berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t tries, berth_i_accept_fn accept, void *ud,
+                                    bool *found) {
+  berth_ctx *ctx = k->cost->ctx;
+  size_t n = (size_t)k->u->n + 1, devices = (size_t)k->cost->n_devices;
+  tree t = { k, order, NULL, NULL, tries };
+  berth_status st;
+  t.next = berth_i_alloc(ctx, n, sizeof *t.next);
+  t.load = berth_i_zalloc(ctx, devices, sizeof *t.load);
+  berth_i_packing_clear(k);
+  st = t.next && t.load ? search(&t, accept, ud, found) : berth_i_nomem(ctx);
+  berth_i_free(ctx, t.next, n, sizeof *t.next);
+  berth_i_free(ctx, t.load, devices, sizeof *t.load);
+  return st;
 }
 
 static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found) {
   berth_ctx *ctx = k->cost->ctx;
-  size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
-  int32_t *next = berth_i_alloc(ctx, n, sizeof *next), *load = berth_i_zalloc(ctx, devices, sizeof *load);
-  berth_status st = next && load ? BERTH_OK : berth_i_nomem(ctx);
-  if (st == BERTH_OK) *found = search(k, order, next, load, 20000 + 4 * (int64_t)(n * devices));
-  berth_i_free(ctx, next, n, sizeof *next);
-  berth_i_free(ctx, load, devices, sizeof *load);
+  size_t i, n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
+  int32_t *units = berth_i_alloc(ctx, n, sizeof *units);
+  berth_status st;
+  if (!units) return berth_i_nomem(ctx);
+  for (i = 0; i < n; i++) units[i] = order[i].unit;
+  st = berth_i_packing_search(k, units, 20000 + 4 * (int64_t)(n * devices), NULL, NULL, found);
+  berth_i_free(ctx, units, n, sizeof *units);
   return st;
 }
+
+/* ---- all together ---- */
 
 static berth_status rescue(berth_i_packing *k, rank *order, const char *placer, const berth_place_options *opts,
                            berth_obstacle *why) {

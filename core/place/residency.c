@@ -112,7 +112,8 @@ double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, doub
   }
   more += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   worst = fmax(worst, berth_i_profile_most(f, start) + more);
-  return worst + p->store.held[device] + berth_i_store_demand(p, op).permanent - p->store.limit[device];
+  worst += p->store.held[device] + berth_i_store_demand(p, op).permanent;
+  return berth_i_excess(worst, p->store.limit[device]);
 }
 
 /* ---- charging ---- */
@@ -153,11 +154,6 @@ static berth_status read_inputs(berth_plan *p, int32_t op) {
   return BERTH_OK;
 }
 
-static bool waited_for(const berth_plan *p, int32_t tensor) {
-  const berth_graph *g = p->g;
-  return g->use_at[tensor + 1] > g->use_at[tensor] || held_for_twin(p, g->producer[tensor]);
-}
-
 static berth_status write_outputs(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
   int32_t i;
@@ -166,8 +162,8 @@ static berth_status write_outputs(berth_plan *p, int32_t op) {
     berth_status st;
     if (!berth_i_copy_row(p, t)) return berth_i_nomem(p->ctx);
     raise_to(&last_use(p, t)[p->device[op]], end_of(p, op));
-    /* what nobody ever read or reads stays; else a twin came first */
-    if (p->store.waits[t] == 0 && waited_for(p, t) && (st = let_go(p, t)) != BERTH_OK) return st;
+    /* nobody reads it, or twins came first */
+    if (p->store.waits[t] == 0 && (st = let_go(p, t)) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }

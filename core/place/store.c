@@ -6,7 +6,11 @@ static double param_bytes(const berth_plan *p, int32_t op) { return berth_i_para
 /* Alone: published rules count outputs as permanent, however they go later. */
 static berth_i_demand op_demand(const berth_plan *p, int32_t op) {
   bool published = p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;
-  return berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory, p->setup->param_multiple);
+  berth_i_demand d = berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory, p->setup->param_multiple);
+  if (p->setup->rule != BERTH_I_RULE_STRICT || d.temporary == 0 || !berth_i_may_be_instant(p->cost, op)) return d;
+  d.permanent += d.temporary;
+  d.temporary = 0;
+  return d;
 }
 
 static bool group_unbound(const berth_plan *p, int32_t op) {
@@ -58,21 +62,22 @@ static double remote_bytes(const berth_plan *p, int32_t op, int32_t device) {
 static double strict_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
   berth_i_demand d = berth_i_store_demand(p, op);
-  return s->held[device] + d.permanent + copy_bytes(p, op, device) + fmax(s->temporary[device], d.temporary) - s->limit[device];
+  double bytes = s->held[device] + d.permanent + copy_bytes(p, op, device) + fmax(s->temporary[device], d.temporary);
+  return berth_i_excess(bytes, s->limit[device]);
 }
 
 static double tf_missing(const berth_plan *p, int32_t op, int32_t device) {
   berth_i_demand d = op_demand(p, op);
   double need = d.permanent + d.temporary;
   if (group_unbound(p, op)) need = fmax(need, p->groups.permanent[berth_i_group(p->g, op)]);
-  return need - (p->store.limit[device] - p->store.held[device]);
+  return berth_i_excess(p->store.held[device] + need, p->store.limit[device]);
 }
 
 static double pt_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
   berth_i_demand d = op_demand(p, op);
   double in = remote_bytes(p, op, device), used = s->held[device] + in + d.permanent + d.temporary;
-  return fmax(used, s->temporary[device] + in + param_bytes(p, op)) - s->limit[device];
+  return berth_i_excess(fmax(used, s->temporary[device] + in + param_bytes(p, op)), s->limit[device]);
 }
 
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start) {
@@ -90,10 +95,10 @@ double berth_i_store_least(const berth_plan *p, int32_t op) {
   return d.permanent + d.temporary;
 }
 
-double berth_i_store_left(const berth_plan *p, int32_t device) {
+bool berth_i_store_full(const berth_plan *p, int32_t device, double least) {
   double held = p->store.held[device];
   if (p->setup->rule == BERTH_I_RULE_PROFILE) held += berth_i_profile_last(&p->store.profile[device]);
-  return p->store.limit[device] - held;
+  return berth_i_excess(held + least, p->store.limit[device]) > 0;
 }
 
 /* ---- charging ---- */

@@ -1,5 +1,5 @@
-/* Proofs that no placement can fit. Permanent bytes add up on a device, whatever the order, and the largest temporary ones of the
- * units there come on top. */
+/* Proofs that no placement can fit, from the least that units take (berth_i_least). On a device, what is never freed adds up, and
+ * so do parameters and what any one op runs with. Workspaces and outputs do not: one may be gone before the other comes. */
 #include "prices_internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,13 @@ static bool fits_kind(const berth_i_kinds *k, int32_t unit, int32_t kind) {
 
 /* ---- one unit ---------------------------------------------------------------------------- */
 
+static int32_t largest(const berth_i_units *u, int32_t unit) {
+  return berth_i_unit_largest(u, unit, u->memory, u->param_multiple);
+}
+
 static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, int32_t unit, const char *placer,
-                               berth_memory_policy memory, double param_multiple, berth_obstacle *why) {
-  double need = u->permanent[unit] + u->temporary[unit], least = INFINITY;
+                               berth_obstacle *why) {
+  double need = k->least.need[unit], least = INFINITY;
   int32_t j, closest = BERTH_NONE;
   for (j = 0; j < k->n; j++) {
     if (fits_kind(k, unit, j)) return BERTH_OK;
@@ -22,15 +26,28 @@ static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, i
     least = need - k->limit[j];
     closest = k->sample[j];
   }
-  return berth_i_infeasible(u->cost, placer, berth_i_unit_largest(u, unit, memory, param_multiple), closest, least, why);
+  return berth_i_cannot_fit(u->cost, placer, largest(u, unit), closest, least, why);
 }
 
 /* ---- sums over devices --------------------------------------------------------------------- */
 
-typedef struct sums {
-  double *bytes, *temporary; /* [1 << bits] of units that fit only within the set of kinds */
-  int32_t bits;
-} sums;
+/* What a set of units takes of the devices that they share. */
+typedef struct load {
+  double held, param, moment; /* sum, sum, most */
+} load;
+
+static void add_load(load *sum, load l) {
+  sum->held += l.held;
+  sum->param += l.param;
+  sum->moment = fmax(sum->moment, l.moment);
+}
+
+static load unit_load(const berth_i_kinds *k, int32_t unit) {
+  load l = { k->least.held[unit], k->least.param[unit], k->least.moment[unit] };
+  return l;
+}
+
+static double load_bytes(load l) { return fmax(l.held, l.param + l.moment); }
 
 static uint32_t kinds_of(const berth_i_kinds *k, int32_t unit) {
   uint32_t set = 0;
@@ -39,15 +56,13 @@ static uint32_t kinds_of(const berth_i_kinds *k, int32_t unit) {
   return set;
 }
 
-/* After it, bytes[S] is the sum over all subsets of S, temporary[S] the largest. */
-static void gather_subsets(sums *s) {
-  uint32_t set, all = 1u << s->bits;
+/* After it, sums[S] is that over all subsets of S.  @param sums [1 << bits] */
+static void gather_subsets(load *sums, int32_t bits) {
+  uint32_t set, all = 1u << bits;
   int32_t j;
-  for (j = 0; j < s->bits; j++) {
+  for (j = 0; j < bits; j++) {
     for (set = 0; set < all; set++) {
-      if (!(set >> j & 1)) continue;
-      s->bytes[set] += s->bytes[set ^ 1u << j];
-      s->temporary[set] = fmax(s->temporary[set], s->temporary[set ^ 1u << j]);
+      if (set >> j & 1) add_load(&sums[set], sums[set ^ 1u << j]);
     }
   }
 }
@@ -66,10 +81,11 @@ static berth_status say_sum(const berth_i_units *u, const char *placer, double n
                             int32_t devices, berth_obstacle *why) {
   char bytes[32], has[32], lacks[32], where[160];
   bool all = devices == u->cost->n_devices;
-  berth_i_infeasible(u->cost, placer, BERTH_NONE, device, need - room, why);
+  berth_i_cannot_fit(u->cost, placer, BERTH_NONE, device, need - room, why);
   if (device != BERTH_NONE) berth_i_device_label(u->cost->t, device, where, sizeof where);
   else snprintf(where, sizeof where, all ? "all %d devices" : "the %d devices that can take it", (int)devices);
-  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE, "%s: %s must be held by %s, with room for %s: %s are missing", placer,
+  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
+                      "%s: cannot fit: %s must be held by %s, with room for %s: %s are missing", placer,
                       berth_quantity_format(need, BERTH_BYTES, bytes, sizeof bytes), where,
                       berth_quantity_format(room, BERTH_BYTES, has, sizeof has),
                       berth_quantity_format(need - room, BERTH_BYTES, lacks, sizeof lacks));
@@ -88,59 +104,50 @@ static int32_t sample_of(const berth_i_kinds *k, uint32_t set) {
   return k->sample[j];
 }
 
-/* Units that fit only within S must share the room of S, where the largest temporary one comes on top of its device's sum. */
-static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, sums *s, berth_obstacle *why) {
+/* Units that fit only within S must share the room of S. */
+static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, load *sums,
+                               berth_obstacle *why) {
   uint32_t set;
   int32_t i;
-  for (i = 0; i < u->n; i++) {
-    set = kinds_of(k, i);
-    s->bytes[set] += u->permanent[i];
-    s->temporary[set] = fmax(s->temporary[set], u->temporary[i]);
-  }
-  gather_subsets(s);
-  for (set = 1; set < 1u << s->bits; set++) {
-    double need = s->bytes[set] + s->temporary[set], room = room_of(k, set);
+  for (i = 0; i < u->n; i++) add_load(&sums[kinds_of(k, i)], unit_load(k, i));
+  gather_subsets(sums, k->n);
+  for (set = 1; set < 1u << k->n; set++) {
+    double need = load_bytes(sums[set]), room = room_of(k, set);
     int32_t devices = devices_in(k, set);
-    if (!berth_i_exceeds(need, room)) continue;
+    if (!berth_i_exceeds(k, need, room)) continue;
     return say_sum(u, placer, need, room, devices == 1 ? sample_of(k, set) : BERTH_NONE, devices, why);
   }
   return BERTH_OK;
 }
 
-/* Many kinds: what must be on one of them, and the whole. */
+/* Many kinds: the whole, and what must be on one of them. */
 static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
-  double all = 0, most = 0, room = 0;
+  load all = { 0, 0, 0 };
+  double room = 0;
   int32_t i, j;
   for (j = 0; j < k->n; j++) room += k->limit[j] * k->size[j];
-  for (i = 0; i < u->n; i++) {
-    all += u->permanent[i];
-    most = fmax(most, u->temporary[i]);
-  }
-  if (berth_i_exceeds(all + most, room)) return say_sum(u, placer, all + most, room, BERTH_NONE, k->devices, why);
+  for (i = 0; i < u->n; i++) add_load(&all, unit_load(k, i));
+  if (berth_i_exceeds(k, load_bytes(all), room)) return say_sum(u, placer, load_bytes(all), room, BERTH_NONE, k->devices, why);
   for (j = 0; j < k->n; j++) {
-    double bytes = 0, temporary = 0;
+    load own = { 0, 0, 0 };
     for (i = 0; i < u->n; i++) {
-      if (u->pin[i] == BERTH_NONE || k->of[u->pin[i]] != j) continue;
-      bytes += u->permanent[i];
-      temporary = fmax(temporary, u->temporary[i]);
+      if (u->pin[i] != BERTH_NONE && k->of[u->pin[i]] == j) add_load(&own, unit_load(k, i));
     }
-    if (!berth_i_exceeds(bytes + temporary, k->limit[j])) continue;
-    return say_sum(u, placer, bytes + temporary, k->limit[j], k->sample[j], 1, why);
+    if (!berth_i_exceeds(k, load_bytes(own), k->limit[j])) continue;
+    return say_sum(u, placer, load_bytes(own), k->limit[j], k->sample[j], 1, why);
   }
   return BERTH_OK;
 }
 
 static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
-  sums s = { NULL, NULL, k->n };
   size_t all = (size_t)1 << (k->n <= MOST_KINDS ? k->n : 0);
+  load *sums;
   berth_status st;
   if (k->n > MOST_KINDS) return prove_few_sets(u, k, placer, why);
-  s.bytes = berth_i_zalloc(ctx, all, sizeof *s.bytes);
-  s.temporary = berth_i_zalloc(ctx, all, sizeof *s.temporary);
-  st = s.bytes && s.temporary ? prove_sets(u, k, placer, &s, why) : berth_i_nomem(ctx);
-  berth_i_free(ctx, s.bytes, all, sizeof *s.bytes);
-  berth_i_free(ctx, s.temporary, all, sizeof *s.temporary);
+  if (!(sums = berth_i_zalloc(ctx, all, sizeof *sums))) return berth_i_nomem(ctx);
+  st = prove_sets(u, k, placer, sums, why);
+  berth_i_free(ctx, sums, all, sizeof *sums);
   return st;
 }
 
@@ -157,11 +164,16 @@ static int by_bytes(const void *pa, const void *pb) {
   return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* How many pieces of that size all devices hold; counted only up to n. */
+/* How many pieces of that size a device holds. */
+static double pieces_on(const berth_i_kinds *k, int32_t kind, double size) {
+  return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / size);
+}
+
+/* How many all devices hold; counted only up to n. */
 static double pieces(const berth_i_kinds *k, double size, int32_t n) {
   double sum = 0;
   int32_t j;
-  for (j = 0; j < k->n && sum < n; j++) sum += k->size[j] * fmin(n, floor((k->limit[j] + 1e-9 * k->limit[j]) / size));
+  for (j = 0; j < k->n && sum < n; j++) sum += k->size[j] * fmin(n, pieces_on(k, j, size));
   return sum;
 }
 
@@ -171,47 +183,45 @@ static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, co
   int32_t j, best = 0;
   double least = INFINITY;
   for (j = 0; j < k->n; j++) { /* bytes up to one piece more */
-    double more = (floor(k->limit[j] / size) + 1) * size - k->limit[j];
+    double more = (pieces_on(k, j, size) + 1) * size - k->limit[j];
     if (more < least) least = more, best = j;
   }
-  berth_i_infeasible(u->cost, placer, op, k->sample[best], least, why);
+  berth_i_cannot_fit(u->cost, placer, op, k->sample[best], least, why);
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
-                      "%s: %d ops or groups need at least %s each, and all devices hold %d such: %s does not fit, %s comes "
-                      "closest, %s are missing", placer, (int)count, berth_quantity_format(size, BERTH_BYTES, each, sizeof each), (int)fit,
+                      "%s: cannot fit: %d ops or groups need at least %s each, and all devices hold %d such: %s does not fit, "
+                      "%s comes closest, %s are missing", placer, (int)count,
+                      berth_quantity_format(size, BERTH_BYTES, each, sizeof each), (int)fit,
                       berth_i_op_label(u->cost->g, op, label, sizeof label),
                       berth_i_device_label(u->cost->t, k->sample[best], where, sizeof where),
                       berth_quantity_format(least, BERTH_BYTES, lacks, sizeof lacks));
 }
 
 /* i + 1 units are at least as large as the i-th: no device takes more of them than limit / size. */
-static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_memory_policy memory,
-                                 double param_multiple, berth_obstacle *why) {
+static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   size_t n = (size_t)u->n;
   berth_status st = BERTH_OK;
   int32_t i;
   sized *order = berth_i_alloc(u->cost->ctx, n, sizeof *order);
   if (!order) return berth_i_nomem(u->cost->ctx);
   for (i = 0; i < u->n; i++) {
-    order[i].bytes = u->permanent[i];
+    order[i].bytes = k->least.held[i];
     order[i].unit = i;
   }
   if (n > 0) qsort(order, n, sizeof *order, by_bytes);
   for (i = 0; i < u->n && order[i].bytes > 0 && st == BERTH_OK; i++) {
     double fit = pieces(k, order[i].bytes, u->n);
-    int32_t op = berth_i_unit_largest(u, order[i].unit, memory, param_multiple);
-    if (fit < i + 1) st = say_piece(u, k, placer, op, order[i].bytes, i + 1, fit, why);
+    if (fit < i + 1) st = say_piece(u, k, placer, largest(u, order[i].unit), order[i].bytes, i + 1, fit, why);
   }
   berth_i_free(u->cost->ctx, order, n, sizeof *order);
   return st;
 }
 
-berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_memory_policy memory,
-                                 double param_multiple, berth_obstacle *why) {
+berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   berth_status st = BERTH_OK;
   int32_t i;
-  for (i = 0; i < u->n && st == BERTH_OK; i++) st = prove_unit(u, k, i, placer, memory, param_multiple, why);
+  for (i = 0; i < u->n && st == BERTH_OK; i++) st = prove_unit(u, k, i, placer, why);
   if (st == BERTH_OK) st = prove_sums(u, k, placer, why);
-  if (st == BERTH_OK) st = prove_pieces(u, k, placer, memory, param_multiple, why);
+  if (st == BERTH_OK) st = prove_pieces(u, k, placer, why);
   return st;
 }
 
@@ -222,8 +232,8 @@ berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, bert
   berth_status st = berth_i_units_init(cost, placer, memory, param_multiple, &u, why);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_kinds_init(&u, memory, &k)) == BERTH_OK) {
-    st = berth_i_prove_unfit(&u, &k, placer, memory, param_multiple, why);
-    berth_i_kinds_release(cost->ctx, &k);
+    st = berth_i_prove_unfit(&u, &k, placer, why);
+    berth_i_kinds_release(&k);
   }
   berth_i_units_release(&u);
   return st;

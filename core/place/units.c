@@ -52,12 +52,32 @@ static void list_members(berth_i_units *u) {
   for (i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[topo[i]]]] = topo[i];
 }
 
-static void add_op(berth_i_units *u, int32_t unit, int32_t op, berth_i_demand d) {
+static void add_time(berth_i_units *u, int32_t unit, int32_t op) {
   int32_t c;
   size_t k = (size_t)u->n_classes;
   for (c = 0; c < u->n_classes; c++) u->time[(size_t)unit * k + (size_t)c] += u->cost->op[(size_t)op * k + (size_t)c];
-  u->permanent[unit] += d.permanent;
-  if (d.temporary > u->temporary[unit]) u->temporary[unit] = d.temporary;
+}
+
+/* What an op writes and, if it takes time, reads is there at least while it runs. */
+static void add_bytes(berth_i_units *u, int32_t unit, int32_t op) {
+  const berth_graph *g = u->cost->g;
+  bool instant = berth_i_may_be_instant(u->cost, op);
+  double out = berth_i_output_bytes(g, op), workspace = berth_i_workspace(g, op), passing = 0;
+  double held = u->share * (out + (instant ? workspace : 0));
+  if (u->share < 1) passing = (1 - u->share) * (out + (instant ? 0 : berth_i_input_bytes(g, op)));
+  if (instant) workspace *= 1 - u->share;
+  u->permanent[unit] += berth_i_param(g, op) * u->param_multiple + held;
+  u->temporary[unit] = fmax(u->temporary[unit], workspace + passing);
+}
+
+void berth_i_units_size(berth_i_units *u, double share) {
+  int32_t unit, i;
+  u->share = share;
+  for (unit = 0; unit < u->n; unit++) {
+    u->permanent[unit] = u->temporary[unit] = 0;
+    if (u->memory == BERTH_MEMORY_NONE) continue;
+    for (i = u->at[unit]; i < u->at[unit + 1]; i++) add_bytes(u, unit, u->ops[i]);
+  }
 }
 
 /* The graph's builder refuses groups whose members are pinned apart. */
@@ -88,18 +108,16 @@ static berth_status check_runnable(const berth_i_units *u, const char *placer, i
   return berth_i_infeasible(u->cost, placer, odd_one_out(u, unit), BERTH_NONE, 0, why);
 }
 
-static berth_status fill_units(berth_i_units *u, const char *placer, berth_memory_policy memory, double param_multiple,
-                               berth_obstacle *why) {
+static berth_status fill_units(berth_i_units *u, const char *placer, berth_obstacle *why) {
   berth_status st = BERTH_OK;
   int32_t i, unit;
   list_members(u);
   for (unit = 0; unit < u->n && st == BERTH_OK; unit++) {
-    for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
-      add_op(u, unit, u->ops[i], berth_i_op_demand(u->cost->g, u->ops[i], memory, param_multiple));
-    }
+    for (i = u->at[unit]; i < u->at[unit + 1]; i++) add_time(u, unit, u->ops[i]);
     u->pin[unit] = pin_of(u, unit);
     st = check_runnable(u, placer, unit, why);
   }
+  berth_i_units_size(u, u->memory == BERTH_MEMORY_TOTAL ? 1 : 0);
   return st;
 }
 
@@ -110,10 +128,12 @@ berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memo
   u->cost = cost;
   u->n_ops = cost->g->n_ops;
   u->n_classes = cost->n_classes;
+  u->memory = memory;
+  u->param_multiple = param_multiple;
   u->of = berth_i_alloc(cost->ctx, (size_t)u->n_ops, sizeof *u->of);
   if (!u->of) return berth_i_nomem(cost->ctx);
   if ((st = number_units(u)) != BERTH_OK) goto done;
-  st = alloc_units(u) ? fill_units(u, placer, memory, param_multiple, why) : berth_i_nomem(cost->ctx);
+  st = alloc_units(u) ? fill_units(u, placer, why) : berth_i_nomem(cost->ctx);
 done:
   if (st != BERTH_OK) berth_i_units_release(u);
   return st;

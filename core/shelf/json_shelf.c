@@ -171,9 +171,20 @@ static int depth_at(const berth_i_json *doc, const char *at) {
   return depth;
 }
 
+/* The comma before a list's end at `at`, or, where cJSON stops after an object, one character before it; NULL: there is none. */
+static const char *comma_before(const berth_i_json *doc, const char *at) {
+  if (at > doc->text && at[-1] == '}') at--;
+  if (*at != ']' && *at != '}') return NULL;
+  for (at--; at > doc->text && is_space(*at); at--) continue;
+  return at > doc->text && *at == ',' ? at : NULL;
+}
+
 static berth_status syntax_error(const berth_i_json *doc, const char *at) {
-  const char *end = doc->text + doc->len;
+  const char *end = doc->text + doc->len, *comma = comma_before(doc, at);
   char text[MAX_QUOTE + 4];
+  if (comma) {
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a comma with nothing behind it", doc->name, line_of(doc, comma));
+  }
   at = after_space(at, end);
   if (at >= end) {
     return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: JSON ends too early", doc->name, line_of(doc, end));

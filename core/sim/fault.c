@@ -1,5 +1,115 @@
-/* Why a run could not be made, in words. */
+/* Why a run could not be made: finding it, and putting it into words. */
 #include "sim_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other) {
+  s->fault.kind = kind;
+  s->fault.op = op;
+  s->fault.device = device;
+  s->fault.other = other;
+  return false;
+}
+
+/* ---- no way across ---------------------------------------------------------------------------------- */
+
+/* A function of the user says so by its price, the topology by its routes: there a price may also be too high to be counted. */
+static bool can_cross(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst) {
+  if (c->table) return !isinf(berth_i_transfer_time(c, tensor, src, dst));
+  return !isinf(c->t->latency[berth_i_pair(c->t, src, dst)]);
+}
+
+static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t e;
+  for (e = 0; e < p->n_edges; e++) {
+    int32_t t = p->edge_tensor[e], src = berth_i_copy_src(p, s, e), dst = berth_i_copy_dst(p, s, e);
+    if (src == dst || can_cross(p->cost, t, src, dst)) continue;
+    berth_i_sim_refuse(s, BERTH_I_FAULT_UNREACHABLE, p->cost->g->producer[t], src, dst);
+    s->fault.tensor = t;
+    return true;
+  }
+  return false;
+}
+
+/* ---- beyond the horizon ------------------------------------------------------------------------------- */
+
+/* The op on the device that would end too late; BERTH_NONE. */
+static int32_t late_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t d) {
+  const berth_i_sim_device *v = &s->dev[d];
+  if (p->o.order == BERTH_ORDER_READY) return v->free_at > p->horizon ? v->prev : BERTH_NONE;
+  if (p->plain) return berth_i_slot_time(&s->slots, d) > p->horizon ? v->op : BERTH_NONE;
+  return v->phase == BERTH_I_RUNNING && v->due > p->horizon ? v->op : BERTH_NONE;
+}
+
+static bool find_late_op(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t d, first = BERTH_NONE;
+  for (d = 0; d < p->n_devices; d++) {
+    int32_t op = late_op(p, s, d);
+    if (op != BERTH_NONE && (first == BERTH_NONE || op < first)) first = op;
+  }
+  if (first == BERTH_NONE) return false;
+  berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_OP, first, s->ops[first].device, 0);
+  return true;
+}
+
+/* When the tensor of the edge reaches the consumer's device, if it has been sent there; else 0. */
+static double arrival_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
+  const berth_i_sim_op *producer = &s->ops[p->cost->g->producer[p->edge_tensor[edge]]];
+  if (producer->device == berth_i_copy_dst(p, s, edge)) return 0;
+  if (p->plain) return producer->missing < 0 ? producer->time + berth_i_copy_units(p, s, edge) : 0;
+  if (p->contended) {
+    bool carried = s->links.out_busy[producer->device] && s->links.carried[producer->device] == edge;
+    return carried && s->copy[edge] == BERTH_I_COPY_SENT ? s->arrival[edge] : 0;
+  }
+  return s->copy[edge] == BERTH_I_COPY_SENT ? s->arrival[edge] : 0;
+}
+
+static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t e;
+  for (e = 0; e < p->n_edges; e++) {
+    int32_t t = p->edge_tensor[e];
+    if (!(arrival_of(p, s, e) > p->horizon)) continue;
+    berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_TENSOR, p->cost->g->producer[t], berth_i_copy_dst(p, s, e), 0);
+    s->fault.tensor = t;
+    return true;
+  }
+  return false;
+}
+
+/* ---- deadlock ------------------------------------------------------------------------------------------- */
+
+static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t u = g->producer[g->in[i]], k;
+    const berth_i_sim_device *v = &s->dev[s->ops[u].device];
+    for (k = v->head; k < v->end; k++) {
+      if (s->order[k] == u) return u;
+    }
+  }
+  return op;
+}
+
+static bool find_deadlock(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t d;
+  for (d = 0; s->order && d < p->n_devices; d++) {
+    const berth_i_sim_device *v = &s->dev[d];
+    if (v->head >= v->end) continue;
+    berth_i_sim_refuse(s, BERTH_I_FAULT_DEADLOCK, s->order[v->head], d, unfinished_producer(p, s, s->order[v->head]));
+    return true;
+  }
+  return false;
+}
+
+void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s) || find_deadlock(p, s);
+  assert(found);
+  (void)found;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------ */
 
 static berth_status report_device(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op) {
   return berth_i_fail(p->ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op, (int)f->device,
@@ -10,6 +120,24 @@ static berth_status report_unreachable(const berth_i_sim_plan *p, const berth_i_
   char to[64];
   return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "no route from %s to %s for tensor %d of %s", device,
                       berth_i_device_label(p->cost->t, f->other, to, sizeof to), (int)f->tensor, op);
+}
+
+/* what: "... would end", "... would arrive". */
+static berth_status report_late(const berth_i_sim_plan *p, const char *what) {
+  if (p->horizon != BERTH_I_MOST_QUANTA) return berth_i_fail(p->ctx, BERTH_EINVAL, "%s at inf s", what);
+  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s later than %.0f quanta of %g s", what, p->horizon, p->unit);
+}
+
+static berth_status report_late_op(const berth_i_sim_plan *p, const char *op) {
+  char what[128];
+  snprintf(what, sizeof what, "%s would end", op);
+  return report_late(p, what);
+}
+
+static berth_status report_late_tensor(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
+  char what[192];
+  snprintf(what, sizeof what, "tensor %d of %s would reach %s", (int)f->tensor, op, device);
+  return report_late(p, what);
 }
 
 static berth_status report_deadlock(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
@@ -23,7 +151,7 @@ berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault
   if (f->op >= 0) berth_i_op_label(p->cost->g, f->op, op, sizeof op);
   if (f->device >= 0 && f->device < p->n_devices) berth_i_device_label(p->cost->t, f->device, device, sizeof device);
   switch (f->kind) {
-  case BERTH_I_FAULT_NONE: return BERTH_OK;
+  case BERTH_I_FAULT_NONE: break;
   case BERTH_I_FAULT_DEVICE: return report_device(p, f, op);
   case BERTH_I_FAULT_CANNOT_RUN: return berth_i_fail(p->ctx, BERTH_EINVAL, "%s cannot run on %s", op, device);
   case BERTH_I_FAULT_PIN:
@@ -33,8 +161,11 @@ berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault
     return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s, but others of its colocation group %d are on %s", op, device,
                         (int)p->cost->g->group[f->op], berth_i_device_label(p->cost->t, f->other, other, sizeof other));
   case BERTH_I_FAULT_UNREACHABLE: return report_unreachable(p, f, op, device);
+  case BERTH_I_FAULT_LATE_OP: return report_late_op(p, op);
+  case BERTH_I_FAULT_LATE_TENSOR: return report_late_tensor(p, f, op, device);
   case BERTH_I_FAULT_DEADLOCK: return report_deadlock(p, f, op, device);
   case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted");
   }
-  return BERTH_EINVAL;
+  assert(f->kind != BERTH_I_FAULT_NONE);
+  return berth_i_fail(p->ctx, BERTH_EINVAL, "the simulation stopped early");
 }

@@ -78,7 +78,7 @@ double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state
   return berth_i_quantise_transfer(t, p->o.quantum);
 }
 
-static double copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
+double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
   if (p->edge_time) return p->edge_time[copy];
   return berth_i_transfer_units(p, s, p->edge_tensor[copy], berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
 }
@@ -146,7 +146,7 @@ static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src,
 }
 
 double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from) {
-  double c = copy_units(p, s, copy);
+  double c = berth_i_copy_units(p, s, copy);
   windows w = reserve(p, &s->links, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), from, c);
   note_send(p, s, copy, w.start, w.sent, w.arrival);
   s->copy[copy] = BERTH_I_COPY_SENT;
@@ -219,7 +219,7 @@ static bool can_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int
 static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
   berth_i_links *l = &s->links;
   int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
-  double end = s->now + copy_units(p, s, copy);
+  double end = s->now + berth_i_copy_units(p, s, copy);
   l->head[berth_i_pair(p->cost->t, src, dst)] = l->next[copy];
   l->from_waiting[src]--;
   l->to_waiting[dst]--;

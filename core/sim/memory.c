@@ -1,10 +1,16 @@
 /* The memory accountant: what each device holds, at simulated times.
  *
- * Of one instant, what goes is taken off before what comes is charged; but an op's start comes before its own finish. */
+ * What is held from a to b counts at the instants a <= t < b, and at a if b is a too. So the changes of an instant wait until
+ * time moves on; then, on every device, what ends is taken off, what starts is charged and the level looked at, and what both
+ * came and went is taken off. No order of events within an instant plays a part.
+ *
+ * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its transfer and ends with its
+ * send. A tensor goes with the end of the last thing that it waits for. */
 #include "sim_internal.h"
 
-enum { RANK_FREE, RANK_ARRIVE, RANK_OP }; /* order within an instant */
-enum { EVENT_SENT, EVENT_ARRIVE, EVENT_START, EVENT_FINISH };
+enum { STARTED = 1, ENDED = 2 };
+
+#define SLIP 1e-12 /* of the limit: sums of bytes that fit but for rounding fit */
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
@@ -12,10 +18,12 @@ static bool frees(const berth_i_sim_plan *p) {
   return p->o.memory == BERTH_MEMORY_INFERENCE || p->o.memory == BERTH_MEMORY_TRAINING;
 }
 
-/* Each copy arrives and is sent once; READY order keeps the ops for later, too. */
+/* Each copy is charged and sent once; READY order keeps the ops for later, too. */
 static size_t event_capacity(const berth_i_sim_plan *p) {
   return 2 * (size_t)p->n_edges + (p->o.order == BERTH_ORDER_READY ? 2 * (size_t)p->n_ops : 0);
 }
+
+static size_t n_things(const berth_i_sim_plan *p) { return (size_t)p->n_ops + (size_t)p->n_edges; }
 
 berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out) {
   size_t d = (size_t)p->n_devices;
@@ -27,11 +35,17 @@ berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out)
   m->peak_time = berth_i_alloc(p->ctx, d, sizeof *m->peak_time);
   m->peak_clock = berth_i_alloc(p->ctx, d, sizeof *m->peak_clock);
   m->event = berth_i_alloc(p->ctx, event_capacity(p), sizeof *m->event);
-  if (!m->used || !m->peak || !m->peak_time || !m->peak_clock || !m->event) return berth_i_nomem(p->ctx);
+  m->starting = berth_i_alloc(p->ctx, n_things(p), sizeof *m->starting);
+  m->ending = berth_i_alloc(p->ctx, n_things(p), sizeof *m->ending);
+  m->op_state = berth_i_alloc(p->ctx, (size_t)p->n_ops, 1);
+  if (!m->used || !m->peak || !m->peak_time || !m->peak_clock || !m->event || !m->starting || !m->ending || !m->op_state) {
+    return berth_i_nomem(p->ctx);
+  }
   if (!frees(p)) return BERTH_OK;
   m->home_left = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_tensors, sizeof *m->home_left);
   m->copy_left = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *m->copy_left);
-  return m->home_left && m->copy_left ? BERTH_OK : berth_i_nomem(p->ctx);
+  m->copy_here = berth_i_alloc(p->ctx, (size_t)p->n_edges, 1);
+  return m->home_left && m->copy_left && m->copy_here ? BERTH_OK : berth_i_nomem(p->ctx);
 }
 
 berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m) {
@@ -52,8 +66,12 @@ void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m) {
   berth_i_free(p->ctx, m->peak_time, d, sizeof *m->peak_time);
   berth_i_free(p->ctx, m->peak_clock, d, sizeof *m->peak_clock);
   berth_i_free(p->ctx, m->event, event_capacity(p), sizeof *m->event);
+  berth_i_free(p->ctx, m->starting, n_things(p), sizeof *m->starting);
+  berth_i_free(p->ctx, m->ending, n_things(p), sizeof *m->ending);
+  berth_i_free(p->ctx, m->op_state, n, 1);
   berth_i_free(p->ctx, m->home_left, t, sizeof *m->home_left);
   berth_i_free(p->ctx, m->copy_left, e, sizeof *m->copy_left);
+  berth_i_free(p->ctx, m->copy_here, e, 1);
   berth_i_free(p->ctx, m->op_born, n, sizeof *m->op_born);
   berth_i_free(p->ctx, m->op_died, n, sizeof *m->op_died);
   berth_i_free(p->ctx, m->home_died, t, sizeof *m->home_died);
@@ -62,67 +80,100 @@ void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m) {
   berth_i_free(p->ctx, m, 1, sizeof *m);
 }
 
-/* ---- charging ------------------------------------------------------------------------------------- */
+/* ---- levels ---------------------------------------------------------------------------------------- */
 
-static void check_limit(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, int32_t op, double now) {
-  double limit = p->cost->t->devices[device].memory;
-  if (m->oom.op != BERTH_NONE || m->used[device] <= limit) return;
-  m->oom.op = op;
-  m->oom.device = device;
-  m->oom.time = now;
-  m->oom.shortfall = m->used[device] - limit;
+static double limit_of(const berth_i_sim_plan *p, int32_t device) { return p->cost->t->devices[device].memory; }
+
+static bool overflows(const berth_i_sim_plan *p, const berth_i_memory *m, int32_t device) {
+  return m->used[device] > limit_of(p, device) * (1 + SLIP);
 }
 
-static uint32_t charge(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double bytes, int32_t op, double now) {
+static void charge(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double bytes, double now) {
   m->used[device] += bytes;
-  m->clock++;
-  if (m->used[device] > m->peak[device]) {
-    m->peak[device] = m->used[device];
-    m->peak_time[device] = now;
-    m->peak_clock[device] = m->clock;
-    check_limit(p, m, device, op, now);
-  }
-  return m->clock;
+  if (!(m->used[device] > m->peak[device])) return;
+  m->peak[device] = m->used[device];
+  m->peak_time[device] = now;
+  m->peak_clock[device] = m->clock;
+  m->over |= overflows(p, m, device);
 }
 
-static uint32_t discharge(berth_i_memory *m, int32_t device, double bytes) {
-  m->used[device] -= bytes;
-  return ++m->clock;
-}
+static void discharge(berth_i_memory *m, int32_t device, double bytes) { m->used[device] -= bytes; }
 
-static void charge_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now) {
-  const berth_graph *g = p->cost->g;
-  berth_i_memory *m = s->memory;
+static double op_bytes(const berth_graph *g, int32_t op) {
   double bytes = berth_i_workspace(g, op);
-  uint32_t clock;
   int32_t i;
   for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) bytes += berth_i_resident(g, g->out[i]);
-  clock = charge(p, m, s->ops[op].device, bytes, op, now);
-  if (m->op_born) m->op_born[op] = clock;
+  return bytes;
 }
 
-static void charge_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double now) {
+static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) { return berth_i_resident(p->cost->g, p->edge_tensor[copy]); }
+
+/* ---- running out: the first instant, of its devices the lowest, there the op that brought most ------- */
+
+static bool has_run_out(const berth_i_memory *m) { return m->oom.op != BERTH_NONE; }
+
+static void run_out(const berth_i_sim_plan *p, berth_i_memory *m, double now) {
+  int32_t d = 0;
+  while (!overflows(p, m, d)) d++;
+  m->oom.device = d;
+  m->oom.time = now;
+  m->oom.shortfall = m->used[d] - limit_of(p, d);
+}
+
+/* Ties: the lowest id. */
+static void suspect(berth_i_memory *m, int32_t op, double bytes, double *most) {
+  if (bytes < *most || (bytes == *most && m->oom.op < op)) return;
+  m->oom.op = op;
+  *most = bytes;
+}
+
+static void run_out_while_starting(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
-  double bytes = berth_i_resident(p->cost->g, p->edge_tensor[copy]);
-  uint32_t clock = charge(p, m, berth_i_copy_dst(p, s, copy), bytes, p->edge_to[copy], now);
-  if (m->copy_born) m->copy_born[copy] = clock;
+  double most = -1;
+  int32_t i;
+  run_out(p, m, now);
+  for (i = 0; i < m->n_starting; i++) {
+    int32_t thing = m->starting[i], op = thing < 0 ? p->edge_to[~thing] : thing;
+    if (s->ops[op].device == m->oom.device) suspect(m, op, thing < 0 ? copy_bytes(p, ~thing) : op_bytes(p->cost->g, op), &most);
+  }
 }
 
-static void leave_home(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t tensor) {
+/* ---- ends --------------------------------------------------------------------------------------------- */
+
+static void drop_home(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t tensor) {
   const berth_graph *g = p->cost->g;
   berth_i_memory *m = s->memory;
-  uint32_t clock;
-  if (!m->home_left || --m->home_left[tensor] > 0) return;
-  clock = discharge(m, s->ops[g->producer[tensor]].device, berth_i_resident(g, tensor));
-  if (m->home_died) m->home_died[tensor] = clock;
+  discharge(m, s->ops[g->producer[tensor]].device, berth_i_resident(g, tensor));
+  if (m->home_died) m->home_died[tensor] = m->clock;
+}
+
+static void drop_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  berth_i_memory *m = s->memory;
+  discharge(m, berth_i_copy_dst(p, s, copy), copy_bytes(p, copy));
+  if (m->copy_died) m->copy_died[copy] = m->clock;
+}
+
+static void drop_workspace(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  berth_i_memory *m = s->memory;
+  discharge(m, s->ops[op].device, berth_i_workspace(p->cost->g, op));
+  if (m->op_died) m->op_died[op] = m->clock;
+}
+
+/* What is not charged yet starts in this very instant: it is dropped after that. */
+static void leave_home(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t tensor) {
+  const berth_i_memory *m = s->memory;
+  if (--m->home_left[tensor] == 0 && m->op_state[p->cost->g->producer[tensor]] & STARTED) drop_home(p, s, tensor);
 }
 
 static void leave_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
-  berth_i_memory *m = s->memory;
-  uint32_t clock;
-  if (!m->copy_left || --m->copy_left[copy] > 0) return;
-  clock = discharge(m, berth_i_copy_dst(p, s, copy), berth_i_resident(p->cost->g, p->edge_tensor[copy]));
-  if (m->copy_died) m->copy_died[copy] = clock;
+  const berth_i_memory *m = s->memory;
+  if (--m->copy_left[copy] == 0 && m->copy_here[copy]) drop_copy(p, s, copy);
+}
+
+static void leave_outputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) leave_home(p, s, g->out[i]);
 }
 
 /* What `op` reads, where it reads it. */
@@ -139,28 +190,185 @@ static void leave_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   }
 }
 
-static void release_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  const berth_graph *g = p->cost->g;
-  int32_t forward = p->forward_of ? p->forward_of[op] : BERTH_NONE, i;
-  uint32_t clock = discharge(s->memory, s->ops[op].device, berth_i_workspace(g, op));
-  if (s->memory->op_died) s->memory->op_died[op] = clock;
+static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  berth_i_memory *m = s->memory;
+  int32_t forward = p->forward_of ? p->forward_of[op] : BERTH_NONE;
+  m->op_state[op] |= ENDED;
+  if (m->op_state[op] & STARTED) drop_workspace(p, s, op);
+  if (!m->home_left) return;
+  leave_outputs(p, s, op);
   leave_inputs(p, s, op);
   if (forward == BERTH_NONE) return;
+  leave_outputs(p, s, forward);
   leave_inputs(p, s, forward);
-  for (i = g->out_at[forward]; i < g->out_at[forward + 1]; i++) leave_home(p, s, g->out[i]);
 }
 
-/* ---- counts: who must end before a tensor goes --------------------------------------------------------- */
+/* ---- starts ------------------------------------------------------------------------------------------- */
 
-static void count_home(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  const berth_graph *g = p->cost->g;
+static void start_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now) {
   berth_i_memory *m = s->memory;
-  int32_t e;
-  memset(m->home_left, 0, (size_t)g->n_tensors * sizeof *m->home_left);
+  charge(p, m, s->ops[op].device, op_bytes(p->cost->g, op), now);
+  m->op_state[op] |= STARTED;
+  if (m->op_born) m->op_born[op] = m->clock;
+}
+
+static void start_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double now) {
+  berth_i_memory *m = s->memory;
+  charge(p, m, berth_i_copy_dst(p, s, copy), copy_bytes(p, copy), now);
+  if (m->copy_here) m->copy_here[copy] = 1;
+  if (m->copy_born) m->copy_born[copy] = m->clock;
+}
+
+/* What started in this instant may have ended in it. */
+static void drop_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  const berth_i_memory *m = s->memory;
+  int32_t i;
+  if (!(m->op_state[op] & ENDED)) return;
+  drop_workspace(p, s, op);
+  for (i = g->out_at[op]; m->home_left && i < g->out_at[op + 1]; i++) {
+    if (m->home_left[g->out[i]] == 0) drop_home(p, s, g->out[i]);
+  }
+}
+
+/* ---- instants ------------------------------------------------------------------------------------------ */
+
+static void push(berth_i_memory *m, double time, bool starts, int32_t thing) {
+  int32_t i = m->n_events++;
+  for (; i > 0 && time < m->event[(i - 1) / 2].time; i = (i - 1) / 2) m->event[i] = m->event[(i - 1) / 2];
+  m->event[i].time = time;
+  m->event[i].thing = thing;
+  m->event[i].starts = starts;
+}
+
+static berth_i_memory_event pop(berth_i_memory *m) {
+  berth_i_memory_event top = m->event[0], e = m->event[--m->n_events];
+  int32_t i = 0, child;
+  for (; (child = 2 * i + 1) < m->n_events; i = child) {
+    if (child + 1 < m->n_events && m->event[child + 1].time < m->event[child].time) child++;
+    if (!(m->event[child].time < e.time)) break;
+    m->event[i] = m->event[child];
+  }
+  m->event[i] = e;
+  return top;
+}
+
+static void list(berth_i_memory *m, bool starts, int32_t thing) {
+  if (starts) {
+    m->starting[m->n_starting++] = thing;
+  } else {
+    m->ending[m->n_ending++] = thing;
+  }
+}
+
+static void end_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_i_memory *m = s->memory;
+  int32_t i;
+  for (i = 0; i < m->n_ending; i++) {
+    int32_t thing = m->ending[i];
+    if (thing < 0) {
+      leave_home(p, s, p->edge_tensor[~thing]);
+    } else {
+      end_op(p, s, thing);
+    }
+  }
+}
+
+static void start_things(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
+  const berth_i_memory *m = s->memory;
+  int32_t i;
+  for (i = 0; i < m->n_starting; i++) {
+    int32_t thing = m->starting[i];
+    if (thing < 0) {
+      start_copy(p, s, ~thing, now);
+    } else {
+      start_op(p, s, thing, now);
+    }
+  }
+}
+
+static void drop_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_i_memory *m = s->memory;
+  int32_t i;
+  for (i = 0; i < m->n_starting; i++) {
+    int32_t thing = m->starting[i];
+    if (thing >= 0) {
+      drop_op(p, s, thing);
+    } else if (m->copy_left && m->copy_left[~thing] == 0) {
+      drop_copy(p, s, ~thing);
+    }
+  }
+}
+
+/* Each of the three steps has its own tick of the clock: a peak is at the tick of the starts. */
+static void settle(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
+  berth_i_memory *m = s->memory;
+  while (m->n_events > 0 && m->event[0].time == now) {
+    berth_i_memory_event e = pop(m);
+    list(m, e.starts, e.thing);
+  }
+  m->clock++;
+  end_things(p, s);
+  m->clock++;
+  start_things(p, s, now);
+  if (m->over && !has_run_out(m)) run_out_while_starting(p, s, now);
+  m->clock++;
+  drop_things(p, s);
+  m->n_starting = m->n_ending = 0;
+}
+
+/* Settles every instant before now. */
+static void advance(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
+  berth_i_memory *m = s->memory;
+  if (!(m->present < now)) return;
+  if (m->n_starting + m->n_ending > 0) settle(p, s, m->present);
+  while (m->n_events > 0 && m->event[0].time < now) settle(p, s, m->event[0].time);
+  m->present = now;
+}
+
+static void note(berth_i_memory *m, double time, bool starts, int32_t thing) {
+  if (time == m->present) {
+    list(m, starts, thing);
+  } else {
+    push(m, time, starts, thing);
+  }
+}
+
+void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  advance(p, s, s->now);
+  list(s->memory, true, op);
+}
+
+void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  advance(p, s, s->now);
+  list(s->memory, false, op);
+}
+
+void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent) {
+  if (p->o.order == BERTH_ORDER_EVENT) advance(p, s, s->now);
+  note(s->memory, start, true, ~copy);
+  if (s->memory->home_left) note(s->memory, sent, false, ~copy);
+}
+
+void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish) {
+  (void)p;
+  push(s->memory, start, true, op);
+  push(s->memory, finish, false, op);
+}
+
+void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s) { advance(p, s, INFINITY); }
+
+/* ---- reset: what each tensor waits for ------------------------------------------------------------------ */
+
+/* At home: the end of its producer, of readers there and of sends; elsewhere: of readers there. */
+static void count_readers(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_memory *m = s->memory;
+  int32_t t, e;
+  for (t = 0; t < p->cost->g->n_tensors; t++) m->home_left[t] = 1;
   memset(m->copy_left, 0, (size_t)p->n_edges * sizeof *m->copy_left);
   for (e = 0; e < p->n_edges; e++) {
     int32_t lead = s->lead[e];
-    if (lead == BERTH_NONE || lead == e) m->home_left[p->edge_tensor[e]]++; /* a local reader, or a send */
+    if (lead == BERTH_NONE || lead == e) m->home_left[p->edge_tensor[e]]++;
     if (lead != BERTH_NONE) m->copy_left[lead]++;
   }
 }
@@ -180,18 +388,19 @@ static void count_twins(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
 }
 
+/* They are there before anything starts. */
 static void charge_parameters(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  const berth_graph *g = p->cost->g;
+  const double *params = p->cost->g->param_bytes;
   berth_i_memory *m = s->memory;
-  int32_t op, d;
-  for (op = 0; g->param_bytes && op < p->n_ops; op++) {
-    charge(p, m, s->ops[op].device, g->param_bytes[op] * p->o.param_multiple, op, 0);
+  double most = -1;
+  int32_t op;
+  if (!params) return;
+  for (op = 0; op < p->n_ops; op++) charge(p, m, s->ops[op].device, params[op] * p->o.param_multiple, 0);
+  if (!m->over) return;
+  run_out(p, m, 0);
+  for (op = 0; op < p->n_ops; op++) {
+    if (s->ops[op].device == m->oom.device) suspect(m, op, params[op], &most);
   }
-  if (m->oom.op != BERTH_NONE) { /* all of them are there at once */
-    m->oom.shortfall = m->used[m->oom.device] - p->cost->t->devices[m->oom.device].memory;
-  }
-  for (d = 0; d < p->n_devices; d++) m->peak_clock[d] = 0;
-  m->clock = 0;
 }
 
 static void clear_clocks(const berth_i_sim_plan *p, berth_i_memory *m) {
@@ -205,90 +414,19 @@ static void clear_clocks(const berth_i_sim_plan *p, berth_i_memory *m) {
 void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_memory *m = s->memory;
   int32_t d;
-  for (d = 0; d < p->n_devices; d++) m->used[d] = m->peak[d] = m->peak_time[d] = 0;
-  m->n_events = 0;
-  m->n_pushed = 0;
+  for (d = 0; d < p->n_devices; d++) {
+    m->used[d] = m->peak[d] = m->peak_time[d] = 0;
+    m->peak_clock[d] = 0;
+  }
+  m->n_events = m->n_starting = m->n_ending = 0;
+  m->present = p->o.order == BERTH_ORDER_READY ? -1 : 0; /* READY has no present: every change lies ahead */
   m->clock = 0;
+  m->over = false;
   m->oom.op = m->oom.device = BERTH_NONE;
+  memset(m->op_state, 0, (size_t)p->n_ops);
+  if (m->copy_here) memset(m->copy_here, 0, (size_t)p->n_edges);
   if (m->op_born) clear_clocks(p, m);
   charge_parameters(p, s);
-  if (m->home_left) count_home(p, s);
+  if (m->home_left) count_readers(p, s);
   if (m->home_left && p->forward_of) count_twins(p, s);
 }
-
-/* ---- changes to come -------------------------------------------------------------------------------------- */
-
-static bool sooner(const berth_i_memory_event *a, const berth_i_memory_event *b) {
-  if (a->time != b->time) return a->time < b->time;
-  if (a->rank != b->rank) return a->rank < b->rank;
-  return a->order < b->order;
-}
-
-static void push(berth_i_memory *m, double time, int rank, int what, int32_t id) {
-  berth_i_memory_event e;
-  int32_t i = m->n_events++;
-  e.time = time;
-  e.order = m->n_pushed++;
-  e.id = id;
-  e.rank = (uint8_t)rank;
-  e.what = (uint8_t)what;
-  while (i > 0 && sooner(&e, &m->event[(i - 1) / 2])) {
-    m->event[i] = m->event[(i - 1) / 2];
-    i = (i - 1) / 2;
-  }
-  m->event[i] = e;
-}
-
-static berth_i_memory_event pop(berth_i_memory *m) {
-  berth_i_memory_event top = m->event[0], e = m->event[--m->n_events];
-  int32_t i = 0, child;
-  for (; (child = 2 * i + 1) < m->n_events; i = child) {
-    if (child + 1 < m->n_events && sooner(&m->event[child + 1], &m->event[child])) child++;
-    if (!sooner(&m->event[child], &e)) break;
-    m->event[i] = m->event[child];
-  }
-  m->event[i] = e;
-  return top;
-}
-
-static void apply(const berth_i_sim_plan *p, berth_i_sim_state *s, const berth_i_memory_event *e) {
-  switch (e->what) {
-  case EVENT_SENT: leave_home(p, s, p->edge_tensor[e->id]); break;
-  case EVENT_ARRIVE: charge_copy(p, s, e->id, e->time); break;
-  case EVENT_START: charge_op(p, s, e->id, e->time); break;
-  default: release_op(p, s, e->id); break;
-  }
-}
-
-/* Up to this moment of this instant. */
-static void advance(const berth_i_sim_plan *p, berth_i_sim_state *s, double now, int rank) {
-  berth_i_memory *m = s->memory;
-  while (m->n_events > 0 && (m->event[0].time < now || (m->event[0].time == now && m->event[0].rank <= rank))) {
-    berth_i_memory_event e = pop(m);
-    apply(p, s, &e);
-  }
-}
-
-void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now) {
-  advance(p, s, now, RANK_ARRIVE);
-  charge_op(p, s, op, now);
-}
-
-void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double since, double now) {
-  advance(p, s, now, since == now ? RANK_ARRIVE : RANK_FREE);
-  release_op(p, s, op);
-}
-
-void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent) {
-  (void)p;
-  push(s->memory, start, RANK_ARRIVE, EVENT_ARRIVE, copy);
-  if (s->memory->home_left) push(s->memory, sent, RANK_FREE, EVENT_SENT, copy);
-}
-
-void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish) {
-  (void)p;
-  push(s->memory, start, RANK_OP, EVENT_START, op);
-  push(s->memory, finish, finish > start ? RANK_FREE : RANK_OP, EVENT_FINISH, op);
-}
-
-void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s) { advance(p, s, INFINITY, RANK_OP); }

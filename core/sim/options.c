@@ -1,6 +1,8 @@
 /* Options: defaults, presets, checks. */
 #include "sim_internal.h"
 
+#define MOST_NOISE 10.0 /* factors then lie within 1e-40 to 1e40 */
+
 static bool has_twins(const berth_graph *g) {
   int32_t i;
   if (!g || !g->twin) return false;
@@ -43,6 +45,11 @@ berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_option
 static berth_status check_number(berth_ctx *ctx, const char *what, double x) {
   if (x >= 0 && !isinf(x)) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number from 0)", what, x);
+}
+
+static berth_status check_noise(berth_ctx *ctx, double sigma) {
+  if (sigma >= 0 && sigma <= MOST_NOISE) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option noise is %g (0 to %g)", sigma, MOST_NOISE);
 }
 
 static berth_status check_choice(berth_ctx *ctx, const char *what, int value, int last) {
@@ -97,11 +104,14 @@ berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options
   if ((st = check_choice(ctx, "order", (int)o->order, BERTH_ORDER_READY)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
-  if ((st = check_number(ctx, "noise", o->noise)) != BERTH_OK) return st;
+  if ((st = check_noise(ctx, o->noise)) != BERTH_OK) return st;
   if (o->split_windows && o->links != BERTH_LINKS_CHANNEL && o->links != BERTH_LINKS_DUPLEX) {
     return berth_i_fail(ctx, BERTH_EINVAL, "split_windows needs links channel or duplex");
   }
   if (o->order == BERTH_ORDER_READY && (st = check_ready_order(ctx, o)) != BERTH_OK) return st;
+  if (o->preempt && !berth_i_compares(o->dispatch)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "preempt needs a dispatch that compares ops: light-first, blevel, lifo or static");
+  }
   if (o->dispatch == BERTH_DISPATCH_STATIC && (st = check_rank(ctx, cost->g, o->rank)) != BERTH_OK) return st;
   if (o->dispatch == BERTH_DISPATCH_PLANNED && (st = check_sequence(ctx, cost->g, o->sequence)) != BERTH_OK) return st;
   if (cost->g->n_collectives > 0) {

@@ -1,16 +1,21 @@
 /* The plan: what all runs on one priced graph with one set of options share. */
 #include "sim_internal.h"
 
-static bool compares(berth_dispatch d) {
-  return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;
+#include <float.h>
+
+/* Whole numbers are exact, and ties with them, up to 2^53; and the time in seconds has to be finite. */
+static double horizon_of(double quantum) {
+  double finite = quantum > 1 ? nextafter(DBL_MAX / quantum, 0) : DBL_MAX;
+  return quantum > 0 && finite > BERTH_I_MOST_QUANTA ? BERTH_I_MOST_QUANTA : finite;
 }
 
 static void decide_mode(berth_i_sim_plan *p, bool record) {
   const berth_sim_options *o = &p->o;
   bool two_ended = o->links == BERTH_LINKS_CHANNEL || o->links == BERTH_LINKS_DUPLEX;
   p->unit = o->quantum > 0 ? o->quantum : 1;
-  p->choosy = compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
-  p->preempt = o->preempt && compares(o->dispatch);
+  p->horizon = horizon_of(o->quantum);
+  p->choosy = berth_i_compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
+  p->preempt = o->preempt != 0;
   p->contended = two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT;
   p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH && o->noise == 0 &&
              o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT;

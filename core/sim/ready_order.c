@@ -49,8 +49,9 @@ bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bo
     double at;
     int32_t id = p->cost->g->topo[berth_i_heap_pop(&s->queue, &at)];
     const berth_i_sim_device *v = &s->dev[s->ops[id].device];
-    if (isinf(at)) break;
+    if (at > p->horizon) break;
     run_op(p, s, id, at > v->free_at ? at : v->free_at);
+    if (v->free_at > p->horizon) break;
     release(p, s, id, v->free_at);
     s->done++;
     if (poll && (s->done & 0xffff) == 0 && berth_i_interrupted(p->ctx) != BERTH_OK) {

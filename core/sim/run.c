@@ -112,6 +112,7 @@ static berth_status batch_run(batch *b, int32_t k, int32_t threads) {
   for (b->first = 0; b->first < k && st == BERTH_OK; b->first = b->end) {
     int32_t jobs = jobs_for(k - b->first), rows = jobs * ROWS_PER_JOB;
     b->end = k - b->first < rows ? k : b->first + rows;
+    if ((st = berth_i_interrupted(b->plan->ctx)) != BERTH_OK) break;
     berth_i_parallel(threads, jobs, run_rows, b);
     st = batch_verdict(b);
   }

@@ -51,7 +51,8 @@ BERTH_I_INLINE int32_t pending_pop(berth_i_sim_state *s, berth_i_sim_device *v) 
 static double dispatch_key(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op, uint32_t place) {
   size_t classes = (size_t)p->cost->n_classes;
   switch (p->o.dispatch) {
-  case BERTH_DISPATCH_LIGHT_FIRST: return p->work[(size_t)op * classes + (size_t)p->cost->class_of[s->ops[op].device]];
+  case BERTH_DISPATCH_LIGHT_FIRST: /* as expected: a scheduler does not know the noise */
+    return p->work[(size_t)op * classes + (size_t)p->cost->class_of[s->ops[op].device]];
   case BERTH_DISPATCH_LIFO: return -(double)place;
   case BERTH_DISPATCH_BLEVEL:
   case BERTH_DISPATCH_STATIC: return p->key[op];
@@ -154,7 +155,7 @@ static void begin_computing(const berth_i_sim_plan *p, berth_i_sim_state *s, int
   berth_i_sim_op *op = &s->ops[v->op];
   if (op->missing >= 0) { /* for the first time */
     op->missing = -1;
-    if (s->memory) berth_i_memory_start(p, s, v->op, s->now);
+    if (s->memory) berth_i_memory_start(p, s, v->op);
     if (s->trace) s->trace->start[v->op] = s->now;
   }
   v->since = s->now;
@@ -223,7 +224,7 @@ static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_
   int32_t id = v->op;
   end_stretch(s, v, s->ops[id].work);
   if (s->trace) s->trace->finish[id] = s->now;
-  if (s->memory) berth_i_memory_finish(p, s, id, v->since, s->now);
+  if (s->memory) berth_i_memory_finish(p, s, id);
 }
 
 /* ---- what is next on a device ------------------------------------------------------------------------------- */
@@ -346,6 +347,8 @@ BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   int32_t id = s->dev[d].op;
   s->done++;
   if (m.plain) {
+    s->ops[id].time = now;
+    s->ops[id].missing = -1;
     release_plain(p, s, id, now, m);
   } else {
     end_op(p, s, &s->dev[d]);
@@ -398,13 +401,13 @@ static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t s
   }
 }
 
-/* Until `target` ops have ended, or nothing more happens. */
+/* Until `target` ops have ended, or nothing more happens up to the horizon. */
 BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target, mode m) {
-  double now = s->now;
+  double now = s->now, horizon = p->horizon;
   while (s->done < target) {
     int32_t slot = berth_i_slots_next(&s->slots);
     double time = berth_i_slot_time(&s->slots, slot);
-    if (!(time < INFINITY)) break;
+    if (!(time <= horizon)) break;
     now = time;
     if (!m.plain) {
       s->now = now;
@@ -465,6 +468,7 @@ static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool po
     }
     if (poll && target < p->n_ops && interrupted(p, s)) return false;
   }
+  if (s->memory) berth_i_memory_drain(p, s);
   return true;
 }
 

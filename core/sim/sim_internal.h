@@ -17,6 +17,8 @@
 # define BERTH_I_INLINE static inline
 #endif
 
+#define BERTH_I_MOST_QUANTA 9007199254740992.0 /* 2^53: the whole numbers up to there are exact */
+
 /* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
 
 typedef struct berth_i_sim_plan {
@@ -25,10 +27,11 @@ typedef struct berth_i_sim_plan {
   berth_sim_options o;   /* rank and sequence: own copies */
   int32_t n_ops, n_edges, n_devices, n_roots;
   double unit;           /* s per unit of simulated time */
+  double horizon;        /* units: what would end later cannot be counted (exactly, in quanta; at all, in s) */
   bool plain;            /* free push, nothing recorded or accounted: copies of tensors need no tracking */
   bool contended;        /* transfers wait in queues; else their times are known when they are asked for */
   bool choosy;           /* the dispatch compares ready ops: an instant's events come first, then idle devices choose */
-  bool preempt;          /* ... and may choose again while busy */
+  bool preempt;          /* ... and choose again while busy */
   const double *work;    /* [n_ops * n_classes] units, without noise; own_work or the cost's */
   double *own_work;
   int32_t *edge_at;      /* [n_ops + 1] edges that leave an op */
@@ -58,6 +61,8 @@ typedef enum berth_i_fault_kind {
   BERTH_I_FAULT_PIN,
   BERTH_I_FAULT_GROUP,       /* op and other are apart */
   BERTH_I_FAULT_UNREACHABLE, /* tensor of op, from device to other */
+  BERTH_I_FAULT_LATE_OP,     /* would end beyond the horizon */
+  BERTH_I_FAULT_LATE_TENSOR, /* tensor of op would reach device beyond the horizon */
   BERTH_I_FAULT_DEADLOCK,    /* op waits for other */
   BERTH_I_FAULT_INTERRUPT
 } berth_i_fault_kind;
@@ -67,7 +72,7 @@ typedef struct berth_i_fault {
   int32_t op, device, other, tensor;
 } berth_i_fault;
 
-/** Sets the context's error text; returns the status. */
+/** Sets the context's error text; returns the status, never BERTH_OK. */
 berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault *f);
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -80,10 +85,11 @@ typedef struct berth_i_ready {
 } berth_i_ready;
 
 typedef struct berth_i_sim_op {
-  double time;     /* latest arrival of an input so far; with its insertion number, lexicographic */
+  double time;     /* latest arrival of an input so far; with its insertion number, lexicographic. Plain: at last its end */
   double work;     /* what is left to compute */
   uint32_t seq;
-  int32_t missing; /* inputs whose arrival is not known yet; while a pulling device fetches: tensors under way */
+  int32_t missing; /* inputs whose arrival is not known yet; while a pulling device fetches: tensors under way. -1: it has
+                      started; plain: it has ended */
   int32_t device;
   int32_t last;    /* producer of the latest input */
 } berth_i_sim_op;
@@ -142,20 +148,23 @@ typedef struct berth_i_links {
 
 typedef struct berth_i_memory_event {
   double time;
-  uint32_t order;
-  int32_t id;
-  uint8_t rank, what;
+  int32_t thing; /* op or ~copy */
+  bool starts;
 } berth_i_memory_event;
 
 typedef struct berth_i_memory {
   double *used, *peak, *peak_time; /* [n_devices] */
   uint32_t *peak_clock;            /* [n_devices] */
-  uint32_t clock;                  /* counts changes */
-  int32_t *home_left;              /* [n_tensors] readers, sends and twins still to end; NULL: nothing is freed */
-  int32_t *copy_left;              /* [n_edges] */
+  uint32_t clock;                  /* three ticks an instant */
+  int32_t *home_left;              /* [n_tensors] producer, readers, sends and twins still to end; NULL: nothing is freed */
+  int32_t *copy_left;              /* [n_edges] readers and twins */
+  uint8_t *op_state, *copy_here;   /* [n_ops], [n_edges] as far as settled */
+  double present;                  /* the instant of these changes: */
+  int32_t *starting, *ending;      /* [n_ops + n_edges] */
+  int32_t n_starting, n_ending;
   berth_i_memory_event *event;     /* heap of changes to come */
   int32_t n_events;
-  uint32_t n_pushed;
+  bool over;                       /* some device has more than it holds */
   uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died; /* clocks, if traced; homes are born with their op */
   berth_oom oom;
 } berth_i_memory;
@@ -208,8 +217,10 @@ void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t);
  *  @return false: s->fault says why */
 bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll);
 bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed);
-/** Fills in why the run stopped short. */
+/** Finds why the run stopped short: there is a fault afterwards. */
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Sets the fault; false, for the caller to return. */
+bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other);
 /** Baechi's order. @return as berth_i_sim_execute */
 bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
 
@@ -229,23 +240,28 @@ void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Ends what the sender sends; returns the copy. */
 int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender);
+double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
 double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
 
 /* ---- memory -------------------------------------------------------------------------------------
- * _start and _finish at times that never fall; sends may lie in the future. _later takes any order and waits for _drain. */
+ * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after _drain. */
 
 berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out);
 berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m);
 void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m);
 void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
-void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now);
-void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double since, double now);
+void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent);
 void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- small things, inline because hot ------------------------------------------------------------ */
 
+/** The dispatch orders ready ops by a key. */
+BERTH_I_INLINE bool berth_i_compares(berth_dispatch d) {
+  return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;
+}
 BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) { return p->cost->g; }
 BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
   return s->ops[p->cost->g->producer[p->edge_tensor[edge]]].device;

@@ -166,19 +166,11 @@ static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 /* ---- the placement ------------------------------------------------------------------------------ */
 
-static bool refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other) {
-  s->fault.kind = kind;
-  s->fault.op = op;
-  s->fault.device = device;
-  s->fault.other = other;
-  return false;
-}
-
 static bool check_pins(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
   const int32_t *pin = p->cost->g->pin;
   int32_t i;
   for (i = 0; pin && i < p->n_ops; i++) {
-    if (pin[i] != BERTH_NONE && pin[i] != device[i]) return refuse(s, BERTH_I_FAULT_PIN, i, device[i], pin[i]);
+    if (pin[i] != BERTH_NONE && pin[i] != device[i]) return berth_i_sim_refuse(s, BERTH_I_FAULT_PIN, i, device[i], pin[i]);
   }
   return true;
 }
@@ -193,19 +185,25 @@ static bool check_groups(const berth_i_sim_plan *p, berth_i_sim_state *s, const 
     if (group == BERTH_NONE) continue;
     home = &s->group_device[group];
     if (*home == BERTH_NONE) *home = device[i];
-    if (*home != device[i]) return refuse(s, BERTH_I_FAULT_GROUP, i, device[i], *home);
+    if (*home != device[i]) return berth_i_sim_refuse(s, BERTH_I_FAULT_GROUP, i, device[i], *home);
   }
   return true;
+}
+
+static bool cannot_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, int32_t device) {
+  bool runs = !isinf(berth_i_op_time(p->cost, op, device));
+  return berth_i_sim_refuse(s, runs ? BERTH_I_FAULT_LATE_OP : BERTH_I_FAULT_CANNOT_RUN, op, device, 0);
 }
 
 static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
   const int32_t *in_at = p->cost->g->in_at, *class_of = p->cost->class_of;
   const double *work = p->work;
+  double horizon = p->horizon;
   int32_t i, n = p->n_ops, n_devices = p->n_devices, classes = p->cost->n_classes;
   for (i = 0; i < n; i++, work += classes) {
     berth_i_sim_op *op = &s->ops[i];
     int32_t d = device[i];
-    if (d < 0 || d >= n_devices) return refuse(s, BERTH_I_FAULT_DEVICE, i, d, 0);
+    if (d < 0 || d >= n_devices) return berth_i_sim_refuse(s, BERTH_I_FAULT_DEVICE, i, d, 0);
     op->time = 0;
     op->work = work[class_of[d]];
     op->seq = 0;
@@ -213,7 +211,7 @@ static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int
     op->device = d;
     op->last = BERTH_NONE;
     s->dev[d].end++;
-    if (!(op->work < INFINITY)) return refuse(s, BERTH_I_FAULT_CANNOT_RUN, i, d, 0);
+    if (!(op->work <= horizon)) return cannot_end(p, s, i, d);
   }
   return true;
 }
@@ -283,43 +281,4 @@ bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const in
   if (p->o.dispatch == BERTH_DISPATCH_RANDOM) berth_rng_init(&s->rng, seed, UINT64_MAX);
   if (!p->plain) reset_copies(p, s);
   return true;
-}
-
-/* ---- why it stopped --------------------------------------------------------------------------------- */
-
-static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  const berth_graph *g = p->cost->g;
-  int32_t e;
-  for (e = 0; e < p->n_edges; e++) {
-    int32_t t = p->edge_tensor[e], src = s->ops[g->producer[t]].device, dst = s->ops[p->edge_to[e]].device;
-    if (src == dst || !isinf(berth_i_transfer_time(p->cost, t, src, dst))) continue;
-    refuse(s, BERTH_I_FAULT_UNREACHABLE, g->producer[t], src, dst);
-    s->fault.tensor = t;
-    return true;
-  }
-  return false;
-}
-
-static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
-  const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    int32_t u = g->producer[g->in[i]], k;
-    const berth_i_sim_device *v = &s->dev[s->ops[u].device];
-    for (k = v->head; k < v->end; k++) {
-      if (s->order[k] == u) return u;
-    }
-  }
-  return op;
-}
-
-void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t d;
-  if (find_unreachable(p, s)) return;
-  for (d = 0; d < p->n_devices; d++) {
-    const berth_i_sim_device *v = &s->dev[d];
-    if (!s->order || v->head >= v->end) continue;
-    refuse(s, BERTH_I_FAULT_DEADLOCK, s->order[v->head], d, unfinished_producer(p, s, s->order[v->head]));
-    return;
-  }
 }

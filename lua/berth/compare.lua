@@ -42,13 +42,19 @@ local function largest(array)
   return top
 end
 
+local function out_of_memory(cost, oom)
+  local name = cost.graph:op(oom.op).name
+  return ("out of memory on %s at op %d%s"):format(cost.topology:device(oom.device).name, oom.op,
+    name and (' "%s"'):format(name) or "")
+end
+
 local function run(cost, placer, opts)
   local row = { name = label(placer) }
   local begin = core.clock()
-  local p, message, code = place.on_cost(cost, placer, place_options(placer, opts))
-  row.seconds = core.clock() - begin
+  local p, message, code, why = place.on_cost(cost, placer, place_options(placer, opts))
+  row.seconds, row.interrupted = core.clock() - begin, code == "interrupted" and message or nil
   if not p then
-    row.error, row.code = message, code
+    row.error, row.code, row.why = message, code, why
     return row
   end
   row.placement, row.estimate = p, p.estimate
@@ -58,8 +64,26 @@ local function run(cost, placer, opts)
     row.error, row.code = message, code
     return row
   end
-  row.makespan, row.gap, row.bound, row.peak, row.oom = r.makespan, r.gap, r.bound, largest(r.peak_memory), r.oom
+  row.makespan, row.gap, row.bound, row.bound_name, row.oom = r.makespan, r.gap, r.bound, r.bound_name, r.oom
+  row.peak = r.memory ~= "none" and largest(r.peak_memory) or nil
+  row.note = r.oom and out_of_memory(cost, r.oom) or nil
   return row
+end
+
+-- Rows of all placers; after an interrupt the rest is not tried. Also how many rows there were then; nil: it went through.
+local function run_all(cost, placers, opts)
+  local rows, stopped = {}, nil
+  for i, placer in ipairs(placers) do
+    local row = stopped and { name = label(placer), error = "interrupted", code = "interrupted" } or run(cost, placer, opts)
+    rows[i] = row
+    if row.code == "interrupted" then
+      stopped = stopped or i - 1
+    elseif row.interrupted then
+      stopped = i
+    end
+    if not stopped then core.progress("comparing", i / #placers) end
+  end
+  return rows, stopped
 end
 
 -- What holds before what runs out of memory before what fails; then by step time; then as asked.
@@ -80,21 +104,13 @@ end
 
 local function time(x) return x and core.format(x, "seconds") or "-" end
 
-local function note(row)
-  if row.error then return row.error end
-  if row.oom then
-    return ("out of memory on device %d at op %d"):format(row.oom.device, row.oom.op)
-  end
-  return ""
-end
-
 local function cells(row, with_seconds)
   local out = {
     row.name, time(row.makespan), row.gap and ("%.1f %%"):format(100 * math.max(row.gap, 0)) or "-", time(row.estimate),
     row.peak and core.format(row.peak, "bytes") or "-",
   }
   if with_seconds then out[#out + 1] = time(row.seconds) end
-  out[#out + 1] = note(row)
+  out[#out + 1] = row.error or row.note or row.interrupted or ""
   return out
 end
 
@@ -137,7 +153,7 @@ function mt.__tostring(self) return self:to_string() end
 -- @tparam topology t
 -- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
 -- @tparam[opt] table opts links, place, simulate, cost
--- @treturn[1] table rows in the order asked for; `best`: the same rows, best first
+-- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`: after how many, if it was
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -146,8 +162,9 @@ return function(...)
   if not cost then return nil, rest, code end
   local placers, opts = rest[1] or place.placers(), options.check("berth.compare", rest[2], legal)
   if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
-  local rows = {}
-  for i, placer in ipairs(placers) do rows[i] = run(cost, placer, opts) end
+  local rows, stopped = run_all(cost, placers, opts)
+  if stopped == 0 then return nil, "interrupted", "interrupted" end
+  if stopped then rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers) end
   rows.best = rank(rows)
   return setmetatable(rows, mt)
 end

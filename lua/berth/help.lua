@@ -1,8 +1,9 @@
---- berth.help: short texts about functions, objects, modules and words.
+--- berth.help: short texts about functions, objects, methods, modules and words.
 --
 -- help(x) returns an object that prints as its text: print(berth.help "place"), or help(berth.place) at the prompt.
 local fields = require "berth.help.fields"
 local topics = require "berth.help.topics"
+local words = require "berth.help.words"
 
 local help = {}
 
@@ -17,6 +18,10 @@ end
 
 local function indent(s)
   return "  " .. s:gsub("\n", "\n  ")
+end
+
+local function add_all(lines, more)
+  for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
 local function entry(topic)
@@ -49,15 +54,30 @@ end
 local function overview()
   local lines = { "berth places, simulates and schedules distributed machine-learning graphs.", "" }
   add_list(lines, "functions of berth, and words (help \"place\"):", children(""))
-  lines[#lines + 1] = "methods: help \"graph\", or help(g) for an object g"
+  add_all(lines, words.overview())
+  lines[#lines + 1] = "methods and fields: help \"graph\", or help(g) for an object g; one method: help(g.op), help \"graph:op\""
   return text(lines)
+end
+
+local function add_fields(lines, name)
+  if not fields[name] then return end
+  if #fields[name] > 0 then lines[#lines + 1] = "fields:" end
+  for _, field in ipairs(fields[name]) do lines[#lines + 1] = string.format("  %-24s %s", field[1], field[2]) end
+end
+
+local function add_methods(lines, name)
+  add_list(lines, "methods:", children(name .. ":"))
+  if not fields[name] or name == "plan" then return end
+  local close = "Gives its memory back at once; else the garbage collector does"
+  lines[#lines + 1] = string.format("  %-24s %s", name .. ":close", close)
 end
 
 local function about(name)
   local lines = by_name[name] and entry(by_name[name]) or {}
   add_list(lines, "functions:", children(name .. "."))
-  if fields[name] and #fields[name] > 0 then lines[#lines + 1] = "fields: " .. table.concat(fields[name], " ") end
-  add_list(lines, "methods:", children(name .. ":"))
+  add_fields(lines, name)
+  add_methods(lines, name)
+  add_all(lines, words.about(name))
   return text(lines)
 end
 
@@ -71,19 +91,22 @@ end
 function help.methods(class)
   local names = {}
   for _, topic in ipairs(children(class .. ":")) do names[#names + 1] = topic[1]:sub(#class + 2) end
+  if fields[class] and class ~= "plan" then names[#names + 1] = "close" end
   table.sort(names)
   return names
 end
 
 --- Names of the fields of a class, sorted.
 function help.fields(class)
-  return fields[class] or {}
+  local names = {}
+  for i, field in ipairs(fields[class] or {}) do names[i] = field[1] end
+  return names
 end
 
+-- ---- values -----------------------------------------------------------------
+
 -- A value of the module (or of a module in it) is known by its identity.
-local function path_of(x)
-  local berth = package.loaded.berth
-  if type(berth) ~= "table" then return nil end
+local function path_of(x, berth)
   if x == berth then return "" end
   for _, topic in ipairs(topics) do
     local value = berth
@@ -93,10 +116,47 @@ local function path_of(x)
   return nil
 end
 
+-- One object of each class; its methods are those of all objects of the class.
+local function samples(berth)
+  local graph, topology = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
+  local cost = berth.cost(graph, topology)
+  local placement = berth.place(cost, "single")
+  return { graph = graph, topology = topology, cost = cost, placement = placement, result = berth.simulate(cost, placement),
+    rng = berth.rng() }
+end
+
+local function note_methods(known, class, object)
+  for _, name in ipairs(help.methods(class)) do known[object[name]] = class .. ":" .. name end
+end
+
+local function find_methods(berth)
+  local known = {}
+  for class, object in pairs(samples(berth)) do note_methods(known, class, object) end
+  berth.place(berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1), {
+    device = function(_, _, plan) note_methods(known, "plan", plan) end,
+  })
+  return known
+end
+
+local methods -- by identity, filled when first asked for
+
+local function method_of(x, berth)
+  methods = methods or find_methods(berth)
+  return methods[x]
+end
+
+local function name_of(x)
+  local berth = package.loaded.berth
+  if type(berth) ~= "table" or type(x) ~= "function" and type(x) ~= "table" then return nil end
+  return path_of(x, berth) or method_of(x, berth)
+end
+
+-- ---- words ------------------------------------------------------------------
+
 local function similar(word)
   local found = {}
   for _, topic in ipairs(topics) do
-    if topic[1]:find(word, 1, true) then found[#found + 1] = topic end
+    if topic[1]:lower():find(word, 1, true) then found[#found + 1] = topic end
   end
   return found
 end
@@ -104,26 +164,35 @@ end
 local function about_word(word)
   local name = word:gsub("^berth%.", "")
   if name == "berth" then return overview() end
-  if by_name[name] then return about(name) end
+  local class = name:match("^(%a+):close$")
+  if class and fields[class] then return about(class) end
+  if by_name[name] or words.knows(name) then return about(name) end
   local lines = { string.format("nothing under %q", word) }
   add_list(lines, "there is:", similar(name:lower()))
+  add_all(lines, words.similar(name:lower()))
+  if #lines == 1 then lines[2] = "help() lists what there is" end
   return text(lines)
 end
 
---- What is known about x: a function, an object, a module, a word; nil: everything in short.
+--- What is known about x: a function, a method, an object, a module, a word.
 -- @return an object whose tostring is the text
 function help.about(x)
-  if x == nil then return overview() end
   if type(x) == "string" then return about_word(x) end
+  if x == nil then
+    return text { "that is nil: is its name spelt right? help() lists what there is, help \"place\" explains a word" }
+  end
   local class = help.class(x)
   if class then return about(class) end
-  local path = (type(x) == "function" or type(x) == "table") and path_of(x)
-  if path == "" then return overview() end
-  if path then return about(path) end
+  local name = name_of(x)
+  if name == "" then return overview() end
+  if name then return about_word(name) end
   return text { string.format("no help for this %s; help() lists what there is", type(x)) }
 end
 
 --- All topics, in order: arrays { name, use, text, example }.
 help.topics = topics
 
-return setmetatable(help, { __call = function(_, x) return help.about(x) end })
+return setmetatable(help, { __call = function(_, ...)
+  if select("#", ...) == 0 then return overview() end
+  return help.about((...))
+end })

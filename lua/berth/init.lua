@@ -40,6 +40,8 @@ local berth = {
   quantity = core.quantity,
   format = core.format,
   memory = core.memory,
+  hooks = core.hooks,
+  catch_interrupts = core.catch_interrupts,
   kind = core.kind,
 }
 

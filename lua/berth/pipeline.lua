@@ -17,16 +17,18 @@ local function describe(stage)
   return "function"
 end
 
-function mt.__tostring(self)
-  local names = {}
-  for i, stage in ipairs(self) do names[i] = describe(stage) end
-  return "pipeline: " .. table.concat(names, " -> ")
-end
-
 local pipeline = {}
 
+function mt.__tostring(self) return "pipeline: " .. pipeline.name(self) end
+
 function pipeline.is(x) return getmetatable(x) == mt end
-function pipeline.name(self) return tostring(self):sub(#"pipeline: " + 1) end
+
+--- The names of the stages, joined. The placer's may be given: the one that the portfolio chose, say.
+function pipeline.name(self, placer)
+  local names = {}
+  for i, stage in ipairs(self) do names[i] = i == self.at and placer or describe(stage) end
+  return table.concat(names, " -> ")
+end
 
 --- @tparam table stages
 -- @treturn table the pipeline, for `berth.place` and `berth.compare`
@@ -63,6 +65,13 @@ local function go_back(back, devices, n, i)
   return out
 end
 
+-- The estimate stays: it is the placer's own, of the graph that it saw.
+local function map_back(steps, p, name)
+  local devices = p:devices()
+  for i = #steps, 1, -1 do devices = go_back(steps[i].back, devices, steps[i].n, i) end
+  return core.placement(devices, { placer = name, estimate = p.estimate })
+end
+
 local function transform(self, g, t)
   local steps = {}
   for i = 1, self.at - 1 do
@@ -81,17 +90,17 @@ end
 -- The price of the transformed graph: the same factors; functions speak of the ops of the old graph.
 local function price(cost, g, t)
   local model = cost.model
-  if model and (model.op or model.transfer) then
+  if model and (model.op or model.transfer or model.collective) then
     options.fail("berth.place: cost: functions of the original ops do not go with a pipeline that transforms the graph")
   end
   return core.priced("berth.place", g, t, model)
 end
 
-local function refine(self, cost, p)
+local function refine(self, cost, p, name)
   for i = self.at + 1, #self do
     local new, message, code = self[i](cost.graph, cost.topology, p)
     if new == nil and type(message) == "string" then return nil, message, code end
-    if type(new) == "table" then new = core.placement(new, { placer = pipeline.name(self) }) end
+    if type(new) == "table" then new = core.placement(new, { placer = name }) end
     if core.kind(new) ~= "placement" then
       options.fail("berth.pipeline: stages[%d]: gave %s, expected a placement", i, core.kind(new))
     end
@@ -114,12 +123,12 @@ function pipeline.run(self, cost, given, place)
   end
   local p, message, failure, why = place(inner, stage, options.merge(given, own))
   if not p then return nil, message, failure, why end
-  if self.at > 1 then
-    local devices = p:devices()
-    for i = #steps, 1, -1 do devices = go_back(steps[i].back, devices, steps[i].n, i) end
-    p = core.placement(devices, { placer = pipeline.name(self) })
-  end
-  return refine(self, cost, p)
+  local name = pipeline.name(self, p.placer)
+  if self.at > 1 then p = map_back(steps, p, name) end
+  local refined, refusal, reason = refine(self, cost, p, name)
+  if not refined then return nil, refusal, reason end
+  if failure then return refined, message, failure end -- the portfolio was interrupted
+  return refined
 end
 
 return setmetatable(pipeline, { __call = function(_, stages) return pipeline.new(stages) end })

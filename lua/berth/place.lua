@@ -41,6 +41,7 @@ local function on_cost(cost, placer, given)
   if placer == nil or placer == "portfolio" then
     local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given, portfolio.legal))
     if not p then return nil, rows, code, why end
+    if rows.interrupted then return p, rows.interrupted, "interrupted" end
     return p
   end
   if pipeline.is(placer) then return pipeline.run(placer, cost, given, on_cost) end
@@ -65,6 +66,8 @@ place.on_cost = on_cost
 -- @param[opt] placer a name, a policy table or function, a pipeline, `{ name, options }`; nil: the portfolio
 -- @tparam[opt] table opts see docs/lua.md
 -- @treturn[1] placement
+-- @treturn[1] ?string if the portfolio was interrupted: of how many placers this is the best
+-- @treturn[1] ?string "interrupted"
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

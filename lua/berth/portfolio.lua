@@ -1,5 +1,5 @@
---- The default placer: several fast placers, judged by the step simulator; the best answer stays.
--- Never worse, under the simulation that judges, than any member that gave an answer. Same input and seed, same answer.
+--- The default placer: several fast placers, judged by the step simulator; the best answer that keeps memory stays.
+-- Never worse, under the simulation that judges, than any member whose answer keeps memory. Same input and seed, same answer.
 local core = require "berth.core"
 local options = require "berth.options"
 
@@ -45,12 +45,7 @@ local function judge(given)
   }
 end
 
-local function better(a, b)
-  if not b then return true end
-  local held_a, held_b = not a.oom, not b.oom
-  if held_a ~= held_b then return held_a end
-  return a.makespan < b.makespan
-end
+local function better(a, b) return not b or a.makespan < b.makespan end
 
 local function try(cost, name, given, simulation)
   local p, message, code, why = core.place(cost, name, portfolio.only_read(name, given))
@@ -61,27 +56,90 @@ local function try(cost, name, given, simulation)
   return { name = name, makespan = r.makespan, oom = r.oom, placement = p }
 end
 
---- Runs the members on a cost.
+-- ---- when no answer keeps memory ------------------------------------------------------------------
+
+-- Bytes that a member lacked; nil: something else stopped it.
+local function lacks(row)
+  if row.oom then return row.oom.shortfall end
+  local missing = row.code == "infeasible" and row.why and row.why.missing
+  return missing and missing > 0 and missing or nil
+end
+
+local function closest(rows)
+  local best
+  for _, row in ipairs(rows) do
+    if lacks(row) and (not best or lacks(row) < lacks(best)) then best = row end
+  end
+  return best
+end
+
+local function label(kind, id, name)
+  return name and name ~= "" and ('%s %.0f "%s"'):format(kind, id, name) or ("%s %.0f"):format(kind, id)
+end
+
+-- A list placer keeps memory in its own order, which first in, first out need not follow.
+local function holds_as_planned(cost, row, simulation)
+  if not row.oom or not row.placement:sequence() then return false end
+  local r = core.simulate(cost, row.placement, options.merge(simulation, { dispatch = "planned" }))
+  return r ~= nil and not r.oom
+end
+
+local function hint(cost, rows, simulation)
+  for _, row in ipairs(rows) do
+    if holds_as_planned(cost, row, simulation) then
+      return ('; with dispatch = "planned" that of %s keeps memory'):format(row.name)
+    end
+  end
+  return ""
+end
+
+local function ran_out(cost, row, tail)
+  local op, device = row.oom.op, row.oom.device
+  local text = "portfolio: no placement found: that of %s comes closest, but %s runs out of "
+  local message = (text .. "memory on %s: %s are missing%s"):format(row.name, label("op", op, cost.graph:op(op).name),
+    label("device", device, cost.topology:device(device).name), core.format(row.oom.shortfall, "bytes"), tail)
+  return nil, message, "infeasible", { op = op, device = device, missing = row.oom.shortfall }
+end
+
+-- A proof that nothing can fit is the best reason, then what the member lacked that came closest.
+local function refuse(cost, given, rows, simulation)
+  local memory = given.memory or "total" -- as for the placers
+  local bounds, message, code, why = core.bounds(cost, { memory = memory, param_multiple = given.param_multiple })
+  if not bounds and code == "infeasible" then return nil, (message:gsub("^bounds", "portfolio")), code, why end
+  local row = closest(rows) or rows[1]
+  if row.oom then return ran_out(cost, row, hint(cost, rows, simulation)) end
+  return nil, row.error, row.code, row.why
+end
+
+-- ---- the members ------------------------------------------------------------------------------------
+
+local function so_far(n)
+  return ("interrupted: the best of the first %d of %d placers"):format(n, #portfolio.members)
+end
+
+--- Runs the members on a cost. If that is interrupted, the best answer so far stands, and `rows.interrupted` says so.
 -- @treturn[1] placement
--- @treturn[1] table one row per member: name, makespan, oom, placement or error
+-- @treturn[1] table one row per member that ran: name, makespan, oom, placement or error
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 -- @treturn[2] table obstacle
 function portfolio.run(cost, given)
   local simulation = judge(given)
-  local rows, best, failure = {}, nil, nil
+  local rows, best, stopped = {}, nil, nil
   for i, name in ipairs(portfolio.members) do
     local row = try(cost, name, given, simulation)
-    rows[i] = row
-    if row.error then
-      failure = failure or row
-    elseif better(row, best) then
-      best = row
+    if row.code == "interrupted" then
+      rows.interrupted, stopped = so_far(i - 1), row
+      break
     end
+    rows[i] = row
+    core.progress("portfolio", i / #portfolio.members)
+    if not row.error and not row.oom and better(row, best) then best = row end
   end
   if best then return best.placement, rows end
-  return nil, failure.error, failure.code, failure.why
+  if stopped then return nil, stopped.error, stopped.code, stopped.why end
+  return refuse(cost, given, rows, simulation)
 end
 
 --- As `berth.place` without a placer, but also tells what every member reached.

@@ -1,6 +1,7 @@
 --- berth.repl: the interactive prompt. Line editing, history and completion on a terminal; plain lines elsewhere.
 local help = require "berth.help"
 local inspect = require "berth.inspect"
+local interrupt = require "berth.interrupt"
 
 local repl = {}
 
@@ -16,11 +17,20 @@ local function load_in(text, env)
   return chunk, message
 end
 
+local function same(...) return ... end
+
+-- A call that is returned leaves no trace of the line that it stands in, and its errors would be blamed on this file: the values
+-- are passed through a function first.
+local function compile_expression(text, env)
+  local chunk = load_in("return " .. text, env)
+  local traced = chunk and (load_in("return (...)(" .. text .. ")", env) or load_in("return (...)(" .. text .. "\n)", env))
+  return traced and function() return traced(same) end or chunk
+end
+
 --- Compiles an expression or statements. "more" says that the text only lacks its end.
 -- @return function; or nil, message, true if more lines may complete it
 function repl.compile(text, env)
-  local expression = text:gsub("^%s*=", "")
-  local chunk = load_in("return " .. expression, env)
+  local chunk = compile_expression(text:gsub("^%s*=", ""), env)
   if chunk then return chunk end
   local message
   chunk, message = load_in(text, env)
@@ -54,7 +64,14 @@ local function show_results(session, results)
   end
 end
 
+-- LuaJIT looks for Ctrl-C only where it interprets.
+local function stay_stoppable(chunk)
+  local jit = rawget(global, "jit")
+  if jit then jit.off(chunk, true) end
+end
+
 local function run(session, chunk)
+  stay_stoppable(chunk)
   local results = pack(pcall(chunk))
   if not results[1] then
     session.errors = session.errors + 1
@@ -86,21 +103,36 @@ local function read_chunk(session)
   end
 end
 
+-- One chunk, read and run; false at the end of input.
+local function step(session)
+  local chunk = read_chunk(session)
+  if chunk then run(session, chunk) end
+  return chunk ~= nil
+end
+
 --- Reads and runs until the input ends. For tests and other front ends.
--- @tparam table s read(prompt) -> line or nil, write(text), write_error(text), env; remember(text) is optional
+-- @tparam table s read(prompt) -> line or nil, write(text), write_error(text), env. Optional: remember(text); give_up(), called
+-- when an interrupt has come while a line was typed; interrupted(): the loop ends if it says so after a chunk
 -- @treturn number how many chunks failed
+-- @treturn ?boolean true: it was interrupted
 function repl.loop(s)
   local session = { errors = 0, read = s.read, write = s.write, write_error = s.write_error }
   session.env = s.env or repl.environment()
   session.remember = s.remember or function() end
+  session.give_up = s.give_up or function() end
   function session.fail(message)
     session.errors = session.errors + 1
     session.write_error("error: " .. message .. "\n")
   end
   while true do
-    local chunk = read_chunk(session)
-    if chunk == nil then return session.errors end
-    if chunk then run(session, chunk) end
+    local ok, more = pcall(step, session)
+    if not ok then
+      if not interrupt.is(more) then error(more, 0) end
+      session.give_up()
+    elseif not more then
+      return session.errors
+    end
+    if s.interrupted and s.interrupted() then return session.errors, true end
   end
 end
 
@@ -118,9 +150,11 @@ local function names_in(value, joint)
   return names
 end
 
+-- Only of names joined by dots: what a call gives is not known before it is made.
 local function resolve(env, path)
   local value = env
-  for part in path:gmatch("[%a_][%w_]*") do
+  for part in (path .. "."):gmatch("([^.]*)%.") do
+    if not part:match("^[%a_][%w_]*$") then return nil end
     local ok, field = pcall(function() return value[part] end)
     if not ok then return nil end
     value = field
@@ -139,7 +173,9 @@ local function top_names(env)
 end
 
 --- Candidates for a word such as "berth.mod", sorted, each once.
-function repl.candidates(env, word)
+-- @tparam[opt] string before the line up to the word; behind a closed bracket or string no word begins
+function repl.candidates(env, word, before)
+  if word == "" and before and before:match("[%)%]}\"']$") then return {} end
   local path, joint, start = word:match("^(.*)([.:])([%w_]*)$")
   if not path then path, joint, start = "", "", word end
   local names = joint == "" and top_names(env) or names_in(resolve(env, path), joint)
@@ -162,7 +198,8 @@ local function plain_reader(prompted)
       io.stdout:write(prompt)
       io.stdout:flush()
     end
-    return io.stdin:read("*l")
+    local line = io.stdin:read("*l")
+    return line
   end
 end
 
@@ -186,8 +223,12 @@ end
 local function editing_session(edit, session)
   local path = history_path()
   if path then edit.read_history(path) end
-  edit.completion(function(word) return repl.candidates(session.env, word) end)
-  session.read = edit.readline
+  edit.completion(function(word, before) return repl.candidates(session.env, word, before) end)
+  session.read = function(prompt)
+    local line = edit.readline(prompt)
+    if line == false then error("interrupted", 0) end -- at the latest; Lua may have been told before
+    return line
+  end
   session.remember = function(text) edit.add_history((text:gsub("\n", " "))) end
   local errors = repl.loop(session)
   edit.completion(nil)
@@ -196,11 +237,13 @@ local function editing_session(edit, session)
   return errors
 end
 
---- Runs the prompt on standard input and output.
--- @treturn number how many chunks failed; 0 on a terminal
-function repl.run()
-  local found, edit = pcall(require, "berth.readline")
-  if not found then edit = nil end
+local function optional(name)
+  local found, module = pcall(require, name)
+  return found and module or nil
+end
+
+-- On a terminal Ctrl-C stops a chunk; elsewhere also those that would follow.
+local function interact(core, edit)
   local session = {
     env = repl.environment(),
     write = function(s) io.stdout:write(s) end,
@@ -209,12 +252,26 @@ function repl.run()
   local terminal = on_terminal(edit)
   if terminal then banner(session.env) end
   if terminal and edit then
+    if core then edit.watch(core.interrupt_count()) end
     editing_session(edit, session)
     return 0
   end
   session.read = plain_reader(terminal)
-  local errors = repl.loop(session)
-  return terminal and 0 or errors
+  if terminal then session.give_up = function() io.stdout:write("\n") end end
+  if core and not terminal then session.interrupted = core.interrupted end
+  local errors, interrupted = repl.loop(session)
+  return terminal and 0 or errors, interrupted
+end
+
+--- Runs the prompt on standard input and output, with Ctrl-C caught.
+-- @treturn number how many chunks failed; 0 on a terminal
+-- @treturn ?boolean true: it was interrupted (not on a terminal)
+function repl.run()
+  local core = optional "berth.core"
+  if core then core.interrupted() end -- of an earlier session
+  local ok, errors, interrupted = interrupt.catching(interact, core, optional "berth.readline")
+  if not ok then error(errors, 0) end
+  return errors, interrupted
 end
 
 return setmetatable(repl, { __call = function() return repl.run() end })

@@ -1,5 +1,6 @@
 /* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
 #include "binding.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- class lookup ----------------------------------------------------------------------- */
@@ -91,6 +92,20 @@ int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L))
 
 /* ---- metatable -------------------------------------------------------------------------- */
 
+static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) {
+  for (; list && list->name && n < size; list++)
+    n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", list->name);
+  return n;
+}
+
+/* A misspelt name is told, not taken for nil. */
+static int no_such_name(lua_State *L, const bl_class *c, const char *name) {
+  char fields[300] = "", methods[600] = "close";
+  add_names(fields, sizeof fields, 0, c->fields);
+  add_names(methods, sizeof methods, add_names(methods, sizeof methods, strlen(methods), c->methods), c->more_methods);
+  return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name, *fields ? fields : "none", methods);
+}
+
 /* upvalues: class, methods, fields */
 static int index_box(lua_State *L) {
   const bl_class *c = own_class(L);
@@ -100,7 +115,7 @@ static int index_box(lua_State *L) {
   if (!lua_isnil(L, -1)) return 1;
   lua_pushvalue(L, 2);
   lua_rawget(L, lua_upvalueindex(3));
-  if (lua_isnil(L, -1)) return 1;
+  if (lua_isnil(L, -1)) return lua_type(L, 2) == LUA_TSTRING ? no_such_name(L, c, lua_tostring(L, 2)) : 1;
   lua_pushvalue(L, 1);
   lua_call(L, 1, 1);
   return 1;

@@ -99,8 +99,8 @@ static void push_where(lua_State *L) {
     lua_remove(L, -2);
     return;
   }
-  lua_pop(L, 1);
-  luaL_where(L, 1);
+  lua_pushliteral(L, ""); /* nobody outside berth is known, as in the command line */
+  lua_remove(L, -2);
 }
 
 static int where(lua_State *L) {

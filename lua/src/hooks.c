@@ -158,17 +158,20 @@ static int hooks(lua_State *L) {
   return 1;
 }
 
-/* progress(what, done): from the Lua modules, whose hook's error just passes through */
+/* progress(what, done): from the Lua modules; the hook's error just passes through them */
 static int progress(lua_State *L) {
   bl_hooks *h = bl_hooks_of(L);
+  bool failed;
   if (!h->progress || h->asking) return 0;
   lua_settop(L, 2);
   push_hooks(L);
   lua_rawgeti(L, -1, PROGRESS);
   lua_insert(L, 1);
   lua_settop(L, 3);
-  lua_call(L, 2, 0);
-  return 0;
+  h->asking = true;
+  failed = lua_pcall(L, 2, 0, 0) != LUA_OK;
+  h->asking = false;
+  return failed ? lua_error(L) : 0;
 }
 
 const luaL_Reg bl_hook_functions[] = { { "hooks", hooks }, { "progress", progress }, { NULL, NULL } };

@@ -1,6 +1,7 @@
 /* Type "placement", and berth.place for one placer. */
 #include "binding.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void release_placement(void *box) {
@@ -163,7 +164,7 @@ static int to_string(lua_State *L) {
   luaL_buffinit(L, &b);
   bl_add_format(&b, "placement: %d ops on %d device%s", (int)berth_placement_ops(p), used, used == 1 ? "" : "s");
   if (!isnan(estimate)) {
-    luaL_addstring(&b, ", step time ");
+    luaL_addstring(&b, ", estimate ");
     bl_add_quantity(&b, estimate, BERTH_SECONDS);
   }
   if (*berth_placement_placer(p)) bl_add_format(&b, " (%s)", berth_placement_placer(p));
@@ -193,13 +194,30 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
 static const char *const place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum",
                                           "device",  "tries",    "seed",  "cost",   NULL };
 
+/* "" is the form without a name. */
+static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer, berth_place_options *o) {
+  static const char *const none[] = { "", NULL };
+  const char *const *names = berth_placer_variants(placer), *wanted = t ? bl_get_string(L, t, w, "variant") : NULL;
+  char legal[200] = "";
+  int k;
+  if (!wanted) return;
+  if (!names) names = none;
+  for (k = 0; names[k]; k++) {
+    size_t n = strlen(legal);
+    if (strcmp(names[k], wanted) == 0) o->variant = names[k];
+    if (*names[k]) snprintf(legal + n, sizeof legal - n, "%s%s", n ? ", " : "", names[k]);
+  }
+  lua_pop(L, 1);
+  if (o->variant && strcmp(o->variant, wanted) == 0) return;
+  if (!*legal) bl_wrong(L, w, "variant", "%s has no variants (got '%s')", placer, wanted);
+  bl_wrong(L, w, "variant", "%s has no variant '%s' (legal: %s)", placer, wanted, legal);
+}
+
 static void read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
                          berth_place_options *o) {
-  static const char *const no_variants[] = { "", NULL };
-  const char *const *variants = berth_placer_variants(placer);
   int k;
   *o = berth_place_default();
-  if (bl_get_enum(L, t, w, "variant", variants ? variants : no_variants, &k)) o->variant = (variants ? variants : no_variants)[k];
+  read_variant(L, t, w, placer, o);
   if (bl_get_enum(L, t, w, "averages", bl_average_names, &k)) o->averages = (berth_average)k;
   if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o->links = (berth_links)k;
   if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o->memory = (berth_memory_policy)k;

@@ -94,11 +94,26 @@ const bl_class bl_plan_class = { "plan", "berth.plan", release_plan, plan_method
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
+/* What a function has given, for messages: "1.5", "NaN", "a string". */
+static const char *given(lua_State *L, int i, char *buf, size_t size) {
+  double x = (double)lua_tonumber(L, i);
+  if (lua_type(L, i) != LUA_TNUMBER) {
+    const char *kind = bl_kind(L, i);
+    snprintf(buf, size, lua_isnil(L, i) ? "%s" : "a %s", kind);
+  } else if (isnan(x)) {
+    snprintf(buf, size, "NaN");
+  } else {
+    snprintf(buf, size, "%.14g", x);
+  }
+  return buf;
+}
+
 static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double *out) {
+  char got[40];
   *out = (double)lua_tonumber(y->L, i);
   if (lua_type(y->L, i) == LUA_TNUMBER && !isnan(*out)) return true;
-  snprintf(y->fault, sizeof y->fault, "%s gave %s as priority of op %d, expected a number", who,
-           lua_type(y->L, i) == LUA_TNUMBER ? "NaN" : luaL_typename(y->L, i), (int)op + 1);
+  snprintf(y->fault, sizeof y->fault, "%s gave %s as priority of op %d, expected a number", who, given(y->L, i, got, sizeof got),
+           (int)op + 1);
   return false;
 }
 
@@ -114,8 +129,14 @@ static berth_status call_prepare(void *ud, const berth_plan *p, double *priority
   if (lua_pcall(L, 2, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
   if (!lua_isnil(L, -1)) {
     if (!lua_istable(L, -1) || (int32_t)lua_rawlen(L, -1) != y->n_ops) {
-      snprintf(y->fault, sizeof y->fault, "prepare gave %s of %d entries, expected an array with the priority of each of %d ops",
-               luaL_typename(L, -1), lua_istable(L, -1) ? (int)lua_rawlen(L, -1) : 0, (int)y->n_ops);
+      char got[40];
+      if (lua_istable(L, -1)) {
+        snprintf(got, sizeof got, "%.0f entries", (double)lua_rawlen(L, -1));
+      } else {
+        given(L, -1, got, sizeof got);
+      }
+      snprintf(y->fault, sizeof y->fault, "prepare gave %s, expected an array with the priority of each of %d ops", got,
+               (int)y->n_ops);
       return BERTH_ECALLBACK;
     }
     for (k = 0; k < y->n_ops; k++) {
@@ -159,7 +180,9 @@ static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *w
   lua_State *L = y->L;
   double t = (double)lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || !(t >= 0) || isinf(t)) {
-    snprintf(y->fault, sizeof y->fault, "the time to wake for op %d is no finite time, s", (int)op + 1);
+    char got[40];
+    snprintf(y->fault, sizeof y->fault, "%s gave nil and %s for op %d, expected a finite time (s) to wake at",
+             y->scores ? "score" : "device", given(L, -1, got, sizeof got), (int)op + 1);
     return BERTH_ECALLBACK;
   }
   if (y->c.ready != BERTH_READY_FINISHED) {
@@ -176,8 +199,9 @@ static berth_status take_device(bl_policy *y, int32_t op, const double *est, con
   double x = (double)lua_tonumber(L, -2);
   int32_t d;
   if (lua_type(L, -2) != LUA_TNUMBER || !(x >= 1 && x <= y->n_devices) || x != floor(x)) {
-    snprintf(y->fault, sizeof y->fault, "device gave %s%.0f for op %d, expected a device id (1..%d) or nil",
-             lua_type(L, -2) == LUA_TNUMBER ? "" : luaL_typename(L, -2), x, (int)op + 1, (int)y->n_devices);
+    char got[40];
+    snprintf(y->fault, sizeof y->fault, "device gave %s for op %d, expected a device id (1..%d) or nil",
+             given(L, -2, got, sizeof got), (int)op + 1, (int)y->n_devices);
     return BERTH_ECALLBACK;
   }
   d = (int32_t)x - 1;

@@ -2,16 +2,20 @@
  *
  * An interpreter that is itself linked with GNU readline (Debian's lua5.4) already has functions of the same names, and those
  * run then: only what both libraries have is used. They keep the terminal and the history in process-wide state, and their
- * callbacks carry no user data: `active` below is the one Lua state that is inside readline() now, NULL otherwise.
+ * callbacks carry no user data: `active` below is the one Lua state that is inside readline() now, NULL otherwise; `watched` is
+ * the number of interrupts that berth.core has caught and nobody has answered yet.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "compat.h"
 #include <editline/readline.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static lua_State *active;
+static const volatile sig_atomic_t *watched;
 
 static const char completer_key = 0; /* its address is the registry key of the completion function */
 
@@ -119,14 +123,34 @@ static char **complete(const char *text, int start, int end) {
   return matches;
 }
 
-/** readline(prompt): a line without its end, or nil at the end of input. */
+static int is_interrupted(void) { return watched && *watched > 0; }
+
+/* GNU readline reads on after a signal: its event hook, which it calls ten times a second, ends the line. */
+static int end_line_if_interrupted(void) {
+  if (is_interrupted()) rl_done = 1;
+  return 0;
+}
+
+/* libedit gives up by itself; it would call an event hook without pause. */
+static void set_event_hook(void) {
+  if (watched && !strstr(rl_library_version, "EditLine")) rl_event_hook = end_line_if_interrupted;
+}
+
+/** readline(prompt): a line without its end; nil at the end of input; false if it was interrupted. */
 static int read_line(lua_State *L) {
   const char *prompt = luaL_checkstring(L, 1);
   char *line;
   rl_attempted_completion_function = complete;
+  set_event_hook();
   active = L;
   line = readline(prompt);
   active = NULL;
+  if (is_interrupted()) {
+    if (!line) fputc('\n', rl_outstream ? rl_outstream : stdout); /* GNU readline has ended the line */
+    free(line);
+    lua_pushboolean(L, 0);
+    return 1;
+  }
   if (!line) return 0;
   lua_pushstring(L, line);
   free(line);
@@ -159,6 +183,13 @@ static int set_completer(lua_State *L) {
   return 0;
 }
 
+/** watch(count): the address that berth.core.interrupt_count gives. */
+static int watch(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TLIGHTUSERDATA);
+  watched = lua_touserdata(L, 1);
+  return 0;
+}
+
 /** is_terminal(): both standard input and standard output are one. */
 static int is_terminal(lua_State *L) {
   lua_pushboolean(L, isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
@@ -168,7 +199,7 @@ static int is_terminal(lua_State *L) {
 static const luaL_Reg functions[] = { { "readline", read_line },        { "add_history", remember },      
                                       { "read_history", load_history }, { "write_history", save_history },
                                       { "completion", set_completer },  { "is_terminal", is_terminal },
-                                      { NULL, NULL } };
+                                      { "watch", watch },               { NULL, NULL } };
 
 int luaopen_berth_readline(lua_State *L);
 int luaopen_berth_readline(lua_State *L) {

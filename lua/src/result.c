@@ -70,6 +70,11 @@ static int get_gap(lua_State *L) {
   return 1;
 }
 
+static int get_memory(lua_State *L) {
+  lua_pushstring(L, bl_memory_names[self_box(L, "result.memory")->memory]);
+  return 1;
+}
+
 static int get_cost(lua_State *L) {
   self(L, "result.cost");
   compat_getanchor(L, 1);
@@ -194,7 +199,7 @@ static int to_table(lua_State *L) {
     { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
     { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
     { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
-    { "oom", get_oom },             { "critical_path", critical_path }, { NULL, NULL }
+    { "oom", get_oom },             { "memory", get_memory },       { "critical_path", critical_path }, { NULL, NULL }
   };
   const luaL_Reg *p;
   self(L, "result:to_table");
@@ -230,6 +235,20 @@ static void add_bound(luaL_Buffer *b, const bl_result_box *box) {
   if (!isnan(gap)) bl_add_format(b, " (gap %.1f %%)", 100 * (gap > 0 ? gap : 0));
 }
 
+/* Every device has a name; ops may have one. */
+static void add_device(luaL_Buffer *b, const berth_result *r, int32_t device) {
+  berth_device d;
+  if (berth_topology_device(berth_cost_topology(berth_result_cost(r)), device, &d) == BERTH_OK) luaL_addstring(b, d.name);
+}
+
+static void add_op_name(luaL_Buffer *b, const berth_result *r, int32_t op) {
+  berth_op o;
+  if (berth_graph_op(berth_cost_graph(berth_result_cost(r)), op, &o) != BERTH_OK || !o.name || !*o.name) return;
+  luaL_addstring(b, " \"");
+  luaL_addstring(b, o.name);
+  luaL_addstring(b, "\"");
+}
+
 static void add_peak(luaL_Buffer *b, const berth_result *r) {
   const double *peak = berth_result_peak(r);
   int32_t d, n = n_devices(r), top = 0;
@@ -238,13 +257,18 @@ static void add_peak(luaL_Buffer *b, const berth_result *r) {
   if (n == 0 || !(peak[top] > 0)) return;
   luaL_addstring(b, ", peak ");
   bl_add_quantity(b, peak[top], BERTH_BYTES);
-  bl_add_format(b, " on device %d", (int)top + 1);
+  luaL_addstring(b, " on ");
+  add_device(b, r, top);
 }
 
 static void add_oom(luaL_Buffer *b, const berth_result *r) {
   berth_oom oom;
   if (!berth_result_oom(r, &oom)) return;
-  bl_add_format(b, "; out of memory on device %d at op %d: ", (int)oom.device + 1, (int)oom.op + 1);
+  luaL_addstring(b, "; out of memory on ");
+  add_device(b, r, oom.device);
+  bl_add_format(b, " at op %d", (int)oom.op + 1);
+  add_op_name(b, r, oom.op);
+  luaL_addstring(b, ": ");
   bl_add_quantity(b, oom.shortfall, BERTH_BYTES);
   luaL_addstring(b, " missing");
 }
@@ -267,7 +291,7 @@ static const luaL_Reg fields[] = {
   { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
   { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
   { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
-  { "oom", get_oom },             { "cost", get_cost },           { NULL, NULL }
+  { "oom", get_oom },             { "memory", get_memory },       { "cost", get_cost },             { NULL, NULL }
 };
 static const luaL_Reg methods[] = { { "peak_ops", peak_ops },   { "critical_path", critical_path },   { "slack", slack },
                                     { "to_table", to_table },   { "save_trace", bl_result_save_trace },

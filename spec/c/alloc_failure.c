@@ -1,5 +1,6 @@
-/* Every allocation refused in turn on load + price + place + simulate + write, until all goes through: always an orderly BERTH_ENOMEM,
- * never a leak. Promises cover the context's allocator; third-party libraries allocate by themselves. */
+/* Every allocation refused in turn, alone and with all that follow, on load + price + place + simulate + write, until all goes
+ * through: always an orderly BERTH_ENOMEM, never a leak. Promises cover the context's allocator; third-party libraries allocate
+ * by themselves. */
 #include "check.h"
 #include <berth/berth.h>
 
@@ -56,13 +57,14 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
   return st;
 }
 
-static void fail_in_turn(const Step *step) {
+/* @param sign 1: the n-th request fails; -1: and all after it */
+static void fail_in_turn(const Step *step, long sign) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM; n++) {
     berth_ctx *ctx;
-    s = (check_alloc_state){ 0, n, 0 };
+    s = (check_alloc_state){ 0, sign * n, 0 };
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx, step);
     if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
@@ -74,14 +76,15 @@ static void fail_in_turn(const Step *step) {
 
 int main(void) {
   static const char *const presets[] = { "doppler", "baechi-tf" };
+  static char names[32][64]; /* a test's name lives until the next one */
   const char *const *placers = berth_placers();
   for (int i = 0; placers[i]; i++) {
     Step step = { placers[i], presets[i % 2] };
-    char name[64];
     if (strcmp(placers[i], "policy") == 0) continue;
-    snprintf(name, sizeof name, "%s, %s", step.placer, step.preset);
-    TEST(strdup(name));
-    fail_in_turn(&step);
+    snprintf(names[i], sizeof names[i], "%s, %s", step.placer, step.preset);
+    TEST(names[i]);
+    fail_in_turn(&step, 1);
+    fail_in_turn(&step, -1);
   }
   return check_done();
 }

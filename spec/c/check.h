@@ -78,22 +78,42 @@ static inline const char *check_shared(void) {
   return dir[0] ? dir : NULL;
 }
 
-/* Allocator that refuses the n-th request (1-based; 0: never) and counts what is still held. */
+/* Allocator that refuses the n-th request (1-based; 0: never; -n: the n-th and all after it) and counts what is still held.
+ * Before each block stands its size: a size given back that is another one fails the test. */
 typedef struct check_alloc_state {
   long calls, fail_at, held;
 } check_alloc_state;
+
+enum { CHECK_HEADER = 16 }; /* keeps the alignment of malloc */
+
+static inline void *check_block(void *ptr, size_t osize) {
+  char *block = ptr ? (char *)ptr - CHECK_HEADER : NULL;
+  size_t kept = 0;
+  if (block) memcpy(&kept, block, sizeof kept);
+  if (kept != osize) {
+    printf("# a block of %lu bytes is given back as one of %lu\n", (unsigned long)kept, (unsigned long)osize);
+    check_bad++;
+  }
+  return block;
+}
+static inline int check_refuses(check_alloc_state *s) {
+  s->calls++;
+  return s->fail_at < 0 ? s->calls >= -s->fail_at : s->calls == s->fail_at;
+}
 static inline void *check_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
   check_alloc_state *s = ud;
-  void *p;
+  char *block = check_block(ptr, osize);
   if (nsize == 0) {
-    if (ptr) s->held -= (long)osize;
-    free(ptr);
+    s->held -= (long)osize;
+    free(block);
     return NULL;
   }
-  if (++s->calls == s->fail_at) return NULL;
-  p = realloc(ptr, nsize);
-  if (p) s->held += (long)nsize - (ptr ? (long)osize : 0);
-  return p;
+  if (check_refuses(s)) return NULL;
+  block = realloc(block, CHECK_HEADER + nsize);
+  if (!block) return NULL;
+  memcpy(block, &nsize, sizeof nsize);
+  s->held += (long)nsize - (long)osize;
+  return block + CHECK_HEADER;
 }
 
 #endif

@@ -68,8 +68,10 @@ static void refuses(berth_ctx *ctx, const instance *x, const char *placer, berth
   CHECK_TEXT(berth_errmsg(ctx), text);
 }
 
-static const char *const all_but_single[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", "policy",
-                                              "m-topo", "metis", "round-robin", "random", NULL };
+static const char *const all_but_single[] = {
+  "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", "policy", "m-topo", "metis",
+  "round-robin", "random", NULL
+};
 
 static void names_the_total(berth_ctx *ctx) {
   static const row rows[] = { { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 1, -1, -1 } };
@@ -77,9 +79,10 @@ static void names_the_total(berth_ctx *ctx) {
   instance x = loose(ctx, rows, 4, memory, 2);
   berth_obstacle total = { BERTH_NONE, BERTH_NONE, 2 }, alone = { BERTH_NONE, 1, 7 };
   for (int i = 0; all_but_single[i]; i++) {
-    refuses(ctx, &x, all_but_single[i], total, "13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
+    refuses(ctx, &x, all_but_single[i], total,
+            "cannot fit: 13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
   }
-  refuses(ctx, &x, "single", alone, "the graph does not fit: device 1 \"d1\" comes closest, 7 B are missing");
+  refuses(ctx, &x, "single", alone, "no placement found: the graph does not fit: device 1 \"d1\" comes closest, 7 B are missing");
   release_instance(&x);
 }
 
@@ -89,7 +92,8 @@ static void names_the_pins(berth_ctx *ctx) {
   instance x = loose(ctx, rows, 3, memory, 2);
   berth_obstacle want = { BERTH_NONE, 0, 1 };
   for (int i = 0; all_but_single[i]; i++) {
-    refuses(ctx, &x, all_but_single[i], want, "6 B must be held by device 0 \"d0\", with room for 5 B: 1 B are missing");
+    refuses(ctx, &x, all_but_single[i], want,
+            "cannot fit: 6 B must be held by device 0 \"d0\", with room for 5 B: 1 B are missing");
   }
   release_instance(&x);
 }
@@ -100,8 +104,9 @@ static void names_the_count(berth_ctx *ctx) {
   instance x = loose(ctx, rows, 3, memory, 2);
   berth_obstacle want = { 2, 0, 1 };
   for (int i = 0; all_but_single[i]; i++) {
-    refuses(ctx, &x, all_but_single[i], want, "3 ops or groups need at least 3 B each, and all devices hold 2 such: op 2 does not "
-            "fit, device 0 \"d0\" comes closest, 1 B are missing");
+    refuses(ctx, &x, all_but_single[i], want,
+            "cannot fit: 3 ops or groups need at least 3 B each, and all devices hold 2 such: op 2 does not fit, "
+            "device 0 \"d0\" comes closest, 1 B are missing");
   }
   release_instance(&x);
 }
@@ -238,6 +243,22 @@ typedef struct trial {
   const berth_policy *policy;
 } trial;
 
+static berth_status refuse_one(check_alloc_state *s, const instance *x, const char *placer, const berth_place_options *o,
+                               long fail_at) {
+  berth_placement *p = NULL;
+  long held = s->held;
+  berth_status st;
+  s->calls = 0;
+  s->fail_at = fail_at;
+  st = berth_place(x->cost, placer, o, &p, NULL);
+  s->fail_at = 0;
+  CHECK((st == BERTH_OK) == (p != NULL));
+  berth_placement_release(p);
+  CHECK(s->held == held);
+  return st;
+}
+
+/* The n-th request, then the n-th and all after it. */
 static void refuse_each(check_alloc_state *s, const instance *x, const trial *t) {
   berth_place_options o = berth_place_default();
   berth_status st = BERTH_ENOMEM;
@@ -246,15 +267,8 @@ static void refuse_each(check_alloc_state *s, const instance *x, const trial *t)
   o.memory = t->memory;
   o.policy = t->policy;
   for (long n = 1; st == BERTH_ENOMEM && n < 100000; n++) {
-    berth_placement *p = NULL;
-    long held = s->held;
-    s->calls = 0;
-    s->fail_at = n;
-    st = berth_place(x->cost, t->placer, &o, &p, NULL);
-    s->fail_at = 0;
-    CHECK((st == BERTH_OK) == (p != NULL));
-    berth_placement_release(p);
-    CHECK(s->held == held);
+    st = refuse_one(s, x, t->placer, &o, n);
+    CHECK_STATUS(refuse_one(s, x, t->placer, &o, -n), st);
   }
   CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE);
   if (!check_bad) return;

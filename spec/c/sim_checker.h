@@ -292,6 +292,34 @@ static inline void check_memory(const judged *j) {
   }
 }
 
+/* The first instant over a limit, the lowest device, and how much over. */
+static inline void check_oom(const judged *j, double limit) {
+  static interval x[8192];
+  int32_t n = intervals(j, x), device = -1;
+  double first = INFINITY, held = 0;
+  berth_oom oom = { -1, -1, 0, 0 };
+  for (int32_t d = 0; d < j->devices; d++) {
+    for (int32_t i = 0; i < n; i++) {
+      double bytes = x[i].device == d && x[i].from < first ? held_when(x, n, d, x[i].from) : 0;
+      if (!(bytes > limit * (1 + 1e-12))) continue;
+      first = x[i].from;
+      device = d;
+      held = bytes;
+    }
+  }
+  CHECK(berth_result_oom(j->r, &oom) == (device >= 0));
+  if (device < 0) return;
+  CHECK(oom.device == device);
+  CHECK_NEAR(oom.time, fmax(first, 0), 0);
+  CHECK_NEAR(oom.shortfall, held - limit, 1e-9);
+  for (int32_t i = 0; first == -1 && i < j->n; i++) { /* parameters alone: who has most */
+    berth_op most, other;
+    CHECK_STATUS(berth_graph_op(j->g, oom.op, &most), BERTH_OK);
+    CHECK_STATUS(berth_graph_op(j->g, i, &other), BERTH_OK);
+    CHECK(j->device[i] != device || other.param_bytes <= most.param_bytes);
+  }
+}
+
 /* ---- slack: delay one end, push everything that depends on it, in order of time ---------------------------------- */
 
 typedef struct delayed {

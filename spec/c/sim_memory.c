@@ -208,6 +208,180 @@ static void instants(void) {
   }
 }
 
+/* P and Q on device 0, X (10 B workspace) and C on device 1, 1 s each; P's 10 B reach C when X ends. In any order of ids. */
+static void two_devices_one_instant(void) {
+  static const int32_t orders[][4] = { { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 1, 0, 3, 2 } }; /* ids of P, X, Q, C */
+  for (int k = 0; k < 32; k++) {
+    const int32_t *id = orders[k % 4];
+    int32_t device[4];
+    berth_sim_options o = policy(k < 16 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
+    berth_tensor t = { id[0], 1, 10, 0 };
+    berth_oom oom;
+    berth_result *r;
+    setup s;
+    o.links = (berth_links)(k / 4 % 4);
+    setup_begin(&s);
+    for (int32_t i = 0; i < 4; i++) setup_heavy(&s, 1, 0, i == id[1] ? 10 : 0, BERTH_NONE);
+    CHECK_STATUS(berth_graph_builder_add_tensor(s.b, &t, NULL), BERTH_OK);
+    setup_use(&s, 0, id[3]);
+    setup_mesh(&s, 2, 15);
+    device[id[0]] = device[id[2]] = 0;
+    device[id[1]] = device[id[3]] = 1;
+    r = run(&s, device, &o);
+    check_peak(r, 1, 10, 0);
+    CHECK(berth_result_oom(r, &oom) == 0);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* A tensor that crosses in no time makes room for what starts at that instant, under any links, dispatch and order. */
+static void no_time(void) {
+  for (int k = 0; k < 24; k++) {
+    int32_t device[] = { 0, 0, 1 };
+    berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
+    berth_device d = berth_device_default();
+    berth_link l = { INFINITY, 0 };
+    berth_oom oom;
+    berth_result *r;
+    setup s;
+    o.links = (berth_links)(k % 4);
+    if (k / 4 == 1) o.dispatch = BERTH_DISPATCH_BLEVEL;
+    if (k / 4 == 2) o.dispatch = BERTH_DISPATCH_LIFO;
+    if (k / 4 == 3) o.dispatch = BERTH_DISPATCH_BLEVEL, o.preempt = 1;
+    if (k / 4 == 4) o.order = BERTH_ORDER_READY;
+    if (k / 4 == 5) o.send = BERTH_SEND_PULL;
+    setup_begin(&s);
+    setup_heavy(&s, 1, 0, 0, BERTH_NONE);
+    setup_heavy(&s, 1, 0, 10, BERTH_NONE);
+    setup_heavy(&s, 0, 0, 3, BERTH_NONE);
+    setup_edge(&s, 0, 1, 0);
+    setup_edge(&s, 0, 2, 10);
+    CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+    d.memory = 15;
+    CHECK_STATUS(berth_topology_mesh(s.ctx, 2, &d, &l, &s.t), BERTH_OK);
+    CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    r = run(&s, device, &o);
+    check_peak(r, 0, 10, 0);
+    check_peak(r, 1, 13, 1); /* copy and reader come and go at 1 */
+    CHECK(berth_result_oom(r, &oom) == 0);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* What nobody reads goes with the end of its producer, under INFERENCE and TRAINING alike, unless a twin keeps it. */
+static void unread(void) {
+  static const double want[] = { 0, 27, 47, 67 }; /* by policy */
+  for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
+    int32_t device[] = { 0, 0, 0, 0 };
+    berth_sim_options o = policy((berth_memory_policy)memory);
+    berth_result *r;
+    setup s;
+    setup_begin(&s);
+    setup_heavy(&s, 1, 0, 0, BERTH_NONE);
+    setup_heavy(&s, 1, 0, 0, 3);
+    setup_heavy(&s, 1, 0, 7, BERTH_NONE);
+    setup_heavy(&s, 1, 0, 0, 1);
+    setup_tensor(&s, 0, 20);
+    setup_tensor(&s, 1, 20);
+    setup_tensor(&s, 2, 20);
+    setup_edge(&s, 0, 1, 0);
+    setup_edge(&s, 1, 2, 0);
+    setup_edge(&s, 2, 3, 0);
+    setup_mesh(&s, 1, INFINITY);
+    r = run(&s, device, &o);
+    check_peak(r, 0, want[memory], 2);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* Bytes that fill a device exactly fit, however they add up in binary. */
+static void exact_fit(void) {
+  static const struct {
+    double bytes[2], limit;
+    int fits;
+  } cases[] = {
+    { { 0.1, 0.2 }, 0.3, 1 },        { { 0.1, 0.7 }, 0.8, 1 }, { { 1e17 / 3, 2e17 / 3 }, 1e17, 1 },
+    { { 0.1, 0.2 }, 0.29999999, 0 }, { { 8e9, 1 }, 8e9, 0 },
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (int params = 0; params < 2; params++) {
+      int32_t device[] = { 0, 0 };
+      berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
+      berth_oom oom;
+      berth_result *r;
+      setup s;
+      setup_begin(&s);
+      for (int i = 0; i < 2; i++) {
+        setup_heavy(&s, 1, params ? cases[k].bytes[i] : 0, 0, BERTH_NONE);
+        if (!params) setup_tensor(&s, i, cases[k].bytes[i]);
+      }
+      setup_mesh(&s, 1, cases[k].limit);
+      r = run(&s, device, &o);
+      CHECK(berth_result_oom(r, &oom) == !cases[k].fits);
+      berth_result_release(r);
+      setup_end(&s);
+    }
+  }
+}
+
+/* Of one instant the op that brought most is named; of equals the lowest. */
+static void culprits(void) {
+  static const double workspace[][4] = { { 5, 20, 30, 10 }, { 30, 5, 30, 5 }, { 1, 1, 1, 1 } };
+  static const int32_t want[] = { 2, 0, BERTH_NONE };
+  for (int k = 0; k < 3; k++) {
+    int32_t device[] = { 1, 1, 1, 1 };
+    berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
+    berth_oom oom = { BERTH_NONE, 1, 0, 0 };
+    berth_result *r;
+    double sum = 0;
+    setup s;
+    setup_begin(&s);
+    for (int i = 0; i < 4; i++) {
+      setup_heavy(&s, 0, 0, workspace[k][i], BERTH_NONE);
+      sum += workspace[k][i];
+    }
+    setup_mesh(&s, 2, 32);
+    r = run(&s, device, &o);
+    CHECK(berth_result_oom(r, &oom) == (sum > 32));
+    CHECK(oom.op == want[k] && oom.device == 1 && oom.time == 0);
+    if (sum > 32) CHECK_NEAR(oom.shortfall, sum - 32, 0);
+    check_peak(r, 1, sum, 0);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* Levels and the first overflow against intervals, many moments coinciding. */
+static void random_limits(void) {
+  enum { OPS = 30 };
+  static const double limits[] = { 6, 12, 20, 30, 45 };
+  berth_rng rng;
+  berth_rng_init(&rng, 10, 0);
+  for (int round = 0; round < 160; round++) {
+    setup s;
+    int32_t device[OPS];
+    berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
+    berth_result *r;
+    judged j;
+    o.links = (berth_links)(round / 2 % 4);
+    o.dispatch = round % 3 ? BERTH_DISPATCH_FIFO : BERTH_DISPATCH_BLEVEL;
+    if (round % 9 == 1) o.order = BERTH_ORDER_READY;
+    if (round % 9 == 2) o.send = BERTH_SEND_PULL;
+    setup_random(&s, &rng, OPS, round % 4 != 0);
+    setup_mesh(&s, 3, limits[round % 5]);
+    random_devices(&rng, OPS, 3, device);
+    r = run(&s, device, &o);
+    j = judge(&s, &o, r);
+    check_memory(&j);
+    check_oom(&j, limits[round % 5]);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
 /* READY order charges at simulated times, too. */
 static void ready_order(void) {
   enum { OPS = 30 };
@@ -245,6 +419,12 @@ int main(void) {
   TEST("running out is a result") running_out();
   TEST("running out by an arriving input") arriving();
   TEST("order within an instant") instants();
+  TEST("one instant on two devices, any numbering") two_devices_one_instant();
+  TEST("transfers and ops of no length") no_time();
+  TEST("tensors that nobody reads") unread();
+  TEST("exact fits fit") exact_fit();
+  TEST("the op that is named") culprits();
+  TEST("first overflow in random graphs") random_limits();
   TEST("ready order") ready_order();
   return check_done();
 }

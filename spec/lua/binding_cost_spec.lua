@@ -53,6 +53,89 @@ describe("a cost", function()
     assert.equal(0, c:transfer(1, 1, 1))
   end)
 
+  local function joined(model)
+    local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+      collectives = { { kind = "barrier", members = { 1 } }, { kind = "allreduce", bytes = 8, members = { 2, 3 } } } })
+    return assert(berth.cost(g, berth.topology.mesh(4), model))
+  end
+
+  it("asks the function for collectives whenever it is asked", function()
+    local calls = {}
+    local c = joined { transfer_factor = 2, collective = function(k, devices)
+      calls[#calls + 1] = { k, devices }
+      return 5
+    end }
+    assert.same({}, calls)
+    assert.equal(10, c:collective(2, { 4, 1 })) -- the factor is that of transfers and collectives
+    assert.equal(10, c:collective(1, { 3 }))
+    assert.same({ { 2, { 4, 1 } }, { 1, { 3 } } }, calls)
+    assert.is_function(c.model.collective)
+    assert.equal(math.huge, joined({ collective = function() return math.huge end }):collective(1, { 1 }))
+    assert.matches("2 devices for 1 members", message(c.collective, c, 1, { 1, 2 }))
+    assert.equal(2, #calls)
+  end)
+
+  it("keeps the function for collectives, whatever happens to the table that it came in", function()
+    local model = { collective = function() return 1 end }
+    local c = joined(model)
+    model.collective, model = nil, nil
+    collectgarbage()
+    collectgarbage()
+    assert.equal(1, c:collective(1, { 1 }))
+    assert.equal(1, coroutine.wrap(function() return c:collective(1, { 1 }) end)())
+  end)
+
+  it("re-raises what the function for collectives raises, and refuses what is no time", function()
+    local thrown = { "mine" }
+    local c = joined { collective = function() error(thrown) end }
+    local ok, got = pcall(c.collective, c, 1, { 1 })
+    assert.is_false(ok)
+    assert.equal(thrown, got)
+    for _, case in ipairs { { -1, "gave %-1 s" }, { 0 / 0, "gave .*nan s" }, { "x", "gave string, expected seconds" } } do
+      c = joined { collective = function() return case[1] end }
+      assert.matches("^spec/.*cost.collective%(1, devices%) " .. case[2], message(c.collective, c, 1, { 1 }))
+    end
+    c = joined { collective = function() end }
+    assert.matches("cost.collective%(2, devices%) gave nil", message(c.collective, c, 2, { 1, 1 }))
+    assert.matches("collective: expected a function, got number", message(joined, { collective = 3 }))
+  end)
+
+  it("survives a function for collectives that closes its cost or asks another", function()
+    local inner = joined { collective = function() return 3 end }
+    local c
+    c = joined { collective = function()
+      c:close()
+      collectgarbage()
+      return inner:collective(1, { 1 }) + 1
+    end }
+    assert.equal(4, c:collective(1, { 1 }))
+    assert.matches("the cost is closed", message(c.collective, c, 1, { 1 }))
+    local co = coroutine.create(function()
+      local yields = joined { collective = function() coroutine.yield(1) end }
+      return yields:collective(1, { 1 })
+    end)
+    assert.is_false((coroutine.resume(co)))
+  end)
+
+  it("is not asked for collectives by simulations, which refuse them", function()
+    local asked = false
+    local c = joined { collective = function()
+      asked = true
+      return 1
+    end }
+    for _, run in ipairs {
+      function() return berth.simulate(c, { 1, 1, 1 }) end,
+      function() return berth.simulate_batch(c, { { 1, 1, 1 } }, { threads = 2 }) end,
+      function() return berth.simulator(c) end,
+      function() return berth.place(c, "etf") end,
+    } do
+      local r, _, code = run()
+      assert.is_nil(r)
+      assert.equal("unsupported", code)
+    end
+    assert.is_false(asked)
+  end)
+
   it("lets every function that takes graph and topology take a cost, or cost functions", function()
     local g, t = pair()
     local model = { op = function() return 5 end }

@@ -37,10 +37,22 @@ local fields = {
   placement = { "placer", "estimate", "start", "finish" },
   result = {
     "makespan", "bound", "bound_name", "gap", "device", "start", "finish", "busy", "peak_memory", "peak_time", "transfers",
-    "links", "oom", "cost",
+    "links", "oom", "memory", "cost",
   },
   rng = {},
 }
+
+describe("an object", function()
+  it("tells a misspelt name instead of giving nil", function()
+    for kind, x in pairs(objects()) do
+      local text = message(function() return x.makespn end)
+      assert.matches("binding_life_spec.lua:%d+: " .. kind .. " has no 'makespn' %(fields: ", text)
+      for _, name in ipairs(members[kind]) do assert.truthy(text:find(name, 1, true), name) end
+      for _, name in ipairs(fields[kind]) do assert.truthy(text:find(name, 1, true), name) end
+      assert.is_nil(x[{}])
+    end
+  end)
+end)
 
 describe("a closed object", function()
   for kind, names in pairs(members) do

@@ -56,12 +56,12 @@ describe("simulate", function()
     local r = assert(berth.simulate(g, t, { 1, 1 }))
     assert.equal(3, r.makespan)
     assert.same({ op = 1, device = 1, time = 0, shortfall = 1 }, r.oom)
-    assert.matches("; out of memory on device 1 at op 1: 1 B missing$", tostring(r))
+    assert.matches("; out of memory on d0 at op 1 \"a\": 1 B missing$", tostring(r))
   end)
 
   it("prints one useful line", function()
     local g, t = chain()
-    assert.equal("step time 5 s on 2 devices, bound 3 s (gap 66.7 %), peak 11 B on device 1",
+    assert.equal("step time 5 s on 2 devices, bound 3 s (gap 66.7 %), peak 11 B on d0",
       tostring(assert(berth.simulate(g, t, { 1, 2 }))))
     assert.equal("step time 3 s on 1 of 2 devices",
       tostring(assert(berth.simulate(g, t, { 1, 1 }, { bound = false, memory = "none" }))))
@@ -90,6 +90,10 @@ describe("simulate", function()
     assert.matches("sequence: is missing", message(berth.simulate, g, t, { 1, 1 }, { dispatch = "planned" }))
     assert.matches("rank: is missing", message(berth.simulate, g, t, { 1, 1 }, { dispatch = "static" }))
     assert.matches("rank: goes with dispatch", message(berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } }))
+    assert.matches("rank%[1%]: is not a number %(NaN%)",
+      message(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 0 / 0, 1 } }))
+    assert.matches("rank%[2%]: expected a number, got string",
+      message(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 1, "x" } }))
     assert.matches("sequence: goes with dispatch", message(berth.simulate, g, t, p, { sequence = { 1, 2 } }))
   end)
 
@@ -185,7 +189,7 @@ describe("many simulations", function()
     local none, text, code = berth.simulate_batch(pinned, t, { { 1 }, { 2 } })
     assert.is_nil(none)
     assert.equal("invalid", code)
-    assert.matches("2", text)
+    assert.matches("^placement 2: op 1 ", text)
     assert.equal("invalid", (select(3, berth.simulator(pinned, t)({ 2 }))))
     assert.matches("unknown option 'bound'", message(berth.simulator, g, t, { bound = true }))
   end)

@@ -212,7 +212,7 @@ end)
 describe("models: options", function()
   it("refuses unknown names and values, saying what is legal", function()
     assert.has_error(function() models.describe("resnet60") end,
-      "models: no model \"resnet60\"; known: " .. table.concat(models.list(), " "))
+      "berth.models: no model \"resnet60\"; known: " .. table.concat(models.list(), " "))
     assert.error_matches(function() models.describe("resnet50", { bach = 3 }) end, "unknown option bach; legal: batch classes")
     assert.error_matches(function() models.describe("resnet50", { batch = 0 }) end, "option batch is 0; a whole number")
     assert.error_matches(function() models.describe("resnet50", { batch = 0 / 0 }) end, "option batch is ")
@@ -221,6 +221,37 @@ describe("models: options", function()
     assert.error_matches(function() models.describe("bert", { seq = 600, positions = 512 }) end, "seq = 600 is more than")
     assert.error_matches(function() models.describe("vgg16", { image = 16 }) end, "smaller than the kernel")
     assert.error_matches(function() models.describe("vgg16", { dtype = 3 }) end, "dtype is 3; bytes per number")
+    assert.error_matches(function() models.describe("vgg16", 3) end, "a table of options is needed, not a number")
+  end)
+
+  it("blames the line outside berth", function()
+    for _, call in ipairs {
+      function() local g = models.bert { size = "huge" } return g end,
+      function() local g = models.build("resnet51") return g end,
+      function() local g = models.vgg { image = 8 } return g end,
+    } do
+      local _, text = pcall(call)
+      assert.matches("^spec/lua/models_graph_spec.lua:%d+: berth%.models", text)
+    end
+  end)
+
+  it("tells defaults, what they depend on, and what is legal", function()
+    local names, about = models.options("bert-large")
+    local by_name = {}
+    for i, option in ipairs(about) do
+      assert.equal(names[i], option.name)
+      assert.is_true(option.default ~= nil or option.by ~= nil, option.name)
+      by_name[option.name] = option
+    end
+    assert.equal("large", by_name.size.default)
+    assert.same({ "base", "large" }, by_name.size.legal)
+    assert.equal("512, or seq if that is more", by_name.positions.by)
+    assert.same({ true, false }, by_name.training.legal)
+    for _, name in ipairs(models.list()) do
+      for _, option in ipairs(select(2, models.options(name))) do
+        assert.is_true(option.default ~= nil or option.by ~= nil, name .. " " .. option.name)
+      end
+    end
   end)
 
   it("halves tensors at half the width of numbers", function()

@@ -54,6 +54,17 @@ describe("repl", function()
     assert.equal(4, failed)
   end)
 
+  it("blames the line that was typed", function()
+    local _, err = session { "berth.compare(5)", "berth.models.bert { size = 'huge' }", "x = berth.place(1, 2)",
+      "berth.topology.mesh(2).naem", "berth.graph(5) -- no", "for i = 1, 2 do", "berth.graph(i)", "end" }
+    local lines = {}
+    for line in err:gmatch("[^\n]+") do lines[#lines + 1] = line:match("^error: (input:%d+): ") end
+    assert.same({ "input:1", "input:1", "input:1", "input:1", "input:1", "input:2" }, lines)
+    assert.equal("3\n", (session { "1 + 2 -- three" }))
+    assert.equal("", (session { "-- nothing" }))
+    assert.equal("1\nnil\n2\nnil\n", (session { "1, nil, 2, nil" }))
+  end)
+
   it("shows error values that are no strings", function()
     local _, err = session { "error({ code = 3 })" }
     assert.equal("error: { code = 3 }\n", err)
@@ -83,6 +94,12 @@ describe("repl", function()
     assert.same({ "t.n_devices" }, repl.candidates(env, "t.n_d"))
     assert.same({}, repl.candidates(env, "nothing.at.all."))
     assert.same({}, repl.candidates(env, "t.x.y."))
+    assert.same({ "t:close" }, repl.candidates(env, "t:cl"))
+    for _, word in ipairs { ".", ".na", ":", "t..", "t:device.", "5.", "1.pri", ")." } do
+      assert.same({}, repl.candidates(env, word), word)
+    end
+    assert.same({}, repl.candidates(env, "", "t:device(1)"))
+    assert.is_true(#repl.candidates(env, "", "x = ") > 0)
   end)
 end)
 
@@ -122,7 +139,46 @@ describe("help", function()
     assert.truthy(tostring(help()):find("functions of berth", 1, true))
     assert.truthy(tostring(help "lnk"):find("nothing under", 1, true))
     assert.truthy(tostring(help(print)):find("no help for this function", 1, true))
+    assert.truthy(tostring(help(nil)):find("that is nil", 1, true))
+    local t = berth.topology.mesh(2)
+    assert.equal(tostring(help "topology:link"), tostring(help(t.link)))
+    assert.truthy(tostring(help(t.close)):find("topology:close", 1, true))
+    assert.truthy(tostring(help(berth.rng(1).below)):find("r:below(n)", 1, true))
     assert.equal(tostring(berth.help "place"), tostring(help(berth.place)))
+  end)
+
+  it("knows every placer, every variant and every value of an option", function()
+    local rules = require "berth.help.rules"
+    for _, placer in ipairs(berth.placers()) do
+      assert.truthy(tostring(help(placer)):find('placer "' .. placer .. '"\n  ', 1, true), placer)
+      for _, variant in ipairs(berth.placers(placer)) do
+        assert.truthy(tostring(help(placer)):find('placer "' .. placer .. '", variant "' .. variant .. '"', 1, true), variant)
+      end
+    end
+    local g, t = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
+    local function legal(option, call)
+      local _, text = pcall(call, { [option] = "?" })
+      return text:match("is none of: (.+)$") or text:match("unknown preset.-%((.-)%)")
+    end
+    local function simulate(o) return berth.simulate(g, t, { 1 }, o) end
+    local function place(o) return berth.place(g, t, "heft", o) end
+    for _, option in ipairs { "links", "dispatch", "memory", "send", "order", "preset", "averages" } do
+      local count = 0
+      for name in legal(option, option == "averages" and place or simulate):gmatch("[%w-]+") do
+        count = count + 1
+        assert.truthy(tostring(help(name)):find(("option %s = %q"):format(option, name), 1, true), option .. " " .. name)
+        assert.truthy(tostring(help(option)):find("\n  " .. name .. " ", 1, true), name)
+      end
+      for _, value in ipairs(rules.values) do count = count - (value.option == option and 1 or 0) end
+      assert.equal(0, count, option)
+    end
+  end)
+
+  it("says what every field of a result means", function()
+    local text = tostring(help "result")
+    for _, name in ipairs(help.fields "result") do assert.truthy(text:find("\n  " .. name .. "  +%S"), name) end
+    assert.truthy(text:find("\n  makespan +s: "))
+    assert.truthy(text:find("\nmethods:\n", 1, true))
   end)
 
   it("has a text for every public function", function()

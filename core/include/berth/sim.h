@@ -20,7 +20,7 @@ typedef enum berth_links {
  *  Events order by (time, insertion); dispatches that compare ops choose when the other events of the instant are done. */
 typedef enum berth_dispatch {
   BERTH_DISPATCH_FIFO,        /* ready first */
-  BERTH_DISPATCH_LIGHT_FIRST, /* shortest op time on this device */
+  BERTH_DISPATCH_LIGHT_FIRST, /* shortest op time on this device, as priced: the noise is not known beforehand */
   BERTH_DISPATCH_BLEVEL,      /* largest b-level (mean op times, mean transfers) */
   BERTH_DISPATCH_PLANNED,     /* exactly the order given in `sequence`; the device waits for its next op */
   BERTH_DISPATCH_LIFO,        /* ready last */
@@ -33,16 +33,22 @@ typedef enum berth_send {
   BERTH_SEND_PULL  /* a device picks an op whose producers have finished, fetches what is missing and waits for it */
 } berth_send;
 
-/** What stays in memory, and until when. Parameters and workspace count in all but NONE: parameters from time 0, workspace
- *  from the start of an op to its end. A tensor is held on its producer's device from the producer's start, on another device
- *  from the start of its transfer; one that nobody reads and no twin needs is an output and stays. The twins that count on a
- *  device are the producer's, if the producer is there, and those of the readers there. Of one instant, what goes is taken off
- *  before what comes is charged. */
+/** What stays in memory, and until when. Parameters and workspace count in all but NONE: parameters all the time, workspace
+ *  from the start of an op to its end. A tensor is held at home, on its producer's device, from the producer's start, and as a
+ *  copy on every other device with a reader from the start of its transfer. It goes when the last thing that it waits for ends;
+ *  one that nobody reads and no twin needs goes with the end of its producer.
+ *
+ *  What is held from a to b counts at the instants a <= t < b, and at a if b is a. So of one instant, on every device, all that
+ *  ends is taken off before anything that starts is charged, and what takes no time counts at its instant; numbering and the
+ *  order of events within an instant play no part. More than a device holds is what passes its limit by over 1e-12 of it. */
 typedef enum berth_memory_policy {
   BERTH_MEMORY_NONE,      /* not accounted */
-  BERTH_MEMORY_INFERENCE, /* a tensor goes after its last reader on the device and the end of its last send from it */
-  BERTH_MEMORY_TRAINING,  /* ... and, where its producer or a reader has a backward twin, not before that twin ends */
-  BERTH_MEMORY_TOTAL      /* nothing is freed */
+  BERTH_MEMORY_INFERENCE, /* at home a tensor waits for its producer, its readers there and its sends (with split windows: the
+                             sender's window); a copy waits for the readers on its device */
+  BERTH_MEMORY_TRAINING,  /* ... and at home also for the backward twins of its producer and of its readers there; a copy also for
+                             those of the readers on its device, but not for the producer's; on whatever device a twin runs. Of
+                             two twins the backward one is the later in topological order */
+  BERTH_MEMORY_TOTAL      /* nothing is freed but workspace */
 } berth_memory_policy;
 
 typedef enum berth_event_order {
@@ -57,12 +63,14 @@ typedef struct berth_sim_options {
   berth_memory_policy memory; /* default TRAINING if any op has a twin, else INFERENCE; set by _default(NULL) to INFERENCE */
   double param_multiple;      /* parameter bytes are multiplied by it (gradients, optimiser state); default 1 */
   berth_event_order order;    /* default EVENT */
-  int split_windows;          /* channel and duplex: 1: a send holds the sender, then the receiver, each for its own window (published
-                                 Baechi rule); 0 (default): both at once, oldest request that can start goes first */
-  int preempt;                /* 1: a device drops to a better ready op at each event, by `dispatch`; the rest of the op stays ready */
-  double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta, transfers round(t / quantum); default 0 */
-  double noise;               /* sigma of a multiplicative lognormal of median 1 on every op and transfer; default 0. A factor
-                                 depends on the seed and the op, or tensor and destination, not on the order of events */
+  int split_windows;          /* channel and duplex: 1: a send holds the sender, then the receiver, each for its own window
+                                 (published Baechi rule); 0 (default): both at once, oldest request that can start goes first */
+  int preempt;                /* 1: a device drops to a better ready op at each event, by `dispatch` (LIGHT_FIRST, BLEVEL, LIFO or
+                                 STATIC; of whole ops, not of what is left of them); the rest of the op stays ready */
+  double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta, transfers round(t / quantum), where
+                                 halves round to even; no time may pass 2^53 quanta; default 0 */
+  double noise;               /* sigma, 0 to 10, of a multiplicative lognormal of median 1 on every op and transfer; default 0. A
+                                 factor depends on the seed and the op, or tensor and destination, not on the order of events */
   uint64_t seed;              /* for RANDOM and noise; default 0 */
   const double *rank;         /* [ops] for STATIC */
   const int32_t *sequence;    /* [ops] for PLANNED: ops in execution order; devices take theirs from it in this order.
@@ -84,18 +92,21 @@ typedef struct berth_transfer {
   double start, finish; /* s */
 } berth_transfer;
 
-/** The first time that memory ran out; op is the one whose start, or whose arriving input, went over. */
+/** The first instant at which memory ran out, and the lowest of the devices on which it did. op is the one whose start, or whose
+ *  arriving input, brought most at that instant (before all: the one with most parameters); ties: the lowest id. */
 typedef struct berth_oom {
   int32_t op, device;
   double time;      /* s */
-  double shortfall; /* bytes over the limit at that moment */
+  double shortfall; /* bytes over the limit at that instant */
 } berth_oom;
 
 /**
  * @param device [ops] device of each op
  * @param opts NULL: berth_sim_default(graph)
  * @return BERTH_OK; BERTH_EINVAL (device out of range, op unsupported or pinned elsewhere, split colocation group: each named;
- *         bad options: order READY goes with FIFO and PUSH, without preempt; a sequence that deadlocks, naming the op that waits);
+ *         bad options: order READY goes with FIFO and PUSH, without preempt, which goes with dispatches that compare; a sequence
+ *         that deadlocks, naming the op that waits; times that cannot be counted, naming the op or tensor that would come in at
+ *         inf s or beyond 2^53 quanta);
  *         BERTH_EUNREACHABLE (names both devices and the tensor);
  *         BERTH_EUNSUPPORTED (graph with collectives); BERTH_ENOMEM; BERTH_EINTERRUPT.
  * Running out of memory is a result, not an error.  O((ops + edges) log)

@@ -14,9 +14,18 @@ local function whole(name, text, least)
   return math.floor(n)
 end
 
-local function quantity(name, text, unit)
+local UNITS = { seconds = "5us", bytes = "16GB", ["bytes/s"] = "25GB/s", flop = "3GFLOP", ["flop/s"] = "15TFLOP/s" }
+
+--- The number of a quantity in base units. Its unit must be there, but for 0 and inf: nobody can tell whether 25 is meant in
+-- bytes or in gigabytes.
+-- @tparam string what for messages: "--quantum"
+-- @tparam string text
+-- @tparam string unit of berth.quantity
+function args.quantity(what, text, unit)
   local value, message = require("berth").quantity(text, unit)
-  if not value then fail.usage("--%s: %s", name, message) end
+  if not value then fail.usage("%s: %s", what, message) end
+  local bare = text:match("^%s*[%d.]+%s*$") or text:match("^%s*[%d.]+[eE][+-]?%d+%s*$")
+  if bare and value ~= 0 then fail.usage("%s: %q has no unit; write it as in %s", what, text, UNITS[unit]) end
   return value
 end
 
@@ -40,7 +49,7 @@ end
 local function value_of(option, text)
   local f = convert[option.kind]
   if f then return f(option, text) end
-  return quantity(option.name, text, option.kind)
+  return args.quantity("--" .. option.name, text, option.kind)
 end
 
 local function find(command, name)

@@ -40,8 +40,8 @@ function bounds.run(positional, given, write)
   local b = fail.need(berth.bounds(graph, topology, options.for_bounds(given)))
   if given.json then
     write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
-      { "critical_path_s", b.critical_path }, { "work_s", b.work }, { "memory_s", b.memory }, { "best_s", b.best },
-      { "best", b.name } }))
+      { "critical_path_s", b.critical_path }, { "work_s", b.work }, { "memory_s", b.memory }, { "bound_s", b.best },
+      { "bound_name", b.name } }))
     return 0
   end
   for _, line in ipairs(table_lines(b)) do write(line) end

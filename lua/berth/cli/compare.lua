@@ -19,7 +19,10 @@ local compare = {
 local function names(list)
   if not list then return nil end
   local out = {}
-  for name in list:gmatch("[^,]+") do out[#out + 1] = name end
+  for name in list:gmatch("[^,]+") do
+    name = name:match("^%s*(.-)%s*$")
+    if name ~= "" then out[#out + 1] = name end
+  end
   if #out == 0 then fail.usage("--placers: at least one name is needed; there are %s", table.concat(berth.placers(), " ")) end
   return out
 end
@@ -45,8 +48,10 @@ local function best_name(rows)
 end
 
 local function row_object(row, given)
-  local members = { { "placer", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap }, { "estimate_s", row.estimate },
-    { "peak_memory_bytes", row.peak }, { "out_of_memory", row.oom ~= nil }, { "error", row.error } }
+  local members = { { "placer", row.name }, { "makespan_s", row.makespan }, { "bound_s", row.bound },
+    { "bound_name", row.bound_name }, { "gap", row.gap }, { "estimate_s", row.estimate }, { "peak_memory_bytes", row.peak },
+    { "out_of_memory", report.oom_object(row.oom) } }
+  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do members[#members + 1] = member end
   if given.times then members[#members + 1] = { "placing_s", row.seconds } end
   return json.object(members)
 end
@@ -58,7 +63,7 @@ local function print_json(write, graph, topology, rows, given)
     { "best", best_name(rows) }, { "options", report.options_object(given) }, { "placers", list } }))
 end
 
-function compare.run(positional, given, write)
+function compare.run(positional, given, write, complain)
   local wanted = names(given.placers)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
@@ -71,6 +76,10 @@ function compare.run(positional, given, write)
     write(tostring(topology))
     write("")
     write(rows:to_string { seconds = given.times or nil })
+  end
+  if rows.interrupted then
+    complain(rows.interrupted)
+    return fail.INTERRUPTED
   end
   return fits(rows.best[1]) and 0 or fail.INFEASIBLE
 end

@@ -1,7 +1,9 @@
 --- How a command ends early: an error value with an exit code.
+local interrupt = require "berth.interrupt"
+
 local fail = {}
 
-fail.INFEASIBLE, fail.USAGE = 1, 2
+fail.INFEASIBLE, fail.USAGE, fail.INTERRUPTED = 1, 2, 130
 
 local Failure = {}
 Failure.__index = Failure
@@ -12,22 +14,21 @@ function fail.usage(...)
   error(setmetatable({ exit = fail.USAGE, message = string.format(...) }, Failure), 0)
 end
 
---- Ends the command: nothing fits.
-function fail.infeasible(...)
-  error(setmetatable({ exit = fail.INFEASIBLE, message = string.format(...) }, Failure), 0)
+local exits = { infeasible = fail.INFEASIBLE, interrupted = fail.INTERRUPTED }
+
+--- Passes its arguments on, unless they are nil, message, code, why.
+function fail.need(value, message, code, why, ...)
+  if value ~= nil and value ~= false then return value, message, code, why, ... end
+  local failure = { exit = exits[code] or fail.USAGE, message = tostring(message), code = code, why = why }
+  return error(setmetatable(failure, Failure), 0)
 end
 
---- Passes its arguments on, unless they are nil, message, code.
-function fail.need(value, message, code, ...)
-  if value ~= nil and value ~= false then return value, message, code, ... end
-  local exit = code == "infeasible" and fail.INFEASIBLE or fail.USAGE
-  return error(setmetatable({ exit = exit, message = tostring(message) }, Failure), 0)
-end
-
---- Exit code and message of whatever a command raised.
+--- Whatever a command raised: exit code and message; of a refusal its code, too, and what stands in the way.
 function fail.describe(err)
-  if getmetatable(err) == Failure then return err.exit, err.message end
-  return fail.USAGE, (tostring(err):gsub("^[^%s:]+:%d+: ", ""))
+  if getmetatable(err) == Failure then return err.exit, err.message, err.code, err.why end
+  if interrupt.is(err) then return fail.INTERRUPTED, "interrupted" end
+  local message = tostring(err)
+  return fail.USAGE, message:match("^[^\n]-%.lua:%d+: (.*)$") or message
 end
 
 return fail

@@ -41,6 +41,6 @@ berth models lists the names. TOPOLOGY is a file, or NAME[:SIZE][,option=value..
   options: bandwidth=50GB/s latency=5us preset=V100 memory=16GB flops=312TFLOP/s memory_bandwidth=2TB/s overhead=5us speed=1
   type=gpu, and those of the generator (fan_out, up_bandwidth, between_latency, ...)
 It may be left out when the graph's file holds one.
-exit: 0 done, 1 nothing fits (or memory ran out), 2 bad input or usage]]
+exit: 0 done, 1 nothing fits (or memory ran out), 2 bad input or usage, 130 interrupted (what is there by then is told)]]
 
 return inputs

@@ -50,6 +50,12 @@ encode = function(x)
   return items(x)
 end
 
+--- Members that tell a refusal: the message, its code, and what stands in the way (ids from 1).
+function json.refusal(message, code, why)
+  why = why or {}
+  return { { "error", message }, { "code", code }, { "op", why.op }, { "device", why.device }, { "missing_bytes", why.missing } }
+end
+
 --- Text of a number, string, boolean, array, json.null or json.object.
 json.encode = encode
 

@@ -1,6 +1,8 @@
 --- The command line: finds the command, parses its options, runs it, turns failures into exit codes.
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
+local interrupt = require "berth.interrupt"
+local json = require "berth.cli.json"
 
 local main = {}
 
@@ -23,7 +25,7 @@ local function overview()
   for _, name in ipairs(COMMANDS) do lines[#lines + 1] = string.format("  %-10s %s", name, SUMMARIES[name]) end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "berth COMMAND --help tells the options, with units; berth --version the version."
-  lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage"
+  lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted"
   return table.concat(lines, "\n")
 end
 
@@ -38,7 +40,7 @@ local function rest(argv)
   return out
 end
 
-local function dispatch(argv, write)
+local function dispatch(argv, write, complain, state)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end
   if name == "--help" or name == "-h" or name == "help" then
@@ -55,7 +57,8 @@ local function dispatch(argv, write)
     write(args.help(command))
     return 0
   end
-  return command.run(positional, given, write)
+  state.json = given.json
+  return command.run(positional, given, write, complain)
 end
 
 --- Runs one command line.
@@ -66,10 +69,13 @@ function main.run(argv, to)
   to = to or {}
   local write = to.write or function(line) io.stdout:write(line, "\n") end
   local complain = to.complain or function(line) io.stderr:write(line, "\n") end
-  local ok, result = pcall(dispatch, argv, write)
+  local function say(message) complain("berth: " .. message) end
+  local state = {}
+  local ok, result = interrupt.catching(dispatch, argv, write, say, state)
   if ok then return result end
-  local exit, message = fail.describe(result)
-  complain("berth: " .. message)
+  local exit, message, code, why = fail.describe(result)
+  if state.json and exit == fail.INFEASIBLE then write(json.encode(json.object(json.refusal(message, code, why)))) end
+  say(message)
   return exit
 end
 

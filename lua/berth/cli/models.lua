@@ -6,7 +6,7 @@ local zoo = require "berth.models"
 
 local models = {
   name = "models", use = "models [NAME] [options]", least = 0, most = 1,
-  text = "Lists the built-in models with their sizes for a batch of one, or the options of one model.",
+  text = "Lists the built-in models with their sizes for a batch of one; or one model, with its options.",
   options = { options.json },
 }
 
@@ -24,24 +24,72 @@ local function rows_of(names)
   return rows
 end
 
-local function objects_of(names)
-  local list = {}
-  for i, name in ipairs(names) do
-    local _, about = zoo.describe(name, { batch = 1 })
-    list[i] = json.object { { "model", name }, { "ops", about.ops }, { "parameters", about.parameters },
-      { "forward_flop", about.flop_forward } }
+local function members_of(name)
+  local _, about = zoo.describe(name, { batch = 1 })
+  return { { "model", name }, { "ops", about.ops }, { "parameters", about.parameters }, { "forward_flop", about.flop_forward } }
+end
+
+-- ---- options of one model ---------------------------------------------------
+
+local function show(value)
+  return type(value) == "number" and string.format("%.14g", value) or tostring(value)
+end
+
+local function legal_text(legal)
+  if type(legal) == "string" then return legal end
+  local parts = {}
+  for i, value in ipairs(legal) do parts[i] = show(value) end
+  return table.concat(parts, " ")
+end
+
+local function option_rows(name)
+  local rows, _, about = { { "option", "default", "legal" } }, zoo.options(name)
+  for i, option in ipairs(about) do
+    local default = option.default ~= nil and show(option.default) or "(" .. option.by .. ")"
+    rows[i + 1] = { option.name, default, legal_text(option.legal) }
+  end
+  return rows
+end
+
+local function option_objects(name)
+  local list, _, about = {}, zoo.options(name)
+  for i, option in ipairs(about) do
+    list[i] = json.object { { "name", option.name }, { "default", option.default }, { "default_by", option.by },
+      { "legal", option.legal } }
   end
   return list
 end
 
+-- ---- the command ------------------------------------------------------------
+
+local function print_json(write, name)
+  local members
+  if name then
+    members = members_of(name)
+    members[#members + 1] = { "options", option_objects(name) }
+  else
+    members = { { "models", {} } }
+    for i, each in ipairs(zoo.list()) do members[1][2][i] = json.object(members_of(each)) end
+  end
+  table.insert(members, 1, { "berth", require("berth").version })
+  write(json.encode(json.object(members)))
+end
+
+local function print_lines(write, lines)
+  for _, line in ipairs(lines) do write(line) end
+end
+
 function models.run(positional, given, write)
-  local names = positional[1] and { positional[1] } or zoo.list()
+  local name = positional[1]
   if given.json then
-    write(json.encode(objects_of(names)))
+    print_json(write, name)
     return 0
   end
-  for _, line in ipairs(text.align(rows_of(names), { true })) do write(line) end
-  if positional[1] then write("options: " .. table.concat(zoo.options(positional[1]), " ")) end
+  print_lines(write, text.align(rows_of(name and { name } or zoo.list()), { true }))
+  if name then
+    write("")
+    print_lines(write, text.align(option_rows(name), { true, true, true }))
+  end
   return 0
 end
 

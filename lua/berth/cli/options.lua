@@ -30,7 +30,8 @@ options.shared = {
 options.placing = {
   { name = "placer", kind = "string", value = "NAME",
     text = "who places; default: portfolio, the best of several; berth compare shows all" },
-  { name = "variant", kind = "string", value = "NAME", text = "of the placer, e.g. baechi-tf" },
+  { name = "variant", kind = "string", value = "NAME",
+    text = "of the placer; m-topo and m-etf have baechi-tf and baechi-pt, critical-path has code" },
   { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
     text = "mean times of heft, cpop, peft" },
   { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },

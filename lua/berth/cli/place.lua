@@ -43,15 +43,15 @@ local function print_text(write, graph, topology, placement, result)
 end
 
 local function solve(graph, topology, given)
-  local placement = fail.need(berth.place(graph, topology, given.placer, options.for_placing(given)))
+  local placement, interrupted = fail.need(berth.place(graph, topology, given.placer, options.for_placing(given)))
   local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
-  return placement, result
+  return placement, result, interrupted
 end
 
-function place.run(positional, given, write)
+function place.run(positional, given, write, complain)
   local format = given["placed-graph"] and format_of(given["placed-graph"])
   local graph, topology = inputs.read(positional, given)
-  local placement, result = solve(graph, topology, given)
+  local placement, result, interrupted = solve(graph, topology, given)
   save(given, graph, placement, result, format)
   if given.json then
     local first = { { "placer", placement.placer }, { "estimate_s", placement.estimate } }
@@ -59,6 +59,10 @@ function place.run(positional, given, write)
     write(json.encode(report.result_object(first, graph, topology, placement, result)))
   else
     print_text(write, graph, topology, placement, result)
+  end
+  if interrupted then
+    complain(interrupted)
+    return fail.INTERRUPTED
   end
   return result.oom and fail.INFEASIBLE or 0
 end

@@ -6,12 +6,13 @@ local repl = {
   text = "Lua with berth at hand: expressions print, help(x) explains. Reads standard input when that is no terminal.",
   options = {},
   notes = "History is kept in $BERTH_HISTORY, or .berth_history in the home directory.\n"
-    .. "exit: 0 done, 2 something in the input failed (not on a terminal)",
+    .. "Ctrl-C stops what runs, and clears the line at the prompt.\n"
+    .. "exit: 0 done, 2 something in the input failed, 130 interrupted (both not on a terminal)",
 }
 
 function repl.run()
-  local errors = require("berth.repl").run()
-  return errors > 0 and fail.USAGE or 0
+  local errors, interrupted = require("berth.repl").run()
+  return interrupted and fail.INTERRUPTED or errors > 0 and fail.USAGE or 0
 end
 
 return repl

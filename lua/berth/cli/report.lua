@@ -38,7 +38,7 @@ function report.devices(graph, topology, result)
     local limit = device.memory == math.huge and "none" or format(device.memory, "bytes")
     local share = result.makespan > 0 and result.busy[d] / result.makespan or 0
     rows[d + 1] = { device.name, string.format("%.0f", ops[d]), format(result.busy[d], "seconds"), percent(share),
-      format(result.peak_memory[d], "bytes"), limit }
+      result.memory ~= "none" and format(result.peak_memory[d], "bytes") or "-", limit }
   end
   return text.align(rows, { true })
 end
@@ -53,22 +53,23 @@ function report.out_of_memory(graph, topology, result)
     topology:device(oom.device).name, format(oom.time, "seconds"))
 end
 
-local function oom_object(result)
-  local oom = result.oom
+--- JSON object of { op, device, time, shortfall }; null without one.
+function report.oom_object(oom)
   if not oom then return json.null end
   return json.object { { "op", oom.op }, { "device", oom.device }, { "time_s", oom.time }, { "shortfall_bytes", oom.shortfall } }
 end
 
---- JSON object of a run: the members in `first`, then what every run has.
-function report.result_object(first, graph, topology, placement, result)
+--- JSON object of a run: the version, the members in `own`, then what every run has.
+function report.result_object(own, graph, topology, placement, result)
   local members = {
     { "berth", berth.version }, { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
-    { "devices", #topology }, { "makespan_s", result.makespan }, { "bound_s", result.bound }, { "bound", result.bound_name },
-    { "gap", result.gap }, { "peak_memory_bytes", array(result.peak_memory, #topology) },
-    { "busy_s", array(result.busy, #topology) }, { "out_of_memory", oom_object(result) },
+    { "devices", #topology }, { "makespan_s", result.makespan }, { "bound_s", result.bound }, { "bound_name", result.bound_name },
+    { "gap", result.gap }, { "memory", result.memory },
+    { "peak_memory_bytes", result.memory ~= "none" and array(result.peak_memory, #topology) or json.null },
+    { "busy_s", array(result.busy, #topology) }, { "out_of_memory", report.oom_object(result.oom) },
     { "placement", array(placement, #graph) },
   }
-  for i, member in ipairs(first) do table.insert(members, i, member) end
+  for i, member in ipairs(own) do table.insert(members, i + 1, member) end
   return json.object(members)
 end
 

@@ -40,20 +40,25 @@ local function read_placement(spec, graph, topology)
   return placement
 end
 
--- Ops of the critical chain by time, longest first.
-local function chain(graph, result, n)
-  local ops = {}
-  for i, op in ipairs(result:critical_path()) do ops[i] = op end
+-- The n longest ops of the critical chain, longest first.
+local function longest(result, n)
+  local ops = result:critical_path()
   local function time(op) return result.finish[op] - result.start[op] end
   table.sort(ops, function(a, b)
     if time(a) ~= time(b) then return time(a) > time(b) end
     return a < b
   end)
+  for i = #ops, n + 1, -1 do ops[i] = nil end
+  return ops
+end
+
+local function chain(graph, topology, result, n)
+  local ops = longest(result, n)
   local rows = { { "op", "kind", "device", "start", "time" } }
-  for i = 1, math.min(n, #ops) do
-    local op = graph:op(ops[i])
-    rows[i + 1] = { op.name or tostring(op.id), op.kind or "", string.format("%.0f", result.device[op.id]),
-      report.format(result.start[op.id], "seconds"), report.format(time(op.id), "seconds") }
+  for i, id in ipairs(ops) do
+    local op = graph:op(id)
+    rows[i + 1] = { op.name or string.format("op %.0f", op.id), op.kind or "", topology:device(result.device[op.id]).name,
+      report.format(result.start[id], "seconds"), report.format(result.finish[id] - result.start[id], "seconds") }
   end
   return text.align(rows, { true, true })
 end
@@ -68,14 +73,17 @@ local function print_text(write, graph, topology, result, given)
   if oom then write(oom) end
   if not given.critical then return end
   write("")
-  for _, line in ipairs(chain(graph, result, given.critical)) do write(line) end
+  for _, line in ipairs(chain(graph, topology, result, given.critical)) do write(line) end
 end
 
-local function critical_member(result, given)
+local function critical_member(graph, result, given)
   if not given.critical then return {} end
-  local ops = {}
-  for i, op in ipairs(result:critical_path()) do ops[i] = op end
-  return { { "critical_path", ops } }
+  local list = longest(result, given.critical)
+  for i, id in ipairs(list) do
+    list[i] = json.object { { "op", id }, { "name", graph:op(id).name }, { "device", result.device[id] },
+      { "start_s", result.start[id] }, { "time_s", result.finish[id] - result.start[id] } }
+  end
+  return { { "critical_ops", list } }
 end
 
 function simulate.run(positional, given, write)
@@ -84,7 +92,7 @@ function simulate.run(positional, given, write)
   local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
   if given.trace then fail.need(result:save_trace(given.trace)) end
   if given.json then
-    local first = critical_member(result, given)
+    local first = critical_member(graph, result, given)
     first[#first + 1] = { "options", report.options_object(given) }
     write(json.encode(report.result_object(first, graph, topology, placement, result)))
   else

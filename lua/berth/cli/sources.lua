@@ -1,5 +1,6 @@
 --- Graph and topology arguments: a file, or what makes one ("model:resnet50,batch=64", "mesh:4,preset=V100").
 local berth = require "berth"
+local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
 local models = require "berth.models"
 
@@ -48,10 +49,10 @@ function sources.graph(spec, options)
   return graph, topology, placement
 end
 
--- What a generator takes before its options: dimensions, how many (nil: any).
+-- What a generator takes before its options: how many sizes (nil: one or more), and an example.
 local GENERATORS = {
-  { "mesh", 1 }, { "ring", 1 }, { "star", 1 }, { "pcie_tree", 1 }, { "dgx1", 0 }, { "fat_tree", 1 }, { "torus" },
-  { "two_level", 2 },
+  { "mesh", 1, "mesh:4" }, { "ring", 1, "ring:8" }, { "star", 1, "star:4" }, { "pcie_tree", 1, "pcie_tree:8" },
+  { "dgx1", 0, "dgx1" }, { "fat_tree", 1, "fat_tree:4" }, { "torus", nil, "torus:4x4" }, { "two_level", 2, "two_level:2x4" },
 }
 
 local EXAMPLES = "mesh:4 ring:8 star:4 pcie_tree:8 dgx1 fat_tree:4 torus:4x4 two_level:2x4, each with options as in "
@@ -65,23 +66,32 @@ local function generator(spec)
   return nil
 end
 
-local function dimensions(spec, text, wanted)
+local WANTED = { [0] = "takes no size", "needs one size", "needs two sizes" }
+
+local function dimensions(spec, text, g)
   local dims = {}
   for part in text:gmatch("[^x]+") do
     local n = part:match("^%d+$") and number(part)
-    if not n or n < 1 then fail.usage("topology %q: %q is no size; legal: %s", spec, part, EXAMPLES) end
+    if not n or n < 1 then fail.usage("topology %q: %q is no size; %s is written as in %s", spec, part, g[1], g[3]) end
     dims[#dims + 1] = n
   end
-  if (wanted and #dims ~= wanted) or (not wanted and #dims == 0) then
-    fail.usage("topology %q: %d sizes; legal: %s", spec, #dims, EXAMPLES)
+  if #dims ~= (g[2] or math.max(#dims, 1)) then
+    fail.usage("topology %q: %s %s, as in %s", spec, g[1], g[2] and WANTED[g[2]] or "needs its sizes", g[3])
   end
   return dims
 end
 
 local PLAIN_NUMBERS = { speed = true, fan_out = true }
 
+local QUANTITIES = {
+  bandwidth = "bytes/s", up_bandwidth = "bytes/s", between_bandwidth = "bytes/s", pcie_bandwidth = "bytes/s",
+  latency = "seconds", up_latency = "seconds", between_latency = "seconds", pcie_latency = "seconds", overhead = "seconds",
+  memory = "bytes", memory_bandwidth = "bytes/s", flops = "flop/s",
+}
+
 local function device_value(spec)
   return function(key, value)
+    if QUANTITIES[key] then return args.quantity(string.format("topology %q: %s", spec, key), value, QUANTITIES[key]) end
     if not PLAIN_NUMBERS[key] then return value end
     local n = number(value)
     if not n then fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value) end
@@ -92,7 +102,7 @@ end
 local function generate(spec, g)
   local sizes, rest = spec:match("^[^:,]+:([^,]*),?(.*)$")
   if not sizes then sizes, rest = "", spec:match("^[^,]+,?(.*)$") end
-  local dims = dimensions(spec, sizes, g[2])
+  local dims = dimensions(spec, sizes, g)
   local options = settings("topology " .. spec, rest, device_value(spec))
   local make = berth.topology[g[1]]
   if g[1] == "torus" then return fail.need(make(dims, options)) end

@@ -1,5 +1,6 @@
 --- Layers of sequence models: embeddings, attention by ops, feed-forward parts.
 local layers = require "berth.models.layers"
+local options = require "berth.models.options"
 
 local attention = {}
 
@@ -84,10 +85,10 @@ end
 --- Refuses heads that do not divide the width.
 function attention.check_heads(model, o)
   if o.hidden % o.heads ~= 0 then
-    error(string.format("models.%s: hidden = %d is not a multiple of heads = %d", model, o.hidden, o.heads), 0)
+    options.fail(model, "hidden = %d is not a multiple of heads = %d", o.hidden, o.heads)
   end
   if o.kv_heads and o.heads % o.kv_heads ~= 0 then
-    error(string.format("models.%s: heads = %d is not a multiple of kv_heads = %d", model, o.heads, o.kv_heads), 0)
+    options.fail(model, "heads = %d is not a multiple of kv_heads = %d", o.heads, o.kv_heads)
   end
 end
 

@@ -14,12 +14,12 @@ local SIZES = {
 
 bert.options = {
   size = { default = "base", kind = { "base", "large" } },
-  layers = { kind = "count" }, hidden = { kind = "count" }, heads = { kind = "count" },
-  ffn = { kind = "count" },                       -- default: 4 hidden
+  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
+  ffn = { kind = "count", by = "4 hidden" },
   vocab = { default = 30522, kind = "count" },
   seq = { default = 128, kind = "count" },
-  positions = { kind = "count" },                 -- rows of the position table; default: 512, or seq if that is more
-  predictions = { kind = "count" },               -- masked tokens in a sequence, for "pretraining"; default: 15 %
+  positions = { kind = "count", by = "512, or seq if that is more" }, -- rows of the position table
+  predictions = { kind = "count", by = "15 % of seq" },               -- masked tokens in a sequence, for "pretraining"
   head = { default = "pooler", kind = { "none", "pooler", "pretraining" } },
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
@@ -79,10 +79,10 @@ local function read(given)
   o.predictions = o.predictions or math.ceil(0.15 * o.seq)
   o.fused = o.attention == "fused"
   if o.positions < o.seq then
-    error(string.format("models.bert: seq = %d is more than positions = %d", o.seq, o.positions), 0)
+    options.fail("bert", "seq = %d is more than positions = %d", o.seq, o.positions)
   end
   if o.predictions > o.seq then
-    error(string.format("models.bert: predictions = %d is more than seq = %d", o.predictions, o.seq), 0)
+    options.fail("bert", "predictions = %d is more than seq = %d", o.predictions, o.seq)
   end
   attention.check_heads("bert", o)
   return o

@@ -15,7 +15,7 @@ gnmt.options = {
   hidden = { default = 1024, kind = "count" },
   vocab = { default = 32320, kind = "count" },
   seq = { default = 50, kind = "count" },         -- source tokens
-  target_seq = { kind = "count" },                -- default: seq
+  target_seq = { kind = "count", by = "seq" },
   steps_per_op = { default = 1, kind = "count" },
 }
 

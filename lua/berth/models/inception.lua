@@ -9,7 +9,7 @@ local inception = {}
 inception.options = {
   image = { default = 299, kind = "count" },
   classes = { default = 1000, kind = "count" },
-  aux = { kind = "boolean" }, -- default: as training
+  aux = { kind = "boolean", by = "as training" },
 }
 
 local function unit(b, name, x, channels, kernel, stride, padding)

@@ -5,6 +5,8 @@
 --
 -- Each function takes one table of options and returns a graph and a table about it; models.describe(name, options) gives the
 -- plain description instead. docs/models.md has the options and the published figures beside ours.
+local berth = require "berth"
+local fail = require("berth.options").fail
 local options = require "berth.models.options"
 
 local models = {}
@@ -46,7 +48,7 @@ local function entry_of(name)
     if entry[1] == name then return entry end
   end
   if MAKERS[name] then return { name, name, {} } end
-  error(string.format("models: no model %q; known: %s", tostring(name), table.concat(models.list(), " ")), 0)
+  return fail("berth.models: no model %q; known: %s", tostring(name), table.concat(models.list(), " "))
 end
 
 local function merged(base, given)
@@ -61,18 +63,23 @@ end
 -- @tparam[opt] table given options; they override what the name stands for
 function models.describe(name, given)
   local entry = entry_of(name)
+  if given ~= nil then options.check_table(entry[2], given) end
   local graph, about = module_of(entry[2]).describe(merged(entry[3], given))
   graph.name, about.name = name, name
   return graph, about
 end
 
 --- Names of the options that a model takes, sorted.
+-- @treturn table array of strings
+-- @treturn table what is known about each: { name, default, by, legal }; by: what the default depends on; legal: array or text
 function models.options(name)
-  return options.names(module_of(entry_of(name)[2]).options)
+  local entry = entry_of(name)
+  local spec = module_of(entry[2]).options
+  return options.names(spec), options.list(spec, entry[3])
 end
 
 local function to_graph(description, about)
-  local graph, message, code = require("berth").graph(description)
+  local graph, message, code = berth.graph(description)
   if not graph then return nil, message, code end
   return graph, about
 end

@@ -1,5 +1,7 @@
 --- Layers for image models and those that all models share. Each takes the recorder, a name and values, and returns a value.
 -- Shapes leave the batch out: images are { channels, height, width }, sequences { length, width }.
+local fail = require("berth.options").fail
+
 local layers = {}
 
 -- FLOP per element of the output.
@@ -14,7 +16,7 @@ end
 
 local function window(size, kernel, stride, padding, name)
   local out = math.floor((size + 2 * padding - kernel) / stride) + 1
-  if out < 1 then error(string.format("models: %s: an input of %d is smaller than the kernel of %d", name, size, kernel), 0) end
+  if out < 1 then fail("berth.models: %s: an input of %d is smaller than the kernel of %d", name, size, kernel) end
   return out
 end
 

@@ -21,9 +21,8 @@ local SIZES = {
 
 llama.options = {
   size = { default = "7b", kind = { "7b", "13b", "30b", "65b", "2-70b", "3-8b", "3-70b" } },
-  layers = { kind = "count" }, hidden = { kind = "count" }, heads = { kind = "count" }, kv_heads = { kind = "count" },
-  ffn = { kind = "count" },
-  vocab = { kind = "count" },                     -- default: 32000, or as the size says
+  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
+  kv_heads = { kind = "count", by = "size" }, ffn = { kind = "count", by = "size" }, vocab = { kind = "count", by = "size" },
   seq = { default = 2048, kind = "count" },
   batch = { default = 1, kind = "count" },
   dtype = { default = 2, kind = "dtype" },

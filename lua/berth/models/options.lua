@@ -1,4 +1,6 @@
 --- Option tables of the models: defaults, and complaints that name the option and what is legal.
+local berth_options = require "berth.options"
+
 local options = {}
 
 local DTYPES = { fp64 = 8, fp32 = 4, tf32 = 4, bf16 = 2, fp16 = 2 }
@@ -19,8 +21,13 @@ local function show(value)
   return tostring(value)
 end
 
+--- Raises at the caller outside berth: "berth.models.bert: ...".
+function options.fail(model, format, ...)
+  berth_options.fail("berth.models.%s: %s", model, string.format(format, ...))
+end
+
 local function complain(model, key, value, legal)
-  error(string.format("models.%s: option %s is %s; %s", model, key, show(value), legal), 0)
+  options.fail(model, "option %s is %s; %s", key, show(value), legal)
 end
 
 local checks = {}
@@ -73,19 +80,39 @@ function options.names(spec)
   return sorted_keys(merged)
 end
 
+local LEGAL = {
+  count = "a whole number from 1", boolean = { true, false }, dtype = { 1, 2, 4, 8, "bf16", "fp16", "fp32", "fp64", "tf32" },
+}
+
+--- What a model takes, by name: { name, default, by, legal }.
+-- by: a text, what the default depends on; legal: an array, or a text.
+-- @tparam table spec own options of the model
+-- @tparam table preset values that stand instead of the defaults
+function options.list(spec, preset)
+  local out = {}
+  for i, key in ipairs(options.names(spec)) do
+    local rule = spec[key] or COMMON[key]
+    local default = preset[key]
+    if default == nil then default = rule.default end
+    out[i] = { name = key, default = default, by = rule.by, legal = LEGAL[rule.kind] or rule.kind }
+  end
+  return out
+end
+
+function options.check_table(model, given)
+  if type(given) ~= "table" then options.fail(model, "a table of options is needed, not a %s", type(given)) end
+end
+
 --- The checked options of a model, defaults filled in.
 -- @tparam string model for messages
 -- @tparam table|nil given
--- @tparam table spec own options of the model: { name = { default =, kind = } }; they override the common ones
+-- @tparam table spec own options of the model: { name = { default =, by =, kind = } }; they override the common ones
 function options.read(model, given, spec)
   given = given or {}
-  if type(given) ~= "table" then
-    error(string.format("models.%s: a table of options is needed, not a %s", model, type(given)), 0)
-  end
-  for key in pairs(given) do
+  options.check_table(model, given)
+  for _, key in ipairs(berth_options.sorted_keys(given)) do
     if not spec[key] and not COMMON[key] then
-      error(string.format("models.%s: unknown option %s; legal: %s", model, tostring(key),
-        table.concat(options.names(spec), " ")), 0)
+      options.fail(model, "unknown option %s; legal: %s", tostring(key), table.concat(options.names(spec), " "))
     end
   end
   local out = {}

@@ -15,10 +15,11 @@ local SIZES = {
 
 transformer.options = {
   size = { default = "base", kind = { "base", "big" } },
-  layers = { kind = "count" }, hidden = { kind = "count" }, heads = { kind = "count" }, ffn = { kind = "count" },
+  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
+  ffn = { kind = "count", by = "size" },
   vocab = { default = 37000, kind = "count" },
   seq = { default = 128, kind = "count" },        -- source tokens
-  target_seq = { kind = "count" },                -- default: seq
+  target_seq = { kind = "count", by = "seq" },
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
 

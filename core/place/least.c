@@ -1,0 +1,81 @@
+/* The least that units take of a device's memory: what proofs and bounds rest on. */
+#include "prices_internal.h"
+
+void berth_i_least_release(berth_ctx *ctx, int32_t units, berth_i_least *l) {
+  size_t n = (size_t)units;
+  berth_i_free(ctx, l->held, n, sizeof *l->held);
+  berth_i_free(ctx, l->param, n, sizeof *l->param);
+  berth_i_free(ctx, l->moment, n, sizeof *l->moment);
+  berth_i_free(ctx, l->need, n, sizeof *l->need);
+}
+
+static bool alloc_least(berth_ctx *ctx, size_t n, berth_i_least *l) {
+  return (l->held = berth_i_zalloc(ctx, n, sizeof *l->held)) != NULL
+      && (l->param = berth_i_zalloc(ctx, n, sizeof *l->param)) != NULL
+      && (l->moment = berth_i_zalloc(ctx, n, sizeof *l->moment)) != NULL
+      && (l->need = berth_i_zalloc(ctx, n, sizeof *l->need)) != NULL;
+}
+
+/* Each tensor that comes from outside once.  @param stamp [tensors] unit that has counted it */
+static double outside_inputs(const berth_i_units *u, int32_t unit, int32_t *stamp) {
+  const berth_graph *g = u->cost->g;
+  double sum = 0;
+  int32_t i, k;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    int32_t op = u->ops[i];
+    for (k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
+      int32_t t = g->in[k];
+      if (stamp[t] == unit || u->of[g->producer[t]] == unit) continue;
+      stamp[t] = unit;
+      sum += berth_i_resident(g, t);
+    }
+  }
+  return sum;
+}
+
+static double least_workspace(const berth_i_units *u, int32_t unit) {
+  double least = INFINITY;
+  int32_t i;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) least = fmin(least, berth_i_workspace(u->cost->g, u->ops[i]));
+  return least;
+}
+
+/* What an op of no length reads may be over in the very instant in which the op comes and goes. */
+static double moment_of(const berth_i_units *u, int32_t op, berth_memory_policy memory) {
+  const berth_graph *g = u->cost->g;
+  bool reads = memory == BERTH_MEMORY_TOTAL || !berth_i_may_be_instant(u->cost, op);
+  return berth_i_workspace(g, op) + berth_i_output_bytes(g, op) + (reads ? berth_i_input_bytes(g, op) : 0);
+}
+
+static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy memory, int32_t *stamp, berth_i_least *l) {
+  const berth_graph *g = u->cost->g;
+  double held = 0, param = 0, moment = 0;
+  int32_t i;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    int32_t op = u->ops[i];
+    param += berth_i_param(g, op) * u->param_multiple;
+    if (memory == BERTH_MEMORY_TOTAL) held += berth_i_output_bytes(g, op);
+    moment = fmax(moment, moment_of(u, op, memory));
+  }
+  l->param[unit] = param;
+  l->held[unit] = param + held;
+  l->moment[unit] = moment;
+  l->need[unit] = param + fmax(held, moment);
+  if (memory != BERTH_MEMORY_TOTAL) return;
+  /* when the last of its ops runs, all that the unit ever had is there */
+  l->need[unit] = fmax(l->need[unit], param + held + outside_inputs(u, unit, stamp) + least_workspace(u, unit));
+}
+
+berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_least *l) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t tensors = (size_t)u->cost->g->n_tensors;
+  int32_t i, *stamp;
+  memset(l, 0, sizeof *l);
+  if (!alloc_least(ctx, (size_t)u->n, l)) return berth_i_nomem(ctx); /* the owner releases it, complete or not */
+  if (memory == BERTH_MEMORY_NONE) return BERTH_OK;
+  if (!(stamp = berth_i_alloc(ctx, tensors, sizeof *stamp))) return berth_i_nomem(ctx);
+  for (i = 0; i < u->cost->g->n_tensors; i++) stamp[i] = BERTH_NONE;
+  for (i = 0; i < u->n; i++) count_unit(u, i, memory, stamp, l);
+  berth_i_free(ctx, stamp, tensors, sizeof *stamp);
+  return BERTH_OK;
+}

@@ -1,0 +1,187 @@
+/* Placements that run out of memory when simulated, mended: local search on the bytes over the limits, then, as far as the budget
+ * goes, all packings. */
+#include "packing_internal.h"
+#include <stdlib.h>
+
+enum { MOST_RUNS = 2000, LEAST_RUNS = 8, MOST_CULPRITS = 24 };
+static const double OPS_AND_EDGES = 4e6; /* simulated in all */
+
+typedef struct culprit {
+  double bytes;
+  int32_t unit;
+} culprit;
+
+typedef struct repair {
+  const berth_i_units *u;
+  berth_sim_options sim;
+  int32_t *device;                /* [ops] */
+  double *left;                   /* [devices] limit less peak of the latest run; negative: over */
+  double over;                    /* bytes, all devices; INFINITY: unreachable */
+  culprit culprits[MOST_CULPRITS]; /* units on the device that is most over, that hold most there */
+  int32_t n_culprits, worst;
+  int32_t runs;                   /* that the budget still allows */
+} repair;
+
+static int32_t budget(const berth_i_units *u) {
+  double runs = OPS_AND_EDGES / (1.0 + u->n_ops + u->cost->g->n_edges);
+  return (int32_t)fmin(MOST_RUNS, fmax(LEAST_RUNS, runs));
+}
+
+/* ---- one run ----------------------------------------------------------------------------- */
+
+static void measure(repair *r, const berth_result *run) {
+  int32_t d;
+  r->over = 0;
+  r->worst = BERTH_NONE;
+  for (d = 0; d < r->u->cost->n_devices; d++) {
+    double over = berth_i_excess(berth_result_peak(run)[d], r->u->cost->t->devices[d].memory);
+    r->left[d] = -over;
+    if (over <= 0) continue;
+    r->over += over;
+    if (r->worst == BERTH_NONE || r->left[d] < r->left[r->worst]) r->worst = d;
+  }
+}
+
+static void add_culprit(repair *r, int32_t unit, double bytes) {
+  int32_t i;
+  for (i = 0; i < r->n_culprits && r->culprits[i].unit != unit; i++) continue;
+  if (i == r->n_culprits) {
+    if (i == MOST_CULPRITS) {
+      if (r->culprits[--i].bytes >= bytes) return;
+    } else {
+      r->n_culprits++;
+    }
+    r->culprits[i].unit = unit;
+    r->culprits[i].bytes = 0;
+  }
+  for (bytes += r->culprits[i].bytes; i > 0 && r->culprits[i - 1].bytes < bytes; i--) r->culprits[i] = r->culprits[i - 1];
+  r->culprits[i].unit = unit;
+  r->culprits[i].bytes = bytes;
+}
+
+static void find_culprits(repair *r, const berth_result *run) {
+  const int32_t *ops;
+  const double *bytes;
+  int32_t i, n = berth_result_peak_ops(run, r->worst, &ops, &bytes);
+  r->n_culprits = 0;
+  for (i = 0; i < n; i++) {
+    if (r->device[ops[i]] == r->worst) add_culprit(r, r->u->of[ops[i]], bytes[i]);
+  }
+}
+
+/* @param blame finds the culprits, too */
+static berth_status try_run(repair *r, bool blame) {
+  berth_result *run = NULL;
+  berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
+  r->runs--;
+  r->over = INFINITY;
+  if (st == BERTH_EUNREACHABLE) return BERTH_OK;
+  if (st != BERTH_OK) return st;
+  measure(r, run);
+  if (blame && r->worst != BERTH_NONE) find_culprits(r, run);
+  berth_result_release(run);
+  return BERTH_OK;
+}
+
+/* ---- moves ------------------------------------------------------------------------------- */
+
+static void set_unit(repair *r, int32_t unit, int32_t device) {
+  int32_t i;
+  for (i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
+}
+
+/* Of the devices that are not tried yet, the one with most room.  @param room [devices] -INFINITY: tried */
+static int32_t roomiest(const repair *r, const double *room) {
+  int32_t d, best = BERTH_NONE;
+  for (d = 0; d < r->u->cost->n_devices; d++) {
+    if (room[d] > -INFINITY && (best == BERTH_NONE || room[d] > room[best])) best = d;
+  }
+  return best;
+}
+
+/* Moves a unit where that leaves fewer bytes over.  @param room [devices] scratch */
+static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room, bool *moved) {
+  int32_t d, from = r->device[r->u->ops[r->u->at[unit]]];
+  double before = r->over;
+  berth_status st = BERTH_OK;
+  memcpy(room, left, (size_t)r->u->cost->n_devices * sizeof *room);
+  room[from] = -INFINITY;
+  while (r->runs > 0 && (d = roomiest(r, room)) != BERTH_NONE) {
+    room[d] = -INFINITY;
+    if (!berth_i_unit_can_run(r->u, unit, d)) continue;
+    set_unit(r, unit, d);
+    if ((st = try_run(r, false)) != BERTH_OK) return st;
+    *moved = r->over < before;
+    if (*moved) return BERTH_OK;
+  }
+  set_unit(r, unit, from);
+  r->over = before;
+  return BERTH_OK;
+}
+
+/* @param left, room [devices] scratch */
+static berth_status climb(repair *r, double *left, double *room) {
+  bool moved = true;
+  berth_status st = BERTH_OK;
+  while (moved && r->runs > 0) {
+    int32_t i;
+    moved = false;
+    if ((st = try_run(r, true)) != BERTH_OK) return st;
+    if (r->over == 0 || isinf(r->over)) return BERTH_OK;
+    memcpy(left, r->left, (size_t)r->u->cost->n_devices * sizeof *left);
+    for (i = 0; i < r->n_culprits && !moved; i++) {
+      if ((st = move_unit(r, r->culprits[i].unit, left, room, &moved)) != BERTH_OK) return st;
+    }
+  }
+  return st;
+}
+
+/* ---- all packings -------------------------------------------------------------------------- */
+
+static berth_status accept(void *ud, const int32_t *device, bool *yes) {
+  repair *r = ud;
+  berth_status st;
+  *yes = false;
+  if (r->runs <= 0) return BERTH_OK;
+  memcpy(r->device, device, (size_t)r->u->n_ops * sizeof *device);
+  if ((st = try_run(r, false)) == BERTH_OK) *yes = r->over == 0;
+  return st;
+}
+
+static berth_status try_all(repair *r, bool *found) {
+  berth_ctx *ctx = r->u->cost->ctx;
+  size_t ops = (size_t)r->u->n_ops, n = (size_t)r->u->n;
+  int32_t i, *device = berth_i_alloc(ctx, ops, sizeof *device), *order = berth_i_alloc(ctx, n, sizeof *order);
+  berth_i_packing k;
+  berth_status st = device && order ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK && (st = berth_i_packing_init(r->u, r->sim.memory, device, &k)) == BERTH_OK) {
+    for (i = 0; i < r->u->n; i++) order[i] = i;
+    r->runs = budget(r->u);
+    st = berth_i_packing_search(&k, order, 20 * (int64_t)r->runs, accept, r, found);
+    berth_i_packing_release(&k);
+  }
+  berth_i_free(ctx, device, ops, sizeof *device);
+  berth_i_free(ctx, order, n, sizeof *order);
+  return st;
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *opts, int32_t *device, bool *found) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t devices = (size_t)u->cost->n_devices;
+  repair r = { 0 };
+  berth_status st;
+  double *room = berth_i_alloc(ctx, 3 * devices, sizeof *room);
+  if (!room) return berth_i_nomem(ctx);
+  r.u = u;
+  r.sim = berth_i_fifo_options(u->cost, opts);
+  r.device = device;
+  r.left = room;
+  r.runs = budget(u);
+  st = climb(&r, room + devices, room + 2 * devices);
+  *found = r.over == 0;
+  if (st == BERTH_OK && !*found) st = try_all(&r, found);
+  berth_i_free(ctx, room, 3 * devices, sizeof *room);
+  return st;
+}

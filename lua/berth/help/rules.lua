@@ -1,0 +1,179 @@
+--- What the choices are: placers with their variants, and the values of options. docs/placers.md has the same words.
+local rules = {}
+
+--- Each: name, variant ("": the plain form), rule, source, good (when to use it), weak (known weakness).
+rules.placers = {
+  { name = "single", variant = "",
+    rule = "All ops on the device that runs them in the least total time within its memory; option device: on that one.",
+    source = "trivial baseline",
+    good = "First: what does not beat it is not worth several devices.",
+    weak = "Refuses a graph that is too large for one device." },
+  { name = "round-robin", variant = "",
+    rule = "Op k in topological order goes to device k modulo n, or the next one that can take it; colocation groups as "
+      .. "wholes.",
+    source = "trivial baseline",
+    good = "To see what transfers cost when nobody avoids them.",
+    weak = "Looks at no time and no tensor." },
+  { name = "random", variant = "",
+    rule = "Every op on any of the devices that can take it, with equal chance (seed); colocation groups as wholes.",
+    source = "trivial baseline",
+    good = "As a floor for comparisons, and as a start for search.",
+    weak = "Looks at no time and no tensor." },
+  { name = "metis", variant = "",
+    rule = "Cuts the graph into one part per device: shares of the work as the devices' speeds, little transfer time "
+      .. "across the cuts.",
+    source = "Karypis, Kumar 1998 (multilevel k-way partitioning)",
+    good = "Wide graphs, and where links are slow: it moves little.",
+    weak = "Does not know the order of ops: parts of equal work may run one after the other." },
+  { name = "m-topo", variant = "",
+    rule = "Fills device after device in topological order, each up to an equal share of the memory, within real limits.",
+    source = "Jeon et al. 2020 (Baechi), corrected",
+    good = "Models that one device cannot hold: few crossings, in milliseconds.",
+    weak = "Looks at no time; devices wait for one another." },
+  { name = "m-topo", variant = "baechi-tf",
+    rule = "As the published TensorFlow program: the share counts outputs and workspace, real limits are never tested.",
+    source = "Jeon et al. 2020, published code",
+    good = "To reproduce its figures.",
+    weak = "May overfill a device; the simulator then tells." },
+  { name = "m-topo", variant = "baechi-pt",
+    rule = "As the published PyTorch program: the share counts permanent memory only, ops go by id, real limits are "
+      .. "never tested.",
+    source = "Jeon et al. 2020, published code",
+    good = "To reproduce its figures.",
+    weak = "May overfill a device, or find no place though there is room." },
+  { name = "m-etf", variant = "",
+    rule = "Walks through the plan's time; of the ready ops and all devices the pair that starts first. Ties: longest "
+      .. "remaining path, then the device that holds most of the inputs.",
+    source = "Jeon et al. 2020 (Baechi), with the ties of ETF",
+    good = "Equal devices and tight memory.",
+    weak = "Ignores how fast a device is: a slow idle one is taken before a fast one that is free a little later." },
+  { name = "m-etf", variant = "baechi-tf",
+    rule = "As the published TensorFlow program: half-duplex channels, 1 us quantum, optimistic arrivals, ties by "
+      .. "topological number, memory as it counts it.",
+    source = "Jeon et al. 2020, published code",
+    good = "To reproduce its figures, with the preset baechi-tf.",
+    weak = "As m-etf; copies of tensors are not charged." },
+  { name = "m-etf", variant = "baechi-pt",
+    rule = "As the published PyTorch program: transfers without contention, ties by topological number, memory as it "
+      .. "counts it.",
+    source = "Jeon et al. 2020, published code",
+    good = "To reproduce its figures, with the preset baechi-pt.",
+    weak = "As m-etf." },
+  { name = "etf", variant = "",
+    rule = "Of all ops whose producers are placed and all devices, the pair that starts first. Ties: longest remaining "
+      .. "path.",
+    source = "Hwang, Chow, Anger, Lee 1989",
+    good = "Equal devices, many ops ready at once.",
+    weak = "Ignores how fast a device is; a long path gets no head start but in ties." },
+  { name = "heft", variant = "",
+    rule = "Ops by the longest remaining path of mean times and mean transfers; each where it finishes first, gaps "
+      .. "included.",
+    source = "Topcuoglu, Hariri, Wu 2002",
+    good = "Devices of different speed; a good first choice.",
+    weak = "Looks one op ahead; mean times mislead where devices or links differ much." },
+  { name = "cpop", variant = "",
+    rule = "The critical path of mean times stays on the one device that runs it fastest; other ops go where they "
+      .. "finish first.",
+    source = "Topcuoglu, Hariri, Wu 2002",
+    good = "One dominant chain.",
+    weak = "With several long chains that device becomes the bottleneck." },
+  { name = "peft", variant = "",
+    rule = "As HEFT, but finish plus the optimistic cost of what follows decides, from a table of the least that is "
+      .. "left to do.",
+    source = "Arabnejad, Barbosa 2014",
+    good = "Where a good finish now costs much later: dear transfers, unlike devices.",
+    weak = "The table knows no waiting and takes every consumer by itself." },
+  { name = "minmin", variant = "",
+    rule = "Of all ops whose producers are placed, the one that can finish first of all, where it does.",
+    source = "Ibarra, Kim 1977",
+    good = "Many short, independent ops.",
+    weak = "Long ops are left for the end, on critical paths too." },
+  { name = "blevel", variant = "",
+    rule = "Walks through the plan's time; of the ready ops the one of longest remaining path (mean times, no "
+      .. "transfers), where it finishes first.",
+    source = "Adam, Chandy, Dickson 1974 (HLFET)",
+    good = "Cheap links, deep graphs.",
+    weak = "The order does not know transfers; gaps are not filled." },
+  { name = "critical-path", variant = "",
+    rule = "Of the candidates the op of longest remaining path, transfers included; where it starts first; ties at "
+      .. "random, best of `tries`.",
+    source = "Kwok, Ahmad 1999, as the baseline of Yao et al. 2026 (DOPPLER)",
+    good = "Equal devices; many tries as a cheap search.",
+    weak = "Ignores how fast a device is." },
+  { name = "critical-path", variant = "code",
+    rule = "As the published program: with k ops of longest path one of the first k candidates is taken, devices are "
+      .. "judged by their load alone.",
+    source = "Yao et al. 2026, published code",
+    good = "To reproduce its figures, with the preset doppler.",
+    weak = "Worse than the paper's own rule; makes no plan, so no estimate." },
+  { name = "portfolio", variant = "",
+    rule = "Runs all of these but random and the variants, simulates each answer, keeps the best. The default.",
+    source = "",
+    good = "Whenever a few times the cost of one placer does not matter.",
+    weak = "No better than its best member." },
+}
+
+--- Values of options.
+rules.values = {
+  { option = "links", name = "free",
+    rule = "No contention: every transfer takes latency plus bytes / bandwidth of its route, all at once." },
+  { option = "links", name = "pair", rule = "One channel for each ordered pair of devices; transfers on it queue." },
+  { option = "links", name = "duplex",
+    rule = "Each device has one channel out and one in; a transfer holds the sender's and the receiver's, as network "
+      .. "cards do." },
+  { option = "links", name = "channel",
+    rule = "Each device has one channel for sends and receives together: half duplex." },
+
+  { option = "dispatch", name = "fifo", rule = "The op that became ready first." },
+  { option = "dispatch", name = "light-first", rule = "The shortest op." },
+  { option = "dispatch", name = "blevel", rule = "The op of longest remaining path, by mean times and mean transfers." },
+  { option = "dispatch", name = "planned",
+    rule = "Exactly in the order of `sequence` (default: the placement's own); the device waits for its next op." },
+  { option = "dispatch", name = "lifo", rule = "The op that became ready last." },
+  { option = "dispatch", name = "random", rule = "Any, with equal chance (seed)." },
+  { option = "dispatch", name = "static", rule = "The op of least `rank`." },
+
+  { option = "memory", name = "none", rule = "Not accounted: no peaks, no limits." },
+  { option = "memory", name = "inference",
+    rule = "Parameters stay; a tensor goes after its last reader on the device and its last send." },
+  { option = "memory", name = "training",
+    rule = "As inference, but what a backward twin needs stays until that has run. Default of simulate for graphs with "
+      .. "twins." },
+  { option = "memory", name = "total", rule = "Nothing is freed. Default of placers: holds under any order of execution." },
+
+  { option = "send", name = "push", rule = "A tensor leaves when it is made, to every device with a reader." },
+  { option = "send", name = "pull",
+    rule = "A device picks an op whose producers are done, fetches what it lacks, and waits for it." },
+
+  { option = "order", name = "event", rule = "Discrete events, by time." },
+  { option = "order", name = "ready",
+    rule = "Ops by ready time, as the published simulator of Baechi does; with dispatch fifo and send push." },
+
+  { option = "preset", name = "doppler",
+    rule = "links free, dispatch fifo, send push, memory none: the published simulator of DOPPLER." },
+  { option = "preset", name = "baechi-tf",
+    rule = "links channel with split windows, order ready, 1 us quantum, memory total: Baechi's published TensorFlow "
+      .. "simulator." },
+  { option = "preset", name = "baechi-pt",
+    rule = "links free, dispatch fifo, send push, memory total: Baechi's published PyTorch simulator." },
+
+  { option = "averages", name = "textbook",
+    rule = "Means over all devices, and over all pairs of different devices, as the papers of HEFT, CPOP and PEFT say." },
+  { option = "averages", name = "saga",
+    rule = "As the SAGA library computes them. HEFT: each device with itself counts as a free pair in mean transfers. "
+      .. "CPOP: also the downward rank adds the op's own time at mean speed, and all ops of the top priority are "
+      .. "critical. PEFT: the table takes the transfer time of each pair of devices instead of the mean." },
+}
+
+--- What an option decides, by its name.
+rules.options = {
+  links = "Who shares what while tensors cross.",
+  dispatch = "Which of the ready ops an idle device runs next.",
+  memory = "What counts against the memory of a device, and until when.",
+  send = "When a tensor leaves.",
+  order = "The order in which the simulator handles what happens.",
+  preset = "The rules of a published simulator; other options override them.",
+  averages = "Mean times that heft, cpop and peft rank by.",
+}
+
+return rules

@@ -1,0 +1,149 @@
+-- What README.md and docs/*.md show: Lua blocks run, in order, and print what their comments say; JSON blocks are placed and
+-- simulated; commands of berth in sh blocks end with 0.
+local berth = require "berth"
+local blocks = require "support.blocks"
+local rules = require "berth.help.rules"
+
+local function capture(command)
+  local pipe = assert(io.popen(command))
+  local out = pipe:read("*a")
+  pipe:close()
+  return out
+end
+
+local root = capture("pwd"):gsub("%s+$", "")
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "w"))
+  assert(file:write(text))
+  file:close()
+end
+
+local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
+
+-- Paths of package.path hold from the project's directory; the blocks run in another.
+local function absolute(list)
+  return (list:gsub("[^;]+", function(entry) return entry:sub(1, 1) == "/" and entry or root .. "/" .. entry end))
+end
+
+-- The built tree that this interpreter's module comes from.
+local build
+for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+
+local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
+local scratch
+
+local function environment()
+  return table.concat({
+    "LUA_PATH=" .. quote(absolute(package.path)), "LUA_CPATH=" .. quote(absolute(package.cpath)), "BERTH_LUA=" .. quote(lua),
+    "BERTH_BUILD=" .. quote(build and absolute(build) or ""), "ASAN_OPTIONS=detect_leaks=0",
+  }, " ")
+end
+
+-- Runs a command in the scratch directory; its output, errors included, and whether it ended with 0.
+local function run(command)
+  local out = capture(("cd %s && { %s %s; } 2>&1; echo exit $?"):format(quote(scratch), environment(), command))
+  return out:gsub("exit %d+\n$", ""), out:match("exit (%d+)\n$") == "0"
+end
+
+local documents = {}
+for path in capture("ls README.md docs/*.md"):gmatch("%S+") do documents[#documents + 1] = path end
+
+describe("the documents", function()
+  before_each(function() scratch = capture("mktemp -d"):gsub("%s+$", "") end)
+  after_each(function() os.execute("rm -r " .. quote(scratch)) end)
+
+  local legal = { lua = true, ["lua sketch"] = true, json = true, sh = true, text = true }
+
+  for _, path in ipairs(documents) do
+    local list = blocks.of(read(path))
+
+    it("say of every block what it is: " .. path, function()
+      for _, block in ipairs(list) do
+        local words = table.concat(block.words, " ")
+        assert.is_true(legal[words] or false, ("%s:%d: a block of kind %q"):format(path, block.line, words))
+      end
+    end)
+
+    for _, block in ipairs(blocks.those(list, "lua sketch")) do
+      it(("show Lua that compiles: %s:%d"):format(path, block.line), function()
+        local compile = rawget(_G, "loadstring") or load
+        assert.is_function(compile(block.text))
+      end)
+    end
+
+    local code = blocks.those(list, "lua")
+    if #code > 0 then
+      it("show Lua that runs, and prints what it says: " .. path, function()
+        local texts, promises = {}, {}
+        for i, block in ipairs(code) do
+          texts[i] = block.text
+          for _, promise in ipairs(blocks.promises(block.text)) do promises[#promises + 1] = promise end
+        end
+        write(scratch .. "/block.lua", table.concat(texts, "\n"))
+        local out, ok = run(quote(lua) .. " block.lua")
+        assert.is_true(ok, out)
+        local at = 1
+        for _, promise in ipairs(promises) do
+          local _, last = out:find(promise, at, true)
+          assert.is_truthy(last, ("%s: %q is not printed, but:\n%s"):format(path, promise, out))
+          at = last + 1
+        end
+      end)
+    end
+
+    for _, block in ipairs(blocks.those(list, "json")) do
+      it(("show files that can be placed and simulated: %s:%d"):format(path, block.line), function()
+        local g, t, p = berth.parse(block.text, { name = path })
+        assert.is_truthy(g, t)
+        assert.is_truthy(t, "no topology")
+        assert(berth.simulate(g, t, assert(berth.place(g, t))))
+        if p then assert(berth.simulate(g, t, p)) end
+        for _, name in ipairs(berth.placers()) do
+          if name ~= "single" then assert(berth.place(g, t, name)) end
+        end
+      end)
+    end
+
+    for _, block in ipairs(blocks.those(list, "sh")) do
+      local commands = {}
+      for line in block.text:gmatch("[^\n]+") do
+        local words = line:match("^%s*berth (.*)") or line:match("^%s*scripts/berth (.*)")
+        if words then commands[#commands + 1] = { line = line, words = words } end
+        local input, piped = line:match("^%s*(.+) | berth (.*)")
+        if input then commands[#commands + 1] = { line = line, words = piped, input = input .. " | " } end
+      end
+      if #commands > 0 and build then
+        it(("show commands that work: %s:%d"):format(path, block.line), function()
+          for _, c in ipairs(commands) do
+            local script = (c.input or "") .. "env " .. environment() .. " " .. quote(root .. "/scripts/berth") .. " " .. c.words
+            write(scratch .. "/command.sh", script)
+            local out, ok = run("sh command.sh")
+            assert.is_true(ok, c.line .. "\n" .. out)
+          end
+        end)
+      end
+    end
+  end
+
+  it("have a row for every placer and every value of an option", function()
+    local text = read("docs/placers.md")
+    for _, p in ipairs(rules.placers) do
+      local name = p.variant == "" and ("`%s`"):format(p.name) or ("`%s`, `%s`"):format(p.name, p.variant)
+      local row = ("| %s | %s | %s | %s | %s |"):format(name, p.rule, p.source, p.good, p.weak)
+      assert.is_truthy(text:find("\n" .. row .. "\n", 1, true), row)
+    end
+    for _, v in ipairs(rules.values) do
+      local row = ("| `%s` | %s |"):format(v.name, v.rule)
+      assert.is_truthy(text:find("\n" .. row .. "\n", 1, true), row)
+    end
+    for _, what in pairs(rules.options) do assert.is_truthy(text:find(what, 1, true), what) end
+  end)
+end)
