@@ -70,7 +70,7 @@ static berth_status run_on(berth_cost *cost, const berth_place_options *opts, in
                            berth_oom *oom) {
   int32_t i;
   for (i = 0; i < p->n; i++) p->device[i] = device;
-  return berth_i_plan_fifo(cost, opts, p, oom);
+  return berth_i_plan_fifo(cost, opts, p, oom, NULL);
 }
 
 /* The best device by the sizes first; whether memory holds, the run tells. */

@@ -2,6 +2,8 @@
  * depends on the order of execution, so the rule proposes and the simulator decides. */
 #include "packing_internal.h"
 
+enum { MOST_SHARES = 8 };
+
 typedef struct attempt {
   const char *placer;
   const berth_place_options *opts;
@@ -20,9 +22,9 @@ static void remember(attempt *a, const berth_oom *oom) {
 }
 
 /* Plans what p->device holds. */
-static berth_status judge(attempt *a) {
+static berth_status judge(attempt *a, double *live) {
   berth_oom oom;
-  berth_status st = berth_i_plan_fifo(a->u.cost, a->opts, a->p, &oom);
+  berth_status st = berth_i_plan_fifo(a->u.cost, a->opts, a->p, &oom, live);
   if (st != BERTH_OK) return st;
   a->done = oom.op == BERTH_NONE;
   if (!a->done) remember(a, &oom);
@@ -33,20 +35,37 @@ static bool order_matters(const attempt *a) {
   return a->opts->memory == BERTH_MEMORY_INFERENCE || a->opts->memory == BERTH_MEMORY_TRAINING;
 }
 
-/* The larger the share of the outputs that counts for good, the fewer of them the order may let live at once. */
-static berth_status propose(attempt *a, berth_obstacle *why) {
-  static const double shares[] = { 0.25, 0.5, 1 };
-  berth_status st = a->fill(&a->u, a->opts, a->p->device, why);
-  size_t i;
-  if (st != BERTH_OK) return st;
-  st = judge(a);
-  for (i = 0; i < 3 && st == BERTH_OK && !a->done && order_matters(a); i++) {
-    berth_i_units_size(&a->u, shares[i]);
-    st = a->fill(&a->u, a->opts, a->p->device, why);
-    if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK; /* too strict: what follows is stricter */
-    if (st == BERTH_OK) st = judge(a);
+/* Asks the rule with a share.  @param live in: as when memory ran out; out: as it is now  @param fits the rule found something */
+static berth_status ask(attempt *a, double share, double *live, bool *fits) {
+  berth_obstacle ignored;
+  berth_status st;
+  berth_i_units_size(&a->u, share);
+  st = a->fill(&a->u, a->opts, a->p->device, &ignored);
+  *fits = st == BERTH_OK;
+  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
+  return st == BERTH_OK ? judge(a, live) : st;
+}
+
+/* Between a share with which memory runs out and one with which the rule finds nothing. */
+static berth_status tighten(attempt *a, double live) {
+  double low = 0, high = INFINITY, share = live;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < MOST_SHARES && st == BERTH_OK && !a->done && low < 1; i++) {
+    bool fits = false;
+    share = isinf(high) ? fmin(1, fmax(live, 2 * low)) : (low + high) / 2;
+    st = ask(a, share, &live, &fits);
+    if (fits) low = share;
+    else high = share;
   }
   return st;
+}
+
+static berth_status propose(attempt *a, berth_obstacle *why) {
+  double live = 1;
+  berth_status st = a->fill(&a->u, a->opts, a->p->device, why);
+  if (st == BERTH_OK) st = judge(a, &live);
+  return st == BERTH_OK && !a->done && order_matters(a) ? tighten(a, live) : st;
 }
 
 static berth_status mend(attempt *a) {
@@ -56,7 +75,7 @@ static berth_status mend(attempt *a) {
   st = berth_i_repair(&a->u, a->opts, a->best, &found);
   if (st != BERTH_OK || !found) return st;
   memcpy(a->p->device, a->best, (size_t)a->p->n * sizeof *a->best);
-  return judge(a);
+  return judge(a, NULL);
 }
 
 static berth_status run(attempt *a, berth_obstacle *why) {

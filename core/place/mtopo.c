@@ -249,7 +249,7 @@ static berth_status run_published(berth_cost *cost, const berth_place_options *o
   unlimited.memory = BERTH_MEMORY_NONE;
   if ((st = berth_i_placement_make(cost->ctx, cost->g->n_ops, "m-topo", true, &p)) != BERTH_OK) goto done;
   if ((st = fill_published(&u, opts, p->device, why)) != BERTH_OK) goto done;
-  if ((st = berth_i_plan_fifo(cost, &unlimited, p, &none)) != BERTH_OK) goto done;
+  if ((st = berth_i_plan_fifo(cost, &unlimited, p, &none, NULL)) != BERTH_OK) goto done;
   *out = p;
   p = NULL;
 done:

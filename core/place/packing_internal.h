@@ -103,14 +103,17 @@ berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int3
 berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts);
 /** Fills sequence, start, finish and estimate: the placement's devices run first in, first out (by ready time) under
  *  opts->links and opts->quantum.
- *  @param oom where memory runs out on the way, under opts->memory; op BERTH_NONE: it holds */
-berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom);
+ *  @param oom where memory runs out on the way, under opts->memory; op BERTH_NONE: it holds
+ *  @param live NULL, or the share of the outputs and copies on that device that are there at its peak; untouched if it holds */
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
+                               double *live);
 
 /** A placer's own rule.  @param device [ops] out  @return BERTH_OK; BERTH_EINFEASIBLE, BERTH_EUNREACHABLE: it found nothing */
 typedef berth_status (*berth_i_fill_fn)(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
                                         berth_obstacle *why);
-/** By the rule, with a plan that keeps memory: as long as it does not, the rule is asked again with a larger share of the outputs
- *  counted for good, then units move away from where memory runs out, at last all packings are tried, up to a number.
+/** By the rule, with a plan that keeps memory: as long as it does not, the rule is asked again with that share of the outputs
+ *  counted for good that was there at once, or more; then units move away from where memory runs out, at last all packings are
+ *  tried, up to a number.
  *  @param sizing by what the units are sized  */
 berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_memory_policy sizing,
                                    const berth_place_options *opts, berth_i_fill_fn fill, berth_placement **out,

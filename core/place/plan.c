@@ -37,7 +37,25 @@ static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
   for (i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
 }
 
-static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom) {
+/* Workspace at the peak counts as if it were outputs: too large a share rather than too small a one. */
+static double live_share(berth_cost *cost, const berth_result *r, double param_multiple, int32_t device) {
+  const berth_graph *g = cost->g;
+  const berth_transfer *sent;
+  double live = berth_result_peak(r)[device], all = 0;
+  int32_t i, n = berth_result_transfers(r, &sent);
+  for (i = 0; i < g->n_ops; i++) {
+    if (berth_result_device(r)[i] != device) continue;
+    live -= berth_i_param(g, i) * param_multiple;
+    all += berth_i_output_bytes(g, i);
+  }
+  for (i = 0; i < n; i++) {
+    if (sent[i].dst == device) all += berth_i_resident(g, sent[i].tensor);
+  }
+  return all > 0 ? fmin(1, fmax(0, live / all)) : 1;
+}
+
+static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
+                                  double *live) {
   berth_sim_options o = berth_i_fifo_options(cost, opts);
   berth_result *r = NULL;
   berth_status st;
@@ -48,16 +66,17 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
   }
   p->estimate = berth_result_makespan(r);
   oom->op = oom->device = BERTH_NONE;
-  berth_result_oom(r, oom);
+  if (berth_result_oom(r, oom) && live) *live = live_share(cost, r, opts->param_multiple, oom->device);
   berth_result_release(r);
   return BERTH_OK;
 }
 
-berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom) {
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
+                               double *live) {
   berth_status st;
   slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
   if (!slots) return berth_i_nomem(cost->ctx);
-  if ((st = simulate_fifo(cost, opts, p, oom)) == BERTH_OK) order_ops(cost->g, p, slots);
+  if ((st = simulate_fifo(cost, opts, p, oom, live)) == BERTH_OK) order_ops(cost->g, p, slots);
   berth_i_free(cost->ctx, slots, (size_t)p->n, sizeof *slots);
   return st;
 }

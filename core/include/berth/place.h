@@ -124,9 +124,9 @@ const char *const *berth_placer_variants(const char *placer);
  *                        workspaces), and refuse what would hold in some order only.
  *   INFERENCE, TRAINING  what is held depends on the order. The first five: the placement does not run out first in, first out,
  *                        with the same links and quantum (on free links nor with PLANNED and its sequence). If their own rule
- *                        runs out there, it is asked again with a quarter, half, and all of the outputs counted as never freed;
- *                        then ops move away from where memory runs out, and at last packings are tried one by one, up to a
- *                        number.
+ *                        runs out there, it is asked again with that share of the outputs counted as never freed that was there
+ *                        at once, or more; then ops move away from where memory runs out; at last packings are tried one by
+ *                        one, up to a number.
  *                        The others: it does not run out with PLANNED and its sequence, with links FREE for both. Planned for
  *                        other links, or run in another order, it may; "critical-path" variant "code" has no sequence.
  */
