@@ -96,7 +96,7 @@ check: all
 	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
 	sh scripts/run-specs $(BUILD)
 lint:
-	luacheck -q lua scripts examples spec/lua
+	luacheck -q lua scripts examples spec
 bench: all
 	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
 	scripts/bench/run

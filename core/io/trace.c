@@ -1,7 +1,8 @@
 /* Timelines in the Chrome trace format. A device is a process; its rows are compute, send and receive. Slices of one row must not
  * overlap, so a row that needs it gets more lanes. Times are us. */
 #include "../base/heap_internal.h"
-#include "trace_internal.h"
+#include "../cost/cost_internal.h"
+#include "io_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,23 +195,19 @@ static void put_transfer(Trace *x, int32_t k) {
   if (to != BERTH_NONE) put_arrow(x, "f", k, t->dst, thread_of(ROW_COMPUTE, x->op_lane[to]), x->start[to]);
 }
 
-static void put_counters(Trace *x, const berth_i_changes *c) {
-  double used = 0;
-  size_t k;
-  for (k = 0; k < c->n; k++) {
-    const berth_i_change *now = &c->at[k];
-    if (k == 0 || now->device != c->at[k - 1].device) used = 0;
-    used += now->bytes;
-    if (k + 1 < c->n && now[1].device == now->device && now[1].time == now->time) continue;
-    open_event(x, "C", "memory", now->device, 0);
-    put_number(x, "ts", now->time * 1e6);
+static void put_counter(Trace *x, int32_t device) {
+  const double *time, *bytes;
+  int32_t k, n = berth_result_memory(x->r, device, &time, &bytes);
+  for (k = 0; k < n; k++) {
+    open_event(x, "C", "memory", device, 0);
+    put_number(x, "ts", time[k] * 1e6);
     berth_i_put(&x->o, ", \"args\": {\"bytes\": ");
-    berth_i_put_number(&x->o, used > 0 ? used : 0);
+    berth_i_put_number(&x->o, bytes[k]);
     berth_i_put(&x->o, "}}");
   }
 }
 
-static void put_events(Trace *x, const berth_i_changes *memory) {
+static void put_events(Trace *x) {
   int32_t k;
   berth_i_put(&x->o, "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"generator\": \"berth " BERTH_VERSION "\", \"graph\": ");
   berth_i_put_string(&x->o, berth_graph_name(x->g));
@@ -219,7 +216,7 @@ static void put_events(Trace *x, const berth_i_changes *memory) {
   for (k = 0; k < x->t->n_devices; k++) put_device(x, k);
   for (k = 0; k < x->g->n_ops; k++) put_op(x, k);
   for (k = 0; k < x->n_transfers; k++) put_transfer(x, k);
-  put_counters(x, memory);
+  for (k = 0; k < x->t->n_devices; k++) put_counter(x, k);
   berth_i_put(&x->o, "\n]}\n");
 }
 
@@ -254,16 +251,13 @@ berth_status berth_write_trace(berth_result *r, berth_text *out) {
               .start = berth_result_start(r),
               .finish = berth_result_finish(r),
               .device = berth_result_device(r) };
-  berth_i_changes memory = { NULL, 0, 0 };
   berth_status st;
   x.n_transfers = berth_result_transfers(r, &x.transfer);
   if ((st = alloc_lanes(&x)) != BERTH_OK || (st = assign_all_lanes(&x)) != BERTH_OK) goto done;
-  if ((st = berth_i_memory_changes(r, &memory)) != BERTH_OK) goto done;
   x.o = berth_i_out_open(x.ctx, out);
-  put_events(&x, &memory);
+  put_events(&x);
   st = berth_i_out_close(&x.o);
 done:
-  berth_i_changes_release(x.ctx, &memory);
   free_lanes(&x);
   return st;
 }

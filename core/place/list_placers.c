@@ -120,6 +120,12 @@ static berth_status keep_better(berth_cost *cost, const berth_i_setup *s, berth_
   return BERTH_OK;
 }
 
+/* Tries may be many and short. */
+static berth_status next_try(berth_ctx *ctx, int32_t i, int32_t tries) {
+  berth_i_progress(ctx, "trying", (double)i / tries);
+  return berth_i_interrupted(ctx);
+}
+
 static berth_status run_critical_path(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
                                       berth_obstacle *why) {
   berth_policy policy = { .name = "critical-path", .prepare = by_b_level, .score = berth_i_score_est };
@@ -133,6 +139,7 @@ static berth_status run_critical_path(berth_cost *cost, const berth_place_option
   if (s.load_only && (st = check_published(cost, opts, BERTH_LINKS_FREE)) != BERTH_OK) return st;
   for (i = 0; i < opts->tries && st == BERTH_OK; i++) {
     s.stream = (uint64_t)i;
+    if (i > 0 && (st = next_try(cost->ctx, i, opts->tries)) != BERTH_OK) break;
     if ((st = berth_i_list_place(cost, &s, opts, &p, why)) != BERTH_OK) break;
     if (opts->tries == 1) {
       best = p;

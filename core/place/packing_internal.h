@@ -103,7 +103,7 @@ berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int3
 berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts);
 /** Fills sequence, start, finish and estimate: the placement's devices run first in, first out (by ready time) under
  *  opts->links and opts->quantum.
- *  @param oom where memory runs out on the way, under opts->memory; op BERTH_NONE: it holds
+ *  @param oom where memory runs out on the way, under opts->memory, its shortfall up to the peak; op BERTH_NONE: it holds
  *  @param live NULL, or the share of the outputs and copies on that device that are there at its peak; untouched if it holds */
 berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
                                double *live);

@@ -66,7 +66,10 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
   }
   p->estimate = berth_result_makespan(r);
   oom->op = oom->device = BERTH_NONE;
-  if (berth_result_oom(r, oom) && live) *live = live_share(cost, r, opts->param_multiple, oom->device);
+  if (berth_result_oom(r, oom)) {
+    oom->shortfall = berth_result_peak(r)[oom->device] - cost->t->devices[oom->device].memory;
+    if (live) *live = live_share(cost, r, opts->param_multiple, oom->device);
+  }
   berth_result_release(r);
   return BERTH_OK;
 }

@@ -55,7 +55,18 @@ berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m) 
   m->home_died = berth_i_alloc(p->ctx, t, sizeof *m->home_died);
   m->copy_born = berth_i_alloc(p->ctx, e, sizeof *m->copy_born);
   m->copy_died = berth_i_alloc(p->ctx, e, sizeof *m->copy_died);
-  return m->op_born && m->op_died && m->home_died && m->copy_born && m->copy_died ? BERTH_OK : berth_i_nomem(p->ctx);
+  m->levels = berth_i_zalloc(p->ctx, (size_t)p->n_devices, sizeof *m->levels);
+  if (!m->op_born || !m->op_died || !m->home_died || !m->copy_born || !m->copy_died || !m->levels) return berth_i_nomem(p->ctx);
+  return BERTH_OK;
+}
+
+void berth_i_levels_release(const berth_i_sim_plan *p, berth_i_levels *levels) {
+  int32_t d;
+  for (d = 0; levels && d < p->n_devices; d++) {
+    berth_i_free(p->ctx, levels[d].time, levels[d].time_cap, sizeof *levels[d].time);
+    berth_i_free(p->ctx, levels[d].bytes, levels[d].bytes_cap, sizeof *levels[d].bytes);
+  }
+  berth_i_free(p->ctx, levels, (size_t)p->n_devices, sizeof *levels);
 }
 
 void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m) {
@@ -77,6 +88,7 @@ void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m) {
   berth_i_free(p->ctx, m->home_died, t, sizeof *m->home_died);
   berth_i_free(p->ctx, m->copy_born, e, sizeof *m->copy_born);
   berth_i_free(p->ctx, m->copy_died, e, sizeof *m->copy_died);
+  berth_i_levels_release(p, m->levels);
   berth_i_free(p->ctx, m, 1, sizeof *m);
 }
 
@@ -107,6 +119,71 @@ static double op_bytes(const berth_graph *g, int32_t op) {
 }
 
 static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) { return berth_i_resident(p->cost->g, p->edge_tensor[copy]); }
+
+/* ---- levels over time, if traced ---------------------------------------------------------------------- */
+
+static bool grow_levels(berth_ctx *ctx, berth_i_levels *x) {
+  void *time = x->time, *bytes = x->bytes;
+  bool grown = x->n < INT32_MAX && berth_i_grow(ctx, &time, &x->time_cap, x->n + 1, sizeof *x->time) == BERTH_OK &&
+               berth_i_grow(ctx, &bytes, &x->bytes_cap, x->n + 1, sizeof *x->bytes) == BERTH_OK;
+  x->time = time;
+  x->bytes = bytes;
+  return grown;
+}
+
+static void add_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now, double bytes) {
+  berth_i_levels *x = &m->levels[device];
+  if (x->n >= x->bytes_cap && !grow_levels(p->ctx, x)) { /* which grows last */
+    m->lost = true;
+    return;
+  }
+  x->time[x->n] = now * p->unit;
+  x->bytes[x->n++] = bytes;
+}
+
+/* Rounding may leave less than nothing. */
+static double held_on(const berth_i_memory *m, int32_t device) { return m->used[device] > 0 ? m->used[device] : 0; }
+
+static void keep_first(const berth_i_sim_plan *p, berth_i_memory *m) {
+  int32_t d;
+  for (d = 0; d < p->n_devices && !m->lost; d++) add_level(p, m, d, 0, held_on(m, d));
+}
+
+static void keep_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now) {
+  const berth_i_levels *x = &m->levels[device];
+  if (!m->lost && held_on(m, device) != x->bytes[x->n - 1]) add_level(p, m, device, now, held_on(m, device));
+}
+
+/* The level at the instant stands before the one after it, even if it is the level before the instant, too. */
+static void keep_rest(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now) {
+  const berth_i_levels *x = &m->levels[device];
+  if (m->lost || held_on(m, device) == x->bytes[x->n - 1]) return;
+  if (x->time[x->n - 1] < now * p->unit) add_level(p, m, device, now, x->bytes[x->n - 1]);
+  if (!m->lost) add_level(p, m, device, now, held_on(m, device));
+}
+
+static int32_t device_of_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+  return thing < 0 ? berth_i_copy_dst(p, s, ~thing) : s->ops[thing].device;
+}
+
+/* When all that starts in an instant is charged. */
+static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
+  berth_i_memory *m = s->memory;
+  int32_t i;
+  for (i = 0; i < m->n_starting; i++) keep_level(p, m, device_of_start(p, s, m->starting[i]), now);
+  for (i = 0; i < m->n_ending; i++) {
+    int32_t thing = m->ending[i], forward = thing >= 0 && p->forward_of ? p->forward_of[thing] : BERTH_NONE;
+    keep_level(p, m, thing < 0 ? berth_i_copy_src(p, s, ~thing) : s->ops[thing].device, now);
+    if (forward != BERTH_NONE) keep_level(p, m, s->ops[forward].device, now);
+  }
+}
+
+/* When what came and went in it is taken off: only where something started. */
+static void keep_rests(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
+  berth_i_memory *m = s->memory;
+  int32_t i;
+  for (i = 0; i < m->n_starting; i++) keep_rest(p, m, device_of_start(p, s, m->starting[i]), now);
+}
 
 /* ---- running out: the first instant, of its devices the lowest, there the op that brought most ------- */
 
@@ -312,8 +389,10 @@ static void settle(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) 
   m->clock++;
   start_things(p, s, now);
   if (m->over && !has_run_out(m)) run_out_while_starting(p, s, now);
+  if (m->levels) keep_levels(p, s, now);
   m->clock++;
   drop_things(p, s);
+  if (m->levels) keep_rests(p, s, now);
   m->n_starting = m->n_ending = 0;
 }
 
@@ -427,6 +506,7 @@ void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   if (m->copy_here) memset(m->copy_here, 0, (size_t)p->n_edges);
   if (m->op_born) clear_clocks(p, m);
   charge_parameters(p, s);
+  if (m->levels) keep_first(p, m);
   if (m->home_left) count_readers(p, s);
   if (m->home_left && p->forward_of) count_twins(p, s);
 }

@@ -40,6 +40,7 @@ static void result_free(berth_result *r) {
   berth_i_free(r->ctx, r->critical, n, sizeof *r->critical);
   berth_i_free(r->ctx, r->slack, n, sizeof *r->slack);
   berth_i_free(r->ctx, r->lead, (size_t)plan->n_edges, sizeof *r->lead);
+  berth_i_levels_release(plan, r->levels);
   berth_i_sim_trace_release(plan, r->trace);
   berth_i_free(r->ctx, r, 1, sizeof *r);
   berth_i_sim_plan_release(plan); /* last: it may hold the context */
@@ -213,13 +214,17 @@ static void fill_critical(berth_result *r) {
   }
 }
 
-/* Takes the trace and the copies over from the state. */
+/* Takes the trace, the copies and the levels over from the state. */
 static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   berth_status st;
   r->trace = s->trace;
   s->trace = NULL;
   r->lead = s->lead;
   s->lead = NULL;
+  if (s->memory) {
+    r->levels = s->memory->levels;
+    s->memory->levels = NULL;
+  }
   if ((st = result_arrays(r)) != BERTH_OK) return st;
   fill_devices(r, s);
   scale_trace(r);
@@ -243,13 +248,16 @@ berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth
     st = berth_i_fault_report(p, &s->fault);
     goto done;
   }
-  if (!(r = berth_i_zalloc(ctx, 1, sizeof *r))) {
+  if ((s->memory && s->memory->lost) || !(r = berth_i_zalloc(ctx, 1, sizeof *r))) {
     st = berth_i_nomem(ctx);
     goto done;
   }
   r->ctx = ctx;
   r->refs = 1;
   r->plan = p;
+  r->options = p->o;
+  r->options.rank = NULL;
+  r->options.sequence = NULL;
   if ((st = result_fill(r, s)) == BERTH_OK) *out = r;
 done:
   berth_i_sim_state_release(p, s);
@@ -265,6 +273,7 @@ done:
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 berth_cost *berth_result_cost(const berth_result *r) { return r->plan->cost; }
+const berth_sim_options *berth_result_options(const berth_result *r) { return &r->options; }
 double berth_result_makespan(const berth_result *r) { return r->makespan; }
 const int32_t *berth_result_device(const berth_result *r) { return r->device; }
 const double *berth_result_start(const berth_result *r) { return r->trace->start; }
@@ -295,6 +304,15 @@ int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32
   *ops = r->peak_op + from;
   *bytes = r->peak_bytes + from;
   return r->peak_at[device + 1] - from;
+}
+
+int32_t berth_result_memory(const berth_result *r, int32_t device, const double **time, const double **bytes) {
+  *time = NULL;
+  *bytes = NULL;
+  if (!r->levels || device < 0 || device >= r->plan->n_devices) return 0;
+  *time = r->levels[device].time;
+  *bytes = r->levels[device].bytes;
+  return (int32_t)r->levels[device].n;
 }
 
 int32_t berth_result_critical(const berth_result *r, const int32_t **ops) {

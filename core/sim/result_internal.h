@@ -16,6 +16,8 @@ struct berth_result {
   berth_transfer *by_start;           /* [n_sent] NULL: the trace has them in that order */
   double *link_bytes, *link_busy;     /* [n_links] */
   berth_oom oom;
+  berth_i_levels *levels;             /* [n_devices]; NULL: memory was not accounted */
+  berth_sim_options options;          /* rank and sequence: NULL */
   int32_t *peak_at;                   /* [n_devices + 1] into the next two */
   int32_t *peak_op;                   /* [n_ops] at most */
   double *peak_bytes;

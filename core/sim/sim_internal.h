@@ -152,6 +152,12 @@ typedef struct berth_i_memory_event {
   bool starts;
 } berth_i_memory_event;
 
+/** What a device holds over time: what berth_result_memory tells. */
+typedef struct berth_i_levels {
+  double *time, *bytes; /* [n] s; bytes */
+  size_t n, time_cap, bytes_cap;
+} berth_i_levels;
+
 typedef struct berth_i_memory {
   double *used, *peak, *peak_time; /* [n_devices] */
   uint32_t *peak_clock;            /* [n_devices] */
@@ -166,6 +172,8 @@ typedef struct berth_i_memory {
   int32_t n_events;
   bool over;                       /* some device has more than it holds */
   uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died; /* clocks, if traced; homes are born with their op */
+  berth_i_levels *levels;          /* [n_devices] if traced */
+  bool lost;                       /* there was no room for a level */
   berth_oom oom;
 } berth_i_memory;
 
@@ -249,6 +257,7 @@ double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state
 berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out);
 berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m);
 void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m);
+void berth_i_levels_release(const berth_i_sim_plan *p, berth_i_levels *levels);
 void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);

@@ -47,20 +47,25 @@ end
 
 local function better(a, b) return not b or a.makespan < b.makespan end
 
+-- What the device on which memory first runs out needs more, at its peak.
+local function missing_in(cost, r)
+  return r.oom and r.peak_memory[r.oom.device] - cost.topology:device(r.oom.device).memory
+end
+
 local function try(cost, name, given, simulation)
   local p, message, code, why = core.place(cost, name, portfolio.only_read(name, given))
   if not p then return { name = name, error = message, code = code, why = why } end
   local r
   r, message, code = core.simulate(cost, p, simulation)
   if not r then return { name = name, error = message, code = code } end
-  return { name = name, makespan = r.makespan, oom = r.oom, placement = p }
+  return { name = name, makespan = r.makespan, oom = r.oom, missing = missing_in(cost, r), placement = p }
 end
 
 -- ---- when no answer keeps memory ------------------------------------------------------------------
 
 -- Bytes that a member lacked; nil: something else stopped it.
 local function lacks(row)
-  if row.oom then return row.oom.shortfall end
+  if row.oom then return row.missing end
   local missing = row.code == "infeasible" and row.why and row.why.missing
   return missing and missing > 0 and missing or nil
 end
@@ -97,8 +102,8 @@ local function ran_out(cost, row, tail)
   local op, device = row.oom.op, row.oom.device
   local text = "portfolio: no placement found: that of %s comes closest, but %s runs out of "
   local message = (text .. "memory on %s: %s are missing%s"):format(row.name, label("op", op, cost.graph:op(op).name),
-    label("device", device, cost.topology:device(device).name), core.format(row.oom.shortfall, "bytes"), tail)
-  return nil, message, "infeasible", { op = op, device = device, missing = row.oom.shortfall }
+    label("device", device, cost.topology:device(device).name), core.format(row.missing, "bytes"), tail)
+  return nil, message, "infeasible", { op = op, device = device, missing = row.missing }
 end
 
 -- A proof that nothing can fit is the best reason, then what the member lacked that came closest.

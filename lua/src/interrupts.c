@@ -18,7 +18,6 @@ static volatile sig_atomic_t pending, taken;
 /* Written only while the handler is not installed; the last line by the handler. */
 static struct {
   const bl_hooks *owner; /* NULL: not caught */
-  bool installed;        /* false: SIGINT was ignored, and stays so */
   lua_State *main;
   pthread_t thread;
   struct sigaction before;
@@ -54,17 +53,28 @@ bool bl_take_interrupt(const bl_hooks *h, lua_State *L) {
   return true;
 }
 
+/* "file:line: " of the innermost Lua function, or "". */
+static void push_position(lua_State *L) {
+  lua_Debug ar;
+  int level;
+  for (level = 0; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0) continue;
+    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+    return;
+  }
+  lua_pushliteral(L, "");
+}
+
 static void stop(lua_State *L, lua_Debug *ar) {
+  (void)ar;
   if (!bl_take_interrupt(caught.owner, L)) {
     unset_debug_hook(L);
     return;
   }
-  lua_getinfo(L, "Sl", ar);
-  if (ar->currentline > 0) {
-    lua_pushfstring(L, "%s:%d: interrupted", ar->short_src, ar->currentline);
-  } else {
-    lua_pushliteral(L, "interrupted");
-  }
+  push_position(L);
+  lua_pushliteral(L, "interrupted");
+  lua_concat(L, 2);
   lua_error(L);
 }
 
@@ -88,18 +98,15 @@ static void begin(lua_State *main, const bl_hooks *h) {
   caught.owner = h;
   caught.main = main;
   caught.thread = pthread_self();
-  sigaction(SIGINT, NULL, &caught.before);
-  caught.installed = caught.before.sa_handler != SIG_IGN;
-  if (!caught.installed) return;
   ours.sa_handler = on_signal; /* without SA_RESTART: a read at the prompt ends */
   sigemptyset(&ours.sa_mask);
-  sigaction(SIGINT, &ours, NULL);
+  sigaction(SIGINT, &ours, &caught.before);
 }
 
 /* A signal without effect so far is passed on. */
 static void end(void) {
   bool late;
-  if (caught.installed) sigaction(SIGINT, &caught.before, NULL);
+  sigaction(SIGINT, &caught.before, NULL);
   caught.owner = NULL;
   late = pending > 0;
   if (late) unset_debug_hook(NULL);

@@ -71,7 +71,7 @@ static int get_gap(lua_State *L) {
 }
 
 static int get_memory(lua_State *L) {
-  lua_pushstring(L, bl_memory_names[self_box(L, "result.memory")->memory]);
+  lua_pushstring(L, bl_memory_names[berth_result_options(self(L, "result.memory"))->memory]);
   return 1;
 }
 
@@ -176,6 +176,17 @@ static int peak_ops(lua_State *L) {
     lua_rawseti(L, -2, k + 1);
   }
   return 1;
+}
+
+/* memory_timeline(d): array of times, array of bytes */
+static int memory_timeline(lua_State *L) {
+  static const bl_where w = { "result:memory_timeline", NULL, 0 };
+  const berth_result *r = self(L, w.fn);
+  const double *time, *bytes;
+  int32_t n = berth_result_memory(r, bl_to_id(L, 2, &w, "device", n_devices(r), "device"), &time, &bytes);
+  bl_push_numbers(L, n, time);
+  bl_push_numbers(L, n, bytes);
+  return 2;
 }
 
 static int critical_path(lua_State *L) {
@@ -293,8 +304,10 @@ static const luaL_Reg fields[] = {
   { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
   { "oom", get_oom },             { "memory", get_memory },       { "cost", get_cost },             { NULL, NULL }
 };
-static const luaL_Reg methods[] = { { "peak_ops", peak_ops },   { "critical_path", critical_path },   { "slack", slack },
-                                    { "to_table", to_table },   { "save_trace", bl_result_save_trace },
-                                    { "trace", bl_result_trace }, { NULL, NULL } };
+static const luaL_Reg methods[] = {
+  { "peak_ops", peak_ops },           { "memory_timeline", memory_timeline },  { "critical_path", critical_path },
+  { "slack", slack },                 { "to_table", to_table },                { "save_trace", bl_result_save_trace },
+  { "trace", bl_result_trace },       { NULL, NULL }
+};
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_result_class = { "result", "berth.result", release_result, methods, NULL, fields, meta, NULL };

@@ -8,7 +8,6 @@ typedef struct bl_result_box {
   berth_result *result;
   double bound;           /* NaN: none */
   const char *bound_name; /* static */
-  berth_memory_policy memory;
 } bl_result_box;
 
 /** cost: stack index of the cost box, which the result keeps. */

@@ -30,7 +30,6 @@ static int simulate(lua_State *L) {
   o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
   bound = read_bound(L, t, &w);
   box = bl_new_result(L, 1);
-  box->memory = o.memory;
   held = p ? p->placement : NULL; /* a hook may close it */
   if (held) berth_placement_retain(held);
   call = bl_enter(L);

@@ -2,7 +2,8 @@
 local rows = {}
 for line in io.lines(arg[1]) do
   local name, value, unit, input, cpu = line:match("^(.-)\t(.-)\t(.-)\t(.-)\t(.-)$")
-  rows[#rows + 1] = ('  {"name": "%s", "value": %s, "unit": "%s", "input": "%s", "cpu_seconds": %s}'):format(name, value, unit, input, cpu)
+  local row = '  {"name": "%s", "value": %s, "unit": "%s", "input": "%s", "cpu_seconds": %s}'
+  rows[#rows + 1] = row:format(name, value, unit, input, cpu)
   print(("%-58s %12s %-9s %s"):format(name, value, unit, input))
 end
 local out = assert(io.open(arg[2], "w"))

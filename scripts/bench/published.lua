@@ -74,7 +74,8 @@ local function stg()
     hits, excess = hits + (got == best and 1 or 0), excess + (got / best - 1)
     same = same + (got == tonumber(row.list_by_bottom_level) and 1 or 0)
   end
-  line("STG by bottom level: %d of %d rows as recorded, %d at the best known, mean excess %.3f %%", same, #rows, hits, 100 * excess / #rows)
+  line("STG by bottom level: %d of %d rows as recorded, %d at the best known, mean excess %.3f %%", same, #rows, hits,
+    100 * excess / #rows)
 end
 
 doppler()

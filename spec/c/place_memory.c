@@ -94,8 +94,8 @@ static void order_decides(berth_ctx *ctx) {
         CHECK_STATUS(st, BERTH_OK);
       } else {
         CHECK_STATUS(st, BERTH_EINFEASIBLE);
-        CHECK(why.op == 2 && why.device == 0 && why.missing == 5);
-        says(ctx, choosers[i], "no placement found: first in, first out, op 2 runs out of memory on device 0 \"d0\": 5 B are "
+        CHECK(why.op == 2 && why.device == 0 && why.missing == 15);
+        says(ctx, choosers[i], "no placement found: first in, first out, op 2 runs out of memory on device 0 \"d0\": 15 B are "
              "missing");
       }
       berth_placement_release(p);

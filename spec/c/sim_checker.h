@@ -271,9 +271,74 @@ static inline double held_when(const interval *x, int32_t n, int32_t device, dou
   }
   return sum;
 }
+static inline double held_after(const interval *x, int32_t n, int32_t device, double at) {
+  double sum = 0;
+  for (int32_t i = 0; i < n; i++) sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
+  return sum;
+}
+
+/* ---- memory over time ------------------------------------------------------------------------------------------ */
+
+typedef struct timeline {
+  const double *time, *bytes;
+  int32_t n;
+} timeline;
+
+static inline timeline timeline_of(const judged *j, int32_t device) {
+  timeline m = { NULL, NULL, 0 };
+  m.n = berth_result_memory(j->r, device, &m.time, &m.bytes);
+  return m;
+}
+/* At the instant; after it. */
+static inline double told_at(const timeline *m, double at) {
+  int32_t k = 1;
+  while (k < m->n && m->time[k] < at) k++;
+  return k < m->n && m->time[k] == at ? m->bytes[k] : m->bytes[k - 1];
+}
+static inline double told_after(const timeline *m, double at) {
+  int32_t k = m->n - 1;
+  while (k > 0 && m->time[k] > at) k--;
+  return m->bytes[k];
+}
+/* What holds of any timeline: in order, each entry for a reason, and exactly as high as the peak, when the peak is. */
+static inline void check_timeline_shape(const judged *j, int32_t device) {
+  timeline m = timeline_of(j, device);
+  int32_t top = 0;
+  if (!CHECK(m.n > 0 && m.time[0] == 0)) return;
+  for (int32_t k = 0; k < m.n; k++) {
+    int twin = k + 1 < m.n && m.time[k + 1] == m.time[k];
+    CHECK(isfinite(m.time[k]) && isfinite(m.bytes[k]) && m.bytes[k] >= 0);
+    if (m.bytes[k] > m.bytes[top]) top = k;
+    if (k == 0) continue;
+    CHECK(m.time[k] >= m.time[k - 1] && (twin || m.bytes[k] != m.bytes[k - 1]));
+    CHECK(k + 2 >= m.n || m.time[k + 2] > m.time[k]);
+  }
+  CHECK(m.bytes[top] == berth_result_peak(j->r)[device] && m.time[top] == berth_result_peak_time(j->r)[device]);
+}
+static inline void check_timeline(const judged *j, const interval *x, int32_t n, int32_t device) {
+  timeline m = timeline_of(j, device);
+  check_timeline_shape(j, device);
+  if (m.n == 0) return;
+  CHECK_NEAR(m.bytes[0], held_when(x, n, device, -0.5), 1e-6);
+  for (int32_t i = 0; i < n; i++) {
+    double ends[] = { x[i].from, x[i].to };
+    for (int k = 0; k < 2; k++) {
+      if (ends[k] < 0 || isinf(ends[k])) continue;
+      CHECK_NEAR(told_at(&m, ends[k]), held_when(x, n, device, ends[k]), 1e-6);
+      CHECK_NEAR(told_after(&m, ends[k]), held_after(x, n, device, ends[k]), 1e-6);
+    }
+  }
+  for (int32_t k = 1; k < m.n; k++) { /* something happens there */
+    int32_t i = 0;
+    while (i < n && (x[i].device != device || (x[i].from != m.time[k] && x[i].to != m.time[k]))) i++;
+    CHECK(i < n);
+  }
+}
+
 static inline void check_memory(const judged *j) {
   static interval x[8192];
   int32_t n = intervals(j, x);
+  for (int32_t d = 0; d < j->devices; d++) check_timeline(j, x, n, d);
   for (int32_t d = 0; d < j->devices; d++) {
     const int32_t *ops;
     const double *bytes;

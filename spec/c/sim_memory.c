@@ -411,6 +411,149 @@ static void ready_order(void) {
   }
 }
 
+static void check_levels(berth_result *r, int32_t device, int32_t n, const double *time, const double *bytes) {
+  const double *t, *b;
+  if (!CHECK(berth_result_memory(r, device, &t, &b) == n)) return;
+  for (int32_t k = 0; k < n; k++) CHECK(t[k] == time[k] && b[k] == bytes[k]);
+}
+
+/* a (1 s, 100 B) --10 B--> b (1 s, 5 B) --20 B--> c (1 s) on device 0, where an op of no length holds 7 B at 0. */
+static void over_time(void) {
+  static const double none[] = { 0 }, times[] = { 0, 0, 0, 1, 2, 3 }, bytes[] = { 100, 117, 110, 135, 120, 100 };
+  static const double total_times[] = { 0, 0, 0, 1, 2 }, total[] = { 100, 117, 110, 135, 130 };
+  for (int k = 0; k < 4; k++) {
+    setup s;
+    int32_t device[] = { 0, 0, 0, 0 };
+    berth_sim_options o = policy(k < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL);
+    const double *t, *b;
+    berth_result *r;
+    o.order = (berth_event_order)(k % 2);
+    setup_begin(&s);
+    setup_heavy(&s, 0, 0, 7, BERTH_NONE);
+    setup_heavy(&s, 1, 100, 0, BERTH_NONE);
+    setup_heavy(&s, 1, 0, 5, BERTH_NONE);
+    setup_heavy(&s, 1, 0, 0, BERTH_NONE);
+    setup_edge(&s, 1, 2, 10);
+    setup_edge(&s, 2, 3, 20);
+    setup_mesh(&s, 2, INFINITY);
+    r = run(&s, device, &o);
+    if (k < 2) check_levels(r, 0, 6, times, bytes);
+    if (k >= 2) check_levels(r, 0, 5, total_times, total);
+    check_levels(r, 1, 1, none, none);
+    CHECK(berth_result_memory(r, 2, &t, &b) == 0 && !t && !b && berth_result_memory(r, -1, &t, &b) == 0);
+    berth_result_release(r);
+    o.memory = BERTH_MEMORY_NONE;
+    r = run(&s, device, &o);
+    CHECK(berth_result_memory(r, 0, &t, &b) == 0 && !t && !b);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* Where intervals are not told by the times alone (split windows, but for TOTAL) the shape is judged. */
+static void over_time_in_any_discipline(void) {
+  enum { OPS = 40 };
+  berth_rng rng;
+  berth_rng_init(&rng, 12, 0);
+  for (int round = 0; round < 192; round++) {
+    setup s;
+    int32_t device[OPS];
+    berth_sim_options o = policy((berth_memory_policy)(1 + round % 3));
+    berth_result *r;
+    judged j;
+    o.links = (berth_links)(round / 3 % 4);
+    o.param_multiple = 1 + round % 5 * 0.7;
+    if (round % 5 == 1) o.order = BERTH_ORDER_READY;
+    if (round % 5 == 2) o.send = BERTH_SEND_PULL;
+    if (round % 5 == 3) o.dispatch = BERTH_DISPATCH_BLEVEL, o.preempt = 1;
+    if (round % 5 == 4) o.noise = 0.3;
+    if (round % 7 == 1) o.quantum = 0.1;
+    if (round % 2 && (o.links == BERTH_LINKS_CHANNEL || o.links == BERTH_LINKS_DUPLEX)) o.split_windows = 1;
+    setup_random(&s, &rng, OPS, round % 3);
+    setup_uneven(&s, 3);
+    random_devices(&rng, OPS, 3, device);
+    r = run(&s, device, &o);
+    j = judge(&s, &o, r);
+    if (o.split_windows && o.memory != BERTH_MEMORY_TOTAL) {
+      for (int32_t d = 0; d < 3; d++) check_timeline_shape(&j, d);
+    } else {
+      check_memory(&j);
+    }
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* Refused allocations, in a run long enough for the levels to grow. */
+static void refused(void) {
+  enum { OPS = 40 };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    check_alloc_state a = { 0, n, 0 };
+    berth_hooks hooks = { check_alloc, &a, NULL, NULL, NULL, NULL, NULL };
+    berth_device d = berth_device_default();
+    berth_link l = { 1, 0 };
+    berth_graph_builder *b = NULL;
+    berth_graph *g = NULL;
+    berth_topology *t = NULL;
+    berth_cost *cost = NULL;
+    berth_result *r = NULL;
+    berth_ctx *ctx;
+    int32_t device[OPS];
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = berth_graph_builder_new(ctx, &b);
+    for (int32_t i = 0; i < OPS && st == BERTH_OK; i++) {
+      berth_op op = berth_op_default();
+      double seconds = i % 4;
+      op.seconds = &seconds;
+      op.workspace_bytes = i;
+      device[i] = i % 2;
+      st = berth_graph_builder_add_op(b, &op, NULL);
+      if (i > 1 && st == BERTH_OK) st = berth_graph_builder_connect(b, i / 2, i, i, NULL);
+    }
+    if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+    if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &l, &t);
+    if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
+    if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
+    CHECK((r != NULL) == (st == BERTH_OK) && (st == BERTH_OK || st == BERTH_ENOMEM));
+    if (r) {
+      const double *time, *bytes;
+      CHECK(berth_result_memory(r, 0, &time, &bytes) > 16); /* it has grown */
+    }
+    berth_result_release(r);
+    berth_cost_release(cost);
+    berth_topology_release(t);
+    berth_graph_release(g);
+    berth_graph_builder_release(b);
+    berth_ctx_release(ctx);
+    CHECK(a.held == 0);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+static void options(void) {
+  setup s;
+  int32_t device[] = { 0, 0, 0 }, sequence[] = { 0, 1, 2 };
+  berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
+  const berth_sim_options *told;
+  berth_result *r;
+  straight(&s);
+  setup_mesh(&s, 1, INFINITY);
+  o.dispatch = BERTH_DISPATCH_PLANNED;
+  o.sequence = sequence;
+  o.param_multiple = 3;
+  o.seed = 9;
+  r = run(&s, device, &o);
+  told = berth_result_options(r);
+  CHECK(told->memory == BERTH_MEMORY_TOTAL && told->param_multiple == 3 && told->seed == 9);
+  CHECK(told->dispatch == BERTH_DISPATCH_PLANNED && !told->sequence && !told->rank);
+  berth_result_release(r);
+  r = run(&s, device, NULL);
+  CHECK(berth_result_options(r)->memory == BERTH_MEMORY_INFERENCE && berth_result_options(r)->param_multiple == 1);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
 int main(void) {
   TEST("none, inference, parameters by a multiple") policies();
   TEST("remote copies are charged while they are there") copies();
@@ -426,5 +569,9 @@ int main(void) {
   TEST("the op that is named") culprits();
   TEST("first overflow in random graphs") random_limits();
   TEST("ready order") ready_order();
+  TEST("what is held over time, by hand") over_time();
+  TEST("what is held over time, in any discipline") over_time_in_any_discipline();
+  TEST("refused allocations while levels grow") refused();
+  TEST("a result tells its options") options();
   return check_done();
 }

@@ -78,7 +78,7 @@ describe("a cost", function()
   it("keeps the function for collectives, whatever happens to the table that it came in", function()
     local model = { collective = function() return 1 end }
     local c = joined(model)
-    model.collective, model = nil, nil
+    model.collective = nil
     collectgarbage()
     collectgarbage()
     assert.equal(1, c:collective(1, { 1 }))

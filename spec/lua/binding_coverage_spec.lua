@@ -2,7 +2,6 @@
 local skipped = {
   berth_ctx_retain = "objects hold the context by themselves",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
-  berth_placement_retain = "a box owns its placement",
   berth_result_retain = "a box owns its result",
 }
 

@@ -27,7 +27,7 @@ local members = {
   topology = { "device", "devices", "link", "node", "route", "path", "save", "to_string" },
   cost = { "op", "transfer", "mean_ops", "mean_transfers", "min_ops", "collective", "rho" },
   placement = { "devices", "sequence", "save", "to_string" },
-  result = { "peak_ops", "critical_path", "slack", "to_table", "save_trace", "trace" },
+  result = { "peak_ops", "memory_timeline", "critical_path", "slack", "to_table", "save_trace", "trace" },
   rng = { "uniform", "normal", "below", "shuffle" },
 }
 local fields = {
@@ -111,7 +111,7 @@ end)
 
 describe("a variable that is to be closed", function()
   it("is closed at the end of its block", function()
-    local chunk = (loadstring or load)("local x <close> = ... ; return 1") -- Lua 5.4 only
+    local chunk = (rawget(_G, "loadstring") or load)("local x <close> = ... ; return 1") -- Lua 5.4 only
     if not chunk then return end
     local r = berth.rng(1)
     chunk(r)

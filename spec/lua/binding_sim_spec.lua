@@ -51,6 +51,16 @@ describe("simulate", function()
     assert.equal(0, assert(berth.simulate(g, t, { 1, 1 }, { memory = "none" })).peak_memory[1])
   end)
 
+  it("tells what each device holds over time", function()
+    local g, t = chain()
+    local r = assert(berth.simulate(g, t, { 1, 2 }))
+    assert.same({ { 0, 0, 4 }, { 3, 11, 3 } }, { r:memory_timeline(1) }) -- 3 B of parameters, 8 B until they are sent
+    assert.same({ { 0, 2, 5 }, { 0, 8, 0 } }, { r:memory_timeline(2) })
+    r = assert(berth.simulate(g, t, { 1, 2 }, { memory = "none" }))
+    assert.same({ {}, {} }, { r:memory_timeline(2) })
+    assert.matches("result:memory_timeline: device: there is no device 3", message(r.memory_timeline, r, 3))
+  end)
+
   it("tells when memory runs out, and still gives the times", function()
     local g, t = chain { memory = 10 }
     local r = assert(berth.simulate(g, t, { 1, 1 }))

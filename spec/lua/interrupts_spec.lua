@@ -37,6 +37,7 @@ end
 
 -- now(): the signal has come when it returns. later(): it comes in half a second.
 local PRELUDE = [[
+if jit then jit.off() end -- compiled loops do not look
 local berth = require "berth"
 function now() io.popen("kill -INT $PPID"):close() end
 function later() return io.popen("sleep 0.5; kill -INT $PPID") end
@@ -47,8 +48,8 @@ endless = { tries = 2 ^ 30 }
 ]]
 
 -- What a program prints, and how it ends.
-local function run(program, how)
-  local command = environment() .. (how or default) .. lua .. " " .. file(PRELUDE .. program) .. " 2>&1; echo exit $?"
+local function run(program)
+  local command = environment() .. default .. lua .. " " .. file(PRELUDE .. program) .. " 2>&1; echo exit $?"
   return capture(command)
 end
 
@@ -68,7 +69,8 @@ describe("an interrupt that is caught", function()
   it_does("stops Lua code", function()
     local out = run [[
       print(berth.catch_interrupts(true), berth.catch_interrupts(true))
-      print(pcall(function() now() local x = 0 while x < 1e15 do x = x + 1 end end))
+      local kept = later()
+      print(pcall(function() while true do end end))
       print(pcall(now))
       print(pcall(now))
       print("alive")]]
@@ -142,14 +144,6 @@ describe("an interrupt that is caught", function()
     assert.matches("^false\t[^\n]*interrupted!\n", out)
   end)
 
-  it_does("stays ignored where it was", function()
-    local out = run([[
-      berth.catch_interrupts(true)
-      now()
-      print("alive")]], "env --ignore-signal=INT ")
-    assert.equal("alive\nexit 0\n", out)
-  end)
-
   it_does("is given back when the state is closed", function()
     local out = run [[
       berth.catch_interrupts(true)
@@ -196,13 +190,28 @@ end)
 
 -- ---- on a terminal -------------------------------------------------------------------------------
 
--- Types each line when the one before has been answered: steps of { what to type, what the output must then hold }.
+-- Types each line when the one before has been answered: steps of { what to type, what the output must then hold, or how many
+-- prompts }.
 local function typed(steps)
   local out = file("")
-  local lines = { "wait_for() { n=0; until tr -d '\\r' < " .. out .. " | grep -qF -- \"$1\"; do sleep 0.1; n=$((n + 1));"
-    .. " [ $n -lt 300 ] || { echo 'no answer' >> " .. out .. "; exit 1; }; done; }" }
+  local lines = { "out=" .. out, [[
+answered() {
+  case $1 in
+    prompts) [ "$(tr -d '\r' < "$out" | grep -c '^> ')" -ge "$2" ] ;;
+    text) tr -d '\r' < "$out" | grep -qF -- "$2" ;;
+  esac
+}
+wait_for() {
+  n=0
+  until answered "$@"; do
+    sleep 0.1
+    n=$((n + 1))
+    [ $n -lt 300 ] || { echo 'no answer' >> "$out"; exit 1; }
+  done
+}]] }
   for _, step in ipairs(steps) do
-    lines[#lines + 1] = ("printf %s; wait_for %s"):format(quote(step[1]), quote(step[2]))
+    local wanted = type(step[2]) == "number" and ("prompts %d"):format(step[2]) or "text " .. quote(step[2])
+    lines[#lines + 1] = ("printf %s; wait_for %s"):format(quote(step[1]), wanted)
   end
   local feed = file(table.concat(lines, "\n") .. "\n")
   os.execute(("sh %s | %s%sscript -qec 'scripts/berth repl' /dev/null > %s 2>&1"):format(feed, environment(), default, out))
@@ -221,16 +230,16 @@ describe("the prompt on a terminal", function()
   it_does("clears the line, or stops what runs, and goes on", function()
     if not has("script -qec true /dev/null") then return pending("no script(1) to make a terminal") end
     local out = typed {
-      { "", "> " },
+      { "", 1 },
       { "abandoned ", "abandoned" },
-      { "\\003", "> abandoned" },
+      { "\\003", 2 },
       { "1000 + 1\\n", "1001" },
       { "while true do end -- looping\\n", "looping" },
       { "\\003", "input:1: interrupted" },
       { "for i = 1, 3 do\\n", ">> " },
-      { "\\003", ">> " },
+      { "\\003", 5 },
       { "2000 + 2\\n", "2002" },
-      { "ops = {}; for i = 1, 2000 do ops[i] = { seconds = i } end\\n", "> " },
+      { "ops = {}; for i = 1, 2000 do ops[i] = { seconds = i } end\\n", 7 },
       { "g, t = berth.graph { ops = ops }, berth.topology.mesh(4); print(#g)\\n", "2000" },
       { "io.write('plac', 'ing\\\\n'); berth.place(g, t, 'critical-path', { tries = 1e9 })\\n", "placing" },
       { "\\003", "nil\ninterrupted\ninterrupted" },

@@ -7,7 +7,9 @@ local operator_graph = require "support.operator_graph"
 local function toy(seconds, edges, memory)
   local ops, list = {}, {}
   for i, s in ipairs(seconds) do ops[i] = { seconds = s, params = memory and memory[i] or 0 } end
-  for u, v, c in edges:gmatch("(%d+)>(%d+):(%d+)") do list[#list + 1] = { from = u + 1, to = { v + 1 }, bytes = tonumber(c), resident = 0 } end
+  for u, v, c in edges:gmatch("(%d+)>(%d+):(%d+)") do
+    list[#list + 1] = { from = u + 1, to = { v + 1 }, bytes = tonumber(c), resident = 0 }
+  end
   return assert(berth.graph { ops = ops, tensors = list })
 end
 local function devices(n, memory) return berth.topology.mesh(n, { bandwidth = 1, memory = memory }) end
@@ -43,7 +45,9 @@ describe("m-ETF", function()
 
   it("simulates case D under the queue: 34 for its own vector, 38 for m-SCT's", function()
     local g, t = toy(D.seconds, D.edges), devices(3)
-    local function queue(placement) return assert(berth.simulate(g, t, placement, { preset = "baechi-tf", quantum = 1 })).makespan end
+    local function queue(placement)
+      return assert(berth.simulate(g, t, placement, { preset = "baechi-tf", quantum = 1 })).makespan
+    end
     assert.equal(34, queue { 1, 2, 2, 1, 3, 2, 2, 1, 3 })
     assert.equal(38, queue { 1, 2, 1, 3, 2, 2, 1, 3, 2 })
   end)

@@ -24,9 +24,12 @@ local function read(name)
   for k = 1, take() do edges[k] = { take() + 1, take() + 1, math.floor(take()) } end -- SimGrid moves whole bytes
   local links = {}
   for a = 1, #devices do
-    for b = a + 1, #devices do links[#links + 1] = { devices[a].name, devices[b].name, bandwidth = bandwidth, latency = latency } end
+    for b = a + 1, #devices do
+      links[#links + 1] = { devices[a].name, devices[b].name, bandwidth = bandwidth, latency = latency }
+    end
   end
-  return assert(berth.graph { ops = ops, edges = edges }), assert(berth.topology { devices = devices, links = links }), placement, order
+  local g, t = assert(berth.graph { ops = ops, edges = edges }), assert(berth.topology { devices = devices, links = links })
+  return g, t, placement, order
 end
 
 describe("a contention-free simulation in planned order", function()

@@ -84,7 +84,9 @@ describe("every placer", function()
           local used = { 0, 0, 0 }
           for i, op in ipairs(description.ops) do used[p[i]] = used[p[i]] + op.params end
           for _, tensor in ipairs(description.tensors) do used[p[tensor.from]] = used[p[tensor.from]] + tensor.bytes end
-          for d = 1, 3 do assert.is_true(used[d] <= t:device(d).memory * (1 + 1e-12), name .. " seed " .. seed .. " device " .. d) end
+          for d = 1, 3 do
+            assert.is_true(used[d] <= t:device(d).memory * (1 + 1e-12), name .. " seed " .. seed .. " device " .. d)
+          end
         else
           assert.equal("infeasible", code, message)
           assert.is_true(why.missing > 0 and (why.op or why.device) ~= nil, message)

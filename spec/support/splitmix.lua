@@ -16,7 +16,7 @@ local text = tostring(_VERSION) ~= "Lua 5.1" and [[
     z = bit.bxor(z, bit.rshift(z, 31))
     return tonumber(z % (m1 + 0ULL)) % m2
   end]]
-local step = assert((loadstring or load)(text))()
+local step = assert((rawget(_G, "loadstring") or load)(text))()
 
 local splitmix = {}
 

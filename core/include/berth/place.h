@@ -128,7 +128,8 @@ const char *const *berth_placer_variants(const char *placer);
  *                        at once, or more; then ops move away from where memory runs out; at last packings are tried one by
  *                        one, up to a number.
  *                        The others: it does not run out with PLANNED and its sequence, with links FREE for both. Planned for
- *                        other links, or run in another order, it may; "critical-path" variant "code" has no sequence.
+ *                        other links, run in another order, or by a policy that says "not now", it may; "critical-path" variant
+ *                        "code" has no sequence.
  */
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why);

@@ -115,6 +115,8 @@ berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth
 void berth_result_retain(berth_result *r);
 void berth_result_release(berth_result *r);
 berth_cost *berth_result_cost(const berth_result *r); /* borrowed */
+/** The run's options, defaults filled in; rank and sequence are NULL. Lives as long as r. */
+const berth_sim_options *berth_result_options(const berth_result *r);
 
 double berth_result_makespan(const berth_result *r);
 const int32_t *berth_result_device(const berth_result *r);  /* [ops] */
@@ -130,6 +132,13 @@ const double *berth_result_link_bytes(const berth_result *r);
 const double *berth_result_link_busy(const berth_result *r);
 /** @return 1 and fills out if memory ran out, else 0 */
 int berth_result_oom(const berth_result *r, berth_oom *out);
+/** What device holds over time, as accounted. The first entry is its parameters, at time 0, before anything starts. Then each
+ *  instant at which that changes has one entry, what is held from it on; or two, if some of what starts at it takes no time:
+ *  what is held at it, then what stays. So the largest entry is exactly berth_result_peak, and the first of that size is at
+ *  berth_result_peak_time.
+ *  @param time through it: [count] s, never falling  @param bytes through it: [count]; both live as long as r
+ *  @return count; 0 if memory was not accounted or there is no such device */
+int32_t berth_result_memory(const berth_result *r, int32_t device, const double **time, const double **bytes);
 /** Ops whose parameters, workspace, outputs or received inputs are held on device at its peak, in id order.
  *  @param bytes through it: what each holds.  @return count; computed while simulating */
 int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops, const double **bytes);
