@@ -14,12 +14,12 @@ static const char *const placer_names[] = {
   "critical-path", "policy", NULL
 };
 
-berth_place_options berth_place_default(void) {
+berth_place_options berth_place_default(const berth_graph *g) {
   berth_place_options o = { 0 };
   o.variant = "";
   o.averages = BERTH_AVERAGE_TEXTBOOK;
   o.links = BERTH_LINKS_FREE;
-  o.memory = BERTH_MEMORY_TOTAL;
+  o.memory = g ? berth_sim_default(g).memory : BERTH_MEMORY_TOTAL;
   o.param_multiple = 1;
   o.device = BERTH_NONE;
   o.tries = 1;
@@ -119,7 +119,7 @@ static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why) {
   berth_status st;
-  berth_place_options o = opts ? *opts : berth_place_default();
+  berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   const berth_i_placer *p = find_placer(placer);
   if (!o.variant) o.variant = "";

@@ -108,8 +108,7 @@ end
 
 -- A proof that nothing can fit is the best reason, then what the member lacked that came closest.
 local function refuse(cost, given, rows, simulation)
-  local memory = given.memory or "total" -- as for the placers
-  local bounds, message, code, why = core.bounds(cost, { memory = memory, param_multiple = given.param_multiple })
+  local bounds, message, code, why = core.bounds(cost, { memory = given.memory, param_multiple = given.param_multiple })
   if not bounds and code == "infeasible" then return nil, (message:gsub("^bounds", "portfolio")), code, why end
   local row = closest(rows) or rows[1]
   if row.oom then return ran_out(cost, row, hint(cost, rows, simulation)) end

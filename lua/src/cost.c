@@ -473,17 +473,20 @@ berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double mult
 static int bounds(lua_State *L) {
   static const char *const keys[] = { "memory", "param_multiple", "cost", NULL };
   static const bl_where w = { "berth.bounds", NULL, 0 };
-  int t, memory = BERTH_MEMORY_TOTAL;
+  int t, memory;
   double multiple = 1;
+  bl_cost_box *box;
   berth_bounds b;
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   berth_status st;
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   t = bl_options(L, 2, &w, keys);
+  box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
+  memory = berth_sim_default(berth_cost_graph(box->cost)).memory;
   bl_get_enum(L, t, &w, "memory", bl_memory_names, &memory);
   bl_get_positive(L, t, &w, "param_multiple", &multiple);
-  st = bl_bounds(bl_check(L, 1, &bl_cost_class, w.fn, "cost"), (berth_memory_policy)memory, multiple, &b, &why);
+  st = bl_bounds(box, (berth_memory_policy)memory, multiple, &b, &why);
   if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
   lua_createtable(L, 0, 5);
   bl_set_number(L, "critical_path", b.critical_path);

@@ -216,8 +216,9 @@ static void read_variant(lua_State *L, int t, const bl_where *w, const char *pla
 static void read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
                          berth_place_options *o) {
   int k;
-  *o = berth_place_default();
+  *o = berth_place_default(berth_cost_graph(cost));
   read_variant(L, t, w, placer, o);
+  if (strncmp(o->variant, "baechi", 6) == 0) o->memory = BERTH_MEMORY_TOTAL; /* what the published placers count */
   if (bl_get_enum(L, t, w, "averages", bl_average_names, &k)) o->averages = (berth_average)k;
   if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o->links = (berth_links)k;
   if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o->memory = (berth_memory_policy)k;

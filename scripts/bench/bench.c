@@ -101,7 +101,7 @@ static void place_layered(const char *work, int32_t n, const char *placer, berth
   berth_placement *p = NULL;
   berth_device device = berth_device_default();
   berth_link link = { 1e6 / 0.0001754, 134e-6 };
-  berth_place_options opts = berth_place_default();
+  berth_place_options opts = berth_place_default(NULL);
   char path[4096], input[256];
   berth_graph *g;
   double best = INFINITY, from, total = 0, estimate;

@@ -47,7 +47,7 @@ static void case_a(problem *p) {
 
 static void test_m_topo(void) {
   problem p;
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
   berth_obstacle why;
   TEST("m-topo as published: case A, cap 6, real limits not tested");
@@ -95,14 +95,14 @@ static void test_m_topo(void) {
   problem_clear(&p, 4, 2);
   for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
   p.memory[0] = 1;
-  o = berth_place_default();
+  o = berth_place_default(NULL);
   o.memory = BERTH_MEMORY_NONE; /* level 6 + 3 */
   expect(&p, "m-topo", &o, "0001", 3);
 }
 
 static void test_single(void) {
   problem p;
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
   berth_obstacle why = { 9, 9, 9 };
   problem_clear(&p, 3, 3);
@@ -131,7 +131,7 @@ static void test_single(void) {
 
 static void test_simple(void) {
   problem p;
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   TEST("round-robin: op k of the topological order to device k mod D");
   problem_clear(&p, 5, 3);
   expect(&p, "round-robin", NULL, "01201", 2);
@@ -197,7 +197,7 @@ static void test_near(void) {
 /* Two rings of four ops and a thin bridge. */
 static void test_metis(void) {
   problem p;
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
   TEST("metis: cuts where little crosses, whatever the seed");
   problem_clear(&p, 8, 2);
@@ -278,7 +278,7 @@ static int cuts_lattices(const int32_t *d) {
 
 static void test_kway(void) {
   berth_cost *c = lattices(ctx);
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_status st = BERTH_ENOMEM;
   o.memory = BERTH_MEMORY_INFERENCE;
   TEST("metis, k-way: finds the one edge; rand() goes on as if nothing had been");
@@ -396,7 +396,7 @@ static void check_any(const problem *p, uint64_t seed, int *unfit) {
   *unfit += !fits;
   for (int32_t i = 1; i < N_NAMES; i++) {
     berth_placement *r = NULL, *again = NULL;
-    berth_place_options o = berth_place_default();
+    berth_place_options o = berth_place_default(NULL);
     o.seed = seed;
     if (!CHECK_STATUS(place(p, names[i], &o, &r, NULL), fits ? BERTH_OK : BERTH_EINFEASIBLE)) printf("# %s\n", names[i]);
     if (!r) continue;
@@ -441,9 +441,10 @@ static void test_simulated(void) {
       berth_placement *r = NULL;
       berth_result *run = NULL;
       berth_sim_options so = berth_sim_default(NULL);
+      berth_place_options total = berth_place_default(NULL);
       const berth_transfer *sent;
       berth_oom oom;
-      if (berth_place(m.c, names[k], NULL, &r, NULL) != BERTH_OK) continue;
+      if (berth_place(m.c, names[k], &total, &r, NULL) != BERTH_OK) continue;
       so.memory = BERTH_MEMORY_TOTAL;
       CHECK_STATUS(berth_simulate(m.c, berth_placement_device(r), &so, &run), BERTH_OK);
       CHECK(!berth_result_oom(run, &oom));
@@ -470,20 +471,20 @@ static void test_door(void) {
   CHECK_STATUS(place(&p, "hetf", NULL, &r, NULL), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "\"heft\"") && strstr(berth_errmsg(ctx), "hetf"));
   CHECK_STATUS(place(&p, NULL, NULL, &r, NULL), BERTH_EINVAL);
-  o = berth_place_default();
+  o = berth_place_default(NULL);
   o.variant = "x";
   CHECK_STATUS(place(&p, "m-topo", &o, &r, NULL), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "\"baechi-pt\"") != NULL);
   TEST("options are checked");
-  o = berth_place_default(), o.quantum = NAN;
+  o = berth_place_default(NULL), o.quantum = NAN;
   CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
-  o = berth_place_default(), o.param_multiple = -1;
+  o = berth_place_default(NULL), o.param_multiple = -1;
   CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
-  o = berth_place_default(), o.device = 2;
+  o = berth_place_default(NULL), o.device = 2;
   CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
-  o = berth_place_default(), o.tries = 0;
+  o = berth_place_default(NULL), o.tries = 0;
   CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
-  o = berth_place_default(), o.links = (berth_links)17;
+  o = berth_place_default(NULL), o.links = (berth_links)17;
   CHECK_STATUS(place(&p, "single", &o, &r, NULL), BERTH_EINVAL);
   CHECK_STATUS(place(&p, "policy", NULL, &r, NULL), BERTH_EINVAL);
   TEST("each placer is listed, and has \"\" as its first variant");

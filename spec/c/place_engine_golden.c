@@ -47,7 +47,7 @@ static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double m
 }
 
 static void expect(berth_ctx *ctx, berth_cost *cost, const char *variant, const int32_t *device, double makespan) {
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.variant = variant;
   o.quantum = 1; /* the cases count whole seconds */
@@ -180,7 +180,7 @@ static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char 
 /* The published simulator's step time of the queue plan, and the parallel plan's own, in ms. */
 static void expect_training(berth_ctx *ctx, const char *shared, const char *name, double queue_ms, double parallel_ms) {
   berth_cost *cost = training_cost(ctx, shared, name);
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_sim_options so;
   berth_placement *p = NULL;
   berth_result *r = NULL;

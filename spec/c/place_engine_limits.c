@@ -57,7 +57,7 @@ static void names_the_obstacle(berth_ctx *ctx) {
 
 static void refuses(berth_ctx *ctx, const instance *x, const char *placer, berth_obstacle want, const char *reason) {
   static const berth_policy mine = { .name = "mine" };
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   berth_obstacle why = { -9, -9, -9 };
   char text[200];
@@ -116,7 +116,7 @@ static void finds_what_fits(berth_ctx *ctx) {
   static const row rows[] = { { 1, 5, 0, -1, -1 }, { 1, 5, 0, -1, -1 }, { 1, 10, 0, -1, -1 } };
   static const double memory[] = { 10, 10 };
   instance x = loose(ctx, rows, 3, memory, 2);
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
     if (!CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK)) tell(ctx, placers[i]);
@@ -194,7 +194,7 @@ static void contradictions(berth_ctx *ctx) {
   static const row rows[] = { { 1, 0, 0, -1, -1 } };
   static const double memory[] = { 1 };
   instance x = loose(ctx, rows, 1, memory, 1);
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.variant = "baechi-tf";
   o.links = BERTH_LINKS_DUPLEX;
@@ -260,7 +260,7 @@ static berth_status refuse_one(check_alloc_state *s, const instance *x, const ch
 
 /* The n-th request, then the n-th and all after it. */
 static void refuse_each(check_alloc_state *s, const instance *x, const trial *t) {
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_status st = BERTH_ENOMEM;
   o.variant = t->variant;
   o.links = t->links;

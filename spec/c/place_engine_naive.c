@@ -282,7 +282,7 @@ static void same_as_policy(const instance *x, const char *placer, const berth_pl
 
 static void one_round(const instance *x, int what) {
   static const char *const placers[] = { "etf", "m-etf", "minmin", "heft" };
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   if (!(what & WITH_MEMORY)) o.memory = BERTH_MEMORY_NONE;
   for (int links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
     o.links = (berth_links)links;

@@ -25,7 +25,7 @@ static instance fork_join(berth_ctx *ctx, int32_t devices) {
 }
 
 static berth_status place(const instance *x, const berth_policy *policy, berth_placement **p) {
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   o.policy = policy;
   *p = NULL;
   return berth_place(x->cost, "policy", &o, p, NULL);
@@ -100,7 +100,7 @@ static berth_status check_seconds(void *ud, const berth_plan *p, int32_t op, con
 static void quanta(berth_ctx *ctx) {
   instance x = fork_join(ctx, 1);
   berth_policy policy = { .name = "seconds", .score = check_seconds };
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.policy = &policy;
   o.quantum = 0.5;
@@ -239,7 +239,7 @@ static void all_settings(berth_ctx *ctx, int what) {
   instance x;
   int32_t devices;
   berth_policy policy = { .name = "spread", .ud = &devices };
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_rng_init(&rng, 3, (uint64_t)what);
   o.policy = &policy;
   for (int i = 0; i < 400 && !check_bad; i++) {

@@ -29,7 +29,7 @@ static void try_placer(const instance *x, const char *placer, const berth_place_
 
 static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
   instance x;
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   int i, links, memory;
   if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4), &x)) return;
   o.param_multiple = 1 + berth_rng_below(rng, 2) * 0.25;
@@ -60,7 +60,7 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
 static void quanta(berth_ctx *ctx) {
   berth_rng rng;
   instance x;
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_rng_init(&rng, 12, 0);
   o.quantum = 0.3;
   for (int i = 0; i < 100 && !check_bad; i++) {

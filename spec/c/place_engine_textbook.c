@@ -44,7 +44,7 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
 }
 
 static double estimate(berth_ctx *ctx, berth_cost *cost, const char *placer, berth_average averages) {
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   double value;
   o.averages = averages;
@@ -162,7 +162,7 @@ static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
 
 static void critical_path(berth_ctx *ctx) {
   berth_cost *cost = topcuoglu(ctx);
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   double last = INFINITY;
   for (o.tries = 1; o.tries <= 64; o.tries *= 4) {
     berth_placement *p = NULL, *q = NULL;
@@ -186,7 +186,7 @@ static void load_only(berth_ctx *ctx) {
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   double second = 1;
   int count[3] = { 0, 0, 0 };

@@ -38,7 +38,7 @@ static instance on_devices(berth_ctx *ctx, berth_graph_builder *b, int devices, 
 
 static berth_status place(const instance *x, const char *placer, berth_memory_policy memory, berth_placement **p,
                           berth_obstacle *why) {
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   o.memory = memory;
   *p = NULL;
   return berth_place(x->cost, placer, &o, p, why);
@@ -236,7 +236,7 @@ static void many(berth_ctx *ctx, int what, int rounds) {
   berth_rng_init(&rng, 41, (uint64_t)what);
   for (int round = 0; round < rounds && !check_bad; round++) {
     instance x;
-    berth_place_options o = berth_place_default();
+    berth_place_options o = berth_place_default(NULL);
     if (!tight_instance(ctx, &rng, what, 2 + berth_rng_below(&rng, 24), 1 + berth_rng_below(&rng, 4), &x)) continue;
     o.param_multiple = 1 + 0.25 * berth_rng_below(&rng, 2);
     o.seed = berth_rng_u64(&rng);
@@ -281,7 +281,7 @@ static void misses_nothing_small(berth_ctx *ctx) {
   berth_rng_init(&rng, 42, 0);
   for (int round = 0; round < 300 && !check_bad; round++) {
     instance x;
-    berth_place_options o = berth_place_default();
+    berth_place_options o = berth_place_default(NULL);
     int found;
     int32_t n = 2 + berth_rng_below(&rng, 5), devices = 1 + berth_rng_below(&rng, 3);
     if (!tight_instance(ctx, &rng, WITH_MEMORY | WITH_TWINS | WITH_TYPES, n, devices, &x)) continue;
@@ -338,7 +338,7 @@ static void refused_memory(void) {
   berth_rng_init(&rng, 43, 0);
   for (int round = 0; round < 4; round++) {
     instance x;
-    berth_place_options o = berth_place_default();
+    berth_place_options o = berth_place_default(NULL);
     if (!tight_instance(ctx, &rng, round ? WITH_ALL : WITH_MEMORY, 14, 3, &x)) continue;
     o.links = (berth_links)round;
     for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {

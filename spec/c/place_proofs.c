@@ -127,7 +127,7 @@ typedef struct tally {
 static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy memory, double param_multiple, double best,
                          tally *count) {
   static const berth_policy plain = { .name = "plain" };
-  berth_place_options o = berth_place_default();
+  berth_place_options o = berth_place_default(NULL);
   o.memory = memory;
   o.param_multiple = param_multiple;
   o.policy = &plain;

@@ -84,14 +84,16 @@ typedef struct berth_place_options {
   const char *variant;           /* "": the corrected or textbook form; else "baechi-tf", "baechi-pt", "code", ... by placer */
   berth_average averages;        /* HEFT, CPOP, PEFT */
   berth_links links;             /* discipline that the planner assumes; default FREE */
-  berth_memory_policy memory;    /* what counts against device memory; default TOTAL */
+  berth_memory_policy memory;    /* what counts against device memory; default as in the simulator */
   double param_multiple;         /* as in berth_sim_options; default 1 */
   double quantum;                /* s, as in berth_sim_options; default 0 */
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
 } berth_place_options;
-berth_place_options berth_place_default(void);
+/** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
+ *           which an answer holds in any order of execution */
+berth_place_options berth_place_default(const berth_graph *g);
 
 /** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "etf" "heft" "cpop" "peft"
  *  "minmin" "blevel" "critical-path" "policy".

@@ -135,11 +135,10 @@ rules.values = {
 
   { option = "memory", name = "none", rule = "Not accounted: no peaks, no limits." },
   { option = "memory", name = "inference",
-    rule = "Parameters stay; a tensor goes after its last reader on the device and its last send." },
+    rule = "Parameters stay; a tensor goes after its last reader on the device and its last send. Default without twins." },
   { option = "memory", name = "training",
-    rule = "As inference, but what a backward twin needs stays until that has run. Default of simulate for graphs with "
-      .. "twins." },
-  { option = "memory", name = "total", rule = "Nothing is freed. Default of placers: holds under any order of execution." },
+    rule = "As inference, but what a backward twin needs stays until that has run. Default for graphs with twins." },
+  { option = "memory", name = "total", rule = "Nothing is freed: what is placed under it holds under any order of execution." },
 
   { option = "send", name = "push", rule = "A tensor leaves when it is made, to every device with a reader." },
   { option = "send", name = "pull",

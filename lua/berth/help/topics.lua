@@ -67,7 +67,8 @@ speed, flops, memory, memory_bandwidth, overhead.]],
   { "topology:save", "t:save(path)", "Writes berth JSON." },
   { "device_presets", "berth.device_presets()", "Names of the devices whose data sheets are built in." },
 
-  { "cost", "c = berth.cost(g, t, { op = f, transfer = f, collective = f, op_factor = 1, transfer_factor = 1, free_control = false })",
+  { "cost", "c = berth.cost(g, t, { op = f, transfer = f, collective = f, op_factor = 1, transfer_factor = 1,"
+    .. " free_control = false })",
     [[A graph on a topology, priced. Functions answer in seconds: op(op, device), transfer(tensor, from, to),
 collective(k, devices), which alone is called later, by c:collective. Everything that takes (g, t, ...) also
 takes (c, ...).]],
@@ -130,7 +131,7 @@ is held at that instant, then what stays. The largest is peak_memory[d].]],
   { "simulator", "f = berth.simulator(g, t, options)",
     "A function: placement -> makespan (s), peak (bytes), op at which memory ran out (nil: it held). Keeps its memory." },
 
-  { "bounds", [[b = berth.bounds(g, t, { memory = "total", param_multiple = 1 })]],
+  { "bounds", [[b = berth.bounds(g, t, { memory = "training", param_multiple = 1 })]],
     "Lower bounds of the makespan, s: critical_path, work, memory; best, the largest of them; name, which one that is.",
     "print(berth.bounds(g, t))" },
   { "compare", [[berth.compare(g, t, { "single", "etf", policy }, { links =, place = {...}, simulate = {...} })]],
