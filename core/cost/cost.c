@@ -81,13 +81,22 @@ static bool has_profile(const berth_graph *g, int32_t op) {
   return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
 }
 
-/* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere. */
+/* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere; one with a profile and no more runs only on the
+ * types that it names. */
 static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
   double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
   bool profiled = has_profile(g, op);
+  double s;
   if (profiled && type != BERTH_NONE) return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
   if (!profiled && flop == 0 && bytes == 0) return 0;
-  return roofline(flop, bytes, d);
+  s = roofline(flop, bytes, d);
+  return profiled && isnan(s) ? BERTH_UNSUPPORTED : s;
+}
+
+/* The op may run on a device of the class, as far as its pin goes. */
+static bool pin_allows(const berth_cost *c, int32_t op, int32_t k) {
+  int32_t pin = berth_i_pin(c->g, op);
+  return pin == BERTH_NONE || (pin < c->n_devices && c->class_of[pin] == k);
 }
 
 static berth_status price_built_in(berth_cost *c) {
@@ -97,7 +106,8 @@ static berth_status price_built_in(berth_cost *c) {
     int32_t type = graph_type(c->g, d->type);
     for (op = 0; op < c->g->n_ops; op++) {
       double s = built_in_time(c->g, op, type, d);
-      if (isnan(s)) return no_price(c, op, c->class_device[k]);
+      if (isnan(s) && pin_allows(c, op, k)) return no_price(c, op, c->class_device[k]);
+      if (isnan(s)) s = BERTH_UNSUPPORTED;
       c->op[(size_t)op * (size_t)c->n_classes + (size_t)k] = s * c->op_factor;
     }
   }

@@ -65,7 +65,7 @@ static double determination(int32_t n, const double *x, const double *y, int rel
 berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, int relative, berth_link *out,
                             double *r2) {
   Sums s;
-  double a, b;
+  double a, b, fit;
   berth_status st = check_points(ctx, n, bytes, seconds, relative);
   if (st != BERTH_OK) return st;
   s = sum_up(n, bytes, seconds, relative);
@@ -76,8 +76,11 @@ berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, cons
     b = slope_through_origin(n, bytes, seconds, relative);
   }
   if (!(b > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte", b);
+  fit = determination(n, bytes, seconds, relative, a, b, &s);
+  if (!isfinite(a) || !isfinite(1 / b) || 1 / b == 0 || !isfinite(fit))
+    return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range: %g s + %g s per byte", a, b);
   out->latency = a;
   out->bandwidth = 1 / b;
-  if (r2) *r2 = determination(n, bytes, seconds, relative, a, b, &s);
+  if (r2) *r2 = fit;
   return BERTH_OK;
 }

@@ -1,4 +1,5 @@
 /* Collecting a graph: checks at the door, then rows appended to columns. */
+#include "../shelf/utf8.h"
 #include "builder_internal.h"
 
 #include <stdio.h>
@@ -288,6 +289,8 @@ static berth_status check_types(berth_graph_builder *b, int32_t n, const char *c
   if (n < 1) return berth_i_fail(b->ctx, BERTH_EINVAL, "%ld device types, needs 1 or more", (long)n);
   for (i = 0; i < n; i++) {
     if (!names[i] || (n > 1 && !*names[i])) return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld has no name", (long)i);
+    if (berth_i_utf8_error(names[i]))
+      return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld: the name is not UTF-8", (long)i);
     for (k = 0; k < i; k++) {
       if (strcmp(names[i], names[k]) == 0) {
         return berth_i_fail(b->ctx, BERTH_EINVAL, "device type \"%s\" is named twice", names[i]);
@@ -314,6 +317,7 @@ berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const 
 
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name) {
   char *copy = NULL;
+  if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the graph's name is not UTF-8");
   if (name && *name && !(copy = berth_i_strdup(b->ctx, name))) return berth_i_nomem(b->ctx);
   berth_i_strfree(b->ctx, b->name);
   b->name = copy;
@@ -345,9 +349,22 @@ berth_op berth_op_default(void) {
   return (berth_op){ .group = BERTH_NONE, .twin = BERTH_NONE, .pin = BERTH_NONE };
 }
 
+static berth_status check_text(berth_ctx *ctx, subject s, const char *what, const char *text) {
+  const char *wrong = text ? berth_i_utf8_error(text) : NULL;
+  if (!wrong) return BERTH_OK;
+  s.name = NULL;
+  return refuse(ctx, s, "%s is not UTF-8: byte 0x%02x at %zu", what, (unsigned)(unsigned char)*wrong, (size_t)(wrong - text) + 1);
+}
+
 static berth_status intern(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id) {
   *id = BERTH_NONE;
   return text && *text ? berth_i_names_add(ctx, names, text, id) : BERTH_OK;
+}
+
+static berth_status check_texts(berth_graph_builder *b, const berth_op *op) {
+  const subject s = { "op", b->n_ops, NULL };
+  berth_status st = check_text(b->ctx, s, "the name", op->name);
+  return st == BERTH_OK ? check_text(b->ctx, s, "the kind", op->kind) : st;
 }
 
 berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *op, int32_t *id) {
@@ -369,6 +386,7 @@ berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *
   };
   const int n = (int)(sizeof row / sizeof *row);
   if ((st = check_op(b, op)) != BERTH_OK) return st;
+  if ((st = check_texts(b, op)) != BERTH_OK) return st;
   if ((st = make_room_for_row(b, row, n)) != BERTH_OK) return st;
   if ((st = intern(b->ctx, &b->names, op->name, &name)) != BERTH_OK) return st;
   if ((st = intern(b->ctx, &b->kinds, op->kind, &kind)) != BERTH_OK) return st;

@@ -101,7 +101,7 @@ static berth_status read_seconds(Reader *r, Value v) {
 
 static berth_status read_flag(const Reader *r, Value v, uint32_t bit, uint32_t *flags) {
   bool on = false;
-  berth_status st = berth_i_get_bool(r->doc, v, &on);
+  berth_status st = berth_i_get_flag(r->doc, v, &on);
   if (on) *flags |= bit;
   return st;
 }

@@ -136,6 +136,15 @@ static berth_status read_seconds(Reader *r, Value list, int32_t n, double **out)
   return st;
 }
 
+static berth_status check_plan(Reader *r, const berth_placement *p) {
+  Value v = berth_i_json_first(r->p[P_FINISH]);
+  int32_t k;
+  for (k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
+    if (p->finish[k] < p->start[k]) return berth_i_json_fail(r->doc, v, "is before the start, %g s", p->start[k]);
+  }
+  return BERTH_OK;
+}
+
 static berth_status read_plan(Reader *r, berth_placement *p) {
   berth_status st;
   if (!r->p[P_START] != !r->p[P_FINISH]) {
@@ -143,7 +152,8 @@ static berth_status read_plan(Reader *r, berth_placement *p) {
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
   }
   if ((st = read_seconds(r, r->p[P_START], p->n, &p->start)) != BERTH_OK) return st;
-  return read_seconds(r, r->p[P_FINISH], p->n, &p->finish);
+  if ((st = read_seconds(r, r->p[P_FINISH], p->n, &p->finish)) != BERTH_OK) return st;
+  return p->finish ? check_plan(r, p) : BERTH_OK;
 }
 
 static berth_status count_ops(Reader *r, int32_t *n) {
@@ -152,6 +162,7 @@ static berth_status count_ops(Reader *r, int32_t *n) {
   if (st == BERTH_OK && r->g && *n != r->g->n_ops) {
     st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is of length %d, for %d ops", (int)*n, (int)r->g->n_ops);
   }
+  if (st == BERTH_OK && *n == 0 && !r->g) st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is empty: it places nothing");
   if (st == BERTH_OK && r->op_names && r->n_op_names != *n) {
     st = berth_i_json_fail(r->doc, r->p[P_OPS], "is of length %d, for %d ops", (int)r->n_op_names, (int)*n);
   }

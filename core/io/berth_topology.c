@@ -157,7 +157,7 @@ static berth_status read_link(Reader *r, Value v) {
   if ((st = berth_i_get_quantity(r->doc, f[L_RATE], BERTH_BYTES_PER_SECOND, true, &link.bandwidth)) != BERTH_OK) return st;
   if (link.bandwidth == 0) return berth_i_json_fail(r->doc, f[L_RATE], "is not positive: leave the link out if there is none");
   if ((st = berth_i_get_quantity(r->doc, f[L_LATENCY], BERTH_SECONDS, false, &link.latency)) != BERTH_OK) return st;
-  if ((st = berth_i_get_bool(r->doc, f[L_DUPLEX], &duplex)) != BERTH_OK) return st;
+  if ((st = berth_i_get_flag(r->doc, f[L_DUPLEX], &duplex)) != BERTH_OK) return st;
   r->links.n += duplex ? 2 : 1;
   return berth_i_blame(r->doc, v, (duplex ? berth_topology_builder_add_duplex : berth_topology_builder_add_link)(r->b, from, to,
                                                                                                                  &link, NULL));

@@ -56,6 +56,11 @@ berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
   return BERTH_OK;
 }
 
+berth_status berth_i_get_flag(const berth_i_json *doc, Value v, bool *out) {
+  if (v && berth_i_json_kind_of(v) != BERTH_I_JSON_BOOL) return berth_i_json_fail(doc, v, "is neither true nor false");
+  return berth_i_get_bool(doc, v, out);
+}
+
 static berth_status check_number(const berth_i_json *doc, Value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER) return berth_i_json_fail(doc, v, "is not a number");
   if (isinf(berth_i_json_number(v))) return berth_i_json_fail(doc, v, "is too large");

@@ -76,7 +76,8 @@ static berth_status get_column(const Cell *c, const berth_i_column *x, berth_uni
   berth_status st = BERTH_OK;
   if (!x || (x->text && !*x->text[c->row])) return BERTH_OK;
   v = x->text ? 0 : x->number[c->row];
-  if (x->text) st = parse_text(c, x->name, x->text[c->row], unit, &v);
+  if (x->text && strcmp(x->text[c->row], "Infinity") == 0) v = INFINITY;
+  else if (x->text) st = parse_text(c, x->name, x->text[c->row], unit, &v);
   if (st != BERTH_OK || isnan(v)) return st;
   if (v < 0) return fail(c, x->name, "is negative", v);
   if (isinf(v) && !infinite) return fail(c, x->name, "is infinite", v);
@@ -352,20 +353,37 @@ done:
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
+/* Counts the ops with a device; -1: the column holds something else. */
+static int32_t count_placed(const Reader *r, const berth_i_column *x, int32_t *first_without) {
+  int32_t row, n = 0;
+  *first_without = BERTH_NONE;
+  for (row = 0; row < r->t.nodes.rows; row++) {
+    double v = x->number[row];
+    if (r->op_of[row] == BERTH_NONE) continue;
+    if (isnan(v) && *first_without == BERTH_NONE) *first_without = row;
+    if (isnan(v)) continue;
+    if (v < 0 || v >= INT32_MAX || v != floor(v)) return -1;
+    n++;
+  }
+  return n;
+}
+
 /* A column "device" of whole numbers is a placement; any other use of the word is somebody else's. */
 static berth_status read_placement(Reader *r, berth_placement **out) {
   const berth_i_column *x = find(&r->t.nodes, "device");
-  int32_t *device = berth_i_alloc(r->ctx, (size_t)r->n_ops, sizeof *device), row;
-  berth_status st = device ? BERTH_OK : berth_i_nomem(r->ctx);
-  bool good = x && x->number && r->n_ops > 0;
-  for (row = 0; row < r->t.nodes.rows && good && device; row++) {
-    double v = x->number[row];
-    if (r->op_of[row] == BERTH_NONE) continue;
-    good = v >= 0 && v < INT32_MAX && v == floor(v);
-    if (good) device[r->op_of[row]] = (int32_t)v;
+  int32_t *device, row, without = BERTH_NONE, n = x && x->number ? count_placed(r, x, &without) : 0;
+  berth_status st;
+  if (n <= 0) return BERTH_OK;
+  if (without != BERTH_NONE) {
+    Cell c = { r, &r->t.nodes, without };
+    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: node has no device, but others have (%.40s)", r->src->name,
+                        (int)line_of(&c), text_at(&r->t.nodes, "id", without));
   }
-  if (st == BERTH_OK && good) st = berth_placement_new(r->ctx, r->n_ops, device, NULL, NULL, NAN, out);
-  berth_i_free(r->ctx, device, (size_t)r->n_ops, sizeof *device);
+  if (!(device = berth_i_alloc(r->ctx, (size_t)n, sizeof *device))) return berth_i_nomem(r->ctx);
+  for (row = 0; row < r->t.nodes.rows; row++)
+    if (r->op_of[row] != BERTH_NONE) device[r->op_of[row]] = (int32_t)x->number[row];
+  st = berth_placement_new(r->ctx, n, device, NULL, NULL, NAN, out);
+  berth_i_free(r->ctx, device, (size_t)n, sizeof *device);
   return st;
 }
 
@@ -381,6 +399,18 @@ static berth_status refuse_entities(const berth_i_source *src) {
   return BERTH_OK;
 }
 
+/* A second try for files with numbers below those that igraph reads. */
+static berth_status read_as_texts(Reader *r) {
+  const berth_i_source *src = r->src;
+  char *copy = berth_i_alloc(r->ctx, src->len + 1, 1);
+  berth_status st = BERTH_EPARSE;
+  if (!copy) return berth_i_nomem(r->ctx);
+  memcpy(copy, src->text, src->len + 1);
+  if (berth_i_graphml_doubles_as_texts(src, copy)) st = berth_i_graphml_read(r->ctx, src->name, copy, src->len, &r->t);
+  berth_i_free(r->ctx, copy, src->len + 1, 1);
+  return st;
+}
+
 static berth_status read_table(Reader *r) {
   char text[64];
   int32_t line;
@@ -389,11 +419,9 @@ static berth_status read_table(Reader *r) {
   if (st == BERTH_EPARSE && (line = berth_i_graphml_bad_number(r->src, text, sizeof text)) > 0) {
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: data is not a number (%s)", r->src->name, (int)line, text);
   }
+  if (st == BERTH_EPARSE) st = read_as_texts(r);
   if (st != BERTH_OK && st != BERTH_EPARSE) return st;
-  if (st == BERTH_OK && !r->t.directed && r->t.edges.rows > 0) {
-    line = berth_i_graphml_tag_line(r->src, "graph");
-    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: the graph is undirected", r->src->name, (int)line);
-  }
+  if (st == BERTH_OK && (st = berth_i_check_graphml_data(r->src)) != BERTH_OK) return st;
   ids = berth_i_check_graphml_ids(r->src);
   return ids == BERTH_OK ? st : ids; /* igraph gives no line for a missing id */
 }

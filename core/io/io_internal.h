@@ -80,6 +80,7 @@ berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *o
 /* v NULL: out stays as it is. */
 berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v, const char **out);
 berth_status berth_i_get_bool(const berth_i_json *doc, const berth_i_json_value *v, bool *out); /* false, true, 0, 1 */
+berth_status berth_i_get_flag(const berth_i_json *doc, const berth_i_json_value *v, bool *out); /* false, true */
 berth_status berth_i_get_int(const berth_i_json *doc, const berth_i_json_value *v, int32_t min, int32_t max, int32_t *out);
 berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_value *v, double *out); /* a finite number >= 0 */
 /** A number in the base unit, or a string with a unit. */

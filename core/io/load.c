@@ -31,7 +31,7 @@ const char *const *berth_formats(void) {
 }
 
 berth_load_options berth_load_default(void) {
-  berth_load_options o = { NULL, 1, 16e9, 0 };
+  berth_load_options o = { NULL, 1, 16e9, 0, BERTH_MIRROR_PHYSICAL };
   return o;
 }
 
@@ -71,7 +71,11 @@ static bool has(const char *at, const char *end, const char *word) {
 static const char *numeric_format(berth_i_lines *l) {
   char word[16];
   int words = 0;
-  if (!berth_i_lines_next(l) || has(l->at, l->end, ",")) return "doppler";
+  do {
+    if (!berth_i_lines_next(l)) return "doppler";
+    berth_i_lines_skip_blanks(l);
+  } while (*l->at == '#');
+  if (has(l->at, l->end, ",")) return "doppler";
   while (berth_i_lines_word(l, "", word, sizeof word)) words++;
   return words >= 3 ? "stg" : "doppler";
 }
@@ -147,6 +151,9 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
   }
   if (!(o->bandwidth > 0) || isinf(o->bandwidth)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "bandwidth %g B/s must be positive and finite", o->bandwidth);
+  }
+  if (o->mirror != BERTH_MIRROR_PHYSICAL && o->mirror != BERTH_MIRROR_PACML) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "unknown way to mirror %d", o->mirror);
   }
   return BERTH_OK;
 }

@@ -218,9 +218,18 @@ static berth_status build_forward(const Profile *p, berth_graph_builder *b, bert
   return berth_graph_builder_finish(b, out);
 }
 
-/* As the PAC-ML simulator does: both copies of an op keep its parameters; only the last op is joined to the first backward op. */
-static berth_status mirror(const Profile *p, berth_graph **g) {
+static berth_mirror_options mirror_options(int way) {
   berth_mirror_options o = berth_mirror_defaults();
+  if (way != BERTH_MIRROR_PACML) return o;
+  o.joins = BERTH_JOIN_LAST;
+  o.gradients = BERTH_GRADIENT_AS_OUTPUT;
+  o.activations = 0;
+  o.params = 1;
+  return o;
+}
+
+static berth_status mirror(const Profile *p, int way, berth_graph **g) {
+  berth_mirror_options o = mirror_options(way);
   berth_graph *both = NULL;
   double *backward = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *backward);
   berth_status st;
@@ -228,9 +237,6 @@ static berth_status mirror(const Profile *p, berth_graph **g) {
   if (!backward) return berth_i_nomem(p->ctx);
   for (k = 0; k < p->n; k++) backward[k] = p->nodes[k].backward * 1e-3;
   o.seconds = backward;
-  o.joins = BERTH_JOIN_LAST;
-  o.activations = 0;
-  o.params = 1;
   if ((st = berth_graph_mirror(*g, &o, &both, NULL)) == BERTH_OK) {
     berth_graph_release(*g);
     *g = both;
@@ -254,7 +260,7 @@ berth_status berth_i_read_pipedream(const berth_i_source *src, berth_bundle *out
   berth_status st = read_profile(&l, &p);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &b);
   if (st == BERTH_OK) st = build_forward(&p, b, &out->graph);
-  if (st == BERTH_OK && src->opts.training) st = mirror(&p, &out->graph);
+  if (st == BERTH_OK && src->opts.training) st = mirror(&p, src->opts.mirror, &out->graph);
   if (st == BERTH_ECYCLE || st == BERTH_EINVAL) st = berth_i_edges_blame(src, &p.edges, st);
   berth_graph_builder_release(b);
   release_profile(&p);

@@ -12,12 +12,14 @@ typedef struct Workflow {
   double *seconds; /* [n_types] of the present task */
   int32_t n_types;
   bool exec;       /* times are given per node */
+  berth_i_edges pairs; /* ends of the links, the lower one first */
   berth_graph_builder *b;
 } Workflow;
 
 static void release(Workflow *w) {
   berth_i_names_release(w->ctx, &w->task_ids);
   berth_i_names_release(w->ctx, &w->node_ids);
+  berth_i_edges_release(w->ctx, &w->pairs);
   berth_i_free(w->ctx, w->seconds, (size_t)w->n_types, sizeof *w->seconds);
   berth_graph_builder_release(w->b);
 }
@@ -73,7 +75,15 @@ static berth_status add_link(Workflow *w, Value v, berth_topology_builder *tb) {
   if ((st = berth_i_find_id(w->doc, f[1], "node", &w->node_ids, &b)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(w->doc, f[2], &link.bandwidth)) != BERTH_OK) return st;
   if (link.bandwidth == 0) return berth_i_json_fail(w->doc, f[2], "is not positive: leave the link out if there is none");
-  return berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(tb, a, b, &link, NULL));
+  st = berth_i_edges_add(w->ctx, &w->pairs, (berth_i_edge){ a < b ? a : b, a < b ? b : a, 0, 0, v });
+  return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(tb, a, b, &link, NULL)) : st;
+}
+
+/* A link leads both ways, so a - b is b - a. */
+static berth_status refuse_repeated_links(const Workflow *w) {
+  const berth_i_edge *twice = NULL;
+  berth_status st = berth_i_edges_repeated(w->ctx, &w->pairs, w->n_nodes, &twice);
+  return st == BERTH_OK && twice ? berth_i_json_fail(w->doc, twice->origin, "is given twice") : st;
 }
 
 static berth_status read_topology(Workflow *w, berth_topology **out) {
@@ -90,6 +100,7 @@ static berth_status read_topology(Workflow *w, berth_topology **out) {
   if ((st = berth_i_get_array(w->doc, w->links, &v, &n)) != BERTH_OK) goto done;
   for (; v; v = berth_i_json_next(v))
     if ((st = add_link(w, v, tb)) != BERTH_OK) goto done;
+  if ((st = refuse_repeated_links(w)) != BERTH_OK) goto done;
   st = berth_i_blame(w->doc, w->nodes, berth_topology_builder_finish(tb, out));
 done:
   berth_topology_builder_release(tb);
@@ -119,6 +130,7 @@ static berth_status add_task(Workflow *w, Value v) {
   op.name = w->task_ids.text[w->task_ids.n - 1];
   if ((st = berth_i_get_text(w->doc, f[1], &op.name)) != BERTH_OK) return st;
   if ((st = berth_i_need(w->doc, v, w->exec ? f[3] : f[2], times)) != BERTH_OK) return st;
+  if (w->nodes && f[2] && f[3]) return berth_i_json_fail(w->doc, v, "has both \"cost\" and \"exec\"");
   st = w->exec ? read_exec(w, f[3]) : berth_i_get_amount(w->doc, f[2], w->seconds);
   op.seconds = w->seconds;
   return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_graph_builder_add_op(w->b, &op, NULL)) : st;

@@ -81,7 +81,7 @@ bool berth_i_tag_attribute(const berth_i_tag *tag, const char *name, const char 
 
 /* ---- ids ---------------------------------------------------------------------------------- */
 
-static int32_t line_of(const berth_i_source *src, const char *at) {
+int32_t berth_i_line_in(const berth_i_source *src, const char *at) {
   int32_t line = 1;
   const char *p;
   for (p = src->text; p < at; p++) line += *p == '\n';
@@ -89,7 +89,7 @@ static int32_t line_of(const berth_i_source *src, const char *at) {
 }
 
 static berth_status fail(const berth_i_source *src, const char *at, const char *what, const char *value) {
-  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", src->name, (int)line_of(src, at), what, value);
+  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", src->name, (int)berth_i_line_in(src, at), what, value);
 }
 
 typedef struct Ids {
@@ -107,8 +107,8 @@ static berth_status copy_id(Ids *x, const berth_i_tag *tag, const char *key) {
   if (!berth_i_tag_attribute(tag, key, &value, &len)) {
     char text[24];
     snprintf(text, sizeof text, "%.*s", (int)(tag->name_len < 20 ? tag->name_len : 20), tag->name);
-    return berth_i_fail(x->src->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", x->src->name, (int)line_of(x->src, tag->name),
-                        text, key);
+    return berth_i_fail(x->src->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", x->src->name,
+                        (int)berth_i_line_in(x->src, tag->name), text, key);
   }
   st = berth_i_grow(x->src->ctx, &buf, &x->cap, len + 1, 1);
   x->buf = buf;
@@ -165,15 +165,7 @@ int32_t berth_i_graphml_edge_line(const berth_i_source *src, int32_t k) {
   const char *p = src->text, *stop = p + src->len;
   berth_i_tag tag;
   while (berth_i_next_tag(&p, stop, &tag))
-    if (berth_i_tag_is(&tag, "edge") && k-- == 0) return line_of(src, tag.name);
-  return 1;
-}
-
-int32_t berth_i_graphml_tag_line(const berth_i_source *src, const char *name) {
-  const char *p = src->text, *stop = p + src->len;
-  berth_i_tag tag;
-  while (berth_i_next_tag(&p, stop, &tag))
-    if (berth_i_tag_is(&tag, name)) return line_of(src, tag.name);
+    if (berth_i_tag_is(&tag, "edge") && k-- == 0) return berth_i_line_in(src, tag.name);
   return 1;
 }
 
@@ -187,7 +179,7 @@ int32_t berth_i_graphml_node_line(const berth_i_source *src, const char *id) {
   const char *p = src->text, *stop = p + src->len;
   berth_i_tag tag;
   while (berth_i_next_tag(&p, stop, &tag))
-    if (berth_i_tag_is(&tag, "node") && has_value(&tag, "id", id)) return line_of(src, tag.name);
+    if (berth_i_tag_is(&tag, "node") && has_value(&tag, "id", id)) return berth_i_line_in(src, tag.name);
   return 1;
 }
 
@@ -223,7 +215,7 @@ int32_t berth_i_graphml_bad_number(const berth_i_source *src, char *buf, size_t 
     for (to = from; to < stop && *to != '<'; to++) {}
     while (to > from && is_space(to[-1])) to--;
     snprintf(buf, size, "%.*s", (int)(to - from < 60 ? to - from : 60), from);
-    if (!is_number(buf) && declares_number(src, key, len)) return line_of(src, tag.name);
+    if (!is_number(buf) && declares_number(src, key, len)) return berth_i_line_in(src, tag.name);
   }
   return 0;
 }

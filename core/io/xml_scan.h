@@ -19,8 +19,12 @@ bool berth_i_tag_attribute(const berth_i_tag *tag, const char *name, const char 
 
 /** Ids of nodes are there, each once, and edges lead between them. */
 berth_status berth_i_check_graphml_ids(const berth_i_source *src);
-/** Line of the first tag of that name; 1 if there is none. */
-int32_t berth_i_graphml_tag_line(const berth_i_source *src, const char *name);
+/** Direction of the graph and its edges, data given twice, NaN. */
+berth_status berth_i_check_graphml_data(const berth_i_source *src);
+/** Makes texts of all columns of doubles in a copy of the text. @return false: there is none */
+bool berth_i_graphml_doubles_as_texts(const berth_i_source *src, char *copy);
+/** Line of a place in the text. */
+int32_t berth_i_line_in(const berth_i_source *src, const char *at);
 /** Line of the k-th <edge>, or of the <node> with that id; 1 if there is none. */
 int32_t berth_i_graphml_edge_line(const berth_i_source *src, int32_t k);
 int32_t berth_i_graphml_node_line(const berth_i_source *src, const char *id);

@@ -89,16 +89,20 @@ static int32_t find_stuck(const berth_plan *p) {
   return best;
 }
 
-static berth_status refused(berth_plan *p, int32_t op, berth_obstacle *why) {
+/* d: a device that could run it */
+static berth_status refused(berth_plan *p, int32_t op, int32_t d, berth_obstacle *why) {
   char label[160];
   if (why) {
     why->op = op;
     why->device = BERTH_NONE;
     why->missing = 0;
   }
+  berth_i_op_label(p->g, op, label, sizeof label);
+  if (isinf(p->ready[d] + berth_i_plan_length(p, op, d)))
+    return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the end of %s is no finite number: its times are too large",
+                        p->setup->placer, label);
   return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the policy \"%s\" takes no device for %s, though some could run it",
-                      p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "",
-                      berth_i_op_label(p->g, op, label, sizeof label));
+                      p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "", label);
 }
 
 static berth_status unreachable(berth_plan *p, int32_t op, berth_obstacle *why) {
@@ -126,7 +130,7 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
       continue;
     }
     missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, d, p->ready[d], berth_i_plan_length(p, op, d)));
-    if (missing <= 0) return refused(p, op, why);
+    if (missing <= 0) return refused(p, op, d, why);
     if (!(missing < least)) continue;
     least = missing;
     closest = d;

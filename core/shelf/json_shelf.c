@@ -326,6 +326,79 @@ static berth_status parse_value(berth_i_json *doc, const char **p, int depth, No
   return parse_piece(doc, p, out);
 }
 
+/* What cJSON accepts and JSON does not: control characters, strings with zeros in them, numbers such as 01 and 1. */
+static const char *after_digits(const char *p) {
+  while (*p >= '0' && *p <= '9') p++;
+  return p;
+}
+
+/* NULL: not a number of JSON. */
+static const char *after_number(const char *p) {
+  const char *from;
+  if (*p == '-') p++;
+  from = p;
+  p = after_digits(p);
+  if (p == from || (*from == '0' && p > from + 1)) return NULL;
+  if (*p == '.') {
+    from = ++p;
+    if ((p = after_digits(p)) == from) return NULL;
+  }
+  if (*p == 'e' || *p == 'E') {
+    p++;
+    if (*p == '+' || *p == '-') p++;
+    from = p;
+    if ((p = after_digits(p)) == from) return NULL;
+  }
+  return is_space(*p) || strchr(",]}:", *p) ? p : NULL;
+}
+
+static berth_status check_string(const berth_i_json *doc, const char **at) {
+  const char *p = *at + 1, *end = doc->text + doc->len;
+  for (; p < end && *p != '"'; p++) {
+    if ((unsigned char)*p < 32) {
+      return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a string holds a control character (0x%02x)", doc->name,
+                          line_of(doc, p), (unsigned char)*p);
+    }
+    if (*p != '\\' || p + 1 >= end) continue;
+    p++;
+    if (end - p >= 5 && memcmp(p, "u0000", 5) == 0) {
+      return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a string holds a zero character (\\u0000)", doc->name,
+                          line_of(doc, p));
+    }
+  }
+  *at = p < end ? p + 1 : end;
+  return BERTH_OK;
+}
+
+static berth_status check_number(const berth_i_json *doc, const char **at) {
+  const char *next = after_number(*at);
+  char text[MAX_QUOTE + 4];
+  if (!next) {
+    quote(*at, doc->text + doc->len, text);
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not a number of JSON (%s)", doc->name, line_of(doc, *at), text);
+  }
+  *at = next;
+  return BERTH_OK;
+}
+
+static berth_status check_characters(const berth_i_json *doc) {
+  const char *p = doc->text, *end = p + doc->len;
+  berth_status st = BERTH_OK;
+  while (p < end && st == BERTH_OK) {
+    if (*p == '"') {
+      st = check_string(doc, &p);
+    } else if (*p == '-' || (*p >= '0' && *p <= '9')) {
+      st = check_number(doc, &p);
+    } else if ((unsigned char)*p < 32 && *p != '\n' && *p != '\r' && *p != '\t') {
+      st = berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: control character in the text (0x%02x)", doc->name, line_of(doc, p),
+                        (unsigned char)*p);
+    } else {
+      p++;
+    }
+  }
+  return st;
+}
+
 static berth_status parse_document(berth_i_json *doc) {
   const char *p = doc->text, *zero = memchr(doc->text, 0, doc->len);
   const char *odd;
@@ -335,6 +408,7 @@ static berth_status parse_document(berth_i_json *doc) {
     return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not UTF-8 here (byte 0x%02x)", doc->name, line_of(doc, odd),
                         (unsigned char)*odd);
   }
+  if ((st = check_characters(doc)) != BERTH_OK) return st;
   if ((st = parse_value(doc, &p, 0, &doc->root)) != BERTH_OK) return st;
   p = skip_space(doc, p);
   return p == doc->text + doc->len ? BERTH_OK : syntax_error(doc, p);

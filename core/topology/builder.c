@@ -1,4 +1,5 @@
 /* Collects a topology; everything is checked at the door. */
+#include "../shelf/utf8.h"
 #include "topology_internal.h"
 #include <stdio.h>
 
@@ -74,7 +75,9 @@ void berth_topology_builder_release(berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name) {
-  char *copy = berth_i_strdup(b->ctx, name ? name : "");
+  char *copy;
+  if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the topology's name is not UTF-8");
+  copy = berth_i_strdup(b->ctx, name ? name : "");
   if (!copy) return berth_i_nomem(b->ctx);
   berth_i_strfree(b->ctx, b->name);
   b->name = copy;
@@ -95,7 +98,14 @@ static berth_status check_device(berth_topology_builder *b, const berth_device *
   if (!(d->memory_bandwidth >= 0)) return refuse(b, name, "memory bandwidth", d->memory_bandwidth, "at least 0 (0: unknown)");
   if (!(d->overhead >= 0) || isinf(d->overhead)) return refuse(b, name, "overhead", d->overhead, "at least 0 and finite");
   if (d->machine < 0) return refuse(b, name, "machine", d->machine, "at least 0");
+  if (d->type && berth_i_utf8_error(d->type))
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: the type is not UTF-8", (int)b->n_devices);
   return BERTH_OK;
+}
+
+static berth_status check_name(berth_topology_builder *b, const char *noun, int32_t number, const char *name) {
+  if (!name || !berth_i_utf8_error(name)) return BERTH_OK;
+  return berth_i_fail(b->ctx, BERTH_EINVAL, "%s %d: the name is not UTF-8", noun, (int)number);
 }
 
 static const char *name_or(const char *given, const char *letters, int32_t number, char *buf, size_t size) {
@@ -120,6 +130,7 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
   berth_status st;
   if (!d) return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
   name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
+  if ((st = check_name(b, "device", b->n_devices, name)) != BERTH_OK) return st;
   if ((st = check_device(b, d, name)) != BERTH_OK) return st;
   st = berth_i_grow(b->ctx, (void **)&b->devices, &b->cap_devices, (size_t)b->n_devices + 1, sizeof *b->devices);
   if (st != BERTH_OK) return st;
@@ -140,7 +151,9 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
 
 berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const char *name, int32_t *node) {
   char buf[32];
-  berth_status st = push_node(b, name_or(name, "sw", b->n_nodes - b->n_devices, buf, sizeof buf), BERTH_NONE);
+  int32_t number = b->n_nodes - b->n_devices;
+  berth_status st = check_name(b, "switch", number, name);
+  if (st == BERTH_OK) st = push_node(b, name_or(name, "sw", number, buf, sizeof buf), BERTH_NONE);
   if (st == BERTH_OK && node) *node = b->n_nodes - 1;
   return st;
 }

@@ -35,7 +35,7 @@ end
 --- Reads a graph, and the topology and placement that the file also holds.
 -- @function load
 -- @tparam string path
--- @tparam[opt] table opts format, training, bandwidth, cpus
+-- @tparam[opt] table opts format, training, mirror, bandwidth, cpus
 -- @treturn[1] graph
 -- @treturn[1] ?topology
 -- @treturn[1] ?placement

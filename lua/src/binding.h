@@ -125,12 +125,14 @@ void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *na
 int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names);
 
 /* Values at a stack index. */
+/** The string at i, which must be one; raises if it holds a zero byte: C would end it there. */
+const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key);
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key);   /* no NaN */
 double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit); /* no NaN, none below 0 */
 double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low, double high);
 /** 0-based, of n things called noun. */
 int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun);
-/** Length of the array at i. */
+/** Length of the array at i; a number among the keys that is no position of it raises. */
 int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key);
 /** Arrays, in scratch userdata that they push: valid while it is on the stack. */
 double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per);

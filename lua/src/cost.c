@@ -432,6 +432,21 @@ const bl_class bl_cost_class = { "cost", "berth.cost", release_cost, methods, NU
 
 /* ---- fitting ---------------------------------------------------------------------------- */
 
+/* Quantities in scratch, which stays on the stack. */
+static double *measured(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, berth_unit unit, const char *per) {
+  int32_t k, got = bl_to_length(L, i, w, key);
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
+  for (k = 0; k < n; k++) {
+    const char *name;
+    lua_rawgeti(L, i, k + 1);
+    name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
+    x[k] = bl_to_quantity(L, -2, w, name, unit);
+    lua_pop(L, 2);
+  }
+  return x;
+}
+
 /* fit_link(bytes, seconds, { relative }): { latency, bandwidth, r2 }; nil, message, code */
 static int fit_link(lua_State *L) {
   static const char *const keys[] = { "relative", NULL };
@@ -444,8 +459,8 @@ static int fit_link(lua_State *L) {
   lua_settop(L, 3);
   t = bl_options(L, 3, &w, keys);
   bl_get_bool(L, t, &w, "relative", &relative);
-  bytes = bl_to_numbers(L, 1, &w, "bytes", n, "measurement");
-  seconds = bl_to_numbers(L, 2, &w, "seconds", n, "size");
+  bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
+  seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
   st = berth_fit_link(bl_ctx(L), n, bytes, seconds, relative, &l, &r2);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_createtable(L, 0, 3);

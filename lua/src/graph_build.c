@@ -37,6 +37,7 @@ static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
   int32_t id;
   if (lua_type(L, i) != LUA_TSTRING) return bl_to_id(L, i, w, key, m->n_ops, "op");
   i = lua_absindex(L, i);
+  bl_to_text(L, i, w, key);
   lua_pushvalue(L, i);
   lua_rawget(L, m->names);
   if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no op named \"%s\"", lua_tostring(L, i));
@@ -250,7 +251,7 @@ static void set_types(build *m) {
     for (k = 0; k < n; k++) {
       lua_rawgeti(L, t, k + 1);
       if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, "types", "entry %d is no string", (int)k + 1);
-      names[k] = lua_tostring(L, -1);
+      names[k] = bl_to_text(L, -1, &w, "types");
     }
     must(m, &w, berth_graph_builder_types(m->b, n, names));
     lua_settop(L, t - 1);

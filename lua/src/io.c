@@ -173,6 +173,7 @@ static int count_formats(void) {
 }
 
 static berth_load_options load_options(lua_State *L, int i, const bl_where *w, const char *const *keys) {
+  static const char *const mirrors[] = { "physical", "pac-ml", NULL };
   berth_load_options o = berth_load_default();
   int t = bl_options(L, i, w, keys), format, k, n = count_formats() - WRITE_ONLY;
   const char *readable[MAX_FORMATS + 1];
@@ -180,6 +181,7 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w, c
   readable[n] = NULL;
   if (bl_get_enum(L, t, w, "format", readable, &format)) o.format = readable[format];
   bl_get_bool(L, t, w, "training", &o.training);
+  bl_get_enum(L, t, w, "mirror", mirrors, &o.mirror);
   if (bl_get_quantity(L, t, w, "bandwidth", BERTH_BYTES_PER_SECOND, &o.bandwidth) && o.bandwidth <= 0)
     bl_wrong(L, w, "bandwidth", "must be above 0");
   bl_get_bool(L, t, w, "cpus", &o.cpus);
@@ -220,9 +222,18 @@ static berth_bundle *new_bundle(lua_State *L) {
   return box->open;
 }
 
+/* nil, message, code. Also of a cycle the message speaks in the numbers of the file, so they are not shifted. */
+static int load_failed(lua_State *L, berth_status st) {
+  if (st != BERTH_ECYCLE) return bl_failed(L, st);
+  lua_pushnil(L);
+  lua_pushstring(L, berth_errmsg(bl_ctx(L)));
+  lua_pushstring(L, berth_status_name(st));
+  return 3;
+}
+
 /* load(path, options, fn): graph, topology, placement, format; nil, message, code */
 static int load(lua_State *L) {
-  static const char *const keys[] = { "format", "training", "bandwidth", "cpus", NULL };
+  static const char *const keys[] = { "format", "training", "mirror", "bandwidth", "cpus", NULL };
   bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
   const char *path = path_arg(L, 1, w.fn);
   berth_load_options o;
@@ -234,12 +245,12 @@ static int load(lua_State *L) {
   b = new_bundle(L);
   call = bl_enter(L);
   st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
-  return st == BERTH_OK ? push_bundle(L, b) : bl_failed(L, st);
+  return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 
 /* parse(text, options): as load; the option `name` stands for the file in messages */
 static int parse(lua_State *L) {
-  static const char *const keys[] = { "format", "training", "bandwidth", "cpus", "name", NULL };
+  static const char *const keys[] = { "format", "training", "mirror", "bandwidth", "cpus", "name", NULL };
   bl_where w = { luaL_optstring(L, 3, "berth.parse"), NULL, 0 };
   const char *text, *name;
   size_t len;
@@ -255,7 +266,7 @@ static int parse(lua_State *L) {
   b = new_bundle(L);
   call = bl_enter(L);
   st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
-  return st == BERTH_OK ? push_bundle(L, b) : bl_failed(L, st);
+  return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 
 static void push_formats(lua_State *L, const char *const *names, int n) {

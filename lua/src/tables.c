@@ -67,6 +67,13 @@ int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names)
 
 /* ---- values ----------------------------------------------------------------------------- */
 
+const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) {
+  size_t n;
+  const char *s = lua_tolstring(L, i, &n);
+  if (strlen(s) != n) bl_wrong(L, w, key, "\"%s\": contains a zero byte", s);
+  return s;
+}
+
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key) {
   double x;
   if (lua_type(L, i) != LUA_TNUMBER) bl_wrong(L, w, key, "expected a number, got %s", bl_kind(L, i));
@@ -82,7 +89,7 @@ double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, b
     x = bl_to_number(L, i, w, key);
   } else if (lua_type(L, i) != LUA_TSTRING) {
     bl_wrong(L, w, key, "expected a number or a string such as %s, got %s", examples[unit], bl_kind(L, i));
-  } else if (berth_quantity_parse(bl_ctx(L), lua_tostring(L, i), unit, &x) != BERTH_OK) {
+  } else if (berth_quantity_parse(bl_ctx(L), bl_to_text(L, i, w, key), unit, &x) != BERTH_OK) {
     bl_wrong(L, w, key, "%s", berth_errmsg(bl_ctx(L)));
   }
   if (x < 0) bl_wrong(L, w, key, "%.14g is negative", x);
@@ -108,11 +115,24 @@ int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_
   return (int32_t)x - 1;
 }
 
+static void check_no_holes(lua_State *L, int i, const bl_where *w, const char *key, size_t n) {
+  i = lua_absindex(L, i);
+  lua_pushnil(L);
+  while (lua_next(L, i)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TNUMBER) {
+      double k = (double)lua_tonumber(L, -1);
+      if (!(k >= 1 && k <= (double)n)) bl_wrong(L, w, key, "has an entry [%.14g], but none at [%.0f]", k, (double)n + 1);
+    }
+  }
+}
+
 int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key) {
   size_t n;
   if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, i));
   n = lua_rawlen(L, i);
   if (n > INT32_MAX - 1) bl_wrong(L, w, key, "has too many entries");
+  check_no_holes(L, i, w, key, n);
   return (int32_t)n;
 }
 
@@ -221,7 +241,7 @@ bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const 
   char legal[300];
   int k;
   if (!field(L, t, key)) return false;
-  s = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : bl_kind(L, -1);
+  s = lua_type(L, -1) == LUA_TSTRING ? bl_to_text(L, -1, w, key) : bl_kind(L, -1);
   for (k = 0; names[k]; k++)
     if (lua_type(L, -1) == LUA_TSTRING && strcmp(s, names[k]) == 0) break;
   join(legal, sizeof legal, names);
@@ -234,7 +254,7 @@ bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const 
 const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key) {
   if (!field(L, t, key)) return NULL;
   if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, -1));
-  return lua_tostring(L, -1);
+  return bl_to_text(L, -1, w, key);
 }
 
 bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {

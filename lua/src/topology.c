@@ -101,7 +101,7 @@ static void add_switch(build *m, int switches, int32_t i) {
   int32_t node;
   lua_rawgeti(L, switches, i);
   if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, NULL, "expected a name, got %s", bl_kind(L, -1));
-  must(m, &w, berth_topology_builder_add_switch(m->b, lua_tostring(L, -1), &node));
+  must(m, &w, berth_topology_builder_add_switch(m->b, bl_to_text(L, -1, &w, NULL), &node));
   remember(m, &w, lua_tostring(L, -1), node);
   lua_pop(L, 1);
 }
@@ -114,7 +114,7 @@ static int32_t node_at(build *m, int t, const bl_where *w, int item, const char 
   if (lua_type(L, -1) != LUA_TSTRING) {
     node = m->node[bl_to_id(L, -1, w, key, m->n_devices, "device")];
   } else {
-    lua_getfield(L, m->names, lua_tostring(L, -1));
+    lua_getfield(L, m->names, bl_to_text(L, -1, w, key));
     if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no device or switch named \"%s\"", lua_tostring(L, -2));
     node = (int32_t)lua_tointeger(L, -1);
     lua_pop(L, 1);

@@ -23,7 +23,7 @@ static int quantity(lua_State *L) {
   double x = 0;
   berth_status st;
   if (lua_type(L, 1) == LUA_TSTRING) {
-    st = berth_quantity_parse(bl_ctx(L), lua_tostring(L, 1), unit, &x);
+    st = berth_quantity_parse(bl_ctx(L), bl_to_text(L, 1, &w, "quantity"), unit, &x);
     if (st != BERTH_OK) return bl_failed(L, st);
   } else {
     x = bl_to_quantity(L, 1, &w, "quantity", unit);

@@ -97,7 +97,7 @@ static void test_quantities(berth_ctx *ctx) {
   static const struct { double value; berth_unit unit; const char *want; } out[] = {
     { 0.0412, BERTH_SECONDS, "41.2 ms" }, { 5e-6, BERTH_SECONDS, "5 us" }, { 1234.5, BERTH_SECONDS, "1234 s" }, { 0, BERTH_SECONDS, "0 s" },
     { 11.3e9, BERTH_BYTES, "11.3 GB" }, { 25e9, BERTH_BYTES_PER_SECOND, "25 GB/s" }, { 999.7e3, BERTH_BYTES, "1 MB" },
-    { 12, BERTH_BYTES, "12 B" }, { 1e-9, BERTH_SECONDS, "1 ns" },
+    { 12, BERTH_BYTES, "12 B" }, { 1e-9, BERTH_SECONDS, "1 ns" }, { 999.5e-6, BERTH_SECONDS, "1 ms" }, { 999.4e-6, BERTH_SECONDS, "999 us" },
     { 123456, BERTH_SECONDS, "123456 s" }, { 566957965312.0, BERTH_SECONDS, "5.67e+11 s" }, { 1e21, BERTH_BYTES, "1e+06 PB" },
   };
   char buf[32];

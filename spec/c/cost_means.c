@@ -224,6 +224,8 @@ static void test_fit_refusals(berth_ctx *ctx) {
   CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 2, 1 }, 0, &l, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1 }, 0, &l, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 0, 1 }, 1, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 0, 1e-200 }, (double[]){ 1, 2 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1e-320 }, 1, &l, NULL), BERTH_EINVAL);
   CHECK(l.bandwidth == -1);
 }
 

@@ -171,12 +171,13 @@ static void test_refusals(berth_ctx *ctx) {
   berth_graph_builder *b = typed_graph(ctx);
   TEST("ops that cannot be priced, run or pinned are named");
   add_op(b, "conv1", (double[]){ 4, 1 }, 0, 0, BERTH_NONE);
-  refuse(finish_graph(b), typed(ctx, 2, types, 10, 5), NULL, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"conv1\": no time for device type \"tpu\" (device 1 \"d1\"): no profile, and no roofline "
-                                "from 0 FLOP and 0 B at 10 FLOP/s and 5 B/s (0: unknown)");
+  refuse(finish_graph(b), typed(ctx, 2, (const char *[]){ "npu", "tpu" }, 10, 5), NULL, BERTH_EINFEASIBLE);
+  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"conv1\" cannot run on any of the 2 devices");
   b = graph_builder(ctx);
-  add_op(b, NULL, NULL, 10, 0, BERTH_NONE);
+  add_op(b, "conv1", NULL, 10, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(ctx, 2, types, 0, 5), NULL, BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"conv1\": no time for device type \"gpu\" (device 0 \"d0\"): no profile, and no roofline "
+                                "from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown)");
   b = typed_graph(ctx);
   add_op(b, NULL, (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(ctx, 2, cpus, 0, 0), NULL, BERTH_EINFEASIBLE);
@@ -191,6 +192,44 @@ static void test_refusals(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "op 0 \"p\" is pinned to device 2, but there are 2");
   refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .op_factor = -1 }, BERTH_EINVAL);
   refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .transfer_factor = NAN }, BERTH_EINVAL);
+}
+
+/* Device 0 has FLOP/s, device 1 has none. */
+static berth_topology *one_rated(berth_ctx *ctx) {
+  berth_topology_builder *b;
+  berth_device d = berth_device_default();
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (int i = 0; i < 2; i++) {
+    d.flops = i == 0 ? 5 : 0;
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &(berth_link){ 8, 1 }, NULL), BERTH_OK);
+  return finish_topology(b);
+}
+
+static void test_unusable_devices(berth_ctx *ctx) {
+  static const char *const types[] = { "gpu", "tpu" };
+  berth_graph_builder *b = graph_builder(ctx);
+  berth_cost *c;
+  TEST("a device that an op cannot use needs no rates for it");
+  add_op(b, NULL, NULL, 10, 0, 0);
+  c = price(finish_graph(b), one_rated(ctx), NULL);
+  CHECK(berth_cost_op(c, 0, 0) == 2 && berth_cost_op(c, 0, 1) == BERTH_UNSUPPORTED);
+  berth_cost_release(c);
+  b = graph_builder(ctx);
+  add_op(b, NULL, NULL, 10, 0, 1);
+  refuse(finish_graph(b), one_rated(ctx), NULL, BERTH_EINVAL);
+  b = graph_builder(ctx);
+  add_op(b, NULL, NULL, 10, 0, BERTH_NONE);
+  refuse(finish_graph(b), one_rated(ctx), NULL, BERTH_EINVAL);
+  TEST("a profile alone does not reach types that the graph does not name");
+  b = typed_graph(ctx);
+  add_op(b, NULL, (double[]){ 4, 1 }, 0, 0, BERTH_NONE);
+  add_op(b, NULL, (double[]){ 4, 1 }, 100, 0, BERTH_NONE);
+  c = price(finish_graph(b), typed(ctx, 2, types, 10, 5), NULL);
+  CHECK(berth_cost_op(c, 0, 0) == 1 && berth_cost_op(c, 0, 1) == BERTH_UNSUPPORTED);
+  CHECK(berth_cost_op(c, 1, 0) == 1 && berth_cost_op(c, 1, 1) == 10.5);
+  berth_cost_release(c);
 }
 
 static void test_pins(berth_ctx *ctx) {
@@ -376,6 +415,7 @@ int main(void) {
   test_types(ctx);
   test_refusals(ctx);
   test_pins(ctx);
+  test_unusable_devices(ctx);
   test_functions(ctx);
   test_collectives(ctx);
   test_refused_memory();

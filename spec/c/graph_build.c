@@ -520,11 +520,30 @@ static void labels(berth_ctx *ctx) {
   berth_graph_builder_release(b);
 }
 
+static void refuse_texts(berth_ctx *ctx) {
+  berth_graph_builder *b = NULL;
+  berth_op op = berth_op_default();
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_name(b, "\xff"), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_types(b, 1, (const char *[]){ "\xed\xa0\x80" }), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "device type 0: the name is not UTF-8");
+  op.name = "caf\xe9";
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 0: the name is not UTF-8: byte 0xe9 at 4");
+  op.name = "caf\xc3\xa9";
+  op.kind = "\x80";
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
+  op.kind = NULL;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  berth_graph_builder_release(b);
+}
+
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("all fields come back; lists keep the order of adding") rich(ctx);
   TEST("the builder is empty after a graph, and an empty graph is refused") reuse(ctx);
+  TEST("texts that are not UTF-8 are refused") refuse_texts(ctx);
   TEST("wrong ops are refused with their values") refuse_ops(ctx);
   TEST("wrong tensors and edges are refused") refuse_tensors(ctx);
   TEST("wrong collectives are refused") refuse_collectives(ctx);

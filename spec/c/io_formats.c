@@ -99,6 +99,11 @@ static void pipedream(void) {
   const int32_t second[] = { 1 }, join[] = { 2 }, back[] = { 3 };
   berth_bundle b;
   if (!parse(PIPEDREAM, NULL, &b)) return;
+  CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 4); /* node2's twin reads the output of node1, too */
+  CHECK_NEAR(op_at(b.graph, 2).param_bytes, 0, 0);
+  berth_bundle_release(&b);
+  opts.mirror = BERTH_MIRROR_PACML;
+  if (!parse(PIPEDREAM, &opts, &b)) return;
   CHECK_TEXT(b.format, "pipedream");
   CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 3);
   CHECK_TEXT(op_at(b.graph, 0).name, "node1");

@@ -200,3 +200,33 @@ describe("reading a graph", function()
     assert.is_nil(g[1])
   end)
 end)
+
+describe("berth.graph refuses", function()
+  it("arrays with holes", function()
+    local a = { name = "a", seconds = 1 }
+    local text = message(berth.graph, { ops = { [1] = a, [3] = { name = "c", seconds = 1 } } })
+    assert.matches("ops", text)
+    assert.matches("ops: has an entry %[5%], but none at %[1%]", message(berth.graph, { ops = { [5] = a } }))
+    assert.matches("ops: has an entry %[1.5%], but none at %[2%]", message(berth.graph, { ops = { a, [1.5] = a } }))
+  end)
+
+  it("texts with a zero byte", function()
+    local function of(op) return message(berth.graph, { ops = { op } }) end
+    assert.matches('ops%[1%].name: "a": contains a zero byte', of { name = "a\0b", seconds = 1 })
+    assert.matches('ops%[1%].seconds: "5": contains a zero byte', of { seconds = "5\0 us" })
+    assert.matches('ops%[1%].twin: "a": contains a zero byte', of { name = "a", twin = "a\0", seconds = 1 })
+    assert.matches('types: "x": contains a zero byte', message(berth.graph, { types = { "x\0" }, ops = {} }))
+    assert.matches("contains a zero byte", message(berth.quantity, "5\0us", "seconds"))
+    assert.matches("contains a zero byte", message(berth.topology, { devices = { { name = "a\0" } } }))
+  end)
+
+  it("texts that are not UTF-8", function()
+    assert.matches("ops%[1%]: op 1: the name is not UTF%-8: byte 0xff at 2",
+      message(berth.graph, { ops = { { name = "a\255", seconds = 1 } } }))
+    assert.matches("the kind is not UTF%-8", message(berth.graph, { ops = { { kind = "\192\128", seconds = 1 } } }))
+    assert.matches("the graph's name is not UTF%-8", message(berth.graph, { name = "\255", ops = {} }))
+    assert.matches("device type 1: the name is not UTF%-8", message(berth.graph, { types = { "\255" }, ops = {} }))
+    assert.matches("device 1: the name is not UTF%-8", message(berth.topology, { devices = { { name = "\255" } } }))
+    assert.matches("device 1: the type is not UTF%-8", message(berth.topology, { devices = { { type = "\255" } } }))
+  end)
+end)

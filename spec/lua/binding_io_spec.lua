@@ -117,4 +117,34 @@ describe("files", function()
       assert.matches("traceEvents", text)
     end)
   end)
+
+  it("mirror a profile in either way", function()
+    local text = "node1 -- In() -- forward_compute_time=1, backward_compute_time=2, activation_size=16, parameter_size=8\n"
+      .. "node2 -- A() -- forward_compute_time=1, backward_compute_time=2, activation_size=32, parameter_size=8\n"
+      .. "node3 -- B() -- forward_compute_time=1, backward_compute_time=2, activation_size=64, parameter_size=8\n"
+      .. "\tnode1 -- node2\n\tnode1 -- node3\n"
+    local physical, pacml = assert(berth.parse(text)), assert(berth.parse(text, { mirror = "pac-ml" }))
+    assert.same({ 2, 1 }, physical:predecessors(5)) -- node2, which nobody else reads, and what node2 reads
+    assert.equal(0, physical:op(6).params)
+    assert.equal(8, pacml:op(6).params)
+    assert.same({}, pacml:predecessors(5)) -- no join for the sink that is not the last op
+    assert.same({ 3 }, pacml:predecessors(4))
+    assert.equal(physical:to_string("berth"), assert(berth.parse(text, { mirror = "physical" })):to_string("berth"))
+    local forward = assert(berth.parse(text, { training = false }))
+    local full = forward:mirror { seconds = { 2e-3, 2e-3, 2e-3 },
+      join = "last", gradients = "output", activations = false, params = true }
+    assert.equal(pacml:to_string("berth"), full:to_string("berth"))
+    assert.matches("mirror: 'x' is none of: physical, pac%-ml", message(berth.parse, text, { mirror = "x" }))
+    assert.matches("gradients: 'x' is none of: input, output", message(forward.mirror, forward, { gradients = "x" }))
+  end)
+
+  it("speak of a cycle in the numbers of the file", function()
+    local _, text, code = berth.parse("1\n0 0 0\n1 5 1 2\n2 0 1 1\n")
+    assert.equal("cycle", code)
+    assert.matches("op 1 %-> op 2 %-> op 1", text)
+  end)
+
+  it("tell STG with a comment inside from DOPPLER", function()
+    assert.equal(3, #assert(berth.parse("1\n# comment\n0 0 0\n1 5 1 0\n2 0 1 1\n")))
+  end)
 end)

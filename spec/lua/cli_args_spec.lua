@@ -63,6 +63,7 @@ describe("berth: usage", function()
     { { "place", "model:resnet18,batch", "mesh:2" }, "key=value is needed, not \"batch\"" },
     { { "place", "model:resnet18,batch=1,batch=2", "mesh:2" }, "batch is given twice" },
     { { "place", "model:resnet18,batch=none", "mesh:2" }, "option batch is \"none\"; a whole number" },
+    { { "place", SMALL, "torus:4x" }, "\"\" is no size; torus is written as in torus:4x4" },
     { { "place", SMALL, "mesh:two" }, "\"two\" is no size; mesh is written as in mesh:4" },
     { { "place", SMALL, "mesh" }, "mesh needs one size, as in mesh:4" },
     { { "place", SMALL, "two_level:2" }, "two_level needs two sizes, as in two_level:2x4" },

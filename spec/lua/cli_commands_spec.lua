@@ -1,6 +1,7 @@
 -- Every command at work, through scripts/berth where the exit code of the process counts.
 local berth = require "berth"
 local main = require "berth.cli.main"
+local terminal = require "support.terminal"
 
 local GRAPH = "model:resnet18,batch=4,granularity=layer"
 local TOPOLOGY = "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
@@ -233,21 +234,26 @@ describe("scripts/berth", function()
   end)
 
   try("edits lines on a terminal, with completion and history", function()
-    local status = os.execute("command -v script > /dev/null")
-    if (status ~= true and status ~= 0) or not pcall(require, "berth.readline") then
+    if not terminal.there() or not pcall(require, "berth.readline") then
       return pending "no script command, or built without line editing"
     end
-    local history, keys = scratch(""), scratch("")
-    local f = assert(io.open(keys, "w"))
-    f:write("berth.fit_l\t\n21 * 2\n\4")
-    f:close()
-    local pipe = assert(io.popen(string.format("{ sleep 0.5; cat %s; sleep 0.5; } | TERM=xterm BERTH_HISTORY=%s BERTH_BUILD=%s "
-      .. "BERTH_LUA=%s script -qec 'scripts/berth repl' /dev/null 2>&1", keys, history, build, os.getenv("BERTH_LUA") or "")))
-    local out = pipe:read("*a")
-    pipe:close()
+    local history = scratch("")
+    local out = terminal.typed("scripts/berth repl", {
+      { "", "Ctrl-D." }, { "berth.fit_l\\t", "ink" }, { "\\n", "<function>" }, { "21 * 2\\n", "42" },
+    }, string.format("TERM=xterm BERTH_HISTORY=%s BERTH_BUILD=%s BERTH_LUA=%s ", history, build, os.getenv("BERTH_LUA") or ""))
     assert.truthy(out:find("help() lists what there is", 1, true), out)
     assert.truthy(out:find("42", 1, true), out)
     assert.truthy(read(history):find("berth.fit_link\n21", 1, true), read(history))
+  end)
+
+  try("says when standard output cannot be written", function()
+    local full = io.open("/dev/full", "w")
+    if not full then return pending "no /dev/full" end
+    full:close()
+    for _, command in ipairs { "convert " .. GRAPH .. " -", "place " .. GRAPH .. " " .. TOPOLOGY .. " --json" } do
+      local exit = shell(command .. " > /dev/full")
+      assert.equal(2, exit)
+    end
   end)
 
   try("runs the prompt on a pipe", function()

@@ -1,4 +1,6 @@
 -- Ctrl-C: in processes of their own, which send themselves the signal, and at the prompt on a terminal.
+local terminal = require "support.terminal"
+
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
 local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
@@ -190,37 +192,6 @@ end)
 
 -- ---- on a terminal -------------------------------------------------------------------------------
 
--- Types each line when the one before has been answered: steps of { what to type, what the output must then hold, or how many
--- prompts }.
-local function typed(steps)
-  local out = file("")
-  local lines = { "out=" .. out, [[
-answered() {
-  case $1 in
-    prompts) [ "$(tr -d '\r' < "$out" | grep -c '^> ')" -ge "$2" ] ;;
-    text) tr -d '\r' < "$out" | grep -qF -- "$2" ;;
-  esac
-}
-wait_for() {
-  n=0
-  until answered "$@"; do
-    sleep 0.1
-    n=$((n + 1))
-    [ $n -lt 300 ] || { echo 'no answer' >> "$out"; exit 1; }
-  done
-}]] }
-  for _, step in ipairs(steps) do
-    local wanted = type(step[2]) == "number" and ("prompts %d"):format(step[2]) or "text " .. quote(step[2])
-    lines[#lines + 1] = ("printf %s; wait_for %s"):format(quote(step[1]), wanted)
-  end
-  local feed = file(table.concat(lines, "\n") .. "\n")
-  os.execute(("sh %s | %s%sscript -qec 'scripts/berth repl' /dev/null > %s 2>&1"):format(feed, environment(), default, out))
-  local f = assert(io.open(out))
-  local text = f:read("*a"):gsub("\r", "")
-  f:close()
-  return text
-end
-
 describe("the prompt on a terminal", function()
   after_each(function()
     for _, path in ipairs(paths) do os.remove(path) end
@@ -228,8 +199,8 @@ describe("the prompt on a terminal", function()
   end)
 
   it_does("clears the line, or stops what runs, and goes on", function()
-    if not has("script -qec true /dev/null") then return pending("no script(1) to make a terminal") end
-    local out = typed {
+    if not terminal.there() then return pending("no script(1) to make a terminal") end
+    local out = terminal.typed("scripts/berth repl", {
       { "", 1 },
       { "abandoned ", "abandoned" },
       { "\\003", 2 },
@@ -244,8 +215,7 @@ describe("the prompt on a terminal", function()
       { "io.write('plac', 'ing\\\\n'); berth.place(g, t, 'critical-path', { tries = 1e9 })\\n", "placing" },
       { "\\003", "nil\ninterrupted\ninterrupted" },
       { "3000 + 3\\n", "3003" },
-      { "\\004", "" },
-    }
+    }, environment() .. default)
     assert.is_nil(out:find("no answer", 1, true), out)
     for _, answer in ipairs { "\n1001\n", "\n2002\n", "\n3003\n" } do assert.truthy(out:find(answer, 1, true), out) end
     assert.is_nil(out:find("syntax error", 1, true), out)

@@ -75,4 +75,28 @@ describe("models as graphs", function()
     assert.near(step "op", step "layer", 1e-9)
     assert.near(step "op", step "block", 1e-9)
   end)
+
+  it("never wraps at 64 bits", function()
+    local _, llama = models.describe("llama-65b", { batch = 32768 })
+    assert.near(2.7272635228573762e19, llama.flop, 1e5)
+    local graph, resnet = models.describe("resnet50", { batch = 2 ^ 34 })
+    assert.is_true(resnet.flop > 4e20 and resnet.activation_bytes > 1e18)
+    for _, op in ipairs(graph.ops) do assert.is_true(op.flop >= 0 and op.bytes >= 0, op.name) end
+    local coarse = models.describe("resnet50", { batch = 2 ^ 34, granularity = "layer" })
+    for _, op in ipairs(coarse.ops) do assert.is_true(op.flop >= 0 and op.bytes >= 0, op.name) end
+  end)
+
+  it("prints whole figures without a fraction in every interpreter", function()
+    local graph, about = models.describe("resnet18", { batch = 32 })
+    assert.equal("11689512 341844331488 32", string.format("%s %s %s", tostring(about.parameters), tostring(about.flop),
+      tostring(about.options.batch)))
+    assert.equal("102760448", tostring(graph.tensors[3].bytes))
+  end)
+
+  it("refuses a GNMT of one layer, whose attention leads nowhere", function()
+    local ok, text = pcall(models.gnmt, { layers = 1 })
+    assert.is_false(ok)
+    assert.matches("models_berth_spec.-berth.models.gnmt: option layers is 1; a whole number of at least 2 is needed", text)
+    assert.truthy(models.gnmt { layers = 2, batch = 1, seq = 2 })
+  end)
 end)

@@ -14,7 +14,8 @@ extern "C" {
  *  - op: profile (`seconds` of the device's type / speed) if the op has one, else roofline:
  *        max(flop / flops, bytes / memory_bandwidth) / speed + overhead, where a term whose rate is unknown is left out as long
  *        as the other remains; an op with no profile, FLOP and bytes takes no time. A graph whose only type is "" fits devices of
- *        every type; a profile does not hold for a device whose type the graph does not name: there the roofline does;
+ *        every type; a profile does not hold for a device whose type the graph does not name: there the roofline does, and
+ *        without one the op cannot run there. An op is priced where its pin allows it;
  *  - transfer: alpha-beta along the route: sum of latencies + bytes / least bandwidth; 0 on one device;
  *  - collective: ring AllReduce and its relatives over the slowest pair of members. With n different devices under the members,
  *        b bytes per member, latency a and bandwidth w:
@@ -40,8 +41,8 @@ typedef struct berth_cost berth_cost;
 
 /**
  * @param model NULL: built-ins
- * @return BERTH_OK; BERTH_EINVAL (NaN or negative time; an op with neither profile nor roofline for a device type; a pin out
- *         of range); BERTH_EINFEASIBLE (an op that no device can run, named); BERTH_ENOMEM; what a callback returned.
+ * @return BERTH_OK; BERTH_EINVAL (NaN or negative time; an op with neither profile nor roofline on a device where it may run;
+ *         a pin out of range); BERTH_EINFEASIBLE (an op that no device can run, named); BERTH_ENOMEM; what a callback returned.
  * Memory: 8 bytes per op and distinct kind of device; transfers take none unless model->transfer is set (8 bytes per
  * tensor and ordered pair) or all pairs are alike (8 bytes per tensor).
  */

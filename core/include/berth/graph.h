@@ -77,7 +77,7 @@ berth_status berth_graph_builder_new(berth_ctx *ctx, berth_graph_builder **out);
 void berth_graph_builder_release(berth_graph_builder *b); /* NULL is fine */
 
 /* Ids of what was added leave through the last pointer, which may be NULL. Numbers must be finite and not negative, flags known,
- * the ops and tensors referred to (but for twins) must exist; else BERTH_EINVAL, and the builder is as before. */
+ * the ops and tensors referred to (but for twins) must exist, names be UTF-8; else BERTH_EINVAL, and the builder is as before. */
 
 /** Names the device types that `seconds` refers to; call before the first op. Default: one type, "",
  *  whose times hold for devices of every type.  @return BERTH_OK, BERTH_EINVAL (duplicate, unnamed among several, ops exist) */

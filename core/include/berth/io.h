@@ -10,12 +10,18 @@ extern "C" {
 
 /** Formats, by name: "berth" (JSON, version 1), "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons" (neutral
  * form), "graphml". Write only: "dot", "chrome" (trace of a result). */
+enum {
+  BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_defaults does: every sink is joined to its twin, gradients are as large as
+                             their tensors, backward ops read what their forward ops read, parameters count once */
+  BERTH_MIRROR_PACML      /* as PAC-ML's simulator does: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT, activations 0, params 1 */
+};
 typedef struct berth_load_options {
   const char *format;     /* NULL: from the contents */
   int training;           /* pipedream: 1 (default): mirrored with the backward times; 0: forward only */
   double bandwidth;       /* dnn-partitioning: transfer costs are turned into bytes at this rate, bytes/s, which the
                              topology gets; default 16e9 */
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
+  int mirror;             /* pipedream, when training: BERTH_MIRROR_... */
 } berth_load_options;
 berth_load_options berth_load_default(void);
 /** Names of the formats, NULL-terminated; the last two, "dot" and "chrome", are written only. */
@@ -57,7 +63,8 @@ berth_status berth_write_bundle(const berth_bundle *b, berth_text *out);
 berth_status berth_write_trace(berth_result *r, berth_text *out);
 /** Graph with a placement: DOT with a colour per device, GraphML with a device attribute.  @param device [ops] or NULL */
 berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out);
-/** Writes text to a file; the old contents stay if it fails.  @return BERTH_OK, BERTH_EIO */
+/** Writes text to a new file that takes the place of an old one at once: the old contents stay if it fails. What must be writable
+ *  is the directory: an old file is replaced even if it is read-only.  @return BERTH_OK, BERTH_EIO */
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text);
 
 #ifdef __cplusplus

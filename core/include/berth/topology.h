@@ -38,7 +38,8 @@ typedef struct berth_link {
 } berth_link;
 
 /* ---- building --------------------------------------------------------------------------- *
- * Devices and switches are nodes, numbered together in order of adding; devices also have their own index. */
+ * Devices and switches are nodes, numbered together in order of adding; devices also have their own index.
+ * Names and types are UTF-8, else BERTH_EINVAL. */
 
 berth_status berth_topology_builder_new(berth_ctx *ctx, berth_topology_builder **out);
 void berth_topology_builder_release(berth_topology_builder *b);

@@ -61,15 +61,19 @@ local function dispatch(argv, write, complain, state)
   return command.run(positional, given, write, complain)
 end
 
---- Runs one command line.
--- @tparam table argv words after the program's name
--- @tparam[opt] table to write(line) and complain(line); default: standard output and error
--- @treturn number exit code
-function main.run(argv, to)
-  to = to or {}
-  local write = to.write or function(line) io.stdout:write(line, "\n") end
-  local complain = to.complain or function(line) io.stderr:write(line, "\n") end
-  local function say(message) complain("berth: " .. message) end
+-- Writes lines to standard output; the second function flushes it and tells why a line did not get there.
+local function standard_output()
+  local reason
+  local function note(ok, why)
+    if not ok then reason = reason or why or "cannot be written" end
+  end
+  return function(line) note(io.stdout:write(line, "\n")) end, function()
+    note(io.stdout:flush())
+    return reason
+  end
+end
+
+local function run(argv, write, say)
   local state = {}
   local ok, result = interrupt.catching(dispatch, argv, write, say, state)
   if ok then return result end
@@ -77,6 +81,22 @@ function main.run(argv, to)
   if state.json and exit == fail.INFEASIBLE then write(json.encode(json.object(json.refusal(message, code, why)))) end
   say(message)
   return exit
+end
+
+--- Runs one command line.
+-- @tparam table argv words after the program's name
+-- @tparam[opt] table to write(line) and complain(line); default: standard output and error
+-- @treturn number exit code
+function main.run(argv, to)
+  to = to or {}
+  local write, finish = standard_output()
+  local complain = to.complain or function(line) io.stderr:write(line, "\n") end
+  local function say(message) complain("berth: " .. message) end
+  local exit = run(argv, to.write or write, say)
+  local reason = not to.write and finish()
+  if not reason then return exit end
+  say("standard output: " .. reason)
+  return fail.USAGE
 end
 
 return main

@@ -9,6 +9,8 @@ local DISPATCH = { "fifo", "light-first", "blevel", "planned", "lifo", "random" 
 options.loading = {
   { name = "format", kind = "string", value = "NAME", text = "format of the graph file; default: told from its contents" },
   { name = "forward-only", kind = "flag", text = "pipedream files: leave the backward pass out" },
+  { name = "mirror", kind = "choice", value = "RULE", choices = { "physical", "pac-ml" },
+    text = "pipedream files: how the backward pass is made; default physical" },
   { name = "file-bandwidth", kind = "bytes/s", value = "RATE",
     text = "dnn-partitioning files: turns transfer seconds into bytes, e.g. 16GB/s" },
   { name = "cpus", kind = "flag", text = "dnn-partitioning files: the topology has the CPUs, too" },
@@ -19,7 +21,7 @@ options.shared = {
   { name = "links", kind = "choice", value = "RULE", choices = LINKS,
     text = "who shares what while tensors cross; default free" },
   { name = "memory", kind = "choice", value = "RULE", choices = MEMORY,
-    text = "what stays in memory; default: total when placing, training or inference (as the graph) when simulating" },
+    text = "what stays in memory; default: training if any op has a twin, else inference" },
   { name = "param-multiple", kind = "number", value = "X",
     text = "parameter bytes count X times (gradients, optimiser); default 1" },
   { name = "quantum", kind = "seconds", value = "TIME", text = "rounds times to multiples, e.g. 1us; default: exact" },
@@ -91,7 +93,7 @@ local function priced(given, out)
 end
 
 function options.for_loading(given)
-  local out = { format = given.format, bandwidth = given["file-bandwidth"], cpus = given.cpus }
+  local out = { format = given.format, mirror = given.mirror, bandwidth = given["file-bandwidth"], cpus = given.cpus }
   if given["forward-only"] then out.training = false end
   return out
 end

@@ -36,7 +36,7 @@ end
 
 --- The graph of an argument, then topology and placement if its file holds them, then what is known about a model.
 -- @tparam string spec
--- @tparam table options of the loader: format, training, bandwidth, cpus
+-- @tparam table options of the loader: format, training, mirror, bandwidth, cpus
 function sources.graph(spec, options)
   if spec:match("^model:") then
     if next(options) then fail.usage("%s: options of file formats do not apply to a model", spec) end
@@ -70,7 +70,7 @@ local WANTED = { [0] = "takes no size", "needs one size", "needs two sizes" }
 
 local function dimensions(spec, text, g)
   local dims = {}
-  for part in text:gmatch("[^x]+") do
+  for part in (text == "" and "" or text .. "x"):gmatch("([^x]*)x") do
     local n = part:match("^%d+$") and number(part)
     if not n or n < 1 then fail.usage("topology %q: %q is no size; %s is written as in %s", spec, part, g[1], g[3]) end
     dims[#dims + 1] = n

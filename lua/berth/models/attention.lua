@@ -55,7 +55,6 @@ end
 function attention.attend(b, x, y, o)
   o = { hidden = o.hidden, heads = o.heads, kv_heads = o.kv_heads or o.heads, head = o.hidden / o.heads, bias = o.bias,
     rope = o.rope, fused = o.fused }
-  o.head = math.floor(o.head)
   local q = rotate(b, "rope_q", project(b, "q", x, o.heads * o.head, o), o)
   local k = rotate(b, "rope_k", project(b, "k", y, o.kv_heads * o.head, o), o)
   local v = project(b, "v", y, o.kv_heads * o.head, o)

@@ -14,7 +14,7 @@ Builder.__index = Builder
 -- @tparam string name of the graph
 -- @tparam table o checked options (batch, dtype, training, optimizer, granularity, colocate)
 function builder.new(name, o)
-  local self = { name = name, options = o, batch = o.batch, dtype = o.dtype, ops = {}, weights = {}, scopes = {} }
+  local self = { name = name, options = o, batch = o.batch + 0.0, dtype = o.dtype, ops = {}, weights = {}, scopes = {} }
   return setmetatable(self, Builder)
 end
 
@@ -26,19 +26,24 @@ function Builder:scope(name, f, ...)
   return result
 end
 
-local function product(shape)
-  local n = 1
-  for _, d in ipairs(shape) do n = n * d end
-  return n
+-- Sizes are floats in every interpreter: 64-bit integers would wrap.
+local function floats(shape)
+  local out, product = {}, 1.0
+  for i, d in ipairs(shape) do
+    out[i] = d + 0.0
+    product = product * d
+  end
+  return out, product
 end
 
 function Builder:value(op, shape, needs_grad)
-  return { op = op, shape = shape, elements = self.batch * product(shape), needs_grad = needs_grad, readers = {}, grads = {} }
+  local sizes, product = floats(shape)
+  return { op = op, shape = sizes, elements = self.batch * product, needs_grad = needs_grad, readers = {}, grads = {} }
 end
 
 --- A parameter tensor of `count` numbers, updated by one optimiser op.
 function Builder:weight(name, count)
-  local weight = { name = self:full_name(name), block = self:block(), count = count, uses = {}, grads = {} }
+  local weight = { name = self:full_name(name), block = self:block(), count = count + 0.0, uses = {}, grads = {} }
   self.weights[#self.weights + 1] = weight
   return weight
 end
@@ -86,8 +91,8 @@ function Builder:multi(o)
   op.block = self:block()
   op.name = self:full_name(o.name)
   op.inputs = o.inputs or {}
-  op.macs = o.macs or 0
-  op.flop = o.flop or 2 * op.macs
+  op.macs = (o.macs or 0) + 0.0
+  op.flop = (o.flop or 2 * op.macs) + 0.0
   op.saves = o.saves or {}
   local needs_grad = any_needs_grad(op)
   op.outputs = {}
@@ -144,6 +149,20 @@ local function information(self, graph)
   }
 end
 
+-- Whole numbers that "%.14g" prints in full become integers where there are such: every interpreter then prints the same.
+local function plain(t)
+  for key, value in pairs(t) do
+    if type(value) == "number" and value < 1e14 and value == math.floor(value) then t[key] = math.floor(value) end
+  end
+  return t
+end
+
+local function plain_graph(graph)
+  for _, op in ipairs(graph.ops) do plain(op) end
+  for _, tensor in ipairs(graph.tensors) do plain(tensor) end
+  return graph
+end
+
 --- The finished model: a description for berth.graph, and a table about it.
 function Builder:finish()
   local tape = backward.run(self)
@@ -153,7 +172,8 @@ function Builder:finish()
     graph = coarsen.contract(graph, emit.merge_keys(self, tape, self.options.granularity))
     about.ops, about.tensors = #graph.ops, #graph.tensors
   end
-  return graph, about
+  about.options = plain(about.options)
+  return plain_graph(graph), plain(about)
 end
 
 return builder

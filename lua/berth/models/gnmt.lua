@@ -11,7 +11,7 @@ local options = require "berth.models.options"
 local gnmt = {}
 
 gnmt.options = {
-  layers = { default = 4, kind = "count" },
+  layers = { default = 4, kind = "count", least = 2, because = ": the attention's context enters decoder layers 2 and up" },
   hidden = { default = 1024, kind = "count" },
   vocab = { default = 32320, kind = "count" },
   seq = { default = 50, kind = "count" },         -- source tokens

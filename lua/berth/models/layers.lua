@@ -15,7 +15,7 @@ local function pair(x)
 end
 
 local function window(size, kernel, stride, padding, name)
-  local out = math.floor((size + 2 * padding - kernel) / stride) + 1
+  local out = math.floor((size + 2 * padding - kernel) / stride) + 1.0
   if out < 1 then fail("berth.models: %s: an input of %d is smaller than the kernel of %d", name, size, kernel) end
   return out
 end

@@ -32,10 +32,14 @@ end
 
 local checks = {}
 
-function checks.count(model, key, value)
-  local whole = type(value) == "number" and value >= 1 and value < 2 ^ 53 and math.floor(value) == value
-  if not whole then complain(model, key, value, "a whole number of at least 1 is needed") end
-  return math.floor(value)
+-- A float: products of sizes leave the range of 64-bit integers.
+function checks.count(model, key, value, rule)
+  local least = rule.least or 1
+  local whole = type(value) == "number" and value >= least and value < 2 ^ 53 and math.floor(value) == value
+  if not whole then
+    complain(model, key, value, string.format("a whole number of at least %d is needed%s", least, rule.because or ""))
+  end
+  return value + 0.0
 end
 
 function checks.boolean(model, key, value)
@@ -58,9 +62,9 @@ local function check_choice(model, key, value, choices)
   return complain(model, key, value, "legal: " .. table.concat(legal, " "))
 end
 
-local function check_one(model, key, value, kind)
-  if type(kind) == "table" then return check_choice(model, key, value, kind) end
-  return checks[kind](model, key, value)
+local function check_one(model, key, value, rule)
+  if type(rule.kind) == "table" then return check_choice(model, key, value, rule.kind) end
+  return checks[rule.kind](model, key, value, rule)
 end
 
 local function sorted_keys(...)
@@ -81,8 +85,13 @@ function options.names(spec)
 end
 
 local LEGAL = {
-  count = "a whole number from 1", boolean = { true, false }, dtype = { 1, 2, 4, 8, "bf16", "fp16", "fp32", "fp64", "tf32" },
+  boolean = { true, false }, dtype = { 1, 2, 4, 8, "bf16", "fp16", "fp32", "fp64", "tf32" },
 }
+
+local function legal_of(rule)
+  if rule.kind == "count" then return string.format("a whole number from %d", rule.least or 1) end
+  return LEGAL[rule.kind] or rule.kind
+end
 
 --- What a model takes, by name: { name, default, by, legal }.
 -- by: a text, what the default depends on; legal: an array, or a text.
@@ -94,7 +103,7 @@ function options.list(spec, preset)
     local rule = spec[key] or COMMON[key]
     local default = preset[key]
     if default == nil then default = rule.default end
-    out[i] = { name = key, default = default, by = rule.by, legal = LEGAL[rule.kind] or rule.kind }
+    out[i] = { name = key, default = default, by = rule.by, legal = legal_of(rule) }
   end
   return out
 end
@@ -106,7 +115,8 @@ end
 --- The checked options of a model, defaults filled in.
 -- @tparam string model for messages
 -- @tparam table|nil given
--- @tparam table spec own options of the model: { name = { default =, by =, kind = } }; they override the common ones
+-- @tparam table spec own options of the model: { name = { default =, by =, kind =, least =, because = } };
+-- they override the common ones
 function options.read(model, given, spec)
   given = given or {}
   options.check_table(model, given)
@@ -120,7 +130,7 @@ function options.read(model, given, spec)
     local rule = spec[key] or COMMON[key]
     local value = given[key]
     if value == nil then value = rule.default end
-    if value ~= nil then out[key] = check_one(model, key, value, rule.kind) end
+    if value ~= nil then out[key] = check_one(model, key, value, rule) end
   end
   return out
 end
