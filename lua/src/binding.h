@@ -98,6 +98,7 @@ typedef struct bl_call {
   lua_State *outer;
 } bl_call;
 bl_call bl_enter(lua_State *L);
+bl_call bl_enter_with(lua_State *L, bl_hooks *h); /* known already */
 /** @return st; BERTH_EINTERRUPT if a hook has raised */
 berth_status bl_leave(const bl_call *call, berth_status st);
 /** Raises what a hook has raised, if one has. */

@@ -134,7 +134,8 @@ int bl_error(lua_State *L, const char *format, ...) {
 
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
-                                        "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ", NULL };
+                                        "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
+                                        NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {

@@ -415,10 +415,32 @@ static int rho(lua_State *L) {
   return 1;
 }
 
+/* What an option at the top adds to the line: ", own op", ", op_factor 2", ", free_control". */
+static void describe_option(lua_State *L, const char *key, char *text, size_t size) {
+  if (lua_isfunction(L, -1)) {
+    snprintf(text, size, ", own %s", key);
+  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+    snprintf(text, size, ", %s %g", key, (double)lua_tonumber(L, -1));
+  } else {
+    snprintf(text, size, lua_toboolean(L, -1) ? ", %s" : "%.0s", key);
+  }
+}
+
 static int to_string(lua_State *L) {
   const berth_cost *c = self(L, "tostring");
-  lua_pushfstring(L, "cost: %d ops on %d devices", (int)berth_graph_ops(berth_cost_graph(c)),
-                  (int)berth_topology_devices(berth_cost_topology(c)));
+  int32_t devices = berth_topology_devices(berth_cost_topology(c));
+  int k;
+  get_model(L);
+  lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)), (int)devices,
+                  devices == 1 ? "" : "s");
+  for (k = 0; model_keys[k] && lua_istable(L, -2); k++) {
+    char text[64];
+    lua_getfield(L, -2, model_keys[k]);
+    describe_option(L, model_keys[k], text, sizeof text);
+    lua_pop(L, 1);
+    lua_pushstring(L, text);
+    lua_concat(L, 2);
+  }
   return 1;
 }
 

@@ -90,14 +90,14 @@ void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core) {
 
 /* ---- calls of the core ------------------------------------------------------------------ */
 
-bl_call bl_enter(lua_State *L) {
-  bl_call call;
+bl_call bl_enter_with(lua_State *L, bl_hooks *h) {
+  bl_call call = { h, h->running };
   luaL_checkstack(L, 20, "berth");
-  call.hooks = bl_hooks_of(L);
-  call.outer = call.hooks->running;
-  call.hooks->running = L;
+  h->running = L;
   return call;
 }
+
+bl_call bl_enter(lua_State *L) { return bl_enter_with(L, bl_hooks_of(L)); }
 
 berth_status bl_leave(const bl_call *call, berth_status st) {
   call->hooks->running = call->outer;

@@ -115,6 +115,7 @@ static int simulate_batch(lua_State *L) {
 typedef struct runner_box {
   berth_sim *sim;
   berth_cost *cost;
+  bl_hooks *hooks;
 } runner_box;
 
 static void release_runner(void *box) {
@@ -138,7 +139,7 @@ static int run(lua_State *L) {
   if (lua_istable(L, 1)) device = bl_fill_devices(L, 1, r->cost, scratch);
   if (!device) device = bl_to_devices(L, 1, r->cost, &w, "placement");
   if (held) berth_placement_retain(held); /* a hook may close it */
-  call = bl_enter(L);
+  call = bl_enter_with(L, r->hooks);
   st = bl_leave(&call, berth_sim_run(r->sim, device, &s));
   berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -167,6 +168,7 @@ static int simulator(lua_State *L) {
   if ((st = berth_sim_new(cost, &o, &r->sim)) != BERTH_OK) return bl_failed(L, st);
   berth_cost_retain(cost);
   r->cost = cost;
+  r->hooks = bl_hooks_of(L);
   compat_getanchor(L, -1);
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "cost");

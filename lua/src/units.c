@@ -1,6 +1,7 @@
 /* Quantities with units, random streams. */
 #include "binding.h"
 #include <math.h>
+#include <stdio.h>
 
 const char *const bl_unit_names[] = { "seconds", "bytes", "bytes/s", "flop", "flop/s", NULL };
 
@@ -46,6 +47,7 @@ static int format(lua_State *L) {
 typedef struct rng_box {
   berth_rng *open; /* &state */
   berth_rng state;
+  uint64_t seed, stream;
 } rng_box;
 
 static void release_rng(void *box) { (void)box; }
@@ -61,6 +63,8 @@ static int rng_new(lua_State *L) {
   uint64_t seed = optional_seed(L, 1, "seed"), stream = optional_seed(L, 2, "stream");
   rng_box *box = bl_new(L, &bl_rng_class, sizeof *box);
   berth_rng_init(&box->state, seed, stream);
+  box->seed = seed;
+  box->stream = stream;
   box->open = &box->state;
   return 1;
 }
@@ -105,7 +109,10 @@ static int rng_shuffle(lua_State *L) {
 }
 
 static int rng_tostring(lua_State *L) {
-  lua_pushliteral(L, "rng: xoshiro256**");
+  const rng_box *box = bl_self(L, &bl_rng_class, "tostring");
+  char text[80];
+  snprintf(text, sizeof text, "rng: seed %.0f, stream %.0f", (double)box->seed, (double)box->stream);
+  lua_pushstring(L, text);
   return 1;
 }
 
