@@ -87,7 +87,7 @@ $(BUILD)/berth.pc: FORCE
 
 # ---- tests -----------------------------------------------------------------
 
-$(BUILD)/spec/%: spec/c/%.c spec/c/check.h $(LIB_A)
+$(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
 test-programs: $(TEST_BIN)

@@ -26,8 +26,6 @@ berth_status berth_i_heap_reserve(berth_ctx *ctx, berth_i_heap *h, size_t need);
 static inline bool berth_i_heap_before(berth_i_heap_entry a, berth_i_heap_entry b) {
   return a.key < b.key || (a.key == b.key && a.item < b.item);
 }
-static inline bool berth_i_heap_has(const berth_i_heap *h, int32_t item) { return h->slot[item] >= 0; }
-static inline double berth_i_heap_key(const berth_i_heap *h, int32_t item) { return h->at[h->slot[item]].key; }
 
 static inline void berth_i_heap_put(berth_i_heap *h, int32_t i, berth_i_heap_entry e) {
   h->at[i] = e;

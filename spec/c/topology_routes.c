@@ -1,5 +1,5 @@
 /* Topology: building, routes, refusals, memory. */
-#include "check.h"
+#include "refusals.h"
 #include "../../core/topology/topology_internal.h"
 
 static void add_devices(berth_topology_builder *b, int32_t n) {
@@ -318,26 +318,6 @@ done:
   return st;
 }
 
-/* Some refusals are made good by asking for less: success alone does not end it. */
-static void test_refused_memory(void) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_status st = BERTH_ENOMEM;
-  long at = 0;
-  TEST("every refused allocation is reported or made good, and leaks nothing");
-  while (s.calls >= s.fail_at && at < 2000) {
-    berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
-    berth_ctx *ctx;
-    s.fail_at = 0;
-    CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
-    s.fail_at = s.calls + ++at;
-    st = build_all(ctx);
-    CHECK(st == BERTH_OK || (st == BERTH_ENOMEM && s.calls >= s.fail_at));
-    berth_ctx_release(ctx);
-    CHECK(s.held == 0);
-  }
-  CHECK(at > 40 && st == BERTH_OK);
-}
-
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
@@ -349,7 +329,7 @@ int main(void) {
   test_random(ctx);
   test_lean(ctx);
   test_interrupt();
-  test_refused_memory();
+  check_refusals(build_all);
   berth_ctx_release(ctx);
   return check_done();
 }
