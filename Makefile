@@ -27,7 +27,7 @@ LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
 WARN   = -Wall -Wextra -Wshadow -pedantic
 BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include
 LIBS_C = $(shell $(PKG) --cflags libcjson igraph zlib)
-LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lpthread -lm
+LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lpthread -lm
 
 CORE_SRC = $(sort $(wildcard core/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
@@ -89,7 +89,7 @@ $(BUILD)/berth.pc: FORCE
 
 $(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS) -lglpk
 test-programs: $(TEST_BIN)
 check: all
 	$(MAKE) test-programs
@@ -120,6 +120,8 @@ install-lua: module
 install: install-lib install-lua
 	install -D -m 755 scripts/berth $(DESTDIR)$(INST_BINDIR)/berth
 
+libs:
+	@echo '$(LIBS)'
 env:
 	@echo 'export LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;"'
 	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
@@ -130,4 +132,4 @@ clean:
 
 -include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d)
 FORCE:
-.PHONY: FORCE all lib module test-programs check lint bench install install-lib install-lua env docs clean
+.PHONY: FORCE all lib module test-programs check lint bench install install-lib install-lua env libs docs clean

@@ -14,6 +14,7 @@ external_dependencies = {
   IGRAPH = { header = "igraph/igraph.h", library = "igraph" },
   CJSON = { header = "cjson/cJSON.h", library = "cjson" },
   METIS = { header = "metis.h", library = "metis" },
+  CHOLMOD = { header = "suitesparse/cholmod.h", library = "cholmod" },
   ZLIB = { header = "zlib.h", library = "z" },
 }
 build = {

@@ -23,6 +23,7 @@ berth_place_options berth_place_default(const berth_graph *g) {
   o.param_multiple = 1;
   o.device = BERTH_NONE;
   o.tries = 1;
+  o.gap = 0.01;
   return o;
 }
 

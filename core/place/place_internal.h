@@ -3,7 +3,9 @@
 #define BERTH_PLACE_INTERNAL_H
 
 #include "../cost/cost_internal.h"
+#include <berth/bounds.h>
 #include <berth/place.h>
+#include <berth/portfolio.h>
 
 struct berth_placement {
   berth_ctx *ctx;

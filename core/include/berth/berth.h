@@ -17,10 +17,12 @@
 #define BERTH_H
 
 #include <berth/base.h>
+#include <berth/bounds.h>
 #include <berth/cost.h>
 #include <berth/graph.h>
 #include <berth/io.h>
 #include <berth/place.h>
+#include <berth/portfolio.h>
 #include <berth/sim.h>
 #include <berth/topology.h>
 

@@ -1,4 +1,4 @@
-/* Placement: the list engine, the placers on it, baselines, bounds. Floor 5. */
+/* Placement: the list engine, the placers on it, baselines. Floor 5; bounds.h and portfolio.h are of the same room. */
 #ifndef BERTH_PLACE_H
 #define BERTH_PLACE_H
 
@@ -79,6 +79,20 @@ typedef struct berth_policy {
   void *ud;
 } berth_policy;
 
+/** Where the favourite children of m-sct come from. */
+typedef enum berth_favourites {
+  BERTH_FAVOURITES_LP,      /* the linear program (bounds.h), rounded */
+  BERTH_FAVOURITES_THROUGH, /* a matching, greedily by the length of the longest path through the edge; no LP is solved */
+  BERTH_FAVOURITES_NONE,    /* nobody has one */
+  BERTH_FAVOURITES_GIVEN    /* `favourite` says it */
+} berth_favourites;
+/** Which of two candidates that could start equally early goes first. */
+typedef enum berth_ties {
+  BERTH_TIES_DEFAULT,     /* LEVEL; published Baechi: TOPOLOGICAL */
+  BERTH_TIES_LEVEL,       /* longest path of op times to a sink */
+  BERTH_TIES_TOPOLOGICAL  /* place in the topological order */
+} berth_ties;
+
 typedef struct berth_place_options {
   const berth_policy *policy;    /* for placer "policy" */
   const char *variant;           /* "": the corrected or textbook form; else "baechi-tf", "baechi-pt", "code", ... by placer */
@@ -87,6 +101,13 @@ typedef struct berth_place_options {
   berth_memory_policy memory;    /* what counts against device memory; default as in the simulator */
   double param_multiple;         /* as in berth_sim_options; default 1 */
   double quantum;                /* s, as in berth_sim_options; default 0 */
+  berth_ties ties;               /* m-etf, m-sct */
+  berth_favourites favourites;   /* m-sct; default LP */
+  const int32_t *favourite;      /* [ops] m-sct with GIVEN: favourite child of each op, BERTH_NONE: none. A consumer of the op, and
+                                    of no two ops the same */
+  double tau;                    /* m-sct with LP: an edge whose x = 1 - y is at most tau is a favourite; above 0, at most 0.5. 0
+                                    (default): a maximal matching, greedily by y; baechi-tf: 0.1; baechi-pt: 0.5 */
+  double gap;                    /* m-sct: relative gap to which the LP is solved; default 0.01 */
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
@@ -95,8 +116,8 @@ typedef struct berth_place_options {
  *           which an answer holds in any order of execution */
 berth_place_options berth_place_default(const berth_graph *g);
 
-/** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "etf" "heft" "cpop" "peft"
- *  "minmin" "blevel" "critical-path" "policy".
+/** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop" "peft"
+ *  "minmin" "blevel" "critical-path" "portfolio" "policy".
  *  The first five only choose devices: plan and estimate are what these give when each device runs its ops first in, first out,
  *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack
  *  for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never
@@ -135,27 +156,6 @@ const char *const *berth_placer_variants(const char *placer);
  */
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why);
-
-/* ---- lower bounds ------------------------------------------------------------------------ */
-
-typedef struct berth_bounds {
-  double critical_path; /* longest path of least op times, no transfers */
-  double work;          /* work that the devices must share, at their best rates */
-  double memory;        /* work bound with each device's share limited by its memory */
-  double best;          /* the largest */
-  const char *name;     /* of the largest: "critical path", "work", "memory" */
-} berth_bounds;
-
-/**
- * Valid for every schedule without preemption or duplication, on any link discipline.
- *
- * @param memory NONE: the memory bound is not taken; else what the simulator counts at the very least, in any order: parameters,
- *        with TOTAL outputs, and on top of all parameters what one op runs with (workspace, outputs, inputs)
- * @return BERTH_OK; BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total; not all that cannot fit
- *         is found out); BERTH_ENOMEM.  O(ops x kinds of device + edges)
- */
-berth_status berth_bounds_compute(berth_cost *cost, berth_memory_policy memory, double param_multiple, berth_bounds *out,
-                                  berth_obstacle *why);
 
 #ifdef __cplusplus
 }
