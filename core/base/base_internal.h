@@ -37,6 +37,19 @@ void berth_i_strfree(berth_ctx *ctx, char *s);
 berth_status berth_i_interrupted(berth_ctx *ctx);
 void berth_i_progress(berth_ctx *ctx, const char *what, double done);
 
+/* Contexts of other threads. A context is used by one thread at a time; work on a worker thread gets a context of its own, whose
+ * answers move to the caller's afterwards. That needs an allocator that any thread may call: the default one. */
+bool berth_i_ctx_default_alloc(const berth_ctx *ctx);
+bool berth_i_ctx_has_clock(const berth_ctx *ctx);
+/** @param interrupt what the worker's work asks; NULL: nothing.  @return BERTH_OK, BERTH_ENOMEM (told by ctx) */
+berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud, berth_ctx **out);
+/** Other hooks for a while; the allocator stays.  @return those before */
+berth_hooks berth_i_ctx_swap_hooks(berth_ctx *ctx, const berth_hooks *hooks);
+/** `bytes` of one object, which holds one reference, now belong to `to`. Both have the same allocator. */
+void berth_i_ctx_move(berth_ctx *from, berth_ctx *to, size_t bytes);
+/** Counts what workers held besides at most. */
+void berth_i_ctx_count_peak(berth_ctx *ctx, size_t bytes);
+
 /* Interned strings: each text once, numbered from 0. */
 typedef struct berth_i_name_slot {
   uint32_t hash;
@@ -70,5 +83,17 @@ static inline double berth_i_quantise_transfer(double t, double q) {
 typedef void (*berth_i_work_fn)(void *ud, int32_t thread, int32_t job);
 int32_t berth_i_parallel_width(int32_t threads, int32_t n);
 void berth_i_parallel(int32_t threads, int32_t n, berth_i_work_fn work, void *ud);
+
+/** The same for a few long jobs of which some must stay on the calling thread, which looks after the work meanwhile. Jobs are
+ *  taken in order, those at home first where there are other threads.
+ *  @param home NULL, or [n] 1: on the calling thread only
+ *  @param watch NULL, or called on the calling thread after each of its jobs, and every few ms while it waits for others */
+typedef struct berth_i_crew {
+  berth_i_work_fn work;
+  const uint8_t *home;
+  void (*watch)(void *ud);
+  void *ud;
+} berth_i_crew;
+void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_crew *crew);
 
 #endif

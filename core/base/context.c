@@ -59,6 +59,38 @@ size_t berth_ctx_memory(const berth_ctx *ctx) { return ctx->used; }
 size_t berth_ctx_memory_peak(const berth_ctx *ctx) { return ctx->peak; }
 void berth_ctx_memory_reset_peak(berth_ctx *ctx) { ctx->peak = ctx->used; }
 
+/* ---- contexts of other threads ---- */
+
+bool berth_i_ctx_default_alloc(const berth_ctx *ctx) { return ctx->hooks.alloc == default_alloc; }
+bool berth_i_ctx_has_clock(const berth_ctx *ctx) { return ctx->hooks.clock != NULL; }
+
+berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud, berth_ctx **out) {
+  berth_hooks h = { 0 };
+  h.interrupt = interrupt;
+  h.ud = ud;
+  return berth_ctx_new(&h, out) == BERTH_OK ? BERTH_OK : berth_i_nomem(ctx);
+}
+
+berth_hooks berth_i_ctx_swap_hooks(berth_ctx *ctx, const berth_hooks *hooks) {
+  berth_hooks before = ctx->hooks;
+  ctx->hooks = *hooks;
+  ctx->hooks.alloc = before.alloc;
+  ctx->hooks.alloc_ud = before.alloc_ud;
+  return before;
+}
+
+void berth_i_ctx_move(berth_ctx *from, berth_ctx *to, size_t bytes) {
+  from->used -= bytes;
+  to->used += bytes;
+  berth_i_ctx_count_peak(to, 0);
+  berth_ctx_retain(to);
+  berth_ctx_release(from);
+}
+
+void berth_i_ctx_count_peak(berth_ctx *ctx, size_t bytes) {
+  if (ctx->used + bytes > ctx->peak) ctx->peak = ctx->used + bytes;
+}
+
 /* ---- errors ---- */
 
 berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, ...) {

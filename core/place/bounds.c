@@ -1,6 +1,7 @@
-/* Lower bounds on the makespan of every schedule without preemption or duplication. Transfers are left out, so that they hold on
- * any link discipline. */
+/* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails of ops, with or without
+ * transfers, hold for each op in every such schedule: that is all that the bounds of work need of them. */
 #include "prices_internal.h"
+#include "waits_internal.h"
 #include <stdlib.h>
 
 typedef struct levels {
@@ -43,6 +44,16 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
     *critical = fmax(*critical, l->tail[i]);
     l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
   }
+  return BERTH_OK;
+}
+
+/* Heads and tails with transfers, in place of those without. */
+static berth_status add_transfers(const berth_i_units *u, levels *l, double *longest) {
+  berth_status st = berth_i_waits(u, l->least, l->head, l->tail);
+  int32_t i;
+  if (st != BERTH_OK) return st;
+  *longest = 0;
+  for (i = 0; i < u->n_ops; i++) *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
   return BERTH_OK;
 }
 
@@ -226,19 +237,41 @@ static berth_status memory_bound(const berth_i_units *u, const idle *s, double *
 /* ---- all together ------------------------------------------------------------------------ */
 
 static void take_if_larger(berth_bounds *b, double value, const char *name) {
+  if (!(value > b->best)) return; /* NaN: not computed */
   if (value > b->best * (1 + 1e-6)) b->name = name;
-  b->best = fmax(b->best, value);
+  b->best = value;
 }
 
 /* The simplest of those that are equal, as exactly as prices are found, gives the name. */
 static void name_best(berth_bounds *b) {
   b->best = b->critical_path;
   b->name = "critical path";
+  take_if_larger(b, b->transfers, "transfers");
+  take_if_larger(b, b->lp, "lp");
   take_if_larger(b, b->work, "work");
   take_if_larger(b, b->memory, "memory");
 }
 
-static berth_status compute(const berth_i_units *u, berth_bounds *b, berth_obstacle *why) {
+static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
+  berth_lp_options o = berth_lp_default();
+  berth_lp *lp = NULL;
+  berth_status st;
+  o.times = BERTH_LP_LEAST;
+  o.gap = gap;
+  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) return st;
+  *lower = berth_lp_get(lp)->lower;
+  berth_lp_release(lp);
+  return BERTH_OK;
+}
+
+static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l, berth_bounds *b) {
+  berth_status st = fill_levels(u, l, &b->critical_path);
+  if (st != BERTH_OK || o->level != BERTH_BOUNDS_THOROUGH) return st;
+  if ((st = add_transfers(u, l, &b->transfers)) != BERTH_OK) return st;
+  return solve_lp(u->cost, o->gap, &b->lp);
+}
+
+static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->n_ops;
   levels l = { 0 };
@@ -249,7 +282,7 @@ static berth_status compute(const berth_i_units *u, berth_bounds *b, berth_obsta
     st = berth_i_nomem(ctx);
     goto done;
   }
-  if ((st = fill_levels(u, &l, &b->critical_path)) != BERTH_OK) goto done;
+  if ((st = compute_levels(u, o, &l, b)) != BERTH_OK) goto done;
   if ((st = idle_init(ctx, &l, u->n_ops, &s)) != BERTH_OK) goto done;
   if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
   if ((st = work_bound(u, &s, &b->work)) != BERTH_OK) goto done;
@@ -264,19 +297,42 @@ done:
   return st;
 }
 
-berth_status berth_bounds_compute(berth_cost *cost, berth_memory_policy memory, double param_multiple, berth_bounds *out,
-                                  berth_obstacle *why) {
+/* ---- options ----------------------------------------------------------------------------- */
+
+berth_bounds_options berth_bounds_default(const berth_graph *g) {
+  berth_bounds_options o = { berth_place_default(g).memory, 1, BERTH_BOUNDS_CHEAP, 1e-3 };
+  return o;
+}
+
+static berth_status check_options(const berth_cost *cost, const berth_bounds_options *o) {
+  berth_ctx *ctx = cost->ctx;
+  if ((int)o->memory < 0 || o->memory > BERTH_MEMORY_TOTAL) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no memory policy %d", (int)o->memory);
+  }
+  if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: %g is no multiple of parameter bytes", o->param_multiple);
+  }
+  if ((int)o->level < 0 || o->level > BERTH_BOUNDS_THOROUGH) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no level %d", (int)o->level);
+  }
+  if (!(o->gap >= 1e-9) || isinf(o->gap)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: option gap: %g is not a finite number from 1e-9 on", o->gap);
+  }
+  if (o->level == BERTH_BOUNDS_THOROUGH && cost->g->n_collectives > 0) {
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "bounds: the graph has %d collectives: the level THOROUGH is for graphs without",
+                        (int)cost->g->n_collectives);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
+  berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
   berth_i_units u;
-  berth_bounds b = { 0 };
+  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL };
   berth_status st;
-  if ((int)memory < 0 || memory > BERTH_MEMORY_TOTAL) {
-    return berth_i_fail(cost->ctx, BERTH_EINVAL, "bounds: there is no memory policy %d", (int)memory);
-  }
-  if (!(param_multiple >= 0) || isinf(param_multiple)) {
-    return berth_i_fail(cost->ctx, BERTH_EINVAL, "bounds: %g is no multiple of parameter bytes", param_multiple);
-  }
-  if ((st = berth_i_units_init(cost, "bounds", memory, param_multiple, &u, why)) != BERTH_OK) return st;
-  st = compute(&u, &b, why);
+  if ((st = check_options(cost, &o)) != BERTH_OK) return st;
+  if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
+  st = compute(&u, &o, &b, why);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;
   name_best(&b);

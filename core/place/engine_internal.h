@@ -92,7 +92,10 @@ typedef struct berth_i_setup {
   berth_memory_policy memory;
   double param_multiple, quantum;
   uint64_t seed, stream;
-  const int32_t *forced; /* [ops] devices to keep to; NULL: none */
+  const int32_t *forced; /* [ops] devices to keep to, BERTH_NONE: any; NULL: none */
+  int32_t *partial;      /* [ops] out: the devices as far as a plan came that got stuck; NULL: nobody asks */
+  const int32_t *favourite; /* [ops] favourite child, BERTH_NONE; NULL: no device waits for any (READY_FINISHED, APPEND) */
+  bool published;       /* ... by the published rule of m-SCT */
 } berth_i_setup;
 
 /** From the options: default rules, no published switches. */
@@ -258,12 +261,13 @@ void berth_i_residency_release(berth_plan *p);
 double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start);
 berth_status berth_i_residency_charge(berth_plan *p, int32_t op);
 
-/* The three ways to choose. */
+/* The ways to choose. */
 berth_status berth_i_choose_op(berth_plan *p, berth_obstacle *why);
 berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why);  /* by est or eft, with heaps */
 berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why); /* pair or device, any score */
+berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why);   /* device, with favourite children: sct_internal.h */
 
-/** Every built-in placer's way into the engine; packs for feasibility and tries again when its greedy choice gets stuck. */
+/** Every built-in placer's way into the engine; changes devices until they fit, and tries again, when its greedy choice gets stuck. */
 berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
                                 berth_placement **out, berth_obstacle *why);
 

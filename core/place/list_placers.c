@@ -2,7 +2,7 @@
 #include "ranks_internal.h"
 
 static const char *const textbook_only[] = { "", NULL };
-static const char *const baechi_variants[] = { "", "baechi-tf", "baechi-pt", NULL };
+const char *const berth_i_baechi_variants[] = { "", "baechi-tf", "baechi-pt", NULL };
 static const char *const doppler_variants[] = { "", "code", NULL };
 
 static berth_status by_static_level(void *ud, const berth_plan *p, double *priority) {
@@ -20,12 +20,19 @@ static berth_status by_b_level(void *ud, const berth_plan *p, double *priority) 
   return berth_i_upward_rank(p, BERTH_AVERAGE_TEXTBOOK, priority);
 }
 
-/* Published Baechi: the topological number, first to last. */
+/* First to last. */
 static berth_status by_topological_number(void *ud, const berth_plan *p, double *priority) {
   int32_t i;
   (void)ud;
   for (i = 0; i < p->n; i++) priority[p->g->topo[i]] = -i;
   return BERTH_OK;
+}
+
+berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *, const berth_plan *, double *) {
+  bool published = opts->variant[0] != 0;
+  berth_ties ties = opts->ties;
+  if (ties == BERTH_TIES_DEFAULT) ties = published ? BERTH_TIES_TOPOLOGICAL : BERTH_TIES_LEVEL;
+  return ties == BERTH_TIES_LEVEL ? by_static_level : by_topological_number;
 }
 
 static berth_status run_plain(berth_cost *cost, const char *placer, const berth_policy *policy, const berth_place_options *opts,
@@ -48,7 +55,7 @@ static berth_status check_published(berth_cost *cost, const berth_place_options 
                       opts->variant);
 }
 
-static berth_status set_baechi(berth_cost *cost, const berth_place_options *opts, berth_i_setup *s) {
+berth_status berth_i_set_baechi(berth_cost *cost, const berth_place_options *opts, berth_i_setup *s) {
   bool tf = strcmp(opts->variant, "baechi-tf") == 0;
   s->links = tf ? BERTH_LINKS_CHANNEL : BERTH_LINKS_FREE;
   s->split_windows = s->blind_estimates = tf;
@@ -56,19 +63,18 @@ static berth_status set_baechi(berth_cost *cost, const berth_place_options *opts
   s->tie = BERTH_I_TIE_ID;
   if (tf && s->quantum == 0) s->quantum = 1e-6;
   if (opts->memory != BERTH_MEMORY_NONE) s->rule = tf ? BERTH_I_RULE_BAECHI_TF : BERTH_I_RULE_BAECHI_PT;
-  s->policy.prepare = by_topological_number;
   return check_published(cost, opts, s->links);
 }
 
 static berth_status run_m_etf(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
   berth_policy policy = {
     .name = "m-etf", .ready = BERTH_READY_FINISHED, .choose = BERTH_CHOOSE_PAIR,
-    .prepare = by_static_level, .score = berth_i_score_est
+    .prepare = berth_i_prepare_ties(opts), .score = berth_i_score_est
   };
   berth_i_setup s = berth_i_setup_from("m-etf", &policy, opts);
   berth_status st;
   s.tie = BERTH_I_TIE_INPUTS;
-  if (opts->variant[0] && (st = set_baechi(cost, opts, &s)) != BERTH_OK) return st;
+  if (opts->variant[0] && (st = berth_i_set_baechi(cost, opts, &s)) != BERTH_OK) return st;
   return berth_i_list_place(cost, &s, opts, out, why);
 }
 
@@ -162,7 +168,7 @@ static berth_status run_policy(berth_cost *cost, const berth_place_options *opts
   return berth_i_engine_run(cost, &s, out, why);
 }
 
-const berth_i_placer berth_i_placer_m_etf = { "m-etf", baechi_variants, run_m_etf };
+const berth_i_placer berth_i_placer_m_etf = { "m-etf", berth_i_baechi_variants, run_m_etf };
 const berth_i_placer berth_i_placer_etf = { "etf", textbook_only, run_etf };
 const berth_i_placer berth_i_placer_heft = { "heft", textbook_only, run_heft };
 const berth_i_placer berth_i_placer_minmin = { "minmin", textbook_only, run_minmin };

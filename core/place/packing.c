@@ -145,6 +145,15 @@ double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device) {
   return missing;
 }
 
+bool berth_i_packing_load(berth_i_packing *k, const int32_t *at) {
+  int32_t i;
+  berth_i_packing_clear(k);
+  for (i = 0; i < k->u->n; i++) {
+    if (berth_i_packing_try(k, i, at[i]) != 0) return false;
+  }
+  return true;
+}
+
 static berth_status unreachable(berth_i_packing *k, const char *placer, int32_t unit) {
   char label[160];
   return berth_i_fail(k->cost->ctx, BERTH_EUNREACHABLE,

@@ -73,11 +73,13 @@ void berth_i_packing_clear(berth_i_packing *k);
 double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device);
 /** Takes the last one back. */
 void berth_i_packing_pop(berth_i_packing *k);
+/** Puts all units at once.  @param at [units] device  @return false: some limit or route forbids it; then a part stands */
+bool berth_i_packing_load(berth_i_packing *k, const int32_t *at);
 /** Tries all packings, the units in the given order, devices by id, until one is accepted; of empty devices that are alike only
- *  the first. Ends after `tries` steps.
+ *  the first. Ends after `tries` steps; what is left of them is positive if none was left out.
  *  @param order [n] units  @param accept NULL: the first one  @param found the packing is accepted, and stands */
 typedef berth_status (*berth_i_accept_fn)(void *ud, const int32_t *device, bool *yes);
-berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t tries, berth_i_accept_fn accept, void *ud,
+berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries, berth_i_accept_fn accept, void *ud,
                                     bool *found);
 /** Bytes that the device would still take. */
 static inline double berth_i_packing_left(const berth_i_packing *k, int32_t device) {
@@ -87,9 +89,13 @@ static inline double berth_i_packing_left(const berth_i_packing *k, int32_t devi
 /** A unit fits nowhere: message, *why.  @return BERTH_EINFEASIBLE or BERTH_EUNREACHABLE */
 berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
                                     berth_obstacle *why);
-/** Packs everything from the start: pinned and large units first, by first fit, best fit and worst fit, then in topological
- *  order, at last by a search of limited length. Feasibility is all that it looks for.
- *  @return BERTH_OK; else what berth_i_packing_refuse says of a unit that got stuck */
+/** The same where some units are left out of what came closest: how full the devices are is told, too.
+ *  @param unfit no packing exists */
+berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const char *placer, bool unfit,
+                                     const berth_place_options *opts, berth_obstacle *why);
+/** Packs everything from the start: in topological order, then pinned and large units first, by first fit, best fit and worst fit;
+ *  then by bin completion, local search and a search of limited length. Feasibility is all that it looks for.
+ *  @return BERTH_OK; else what berth_i_packing_account says of what came closest */
 berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts, berth_obstacle *why);
 
 /** Exchanges the devices of parts, where they have the same class and memory, until the transfers between parts take no less time

@@ -4,14 +4,14 @@
 
 static const berth_i_placer *const placers[] = {
   &berth_i_placer_single,        &berth_i_placer_round_robin, &berth_i_placer_random, &berth_i_placer_metis,
-  &berth_i_placer_m_topo,        &berth_i_placer_m_etf,       &berth_i_placer_etf,    &berth_i_placer_heft,
+  &berth_i_placer_m_topo,        &berth_i_placer_m_etf,       &berth_i_placer_m_sct,  &berth_i_placer_etf,    &berth_i_placer_heft,
   &berth_i_placer_cpop,          &berth_i_placer_peft,        &berth_i_placer_minmin, &berth_i_placer_blevel,
-  &berth_i_placer_critical_path, &berth_i_placer_policy,      NULL
+  &berth_i_placer_critical_path, &berth_i_placer_portfolio,   &berth_i_placer_policy, NULL
 };
 
 static const char *const placer_names[] = {
-  "single", "round-robin", "random", "metis", "m-topo", "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-  "critical-path", "policy", NULL
+  "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
+  "critical-path", "portfolio", "policy", NULL
 };
 
 berth_place_options berth_place_default(const berth_graph *g) {
@@ -104,6 +104,8 @@ static berth_status check_options(berth_cost *cost, const berth_i_placer *p, con
   if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
   if ((st = check_device(cost, o->device)) != BERTH_OK) return st;
+  if ((st = check_enum(ctx, "ties", (int)o->ties, BERTH_TIES_TOPOLOGICAL)) != BERTH_OK) return st;
+  if ((st = check_enum(ctx, "favourites", (int)o->favourites, BERTH_FAVOURITES_GIVEN)) != BERTH_OK) return st;
   if (o->tries < 1) return berth_i_fail(ctx, BERTH_EINVAL, "option tries: %d is less than 1", (int)o->tries);
   return p == &berth_i_placer_policy ? check_policy(ctx, o->policy) : BERTH_OK;
 }
@@ -117,19 +119,31 @@ static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const
   return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
 }
 
+/* @param p, o out: the placer; its options, filled in */
+static berth_status look_up(berth_cost *cost, const char *placer, const berth_place_options *opts, const berth_i_placer **p,
+                            berth_place_options *o) {
+  berth_status st;
+  *o = opts ? *opts : berth_place_default(cost->g);
+  if (!o->variant) o->variant = "";
+  if (!(*p = find_placer(placer))) return unknown(cost->ctx, "placer", placer, placer_names);
+  if ((st = check_options(cost, *p, o)) != BERTH_OK || cost->g->n_collectives == 0) return st;
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s: the graph has %d collectives; place it before they are added",
+                      (*p)->name, (int)cost->g->n_collectives);
+}
+
+berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts) {
+  berth_place_options o;
+  const berth_i_placer *p;
+  return look_up(cost, placer, opts, &p, &o);
+}
+
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why) {
-  berth_status st;
-  berth_place_options o = opts ? *opts : berth_place_default(cost->g);
+  berth_place_options o;
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
-  const berth_i_placer *p = find_placer(placer);
-  if (!o.variant) o.variant = "";
-  if (!p) return unknown(cost->ctx, "placer", placer, placer_names);
-  if ((st = check_options(cost, p, &o)) != BERTH_OK) return st;
-  if (cost->g->n_collectives > 0) {
-    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s: the graph has %d collectives; place it before they are added",
-                        p->name, (int)cost->g->n_collectives);
-  }
+  const berth_i_placer *p;
+  berth_status st = look_up(cost, placer, opts, &p, &o);
+  if (st != BERTH_OK) return st;
   st = p->run(cost, &o, out, &own);
   if (st == BERTH_EINFEASIBLE) st = give_reason(cost, p, &o, &own);
   if (st == BERTH_EINFEASIBLE && why) *why = own;

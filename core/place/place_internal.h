@@ -20,6 +20,11 @@ struct berth_placement {
 /** An empty placement for a placer to fill: device (all BERTH_NONE), and with `planned` sequence, start and finish too. */
 berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out);
 
+/** Gives a placement that nobody else holds to another context with the same allocator. */
+void berth_i_placement_move(berth_placement *p, berth_ctx *to);
+/** What berth_place checks before it begins. */
+berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts);
+
 /** Bytes over a limit; 0 or less: they fit. Every comparison with a device's memory goes through it: what is below 1e-12 of the
  *  limit is rounding. */
 static inline double berth_i_excess(double bytes, double limit) {
@@ -75,8 +80,10 @@ typedef struct berth_i_placer {
 extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
     berth_i_placer_m_topo;
 /* the list engine's */
-extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop,
+extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop,
     berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
+/* portfolio.c */
+extern const berth_i_placer berth_i_placer_portfolio;
 
 /** A placer found nothing: which op stopped it, by how many bytes; missing 0: type, pin or group. Sets the message and *why
  *  (may be NULL).  @return BERTH_EINFEASIBLE */

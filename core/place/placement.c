@@ -60,6 +60,15 @@ void berth_placement_release(berth_placement *p) {
   berth_ctx_release(ctx);
 }
 
+void berth_i_placement_move(berth_placement *p, berth_ctx *to) {
+  size_t n = (size_t)p->n, bytes = sizeof *p + n * sizeof *p->device + strlen(p->placer) + 1;
+  if (p->sequence) bytes += n * sizeof *p->sequence;
+  if (p->start) bytes += n * sizeof *p->start;
+  if (p->finish) bytes += n * sizeof *p->finish;
+  berth_i_ctx_move(p->ctx, to, bytes);
+  p->ctx = to;
+}
+
 static berth_status check_devices(berth_ctx *ctx, int32_t n, const int32_t *device) {
   int32_t i;
   for (i = 0; i < n; i++) {

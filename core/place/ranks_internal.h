@@ -12,4 +12,11 @@ berth_status berth_i_upward_rank(const berth_plan *p, berth_average how, double 
 berth_status berth_i_means(const berth_plan *p, berth_average how, double **ops, double **transfers);
 void berth_i_means_release(const berth_plan *p, double *ops, double *transfers);
 
+/** Baechi's placers: "" and the published ones. */
+extern const char *const berth_i_baechi_variants[];
+/** What m-etf and m-sct order candidates by, as a policy's `prepare`. */
+berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *ud, const berth_plan *p, double *priority);
+/** Links, clock, memory and ties of the published variants. */
+berth_status berth_i_set_baechi(berth_cost *cost, const berth_place_options *opts, berth_i_setup *s);
+
 #endif

@@ -1,9 +1,9 @@
-/* Placements that run out of memory when simulated, mended: local search on the bytes over the limits, then, as far as the budget
- * goes, all packings. */
-#include "packing_internal.h"
+/* Placements that run out of memory when simulated, mended: what a run holds at its peaks is packed anew, and run again; then local
+ * search on the bytes over the limits by runs alone; then, as far as the budget goes, all packings. */
+#include "pack_internal.h"
 #include <stdlib.h>
 
-enum { MOST_RUNS = 2000, LEAST_RUNS = 8, MOST_CULPRITS = 24 };
+enum { MOST_RUNS = 2000, LEAST_RUNS = 8, MOST_CULPRITS = 24, MOST_REPACKS = 24, FEW_UNITS = 64 };
 static const double OPS_AND_EDGES = 4e6; /* simulated in all */
 
 typedef struct culprit {
@@ -136,6 +136,135 @@ static berth_status climb(repair *r, double *left, double *room) {
   return st;
 }
 
+/* ---- packing peaks anew ------------------------------------------------------------------- */
+
+typedef struct repack {
+  double *size, *none, *over; /* [units] bytes at the peak of its device; zeros; [devices] bytes that a run took beyond the packing */
+  int32_t *at, *best;         /* [units], [ops] */
+  double least;               /* bytes over at best */
+} repack;
+
+static void set_devices(repair *r, const int32_t *at) {
+  int32_t i;
+  for (i = 0; i < r->u->n_ops; i++) r->device[i] = at[r->u->of[i]];
+}
+
+/* What ops on other devices left there is base: it stays, whatever moves. */
+static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_stow *s) {
+  int32_t d, i;
+  memset(w->size, 0, (size_t)r->u->n * sizeof *w->size);
+  for (d = 0; d < s->devices; d++) {
+    const int32_t *ops;
+    const double *bytes;
+    int32_t n = berth_result_peak_ops(run, d, &ops, &bytes);
+    s->base[d] = berth_result_peak(run)[d];
+    for (i = 0; i < n; i++) {
+      if (r->device[ops[i]] != d) continue;
+      w->size[r->u->of[ops[i]]] += bytes[i];
+      s->base[d] -= bytes[i];
+    }
+  }
+  for (i = 0; i < r->u->n; i++) w->size[i] = fmax(w->size[i], r->u->permanent[i]);
+}
+
+/* Packed for less where the last packing was promised too much. */
+static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
+  bool fits = false;
+  berth_status st;
+  int32_t d, i;
+  for (i = 0; i < r->u->n; i++) w->at[i] = r->device[r->u->ops[r->u->at[i]]];
+  for (d = 0; d < s->devices; d++) s->limit[d] = r->u->cost->t->devices[d].memory - w->over[d];
+  berth_i_stow_load(s, w->at);
+  if ((st = berth_i_stow_relieve(s)) != BERTH_OK) return st;
+  if ((st = berth_i_stow_settle(s, 2e3 * s->n + 2e4, &fits)) != BERTH_OK) return st;
+  set_devices(r, s->at);
+  return BERTH_OK;
+}
+
+/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper, and limits are looked at later. */
+static berth_status gather(repair *r, berth_i_stow *s) {
+  berth_status st;
+  int32_t d;
+  uint8_t *near = berth_i_alloc(s->ctx, (size_t)s->n, 1);
+  if (!near) return berth_i_nomem(s->ctx);
+  if (s->n > 0) memset(near, 1, (size_t)s->n);
+  for (d = 0; d < s->devices; d++) s->limit[d] = 1.02 * fmax(s->held[d], r->u->cost->t->devices[d].memory);
+  st = berth_i_stow_refine(s, near);
+  berth_i_free(s->ctx, near, (size_t)s->n, 1);
+  if (st == BERTH_OK) set_devices(r, s->at);
+  return st;
+}
+
+static berth_status run_peaks(repair *r, repack *w, berth_i_stow *s) {
+  berth_result *run = NULL;
+  berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
+  int32_t d;
+  r->runs--;
+  r->over = INFINITY;
+  if (st == BERTH_EUNREACHABLE) return BERTH_OK;
+  if (st != BERTH_OK) return st;
+  measure(r, run);
+  for (d = 0; d < s->devices; d++) {
+    if (r->left[d] < 0) w->over[d] -= r->left[d] / 2;
+  }
+  if (r->over > 0) weigh(r, run, w, s);
+  berth_result_release(run);
+  return BERTH_OK;
+}
+
+static berth_status repack_peaks(repair *r, repack *w) {
+  berth_i_stow s;
+  size_t ops = (size_t)r->u->n_ops;
+  int32_t i, rounds = r->runs < MOST_REPACKS ? r->runs / 2 : MOST_REPACKS, idle = 0;
+  const berth_topology *t = r->u->cost->t;
+  bool gathered = false;
+  berth_status st;
+  for (i = 0; i < r->u->cost->n_devices; i++) w->over[i] = t->devices[i].memory;
+  if ((st = berth_i_stow_init(r->u, w->over, w->size, w->none, 0, &s)) != BERTH_OK) return st;
+  memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
+  w->least = INFINITY;
+  for (i = 0; i < rounds && idle < 8 && st == BERTH_OK; i++, idle++) {
+    if ((st = run_peaks(r, w, &s)) != BERTH_OK || isinf(r->over)) break;
+    if (r->over < w->least) {
+      w->least = r->over;
+      idle = 0;
+      if (ops > 0) memcpy(w->best, r->device, ops * sizeof *w->best);
+    }
+    if (r->over == 0) break;
+    st = pack_peaks(r, w, &s);
+    if (st == BERTH_OK && idle == 2 && !gathered) {
+      gathered = true;
+      st = gather(r, &s);
+      memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
+    }
+  }
+  berth_i_stow_release(&s);
+  if (st == BERTH_OK && !isinf(w->least)) {
+    r->over = w->least;
+    if (ops > 0) memcpy(r->device, w->best, ops * sizeof *w->best);
+  }
+  return st;
+}
+
+static berth_status repack_all(repair *r) {
+  berth_ctx *ctx = r->u->cost->ctx;
+  size_t n = (size_t)r->u->n, ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
+  repack w = { 0 };
+  berth_status st;
+  w.size = berth_i_zalloc(ctx, n, sizeof *w.size);
+  w.none = berth_i_zalloc(ctx, n, sizeof *w.none);
+  w.over = berth_i_zalloc(ctx, devices, sizeof *w.over);
+  w.at = berth_i_alloc(ctx, n, sizeof *w.at);
+  w.best = berth_i_alloc(ctx, ops, sizeof *w.best);
+  st = w.size && w.none && w.over && w.at && w.best ? repack_peaks(r, &w) : berth_i_nomem(ctx);
+  berth_i_free(ctx, w.size, n, sizeof *w.size);
+  berth_i_free(ctx, w.none, n, sizeof *w.none);
+  berth_i_free(ctx, w.over, devices, sizeof *w.over);
+  berth_i_free(ctx, w.at, n, sizeof *w.at);
+  berth_i_free(ctx, w.best, ops, sizeof *w.best);
+  return st;
+}
+
 /* ---- all packings -------------------------------------------------------------------------- */
 
 static berth_status accept(void *ud, const int32_t *device, bool *yes) {
@@ -152,12 +281,14 @@ static berth_status try_all(repair *r, bool *found) {
   berth_ctx *ctx = r->u->cost->ctx;
   size_t ops = (size_t)r->u->n_ops, n = (size_t)r->u->n;
   int32_t i, *device = berth_i_alloc(ctx, ops, sizeof *device), *order = berth_i_alloc(ctx, n, sizeof *order);
+  int64_t tries;
   berth_i_packing k;
   berth_status st = device && order ? BERTH_OK : berth_i_nomem(ctx);
   if (st == BERTH_OK && (st = berth_i_packing_init(r->u, r->sim.memory, device, &k)) == BERTH_OK) {
     for (i = 0; i < r->u->n; i++) order[i] = i;
     r->runs = budget(r->u);
-    st = berth_i_packing_search(&k, order, 20 * (int64_t)r->runs, accept, r, found);
+    tries = 20 * (int64_t)r->runs;
+    st = berth_i_packing_search(&k, order, &tries, accept, r, found);
     berth_i_packing_release(&k);
   }
   berth_i_free(ctx, device, ops, sizeof *device);
@@ -179,9 +310,11 @@ berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *o
   r.device = device;
   r.left = room;
   r.runs = budget(u);
-  st = climb(&r, room + devices, room + 2 * devices);
+  r.over = INFINITY;
+  st = repack_all(&r);
+  if (st == BERTH_OK && r.over > 0) st = climb(&r, room + devices, room + 2 * devices);
   *found = r.over == 0;
-  if (st == BERTH_OK && !*found) st = try_all(&r, found);
+  if (st == BERTH_OK && !*found && u->n <= FEW_UNITS) st = try_all(&r, found);
   berth_i_free(ctx, room, 3 * devices, sizeof *room);
   return st;
 }

@@ -1,6 +1,11 @@
 /* When a placer's own rule gets stuck: packing for feasibility alone. */
-#include "packing_internal.h"
+#include "pack_internal.h"
 #include <stdlib.h>
+
+enum { FEW_UNITS = 16 };               /* all cases are tried */
+static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6; /* steps of bin completion a unit, and at most */
+/* Steps of local search a unit, and at most, from each of two beginnings; and where it is only told how close one comes. */
+static const double SETTLE_WORK = 2e4, MOST_SETTLE_WORK = 4e7, ACCOUNT_WORK = 500;
 
 typedef enum fit_rule { FIRST_FIT, BEST_FIT, WORST_FIT, NEXT_FIT } fit_rule;
 
@@ -76,122 +81,176 @@ static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
   return i;
 }
 
-/* ---- search ---- */
+/* ---- exact ------------------------------------------------------------------------------- */
 
-typedef struct tree {
-  berth_i_packing *k;
-  const int32_t *order;
-  int32_t *next; /* [n] device to try next, by level */
-  int32_t *load; /* [devices] units on each */
-  int64_t tries;
-} tree;
-
-/* An empty device that is like an earlier empty one. */
-static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
-  const berth_cost *c = t->k->cost;
-  int32_t e;
-  if (!c->uniform || t->load[d] > 0 || t->k->u->pin[unit] != BERTH_NONE) return false;
-  for (e = 0; e < d; e++) {
-    if (t->load[e] == 0 && c->class_of[e] == c->class_of[d] && t->k->limit[e] == t->k->limit[d]) return true;
-  }
-  return false;
-}
-
-static bool descend(tree *t, int32_t level) {
-  int32_t d, unit = t->order[level];
-  for (d = t->next[level]; d < t->k->cost->n_devices && t->tries > 0; d++) {
-    if (is_repetition(t, unit, d)) continue;
-    t->tries--;
-    if (berth_i_packing_try(t->k, unit, d) != 0) continue;
-    t->load[d]++;
-    t->next[level] = d + 1;
-    return true;
-  }
-  return false;
-}
-
-static void ascend(tree *t) {
-  t->load[t->k->packed[t->k->n_packed - 1].device]--;
-  berth_i_packing_pop(t->k);
-}
-
-static berth_status search(tree *t, berth_i_accept_fn accept, void *ud, bool *found) {
-  int32_t level = 0, n = t->k->u->n;
-  *found = false;
-  t->next[0] = 0;
-  for (;;) {
-    if (level == n) {
-      berth_status st = BERTH_OK;
-      *found = true;
-      if (accept) st = accept(ud, t->k->device, found);
-      if (st != BERTH_OK || *found) return st;
-    } else if (descend(t, level)) {
-      if (++level < n) t->next[level] = 0;
-      continue;
-    }
-    if (level-- == 0 || t->tries <= 0) return BERTH_OK;
-    ascend(t);
-  }
-}
-
-berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t tries, berth_i_accept_fn accept, void *ud,
-                                    bool *found) {
-  berth_ctx *ctx = k->cost->ctx;
-  size_t n = (size_t)k->u->n + 1, devices = (size_t)k->cost->n_devices;
-  tree t = { k, order, NULL, NULL, tries };
-  berth_status st;
-  t.next = berth_i_alloc(ctx, n, sizeof *t.next);
-  t.load = berth_i_zalloc(ctx, devices, sizeof *t.load);
-  berth_i_packing_clear(k);
-  st = t.next && t.load ? search(&t, accept, ud, found) : berth_i_nomem(ctx);
-  berth_i_free(ctx, t.next, n, sizeof *t.next);
-  berth_i_free(ctx, t.load, devices, sizeof *t.load);
-  return st;
-}
-
-static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found) {
+/* @param unfit no packing exists */
+static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found, bool *unfit) {
   berth_ctx *ctx = k->cost->ctx;
   size_t i, n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
+  int64_t tries = k->u->n <= FEW_UNITS ? 60000 : 20000 + 4 * (int64_t)(n * devices);
   int32_t *units = berth_i_alloc(ctx, n, sizeof *units);
   berth_status st;
   if (!units) return berth_i_nomem(ctx);
   for (i = 0; i < n; i++) units[i] = order[i].unit;
-  st = berth_i_packing_search(k, units, 20000 + 4 * (int64_t)(n * devices), NULL, NULL, found);
+  st = berth_i_packing_search(k, units, &tries, NULL, NULL, found);
+  *unfit = st == BERTH_OK && !*found && tries > 0;
   berth_i_free(ctx, units, n, sizeof *units);
   return st;
 }
 
-/* ---- all together ---- */
+/* Without copies, which only add to what must be packed. */
+static berth_status complete(berth_i_packing *k, int32_t *at, bool *found, bool *unfit) {
+  const berth_i_units *u = k->u;
+  berth_i_verdict verdict;
+  berth_status st = berth_i_pack_complete(u, k->limit, u->permanent, u->temporary,
+                                          fmin(MOST_COMPLETE_WORK, COMPLETE_WORK * u->n), at, &verdict);
+  if (st != BERTH_OK) return st;
+  *unfit = verdict == BERTH_I_UNFIT;
+  *found = verdict == BERTH_I_FITS && berth_i_packing_load(k, at);
+  return BERTH_OK;
+}
 
-static berth_status rescue(berth_i_packing *k, rank *order, const char *placer, const berth_place_options *opts,
-                           berth_obstacle *why) {
-  size_t n = (size_t)k->u->n;
-  int32_t stuck;
-  bool found = false;
+/* ---- local search ------------------------------------------------------------------------ */
+
+/* Largest first, each where there is most room, whether it fits or not.  @param left [devices] scratch */
+static void spread(const berth_i_packing *k, const rank *order, int32_t *at, double *left) {
+  int32_t i, d;
+  memcpy(left, k->limit, (size_t)k->cost->n_devices * sizeof *left);
+  for (i = 0; i < k->u->n; i++) {
+    int32_t unit = order[i].unit, best = BERTH_NONE;
+    for (d = 0; d < k->cost->n_devices; d++) {
+      if (berth_i_unit_can_run(k->u, unit, d) && (best == BERTH_NONE || left[d] > left[best])) best = d;
+    }
+    at[unit] = best;
+    left[best] -= k->u->permanent[unit];
+  }
+}
+
+/* In topological order, each device up to its share: few tensors cross. */
+static void slice(const berth_i_packing *k, int32_t *at, double *left) {
+  const berth_i_units *u = k->u;
+  double all = 0, room = 0;
+  int32_t i, d, now = 0;
+  for (i = 0; i < u->n; i++) all += u->permanent[i];
+  for (d = 0; d < k->cost->n_devices; d++) room += fmin(k->limit[d], all);
+  for (d = 0; d < k->cost->n_devices; d++) left[d] = room > 0 ? all * (fmin(k->limit[d], all) / room) : 0;
+  for (i = 0; i < u->n; i++) {
+    while (now + 1 < k->cost->n_devices && left[now] < u->permanent[i] / 2) now++;
+    for (at[i] = now, d = 0; !berth_i_unit_can_run(u, i, at[i]); d++) at[i] = d;
+    left[at[i]] -= u->permanent[i];
+  }
+}
+
+/* @param at in: a beginning; out: what overflows least, if it is less than `least` */
+static berth_status settle(berth_i_packing *k, berth_i_stow *s, const int32_t *begin, double work, int32_t *at, double *least,
+                           bool *found) {
+  bool fits = false;
+  berth_status st;
+  berth_i_stow_load(s, begin);
+  if ((st = berth_i_stow_settle(s, work, &fits)) != BERTH_OK) return st;
+  *found = fits && berth_i_packing_load(k, s->at);
+  if (berth_i_stow_overflow(s) < *least) memcpy(at, s->at, (size_t)s->n * sizeof *at);
+  *least = fmin(*least, berth_i_stow_overflow(s));
+  return BERTH_OK;
+}
+
+/* Next to nothing overflows: it is worth while to go on. */
+static bool is_close(const berth_i_packing *k, double over) {
+  double room = 0;
+  int32_t d;
+  for (d = 0; d < k->cost->n_devices; d++) room += k->limit[d];
+  return over < 1e-4 * room;
+}
+
+/* @param at [2 * units] the first half out: what overflows least; the second is scratch */
+static berth_status settle_both(berth_i_packing *k, const rank *order, double work, int32_t *at, double *left, bool *found) {
+  int32_t *begin = at + k->u->n;
+  double least = INFINITY;
+  berth_i_stow s;
+  berth_status st = berth_i_stow_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
+  if (st != BERTH_OK) return st;
+  spread(k, order, begin, left);
+  st = settle(k, &s, begin, work, at, &least, found);
+  if (st == BERTH_OK && !*found && work >= SETTLE_WORK && is_close(k, least)) {
+    memcpy(begin, at, (size_t)k->u->n * sizeof *at);
+    st = settle(k, &s, begin, fmin(MOST_SETTLE_WORK, 8 * work), at, &least, found);
+  }
+  if (st == BERTH_OK && !*found && k->copy_share > 0) {
+    slice(k, begin, left);
+    st = settle(k, &s, begin, work, at, &least, found);
+  }
+  berth_i_stow_release(&s);
+  return st;
+}
+
+/* ---- all together ------------------------------------------------------------------------ */
+
+static bool fits_by_rule(berth_i_packing *k, rank *order) {
+  int32_t n = k->u->n;
+  qsort(order, (size_t)n, sizeof *order, by_choices);
+  if (pack(k, order, NEXT_FIT) == n) return true;
+  qsort(order, (size_t)n, sizeof *order, by_difficulty);
+  return pack(k, order, FIRST_FIT) == n || pack(k, order, BEST_FIT) == n || pack(k, order, WORST_FIT) == n;
+}
+
+/* @param at [2 * units]  @param unfit there is none; else, if none was found, at is what comes closest */
+static berth_status fits_by_search(berth_i_packing *k, const rank *order, int32_t *at, double *left, bool *found, bool *unfit) {
+  double work;
+  berth_status st = complete(k, at, found, unfit);
+  if (st != BERTH_OK || *found) return st;
+  if (k->u->n <= FEW_UNITS && !*unfit) st = search_packing(k, order, found, unfit);
+  work = *unfit ? ACCOUNT_WORK : SETTLE_WORK;
+  if (st == BERTH_OK && !*found) st = settle_both(k, order, fmin(MOST_SETTLE_WORK, work * k->u->n), at, left, found);
+  if (st != BERTH_OK || *found || *unfit || k->u->n <= FEW_UNITS) return st;
+  return search_packing(k, order, found, unfit);
+}
+
+static bool is_packed(const berth_i_packing *k, int32_t unit) { return k->device[k->u->ops[k->u->at[unit]]] != BERTH_NONE; }
+
+/* Packs what comes closest, large units first, then the others where they fit.
+ * @return the smallest unit that fits nowhere; BERTH_NONE: all are packed */
+static int32_t leave_out(berth_i_packing *k, const rank *order, const int32_t *at) {
+  int32_t i, out = BERTH_NONE;
+  berth_i_packing_clear(k);
+  for (i = 0; i < k->u->n; i++) berth_i_packing_try(k, order[i].unit, at[order[i].unit]);
+  for (i = 0; i < k->u->n; i++) {
+    if (!is_packed(k, order[i].unit) && !first_fit(k, order[i].unit, 0)) out = order[i].unit;
+  }
+  return out;
+}
+
+/* Between share 0 and 1 only proposals are wanted. */
+static bool is_proposal(const berth_i_packing *k) { return k->u->share > 0 && k->u->share < 1; }
+
+static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double *left, const char *placer,
+                           const berth_place_options *opts, berth_obstacle *why) {
+  bool found = false, unfit = false;
+  int32_t out;
   berth_status st;
   rank_units(k, order);
-  qsort(order, n, sizeof *order, by_difficulty);
-  if (pack(k, order, FIRST_FIT) == k->u->n || pack(k, order, BEST_FIT) == k->u->n || pack(k, order, WORST_FIT) == k->u->n) {
-    return BERTH_OK;
+  if (fits_by_rule(k, order)) return BERTH_OK;
+  if (!is_proposal(k)) { /* a proof is sooner found than a packing is not */
+    st = berth_i_prove_infeasible(k->cost, placer, opts->memory, opts->param_multiple, why);
+    if (st != BERTH_OK) return st;
   }
-  if ((st = search_packing(k, order, &found)) != BERTH_OK || found) return st;
-  qsort(order, n, sizeof *order, by_choices);
-  if (pack(k, order, NEXT_FIT) == k->u->n) return BERTH_OK;
-  qsort(order, n, sizeof *order, by_difficulty);
-  stuck = pack(k, order, FIRST_FIT);
-  return berth_i_packing_refuse(k, placer, order[stuck].unit, opts, why);
+  st = is_proposal(k) ? settle_both(k, order, ACCOUNT_WORK * k->u->n, at, left, &found)
+                      : fits_by_search(k, order, at, left, &found, &unfit);
+  if (st != BERTH_OK || found || (out = leave_out(k, order, at)) == BERTH_NONE) return st;
+  return berth_i_packing_account(k, out, placer, unfit, opts, why);
 }
 
 berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts,
                                     berth_obstacle *why) {
   berth_ctx *ctx = k->cost->ctx;
-  size_t n = (size_t)k->u->n;
-  berth_status st;
-  rank *order;
-  if (n == 0) return BERTH_OK;
-  order = berth_i_alloc(ctx, n, sizeof *order);
-  if (!order) return berth_i_nomem(ctx);
-  st = rescue(k, order, placer, opts, why);
+  size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
+  berth_status st = BERTH_OK;
+  rank *order = berth_i_alloc(ctx, n, sizeof *order);
+  int32_t *at = berth_i_zalloc(ctx, 2 * n, sizeof *at);
+  double *left = berth_i_alloc(ctx, devices, sizeof *left);
+  if (!order || !at || !left) st = berth_i_nomem(ctx);
+  else if (n > 0) st = rescue(k, order, at, left, placer, opts, why);
   berth_i_free(ctx, order, n, sizeof *order);
+  berth_i_free(ctx, at, 2 * n, sizeof *at);
+  berth_i_free(ctx, left, devices, sizeof *left);
   return st;
 }

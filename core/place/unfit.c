@@ -1,6 +1,6 @@
 /* Proofs that no placement can fit, from the least that units take (berth_i_least). On a device, what is never freed adds up, and
  * so do parameters and what any one op runs with. Workspaces and outputs do not: one may be gone before the other comes. */
-#include "prices_internal.h"
+#include "pack_internal.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -222,6 +222,7 @@ berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k,
   for (i = 0; i < u->n && st == BERTH_OK; i++) st = prove_unit(u, k, i, placer, why);
   if (st == BERTH_OK) st = prove_sums(u, k, placer, why);
   if (st == BERTH_OK) st = prove_pieces(u, k, placer, why);
+  if (st == BERTH_OK) st = berth_i_prove_bins(u, k, placer, why);
   return st;
 }
 
@@ -233,6 +234,7 @@ berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, bert
   if (st != BERTH_OK) return st;
   if ((st = berth_i_kinds_init(&u, memory, &k)) == BERTH_OK) {
     st = berth_i_prove_unfit(&u, &k, placer, why);
+    if (st == BERTH_OK) st = berth_i_prove_all_cases(&u, &k, placer, why);
     berth_i_kinds_release(&k);
   }
   berth_i_units_release(&u);

@@ -1,26 +1,13 @@
 --- Several placers on one graph, judged by the same simulation; the answer prints as a table.
+local align = require "berth.align"
 local core = require "berth.core"
 local options = require "berth.options"
 local pipeline = require "berth.pipeline"
 local place = require "berth.place"
 local portfolio = require "berth.portfolio"
 
-local legal = { "links", "place", "simulate", "cost" }
-
--- ---- names ------------------------------------------------------------------------------------
-
-local function with_options(name, own)
-  local parts = {}
-  for _, key in ipairs(options.sorted_keys(own or {})) do parts[#parts + 1] = key .. "=" .. tostring(own[key]) end
-  return #parts > 0 and name .. " " .. table.concat(parts, " ") or name
-end
-
-local function label(placer)
-  if type(placer) == "string" then return placer end
-  if pipeline.is(placer) then return pipeline.name(placer) end
-  if type(placer) == "table" and type(placer[1]) == "string" then return with_options(placer[1], placer[2]) end
-  return type(placer) == "table" and placer.name or "policy"
-end
+local label = portfolio.label
+local legal = { "links", "place", "simulate", "thorough", "cost" }
 
 -- ---- rows -------------------------------------------------------------------------------------
 
@@ -32,8 +19,9 @@ local function place_options(placer, opts)
     return portfolio.only_read(placer[1], given)
   end
   if placer ~= "portfolio" then return portfolio.only_read("policy", given) end
-  given.variant, given.device = nil, nil
-  return given
+  local own = {}
+  for _, key in ipairs(portfolio.legal) do own[key] = given[key] end
+  return own
 end
 
 local function largest(array)
@@ -86,6 +74,18 @@ local function run_all(cost, placers, opts)
   return rows, stopped
 end
 
+-- Thorough bounds that hold whatever memory does, where they are larger than those of the rows.
+local function tighten(cost, rows)
+  local b, message, code = core.bounds(cost, { thorough = true, memory = "none" })
+  if not b then return nil, message, code end
+  for _, row in ipairs(rows) do
+    if row.bound and b.best > row.bound then
+      row.bound, row.bound_name, row.gap = b.best, b.name, row.makespan / b.best - 1
+    end
+  end
+  return true
+end
+
 -- What holds before what runs out of memory before what fails; then by step time; then as asked.
 local function rank(rows)
   local order = {}
@@ -114,25 +114,6 @@ local function cells(row, with_seconds)
   return out
 end
 
-local function pad(text, width, left)
-  local space = (" "):rep(width - #text)
-  return left and text .. space or space .. text
-end
-
-local function align(lines)
-  local width = {}
-  for _, line in ipairs(lines) do
-    for i, cell in ipairs(line) do width[i] = math.max(width[i] or 0, #cell) end
-  end
-  local out = {}
-  for k, line in ipairs(lines) do
-    local row = {}
-    for i, cell in ipairs(line) do row[i] = pad(cell, width[i], i == 1 or i == #line) end
-    out[k] = table.concat(row, "  "):gsub("%s+$", "")
-  end
-  return table.concat(out, "\n")
-end
-
 local mt = { __index = {} }
 
 --- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no two runs share).
@@ -152,7 +133,7 @@ function mt.__tostring(self) return self:to_string() end
 -- @tparam graph g
 -- @tparam topology t
 -- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
--- @tparam[opt] table opts links, place, simulate, cost
+-- @tparam[opt] table opts links, place, simulate, thorough, cost
 -- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`: after how many, if it was
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -161,10 +142,19 @@ return function(...)
   local cost, rest, code = options.priced("berth.compare", 2, ...)
   if not cost then return nil, rest, code end
   local placers, opts = rest[1] or place.placers(), options.check("berth.compare", rest[2], legal)
+  if opts.thorough ~= nil and type(opts.thorough) ~= "boolean" then
+    options.fail("berth.compare: thorough: expected true or false, got %s", core.kind(opts.thorough))
+  end
   if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
-  if stopped then rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers) end
+  if stopped then
+    rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)
+  elseif opts.thorough then
+    local ok, message, why = tighten(cost, rows)
+    if why == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds"
+    elseif not ok then return nil, message, why end
+  end
   rows.best = rank(rows)
   return setmetatable(rows, mt)
 end

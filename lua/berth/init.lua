@@ -9,6 +9,7 @@ if source and source:find("init%.lua$") then core.set_home((source:gsub("init%.l
 
 local place = require "berth.place"
 local load = require "berth.load"
+local transforms = require "berth.transforms"
 
 local berth = {
   version = core.version,
@@ -21,11 +22,15 @@ local berth = {
   placers = place.placers,
   placement = core.placement,
   pipeline = require "berth.pipeline",
+  transforms = transforms.list,
+  adjust = transforms.adjust,
+  repair = require "berth.repair",
   portfolio = require("berth.portfolio").portfolio,
   simulate = core.simulate,
   simulate_batch = core.simulate_batch,
   simulator = core.simulator,
   bounds = require "berth.bounds",
+  favourites = require "berth.favourites",
   compare = require "berth.compare",
   load = load.load,
   load_topology = load.load_topology,

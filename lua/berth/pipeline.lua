@@ -1,20 +1,35 @@
 --- Placing in stages: transforms of the graph, one placer, refinements of its answer.
 --
--- A pipeline is a list. Functions before the placer are transforms: `transform(graph, topology)` gives another graph and the way
--- back, an array with the new op of every old op, or a function from the devices of the new graph to those of the old one.
--- The placer is a name, a policy table, or `{ name, options }`. Functions behind it are refinements:
--- `refine(graph, topology, placement)` gives a placement, or an array of devices, of the original graph.
+-- A pipeline is a list. Stages before the placer are transforms: a name of berth.transforms(), `{ name, options }`, or a
+-- function: `transform(graph, topology)` gives another graph and the way back, an array with the new op of every old op, or a
+-- function from the devices of the new graph to those of the old one.
+-- The placer is a name, a policy table, or `{ name, options }`. Stages behind it are refinements: a name, `{ name, options }`, or
+-- a function: `refine(graph, topology, placement)` gives a placement, or an array of devices, of the original graph.
+-- Behind a transform the answer is simulated on the original graph: there memory must hold, and its step time is the estimate.
 local core = require "berth.core"
 local options = require "berth.options"
+local transforms = require "berth.transforms"
 
 local mt = { __name = "berth.pipeline" }
 
-local function is_placer(stage) return type(stage) == "string" or type(stage) == "table" end
+-- The name of a stage that has one.
+local function name_of(stage)
+  if type(stage) == "string" then return stage end
+  return type(stage) == "table" and type(stage[1]) == "string" and stage[1] or nil
+end
+
+local function kind_of(stage)
+  local name = name_of(stage)
+  if name and transforms.is_transform(name) then return "transform" end
+  if name and transforms.is_refinement(name) then return "refinement" end
+  if type(stage) == "function" then return "function" end
+  return (type(stage) == "string" or type(stage) == "table") and "placer" or nil
+end
+
+local function own_options(stage) return type(stage) == "table" and stage[2] or nil end
 
 local function describe(stage)
-  if type(stage) == "string" then return stage end
-  if type(stage) == "table" then return type(stage[1]) == "string" and stage[1] or stage.name or "policy" end
-  return "function"
+  return name_of(stage) or (type(stage) == "table" and stage.name or nil) or (type(stage) == "table" and "policy" or "function")
 end
 
 local pipeline = {}
@@ -30,18 +45,41 @@ function pipeline.name(self, placer)
   return table.concat(names, " -> ")
 end
 
+local function check_named(stage, i)
+  if type(stage) == "string" then return end
+  for _, key in ipairs(options.sorted_keys(stage)) do
+    if key ~= 1 and key ~= 2 then
+      options.fail("berth.pipeline: stages[%d]: unknown key '%s': expected { name, options }", i, tostring(key))
+    end
+  end
+  if stage[2] ~= nil and type(stage[2]) ~= "table" then
+    options.fail("berth.pipeline: stages[%d]: options of '%s': expected a table, got %s", i, stage[1], core.kind(stage[2]))
+  end
+end
+
+-- Where a stage of a kind may not stand.
+local function check_place(self, kind, stage, i)
+  if kind == "placer" and self.at then options.fail("berth.pipeline: stages[%d]: is a second placer", i) end
+  if kind == "transform" and self.at then
+    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i, name_of(stage))
+  elseif kind == "refinement" and not self.at then
+    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it stands behind the placer", i, name_of(stage))
+  end
+end
+
 --- @tparam table stages
 -- @treturn table the pipeline, for `berth.place` and `berth.compare`
 function pipeline.new(stages)
   if type(stages) ~= "table" then options.fail("berth.pipeline: stages: expected a table, got %s", core.kind(stages)) end
   local self = { at = nil }
   for i, stage in ipairs(stages) do
-    if is_placer(stage) then
-      if self.at then options.fail("berth.pipeline: stages[%d]: is a second placer", i) end
-      self.at = i
-    elseif type(stage) ~= "function" then
-      options.fail("berth.pipeline: stages[%d]: expected a function, a placer's name or a policy, got %s", i, core.kind(stage))
+    local kind = kind_of(stage)
+    if not kind then
+      options.fail("berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i, core.kind(stage))
     end
+    if kind == "transform" or kind == "refinement" then check_named(stage, i) end
+    check_place(self, kind, stage, i)
+    if kind == "placer" then self.at = i end
     self[i] = stage
   end
   for _, key in ipairs(options.sorted_keys(stages)) do
@@ -65,17 +103,33 @@ local function go_back(back, devices, n, i)
   return out
 end
 
--- The estimate stays: it is the placer's own, of the graph that it saw.
+-- The devices of the original graph; the estimate is the placer's own.
 local function map_back(steps, p, name)
   local devices = p:devices()
   for i = #steps, 1, -1 do devices = go_back(steps[i].back, devices, steps[i].n, i) end
   return core.placement(devices, { placer = name, estimate = p.estimate })
 end
 
-local function transform(self, g, t)
-  local steps = {}
+-- The price of a transformed graph: the same factors; functions speak of the ops of the original graph.
+local function price(cost, g)
+  if g == cost.graph then return cost end
+  local model = cost.model
+  if model and (model.op or model.transfer or model.collective) then
+    options.fail("berth.place: cost: functions of the original ops do not go with a pipeline that transforms the graph")
+  end
+  return core.priced("berth.place", g, cost.topology, model)
+end
+
+-- What a transform gives: graph, way back; or nil, message, code.
+local function apply(stage, g, cost, given)
+  if type(stage) == "function" then return stage(g, cost.topology) end
+  return transforms.run(name_of(stage), own_options(stage), g, cost.topology, given, function() return price(cost, g) end)
+end
+
+local function transform(self, cost, given)
+  local steps, g = {}, cost.graph
   for i = 1, self.at - 1 do
-    local new, back, code = self[i](g, t)
+    local new, back, code = apply(self[i], g, cost, given)
     if new == nil and type(back) == "string" then return nil, back, code end -- a refusal is passed on
     if core.kind(new) ~= "graph" then options.fail("berth.pipeline: stages[%d]: gave %s, expected a graph", i, core.kind(new)) end
     if type(back) ~= "function" and type(back) ~= "table" then
@@ -87,19 +141,33 @@ local function transform(self, g, t)
   return g, steps
 end
 
--- The price of the transformed graph: the same factors; functions speak of the ops of the old graph.
-local function price(cost, g, t)
-  local model = cost.model
-  if model and (model.op or model.transfer or model.collective) then
-    options.fail("berth.place: cost: functions of the original ops do not go with a pipeline that transforms the graph")
+-- Forward ops that carry the memory of training are placed as if nothing were freed: it waits for the way back.
+local function placer_options(self, cost, given)
+  for i = 1, self.at - 1 do
+    if transforms.keeps_all(name_of(self[i]), own_options(self[i]))
+      and (given.memory or core.default_memory(cost)) == "training" then
+      return options.merge(given, { memory = "total" })
+    end
   end
-  return core.priced("berth.place", g, t, model)
+  return given
 end
 
-local function refine(self, cost, p, name)
+local function relabel(p, name)
+  return core.placement(p:devices(), { sequence = p:sequence(), placer = name, estimate = p.estimate })
+end
+
+local function refine_once(stage, cost, p, given, name)
+  if type(stage) == "function" then return stage(cost.graph, cost.topology, p) end
+  local refine = transforms.refinements[name_of(stage)]
+  local new, message, code, why = refine(cost, p, own_options(stage), given)
+  if not new then return nil, message, code, why end
+  return relabel(new, name)
+end
+
+local function refine(self, cost, p, given, name)
   for i = self.at + 1, #self do
-    local new, message, code = self[i](cost.graph, cost.topology, p)
-    if new == nil and type(message) == "string" then return nil, message, code end
+    local new, message, code, why = refine_once(self[i], cost, p, given, name)
+    if new == nil and type(message) == "string" then return nil, message, code, why end
     if type(new) == "table" then new = core.placement(new, { placer = name }) end
     if core.kind(new) ~= "placement" then
       options.fail("berth.pipeline: stages[%d]: gave %s, expected a placement", i, core.kind(new))
@@ -109,25 +177,67 @@ local function refine(self, cost, p, name)
   return p
 end
 
+-- ---- the original graph behind a transform -----------------------------------------------------------------------------------
+
+local function label(kind, id, name)
+  return name and name ~= "" and ('%s %.0f "%s"'):format(kind, id, name) or ("%s %.0f"):format(kind, id)
+end
+
+local function runs_out(cost, r)
+  local op, device = r.oom.op, r.oom.device
+  local missing = r.peak_memory[device] - cost.topology:device(device).memory
+  local text = "pipeline: no placement found: on the original graph, first in, first out, %s runs out of memory on %s: "
+    .. "%s are missing"
+  return nil, text:format(label("op", op, cost.graph:op(op).name), label("device", device, cost.topology:device(device).name),
+    core.format(missing, "bytes")), "infeasible", { op = op, device = device, missing = missing }
+end
+
+local function simulated(cost, p, judge, name)
+  local r, message, code = core.simulate(cost, p, judge)
+  if not r then return nil, message, code end
+  if r.oom then return runs_out(cost, r) end
+  return core.placement(p:devices(), { sequence = p:sequence(), placer = name, estimate = r.makespan })
+end
+
+-- What keeps memory on the original graph, mended if it can be.
+local function settle(cost, p, given, name)
+  local judge = {
+    links = given.links, memory = given.memory, param_multiple = given.param_multiple, quantum = given.quantum, bound = false,
+  }
+  local settled, message, code, why = simulated(cost, p, judge, name)
+  if settled or code ~= "infeasible" then return settled, message, code, why end
+  local mended, refusal, reason, obstacle = transforms.refinements.repair(cost, p, nil, given)
+  if not mended then return nil, refusal, reason, obstacle end
+  return simulated(cost, mended, judge, name)
+end
+
+-- ---- the whole ---------------------------------------------------------------------------------------------------------------
+
+local function place_transformed(self, cost, given, stage, place)
+  local g, steps, code = transform(self, cost, given)
+  if not g then return nil, steps, code end
+  local inner, message
+  inner, message, code = price(cost, g)
+  if not inner then return nil, message, code end
+  local p, failure, reason, why = place(inner, stage, placer_options(self, cost, given))
+  if not p then return nil, failure, reason, why end
+  local name = pipeline.name(self, p.placer)
+  return self.at > 1 and map_back(steps, p, name) or p, failure, reason, name
+end
+
 -- place(cost, placer, options) is that of berth.place.
 function pipeline.run(self, cost, given, place)
-  local stage, own = self[self.at], nil
-  if type(stage) == "table" and type(stage[1]) == "string" then stage, own = stage[1], stage[2] end
-  local g, steps, code = transform(self, cost.graph, cost.topology)
-  if not g then return nil, steps, code end
-  local inner = cost
-  if self.at > 1 then
-    local message
-    inner, message, code = price(cost, g, cost.topology)
-    if not inner then return nil, message, code end
+  local stage = self[self.at]
+  if name_of(stage) and type(stage) == "table" then
+    given = options.merge(given, stage[2])
+    stage = stage[1]
   end
-  local p, message, failure, why = place(inner, stage, options.merge(given, own))
-  if not p then return nil, message, failure, why end
-  local name = pipeline.name(self, p.placer)
-  if self.at > 1 then p = map_back(steps, p, name) end
-  local refined, refusal, reason = refine(self, cost, p, name)
-  if not refined then return nil, refusal, reason end
-  if failure then return refined, message, failure end -- the portfolio was interrupted
+  local p, message, code, name = place_transformed(self, cost, given, stage, place)
+  if not p then return nil, message, code, name end
+  local refined, refusal, reason, why = refine(self, cost, p, given, name)
+  if refined and self.at > 1 then refined, refusal, reason, why = settle(cost, refined, given, name) end
+  if not refined then return nil, refusal, reason, why end
+  if code then return refined, message, code end -- the portfolio was interrupted
   return refined
 end
 

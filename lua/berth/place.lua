@@ -6,24 +6,18 @@ local portfolio = require "berth.portfolio"
 
 local place = {}
 
-local function names()
-  local list = core.placers()
-  list[#list + 1] = "portfolio"
-  return list
-end
-
 local function check_name(name)
-  for _, known in ipairs(names()) do
+  for _, known in ipairs(core.placers()) do
     if known == name then return end
   end
-  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(names(), ", "))
+  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(core.placers(), ", "))
 end
 
 --- Names of the placers, or variants of one.
 -- @tparam[opt] string name
 -- @treturn table array of strings
 function place.placers(name)
-  if name == nil then return names() end
+  if name == nil then return core.placers() end
   if type(name) ~= "string" then options.fail("berth.placers: name: expected a string, got %s", core.kind(name)) end
   check_name(name)
   return core.variants(name) or {}

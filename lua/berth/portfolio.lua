@@ -1,22 +1,29 @@
 --- The default placer: several fast placers, judged by the step simulator; the best answer that keeps memory stays.
 -- Never worse, under the simulation that judges, than any member whose answer keeps memory. Same input and seed, same answer.
+local align = require "berth.align"
 local core = require "berth.core"
 local options = require "berth.options"
+local pipeline = require "berth.pipeline"
 
 local portfolio = {}
 
---- In the order in which ties are broken.
-portfolio.members = {
-  "m-etf", "etf", "heft", "peft", "cpop", "blevel", "critical-path", "minmin", "m-topo", "metis", "single", "round-robin",
+portfolio.legal = {
+  "averages", "links", "memory", "param_multiple", "quantum", "tries", "seed", "cost", "members", "threads", "seconds", "judge",
 }
 
-portfolio.legal = { "averages", "links", "memory", "param_multiple", "quantum", "tries", "seed", "cost" }
+-- What is of the run, not of its members.
+local of_the_run = { members = true, threads = true, seconds = true, judge = true }
 
 -- Which placers an option means something to; those not named here mean something to all.
 local readers = {
   averages = { heft = true, cpop = true, peft = true },
   tries = { ["critical-path"] = true },
   device = { single = true },
+  ties = { ["m-etf"] = true, ["m-sct"] = true },
+  favourites = { ["m-sct"] = true },
+  tau = { ["m-sct"] = true },
+  gap = { ["m-sct"] = true },
+  members = { portfolio = true }, threads = { portfolio = true }, seconds = { portfolio = true }, judge = { portfolio = true },
 }
 
 --- The options of `given` that the placer reads.
@@ -39,114 +46,162 @@ function portfolio.check_read(placer, given)
   end
 end
 
-local function judge(given)
-  return {
-    links = given.links, memory = given.memory, param_multiple = given.param_multiple, quantum = given.quantum, bound = false,
-  }
+-- ---- members ----------------------------------------------------------------------------------------
+
+local function with_options(name, own)
+  local parts = {}
+  for _, key in ipairs(options.sorted_keys(own or {})) do parts[#parts + 1] = key .. "=" .. tostring(own[key]) end
+  return #parts > 0 and name .. " " .. table.concat(parts, " ") or name
 end
 
-local function better(a, b) return not b or a.makespan < b.makespan end
-
--- What the device on which memory first runs out needs more, at its peak.
-local function missing_in(cost, r)
-  return r.oom and r.peak_memory[r.oom.device] - cost.topology:device(r.oom.device).memory
+--- What reports call a placer: "m-sct tau=0.5", the name of a policy, the stages of a pipeline.
+function portfolio.label(placer)
+  if type(placer) == "string" then return placer end
+  if pipeline.is(placer) then return pipeline.name(placer) end
+  if type(placer) == "table" and type(placer[1]) == "string" then return with_options(placer[1], placer[2]) end
+  return type(placer) == "table" and placer.name or "policy"
 end
 
-local function try(cost, name, given, simulation)
-  local p, message, code, why = core.place(cost, name, portfolio.only_read(name, given))
-  if not p then return { name = name, error = message, code = code, why = why } end
-  local r
-  r, message, code = core.simulate(cost, p, simulation)
-  if not r then return { name = name, error = message, code = code } end
-  return { name = name, makespan = r.makespan, oom = r.oom, missing = missing_in(cost, r), placement = p }
-end
-
--- ---- when no answer keeps memory ------------------------------------------------------------------
-
--- Bytes that a member lacked; nil: something else stopped it.
-local function lacks(row)
-  if row.oom then return row.missing end
-  local missing = row.code == "infeasible" and row.why and row.why.missing
-  return missing and missing > 0 and missing or nil
-end
-
-local function closest(rows)
-  local best
-  for _, row in ipairs(rows) do
-    if lacks(row) and (not best or lacks(row) < lacks(best)) then best = row end
+local function check_member(placer, i)
+  local name = type(placer) == "table" and not pipeline.is(placer) and placer[1] or placer
+  if name == "portfolio" then options.fail("berth.portfolio: members[%d]: is a portfolio itself", i) end
+  if type(placer) ~= "string" and type(placer) ~= "table" and type(placer) ~= "function" then
+    options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i, core.kind(placer))
   end
+end
+
+-- What is written in Lua is called from there, on this thread; the rest runs in the core.
+local function member(placer, i, common)
+  check_member(placer, i)
+  local name, own = placer, nil
+  if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
+  if type(name) == "string" then
+    return { name = portfolio.label(placer), placer = name, options = options.merge(portfolio.only_read(name, common), own) }
+  end
+  local given = portfolio.only_read("policy", common)
+  return { name = portfolio.label(placer), run = function(cost) return require("berth.place").on_cost(cost, placer, given) end }
+end
+
+local function members(list, common)
+  if list == nil then return nil end
+  if type(list) ~= "table" then options.fail("berth.portfolio: members: expected an array, got %s", core.kind(list)) end
+  local out = {}
+  for i = 1, #list do out[i] = member(list[i], i, common) end
+  return out
+end
+
+local function judge(given, common)
+  if given == nil then return nil end
+  if type(given) ~= "table" then options.fail("berth.portfolio: judge: expected a table, got %s", core.kind(given)) end
+  local same = { links = common.links, memory = common.memory, param_multiple = common.param_multiple, quantum = common.quantum }
+  return options.merge(same, given)
+end
+
+-- ---- what every member reached ------------------------------------------------------------------------
+
+local mt = { __index = {} }
+
+local function class(row) return row.error and 3 or row.oom and 2 or 1 end
+
+-- What holds before what runs out of memory before what fails; then by step time; then as listed.
+local function rank(rows)
+  local best, at = {}, {}
+  for i, row in ipairs(rows) do best[i], at[row] = row, i end
+  table.sort(best, function(a, b)
+    local ca, cb = class(a), class(b)
+    if ca ~= cb then return ca < cb end
+    if ca < 3 and a.makespan ~= b.makespan then return a.makespan < b.makespan end
+    return at[a] < at[b]
+  end)
   return best
 end
 
-local function label(kind, id, name)
-  return name and name ~= "" and ('%s %.0f "%s"'):format(kind, id, name) or ("%s %.0f"):format(kind, id)
+local function gap(row, bound)
+  if not bound or not row.makespan or row.oom then return nil end
+  return row.makespan == bound and 0 or row.makespan / bound - 1
 end
 
--- A list placer keeps memory in its own order, which first in, first out need not follow.
-local function holds_as_planned(cost, row, simulation)
-  if not row.oom or not row.placement:sequence() then return false end
-  local r = core.simulate(cost, row.placement, options.merge(simulation, { dispatch = "planned" }))
-  return r ~= nil and not r.oom
+local function so_far(rows)
+  local n = 0
+  for _, row in ipairs(rows) do n = n + (row.code == "interrupted" and 0 or 1) end
+  return ("interrupted: the best of %d of %d placers"):format(n, #rows)
 end
 
-local function hint(cost, rows, simulation)
-  for _, row in ipairs(rows) do
-    if holds_as_planned(cost, row, simulation) then
-      return ('; with dispatch = "planned" that of %s keeps memory'):format(row.name)
-    end
-  end
-  return ""
+local function finish(rows)
+  for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
+  rows.best = rank(rows)
+  rows.interrupted = rows.interrupted and so_far(rows) or nil
+  rows.winner = rows.winner and rows[rows.winner]
+  return setmetatable(rows, mt)
 end
 
-local function ran_out(cost, row, tail)
-  local op, device = row.oom.op, row.oom.device
-  local text = "portfolio: no placement found: that of %s comes closest, but %s runs out of "
-  local message = (text .. "memory on %s: %s are missing%s"):format(row.name, label("op", op, cost.graph:op(op).name),
-    label("device", device, cost.topology:device(device).name), core.format(row.missing, "bytes"), tail)
-  return nil, message, "infeasible", { op = op, device = device, missing = row.missing }
+local function time(x) return x and core.format(x, "seconds") or "-" end
+
+local function percent(x) return x and ("%.1f %%"):format(100 * math.max(x, 0)) or "-" end
+
+local function note(row)
+  if row.error then return row.error end
+  return row.oom and ("out of memory: %s are missing"):format(core.format(row.missing, "bytes")) or ""
 end
 
--- A proof that nothing can fit is the best reason, then what the member lacked that came closest.
-local function refuse(cost, given, rows, simulation)
-  local bounds, message, code, why = core.bounds(cost, { memory = given.memory, param_multiple = given.param_multiple })
-  if not bounds and code == "infeasible" then return nil, (message:gsub("^bounds", "portfolio")), code, why end
-  local row = closest(rows) or rows[1]
-  if row.oom then return ran_out(cost, row, hint(cost, rows, simulation)) end
-  return nil, row.error, row.code, row.why
+local function cells(row, with_seconds)
+  local out = { row.name, time(row.makespan), percent(row.gap) }
+  if with_seconds then out[#out + 1] = time(row.seconds) end
+  out[#out + 1] = note(row)
+  return out
 end
 
--- ---- the members ------------------------------------------------------------------------------------
-
-local function so_far(n)
-  return ("interrupted: the best of the first %d of %d placers"):format(n, #portfolio.members)
+local function summary(rows)
+  local bound = rows.bound and ("bound %s (%s)"):format(time(rows.bound), rows.bound_name)
+  local won = rows.winner
+  if not won then return bound and "no answer keeps memory; " .. bound or "no answer keeps memory" end
+  local text = ("best: %s, step time %s"):format(won.name, time(won.makespan))
+  return bound and ("%s, gap %s; %s"):format(text, percent(won.gap), bound) or text
 end
+
+--- The rows as text, best first, and who won. `{ seconds = true }` adds the time of placing and judging, which no two runs share.
+function mt.__index.to_string(self, opts)
+  opts = options.check("portfolio rows:to_string", opts, { "seconds" })
+  local head = { "member", "step time", "gap" }
+  if opts.seconds then head[#head + 1] = "placing" end
+  head[#head + 1] = ""
+  local lines = { head }
+  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds) end
+  return align(lines) .. "\n" .. summary(self)
+end
+
+function mt.__tostring(self) return self:to_string() end
+
+-- ---- running ------------------------------------------------------------------------------------------
 
 --- Runs the members on a cost. If that is interrupted, the best answer so far stands, and `rows.interrupted` says so.
 -- @treturn[1] placement
--- @treturn[1] table one row per member that ran: name, makespan, oom, placement or error
+-- @treturn[1] table one row per member: name, makespan, gap, seconds, placement, oom, missing; or error, code, why
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @treturn[2] table obstacle
+-- @treturn[2] ?table obstacle
+-- @treturn[2] ?table rows
 function portfolio.run(cost, given)
-  local simulation = judge(given)
-  local rows, best, stopped = {}, nil, nil
-  for i, name in ipairs(portfolio.members) do
-    local row = try(cost, name, given, simulation)
-    if row.code == "interrupted" then
-      rows.interrupted, stopped = so_far(i - 1), row
-      break
-    end
-    rows[i] = row
-    core.progress("portfolio", i / #portfolio.members)
-    if not row.error and not row.oom and better(row, best) then best = row end
+  local common = {}
+  for key, value in pairs(given) do
+    if not of_the_run[key] and key ~= "cost" then common[key] = value end
   end
-  if best then return best.placement, rows end
-  if stopped then return nil, stopped.error, stopped.code, stopped.why end
-  return refuse(cost, given, rows, simulation)
+  local call = options.merge(common, {
+    members = members(given.members, common), judge = judge(given.judge, common),
+    threads = given.threads, seconds = given.seconds,
+  })
+  local rows, message, code, why = core.portfolio(cost, call)
+  if rows then finish(rows) end
+  if rows and rows.winner then return rows.winner.placement, rows end
+  return nil, message, code, why, rows
 end
 
 --- As `berth.place` without a placer, but also tells what every member reached.
+-- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table opts those of placing, and members, threads, seconds, judge
+-- @usage local p, rows = assert(berth.portfolio(g, t, { links = "duplex" })); print(rows)
 function portfolio.portfolio(...)
   local cost, rest, code = options.priced("berth.portfolio", 1, ...)
   if not cost then return nil, rest, code end

@@ -75,6 +75,8 @@ int bl_failed(lua_State *L, berth_status st);
 int bl_refused(lua_State *L, const char *fn, berth_status st);
 /** Pushes the last message with the ids in it 1-based. */
 void bl_push_message(lua_State *L, berth_status st);
+/** A message of the core's, that may be kept from before, in the same way. */
+void bl_push_text(lua_State *L, const char *message);
 /** `return bl_done(L, st)`: true, or nil, message, code. */
 int bl_done(lua_State *L, berth_status st);
 
@@ -181,7 +183,7 @@ berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const c
 /** Makes (graph, topology, ...) into (cost, ...): the cost is at 1 afterwards. `options`: place of the option table, counted
  *  behind the cost. @return status; not BERTH_OK: nothing else has changed */
 berth_status bl_cost_first(lua_State *L, const char *fn, int options);
-/** Bounds of the cost box, remembered. */
+/** Bounds of the cost box, the cheap ones, remembered. */
 berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_bounds *out, berth_obstacle *why);
 
 /** Device ids of a placement, or of a plain array, for a cost: [ops]; may push scratch. */
@@ -190,6 +192,10 @@ const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_whe
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out);
 /** After BERTH_EINFEASIBLE pushes { op, device, missing } and returns 1; else 0. */
 int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why);
+
+/** Options of a placer, named as in berth_placers(), from the table at t (0: none); may push scratch that they point to. */
+void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer, berth_place_options *o);
+extern const char *const bl_place_keys[];
 
 /* A policy in Lua while it places; see policy.c. */
 typedef struct bl_policy {
@@ -213,8 +219,10 @@ extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_av
 /* Functions of the module, by file. */
 extern const luaL_Reg bl_graph_functions[], bl_topology_functions[], bl_generator_functions[], bl_cost_functions[],
     bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[],
-    bl_hook_functions[], bl_interrupt_functions[];
+    bl_hook_functions[], bl_interrupt_functions[], bl_repair_functions[], bl_portfolio_functions[], bl_lp_functions[],
+    bl_transform_functions[];
 
+int bl_bounds_table(lua_State *L);
 int bl_graph_save(lua_State *L);
 int bl_graph_to_string(lua_State *L);
 int bl_topology_save(lua_State *L);

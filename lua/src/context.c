@@ -173,7 +173,7 @@ static const char *add_quoted(luaL_Buffer *b, const char *s) {
   return s;
 }
 
-static void push_shifted(lua_State *L, const char *message) {
+void bl_push_text(lua_State *L, const char *message) {
   const char *s = message;
   luaL_Buffer b;
   luaL_buffinit(L, &b);
@@ -197,7 +197,7 @@ void bl_push_message(lua_State *L, berth_status st) {
   if (st == BERTH_EPARSE || st == BERTH_EIO) {
     lua_pushstring(L, message); /* speaks of the file and its own numbers */
   } else {
-    push_shifted(L, message);
+    bl_push_text(L, message);
   }
 }
 
@@ -253,7 +253,8 @@ int luaopen_berth_core(lua_State *L) {
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
-                                           bl_interrupt_functions, NULL };
+                                           bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
+                                           bl_transform_functions, bl_repair_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

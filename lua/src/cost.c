@@ -1,4 +1,4 @@
-/* Type "cost": a graph on a topology, priced; cost functions in Lua; bounds. */
+/* Type "cost": a graph on a topology, priced; cost functions in Lua. */
 #include "binding.h"
 #include <math.h>
 #include <stdio.h>
@@ -492,48 +492,6 @@ static int fit_link(lua_State *L) {
   return 1;
 }
 
-/* ---- bounds ----------------------------------------------------------------------------- */
-
-berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_bounds *out, berth_obstacle *why) {
-  berth_status st;
-  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple) {
-    if ((st = berth_bounds_compute(box->cost, memory, multiple, &box->bounds, why)) != BERTH_OK) return st;
-    box->has_bounds = true;
-    box->bounds_memory = memory;
-    box->bounds_multiple = multiple;
-  }
-  *out = box->bounds;
-  return BERTH_OK;
-}
-
-/* bounds(graph, topology, options): table; nil, message, code, obstacle */
-static int bounds(lua_State *L) {
-  static const char *const keys[] = { "memory", "param_multiple", "cost", NULL };
-  static const bl_where w = { "berth.bounds", NULL, 0 };
-  int t, memory;
-  double multiple = 1;
-  bl_cost_box *box;
-  berth_bounds b;
-  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  berth_status st;
-  lua_settop(L, 3);
-  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  t = bl_options(L, 2, &w, keys);
-  box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
-  memory = berth_sim_default(berth_cost_graph(box->cost)).memory;
-  bl_get_enum(L, t, &w, "memory", bl_memory_names, &memory);
-  bl_get_positive(L, t, &w, "param_multiple", &multiple);
-  st = bl_bounds(box, (berth_memory_policy)memory, multiple, &b, &why);
-  if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
-  lua_createtable(L, 0, 5);
-  bl_set_number(L, "critical_path", b.critical_path);
-  bl_set_number(L, "work", b.work);
-  bl_set_number(L, "memory", b.memory);
-  bl_set_number(L, "best", b.best);
-  bl_set_string(L, "name", b.name);
-  return 1;
-}
-
 const luaL_Reg bl_cost_functions[] = {
-  { "cost", cost_new }, { "priced", priced }, { "fit_link", fit_link }, { "bounds", bounds }, { NULL, NULL }
+  { "cost", cost_new }, { "priced", priced }, { "fit_link", fit_link }, { "bounds", bl_bounds_table }, { NULL, NULL }
 };

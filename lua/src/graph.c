@@ -325,7 +325,8 @@ static const luaL_Reg reading_methods[] = {
   { "op", get_op },           { "tensor", get_tensor },           { "collective", get_collective }, { "ops", each_op },
   { "tensors", each_tensor }, { "inputs", inputs },               { "outputs", outputs },           { "find", find },
   { "successors", successors }, { "predecessors", predecessors }, { "mirror", mirror },             { "save", bl_graph_save },
-  { "to_string", bl_graph_to_string }, { NULL, NULL }
+  { "to_string", bl_graph_to_string }, { "coplace", bl_graph_coplace }, { "colocate", bl_graph_colocate },
+  { "fuse", bl_graph_fuse },  { "chains", bl_graph_chains },     { "forward", bl_graph_forward },   { NULL, NULL }
 };
 
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };

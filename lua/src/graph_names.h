@@ -7,6 +7,12 @@
 extern const char *const bl_op_fields[], *const bl_tensor_fields[], *const bl_collective_fields[], *const bl_collective_kinds[];
 
 int bl_graph_build(lua_State *L);
+/* transforms.c */
+int bl_graph_coplace(lua_State *L);
+int bl_graph_colocate(lua_State *L);
+int bl_graph_fuse(lua_State *L);
+int bl_graph_chains(lua_State *L);
+int bl_graph_forward(lua_State *L);
 /* graph_levels.c */
 extern const luaL_Reg bl_level_methods[];
 

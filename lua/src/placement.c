@@ -191,8 +191,8 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
   return 1;
 }
 
-static const char *const place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum",
-                                          "device",  "tries",    "seed",  "cost",   NULL };
+const char *const bl_place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum", "device", "tries",
+                                      "ties", "favourites", "tau", "gap", "seed", "cost", NULL };
 
 /* "" is the form without a name. */
 static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer, berth_place_options *o) {
@@ -213,8 +213,52 @@ static void read_variant(lua_State *L, int t, const bl_where *w, const char *pla
   bl_wrong(L, w, "variant", "%s has no variant '%s' (legal: %s)", placer, wanted, legal);
 }
 
-static void read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
-                         berth_place_options *o) {
+/* An array of the favourite child of each op; 0 or false: none. The one at the top of the stack. */
+static const int32_t *read_favourite(lua_State *L, const bl_where *w, int32_t n) {
+  int32_t k, *child;
+  if ((int32_t)lua_rawlen(L, -1) != n) {
+    bl_wrong(L, w, "favourites", "has %d entries, expected %d (one per op)", (int)lua_rawlen(L, -1), (int)n);
+  }
+  child = bl_scratch(L, (size_t)n, sizeof *child);
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, -2, k + 1);
+    child[k] = BERTH_NONE;
+    if (lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) != 0 : !lua_isboolean(L, -1) || lua_toboolean(L, -1)) {
+      const char *name = lua_pushfstring(L, "favourites[%d]", (int)k + 1);
+      child[k] = bl_to_id(L, -2, w, name, n, "op");
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+  return child;
+}
+
+/* Leaves what it needs on the stack. */
+static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
+  static const char *const names[] = { "lp", "through", "none", NULL };
+  int k;
+  if (!t) return;
+  lua_getfield(L, t, "favourites");
+  if (lua_istable(L, -1)) {
+    o->favourites = BERTH_FAVOURITES_GIVEN;
+    o->favourite = read_favourite(L, w, n);
+    return;
+  }
+  lua_pop(L, 1);
+  if (bl_get_enum(L, t, w, "favourites", names, &k)) o->favourites = (berth_favourites)k;
+}
+
+static void read_sct(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
+  static const char *const ties[] = { "level", "topological", NULL };
+  int k;
+  if (bl_get_enum(L, t, w, "ties", ties, &k)) o->ties = k == 0 ? BERTH_TIES_LEVEL : BERTH_TIES_TOPOLOGICAL;
+  read_favourites(L, t, w, n, o);
+  if (bl_get_positive(L, t, w, "tau", &o->tau) && o->tau > 0.5) bl_wrong(L, w, "tau", "%.14g is above 0.5", o->tau);
+  if (bl_get_positive(L, t, w, "gap", &o->gap) && o->gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", o->gap);
+}
+
+void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
+                      berth_place_options *o) {
   int k;
   *o = berth_place_default(berth_cost_graph(cost));
   read_variant(L, t, w, placer, o);
@@ -231,6 +275,7 @@ static void read_options(lua_State *L, int t, const bl_where *w, const berth_cos
   }
   bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o->tries);
   bl_get_seed(L, t, w, "seed", &o->seed);
+  read_sct(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
 }
 
 /* The placer at i: its name, or "policy" and the policy read onto the stack. */
@@ -261,10 +306,10 @@ static int place(lua_State *L) {
   const char *placer;
   int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, place_keys);
+  t = bl_options(L, 3, &w, bl_place_keys);
   box = bl_new_placement(L);
   placer = read_placer(L, 2, &w, &policy);
-  read_options(L, t, &w, cost, placer, &o);
+  bl_place_options(L, t, &w, cost, placer, &o);
   o.policy = policy.L ? &policy.c : NULL;
   berth_cost_retain(cost); /* a policy may close it; then it is the placement's */
   box->cost = cost;
@@ -275,7 +320,7 @@ static int place(lua_State *L) {
     berth_cost_release(cost);
   }
   if (policy.L) bl_policy_done(&policy, w.fn, st);
-  if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
   lua_pushvalue(L, 4);
   bl_track(L);
   return 1;

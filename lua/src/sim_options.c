@@ -11,6 +11,8 @@ const char *const bl_sim_keys[] = { "links",   "dispatch", "send", "memory", "pa
 const char *const bl_run_keys[] = { "links",   "dispatch", "send",  "memory", "param_multiple", "order",    "split_windows",
                                     "preempt", "quantum",  "noise", "seed",   "rank",           "sequence", "preset",
                                     "cost",    NULL };
+const char *const bl_judge_keys[] = { "links",   "dispatch", "send",  "memory", "param_multiple", "order",    "split_windows",
+                                      "preempt", "quantum",  "noise", "seed",   "rank",           "sequence", "preset", NULL };
 const char *const bl_batch_keys[] = { "links",   "dispatch", "send",  "memory", "param_multiple", "order",    "split_windows",
                                       "preempt", "quantum",  "noise", "seed",   "rank",           "sequence", "preset",
                                       "cost",    "threads",  NULL };
@@ -52,13 +54,18 @@ static void read_preset(lua_State *L, int t, const bl_where *w, berth_sim_option
   if (preset && berth_sim_preset(bl_ctx(L), preset, o) != BERTH_OK) bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
 }
 
-berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p) {
+berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
   const berth_graph *g = berth_cost_graph(cost);
   berth_sim_options o = berth_sim_default(g);
   read_preset(L, t, w, &o);
   read_choices(L, t, w, &o);
   read_numbers(L, t, w, &o);
   read_arrays(L, t, w, berth_graph_ops(g), &o);
+  return o;
+}
+
+berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p) {
+  berth_sim_options o = bl_judge_options(L, t, w, cost);
   if (o.dispatch == BERTH_DISPATCH_PLANNED && !o.sequence) {
     o.sequence = p ? berth_placement_sequence(p) : NULL;
     if (!o.sequence) bl_wrong(L, w, "sequence", "is missing: dispatch = \"planned\" needs it and the placement has none");

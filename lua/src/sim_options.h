@@ -4,10 +4,12 @@
 
 #include "binding.h"
 
-extern const char *const bl_sim_keys[], *const bl_run_keys[], *const bl_batch_keys[];
+extern const char *const bl_sim_keys[], *const bl_run_keys[], *const bl_batch_keys[], *const bl_judge_keys[];
 
 /** From the checked table at t (0: none); arrays stay in scratch on the stack.
  *  @param p gives `planned` its sequence; NULL: only the option does */
 berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p);
+/** The same for placements that are not there yet: `planned` may do without a sequence. */
+berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost);
 
 #endif

@@ -33,6 +33,8 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
   berth_placement *p = NULL;
   berth_result *r = NULL;
   berth_bounds bounds;
+  berth_bounds_options asked = berth_bounds_default(NULL);
+  berth_guarantees proved;
   berth_sim_options opts;
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
@@ -46,7 +48,9 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
     opts.memory = BERTH_MEMORY_INFERENCE;
     st = berth_simulate(cost, berth_placement_device(p), &opts, &r);
   }
-  if (st == BERTH_OK) st = berth_bounds_compute(cost, BERTH_MEMORY_TOTAL, 1, &bounds, NULL);
+  asked.level = BERTH_BOUNDS_THOROUGH;
+  if (st == BERTH_OK) st = berth_bounds_compute(cost, &asked, &bounds, NULL);
+  if (st == BERTH_OK) st = berth_guarantees_compute(cost, NULL, &proved);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = write_all(ctx, &b, t, p, r);
   berth_result_release(r);

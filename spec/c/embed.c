@@ -40,7 +40,7 @@ int main(void) {
   if (berth_cost_new(g, t, NULL, &cost) != BERTH_OK) goto done;
   if (berth_place(cost, "m-etf", NULL, &p, NULL) != BERTH_OK) goto done;
   if (berth_simulate(cost, berth_placement_device(p), NULL, &r) != BERTH_OK) goto done;
-  if (berth_bounds_compute(cost, BERTH_MEMORY_NONE, 1, &bounds, NULL) != BERTH_OK) goto done;
+  if (berth_bounds_compute(cost, NULL, &bounds, NULL) != BERTH_OK) goto done;
   printf("step time %.6f s, bound %.6f s (%s)\n", berth_result_makespan(r), bounds.best, bounds.name);
   /* the middle ops run side by side: 2 + 3 + 1 ms and one crossing of 101 us, whichever device the last op is on */
   bad = !(berth_result_makespan(r) > 0.0061 && berth_result_makespan(r) < 0.006102 && bounds.best <= berth_result_makespan(r));

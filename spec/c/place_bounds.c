@@ -3,9 +3,14 @@
 
 static berth_ctx *ctx;
 
+static berth_bounds_options asked(berth_memory_policy memory, double param_multiple) {
+  return (berth_bounds_options){ memory, param_multiple, BERTH_BOUNDS_CHEAP, 1e-3 };
+}
+
 static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b, berth_obstacle *why) {
   made m = problem_make(ctx, p);
-  berth_status st = berth_bounds_compute(m.c, memory, 1, b, why);
+  berth_bounds_options o = asked(memory, 1);
+  berth_status st = berth_bounds_compute(m.c, &o, b, why);
   unmake(&m);
   return st;
 }
@@ -123,9 +128,14 @@ static void test_unfit(void) {
   TEST("wrong arguments");
   problem_clear(&p, 1, 1);
   made m = problem_make(ctx, &p);
-  CHECK_STATUS(berth_bounds_compute(m.c, (berth_memory_policy)9, 1, &b, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_bounds_compute(m.c, BERTH_MEMORY_TOTAL, NAN, &b, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_bounds_compute(m.c, BERTH_MEMORY_TOTAL, -1, &b, NULL), BERTH_EINVAL);
+  for (int i = 0; i < 7; i++) {
+    berth_bounds_options wrong = asked(i == 0 ? (berth_memory_policy)9 : BERTH_MEMORY_TOTAL, i == 1 ? NAN : i == 2 ? -1 : 1);
+    if (i == 3) wrong.level = (berth_bounds_level)2;
+    if (i > 3) wrong.gap = i == 4 ? NAN : i == 5 ? 1e-10 : INFINITY;
+    b.best = -1;
+    CHECK_STATUS(berth_bounds_compute(m.c, &wrong, &b, NULL), BERTH_EINVAL);
+    CHECK_NEAR(b.best, -1, 0);
+  }
   unmake(&m);
 }
 
@@ -178,6 +188,7 @@ static void test_refusals(void) {
     berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
     berth_ctx *own, *kept = ctx;
     problem p;
+    berth_bounds_options o;
     berth_bounds b;
     berth_status st;
     made m;
@@ -189,7 +200,9 @@ static void test_refusals(void) {
     m = problem_make(own, &p);
     state.calls = 0;
     state.fail_at = fail_at;
-    st = berth_bounds_compute(m.c, BERTH_MEMORY_TOTAL, 1, &b, NULL);
+    o = asked(BERTH_MEMORY_TOTAL, 1);
+    o.level = BERTH_BOUNDS_THOROUGH;
+    st = berth_bounds_compute(m.c, &o, &b, NULL);
     unmake(&m);
     berth_ctx_release(own);
     ctx = kept;

@@ -1,7 +1,8 @@
 /* Limits of the list placers: what does not fit is named, what fits is found, interrupts and refused memory come out in order. */
 #include "place_engine_help.h"
 
-static const char *const placers[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", NULL };
+static const char *const placers[] = { "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path",
+                                       NULL };
 
 static void tell(berth_ctx *ctx, const char *placer) { printf("# %s: %s\n", placer, berth_errmsg(ctx)); }
 
@@ -279,21 +280,21 @@ static void refuse_all(check_alloc_state *s, const instance *x) {
   static const berth_policy pair = { .name = "pair", .choose = BERTH_CHOOSE_PAIR, .fit = BERTH_FIT_INSERTION };
   static const berth_policy device = { .name = "device", .choose = BERTH_CHOOSE_DEVICE, .ready = BERTH_READY_FINISHED };
   trial t = { NULL, "", BERTH_LINKS_FREE, BERTH_MEMORY_TOTAL, NULL };
-  for (int i = 0; i < 32; i++) {
+  for (int i = 0; i < 36; i++) {
     t.links = (berth_links)(i % 4);
     t.memory = (berth_memory_policy)(i / 4 % 4);
-    t.placer = placers[i % 8];
+    t.placer = placers[i % 9];
     refuse_each(s, x, &t);
     t.placer = "policy";
     t.policy = i % 2 ? &pair : &device;
     refuse_each(s, x, &t);
   }
   t.links = BERTH_LINKS_FREE;
-  t.placer = "m-etf";
-  t.variant = "baechi-tf";
-  refuse_each(s, x, &t);
-  t.variant = "baechi-pt";
-  refuse_each(s, x, &t);
+  for (int i = 0; i < 4; i++) {
+    t.placer = i / 2 ? "m-sct" : "m-etf";
+    t.variant = i % 2 ? "baechi-tf" : "baechi-pt";
+    refuse_each(s, x, &t);
+  }
   t.placer = "critical-path";
   t.variant = "code";
   refuse_each(s, x, &t);

@@ -2,7 +2,8 @@
  * groups, and are what the simulator makes of them. */
 #include "place_engine_help.h"
 
-static const char *const placers[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", NULL };
+static const char *const placers[] = { "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path",
+                                       NULL };
 
 static int inserts(const char *placer) {
   return strcmp(placer, "heft") == 0 || strcmp(placer, "cpop") == 0 || strcmp(placer, "peft") == 0;

@@ -109,12 +109,13 @@ static void any_order_is_stricter(berth_ctx *ctx) {
   static const double workspace[] = { 5, 0 };
   berth_graph_builder *b = ops_of_a_second(ctx, 2, NULL, workspace);
   berth_tensor out = { 1, 8, -1, 0 };
+  berth_bounds_options asked = berth_bounds_default(NULL);
   berth_bounds bounds;
   instance x;
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_tensor(b, &out, NULL), BERTH_OK);
   x = on_devices(ctx, b, 1, 10);
-  CHECK_STATUS(berth_bounds_compute(x.cost, BERTH_MEMORY_TOTAL, 1, &bounds, NULL), BERTH_OK);
+  CHECK_STATUS(berth_bounds_compute(x.cost, &asked, &bounds, NULL), BERTH_OK);
   for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
     berth_obstacle why = { -9, -9, -9 };
@@ -131,6 +132,7 @@ static void any_order_is_stricter(berth_ctx *ctx) {
 static void fits_but_for_rounding(berth_ctx *ctx) {
   static const double param[] = { 0.1, 0.2 };
   instance x = on_devices(ctx, ops_of_a_second(ctx, 2, param, NULL), 1, 0.3);
+  berth_bounds_options asked = berth_bounds_default(NULL);
   berth_bounds bounds;
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     for (int i = 0; i < PLACERS; i++) {
@@ -138,7 +140,8 @@ static void fits_but_for_rounding(berth_ctx *ctx) {
       CHECK_STATUS(place(&x, placer_name(i), (berth_memory_policy)memory, &p, NULL), BERTH_OK);
       berth_placement_release(p);
     }
-    CHECK_STATUS(berth_bounds_compute(x.cost, (berth_memory_policy)memory, 1, &bounds, NULL), BERTH_OK);
+    asked.memory = (berth_memory_policy)memory;
+    CHECK_STATUS(berth_bounds_compute(x.cost, &asked, &bounds, NULL), BERTH_OK);
   }
   release_instance(&x);
   x = on_devices(ctx, ops_of_a_second(ctx, 2, param, NULL), 1, 0.3 - 1e-9);

@@ -2,6 +2,7 @@
 local skipped = {
   berth_ctx_retain = "objects hold the context by themselves",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
+  berth_lp_retain = "Lua gets a copy",
   berth_result_retain = "a box owns its result",
 }
 

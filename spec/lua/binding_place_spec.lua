@@ -321,7 +321,7 @@ describe("the portfolio", function()
         local p, rows = berth.portfolio(g, t, { links = links })
         local reached = berth.simulate(g, t, p, { links = links }).makespan
         for _, row in ipairs(rows) do
-          local member = assert(berth.place(g, t, row.name, { links = links }))
+          local member = assert(berth.place(g, t, { row.placer, row.options }, { links = links }))
           local makespan = berth.simulate(g, t, member, { links = links }).makespan
           assert.equal(makespan, row.makespan)
           assert.is_true(reached <= makespan)
@@ -386,7 +386,7 @@ describe("a pipeline", function()
     assert.same({ nil, "too big", "unsupported" }, { p, text, code })
     assert.matches("there is no placer among them", message(berth.pipeline, { fuse_pairs }))
     assert.matches("stages%[2%]: is a second placer", message(berth.pipeline, { "etf", "heft" }))
-    assert.matches("stages%[1%]: expected a function", message(berth.pipeline, { 1, "etf" }))
+    assert.matches("stages%[1%]: expected a function, a name or a policy, got number", message(berth.pipeline, { 1, "etf" }))
     assert.matches("stages%[1%]: gave number, expected a graph",
       message(berth.place, g, t, berth.pipeline { function() return 1 end, "etf" }))
     assert.matches("gave no way back", message(berth.place, g, t, berth.pipeline { function(x) return x end, "etf" }))

@@ -37,7 +37,7 @@ typedef struct berth_ctx berth_ctx;
  *  osize is always the exact size that was asked for before. */
 typedef void *(*berth_alloc_fn)(void *ud, void *ptr, size_t osize, size_t nsize);
 
-/** All may be NULL. Hooks run on the calling thread only. */
+/** All may be NULL. Hooks run on the calling thread only; but berth_portfolio_run with several threads asks the clock on each. */
 typedef struct berth_hooks {
   berth_alloc_fn alloc;                                       /* NULL: realloc and free */
   void *alloc_ud;

@@ -25,5 +25,6 @@
 #include <berth/portfolio.h>
 #include <berth/sim.h>
 #include <berth/topology.h>
+#include <berth/transform.h>
 
 #endif

@@ -69,8 +69,9 @@ int32_t berth_lp_edges(const berth_lp *lp, const int32_t **src, const int32_t **
                        const double **flow);
 /**
  * A matching: at most one favourite child of each op, each of at most one parent.
+ * y below 1e-6 counts as 0, and no difference below 1e-8.
  * @param tau > 0: the edges with 1 - y <= tau, the larger y first where two collide; 0: greedily by y, then by flow * c, until no edge
- *        with y > 0 can be added; then by the longest path through the edge, until none at all can
+ *        with y > 0 can be added; then by the longest path through the edge with full c, until none at all can
  * @param child [ops] out: BERTH_NONE: none
  * @return BERTH_OK, BERTH_EINVAL (tau not in 0..1), BERTH_ENOMEM
  */
@@ -78,24 +79,108 @@ berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child)
 
 /* ---- lower bounds ------------------------------------------------------------------------ */
 
+typedef enum berth_bounds_level {
+  BERTH_BOUNDS_CHEAP,   /* critical path, work, memory; transfers take no time in any of them */
+  BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too */
+} berth_bounds_level;
+
+typedef struct berth_bounds_options {
+  berth_memory_policy memory; /* NONE: the memory bound is not taken; else what the simulator counts at the very least, in any
+                                 order: parameters, with TOTAL outputs, and on top of all parameters what one op runs with
+                                 (workspace, outputs, inputs). Default as in the simulator */
+  double param_multiple;      /* as in berth_sim_options; default 1 */
+  berth_bounds_level level;   /* default CHEAP */
+  double gap;                 /* THOROUGH: relative gap to which the linear program is solved; default 0.001. `lp` is its
+                                 certified lower end, so that a wide gap makes it smaller, never wrong */
+} berth_bounds_options;
+/** @param g decides the memory policy as for berth_place_default */
+berth_bounds_options berth_bounds_default(const berth_graph *g);
+
 typedef struct berth_bounds {
-  double critical_path; /* longest path of least op times, no transfers */
-  double work;          /* work that the devices must share, at their best rates */
-  double memory;        /* work bound with each device's share limited by its memory */
-  double best;          /* the largest */
-  const char *name;     /* of the largest: "critical path", "work", "memory" */
+  double critical_path; /* s, longest path of least op times, no transfers */
+  double transfers;     /* s, the same with the transfers that cannot be spared; NaN: not computed */
+  double lp;            /* s, berth_lp_solve with LEAST; NaN: not computed */
+  double work;          /* s, work that the devices must share, at their best rates */
+  double memory;        /* s, work bound with each device's share limited by its memory; 0: not taken */
+  double best;          /* s, the largest */
+  const char *name;     /* of the largest: "critical path", "transfers", "lp", "work", "memory"; ties: the first of these */
 } berth_bounds;
 
 /**
- * Valid for every schedule without preemption or duplication, on any link discipline.
+ * Valid for every schedule without preemption or duplication, on any link discipline: contention only makes transfers later.
  *
- * @param memory NONE: the memory bound is not taken; else what the simulator counts at the very least, in any order: parameters,
- *        with TOTAL outputs, and on top of all parameters what one op runs with (workspace, outputs, inputs)
- * @return BERTH_OK; BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total; not all that cannot fit
- *         is found out); BERTH_ENOMEM.  O(ops x kinds of device + edges)
+ * "transfers" is valid for any ratio of transfer to op times. Of the producers of an op, some set S runs on its device, one after
+ * another; the others' tensors cross. So it starts no earlier than S can be done there, nor than any other producer's end plus
+ * the least time of the transfer; the bound takes the best S, which consists of those with the latest arrivals: any S that leaves
+ * out an arrival at t holds all that arrive later than t, and is done no earlier for holding more. Likewise, backwards, for the
+ * consumers of an op. Ops of one group are surely in S, ops pinned apart surely not.
+ *
+ * @param opts NULL: defaults
+ * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total;
+ *         not all that cannot fit is found out); BERTH_EUNSUPPORTED (THOROUGH: collectives); BERTH_ENOMEM; BERTH_EINTERRUPT
+ * CHEAP: O(ops x kinds of device + edges). THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from
+ * a user's table O(tensors x devices^2)
  */
-berth_status berth_bounds_compute(berth_cost *cost, berth_memory_policy memory, double param_multiple, berth_bounds *out,
-                                  berth_obstacle *why);
+berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why);
+
+/* ---- guarantees -------------------------------------------------------------------------- *
+ * How far from the optimum a placer's plan can be at most (berth_placement_estimate: what the simulator makes of it with
+ * PLANNED), and whether that is proved for this graph on these devices. n devices; W: sum of op times; c: the largest time of any
+ * tensor between two ops on any pair of devices; rho = max c / min op time.
+ *
+ * Greedy ("m-etf", "etf", also "m-sct": an op whose inputs would be on every device by now is started on any idle one that it
+ * fits on). Follow the schedule backwards from the last op: while a device that refuses no op is idle, some op of one chain runs,
+ * or a tensor of it crosses. With n' devices that never refuse, P and C the op and transfer times of the chain:
+ *   n' makespan <= W + (n' - 1) P + n' C.
+ * With n' = n these are Graham's bound and that of Hwang, Chow, Anger, Lee 1989 (C <= rho P): 2 + rho - 1/n.
+ * Memory: a device that has ever refused an op held more than its limit less the largest demand of one op; all that ops ever
+ * bring to their devices (parameters, outputs, copies of inputs), freed later or not, is D, and is brought to one device only.
+ * So at most `closed` devices refuse, the most whose such remainders sum up to D at most; n' = n - closed; OPT may even ignore
+ * memory.
+ * Favourite children ("m-sct" with the linear program, rho <= 1): Hanen, Munier 1995; 2001. An edge that is no favourite has
+ * x > tau (>= 1/2 for the maximal matching): the longest path is (1 + rho) / (1 + tau rho) times the program's value at most, and
+ * that, but for the gap of its solution, is below the optimum. */
+
+typedef struct berth_guarantee_options {
+  berth_memory_policy memory; /* what the placer counts; default as for berth_place_default */
+  double param_multiple;      /* default 1 */
+  berth_links links;          /* for which is planned, and on which it runs; default FREE */
+  double tau;                 /* of m-sct; 0 (default), as there: the maximal matching */
+  double gap;                 /* of m-sct; default 0.01 */
+  double best;                /* s, a lower bound (berth_bounds.best); NaN (default): none */
+  double makespan;            /* s, to be compared with it; NaN (default): none */
+} berth_guarantee_options;
+/** @param g as for berth_place_default */
+berth_guarantee_options berth_guarantee_default(const berth_graph *g);
+
+enum { BERTH_GUARANTEES = 7, BERTH_GUARANTEE_REASON = 160 };
+
+typedef struct berth_guarantee {
+  const char *name;    /* "etf": 2 + rho - 1/n. "etf seconds": longest path of (1 - 1/n) p + c, plus W / n. "etf memory": n/n' +
+                          1 + rho - 1/n'. "etf memory seconds": as "etf seconds" with n'. "sct unlimited": (1 + rho) / (1 + tau rho)
+                          (1 + gap). "sct": 1 + (1 - 1/n) times that. "sct memory": n/n' + (1 - 1/n') times that, proved with
+                          n' = n only: a full device turns favourites away, whose tensors then cross */
+  const char *placers; /* that keep it, in their corrected form (variant "") */
+  double limit;        /* s, no schedule of theirs is longer; INFINITY: only the ratio is known */
+  double ratio;        /* makespan / optimum at most; of "seconds": limit / `best`. INFINITY: nothing is said */
+  int valid;           /* 1: it holds here. 0: the numbers are what the formula gives, and prove nothing */
+  char why[BERTH_GUARANTEE_REASON]; /* why not; "" if valid */
+} berth_guarantee;
+
+typedef struct berth_guarantees {
+  double rho;          /* max c / min op time over all ops; 0 without transfers or with one device; INFINITY if an op takes none */
+  int32_t devices;     /* n */
+  int32_t closed;      /* n - n': devices that may refuse an op for lack of memory */
+  double achieved;     /* makespan / best; NaN without one of them; 1 if both are 0 */
+  berth_guarantee of[BERTH_GUARANTEES];
+} berth_guarantees;
+
+/**
+ * @param opts NULL: defaults
+ * @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM.  O(ops + edges + devices^2), with prices from a user's table
+ *         O(tensors x devices^2)
+ */
+berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts, berth_guarantees *out);
 
 #ifdef __cplusplus
 }

@@ -157,6 +157,62 @@ const char *const *berth_placer_variants(const char *placer);
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why);
 
+/* ---- adjusting -------------------------------------------------------------------------- */
+
+/** On which device a colocation group goes that a placement, made without regard to groups, has split. Ties: of ops and sums, the
+ *  device with the lowest op; FREQUENT: the lowest device. */
+typedef enum berth_adjust_by {
+  BERTH_ADJUST_RANDOM,     /* that of its first op, by id (so called by the published program) */
+  BERTH_ADJUST_MEMORY,     /* that of its op with the largest demand: parameters, workspace and outputs */
+  BERTH_ADJUST_TIME,       /* that of its op with the longest time, where it is (0 where it cannot run) */
+  BERTH_ADJUST_FREQUENT,   /* that of most of its ops */
+  BERTH_ADJUST_MEMORY_SUM, /* that with the largest sum of demands */
+  BERTH_ADJUST_TIME_SUM    /* that with the largest sum of times */
+} berth_adjust_by;
+
+typedef struct berth_adjust_options {
+  berth_adjust_by by;        /* default FREQUENT */
+  int fit;                   /* 0 (default): devices that cannot run the group are passed over, memory is not looked at. 1: the devices of
+                                its ops in the order of `by`, then the others by id, until one has room; largest group first */
+  berth_place_options place; /* links, memory, param_multiple, quantum */
+} berth_adjust_options;
+/** @param g as for berth_place_default */
+berth_adjust_options berth_adjust_default(const berth_graph *g);
+
+/**
+ * Puts each colocation group on one device; other ops stay where they are.
+ *
+ * @param device [ops] may split groups
+ * @param opts NULL: defaults
+ * @param out plan and estimate: first in, first out, as berth_place's first five; label "adjust"
+ * @param why as in berth_place
+ * @return BERTH_OK; BERTH_EINVAL (a device out of range; an op without group that cannot run where it is); BERTH_EINFEASIBLE (no device
+ *         can run a group; with `fit`: an op or a group that has no room, told with the device that comes closest, or, under INFERENCE
+ *         and TRAINING, where memory runs out first in, first out); else as berth_place
+ *
+ * With `fit`, TOTAL and room found, memory holds in any order. INFERENCE and TRAINING count what is held for good (parameters) and
+ * the largest op on it; that what is held for a time fits, too, is seen by one simulation at the end.
+ * O(ops log + groups x devices). Source: Jeon et al., Baechi, 2020, published code (its adjusters).
+ */
+berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_adjust_options *opts, berth_placement **out,
+                          berth_obstacle *why);
+
+/**
+ * A placement near given devices that keeps colocation groups, pins, types, routes and memory.
+ *
+ * @param device [ops] need keep none of these; BERTH_NONE: nowhere yet. A group goes where most of its bytes are
+ * @param opts NULL: defaults. Read are links, memory, param_multiple and quantum
+ * @param out labelled "repair", with plan and estimate as the first five placers give them, and their promise about memory
+ * @param why as in berth_place
+ * @return as berth_place; BERTH_EINVAL also for a device that is not there
+ *
+ * What fits stays as it is. Else units move off devices that overflow, cheapest first in seconds of transfers begun and of work on
+ * devices that have much of it, for each byte, and neighbours follow where that saves time; then units are exchanged until nothing
+ * overflows; at last everything is packed anew. Deterministic.
+ */
+berth_status berth_place_repair(berth_cost *cost, const int32_t *device, const berth_place_options *opts, berth_placement **out,
+                                berth_obstacle *why);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,14 +17,24 @@ local function shared(...)
   return out
 end
 
+local own = {
+  { name = "thorough", kind = "flag",
+    text = "also counts transfers that cannot be spared, and solves a linear program; tells what is proved of placers" },
+  { name = "gap", kind = "number", value = "X", text = "thorough: relative gap of the linear program; default 0.001" },
+  { name = "makespan", kind = "seconds", value = "TIME", text = "of a placement: how many times the optimum it is at most" },
+}
+
 local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Lower bounds of the makespan: no placement, on any links, is faster.",
   notes = inputs.notes,
-  options = options.join(shared("memory", "param-multiple"), options.pricing, options.loading, { options.json }),
+  options = options.join(own, shared("links", "memory", "param-multiple"), options.pricing, options.loading, { options.json }),
 }
 
-local NAMES = { { "critical_path", "critical path" }, { "work", "work" }, { "memory", "memory" } }
+local NAMES = {
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" }, { "work", "work" },
+  { "memory", "memory" },
+}
 
 local function table_lines(b)
   local rows = { { "bound", "makespan" } }
@@ -35,16 +45,36 @@ local function table_lines(b)
   return text.align(rows, { true })
 end
 
+local function guarantee_object(k)
+  return json.object { { "name", k.name }, { "placers", k.placers }, { "ratio", k.ratio }, { "limit_s", k.limit },
+    { "valid", k.valid }, { "why", k.why } }
+end
+
+local function guarantee_objects(list)
+  local out = {}
+  for i, k in ipairs(list) do out[i] = guarantee_object(k) end
+  return out
+end
+
+local function write_json(b, graph, topology, write)
+  write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+    { "critical_path_s", b.critical_path }, { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
+    { "memory_s", b.memory }, { "bound_s", b.best }, { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho },
+    { "closed", b.closed }, { "guarantees", guarantee_objects(b.guarantees) } }))
+end
+
 function bounds.run(positional, given, write)
   local graph, topology = inputs.read(positional, given)
   local b = fail.need(berth.bounds(graph, topology, options.for_bounds(given)))
   if given.json then
-    write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
-      { "critical_path_s", b.critical_path }, { "work_s", b.work }, { "memory_s", b.memory }, { "bound_s", b.best },
-      { "bound_name", b.name } }))
+    write_json(b, graph, topology, write)
     return 0
   end
   for _, line in ipairs(table_lines(b)) do write(line) end
+  if b.achieved then
+    write(("%s is at most %.3g times the optimum"):format(report.format(given.makespan, "seconds"), b.achieved))
+  end
+  if given.thorough then write(tostring(b.guarantees)) end
   return 0
 end
 

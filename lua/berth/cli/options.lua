@@ -33,11 +33,21 @@ options.placing = {
   { name = "placer", kind = "string", value = "NAME",
     text = "who places; default: portfolio, the best of several; berth compare shows all" },
   { name = "variant", kind = "string", value = "NAME",
-    text = "of the placer; m-topo and m-etf have baechi-tf and baechi-pt, critical-path has code" },
+    text = "of the placer; m-topo, m-etf and m-sct have baechi-tf and baechi-pt, critical-path has code" },
   { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
     text = "mean times of heft, cpop, peft" },
   { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },
   { name = "tries", kind = "count", value = "N", text = "for critical-path: best of N random ties; default 1" },
+  { name = "seconds", kind = "seconds", value = "TIME",
+    text = "for portfolio: no placer is begun when it has passed, e.g. 2s; default: no limit" },
+  { name = "threads", kind = "whole", value = "N", text = "for portfolio: default 0, one per core" },
+  { name = "ties", kind = "choice", value = "RULE", choices = { "level", "topological" },
+    text = "for m-etf and m-sct: of ops that could start equally early, which goes first" },
+  { name = "favourites", kind = "choice", value = "FROM", choices = { "lp", "through", "none" },
+    text = "for m-sct: where favourite children come from; default lp" },
+  { name = "tau", kind = "number", value = "X",
+    text = "for m-sct: favourites are the edges with 1 - y at most X, 0.5 at most; default 0: a maximal matching" },
+  { name = "gap", kind = "number", value = "X", text = "for m-sct: relative gap to which the program is solved; default 0.01" },
 }
 
 --- For simulating alone.
@@ -115,7 +125,9 @@ end
 
 --- Of berth.bounds.
 function options.for_bounds(given)
-  return priced(given, pick_named(given, { "memory", "param-multiple" }, {}))
+  local out = pick_named(given, { "memory", "param-multiple", "thorough", "gap", "makespan" }, {})
+  if given.links then out.place = { links = given.links } end
+  return priced(given, out)
 end
 
 return options

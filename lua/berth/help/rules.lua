@@ -59,6 +59,24 @@ rules.placers = {
     source = "Jeon et al. 2020, published code",
     good = "To reproduce its figures, with the preset baechi-pt.",
     weak = "As m-etf." },
+  { name = "m-sct", variant = "",
+    rule = "As m-etf, but an idle device waits for the favourite child of the op it ran last, once all producers of that are "
+      .. "placed and while it could start nowhere earlier; meanwhile it runs only what has its inputs everywhere and is left "
+      .. "over by other idle devices. Options favourites, tau, gap, ties.",
+    source = "Jeon et al. 2020 (Baechi); Hanen, Munier 1995; favourites by our own solver",
+    good = "Equal devices, transfers about as long as ops: it keeps chains together.",
+    weak = "The program knows no memory, no contention and no shared transfers; with very long transfers m-etf may be better." },
+  { name = "m-sct", variant = "baechi-tf",
+    rule = "As the published TensorFlow program: as m-etf there, with tau 0.1; a device waits once all producers of the "
+      .. "favourite have finished; an op is urgent only if it could start on every device at once, busy ones included.",
+    source = "Jeon et al. 2020, published code",
+    good = "To reproduce its figures, with the preset baechi-tf.",
+    weak = "As m-etf there; the answer depends on which of many optimal solutions the program has." },
+  { name = "m-sct", variant = "baechi-pt",
+    rule = "As the published PyTorch program: as m-etf there, with tau 0.5, waiting and urgency as in baechi-tf.",
+    source = "Jeon et al. 2020, published code",
+    good = "To reproduce its figures, with the preset baechi-pt.",
+    weak = "As m-etf; the answer depends on which of many optimal solutions the program has." },
   { name = "etf", variant = "",
     rule = "Of all ops whose producers are placed and all devices, the pair that starts first. Ties: longest remaining "
       .. "path.",
@@ -107,10 +125,11 @@ rules.placers = {
     good = "To reproduce its figures, with the preset doppler.",
     weak = "Worse than the paper's own rule; makes no plan, so no estimate." },
   { name = "portfolio", variant = "",
-    rule = "Runs all of these but random and the variants, simulates each answer, keeps the best. The default.",
+    rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and both tie rules, and all others "
+      .. "but random and the variants; simulates each answer, keeps the best. The default.",
     source = "",
     good = "Whenever a few times the cost of one placer does not matter.",
-    weak = "No better than its best member." },
+    weak = "No better than its best member, under the simulation that judges." },
 }
 
 --- Values of options.
@@ -162,6 +181,18 @@ rules.values = {
     rule = "As the SAGA library computes them. HEFT: each device with itself counts as a free pair in mean transfers. "
       .. "CPOP: also the downward rank adds the op's own time at mean speed, and all ops of the top priority are "
       .. "critical. PEFT: the table takes the transfer time of each pair of devices instead of the mean." },
+
+  { option = "favourites", name = "lp",
+    rule = "By the linear program of favourite children (berth.favourites), solved to gap, rounded with tau." },
+  { option = "favourites", name = "through",
+    rule = "A matching, greedily by the longest path through each edge; no program is solved." },
+  { option = "favourites", name = "none",
+    rule = "Nobody has one." },
+
+  { option = "ties", name = "level",
+    rule = "The op of longest remaining path of op times. Default but for the published variants." },
+  { option = "ties", name = "topological",
+    rule = "The op that comes first in topological order, as the published programs do." },
 }
 
 --- What an option decides, by its name.
@@ -173,6 +204,8 @@ rules.options = {
   order = "The order in which the simulator handles what happens.",
   preset = "The rules of a published simulator; other options override them.",
   averages = "Mean times that heft, cpop and peft rank by.",
+  favourites = "Where the favourite children of m-sct come from; also an array: child of each op, 0 or false for none.",
+  ties = "Of ops that could start equally early, which m-etf and m-sct take first.",
 }
 
 return rules

@@ -35,6 +35,27 @@ base units, or strings: "5 us", "16 GiB".]],
     [[g:mirror { ratio = 2, seconds =, join = "sinks", gradients = "input", activations = true, params = false }]],
     "Forward graph to forward + backward graph; also the array of origins.",
     "full, origin = g:mirror { ratio = 2 }" },
+  { "graph:colocate", "h, map, names = g:colocate { names = table or function }",
+    [[Groups from the names that a framework gives ops: names[op] (id or name) or names(op) is a name or an array of
+them. All names that appear together are one group; the shortest one stands for it in names[group].]],
+    [[h, map, names = g:colocate { names = function(op) return { op % 2 == 0 and "even" or "odd" } end }]] },
+  { "graph:coplace", "h, map, joined = g:coplace { max_ops =, max_bytes =, max_seconds =, control = true }",
+    [[Every op with exactly one consumer joins its group, heaviest edges first, within limits. More options:
+param_multiple, seconds (per op), cost, topology. Without limits one group can swallow most of a model.]],
+    [[h = g:coplace { max_ops = 16 }]] },
+  { "graph:fuse", [[h, map = g:fuse { scope = "groups", check = "exact", inner = "keep", max_ops =, max_bytes = }]],
+    [[Contracts directly connected ops of one group (scope = "all": of any), heaviest tensors first, never to a cycle.
+check: "exact", "cheap" (published), "thorough" (as exact). inner: what stays within a fused op is kept in memory,
+or "drop". split_twins = true: ops without regard to their twins. More options: max_seconds, and as coplace.]],
+    [[h, map = g:fuse { scope = "all", max_ops = 8 }]] },
+  { "graph:chains", "h, map = g:chains { max_ops =, max_bytes =, max_seconds = }",
+    "Contracts ops that follow one another and nothing else. Options: see help(g.fuse), but scope and check.",
+    "h, map = g:chains()" },
+  { "graph:forward", [[h, map = g:forward { memory = "training", memory_fraction = 1 }]],
+    [[The forward ops only; backward ops go with their twins, update ops with the op whose parameters they update. memory:
+"training" (they carry what the others need) or "forward". memory_fraction: share of the memory that the placer
+is to see.]],
+    "h, map = g:mirror():forward()" },
   { "graph:save", [[g:save(path, { format = "berth", placement = p })]],
     [[Writes berth JSON, "graphml" or "dot".]],
     [[g:save("bert.dot", { format = "dot", placement = p })]] },
@@ -88,8 +109,8 @@ takes (c, ...).]],
   { "place", "p, message, code, why = berth.place(g, t, placer, options)",
     [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells about one), a policy
 table, or berth.pipeline{...}; none: the default, the best of several. Options: variant, averages, links, memory
-("none", "inference", "training", "total"), param_multiple, quantum, device, tries, seed, cost. Give the links that
-will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
+("none", "inference", "training", "total"), param_multiple, quantum, device, tries, ties, favourites, tau,
+gap, seed, cost. Give the links that will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
     [[p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))]] },
   { "placers", "berth.placers()", [[Names of the placers; berth.placers(name): its variants. help "heft" explains one.]] },
   { "placement", "p = berth.placement(devices, { sequence = {...}, placer = \"label\", estimate = 0.1 })",
@@ -100,11 +121,27 @@ will be simulated. If nothing fits: nil, message, "infeasible", { op, device, mi
   { "placement:sequence", "p:sequence()", "Array of ops by planned start, or nil." },
   { "placement:to_string", "p:to_string()", "What save would write." },
   { "placement:save", "p:save(path)", "Writes berth JSON." },
-  { "pipeline", "berth.pipeline { ... }", "A placer made of steps; takes the place of a placer's name." },
+  { "repair", "p = berth.repair(g, t, placement, options)",
+    [[A placement near the given one (or array of devices) that keeps groups, pins, types and memory: what fits stays,
+else as little as possible moves, cheapest first. Options: links, memory, param_multiple, quantum, cost.]],
+    [[q = berth.repair(g, t, { 1, 1, 1 }, { memory = "total" })]] },
+  { "pipeline", "line = berth.pipeline { transforms, placer, refinements }",
+    [[A placer made of steps; takes the place of a placer's name. Before the placer: names of berth.transforms(), { name,
+options }, or functions (graph, topology) -> graph, way back. Behind it: "adjust", "repair", { name, options }, or
+functions (graph, topology, placement) -> placement. Behind a transform memory is checked on the original graph.]],
+    [[p = berth.place(g, t, berth.pipeline { { "coplace", { max_ops = 8 } }, "fuse", "heft" })]] },
+  { "transforms", "berth.transforms()", "Names of the transforms; each is a method of graphs, too: help(g.fuse)." },
+  { "adjust", [[q = berth.adjust(g, t, p, { by = "frequent", fit = false })]],
+    [[Puts colocation groups that a placement has split on one device each. by: "random" (the first op's), "memory",
+"time", "frequent", "memory_sum", "time_sum". fit = true: the next device where there is no room. More options:
+links, memory, param_multiple, quantum, cost.]],
+    [[q = berth.adjust(g, t, p, { by = "memory_sum" })]] },
 
   { "portfolio", "p, rows = berth.portfolio(g, t, options)",
-    [[The default placer: runs several, keeps the best; rows tell what each of them reached. Options: as place, but
-variant and device.]] },
+    [[The default placer: runs several, keeps the best; rows tell what each of them reached, and print as a table.
+Options: averages, links, memory, param_multiple, quantum, tries, seed, cost as in place; members (names,
+{ name, options }, policies, pipelines), threads, seconds (a limit), judge (options of simulate that decide).]],
+    "p, rows = berth.portfolio(g, t, { links = \"duplex\" }); print(rows)" },
 
   { "simulate", "r = berth.simulate(g, t, p, options)",
     [[Runs the graph as placed. p: a placement or an array of devices. Options: links ("free", "channel", "duplex",
@@ -132,11 +169,20 @@ is held at that instant, then what stays. The largest is peak_memory[d].]],
   { "simulator", "f = berth.simulator(g, t, options)",
     "A function: placement -> makespan (s), peak (bytes), op at which memory ran out (nil: it held). Keeps its memory." },
 
-  { "bounds", [[b = berth.bounds(g, t, { memory = "training", param_multiple = 1 })]],
-    "Lower bounds of the makespan, s: critical_path, work, memory; best, the largest of them; name, which one that is.",
-    "print(berth.bounds(g, t))" },
+  { "bounds", [[b = berth.bounds(g, t, { thorough = true, makespan = r })]],
+    [[Lower bounds of the makespan, s: critical_path, work, memory; with thorough = true also transfers and lp (the linear
+program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s, gives
+achieved: so many times the optimum at most. b.guarantees: what is proved of placers here, and why not; it prints as a
+table. Other options: memory, param_multiple, gap, place = { links, tau, gap }, as the placer is given, cost.]],
+    "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
+  { "favourites", [[lp = berth.favourites(g, t, { times = "mean", method = "auto", gap = 0.01, iterations =, tau = })]],
+    [[The linear program behind m-sct: which consumer should run right after its producer, on the same device, if devices
+were plenty. lower and upper enclose its value, the longest path, s. Arrays by pair of ops: from, to, c (transfer, s), y
+(share of the favour, 0..1), flow (how critical, 0..1). child[op]: the favourite child in a matching, or false; tau: only
+where 1 - y is at most that. times = "least" makes lower a bound on every makespan. Other option: cost.]],
+    "print(berth.favourites(g, t, { gap = 0.001 }))" },
   { "compare", [[berth.compare(g, t, { "single", "etf", policy }, { links =, place = {...}, simulate = {...} })]],
-    "Runs placers and simulates each: a table that prints. Without names: all.",
+    "Runs placers and simulates each: a table that prints. Without names: all. thorough = true: gaps by thorough bounds.",
     [[print(berth.compare(g, t, { "single", "etf", "heft" }, { links = "duplex" }))]] },
 
   { "load", "g, t, p = berth.load(path, { format, training, mirror, bandwidth, cpus })",

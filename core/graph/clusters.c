@@ -1,0 +1,360 @@
+/* Nodes that grow together: adjacency, order, paths. */
+#include "contract_internal.h"
+#include <stdlib.h>
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static int32_t *ids(berth_i_clusters *c, size_t n, bool *failed) {
+  int32_t *p = berth_i_alloc(c->g->ctx, n, sizeof *p);
+  if (!p) *failed = true;
+  return p;
+}
+
+static void alloc_adjacency(berth_i_clusters *c, berth_i_adjacency *a, int32_t *end, bool *failed) {
+  size_t n = (size_t)c->n_nodes;
+  a->head = ids(c, n, failed);
+  a->tail = ids(c, n, failed);
+  a->n = ids(c, n, failed);
+  a->next = ids(c, (size_t)c->pairs->n, failed);
+  a->end = end;
+}
+
+static bool alloc(berth_i_clusters *c) {
+  size_t n = (size_t)c->n_nodes;
+  bool failed = false;
+  alloc_adjacency(c, &c->out, c->pairs->dst, &failed);
+  alloc_adjacency(c, &c->in, c->pairs->src, &failed);
+  c->low = ids(c, n, &failed);
+  c->high = ids(c, n, &failed);
+  c->at = ids(c, n, &failed);
+  c->ahead.list = ids(c, n, &failed);
+  c->back.list = ids(c, n, &failed);
+  c->seen = berth_i_zalloc(c->g->ctx, n, sizeof *c->seen);
+  c->mark = berth_i_zalloc(c->g->ctx, n, sizeof *c->mark);
+  c->moving = berth_i_alloc(c->g->ctx, n, sizeof *c->moving);
+  return !failed && c->seen && c->mark && c->moving;
+}
+
+static void free_adjacency(berth_i_clusters *c, berth_i_adjacency *a) {
+  size_t n = (size_t)c->n_nodes;
+  berth_i_free(c->g->ctx, a->head, n, sizeof *a->head);
+  berth_i_free(c->g->ctx, a->tail, n, sizeof *a->tail);
+  berth_i_free(c->g->ctx, a->n, n, sizeof *a->n);
+  berth_i_free(c->g->ctx, a->next, (size_t)c->pairs->n, sizeof *a->next);
+}
+
+void berth_i_clusters_release(berth_i_clusters *c) {
+  berth_ctx *ctx = c->g->ctx;
+  size_t n = (size_t)c->n_nodes;
+  berth_i_line_release(ctx, &c->line);
+  free_adjacency(c, &c->out);
+  free_adjacency(c, &c->in);
+  berth_i_free(ctx, c->low, n, sizeof *c->low);
+  berth_i_free(ctx, c->high, n, sizeof *c->high);
+  berth_i_free(ctx, c->at, n, sizeof *c->at);
+  berth_i_free(ctx, c->ahead.list, n, sizeof *c->ahead.list);
+  berth_i_free(ctx, c->back.list, n, sizeof *c->back.list);
+  berth_i_free(ctx, c->seen, n, sizeof *c->seen);
+  berth_i_free(ctx, c->mark, n, sizeof *c->mark);
+  berth_i_free(ctx, c->moving, n, sizeof *c->moving);
+}
+
+/* ---- adjacency --------------------------------------------------------------------------- */
+
+static void append(berth_i_adjacency *a, int32_t x, int32_t pair) {
+  a->next[pair] = BERTH_NONE;
+  if (a->head[x] == BERTH_NONE) {
+    a->head[x] = pair;
+  } else {
+    a->next[a->tail[x]] = pair;
+  }
+  a->tail[x] = pair;
+  a->n[x]++;
+}
+
+static void fill_adjacency(berth_i_clusters *c) {
+  size_t n = (size_t)c->n_nodes;
+  int32_t e;
+  memset(c->out.head, 0xff, n * sizeof *c->out.head);
+  memset(c->in.head, 0xff, n * sizeof *c->in.head);
+  memset(c->out.n, 0, n * sizeof *c->out.n);
+  memset(c->in.n, 0, n * sizeof *c->in.n);
+  for (e = 0; e < c->pairs->n; e++) {
+    append(&c->out, c->pairs->src[e], e);
+    append(&c->in, c->pairs->dst[e], e);
+  }
+}
+
+/* @param before the pair before e in the list of x; BERTH_NONE: e is the first */
+static void unlink_pair(berth_i_adjacency *a, int32_t x, int32_t before, int32_t e) {
+  if (before == BERTH_NONE) {
+    a->head[x] = a->next[e];
+  } else {
+    a->next[before] = a->next[e];
+  }
+  if (a->tail[x] == e) a->tail[x] = before;
+  a->n[x]--;
+}
+
+/* A pair within x, or to a node that stood in the list before. */
+static bool is_spare(berth_i_clusters *c, int32_t x, int32_t y) {
+  if (y == x || c->seen[y] == c->pass) return true;
+  c->seen[y] = c->pass;
+  return false;
+}
+
+/* Pairs within x, and those to `except` but for one, are unlinked on the way, so that they are passed once only. */
+int32_t berth_i_cluster_neighbour(berth_i_clusters *c, berth_i_adjacency *a, int32_t x, int32_t except) {
+  int32_t e, y, before = BERTH_NONE;
+  bool met = false;
+  for (e = a->head[x]; e != BERTH_NONE; e = a->next[e]) {
+    y = a->end[e] = berth_i_cluster(c, a->end[e]);
+    if (y != x && y != except) return y;
+    if (y == x || met) {
+      unlink_pair(a, x, before, e);
+      continue;
+    }
+    met = true;
+    before = e;
+  }
+  return BERTH_NONE;
+}
+
+static bool has_end(berth_i_clusters *c, berth_i_adjacency *a, int32_t x, int32_t y) {
+  int32_t e, z = x, before = BERTH_NONE;
+  c->pass++;
+  for (e = a->head[x]; e != BERTH_NONE && z != y; e = a->next[e]) {
+    z = a->end[e] = berth_i_cluster(c, a->end[e]);
+    if (is_spare(c, x, z)) {
+      unlink_pair(a, x, before, e);
+    } else {
+      before = e;
+    }
+  }
+  return z == y;
+}
+
+bool berth_i_cluster_follows(berth_i_clusters *c, int32_t u, int32_t v) {
+  return c->out.n[u] <= c->in.n[v] ? has_end(c, &c->out, u, v) : has_end(c, &c->in, v, u);
+}
+
+static void concatenate(berth_i_adjacency *a, int32_t root, int32_t other) {
+  if (a->head[other] == BERTH_NONE) return;
+  if (a->head[root] == BERTH_NONE) {
+    a->head[root] = a->head[other];
+  } else {
+    a->next[a->tail[root]] = a->head[other];
+  }
+  a->tail[root] = a->tail[other];
+  a->n[root] += a->n[other];
+}
+
+/* ---- spanning tree: the parent of a node is the latest of its predecessors ----------------- */
+
+static void find_parents(berth_i_clusters *c, const int32_t *order, const int32_t *place, int32_t *parent) {
+  int32_t k, e, v;
+  for (k = 0; k < c->n_nodes; k++) {
+    v = order[k];
+    parent[v] = BERTH_NONE;
+    for (e = c->in.head[v]; e != BERTH_NONE; e = c->in.next[e]) {
+      int32_t u = c->pairs->src[e];
+      if (parent[v] == BERTH_NONE || place[u] > place[parent[v]]) parent[v] = u;
+    }
+  }
+}
+
+/* at: places in preorder; `high` holds sizes, then ends, `low` the next free place within the stretch, then its begin. */
+static void number_tree(berth_i_clusters *c, const int32_t *order, const int32_t *parent) {
+  int32_t k, v, size, roots = 0;
+  for (v = 0; v < c->n_nodes; v++) c->high[v] = 1;
+  for (k = c->n_nodes - 1; k >= 0; k--) {
+    v = order[k];
+    if (parent[v] != BERTH_NONE) c->high[parent[v]] += c->high[v];
+  }
+  for (k = 0; k < c->n_nodes; k++) {
+    int32_t *next;
+    v = order[k];
+    next = parent[v] == BERTH_NONE ? &roots : &c->low[parent[v]];
+    size = c->high[v];
+    c->at[v] = *next;
+    *next += size;
+    c->low[v] = c->at[v] + 1;
+    c->high[v] = c->at[v] + size - 1;
+  }
+  memcpy(c->low, c->at, (size_t)c->n_nodes * sizeof *c->low);
+}
+
+/* Of y, one member is an ancestor of one member of x: a path leads from y to x. */
+static bool is_above(const berth_i_clusters *c, int32_t y, int32_t x) { return c->low[y] <= c->at[x] && c->at[x] <= c->high[y]; }
+
+/* ---- order of all nodes: that of the graph, collectives after their last members ------------ */
+
+static void find_order(const berth_graph *g, int32_t *left, int32_t *order) {
+  int32_t k, i, n = 0;
+  for (k = 0; k < g->n_collectives; k++) left[k] = g->collectives[k].n_members;
+  for (k = 0; k < g->n_ops; k++) {
+    int32_t v = g->topo[k];
+    order[n++] = v;
+    for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+      if (--left[g->wait[i]] == 0) order[n++] = g->n_ops + g->wait[i];
+    }
+  }
+}
+
+/* The lists of the searches serve as scratch: order and parents. */
+static berth_status prepare(berth_i_clusters *c) {
+  int32_t k, *order = c->ahead.list, *parent = c->back.list, *place;
+  berth_ctx *ctx = c->g->ctx;
+  if (!(place = berth_i_alloc(ctx, (size_t)c->n_nodes, sizeof *place))) return berth_i_nomem(ctx);
+  fill_adjacency(c);
+  find_order(c->g, place, order);
+  for (k = 0; k < c->n_nodes; k++) place[order[k]] = k;
+  find_parents(c, order, place, parent);
+  number_tree(c, order, parent);
+  berth_i_free(ctx, place, (size_t)c->n_nodes, sizeof *place);
+  return berth_i_line_init(ctx, c->n_nodes, order, &c->line);
+}
+
+berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_clusters *c) {
+  *c = (berth_i_clusters){ .g = g, .sharing = sharing, .pairs = pairs, .n_nodes = pairs->n_nodes };
+  c->line.n = c->n_nodes;
+  return alloc(c) ? prepare(c) : berth_i_nomem(g->ctx);
+}
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+typedef struct search {
+  berth_i_clusters *c;
+  int32_t u, v;
+  bool direct; /* the edge u -> v counts */
+} search;
+
+static void start_front(berth_i_front *f, int32_t x) { *f = (berth_i_front){ .list = f->list, .n = 1 }, f->list[0] = x; }
+
+/* A path is found when the other end, or what the other side has reached, is reached; or when the tree says so. */
+static int32_t reach_ahead(const search *s, int32_t from, int32_t y) {
+  berth_i_clusters *c = s->c;
+  if (y == s->v) return from != s->u || s->direct ? from : BERTH_NONE;
+  if (!berth_i_line_before(&c->line, y, s->v) || c->mark[y] == 2 * c->searches) return BERTH_NONE;
+  if (c->mark[y] == 2 * c->searches + 1 || is_above(c, y, s->v)) return y;
+  c->mark[y] = 2 * c->searches;
+  c->ahead.list[c->ahead.n++] = y;
+  return BERTH_NONE;
+}
+
+static int32_t reach_back(const search *s, int32_t from, int32_t y) {
+  berth_i_clusters *c = s->c;
+  if (y == s->u) return from != s->v || s->direct ? from : BERTH_NONE;
+  if (!berth_i_line_before(&c->line, s->u, y) || c->mark[y] == 2 * c->searches + 1) return BERTH_NONE;
+  if (c->mark[y] == 2 * c->searches || is_above(c, s->u, y)) return y;
+  c->mark[y] = 2 * c->searches + 1;
+  c->back.list[c->back.n++] = y;
+  return BERTH_NONE;
+}
+
+/* Tidies the list as far as it is walked. */
+static int32_t expand(const search *s, bool ahead) {
+  berth_i_clusters *c = s->c;
+  berth_i_front *f = ahead ? &c->ahead : &c->back;
+  berth_i_adjacency *a = ahead ? &c->out : &c->in;
+  int32_t e, y, x = f->list[f->done++], before = BERTH_NONE, found = BERTH_NONE;
+  c->pass++;
+  for (e = a->head[x]; e != BERTH_NONE && found == BERTH_NONE; e = a->next[e]) {
+    y = a->end[e] = berth_i_cluster(c, a->end[e]);
+    f->scanned++;
+    if (is_spare(c, x, y)) {
+      unlink_pair(a, x, before, e);
+      continue;
+    }
+    before = e;
+    found = ahead ? reach_ahead(s, x, y) : reach_back(s, x, y);
+  }
+  return found;
+}
+
+static int64_t cost_after_next(const berth_i_front *f, const berth_i_adjacency *a) { return f->scanned + a->n[f->list[f->done]]; }
+
+/* Both sides in turn, the cheaper one first, until one has nothing left. */
+static int32_t find_path(const search *s) {
+  berth_i_clusters *c = s->c;
+  int32_t found = BERTH_NONE;
+  c->searches++;
+  start_front(&c->ahead, s->u);
+  start_front(&c->back, s->v);
+  while (found == BERTH_NONE && c->ahead.done < c->ahead.n && c->back.done < c->back.n) {
+    found = expand(s, cost_after_next(&c->ahead, &c->out) < cost_after_next(&c->back, &c->in));
+  }
+  return found;
+}
+
+int32_t berth_i_cluster_detour(berth_i_clusters *c, int32_t u, int32_t v) {
+  const search s = { c, u, v, false };
+  return find_path(&s);
+}
+
+bool berth_i_cluster_reaches(berth_i_clusters *c, int32_t a, int32_t b) {
+  const search s = { c, a, b, true };
+  if (!berth_i_line_before(&c->line, a, b)) return false;
+  return is_above(c, a, b) || find_path(&s) != BERTH_NONE;
+}
+
+/* ---- contraction ------------------------------------------------------------------------- */
+
+static int by_label(const void *a, const void *b) {
+  const berth_i_placed *x = a, *y = b;
+  return (x->label > y->label) - (x->label < y->label);
+}
+
+/* Moves what a side reached, its first node apart, right behind `after`, in the order that it has. */
+static void move_behind(berth_i_clusters *c, const berth_i_front *f, int32_t after) {
+  int32_t k;
+  for (k = 1; k < f->n; k++) c->moving[k - 1] = (berth_i_placed){ c->line.label[f->list[k]], f->list[k] };
+  qsort(c->moving, (size_t)f->n - 1, sizeof *c->moving, by_label);
+  for (k = 0; k < f->n - 1; k++) {
+    int32_t x = c->moving[k].node;
+    berth_i_line_remove(&c->line, x);
+    berth_i_line_insert(&c->line, x, after);
+    after = x;
+  }
+}
+
+/* The root takes the place of `there`, which is one of the two. */
+static void take_place(berth_i_clusters *c, int32_t root, int32_t other, int32_t there) {
+  if (there == root) {
+    berth_i_line_remove(&c->line, other);
+    return;
+  }
+  berth_i_line_remove(&c->line, root);
+  berth_i_line_insert(&c->line, root, there);
+  berth_i_line_remove(&c->line, there);
+}
+
+/* All that u leads to within the stretch goes behind v, or all that leads to v before u: whichever is known completely. */
+static void make_way(berth_i_clusters *c, int32_t u, int32_t v, bool at_v) {
+  if (at_v) {
+    move_behind(c, &c->ahead, v);
+  } else {
+    move_behind(c, &c->back, c->line.prev[u]);
+  }
+}
+
+static void join_trees(berth_i_clusters *c, int32_t root, int32_t u, int32_t v) {
+  int32_t wide = c->high[u] - c->low[u] >= c->high[v] - c->low[v] ? u : v;
+  int32_t low = c->low[wide], high = c->high[wide], at = c->at[v];
+  c->low[root] = low;
+  c->high[root] = high;
+  c->at[root] = at;
+}
+
+int32_t berth_i_cluster_join(berth_i_clusters *c, int32_t u, int32_t v, bool searched, bool lone) {
+  bool at_v = searched ? c->ahead.done == c->ahead.n : lone;
+  int32_t root, other;
+  if (searched) make_way(c, u, v, at_v);
+  root = berth_i_sharing_join(c->sharing, u, v);
+  other = root == u ? v : u;
+  take_place(c, root, other, at_v ? v : u);
+  join_trees(c, root, u, v);
+  concatenate(&c->out, root, other);
+  concatenate(&c->in, root, other);
+  return root;
+}

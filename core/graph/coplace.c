@@ -1,0 +1,66 @@
+/* Ops that feed one consumer only share a device with it. */
+#include "transform_internal.h"
+
+typedef struct coplacing {
+  const berth_graph *g;
+  const berth_coplace_options *o;
+  berth_i_sharing sharing;
+  berth_i_pairs pairs;
+  int32_t *order; /* [pairs] by weight */
+  int32_t *group; /* [ops] */
+  int32_t joined;
+} coplacing;
+
+berth_coplace_options berth_coplace_defaults(void) {
+  return (berth_coplace_options){ .share = berth_share_defaults(), .control = 1 };
+}
+
+static bool counts(const coplacing *c, int32_t e) {
+  return c->o->control || c->pairs.bytes[e] > 0 || c->pairs.dst[e] >= c->g->n_ops;
+}
+
+/* Is this the one edge of its producer? */
+static bool is_only_edge(const coplacing *c, int32_t e) {
+  int32_t u = c->pairs.src[e], k, n = 0;
+  if (u >= c->g->n_ops || c->pairs.dst[e] >= c->g->n_ops || !counts(c, e)) return false;
+  for (k = c->pairs.at[u]; k < c->pairs.at[u + 1] && n < 2; k++) n += counts(c, k);
+  return n == 1;
+}
+
+static void follow(coplacing *c, int32_t e) {
+  int32_t a, b;
+  if (!is_only_edge(c, e)) return;
+  a = berth_i_sharing_root(&c->sharing, c->pairs.src[e]);
+  b = berth_i_sharing_root(&c->sharing, c->pairs.dst[e]);
+  if (a != b && berth_i_sharing_apart(&c->sharing, a, b) != BERTH_I_TOGETHER) return;
+  if (a != b) berth_i_sharing_join(&c->sharing, a, b);
+  c->joined++;
+}
+
+static berth_status join_all(coplacing *c) {
+  int32_t k;
+  berth_status st = berth_i_sharing_join_groups(&c->sharing, "coplace", false);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_pairs_by_weight(c->g, &c->pairs, NULL, c->order)) != BERTH_OK) return st;
+  for (k = 0; k < c->pairs.n; k++) follow(c, c->order[k]);
+  return berth_i_sharing_groups(&c->sharing, c->group);
+}
+
+berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_options *opts, berth_graph **out, int32_t *n_joined) {
+  const berth_coplace_options defaults = berth_coplace_defaults();
+  coplacing c = { .g = g, .o = opts ? opts : &defaults };
+  berth_status st;
+  if ((st = berth_i_sharing_init(g, "coplace", &c.o->share, &c.sharing)) != BERTH_OK) goto done;
+  if ((st = berth_i_pairs_init(g, &c.pairs)) != BERTH_OK) goto done;
+  c.order = berth_i_alloc(g->ctx, (size_t)c.pairs.n, sizeof *c.order);
+  c.group = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *c.group);
+  st = c.order && c.group ? join_all(&c) : berth_i_nomem(g->ctx);
+  if (st == BERTH_OK) st = berth_i_regroup(g, c.group, out);
+  if (st == BERTH_OK && n_joined) *n_joined = c.joined;
+done:
+  berth_i_free(g->ctx, c.order, (size_t)c.pairs.n, sizeof *c.order);
+  berth_i_free(g->ctx, c.group, (size_t)g->n_ops, sizeof *c.group);
+  berth_i_pairs_release(g, &c.pairs);
+  berth_i_sharing_release(&c.sharing);
+  return st;
+}

@@ -1,0 +1,93 @@
+/* Pairs of nodes with an edge between them, each once: ops, and collectives as nodes of their own behind them. */
+#include "transform_internal.h"
+#include <stdlib.h>
+
+static size_t most_pairs(const berth_graph *g) { return (size_t)g->n_edges + g->n_coll_ops; }
+
+/* The latest pair of the source in hand with each destination; older ones are not of this source. */
+static void add_pair(berth_i_pairs *p, int32_t src, int32_t dst, double bytes, int32_t *latest) {
+  int32_t e = latest[dst];
+  if (e != BERTH_NONE && e >= p->at[src]) {
+    p->bytes[e] += bytes;
+    return;
+  }
+  latest[dst] = p->n;
+  p->src[p->n] = src;
+  p->dst[p->n] = dst;
+  p->bytes[p->n++] = bytes;
+}
+
+static void add_op(const berth_graph *g, berth_i_pairs *p, int32_t op, int32_t *latest) {
+  int32_t i, j, t;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    t = g->out[i];
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_pair(p, op, g->use[j], g->tensor_bytes[t], latest);
+  }
+  for (i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
+    add_pair(p, op, g->n_ops + g->wait[i], 0, latest);
+  }
+}
+
+static void add_collective(const berth_graph *g, berth_i_pairs *p, int32_t k, int32_t *latest) {
+  int32_t j;
+  for (j = 0; j < g->collectives[k].n_consumers; j++) add_pair(p, g->n_ops + k, g->collectives[k].consumers[j], 0, latest);
+}
+
+static void list_pairs(const berth_graph *g, berth_i_pairs *p, int32_t *latest) {
+  int32_t v;
+  memset(latest, 0xff, (size_t)p->n_nodes * sizeof *latest);
+  for (v = 0; v < p->n_nodes; v++) {
+    p->at[v] = p->n;
+    if (v < g->n_ops) add_op(g, p, v, latest);
+    else add_collective(g, p, v - g->n_ops, latest);
+  }
+  p->at[p->n_nodes] = p->n;
+}
+
+berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pairs *p) {
+  int32_t *latest;
+  *p = (berth_i_pairs){ .n_nodes = g->n_ops + g->n_collectives, .cap = most_pairs(g) };
+  p->at = berth_i_alloc(g->ctx, (size_t)p->n_nodes + 1, sizeof *p->at);
+  p->src = berth_i_alloc(g->ctx, p->cap, sizeof *p->src);
+  p->dst = berth_i_alloc(g->ctx, p->cap, sizeof *p->dst);
+  p->bytes = berth_i_alloc(g->ctx, p->cap, sizeof *p->bytes);
+  latest = berth_i_alloc(g->ctx, (size_t)p->n_nodes, sizeof *latest);
+  if (p->at && p->src && p->dst && p->bytes && latest) list_pairs(g, p, latest);
+  berth_i_free(g->ctx, latest, (size_t)p->n_nodes, sizeof *latest);
+  return p->at && p->src && p->dst && p->bytes && latest ? BERTH_OK : berth_i_nomem(g->ctx);
+}
+
+void berth_i_pairs_release(const berth_graph *g, berth_i_pairs *p) {
+  berth_i_free(g->ctx, p->at, (size_t)p->n_nodes + 1, sizeof *p->at);
+  berth_i_free(g->ctx, p->src, p->cap, sizeof *p->src);
+  berth_i_free(g->ctx, p->dst, p->cap, sizeof *p->dst);
+  berth_i_free(g->ctx, p->bytes, p->cap, sizeof *p->bytes);
+}
+
+/* ---- by weight --------------------------------------------------------------------------- */
+
+typedef struct heavy {
+  double bytes;
+  int32_t src, dst, pair;
+} heavy;
+
+static int by_weight(const void *a, const void *b) {
+  const heavy *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  if (x->src != y->src) return x->src < y->src ? -1 : 1;
+  return (x->dst > y->dst) - (x->dst < y->dst);
+}
+
+berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *p, const int32_t *place, int32_t *list) {
+  int32_t e;
+  heavy *all = berth_i_alloc(g->ctx, (size_t)p->n, sizeof *all);
+  if (!all) return berth_i_nomem(g->ctx);
+  for (e = 0; e < p->n; e++) {
+    int32_t u = p->src[e], v = p->dst[e];
+    all[e] = (heavy){ p->bytes[e], place ? place[u] : u, place ? place[v] : v, e };
+  }
+  qsort(all, (size_t)p->n, sizeof *all, by_weight);
+  for (e = 0; e < p->n; e++) list[e] = all[e].pair;
+  berth_i_free(g->ctx, all, (size_t)p->n, sizeof *all);
+  return BERTH_OK;
+}

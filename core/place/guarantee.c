@@ -1,0 +1,369 @@
+/* What is proved of the placers on this graph and these devices. */
+#include "waits_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the theorems ask for. */
+typedef struct facts {
+  const berth_guarantee_options *o;
+  berth_cost *cost;
+  int32_t n, closed;
+  double work;        /* s */
+  double rho;
+  double rounded;     /* the longest path after rounding / the linear program's lower end */
+  double *op, *cross; /* [ops], [tensors] s: the greatest of all pairs of devices */
+  int64_t instant, pinned, grouped, picky; /* ops: without time, pinned, in groups of several, whose time depends on the device */
+  int64_t doubled, uneven, cut;            /* pairs of ops; tensors; pairs of devices */
+} facts;
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static int ascending(const void *pa, const void *pb) {
+  double a = *(const double *)pa, b = *(const double *)pb;
+  return (a > b) - (a < b);
+}
+
+/* All that an op ever brings to its device; workspaces of ops of no length may add up, too. */
+static double brought(const facts *f, int32_t op) {
+  const berth_graph *g = f->cost->g;
+  double bytes = berth_i_param(g, op) * f->o->param_multiple + berth_i_output_bytes(g, op) + berth_i_input_bytes(g, op);
+  return bytes + (berth_i_may_be_instant(f->cost, op) ? berth_i_workspace(g, op) : 0);
+}
+
+/* Of an op that is refused: what it would bring and its workspace, or that of an op that is there. */
+static void sum_demand(const facts *f, double *all, double *largest) {
+  double most = 0, workspace = 0;
+  int32_t op;
+  *all = 0;
+  for (op = 0; op < f->cost->g->n_ops; op++) {
+    double own = brought(f, op), scratch = berth_i_workspace(f->cost->g, op);
+    *all += own;
+    most = fmax(most, own + scratch);
+    workspace = fmax(workspace, scratch);
+  }
+  *largest = most + workspace;
+}
+
+/* The smallest remainders of limits that sum up to all that is brought, at most.  @param left [devices] */
+static int32_t most_closed(const facts *f, double *left) {
+  double all, largest, sum = 0;
+  int32_t d, closed = 0;
+  sum_demand(f, &all, &largest);
+  for (d = 0; d < f->n; d++) left[d] = fmax(0, f->cost->t->devices[d].memory - largest);
+  qsort(left, (size_t)f->n, sizeof *left, ascending);
+  while (closed < f->n && (sum += left[closed]) <= all * (1 + 1e-9)) closed++;
+  return closed;
+}
+
+static berth_status count_closed(facts *f) {
+  double *left;
+  if (!berth_i_memory_counts(f->cost, f->o->memory)) return BERTH_OK;
+  left = berth_i_alloc(f->cost->ctx, (size_t)f->n, sizeof *left);
+  if (!left) return berth_i_nomem(f->cost->ctx);
+  f->closed = most_closed(f, left);
+  berth_i_free(f->cost->ctx, left, (size_t)f->n, sizeof *left);
+  return BERTH_OK;
+}
+
+/* ---- transfers --------------------------------------------------------------------------- */
+
+static bool is_read(const berth_graph *g, int32_t t) { return g->use_at[t] < g->use_at[t + 1]; }
+
+static berth_status price_transfers(facts *f) {
+  berth_i_pair_times least, most = { 0 };
+  const berth_graph *g = f->cost->g;
+  int32_t t;
+  berth_status st = berth_i_pair_times_init(f->cost, false, &least);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_pair_times_init(f->cost, true, &most)) != BERTH_OK) goto done;
+  for (t = 0; t < g->n_tensors; t++) {
+    f->cross[t] = is_read(g, t) ? berth_i_pair_time(&most, t) : 0;
+    f->uneven += f->n > 1 && is_read(g, t) && berth_i_pair_time(&least, t) < f->cross[t];
+  }
+  berth_i_pair_times_release(&most);
+done:
+  berth_i_pair_times_release(&least);
+  return st;
+}
+
+/* For tables, too: a tensor that cannot cross somewhere. */
+static void count_cut(facts *f) {
+  const berth_graph *g = f->cost->g;
+  int32_t a, b, t;
+  for (a = 0; a < f->n; a++) {
+    for (b = 0; b < f->n; b++) {
+      bool cut = false;
+      for (t = 0; t < g->n_tensors && !cut; t++) {
+        cut = is_read(g, t) && isinf(berth_i_transfer_time(f->cost, t, a, b));
+        if (!f->cost->table) break; /* the others need the same way */
+      }
+      f->cut += cut;
+    }
+  }
+}
+
+/* Pairs of ops with several tensors between them.  @param stamp [ops] all BERTH_NONE */
+static void count_doubled(facts *f, int32_t *stamp) {
+  const berth_graph *g = f->cost->g;
+  int32_t op, i, j;
+  for (op = 0; op < g->n_ops; op++) {
+    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+      int32_t t = g->out[i];
+      for (j = g->use_at[t]; f->cross[t] > 0 && j < g->use_at[t + 1]; j++) {
+        f->doubled += stamp[g->use[j]] == op;
+        stamp[g->use[j]] = op;
+      }
+    }
+  }
+}
+
+/* ---- ops --------------------------------------------------------------------------------- */
+
+/* @param seen [groups] zero: members so far */
+static void count_grouped(facts *f, int32_t *seen) {
+  const berth_graph *g = f->cost->g;
+  int32_t i, k;
+  for (i = 0; i < g->n_ops; i++) {
+    if ((k = berth_i_group(g, i)) == BERTH_NONE) continue;
+    f->grouped += ++seen[k] == 1 ? 0 : seen[k] == 2 ? 2 : 1;
+  }
+}
+
+static bool is_picky(const berth_cost *c, int32_t op) {
+  const double *time = c->op + (size_t)op * (size_t)c->n_classes;
+  int32_t k = 1;
+  while (k < c->n_classes && time[k] == time[0]) k++;
+  return k < c->n_classes;
+}
+
+static void read_ops(facts *f) {
+  const berth_graph *g = f->cost->g;
+  double least = INFINITY, most = 0;
+  int32_t i;
+  for (i = 0; i < g->n_ops; i++) {
+    f->work += f->op[i];
+    f->instant += f->op[i] == 0;
+    f->pinned += berth_i_pin(g, i) != BERTH_NONE;
+    f->picky += is_picky(f->cost, i);
+    least = fmin(least, f->op[i]);
+  }
+  for (i = 0; i < g->n_tensors; i++) most = fmax(most, f->cross[i]);
+  f->rho = most == 0 ? 0 : least == 0 ? INFINITY : most / least;
+}
+
+static berth_status count_pairs(facts *f) {
+  berth_ctx *ctx = f->cost->ctx;
+  size_t ops = (size_t)f->cost->g->n_ops, groups = (size_t)f->cost->g->n_groups;
+  int32_t i, *stamp = berth_i_alloc(ctx, ops, sizeof *stamp), *seen = berth_i_zalloc(ctx, groups, sizeof *seen);
+  berth_status st = stamp && seen ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) {
+    for (i = 0; i < f->cost->g->n_ops; i++) stamp[i] = BERTH_NONE;
+    count_doubled(f, stamp);
+    count_grouped(f, seen);
+  }
+  berth_i_free(ctx, stamp, ops, sizeof *stamp);
+  berth_i_free(ctx, seen, groups, sizeof *seen);
+  return st;
+}
+
+/* An edge that is no favourite keeps x > tau, or at least 1/2, of its time in the program. */
+static double rounding(const facts *f) {
+  double tau = f->o->tau > 0 ? f->o->tau : 0.5;
+  double stretch = isinf(f->rho) ? 1 / tau : (1 + f->rho) / (1 + tau * f->rho);
+  return stretch * (1 + f->o->gap);
+}
+
+static berth_status gather(facts *f) {
+  berth_status st = berth_cost_mean_ops(f->cost, f->op);
+  if (st == BERTH_OK) st = price_transfers(f);
+  if (st == BERTH_OK) st = count_closed(f);
+  if (st == BERTH_OK) st = count_pairs(f);
+  if (st != BERTH_OK) return st;
+  count_cut(f);
+  read_ops(f);
+  f->rounded = rounding(f);
+  return BERTH_OK;
+}
+
+/* ---- reasons ----------------------------------------------------------------------------- */
+
+static const char *links_name(berth_links links) {
+  static const char *const names[] = { "free", "channel", "duplex", "pair" };
+  return names[links];
+}
+
+static void deny(berth_guarantee *k, const char *text) {
+  if (*k->why) return;
+  snprintf(k->why, sizeof k->why, "%s", text);
+}
+
+static void deny_count(berth_guarantee *k, int64_t n, const char *noun, const char *rest) {
+  if (n > 0 && !*k->why) snprintf(k->why, sizeof k->why, "%ld %s%s %s", (long)n, noun, n == 1 ? "" : "s", rest);
+}
+
+static void need_greedy(const facts *f, berth_guarantee *k) {
+  deny_count(k, f->cost->g->n_collectives, "collective", "in the graph");
+  deny_count(k, f->picky, "op", "whose time depends on the device");
+  deny_count(k, f->pinned, "op", "pinned to a device");
+  deny_count(k, f->grouped, "op", "in colocation groups");
+  deny_count(k, f->cut, "pair", "of devices without a way between them");
+  if (f->o->links != BERTH_LINKS_FREE && !*k->why) {
+    snprintf(k->why, sizeof k->why, "links %s: transfers wait for one another", links_name(f->o->links));
+  }
+}
+
+static void need_rho(const facts *f, berth_guarantee *k) {
+  if (isinf(f->rho)) deny_count(k, f->instant, "op", "without time: rho is infinite");
+}
+
+static void need_all_open(const facts *f, berth_guarantee *k, const char *instead) {
+  if (f->closed == 0 || *k->why) return;
+  snprintf(k->why, sizeof k->why, "memory may run short on %d of %d devices%s", (int)f->closed, (int)f->n, instead);
+}
+
+static void need_one_open(const facts *f, berth_guarantee *k) {
+  if (f->closed == f->n) need_all_open(f, k, ": none is sure to take every op");
+}
+
+static void need_small_transfers(const facts *f, berth_guarantee *k) {
+  if (f->rho > 1 && !*k->why) snprintf(k->why, sizeof k->why, "rho is %.4g, above 1", f->rho);
+  deny_count(k, f->uneven, "tensor", "whose time depends on the pair of devices");
+  deny_count(k, f->doubled, "pair", "of ops with several tensors, whose times the program adds up");
+}
+
+/* ---- the list ---------------------------------------------------------------------------- */
+
+static berth_guarantee *begin(berth_guarantees *out, int *n, const char *name, const char *placers) {
+  berth_guarantee *k = &out->of[(*n)++];
+  *k = (berth_guarantee){ name, placers, INFINITY, INFINITY, 0, "" };
+  return k;
+}
+
+static double graham(double rho, double n, double open) { return n / open + 1 + rho - 1 / open; }
+
+/* Longest chain of (1 - 1/open) p + c, plus the rest of the work.  @param scratch [2 ops] */
+static berth_status greedy_seconds(const facts *f, double open, double *scratch, double *seconds) {
+  const berth_graph *g = f->cost->g;
+  double *level = scratch + g->n_ops, longest = 0;
+  int32_t i;
+  berth_status st;
+  for (i = 0; i < g->n_ops; i++) scratch[i] = (1 - 1 / open) * f->op[i];
+  if ((st = berth_b_level(g, scratch, f->cross, level)) != BERTH_OK) return st;
+  for (i = 0; i < g->n_ops; i++) longest = fmax(longest, level[i]);
+  *seconds = f->work / open + longest;
+  return BERTH_OK;
+}
+
+static double quotient(double a, double b) {
+  if (isnan(a) || isnan(b)) return NAN;
+  return b > 0 ? a / b : a > 0 ? INFINITY : 1;
+}
+
+static void set_seconds(const facts *f, berth_guarantee *k, double seconds) {
+  k->limit = seconds;
+  k->ratio = isnan(f->o->best) ? INFINITY : quotient(seconds, f->o->best);
+}
+
+static berth_status list_greedy(const facts *f, double *scratch, berth_guarantees *out, int *n) {
+  static const char *const placers = "m-etf, etf, m-sct";
+  berth_guarantee *k;
+  double open = f->n - f->closed, seconds;
+  berth_status st;
+  k = begin(out, n, "etf", placers);
+  k->ratio = graham(f->rho, f->n, f->n);
+  need_greedy(f, k), need_rho(f, k), need_all_open(f, k, "; see etf memory");
+  k = begin(out, n, "etf seconds", placers);
+  if ((st = greedy_seconds(f, f->n, scratch, &seconds)) != BERTH_OK) return st;
+  set_seconds(f, k, seconds);
+  need_greedy(f, k), need_all_open(f, k, "; see etf memory seconds");
+  k = begin(out, n, "etf memory", placers);
+  if (open > 0) k->ratio = graham(f->rho, f->n, open);
+  need_greedy(f, k), need_rho(f, k), need_one_open(f, k);
+  k = begin(out, n, "etf memory seconds", placers);
+  need_greedy(f, k), need_one_open(f, k);
+  if (open == 0) return BERTH_OK;
+  if ((st = greedy_seconds(f, open, scratch, &seconds)) != BERTH_OK) return st;
+  set_seconds(f, k, seconds);
+  return BERTH_OK;
+}
+
+static void list_favourites(const facts *f, berth_guarantees *out, int *n) {
+  static const char *const placers = "m-sct";
+  berth_guarantee *k;
+  double open = f->n - f->closed;
+  k = begin(out, n, "sct unlimited", placers);
+  k->ratio = f->rounded;
+  need_greedy(f, k), need_small_transfers(f, k);
+  if (f->n < f->cost->g->n_ops) deny(k, "there are fewer devices than ops");
+  need_all_open(f, k, "");
+  k = begin(out, n, "sct", placers);
+  k->ratio = 1 + (1 - 1.0 / f->n) * f->rounded;
+  need_greedy(f, k), need_small_transfers(f, k), need_all_open(f, k, "; see etf memory");
+  k = begin(out, n, "sct memory", placers);
+  if (open > 0) k->ratio = f->n / open + (1 - 1 / open) * f->rounded;
+  need_greedy(f, k), need_small_transfers(f, k), need_all_open(f, k, ", which turn favourites away; see etf memory");
+}
+
+static berth_status list_all(const facts *f, double *scratch, berth_guarantees *out) {
+  int i, n = 0;
+  berth_status st = list_greedy(f, scratch, out, &n);
+  if (st != BERTH_OK) return st;
+  list_favourites(f, out, &n);
+  for (i = 0; i < n; i++) out->of[i].valid = !*out->of[i].why;
+  out->rho = f->rho;
+  out->devices = f->n;
+  out->closed = f->closed;
+  out->achieved = quotient(f->o->makespan, f->o->best);
+  return BERTH_OK;
+}
+
+/* ---- the door ------------------------------------------------------------------------------ */
+
+berth_guarantee_options berth_guarantee_default(const berth_graph *g) {
+  berth_guarantee_options o = { berth_place_default(g).memory, 1, BERTH_LINKS_FREE, 0, 0.01, NAN, NAN };
+  return o;
+}
+
+static berth_status wrong(berth_ctx *ctx, const char *option, double value, const char *legal) {
+  return berth_i_fail(ctx, BERTH_EINVAL, "guarantees: option %s: %g is not %s", option, value, legal);
+}
+
+static bool is_seconds(double x) { return isnan(x) || (x >= 0 && !isinf(x)); }
+
+static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options *o) {
+  if ((int)o->memory < 0 || o->memory > BERTH_MEMORY_TOTAL) return wrong(ctx, "memory", (int)o->memory, "a policy");
+  if ((int)o->links < 0 || o->links > BERTH_LINKS_PAIR) return wrong(ctx, "links", (int)o->links, "a discipline");
+  if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
+    return wrong(ctx, "param_multiple", o->param_multiple, "a finite number from 0 on");
+  }
+  if (!(o->tau >= 0 && o->tau <= 0.5)) return wrong(ctx, "tau", o->tau, "in 0..0.5");
+  if (!(o->gap >= 1e-9) || isinf(o->gap)) return wrong(ctx, "gap", o->gap, "a finite number from 1e-9 on");
+  if (!is_seconds(o->best)) return wrong(ctx, "best", o->best, "a finite number from 0 on, or NaN");
+  if (!is_seconds(o->makespan)) return wrong(ctx, "makespan", o->makespan, "a finite number from 0 on, or NaN");
+  return BERTH_OK;
+}
+
+berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts, berth_guarantees *out) {
+  berth_ctx *ctx = cost->ctx;
+  berth_guarantee_options o = opts ? *opts : berth_guarantee_default(cost->g);
+  size_t ops = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;
+  facts f = { .o = &o, .cost = cost, .n = cost->n_devices };
+  berth_guarantees found = { 0 };
+  double *scratch = NULL;
+  berth_status st = check_options(ctx, &o);
+  if (st != BERTH_OK) return st;
+  f.op = berth_i_alloc(ctx, ops, sizeof *f.op);
+  f.cross = berth_i_alloc(ctx, tensors, sizeof *f.cross);
+  scratch = berth_i_alloc(ctx, 2 * ops, sizeof *scratch);
+  if (!f.op || !f.cross || !scratch) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  if ((st = gather(&f)) != BERTH_OK) goto done;
+  if ((st = list_all(&f, scratch, &found)) == BERTH_OK) *out = found;
+done:
+  berth_i_free(ctx, f.op, ops, sizeof *f.op);
+  berth_i_free(ctx, f.cross, tensors, sizeof *f.cross);
+  berth_i_free(ctx, scratch, 2 * ops, sizeof *scratch);
+  return st;
+}

@@ -1,0 +1,260 @@
+/* Lower bounds of bin packing on the bytes that devices must hold for good, and exhaustion of few cases: more proofs that nothing
+ * fits. */
+#include "pack_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_PIECES = 120, FEW_UNITS = 16 };
+static const double CASES_WORK = 1500, MOST_CASES_WORK = 2e6; /* steps of bin completion a unit, and at most */
+
+/* ---- sizes ------------------------------------------------------------------------------- */
+
+typedef struct sizes {
+  double *at;      /* [n] different, largest first */
+  int32_t *count;  /* [n] units of that size */
+  int32_t n;
+  double sum;
+} sizes;
+
+static int descending(const void *pa, const void *pb) {
+  double a = *(const double *)pa, b = *(const double *)pb;
+  return a > b ? -1 : a < b;
+}
+
+static void sizes_release(berth_ctx *ctx, int32_t units, sizes *s) {
+  berth_i_free(ctx, s->at, (size_t)units, sizeof *s->at);
+  berth_i_free(ctx, s->count, (size_t)units, sizeof *s->count);
+}
+
+static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t units, sizes *s) {
+  int32_t i;
+  memset(s, 0, sizeof *s);
+  s->at = berth_i_alloc(ctx, (size_t)units, sizeof *s->at);
+  s->count = berth_i_zalloc(ctx, (size_t)units, sizeof *s->count);
+  if (!s->at || !s->count) {
+    sizes_release(ctx, units, s);
+    return berth_i_nomem(ctx);
+  }
+  if (units > 0) {
+    memcpy(s->at, bytes, (size_t)units * sizeof *s->at);
+    qsort(s->at, (size_t)units, sizeof *s->at, descending);
+  }
+  for (i = 0; i < units && s->at[i] > 0; i++) {
+    s->sum += s->at[i];
+    if (s->n > 0 && s->at[s->n - 1] == s->at[i]) {
+      s->count[s->n - 1]++;
+    } else {
+      s->at[s->n] = s->at[i];
+      s->count[s->n++] = 1;
+    }
+  }
+  return BERTH_OK;
+}
+
+/* Of whole bytes only, else 0. */
+static double common_divisor(const sizes *s) {
+  double g = 0;
+  int32_t i;
+  for (i = 0; i < s->n; i++) {
+    double a = g, b = s->at[i];
+    if (b != floor(b) || b > 9007199254740992.0) return 0;
+    while (b > 0) {
+      double r = fmod(a, b);
+      a = b;
+      b = r;
+    }
+    g = a;
+  }
+  return g;
+}
+
+/* ---- functions that never add up to more than that of the whole --------------------------- */
+
+/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a device are at least those of what
+ * it holds. For any limits. */
+static double pieces_needed(const sizes *s, double piece) {
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < s->n; i++) sum += s->count[i] * floor(s->at[i] / piece);
+  return sum;
+}
+
+static double pieces_on(const berth_i_kinds *k, int32_t kind, double piece) {
+  return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / piece);
+}
+
+static double pieces_held(const berth_i_kinds *k, double piece) {
+  double sum = 0;
+  int32_t j;
+  for (j = 0; j < k->n; j++) sum += k->size[j] * pieces_on(k, j, piece);
+  return sum;
+}
+
+/* Carlier, Clautiaux and Moukrim's: twice floor(x / piece) below half the limit, and what that leaves of the whole above. In units
+ * of which a device has `whole`. */
+static double devices_by_complement(const sizes *s, double limit, double piece) {
+  double whole = 2 * floor(limit / piece), sum = 0;
+  int32_t i;
+  for (i = 0; i < s->n; i++) {
+    double x = s->at[i];
+    if (2 * x < limit) sum += s->count[i] * 2 * floor(x / piece);
+    else sum += s->count[i] * fmax(whole / 2, whole - 2 * floor((limit - x) / piece + 1e-12 * limit / piece));
+  }
+  return whole > 0 ? sum / whole : 0;
+}
+
+/* Martello and Toth's: beside a unit of more than limit - least nothing of `least` or more has room. */
+static double devices_by_threshold(const sizes *s, double limit, double least) {
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < s->n && s->at[i] >= least; i++) {
+    sum += s->count[i] * (s->at[i] > limit * (1 + 1e-12) - least ? limit : s->at[i]);
+  }
+  return sum / limit;
+}
+
+/* ---- what is said ------------------------------------------------------------------------ */
+
+static berth_status say_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double piece, double need,
+                               double held, berth_obstacle *why) {
+  char each[32], lacks[32];
+  double least = INFINITY;
+  int32_t j;
+  for (j = 0; j < k->n; j++) least = fmin(least, (pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
+  berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, least, why);
+  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
+                      "%s: cannot fit: in pieces of %s, each op or group on one device, %.0f are needed, and all %d devices hold "
+                      "%.0f: %s or more are missing", placer, berth_quantity_format(piece, BERTH_BYTES, each, sizeof each), need,
+                      (int)k->devices, held, berth_quantity_format(least, BERTH_BYTES, lacks, sizeof lacks));
+}
+
+static berth_status say_devices(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double needed,
+                                berth_obstacle *why) {
+  char room[32];
+  double missing = (needed - k->devices) * k->limit[0];
+  berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, missing, why);
+  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
+                      "%s: cannot fit: by a bound of bin packing %.0f devices of %s are needed, and there are %d", placer,
+                      ceil(needed - 1e-9), berth_quantity_format(k->limit[0], BERTH_BYTES, room, sizeof room), (int)k->devices);
+}
+
+/* ---- all of them ------------------------------------------------------------------------- */
+
+static bool alike(const berth_i_kinds *k) {
+  int32_t j;
+  for (j = 1; j < k->n; j++) {
+    if (k->limit[j] != k->limit[0]) return false;
+  }
+  return !isinf(k->limit[0]);
+}
+
+static berth_status prove_by_piece(const berth_i_units *u, const berth_i_kinds *k, const sizes *s, double piece,
+                                   const char *placer, berth_obstacle *why) {
+  double need = pieces_needed(s, piece), held = pieces_held(k, piece);
+  return need > held && need < 9007199254740992.0 ? say_pieces(u, k, placer, piece, need, held, why) : BERTH_OK;
+}
+
+/* Only where a device more than there are is needed, beyond all rounding. */
+static berth_status prove_by_devices(const berth_i_units *u, const berth_i_kinds *k, const sizes *s, double piece,
+                                     const char *placer, berth_obstacle *why) {
+  double limit = k->limit[0] * (1 + 1e-12 + k->slack), needed = 0;
+  if (2 * piece > limit) return BERTH_OK;
+  needed = fmax(devices_by_complement(s, limit, piece), devices_by_threshold(s, limit, piece));
+  return needed > k->devices * (1 + 1e-9) ? say_devices(u, k, placer, needed, why) : BERTH_OK;
+}
+
+static berth_status prove_by_sizes(const berth_i_units *u, const berth_i_kinds *k, const sizes *s, const char *placer,
+                                   berth_obstacle *why) {
+  double g = common_divisor(s);
+  berth_status st = g > 0 ? prove_by_piece(u, k, s, g, placer, why) : BERTH_OK;
+  int32_t i, part, step = s->n / MOST_PIECES + 1;
+  bool equal = alike(k);
+  for (i = 0; i < s->n && st == BERTH_OK; i += step) {
+    for (part = 1; part <= 3 && st == BERTH_OK; part++) st = prove_by_piece(u, k, s, s->at[i] / part, placer, why);
+    if (st == BERTH_OK && equal) st = prove_by_devices(u, k, s, s->at[i], placer, why);
+  }
+  return st;
+}
+
+berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+  sizes s;
+  berth_status st = sizes_init(u->cost->ctx, k->least.held, u->n, &s);
+  if (st != BERTH_OK) return st;
+  st = prove_by_sizes(u, k, &s, placer, why);
+  sizes_release(u->cost->ctx, u->n, &s);
+  return st;
+}
+
+/* ---- exhaustion -------------------------------------------------------------------------- */
+
+static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+  double all = 0, room = 0;
+  char bytes[32], has[32];
+  int32_t i;
+  for (i = 0; i < u->n; i++) all += k->least.held[i];
+  for (i = 0; i < k->n; i++) room += k->limit[i] * k->size[i];
+  berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, 0, why);
+  return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
+                      "%s: cannot fit: all ways to share out %d ops or groups of %s in all among %d devices of %s in all are "
+                      "ruled out, each would have some device run out of memory", placer, (int)u->n,
+                      berth_quantity_format(all, BERTH_BYTES, bytes, sizeof bytes), (int)k->devices,
+                      berth_quantity_format(room, BERTH_BYTES, has, sizeof has));
+}
+
+static void fill_limits(const berth_i_kinds *k, double *limit) {
+  int32_t d;
+  for (d = 0; d < k->devices; d++) limit[d] = k->limit[k->of[d]] * (1 + k->slack);
+}
+
+/* Copies on top: under TOTAL what is read from outside stays, too.  @param none [units] zeros */
+static berth_status search_with_copies(const berth_i_units *u, const berth_i_kinds *k, double *none, const double *limit,
+                                       int32_t *device, int32_t *order, bool *unfit) {
+  berth_i_units held = *u;
+  berth_i_packing packing;
+  int64_t tries = 60000;
+  int32_t i;
+  bool found = false;
+  berth_status st;
+  held.permanent = k->least.held;
+  held.temporary = none;
+  held.share = 1;
+  if ((st = berth_i_packing_init(&held, u->memory, device, &packing)) != BERTH_OK) return st;
+  memcpy(packing.limit, limit, (size_t)k->devices * sizeof *limit);
+  for (i = 0; i < u->n; i++) order[i] = i;
+  st = berth_i_packing_search(&packing, order, &tries, NULL, NULL, &found);
+  *unfit = st == BERTH_OK && !found && tries > 0;
+  berth_i_packing_release(&packing);
+  return st;
+}
+
+static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, double *limit, double *none, int32_t *at,
+                            bool *unfit) {
+  double work = fmin(MOST_CASES_WORK, CASES_WORK * u->n);
+  berth_i_verdict verdict;
+  berth_status st;
+  fill_limits(k, limit);
+  st = berth_i_pack_complete(u, limit, k->least.param, k->least.moment, work, at, &verdict);
+  if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->memory == BERTH_MEMORY_TOTAL) {
+    st = berth_i_pack_complete(u, limit, k->least.held, none, work, at, &verdict);
+    if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->n <= FEW_UNITS) {
+      return search_with_copies(u, k, none, limit, at, at + u->n_ops, unfit);
+    }
+  }
+  *unfit = verdict == BERTH_I_UNFIT;
+  return st;
+}
+
+berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n, ops = (size_t)u->n_ops, devices = (size_t)k->devices;
+  int32_t *at = berth_i_alloc(ctx, n + ops, sizeof *at);
+  double *limit = berth_i_alloc(ctx, devices, sizeof *limit), *none = berth_i_zalloc(ctx, n, sizeof *none);
+  bool unfit = false;
+  berth_status st = at && limit && none ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = try_all(u, k, limit, none, at, &unfit);
+  if (st == BERTH_OK && unfit) st = say_exhausted(u, k, placer, why);
+  berth_i_free(ctx, at, n + ops, sizeof *at);
+  berth_i_free(ctx, limit, devices, sizeof *limit);
+  berth_i_free(ctx, none, n, sizeof *none);
+  return st;
+}

@@ -1,0 +1,290 @@
+/* Exact packing by bin completion: the unit that is hardest to place chooses a device, which is then filled for good, with no more
+ * waste than the limits leave over in all. Units that are alike are counted, not told apart.
+ * Source: the scheme of Gent and Walsh, and Korf, "A new algorithm for optimal bin packing", 2002. Departs from it: devices that
+ * differ in limit and in what they can run, and bytes that take turns. Of dominance only this: a device is not closed on a unit
+ * that it could still take. */
+#include "pack_internal.h"
+#include <stdlib.h>
+
+enum { MOST_DEVICES = 32, MOST_FRAMES = 4000 };
+
+typedef struct sort_of_unit {
+  double size, temporary;
+  int32_t first, count;  /* in order */
+  uint32_t devices;      /* bit d: it can run there */
+  int32_t left;          /* not packed */
+} sort_of_unit;
+
+typedef struct ranked {
+  double size, temporary;
+  uint32_t devices;
+  int32_t unit, choices;
+} ranked;
+
+typedef struct completion {
+  const berth_i_units *u;
+  int32_t devices, n, sorts; /* n: units with bytes */
+  ranked *order;         /* [n] */
+  sort_of_unit *sort;    /* [sorts] */
+  int32_t *take;         /* [devices * sorts] */
+  int32_t alike[MOST_DEVICES]; /* the first device that is like it */
+  double limit[MOST_DEVICES];
+  double size_left, room_left; /* of units not packed; of devices not closed */
+  double error;                /* bytes that rounding may make of it */
+  uint32_t open;
+  double work;
+} completion;
+
+typedef enum outcome { DEAD_END, SOLVED, GAVE_UP } outcome;
+
+/* ---- sorts ------------------------------------------------------------------------------- */
+
+static int by_difficulty(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  double sa = a->size + a->temporary, sb = b->size + b->temporary;
+  if (a->choices != b->choices) return a->choices < b->choices ? -1 : 1;
+  if (sa != sb) return sa > sb ? -1 : 1;
+  if (a->size != b->size) return a->size > b->size ? -1 : 1;
+  if (a->devices != b->devices) return a->devices < b->devices ? -1 : 1;
+  return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+static bool alike(const ranked *a, const ranked *b) {
+  return a->size == b->size && a->temporary == b->temporary && a->devices == b->devices;
+}
+
+/* Units without bytes are left out: they can be anywhere. */
+static void rank_units(completion *c, const double *size, const double *temporary) {
+  int32_t i, d;
+  for (i = 0; i < c->u->n; i++) {
+    ranked *r = &c->order[c->n];
+    if (!(size[i] > 0) && !(temporary[i] > 0)) continue;
+    c->n++;
+    r->unit = i;
+    r->size = size[i];
+    r->temporary = temporary[i];
+    r->devices = 0;
+    r->choices = 0;
+    for (d = 0; d < c->devices; d++) {
+      if (!berth_i_unit_can_run(c->u, i, d)) continue;
+      r->devices |= 1u << d;
+      r->choices++;
+    }
+  }
+  if (c->n > 0) qsort(c->order, (size_t)c->n, sizeof *c->order, by_difficulty);
+}
+
+static void count_sorts(completion *c) {
+  int32_t i;
+  c->sorts = 0;
+  for (i = 0; i < c->n; i++) {
+    const ranked *r = &c->order[i];
+    sort_of_unit *s = &c->sort[c->sorts];
+    if (i > 0 && alike(r, r - 1)) {
+      s[-1].count++;
+      continue;
+    }
+    s->size = r->size;
+    s->temporary = r->temporary;
+    s->devices = r->devices;
+    s->first = i;
+    s->count = 1;
+    c->sorts++;
+  }
+  for (i = 0; i < c->sorts; i++) {
+    c->sort[i].left = c->sort[i].count;
+    c->size_left += c->sort[i].size * c->sort[i].count;
+  }
+}
+
+static bool same_device(const completion *c, int32_t a, int32_t b) {
+  int32_t i;
+  if (c->limit[a] != c->limit[b]) return false;
+  for (i = 0; i < c->sorts; i++) {
+    if ((c->sort[i].devices >> a & 1) != (c->sort[i].devices >> b & 1)) return false;
+  }
+  return true;
+}
+
+static void find_alike(completion *c) {
+  int32_t d, e;
+  for (d = 0; d < c->devices; d++) {
+    for (e = 0; e < d && !same_device(c, e, d); e++) continue;
+    c->alike[d] = e;
+    c->open |= 1u << d;
+    c->room_left += c->limit[d];
+  }
+  c->error = 1e-12 * c->room_left;
+}
+
+/* ---- search ------------------------------------------------------------------------------ */
+
+typedef struct filling {
+  int32_t device;
+  double held, temporary; /* on it so far */
+} filling;
+
+static outcome pack_rest(completion *c);
+
+static bool takes(const completion *c, const filling *f, const sort_of_unit *s) {
+  if (!(s->devices >> f->device & 1)) return false;
+  return berth_i_excess(f->held + s->size + fmax(f->temporary, s->temporary), c->limit[f->device]) <= 0;
+}
+
+/* Nothing that is left would fit on top, so no other content holds more. */
+static bool is_maximal(const completion *c, const filling *f) {
+  int32_t i;
+  for (i = 0; i < c->sorts; i++) {
+    if (c->sort[i].left > 0 && takes(c, f, &c->sort[i])) return false;
+  }
+  return true;
+}
+
+static outcome close_device(completion *c, const filling *f) {
+  double room = c->room_left - c->limit[f->device];
+  outcome o;
+  c->work -= c->sorts;
+  /* size_left no longer counts what the device has */
+  if (c->size_left > room + c->error || !is_maximal(c, f)) return DEAD_END;
+  c->room_left = room;
+  c->open &= ~(1u << f->device);
+  o = pack_rest(c);
+  if (o == SOLVED) return o;
+  c->open |= 1u << f->device;
+  c->room_left = room + c->limit[f->device];
+  return o;
+}
+
+/* All that could still come must be enough to make the waste small. */
+static bool can_still_fill(const completion *c, const filling *f, int32_t from) {
+  double more = 0, waste = c->room_left - c->size_left - f->held; /* what is packed here is in neither sum of sizes */
+  double lacking = c->limit[f->device] - f->held - fmax(waste, 0);
+  int32_t i;
+  if (f->held + c->size_left > c->room_left + c->error) return false;
+  for (i = from; i < c->sorts && more < lacking; i++) {
+    if (c->sort[i].devices >> f->device & 1) more += c->sort[i].size * c->sort[i].left;
+  }
+  return more >= lacking - c->error;
+}
+
+static void put(completion *c, filling *f, int32_t i, int32_t count) {
+  sort_of_unit *s = &c->sort[i];
+  s->left -= count;
+  c->take[(size_t)f->device * (size_t)c->sorts + (size_t)i] += count;
+  c->size_left -= count * s->size;
+  f->held += count * s->size;
+  if (count > 0) f->temporary = fmax(f->temporary, s->temporary);
+}
+
+static outcome complete(completion *c, filling f, int32_t from) {
+  int32_t i = from, count = 0;
+  outcome o = DEAD_END;
+  filling g = f;
+  if ((c->work -= 1) < 0) return GAVE_UP;
+  while (i < c->sorts && (c->sort[i].left == 0 || !takes(c, &f, &c->sort[i]))) i++;
+  c->work -= 0.1 * (i - from);
+  if (!can_still_fill(c, &f, i)) return DEAD_END;
+  if (i == c->sorts) return close_device(c, &f);
+  while (c->sort[i].left > 0 && takes(c, &g, &c->sort[i])) {
+    put(c, &g, i, 1);
+    count++;
+  }
+  for (;;) {
+    double saved = c->size_left;
+    o = complete(c, g, i + 1);
+    if (o != DEAD_END || count == 0) break;
+    c->size_left = saved;
+    put(c, &g, i, -1);
+    g.temporary = --count > 0 ? fmax(f.temporary, c->sort[i].temporary) : f.temporary;
+  }
+  if (o == GAVE_UP && count > 0) put(c, &g, i, -count);
+  return o;
+}
+
+static bool tried_alike(const completion *c, int32_t d) {
+  int32_t e;
+  for (e = 0; e < d; e++) {
+    if ((c->open >> e & 1) && c->alike[e] == c->alike[d]) return true;
+  }
+  return false;
+}
+
+static outcome pack_rest(completion *c) {
+  int32_t d, i = 0;
+  outcome o = DEAD_END;
+  while (i < c->sorts && c->sort[i].left == 0) i++;
+  if (i == c->sorts) return SOLVED;
+  for (d = 0; d < c->devices && o == DEAD_END; d++) {
+    filling f = { d, 0, 0 };
+    double saved = c->size_left;
+    if (!(c->open >> d & 1) || tried_alike(c, d) || !takes(c, &f, &c->sort[i])) continue;
+    put(c, &f, i, 1);
+    o = complete(c, f, i);
+    if (o == SOLVED) break;
+    put(c, &f, i, -1);
+    c->size_left = saved;
+  }
+  return o;
+}
+
+/* ---- answer ------------------------------------------------------------------------------ */
+
+static void read_answer(const completion *c, int32_t *at) {
+  int32_t i, d;
+  for (i = 0; i < c->u->n; i++) {
+    for (at[i] = 0; !berth_i_unit_can_run(c->u, i, at[i]); at[i]++) continue;
+  }
+  for (i = 0; i < c->sorts; i++) {
+    int32_t next = c->sort[i].first;
+    for (d = 0; d < c->devices; d++) {
+      int32_t k = c->take[(size_t)d * (size_t)c->sorts + (size_t)i];
+      for (; k > 0; k--) at[c->order[next++].unit] = d;
+    }
+  }
+}
+
+/* A device without a limit would take everything: sums are finite here. */
+static void cap_limits(completion *c) {
+  double all = 0;
+  int32_t i, d;
+  for (i = 0; i < c->n; i++) all += c->order[i].size + c->order[i].temporary;
+  for (d = 0; d < c->devices; d++) c->limit[d] = fmin(c->limit[d], 2 * all + 1);
+}
+
+static void run(completion *c, int32_t *at, berth_i_verdict *verdict) {
+  outcome o;
+  if ((int64_t)c->sorts * c->devices > MOST_FRAMES) return;
+  find_alike(c);
+  o = pack_rest(c);
+  if (o == SOLVED) read_answer(c, at);
+  *verdict = o == SOLVED ? BERTH_I_FITS : o == DEAD_END ? BERTH_I_UNFIT : BERTH_I_UNKNOWN;
+}
+
+berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
+                                   double work, int32_t *at, berth_i_verdict *verdict) {
+  completion c = { 0 };
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
+  berth_status st = BERTH_OK;
+  *verdict = BERTH_I_UNKNOWN;
+  if (devices > MOST_DEVICES) return BERTH_OK;
+  c.u = u;
+  c.devices = u->cost->n_devices;
+  c.work = work;
+  c.order = berth_i_alloc(ctx, n, sizeof *c.order);
+  c.sort = berth_i_zalloc(ctx, n, sizeof *c.sort);
+  if (!c.order || !c.sort) st = berth_i_nomem(ctx);
+  if (st == BERTH_OK) {
+    memcpy(c.limit, limit, devices * sizeof *limit);
+    rank_units(&c, size, temporary);
+    count_sorts(&c);
+    cap_limits(&c);
+    c.take = berth_i_zalloc(ctx, devices * (size_t)c.sorts, sizeof *c.take);
+    if (c.take) run(&c, at, verdict);
+    else st = berth_i_nomem(ctx);
+  }
+  berth_i_free(ctx, c.take, devices * (size_t)c.sorts, sizeof *c.take);
+  berth_i_free(ctx, c.order, n, sizeof *c.order);
+  berth_i_free(ctx, c.sort, n, sizeof *c.sort);
+  return st;
+}

@@ -1,0 +1,114 @@
+/* From devices that need not fit to a packing near them. */
+#include "pack_internal.h"
+
+static const double WORK = 1e3, MOST_WORK = 5e6; /* steps of local search a unit, and at most */
+
+/* Of the devices of its members the one that has most of its bytes, then most members; BERTH_NONE: none is placed. */
+static int32_t wanted_device(const berth_i_units *u, int32_t unit, const int32_t *start, double *bytes, int32_t *members) {
+  const berth_graph *g = u->cost->g;
+  int32_t i, d, best = BERTH_NONE;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    int32_t op = u->ops[i];
+    if ((d = start[op]) == BERTH_NONE) continue;
+    bytes[d] += berth_i_param(g, op) * u->param_multiple + berth_i_output_bytes(g, op);
+    members[d]++;
+  }
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    if ((d = start[u->ops[i]]) == BERTH_NONE) continue;
+    if (best == BERTH_NONE || bytes[d] > bytes[best] || (bytes[d] == bytes[best] && members[d] > members[best])) best = d;
+  }
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    if ((d = start[u->ops[i]]) != BERTH_NONE) bytes[d] = 0, members[d] = 0;
+  }
+  return best;
+}
+
+/* @param left [devices] bytes */
+static int32_t roomiest(const berth_i_units *u, int32_t unit, const double *left) {
+  int32_t d, best = BERTH_NONE;
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (berth_i_unit_can_run(u, unit, d) && (best == BERTH_NONE || left[d] > left[best])) best = d;
+  }
+  return best;
+}
+
+/* The device of a producer if there is room, else that with most room.  @param at [units] BERTH_NONE: not placed */
+static int32_t device_for(const berth_i_units *u, int32_t unit, const int32_t *at, const double *left) {
+  const berth_graph *g = u->cost->g;
+  double need = u->permanent[unit] + u->temporary[unit];
+  int32_t i, j;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    int32_t op = u->ops[i];
+    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
+      int32_t d = at[u->of[g->producer[g->in[j]]]];
+      if (d != BERTH_NONE && left[d] >= need && berth_i_unit_can_run(u, unit, d)) return d;
+    }
+  }
+  return roomiest(u, unit, left);
+}
+
+static void put_units(const berth_i_units *u, const int32_t *start, int32_t *at, double *left, double *bytes, int32_t *members) {
+  int32_t i;
+  for (i = 0; i < u->n; i++) {
+    at[i] = wanted_device(u, i, start, bytes, members);
+    if (at[i] != BERTH_NONE && !berth_i_unit_can_run(u, i, at[i])) at[i] = BERTH_NONE;
+    if (at[i] != BERTH_NONE) left[at[i]] -= u->permanent[i];
+  }
+  for (i = 0; i < u->n; i++) {
+    if (at[i] != BERTH_NONE) continue;
+    at[i] = device_for(u, i, at, left);
+    left[at[i]] -= u->permanent[i];
+  }
+}
+
+static berth_status first_devices(const berth_i_units *u, const double *limit, const int32_t *start, int32_t *at) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t d = (size_t)u->cost->n_devices;
+  double *left = berth_i_zalloc(ctx, 2 * d, sizeof *left);
+  int32_t *members = berth_i_zalloc(ctx, d, sizeof *members);
+  berth_status st = left && members ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) {
+    memcpy(left, limit, d * sizeof *left);
+    put_units(u, start, at, left, left + d, members);
+  }
+  berth_i_free(ctx, left, 2 * d, sizeof *left);
+  berth_i_free(ctx, members, d, sizeof *members);
+  return st;
+}
+
+/* Where there are no routes to the neighbours every other device is cheaper. */
+static berth_status heal_routes(berth_i_stow *s) {
+  berth_status st;
+  uint8_t *near;
+  int32_t i;
+  if (!s->cut) return BERTH_OK;
+  if (!(near = berth_i_zalloc(s->ctx, (size_t)s->n, 1))) return berth_i_nomem(s->ctx);
+  for (i = 0; i < s->n; i++) near[i] = !berth_i_stow_may(s, i, s->at[i]);
+  st = berth_i_stow_refine(s, near);
+  berth_i_free(s->ctx, near, (size_t)s->n, 1);
+  return st;
+}
+
+static berth_status settle_near(berth_i_stow *s) {
+  bool fits = false;
+  berth_status st;
+  if ((st = heal_routes(s)) != BERTH_OK) return st;
+  if ((st = berth_i_stow_relieve(s)) != BERTH_OK) return st;
+  return berth_i_stow_settle(s, fmin(MOST_WORK, WORK * s->n), &fits);
+}
+
+berth_status berth_i_pack_near(berth_i_packing *k, const int32_t *start, int32_t *at, bool *found) {
+  const berth_i_units *u = k->u;
+  berth_i_stow s;
+  berth_status st = berth_i_stow_init(u, k->limit, u->permanent, u->temporary, k->copy_share, &s);
+  *found = false;
+  if (st != BERTH_OK) return st;
+  if ((st = first_devices(u, k->limit, start, at)) != BERTH_OK) goto done;
+  berth_i_stow_load(&s, at);
+  if ((st = settle_near(&s)) != BERTH_OK) goto done;
+  if (s.n > 0) memcpy(at, s.at, (size_t)s.n * sizeof *at);
+  *found = berth_i_packing_load(k, at);
+done:
+  berth_i_stow_release(&s);
+  return st;
+}

@@ -1,0 +1,312 @@
+/* Local search on the bytes over the limits: between a device that overflows and one that has room, up to three units are exchanged
+ * for up to three; where nothing helps, a random exchange, and again. */
+#include "pack_internal.h"
+#include <stdlib.h>
+
+enum { MOST_LEVELS = 3, MOST_CHECKS = 6 };
+static const int32_t list_length[MOST_LEVELS + 1] = { 0, 160, 64, 40 }; /* units of a device that are looked at, by level */
+
+typedef struct bundle {
+  double bytes;
+  int32_t unit[MOST_LEVELS]; /* BERTH_NONE: none */
+} bundle;
+
+typedef struct bundles {
+  bundle *at;
+  size_t n, cap;
+} bundles;
+
+typedef struct choice {
+  double worth; /* larger is better */
+  bundle out, back;
+} choice;
+
+typedef struct settle {
+  berth_i_stow *s;
+  bundles out, back; /* from the device that overflows, and back from the other */
+  bundle *pool;      /* [n] units of one device, to choose from */
+  int32_t *best;     /* [n] devices with the least overflow so far */
+  double least;
+  choice top[MOST_CHECKS];
+  int32_t n_top;
+  berth_rng rng;
+  double work;       /* left */
+} settle;
+
+/* ---- bundles ---- */
+
+static int by_bytes(const void *pa, const void *pb) {
+  const bundle *a = pa, *b = pb;
+  int32_t i;
+  if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
+  for (i = 0; i < MOST_LEVELS; i++) {
+    if (a->unit[i] != b->unit[i]) return a->unit[i] < b->unit[i] ? -1 : 1;
+  }
+  return 0;
+}
+
+static void sort(bundle *b, size_t n) {
+  if (n > 1) qsort(b, n, sizeof *b, by_bytes);
+}
+
+static bundle alone(double bytes, int32_t unit) {
+  bundle b = { bytes, { unit, BERTH_NONE, BERTH_NONE } };
+  return b;
+}
+
+static berth_status add(settle *w, bundles *list, const bundle *a, const bundle *b, const bundle *c) {
+  berth_status st = berth_i_grow(w->s->ctx, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
+  bundle *x;
+  if (st != BERTH_OK) return st;
+  x = &list->at[list->n++];
+  *x = *a;
+  if (b) x->bytes += b->bytes, x->unit[1] = b->unit[0];
+  if (c) x->bytes += c->bytes, x->unit[2] = c->unit[0];
+  return BERTH_OK;
+}
+
+/* Of units that are alike in all that counts here, `level` are enough. */
+static int32_t drop_repeats(const settle *w, int32_t n, int32_t level) {
+  const berth_i_stow *s = w->s;
+  int32_t i, kept = 0, run = 0;
+  if (s->copy_share > 0) return n;
+  for (i = 0; i < n; i++) {
+    bool same = i > 0 && w->pool[i].bytes == w->pool[i - 1].bytes
+             && s->temporary[w->pool[i].unit[0]] == s->temporary[w->pool[i - 1].unit[0]];
+    run = same ? run + 1 : 0;
+    if (run < level) w->pool[kept++] = w->pool[i];
+  }
+  return kept;
+}
+
+/* Evenly over all sizes, from a random one on. */
+static int32_t thin_out(settle *w, int32_t n, int32_t most) {
+  int32_t i, shift;
+  if (n <= most) return n;
+  shift = berth_rng_below(&w->rng, n / most + 1);
+  for (i = 0; i < most; i++) {
+    int64_t from = (int64_t)i * n / most + shift;
+    w->pool[i] = w->pool[from < n ? from : n - 1];
+  }
+  return most;
+}
+
+/* Units on one device that the other could take. */
+static int32_t list_units(settle *w, int32_t on, int32_t to, int32_t level) {
+  berth_i_stow *s = w->s;
+  int32_t i, n = 0;
+  for (i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
+    w->work -= 1;
+    if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0) && berth_i_stow_may(s, i, to)) {
+      w->pool[n++] = alone(s->size[i], i);
+    }
+  }
+  sort(w->pool, (size_t)n);
+  w->work -= 10.0 * n;
+  return thin_out(w, drop_repeats(w, n, level), list_length[level]);
+}
+
+static berth_status combine(settle *w, bundles *list, int32_t n, int32_t level) {
+  const bundle *p = w->pool;
+  int32_t i, j, k;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < n && st == BERTH_OK; i++) {
+    st = add(w, list, &p[i], NULL, NULL);
+    for (j = i + 1; level > 1 && j < n && st == BERTH_OK; j++) {
+      st = add(w, list, &p[i], &p[j], NULL);
+      for (k = j + 1; level > 2 && k < n && st == BERTH_OK; k++) st = add(w, list, &p[i], &p[j], &p[k]);
+    }
+  }
+  return st;
+}
+
+static berth_status list_bundles(settle *w, bundles *list, int32_t on, int32_t to, int32_t level, bool none) {
+  bundle nothing = alone(0, BERTH_NONE);
+  berth_status st = BERTH_OK;
+  list->n = 0;
+  if (none) st = add(w, list, &nothing, NULL, NULL);
+  if (st == BERTH_OK) st = combine(w, list, list_units(w, on, to, level), level);
+  sort(list->at, list->n);
+  w->work -= 20.0 * (double)list->n;
+  return st;
+}
+
+/* ---- exchanges ---- */
+
+static void move_bundle(settle *w, const bundle *b, int32_t to) {
+  int32_t i;
+  for (i = 0; i < MOST_LEVELS; i++) {
+    if (b->unit[i] != BERTH_NONE) berth_i_stow_move(w->s, b->unit[i], to);
+  }
+}
+
+static double pair_over(const berth_i_stow *s, int32_t a, int32_t b) {
+  return fmax(0, berth_i_stow_over(s, a)) + fmax(0, berth_i_stow_over(s, b));
+}
+
+static void keep_choice(settle *w, double worth, const bundle *out, const bundle *back) {
+  int32_t i = w->n_top;
+  if (i == MOST_CHECKS && worth <= w->top[i - 1].worth) return;
+  if (i == MOST_CHECKS) i--;
+  else w->n_top++;
+  for (; i > 0 && w->top[i - 1].worth < worth; i--) w->top[i] = w->top[i - 1];
+  w->top[i].worth = worth;
+  w->top[i].out = *out;
+  w->top[i].back = *back;
+}
+
+/* What a shift of bytes takes off the overflow of both, if sizes were all that counts; ties: the less is left unused. */
+static double worth_of(double shift, double need, double room) {
+  double off = fmin(shift, need) - fmax(0, shift - room);
+  return off - 1e-9 * fabs(shift - fmin(need, room));
+}
+
+/* For each bundle the two that come closest to a shift of all that is needed, or all that there is room for. */
+static void match(settle *w, double need, double room) {
+  double wanted = fmin(need, room);
+  size_t i, j = 0, e;
+  w->n_top = 0;
+  for (i = 0; i < w->out.n; i++) {
+    const bundle *a = &w->out.at[i];
+    while (j + 1 < w->back.n && w->back.at[j + 1].bytes <= a->bytes - wanted) j++;
+    for (e = j; e < j + 2 && e < w->back.n; e++) {
+      double worth = worth_of(a->bytes - w->back.at[e].bytes, need, room);
+      if (worth > 0) keep_choice(w, worth, a, &w->back.at[e]);
+    }
+  }
+  w->work -= 3.0 * (double)(w->out.n + w->back.n);
+}
+
+/* Sums of the devices as they were: adding and taking off again rounds. */
+static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
+  berth_i_stow *s = w->s;
+  double held_a = s->held[a], held_b = s->held[b], before = pair_over(s, a, b), after;
+  move_bundle(w, &c->out, b);
+  move_bundle(w, &c->back, a);
+  w->work -= 20;
+  after = pair_over(s, a, b);
+  if (after < before - 1e-12 * before) return true;
+  move_bundle(w, &c->out, a);
+  move_bundle(w, &c->back, b);
+  s->held[a] = held_a;
+  s->held[b] = held_b;
+  return false;
+}
+
+/* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by size alone miss the one move that
+ * counts, that of the largest temporary. */
+static bool move_top(settle *w, int32_t a, int32_t b) {
+  berth_i_stow *s = w->s;
+  choice c;
+  int32_t unit;
+  if (s->top[a] == s->n) return false;
+  unit = s->order[s->top[a]];
+  if (!berth_i_stow_may(s, unit, b)) return false;
+  c.worth = 0;
+  c.out = alone(s->size[unit], unit);
+  c.back = alone(0, BERTH_NONE);
+  return try_exchange(w, &c, a, b);
+}
+
+static berth_status exchange(settle *w, int32_t a, int32_t b, int32_t level, bool *better) {
+  berth_i_stow *s = w->s;
+  double need = berth_i_stow_over(s, a), room = -berth_i_stow_over(s, b);
+  berth_status st;
+  int32_t i;
+  *better = level == 1 && move_top(w, a, b);
+  if (*better) return BERTH_OK;
+  if ((st = list_bundles(w, &w->out, a, b, level, false)) != BERTH_OK) return st;
+  if ((st = list_bundles(w, &w->back, b, a, level, true)) != BERTH_OK) return st;
+  match(w, need, fmax(room, s->temporary[s->order[0]] > 0 ? 1e-9 * need : 0));
+  for (i = 0; i < w->n_top && !*better; i++) *better = try_exchange(w, &w->top[i], a, b);
+  return BERTH_OK;
+}
+
+static berth_status sweep(settle *w, int32_t level, bool *better) {
+  berth_i_stow *s = w->s;
+  berth_status st = BERTH_OK;
+  int32_t a, i, shift = berth_rng_below(&w->rng, s->devices);
+  *better = false;
+  for (a = 0; a < s->devices && st == BERTH_OK; a++) {
+    for (i = 0; i < s->devices && st == BERTH_OK && w->work > 0; i++) {
+      int32_t b = (i + shift) % s->devices;
+      bool done = false;
+      if (a == b || !(berth_i_stow_over(s, a) > 0) || berth_i_stow_over(s, b) > 0) continue;
+      st = exchange(w, a, b, level, &done);
+      *better = *better || done;
+    }
+  }
+  return st;
+}
+
+/* ---- all of it ---- */
+
+static void remember(settle *w) {
+  double over = berth_i_stow_overflow(w->s);
+  if (!(over < w->least)) return;
+  w->least = over;
+  memcpy(w->best, w->s->at, (size_t)w->s->n * sizeof *w->best);
+}
+
+static berth_status descend(settle *w) {
+  berth_status st = BERTH_OK;
+  int32_t level = 1;
+  bool better;
+  while (st == BERTH_OK && level <= MOST_LEVELS && w->work > 0 && berth_i_stow_overflow(w->s) > 0) {
+    st = sweep(w, level, &better);
+    level = better ? 1 : level + 1;
+  }
+  remember(w);
+  return st;
+}
+
+/* A few units go anywhere. */
+static void kick(settle *w) {
+  berth_i_stow *s = w->s;
+  int32_t i, n = 2 + berth_rng_below(&w->rng, 4);
+  for (i = 0; i < n; i++) {
+    int32_t unit = berth_rng_below(&w->rng, s->n), to = berth_rng_below(&w->rng, s->devices);
+    if (berth_i_stow_may(s, unit, to)) berth_i_stow_move(s, unit, to);
+  }
+  w->work -= 100;
+}
+
+static berth_status climb(settle *w) {
+  berth_status st = descend(w);
+  int32_t round;
+  for (round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1; round++) {
+    if (round % 4 == 0) berth_i_stow_load(w->s, w->best);
+    if (round % 16 == 0 && (st = berth_i_interrupted(w->s->ctx)) != BERTH_OK) break;
+    kick(w);
+    w->work -= round % 4 == 0 ? 5.0 * w->s->n : 0;
+    st = descend(w);
+  }
+  return st;
+}
+
+/* What sums from the start say counts: sums along the way are rounded otherwise. */
+static void confirm(settle *w, bool *fits) {
+  berth_i_stow_load(w->s, w->best);
+  *fits = !(berth_i_stow_overflow(w->s) > 0);
+}
+
+berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits) {
+  settle w = { 0 };
+  size_t n = (size_t)s->n;
+  berth_status st = BERTH_OK;
+  *fits = !(berth_i_stow_overflow(s) > 0);
+  if (*fits || s->n == 0) return BERTH_OK;
+  w.s = s;
+  w.work = work;
+  w.least = INFINITY;
+  berth_rng_init(&w.rng, 0, 0);
+  w.pool = berth_i_alloc(s->ctx, n, sizeof *w.pool);
+  w.best = berth_i_alloc(s->ctx, n, sizeof *w.best);
+  if (!w.pool || !w.best) st = berth_i_nomem(s->ctx);
+  if (st == BERTH_OK && (st = climb(&w)) == BERTH_OK) confirm(&w, fits);
+  berth_i_free(s->ctx, w.pool, n, sizeof *w.pool);
+  berth_i_free(s->ctx, w.best, n, sizeof *w.best);
+  berth_i_free(s->ctx, w.out.at, w.out.cap, sizeof *w.out.at);
+  berth_i_free(s->ctx, w.back.at, w.back.cap, sizeof *w.back.at);
+  return st;
+}

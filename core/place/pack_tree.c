@@ -1,0 +1,127 @@
+/* All packings of units in a given order, one by one. */
+#include "packing_internal.h"
+
+typedef struct tree {
+  berth_i_packing *k;
+  const int32_t *order;
+  int32_t *next; /* [n] device to try next, by level */
+  int32_t *load; /* [devices] units on each */
+  double *sum, *least; /* [n + 1] permanent bytes of the units from that level on; the least of them */
+  int64_t tries;
+  uint8_t *pinned; /* [devices] 1: some unit must be there */
+  bool first;      /* one packing will do */
+} tree;
+
+/* An empty device that is like an earlier empty one. */
+static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
+  const berth_cost *c = t->k->cost;
+  int32_t e;
+  if (!c->uniform || t->load[d] > 0 || t->pinned[d] || t->k->u->pin[unit] != BERTH_NONE) return false;
+  for (e = 0; e < d; e++) {
+    if (t->load[e] == 0 && !t->pinned[e] && c->class_of[e] == c->class_of[d] && t->k->limit[e] == t->k->limit[d]) return true;
+  }
+  return false;
+}
+
+/* Units that are told apart by nothing but their number go to devices in that order. */
+static bool is_twin(const tree *t, int32_t level) {
+  const berth_i_units *u = t->k->u;
+  int32_t a, b, c;
+  if (!t->first || level == 0 || t->k->copy_share > 0 || !t->k->cost->uniform) return false;
+  a = t->order[level - 1];
+  b = t->order[level];
+  for (c = 0; c < u->n_classes; c++) {
+    size_t k = (size_t)u->n_classes;
+    if (isinf(u->time[(size_t)a * k + (size_t)c]) != isinf(u->time[(size_t)b * k + (size_t)c])) return false;
+  }
+  return u->permanent[a] == u->permanent[b] && u->temporary[a] == u->temporary[b] && u->pin[a] == u->pin[b];
+}
+
+/* A device counts for what it has left, if the smallest unit to come fits. Rounding is forgiven. */
+static bool has_room(const tree *t, int32_t level) {
+  double room = 0;
+  int32_t d;
+  for (d = 0; d < t->k->cost->n_devices; d++) {
+    double left = berth_i_packing_left(t->k, d), error = 2e-12 * t->k->limit[d];
+    if (left >= t->least[level] - error) room += fmax(0, left) + error;
+  }
+  return t->sum[level] <= room;
+}
+
+static bool descend(tree *t, int32_t level) {
+  int32_t d, unit = t->order[level];
+  if (t->next[level] == 0 && !has_room(t, level)) return false;
+  if (t->next[level] == 0 && is_twin(t, level)) t->next[level] = t->next[level - 1] - 1;
+  for (d = t->next[level]; d < t->k->cost->n_devices && t->tries > 0; d++) {
+    if (is_repetition(t, unit, d)) continue;
+    t->tries--;
+    if (berth_i_packing_try(t->k, unit, d) != 0) continue;
+    t->load[d]++;
+    t->next[level] = d + 1;
+    return true;
+  }
+  return false;
+}
+
+static void ascend(tree *t) {
+  t->load[t->k->packed[t->k->n_packed - 1].device]--;
+  berth_i_packing_pop(t->k);
+}
+
+static berth_status search(tree *t, berth_i_accept_fn accept, void *ud, bool *found) {
+  int32_t level = 0, n = t->k->u->n;
+  *found = false;
+  t->next[0] = 0;
+  for (;;) {
+    if (level == n) {
+      berth_status st = BERTH_OK;
+      *found = true;
+      if (accept) st = accept(ud, t->k->device, found);
+      if (st != BERTH_OK || *found) return st;
+    } else if (descend(t, level)) {
+      if (++level < n) t->next[level] = 0;
+      continue;
+    }
+    if (level-- == 0 || t->tries <= 0) return BERTH_OK;
+    ascend(t);
+  }
+}
+
+static void sum_up(tree *t) {
+  int32_t i, n = t->k->u->n;
+  t->sum[n] = 0;
+  t->least[n] = INFINITY;
+  for (i = 0; i < n; i++) {
+    if (t->k->u->pin[i] != BERTH_NONE) t->pinned[t->k->u->pin[i]] = 1;
+  }
+  for (i = n - 1; i >= 0; i--) {
+    t->sum[i] = t->sum[i + 1] + t->k->u->permanent[t->order[i]];
+    t->least[i] = fmin(t->least[i + 1], t->k->u->permanent[t->order[i]]);
+  }
+}
+
+berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries, berth_i_accept_fn accept, void *ud,
+                                    bool *found) {
+  berth_ctx *ctx = k->cost->ctx;
+  size_t n = (size_t)k->u->n + 1, devices = (size_t)k->cost->n_devices;
+  tree t = { k, order, NULL, NULL, NULL, NULL, *tries, NULL, accept == NULL };
+  berth_status st;
+  t.next = berth_i_alloc(ctx, n, sizeof *t.next);
+  t.load = berth_i_zalloc(ctx, devices, sizeof *t.load);
+  t.sum = berth_i_alloc(ctx, 2 * n, sizeof *t.sum);
+  t.pinned = berth_i_zalloc(ctx, devices, 1);
+  t.least = t.sum ? t.sum + n : NULL;
+  berth_i_packing_clear(k);
+  if (t.next && t.load && t.sum && t.pinned) {
+    sum_up(&t);
+    st = search(&t, accept, ud, found);
+  } else {
+    st = berth_i_nomem(ctx);
+  }
+  *tries = t.tries;
+  berth_i_free(ctx, t.next, n, sizeof *t.next);
+  berth_i_free(ctx, t.load, devices, sizeof *t.load);
+  berth_i_free(ctx, t.sum, 2 * n, sizeof *t.sum);
+  berth_i_free(ctx, t.pinned, devices, 1);
+  return st;
+}

@@ -1,0 +1,277 @@
+/* The portfolio: its members, its life, and which answer stays. How they are run: portfolio_run.c, portfolio_try.c. */
+#include "portfolio_internal.h"
+#include <stdio.h>
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+typedef struct built_in {
+  const char *name, *placer;
+  berth_ties ties;
+  berth_favourites favourites;
+  double tau;
+  berth_i_matching matching;
+} built_in;
+
+#define NO_LP BERTH_FAVOURITES_LP, 0, BERTH_I_MATCHING_NONE
+#define THROUGH BERTH_FAVOURITES_THROUGH, 0, BERTH_I_MATCHING_NONE
+#define GREEDY BERTH_FAVOURITES_LP, 0, BERTH_I_MATCHING_GREEDY
+#define HALF BERTH_FAVOURITES_LP, 0.5, BERTH_I_MATCHING_HALF
+#define TENTH BERTH_FAVOURITES_LP, 0.1, BERTH_I_MATCHING_TENTH
+
+/* Of equal answers the first stays: the trivial ones go before those that took thought. */
+static const built_in list[] = {
+  { "single", "single", BERTH_TIES_DEFAULT, NO_LP },
+  { "round-robin", "round-robin", BERTH_TIES_DEFAULT, NO_LP },
+  { "m-etf", "m-etf", BERTH_TIES_LEVEL, NO_LP },
+  { "m-etf topological", "m-etf", BERTH_TIES_TOPOLOGICAL, NO_LP },
+  { "m-sct through", "m-sct", BERTH_TIES_LEVEL, THROUGH },
+  { "m-sct through topological", "m-sct", BERTH_TIES_TOPOLOGICAL, THROUGH },
+  { "m-sct", "m-sct", BERTH_TIES_LEVEL, GREEDY },
+  { "m-sct topological", "m-sct", BERTH_TIES_TOPOLOGICAL, GREEDY },
+  { "m-sct tau 0.5", "m-sct", BERTH_TIES_LEVEL, HALF },
+  { "m-sct tau 0.5 topological", "m-sct", BERTH_TIES_TOPOLOGICAL, HALF },
+  { "m-sct tau 0.1", "m-sct", BERTH_TIES_LEVEL, TENTH },
+  { "m-sct tau 0.1 topological", "m-sct", BERTH_TIES_TOPOLOGICAL, TENTH },
+  { "etf", "etf", BERTH_TIES_DEFAULT, NO_LP },
+  { "heft", "heft", BERTH_TIES_DEFAULT, NO_LP },
+  { "peft", "peft", BERTH_TIES_DEFAULT, NO_LP },
+  { "cpop", "cpop", BERTH_TIES_DEFAULT, NO_LP },
+  { "blevel", "blevel", BERTH_TIES_DEFAULT, NO_LP },
+  { "critical-path", "critical-path", BERTH_TIES_DEFAULT, NO_LP },
+  { "minmin", "minmin", BERTH_TIES_DEFAULT, NO_LP },
+  { "m-topo", "m-topo", BERTH_TIES_DEFAULT, NO_LP },
+  { "metis", "metis", BERTH_TIES_DEFAULT, NO_LP },
+};
+enum { BUILT_IN = sizeof list / sizeof *list };
+
+static void take_built_in(const built_in *b, const berth_place_options *place, berth_i_entry *e) {
+  e->member.name = b->name;
+  e->member.placer = b->placer;
+  e->member.options = *place;
+  e->member.options.ties = b->ties;
+  e->member.options.favourites = b->favourites;
+  e->member.options.tau = b->tau;
+  e->matching = b->matching;
+  if (b->matching == BERTH_I_MATCHING_NONE) e->member.options.gap = berth_place_default(NULL).gap;
+}
+
+static void take_given(const berth_member *m, berth_i_entry *e) {
+  e->member = *m;
+  e->matching = BERTH_I_MATCHING_NONE;
+}
+
+static bool is(const berth_i_entry *e, const char *placer) {
+  return !e->member.place && strcmp(e->member.placer, placer) == 0;
+}
+
+static const char *label(const berth_member *m) {
+  const berth_policy *policy = m->placer && strcmp(m->placer, "policy") == 0 ? m->options.policy : NULL;
+  if (m->name) return m->name;
+  if (policy && policy->name) return policy->name;
+  return m->placer ? m->placer : "own";
+}
+
+/* Options of what a member runs; the user's own function has none. */
+static berth_status check_entry(berth_cost *cost, int32_t i, const berth_i_entry *e) {
+  berth_status st;
+  if (e->member.place) return BERTH_OK;
+  if (e->member.placer && strcmp(e->member.placer, "portfolio") == 0) {
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "portfolio: member %d (%s): is a portfolio itself", (int)i, label(&e->member));
+  }
+  st = berth_i_place_check(cost, e->member.placer, &e->member.options);
+  if (st == BERTH_EINVAL) berth_i_prefix_error(cost->ctx, "portfolio: member %d (%s): ", (int)i, label(&e->member));
+  return st;
+}
+
+static berth_status name_entry(berth_portfolio *p, int32_t i) {
+  berth_i_entry *e = &p->entry[i];
+  berth_member_report *r = &p->report[i];
+  if (!(e->name = berth_i_strdup(p->ctx, label(&e->member)))) return berth_i_nomem(p->ctx);
+  e->baseline = is(e, "single") || is(e, "round-robin");
+  e->home = e->member.place || is(e, "policy") || is(e, "metis"); /* METIS sets signal handlers while it runs */
+  r->name = e->name;
+  r->placer = e->member.place ? NULL : e->member.placer;
+  r->options = e->member.place ? NULL : &e->member.options;
+  r->status = BERTH_EINTERRUPT;
+  r->message = e->text;
+  r->makespan = r->seconds = NAN;
+  r->why.op = r->why.device = BERTH_NONE;
+  return BERTH_OK;
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+berth_portfolio_options berth_portfolio_default(const berth_graph *g) {
+  berth_portfolio_options o = { 0 };
+  o.place = berth_place_default(g);
+  return o;
+}
+
+static berth_status of_one_placer(berth_ctx *ctx, const char *what) {
+  return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option %s: is of one placer; give it to a member", what);
+}
+
+static berth_status check_place(berth_ctx *ctx, const berth_place_options *o) {
+  if (o->variant && *o->variant) return of_one_placer(ctx, "variant");
+  if (o->policy) return of_one_placer(ctx, "policy");
+  if (o->ties != BERTH_TIES_DEFAULT) return of_one_placer(ctx, "ties");
+  if (o->favourites != BERTH_FAVOURITES_LP || o->favourite) return of_one_placer(ctx, "favourites");
+  if (o->tau != 0) return of_one_placer(ctx, "tau");
+  if (o->device != BERTH_NONE) return of_one_placer(ctx, "device");
+  if (o->gap >= 1e-9 && !isinf(o->gap)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option gap: %g is not a finite number from 1e-9 on", o->gap);
+}
+
+static berth_status check_run(berth_ctx *ctx, const berth_portfolio_options *o) {
+  if (o->n_members < 0 || (o->n_members > 0 && !o->members)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option members: there are not %d", (int)o->n_members);
+  }
+  if (o->threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option threads: %d is negative", (int)o->threads);
+  if (!(o->seconds >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option seconds: %g is not a time", o->seconds);
+  return check_place(ctx, &o->place);
+}
+
+static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o, bool there) {
+  if (there || o->seconds == 0 || isinf(o->seconds)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option seconds: %g s, but the context has no clock", o->seconds);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o, berth_portfolio **out) {
+  bool given = o->n_members > 0;
+  int32_t i, n = given ? o->n_members : BUILT_IN;
+  berth_portfolio *p = berth_i_zalloc(cost->ctx, 1, sizeof *p);
+  berth_status st = BERTH_OK;
+  if (!p) return berth_i_nomem(cost->ctx);
+  p->ctx = cost->ctx;
+  p->n = n;
+  p->winner = BERTH_NONE;
+  berth_ctx_retain(p->ctx);
+  p->entry = berth_i_zalloc(p->ctx, (size_t)n, sizeof *p->entry);
+  p->report = berth_i_zalloc(p->ctx, (size_t)n, sizeof *p->report);
+  if (!p->entry || !p->report) st = berth_i_nomem(p->ctx);
+  for (i = 0; i < n && st == BERTH_OK; i++) {
+    if (given) take_given(&o->members[i], &p->entry[i]);
+    else take_built_in(&list[i], &o->place, &p->entry[i]);
+    if ((st = check_entry(cost, i, &p->entry[i])) == BERTH_OK) st = name_entry(p, i);
+  }
+  if (st == BERTH_OK) *out = p;
+  else berth_portfolio_release(p);
+  return st;
+}
+
+void berth_portfolio_release(berth_portfolio *p) {
+  berth_ctx *ctx;
+  int32_t i;
+  if (!p) return;
+  ctx = p->ctx;
+  for (i = 0; i < p->n; i++) {
+    if (p->report) berth_placement_release(p->report[i].placement);
+    if (p->entry) berth_i_strfree(ctx, p->entry[i].name);
+  }
+  berth_i_free(ctx, p->entry, (size_t)p->n, sizeof *p->entry);
+  berth_i_free(ctx, p->report, (size_t)p->n, sizeof *p->report);
+  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_ctx_release(ctx);
+}
+
+berth_placement *berth_portfolio_best(const berth_portfolio *p) {
+  return p->winner == BERTH_NONE ? NULL : p->report[p->winner].placement;
+}
+
+int32_t berth_portfolio_winner(const berth_portfolio *p) { return p->winner; }
+
+int32_t berth_portfolio_members(const berth_portfolio *p) { return p->n; }
+
+const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int32_t member) {
+  return member >= 0 && member < p->n ? &p->report[member] : NULL;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static void choose(berth_portfolio *p) {
+  int32_t i;
+  for (i = 0; i < p->n; i++) {
+    const berth_member_report *r = &p->report[i];
+    if (!r->placement || r->oom) continue;
+    if (p->winner == BERTH_NONE || r->makespan < p->report[p->winner].makespan) p->winner = i;
+  }
+}
+
+static bool has_answer(const berth_portfolio *p) {
+  int32_t i = 0;
+  while (i < p->n && !p->report[i].placement) i++;
+  return i < p->n;
+}
+
+static berth_sim_options judge_of(const berth_cost *cost, const berth_portfolio_options *o) {
+  berth_sim_options s = berth_sim_default(cost->g);
+  if (o->judge) return *o->judge;
+  s.links = o->place.links;
+  s.memory = o->place.memory;
+  s.param_multiple = o->place.param_multiple;
+  s.quantum = o->place.quantum;
+  return s;
+}
+
+/* What is proved to fit nowhere need not be tried by the built-in members, each of which would find that out in its own time. */
+static berth_status refuse_at_once(berth_i_run *r, berth_obstacle *why) {
+  berth_status st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
+  int32_t i;
+  for (i = 0; i < r->p->n && st == BERTH_EINFEASIBLE; i++) {
+    r->p->report[i].status = st;
+    r->p->report[i].why = *why;
+    snprintf(r->p->entry[i].text, sizeof r->p->entry[i].text, "%s", berth_errmsg(r->cost->ctx));
+  }
+  return st;
+}
+
+static berth_status run_members(berth_i_run *r, berth_obstacle *why) {
+  berth_status st = r->o->n_members > 0 ? BERTH_OK : refuse_at_once(r, why);
+  r->ran = st == BERTH_EINFEASIBLE;
+  if (st != BERTH_OK) return st;
+  st = berth_i_portfolio_execute(r);
+  choose(r->p);
+  r->ran = st == BERTH_OK || (st == BERTH_EINTERRUPT && has_answer(r->p));
+  return st == BERTH_OK && r->p->winner == BERTH_NONE ? berth_i_portfolio_refuse(r, why) : st;
+}
+
+berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts, berth_portfolio **out,
+                                 berth_obstacle *why) {
+  berth_portfolio_options o = opts ? *opts : berth_portfolio_default(cost->g);
+  berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_i_run r = { 0 };
+  berth_status st;
+  *out = NULL;
+  r.cost = cost;
+  r.o = &o;
+  r.judge = judge_of(cost, &o);
+  if ((st = check_run(cost->ctx, &o)) != BERTH_OK) return st;
+  if ((st = check_clock(cost->ctx, &o, berth_i_ctx_has_clock(cost->ctx))) != BERTH_OK) return st;
+  if ((st = berth_i_portfolio_new(cost, &o, &r.p)) != BERTH_OK) return st;
+  st = run_members(&r, &own);
+  if (st == BERTH_EINFEASIBLE && why) *why = own;
+  if (r.ran && st != BERTH_ENOMEM) *out = r.p;
+  else berth_portfolio_release(r.p);
+  return st;
+}
+
+/* ---- as a placer --------------------------------------------------------------------------- */
+
+static berth_status run(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+  berth_portfolio_options o = berth_portfolio_default(cost->g);
+  berth_portfolio *p = NULL;
+  berth_status st;
+  o.place = *opts;
+  st = berth_portfolio_run(cost, &o, &p, why);
+  if (st == BERTH_OK) {
+    *out = berth_portfolio_best(p);
+    berth_placement_retain(*out);
+  }
+  berth_portfolio_release(p);
+  return st;
+}
+
+static const char *const plain[] = { "", NULL };
+const berth_i_placer berth_i_placer_portfolio = { "portfolio", plain, run };

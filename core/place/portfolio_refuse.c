@@ -1,0 +1,99 @@
+/* When no answer of the portfolio keeps memory: a proof that nothing can, else what came closest. */
+#include "portfolio_internal.h"
+#include <stdio.h>
+
+/* Bytes that a member lacked; 0: something else stopped it. */
+static double lacks(const berth_member_report *m) {
+  return m->oom || m->status == BERTH_EINFEASIBLE ? fmax(m->why.missing, 0) : 0;
+}
+
+/* Of those that lack the same, one that has an answer. */
+static bool closer(const berth_member_report *a, const berth_member_report *b) {
+  if (lacks(a) != lacks(b)) return lacks(a) < lacks(b);
+  return a->oom && !b->oom;
+}
+
+static const berth_member_report *closest(const berth_portfolio *p) {
+  const berth_member_report *best = NULL, *m;
+  int32_t i;
+  for (i = 0; (m = berth_portfolio_report(p, i)); i++) {
+    if (lacks(m) > 0 && (!best || closer(m, best))) best = m;
+  }
+  return best;
+}
+
+static const berth_member_report *first_that_ran(const berth_portfolio *p) {
+  const berth_member_report *m;
+  int32_t i;
+  for (i = 0; (m = berth_portfolio_report(p, i)); i++) {
+    if (m->status != BERTH_EINTERRUPT) return m;
+  }
+  return NULL;
+}
+
+/* A list placer keeps memory in its own order, which that of the judge need not follow. */
+static berth_status holds_as_planned(const berth_i_run *r, const berth_member_report *m, bool *yes) {
+  berth_sim_options o = r->judge;
+  berth_result *result;
+  berth_oom oom;
+  berth_status st;
+  *yes = false;
+  if (!m->oom || !m->placement->sequence) return BERTH_OK;
+  o.dispatch = BERTH_DISPATCH_PLANNED;
+  o.sequence = m->placement->sequence;
+  o.rank = NULL;
+  o.preempt = 0;
+  if ((st = berth_simulate(r->cost, m->placement->device, &o, &result)) != BERTH_OK) {
+    return st == BERTH_ENOMEM || st == BERTH_EINTERRUPT ? st : BERTH_OK;
+  }
+  *yes = !berth_result_oom(result, &oom);
+  berth_result_release(result);
+  return BERTH_OK;
+}
+
+static berth_status write_hint(const berth_i_run *r, char *buf, size_t size) {
+  const berth_member_report *m;
+  berth_status st = BERTH_OK;
+  bool yes = false;
+  int32_t i;
+  buf[0] = 0;
+  for (i = 0; st == BERTH_OK && !yes && (m = berth_portfolio_report(r->p, i)); i++) {
+    if ((st = holds_as_planned(r, m, &yes)) == BERTH_OK && yes) {
+      snprintf(buf, size, "; with dispatch = \"planned\" that of %.60s keeps memory", m->name);
+    }
+  }
+  return st;
+}
+
+static void write_time(const berth_portfolio *p, char *buf, size_t size) {
+  int32_t i, late = 0, n = p->n;
+  for (i = 0; i < n; i++) late += p->report[i].status == BERTH_EINTERRUPT;
+  buf[0] = 0;
+  if (late > 0) snprintf(buf, size, "; %d of %d members had no time", (int)late, (int)n);
+}
+
+static berth_status say_closest(const berth_i_run *r, const berth_member_report *m, const char *late) {
+  char op[160], device[160], bytes[32], hint[120];
+  berth_status st = write_hint(r, hint, sizeof hint);
+  if (st != BERTH_OK) return st;
+  return berth_i_fail(r->cost->ctx, BERTH_EINFEASIBLE,
+                      "portfolio: no placement found: that of %s comes closest, but %s runs out of memory on %s: "
+                      "%s are missing%s%s", m->name, berth_i_op_label(r->cost->g, m->why.op, op, sizeof op),
+                      berth_i_device_label(r->cost->t, m->why.device, device, sizeof device),
+                      berth_quantity_format(m->why.missing, BERTH_BYTES, bytes, sizeof bytes), hint, late);
+}
+
+berth_status berth_i_portfolio_refuse(const berth_i_run *r, berth_obstacle *why) {
+  berth_ctx *ctx = r->cost->ctx;
+  const berth_member_report *m = closest(r->p);
+  char late[60];
+  berth_status st = BERTH_OK; /* for built-in members it is known that there is no proof */
+  if (r->o->n_members > 0) st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
+  if (st != BERTH_OK) return st;
+  if (!m) m = first_that_ran(r->p);
+  if (!m) return berth_i_fail(ctx, BERTH_EINTERRUPT, "portfolio: the time had passed before any member answered");
+  write_time(r->p, late, sizeof late);
+  *why = m->why;
+  if (m->oom) return say_closest(r, m, late);
+  return berth_i_fail(ctx, m->status, "%s%s", m->message, late);
+}

@@ -1,0 +1,237 @@
+/* The members on threads. The calling thread asks the hooks; the others look at a flag, and at the clock. */
+#include "portfolio_internal.h"
+
+enum { SMALL = 20000 }; /* ops times members: below, threads cost more than they bring */
+
+/* ---- hooks --------------------------------------------------------------------------------- */
+
+static bool hook_says_stop(berth_i_run *r) {
+  if (!r->hooks.interrupt || !r->hooks.interrupt(r->hooks.ud)) return false;
+  atomic_store(&r->asked, true);
+  atomic_store(&r->stopped, true);
+  return true;
+}
+
+static int should_stop(void *ud) {
+  berth_i_worker *w = ud;
+  berth_i_run *r = w->run;
+  if (atomic_load(&r->stopped)) return 1;
+  if (w == r->worker && hook_says_stop(r)) return 1;
+  if (w->immune || isinf(r->deadline) || berth_i_portfolio_now(r) < r->deadline) return 0;
+  w->timed_out = true;
+  return 1;
+}
+
+static double same_clock(void *ud) { return berth_i_portfolio_now(((berth_i_worker *)ud)->run); }
+
+static void same_log(void *ud, const char *message) {
+  const berth_i_run *r = ((berth_i_worker *)ud)->run;
+  r->hooks.log(r->hooks.ud, message);
+}
+
+/* While a member runs on the calling thread, its context asks the run, which asks the caller's hooks. */
+static void put_hooks(berth_i_run *r) {
+  berth_hooks h = { 0 };
+  h.interrupt = should_stop;
+  h.ud = r->worker;
+  if (r->hooks.clock) h.clock = same_clock;
+  if (r->hooks.log) h.log = same_log;
+  berth_i_ctx_swap_hooks(r->cost->ctx, &h);
+}
+
+static void take_hooks_back(berth_i_run *r) { berth_i_ctx_swap_hooks(r->cost->ctx, &r->hooks); }
+
+static void watch(void *ud) {
+  berth_i_run *r = ud;
+  int32_t done = atomic_load(&r->done);
+  take_hooks_back(r);
+  while (r->told < done && !atomic_load(&r->stopped)) {
+    berth_i_progress(r->cost->ctx, "portfolio", (double)++r->told / r->p->n);
+  }
+  if (!atomic_load(&r->stopped) && r->told < r->p->n) hook_says_stop(r);
+  put_hooks(r);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------- */
+
+static bool waits(const berth_i_run *r, int32_t member) { return r->p->entry[member].matching != BERTH_I_MATCHING_NONE; }
+
+static void add_job(berth_i_run *r, int32_t member) {
+  r->home[r->n_jobs] = member == BERTH_NONE || r->p->entry[member].home;
+  r->job[r->n_jobs++] = member;
+}
+
+/* Those that wait for the linear program go last, behind it. */
+static void list_jobs(berth_i_run *r) {
+  int32_t i, waiting = 0;
+  for (i = 0; i < r->p->n; i++) {
+    if (waits(r, i)) waiting++;
+    else add_job(r, i);
+  }
+  if (waiting > 0) add_job(r, BERTH_NONE);
+  for (i = 0; i < r->p->n; i++) {
+    if (waits(r, i)) add_job(r, i);
+  }
+}
+
+static berth_status make_favourites(berth_i_run *r) {
+  int32_t i, k;
+  for (i = 0; i < r->p->n && !waits(r, i);) i++;
+  for (k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++) {
+    r->favourite[k] = berth_i_alloc(r->cost->ctx, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
+    if (!r->favourite[k]) return berth_i_nomem(r->cost->ctx);
+  }
+  return BERTH_OK;
+}
+
+static berth_status make_jobs(berth_i_run *r) {
+  berth_ctx *ctx = r->cost->ctx;
+  r->job = berth_i_alloc(ctx, (size_t)r->p->n + 1, sizeof *r->job);
+  r->home = berth_i_alloc(ctx, (size_t)r->p->n + 1, sizeof *r->home);
+  if (!r->job || !r->home) return berth_i_nomem(ctx);
+  list_jobs(r);
+  return make_favourites(r);
+}
+
+static void free_jobs(berth_i_run *r) {
+  berth_ctx *ctx = r->cost->ctx;
+  int32_t k;
+  berth_i_free(ctx, r->job, (size_t)r->p->n + 1, sizeof *r->job);
+  berth_i_free(ctx, r->home, (size_t)r->p->n + 1, sizeof *r->home);
+  for (k = 0; k < BERTH_I_MATCHINGS; k++) {
+    berth_i_free(ctx, r->favourite[k], (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
+  }
+}
+
+/* ---- workers ------------------------------------------------------------------------------- */
+
+static int32_t count_threads(const berth_i_run *r) {
+  int32_t i, others = 0, threads = r->o->threads;
+  for (i = 0; i < r->n_jobs; i++) others += !r->home[i];
+  if (!berth_i_ctx_default_alloc(r->cost->ctx)) return 1;
+  if (threads == 0 && (int64_t)r->cost->g->n_ops * r->n_jobs < SMALL) return 1;
+  return berth_i_parallel_width(threads, others < r->n_jobs ? others + 1 : others);
+}
+
+/* What is read only is shared; nobody but the worker counts references to the copies. */
+static void borrow(berth_i_worker *w, const berth_cost *cost) {
+  w->g = *cost->g;
+  w->t = *cost->t;
+  w->own = *cost;
+  w->g.ctx = w->t.ctx = w->own.ctx = w->ctx;
+  w->g.refs = w->t.refs = w->own.refs = 1;
+  w->own.g = &w->g;
+  w->own.t = &w->t;
+  w->cost = &w->own;
+}
+
+/* Fewer workers do as well. */
+static berth_status make_workers(berth_i_run *r) {
+  int32_t i, n = count_threads(r);
+  r->worker = berth_i_zalloc(r->cost->ctx, (size_t)n, sizeof *r->worker);
+  if (!r->worker) return berth_i_nomem(r->cost->ctx);
+  r->workers = n;
+  for (i = 0; i < n; i++) {
+    berth_i_worker *w = &r->worker[i];
+    w->run = r;
+    w->ctx = r->cost->ctx;
+    w->cost = r->cost;
+    if (i == 0) continue;
+    if (berth_i_ctx_worker(r->cost->ctx, should_stop, w, &w->ctx) != BERTH_OK) {
+      w->ctx = NULL;
+      break;
+    }
+    borrow(w, r->cost);
+  }
+  return BERTH_OK;
+}
+
+static int32_t ready_workers(const berth_i_run *r) {
+  int32_t n = 1;
+  while (n < r->workers && r->worker[n].ctx) n++;
+  return n;
+}
+
+static void bring_home(berth_i_run *r) {
+  int32_t i;
+  for (i = 0; i < r->p->n; i++) {
+    berth_placement *p = r->p->report[i].placement;
+    if (p && p->ctx != r->cost->ctx) berth_i_placement_move(p, r->cost->ctx);
+  }
+}
+
+static void free_workers(berth_i_run *r) {
+  size_t peak = 0;
+  int32_t i;
+  for (i = 1; i < r->workers && r->worker[i].ctx; i++) peak += berth_ctx_memory_peak(r->worker[i].ctx);
+  berth_i_ctx_count_peak(r->cost->ctx, peak);
+  bring_home(r);
+  for (i = 0; i < r->workers; i++) {
+    berth_sim_release(r->worker[i].sim);
+    if (i > 0) berth_ctx_release(r->worker[i].ctx);
+  }
+  berth_i_free(r->cost->ctx, r->worker, (size_t)r->workers, sizeof *r->worker);
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+/* The judge's options are wrong for all answers or for none. */
+static berth_status check_judge(berth_i_run *r) {
+  berth_sim_options o = r->judge;
+  berth_sim *sim = NULL;
+  berth_status st;
+  r->own_sequence = o.dispatch == BERTH_DISPATCH_PLANNED && !o.sequence;
+  if (r->own_sequence) o.sequence = r->cost->g->topo;
+  st = berth_sim_new(r->cost, &o, &sim);
+  if (st == BERTH_EINVAL) berth_i_prefix_error(r->cost->ctx, "portfolio: judge: ");
+  if (st == BERTH_OK && !r->own_sequence) r->worker[0].sim = sim;
+  else berth_sim_release(sim);
+  return st;
+}
+
+static void do_job(void *ud, int32_t thread, int32_t job) {
+  berth_i_run *r = ud;
+  if (r->job[job] == BERTH_NONE) berth_i_portfolio_solve(&r->worker[thread]);
+  else berth_i_portfolio_try(&r->worker[thread], r->job[job]);
+}
+
+static berth_status outcome(const berth_i_run *r) {
+  bool failed = false, refused = false;
+  int32_t i;
+  for (i = 0; i < r->p->n; i++) {
+    failed |= r->p->report[i].status == BERTH_ECALLBACK;
+    refused |= r->p->report[i].status == BERTH_ENOMEM;
+  }
+  if (failed) return BERTH_ECALLBACK;
+  if (refused) return berth_i_nomem(r->cost->ctx);
+  return atomic_load(&r->asked) ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted") : BERTH_OK;
+}
+
+static void run_all(berth_i_run *r) {
+  berth_i_crew crew = { do_job, r->home, watch, r };
+  double seconds = r->o->seconds;
+  r->deadline = seconds > 0 && !isinf(seconds) ? berth_i_portfolio_now(r) + seconds : INFINITY;
+  pthread_mutex_init(&r->lock, NULL);
+  pthread_cond_init(&r->solved, NULL);
+  put_hooks(r);
+  if (!hook_says_stop(r)) berth_i_parallel_watched(ready_workers(r), r->n_jobs, &crew);
+  take_hooks_back(r);
+  pthread_cond_destroy(&r->solved);
+  pthread_mutex_destroy(&r->lock);
+}
+
+berth_status berth_i_portfolio_execute(berth_i_run *r) {
+  berth_status st;
+  berth_hooks none = { 0 };
+  r->hooks = berth_i_ctx_swap_hooks(r->cost->ctx, &none);
+  take_hooks_back(r);
+  if ((st = make_jobs(r)) != BERTH_OK) goto done;
+  if ((st = make_workers(r)) != BERTH_OK) goto done;
+  if ((st = check_judge(r)) != BERTH_OK) goto done;
+  run_all(r);
+  st = outcome(r);
+done:
+  free_workers(r);
+  free_jobs(r);
+  return st;
+}

@@ -1,0 +1,129 @@
+/* Choose DEVICE with favourite children: every idle device offers what it would run now, the best offer is taken, until there is
+ * none; then time passes. O(devices) lines are looked at in a step; nobody goes through all candidates but the published rule,
+ * and that only while no device with room for any op is busy. */
+#include "sct_internal.h"
+
+typedef struct pick {
+  berth_i_offer offer;
+  int32_t device;
+} pick;
+
+static double input_bytes_on(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (p->device[g->producer[g->in[i]]] == device) sum += g->tensor_bytes[g->in[i]];
+  }
+  return sum;
+}
+
+/* Of two devices for one op: that which waits for it, then the one that holds more of its inputs. */
+static double affinity(const berth_i_sct *s, int32_t op, int32_t device) {
+  const berth_plan *p = s->plan;
+  int32_t last = p->last[device];
+  if (p->setup->tie != BERTH_I_TIE_INPUTS) return 0;
+  return last != BERTH_NONE && s->favourite[last] == op ? INFINITY : input_bytes_on(p, op, device);
+}
+
+static bool better(const berth_i_sct *s, const pick *a, const pick *b) {
+  const double *priority = s->plan->priority;
+  int32_t x = a->offer.op, y = b->offer.op;
+  if (y == BERTH_NONE) return true;
+  if (a->offer.last != b->offer.last) return b->offer.last;
+  if (x != y) return priority[x] != priority[y] ? priority[x] > priority[y] : x < y;
+  return affinity(s, x, a->device) > affinity(s, x, b->device);
+}
+
+/* The best offer of all idle devices.  @param wake when one of them wants to be asked again */
+static berth_status ask_all(berth_i_sct *s, pick *best, double *wake) {
+  berth_plan *p = s->plan;
+  const berth_i_offer nothing = { BERTH_NONE, false, INFINITY };
+  pick c;
+  berth_status st;
+  best->offer.op = BERTH_NONE;
+  *wake = INFINITY;
+  for (c.device = 0; c.device < p->devices; c.device++) {
+    if (p->free_at[c.device] > p->now) continue;
+    c.offer = nothing;
+    if ((st = s->ask(s, c.device, &c.offer)) != BERTH_OK) return st;
+    *wake = fmin(*wake, c.offer.wake);
+    if (c.offer.op != BERTH_NONE && better(s, &c, best)) *best = c;
+  }
+  return BERTH_OK;
+}
+
+static berth_status take(berth_i_sct *s, const pick *c) {
+  berth_status st = berth_i_plan_put(s->plan, c->offer.op, c->device);
+  return st == BERTH_OK ? berth_i_sct_after(s, c->offer.op) : st;
+}
+
+static berth_status step(berth_i_sct *s, berth_obstacle *why) {
+  berth_plan *p = s->plan;
+  pick best;
+  double wake;
+  berth_status st = ask_all(s, &best, &wake);
+  if (st != BERTH_OK) return st;
+  if (best.offer.op != BERTH_NONE) return take(s, &best);
+  if (p->running.n > 0) wake = fmin(wake, p->running.at[0].key);
+  if (isinf(wake)) return berth_i_plan_stuck(p, BERTH_NONE, why);
+  p->now = wake;
+  return BERTH_OK;
+}
+
+static berth_status end_due(berth_i_sct *s) {
+  berth_plan *p = s->plan;
+  berth_status st = BERTH_OK;
+  size_t i;
+  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now) st = berth_i_plan_next_finish(p);
+  for (i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = berth_i_sct_admit(s, p->fresh[i]);
+  p->n_fresh = 0;
+  return st;
+}
+
+static berth_status run(berth_i_sct *s, berth_obstacle *why) {
+  berth_plan *p = s->plan;
+  berth_status st;
+  do {
+    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(s)) != BERTH_OK || p->placed == p->n) break;
+    st = step(s, why);
+  } while (st == BERTH_OK);
+  return st;
+}
+
+static berth_status init(berth_i_sct *s, berth_plan *p) {
+  size_t n = (size_t)p->n;
+  int32_t i;
+  s->plan = p;
+  s->favourite = p->setup->favourite;
+  s->ask = p->setup->published ? berth_i_sct_ask_published : berth_i_sct_ask;
+  s->frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
+  s->line = berth_i_zalloc(p->ctx, (size_t)p->devices, sizeof *s->line);
+  s->candidate = berth_i_alloc(p->ctx, n, sizeof *s->candidate);
+  s->seat = berth_i_alloc(p->ctx, n, sizeof *s->seat);
+  if (!s->line || !s->candidate || !s->seat) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->n; i++) s->seat[i] = BERTH_NONE;
+  for (i = 0; i < p->devices; i++) s->line[i].kept = BERTH_NONE;
+  if (p->setup->published) berth_i_sct_measure_published(s);
+  if (berth_i_plan_contended(p) || p->setup->published) return BERTH_OK;
+  s->everywhere = berth_i_alloc(p->ctx, n, sizeof *s->everywhere);
+  return s->everywhere ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+static void release(berth_i_sct *s, berth_plan *p) {
+  size_t n = (size_t)p->n, devices = (size_t)p->devices;
+  int32_t d;
+  for (d = 0; s->line && d < p->devices; d++) berth_i_sct_release_line(p->ctx, &s->line[d]);
+  berth_i_free(p->ctx, s->line, devices, sizeof *s->line);
+  berth_i_free(p->ctx, s->candidate, n, sizeof *s->candidate);
+  berth_i_free(p->ctx, s->seat, n, sizeof *s->seat);
+  berth_i_free(p->ctx, s->everywhere, n, sizeof *s->everywhere);
+}
+
+berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why) {
+  berth_i_sct s = { 0 };
+  berth_status st = init(&s, p);
+  if (st == BERTH_OK) st = run(&s, why);
+  release(&s, p);
+  return st;
+}

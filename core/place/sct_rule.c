@@ -1,0 +1,122 @@
+/* Our rule of m-SCT. From the end of an op on, its device is kept for the favourite child, as soon as all producers of that are
+ * placed and as long as it can start there no later than anywhere else. Till it starts nothing else runs there but what is
+ * urgent: ops whose inputs are on every device by now, and for which no other idle device is left. So no device is idle while an
+ * urgent op waits that fits on it, which is what the guarantees rest on. */
+#include "sct_internal.h"
+
+enum { MOST_ASIDE = 32 };
+
+/* ---- is it worth waiting? ---- */
+
+static bool all_producers_placed(const berth_plan *p, int32_t op) {
+  const berth_graph *g = p->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (p->device[g->producer[g->in[i]]] == BERTH_NONE) return false;
+  }
+  return true;
+}
+
+/* Could it start anywhere else before `here`? */
+static bool earlier_elsewhere(const berth_i_sct *s, int32_t op, int32_t device, double here) {
+  const berth_plan *p = s->plan;
+  int32_t e;
+  for (e = 0; e < p->devices; e++) {
+    double start = fmax(p->ready[e], berth_i_plan_open_at(p, e));
+    if (e == device || fmax(start, p->now) >= here || !berth_i_plan_may(p, op, e)) continue;
+    if (berth_i_sct_fits(s, op, e, start)) return true;
+  }
+  return false;
+}
+
+/* @return the favourite that the device waits for, or can run now; BERTH_NONE: none.  @param here when it starts */
+static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
+  berth_plan *p = s->plan;
+  int32_t last = p->last[d], f = last == BERTH_NONE ? BERTH_NONE : s->favourite[last];
+  double start;
+  if (f == BERTH_NONE || berth_i_sct_dead(s, f, d) || !all_producers_placed(p, f)) return BERTH_NONE;
+  berth_i_ready_row(p, f, p->ready);
+  start = fmax(p->ready[d], berth_i_plan_open_at(p, d));
+  *here = fmax(start, p->now);
+  if (isinf(start) || !berth_i_sct_fits(s, f, d, start) || earlier_elsewhere(s, f, d, *here)) return BERTH_NONE;
+  return f;
+}
+
+/* ---- what is urgent ---- */
+
+static double everywhere(const berth_i_sct *s, int32_t op) {
+  berth_plan *p = s->plan;
+  if (s->everywhere) return s->everywhere[op];
+  berth_i_ready_row(p, op, p->ready);
+  return berth_i_sct_latest(p, op);
+}
+
+/* Back into the line: all, or what has become urgent. */
+static berth_status bring_back(berth_i_sct *s, int32_t d, double until) {
+  berth_i_line *k = &s->line[d];
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK && k->aside.n > 0 && k->aside.at[0].key <= until) {
+    int32_t op = berth_i_queue_pop(&k->aside).item;
+    if (!berth_i_sct_dead(s, op, d)) st = berth_i_sct_push(s, d, op, -INFINITY);
+  }
+  return st;
+}
+
+/* Without contention few ops are here but not yet everywhere; channels can make that many. */
+static bool looks_on(const berth_i_sct *s, const berth_i_line *k) {
+  return k->open.n > 0 && (s->everywhere || k->aside.n < MOST_ASIDE);
+}
+
+/* @param found an urgent op other than the favourite is at the top of open; what stood before it has stepped aside */
+static berth_status find_urgent(berth_i_sct *s, int32_t d, int32_t child, bool *found) {
+  berth_plan *p = s->plan;
+  berth_i_line *k = &s->line[d];
+  berth_status st = bring_back(s, d, p->now);
+  *found = false;
+  if (st == BERTH_OK) st = berth_i_sct_check_open(s, d);
+  while (st == BERTH_OK && looks_on(s, k)) {
+    int32_t op = k->open.at[0].item;
+    double from = op == child ? INFINITY : everywhere(s, op);
+    *found = from <= p->now;
+    if (*found) break;
+    berth_i_queue_pop(&k->open);
+    st = berth_i_queue_push(p->ctx, &k->aside, from, -p->priority[op], op);
+    if (st == BERTH_OK) st = berth_i_sct_check_open(s, d);
+  }
+  return st;
+}
+
+/* ---- the offer ---- */
+
+static double next_of(const berth_i_queue *q) { return q->n > 0 ? q->at[0].key : INFINITY; }
+
+static berth_status ask_kept(berth_i_sct *s, int32_t d, int32_t child, double here, berth_i_offer *out) {
+  berth_plan *p = s->plan;
+  berth_i_line *k = &s->line[d];
+  bool urgent, now = s->seat[child] != BERTH_NONE && here <= p->now;
+  berth_status st = find_urgent(s, d, child, &urgent);
+  if (st != BERTH_OK) return st;
+  if (urgent && !(now && p->priority[k->open.at[0].item] <= p->priority[child])) {
+    out->op = k->open.at[0].item;
+    out->last = true;
+  } else if (now) {
+    out->op = child;
+  }
+  out->wake = fmin(next_of(&k->waiting), next_of(&k->aside));
+  if (here > p->now) out->wake = fmin(out->wake, here);
+  return BERTH_OK;
+}
+
+berth_status berth_i_sct_ask(berth_i_sct *s, int32_t d, berth_i_offer *out) {
+  berth_i_line *k = &s->line[d];
+  double here = 0;
+  int32_t child = awaited(s, d, &here);
+  berth_status st;
+  if (child != k->kept && (st = bring_back(s, d, INFINITY)) != BERTH_OK) return st;
+  k->kept = child;
+  if ((st = berth_i_sct_settle(s, d)) != BERTH_OK) return st;
+  if (child != BERTH_NONE) return ask_kept(s, d, child, here, out);
+  if (k->open.n > 0) out->op = k->open.at[0].item;
+  out->wake = next_of(&k->waiting);
+  return BERTH_OK;
+}

@@ -1,0 +1,31 @@
+/* Heads and tails of ops with the transfers that no schedule can spare. */
+#ifndef BERTH_WAITS_INTERNAL_H
+#define BERTH_WAITS_INTERNAL_H
+
+#include "packing_internal.h"
+
+/** Transfer times of tensors over the ordered pairs of different devices. Without a table the tensors have few different prices
+ *  a byte: only pairs that are least (greatest) for some size are kept. */
+typedef struct berth_i_pair_times {
+  const berth_cost *cost;
+  berth_link *links; /* [n] */
+  int32_t n, cap;
+  bool most;         /* the greatest, not the least */
+} berth_i_pair_times;
+
+berth_status berth_i_pair_times_init(const berth_cost *cost, bool most, berth_i_pair_times *p);
+void berth_i_pair_times_release(berth_i_pair_times *p);
+/** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if greatest. */
+double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);
+
+/**
+ * See "transfers" in bounds.h.
+ *
+ * @param least [ops] s, least op times
+ * @param head  [ops] out: no schedule starts the op earlier
+ * @param tail  [ops] out: none ends earlier than so long after the op
+ * @return BERTH_OK, BERTH_ENOMEM.  O(edges log(edges) + devices^2)
+ */
+berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head, double *tail);
+
+#endif

@@ -1,0 +1,415 @@
+/* Colocation by names, co-placement, forward ops: by hand, and on random graphs against plain references. */
+#include "refusals.h"
+#include "transform_help.h"
+
+static berth_ctx *ctx;
+
+static int32_t group_of(const berth_graph *g, int32_t op) {
+  berth_op x;
+  return berth_graph_op(g, op, &x) == BERTH_OK ? x.group : -9;
+}
+
+/* ---- colocation ------------------------------------------------------------------------------- */
+
+static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  int32_t k;
+  double seconds = 1;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (k = 0; k < n; k++) {
+    berth_op op = berth_op_default();
+    op.seconds = &seconds;
+    op.group = group ? group[k] : BERTH_NONE;
+    op.pin = pin ? pin[k] : BERTH_NONE;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static void colocates_by_names(void) {
+  static const int32_t group[] = { -1, -1, 2000000000, -1, 2000000000, -1, 7 };
+  static const int32_t op[] = { 0, 1, 1, 2, 5, 3 };
+  static const char *const name[] = { "loc:/a", "loc:/a", "zz", "zz", "alone", "alone too" };
+  berth_graph *g = plain(7, group, NULL), *f = NULL;
+  int32_t same[6];
+  TEST("names that appear together are one group, with those that are there");
+  CHECK_STATUS(berth_graph_colocate(g, 6, op, name, &f, same), BERTH_OK);
+  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 0 && group_of(f, 4) == 0);
+  CHECK(group_of(f, 3) == BERTH_NONE && group_of(f, 5) == BERTH_NONE && group_of(f, 6) == BERTH_NONE);
+  CHECK(berth_graph_groups(f) == 1);
+  CHECK_TEXT(name[same[0]], "zz");
+  CHECK_TEXT(name[same[3]], "zz");
+  CHECK_TEXT(name[same[4]], "alone");
+  berth_graph_release(f);
+  berth_graph_release(g);
+}
+
+static void chooses_the_shortest_name(void) {
+  static const int32_t op[] = { 0, 0, 0, 1 };
+  static const char *const name[] = { "abc", "bb", "ba", "abc" };
+  berth_graph *g = plain(2, NULL, NULL), *f = NULL;
+  int32_t same[4], k;
+  TEST("the shortest name stands for a group, then the lexically smallest");
+  CHECK_STATUS(berth_graph_colocate(g, 4, op, name, &f, same), BERTH_OK);
+  for (k = 0; k < 4; k++) CHECK_TEXT(name[same[k]], "ba");
+  berth_graph_release(f);
+  CHECK_STATUS(berth_graph_colocate(g, 0, NULL, NULL, &f, NULL), BERTH_OK);
+  CHECK(berth_graph_groups(f) == 0);
+  berth_graph_release(f);
+  berth_graph_release(g);
+}
+
+static void refuses_names_that_cannot_be(void) {
+  static const int32_t pin[] = { 0, -1, 1 }, op[] = { 0, 1, 2 };
+  static const char *const name[] = { "x", "x", "x" }, *const empty[] = { "x", "" };
+  static const int32_t wrong[] = { 0, 3 };
+  berth_graph *g = plain(3, NULL, pin), *f = NULL;
+  TEST("names that bind ops to different devices, unknown ops, empty names are refused");
+  CHECK_STATUS(berth_graph_colocate(g, 3, op, name, &f, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx),
+             "colocate: op 0 and op 2 must share a device, but one is bound to device 0, the other to device 1");
+  CHECK_STATUS(berth_graph_colocate(g, 2, wrong, name, &f, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "colocate: pair 1: op 3 does not exist (there are 3)");
+  CHECK_STATUS(berth_graph_colocate(g, 2, op, empty, &f, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_colocate(g, -1, op, name, &f, NULL), BERTH_EINVAL);
+  CHECK(f == NULL);
+  berth_graph_release(g);
+}
+
+static void refuses_types_that_cannot_be(void) {
+  static const char *const types[] = { "cpu", "gpu" }, *const name[] = { "x", "x" };
+  static const int32_t op[] = { 0, 1 };
+  const double cpu[] = { 1, BERTH_UNSUPPORTED }, gpu[] = { BERTH_UNSUPPORTED, 1 };
+  berth_graph_builder *b;
+  berth_graph *g = NULL, *f = NULL;
+  berth_op one = berth_op_default(), two = berth_op_default();
+  TEST("names that no type of device can keep together are refused");
+  one.seconds = cpu;
+  two.seconds = gpu;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder_types(b, 2, types);
+  berth_graph_builder_add_op(b, &one, NULL);
+  berth_graph_builder_add_op(b, &two, NULL);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_graph_colocate(g, 2, op, name, &f, NULL), BERTH_EINFEASIBLE);
+  CHECK(strstr(berth_errmsg(ctx), "op 0 and op 1 must share a device, but no type") != NULL);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+/* ---- co-placement ------------------------------------------------------------------------------- */
+
+/* a -9-> b -8-> c, d -7-> c, e -0-> c and e -0-> b: all but c and e have one consumer. */
+static berth_graph *funnel(void) {
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  int32_t k;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (k = 0; k < 5; k++) {
+    double seconds = k + 1;
+    berth_op op = berth_op_default();
+    op.seconds = &seconds;
+    op.param_bytes = 10;
+    berth_graph_builder_add_op(b, &op, NULL);
+  }
+  berth_graph_builder_connect(b, 0, 1, 5, NULL);
+  berth_graph_builder_connect(b, 0, 1, 4, NULL);
+  berth_graph_builder_connect(b, 1, 2, 8, NULL);
+  berth_graph_builder_connect(b, 3, 2, 7, NULL);
+  berth_graph_builder_connect(b, 4, 2, 0, NULL);
+  berth_graph_builder_connect(b, 4, 1, 6, NULL);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static void coplaces(void) {
+  berth_graph *g = funnel(), *f = NULL;
+  berth_coplace_options o = berth_coplace_defaults();
+  int32_t joined, k;
+  TEST("ops with one consumer join it, most bytes first, within limits");
+  CHECK_STATUS(berth_graph_coplace(g, NULL, &f, &joined), BERTH_OK);
+  for (k = 0; k < 4; k++) CHECK(group_of(f, k) == 0);
+  CHECK(group_of(f, 4) == BERTH_NONE && joined == 3);
+  berth_graph_release(f);
+  o.control = 0; /* e's edge of no bytes is not seen: it has one consumer */
+  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
+  CHECK(group_of(f, 4) == 0 && joined == 4);
+  berth_graph_release(f);
+  o = berth_coplace_defaults();
+  o.share.max_ops = 2; /* a, b: 9 bytes; c, d: 7, since b is full */
+  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
+  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 1 && group_of(f, 3) == 1 && joined == 2);
+  berth_graph_release(f);
+  o = berth_coplace_defaults();
+  o.share.max_seconds = 4; /* a + b = 3; b + c = 5; d + c = 7 */
+  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
+  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == BERTH_NONE && joined == 1);
+  berth_graph_release(f);
+  o = berth_coplace_defaults();
+  o.share.param_multiple = 2;
+  o.share.max_bytes = 56; /* a + b: 40 + 9 + 8 is more; then b + c: 40 + 8; d has no room left */
+  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
+  CHECK(group_of(f, 0) == BERTH_NONE && group_of(f, 1) == 0 && group_of(f, 2) == 0 && group_of(f, 3) == BERTH_NONE);
+  berth_graph_release(f);
+  berth_graph_release(g);
+}
+
+/* Plain reference: ops' sets as labels, joined to a fixpoint. */
+static void label_sets(const berth_graph *g, int control, int32_t *label) {
+  int32_t v, i, j, k, n, m, ops = berth_graph_ops(g), changed = 1;
+  const int32_t *out, *to;
+  for (v = 0; v < ops; v++) {
+    label[v] = v;
+    for (k = 0; k < v; k++) {
+      if (group_of(g, v) != BERTH_NONE && group_of(g, k) == group_of(g, v)) label[v] = label[k];
+    }
+  }
+  while (changed) {
+    changed = 0;
+    for (v = 0; v < ops; v++) {
+      int32_t only = BERTH_NONE, several = 0;
+      n = berth_graph_outputs(g, v, &out);
+      for (i = 0; i < n; i++) {
+        berth_tensor t;
+        berth_graph_tensor(g, out[i], &t);
+        m = berth_graph_consumers(g, out[i], &to);
+        for (j = 0; j < m && (control || t.bytes > 0); j++) {
+          several |= only != BERTH_NONE && only != to[j];
+          only = to[j];
+        }
+      }
+      if (only == BERTH_NONE || several || label[v] == label[only]) continue;
+      int32_t from = label[v], into = label[only];
+      for (k = 0; k < ops; k++) label[k] = label[k] == from ? into : label[k];
+      changed = 1;
+    }
+  }
+}
+
+static void random_coplacements(void) {
+  berth_rng rng;
+  int32_t k, a, b, label[40];
+  TEST("random graphs: co-placement is the published fixpoint, all else as it was");
+  berth_rng_init(&rng, 8, 0);
+  for (k = 0; k < 150; k++) {
+    recipe r = { .ops = 2 + berth_rng_below(&rng, 30), .groups = berth_rng_below(&rng, 3), .types = 1,
+                 .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 10 };
+    berth_graph *g = random_transformable(ctx, &rng, &r), *f = NULL;
+    berth_coplace_options o = berth_coplace_defaults();
+    matrix m, n;
+    o.control = k % 2;
+    CHECK_STATUS(berth_graph_coplace(g, &o, &f, NULL), BERTH_OK);
+    label_sets(g, o.control, label);
+    for (a = 0; a < r.ops; a++) {
+      for (b = 0; b < a; b++) {
+        int together = group_of(f, a) != BERTH_NONE && group_of(f, a) == group_of(f, b);
+        CHECK(together == (label[a] == label[b]));
+      }
+    }
+    m = new_matrix(g);
+    n = new_matrix(f);
+    CHECK(memcmp(m.edge, n.edge, (size_t)m.n * (size_t)m.n) == 0 && berth_graph_tensors(g) == berth_graph_tensors(f));
+    for (a = 0; a < r.ops; a++) { /* inputs keep their order */
+      const int32_t *x, *y;
+      int32_t p = berth_graph_inputs(g, a, &x), q = berth_graph_inputs(f, a, &y);
+      CHECK(p == q && (p == 0 || memcmp(x, y, (size_t)p * sizeof *x) == 0));
+    }
+    free_matrix(&m);
+    free_matrix(&n);
+    berth_graph_release(f);
+    berth_graph_release(g);
+  }
+}
+
+/* ---- forward ------------------------------------------------------------------------------------- */
+
+/* x -> f1 -> f2 -> b2 -> b1 (twins), updates u1 of f1 by b1 and u2 of f2 by b2, a summary that reads u1, a learning rate. */
+enum { X, F1, F2, B2, B1, U1, U2, SUM, RATE, N_OPS };
+
+static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
+  static const char *const name[] = { "x", "f1", "f2", "b2", "b1", "u1", "u2", "sum", "rate" };
+  static const int32_t twin[] = { -1, B1, B2, F2, F1, -1, -1, -1, -1 };
+  static const uint32_t flags[] = { 0, 0, 0, 1, 1, 2, 2, 0, 2 };
+  static const double param[] = { 0, 100, 40, 0, 0, 200, 80, 0, 0 }, workspace[] = { 0, 5, 5, 0, 0, 0, 0, 0, 0 };
+  static const int32_t edges[][3] = { { X, F1, 8 }, { F1, F2, 16 }, { F2, B2, 4 }, { F1, B2, 16 }, { B2, B1, 16 }, { B1, U1, 50 },
+                                      { B2, U2, 20 }, { U1, SUM, 1 }, { RATE, U2, 0 } };
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  size_t k;
+  double seconds = 1;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (k = 0; k < N_OPS; k++) {
+    berth_op op = berth_op_default();
+    op.name = name[k];
+    op.seconds = &seconds;
+    op.twin = twin[k];
+    op.flags = flags[k];
+    op.param_bytes = param[k];
+    op.workspace_bytes = workspace[k];
+    op.pin = k == U2 ? pin_of_u2 : BERTH_NONE;
+    op.group = k == U1 || k == U2 ? group_of_u1_and_u2 : BERTH_NONE;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (k = 0; k < sizeof edges / sizeof *edges; k++) {
+    CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static void takes_the_forward_ops(void) {
+  static const int32_t expected[] = { 0, 1, 2, 2, 1, 1, 2, 1, 2 };
+  berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
+  berth_forward_options o = berth_forward_defaults();
+  int32_t map[N_OPS];
+  const int32_t *to;
+  berth_op op;
+  TEST("forward ops, and where the others go");
+  CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
+  CHECK(berth_graph_ops(f) == 3 && memcmp(map, expected, sizeof map) == 0);
+  CHECK(berth_graph_tensors(f) == 4 && berth_graph_edges(f) == 2);
+  CHECK(berth_graph_consumers(f, 1, &to) == 1 && to[0] == 2);
+  berth_graph_op(f, 1, &op);
+  CHECK_TEXT(op.name, "f1");
+  CHECK(op.twin == BERTH_NONE);
+  CHECK_NEAR(op.param_bytes, 300, 0);
+  CHECK_NEAR(op.workspace_bytes, 66, 0); /* b1: writes 50, reads 16 from b2 */
+  berth_graph_op(f, 2, &op);
+  CHECK_NEAR(op.param_bytes, 120, 0);
+  CHECK_NEAR(op.workspace_bytes, 36, 0); /* b2: 16 + 20 */
+  berth_graph_release(f);
+  o.memory = BERTH_FORWARD_ONLY;
+  o.memory_fraction = 0.5;
+  CHECK_STATUS(berth_graph_forward(g, &o, &f, map), BERTH_OK);
+  berth_graph_op(f, 1, &op);
+  CHECK_NEAR(op.param_bytes, 200, 0);
+  CHECK_NEAR(op.workspace_bytes, 10, 0);
+  berth_graph_release(f);
+  berth_graph_release(g);
+}
+
+static void keeps_what_binds_the_others(void) {
+  berth_graph *g = training(1, 4), *f = NULL;
+  int32_t map[N_OPS];
+  berth_op one, two;
+  TEST("pins and groups of what is left out hold for what it goes with");
+  CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
+  berth_graph_op(f, 1, &one);
+  berth_graph_op(f, 2, &two);
+  CHECK(one.group == 0 && two.group == 0 && one.pin == 1 && two.pin == 1);
+  berth_graph_release(f);
+  berth_graph_release(g);
+}
+
+static void refuses_forward(void) {
+  berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
+  berth_forward_options o = berth_forward_defaults();
+  berth_graph_builder *b;
+  berth_op op = berth_op_default();
+  int32_t members[] = { 0, 1 };
+  berth_collective c = { .kind = BERTH_ALLREDUCE, .count = 1, .n_members = 2, .members = members };
+  TEST("forward: bad options, nothing forward, collectives across");
+  o.memory_fraction = 0;
+  CHECK_STATUS(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "forward: option memory_fraction: 0 is not above 0 and at most 1");
+  o.memory_fraction = NAN;
+  CHECK_STATUS(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL);
+  berth_graph_release(g);
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  op.flags = BERTH_OP_BACKWARD;
+  berth_graph_builder_add_op(b, &op, NULL);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "forward: no op is a forward op");
+  berth_graph_release(g);
+  berth_graph_builder_add_op(b, &op, NULL);
+  op.flags = 0;
+  berth_graph_builder_add_op(b, &op, NULL);
+  berth_graph_builder_add_collective(b, &c, NULL);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "forward: collective 0 has forward and other members: op 1, op 0");
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+static void random_forward(void) {
+  berth_rng rng;
+  int32_t k, v;
+  TEST("the forward graph of a mirrored graph is the graph; twins go together");
+  berth_rng_init(&rng, 9, 0);
+  for (k = 0; k < 60; k++) {
+    recipe r = { .ops = 2 + berth_rng_below(&rng, 20), .types = 1, .density = 0.2, .reach = 6 };
+    berth_graph *g = random_transformable(ctx, &rng, &r), *m = NULL, *f = NULL;
+    int32_t map[64];
+    matrix x, y;
+    CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_forward(m, NULL, &f, map), BERTH_OK);
+    CHECK(berth_graph_ops(f) == r.ops);
+    for (v = 0; v < r.ops; v++) CHECK(map[v] == v && map[2 * r.ops - 1 - v] == v);
+    x = new_matrix(g);
+    y = new_matrix(f);
+    CHECK(memcmp(x.edge, y.edge, (size_t)x.n * (size_t)x.n) == 0);
+    CHECK(berth_graph_edges(f) == berth_graph_edges(g));
+    free_matrix(&x);
+    free_matrix(&y);
+    berth_graph_release(f);
+    berth_graph_release(m);
+    berth_graph_release(g);
+  }
+}
+
+static berth_status transform_all(berth_ctx *other) {
+  static const int32_t op[] = { 0, 1 };
+  static const char *const name[] = { "x", "x" };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL, *m = NULL, *f = NULL, *c = NULL, *l = NULL;
+  berth_op x = berth_op_default();
+  berth_coplace_options o = berth_coplace_defaults();
+  double seconds = 1;
+  int32_t map[8], same[2];
+  berth_status st = berth_graph_builder_new(other, &b);
+  x.seconds = &seconds;
+  x.name = "x";
+  x.group = 3;
+  for (int32_t k = 0; k < 4 && st == BERTH_OK; k++) {
+    st = berth_graph_builder_add_op(b, &x, NULL);
+    if (st == BERTH_OK && k > 0) st = berth_graph_builder_connect(b, k - 1, k, k, NULL);
+  }
+  o.share.max_bytes = 1e6;
+  o.share.max_seconds = 1e6;
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+  if (st == BERTH_OK) st = berth_graph_mirror(g, NULL, &m, NULL);
+  if (st == BERTH_OK) st = berth_graph_colocate(m, 2, op, name, &l, same);
+  if (st == BERTH_OK) st = berth_graph_coplace(m, &o, &c, NULL);
+  if (st == BERTH_OK) st = berth_graph_forward(m, NULL, &f, map);
+  berth_graph_release(l);
+  berth_graph_release(c);
+  berth_graph_release(f);
+  berth_graph_release(m);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+int main(void) {
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  colocates_by_names();
+  chooses_the_shortest_name();
+  refuses_names_that_cannot_be();
+  refuses_types_that_cannot_be();
+  coplaces();
+  random_coplacements();
+  takes_the_forward_ops();
+  keeps_what_binds_the_others();
+  refuses_forward();
+  random_forward();
+  berth_ctx_release(ctx);
+  check_refusals(transform_all);
+  return check_done();
+}

@@ -1,0 +1,272 @@
+/* The portfolio: never worse than a member, judged as asked, clear when nothing fits. On threads: place_portfolio_threads.c. */
+#include "place_portfolio_help.h"
+
+/* ---- against its members ----------------------------------------------------------------------------------- */
+
+static double total_params(const berth_graph *g) {
+  double sum = 0;
+  for (int32_t i = 0; i < berth_graph_ops(g); i++) {
+    berth_op op;
+    if (berth_graph_op(g, i, &op) == BERTH_OK) sum += op.param_bytes;
+  }
+  return sum;
+}
+
+static int refusals, overruns;
+
+/* What a report says, made again by the member alone and the simulator alone. */
+static void check_report_alone(berth_cost *c, const berth_member_report *r, const berth_sim_options *judge) {
+  berth_placement *p = NULL;
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_result *run;
+  berth_oom oom;
+  berth_status st = berth_place(c, r->placer, r->options, &p, &why);
+  if (!CHECK(st == r->status)) printf("# %s: %d alone, %d in the portfolio: %s\n", r->name, st, r->status, r->message);
+  refusals += st != BERTH_OK;
+  overruns += r->oom;
+  if (st != BERTH_OK) {
+    if (strncmp(r->message, "portfolio: cannot fit", 21) == 0) return;
+    CHECK(why.op == r->why.op && why.device == r->why.device && why.missing == r->why.missing);
+    return;
+  }
+  if (!CHECK(r->placement && same_placement(p, r->placement))) printf("# %s: another placement alone\n", r->name);
+  CHECK_STATUS(berth_simulate(c, berth_placement_device(p), judge, &run), BERTH_OK);
+  CHECK(berth_result_makespan(run) == r->makespan && berth_result_oom(run, &oom) == r->oom);
+  if (r->oom) CHECK(r->why.op == oom.op && r->why.device == oom.device && r->why.missing > 0);
+  berth_result_release(run);
+  berth_placement_release(p);
+}
+
+static void check_never_worse(berth_cost *c, const berth_portfolio_options *o, berth_links links) {
+  berth_portfolio *p = NULL;
+  berth_sim_options judge = berth_sim_default(berth_cost_graph(c));
+  const berth_member_report *r;
+  double least = INFINITY;
+  int32_t first = BERTH_NONE;
+  berth_status st = berth_portfolio_run(c, o, &p, NULL);
+  judge.links = links;
+  CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE);
+  for (int32_t i = 0; (r = berth_portfolio_report(p, i)); i++) {
+    check_report_alone(c, r, &judge);
+    if (!r->placement || r->oom || r->makespan >= least) continue;
+    least = r->makespan;
+    first = i;
+  }
+  CHECK(berth_portfolio_winner(p) == first);
+  CHECK((first == BERTH_NONE) == (st == BERTH_EINFEASIBLE));
+  CHECK(berth_portfolio_best(p) == (first == BERTH_NONE ? NULL : berth_portfolio_report(p, first)->placement));
+  berth_portfolio_release(p);
+}
+
+static void test_never_worse(void) {
+  static const double tight[] = { INFINITY, 4, 2.6, 2.2 }; /* memory, shares of the parameters */
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_CHANNEL, BERTH_LINKS_DUPLEX };
+  TEST("never worse than a member; every report is what the member gives alone");
+  for (uint64_t seed = 0; seed < 12; seed++) {
+    berth_ctx *ctx;
+    CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+    instance probe = make(ctx, 48, 3, INFINITY, seed);
+    double share = total_params(probe.g) / 3;
+    drop(&probe);
+    instance m = make(ctx, 48, 3, tight[seed % 4] * share, seed);
+    berth_portfolio_options o = berth_portfolio_default(m.g);
+    o.place.links = links[seed % 3];
+    o.threads = 1 + (int32_t)(seed % 2);
+    check_never_worse(m.c, &o, links[seed % 3]);
+    drop(&m);
+    CHECK(berth_ctx_memory(ctx) == 0);
+    berth_ctx_release(ctx);
+  }
+  if (!CHECK(refusals > 20 && overruns > 0)) printf("# %d refusals, %d overruns\n", refusals, overruns);
+}
+
+static void test_list(void) {
+  static const char *const names[] = {
+    "single", "round-robin", "m-etf", "m-etf topological", "m-sct through", "m-sct through topological", "m-sct",
+    "m-sct topological", "m-sct tau 0.5", "m-sct tau 0.5 topological", "m-sct tau 0.1", "m-sct tau 0.1 topological", "etf",
+    "heft", "peft", "cpop", "blevel", "critical-path", "minmin", "m-topo", "metis"
+  };
+  berth_ctx *ctx;
+  berth_portfolio *p;
+  TEST("the built-in members, in their order; ties go to the first");
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  instance m = make(ctx, 1, 2, INFINITY, 1);
+  CHECK_STATUS(berth_portfolio_run(m.c, NULL, &p, NULL), BERTH_OK);
+  CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
+  for (int32_t i = 0; i < berth_portfolio_members(p); i++) CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
+  CHECK(berth_portfolio_winner(p) == 0 && isnan(berth_portfolio_report(p, 0)->seconds));
+  CHECK(!berth_portfolio_report(p, -1) && !berth_portfolio_report(p, berth_portfolio_members(p)));
+  berth_portfolio_release(p);
+  berth_portfolio_release(NULL);
+  drop(&m);
+  berth_ctx_release(ctx);
+}
+
+static void test_as_placer(void) {
+  berth_ctx *ctx;
+  berth_portfolio *p;
+  berth_placement *q;
+  TEST("the placer \"portfolio\" is the run with defaults");
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  instance m = make(ctx, 60, 3, INFINITY, 5);
+  berth_portfolio_options o = berth_portfolio_default(m.g);
+  o.place.links = BERTH_LINKS_DUPLEX;
+  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  CHECK_STATUS(berth_place(m.c, "portfolio", &o.place, &q, NULL), BERTH_OK);
+  CHECK(same_placement(q, berth_portfolio_best(p)));
+  berth_portfolio_release(p);
+  CHECK(berth_placement_device(q)[0] >= 0); /* outlives the run */
+  berth_placement_release(q);
+  drop(&m);
+  berth_ctx_release(ctx);
+}
+
+/* ---- the judge ---------------------------------------------------------------------------------------------- */
+
+static void test_judge(void) {
+  berth_ctx *ctx;
+  berth_portfolio *p;
+  berth_result *run;
+  TEST("the judge's options decide, each answer in its own order if the judge plans");
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  instance m = make(ctx, 60, 3, INFINITY, 4);
+  berth_portfolio_options o = berth_portfolio_default(m.g);
+  berth_sim_options judge = berth_sim_default(m.g);
+  berth_place_options plain = berth_place_default(m.g), code = plain;
+  code.variant = "code"; /* has no order */
+  berth_member list[] = { { NULL, "heft", plain, NULL, NULL }, { NULL, "critical-path", code, NULL, NULL },
+                          { NULL, "etf", plain, NULL, NULL } };
+  o.judge = &judge;
+  o.members = list;
+  o.n_members = 3;
+  o.threads = 2;
+  judge.links = BERTH_LINKS_CHANNEL;
+  judge.dispatch = BERTH_DISPATCH_PLANNED;
+  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  CHECK_STATUS(berth_portfolio_report(p, 1)->status, BERTH_EINVAL);
+  CHECK_TEXT(berth_portfolio_report(p, 1)->message, "the answer has no order of its own to be judged in");
+  for (int32_t i = 0; i < 3; i += 2) {
+    const berth_member_report *r = berth_portfolio_report(p, i);
+    judge.sequence = berth_placement_sequence(r->placement);
+    CHECK_STATUS(berth_simulate(m.c, berth_placement_device(r->placement), &judge, &run), BERTH_OK);
+    CHECK(berth_result_makespan(run) == r->makespan);
+    berth_result_release(run);
+  }
+  berth_portfolio_release(p);
+  judge.sequence = NULL;
+  judge.dispatch = BERTH_DISPATCH_FIFO;
+  judge.noise = -1;
+  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINVAL);
+  CHECK(strncmp(berth_errmsg(ctx), "portfolio: judge: ", 18) == 0);
+  drop(&m);
+  berth_ctx_release(ctx);
+}
+
+/* ---- nothing fits ------------------------------------------------------------------------------------------- */
+
+static berth_graph *chains(berth_ctx *ctx, int32_t n) {
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 2 * n; i++) {
+    berth_op op = berth_op_default();
+    double seconds = 1;
+    op.seconds = &seconds;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    berth_tensor t = { i, 10, -1, 0 };
+    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_add_consumer(b, i, n + i), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static void run_chains(berth_ctx *ctx, double memory, const char *message, double missing) {
+  berth_device device = berth_device_default();
+  berth_link link = { 10, 0 };
+  berth_topology *t;
+  berth_cost *c;
+  berth_portfolio *p;
+  berth_obstacle why = { 9, 9, 9 };
+  berth_graph *g = chains(ctx, 4);
+  device.memory = memory;
+  CHECK_STATUS(berth_topology_mesh(ctx, 1, &device, &link, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  CHECK_STATUS(berth_portfolio_run(c, NULL, &p, &why), BERTH_EINFEASIBLE);
+  CHECK(p && !berth_portfolio_best(p) && berth_portfolio_winner(p) == BERTH_NONE);
+  CHECK_TEXT(berth_errmsg(ctx), message);
+  CHECK(why.missing == missing && why.device == 0);
+  berth_portfolio_release(p);
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_graph_release(g);
+}
+
+static void test_infeasible(void) {
+  berth_ctx *ctx;
+  TEST("nothing fits: the proof, or what came closest, and what would help");
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  run_chains(ctx, 5, "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing", 5);
+  run_chains(ctx, 25, "portfolio: no placement found: that of m-etf comes closest, but op 2 runs out of memory on "
+             "device 0 \"d0\": 15 B are missing; with dispatch = \"planned\" that of m-etf keeps memory", 15);
+  berth_ctx_release(ctx);
+}
+
+/* ---- the door ----------------------------------------------------------------------------------------------- */
+
+static void refused(berth_ctx *ctx, berth_cost *c, const berth_portfolio_options *o, const char *message) {
+  berth_portfolio *p;
+  CHECK_STATUS(berth_portfolio_run(c, o, &p, NULL), BERTH_EINVAL);
+  CHECK(!p);
+  CHECK_TEXT(berth_errmsg(ctx), message);
+}
+
+static void test_bad_options(void) {
+  berth_ctx *ctx;
+  berth_portfolio *p;
+  TEST("bad options are refused by name");
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  instance m = make(ctx, 40, 3, INFINITY, 2);
+  berth_portfolio_options good = berth_portfolio_default(m.g), o;
+  berth_place_options plain = berth_place_default(m.g);
+  berth_member list[] = { { "a", "etf", plain, NULL, NULL }, { "b", "heft", plain, NULL, NULL } };
+  good.members = list;
+#define REFUSED(change, message) o = good, change, refused(ctx, m.c, &o, message)
+  REFUSED(o.threads = -1, "portfolio: option threads: -1 is negative");
+  REFUSED(o.seconds = NAN, "portfolio: option seconds: nan is not a time");
+  REFUSED(o.seconds = -1, "portfolio: option seconds: -1 is not a time");
+  REFUSED(o.seconds = 2, "portfolio: option seconds: 2 s, but the context has no clock");
+  REFUSED(o.n_members = -1, "portfolio: option members: there are not -1");
+  REFUSED(o.place.tau = 0.5, "portfolio: option tau: is of one placer; give it to a member");
+  REFUSED(o.place.device = 1, "portfolio: option device: is of one placer; give it to a member");
+  REFUSED(o.place.variant = "code", "portfolio: option variant: is of one placer; give it to a member");
+  REFUSED(o.place.ties = BERTH_TIES_LEVEL, "portfolio: option ties: is of one placer; give it to a member");
+  REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE, "portfolio: option favourites: is of one placer; give it to a member");
+  REFUSED(o.place.gap = 0, "portfolio: option gap: 0 is not a finite number from 1e-9 on");
+  REFUSED(o.place.quantum = -1, "portfolio: member 0 (single): option quantum: -1 is not a finite number from 0 on");
+  good.n_members = 2;
+  list[1].options.tries = 0;
+  REFUSED((void)0, "portfolio: member 1 (b): option tries: 0 is less than 1");
+  list[1].placer = "portfolio";
+  REFUSED((void)0, "portfolio: member 1 (b): is a portfolio itself");
+  list[1].placer = "x";
+  CHECK_STATUS(berth_portfolio_run(m.c, &good, &p, NULL), BERTH_EINVAL);
+  CHECK(strncmp(berth_errmsg(ctx), "portfolio: member 1 (b): unknown placer \"x\"", 43) == 0);
+#undef REFUSED
+  drop(&m);
+  CHECK(berth_ctx_memory(ctx) == 0);
+  berth_ctx_release(ctx);
+}
+
+int main(void) {
+  test_list();
+  test_as_placer();
+  test_never_worse();
+  test_judge();
+  test_infeasible();
+  test_bad_options();
+  return check_done();
+}

@@ -1,0 +1,61 @@
+/* Layered random problems for the tests of the portfolio. */
+#ifndef BERTH_PLACE_PORTFOLIO_HELP_H
+#define BERTH_PLACE_PORTFOLIO_HELP_H
+
+#include "check.h"
+#include <berth/berth.h>
+
+typedef struct instance {
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *c;
+} instance;
+
+static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uint64_t seed) {
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  berth_rng rng;
+  berth_rng_init(&rng, seed, 0);
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < n; i++) {
+    berth_op op = berth_op_default();
+    berth_tensor tensor = { i, 1 + berth_rng_below(&rng, 100), -1, 0 };
+    double seconds = 1 + berth_rng_below(&rng, 20);
+    op.seconds = &seconds;
+    op.param_bytes = berth_rng_below(&rng, 50);
+    op.workspace_bytes = berth_rng_below(&rng, 20);
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_add_tensor(b, &tensor, NULL), BERTH_OK);
+    for (int k = 0; k < 2 && i >= width; k++) {
+      int32_t from = (i / width - 1) * width + berth_rng_below(&rng, width / 2) + k * (width / 2);
+      CHECK_STATUS(berth_graph_builder_add_consumer(b, from, i), BERTH_OK);
+    }
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static inline instance make(berth_ctx *ctx, int32_t n, int32_t devices, double memory, uint64_t seed) {
+  instance m = { layered(ctx, n, 8, seed), NULL, NULL };
+  berth_device device = berth_device_default();
+  berth_link link = { 10, 0.5 };
+  device.memory = memory;
+  CHECK_STATUS(berth_topology_mesh(ctx, devices, &device, &link, &m.t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
+  return m;
+}
+
+static inline void drop(instance *m) {
+  berth_cost_release(m->c);
+  berth_graph_release(m->g);
+  berth_topology_release(m->t);
+}
+
+static inline int same_placement(const berth_placement *a, const berth_placement *b) {
+  size_t n = (size_t)berth_placement_ops(a);
+  return memcmp(berth_placement_device(a), berth_placement_device(b), n * sizeof(int32_t)) == 0
+      && berth_placement_estimate(a) == berth_placement_estimate(b);
+}
+
+#endif

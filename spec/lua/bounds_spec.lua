@@ -1,0 +1,176 @@
+-- Thorough bounds and guarantees in Lua and on the command line.
+local berth = require "berth"
+
+-- Six ops of 1 s into one, every transfer 3 s: four of them on its device end when the other two tensors arrive.
+local function join(transfer)
+  local ops, edges = {}, {}
+  for i = 1, 7 do ops[i] = { seconds = 1 } end
+  for i = 1, 6 do edges[i] = { i, 7, transfer or 3 } end
+  return assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(4, { bandwidth = 1 })
+end
+
+local function message(fn, ...)
+  local ok, text = pcall(fn, ...)
+  assert.is_false(ok)
+  return text
+end
+
+local function by_name(b)
+  local out = {}
+  for _, k in ipairs(b.guarantees) do out[k.name] = k end
+  return out
+end
+
+describe("thorough bounds", function()
+  it("count the transfers that no placement spares", function()
+    local g, t = join()
+    local cheap, b = berth.bounds(g, t), berth.bounds(g, t, { thorough = true })
+    assert.equal(2, cheap.critical_path)
+    assert.is_nil(cheap.transfers)
+    assert.is_nil(cheap.lp)
+    assert.equal(5, b.transfers)
+    assert.equal(5, b.best)
+    assert.equal("transfers", b.name)
+    assert.is_true(b.lp >= 2 * (1 - 1e-9) and b.lp <= 5)
+    assert.is_true(b.work >= cheap.work)
+  end)
+
+  it("print as a line, with how far a makespan is from the best", function()
+    local g, t = join()
+    local r = berth.simulate(g, t, { 1, 1, 1, 1, 2, 3, 1 })
+    assert.equal(5, r.makespan)
+    local b = berth.bounds(g, t, { thorough = true, makespan = r })
+    assert.equal(1, b.achieved)
+    assert.matches("^bound 5 s %(transfers%): critical path 2 s, transfers 5 s, lp .*, work .*, memory ", tostring(b))
+    assert.matches("; makespan at most 1 times the optimum$", tostring(b))
+    assert.equal(2, berth.bounds(berth.cost(g, t), { thorough = true, makespan = "10 s" }).achieved)
+    assert.is_nil(berth.bounds(g, t).achieved)
+  end)
+
+  it("hold for every placer on every discipline", function()
+    local g = berth.models.inception_v3 { batch = 4, granularity = "layer", training = false }
+    local t = berth.topology.mesh(3, { preset = "V100", bandwidth = "2 GB/s", latency = "20 us" })
+    local b = berth.bounds(g, t, { thorough = true, gap = 1e-6 })
+    assert.is_true(b.best >= berth.bounds(g, t).best)
+    for _, links in ipairs { "free", "channel", "duplex", "pair" } do
+      for _, name in ipairs { "single", "m-etf", "heft" } do
+        local p = assert(berth.place(g, t, name, { links = links }))
+        assert.is_true(berth.simulate(g, t, p, { links = links }).makespan >= b.best * (1 - 1e-9))
+      end
+    end
+  end)
+
+  it("make the gaps of comparisons smaller", function()
+    local g, t = join()
+    local plain = berth.compare(g, t, { "single", "m-etf" })
+    local tight = berth.compare(g, t, { "single", "m-etf" }, { thorough = true })
+    for i, row in ipairs(tight) do
+      assert.is_true(row.gap < plain[i].gap)
+      assert.equal("transfers", row.bound_name)
+    end
+    assert.matches("thorough: expected true or false", message(berth.compare, g, t, { "single" }, { thorough = 1 }))
+  end)
+
+  it("refuse wrong options with their names", function()
+    local g, t = join()
+    assert.matches("berth.bounds: gap: 0 is below 1e%-9", message(berth.bounds, g, t, { gap = 0 }))
+    assert.matches("berth.bounds: thorough: expected true or false", message(berth.bounds, g, t, { thorough = 1 }))
+    assert.matches("berth.bounds: makespan: ", message(berth.bounds, g, t, { makespan = {} }))
+    assert.matches("berth.bounds: makespan: is infinite", message(berth.bounds, g, t, { makespan = math.huge }))
+    assert.matches("berth.bounds: place: links: 'x' is none of", message(berth.bounds, g, t, { place = { links = "x" } }))
+    assert.matches("berth.bounds: place: tau: 0.7 is above 0.5", message(berth.bounds, g, t, { place = { tau = 0.7 } }))
+    assert.matches("berth.bounds: place: unknown option 'gaps'", message(berth.bounds, g, t, { place = { gaps = 1 } }))
+    assert.matches("berth.bounds: place: expected a table", message(berth.bounds, g, t, { place = 3 }))
+  end)
+
+  it("do not know collectives; the cheap ones do", function()
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 } },
+      collectives = { { kind = "barrier", members = { 1, 2 }, consumers = {}, bytes = 0 } } }
+    local t = berth.topology.mesh(2)
+    assert.equal(1, berth.bounds(g, t).critical_path)
+    local b, text, code = berth.bounds(g, t, { thorough = true })
+    assert.is_nil(b)
+    assert.equal("unsupported", code)
+    assert.matches("1 collectives", text)
+    assert.matches("1 collective in the graph", by_name(berth.bounds(g, t)).etf.why)
+  end)
+end)
+
+describe("guarantees", function()
+  it("have the values of the theorems at rho 1", function()
+    local g, t = join(1)
+    local b = berth.bounds(g, t, { place = { gap = 1e-9 } })
+    local k = by_name(b)
+    assert.equal(1, b.rho)
+    assert.equal(0, b.closed)
+    assert.near(3 - 1 / 4, k.etf.ratio, 1e-12)
+    assert.near(7 / 3 - 4 / (3 * 4), k.sct.ratio, 1e-8)
+    assert.is_true(k.etf.valid and k.sct.valid)
+    assert.is_nil(k.etf.why)
+    assert.is_nil(k.etf.limit)
+    assert.near(7 / 4 + 2 * 3 / 4 + 1, k["etf seconds"].limit, 1e-12)
+    assert.near(k["etf seconds"].limit / b.best, k["etf seconds"].ratio, 1e-12)
+    assert.is_false(k["sct unlimited"].valid)
+    for _, name in ipairs { "m-etf", "etf" } do
+      assert.is_true(berth.place(g, t, name).estimate <= k["etf seconds"].limit)
+    end
+  end)
+
+  it("say why they do not hold", function()
+    local g, t = join()
+    local k = by_name(berth.bounds(g, t, { place = { links = "channel" } }))
+    assert.matches("links channel", k.etf.why)
+    k = by_name(berth.bounds(g, t))
+    assert.equal("rho is 3, above 1", k.sct.why)
+    assert.is_true(k.etf.valid)
+    local text = tostring(berth.bounds(g, t).guarantees)
+    assert.matches("etf +m%-etf, etf, m%-sct +4.75 times the optimum +holds\n", text)
+    assert.matches("sct +m%-sct .* not proved: rho is 3, above 1\n", text)
+  end)
+
+  it("count the devices that memory may close", function()
+    local ops = {}
+    for i = 1, 5 do ops[i] = { seconds = 1, params = 1 } end
+    local g = assert(berth.graph { ops = ops })
+    local t = berth.topology.mesh(3, { bandwidth = 1, memory = 4 })
+    local b = berth.bounds(g, t)
+    local k = by_name(b)
+    assert.equal(1, b.closed)
+    assert.is_false(k.etf.valid)
+    assert.is_true(k["etf memory"].valid)
+    assert.near(3 / 2 + 1 - 1 / 2, k["etf memory"].ratio, 1e-12)
+    assert.equal(0, berth.bounds(g, t, { memory = "none" }).closed)
+    local none = berth.bounds(g, berth.topology.mesh(3, { bandwidth = 1, memory = 8 }), { param_multiple = 3 })
+    assert.equal(3, none.closed) -- two of 3 B each fill a device
+    assert.matches("3 of 3 devices: none is sure to take every op", by_name(none)["etf memory"].why)
+    assert.is_nil(by_name(none)["etf memory"].ratio)
+  end)
+end)
+
+describe("berth bounds --thorough", function()
+  local main = require "berth.cli.main"
+  local MODEL = "model:inception_v3,granularity=layer"
+
+  local function run(...)
+    local out = {}
+    local function add(line) out[#out + 1] = line end
+    return main.run({ ... }, { write = add, complain = add }), table.concat(out, "\n")
+  end
+
+  it("prints all bounds and the guarantees", function()
+    local code, text = run("bounds", MODEL, "mesh:4,preset=V100", "--thorough", "--makespan", "1 s")
+    assert.equal(0, code)
+    assert.matches("\ntransfers +%S+ %S+\n", text)
+    assert.matches("\nlinear program +%S+ %S+\n", text)
+    assert.matches("\n1 s is at most %S+ times the optimum\n", text)
+    assert.matches("\netf seconds +m%-etf, etf, m%-sct ", text)
+  end)
+
+  it("tells the same as JSON", function()
+    local code, text = run("bounds", MODEL, "mesh:4,preset=V100", "--thorough", "--links", "duplex", "--json")
+    assert.equal(0, code)
+    assert.matches('"lp_s":0%.', text)
+    assert.matches('"achieved":null', text)
+    assert.matches('"name":"etf",.-"valid":false', text)
+  end)
+end)
