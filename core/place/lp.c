@@ -3,7 +3,7 @@
 
 /* Where the methods cross, as measured on layered graphs of 1,000 to 100,000 ops and on graphs of neural networks. */
 enum {
-  COLD_NODES = 10000,       /* an interior point starts badly on longer graphs */
+  COLD_NODES = 10000,       /* from here on entropic steps are the cheaper start, and a factor is worth it only behind them */
   FIRST_ITERATIONS = 150    /* entropic, before the interior point takes over */
 };
 #define COLD_FLOPS 1e7      /* for one factorisation: it takes about as long as the entropic steps that it replaces */

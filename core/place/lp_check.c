@@ -18,7 +18,6 @@ void berth_i_lp_point_release(const berth_i_lp_problem *q, berth_i_lp_point *pt)
   berth_i_free(q->ctx, pt->flow, m, sizeof *pt->flow);
   berth_i_free(q->ctx, pt->u, n, sizeof *pt->u);
   berth_i_free(q->ctx, pt->v, n, sizeof *pt->v);
-  berth_i_free(q->ctx, pt->start, n, sizeof *pt->start);
   memset(pt, 0, sizeof *pt);
 }
 

@@ -182,13 +182,6 @@ static void begin(entropic *s) {
   first_heats(s, 0.5 * s->smoothing * value);
 }
 
-static berth_status keep_arrivals(const entropic *s, berth_i_lp_point *pt) {
-  int32_t i;
-  if (!pt->start && !(pt->start = berth_i_alloc(s->q->ctx, (size_t)s->q->n, sizeof *pt->start))) return berth_i_nomem(s->q->ctx);
-  for (i = 0; i < s->q->n; i++) pt->start[i] = s->tau * s->arrival[i];
-  return BERTH_OK;
-}
-
 static berth_status run(entropic *s, double gap, int32_t iterations, berth_i_lp_point *pt) {
   watch w = { 0, 0, INFINITY, 0, INFINITY };
   berth_status st = BERTH_OK;
@@ -203,7 +196,7 @@ static berth_status run(entropic *s, double gap, int32_t iterations, berth_i_lp_
     berth_i_progress(s->q->ctx, "favourites", fmin(1, gap / fmax(berth_i_lp_gap(pt), 1e-300)));
     st = berth_i_interrupted(s->q->ctx);
   }
-  return st == BERTH_OK ? keep_arrivals(s, pt) : st;
+  return st;
 }
 
 berth_status berth_i_lp_entropic(const berth_i_lp_problem *q, double gap, int32_t iterations, berth_i_lp_point *pt) {

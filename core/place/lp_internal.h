@@ -24,12 +24,11 @@ typedef struct berth_i_lp_point {
   double *y;                /* [m] feasible: sums over out-edges and over in-edges at most 1. The best found */
   double *flow;             /* [m] unit flow from sources to sinks, that of the best lower bound */
   double *u, *v;            /* [n] potentials of out-sides and in-sides: u_i + v_j >= c f on every edge, >= 0 */
-  double *start;            /* [n] smoothed arrival of paths (for a warm start); NULL: not there */
   double upper, lower;
   int32_t iterations;       /* of the solver that ran last */
 } berth_i_lp_point;
 
-/** y = flow = u = v = 0, start NULL, upper INFINITY, lower the floor. Release it also after a failure. */
+/** y = flow = u = v = 0, upper INFINITY, lower the floor. Release it also after a failure. */
 berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q, berth_i_lp_point *pt);
 /** (upper - lower) / lower; 0 if both are 0. */
 static inline double berth_i_lp_gap(const berth_i_lp_point *pt) {
