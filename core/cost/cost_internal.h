@@ -24,6 +24,9 @@ struct berth_cost {
   void *ud;
   int32_t *class_device;        /* [n_classes] lowest device of each */
   int32_t *class_size;          /* [n_classes] devices in each */
+  bool unproved;                /* no proof was found that memory cannot do, under the policy and the multiple: not sought again */
+  int unproved_memory;
+  double unproved_multiple;
 };
 
 /** Seconds on a device, pins ignored. */

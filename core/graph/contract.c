@@ -21,6 +21,8 @@ typedef struct contraction {
   int32_t head, n_queued;
   int32_t *partner;          /* [ops] root of the twins of a root's ops; BERTH_NONE: none, or within it. NULL: not looked at */
   int32_t *group;            /* [ops] */
+  berth_share_options free;  /* no limits, the same devices */
+  berth_i_sharing *whole;    /* colocation groups as wholes, and what has joined an op of theirs; NULL: no groups */
   uint8_t *price;            /* [ops] how a root is priced */
   /* notes */
   int32_t *witness;          /* [2 * pairs] nodes; BERTH_NONE */
@@ -141,6 +143,11 @@ static void join_partners(contraction *k, int32_t u, int32_t v, int32_t root, in
   k->partner[root] = partner;
 }
 
+static void join_wholes(contraction *k, int32_t u, int32_t v) {
+  int32_t a = berth_i_sharing_root(k->whole, u), b = berth_i_sharing_root(k->whole, v);
+  if (a != b) berth_i_sharing_join(k->whole, a, b);
+}
+
 static void join(contraction *k, int32_t u, int32_t v, bool searched, bool lone) {
   bool u_has_fewer = k->n_notes[u] < k->n_notes[v];
   int32_t fewer = u_has_fewer ? u : v, more = u_has_fewer ? v : u, root;
@@ -152,6 +159,7 @@ static void join(contraction *k, int32_t u, int32_t v, bool searched, bool lone)
   root = berth_i_cluster_join(k->c, u, v, searched, lone);
   take_notes(k, more, root);
   if (k->partner) join_partners(k, u, v, root, partner);
+  if (k->whole) join_wholes(k, u, v);
   k->group[root] = group;
   k->price[root] = price;
 }
@@ -172,11 +180,34 @@ static bool groups_allow(const contraction *k, int32_t u, int32_t v) {
   return a == BERTH_NONE || b == BERTH_NONE || a == b;
 }
 
+/* Who joins an op of a group goes where the whole group does. */
+static bool wholes_allow(const contraction *k, int32_t u, int32_t v) {
+  int32_t roots[2];
+  if (!k->whole) return true;
+  roots[0] = berth_i_sharing_root(k->whole, u);
+  roots[1] = berth_i_sharing_root(k->whole, v);
+  return roots[0] == roots[1] || berth_i_sharing_compatible(k->whole, 2, roots);
+}
+
+/* The same for two pairs at once, each of which may be contracted alone: they may meet in one group. */
+static bool wholes_allow_both(const contraction *k, int32_t u, int32_t v, int32_t from, int32_t to) {
+  int32_t r[4];
+  if (!k->whole) return true;
+  r[0] = berth_i_sharing_root(k->whole, u);
+  r[1] = berth_i_sharing_root(k->whole, v);
+  r[2] = berth_i_sharing_root(k->whole, from);
+  r[3] = berth_i_sharing_root(k->whole, to);
+  if (r[0] == r[1] || r[2] == r[3]) return true;
+  if (r[0] != r[2] && r[0] != r[3] && r[1] != r[2] && r[1] != r[3]) return true;
+  return berth_i_sharing_compatible(k->whole, 4, r);
+}
+
 /* What forbids it here, forbids it for good. */
 static bool may_ever(const contraction *k, int32_t u, int32_t v) {
   const berth_graph *g = k->c->g;
   if (u >= g->n_ops || v >= g->n_ops || !groups_allow(k, u, v)) return false;
   if (k->price[u] && k->price[v] && k->price[u] != k->price[v]) return false;
+  if (!wholes_allow(k, u, v)) return false;
   return berth_i_sharing_apart(k->c->sharing, u, v) == BERTH_I_TOGETHER;
 }
 
@@ -223,6 +254,7 @@ static bool has_twin_pair(const contraction *k, int32_t u, int32_t v, int32_t *f
 /* u -> v may be contracted, and from -> to? With both done, a path from the one to the other and back would be a cycle. */
 static bool twins_allow(contraction *k, int32_t u, int32_t v, int32_t from, int32_t to) {
   if (!berth_i_cluster_follows(k->c, from, to) || !may_ever(k, from, to)) return false;
+  if (!wholes_allow_both(k, u, v, from, to)) return false;
   if (!judge(k, from, to).yes) return false;
   return !(berth_i_cluster_reaches(k->c, from, v) && berth_i_cluster_reaches(k->c, u, to));
 }
@@ -301,14 +333,28 @@ static void fill(contraction *k) {
   }
 }
 
+static berth_status init_wholes(contraction *k, berth_i_sharing *whole) {
+  berth_status st;
+  if (!k->c->g->group || k->o->scope == BERTH_FUSE_GROUPS) return BERTH_OK;
+  k->free = berth_share_defaults();
+  k->free.n_devices = k->o->share.n_devices;
+  k->free.device_type = k->o->share.device_type;
+  k->whole = whole;
+  if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, whole)) != BERTH_OK) return st;
+  return berth_i_sharing_join_groups(whole, "fuse", false);
+}
+
 berth_status berth_i_contract(berth_i_clusters *c, const berth_fuse_options *o, berth_i_check check, const int32_t *place) {
   contraction k = { .c = c, .o = o, .check = check, .n_pairs = c->pairs->n };
+  berth_i_sharing whole;
   berth_status st = alloc(&k) ? berth_i_pairs_by_weight(c->g, c->pairs, place, k.queue) : berth_i_nomem(c->g->ctx);
+  if (st == BERTH_OK) st = init_wholes(&k, &whole);
   if (st == BERTH_OK) {
     fill(&k);
     k.n_queued = k.n_pairs;
     st = run(&k);
   }
+  if (k.whole) berth_i_sharing_release(k.whole);
   release(&k);
   return st;
 }

@@ -189,6 +189,26 @@ berth_i_apart berth_i_sharing_apart(const berth_i_sharing *s, int32_t a, int32_t
   return beyond_limit(s, a, b) ? BERTH_I_LIMIT : BERTH_I_TOGETHER;
 }
 
+static bool all_share_a_type(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
+  int32_t k, i;
+  for (k = 0; k < s->words; k++) {
+    uint64_t common = ~(uint64_t)0;
+    for (i = 0; i < n; i++) common &= s->can[(size_t)roots[i] * (size_t)s->words + (size_t)k];
+    if (common) return true;
+  }
+  return false;
+}
+
+bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
+  int32_t i, pin = BERTH_NONE;
+  for (i = 0; i < n; i++) {
+    int32_t own = s->pin[roots[i]];
+    if (own != BERTH_NONE && pin != BERTH_NONE && own != pin) return false;
+    if (own != BERTH_NONE) pin = own;
+  }
+  return all_share_a_type(s, n, roots);
+}
+
 int32_t berth_i_sharing_join(berth_i_sharing *s, int32_t a, int32_t b) {
   int32_t k, root = s->size[a] > s->size[b] || (s->size[a] == s->size[b] && a < b) ? a : b, other = root == a ? b : a;
   s->parent[other] = root;

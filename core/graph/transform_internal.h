@@ -32,6 +32,8 @@ static inline int32_t berth_i_sharing_root(const berth_i_sharing *s, int32_t op)
 }
 /** Why two roots may not join. */
 berth_i_apart berth_i_sharing_apart(const berth_i_sharing *s, int32_t a, int32_t b);
+/** Do all these roots have a type in common, and no two different pins? */
+bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32_t *roots);
 /** Joins two different roots, whatever limits say.  @return the root of both */
 int32_t berth_i_sharing_join(berth_i_sharing *s, int32_t a, int32_t b);
 /** Joins the colocation groups of the graph; with `strict` a group that no type of device can run is refused; limits

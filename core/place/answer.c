@@ -138,3 +138,20 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
   if (closest == BERTH_NONE && cut) return unreachable(p, op, why);
   return berth_i_infeasible(p->cost, p->setup->placer, op, closest, closest == BERTH_NONE ? 0 : least, why);
 }
+
+void berth_i_plan_vain(berth_plan *p, int32_t op) {
+  if (--p->patience < 0 && p->tired_of == BERTH_NONE) p->tired_of = op;
+}
+
+berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why) {
+  int32_t d, op = p->tired_of, closest = BERTH_NONE;
+  double least = INFINITY;
+  for (d = 0; d < p->devices; d++) {
+    double missing;
+    if (!berth_i_plan_may(p, op, d)) continue;
+    missing = berth_i_store_missing(p, op, d, berth_i_plan_open_at(p, d));
+    if (missing > 0 && missing < least) least = missing, closest = d;
+  }
+  if (closest == BERTH_NONE) return berth_i_plan_stuck(p, BERTH_NONE, why);
+  return berth_i_infeasible(p->cost, p->setup->placer, op, closest, least, why);
+}

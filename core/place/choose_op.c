@@ -12,6 +12,7 @@ typedef struct picker {
   int32_t *of;            /* [ops] RANDOM: number of its priority */
   double *clock;          /* [ops] RANDOM: by number */
   berth_i_queue aside;    /* told "not now": (time to try again, -, op) */
+  berth_i_queue parked;   /* no room at the moment, by bytes needed: (bytes, -, op) */
 } picker;
 
 typedef struct ranked {
@@ -62,6 +63,7 @@ static void release_picker(picker *k) {
   size_t n = (size_t)k->plan->n;
   berth_i_queue_release(ctx, &k->queue);
   berth_i_queue_release(ctx, &k->aside);
+  berth_i_queue_release(ctx, &k->parked);
   berth_i_free(ctx, k->list, k->cap_list, sizeof *k->list);
   berth_i_free(ctx, k->of, n, sizeof *k->of);
   berth_i_free(ctx, k->clock, n, sizeof *k->clock);
@@ -146,7 +148,9 @@ static berth_status put_aside(picker *k, int32_t op, double wake, berth_obstacle
   berth_i_rule rule = p->setup->rule;
   bool frees = rule == BERTH_I_RULE_PROFILE || rule == BERTH_I_RULE_BAECHI_TF;
   if (no_room(p) ? !frees : !berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
-  return berth_i_queue_push(p->ctx, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+  if (!no_room(p)) return berth_i_queue_push(p->ctx, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+  berth_i_plan_vain(p, op);
+  return berth_i_queue_push(p->ctx, &k->parked, berth_i_store_least(p, op), 0, op);
 }
 
 static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
@@ -191,13 +195,26 @@ static berth_status wake_up(picker *k, bool finished) {
   return st;
 }
 
+/* Those that some device may have room for. */
+static berth_status retry_parked(picker *k) {
+  berth_plan *p = k->plan;
+  berth_i_queue *q = &k->parked;
+  berth_status st = BERTH_OK;
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    while (st == BERTH_OK && q->n > 0 && !berth_i_store_full(p, d, q->at[0].key)) st = offer(k, berth_i_queue_pop(q).item);
+  }
+  return st;
+}
+
 static berth_status step_time(picker *k, berth_obstacle *why) {
   size_t running = k->plan->running.n;
   bool over;
   berth_status st = advance(k, &over);
   if (st != BERTH_OK) return st;
   if (over) return berth_i_plan_stuck(k->plan, BERTH_NONE, why);
-  return wake_up(k, k->plan->running.n < running);
+  st = wake_up(k, k->plan->running.n < running);
+  return st == BERTH_OK && k->plan->running.n < running ? retry_parked(k) : st;
 }
 
 static bool ends_now(const berth_plan *p) { return p->running.n > 0 && p->running.at[0].key <= p->now; }
@@ -206,7 +223,7 @@ static bool ends_now(const berth_plan *p) { return p->running.n > 0 && p->runnin
 static berth_status step_assigned(picker *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_status st = BERTH_OK;
-  if (p->store.released) st = wake_up(k, true);
+  if (p->store.released && (st = wake_up(k, true)) == BERTH_OK) st = retry_parked(k);
   p->store.released = false;
   if (st != BERTH_OK) return st;
   return any(k) ? place_op(k, pick(k), why) : berth_i_plan_stuck(p, BERTH_NONE, why);
@@ -224,6 +241,10 @@ static berth_status run(picker *k, berth_obstacle *why) {
   while (st == BERTH_OK) {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = offer_fresh(k)) != BERTH_OK) break;
     if (p->placed == p->n) break;
+    if (p->patience < 0) {
+      st = berth_i_plan_give_up(p, why);
+      break;
+    }
     st = berth_i_plan_finished(p) ? step_finished(k, why) : step_assigned(k, why);
   }
   return st;

@@ -29,8 +29,6 @@ typedef struct hall {
   bool by_eft;
   bool frees;            /* memory may come back */
   int32_t live;          /* candidates that are not placed */
-  double patience;       /* how often an op may still be found not to fit */
-  int32_t tired_of;      /* the op at which patience ended, BERTH_NONE: it has not */
 } hall;
 
 static berth_i_queue *arrivals(hall *h, desk *k) { return h->by_eft ? &k->coming : &k->waiting; }
@@ -82,12 +80,12 @@ static void tidy(hall *h, berth_i_queue *q) {
 
 static berth_status park(hall *h, desk *k, int32_t op) {
   if (!h->frees) return BERTH_OK; /* what does not fit now never will */
-  if (--h->patience < 0) h->tired_of = op;
+  berth_i_plan_vain(h->plan, op);
   return berth_i_queue_push(h->plan->ctx, &k->parked, berth_i_store_least(h->plan, op), 0, op);
 }
 
 static bool fits(hall *h, int32_t d, int32_t op, double start) {
-  return h->plan->setup->rule == BERTH_I_RULE_NONE || berth_i_store_missing(h->plan, op, d, start) <= 0;
+  return berth_i_store_fits(h->plan, op, d, start);
 }
 
 /* Opens what has arrived by the time that the device is free. */
@@ -445,26 +443,11 @@ static void pass_time(hall *h, double now) {
   if (h->plan->setup->clamp) h->shared.known = false;
 }
 
-/* What could be placed at last is found sooner by other devices for all. */
-static berth_status give_up(hall *h, berth_obstacle *why) {
-  berth_plan *p = h->plan;
-  int32_t d, op = h->tired_of, closest = BERTH_NONE;
-  double least = INFINITY;
-  for (d = 0; d < p->devices; d++) {
-    double missing;
-    if (!berth_i_plan_may(p, op, d)) continue;
-    missing = berth_i_store_missing(p, op, d, berth_i_plan_open_at(p, d));
-    if (missing > 0 && missing < least) least = missing, closest = d;
-  }
-  if (closest == BERTH_NONE) return berth_i_plan_stuck(p, BERTH_NONE, why);
-  return berth_i_infeasible(p->cost, p->setup->placer, op, closest, least, why);
-}
-
 static berth_status step(hall *h, berth_obstacle *why) {
   berth_plan *p = h->plan;
   berth_status st = best_pair(h);
   if (st != BERTH_OK) return st;
-  if (h->tired_of != BERTH_NONE) return give_up(h, why);
+  if (p->patience < 0) return berth_i_plan_give_up(p, why);
   if (finish_first(h)) {
     pass_time(h, p->running.at[0].key);
     return berth_i_plan_next_finish(p);
@@ -496,8 +479,6 @@ berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why) {
   h.by_eft = p->setup->policy.score == NULL;
   h.frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
   h.shares = may_share(p, h.by_eft);
-  h.tired_of = BERTH_NONE;
-  h.patience = p->setup->partial || p->setup->forced ? 20000 + 8.0 * p->n * p->devices : INFINITY;
   h.desks = berth_i_zalloc(p->ctx, n, sizeof *h.desks);
   if (!h.desks) return berth_i_nomem(p->ctx);
   do {

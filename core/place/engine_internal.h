@@ -59,6 +59,8 @@ void berth_i_profile_release(berth_ctx *ctx, berth_i_profile *f);
 berth_status berth_i_profile_add(berth_ctx *ctx, berth_i_profile *f, double time, double bytes);
 /** The most that is held at any time from `time` on, what goes at that very time already gone. O(log n) expected */
 double berth_i_profile_most(const berth_i_profile *f, double time);
+/** The most that is held at any time, at least 0. O(1) */
+double berth_i_profile_highest(const berth_i_profile *f);
 /** What is held in the end. */
 double berth_i_profile_last(const berth_i_profile *f);
 
@@ -177,6 +179,9 @@ struct berth_plan {
   double *shown;          /* [2 * devices] est and eft in s, for the policy */
   berth_rng rng;
   int32_t ticks, vain;    /* vain: steps of time since an op was placed */
+  double patience;        /* how often an op may still be found to have no room, where memory may come back and the plan is one of
+                             several; below 0: it has ended, at `tired_of` */
+  int32_t tired_of;
 };
 
 berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, berth_plan **out);
@@ -221,6 +226,10 @@ bool berth_i_plan_patience(berth_plan *p);
 berth_status berth_i_plan_tick(berth_plan *p);
 /** Hands out the placement once all ops are placed. */
 berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out);
+/** An op has no room, and may have later. */
+void berth_i_plan_vain(berth_plan *p, int32_t op);
+/** Patience has ended: what could be placed at last is found sooner by other devices for all. */
+berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why);
 /** No more op can be placed: which one, and why.  @param op BERTH_NONE: finds one */
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why);
 
@@ -246,6 +255,8 @@ berth_status berth_i_store_init(berth_plan *p);
 void berth_i_store_release(berth_plan *p);
 /** Bytes missing for op on device from `start` on; <= 0: it fits. */
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start);
+/** It fits: the same, sooner known. */
+bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start);
 /** Least bytes that must be free for op, whatever else happens. */
 double berth_i_store_least(const berth_plan *p, int32_t op);
 /** An op that needs at least so many would not fit. */
@@ -259,6 +270,7 @@ berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op);
 berth_status berth_i_residency_init(berth_plan *p);
 void berth_i_residency_release(berth_plan *p);
 double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start);
+bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double start);
 berth_status berth_i_residency_charge(berth_plan *p, int32_t op);
 
 /* The ways to choose. */
@@ -267,7 +279,8 @@ berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why);  /* by est
 berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why); /* pair or device, any score */
 berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why);   /* device, with favourite children: sct_internal.h */
 
-/** Every built-in placer's way into the engine; changes devices until they fit, and tries again, when its greedy choice gets stuck. */
+/** Every built-in placer's way into the engine; changes devices until they fit, and tries again, when its greedy choice gets
+ *  stuck. */
 berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
                                 berth_placement **out, berth_obstacle *why);
 

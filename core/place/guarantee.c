@@ -1,5 +1,6 @@
 /* What is proved of the placers on this graph and these devices. */
 #include "waits_internal.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +10,8 @@ typedef struct facts {
   berth_cost *cost;
   int32_t n, closed;
   double work;        /* s */
-  double rho;
+  double rho;         /* max c / min op time */
+  double path_rho;    /* the largest (sum of c) / (sum of op times) of any path */
   double rounded;     /* the longest path after rounding / the linear program's lower end */
   double *op, *cross; /* [ops], [tensors] s: the greatest of all pairs of devices */
   int64_t instant, pinned, grouped, picky; /* ops: without time, pinned, in groups of several, whose time depends on the device */
@@ -151,6 +153,82 @@ static void read_ops(facts *f) {
   f->rho = most == 0 ? 0 : least == 0 ? INFINITY : most / least;
 }
 
+/* ---- the largest share of transfers on a path ------------------------------------------------- */
+
+typedef struct path_sums {
+  double cross, work; /* s, of the path that ends with an op */
+} path_sums;
+
+static double path_value(path_sums s, double q) { return s.cross - q * s.work; }
+
+/* The path that ends there, of largest cross - q work: alone, or behind the best path to one of its producers. */
+static path_sums best_path_to(const facts *f, int32_t op, double q, const path_sums *to) {
+  const berth_graph *g = f->cost->g;
+  path_sums best = { 0, f->op[op] };
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    path_sums s = to[g->producer[g->in[i]]];
+    s.cross += f->cross[g->in[i]];
+    s.work += f->op[op];
+    if (path_value(s, q) > path_value(best, q)) best = s;
+  }
+  return best;
+}
+
+static path_sums best_path(const facts *f, double q, path_sums *to) {
+  const berth_graph *g = f->cost->g;
+  path_sums best = { 0, 0 };
+  int32_t i;
+  for (i = 0; i < g->n_ops; i++) {
+    int32_t op = g->topo[i];
+    to[op] = best_path_to(f, op, q, to);
+    if (path_value(to[op], q) > path_value(best, q)) best = to[op];
+  }
+  return best;
+}
+
+/* Only there a path has transfers, but takes no time. */
+static bool crosses_between_instant(const facts *f) {
+  const berth_graph *g = f->cost->g;
+  int32_t t, j;
+  for (t = 0; t < g->n_tensors; t++) {
+    if (f->cross[t] == 0 || f->op[g->producer[t]] > 0) continue;
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      if (f->op[g->use[j]] == 0) return true;
+    }
+  }
+  return false;
+}
+
+/* Dinkelbach: the ratio of the path that is best at q is larger than q, or q is the largest ratio. Superlinear. What is left at
+ * the end, 1e-13 of the longest transfers, is as small beside the optimum.  @param to [ops] scratch  @return INFINITY: no end */
+static double largest_ratio(const facts *f, path_sums *to) {
+  enum { MOST_ROUNDS = 60 };
+  double q = 0;
+  int round;
+  for (round = 0; round < MOST_ROUNDS; round++) {
+    path_sums best = best_path(f, q, to);
+    if (isinf(best.cross) || isinf(best.work)) break;
+    if (!(path_value(best, q) > 1e-13 * best.cross)) return q;
+    q = best.cross / best.work;
+  }
+  return INFINITY;
+}
+
+/* On a path of k ops there are k - 1 transfers: the ratio is below max c / min op time. */
+static berth_status find_path_rho(facts *f) {
+  size_t n = (size_t)f->cost->g->n_ops;
+  path_sums *to;
+  f->path_rho = f->rho;
+  if (f->rho == 0 || f->cut > 0 || crosses_between_instant(f)) return BERTH_OK;
+  if (!(to = berth_i_alloc(f->cost->ctx, n, sizeof *to))) return berth_i_nomem(f->cost->ctx);
+  f->path_rho = fmin(f->rho, largest_ratio(f, to));
+  berth_i_free(f->cost->ctx, to, n, sizeof *to);
+  return BERTH_OK;
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
 static berth_status count_pairs(facts *f) {
   berth_ctx *ctx = f->cost->ctx;
   size_t ops = (size_t)f->cost->g->n_ops, groups = (size_t)f->cost->g->n_groups;
@@ -166,11 +244,12 @@ static berth_status count_pairs(facts *f) {
   return st;
 }
 
-/* An edge that is no favourite keeps x > tau, or at least 1/2, of its time in the program. */
+/* An edge that is no favourite keeps x > tau of its time in the program, or, where it lost to one with a larger y, at least 1/2.
+ * With rho above 1 the program need not be below the optimum: nothing is said. */
 static double rounding(const facts *f) {
-  double tau = f->o->tau > 0 ? f->o->tau : 0.5;
-  double stretch = isinf(f->rho) ? 1 / tau : (1 + f->rho) / (1 + tau * f->rho);
-  return stretch * (1 + f->o->gap);
+  double tau = f->o->tau > 0 ? fmin(f->o->tau, 0.5) : 0.5;
+  if (f->rho > 1) return INFINITY;
+  return (1 + f->rho) / (1 + tau * f->rho) * (1 + f->o->gap);
 }
 
 static berth_status gather(facts *f) {
@@ -182,7 +261,7 @@ static berth_status gather(facts *f) {
   count_cut(f);
   read_ops(f);
   f->rounded = rounding(f);
-  return BERTH_OK;
+  return find_path_rho(f);
 }
 
 /* ---- reasons ----------------------------------------------------------------------------- */
@@ -192,13 +271,19 @@ static const char *links_name(berth_links links) {
   return names[links];
 }
 
-static void deny(berth_guarantee *k, const char *text) {
-  if (*k->why) return;
-  snprintf(k->why, sizeof k->why, "%s", text);
+/* One more reason; what has no room is cut off. */
+static void deny(berth_guarantee *k, const char *format, ...) {
+  size_t used = strlen(k->why);
+  va_list args;
+  if (used > 0) used += (size_t)snprintf(k->why + used, sizeof k->why - used, "; ");
+  if (used >= sizeof k->why) return;
+  va_start(args, format);
+  vsnprintf(k->why + used, sizeof k->why - used, format, args);
+  va_end(args);
 }
 
 static void deny_count(berth_guarantee *k, int64_t n, const char *noun, const char *rest) {
-  if (n > 0 && !*k->why) snprintf(k->why, sizeof k->why, "%ld %s%s %s", (long)n, noun, n == 1 ? "" : "s", rest);
+  if (n > 0) deny(k, "%ld %s%s %s", (long)n, noun, n == 1 ? "" : "s", rest);
 }
 
 static void need_greedy(const facts *f, berth_guarantee *k) {
@@ -207,18 +292,15 @@ static void need_greedy(const facts *f, berth_guarantee *k) {
   deny_count(k, f->pinned, "op", "pinned to a device");
   deny_count(k, f->grouped, "op", "in colocation groups");
   deny_count(k, f->cut, "pair", "of devices without a way between them");
-  if (f->o->links != BERTH_LINKS_FREE && !*k->why) {
-    snprintf(k->why, sizeof k->why, "links %s: transfers wait for one another", links_name(f->o->links));
-  }
+  if (f->o->links != BERTH_LINKS_FREE) deny(k, "links %s: transfers wait for one another", links_name(f->o->links));
 }
 
-static void need_rho(const facts *f, berth_guarantee *k) {
-  if (isinf(f->rho)) deny_count(k, f->instant, "op", "without time: rho is infinite");
+static void need_path_rho(const facts *f, berth_guarantee *k) {
+  if (isinf(f->path_rho) && f->cut == 0) deny(k, "a transfer between ops without time: rho is infinite on a path");
 }
 
 static void need_all_open(const facts *f, berth_guarantee *k, const char *instead) {
-  if (f->closed == 0 || *k->why) return;
-  snprintf(k->why, sizeof k->why, "memory may run short on %d of %d devices%s", (int)f->closed, (int)f->n, instead);
+  if (f->closed > 0) deny(k, "memory may run short on %d of %d devices%s", (int)f->closed, (int)f->n, instead);
 }
 
 static void need_one_open(const facts *f, berth_guarantee *k) {
@@ -226,7 +308,8 @@ static void need_one_open(const facts *f, berth_guarantee *k) {
 }
 
 static void need_small_transfers(const facts *f, berth_guarantee *k) {
-  if (f->rho > 1 && !*k->why) snprintf(k->why, sizeof k->why, "rho is %.4g, above 1", f->rho);
+  if (isinf(f->rho) && f->cut == 0) deny_count(k, f->instant, "op", "without time: rho is infinite");
+  else if (!isinf(f->rho) && f->rho > 1) deny(k, "rho is %.4g, above 1", f->rho);
   deny_count(k, f->uneven, "tensor", "whose time depends on the pair of devices");
   deny_count(k, f->doubled, "pair", "of ops with several tensors, whose times the program adds up");
 }
@@ -270,15 +353,15 @@ static berth_status list_greedy(const facts *f, double *scratch, berth_guarantee
   double open = f->n - f->closed, seconds;
   berth_status st;
   k = begin(out, n, "etf", placers);
-  k->ratio = graham(f->rho, f->n, f->n);
-  need_greedy(f, k), need_rho(f, k), need_all_open(f, k, "; see etf memory");
+  k->ratio = graham(f->path_rho, f->n, f->n);
+  need_greedy(f, k), need_path_rho(f, k), need_all_open(f, k, "; see etf memory");
   k = begin(out, n, "etf seconds", placers);
   if ((st = greedy_seconds(f, f->n, scratch, &seconds)) != BERTH_OK) return st;
   set_seconds(f, k, seconds);
   need_greedy(f, k), need_all_open(f, k, "; see etf memory seconds");
   k = begin(out, n, "etf memory", placers);
-  if (open > 0) k->ratio = graham(f->rho, f->n, open);
-  need_greedy(f, k), need_rho(f, k), need_one_open(f, k);
+  if (open > 0) k->ratio = graham(f->path_rho, f->n, open);
+  need_greedy(f, k), need_path_rho(f, k), need_one_open(f, k);
   k = begin(out, n, "etf memory seconds", placers);
   need_greedy(f, k), need_one_open(f, k);
   if (open == 0) return BERTH_OK;
@@ -311,6 +394,7 @@ static berth_status list_all(const facts *f, double *scratch, berth_guarantees *
   list_favourites(f, out, &n);
   for (i = 0; i < n; i++) out->of[i].valid = !*out->of[i].why;
   out->rho = f->rho;
+  out->path_rho = f->path_rho;
   out->devices = f->n;
   out->closed = f->closed;
   out->achieved = quotient(f->o->makespan, f->o->best);
@@ -336,7 +420,7 @@ static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options 
   if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
     return wrong(ctx, "param_multiple", o->param_multiple, "a finite number from 0 on");
   }
-  if (!(o->tau >= 0 && o->tau <= 0.5)) return wrong(ctx, "tau", o->tau, "in 0..0.5");
+  if (!(o->tau >= 0 && o->tau <= 1)) return wrong(ctx, "tau", o->tau, "in 0..1");
   if (!(o->gap >= 1e-9) || isinf(o->gap)) return wrong(ctx, "gap", o->gap, "a finite number from 1e-9 on");
   if (!is_seconds(o->best)) return wrong(ctx, "best", o->best, "a finite number from 0 on, or NaN");
   if (!is_seconds(o->makespan)) return wrong(ctx, "makespan", o->makespan, "a finite number from 0 on, or NaN");

@@ -32,6 +32,7 @@ berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *, co
   bool published = opts->variant[0] != 0;
   berth_ties ties = opts->ties;
   if (ties == BERTH_TIES_DEFAULT) ties = published ? BERTH_TIES_TOPOLOGICAL : BERTH_TIES_LEVEL;
+  if (ties == BERTH_TIES_BLEVEL) return by_b_level;
   return ties == BERTH_TIES_LEVEL ? by_static_level : by_topological_number;
 }
 

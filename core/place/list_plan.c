@@ -41,6 +41,12 @@ static berth_status fill_plan(berth_plan *p) {
   return berth_i_store_init(p);
 }
 
+/* On given devices what has no room yet mostly has later. */
+static double patience_of(const berth_plan *p) {
+  if (p->setup->forced) return 20000 + 8.0 * p->n;
+  return p->setup->partial ? 2000 + 0.5 * p->n : INFINITY;
+}
+
 berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, berth_plan **out) {
   berth_plan *p = berth_i_zalloc(cost->ctx, 1, sizeof *p);
   berth_status st;
@@ -52,6 +58,8 @@ berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, bert
   p->n = cost->g->n_ops;
   p->devices = cost->n_devices;
   p->unit = setup->quantum > 0 ? setup->quantum : 1;
+  p->patience = patience_of(p);
+  p->tired_of = BERTH_NONE;
   berth_rng_init(&p->rng, setup->seed, setup->stream);
   if ((st = fill_plan(p)) != BERTH_OK) {
     berth_i_plan_release(p);
@@ -194,7 +202,7 @@ void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, doubl
     length = berth_i_plan_length(p, op, d);
     est[d] = berth_i_plan_slot(p, d, ready[d], length);
     eft[d] = est[d] + length;
-    if (berth_i_store_missing(p, op, d, est[d]) > 0) est[d] = eft[d] = INFINITY;
+    if (!berth_i_store_fits(p, op, d, est[d])) est[d] = eft[d] = INFINITY;
   }
 }
 

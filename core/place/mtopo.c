@@ -109,13 +109,26 @@ static bool settle_unit(walk *w, int32_t unit) {
   return false;
 }
 
+/* Real limits are not what stops it. */
+static berth_status say_share(const walk *w, int32_t op, int32_t device, double missing, berth_obstacle *why) {
+  char label[160], where[160], cap[32], lacks[32];
+  berth_ctx *ctx = w->u->cost->ctx;
+  berth_i_infeasible(w->u->cost, "m-topo", op, device, missing, why);
+  return berth_i_fail(ctx, BERTH_EINFEASIBLE,
+                      "m-topo: no placement found: %s does not fit into the share of a device by the rule of \"%s\", %s: on %s, "
+                      "where it comes closest, it is exceeded by %s", berth_i_op_label(w->u->cost->g, op, label, sizeof label),
+                      w->opts->variant, berth_quantity_format(w->cap, BERTH_BYTES, cap, sizeof cap),
+                      berth_i_device_label(w->u->cost->t, device, where, sizeof where),
+                      berth_quantity_format(missing, BERTH_BYTES, lacks, sizeof lacks));
+}
+
 static berth_status refuse_walk(const walk *w, int32_t unit, berth_obstacle *why) {
   int32_t d, closest = BERTH_NONE, op = berth_i_unit_largest(w->u, unit, sizing(w->opts), w->opts->param_multiple);
   for (d = 0; d < w->u->cost->n_devices; d++) {
     if (!berth_i_unit_can_run(w->u, unit, d)) continue;
     if (closest == BERTH_NONE || over(w, unit, d) < over(w, unit, closest)) closest = d;
   }
-  return berth_i_infeasible(w->u->cost, "m-topo", op, closest, fmax(0, over(w, unit, closest)), why);
+  return say_share(w, op, closest, fmax(0, over(w, unit, closest)), why);
 }
 
 /* TensorFlow walks in topological order, PyTorch by id. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_PIECES = 120, FEW_UNITS = 16 };
+enum { MOST_PIECES = 120, FEW_UNITS = 16, HALVINGS = 10 };
 static const double CASES_WORK = 1500, MOST_CASES_WORK = 2e6; /* steps of bin completion a unit, and at most */
 
 /* ---- sizes ------------------------------------------------------------------------------- */
@@ -70,8 +70,8 @@ static double common_divisor(const sizes *s) {
 
 /* ---- functions that never add up to more than that of the whole --------------------------- */
 
-/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a device are at least those of what
- * it holds. For any limits. */
+/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a device are at least those of
+ * what it holds. For any limits. */
 static double pieces_needed(const sizes *s, double piece) {
   double sum = 0;
   int32_t i;
@@ -90,8 +90,8 @@ static double pieces_held(const berth_i_kinds *k, double piece) {
   return sum;
 }
 
-/* Carlier, Clautiaux and Moukrim's: twice floor(x / piece) below half the limit, and what that leaves of the whole above. In units
- * of which a device has `whole`. */
+/* Carlier, Clautiaux and Moukrim's: twice floor(x / piece) below half the limit, and what that leaves of the whole above. In
+ * units of which a device has `whole`. */
 static double devices_by_complement(const sizes *s, double limit, double piece) {
   double whole = 2 * floor(limit / piece), sum = 0;
   int32_t i;
@@ -187,23 +187,25 @@ berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, 
 
 /* ---- exhaustion -------------------------------------------------------------------------- */
 
-static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double missing,
+                                  berth_obstacle *why) {
   double all = 0, room = 0;
-  char bytes[32], has[32];
+  char bytes[32], has[32], lacks[32];
   int32_t i;
   for (i = 0; i < u->n; i++) all += k->least.held[i];
   for (i = 0; i < k->n; i++) room += k->limit[i] * k->size[i];
-  berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, 0, why);
+  berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, missing, why);
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
                       "%s: cannot fit: all ways to share out %d ops or groups of %s in all among %d devices of %s in all are "
-                      "ruled out, each would have some device run out of memory", placer, (int)u->n,
+                      "ruled out, each would have some device run out of memory, by %s or more", placer, (int)u->n,
                       berth_quantity_format(all, BERTH_BYTES, bytes, sizeof bytes), (int)k->devices,
-                      berth_quantity_format(room, BERTH_BYTES, has, sizeof has));
+                      berth_quantity_format(room, BERTH_BYTES, has, sizeof has),
+                      berth_quantity_format(missing, BERTH_BYTES, lacks, sizeof lacks));
 }
 
-static void fill_limits(const berth_i_kinds *k, double *limit) {
+static void fill_limits(const berth_i_kinds *k, double more, double *limit) {
   int32_t d;
-  for (d = 0; d < k->devices; d++) limit[d] = k->limit[k->of[d]] * (1 + k->slack);
+  for (d = 0; d < k->devices; d++) limit[d] = k->limit[k->of[d]] * (1 + k->slack) + more;
 }
 
 /* Copies on top: under TOTAL what is read from outside stays, too.  @param none [units] zeros */
@@ -227,12 +229,14 @@ static berth_status search_with_copies(const berth_i_units *u, const berth_i_kin
   return st;
 }
 
-static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, double *limit, double *none, int32_t *at,
-                            bool *unfit) {
-  double work = fmin(MOST_CASES_WORK, CASES_WORK * u->n);
-  berth_i_verdict verdict;
+static double cases_work(const berth_i_units *u) { return fmin(MOST_CASES_WORK, CASES_WORK * u->n); }
+
+/* @param limit [devices]  @param none [units] zeros  @param at [units + ops] scratch */
+static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, double work, const double *limit, double *none,
+                            int32_t *at, bool *unfit) {
+  berth_i_verdict verdict = BERTH_I_UNKNOWN;
   berth_status st;
-  fill_limits(k, limit);
+  *unfit = false;
   st = berth_i_pack_complete(u, limit, k->least.param, k->least.moment, work, at, &verdict);
   if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->memory == BERTH_MEMORY_TOTAL) {
     st = berth_i_pack_complete(u, limit, k->least.held, none, work, at, &verdict);
@@ -244,15 +248,41 @@ static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, doub
   return st;
 }
 
+/* By how much every way runs over somewhere: most bytes that could be added to each device in vain, found by halving. Where that
+ * cannot be told, rounding is all that is sure.  @param missing out: above 0 */
+static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k, double *limit, double *none, int32_t *at,
+                                  double *missing) {
+  double low = 0, high = 0;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < k->n; i++) low = fmax(low, 1e-12 * k->limit[i]);
+  for (i = 0; i < u->n; i++) high = fmax(high, k->least.need[i]);
+  for (i = 0; i < HALVINGS && st == BERTH_OK && high > low; i++) {
+    double middle = low + (high - low) / 2;
+    bool unfit = false;
+    fill_limits(k, middle, limit);
+    st = try_all(u, k, cases_work(u) / 16, limit, none, at, &unfit);
+    if (unfit) low = middle;
+    else high = middle;
+  }
+  *missing = low;
+  return st;
+}
+
 berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->n, ops = (size_t)u->n_ops, devices = (size_t)k->devices;
   int32_t *at = berth_i_alloc(ctx, n + ops, sizeof *at);
   double *limit = berth_i_alloc(ctx, devices, sizeof *limit), *none = berth_i_zalloc(ctx, n, sizeof *none);
+  double missing = 0;
   bool unfit = false;
   berth_status st = at && limit && none ? BERTH_OK : berth_i_nomem(ctx);
-  if (st == BERTH_OK) st = try_all(u, k, limit, none, at, &unfit);
-  if (st == BERTH_OK && unfit) st = say_exhausted(u, k, placer, why);
+  if (st == BERTH_OK) {
+    fill_limits(k, 0, limit);
+    st = try_all(u, k, cases_work(u), limit, none, at, &unfit);
+  }
+  if (st == BERTH_OK && unfit) st = least_missing(u, k, limit, none, at, &missing);
+  if (st == BERTH_OK && unfit) st = say_exhausted(u, k, placer, missing, why);
   berth_i_free(ctx, at, n + ops, sizeof *at);
   berth_i_free(ctx, limit, devices, sizeof *limit);
   berth_i_free(ctx, none, n, sizeof *none);

@@ -1,5 +1,5 @@
-/* Packing in earnest: a complete assignment of units that may overflow, and the searches that mend it; exact search; bounds of bin
- * packing. */
+/* Packing in earnest: a complete assignment of units that may overflow, and the searches that mend it; exact search; bounds of
+ * bin packing. */
 #ifndef BERTH_PACK_INTERNAL_H
 #define BERTH_PACK_INTERNAL_H
 
@@ -43,8 +43,8 @@ static inline double berth_i_stow_over(const berth_i_stow *s, int32_t device) {
 /** Bytes over all limits. */
 double berth_i_stow_overflow(const berth_i_stow *s);
 
-/** Moves what costs least, in seconds of transfers and of work on devices that have much, off devices that overflow to others that
- *  have room; then what a neighbour's move has made cheaper elsewhere. O((units + edges) x devices x log) */
+/** Moves what costs least, in seconds of transfers and of work on devices that have much, off devices that overflow to others
+ *  that have room; then what a neighbour's move has made cheaper elsewhere. O((units + edges) x devices x log) */
 berth_status berth_i_stow_relieve(berth_i_stow *s);
 /** The second half alone: units that would be cheaper elsewhere, memory kept.  @param near [units] 1: look at these */
 berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near);
@@ -53,6 +53,11 @@ berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near);
 berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits);
 
 /* ---- from anywhere to a packing ---- */
+
+/** Devices in turn along the order of the ops, by number if that is topological, each up to its part of the bytes, twins
+ *  together. Whether it fits is not looked at.
+ *  @param part [devices] relative  @param at [units] out */
+berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int32_t *at);
 
 /** Loads the devices of the units, unplaced ones where there is most room; relieves, settles.
  *  @param k cleared; holds the packing if there is one  @param start [ops], BERTH_NONE: nowhere yet; not k->device

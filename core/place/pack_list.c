@@ -4,7 +4,8 @@
 #include "pack_internal.h"
 #include <stdio.h>
 
-enum { MOST_ROUNDS = 6, FEW_OPS_AND_EDGES = 40000 };
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 6, FEW_OPS_AND_EDGES = 40000 };
+static const double NEAR_IDEAL = 1.25;
 
 typedef struct retry {
   berth_cost *cost;
@@ -12,8 +13,10 @@ typedef struct retry {
   const berth_place_options *opts;
   berth_i_units u;
   int32_t *partial, *ample;  /* [ops] as far as the placer came; without limits */
-  int32_t *device, *forced, *at; /* [ops], [ops], [units] scratch */
+  int32_t *device, *forced, *start, *at; /* [ops], [ops], [ops], [units] scratch */
   double *limit;             /* [devices] that is packed for: less than there is where a plan needed more than packings count */
+  double *held;              /* [devices] bytes of the latest packing */
+  double ideal;              /* s, the estimate without limits; INFINITY: there is no such plan */
   berth_placement *best;
 } retry;
 
@@ -61,77 +64,6 @@ static berth_status plan_on(retry *r, berth_obstacle *why) {
   return st == BERTH_EUNREACHABLE ? run_on(r, false, why) : st;
 }
 
-/* ---- near what there was ----------------------------------------------------------------- */
-
-static berth_status pack_near(retry *r, const int32_t *start, bool *found) {
-  berth_i_packing k;
-  berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
-  if (st != BERTH_OK) return st;
-  memcpy(k.limit, r->limit, (size_t)r->cost->n_devices * sizeof *r->limit);
-  st = berth_i_pack_near(&k, start, r->at, found);
-  berth_i_packing_release(&k);
-  return st;
-}
-
-static void reset_limits(retry *r) {
-  int32_t d;
-  for (d = 0; d < r->cost->n_devices; d++) r->limit[d] = r->cost->t->devices[d].memory;
-}
-
-static int32_t rounds_for(const retry *r) {
-  double size = 1.0 + r->u.n_ops + r->cost->g->n_edges;
-  if (r->u.share == 1) return 1;
-  return (int32_t)fmax(1, fmin(MOST_ROUNDS, 4e5 / size));
-}
-
-/* Under INFERENCE and TRAINING outputs may pile up on a device more than its packing counts: then it is packed for less. */
-static berth_status try_near(retry *r, const int32_t *start, bool *done) {
-  int32_t round, rounds = rounds_for(r);
-  berth_status st = BERTH_OK;
-  *done = false;
-  reset_limits(r);
-  for (round = 0; round < rounds && st == BERTH_OK && !*done; round++) {
-    berth_obstacle where = { BERTH_NONE, BERTH_NONE, 0 };
-    bool found = false;
-    if ((st = pack_near(r, start, &found)) != BERTH_OK || !found) return st;
-    st = plan_on(r, &where);
-    *done = st == BERTH_OK;
-    if (!is_stuck(st)) continue;
-    st = BERTH_OK;
-    if (where.device == BERTH_NONE || !(where.missing > 0)) return st;
-    r->limit[where.device] -= where.missing * (1 + round);
-    memcpy(r->ample, r->device, (size_t)r->u.n_ops * sizeof *r->device);
-    start = r->ample;
-  }
-  return st;
-}
-
-/* Without limits.  @param found the placer answers at all */
-static berth_status imagine(retry *r, bool *found) {
-  berth_i_setup own = *r->setup;
-  berth_placement *p = NULL;
-  berth_obstacle ignored;
-  berth_status st;
-  own.rule = BERTH_I_RULE_NONE;
-  own.partial = NULL;
-  st = berth_i_engine_run(r->cost, &own, &p, &ignored);
-  *found = st == BERTH_OK;
-  if (st == BERTH_OK && p->n > 0) memcpy(r->ample, p->device, (size_t)p->n * sizeof *p->device);
-  berth_placement_release(p);
-  return is_stuck(st) ? BERTH_OK : st;
-}
-
-/* ---- packing alone ----------------------------------------------------------------------- */
-
-static berth_status try_packed(retry *r, berth_obstacle *why) {
-  berth_i_packing k;
-  berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
-  if (st != BERTH_OK) return st;
-  st = berth_i_packing_rescue(&k, r->setup->placer, r->opts, why);
-  berth_i_packing_release(&k);
-  return st == BERTH_OK ? plan_on(r, why) : st;
-}
-
 /* ---- first in, first out ------------------------------------------------------------------ */
 
 static berth_status holds_as_planned(retry *r, const berth_placement *p, bool *holds) {
@@ -162,6 +94,113 @@ static berth_status plan_in_turn(retry *r) {
   return st;
 }
 
+/* Without limits. */
+static berth_status imagine(retry *r) {
+  berth_i_setup own = *r->setup;
+  berth_placement *p = NULL;
+  berth_obstacle ignored;
+  berth_status st;
+  own.rule = BERTH_I_RULE_NONE;
+  own.partial = NULL;
+  r->ideal = INFINITY;
+  st = berth_i_engine_run(r->cost, &own, &p, &ignored);
+  if (st == BERTH_OK) {
+    if (p->n > 0) memcpy(r->ample, p->device, (size_t)p->n * sizeof *p->device);
+    r->ideal = p->estimate;
+  }
+  berth_placement_release(p);
+  return is_stuck(st) ? BERTH_OK : st;
+}
+
+/* ---- near what there was ----------------------------------------------------------------- */
+
+static berth_status pack_near(retry *r, const int32_t *start, bool *found) {
+  berth_i_packing k;
+  int32_t d;
+  berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
+  if (st != BERTH_OK) return st;
+  memcpy(k.limit, r->limit, (size_t)r->cost->n_devices * sizeof *r->limit);
+  st = berth_i_pack_near(&k, start, r->at, found);
+  for (d = 0; d < r->cost->n_devices; d++) r->held[d] = k.used[d] + k.temporary[d];
+  berth_i_packing_release(&k);
+  return st;
+}
+
+static void reset_limits(retry *r) {
+  int32_t d;
+  for (d = 0; d < r->cost->n_devices; d++) r->limit[d] = r->cost->t->devices[d].memory;
+}
+
+static int32_t rounds_for(const retry *r) {
+  double size = 1.0 + r->u.n_ops + r->cost->g->n_edges;
+  if (r->u.share == 1) return 1;
+  return (int32_t)fmax(LEAST_ROUNDS, fmin(MOST_ROUNDS, 2e5 / size));
+}
+
+/* Where the plan ran out, below what was packed there by what was missing; and everywhere a part of what is to spare is kept,
+ * more from round to round. */
+static void lower_limits(retry *r, const berth_obstacle *where, double part) {
+  const berth_device *device = r->cost->t->devices;
+  double room = 0, spare = 0;
+  int32_t d;
+  for (d = 0; d < r->cost->n_devices; d++) {
+    if (isinf(device[d].memory)) continue;
+    room += device[d].memory;
+    spare += device[d].memory - r->held[d];
+  }
+  for (d = 0; d < r->cost->n_devices; d++) {
+    double keep = room > 0 ? part * spare * (device[d].memory / room) : 0;
+    if (!isinf(device[d].memory)) r->limit[d] = device[d].memory - keep;
+  }
+  d = where->device;
+  r->limit[d] = fmin(r->limit[d], r->held[d] - where->missing);
+}
+
+/* What packs tightest is not always worst: with few ops all are compared; with many, what comes near the ideal will do. */
+static bool is_large(const retry *r) { return (int64_t)r->u.n_ops + r->cost->g->n_edges > FEW_OPS_AND_EDGES; }
+static bool is_enough(const retry *r) { return r->best && is_large(r) && r->best->estimate <= NEAR_IDEAL * r->ideal; }
+
+/* Other devices are sought until the rule's own plan holds there; where plans take long, until any does. */
+static berth_status try_devices(retry *r, bool first, berth_obstacle *where, bool *done) {
+  berth_status st = plan_on(r, where), own = st;
+  if (st == BERTH_OK || is_stuck(st)) st = BERTH_OK;
+  if (st == BERTH_OK && first && r->u.share < 1 && !is_enough(r)) st = plan_in_turn(r);
+  *done = own == BERTH_OK || (is_large(r) && r->best);
+  return st;
+}
+
+/* Under INFERENCE and TRAINING outputs may pile up on a device more than its packing counts: then it is packed for less. */
+static berth_status try_near(retry *r, const int32_t *start, bool *done) {
+  int32_t round, rounds = rounds_for(r);
+  berth_status st = BERTH_OK;
+  *done = false;
+  reset_limits(r);
+  for (round = 0; round < rounds && st == BERTH_OK && !*done; round++) {
+    berth_obstacle where = { BERTH_NONE, BERTH_NONE, 0 };
+    bool found = false;
+    if ((st = pack_near(r, start, &found)) != BERTH_OK || !found) return st;
+    if ((st = try_devices(r, round == 0, &where, done)) != BERTH_OK || *done) return st;
+    if (where.device == BERTH_NONE || !(where.missing > 0)) return st;
+    lower_limits(r, &where, (1.0 + round) / fmax(1, rounds - 1));
+    memcpy(r->start, r->device, (size_t)r->u.n_ops * sizeof *r->device);
+    start = r->start;
+  }
+  return st;
+}
+
+/* ---- packing alone ----------------------------------------------------------------------- */
+
+static berth_status try_packed(retry *r, berth_obstacle *why) {
+  berth_i_packing k;
+  berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
+  if (st != BERTH_OK) return st;
+  st = berth_i_packing_rescue(&k, r->setup->placer, r->opts, why);
+  berth_i_packing_release(&k);
+  return st == BERTH_OK ? plan_on(r, why) : st;
+}
+
+/* ---- first in, first out, mended -------------------------------------------------------------- */
+
 /* The rule's own order may let outputs pile up where another does not: devices that are found by runs in order of readiness keep
  * memory in that order, which then is the plan. */
 static berth_status try_in_turn(retry *r) {
@@ -178,16 +217,10 @@ static berth_status try_in_turn(retry *r) {
 
 /* ---- all together ------------------------------------------------------------------------ */
 
-/* What packs tightest is not always worst: with few ops all are compared. */
-static bool is_enough(const retry *r) {
-  return r->best && (int64_t)r->u.n_ops + r->cost->g->n_edges > FEW_OPS_AND_EDGES;
-}
-
 static berth_status try_share(retry *r, berth_obstacle *why) {
-  bool done = false, imagined = false;
+  bool done = false;
   berth_status st = try_near(r, r->partial, &done);
-  if (st == BERTH_OK && !is_enough(r)) st = imagine(r, &imagined);
-  if (st == BERTH_OK && imagined && !is_enough(r)) st = try_near(r, r->ample, &done);
+  if (st == BERTH_OK && !isinf(r->ideal) && !is_enough(r)) st = try_near(r, r->ample, &done);
   if (st == BERTH_OK && !is_enough(r)) st = try_packed(r, why);
   return is_stuck(st) && r->best ? BERTH_OK : st;
 }
@@ -196,7 +229,8 @@ static berth_status try_share(retry *r, berth_obstacle *why) {
 static berth_status try_shares(retry *r, berth_obstacle *why) {
   char reason[1400];
   berth_obstacle ignored;
-  berth_status strict, st = try_share(r, why);
+  berth_status strict, st = imagine(r);
+  if (st == BERTH_OK) st = try_share(r, why);
   if (!is_stuck(st) || r->u.share == 1) return st;
   snprintf(reason, sizeof reason, "%s", berth_errmsg(r->cost->ctx));
   berth_i_units_size(&r->u, 1);
@@ -214,9 +248,11 @@ static berth_status alloc_retry(retry *r) {
   r->ample = berth_i_alloc(ctx, n, sizeof *r->ample);
   r->device = berth_i_alloc(ctx, n, sizeof *r->device);
   r->forced = berth_i_alloc(ctx, n, sizeof *r->forced);
+  r->start = berth_i_alloc(ctx, n, sizeof *r->start);
   r->at = berth_i_alloc(ctx, n, sizeof *r->at);
-  r->limit = berth_i_alloc(ctx, (size_t)r->cost->n_devices, sizeof *r->limit);
-  return r->ample && r->device && r->forced && r->at && r->limit ? BERTH_OK : berth_i_nomem(ctx);
+  r->limit = berth_i_alloc(ctx, 2 * (size_t)r->cost->n_devices, sizeof *r->limit);
+  r->held = r->limit ? r->limit + r->cost->n_devices : NULL;
+  return r->ample && r->device && r->forced && r->start && r->at && r->limit ? BERTH_OK : berth_i_nomem(ctx);
 }
 
 static void free_retry(retry *r) {
@@ -225,8 +261,9 @@ static void free_retry(retry *r) {
   berth_i_free(ctx, r->ample, n, sizeof *r->ample);
   berth_i_free(ctx, r->device, n, sizeof *r->device);
   berth_i_free(ctx, r->forced, n, sizeof *r->forced);
+  berth_i_free(ctx, r->start, n, sizeof *r->start);
   berth_i_free(ctx, r->at, n, sizeof *r->at);
-  berth_i_free(ctx, r->limit, (size_t)r->cost->n_devices, sizeof *r->limit);
+  berth_i_free(ctx, r->limit, 2 * (size_t)r->cost->n_devices, sizeof *r->limit);
   berth_placement_release(r->best);
 }
 

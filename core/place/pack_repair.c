@@ -27,9 +27,19 @@ static berth_status check_devices(berth_cost *cost, const int32_t *device) {
   return BERTH_OK;
 }
 
-/* The options are those of a placer that chooses devices only. */
+/* The options that are read are those of a placer that chooses devices only. */
 static berth_status check_all(berth_cost *cost, const int32_t *device, const berth_place_options *opts) {
-  berth_status st = berth_i_place_check(cost, "m-topo", opts);
+  berth_place_options read = berth_place_default(cost->g);
+  berth_status st;
+  if (cost->g->n_collectives > 0) {
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s: the graph has %d collectives; place it before they are added", NAME,
+                        (int)cost->g->n_collectives);
+  }
+  read.links = opts->links;
+  read.memory = opts->memory;
+  read.param_multiple = opts->param_multiple;
+  read.quantum = opts->quantum;
+  st = berth_i_place_check(cost, "m-topo", &read);
   return st == BERTH_OK ? check_devices(cost, device) : st;
 }
 

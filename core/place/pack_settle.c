@@ -1,10 +1,11 @@
-/* Local search on the bytes over the limits: between a device that overflows and one that has room, up to three units are exchanged
- * for up to three; where nothing helps, a random exchange, and again. */
+/* Local search on the bytes over the limits: between a device that overflows and one that has room, up to three units are
+ * exchanged for up to three; where nothing helps, a random exchange, and again. */
 #include "pack_internal.h"
 #include <stdlib.h>
 
 enum { MOST_LEVELS = 3, MOST_CHECKS = 6 };
 static const int32_t list_length[MOST_LEVELS + 1] = { 0, 160, 64, 40 }; /* units of a device that are looked at, by level */
+static const double HOPELESS = 64; /* times the largest unit over the limits */
 
 typedef struct bundle {
   double bytes;
@@ -193,8 +194,8 @@ static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
   return false;
 }
 
-/* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by size alone miss the one move that
- * counts, that of the largest temporary. */
+/* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by size alone miss the one move
+ * that counts, that of the largest temporary. */
 static bool move_top(settle *w, int32_t a, int32_t b) {
   berth_i_stow *s = w->s;
   choice c;
@@ -271,14 +272,28 @@ static void kick(settle *w) {
   w->work -= 100;
 }
 
+static void return_to_best(settle *w) {
+  int32_t i;
+  for (i = 0; i < w->s->n; i++) berth_i_stow_move(w->s, i, w->best[i]);
+}
+
+/* So much that a few units here or there will not do. */
+static bool is_hopeless(const settle *w) {
+  double largest = 0;
+  int32_t i;
+  for (i = 0; i < w->s->n; i++) largest = fmax(largest, w->s->size[i]);
+  return w->least > HOPELESS * largest;
+}
+
 static berth_status climb(settle *w) {
   berth_status st = descend(w);
   int32_t round;
+  if (st != BERTH_OK || is_hopeless(w)) return st;
   for (round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1; round++) {
-    if (round % 4 == 0) berth_i_stow_load(w->s, w->best);
+    if (round % 4 == 0) return_to_best(w);
     if (round % 16 == 0 && (st = berth_i_interrupted(w->s->ctx)) != BERTH_OK) break;
     kick(w);
-    w->work -= round % 4 == 0 ? 5.0 * w->s->n : 0;
+    w->work -= round % 4 == 0 ? 0.2 * w->s->n : 0;
     st = descend(w);
   }
   return st;

@@ -24,6 +24,7 @@ berth_place_options berth_place_default(const berth_graph *g) {
   o.device = BERTH_NONE;
   o.tries = 1;
   o.gap = 0.01;
+  o.transfer_weight = 1;
   return o;
 }
 
@@ -104,8 +105,9 @@ static berth_status check_options(berth_cost *cost, const berth_i_placer *p, con
   if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
   if ((st = check_device(cost, o->device)) != BERTH_OK) return st;
-  if ((st = check_enum(ctx, "ties", (int)o->ties, BERTH_TIES_TOPOLOGICAL)) != BERTH_OK) return st;
+  if ((st = check_enum(ctx, "ties", (int)o->ties, BERTH_TIES_BLEVEL)) != BERTH_OK) return st;
   if ((st = check_enum(ctx, "favourites", (int)o->favourites, BERTH_FAVOURITES_GIVEN)) != BERTH_OK) return st;
+  if ((st = berth_i_check_coarse(ctx, p->name, o)) != BERTH_OK) return st;
   if (o->tries < 1) return berth_i_fail(ctx, BERTH_EINVAL, "option tries: %d is less than 1", (int)o->tries);
   return p == &berth_i_placer_policy ? check_policy(ctx, o->policy) : BERTH_OK;
 }
@@ -113,8 +115,9 @@ static berth_status check_options(berth_cost *cost, const berth_i_placer *p, con
 /* A placer blames the op at which it got stuck for lack of memory. If nothing can fit at all, that is the better reason. */
 static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_obstacle *why) {
   const char *name = p == &berth_i_placer_policy && o->policy->name ? o->policy->name : p->name;
+  bool proved = why->op == BERTH_NONE && p != &berth_i_placer_single; /* which tells the graph as a whole */
   berth_status st;
-  if (why->op == BERTH_NONE || !(why->missing > 0)) return BERTH_EINFEASIBLE;
+  if (proved || !(why->missing > 0)) return BERTH_EINFEASIBLE;
   st = berth_i_prove_infeasible(cost, name, o->memory, o->param_multiple, why);
   return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
 }
@@ -144,7 +147,7 @@ berth_status berth_place(berth_cost *cost, const char *placer, const berth_place
   const berth_i_placer *p;
   berth_status st = look_up(cost, placer, opts, &p, &o);
   if (st != BERTH_OK) return st;
-  st = p->run(cost, &o, out, &own);
+  st = berth_i_is_coarse(&o) ? berth_i_run_coarse(cost, p, &o, out, &own) : p->run(cost, &o, out, &own);
   if (st == BERTH_EINFEASIBLE) st = give_reason(cost, p, &o, &own);
   if (st == BERTH_EINFEASIBLE && why) *why = own;
   return st;

@@ -85,6 +85,16 @@ extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_
 /* portfolio.c */
 extern const berth_i_placer berth_i_placer_portfolio;
 
+/* coarse.c */
+static inline bool berth_i_is_coarse(const berth_place_options *o) {
+  return o->coarsen != BERTH_COARSEN_NONE || o->transfer_weight != 1;
+}
+/** Options coarsen, coarsen_ops and transfer_weight. */
+berth_status berth_i_check_coarse(berth_ctx *ctx, const char *placer, const berth_place_options *o);
+/** Places sets of ops, or with weighed transfers, and carries the answer over. */
+berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_placement **out,
+                                berth_obstacle *why);
+
 /** A placer found nothing: which op stopped it, by how many bytes; missing 0: type, pin or group. Sets the message and *why
  *  (may be NULL).  @return BERTH_EINFEASIBLE */
 berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,

@@ -65,11 +65,22 @@ static berth_status write_hint(const berth_i_run *r, char *buf, size_t size) {
   return st;
 }
 
+/* What the others would have found is not known. */
 static void write_time(const berth_portfolio *p, char *buf, size_t size) {
   int32_t i, late = 0, n = p->n;
   for (i = 0; i < n; i++) late += p->report[i].status == BERTH_EINTERRUPT;
   buf[0] = 0;
-  if (late > 0) snprintf(buf, size, "; %d of %d members had no time", (int)late, (int)n);
+  if (late > 0) snprintf(buf, size, "no time left for %d of %d members: ", (int)late, (int)n);
+}
+
+/* Who came closest, and how far that was, in its own words. */
+static berth_status say_refusal(berth_ctx *ctx, const berth_member_report *m, const char *late) {
+  static const char none[] = "no placement found: ";
+  const char *reason = strstr(m->message, none);
+  if (m->status != BERTH_EINFEASIBLE && m->placer) return berth_i_fail(ctx, m->status, "portfolio: %s%s", late, m->message);
+  if (m->status != BERTH_EINFEASIBLE) return berth_i_fail(ctx, m->status, "portfolio: %s%s: %s", late, m->name, m->message);
+  return berth_i_fail(ctx, m->status, "portfolio: %sno placement found (closest: %s, %s)", late, m->name,
+                      reason ? reason + strlen(none) : m->message);
 }
 
 static berth_status say_closest(const berth_i_run *r, const berth_member_report *m, const char *late) {
@@ -77,10 +88,10 @@ static berth_status say_closest(const berth_i_run *r, const berth_member_report 
   berth_status st = write_hint(r, hint, sizeof hint);
   if (st != BERTH_OK) return st;
   return berth_i_fail(r->cost->ctx, BERTH_EINFEASIBLE,
-                      "portfolio: no placement found: that of %s comes closest, but %s runs out of memory on %s: "
-                      "%s are missing%s%s", m->name, berth_i_op_label(r->cost->g, m->why.op, op, sizeof op),
+                      "portfolio: %sno placement found: that of %s comes closest, but %s runs out of memory on %s: "
+                      "%s are missing%s", late, m->name, berth_i_op_label(r->cost->g, m->why.op, op, sizeof op),
                       berth_i_device_label(r->cost->t, m->why.device, device, sizeof device),
-                      berth_quantity_format(m->why.missing, BERTH_BYTES, bytes, sizeof bytes), hint, late);
+                      berth_quantity_format(m->why.missing, BERTH_BYTES, bytes, sizeof bytes), hint);
 }
 
 berth_status berth_i_portfolio_refuse(const berth_i_run *r, berth_obstacle *why) {
@@ -91,9 +102,9 @@ berth_status berth_i_portfolio_refuse(const berth_i_run *r, berth_obstacle *why)
   if (r->o->n_members > 0) st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
   if (st != BERTH_OK) return st;
   if (!m) m = first_that_ran(r->p);
-  if (!m) return berth_i_fail(ctx, BERTH_EINTERRUPT, "portfolio: the time had passed before any member answered");
+  if (!m) return berth_i_fail(ctx, BERTH_EINTERRUPT, "portfolio: no time left before any member answered");
   write_time(r->p, late, sizeof late);
   *why = m->why;
   if (m->oom) return say_closest(r, m, late);
-  return berth_i_fail(ctx, m->status, "%s%s", m->message, late);
+  return say_refusal(ctx, m, late);
 }

@@ -51,13 +51,16 @@ static berth_status await_solution(berth_i_worker *w) {
 /* ---- placing ------------------------------------------------------------------------------- */
 
 static berth_status check_own(berth_i_worker *w, const berth_placement *p) {
+  if (!p) return berth_i_fail(w->ctx, BERTH_EINVAL, "there is no placement");
   if (p->ctx == w->ctx && p->n == w->cost->g->n_ops) return BERTH_OK;
   return berth_i_fail(w->ctx, BERTH_EINVAL, "the placement is of %d ops, not %d, or of another context", (int)p->n,
                       (int)w->cost->g->n_ops);
 }
 
 static berth_status place_own(berth_i_worker *w, berth_i_entry *e, berth_placement **out, berth_obstacle *why) {
-  berth_status st = e->member.place(e->member.ud, w->cost, out, why, e->text, sizeof e->text);
+  berth_status st;
+  berth_i_fail(w->ctx, BERTH_OK, "%s", ""); /* what was said before is not this member's reason */
+  st = e->member.place(e->member.ud, w->cost, out, why, e->text, sizeof e->text);
   return st == BERTH_OK ? check_own(w, *out) : st;
 }
 
@@ -131,11 +134,12 @@ static berth_status answer(berth_i_worker *w, int32_t member) {
 /* What a user's function makes of being stopped, an error maybe, is no failure of its own. */
 static berth_status verdict(berth_i_worker *w, berth_i_entry *e, berth_status st) {
   if (w->timed_out && (st == BERTH_ECALLBACK || st == BERTH_EINTERRUPT)) {
-    snprintf(e->text, sizeof e->text, "the time had passed");
+    snprintf(e->text, sizeof e->text, "no time left");
     return BERTH_EINTERRUPT;
   }
   if (st == BERTH_OK) e->text[0] = 0;
-  else if (!e->text[0]) snprintf(e->text, sizeof e->text, "%s", berth_errmsg(w->ctx));
+  if (st != BERTH_OK && !e->text[0]) snprintf(e->text, sizeof e->text, "%s", berth_errmsg(w->ctx));
+  if (st != BERTH_OK && !e->text[0]) snprintf(e->text, sizeof e->text, "%s", berth_status_name(st));
   return st;
 }
 

@@ -23,11 +23,13 @@ void berth_i_profile_release(berth_ctx *ctx, berth_i_profile *f) { berth_i_free(
 static double sum_of(const berth_i_profile *f, int32_t i) { return i == BERTH_NONE ? 0 : f->node[i].sum; }
 static double most_of(const berth_i_profile *f, int32_t i) { return i == BERTH_NONE ? 0 : f->node[i].most; }
 
+static double larger(double a, double b) { return a > b ? a : b; }
+
 static void refresh(berth_i_profile *f, int32_t i) {
   berth_i_profile_node *v = &f->node[i];
   double through = sum_of(f, v->left) + v->change, beyond = through + most_of(f, v->right);
   v->sum = through + sum_of(f, v->right);
-  v->most = fmax(most_of(f, v->left), fmax(through, beyond));
+  v->most = larger(most_of(f, v->left), larger(through, beyond));
 }
 
 static bool before(const berth_i_profile_node *v, double time, bool release) {
@@ -100,11 +102,13 @@ double berth_i_profile_most(const berth_i_profile *f, double time) {
       level = through;
       i = v->right;
     } else {
-      highest = fmax(highest, fmax(through, through + most_of(f, v->right)));
+      highest = larger(highest, through + most_of(f, v->right)); /* most_of is at least 0 */
       i = v->left;
     }
   }
-  return fmax(highest, level);
+  return larger(highest, level);
 }
+
+double berth_i_profile_highest(const berth_i_profile *f) { return most_of(f, f->root); }
 
 double berth_i_profile_last(const berth_i_profile *f) { return sum_of(f, f->root); }

@@ -1,9 +1,9 @@
-/* Placements that run out of memory when simulated, mended: what a run holds at its peaks is packed anew, and run again; then local
- * search on the bytes over the limits by runs alone; then, as far as the budget goes, all packings. */
+/* Placements that run out of memory when simulated, mended: what a run holds at its peaks is packed anew, and run again; then
+ * local search on the bytes over the limits by runs alone; then, as far as the budget goes, all packings. */
 #include "pack_internal.h"
 #include <stdlib.h>
 
-enum { MOST_RUNS = 2000, LEAST_RUNS = 8, MOST_CULPRITS = 24, MOST_REPACKS = 24, FEW_UNITS = 64 };
+enum { MOST_RUNS = 2000, LEAST_RUNS = 8, MOST_CULPRITS = 24, MOST_REPACKS = 24, MOST_CUTS = 12, FEW_UNITS = 64 };
 static const double OPS_AND_EDGES = 4e6; /* simulated in all */
 
 typedef struct culprit {
@@ -139,7 +139,8 @@ static berth_status climb(repair *r, double *left, double *room) {
 /* ---- packing peaks anew ------------------------------------------------------------------- */
 
 typedef struct repack {
-  double *size, *none, *over; /* [units] bytes at the peak of its device; zeros; [devices] bytes that a run took beyond the packing */
+  double *size, *none;        /* [units] bytes at the peak of its device; zeros */
+  double *over;               /* [devices] bytes that a run took beyond the packing */
   int32_t *at, *best;         /* [units], [ops] */
   double least;               /* bytes over at best */
 } repack;
@@ -181,7 +182,8 @@ static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
   return BERTH_OK;
 }
 
-/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper, and limits are looked at later. */
+/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper, and limits are looked at
+ * later. */
 static berth_status gather(repair *r, berth_i_stow *s) {
   berth_status st;
   int32_t d;
@@ -212,9 +214,20 @@ static berth_status run_peaks(repair *r, repack *w, berth_i_stow *s) {
   return BERTH_OK;
 }
 
+static bool keep_best(repair *r, repack *w) {
+  if (!(r->over < w->least)) return false;
+  w->least = r->over;
+  if (r->u->n_ops > 0) memcpy(w->best, r->device, (size_t)r->u->n_ops * sizeof *w->best);
+  return true;
+}
+
+static void restore_best(repair *r, const repack *w) {
+  r->over = w->least;
+  if (r->u->n_ops > 0) memcpy(r->device, w->best, (size_t)r->u->n_ops * sizeof *w->best);
+}
+
 static berth_status repack_peaks(repair *r, repack *w) {
   berth_i_stow s;
-  size_t ops = (size_t)r->u->n_ops;
   int32_t i, rounds = r->runs < MOST_REPACKS ? r->runs / 2 : MOST_REPACKS, idle = 0;
   const berth_topology *t = r->u->cost->t;
   bool gathered = false;
@@ -225,11 +238,7 @@ static berth_status repack_peaks(repair *r, repack *w) {
   w->least = INFINITY;
   for (i = 0; i < rounds && idle < 8 && st == BERTH_OK; i++, idle++) {
     if ((st = run_peaks(r, w, &s)) != BERTH_OK || isinf(r->over)) break;
-    if (r->over < w->least) {
-      w->least = r->over;
-      idle = 0;
-      if (ops > 0) memcpy(w->best, r->device, ops * sizeof *w->best);
-    }
+    if (keep_best(r, w)) idle = 0;
     if (r->over == 0) break;
     st = pack_peaks(r, w, &s);
     if (st == BERTH_OK && idle == 2 && !gathered) {
@@ -239,10 +248,65 @@ static berth_status repack_peaks(repair *r, repack *w) {
     }
   }
   berth_i_stow_release(&s);
-  if (st == BERTH_OK && !isinf(w->least)) {
-    r->over = w->least;
-    if (ops > 0) memcpy(r->device, w->best, ops * sizeof *w->best);
+  if (st == BERTH_OK && !isinf(w->least)) restore_best(r, w);
+  return st;
+}
+
+/* @param part [devices] less where a run took more of the limit than elsewhere */
+static void adjust_parts(const repair *r, double *part) {
+  const berth_device *device = r->u->cost->t->devices;
+  int32_t d;
+  for (d = 0; d < r->u->cost->n_devices; d++) {
+    double peak = device[d].memory - r->left[d];
+    if (!isinf(device[d].memory) && peak > 0) part[d] *= fmin(2, fmax(0.5, device[d].memory / peak));
   }
+}
+
+static berth_status try_slices(repair *r, repack *w, const double *part) {
+  berth_status st = berth_i_pack_slices(r->u, part, w->at);
+  if (st != BERTH_OK) return st;
+  set_devices(r, w->at);
+  return try_run(r, false);
+}
+
+/* Slices whose cuts are shifted until all devices are equally full, or memory holds; those that come closest stand.
+ * @param part [devices] scratch */
+static berth_status cut_slices(repair *r, repack *w, double *part) {
+  const berth_i_units *u = r->u;
+  berth_status st = BERTH_OK;
+  double all = 0;
+  int32_t i, cuts = r->runs / 2 < MOST_CUTS ? r->runs / 2 : MOST_CUTS;
+  for (i = 0; i < u->n; i++) all += u->permanent[i];
+  for (i = 0; i < u->cost->n_devices; i++) part[i] = fmin(u->cost->t->devices[i].memory, 1 + 2 * all);
+  w->least = INFINITY;
+  for (i = 0; i < cuts && w->least > 0; i++) {
+    if ((st = try_slices(r, w, part)) != BERTH_OK || isinf(r->over)) return st;
+    keep_best(r, w);
+    adjust_parts(r, part);
+  }
+  if (!isinf(w->least)) restore_best(r, w);
+  return st;
+}
+
+/* Once more from slices, unless that ends with more over. */
+static berth_status repack_slices(repair *r, repack *w) {
+  berth_ctx *ctx = r->u->cost->ctx;
+  size_t ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
+  int32_t *before = berth_i_alloc(ctx, ops, sizeof *before);
+  double least = r->over, *part = berth_i_alloc(ctx, devices, sizeof *part);
+  berth_status st = before && part ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) {
+    memcpy(before, r->device, ops * sizeof *before);
+    r->runs = budget(r->u);
+    st = cut_slices(r, w, part);
+    if (st == BERTH_OK && r->over > 0) st = repack_peaks(r, w);
+    if (st == BERTH_OK && !(r->over < least)) {
+      memcpy(r->device, before, ops * sizeof *before);
+      r->over = least;
+    }
+  }
+  berth_i_free(ctx, before, ops, sizeof *before);
+  berth_i_free(ctx, part, devices, sizeof *part);
   return st;
 }
 
@@ -257,6 +321,7 @@ static berth_status repack_all(repair *r) {
   w.at = berth_i_alloc(ctx, n, sizeof *w.at);
   w.best = berth_i_alloc(ctx, ops, sizeof *w.best);
   st = w.size && w.none && w.over && w.at && w.best ? repack_peaks(r, &w) : berth_i_nomem(ctx);
+  if (st == BERTH_OK && r->over > 0 && r->u->n > FEW_UNITS) st = repack_slices(r, &w);
   berth_i_free(ctx, w.size, n, sizeof *w.size);
   berth_i_free(ctx, w.none, n, sizeof *w.none);
   berth_i_free(ctx, w.over, devices, sizeof *w.over);

@@ -101,6 +101,32 @@ static void list_copies(berth_plan *p, int32_t op, int32_t device) {
   }
 }
 
+static double new_copies(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i];
+    if (p->device[g->producer[t]] != device && !(p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) {
+      sum += berth_i_resident(g, t);
+    }
+  }
+  return sum;
+}
+
+/* What it brings comes on top of no more than was ever there, and of no less than stays. */
+bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double start) {
+  const berth_i_profile *f = &p->store.profile[device];
+  double limit = p->store.limit[device], own;
+  if (isinf(limit)) return true;
+  own = p->store.held[device] + berth_i_store_demand(p, op).permanent;
+  own += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
+  if (berth_i_excess(own + berth_i_profile_last(f), limit) > 0) return false;
+  own += new_copies(p, op, device);
+  if (berth_i_excess(own + berth_i_profile_highest(f), limit) <= 0) return true;
+  return berth_i_excess(own + berth_i_profile_last(f), limit) <= 0 && berth_i_residency_missing(p, op, device, start) <= 0;
+}
+
 double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start) {
   const berth_i_profile *f = &p->store.profile[device];
   double more = 0, worst = berth_i_profile_most(f, 0);

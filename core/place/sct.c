@@ -3,8 +3,8 @@
 #include "sct_internal.h"
 
 static berth_status check_tau(berth_ctx *ctx, const berth_place_options *o) {
-  if (!(o->tau >= 0 && o->tau <= 0.5)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "m-sct: option tau: %g is not from 0 to 0.5", o->tau);
+  if (!(o->tau >= 0 && o->tau <= 1)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "m-sct: option tau: %g is not from 0 to 1", o->tau);
   }
   if (o->tau == 0 || o->favourites == BERTH_FAVOURITES_LP) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "m-sct: option tau: %g means nothing without the linear program", o->tau);

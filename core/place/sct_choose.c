@@ -86,7 +86,7 @@ static berth_status run(berth_i_sct *s, berth_obstacle *why) {
   berth_status st;
   do {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(s)) != BERTH_OK || p->placed == p->n) break;
-    st = step(s, why);
+    st = p->patience < 0 ? berth_i_plan_give_up(p, why) : step(s, why);
   } while (st == BERTH_OK);
   return st;
 }

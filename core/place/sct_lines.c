@@ -6,7 +6,7 @@ bool berth_i_sct_dead(const berth_i_sct *s, int32_t op, int32_t device) {
 }
 
 bool berth_i_sct_fits(const berth_i_sct *s, int32_t op, int32_t device, double start) {
-  return s->plan->setup->rule == BERTH_I_RULE_NONE || berth_i_store_missing(s->plan, op, device, start) <= 0;
+  return berth_i_store_fits(s->plan, op, device, start);
 }
 
 static bool unplaced(const void *ud, int32_t op) {
@@ -33,6 +33,7 @@ berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double read
 
 static berth_status park(berth_i_sct *s, int32_t d, int32_t op) {
   if (!s->frees) return BERTH_OK; /* what does not fit now never will */
+  berth_i_plan_vain(s->plan, op);
   return berth_i_queue_push(s->plan->ctx, &s->line[d].parked, berth_i_store_least(s->plan, op), 0, op);
 }
 

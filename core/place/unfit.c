@@ -226,8 +226,8 @@ berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k,
   return st;
 }
 
-berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
-                                      berth_obstacle *why) {
+static berth_status prove(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+                          berth_obstacle *why) {
   berth_i_units u;
   berth_i_kinds k;
   berth_status st = berth_i_units_init(cost, placer, memory, param_multiple, &u, why);
@@ -239,4 +239,16 @@ berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, bert
   }
   berth_i_units_release(&u);
   return st;
+}
+
+/* Several placers, and one of them at several steps, ask the same. */
+berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+                                      berth_obstacle *why) {
+  berth_status st;
+  if (cost->unproved && cost->unproved_memory == (int)memory && cost->unproved_multiple == param_multiple) return BERTH_OK;
+  if ((st = prove(cost, placer, memory, param_multiple, why)) != BERTH_OK) return st;
+  cost->unproved = true;
+  cost->unproved_memory = (int)memory;
+  cost->unproved_multiple = param_multiple;
+  return BERTH_OK;
 }

@@ -10,7 +10,7 @@ local NAMES = {
   { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
 }
 
-local mt = {}
+local mt = { __name = "berth.bounds" }
 
 function mt.__tostring(b)
   local parts = {}
@@ -18,10 +18,14 @@ function mt.__tostring(b)
     if b[name[1]] then parts[#parts + 1] = name[2] .. " " .. time(b[name[1]]) end
   end
   local line = ("bound %s (%s): %s"):format(time(b.best), b.name, table.concat(parts, ", "))
-  return b.achieved and ("%s; makespan at most %.3g times the optimum"):format(line, b.achieved) or line
+  if not b.achieved then return line end
+  if b.achieved < 1 - 1e-9 then return ("%s; the makespan is below it: no schedule's"):format(line) end
+  return ("%s; makespan at most %.3g times the optimum"):format(line, b.achieved)
 end
 
+-- What is not proved has no number here; the fields have what the formula gives.
 local function promise(k)
+  if not k.valid then return "-" end
   if k.limit then return k.ratio and ("%s, %.3g times"):format(time(k.limit), k.ratio) or time(k.limit) end
   return k.ratio and ("%.3g times the optimum"):format(k.ratio) or "-"
 end
@@ -31,7 +35,7 @@ local function line(k)
   return (text:gsub("%s+$", ""))
 end
 
-local guarantees_mt = {}
+local guarantees_mt = { __name = "berth.guarantees" }
 
 function guarantees_mt.__tostring(list)
   local lines = { ("%-19s %-18s %s"):format("guarantee", "placers", "makespan at most") }

@@ -5,23 +5,27 @@ local options = require "berth.options"
 local pipeline = require "berth.pipeline"
 local place = require "berth.place"
 local portfolio = require "berth.portfolio"
+local refusals = require "berth.refusals"
 
 local label = portfolio.label
 local legal = { "links", "place", "simulate", "thorough", "cost" }
 
 -- ---- rows -------------------------------------------------------------------------------------
 
+-- The portfolio judges its members as the rows are judged; noise is not known beforehand.
+local function judge(opts)
+  if opts.simulate == nil then return nil end
+  local out = options.merge({ links = opts.links }, opts.simulate)
+  out.bound, out.noise = nil, nil
+  return out
+end
+
 -- Options for all placers; each takes what it reads.
 local function place_options(placer, opts)
-  local given = options.merge({ links = opts.links }, opts.place)
-  if type(placer) == "string" and placer ~= "portfolio" then return portfolio.only_read(placer, given) end
-  if type(placer) == "table" and type(placer[1]) == "string" and not pipeline.is(placer) then
-    return portfolio.only_read(placer[1], given)
-  end
-  if placer ~= "portfolio" then return portfolio.only_read("policy", given) end
-  local own = {}
-  for _, key in ipairs(portfolio.legal) do own[key] = given[key] end
-  return own
+  local given = portfolio.read_by(placer, options.merge({ links = opts.links }, opts.place))
+  local name = type(placer) == "table" and placer[1] or placer
+  if name == "portfolio" and not pipeline.is(placer) and given.judge == nil then given.judge = judge(opts) end
+  return given
 end
 
 local function largest(array)
@@ -104,17 +108,17 @@ end
 
 local function time(x) return x and core.format(x, "seconds") or "-" end
 
-local function cells(row, with_seconds)
+local function cells(row, with_seconds, shared)
   local out = {
     row.name, time(row.makespan), row.gap and ("%.1f %%"):format(100 * math.max(row.gap, 0)) or "-", time(row.estimate),
     row.peak and core.format(row.peak, "bytes") or "-",
   }
   if with_seconds then out[#out + 1] = time(row.seconds) end
-  out[#out + 1] = row.error or row.note or row.interrupted or ""
+  out[#out + 1] = row.error and refusals.short(row, shared) or row.note or row.interrupted or ""
   return out
 end
 
-local mt = { __index = {} }
+local mt = { __name = "berth.compare", __index = {} }
 
 --- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no two runs share).
 function mt.__index.to_string(self, opts)
@@ -122,9 +126,9 @@ function mt.__index.to_string(self, opts)
   local head = { "placer", "step time", "gap", "estimate", "peak" }
   if opts.seconds then head[#head + 1] = "placing" end
   head[#head + 1] = ""
-  local lines = { head }
-  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds) end
-  return align(lines)
+  local lines, shared = { head }, refusals.shared(self)
+  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
+  return align(lines) .. (shared and "\ninfeasible: " .. shared or "")
 end
 
 function mt.__tostring(self) return self:to_string() end

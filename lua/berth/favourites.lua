@@ -1,7 +1,7 @@
 --- The linear program of favourite children, which prints as a line.
 local core = require "berth.core"
 
-local mt = {}
+local mt = { __name = "berth.favourites" }
 
 function mt.__tostring(lp)
   local n = 0

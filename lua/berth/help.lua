@@ -78,7 +78,7 @@ local function about(name)
   add_fields(lines, name)
   add_methods(lines, name)
   add_all(lines, words.about(name))
-  return text(lines)
+  return lines
 end
 
 --- Class of an object of the library ("graph"), or nil.
@@ -151,6 +151,13 @@ local function name_of(x)
   return path_of(x, berth) or method_of(x, berth)
 end
 
+-- Tables that the library's functions give, such as bounds, name what explains them.
+local function topic_of(x)
+  local meta = type(x) == "table" and getmetatable(x)
+  local name = type(meta) == "table" and rawget(meta, "__name")
+  return type(name) == "string" and by_name[name:match("^berth%.(.+)$")] and name:match("^berth%.(.+)$") or nil
+end
+
 -- ---- words ------------------------------------------------------------------
 
 local function similar(word)
@@ -161,17 +168,56 @@ local function similar(word)
   return found
 end
 
-local function about_word(word)
+-- Topics whose texts have all the words in them.
+local function mentions(word)
+  local found = {}
+  for _, topic in ipairs(topics) do
+    if words.has_all(topic[1] .. " " .. topic[3], word) then found[#found + 1] = topic end
+  end
+  return found
+end
+
+-- The one name that has the same letters: "msct".
+local function same_letters(word)
+  local found
+  local function note(name)
+    if words.letters(name) ~= words.letters(word) then return end
+    found = found == nil and name or found == name and name or false
+  end
+  for _, topic in ipairs(topics) do note(topic[1]) end
+  for _, name in ipairs(words.names()) do note(name) end
+  return found
+end
+
+-- Methods of that name: "fuse" is one of graphs.
+local function add_methods_named(lines, name)
+  for _, topic in ipairs(topics) do
+    if topic[1]:match("^%a+:(.+)$") == name then add_all(lines, entry(topic)) end
+  end
+end
+
+local function nothing(name)
+  local lines = { string.format("nothing under %q", name) }
+  add_list(lines, "there is:", similar(name:lower()))
+  add_all(lines, words.similar(name:lower()))
+  if #lines > 1 then return lines end
+  add_list(lines, "texts that speak of it:", mentions(name:lower()))
+  add_all(lines, words.mentions(name:lower()))
+  if #lines == 1 then lines[2] = "help() lists what there is" end
+  return lines
+end
+
+local about_word
+function about_word(word)
   local name = word:gsub("^berth%.", "")
   if name == "berth" then return overview() end
   local class = name:match("^(%a+):close$")
-  if class and fields[class] then return about(class) end
-  if by_name[name] or words.knows(name) then return about(name) end
-  local lines = { string.format("nothing under %q", word) }
-  add_list(lines, "there is:", similar(name:lower()))
-  add_all(lines, words.similar(name:lower()))
-  if #lines == 1 then lines[2] = "help() lists what there is" end
-  return text(lines)
+  if class and fields[class] then return text(about(class)) end
+  local lines = (by_name[name] or words.knows(name)) and about(name) or {}
+  if not by_name[name] then add_methods_named(lines, name) end
+  if #lines > 0 then return text(lines) end
+  local same = same_letters(name)
+  return same and about_word(same) or text(nothing(word))
 end
 
 --- What is known about x: a function, a method, an object, a module, a word.
@@ -182,10 +228,12 @@ function help.about(x)
     return text { "that is nil: is its name spelt right? help() lists what there is, help \"place\" explains a word" }
   end
   local class = help.class(x)
-  if class then return about(class) end
+  if class then return text(about(class)) end
   local name = name_of(x)
   if name == "" then return overview() end
   if name then return about_word(name) end
+  local topic = topic_of(x)
+  if topic then return about_word(topic) end
   return text { string.format("no help for this %s; help() lists what there is", type(x)) }
 end
 

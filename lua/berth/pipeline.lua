@@ -2,9 +2,10 @@
 --
 -- A pipeline is a list. Stages before the placer are transforms: a name of berth.transforms(), `{ name, options }`, or a
 -- function: `transform(graph, topology)` gives another graph and the way back, an array with the new op of every old op, or a
--- function from the devices of the new graph to those of the old one.
+-- function from the devices of the new graph to those of the old one. `{ name = "mine", transform = f }` gives it a name.
 -- The placer is a name, a policy table, or `{ name, options }`. Stages behind it are refinements: a name, `{ name, options }`, or
 -- a function: `refine(graph, topology, placement)` gives a placement, or an array of devices, of the original graph.
+-- `{ name = "mine", refine = f }` gives it a name.
 -- Behind a transform the answer is simulated on the original graph: there memory must hold, and its step time is the estimate.
 local core = require "berth.core"
 local options = require "berth.options"
@@ -18,8 +19,17 @@ local function name_of(stage)
   return type(stage) == "table" and type(stage[1]) == "string" and stage[1] or nil
 end
 
+-- The function of a stage of the user's.
+local function own_function(stage, field)
+  if type(stage) == "function" then return stage end
+  local f = type(stage) == "table" and not name_of(stage) and rawget(stage, field) or nil
+  return type(f) == "function" and f or nil
+end
+
 local function kind_of(stage)
   local name = name_of(stage)
+  if type(stage) == "table" and own_function(stage, "transform") then return "transform" end
+  if type(stage) == "table" and own_function(stage, "refine") then return "refinement" end
   if name and transforms.is_transform(name) then return "transform" end
   if name and transforms.is_refinement(name) then return "refinement" end
   if type(stage) == "function" then return "function" end
@@ -29,14 +39,20 @@ end
 local function own_options(stage) return type(stage) == "table" and stage[2] or nil end
 
 local function describe(stage)
-  return name_of(stage) or (type(stage) == "table" and stage.name or nil) or (type(stage) == "table" and "policy" or "function")
+  local own = own_function(stage, "transform") or own_function(stage, "refine")
+  return name_of(stage) or (type(stage) == "table" and stage.name or nil) or (own and "function" or "policy")
 end
 
 local pipeline = {}
 
+pipeline.describe = describe
+
 function mt.__tostring(self) return "pipeline: " .. pipeline.name(self) end
 
 function pipeline.is(x) return getmetatable(x) == mt end
+
+--- The stage that places.
+function pipeline.placer(self) return self[self.at] end
 
 --- The names of the stages, joined. The placer's may be given: the one that the portfolio chose, say.
 function pipeline.name(self, placer)
@@ -45,25 +61,28 @@ function pipeline.name(self, placer)
   return table.concat(names, " -> ")
 end
 
+local function check_own(stage, i, field)
+  local where = ("berth.pipeline: stages[%d]"):format(i)
+  options.check(where, stage, { "name", field })
+  if stage.name ~= nil and type(stage.name) ~= "string" then
+    options.fail("%s: name: expected a string, got %s", where, core.kind(stage.name))
+  end
+end
+
 local function check_named(stage, i)
-  if type(stage) == "string" then return end
-  for _, key in ipairs(options.sorted_keys(stage)) do
-    if key ~= 1 and key ~= 2 then
-      options.fail("berth.pipeline: stages[%d]: unknown key '%s': expected { name, options }", i, tostring(key))
-    end
-  end
-  if stage[2] ~= nil and type(stage[2]) ~= "table" then
-    options.fail("berth.pipeline: stages[%d]: options of '%s': expected a table, got %s", i, stage[1], core.kind(stage[2]))
-  end
+  if type(stage) ~= "table" then return end
+  if name_of(stage) then return options.check_named(("berth.pipeline: stages[%d]"):format(i), stage) end
+  if own_function(stage, "transform") then return check_own(stage, i, "transform") end
+  if own_function(stage, "refine") then return check_own(stage, i, "refine") end
 end
 
 -- Where a stage of a kind may not stand.
 local function check_place(self, kind, stage, i)
   if kind == "placer" and self.at then options.fail("berth.pipeline: stages[%d]: is a second placer", i) end
   if kind == "transform" and self.at then
-    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i, name_of(stage))
+    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i, describe(stage))
   elseif kind == "refinement" and not self.at then
-    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it stands behind the placer", i, name_of(stage))
+    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it stands behind the placer", i, describe(stage))
   end
 end
 
@@ -74,10 +93,11 @@ function pipeline.new(stages)
   local self = { at = nil }
   for i, stage in ipairs(stages) do
     local kind = kind_of(stage)
+    if pipeline.is(stage) then options.fail("berth.pipeline: stages[%d]: is a pipeline itself", i) end
     if not kind then
       options.fail("berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i, core.kind(stage))
     end
-    if kind == "transform" or kind == "refinement" then check_named(stage, i) end
+    check_named(stage, i)
     check_place(self, kind, stage, i)
     if kind == "placer" then self.at = i end
     self[i] = stage
@@ -89,9 +109,24 @@ function pipeline.new(stages)
   return setmetatable(self, mt)
 end
 
+-- What a stage gave as devices of `n` ops, raised for here rather than wherever it would matter.
+local function check_devices(devices, n, i, most)
+  if type(devices) ~= "table" then
+    options.fail("berth.pipeline: stages[%d]: gave %s, expected an array of devices", i, core.kind(devices))
+  end
+  if #devices ~= n then options.fail("berth.pipeline: stages[%d]: gave %d devices for %d ops", i, #devices, n) end
+  for op = 1, n do
+    local d = devices[op]
+    if type(d) ~= "number" or d % 1 ~= 0 or d < 1 or d > most then
+      options.fail("berth.pipeline: stages[%d]: gave device %s for op %d (ids are 1..%d)", i, tostring(d), op, most)
+    end
+  end
+  return devices
+end
+
 -- Devices of the old graph from those of the new one.
-local function go_back(back, devices, n, i)
-  if type(back) == "function" then return back(devices) end
+local function go_back(back, devices, n, i, most)
+  if type(back) == "function" then return check_devices(back(devices), n, i, most) end
   local out = {}
   for op = 1, n do
     local new = back[op]
@@ -104,9 +139,9 @@ local function go_back(back, devices, n, i)
 end
 
 -- The devices of the original graph; the estimate is the placer's own.
-local function map_back(steps, p, name)
+local function map_back(steps, p, name, most)
   local devices = p:devices()
-  for i = #steps, 1, -1 do devices = go_back(steps[i].back, devices, steps[i].n, i) end
+  for i = #steps, 1, -1 do devices = go_back(steps[i].back, devices, steps[i].n, i, most) end
   return core.placement(devices, { placer = name, estimate = p.estimate })
 end
 
@@ -122,7 +157,8 @@ end
 
 -- What a transform gives: graph, way back; or nil, message, code.
 local function apply(stage, g, cost, given)
-  if type(stage) == "function" then return stage(g, cost.topology) end
+  local own = own_function(stage, "transform")
+  if own then return own(g, cost.topology) end
   return transforms.run(name_of(stage), own_options(stage), g, cost.topology, given, function() return price(cost, g) end)
 end
 
@@ -152,12 +188,18 @@ local function placer_options(self, cost, given)
   return given
 end
 
+local function stage_options(self)
+  local stage = self[self.at]
+  return name_of(stage) and own_options(stage) or nil
+end
+
 local function relabel(p, name)
   return core.placement(p:devices(), { sequence = p:sequence(), placer = name, estimate = p.estimate })
 end
 
 local function refine_once(stage, cost, p, given, name)
-  if type(stage) == "function" then return stage(cost.graph, cost.topology, p) end
+  local own = own_function(stage, "refine")
+  if own then return own(cost.graph, cost.topology, p) end
   local refine = transforms.refinements[name_of(stage)]
   local new, message, code, why = refine(cost, p, own_options(stage), given)
   if not new then return nil, message, code, why end
@@ -168,11 +210,12 @@ local function refine(self, cost, p, given, name)
   for i = self.at + 1, #self do
     local new, message, code, why = refine_once(self[i], cost, p, given, name)
     if new == nil and type(message) == "string" then return nil, message, code, why end
-    if type(new) == "table" then new = core.placement(new, { placer = name }) end
-    if core.kind(new) ~= "placement" then
-      options.fail("berth.pipeline: stages[%d]: gave %s, expected a placement", i, core.kind(new))
+    local kind = core.kind(new)
+    if kind ~= "placement" and kind ~= "table" then
+      options.fail("berth.pipeline: stages[%d]: gave %s, expected a placement", i, kind)
     end
-    p = new
+    check_devices(kind == "table" and new or new:devices(), #cost.graph, i, #cost.topology)
+    p = kind == "table" and core.placement(new, { placer = name }) or new
   end
   return p
 end
@@ -219,10 +262,14 @@ local function place_transformed(self, cost, given, stage, place)
   local inner, message
   inner, message, code = price(cost, g)
   if not inner then return nil, message, code end
-  local p, failure, reason, why = place(inner, stage, placer_options(self, cost, given))
-  if not p then return nil, failure, reason, why end
+  local own = stage_options(self)
+  local p, failure, reason, why = place(inner, stage, options.common_links(stage, placer_options(self, cost, given), own))
+  if not p then
+    if reason == "infeasible" and g ~= cost.graph then failure = "pipeline: behind its transforms: " .. failure end
+    return nil, failure, reason, why
+  end
   local name = pipeline.name(self, p.placer)
-  return self.at > 1 and map_back(steps, p, name) or p, failure, reason, name
+  return self.at > 1 and map_back(steps, p, name, #cost.topology) or p, failure, reason, name
 end
 
 -- place(cost, placer, options) is that of berth.place.

@@ -43,6 +43,7 @@ local function on_cost(cost, placer, given)
     check_name(placer)
     portfolio.check_read(placer, given)
   elseif type(placer) == "table" and type(placer[1]) == "string" then
+    options.check_named("berth.place: placer", placer)
     return on_cost(cost, placer[1], options.merge(given, placer[2]))
   elseif type(placer) == "table" or type(placer) == "function" then
     portfolio.check_read("a policy", given)

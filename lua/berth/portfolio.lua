@@ -2,10 +2,12 @@
 -- Never worse, under the simulation that judges, than any member whose answer keeps memory. Same input and seed, same answer.
 local align = require "berth.align"
 local core = require "berth.core"
+local labels = require "berth.labels"
 local options = require "berth.options"
 local pipeline = require "berth.pipeline"
+local refusals = require "berth.refusals"
 
-local portfolio = {}
+local portfolio = { label = labels.of }
 
 portfolio.legal = {
   "averages", "links", "memory", "param_multiple", "quantum", "tries", "seed", "cost", "members", "threads", "seconds", "judge",
@@ -14,8 +16,15 @@ portfolio.legal = {
 -- What is of the run, not of its members.
 local of_the_run = { members = true, threads = true, seconds = true, judge = true }
 
+-- The placers that can work on sets of ops, and with weighed transfers.
+local coarse = {
+  metis = true, ["m-topo"] = true, ["m-etf"] = true, ["m-sct"] = true, etf = true, heft = true, cpop = true, peft = true,
+  minmin = true, blevel = true, ["critical-path"] = true,
+}
+
 -- Which placers an option means something to; those not named here mean something to all.
 local readers = {
+  coarsen = coarse, coarsen_ops = coarse, transfer_weight = coarse,
   averages = { heft = true, cpop = true, peft = true },
   tries = { ["critical-path"] = true },
   device = { single = true },
@@ -26,47 +35,60 @@ local readers = {
   members = { portfolio = true }, threads = { portfolio = true }, seconds = { portfolio = true }, judge = { portfolio = true },
 }
 
---- The options of `given` that the placer reads.
-function portfolio.only_read(placer, given)
+--- The options of `given`, which are for all placers, that the placer reads.
+-- @tparam string placer
+-- @tparam table given
+-- @tparam[opt] table own the placer's own options
+function portfolio.only_read(placer, given, own)
   local out = {}
   for key, value in pairs(given) do
     if not readers[key] or readers[key][placer] then out[key] = value end
   end
   out.cost = nil
+  return options.common_links(placer, out, own)
+end
+
+--- The same for all that can stand for a placer: of a pipeline it is the placer among its stages that reads them.
+function portfolio.read_by(placer, given)
+  local name, own = placer, nil
+  if pipeline.is(placer) then
+    name, own = pipeline.placer(placer), { links = given.links } -- which its stages read; the placer among them has the say
+  end
+  if type(name) == "table" then name, own = name[1], own or name[2] end
+  if type(name) ~= "string" then name = "policy" end
+  if name ~= "portfolio" then return portfolio.only_read(name, given, own) end
+  local out = {}
+  for _, key in ipairs(portfolio.legal) do out[key] = given[key] end
+  out.cost = nil
   return out
 end
 
 --- Raises for an option that the placer would not read.
-function portfolio.check_read(placer, given)
+-- @tparam string placer
+-- @tparam table given
+-- @tparam[opt] string where for the message
+function portfolio.check_read(placer, given, where)
   for _, key in ipairs(options.sorted_keys(given)) do
     if readers[key] and not readers[key][placer] then
       local names = options.sorted_keys(readers[key])
-      options.fail("berth.place: option '%s' means nothing to %s, only to: %s", tostring(key), placer, table.concat(names, ", "))
+      options.fail("%s: option '%s' means nothing to %s, only to: %s", where or "berth.place", tostring(key), placer,
+        table.concat(names, ", "))
     end
   end
 end
 
 -- ---- members ----------------------------------------------------------------------------------------
 
-local function with_options(name, own)
-  local parts = {}
-  for _, key in ipairs(options.sorted_keys(own or {})) do parts[#parts + 1] = key .. "=" .. tostring(own[key]) end
-  return #parts > 0 and name .. " " .. table.concat(parts, " ") or name
-end
-
---- What reports call a placer: "m-sct tau=0.5", the name of a policy, the stages of a pipeline.
-function portfolio.label(placer)
-  if type(placer) == "string" then return placer end
-  if pipeline.is(placer) then return pipeline.name(placer) end
-  if type(placer) == "table" and type(placer[1]) == "string" then return with_options(placer[1], placer[2]) end
-  return type(placer) == "table" and placer.name or "policy"
-end
-
 local function check_member(placer, i)
   local name = type(placer) == "table" and not pipeline.is(placer) and placer[1] or placer
   if name == "portfolio" then options.fail("berth.portfolio: members[%d]: is a portfolio itself", i) end
   if type(placer) ~= "string" and type(placer) ~= "table" and type(placer) ~= "function" then
     options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i, core.kind(placer))
+  end
+  if type(placer) == "table" and type(name) == "string" then
+    local where = ("berth.portfolio: members[%d]"):format(i)
+    options.check_named(where, placer)
+    portfolio.check_read(name, placer[2] or {}, where)
   end
 end
 
@@ -76,10 +98,10 @@ local function member(placer, i, common)
   local name, own = placer, nil
   if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
   if type(name) == "string" then
-    return { name = portfolio.label(placer), placer = name, options = options.merge(portfolio.only_read(name, common), own) }
+    return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
   end
-  local given = portfolio.only_read("policy", common)
-  return { name = portfolio.label(placer), run = function(cost) return require("berth.place").on_cost(cost, placer, given) end }
+  local given = portfolio.read_by(placer, common)
+  return { name = labels.of(placer), run = function(cost) return require("berth.place").on_cost(cost, placer, given) end }
 end
 
 local function members(list, common)
@@ -87,19 +109,25 @@ local function members(list, common)
   if type(list) ~= "table" then options.fail("berth.portfolio: members: expected an array, got %s", core.kind(list)) end
   local out = {}
   for i = 1, #list do out[i] = member(list[i], i, common) end
+  for _, key in ipairs(options.sorted_keys(list)) do
+    if not out[key] then options.fail("berth.portfolio: members: unknown key '%s'", tostring(key)) end
+  end
   return out
 end
 
 local function judge(given, common)
   if given == nil then return nil end
   if type(given) ~= "table" then options.fail("berth.portfolio: judge: expected a table, got %s", core.kind(given)) end
-  local same = { links = common.links, memory = common.memory, param_multiple = common.param_multiple, quantum = common.quantum }
+  local same = { param_multiple = common.param_multiple }
+  if given.preset == nil then -- which has its own
+    same.links, same.memory, same.quantum = common.links, common.memory, common.quantum
+  end
   return options.merge(same, given)
 end
 
 -- ---- what every member reached ------------------------------------------------------------------------
 
-local mt = { __index = {} }
+local mt = { __name = "berth.portfolio", __index = {} }
 
 local function class(row) return row.error and 3 or row.oom and 2 or 1 end
 
@@ -127,8 +155,17 @@ local function so_far(rows)
   return ("interrupted: the best of %d of %d placers"):format(n, #rows)
 end
 
-local function finish(rows)
-  for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
+-- All that placer and options alone say, so that berth.place gives the same with them.
+local function own_options(row, common, given)
+  if not row.placer then return nil end
+  return given and given.options or options.merge(portfolio.only_read(row.placer, common), row.options)
+end
+
+local function finish(rows, common, given)
+  for i, row in ipairs(rows) do
+    row.gap = gap(row, rows.bound)
+    row.options = own_options(row, common, given and given[i])
+  end
   rows.best = rank(rows)
   rows.interrupted = rows.interrupted and so_far(rows) or nil
   rows.winner = rows.winner and rows[rows.winner]
@@ -139,22 +176,25 @@ local function time(x) return x and core.format(x, "seconds") or "-" end
 
 local function percent(x) return x and ("%.1f %%"):format(100 * math.max(x, 0)) or "-" end
 
-local function note(row)
-  if row.error then return row.error end
+local function note(row, shared)
+  if row.error then return refusals.short(row, shared) end
   return row.oom and ("out of memory: %s are missing"):format(core.format(row.missing, "bytes")) or ""
 end
 
-local function cells(row, with_seconds)
+local function cells(row, with_seconds, shared)
   local out = { row.name, time(row.makespan), percent(row.gap) }
   if with_seconds then out[#out + 1] = time(row.seconds) end
-  out[#out + 1] = note(row)
+  out[#out + 1] = note(row, shared)
   return out
 end
 
 local function summary(rows)
   local bound = rows.bound and ("bound %s (%s)"):format(time(rows.bound), rows.bound_name)
   local won = rows.winner
-  if not won then return bound and "no answer keeps memory; " .. bound or "no answer keeps memory" end
+  if not won then
+    local why = rows.refusal or "no answer keeps memory"
+    return bound and why .. "; " .. bound or why
+  end
   local text = ("best: %s, step time %s"):format(won.name, time(won.makespan))
   return bound and ("%s, gap %s; %s"):format(text, percent(won.gap), bound) or text
 end
@@ -165,8 +205,8 @@ function mt.__index.to_string(self, opts)
   local head = { "member", "step time", "gap" }
   if opts.seconds then head[#head + 1] = "placing" end
   head[#head + 1] = ""
-  local lines = { head }
-  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds) end
+  local lines, shared = { head }, refusals.shared(self)
+  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
   return align(lines) .. "\n" .. summary(self)
 end
 
@@ -192,20 +232,46 @@ function portfolio.run(cost, given)
     threads = given.threads, seconds = given.seconds,
   })
   local rows, message, code, why = core.portfolio(cost, call)
-  if rows then finish(rows) end
+  if rows then finish(rows, common, call.members) end
   if rows and rows.winner then return rows.winner.placement, rows end
+  if rows then rows.refusal = message end
   return nil, message, code, why, rows
 end
+
+-- The rows' bound, and the gaps to it, by the thorough bounds where these are larger. They hold whatever memory does.
+local function tighten(cost, rows)
+  if not rows.bound then return end
+  local b, message, code = core.bounds(cost, { thorough = true, memory = "none" })
+  if code == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds" end
+  if not b then return nil, message, code end
+  if b.best <= rows.bound then return end
+  rows.bound, rows.bound_name = b.best, b.name
+  for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
+end
+
+local function with_thorough(cost, thorough, p, rows, ...)
+  if thorough and p and not rows.interrupted then tighten(cost, rows) end
+  return p, rows, ...
+end
+
+local legal_here = { "thorough" }
+for _, key in ipairs(portfolio.legal) do legal_here[#legal_here + 1] = key end
 
 --- As `berth.place` without a placer, but also tells what every member reached.
 -- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts those of placing, and members, threads, seconds, judge
+-- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the rows' bound)
 -- @usage local p, rows = assert(berth.portfolio(g, t, { links = "duplex" })); print(rows)
 function portfolio.portfolio(...)
   local cost, rest, code = options.priced("berth.portfolio", 1, ...)
   if not cost then return nil, rest, code end
-  return portfolio.run(cost, options.check("berth.portfolio", rest[1], portfolio.legal))
+  local given = options.merge(options.check("berth.portfolio", rest[1], legal_here))
+  local thorough = given.thorough
+  if thorough ~= nil and type(thorough) ~= "boolean" then
+    options.fail("berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
+  end
+  given.thorough = nil
+  return with_thorough(cost, thorough, portfolio.run(cost, given))
 end
 
 return portfolio

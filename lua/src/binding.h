@@ -195,7 +195,7 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why);
 
 /** Options of a placer, named as in berth_placers(), from the table at t (0: none); may push scratch that they point to. */
 void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer, berth_place_options *o);
-extern const char *const bl_place_keys[];
+extern const char *const bl_place_keys[], *const bl_tie_names[], *const bl_coarsen_names[];
 
 /* A policy in Lua while it places; see policy.c. */
 typedef struct bl_policy {

@@ -24,6 +24,15 @@ typedef struct asked {
   berth_guarantee_options proved;
 } asked;
 
+static bool is_given(lua_State *L, int t, const char *key) {
+  bool given;
+  if (!t) return false;
+  lua_getfield(L, t, key);
+  given = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return given;
+}
+
 /* The options that the placer is given: place = { links, tau, gap }. */
 static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_options *o) {
   static const char *const keys[] = { "links", "tau", "gap", NULL };
@@ -38,7 +47,7 @@ static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_
     bl_get_enum(L, at, &inner, "links", bl_link_names, &links);
     bl_get_positive(L, at, &inner, "tau", &o->tau);
     bl_get_positive(L, at, &inner, "gap", &o->gap);
-    if (o->tau > 0.5) bl_wrong(L, &inner, "tau", "%.14g is above 0.5", o->tau);
+    if (o->tau > 1) bl_wrong(L, &inner, "tau", "%.14g is above 1", o->tau);
     if (o->gap < 1e-9) bl_wrong(L, &inner, "gap", "%.14g is below 1e-9", o->gap);
   }
   o->links = (berth_links)links;
@@ -55,6 +64,7 @@ static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph
   bl_get_bool(L, t, w, "thorough", &thorough);
   bl_get_positive(L, t, w, "gap", &a->bounds.gap);
   if (a->bounds.gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", a->bounds.gap);
+  if (!thorough && is_given(L, t, "gap")) bl_wrong(L, w, "gap", "means nothing without thorough");
   bl_get_quantity(L, t, w, "makespan", BERTH_SECONDS, &a->proved.makespan);
   if (isinf(a->proved.makespan)) bl_wrong(L, w, "makespan", "is infinite");
   read_placer(L, t, w, &a->proved);
@@ -113,6 +123,7 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
   bl_set_number(L, "best", b->best);
   bl_set_string(L, "name", b->name);
   bl_set_number(L, "rho", k->rho);
+  bl_set_number(L, "path_rho", k->path_rho);
   lua_pushinteger(L, k->closed);
   lua_setfield(L, -2, "closed");
   if (!isnan(k->achieved)) bl_set_number(L, "achieved", k->achieved);

@@ -192,7 +192,8 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
 }
 
 const char *const bl_place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum", "device", "tries",
-                                      "ties", "favourites", "tau", "gap", "seed", "cost", NULL };
+                                      "coarsen", "coarsen_ops", "transfer_weight", "ties", "favourites", "tau", "gap", "seed", "cost",
+                                      NULL };
 
 /* "" is the form without a name. */
 static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer, berth_place_options *o) {
@@ -248,12 +249,23 @@ static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, b
   if (bl_get_enum(L, t, w, "favourites", names, &k)) o->favourites = (berth_favourites)k;
 }
 
-static void read_sct(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
-  static const char *const ties[] = { "level", "topological", NULL };
+const char *const bl_tie_names[] = { "level", "topological", "b-level", NULL };
+const char *const bl_coarsen_names[] = { "none", "chains", "coplace", "fuse", NULL };
+
+static void read_coarsen(lua_State *L, int t, const bl_where *w, berth_place_options *o) {
   int k;
-  if (bl_get_enum(L, t, w, "ties", ties, &k)) o->ties = k == 0 ? BERTH_TIES_LEVEL : BERTH_TIES_TOPOLOGICAL;
+  if (bl_get_enum(L, t, w, "coarsen", bl_coarsen_names, &k)) o->coarsen = (berth_coarsen)k;
+  bl_get_whole(L, t, w, "coarsen_ops", 1, INT32_MAX, &o->coarsen_ops);
+  if (bl_get_positive(L, t, w, "transfer_weight", &o->transfer_weight) && !(o->transfer_weight > 0)) {
+    bl_wrong(L, w, "transfer_weight", "%.14g is not above 0", o->transfer_weight);
+  }
+}
+
+static void read_sct(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
+  int k;
+  if (bl_get_enum(L, t, w, "ties", bl_tie_names, &k)) o->ties = (berth_ties)(BERTH_TIES_LEVEL + k);
   read_favourites(L, t, w, n, o);
-  if (bl_get_positive(L, t, w, "tau", &o->tau) && o->tau > 0.5) bl_wrong(L, w, "tau", "%.14g is above 0.5", o->tau);
+  if (bl_get_positive(L, t, w, "tau", &o->tau) && o->tau > 1) bl_wrong(L, w, "tau", "%.14g is above 1", o->tau);
   if (bl_get_positive(L, t, w, "gap", &o->gap) && o->gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", o->gap);
 }
 
@@ -275,6 +287,7 @@ void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *
   }
   bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o->tries);
   bl_get_seed(L, t, w, "seed", &o->seed);
+  read_coarsen(L, t, w, o);
   read_sct(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
 }
 

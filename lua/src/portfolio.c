@@ -83,7 +83,7 @@ typedef struct portfolio_call {
 static const char *known_placer(lua_State *L, const bl_where *w, const char *name) {
   const char *const *names = berth_placers();
   for (; *names; names++) {
-    if (name && strcmp(*names, name) == 0) return *names;
+    if (name && strcmp(*names, name) == 0 && strcmp(name, "policy") != 0) return *names;
   }
   bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", name ? name : "");
   return NULL;
@@ -155,13 +155,14 @@ static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *
 
 /* ---- telling ---------------------------------------------------------------------------- */
 
-static const char *tie_name(berth_ties ties) { return ties == BERTH_TIES_TOPOLOGICAL ? "topological" : "level"; }
-
-/* What a built-in member does not leave as it is by default; with it berth.place gives the same. */
+/* What is a built-in member's own; with it, and what all were given, berth.place gives the same. */
 static void push_options(lua_State *L, const berth_member_report *m) {
   const berth_place_options *o = m->options;
   lua_newtable(L);
-  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", tie_name(o->ties));
+  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", bl_tie_names[o->ties - BERTH_TIES_LEVEL]);
+  if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", bl_coarsen_names[o->coarsen]);
+  if (o->coarsen_ops > 0) bl_set_number(L, "coarsen_ops", o->coarsen_ops);
+  if (o->transfer_weight != 1) bl_set_number(L, "transfer_weight", o->transfer_weight);
   if (strcmp(m->placer, "m-sct") != 0) return;
   bl_set_string(L, "favourites", o->favourites == BERTH_FAVOURITES_THROUGH ? "through" : "lp");
   if (o->tau > 0) bl_set_number(L, "tau", o->tau);
@@ -241,12 +242,21 @@ static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfol
   set_bound(L, box, c->o.judge ? c->o.judge : &judge);
 }
 
-/* The member's own words, if they are the reason: those of a member in Lua are not of ids from 0. */
+/* Does the text have the member's words in it, behind its name? */
+static bool quotes(const char *text, const berth_member_report *m) {
+  static const char none[] = "no placement found: ";
+  const char *tail = strstr(m->message, none), *at;
+  size_t n = strlen(m->name) + 2;
+  tail = tail ? tail + strlen(none) : m->message;
+  at = *tail ? strstr(text, tail) : NULL;
+  return at && (size_t)(at - text) >= n && strncmp(at - n, m->name, n - 2) == 0;
+}
+
+/* Words of a member in Lua are not of ids from 0. */
 static void push_reason(lua_State *L, const portfolio_call *c, const berth_portfolio *p, const char *text) {
   int32_t i, n = p && c->member ? berth_portfolio_members(p) : 0;
   for (i = 0; i < n; i++) {
-    const char *own = berth_portfolio_report(p, i)->message;
-    if (c->member[i].place && *own && strcmp(own, text) == 0) {
+    if (c->member[i].place && quotes(text, berth_portfolio_report(p, i))) {
       lua_pushstring(L, text);
       return;
     }

@@ -14,47 +14,87 @@ static void yardstick(void) {
   report("yardstick", took / 0.2, "ns/step", "200 million dependent multiply-adds", took);
 }
 
-/* ---- m-ETF on layered random graphs ---- */
+/* ---- layered random graphs ---- */
 
-static void place_layered(const char *work, int32_t n, const char *placer, berth_links links, const char *label) {
+typedef struct layered {
   berth_ctx *ctx;
+  berth_graph *g;
   berth_topology *t;
   berth_cost *cost;
-  berth_placement *p = NULL;
+} layered;
+
+static layered make_layered(const char *work, int32_t n) {
+  layered m;
   berth_device device = berth_device_default();
   berth_link link = { 1e6 / 0.0001754, 134e-6 };
-  berth_place_options opts = berth_place_default(NULL);
-  char path[4096], input[256];
-  berth_graph *g;
-  double best = INFINITY, from, total = 0, estimate;
-  int repeats = n > 100000 ? 1 : 5;
-  must(NULL, berth_ctx_new(NULL, &ctx), "context");
+  char path[4096];
+  must(NULL, berth_ctx_new(NULL, &m.ctx), "context");
   snprintf(path, sizeof path, "%s/layered-%d.json", work, n);
-  if (!(g = read_layered(ctx, path, n))) {
+  if (!(m.g = read_layered(m.ctx, path, n))) {
     fprintf(stderr, "bench: no %s\n", path);
     exit(1);
   }
-  must(ctx, berth_topology_mesh(ctx, 4, &device, &link, &t), "topology");
-  must(ctx, berth_cost_new(g, t, NULL, &cost), "cost");
+  must(m.ctx, berth_topology_mesh(m.ctx, 4, &device, &link, &m.t), "topology");
+  must(m.ctx, berth_cost_new(m.g, m.t, NULL, &m.cost), "cost");
+  return m;
+}
+
+static void drop_layered(layered *m) {
+  berth_cost_release(m->cost);
+  berth_topology_release(m->t);
+  berth_graph_release(m->g);
+  berth_ctx_release(m->ctx);
+}
+
+static void place_layered(const char *work, int32_t n, const char *placer, berth_links links, const char *label) {
+  layered m = make_layered(work, n);
+  berth_placement *p = NULL;
+  berth_place_options opts = berth_place_default(NULL);
+  char peak[256], input[256];
+  double best = INFINITY, from, total = 0;
+  int repeats = n > 100000 ? 1 : 5;
   opts.links = links;
   for (int i = 0; i < repeats; i++) {
     berth_placement_release(p);
     from = cpu_seconds();
-    must(ctx, berth_place(cost, placer, &opts, &p, NULL), placer);
+    must(m.ctx, berth_place(m.cost, placer, &opts, &p, NULL), placer);
     from = cpu_seconds() - from;
     total += from;
     if (from < best) best = from;
   }
-  estimate = berth_placement_estimate(p);
-  snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; planned %.6g s", n, estimate);
+  snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; planned %.6g s", n,
+           berth_placement_estimate(p));
   report(label, best, "CPU s", input, total);
-  snprintf(path, sizeof path, "%s, peak of graph, cost and engine", label);
-  report(path, (double)berth_ctx_memory_peak(ctx) / n, "bytes/op", input, total);
+  snprintf(peak, sizeof peak, "%s, peak of graph, cost and engine", label);
+  report(peak, (double)berth_ctx_memory_peak(m.ctx) / n, "bytes/op", input, total);
   berth_placement_release(p);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_ctx_release(ctx);
+  drop_layered(&m);
+}
+
+/* All members, the linear program and the judge, on one thread. */
+static void run_portfolio(const char *work, int32_t n, berth_links links, const char *label) {
+  layered m = make_layered(work, n);
+  berth_portfolio_options opts = berth_portfolio_default(m.g);
+  berth_portfolio *p = NULL;
+  const berth_member_report *won;
+  char input[256];
+  double best = INFINITY, from, total = 0;
+  opts.place.links = links;
+  opts.threads = 1;
+  for (int i = 0; i < (n > 20000 ? 1 : 3); i++) {
+    berth_portfolio_release(p);
+    from = cpu_seconds();
+    must(m.ctx, berth_portfolio_run(m.cost, &opts, &p, NULL), "portfolio");
+    from = cpu_seconds() - from;
+    total += from;
+    if (from < best) best = from;
+  }
+  won = berth_portfolio_report(p, berth_portfolio_winner(p));
+  snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; %d members, %s wins with %.6g s", n,
+           (int)berth_portfolio_members(p), won->name, won->makespan);
+  report(label, best, "CPU s", input, total);
+  berth_portfolio_release(p);
+  drop_layered(&m);
 }
 
 /* ---- simulations of the DOPPLER graphs ---- */
@@ -203,6 +243,10 @@ int main(int argc, char **argv) {
   place_layered(argv[2], 20000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 20,000 ops");
   place_layered(argv[2], 20000, "m-etf", BERTH_LINKS_CHANNEL, "m-ETF planning half-duplex channels, 20,000 ops");
   place_layered(argv[2], 20000, "heft", BERTH_LINKS_FREE, "HEFT, 20,000 ops");
+  place_layered(argv[2], 20000, "m-sct", BERTH_LINKS_FREE, "m-SCT, linear program included, 20,000 ops");
+  run_portfolio(argv[2], 20000, BERTH_LINKS_FREE, "portfolio, 20,000 ops");
+  run_portfolio(argv[2], 20000, BERTH_LINKS_DUPLEX, "portfolio on duplex links, 20,000 ops");
+  run_portfolio(argv[2], 100000, BERTH_LINKS_FREE, "portfolio, 100,000 ops");
   place_layered(argv[2], 1000000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 1,000,000 ops");
   yardstick();
   return 0;

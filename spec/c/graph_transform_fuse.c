@@ -238,6 +238,35 @@ static void keeps_pins_and_types_apart(void) {
   berth_graph_builder_release(b);
 }
 
+/* a (pin 0) -> b (group), c (pin 1) -> d (same group): one of them may join the group, or it would be pinned to two devices. */
+static void keeps_groups_together(void) {
+  static const int32_t pin[] = { 0, BERTH_NONE, 1, BERTH_NONE };
+  berth_graph_builder *b;
+  berth_graph *g = NULL, *f = NULL;
+  berth_fuse_options o = berth_fuse_defaults();
+  int32_t k, map[4];
+  TEST("what joins an op of a group goes where all of the group can");
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (k = 0; k < 4; k++) {
+    const double second = 1;
+    berth_op op = berth_op_default();
+    op.seconds = &second;
+    op.pin = pin[k];
+    op.group = k % 2 ? 5 : BERTH_NONE;
+    berth_graph_builder_add_op(b, &op, NULL);
+    if (k % 2) berth_graph_builder_connect(b, k - 1, k, k, NULL);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  o.scope = BERTH_FUSE_ALL;
+  if (CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK)) CHECK(map[0] == 0 && map[1] == 1 && map[2] == 2 && map[3] == 2);
+  berth_graph_release(f);
+  f = NULL;
+  if (CHECK_STATUS(berth_graph_fuse_chains(g, NULL, &f, map), BERTH_OK)) CHECK(berth_graph_ops(f) == 3);
+  berth_graph_release(f);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
 /* ---- on random graphs -------------------------------------------------------------------------- */
 
 static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scope scope) {
@@ -444,6 +473,7 @@ int main(void) {
   fuses_twins_side_by_side();
   keeps_ways_of_pricing_apart();
   keeps_pins_and_types_apart();
+  keeps_groups_together();
   random_fusions();
   random_twins();
   refuses_bad_options();

@@ -78,12 +78,15 @@ static void names_the_total(berth_ctx *ctx) {
   static const row rows[] = { { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 1, -1, -1 } };
   static const double memory[] = { 5, 6 };
   instance x = loose(ctx, rows, 4, memory, 2);
-  berth_obstacle total = { BERTH_NONE, BERTH_NONE, 2 }, alone = { BERTH_NONE, 1, 7 };
+  berth_obstacle total = { BERTH_NONE, BERTH_NONE, 2 }, alone = { BERTH_NONE, 1, 3 };
   for (int i = 0; all_but_single[i]; i++) {
     refuses(ctx, &x, all_but_single[i], total,
             "cannot fit: 13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
   }
-  refuses(ctx, &x, "single", alone, "no placement found: the graph does not fit: device 1 \"d1\" comes closest, 7 B are missing");
+  refuses(ctx, &x, "single", total, "cannot fit: 13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
+  release_instance(&x);
+  x = loose(ctx, rows, 3, memory, 2); /* three ops fit, but not on one device */
+  refuses(ctx, &x, "single", alone, "no placement found: the graph does not fit: device 1 \"d1\" comes closest, 3 B are missing");
   release_instance(&x);
 }
 

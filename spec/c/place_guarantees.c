@@ -25,13 +25,14 @@ static void test_values(void) {
   problem p;
   berth_guarantee_options o = total();
   berth_guarantees k;
-  TEST("rho 1 on 4 devices: 3 - 1/4, 7/3 - 1/3; unlimited 4/3");
+  TEST("rho 1, path rho 1/2 on 4 devices: 5/2 - 1/4, 7/3 - 1/3; unlimited 4/3");
   join_of(&p, 3, 4, 1);
   k = proved(&p, &o);
   CHECK_NEAR(k.rho, 1, 0);
+  CHECK_NEAR(k.path_rho, 0.5, 0);
   CHECK(k.devices == 4 && k.closed == 0 && isnan(k.achieved));
-  CHECK_NEAR(k.of[ETF].ratio, 2.75, 1e-12);
-  CHECK_NEAR(k.of[ETF_MEMORY].ratio, 2.75, 1e-12);
+  CHECK_NEAR(k.of[ETF].ratio, 2.25, 1e-12);
+  CHECK_NEAR(k.of[ETF_MEMORY].ratio, 2.25, 1e-12);
   CHECK_NEAR(k.of[SCT].ratio, 7.0 / 3 - 1.0 / 3, 1e-8);
   CHECK_NEAR(k.of[SCT_MEMORY].ratio, 2, 1e-8);
   CHECK_NEAR(k.of[SCT_UNLIMITED].ratio, 4.0 / 3, 1e-8);
@@ -53,7 +54,7 @@ static void test_values(void) {
   for (int32_t d = 0; d < 3; d++) p.memory[d] = 4; /* D = 5 < 2 (4 - 1) */
   k = proved(&p, &o);
   CHECK(k.closed == 1 && !k.of[ETF].valid && k.of[ETF_MEMORY].valid && k.of[ETF_MEMORY_SECONDS].valid);
-  CHECK_NEAR(k.of[ETF_MEMORY].ratio, 3.0 / 2 + 2 - 0.5, 1e-12);
+  CHECK_NEAR(k.of[ETF_MEMORY].ratio, 3.0 / 2 + 1.5 - 0.5, 1e-12);
   CHECK_NEAR(k.of[ETF_MEMORY_SECONDS].limit, 5.0 / 2 + 2 * 0.5 + 1, 1e-12);
   CHECK(!k.of[SCT].valid && !k.of[SCT_MEMORY].valid && strstr(k.of[SCT_MEMORY].why, "favourites"));
   CHECK_NEAR(k.of[SCT_MEMORY].ratio, 1.5 + 0.5 * 4 / 3, 1e-8);
@@ -93,8 +94,15 @@ static void test_reasons(void) {
   join_of(&p, 3, 2, 1);
   denied(&p, &o, SCT_UNLIMITED, "fewer devices than ops");
   p.time[0][0] = p.time[0][1] = 0;
-  denied(&p, &o, ETF, "1 op without time");
-  CHECK(isinf(proved(&p, &o).rho) && proved(&p, &o).of[ETF_SECONDS].valid);
+  denied(&p, &o, SCT, "1 op without time: rho is infinite");
+  CHECK(isinf(proved(&p, &o).rho) && isinf(proved(&p, &o).of[SCT].ratio));
+  CHECK(proved(&p, &o).of[ETF].valid && proved(&p, &o).of[ETF_SECONDS].valid);
+  CHECK_NEAR(proved(&p, &o).path_rho, 1, 0); /* from the op without time into the join */
+  CHECK_NEAR(proved(&p, &o).of[ETF].ratio, 2.5, 1e-12);
+  p.time[3][0] = p.time[3][1] = 0;
+  denied(&p, &o, ETF, "a transfer between ops without time: rho is infinite on a path");
+  CHECK(isinf(proved(&p, &o).path_rho) && isinf(proved(&p, &o).of[ETF].ratio) && proved(&p, &o).of[ETF_SECONDS].valid);
+  p.time[3][0] = p.time[3][1] = 1;
   p.time[0][0] = p.time[0][1] = 1, p.time[1][1] = 2;
   denied(&p, &o, ETF, "1 op whose time depends on the device");
   p.time[1][1] = 1, p.pin[2] = 1;
@@ -106,6 +114,44 @@ static void test_reasons(void) {
   p.group[0] = p.group[1] = p.group[2] = BERTH_NONE;
   problem_edge(&p, 0, 3, 1);
   denied(&p, &o, SCT, "1 pair of ops with several tensors");
+  p.pin[1] = 1;
+  o.links = BERTH_LINKS_PAIR;
+  denied(&p, &o, SCT_UNLIMITED, "1 op pinned to a device; links pair: transfers wait for one another; 1 pair of ops with several "
+                                "tensors, whose times the program adds up; there are fewer devices than ops");
+}
+
+/* All paths of a small graph, one after another. */
+static double path_rho_by_hand(const problem *p, int32_t op, double cross, double work) {
+  double most = 0;
+  int32_t e;
+  work += p->time[op][0];
+  if (cross > 0) most = work > 0 ? cross / work : INFINITY;
+  for (e = 0; e < p->edges; e++) {
+    if (p->src[e] == op) most = fmax(most, path_rho_by_hand(p, p->dst[e], cross + p->bytes[e] / p->bandwidth, work));
+  }
+  return most;
+}
+
+static void random_alike(problem *p, berth_rng *rng, int small);
+
+static void test_path_rho(void) {
+  berth_guarantee_options o = total();
+  berth_rng rng;
+  int infinite = 0, sharper = 0;
+  TEST("the largest share of transfers on a path: against all paths");
+  berth_rng_init(&rng, 5, 0);
+  for (int i = 0; i < 400 && !check_bad; i++) {
+    problem p;
+    double most = 0;
+    random_alike(&p, &rng, i % 2);
+    for (int32_t op = 0; op < p.ops; op++) most = fmax(most, path_rho_by_hand(&p, op, 0, 0));
+    berth_guarantees k = proved(&p, &o);
+    CHECK(isinf(most) ? isinf(k.path_rho) : fabs(k.path_rho - most) <= 1e-12 * most);
+    CHECK(k.path_rho <= k.rho);
+    infinite += isinf(most);
+    sharper += isinf(k.rho) && !isinf(most);
+  }
+  if (!CHECK(infinite > 10 && sharper > 10)) printf("# %d infinite, %d sharper\n", infinite, sharper);
 }
 
 static void test_uneven_links(void) {
@@ -150,7 +196,7 @@ static void test_wrong(void) {
     if (i == 0) o.memory = (berth_memory_policy)9;
     if (i == 1) o.links = (berth_links)-1;
     if (i == 2 || i == 3) o.param_multiple = i == 2 ? -1 : INFINITY;
-    if (i == 4 || i == 5) o.tau = i == 4 ? -0.1 : 0.6;
+    if (i == 4 || i == 5) o.tau = i == 4 ? -0.1 : 1.1;
     if (i == 6) o.tau = NAN;
     if (i == 7 || i == 8) o.gap = i == 7 ? 0 : NAN;
     if (i == 9) o.best = -1;
@@ -310,6 +356,7 @@ int main(void) {
   berth_ctx_new(NULL, &ctx);
   test_values();
   test_reasons();
+  test_path_rho();
   test_uneven_links();
   test_wrong();
   test_placers();

@@ -82,9 +82,12 @@ static void test_never_worse(void) {
 
 static void test_list(void) {
   static const char *const names[] = {
-    "single", "round-robin", "m-etf", "m-etf topological", "m-sct through", "m-sct through topological", "m-sct",
-    "m-sct topological", "m-sct tau 0.5", "m-sct tau 0.5 topological", "m-sct tau 0.1", "m-sct tau 0.1 topological", "etf",
-    "heft", "peft", "cpop", "blevel", "critical-path", "minmin", "m-topo", "metis"
+    "single", "round-robin", "m-etf", "m-etf topological", "m-etf b-level", "m-sct through", "m-sct through topological", "m-sct",
+    "m-sct topological", "m-sct b-level", "m-sct tau=0.5 topological", "m-sct tau=0.1 topological", "etf", "heft", "peft", "cpop",
+    "blevel", "critical-path", "minmin", "m-topo", "metis", "m-etf b-level coplace", "m-sct b-level coplace",
+    "critical-path coplace, transfers x2", "etf coplace, transfers x0.5", "heft coplace, transfers x2", "m-topo coplace",
+    "peft chains", "etf fuse, transfers x0.5", "minmin fuse, transfers x0.5", "blevel fuse, transfers x0.5", "metis fuse",
+    "blevel, transfers x0.5", "m-sct through, transfers x4"
   };
   berth_ctx *ctx;
   berth_portfolio *p;
@@ -158,6 +161,59 @@ static void test_judge(void) {
   judge.noise = -1;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINVAL);
   CHECK(strncmp(berth_errmsg(ctx), "portfolio: judge: ", 18) == 0);
+  drop(&m);
+  berth_ctx_release(ctx);
+}
+
+/* ---- members of the user's ------------------------------------------------------------------------------------ */
+
+typedef struct own_member {
+  berth_ctx *ctx;
+  berth_status status;
+  int32_t ops; /* of the placement that it gives; 0: none */
+  const char *message;
+} own_member;
+
+static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out, berth_obstacle *why, char *message,
+                              size_t size) {
+  static const int32_t device[100];
+  const own_member *m = ud;
+  (void)cost;
+  CHECK(why->op == BERTH_NONE && why->device == BERTH_NONE && why->missing == 0 && !*message);
+  if (m->message) snprintf(message, size, "%s", m->message);
+  if (m->ops > 0) {
+    CHECK_STATUS(berth_placement_new(m->ctx, m->ops, device, NULL, "own", NAN, out), BERTH_OK);
+  }
+  return m->status;
+}
+
+static void check_refusal(const instance *m, berth_member *list, const char *message) {
+  berth_portfolio_options o = berth_portfolio_default(m->g);
+  berth_portfolio *p = NULL;
+  o.members = list;
+  o.n_members = 2;
+  if (!CHECK_STATUS(berth_portfolio_run(m->c, &o, &p, NULL), BERTH_OK)) return;
+  CHECK(berth_portfolio_winner(p) == 1);
+  CHECK_TEXT(berth_portfolio_report(p, 0)->message, message);
+  CHECK(!berth_portfolio_report(p, 0)->placement);
+  berth_portfolio_release(p);
+}
+
+static void test_own_members(void) {
+  berth_ctx *ctx;
+  TEST("a user's member: each way not to answer is told in its own words, not in those of who spoke before");
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  instance m = make(ctx, 20, 2, INFINITY, 1);
+  own_member own = { ctx, BERTH_OK, 0, NULL };
+  berth_member list[] = { { "mine", NULL, berth_place_default(m.g), place_own, &own },
+                          { NULL, "etf", berth_place_default(m.g), NULL, NULL } };
+  check_refusal(&m, list, "there is no placement");
+  own.ops = 19;
+  check_refusal(&m, list, "the placement is of 19 ops, not 20, or of another context");
+  own = (own_member){ ctx, BERTH_EINFEASIBLE, 0, NULL };
+  check_refusal(&m, list, "infeasible");
+  own = (own_member){ ctx, BERTH_EINVAL, 20, "not today" };
+  check_refusal(&m, list, "not today");
   drop(&m);
   berth_ctx_release(ctx);
 }
@@ -244,6 +300,8 @@ static void test_bad_options(void) {
   REFUSED(o.place.device = 1, "portfolio: option device: is of one placer; give it to a member");
   REFUSED(o.place.variant = "code", "portfolio: option variant: is of one placer; give it to a member");
   REFUSED(o.place.ties = BERTH_TIES_LEVEL, "portfolio: option ties: is of one placer; give it to a member");
+  REFUSED(o.place.coarsen = BERTH_COARSEN_FUSE, "portfolio: option coarsen: is of one placer; give it to a member");
+  REFUSED(o.place.transfer_weight = 2, "portfolio: option transfer_weight: is of one placer; give it to a member");
   REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE, "portfolio: option favourites: is of one placer; give it to a member");
   REFUSED(o.place.gap = 0, "portfolio: option gap: 0 is not a finite number from 1e-9 on");
   REFUSED(o.place.quantum = -1, "portfolio: member 0 (single): option quantum: -1 is not a finite number from 0 on");
@@ -266,6 +324,7 @@ int main(void) {
   test_as_placer();
   test_never_worse();
   test_judge();
+  test_own_members();
   test_infeasible();
   test_bad_options();
   return check_done();

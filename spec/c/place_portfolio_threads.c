@@ -191,7 +191,7 @@ static void test_time(void) {
     for (int32_t i = 0; i < berth_portfolio_members(p); i++) {
       const berth_member_report *r = berth_portfolio_report(p, i);
       CHECK_STATUS(r->status, i < 2 ? BERTH_OK : BERTH_EINTERRUPT);
-      CHECK_TEXT(r->message, i < 2 ? "" : "the time had passed");
+      CHECK_TEXT(r->message, i < 2 ? "" : "no time left");
     }
     berth_portfolio_release(p);
     w.step = 0.001;
@@ -301,7 +301,8 @@ static void test_members(void) {
   o.n_members = 1;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINVAL); /* the only one is nonsense */
   CHECK(p && !berth_portfolio_best(p) && strstr(berth_errmsg(ctx), "device 7"));
-  CHECK_TEXT(berth_portfolio_report(p, 0)->message, berth_errmsg(ctx));
+  CHECK(strncmp(berth_errmsg(ctx), "portfolio: mine: ", 17) == 0);
+  CHECK_TEXT(berth_portfolio_report(p, 0)->message, berth_errmsg(ctx) + 17);
   berth_portfolio_release(p);
   drop(&m);
   CHECK(berth_ctx_memory(ctx) == 0);
@@ -327,14 +328,14 @@ static void test_late_member(void) {
   CHECK(late.calls == 1 && berth_portfolio_winner(p) == 0);
   for (int32_t i = 1; i < 3; i++) {
     CHECK_STATUS(berth_portfolio_report(p, i)->status, BERTH_EINTERRUPT);
-    CHECK_TEXT(berth_portfolio_report(p, i)->message, "the time had passed");
+    CHECK_TEXT(berth_portfolio_report(p, i)->message, "no time left");
   }
   berth_portfolio_release(p);
   o.members = &list[1];
   o.n_members = 1;
   w.now = 0;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINTERRUPT);
-  CHECK_TEXT(berth_errmsg(ctx), "portfolio: the time had passed before any member answered");
+  CHECK_TEXT(berth_errmsg(ctx), "portfolio: no time left before any member answered");
   berth_portfolio_release(p);
   drop(&m);
   berth_ctx_release(ctx);

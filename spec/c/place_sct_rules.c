@@ -104,6 +104,28 @@ static void ties(berth_ctx *ctx) {
   unmake(&m);
 }
 
+/* Two ops of the first device; a long op follows the first, a long transfer the second. */
+static void ties_with_transfers(berth_ctx *ctx) {
+  static const berth_ties rule[] = { BERTH_TIES_DEFAULT, BERTH_TIES_LEVEL, BERTH_TIES_TOPOLOGICAL, BERTH_TIES_BLEVEL };
+  const double times[] = { 1, 1, 5, 1 };
+  problem q;
+  made m;
+  like(&q, 4, 2, times);
+  q.pin[0] = q.pin[1] = 0;
+  problem_edge(&q, 0, 2, 0);
+  problem_edge(&q, 1, 3, 100);
+  m = problem_make(ctx, &q);
+  for (int k = 0; k < 8; k++) {
+    berth_place_options o = berth_place_default(NULL);
+    berth_placement *p;
+    o.ties = rule[k / 2];
+    p = place(&m, k % 2 ? "m-etf" : "m-sct", &o);
+    CHECK(berth_placement_sequence(p)[0] == (rule[k / 2] == BERTH_TIES_BLEVEL));
+    berth_placement_release(p);
+  }
+  unmake(&m);
+}
+
 /* A device too full for the favourite does not wait for it. */
 static void full_device(berth_ctx *ctx) {
   const double times[] = { 1, 1 };
@@ -160,10 +182,10 @@ static void refused(berth_ctx *ctx, made *m, const char *placer, berth_place_opt
 
 static void wrong_numbers(berth_ctx *ctx, made *m) {
   berth_place_options o = berth_place_default(NULL);
-  o.tau = 0.7;
-  refused(ctx, m, "m-sct", o, "m-sct: option tau: 0.7 is not from 0 to 0.5");
+  o.tau = 1.1;
+  refused(ctx, m, "m-sct", o, "m-sct: option tau: 1.1 is not from 0 to 1");
   o.tau = NAN;
-  refused(ctx, m, "m-sct", o, "m-sct: option tau: nan is not from 0 to 0.5");
+  refused(ctx, m, "m-sct", o, "m-sct: option tau: nan is not from 0 to 1");
   o.tau = 0.25;
   o.favourites = BERTH_FAVOURITES_THROUGH;
   refused(ctx, m, "m-sct", o, "m-sct: option tau: 0.25 means nothing without the linear program");
@@ -175,8 +197,8 @@ static void wrong_numbers(berth_ctx *ctx, made *m) {
   o.gap = INFINITY;
   refused(ctx, m, "m-sct", o, "m-sct: option gap: inf is not a finite number from 1e-9 on");
   o = berth_place_default(NULL);
-  o.ties = (berth_ties)3;
-  refused(ctx, m, "m-etf", o, "option ties: there is no choice 3");
+  o.ties = (berth_ties)4;
+  refused(ctx, m, "m-etf", o, "option ties: there is no choice 4");
   o.ties = BERTH_TIES_DEFAULT;
   o.favourites = (berth_favourites)4;
   refused(ctx, m, "m-sct", o, "option favourites: there is no choice 4");
@@ -251,8 +273,9 @@ int main(void) {
   waits_for_running_parents(ctx);
   TEST("a device that waits runs an op whose inputs are everywhere");
   runs_what_is_urgent(ctx);
-  TEST("ties go by level, or by topological order");
+  TEST("ties go by level, by topological order, or by b-level");
   ties(ctx);
+  ties_with_transfers(ctx);
   TEST("no device waits for what does not fit");
   full_device(ctx);
   TEST("ops of no length");

@@ -53,6 +53,29 @@ describe("the members of a portfolio", function()
     end
   end)
 
+  it("are told with all of their options, however they came by them", function()
+    local g, t = problem(1)
+    local _, built_in = assert(berth.portfolio(g, t, { links = "channel", memory = "total", seed = 5 }))
+    local favourites = berth.favourites(g, t).child
+    local _, own = assert(berth.portfolio(g, t, { links = "duplex", members = {
+      "heft", { "m-sct", { tau = 0.25, links = "free" } }, { "m-sct", { favourites = favourites } } } }))
+    for _, rows in ipairs { built_in, own } do
+      for _, row in ipairs(rows) do
+        local again = assert(berth.place(g, t, { row.placer, row.options }))
+        assert.same(row.placement:to_string(), again:to_string(), row.name)
+      end
+    end
+    assert.same({ "heft", "m-sct tau=0.25 links=free", "m-sct favourites=given" }, { own[1].name, own[2].name, own[3].name })
+  end)
+
+  it("read through a pipeline", function()
+    local g, t = problem(3)
+    local line = berth.pipeline { "heft", function(_, _, p) return p end }
+    local _, rows = assert(berth.portfolio(g, t, { averages = "saga", members = { "heft", line } }))
+    assert.same(rows[1].placement:devices(), rows[2].placement:devices())
+    assert.equal(rows[1].placement.estimate, rows[2].placement.estimate)
+  end)
+
   it("get the options that they read", function()
     local g, t = chains()
     local seen
@@ -70,7 +93,7 @@ describe("the members of a portfolio", function()
     assert.equal("etf", p.placer)
     assert.same({ "op 7 is too large", "unsupported" }, { rows[1].error, rows[1].code })
     local nothing, text, code, why, all = berth.portfolio(g, t, { members = { no } })
-    assert.same({ nil, "op 7 is too large", "unsupported", nil }, { nothing, text, code, why })
+    assert.same({ nil, "portfolio: function -> etf: op 7 is too large", "unsupported", nil }, { nothing, text, code, why })
     assert.equal(1, #all)
     local thrown = { "mine" }
     local ok, got = pcall(berth.portfolio, g, t, { members = { "etf", function() error(thrown) end, "heft" } })
@@ -105,6 +128,11 @@ describe("the members of a portfolio", function()
     assert.matches("members%[2%]: expected a name, a policy or a pipeline, got number", refused { members = { "etf", 3 } })
     assert.matches('members%[1%].placer: "foo" is unknown', refused { members = { "foo" } })
     assert.matches("members%[1%]: unknown field 'sed'", refused { members = { { "etf", { sed = 1 } } } })
+    assert.matches('members%[1%].placer: "policy" is unknown', refused { members = { "policy" } })
+    assert.matches("members%[1%]: unknown key 'tau': expected { name, options }",
+      refused { members = { { "m-sct", tau = 0.5 } } })
+    assert.matches("members%[1%]: options of 'heft': expected a table, got number", refused { members = { { "heft", 3 } } })
+    assert.matches("members: unknown key 'x'", refused { members = { "single", x = "heft" } })
     assert.matches("members%[1%]: is a portfolio itself", refused { members = { "portfolio" } })
     assert.matches("members: 0 are not from 1 to", refused { members = {} })
     assert.matches("threads: ", refused { threads = -1 })
@@ -140,7 +168,7 @@ describe("a portfolio", function()
     local p, rows = assert(berth.portfolio(g, t, { seconds = "1 ns" }))
     assert.equal("single", p.placer == "round-robin" and "single" or p.placer)
     for i, row in ipairs(rows) do assert.equal(i > 2 and "interrupted" or nil, row.code) end
-    assert.equal("the time had passed", rows[3].error)
+    assert.equal("no time left", rows[3].error)
     assert.is_nil(rows.interrupted) -- by nobody
     assert.is_number(rows[1].seconds)
     assert.is_nil(rows[3].seconds)
@@ -162,6 +190,20 @@ describe("a portfolio", function()
     assert.is_truthy(p)
     assert.is_nil(rows.bound)
     assert.equal(rows[1].makespan, berth.simulate(g, t, rows[1].placement, { links = "channel", noise = 0.1 }).makespan)
+  end)
+
+  it("takes the rules of a preset from there, in comparisons those of their rows but for noise", function()
+    local g, t = problem(4)
+    local p, rows = assert(berth.portfolio(g, t, { links = "pair", quantum = 1, judge = { preset = "baechi-tf" } }))
+    assert.equal(rows.winner.makespan, assert(berth.simulate(g, t, p, { preset = "baechi-tf" })).makespan)
+    local names = { "portfolio", "single", "m-etf", "etf", "heft", "minmin", "metis" }
+    local pull = { links = "channel", send = "pull", bound = false }
+    for _, simulate in ipairs { { dispatch = "lifo" }, { preset = "baechi-tf" }, pull } do
+      local cmp = assert(berth.compare(g, t, names, { simulate = simulate }))
+      for _, row in ipairs(cmp) do assert.is_true(cmp[1].makespan <= row.makespan, row.name) end
+    end
+    local quiet = assert(berth.compare(g, t, { "portfolio" }, { simulate = { noise = 0.4, seed = 3 } }))
+    assert.same(assert(berth.place(g, t)):devices(), quiet[1].placement:devices())
   end)
 
   it("prints what every member reached, and who won by how much", function()
@@ -192,7 +234,7 @@ describe("a portfolio", function()
     assert.matches("^portfolio: cannot fit: op 3 ", text)
     assert.same({ op = 3, device = 1, missing = 5 }, why)
     assert.equal(text, rows[1].error)
-    assert.matches("no answer keeps memory", tostring(rows))
+    assert.equal(1, select(2, tostring(rows):gsub("cannot fit", "")))
     p, text, code, why, rows = berth.portfolio(g, t, { members = { { "m-topo", { variant = "baechi-tf" } } } })
     assert.same({ nil, "infeasible", 1 }, { p, code, #rows })
     assert.same({ op = 2, device = 1 }, rows[1].oom)

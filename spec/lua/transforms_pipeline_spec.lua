@@ -66,6 +66,26 @@ describe("a pipeline of named stages", function()
     assert.is_true(why.missing > 0)
   end)
 
+  it("checks what functions among its stages give, and names the stage", function()
+    local g = chain(3, 1)
+    local function raises(text, ...)
+      local stages = { ... }
+      local ok, said = pcall(function() return berth.place(g, t, berth.pipeline(stages)) end)
+      assert.is_false(ok)
+      assert.matches(text, said, 1, true)
+    end
+    local function give(x) return function() return x end end
+    local function back(x) return function(graph) return graph, give(x) end end
+    raises("stages[2]: gave 1 devices for 3 ops", "etf", give { 1 })
+    raises("stages[2]: gave 1 devices for 3 ops", "etf", give(berth.placement { 1 }))
+    raises("stages[2]: gave device 9 for op 3 (ids are 1..2)", "etf", give { 1, 1, 9 })
+    raises("stages[1]: gave 2 devices for 3 ops", back { 1, 1 }, "etf")
+    raises("stages[1]: gave nil, expected an array of devices", back(nil), "etf")
+    raises("stages[1]: gave device 1.5 for op 2", back { 1, 1.5, 1 }, "etf")
+    raises("stages[1]: is a pipeline itself", berth.pipeline { "etf" }, "adjust")
+    raises("stages[1]: unknown key 'tau': expected { name, options }", { "m-sct", tau = 0.5 })
+  end)
+
   it("refuses an answer that does not keep memory on the original graph", function()
     local g = chain(3, 100)
     local mesh = berth.topology.mesh(1, { memory = 60 })
@@ -75,8 +95,9 @@ describe("a pipeline of named stages", function()
     assert.is_true(why.missing > 0)
     assert.is_truthy(berth.place(g, mesh, berth.pipeline { { "fuse", { scope = "all", inner = "drop" } }, "single" },
       { memory = "none" }))
-    local q, _, reason = berth.place(g, mesh, berth.pipeline { { "fuse", { scope = "all" } }, "single" }) -- the placer sees it
+    local q, said, reason = berth.place(g, mesh, berth.pipeline { { "fuse", { scope = "all" } }, "single" }) -- the placer sees it
     assert.same({ nil, "infeasible" }, { q, reason })
+    assert.matches("^pipeline: behind its transforms: single: ", said)
   end)
 
   it("passes what transforms refuse on", function()

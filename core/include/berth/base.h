@@ -1,4 +1,4 @@
-/* Base: context, status, random streams, quantities with units. Floor 0. */
+/* Base: context, status, random streams, quantities with units. */
 #ifndef BERTH_BASE_H
 #define BERTH_BASE_H
 

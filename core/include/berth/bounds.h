@@ -1,4 +1,4 @@
-/* Lower bounds on the makespan, the linear program of favourite children, guarantees. Of the room place, floor 5. */
+/* Lower bounds on the makespan, the linear program of favourite children, guarantees. */
 #ifndef BERTH_BOUNDS_H
 #define BERTH_BOUNDS_H
 
@@ -126,20 +126,23 @@ berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *
 /* ---- guarantees -------------------------------------------------------------------------- *
  * How far from the optimum a placer's plan can be at most (berth_placement_estimate: what the simulator makes of it with
  * PLANNED), and whether that is proved for this graph on these devices. n devices; W: sum of op times; c: the largest time of any
- * tensor between two ops on any pair of devices; rho = max c / min op time.
+ * tensor between two ops on any pair of devices; rho = max c / min op time; r: the largest sum of c / sum of op times of a path.
  *
  * Greedy ("m-etf", "etf", also "m-sct": an op whose inputs would be on every device by now is started on any idle one that it
  * fits on). Follow the schedule backwards from the last op: while a device that refuses no op is idle, some op of one chain runs,
  * or a tensor of it crosses. With n' devices that never refuse, P and C the op and transfer times of the chain:
  *   n' makespan <= W + (n' - 1) P + n' C.
- * With n' = n these are Graham's bound and that of Hwang, Chow, Anger, Lee 1989 (C <= rho P): 2 + rho - 1/n.
+ * With n' = n these are Graham's bound and that of Hwang, Chow, Anger, Lee 1989 (C <= rho P): 2 + rho - 1/n. Here C <= r P: that is
+ * sharper (a path has fewer transfers than ops, so r < rho), and says something where ops take no time, as inputs do: r is
+ * infinite only if two such ops have a transfer between them.
  * Memory: a device that has ever refused an op held more than its limit less the largest demand of one op; all that ops ever
  * bring to their devices (parameters, outputs, copies of inputs), freed later or not, is D, and is brought to one device only.
  * So at most `closed` devices refuse, the most whose such remainders sum up to D at most; n' = n - closed; OPT may even ignore
  * memory.
  * Favourite children ("m-sct" with the linear program, rho <= 1): Hanen, Munier 1995; 2001. An edge that is no favourite has
- * x > tau (>= 1/2 for the maximal matching): the longest path is (1 + rho) / (1 + tau rho) times the program's value at most, and
- * that, but for the gap of its solution, is below the optimum. */
+ * x > tau (>= 1/2 for the maximal matching, and where it lost to one with a larger y): the longest path is at most (1 + rho) /
+ * (1 + tau rho) times the program's value, and that, but for the gap of its solution, is below the optimum. The latter needs rho
+ * itself: a second child that follows at once behind one that takes no time waits for nothing, and the program does not know it. */
 
 typedef struct berth_guarantee_options {
   berth_memory_policy memory; /* what the placer counts; default as for berth_place_default */
@@ -153,22 +156,25 @@ typedef struct berth_guarantee_options {
 /** @param g as for berth_place_default */
 berth_guarantee_options berth_guarantee_default(const berth_graph *g);
 
-enum { BERTH_GUARANTEES = 7, BERTH_GUARANTEE_REASON = 160 };
+enum { BERTH_GUARANTEES = 7, BERTH_GUARANTEE_REASON = 800 };
 
 typedef struct berth_guarantee {
-  const char *name;    /* "etf": 2 + rho - 1/n. "etf seconds": longest path of (1 - 1/n) p + c, plus W / n. "etf memory": n/n' +
-                          1 + rho - 1/n'. "etf memory seconds": as "etf seconds" with n'. "sct unlimited": (1 + rho) / (1 + tau rho)
+  const char *name;    /* "etf": 2 + r - 1/n. "etf seconds": longest path of (1 - 1/n) p + c, plus W / n. "etf memory": n/n' +
+                          1 + r - 1/n'. "etf memory seconds": as "etf seconds" with n'. "sct unlimited": (1 + rho) / (1 + tau rho)
                           (1 + gap). "sct": 1 + (1 - 1/n) times that. "sct memory": n/n' + (1 - 1/n') times that, proved with
                           n' = n only: a full device turns favourites away, whose tensors then cross */
   const char *placers; /* that keep it, in their corrected form (variant "") */
   double limit;        /* s, no schedule of theirs is longer; INFINITY: only the ratio is known */
-  double ratio;        /* makespan / optimum at most; of "seconds": limit / `best`. INFINITY: nothing is said */
+  double ratio;        /* makespan / optimum at most; of "seconds": limit / `best`. INFINITY: nothing is said, or the graph is out
+                          of the formula's range ("sct" with rho above 1) */
   int valid;           /* 1: it holds here. 0: the numbers are what the formula gives, and prove nothing */
-  char why[BERTH_GUARANTEE_REASON]; /* why not; "" if valid */
+  char why[BERTH_GUARANTEE_REASON]; /* why not, all that stands in the way, with "; " between; "" if valid */
 } berth_guarantee;
 
 typedef struct berth_guarantees {
-  double rho;          /* max c / min op time over all ops; 0 without transfers or with one device; INFINITY if an op takes none */
+  double rho;          /* max c / min op time over all ops; 0 without transfers or with one device; INFINITY if an op takes none
+                          (berth_cost_rho leaves such ops out, and proves nothing for them) */
+  double path_rho;     /* r; at most rho; 0 like it; INFINITY if two ops without time have a transfer between them */
   int32_t devices;     /* n */
   int32_t closed;      /* n - n': devices that may refuse an op for lack of memory */
   double achieved;     /* makespan / best; NaN without one of them; 1 if both are 0 */
@@ -177,8 +183,8 @@ typedef struct berth_guarantees {
 
 /**
  * @param opts NULL: defaults
- * @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM.  O(ops + edges + devices^2), with prices from a user's table
- *         O(tensors x devices^2)
+ * @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM.  O(ops + edges + devices^2), a few times over for path_rho; with
+ *         prices from a user's table O(tensors x devices^2)
  */
 berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts, berth_guarantees *out);
 

@@ -1,4 +1,4 @@
-/* Cost: seconds of an op on a device, of a transfer, of a collective. Floor 2. */
+/* Cost: seconds of an op on a device, of a transfer, of a collective. */
 #ifndef BERTH_COST_H
 #define BERTH_COST_H
 
@@ -71,8 +71,8 @@ berth_status berth_cost_mean_ops(const berth_cost *c, double *out);
 berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out);
 /** Least op time over the devices.  @param out [ops] s */
 berth_status berth_cost_min_ops(const berth_cost *c, double *out);
-/** max transfer (unreachable pairs left out) / min positive op time: the rho of the SCT and ETF guarantees; INFINITY if no op
- *  takes time. */
+/** max transfer (unreachable pairs left out) / min positive op time: how fine the grain is; INFINITY if no op takes time. It is
+ *  the rho of the papers if every op takes time; what guarantees need in any case is in berth_guarantees. */
 double berth_cost_rho(const berth_cost *c);
 
 /**

@@ -1,4 +1,4 @@
-/* Graph: ops, tensors, collectives; levels and orders; transforms. Floor 1. */
+/* Graph: ops, tensors, collectives; levels and orders; transforms. */
 #ifndef BERTH_GRAPH_H
 #define BERTH_GRAPH_H
 

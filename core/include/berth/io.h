@@ -1,4 +1,4 @@
-/* Input and output: graphs, topologies, placements, timelines. Floor 7. */
+/* Input and output: graphs, topologies, placements, timelines. */
 #ifndef BERTH_IO_H
 #define BERTH_IO_H
 

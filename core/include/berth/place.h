@@ -1,4 +1,4 @@
-/* Placement: the list engine, the placers on it, baselines. Floor 5; bounds.h and portfolio.h are of the same room. */
+/* Placement: the list engine, the placers on it, baselines. See also bounds.h and portfolio.h. */
 #ifndef BERTH_PLACE_H
 #define BERTH_PLACE_H
 
@@ -30,7 +30,9 @@ const char *berth_placement_placer(const berth_placement *p);      /* "m-etf", .
 /** What stops a placement. op BERTH_NONE: no single op does; device BERTH_NONE: no device does. */
 typedef struct berth_obstacle {
   int32_t op, device; /* the op that fits nowhere, or at which memory runs out, and the device that comes closest */
-  double missing;     /* bytes */
+  double missing;     /* bytes; above 0 wherever memory is what stops it. Where nothing fits, a proved lower bound: on what all
+                         devices lack together, on what one lacks for one piece more, or, if all ways are ruled out, so much
+                         that in each of them some device lacks it */
 } berth_obstacle;
 
 /* ---- the list engine -------------------------------------------------------------------- */
@@ -90,8 +92,17 @@ typedef enum berth_favourites {
 typedef enum berth_ties {
   BERTH_TIES_DEFAULT,     /* LEVEL; published Baechi: TOPOLOGICAL */
   BERTH_TIES_LEVEL,       /* longest path of op times to a sink */
-  BERTH_TIES_TOPOLOGICAL  /* place in the topological order */
+  BERTH_TIES_TOPOLOGICAL, /* place in the topological order */
+  BERTH_TIES_BLEVEL       /* longest path to a sink, mean op times and mean transfers: the upward rank of HEFT */
 } berth_ties;
+/** What is placed as one. Sets of ops as the transforms of that name (transform.h) make them, with an exact check for cycles; none
+ *  of them has more parameter and output bytes than a sixteenth of the smallest device. */
+typedef enum berth_coarsen {
+  BERTH_COARSEN_NONE,    /* each op (default) */
+  BERTH_COARSEN_CHAINS,  /* chains: u and v where v is all that follows u, and u all that v follows */
+  BERTH_COARSEN_COPLACE, /* an op that has one consumer goes with it, heaviest edges first; then sets are fused */
+  BERTH_COARSEN_FUSE     /* ops with a tensor between them, heaviest pairs first */
+} berth_coarsen;
 
 typedef struct berth_place_options {
   const berth_policy *policy;    /* for placer "policy" */
@@ -102,11 +113,15 @@ typedef struct berth_place_options {
   double param_multiple;         /* as in berth_sim_options; default 1 */
   double quantum;                /* s, as in berth_sim_options; default 0 */
   berth_ties ties;               /* m-etf, m-sct */
+  berth_coarsen coarsen;         /* metis, m-topo and the list placers, without variants */
+  int32_t coarsen_ops;           /* most ops in one set; 0 (default): 16, chains of any length */
+  double transfer_weight;        /* the same placers: they see transfers that take so many times their time; default 1 */
   berth_favourites favourites;   /* m-sct; default LP */
   const int32_t *favourite;      /* [ops] m-sct with GIVEN: favourite child of each op, BERTH_NONE: none. A consumer of the op, and
                                     of no two ops the same */
-  double tau;                    /* m-sct with LP: an edge whose x = 1 - y is at most tau is a favourite; above 0, at most 0.5. 0
-                                    (default): a maximal matching, greedily by y; baechi-tf: 0.1; baechi-pt: 0.5 */
+  double tau;                    /* m-sct with LP, 0..1: an edge whose x = 1 - y is at most tau is a favourite; where two collide, as
+                                    they may above 0.5, the larger y. 0 (default): a maximal matching, greedily by y; baechi-tf:
+                                    0.1; baechi-pt: 0.5 */
   double gap;                    /* m-sct: relative gap to which the LP is solved; default 0.01 */
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
@@ -126,7 +141,10 @@ berth_place_options berth_place_default(const berth_graph *g);
  *  makes of it with PLANNED. On others a simulation, which sends in the order of production, takes another time, more or less:
  *  on random graphs of 200 ops on 4 devices, 0.81 to 1.22 times the estimate on CHANNEL, 0.89 to 1.28 on DUPLEX, 0.99 to 1.24
  *  on PAIR.
- *  "peft" with averages SAGA: real transfer times in its table of optimistic costs, not their averages. */
+ *  "peft" with averages SAGA: real transfer times in its table of optimistic costs, not their averages.
+ *  With `coarsen` or a `transfer_weight` other than 1 a placer only chooses devices: it works on a graph of sets, or with other
+ *  transfer times, and its answer is carried over to the ops, repaired as by berth_place_repair where memory does not hold, and
+ *  planned first in, first out with the true times. If it finds no place for its sets, ops are packed one by one. */
 const char *const *berth_placers(void);
 /** Variants of a placer, NULL-terminated, "" first; NULL for an unknown placer. */
 const char *const *berth_placer_variants(const char *placer);
@@ -148,11 +166,12 @@ const char *const *berth_placer_variants(const char *placer);
  *   INFERENCE, TRAINING  what is held depends on the order. The first five: the placement does not run out first in, first out,
  *                        with the same links and quantum (on free links nor with PLANNED and its sequence). If their own rule
  *                        runs out there, it is asked again with that share of the outputs counted as never freed that was there
- *                        at once, or more; then ops move away from where memory runs out; at last packings are tried one by
- *                        one, up to a number.
+ *                        at once, or more; then ops move away from where memory runs out; then devices in turn take slices of
+ *                        the ops in their order, twins together; at last packings are tried one by one, up to a number.
  *                        The others: it does not run out with PLANNED and its sequence, with links FREE for both. Planned for
  *                        other links, run in another order, or by a policy that says "not now", it may; "critical-path" variant
- *                        "code" has no sequence.
+ *                        "code" has no sequence. Where their rule gets stuck, ops move until it does not; where its order would
+ *                        still run out, and first in, first out does not, that is the plan.
  */
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
                          berth_obstacle *why);

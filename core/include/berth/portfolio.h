@@ -1,4 +1,4 @@
-/* Several placers, the best answer by the objective. Of the room place, floor 5. */
+/* Several placers, the best answer by the objective. */
 #ifndef BERTH_PORTFOLIO_H
 #define BERTH_PORTFOLIO_H
 
@@ -37,9 +37,13 @@ typedef struct berth_portfolio_options {
   double seconds;                 /* by the context's clock: when it has passed no member is begun, and those that run are
                                      stopped; 0 (default): no limit. The baselines (single, round-robin) always run */
 } berth_portfolio_options;
-/** @param g as for berth_place_default. The built-in members, in this order: single, round-robin; m-etf; m-sct with favourites
- *  greedily by through-length, and from the linear program greedily, with tau 0.5 and with 0.1; m-etf and m-sct each with ties by
- *  level, and topological; etf, heft, peft, cpop, blevel, critical-path, minmin, m-topo, metis. The program is solved once */
+/** @param g as for berth_place_default. The built-in members, in this order: single, round-robin; m-etf with ties by level,
+ *  topological and by b-level; m-sct with favourites greedily by through-length and from the linear program, both greedily with
+ *  ties by level and topological, the program's also by b-level; with tau 0.5 and with 0.1, topological; etf, heft, peft, cpop,
+ *  blevel, critical-path, minmin, m-topo, metis. Then, on sets of up to 8 ops by coplace: m-etf and m-sct by b-level,
+ *  critical-path and heft with transfers weighed 2, etf with 0.5, m-topo; peft on chains; on sets of up to 16 ops by fuse: etf,
+ *  minmin and blevel with 0.5, metis; on ops: blevel with 0.5, m-sct by through-length with 4. The program of the ops is solved
+ *  once */
 berth_portfolio_options berth_portfolio_default(const berth_graph *g);
 
 typedef struct berth_portfolio berth_portfolio; /* what a run found; immutable */

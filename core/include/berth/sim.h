@@ -1,4 +1,4 @@
-/* Step simulator: one event loop, memory accountant, timeline. Floor 3. */
+/* Step simulator: one event loop, memory accountant, timeline. */
 #ifndef BERTH_SIM_H
 #define BERTH_SIM_H
 

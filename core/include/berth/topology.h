@@ -1,4 +1,4 @@
-/* Topology: devices, switches, links, routes; generators. Floor 1. */
+/* Topology: devices, switches, links, routes; generators. */
 #ifndef BERTH_TOPOLOGY_H
 #define BERTH_TOPOLOGY_H
 

@@ -1,4 +1,4 @@
-/* Transforms of a graph before it is placed: colocation, fusion, forward ops only. Of the room graph, floor 1.
+/* Transforms of a graph before it is placed: colocation, fusion, forward ops only.
  *
  * Each gives a new graph and the way back: map [ops of g], the new op of every op. The device of map[v] is the device of v: a
  * placement of the new graph, read through the map, keeps the pins, types and colocation groups of the old one. Transforms that

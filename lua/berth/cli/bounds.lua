@@ -60,7 +60,14 @@ local function write_json(b, graph, topology, write)
   write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
     { "critical_path_s", b.critical_path }, { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
     { "memory_s", b.memory }, { "bound_s", b.best }, { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho },
+    { "path_rho", b.path_rho },
     { "closed", b.closed }, { "guarantees", guarantee_objects(b.guarantees) } }))
+end
+
+local function achieved_line(makespan, achieved)
+  local time = report.format(makespan, "seconds")
+  if achieved < 1 - 1e-9 then return time .. " is below the bound: no schedule takes so little" end
+  return ("%s is at most %.3g times the optimum"):format(time, achieved)
 end
 
 function bounds.run(positional, given, write)
@@ -71,9 +78,7 @@ function bounds.run(positional, given, write)
     return 0
   end
   for _, line in ipairs(table_lines(b)) do write(line) end
-  if b.achieved then
-    write(("%s is at most %.3g times the optimum"):format(report.format(given.makespan, "seconds"), b.achieved))
-  end
+  if b.achieved then write(achieved_line(given.makespan, b.achieved)) end
   if given.thorough then write(tostring(b.guarantees)) end
   return 0
 end

@@ -4,28 +4,19 @@ local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.cli.json"
 local options = require "berth.cli.options"
+local placers = require "berth.cli.placers"
 local report = require "berth.cli.report"
 
 local compare = {
   name = "compare", use = "compare GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Runs placers, simulates each answer and prints them with their gap to the lower bound, best first.",
-  notes = inputs.notes,
+  notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join({
     { name = "times", kind = "flag", text = "also tells how long placing took" },
-    { name = "placers", kind = "string", value = "A,B,C", text = "names, of berth.placers(); default: all" },
+    { name = "placers", kind = "string", value = "A,B,C", text = "see below; default: all names of berth.placers()" },
+    { name = "thorough", kind = "flag", text = "gaps to the thorough bounds, as in berth bounds --thorough" },
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
 }
-
-local function names(list)
-  if not list then return nil end
-  local out = {}
-  for name in list:gmatch("[^,]+") do
-    name = name:match("^%s*(.-)%s*$")
-    if name ~= "" then out[#out + 1] = name end
-  end
-  if #out == 0 then fail.usage("--placers: at least one name is needed; there are %s", table.concat(berth.placers(), " ")) end
-  return out
-end
 
 local function place_options(given)
   local out = options.for_placing(given)
@@ -64,11 +55,11 @@ local function print_json(write, graph, topology, rows, given)
 end
 
 function compare.run(positional, given, write, complain)
-  local wanted = names(given.placers)
+  local wanted = given.placers and placers.list("--placers", given.placers)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local rows = fail.need(berth.compare(cost, wanted,
-    { place = place_options(given), simulate = simulate_options(given) }))
+    { place = place_options(given), simulate = simulate_options(given), thorough = given.thorough }))
   if given.json then
     print_json(write, graph, topology, rows, given)
   else

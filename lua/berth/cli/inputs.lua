@@ -1,4 +1,5 @@
 --- The GRAPH [TOPOLOGY] arguments of commands.
+local berth = require "berth"
 local fail = require "berth.cli.fail"
 local options = require "berth.cli.options"
 local sources = require "berth.cli.sources"
@@ -32,6 +33,29 @@ function inputs.read(positional, given)
   end
   if about then check_rates(positional[1], topology) end
   return graph, topology
+end
+
+inputs.placement_option = { name = "placement", kind = "string", value = "FILE",
+  text = "a placement that berth place wrote, or single:N for all on device N" }
+
+local function all_on(device, graph, topology)
+  if device < 1 or device > #topology then
+    fail.usage("--placement single:%d: the topology has devices 1 to %d", device, #topology)
+  end
+  local devices = {}
+  for i = 1, #graph do devices[i] = device end
+  return berth.placement(devices)
+end
+
+--- The placement of --placement.
+-- @tparam string command for messages
+function inputs.placement(command, spec, graph, topology)
+  if not spec then fail.usage("%s: --placement is needed: a file, or single:N for all ops on device N", command) end
+  local device = spec:match("^single:(%d+)$")
+  if device then return all_on(math.floor(tonumber(device)), graph, topology) end
+  local placement = fail.need(berth.load_placement(spec))
+  if #placement ~= #graph then fail.usage("%s places %d ops, the graph has %d", spec, #placement, #graph) end
+  return placement
 end
 
 inputs.notes = [[

@@ -7,12 +7,13 @@ local json = require "berth.cli.json"
 local main = {}
 
 -- In the order of the help text; each is a module of this directory.
-local COMMANDS = { "place", "simulate", "compare", "bounds", "convert", "models", "repl" }
+local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "convert", "models", "repl" }
 
 local SUMMARIES = {
   place = "decides which device runs each op, and simulates the answer",
   simulate = "runs one step of a placed graph",
   compare = "many placers on one graph, best first",
+  repair = "changes a placement as little as makes it keep memory",
   bounds = "lower bounds of the makespan",
   convert = "from one file format to another",
   models = "the networks that are built in",

@@ -30,8 +30,8 @@ options.shared = {
 
 --- For placing alone.
 options.placing = {
-  { name = "placer", kind = "string", value = "NAME",
-    text = "who places; default: portfolio, the best of several; berth compare shows all" },
+  { name = "placer", kind = "string", value = "PLACER",
+    text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
   { name = "variant", kind = "string", value = "NAME",
     text = "of the placer; m-topo, m-etf and m-sct have baechi-tf and baechi-pt, critical-path has code" },
   { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
@@ -41,12 +41,17 @@ options.placing = {
   { name = "seconds", kind = "seconds", value = "TIME",
     text = "for portfolio: no placer is begun when it has passed, e.g. 2s; default: no limit" },
   { name = "threads", kind = "whole", value = "N", text = "for portfolio: default 0, one per core" },
-  { name = "ties", kind = "choice", value = "RULE", choices = { "level", "topological" },
+  { name = "ties", kind = "choice", value = "RULE", choices = { "level", "topological", "b-level" },
     text = "for m-etf and m-sct: of ops that could start equally early, which goes first" },
+  { name = "coarsen", kind = "choice", value = "RULE", choices = { "none", "chains", "coplace", "fuse" },
+    text = "sets of ops that are placed as one; not for the trivial placers; default none" },
+  { name = "coarsen-ops", kind = "count", value = "N", text = "most ops in one set; default 16, chains of any length" },
+  { name = "transfer-weight", kind = "number", value = "X",
+    text = "the placer sees transfers that take X times their time; default 1" },
   { name = "favourites", kind = "choice", value = "FROM", choices = { "lp", "through", "none" },
     text = "for m-sct: where favourite children come from; default lp" },
   { name = "tau", kind = "number", value = "X",
-    text = "for m-sct: favourites are the edges with 1 - y at most X, 0.5 at most; default 0: a maximal matching" },
+    text = "for m-sct: favourites are the edges with 1 - y at most X, 0 to 1; default 0: a maximal matching" },
   { name = "gap", kind = "number", value = "X", text = "for m-sct: relative gap to which the program is solved; default 0.01" },
 }
 
@@ -116,11 +121,20 @@ end
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
+  if given.placer == nil or given.placer == "portfolio" then
+    out.judge = pick(given, options.simulating, pick(given, options.shared, {})) -- as it will be simulated
+    out.judge.noise = nil -- which is not known beforehand
+  end
   return priced(given, out)
 end
 
 function options.for_simulating(given)
   return priced(given, pick(given, options.simulating, pick(given, options.shared, {})))
+end
+
+--- Of berth.repair.
+function options.for_repair(given)
+  return priced(given, pick_named(given, { "links", "memory", "param-multiple", "quantum" }, {}))
 end
 
 --- Of berth.bounds.

@@ -1,70 +1,90 @@
 --- berth place: decides which device runs each op, and simulates the answer.
+local answer = require "berth.cli.answer"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.cli.json"
 local options = require "berth.cli.options"
-local report = require "berth.cli.report"
+local placers = require "berth.cli.placers"
+local shared = require "berth.options"
 
 local place = {
   name = "place", use = "place GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Decides which device runs each op, and simulates one step of the answer.\n"
-    .. "--links, --memory, --param-multiple, --quantum and --seed hold for the placer and for the simulator.",
-  notes = inputs.notes,
-  options = options.join(options.placing, options.shared, options.simulating, options.pricing, options.loading, {
-    { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
-    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto" },
-    { name = "placed-graph", kind = "string", value = "FILE", text = "writes the graph with its devices, as .dot or .graphml" },
-    options.json,
-  }),
+    .. "--links, --memory, --param-multiple, --quantum and --seed hold for the placer and for the simulator;\n"
+    .. "a published variant with links of its own plans with these.",
+  notes = placers.notes .. "\n\n" .. inputs.notes,
+  options = options.join(options.placing, {
+    { name = "members", kind = "string", value = "A,B,C", text = "for portfolio: these placers, instead of the built-in list" },
+    { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best first" },
+    { name = "thorough", kind = "flag", text = "with --rows: gaps to the thorough bounds, as in berth bounds --thorough" },
+  }, options.shared, options.simulating, options.pricing, options.loading, answer.options, { options.json }),
 }
 
-local function format_of(path)
-  local format = ({ dot = "dot", graphml = "graphml" })[path:match("%.(%w+)$") or ""]
-  if not format then fail.usage("--placed-graph %s: the name must end in .dot or .graphml", path) end
-  return format
+local function check_portfolio(given, placer)
+  for _, name in ipairs { "members", "rows" } do
+    if given[name] and placer ~= nil and placer ~= "portfolio" then
+      fail.usage("--%s: is for the portfolio; berth compare puts placers beside each other", name)
+    end
+  end
+  if given.thorough and not given.rows then fail.usage("--thorough: means nothing without --rows") end
 end
 
-local function save(given, graph, placement, result, format)
-  if given.output then fail.need(placement:save(given.output)) end
-  if given.trace then fail.need(result:save_trace(given.trace)) end
-  if format then fail.need(graph:save(given["placed-graph"], { format = format, placement = placement })) end
+local function place_options(given, placer)
+  local out = options.for_placing(given)
+  if given.members then out.members = placers.list("--members", given.members) end
+  if type(placer) == "string" then return shared.common_links(placer, out) end
+  if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
+    return shared.common_links(placer[1], out, placer[2])
+  end
+  return out
 end
 
-local function print_text(write, graph, topology, placement, result)
-  write(tostring(graph))
-  write(tostring(topology))
-  write(tostring(placement))
-  write(tostring(result))
-  write("")
-  for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
-  local oom = report.out_of_memory(graph, topology, result)
-  if oom then write(oom) end
+local function row_object(row)
+  local members = { { "member", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap },
+    { "missing_memory_bytes", row.missing } }
+  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do members[#members + 1] = member end
+  return json.object(members)
 end
 
-local function solve(graph, topology, given)
-  local placement, interrupted = fail.need(berth.place(graph, topology, given.placer, options.for_placing(given)))
-  local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
-  return placement, result, interrupted
+local function row_members(rows)
+  local list = {}
+  for i, row in ipairs(rows.best) do list[i] = row_object(row) end
+  return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name }, { "rows", list } }
+end
+
+-- The placement; the rows, if they are asked for; a message, if it was interrupted.
+local function solve(graph, topology, given, placer, write)
+  local opts = place_options(given, placer)
+  if not given.rows then
+    local placement, interrupted = fail.need(berth.place(graph, topology, placer, opts))
+    return placement, nil, interrupted
+  end
+  opts.thorough = given.thorough
+  local placement, rows, code, why, refused = berth.portfolio(graph, topology, opts)
+  if not placement then
+    if refused and not given.json then write(tostring(refused)) end
+    return fail.need(nil, rows, code, why)
+  end
+  return placement, rows, rows.interrupted
 end
 
 function place.run(positional, given, write, complain)
-  local format = given["placed-graph"] and format_of(given["placed-graph"])
+  answer.check(given)
+  local placer = given.placer and placers.read("--placer", given.placer)
+  check_portfolio(given, placer)
   local graph, topology = inputs.read(positional, given)
-  local placement, result, interrupted = solve(graph, topology, given)
-  save(given, graph, placement, result, format)
-  if given.json then
-    local first = { { "placer", placement.placer }, { "estimate_s", placement.estimate } }
-    first[#first + 1] = { "options", report.options_object(given) }
-    write(json.encode(report.result_object(first, graph, topology, placement, result)))
-  else
-    print_text(write, graph, topology, placement, result)
+  local placement, rows, interrupted = solve(graph, topology, given, placer, write)
+  local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
+  local exit = answer.tell(write, given, { graph = graph, topology = topology, placement = placement, result = result,
+    members = rows and row_members(rows) })
+  if rows and not given.json then
+    write("")
+    write(tostring(rows))
   end
-  if interrupted then
-    complain(interrupted)
-    return fail.INTERRUPTED
-  end
-  return result.oom and fail.INFEASIBLE or 0
+  if not interrupted then return exit end
+  complain(interrupted)
+  return fail.INTERRUPTED
 end
 
 return place

@@ -12,8 +12,7 @@ local simulate = {
   text = "Runs one step of a placed graph and tells times, memory and what sets the makespan.",
   notes = inputs.notes,
   options = options.join({
-    { name = "placement", kind = "string", value = "FILE",
-      text = "a placement that berth place wrote, or single:N for all on device N" },
+    inputs.placement_option,
     { name = "critical", kind = "count", value = "N",
       text = "lists the N longest ops of the chain that sets the makespan" },
   }, options.shared, options.simulating, options.pricing, options.loading, {
@@ -21,24 +20,6 @@ local simulate = {
     options.json,
   }),
 }
-
-local function all_on(device, graph, topology)
-  if device < 1 or device > #topology then
-    fail.usage("--placement single:%d: the topology has devices 1 to %d", device, #topology)
-  end
-  local devices = {}
-  for i = 1, #graph do devices[i] = device end
-  return berth.placement(devices)
-end
-
-local function read_placement(spec, graph, topology)
-  if not spec then fail.usage("simulate: --placement is needed: a file, or single:N for all ops on device N") end
-  local device = spec:match("^single:(%d+)$")
-  if device then return all_on(math.floor(tonumber(device)), graph, topology) end
-  local placement = fail.need(berth.load_placement(spec))
-  if #placement ~= #graph then fail.usage("%s places %d ops, the graph has %d", spec, #placement, #graph) end
-  return placement
-end
 
 -- The n longest ops of the critical chain, longest first.
 local function longest(result, n)
@@ -88,7 +69,7 @@ end
 
 function simulate.run(positional, given, write)
   local graph, topology = inputs.read(positional, given)
-  local placement = read_placement(given.placement, graph, topology)
+  local placement = inputs.placement("simulate", given.placement, graph, topology)
   local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
   if given.trace then fail.need(result:save_trace(given.trace)) end
   if given.json then

@@ -125,8 +125,9 @@ rules.placers = {
     good = "To reproduce its figures, with the preset doppler.",
     weak = "Worse than the paper's own rule; makes no plan, so no estimate." },
   { name = "portfolio", variant = "",
-    rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and both tie rules, and all others "
-      .. "but random and the variants; simulates each answer, keeps the best. The default.",
+    rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie rules, and all others but "
+      .. "random and the variants, some of them also on sets of ops (coarsen) or with weighed transfers (transfer_weight); "
+      .. "simulates each answer, keeps the best. The default.",
     source = "",
     good = "Whenever a few times the cost of one placer does not matter.",
     weak = "No better than its best member, under the simulation that judges." },
@@ -193,6 +194,17 @@ rules.values = {
     rule = "The op of longest remaining path of op times. Default but for the published variants." },
   { option = "ties", name = "topological",
     rule = "The op that comes first in topological order, as the published programs do." },
+  { option = "ties", name = "b-level",
+    rule = "The op of longest remaining path of mean op times and mean transfers, as heft ranks." },
+
+  { option = "coarsen", name = "none",
+    rule = "Every op by itself." },
+  { option = "coarsen", name = "chains",
+    rule = "Chains: u and v, where v is all that follows u, and u all that v follows." },
+  { option = "coarsen", name = "coplace",
+    rule = "An op with one consumer goes with it, heaviest edges first; then the connected ops of each set are fused." },
+  { option = "coarsen", name = "fuse",
+    rule = "Connected ops, heaviest pairs first." },
 }
 
 --- What an option decides, by its name.
@@ -206,6 +218,7 @@ rules.options = {
   averages = "Mean times that heft, cpop and peft rank by.",
   favourites = "Where the favourite children of m-sct come from; also an array: child of each op, 0 or false for none.",
   ties = "Of ops that could start equally early, which m-etf and m-sct take first.",
+  coarsen = "Which sets of ops, of coarsen_ops at most, are placed as one.",
 }
 
 return rules

@@ -101,7 +101,7 @@ takes (c, ...).]],
   { "cost:mean_transfers", [[c:mean_transfers("textbook")]], [[Mean time of every tensor; "saga" counts pairs (d, d) too.]] },
   { "cost:min_ops", "c:min_ops()", "Least time of every op, s." },
   { "cost:collective", "c:collective(k, devices)", "Seconds of a collective whose member i sits on devices[i]." },
-  { "cost:rho", "c:rho()", "Largest transfer over least op time." },
+  { "cost:rho", "c:rho()", "Largest transfer over least op time above 0. What guarantees need: help \"guarantees\"." },
   { "fit_link", "berth.fit_link(bytes, seconds, { relative = false })",
     "Latency and bandwidth from measurements: { latency, bandwidth, r2 }.",
     "berth.fit_link({ 1e3, 1e6, 1e9 }, { 6e-6, 45e-6, 0.04 }, { relative = true })" },
@@ -110,7 +110,8 @@ takes (c, ...).]],
     [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells about one), a policy
 table, or berth.pipeline{...}; none: the default, the best of several. Options: variant, averages, links, memory
 ("none", "inference", "training", "total"), param_multiple, quantum, device, tries, ties, favourites, tau,
-gap, seed, cost. Give the links that will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
+gap, coarsen, coarsen_ops, transfer_weight, seed, cost; without a placer those of berth.portfolio. Give the links that
+will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
     [[p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))]] },
   { "placers", "berth.placers()", [[Names of the placers; berth.placers(name): its variants. help "heft" explains one.]] },
   { "placement", "p = berth.placement(devices, { sequence = {...}, placer = \"label\", estimate = 0.1 })",
@@ -121,14 +122,15 @@ gap, seed, cost. Give the links that will be simulated. If nothing fits: nil, me
   { "placement:sequence", "p:sequence()", "Array of ops by planned start, or nil." },
   { "placement:to_string", "p:to_string()", "What save would write." },
   { "placement:save", "p:save(path)", "Writes berth JSON." },
-  { "repair", "p = berth.repair(g, t, placement, options)",
+  { "repair", "q, message, code, why = berth.repair(g, t, placement, options)",
     [[A placement near the given one (or array of devices) that keeps groups, pins, types and memory: what fits stays,
 else as little as possible moves, cheapest first. Options: links, memory, param_multiple, quantum, cost.]],
     [[q = berth.repair(g, t, { 1, 1, 1 }, { memory = "total" })]] },
   { "pipeline", "line = berth.pipeline { transforms, placer, refinements }",
     [[A placer made of steps; takes the place of a placer's name. Before the placer: names of berth.transforms(), { name,
 options }, or functions (graph, topology) -> graph, way back. Behind it: "adjust", "repair", { name, options }, or
-functions (graph, topology, placement) -> placement. Behind a transform memory is checked on the original graph.]],
+functions (graph, topology, placement) -> placement. { name =, transform = f } and { name =, refine = f } name functions.
+Behind a transform memory is checked on the original graph.]],
     [[p = berth.place(g, t, berth.pipeline { { "coplace", { max_ops = 8 } }, "fuse", "heft" })]] },
   { "transforms", "berth.transforms()", "Names of the transforms; each is a method of graphs, too: help(g.fuse)." },
   { "adjust", [[q = berth.adjust(g, t, p, { by = "frequent", fit = false })]],
@@ -140,7 +142,9 @@ links, memory, param_multiple, quantum, cost.]],
   { "portfolio", "p, rows = berth.portfolio(g, t, options)",
     [[The default placer: runs several, keeps the best; rows tell what each of them reached, and print as a table.
 Options: averages, links, memory, param_multiple, quantum, tries, seed, cost as in place; members (names,
-{ name, options }, policies, pipelines), threads, seconds (a limit), judge (options of simulate that decide).]],
+{ name, options }, policies, pipelines), threads, seconds (a limit), judge (options of simulate that decide), thorough
+(bounds). rows.winner is the row that won, rows.best all from best to worst: name, makespan, gap, placement, error;
+rows.bound, rows.bound_name.]],
     "p, rows = berth.portfolio(g, t, { links = \"duplex\" }); print(rows)" },
 
   { "simulate", "r = berth.simulate(g, t, p, options)",
@@ -175,6 +179,15 @@ program, to the relative gap); best, the largest of them; name, which one that i
 achieved: so many times the optimum at most. b.guarantees: what is proved of placers here, and why not; it prints as a
 table. Other options: memory, param_multiple, gap, place = { links, tau, gap }, as the placer is given, cost.]],
     "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
+  { "guarantees", [[berth.bounds(g, t, { thorough = true }).guarantees]],
+    [[What is proved of m-etf, etf and m-sct on this graph: array of { name, placers, ratio, limit (s), valid, why }. Not valid:
+why says what stands in the way. b.rho: largest transfer over least op time, infinite if an op takes none; b.path_rho: most
+that transfers take of any path, over its op times; b.closed: devices that memory may close to some op.]],
+    "print(berth.bounds(g, t).guarantees)" },
+  { "tau", [[berth.place(g, t, "m-sct", { tau = 0.5, gap = 0.01 })]],
+    [[Of m-sct and berth.favourites: favourites are the edges with 1 - y at most tau, 0 to 1, larger y first; 0, the default:
+a maximal matching. gap: relative, to which the linear program is solved.]],
+    [[p = berth.place(g, t, "m-sct", { tau = 0.5 })]] },
   { "favourites", [[lp = berth.favourites(g, t, { times = "mean", method = "auto", gap = 0.01, iterations =, tau = })]],
     [[The linear program behind m-sct: which consumer should run right after its producer, on the same device, if devices
 were plenty. lower and upper enclose its value, the longest path, s. Arrays by pair of ops: from, to, c (transfer, s), y
@@ -182,7 +195,8 @@ were plenty. lower and upper enclose its value, the longest path, s. Arrays by p
 where 1 - y is at most that. times = "least" makes lower a bound on every makespan. Other option: cost.]],
     "print(berth.favourites(g, t, { gap = 0.001 }))" },
   { "compare", [[berth.compare(g, t, { "single", "etf", policy }, { links =, place = {...}, simulate = {...} })]],
-    "Runs placers and simulates each: a table that prints. Without names: all. thorough = true: gaps by thorough bounds.",
+    [[Runs placers and simulates each: a table that prints. Without names: all. thorough = true: gaps by thorough bounds.
+Rows: name, makespan, gap, bound, estimate, peak, oom, placement; error, code, why. best: the rows, best first.]],
     [[print(berth.compare(g, t, { "single", "etf", "heft" }, { links = "duplex" }))]] },
 
   { "load", "g, t, p = berth.load(path, { format, training, mirror, bandwidth, cpus })",

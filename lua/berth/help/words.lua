@@ -82,4 +82,44 @@ function words.similar(part)
   return out
 end
 
+local function all_names()
+  local out = {}
+  for _, p in ipairs(rules.placers) do out[#out + 1] = p.name end
+  for _, p in ipairs(rules.placers) do
+    if p.variant ~= "" then out[#out + 1] = p.variant end
+  end
+  for _, v in ipairs(rules.values) do
+    out[#out + 1] = v.option
+    out[#out + 1] = v.name
+  end
+  return out
+end
+
+--- All names that words.about knows.
+words.names = all_names
+
+--- Only letters and digits, small.
+function words.letters(name) return (name:lower():gsub("[^%w]", "")) end
+
+--- Has the text all words of the query in it?
+function words.has_all(text, query)
+  local lower = text:lower()
+  for word in query:gmatch("%S+") do
+    if not lower:find(word, 1, true) then return false end
+  end
+  return true
+end
+
+--- Lines about placers and values whose rules have the words in them.
+function words.mentions(query)
+  local out = {}
+  for _, p in ipairs(rules.placers) do
+    if p.variant == "" and words.has_all(p.rule, query) then out[#out + 1] = ("  placer %s"):format(p.name) end
+  end
+  for _, v in ipairs(rules.values) do
+    if words.has_all(v.rule, query) then out[#out + 1] = ("  %s = %q"):format(v.option, v.name) end
+  end
+  return out
+end
+
 return words

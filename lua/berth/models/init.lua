@@ -96,4 +96,18 @@ for maker in pairs(MAKERS) do
   end
 end
 
-return models
+local function knows(name)
+  for _, entry in ipairs(NAMED) do
+    if entry[1] == name then return true end
+  end
+  return false
+end
+
+-- models.resnet50 { batch = 8 }, models["bert-large"] {}: the names of the list, too.
+return setmetatable(models, { __index = function(_, name)
+  if type(name) ~= "string" then return nil end
+  if not knows(name) then
+    fail("berth.models has no '%s' (models: %s)", name, table.concat(models.list(), " "))
+  end
+  return function(given) return models.build(name, given) end
+end })

@@ -1,0 +1,60 @@
+--- What commands do with a placement that they have found: print it, simulated, and write it.
+local fail = require "berth.cli.fail"
+local json = require "berth.cli.json"
+local report = require "berth.cli.report"
+
+local answer = {}
+
+answer.options = {
+  { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
+  { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto" },
+  { name = "placed-graph", kind = "string", value = "FILE", text = "writes the graph with its devices, as .dot or .graphml" },
+}
+
+--- Raises unless the file names are all right.
+function answer.check(given)
+  local path = given["placed-graph"]
+  local ending = path and path:match("%.(%w+)$")
+  if path and ending ~= "dot" and ending ~= "graphml" then
+    fail.usage("--placed-graph %s: the name must end in .dot or .graphml", path)
+  end
+end
+
+local function save(given, graph, placement, result)
+  if given.output then fail.need(placement:save(given.output)) end
+  if given.trace then fail.need(result:save_trace(given.trace)) end
+  local path = given["placed-graph"]
+  if path then fail.need(graph:save(path, { format = path:match("%.(%w+)$"), placement = placement })) end
+end
+
+local function print_text(write, graph, topology, placement, result)
+  write(tostring(graph))
+  write(tostring(topology))
+  write(tostring(placement))
+  write(tostring(result))
+  write("")
+  for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
+  local oom = report.out_of_memory(graph, topology, result)
+  if oom then write(oom) end
+end
+
+--- Writes the files that are asked for, and prints.
+-- @tparam function write
+-- @tparam table given options of the command
+-- @tparam table found graph, topology, placement, result; members: more of the JSON object
+-- @treturn number exit code
+function answer.tell(write, given, found)
+  local graph, topology, placement, result = found.graph, found.topology, found.placement, found.result
+  save(given, graph, placement, result)
+  if given.json then
+    local first = { { "placer", placement.placer }, { "estimate_s", placement.estimate } }
+    for _, member in ipairs(found.members or {}) do first[#first + 1] = member end
+    first[#first + 1] = { "options", report.options_object(given) }
+    write(json.encode(report.result_object(first, graph, topology, placement, result)))
+  else
+    print_text(write, graph, topology, placement, result)
+  end
+  return result.oom and fail.INFEASIBLE or 0
+end
+
+return answer

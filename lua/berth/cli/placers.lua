@@ -1,0 +1,96 @@
+--- Placers on the command line: NAME[:OPTION...], or stages of a pipeline joined by "+".
+local berth = require "berth"
+local args = require "berth.cli.args"
+local fail = require "berth.cli.fail"
+local transforms = require "berth.transforms"
+
+local placers = {}
+
+placers.notes = [[
+A placer is NAME[:OPTION...]; an OPTION is KEY=VALUE (of docs/lua.md), or a variant: m-sct:baechi-tf, m-sct:tau=0.1:gap=0.001.
+Several joined by + are the stages of a pipeline: transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.]]
+
+local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds" }
+
+local function value_of(flag, key, text)
+  if QUANTITIES[key] then return args.quantity(flag .. ": " .. key, text, QUANTITIES[key]) end
+  if text == "true" or text == "false" then return text == "true" end
+  return tonumber(text) or text
+end
+
+local function contains(list, name)
+  for _, known in ipairs(list) do
+    if known == name then return true end
+  end
+  return false
+end
+
+local function variant_of(flag, name, text)
+  local known = contains(berth.placers(), name) and berth.placers(name) or {}
+  if text ~= "" and contains(known, text) then return text end
+  local there = {}
+  for _, variant in ipairs(known) do
+    if variant ~= "" then there[#there + 1] = variant end
+  end
+  local rest = #there > 0 and "variants: " .. table.concat(there, " ") or "it has no variants"
+  return fail.usage("%s: %s: %q is neither KEY=VALUE nor a variant; %s", flag, name, text, rest)
+end
+
+local function check_name(flag, name)
+  if contains(berth.placers(), name) or transforms.is_transform(name) or transforms.is_refinement(name) then return end
+  fail.usage("%s: no %q; placers: %s; transforms: %s; refinements: %s", flag, name, table.concat(berth.placers(), " "),
+    table.concat(berth.transforms(), " "), "adjust repair")
+end
+
+-- What is between the separators; a pattern for these.
+local function split(text, separator)
+  local out = {}
+  for part in (text .. separator):gmatch("(.-)%" .. separator) do out[#out + 1] = part:match("^%s*(.-)%s*$") end
+  return out
+end
+
+local function stage(flag, text)
+  local parts, own = split(text, ":"), {}
+  local name = parts[1]
+  check_name(flag, name)
+  for i = 2, #parts do
+    local key, value = parts[i]:match("^([%w_%-]+)=(.+)$")
+    if key then
+      key = key:gsub("-", "_")
+      if own[key] ~= nil then fail.usage("%s: %s: %s is given twice", flag, name, key) end
+      own[key] = value_of(flag, key, value)
+    else
+      own.variant = variant_of(flag, name, parts[i])
+    end
+  end
+  return #parts > 1 and { name, own } or name
+end
+
+-- A "+" before a digit is of a number: 1e+9.
+local function stages(text)
+  return split(text:gsub("%+(%s*%a)", "\1%1"), "\1")
+end
+
+--- What berth.place takes.
+-- @tparam string flag for messages: "--placer"
+-- @tparam string text
+function placers.read(flag, text)
+  local list = stages(text)
+  for i, part in ipairs(list) do list[i] = stage(flag, part) end
+  if #list > 1 then return berth.pipeline(list) end
+  local name = type(list[1]) == "table" and list[1][1] or list[1]
+  if contains(berth.placers(), name) then return list[1] end
+  return berth.pipeline(list) -- which says that no placer is among them
+end
+
+--- An array of them, from a text with commas between.
+function placers.list(flag, text)
+  local out = {}
+  for _, part in ipairs(split(text, ",")) do
+    if part ~= "" then out[#out + 1] = placers.read(flag, part) end
+  end
+  if #out == 0 then fail.usage("%s: at least one name is needed; there are %s", flag, table.concat(berth.placers(), " ")) end
+  return out
+end
+
+return placers
