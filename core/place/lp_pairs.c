@@ -2,8 +2,6 @@
 #include "lp_pairs_internal.h"
 #include <stdlib.h>
 
-enum { LABEL = 80 };
-
 void berth_i_lp_pairs_release(berth_i_lp_pairs *a) {
   size_t n = (size_t)a->n;
   berth_i_free(a->ctx, a->p, n, sizeof *a->p);
@@ -161,44 +159,12 @@ static void cap_by_relatives(berth_i_lp_pairs *a) {
   }
 }
 
-/* ---- mean times ---------------------------------------------------------------------------- */
-
-static berth_status no_way(const berth_cost *cost, int32_t tensor, int32_t x, int32_t y) {
-  char from[LABEL], to[LABEL];
-  berth_i_device_label(cost->t, x, from, sizeof from);
-  berth_i_device_label(cost->t, y, to, sizeof to);
-  if (tensor == BERTH_NONE)
-    return berth_i_fail(cost->ctx, BERTH_EUNREACHABLE, "favourites: mean times: no route from %s to %s", from, to);
-  return berth_i_fail(cost->ctx, BERTH_EUNREACHABLE, "favourites: mean times: tensor %d cannot cross from %s to %s", (int)tensor,
-                      from, to);
-}
-
-/* A mean over the pairs that can be reached would price a way that is not there. */
-static berth_status all_reach(const berth_cost *cost) {
-  int32_t x, y, t;
-  for (x = 0; x < cost->n_devices; x++)
-    for (y = 0; y < cost->n_devices; y++) {
-      if (x == y) continue;
-      if (!cost->table && isinf(cost->t->latency[berth_i_pair(cost->t, x, y)])) return no_way(cost, BERTH_NONE, x, y);
-      for (t = 0; cost->table && t < cost->g->n_tensors; t++) {
-        bool read = cost->g->use_at[t] < cost->g->use_at[t + 1];
-        if (read && isinf(berth_i_transfer_time(cost, t, x, y))) return no_way(cost, t, x, y);
-      }
-    }
-  return BERTH_OK;
-}
-
-static berth_status mean_transfers(const berth_cost *cost, double *out) {
-  berth_status st;
-  if (cost->g->n_edges > 0 && (st = all_reach(cost)) != BERTH_OK) return st;
-  return berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, out);
-}
-
 /* ---- all together -------------------------------------------------------------------------- */
 
 static berth_status transfers(const berth_cost *cost, berth_lp_times times, double *out) {
   int32_t t;
-  if (cost->n_devices > 1) return times == BERTH_LP_MEAN ? mean_transfers(cost, out) : least_transfers(cost, out);
+  if (cost->n_devices > 1) return times == BERTH_LP_MEAN ? berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, out)
+                                                               : least_transfers(cost, out);
   for (t = 0; t < cost->g->n_tensors; t++) out[t] = 0;
   return BERTH_OK;
 }

@@ -109,6 +109,7 @@ static berth_status check_options(berth_cost *cost, const berth_i_placer *p, con
   if ((st = check_enum(ctx, "favourites", (int)o->favourites, BERTH_FAVOURITES_GIVEN)) != BERTH_OK) return st;
   if ((st = berth_i_check_coarse(ctx, p->name, o)) != BERTH_OK) return st;
   if (o->tries < 1) return berth_i_fail(ctx, BERTH_EINVAL, "option tries: %d is less than 1", (int)o->tries);
+  if (p == &berth_i_placer_m_sct) return berth_i_sct_check(ctx, o);
   return p == &berth_i_placer_policy ? check_policy(ctx, o->policy) : BERTH_OK;
 }
 

@@ -79,9 +79,11 @@ typedef struct berth_i_placer {
 /* baselines.c, metis.c, mtopo.c */
 extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
     berth_i_placer_m_topo;
+/** Options that only m-sct has. */
+berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o);
 /* the list engine's */
-extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft, berth_i_placer_cpop,
-    berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
+extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
+    berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
 /* portfolio.c */
 extern const berth_i_placer berth_i_placer_portfolio;
 

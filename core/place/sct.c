@@ -25,7 +25,7 @@ static berth_status check_favourite(berth_ctx *ctx, const berth_place_options *o
                                                : "m-sct: option favourite: it means nothing unless favourites are given");
 }
 
-static berth_status check(berth_ctx *ctx, const berth_place_options *o) {
+berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o) {
   berth_status st;
   if ((st = check_tau(ctx, o)) != BERTH_OK || (st = check_gap(ctx, o)) != BERTH_OK) return st;
   return check_favourite(ctx, o);
@@ -48,8 +48,7 @@ static berth_status run_m_sct(berth_cost *cost, const berth_place_options *opts,
   berth_ctx *ctx = cost->ctx;
   size_t n = (size_t)cost->g->n_ops;
   int32_t *favourite;
-  berth_status st = check(ctx, opts);
-  if (st != BERTH_OK) return st;
+  berth_status st;
   if (!(favourite = berth_i_alloc(ctx, n, sizeof *favourite))) return berth_i_nomem(ctx);
   st = berth_i_sct_favourites(cost, opts, favourite);
   if (st == BERTH_OK) st = run_with(cost, opts, favourite, out, why);

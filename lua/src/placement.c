@@ -245,6 +245,9 @@ static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, b
     o->favourite = read_favourite(L, w, n);
     return;
   }
+  if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
+    bl_wrong(L, w, "favourites", "expected lp, through, none or an array, got %s", bl_kind(L, -1));
+  }
   lua_pop(L, 1);
   if (bl_get_enum(L, t, w, "favourites", names, &k)) o->favourites = (berth_favourites)k;
 }

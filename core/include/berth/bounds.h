@@ -21,7 +21,8 @@ typedef enum berth_lp_method {
 
 typedef enum berth_lp_times {
   BERTH_LP_MEAN, /* as published: mean op times over the devices that can run the op, sums of the mean times of the tensors from i
-                    to j over ordered pairs of different devices */
+                    to j over ordered pairs of different devices
+                    that reach each other */
   BERTH_LP_LEAST /* least op times, the largest of these tensors' least times, and never more than the least op time of another
                     child of i or another parent of j: then the value is a lower bound on every makespan (below) */
 } berth_lp_times;
@@ -49,7 +50,7 @@ typedef struct berth_lp_summary {
 /**
  * @param opts NULL: defaults
  * @return BERTH_OK, also if the gap was not reached; BERTH_EINVAL (options); BERTH_EUNSUPPORTED (collectives);
- *         BERTH_EUNREACHABLE (MEAN: no way between two devices); BERTH_ENOMEM; BERTH_EINTERRUPT
+ *         BERTH_ENOMEM; BERTH_EINTERRUPT
  *
  * Deterministic. Entropic: O(edges) an iteration, 40 to 160 iterations to 1 % on layered graphs.
  * With BERTH_LP_LEAST `lower` is a lower bound for schedules without preemption or duplication on any devices and links: call a
