@@ -41,6 +41,8 @@ void berth_i_progress(berth_ctx *ctx, const char *what, double done);
  * answers move to the caller's afterwards. That needs an allocator that any thread may call: the default one. */
 bool berth_i_ctx_default_alloc(const berth_ctx *ctx);
 bool berth_i_ctx_has_clock(const berth_ctx *ctx);
+/** Seconds by the context's clock; 0 without one. */
+double berth_i_ctx_clock(const berth_ctx *ctx);
 /** @param interrupt what the worker's work asks; NULL: nothing.  @return BERTH_OK, BERTH_ENOMEM (told by ctx) */
 berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud, berth_ctx **out);
 /** Other hooks for a while; the allocator stays.  @return those before */

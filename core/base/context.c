@@ -63,6 +63,7 @@ void berth_ctx_memory_reset_peak(berth_ctx *ctx) { ctx->peak = ctx->used; }
 
 bool berth_i_ctx_default_alloc(const berth_ctx *ctx) { return ctx->hooks.alloc == default_alloc; }
 bool berth_i_ctx_has_clock(const berth_ctx *ctx) { return ctx->hooks.clock != NULL; }
+double berth_i_ctx_clock(const berth_ctx *ctx) { return ctx->hooks.clock ? ctx->hooks.clock(ctx->hooks.ud) : 0; }
 
 berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud, berth_ctx **out) {
   berth_hooks h = { 0 };

@@ -1,5 +1,6 @@
 /* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails of ops, with or without
  * transfers, hold for each op in every such schedule: that is all that the bounds of work need of them. */
+#include "bite_internal.h"
 #include "prices_internal.h"
 #include "waits_internal.h"
 #include <stdlib.h>
@@ -250,6 +251,17 @@ static void name_best(berth_bounds *b) {
   take_if_larger(b, b->lp, "lp");
   take_if_larger(b, b->work, "work");
   take_if_larger(b, b->memory, "memory");
+  take_if_larger(b, b->clusters, "serial clusters");
+  take_if_larger(b, b->intervals, "intervals");
+}
+
+static berth_status take_bites(const berth_i_units *u, berth_bounds_level level, berth_bounds *b) {
+  berth_i_bites bites;
+  berth_status st = berth_i_bite_bound(u, level == BERTH_BOUNDS_THOROUGH ? &berth_i_bite_thorough : &berth_i_bite_cheap, &bites);
+  if (st != BERTH_OK) return st;
+  b->clusters = bites.clusters;
+  b->intervals = bites.intervals;
+  return BERTH_OK;
 }
 
 static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
@@ -328,11 +340,11 @@ static berth_status check_options(const berth_cost *cost, const berth_bounds_opt
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
   berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
   berth_i_units u;
-  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL };
+  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN };
   berth_status st;
   if ((st = check_options(cost, &o)) != BERTH_OK) return st;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
-  st = compute(&u, &o, &b, why);
+  if ((st = compute(&u, &o, &b, why)) == BERTH_OK) st = take_bites(&u, o.level, &b);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;
   name_best(&b);

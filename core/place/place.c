@@ -6,12 +6,13 @@ static const berth_i_placer *const placers[] = {
   &berth_i_placer_single,        &berth_i_placer_round_robin, &berth_i_placer_random, &berth_i_placer_metis,
   &berth_i_placer_m_topo,        &berth_i_placer_m_etf,       &berth_i_placer_m_sct,  &berth_i_placer_etf,    &berth_i_placer_heft,
   &berth_i_placer_cpop,          &berth_i_placer_peft,        &berth_i_placer_minmin, &berth_i_placer_blevel,
-  &berth_i_placer_critical_path, &berth_i_placer_portfolio,   &berth_i_placer_policy, NULL
+  &berth_i_placer_critical_path, &berth_i_placer_exact,       &berth_i_placer_anneal,
+  &berth_i_placer_local,         &berth_i_placer_portfolio, &berth_i_placer_policy, NULL
 };
 
 static const char *const placer_names[] = {
   "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-  "critical-path", "portfolio", "policy", NULL
+  "critical-path", "exact", "anneal", "local", "portfolio", "policy", NULL
 };
 
 berth_place_options berth_place_default(const berth_graph *g) {
@@ -95,12 +96,20 @@ static berth_status check_device(berth_cost *cost, int32_t device) {
                       (int)cost->n_devices);
 }
 
+/* The simulator's route and fair have no estimate that a list placer could fill step by step. */
+static berth_status check_links(berth_ctx *ctx, berth_links links) {
+  if (links != BERTH_LINKS_ROUTE && links != BERTH_LINKS_FAIR) return check_enum(ctx, "links", (int)links, BERTH_LINKS_PAIR);
+  return berth_i_fail(ctx, BERTH_EINVAL, "option links: %s is for simulation only; place with duplex (or free, channel, pair) "
+                                         "and simulate the placement with %s", links == BERTH_LINKS_ROUTE ? "route" : "fair",
+                      links == BERTH_LINKS_ROUTE ? "route" : "fair");
+}
+
 static berth_status check_options(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o) {
   berth_ctx *ctx = cost->ctx;
   berth_status st;
   if ((st = check_variant(ctx, p, o->variant)) != BERTH_OK) return st;
   if ((st = check_enum(ctx, "averages", (int)o->averages, BERTH_AVERAGE_SAGA)) != BERTH_OK) return st;
-  if ((st = check_enum(ctx, "links", (int)o->links, BERTH_LINKS_PAIR)) != BERTH_OK) return st;
+  if ((st = check_links(ctx, o->links)) != BERTH_OK) return st;
   if ((st = check_enum(ctx, "memory", (int)o->memory, BERTH_MEMORY_TOTAL)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;

@@ -146,6 +146,7 @@ static berth_status check_place(berth_ctx *ctx, const berth_place_options *o) {
   if (o->tau != 0) return of_one_placer(ctx, "tau");
   if (o->coarsen != BERTH_COARSEN_NONE || o->coarsen_ops != 0) return of_one_placer(ctx, "coarsen");
   if (o->transfer_weight != 1) return of_one_placer(ctx, "transfer_weight");
+  if (o->search || o->search_report) return of_one_placer(ctx, "search");
   if (o->device != BERTH_NONE) return of_one_placer(ctx, "device");
   if (o->gap >= 1e-9 && !isinf(o->gap)) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option gap: %g is not a finite number from 1e-9 on", o->gap);

@@ -1,4 +1,4 @@
-/* GraphML in and out. */
+/* GraphML in and out; layered layout. */
 #include "igraph_shelf.h"
 
 #include <igraph.h>
@@ -356,5 +356,51 @@ berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32
   leave(&guard);
   if (st == BERTH_OK) st = filter_all(&f, text, len);
   free(text);
+  return st;
+}
+
+/* ---- layout ------------------------------------------------------------------------------- */
+
+enum { LAYOUT_SWEEPS = 100 };
+
+static igraph_error_t sugiyama(const igraph_t *g, int32_t n, const int32_t *layer, igraph_matrix_t *at) {
+  igraph_vector_int_t layers;
+  igraph_error_t code = igraph_vector_int_init(&layers, n);
+  int32_t k;
+  if (code) return code;
+  for (k = 0; k < n; k++) VECTOR(layers)[k] = layer[k];
+  code = igraph_layout_sugiyama(g, at, NULL, NULL, &layers, 1, 1, LAYOUT_SWEEPS, NULL);
+  igraph_vector_int_destroy(&layers);
+  return code;
+}
+
+static igraph_error_t layered(const igraph_t *g, int32_t n, const int32_t *layer, double *x, double *y) {
+  igraph_matrix_t at;
+  igraph_error_t code = igraph_matrix_init(&at, 0, 0);
+  int32_t k;
+  if (code) return code;
+  if (!(code = sugiyama(g, n, layer, &at))) {
+    for (k = 0; k < n; k++) {
+      x[k] = MATRIX(at, k, 0);
+      y[k] = layer[k];
+    }
+  }
+  igraph_matrix_destroy(&at);
+  return code;
+}
+
+berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const int32_t *layer,
+                             double *x, double *y) {
+  berth_status st = BERTH_OK;
+  igraph_error_t code;
+  igraph_t g;
+  Guard guard = enter();
+  if (!(code = make_graph(&g, n, m, from, to))) {
+    code = layered(&g, n, layer, x, y);
+    igraph_destroy(&g);
+  }
+  if (code == IGRAPH_ENOMEM) st = berth_i_nomem(ctx);
+  else if (code) st = berth_i_fail(ctx, BERTH_EINVAL, "layout: %s", *first_reason ? first_reason : "igraph refuses");
+  leave(&guard);
   return st;
 }

@@ -1,5 +1,5 @@
-/* GraphML through igraph, as a table of nodes and a table of edges. Process-wide state of igraph (error, warning and attribute
- * handlers) is set and restored around each call, which holds one mutex; igraph allocates with malloc. */
+/* GraphML through igraph, as a table of nodes and a table of edges, and layered layout. Process-wide state of igraph (error,
+ * warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with malloc. */
 #ifndef BERTH_IGRAPH_SHELF_H
 #define BERTH_IGRAPH_SHELF_H
 
@@ -42,5 +42,12 @@ berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32
                                    const int32_t *to, int32_t n_node_columns, const berth_i_written *node_columns,
                                    int32_t n_edge_columns, const berth_i_written *edge_columns,
                                    berth_status (*put)(void *ud, const char *text, size_t len), void *ud);
+
+/** Places of the nodes of an acyclic graph in layers (Sugiyama's method): y is the layer, x orders the nodes of a layer so that
+ *  few edges cross, at least 1 apart.
+ *  @param layer [n] rises along every edge  @param x [n] out  @param y [n] out
+ *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EINVAL (igraph refuses; says why) */
+berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const int32_t *layer,
+                             double *x, double *y);
 
 #endif

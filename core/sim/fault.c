@@ -58,7 +58,7 @@ static double arrival_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, 
   const berth_i_sim_op *producer = &s->ops[p->cost->g->producer[p->edge_tensor[edge]]];
   if (producer->device == berth_i_copy_dst(p, s, edge)) return 0;
   if (p->plain) return producer->missing < 0 ? producer->time + berth_i_copy_units(p, s, edge) : 0;
-  if (p->contended) {
+  if (p->contended && !berth_i_on_links(p->o.links)) {
     bool carried = s->links.out_busy[producer->device] && s->links.carried[producer->device] == edge;
     return carried && s->copy[edge] == BERTH_I_COPY_SENT ? s->arrival[edge] : 0;
   }

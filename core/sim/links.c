@@ -31,6 +31,8 @@ static berth_status queues_init(const berth_i_sim_plan *p, berth_i_links *l) {
 }
 
 berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
+  if (p->o.links == BERTH_LINKS_ROUTE) return berth_i_route_new(p, &l->route);
+  if (p->o.links == BERTH_LINKS_FAIR) return berth_i_fair_new(p, &l->fair);
   if (p->contended) return queues_init(p, l);
   if (n_channels(p) == 0) return BERTH_OK;
   l->until = berth_i_alloc(p->ctx, n_channels(p), sizeof *l->until);
@@ -39,6 +41,8 @@ berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
 
 void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l) {
   size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
+  berth_i_route_release(p, l->route);
+  berth_i_fair_release(p, l->fair);
   berth_i_free(p->ctx, l->until, n_channels(p), sizeof *l->until);
   if (l->in_busy != l->out_busy) berth_i_free(p->ctx, l->in_busy, d, 1);
   berth_i_free(p->ctx, l->out_busy, d, 1);
@@ -54,10 +58,13 @@ void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l) {
   berth_i_free(p->ctx, l->is_touched, d, 1);
 }
 
-void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_links *l) {
+void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_links *l = &s->links;
   size_t d = (size_t)p->n_devices, i;
+  if (l->route) berth_i_route_reset(p, l->route);
+  if (l->fair) berth_i_fair_reset(p, s);
   for (i = 0; l->until && i < n_channels(p); i++) l->until[i] = 0;
-  if (!p->contended) return;
+  if (!l->out_busy) return;
   memset(l->out_busy, 0, d);
   memset(l->in_busy, 0, d);
   memset(l->is_touched, 0, d);
@@ -70,11 +77,13 @@ void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_links *l) {
 
 /* ---- times ----------------------------------------------------------------------------------------- */
 
+double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst) {
+  return berth_i_sim_noise(p, s, 2 * ((uint64_t)tensor * (uint64_t)p->n_devices + (uint64_t)dst) + 1);
+}
+
 double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst) {
   double t = berth_i_transfer_time(p->cost, tensor, src, dst);
-  if (p->o.noise > 0) {
-    t *= berth_i_sim_noise(p, s, 2 * ((uint64_t)tensor * (uint64_t)p->n_devices + (uint64_t)dst) + 1);
-  }
+  if (p->o.noise > 0) t *= berth_i_transfer_noise(p, s, tensor, dst);
   return berth_i_quantise_transfer(t, p->o.quantum);
 }
 
@@ -83,7 +92,8 @@ double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s,
   return berth_i_transfer_units(p, s, p->edge_tensor[copy], berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
 }
 
-static void log_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival) {
+void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
+                       double arrival) {
   berth_i_trace *t = s->trace;
   berth_transfer *x = &t->sent[t->n_sent++];
   t->log[t->n_log++] = ~copy;
@@ -95,10 +105,10 @@ static void log_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t co
   if (t->window) t->window[copy] = sent - start;
 }
 
-/* sent: when the sender is rid of it. */
-static void note_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival) {
+void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
+                        double arrival) {
   if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
-  if (s->trace) log_send(p, s, copy, start, sent, arrival);
+  if (s->trace) berth_i_links_log(p, s, copy, start, sent, arrival);
 }
 
 /* ---- closed form -------------------------------------------------------------------------------------- */
@@ -138,7 +148,9 @@ static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src,
   case BERTH_LINKS_FREE: return one_channel(&none, from, c);
   case BERTH_LINKS_PAIR: return one_channel(&l->until[berth_i_pair(p->cost->t, src, dst)], from, c);
   case BERTH_LINKS_CHANNEL:
-  case BERTH_LINKS_DUPLEX: break;
+  case BERTH_LINKS_DUPLEX:
+  case BERTH_LINKS_ROUTE:
+  case BERTH_LINKS_FAIR: break;
   }
   out = &l->until[src];
   in = &l->until[p->o.links == BERTH_LINKS_DUPLEX ? p->n_devices + dst : dst];
@@ -148,7 +160,7 @@ static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src,
 double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from) {
   double c = berth_i_copy_units(p, s, copy);
   windows w = reserve(p, &s->links, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), from, c);
-  note_send(p, s, copy, w.start, w.sent, w.arrival);
+  berth_i_links_note(p, s, copy, w.start, w.sent, w.arrival);
   s->copy[copy] = BERTH_I_COPY_SENT;
   s->arrival[copy] = w.arrival;
   return w.arrival;
@@ -158,9 +170,9 @@ double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
  * Of one ordered pair only the oldest request can be next, so a device has at most 2 * n_devices candidates. Whatever could
  * not start before waits for a channel that was busy then: only devices touched since need a look. */
 
-static void touch(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t device) {
+static void touch(berth_i_sim_state *s, int32_t device) {
   berth_i_links *l = &s->links;
-  berth_i_slot_set(&s->slots, 2 * p->n_devices, s->now, BERTH_I_PUMP);
+  berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
   if (l->is_touched[device]) return;
   l->is_touched[device] = 1;
   l->touched[l->n_touched++] = device;
@@ -170,6 +182,14 @@ void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   berth_i_links *l = &s->links;
   int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
   size_t pair = berth_i_pair(p->cost->t, src, dst);
+  if (l->route) {
+    berth_i_route_request(p, s, copy);
+    return;
+  }
+  if (l->fair) {
+    berth_i_fair_request(p, s, copy);
+    return;
+  }
   l->age[copy] = l->n_requests++;
   l->next[copy] = BERTH_NONE;
   if (l->head[pair] == BERTH_NONE) {
@@ -181,7 +201,7 @@ void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   l->from_waiting[src]++;
   l->to_waiting[dst]++;
   s->copy[copy] = BERTH_I_COPY_SENT;
-  touch(p, s, src);
+  touch(s, src);
 }
 
 static int32_t older(const berth_i_links *l, int32_t a, int32_t b) {
@@ -226,7 +246,7 @@ static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   l->out_busy[src] = l->in_busy[dst] = 1;
   l->carried[src] = copy;
   s->arrival[copy] = end;
-  note_send(p, s, copy, s->now, end, end);
+  berth_i_links_note(p, s, copy, s->now, end, end);
   berth_i_slot_set(&s->slots, p->n_devices + src, end, s->seq++);
 }
 
@@ -242,22 +262,38 @@ static int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return best;
 }
 
-void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+static void pump_queues(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
   int32_t i, best;
-  berth_i_slot_set(&s->slots, 2 * p->n_devices, INFINITY, BERTH_I_PUMP);
+  berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
   for (i = 0; i < l->n_touched; i++) l->choice[i] = oldest_of(p, l, l->touched[i]);
   while ((best = best_choice(p, s)) != BERTH_NONE) start_transfer(p, s, l->choice[best]);
   for (i = 0; i < l->n_touched; i++) l->is_touched[l->touched[i]] = 0;
   l->n_touched = 0;
 }
 
-int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender) {
+void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  if (s->links.route) {
+    berth_i_route_pump(p, s);
+  } else if (s->links.fair) {
+    berth_i_fair_pump(p, s);
+  } else {
+    pump_queues(p, s);
+  }
+}
+
+static int32_t end_queued(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender) {
   int32_t copy = s->links.carried[sender], dst = berth_i_copy_dst(p, s, copy);
   s->links.out_busy[sender] = s->links.in_busy[dst] = 0;
   s->copy[copy] = BERTH_I_COPY_THERE;
   berth_i_slot_set(&s->slots, p->n_devices + sender, INFINITY, 0);
-  touch(p, s, sender);
-  touch(p, s, dst);
+  touch(s, sender);
+  touch(s, dst);
   return copy;
+}
+
+int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender) {
+  if (s->links.route) return berth_i_route_end(p, s);
+  if (s->links.fair) return berth_i_fair_end(p, s, sender);
+  return end_queued(p, s, sender);
 }

@@ -429,6 +429,16 @@ void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   if (s->memory->home_left) note(s->memory, sent, false, ~copy);
 }
 
+void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  advance(p, s, s->now);
+  list(s->memory, true, ~copy);
+}
+
+void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  advance(p, s, s->now);
+  if (s->memory->home_left) list(s->memory, false, ~copy);
+}
+
 void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish) {
   (void)p;
   push(s->memory, start, true, op);

@@ -91,13 +91,27 @@ static berth_status check_ready_order(berth_ctx *ctx, const berth_sim_options *o
   if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with dispatch fifo only");
   if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with send push only");
   if (o->preempt) return berth_i_fail(ctx, BERTH_EINVAL, "order ready cannot preempt");
+  if (berth_i_on_links(o->links)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with links free, channel, duplex or pair only");
+  }
   return BERTH_OK;
+}
+
+/* What sets the times of flows are bandwidths, latencies and bytes. */
+static berth_status check_fair(berth_ctx *ctx, const berth_cost *cost, const berth_sim_options *o) {
+  if (o->quantum > 0) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "links fair shares bandwidth continuously: it does not go with quantum %g",
+                        o->quantum);
+  }
+  if (!cost->table) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "links fair shares the bandwidths of the topology: it does not go with a cost model "
+                                         "that has a transfer function of its own");
 }
 
 berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o) {
   berth_ctx *ctx = cost->ctx;
   berth_status st;
-  if ((st = check_choice(ctx, "links", (int)o->links, BERTH_LINKS_PAIR)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "links", (int)o->links, BERTH_LINKS_FAIR)) != BERTH_OK) return st;
   if ((st = check_choice(ctx, "dispatch", (int)o->dispatch, BERTH_DISPATCH_STATIC)) != BERTH_OK) return st;
   if ((st = check_choice(ctx, "send", (int)o->send, BERTH_SEND_PULL)) != BERTH_OK) return st;
   if ((st = check_choice(ctx, "memory", (int)o->memory, BERTH_MEMORY_TOTAL)) != BERTH_OK) return st;
@@ -108,6 +122,7 @@ berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options
   if (o->split_windows && o->links != BERTH_LINKS_CHANNEL && o->links != BERTH_LINKS_DUPLEX) {
     return berth_i_fail(ctx, BERTH_EINVAL, "split_windows needs links channel or duplex");
   }
+  if (o->links == BERTH_LINKS_FAIR && (st = check_fair(ctx, cost, o)) != BERTH_OK) return st;
   if (o->order == BERTH_ORDER_READY && (st = check_ready_order(ctx, o)) != BERTH_OK) return st;
   if (o->preempt && !berth_i_compares(o->dispatch)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "preempt needs a dispatch that compares ops: light-first, blevel, lifo or static");

@@ -16,7 +16,7 @@ static void decide_mode(berth_i_sim_plan *p, bool record) {
   p->horizon = horizon_of(o->quantum);
   p->choosy = berth_i_compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
   p->preempt = o->preempt != 0;
-  p->contended = two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT;
+  p->contended = berth_i_on_links(o->links) || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
   p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH && o->noise == 0 &&
              o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT;
 }
@@ -197,6 +197,7 @@ berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opt
   if ((st = make_keys(p, &o)) != BERTH_OK) goto fail;
   if ((st = make_numbers(p)) != BERTH_OK) goto fail;
   if ((st = make_twins(p)) != BERTH_OK) goto fail;
+  if (o.links == BERTH_LINKS_FAIR && (st = berth_i_classes_new(p, &p->classes)) != BERTH_OK) goto fail;
   *out = p;
   return BERTH_OK;
 fail:
@@ -213,6 +214,7 @@ void berth_i_sim_plan_release(berth_i_sim_plan *p) {
   m = (size_t)p->n_edges;
   cost = p->cost;
   ctx = p->ctx;
+  berth_i_classes_release(p, p->classes);
   berth_i_free(ctx, p->edge_at, n + 1, sizeof *p->edge_at);
   berth_i_free(ctx, p->edge_to, m, sizeof *p->edge_to);
   berth_i_free(ctx, p->edge_tensor, m, sizeof *p->edge_tensor);
@@ -223,6 +225,7 @@ void berth_i_sim_plan_release(berth_i_sim_plan *p) {
   berth_i_free(ctx, p->key, n, sizeof *p->key);
   berth_i_free(ctx, p->number, n, sizeof *p->number);
   berth_i_free(ctx, p->forward_of, n, sizeof *p->forward_of);
+  berth_i_free(ctx, p->tail, n, sizeof *p->tail);
   berth_i_free(ctx, (void *)(uintptr_t)p->o.sequence, n, sizeof *p->o.sequence);
   berth_i_free(ctx, p, 1, sizeof *p);
   berth_cost_release(cost); /* last: it may hold the context */

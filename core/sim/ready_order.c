@@ -16,14 +16,19 @@ static void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to,
 }
 
 static void run_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double start) {
-  const berth_i_sim_op *op = &s->ops[id];
+  berth_i_sim_op *op = &s->ops[id];
   berth_i_sim_device *v = &s->dev[op->device];
   double finish = start + op->work;
+  if (s->limit < INFINITY && start + p->tail[id] > s->limit) {
+    s->cut = true;
+    s->limit = start + p->tail[id];
+  }
+  op->last = v->free_at > op->time ? v->prev : op->last;
   if (s->memory) berth_i_memory_later(p, s, id, start, finish);
   if (s->trace) {
     s->trace->start[id] = start;
     s->trace->finish[id] = finish;
-    s->trace->cause[id] = v->free_at > op->time ? v->prev : op->last;
+    s->trace->cause[id] = op->last;
     berth_i_trace_stretch(s->trace, id, start, finish);
   }
   v->busy += op->work;
@@ -51,6 +56,7 @@ bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bo
     const berth_i_sim_device *v = &s->dev[s->ops[id].device];
     if (at > p->horizon) break;
     run_op(p, s, id, at > v->free_at ? at : v->free_at);
+    if (s->cut) return true;
     if (v->free_at > p->horizon) break;
     release(p, s, id, v->free_at);
     s->done++;

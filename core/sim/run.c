@@ -50,6 +50,27 @@ berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summ
   return BERTH_OK;
 }
 
+/* A cut run tells how late it would have ended at least. */
+static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
+  berth_sim_summary r = summarise(p, s);
+  if (s->cut) r.makespan = s->limit * p->unit;
+  return r;
+}
+
+berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out) {
+  berth_i_sim_plan *p = sim->plan;
+  berth_status st = BERTH_OK;
+  if (!(limit >= 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
+  if (limit < INFINITY && (st = berth_i_sim_plan_tails(p)) != BERTH_OK) return st;
+  if (!berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit)) {
+    return berth_i_fault_report(p, &sim->state->fault);
+  }
+  *out = summarise_limited(p, sim->state);
+  return BERTH_OK;
+}
+
+int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops) { return berth_i_sim_chain(sim->plan, sim->state, ops); }
+
 /* ---- batches ------------------------------------------------------------------------------------- */
 
 typedef struct worker {

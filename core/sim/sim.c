@@ -11,6 +11,7 @@ typedef struct mode {
   bool uniform; /* plan->edge_time holds */
   bool planned;
   bool choosy;
+  bool limited; /* plain: the run may be cut short */
 } mode;
 
 /* ---- pending lists: ops that know when they are ready, by (time, seq) -------------------------- */
@@ -150,11 +151,18 @@ static void begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
   show_due(p, s, d);
 }
 
+/* What is left of the run cannot end in time; `end`: not before. */
+static void cut_short(berth_i_sim_state *s, double end) {
+  s->cut = true;
+  s->limit = end;
+}
+
 static void begin_computing(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
   berth_i_sim_device *v = &s->dev[d];
   berth_i_sim_op *op = &s->ops[v->op];
   if (op->missing >= 0) { /* for the first time */
     op->missing = -1;
+    if (s->limit < INFINITY && s->now + p->tail[v->op] > s->limit) cut_short(s, s->now + p->tail[v->op]);
     if (s->memory) berth_i_memory_start(p, s, v->op);
     if (s->trace) s->trace->start[v->op] = s->now;
   }
@@ -185,10 +193,11 @@ static double fetch_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 
 static void occupy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id) {
   berth_i_sim_device *v = &s->dev[d];
-  const berth_i_sim_op *op = &s->ops[id];
+  berth_i_sim_op *op = &s->ops[id];
   double there = s->now;
   v->op = id;
-  if (s->trace) s->trace->cause[id] = v->free_at > op->time ? v->prev : op->last;
+  op->last = v->free_at > op->time ? v->prev : op->last;
+  if (s->trace) s->trace->cause[id] = op->last;
   if (p->o.send == BERTH_SEND_PULL && op->missing >= 0) there = fetch_inputs(p, s, id);
   if (there > s->now) {
     begin_phase(p, s, d, BERTH_I_FETCHING, there);
@@ -231,7 +240,9 @@ static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_
 
 BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id, double now, mode m) {
   if (m.plain) {
-    s->dev[d].op = id;
+    s->ops[id].last = s->dev[d].prev;
+    s->dev[d].op = s->dev[d].prev = id;
+    if (m.limited && now + p->tail[id] > s->limit) cut_short(s, now + p->tail[id]);
     berth_i_slot_set(&s->slots, d, now + s->ops[id].work, s->seq++);
   } else {
     occupy(p, s, d, id);
@@ -370,7 +381,9 @@ static void arrive_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 }
 
 static void end_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender, mode m) {
-  int32_t copy = berth_i_links_end(p, s, sender), tensor = p->edge_tensor[copy], e;
+  int32_t copy = berth_i_links_end(p, s, sender), tensor, e;
+  if (copy == BERTH_NONE) return;
+  tensor = p->edge_tensor[copy];
   for (e = copy; e < p->n_edges && p->edge_tensor[e] == tensor; e++) {
     if (s->lead[e] == copy) arrive_for(p, s, p->edge_to[e], p->cost->g->producer[tensor], m);
   }
@@ -394,7 +407,7 @@ static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t slot, mode m) {
   if (slot < p->n_devices) {
     device_event(p, s, slot, m);
-  } else if (slot < 2 * p->n_devices) {
+  } else if (slot < s->slots.n - 1) {
     end_transfer(p, s, slot - p->n_devices, m);
   } else {
     berth_i_links_pump(p, s);
@@ -404,7 +417,7 @@ static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t s
 /* Until `target` ops have ended, or nothing more happens up to the horizon. */
 BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target, mode m) {
   double now = s->now, horizon = p->horizon;
-  while (s->done < target) {
+  while (s->done < target && !((m.limited || !m.plain) && s->cut)) {
     int32_t slot = berth_i_slots_next(&s->slots);
     double time = berth_i_slot_time(&s->slots, slot);
     if (!(time <= horizon)) break;
@@ -421,8 +434,9 @@ BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, 
   s->now = now;
 }
 
-static const mode FIFO_UNIFORM = { true, true, false, false }, FIFO_PAIRS = { true, false, false, false },
-                  PLANNED_UNIFORM = { true, true, true, false }, PLANNED_PAIRS = { true, false, true, false };
+static const mode FIFO_UNIFORM = { true, true, false, false, false }, FIFO_PAIRS = { true, false, false, false, false },
+                  PLANNED_UNIFORM = { true, true, true, false, false }, PLANNED_PAIRS = { true, false, true, false, false },
+                  FIFO_UNIFORM_LIMITED = { true, true, false, false, true };
 
 static mode mode_of(const berth_i_sim_plan *p) {
   mode m;
@@ -430,12 +444,15 @@ static mode mode_of(const berth_i_sim_plan *p) {
   m.uniform = p->edge_time != NULL;
   m.planned = p->o.dispatch == BERTH_DISPATCH_PLANNED;
   m.choosy = p->choosy;
+  m.limited = p->tail != NULL;
   return m;
 }
 
 static void run_until(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target) {
   mode m = mode_of(p);
-  if (!m.plain || m.choosy) {
+  if (m.plain && !m.choosy && !m.planned && m.uniform && m.limited && s->limit < INFINITY) {
+    event_loop(p, s, target, FIFO_UNIFORM_LIMITED);
+  } else if (!m.plain || m.choosy || (m.limited && s->limit < INFINITY)) {
     event_loop(p, s, target, m);
   } else if (m.planned) {
     if (m.uniform) event_loop(p, s, target, PLANNED_UNIFORM);
@@ -462,6 +479,7 @@ static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool po
   while (target < p->n_ops) {
     target = p->n_ops - target > 0x10000 ? target + 0x10000 : p->n_ops;
     run_until(p, s, target);
+    if (s->cut) return true;
     if (s->done < target) {
       berth_i_sim_stuck(p, s);
       return false;
@@ -472,8 +490,20 @@ static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool po
   return true;
 }
 
-bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll) {
+static bool execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll) {
+  s->cut = false;
   if (poll && interrupted(p, s)) return false;
   if (!berth_i_sim_reset(p, s, device, seed)) return false;
   return p->o.order == BERTH_ORDER_READY ? berth_i_sim_ready_order(p, s, poll) : event_order(p, s, poll);
+}
+
+bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll) {
+  s->limit = INFINITY;
+  return execute(p, s, device, seed, poll);
+}
+
+bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll,
+                                 double limit) {
+  s->limit = p->tail ? limit * (1 + 1e-9) : INFINITY; /* sums in another order differ by rounding */
+  return execute(p, s, device, seed, poll);
 }

@@ -43,11 +43,28 @@ typedef struct berth_i_sim_plan {
   int32_t *number;       /* [n_ops] position in the topological order, for READY; else NULL */
   double *key;           /* [n_ops] least first: BLEVEL, STATIC; else NULL */
   int32_t *forward_of;   /* [n_ops] forward op of a backward op, TRAINING; else NULL */
+  double *tail;          /* [n_ops] units: least time from the start of an op to the end of all, for limits; NULL until needed */
+  struct berth_i_classes *classes; /* FAIR; else NULL */
 } berth_i_sim_plan;
+
+/** FAIR: ordered pairs of devices whose routes cross the same links of finite bandwidth are one class. */
+typedef struct berth_i_classes {
+  int32_t n;
+  int32_t *of_pair;      /* [n_devices^2] BERTH_NONE: no such link, or no route */
+  int32_t *at, *link;    /* [n + 1] into [at[n]]: the links of each class, ascending */
+  int32_t *owner;        /* [at[n]] parallel to link: the class */
+  int32_t *on_link;      /* [n_links + 1] into lists of classes by link */
+  size_t cap_at, cap_link;
+} berth_i_classes;
+
+berth_status berth_i_classes_new(const berth_i_sim_plan *p, berth_i_classes **out);
+void berth_i_classes_release(const berth_i_sim_plan *p, berth_i_classes *c);
 
 /** @param record the run will be traced */
 berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out);
 void berth_i_sim_plan_release(berth_i_sim_plan *p);
+/** Makes tail if it is not there. With noise, tails are 0. */
+berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p);
 /** Makes in_edge if it is not there. */
 berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p);
 berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o);
@@ -120,7 +137,8 @@ typedef struct berth_i_when {
   uint64_t seq;
 } berth_i_when;
 
-/** Slots hold the next event of each source: devices, then (contended) senders, then the link queue. */
+/** Slots hold the next event of each source: devices, then (contended) senders or, under ROUTE and FAIR, two for all transfers
+ *  (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then the pump of the links. */
 typedef struct berth_i_slots {
   berth_i_when *at;      /* [n], padded to an even number */
   int32_t *winner;       /* [2 * width] tournament tree, for many slots; NULL: scanned */
@@ -130,6 +148,9 @@ typedef struct berth_i_slots {
 /** Events of one instant: first these by insertion, then waiting transfers start, then idle devices choose. */
 #define BERTH_I_PUMP ((uint64_t)1 << 40)
 #define BERTH_I_CHOOSE ((uint64_t)1 << 41)
+
+typedef struct berth_i_route berth_i_route;
+typedef struct berth_i_fair berth_i_fair;
 
 typedef struct berth_i_links {
   double *until;                /* closed form: [channels] end of the last window; else NULL */
@@ -144,6 +165,8 @@ typedef struct berth_i_links {
   uint8_t *is_touched;
   int32_t n_touched;
   uint32_t n_requests;
+  berth_i_route *route;         /* ROUTE and FAIR: one of these, and nothing of the above */
+  berth_i_fair *fair;
 } berth_i_links;
 
 typedef struct berth_i_memory_event {
@@ -201,6 +224,8 @@ typedef struct berth_i_sim_state {
   uint32_t seq, place;
   int32_t done;
   double now;
+  double limit;                 /* units: the run is cut short when an op starts so late that the end would be above; INFINITY */
+  bool cut;                     /* ... it was */
   uint64_t seed;
   berth_rng rng;
   berth_i_fault fault;
@@ -224,6 +249,11 @@ void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t);
 /** One run from scratch.  @param poll call the interrupt hook
  *  @return false: s->fault says why */
 bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll);
+/** The same, cut short as soon as the makespan is certain to be above limit (units), if the plan has tails. */
+bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll,
+                                 double limit);
+/** What set the makespan of the last run, which was not cut short: ops [n_ops], the last one first. @return their number */
+int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops);
 bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed);
 /** Finds why the run stopped short: there is a fault afterwards. */
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s);
@@ -239,15 +269,35 @@ double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, 
 
 berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l);
 void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l);
-void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_links *l);
+void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Closed form: sends the copy not before `from`; returns and keeps its arrival. */
 double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from);
 /** Contended: queues it. */
 void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 /** Starts what can start now, oldest first. */
 void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
-/** Ends what the sender sends; returns the copy. */
+/** Ends what the sender sends (ROUTE, FAIR: what is next in that slot); returns the copy that has arrived, or BERTH_NONE. */
 int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender);
+/** Logs and accounts for a transfer; sent: when the sender is rid of it. */
+void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival);
+void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival);
+
+berth_status berth_i_route_new(const berth_i_sim_plan *p, berth_i_route **out);
+void berth_i_route_release(const berth_i_sim_plan *p, berth_i_route *r);
+void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r);
+void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
+void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
+int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
+
+berth_status berth_i_fair_new(const berth_i_sim_plan *p, berth_i_fair **out);
+void berth_i_fair_release(const berth_i_sim_plan *p, berth_i_fair *f);
+/** Needs the copies of the placement. */
+void berth_i_fair_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
+void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** @param which 0: a latency, 1: a flow */
+int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t which);
+double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst);
 double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
 double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
 
@@ -263,6 +313,9 @@ void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent);
 void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
+/** A send whose end is not known when it starts: both now. */
+void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
+void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- small things, inline because hot ------------------------------------------------------------ */
@@ -271,6 +324,8 @@ void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 BERTH_I_INLINE bool berth_i_compares(berth_dispatch d) {
   return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;
 }
+/** Transfers hold or share links of the topology, not channels of devices. */
+BERTH_I_INLINE bool berth_i_on_links(berth_links l) { return l == BERTH_LINKS_ROUTE || l == BERTH_LINKS_FAIR; }
 BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) { return p->cost->g; }
 BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
   return s->ops[p->cost->g->producer[p->edge_tensor[edge]]].device;
@@ -325,6 +380,9 @@ BERTH_I_INLINE bool berth_i_when_before(berth_i_when a, berth_i_when b) {
   return (a.time < b.time) | ((a.time == b.time) & (a.seq < b.seq));
 }
 void berth_i_slots_replay(berth_i_slots *q, int32_t k);
+berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n);
+void berth_i_slots_release(const berth_i_sim_plan *p, berth_i_slots *q);
+void berth_i_slots_clear(berth_i_slots *q);
 
 BERTH_I_INLINE void berth_i_slot_set(berth_i_slots *q, int32_t k, double time, uint64_t seq) {
   q->at[k].time = berth_i_time_bits(time);

@@ -32,7 +32,9 @@ static size_t n_channels(const berth_i_sim_plan *p) {
   case BERTH_LINKS_CHANNEL: return d;
   case BERTH_LINKS_DUPLEX: return 2 * d;
   case BERTH_LINKS_PAIR: return d * d;
-  case BERTH_LINKS_FREE: break;
+  case BERTH_LINKS_ROUTE: return (size_t)p->cost->t->n_links;
+  case BERTH_LINKS_FREE:
+  case BERTH_LINKS_FAIR: break;
   }
   return 0;
 }
@@ -53,12 +55,22 @@ static void use(next_use *u, double start, double play) {
 
 /* ---- the pass --------------------------------------------------------------------------------------- */
 
+/* A transfer holds all links of its route at once. */
+static double route_play(slack_pass *k, const berth_transfer *x, double play) {
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(k->p->cost->t, x->src, x->dst, &links);
+  for (i = 0; i < n; i++) narrow(&play, gap(x->finish, k->channel[links[i]]));
+  for (i = 0; i < n; i++) use(&k->channel[links[i]], x->start, play);
+  return play;
+}
+
 /* The copy may arrive `play` later; how much later may its transfer start? */
 static double transfer_play(slack_pass *k, int32_t copy, const berth_transfer *x, double play) {
   const berth_i_sim_plan *p = k->p;
   double window = k->t->window ? k->t->window[copy] : 0, received = x->finish - window;
   next_use *out, *in;
-  if (p->o.links == BERTH_LINKS_FREE) return play;
+  if (p->o.links == BERTH_LINKS_FREE || p->o.links == BERTH_LINKS_FAIR) return play; /* FAIR: as long as it took */
+  if (p->o.links == BERTH_LINKS_ROUTE) return route_play(k, x, play);
   out = &k->channel[out_channel(p, x->src, x->dst)];
   in = &k->channel[in_channel(p, x->src, x->dst)];
   narrow(&play, gap(x->finish, *in));

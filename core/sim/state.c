@@ -7,8 +7,13 @@ enum { SCAN_AT_MOST = 16 };
 
 static size_t slots_padded(const berth_i_slots *q) { return ((size_t)q->n + 1) & ~(size_t)1; }
 
-static berth_status slots_init(const berth_i_sim_plan *p, berth_i_slots *q) {
-  q->n = p->contended ? 2 * p->n_devices + 1 : p->n_devices;
+static int32_t n_sources(const berth_i_sim_plan *p) {
+  if (!p->contended) return p->n_devices;
+  return berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1;
+}
+
+berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n) {
+  q->n = n;
   if (!(q->at = berth_i_alloc(p->ctx, slots_padded(q), sizeof *q->at))) return berth_i_nomem(p->ctx);
   if (q->n <= SCAN_AT_MOST) return BERTH_OK;
   for (q->width = 1; q->width < q->n; q->width *= 2) continue;
@@ -16,7 +21,7 @@ static berth_status slots_init(const berth_i_sim_plan *p, berth_i_slots *q) {
   return BERTH_OK;
 }
 
-static void slots_release(const berth_i_sim_plan *p, berth_i_slots *q) {
+void berth_i_slots_release(const berth_i_sim_plan *p, berth_i_slots *q) {
   berth_i_free(p->ctx, q->at, slots_padded(q), sizeof *q->at);
   berth_i_free(p->ctx, q->winner, 2 * (size_t)q->width, sizeof *q->winner);
 }
@@ -30,7 +35,7 @@ void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
   for (i = (k + q->width) / 2; i > 0; i /= 2) q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
 }
 
-static void slots_clear(berth_i_slots *q) {
+void berth_i_slots_clear(berth_i_slots *q) {
   size_t i, n = slots_padded(q);
   int32_t k;
   for (i = 0; i < n; i++) {
@@ -73,7 +78,7 @@ static berth_status state_init(const berth_i_sim_plan *p, berth_i_sim_state *s) 
     s->group_device = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
     if (!s->group_device) return berth_i_nomem(p->ctx);
   }
-  if ((st = slots_init(p, &s->slots)) != BERTH_OK) return st;
+  if ((st = berth_i_slots_init(p, &s->slots, n_sources(p))) != BERTH_OK) return st;
   return p->plain ? BERTH_OK : copies_init(p, s);
 }
 
@@ -139,7 +144,7 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
   berth_i_free(p->ctx, s->lead_of, (size_t)p->n_devices, sizeof *s->lead_of);
   berth_i_free(p->ctx, s->arrival, m, sizeof *s->arrival);
   berth_i_free(p->ctx, s->copy, m, sizeof *s->copy);
-  slots_release(p, &s->slots);
+  berth_i_slots_release(p, &s->slots);
   berth_i_links_release(p, &s->links);
   if (s->queue.slot) berth_i_heap_release(p->ctx, &s->queue);
   berth_i_memory_release(p, s->memory);
@@ -262,7 +267,7 @@ static void reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   if (p->o.noise > 0) add_noise(p, s);
   find_copies(p, s);
   memset(s->copy, BERTH_I_COPY_NONE, (size_t)p->n_edges);
-  berth_i_links_reset(p, &s->links);
+  berth_i_links_reset(p, s);
   if (s->queue.slot) berth_i_heap_clear(&s->queue);
   if (s->memory) berth_i_memory_reset(p, s);
   if (s->trace) s->trace->n_log = s->trace->n_sent = 0;
@@ -277,7 +282,7 @@ bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const in
   clear_devices(p, s);
   if (!place_ops(p, s, device) || !check_pins(p, s, device) || !check_groups(p, s, device)) return false;
   slice_arrays(p, s);
-  slots_clear(&s->slots);
+  berth_i_slots_clear(&s->slots);
   if (p->o.dispatch == BERTH_DISPATCH_RANDOM) berth_rng_init(&s->rng, seed, UINT64_MAX);
   if (!p->plain) reset_copies(p, s);
   return true;

@@ -25,6 +25,9 @@ local berth = {
   transforms = transforms.list,
   adjust = transforms.adjust,
   repair = require "berth.repair",
+  exact = require "berth.exact",
+  split = require("berth.split").split,
+  split_measure = require("berth.split").measure,
   portfolio = require("berth.portfolio").portfolio,
   simulate = core.simulate,
   simulate_batch = core.simulate_batch,
@@ -52,8 +55,8 @@ local berth = {
 
 -- Parts that not every program needs are loaded when they are first named.
 local later = {
-  agents = true, cli = true, cluster = true, deploy = true, experiment = true, help = true, models = true, nn = true, repl = true,
-  report = true, search = true,
+  agents = true, cli = true, cluster = true, deploy = true, experiment = true, figure = true, help = true, models = true,
+  nn = true, repl = true, report = true, search = true,
 }
 
 return setmetatable(berth, {

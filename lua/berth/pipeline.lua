@@ -36,6 +36,9 @@ local function kind_of(stage)
   return (type(stage) == "string" or type(stage) == "table") and "placer" or nil
 end
 
+-- Those that search may stand for both.
+local also_places = { anneal = true, ["local"] = true }
+
 local function own_options(stage) return type(stage) == "table" and stage[2] or nil end
 
 local function describe(stage)
@@ -93,6 +96,7 @@ function pipeline.new(stages)
   local self = { at = nil }
   for i, stage in ipairs(stages) do
     local kind = kind_of(stage)
+    if kind == "refinement" and not self.at and also_places[name_of(stage)] then kind = "placer" end
     if pipeline.is(stage) then options.fail("berth.pipeline: stages[%d]: is a pipeline itself", i) end
     if not kind then
       options.fail("berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i, core.kind(stage))
@@ -203,7 +207,7 @@ local function refine_once(stage, cost, p, given, name)
   local refine = transforms.refinements[name_of(stage)]
   local new, message, code, why = refine(cost, p, own_options(stage), given)
   if not new then return nil, message, code, why end
-  return relabel(new, name)
+  return relabel(new, name), message, code
 end
 
 local function refine(self, cost, p, given, name)
@@ -216,6 +220,7 @@ local function refine(self, cost, p, given, name)
     end
     check_devices(kind == "table" and new or new:devices(), #cost.graph, i, #cost.topology)
     p = kind == "table" and core.placement(new, { placer = name }) or new
+    if code == "interrupted" then return p, message, code end
   end
   return p
 end
@@ -282,9 +287,11 @@ function pipeline.run(self, cost, given, place)
   local p, message, code, name = place_transformed(self, cost, given, stage, place)
   if not p then return nil, message, code, name end
   local refined, refusal, reason, why = refine(self, cost, p, given, name)
+  local stopped = refined and reason == "interrupted" and refusal
   if refined and self.at > 1 then refined, refusal, reason, why = settle(cost, refined, given, name) end
   if not refined then return nil, refusal, reason, why end
-  if code then return refined, message, code end -- the portfolio was interrupted
+  if code then return refined, message, code end -- what came first was interrupted
+  if stopped then return refined, stopped, "interrupted" end
   return refined
 end
 

@@ -42,6 +42,9 @@ local function on_cost(cost, placer, given)
   if type(placer) == "string" then
     check_name(placer)
     portfolio.check_read(placer, given)
+    if portfolio.searches(placer) and given.judge ~= nil then
+      given = options.merge(given, { judge = portfolio.judge(given.judge, given) })
+    end
   elseif type(placer) == "table" and type(placer[1]) == "string" then
     options.check_named("berth.place: placer", placer)
     return on_cost(cost, placer[1], options.merge(given, placer[2]))

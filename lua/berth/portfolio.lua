@@ -22,6 +22,10 @@ local coarse = {
   minmin = true, blevel = true, ["critical-path"] = true,
 }
 
+-- Those that search, and those that run on threads or against the clock.
+local search = { anneal = true, ["local"] = true }
+local searching = { anneal = true, ["local"] = true, portfolio = true }
+
 -- Which placers an option means something to; those not named here mean something to all.
 local readers = {
   coarsen = coarse, coarsen_ops = coarse, transfer_weight = coarse,
@@ -32,7 +36,9 @@ local readers = {
   favourites = { ["m-sct"] = true },
   tau = { ["m-sct"] = true },
   gap = { ["m-sct"] = true },
-  members = { portfolio = true }, threads = { portfolio = true }, seconds = { portfolio = true }, judge = { portfolio = true },
+  members = { portfolio = true },
+  threads = searching, seconds = searching, judge = searching,
+  calls = search, restarts = { anneal = true }, start = search, objective = search, steepest = { ["local"] = true },
 }
 
 --- The options of `given`, which are for all placers, that the placer reads.
@@ -97,7 +103,7 @@ local function member(placer, i, common)
   check_member(placer, i)
   local name, own = placer, nil
   if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
-  if type(name) == "string" then
+  if type(name) == "string" and not search[name] then
     return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
   end
   local given = portfolio.read_by(placer, common)
@@ -115,6 +121,7 @@ local function members(list, common)
   return out
 end
 
+--- The options of the judge, with what is common to all where it says nothing.
 local function judge(given, common)
   if given == nil then return nil end
   if type(given) ~= "table" then options.fail("berth.portfolio: judge: expected a table, got %s", core.kind(given)) end
@@ -124,6 +131,11 @@ local function judge(given, common)
   end
   return options.merge(same, given)
 end
+
+portfolio.judge = judge
+
+--- Does the placer search?
+function portfolio.searches(placer) return search[placer] == true end
 
 -- ---- what every member reached ------------------------------------------------------------------------
 

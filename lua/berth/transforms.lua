@@ -55,7 +55,17 @@ local function as_simulated(own, given)
   return options.merge(out, own)
 end
 
+-- Searches from the placement that came before.
+local function searching(placer)
+  return function(cost, p, own, given)
+    local common = as_simulated({ seed = given.seed, start = p }, given)
+    return require("berth.place").on_cost(cost, placer, options.merge(common, own))
+  end
+end
+
 transforms.refinements = {
+  anneal = searching("anneal"),
+  ["local"] = searching("local"),
   adjust = function(cost, p, own, given) return core.adjust(cost, p, as_simulated(own, given)) end,
   repair = function(cost, p, own, given) return core.repair(cost, p, as_simulated(own, given)) end,
 }

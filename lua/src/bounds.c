@@ -114,12 +114,14 @@ static void push_guarantees(lua_State *L, const berth_guarantees *k) {
 }
 
 static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarantees *k) {
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 14);
   bl_set_number(L, "critical_path", b->critical_path);
   set_if_finite(L, "transfers", b->transfers);
   set_if_finite(L, "lp", b->lp);
   bl_set_number(L, "work", b->work);
   bl_set_number(L, "memory", b->memory);
+  set_if_finite(L, "clusters", b->clusters);
+  set_if_finite(L, "intervals", b->intervals);
   bl_set_number(L, "best", b->best);
   bl_set_string(L, "name", b->name);
   bl_set_number(L, "rho", k->rho);

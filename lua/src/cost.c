@@ -6,7 +6,7 @@
 
 const char *const bl_average_names[] = { "textbook", "saga", NULL };
 const char *const bl_memory_names[] = { "none", "inference", "training", "total", NULL };
-const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", NULL };
+const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", "route", "fair", NULL };
 
 static const char boxes_key = 0; /* its address is a registry key: address of a box that prices collectives -> the box, weakly */
 

@@ -164,5 +164,5 @@ static int components(lua_State *L) {
 const luaL_Reg bl_level_methods[] = {
   { "topo_order", topo_order }, { "b_level", b_level },         { "t_level", t_level },     { "slack", slack },
   { "depth", depth },           { "critical_path", critical_path }, { "reachable", reachable }, { "descendants", descendants },
-  { "ancestors", ancestors },   { "components", components },   { NULL, NULL }
+  { "ancestors", ancestors },   { "components", components },   { "layout", bl_graph_layout }, { NULL, NULL }
 };

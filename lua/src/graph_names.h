@@ -13,6 +13,8 @@ int bl_graph_colocate(lua_State *L);
 int bl_graph_fuse(lua_State *L);
 int bl_graph_chains(lua_State *L);
 int bl_graph_forward(lua_State *L);
+/* layout.c */
+int bl_graph_layout(lua_State *L);
 /* graph_levels.c */
 extern const luaL_Reg bl_level_methods[];
 

@@ -1,5 +1,5 @@
 /* Type "placement", and berth.place for one placer. */
-#include "binding.h"
+#include "search.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -193,6 +193,7 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
 
 const char *const bl_place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum", "device", "tries",
                                       "coarsen", "coarsen_ops", "transfer_weight", "ties", "favourites", "tau", "gap", "seed", "cost",
+                                      "calls", "seconds", "restarts", "threads", "start", "judge", "objective", "steepest",
                                       NULL };
 
 /* "" is the form without a name. */
@@ -314,6 +315,7 @@ static int place(lua_State *L) {
   static const bl_where w = { "berth.place", NULL, 0 };
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   bl_policy policy = { 0 };
+  bl_search search = { 0 };
   bl_placement_box *box;
   bl_call call;
   berth_place_options o;
@@ -327,6 +329,9 @@ static int place(lua_State *L) {
   placer = read_placer(L, 2, &w, &policy);
   bl_place_options(L, t, &w, cost, placer, &o);
   o.policy = policy.L ? &policy.c : NULL;
+  bl_search_read(L, t, &w, cost, placer, &search);
+  o.search = &search.o;
+  o.search_report = &search.report;
   berth_cost_retain(cost); /* a policy may close it; then it is the placement's */
   box->cost = cost;
   call = bl_enter(L);
@@ -336,10 +341,11 @@ static int place(lua_State *L) {
     berth_cost_release(cost);
   }
   if (policy.L) bl_policy_done(&policy, w.fn, st);
+  bl_search_done(&search, w.fn, st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
   lua_pushvalue(L, 4);
   bl_track(L);
-  return 1;
+  return 1 + bl_search_interrupted(L, &search);
 }
 
 static int push_names(lua_State *L, const char *const *names) {

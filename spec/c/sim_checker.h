@@ -155,11 +155,23 @@ static inline void check_dispatch(const judged *j) {
 /* ---- channels ------------------------------------------------------------------------------------------ */
 
 /* The transfers need a channel in common. */
+static inline int common_link(const judged *j, const berth_transfer *a, const berth_transfer *b) {
+  const berth_topology *t = berth_cost_topology(j->cost);
+  const int32_t *x, *y;
+  int32_t n = berth_topology_route(t, a->src, a->dst, &x), m = berth_topology_route(t, b->src, b->dst, &y);
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t k = 0; k < m; k++) {
+      if (x[i] == y[k]) return 1;
+    }
+  }
+  return 0;
+}
 static inline int clash(const judged *j, const berth_transfer *a, const berth_transfer *b) {
   switch (j->o->links) {
   case BERTH_LINKS_CHANNEL: return a->src == b->src || a->dst == b->dst || a->src == b->dst || a->dst == b->src;
   case BERTH_LINKS_DUPLEX: return a->src == b->src || a->dst == b->dst;
   case BERTH_LINKS_PAIR: return a->src == b->src && a->dst == b->dst;
+  case BERTH_LINKS_ROUTE: return common_link(j, a, b);
   default: return 0;
   }
 }

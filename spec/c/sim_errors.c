@@ -112,7 +112,7 @@ static void options(void) {
     set;                                              \
     refuse(&s, device, &o, BERTH_EINVAL, what);       \
   } while (0)
-  BAD(o.links = (berth_links)4, "links");
+  BAD(o.links = (berth_links)6, "links");
   BAD(o.dispatch = (berth_dispatch)-1, "dispatch");
   BAD(o.send = (berth_send)2, "send");
   BAD(o.memory = (berth_memory_policy)9, "memory");

@@ -52,7 +52,7 @@ static void many_runs(int ties, int even) {
                                         BERTH_DISPATCH_STATIC, BERTH_DISPATCH_RANDOM,      BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
   berth_rng_init(&rng, 11, (uint64_t)(2 * ties + even));
-  for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
+  for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_ROUTE; links++) {
     for (int32_t k = 0; k < 6; k++) {
       for (int32_t round = 0; round < 6; round++) {
         setup s;

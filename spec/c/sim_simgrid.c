@@ -1,4 +1,5 @@
-/* Planned order without contention against times from SimGrid, which moves whole bytes. */
+/* Planned order against times from SimGrid, which moves whole bytes: without contention, on a mesh whose links share their
+ * bandwidth among flows, and on one link for all. */
 #include "sim_help.h"
 
 typedef struct pdag {
@@ -29,18 +30,38 @@ static void read_pdag(setup *s, const char *text, pdag *p) {
   }
 }
 
-static void hosts_mesh(setup *s, const pdag *p) {
-  berth_topology_builder *b = NULL;
+static void wire_mesh(berth_topology_builder *b, const pdag *p, const int32_t *node) {
   berth_link l = { p->bandwidth, p->latency };
+  for (int32_t i = 0; i < p->hosts; i++) {
+    for (int32_t k = i + 1; k < p->hosts; k++) {
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[k], &l, NULL), BERTH_OK);
+    }
+  }
+}
+
+/* Everybody sends into one end of the one link and receives from the other. */
+static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *node) {
+  berth_link l = { p->bandwidth, p->latency }, none = { INFINITY, 0 };
+  int32_t in, out;
+  CHECK_STATUS(berth_topology_builder_add_switch(b, "in", &in), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_switch(b, "out", &out), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_link(b, in, out, &l, NULL), BERTH_OK);
+  for (int32_t i = 0; i < p->hosts; i++) {
+    CHECK_STATUS(berth_topology_builder_add_link(b, node[i], in, &none, NULL), BERTH_OK);
+    CHECK_STATUS(berth_topology_builder_add_link(b, out, node[i], &none, NULL), BERTH_OK);
+  }
+}
+
+static void wire(setup *s, const pdag *p, int bus) {
+  berth_topology_builder *b = NULL;
+  int32_t node[64];
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
   for (int32_t i = 0; i < p->hosts; i++) {
     berth_device d = berth_device_default();
     d.speed = p->speed[i];
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
   }
-  for (int32_t i = 0; i < p->hosts; i++) {
-    for (int32_t k = i + 1; k < p->hosts; k++) CHECK_STATUS(berth_topology_builder_add_duplex(b, i, k, &l, NULL), BERTH_OK);
-  }
+  (bus ? wire_bus : wire_mesh)(b, p, node);
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -56,27 +77,44 @@ static void check_times(const berth_result *r, const char *times, int32_t n) {
   }
 }
 
-static void one_case(const char *dir, const char *name) {
+/* "case,tasks,hosts,edges,remote_edges,mode,makespan" */
+static double listed_makespan(const char *dir, const char *name, const char *mode) {
+  char *text = read_text(dir, "reference/simgrid", "makespans.csv"), *line;
+  double makespan = NAN;
+  for (line = text; line && *line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
+    char of[32], how[32];
+    double listed;
+    if (sscanf(line, "%31[^,],%*d,%*d,%*d,%*d,%31[^,],%lf", of, how, &listed) != 3) continue;
+    if (strcmp(of, name) == 0 && strcmp(how, mode) == 0) makespan = listed;
+  }
+  free(text);
+  return makespan;
+}
+
+static void one_case(const char *dir, const char *name, const char *mode) {
   setup s;
   pdag p;
   char file[64];
   char *text, *times;
+  double listed = listed_makespan(dir, name, mode);
   berth_sim_options o = berth_sim_default(NULL);
   berth_sim_summary sum;
   berth_sim *sim = NULL;
   berth_result *r = NULL;
   snprintf(file, sizeof file, "%s.pdag", name);
   text = read_text(dir, "reference/simgrid", file);
-  snprintf(file, sizeof file, "%s.free.times", name);
+  snprintf(file, sizeof file, "%s.%s.times", name, mode);
   times = read_text(dir, "reference/simgrid", file);
   if (!CHECK(text && times)) return;
   setup_begin(&s);
   read_pdag(&s, text, &p);
-  hosts_mesh(&s, &p);
+  wire(&s, &p, strcmp(mode, "bus") == 0);
+  o.links = strcmp(mode, "free") == 0 ? BERTH_LINKS_FREE : BERTH_LINKS_FAIR;
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = p.sequence;
   CHECK_STATUS(berth_simulate(s.cost, p.host, &o, &r), BERTH_OK);
   check_times(r, times, p.n);
+  CHECK_NEAR(berth_result_makespan(r), listed, 1e-9 * listed);
   o.memory = BERTH_MEMORY_NONE;
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
   CHECK_STATUS(berth_sim_run(sim, p.host, &sum), BERTH_OK);
@@ -91,14 +129,17 @@ static void one_case(const char *dir, const char *name) {
 }
 
 int main(void) {
+  static const char *const modes[] = { "free", "mesh", "bus" };
   TEST("every start and finish, to 1e-9 s")
   const char *dir = check_shared();
   if (!dir) {
     SKIP("no test data beside the project");
   } else {
-    one_case(dir, "tiny");
-    one_case(dir, "d100");
-    one_case(dir, "d1k");
+    for (int k = 0; k < 3; k++) {
+      one_case(dir, "tiny", modes[k]);
+      one_case(dir, "d100", modes[k]);
+      one_case(dir, "d1k", modes[k]);
+    }
   }
   return check_done();
 }

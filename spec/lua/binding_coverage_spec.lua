@@ -4,6 +4,9 @@ local skipped = {
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
   berth_lp_retain = "Lua gets a copy",
   berth_result_retain = "a box owns its result",
+  berth_search = "through berth_place: anneal and local",
+  berth_sim_chain = "for searches in C; r:critical_path() tells of a result",
+  berth_sim_run_limited = "for searches in C",
 }
 
 local function read(path)

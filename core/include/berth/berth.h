@@ -19,11 +19,14 @@
 #include <berth/base.h>
 #include <berth/bounds.h>
 #include <berth/cost.h>
+#include <berth/exact.h>
 #include <berth/graph.h>
 #include <berth/io.h>
 #include <berth/place.h>
 #include <berth/portfolio.h>
+#include <berth/search.h>
 #include <berth/sim.h>
+#include <berth/split.h>
 #include <berth/topology.h>
 #include <berth/transform.h>
 

@@ -81,8 +81,10 @@ berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child)
 /* ---- lower bounds ------------------------------------------------------------------------ */
 
 typedef enum berth_bounds_level {
-  BERTH_BOUNDS_CHEAP,   /* critical path, work, memory; transfers take no time in any of them */
-  BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too */
+  BERTH_BOUNDS_CHEAP,   /* critical path, work, memory: transfers take no time in any of them; clusters and intervals with few
+                           steps, up to 1000 ops */
+  BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too; clusters and intervals
+                           with a short search and loads of intervals in every part, up to 2000 ops */
 } berth_bounds_level;
 
 typedef struct berth_bounds_options {
@@ -104,7 +106,10 @@ typedef struct berth_bounds {
   double work;          /* s, work that the devices must share, at their best rates */
   double memory;        /* s, work bound with each device's share limited by its memory; 0: not taken */
   double best;          /* s, the largest */
-  const char *name;     /* of the largest: "critical path", "transfers", "lp", "work", "memory"; ties: the first of these */
+  const char *name;     /* of the largest: "critical path", "transfers", "lp", "work", "memory", "serial clusters", "intervals";
+                           ties: the first of these */
+  double clusters;      /* s, "serial clusters": what must share a device runs there one after another; NaN: not computed */
+  double intervals;     /* s, the same with the loads of intervals, at least `clusters`; NaN: not computed */
 } berth_bounds;
 
 /**
@@ -116,11 +121,24 @@ typedef struct berth_bounds {
  * out an arrival at t holds all that arrive later than t, and is done no earlier for holding more. Likewise, backwards, for the
  * consumers of an op. Ops of one group are surely in S, ops pinned apart surely not.
  *
+ * "serial clusters" and "intervals" are destructive: a makespan T is disproved, the bound is the largest T, found by bisection.
+ * From heads and tails, ops get windows within T. An edge that has no time to cross joins its ends to a cluster, which one device
+ * runs one after another: its preemptive schedule must end by T, and delays joins and forks at it. Of the inputs of a join some
+ * of the latest stay with it, and it waits for the next one. Within any interval the devices must do what their windows force the
+ * clusters to do; these are items that no device can split, so that dual feasible functions apply. A join that keeps its
+ * producers together, or sends some across and so shortens their windows, adds to that. A few open edges are tried both ways.
+ * Heads and tails themselves come first, one after another, as bounds of the part of the graph that is before (after) the op.
+ * Op times are the least that the cluster's types and pins allow, transfer times the least of all pairs; memory plays no part,
+ * and collectives hold nothing up. Work is limited by counting, so that the answer depends on nothing else; beyond the limit, and
+ * on larger graphs, the bound is smaller or left out. They are sharp where transfers are long.
+ * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
+ *
  * @param opts NULL: defaults
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total;
  *         not all that cannot fit is found out); BERTH_EUNSUPPORTED (THOROUGH: collectives); BERTH_ENOMEM; BERTH_EINTERRUPT
- * CHEAP: O(ops x kinds of device + edges). THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from
- * a user's table O(tensors x devices^2)
+ * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 8 million steps (some 0.1 s). THOROUGH: beside
+ * the linear program O(edges log(edges) + devices^2), with prices from a user's table O(tensors x devices^2); up to 2000 ops one
+ * thousand million steps (some 15 s) at most
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why);
 

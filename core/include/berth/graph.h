@@ -149,6 +149,19 @@ berth_status berth_critical_path(const berth_graph *g, const double *comp, const
                                  double *length);
 /** Longest number of edges from a source to each op. */
 berth_status berth_depth(const berth_graph *g, int32_t *out);
+/**
+ * Layered layout, to draw a graph: every op in a layer, above those that read from it, side by side so that few edges cross.
+ *
+ * @param layer [ops] rises along every edge; NULL: berth_depth
+ * @param x [ops] out: place within the layer; two ops of a layer are at least 1 apart
+ * @param y [ops] out: the layer
+ * @return BERTH_OK; BERTH_EINVAL (layer); BERTH_EUNSUPPORTED (edges pass more than 100,000 layers in all: coarsen first);
+ *         BERTH_ENOMEM
+ *
+ * Superlinear in the layers that edges pass. Source: Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical
+ * System Structures", 1981, as igraph has it.
+ */
+berth_status berth_graph_layout(const berth_graph *g, const int32_t *layer, double *x, double *y);
 /** Marks with 1 what can be reached from op along edges (forward != 0) or against them; op itself included. */
 berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t *mark);
 /** @param yes 1 if a path leads from a to b (a == b counts) */

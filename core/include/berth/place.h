@@ -2,7 +2,7 @@
 #ifndef BERTH_PLACE_H
 #define BERTH_PLACE_H
 
-#include <berth/sim.h>
+#include <berth/search.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -126,13 +126,17 @@ typedef struct berth_place_options {
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
+  const berth_search_options *search;   /* anneal and local: budget, start, judge, objective; NULL: defaults, judged first in, first out
+                                           with links, memory, param_multiple and quantum. Its method and seed are not read */
+  berth_search_report *search_report;   /* anneal and local: NULL, or out. They are anytime: what `interrupt` stops is an answer, and
+                                           this tells */
 } berth_place_options;
 /** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
  *           which an answer holds in any order of execution */
 berth_place_options berth_place_default(const berth_graph *g);
 
 /** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop" "peft"
- *  "minmin" "blevel" "critical-path" "portfolio" "policy".
+ *  "minmin" "blevel" "critical-path" "exact" (exact.h) "anneal" and "local" (search.h) "portfolio" "policy".
  *  The first five only choose devices: plan and estimate are what these give when each device runs its ops first in, first out,
  *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack
  *  for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never
@@ -141,6 +145,8 @@ berth_place_options berth_place_default(const berth_graph *g);
  *  makes of it with PLANNED. On others a simulation, which sends in the order of production, takes another time, more or less:
  *  on random graphs of 200 ops on 4 devices, 0.81 to 1.22 times the estimate on CHANNEL, 0.89 to 1.28 on DUPLEX, 0.99 to 1.24
  *  on PAIR.
+ *  "exact" plans on free links and without a quantum; with others its devices are planned like those of the first five.
+ *  "anneal" and "local" plan as the first five; their estimate is the value of their objective.
  *  "peft" with averages SAGA: real transfer times in its table of optimistic costs, not their averages.
  *  With `coarsen` or a `transfer_weight` other than 1 a placer only chooses devices: it works on a graph of sets, or with other
  *  transfer times, and its answer is carried over to the ops, repaired as by berth_place_repair where memory does not hold, and

@@ -13,7 +13,13 @@ typedef enum berth_links {
   BERTH_LINKS_FREE,    /* no contention: every transfer takes its alpha-beta time, all in parallel */
   BERTH_LINKS_CHANNEL, /* one half-duplex channel per device, for sends and receives together */
   BERTH_LINKS_DUPLEX,  /* one channel in and one out per device */
-  BERTH_LINKS_PAIR     /* one channel per ordered pair of devices */
+  BERTH_LINKS_PAIR,    /* one channel per ordered pair of devices */
+  BERTH_LINKS_ROUTE,   /* a transfer holds every link of its route for its whole time: all of them or none, and the oldest request
+                          that can start goes first */
+  BERTH_LINKS_FAIR     /* a transfer waits for the latency of its route, then shares the bandwidth of its links with all that
+                          cross them, max-min fairly, anew at each instant at which one starts or ends; alone it takes its
+                          alpha-beta time. Noise and the cost model's factor stretch both parts. Without quantum, and without a
+                          transfer function in the cost model */
 } berth_links;
 
 /** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first.
@@ -146,6 +152,7 @@ int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32
  *  @return count */
 int32_t berth_result_critical(const berth_result *r, const int32_t **ops);
 /** How much later each op could finish, in this schedule's order on devices and channels, without a longer makespan.
+ *  Links FAIR: with every transfer taking as long as it did.
  *  [ops] s; computed at the first call.  @return NULL: out of memory */
 const double *berth_result_slack(const berth_result *r);
 
@@ -164,6 +171,14 @@ berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, bert
 void berth_sim_release(berth_sim *sim);
 /** Errors as berth_simulate. */
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
+/** The same, but no further than it takes to see that the makespan is above limit: until an op starts from which the rest,
+ *  without transfers, takes too long (with noise: until an op starts too late). Then the makespan of `out` is a lower bound
+ *  above limit, and its peak and oom_op are those up to there.
+ *  @param limit s; INFINITY: as berth_sim_run  @return also BERTH_EINVAL (NaN, negative) */
+berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out);
+/** Of the last run: the ops that set the makespan, the last one first; each waited for the next, its device or a tensor.
+ *  @param ops [ops] out  @return their number; 0: the run was cut short, or failed, or there was none */
+int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops);
 
 /**
  * k placements on threads; the same bytes for any number of threads (run i uses seed + i).

@@ -19,7 +19,7 @@ end
 
 local own = {
   { name = "thorough", kind = "flag",
-    text = "also counts transfers that cannot be spared, and solves a linear program; tells what is proved of placers" },
+    text = "searches for bounds, with transfers and a linear program; tells what is proved of placers" },
   { name = "gap", kind = "number", value = "X", text = "thorough: relative gap of the linear program; default 0.001" },
   { name = "makespan", kind = "seconds", value = "TIME", text = "of a placement: how many times the optimum it is at most" },
 }
@@ -33,7 +33,7 @@ local bounds = {
 
 local NAMES = {
   { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" }, { "work", "work" },
-  { "memory", "memory" },
+  { "memory", "memory" }, { "clusters", "serial clusters" }, { "intervals", "intervals" },
 }
 
 local function table_lines(b)
@@ -59,7 +59,8 @@ end
 local function write_json(b, graph, topology, write)
   write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
     { "critical_path_s", b.critical_path }, { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
-    { "memory_s", b.memory }, { "bound_s", b.best }, { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho },
+    { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals }, { "bound_s", b.best },
+    { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho },
     { "path_rho", b.path_rho },
     { "closed", b.closed }, { "guarantees", guarantee_objects(b.guarantees) } }))
 end

@@ -7,7 +7,10 @@ local json = require "berth.cli.json"
 local main = {}
 
 -- In the order of the help text; each is a module of this directory.
-local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "convert", "models", "repl" }
+local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "report", "convert", "models", "repl" }
+
+-- Of another name than the command.
+local MODULES = { report = "report_command" }
 
 local SUMMARIES = {
   place = "decides which device runs each op, and simulates the answer",
@@ -15,6 +18,8 @@ local SUMMARIES = {
   compare = "many placers on one graph, best first",
   repair = "changes a placement as little as makes it keep memory",
   bounds = "lower bounds of the makespan",
+  split = "pipeline stages: the smallest largest load, or the least latency",
+  report = "one HTML file with pictures of a step",
   convert = "from one file format to another",
   models = "the networks that are built in",
   repl = "interactive prompt",
@@ -31,7 +36,7 @@ local function overview()
 end
 
 local function command_of(name)
-  if SUMMARIES[name] then return require("berth.cli." .. name) end
+  if SUMMARIES[name] then return require("berth.cli." .. (MODULES[name] or name)) end
   return fail.usage("no command %q; legal: %s", name, table.concat(COMMANDS, " "))
 end
 

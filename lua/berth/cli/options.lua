@@ -1,7 +1,7 @@
 --- Options that several commands share, and their way into the library.
 local options = {}
 
-local LINKS = { "free", "channel", "duplex", "pair" }
+local LINKS = { "free", "channel", "duplex", "pair", "route", "fair" }
 local MEMORY = { "none", "inference", "training", "total" }
 local DISPATCH = { "fifo", "light-first", "blevel", "planned", "lifo", "random" }
 
@@ -39,8 +39,10 @@ options.placing = {
   { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },
   { name = "tries", kind = "count", value = "N", text = "for critical-path: best of N random ties; default 1" },
   { name = "seconds", kind = "seconds", value = "TIME",
-    text = "for portfolio: no placer is begun when it has passed, e.g. 2s; default: no limit" },
-  { name = "threads", kind = "whole", value = "N", text = "for portfolio: default 0, one per core" },
+    text = "for portfolio: no placer is begun when it has passed, e.g. 2s; for anneal, local: budget; default: no limit" },
+  { name = "threads", kind = "whole", value = "N", text = "for portfolio, anneal: default 0, one per core" },
+  { name = "calls", kind = "count", value = "N", text = "for anneal, local: placements that are tried; default 2000" },
+  { name = "restarts", kind = "count", value = "N", text = "for anneal: walks that share the budget; default: by the budget" },
   { name = "ties", kind = "choice", value = "RULE", choices = { "level", "topological", "b-level" },
     text = "for m-etf and m-sct: of ops that could start equally early, which goes first" },
   { name = "coarsen", kind = "choice", value = "RULE", choices = { "none", "chains", "coplace", "fuse" },
@@ -121,7 +123,7 @@ end
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
-  if given.placer == nil or given.placer == "portfolio" then
+  if given.placer == nil or given.placer == "portfolio" or given.placer == "anneal" or given.placer == "local" then
     out.judge = pick(given, options.simulating, pick(given, options.shared, {})) -- as it will be simulated
     out.judge.noise = nil -- which is not known beforehand
   end

@@ -124,6 +124,25 @@ rules.placers = {
     source = "Yao et al. 2026, published code",
     good = "To reproduce its figures, with the preset doppler.",
     weak = "Worse than the paper's own rule; makes no plan, so no estimate." },
+  { name = "exact", variant = "",
+    rule = "On free links: the list placers, list schedules pushed to and fro where devices are alike and nothing takes "
+      .. "time to cross, then branch and bound; berth.exact tells what is proved.",
+    source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; branch and bound by our own rules",
+    good = "Up to some 14 ops with transfers, and schedules of hundreds of ops on identical processors.",
+    weak = "With more ops it stops at a count of partial schedules; other links only judge its devices." },
+  { name = "anneal", variant = "",
+    rule = "Contracts ops into units along heavy tensors and light lines; from the better of two starts, "
+      .. "or `start`, moves units and ops at random and along the critical chain, worse placements "
+      .. "ever more rarely accepted; `calls` simulations or `seconds`.",
+    source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our own rules",
+    good = "When an answer may cost thousands of simulations; behind others, from what they found.",
+    weak = "No bound on how far it stays from the best; on huge graphs a call is dear." },
+  { name = "local", variant = "",
+    rule = "Descents from the same starts: units to other devices, then ops, as long as something "
+      .. "improves (`steepest`: the best move each time); then again from random placements.",
+    source = "",
+    good = "Tiny graphs, and as a yardstick of anneal.",
+    weak = "Stays in the first valley of each start." },
   { name = "portfolio", variant = "",
     rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie rules, and all others but "
       .. "random and the variants, some of them also on sets of ops (coarsen) or with weighed transfers (transfer_weight); "
@@ -138,6 +157,12 @@ rules.values = {
   { option = "links", name = "free",
     rule = "No contention: every transfer takes latency plus bytes / bandwidth of its route, all at once." },
   { option = "links", name = "pair", rule = "One channel for each ordered pair of devices; transfers on it queue." },
+  { option = "links", name = "route",
+    rule = "Simulation only: a transfer holds every link of its route for its whole time, all of them or none; the "
+      .. "oldest request that can start goes first." },
+  { option = "links", name = "fair",
+    rule = "Simulation only: after the latency of its route a transfer shares the bandwidth of its links, max-min fairly, "
+      .. "with all that cross them, anew whenever one starts or ends." },
   { option = "links", name = "duplex",
     rule = "Each device has one channel out and one in; a transfer holds the sender's and the receiver's, as network "
       .. "cards do." },

@@ -27,6 +27,8 @@ base units, or strings: "5 us", "16 GiB".]],
   { "graph:critical_path", "g:critical_path { comp =, comm =, cost = }",
     "Array of op ids of one longest path, and its length in s.",
     "g:critical_path { cost = berth.cost(g, t) }" },
+  { "graph:layout", "x, y = g:layout { layer = }",
+    "Arrays of places of a drawing in layers with few crossings; y is layer, which rises along edges (default: the depth)." },
   { "graph:reachable", "g:reachable(a, b)", "Does a path lead from op a to op b?" },
   { "graph:descendants", "g:descendants(i)", "Array of the ops that depend on op i." },
   { "graph:ancestors", "g:ancestors(i)", "Array of the ops that op i depends on." },
@@ -110,7 +112,8 @@ takes (c, ...).]],
     [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells about one), a policy
 table, or berth.pipeline{...}; none: the default, the best of several. Options: variant, averages, links, memory
 ("none", "inference", "training", "total"), param_multiple, quantum, device, tries, ties, favourites, tau,
-gap, coarsen, coarsen_ops, transfer_weight, seed, cost; without a placer those of berth.portfolio. Give the links that
+gap, coarsen, coarsen_ops, transfer_weight, seed, cost; anneal and local: calls, seconds, start, judge, objective,
+restarts, threads, steepest; without a placer those of berth.portfolio. Give the links that
 will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
     [[p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))]] },
   { "placers", "berth.placers()", [[Names of the placers; berth.placers(name): its variants. help "heft" explains one.]] },
@@ -126,6 +129,21 @@ will be simulated. If nothing fits: nil, message, "infeasible", { op, device, mi
     [[A placement near the given one (or array of devices) that keeps groups, pins, types and memory: what fits stays,
 else as little as possible moves, cheapest first. Options: links, memory, param_multiple, quantum, cost.]],
     [[q = berth.repair(g, t, { 1, 1, 1 }, { memory = "total" })]] },
+  { "split", [[s = berth.split(g, t, { objective = "max-load", contiguous = false })]],
+    [[Pipeline stages, one per device: the smallest largest load, proved among contiguous splits, or objective = "latency".
+Devices of type cpu (default "cpu") pay no transfers and have no limit. contiguous = false: then ops move one by one.
+memory (bytes), visits: budgets of the search. Fields: placement, max_load, latency, loads, busiest, bound, proven,
+contiguous, contiguous_load, complete, units, ideals, visits, objective. Other option: cost.]],
+    "print(berth.split(g, t))" },
+  { "split_measure", "v = berth.split_measure(g, t, placement, { cpu = })",
+    [[What a placement is worth as a split: max_load, latency (s; nil: devices wait for one another in a circle), loads, busiest;
+over and missing (bytes) if a device lacks memory. Other option: cost.]],
+    "print(berth.split_measure(g, t, p))" },
+  { "exact", "p, proof = berth.exact(g, t, options)",
+    [[The shortest makespan on free links, or the best found and a bound. proof: makespan, bound, proved, interrupted,
+nodes, schedules; prints as a line. Options: memory, param_multiple, seed, nodes (partial schedules, up to 64 ops),
+schedules (list schedules on identical devices without transfers), cost. What it costs depends on these, not on a clock.]],
+    [[p, proof = berth.exact(g, t); print(proof)]] },
   { "pipeline", "line = berth.pipeline { transforms, placer, refinements }",
     [[A placer made of steps; takes the place of a placer's name. Before the placer: names of berth.transforms(), { name,
 options }, or functions (graph, topology) -> graph, way back. Behind it: "adjust", "repair", { name, options }, or
@@ -149,7 +167,7 @@ rows.bound, rows.bound_name.]],
 
   { "simulate", "r = berth.simulate(g, t, p, options)",
     [[Runs the graph as placed. p: a placement or an array of devices. Options: links ("free", "channel", "duplex",
-"pair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
+"pair", "route", "fair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
 "pull"), memory, param_multiple, order, split_windows, preempt, quantum, noise, seed, rank, sequence, preset
 ("doppler", "baechi-tf", "baechi-pt"), bound. help "result" tells what is in the result, help "links" (or another
 option) what the choices mean. Graphs with collectives are not simulated yet.]],
@@ -173,11 +191,22 @@ is held at that instant, then what stays. The largest is peak_memory[d].]],
   { "simulator", "f = berth.simulator(g, t, options)",
     "A function: placement -> makespan (s), peak (bytes), op at which memory ran out (nil: it held). Keeps its memory." },
 
+  { "report", "berth.report(path, { result = r, compare = rows, bounds = b })",
+    [[One HTML file with pictures of a run: schedule, memory against its limit, links, placers with gaps, the graph. Instead of
+result: graph, topology, placement, simulate (options). More: rows (of a portfolio), placement (says who placed), title,
+figures (array of "gantt", "memory", "links", "placers", "graph").]],
+    [[berth.report(os.tmpname(), { result = r, placement = p })]] },
+  { "figure", "text = berth.figure(kind, what)",
+    [[One figure of a report as SVG. kind: "gantt", "memory", "links", "placers", "graph"; what: see help(berth.report).]],
+    [[text = berth.figure("gantt", { result = r })]] },
+
   { "bounds", [[b = berth.bounds(g, t, { thorough = true, makespan = r })]],
-    [[Lower bounds of the makespan, s: critical_path, work, memory; with thorough = true also transfers and lp (the linear
-program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s, gives
-achieved: so many times the optimum at most. b.guarantees: what is proved of placers here, and why not; it prints as a
-table. Other options: memory, param_multiple, gap, place = { links, tau, gap }, as the placer is given, cost.]],
+    [[Lower bounds of the makespan, s: critical_path, work, memory; clusters ("serial clusters": ops that must share a device
+run one after another) and intervals (what all devices must do within an interval, too), up to 1000 ops; with thorough =
+true these with a search, up to 2000 ops, and transfers and lp (the linear program, to the relative gap); best, the largest
+of them; name, which one that is. makespan, a result or s, gives achieved: so many times the optimum at most.
+b.guarantees: what is proved of placers here, and why not; it prints as a table. Other options: memory, param_multiple, gap,
+place = { links, tau, gap }, as the placer is given, cost.]],
     "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
   { "guarantees", [[berth.bounds(g, t, { thorough = true }).guarantees]],
     [[What is proved of m-etf, etf and m-sct on this graph: array of { name, placers, ratio, limit (s), valid, why }. Not valid:

@@ -1,0 +1,79 @@
+/* Search: better placements by trying many, on the objective seam. */
+#ifndef BERTH_SEARCH_H
+#define BERTH_SEARCH_H
+
+#include <berth/sim.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The objective seam: how good is this placement. Called on the calling thread. */
+typedef struct berth_objective {
+  /** @param device [ops] keeps pins, types and colocation groups
+   *  @param limit what is above it is refused, whatever it is exactly; INFINITY: nothing is
+   *  @param out least is best; INFINITY: not allowed. Above `limit` a lower bound will do
+   *  @return BERTH_OK; another status ends the search */
+  berth_status (*value)(void *ud, const int32_t *device, double limit, double *out);
+  /** NULL, or: what set the last value. ops [ops] out: the last op first, each waited for the next one.  @return their number */
+  int32_t (*chain)(void *ud, int32_t *ops);
+  void *ud;
+} berth_objective;
+
+typedef enum berth_search_method {
+  BERTH_SEARCH_ANNEAL, /* simulated annealing on units of ops, critical-chain moves, three tenths of the moves on single ops */
+  BERTH_SEARCH_LOCAL   /* descents: units to other devices, then ops; then again from random placements of the units */
+} berth_search_method;
+
+typedef struct berth_search_options {
+  berth_search_method method;
+  const berth_objective *objective; /* NULL: the makespan of the simulation `judge` */
+  const berth_sim_options *judge;   /* NULL: berth_sim_default(graph). Its memory policy holds at every step, for an
+                                       objective of the user's, too: what runs out of memory in this simulation is refused
+                                       before that is asked */
+  const int32_t *start;             /* [ops] placement to improve; NULL: the better of two made of units, list-scheduled and dealt
+                                       out in turn */
+  int64_t calls;                    /* of the objective at most, those of the starts included; 0: no limit; default 2000 */
+  double seconds;                   /* by the context's clock; 0 (default): no limit. One of the two has to be given */
+  int32_t restarts;                 /* ANNEAL: independent walks that share the budget; 0 (default): 1 below 20,000 calls, 2 below
+                                       50,000, else 4, as with seconds alone. With 4 and more walks a tenth of the budget
+                                       polishes the best */
+  int32_t threads;                  /* over walks; 0 (default): one per core. With an objective or an allocator of the
+                                       user's: one */
+  double hot, cold;                 /* ANNEAL: temperatures at the begin and the end, in parts of the start's value; default
+                                       0.006 and 1e-4 */
+  int steepest;                     /* LOCAL: 1: the best of all moves each time; 0 (default): the first that improves */
+  int no_limit;                     /* 1: simulations never stop early; the answer is the same; default 0 */
+  uint64_t seed;
+} berth_search_options;
+berth_search_options berth_search_default(void);
+
+typedef struct berth_search_report {
+  double start, value; /* of the objective: the start and the answer */
+  int64_t calls;       /* of the objective */
+  int32_t units;       /* sets of ops that moved as one */
+  int32_t interrupted; /* 1: the hook `interrupt` has stopped it; the answer is the best so far */
+} berth_search_report;
+
+/**
+ * Never worse than its start; pins, types, colocation groups and memory hold at every step. Same input and seed, same answer,
+ * for any number of threads, as long as the budget is in calls. The hooks `progress` ("search") and `interrupt` are asked on
+ * the calling thread, now and then.
+ *
+ * @param opts NULL: defaults
+ * @param device [ops] out
+ * @param report NULL, or out
+ * @return BERTH_OK; BERTH_EINFEASIBLE (no start keeps memory, or is allowed by the objective); BERTH_EINVAL (options; a start
+ *         that breaks pins, types or groups); BERTH_EINTERRUPT (before there was anything); what the objective returned;
+ *         BERTH_EUNSUPPORTED (seconds, but the context has no clock; collectives); BERTH_ENOMEM
+ *
+ * Units: ops joined by tensors that take W/D/20 and more (W: work, D: devices) as long as some device can run and hold them,
+ * and light ops (below W/D/100) in line. A walk accepts what is at most cur - T ln u, u uniform; the simulation stops as soon
+ * as that is out of reach. O(calls x simulation)
+ */
+berth_status berth_search(berth_cost *cost, const berth_search_options *opts, int32_t *device, berth_search_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

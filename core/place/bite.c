@@ -1,0 +1,172 @@
+/* Heads and tails op by op, each the bound of what comes before (after) it; then the bound of the whole. */
+#include "bite_internal.h"
+
+const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 4000000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_thorough = { BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5 };
+
+static int32_t most_edges(const berth_i_bite_dag *g) {
+  int32_t i, dir, most = 0;
+  for (dir = 0; dir < 2; dir++) {
+    for (i = 0; i < g->n; i++) {
+      int32_t n = g->at[dir][i + 1] - g->at[dir][i];
+      if (n > most) most = n;
+    }
+  }
+  return most;
+}
+
+typedef struct room {
+  size_t ops, inputs, classes;
+} room;
+
+static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
+  b->path = berth_i_alloc(b->ctx, k->ops * k->ops, sizeof *b->path);
+  b->item = berth_i_alloc(b->ctx, 2 * k->ops, sizeof *b->item);
+  b->input = berth_i_alloc(b->ctx, k->inputs, sizeof *b->input);
+  b->real = berth_i_alloc(b->ctx, 16 * k->ops, sizeof *b->real);
+  b->heap = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->heap);
+  if (!b->path || !b->item || !b->input || !b->real || !b->heap) return berth_i_nomem(b->ctx);
+  b->sorted = b->item + k->ops;
+  b->list = b->heap + k->ops;
+  b->mark = b->list + k->ops; /* three times as long */
+  return BERTH_OK;
+}
+
+static void free_scratch(berth_i_bite *b, const room *k) {
+  berth_i_free(b->ctx, b->path, k->ops * k->ops, sizeof *b->path);
+  berth_i_free(b->ctx, b->item, 2 * k->ops, sizeof *b->item);
+  berth_i_free(b->ctx, b->input, k->inputs, sizeof *b->input);
+  berth_i_free(b->ctx, b->real, 16 * k->ops, sizeof *b->real);
+  berth_i_free(b->ctx, b->heap, 5 * k->ops, sizeof *b->heap);
+  berth_i_free(b->ctx, b->can, k->ops + k->classes, sizeof *b->can);
+}
+
+static berth_status fill_devices(berth_i_bite *b, const room *k) {
+  const berth_cost *c = b->u->cost;
+  int32_t i, d;
+  if (!(b->can = berth_i_zalloc(b->ctx, k->ops + k->classes, sizeof *b->can))) return berth_i_nomem(b->ctx);
+  b->class_of = b->can + k->ops;
+  b->masks = c->n_devices <= 64;
+  for (d = 0; b->masks && d < c->n_devices; d++) {
+    b->class_of[c->class_of[d]] |= (uint64_t)1 << d;
+    for (i = 0; i < b->n; i++) {
+      if (berth_i_unit_can_run(b->u, b->u->of[b->op[i]], d)) b->can[i] |= (uint64_t)1 << d;
+    }
+  }
+  return BERTH_OK;
+}
+
+/* From each row, in topological order.  O(ops * edges) */
+static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
+  int32_t x, v, i;
+  for (x = 0; x < b->n; x++) {
+    double *to = b->path + (size_t)x * (size_t)b->n;
+    for (v = 0; v < b->n; v++) to[v] = -1;
+    for (v = x + 1; v < b->n; v++) {
+      for (i = g->at[0][v]; i < g->at[0][v + 1]; i++) {
+        int32_t u = g->end[0][g->edge[0][i]];
+        if (u == x) to[v] = fmax(to[v], 0);
+        else if (u > x && to[u] >= 0) to[v] = fmax(to[v], to[u] + g->p[u]);
+      }
+    }
+  }
+}
+
+/* ---- heads and tails ------------------------------------------------------------------------------ */
+
+static double simple_head(const berth_i_bite_dag *g, int dir, int32_t v) {
+  double h = g->h[dir][v];
+  int32_t i;
+  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+    int32_t u = g->end[dir][g->edge[dir][i]];
+    h = fmax(h, g->h[dir][u] + g->p[u]);
+  }
+  return h;
+}
+
+static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32_t v, double step) {
+  berth_i_bite_dag part;
+  berth_status st;
+  g->h[dir][v] = simple_head(g, dir, v);
+  if (g->at[dir][v + 1] - g->at[dir][v] < 2 || b->work >= b->most) return BERTH_OK;
+  if ((st = berth_i_bite_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
+  g->h[dir][v] = berth_i_bite_raise(b, &part, g->h[dir][v], step);
+  berth_i_bite_dag_release(b, &part);
+  return b->st;
+}
+
+static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, double step) {
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < g->n && st == BERTH_OK; i++) st = head_of(b, g, dir, dir ? g->n - 1 - i : i, step);
+  return st;
+}
+
+static double simple_bound(const berth_i_bite *b, const berth_i_bite_dag *g) {
+  double low = 0, sum = 0;
+  int32_t i;
+  for (i = 0; i < g->n; i++) {
+    low = fmax(low, g->h[0][i] + g->p[i] + g->h[1][i]);
+    sum += g->p[i];
+  }
+  return fmax(low, sum / b->devices);
+}
+
+static berth_status both_heads(berth_i_bite *b, berth_i_bite_dag *g, double step) {
+  berth_status st = all_heads(b, g, 0, step);
+  return st == BERTH_OK ? all_heads(b, g, 1, step) : st;
+}
+
+/* Heads and tails, which may take two thirds of the work, then the whole from the bound that is there. */
+static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan, unsigned rules, bool parts,
+                          double *low) {
+  double step = plan->step * fmax(*low, simple_bound(b, g));
+  berth_status st = BERTH_OK;
+  int64_t begun = b->work;
+  b->rules = rules;
+  b->nodes = plan->part_nodes;
+  b->most = begun + plan->work / 3 * 2;
+  if (parts) st = both_heads(b, g, step);
+  if (st != BERTH_OK) return st;
+  b->nodes = plan->nodes;
+  b->most = begun + plan->work;
+  *low = berth_i_bite_raise(b, g, fmax(*low, simple_bound(b, g)), step);
+  return b->st;
+}
+
+static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan, berth_i_bites *out) {
+  unsigned no_loads = plan->rules & ~(unsigned)BERTH_I_BITE_LOADS;
+  bool recurse = plan->rules & BERTH_I_BITE_RECURSE;
+  double low = 0;
+  berth_status st;
+  b->most = 0; /* nothing but paths */
+  if ((st = both_heads(b, g, 0)) != BERTH_OK) return st;
+  if ((st = stage(b, g, plan, no_loads, recurse, &low)) != BERTH_OK) return st;
+  out->clusters = low;
+  if (!(plan->rules & BERTH_I_BITE_LOADS)) return BERTH_OK;
+  if ((st = stage(b, g, plan, plan->rules, recurse && plan->part_loads, &low)) != BERTH_OK) return st;
+  out->intervals = low;
+  return BERTH_OK;
+}
+
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_plan *plan, berth_i_bites *out) {
+  berth_i_bite b = { 0 };
+  berth_i_bite_dag g = { 0 };
+  room k = { (size_t)u->n_ops, 0, (size_t)u->n_classes };
+  berth_status st;
+  out->clusters = out->intervals = NAN;
+  if (u->n_ops > plan->ops) return BERTH_OK;
+  b.ctx = u->cost->ctx, b.u = u, b.op = u->cost->g->topo;
+  b.n = u->n_ops, b.devices = u->cost->n_devices, b.classes = u->n_classes;
+  if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) return st;
+  k.inputs = (size_t)most_edges(&g);
+  if ((st = fill_devices(&b, &k)) != BERTH_OK) goto done;
+  if ((st = alloc_scratch(&b, &k)) != BERTH_OK) goto done;
+  fill_paths(&b, &g);
+  st = both_stages(&b, &g, plan, out);
+  out->work = b.work;
+done:
+  free_scratch(&b, &k);
+  berth_i_bite_dag_release(&b, &g);
+  return st;
+}

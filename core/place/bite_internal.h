@@ -1,0 +1,121 @@
+/* Destructive bounds: is a makespan T impossible? Co-location that T forces, one-machine bounds on what must share a device,
+ * loads of intervals, and a short search over the rest. */
+#ifndef BERTH_BITE_INTERNAL_H
+#define BERTH_BITE_INTERNAL_H
+
+#include "packing_internal.h"
+
+/** Rules, for tests of each alone. FORCE is what the others work on. */
+enum {
+  BERTH_I_BITE_FORCE = 1, BERTH_I_BITE_JOIN = 2, BERTH_I_BITE_SERIAL = 4, BERTH_I_BITE_EDGE_FINDING = 8, BERTH_I_BITE_LOADS = 16,
+  BERTH_I_BITE_GROUPS = 32, BERTH_I_BITE_DUAL = 64, BERTH_I_BITE_ENERGY = 128, BERTH_I_BITE_RECURSE = 256, BERTH_I_BITE_ALL = 511
+};
+
+/** Local ids are in topological order. */
+typedef struct berth_i_bite_dag {
+  int32_t n, m;
+  int32_t *id;           /* [n] row of the whole problem */
+  int32_t *end[2];       /* [m] producer, consumer */
+  int32_t *at[2], *edge[2]; /* [n + 1], [m] edges into (0), out of (1) an op */
+  double *c;             /* [m] s, least time to another device */
+  double *p;             /* [n] s, least op times */
+  double *h[2];          /* [n] s, heads and tails known */
+  double *reals;
+  int32_t *ints;
+} berth_i_bite_dag;
+
+typedef struct berth_i_bite_item {
+  double r, p, q; /* release, length, delivery */
+} berth_i_bite_item;
+
+typedef struct berth_i_bite_input {
+  double arrival;
+  int32_t op;
+} berth_i_bite_input;
+
+typedef struct berth_i_bite {
+  berth_ctx *ctx;
+  const berth_i_units *u;
+  int32_t n, devices, classes;
+  const int32_t *op;     /* [n] op of a row: the graph's topological order */
+  double *path;          /* [n * n] longest path of least times strictly between two rows; -1: none */
+  uint64_t *can;         /* [n] devices that can run the row */
+  uint64_t *class_of;    /* [classes] devices of the class */
+  bool masks;            /* at most 64 devices: `can` says something */
+  unsigned rules;
+  int32_t nodes;         /* of one search */
+  int64_t work, most;    /* items handled; at `most` nothing is refuted any more */
+  berth_status st;
+  /* scratch */
+  berth_i_bite_item *item, *sorted; /* [n] */
+  berth_i_bite_input *input;        /* [most edges of an op] */
+  double *real;          /* [12 n + 4 * intervals] */
+  int32_t *heap, *mark, *list;  /* [n] */
+} berth_i_bite;
+
+/** One attempt to disprove T. */
+typedef struct berth_i_bite_state {
+  const berth_i_bite_dag *g;
+  double limit, slip;    /* T; what rounding may do */
+  double *h[2], *p;      /* [n] */
+  uint64_t *can;         /* [n] of clusters, by label */
+  int32_t *label, *next; /* [n] cluster, named by a member; circular list of its members */
+  uint8_t *edge;         /* [m] */
+  void *block;
+  size_t bytes;
+  bool changed, impossible;
+} berth_i_bite_state;
+
+enum { BERTH_I_BITE_OPEN, BERTH_I_BITE_SAME, BERTH_I_BITE_APART };
+
+/* bite_dag.c */
+berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g);
+/** What comes before v (dir 1: after it), and v with no time of its own. */
+berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g);
+void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g);
+
+/* bite_state.c */
+berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s);
+berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from, berth_i_bite_state *s);
+void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s);
+/** A head (dir 1: a tail) is at least `value`. */
+void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value);
+void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t edge, int verdict);
+static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) { return s->limit - s->h[1][op]; }
+
+/* bite_serial.c */
+/** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
+double berth_i_bite_jackson(berth_i_bite *b, int32_t n);
+void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir);
+void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s);
+
+/* bite_load.c */
+enum { BERTH_I_BITE_POINTS = 40 }; /* ends of intervals, each way */
+void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s);
+
+/* bite_dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
+bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins);
+
+/* bite_search.c */
+/** true: no schedule takes `limit` or less. */
+bool berth_i_bite_refute(berth_i_bite *b, const berth_i_bite_dag *g, double limit);
+/** Raises a lower bound in steps from `step` on as far as it can be. */
+double berth_i_bite_raise(berth_i_bite *b, const berth_i_bite_dag *g, double low, double step);
+
+/* bite.c */
+typedef struct berth_i_bite_plan {
+  unsigned rules;
+  int32_t nodes, part_nodes;
+  int64_t work;          /* of each stage at most */
+  int32_t ops;           /* nothing is done for more */
+  bool part_loads;       /* interval loads for heads and tails, too */
+  double step;           /* relative to the bound */
+} berth_i_bite_plan;
+typedef struct berth_i_bites {
+  double clusters, intervals; /* s; NaN: too many ops, or not asked for. intervals is not smaller */
+  int64_t work;
+} berth_i_bites;
+extern const berth_i_bite_plan berth_i_bite_cheap, berth_i_bite_thorough;
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_plan *plan, berth_i_bites *out);
+
+#endif

@@ -1,0 +1,184 @@
+/* berth_exact: bounds, list placers, list schedules on identical devices, branch and bound. */
+#include "exact_internal.h"
+#include <stdio.h>
+
+berth_exact_options berth_exact_default(const berth_graph *g) {
+  berth_exact_options o = { berth_place_default(g), 0, 8000 };
+  return o;
+}
+
+static berth_status check_options(berth_cost *cost, const berth_exact_options *o) {
+  berth_ctx *ctx = cost->ctx;
+  berth_status st = berth_i_place_check(cost, "exact", &o->place);
+  if (st != BERTH_OK) return st;
+  if (o->place.links != BERTH_LINKS_FREE)
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option links: what is exact is so on free links only");
+  if (o->place.quantum > 0)
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option quantum: %g s; times are not rounded here", o->place.quantum);
+  if (o->nodes < 0) return berth_i_fail(ctx, BERTH_EINVAL, "exact: option nodes: %lld is negative", (long long)o->nodes);
+  if (o->schedules < 0) return berth_i_fail(ctx, BERTH_EINVAL, "exact: option schedules: %d is negative", (int)o->schedules);
+  return BERTH_OK;
+}
+
+/* ---- the best so far ---- */
+
+static berth_status best_init(berth_ctx *ctx, int32_t ops, berth_i_best *b) {
+  size_t n = (size_t)ops;
+  *b = (berth_i_best){ .n = ops, .makespan = INFINITY, .refused = INFINITY, .open = INFINITY };
+  if ((b->device = berth_i_alloc(ctx, n, sizeof *b->device)) && (b->sequence = berth_i_alloc(ctx, n, sizeof *b->sequence))
+      && (b->start = berth_i_alloc(ctx, n, sizeof *b->start)) && (b->finish = berth_i_alloc(ctx, n, sizeof *b->finish)))
+    return BERTH_OK;
+  return berth_i_nomem(ctx);
+}
+
+static void best_release(berth_ctx *ctx, berth_i_best *b) {
+  size_t n = (size_t)b->n;
+  berth_i_free(ctx, b->device, n, sizeof *b->device);
+  berth_i_free(ctx, b->sequence, n, sizeof *b->sequence);
+  berth_i_free(ctx, b->start, n, sizeof *b->start);
+  berth_i_free(ctx, b->finish, n, sizeof *b->finish);
+}
+
+static void take(berth_i_best *b, const berth_placement *p) {
+  size_t n = (size_t)b->n;
+  if (!(p->estimate < b->makespan)) return;
+  b->makespan = p->estimate;
+  if (n == 0) return;
+  memcpy(b->device, p->device, n * sizeof *b->device);
+  memcpy(b->sequence, p->sequence, n * sizeof *b->sequence);
+  memcpy(b->start, p->start, n * sizeof *b->start);
+  memcpy(b->finish, p->finish, n * sizeof *b->finish);
+}
+
+static berth_status answer(berth_ctx *ctx, const berth_i_best *b, berth_placement **out) {
+  berth_placement *p;
+  size_t n = (size_t)b->n;
+  berth_status st = berth_i_placement_make(ctx, b->n, "exact", true, &p);
+  if (st != BERTH_OK) return st;
+  if (n > 0) {
+    memcpy(p->device, b->device, n * sizeof *b->device);
+    memcpy(p->sequence, b->sequence, n * sizeof *b->sequence);
+    memcpy(p->start, b->start, n * sizeof *b->start);
+    memcpy(p->finish, b->finish, n * sizeof *b->finish);
+  }
+  p->estimate = b->makespan;
+  *out = p;
+  return BERTH_OK;
+}
+
+/* ---- stages ---- */
+
+static bool done(const berth_i_best *b) { return b->interrupted || berth_i_reaches(b->bound, b->makespan); }
+
+/* What one finds, the next may not need to; one that finds nothing does no harm while another does.
+ * @return of the first that failed, if none found anything */
+static berth_status list_placers(berth_cost *cost, const berth_place_options *o, bool equal, berth_i_best *b,
+                                 berth_obstacle *why) {
+  static const char *const names[] = { "blevel", "heft", "m-etf", "peft", "minmin" };
+  size_t tried = equal ? 1 : sizeof names / sizeof *names; /* list schedules of its own follow */
+  berth_place_options plain = berth_place_default(cost->g);
+  berth_status first = BERTH_OK, st;
+  size_t k;
+  plain.memory = o->memory;
+  plain.param_multiple = o->param_multiple;
+  for (k = 0; k < tried && !done(b); k++) {
+    berth_placement *p = NULL;
+    st = berth_place(cost, names[k], &plain, &p, first == BERTH_OK ? why : NULL);
+    if (st == BERTH_EINTERRUPT && !isinf(b->makespan)) b->interrupted = true;
+    else if (st != BERTH_OK && st != BERTH_EINFEASIBLE && st != BERTH_EUNREACHABLE) return st;
+    if (st == BERTH_OK) take(b, p);
+    else if (first == BERTH_OK) first = st;
+    berth_placement_release(p);
+  }
+  if (!isinf(b->makespan)) return BERTH_OK;
+  return first;
+}
+
+static berth_status root_bound(berth_cost *cost, const berth_place_options *o, berth_i_best *b, berth_obstacle *why) {
+  berth_bounds_options bo = berth_bounds_default(cost->g);
+  berth_bounds found;
+  berth_status st;
+  bo.memory = o->memory;
+  bo.param_multiple = o->param_multiple;
+  if (cost->g->n_ops <= 2000) bo.level = BERTH_BOUNDS_THOROUGH;
+  if ((st = berth_bounds_compute(cost, &bo, &found, why)) == BERTH_OK) b->bound = found.best;
+  return st;
+}
+
+/* @param whole out: all that counts is whole numbers */
+static berth_status on_equal_devices(berth_cost *cost, const berth_exact_options *o, berth_i_best *b, bool *whole) {
+  berth_i_equal e;
+  berth_status st = berth_i_equal_init(cost, &e);
+  if (st != BERTH_OK) return st;
+  *whole = e.whole;
+  st = berth_i_equal_bound(&e, &b->bound);
+  if (st == BERTH_OK && !done(b)) st = berth_i_equal_search(&e, o->place.seed, o->schedules, b);
+  berth_i_equal_release(&e);
+  return st;
+}
+
+/* What was searched through to the end has nothing below the best, what was refused for memory and what was left open. */
+static void close_bound(const berth_cost *cost, berth_i_best *b) {
+  double reached = fmin(fmin(b->makespan, b->refused), b->open);
+  if (cost->g->n_ops <= BERTH_I_EXACT_OPS) b->bound = fmax(b->bound, reached);
+}
+
+static berth_status search(berth_cost *cost, const berth_exact_options *o, berth_i_best *b, berth_obstacle *why) {
+  int64_t nodes = o->nodes > 0 ? o->nodes : cost->g->n_ops <= 20 ? 1000000 : 20000;
+  bool whole = false, equal = berth_i_equal_is(cost, &o->place);
+  berth_status st;
+  if ((st = list_placers(cost, &o->place, equal, b, why)) != BERTH_OK) return st;
+  if (equal) st = on_equal_devices(cost, o, b, &whole);
+  else if (!b->interrupted) st = root_bound(cost, &o->place, b, why);
+  if (st == BERTH_EINTERRUPT) b->interrupted = true;
+  else if (st != BERTH_OK) return st;
+  if (done(b)) return BERTH_OK;
+  if ((st = berth_i_branch(cost, &o->place, nodes, whole, b)) == BERTH_OK) close_bound(cost, b);
+  return st;
+}
+
+static void summarise(const berth_i_best *b, berth_exact_summary *s) {
+  s->makespan = b->makespan;
+  s->bound = fmin(b->bound, b->makespan);
+  s->proved = b->bound >= b->makespan * (1 - 1e-9);
+  s->interrupted = b->interrupted;
+  s->nodes = b->nodes;
+  s->schedules = b->schedules;
+}
+
+berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, berth_placement **out, berth_exact_summary *summary,
+                         berth_obstacle *why) {
+  berth_exact_options o = opts ? *opts : berth_exact_default(cost->g);
+  berth_i_best b = { 0 };
+  berth_status st = check_options(cost, &o);
+  if (st != BERTH_OK) return st;
+  if ((st = best_init(cost->ctx, cost->g->n_ops, &b)) != BERTH_OK) goto done;
+  if ((st = search(cost, &o, &b, why)) != BERTH_OK) goto done;
+  if ((st = answer(cost->ctx, &b, out)) != BERTH_OK) goto done;
+  if (summary) summarise(&b, summary);
+done:
+  best_release(cost->ctx, &b);
+  return st;
+}
+
+/* ---- the placer ---- */
+
+/* Exact on free links; under others, or with a quantum, its devices are judged first in, first out. */
+static berth_status run_exact(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+  berth_exact_options o = berth_exact_default(cost->g);
+  berth_placement *p = NULL;
+  berth_oom oom = { BERTH_NONE, BERTH_NONE, 0, 0 };
+  berth_status st;
+  o.place.memory = opts->memory;
+  o.place.param_multiple = opts->param_multiple;
+  o.place.seed = opts->seed;
+  if ((st = berth_exact(cost, &o, &p, NULL, why)) != BERTH_OK) return st;
+  if (opts->links != BERTH_LINKS_FREE || opts->quantum > 0) st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
+  if (st == BERTH_OK && oom.op != BERTH_NONE) st = berth_i_runs_out(cost, "exact", &oom, why);
+  if (st == BERTH_OK) *out = p;
+  else berth_placement_release(p);
+  return st;
+}
+
+static const char *const plain[] = { "", NULL };
+const berth_i_placer berth_i_placer_exact = { "exact", plain, run_exact };

@@ -1,0 +1,236 @@
+/* Blocks: ops contracted along heavy tensors and light lines, within what some device can run and hold. */
+#include "search_internal.h"
+#include <stdlib.h>
+
+typedef struct forest {
+  const berth_i_problem *p;
+  int32_t *up;     /* [n] union-find */
+  uint8_t *may;    /* [n * devices] of roots */
+  double *bytes;   /* [n] of roots; NULL */
+} forest;
+
+static int32_t root_of(const forest *f, int32_t x) {
+  while (f->up[x] != x) x = f->up[x] = f->up[f->up[x]];
+  return x;
+}
+
+static uint8_t *row(const forest *f, int32_t x) { return &f->may[(size_t)x * (size_t)f->p->n_devices]; }
+
+static bool have_room(const forest *f, int32_t a, int32_t b) {
+  const berth_device *dev = f->p->cost->t->devices;
+  int32_t d;
+  for (d = 0; d < f->p->n_devices; d++) {
+    if (!row(f, a)[d] || !row(f, b)[d]) continue;
+    if (!f->bytes || f->bytes[a] + f->bytes[b] <= dev[d].memory) return true;
+  }
+  return false;
+}
+
+/* The lower root stays. */
+static void join(forest *f, int32_t a, int32_t b, bool force) {
+  int32_t d;
+  a = root_of(f, a);
+  b = root_of(f, b);
+  if (a == b || (!force && !have_room(f, a, b))) return;
+  if (b < a) {
+    int32_t swap = a;
+    a = b;
+    b = swap;
+  }
+  f->up[b] = a;
+  for (d = 0; d < f->p->n_devices; d++) row(f, a)[d] &= row(f, b)[d];
+  if (f->bytes) f->bytes[a] += f->bytes[b];
+}
+
+static void plant(forest *f) {
+  const berth_i_problem *p = f->p;
+  int32_t i, d;
+  for (i = 0; i < p->n; i++) {
+    f->up[i] = i;
+    for (d = 0; d < p->n_devices; d++) row(f, i)[d] = berth_i_can_run(p->cost, i, d);
+  }
+  if (f->bytes && p->n > 0) memcpy(f->bytes, p->bytes, (size_t)p->n * sizeof *f->bytes);
+}
+
+static berth_status join_groups(forest *f) {
+  const berth_graph *g = f->p->cost->g;
+  size_t n_groups = (size_t)g->n_groups;
+  int32_t i, *first;
+  if (!g->group) return BERTH_OK;
+  if (!(first = berth_i_alloc(f->p->ctx, n_groups, sizeof *first))) return berth_i_nomem(f->p->ctx);
+  for (i = 0; i < g->n_groups; i++) first[i] = BERTH_NONE;
+  for (i = 0; i < f->p->n; i++) {
+    int32_t group = g->group[i];
+    if (group == BERTH_NONE) continue;
+    if (first[group] == BERTH_NONE) first[group] = i;
+    else join(f, first[group], i, true);
+  }
+  berth_i_free(f->p->ctx, first, n_groups, sizeof *first);
+  return BERTH_OK;
+}
+
+static void join_heavy(forest *f, double heavy) {
+  const berth_graph *g = f->p->cost->g;
+  int32_t i, k, t;
+  for (i = 0; i < f->p->n; i++) {
+    int32_t op = g->topo[i];
+    for (k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
+      int32_t u;
+      t = g->out[k];
+      if (!(f->p->comm[t] >= heavy)) continue;
+      for (u = g->use_at[t]; u < g->use_at[t + 1]; u++) join(f, op, g->use[u], false);
+    }
+  }
+}
+
+/* All consumers of the op are one op; BERTH_NONE: there are several, or none. */
+static int32_t only_consumer(const berth_graph *g, int32_t op) {
+  int32_t k, u, one = BERTH_NONE;
+  for (k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
+    for (u = g->use_at[g->out[k]]; u < g->use_at[g->out[k] + 1]; u++) {
+      if (one != BERTH_NONE && g->use[u] != one) return BERTH_NONE;
+      one = g->use[u];
+    }
+  }
+  return one;
+}
+
+static bool only_producer(const berth_graph *g, int32_t op, int32_t from) {
+  int32_t k;
+  for (k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
+    if (g->producer[g->in[k]] != from) return false;
+  }
+  return true;
+}
+
+static void join_lines(forest *f, double light) {
+  const berth_graph *g = f->p->cost->g;
+  int32_t i;
+  for (i = 0; i < f->p->n; i++) {
+    int32_t to = only_consumer(g, i);
+    if (to == BERTH_NONE || !(f->p->comp[i] < light) || !(f->p->comp[to] < light)) continue;
+    if (only_producer(g, to, i)) join(f, i, to, false);
+  }
+}
+
+/* ---- numbering ------------------------------------------------------------------------------ */
+
+static void number_blocks(const forest *f, berth_i_clumps *b) {
+  const berth_graph *g = f->p->cost->g;
+  int32_t i;
+  for (i = 0; i < f->p->n; i++) b->of[i] = BERTH_NONE;
+  for (i = 0; i < f->p->n; i++) {
+    int32_t root = root_of(f, g->topo[i]);
+    if (b->of[root] == BERTH_NONE) b->of[root] = b->n++;
+  }
+  for (i = 0; i < f->p->n; i++) {
+    int32_t root = root_of(f, i);
+    if (root != i) b->of[i] = b->of[root];
+  }
+}
+
+static bool alloc_blocks(const berth_i_problem *p, berth_i_clumps *b) {
+  size_t n = (size_t)b->n;
+  return (b->at = berth_i_zalloc(p->ctx, n + 1, sizeof *b->at)) != NULL
+      && (b->ops = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *b->ops)) != NULL
+      && (b->may = berth_i_alloc(p->ctx, n * (size_t)p->n_devices, 1)) != NULL
+      && (b->work = berth_i_zalloc(p->ctx, n, sizeof *b->work)) != NULL
+      && (b->by_class = berth_i_alloc(p->ctx, n, sizeof *b->by_class)) != NULL
+      && (b->class_first = berth_i_alloc(p->ctx, n, sizeof *b->class_first)) != NULL
+      && (b->class_size = berth_i_alloc(p->ctx, n, sizeof *b->class_size)) != NULL;
+}
+
+static void fill_blocks(const forest *f, berth_i_clumps *b) {
+  const berth_i_problem *p = f->p;
+  const int32_t *topo = p->cost->g->topo;
+  int32_t i;
+  for (i = 0; i < p->n; i++) {
+    b->at[b->of[i]]++;
+    b->work[b->of[i]] += p->comp[i];
+  }
+  for (i = 1; i <= b->n; i++) b->at[i] += b->at[i - 1];
+  for (i = p->n - 1; i >= 0; i--) b->ops[--b->at[b->of[topo[i]]]] = topo[i];
+  for (i = 0; i < b->n; i++) {
+    int32_t root = root_of(f, b->ops[b->at[i]]);
+    memcpy(&b->may[(size_t)i * (size_t)p->n_devices], row(f, root), (size_t)p->n_devices);
+  }
+}
+
+/* ---- classes: equal size, nearly equal work -------------------------------------------------- */
+
+typedef struct likeness {
+  double work;
+  int32_t size, block;
+} likeness;
+
+static int by_likeness(const void *pa, const void *pb) {
+  const likeness *a = pa, *b = pb;
+  if (a->size != b->size) return a->size < b->size ? -1 : 1;
+  if (a->work != b->work) return a->work < b->work ? -1 : 1;
+  return a->block < b->block ? -1 : a->block > b->block;
+}
+
+static bool alike(const likeness *a, const likeness *b) { return a->size == b->size && b->work <= 1.01 * a->work; }
+
+static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
+  likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
+  int32_t i, first = 0;
+  if (!l) return berth_i_nomem(p->ctx);
+  for (i = 0; i < b->n; i++) l[i] = (likeness){ b->work[i], b->at[i + 1] - b->at[i], i };
+  if (b->n > 0) qsort(l, (size_t)b->n, sizeof *l, by_likeness);
+  for (i = 0; i < b->n; i++) {
+    if (!alike(&l[first], &l[i])) first = i;
+    b->by_class[i] = l[i].block;
+    b->class_first[l[i].block] = first;
+    b->class_size[l[first].block] = i - first + 1;
+  }
+  for (i = 0; i < b->n; i++) b->class_size[i] = b->class_size[b->by_class[b->class_first[i]]];
+  berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
+  return BERTH_OK;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b) {
+  size_t n = (size_t)b->n, m = (size_t)p->n;
+  berth_i_free(p->ctx, b->of, m, sizeof *b->of);
+  berth_i_free(p->ctx, b->at, n + 1, sizeof *b->at);
+  berth_i_free(p->ctx, b->ops, m, sizeof *b->ops);
+  berth_i_free(p->ctx, b->may, n * (size_t)p->n_devices, 1);
+  berth_i_free(p->ctx, b->work, n, sizeof *b->work);
+  berth_i_free(p->ctx, b->by_class, n, sizeof *b->by_class);
+  berth_i_free(p->ctx, b->class_first, n, sizeof *b->class_first);
+  berth_i_free(p->ctx, b->class_size, n, sizeof *b->class_size);
+  memset(b, 0, sizeof *b);
+}
+
+static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b) {
+  berth_status st;
+  plant(f);
+  if ((st = join_groups(f)) != BERTH_OK) return st;
+  if (!isinf(c->heavy)) join_heavy(f, c->heavy);
+  if (c->light > 0) join_lines(f, c->light);
+  number_blocks(f, b);
+  if (!alloc_blocks(f->p, b)) return berth_i_nomem(f->p->ctx);
+  fill_blocks(f, b);
+  return make_classes(f->p, b);
+}
+
+berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out) {
+  size_t n = (size_t)p->n, cells = n * (size_t)p->n_devices;
+  berth_i_clumps b = { 0 };
+  forest f = { p, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  f.up = berth_i_alloc(p->ctx, n, sizeof *f.up);
+  f.may = berth_i_alloc(p->ctx, cells, 1);
+  if (p->bytes) f.bytes = berth_i_alloc(p->ctx, n, sizeof *f.bytes);
+  b.of = berth_i_alloc(p->ctx, n, sizeof *b.of);
+  if (!f.up || !f.may || !b.of || (p->bytes && !f.bytes)) berth_i_nomem(p->ctx);
+  else st = grow(&f, c, &b);
+  berth_i_free(p->ctx, f.up, n, sizeof *f.up);
+  berth_i_free(p->ctx, f.may, cells, 1);
+  berth_i_free(p->ctx, f.bytes, n, sizeof *f.bytes);
+  if (st == BERTH_OK) *out = b;
+  else berth_i_clumps_release(p, &b);
+  return st;
+}

@@ -1,0 +1,88 @@
+/* Annealing, and descents. */
+#include "search_internal.h"
+
+/* u is drawn before the move is weighed, so that the simulation knows when to stop. */
+void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold, double single) {
+  double done;
+  if (w->p->n == 0 || !(hot > 0)) return;
+  while (berth_i_walk_goes_on(w, &done)) {
+    double temperature = hot * pow(cold / hot, done);
+    double u = 1 - berth_rng_uniform(&w->rng); /* (0, 1] */
+    berth_i_walk_move(w, b, single);
+    berth_i_walk_try(w, w->cur - temperature * log(u));
+  }
+}
+
+/* ---- descents ------------------------------------------------------------------------------------------ */
+
+static double just_below(double x) { return nextafter(x, -INFINITY); }
+
+static void shuffled(berth_i_walk *w, int32_t n) {
+  int32_t i;
+  for (i = 0; i < n; i++) w->order[i] = i;
+  berth_rng_shuffle(&w->rng, w->order, n);
+}
+
+/* Blocks in random order, each on every device: what improves stays. @return something did */
+static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
+  bool improved = false;
+  int32_t i, d;
+  shuffled(w, b->n);
+  for (i = 0; i < b->n; i++) {
+    for (d = 0; d < w->p->n_devices; d++) {
+      if (!berth_i_walk_goes_on(w, NULL)) return false;
+      w->vain = 0; /* all are tried once: that ends */
+      berth_i_walk_put_block(w, b, w->order[i], d);
+      improved |= berth_i_walk_try(w, just_below(w->cur));
+    }
+  }
+  return improved;
+}
+
+/* The best of all; ties: the first. */
+static bool steepest_pass(berth_i_walk *w, const berth_i_clumps *b) {
+  double least = w->cur;
+  int32_t i, d, block = BERTH_NONE, device = BERTH_NONE;
+  for (i = 0; i < b->n; i++) {
+    for (d = 0; d < w->p->n_devices && berth_i_walk_goes_on(w, NULL); d++) {
+      double value;
+      w->vain = 0;
+      berth_i_walk_put_block(w, b, i, d);
+      value = berth_i_walk_probe(w, just_below(least));
+      if (isinf(value)) continue;
+      least = value;
+      block = i;
+      device = d;
+    }
+  }
+  if (block == BERTH_NONE) return false;
+  for (i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
+  berth_i_walk_take(w, memcpy(w->order, w->device, (size_t)w->p->n * sizeof *w->order), least);
+  return true;
+}
+
+static bool pass(berth_i_walk *w, const berth_i_clumps *b) {
+  return w->p->o->steepest ? steepest_pass(w, b) : first_pass(w, b);
+}
+
+static void to_the_bottom(berth_i_walk *w) {
+  do {
+    while (pass(w, &w->p->units)) continue;
+  } while (pass(w, &w->p->atoms) && berth_i_walk_goes_on(w, NULL));
+}
+
+/* Every unit anywhere. @return it is allowed */
+static bool scatter(berth_i_walk *w) {
+  const berth_i_clumps *b = &w->p->units;
+  int32_t i;
+  for (i = 0; i < b->n; i++) berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
+  return berth_i_walk_try(w, INFINITY);
+}
+
+void berth_i_walk_descend(berth_i_walk *w) {
+  if (w->p->n == 0) return;
+  to_the_bottom(w);
+  while (berth_i_walk_goes_on(w, NULL)) {
+    if (scatter(w)) to_the_bottom(w);
+  }
+}

@@ -1,0 +1,122 @@
+/* What is searched: prices, blocks, the simulation; checked at the door. */
+#include "search_internal.h"
+
+enum { TRIES = 8 };
+
+static bool memory_counts(const berth_i_problem *p) {
+  int32_t d;
+  for (d = 0; p->judge.memory != BERTH_MEMORY_NONE && d < p->n_devices; d++) {
+    if (!isinf(p->cost->t->devices[d].memory)) return true;
+  }
+  return false;
+}
+
+/* Parameters; and outputs, where nothing is freed. */
+static void fill_bytes(berth_i_problem *p) {
+  const berth_graph *g = p->cost->g;
+  int32_t i, k;
+  for (i = 0; i < p->n; i++) {
+    p->bytes[i] = berth_i_param(g, i) * p->judge.param_multiple;
+    for (k = g->out_at[i]; p->judge.memory == BERTH_MEMORY_TOTAL && k < g->out_at[i + 1]; k++) {
+      p->bytes[i] += berth_i_resident(g, g->out[k]);
+    }
+  }
+}
+
+static berth_status price(berth_i_problem *p) {
+  berth_status st;
+  int32_t i;
+  p->comp = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->comp);
+  p->comm = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
+  if (!p->comp || !p->comm) return berth_i_nomem(p->ctx);
+  if ((st = berth_cost_mean_ops(p->cost, p->comp)) != BERTH_OK) return st;
+  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, p->comm)) != BERTH_OK) return st;
+  for (i = 0; i < p->n; i++) p->work += p->comp[i];
+  if (!memory_counts(p)) return BERTH_OK;
+  if (!(p->bytes = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->bytes))) return berth_i_nomem(p->ctx);
+  fill_bytes(p);
+  return BERTH_OK;
+}
+
+/* Where so much is joined that there is little to move, less is. */
+static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps *out) {
+  double share = p->work / p->n_devices;
+  berth_i_contract c = { share / 20, all_lines ? INFINITY : share / 100 };
+  int32_t k;
+  berth_status st = berth_i_clumps_make(p, &c, out);
+  for (k = 0; k < TRIES && st == BERTH_OK && out->n < 2 * p->n_devices && out->n < p->atoms.n; k++) {
+    c.heavy *= 2;
+    if (all_lines) c.light = isinf(c.light) ? share / 2 : c.light / 2;
+    berth_i_clumps_release(p, out);
+    st = berth_i_clumps_make(p, &c, out);
+  }
+  return st;
+}
+
+static berth_status make_blocks(berth_i_problem *p) {
+  static const berth_i_contract alone = { INFINITY, 0 };
+  berth_status st;
+  if ((st = berth_i_clumps_make(p, &alone, &p->atoms)) != BERTH_OK) return st;
+  if ((st = contract(p, false, &p->units)) != BERTH_OK) return st;
+  return contract(p, true, &p->lines);
+}
+
+static berth_status check(berth_cost *cost, const berth_search_options *o) {
+  berth_ctx *ctx = cost->ctx;
+  if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: there is no method %d", (int)o->method);
+  }
+  if (o->calls < 0) return berth_i_fail(ctx, BERTH_EINVAL, "search: option calls: %lld is below 0", (long long)o->calls);
+  if (!(o->seconds >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "search: option seconds: %g is not from 0 on", o->seconds);
+  if (o->calls == 0 && (o->seconds == 0 || isinf(o->seconds))) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: a budget is needed: calls or seconds");
+  }
+  if (o->restarts < 0 || o->restarts > 1000) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option restarts: %d is not from 0 to 1000", (int)o->restarts);
+  }
+  if (o->threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "search: option threads: %d is below 0", (int)o->threads);
+  if (!(o->hot > 0) || isinf(o->hot) || !(o->cold > 0) || o->cold > o->hot) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->hot,
+                        o->cold);
+  }
+  if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx)) {
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "search: option seconds: the context has no clock");
+  }
+  if (cost->g->n_collectives == 0) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "search: the graph has %d collectives; place it before they are added",
+                      (int)cost->g->n_collectives);
+}
+
+static berth_status fill(berth_i_problem *p) {
+  berth_status st;
+  if ((st = berth_i_sim_plan_new(p->cost, &p->judge, false, &p->plan)) != BERTH_OK) return st;
+  if (!p->o->no_limit && (st = berth_i_sim_plan_tails(p->plan)) != BERTH_OK) return st;
+  if ((st = price(p)) != BERTH_OK) return st;
+  return make_blocks(p);
+}
+
+berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p) {
+  berth_status st;
+  memset(p, 0, sizeof *p);
+  p->ctx = cost->ctx;
+  p->cost = cost;
+  p->o = o;
+  p->n = cost->g->n_ops;
+  p->n_devices = cost->n_devices;
+  p->judge = o->judge ? *o->judge : berth_sim_default(cost->g);
+  if ((st = check(cost, o)) != BERTH_OK) return st;
+  if (!memory_counts(p)) p->judge.memory = BERTH_MEMORY_NONE; /* the same times, sooner */
+  if ((st = fill(p)) != BERTH_OK) berth_i_problem_release(p);
+  return st;
+}
+
+void berth_i_problem_release(berth_i_problem *p) {
+  berth_i_clumps_release(p, &p->atoms);
+  berth_i_clumps_release(p, &p->units);
+  berth_i_clumps_release(p, &p->lines);
+  berth_i_free(p->ctx, p->comp, (size_t)p->n, sizeof *p->comp);
+  berth_i_free(p->ctx, p->comm, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
+  berth_i_free(p->ctx, p->bytes, (size_t)p->n, sizeof *p->bytes);
+  berth_i_sim_plan_release(p->plan);
+  memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,112 @@
+/* What the files of this room share: the problem (read only while walks run), blocks of ops, walks. */
+#ifndef BERTH_SEARCH_INTERNAL_H
+#define BERTH_SEARCH_INTERNAL_H
+
+#include "../sim/sim_internal.h"
+#include <berth/search.h>
+#include <stdatomic.h>
+
+/** Sets of ops that move as one. */
+typedef struct berth_i_clumps {
+  int32_t n;
+  int32_t *of;          /* [ops] */
+  int32_t *at, *ops;    /* [n + 1], [ops] members in topological order */
+  uint8_t *may;         /* [n * devices] some member is not forbidden there */
+  double *work;         /* [n] mean s */
+  int32_t *by_class;    /* [n] blocks, those alike side by side */
+  int32_t *class_first; /* [n] where in by_class the class of a block begins */
+  int32_t *class_size;  /* [n] */
+} berth_i_clumps;
+
+typedef struct berth_i_problem {
+  berth_ctx *ctx;
+  berth_cost *cost;
+  const berth_search_options *o;
+  berth_sim_options judge;
+  berth_i_sim_plan *plan;
+  int32_t n, n_devices;
+  double *comp;         /* [n] mean s */
+  double *comm;         /* [tensors] mean s */
+  double *bytes;        /* [n] held for good; NULL: memory does not count */
+  double work;          /* sum of comp */
+  berth_i_clumps atoms, units, lines; /* groups alone; contracted; and all that is in line, too */
+} berth_i_problem;
+
+typedef struct berth_i_contract {
+  double heavy;         /* s: tensors from here on join their ends; INFINITY: none */
+  double light;         /* s: ops below are joined in line */
+} berth_i_contract;
+
+berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p);
+void berth_i_problem_release(berth_i_problem *p);
+berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out);
+void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b);
+
+/** Starts; false: some block finds no room. `held` [devices] is scratch. */
+bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held);
+berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held, bool *found);
+
+/** What walks share while they run. */
+typedef struct berth_i_search {
+  berth_i_problem *p;
+  atomic_bool stopped;       /* the hook said so, or the time is over, or a walk failed */
+  atomic_bool asked;         /* the hook said so */
+  _Atomic double elapsed;    /* s; told by the calling thread, which alone asks the clock */
+  atomic_llong calls;
+  double began;
+  uint32_t looks;
+  int told;                  /* hundredths, to the progress hook */
+} berth_i_search;
+
+typedef struct berth_i_walk {
+  berth_i_search *s;
+  berth_i_problem *p;
+  berth_objective f;
+  berth_i_sim_state *state;  /* of the built-in objective, or for memory */
+  berth_rng rng;
+  int32_t *device, *best;    /* [n] */
+  int32_t *undo_op, *undo_device, n_undo;
+  double *held;              /* [devices] bytes for good */
+  int32_t *chain, n_chain;   /* of the present placement */
+  int32_t *order;            /* [n] scratch */
+  double cur, best_value;
+  int64_t calls, most_calls; /* most_calls: where the present phase ends; 0: at no number */
+  int64_t from_calls;
+  double from_time, to_time; /* to_time INFINITY: at no time */
+  int32_t vain;              /* moves in a row that came to no call */
+  bool home;                 /* on the calling thread */
+  berth_status status;
+} berth_i_walk;
+
+berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *w);
+void berth_i_walk_release(berth_i_walk *w);
+/** Takes a placement whose value is known. */
+void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value);
+/** Evaluates a placement from outside, whatever it is; *out INFINITY: not allowed. */
+berth_status berth_i_walk_value(berth_i_walk *w, const int32_t *device, double *out);
+/** Counts as a move: remembered for undoing. */
+void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device);
+void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device);
+void berth_i_walk_undo(berth_i_walk *w);
+/** What was put becomes the present placement if its value is at most limit, else it is undone. */
+bool berth_i_walk_try(berth_i_walk *w, double limit);
+/** The value of what was put, which is undone; INFINITY: above the limit, or not allowed. */
+double berth_i_walk_probe(berth_i_walk *w, double limit);
+/** The budget of the phase is not used up. @param done out: the used part; may be NULL */
+bool berth_i_walk_goes_on(berth_i_walk *w, double *done);
+/** Asks hooks and clock, on the calling thread. */
+void berth_i_search_look(berth_i_search *s);
+
+/** One random move on the blocks (or single atoms, with probability `single`); nothing may have been put. */
+void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single);
+void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold, double single);
+void berth_i_walk_descend(berth_i_walk *w);
+
+static inline int32_t berth_i_block_device(const berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
+  return w->device[b->ops[b->at[block]]];
+}
+static inline bool berth_i_block_may(const berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device) {
+  return b->may[(size_t)block * (size_t)w->p->n_devices + (size_t)device] != 0;
+}
+
+#endif

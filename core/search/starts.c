@@ -1,0 +1,147 @@
+/* Starts made of units: dealt out in turn, and list-scheduled op by op. */
+#include "search_internal.h"
+#include <stdlib.h>
+
+static double block_bytes(const berth_i_problem *p, const berth_i_clumps *b, int32_t block) {
+  double sum = 0;
+  int32_t i;
+  for (i = b->at[block]; p->bytes && i < b->at[block + 1]; i++) sum += p->bytes[b->ops[i]];
+  return sum;
+}
+
+static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, int32_t d, const double *held,
+                     double bytes) {
+  if (!b->may[(size_t)block * (size_t)p->n_devices + (size_t)d]) return false;
+  return !p->bytes || held[d] + bytes <= p->cost->t->devices[d].memory;
+}
+
+static void put_block(const berth_i_clumps *b, int32_t block, int32_t d, int32_t *device, double *held, double bytes) {
+  int32_t i;
+  for (i = b->at[block]; i < b->at[block + 1]; i++) device[b->ops[i]] = d;
+  held[d] += bytes;
+}
+
+static void clear_held(const berth_i_problem *p, double *held) {
+  int32_t d;
+  for (d = 0; d < p->n_devices; d++) held[d] = 0;
+}
+
+bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held) {
+  int32_t block, i, next = 0;
+  clear_held(p, held);
+  for (block = 0; block < b->n; block++) {
+    double bytes = block_bytes(p, b, block);
+    for (i = 0; i < p->n_devices && !has_room(p, b, block, (next + i) % p->n_devices, held, bytes); i++) continue;
+    if (i == p->n_devices) return false;
+    next = (next + i) % p->n_devices;
+    put_block(b, block, next, device, held, bytes);
+    next = (next + 1) % p->n_devices;
+  }
+  return true;
+}
+
+/* ---- list scheduling ---------------------------------------------------------------------------- */
+
+typedef struct ranked {
+  double level;
+  int32_t place, op;
+} ranked;
+
+static int by_level(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  if (a->level != b->level) return a->level > b->level ? -1 : 1;
+  return a->place < b->place ? -1 : a->place > b->place;
+}
+
+typedef struct lister {
+  const berth_i_problem *p;
+  const berth_i_clumps *b;
+  int32_t *device;
+  double *held, *free_at, *reserved, *finish;
+  ranked *rank;
+} lister;
+
+static double ready_on(const lister *l, int32_t op, int32_t d) {
+  const berth_graph *g = l->p->cost->g;
+  double ready = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], from = g->producer[t];
+    double at = l->finish[from] + berth_i_transfer_time(l->p->cost, t, l->device[from], d);
+    if (at > ready) ready = at;
+  }
+  return ready;
+}
+
+static double start_on(const lister *l, int32_t op, int32_t d) { return fmax(ready_on(l, op, d), l->free_at[d]); }
+
+/* Where the op can start first, behind the work that waits for units that are there. */
+static int32_t choose(const lister *l, int32_t op, double bytes) {
+  int32_t d, best = BERTH_NONE, block = l->b->of[op];
+  double least = INFINITY;
+  for (d = 0; d < l->p->n_devices; d++) {
+    double score;
+    if (!has_room(l->p, l->b, block, d, l->held, bytes)) continue;
+    score = start_on(l, op, d) + l->reserved[d] + berth_i_op_time(l->p->cost, op, d) - l->p->comp[op];
+    if (best != BERTH_NONE && !(score < least)) continue;
+    least = score;
+    best = d;
+  }
+  return best;
+}
+
+static bool fix_unit(lister *l, int32_t op) {
+  int32_t i, block = l->b->of[op], d;
+  double bytes = block_bytes(l->p, l->b, block);
+  if ((d = choose(l, op, bytes)) == BERTH_NONE) return false;
+  put_block(l->b, block, d, l->device, l->held, bytes);
+  for (i = l->b->at[block]; i < l->b->at[block + 1]; i++) l->reserved[d] += berth_i_op_time(l->p->cost, l->b->ops[i], d);
+  return true;
+}
+
+static bool list_all(lister *l) {
+  int32_t i, n = l->p->n;
+  for (i = 0; i < n; i++) l->device[i] = BERTH_NONE;
+  clear_held(l->p, l->held);
+  for (i = 0; i < n; i++) {
+    int32_t op = l->rank[i].op, d;
+    double time;
+    if (l->device[op] == BERTH_NONE && !fix_unit(l, op)) return false;
+    d = l->device[op];
+    time = berth_i_op_time(l->p->cost, op, d);
+    l->finish[op] = l->free_at[d] = start_on(l, op, d) + time;
+    l->reserved[d] -= time;
+  }
+  return true;
+}
+
+static berth_status rank_ops(lister *l) {
+  const berth_i_problem *p = l->p;
+  double *level = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *level);
+  berth_status st = level ? berth_b_level(p->cost->g, p->comp, p->comm, level) : berth_i_nomem(p->ctx);
+  int32_t i;
+  for (i = 0; i < p->n && st == BERTH_OK; i++) {
+    int32_t op = p->cost->g->topo[i];
+    l->rank[i] = (ranked){ level[op], i, op };
+  }
+  if (st == BERTH_OK && p->n > 0) qsort(l->rank, (size_t)p->n, sizeof *l->rank, by_level);
+  berth_i_free(p->ctx, level, (size_t)p->n, sizeof *level);
+  return st;
+}
+
+berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held, bool *found) {
+  size_t n = (size_t)p->n, devices = (size_t)p->n_devices;
+  lister l = { p, b, device, held, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  l.free_at = berth_i_zalloc(p->ctx, devices, sizeof *l.free_at);
+  l.reserved = berth_i_zalloc(p->ctx, devices, sizeof *l.reserved);
+  l.finish = berth_i_alloc(p->ctx, n, sizeof *l.finish);
+  l.rank = berth_i_alloc(p->ctx, n, sizeof *l.rank);
+  if (!l.free_at || !l.reserved || !l.finish || !l.rank) berth_i_nomem(p->ctx);
+  else if ((st = rank_ops(&l)) == BERTH_OK) *found = list_all(&l);
+  berth_i_free(p->ctx, l.free_at, devices, sizeof *l.free_at);
+  berth_i_free(p->ctx, l.reserved, devices, sizeof *l.reserved);
+  berth_i_free(p->ctx, l.finish, n, sizeof *l.finish);
+  berth_i_free(p->ctx, l.rank, n, sizeof *l.rank);
+  return st;
+}

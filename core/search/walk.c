@@ -1,0 +1,199 @@
+/* A walk: one placement that changes move by move, what it cost so far, and the best it has met. */
+#include "search_internal.h"
+
+enum { PATIENCE = 2000 }; /* moves in a row without a call: there is nothing left to move */
+
+/* ---- the built-in objective ---------------------------------------------------------------------- */
+
+static berth_status simulated(void *ud, const int32_t *device, double limit, double *out) {
+  berth_i_walk *w = ud;
+  const berth_i_sim_plan *plan = w->p->plan;
+  berth_i_sim_state *s = w->state;
+  *out = INFINITY;
+  if (!berth_i_sim_execute_limited(plan, s, device, plan->o.seed, false, limit / plan->unit)) return BERTH_OK;
+  if (s->cut || (s->memory && s->memory->oom.op != BERTH_NONE)) return BERTH_OK;
+  *out = s->now * plan->unit;
+  return BERTH_OK;
+}
+
+static int32_t simulated_chain(void *ud, int32_t *ops) {
+  const berth_i_walk *w = ud;
+  return berth_i_sim_chain(w->p->plan, w->state, ops);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------- */
+
+static bool alloc_walk(berth_i_walk *w) {
+  berth_ctx *ctx = w->p->ctx;
+  size_t n = (size_t)w->p->n;
+  return (w->device = berth_i_zalloc(ctx, n, sizeof *w->device)) != NULL
+      && (w->best = berth_i_zalloc(ctx, n, sizeof *w->best)) != NULL
+      && (w->undo_op = berth_i_alloc(ctx, 2 * n, sizeof *w->undo_op)) != NULL
+      && (w->undo_device = berth_i_alloc(ctx, 2 * n, sizeof *w->undo_device)) != NULL
+      && (w->chain = berth_i_alloc(ctx, n, sizeof *w->chain)) != NULL
+      && (w->order = berth_i_alloc(ctx, n, sizeof *w->order)) != NULL
+      && (w->held = berth_i_zalloc(ctx, (size_t)w->p->n_devices, sizeof *w->held)) != NULL;
+}
+
+berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *w) {
+  memset(w, 0, sizeof *w);
+  w->s = s;
+  w->p = s->p;
+  w->cur = w->best_value = INFINITY;
+  w->to_time = INFINITY;
+  berth_rng_init(&w->rng, s->p->o->seed, (uint64_t)stream);
+  if (s->p->o->objective) {
+    w->f = *s->p->o->objective;
+  } else {
+    w->f = (berth_objective){ simulated, simulated_chain, w };
+  }
+  if (!alloc_walk(w)) return berth_i_nomem(s->p->ctx);
+  return berth_i_sim_state_new(s->p->plan, &w->state);
+}
+
+void berth_i_walk_release(berth_i_walk *w) {
+  berth_ctx *ctx = w->p->ctx;
+  size_t n = (size_t)w->p->n;
+  berth_i_free(ctx, w->device, n, sizeof *w->device);
+  berth_i_free(ctx, w->best, n, sizeof *w->best);
+  berth_i_free(ctx, w->undo_op, 2 * n, sizeof *w->undo_op);
+  berth_i_free(ctx, w->undo_device, 2 * n, sizeof *w->undo_device);
+  berth_i_free(ctx, w->chain, n, sizeof *w->chain);
+  berth_i_free(ctx, w->order, n, sizeof *w->order);
+  berth_i_free(ctx, w->held, (size_t)w->p->n_devices, sizeof *w->held);
+  berth_i_sim_state_release(w->p->plan, w->state);
+}
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+/* What a user's objective is not asked about. */
+static bool runs_out(berth_i_walk *w, const int32_t *device) {
+  double value;
+  if (!w->p->o->objective || !w->p->bytes) return false;
+  simulated(w, device, INFINITY, &value);
+  return isinf(value);
+}
+
+static berth_status ask(berth_i_walk *w, const int32_t *device, double limit, double *out) {
+  berth_status st = BERTH_OK;
+  *out = INFINITY;
+  w->calls++;
+  atomic_fetch_add_explicit(&w->s->calls, 1, memory_order_relaxed);
+  if (runs_out(w, device)) return BERTH_OK;
+  st = w->f.value(w->f.ud, device, w->p->o->no_limit ? INFINITY : limit, out);
+  if (st == BERTH_OK && isnan(*out)) st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave no number");
+  return st;
+}
+
+berth_status berth_i_walk_value(berth_i_walk *w, const int32_t *device, double *out) { return ask(w, device, INFINITY, out); }
+
+static void remember_chain(berth_i_walk *w) { w->n_chain = w->f.chain ? w->f.chain(w->f.ud, w->chain) : 0; }
+
+static void keep_best(berth_i_walk *w) {
+  if (!(w->cur < w->best_value)) return;
+  w->best_value = w->cur;
+  memcpy(w->best, w->device, (size_t)w->p->n * sizeof *w->best);
+}
+
+void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value) {
+  int32_t i;
+  for (i = 0; i < w->p->n_devices; i++) w->held[i] = 0;
+  for (i = 0; i < w->p->n; i++) {
+    w->device[i] = device[i];
+    if (w->p->bytes) w->held[device[i]] += w->p->bytes[i];
+  }
+  w->n_undo = w->n_chain = 0;
+  w->cur = value;
+  keep_best(w);
+}
+
+/* ---- putting and undoing ------------------------------------------------------------------------------- */
+
+static void set_device(berth_i_walk *w, int32_t op, int32_t device) {
+  if (w->p->bytes) {
+    w->held[w->device[op]] -= w->p->bytes[op];
+    w->held[device] += w->p->bytes[op];
+  }
+  w->device[op] = device;
+}
+
+/* There is room for two changes of each op: a move touches a block at most twice. */
+void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device) {
+  if (w->device[op] == device) return;
+  w->undo_op[w->n_undo] = op;
+  w->undo_device[w->n_undo++] = w->device[op];
+  set_device(w, op, device);
+}
+
+void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device) {
+  int32_t i;
+  if (!berth_i_block_may(w, b, block, device)) return;
+  for (i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
+}
+
+void berth_i_walk_undo(berth_i_walk *w) {
+  while (w->n_undo > 0) {
+    w->n_undo--;
+    set_device(w, w->undo_op[w->n_undo], w->undo_device[w->n_undo]);
+  }
+}
+
+/* Only what is certain: sums that have been added and taken off for long are not exact. */
+static bool has_room(const berth_i_walk *w) {
+  int32_t d;
+  for (d = 0; w->p->bytes && d < w->p->n_devices; d++) {
+    if (w->held[d] > w->p->cost->t->devices[d].memory * (1 + 1e-9)) return false;
+  }
+  return true;
+}
+
+/* @return the value, if it is allowed and at most limit; else INFINITY */
+static double weigh(berth_i_walk *w, double limit) {
+  double value;
+  berth_status st;
+  if (w->n_undo == 0 || !has_room(w)) {
+    w->vain++;
+    return INFINITY;
+  }
+  w->vain = 0;
+  if ((st = ask(w, w->device, limit, &value)) != BERTH_OK) {
+    w->status = st;
+    atomic_store(&w->s->stopped, true);
+    return INFINITY;
+  }
+  return value <= limit ? value : INFINITY;
+}
+
+bool berth_i_walk_try(berth_i_walk *w, double limit) {
+  double value = weigh(w, limit);
+  if (isinf(value)) {
+    berth_i_walk_undo(w);
+    return false;
+  }
+  w->n_undo = 0;
+  w->cur = value;
+  remember_chain(w);
+  keep_best(w);
+  return true;
+}
+
+double berth_i_walk_probe(berth_i_walk *w, double limit) {
+  double value = weigh(w, limit);
+  berth_i_walk_undo(w);
+  return value;
+}
+
+/* ---- budgets --------------------------------------------------------------------------------------------- */
+
+static double part(double from, double at, double to) { return to > from ? (at - from) / (to - from) : 1; }
+
+bool berth_i_walk_goes_on(berth_i_walk *w, double *done) {
+  double used = 0, now;
+  if (w->home) berth_i_search_look(w->s);
+  if (atomic_load(&w->s->stopped) || w->vain > PATIENCE) return false;
+  if (w->most_calls > 0) used = part((double)w->from_calls, (double)w->calls, (double)w->most_calls);
+  now = atomic_load_explicit(&w->s->elapsed, memory_order_relaxed);
+  if (!isinf(w->to_time)) used = fmax(used, part(w->from_time, now, w->to_time));
+  if (done) *done = used;
+  return used < 1;
+}

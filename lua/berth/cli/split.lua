@@ -1,0 +1,83 @@
+--- berth split: pipeline stages with the smallest largest load, or the least latency.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.inputs"
+local json = require "berth.cli.json"
+local options = require "berth.cli.options"
+local report = require "berth.cli.report"
+local text = require "berth.cli.text"
+
+local own = {
+  { name = "objective", kind = "choice", value = "WHAT", choices = { "max-load", "latency" },
+    text = "max-load: the pipeline's time per sample; latency: of one sample; default max-load" },
+  { name = "cpu", kind = "string", value = "TYPE", text = "devices of this type are CPUs, all others accelerators; default cpu" },
+  { name = "improve", kind = "flag", text = "max-load: afterwards ops move one by one; the answer may not be contiguous" },
+  { name = "search-memory", kind = "bytes", value = "SIZE", text = "for the dynamic program; default 192 MiB" },
+  { name = "visits", kind = "number", value = "N", text = "pairs of ideals tried at most; default: no limit" },
+  { name = "placement", kind = "string", value = "FILE", text = "values this placement (or single:N) instead of seeking one" },
+  { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
+}
+
+local split = {
+  name = "split", use = "split GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
+  text = "Pipeline stages, one per device: the exact optimum of contiguous splits. dnn-partitioning files: --cpus adds CPUs.",
+  notes = inputs.notes,
+  options = options.join(own, options.pricing, options.loading, { options.json }),
+}
+
+local function only_seeking(given)
+  if not given.placement then return end
+  for _, name in ipairs { "objective", "improve", "search-memory", "visits", "output" } do
+    if given[name] ~= nil then fail.usage("split: --%s means nothing with --placement", name) end
+  end
+end
+
+local function seek(given, graph, topology)
+  if given.placement then
+    local placement = inputs.placement("split", given.placement, graph, topology)
+    local opts = { cpu = given.cpu, cost = options.for_pricing(given) }
+    return fail.need(berth.split_measure(graph, topology, placement, opts)), placement
+  end
+  if given.improve and given.objective == "latency" then fail.usage("split: --improve is for the objective max-load") end
+  local opts = { objective = given.objective, cpu = given.cpu, memory = given["search-memory"], visits = given.visits,
+    cost = options.for_pricing(given) }
+  if given.improve then opts.contiguous = false end
+  local found = fail.need(berth.split(graph, topology, opts))
+  return found, found.placement
+end
+
+local function device_lines(topology, found, placement)
+  local count, rows = {}, { { "device", "ops", "load" } }
+  for i = 1, #placement do count[placement[i]] = (count[placement[i]] or 0) + 1 end
+  for d = 1, #topology do
+    rows[#rows + 1] = { topology:device(d).name, tostring(count[d] or 0), report.format(found.loads[d], "seconds") }
+  end
+  return text.align(rows, { true })
+end
+
+local function write_json(write, graph, topology, found, placement)
+  local devices = {}
+  for i = 1, #placement do devices[i] = placement[i] end
+  write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+    { "objective", found.objective }, { "max_load_s", found.max_load }, { "latency_s", found.latency },
+    { "bound_s", found.bound }, { "proven", found.proven }, { "contiguous", found.contiguous },
+    { "contiguous_load_s", found.contiguous_load },
+    { "complete", found.complete }, { "units", found.units }, { "ideals", found.ideals }, { "visits", found.visits },
+    { "loads_s", found.loads }, { "over", found.over }, { "missing_bytes", found.missing }, { "devices", devices } }))
+end
+
+function split.run(positional, given, write)
+  only_seeking(given)
+  local graph, topology = inputs.read(positional, given)
+  local found, placement = seek(given, graph, topology)
+  if given.output then fail.need(placement:save(given.output)) end
+  if given.json then
+    write_json(write, graph, topology, found, placement)
+  else
+    write(tostring(found))
+    for _, line in ipairs(device_lines(topology, found, placement)) do write(line) end
+  end
+  return found.over and fail.INFEASIBLE or 0
+end
+
+return split

@@ -1,0 +1,118 @@
+--- What a report or a figure is of: checks what is given, runs what has to be run, draws.
+local core = require "berth.core"
+local facts = require "berth.report.facts"
+local options = require "berth.options"
+
+local draw = {}
+
+--- In the order of the page.
+draw.kinds = { "gantt", "memory", "links", "placers", "graph" }
+
+local figures = {
+  gantt = require "berth.report.gantt", memory = require "berth.report.memory", links = require "berth.report.links",
+  graph = require "berth.report.graph",
+}
+local placers = require "berth.report.placers"
+
+draw.legal = { "graph", "topology", "placement", "result", "simulate", "compare", "rows", "bounds", "title", "figures" }
+
+local function expect(fn, what, key, kind)
+  if what[key] ~= nil and core.kind(what[key]) ~= kind then
+    options.fail("%s: %s: expected a %s, got %s", fn, key, kind, core.kind(what[key]))
+  end
+end
+
+local function is_kind(kind)
+  for _, name in ipairs(draw.kinds) do
+    if name == kind then return true end
+  end
+  return false
+end
+
+function draw.check_kind(fn, kind)
+  if not is_kind(kind) then
+    options.fail("%s: no figure '%s' (legal: %s)", fn, tostring(kind), table.concat(draw.kinds, ", "))
+  end
+end
+
+local function check_rows(fn, what, key)
+  for i, row in ipairs(what[key] or {}) do
+    if type(row) ~= "table" or type(row.name) ~= "string" then
+      options.fail("%s: %s[%d]: expected a row with a name", fn, key, i)
+    end
+  end
+end
+
+local function check_bounds(fn, bounds)
+  if bounds == nil then return end
+  if type(bounds.best) ~= "number" or type(bounds.name) ~= "string" then
+    options.fail("%s: bounds: expected what berth.bounds gives, with best and name", fn)
+  end
+end
+
+--- Raises unless what is given can be drawn.
+function draw.check(fn, what)
+  if type(what) ~= "table" then options.fail("%s: expected a table of what to draw, got %s", fn, core.kind(what)) end
+  options.check(fn, what, draw.legal)
+  expect(fn, what, "graph", "graph")
+  expect(fn, what, "topology", "topology")
+  expect(fn, what, "result", "result")
+  for _, key in ipairs { "simulate", "compare", "rows", "bounds", "figures" } do expect(fn, what, key, "table") end
+  expect(fn, what, "title", "string")
+  check_rows(fn, what, "compare")
+  check_rows(fn, what, "rows")
+  check_bounds(fn, what.bounds)
+  for _, kind in ipairs(what.figures or {}) do draw.check_kind(fn, kind) end
+  if what.result and what.simulate then options.fail("%s: simulate: the result has been simulated already", fn) end
+end
+
+-- The better of the run's own bound and the one that is given.
+local function set_bound(f, bounds)
+  f.bound, f.bound_name = f.result.bound, f.result.bound_name
+  if bounds and (not f.bound or bounds.best > f.bound) then f.bound, f.bound_name = bounds.best, bounds.name end
+end
+
+--- The run that is drawn.
+-- @treturn[1] table facts
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function draw.facts(fn, what)
+  local r, message, code = what.result
+  if not r then
+    if not (what.graph and what.topology and what.placement) then
+      options.fail("%s: a result is needed, or graph, topology and placement", fn)
+    end
+    r, message, code = core.simulate(what.graph, what.topology, what.placement, what.simulate)
+    if not r then return nil, message, code end
+  end
+  local f = facts.of(r)
+  set_bound(f, what.bounds)
+  return f
+end
+
+--- Rows of a comparison or of a portfolio, or nil.
+function draw.rows(what) return what.compare or what.rows end
+
+-- The largest bound of the rows and of the run.
+local function row_bound(rows, bound)
+  local best = rows.bound or 0
+  for _, row in ipairs(rows) do best = math.max(best, row.bound or 0) end
+  return math.max(best, bound or 0)
+end
+
+--- One figure.
+-- @tparam string kind
+-- @tparam table what
+-- @tparam[opt] table f facts; not for placers
+-- @treturn[1] table
+-- @treturn[2] nil
+-- @treturn[2] string why there is nothing to draw
+function draw.figure(kind, what, f)
+  if kind ~= "placers" then return figures[kind](f) end
+  local rows = draw.rows(what)
+  if not rows then return nil, "no rows of a comparison or a portfolio are given" end
+  return placers(rows, row_bound(rows, what.bounds and what.bounds.best))
+end
+
+return draw

@@ -1,0 +1,61 @@
+--- Numbers and axes of figures. The same text on every interpreter: all numbers go through string.format.
+local core = require "berth.core"
+
+local scale = {}
+
+-- Halves go up: what interpreters print of 0.125 with two decimals differs.
+local function rounded(x, per_unit) return math.floor(x * per_unit + 0.5) / per_unit end
+
+--- A coordinate with two decimals at most: "12.5".
+function scale.number(x)
+  local text = ("%.2f"):format(rounded(x, 100))
+  text = text:gsub("0+$", "")
+  text = text:gsub("%.$", "")
+  return text == "-0" and "0" or text
+end
+
+function scale.quantity(x, unit)
+  if x == nil or x ~= x then return "-" end
+  if x == math.huge then return "none" end
+  return core.format(x, unit)
+end
+
+function scale.percent(x)
+  if x == nil or x ~= x or x == math.huge then return "-" end
+  return ("%.1f %%"):format(rounded(100 * x, 10))
+end
+
+--- "1 op", "12 ops"
+function scale.count(n, noun) return ("%.0f %s%s"):format(n, noun, n == 1 and "" or "s") end
+
+-- 10^k without a power function, which need not give the same bits everywhere.
+local function ten(k) return tonumber(("1e%d"):format(k)) end
+
+local function step_of(most, n)
+  local raw, k = most / n, -320
+  while k < 308 and ten(k + 1) <= raw do k = k + 1 end
+  for _, factor in ipairs { 1, 2, 5 } do
+    if factor * ten(k) >= raw then return factor * ten(k) end
+  end
+  return ten(k + 1)
+end
+
+--- Round values from 0 to `most`, n of them at most besides 0.
+function scale.ticks(most, n)
+  local out = { 0 }
+  if most <= 0 or most == math.huge then return out end
+  local step = step_of(most, n)
+  for i = 1, n do
+    if i * step > most * (1 + 1e-9) then break end
+    out[#out + 1] = i * step
+  end
+  return out
+end
+
+--- A function from 0..most to low..high; where there is no extent, all is at `low`.
+function scale.linear(most, low, high)
+  local factor = most > 0 and (high - low) / most or 0
+  return function(x) return low + x * factor end
+end
+
+return scale

@@ -1,0 +1,158 @@
+/* berth_exact: cases by hand, against all schedules of small random problems, refused allocations, options. */
+#include "place_search.h"
+#include "refusals.h"
+
+static berth_ctx *ctx;
+
+static void exact(const problem *p, berth_exact_options *o, double makespan, int proved) {
+  made m = problem_make(ctx, p);
+  berth_placement *r = NULL;
+  berth_exact_summary s;
+  if (CHECK_STATUS(berth_exact(m.c, o, &r, &s, NULL), BERTH_OK)) {
+    CHECK_NEAR(s.makespan, makespan, 1e-9);
+    CHECK_NEAR(berth_placement_estimate(r), makespan, 1e-9);
+    CHECK(s.bound <= s.makespan && s.proved == proved && !s.interrupted);
+    CHECK_TEXT(berth_placement_placer(r), "exact");
+    berth_placement_release(r);
+  }
+  unmake(&m);
+}
+
+static void test_by_hand(void) {
+  problem p;
+  int32_t i, d;
+  TEST("five ops of 3 3 2 2 2 s on two devices: 6 s, where longest first takes 7");
+  problem_clear(&p, 5, 2);
+  for (i = 0; i < 5; i++) {
+    for (d = 0; d < 2; d++) p.time[i][d] = i < 2 ? 3 : 2;
+  }
+  exact(&p, NULL, 6, 1);
+  TEST("a transfer that takes longer than the op: both stay on one device");
+  problem_clear(&p, 3, 2);
+  p.bandwidth = 1;
+  problem_edge(&p, 0, 1, 5);
+  problem_edge(&p, 0, 2, 5);
+  exact(&p, NULL, 3, 1);
+}
+
+/* The simulator gives the planned times back. */
+static void check_replay(const made *m, const berth_placement *r) {
+  berth_sim_options o = berth_sim_default(berth_cost_graph(m->c));
+  berth_result *x = NULL;
+  berth_oom oom;
+  o.dispatch = BERTH_DISPATCH_PLANNED;
+  o.sequence = berth_placement_sequence(r);
+  o.memory = BERTH_MEMORY_TOTAL;
+  if (!CHECK_STATUS(berth_simulate(m->c, berth_placement_device(r), &o, &x), BERTH_OK)) return;
+  CHECK_NEAR(berth_result_makespan(x), berth_placement_estimate(r), 1e-9);
+  CHECK(!berth_result_oom(x, &oom));
+  berth_result_release(x);
+}
+
+static double solve(const problem *p, int *proved) {
+  made m = problem_make(ctx, p);
+  berth_exact_options o = berth_exact_default(NULL);
+  berth_placement *r = NULL;
+  berth_exact_summary s = { 0 };
+  berth_status st = berth_exact(m.c, &o, &r, &s, NULL);
+  *proved = s.proved;
+  if (st == BERTH_OK) check_replay(&m, r);
+  else CHECK_STATUS(st, BERTH_EINFEASIBLE);
+  berth_placement_release(r);
+  unmake(&m);
+  return st == BERTH_OK ? s.makespan : INFINITY;
+}
+
+static void test_random(void) {
+  int32_t i, k;
+  int proved, count = 0;
+  berth_rng rng;
+  berth_rng_init(&rng, 5, 0);
+  TEST("without transfers, with groups, pins and memory: the best of all schedules, and proved");
+  for (i = 0; i < 400; i++) {
+    problem p;
+    double best, got;
+    random_problem(&p, &rng);
+    best = best_makespan(&p, 1);
+    got = solve(&p, &proved);
+    if (isinf(best)) CHECK(isinf(got));
+    if (isinf(best) || isinf(got)) continue;
+    CHECK(got >= best * (1 - 1e-12));
+    if (proved) CHECK_NEAR(got, best, 1e-9);
+    count += proved;
+  }
+  CHECK(count > 200);
+  TEST("with transfers: the same");
+  for (i = 0; i < 400; i++) {
+    problem p;
+    search s = { .p = &p, .best = INFINITY };
+    random_problem(&p, &rng);
+    for (k = 0; k < MOST_DEVICES; k++) p.memory[k] = INFINITY;
+    for (k = 0; k < p.edges; k++) p.bytes[k] = berth_rng_below(&rng, 8);
+    p.bandwidth = 1;
+    for (k = 0; k < MOST_OPS; k++) s.device[k] = BERTH_NONE;
+    extend(&s, 0, 0);
+    if (isinf(s.best)) continue;
+    CHECK_NEAR(solve(&p, &proved), s.best, 1e-9);
+    CHECK(proved);
+  }
+}
+
+static void test_wrong(void) {
+  problem p;
+  made m;
+  berth_placement *r = NULL;
+  int i;
+  problem_clear(&p, 2, 2);
+  m = problem_make(ctx, &p);
+  TEST("wrong options");
+  for (i = 0; i < 4; i++) {
+    berth_exact_options o = berth_exact_default(NULL);
+    if (i == 0) o.nodes = -1;
+    if (i == 1) o.schedules = -1;
+    if (i == 2) o.place.links = BERTH_LINKS_DUPLEX;
+    if (i == 3) o.place.quantum = 1;
+    CHECK_STATUS(berth_exact(m.c, &o, &r, NULL, NULL), i < 2 ? BERTH_EINVAL : BERTH_EUNSUPPORTED);
+    CHECK(r == NULL && strncmp(berth_errmsg(ctx), "exact: option ", 14) == 0);
+  }
+  unmake(&m);
+}
+
+static berth_status build_all(berth_ctx *own) {
+  berth_graph_builder *b = NULL;
+  berth_topology *t = NULL;
+  berth_graph *g = NULL;
+  berth_cost *c = NULL;
+  berth_placement *r = NULL;
+  berth_op op = berth_op_default();
+  berth_link link = { 1, 0 };
+  berth_device proto = berth_device_default();
+  double seconds[] = { 3, 3, 2, 2, 2 };
+  int32_t i;
+  berth_status st = berth_graph_builder_new(own, &b);
+  for (i = 0; i < 5 && st == BERTH_OK; i++) {
+    op.seconds = &seconds[i];
+    st = berth_graph_builder_add_op(b, &op, NULL);
+  }
+  if (st == BERTH_OK) st = berth_graph_builder_connect(b, 0, 4, 1, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+  if (st == BERTH_OK) st = berth_topology_mesh(own, 2, &proto, &link, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
+  if (st == BERTH_OK) st = berth_exact(c, NULL, &r, NULL, NULL);
+  berth_placement_release(r);
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+int main(void) {
+  berth_ctx_new(NULL, &ctx);
+  test_by_hand();
+  test_random();
+  test_wrong();
+  berth_ctx_release(ctx);
+  check_refusals(build_all);
+  return check_done();
+}

@@ -1,0 +1,249 @@
+/* Fair sharing by hand, and against a plain fluid simulator that fills up all rates again at every event. */
+#include "sim_help.h"
+
+enum { MOST_LINKS = 64, MOST_FLOWS = 400, OPS = 60 };
+
+/* ---- the plain one: from requests to arrivals ----------------------------------------------------- */
+
+typedef struct flow {
+  double begin, left, rate, finish;
+  int32_t n;
+  const int32_t *links;
+} flow;
+
+static int is_on(const flow *f, int32_t link) {
+  for (int32_t i = 0; i < f->n; i++) {
+    if (f->links[i] == link) return 1;
+  }
+  return 0;
+}
+
+/* Progressive filling: raise all rates together; what crosses a full link keeps its rate. */
+static void fill_rates(const berth_topology *t, flow *f, int32_t n, double now) {
+  double room[MOST_LINKS];
+  int open[MOST_FLOWS], any = 1;
+  for (int32_t l = 0; l < berth_topology_links(t); l++) {
+    berth_link link;
+    berth_topology_link(t, l, NULL, NULL, &link);
+    room[l] = link.bandwidth;
+  }
+  for (int32_t i = 0; i < n; i++) {
+    open[i] = f[i].begin <= now && f[i].left > 0;
+    f[i].rate = 0;
+  }
+  while (any) {
+    double step = INFINITY;
+    int32_t full = -1;
+    for (int32_t l = 0; l < berth_topology_links(t); l++) {
+      int32_t users = 0;
+      for (int32_t i = 0; i < n; i++) users += open[i] && is_on(&f[i], l);
+      if (users > 0 && room[l] / users < step) {
+        step = room[l] / users;
+        full = l;
+      }
+    }
+    any = full >= 0;
+    for (int32_t i = 0; any && i < n; i++) {
+      if (!open[i]) continue;
+      f[i].rate += step;
+      for (int32_t k = 0; k < f[i].n; k++) room[f[i].links[k]] -= step;
+    }
+    for (int32_t i = 0; any && i < n; i++) {
+      if (open[i] && is_on(&f[i], full)) open[i] = 0;
+    }
+  }
+}
+
+static void run_fluid(const berth_topology *t, flow *f, int32_t n) {
+  double now = 0;
+  for (;;) {
+    double next = INFINITY;
+    fill_rates(t, f, n, now);
+    for (int32_t i = 0; i < n; i++) {
+      if (f[i].begin > now) next = fmin(next, f[i].begin);
+      if (f[i].rate > 0) next = fmin(next, now + f[i].left / f[i].rate);
+    }
+    if (isinf(next)) return;
+    for (int32_t i = 0; i < n; i++) {
+      if (f[i].begin > now || f[i].left <= 0) continue;
+      f[i].left -= f[i].rate * (next - now);
+      if (f[i].left < 1e-9) {
+        f[i].left = 0;
+        f[i].finish = next;
+      }
+    }
+    now = next;
+  }
+}
+
+static void check_against_fluid(const setup *s, const berth_result *r, double factor) {
+  static flow f[MOST_FLOWS];
+  const berth_transfer *x;
+  int32_t n = berth_result_transfers(r, &x);
+  if (!CHECK(n <= MOST_FLOWS)) return;
+  for (int32_t i = 0; i < n; i++) {
+    berth_link path;
+    berth_tensor tensor;
+    CHECK_STATUS(berth_topology_path(s->t, x[i].src, x[i].dst, &path), BERTH_OK);
+    CHECK_STATUS(berth_graph_tensor(s->g, x[i].tensor, &tensor), BERTH_OK);
+    f[i].n = berth_topology_route(s->t, x[i].src, x[i].dst, &f[i].links);
+    f[i].begin = f[i].finish = x[i].start + path.latency * factor;
+    f[i].left = tensor.bytes * factor;
+    CHECK(x[i].start >= berth_result_finish(r)[tensor.producer]);
+    CHECK(x[i].finish >= x[i].start + berth_cost_transfer(s->cost, x[i].tensor, x[i].src, x[i].dst) - 1e-9);
+  }
+  run_fluid(s->t, f, n);
+  for (int32_t i = 0; i < n; i++) CHECK_NEAR(x[i].finish, f[i].finish, 1e-7);
+}
+
+/* ---- by hand ------------------------------------------------------------------------------------------ */
+
+/* `n` producers of 0 s on device `from`, consumers on device `to`. */
+static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, const int32_t *to, const double *bytes) {
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  int32_t device[16];
+  setup_begin(s);
+  for (int32_t i = 0; i < n; i++) {
+    device[2 * i] = from[i];
+    device[2 * i + 1] = to[i];
+    setup_op(s, 0);
+    setup_op(s, 0);
+    setup_edge(s, 2 * i, 2 * i + 1, bytes[i]);
+  }
+  setup_mesh(s, 3, INFINITY);
+  o.links = BERTH_LINKS_FAIR;
+  CHECK_STATUS(berth_simulate(s->cost, device, &o, &r), BERTH_OK);
+  return r;
+}
+
+static void check_finishes(const berth_result *r, int32_t n, const double *want) {
+  for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_finish(r)[2 * i + 1], want[i], 1e-12);
+}
+
+static void two_on_one_link(void) {
+  static const int32_t from[] = { 0, 0, 1 }, to[] = { 1, 1, 0 };
+  static const double bytes[] = { 1, 3, 4 }, want[] = { 2, 4, 4 }; /* the way back is another link */
+  setup s;
+  berth_result *r = simulate_flows(&s, 3, from, to, bytes);
+  check_finishes(r, 3, want);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+static void three_and_nothing(void) {
+  static const int32_t from[] = { 0, 0, 0, 0 }, to[] = { 1, 1, 1, 1 };
+  static const double bytes[] = { 1, 2, 3, 0 }, want[] = { 3, 5, 6, 0 };
+  setup s;
+  berth_result *r = simulate_flows(&s, 4, from, to, bytes);
+  check_finishes(r, 4, want);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+/* A line of two links, 1 and 10 bytes/s: the long flow and the short one halve the first; the third has what is left. */
+static void max_min_on_a_line(void) {
+  berth_topology_builder *b = NULL;
+  berth_device d = berth_device_default();
+  berth_link slow = { 1, 0.5 }, fast = { 10, 0 };
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  int32_t device[] = { 0, 2, 0, 1, 1, 2 };
+  setup s;
+  setup_begin(&s);
+  for (int32_t i = 0; i < 6; i++) setup_op(&s, 0);
+  setup_edge(&s, 0, 1, 2);
+  setup_edge(&s, 2, 3, 2);
+  setup_edge(&s, 4, 5, 40);
+  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &slow, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &fast, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  o.links = BERTH_LINKS_FAIR;
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+  CHECK_NEAR(berth_result_finish(r)[1], 4.5, 1e-12); /* 0.5 s of latency, 2 bytes at 0.5 */
+  CHECK_NEAR(berth_result_finish(r)[3], 4.5, 1e-12);
+  CHECK_NEAR(berth_result_finish(r)[5], 0.5 + 35 / 9.5, 1e-12); /* 10, then 9.5 bytes/s */
+  check_against_fluid(&s, r, 1);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+/* ---- at random ------------------------------------------------------------------------------------------ */
+
+static void one_random(berth_rng *rng, int32_t round, int ties) {
+  setup s;
+  int32_t device[OPS], n = 2 + berth_rng_below(rng, OPS - 1), devices = 2 + berth_rng_below(rng, 4);
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  berth_sim_summary sum[3];
+  berth_sim *sim = NULL;
+  setup_random(&s, rng, n, ties);
+  if (round % 2) setup_mesh(&s, devices, INFINITY);
+  else setup_uneven(&s, devices < 3 ? 3 : devices);
+  random_devices(rng, n, devices, device);
+  o.links = BERTH_LINKS_FAIR;
+  o.send = round % 3 == 0 ? BERTH_SEND_PULL : BERTH_SEND_PUSH;
+  o.dispatch = round % 5 == 0 ? BERTH_DISPATCH_BLEVEL : BERTH_DISPATCH_FIFO;
+  o.preempt = round % 10 == 0;
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+  check_against_fluid(&s, r, 1);
+  CHECK(berth_result_slack(r) != NULL);
+  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  for (int k = 0; k < 2; k++) {
+    CHECK_STATUS(berth_sim_run(sim, device, &sum[k]), BERTH_OK);
+    CHECK(sum[k].makespan == berth_result_makespan(r));
+  }
+  berth_sim_release(sim);
+  CHECK_STATUS(berth_sim_batch(s.cost, &o, 1, device, 2, &sum[2]), BERTH_OK);
+  CHECK(sum[2].makespan == sum[0].makespan && sum[2].peak == sum[0].peak);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+static void at_random(int ties) {
+  berth_rng rng;
+  berth_rng_init(&rng, 21, (uint64_t)ties);
+  for (int32_t round = 0; round < 120; round++) one_random(&rng, round, ties);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------------------- */
+
+static void refusals(void) {
+  static const int32_t device[] = { 0, 1 };
+  setup s;
+  berth_result *r = NULL;
+  berth_sim_options o = berth_sim_default(NULL);
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 1);
+  setup_edge(&s, 0, 1, 1);
+  setup_mesh(&s, 2, INFINITY);
+  o.links = BERTH_LINKS_FAIR;
+  o.quantum = 0.5;
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "links fair shares bandwidth continuously: it does not go with quantum 0.5");
+  o.quantum = 0;
+  o.order = BERTH_ORDER_READY;
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "order ready goes with links free, channel, duplex or pair only");
+  o.order = BERTH_ORDER_EVENT;
+  o.split_windows = 1;
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
+  CHECK(r == NULL);
+  setup_end(&s);
+}
+
+int main(void) {
+  TEST("two flows share a link, the way back is free") two_on_one_link();
+  TEST("three flows leave one by one; nothing takes no time") three_and_nothing();
+  TEST("max-min: the bottleneck first, the rest gets more") max_min_on_a_line();
+  TEST("real times: as the fluid simulator") at_random(0);
+  TEST("coinciding times: as the fluid simulator") at_random(1);
+  TEST("what does not go together is refused by name") refusals();
+  return check_done();
+}

@@ -1,0 +1,55 @@
+/* Refused allocations of simulations on links held as routes and shared fairly. */
+#include "refusals.h"
+
+static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
+  berth_graph_builder *b = NULL;
+  double seconds = 1;
+  berth_op op = berth_op_default();
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  op.seconds = &seconds;
+  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
+  for (int32_t i = 1; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+static berth_status simulate(berth_cost *cost, berth_links links) {
+  static const int32_t device[] = { 0, 1, 2, 3, 2, 1 };
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_sim_summary sum[2];
+  berth_result *r = NULL;
+  int32_t rows[12];
+  berth_status st;
+  memcpy(rows, device, sizeof device);
+  memcpy(rows + 6, device, sizeof device);
+  o.links = links;
+  st = berth_simulate(cost, device, &o, &r);
+  if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
+  if (st == BERTH_OK) st = berth_sim_batch(cost, &o, 2, rows, 1, sum);
+  if (st == BERTH_OK) CHECK(sum[0].makespan == sum[1].makespan && sum[0].makespan == berth_result_makespan(r));
+  berth_result_release(r);
+  return st;
+}
+
+static berth_status build_all(berth_ctx *ctx) {
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0.25 };
+  berth_status st = build_graph(ctx, &g);
+  if (st == BERTH_OK) st = berth_topology_ring(ctx, 5, &d, &l, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
+  if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_ROUTE);
+  if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_FAIR);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  return st;
+}
+
+int main(void) {
+  check_refusals(build_all);
+  return check_done();
+}

@@ -1,0 +1,84 @@
+-- The placers "anneal" and "local": alone, behind others, with objectives in Lua.
+local berth = require "berth"
+
+local function layered(n, seed)
+  local rng = berth.rng(seed or 1)
+  local ops, tensors = {}, {}
+  for i = 1, n do ops[i] = { seconds = 1 + rng:uniform(), params = 1 } end
+  for i = 2, n do tensors[#tensors + 1] = { from = math.max(1, i - 1 - rng:below(4)), to = { i }, bytes = 10 * rng:uniform() } end
+  return assert(berth.graph { ops = ops, tensors = tensors })
+end
+
+local mesh = berth.topology.mesh(3, { bandwidth = 10, memory = 1000 })
+
+describe("search", function()
+  local g = layered(40)
+
+  it("improves on what came before, and says what it found", function()
+    for _, name in ipairs { "anneal", "local" } do
+      local start = assert(berth.place(g, mesh, "round-robin"))
+      local p = assert(berth.place(g, mesh, name, { calls = 400, seed = 1, start = start }))
+      assert.equal(name, p.placer)
+      assert.is_true(p.estimate <= start.estimate)
+      assert.near(p.estimate, berth.simulate(g, mesh, p).makespan, 1e-9)
+    end
+  end)
+
+  it("gives the same for any number of threads", function()
+    local one = assert(berth.place(g, mesh, "anneal", { calls = 500, restarts = 3, threads = 1 }))
+    for threads = 2, 3 do
+      local p = assert(berth.place(g, mesh, "anneal", { calls = 500, restarts = 3, threads = threads }))
+      assert.same(one:devices(), p:devices())
+      assert.equal(one.estimate, p.estimate)
+    end
+  end)
+
+  it("is a stage behind a placer, or the placer", function()
+    local p = assert(berth.place(g, mesh, "heft"))
+    local q = assert(berth.place(g, mesh, berth.pipeline { "heft", { "anneal", { calls = 300 } }, { "local", { calls = 200 } } }))
+    assert.equal("heft -> anneal -> local", q.placer)
+    assert.is_true(q.estimate <= berth.simulate(g, mesh, p).makespan)
+    assert.is_truthy(berth.place(g, mesh, berth.pipeline { { "anneal", { calls = 50 } }, "repair" }))
+  end)
+
+  it("takes objectives in Lua, asked as often as told", function()
+    local asked = 0
+    local p = assert(berth.place(g, mesh, "anneal", { calls = 500, objective = function(q)
+      asked = asked + 1
+      local sum = 0
+      for i = 1, #q do sum = sum + (3 - q[i]) end
+      return sum
+    end }))
+    assert.equal(500, asked)
+    assert.is_true(p.estimate < 10)
+    assert.has_error(function() berth.place(g, mesh, "anneal", { objective = function() error({ mine = true }) end }) end,
+      { mine = true })
+    assert.error_matches(function() berth.place(g, mesh, "anneal", { objective = function() return "x" end }) end,
+      "objective: the objective gave string, expected a number")
+  end)
+
+  it("judges as told", function()
+    local judge = { links = "duplex", dispatch = "light-first" }
+    local p = assert(berth.place(g, mesh, "anneal", { calls = 300, judge = judge }))
+    assert.near(p.estimate, berth.simulate(g, mesh, p, judge).makespan, 1e-9)
+  end)
+
+  it("keeps the best when it is interrupted", function()
+    local asked = 0
+    berth.hooks { interrupt = function()
+      asked = asked + 1
+      return asked > 5
+    end }
+    local p, message, code = berth.place(g, mesh, "anneal", { calls = 1000000 })
+    berth.hooks {}
+    assert.is_truthy(p)
+    assert.equal("interrupted", code)
+    assert.is_truthy(message:find("the best of %d+ calls"))
+  end)
+
+  it("refuses what means nothing", function()
+    assert.error_matches(function() berth.place(g, mesh, "heft", { calls = 3 }) end, "option 'calls' means nothing to heft")
+    assert.error_matches(function() berth.place(g, mesh, "anneal", { steepest = true }) end, "means nothing to anneal")
+    assert.error_matches(function() berth.place(g, mesh, "anneal", { calls = 0 }) end, "calls")
+  end)
+end)
