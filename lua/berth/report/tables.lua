@@ -69,25 +69,27 @@ function tables.devices(f)
   return tables.grid(lines)
 end
 
-local NAMES = { "critical_path", "transfers", "lp", "work", "memory" }
+-- Fields of bounds, and what bounds.name calls them.
+local NAMES = {
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
+  { "clusters", "serial clusters" }, { "intervals", "intervals" },
+}
 
-local function bound_line(f, name, value, best)
-  return { name:gsub("_", " ") .. (best and " (best)" or ""), scale.quantity(value, "seconds"),
+local function bound_line(f, title, value, best)
+  return { title .. (best and " (best)" or ""), scale.quantity(value, "seconds"),
     value > 0 and scale.percent(f.makespan / value - 1) or "-" }
 end
 
 --- All bounds by name, the best of them even if it is none of these.
 function tables.bounds(f, bounds)
-  local lines, best = { { "bound", "step time at least", "gap to it" } }, bounds.name:gsub("_", " ")
-  local shown = false
+  local lines, shown = { { "bound", "step time at least", "gap to it" } }, false
   for _, name in ipairs(NAMES) do
-    local is_best = name:gsub("_", " ") == best
-    if bounds[name] then
-      lines[#lines + 1] = bound_line(f, name, bounds[name], is_best)
-      shown = shown or is_best
-    end
+    local field, title = name[1], name[2]
+    local is_best = title == bounds.name
+    if bounds[field] then lines[#lines + 1] = bound_line(f, title, bounds[field], is_best) end
+    shown = shown or is_best and bounds[field] ~= nil
   end
-  if not shown then lines[#lines + 1] = bound_line(f, best, bounds.best, true) end
+  if not shown then lines[#lines + 1] = bound_line(f, bounds.name, bounds.best, true) end
   return tables.grid(lines)
 end
 
