@@ -255,21 +255,11 @@ static berth_status find_shared(hall *h) {
 
 /* ---- among the devices ---- */
 
-static double input_bytes_on(const berth_plan *p, int32_t op, int32_t device) {
-  const berth_graph *g = p->g;
-  double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    if (p->device[g->producer[g->in[i]]] == device) sum += g->tensor_bytes[g->in[i]];
-  }
-  return sum;
-}
-
 /* Of the devices on which the best op starts (or ends) at the same best time. */
 static bool prefers(const hall *h, int32_t d, int32_t best, double *most) {
   double bytes;
   if (h->plan->setup->tie != BERTH_I_TIE_INPUTS) return best == BERTH_NONE;
-  bytes = input_bytes_on(h->plan, h->best.item, d);
+  bytes = berth_i_plan_input_bytes(h->plan, h->best.item, d);
   if (best != BERTH_NONE && bytes <= *most) return false;
   *most = bytes;
   return true;

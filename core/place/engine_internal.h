@@ -202,6 +202,17 @@ static inline double berth_i_plan_open_at(const berth_plan *p, int32_t device) {
 /** Estimates change otherwise than by the device's own next free time: channels are taken. */
 static inline bool berth_i_plan_contended(const berth_plan *p) { return p->wires.busy != NULL; }
 
+/** Bytes of the op's inputs that were made on the device. */
+static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, int32_t device) {
+  const berth_graph *g = p->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (p->device[g->producer[g->in[i]]] == device) sum += g->tensor_bytes[g->in[i]];
+  }
+  return sum;
+}
+
 /** Type, pin, group and forced device allow it. */
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
 /** Earliest start on a device for which the inputs are there at `ready`. */

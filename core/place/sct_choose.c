@@ -8,22 +8,12 @@ typedef struct pick {
   int32_t device;
 } pick;
 
-static double input_bytes_on(const berth_plan *p, int32_t op, int32_t device) {
-  const berth_graph *g = p->g;
-  double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    if (p->device[g->producer[g->in[i]]] == device) sum += g->tensor_bytes[g->in[i]];
-  }
-  return sum;
-}
-
 /* Of two devices for one op: that which waits for it, then the one that holds more of its inputs. */
 static double affinity(const berth_i_sct *s, int32_t op, int32_t device) {
   const berth_plan *p = s->plan;
   int32_t last = p->last[device];
   if (p->setup->tie != BERTH_I_TIE_INPUTS) return 0;
-  return last != BERTH_NONE && s->favourite[last] == op ? INFINITY : input_bytes_on(p, op, device);
+  return last != BERTH_NONE && s->favourite[last] == op ? INFINITY : berth_i_plan_input_bytes(p, op, device);
 }
 
 static bool better(const berth_i_sct *s, const pick *a, const pick *b) {

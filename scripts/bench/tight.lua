@@ -4,6 +4,7 @@
 -- over that with ample memory, and the CPU seconds of the slowest placer.
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
+local operator_graph = require "support.operator_graph"
 local shared = require "support.shared"
 if not shared.present() then
   io.stderr:write("tight.lua: no " .. shared.dir .. ": its files are the inputs\n")
@@ -21,22 +22,10 @@ for _, kind in ipairs { "LayerGraphs/bert24", "LayerGraphs/gnmt", "LayerGraphs/i
 end
 
 local function read(name)
-  local file = shared.json("data/msr-fiddle/" .. name .. ".json")
-  local ops, tensors, position, made, total = {}, {}, {}, {}, 0
-  for i, node in ipairs(file.nodes) do
-    position[node.id] = i
-    ops[i] = { seconds = math.max(1, math.floor(1000 * node.fpgaLatency)) * 1e-6, params = node.size }
-    total = total + node.size
-  end
-  for _, edge in ipairs(file.edges) do
-    local from = position[edge.sourceId]
-    if not made[from] then
-      made[from] = { from = from, to = {}, resident = 0, bytes = math.floor(1000 * edge.cost + 0.5) }
-      tensors[#tensors + 1] = made[from]
-    end
-    table.insert(made[from].to, position[edge.destId])
-  end
-  return assert(berth.graph { ops = ops, tensors = tensors }), file.maxFPGAs, total
+  local g, t = operator_graph(name)
+  local total = 0
+  for op in g:ops() do total = total + op.params end
+  return g, #t, total
 end
 
 local function mesh(devices, memory) return berth.topology.mesh(devices, { bandwidth = 1e6, memory = memory }) end
