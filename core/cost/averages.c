@@ -1,17 +1,20 @@
 /* Means and extremes over devices and pairs. */
 #include "cost_internal.h"
 
-/* Over the classes that can run the op, as t0 + mean of the differences: exact where all agree. */
+/* Over the devices whose class can run the op, summed up as plainly as published codes do it, whose ties by rounding are
+ * then ours; exact where all agree. */
 static double mean_over_classes(const berth_cost *c, const double *row) {
   double first = INFINITY, sum = 0, n = 0;
+  bool agree = true;
   int32_t k;
   for (k = 0; k < c->n_classes; k++) {
     if (isinf(row[k])) continue;
     if (n == 0) first = row[k];
-    sum += (row[k] - first) * c->class_size[k];
+    agree &= row[k] == first;
+    sum += row[k] * c->class_size[k];
     n += c->class_size[k];
   }
-  return n > 0 ? first + sum / n : INFINITY;
+  return agree ? first : sum / n;
 }
 
 static double least_over_classes(const berth_cost *c, const double *row) {

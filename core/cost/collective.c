@@ -1,72 +1,375 @@
-/* Collectives: ring algorithms over the slowest pair of members. */
+/* Prices of collectives. One way of carrying one out is a formula in the latency a and the bandwidth w of a pair of devices; the
+ * pair for which it gives most counts. */
 #include "cost_internal.h"
 
-/* Steps of the ring and the bytes that each member sends in one, for n members. */
-typedef struct Ring {
-  double steps, chunk;
-  bool pipelined; /* the bytes stream through the steps, so that they count once */
-} Ring;
+typedef struct Job {
+  const berth_cost *c;
+  berth_collective_kind kind;
+  double bytes;
+  int32_t n;              /* different devices */
+  const int32_t *devices;
+  int32_t most;           /* HIERARCHICAL: devices of the largest group */
+  int32_t groups;
+} Job;
 
-static Ring ring_of(berth_collective_kind kind, double bytes, double n) {
-  Ring r = { n - 1, bytes / n, false };
-  switch (kind) {
-    case BERTH_ALLREDUCE: r.steps = 2 * (n - 1); break;
-    case BERTH_ALLGATHER: r.chunk = bytes; break;
-    case BERTH_REDUCESCATTER: break;
-    case BERTH_ALLTOALL: break;
-    case BERTH_BROADCAST: r.chunk = bytes; r.pipelined = true; break;
-    case BERTH_BARRIER: r.steps = 2 * (n - 1); r.chunk = 0; break;
+/** Seconds with k devices taking part; NAN: there is no such way. */
+typedef double (*Formula)(const Job *j, double k, double a, double w);
+
+/* ---- shapes ------------------------------------------------------------------------------- */
+
+static double ceil_log2(double k) {
+  double steps = 0, reach;
+  for (reach = 1; reach < k; reach *= 2) steps++;
+  return steps;
+}
+
+static double power_below(double k) {
+  double p = 1;
+  while (2 * p <= k) p *= 2;
+  return p;
+}
+
+/* Bits set in the numbers below n. */
+static double bits_below(int32_t n) {
+  int64_t bit;
+  double bits = 0;
+  for (bit = 1; bit < n; bit *= 2) {
+    int64_t rest = n % (2 * bit);
+    bits += (double)((int64_t)n / (2 * bit) * bit + (rest > bit ? rest - bit : 0));
   }
-  return r;
+  return bits;
 }
 
-static double ring_seconds(const Ring *r, double latency, double bandwidth) {
-  double stream = r->chunk / bandwidth;
-  return r->steps * latency + (r->pipelined ? stream : r->steps * stream);
+/* ---- formulas: see berth_collective_algorithm ------------------------------------------------ */
+
+static double ring(const Job *j, double k, double a, double w) {
+  double b = j->bytes / w;
+  switch (j->kind) {
+  case BERTH_ALLREDUCE: return 2 * (k - 1) * a + 2 * (k - 1) * (b / k);
+  case BERTH_ALLGATHER: return (k - 1) * a + (k - 1) * b;
+  case BERTH_REDUCESCATTER:
+  case BERTH_ALLTOALL: return (k - 1) * a + (k - 1) * (b / k);
+  case BERTH_BROADCAST: return (k - 1) * a + b;
+  case BERTH_BARRIER: return 2 * (k - 1) * a;
+  case BERTH_PARAMETER_SERVER: break;
+  }
+  return (double)NAN;
 }
 
-static bool seen_before(const int32_t *devices, int32_t k) {
-  int32_t j;
-  for (j = 0; j < k; j++)
-    if (devices[j] == devices[k]) return true;
+static double tree(const Job *j, double k, double a, double w) {
+  double b = j->bytes / w, steps = ceil_log2(k);
+  switch (j->kind) {
+  case BERTH_ALLREDUCE: return 2 * steps * (a + b);
+  case BERTH_ALLGATHER: return 2 * steps * a + (k - 1) * b + steps * k * b;
+  case BERTH_REDUCESCATTER: return 2 * steps * a + (steps + (k - 1) / k) * b;
+  case BERTH_BROADCAST: return steps * (a + b);
+  case BERTH_BARRIER: return 2 * steps * a;
+  case BERTH_ALLTOALL:
+  case BERTH_PARAMETER_SERVER: break;
+  }
+  return (double)NAN;
+}
+
+static double two_trees(double k, double a, double b) {
+  double steps = 2 * ceil_log2(k), root;
+  if (b * steps < a) return (steps + 1) * (a + b);
+  root = sqrt(steps * a) + sqrt(b);
+  return root * root;
+}
+
+static double double_tree(const Job *j, double k, double a, double w) {
+  switch (j->kind) {
+  case BERTH_ALLREDUCE: return 2 * two_trees(k, a, j->bytes / w);
+  case BERTH_BROADCAST: return two_trees(k, a, j->bytes / w);
+  case BERTH_BARRIER: return 2 * ceil_log2(k) * a;
+  case BERTH_ALLGATHER:
+  case BERTH_REDUCESCATTER:
+  case BERTH_ALLTOALL:
+  case BERTH_PARAMETER_SERVER: break;
+  }
+  return (double)NAN;
+}
+
+/* The devices beyond a power of two hand their bytes over before, and take the result after. */
+static double halving(const Job *j, double k, double a, double w) {
+  double b = j->bytes / w, p = power_below(k), steps = ceil_log2(p), beyond = k > p, log = ceil_log2(k);
+  switch (j->kind) {
+  case BERTH_ALLREDUCE: return 2 * steps * a + 2 * (p - 1) / p * b + beyond * 2 * (a + b);
+  case BERTH_ALLGATHER: return log * a + (k - 1) * b;
+  case BERTH_REDUCESCATTER: return steps * a + (p - 1) / p * b + beyond * (2 * a + (1 + 1 / k) * b);
+  case BERTH_BROADCAST: return 2 * log * a + 2 * (k - 1) / k * b;
+  case BERTH_ALLTOALL: return log * a + bits_below((int32_t)k) * (b / k);
+  case BERTH_BARRIER: return log * a;
+  case BERTH_PARAMETER_SERVER: break;
+  }
+  return (double)NAN;
+}
+
+/* In a group of k devices: to the leader and back. */
+static double within(const Job *j, double k, double a, double w) {
+  double b = j->bytes / w, n = j->n;
+  switch (j->kind) {
+  case BERTH_ALLREDUCE: return 2 * ((k - 1) * a + b);
+  case BERTH_ALLGATHER: return (k - 1) * (2 * a + b) + n * b;
+  case BERTH_REDUCESCATTER: return (k - 1) * (2 * a + b / n) + b;
+  case BERTH_BROADCAST: return (k - 1) * a + b;
+  case BERTH_BARRIER: return 2 * (k - 1) * a;
+  case BERTH_ALLTOALL:
+  case BERTH_PARAMETER_SERVER: break;
+  }
+  return (double)NAN;
+}
+
+static double between(const Job *j, double k, double a, double w) {
+  double b = j->bytes / w, most = j->most;
+  switch (j->kind) {
+  case BERTH_ALLGATHER: return (k - 1) * (a + most * b);
+  case BERTH_REDUCESCATTER: return (k - 1) * (a + most * b / j->n);
+  case BERTH_ALLREDUCE:
+  case BERTH_BROADCAST:
+  case BERTH_BARRIER: return ring(j, k, a, w);
+  case BERTH_ALLTOALL:
+  case BERTH_PARAMETER_SERVER: break;
+  }
+  return (double)NAN;
+}
+
+/* ---- the slowest pair ------------------------------------------------------------------------- */
+
+typedef struct Most {
+  double seconds, latency;
+} Most;
+
+static void look(const Job *j, Formula f, double k, int32_t src, int32_t dst, Most *m) {
+  size_t pair = berth_i_pair(j->c->t, src, dst);
+  double seconds = f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair]);
+  if (seconds < m->seconds) return;
+  m->seconds = seconds;
+  m->latency = f(j, k, j->c->t->latency[pair], INFINITY);
+}
+
+/* All pairs of devices are alike if the prices of transfers say so. */
+static Most slowest(const Job *j, Formula f, double k) {
+  Most m = { 0, 0 };
+  int32_t i, q;
+  if (j->c->uniform) {
+    look(j, f, k, j->devices[0], j->devices[1], &m);
+    return m;
+  }
+  for (i = 0; i < j->n; i++) {
+    for (q = 0; q < j->n; q++) {
+      if (i != q) look(j, f, k, j->devices[i], j->devices[q], &m);
+    }
+  }
+  return m;
+}
+
+/* ---- groups --------------------------------------------------------------------------------------- */
+
+static int32_t group_of(const Job *j, int32_t i) { return j->c->device_group[j->devices[i]]; }
+
+static bool leads(const Job *j, int32_t i) {
+  int32_t q;
+  for (q = 0; q < i; q++) {
+    if (group_of(j, q) == group_of(j, i)) return false;
+  }
+  return true;
+}
+
+static int32_t size_of_group(const Job *j, int32_t i) {
+  int32_t q, size = 0;
+  for (q = 0; q < j->n; q++) size += group_of(j, q) == group_of(j, i);
+  return size;
+}
+
+static void count_groups(Job *j) {
+  int32_t i, size;
+  j->groups = j->most = 0;
+  for (i = 0; i < j->n; i++) {
+    if (!leads(j, i)) continue;
+    j->groups++;
+    size = size_of_group(j, i);
+    j->most = size > j->most ? size : j->most;
+  }
+}
+
+static Most slowest_in_groups(const Job *j) {
+  Most m = { 0, 0 };
+  int32_t i, q, size;
+  for (i = 0; i < j->n; i++) {
+    size = size_of_group(j, i);
+    for (q = 0; q < j->n; q++) {
+      if (i != q && group_of(j, i) == group_of(j, q)) look(j, within, size, j->devices[i], j->devices[q], &m);
+    }
+  }
+  return m;
+}
+
+static Most slowest_among_leaders(const Job *j) {
+  Most m = { 0, 0 };
+  int32_t i, q;
+  for (i = 0; i < j->n; i++) {
+    for (q = 0; q < j->n && leads(j, i); q++) {
+      if (i != q && leads(j, q)) look(j, between, j->groups, j->devices[i], j->devices[q], &m);
+    }
+  }
+  return m;
+}
+
+static Most hierarchical(Job *j) {
+  Most in, out;
+  count_groups(j);
+  if (j->groups == 1 || j->most == 1) return slowest(j, ring, j->n);
+  in = slowest_in_groups(j);
+  out = slowest_among_leaders(j);
+  in.seconds += out.seconds;
+  in.latency += out.latency;
+  return in;
+}
+
+/* ---- ways of their own -------------------------------------------------------------------------------- */
+
+static Most parameter_server(const Job *j) {
+  const berth_topology *t = j->c->t;
+  Most m = { 0, 0 };
+  int32_t i;
+  for (i = 1; i < j->n; i++) {
+    size_t push = berth_i_pair(t, j->devices[i], j->devices[0]), pull = berth_i_pair(t, j->devices[0], j->devices[i]);
+    m.latency += t->latency[push] + t->latency[pull];
+    m.seconds += t->latency[push] + j->bytes / t->bandwidth[push] + (t->latency[pull] + j->bytes / t->bandwidth[pull]);
+  }
+  return m;
+}
+
+/* As published: whole KiB, whole microseconds. */
+static Most two_lines(const Job *j) {
+  const double *l = j->c->lines;
+  double k = floor(j->bytes / 1024);
+  Most m = { fmax(trunc(l[0] * k + l[1]), trunc(l[2] * k + l[3])) * 1e-6, 0 };
+  if (!(m.seconds > 0)) m.seconds = 0;
+  return m;
+}
+
+/* ---- choosing --------------------------------------------------------------------------------------------- */
+
+static bool has_way(berth_collective_kind kind, berth_collective_algorithm a) {
+  Job probe = { NULL, kind, 0, 2, NULL, 1, 2 };
+  switch (a) {
+  case BERTH_COLLECTIVE_TREE: return !isnan(tree(&probe, 2, 0, 1));
+  case BERTH_COLLECTIVE_DOUBLE_TREE: return !isnan(double_tree(&probe, 2, 0, 1));
+  case BERTH_COLLECTIVE_HALVING: return !isnan(halving(&probe, 2, 0, 1));
+  case BERTH_COLLECTIVE_HIERARCHICAL: return !isnan(within(&probe, 2, 0, 1));
+  case BERTH_COLLECTIVE_LINES: return kind == BERTH_ALLREDUCE;
+  case BERTH_COLLECTIVE_RING:
+  case BERTH_COLLECTIVE_AUTO:
+  case BERTH_COLLECTIVE_FUNCTION: break;
+  }
+  return true;
+}
+
+static Most by_way(Job *j, berth_collective_algorithm a) {
+  switch (a) {
+  case BERTH_COLLECTIVE_TREE: return slowest(j, tree, j->n);
+  case BERTH_COLLECTIVE_DOUBLE_TREE: return slowest(j, double_tree, j->n);
+  case BERTH_COLLECTIVE_HALVING: return slowest(j, halving, j->n);
+  case BERTH_COLLECTIVE_HIERARCHICAL: return hierarchical(j);
+  case BERTH_COLLECTIVE_LINES: return two_lines(j);
+  case BERTH_COLLECTIVE_RING:
+  case BERTH_COLLECTIVE_AUTO:
+  case BERTH_COLLECTIVE_FUNCTION: break;
+  }
+  return slowest(j, ring, j->n);
+}
+
+static Most best_way(Job *j, berth_collective_algorithm *best) {
+  Most least = by_way(j, BERTH_COLLECTIVE_RING), m;
+  int a;
+  *best = BERTH_COLLECTIVE_RING;
+  for (a = BERTH_COLLECTIVE_TREE; a <= BERTH_COLLECTIVE_HIERARCHICAL; a++) {
+    if (!has_way(j->kind, (berth_collective_algorithm)a)) continue;
+    m = by_way(j, (berth_collective_algorithm)a);
+    if (!(m.seconds < least.seconds)) continue;
+    least = m;
+    *best = (berth_collective_algorithm)a;
+  }
+  return least;
+}
+
+static Most price(Job *j, berth_collective_algorithm *a) {
+  if (j->kind == BERTH_PARAMETER_SERVER) {
+    *a = BERTH_COLLECTIVE_RING;
+    return parameter_server(j);
+  }
+  if (*a == BERTH_COLLECTIVE_AUTO) return best_way(j, a);
+  if (!has_way(j->kind, *a)) *a = BERTH_COLLECTIVE_RING;
+  return by_way(j, *a);
+}
+
+static bool find_gap(const Job *j, berth_i_collective_price *p) {
+  int32_t i, q;
+  for (i = 0; i < j->n && !j->c->uniform; i++) {
+    for (q = 0; q < j->n; q++) {
+      if (!isinf(j->c->t->latency[berth_i_pair(j->c->t, j->devices[i], j->devices[q])])) continue;
+      p->src = j->devices[i];
+      p->dst = j->devices[q];
+      return true;
+    }
+  }
   return false;
 }
 
-static int32_t count_distinct(const int32_t *devices, int32_t n) {
-  int32_t k, distinct = 0;
-  for (k = 0; k < n; k++) distinct += !seen_before(devices, k);
-  return distinct;
-}
-
-static berth_status unreachable(const berth_cost *c, int32_t collective, int32_t a, int32_t b) {
-  char from[128], to[128];
-  return berth_i_fail(c->ctx, BERTH_EUNREACHABLE, "collective %d: no route from %s to %s", (int)collective,
-                      berth_i_device_label(c->t, a, from, sizeof from), berth_i_device_label(c->t, b, to, sizeof to));
-}
-
-/* O(members^2), no memory: may be asked from many threads. */
-static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices) {
   const berth_collective *k = &c->g->collectives[collective];
-  Ring r = ring_of(k->kind, k->bytes, count_distinct(devices, n));
-  double slowest = 0;
-  int32_t i, j;
-  for (i = 0; i < n; i++)
-    for (j = 0; j < n; j++) {
-      size_t pair = berth_i_pair(c->t, devices[i], devices[j]);
-      if (devices[i] == devices[j]) continue;
-      if (isinf(c->t->latency[pair])) return unreachable(c, collective, devices[i], devices[j]);
-      slowest = fmax(slowest, ring_seconds(&r, c->t->latency[pair], c->t->bandwidth[pair]));
-    }
-  *seconds = slowest * c->transfer_factor;
-  return BERTH_OK;
+  berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
+  Job j = { c, k->kind, k->bytes, n, devices, 0, 0 };
+  Most m;
+  if (find_gap(&j, &p)) return p;
+  m = price(&j, &p.algorithm);
+  p.seconds = m.seconds * c->transfer_factor;
+  p.latency = m.latency * c->transfer_factor;
+  return p;
 }
 
-static berth_status by_function(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices,
+                                         double *seconds) {
   double s = NAN;
   berth_status st = c->collective(c->ud, collective, n, devices, &s);
   if (st != BERTH_OK) return st;
   if (!(s >= 0)) return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: the cost function gave %g s", (int)collective, s);
   *seconds = s * c->transfer_factor;
+  return BERTH_OK;
+}
+
+berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collective, int32_t src, int32_t dst) {
+  char from[128], to[128];
+  return berth_i_fail(c->ctx, BERTH_EUNREACHABLE, "collective %d: no route from %s to %s", (int)collective,
+                      berth_i_device_label(c->t, src, from, sizeof from), berth_i_device_label(c->t, dst, to, sizeof to));
+}
+
+/* ---- the public question ------------------------------------------------------------------------------------ */
+
+enum { FEW = 64 };
+
+static int32_t distinct(int32_t n, const int32_t *devices, int32_t *out) {
+  int32_t k, q, found = 0;
+  for (k = 0; k < n; k++) {
+    for (q = 0; q < found && out[q] != devices[k]; q++) continue;
+    if (q == found) out[found++] = devices[k];
+  }
+  return found;
+}
+
+static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
+                             berth_collective_algorithm *algorithm) {
+  int32_t few[FEW], *own = n > FEW ? berth_i_alloc(c->ctx, (size_t)n, sizeof *own) : NULL, *different = own ? own : few, found;
+  berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
+  if (n > FEW && !own) return berth_i_nomem(c->ctx);
+  found = distinct(n, devices, different);
+  if (found > 1) p = berth_i_collective_built_in(c, collective, found, different);
+  berth_i_free(c->ctx, own, (size_t)n, sizeof *own);
+  if (p.src != BERTH_NONE) return berth_i_collective_unreachable(c, collective, p.src, p.dst);
+  *seconds = p.seconds;
+  *algorithm = p.algorithm;
   return BERTH_OK;
 }
 
@@ -84,8 +387,21 @@ static berth_status check(const berth_cost *c, int32_t collective, int32_t n, co
   return BERTH_OK;
 }
 
-berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
+                                      berth_collective_algorithm *algorithm) {
   berth_status st = check(c, collective, n, devices);
   if (st != BERTH_OK) return st;
-  return (c->collective ? by_function : built_in)(c, collective, n, devices, seconds);
+  if (!c->collective) return built_in(c, collective, n, devices, seconds, algorithm);
+  if ((st = berth_i_collective_function(c, collective, n, devices, seconds)) == BERTH_OK) *algorithm = BERTH_COLLECTIVE_FUNCTION;
+  return st;
+}
+
+berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+  berth_collective_algorithm how;
+  return berth_cost_collective_by(c, collective, n, devices, seconds, &how);
+}
+
+const char *berth_collective_algorithm_name(berth_collective_algorithm a) {
+  static const char *const names[] = { "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", "function" };
+  return (int)a >= 0 && a <= BERTH_COLLECTIVE_FUNCTION ? names[a] : NULL;
 }

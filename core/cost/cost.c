@@ -245,6 +245,45 @@ static berth_status take_factor(berth_ctx *ctx, const char *name, double given, 
   return BERTH_OK;
 }
 
+static berth_status take_lines(berth_cost *c, const double *lines) {
+  int k;
+  if (!lines) return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm lines needs collective_lines");
+  for (k = 0; k < 4; k++) {
+    if (isnan(lines[k]) || isinf(lines[k]))
+      return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines[%d] is %g: not a finite number", k, lines[k]);
+    c->lines[k] = lines[k];
+  }
+  return BERTH_OK;
+}
+
+static berth_status take_groups(berth_cost *c, const int32_t *group) {
+  int32_t d;
+  if (!(c->device_group = berth_i_alloc(c->ctx, (size_t)c->n_devices, sizeof *group))) return berth_i_nomem(c->ctx);
+  if (!group) return berth_i_device_groups(c->ctx, c->t, c->device_group);
+  for (d = 0; d < c->n_devices; d++) {
+    if (group[d] < 0) return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group[%d] is %d (from 0)", (int)d, (int)group[d]);
+    c->device_group[d] = group[d];
+  }
+  return BERTH_OK;
+}
+
+static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
+  berth_collective_algorithm a = m->collective_algorithm;
+  bool groups = a == BERTH_COLLECTIVE_HIERARCHICAL || a == BERTH_COLLECTIVE_AUTO;
+  if ((int)a < 0 || a >= BERTH_COLLECTIVE_FUNCTION)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm is %d (0 to %d)", (int)a, BERTH_COLLECTIVE_AUTO);
+  if (m->collective && a != BERTH_COLLECTIVE_RING)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm %s: collectives are priced by a function",
+                        berth_collective_algorithm_name(a));
+  if (m->collective_lines && a != BERTH_COLLECTIVE_LINES)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines go with collective_algorithm lines only");
+  if (m->device_group && !groups)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group goes with collective_algorithm hierarchical or auto only");
+  c->algorithm = a;
+  if (a == BERTH_COLLECTIVE_LINES) return take_lines(c, m->collective_lines);
+  return groups ? take_groups(c, m->device_group) : BERTH_OK;
+}
+
 static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
   if ((st = take_factor(c->ctx, "op_factor", m->op_factor, &c->op_factor)) != BERTH_OK) return st;
@@ -252,7 +291,7 @@ static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
   c->free_control = m->free_control;
   c->collective = m->collective;
   c->ud = m->ud;
-  return BERTH_OK;
+  return take_algorithm(c, m);
 }
 
 /* Holds graph and topology from the first moment: a callback may drop the caller's references. */
@@ -271,7 +310,7 @@ static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
 }
 
 berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model, berth_cost **out) {
-  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0 };
+  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING, NULL, NULL };
   const berth_cost_model *m = model ? model : &built_in;
   berth_cost *c = make_empty(g, t);
   berth_status st;
@@ -296,6 +335,7 @@ void berth_cost_release(berth_cost *c) {
   berth_i_free(ctx, c->class_of, (size_t)c->n_devices, sizeof *c->class_of);
   berth_i_free(ctx, c->class_device, (size_t)c->n_devices, sizeof *c->class_device);
   berth_i_free(ctx, c->class_size, (size_t)c->n_devices, sizeof *c->class_size);
+  berth_i_free(ctx, c->device_group, (size_t)c->n_devices, sizeof *c->device_group);
   berth_i_free(ctx, c->uniform, (size_t)c->g->n_tensors, sizeof *c->uniform);
   berth_i_free(ctx, c->table, (size_t)c->g->n_tensors, pair_count(c) * sizeof *c->table);
   berth_topology_release(c->t);

@@ -22,12 +22,42 @@ struct berth_cost {
   /* NULL: built-in */
   berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
   void *ud;
+  berth_collective_algorithm algorithm;
+  double lines[4];              /* LINES */
+  int32_t *device_group;        /* [n_devices] HIERARCHICAL, AUTO; else NULL */
   int32_t *class_device;        /* [n_classes] lowest device of each */
   int32_t *class_size;          /* [n_classes] devices in each */
   bool unproved;                /* no proof was found that memory cannot do, under the policy and the multiple: not sought again */
   int unproved_memory;
   double unproved_multiple;
 };
+
+/* ---- collectives: on n >= 2 different devices, in the order of their first members ----------------- */
+
+typedef struct berth_i_collective_price {
+  double seconds;
+  double latency;  /* of these, before the first byte of the last step; 0 if nobody can tell */
+  berth_collective_algorithm algorithm;
+  int32_t src, dst; /* BERTH_NONE, or a pair without a route: then the rest means nothing */
+} berth_i_collective_price;
+
+/** By the built-in ways. Takes no memory: may be asked from many threads. O(n^2), O(n) if all pairs of devices are alike. */
+berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices);
+/** By the model's function, which gets the device of every member. On the calling thread only. */
+berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices,
+                                         double *seconds);
+berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collective, int32_t src, int32_t dst);
+
+/** What goes over the wires: each call names an ordered pair of different devices, and the bytes that cross between them in all.
+ *  A pair may come up more than once. LINES and FUNCTION: as RING would. */
+typedef void (*berth_i_flow_fn)(void *ud, int32_t src, int32_t dst, double bytes);
+void berth_i_collective_flows(const berth_cost *c, int32_t collective, berth_collective_algorithm algorithm, int32_t n,
+                              const int32_t *devices, berth_i_flow_fn flow, void *ud);
+/** Calls at most, whatever the algorithm is. */
+size_t berth_i_collective_most_flows(berth_collective_kind kind, int32_t n);
+
+/** Fast groups of devices.  @param group [n_devices] out, the lowest device of each */
+berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int32_t *group);
 
 /** Seconds on a device, pins ignored. */
 static inline double berth_i_op_time(const berth_cost *c, int32_t op, int32_t device) {

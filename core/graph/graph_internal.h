@@ -57,6 +57,11 @@ static inline double berth_i_resident(const berth_graph *g, int32_t t) {
   return g->resident ? g->resident[t] : g->tensor_bytes[t];
 }
 
+/** berth_b_level and berth_t_level with the times of collectives, terminal ones included.
+ *  @param through [collectives] s; NULL: 0 */
+berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out);
+berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out);
+
 /** For messages: `op 17 "conv1"` or `op 17` into buf[size], long names cut; returns buf. Needs size >= 32. */
 const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size);
 

@@ -45,11 +45,14 @@ static berth_status check_times(const berth_graph *g, const double *comp, const 
 typedef struct sweep {
   const berth_graph *g;
   const double *comp, *comm;
+  const double *through; /* [n_collectives] what each takes; NULL: nothing */
   double *meet;  /* [n_collectives] longest way through it, so far */
   int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not wanted */
 } sweep;
 
 static double comm_of(const sweep *s, int32_t t) { return s->comm ? s->comm[t] : 0; }
+
+static double meet_of(const sweep *s, int32_t k) { return s->meet[k] + (s->through ? s->through[k] : 0); }
 
 /* Longest way on from v: its transfer included, v itself not. Needs the levels of all that wait for v. */
 static double way_on(const sweep *s, const double *bl, int32_t v) {
@@ -63,7 +66,7 @@ static double way_on(const sweep *s, const double *bl, int32_t v) {
     }
   }
   for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    if (s->meet[g->wait[i]] > best) best = s->meet[g->wait[i]];
+    if (meet_of(s, g->wait[i]) > best) best = meet_of(s, g->wait[i]);
   }
   return best;
 }
@@ -98,7 +101,7 @@ static double way_to(const sweep *s, const double *tl, int32_t v) {
     if ((x = tl[u] + s->comp[u] + comm_of(s, t)) > best) best = x;
   }
   for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
-    if (s->meet[g->after[i]] > best) best = s->meet[g->after[i]];
+    if (meet_of(s, g->after[i]) > best) best = meet_of(s, g->after[i]);
   }
   return best;
 }
@@ -129,7 +132,7 @@ static void forget(const sweep *s) {
 static berth_status begin(const berth_graph *g, const double *comp, const double *comm, sweep *s) {
   berth_status st = check_times(g, comp, comm);
   if (st != BERTH_OK) return st;
-  *s = (sweep){ g, comp, comm, berth_i_alloc(g->ctx, (size_t)g->n_collectives, sizeof(double)), NULL };
+  *s = (sweep){ g, comp, comm, NULL, berth_i_alloc(g->ctx, (size_t)g->n_collectives, sizeof(double)), NULL };
   if (!s->meet) return berth_i_nomem(g->ctx);
   forget(s);
   return BERTH_OK;
@@ -137,22 +140,32 @@ static berth_status begin(const berth_graph *g, const double *comp, const double
 
 static void end(const sweep *s) { berth_i_free(s->g->ctx, s->meet, (size_t)s->g->n_collectives, sizeof *s->meet); }
 
-berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out) {
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
+  s.through = through;
   b_levels(&s, out);
   end(&s);
   return BERTH_OK;
 }
 
-berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out) {
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
+  s.through = through;
   t_levels(&s, out);
   end(&s);
   return BERTH_OK;
+}
+
+berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+  return berth_i_b_level(g, comp, comm, NULL, out);
+}
+
+berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+  return berth_i_t_level(g, comp, comm, NULL, out);
 }
 
 /* Infinite times: what lies on an infinite path has no slack, all else has any. */

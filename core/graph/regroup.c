@@ -47,6 +47,11 @@ static berth_status add_consumers(const berth_graph *g, berth_graph_builder *b) 
   return st;
 }
 
+berth_status berth_i_copy_tensors(const berth_graph *g, berth_graph_builder *b) {
+  berth_status st = add_tensors(g, b);
+  return st == BERTH_OK ? add_consumers(g, b) : st;
+}
+
 static berth_status add_collectives(const berth_graph *g, berth_graph_builder *b) {
   int32_t k;
   berth_status st = BERTH_OK;
@@ -66,8 +71,7 @@ berth_status berth_i_regroup(const berth_graph *g, const int32_t *group, berth_g
   if (st != BERTH_OK) return st;
   st = berth_graph_builder_reserve(b, g->n_ops, g->n_tensors, g->n_edges);
   if (st == BERTH_OK) st = add_ops(g, group, b);
-  if (st == BERTH_OK) st = add_tensors(g, b);
-  if (st == BERTH_OK) st = add_consumers(g, b);
+  if (st == BERTH_OK) st = berth_i_copy_tensors(g, b);
   if (st == BERTH_OK) st = add_collectives(g, b);
   if (st == BERTH_OK && (st = berth_graph_builder_finish(b, out)) == BERTH_OK) restore_inputs(g, *out);
   berth_graph_builder_release(b);

@@ -65,6 +65,8 @@ berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *
 berth_status berth_i_regroup(const berth_graph *g, const int32_t *group, berth_graph **out);
 /** A builder that has the name and the types of g. */
 berth_status berth_i_builder_like(const berth_graph *g, berth_graph_builder **out);
+/** Adds the tensors of g, with their consumers, to a builder that has its ops. */
+berth_status berth_i_copy_tensors(const berth_graph *g, berth_graph_builder *b);
 /** One op for each set.  @param map [ops] set of each op, 0..n-1, numbered by its lowest op */
 berth_status berth_i_quotient(const berth_graph *g, int32_t n, const int32_t *map, berth_fuse_inner inner, berth_graph **out);
 

@@ -15,7 +15,7 @@ enum { C_KIND, C_BYTES, C_COUNT, C_MEMBERS, C_CONSUMERS, N_C };
 static const char *const COLLECTIVE[] = { "kind", "bytes", "count", "members", "consumers" };
 
 const char *const berth_i_collective_names[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall",
-                                                 "barrier", NULL };
+                                                 "barrier", "parameter-server", NULL };
 
 typedef struct Reader {
   const berth_i_json *doc;
@@ -324,7 +324,8 @@ static berth_status read_collective_kind(const Reader *r, Value v, berth_collect
     return BERTH_OK;
   }
   return berth_i_json_fail(r->doc, v,
-                           "is not a kind of collective: allreduce, allgather, reducescatter, broadcast, alltoall, barrier");
+                           "is not a kind of collective: allreduce, allgather, reducescatter, broadcast, alltoall, barrier, "
+                           "parameter-server");
 }
 
 static berth_status read_collective(Reader *r, Value v) {

@@ -29,6 +29,7 @@ berth_status berth_i_read_berth(const berth_i_source *src, const berth_i_json *d
 berth_status berth_i_read_dnn(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
 berth_status berth_i_read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
 berth_status berth_i_read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+berth_status berth_i_read_wfformat(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
 
 /* The three parts of a berth file. A later part may refer to an earlier one by name. */
 berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out);

@@ -17,16 +17,17 @@ static const Format FORMATS[] = {
   { "stg", berth_i_read_stg, NULL },
   { "saga", NULL, berth_i_read_saga },
   { "wfcommons", NULL, berth_i_read_wfcommons },
+  { "wfformat", NULL, berth_i_read_wfformat },
   { "graphml", berth_i_read_graphml, NULL },
 };
 enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
 
 static const char *const FORMAT_LIST =
-    "\"berth\", \"dnn-partitioning\", \"pipedream\", \"doppler\", \"stg\", \"saga\", \"wfcommons\", \"graphml\"";
+    "\"berth\", \"dnn-partitioning\", \"pipedream\", \"doppler\", \"stg\", \"saga\", \"wfcommons\", \"wfformat\", \"graphml\"";
 
 const char *const *berth_formats(void) {
-  static const char *const names[] = { "berth", "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons", "graphml",
-                                       "dot", "chrome", NULL };
+  static const char *const names[] = { "berth", "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons", "wfformat",
+                                       "graphml", "dot", "chrome", NULL };
   return names;
 }
 
@@ -56,6 +57,7 @@ static const char *json_format(const berth_i_json *doc) {
   const berth_i_json_value *root = berth_i_json_root(doc);
   if (berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph")) return "berth"; /* its reader asks for "berth": 1 */
   if (berth_i_json_get(root, "maxFPGAs")) return "dnn-partitioning";
+  if (berth_i_json_get(root, "workflow")) return "wfformat";
   if (!berth_i_json_get(root, "tasks")) return NULL;
   return berth_i_json_get(root, "nodes") || berth_i_json_get(root, "links") ? "saga" : "wfcommons";
 }

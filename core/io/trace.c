@@ -1,5 +1,5 @@
-/* Timelines in the Chrome trace format. A device is a process; its rows are compute, send and receive. Slices of one row must not
- * overlap, so a row that needs it gets more lanes. Times are us. */
+/* Timelines in the Chrome trace format. A device is a process; its rows are compute, send, receive and collective. Slices of one
+ * row must not overlap, so a row that needs it gets more lanes. Times are us. */
 #include "../base/heap_internal.h"
 #include "../cost/cost_internal.h"
 #include "io_internal.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROW_COMPUTE, ROW_SEND, ROW_RECEIVE, N_ROWS };
-static const char *const ROW_NAMES[] = { "compute", "send", "receive" };
+enum { ROW_COMPUTE, ROW_SEND, ROW_RECEIVE, ROW_COLLECTIVE, N_ROWS };
+static const char *const ROW_NAMES[] = { "compute", "send", "receive", "collective" };
 
 typedef struct Trace {
   berth_ctx *ctx;
@@ -19,6 +19,9 @@ typedef struct Trace {
   const int32_t *device;
   const berth_transfer *transfer;
   int32_t n_transfers;
+  const berth_collective_run *met;
+  int32_t n_seats;                   /* devices of all collectives together */
+  int32_t *met_lane;                 /* [n_seats] */
   int32_t *op_lane;                  /* [ops] */
   int32_t *send_lane, *receive_lane; /* [transfers] */
   int32_t *lanes[N_ROWS];            /* [devices] lanes of each row */
@@ -64,8 +67,20 @@ static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t
   return BERTH_OK;
 }
 
+/* On each of its devices. */
+static void slice_collectives(const Trace *x, Slice *slice) {
+  const int32_t *devices;
+  int32_t k, i, n, at = 0;
+  for (k = 0; k < x->g->n_collectives; k++) {
+    n = berth_result_collective_devices(x->r, k, &devices);
+    for (i = 0; i < n; i++, at++) slice[at] = (Slice){ x->met[k].start, x->met[k].finish, devices[i], at };
+  }
+}
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
 static berth_status assign_all_lanes(Trace *x) {
-  size_t n = (size_t)(x->g->n_ops > x->n_transfers ? x->g->n_ops : x->n_transfers);
+  size_t n = (size_t)larger(x->g->n_ops, larger(x->n_transfers, x->n_seats));
   Slice *slice = berth_i_alloc(x->ctx, n, sizeof *slice);
   berth_status st;
   int32_t k;
@@ -76,6 +91,8 @@ static berth_status assign_all_lanes(Trace *x) {
   if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->send_lane, x->lanes[ROW_SEND]);
   for (k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
   if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->receive_lane, x->lanes[ROW_RECEIVE]);
+  slice_collectives(x, slice);
+  if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_seats, x->met_lane, x->lanes[ROW_COLLECTIVE]);
   berth_i_free(x->ctx, slice, n, sizeof *slice);
   return st;
 }
@@ -195,6 +212,27 @@ static void put_transfer(Trace *x, int32_t k) {
   if (to != BERTH_NONE) put_arrow(x, "f", k, t->dst, thread_of(ROW_COMPUTE, x->op_lane[to]), x->start[to]);
 }
 
+static void put_seat(Trace *x, int32_t k, int32_t device, int32_t lane) {
+  const berth_collective *c = &x->g->collectives[k];
+  char name[48];
+  snprintf(name, sizeof name, "%s %d", berth_i_collective_names[c->kind], (int)k);
+  open_event(x, "X", name, device, thread_of(ROW_COLLECTIVE, lane));
+  put_span(x, x->met[k].start, x->met[k].finish);
+  berth_i_putf(&x->o, ", \"cat\": \"collective\", \"args\": {\"collective\": %d, \"algorithm\": \"%s\", \"devices\": %d", (int)k,
+               berth_collective_algorithm_name(x->met[k].algorithm), (int)x->met[k].n_devices);
+  put_number(x, "bytes", c->bytes);
+  berth_i_put(&x->o, "}}");
+}
+
+static void put_collectives(Trace *x) {
+  const int32_t *devices;
+  int32_t k, i, n, at = 0;
+  for (k = 0; k < x->g->n_collectives; k++) {
+    n = berth_result_collective_devices(x->r, k, &devices);
+    for (i = 0; i < n; i++, at++) put_seat(x, k, devices[i], x->met_lane[at]);
+  }
+}
+
 static void put_counter(Trace *x, int32_t device) {
   const double *time, *bytes;
   int32_t k, n = berth_result_memory(x->r, device, &time, &bytes);
@@ -216,6 +254,7 @@ static void put_events(Trace *x) {
   for (k = 0; k < x->t->n_devices; k++) put_device(x, k);
   for (k = 0; k < x->g->n_ops; k++) put_op(x, k);
   for (k = 0; k < x->n_transfers; k++) put_transfer(x, k);
+  put_collectives(x);
   for (k = 0; k < x->t->n_devices; k++) put_counter(x, k);
   berth_i_put(&x->o, "\n]}\n");
 }
@@ -226,7 +265,8 @@ static berth_status alloc_lanes(Trace *x) {
   x->op_lane = berth_i_alloc(x->ctx, (size_t)x->g->n_ops, sizeof *x->op_lane);
   x->send_lane = berth_i_alloc(x->ctx, n, sizeof *x->send_lane);
   x->receive_lane = berth_i_alloc(x->ctx, n, sizeof *x->receive_lane);
-  if (!x->op_lane || !x->send_lane || !x->receive_lane) return berth_i_nomem(x->ctx);
+  x->met_lane = berth_i_alloc(x->ctx, (size_t)x->n_seats, sizeof *x->met_lane);
+  if (!x->op_lane || !x->send_lane || !x->receive_lane || !x->met_lane) return berth_i_nomem(x->ctx);
   for (row = 0; row < N_ROWS; row++) {
     if (!(x->lanes[row] = berth_i_zalloc(x->ctx, (size_t)x->t->n_devices, sizeof *x->lanes[row]))) return berth_i_nomem(x->ctx);
   }
@@ -239,7 +279,13 @@ static void free_lanes(Trace *x) {
   berth_i_free(x->ctx, x->op_lane, (size_t)x->g->n_ops, sizeof *x->op_lane);
   berth_i_free(x->ctx, x->send_lane, n, sizeof *x->send_lane);
   berth_i_free(x->ctx, x->receive_lane, n, sizeof *x->receive_lane);
+  berth_i_free(x->ctx, x->met_lane, (size_t)x->n_seats, sizeof *x->met_lane);
   for (row = 0; row < N_ROWS; row++) berth_i_free(x->ctx, x->lanes[row], (size_t)x->t->n_devices, sizeof *x->lanes[row]);
+}
+
+static void count_seats(Trace *x) {
+  int32_t k, n = berth_result_collectives(x->r, &x->met);
+  for (k = 0; k < n; k++) x->n_seats += x->met[k].n_devices;
 }
 
 berth_status berth_write_trace(berth_result *r, berth_text *out) {
@@ -253,6 +299,7 @@ berth_status berth_write_trace(berth_result *r, berth_text *out) {
               .device = berth_result_device(r) };
   berth_status st;
   x.n_transfers = berth_result_transfers(r, &x.transfer);
+  count_seats(&x);
   if ((st = alloc_lanes(&x)) != BERTH_OK || (st = assign_all_lanes(&x)) != BERTH_OK) goto done;
   x.o = berth_i_out_open(x.ctx, out);
   put_events(&x);

@@ -72,6 +72,7 @@ berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out) {
   berth_status st = sort_sequence(p);
   if (st != BERTH_OK) return st;
   to_seconds(p);
+  if ((st = berth_i_meets_last(p, &p->answer->estimate)) != BERTH_OK) return st;
   if (p->setup->load_only) forget_times(p->answer);
   *out = p->answer;
   p->answer = NULL;

@@ -141,7 +141,7 @@ static double arrival_of(const berth_plan *p, int32_t tensor, int32_t device) {
 /* As berth_i_fetch would do it now, then undone. */
 static double try_fetch(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  double ready = 0;
+  double ready = berth_i_meets_ready(p, op);
   int32_t i;
   for (i = g->in_at[op]; i < g->in_at[op + 1] && !isinf(ready); i++) {
     int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
@@ -192,7 +192,7 @@ static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int3
 
 static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  double ready = 0;
+  double ready = berth_i_meets_ready(p, op);
   int32_t i;
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
@@ -207,7 +207,7 @@ static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
 
 static double free_ready(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  double ready = 0;
+  double ready = berth_i_meets_ready(p, op);
   int32_t i;
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
@@ -237,7 +237,7 @@ static void uniform_row(const berth_plan *p, int32_t op, double *row) {
 void berth_i_ready_row(berth_plan *p, int32_t op, double *row) {
   int32_t d;
   if (!berth_i_plan_contended(p) && p->cost->uniform) {
-    for (d = 0; d < p->devices; d++) row[d] = 0;
+    for (d = 0; d < p->devices; d++) row[d] = berth_i_meets_ready(p, op);
     uniform_row(p, op, row);
     return;
   }
@@ -269,7 +269,7 @@ static void read_once(berth_plan *p, int32_t tensor) {
 berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready) {
   const berth_graph *g = p->g;
   int32_t i;
-  *ready = 0;
+  *ready = berth_i_meets_ready(p, op);
   p->wires.n_landed = 0;
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];

@@ -2,6 +2,7 @@
 #include "bite_internal.h"
 
 const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 4000000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_cut = { BERTH_I_BITE_ALL, 20, 0, 60000000, 2000, true, 2e-5 };
 const berth_i_bite_plan berth_i_bite_thorough = { BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5 };
 
 static int32_t most_edges(const berth_i_bite_dag *g) {
@@ -16,16 +17,18 @@ static int32_t most_edges(const berth_i_bite_dag *g) {
 }
 
 typedef struct room {
-  size_t ops, inputs, classes;
+  size_t ops, inputs, edges, classes;
 } room;
 
 static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
   b->path = berth_i_alloc(b->ctx, k->ops * k->ops, sizeof *b->path);
   b->item = berth_i_alloc(b->ctx, 2 * k->ops, sizeof *b->item);
   b->input = berth_i_alloc(b->ctx, k->inputs, sizeof *b->input);
-  b->real = berth_i_alloc(b->ctx, 16 * k->ops, sizeof *b->real);
+  b->real = berth_i_alloc(b->ctx, 18 * k->ops, sizeof *b->real);
   b->heap = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->heap);
-  if (!b->path || !b->item || !b->input || !b->real || !b->heap) return berth_i_nomem(b->ctx);
+  b->frontier = berth_i_alloc(b->ctx, k->edges, sizeof *b->frontier);
+  b->stamp = berth_i_zalloc(b->ctx, 2 * k->ops, sizeof *b->stamp);
+  if (!b->path || !b->item || !b->input || !b->real || !b->heap || !b->frontier || !b->stamp) return berth_i_nomem(b->ctx);
   b->sorted = b->item + k->ops;
   b->list = b->heap + k->ops;
   b->mark = b->list + k->ops; /* three times as long */
@@ -36,24 +39,36 @@ static void free_scratch(berth_i_bite *b, const room *k) {
   berth_i_free(b->ctx, b->path, k->ops * k->ops, sizeof *b->path);
   berth_i_free(b->ctx, b->item, 2 * k->ops, sizeof *b->item);
   berth_i_free(b->ctx, b->input, k->inputs, sizeof *b->input);
-  berth_i_free(b->ctx, b->real, 16 * k->ops, sizeof *b->real);
+  berth_i_free(b->ctx, b->real, 18 * k->ops, sizeof *b->real);
   berth_i_free(b->ctx, b->heap, 5 * k->ops, sizeof *b->heap);
+  berth_i_free(b->ctx, b->frontier, k->edges, sizeof *b->frontier);
+  berth_i_free(b->ctx, b->stamp, 2 * k->ops, sizeof *b->stamp);
+  berth_i_free(b->ctx, b->row, k->ops, sizeof *b->row);
   berth_i_free(b->ctx, b->can, k->ops + k->classes, sizeof *b->can);
+}
+
+static bool may_run(const berth_i_bite *b, int32_t unit, int32_t device) {
+  size_t kinds = b->kinds ? (size_t)b->kinds->n : 0;
+  return berth_i_unit_can_run(b->u, unit, device)
+      && (!b->kinds || !isinf(b->kinds->time[(size_t)unit * kinds + (size_t)b->kinds->of[device]]));
 }
 
 static berth_status fill_devices(berth_i_bite *b, const room *k) {
   const berth_cost *c = b->u->cost;
   int32_t i, d;
-  if (!(b->can = berth_i_zalloc(b->ctx, k->ops + k->classes, sizeof *b->can))) return berth_i_nomem(b->ctx);
+  b->can = berth_i_zalloc(b->ctx, k->ops + k->classes, sizeof *b->can);
+  b->row = berth_i_alloc(b->ctx, k->ops, sizeof *b->row);
+  if (!b->can || !b->row) return berth_i_nomem(b->ctx);
   b->class_of = b->can + k->ops;
-  b->masks = c->n_devices <= 64;
+  for (i = 0; i < b->n; i++) b->row[b->op[i]] = i;
   for (d = 0; b->masks && d < c->n_devices; d++) {
-    b->class_of[c->class_of[d]] |= (uint64_t)1 << d;
+    int32_t place = b->part ? b->part[d] : d;
+    b->class_of[b->part ? 0 : c->class_of[d]] |= (uint64_t)1 << place;
     for (i = 0; i < b->n; i++) {
-      if (berth_i_unit_can_run(b->u, b->u->of[b->op[i]], d)) b->can[i] |= (uint64_t)1 << d;
+      if (may_run(b, b->u->of[b->op[i]], d)) b->can[i] |= (uint64_t)1 << place;
     }
   }
-  return BERTH_OK;
+  return b->kinds ? berth_i_bite_sizes(b) : BERTH_OK;
 }
 
 /* From each row, in topological order.  O(ops * edges) */
@@ -88,6 +103,7 @@ static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32
   berth_i_bite_dag part;
   berth_status st;
   g->h[dir][v] = simple_head(g, dir, v);
+  if (b->rules & BERTH_I_BITE_DEEP) g->h[dir][v] = berth_i_bite_deep(b, g, dir, v, g->h[dir][v]);
   if (g->at[dir][v + 1] - g->at[dir][v] < 2 || b->work >= b->most) return BERTH_OK;
   if ((st = berth_i_bite_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
   g->h[dir][v] = berth_i_bite_raise(b, &part, g->h[dir][v], step);
@@ -123,7 +139,7 @@ static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bi
   double step = plan->step * fmax(*low, simple_bound(b, g));
   berth_status st = BERTH_OK;
   int64_t begun = b->work;
-  b->rules = rules;
+  b->rules = rules & ~b->unused;
   b->nodes = plan->part_nodes;
   b->most = begun + plan->work / 3 * 2;
   if (parts) st = both_heads(b, g, step);
@@ -149,24 +165,56 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
   return BERTH_OK;
 }
 
-berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_plan *plan, berth_i_bites *out) {
+/* Devices of a part at most. */
+static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
+  int32_t most = 1, i, d;
+  for (i = 0; i < scope->parts; i++) {
+    int32_t n = 0;
+    for (d = 0; d < devices; d++) n += scope->part[d] == i;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* The rules of one machine do not hold for places that do more than one thing at once. */
+static void begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
+                  room *k) {
+  bool parts = scope && scope->part;
+  b->ctx = u->cost->ctx, b->u = u, b->op = u->cost->g->topo;
+  b->n = u->n_ops, b->devices = u->cost->n_devices, b->classes = parts ? 1 : u->n_classes;
+  b->part = parts ? scope->part : NULL;
+  b->places = parts ? scope->parts : b->devices;
+  b->width = parts ? width_of(scope, b->devices) : 1;
+  b->masks = b->places <= 64;
+  b->unused = b->width > 1 ? BERTH_I_BITE_EDGE_FINDING : 0;
+  b->kinds = scope && plan->rules & BERTH_I_BITE_MEMORY ? scope->kinds : NULL;
+  b->rules = plan->rules & ~b->unused;
+  k->ops = (size_t)b->n;
+  k->classes = (size_t)b->classes;
+}
+
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
+                                berth_i_bites *out) {
   berth_i_bite b = { 0 };
   berth_i_bite_dag g = { 0 };
-  room k = { (size_t)u->n_ops, 0, (size_t)u->n_classes };
+  room k = { 0, 0, 0, 0 };
   berth_status st;
   out->clusters = out->intervals = NAN;
   if (u->n_ops > plan->ops) return BERTH_OK;
-  b.ctx = u->cost->ctx, b.u = u, b.op = u->cost->g->topo;
-  b.n = u->n_ops, b.devices = u->cost->n_devices, b.classes = u->n_classes;
-  if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) return st;
-  k.inputs = (size_t)most_edges(&g);
+  begin(&b, u, scope, plan, &k);
   if ((st = fill_devices(&b, &k)) != BERTH_OK) goto done;
+  if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) goto done;
+  k.inputs = (size_t)most_edges(&g);
+  k.edges = (size_t)g.m;
   if ((st = alloc_scratch(&b, &k)) != BERTH_OK) goto done;
+  if ((st = berth_i_bite_rates(&b)) != BERTH_OK) goto done;
   fill_paths(&b, &g);
   st = both_stages(&b, &g, plan, out);
   out->work = b.work;
 done:
   free_scratch(&b, &k);
+  berth_i_bite_sizes_release(&b);
+  berth_i_bite_rates_release(&b);
   berth_i_bite_dag_release(&b, &g);
   return st;
 }

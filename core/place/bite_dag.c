@@ -77,11 +77,13 @@ static int32_t list_pairs(const berth_graph *g, const int32_t *row, const berth_
   return join_pairs(e, n);
 }
 
-static double least_time(const berth_i_units *u, int32_t op) {
+/* Where it may run, its memory being large enough. */
+static double least_time(const berth_i_bite *b, int32_t row) {
+  int32_t op = b->op[row], d;
   double least = INFINITY;
-  int32_t d;
-  for (d = 0; d < u->cost->n_devices; d++) {
-    if (berth_i_unit_can_run(u, u->of[op], d)) least = fmin(least, berth_i_op_time(u->cost, op, d));
+  for (d = 0; d < b->u->cost->n_devices; d++) {
+    bool can = b->masks && !b->part ? b->can[row] >> d & 1 : berth_i_unit_can_run(b->u, b->u->of[op], d);
+    if (can) least = fmin(least, berth_i_op_time(b->u->cost, op, d));
   }
   return least;
 }
@@ -90,7 +92,7 @@ static void fill_whole(berth_i_bite *b, const pair *e, berth_i_bite_dag *g) {
   int32_t i;
   for (i = 0; i < g->n; i++) {
     g->id[i] = i;
-    g->p[i] = least_time(b->u, b->op[i]);
+    g->p[i] = least_time(b, i);
     g->h[0][i] = g->h[1][i] = 0;
   }
   for (i = 0; i < g->m; i++) g->end[0][i] = e[i].src, g->end[1][i] = e[i].dst, g->c[i] = e[i].c;
@@ -100,18 +102,15 @@ static void fill_whole(berth_i_bite *b, const pair *e, berth_i_bite_dag *g) {
 
 berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g) {
   const berth_graph *from = b->u->cost->g;
-  size_t n = (size_t)b->n, edges = (size_t)from->n_edges;
-  int32_t *row = berth_i_alloc(b->ctx, n, sizeof *row), i;
+  size_t edges = (size_t)from->n_edges;
   pair *e = berth_i_alloc(b->ctx, edges, sizeof *e);
   berth_i_pair_times times;
-  berth_status st = row && e ? berth_i_pair_times_init(b->u->cost, false, &times) : berth_i_nomem(b->ctx);
+  berth_status st = e ? berth_i_pair_times_init(b->u->cost, b->part, false, &times) : berth_i_nomem(b->ctx);
   if (st != BERTH_OK) goto done;
-  for (i = 0; i < b->n; i++) row[b->op[i]] = i;
-  st = alloc_dag(b, b->n, list_pairs(from, row, &times, e), g);
+  st = alloc_dag(b, b->n, list_pairs(from, b->row, &times, e), g);
   if (st == BERTH_OK) fill_whole(b, e, g);
   berth_i_pair_times_release(&times);
 done:
-  berth_i_free(b->ctx, row, n, sizeof *row);
   berth_i_free(b->ctx, e, edges, sizeof *e);
   return st;
 }

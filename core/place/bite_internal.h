@@ -3,12 +3,13 @@
 #ifndef BERTH_BITE_INTERNAL_H
 #define BERTH_BITE_INTERNAL_H
 
-#include "packing_internal.h"
+#include "prices_internal.h"
 
 /** Rules, for tests of each alone. FORCE is what the others work on. */
 enum {
   BERTH_I_BITE_FORCE = 1, BERTH_I_BITE_JOIN = 2, BERTH_I_BITE_SERIAL = 4, BERTH_I_BITE_EDGE_FINDING = 8, BERTH_I_BITE_LOADS = 16,
-  BERTH_I_BITE_GROUPS = 32, BERTH_I_BITE_DUAL = 64, BERTH_I_BITE_ENERGY = 128, BERTH_I_BITE_RECURSE = 256, BERTH_I_BITE_ALL = 511
+  BERTH_I_BITE_GROUPS = 32, BERTH_I_BITE_DUAL = 64, BERTH_I_BITE_ENERGY = 128, BERTH_I_BITE_RECURSE = 256,
+  BERTH_I_BITE_DEEP = 512, BERTH_I_BITE_MEMORY = 1024, BERTH_I_BITE_RATES = 2048, BERTH_I_BITE_ALL = 4095
 };
 
 /** Local ids are in topological order. */
@@ -33,24 +34,53 @@ typedef struct berth_i_bite_input {
   int32_t op;
 } berth_i_bite_input;
 
+/** What ops take of their device at least, in any order: what is held in the end; parameters and what one op runs with. */
+typedef struct berth_i_bite_bytes {
+  double held, param, moment;
+} berth_i_bite_bytes;
+
+/** Devices of one kind: what a second of one of them is worth, where all devices together are worth 1. */
+typedef struct berth_i_bite_rate {
+  double price;
+  uint64_t places;
+  int32_t class_of;
+} berth_i_bite_rate;
+
+typedef struct berth_i_bite_frontier {
+  double arrival;        /* at the op in question, if the edge crosses */
+  int32_t edge;
+} berth_i_bite_frontier;
+
 typedef struct berth_i_bite {
   berth_ctx *ctx;
   const berth_i_units *u;
+  const berth_i_kinds *kinds; /* what devices hold; NULL: memory plays no part */
+  const int32_t *part;   /* [devices] place of a device; NULL: each is one. Places are what the rest speaks of */
+  int32_t places, width; /* devices of a place at most: it does so much at once */
   int32_t n, devices, classes;
   const int32_t *op;     /* [n] op of a row: the graph's topological order */
+  int32_t *row;          /* [n] its inverse */
   double *path;          /* [n * n] longest path of least times strictly between two rows; -1: none */
-  uint64_t *can;         /* [n] devices that can run the row */
-  uint64_t *class_of;    /* [classes] devices of the class */
-  bool masks;            /* at most 64 devices: `can` says something */
-  unsigned rules;
+  uint64_t *can;         /* [n] places that can run the row */
+  uint64_t *class_of;    /* [classes] places of the class; of parts there is one class */
+  uint64_t *size_of;     /* [sizes] places that hold so much */
+  double *size;          /* [sizes] bytes */
+  int32_t *size_count;   /* [sizes] */
+  int32_t sizes;
+  berth_i_bite_rate *rate; /* [rates] unlike devices; none: all are alike */
+  int32_t rates, cap_rates;
+  bool masks;            /* at most 64 places: `can` says something */
+  unsigned rules, unused;
   int32_t nodes;         /* of one search */
   int64_t work, most;    /* items handled; at `most` nothing is refuted any more */
   berth_status st;
   /* scratch */
   berth_i_bite_item *item, *sorted; /* [n] */
   berth_i_bite_input *input;        /* [most edges of an op] */
-  double *real;          /* [12 n + 4 * intervals] */
+  double *real;          /* [18 n] */
   int32_t *heap, *mark, *list;  /* [n] */
+  berth_i_bite_frontier *frontier; /* [edges] */
+  int32_t *stamp, epoch;        /* [2 n] ops, units of a set that is made up */
 } berth_i_bite;
 
 /** One attempt to disprove T. */
@@ -59,11 +89,13 @@ typedef struct berth_i_bite_state {
   double limit, slip;    /* T; what rounding may do */
   double *h[2], *p;      /* [n] */
   uint64_t *can;         /* [n] of clusters, by label */
+  berth_i_bite_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
+  berth_i_bite_bytes rest;   /* of units that have no op here */
   int32_t *label, *next; /* [n] cluster, named by a member; circular list of its members */
   uint8_t *edge;         /* [m] */
   void *block;
-  size_t bytes;
-  bool changed, impossible;
+  size_t size;           /* of the block */
+  bool changed, impossible, merged; /* merged: since memory was looked at */
 } berth_i_bite_state;
 
 enum { BERTH_I_BITE_OPEN, BERTH_I_BITE_SAME, BERTH_I_BITE_APART };
@@ -83,6 +115,21 @@ void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value)
 void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t edge, int verdict);
 static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) { return s->limit - s->h[1][op]; }
 
+/* bite_memory.c */
+void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more);
+berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit);
+/** Places by what they hold. */
+berth_status berth_i_bite_sizes(berth_i_bite *b);
+void berth_i_bite_sizes_release(berth_i_bite *b);
+/** Those of the places in `can` that hold so much; without masks all or none. */
+uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes);
+/** Clusters that cannot be packed into the devices: impossible. Open edges between two that no device holds: apart. */
+void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s);
+
+/* bite_deep.c */
+/** What v's device must have run before v: v starts no earlier than the bound that is returned. */
+double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low);
+
 /* bite_serial.c */
 /** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n);
@@ -92,6 +139,11 @@ void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s);
 /* bite_load.c */
 enum { BERTH_I_BITE_POINTS = 40 }; /* ends of intervals, each way */
 void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s);
+
+/* bite_rates.c */
+/** By the prices that make the bound of work largest, whatever memory there is. */
+berth_status berth_i_bite_rates(berth_i_bite *b);
+void berth_i_bite_rates_release(berth_i_bite *b);
 
 /* bite_dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
 bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins);
@@ -116,6 +168,20 @@ typedef struct berth_i_bites {
   int64_t work;
 } berth_i_bites;
 extern const berth_i_bite_plan berth_i_bite_cheap, berth_i_bite_thorough;
-berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_plan *plan, berth_i_bites *out);
+typedef struct berth_i_bite_scope {
+  const berth_i_kinds *kinds; /* with memory; NULL: memory plays no part */
+  const int32_t *part;        /* [devices] 0 to parts - 1: parts count as one device that does as much at once as the largest has
+                                 devices, and transfers between them alone take time; NULL: each device by itself */
+  int32_t parts;
+} berth_i_bite_scope;
+/** @param scope NULL: devices, no memory */
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
+                                berth_i_bites *out);
+
+/* bite_cut.c */
+extern const berth_i_bite_plan berth_i_bite_cut;
+/** The best bound over at most `most` ways to cut the devices into parts where transfers take a step; NaN: there is none. */
+berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_kinds *kinds, const berth_i_bite_plan *plan, int32_t most,
+                               double *out);
 
 #endif

@@ -13,7 +13,9 @@ typedef struct loads {
   double *apart;              /* [clusters] head (forks) or due (joins) of next_to if it crosses */
   double *weight;             /* [clusters] work within the interval */
   double *group_sum, *group_all, *group_head, *group_due; /* [groups] */
+  double *rate_sum, *rate_all, *rate_least; /* [clusters] work within the interval, all of it, on one kind; least price */
   double from, to;
+  int32_t width;
 } loads;
 
 static double least_work(double head, double due, double p, double from, double to) {
@@ -131,7 +133,7 @@ static double group_extra(loads *w) {
   }
   for (g = 0; g < w->groups; g++) {
     double out = fmax(0, w->group_due[g] - w->to) + fmax(0, w->from - w->group_head[g]);
-    extra += fmax(0, w->group_all[g] - out - w->group_sum[g]);
+    extra += fmax(0, w->group_all[g] - w->width * out - w->group_sum[g]);
   }
   return extra;
 }
@@ -150,7 +152,7 @@ static double weigh(berth_i_bite *b, loads *w) {
   }
   for (k = 0; k < w->clusters; k++) {
     double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
-    w->weight[k] = fmax(w->sum[k], w->whole[k] - out);
+    w->weight[k] = fmax(w->sum[k], w->whole[k] - w->width * out);
     total += w->weight[k];
   }
   b->work += w->heavy + w->clusters;
@@ -173,10 +175,48 @@ static void adjust(berth_i_bite *b, berth_i_bite_state *s, const loads *w, doubl
   b->work += w->heavy;
 }
 
+/* The cluster on devices of one kind; INFINITY: they cannot run it. */
+static double cost_at(const berth_i_bite *b, const loads *w, int32_t k, const berth_i_bite_rate *rate) {
+  double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
+  return rate->price * fmax(w->rate_sum[k], w->rate_all[k] - b->width * out);
+}
+
+static void sum_at(berth_i_bite *b, loads *w, const berth_i_bite_rate *rate) {
+  const berth_i_bite_state *s = w->s;
+  int32_t i, k;
+  for (k = 0; k < w->clusters; k++) w->rate_sum[k] = w->rate_all[k] = 0;
+  for (i = 0; i < w->heavy; i++) {
+    int32_t x = w->op[i];
+    double p = b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)rate->class_of];
+    if (!(s->can[s->label[x]] & rate->places)) p = INFINITY;
+    k = w->cluster[x];
+    w->rate_all[k] += p;
+    w->rate_sum[k] += isinf(p) ? p : least_work(s->h[0][x], berth_i_bite_due(s, x), p, w->from, w->to);
+  }
+  b->work += 2 * w->heavy;
+}
+
+/* Unlike devices: every cluster costs at least what it does where that is least, and all devices together are worth the length of
+ * the interval. */
+static bool too_dear(berth_i_bite *b, loads *w) {
+  double *least = w->rate_least, total = 0;
+  int32_t j, k;
+  if (b->rates == 0) return false;
+  for (k = 0; k < w->clusters; k++) least[k] = INFINITY;
+  for (j = 0; j < b->rates; j++) {
+    sum_at(b, w, &b->rate[j]);
+    for (k = 0; k < w->clusters; k++) {
+      if (!isinf(w->rate_all[k])) least[k] = fmin(least[k], cost_at(b, w, k, &b->rate[j]));
+    }
+  }
+  for (k = 0; k < w->clusters; k++) total += least[k];
+  return total > (w->to - w->from) * (1 + 1e-9) + w->s->slip;
+}
+
 static bool too_large(const berth_i_bite_state *s, const loads *w) {
   int32_t k;
   for (k = 0; k < w->clusters; k++) {
-    if (w->weight[k] > w->to - w->from + s->slip) return true;
+    if (w->weight[k] > w->width * (w->to - w->from + s->slip)) return true;
   }
   return false;
 }
@@ -185,15 +225,17 @@ static bool unpackable(berth_i_bite *b, loads *w) {
   int32_t k, n = 0;
   double *x = w->group_sum; /* not in use any more */
   for (k = 0; k < w->clusters; k++) {
-    if (w->weight[k] > 1e-3 * (w->to - w->from)) x[n++] = fmin(1, w->weight[k] / (w->to - w->from));
+    double part = w->weight[k] / (w->width * (w->to - w->from));
+    if (part > 1e-3) x[n++] = fmin(1, part);
   }
   b->work += 12 * n;
-  return berth_i_bite_overfull(x, n, b->devices);
+  return berth_i_bite_overfull(x, n, b->places);
 }
 
 static void check_interval(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
   double total = weigh(b, w), capacity = b->devices * (w->to - w->from), slip = b->devices * s->slip;
   if (too_large(s, w) || total > capacity + slip) s->impossible = true;
+  else if (too_dear(b, w)) s->impossible = true;
   else if ((b->rules & BERTH_I_BITE_GROUPS) && w->groups > 0 && total + group_extra(w) > capacity + slip) s->impossible = true;
   else if ((b->rules & BERTH_I_BITE_DUAL) && total > capacity / 2 && unpackable(b, w)) s->impossible = true;
   else if ((b->rules & BERTH_I_BITE_ENERGY) && total > capacity / 2) adjust(b, s, w, total);
@@ -238,11 +280,13 @@ static void init_loads(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
   int32_t n = b->n;
   memset(w, 0, sizeof *w);
   w->s = s;
+  w->width = b->width;
   w->op = b->list;
   w->cluster = b->mark, w->group = b->mark + n, w->next_to = b->mark + 2 * (size_t)n;
   w->least = r, w->sum = r + n, w->whole = w->sum + n, w->head = w->whole + n, w->due = w->head + n, w->apart = w->due + n;
   w->weight = w->apart + n, w->group_sum = w->weight + n, w->group_all = w->group_sum + n, w->group_head = w->group_all + n;
   w->group_due = w->group_head + n;
+  w->rate_sum = w->group_due + n, w->rate_all = w->rate_sum + n, w->rate_least = w->rate_all + n;
 }
 
 void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s) {
@@ -253,7 +297,7 @@ void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s) {
   list_heavy(b, &w);
   if (w.heavy == 0) return;
   if (b->rules & BERTH_I_BITE_GROUPS) list_all_groups(b, &w);
-  from = w.group_due + b->n, to = from + 2 * (size_t)b->n;
+  from = w.rate_least + b->n, to = from + 2 * (size_t)b->n;
   list_points(b, &w, from, &nf, to, &nt);
   for (i = 0; i < nf; i++) {
     for (j = 0; j < nt && !s->impossible && b->work < b->most; j++) {

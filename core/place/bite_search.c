@@ -41,6 +41,7 @@ static bool propagate(berth_i_bite *b, berth_i_bite_state *s) {
     if (!s->impossible) berth_i_bite_join(b, s, 1);
     if (!s->impossible && (b->rules & BERTH_I_BITE_FORCE)) force(b, s);
     if (!s->impossible && (b->rules & BERTH_I_BITE_SERIAL)) berth_i_bite_serial(b, s);
+    if (!s->impossible && s->bytes && s->merged) berth_i_bite_memory(b, s);
     if (!s->impossible && !s->changed && (b->rules & BERTH_I_BITE_LOADS)) berth_i_bite_loads(b, s);
   }
   return !s->impossible;

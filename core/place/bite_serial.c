@@ -1,4 +1,5 @@
-/* One machine: what must share a device runs there one after another. */
+/* One machine: what must share a device runs there one after another. A place of several devices is one that is so many times
+ * as fast, for sums: each op is looked at by itself elsewhere. */
 #include "bite_internal.h"
 #include <stdlib.h>
 
@@ -31,8 +32,8 @@ static int by_release(const void *pa, const void *pb) {
   return (a->r > b->r) - (a->r < b->r);
 }
 
-/* Mostly sorted already: ids are in topological order. */
-static void sort_items(berth_i_bite_item *a, int32_t n) {
+/* Mostly sorted already: ids are in topological order.  @return steps */
+static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
   int32_t i, j, moves = 0;
   for (i = 1; i < n; i++) {
     berth_i_bite_item x = a[i];
@@ -41,7 +42,9 @@ static void sort_items(berth_i_bite_item *a, int32_t n) {
     a[j] = x;
     if (moves > 8 * n) break;
   }
-  if (i < n) qsort(a, (size_t)n, sizeof *a, by_release);
+  if (i == n) return moves / 2;
+  qsort(a, (size_t)n, sizeof *a, by_release);
+  return 16 * n;
 }
 
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
@@ -50,8 +53,7 @@ double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
   int32_t next = 0, size = 0;
   if (n == 0) return 0;
   memcpy(a, b->item, (size_t)n * sizeof *a);
-  sort_items(a, n);
-  b->work += 2 * n;
+  b->work += 2 * n + sort_items(a, n);
   while (next < n || size > 0) {
     berth_i_bite_item *x;
     double until;
@@ -84,7 +86,7 @@ static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir
   int32_t x = op;
   do {
     double q = x == v ? -1 : path_to(b, s->g, dir, x, v);
-    if (q >= 0) b->item[n++] = (berth_i_bite_item){ s->h[dir][x], s->p[x], q };
+    if (q >= 0) b->item[n++] = (berth_i_bite_item){ s->h[dir][x], s->p[x] / b->width, q };
     x = s->next[x];
     b->work++;
   } while (x != op);
@@ -167,7 +169,7 @@ static bool fits_serially(berth_i_bite *b, const berth_i_bite_state *s, int32_t 
     if (b->classes > 1 && s->g->p[x] > 0) {
       p = fmax(p, b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)kind]);
     }
-    b->item[i] = (berth_i_bite_item){ s->h[0][x], p, s->h[1][x] };
+    b->item[i] = (berth_i_bite_item){ s->h[0][x], p / b->width, s->h[1][x] };
   }
   return berth_i_bite_jackson(b, n) <= s->limit + s->slip;
 }

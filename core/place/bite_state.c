@@ -6,30 +6,38 @@ static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, bert
   char *at;
   memset(s, 0, sizeof *s);
   s->g = g;
-  s->bytes = n * (3 * sizeof(double) + sizeof(uint64_t) + 2 * sizeof(int32_t)) + (size_t)g->m;
-  if (!(s->block = berth_i_alloc(b->ctx, s->bytes, 1))) return berth_i_nomem(b->ctx);
+  s->size = n * (3 * sizeof(double) + sizeof(uint64_t) + 2 * sizeof(int32_t)) + (size_t)g->m;
+  if (b->kinds) s->size += n * sizeof *s->bytes;
+  if (!(s->block = berth_i_alloc(b->ctx, s->size, 1))) return berth_i_nomem(b->ctx);
   at = s->block;
   s->h[0] = (double *)(void *)at;
   s->h[1] = s->h[0] + n;
   s->p = s->h[1] + n;
   s->can = (uint64_t *)(void *)(s->p + n);
-  s->label = (int32_t *)(void *)(s->can + n);
+  at = (char *)(s->can + n);
+  if (b->kinds) {
+    s->bytes = (berth_i_bite_bytes *)(void *)at;
+    at += n * sizeof *s->bytes;
+  }
+  s->label = (int32_t *)(void *)at;
   s->next = s->label + n;
   s->edge = (uint8_t *)(void *)(s->next + n);
   return BERTH_OK;
 }
 
 void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s) {
-  berth_i_free(b->ctx, s->block, s->bytes, 1);
+  berth_i_free(b->ctx, s->block, s->size, 1);
   s->block = NULL;
 }
 
 berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from, berth_i_bite_state *s) {
   berth_status st = alloc_state(b, from->g, s);
   if (st != BERTH_OK) return st;
-  memcpy(s->block, from->block, from->bytes);
+  memcpy(s->block, from->block, from->size);
   s->limit = from->limit;
   s->slip = from->slip;
+  s->rest = from->rest;
+  s->merged = from->merged;
   return BERTH_OK;
 }
 
@@ -82,7 +90,12 @@ static void merge(berth_i_bite *b, berth_i_bite_state *s, int32_t x, int32_t y) 
   rest = s->next[keep];
   s->next[keep] = s->next[drop];
   s->next[drop] = rest;
-  s->changed = true;
+  s->changed = s->merged = true;
+  if (s->bytes) {
+    berth_i_bite_add_bytes(&s->bytes[keep], s->bytes[drop]);
+    can = berth_i_bite_holding(b, can, s->bytes[keep]);
+    if (!can) s->impossible = true;
+  }
   narrow(b, s, keep, can);
 }
 
@@ -115,6 +128,23 @@ static void merge_given(berth_i_bite *b, berth_i_bite_state *s) {
   }
 }
 
+/* The bytes of a unit are with its first op here.  b->mark: 1: counted */
+static void fill_bytes(berth_i_bite *b, berth_i_bite_state *s) {
+  static const berth_i_bite_bytes none = { 0, 0, 0 };
+  int32_t i;
+  if (!s->bytes) return;
+  for (i = 0; i < b->n; i++) b->mark[i] = 0;
+  for (i = 0; i < s->g->n; i++) {
+    int32_t unit = b->u->of[b->op[s->g->id[i]]];
+    s->bytes[i] = b->mark[unit] ? none : berth_i_bite_unit_bytes(b, unit);
+    b->mark[unit] = 1;
+  }
+  for (i = 0; i < b->u->n; i++) {
+    if (!b->mark[i]) berth_i_bite_add_bytes(&s->rest, berth_i_bite_unit_bytes(b, i));
+  }
+  s->merged = true;
+}
+
 berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s) {
   size_t n = (size_t)g->n;
   berth_status st = alloc_state(b, g, s);
@@ -129,6 +159,7 @@ berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g,
     s->label[i] = s->next[i] = i;
     s->can[i] = b->masks ? b->can[g->id[i]] : ~(uint64_t)0;
   }
+  fill_bytes(b, s);
   merge_given(b, s);
   return BERTH_OK;
 }

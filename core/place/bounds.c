@@ -253,11 +253,33 @@ static void name_best(berth_bounds *b) {
   take_if_larger(b, b->memory, "memory");
   take_if_larger(b, b->clusters, "serial clusters");
   take_if_larger(b, b->intervals, "intervals");
+  take_if_larger(b, b->link_cut, "link cut");
+}
+
+/* Bisection ends where it ends: what is quickly found counts, too. */
+static berth_status at_least_cheap(const berth_i_units *u, const berth_i_bite_scope *scope, berth_i_bites *bites) {
+  berth_i_bites cheap;
+  berth_status st = berth_i_bite_bound(u, scope, &berth_i_bite_cheap, &cheap);
+  if (st != BERTH_OK) return st;
+  bites->clusters = fmax(bites->clusters, cheap.clusters); /* NaN: too many ops */
+  bites->intervals = fmax(bites->intervals, cheap.intervals);
+  return BERTH_OK;
 }
 
 static berth_status take_bites(const berth_i_units *u, berth_bounds_level level, berth_bounds *b) {
-  berth_i_bites bites;
-  berth_status st = berth_i_bite_bound(u, level == BERTH_BOUNDS_THOROUGH ? &berth_i_bite_thorough : &berth_i_bite_cheap, &bites);
+  bool deep = level == BERTH_BOUNDS_THOROUGH;
+  const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
+  berth_i_bites bites = { NAN, NAN, 0 };
+  berth_i_bite_scope scope = { NULL, NULL, 0 };
+  berth_i_kinds k;
+  berth_status st;
+  if (u->n_ops > plan->ops) return BERTH_OK;
+  if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
+  if (any_limit(&k)) scope.kinds = &k;
+  st = berth_i_bite_bound(u, &scope, plan, &bites);
+  if (st == BERTH_OK && deep) st = at_least_cheap(u, &scope, &bites);
+  if (st == BERTH_OK) st = berth_i_bite_cuts(u, scope.kinds, deep ? &berth_i_bite_cut : plan, deep ? 3 : 1, &b->link_cut);
+  berth_i_kinds_release(&k);
   if (st != BERTH_OK) return st;
   b->clusters = bites.clusters;
   b->intervals = bites.intervals;
@@ -330,17 +352,13 @@ static berth_status check_options(const berth_cost *cost, const berth_bounds_opt
   if (!(o->gap >= 1e-9) || isinf(o->gap)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "bounds: option gap: %g is not a finite number from 1e-9 on", o->gap);
   }
-  if (o->level == BERTH_BOUNDS_THOROUGH && cost->g->n_collectives > 0) {
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "bounds: the graph has %d collectives: the level THOROUGH is for graphs without",
-                        (int)cost->g->n_collectives);
-  }
   return BERTH_OK;
 }
 
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
   berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
   berth_i_units u;
-  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN };
+  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
   berth_status st;
   if ((st = check_options(cost, &o)) != BERTH_OK) return st;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;

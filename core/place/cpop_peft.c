@@ -25,12 +25,24 @@ static double own_time_at_mean_speed(const berth_cost *cost, int32_t op) {
   return n / speed;
 }
 
-static void saga_downward_rank(const berth_plan *p, const double *transfers, double *down) {
+/* Longest way from a member through a collective. O(members) */
+static double way_through(const berth_plan *p, int32_t k, const double *met, const double *down) {
+  const berth_collective *c = &p->g->collectives[k];
+  double most = 0;
+  int32_t i;
+  for (i = 0; i < c->n_members; i++) most = fmax(most, down[c->members[i]]);
+  return most + met[k];
+}
+
+static void saga_downward_rank(const berth_plan *p, const double *transfers, const double *met, double *down) {
   const berth_graph *g = p->g;
   int32_t i, j;
   for (i = 0; i < p->n; i++) {
     int32_t op = g->topo[i];
     down[op] = 0;
+    for (j = g->after ? g->after_at[op] : 0; g->after && j < g->after_at[op + 1]; j++) {
+      down[op] = fmax(down[op], way_through(p, g->after[j], met, down));
+    }
     for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
       int32_t t = g->in[j];
       down[op] = fmax(down[op], down[g->producer[t]] + transfers[t]);
@@ -39,9 +51,10 @@ static void saga_downward_rank(const berth_plan *p, const double *transfers, dou
   }
 }
 
-static berth_status downward_rank(const cpop *k, const berth_plan *p, const double *ops, const double *transfers, double *down) {
-  if (k->how == BERTH_AVERAGE_TEXTBOOK) return berth_t_level(p->g, ops, transfers, down);
-  saga_downward_rank(p, transfers, down);
+static berth_status downward_rank(const cpop *k, const berth_plan *p, const double *ops, const double *transfers,
+                                  const double *met, double *down) {
+  if (k->how == BERTH_AVERAGE_TEXTBOOK) return berth_i_t_level(p->g, ops, transfers, met, down);
+  saga_downward_rank(p, transfers, met, down);
   return BERTH_OK;
 }
 
@@ -56,19 +69,28 @@ static int32_t best_of(const double *priority, const int32_t *ops, int32_t n) {
 static int32_t best_entry(const berth_plan *p, const double *priority) {
   int32_t op, best = BERTH_NONE;
   for (op = 0; op < p->n; op++) {
-    if (p->g->in_at[op + 1] > p->g->in_at[op]) continue;
+    if (p->g->in_at[op + 1] > p->g->in_at[op] || (p->g->after && p->g->after_at[op + 1] > p->g->after_at[op])) continue;
     if (best == BERTH_NONE || priority[op] > priority[best]) best = op;
   }
   return best;
+}
+
+static int32_t better_of(const double *priority, int32_t a, int32_t b) {
+  if (a == BERTH_NONE || b == BERTH_NONE) return a == BERTH_NONE ? b : a;
+  if (priority[a] != priority[b]) return priority[a] > priority[b] ? a : b;
+  return a < b ? a : b;
 }
 
 static int32_t best_consumer(const berth_plan *p, const double *priority, int32_t op) {
   const berth_graph *g = p->g;
   int32_t i, best = BERTH_NONE;
   for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    int32_t t = g->out[i], c = best_of(priority, g->use + g->use_at[t], g->use_at[t + 1] - g->use_at[t]);
-    if (c == BERTH_NONE) continue;
-    if (best == BERTH_NONE || priority[c] > priority[best] || (priority[c] == priority[best] && c < best)) best = c;
+    int32_t t = g->out[i];
+    best = better_of(priority, best, best_of(priority, g->use + g->use_at[t], g->use_at[t + 1] - g->use_at[t]));
+  }
+  for (i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    best = better_of(priority, best, best_of(priority, c->consumers, c->n_consumers));
   }
   return best;
 }
@@ -104,18 +126,20 @@ static void choose_device(cpop *k, const berth_plan *p) {
 
 static berth_status cpop_prepare(void *ud, const berth_plan *p, double *priority) {
   cpop *k = ud;
-  double *ops, *transfers, *down = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *down);
+  double *ops, *transfers, *met = NULL, *down = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *down);
   berth_status st = berth_i_means(p, k->how, &ops, &transfers);
   int32_t op;
   if (!down) st = berth_i_nomem(p->ctx);
   if (p->n > 0) memset(k->critical, 0, (size_t)p->n);
-  if (st == BERTH_OK) st = berth_b_level(p->g, ops, transfers, priority);
-  if (st == BERTH_OK) st = downward_rank(k, p, ops, transfers, down);
+  if (st == BERTH_OK) st = berth_i_spread_prices(p, &met);
+  if (st == BERTH_OK) st = berth_i_b_level(p->g, ops, transfers, met, priority);
+  if (st == BERTH_OK) st = downward_rank(k, p, ops, transfers, met, down);
   for (op = 0; op < p->n && st == BERTH_OK; op++) priority[op] += down[op];
   if (st == BERTH_OK && p->n > 0) {
     (k->how == BERTH_AVERAGE_TEXTBOOK ? walk_critical : mark_equal)(k, p, priority);
     choose_device(k, p);
   }
+  berth_i_spread_prices_release(p, met);
   berth_i_means_release(p, ops, transfers);
   berth_i_free(p->ctx, down, (size_t)p->n, sizeof *down);
   return st;
@@ -184,10 +208,36 @@ static void extend(const peft *k, const berth_plan *p, int32_t tensor, double me
   for (d = 0; d < p->devices; d++) row[d] = fmax(row[d], go_on(k, p, tensor, mean, c, d));
 }
 
-/* O(edges x devices), for real transfer times O(edges x devices^2) */
-static void fill_table(const peft *k, const berth_plan *p, const double *transfers) {
+/* Least that is left from the end of a collective, on the best device for each consumer. */
+static double go_on_after(const peft *k, const berth_plan *p, const berth_collective *c) {
+  double most = 0;
+  int32_t i, d;
+  for (i = 0; i < c->n_consumers; i++) {
+    const double *row = k->table + (size_t)c->consumers[i] * (size_t)p->devices;
+    double least = INFINITY;
+    for (d = 0; d < p->devices; d++) least = fmin(least, row[d] + berth_i_op_time(p->cost, c->consumers[i], d));
+    most = fmax(most, least);
+  }
+  return most;
+}
+
+/* @param met [collectives] negative: not asked for yet what is left from its start */
+static void extend_by_collectives(const peft *k, const berth_plan *p, const double *prices, double *met, int32_t op,
+                                  double *row) {
+  const berth_graph *g = p->g;
+  int32_t i, d;
+  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+    int32_t m = g->wait[i];
+    if (met[m] < 0) met[m] = prices[m] + go_on_after(k, p, &g->collectives[m]);
+    for (d = 0; d < p->devices; d++) row[d] = fmax(row[d], met[m]);
+  }
+}
+
+/* O(edges x devices), for real transfer times O(edges x devices^2).  @param met [collectives] scratch */
+static void fill_table(const peft *k, const berth_plan *p, const double *transfers, const double *prices, double *met) {
   const berth_graph *g = p->g;
   int32_t i, j, l;
+  for (i = 0; i < g->n_collectives; i++) met[i] = -1;
   for (i = p->n - 1; i >= 0; i--) {
     int32_t op = g->topo[i];
     double *row = k->table + (size_t)op * (size_t)p->devices;
@@ -195,6 +245,7 @@ static void fill_table(const peft *k, const berth_plan *p, const double *transfe
       int32_t t = g->out[j];
       for (l = g->use_at[t]; l < g->use_at[t + 1]; l++) extend(k, p, t, transfers[t], g->use[l], row);
     }
+    if (g->wait) extend_by_collectives(k, p, prices, met, op, row);
   }
 }
 
@@ -212,16 +263,19 @@ static double mean_row(const peft *k, const berth_plan *p, int32_t op) {
 
 static berth_status peft_prepare(void *ud, const berth_plan *p, double *priority) {
   const peft *k = ud;
-  size_t tensors = (size_t)p->g->n_tensors;
-  double *transfers = berth_i_alloc(p->ctx, tensors, sizeof *transfers);
-  berth_status st;
+  size_t tensors = (size_t)p->g->n_tensors, collectives = (size_t)p->g->n_collectives;
+  double *transfers = berth_i_alloc(p->ctx, tensors, sizeof *transfers), *prices = NULL;
+  double *met = berth_i_alloc(p->ctx, collectives, sizeof *met);
+  berth_status st = transfers && met ? berth_i_spread_prices(p, &prices) : berth_i_nomem(p->ctx);
   int32_t op;
-  if (!transfers) return berth_i_nomem(p->ctx);
-  memset(k->table, 0, (size_t)p->n * (size_t)p->devices * sizeof *k->table);
-  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, transfers)) == BERTH_OK) {
-    fill_table(k, p, transfers);
+  if (st == BERTH_OK) st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, transfers);
+  if (st == BERTH_OK) {
+    memset(k->table, 0, (size_t)p->n * (size_t)p->devices * sizeof *k->table);
+    fill_table(k, p, transfers, prices, met);
     for (op = 0; op < p->n; op++) priority[op] = mean_row(k, p, op);
   }
+  berth_i_spread_prices_release(p, prices);
+  berth_i_free(p->ctx, met, collectives, sizeof *met);
   berth_i_free(p->ctx, transfers, tensors, sizeof *transfers);
   return st;
 }

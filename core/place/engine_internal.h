@@ -152,6 +152,15 @@ typedef struct berth_i_groups {
   uint8_t *barred;     /* [groups * devices] 1: a member cannot run there */
 } berth_i_groups;
 
+/** Collectives: all NULL if the graph has none. */
+typedef struct berth_i_meets {
+  int32_t *left;       /* [collectives] members that are not placed (or not finished) */
+  double *end;         /* [collectives] latest finish of a member; with none left, the collective's end */
+  int32_t *device;     /* [cap] scratch: devices of members */
+  size_t cap;          /* most members */
+  bool apart;          /* some devices do not reach one another */
+} berth_i_meets;
+
 struct berth_plan {
   berth_ctx *ctx;
   berth_cost *cost;
@@ -163,13 +172,14 @@ struct berth_plan {
   int32_t *device;        /* [ops] the answer's; BERTH_NONE: not placed */
   double *start, *finish; /* [ops] the answer's */
   double *priority;       /* [ops] */
-  int32_t *pending;       /* [ops] inputs whose producers are not placed (or not finished) */
+  int32_t *pending;       /* [ops] inputs whose producers are not placed (or not finished), and collectives likewise */
   double *free_at, *load; /* [devices] end of its last op; sum of op times */
   int32_t *last;          /* [devices] op placed last */
   uint8_t *prepaid;       /* [ops] 1: its memory is reserved on the only device that can run it; NULL: none */
   int32_t *fresh;         /* ops that became candidates, not yet fetched */
   size_t n_fresh, cap_fresh;
   berth_i_queue running;  /* READY_FINISHED: (finish, order, op) */
+  berth_i_meets meets;
   berth_i_copies copies;
   berth_i_wires wires;
   berth_i_store store;
@@ -243,6 +253,20 @@ void berth_i_plan_vain(berth_plan *p, int32_t op);
 berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why);
 /** No more op can be placed: which one, and why.  @param op BERTH_NONE: finds one */
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why);
+
+/* meets.c: collectives. One is over at the latest finish of its members, plus its price on their devices. */
+berth_status berth_i_meets_init(berth_plan *p);
+void berth_i_meets_release(berth_plan *p);
+/** op is placed (or has finished).  @param k one of the collectives that it is a member of  @param over out: no member is left */
+berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *over);
+/** When the collectives that op waits for are over; 0: it waits for none. */
+double berth_i_meets_ready(const berth_plan *p, int32_t op);
+/** Raises `end`, s, to that of the last collective. All ops are placed. */
+berth_status berth_i_meets_last(berth_plan *p, double *end);
+/** The other members of op's collectives, as far as they are placed or pinned, can be reached from the device. */
+bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device);
+/** Bytes that the op's collectives may hold on the device while they take place, but those of which another member is there. */
+double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device);
 
 /* arrivals.c: transfers under the links discipline */
 berth_status berth_i_arrivals_init(berth_plan *p);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 berth_exact_options berth_exact_default(const berth_graph *g) {
-  berth_exact_options o = { berth_place_default(g), 0, 8000 };
+  berth_exact_options o = { berth_place_default(g), 0, 8000, 0 };
   return o;
 }
 
@@ -16,6 +16,10 @@ static berth_status check_options(berth_cost *cost, const berth_exact_options *o
   if (o->place.quantum > 0)
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option quantum: %g s; times are not rounded here", o->place.quantum);
   if (o->nodes < 0) return berth_i_fail(ctx, BERTH_EINVAL, "exact: option nodes: %lld is negative", (long long)o->nodes);
+  if (!(o->seconds >= 0) || isinf(o->seconds))
+    return berth_i_fail(ctx, BERTH_EINVAL, "exact: option seconds: %g is not 0 or more, and finite", o->seconds);
+  if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx))
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option seconds: the context has no clock");
   if (o->schedules < 0) return berth_i_fail(ctx, BERTH_EINVAL, "exact: option schedules: %d is negative", (int)o->schedules);
   return BERTH_OK;
 }
@@ -24,7 +28,7 @@ static berth_status check_options(berth_cost *cost, const berth_exact_options *o
 
 static berth_status best_init(berth_ctx *ctx, int32_t ops, berth_i_best *b) {
   size_t n = (size_t)ops;
-  *b = (berth_i_best){ .n = ops, .makespan = INFINITY, .refused = INFINITY, .open = INFINITY };
+  *b = (berth_i_best){ .n = ops, .makespan = INFINITY, .refused = INFINITY, .open = INFINITY, .deadline = INFINITY };
   if ((b->device = berth_i_alloc(ctx, n, sizeof *b->device)) && (b->sequence = berth_i_alloc(ctx, n, sizeof *b->sequence))
       && (b->start = berth_i_alloc(ctx, n, sizeof *b->start)) && (b->finish = berth_i_alloc(ctx, n, sizeof *b->finish)))
     return BERTH_OK;
@@ -68,7 +72,7 @@ static berth_status answer(berth_ctx *ctx, const berth_i_best *b, berth_placemen
 
 /* ---- stages ---- */
 
-static bool done(const berth_i_best *b) { return b->interrupted || berth_i_reaches(b->bound, b->makespan); }
+static bool done(const berth_i_best *b) { return b->interrupted || b->late || berth_i_reaches(b->bound, b->makespan); }
 
 /* What one finds, the next may not need to; one that finds nothing does no harm while another does.
  * @return of the first that failed, if none found anything */
@@ -123,8 +127,15 @@ static void close_bound(const berth_cost *cost, berth_i_best *b) {
   if (cost->g->n_ops <= BERTH_I_EXACT_OPS) b->bound = fmax(b->bound, reached);
 }
 
+/* About a second up to 20 ops, else a fourth of it; list schedules have done most of the work where devices are equal. */
+static int64_t node_budget(const berth_cost *cost, const berth_exact_options *o, bool equal) {
+  double each = (double)cost->g->n_edges + (double)cost->g->n_ops * cost->n_devices;
+  if (o->nodes > 0) return o->nodes;
+  if (o->seconds > 0) return INT64_MAX;
+  return cost->g->n_ops <= 20 ? 1000000 : (int64_t)((equal ? 2e6 : 2e7) / each) + 1;
+}
+
 static berth_status search(berth_cost *cost, const berth_exact_options *o, berth_i_best *b, berth_obstacle *why) {
-  int64_t nodes = o->nodes > 0 ? o->nodes : cost->g->n_ops <= 20 ? 1000000 : 20000;
   bool whole = false, equal = berth_i_equal_is(cost, &o->place);
   berth_status st;
   if ((st = list_placers(cost, &o->place, equal, b, why)) != BERTH_OK) return st;
@@ -133,7 +144,7 @@ static berth_status search(berth_cost *cost, const berth_exact_options *o, berth
   if (st == BERTH_EINTERRUPT) b->interrupted = true;
   else if (st != BERTH_OK) return st;
   if (done(b)) return BERTH_OK;
-  if ((st = berth_i_branch(cost, &o->place, nodes, whole, b)) == BERTH_OK) close_bound(cost, b);
+  if ((st = berth_i_branch(cost, &o->place, node_budget(cost, o, equal), whole, b)) == BERTH_OK) close_bound(cost, b);
   return st;
 }
 
@@ -142,6 +153,7 @@ static void summarise(const berth_i_best *b, berth_exact_summary *s) {
   s->bound = fmin(b->bound, b->makespan);
   s->proved = b->bound >= b->makespan * (1 - 1e-9);
   s->interrupted = b->interrupted;
+  s->timed_out = b->late;
   s->nodes = b->nodes;
   s->schedules = b->schedules;
 }
@@ -153,6 +165,7 @@ berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, bert
   berth_status st = check_options(cost, &o);
   if (st != BERTH_OK) return st;
   if ((st = best_init(cost->ctx, cost->g->n_ops, &b)) != BERTH_OK) goto done;
+  if (o.seconds > 0) b.deadline = berth_i_ctx_clock(cost->ctx) + o.seconds;
   if ((st = search(cost, &o, &b, why)) != BERTH_OK) goto done;
   if ((st = answer(cost->ctx, &b, out)) != BERTH_OK) goto done;
   if (summary) summarise(&b, summary);

@@ -1,4 +1,7 @@
-/* Branch and bound: a partial schedule is what was placed so far, each op behind the last one of its device. */
+/* Branch and bound: a partial schedule is what was placed so far, each op behind the last one of its device and not before the
+ * last one that was placed. In the order of their starts every schedule comes about so; in other orders it comes later than it
+ * need, which does no harm: a partial schedule that is nowhere later than another of the same ops can go on as that one does,
+ * nowhere later. A whole one is moved forward in time again. */
 #include "exact_internal.h"
 #include "waits_internal.h"
 #include <stdlib.h>
@@ -25,15 +28,18 @@ typedef struct branch {
   int64_t left;
   bool whole, counts;
   uint64_t done;
+  double now;                      /* start of the last op placed: none starts earlier from now on */
   uint64_t *before, *after;        /* [n] neighbours */
   double *least, *head, *tail;     /* [n] */
   double *start, *finish, *early;  /* [n]; earliest finish of what is not placed */
   int32_t *device, *order;         /* [n] */
-  double *free_at, *held;          /* [devices] bytes for good */
+  double *begin;                   /* [n] starts of a whole schedule */
+  double *free_at, *held, *end;    /* [devices] bytes for good; scratch */
   int32_t *used, *same;            /* [devices] ops on it; lowest device that is like it */
+  int32_t *lowest, *place, *name;  /* [devices] scratch of rename_devices */
   int32_t *bound_to, *members;     /* [groups] device, ops placed */
   child *children;                 /* [(n + 1) * n * devices] by depth */
-  double *row;                     /* [2 * devices + 3 * n + groups] scratch */
+  double *row;                     /* [2 * devices + 3 * n + groups + 1] scratch */
   int32_t *slot;                   /* [SLOTS] into seen, -1 */
   seen *seen;
   size_t n_seen, cap_seen;
@@ -104,7 +110,7 @@ static bool may(const branch *b, int32_t op, int32_t d) {
 
 /* Earliest start of an op on d, taking of producers that are not placed what is certain. */
 static double earliest(const branch *b, int32_t op, int32_t d) {
-  double ready = b->free_at[d];
+  double ready = fmax(b->free_at[d], b->now);
   int32_t k;
   for (k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
     int32_t t = b->g->in[k], u = b->g->producer[t];
@@ -121,6 +127,7 @@ static void put(branch *b, int32_t op, int32_t d) {
   b->order[b->depth++] = op;
   b->done |= (uint64_t)1 << op;
   b->free_at[d] = b->finish[op];
+  b->now = b->start[op];
   b->used[d]++;
   if (group != BERTH_NONE && b->members[group]++ == 0) b->bound_to[group] = d;
   if (b->counts) b->held[d] += berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent;
@@ -129,6 +136,7 @@ static void put(branch *b, int32_t op, int32_t d) {
 /* @param free_at, held of its device before */
 static void take_back(branch *b, double free_at, double held) {
   int32_t op = b->order[--b->depth], d = b->device[op], group = berth_i_group(b->g, op);
+  b->now = b->depth > 0 ? b->start[b->order[b->depth - 1]] : 0;
   b->done &= ~((uint64_t)1 << op);
   b->free_at[d] = free_at;
   b->held[d] = held;
@@ -153,7 +161,7 @@ static double bound_of(branch *b) {
   int32_t i, d;
   for (d = 0; d < b->devices; d++) {
     most = fmax(most, b->free_at[d]);
-    load += b->free_at[d];
+    load += fmax(b->free_at[d], b->now);
   }
   for (i = 0; i < b->n; i++) {
     int32_t op = b->g->topo[i];
@@ -171,19 +179,44 @@ static double bound_of(branch *b) {
 
 /* ---- what was there before ---- */
 
+static bool live(const branch *b, int32_t op) { return placed(b, op) && (b->after[op] & ~b->done); }
+
+/* Exchangeable devices by the lowest op with consumers to come that they hold, then by when they are free: partial schedules that
+ * differ by their names look alike. place[i] is the i-th of
+ * that order, name[d] the rank of d. */
+static void rename_devices(const branch *b) {
+  int32_t i, j, *lowest = b->lowest;
+  for (i = 0; i < b->devices; i++) lowest[i] = b->n;
+  for (i = b->n - 1; i >= 0; i--)
+    if (live(b, i)) lowest[b->device[i]] = i;
+  for (i = 0; i < b->devices; i++) {
+    for (j = i; j > 0; j--) {
+      int32_t x = b->place[j - 1];
+      if (b->same[x] < b->same[i]) break;
+      if (b->same[x] == b->same[i]
+          && (lowest[x] < lowest[i] || (lowest[x] == lowest[i] && b->free_at[x] <= b->free_at[i]))) break;
+      b->place[j] = x;
+    }
+    b->place[j] = i;
+  }
+  for (i = 0; i < b->devices; i++) b->name[b->place[i]] = i;
+}
+
 /* What decides how a partial schedule can go on: when devices are free, ops with consumers to come, groups half placed.
  * @return length of `row`; the first `exact` of them must be equal, the others no later */
 static int32_t describe(const branch *b, int32_t *exact) {
   int32_t k = 0, i, d;
+  rename_devices(b);
   for (i = 0; i < b->n; i++) {
-    if (placed(b, i) && (b->after[i] & ~b->done)) b->row[k++] = b->device[i];
+    if (live(b, i)) b->row[k++] = b->name[b->device[i]];
   }
-  for (i = 0; i < b->g->n_groups; i++) b->row[k++] = b->bound_to[i];
+  for (i = 0; i < b->g->n_groups; i++) b->row[k++] = b->bound_to[i] == BERTH_NONE ? BERTH_NONE : b->name[b->bound_to[i]];
   *exact = k;
-  for (d = 0; d < b->devices; d++) b->row[k++] = b->free_at[d];
-  for (d = 0; d < b->devices && b->counts; d++) b->row[k++] = b->held[d];
+  b->row[k++] = b->now;
+  for (d = 0; d < b->devices; d++) b->row[k++] = fmax(b->free_at[b->place[d]], b->now);
+  for (d = 0; d < b->devices && b->counts; d++) b->row[k++] = b->held[b->place[d]];
   for (i = 0; i < b->n; i++) {
-    if (placed(b, i) && (b->after[i] & ~b->done)) b->row[k++] = b->finish[i];
+    if (live(b, i)) b->row[k++] = b->finish[i];
   }
   return k;
 }
@@ -230,6 +263,8 @@ static berth_status look_back(branch *b, bool *hidden) {
 
 /* ---- a whole schedule ---- */
 
+static bool takes_time(const branch *b, int32_t op) { return berth_i_op_time(b->cost, op, b->device[op]) > 0; }
+
 /* Stable: ops that start together keep the order in which they were put, which no device contradicts; but what takes no time
  * comes first. n is at most 64. */
 static void sort_order(const branch *b, int32_t *sequence) {
@@ -238,8 +273,8 @@ static void sort_order(const branch *b, int32_t *sequence) {
     int32_t op = b->order[i];
     for (j = i; j > 0; j--) {
       int32_t x = sequence[j - 1];
-      if (b->start[x] < b->start[op] || (b->start[x] == b->start[op] && b->finish[x] <= b->finish[op])) break;
-      if (b->start[x] == b->start[op] && b->finish[op] > b->start[op]) break;
+      if (b->begin[x] < b->begin[op]) break;
+      if (b->begin[x] == b->begin[op] && (takes_time(b, op) || !takes_time(b, x))) break;
       sequence[j] = x;
     }
     sequence[j] = op;
@@ -262,10 +297,31 @@ static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds
   return BERTH_OK;
 }
 
-static berth_status complete(branch *b, double makespan) {
+/* As early as the devices, each in its order, and the producers allow.  @return makespan */
+static double move_forward(branch *b) {
+  double most = 0;
+  int32_t i;
+  for (i = 0; i < b->devices; i++) b->end[i] = 0;
+  for (i = 0; i < b->n; i++) {
+    int32_t op = b->order[i], d = b->device[op], k;
+    double ready = b->end[d];
+    for (k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
+      int32_t t = b->g->in[k], u = b->g->producer[t];
+      ready = fmax(ready, b->begin[u] + berth_i_op_time(b->cost, u, b->device[u])
+                              + berth_i_transfer_time(b->cost, t, b->device[u], d));
+    }
+    b->begin[op] = ready;
+    b->end[d] = ready + berth_i_op_time(b->cost, op, d);
+    most = fmax(most, b->end[d]);
+  }
+  return most;
+}
+
+static berth_status complete(branch *b) {
   berth_i_best *x = b->best;
-  int32_t sequence[BERTH_I_EXACT_OPS];
+  int32_t sequence[BERTH_I_EXACT_OPS], i;
   size_t n = (size_t)b->n;
+  double makespan = move_forward(b);
   bool holds;
   berth_status st;
   sort_order(b, sequence);
@@ -276,8 +332,8 @@ static berth_status complete(branch *b, double makespan) {
   }
   memcpy(x->sequence, sequence, n * sizeof *sequence);
   memcpy(x->device, b->device, n * sizeof *b->device);
-  memcpy(x->start, b->start, n * sizeof *b->start);
-  memcpy(x->finish, b->finish, n * sizeof *b->finish);
+  memcpy(x->start, b->begin, n * sizeof *b->begin);
+  for (i = 0; i < b->n; i++) x->finish[i] = b->begin[i] + berth_i_op_time(b->cost, i, b->device[i]);
   x->makespan = makespan;
   return BERTH_OK;
 }
@@ -318,13 +374,6 @@ static int32_t list_children(branch *b, child *list) {
 
 static bool stop(branch *b) { return b->left <= 0 || (b->depth % 4 == 0 && berth_i_best_stopped(b->cost->ctx, b->best)); }
 
-static double length(const branch *b) {
-  double most = 0;
-  int32_t d;
-  for (d = 0; d < b->devices; d++) most = fmax(most, b->free_at[d]);
-  return most;
-}
-
 static berth_status descend(branch *b, double bound);
 
 static berth_status try_child(branch *b, const child *c) {
@@ -341,7 +390,7 @@ static berth_status descend(branch *b, double bound) {
   int32_t i, k;
   bool hidden;
   berth_status st;
-  if (b->depth == b->n) return complete(b, length(b));
+  if (b->depth == b->n) return complete(b);
   if (stop(b)) {
     b->best->open = fmin(b->best->open, bound);
     return BERTH_OK;
@@ -357,13 +406,13 @@ static berth_status descend(branch *b, double bound) {
 static bool alloc_rows(branch *b) {
   berth_ctx *ctx = b->cost->ctx;
   size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
-  return (b->before = berth_i_zalloc(ctx, 2 * n, sizeof *b->before)) && (b->least = berth_i_zalloc(ctx, 6 * n, sizeof *b->least))
+  return (b->before = berth_i_zalloc(ctx, 2 * n, sizeof *b->before)) && (b->least = berth_i_zalloc(ctx, 7 * n, sizeof *b->least))
       && (b->device = berth_i_zalloc(ctx, 2 * n, sizeof *b->device))
-      && (b->free_at = berth_i_zalloc(ctx, 2 * m, sizeof *b->free_at))
-      && (b->used = berth_i_zalloc(ctx, 2 * m, sizeof *b->used))
+      && (b->free_at = berth_i_zalloc(ctx, 3 * m, sizeof *b->free_at))
+      && (b->used = berth_i_zalloc(ctx, 5 * m, sizeof *b->used))
       && (b->bound_to = berth_i_zalloc(ctx, 2 * g, sizeof *b->bound_to))
       && (b->children = berth_i_alloc(ctx, (n + 1) * n * m, sizeof *b->children))
-      && (b->row = berth_i_alloc(ctx, 2 * m + 3 * n + g, sizeof *b->row))
+      && (b->row = berth_i_alloc(ctx, 2 * m + 3 * n + g + 1, sizeof *b->row))
       && (b->slot = berth_i_alloc(ctx, SLOTS, sizeof *b->slot));
 }
 
@@ -371,13 +420,13 @@ static void free_rows(branch *b) {
   berth_ctx *ctx = b->cost->ctx;
   size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
   berth_i_free(ctx, b->before, 2 * n, sizeof *b->before);
-  berth_i_free(ctx, b->least, 6 * n, sizeof *b->least);
+  berth_i_free(ctx, b->least, 7 * n, sizeof *b->least);
   berth_i_free(ctx, b->device, 2 * n, sizeof *b->device);
-  berth_i_free(ctx, b->free_at, 2 * m, sizeof *b->free_at);
-  berth_i_free(ctx, b->used, 2 * m, sizeof *b->used);
+  berth_i_free(ctx, b->free_at, 3 * m, sizeof *b->free_at);
+  berth_i_free(ctx, b->used, 5 * m, sizeof *b->used);
   berth_i_free(ctx, b->bound_to, 2 * g, sizeof *b->bound_to);
   berth_i_free(ctx, b->children, (n + 1) * n * m, sizeof *b->children);
-  berth_i_free(ctx, b->row, 2 * m + 3 * n + g, sizeof *b->row);
+  berth_i_free(ctx, b->row, 2 * m + 3 * n + g + 1, sizeof *b->row);
   berth_i_free(ctx, b->slot, SLOTS, sizeof *b->slot);
   berth_i_free(ctx, b->seen, b->cap_seen, sizeof *b->seen);
   berth_i_free(ctx, b->pool, b->cap_pool, sizeof *b->pool);
@@ -391,9 +440,14 @@ static void cut_rows(branch *b) {
   b->start = b->least + 3 * n;
   b->finish = b->least + 4 * n;
   b->early = b->least + 5 * n;
+  b->begin = b->least + 6 * n;
   b->order = b->device + n;
   b->held = b->free_at + b->devices;
+  b->end = b->free_at + 2 * b->devices;
   b->same = b->used + b->devices;
+  b->lowest = b->used + 2 * b->devices;
+  b->place = b->used + 3 * b->devices;
+  b->name = b->used + 4 * b->devices;
   b->members = b->bound_to + b->g->n_groups;
 }
 

@@ -16,7 +16,8 @@ typedef struct berth_i_best {
   double bound;
   double refused;  /* least makespan of a schedule that ran out of memory; INFINITY */
   double open;     /* least bound of what was not looked at; INFINITY */
-  bool interrupted;
+  bool interrupted, late;
+  double deadline; /* by the clock; INFINITY: none */
   int64_t nodes;
   int32_t schedules;
 } berth_i_best;
@@ -24,10 +25,11 @@ typedef struct berth_i_best {
 /** a is as long as b, or longer, but for rounding. */
 static inline bool berth_i_reaches(double a, double b) { return a >= b * (1 - 1e-12); }
 
-/** The interrupt hook asked: what follows is skipped, and the answer kept. */
+/** The interrupt hook and the clock asked: if true, what follows is skipped, and the answer kept. */
 static inline bool berth_i_best_stopped(berth_ctx *ctx, berth_i_best *b) {
   if (!b->interrupted && berth_i_interrupted(ctx) != BERTH_OK) b->interrupted = true;
-  return b->interrupted;
+  if (!b->late && !isinf(b->deadline) && berth_i_ctx_clock(ctx) >= b->deadline) b->late = true;
+  return b->interrupted || b->late;
 }
 
 /** Ops without transfers on m identical devices. Neighbours by op, each edge once per tensor that makes it. */

@@ -75,9 +75,9 @@ static berth_status price_transfers(facts *f) {
   berth_i_pair_times least, most = { 0 };
   const berth_graph *g = f->cost->g;
   int32_t t;
-  berth_status st = berth_i_pair_times_init(f->cost, false, &least);
+  berth_status st = berth_i_pair_times_init(f->cost, NULL, false, &least);
   if (st != BERTH_OK) return st;
-  if ((st = berth_i_pair_times_init(f->cost, true, &most)) != BERTH_OK) goto done;
+  if ((st = berth_i_pair_times_init(f->cost, NULL, true, &most)) != BERTH_OK) goto done;
   for (t = 0; t < g->n_tensors; t++) {
     f->cross[t] = is_read(g, t) ? berth_i_pair_time(&most, t) : 0;
     f->uneven += f->n > 1 && is_read(g, t) && berth_i_pair_time(&least, t) < f->cross[t];

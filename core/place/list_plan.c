@@ -37,6 +37,7 @@ static berth_status fill_plan(berth_plan *p) {
   p->shown = p->score + p->devices;
   for (d = 0; d < p->devices; d++) p->last[d] = BERTH_NONE;
   if ((st = init_gaps(p)) != BERTH_OK) return st;
+  if ((st = berth_i_meets_init(p)) != BERTH_OK) return st;
   if ((st = berth_i_arrivals_init(p)) != BERTH_OK) return st;
   return berth_i_store_init(p);
 }
@@ -78,6 +79,7 @@ void berth_i_plan_release(berth_plan *p) {
   for (i = 0; p->gaps && i < p->devices; i++) berth_i_gaps_release(p->ctx, &p->gaps[i]);
   berth_i_free(p->ctx, p->gaps, d, sizeof *p->gaps);
   berth_i_store_release(p);
+  berth_i_meets_release(p);
   berth_i_arrivals_release(p);
   berth_i_queue_release(p->ctx, &p->running);
   berth_i_free(p->ctx, p->fresh, p->cap_fresh, sizeof *p->fresh);
@@ -127,17 +129,37 @@ static berth_status push_fresh(berth_plan *p, int32_t op) {
   return st;
 }
 
+static berth_status release_each(berth_plan *p, int32_t n, const int32_t *ops) {
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < n && st == BERTH_OK; i++) {
+    if (--p->pending[ops[i]] == 0) st = push_fresh(p, ops[i]);
+  }
+  return st;
+}
+
+static berth_status release_met(berth_plan *p, int32_t op) {
+  const berth_graph *g = p->g;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = g->wait_at[op]; i < g->wait_at[op + 1] && st == BERTH_OK; i++) {
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    bool over;
+    st = berth_i_meets_leave(p, op, g->wait[i], &over);
+    if (st == BERTH_OK && over) st = release_each(p, c->n_consumers, c->consumers);
+  }
+  return st;
+}
+
 static berth_status release_consumers(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
-  int32_t i, j;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1] && st == BERTH_OK; i++) {
     int32_t t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
-      berth_status st;
-      if (--p->pending[g->use[j]] == 0 && (st = push_fresh(p, g->use[j])) != BERTH_OK) return st;
-    }
+    st = release_each(p, g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t]);
   }
-  return BERTH_OK;
+  return st == BERTH_OK && g->wait ? release_met(p, op) : st;
 }
 
 static berth_status callback_failed(berth_plan *p, int32_t op, const char *what) {
@@ -157,6 +179,7 @@ berth_status berth_i_plan_prepare(berth_plan *p) {
   }
   for (i = 0; i < p->n && st == BERTH_OK; i++) {
     p->pending[i] = p->g->in_at[i + 1] - p->g->in_at[i];
+    if (p->g->after) p->pending[i] += p->g->after_at[i + 1] - p->g->after_at[i];
     if (p->pending[i] == 0) st = push_fresh(p, i);
   }
   return st;
@@ -181,6 +204,7 @@ berth_status berth_i_plan_next_finish(berth_plan *p) {
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
   int32_t group = berth_i_group(p->g, op);
   if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device) return false;
+  if (p->meets.apart && !berth_i_meets_joins(p, op, device)) return false;
   if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
   if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
   return !p->groups.barred[(size_t)group * (size_t)p->devices + (size_t)device];

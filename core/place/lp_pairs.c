@@ -50,6 +50,37 @@ static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer
   }
 }
 
+/* Members come before consumers, no more; what has more pairs than that is left out, which leaves every bound one. */
+enum { MOST_MET = 4096 };
+
+static size_t met_pairs(const berth_collective *c) {
+  size_t n = (size_t)c->n_members * (size_t)c->n_consumers;
+  return n <= MOST_MET ? n : 0;
+}
+
+static size_t all_met_pairs(const berth_graph *g) {
+  size_t n = 0;
+  int32_t k;
+  for (k = 0; k < g->n_collectives; k++) n += met_pairs(&g->collectives[k]);
+  return n;
+}
+
+static void collect_met(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t *at) {
+  const berth_graph *g = a->g;
+  int32_t i, k;
+  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    for (k = 0; met_pairs(c) > 0 && k < c->n_consumers; k++) {
+      int32_t to = c->consumers[k];
+      if (at[to] >= first) continue;
+      at[to] = a->m;
+      a->src[a->m] = op;
+      a->dst[a->m] = to;
+      a->c[a->m++] = 0;
+    }
+  }
+}
+
 static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(double, double), int32_t *at) {
   int32_t i;
   a->m = 0;
@@ -57,6 +88,7 @@ static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(d
   for (i = 0; i < a->n; i++) {
     a->out_at[i] = a->m;
     collect_from(a, i, transfer, how, at);
+    if (a->g->wait) collect_met(a, i, a->out_at[i], at);
   }
   a->out_at[a->n] = a->m;
 }
@@ -185,15 +217,11 @@ berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth
   double *transfer = NULL;
   int32_t *at = NULL;
   berth_status st;
-  if (cost->g->n_collectives > 0) {
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "favourites: the graph has %d collectives; solve before they are added",
-                        (int)cost->g->n_collectives);
-  }
   memset(a, 0, sizeof *a);
   a->ctx = ctx;
   a->g = cost->g;
   a->n = cost->g->n_ops;
-  a->cap = (size_t)cost->g->n_edges;
+  a->cap = (size_t)cost->g->n_edges + all_met_pairs(cost->g);
   transfer = berth_i_alloc(ctx, tensors, sizeof *transfer);
   at = berth_i_alloc(ctx, n, sizeof *at);
   st = transfer && at && alloc_pairs(a) ? fill_pairs(cost, times, transfer, at, a) : berth_i_nomem(ctx);

@@ -1,6 +1,7 @@
 /* Splits: options, the course of the search, the answer. */
 #include "maxload_internal.h"
 
+static const double SUM_VISITS = 1e6; /* pairs of ideals tried for the least sum of loads */
 static const double THRESHOLDS[] = { 0.125, 0.25, 0.5 }; /* of the way from the bound up to the start */
 
 berth_split_options berth_split_default(void) {
@@ -87,7 +88,7 @@ typedef struct course {
   int32_t *device;              /* [ops] */
   double best;                  /* of the objective; INFINITY: nothing yet */
   double visits;                /* left */
-  bool stopped;
+  bool stopped, interrupted;    /* for want of visits or by the hook; by the hook */
 } course;
 
 static berth_status expand(course *k, const int32_t *unit_device, berth_split_value *value) {
@@ -112,7 +113,8 @@ static berth_status search(course *k, const berth_i_ideals *ideals, double limit
   berth_status st = berth_i_split_dp(&s);
   k->report.visits += s.tried;
   k->visits = fmax(0, s.visits);
-  if (s.stopped || st == BERTH_EINTERRUPT) k->stopped = true;
+  if (st == BERTH_EINTERRUPT) k->interrupted = true;
+  if (s.stopped || k->interrupted) k->stopped = true;
   *none = !s.found && !k->stopped;
   if (st != BERTH_OK && st != BERTH_EINTERRUPT) return st;
   return s.found ? keep_if_better(k, k->trial) : BERTH_OK;
@@ -188,10 +190,51 @@ static berth_status try_alone(course *k, const int32_t *devices, int32_t n) {
   return keep_if_better(k, k->trial);
 }
 
+/* Cores of up to so many sizes along each order. */
+enum { CORES = 64 };
+
+static berth_status try_cores(course *k) {
+  berth_status st = BERTH_OK;
+  int32_t i, j, n = k->m.n, *order;
+  if (k->m.sorts.n_acc == 0 || k->m.sorts.n_cpu == 0) return BERTH_OK;
+  if (!(order = berth_i_alloc(k->m.cost->ctx, 3 * (size_t)n, sizeof *order))) return berth_i_nomem(k->m.cost->ctx);
+  for (i = 0; !k->stopped && berth_i_split_order(&k->m, i, order, order + n); i++) {
+    for (j = 1; j < CORES && st == BERTH_OK; j++) {
+      berth_i_split_core(&k->m, order, (int32_t)((int64_t)n * j / CORES), k->trial);
+      st = keep_if_better(k, k->trial);
+    }
+  }
+  berth_i_free(k->m.cost->ctx, order, 3 * (size_t)n, sizeof *order);
+  return st;
+}
+
+/* The least sum of the loads of all contiguous splits, if their ideals are few enough. */
+static berth_status best_sum(course *k) {
+  berth_i_ideals ideals;
+  bool none;
+  double visits = k->visits, allowed = fmin(visits, SUM_VISITS);
+  berth_status st = berth_i_ideals_list(&k->m, k->o.memory / 2, &ideals);
+  if (st == BERTH_EINTERRUPT) {
+    k->interrupted = k->stopped = true;
+    return BERTH_OK;
+  }
+  if (st != BERTH_OK) return st;
+  k->report.ideals = ideals.n;
+  k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
+  k->visits = allowed;
+  if (k->report.complete) st = search(k, &ideals, INFINITY, true, &none);
+  k->visits = fmax(0, visits - (allowed - k->visits));
+  k->stopped = k->interrupted || k->visits == 0;
+  berth_i_ideals_release(&ideals);
+  return st;
+}
+
 static berth_status by_latency(course *k) {
   berth_status st = start(k, true);
+  if (st == BERTH_OK && !k->stopped) st = best_sum(k);
   if (st == BERTH_OK) st = try_alone(k, k->m.sorts.acc, k->m.sorts.n_acc);
   if (st == BERTH_OK) st = try_alone(k, k->m.sorts.cpu, k->m.sorts.n_cpu);
+  if (st == BERTH_OK) st = try_cores(k);
   k->report.contiguous_load = NAN;
   if (st == BERTH_OK) st = berth_i_split_latency_bound(&k->m, &k->report.bound);
   if (st != BERTH_OK || isinf(k->best)) return st;

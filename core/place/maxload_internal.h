@@ -83,7 +83,10 @@ berth_status berth_i_split_contiguous(const berth_i_split_model *m, const int32_
 /** Latency: workspace to value many splits. */
 berth_status berth_i_split_value(const berth_cost *cost, const berth_i_sorts *sorts, const int32_t *device, double *loads,
                                  berth_split_value *out);
+/** Annealing from `device`, which then is the best: never worse than it was. */
 berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t *device, double visits);
+/** Units of `order` from `from` on go to the first accelerator, the others to the first CPU. Both must be there. */
+void berth_i_split_core(const berth_i_split_model *m, const int32_t *order, int32_t from, int32_t *device);
 berth_status berth_i_split_latency_bound(const berth_i_split_model *m, double *bound);
 
 /** A few topological orders; k = 0, 1, ...; false: no more. */

@@ -56,16 +56,34 @@ berth_status berth_i_split_latency_bound(const berth_i_split_model *m, double *b
   return BERTH_OK;
 }
 
-/* ---- local search ------------------------------------------------------------------------- */
+/* ---- a core on one accelerator, a shell on CPUs ------------------------------------------- */
 
-enum { MOST_TRIALS = 4000 };
-static const double TRIALS_BY_SIZE = 4e6; /* ops and edges valued in all */
+/* A backward op is with its forward op, so two accelerators that cut the forward pass in two wait for each other: only
+ * the innermost part can be on an accelerator then, and what is outside on CPUs, where ops run one by one. The units of `order`
+ * from `from` on are the core. */
+void berth_i_split_core(const berth_i_split_model *m, const int32_t *order, int32_t from, int32_t *device) {
+  int32_t i;
+  for (i = 0; i < m->n; i++) {
+    int32_t u = order[i], d = i < from || isinf(m->acc[u]) ? m->sorts.cpu[0] : m->sorts.acc[0];
+    device[u] = isinf(m->cpu[u]) ? m->sorts.acc[0] : d;
+  }
+}
+
+/* ---- annealing ---------------------------------------------------------------------------- */
+
+enum { MOST_TRIALS = 60000, POLL = 64 };
+static const double TRIALS_BY_SIZE = 6e7;       /* ops and edges valued in all */
+static const double WARMTH[] = { 0.003, 0.03, 0.3 }; /* of the latency at the start of a walk: what a move may cost, at first */
 
 typedef struct climber {
   const berth_i_split_model *m;
-  int32_t *device, *op_device; /* [units], [ops] */
-  int32_t *movable;            /* scratch [edges] edges between devices */
-  double latency;
+  berth_rng rng;
+  int32_t *device, *best;      /* [units] */
+  int32_t *op_device;          /* [ops] */
+  int32_t *cut;                /* [edges] scratch: those between devices */
+  int32_t *moved, *before;     /* [units] of the present move: which, and where they were */
+  int32_t n_moved;
+  double latency, least;
 } climber;
 
 static berth_status value_of(climber *k, double *latency) {
@@ -82,7 +100,7 @@ static int32_t list_cut(climber *k) {
   int32_t u, e, n = 0;
   for (u = 0; u < k->m->n; u++)
     for (e = k->m->succ_at[u]; e < k->m->succ_at[u + 1]; e++)
-      if (k->device[u] != k->device[k->m->succ[e]]) k->movable[n++] = e;
+      if (k->device[u] != k->device[k->m->succ[e]]) k->cut[n++] = e;
   return n;
 }
 
@@ -96,40 +114,117 @@ static int32_t source_of(const berth_i_split_model *m, int32_t e) {
   return low;
 }
 
-/* One end of a cut edge goes to the device of the other, or to any. */
-static berth_status try_move(climber *k, berth_rng *rng) {
-  int32_t n = list_cut(k), e, u, v, from;
-  double latency;
-  berth_status st;
-  if (n == 0) return BERTH_OK;
-  e = k->movable[berth_rng_below(rng, n)];
+static void move(climber *k, int32_t u, int32_t to) {
+  k->moved[k->n_moved] = u;
+  k->before[k->n_moved++] = k->device[u];
+  k->device[u] = to;
+}
+
+/* With u all that is on its device before it (up), or behind it: two devices in a row stay so. */
+static void move_closure(climber *k, int32_t u, int32_t to, bool up) {
+  const int32_t *at = up ? k->m->pred_at : k->m->succ_at, *other = up ? k->m->pred : k->m->succ;
+  int32_t from = k->device[u], i, e;
+  move(k, u, to);
+  for (i = 0; i < k->n_moved; i++)
+    for (e = at[k->moved[i]]; e < at[k->moved[i] + 1]; e++)
+      if (k->device[other[e]] == from) move(k, other[e], to);
+}
+
+static void undo(climber *k) {
+  while (k->n_moved > 0) {
+    k->n_moved--;
+    k->device[k->moved[k->n_moved]] = k->before[k->n_moved];
+  }
+}
+
+/* One end of a cut edge and the device of the other; else, or if there is none, any unit and any device. */
+static int32_t choose(climber *k, bool *head, int32_t *to) {
+  int32_t n = list_cut(k), e, u, v;
+  *head = berth_rng_below(&k->rng, 2);
+  if (n == 0 || berth_rng_below(&k->rng, 10) == 0) {
+    *to = berth_rng_below(&k->rng, k->m->cost->n_devices);
+    return berth_rng_below(&k->rng, k->m->n);
+  }
+  e = k->cut[berth_rng_below(&k->rng, n)];
   u = source_of(k->m, e);
   v = k->m->succ[e];
-  if (berth_rng_below(rng, 2)) {
-    int32_t t = u;
-    u = v;
-    v = t;
-  }
-  from = k->device[u];
-  k->device[u] = berth_rng_below(rng, 8) ? k->device[v] : berth_rng_below(rng, k->m->cost->n_devices);
+  *to = k->device[*head ? u : v];
+  return *head ? v : u;
+}
+
+/* It goes there alone, or with its side of the cut. */
+static bool propose(climber *k) {
+  bool head, alone = berth_rng_below(&k->rng, 3) == 0;
+  int32_t to, u = choose(k, &head, &to);
+  k->n_moved = 0;
+  if (to == k->device[u]) return false;
+  if (alone) move(k, u, to);
+  else move_closure(k, u, to, head);
+  return true;
+}
+
+/* A move may cost up to `warmth`, more seldom the more. */
+static berth_status try_move(climber *k, double warmth) {
+  double latency, u = berth_rng_uniform(&k->rng);
+  berth_status st;
+  if (!propose(k)) return BERTH_OK;
   if ((st = value_of(k, &latency)) != BERTH_OK) return st;
-  if (latency <= k->latency) k->latency = latency;
-  else k->device[u] = from;
+  if (isinf(latency) || latency > k->latency + warmth * u * u) {
+    undo(k);
+    return BERTH_OK;
+  }
+  k->latency = latency;
+  if (!(latency < k->least)) return BERTH_OK;
+  k->least = latency;
+  memcpy(k->best, k->device, (size_t)k->m->n * sizeof *k->best);
   return BERTH_OK;
+}
+
+/* From warm to nothing. */
+static berth_status walk(climber *k, double trials, double warmth) {
+  double t;
+  berth_status st = BERTH_OK;
+  for (t = 0; t < trials && st == BERTH_OK; t++) {
+    double left = 1 - t / trials;
+    if (fmod(t, POLL) == 0 && berth_i_interrupted(k->m->cost->ctx) != BERTH_OK) break;
+    st = try_move(k, warmth * left * left * left);
+  }
+  return st;
+}
+
+/* Each walk from the best so far. */
+static berth_status anneal(climber *k, double trials) {
+  size_t i, walks = sizeof WARMTH / sizeof *WARMTH;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < walks && st == BERTH_OK; i++) {
+    memcpy(k->device, k->best, (size_t)k->m->n * sizeof *k->best);
+    k->latency = k->least;
+    st = walk(k, trials / (double)walks, WARMTH[i] * k->least);
+  }
+  return st;
 }
 
 berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t *device, double visits) {
   berth_ctx *ctx = m->cost->ctx;
-  climber k = { .m = m, .device = device };
+  size_t n = (size_t)m->n;
+  climber k = { .m = m, .best = device };
   double trials = fmin(visits, fmin(MOST_TRIALS, TRIALS_BY_SIZE / (1.0 + m->n_ops + m->cost->g->n_edges)));
-  berth_rng rng;
-  berth_status st = BERTH_ENOMEM;
+  berth_status st;
+  k.device = berth_i_alloc(ctx, 3 * n, sizeof *k.device);
   k.op_device = berth_i_alloc(ctx, (size_t)m->n_ops, sizeof *k.op_device);
-  k.movable = berth_i_alloc(ctx, (size_t)m->n_edges, sizeof *k.movable);
-  berth_rng_init(&rng, 1, 0);
-  st = k.op_device && k.movable ? value_of(&k, &k.latency) : berth_i_nomem(ctx);
-  for (; st == BERTH_OK && trials >= 1 && berth_i_interrupted(ctx) == BERTH_OK; trials--) st = try_move(&k, &rng);
+  k.cut = berth_i_alloc(ctx, (size_t)m->n_edges, sizeof *k.cut);
+  berth_rng_init(&k.rng, 1, 0);
+  st = k.device && k.op_device && k.cut ? BERTH_OK : berth_i_nomem(ctx);
+  if (st != BERTH_OK) goto done;
+  k.moved = k.device + n;
+  k.before = k.device + 2 * n;
+  memcpy(k.device, device, n * sizeof *device);
+  if ((st = value_of(&k, &k.latency)) != BERTH_OK) goto done;
+  k.least = k.latency;
+  if (!isinf(k.latency)) st = anneal(&k, trials);
+done:
+  berth_i_free(ctx, k.device, 3 * n, sizeof *k.device);
   berth_i_free(ctx, k.op_device, (size_t)m->n_ops, sizeof *k.op_device);
-  berth_i_free(ctx, k.movable, (size_t)m->n_edges, sizeof *k.movable);
+  berth_i_free(ctx, k.cut, (size_t)m->n_edges, sizeof *k.cut);
   return st;
 }

@@ -31,10 +31,6 @@ static berth_status check_devices(berth_cost *cost, const int32_t *device) {
 static berth_status check_all(berth_cost *cost, const int32_t *device, const berth_place_options *opts) {
   berth_place_options read = berth_place_default(cost->g);
   berth_status st;
-  if (cost->g->n_collectives > 0) {
-    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s: the graph has %d collectives; place it before they are added", NAME,
-                        (int)cost->g->n_collectives);
-  }
   read.links = opts->links;
   read.memory = opts->memory;
   read.param_multiple = opts->param_multiple;

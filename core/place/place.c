@@ -7,12 +7,12 @@ static const berth_i_placer *const placers[] = {
   &berth_i_placer_m_topo,        &berth_i_placer_m_etf,       &berth_i_placer_m_sct,  &berth_i_placer_etf,    &berth_i_placer_heft,
   &berth_i_placer_cpop,          &berth_i_placer_peft,        &berth_i_placer_minmin, &berth_i_placer_blevel,
   &berth_i_placer_critical_path, &berth_i_placer_exact,       &berth_i_placer_anneal,
-  &berth_i_placer_local,         &berth_i_placer_portfolio, &berth_i_placer_policy, NULL
+  &berth_i_placer_local,         &berth_i_placer_brkga,       &berth_i_placer_portfolio, &berth_i_placer_policy, NULL
 };
 
 static const char *const placer_names[] = {
   "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-  "critical-path", "exact", "anneal", "local", "portfolio", "policy", NULL
+  "critical-path", "exact", "anneal", "local", "brkga", "portfolio", "policy", NULL
 };
 
 berth_place_options berth_place_default(const berth_graph *g) {
@@ -139,9 +139,10 @@ static berth_status look_up(berth_cost *cost, const char *placer, const berth_pl
   *o = opts ? *opts : berth_place_default(cost->g);
   if (!o->variant) o->variant = "";
   if (!(*p = find_placer(placer))) return unknown(cost->ctx, "placer", placer, placer_names);
-  if ((st = check_options(cost, *p, o)) != BERTH_OK || cost->g->n_collectives == 0) return st;
-  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s: the graph has %d collectives; place it before they are added",
-                      (*p)->name, (int)cost->g->n_collectives);
+  if ((st = check_options(cost, *p, o)) != BERTH_OK) return st;
+  if (*p != &berth_i_placer_exact || cost->g->n_collectives == 0) return BERTH_OK;
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: the graph has %d collectives; search (anneal, local) takes them",
+                      (int)cost->g->n_collectives);
 }
 
 berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts) {

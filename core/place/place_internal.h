@@ -86,7 +86,7 @@ extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_
     berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
 /* exact.c, portfolio.c */
 /* anneal.c */
-extern const berth_i_placer berth_i_placer_anneal, berth_i_placer_local;
+extern const berth_i_placer berth_i_placer_anneal, berth_i_placer_local, berth_i_placer_brkga;
 extern const berth_i_placer berth_i_placer_exact, berth_i_placer_portfolio;
 
 /* coarse.c */

@@ -57,7 +57,8 @@ static void watch(void *ud) {
 static bool waits(const berth_i_run *r, int32_t member) { return r->p->entry[member].matching != BERTH_I_MATCHING_NONE; }
 
 static void add_job(berth_i_run *r, int32_t member) {
-  r->home[r->n_jobs] = member == BERTH_NONE || r->p->entry[member].home;
+  bool asks = r->cost->collective && r->cost->g->n_collectives > 0; /* a function of the caller's while it places */
+  r->home[r->n_jobs] = member == BERTH_NONE || asks || r->p->entry[member].home;
   r->job[r->n_jobs++] = member;
 }
 

@@ -11,6 +11,10 @@ berth_status berth_i_upward_rank(const berth_plan *p, berth_average how, double 
 /** Mean op and transfer times; release them also after a failure. */
 berth_status berth_i_means(const berth_plan *p, berth_average how, double **ops, double **transfers);
 void berth_i_means_release(const berth_plan *p, double *ops, double *transfers);
+/** What each collective takes if its members are dealt out to the devices in turn, s; 0 where these do not reach one another.
+ *  Release it also after a failure. */
+berth_status berth_i_spread_prices(const berth_plan *p, double **out);
+void berth_i_spread_prices_release(const berth_plan *p, double *prices); /* NULL is fine */
 
 /** Baechi's placers: "" and the published ones. */
 extern const char *const berth_i_baechi_variants[];

@@ -119,7 +119,7 @@ bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double st
   const berth_i_profile *f = &p->store.profile[device];
   double limit = p->store.limit[device], own;
   if (isinf(limit)) return true;
-  own = p->store.held[device] + berth_i_store_demand(p, op).permanent;
+  own = p->store.held[device] + berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
   own += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   if (berth_i_excess(own + berth_i_profile_last(f), limit) > 0) return false;
   own += new_copies(p, op, device);
@@ -138,7 +138,7 @@ double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, doub
   }
   more += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   worst = fmax(worst, berth_i_profile_most(f, start) + more);
-  worst += p->store.held[device] + berth_i_store_demand(p, op).permanent;
+  worst += p->store.held[device] + berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
   return berth_i_excess(worst, p->store.limit[device]);
 }
 
@@ -219,7 +219,7 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   berth_i_profile *f = &p->store.profile[device];
   double workspace = berth_i_workspace(p->g, op);
   berth_status st;
-  p->store.held[device] += berth_i_store_demand(p, op).permanent;
+  p->store.held[device] += berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
   if ((st = berth_i_profile_add(p->ctx, f, p->start[op], berth_i_output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
   if ((st = berth_i_profile_add(p->ctx, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
   if ((st = write_outputs(p, op)) != BERTH_OK) return st;

@@ -14,6 +14,9 @@ static bool all_producers_placed(const berth_plan *p, int32_t op) {
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (p->device[g->producer[g->in[i]]] == BERTH_NONE) return false;
   }
+  for (i = g->after ? g->after_at[op] : 0; g->after && i < g->after_at[op + 1]; i++) {
+    if (p->meets.left[g->after[i]] > 0) return false; /* nobody knows yet when it is over */
+  }
   return true;
 }
 

@@ -63,6 +63,7 @@ static double strict_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
   berth_i_demand d = berth_i_store_demand(p, op);
   double bytes = s->held[device] + d.permanent + copy_bytes(p, op, device) + fmax(s->temporary[device], d.temporary);
+  bytes += berth_i_meets_bytes(p, op, device);
   return berth_i_excess(bytes, s->limit[device]);
 }
 
@@ -118,7 +119,7 @@ berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, d
 
 static void charge_strict(berth_plan *p, int32_t op, int32_t device) {
   berth_i_demand d = berth_i_store_demand(p, op);
-  p->store.held[device] += d.permanent;
+  p->store.held[device] += d.permanent + berth_i_meets_bytes(p, op, device);
   p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
 }
 

@@ -40,15 +40,17 @@ static berth_status add_link(berth_i_pair_times *p, berth_link l) {
   return BERTH_OK;
 }
 
-berth_status berth_i_pair_times_init(const berth_cost *cost, bool most, berth_i_pair_times *p) {
+static bool counts(const berth_i_pair_times *p, int32_t a, int32_t b) { return p->part ? p->part[a] != p->part[b] : a != b; }
+
+berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p) {
   int32_t a, b;
-  *p = (berth_i_pair_times){ cost, NULL, 0, 0, most };
+  *p = (berth_i_pair_times){ cost, part, NULL, 0, 0, most };
   if (cost->table) return BERTH_OK; /* asked tensor by tensor */
   for (a = 0; a < cost->n_devices; a++) {
     for (b = 0; b < cost->n_devices; b++) {
       size_t pair = berth_i_pair(cost->t, a, b);
       berth_status st;
-      if (a == b || isinf(cost->t->latency[pair])) continue;
+      if (!counts(p, a, b) || isinf(cost->t->latency[pair])) continue;
       st = add_link(p, (berth_link){ cost->t->bandwidth[pair], cost->t->latency[pair] });
       if (st == BERTH_OK) continue;
       berth_i_pair_times_release(p);
@@ -72,7 +74,7 @@ static double table_time(const berth_i_pair_times *p, int32_t tensor) {
   for (a = 0; a < p->cost->n_devices; a++) {
     for (b = 0; b < p->cost->n_devices; b++) {
       double s = berth_i_transfer_time(p->cost, tensor, a, b);
-      if (a != b && !isinf(s)) best = better(p, best, s);
+      if (counts(p, a, b) && !isinf(s)) best = better(p, best, s);
     }
   }
   return best;
@@ -225,7 +227,7 @@ static int32_t most_neighbours(const berth_graph *g) {
 
 static berth_status fill_cross(const berth_i_units *u, double *cross) {
   berth_i_pair_times p;
-  berth_status st = berth_i_pair_times_init(u->cost, false, &p);
+  berth_status st = berth_i_pair_times_init(u->cost, NULL, false, &p);
   int32_t t;
   if (st != BERTH_OK) return st;
   for (t = 0; t < u->cost->g->n_tensors; t++) cross[t] = berth_i_pair_time(&p, t);

@@ -8,12 +8,14 @@
  *  a byte: only pairs that are least (greatest) for some size are kept. */
 typedef struct berth_i_pair_times {
   const berth_cost *cost;
+  const int32_t *part; /* [devices] only pairs of different parts; NULL: all */
   berth_link *links; /* [n] */
   int32_t n, cap;
   bool most;         /* the greatest, not the least */
 } berth_i_pair_times;
 
-berth_status berth_i_pair_times_init(const berth_cost *cost, bool most, berth_i_pair_times *p);
+/** @param part [devices] borrowed; NULL: each device is one */
+berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p);
 void berth_i_pair_times_release(berth_i_pair_times *p);
 /** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if greatest. */
 double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);

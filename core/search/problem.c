@@ -61,9 +61,31 @@ static berth_status make_blocks(berth_i_problem *p) {
   return contract(p, true, &p->lines);
 }
 
+static berth_status check_brkga(berth_ctx *ctx, const berth_search_options *o) {
+  if (o->population != 0 && (o->population < 3 || o->population > 100000)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option population: %d is not from 3 to 100000", (int)o->population);
+  }
+  if (!(o->elite > 0 && o->elite < 1)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option elite: %g is not between 0 and 1", o->elite);
+  }
+  if (!(o->mutants >= 0 && o->elite + o->mutants < 1)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option mutants: %g is below 0, or 1 and more with elite %g", o->mutants,
+                        o->elite);
+  }
+  if (o->bias >= 0.5 && o->bias <= 1) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "search: option bias: %g is not from 0.5 to 1", o->bias);
+}
+
+static berth_status check_further(berth_ctx *ctx, const berth_search_options *o) {
+  if (o->n_further == 0 || (o->n_further > 0 && o->further)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "search: option n_further: %d placements, but %s", (int)o->n_further,
+                      o->further ? "expected 0 or more" : "none are given");
+}
+
 static berth_status check(berth_cost *cost, const berth_search_options *o) {
   berth_ctx *ctx = cost->ctx;
-  if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL) {
+  berth_status st;
+  if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL && o->method != BERTH_SEARCH_BRKGA) {
     return berth_i_fail(ctx, BERTH_EINVAL, "search: there is no method %d", (int)o->method);
   }
   if (o->calls < 0) return berth_i_fail(ctx, BERTH_EINVAL, "search: option calls: %lld is below 0", (long long)o->calls);
@@ -79,18 +101,18 @@ static berth_status check(berth_cost *cost, const berth_search_options *o) {
     return berth_i_fail(ctx, BERTH_EINVAL, "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->hot,
                         o->cold);
   }
+  if (o->method == BERTH_SEARCH_BRKGA && (st = check_brkga(ctx, o)) != BERTH_OK) return st;
+  if ((st = check_further(ctx, o)) != BERTH_OK) return st;
   if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx)) {
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "search: option seconds: the context has no clock");
   }
-  if (cost->g->n_collectives == 0) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "search: the graph has %d collectives; place it before they are added",
-                      (int)cost->g->n_collectives);
+  return BERTH_OK;
 }
 
 static berth_status fill(berth_i_problem *p) {
   berth_status st;
   if ((st = berth_i_sim_plan_new(p->cost, &p->judge, false, &p->plan)) != BERTH_OK) return st;
-  if (!p->o->no_limit && (st = berth_i_sim_plan_tails(p->plan)) != BERTH_OK) return st;
+  if (!p->o->no_limit && (st = berth_i_delta_plans(p->plan, &p->fast)) != BERTH_OK) return st;
   if ((st = price(p)) != BERTH_OK) return st;
   return make_blocks(p);
 }
@@ -117,6 +139,7 @@ void berth_i_problem_release(berth_i_problem *p) {
   berth_i_free(p->ctx, p->comp, (size_t)p->n, sizeof *p->comp);
   berth_i_free(p->ctx, p->comm, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
   berth_i_free(p->ctx, p->bytes, (size_t)p->n, sizeof *p->bytes);
+  berth_i_sim_plan_release(p->fast);
   berth_i_sim_plan_release(p->plan);
   memset(p, 0, sizeof *p);
 }

@@ -1,7 +1,8 @@
 /* A search: starts, walks on threads that share the budget, a polish of the best. */
 #include "search_internal.h"
 
-enum { SHORT = 20000, MEDIUM = 50000, MANY = 4, TWO_PHASES = 20000 };
+enum { SHORT = 20000, MEDIUM = 50000, MANY = 4, TWO_PHASES = 1000, TWO_FROM_GIVEN = 5000, FEW = 20, LOTS = 100 };
+static const double FAR = 1.25;
 
 berth_search_options berth_search_default(void) {
   berth_search_options o = { 0 };
@@ -9,6 +10,9 @@ berth_search_options berth_search_default(void) {
   o.calls = 2000;
   o.hot = 0.006;
   o.cold = 1e-4;
+  o.elite = 0.2;
+  o.mutants = 0.15;
+  o.bias = 0.7;
   return o;
 }
 
@@ -45,58 +49,17 @@ void berth_i_search_look(berth_i_search *s) {
   if (s->looks++ % LOOK_EVERY == 0 || s->p->o->objective) look_now(s);
 }
 
-/* ---- starts ------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------ */
 
-typedef struct starts {
-  int32_t *device[2]; /* best first; [n] */
-  double value[2];
-  int32_t n;
-} starts;
-
-static berth_status add_start(berth_i_walk *w, starts *a) {
-  double value;
-  berth_status st = berth_i_walk_value(w, a->device[a->n], &value);
-  if (st != BERTH_OK || isinf(value)) return st;
-  a->value[a->n++] = value;
-  if (a->n == 2 && a->value[1] < a->value[0]) {
-    int32_t *swap = a->device[0];
-    a->device[0] = a->device[1];
-    a->device[1] = swap;
-    a->value[1] = a->value[0];
-    a->value[0] = value;
-  }
-  return BERTH_OK;
+int32_t berth_i_search_threads(const berth_i_problem *p, int32_t jobs) {
+  if (p->o->objective || !berth_i_ctx_default_alloc(p->ctx)) return 1;
+  if (p->cost->collective && p->cost->g->n_collectives > 0) return 1; /* a function prices them, on the calling thread */
+  return berth_i_parallel_width(p->o->threads, jobs);
 }
 
-/* Whatever is wrong with the devices is told with the simulator's words. */
-static berth_status given_start(berth_i_walk *w, starts *a) {
-  berth_i_problem *p = w->p;
-  if (!berth_i_sim_execute(p->plan, w->state, p->o->start, p->plan->o.seed, false)) {
-    return berth_i_fault_report(p->plan, &w->state->fault);
-  }
-  if (p->n > 0) memcpy(a->device[0], p->o->start, (size_t)p->n * sizeof *a->device[0]);
-  return add_start(w, a);
-}
-
-static berth_status own_starts(berth_i_walk *w, starts *a) {
-  berth_i_problem *p = w->p;
-  bool found = false;
-  berth_status st = berth_i_start_listed(p, &p->units, a->device[0], w->held, &found);
-  if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->device[0], w->held, &found);
-  if (st == BERTH_OK && found) st = add_start(w, a);
-  if (st != BERTH_OK || w->calls == p->o->calls) return st;
-  if (berth_i_start_in_turn(p, &p->units, a->device[a->n], w->held)) st = add_start(w, a);
-  return st;
-}
-
-static berth_status make_starts(berth_i_walk *w, starts *a) {
-  berth_i_problem *p = w->p;
-  berth_status st;
-  if (berth_i_interrupted(p->ctx) != BERTH_OK) return BERTH_EINTERRUPT;
-  st = p->o->start ? given_start(w, a) : own_starts(w, a);
-  if (st != BERTH_OK || a->n > 0) return st;
-  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "search: %s is refused: it runs out of memory, some tensor has no route, or the "
-                      "objective does not allow it", p->o->start ? "the start" : "each start made of units");
+int32_t berth_i_population(const berth_i_problem *p) {
+  if (p->o->population > 0) return p->o->population;
+  return p->units.n < FEW ? FEW : p->units.n > LOTS ? LOTS : p->units.n;
 }
 
 /* ---- walks --------------------------------------------------------------------------------------- */
@@ -107,20 +70,22 @@ typedef struct team {
   int32_t n, rounds;
   int64_t spent;       /* calls of the starts */
   bool two_phases, polishes;
-  starts start;
+  berth_i_starts start;
 } team;
 
-static int32_t count_walks(const berth_search_options *o) {
-  if (o->method == BERTH_SEARCH_LOCAL) return 1;
+static int32_t count_annealing(const berth_search_options *o) {
   if (o->restarts > 0) return o->calls > 0 && o->calls < o->restarts ? (int32_t)o->calls : o->restarts;
   if (o->calls == 0) return MANY;
   return o->calls < SHORT ? 1 : o->calls < MEDIUM ? 2 : MANY;
 }
 
-static int32_t count_threads(const team *t) {
-  const berth_i_problem *p = t->s.p;
-  if (p->o->objective || !berth_i_ctx_default_alloc(p->ctx)) return 1;
-  return berth_i_parallel_width(p->o->threads, t->n);
+/* Of a generation the walks are those who weigh, one per thread. */
+static int32_t count_walks(const berth_i_problem *p) {
+  switch (p->o->method) {
+  case BERTH_SEARCH_LOCAL: return 1;
+  case BERTH_SEARCH_BRKGA: return berth_i_search_threads(p, berth_i_population(p));
+  default: return count_annealing(p->o);
+  }
 }
 
 static void set_phase(berth_i_walk *w, int64_t calls, double seconds) {
@@ -144,34 +109,45 @@ static double seconds_of(const team *t) {
   return isinf(seconds) ? INFINITY : seconds * (t->polishes ? 0.9 : 1) / t->rounds;
 }
 
-/* First on units that hold everything in line, then from the best on the usual ones, cooler. */
-static void two_phases(berth_i_walk *w, int64_t calls, double seconds, double scale) {
+/* First on units that hold everything in line, then from the best on the usual ones, cooler. Walks differ in how they begin: every
+ * other one with more moves of single ops, every other pair hotter. */
+static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seconds, double scale) {
   const berth_search_options *o = w->p->o;
+  const double hot = o->hot * (walk / 2 % 2 == 1 ? 3 : 1), single = walk % 2 == 1 ? 0.3 : 0.05;
   set_phase(w, calls / 2, seconds / 2);
-  berth_i_walk_anneal(w, &w->p->lines, o->hot * scale, o->cold * scale, 0.3);
+  berth_i_walk_anneal(w, &w->p->lines, hot * scale, o->cold * scale, single);
   berth_i_walk_take(w, memcpy(w->order, w->best, (size_t)w->p->n * sizeof *w->order), w->best_value);
   set_phase(w, calls - calls / 2, seconds / 2);
   berth_i_walk_anneal(w, &w->p->units, fmax(o->hot / 4, o->cold) * scale, o->cold * scale, 0.3);
+}
+
+/* The best of all counts as met. A walk leaves from it, too, if it is short or those of units are far behind. */
+static void take_start(const team *t, berth_i_walk *w, int32_t pick) {
+  const berth_i_starts *a = &t->start;
+  if (!isinf(a->rival_value)) berth_i_walk_take(w, a->rival, a->rival_value);
+  if (t->two_phases ? a->value[pick] > FAR * a->rival_value : a->rival_value < a->value[pick]) return;
+  berth_i_walk_take(w, a->device[pick], a->value[pick]);
 }
 
 static void walk_job(void *ud, int32_t thread, int32_t job) {
   team *t = ud;
   berth_i_walk *w = &t->walk[job];
   const berth_search_options *o = w->p->o;
-  const int32_t pick = job % t->start.n;
   int64_t calls = calls_of(t, job);
-  double scale = fabs(t->start.value[0]);
+  double scale = fabs(berth_i_starts_value(&t->start));
   w->home = thread == 0;
-  berth_i_walk_take(w, t->start.device[pick], t->start.value[pick]);
+  take_start(t, w, job % t->start.n);
   if (o->calls > 0 && calls == 0) return;
   if (t->two_phases) {
-    two_phases(w, calls, seconds_of(t), scale);
+    two_phases(w, job, calls, seconds_of(t), scale);
     return;
   }
   set_phase(w, calls, seconds_of(t));
   if (o->method == BERTH_SEARCH_LOCAL) berth_i_walk_descend(w);
   else berth_i_walk_anneal(w, &w->p->units, o->hot * scale, o->cold * scale, 0.3);
 }
+
+void berth_i_search_watch(berth_i_search *s) { look_now(s); }
 
 static void watch(void *ud) { look_now(&((team *)ud)->s); }
 
@@ -198,28 +174,30 @@ static void polish(team *t) {
 
 static void run_walks(team *t) {
   berth_i_crew crew = { walk_job, NULL, watch, t };
-  int32_t threads = count_threads(t);
+  int32_t threads = berth_i_search_threads(t->s.p, t->n);
   t->rounds = (t->n + threads - 1) / threads;
   berth_i_parallel_watched(threads, t->n, &crew);
   if (t->polishes) polish(t);
-  look_now(&t->s);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------- */
 
+/* A start that is given is not left for the first phase of a short walk. */
+static bool in_two_phases(const berth_search_options *o, int32_t walks) {
+  if (o->method != BERTH_SEARCH_ANNEAL) return false;
+  return o->calls == 0 || o->calls / walks >= (o->start ? TWO_FROM_GIVEN : TWO_PHASES);
+}
+
 static berth_status init_team(berth_i_problem *p, team *t) {
   const berth_search_options *o = p->o;
-  size_t n = (size_t)p->n;
-  berth_status st = BERTH_OK;
+  berth_status st;
   int32_t i;
   t->s.p = p;
-  t->n = count_walks(o);
+  t->n = count_walks(p);
   t->polishes = t->n >= MANY && o->method == BERTH_SEARCH_ANNEAL;
-  t->two_phases = o->method == BERTH_SEARCH_ANNEAL && (o->calls == 0 || o->calls / t->n >= TWO_PHASES / 4) && t->n > 1;
-  t->start.device[0] = berth_i_zalloc(p->ctx, n, sizeof **t->start.device);
-  t->start.device[1] = berth_i_zalloc(p->ctx, n, sizeof **t->start.device);
-  t->walk = berth_i_zalloc(p->ctx, (size_t)t->n, sizeof *t->walk);
-  if (!t->start.device[0] || !t->start.device[1] || !t->walk) return berth_i_nomem(p->ctx);
+  t->two_phases = in_two_phases(o, t->n);
+  if ((st = berth_i_starts_init(p, &t->start)) != BERTH_OK) return st;
+  if (!(t->walk = berth_i_zalloc(p->ctx, (size_t)t->n, sizeof *t->walk))) return berth_i_nomem(p->ctx);
   for (i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, i, &t->walk[i]);
   return st;
 }
@@ -230,8 +208,7 @@ static void release_team(berth_i_problem *p, team *t) {
     if (t->walk[i].p) berth_i_walk_release(&t->walk[i]);
   }
   berth_i_free(p->ctx, t->walk, (size_t)t->n, sizeof *t->walk);
-  berth_i_free(p->ctx, t->start.device[0], (size_t)p->n, sizeof **t->start.device);
-  berth_i_free(p->ctx, t->start.device[1], (size_t)p->n, sizeof **t->start.device);
+  berth_i_starts_release(p, &t->start);
 }
 
 static berth_status failure(const team *t) {
@@ -246,7 +223,7 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
   const berth_i_walk *w = &t->walk[best_walk(t)];
   if (w->p->n > 0) memcpy(device, w->best, (size_t)w->p->n * sizeof *device);
   if (!report) return;
-  report->start = t->start.value[0];
+  report->start = berth_i_starts_value(&t->start);
   report->value = w->best_value;
   report->calls = (int64_t)atomic_load(&t->s.calls);
   report->units = w->p->units.n;
@@ -256,10 +233,12 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
   berth_status st;
   if (t->s.p->o->seconds > 0) t->s.began = clock_now(&t->s);
-  if ((st = make_starts(&t->walk[0], &t->start)) != BERTH_OK) return st;
+  if ((st = berth_i_starts_make(&t->walk[0], &t->start)) != BERTH_OK) return st;
   t->spent = t->walk[0].calls;
-  run_walks(t);
-  if ((st = failure(t)) != BERTH_OK) return st;
+  if (t->s.p->o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
+  else run_walks(t);
+  look_now(&t->s);
+  if (st != BERTH_OK || (st = failure(t)) != BERTH_OK) return st;
   answer(t, device, report);
   return BERTH_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef BERTH_SEARCH_INTERNAL_H
 #define BERTH_SEARCH_INTERNAL_H
 
-#include "../sim/sim_internal.h"
+#include "../sim/delta_internal.h"
 #include <berth/search.h>
 #include <stdatomic.h>
 
@@ -23,7 +23,7 @@ typedef struct berth_i_problem {
   berth_cost *cost;
   const berth_search_options *o;
   berth_sim_options judge;
-  berth_i_sim_plan *plan;
+  berth_i_sim_plan *plan, *fast; /* fast: what tries of moves need besides, or NULL */
   int32_t n, n_devices;
   double *comp;         /* [n] mean s */
   double *comm;         /* [tensors] mean s */
@@ -44,7 +44,20 @@ void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b);
 
 /** Starts; false: some block finds no room. `held` [devices] is scratch. */
 bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held);
+/** @param key [blocks] from 0 to below 1: which of the devices that may be */
+bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, int32_t *device, double *held);
 berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held, bool *found);
+
+/** Placements to begin with. Those made of units lead further than others of the same value. */
+enum { BERTH_I_STARTS = 2 };
+typedef struct berth_i_starts {
+  int32_t *device[BERTH_I_STARTS]; /* given or of units: best first; [ops] */
+  double value[BERTH_I_STARTS];
+  int32_t n;
+  int32_t *rival;                  /* [ops] the best of the further ones */
+  double rival_value;              /* INFINITY: none */
+  int32_t *trial;                  /* [ops] */
+} berth_i_starts;
 
 /** What walks share while they run. */
 typedef struct berth_i_search {
@@ -63,6 +76,7 @@ typedef struct berth_i_walk {
   berth_i_problem *p;
   berth_objective f;
   berth_i_sim_state *state;  /* of the built-in objective, or for memory */
+  berth_i_delta *delta;      /* of the built-in objective: the base is the present placement; NULL: moves are run from the start */
   berth_rng rng;
   int32_t *device, *best;    /* [n] */
   int32_t *undo_op, *undo_device, n_undo;
@@ -82,8 +96,8 @@ berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *
 void berth_i_walk_release(berth_i_walk *w);
 /** Takes a placement whose value is known. */
 void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value);
-/** Evaluates a placement from outside, whatever it is; *out INFINITY: not allowed. */
-berth_status berth_i_walk_value(berth_i_walk *w, const int32_t *device, double *out);
+/** The one place where a placement is weighed: counts as a call. *out INFINITY: not allowed; above limit: a lower bound. */
+berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double limit, double *out);
 /** Counts as a move: remembered for undoing. */
 void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device);
 void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device);
@@ -94,8 +108,23 @@ bool berth_i_walk_try(berth_i_walk *w, double limit);
 double berth_i_walk_probe(berth_i_walk *w, double limit);
 /** The budget of the phase is not used up. @param done out: the used part; may be NULL */
 bool berth_i_walk_goes_on(berth_i_walk *w, double *done);
-/** Asks hooks and clock, on the calling thread. */
+/** Asks hooks and clock, on the calling thread, now and then. */
 void berth_i_search_look(berth_i_search *s);
+/** The same, now. */
+void berth_i_search_watch(berth_i_search *s);
+/** Threads for so many jobs: one where the user's objective or allocator is asked. */
+int32_t berth_i_search_threads(const berth_i_problem *p, int32_t jobs);
+
+berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_starts *a);
+void berth_i_starts_release(const berth_i_problem *p, berth_i_starts *a);
+/** Weighs the given start, or all of its own and the further ones, and keeps the best. */
+berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a);
+/** The least there is. */
+double berth_i_starts_value(const berth_i_starts *a);
+
+int32_t berth_i_population(const berth_i_problem *p);
+/** Generations of random keys; walk[0] ends with the best. */
+berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_starts *start);
 
 /** One random move on the blocks (or single atoms, with probability `single`); nothing may have been put. */
 void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single);

@@ -40,6 +40,33 @@ bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, in
   return true;
 }
 
+/* Each block on the device of its key, or the next one that has room. */
+static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, double key, const double *held,
+                      double bytes) {
+  const uint8_t *may = &b->may[(size_t)block * (size_t)p->n_devices];
+  int32_t d, i, all = 0, left;
+  for (d = 0; d < p->n_devices; d++) all += may[d];
+  left = (int32_t)(key * all);
+  for (d = 0; d < p->n_devices && (!may[d] || left > 0); d++) left -= may[d];
+  for (i = 0; i < p->n_devices; i++) {
+    int32_t at = (d + i) % p->n_devices;
+    if (has_room(p, b, block, at, held, bytes)) return at;
+  }
+  return BERTH_NONE;
+}
+
+bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, int32_t *device, double *held) {
+  int32_t block;
+  clear_held(p, held);
+  for (block = 0; block < b->n; block++) {
+    double bytes = block_bytes(p, b, block);
+    int32_t d = by_key(p, b, block, key[block], held, bytes);
+    if (d == BERTH_NONE) return false;
+    put_block(b, block, d, device, held, bytes);
+  }
+  return true;
+}
+
 /* ---- list scheduling ---------------------------------------------------------------------------- */
 
 typedef struct ranked {
@@ -61,6 +88,18 @@ typedef struct lister {
   ranked *rank;
 } lister;
 
+/* Of the collectives that op waits for, as if they took no time. */
+static double members_end(const lister *l, int32_t op) {
+  const berth_graph *g = l->p->cost->g;
+  double end = 0;
+  int32_t i, j;
+  for (i = g->after_at[op]; i < g->after_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->after[i]];
+    for (j = 0; j < c->n_members; j++) end = fmax(end, l->finish[c->members[j]]);
+  }
+  return end;
+}
+
 static double ready_on(const lister *l, int32_t op, int32_t d) {
   const berth_graph *g = l->p->cost->g;
   double ready = 0;
@@ -70,7 +109,7 @@ static double ready_on(const lister *l, int32_t op, int32_t d) {
     double at = l->finish[from] + berth_i_transfer_time(l->p->cost, t, l->device[from], d);
     if (at > ready) ready = at;
   }
-  return ready;
+  return g->after ? fmax(ready, members_end(l, op)) : ready;
 }
 
 static double start_on(const lister *l, int32_t op, int32_t d) { return fmax(ready_on(l, op, d), l->free_at[d]); }

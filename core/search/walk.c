@@ -5,11 +5,28 @@ enum { PATIENCE = 2000 }; /* moves in a row without a call: there is nothing lef
 
 /* ---- the built-in objective ---------------------------------------------------------------------- */
 
+static bool has_base(const berth_i_walk *w) { return w->delta && w->delta->has_base; }
+
+/* What was put differs from the base by what can be undone. */
+static double simulated_moves(berth_i_walk *w, double limit) {
+  const berth_i_sim_plan *plan = w->p->plan;
+  berth_i_verdict v;
+  int32_t i;
+  berth_i_delta_begin(w->delta);
+  for (i = 0; i < w->n_undo; i++) berth_i_delta_move(w->delta, w->undo_op[i], w->device[w->undo_op[i]]);
+  if (!berth_i_delta_try(w->delta, limit / plan->unit, &v) || v.cut || v.oom_op != BERTH_NONE) return INFINITY;
+  return v.makespan * plan->unit;
+}
+
 static berth_status simulated(void *ud, const int32_t *device, double limit, double *out) {
   berth_i_walk *w = ud;
   const berth_i_sim_plan *plan = w->p->plan;
   berth_i_sim_state *s = w->state;
   *out = INFINITY;
+  if (device == w->device && has_base(w)) {
+    *out = simulated_moves(w, limit);
+    return BERTH_OK;
+  }
   if (!berth_i_sim_execute_limited(plan, s, device, plan->o.seed, false, limit / plan->unit)) return BERTH_OK;
   if (s->cut || (s->memory && s->memory->oom.op != BERTH_NONE)) return BERTH_OK;
   *out = s->now * plan->unit;
@@ -18,7 +35,7 @@ static berth_status simulated(void *ud, const int32_t *device, double limit, dou
 
 static int32_t simulated_chain(void *ud, int32_t *ops) {
   const berth_i_walk *w = ud;
-  return berth_i_sim_chain(w->p->plan, w->state, ops);
+  return has_base(w) ? berth_i_delta_chain(w->delta, ops) : berth_i_sim_chain(w->p->plan, w->state, ops);
 }
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -35,6 +52,13 @@ static bool alloc_walk(berth_i_walk *w) {
       && (w->held = berth_i_zalloc(ctx, (size_t)w->p->n_devices, sizeof *w->held)) != NULL;
 }
 
+static berth_status init_simulation(berth_i_walk *w) {
+  berth_i_problem *p = w->p;
+  berth_status st = berth_i_sim_state_new(p->plan, &w->state);
+  if (st != BERTH_OK || p->o->objective || p->o->no_limit || !berth_i_delta_pays(p->plan, p->fast)) return st;
+  return berth_i_delta_new(p->plan, p->fast, w->state, &w->delta);
+}
+
 berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *w) {
   memset(w, 0, sizeof *w);
   w->s = s;
@@ -48,7 +72,7 @@ berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *
     w->f = (berth_objective){ simulated, simulated_chain, w };
   }
   if (!alloc_walk(w)) return berth_i_nomem(s->p->ctx);
-  return berth_i_sim_state_new(s->p->plan, &w->state);
+  return init_simulation(w);
 }
 
 void berth_i_walk_release(berth_i_walk *w) {
@@ -61,6 +85,7 @@ void berth_i_walk_release(berth_i_walk *w) {
   berth_i_free(ctx, w->chain, n, sizeof *w->chain);
   berth_i_free(ctx, w->order, n, sizeof *w->order);
   berth_i_free(ctx, w->held, (size_t)w->p->n_devices, sizeof *w->held);
+  berth_i_delta_release(w->delta);
   berth_i_sim_state_release(w->p->plan, w->state);
 }
 
@@ -74,7 +99,7 @@ static bool runs_out(berth_i_walk *w, const int32_t *device) {
   return isinf(value);
 }
 
-static berth_status ask(berth_i_walk *w, const int32_t *device, double limit, double *out) {
+berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double limit, double *out) {
   berth_status st = BERTH_OK;
   *out = INFINITY;
   w->calls++;
@@ -84,8 +109,6 @@ static berth_status ask(berth_i_walk *w, const int32_t *device, double limit, do
   if (st == BERTH_OK && isnan(*out)) st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave no number");
   return st;
 }
-
-berth_status berth_i_walk_value(berth_i_walk *w, const int32_t *device, double *out) { return ask(w, device, INFINITY, out); }
 
 static void remember_chain(berth_i_walk *w) { w->n_chain = w->f.chain ? w->f.chain(w->f.ud, w->chain) : 0; }
 
@@ -105,6 +128,7 @@ void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value) {
   w->n_undo = w->n_chain = 0;
   w->cur = value;
   keep_best(w);
+  if (w->delta) w->delta->has_base = false;
 }
 
 /* ---- putting and undoing ------------------------------------------------------------------------------- */
@@ -117,9 +141,16 @@ static void set_device(berth_i_walk *w, int32_t op, int32_t device) {
   w->device[op] = device;
 }
 
+/* Only who moves needs one. */
+static void need_base(berth_i_walk *w) {
+  berth_i_verdict unused;
+  if (w->delta && !w->delta->has_base) berth_i_delta_base(w->delta, w->device, &unused);
+}
+
 /* There is room for two changes of each op: a move touches a block at most twice. */
 void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device) {
   if (w->device[op] == device) return;
+  if (w->n_undo == 0) need_base(w);
   w->undo_op[w->n_undo] = op;
   w->undo_device[w->n_undo++] = w->device[op];
   set_device(w, op, device);
@@ -156,7 +187,7 @@ static double weigh(berth_i_walk *w, double limit) {
     return INFINITY;
   }
   w->vain = 0;
-  if ((st = ask(w, w->device, limit, &value)) != BERTH_OK) {
+  if ((st = berth_i_walk_ask(w, w->device, limit, &value)) != BERTH_OK) {
     w->status = st;
     atomic_store(&w->s->stopped, true);
     return INFINITY;
@@ -172,6 +203,7 @@ bool berth_i_walk_try(berth_i_walk *w, double limit) {
   }
   w->n_undo = 0;
   w->cur = value;
+  if (has_base(w)) berth_i_delta_accept(w->delta);
   remember_chain(w);
   keep_best(w);
   return true;

@@ -21,8 +21,8 @@ typedef struct shared_link {
 struct berth_i_fair {
   flows *k;                /* [n] classes */
   berth_i_slots ends;      /* [n or 1] first end of each class */
-  berth_i_ready *flow;     /* [n_edges] by mark */
-  berth_i_ready *waiting;  /* [n_edges] transfers by the end of their latency */
+  berth_i_ready *flow;     /* [n_edges + n_flows] by mark; n_edges + id: of that collective, so also in the next */
+  berth_i_ready *waiting;  /* [n_edges + n_collectives] transfers and collectives by the end of their latency */
   shared_link *link;       /* [n_links] */
   int32_t *active;         /* classes on each link: slices by plan->classes->on_link */
   int32_t *place;          /* parallel to plan->classes->link: where in the slice the class is */
@@ -36,14 +36,16 @@ struct berth_i_fair {
 
 static size_t n_active(const berth_i_sim_plan *p) { return (size_t)p->classes->at[p->classes->n]; }
 
+static size_t most_flows(const berth_i_sim_plan *p) { return (size_t)p->n_edges + (size_t)p->n_flows; }
+
 berth_status berth_i_fair_new(const berth_i_sim_plan *p, berth_i_fair **out) {
   size_t n = (size_t)p->classes->n, m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
   berth_i_fair *f = berth_i_zalloc(p->ctx, 1, sizeof *f);
   if (!f) return berth_i_nomem(p->ctx);
   *out = f;
   f->k = berth_i_alloc(p->ctx, n, sizeof *f->k);
-  f->flow = berth_i_alloc(p->ctx, m, sizeof *f->flow);
-  f->waiting = berth_i_alloc(p->ctx, m, sizeof *f->waiting);
+  f->flow = berth_i_alloc(p->ctx, most_flows(p), sizeof *f->flow);
+  f->waiting = berth_i_alloc(p->ctx, m + (size_t)p->n_collectives, sizeof *f->waiting);
   f->link = berth_i_alloc(p->ctx, links, sizeof *f->link);
   f->active = berth_i_alloc(p->ctx, n_active(p), sizeof *f->active);
   f->place = berth_i_alloc(p->ctx, n_active(p), sizeof *f->place);
@@ -63,8 +65,8 @@ void berth_i_fair_release(const berth_i_sim_plan *p, berth_i_fair *f) {
   if (!f) return;
   n = (size_t)p->classes->n;
   berth_i_free(p->ctx, f->k, n, sizeof *f->k);
-  berth_i_free(p->ctx, f->flow, m, sizeof *f->flow);
-  berth_i_free(p->ctx, f->waiting, m, sizeof *f->waiting);
+  berth_i_free(p->ctx, f->flow, most_flows(p), sizeof *f->flow);
+  berth_i_free(p->ctx, f->waiting, m + (size_t)p->n_collectives, sizeof *f->waiting);
   berth_i_free(p->ctx, f->link, links, sizeof *f->link);
   berth_i_free(p->ctx, f->active, n_active(p), sizeof *f->active);
   berth_i_free(p->ctx, f->place, n_active(p), sizeof *f->place);
@@ -80,7 +82,25 @@ static int32_t class_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, i
   return p->classes->of_pair[berth_i_pair(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy))];
 }
 
-/* Each class gets room for all copies that can be flows of it. */
+/* What a collective does with its flows: class by class, those without bytes or without links of finite bandwidth are left out.
+ * */
+typedef struct streams {
+  const berth_i_sim_plan *p;
+  berth_i_sim_state *s;
+  int32_t collective;
+} streams;
+
+static int32_t class_of_stream(const berth_i_sim_plan *p, int32_t src, int32_t dst, double bytes) {
+  return bytes > 0 ? p->classes->of_pair[berth_i_pair(p->cost->t, src, dst)] : BERTH_NONE;
+}
+
+static void count_stream(void *ud, int32_t src, int32_t dst, double bytes) {
+  const streams *x = ud;
+  int32_t k = class_of_stream(x->p, src, dst, bytes);
+  if (k != BERTH_NONE) x->s->links.fair->k[k].base++;
+}
+
+/* Each class gets room for all copies, and flows of collectives, that can be flows of it. */
 static void slice_flows(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   flows *k = s->links.fair->k;
   int32_t e, i, n, at = 0;
@@ -88,6 +108,10 @@ static void slice_flows(const berth_i_sim_plan *p, berth_i_sim_state *s) {
     if (s->lead[e] != e) continue;
     i = class_of(p, s, e);
     if (i != BERTH_NONE) k[i].base++;
+  }
+  for (i = 0; i < p->n_collectives; i++) {
+    streams x = { p, s, i };
+    if (s->meet.one[i].factor > 0) berth_i_meeting_flows(p, s, i, count_stream, &x);
   }
   for (i = 0; i < p->classes->n; i++, at += n) {
     n = k[i].base;
@@ -340,12 +364,54 @@ static int32_t arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t c
   return copy;
 }
 
+static void begin_stream(void *ud, int32_t src, int32_t dst, double bytes) {
+  streams *x = ud;
+  int32_t k = class_of_stream(x->p, src, dst, bytes);
+  berth_i_meeting *m = &x->s->meet.one[x->collective];
+  if (k == BERTH_NONE) return;
+  m->flows++;
+  join(x->p, x->s, k, x->p->n_edges + x->collective, x->s->seq++, bytes * m->factor);
+}
+
+static void begin_streams(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t collective) {
+  streams x = { p, s, collective };
+  berth_i_meeting_flows(p, s, collective, begin_stream, &x);
+  berth_i_meeting_flowed(p, s, collective); /* the wait for the latency */
+}
+
+void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_fair *f = s->links.fair;
+  berth_i_meeting *x = &s->meet.one[k];
+  berth_i_ready e;
+  berth_i_meeting_start(p, s, k, s->now);
+  if (!(x->factor > 0)) return;
+  x->flows = 1;
+  e.time = s->now + x->latency;
+  e.seq = s->seq++;
+  e.op = p->n_edges + k;
+  berth_i_ready_up(f->waiting, f->n_waiting++, e);
+  show_next_latency(p, s);
+}
+
+/* A copy has come, BERTH_NONE: a flow of a collective. */
+static int32_t come(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t what) {
+  if (what < p->n_edges) return arrive(p, s, what);
+  berth_i_meeting_flowed(p, s, what - p->n_edges);
+  return BERTH_NONE;
+}
+
 static int32_t end_latency(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_fair *f = s->links.fair;
   berth_i_ready e = berth_i_ready_pop(f->waiting, f->n_waiting--);
-  double bytes = p->cost->g->tensor_bytes[p->edge_tensor[e.op]];
-  int32_t k = class_of(p, s, e.op);
+  double bytes;
+  int32_t k;
   show_next_latency(p, s);
+  if (e.op >= p->n_edges) {
+    begin_streams(p, s, e.op - p->n_edges);
+    return BERTH_NONE;
+  }
+  bytes = p->cost->g->tensor_bytes[p->edge_tensor[e.op]];
+  k = class_of(p, s, e.op);
   if (bytes > 0) bytes *= factor_of(p, s, e.op);
   if (!(bytes > 0) || k == BERTH_NONE) return arrive(p, s, e.op);
   join(p, s, k, e.op, e.seq, bytes);
@@ -357,5 +423,5 @@ int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   if (which == 0) return end_latency(p, s);
   copy = leave(p, s, berth_i_slots_next(&s->links.fair->ends));
   show_next_end(p, s);
-  return arrive(p, s, copy);
+  return come(p, s, copy);
 }

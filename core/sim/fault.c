@@ -77,16 +77,35 @@ static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return false;
 }
 
+static bool find_late_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  if (s->meet.n_under_way == 0 || !(s->meet.under_way[0].time > p->horizon)) return false;
+  berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_MEETING, BERTH_NONE, BERTH_NONE, BERTH_NONE);
+  s->fault.tensor = s->meet.under_way[0].op;
+  return true;
+}
+
 /* ---- deadlock ------------------------------------------------------------------------------------------- */
 
+static bool never_ran(const berth_i_sim_state *s, int32_t op) {
+  const berth_i_sim_device *v = &s->dev[s->ops[op].device];
+  int32_t k;
+  for (k = v->head; k < v->end; k++) {
+    if (s->order[k] == op) return true;
+  }
+  return false;
+}
+
+/* Also through a collective. */
 static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
+  int32_t i, k;
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    int32_t u = g->producer[g->in[i]], k;
-    const berth_i_sim_device *v = &s->dev[s->ops[u].device];
-    for (k = v->head; k < v->end; k++) {
-      if (s->order[k] == u) return u;
+    if (never_ran(s, g->producer[g->in[i]])) return g->producer[g->in[i]];
+  }
+  for (i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->after[i]];
+    for (k = 0; k < c->n_members; k++) {
+      if (never_ran(s, c->members[k])) return c->members[k];
     }
   }
   return op;
@@ -104,7 +123,7 @@ static bool find_deadlock(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s) || find_deadlock(p, s);
+  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s) || find_late_meeting(p, s) || find_deadlock(p, s);
   assert(found);
   (void)found;
 }
@@ -140,6 +159,12 @@ static berth_status report_late_tensor(const berth_i_sim_plan *p, const berth_i_
   return report_late(p, what);
 }
 
+static berth_status report_late_meeting(const berth_i_sim_plan *p, const berth_i_fault *f) {
+  char what[64];
+  snprintf(what, sizeof what, "collective %d would end", (int)f->tensor);
+  return report_late(p, what);
+}
+
 static berth_status report_deadlock(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
   char other[64];
   return berth_i_fail(p->ctx, BERTH_EINVAL, "the sequence deadlocks: %s is next on %s but waits for %s, which never runs", op,
@@ -164,6 +189,9 @@ berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault
   case BERTH_I_FAULT_LATE_OP: return report_late_op(p, op);
   case BERTH_I_FAULT_LATE_TENSOR: return report_late_tensor(p, f, op, device);
   case BERTH_I_FAULT_DEADLOCK: return report_deadlock(p, f, op, device);
+  case BERTH_I_FAULT_NO_MEETING: return berth_i_collective_unreachable(p->cost, f->tensor, f->device, f->other);
+  case BERTH_I_FAULT_LATE_MEETING: return report_late_meeting(p, f);
+  case BERTH_I_FAULT_CALLBACK: return f->status;
   case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted");
   }
   assert(f->kind != BERTH_I_FAULT_NONE);

@@ -53,6 +53,17 @@ static double end_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, cons
   return p->plain ? s->ops[v->prev].time : v->free_at;
 }
 
+/* A collective that ends after all ops: its last member. */
+static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end, int32_t last) {
+  int32_t k;
+  for (k = 0; k < p->n_collectives; k++) {
+    if (!(s->meet.one[k].end > end)) continue;
+    end = s->meet.one[k].end;
+    last = s->meet.one[k].last;
+  }
+  return last;
+}
+
 static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
   int32_t d, last = BERTH_NONE;
   double end = 0;
@@ -62,7 +73,7 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
     end = end_of(p, s, v);
     last = v->prev;
   }
-  return last;
+  return last_met(p, s, end, last);
 }
 
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops) {

@@ -166,6 +166,72 @@ double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   return w.arrival;
 }
 
+/* ---- collectives, as far as devices have channels: in closed form, or in the queue ------------------------------ */
+
+typedef struct pair_windows {
+  const berth_i_sim_plan *p;
+  double *until, latest, end;
+} pair_windows;
+
+static void look_at_pair(void *ud, int32_t src, int32_t dst, double bytes) {
+  pair_windows *x = ud;
+  (void)bytes;
+  x->latest = later(x->latest, x->until[berth_i_pair(x->p->cost->t, src, dst)]);
+}
+
+static void take_pair(void *ud, int32_t src, int32_t dst, double bytes) {
+  pair_windows *x = ud;
+  (void)bytes;
+  x->until[berth_i_pair(x->p->cost->t, src, dst)] = x->end;
+}
+
+/* PAIR: the channels of the pairs that it uses. */
+static double reserve_pairs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  pair_windows x = { p, s->links.until, s->now, 0 };
+  berth_i_meeting_flows(p, s, k, look_at_pair, &x);
+  x.end = x.latest + s->meet.one[k].units;
+  berth_i_meeting_flows(p, s, k, take_pair, &x);
+  return x.latest;
+}
+
+/* Split windows: all channels of its devices, for one window. */
+static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  size_t in = p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0;
+  double *until = s->links.until, latest = s->now;
+  int32_t i;
+  for (i = 0; i < s->meet.one[k].n_devices; i++) latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
+  for (i = 0; i < s->meet.one[k].n_devices; i++) until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
+  return latest;
+}
+
+static double reserve_for_all(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  switch (p->o.links) {
+  case BERTH_LINKS_PAIR: return reserve_pairs(p, s, k);
+  case BERTH_LINKS_CHANNEL:
+  case BERTH_LINKS_DUPLEX: return reserve_devices(p, s, k);
+  case BERTH_LINKS_FREE:
+  case BERTH_LINKS_ROUTE:
+  case BERTH_LINKS_FAIR: break;
+  }
+  return s->now;
+}
+
+void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_links *l = &s->links;
+  if (l->route) {
+    berth_i_route_meet(p, s, k);
+  } else if (l->fair) {
+    berth_i_fair_meet(p, s, k);
+  } else if (p->contended) {
+    s->meet.one[k].age = l->n_requests++;
+    s->meet.waiting[s->meet.n_waiting++] = k;
+    berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
+  } else {
+    berth_i_meeting_start(p, s, k, reserve_for_all(p, s, k));
+  }
+}
+
 /* ---- queues: a transfer waits until both its ends are free, then holds them -------------------------------- *
  * Of one ordered pair only the oldest request can be next, so a device has at most 2 * n_devices candidates. Whatever could
  * not start before waits for a channel that was busy then: only devices touched since need a look. */
@@ -236,7 +302,7 @@ static bool can_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int
   return s->links.head[berth_i_pair(p->cost->t, src, dst)] == copy && !s->links.out_busy[src] && !s->links.in_busy[dst];
 }
 
-static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+BERTH_I_INLINE void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
   berth_i_links *l = &s->links;
   int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
   double end = s->now + berth_i_copy_units(p, s, copy);
@@ -251,7 +317,7 @@ static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 }
 
 /* Index in touched of the oldest that can start; choices that went stale are looked up again on the way. */
-static int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
   int32_t i, best = BERTH_NONE;
   for (i = 0; i < l->n_touched; i++) {
@@ -262,12 +328,66 @@ static int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return best;
 }
 
+static bool all_free(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  int32_t i;
+  for (i = 0; i < s->meet.one[k].n_devices; i++) {
+    if (s->links.out_busy[device[i]] || s->links.in_busy[device[i]]) return false;
+  }
+  return true;
+}
+
+/* Place in the list of the oldest collective that can start; n_waiting: none can. */
+static int32_t first_free(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
+  int32_t i = 0;
+  while (i < s->meet.n_waiting && !all_free(p, s, s->meet.waiting[i])) i++;
+  return i;
+}
+
+static void set_channels(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, uint8_t busy) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  int32_t i;
+  for (i = 0; i < s->meet.one[k].n_devices; i++) s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
+}
+
+static void start_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t at) {
+  int32_t k = s->meet.waiting[at];
+  for (s->meet.n_waiting--; at < s->meet.n_waiting; at++) s->meet.waiting[at] = s->meet.waiting[at + 1];
+  set_channels(p, s, k, 1);
+  berth_i_meeting_start(p, s, k, s->now);
+}
+
+/* A collective or a transfer. @return false: none can start */
+static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_i_links *l = &s->links;
+  int32_t best = best_choice(p, s), at = first_free(p, s);
+  if (at < s->meet.n_waiting && (best == BERTH_NONE || s->meet.one[s->meet.waiting[at]].age < l->age[l->choice[best]])) {
+    start_meeting(p, s, at);
+    return true;
+  }
+  if (best != BERTH_NONE) start_transfer(p, s, l->choice[best]);
+  return best != BERTH_NONE;
+}
+
+void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  int32_t i;
+  if (s->links.route) berth_i_route_part(p, s, k);
+  if (!s->links.out_busy) return;
+  set_channels(p, s, k, 0);
+  for (i = 0; i < s->meet.one[k].n_devices; i++) touch(s, device[i]);
+}
+
 static void pump_queues(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
   int32_t i, best;
   berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
   for (i = 0; i < l->n_touched; i++) l->choice[i] = oldest_of(p, l, l->touched[i]);
-  while ((best = best_choice(p, s)) != BERTH_NONE) start_transfer(p, s, l->choice[best]);
+  if (p->n_collectives > 0) {
+    while (start_oldest(p, s)) continue;
+  } else {
+    while ((best = best_choice(p, s)) != BERTH_NONE) start_transfer(p, s, l->choice[best]);
+  }
   for (i = 0; i < l->n_touched; i++) l->is_touched[l->touched[i]] = 0;
   l->n_touched = 0;
 }

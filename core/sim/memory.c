@@ -5,7 +5,7 @@
  * came and went is taken off. No order of events within an instant plays a part.
  *
  * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its transfer and ends with its
- * send. A tensor goes with the end of the last thing that it waits for. */
+ * send; or a collective on one of its devices (n_ops + seat). A tensor goes with the end of the last thing that it waits for. */
 #include "sim_internal.h"
 
 enum { STARTED = 1, ENDED = 2 };
@@ -20,10 +20,11 @@ static bool frees(const berth_i_sim_plan *p) {
 
 /* Each copy is charged and sent once; READY order keeps the ops for later, too. */
 static size_t event_capacity(const berth_i_sim_plan *p) {
-  return 2 * (size_t)p->n_edges + (p->o.order == BERTH_ORDER_READY ? 2 * (size_t)p->n_ops : 0);
+  return 2 * (size_t)p->n_edges + (size_t)p->n_seats + (p->o.order == BERTH_ORDER_READY ? 2 * (size_t)p->n_ops : 0);
 }
 
-static size_t n_things(const berth_i_sim_plan *p) { return (size_t)p->n_ops + (size_t)p->n_edges; }
+static size_t n_runs(const berth_i_sim_plan *p) { return (size_t)p->n_ops + (size_t)p->n_seats; }
+static size_t n_things(const berth_i_sim_plan *p) { return n_runs(p) + (size_t)p->n_edges; }
 
 berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out) {
   size_t d = (size_t)p->n_devices;
@@ -37,7 +38,7 @@ berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out)
   m->event = berth_i_alloc(p->ctx, event_capacity(p), sizeof *m->event);
   m->starting = berth_i_alloc(p->ctx, n_things(p), sizeof *m->starting);
   m->ending = berth_i_alloc(p->ctx, n_things(p), sizeof *m->ending);
-  m->op_state = berth_i_alloc(p->ctx, (size_t)p->n_ops, 1);
+  m->op_state = berth_i_alloc(p->ctx, n_runs(p), 1);
   if (!m->used || !m->peak || !m->peak_time || !m->peak_clock || !m->event || !m->starting || !m->ending || !m->op_state) {
     return berth_i_nomem(p->ctx);
   }
@@ -49,7 +50,7 @@ berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out)
 }
 
 berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m) {
-  size_t n = (size_t)p->n_ops, t = (size_t)p->cost->g->n_tensors, e = (size_t)p->n_edges;
+  size_t n = n_runs(p), t = (size_t)p->cost->g->n_tensors, e = (size_t)p->n_edges;
   m->op_born = berth_i_alloc(p->ctx, n, sizeof *m->op_born);
   m->op_died = berth_i_alloc(p->ctx, n, sizeof *m->op_died);
   m->home_died = berth_i_alloc(p->ctx, t, sizeof *m->home_died);
@@ -70,7 +71,7 @@ void berth_i_levels_release(const berth_i_sim_plan *p, berth_i_levels *levels) {
 }
 
 void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m) {
-  size_t d = (size_t)p->n_devices, n = (size_t)p->n_ops, t = (size_t)p->cost->g->n_tensors, e = (size_t)p->n_edges;
+  size_t d = (size_t)p->n_devices, n = n_runs(p), t = (size_t)p->cost->g->n_tensors, e = (size_t)p->n_edges;
   if (!m) return;
   berth_i_free(p->ctx, m->used, d, sizeof *m->used);
   berth_i_free(p->ctx, m->peak, d, sizeof *m->peak);
@@ -118,6 +119,14 @@ static double op_bytes(const berth_graph *g, int32_t op) {
   return bytes;
 }
 
+static double seat_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+  return berth_i_meeting_bytes(p, s, p->seat_owner[thing - p->n_ops]);
+}
+
+static double run_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+  return thing < p->n_ops ? op_bytes(p->cost->g, thing) : seat_bytes(p, s, thing);
+}
+
 static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) { return berth_i_resident(p->cost->g, p->edge_tensor[copy]); }
 
 /* ---- levels over time, if traced ---------------------------------------------------------------------- */
@@ -162,8 +171,16 @@ static void keep_rest(const berth_i_sim_plan *p, berth_i_memory *m, int32_t devi
   if (!m->lost) add_level(p, m, device, now, held_on(m, device));
 }
 
+static int32_t device_of_run(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+  return thing < p->n_ops ? s->ops[thing].device : s->meet.device[thing - p->n_ops];
+}
+
 static int32_t device_of_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
-  return thing < 0 ? berth_i_copy_dst(p, s, ~thing) : s->ops[thing].device;
+  return thing < 0 ? berth_i_copy_dst(p, s, ~thing) : device_of_run(p, s, thing);
+}
+
+static int32_t forward_of(const berth_i_sim_plan *p, int32_t thing) {
+  return p->forward_of && thing < p->n_ops ? p->forward_of[thing] : BERTH_NONE;
 }
 
 /* When all that starts in an instant is charged. */
@@ -172,8 +189,8 @@ static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, d
   int32_t i;
   for (i = 0; i < m->n_starting; i++) keep_level(p, m, device_of_start(p, s, m->starting[i]), now);
   for (i = 0; i < m->n_ending; i++) {
-    int32_t thing = m->ending[i], forward = thing >= 0 && p->forward_of ? p->forward_of[thing] : BERTH_NONE;
-    keep_level(p, m, thing < 0 ? berth_i_copy_src(p, s, ~thing) : s->ops[thing].device, now);
+    int32_t thing = m->ending[i], forward = thing >= 0 ? forward_of(p, thing) : BERTH_NONE;
+    keep_level(p, m, thing < 0 ? berth_i_copy_src(p, s, ~thing) : device_of_run(p, s, thing), now);
     if (forward != BERTH_NONE) keep_level(p, m, s->ops[forward].device, now);
   }
 }
@@ -204,14 +221,19 @@ static void suspect(berth_i_memory *m, int32_t op, double bytes, double *most) {
   *most = bytes;
 }
 
+static int32_t op_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+  if (thing < 0) return p->edge_to[~thing];
+  return thing < p->n_ops ? thing : berth_i_seat_op(p, s, thing - p->n_ops);
+}
+
 static void run_out_while_starting(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   double most = -1;
   int32_t i;
   run_out(p, m, now);
   for (i = 0; i < m->n_starting; i++) {
-    int32_t thing = m->starting[i], op = thing < 0 ? p->edge_to[~thing] : thing;
-    if (s->ops[op].device == m->oom.device) suspect(m, op, thing < 0 ? copy_bytes(p, ~thing) : op_bytes(p->cost->g, op), &most);
+    int32_t thing = m->starting[i], op = op_of(p, s, thing);
+    if (s->ops[op].device == m->oom.device) suspect(m, op, thing < 0 ? copy_bytes(p, ~thing) : run_bytes(p, s, thing), &most);
   }
 }
 
@@ -232,7 +254,7 @@ static void drop_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t c
 
 static void drop_workspace(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   berth_i_memory *m = s->memory;
-  discharge(m, s->ops[op].device, berth_i_workspace(p->cost->g, op));
+  discharge(m, device_of_run(p, s, op), op < p->n_ops ? berth_i_workspace(p->cost->g, op) : seat_bytes(p, s, op));
   if (m->op_died) m->op_died[op] = m->clock;
 }
 
@@ -269,10 +291,10 @@ static void leave_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 
 static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   berth_i_memory *m = s->memory;
-  int32_t forward = p->forward_of ? p->forward_of[op] : BERTH_NONE;
+  int32_t forward = forward_of(p, op);
   m->op_state[op] |= ENDED;
   if (m->op_state[op] & STARTED) drop_workspace(p, s, op);
-  if (!m->home_left) return;
+  if (!m->home_left || op >= p->n_ops) return;
   leave_outputs(p, s, op);
   leave_inputs(p, s, op);
   if (forward == BERTH_NONE) return;
@@ -284,7 +306,7 @@ static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) 
 
 static void start_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now) {
   berth_i_memory *m = s->memory;
-  charge(p, m, s->ops[op].device, op_bytes(p->cost->g, op), now);
+  charge(p, m, device_of_run(p, s, op), run_bytes(p, s, op), now);
   m->op_state[op] |= STARTED;
   if (m->op_born) m->op_born[op] = m->clock;
 }
@@ -303,6 +325,7 @@ static void drop_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op)
   int32_t i;
   if (!(m->op_state[op] & ENDED)) return;
   drop_workspace(p, s, op);
+  if (op >= p->n_ops) return;
   for (i = g->out_at[op]; m->home_left && i < g->out_at[op + 1]; i++) {
     if (m->home_left[g->out[i]] == 0) drop_home(p, s, g->out[i]);
   }
@@ -429,6 +452,18 @@ void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   if (s->memory->home_left) note(s->memory, sent, false, ~copy);
 }
 
+void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
+  int32_t i;
+  advance(p, s, s->now);
+  for (i = 0; i < s->meet.one[k].n_devices; i++) note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
+}
+
+void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  int32_t i;
+  advance(p, s, s->now);
+  for (i = 0; i < s->meet.one[k].n_devices; i++) list(s->memory, false, p->n_ops + p->seat_at[k] + i);
+}
+
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
   advance(p, s, s->now);
   list(s->memory, true, ~copy);
@@ -493,8 +528,8 @@ static void charge_parameters(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 static void clear_clocks(const berth_i_sim_plan *p, berth_i_memory *m) {
-  memset(m->op_died, 0xff, (size_t)p->n_ops * sizeof *m->op_died);
-  memset(m->op_born, 0xff, (size_t)p->n_ops * sizeof *m->op_born);
+  memset(m->op_died, 0xff, n_runs(p) * sizeof *m->op_died);
+  memset(m->op_born, 0xff, n_runs(p) * sizeof *m->op_born);
   memset(m->home_died, 0xff, (size_t)p->cost->g->n_tensors * sizeof *m->home_died);
   memset(m->copy_born, 0xff, (size_t)p->n_edges * sizeof *m->copy_born);
   memset(m->copy_died, 0xff, (size_t)p->n_edges * sizeof *m->copy_died);
@@ -512,7 +547,7 @@ void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   m->clock = 0;
   m->over = false;
   m->oom.op = m->oom.device = BERTH_NONE;
-  memset(m->op_state, 0, (size_t)p->n_ops);
+  memset(m->op_state, 0, n_runs(p));
   if (m->copy_here) memset(m->copy_here, 0, (size_t)p->n_edges);
   if (m->op_born) clear_clocks(p, m);
   charge_parameters(p, s);

@@ -87,7 +87,12 @@ static berth_status check_sequence(berth_ctx *ctx, const berth_graph *g, const i
   return st;
 }
 
-static berth_status check_ready_order(berth_ctx *ctx, const berth_sim_options *o) {
+static berth_status check_ready_order(const berth_cost *cost, const berth_sim_options *o) {
+  berth_ctx *ctx = cost->ctx;
+  if (cost->g->n_collectives > 0) {
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "order ready, of Baechi's simulator, knows no collectives: the graph has %d",
+                        (int)cost->g->n_collectives);
+  }
   if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with dispatch fifo only");
   if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with send push only");
   if (o->preempt) return berth_i_fail(ctx, BERTH_EINVAL, "order ready cannot preempt");
@@ -123,15 +128,11 @@ berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options
     return berth_i_fail(ctx, BERTH_EINVAL, "split_windows needs links channel or duplex");
   }
   if (o->links == BERTH_LINKS_FAIR && (st = check_fair(ctx, cost, o)) != BERTH_OK) return st;
-  if (o->order == BERTH_ORDER_READY && (st = check_ready_order(ctx, o)) != BERTH_OK) return st;
+  if (o->order == BERTH_ORDER_READY && (st = check_ready_order(cost, o)) != BERTH_OK) return st;
   if (o->preempt && !berth_i_compares(o->dispatch)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "preempt needs a dispatch that compares ops: light-first, blevel, lifo or static");
   }
   if (o->dispatch == BERTH_DISPATCH_STATIC && (st = check_rank(ctx, cost->g, o->rank)) != BERTH_OK) return st;
   if (o->dispatch == BERTH_DISPATCH_PLANNED && (st = check_sequence(ctx, cost->g, o->sequence)) != BERTH_OK) return st;
-  if (cost->g->n_collectives > 0) {
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "the step simulator does not run collectives yet: the graph has %d",
-                        (int)cost->g->n_collectives);
-  }
   return BERTH_OK;
 }

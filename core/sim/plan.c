@@ -16,9 +16,10 @@ static void decide_mode(berth_i_sim_plan *p, bool record) {
   p->horizon = horizon_of(o->quantum);
   p->choosy = berth_i_compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
   p->preempt = o->preempt != 0;
+  p->n_collectives = p->cost->g->n_collectives;
   p->contended = berth_i_on_links(o->links) || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
   p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH && o->noise == 0 &&
-             o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT;
+             o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT && p->n_collectives == 0;
 }
 
 /* ---- edges ------------------------------------------------------------------------------------- */
@@ -91,13 +92,17 @@ static berth_status make_edges(berth_i_sim_plan *p) {
   return p->o.memory == BERTH_MEMORY_NONE && p->o.send == BERTH_SEND_PUSH ? BERTH_OK : berth_i_sim_plan_inputs(p);
 }
 
+static bool is_root(const berth_graph *g, int32_t op) {
+  return g->in_at[op] == g->in_at[op + 1] && (!g->after_at || g->after_at[op] == g->after_at[op + 1]);
+}
+
 static berth_status make_roots(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   int32_t i, n = 0;
-  for (i = 0; i < g->n_ops; i++) p->n_roots += g->in_at[i] == g->in_at[i + 1];
+  for (i = 0; i < g->n_ops; i++) p->n_roots += is_root(g, i);
   if (!(p->roots = berth_i_alloc(p->ctx, (size_t)p->n_roots, sizeof *p->roots))) return berth_i_nomem(p->ctx);
   for (i = 0; i < g->n_ops; i++) {
-    if (g->in_at[i] == g->in_at[i + 1]) p->roots[n++] = i;
+    if (is_root(g, i)) p->roots[n++] = i;
   }
   return BERTH_OK;
 }
@@ -197,6 +202,7 @@ berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opt
   if ((st = make_keys(p, &o)) != BERTH_OK) goto fail;
   if ((st = make_numbers(p)) != BERTH_OK) goto fail;
   if ((st = make_twins(p)) != BERTH_OK) goto fail;
+  if (p->n_collectives > 0 && (st = berth_i_meetings_plan(p)) != BERTH_OK) goto fail;
   if (o.links == BERTH_LINKS_FAIR && (st = berth_i_classes_new(p, &p->classes)) != BERTH_OK) goto fail;
   *out = p;
   return BERTH_OK;
@@ -226,6 +232,8 @@ void berth_i_sim_plan_release(berth_i_sim_plan *p) {
   berth_i_free(ctx, p->number, n, sizeof *p->number);
   berth_i_free(ctx, p->forward_of, n, sizeof *p->forward_of);
   berth_i_free(ctx, p->tail, n, sizeof *p->tail);
+  if (p->seat_at) berth_i_free(ctx, p->seat_owner, (size_t)p->n_seats, sizeof *p->seat_owner);
+  berth_i_free(ctx, p->seat_at, (size_t)p->n_collectives + 1, sizeof *p->seat_at);
   berth_i_free(ctx, (void *)(uintptr_t)p->o.sequence, n, sizeof *p->o.sequence);
   berth_i_free(ctx, p, 1, sizeof *p);
   berth_cost_release(cost); /* last: it may hold the context */

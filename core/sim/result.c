@@ -34,6 +34,10 @@ static void result_free(berth_result *r) {
   if (r->trace) berth_i_free(r->ctx, r->by_start, (size_t)r->trace->n_sent, sizeof *r->by_start);
   berth_i_free(r->ctx, r->link_bytes, n_links(r), sizeof *r->link_bytes);
   berth_i_free(r->ctx, r->link_busy, n_links(r), sizeof *r->link_busy);
+  berth_i_free(r->ctx, r->sharing, n_links(r), sizeof *r->sharing);
+  berth_i_free(r->ctx, r->overlap, d + 1, sizeof *r->overlap);
+  berth_i_free(r->ctx, r->meetings, (size_t)plan->n_collectives, sizeof *r->meetings);
+  berth_i_free(r->ctx, r->meeting_device, (size_t)plan->n_seats, sizeof *r->meeting_device);
   berth_i_free(r->ctx, r->peak_at, d + 1, sizeof *r->peak_at);
   berth_i_free(r->ctx, r->peak_op, n, sizeof *r->peak_op);
   berth_i_free(r->ctx, r->peak_bytes, n, sizeof *r->peak_bytes);
@@ -81,7 +85,7 @@ static void scale_trace(berth_result *r) {
   int32_t i;
   scale(t->start, r->plan->n_ops, unit);
   scale(t->finish, r->plan->n_ops, unit);
-  if (t->stretch) scale(t->stretch, 2 * (t->n_log - t->n_sent), unit);
+  if (t->stretch) scale(t->stretch, 2 * (t->n_log - t->n_sent - t->n_met), unit);
   if (t->window) scale(t->window, r->plan->n_edges, unit);
   for (i = 0; unit != 1 && i < t->n_sent; i++) {
     t->sent[i].start *= unit;
@@ -130,28 +134,6 @@ static berth_status sort_transfers(berth_result *r) {
   return BERTH_OK;
 }
 
-/* A link is busy while at least one transfer crosses it: transfers come in order of start. */
-static berth_status fill_links(berth_result *r) {
-  const berth_topology *t = r->plan->cost->t;
-  double *until = berth_i_zalloc(r->ctx, n_links(r), sizeof *until);
-  const berth_transfer *x;
-  int32_t i, k, n = berth_result_transfers(r, &x);
-  if (!until) return berth_i_nomem(r->ctx);
-  for (i = 0; i < n; i++, x++) {
-    const int32_t *route;
-    int32_t hops = berth_topology_route(t, x->src, x->dst, &route);
-    for (k = 0; k < hops; k++) {
-      double *end = &until[route[k]], from = x->start > *end ? x->start : *end;
-      r->link_bytes[route[k]] += r->plan->cost->g->tensor_bytes[x->tensor];
-      if (x->finish <= from) continue;
-      r->link_busy[route[k]] += x->finish - from;
-      *end = x->finish;
-    }
-  }
-  berth_i_free(r->ctx, until, n_links(r), sizeof *until);
-  return BERTH_OK;
-}
-
 /* Bytes that the op holds on its device at that device's peak. */
 static double held_at_peak(const berth_result *r, const berth_i_memory *m, int32_t op) {
   const berth_i_sim_plan *p = r->plan;
@@ -188,15 +170,42 @@ static void list_holders(berth_result *r, const double *held) {
   at[0] = 0;
 }
 
-static berth_status fill_peak(berth_result *r, const berth_i_memory *m) {
+/* What a collective holds counts as held by its member there with the lowest id. */
+static void add_collectives(const berth_result *r, const berth_i_sim_state *s, double *held) {
+  const berth_i_sim_plan *p = r->plan;
+  const berth_i_memory *m = s->memory;
+  int32_t k, i;
+  for (k = 0; k < p->n_collectives; k++) {
+    for (i = p->seat_at[k]; i < p->seat_at[k] + s->meet.one[k].n_devices; i++) {
+      uint32_t clock = m->peak_clock[s->meet.device[i]];
+      if (m->op_born[p->n_ops + i] > clock || clock >= m->op_died[p->n_ops + i]) continue;
+      held[berth_i_seat_op(p, s, i)] += berth_i_meeting_bytes(p, s, k);
+    }
+  }
+}
+
+static berth_status fill_peak(berth_result *r, const berth_i_sim_state *s) {
+  const berth_i_memory *m = s->memory;
   int32_t n = r->plan->n_ops, i;
   double *held;
   if (!m) return BERTH_OK;
   if (!(held = berth_i_alloc(r->ctx, (size_t)n, sizeof *held))) return berth_i_nomem(r->ctx);
   for (i = 0; i < n; i++) held[i] = held_at_peak(r, m, i);
+  add_collectives(r, s, held);
   list_holders(r, held);
   berth_i_free(r->ctx, held, (size_t)n, sizeof *held);
   return BERTH_OK;
+}
+
+/* A collective that ends after all ops: its last member. */
+static int32_t last_met(const berth_result *r, double end, int32_t op) {
+  int32_t k;
+  for (k = 0; k < r->plan->n_collectives; k++) {
+    if (!(r->meetings[k].finish > end)) continue;
+    end = r->meetings[k].finish;
+    op = r->meetings[k].last;
+  }
+  return op;
 }
 
 static void fill_critical(berth_result *r) {
@@ -205,6 +214,7 @@ static void fill_critical(berth_result *r) {
   for (i = 0; i < r->plan->n_ops; i++) {
     if (op == BERTH_NONE || t->finish[i] > t->finish[op]) op = i;
   }
+  if (op != BERTH_NONE) op = last_met(r, t->finish[op], op);
   for (; op != BERTH_NONE && n < r->plan->n_ops; op = t->cause[op]) r->critical[n++] = op;
   r->n_critical = n;
   for (i = 0; i < n / 2; i++) {
@@ -229,8 +239,9 @@ static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   fill_devices(r, s);
   scale_trace(r);
   if ((st = sort_transfers(r)) != BERTH_OK) return st;
-  if ((st = fill_links(r)) != BERTH_OK) return st;
-  if ((st = fill_peak(r, s->memory)) != BERTH_OK) return st;
+  if ((st = fill_peak(r, s)) != BERTH_OK) return st;
+  if ((st = berth_i_result_meetings(r, s)) != BERTH_OK) return st;
+  if ((st = berth_i_result_links(r)) != BERTH_OK) return st;
   fill_critical(r);
   return BERTH_OK;
 }

@@ -15,6 +15,10 @@ struct berth_result {
   double *busy, *peak, *peak_time;    /* [n_devices] */
   berth_transfer *by_start;           /* [n_sent] NULL: the trace has them in that order */
   double *link_bytes, *link_busy;     /* [n_links] */
+  int32_t *sharing;                   /* [n_links] NULL: not asked for yet */
+  berth_overlap *overlap;             /* [n_devices + 1] NULL: not asked for yet */
+  berth_collective_run *meetings;     /* [n_collectives] */
+  int32_t *meeting_device;            /* [n_seats] NULL without collectives */
   berth_oom oom;
   berth_i_levels *levels;             /* [n_devices]; NULL: memory was not accounted */
   berth_sim_options options;          /* rank and sequence: NULL */
@@ -26,6 +30,10 @@ struct berth_result {
   double *slack;                      /* [n_ops] s; NULL: not asked for yet */
 };
 
+/** Takes the collectives over from the state. */
+berth_status berth_i_result_meetings(berth_result *r, berth_i_sim_state *s);
+/** Fills link_bytes and link_busy. */
+berth_status berth_i_result_links(berth_result *r);
 /** Fills slack[n_ops]. @return false: out of memory */
 bool berth_i_result_slack(const berth_result *r, double *slack);
 

@@ -1,7 +1,9 @@
 /* Links held as whole routes: a transfer takes all links of its way for its whole time, or waits. Of one ordered pair of devices
  * only the oldest request can be next. A pair that cannot start is parked at one link that is busy; until that link is free it
  * need not be looked at again. A free link wakes its oldest pair, and the next one only while it stays free. So what is looked at
- * comes by age, and each look starts a transfer or parks the pair elsewhere. */
+ * comes by age, and each look starts a transfer or parks the pair elsewhere. A collective is a pair of its own, n_devices^2 +
+ * its id,
+ * with one request for the routes of all pairs of devices that it uses. */
 #include "sim_internal.h"
 
 typedef struct parked {
@@ -14,13 +16,14 @@ struct berth_i_route {
   int32_t *head, *tail;     /* [n_devices^2] oldest and youngest request of each pair */
   int32_t *next;            /* [n_edges] */
   uint32_t *age;            /* [n_edges] */
-  parked *pair;             /* [n_devices^2] */
+  parked *pair;             /* [n_devices^2 + n_collectives], so all `pairs` below */
   int32_t *root;            /* [n_links] oldest pair parked there */
   uint8_t *busy, *is_freed; /* [n_links] */
   int32_t *freed;           /* [n_links] in this instant */
-  berth_i_ready *awake;     /* [n_devices^2] pairs to look at, by age */
+  uint32_t *met;            /* [n_collectives] ages of their requests */
+  berth_i_ready *awake;     /* [n_devices^2 + n_collectives] pairs to look at, by age */
   berth_i_ready *under_way; /* [n_links] copies by end */
-  int32_t n_freed, n_awake, n_under_way;
+  int32_t n_freed, n_awake, n_under_way, n_pairs;
   uint32_t n_requests;
 };
 
@@ -28,24 +31,28 @@ struct berth_i_route {
 
 static size_t n_pairs(const berth_i_sim_plan *p) { return (size_t)p->n_devices * (size_t)p->n_devices; }
 
+static size_t n_parties(const berth_i_sim_plan *p) { return n_pairs(p) + (size_t)p->n_collectives; }
+
 berth_status berth_i_route_new(const berth_i_sim_plan *p, berth_i_route **out) {
   size_t pairs = n_pairs(p), m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
   berth_i_route *r = berth_i_zalloc(p->ctx, 1, sizeof *r);
   if (!r) return berth_i_nomem(p->ctx);
   *out = r;
+  r->n_pairs = (int32_t)pairs;
   r->head = berth_i_alloc(p->ctx, pairs, sizeof *r->head);
   r->tail = berth_i_alloc(p->ctx, pairs, sizeof *r->tail);
   r->next = berth_i_alloc(p->ctx, m, sizeof *r->next);
   r->age = berth_i_alloc(p->ctx, m, sizeof *r->age);
-  r->pair = berth_i_alloc(p->ctx, pairs, sizeof *r->pair);
+  r->pair = berth_i_alloc(p->ctx, n_parties(p), sizeof *r->pair);
+  r->met = berth_i_alloc(p->ctx, (size_t)p->n_collectives, sizeof *r->met);
   r->root = berth_i_alloc(p->ctx, links, sizeof *r->root);
   r->busy = berth_i_alloc(p->ctx, links, 1);
   r->is_freed = berth_i_alloc(p->ctx, links, 1);
   r->freed = berth_i_alloc(p->ctx, links, sizeof *r->freed);
-  r->awake = berth_i_alloc(p->ctx, pairs, sizeof *r->awake);
+  r->awake = berth_i_alloc(p->ctx, n_parties(p), sizeof *r->awake);
   r->under_way = berth_i_alloc(p->ctx, links, sizeof *r->under_way);
   if (!r->head || !r->tail || !r->next || !r->age || !r->pair || !r->root || !r->busy || !r->is_freed || !r->freed || !r->awake ||
-      !r->under_way) {
+      !r->under_way || !r->met) {
     return berth_i_nomem(p->ctx);
   }
   return BERTH_OK;
@@ -58,12 +65,13 @@ void berth_i_route_release(const berth_i_sim_plan *p, berth_i_route *r) {
   berth_i_free(p->ctx, r->tail, pairs, sizeof *r->tail);
   berth_i_free(p->ctx, r->next, m, sizeof *r->next);
   berth_i_free(p->ctx, r->age, m, sizeof *r->age);
-  berth_i_free(p->ctx, r->pair, pairs, sizeof *r->pair);
+  berth_i_free(p->ctx, r->pair, n_parties(p), sizeof *r->pair);
+  berth_i_free(p->ctx, r->met, (size_t)p->n_collectives, sizeof *r->met);
   berth_i_free(p->ctx, r->root, links, sizeof *r->root);
   berth_i_free(p->ctx, r->busy, links, 1);
   berth_i_free(p->ctx, r->is_freed, links, 1);
   berth_i_free(p->ctx, r->freed, links, sizeof *r->freed);
-  berth_i_free(p->ctx, r->awake, pairs, sizeof *r->awake);
+  berth_i_free(p->ctx, r->awake, n_parties(p), sizeof *r->awake);
   berth_i_free(p->ctx, r->under_way, links, sizeof *r->under_way);
   berth_i_free(p->ctx, r, 1, sizeof *r);
 }
@@ -80,7 +88,9 @@ void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r) {
 
 /* ---- parked pairs ------------------------------------------------------------------------------- */
 
-static uint32_t age_of(const berth_i_route *r, int32_t pair) { return r->age[r->head[pair]]; }
+static uint32_t age_of(const berth_i_route *r, int32_t pair) {
+  return pair < r->n_pairs ? r->age[r->head[pair]] : r->met[pair - r->n_pairs];
+}
 static int32_t rank_of(const berth_i_route *r, int32_t pair) { return pair == BERTH_NONE ? 0 : r->pair[pair].rank; }
 
 /* O(log); the depth of the calls is the length of the right spines. */
@@ -168,11 +178,83 @@ static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   berth_i_ready_up(r->under_way, r->n_under_way++, e);
 }
 
+/* ---- collectives --------------------------------------------------------------------------------------- */
+
+/* A walk over the links of the routes of a collective; those of one link may come up several times. */
+typedef struct party {
+  const berth_i_sim_plan *p;
+  berth_i_route *r;
+  int32_t blocked;
+} party;
+
+static void find_busy(void *ud, int32_t src, int32_t dst, double bytes) {
+  party *x = ud;
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(x->p->cost->t, src, dst, &links);
+  (void)bytes;
+  for (i = 0; i < n && x->blocked == BERTH_NONE; i++) {
+    if (x->r->busy[links[i]]) x->blocked = links[i];
+  }
+}
+
+static void take_links(void *ud, int32_t src, int32_t dst, double bytes) {
+  party *x = ud;
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(x->p->cost->t, src, dst, &links);
+  (void)bytes;
+  for (i = 0; i < n; i++) x->r->busy[links[i]] = 1;
+}
+
+static void free_link(berth_i_route *r, int32_t link) {
+  r->busy[link] = 0;
+  if (r->is_freed[link]) return;
+  r->is_freed[link] = 1;
+  r->freed[r->n_freed++] = link;
+}
+
+static void free_links(void *ud, int32_t src, int32_t dst, double bytes) {
+  party *x = ud;
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(x->p->cost->t, src, dst, &links);
+  (void)bytes;
+  for (i = 0; i < n; i++) free_link(x->r, links[i]);
+}
+
+static void look_at_party(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  party x = { p, s->links.route, BERTH_NONE };
+  berth_i_meeting_flows(p, s, k, find_busy, &x);
+  if (x.blocked != BERTH_NONE) {
+    park(x.r, x.r->n_pairs + k, x.blocked);
+    return;
+  }
+  berth_i_meeting_flows(p, s, k, take_links, &x);
+  berth_i_meeting_start(p, s, k, s->now);
+}
+
+void berth_i_route_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_route *r = s->links.route;
+  (void)p;
+  r->met[k] = r->n_requests++;
+  awaken(r, r->n_pairs + k, BERTH_NONE);
+  berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
+}
+
+void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  party x = { p, s->links.route, BERTH_NONE };
+  berth_i_meeting_flows(p, s, k, free_links, &x);
+  berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
+}
+
 /* Starts the oldest request of the pair, or parks it. */
 static void look_at(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair) {
   berth_i_route *r = s->links.route;
   const int32_t *links;
-  int32_t n = route_of(p, pair, &links), i = 0;
+  int32_t n, i = 0;
+  if (pair >= r->n_pairs) {
+    look_at_party(p, s, pair - r->n_pairs);
+    return;
+  }
+  n = route_of(p, pair, &links);
   while (i < n && !r->busy[links[i]]) i++;
   if (i < n) {
     park(r, pair, links[i]);
@@ -203,12 +285,7 @@ int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   int32_t copy = berth_i_ready_pop(r->under_way, r->n_under_way--).op, i;
   const int32_t *links;
   int32_t n = berth_topology_route(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), &links);
-  for (i = 0; i < n; i++) {
-    r->busy[links[i]] = 0;
-    if (r->is_freed[links[i]]) continue;
-    r->is_freed[links[i]] = 1;
-    r->freed[r->n_freed++] = links[i];
-  }
+  for (i = 0; i < n; i++) free_link(r, links[i]);
   s->copy[copy] = BERTH_I_COPY_THERE;
   show_next_end(p, s);
   berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);

@@ -1,11 +1,6 @@
 /* Many runs: the reusable simulator, batches on threads. */
-#include "sim_internal.h"
+#include "delta_internal.h"
 #include <stdatomic.h>
-
-struct berth_sim {
-  berth_i_sim_plan *plan;
-  berth_i_sim_state *state;
-};
 
 berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out) {
   berth_ctx *ctx = cost->ctx;
@@ -26,6 +21,8 @@ void berth_sim_release(berth_sim *sim) {
   berth_i_sim_plan *plan;
   if (!sim) return;
   plan = sim->plan;
+  berth_i_delta_release(sim->delta);
+  berth_i_sim_plan_release(sim->fast);
   berth_i_sim_state_release(plan, sim->state);
   berth_i_free(plan->ctx, sim, 1, sizeof *sim);
   berth_i_sim_plan_release(plan); /* last: it may hold the context */
@@ -43,9 +40,16 @@ static berth_sim_summary summarise(const berth_i_sim_plan *p, const berth_i_sim_
   return r;
 }
 
+static void note_run(berth_sim *sim) {
+  sim->last_is_delta = false;
+  sim->ended += sim->state->done;
+}
+
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
   const berth_i_sim_plan *p = sim->plan;
-  if (!berth_i_sim_execute(p, sim->state, device, p->o.seed, true)) return berth_i_fault_report(p, &sim->state->fault);
+  bool ran = berth_i_sim_execute(p, sim->state, device, p->o.seed, true);
+  note_run(sim);
+  if (!ran) return berth_i_fault_report(p, &sim->state->fault);
   *out = summarise(p, sim->state);
   return BERTH_OK;
 }
@@ -60,16 +64,21 @@ static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const bert
 berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out) {
   berth_i_sim_plan *p = sim->plan;
   berth_status st = BERTH_OK;
+  bool ran;
   if (!(limit >= 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
   if (limit < INFINITY && (st = berth_i_sim_plan_tails(p)) != BERTH_OK) return st;
-  if (!berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit)) {
-    return berth_i_fault_report(p, &sim->state->fault);
-  }
+  ran = berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit);
+  note_run(sim);
+  if (!ran) return berth_i_fault_report(p, &sim->state->fault);
   *out = summarise_limited(p, sim->state);
   return BERTH_OK;
 }
 
-int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops) { return berth_i_sim_chain(sim->plan, sim->state, ops); }
+int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops) {
+  return sim->last_is_delta ? berth_i_delta_chain(sim->delta, ops) : berth_i_sim_chain(sim->plan, sim->state, ops);
+}
+
+int64_t berth_sim_ended(const berth_sim *sim) { return sim->ended + (sim->delta ? sim->delta->ended : 0); }
 
 /* ---- batches ------------------------------------------------------------------------------------- */
 
@@ -162,6 +171,7 @@ berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, in
   if ((st = berth_i_sim_plan_new(cost, opts, false, &plan)) != BERTH_OK) return st;
   b.plan = plan;
   b.device = device;
+  if (cost->collective && plan->n_collectives > 0) threads = 1; /* the cost's function is called on the calling thread */
   b.n_workers = berth_i_parallel_width(threads, jobs_for(k));
   b.workers = berth_i_zalloc(ctx, (size_t)b.n_workers, sizeof *b.workers);
   b.out = berth_i_alloc(ctx, (size_t)k, sizeof *b.out);

@@ -12,6 +12,7 @@ typedef struct mode {
   bool planned;
   bool choosy;
   bool limited; /* plain: the run may be cut short */
+  bool noted;   /* plain: starts and ends are noted */
 } mode;
 
 /* ---- pending lists: ops that know when they are ready, by (time, seq) -------------------------- */
@@ -157,12 +158,17 @@ static void cut_short(berth_i_sim_state *s, double end) {
   s->limit = end;
 }
 
+static void check_limit(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  double end = s->now + (p->n_collectives > 0 ? s->meet.tail : p->tail)[op];
+  if (end > s->limit) cut_short(s, end);
+}
+
 static void begin_computing(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
   berth_i_sim_device *v = &s->dev[d];
   berth_i_sim_op *op = &s->ops[v->op];
   if (op->missing >= 0) { /* for the first time */
     op->missing = -1;
-    if (s->limit < INFINITY && s->now + p->tail[v->op] > s->limit) cut_short(s, s->now + p->tail[v->op]);
+    if (s->limit < INFINITY) check_limit(p, s, v->op);
     if (s->memory) berth_i_memory_start(p, s, v->op);
     if (s->trace) s->trace->start[v->op] = s->now;
   }
@@ -238,8 +244,23 @@ static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_
 
 /* ---- what is next on a device ------------------------------------------------------------------------------- */
 
+/* To be called before the numbers of the event are drawn. */
+BERTH_I_INLINE void note(berth_i_sim_state *s, int32_t what) {
+  berth_i_notes *x = s->notes;
+  x->at[x->n] = what;
+  x->seq[x->n++] = s->seq;
+}
+
+BERTH_I_INLINE void note_start(berth_i_sim_state *s, int32_t d, int32_t id, double now) {
+  double left = s->notes->left[d], tail = s->notes->tail[id], least = left > tail ? left : tail;
+  note(s, id);
+  if (now + least > s->limit) cut_short(s, now + least);
+  s->notes->left[d] = left - s->ops[id].work;
+}
+
 BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id, double now, mode m) {
   if (m.plain) {
+    if (m.noted) note_start(s, d, id, now);
     s->ops[id].last = s->dev[d].prev;
     s->dev[d].op = s->dev[d].prev = id;
     if (m.limited && now + p->tail[id] > s->limit) cut_short(s, now + p->tail[id]);
@@ -358,12 +379,14 @@ BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   int32_t id = s->dev[d].op;
   s->done++;
   if (m.plain) {
+    if (m.noted) note(s, ~id);
     s->ops[id].time = now;
     s->ops[id].missing = -1;
     release_plain(p, s, id, now, m);
   } else {
     end_op(p, s, &s->dev[d]);
     release_copies(p, s, id, m);
+    if (p->n_collectives > 0) berth_i_meetings_leave(p, s, id);
   }
   become_idle(p, s, d, now, seq, m);
 }
@@ -389,6 +412,17 @@ static void end_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   }
 }
 
+/* ---- ends of collectives -------------------------------------------------------------------------------------------- */
+
+static void end_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
+  int32_t k = berth_i_meeting_end(p, s), i;
+  const berth_collective *c;
+  if (k == BERTH_NONE) return;
+  c = &p->cost->g->collectives[k];
+  s->done++;
+  for (i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
+}
+
 /* ---- the loop -------------------------------------------------------------------------------------------------------- */
 
 static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, mode m) {
@@ -407,6 +441,8 @@ static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t slot, mode m) {
   if (slot < p->n_devices) {
     device_event(p, s, slot, m);
+  } else if (p->n_collectives > 0 && slot == p->meeting_slot) {
+    end_meeting(p, s, m);
   } else if (slot < s->slots.n - 1) {
     end_transfer(p, s, slot - p->n_devices, m);
   } else {
@@ -414,10 +450,10 @@ static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t s
   }
 }
 
-/* Until `target` ops have ended, or nothing more happens up to the horizon. */
+/* Until `target` ops and collectives have ended, or nothing more happens up to the horizon. */
 BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target, mode m) {
   double now = s->now, horizon = p->horizon;
-  while (s->done < target && !((m.limited || !m.plain) && s->cut)) {
+  while (s->done < target && !((m.limited || m.noted || !m.plain) && s->cut)) {
     int32_t slot = berth_i_slots_next(&s->slots);
     double time = berth_i_slot_time(&s->slots, slot);
     if (!(time <= horizon)) break;
@@ -434,9 +470,13 @@ BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, 
   s->now = now;
 }
 
-static const mode FIFO_UNIFORM = { true, true, false, false, false }, FIFO_PAIRS = { true, false, false, false, false },
-                  PLANNED_UNIFORM = { true, true, true, false, false }, PLANNED_PAIRS = { true, false, true, false, false },
-                  FIFO_UNIFORM_LIMITED = { true, true, false, false, true };
+static const mode FIFO_UNIFORM = { true, true, false, false, false, false },
+                  FIFO_PAIRS = { true, false, false, false, false, false },
+                  PLANNED_UNIFORM = { true, true, true, false, false, false },
+                  PLANNED_PAIRS = { true, false, true, false, false, false },
+                  FIFO_UNIFORM_LIMITED = { true, true, false, false, true, false },
+                  FIFO_UNIFORM_NOTED = { true, true, false, false, false, true },
+                  FIFO_PAIRS_NOTED = { true, false, false, false, false, true };
 
 static mode mode_of(const berth_i_sim_plan *p) {
   mode m;
@@ -445,6 +485,7 @@ static mode mode_of(const berth_i_sim_plan *p) {
   m.planned = p->o.dispatch == BERTH_DISPATCH_PLANNED;
   m.choosy = p->choosy;
   m.limited = p->tail != NULL;
+  m.noted = false;
   return m;
 }
 
@@ -463,6 +504,11 @@ static void run_until(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t t
   }
 }
 
+void berth_i_sim_resume(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  if (p->edge_time) event_loop(p, s, p->n_ops, FIFO_UNIFORM_NOTED);
+  else event_loop(p, s, p->n_ops, FIFO_PAIRS_NOTED);
+}
+
 static bool interrupted(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   if (berth_i_interrupted(p->ctx) == BERTH_OK) return false;
   s->fault.kind = BERTH_I_FAULT_INTERRUPT;
@@ -471,20 +517,20 @@ static bool interrupted(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll) {
   mode m = mode_of(p);
-  int32_t i, target = 0;
+  int32_t i, target = 0, all = p->n_ops + p->n_collectives;
   for (i = 0; i < p->n_roots; i++) {
     s->ops[p->roots[i]].seq = s->seq++;
     become_known(p, s, p->roots[i], m);
   }
-  while (target < p->n_ops) {
-    target = p->n_ops - target > 0x10000 ? target + 0x10000 : p->n_ops;
+  while (target < all) {
+    target = all - target > 0x10000 ? target + 0x10000 : all;
     run_until(p, s, target);
     if (s->cut) return true;
     if (s->done < target) {
       berth_i_sim_stuck(p, s);
       return false;
     }
-    if (poll && target < p->n_ops && interrupted(p, s)) return false;
+    if (poll && target < all && interrupted(p, s)) return false;
   }
   if (s->memory) berth_i_memory_drain(p, s);
   return true;
@@ -504,6 +550,6 @@ bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const 
 
 bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll,
                                  double limit) {
-  s->limit = p->tail ? limit * (1 + 1e-9) : INFINITY; /* sums in another order differ by rounding */
+  s->limit = p->tail ? limit * (1 + BERTH_I_LIMIT_SLACK) : INFINITY;
   return execute(p, s, device, seed, poll);
 }

@@ -17,6 +17,7 @@
 # define BERTH_I_INLINE static inline
 #endif
 
+#define BERTH_I_LIMIT_SLACK 1e-9 /* of a limit: sums in another order differ by rounding */
 #define BERTH_I_MOST_QUANTA 9007199254740992.0 /* 2^53: the whole numbers up to there are exact */
 
 /* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
@@ -45,6 +46,13 @@ typedef struct berth_i_sim_plan {
   int32_t *forward_of;   /* [n_ops] forward op of a backward op, TRAINING; else NULL */
   double *tail;          /* [n_ops] units: least time from the start of an op to the end of all, for limits; NULL until needed */
   struct berth_i_classes *classes; /* FAIR; else NULL */
+  /* collectives; without any: 0 and NULL */
+  int32_t n_collectives;
+  int32_t meeting_slot;  /* of the next end of a collective */
+  int32_t n_seats;       /* a seat: one device of one collective */
+  int32_t *seat_at;      /* [n_collectives + 1] each has room for as many as it has members, or as there are devices */
+  int32_t *seat_owner;   /* [n_seats] the collective */
+  int32_t n_flows;       /* FAIR: most flows of all collectives together */
 } berth_i_sim_plan;
 
 /** FAIR: ordered pairs of devices whose routes cross the same links of finite bandwidth are one class. */
@@ -81,12 +89,16 @@ typedef enum berth_i_fault_kind {
   BERTH_I_FAULT_LATE_OP,     /* would end beyond the horizon */
   BERTH_I_FAULT_LATE_TENSOR, /* tensor of op would reach device beyond the horizon */
   BERTH_I_FAULT_DEADLOCK,    /* op waits for other */
+  BERTH_I_FAULT_NO_MEETING,  /* collective `tensor`: no route from device to other */
+  BERTH_I_FAULT_LATE_MEETING, /* collective `tensor` would end beyond the horizon */
+  BERTH_I_FAULT_CALLBACK,    /* the cost's function for collectives gave `status`, and has told why */
   BERTH_I_FAULT_INTERRUPT
 } berth_i_fault_kind;
 
 typedef struct berth_i_fault {
   berth_i_fault_kind kind;
   int32_t op, device, other, tensor;
+  berth_status status;
 } berth_i_fault;
 
 /** Sets the context's error text; returns the status, never BERTH_OK. */
@@ -138,7 +150,8 @@ typedef struct berth_i_when {
 } berth_i_when;
 
 /** Slots hold the next event of each source: devices, then (contended) senders or, under ROUTE and FAIR, two for all transfers
- *  (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then the pump of the links. */
+ *  (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then one for all collectives, if there are any, then the pump of
+ *  the links. */
 typedef struct berth_i_slots {
   berth_i_when *at;      /* [n], padded to an even number */
   int32_t *winner;       /* [2 * width] tournament tree, for many slots; NULL: scanned */
@@ -169,9 +182,39 @@ typedef struct berth_i_links {
   berth_i_fair *fair;
 } berth_i_links;
 
+/** A collective in a run. */
+typedef struct berth_i_meeting {
+  double units;     /* units: as priced, with noise */
+  double latency;   /* units: of that, before its flows begin (FAIR) */
+  double factor;    /* FAIR: of the bytes of its flows; 0: it has none */
+  double seconds;   /* s: as priced, without noise */
+  double start, end;/* units; end: not before, while flows are under way */
+  double after;     /* units: limited runs: least time from its end to the end of all */
+  int32_t missing;  /* members still to end */
+  int32_t last;     /* the one that ended last */
+  int32_t n_devices;/* different ones: its first seats */
+  int32_t flows;    /* FAIR: under way, the wait for the latency is one */
+  uint32_t age;     /* of its request */
+  berth_collective_algorithm algorithm;
+  uint8_t late;     /* FAIR: its time is over, flows are under way */
+} berth_i_meeting;
+
+/** All collectives of a run; all NULL if the graph has none. */
+typedef struct berth_i_meetings {
+  berth_i_meeting *one;      /* [n_collectives] */
+  int32_t *device;           /* [n_seats] */
+  int32_t *seen;             /* [n_devices] scratch: number of the collective that met the device last */
+  int32_t *member_device;    /* [most members] scratch for the cost's function; else NULL */
+  size_t most_members;       /* 0 without function */
+  berth_i_ready *under_way;  /* [n_collectives] by end */
+  int32_t *waiting;          /* [n_collectives] CHANNEL, DUPLEX: requests, oldest first */
+  int32_t n_under_way, n_waiting;
+  double *tail;              /* [n_ops] units: limited runs: as the plan's, with the collectives as priced */
+} berth_i_meetings;
+
 typedef struct berth_i_memory_event {
   double time;
-  int32_t thing; /* op or ~copy */
+  int32_t thing; /* op, n_ops + seat, or ~copy */
   bool starts;
 } berth_i_memory_event;
 
@@ -187,9 +230,9 @@ typedef struct berth_i_memory {
   uint32_t clock;                  /* three ticks an instant */
   int32_t *home_left;              /* [n_tensors] producer, readers, sends and twins still to end; NULL: nothing is freed */
   int32_t *copy_left;              /* [n_edges] readers and twins */
-  uint8_t *op_state, *copy_here;   /* [n_ops], [n_edges] as far as settled */
+  uint8_t *op_state, *copy_here;   /* [n_ops + n_seats], [n_edges] as far as settled */
   double present;                  /* the instant of these changes: */
-  int32_t *starting, *ending;      /* [n_ops + n_edges] */
+  int32_t *starting, *ending;      /* [n_ops + n_edges + n_seats] */
   int32_t n_starting, n_ending;
   berth_i_memory_event *event;     /* heap of changes to come */
   int32_t n_events;
@@ -200,8 +243,8 @@ typedef struct berth_i_memory {
   berth_oom oom;
 } berth_i_memory;
 
-/** What a run leaves behind. The log names stretches of computing (op) and transfers (~copy) in the order in which they were
- *  decided; that is a topological order of all that the schedule keeps. Times in units while running. */
+/** What a run leaves behind. The log names stretches of computing (op), collectives (n_ops + id) and transfers (~copy) in the
+ *  order in which they were decided; that is a topological order of all that the schedule keeps. Times in units while running. */
 typedef struct berth_i_trace {
   double *start, *finish;   /* [n_ops] */
   int32_t *cause;           /* [n_ops] the op that it waited for; BERTH_NONE */
@@ -209,8 +252,17 @@ typedef struct berth_i_trace {
   berth_transfer *sent;     /* [n_sent] as in the log */
   double *window;           /* [n_edges] split windows: how long a copy holds each channel; else NULL */
   double *stretch;          /* preemption: start and end of each stretch, as in the log; else NULL: each op has one */
-  int32_t n_log, n_sent;
+  int32_t n_log, n_sent, n_met;
 } berth_i_trace;
+
+/** Plain runs that can be taken up again note each start (op) and each end (~op), with the insertion number that came next. */
+typedef struct berth_i_notes {
+  int32_t *at;              /* [2 * n_ops] */
+  uint32_t *seq;            /* [2 * n_ops] */
+  double *left;             /* [n_devices] units of work that has not started: the run is cut short when it cannot end in time */
+  const double *tail;       /* [n_ops] units from the start of an op to the end of all, at least: the same */
+  int32_t n;
+} berth_i_notes;
 
 enum { BERTH_I_COPY_NONE, BERTH_I_COPY_SENT, BERTH_I_COPY_THERE };
 
@@ -222,13 +274,14 @@ typedef struct berth_i_sim_state {
   int32_t *order;               /* [n_ops] PLANNED: the sequence, by device */
   int32_t *group_device;        /* [n_groups] */
   uint32_t seq, place;
-  int32_t done;
+  int32_t done;                 /* ops and collectives that have ended */
   double now;
   double limit;                 /* units: the run is cut short when an op starts so late that the end would be above; INFINITY */
   bool cut;                     /* ... it was */
   uint64_t seed;
   berth_rng rng;
   berth_i_fault fault;
+  berth_i_notes *notes;         /* borrowed; only for berth_i_sim_resume */
   /* not in plain runs */
   int32_t *lead;                /* [n_edges] copy that the consumer reads; BERTH_NONE: it is local */
   int32_t *lead_of;             /* [n_devices] */
@@ -236,6 +289,7 @@ typedef struct berth_i_sim_state {
   uint8_t *copy;                /* [n_edges] */
   berth_i_heap queue;           /* READY: topological numbers by ready time */
   berth_i_links links;
+  berth_i_meetings meet;
   berth_i_memory *memory;       /* NULL: NONE */
   berth_i_trace *trace;         /* NULL: not recorded */
 } berth_i_sim_state;
@@ -252,6 +306,9 @@ bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const 
 /** The same, cut short as soon as the makespan is certain to be above limit (units), if the plan has tails. */
 bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll,
                                  double limit);
+/** Goes on from a plain state with notes and an order of dispatch that compares nothing, until all has ended, nothing more
+ *  happens or the run is cut short. */
+void berth_i_sim_resume(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** What set the makespan of the last run, which was not cut short: ops [n_ops], the last one first. @return their number */
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops);
 bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed);
@@ -301,6 +358,37 @@ double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state
 double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
 double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
 
+/* ---- collectives ------------------------------------------------------------------------------- */
+
+berth_status berth_i_meetings_plan(berth_i_sim_plan *p);
+berth_status berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_meetings *x);
+void berth_i_meetings_release(const berth_i_sim_plan *p, berth_i_meetings *x);
+/** Prices all for the placement, before links and memory are reset.  @return false: a fault */
+bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** An op has ended: those for which it was the last member are asked for. */
+void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+/** It begins at `start`, now or later, and holds all that it needs. */
+void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start);
+/** Takes the next one whose time is over off; BERTH_NONE: flows of it are still under way. */
+int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** FAIR: a flow of it has arrived. */
+void berth_i_meeting_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+/** Bytes that a collective holds on each of its devices. */
+double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k);
+/** Its pairs of devices. */
+void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k, berth_i_flow_fn flow, void *ud);
+/** The op of that collective and device with the lowest id. */
+int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat);
+
+/** Asks the links for a collective of at least two devices; it starts by berth_i_meeting_start. */
+void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+/** It has ended: gives back what it held. */
+void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_route_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+/** Its flows begin when its latency is over. */
+void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+
 /* ---- memory -------------------------------------------------------------------------------------
  * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after _drain. */
 
@@ -316,6 +404,9 @@ void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 /** A send whose end is not known when it starts: both now. */
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
+/** A collective starts now or later; ends now. */
+void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start);
+void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- small things, inline because hot ------------------------------------------------------------ */
@@ -335,7 +426,7 @@ BERTH_I_INLINE int32_t berth_i_copy_dst(const berth_i_sim_plan *p, const berth_i
 }
 BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double start, double finish) {
   if (t->stretch) {
-    double *s = &t->stretch[2 * (t->n_log - t->n_sent)];
+    double *s = &t->stretch[2 * (t->n_log - t->n_sent - t->n_met)];
     s[0] = start;
     s[1] = finish;
   }

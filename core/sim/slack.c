@@ -16,6 +16,7 @@ typedef struct slack_pass {
   double *arrival;      /* [n_edges] of each copy */
   double *copy;         /* [n_edges] play of its arrival */
   double *op;           /* [n_ops] play of its end */
+  double *meet;         /* [n_collectives] play of its end */
   int32_t *stretches;   /* [n_ops] still to pass */
   uint8_t *ended;       /* [n_ops] its last stretch is passed */
 } slack_pass;
@@ -106,6 +107,15 @@ static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
   }
 }
 
+/* Ends of collectives that the op waits for. */
+static void pass_meetings(slack_pass *k, int32_t op, double start, double play) {
+  const berth_graph *g = k->p->cost->g;
+  int32_t i;
+  for (i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
+    narrow(&k->meet[g->after[i]], start - k->r->meetings[g->after[i]].finish + play);
+  }
+}
+
 static void pass_stretch(slack_pass *k, int32_t op, double start, double finish) {
   int32_t d = k->r->device[op];
   double play = gap(finish, k->device[d]);
@@ -115,7 +125,63 @@ static void pass_stretch(slack_pass *k, int32_t op, double start, double finish)
     play = k->op[op];
   }
   use(&k->device[d], start, play);
-  if (--k->stretches[op] == 0) pass_inputs(k, op, start, play);
+  if (--k->stretches[op] > 0) return;
+  pass_inputs(k, op, start, play);
+  pass_meetings(k, op, start, play);
+}
+
+/* ---- collectives: what they held of channels or links was held by all of it at once ------------------------ */
+
+typedef struct held {
+  slack_pass *k;
+  double start, finish, play;
+  bool take; /* else: look */
+} held;
+
+static void hold(held *x, size_t channel) {
+  next_use *c = &x->k->channel[channel];
+  if (x->take) {
+    use(c, x->start, x->play);
+  } else {
+    narrow(&x->play, gap(x->finish, *c));
+  }
+}
+
+static void hold_pair(void *ud, int32_t src, int32_t dst, double bytes) {
+  held *x = ud;
+  const berth_topology *t = x->k->p->cost->t;
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(t, src, dst, &links);
+  (void)bytes;
+  if (x->k->p->o.links == BERTH_LINKS_PAIR) hold(x, berth_i_pair(t, src, dst));
+  for (i = 0; i < n && x->k->p->o.links == BERTH_LINKS_ROUTE; i++) hold(x, (size_t)links[i]);
+}
+
+static void hold_all(held *x, int32_t meeting) {
+  const berth_i_sim_plan *p = x->k->p;
+  const berth_collective_run *m = &x->k->r->meetings[meeting];
+  const int32_t *device = &x->k->r->meeting_device[p->seat_at[meeting]];
+  int32_t i;
+  if (m->n_devices < 2) return;
+  if (p->o.links == BERTH_LINKS_CHANNEL || p->o.links == BERTH_LINKS_DUPLEX) {
+    for (i = 0; i < m->n_devices; i++) {
+      hold(x, (size_t)device[i]);
+      if (p->o.links == BERTH_LINKS_DUPLEX) hold(x, (size_t)(p->n_devices + device[i]));
+    }
+  } else if (p->o.links == BERTH_LINKS_PAIR || p->o.links == BERTH_LINKS_ROUTE) {
+    berth_i_collective_flows(p->cost, meeting, m->algorithm, m->n_devices, device, hold_pair, x);
+  }
+}
+
+static void pass_meeting(slack_pass *k, int32_t meeting) {
+  const berth_collective_run *m = &k->r->meetings[meeting];
+  const berth_collective *c = &k->p->cost->g->collectives[meeting];
+  held x = { k, m->start, m->finish, lesser(k->meet[meeting], k->r->makespan - m->finish), false };
+  int32_t i;
+  hold_all(&x, meeting);
+  x.take = true;
+  hold_all(&x, meeting);
+  for (i = 0; i < c->n_members; i++) narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
 }
 
 static void read_log(slack_pass *k) {
@@ -124,7 +190,7 @@ static void read_log(slack_pass *k) {
     int32_t what = k->t->log[i];
     if (what < 0) {
       k->arrival[~what] = k->t->sent[n_sent++].finish;
-    } else {
+    } else if (what < k->p->n_ops) {
       k->stretches[what]++;
     }
   }
@@ -137,17 +203,20 @@ static void clear_plays(slack_pass *k) {
   for (c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
   for (i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
   for (i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
+  for (i = 0; i < k->p->n_collectives; i++) k->meet[i] = INFINITY;
 }
 
 static void run_pass(slack_pass *k) {
   const berth_i_trace *t = k->t;
-  int32_t i, sent = t->n_sent, stretch = t->n_log - t->n_sent;
+  int32_t i, sent = t->n_sent, stretch = t->n_log - t->n_sent - t->n_met;
   read_log(k);
   clear_plays(k);
   for (i = t->n_log - 1; i >= 0; i--) {
     int32_t what = t->log[i];
     if (what < 0) {
       pass_transfer(k, ~what, &t->sent[--sent]);
+    } else if (what >= k->p->n_ops) {
+      pass_meeting(k, what - k->p->n_ops);
     } else if (t->stretch) {
       stretch--;
       pass_stretch(k, what, t->stretch[2 * stretch], t->stretch[2 * stretch + 1]);
@@ -159,7 +228,8 @@ static void run_pass(slack_pass *k) {
 
 bool berth_i_result_slack(const berth_result *r, double *slack) {
   berth_ctx *ctx = r->ctx;
-  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges, d = (size_t)r->plan->n_devices, c = n_channels(r->plan), i;
+  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges, d = (size_t)r->plan->n_devices, c = n_channels(r->plan), i,
+         met = (size_t)r->plan->n_collectives;
   slack_pass k;
   bool ok;
   memset(&k, 0, sizeof k);
@@ -169,17 +239,19 @@ bool berth_i_result_slack(const berth_result *r, double *slack) {
   k.op = slack;
   k.device = berth_i_alloc(ctx, d, sizeof *k.device);
   k.channel = berth_i_alloc(ctx, c, sizeof *k.channel);
+  k.meet = berth_i_alloc(ctx, met, sizeof *k.meet);
   k.arrival = berth_i_alloc(ctx, m, sizeof *k.arrival);
   k.copy = berth_i_alloc(ctx, m, sizeof *k.copy);
   k.stretches = berth_i_zalloc(ctx, n, sizeof *k.stretches);
   k.ended = berth_i_zalloc(ctx, n, 1);
-  ok = k.device && k.channel && k.arrival && k.copy && k.stretches && k.ended;
+  ok = k.meet && k.device && k.channel && k.arrival && k.copy && k.stretches && k.ended;
   if (ok) {
     run_pass(&k);
     for (i = 0; i < n; i++) slack[i] = slack[i] > 0 ? slack[i] : 0;
   }
   berth_i_free(ctx, k.device, d, sizeof *k.device);
   berth_i_free(ctx, k.channel, c, sizeof *k.channel);
+  berth_i_free(ctx, k.meet, met, sizeof *k.meet);
   berth_i_free(ctx, k.arrival, m, sizeof *k.arrival);
   berth_i_free(ctx, k.copy, m, sizeof *k.copy);
   berth_i_free(ctx, k.stretches, n, sizeof *k.stretches);

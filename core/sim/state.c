@@ -8,8 +8,9 @@ enum { SCAN_AT_MOST = 16 };
 static size_t slots_padded(const berth_i_slots *q) { return ((size_t)q->n + 1) & ~(size_t)1; }
 
 static int32_t n_sources(const berth_i_sim_plan *p) {
-  if (!p->contended) return p->n_devices;
-  return berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1;
+  int32_t meetings = p->n_collectives > 0;
+  if (!p->contended) return p->n_devices + meetings;
+  return (berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1) + meetings;
 }
 
 berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n) {
@@ -57,6 +58,7 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   s->arrival = berth_i_alloc(p->ctx, m, sizeof *s->arrival);
   s->copy = berth_i_alloc(p->ctx, m, sizeof *s->copy);
   if (!s->lead || !s->lead_of || !s->arrival || !s->copy) return berth_i_nomem(p->ctx);
+  if (p->n_collectives > 0 && (st = berth_i_meetings_init(p, &s->meet)) != BERTH_OK) return st;
   if ((st = berth_i_links_init(p, &s->links)) != BERTH_OK) return st;
   if (p->o.order == BERTH_ORDER_READY) {
     if ((st = berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops)) != BERTH_OK) return st;
@@ -97,6 +99,10 @@ berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state 
 /* An op is cut at most once by each op that becomes ready. */
 static size_t most_stretches(const berth_i_sim_plan *p) { return (size_t)p->n_ops * (p->preempt ? 2 : 1); }
 
+static size_t log_length(const berth_i_sim_plan *p) {
+  return most_stretches(p) + (size_t)p->n_edges + (size_t)p->n_collectives;
+}
+
 berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t n = (size_t)p->n_ops;
   berth_i_trace *t = berth_i_zalloc(p->ctx, 1, sizeof *t);
@@ -105,7 +111,7 @@ berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state 
   t->start = berth_i_alloc(p->ctx, n, sizeof *t->start);
   t->finish = berth_i_alloc(p->ctx, n, sizeof *t->finish);
   t->cause = berth_i_alloc(p->ctx, n, sizeof *t->cause);
-  t->log = berth_i_alloc(p->ctx, most_stretches(p) + (size_t)p->n_edges, sizeof *t->log);
+  t->log = berth_i_alloc(p->ctx, log_length(p), sizeof *t->log);
   t->sent = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->sent);
   if (!t->start || !t->finish || !t->cause || !t->log || !t->sent) return berth_i_nomem(p->ctx);
   if (p->preempt && !(t->stretch = berth_i_alloc(p->ctx, 2 * most_stretches(p), sizeof *t->stretch))) {
@@ -123,7 +129,7 @@ void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t) {
   berth_i_free(p->ctx, t->start, n, sizeof *t->start);
   berth_i_free(p->ctx, t->finish, n, sizeof *t->finish);
   berth_i_free(p->ctx, t->cause, n, sizeof *t->cause);
-  berth_i_free(p->ctx, t->log, most_stretches(p) + (size_t)p->n_edges, sizeof *t->log);
+  berth_i_free(p->ctx, t->log, log_length(p), sizeof *t->log);
   berth_i_free(p->ctx, t->sent, (size_t)p->n_edges, sizeof *t->sent);
   berth_i_free(p->ctx, t->stretch, 2 * most_stretches(p), sizeof *t->stretch);
   berth_i_free(p->ctx, t->window, (size_t)p->n_edges, sizeof *t->window);
@@ -146,6 +152,7 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
   berth_i_free(p->ctx, s->copy, m, sizeof *s->copy);
   berth_i_slots_release(p, &s->slots);
   berth_i_links_release(p, &s->links);
+  berth_i_meetings_release(p, &s->meet);
   if (s->queue.slot) berth_i_heap_release(p->ctx, &s->queue);
   berth_i_memory_release(p, s->memory);
   berth_i_sim_trace_release(p, s->trace);
@@ -263,14 +270,16 @@ static void find_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
 }
 
-static void reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+static bool reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   if (p->o.noise > 0) add_noise(p, s);
   find_copies(p, s);
+  if (p->n_collectives > 0 && !berth_i_meetings_reset(p, s)) return false;
   memset(s->copy, BERTH_I_COPY_NONE, (size_t)p->n_edges);
   berth_i_links_reset(p, s);
   if (s->queue.slot) berth_i_heap_clear(&s->queue);
   if (s->memory) berth_i_memory_reset(p, s);
-  if (s->trace) s->trace->n_log = s->trace->n_sent = 0;
+  if (s->trace) s->trace->n_log = s->trace->n_sent = s->trace->n_met = 0;
+  return true;
 }
 
 bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed) {
@@ -284,6 +293,5 @@ bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const in
   slice_arrays(p, s);
   berth_i_slots_clear(&s->slots);
   if (p->o.dispatch == BERTH_DISPATCH_RANDOM) berth_rng_init(&s->rng, seed, UINT64_MAX);
-  if (!p->plain) reset_copies(p, s);
-  return true;
+  return p->plain || reset_copies(p, s);
 }

@@ -9,6 +9,7 @@ local function time(x) return core.format(x, "seconds") end
 local NAMES = {
   { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
   { "clusters", "serial clusters" }, { "intervals", "intervals" },
+  { "link_cut", "link cut" },
 }
 
 local mt = { __name = "berth.bounds" }
@@ -55,8 +56,8 @@ end
 --- @tparam graph g
 -- @tparam topology t
 -- @tparam[opt] table opts memory, param_multiple, thorough, gap, makespan (a result, or s), place (links, tau, gap), cost
--- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, best (s), name, rho, closed, guarantees,
---  achieved
+-- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, link_cut, best (s), name, rho, closed,
+--  guarantees, achieved
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

@@ -78,16 +78,29 @@ local function run_all(cost, placers, opts)
   return rows, stopped
 end
 
--- Thorough bounds that hold whatever memory does, where they are larger than those of the rows.
-local function tighten(cost, rows)
-  local b, message, code = core.bounds(cost, { thorough = true, memory = "none" })
+-- Thorough bounds of the rows that keep memory (of those that do not: whatever memory does), where they are larger.
+local function tighten_by(cost, rows, holds, opts)
+  local some = false
+  for _, row in ipairs(rows) do some = some or row.bound ~= nil and (not row.oom) == holds end
+  if not some then return true end
+  local b, message, code = core.bounds(cost, opts)
   if not b then return nil, message, code end
   for _, row in ipairs(rows) do
-    if row.bound and b.best > row.bound then
+    if row.bound and (not row.oom) == holds and b.best > row.bound then
       row.bound, row.bound_name, row.gap = b.best, b.name, row.makespan / b.best - 1
     end
   end
   return true
+end
+
+-- A preset has a policy of its own.
+local function tighten(cost, rows, simulate)
+  local memory = simulate.memory
+  if simulate.preset and not memory then memory = "none" end
+  local ok, message, code = tighten_by(cost, rows, true,
+    { thorough = true, memory = memory, param_multiple = simulate.param_multiple })
+  if not ok then return nil, message, code end
+  return tighten_by(cost, rows, false, { thorough = true, memory = "none" })
 end
 
 -- What holds before what runs out of memory before what fails; then by step time; then as asked.
@@ -155,7 +168,7 @@ return function(...)
   if stopped then
     rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)
   elseif opts.thorough then
-    local ok, message, why = tighten(cost, rows)
+    local ok, message, why = tighten(cost, rows, opts.simulate or {})
     if why == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds"
     elseif not ok then return nil, message, why end
   end

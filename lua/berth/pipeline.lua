@@ -37,7 +37,7 @@ local function kind_of(stage)
 end
 
 -- Those that search may stand for both.
-local also_places = { anneal = true, ["local"] = true }
+local also_places = { anneal = true, ["local"] = true, brkga = true }
 
 local function own_options(stage) return type(stage) == "table" and stage[2] or nil end
 

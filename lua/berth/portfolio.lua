@@ -23,8 +23,9 @@ local coarse = {
 }
 
 -- Those that search, and those that run on threads or against the clock.
-local search = { anneal = true, ["local"] = true }
-local searching = { anneal = true, ["local"] = true, portfolio = true }
+local search = { anneal = true, ["local"] = true, brkga = true }
+local searching = { anneal = true, ["local"] = true, brkga = true, portfolio = true }
+local breeds = { brkga = true }
 
 -- Which placers an option means something to; those not named here mean something to all.
 local readers = {
@@ -39,6 +40,7 @@ local readers = {
   members = { portfolio = true },
   threads = searching, seconds = searching, judge = searching,
   calls = search, restarts = { anneal = true }, start = search, objective = search, steepest = { ["local"] = true },
+  population = breeds, elite = breeds, mutants = breeds, bias = breeds,
 }
 
 --- The options of `given`, which are for all placers, that the placer reads.
@@ -250,10 +252,14 @@ function portfolio.run(cost, given)
   return nil, message, code, why, rows
 end
 
--- The rows' bound, and the gaps to it, by the thorough bounds where these are larger. They hold whatever memory does.
-local function tighten(cost, rows)
+-- The rows' bound, and the gaps to it, by the thorough bounds where these are larger, with the memory of the judge.
+local function tighten(cost, rows, given)
   if not rows.bound then return end
-  local b, message, code = core.bounds(cost, { thorough = true, memory = "none" })
+  local by = given.judge or {}
+  local b, message, code = core.bounds(cost, {
+    thorough = true, memory = by.preset and (by.memory or "none") or by.memory or given.memory,
+    param_multiple = by.param_multiple or given.param_multiple,
+  })
   if code == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds" end
   if not b then return nil, message, code end
   if b.best <= rows.bound then return end
@@ -261,8 +267,8 @@ local function tighten(cost, rows)
   for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
 end
 
-local function with_thorough(cost, thorough, p, rows, ...)
-  if thorough and p and not rows.interrupted then tighten(cost, rows) end
+local function with_thorough(cost, thorough, given, p, rows, ...)
+  if thorough and p and not rows.interrupted then tighten(cost, rows, given) end
   return p, rows, ...
 end
 
@@ -283,7 +289,7 @@ function portfolio.portfolio(...)
     options.fail("berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
   end
   given.thorough = nil
-  return with_thorough(cost, thorough, portfolio.run(cost, given))
+  return with_thorough(cost, thorough, given, portfolio.run(cost, given))
 end
 
 return portfolio

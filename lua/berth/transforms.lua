@@ -66,6 +66,7 @@ end
 transforms.refinements = {
   anneal = searching("anneal"),
   ["local"] = searching("local"),
+  brkga = searching("brkga"),
   adjust = function(cost, p, own, given) return core.adjust(cost, p, as_simulated(own, given)) end,
   repair = function(cost, p, own, given) return core.repair(cost, p, as_simulated(own, given)) end,
 }

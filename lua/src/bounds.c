@@ -114,7 +114,7 @@ static void push_guarantees(lua_State *L, const berth_guarantees *k) {
 }
 
 static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarantees *k) {
-  lua_createtable(L, 0, 14);
+  lua_createtable(L, 0, 15);
   bl_set_number(L, "critical_path", b->critical_path);
   set_if_finite(L, "transfers", b->transfers);
   set_if_finite(L, "lp", b->lp);
@@ -122,6 +122,7 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
   bl_set_number(L, "memory", b->memory);
   set_if_finite(L, "clusters", b->clusters);
   set_if_finite(L, "intervals", b->intervals);
+  set_if_finite(L, "link_cut", b->link_cut);
   bl_set_number(L, "best", b->best);
   bl_set_string(L, "name", b->name);
   bl_set_number(L, "rho", k->rho);

@@ -254,8 +254,8 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
                                            bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
-                                           bl_transform_functions, bl_repair_functions, bl_exact_functions,
-                                           bl_split_functions, NULL };
+                                           bl_transform_functions, bl_expand_functions, bl_repair_functions, bl_exact_functions,
+                                           bl_split_functions, bl_tries_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

@@ -8,6 +8,8 @@ const char *const bl_average_names[] = { "textbook", "saga", NULL };
 const char *const bl_memory_names[] = { "none", "inference", "training", "total", NULL };
 const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", "route", "fair", NULL };
 
+static const char *const algorithm_names[] = { "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", NULL };
+
 static const char boxes_key = 0; /* its address is a registry key: address of a box that prices collectives -> the box, weakly */
 
 static void release_cost(void *box) { berth_cost_release(((bl_cost_box *)box)->cost); }
@@ -127,6 +129,37 @@ static void get_factor(lua_State *L, int t, const bl_where *w, const char *key, 
   if (bl_get_positive(L, t, w, key, out) && *out <= 0) bl_wrong(L, w, key, "must be above 0");
 }
 
+/* Slopes and offsets of LINES may be negative. */
+static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *c) {
+  int32_t n, k;
+  double *x;
+  if (!bl_get_array(L, t, w, "collective_lines", &n)) return;
+  if (n != 4) bl_wrong(L, w, "collective_lines", "has %d entries, expected 4: us per KiB and us of two lines", (int)n);
+  x = bl_scratch(L, 4, sizeof *x);
+  for (k = 0; k < 4; k++) {
+    lua_rawgeti(L, -2, k + 1);
+    x[k] = bl_to_number(L, -1, w, "collective_lines");
+    lua_pop(L, 1);
+  }
+  c->collective_lines = x;
+}
+
+static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
+  int32_t n;
+  if (!bl_get_array(L, t, w, "device_groups", &n)) return;
+  if (n != devices) bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n, (int)devices);
+  c->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
+}
+
+/* How collectives are carried out; arrays stay on the stack. */
+static void read_collectives(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
+  int how = BERTH_COLLECTIVE_RING;
+  bl_get_enum(L, t, w, "collective_algorithm", algorithm_names, &how);
+  c->collective_algorithm = (berth_collective_algorithm)how;
+  get_lines(L, t, w, c);
+  get_groups(L, t, w, devices, c);
+}
+
 /* Options at t (0: none) into c; functions stay on the stack. */
 static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {
   memset(c, 0, sizeof *c);
@@ -185,6 +218,7 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   anchor_field(L, self_at, "topology", ti);
   anchor_field(L, self_at, "model", t);
   read_model(L, t, &w, &m, &c);
+  read_collectives(L, t, &w, berth_topology_devices(topology), &c);
   keep_collective(L, self_at, m.collective);
   c.ud = box;
   berth_graph_retain(g); /* a function may close them */
@@ -203,7 +237,8 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   return st;
 }
 
-static const char *const model_keys[] = { "op", "transfer", "collective", "op_factor", "transfer_factor", "free_control", NULL };
+static const char *const model_keys[] = { "op", "transfer", "collective", "op_factor", "transfer_factor", "free_control",
+                                          "collective_algorithm", "collective_lines", "device_groups", NULL };
 
 static int cost_new(lua_State *L) {
   static const bl_where w = { "berth.cost", NULL, 0 };
@@ -350,12 +385,13 @@ static int cost_transfer(lua_State *L) {
   return 1;
 }
 
-/* collective(k, devices): seconds with member i on devices[i] */
+/* collective(k, devices): seconds with member i on devices[i], by which algorithm */
 static int cost_collective(lua_State *L) {
   static const bl_where w = { "cost:collective", NULL, 0 };
   berth_cost *c = self(L, w.fn);
   const berth_graph *g = berth_cost_graph(c);
   int32_t n, *devices, id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
+  berth_collective_algorithm how = BERTH_COLLECTIVE_RING;
   double seconds = 0;
   bl_call call;
   berth_status st;
@@ -364,11 +400,12 @@ static int cost_collective(lua_State *L) {
   devices = bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
   berth_cost_retain(c); /* the function may close it */
   call = bl_enter(L);
-  st = bl_leave(&call, berth_cost_collective(c, id, n, devices, &seconds));
+  st = bl_leave(&call, berth_cost_collective_by(c, id, n, devices, &seconds, &how));
   berth_cost_release(c);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, seconds);
-  return 1;
+  lua_pushstring(L, berth_collective_algorithm_name(how));
+  return 2;
 }
 
 static int mean_ops(lua_State *L) {
@@ -421,6 +458,8 @@ static void describe_option(lua_State *L, const char *key, char *text, size_t si
     snprintf(text, size, ", own %s", key);
   } else if (lua_type(L, -1) == LUA_TNUMBER) {
     snprintf(text, size, ", %s %g", key, (double)lua_tonumber(L, -1));
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
+    snprintf(text, size, ", %s %s", key, lua_tostring(L, -1));
   } else {
     snprintf(text, size, lua_toboolean(L, -1) ? ", %s" : "%.0s", key);
   }

@@ -1,7 +1,7 @@
 /* berth.exact: the shortest makespan, or the best found and a bound on it. */
 #include "binding.h"
 
-static const char *const keys[] = { "memory", "param_multiple", "seed", "nodes", "schedules", NULL };
+static const char *const keys[] = { "memory", "param_multiple", "seed", "nodes", "schedules", "seconds", NULL };
 
 static berth_exact_options read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
   berth_exact_options o = berth_exact_default(berth_cost_graph(cost));
@@ -11,16 +11,18 @@ static berth_exact_options read_options(lua_State *L, int t, const bl_where *w, 
   bl_get_positive(L, t, w, "param_multiple", &o.place.param_multiple);
   bl_get_seed(L, t, w, "seed", &o.place.seed);
   if (bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &nodes)) o.nodes = nodes;
+  bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &o.seconds);
   bl_get_whole(L, t, w, "schedules", 0, INT32_MAX, &o.schedules);
   return o;
 }
 
 static void push_summary(lua_State *L, const berth_exact_summary *s) {
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   bl_set_number(L, "makespan", s->makespan);
   bl_set_number(L, "bound", s->bound);
   bl_set_bool(L, "proved", s->proved);
   bl_set_bool(L, "interrupted", s->interrupted);
+  bl_set_bool(L, "timed_out", s->timed_out);
   bl_set_number(L, "nodes", (double)s->nodes);
   bl_set_number(L, "schedules", s->schedules);
 }

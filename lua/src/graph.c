@@ -7,7 +7,8 @@ const char *const bl_op_fields[] = { "name",  "kind", "seconds", "flop",     "by
                                      "twin",  "pin",  "backward", "update", "splittable", "id",     NULL };
 const char *const bl_tensor_fields[] = { "from", "to", "bytes", "resident", "batch", "gradient", "id", NULL };
 const char *const bl_collective_fields[] = { "kind", "bytes", "members", "consumers", "count", "id", NULL };
-const char *const bl_collective_kinds[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", NULL };
+const char *const bl_collective_kinds[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier",
+                                           "parameter-server", NULL };
 
 static void release_graph(void *box) { berth_graph_release(((bl_box *)box)->object); }
 

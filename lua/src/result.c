@@ -1,5 +1,6 @@
 /* Type "result": what the step simulator has recorded. Arrays become tables at the first access and stay with the object. */
 #include "result.h"
+#include "sim_options.h"
 #include <math.h>
 
 static void release_result(void *box) { berth_result_release(((bl_result_box *)box)->result); }
@@ -75,6 +76,11 @@ static int get_memory(lua_State *L) {
   return 1;
 }
 
+static int get_options(lua_State *L) {
+  bl_push_sim_options(L, berth_result_options(self(L, "result.options")));
+  return 1;
+}
+
 static int get_cost(lua_State *L) {
   self(L, "result.cost");
   compat_getanchor(L, 1);
@@ -133,12 +139,16 @@ static int get_transfers(lua_State *L) {
 static void build_links(lua_State *L) {
   const berth_result *r = self(L, "result.links");
   const double *bytes = berth_result_link_bytes(r), *busy = berth_result_link_busy(r);
+  const int32_t *sharing = berth_result_link_sharing(r);
   int32_t k, n = n_links(r);
+  if (!sharing) luaL_error(L, "result.links: out of memory");
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     bl_set_number(L, "bytes", bytes[k]);
     bl_set_number(L, "busy", busy[k]);
+    lua_pushinteger(L, sharing[k]);
+    lua_setfield(L, -2, "peak_sharing");
     lua_rawseti(L, -2, k + 1);
   }
 }
@@ -146,6 +156,76 @@ static void build_links(lua_State *L) {
 static int get_links(lua_State *L) {
   self(L, "result.links");
   return bl_cached(L, 1, "links", build_links);
+}
+
+static void build_collectives(lua_State *L) {
+  const berth_result *r = self(L, "result.collectives");
+  const berth_collective_run *c;
+  const int32_t *devices;
+  int32_t k, members, n = berth_result_collectives(r, &c);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_createtable(L, 0, 7);
+    bl_set_number(L, "start", c[k].start);
+    bl_set_number(L, "finish", c[k].finish);
+    bl_set_number(L, "seconds", c[k].seconds);
+    bl_set_number(L, "bytes", c[k].bytes);
+    bl_set_id(L, "last", c[k].last);
+    bl_set_string(L, "algorithm", berth_collective_algorithm_name(c[k].algorithm));
+    members = berth_result_collective_devices(r, k, &devices);
+    bl_push_ids(L, members, devices);
+    lua_setfield(L, -2, "devices");
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+static int get_collectives(lua_State *L) {
+  self(L, "result.collectives");
+  return bl_cached(L, 1, "collectives", build_collectives);
+}
+
+/* Of device d, or of the step if d is the number of devices. */
+static const berth_overlap *overlap_of(lua_State *L, const berth_result *r, int32_t d) {
+  const berth_overlap *o = berth_result_overlap(r);
+  if (!o) luaL_error(L, "result: out of memory");
+  return &o[d];
+}
+
+static int get_communication(lua_State *L) {
+  const berth_result *r = self(L, "result.communication");
+  lua_pushnumber(L, overlap_of(L, r, n_devices(r))->communication);
+  return 1;
+}
+
+static int get_exposed(lua_State *L) {
+  const berth_result *r = self(L, "result.exposed");
+  lua_pushnumber(L, overlap_of(L, r, n_devices(r))->exposed);
+  return 1;
+}
+
+static int get_overlapped(lua_State *L) {
+  const berth_result *r = self(L, "result.overlapped");
+  lua_pushnumber(L, overlap_of(L, r, n_devices(r))->overlapped);
+  return 1;
+}
+
+static void build_overlap(lua_State *L) {
+  const berth_result *r = self(L, "result.overlap");
+  int32_t d, n = n_devices(r);
+  lua_createtable(L, n, 0);
+  for (d = 0; d < n; d++) {
+    const berth_overlap *o = overlap_of(L, r, d);
+    lua_createtable(L, 0, 3);
+    bl_set_number(L, "communication", o->communication);
+    bl_set_number(L, "exposed", o->exposed);
+    bl_set_number(L, "overlapped", o->overlapped);
+    lua_rawseti(L, -2, d + 1);
+  }
+}
+
+static int get_overlap(lua_State *L) {
+  self(L, "result.overlap");
+  return bl_cached(L, 1, "overlap", build_overlap);
 }
 
 static int get_oom(lua_State *L) {
@@ -210,7 +290,9 @@ static int to_table(lua_State *L) {
     { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
     { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
     { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
-    { "oom", get_oom },             { "memory", get_memory },       { "critical_path", critical_path }, { NULL, NULL }
+    { "oom", get_oom },             { "memory", get_memory },       { "critical_path", critical_path },
+    { "options", get_options },     { "collectives", get_collectives }, { "communication", get_communication },
+    { "exposed", get_exposed },     { "overlapped", get_overlapped }, { "overlap", get_overlap }, { NULL, NULL }
   };
   const luaL_Reg *p;
   self(L, "result:to_table");
@@ -302,7 +384,9 @@ static const luaL_Reg fields[] = {
   { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
   { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
   { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
-  { "oom", get_oom },             { "memory", get_memory },       { "cost", get_cost },             { NULL, NULL }
+  { "oom", get_oom },             { "memory", get_memory },       { "cost", get_cost },             { "options", get_options },
+  { "collectives", get_collectives }, { "communication", get_communication }, { "exposed", get_exposed },
+  { "overlapped", get_overlapped }, { "overlap", get_overlap },   { NULL, NULL }
 };
 static const luaL_Reg methods[] = {
   { "peak_ops", peak_ops },           { "memory_timeline", memory_timeline },  { "critical_path", critical_path },

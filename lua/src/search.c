@@ -1,4 +1,4 @@
-/* The placers "anneal" and "local": their options, and objectives in Lua. */
+/* The placers "anneal", "local" and "brkga": their options, and objectives in Lua. */
 #include "search.h"
 #include <math.h>
 #include <stdio.h>
@@ -80,11 +80,23 @@ static void read_budget(lua_State *L, int t, const bl_where *w, bl_search *s) {
   bl_get_bool(L, t, w, "steepest", &s->o.steepest);
 }
 
+static void read_generations(lua_State *L, int t, const bl_where *w, bl_search *s) {
+  bl_get_whole(L, t, w, "population", 3, 100000, &s->o.population);
+  bl_get_positive(L, t, w, "elite", &s->o.elite);
+  bl_get_positive(L, t, w, "mutants", &s->o.mutants);
+  bl_get_positive(L, t, w, "bias", &s->o.bias);
+}
+
+static bool searches(const char *placer) {
+  return strcmp(placer, "anneal") == 0 || strcmp(placer, "local") == 0 || strcmp(placer, "brkga") == 0;
+}
+
 void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer, bl_search *s) {
   s->o = berth_search_default();
-  if (!t || (strcmp(placer, "anneal") != 0 && strcmp(placer, "local") != 0)) return;
+  if (!t || !searches(placer)) return;
   luaL_checkstack(L, 20, w->fn);
   read_budget(L, t, w, s);
+  read_generations(L, t, w, s);
   read_judge(L, t, cost, w, s);
   read_objective(L, t, w, s);
   lua_getfield(L, t, "start");

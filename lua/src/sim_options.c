@@ -72,3 +72,18 @@ berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const b
   }
   return o;
 }
+
+void bl_push_sim_options(lua_State *L, const berth_sim_options *o) {
+  lua_createtable(L, 0, 11);
+  bl_set_string(L, "links", bl_link_names[o->links]);
+  bl_set_string(L, "dispatch", dispatch_names[o->dispatch]);
+  bl_set_string(L, "send", send_names[o->send]);
+  bl_set_string(L, "memory", bl_memory_names[o->memory]);
+  bl_set_string(L, "order", order_names[o->order]);
+  bl_set_number(L, "param_multiple", o->param_multiple);
+  bl_set_bool(L, "split_windows", o->split_windows);
+  bl_set_bool(L, "preempt", o->preempt);
+  bl_set_number(L, "quantum", o->quantum);
+  bl_set_number(L, "noise", o->noise);
+  bl_set_number(L, "seed", (double)o->seed);
+}

@@ -11,5 +11,7 @@ extern const char *const bl_sim_keys[], *const bl_run_keys[], *const bl_batch_ke
 berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p);
 /** The same for placements that are not there yet: `planned` may do without a sequence. */
 berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost);
+/** Pushes a table of what a simulation ran with, defaults filled in, without arrays. */
+void bl_push_sim_options(lua_State *L, const berth_sim_options *o);
 
 #endif

@@ -1,18 +1,7 @@
 /* Measures the core in CPU seconds of this process. One line per figure: name, value, unit, input, CPU seconds, tab-separated.
- * usage: bench SHARED WORK      SHARED: folder with data/ and reference/; WORK: folder with the generated inputs */
-#include "bench.h"
-
-/* A yardstick for the machine at this moment: nanoseconds per step of a dependent multiply chain. */
-static void yardstick(void) {
-  double from = cpu_seconds(), took;
-  volatile uint64_t sink;
-  uint64_t x = 1;
-  for (int i = 0; i < 200000000; i++) x = x * 6364136223846793005u + 1;
-  sink = x;
-  (void)sink;
-  took = cpu_seconds() - from;
-  report("yardstick", took / 0.2, "ns/step", "200 million dependent multiply-adds", took);
-}
+ * usage: bench SHARED WORK PART      SHARED: folder with data/ and reference/; WORK: folder with the generated inputs; PART:
+ * simulate, place or portfolio */
+#include "layered.h"
 
 /* ---- layered random graphs ---- */
 
@@ -156,98 +145,38 @@ static void simulate_doppler(const char *shared) {
   report("simulations a second, doppler graphs", 6 / sum, "1/s", "6 / sum of the six means", cpu);
 }
 
-/* ---- one large contention-free simulation ---- */
-
-static void simulate_pdag(const char *work) {
-  char path[4096];
-  size_t len;
-  char *text, *at;
-  berth_ctx *ctx;
-  berth_topology_builder *tb;
-  berth_graph_builder *gb;
-  berth_topology *t;
-  berth_graph *g;
-  berth_cost *cost;
-  berth_sim *sim;
-  berth_sim_summary out;
-  berth_sim_options opts;
-  berth_link link;
-  int32_t hosts, n, m, *where, *sequence, id;
-  double from, best = INFINITY, total = 0;
-  snprintf(path, sizeof path, "%s/d100k.pdag", work);
-  if (!(text = slurp(path, &len))) exit((fprintf(stderr, "bench: no %s\n", path), 1));
-  must(NULL, berth_ctx_new(NULL, &ctx), "context");
-  must(ctx, berth_topology_builder_new(ctx, &tb), "topology");
-  must(ctx, berth_graph_builder_new(ctx, &gb), "graph");
-  hosts = (int32_t)strtol(strstr(text, "hosts ") + 6, &at, 10);
-  for (int32_t h = 0; h < hosts; h++) {
-    berth_device d = berth_device_default();
-    d.speed = strtod(at, &at);
-    must(ctx, berth_topology_builder_add_device(tb, &d, NULL, NULL), "device");
-  }
-  link.bandwidth = strtod(strstr(at, "link ") + 5, &at);
-  link.latency = strtod(at, &at);
-  for (int32_t a = 0; a < hosts; a++)
-    for (int32_t b = a + 1; b < hosts; b++) must(ctx, berth_topology_builder_add_duplex(tb, a, b, &link, NULL), "link");
-  n = (int32_t)strtol(strstr(at, "tasks ") + 6, &at, 10);
-  where = malloc(sizeof *where * (size_t)n);
-  sequence = malloc(sizeof *sequence * (size_t)n);
-  for (int32_t i = 0; i < n; i++) {
-    berth_op op = berth_op_default();
-    double seconds;
-    where[i] = (int32_t)strtol(at, &at, 10);
-    seconds = strtod(at, &at);
-    op.seconds = &seconds;
-    sequence[i] = i;
-    must(ctx, berth_graph_builder_add_op(gb, &op, &id), "op");
-  }
-  m = (int32_t)strtol(strstr(at, "edges ") + 6, &at, 10);
-  for (int32_t k = 0; k < m; k++) {
-    int32_t a = (int32_t)strtol(at, &at, 10), b = (int32_t)strtol(at, &at, 10);
-    must(ctx, berth_graph_builder_connect(gb, a, b, strtod(at, &at), NULL), "edge");
-  }
-  free(text);
-  must(ctx, berth_topology_builder_finish(tb, &t), "topology");
-  must(ctx, berth_graph_builder_finish(gb, &g), "graph");
-  must(ctx, berth_cost_new(g, t, NULL, &cost), "cost");
-  opts = berth_sim_default(g);
-  opts.memory = BERTH_MEMORY_NONE;
-  opts.dispatch = BERTH_DISPATCH_PLANNED;
-  opts.sequence = sequence;
-  must(ctx, berth_sim_new(cost, &opts, &sim), "simulator");
-  for (int i = 0; i < 10; i++) {
-    from = cpu_seconds();
-    must(ctx, berth_sim_run(sim, where, &out), "simulation");
-    from = cpu_seconds() - from;
-    total += from;
-    if (from < best) best = from;
-  }
-  snprintf(path, sizeof path, "gen_dag.py 100000 8 4 64: %d edges, makespan %.12g s", m, out.makespan);
-  report("simulation of 100,000 tasks, no contention", best, "CPU s", path, total);
-  free(where);
-  free(sequence);
-  berth_sim_release(sim);
-  berth_cost_release(cost);
-  berth_topology_builder_release(tb);
-  berth_graph_builder_release(gb);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_ctx_release(ctx);
+static void place_all(const char *shared, const char *work) {
+  (void)shared;
+  place_layered(work, 20000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 20,000 ops");
+  place_layered(work, 20000, "m-etf", BERTH_LINKS_CHANNEL, "m-ETF planning half-duplex channels, 20,000 ops");
+  place_layered(work, 20000, "heft", BERTH_LINKS_FREE, "HEFT, 20,000 ops");
+  place_layered(work, 20000, "m-sct", BERTH_LINKS_FREE, "m-SCT, linear program included, 20,000 ops");
+  place_layered(work, 1000000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 1,000,000 ops");
 }
 
+static void run_portfolios(const char *shared, const char *work) {
+  (void)shared;
+  run_portfolio(work, 20000, BERTH_LINKS_FREE, "portfolio, 20,000 ops");
+  run_portfolio(work, 20000, BERTH_LINKS_DUPLEX, "portfolio on duplex links, 20,000 ops");
+  run_portfolio(work, 100000, BERTH_LINKS_FREE, "portfolio, 100,000 ops");
+}
+
+static void simulate(const char *shared, const char *work) {
+  (void)work;
+  simulate_doppler(shared);
+}
+
+static const struct {
+  const char *name;
+  void (*run)(const char *shared, const char *work);
+} parts[] = { { "simulate", simulate }, { "place", place_all }, { "portfolio", run_portfolios } };
+
 int main(int argc, char **argv) {
-  if (argc != 3) return fprintf(stderr, "usage: bench SHARED WORK\n"), 2;
-  yardstick();
-  simulate_doppler(argv[1]);
-  simulate_pdag(argv[2]);
-  place_layered(argv[2], 20000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 20,000 ops");
-  place_layered(argv[2], 20000, "m-etf", BERTH_LINKS_CHANNEL, "m-ETF planning half-duplex channels, 20,000 ops");
-  place_layered(argv[2], 20000, "heft", BERTH_LINKS_FREE, "HEFT, 20,000 ops");
-  place_layered(argv[2], 20000, "m-sct", BERTH_LINKS_FREE, "m-SCT, linear program included, 20,000 ops");
-  run_portfolio(argv[2], 20000, BERTH_LINKS_FREE, "portfolio, 20,000 ops");
-  run_portfolio(argv[2], 20000, BERTH_LINKS_DUPLEX, "portfolio on duplex links, 20,000 ops");
-  run_portfolio(argv[2], 100000, BERTH_LINKS_FREE, "portfolio, 100,000 ops");
-  place_layered(argv[2], 1000000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 1,000,000 ops");
-  yardstick();
-  return 0;
+  if (argc == 4) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+      if (strcmp(argv[3], parts[i].name) == 0) return parts[i].run(argv[1], argv[2]), 0;
+    }
+  }
+  fprintf(stderr, "usage: bench SHARED WORK simulate|place|portfolio\n");
+  return 2;
 }

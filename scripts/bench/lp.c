@@ -1,6 +1,6 @@
 /* Measures the linear program of favourite children in CPU seconds of this process, the solve alone. Lines as in bench.c.
  * usage: lp WORK      WORK: folder with the generated inputs */
-#include "bench.h"
+#include "layered.h"
 
 enum { REPEATS = 3 };
 

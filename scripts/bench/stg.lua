@@ -1,9 +1,10 @@
 -- Schedules for identical processors: the Standard Task Graph rows of the test data, with berth.exact.
--- usage: stg.lua DIRECTORY [schedules] [nodes]: per set of rows: best known reached, mean excess, proved, below; CPU seconds.
+-- usage: stg.lua DIRECTORY [schedules] [nodes] (defaults: those of berth.exact)
+-- Prints per set of rows: best known reached, mean excess, proved, below; CPU seconds.
 -- Fails if a makespan is below a published bound or an optimum.
 local berth = require "berth"
 
-local directory, schedules, nodes = arg[1], tonumber(arg[2] or 8000), tonumber(arg[3] or 20000)
+local directory, schedules, nodes = arg[1], tonumber(arg[2]), tonumber(arg[3])
 if not directory then
   io.stderr:write("usage: stg.lua DIRECTORY [schedules] [nodes]\n")
   os.exit(2)

@@ -1,6 +1,6 @@
 /* Measures co-placement and fusion in CPU seconds of this process, the transform alone. Lines as in bench.c.
  * usage: transforms WORK      WORK: folder with the generated inputs */
-#include "bench.h"
+#include "layered.h"
 
 enum { REPEATS = 3 };
 

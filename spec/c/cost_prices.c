@@ -275,7 +275,8 @@ static berth_status call_collective(void *ud, int32_t collective, int32_t n, con
 
 static void test_functions(berth_ctx *ctx) {
   Calls k = { .bad_op = -1, .bad_tensor = -1 };
-  berth_cost_model m = { call_op, call_transfer, call_collective, &k, 2, 3, 0 };
+  berth_cost_model m = { .op = call_op, .transfer = call_transfer, .collective = call_collective, .ud = &k, .op_factor = 2,
+                         .transfer_factor = 3 };
   berth_cost *c;
   TEST("functions: asked once per op and device, tensor and pair; factors apply");
   c = price(chain(ctx, 5, 0), uneven(ctx), &m);
@@ -359,7 +360,7 @@ static void test_collectives(berth_ctx *ctx) {
 
 static berth_status build_all(berth_ctx *ctx) {
   Calls k = { .bad_op = -1, .bad_tensor = -1 };
-  berth_cost_model m = { call_op, call_transfer, NULL, &k, 0, 0, 0 };
+  berth_cost_model m = { .op = call_op, .transfer = call_transfer, .ud = &k };
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_topology *t = NULL;

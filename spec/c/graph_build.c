@@ -232,7 +232,7 @@ static void refuse_collectives(berth_ctx *ctx) {
   c.count = 0;
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
   c.count = 1;
-  c.kind = (berth_collective_kind)6;
+  c.kind = (berth_collective_kind)7;
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
   c.kind = BERTH_ALLTOALL;
   c.bytes = NAN;

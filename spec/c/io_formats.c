@@ -200,6 +200,110 @@ static void wfcommons(void) {
   berth_bundle_release(&b);
 }
 
+static const char WFFORMAT[] =
+    "{\"name\": \"w\", \"schemaVersion\": \"1.5\", \"workflow\": {\"specification\": {\"tasks\": ["
+    "{\"id\": \"cut\", \"children\": [\"a\", \"b\"], \"outputFiles\": [\"x\", \"y\", \"x\"]},"
+    "{\"id\": \"a\", \"name\": \"warp\", \"parents\": [\"cut\"], \"inputFiles\": [\"x\", \"x\"], \"outputFiles\": [\"z\"]},"
+    "{\"id\": \"b\", \"name\": \"warp\", \"inputFiles\": [\"y\", \"x\", \"raw\"]},"
+    "{\"id\": \"end\", \"inputFiles\": [\"z\", \"y\"], \"outputFiles\": [\"z\"]}],"
+    "\"files\": [{\"id\": \"x\", \"sizeInBytes\": 400}, {\"id\": \"y\", \"sizeInBytes\": 600},"
+    "{\"id\": \"raw\", \"sizeInBytes\": 9}, {\"id\": \"z\", \"sizeInBytes\": 40}]},"
+    "\"execution\": {\"tasks\": [{\"id\": \"end\", \"runtimeInSeconds\": 4, \"machines\": [\"slow\"]},"
+    "{\"id\": \"cut\", \"runtimeInSeconds\": 2.5, \"memoryInBytes\": 5000, \"machines\": [\"fast\", \"slow\"]},"
+    "{\"id\": \"a\", \"runtimeInSeconds\": 3}, {\"id\": \"b\", \"runtimeInSeconds\": 1, \"machine\": \"fast\"}],"
+    "\"machines\": [{\"nodeName\": \"slow\", \"memoryInBytes\": 64000, \"cpu\": {\"coreCount\": 4, \"speedInMHz\": 2000}},"
+    "{\"nodeName\": \"fast\", \"cpu\": {\"speedInMHz\": 3000}}, {\"nodeName\": \"untold\"}]}}}";
+
+/* Edges by source, then by consumer; the file read in vain and the one that its reader writes itself bring none. */
+static void wfformat(void) {
+  static const double bytes[] = { 400, 1000, 600, 40 };
+  static const int32_t from[] = { 0, 0, 0, 1 }, to[] = { 1, 2, 3, 3 };
+  berth_load_options opts = berth_load_default();
+  berth_device d;
+  berth_link link;
+  berth_bundle b;
+  int32_t k;
+  opts.bandwidth = 1e8;
+  if (!parse(WFFORMAT, &opts, &b)) return;
+  CHECK_TEXT(b.format, "wfformat");
+  CHECK_TEXT(berth_graph_name(b.graph), "w");
+  CHECK_TEXT(op_at(b.graph, 1).name, "a");
+  CHECK_NEAR(op_at(b.graph, 0).seconds[0], 2.5 * 1.5, 0); /* where the clock is 1.5 times that of speed 1 */
+  CHECK_NEAR(op_at(b.graph, 1).seconds[0], 3, 0);
+  CHECK_NEAR(op_at(b.graph, 2).seconds[0], 1.5, 0);
+  CHECK_NEAR(op_at(b.graph, 3).seconds[0], 4, 0);
+  CHECK_NEAR(op_at(b.graph, 0).workspace_bytes, 5000, 0);
+  CHECK(berth_graph_tensors(b.graph) == 4);
+  for (k = 0; k < 4; k++) {
+    CHECK_NEAR(tensor_at(b.graph, k).bytes, bytes[k], 0);
+    CHECK_NEAR(tensor_at(b.graph, k).resident_bytes, 0, 0);
+    CHECK(tensor_at(b.graph, k).producer == from[k] && consumers_are(b.graph, k, 1, &to[k]));
+  }
+  CHECK(berth_topology_devices(b.topology) == 3 && berth_topology_nodes(b.topology) == 4);
+  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  CHECK_TEXT(d.name, "fast");
+  CHECK(d.speed == 1.5 && isinf(d.memory) && d.machine == 1);
+  CHECK_STATUS(berth_topology_device(b.topology, 2, &d), BERTH_OK);
+  CHECK(d.speed == 1);
+  CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
+  CHECK_NEAR(d.memory, 64000, 0);
+  CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_OK);
+  CHECK(link.bandwidth == 1e8 && link.latency == 0);
+  berth_bundle_release(&b);
+}
+
+/* Up to 1.4: tasks refer to each other by name (or id), carry their files, and memory counts by the thousand in 1.3. */
+static void wfformat_old(void) {
+  static const double bytes[] = { 7, 0, 1 };
+  static const int32_t to[] = { 1, 3, 2 };
+  berth_device d;
+  berth_bundle b;
+  int32_t k;
+  if (!parse("{\"schemaVersion\": \"1.3\", \"workflow\": {\"machines\": [{\"nodeName\": \"n\", \"memory\": 64,"
+             " \"cpu\": {\"speed\": 2}}],"
+             "\"tasks\": [{\"name\": \"split\", \"id\": \"ID1\", \"runtime\": 5, \"memory\": 3, \"machine\": \"n\","
+             "\"files\": [{\"link\": \"output\", \"path\": \"/tmp/\", \"name\": \"x\", \"size\": 7}]},"
+             "{\"name\": \"count\", \"runtimeInSeconds\": 2, \"parents\": [\"split\"],"
+             "\"files\": [{\"link\": \"input\", \"name\": \"/tmp/x\", \"size\": 8}, {\"link\": \"output\","
+             " \"name\": \"n\", \"sizeInBytes\": 1}]},"
+             "{\"name\": \"show\", \"runtime\": 1, \"files\": [{\"link\": \"input\", \"name\": \"n\", \"size\": 1}]},"
+             "{\"id\": \"end\", \"runtime\": 0, \"parents\": [\"ID1\"]}]}}", NULL, &b)) {
+    return;
+  }
+  CHECK_TEXT(op_at(b.graph, 0).name, "split");
+  CHECK_TEXT(op_at(b.graph, 3).name, "end");
+  CHECK(op_at(b.graph, 0).seconds[0] == 5 && op_at(b.graph, 0).workspace_bytes == 3000);
+  CHECK(berth_graph_tensors(b.graph) == 3);
+  for (k = 0; k < 3; k++) {
+    CHECK_NEAR(tensor_at(b.graph, k).bytes, bytes[k], 0);
+    CHECK(consumers_are(b.graph, k, 1, &to[k]));
+  }
+  CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
+  CHECK(d.memory == 64000 && d.speed == 1 && berth_topology_nodes(b.topology) == 1);
+  berth_bundle_release(&b);
+  if (!parse("{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\","
+             " \"runtimeInSeconds\": 1}]}}", NULL, &b)) return;
+  CHECK(!b.topology && berth_graph_ops(b.graph) == 1);
+  berth_bundle_release(&b);
+}
+
+/* What was read is written and read back, graph and topology, to the same text. */
+static void wfformat_round_trip(void) {
+  berth_bundle b, again = { 0 };
+  berth_text one = { 0 }, two = { 0 };
+  if (!parse(WFFORMAT, NULL, &b)) return;
+  CHECK_STATUS(berth_write_bundle(&b, &one), BERTH_OK);
+  if (CHECK_STATUS(berth_parse(ctx, "again", one.data, one.len, NULL, &again), BERTH_OK)) {
+    CHECK_STATUS(berth_write_bundle(&again, &two), BERTH_OK);
+    CHECK_TEXT(again.format, "berth");
+    CHECK_TEXT(two.data, one.data);
+  }
+  berth_text_release(&one);
+  berth_text_release(&two);
+  berth_bundle_release(&again);
+  berth_bundle_release(&b);
+}
+
 static void graphml(void) {
   berth_bundle b;
   const int32_t both[] = { 2, 1 };
@@ -289,7 +393,7 @@ static void options(void) {
   CHECK_STATUS(berth_load(ctx, "/nowhere/at/all", NULL, &b), BERTH_EIO);
   CHECK_TEXT(berth_errmsg(ctx), "/nowhere/at/all: cannot be opened: No such file or directory");
   CHECK_STATUS(berth_load(ctx, "spec", NULL, &b), BERTH_EIO);
-  CHECK(berth_formats()[0] && strcmp(berth_formats()[9], "chrome") == 0 && !berth_formats()[10]);
+  CHECK(berth_formats()[0] && strcmp(berth_formats()[10], "chrome") == 0 && !berth_formats()[11]);
 }
 
 int main(void) {
@@ -300,6 +404,9 @@ int main(void) {
   TEST("stg: dummies kept, comments passed over") stg();
   TEST("saga: speeds or times per node, links both ways") saga();
   TEST("wfcommons: names and sizes") wfcommons();
+  TEST("wfformat: edges from parents, children and files; times at the clock of the machine; machines") wfformat();
+  TEST("wfformat 1.3 and 1.4") wfformat_old();
+  TEST("wfformat through berth JSON") wfformat_round_trip();
   TEST("graphml: units in texts, shared tensors, foreign attributes, comments") graphml();
   TEST("byte order marks, CR LF line ends and blank lines are accepted") encodings();
   TEST("gzip, several members") packed();

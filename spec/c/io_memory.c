@@ -23,6 +23,15 @@ static const char *const TEXTS[] = {
   "{\"name\": \"x\", \"tasks\": [{\"id\": \"a\", \"exec\": [1]}, {\"id\": \"b\", \"exec\": [2]}],"
   " \"edges\": [{\"src\": \"a\", \"dst\": \"b\", \"size\": 1}], \"nodes\": [{\"id\": \"n\"}], \"links\": []}",
   "{\"tasks\": [{\"id\": 0, \"cost\": 1}, {\"id\": 1, \"cost\": 1}], \"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 1}]}",
+  "{\"schemaVersion\": \"1.5\", \"workflow\": {\"specification\": {\"tasks\": [{\"id\": \"a\", \"outputFiles\": [\"f\"]},"
+  " {\"id\": \"b\", \"parents\": [\"a\"], \"inputFiles\": [\"f\"]}, {\"id\": \"c\", \"inputFiles\": [\"f\"]}],"
+  " \"files\": [{\"id\": \"f\", \"sizeInBytes\": 8}]}, \"execution\": {\"tasks\": [{\"id\": \"a\", \"runtimeInSeconds\": 1},"
+  " {\"id\": \"b\", \"runtimeInSeconds\": 1}, {\"id\": \"c\", \"runtimeInSeconds\": 1}],"
+  " \"machines\": [{\"nodeName\": \"m\", \"cpu\": {\"speedInMHz\": 9}}, {\"nodeName\": \"n\"}]}}}",
+  "{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\", \"id\": \"ID1\", \"runtimeInSeconds\": 1,"
+  " \"files\": [{\"link\": \"output\", \"path\": \"p/\", \"name\": \"f\", \"sizeInBytes\": 8}]},"
+  " {\"name\": \"b\", \"runtime\": 1, \"parents\": [\"ID1\"], \"files\": [{\"link\": \"input\","
+  " \"name\": \"p/f\", \"size\": 8}]}]}}",
   "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" attr.name=\"seconds\" "
   "attr.type=\"double\"/>"
   "<key id=\"c\" for=\"node\" attr.name=\"collective\" attr.type=\"string\"/><key id=\"d\" for=\"node\" attr.name=\"device\" "

@@ -10,7 +10,7 @@ static berth_i_bites bite(const problem *p, unsigned rules) {
   berth_i_units u;
   made m = problem_make(ctx, p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
   berth_i_units_release(&u);
   unmake(&m);
   return b;
@@ -67,10 +67,11 @@ int main(int argc, char **argv) {
     BERTH_I_BITE_ALL, BERTH_I_BITE_FORCE, BERTH_I_BITE_FORCE | BERTH_I_BITE_JOIN, BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL,
     BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL | BERTH_I_BITE_EDGE_FINDING, BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS,
     BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_GROUPS, BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_DUAL,
-    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_ENERGY, BERTH_I_BITE_ALL & ~BERTH_I_BITE_RECURSE
+    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_ENERGY, BERTH_I_BITE_ALL & ~BERTH_I_BITE_RECURSE, BERTH_I_BITE_DEEP,
+    BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP, BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_RATES
   };
   enum { SETS = sizeof rules / sizeof *rules };
-  int n = argc > 1 ? atoi(argv[1]) : 2500, tight = 0, used = 0;
+  int n = argc > 1 ? atoi(argv[1]) : 1600, tight = 0, used = 0;
   double gap = 0;
   berth_rng rng;
   berth_ctx_new(NULL, &ctx);

@@ -11,7 +11,7 @@ static double bite(const problem *p, unsigned rules) {
   berth_i_units u;
   made m = problem_make(ctx, p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
   berth_i_units_release(&u);
   unmake(&m);
   return isnan(b.intervals) ? b.clusters : b.intervals;
@@ -62,6 +62,11 @@ static void rules(void) {
   p.time[1][1] = 4; /* 7 on the one, 6 on the other; the least times say 3 */
   check_raise(&p, FORCE, SERIAL, 2, 6);
 
+  TEST("unlike devices: the loads of intervals at prices");
+  no_edges(&p, 4, 2, 1);
+  for (int32_t i = 0; i < 4; i++) p.time[i][1] = 3; /* three on the one, one on the other */
+  check_raise(&p, LOADS, LOADS | BERTH_I_BITE_RATES, 2, 3);
+
   TEST("pinned apart: the transfer is sure");
   problem_clear(&p, 2, 2);
   p.bandwidth = 1;
@@ -110,7 +115,7 @@ static void interrupts(void) {
 }
 
 static void limits(void) {
-  berth_i_bite_plan plan = { BERTH_I_BITE_ALL, 8, 3, 0, 64, true, 1e-4 };
+  berth_i_bite_plan plan = { BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP, 8, 3, 0, 64, true, 1e-4 };
   berth_i_bites b;
   berth_i_units u;
   problem p;
@@ -119,10 +124,10 @@ static void limits(void) {
   join_of(&p, 6, 4, 3);
   m = problem_make(ctx, &p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
   CHECK_NEAR(b.clusters, 2, 1e-12);
   plan.ops = 6;
-  CHECK_STATUS(berth_i_bite_bound(&u, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
   CHECK(isnan(b.clusters) && isnan(b.intervals));
   berth_i_units_release(&u);
   unmake(&m);
@@ -145,6 +150,7 @@ static berth_status refuse(berth_ctx *in) {
   berth_op op = berth_op_default();
   double second = 1;
   op.seconds = &second;
+  op.param_bytes = 4;
   if ((st = berth_graph_builder_new(in, &gb)) != BERTH_OK) goto done;
   for (int i = 0; i < 5; i++) {
     if ((st = berth_graph_builder_add_op(gb, &op, NULL)) != BERTH_OK) goto done;
@@ -155,9 +161,10 @@ static berth_status refuse(berth_ctx *in) {
     if ((st = berth_graph_builder_add_consumer(gb, i, 4)) != BERTH_OK) goto done;
   }
   if ((st = berth_graph_builder_finish(gb, &g)) != BERTH_OK) goto done;
-  { berth_link link = { 1, 0 };
+  { berth_link inside = { 100, 0 }, between = { 1, 0 };
     berth_device d = berth_device_default();
-    if ((st = berth_topology_mesh(in, 2, &d, &link, &t)) != BERTH_OK) goto done; }
+    d.memory = 30;
+    if ((st = berth_topology_two_level(in, 2, 2, &d, &inside, &between, &t)) != BERTH_OK) goto done; }
   if ((st = berth_cost_new(g, t, NULL, &c)) != BERTH_OK) goto done;
   st = berth_bounds_compute(c, NULL, &b, NULL);
 done:

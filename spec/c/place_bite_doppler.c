@@ -19,7 +19,7 @@ static berth_i_bites bite(berth_cost *cost, const berth_i_bite_plan *plan) {
   berth_i_bites b = { NAN, NAN, 0 };
   berth_i_units u;
   CHECK_STATUS(berth_i_units_init(cost, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_bite_bound(&u, NULL, plan, &b), BERTH_OK);
   berth_i_units_release(&u);
   return b;
 }

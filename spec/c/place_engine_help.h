@@ -19,7 +19,8 @@ enum { /* what a random instance may have */
   WITH_MEMORY = 16,   /* limits a little above an even share */
   WITH_TWINS = 32,
   WITH_UNEVEN = 64,   /* links of different bandwidth and latency, also over several hops */
-  WITH_ALL = 127
+  WITH_ALL = 127,
+  WITH_COLLECTIVES = 128
 };
 
 static inline double random_time(berth_rng *rng, int what) {
@@ -54,6 +55,23 @@ static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, in
   }
 }
 
+/* Members come before consumers by id; some have none of these. */
+static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng, int what, int32_t n) {
+  int32_t k, i, cut, members[8], consumers[8];
+  for (k = 0; k < 1 + n / 8 && n > 1; k++) {
+    berth_collective c = { (berth_collective_kind)berth_rng_below(rng, BERTH_BARRIER + 1), 0, 1, 0, members, 0, consumers };
+    cut = 1 + berth_rng_below(rng, n - 1);
+    c.bytes = what & WITH_TIES ? berth_rng_below(rng, 4) : 8 * berth_rng_uniform(rng);
+    for (i = cut - 1; i >= 0 && c.n_members < 5; i--) {
+      if (berth_rng_below(rng, 3) == 0) members[c.n_members++] = i;
+    }
+    for (i = cut; i < n && c.n_consumers < 5; i++) {
+      if (berth_rng_below(rng, 4) == 0) consumers[c.n_consumers++] = i;
+    }
+    if (c.n_members > 0) CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  }
+}
+
 static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices) {
   const char *types[] = { "x", "y" };
   berth_graph_builder *b;
@@ -63,6 +81,7 @@ static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, 
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
   for (i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
+  if (what & WITH_COLLECTIVES) add_random_collectives(b, rng, what, n);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   return g;
@@ -143,6 +162,32 @@ static inline int check_inputs(const instance *x, const berth_placement *p, int3
   return 1;
 }
 
+static inline double collective_end(const instance *x, const berth_placement *p, int32_t k) {
+  berth_collective c;
+  int32_t i, device[8];
+  double end = 0, seconds = NAN;
+  berth_graph_collective(x->g, k, &c);
+  for (i = 0; i < c.n_members; i++) {
+    device[i] = berth_placement_device(p)[c.members[i]];
+    end = fmax(end, berth_placement_finish(p)[c.members[i]]);
+  }
+  CHECK_STATUS(berth_cost_collective(x->cost, k, c.n_members, device, &seconds), BERTH_OK);
+  return end + seconds;
+}
+
+/* @return 0: a consumer starts before one is over.  @param last the end of the last one, at least what it is */
+static inline int check_collectives(const instance *x, const berth_placement *p, double *last) {
+  int32_t k, i, ok = 1;
+  for (k = 0; k < berth_graph_collectives(x->g); k++) {
+    double end = collective_end(x, p, k);
+    berth_collective c;
+    berth_graph_collective(x->g, k, &c);
+    for (i = 0; i < c.n_consumers; i++) ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
+    *last = fmax(*last, end);
+  }
+  return ok;
+}
+
 static inline int check_ops(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p);
@@ -179,6 +224,7 @@ static inline int check_order(const instance *x, const berth_placement *p) {
     free_at[device[op]] = finish[op];
     end = fmax(end, finish[op]);
   }
+  ok &= CHECK(check_collectives(x, p, &end));
   ok &= CHECK_NEAR(berth_placement_estimate(p), end, 1e-9 * (1 + end));
   free(seen);
   return ok;
@@ -209,6 +255,7 @@ static inline int check_replay(const instance *x, const berth_placement *p, cons
     ok = CHECK(!"the plan is kept");
     break;
   }
+  if (exact && o->links == BERTH_LINKS_FREE) ok &= CHECK(near(berth_result_makespan(r), berth_placement_estimate(p)));
   berth_result_release(r);
   return ok;
 }

@@ -65,7 +65,8 @@ static void quanta(berth_ctx *ctx) {
   berth_rng_init(&rng, 12, 0);
   o.quantum = 0.3;
   for (int i = 0; i < 100 && !check_bad; i++) {
-    if (!random_instance(ctx, &rng, i % 2 ? WITH_TYPES | WITH_UNEVEN : 0, 1 + berth_rng_below(&rng, 40), 1 + i % 4, &x)) continue;
+    int what = (i % 2 ? WITH_TYPES | WITH_UNEVEN : 0) | (i >= 50 ? WITH_COLLECTIVES : 0);
+    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40), 1 + i % 4, &x)) continue;
     for (int k = 0; placers[k] && !check_bad; k++) {
       berth_placement *p = NULL;
       CHECK_STATUS(berth_place(x.cost, placers[k], &o, &p, NULL), BERTH_OK);
@@ -86,6 +87,9 @@ int main(void) {
   many(ctx, "memory limits", WITH_MEMORY, 40);
   many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, 40);
   many(ctx, "everything at once", WITH_ALL, 60);
+  many(ctx, "collectives", WITH_COLLECTIVES, 12);
+  many(ctx, "collectives, ties, types, pins, groups, uneven links", WITH_COLLECTIVES | (WITH_ALL & ~WITH_MEMORY), 12);
+  many(ctx, "collectives, memory limits, twins, ties", WITH_COLLECTIVES | WITH_MEMORY | WITH_TWINS | WITH_TIES, 15);
   TEST("in quanta");
   quanta(ctx);
   berth_ctx_release(ctx);

@@ -106,13 +106,16 @@ static void test_wrong(void) {
   problem_clear(&p, 2, 2);
   m = problem_make(ctx, &p);
   TEST("wrong options");
-  for (i = 0; i < 4; i++) {
+  for (i = 0; i < 7; i++) {
     berth_exact_options o = berth_exact_default(NULL);
     if (i == 0) o.nodes = -1;
     if (i == 1) o.schedules = -1;
-    if (i == 2) o.place.links = BERTH_LINKS_DUPLEX;
-    if (i == 3) o.place.quantum = 1;
-    CHECK_STATUS(berth_exact(m.c, &o, &r, NULL, NULL), i < 2 ? BERTH_EINVAL : BERTH_EUNSUPPORTED);
+    if (i == 2) o.seconds = -1;
+    if (i == 3) o.seconds = NAN;
+    if (i == 4) o.seconds = 1; /* this context has no clock */
+    if (i == 5) o.place.links = BERTH_LINKS_DUPLEX;
+    if (i == 6) o.place.quantum = 1;
+    CHECK_STATUS(berth_exact(m.c, &o, &r, NULL, NULL), i < 4 ? BERTH_EINVAL : BERTH_EUNSUPPORTED);
     CHECK(r == NULL && strncmp(berth_errmsg(ctx), "exact: option ", 14) == 0);
   }
   unmake(&m);
@@ -147,11 +150,51 @@ static berth_status build_all(berth_ctx *own) {
   return st;
 }
 
+/* A clock that goes on by a second whenever it is asked. */
+static double tick(void *ud) { return (*(double *)ud)++; }
+
+/* Unlike devices: no bound is reached before the branching. */
+static void test_time(void) {
+  berth_exact_options o = berth_exact_default(NULL);
+  berth_exact_summary s = { 0 };
+  berth_placement *r = NULL;
+  berth_hooks hooks = { 0 };
+  berth_ctx *plain = ctx;
+  double now = 0;
+  problem p;
+  made m;
+  int32_t i;
+  hooks.clock = tick;
+  hooks.ud = &now;
+  if (!CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK)) return;
+  TEST("out of time: the best until then, and its bound");
+  problem_clear(&p, 5, 2);
+  for (i = 0; i < 5; i++) {
+    p.time[i][0] = i < 2 ? 3 : 2;
+    p.time[i][1] = p.time[i][0] + 0.25;
+  }
+  m = problem_make(ctx, &p);
+  o.seconds = 0.5;
+  if (CHECK_STATUS(berth_exact(m.c, &o, &r, &s, NULL), BERTH_OK)) {
+    CHECK(s.timed_out && !s.proved && !s.interrupted && s.bound <= s.makespan && s.nodes < 20);
+    check_replay(&m, r);
+    berth_placement_release(r);
+  }
+  r = NULL;
+  o.seconds = 1e12;
+  if (CHECK_STATUS(berth_exact(m.c, &o, &r, &s, NULL), BERTH_OK)) CHECK(s.proved && !s.timed_out && s.bound == s.makespan);
+  berth_placement_release(r);
+  unmake(&m);
+  berth_ctx_release(ctx);
+  ctx = plain;
+}
+
 int main(void) {
   berth_ctx_new(NULL, &ctx);
   test_by_hand();
   test_random();
   test_wrong();
+  test_time();
   berth_ctx_release(ctx);
   check_refusals(build_all);
   return check_done();

@@ -185,6 +185,8 @@ static best try_all(const sample *s) {
   return b;
 }
 
+static int least_tried, least_found; /* latencies, and how many are the least of all */
+
 /* ---- checks --------------------------------------------------------------------------------- */
 
 static void check_against_all(berth_ctx *ctx, uint64_t seed) {
@@ -225,6 +227,8 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
     CHECK(r.value.latency >= b.latency - 1e-9 && r.bound <= b.latency + 1e-9);
     value_of(&s, berth_placement_device(p), &fits);
     CHECK(fits);
+    least_tried++;
+    least_found += r.value.latency <= b.latency * (1 + 1e-9);
   }
   berth_placement_release(p);
   berth_cost_release(c);
@@ -290,6 +294,7 @@ int main(void) {
   TEST("small random graphs: the best of all contiguous assignments, never worse after moves, latency and memory right") {
     uint64_t seed;
     for (seed = 1; seed <= 150; seed++) check_against_all(ctx, seed);
+    CHECK(least_found >= 0.95 * least_tried); /* the least latency is not promised */
   }
 
   TEST("any assignment is valued as the model says") {

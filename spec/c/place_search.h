@@ -12,6 +12,7 @@ typedef struct search {
   int alike; /* devices: of the empty ones only the first is tried */
   int32_t device[MOST_OPS];
   double finish[MOST_OPS], free_at[MOST_DEVICES], best;
+  int limits; /* memory counts: parameters, and the largest workspace */
 } search;
 
 static inline double crossing(const search *s, int32_t edge, int32_t from, int32_t to) {
@@ -36,6 +37,16 @@ static inline double arrival(const search *s, int32_t op, int32_t d) {
   return ready;
 }
 
+static inline int has_room(const search *s, int32_t op, int32_t d) {
+  double sum = s->p->param[op], most = s->p->workspace[op];
+  for (int32_t i = 0; i < s->p->ops; i++) {
+    if (s->device[i] != d) continue;
+    sum += s->p->param[i];
+    most = fmax(most, s->p->workspace[i]);
+  }
+  return !s->limits || sum + most <= s->p->memory[d];
+}
+
 static inline int may_run(const search *s, int32_t op, int32_t d) {
   int32_t i;
   if (isinf(s->p->time[op][d]) || (s->p->pin[op] != BERTH_NONE && s->p->pin[op] != d)) return 0;
@@ -56,7 +67,7 @@ static inline void extend(search *s, int32_t placed, double end) {
     if (s->device[op] != BERTH_NONE || !has_producers(s, op)) continue;
     for (int32_t d = 0; d < s->p->devices; d++) {
       double before = s->free_at[d], ready = arrival(s, op, d);
-      if (isinf(ready) || !may_run(s, op, d)) continue;
+      if (isinf(ready) || !may_run(s, op, d) || !has_room(s, op, d)) continue;
       s->device[op] = d;
       s->free_at[d] = s->finish[op] = fmax(before, ready) + s->p->time[op][d];
       extend(s, placed + 1, fmax(end, s->finish[op]));
@@ -67,13 +78,21 @@ static inline void extend(search *s, int32_t placed, double end) {
 }
 
 static inline double optimum_by(const problem *p, const double *table, int alike) {
-  search s = { p, table, alike, { 0 }, { 0 }, { 0 }, INFINITY };
+  search s = { p, table, alike, { 0 }, { 0 }, { 0 }, INFINITY, 0 };
   for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
 }
 
 static inline double optimum(const problem *p, int alike) { return optimum_by(p, NULL, alike); }
+
+/* INFINITY: nothing fits. */
+static inline double optimum_within(const problem *p) {
+  search s = { p, NULL, 0, { 0 }, { 0 }, { 0 }, INFINITY, 1 };
+  for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
+  extend(&s, 0, 0);
+  return s.best;
+}
 
 /* ---- problems, and what is asked of them ------------------------------------------------------------- */
 

@@ -136,7 +136,7 @@ static void test_table(void) {
   for (int i = 0; i < 150 && !check_bad; i++) {
     berth_bounds_options o = { BERTH_MEMORY_NONE, 1, BERTH_BOUNDS_THOROUGH, 1e-6 };
     berth_guarantee_options go = berth_guarantee_default(NULL);
-    berth_cost_model model = { NULL, ask_price, NULL, NULL, 0, 0, 0 };
+    berth_cost_model model = { .transfer = ask_price };
     berth_bounds b;
     berth_guarantees k;
     berth_cost *c = NULL;

@@ -15,15 +15,18 @@ typedef struct judged {
   const int32_t *device;
   const double *start, *finish;
   const berth_transfer *sent;
+  const berth_collective_run *met;
+  int32_t n_met;
   int tied; /* moments coincide: who held a pulling device when cannot be told from the times */
 } judged;
 
 static inline judged judge(const setup *s, const berth_sim_options *o, const berth_result *r) {
-  judged j = { s->g, s->cost, o, r, berth_graph_ops(s->g), 0, berth_topology_devices(s->t), NULL, NULL, NULL, NULL, 0 };
+  judged j = { s->g, s->cost, o, r, berth_graph_ops(s->g), 0, berth_topology_devices(s->t), NULL, NULL, NULL, NULL, NULL, 0, 0 };
   j.device = berth_result_device(r);
   j.start = berth_result_start(r);
   j.finish = berth_result_finish(r);
   j.n_sent = berth_result_transfers(r, &j.sent);
+  j.n_met = berth_result_collectives(r, &j.met);
   return j;
 }
 
@@ -39,10 +42,25 @@ static inline int32_t producer_of(const judged *j, int32_t tensor) {
   return t.producer;
 }
 
+/* When the last collective that op waits for is over; whether op waits for collective k at all. */
+static inline int waits_for(const judged *j, int32_t op, int32_t k) {
+  berth_collective c;
+  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  for (int32_t i = 0; i < c.n_consumers; i++) {
+    if (c.consumers[i] == op) return 1;
+  }
+  return 0;
+}
+static inline double met_before(const judged *j, int32_t op) {
+  double at = 0;
+  for (int32_t k = 0; k < j->n_met; k++) at = waits_for(j, op, k) ? fmax(at, j->met[k].finish) : at;
+  return at;
+}
+
 /* When the last input is on the device of op. */
 static inline double inputs_there(const judged *j, int32_t op) {
   const int32_t *in;
-  double there = 0;
+  double there = met_before(j, op);
   int32_t n = berth_graph_inputs(j->g, op, &in);
   for (int32_t i = 0; i < n; i++) {
     int32_t u = producer_of(j, in[i]);
@@ -54,7 +72,7 @@ static inline double inputs_there(const judged *j, int32_t op) {
 }
 static inline double producers_done(const judged *j, int32_t op) {
   const int32_t *in;
-  double done = 0;
+  double done = met_before(j, op);
   int32_t n = berth_graph_inputs(j->g, op, &in);
   for (int32_t i = 0; i < n; i++) done = fmax(done, j->finish[producer_of(j, in[i])]);
   return done;
@@ -154,26 +172,69 @@ static inline void check_dispatch(const judged *j) {
 
 /* ---- channels ------------------------------------------------------------------------------------------ */
 
-/* The transfers need a channel in common. */
-static inline int common_link(const judged *j, const berth_transfer *a, const berth_transfer *b) {
-  const berth_topology *t = berth_cost_topology(j->cost);
-  const int32_t *x, *y;
-  int32_t n = berth_topology_route(t, a->src, a->dst, &x), m = berth_topology_route(t, b->src, b->dst, &y);
-  for (int32_t i = 0; i < n; i++) {
-    for (int32_t k = 0; k < m; k++) {
-      if (x[i] == y[k]) return 1;
+/* Transfers, and behind them collectives: what each needs of the links, marked by number. */
+enum { CHANNEL_WORDS = 4, MOST_LOADS = 1024 };
+
+static inline void mark(uint64_t *need, int32_t channel) {
+  if (CHECK(channel < 64 * CHANNEL_WORDS)) need[channel / 64] |= (uint64_t)1 << channel % 64;
+}
+
+static inline void need_pair(const judged *j, int32_t src, int32_t dst, uint64_t *need) {
+  const int32_t *route;
+  int32_t n = berth_topology_route(berth_cost_topology(j->cost), src, dst, &route);
+  if (src == dst) return;
+  if (j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX) mark(need, src);
+  if (j->o->links == BERTH_LINKS_CHANNEL) mark(need, dst);
+  if (j->o->links == BERTH_LINKS_DUPLEX) mark(need, j->devices + dst);
+  if (j->o->links == BERTH_LINKS_PAIR) mark(need, src * j->devices + dst);
+  for (int32_t i = 0; i < n && j->o->links == BERTH_LINKS_ROUTE; i++) mark(need, route[i]);
+}
+static inline void need_collective(const judged *j, int32_t k, uint64_t *need) {
+  const int32_t *d;
+  berth_collective c;
+  int32_t n = berth_result_collective_devices(j->r, k, &d);
+  int whole = j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX;
+  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  for (int32_t a = 0; a < n; a++) {
+    for (int32_t b = 0; b < n; b++) {
+      int ring = b == (a + 1) % n && !(c.kind == BERTH_BROADCAST && b == 0), star = (a == 0) != (b == 0);
+      int uses = c.kind == BERTH_ALLTOALL || (c.kind == BERTH_PARAMETER_SERVER ? star : ring);
+      if (whole || uses) need_pair(j, d[a], d[b], need);
     }
   }
-  return 0;
 }
-static inline int clash(const judged *j, const berth_transfer *a, const berth_transfer *b) {
-  switch (j->o->links) {
-  case BERTH_LINKS_CHANNEL: return a->src == b->src || a->dst == b->dst || a->src == b->dst || a->dst == b->src;
-  case BERTH_LINKS_DUPLEX: return a->src == b->src || a->dst == b->dst;
-  case BERTH_LINKS_PAIR: return a->src == b->src && a->dst == b->dst;
-  case BERTH_LINKS_ROUTE: return common_link(j, a, b);
-  default: return 0;
+static inline double load_start(const judged *j, int32_t i) {
+  return i < j->n_sent ? j->sent[i].start : j->met[i - j->n_sent].start;
+}
+static inline double load_end(const judged *j, int32_t i) {
+  return i < j->n_sent ? j->sent[i].finish : j->met[i - j->n_sent].finish;
+}
+static inline void needs(const judged *j, int32_t i, uint64_t *need) {
+  memset(need, 0, CHANNEL_WORDS * sizeof *need);
+  if (i < j->n_sent) need_pair(j, j->sent[i].src, j->sent[i].dst, need);
+  else need_collective(j, i - j->n_sent, need);
+}
+/* [a][b]: they need something in common. Filled for one run at a time. */
+static uint8_t clashes[MOST_LOADS][MOST_LOADS];
+static inline void fill_clashes(const judged *j) {
+  static uint64_t need[MOST_LOADS][CHANNEL_WORDS];
+  int32_t n = j->n_sent + j->n_met;
+  if (!CHECK(n <= MOST_LOADS)) return;
+  for (int32_t i = 0; i < n; i++) needs(j, i, need[i]);
+  for (int32_t a = 0; a < n; a++) {
+    for (int32_t b = 0; b < n; b++) {
+      uint64_t common = 0;
+      for (int32_t k = 0; k < CHANNEL_WORDS; k++) common |= need[a][k] & need[b][k];
+      clashes[a][b] = a != b && common;
+    }
   }
+}
+static inline double members_done(const judged *j, int32_t k) {
+  berth_collective c;
+  double at = 0;
+  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, j->finish[c.members[i]]);
+  return at;
 }
 static inline double asked_at(const judged *j, const berth_transfer *x) {
   const int32_t *use;
@@ -185,30 +246,56 @@ static inline double asked_at(const judged *j, const berth_transfer *x) {
   }
   return at;
 }
+static inline double load_asked(const judged *j, int32_t i) {
+  return i < j->n_sent ? asked_at(j, &j->sent[i]) : members_done(j, i - j->n_sent);
+}
 static inline void check_channels(const judged *j) {
-  static double part[1024][2];
-  for (int32_t a = 0; a < j->n_sent; a++) {
-    const berth_transfer *x = &j->sent[a];
-    double asked = asked_at(j, x);
+  static double part[MOST_LOADS][2], asked[MOST_LOADS];
+  int32_t loads = j->n_sent + j->n_met;
+  fill_clashes(j);
+  for (int32_t a = 0; a < loads; a++) asked[a] = load_asked(j, a);
+  for (int32_t a = 0; a < loads; a++) {
+    double start = load_start(j, a), end = load_end(j, a);
     int32_t n = 0;
-    for (int32_t b = 0; b < j->n_sent; b++) {
-      const berth_transfer *y = &j->sent[b];
-      if (a == b || !clash(j, x, y)) continue;
-      CHECK(x->finish <= y->start + EPS || y->finish <= x->start + EPS);
-      part[n][0] = y->start;
-      part[n++][1] = y->finish;
+    for (int32_t b = 0; b < loads; b++) {
+      double y_start = load_start(j, b), y_end = load_end(j, b);
+      if (!clashes[a][b]) continue;
+      CHECK(end <= y_start + EPS || y_end <= start + EPS);
+      part[n][0] = y_start;
+      part[n++][1] = y_end;
       /* y passed x while x waited: x must have had a channel busy with a third one */
-      if (asked < asked_at(j, y) - EPS && y->start > asked + EPS && y->start < x->start - EPS) {
+      if (!(j->tied && j->n_met && j->o->send == BERTH_SEND_PULL) &&
+          asked[a] < asked[b] - EPS && y_start > asked[a] + EPS && y_start < start - EPS) {
         int blocked = 0;
-        for (int32_t c = 0; c < j->n_sent; c++) {
-          const berth_transfer *z = &j->sent[c];
-          if (c != a && c != b && clash(j, x, z) && z->start <= y->start + EPS && z->finish > y->start + EPS) blocked = 1;
+        for (int32_t c = 0; c < loads; c++) {
+          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS && load_end(j, c) > y_start + EPS) blocked = 1;
         }
         CHECK(blocked);
       }
     }
-    /* it waited for something all the time */
-    if (!j->tied || j->o->send == BERTH_SEND_PUSH) CHECK(covered(asked, x->start, n, (const double(*)[2])part));
+    /* it waited for something all the time; with pairs, which are given out ahead, a collective waits for the last of several */
+    if ((!j->tied || j->o->send == BERTH_SEND_PUSH) && !(j->n_met && j->o->links == BERTH_LINKS_PAIR))
+      CHECK(covered(asked[a], start, n, (const double(*)[2])part));
+  }
+}
+
+/* They begin when the last member has ended, or later if they need links; on one device at once; and take their price. */
+static inline void check_collectives(const judged *j) {
+  for (int32_t k = 0; k < j->n_met; k++) {
+    const berth_collective_run *m = &j->met[k];
+    const int32_t *different;
+    int32_t at[64], n;
+    berth_collective c;
+    double price = -1, done = members_done(j, k);
+    CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+    for (int32_t i = 0; i < c.n_members; i++) at[i] = j->device[c.members[i]];
+    CHECK_STATUS(berth_cost_collective(j->cost, k, c.n_members, at, &price), BERTH_OK);
+    n = berth_result_collective_devices(j->r, k, &different);
+    CHECK(n == m->n_devices && m->bytes == c.bytes);
+    CHECK_NEAR(m->seconds, price, 0);
+    CHECK_NEAR(m->finish - m->start, price, EPS);
+    CHECK(j->finish[m->last] == done && m->start >= done);
+    if (n == 1 || j->o->links == BERTH_LINKS_FREE) CHECK(m->start == done);
   }
 }
 
@@ -223,6 +310,10 @@ static inline void check_bounds(const judged *j) {
   }
   all = work;
   for (int32_t i = 0; i < j->n_sent; i++) all += berth_cost_transfer(j->cost, j->sent[i].tensor, j->sent[i].src, j->sent[i].dst);
+  for (int32_t k = 0; k < j->n_met; k++) {
+    all += j->met[k].seconds;
+    last = fmax(last, j->met[k].finish);
+  }
   CHECK_STATUS(berth_critical_path(j->g, comp, NULL, NULL, NULL, &cp), BERTH_OK);
   CHECK(berth_result_makespan(j->r) == last);
   CHECK(last >= cp - EPS && last >= work / j->devices - EPS && last <= all + EPS);
@@ -273,6 +364,15 @@ static inline int32_t intervals(const judged *j, interval *x) {
   }
   for (int32_t t = 0; t < n_tensors; t++) x[k++] = tensor_interval(j, t, j->device[producer_of(j, t)]);
   for (int32_t i = 0; i < j->n_sent; i++) x[k++] = tensor_interval(j, j->sent[i].tensor, j->sent[i].dst);
+  for (int32_t m = 0; m < j->n_met; m++) {
+    const int32_t *d;
+    berth_collective c;
+    int32_t n = berth_result_collective_devices(j->r, m, &d);
+    double times;
+    CHECK_STATUS(berth_graph_collective(j->g, m, &c), BERTH_OK);
+    times = c.kind == BERTH_BARRIER || n == 1 ? 0 : c.kind == BERTH_ALLGATHER ? n : 1;
+    for (int32_t i = 0; i < n && times > 0; i++) x[k++] = (interval){ j->met[m].start, j->met[m].finish, times * c.bytes, d[i] };
+  }
   return k;
 }
 static inline double held_when(const interval *x, int32_t n, int32_t device, double at) {
@@ -417,32 +517,44 @@ static inline void push_ops(const judged *j, delayed *x, int32_t op, double extr
       start = fmax(start, x->finish[v]);
     }
   }
+  for (int32_t k = 0; k < j->n_met; k++) start = waits_for(j, op, k) ? fmax(start, x->arrived[j->n_sent + k]) : start;
   x->start[op] = start;
   x->finish[op] = start + (j->finish[op] - j->start[op]) + extra;
 }
-static inline void push_sent(const judged *j, delayed *x, int32_t k) {
-  const berth_transfer *t = &j->sent[k];
-  double start = fmax(t->start, x->finish[producer_of(j, t->tensor)]);
-  for (int32_t i = 0; i < j->n_sent; i++) {
-    const berth_transfer *y = &j->sent[i];
-    if (i != k && clash(j, t, y) && y->start < t->start && y->finish <= t->start + EPS) start = fmax(start, x->arrived[i]);
+static inline double pushed_members(const judged *j, const delayed *x, int32_t k) {
+  berth_collective c;
+  double at = 0;
+  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, x->finish[c.members[i]]);
+  return at;
+}
+static inline void push_load(const judged *j, delayed *x, int32_t k) {
+  double was = load_start(j, k), start = fmax(was, k < j->n_sent ? x->finish[producer_of(j, j->sent[k].tensor)]
+                                                                 : pushed_members(j, x, k - j->n_sent));
+  for (int32_t i = 0; i < j->n_sent + j->n_met; i++) {
+    int instant = load_start(j, i) == was && load_end(j, i) == was && load_end(j, k) > was; /* it was the first */
+    if (i != k && (load_start(j, i) < was || instant) && load_end(j, i) <= was + EPS && clashes[k][i])
+      start = fmax(start, x->arrived[i]);
   }
   x->sent[k] = start;
-  x->arrived[k] = start + (t->finish - t->start);
+  x->arrived[k] = start + (load_end(j, k) - was);
 }
 static inline double delayed_makespan(const judged *j, int32_t op, double delay) {
-  size_t n = (size_t)j->n + 1, m = (size_t)j->n_sent + 1;
+  size_t n = (size_t)j->n + 1, m = (size_t)(j->n_sent + j->n_met) + 1;
   delayed x = { calloc(n, 8), calloc(n, 8), calloc(m, 8), calloc(m, 8) };
   double end = 0;
-  for (int32_t round = 0; round < j->n + j->n_sent; round++) { /* to the fixpoint */
+  for (int32_t round = 0; round < j->n + j->n_sent + j->n_met; round++) { /* to the fixpoint */
     double before = 0, after = 0;
     for (int32_t v = 0; v < j->n; v++) before += x.finish[v];
+    for (int32_t k = 0; k < j->n_sent + j->n_met; k++) before += x.arrived[k];
     for (int32_t v = 0; v < j->n; v++) push_ops(j, &x, v, v == op ? delay : 0);
-    for (int32_t k = 0; k < j->n_sent; k++) push_sent(j, &x, k);
+    for (int32_t k = 0; k < j->n_sent + j->n_met; k++) push_load(j, &x, k);
     for (int32_t v = 0; v < j->n; v++) after += x.finish[v];
+    for (int32_t k = 0; k < j->n_sent + j->n_met; k++) after += x.arrived[k];
     if (round > 1 && before == after) break;
   }
   for (int32_t v = 0; v < j->n; v++) end = fmax(end, x.finish[v]);
+  for (int32_t k = 0; k < j->n_met; k++) end = fmax(end, x.arrived[j->n_sent + k]);
   free(x.start);
   free(x.finish);
   free(x.sent);
@@ -454,10 +566,18 @@ static inline void check_slack(const judged *j) {
   const double *slack = berth_result_slack(j->r);
   double makespan = berth_result_makespan(j->r);
   if (!CHECK(slack != NULL)) return;
+  fill_clashes(j);
   for (int32_t v = 0; v < j->n; v++) {
     CHECK(delayed_makespan(j, v, slack[v] * (1 - 1e-9)) <= makespan + 1e-6);
     CHECK(delayed_makespan(j, v, slack[v] + 1e-3) >= makespan + 0.5e-3);
   }
+}
+/* A collective that op was the last to reach ends last. */
+static inline int met_last(const judged *j, int32_t op) {
+  for (int32_t k = 0; k < j->n_met; k++) {
+    if (j->met[k].last == op && j->met[k].finish == berth_result_makespan(j->r)) return 1;
+  }
+  return 0;
 }
 static inline void check_critical(const judged *j) {
   const int32_t *op;
@@ -465,11 +585,12 @@ static inline void check_critical(const judged *j) {
   const double *slack = berth_result_slack(j->r);
   CHECK((n > 0) == (j->n > 0));
   if (n == 0) return;
-  CHECK(j->finish[op[n - 1]] == berth_result_makespan(j->r));
+  CHECK(j->finish[op[n - 1]] == berth_result_makespan(j->r) || met_last(j, op[n - 1]));
   for (int32_t i = 1; i < n; i++) {
     const int32_t *in;
     int32_t k, m = berth_graph_inputs(j->g, op[i], &in), feeds = 0;
     for (k = 0; k < m; k++) feeds |= producer_of(j, in[k]) == op[i - 1];
+    for (k = 0; k < j->n_met; k++) feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
     CHECK(feeds || j->device[op[i - 1]] == j->device[op[i]]);
     if (!j->o->preempt) CHECK(j->finish[op[i - 1]] <= j->start[op[i]] + EPS);
   }

@@ -187,11 +187,13 @@ static void collectives(void) {
   static const int32_t members[] = { 0, 1 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
   int32_t device[] = { 0, 1, 0 };
+  berth_sim_options o;
   setup s;
   small(&s);
   CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
-  refuse(&s, device, NULL, BERTH_EUNSUPPORTED, "collectives");
+  CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
+  refuse(&s, device, &o, BERTH_EUNSUPPORTED, "order ready");
   setup_end(&s);
 }
 

@@ -101,6 +101,25 @@ static inline void setup_random(setup *s, berth_rng *rng, int32_t n, int ties) {
     }
   }
 }
+/* Some collectives of all kinds in a random graph: members come before consumers in id order. */
+static inline void setup_collectives(setup *s, berth_rng *rng, int32_t n, int32_t count, int ties) {
+  for (int32_t k = 0; k < count && n > 1; k++) {
+    int32_t ops[64], cut = 1 + berth_rng_below(rng, n - 1), members = 0, all = 0;
+    berth_collective c = { (berth_collective_kind)berth_rng_below(rng, BERTH_PARAMETER_SERVER + 1), 0, 1, 0, ops, 0, ops };
+    c.bytes = ties ? berth_rng_below(rng, 9) : 6 * berth_rng_uniform(rng);
+    for (int32_t i = cut - 1; i >= 0 && members < 6; i--) {
+      if (i == cut - 1 || berth_rng_below(rng, 2)) ops[members++] = i;
+    }
+    all = members;
+    for (int32_t i = cut; i < n && all < members + 5; i++) {
+      if (berth_rng_below(rng, 3) == 0) ops[all++] = i;
+    }
+    c.n_members = members;
+    c.consumers = ops + members;
+    c.n_consumers = all - members;
+    CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
+  }
+}
 static inline void random_devices(berth_rng *rng, int32_t n, int32_t devices, int32_t *device) {
   for (int32_t i = 0; i < n; i++) device[i] = berth_rng_below(rng, devices);
 }

@@ -27,6 +27,7 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
   check_precedence(&j);
   check_devices(&j);
   check_channels(&j);
+  check_collectives(&j);
   check_bounds(&j);
   check_critical(&j);
   check_memory(&j);
@@ -47,11 +48,11 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
   berth_result_release(r);
 }
 
-static void many_runs(int ties, int even) {
+static void many_runs(int ties, int even, int meetings) {
   static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
                                         BERTH_DISPATCH_STATIC, BERTH_DISPATCH_RANDOM,      BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
-  berth_rng_init(&rng, 11, (uint64_t)(2 * ties + even));
+  berth_rng_init(&rng, 11, (uint64_t)(4 * meetings + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_ROUTE; links++) {
     for (int32_t k = 0; k < 6; k++) {
       for (int32_t round = 0; round < 6; round++) {
@@ -60,6 +61,7 @@ static void many_runs(int ties, int even) {
         double rank[OPS];
         berth_sim_options o;
         setup_random(&s, &rng, n, ties);
+        if (meetings) setup_collectives(&s, &rng, n, 1 + n / 8, ties);
         if (even) setup_mesh(&s, devices, INFINITY);
         else setup_uneven(&s, devices);
         random_devices(&rng, n, devices, device);
@@ -151,10 +153,14 @@ static void large(void) {
 }
 
 int main(void) {
-  TEST("real times, equal devices") many_runs(0, 1);
-  TEST("real times, unequal devices and links") many_runs(0, 0);
-  TEST("coinciding times, free ops and tensors, equal devices") many_runs(1, 1);
-  TEST("coinciding times, unequal devices") many_runs(1, 0);
+  TEST("real times, equal devices") many_runs(0, 1, 0);
+  TEST("real times, unequal devices and links") many_runs(0, 0, 0);
+  TEST("coinciding times, free ops and tensors, equal devices") many_runs(1, 1, 0);
+  TEST("coinciding times, unequal devices") many_runs(1, 0, 0);
+  TEST("collectives: real times") many_runs(0, 1, 1);
+  TEST("collectives: real times, unequal devices and links") many_runs(0, 0, 1);
+  TEST("collectives: coinciding times") many_runs(1, 1, 1);
+  TEST("collectives: coinciding times, unequal devices") many_runs(1, 0, 1);
   TEST("one device: exactly the sum") single_device();
   TEST("names of devices do not matter") relabelled();
   TEST("many devices, many arrivals under way") large();

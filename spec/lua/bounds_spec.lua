@@ -65,10 +65,42 @@ describe("thorough bounds", function()
     local plain = berth.compare(g, t, { "single", "m-etf" })
     local tight = berth.compare(g, t, { "single", "m-etf" }, { thorough = true })
     for i, row in ipairs(tight) do
-      assert.is_true(row.gap < plain[i].gap)
-      assert.equal("transfers", row.bound_name)
+      assert.is_true(row.gap <= plain[i].gap + 1e-12)
+      assert.equal(5, row.bound)
+      assert.equal("serial clusters", row.bound_name) -- found already by the cheap ones
     end
     assert.matches("thorough: expected true or false", message(berth.compare, g, t, { "single" }, { thorough = 1 }))
+  end)
+
+  it("know what memory forces apart, and measure by it what keeps memory", function()
+    local ops = {}
+    for i = 1, 6 do ops[i] = { seconds = 1, params = 1000 } end
+    local g = assert(berth.graph { ops = ops, edges = { { 1, 2, 9 }, { 2, 3, 5 }, { 3, 4, 7 }, { 4, 5, 3 }, { 5, 6, 8 } } })
+    local t = berth.topology.mesh(2, { bandwidth = 1, memory = 3050 })
+    local b = berth.bounds(g, t)
+    assert.near(6 + 7, b.best, 1e-3) -- three and three
+    assert.equal("serial clusters", b.name)
+    assert.equal(6, berth.bounds(g, t, { memory = "none" }).best)
+    assert.near(13, berth.simulate(g, t, { 1, 1, 1, 2, 2, 2 }).bound, 1e-3)
+    local rows = berth.compare(g, t, { "single", "m-topo" }, { thorough = true })
+    assert.is_nil(rows[1].makespan)
+    assert.near(0, rows[2].gap, 1e-4)
+    local _, members = assert(berth.portfolio(g, t, { members = { "round-robin", "m-topo" }, thorough = true }))
+    assert.near(13, members.bound, 1e-3)
+  end)
+
+  it("cut two machines apart", function()
+    local g = join(100)
+    local t = berth.topology.two_level(2, 2, { bandwidth = 1e9, between_bandwidth = 1 })
+    local b = berth.bounds(g, t)
+    assert.near(4, b.link_cut, 1e-3) -- six of 1 s on the two devices of one machine, then one
+    assert.equal("link cut", b.name)
+    assert.matches(", link cut 4 s", tostring(b))
+    assert.is_nil(berth.bounds(join()).link_cut)
+    for _, links in ipairs { "free", "route", "fair" } do
+      local p = assert(berth.place(g, t))
+      assert.is_true(berth.simulate(g, t, p, { links = links }).makespan >= b.best)
+    end
   end)
 
   it("refuse wrong options with their names", function()
@@ -85,15 +117,14 @@ describe("thorough bounds", function()
     assert.matches("berth.bounds: place: expected a table", message(berth.bounds, g, t, { place = 3 }))
   end)
 
-  it("do not know collectives; the cheap ones do", function()
-    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 } },
-      collectives = { { kind = "barrier", members = { 1, 2 }, consumers = {}, bytes = 0 } } }
+  it("take collectives as edges of no time; guarantees do not hold with them", function()
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 3 } },
+      collectives = { { kind = "barrier", members = { 1, 2 }, consumers = { 3 }, bytes = 0 } } }
     local t = berth.topology.mesh(2)
-    assert.equal(1, berth.bounds(g, t).critical_path)
-    local b, text, code = berth.bounds(g, t, { thorough = true })
-    assert.is_nil(b)
-    assert.equal("unsupported", code)
-    assert.matches("1 collectives", text)
+    assert.equal(4, berth.bounds(g, t).critical_path)
+    local b = assert(berth.bounds(g, t, { thorough = true }))
+    assert.equal(4, b.best)
+    assert.near(4, b.lp, 0.05)
     assert.matches("1 collective in the graph", by_name(berth.bounds(g, t)).etf.why)
   end)
 end)

@@ -154,9 +154,10 @@ describe("thorough", function()
     local g, t = berth.graph { ops = ops, edges = edges }, berth.topology.mesh(4, { bandwidth = 1 })
     local _, plain = berth.portfolio(g, t, { members = { "single", "m-etf" } })
     local _, tight = berth.portfolio(g, t, { members = { "single", "m-etf" }, thorough = true })
-    assert.equal("transfers", tight.bound_name)
+    assert.equal("serial clusters", tight.bound_name) -- so are the cheap ones
+    assert.is_true(tight.bound >= plain.bound)
     for i, row in ipairs(tight) do
-      assert.is_true(row.gap < plain[i].gap)
+      assert.is_true(row.gap <= plain[i].gap)
       assert.near(row.makespan / tight.bound - 1, row.gap, 1e-12)
     end
     assert.matches("thorough: expected true or false", message(berth.portfolio, g, t, { thorough = 1 }))

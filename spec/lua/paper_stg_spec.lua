@@ -11,7 +11,7 @@ describe("schedules for identical processors", function()
       if k % 6 == 0 then
         loaded[row.file] = loaded[row.file] or assert(berth.load(shared.path("data/stg/" .. row.file)))
         local g, t = loaded[row.file], berth.topology.mesh(tonumber(row.procs), { bandwidth = 1 })
-        local p, proof = assert(berth.exact(g, t, { schedules = 1500, nodes = 1 }))
+        local p, proof = assert(berth.exact(g, t))
         local name, best = row.file .. " on " .. row.procs, tonumber(row.best_known)
         assert.equal(proof.makespan, berth.simulate(g, t, p, { dispatch = "planned", memory = "none" }).makespan, name)
         assert.is_true(proof.makespan <= best, name)

@@ -1,4 +1,4 @@
--- The placers "anneal" and "local": alone, behind others, with objectives in Lua.
+-- The placers "anneal", "local" and "brkga": alone, behind others, with objectives in Lua.
 local berth = require "berth"
 
 local function layered(n, seed)
@@ -15,7 +15,7 @@ describe("search", function()
   local g = layered(40)
 
   it("improves on what came before, and says what it found", function()
-    for _, name in ipairs { "anneal", "local" } do
+    for _, name in ipairs { "anneal", "local", "brkga" } do
       local start = assert(berth.place(g, mesh, "round-robin"))
       local p = assert(berth.place(g, mesh, name, { calls = 400, seed = 1, start = start }))
       assert.equal(name, p.placer)
@@ -30,6 +30,30 @@ describe("search", function()
       local p = assert(berth.place(g, mesh, "anneal", { calls = 500, restarts = 3, threads = threads }))
       assert.same(one:devices(), p:devices())
       assert.equal(one.estimate, p.estimate)
+    end
+  end)
+
+  it("breeds the same for any number of threads", function()
+    local opts = { calls = 300, population = 30, elite = 0.3, mutants = 0.1, bias = 0.6 }
+    local one = assert(berth.place(g, mesh, "brkga", opts))
+    opts.threads = 3
+    assert.same(one:devices(), assert(berth.place(g, mesh, "brkga", opts)):devices())
+    assert.error_matches(function() berth.place(g, mesh, "brkga", { elite = 1 }) end, "option elite: 1 is not between 0 and 1")
+    assert.error_matches(function() berth.place(g, mesh, "anneal", { bias = 0.7 }) end, "'bias' means nothing to anneal")
+  end)
+
+  it("is never worse than the portfolio behind it", function()
+    local first = assert(berth.place(g, mesh))
+    local p = assert(berth.place(g, mesh, berth.pipeline { "portfolio", { "anneal", { calls = 200 } } }))
+    assert.is_true(p.estimate <= berth.simulate(g, mesh, first).makespan)
+  end)
+
+  it("is never worse than the trivial placers, with ten calls", function()
+    for _, name in ipairs { "anneal", "local", "brkga" } do
+      local p = assert(berth.place(g, mesh, name, { calls = 10 }))
+      for _, trivial in ipairs { "single", "round-robin" } do
+        assert.is_true(p.estimate <= assert(berth.place(g, mesh, trivial)).estimate)
+      end
     end
   end)
 

@@ -49,8 +49,10 @@ typedef struct berth_lp_summary {
 
 /**
  * @param opts NULL: defaults
- * @return BERTH_OK, also if the gap was not reached; BERTH_EINVAL (options); BERTH_EUNSUPPORTED (collectives);
- *         BERTH_ENOMEM; BERTH_EINTERRUPT
+ * @return BERTH_OK, also if the gap was not reached; BERTH_EINVAL (options); BERTH_ENOMEM; BERTH_EINTERRUPT
+ *
+ * A collective counts as an edge of no time from each member to each consumer, if there are at most 4,096 such pairs; else it is
+ * left out.
  *
  * Deterministic. Entropic: O(edges) an iteration, 40 to 160 iterations to 1 % on layered graphs.
  * With BERTH_LP_LEAST `lower` is a lower bound for schedules without preemption or duplication on any devices and links: call a
@@ -63,7 +65,8 @@ berth_status berth_lp_solve(berth_cost *cost, const berth_lp_options *opts, bert
 void berth_lp_retain(berth_lp *lp);
 void berth_lp_release(berth_lp *lp);
 const berth_lp_summary *berth_lp_get(const berth_lp *lp); /* lives as long as lp */
-/** The pairs (producer, consumer), by producer, then in the order of its tensors and their consumers, each pair once. Arrays
+/** The pairs (producer, consumer), by producer, then in the order of its tensors and their consumers, then of its collectives and
+ *  theirs, each pair once. Arrays
  *  [count], borrowed; each pointer may be NULL.
  *  @param c s  @param y 0..1  @param flow of the dual: how critical the edge is, 0..1.  @return count */
 int32_t berth_lp_edges(const berth_lp *lp, const int32_t **src, const int32_t **dst, const double **c, const double **y,
@@ -81,14 +84,14 @@ berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child)
 /* ---- lower bounds ------------------------------------------------------------------------ */
 
 typedef enum berth_bounds_level {
-  BERTH_BOUNDS_CHEAP,   /* critical path, work, memory: transfers take no time in any of them; clusters and intervals with few
-                           steps, up to 1000 ops */
-  BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too; clusters and intervals
-                           with a short search and loads of intervals in every part, up to 2000 ops */
+  BERTH_BOUNDS_CHEAP,   /* critical path, work, memory: transfers take no time in any of them; clusters, intervals and a link cut
+                           with few steps, up to 1000 ops */
+  BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too; clusters, intervals and
+                           link cuts with a short search and loads of intervals in every part, up to 2000 ops */
 } berth_bounds_level;
 
 typedef struct berth_bounds_options {
-  berth_memory_policy memory; /* NONE: the memory bound is not taken; else what the simulator counts at the very least, in any
+  berth_memory_policy memory; /* NONE: no bound knows memory; else what the simulator counts at the very least, in any
                                  order: parameters, with TOTAL outputs, and on top of all parameters what one op runs with
                                  (workspace, outputs, inputs). Default as in the simulator */
   double param_multiple;      /* as in berth_sim_options; default 1 */
@@ -106,10 +109,12 @@ typedef struct berth_bounds {
   double work;          /* s, work that the devices must share, at their best rates */
   double memory;        /* s, work bound with each device's share limited by its memory; 0: not taken */
   double best;          /* s, the largest */
-  const char *name;     /* of the largest: "critical path", "transfers", "lp", "work", "memory", "serial clusters", "intervals";
-                           ties: the first of these */
+  const char *name;     /* of the largest: "critical path", "transfers", "lp", "work", "memory", "serial clusters", "intervals",
+                           "link cut"; ties: the first of these */
   double clusters;      /* s, "serial clusters": what must share a device runs there one after another; NaN: not computed */
   double intervals;     /* s, the same with the loads of intervals, at least `clusters`; NaN: not computed */
+  double link_cut;      /* s, "link cut": the same of parts of the devices, between which links are thin; NaN: not computed, as
+                           where all pairs of devices are as close */
 } berth_bounds;
 
 /**
@@ -128,17 +133,26 @@ typedef struct berth_bounds {
  * clusters to do; these are items that no device can split, so that dual feasible functions apply. A join that keeps its
  * producers together, or sends some across and so shortens their windows, adds to that. A few open edges are tried both ways.
  * Heads and tails themselves come first, one after another, as bounds of the part of the graph that is before (after) the op.
- * Op times are the least that the cluster's types and pins allow, transfer times the least of all pairs; memory plays no part,
- * and collectives hold nothing up. Work is limited by counting, so that the answer depends on nothing else; beyond the limit, and
- * on larger graphs, the bound is smaller or left out. They are sharp where transfers are long.
+ * What an op's device must have done before it is also traced through the depth of the graph: back through every edge that
+ * would deliver too late if it crossed. Memory takes part under every policy but NONE: what is sure to share a device must fit
+ * (counted as for "memory"), or some edge crosses; two clusters that no device holds are apart; all have to be packed.
+ * Op times are the least that the cluster's types, pins and memory allow, transfer times the least of all pairs; the work of an
+ * interval is priced by what each kind of device would take for it. Collectives hold nothing up. Work is limited by counting, so
+ * that the answer depends on nothing else; beyond the limit, and on larger graphs, the bound is smaller or left out. They are
+ * sharp where transfers are long, or memory is tight.
+ *
+ * "link cut": devices are joined to parts (machines, say) along the closest pairs, up to where the distance takes a step; CHEAP:
+ * the largest step, THOROUGH: the three largest. A part is a device that does as much at once as the largest has devices, and
+ * holds what all its devices hold; only transfers between parts take time, the least over pairs of different parts. No more than that is taken for
+ * granted of links, so that it holds for every discipline: that many tensors share a thin link is not in it.
  * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
  *
  * @param opts NULL: defaults
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total;
- *         not all that cannot fit is found out); BERTH_EUNSUPPORTED (THOROUGH: collectives); BERTH_ENOMEM; BERTH_EINTERRUPT
- * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 8 million steps (some 0.1 s). THOROUGH: beside
- * the linear program O(edges log(edges) + devices^2), with prices from a user's table O(tensors x devices^2); up to 2000 ops one
- * thousand million steps (some 15 s) at most
+ *         not all that cannot fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
+ * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 8 million steps (some 0.1 s), twice that where
+ * links are cut. THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from a user's table O(tensors x
+ * devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for cuts
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why);
 

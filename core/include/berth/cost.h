@@ -10,6 +10,51 @@ extern "C" {
 #endif
 
 /**
+ * How collectives are carried out, and so what they take. n different devices under the members (one: no time), b bytes per
+ * member, latency a and bandwidth w of the slowest pair of devices, all pairs of members considered; L = ceil(log2 n). Every
+ * device sends and receives one message at a time, both at once.
+ *
+ * RING:           allreduce     2(n-1) a + 2(n-1)/n b/w           allgather  (n-1) (a + b/w)   (b: what each adds)
+ *                 reducescatter  (n-1) a +  (n-1)/n b/w           broadcast  (n-1) a + b/w     (pipelined)
+ *                 alltoall       (n-1) a +  (n-1)/n b/w, pairwise barrier   2(n-1) a           (alltoall: b to all, itself too)
+ * TREE, binomial: allreduce     2L (a + b/w)                      allgather  2L a + (n-1) b/w + L n b/w
+ *                 reducescatter 2L a + (L + (n-1)/n) b/w          broadcast   L (a + b/w)      barrier 2L a
+ * DOUBLE_TREE:    broadcast (sqrt(2L a) + sqrt(b/w))^2, in the best number of blocks; at least one: (2L + 1) (a + b/w) if b/w is
+ *                 below a / 2L; allreduce twice that; barrier 2L a
+ * HALVING:        allreduce (halving and doubling; p = 2^floor(log2 n)) 2 log2(p) a + 2(p-1)/p b/w, and 2 (a + b/w) more unless
+ *                 n = p;
+ *                 reducescatter log2(p) a + (p-1)/p b/w, and 2 a + (1 + 1/n) b/w more unless n = p;
+ *                 allgather (Bruck) L a + (n-1) b/w; broadcast (scatter, allgather) 2L a + 2(n-1)/n b/w; barrier L a;
+ *                 alltoall (Bruck) L a + B b/(n w), B: the bits set in the numbers below n
+ * HIERARCHICAL:   devices in groups, by device_group or as found; the first member in each leads. m, a1 and w1: in a group, and
+ *                 the slowest group counts; G, a2 and w2: among leaders; M: the largest m.
+ *                 allreduce     2 ((m-1) a1 + b/w1) + 2(G-1) a2 + 2(G-1)/G b/w2       broadcast (m-1) a1 + b/w1 + (G-1) a2 + b/w2
+ *                 reducescatter (m-1) (2 a1 + b/(n w1)) + b/w1 + (G-1) (a2 + M b/(n w2))   barrier 2(m-1) a1 + 2(G-1) a2
+ *                 allgather     (m-1) (2 a1 + b/w1) + n b/w1 + (G-1) (a2 + M b/w2)
+ *                 In one group, or with groups of one device each: RING
+ * LINES:          allreduce max(trunc(c1 k + c0), trunc(d1 k + d0)) us with k = floor(b / 1024), whatever the devices are
+ * AUTO:           the least of RING, TREE, DOUBLE_TREE, HALVING and HIERARCHICAL, ties to the first
+ *
+ * A kind for which the algorithm has no line here goes by RING. A parameter server has one way, under every algorithm: the
+ * device of the first member serves; one after another push b to it, then pull b: sum over the others of (a + b/w) there, and back.
+ *
+ * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005 (RING, TREE,
+ * HALVING);
+ * Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009 (DOUBLE_TREE, with as many
+ * blocks as a real number); LINES as TAG's published code fits and truncates them.
+ */
+typedef enum berth_collective_algorithm {
+  BERTH_COLLECTIVE_RING,
+  BERTH_COLLECTIVE_TREE,
+  BERTH_COLLECTIVE_DOUBLE_TREE,
+  BERTH_COLLECTIVE_HALVING,
+  BERTH_COLLECTIVE_HIERARCHICAL,
+  BERTH_COLLECTIVE_LINES,
+  BERTH_COLLECTIVE_AUTO,
+  BERTH_COLLECTIVE_FUNCTION /* an answer only: the model's function priced it */
+} berth_collective_algorithm;
+
+/**
  * The cost seam. Built-ins and users' functions answer the same three questions; a NULL function means the built-in answer:
  *  - op: profile (`seconds` of the device's type / speed) if the op has one, else roofline:
  *        max(flop / flops, bytes / memory_bandwidth) / speed + overhead, where a term whose rate is unknown is left out as long
@@ -17,11 +62,7 @@ extern "C" {
  *        every type; a profile does not hold for a device whose type the graph does not name: there the roofline does, and
  *        without one the op cannot run there. An op is priced where its pin allows it;
  *  - transfer: alpha-beta along the route: sum of latencies + bytes / least bandwidth; 0 on one device;
- *  - collective: ring AllReduce and its relatives over the slowest pair of members. With n different devices under the members,
- *        b bytes per member, latency a and bandwidth w:
- *            allreduce      2(n-1) a + 2(n-1)/n b/w          allgather   (n-1) (a + b/w)   (b: what each adds)
- *            reducescatter   (n-1) a +  (n-1)/n b/w          broadcast   (n-1) a + b/w     (pipelined)
- *            alltoall        (n-1) a +  (n-1)/n b/w          barrier    2(n-1) a
+ *  - collective: by the chosen algorithm (berth_collective_algorithm); default: ring AllReduce and its relatives.
  * op and transfer are called on the calling thread while the cost is made, never later, for every op and device and for every
  * tensor and ordered pair of different devices; collective whenever berth_cost_collective is.
  * A function may answer INFINITY: cannot run, cannot cross.
@@ -34,6 +75,11 @@ typedef struct berth_cost_model {
   double op_factor;       /* multiplies op times, a function's too; 0 means 1 */
   double transfer_factor; /* multiplies times of transfers and collectives, a function's too; 0 means 1 */
   int free_control;       /* 1: a tensor of zero bytes crosses in no time; 0 (default): it pays the latency */
+  berth_collective_algorithm collective_algorithm; /* default RING; FUNCTION is refused */
+  const double *collective_lines; /* [4] c1, c0, d1, d0 of LINES: us per KiB, us; copied */
+  const int32_t *device_group;    /* [devices] for HIERARCHICAL and AUTO, any numbers from 0 on; copied. NULL: found in the topology:
+                                     of the bandwidths between pairs of devices, in order, the two neighbours that are furthest
+                                     apart by ratio part fast from slow (all alike: their latencies); fast pairs are in one group */
 } berth_cost_model;
 
 /** A graph on a topology, priced: what every placer, simulator and bound takes. Immutable. */
@@ -57,9 +103,19 @@ double berth_cost_op(const berth_cost *c, int32_t op, int32_t device);
 /** Seconds; 0 on one device; INFINITY if unreachable; NaN for ids out of range. */
 double berth_cost_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst);
 /** Seconds of a collective whose member k sits on devices[k]; members on one device count once.
- *  @return BERTH_OK, BERTH_EINVAL (ids; n is not the number of members), BERTH_EUNREACHABLE, what a callback returned.
- *  O(n^2), takes no memory */
+ *  @return BERTH_OK, BERTH_EINVAL (ids; n is not the number of members), BERTH_EUNREACHABLE, BERTH_ENOMEM, what a callback
+ *  returned.
+ *  O(n^2), takes memory above 64 members */
 berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
+/** The same, and how: the algorithm chosen.  @param algorithm out */
+berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
+                                      berth_collective_algorithm *algorithm);
+/** "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", "function"; NULL for others. */
+const char *berth_collective_algorithm_name(berth_collective_algorithm a);
+
+/** The groups that device_group describes, as they are found.  @param group [devices] out: the lowest device of each one's group
+ *  @return BERTH_OK, BERTH_ENOMEM */
+berth_status berth_device_groups(const berth_topology *t, int32_t *group);
 
 typedef enum berth_average {
   BERTH_AVERAGE_TEXTBOOK, /* mean over devices that can run the op; transfers: mean over ordered pairs of different devices */

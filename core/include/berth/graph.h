@@ -28,7 +28,8 @@ typedef enum berth_collective_kind {
   BERTH_REDUCESCATTER,
   BERTH_BROADCAST,
   BERTH_ALLTOALL,
-  BERTH_BARRIER
+  BERTH_BARRIER,
+  BERTH_PARAMETER_SERVER   /* the others push to the device of the first member, then pull back */
 } berth_collective_kind;
 
 typedef struct berth_graph berth_graph;                 /* immutable */

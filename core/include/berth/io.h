@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /** Formats, by name: "berth" (JSON, version 1), "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons" (neutral
- * form), "graphml". Write only: "dot", "chrome" (trace of a result). */
+ * form), "wfformat" (records of WfCommons, 1.3 to 1.6), "graphml". Write only: "dot", "chrome" (trace of a result). */
 enum {
   BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_defaults does: every sink is joined to its twin, gradients are as large as
                              their tensors, backward ops read what their forward ops read, parameters count once */
@@ -19,7 +19,7 @@ typedef struct berth_load_options {
   const char *format;     /* NULL: from the contents */
   int training;           /* pipedream: 1 (default): mirrored with the backward times; 0: forward only */
   double bandwidth;       /* dnn-partitioning: transfer costs are turned into bytes at this rate, bytes/s, which the
-                             topology gets; default 16e9 */
+                             topology gets; wfformat: of the machines' links; default 16e9 */
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
   int mirror;             /* pipedream, when training: BERTH_MIRROR_... */
 } berth_load_options;

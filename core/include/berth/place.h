@@ -126,9 +126,9 @@ typedef struct berth_place_options {
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
-  const berth_search_options *search;   /* anneal and local: budget, start, judge, objective; NULL: defaults, judged first in, first out
+  const berth_search_options *search;   /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged first in, first out
                                            with links, memory, param_multiple and quantum. Its method and seed are not read */
-  berth_search_report *search_report;   /* anneal and local: NULL, or out. They are anytime: what `interrupt` stops is an answer, and
+  berth_search_report *search_report;   /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is an answer, and
                                            this tells */
 } berth_place_options;
 /** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
@@ -136,7 +136,7 @@ typedef struct berth_place_options {
 berth_place_options berth_place_default(const berth_graph *g);
 
 /** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop" "peft"
- *  "minmin" "blevel" "critical-path" "exact" (exact.h) "anneal" and "local" (search.h) "portfolio" "policy".
+ *  "minmin" "blevel" "critical-path" "exact" (exact.h) "anneal", "local" and "brkga" (search.h) "portfolio" "policy".
  *  The first five only choose devices: plan and estimate are what these give when each device runs its ops first in, first out,
  *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack
  *  for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never
@@ -146,12 +146,22 @@ berth_place_options berth_place_default(const berth_graph *g);
  *  on random graphs of 200 ops on 4 devices, 0.81 to 1.22 times the estimate on CHANNEL, 0.89 to 1.28 on DUPLEX, 0.99 to 1.24
  *  on PAIR.
  *  "exact" plans on free links and without a quantum; with others its devices are planned like those of the first five.
- *  "anneal" and "local" plan as the first five; their estimate is the value of their objective.
+ *  "anneal", "local" and "brkga" plan as the first five; their estimate is the value of their objective. Without a start they try,
+ *  besides those of search.h and as far as calls last, what single, round-robin, m-etf, critical-path, heft and coplaced etf and
+ *  critical-path answer under the links and memory of the judge.
  *  "peft" with averages SAGA: real transfer times in its table of optimistic costs, not their averages.
  *  With `coarsen` or a `transfer_weight` other than 1 a placer only chooses devices: it works on a graph of sets, or with other
  *  transfer times, and its answer is carried over to the ops, repaired as by berth_place_repair where memory does not hold, and
  *  planned first in, first out with the true times. If it finds no place for its sets, ops are packed one by one. */
 const char *const *berth_placers(void);
+/* Collectives. In plans one is over at the latest end of its members plus its price on their devices, whatever `links` is;
+ * consumers are candidates as soon as all members are placed (READY_FINISHED: have finished), and start no earlier than that.
+ * Where a member goes is decided without the price. Ranks count a collective as an edge from members to consumers, which takes
+ * what it would with the members dealt out to the devices in turn, pins kept; levels without transfers ("etf", "m-etf", "m-sct")
+ * and favourites as one that takes no time. Members go where those that are placed or pinned can be reached. Under a memory
+ * policy its bytes, for an all-gather times the members (or devices), count for good on each device that has a member: more than
+ * the simulator holds, and enough for all orders. The placers that only choose devices, and searches, leave collectives to the
+ * simulation. */
 /** Variants of a placer, NULL-terminated, "" first; NULL for an unknown placer. */
 const char *const *berth_placer_variants(const char *placer);
 
@@ -161,8 +171,9 @@ const char *const *berth_placer_variants(const char *placer);
  * @param why NULL, or filled when the answer is BERTH_EINFEASIBLE
  * @return BERTH_OK; BERTH_EINFEASIBLE (message: op, device, bytes missing; "cannot fit" if it is proved that nothing does, and if
  *         memory as a whole cannot hold the graph, that is told, with no op and, unless it is about one, no device; else "no
- *         placement found"); BERTH_EINVAL (unknown placer or variant: lists them); BERTH_EUNREACHABLE; BERTH_EUNSUPPORTED
- *         (collectives); BERTH_ENOMEM; BERTH_ECALLBACK; BERTH_EINTERRUPT.
+ *         placement found"); BERTH_EINVAL (unknown placer or variant: lists them); BERTH_EUNREACHABLE (also: members of a
+ *         collective have come to devices that do not reach one another); BERTH_EUNSUPPORTED (exact: collectives);
+ *         BERTH_ENOMEM; BERTH_ECALLBACK; BERTH_EINTERRUPT.
  *
  * Every placer keeps colocation groups, pins, unsupported types and, but for published variants that do not, memory limits. What
  * the latter means in berth_simulate with the same memory and param_multiple, without noise and preempt:

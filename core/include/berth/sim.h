@@ -22,6 +22,24 @@ typedef enum berth_links {
                           transfer function in the cost model */
 } berth_links;
 
+/* Collectives. One begins when its last member has ended and it has what it needs of the links; all its consumers go on when it
+ * ends, as late as the cost model says for the devices of its members (on one device: at once, unless the model's function prices
+ * it; it needs nothing then). In time, noise and quanta count as for transfers. What it needs and uses of the links:
+ *   FREE            nothing;
+ *   CHANNEL, DUPLEX all channels of all its devices, for its whole time, like a transfer with many ends: of all requests the
+ *                   oldest that can start goes first. With split windows: one window on all of them, behind those given out
+ *                   before;
+ *   PAIR            the channels of the ordered pairs of devices between which its algorithm sends (by LINES or a function:
+ *                   RING), behind what was given out before;
+ *   ROUTE           all links of the routes of these pairs, as a transfer needs those of its own;
+ *   FAIR            begins at once. When its latency is over, each of these pairs becomes a flow of the bytes that cross between
+ *                   the two in all, which shares links as transfers do; it ends with the last of them, but not before its price.
+ *                   So alone it takes its price, unless its own flows meet on a link. By LINES or a function: its price, without
+ *                   flows.
+ * Memory: from its start to its end each of its devices, if they are several, holds `bytes` (ALLGATHER: times the devices;
+ * BARRIER: nothing) as workspace, under all policies but NONE. Of peaks and of running out it counts as its member there with the
+ * lowest id. */
+
 /** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first.
  *  Events order by (time, insertion); dispatches that compare ops choose when the other events of the instant are done. */
 typedef enum berth_dispatch {
@@ -114,7 +132,9 @@ typedef struct berth_oom {
  *         that deadlocks, naming the op that waits; times that cannot be counted, naming the op or tensor that would come in at
  *         inf s or beyond 2^53 quanta);
  *         BERTH_EUNREACHABLE (names both devices and the tensor);
- *         BERTH_EUNSUPPORTED (graph with collectives); BERTH_ENOMEM; BERTH_EINTERRUPT.
+ *         BERTH_EUNREACHABLE also for a collective, BERTH_EUNSUPPORTED (order READY, and collectives); BERTH_ENOMEM;
+ *         BERTH_EINTERRUPT;
+ *         what the cost model's function for collectives returned.
  * Running out of memory is a result, not an error.  O((ops + edges) log)
  */
 berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth_sim_options *opts, berth_result **out);
@@ -133,9 +153,37 @@ const double *berth_result_peak(const berth_result *r);     /* [devices] bytes *
 const double *berth_result_peak_time(const berth_result *r);/* [devices] s */
 /** In order of start.  @return count */
 int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out);
-/** Per link of the topology, along the routes of the transfers.  [links] bytes; s with at least one transfer on it */
+typedef struct berth_collective_run {
+  double start, finish;   /* s */
+  double seconds;         /* s by the cost model, without noise, quantum and contention */
+  double bytes;           /* per member */
+  int32_t n_devices;      /* different ones */
+  int32_t last;           /* the member that ended last */
+  berth_collective_algorithm algorithm;
+} berth_collective_run;
+/** By id.  @return count */
+int32_t berth_result_collectives(const berth_result *r, const berth_collective_run **out);
+/** In the order of its members.  @return count */
+int32_t berth_result_collective_devices(const berth_result *r, int32_t collective, const int32_t **devices);
+
+/** Per link of the topology, along the routes of the transfers, and of the pairs of devices between which the algorithms of
+ *  collectives send (by LINES or a function: RING), whatever `links` is.  [links] bytes; s with at least one of them on it */
 const double *berth_result_link_bytes(const berth_result *r);
 const double *berth_result_link_busy(const berth_result *r);
+/** The most transfers and collectives at once on each link, as above; what takes no time does not count, what ends goes before
+ *  what starts. FAIR: from the start of the latency on.
+ *  [links]; computed at the first call.  @return NULL: out of memory */
+const int32_t *berth_result_link_sharing(const berth_result *r);
+
+/** Communication: something is under way, a transfer or a collective on several devices, from its start to its finish (what waits
+ *  for links is not under way). For a device: a transfer to it, or a collective with it. The step: any. It is exposed while the
+ *  device (the step: no device at all) does not compute, else overlapped. */
+typedef struct berth_overlap {
+  double communication; /* s: exposed + overlapped */
+  double exposed, overlapped;
+} berth_overlap;
+/** [devices + 1], the step last; computed at the first call.  @return NULL: out of memory */
+const berth_overlap *berth_result_overlap(const berth_result *r);
 /** @return 1 and fills out if memory ran out, else 0 */
 int berth_result_oom(const berth_result *r, berth_oom *out);
 /** What device holds over time, as accounted. The first entry is its parameters, at time 0, before anything starts. Then each
@@ -148,7 +196,8 @@ int32_t berth_result_memory(const berth_result *r, int32_t device, const double 
 /** Ops whose parameters, workspace, outputs or received inputs are held on device at its peak, in id order.
  *  @param bytes through it: what each holds.  @return count; computed while simulating */
 int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops, const double **bytes);
-/** Chain of ops that sets the makespan: each waited for the one before it (its tensor, or its device). Source first.
+/** Chain of ops that sets the makespan: each waited for the one before it (its tensor, its device, or the last member of a
+ *  collective); a collective that ends after all ops stands for its last member. Source first.
  *  @return count */
 int32_t berth_result_critical(const berth_result *r, const int32_t **ops);
 /** How much later each op could finish, in this schedule's order on devices and channels, without a longer makespan.
@@ -172,16 +221,45 @@ void berth_sim_release(berth_sim *sim);
 /** Errors as berth_simulate. */
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
 /** The same, but no further than it takes to see that the makespan is above limit: until an op starts from which the rest,
- *  without transfers, takes too long (with noise: until an op starts too late). Then the makespan of `out` is a lower bound
- *  above limit, and its peak and oom_op are those up to there.
+ *  without transfers but with collectives as priced, takes too long (with noise: until an op starts too late). Then the makespan
+ *  of `out` is a lower bound above limit, and its peak and oom_op are those up to there.
  *  @param limit s; INFINITY: as berth_sim_run  @return also BERTH_EINVAL (NaN, negative) */
 berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out);
-/** Of the last run: the ops that set the makespan, the last one first; each waited for the next, its device or a tensor.
- *  @param ops [ops] out  @return their number; 0: the run was cut short, or failed, or there was none */
+/** Of the last run (or base, or try): the ops that set the makespan, the last one first; each waited for the next, its device or
+ *  a tensor.  @param ops [ops] out  @return their number; 0: the run was cut short, or failed, or there was none */
 int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops);
 
+/** Ops whose ends this simulator has simulated, in all runs: the work done, whatever the machine. */
+int64_t berth_sim_ended(const berth_sim *sim);
+
+/* ---- what changes when few ops move -------------------------------------------------------
+ * A base, and tries that differ from it by the devices of some ops. A try tells to the bit what a run of the changed placement
+ * tells. With links FREE, send PUSH, dispatch FIFO, order EVENT, without noise, preemption and collectives it goes on from just
+ * before the first event at which a moved op matters: at its place in the queue of the device that it leaves or comes to. What is
+ * before that is not simulated again. Time: that of a run for what comes after, and O(inputs) for each op that starts there.
+ * Memory: some 160 bytes an op, 4 an edge; 24 more an edge if memory is accounted, which a try then does by a run from the start,
+ * but only if its makespan is not above the limit. With all other options every try is a run from the start. */
+
+/** Runs the placement, from which tries start. Errors as berth_sim_run; then there is no base. */
+berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
 /**
- * k placements on threads; the same bytes for any number of threads (run i uses seed + i).
+ * The base with some ops on other devices; the base stays.
+ *
+ * @param op, device [n] each op's device; of several for one op the last counts
+ * @param limit s; INFINITY: none. As in berth_sim_run_limited; besides, with the shortcut, it stops when some device has more
+ *        left to compute than there is time. If cut short, the makespan of `out` is a lower bound above limit; with the shortcut
+ *        peak is 0 and oom_op BERTH_NONE
+ * @return as berth_sim_run; BERTH_EINVAL also: no base, no such op, limit NaN or negative. The base stays
+ */
+berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const int32_t *device, double limit,
+                           berth_sim_summary *out);
+/** The last try becomes the base.  @return BERTH_EINVAL: there is none since the last base or acceptance, it failed, or it was
+ *  cut short */
+berth_status berth_sim_accept(berth_sim *sim);
+
+/**
+ * k placements on threads; the same bytes for any number of threads (run i uses seed + i). With collectives that a function
+ * prices: on the calling thread.
  *
  * @param device [k x ops] row-major  @param threads 0: one per core
  * @param out [k]

@@ -30,9 +30,10 @@ typedef struct berth_split_options {
   const char *cpu;                 /* devices of this type are CPUs; default "cpu" */
   int contiguous;                  /* 1 (default): the best contiguous split, of MAX_LOAD. 0: then units move and change
                                       places one by one as long as that helps; `contiguous` of the report tells
-                                      what it came to. LATENCY always does so */
+                                      what it came to. LATENCY has a search of its own */
   double memory;                   /* bytes that ideals and tables may take; default 192 MiB; may be infinite */
-  double visits;                   /* at most so many pairs of ideals are tried; INFINITY (default): no limit */
+  double visits;                   /* at most so many pairs of ideals are tried; INFINITY (default): no limit. LATENCY: what is
+                                      left of them limits the moves, too, which are 60,000 at most */
 } berth_split_options;
 berth_split_options berth_split_default(void);
 
@@ -64,7 +65,7 @@ typedef struct berth_split_report {
   double contiguous_load;  /* s; max load of the best contiguous split found; NaN with LATENCY */
   int contiguous;          /* 1: the answer is contiguous */
   int32_t units;           /* after contraction */
-  double ideals;           /* that were listed; 0: not asked for; not all of them if complete is 0 */
+  double ideals;           /* that were listed; 0: the search ended before; not all of them if complete is 0 */
   int complete;            /* 1: all ideals were listed */
   double visits;           /* pairs of ideals tried */
 } berth_split_report;
@@ -72,8 +73,10 @@ typedef struct berth_split_report {
 /**
  * MAX_LOAD: the best split by a dynamic program over ideals. A start from dynamic programs along topological orders limits it,
  * work left limits what a partial split is worth, and thresholds between bound and start are tried in turn, so that most ideals
- * are never gone on from. LATENCY: dynamic programs along topological orders for the sum of the loads, then local search on the
- * latency.
+ * are never gone on from. LATENCY: dynamic programs for the least sum of the loads, along
+ * topological orders and, where few enough steps do, over all ideals; one device alone; a core on one accelerator with a shell on
+ * CPUs, which is what is left to training graphs that no accelerator holds; then annealing on the latency from the best, by
+ * single units and by all that lies on one side of a cut.
  *
  * @param opts NULL: defaults
  * @param why  filled with BERTH_EINFEASIBLE; may be NULL

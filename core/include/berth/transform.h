@@ -1,4 +1,4 @@
-/* Transforms of a graph before it is placed: colocation, fusion, forward ops only.
+/* Transforms of a graph: colocation, fusion, forward ops only before it is placed; collectives into transfers afterwards.
  *
  * Each gives a new graph and the way back: map [ops of g], the new op of every op. The device of map[v] is the device of v: a
  * placement of the new graph, read through the map, keeps the pins, types and colocation groups of the old one. Transforms that
@@ -158,6 +158,85 @@ berth_forward_options berth_forward_defaults(void);
  * Times are those of the forward pass: a plan for it says nothing of the length of the whole step.
  */
 berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts, berth_graph **out, int32_t *map);
+
+/* ---- collectives into transfers ------------------------------------------------------------ */
+
+/** Who sends what to whom, among the n different devices of a collective; b: its bytes, L = ceil(log2 n). Steps, and the bytes
+ *  that each device sends (and receives) in all. The devices are in order of their groups, then of their numbers.
+ *
+ *  RING          neighbours only: all-reduce 2(n-1) steps, 2(n-1)/n b; all-gather n-1, (n-1) b; reduce-scatter n-1, (n-1)/n b;
+ *                broadcast along a chain, in segments; all-to-all n-1, pairwise, (n-1)/n b
+ *  TREE          binomial: all-reduce to the first device and back, 2L steps, b for each of n-1 edges and way; broadcast L;
+ *                all-gather and reduce-scatter 2L, through the first device; all-to-all as RING
+ *  HALVING       recursive halving and doubling, in Bruck's form for any n: all-reduce 2L, 2(n-1)/n b; all-gather L, (n-1) b;
+ *                reduce-scatter L, (n-1)/n b; broadcast 2L, scattered and gathered; all-to-all L: a block moves by each bit of
+ *                its way
+ *  HIERARCHICAL  with m devices in each of k groups: reduce-scatter by rings in the groups, all-reduce of what they have by rings
+ *                across (2(k-1)/k b/m on the slow links for each device), all-gather in the groups. Groups that differ in size go
+ *                through the first device of each: binomial in the groups, a ring among the first. Broadcast binomial to the
+ *                first of each group, then in it; all-to-all in the group to the one of the receiver's rank, then across (as RING
+ *                if groups differ)
+ *  DIRECT        everyone with everyone, at once: all-reduce 2 steps, 2(n-1)/n b; the others 1
+ *
+ *  Barriers go the same ways with tensors of 0 bytes. A parameter server has one way: all others send b to the device of the
+ *  first member, which sends b back to each. The first member is the root of a broadcast. */
+typedef enum berth_expand_algorithm {
+  BERTH_EXPAND_RING,
+  BERTH_EXPAND_TREE,
+  BERTH_EXPAND_HALVING,
+  BERTH_EXPAND_HIERARCHICAL,
+  BERTH_EXPAND_DIRECT
+} berth_expand_algorithm;
+
+typedef struct berth_expand_options {
+  berth_expand_algorithm algorithm; /* default RING */
+  const int32_t *group;  /* [n_devices] devices that fast links join, any numbers; in order of their lowest device. Needed for
+                            HIERARCHICAL; the others take their order of devices from it. NULL (default): all are one group */
+  double reduce_rate;    /* bytes/s at which a device of speed 1 adds what it has received; INFINITY (default): in no time */
+  int32_t segments;      /* of a broadcast that is passed on as it comes (all but HALVING's): at least 1; default 8 */
+} berth_expand_options;
+berth_expand_options berth_expand_defaults(void);
+
+/** What a tensor of an expanded collective carries. Of a vector that is cut into `blocks`, the blocks first, first + stride, ...
+ *  modulo blocks; block k is that of the k-th device in order. */
+typedef struct berth_piece {
+  int32_t collective;    /* of the graph given; BERTH_NONE: a tensor of that graph */
+  int32_t step;          /* from 0; BERTH_NONE: it only orders two ops, and has no bytes */
+  int32_t blocks, first, count, stride; /* first is BERTH_NONE for all-to-all, whose blocks differ by sender and receiver */
+  int32_t reduces;       /* 1: the receiver adds it to what it has; 0: it takes it over */
+} berth_piece;
+
+typedef struct berth_expansion berth_expansion;
+
+/**
+ * The graph with each collective replaced by tensors and ops, for given devices of its ops: what links really carry can then be
+ * simulated. Ops and tensors of g keep their ids; behind them come, for each collective and device that has members of it, an op
+ * that waits for these members, and one for each step in which the device receives. They are pinned, take no time but to reduce,
+ * hold no memory (buffers are used in place), have the kind of the collective ("allreduce") and names like "allreduce0.step3"
+ * (collectives and steps from 0; ".in" for the first). A consumer waits for the last of them on its device; on a device without
+ * members, for the last ones of all members' devices. Of a broadcast it hears when the root's bytes are there, and the members
+ * of its own device have ended: not when others have.
+ *
+ * A receiving op stands in the queue of its device like any other. Where communication is to pass by long ops, simulate with
+ * preempt and a dispatch that puts ops without time in front (light-first).
+ *
+ * @param device [ops] device of each op, 0..n_devices-1, as pins have it
+ * @param opts NULL: defaults
+ * @return BERTH_OK; BERTH_EINVAL (devices, options); BERTH_ENOMEM; BERTH_EINTERRUPT.  O(graph + messages)
+ *
+ * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005; Bruck et al.,
+ * "Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems", 1997.
+ */
+berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device, const berth_expand_options *opts,
+                                berth_expansion **out);
+void berth_expansion_release(berth_expansion *x);           /* NULL is fine */
+berth_graph *berth_expansion_graph(const berth_expansion *x); /* borrowed; retain it to keep it */
+/** [ops of the new graph] device of each: those given, and the pins of the new ones. */
+const int32_t *berth_expansion_device(const berth_expansion *x);
+/** [ops of the new graph] the collective for which an op is there; BERTH_NONE: an op of the graph given. */
+const int32_t *berth_expansion_collective(const berth_expansion *x);
+/** @param tensor of the new graph  @return BERTH_OK, BERTH_EINVAL */
+berth_status berth_expansion_piece(const berth_expansion *x, int32_t tensor, berth_piece *out);
 
 #ifdef __cplusplus
 }

@@ -22,18 +22,22 @@ local own = {
     text = "searches for bounds, with transfers and a linear program; tells what is proved of placers" },
   { name = "gap", kind = "number", value = "X", text = "thorough: relative gap of the linear program; default 0.001" },
   { name = "makespan", kind = "seconds", value = "TIME", text = "of a placement: how many times the optimum it is at most" },
+  { name = "split", kind = "flag", text = "what of a placement's gap is due to the queue rule, to the placement, or open" },
+  { name = "placement", kind = "string", value = "FILE", text = "split: this one (or single:N); default: the portfolio's" },
+  { name = "calls", kind = "count", value = "N", text = "split: placements that each of four searches tries; default 2000" },
 }
 
 local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Lower bounds of the makespan: no placement, on any links, is faster.",
   notes = inputs.notes,
-  options = options.join(own, shared("links", "memory", "param-multiple"), options.pricing, options.loading, { options.json }),
+  options = options.join(own, shared("links", "memory", "param-multiple", "seed"), options.pricing, options.loading, { options.json }),
 }
 
 local NAMES = {
   { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" }, { "work", "work" },
   { "memory", "memory" }, { "clusters", "serial clusters" }, { "intervals", "intervals" },
+  { "link_cut", "link cut" },
 }
 
 local function table_lines(b)
@@ -59,10 +63,36 @@ end
 local function write_json(b, graph, topology, write)
   write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
     { "critical_path_s", b.critical_path }, { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
-    { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals }, { "bound_s", b.best },
-    { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho },
-    { "path_rho", b.path_rho },
+    { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals }, { "link_cut_s", b.link_cut },
+    { "bound_s", b.best }, { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho }, { "path_rho", b.path_rho },
     { "closed", b.closed }, { "guarantees", guarantee_objects(b.guarantees) } }))
+end
+
+-- ---- --split ------------------------------------------------------------------------------------
+
+local function only_with_split(given)
+  for _, name in ipairs { "placement", "calls", "seed" } do
+    if given[name] ~= nil and not given.split then fail.usage("bounds: --%s means nothing without --split", name) end
+  end
+  for _, name in ipairs { "thorough", "gap", "makespan" } do
+    if given[name] ~= nil and given.split then fail.usage("bounds: --%s means nothing with --split", name) end
+  end
+end
+
+local function split_json(k, graph, topology)
+  local rules = {}
+  for i, row in ipairs(k.rules) do rules[i] = json.object { { "dispatch", row.rule }, { "makespan_s", row.makespan } } end
+  return json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+    { "bound_s", k.bound }, { "bound_name", k.bound_name }, { "makespan_s", k.makespan }, { "rules", rules },
+    { "best_rule", k.best_rule }, { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan }, { "found_rule", k.found.rule },
+    { "gap_s", k.gap }, { "placement_s", k.placement }, { "queue_rule_s", k.queue_rule }, { "open_s", k.open } })
+end
+
+local function split(given, graph, topology, write)
+  local placement = given.placement and inputs.placement("bounds", given.placement, graph, topology) or nil
+  local k = fail.need(berth.gaps(graph, topology, placement, options.for_gaps(given)))
+  write(given.json and split_json(k, graph, topology) or tostring(k))
+  return 0
 end
 
 local function achieved_line(makespan, achieved)
@@ -72,7 +102,9 @@ local function achieved_line(makespan, achieved)
 end
 
 function bounds.run(positional, given, write)
+  only_with_split(given)
   local graph, topology = inputs.read(positional, given)
+  if given.split then return split(given, graph, topology, write) end
   local b = fail.need(berth.bounds(graph, topology, options.for_bounds(given)))
   if given.json then
     write_json(b, graph, topology, write)

@@ -64,7 +64,7 @@ local function dispatch(argv, write, complain, state)
     return 0
   end
   state.json = given.json
-  return command.run(positional, given, write, complain)
+  return command.run(positional, given, write, complain, rest(argv))
 end
 
 -- Writes lines to standard output; the second function flushes it and tells why a line did not get there.

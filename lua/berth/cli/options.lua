@@ -12,7 +12,7 @@ options.loading = {
   { name = "mirror", kind = "choice", value = "RULE", choices = { "physical", "pac-ml" },
     text = "pipedream files: how the backward pass is made; default physical" },
   { name = "file-bandwidth", kind = "bytes/s", value = "RATE",
-    text = "dnn-partitioning files: turns transfer seconds into bytes, e.g. 16GB/s" },
+    text = "dnn-partitioning files: turns transfer seconds into bytes, e.g. 16GB/s; wfformat: of the links between machines" },
   { name = "cpus", kind = "flag", text = "dnn-partitioning files: the topology has the CPUs, too" },
 }
 
@@ -39,10 +39,15 @@ options.placing = {
   { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },
   { name = "tries", kind = "count", value = "N", text = "for critical-path: best of N random ties; default 1" },
   { name = "seconds", kind = "seconds", value = "TIME",
-    text = "for portfolio: no placer is begun when it has passed, e.g. 2s; for anneal, local: budget; default: no limit" },
-  { name = "threads", kind = "whole", value = "N", text = "for portfolio, anneal: default 0, one per core" },
-  { name = "calls", kind = "count", value = "N", text = "for anneal, local: placements that are tried; default 2000" },
+    text = "for portfolio: no placer is begun when it has passed, e.g. 2s; for anneal, local, brkga, exact: budget" },
+  { name = "threads", kind = "whole", value = "N", text = "for portfolio, anneal, brkga: default 0, one per core" },
+  { name = "calls", kind = "count", value = "N", text = "for anneal, local, brkga: placements that are tried; default 2000" },
   { name = "restarts", kind = "count", value = "N", text = "for anneal: walks that share the budget; default: by the budget" },
+  { name = "steepest", kind = "flag", text = "for local: the best of all moves each time, not the first that improves" },
+  { name = "population", kind = "count", value = "N", text = "for brkga: placements in a generation; default 20 to 100" },
+  { name = "elite", kind = "number", value = "X", text = "for brkga: part of a generation that stays; default 0.2" },
+  { name = "mutants", kind = "number", value = "X", text = "for brkga: part of a generation that is new; default 0.15" },
+  { name = "bias", kind = "number", value = "X", text = "for brkga: chance of a key to come from the elite parent; default 0.7" },
   { name = "ties", kind = "choice", value = "RULE", choices = { "level", "topological", "b-level" },
     text = "for m-etf and m-sct: of ops that could start equally early, which goes first" },
   { name = "coarsen", kind = "choice", value = "RULE", choices = { "none", "chains", "coplace", "fuse" },
@@ -75,6 +80,9 @@ options.pricing = {
   { name = "op-factor", kind = "number", value = "X", text = "multiplies op times; default 1" },
   { name = "transfer-factor", kind = "number", value = "X", text = "multiplies transfer times; default 1" },
   { name = "free-control", kind = "flag", text = "tensors of no bytes cross in no time" },
+  { name = "collective-algorithm", kind = "choice", value = "RULE",
+    choices = { "ring", "tree", "double-tree", "halving", "hierarchical", "auto" },
+    text = "how collectives are carried out; auto: the fastest; default ring" },
 }
 
 options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
@@ -120,10 +128,13 @@ function options.for_pricing(given)
   return pick(given, options.pricing, {})
 end
 
+-- Those that simulate.
+local judged = { portfolio = true, anneal = true, ["local"] = true, brkga = true }
+
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
-  if given.placer == nil or given.placer == "portfolio" or given.placer == "anneal" or given.placer == "local" then
+  if given.placer == nil or judged[given.placer] then
     out.judge = pick(given, options.simulating, pick(given, options.shared, {})) -- as it will be simulated
     out.judge.noise = nil -- which is not known beforehand
   end
@@ -144,6 +155,11 @@ function options.for_bounds(given)
   local out = pick_named(given, { "memory", "param-multiple", "thorough", "gap", "makespan" }, {})
   if given.links then out.place = { links = given.links } end
   return priced(given, out)
+end
+
+--- Of berth.gaps.
+function options.for_gaps(given)
+  return priced(given, pick_named(given, { "links", "memory", "param-multiple", "calls", "seed" }, {}))
 end
 
 return options

@@ -6,6 +6,7 @@ local inputs = require "berth.cli.inputs"
 local json = require "berth.cli.json"
 local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
+local portfolio = require "berth.portfolio"
 local shared = require "berth.options"
 
 local place = {
@@ -16,6 +17,7 @@ local place = {
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(options.placing, {
     { name = "members", kind = "string", value = "A,B,C", text = "for portfolio: these placers, instead of the built-in list" },
+    { name = "nodes", kind = "count", value = "N", text = "for exact: partial schedules at most; default: by size" },
     { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best first" },
     { name = "thorough", kind = "flag", text = "with --rows: gaps to the thorough bounds, as in berth bounds --thorough" },
   }, options.shared, options.simulating, options.pricing, options.loading, answer.options, { options.json }),
@@ -53,6 +55,33 @@ local function row_members(rows)
   return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name }, { "rows", list } }
 end
 
+-- Exact on free links: with a proof. Elsewhere the placer takes it from there, and reads neither --nodes nor --seconds.
+local function proves(given, placer)
+  if placer ~= "exact" then
+    if given.nodes then fail.usage("--nodes: is for the placer exact") end
+    return false
+  end
+  local free = (given.links or "free") == "free" and not given.quantum and not given.variant
+  if not free and (given.nodes or given.seconds) then
+    fail.usage("--%s: placer exact reads it on free links, without --quantum", given.nodes and "nodes" or "seconds")
+  end
+  return free
+end
+
+local function solve_exactly(graph, topology, given)
+  local opts = options.for_placing(given)
+  opts.seconds = nil
+  portfolio.check_read("exact", opts)
+  local placement, proof = fail.need(berth.exact(graph, topology, { memory = opts.memory, param_multiple = opts.param_multiple,
+    seed = opts.seed, nodes = given.nodes, seconds = given.seconds, cost = opts.cost }))
+  return placement, proof, proof.interrupted and "interrupted: the best until then" or nil
+end
+
+local function proof_members(proof)
+  return { { "exact_bound_s", proof.bound }, { "proved", proof.proved }, { "nodes", proof.nodes },
+    { "schedules", proof.schedules }, { "timed_out", proof.timed_out } }
+end
+
 -- The placement; the rows, if they are asked for; a message, if it was interrupted.
 local function solve(graph, topology, given, placer, write)
   local opts = place_options(given, placer)
@@ -74,10 +103,13 @@ function place.run(positional, given, write, complain)
   local placer = given.placer and placers.read("--placer", given.placer)
   check_portfolio(given, placer)
   local graph, topology = inputs.read(positional, given)
-  local placement, rows, interrupted = solve(graph, topology, given, placer, write)
+  local placement, rows, interrupted, proof
+  if proves(given, placer) then placement, proof, interrupted = solve_exactly(graph, topology, given)
+  else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
   local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
   local exit = answer.tell(write, given, { graph = graph, topology = topology, placement = placement, result = result,
-    members = rows and row_members(rows) })
+    members = rows and row_members(rows) or proof and proof_members(proof) })
+  if proof and not given.json then write(tostring(proof)) end
   if rows and not given.json then
     write("")
     write(tostring(rows))

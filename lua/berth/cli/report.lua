@@ -43,6 +43,79 @@ function report.devices(graph, topology, result)
   return text.align(rows, { true })
 end
 
+-- How much was under way while nobody computed, while somebody did.
+local function communication(result)
+  if result.communication == 0 then return {} end
+  return { "", string.format("communication %s: %s exposed, %s overlapped", format(result.communication, "seconds"),
+    format(result.exposed, "seconds"), format(result.overlapped, "seconds")) }
+end
+
+-- The links that carry most, busiest first.
+local function busiest(topology, result, n)
+  local order = {}
+  for k = 1, #result.links do
+    if result.links[k].busy > 0 then order[#order + 1] = k end
+  end
+  table.sort(order, function(a, b)
+    if result.links[a].busy ~= result.links[b].busy then return result.links[a].busy > result.links[b].busy end
+    return a < b
+  end)
+  local rows = { { "busiest links", "bytes", "busy", "most at once" } }
+  for i = 1, math.min(n, #order) do
+    local link, use = topology:link(order[i]), result.links[order[i]]
+    rows[i + 1] = { link.from .. " to " .. link.to, format(use.bytes, "bytes"), format(use.busy, "seconds"),
+      string.format("%.0f", use.peak_sharing) }
+  end
+  return #rows > 1 and text.align(rows, { true }) or {}
+end
+
+-- The collectives that took longest.
+local function collectives(graph, result, n)
+  local order = {}
+  for k = 1, #result.collectives do order[k] = k end
+  local function time(k) return result.collectives[k].finish - result.collectives[k].start end
+  table.sort(order, function(a, b)
+    if time(a) ~= time(b) then return time(a) > time(b) end
+    return a < b
+  end)
+  local rows = { { "longest collectives", "algorithm", "devices", "bytes", "start", "time" } }
+  for i = 1, math.min(n, #order) do
+    local c = result.collectives[order[i]]
+    rows[i + 1] = { string.format("%.0f %s", order[i], graph:collective(order[i]).kind), c.algorithm,
+      string.format("%.0f", #c.devices), format(c.bytes, "bytes"), format(c.start, "seconds"), format(time(order[i]), "seconds") }
+  end
+  return #rows > 1 and text.align(rows, { true, true }) or {}
+end
+
+--- What went over the links: a line, then tables, each behind an empty line.
+function report.traffic(graph, topology, result)
+  local out = communication(result)
+  for _, lines in ipairs { busiest(topology, result, 5), collectives(graph, result, 5) } do
+    if #lines > 0 then out[#out + 1] = "" end
+    for _, line in ipairs(lines) do out[#out + 1] = line end
+  end
+  return out
+end
+
+local function traffic_members(graph, topology, result)
+  local links, met, exposed, overlapped = {}, {}, {}, {}
+  for k, link in ipairs(result.links) do
+    links[k] = json.object { { "bytes", link.bytes }, { "busy_s", link.busy }, { "peak_sharing", link.peak_sharing } }
+  end
+  for k, c in ipairs(result.collectives) do
+    met[k] = json.object { { "kind", graph:collective(k).kind }, { "algorithm", c.algorithm }, { "bytes", c.bytes },
+      { "devices", c.devices }, { "start_s", c.start }, { "finish_s", c.finish }, { "priced_s", c.seconds } }
+  end
+  for d = 1, #topology do
+    exposed[d], overlapped[d] = result.overlap[d].exposed, result.overlap[d].overlapped
+  end
+  return { { "communication_s", result.communication }, { "exposed_s", result.exposed }, { "overlapped_s", result.overlapped },
+    { "device_exposed_s", exposed }, { "device_overlapped_s", overlapped }, { "links", links }, { "collectives", met } }
+end
+
+--- JSON members about the links and what went over them.
+report.traffic_members = traffic_members
+
 --- A sentence about running out of memory, or nil.
 function report.out_of_memory(graph, topology, result)
   local oom = result.oom

@@ -22,6 +22,7 @@ local command = {
     { name = "figure", kind = "choice", value = "KIND", choices = KINDS, text = "writes this figure alone, as SVG" },
     { name = "title", kind = "string", value = "TEXT", text = "heading of the page; default: graph and topology" },
     { name = "compare", kind = "string", value = "A,B,C", text = "shows these placers beside each other" },
+    { name = "times", kind = "flag", text = "also shows how long placing took" },
     { name = "thorough", kind = "flag", text = "bounds as in berth bounds --thorough" },
     placement_option,
   }, options.placing, options.shared, options.simulating, options.pricing, options.loading),
@@ -75,6 +76,16 @@ local function save(given, what)
   if not ok or not closed then fail.need(nil, ("%s: %s"):format(given.output, why or late), "io") end
 end
 
+-- Placing may take long: whether there is a place for the page is seen before.
+local function check_writable(path)
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local file, message = io.open(path, "ab")
+  if not file then fail.need(nil, message, "io") end
+  file:close()
+  if not there then os.remove(path) end
+end
+
 local function check(given)
   if not given.output then fail.usage("report: --output is needed: the file that is written") end
   if given.placement and given.placer then fail.usage("--placer: --placement %s decides already", given.placement) end
@@ -83,15 +94,34 @@ local function check(given)
   end
 end
 
-function command.run(positional, given, write)
+local function base_name(path) return path:match("([^/\\]+)$") or path end
+
+local function quoted(word)
+  if word:find("^[%w%-_%./:=,+@%%]+$") then return word end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- The command as it was typed, but for the directory of what it wrote.
+local function typed(words)
+  local out = { "berth report" }
+  for i, word in ipairs(words) do
+    if words[i - 1] == "--output" then word = base_name(word)
+    elseif word:find("^%-%-output=") then word = "--output=" .. base_name(word:sub(10)) end
+    out[#out + 1] = quoted(word)
+  end
+  return table.concat(out, " ")
+end
+
+function command.run(positional, given, write, _, words)
   check(given)
   local placer = given.placer and placers.read("--placer", given.placer)
+  check_writable(given.output)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local placement, rows = solve(cost, given, placer)
   local result = fail.need(berth.simulate(cost, placement, without_cost(options.for_simulating(given))))
   save(given, { result = result, placement = placement, rows = rows, compare = given.compare and compare(cost, given) or nil,
-    bounds = bounds(cost, given), title = given.title })
+    bounds = bounds(cost, given), title = given.title, times = given.times, command = typed(words) })
   write(tostring(result))
   local oom = report.out_of_memory(graph, topology, result)
   if oom then write(oom) end

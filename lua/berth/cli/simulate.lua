@@ -50,6 +50,7 @@ local function print_text(write, graph, topology, result, given)
   write(tostring(result))
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
+  for _, line in ipairs(report.traffic(graph, topology, result)) do write(line) end
   local oom = report.out_of_memory(graph, topology, result)
   if oom then write(oom) end
   if not given.critical then return end
@@ -75,6 +76,7 @@ function simulate.run(positional, given, write)
   if given.json then
     local first = critical_member(graph, result, given)
     first[#first + 1] = { "options", report.options_object(given) }
+    for _, member in ipairs(report.traffic_members(graph, topology, result)) do first[#first + 1] = member end
     write(json.encode(report.result_object(first, graph, topology, placement, result)))
   else
     print_text(write, graph, topology, result, given)

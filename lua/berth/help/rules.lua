@@ -128,12 +128,12 @@ rules.placers = {
     rule = "On free links: the list placers, list schedules pushed to and fro where devices are alike and nothing takes "
       .. "time to cross, then branch and bound; berth.exact tells what is proved.",
     source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; branch and bound by our own rules",
-    good = "Up to some 14 ops with transfers, and schedules of hundreds of ops on identical processors.",
+    good = "Up to some 20 ops with transfers, and schedules of hundreds of ops on identical processors.",
     weak = "With more ops it stops at a count of partial schedules; other links only judge its devices." },
   { name = "anneal", variant = "",
-    rule = "Contracts ops into units along heavy tensors and light lines; from the better of two starts, "
-      .. "or `start`, moves units and ops at random and along the critical chain, worse placements "
-      .. "ever more rarely accepted; `calls` simulations or `seconds`.",
+    rule = "Contracts ops into units along heavy tensors and light lines; from the best of two placements of units and what "
+      .. "quick placers answer, or `start`, moves units (at first larger ones) and ops at random and along the critical chain, "
+      .. "worse placements ever more rarely accepted; `calls` simulations or `seconds`.",
     source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our own rules",
     good = "When an answer may cost thousands of simulations; behind others, from what they found.",
     weak = "No bound on how far it stays from the best; on huge graphs a call is dear." },
@@ -143,6 +143,12 @@ rules.placers = {
     source = "",
     good = "Tiny graphs, and as a yardstick of anneal.",
     weak = "Stays in the first valley of each start." },
+  { name = "brkga", variant = "",
+    rule = "From the same starts and random ones, generations of placements of the units: `elite` of them stay, `mutants` are "
+      .. "drawn anew, the rest take each unit's device from an elite parent with probability `bias`, else from another.",
+    source = "Goncalves, Resende 2011 (biased random-key genetic algorithms)",
+    good = "As a yardstick of anneal; wide graphs of few units on many cores.",
+    weak = "Slower than anneal at the same calls: what a unit's neighbours do is lost in crossing; single ops do not move." },
   { name = "portfolio", variant = "",
     rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie rules, and all others but "
       .. "random and the variants, some of them also on sets of ops (coarsen) or with weighed transfers (transfer_weight); "

@@ -58,6 +58,13 @@ or "drop". split_twins = true: ops without regard to their twins. More options: 
 "training" (they carry what the others need) or "forward". memory_fraction: share of the memory that the placer
 is to see.]],
     "h, map = g:mirror():forward()" },
+  { "expand", [[h, devices, origins = berth.expand(g, t, placement, { algorithm = "ring", groups =, reduce_rate =,
+segments = 8 })]],
+    [[The collectives of a placed graph as transfers between its devices, to simulate what links really carry. algorithm:
+"ring", "tree", "halving", "hierarchical" (groups[device]: fast links join them; by default found) or "direct".
+devices: of the ops of h. origins[op]: the collective that an op is there for, or false.]],
+    [[h, devices = berth.expand(g, t, p, { algorithm = "tree" })
+r = berth.simulate(h, t, devices, { links = "fair" })]] },
   { "graph:save", [[g:save(path, { format = "berth", placement = p })]],
     [[Writes berth JSON, "graphml" or "dot".]],
     [[g:save("bert.dot", { format = "dot", placement = p })]] },
@@ -92,17 +99,21 @@ speed, flops, memory, memory_bandwidth, overhead.]],
   { "device_presets", "berth.device_presets()", "Names of the devices whose data sheets are built in." },
 
   { "cost", "c = berth.cost(g, t, { op = f, transfer = f, collective = f, op_factor = 1, transfer_factor = 1,"
-    .. " free_control = false })",
+    .. " free_control = false, collective_algorithm = \"ring\" })",
     [[A graph on a topology, priced. Functions answer in seconds: op(op, device), transfer(tensor, from, to),
-collective(k, devices), which alone is called later, by c:collective. Everything that takes (g, t, ...) also
-takes (c, ...).]],
+collective(k, devices), which alone is called later: by c:collective and by whatever simulates graphs with collectives.
+collective_algorithm: "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto" (the least but for lines).
+collective_lines = { c1, c0, d1, d0 } for "lines": an allreduce of k KiB takes max(c1 k + c0, d1 k + d0) us.
+device_groups for "hierarchical" and "auto": group of each device; else found by the speed of links.
+Everything that takes (g, t, ...) also takes (c, ...).]],
     "c = berth.cost(g, t, { op = function(op, device) return 1e-3 * device end })" },
   { "cost:op", "c:op(op, device)", "Seconds of an op on a device; math.huge: it cannot run there." },
   { "cost:transfer", "c:transfer(tensor, from, to)", "Seconds of a tensor from one device to another." },
   { "cost:mean_ops", "c:mean_ops()", "Mean time of every op over the devices that can run it, s." },
   { "cost:mean_transfers", [[c:mean_transfers("textbook")]], [[Mean time of every tensor; "saga" counts pairs (d, d) too.]] },
   { "cost:min_ops", "c:min_ops()", "Least time of every op, s." },
-  { "cost:collective", "c:collective(k, devices)", "Seconds of a collective whose member i sits on devices[i]." },
+  { "cost:collective", "c:collective(k, devices)",
+    "Seconds of a collective whose member i sits on devices[i], and the algorithm." },
   { "cost:rho", "c:rho()", "Largest transfer over least op time above 0. What guarantees need: help \"guarantees\"." },
   { "fit_link", "berth.fit_link(bytes, seconds, { relative = false })",
     "Latency and bandwidth from measurements: { latency, bandwidth, r2 }.",
@@ -112,9 +123,10 @@ takes (c, ...).]],
     [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells about one), a policy
 table, or berth.pipeline{...}; none: the default, the best of several. Options: variant, averages, links, memory
 ("none", "inference", "training", "total"), param_multiple, quantum, device, tries, ties, favourites, tau,
-gap, coarsen, coarsen_ops, transfer_weight, seed, cost; anneal and local: calls, seconds, start, judge, objective,
-restarts, threads, steepest; without a placer those of berth.portfolio. Give the links that
-will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
+gap, coarsen, coarsen_ops, transfer_weight, seed, cost; anneal, local, brkga: calls, seconds, start, judge,
+objective, restarts, threads, steepest, population, elite, mutants, bias; without a placer those of
+berth.portfolio. Give the links that will be simulated. If nothing fits: nil, message, "infeasible",
+{ op, device, missing }.]],
     [[p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))]] },
   { "placers", "berth.placers()", [[Names of the placers; berth.placers(name): its variants. help "heft" explains one.]] },
   { "placement", "p = berth.placement(devices, { sequence = {...}, placer = \"label\", estimate = 0.1 })",
@@ -141,8 +153,8 @@ over and missing (bytes) if a device lacks memory. Other option: cost.]],
     "print(berth.split_measure(g, t, p))" },
   { "exact", "p, proof = berth.exact(g, t, options)",
     [[The shortest makespan on free links, or the best found and a bound. proof: makespan, bound, proved, interrupted,
-nodes, schedules; prints as a line. Options: memory, param_multiple, seed, nodes (partial schedules, up to 64 ops),
-schedules (list schedules on identical devices without transfers), cost. What it costs depends on these, not on a clock.]],
+timed_out, nodes, schedules; prints as a line. Options: memory, param_multiple, seed, nodes (partial schedules, up to 64
+ops), schedules (list schedules on identical devices without transfers), seconds, cost. Without seconds work is counted.]],
     [[p, proof = berth.exact(g, t); print(proof)]] },
   { "pipeline", "line = berth.pipeline { transforms, placer, refinements }",
     [[A placer made of steps; takes the place of a placer's name. Before the placer: names of berth.transforms(), { name,
@@ -170,7 +182,8 @@ rows.bound, rows.bound_name.]],
 "pair", "route", "fair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
 "pull"), memory, param_multiple, order, split_windows, preempt, quantum, noise, seed, rank, sequence, preset
 ("doppler", "baechi-tf", "baechi-pt"), bound. help "result" tells what is in the result, help "links" (or another
-option) what the choices mean. Graphs with collectives are not simulated yet.]],
+option) what the choices mean. Collectives run in all of it but
+order = "ready": help "cost" tells how they are priced.]],
     [[r = berth.simulate(g, t, p, { links = "duplex" })]] },
   { "result", "r = berth.simulate(g, t, p, options)",
     [[What happened in one step. It prints as a line; ids are those of the graph and the topology, times are in s,
@@ -190,11 +203,23 @@ is held at that instant, then what stays. The largest is peak_memory[d].]],
     "Many placements on threads: arrays of makespans (s), of peaks (bytes), of ops at which memory ran out (false: it held)." },
   { "simulator", "f = berth.simulator(g, t, options)",
     "A function: placement -> makespan (s), peak (bytes), op at which memory ran out (nil: it held). Keeps its memory." },
+  { "tries", "s, makespan, peak, op = berth.tries(g, t, p, options)",
+    [[What p comes to when some of its ops are elsewhere: the figures of a run of the changed placement, often for less
+work. It prints how many ends of ops it has simulated.]],
+    [[s = berth.tries(g, t, p, { memory = "none" })]] },
+  { "tries:try", "makespan, peak, op = s:try({ [7] = 2 }, limit)",
+    [[The base with op 7 on device 2; the base stays. limit (s): stops as soon as the makespan is certain to be above it;
+then makespan is a lower bound above it, and memory has not been looked at.]],
+    [[if s:try({ [7] = 2 }, best) <= best then s:accept() end]] },
+  { "tries:accept", "s:accept()", "The last try becomes the base; nil, message, code if it cannot." },
+  { "tries:base", "makespan, peak, op = s:base(p)", "Another base." },
+  { "tries:ended", "s:ended()", "Ops whose ends have been simulated so far: the work done." },
 
   { "report", "berth.report(path, { result = r, compare = rows, bounds = b })",
     [[One HTML file with pictures of a run: schedule, memory against its limit, links, placers with gaps, the graph. Instead of
 result: graph, topology, placement, simulate (options). More: rows (of a portfolio), placement (says who placed), title,
-figures (array of "gantt", "memory", "links", "placers", "graph").]],
+figures (array of "gantt", "memory", "links", "placers", "graph"), bounds (a table of them), times (true: how long placers took),
+command (a text: what made the run).]],
     [[berth.report(os.tmpname(), { result = r, placement = p })]] },
   { "figure", "text = berth.figure(kind, what)",
     [[One figure of a report as SVG. kind: "gantt", "memory", "links", "placers", "graph"; what: see help(berth.report).]],
@@ -202,12 +227,19 @@ figures (array of "gantt", "memory", "links", "placers", "graph").]],
 
   { "bounds", [[b = berth.bounds(g, t, { thorough = true, makespan = r })]],
     [[Lower bounds of the makespan, s: critical_path, work, memory; clusters ("serial clusters": ops that must share a device
-run one after another) and intervals (what all devices must do within an interval, too), up to 1000 ops; with thorough =
-true these with a search, up to 2000 ops, and transfers and lp (the linear program, to the relative gap); best, the largest
-of them; name, which one that is. makespan, a result or s, gives achieved: so many times the optimum at most.
+run one after another, and must fit) and intervals (what all devices must do within an interval, too), up to 1000 ops;
+link_cut, of parts between which links are thin; with thorough = true these with a search, up to 2000 ops, and transfers and
+lp (the linear program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s, gives achieved: so many times the optimum at most.
 b.guarantees: what is proved of placers here, and why not; it prints as a table. Other options: memory, param_multiple, gap,
 place = { links, tau, gap }, as the placer is given, cost.]],
     "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
+  { "gaps", [[k = berth.gaps(g, t, placement, { calls = 2000 })]],
+    [[Why a step takes longer than its bound, as a table: gap = placement (search finds a faster one, first in, first out)
++ queue_rule (and a faster one under light-first or b-level dispatch) + open (bound or search: nobody knows), s. rules: the
+placement under each rule; found: the best of the searches (makespan, rule, placement, fifo); bound, bound_name, makespan.
+Without a placement: the portfolio's. calls: of each of four searches; 0: none. Other options: links, memory,
+param_multiple, seed, place, cost.]],
+    [[print(berth.gaps(g, t, p, { calls = 200 }))]] },
   { "guarantees", [[berth.bounds(g, t, { thorough = true }).guarantees]],
     [[What is proved of m-etf, etf and m-sct on this graph: array of { name, placers, ratio, limit (s), valid, why }. Not valid:
 why says what stands in the way. b.rho: largest transfer over least op time, infinite if an op takes none; b.path_rho: most

@@ -14,7 +14,8 @@ local figures = {
 }
 local placers = require "berth.report.placers"
 
-draw.legal = { "graph", "topology", "placement", "result", "simulate", "compare", "rows", "bounds", "title", "figures" }
+draw.legal = { "graph", "topology", "placement", "result", "simulate", "compare", "rows", "bounds", "title", "figures",
+  "times", "command" }
 
 local function expect(fn, what, key, kind)
   if what[key] ~= nil and core.kind(what[key]) ~= kind then
@@ -50,6 +51,15 @@ local function check_bounds(fn, bounds)
   end
 end
 
+local function check_figures(fn, kinds)
+  local seen = {}
+  for _, kind in ipairs(kinds) do
+    draw.check_kind(fn, kind)
+    if seen[kind] then options.fail("%s: figures: '%s' is there twice", fn, kind) end
+    seen[kind] = true
+  end
+end
+
 --- Raises unless what is given can be drawn.
 function draw.check(fn, what)
   if type(what) ~= "table" then options.fail("%s: expected a table of what to draw, got %s", fn, core.kind(what)) end
@@ -58,11 +68,12 @@ function draw.check(fn, what)
   expect(fn, what, "topology", "topology")
   expect(fn, what, "result", "result")
   for _, key in ipairs { "simulate", "compare", "rows", "bounds", "figures" } do expect(fn, what, key, "table") end
-  expect(fn, what, "title", "string")
+  for _, key in ipairs { "title", "command" } do expect(fn, what, key, "string") end
+  expect(fn, what, "times", "boolean")
   check_rows(fn, what, "compare")
   check_rows(fn, what, "rows")
   check_bounds(fn, what.bounds)
-  for _, kind in ipairs(what.figures or {}) do draw.check_kind(fn, kind) end
+  check_figures(fn, what.figures or {})
   if what.result and what.simulate then options.fail("%s: simulate: the result has been simulated already", fn) end
 end
 
@@ -94,11 +105,12 @@ end
 --- Rows of a comparison or of a portfolio, or nil.
 function draw.rows(what) return what.compare or what.rows end
 
--- The largest bound of the rows and of the run.
-local function row_bound(rows, bound)
-  local best = rows.bound or 0
+--- The largest bound of the rows, of what is given and of the run, if one is drawn.
+function draw.row_bound(what, f)
+  local rows = draw.rows(what)
+  local best = math.max(rows.bound or 0, what.bounds and what.bounds.best or 0, f and f.bound or 0)
   for _, row in ipairs(rows) do best = math.max(best, row.bound or 0) end
-  return math.max(best, bound or 0)
+  return best
 end
 
 --- One figure.
@@ -109,10 +121,13 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string why there is nothing to draw
 function draw.figure(kind, what, f)
-  if kind ~= "placers" then return figures[kind](f) end
-  local rows = draw.rows(what)
-  if not rows then return nil, "no rows of a comparison or a portfolio are given" end
-  return placers(rows, row_bound(rows, what.bounds and what.bounds.best))
+  local figure, why, code
+  if kind ~= "placers" then figure, why, code = figures[kind](f)
+  elseif not draw.rows(what) then return nil, "no rows of a comparison or a portfolio are given"
+  else figure, why, code = placers.figure(draw.rows(what), draw.row_bound(what, f)) end
+  if not figure then return nil, why, code end
+  figure.kind = kind
+  return figure
 end
 
 return draw

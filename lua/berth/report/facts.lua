@@ -7,21 +7,29 @@ local function label_of(op) return op.name and op.name ~= "" and op.name or ("op
 
 -- What an op is shown as: the pass, if the graph has a backward one, else its kind.
 local function group_of(op, passes)
-  if not passes then return op.kind and op.kind ~= "" and op.kind or "op" end
+  if not passes then return op.kind ~= "" and op.kind or "op" end
   return op.backward and "backward" or op.update and "update" or "forward"
 end
 
 local function read_ops(f)
-  local passes = false
-  f.name, f.kind, f.back = {}, {}, {}
-  local ops = {}
+  local passes, ops = false, {}
+  f.name, f.kind, f.group = {}, {}, {}
   for op in f.graph:ops() do
-    ops[op.id] = { id = op.id, kind = op.kind, backward = op.backward, update = op.update }
-    f.name[op.id] = label_of(op)
+    ops[op.id] = { kind = op.kind or "", backward = op.backward, update = op.update }
+    f.name[op.id], f.kind[op.id] = label_of(op), op.kind or ""
     passes = passes or op.backward or op.update
   end
-  f.group = {}
   for i, op in ipairs(ops) do f.group[i] = group_of(op, passes) end
+  f.passes = passes
+end
+
+-- Passes in their own order, so that they look the same in every report.
+local function passes_of(time)
+  local out = {}
+  for _, pass in ipairs { "forward", "backward", "update" } do
+    if time[pass] then out[#out + 1] = pass end
+  end
+  return out
 end
 
 -- Groups by time, longest first; the first seven have colours of their own.
@@ -39,6 +47,7 @@ local function rank_groups(f)
     return a < b
   end)
   f.class, f.legend = {}, {}
+  if f.passes then list = passes_of(time) end
   for k, group in ipairs(list) do
     f.class[group] = colours.ranked(k)
     if k < 8 then f.legend[k] = { f.class[group], group } end
@@ -53,11 +62,17 @@ local function count_ops(f)
   for _, d in ipairs(f.device) do f.n_ops[d] = f.n_ops[d] + 1 end
 end
 
---- At most `most` devices, those that are most by `weight` (an array; ties to the lower id), in id order.
+--- At most `most` devices, those that are most by `weight` (an array, nil: never; ties to the lower id), in id order.
+-- @treturn table ids
+-- @treturn number how many more have a weight
+-- @treturn number how many have none
 function facts.most(f, weight, most)
   local list = {}
-  for d = 1, #f.devices do list[d] = d end
-  if #list <= most then return list, 0 end
+  for d = 1, #f.devices do
+    if weight[d] then list[#list + 1] = d end
+  end
+  local idle = #f.devices - #list
+  if #list <= most then return list, 0, idle end
   table.sort(list, function(a, b)
     if weight[a] ~= weight[b] then return weight[a] > weight[b] end
     return a < b
@@ -65,7 +80,40 @@ function facts.most(f, weight, most)
   local out = {}
   for i = 1, most do out[i] = list[i] end
   table.sort(out)
-  return out, #list - most
+  return out, #list - most, idle
+end
+
+local function different(list)
+  local out, seen = {}, {}
+  for _, d in ipairs(list) do
+    if not seen[d] then
+      seen[d] = true
+      out[#out + 1] = d
+    end
+  end
+  return out
+end
+
+-- { kind, bytes, algorithm, start, finish, on = devices, each once }, by id.
+local function read_collectives(f)
+  f.collectives = {}
+  if f.graph.n_collectives == 0 then return end
+  for k, run in ipairs(f.result.collectives) do
+    f.collectives[k] = { kind = f.graph:collective(k).kind, bytes = run.bytes, algorithm = run.algorithm, start = run.start,
+      finish = run.finish, on = different(run.devices) }
+  end
+end
+
+--- Bytes that each device sends and receives.
+function facts.traffic(f)
+  local bytes, sent, received = {}, {}, {}
+  for tensor in f.graph:tensors() do bytes[tensor.id] = tensor.bytes end
+  for d = 1, #f.devices do sent[d], received[d] = 0, 0 end
+  for _, t in ipairs(f.transfers) do
+    local n = bytes[t.tensor] or 0
+    sent[t.from], received[t.to] = sent[t.from] + n, received[t.to] + n
+  end
+  return sent, received
 end
 
 --- @tparam result r
@@ -77,6 +125,7 @@ function facts.of(r)
   read_ops(f)
   rank_groups(f)
   count_ops(f)
+  read_collectives(f)
   return f
 end
 

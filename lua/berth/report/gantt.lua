@@ -4,7 +4,7 @@ local facts = require "berth.report.facts"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
-local MOST_ROWS, MOST_ARROWS, MOST_JUMPS, TIP_WIDTH = 64, 40, 60, 3
+local MOST_ROWS, MOST_IDLE, MOST_ARROWS, MOST_JUMPS, MOST_TIPS, TIP_WIDTH = 64, 8, 40, 60, 2000, 3
 
 local function sizes(n)
   if n <= 12 then return 24, 7, 10 end
@@ -12,15 +12,24 @@ local function sizes(n)
   return 9, 3, 4
 end
 
+-- Few devices are all drawn, so that one sees which have nothing to do.
+local function drawn(f)
+  local weight = {}
+  for d, n in ipairs(f.n_ops) do
+    if n > 0 or #f.devices <= MOST_IDLE then weight[d] = f.result.busy[d] end
+  end
+  return facts.most(f, weight, MOST_ROWS)
+end
+
 local function layout(f)
-  local list, left_out = facts.most(f, f.result.busy, MOST_ROWS)
+  local list, left_out, idle = drawn(f)
   local lane, strip, space = sizes(#list)
   local rows, y = {}, 26
   for _, d in ipairs(list) do
-    rows[d] = { y = y, columns = {}, flight = {} }
+    rows[d] = { y = y, columns = {}, sends = {}, meets = {} }
     y = y + lane + strip + space
   end
-  return { list = list, rows = rows, lane = lane, strip = strip, bottom = y, left_out = left_out,
+  return { list = list, rows = rows, lane = lane, strip = strip, bottom = y, left_out = left_out, idle = idle,
     at = scale.linear(f.makespan, svg.LEFT, svg.RIGHT) }
 end
 
@@ -37,9 +46,9 @@ local function add_block(paths, class, piece)
 end
 
 local function add_wide(out, labels, f, i, x, w, y, lane)
-  out[#out + 1] = svg.rect(x, y, w, lane, f.class[f.group[i]] .. " box", tip(f, i))
-  local text = lane >= 14 and w > 30 and svg.fit(f.name[i], w - 8, 11) or ""
-  if #text > 4 or text == f.name[i] and text ~= "" then labels[#labels + 1] = svg.text(x + 4, y + lane / 2 + 4, text, "in") end
+  out[#out + 1] = svg.rect(x, y, w - math.min(0.8, 0.1 * w), lane, f.class[f.group[i]], tip(f, i))
+  local text = lane >= 14 and w > 14 and svg.fit(f.name[i], w - 6, 11) or ""
+  if #text > 5 or text == f.name[i] and text ~= "" then labels[#labels + 1] = svg.text(x + 3, y + lane / 2 + 5, text, "in") end
 end
 
 local function add_to_column(row, x, w, class)
@@ -69,14 +78,26 @@ local function add_columns(paths, row, lane)
   end
 end
 
+-- Ops above this width have a tip: TIP_WIDTH, or more if they would be too many.
+local function tip_width(f, plan)
+  local widths = {}
+  for i, d in ipairs(f.device) do
+    local w = plan.rows[d] and plan.at(f.finish[i]) - plan.at(f.start[i]) or 0
+    if w >= TIP_WIDTH then widths[#widths + 1] = w end
+  end
+  if #widths <= MOST_TIPS then return TIP_WIDTH end
+  table.sort(widths, function(a, b) return a > b end)
+  return widths[MOST_TIPS + 1] * (1 + 1e-9)
+end
+
 local function add_ops(out, f, plan)
-  local paths, wide, labels = {}, {}, {}
+  local paths, wide, labels, least = {}, {}, {}, tip_width(f, plan)
   for i, d in ipairs(f.device) do
     local row = plan.rows[d]
     local x = row and plan.at(f.start[i])
     local w = row and plan.at(f.finish[i]) - x or 0
-    if w >= TIP_WIDTH then add_wide(wide, labels, f, i, x, w, row.y, plan.lane)
-    elseif w >= 1 then add_block(paths, f.class[f.group[i]], svg.block(x, row.y, w, plan.lane))
+    if w >= least then add_wide(wide, labels, f, i, x, w, row.y, plan.lane)
+    elseif w >= 1 then add_block(paths, f.class[f.group[i]], svg.block(x, row.y, 0.9 * w, plan.lane))
     elseif w > 0 then add_to_column(row, x, w, f.class[f.group[i]]) end
   end
   for _, d in ipairs(plan.list) do add_columns(paths, plan.rows[d], plan.lane) end
@@ -89,15 +110,16 @@ local function add_ops(out, f, plan)
   end
 end
 
-local function count_flight(row, from, to)
-  row.flight[from] = (row.flight[from] or 0) + 1
-  row.flight[to + 1] = (row.flight[to + 1] or 0) - 1
+-- From column to column, in a row's `sends` or `meets`.
+local function count(changes, from, to)
+  changes[from] = (changes[from] or 0) + 1
+  changes[to + 1] = (changes[to + 1] or 0) - 1
 end
 
-local function add_strip(pieces, row, y, h)
+local function add_strip(pieces, changes, y, h)
   local depth, begin = 0, nil
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) + 2 do
-    depth = depth + (row.flight[x] or 0)
+    depth = depth + (changes[x] or 0)
     if depth > 0 and not begin then begin = x end
     if depth == 0 and begin then
       pieces[#pieces + 1] = svg.block(begin, y, x - begin, h)
@@ -124,14 +146,41 @@ local function add_arrows(out, f, plan)
   end
 end
 
+local function add_strips(out, plan, what, class)
+  local pieces = {}
+  for _, d in ipairs(plan.list) do
+    add_strip(pieces, plan.rows[d][what], plan.rows[d].y + plan.lane + 1, plan.strip - 1)
+  end
+  if #pieces > 0 then out[#out + 1] = svg.path(table.concat(pieces), class) end
+end
+
+local function meeting_tip(c)
+  return ("%s of %s on %s: %s to %s, %s"):format(c.kind, scale.quantity(c.bytes, "bytes"), scale.count(#c.on, "device"),
+    scale.quantity(c.start, "seconds"), scale.quantity(c.finish, "seconds"), scale.quantity(c.finish - c.start, "seconds"))
+end
+
+-- What is wide enough to be pointed at has a tip.
+local function add_collectives(out, f, plan)
+  local wide = {}
+  for _, c in ipairs(f.collectives) do
+    local x, to = plan.at(c.start), plan.at(c.finish)
+    for _, d in ipairs(c.on) do
+      local row = plan.rows[d]
+      if row and to - x >= TIP_WIDTH and #wide < MOST_TIPS then
+        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet", meeting_tip(c))
+      elseif row and to > x then count(row.meets, math.floor(x), math.floor(to)) end
+    end
+  end
+  add_strips(out, plan, "meets", "meet")
+  for _, piece in ipairs(wide) do out[#out + 1] = piece end
+end
+
 local function add_transfers(out, f, plan)
   for _, t in ipairs(f.transfers) do
     local row = plan.rows[t.from]
-    if row and t.finish > t.start then count_flight(row, math.floor(plan.at(t.start)), math.floor(plan.at(t.finish))) end
+    if row and t.finish > t.start then count(row.sends, math.floor(plan.at(t.start)), math.floor(plan.at(t.finish))) end
   end
-  local pieces = {}
-  for _, d in ipairs(plan.list) do add_strip(pieces, plan.rows[d], plan.rows[d].y + plan.lane + 1, plan.strip - 1) end
-  if #pieces > 0 then out[#out + 1] = svg.path(table.concat(pieces), "send") end
+  add_strips(out, plan, "sends", "send")
   if #f.transfers <= MOST_ARROWS and #plan.list <= 12 then add_arrows(out, f, plan) end
 end
 
@@ -181,20 +230,13 @@ end
 local function add_legend(out, f, plan)
   local entries = {}
   for i, entry in ipairs(f.legend) do entries[i] = entry end
-  if #f.critical > 0 then entries[#entries + 1] = { "crit", "critical path" } end
-  if #f.transfers > 0 then entries[#entries + 1] = { "send", "sending" } end
+  if #f.critical > 0 then entries[#entries + 1] = { "crit", "critical path", "bar" } end
+  if #f.transfers > 0 then entries[#entries + 1] = { "send", "sending", "bar" } end
+  if #f.collectives > 0 then entries[#entries + 1] = { "meet", "collective", "bar" } end
   return svg.legend(out, entries, svg.LEFT, svg.RIGHT, plan.bottom + 36)
 end
 
-return function(f)
-  local plan = layout(f)
-  local out = { width = svg.WIDTH, label = ("Gantt chart of %s on %s"):format(scale.count(#f.device, "op"),
-    scale.count(#f.devices, "device")) }
-  add_rows(out, f, plan)
-  svg.axis(out, plan.at, f.makespan, "seconds", 24, plan.bottom)
-  add_ops(out, f, plan)
-  add_transfers(out, f, plan)
-  add_critical(out, f, plan)
+local function add_mark(out, f, plan)
   local bound, oom = f.bound, f.result.oom
   if oom then
     local where = svg.fit(f.devices[oom.device].name, 150, 11)
@@ -202,12 +244,43 @@ return function(f)
   elseif bound and bound <= f.makespan then
     mark(out, plan.at(bound), 10, plan.bottom, "bound " .. scale.quantity(bound, "seconds"), "bound", "small")
   end
-  local height = plan.bottom + 36 + add_legend(out, f, plan)
-  if plan.left_out > 0 then
-    local words = ("%d devices that are less busy are not drawn"):format(plan.left_out)
-    out[#out + 1] = svg.text(svg.LEFT, height + 12, words, "small faint")
-    height = height + 18
+end
+
+local function describe(f, plan)
+  local parts = { "The step takes " .. scale.quantity(f.makespan, "seconds") }
+  for k = 1, math.min(#plan.list, 8) do
+    local d = plan.list[k]
+    parts[#parts + 1] = ("%s runs %s and is busy %s of the time"):format(f.devices[d].name, scale.count(f.n_ops[d], "op"),
+      scale.percent(f.makespan > 0 and f.result.busy[d] / f.makespan or 0))
   end
-  out.height = height + 4
+  if #plan.list > 8 then parts[#parts + 1] = "and so on" end
+  return table.concat(parts, ", ") .. ". " .. scale.count(#f.critical, "op") .. " on the critical path."
+end
+
+local function notes(f, plan)
+  local short = 0
+  for i in ipairs(f.device) do
+    if plan.at(f.finish[i]) - plan.at(f.start[i]) < 1 then short = short + 1 end
+  end
+  return {
+    short > 0 and f.makespan > 0 and ("%s shorter than %s: a column shows for how long it is busy, coloured by what takes most "
+      .. "of that."):format(scale.count(short, "op"), scale.quantity(f.makespan / (svg.RIGHT - svg.LEFT), "seconds")),
+    plan.idle > 0 and ("Not drawn: %s without any op."):format(scale.count(plan.idle, "device")),
+    plan.left_out > 0 and ("Not drawn: %s that are less busy."):format(scale.count(plan.left_out, "device")),
+  }
+end
+
+return function(f)
+  local plan = layout(f)
+  local out = { width = svg.WIDTH, text = describe(f, plan), label = ("Gantt chart of %s on %s"):format(
+    scale.count(#f.device, "op"), scale.count(#f.devices, "device")) }
+  add_rows(out, f, plan)
+  svg.axis(out, plan.at, f.makespan, "seconds", 24, plan.bottom)
+  add_ops(out, f, plan)
+  add_transfers(out, f, plan)
+  add_collectives(out, f, plan)
+  add_critical(out, f, plan)
+  add_mark(out, f, plan)
+  out.height = svg.notes(out, svg.LEFT, plan.bottom + 38 + add_legend(out, f, plan), notes(f, plan))
   return out
 end

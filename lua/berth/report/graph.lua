@@ -1,232 +1,198 @@
 --- The graph in layers, coloured by device. Large graphs are drawn by what a device has at about the same depth.
 local colours = require "berth.report.colours"
-local core = require "berth.core"
-local facts = require "berth.report.facts"
+local layout = require "berth.report.graph_layout"
+local parts = require "berth.report.graph_nodes"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
-local MOST_OPS, MOST_LAYERS, MOST_BANDS, MOST_NODES, MOST_DEVICES, STEP, BOX = 300, 34, 28, 160, 24, 46, 22
+local BOX, LOW, GAP, MOST_FAR, TWO_LINES, UPRIGHT = 34, 20, 26, 60, 58, 70
 
--- ---- what is drawn as one -----------------------------------------------------------------------
-
--- Number of the band of each depth; bands have about as many ops each.
-local function bands_of(depth, n_bands)
-  local count, deepest = {}, 0
-  for _, level in ipairs(depth) do
-    count[level] = (count[level] or 0) + 1
-    deepest = math.max(deepest, level)
-  end
-  local band, before, last, number = {}, 0, -1, -1
-  for level = 0, deepest do
-    local k = math.floor(before * n_bands / #depth)
-    if k > last then number = number + 1 end
-    last, band[level] = k, number
-    before = before + (count[level] or 0)
-  end
-  return band
-end
-
-local function singles(f, depth)
-  local nodes, of = {}, {}
-  for i, d in ipairs(f.device) do
-    nodes[i] = { layer = depth[i], device = d, label = f.name[i], n = 1, seconds = f.finish[i] - f.start[i] }
-    of[i] = i
-  end
-  return nodes, of
-end
-
--- What two names begin with, both, up to a separator.
-local function common(a, b)
-  local n = 0
-  while n < #a and n < #b and a:byte(n + 1) == b:byte(n + 1) do n = n + 1 end
-  if n == #a and n == #b then return a end
-  return a:sub(1, n):match("^(.*)[%./_:%-]") or ""
-end
-
-local function join(node, f, i)
-  node.n, node.seconds = node.n + 1, node.seconds + f.finish[i] - f.start[i]
-  if node.label ~= "" then node.label = common(node.label, f.name[i]) end
-  if f.name[i] < node.first then node.first = f.name[i] end
-end
-
-local function clusters(f, depth, devices)
-  local used = math.min(#devices, MOST_DEVICES)
-  local band = bands_of(depth, math.max(4, math.min(MOST_BANDS, math.floor(MOST_NODES / math.max(used, 1)))))
-  local nodes, of, at = {}, {}, {}
-  for i, d in ipairs(f.device) do
-    local layer = band[depth[i]]
-    at[layer] = at[layer] or {}
-    local k = at[layer][d]
-    if k then join(nodes[k], f, i)
-    else
-      k = #nodes + 1
-      at[layer][d] = k
-      nodes[k] = { layer = layer, device = d, label = f.name[i], first = f.name[i], n = 1, seconds = f.finish[i] - f.start[i] }
-    end
-    of[i] = k
-  end
-  return nodes, of
-end
-
-local function deepest_of(depth)
-  local most = 0
-  for _, level in ipairs(depth) do most = math.max(most, level) end
-  return most
-end
-
-local function nodes_of(f)
-  local depth, devices = f.graph:depth(), facts.most(f, f.n_ops, #f.devices)
-  if #f.device <= MOST_OPS and deepest_of(depth) < MOST_LAYERS then return singles(f, depth) end
-  return clusters(f, depth, devices)
-end
-
--- Pairs of nodes with the bytes between them, in order of first mention.
-local function edges_of(f, of)
-  local list, at = {}, {}
-  local function add(a, b, bytes)
-    if a == b then return end
-    at[a] = at[a] or {}
-    local edge = at[a][b]
-    if not edge then
-      edge = { a, b, bytes = 0 }
-      at[a][b], list[#list + 1] = edge, edge
-    end
-    edge.bytes = edge.bytes + bytes
-  end
-  for tensor in f.graph:tensors() do
-    for _, to in ipairs(tensor.to) do add(of[tensor.from], of[to], tensor.bytes) end
-  end
-  for k = 1, f.graph.n_collectives do
-    local c = f.graph:collective(k)
-    for _, from in ipairs(c.members) do
-      for _, to in ipairs(c.consumers) do add(of[from], of[to], c.bytes) end
-    end
-  end
-  return list
-end
-
--- ---- where it is drawn --------------------------------------------------------------------------
-
--- Edges that pass several layers would pull clusters to the sides: only neighbours count there.
-local function place(nodes, edges, clustered)
-  local ops, down, layer = {}, {}, {}
-  for k, node in ipairs(nodes) do ops[k], layer[k] = { seconds = 0 }, node.layer end
-  for _, edge in ipairs(edges) do
-    local span = nodes[edge[2]].layer - nodes[edge[1]].layer
-    if span == 1 or span > 1 and not clustered then down[#down + 1] = { edge[1], edge[2], 0 } end
-  end
-  local g, message, code = core.graph { ops = ops, edges = down }
-  if not g then return nil, message, code end
-  local x, y, why = g:layout { layer = layer }
-  if not x then return nil, y, why end
-  return x
-end
-
--- Ops of a layer one beside the other, in the order of the layout, at least `box` apart within the width.
-local function spread(nodes, x)
-  local low, high, layers, top = math.huge, -math.huge, {}, 0
-  for k, node in ipairs(nodes) do
-    low, high = math.min(low, x[k]), math.max(high, x[k])
-    layers[node.layer] = layers[node.layer] or {}
-    table.insert(layers[node.layer], k)
-    top = math.max(top, node.layer)
-  end
-  local widest = 1
-  for _, list in pairs(layers) do widest = math.max(widest, #list) end
-  local left, right = 8, svg.WIDTH - 8
-  local slot = math.min(150, (right - left) / widest)
-  local at = scale.linear(high - low, left + slot / 2, right - slot / 2)
-  for number = 0, top do
-    local list = layers[number] or {}
-    table.sort(list, function(a, b)
-      if x[a] ~= x[b] then return x[a] < x[b] end
-      return a < b
-    end)
-    local last = left - slot / 2
-    for _, k in ipairs(list) do
-      nodes[k].x = high > low and math.max(at(x[k] - low), last + slot) or svg.WIDTH / 2
-      last = nodes[k].x
-    end
-    local over = right - slot / 2
-    for i = #list, 1, -1 do
-      nodes[list[i]].x = math.min(nodes[list[i]].x, over)
-      over = nodes[list[i]].x - slot
-    end
-  end
-  return slot, top
-end
-
--- ---- drawing ------------------------------------------------------------------------------------
-
-local function curve(a, b, bow)
+local function curve(a, b, box)
   local n = scale.number
   if a.layer == b.layer then
-    return ("M%s %sQ%s %s %s %s"):format(n(a.x), n(a.y + BOX), n((a.x + b.x) / 2), n(a.y + BOX + 14), n(b.x), n(b.y + BOX))
+    local y = a.y + box
+    return ("M%s %sQ%s %s %s %s"):format(n(a.x), n(y), n((a.x + b.x) / 2), n(y + 16), n(b.x), n(y))
   end
-  local y1, y2 = a.y + BOX, b.y
+  local y1, y2 = a.y + box, b.y
+  if b.layer > a.layer + 1 and math.abs(a.x - b.x) < 30 then -- beside the boxes between
+    local out = 60 + 8 * (b.layer - a.layer)
+    local side = a.x + out < svg.WIDTH - 4 and a.x + out or math.max(a.x - out, 4)
+    return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(side), n(y1 + 24), n(side), n(y2 - 24), n(b.x), n(y2))
+  end
   local mid = (y1 + y2) / 2
-  if bow and b.layer > a.layer + 1 then -- beside the boxes between
-    local side = math.min(math.max(a.x, b.x) + 60 + 10 * (b.layer - a.layer), svg.WIDTH - 4)
-    return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(side), n(y1 + 20), n(side), n(y2 - 20), n(b.x), n(y2))
-  end
   return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(a.x), n(mid), n(b.x), n(mid), n(b.x), n(y2))
 end
 
-local function add_edges(out, nodes, edges, bow)
-  local near, cross = {}, {}
-  for _, edge in ipairs(edges) do
-    local a, b = nodes[edge[1]], nodes[edge[2]]
-    local list = a.device == b.device and near or cross
-    list[#list + 1] = curve(a, b, bow)
+-- Which pairs of nodes follow each other on the critical path.
+local function critical_pairs(f, of)
+  local pairs_of, last = {}, nil
+  for _, i in ipairs(f.critical) do
+    local k = of[i]
+    if last and last ~= k then pairs_of[last .. ":" .. k] = true end
+    last = k
   end
-  if #near > 0 then out[#out + 1] = svg.path(table.concat(near), "near") end
-  if #cross > 0 then out[#out + 1] = svg.path(table.concat(cross), "cross") end
+  return pairs_of
 end
+
+-- Of the edges that pass layers only those with most bytes, if they are many.
+local function thin_out(nodes, edges)
+  local far, keep = {}, {}
+  for k, edge in ipairs(edges) do
+    if nodes[edge[2]].layer > nodes[edge[1]].layer + 1 then far[#far + 1] = k end
+  end
+  table.sort(far, function(a, b)
+    if edges[a].bytes ~= edges[b].bytes then return edges[a].bytes > edges[b].bytes end
+    return a < b
+  end)
+  for i = MOST_FAR + 1, #far do keep[far[i]] = false end
+  return keep, math.max(#far - MOST_FAR, 0)
+end
+
+local EDGES = { "far", "far cross", "near", "cross", "jump solid" }
+
+local function class_of(nodes, edge, hot)
+  local a, b = nodes[edge[1]], nodes[edge[2]]
+  if hot[edge[1] .. ":" .. edge[2]] then return "jump solid" end
+  local cross = a.device ~= b.device
+  if b.layer > a.layer + 1 then return cross and "far cross" or "far" end
+  return cross and "cross" or "near"
+end
+
+local function add_edges(out, nodes, edges, hot, box)
+  local list, keep, hidden = {}, thin_out(nodes, edges)
+  for k, edge in ipairs(edges) do
+    local class = class_of(nodes, edge, hot)
+    if keep[k] ~= false or class == "jump solid" then
+      list[class] = list[class] or {}
+      table.insert(list[class], curve(nodes[edge[1]], nodes[edge[2]], box))
+    end
+  end
+  for _, class in ipairs(EDGES) do
+    if list[class] then out[#out + 1] = svg.path(table.concat(list[class]), class) end
+  end
+  return hidden
+end
+
+local function head_of(name) return name:match("^(.-)[%./_:%-]") or name end
 
 local function label_of(node)
   if node.n == 1 then return node.label end
-  local part = node.label ~= "" and node.label or node.first:match("^(.-)[%./_:%-]") or ""
-  return part ~= "" and ("%.0f: %s…"):format(node.n, part) or scale.count(node.n, "op")
+  if node.label ~= "" then return node.label .. "…" end
+  local a, b = head_of(node.first), head_of(node.last)
+  return a == b and a .. "…" or a .. " … " .. b
 end
 
-local function add_node(out, f, node, slot)
-  local w = math.max(math.min(slot - 6, 140), 3)
-  local title = ("%s on %s, %s"):format(label_of(node), f.devices[node.device].name, scale.quantity(node.seconds, "seconds"))
-  local class = f.device_class[node.device] .. (node.critical and " edgy" or " box")
-  out[#out + 1] = svg.rect(node.x - w / 2, node.y, w, BOX, class, title)
-  local text = w >= 34 and svg.fit(label_of(node), w - 8, 11) or ""
-  if text ~= "" then out[#out + 1] = svg.text(node.x, node.y + 15, text, "in mid") end
+local function about(f, node)
+  local time = scale.quantity(node.seconds, "seconds")
+  if node.n > 1 then return ("%.0f ops, %s"):format(node.n, time), ("%.0f ops"):format(node.n) end
+  if f.clustered then return time end
+  return ("%s, %s"):format(f.place_name[node.device], time), f.place_name[node.device]
 end
 
+-- The first text, or the second if that is too long, cut to the room.
+local function fitting(room, size, text, short)
+  if short and svg.width(text, size) > room then text = short end
+  return svg.fit(text, room, size)
+end
+
+local function add_node(out, f, node, slot, box)
+  local w = math.max(math.min(slot - 8, 140), 2)
+  local title = ("%s on %s, %s, %s"):format(label_of(node), f.place_name[node.device], scale.count(node.n, "op"),
+    scale.quantity(node.seconds, "seconds"))
+  local class = f.device_class[node.device] .. (node.critical and " edgy" or "")
+  out[#out + 1] = svg.rect(node.x - w / 2, node.y, w, box, class, title)
+  local text = w >= 30 and fitting(w - 6, 11, label_of(node), node.n > 1 and head_of(node.first) .. "…") or ""
+  if text ~= "" then out[#out + 1] = svg.text(node.x, node.y + 14, text, "in mid") end
+  if box == BOX then out[#out + 1] = svg.text(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid") end
+end
+
+-- Devices beyond the columns that there is room for count as one, with the number 0.
+local function merge_devices(f, nodes)
+  local seen, list = {}, {}
+  for _, node in ipairs(nodes) do
+    if not seen[node.device] then
+      seen[node.device] = true
+      list[#list + 1] = node.device
+    end
+  end
+  if #list <= layout.MOST_COLUMNS then return 0 end
+  table.sort(list, function(a, b)
+    if f.n_ops[a] ~= f.n_ops[b] then return f.n_ops[a] > f.n_ops[b] end
+    return a < b
+  end)
+  local other = {}
+  for k = layout.MOST_COLUMNS, #list do other[list[k]] = true end
+  for _, node in ipairs(nodes) do
+    if other[node.device] then node.device = 0 end
+  end
+  return #list - layout.MOST_COLUMNS + 1
+end
+
+local function name_devices(f, merged)
+  f.device_class, f.place_name = { [0] = "c8" }, { [0] = scale.count(merged, "device") }
+  for d, device in ipairs(f.devices) do f.device_class[d], f.place_name[d] = colours.cyclic(d), device.name end
+end
+
+-- Columns tell the devices; a few are named here, too, with what they run.
 local function legend(f)
-  local entries = {}
+  local entries, used = {}, 0
+  for _, n in ipairs(f.n_ops) do used = used + (n > 0 and 1 or 0) end
   for d, device in ipairs(f.devices) do
-    if f.n_ops[d] > 0 and #entries < MOST_DEVICES then
+    if f.n_ops[d] > 0 and #entries < 24 and not (f.clustered and used > 12) then
       entries[#entries + 1] = { f.device_class[d], ("%s: %s"):format(device.name, scale.count(f.n_ops[d], "op")) }
     end
   end
+  entries[#entries + 1] = { "edgy", "critical path", "frame" }
   return entries
 end
 
-return function(f)
-  local nodes, of = nodes_of(f)
-  if #nodes == 0 then return nil, "the graph is empty" end
-  local edges = edges_of(f, of)
-  local x, message, code = place(nodes, edges, #nodes < #f.device)
-  if not x then return nil, message, code end
-  local slot, top = spread(nodes, x)
-  local out = { width = svg.WIDTH, label = ("The graph in layers, %s, coloured by device"):format(scale.count(#nodes, "node")) }
-  f.device_class = {}
-  for d = 1, #f.devices do f.device_class[d] = colours.cyclic(d) end
+-- Names of the columns, upright where they are narrow; gives the height.
+local function add_heads(out, f, plan, y)
+  local upright = plan.slot < 34
+  for _, d in ipairs(plan.devices) do
+    local x, name = plan.place[d], f.place_name[d]
+    if upright then out[#out + 1] = svg.upright(x + 4, y + UPRIGHT, svg.fit(name, UPRIGHT, 11), "small")
+    else out[#out + 1] = svg.text(x, y + 12, svg.fit(name, plan.slot - 6, 13), "mid strong") end
+  end
+  return upright and UPRIGHT + 8 or 22
+end
+
+local function add_all(out, f, nodes, of, edges, plan)
+  local box = plan.slot >= TWO_LINES and BOX or LOW
+  local top = 18 + svg.legend(out, legend(f), 8, svg.WIDTH - 8, 14)
+  if f.clustered then top = top - 4 + add_heads(out, f, plan, top - 4) end
   for _, i in ipairs(f.critical) do nodes[of[i]].critical = true end
-  local head = 16 + svg.legend(out, legend(f), 8, svg.WIDTH - 8, 14)
-  for _, node in ipairs(nodes) do node.y = head + node.layer * STEP end
-  add_edges(out, nodes, edges, #nodes < #f.device)
-  for _, node in ipairs(nodes) do add_node(out, f, node, slot) end
-  local y = head + top * STEP + BOX + 24
-  local words = #nodes < #f.device and
-    ("%d ops as %d nodes: what a device runs at about the same depth is one. "):format(#f.device, #nodes) or ""
-  out[#out + 1] = svg.text(8, y, words .. "Outlined in red: on the critical path. Blue lines: between devices.", "small faint")
-  out.height = y + 10
+  for _, node in ipairs(nodes) do node.y = top + node.layer * (box + GAP) end
+  local hidden = add_edges(out, nodes, edges, critical_pairs(f, of), box)
+  for _, node in ipairs(nodes) do add_node(out, f, node, plan.slot, box) end
+  return top + plan.layers * (box + GAP) + box, hidden
+end
+
+local function notes(f, nodes, merged, hidden)
+  return {
+    f.clustered and ("%d ops as %d boxes: a box is what a device runs at about the same depth of the graph, a column a device.")
+      :format(#f.device, #nodes) or false,
+    "Blue lines go to another device, grey ones stay, red ones are on the critical path.",
+    hidden > 0 and ("Not drawn: %s over several layers with less bytes than the %d that are."):format(scale.count(hidden, "line"),
+      MOST_FAR),
+    merged > 0 and ("One column stands for the %s with the fewest ops."):format(scale.count(merged, "device")),
+  }
+end
+
+return function(f)
+  local nodes, of, clustered = parts.of(f)
+  if #nodes == 0 then return nil, "the graph is empty" end
+  f.clustered = clustered
+  local merged = clustered and merge_devices(f, nodes) or 0
+  local edges = parts.edges(f, of)
+  local plan, message, code = layout.of(nodes, edges, clustered)
+  if not plan then return nil, message, code end
+  name_devices(f, merged)
+  local out = { width = svg.WIDTH,
+    label = ("The graph in layers, %s, coloured by device"):format(scale.count(#nodes, clustered and "cluster" or "op")),
+    text = ("%s in %s from top to bottom, %s between them."):format(scale.count(#f.device, "op"),
+      scale.count(plan.layers + 1, "layer"), scale.count(#edges, "line")) }
+  local y, hidden = add_all(out, f, nodes, of, edges, plan)
+  out.height = svg.notes(out, 8, y + 8, notes(f, nodes, merged, hidden))
   return out
 end

@@ -2,45 +2,82 @@
 local colours = require "berth.report.colours"
 local svg = require "berth.report.svg"
 
-local style = colours.style .. table.concat {
+local style = colours.variables .. colours.style .. table.concat {
   "html{color-scheme:light dark}body{margin:0 auto;max-width:1060px;padding:20px 16px 48px;background:var(--ground);",
   "color:var(--ink);",
   "font:15px/1.5 system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif}",
   "h1{font-size:24px;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}",
-  "h2{font-size:18px;margin:34px 0 8px}p{margin:4px 0 10px;overflow-wrap:anywhere}",
-  ".about{color:var(--faint)}.warning{color:var(--limit);font-weight:600}",
-  ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px;margin:18px 0}",
+  "h2{font-size:18px;margin:36px 0 8px}h3{font-size:15px;margin:22px 0 4px}p{margin:4px 0 10px;overflow-wrap:anywhere}",
+  ".about{color:var(--faint)}.warning{color:var(--limit);font-weight:600;border-left:4px solid;padding-left:10px}",
+  "nav{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:14px;margin:8px 0}nav a{color:var(--cross)}",
+  ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;margin:18px 0}",
+  "@media(max-width:1000px){.tiles{grid-template-columns:repeat(3,1fr)}}",
   ".tile{background:var(--panel);border:1px solid var(--rule);border-radius:8px;padding:12px 14px;min-width:0}",
-  ".name,.note{color:var(--faint);font-size:13px;overflow-wrap:anywhere}.value{font-size:24px;font-weight:600}",
+  ".name,.note{color:var(--faint);font-size:13px;overflow-wrap:anywhere}.value{font-size:23px;font-weight:600}",
   ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}",
-  "th,td{padding:5px 10px;border-bottom:1px solid var(--rule);",
+  "th,td{padding:5px 8px;border-bottom:1px solid var(--rule);",
   "text-align:left;vertical-align:top}th{color:var(--faint);font-weight:500}",
   "th.n,td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
-  "td:first-child{overflow-wrap:anywhere}figure{margin:0}figure svg{display:block;width:100%;height:auto}",
-  "@media print{body{max-width:none;padding:0;font-size:11pt}h2,figure{break-after:avoid}figure,.tiles,tr{break-inside:avoid}",
+  "td{overflow-wrap:anywhere}td.n{overflow-wrap:normal}code{overflow-wrap:anywhere;font-size:13px}",
+  ".meter{display:block;height:4px;min-width:48px;background:var(--panel);border-radius:2px;margin-top:3px}",
+  ".meter span{display:block;height:4px;background:var(--area);border-radius:2px}",
+  "details{margin:10px 0}summary{cursor:pointer;color:var(--cross)}",
+  "dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;font-size:14px;margin:8px 0}dt{color:var(--faint)}",
+  "dd{margin:0;overflow-wrap:anywhere}",
+  "figure{margin:0;overflow-x:auto}figure svg{display:block;width:100%;min-width:600px;height:auto}.defs{position:absolute}",
+  "@media print{body{max-width:none;padding:0;font-size:10.5pt}nav{display:none}h2,h3{break-after:avoid}",
+  "figure,.tiles,tr{break-inside:avoid}figure svg{min-width:0;max-height:24cm}",
   "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}",
 }
 
 local html = {}
 
-function html.section(title, text, body)
+--- A part of the page with a heading that the top of the page links to.
+-- @tparam string id
+-- @tparam string title
+-- @tparam[opt] string text a sentence below the heading
+-- @tparam string body HTML
+function html.section(id, title, text, body)
   local about = text and ('<p class="about">%s</p>\n'):format(svg.escape(text)) or ""
-  return ("<section><h2>%s</h2>\n%s%s</section>"):format(svg.escape(title), about, body)
+  return { id = id, title = title,
+    text = ('<section id="%s"><h2>%s</h2>\n%s%s</section>'):format(id, svg.escape(title), about, body) }
 end
 
-function html.figure(figure) return "<figure>" .. svg.document(figure, false) .. "</figure>" end
+function html.figure(figure) return "<figure>\n" .. svg.document(figure, false) .. "</figure>" end
+
+function html.heading(text) return "<h3>" .. svg.escape(text) .. "</h3>\n" end
+
+--- Names and values, { name, text, code = true: as it is typed }.
+function html.list(entries)
+  local out = {}
+  for i, entry in ipairs(entries) do
+    local value = svg.escape(entry[2])
+    out[i] = ("<dt>%s</dt><dd>%s</dd>"):format(svg.escape(entry[1]), entry.code and "<code>" .. value .. "</code>" or value)
+  end
+  return "<dl>\n" .. table.concat(out, "\n") .. "\n</dl>"
+end
+
+local function navigation(sections)
+  local out = {}
+  for i, section in ipairs(sections) do out[i] = ('<a href="#%s">%s</a>'):format(section.id, svg.escape(section.title)) end
+  return '<nav aria-label="Sections">' .. table.concat(out, "\n") .. "</nav>"
+end
 
 --- @tparam string title
 -- @tparam string about a line below the title
--- @tparam table parts
+-- @tparam string head what comes before the first section
+-- @tparam table sections
 -- @treturn string
-function html.page(title, about, parts)
+function html.page(title, about, head, sections)
+  local texts = {}
+  for i, section in ipairs(sections) do texts[i] = section.text end
   return table.concat({
-    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width,initial-scale=1">',
+    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>',
+    '<meta name="viewport" content="width=device-width,initial-scale=1"/>',
     "<title>" .. svg.escape(title) .. "</title>", "<style>" .. style .. "</style></head><body>",
-    "<h1>" .. svg.escape(title) .. "</h1>", '<p class="about">' .. svg.escape(about) .. "</p>", table.concat(parts, "\n"),
-    "</body></html>\n",
+    '<svg class="defs" width="0" height="0" aria-hidden="true">' .. colours.patterns() .. "</svg>",
+    "<h1>" .. svg.escape(title) .. "</h1>", '<p class="about">' .. svg.escape(about) .. "</p>", navigation(sections), "<main>",
+    head, table.concat(texts, "\n"), "</main></body></html>\n",
   }, "\n")
 end
 

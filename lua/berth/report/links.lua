@@ -3,12 +3,14 @@ local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local MOST, ROW, FLIGHT = 32, 19, 56
-local LEFT, RIGHT = 230, 630
+local LEFT, RIGHT = 250, 600
 
 local function used(f)
   local list = {}
   for k, link in ipairs(f.result.links) do
-    if link.bytes > 0 or link.busy > 0 then list[#list + 1] = { id = k, bytes = link.bytes, busy = link.busy } end
+    if link.bytes > 0 or link.busy > 0 then
+      list[#list + 1] = { id = k, bytes = link.bytes, busy = link.busy, most = link.peak_sharing }
+    end
   end
   table.sort(list, function(a, b)
     if a.busy ~= b.busy then return a.busy > b.busy end
@@ -17,69 +19,113 @@ local function used(f)
   return list
 end
 
--- Mean number of transfers under way in each column.
-local function flight(f, at)
-  local low, high = math.floor(svg.LEFT), math.floor(svg.RIGHT)
-  local change, count, depth, top = {}, {}, 0, 0
+local function ends_of(f)
+  local starts, ends = {}, {}
   for _, t in ipairs(f.transfers) do
     if t.finish > t.start then
-      local a, b = math.floor(at(t.start)), math.floor(at(t.finish))
-      change[a] = (change[a] or 0) + 1
-      change[b + 1] = (change[b + 1] or 0) - 1
+      starts[#starts + 1], ends[#ends + 1] = t.start, t.finish
     end
   end
-  for x = low, high do
-    depth = depth + (change[x] or 0)
-    count[x], top = depth, math.max(top, depth)
+  for _, c in ipairs(f.collectives) do
+    if #c.on > 1 and c.finish > c.start then
+      starts[#starts + 1], ends[#ends + 1] = c.start, c.finish
+    end
+  end
+  table.sort(starts)
+  table.sort(ends)
+  return starts, ends
+end
+
+-- Largest number of transfers under way in each column; what ends at an instant goes before what starts at it.
+local function flight(f, at)
+  local starts, ends = ends_of(f)
+  local count, depth, top, i, j = {}, 0, 0, 1, 1
+  for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) do
+    local most = depth
+    while starts[i] and math.floor(at(starts[i])) <= x or ends[j] and math.floor(at(ends[j])) <= x do
+      if starts[i] and starts[i] < ends[j] then depth, i = depth + 1, i + 1 else depth, j = depth - 1, j + 1 end
+      most = math.max(most, depth)
+    end
+    count[x], top = most, math.max(top, most)
   end
   return count, top
 end
 
-local function add_flight(out, f)
-  local at, n = scale.linear(f.makespan, svg.LEFT, svg.RIGHT), scale.number
-  local count, top = flight(f, at)
-  if top == 0 then return 8 end
-  local bottom = 20 + FLIGHT
-  local high = scale.linear(top * 1.08, bottom, 20)
-  out[#out + 1] = svg.rect(svg.LEFT, 20, svg.RIGHT - svg.LEFT, FLIGHT, "lane")
+local function outline(count, high, bottom)
+  local n = scale.number
   local pieces = { ("M%s %s"):format(n(svg.LEFT), n(bottom)) }
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) do
     if count[x] ~= count[x - 1] then pieces[#pieces + 1] = ("H%sV%s"):format(n(x), n(high(count[x]))) end
   end
   pieces[#pieces + 1] = ("H%sV%sz"):format(n(svg.RIGHT), n(bottom))
-  out[#out + 1] = svg.path(table.concat(pieces), "area")
-  out[#out + 1] = svg.text(svg.LEFT - 8, 32, "under way", "end strong")
-  out[#out + 1] = svg.text(svg.LEFT - 8, 48, ("most: %d"):format(top), "end small")
+  return table.concat(pieces)
+end
+
+local function add_flight(out, f)
+  local at = scale.linear(f.makespan, svg.LEFT, svg.RIGHT)
+  local count, top = flight(f, at)
+  if top == 0 then return 8 end
+  local bottom = 8 + FLIGHT
+  out[#out + 1] = svg.rect(svg.LEFT, 8, svg.RIGHT - svg.LEFT, FLIGHT, "lane")
+  out[#out + 1] = svg.path(outline(count, scale.linear(top * 1.08, bottom, 8), bottom), "area")
+  out[#out + 1] = svg.text(svg.LEFT - 8, 20, "under way", "end strong")
+  out[#out + 1] = svg.text(svg.LEFT - 8, 36, ("%d at most"):format(top), "end small")
   svg.axis(out, at, f.makespan, "seconds", bottom, bottom + 4)
   return bottom + 44
 end
 
+local function name_of(link)
+  local half = (LEFT - 14 - svg.width(" → ")) / 2
+  local from, to = svg.width(link.from), svg.width(link.to)
+  local a = svg.fit(link.from, math.max(half, 2 * half - to))
+  local b = svg.fit(link.to, math.max(half, 2 * half - from))
+  return a .. " → " .. b
+end
+
+local function share_of(f, entry) return f.makespan > 0 and entry.busy / f.makespan or 0 end
+
+local function words_of(f, entry)
+  local words = ("%s, busy %s"):format(scale.quantity(entry.bytes, "bytes"), scale.percent(share_of(f, entry)))
+  return entry.most and entry.most > 1 and ("%s, %.0f at once"):format(words, entry.most) or words
+end
+
 local function add_link(out, f, entry, y)
-  local link, share = f.topology:link(entry.id), f.makespan > 0 and entry.busy / f.makespan or 0
-  out[#out + 1] = svg.text(LEFT - 8, y + 13, svg.fit(("%s → %s"):format(link.from, link.to), LEFT - 14, 12), "end")
+  local link, share = f.topology:link(entry.id), share_of(f, entry)
+  out[#out + 1] = svg.text(LEFT - 8, y + 13, name_of(link), "end")
   out[#out + 1] = svg.rect(LEFT, y + 3, RIGHT - LEFT, ROW - 7, "lane")
   out[#out + 1] = svg.rect(LEFT, y + 3, math.min(share, 1) * (RIGHT - LEFT), ROW - 7, "c1",
-    ("%s to %s: busy %s"):format(link.from, link.to, scale.quantity(entry.busy, "seconds")))
-  local words = ("%s, busy %s"):format(scale.quantity(entry.bytes, "bytes"), scale.percent(share))
-  out[#out + 1] = svg.text(RIGHT + 8, y + 13, words, "small")
+    ("%s to %s, %s: busy %s"):format(link.from, link.to, scale.quantity(link.bandwidth, "bytes/s"),
+      scale.quantity(entry.busy, "seconds")))
+  out[#out + 1] = svg.text(RIGHT + 8, y + 13, words_of(f, entry), "small")
+end
+
+local function describe(f, list)
+  local out = {}
+  for k = 1, math.min(#list, 5) do
+    local link = f.topology:link(list[k].id)
+    out[k] = ("%s to %s carries %s"):format(link.from, link.to, words_of(f, list[k]))
+  end
+  return ("%s used. "):format(scale.count(#list, "link")) .. table.concat(out, "; ") .. "."
+end
+
+local function rest(list)
+  if #list <= MOST then return false end
+  local bytes = 0
+  for k = MOST + 1, #list do bytes = bytes + list[k].bytes end
+  return ("Not drawn: %s that are less busy and carry %s together."):format(scale.count(#list - MOST, "link"),
+    scale.quantity(bytes, "bytes"))
 end
 
 return function(f)
   local list = used(f)
   if #list == 0 then return nil, "no link was used" end
-  local out = { width = svg.WIDTH, label = "Link use: bytes, share of the step that each link is busy, transfers under way" }
+  local out = { width = svg.WIDTH, text = describe(f, list),
+    label = "Link use: bytes, share of the step that each link is busy, transfers under way" }
   local y = add_flight(out, f)
   for k = 1, math.min(#list, MOST) do
     add_link(out, f, list[k], y)
     y = y + ROW
   end
-  if #list > MOST then
-    local bytes = 0
-    for k = MOST + 1, #list do bytes = bytes + list[k].bytes end
-    out[#out + 1] = svg.text(LEFT, y + 14, ("%d links that are less busy carry %s together"):format(#list - MOST,
-      scale.quantity(bytes, "bytes")), "small faint")
-    y = y + ROW
-  end
-  out.height = y + 6
+  out.height = svg.notes(out, LEFT, y + 2, { rest(list) })
   return out
 end

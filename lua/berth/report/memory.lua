@@ -1,15 +1,15 @@
---- Memory over time against the limit, one panel for each device.
+--- Memory over time against the limit, one panel for each device that ever holds something.
 local facts = require "berth.report.facts"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local MOST_PANELS, PANEL, SPACE = 32, 50, 12
 
--- Times and bytes as a stepped outline; within a column only its largest and its last value count.
-local function outline(times, bytes, at, high, bottom)
-  local n = scale.number
+-- Times and bytes, of those what is above `from`, as a stepped outline; within a column only its largest and last value count.
+local function outline(times, bytes, from, at, high)
+  local n, bottom = scale.number, high(from)
   local pieces = { ("M%s %s"):format(n(svg.LEFT), n(bottom)) }
-  local column, top, last = nil, 0, 0
+  local column, top, last = nil, from, from
   local function flush()
     if not column then return end
     pieces[#pieces + 1] = ("H%sV%s"):format(n(column), n(high(top)))
@@ -19,9 +19,10 @@ local function outline(times, bytes, at, high, bottom)
     local x = math.floor(at(time))
     if x ~= column then
       flush()
-      column, top = x, 0
+      column, top = x, from
     end
-    top, last = math.max(top, bytes[i]), bytes[i]
+    last = math.max(bytes[i], from)
+    top = math.max(top, last)
   end
   flush()
   pieces[#pieces + 1] = ("H%sV%sz"):format(n(svg.RIGHT), n(bottom))
@@ -34,48 +35,77 @@ local function top_of(peak, limit)
   return peak > 0 and peak * 1.15 or 1
 end
 
+local function words_of(limit, in_sight)
+  if limit == math.huge then return "no limit" end
+  return "limit " .. scale.quantity(limit, "bytes") .. (in_sight and "" or " ↑")
+end
+
+local function peak_tip(f, d)
+  return ("%s at its peak: %s at %s"):format(f.devices[d].name, scale.quantity(f.result.peak_memory[d], "bytes"),
+    scale.quantity(f.result.peak_time[d], "seconds"))
+end
+
 local function panel(out, f, d, y, at)
   local peak, limit = f.result.peak_memory[d], f.devices[d].memory
   local top, bottom = top_of(peak, limit), y + PANEL
   local high = scale.linear(top, bottom, y)
+  local times, bytes = f.result:memory_timeline(d)
   out[#out + 1] = svg.rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
-  out[#out + 1] = svg.path(outline(f.times[d], f.bytes[d], at, high, bottom), "area")
+  out[#out + 1] = svg.path(outline(times, bytes, 0, at, high), "area")
+  if peak > limit then out[#out + 1] = svg.path(outline(times, bytes, limit, at, high), "over") end
   if limit <= top then out[#out + 1] = svg.line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit") end
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 12, svg.fit(f.devices[d].name, svg.LEFT - 14, 12), "end strong")
+  out[#out + 1] = svg.dot(at(f.result.peak_time[d]), high(peak), "peak", peak_tip(f, d))
+  out[#out + 1] = svg.text(svg.LEFT - 8, y + 12, svg.fit(f.devices[d].name, svg.LEFT - 14, 13), "end strong")
   local class = peak > limit and "end small warn" or "end small"
   out[#out + 1] = svg.text(svg.LEFT - 8, y + 28, "peak " .. scale.quantity(peak, "bytes"), class)
-  local words = limit == math.huge and "no limit" or "limit " .. scale.quantity(limit, "bytes")
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 43, words, "end small faint")
+  out[#out + 1] = svg.text(svg.LEFT - 8, y + 43, words_of(limit, limit <= top), "end small faint")
+  return limit <= top, limit < math.huge and limit > top
 end
 
--- Share of the limit; bytes where there is none.
+-- Share of the limit; bytes where there is none; nil: nothing is ever held.
 local function weights(f)
   local out = {}
   for d, device in ipairs(f.devices) do
     local peak = f.result.peak_memory[d]
-    out[d] = device.memory == math.huge and peak / 1e18 or device.memory > 0 and peak / device.memory or peak
+    if peak > 0 then out[d] = device.memory == math.huge and peak / 1e18 or device.memory > 0 and peak / device.memory or peak end
   end
   return out
 end
 
+local function legend(limits, over)
+  local out = { { "area", "held" }, { "peak", "peak", "dot" } }
+  if limits then out[3] = { "limit", "limit", "line" } end
+  if over then out[4] = { "over", "above the limit" } end
+  return out
+end
+
+local function describe(f, list)
+  local out = {}
+  for k = 1, math.min(#list, 8) do
+    local d = list[k]
+    out[k] = ("%s holds %s at most"):format(f.devices[d].name, scale.quantity(f.result.peak_memory[d], "bytes"))
+  end
+  return table.concat(out, ", ") .. "."
+end
+
 return function(f)
   if f.result.memory == "none" then return nil, "memory was not accounted for" end
-  local list, left_out = facts.most(f, weights(f), MOST_PANELS)
-  local at, y = scale.linear(f.makespan, svg.LEFT, svg.RIGHT), 8
-  local out = { width = svg.WIDTH, label = "Memory over time against the limit of each device" }
-  f.times, f.bytes = {}, {}
+  local list, left_out, idle = facts.most(f, weights(f), MOST_PANELS)
+  if #list == 0 then return nil, "no device ever holds anything" end
+  local at, y, limits, above = scale.linear(f.makespan, svg.LEFT, svg.RIGHT), 8, false, false
+  local out = { width = svg.WIDTH, label = "Memory over time against the limit of each device", text = describe(f, list) }
   for _, d in ipairs(list) do
-    f.times[d], f.bytes[d] = f.result:memory_timeline(d)
-    panel(out, f, d, y, at)
+    local limit, far = panel(out, f, d, y, at)
+    limits, above = limits or limit, above or far
     y = y + PANEL + SPACE
   end
   svg.axis(out, at, f.makespan, "seconds", y - SPACE, y - SPACE + 4)
-  y = y + 14
-  if left_out > 0 then
-    local words = ("%d devices that use less of their memory are not drawn"):format(left_out)
-    out[#out + 1] = svg.text(svg.LEFT, y + 8, words, "small faint")
-    y = y + 16
-  end
-  out.height = y
+  y = y + 28
+  y = y + svg.legend(out, legend(limits, f.result.oom), svg.LEFT, svg.RIGHT, y)
+  out.height = svg.notes(out, svg.LEFT, y + 8, {
+    above and "↑: the limit is more than ten times the peak, above the picture." or false,
+    idle > 0 and ("Not drawn: %s without anything in memory."):format(scale.count(idle, "device")),
+    left_out > 0 and ("Not drawn: %s that use less of their memory."):format(scale.count(left_out, "device")),
+  })
   return out
 end

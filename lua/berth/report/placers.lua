@@ -2,10 +2,13 @@
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
-local MOST, ROW, LEFT, RIGHT = 48, 21, 230, 630
+local placers = {}
 
--- Best first; what does not hold memory or failed has no bar to compare with.
-local function ordered(rows)
+local MOST, ROW, LEFT, RIGHT = 48, 21, 230, 620
+
+--- Best first; then what does not hold memory, then what failed.
+-- @treturn table of { row, at, class (1, 2, 3), time }
+function placers.ordered(rows)
   local list = {}
   for i, row in ipairs(rows) do
     local class = row.error and 3 or row.oom and 2 or 1
@@ -19,13 +22,23 @@ local function ordered(rows)
   return list
 end
 
+--- The gap in per cent, or "-"; what ran out of memory is compared with nothing.
+function placers.gap(entry, bound)
+  if entry.class > 1 or not bound or bound <= 0 then return "-" end
+  return scale.percent(math.max(entry.time / bound - 1, 0))
+end
+
+--- Why there is no step time: "infeasible", "interrupted" or the message.
+function placers.failure(row)
+  local code = row.code
+  return (code == "infeasible" or code == "interrupted") and code or row.error or "failed"
+end
+
 local function words_of(entry, bound)
-  local row = entry.row
-  if entry.class == 3 then return row.code == "infeasible" and "infeasible" or row.error or "failed" end
-  local time = scale.quantity(row.makespan, "seconds")
+  if entry.class == 3 then return placers.failure(entry.row) end
+  local time, gap = scale.quantity(entry.time, "seconds"), placers.gap(entry, bound)
   if entry.class == 2 then return time .. ", out of memory" end
-  if not bound or bound <= 0 then return time end
-  return ("%s, gap %s"):format(time, scale.percent(math.max(row.makespan / bound - 1, 0)))
+  return gap ~= "-" and ("%s, gap %s"):format(time, gap) or time
 end
 
 -- Bars end at four times the best, so that one bad placer does not flatten the others.
@@ -45,30 +58,58 @@ local function bar(out, entry, first, y, at, top, words)
   if entry.time > top then out[#out + 1] = svg.text(LEFT + width - 5, y + 14, "more »", "in end") end
 end
 
-return function(rows, bound)
-  if #rows == 0 then return nil, "there are no rows" end
-  local list = ordered(rows)
-  local out = { width = svg.WIDTH, label = "Step times of placers, and their gaps to the lower bound" }
-  local top, y = extent(list), 26
-  local at = scale.linear(top, LEFT, RIGHT)
-  local n = math.min(#list, MOST)
-  svg.axis(out, at, top, "seconds", 24, y + n * ROW)
-  for k = 1, n do
-    out[#out + 1] = svg.text(LEFT - 8, y + 14, svg.fit(list[k].row.name, LEFT - 14, 12), k == 1 and "end strong" or "end")
-    local words = words_of(list[k], bound)
-    bar(out, list[k], k == 1, y, at, top, words)
+local function describe(list, bound)
+  local best = list[1]
+  if best.class ~= 1 then return "No placer keeps memory." end
+  return ("Best of %s: %s, %s."):format(scale.count(#list, "placer"), best.row.name, words_of(best, bound))
+end
+
+local function add_bound(out, bound, at, bottom)
+  local text = "bound " .. scale.quantity(bound, "seconds")
+  out[#out + 1] = svg.line(at(bound), 14, at(bound), bottom, "bound")
+  out[#out + 1] = svg.text(at(bound), 11, text, "mid small")
+end
+
+local function add_rows(out, list, bound, at, top)
+  local y = 26
+  for k = 1, math.min(#list, MOST) do
+    local entry = list[k]
+    local first, words = k == 1 and entry.class == 1, words_of(entry, bound)
+    local name = svg.fit(entry.row.name, LEFT - 14, first and 13 or 12)
+    out[#out + 1] = svg.text(LEFT - 8, y + 14, name, first and "end strong" or "end")
+    bar(out, entry, first, y, at, top, words)
     out[#out + 1] = svg.text(RIGHT + 10, y + 14, svg.fit(words, svg.WIDTH - RIGHT - 14, 11), "small")
     y = y + ROW
   end
-  if bound and bound > 0 and bound <= top then
-    out[#out + 1] = svg.line(at(bound), 14, at(bound), y, "bound")
-    out[#out + 1] = svg.text(at(bound), 11, "bound " .. scale.quantity(bound, "seconds"), "mid small")
-  end
-  y = y + 22
-  if #list > n then
-    out[#out + 1] = svg.text(LEFT, y + 8, ("%d more are not drawn"):format(#list - n), "small faint")
-    y = y + 18
-  end
-  out.height = y
+  return y
+end
+
+local function legend(list)
+  local out = {}
+  local seen = {}
+  for k = 1, math.min(#list, MOST) do seen[k == 1 and list[1].class == 1 and "best" or list[k].class] = true end
+  if seen.best then out[1] = { "c3", "best" } end
+  if seen[1] then out[#out + 1] = { "c1", "memory holds" } end
+  if seen[2] then out[#out + 1] = { "c8", "out of memory" } end
   return out
 end
+
+function placers.figure(rows, bound)
+  if #rows == 0 then return nil, "there are no rows" end
+  local list = placers.ordered(rows)
+  if list[1].class == 3 then return nil, "no placer has an answer" end
+  local top = extent(list)
+  local out = { width = svg.WIDTH, text = describe(list, bound),
+    label = "Step times of placers, and their gaps to the lower bound" }
+  local at, bottom = scale.linear(top, LEFT, RIGHT), 26 + math.min(#list, MOST) * ROW
+  if top > 0 then svg.axis(out, at, top, "seconds", 24, bottom) end
+  add_rows(out, list, bound, at, top)
+  if bound and bound > 0 and bound <= top then add_bound(out, bound, at, bottom) end
+  local y = bottom + 36
+  y = y + svg.legend(out, legend(list), LEFT, RIGHT, y)
+  local more = #list - MOST
+  out.height = svg.notes(out, LEFT, y, { more > 0 and ("Not drawn: %s that are worse."):format(scale.count(more, "placer")) })
+  return out
+end
+
+return placers

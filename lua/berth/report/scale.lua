@@ -52,6 +52,13 @@ function scale.ticks(most, n)
   return out
 end
 
+--- A function that writes ticks up to `most`, all in the unit of the largest: "0.5 s", not "500 ms" beside "1 s".
+function scale.labels(most, unit)
+  local name = core.format(most, unit):match("%S+$")
+  local size = core.quantity("1 " .. name, unit)
+  return function(value) return ("%.6g %s"):format(value / size, name) end
+end
+
 --- A function from 0..most to low..high; where there is no extent, all is at `low`.
 function scale.linear(most, low, high)
   local factor = most > 0 and (high - low) / most or 0

@@ -37,32 +37,44 @@ local entity = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot
 --- Text as it may stand in an element or an attribute of XML and HTML.
 function svg.escape(text) return (clean(text):gsub("[&<>\"']", entity)) end
 
--- Wide scripts take a whole em, others about 0.58.
-local function width_of(char, size) return (#char >= 3 and 1 or 0.58) * size end
+-- Widths of ASCII characters in thousandths of an em, as in the widest of the fonts that figures ask for.
+local em = {}
+for chars, width in pairs { ["ijl'|"] = 290, [" I.,:;/\\!()[]-"] = 400, ['fJrst"{}*`'] = 470, ["_?cvxyzkL"] = 600,
+  ["&DGHNOQUABCKPRVX"] = 790, ["wMm%@W<>=+~^#"] = 990 } do
+  for char in chars:gmatch(".") do em[char] = width end
+end
 
---- About how wide a text is, in the size of figures.
+-- Other scripts take a whole em from three bytes on; Latin, Greek and Cyrillic letters do not.
+local function width_of(char) return em[char] or #char >= 3 and 1000 or #char == 2 and 700 or 640 end
+
+--- About how wide a text is, rather more than less, in the size of figures.
 function svg.width(text, size)
   local sum = 0
-  for char in clean(text):gmatch("[^\128-\191][\128-\191]*") do sum = sum + width_of(char, size or 12) end
-  return sum
+  for char in clean(text):gmatch("[^\128-\191][\128-\191]*") do sum = sum + width_of(char) end
+  return sum * (size or 12) / 1000
 end
 
 --- The text, or its beginning and an ellipsis, in at most `room`.
 function svg.fit(text, room, size)
   text, size = clean(text), size or 12
   if svg.width(text, size) <= room then return text end
-  local out, sum = {}, size
+  local out, sum = {}, 1000
   for char in text:gmatch("[^\128-\191][\128-\191]*") do
-    sum = sum + width_of(char, size)
-    if sum > room then break end
+    sum = sum + width_of(char)
+    if sum * size / 1000 > room then break end
     out[#out + 1] = char
   end
-  return #out > 0 and table.concat(out) .. "…" or ""
+  return #out > 0 and table.concat(out):gsub("%s+$", "") .. "…" or ""
 end
 
 function svg.text(x, y, text, class)
   local how = class and (' class="%s"'):format(class) or ""
   return ('<text x="%s" y="%s"%s>%s</text>'):format(num(x), num(y), how, svg.escape(text))
+end
+
+--- Text that is read from below.
+function svg.upright(x, y, text, class)
+  return ('<text transform="translate(%s %s) rotate(-90)" class="%s">%s</text>'):format(num(x), num(y), class, svg.escape(text))
 end
 
 --- A rectangle; with a tip if there is a title.
@@ -77,6 +89,12 @@ end
 
 function svg.path(d, class) return ('<path d="%s" class="%s"/>'):format(d, class) end
 
+--- A spot; with a tip if there is a title.
+function svg.dot(x, y, class, title)
+  local head = ('<circle cx="%s" cy="%s" r="2.5" class="%s"'):format(num(x), num(y), class)
+  return title and ("%s><title>%s</title></circle>"):format(head, svg.escape(title)) or head .. "/>"
+end
+
 --- The part of a path that draws a rectangle.
 function svg.block(x, y, w, h)
   return ("M%s %sh%sv%sh-%sz"):format(num(x), num(y), num(w), num(h), num(w))
@@ -84,11 +102,11 @@ end
 
 --- Lines, and labels below them, at round values of 0..most.
 function svg.axis(out, at, most, unit, top, bottom)
-  local last = -1e9
-  for _, value in ipairs(scale.ticks(most, 8)) do
-    local x = at(value)
+  local last, values = -1e9, scale.ticks(most, 8)
+  local text_of = scale.labels(values[#values], unit)
+  for _, value in ipairs(values) do
+    local x, label = at(value), text_of(value)
     out[#out + 1] = svg.line(x, top, x, bottom, "rule")
-    local label = scale.quantity(value, unit)
     local half = svg.width(label, 11) / 2
     if x - half > last then
       out[#out + 1] = svg.text(x, bottom + 14, label, "mid small faint")
@@ -97,30 +115,58 @@ function svg.axis(out, at, most, unit, top, bottom)
   end
 end
 
---- Rows of coloured squares with labels, { class, text }; gives the height.
+local swatch = {
+  line = function(x, y, class) return svg.line(x - 2, y - 4, x + 12, y - 4, class) end,
+  bar = function(x, y, class) return svg.rect(x, y - 6, 10, 4, class) end,
+  dot = function(x, y, class) return svg.dot(x + 5, y - 4, class) end,
+  frame = function(x, y, class) return svg.rect(x, y - 8, 9, 9, class .. " lane") end,
+}
+
+--- Rows of samples with labels, { class, text, "line" | "bar" | "dot" | "frame" | nil: a square }; gives the height.
 function svg.legend(out, entries, left, right, top)
   local x, y = left, top
   for _, entry in ipairs(entries) do
     local text = svg.fit(entry[2], 200, 11)
     local need = 16 + svg.width(text, 11) + 14
     if x > left and x + need > right then x, y = left, y + 17 end
-    out[#out + 1] = svg.rect(x, y - 9, 10, 10, entry[1])
+    out[#out + 1] = entry[3] and swatch[entry[3]](x, y, entry[1]) or svg.rect(x, y - 9, 10, 10, entry[1])
     out[#out + 1] = svg.text(x + 15, y, text, "small")
     x = x + need
   end
   return y + 8 - top
 end
 
+--- Sentences below a picture, one a line; false ones are left out. Gives the height.
+function svg.notes(out, left, top, sentences)
+  local y = top
+  for _, sentence in ipairs(sentences) do
+    if sentence then
+      y = y + 16
+      out[#out + 1] = svg.text(left, y - 4, sentence, "small faint")
+    end
+  end
+  return y + 4
+end
+
+local function open_tag(figure)
+  local w, h = num(figure.width), num(figure.height)
+  return ('<svg xmlns="http://www.w3.org/2000/svg" class="berth" viewBox="0 0 %s %s" width="%s" height="%s" role="img" '
+    .. 'aria-labelledby="%s-title %s-text">'):format(w, h, w, h, figure.kind, figure.kind)
+end
+
 --- A whole picture.
--- @tparam table figure width, height, label, and pieces
--- @tparam boolean alone with its rules, as a file of its own
+-- @tparam table figure kind, width, height, label (its title), text (what it shows, in words), and pieces
+-- @tparam boolean alone with its rules, patterns and ground, as a file of its own
 function svg.document(figure, alone)
-  return table.concat {
-    ('<svg xmlns="http://www.w3.org/2000/svg" class="berth" viewBox="0 0 %s %s" width="%s" height="%s" role="img" '
-      .. 'aria-label="%s">'):format(num(figure.width), num(figure.height),
-      num(figure.width), num(figure.height), svg.escape(figure.label)),
-    alone and "<style>" .. colours.style .. "</style>" or "", "\n", table.concat(figure, "\n"), "\n</svg>\n",
-  }
+  local out = { open_tag(figure), ('<title id="%s-title">%s</title>'):format(figure.kind, svg.escape(figure.label)),
+    ('<desc id="%s-text">%s</desc>'):format(figure.kind, svg.escape(figure.text)) }
+  if alone then
+    out[#out + 1] = "<style>" .. colours.style .. "</style>"
+    out[#out + 1] = colours.patterns()
+    out[#out + 1] = ('<rect class="ground" width="%s" height="%s"/>'):format(num(figure.width), num(figure.height))
+  end
+  out[#out + 1] = table.concat(figure, "\n")
+  return table.concat(out, "\n") .. "\n</svg>\n"
 end
 
 svg.WIDTH, svg.LEFT, svg.RIGHT = 820, 124, 806

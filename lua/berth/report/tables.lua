@@ -1,26 +1,57 @@
---- The tables of the page: what the step took, devices, bounds.
+--- The tables of the page: what the step took, devices, placers, ops, bounds, how it was made.
+local facts = require "berth.report.facts"
+local placers = require "berth.report.placers"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local tables = {}
 
-local function cell(tag, text, class)
-  return ("<%s%s>%s</%s>"):format(tag, class and (' class="%s"'):format(class) or "", svg.escape(text), tag)
+local MOST_DEVICES, MOST_IDLE, MOST_PLACERS, MOST_OPS, MOST_REASONS = 64, 16, 100, 10, 4
+
+local function meter(share)
+  local width = scale.number(100 * math.min(math.max(share, 0), 1))
+  return ('<span class="meter"><span style="width:%s%%"></span></span>'):format(width)
 end
 
-local function row(tag, cells)
+-- A cell is a text, or { text, share } with a bar of that share below it.
+local function cell(tag, what, class)
+  local text, share = what, nil
+  if type(what) == "table" then text, share = what[1], what[2] end
+  local how = (class and (' class="%s"'):format(class) or "") .. (tag == "th" and ' scope="col"' or "")
+  return ("<%s%s>%s%s</%s>"):format(tag, how, svg.escape(text), share and meter(share) or "", tag)
+end
+
+local function row(tag, cells, lefts)
   local out = {}
-  for i, text in ipairs(cells) do out[i] = cell(tag, text, i > 1 and "n" or nil) end
+  for i, what in ipairs(cells) do out[i] = cell(tag, what, i > lefts and "n" or nil) end
   return "<tr>" .. table.concat(out) .. "</tr>"
 end
 
---- First line: heads; first column to the left.
-function tables.grid(lines)
-  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1]) .. "</thead><tbody>" }
-  for i = 2, #lines do out[#out + 1] = row("td", lines[i]) end
+--- First line: heads; the first columns, one by default, to the left, numbers to the right.
+function tables.grid(lines, lefts)
+  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1], lefts or 1) .. "</thead><tbody>" }
+  for i = 2, #lines do out[#out + 1] = row("td", lines[i], lefts or 1) end
   out[#out + 1] = "</tbody></table></div>"
   return table.concat(out, "\n")
 end
+
+local function paragraph(text) return '<p class="about">' .. svg.escape(text) .. "</p>" end
+
+-- The MOST_OPS largest of the indices 1..n, ties to the lower one.
+local function largest(n, value)
+  local out = {}
+  for i = 1, n do
+    local at = #out + 1
+    while at > 1 and value(i) > value(out[at - 1]) do at = at - 1 end
+    if at <= MOST_OPS then
+      table.insert(out, at, i)
+      out[MOST_OPS + 1] = nil
+    end
+  end
+  return out
+end
+
+-- ---- in short -----------------------------------------------------------------------------------
 
 local function tile(name, value, note)
   return ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>')
@@ -35,16 +66,37 @@ local function highest(f)
   return best
 end
 
+local function gap_of(f)
+  local bound = f.bound
+  if not bound then return nil end
+  if bound > 0 then return math.max(f.makespan / bound - 1, 0) end
+  return f.makespan == 0 and 0 or nil
+end
+
+local function utilisation(f)
+  local sum = 0
+  for d = 1, #f.devices do sum = sum + f.result.busy[d] end
+  return f.makespan > 0 and sum / (f.makespan * #f.devices) or 0
+end
+
 --- Tiles with the figures that matter most.
 function tables.summary(f)
-  local bound = f.bound
-  local gap = bound and bound > 0 and f.makespan / bound - 1 or bound and f.makespan == 0 and 0 or nil
-  local note = f.result.oom and "memory ran out" or scale.count(#f.device, "op")
-  local out = { tile("step time", scale.quantity(f.makespan, "seconds"), note) }
-  out[2] = tile("lower bound", scale.quantity(bound, "seconds"), bound and f.bound_name or "none holds here")
-  out[3] = tile("gap", gap and scale.percent(math.max(gap, 0)) or "-", "step time / bound - 1")
+  local gap = gap_of(f)
+  local out = { tile("step time", scale.quantity(f.makespan, "seconds"), f.result.oom and "memory ran out"
+    or scale.count(#f.device, "op") .. " on " .. scale.count(#f.devices, "device")) }
+  out[2] = f.bound and tile("lower bound", scale.quantity(f.bound, "seconds"), f.bound_name)
+    or tile("lower bound", "-", "none holds here")
+  out[3] = tile("gap", gap and scale.percent(gap) or "-", "step time / bound - 1")
+  out[4] = tile("utilisation", scale.percent(utilisation(f)), "mean busy share of the devices")
+  if f.result.communication > 0 then
+    out[5] = tile("exposed", scale.quantity(f.result.exposed, "seconds"), ("of %s communication"):format(
+      scale.quantity(f.result.communication, "seconds")))
+  end
   local d = f.result.memory ~= "none" and highest(f)
-  if d then out[4] = tile("peak memory", scale.quantity(f.result.peak_memory[d], "bytes"), "on " .. f.devices[d].name) end
+  if d then
+    local where = "on " .. svg.fit(f.devices[d].name, 320, 12)
+    out[#out + 1] = tile("peak memory", scale.quantity(f.result.peak_memory[d], "bytes"), where)
+  end
   return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
 end
 
@@ -56,28 +108,161 @@ function tables.warning(f)
     scale.quantity(oom.shortfall, "bytes"), svg.escape(f.devices[oom.device].name), scale.quantity(oom.time, "seconds"))
 end
 
+-- ---- devices ------------------------------------------------------------------------------------
+
+local function device_line(f, d, sent, received)
+  local device, counted, peak = f.devices[d], f.result.memory ~= "none", f.result.peak_memory[d]
+  local busy, used = f.makespan > 0 and f.result.busy[d] / f.makespan or 0, nil
+  if counted and device.memory > 0 and device.memory < math.huge then used = peak / device.memory end
+  return { device.name, ("%.0f"):format(f.n_ops[d]), scale.quantity(f.result.busy[d], "seconds"), { scale.percent(busy), busy },
+    scale.quantity(f.result.overlap[d].exposed, "seconds"), scale.quantity(sent[d], "bytes"),
+    scale.quantity(received[d], "bytes"), counted and scale.quantity(peak, "bytes") or "-",
+    scale.quantity(device.memory, "bytes"), used and { scale.percent(used), used } or "-" }
+end
+
 function tables.devices(f)
-  local counted = f.result.memory ~= "none"
-  local lines = { { "device", "ops", "busy", "share", "peak memory", "limit", "used" } }
+  local sent, received = facts.traffic(f)
+  local weight = {}
+  for d, n in ipairs(f.n_ops) do
+    if n > 0 or #f.devices <= MOST_IDLE then weight[d] = f.result.busy[d] end
+  end
+  local list, left_out, idle = facts.most(f, weight, MOST_DEVICES)
+  local lines = { { "device", "ops", "busy", "share", "exposed", "sends", "receives", "peak memory", "limit", "used" } }
+  for k, d in ipairs(list) do lines[k + 1] = device_line(f, d, sent, received) end
+  local out = tables.grid(lines)
+  if left_out > 0 then out = out .. paragraph(("Not listed: %s that are less busy."):format(scale.count(left_out, "device"))) end
+  if idle > 0 then out = out .. paragraph(("Not listed: %s without any op."):format(scale.count(idle, "device"))) end
+  return out
+end
+
+-- ---- placers ------------------------------------------------------------------------------------
+
+local function has_seconds(rows)
+  for _, one in ipairs(rows) do
+    if type(one.seconds) == "number" then return true end
+  end
+  return false
+end
+
+-- Rows of a comparison have a peak; those of a portfolio have one device and what is missing there, if memory ran out.
+local function memory_of(one)
+  if one.error then return "-" end
+  if one.oom then return one.missing and scale.quantity(one.missing, "bytes") .. " missing" or "out of memory" end
+  return one.peak and scale.quantity(one.peak, "bytes") or "fits"
+end
+
+local function placer_line(entry, bound, times)
+  local one = entry.row
+  local time = entry.class < 3 and scale.quantity(entry.time, "seconds") or placers.failure(one)
+  local line = { one.name, time, placers.gap(entry, bound), memory_of(one) }
+  if times then line[5] = one.seconds and scale.quantity(one.seconds, "seconds") or "-" end
+  return line
+end
+
+-- Why there is no answer, each reason once.
+local function refusals(list)
+  local out, seen = {}, {}
+  for _, entry in ipairs(list) do
+    local why = entry.row.error
+    if why and not seen[why] and #out < MOST_REASONS then
+      seen[why] = true
+      local named = why:sub(1, #entry.row.name) == entry.row.name
+      out[#out + 1] = paragraph(named and why or entry.row.name .. ": " .. why)
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+--- Rows with numbers, best first; times: with the time that placing took.
+function tables.placers(rows, bound, times)
+  local list = placers.ordered(rows)
+  times = times and has_seconds(rows)
+  local lines = { { "placer", "step time", "gap", "peak memory", times and "time to place" or nil } }
+  for k = 1, math.min(#list, MOST_PLACERS) do lines[k + 1] = placer_line(list[k], bound, times) end
+  local more = #list - MOST_PLACERS
+  local grid = tables.grid(lines)
+  if more > 0 then grid = grid .. paragraph(("Not listed: %s that are worse."):format(scale.count(more, "placer"))) end
+  if #list > 12 then grid = "<details><summary>The same in numbers</summary>" .. grid .. "</details>" end
+  return grid .. refusals(list)
+end
+
+-- ---- communication ------------------------------------------------------------------------------
+
+--- What communication costs in all, and the collectives that take longest.
+function tables.communication(f)
+  local r = f.result
+  if r.communication <= 0 then return "" end
+  local words = ("Communication takes %s, %s of the step: %s overlapped (some device computes), %s exposed (none does)."):format(
+    scale.quantity(r.communication, "seconds"), scale.percent(r.communication / f.makespan),
+    scale.quantity(r.overlapped, "seconds"), scale.quantity(r.exposed, "seconds"))
+  return paragraph(words)
+end
+
+function tables.collectives(f)
+  local list = f.collectives
+  local function seconds(k) return list[k].finish - list[k].start end
+  local lines = { { "collective", "algorithm", "devices", "bytes", "start", "time" } }
+  for i, k in ipairs(largest(#list, seconds)) do
+    local c = list[k]
+    lines[i + 1] = { ("%s %.0f"):format(c.kind, k), c.algorithm or "-", ("%.0f"):format(#c.on), scale.quantity(c.bytes, "bytes"),
+      scale.quantity(c.start, "seconds"), scale.quantity(seconds(k), "seconds") }
+  end
+  return tables.grid(lines, 2)
+end
+
+-- ---- ops ----------------------------------------------------------------------------------------
+
+local function short(text) return text ~= "" and svg.fit(text, 480, 12) or "-" end
+
+function tables.slowest(f)
+  local function seconds(i) return f.finish[i] - f.start[i] end
+  local on_path, lines = {}, { { "op", "kind", "device", "time", "share of step", "critical" } }
+  for _, i in ipairs(f.critical) do on_path[i] = true end
+  for k, i in ipairs(largest(#f.device, seconds)) do
+    lines[k + 1] = { short(f.name[i]), short(f.kind[i]), short(f.devices[f.device[i]].name),
+      scale.quantity(seconds(i), "seconds"),
+      scale.percent(f.makespan > 0 and seconds(i) / f.makespan or 0), on_path[i] and "yes" or "no" }
+  end
+  return tables.grid(lines, 3)
+end
+
+-- The device that uses most of its memory, or holds most if there is no limit.
+local function fullest(f)
+  local best, most
   for d, device in ipairs(f.devices) do
     local peak = f.result.peak_memory[d]
-    lines[d + 1] = { device.name, ("%.0f"):format(f.n_ops[d]), scale.quantity(f.result.busy[d], "seconds"),
-      scale.percent(f.makespan > 0 and f.result.busy[d] / f.makespan or 0), counted and scale.quantity(peak, "bytes") or "-",
-      scale.quantity(device.memory, "bytes"),
-      counted and device.memory > 0 and device.memory < math.huge and scale.percent(peak / device.memory) or "-" }
+    local weight = device.memory < math.huge and device.memory > 0 and peak / device.memory or peak / 1e30
+    if not most or weight > most then best, most = d, weight end
   end
-  return tables.grid(lines)
+  return best
 end
+
+--- What fills the fullest device at its peak, or nil if memory was not accounted for.
+function tables.largest(f)
+  if f.result.memory == "none" or #f.devices == 0 then return nil end
+  local d = fullest(f)
+  local held, peak = f.result:peak_ops(d), f.result.peak_memory[d]
+  if #held == 0 or peak <= 0 then return nil end
+  local lines = { { "op", "kind", "holds", "share of peak" } }
+  for k, i in ipairs(largest(#held, function(i) return held[i].bytes end)) do
+    local one = held[i]
+    lines[k + 1] = { short(f.name[one.op]), short(f.kind[one.op]), scale.quantity(one.bytes, "bytes"),
+      scale.percent(one.bytes / peak) }
+  end
+  return tables.grid(lines, 2), d
+end
+
+-- ---- bounds -------------------------------------------------------------------------------------
 
 -- Fields of bounds, and what bounds.name calls them.
 local NAMES = {
   { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
-  { "clusters", "serial clusters" }, { "intervals", "intervals" },
+  { "clusters", "serial clusters" }, { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
 
 local function bound_line(f, title, value, best)
   return { title .. (best and " (best)" or ""), scale.quantity(value, "seconds"),
-    value > 0 and scale.percent(f.makespan / value - 1) or "-" }
+    value > 0 and scale.percent(math.max(f.makespan / value - 1, 0)) or "-" }
 end
 
 --- All bounds by name, the best of them even if it is none of these.
@@ -91,6 +276,18 @@ function tables.bounds(f, bounds)
   end
   if not shown then lines[#lines + 1] = bound_line(f, bounds.name, bounds.best, true) end
   return tables.grid(lines)
+end
+
+--- What is proved of placers on this graph; nil: nothing.
+function tables.guarantees(bounds)
+  local lines = { { "guarantee", "placers", "makespan at most" } }
+  for _, one in ipairs(bounds.guarantees or {}) do
+    if one.valid then
+      local times = one.ratio and scale.number(one.ratio) .. " times the optimum"
+      lines[#lines + 1] = { one.name, one.placers, one.limit and scale.quantity(one.limit, "seconds") or times or "-" }
+    end
+  end
+  return lines[2] and tables.grid(lines, 2)
 end
 
 return tables

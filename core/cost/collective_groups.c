@@ -1,0 +1,83 @@
+/* Groups of devices joined by fast links. */
+#include "cost_internal.h"
+#include <stdlib.h>
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The larger of the two neighbours, in ascending order, with the largest ratio; NAN: all are alike. Ties: the largest. */
+static double cut(double *x, size_t n) {
+  double best = 1, at = (double)NAN;
+  size_t i;
+  qsort(x, n, sizeof *x, ascending);
+  for (i = 1; i < n; i++) {
+    double ratio = x[i] == x[i - 1] ? 1 : x[i] / x[i - 1];
+    if (ratio <= 1 || ratio < best) continue;
+    best = ratio;
+    at = x[i];
+  }
+  return at;
+}
+
+/* How fast a pair is: 1 / latency where bandwidths are alike; what has no route is not. */
+static double speed(const berth_topology *t, size_t pair, bool by_latency) {
+  if (isinf(t->latency[pair])) return 0;
+  return by_latency ? 1 / t->latency[pair] : t->bandwidth[pair];
+}
+
+static double least_fast(const berth_topology *t, bool by_latency, double *scratch) {
+  size_t n = 0;
+  int32_t a, b;
+  for (a = 0; a < t->n_devices; a++) {
+    for (b = 0; b < t->n_devices; b++) {
+      size_t pair = berth_i_pair(t, a, b);
+      if (a != b && !isinf(t->latency[pair])) scratch[n++] = speed(t, pair, by_latency);
+    }
+  }
+  return cut(scratch, n);
+}
+
+static bool fast(const berth_topology *t, int32_t a, int32_t b, bool by_latency, double least) {
+  return speed(t, berth_i_pair(t, a, b), by_latency) >= least && speed(t, berth_i_pair(t, b, a), by_latency) >= least;
+}
+
+static void merge(int32_t n, int32_t *group, int32_t from, int32_t into) {
+  int32_t d;
+  for (d = 0; d < n; d++) {
+    if (group[d] == from) group[d] = into;
+  }
+}
+
+static void join(const berth_topology *t, bool by_latency, double least, int32_t *group) {
+  int32_t a, b;
+  for (a = 0; a < t->n_devices; a++) group[a] = a;
+  for (a = 0; a < t->n_devices; a++) {
+    for (b = a + 1; b < t->n_devices; b++) {
+      int32_t x = group[a], y = group[b];
+      if (x == y || !fast(t, a, b, by_latency, least)) continue;
+      merge(t->n_devices, group, x < y ? y : x, x < y ? x : y);
+    }
+  }
+}
+
+berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int32_t *group) {
+  size_t pairs = (size_t)t->n_devices * (size_t)t->n_devices;
+  double *scratch = berth_i_alloc(ctx, pairs, sizeof *scratch), least;
+  bool by_latency;
+  int32_t d;
+  if (!scratch) return berth_i_nomem(ctx);
+  least = least_fast(t, false, scratch);
+  by_latency = isnan(least);
+  if (by_latency) least = least_fast(t, true, scratch);
+  if (isnan(least)) {
+    for (d = 0; d < t->n_devices; d++) group[d] = 0;
+  } else {
+    join(t, by_latency, least, group);
+  }
+  berth_i_free(ctx, scratch, pairs, sizeof *scratch);
+  return BERTH_OK;
+}
+
+berth_status berth_device_groups(const berth_topology *t, int32_t *group) { return berth_i_device_groups(t->ctx, t, group); }

@@ -1,0 +1,486 @@
+/* Collectives into tensors and ops. */
+#include "expand_internal.h"
+#include <stdio.h>
+
+static const char *const kind_names[] = {
+  "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", "parameter-server"
+};
+
+struct berth_expansion {
+  berth_ctx *ctx;
+  berth_graph *g;
+  int32_t n_old_tensors;
+  int32_t *device;      /* [cap_device], ops of g */
+  int32_t *collective;  /* [cap_collective], the same */
+  berth_piece *piece;   /* [cap_piece], new tensors */
+  size_t n_ops, n_pieces, cap_device, cap_collective, cap_piece;
+};
+
+typedef struct expander {
+  const berth_graph *g;
+  const berth_expand_options *o;
+  int32_t n_devices;
+  const int32_t *device; /* [ops] as given */
+  berth_graph_builder *b;
+  berth_expansion *x;
+  berth_i_schedule schedule;
+  int32_t *order, *first; /* [n_devices] devices by group and number; the lowest device of each one's group */
+  double *seconds;       /* [types] of the op in hand */
+  /* of the collective in hand */
+  int32_t k;
+  const berth_collective *c;
+  int32_t n;             /* devices that have members: the positions */
+  int32_t *position;     /* [n_devices] BERTH_NONE: no member there */
+  int32_t *at;           /* [n_devices] device of each position */
+  int32_t *state, *next; /* [n_devices] last op of each position, and that of the present step */
+  double *added;         /* [n_devices] bytes that a position adds in the present step */
+  int32_t *start, *size; /* [n_devices] groups of positions */
+  int32_t steps;         /* so far */
+  berth_i_rounds rounds;
+} expander;
+
+berth_expand_options berth_expand_defaults(void) {
+  return (berth_expand_options){ .algorithm = BERTH_EXPAND_RING, .reduce_rate = INFINITY, .segments = 8 };
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+static berth_status check_options(berth_ctx *ctx, const berth_expand_options *o) {
+  if ((int)o->algorithm < BERTH_EXPAND_RING || (int)o->algorithm > BERTH_EXPAND_DIRECT)
+    return berth_i_fail(ctx, BERTH_EINVAL, "expand: unknown algorithm %d", (int)o->algorithm);
+  if (!(o->reduce_rate > 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "expand: reduce rate %g B/s is not above 0", o->reduce_rate);
+  if (o->segments < 1) return berth_i_fail(ctx, BERTH_EINVAL, "expand: %d segments, needs 1 or more", (int)o->segments);
+  if (o->algorithm == BERTH_EXPAND_HIERARCHICAL && !o->group)
+    return berth_i_fail(ctx, BERTH_EINVAL, "expand: hierarchical needs groups of devices");
+  return BERTH_OK;
+}
+
+static berth_status check_devices(const berth_graph *g, int32_t n_devices, const int32_t *device) {
+  char label[80];
+  int32_t v;
+  if (n_devices < 1) return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %d devices, needs 1 or more", (int)n_devices);
+  for (v = 0; v < g->n_ops; v++) {
+    int32_t pin = berth_i_pin(g, v);
+    if (device[v] < 0 || device[v] >= n_devices)
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %s is on device %d of %d", berth_i_op_label(g, v, label, sizeof label),
+                          (int)device[v], (int)n_devices);
+    if (pin != BERTH_NONE && pin != device[v])
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %s is pinned to device %d, not device %d",
+                          berth_i_op_label(g, v, label, sizeof label), (int)pin, (int)device[v]);
+  }
+  return BERTH_OK;
+}
+
+/* ---- what is added ------------------------------------------------------------------------------ */
+
+static berth_status note_op(berth_expansion *x, int32_t device, int32_t collective) {
+  berth_status st = berth_i_grow(x->ctx, (void **)&x->device, &x->cap_device, x->n_ops + 1, sizeof *x->device);
+  if (st == BERTH_OK) st = berth_i_grow(x->ctx, (void **)&x->collective, &x->cap_collective, x->n_ops + 1, sizeof *x->collective);
+  if (st != BERTH_OK) return st;
+  x->device[x->n_ops] = device;
+  x->collective[x->n_ops++] = collective;
+  return BERTH_OK;
+}
+
+static const double *reducing_seconds(expander *e, double bytes) {
+  int32_t i;
+  if (bytes == 0 || isinf(e->o->reduce_rate)) return NULL;
+  for (i = 0; i < e->g->n_types; i++) e->seconds[i] = bytes / e->o->reduce_rate;
+  return e->seconds;
+}
+
+/* @param step BERTH_NONE: waits for the members  @param adds bytes */
+static berth_status add_op(expander *e, int32_t position, int32_t step, double adds, int32_t *id) {
+  const char *kind = kind_names[e->c->kind];
+  char name[64];
+  berth_op op = berth_op_default();
+  berth_status st;
+  if (step == BERTH_NONE) snprintf(name, sizeof name, "%s%ld.in", kind, (long)e->k);
+  else snprintf(name, sizeof name, "%s%ld.step%ld", kind, (long)e->k, (long)step);
+  op.name = name;
+  op.kind = kind;
+  op.pin = e->at[position];
+  op.seconds = reducing_seconds(e, adds);
+  if ((st = berth_graph_builder_add_op(e->b, &op, id)) != BERTH_OK) return st;
+  return note_op(e->x, op.pin, e->k);
+}
+
+static berth_status add_tensor(expander *e, int32_t producer, double bytes, berth_piece piece, int32_t *id) {
+  const berth_tensor t = { .producer = producer, .bytes = bytes, .resident_bytes = 0 };
+  berth_expansion *x = e->x;
+  berth_status st = berth_i_grow(x->ctx, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1, sizeof *x->piece);
+  if (st == BERTH_OK) st = berth_graph_builder_add_tensor(e->b, &t, id);
+  if (st != BERTH_OK) return st;
+  piece.collective = e->k;
+  x->piece[x->n_pieces++] = piece;
+  return BERTH_OK;
+}
+
+static berth_status connect(expander *e, int32_t src, int32_t dst, double bytes, berth_piece piece) {
+  int32_t t;
+  berth_status st = add_tensor(e, src, bytes, piece, &t);
+  return st == BERTH_OK ? berth_graph_builder_add_consumer(e->b, t, dst) : st;
+}
+
+static berth_status order_only(expander *e, int32_t src, int32_t dst) {
+  return connect(e, src, dst, 0, (berth_piece){ .step = BERTH_NONE });
+}
+
+/* ---- playing a schedule --------------------------------------------------------------------------- */
+
+typedef struct play {
+  double block;      /* bytes */
+  int32_t blocks;    /* of the vector */
+  bool backwards;    /* from the last step to the first, receivers send, and what is received is added */
+} play;
+
+static berth_i_message nth(const expander *e, const play *how, size_t i) {
+  const berth_i_schedule *s = &e->schedule;
+  berth_i_message m = s->at[how->backwards ? s->n - 1 - i : i];
+  int32_t src = m.src;
+  if (!how->backwards) return m;
+  m.src = m.dst;
+  m.dst = src;
+  m.step = s->steps - 1 - m.step;
+  return m;
+}
+
+static berth_status receive(expander *e, const play *how, berth_i_message m) {
+  berth_status st;
+  if (e->next[m.dst] == BERTH_NONE) {
+    if ((st = add_op(e, m.dst, e->steps + m.step, e->added[m.dst], &e->next[m.dst])) != BERTH_OK) return st;
+    if ((st = order_only(e, e->state[m.dst], e->next[m.dst])) != BERTH_OK) return st;
+  }
+  return connect(e, e->state[m.src], e->next[m.dst], m.count * how->block,
+                 (berth_piece){ .step = e->steps + m.step, .blocks = how->blocks, .first = m.first, .count = m.count,
+                                .stride = m.stride, .reduces = how->backwards });
+}
+
+/* Messages first..end-1 are those of one step: all are sent from what was there before it. */
+static berth_status play_step(expander *e, const play *how, size_t first, size_t end) {
+  size_t i;
+  int32_t j;
+  berth_status st = BERTH_OK;
+  for (j = 0; j < e->n; j++) {
+    e->next[j] = BERTH_NONE;
+    e->added[j] = 0;
+  }
+  for (i = first; how->backwards && i < end; i++) {
+    berth_i_message m = nth(e, how, i);
+    e->added[m.dst] += m.count * how->block;
+  }
+  for (i = first; i < end && st == BERTH_OK; i++) st = receive(e, how, nth(e, how, i));
+  for (j = 0; j < e->n; j++) {
+    if (e->next[j] != BERTH_NONE) e->state[j] = e->next[j];
+  }
+  return st;
+}
+
+static berth_status play_all(expander *e, const play *how) {
+  size_t first = 0, end, n = e->schedule.n;
+  berth_status st = BERTH_OK;
+  for (; first < n && st == BERTH_OK; first = end) {
+    int32_t step = nth(e, how, first).step;
+    for (end = first; end < n && nth(e, how, end).step == step; end++) continue;
+    st = play_step(e, how, first, end);
+  }
+  e->steps += e->schedule.steps;
+  return st;
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------------ */
+
+static berth_status gather(expander *e, double block, bool backwards) {
+  const play how = { block, e->n, backwards };
+  berth_status st;
+  berth_i_schedule_clear(&e->schedule);
+  st = berth_i_gather(&e->schedule, e->o->algorithm, &e->rounds, backwards ? -1 : 1);
+  return st == BERTH_OK ? play_all(e, &how) : st;
+}
+
+/* The whole vector from one position to all, or, added up, from all to one. */
+static berth_status spread(expander *e, berth_expand_algorithm by, int32_t root, double bytes, bool backwards) {
+  const play how = { bytes, 1, backwards };
+  berth_status st;
+  berth_i_schedule_clear(&e->schedule);
+  st = berth_i_spread(&e->schedule, by, &e->rounds, root);
+  return st == BERTH_OK ? play_all(e, &how) : st;
+}
+
+static berth_status there_and_back(expander *e, berth_expand_algorithm by, int32_t root, double bytes) {
+  berth_status st = spread(e, by, root, bytes, true);
+  return st == BERTH_OK ? spread(e, by, root, bytes, false) : st;
+}
+
+static berth_status all_reduce(expander *e, double bytes) {
+  berth_status st;
+  if (e->o->algorithm == BERTH_EXPAND_TREE) return there_and_back(e, BERTH_EXPAND_TREE, 0, bytes);
+  st = gather(e, bytes / e->n, true);
+  return st == BERTH_OK ? gather(e, bytes / e->n, false) : st;
+}
+
+/* All know of all after a gather; rings and trees wait as long as an all-reduce does. */
+static berth_status barrier(expander *e) {
+  bool once = e->o->algorithm == BERTH_EXPAND_HALVING || e->o->algorithm == BERTH_EXPAND_DIRECT;
+  return once ? gather(e, 0, false) : all_reduce(e, 0);
+}
+
+static berth_status exchange(expander *e) {
+  const play how = { e->c->bytes / e->n, e->n, false };
+  berth_status st;
+  berth_i_schedule_clear(&e->schedule);
+  st = berth_i_exchange(&e->schedule, e->o->algorithm, &e->rounds);
+  return st == BERTH_OK ? play_all(e, &how) : st;
+}
+
+/* A segment is passed on as soon as it is there. */
+static berth_status pass_segment(expander *e, const berth_i_message *m, int32_t segment, int32_t *got) {
+  int32_t segments = e->o->segments, *own = &got[(size_t)m->dst * (size_t)segments + (size_t)segment];
+  int32_t from = got[(size_t)m->src * (size_t)segments + (size_t)segment], before;
+  berth_status st = add_op(e, m->dst, m->step + segment, 0, own);
+  if (st != BERTH_OK) return st;
+  before = segment > 0 ? own[-1] : e->state[m->dst];
+  if ((st = order_only(e, before, *own)) != BERTH_OK) return st;
+  return connect(e, from, *own, e->c->bytes / segments,
+                 (berth_piece){ .step = m->step + segment, .blocks = segments, .first = segment, .count = 1, .stride = 1 });
+}
+
+static berth_status pass_segments(expander *e, int32_t root, int32_t *got) {
+  int32_t segments = e->o->segments, k, j;
+  size_t i;
+  berth_status st = BERTH_OK;
+  for (k = 0; k < segments; k++) got[(size_t)root * (size_t)segments + (size_t)k] = e->state[root];
+  for (k = 0; k < segments; k++) {
+    for (i = 0; i < e->schedule.n && st == BERTH_OK; i++) st = pass_segment(e, &e->schedule.at[i], k, got);
+  }
+  for (j = 0; j < e->n && st == BERTH_OK; j++) e->state[j] = got[(size_t)(j + 1) * (size_t)segments - 1];
+  return st;
+}
+
+static berth_status broadcast_whole(expander *e, int32_t root) {
+  size_t n = (size_t)e->n * (size_t)e->o->segments;
+  int32_t *got = berth_i_alloc(e->g->ctx, n, sizeof *got);
+  berth_status st;
+  if (!got) return berth_i_nomem(e->g->ctx);
+  berth_i_schedule_clear(&e->schedule);
+  st = berth_i_spread(&e->schedule, e->o->algorithm, &e->rounds, root);
+  if (st == BERTH_OK) st = pass_segments(e, root, got);
+  berth_i_free(e->g->ctx, got, n, sizeof *got);
+  return st;
+}
+
+static berth_status broadcast(expander *e, int32_t root) {
+  const play how = { e->c->bytes / e->n, e->n, false };
+  berth_status st;
+  if (e->o->algorithm != BERTH_EXPAND_HALVING) return broadcast_whole(e, root);
+  berth_i_schedule_clear(&e->schedule);
+  st = berth_i_scatter(&e->schedule, e->n, root);
+  if (st == BERTH_OK) st = play_all(e, &how);
+  return st == BERTH_OK ? gather(e, e->c->bytes / e->n, false) : st;
+}
+
+static berth_status communicate(expander *e) {
+  double b = e->c->bytes;
+  int32_t root = e->position[e->device[e->c->members[0]]];
+  switch (e->c->kind) {
+    case BERTH_ALLREDUCE: return all_reduce(e, b);
+    case BERTH_ALLGATHER: return gather(e, b, false);
+    case BERTH_REDUCESCATTER: return gather(e, b / e->n, true);
+    case BERTH_BROADCAST: return broadcast(e, root);
+    case BERTH_ALLTOALL: return exchange(e);
+    case BERTH_BARRIER: return barrier(e);
+    case BERTH_PARAMETER_SERVER: return there_and_back(e, BERTH_EXPAND_DIRECT, root, b);
+  }
+  return berth_i_fail(e->g->ctx, BERTH_EINVAL, "expand: collective %ld: unknown kind %d", (long)e->k, (int)e->c->kind);
+}
+
+/* ---- one collective ---------------------------------------------------------------------------------- */
+
+static int32_t group_of(const expander *e, int32_t device) { return e->o->group ? e->o->group[device] : 0; }
+
+static void find_positions(expander *e) {
+  int32_t i, d;
+  e->n = e->rounds.n_groups = 0;
+  for (d = 0; d < e->n_devices; d++) e->position[d] = BERTH_NONE;
+  for (i = 0; i < e->c->n_members; i++) e->position[e->device[e->c->members[i]]] = 0;
+  for (i = 0; i < e->n_devices; i++) {
+    d = e->order[i];
+    if (e->position[d] == BERTH_NONE) continue;
+    if (e->n == 0 || group_of(e, d) != group_of(e, e->at[e->n - 1])) {
+      e->start[e->rounds.n_groups] = e->n;
+      e->size[e->rounds.n_groups++] = 0;
+    }
+    e->size[e->rounds.n_groups - 1]++;
+    e->position[d] = e->n;
+    e->at[e->n++] = d;
+  }
+  e->rounds.n = e->n;
+  e->rounds.start = e->start;
+  e->rounds.size = e->size;
+}
+
+static berth_status meet_members(expander *e) {
+  int32_t i;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < e->n && st == BERTH_OK; i++) st = add_op(e, i, BERTH_NONE, 0, &e->state[i]);
+  for (i = 0; i < e->c->n_members && st == BERTH_OK; i++) {
+    int32_t member = e->c->members[i];
+    st = order_only(e, member, e->state[e->position[e->device[member]]]);
+  }
+  return st;
+}
+
+static bool is_told(const expander *e, int32_t consumer, int32_t position) {
+  int32_t own = e->position[e->device[consumer]];
+  return own == position || own == BERTH_NONE;
+}
+
+static berth_status tell_from(expander *e, int32_t position) {
+  int32_t i, t = BERTH_NONE;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < e->c->n_consumers && st == BERTH_OK; i++) {
+    if (!is_told(e, e->c->consumers[i], position)) continue;
+    if (t == BERTH_NONE) st = add_tensor(e, e->state[position], 0, (berth_piece){ .step = BERTH_NONE }, &t);
+    if (st == BERTH_OK) st = berth_graph_builder_add_consumer(e->b, t, e->c->consumers[i]);
+  }
+  return st;
+}
+
+static berth_status expand_one(expander *e, int32_t k) {
+  int32_t i;
+  berth_status st;
+  e->k = k;
+  e->c = &e->g->collectives[k];
+  e->steps = 0;
+  find_positions(e);
+  if ((st = meet_members(e)) != BERTH_OK) return st;
+  if (e->n > 1 && (st = communicate(e)) != BERTH_OK) return st;
+  for (i = 0; i < e->n && st == BERTH_OK; i++) st = tell_from(e, i);
+  return st == BERTH_OK ? berth_i_interrupted(e->g->ctx) : st;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static int32_t lowest_of_group(const expander *e, int32_t device) {
+  int32_t d = 0;
+  while (group_of(e, d) != group_of(e, device)) d++;
+  return d;
+}
+
+static void order_devices(expander *e) {
+  int32_t d, i, n = 0;
+  for (d = 0; d < e->n_devices; d++) e->first[d] = lowest_of_group(e, d);
+  for (d = 0; d < e->n_devices; d++) {
+    for (i = d; e->first[d] == d && i < e->n_devices; i++) {
+      if (e->first[i] == d) e->order[n++] = i;
+    }
+  }
+}
+
+static berth_status copy_graph(expander *e) {
+  int32_t v;
+  berth_op op;
+  berth_status st = BERTH_OK;
+  for (v = 0; v < e->g->n_ops && st == BERTH_OK; v++) {
+    if ((st = berth_graph_op(e->g, v, &op)) != BERTH_OK) return st;
+    if ((st = berth_graph_builder_add_op(e->b, &op, NULL)) == BERTH_OK) st = note_op(e->x, e->device[v], BERTH_NONE);
+  }
+  return st == BERTH_OK ? berth_i_copy_tensors(e->g, e->b) : st;
+}
+
+/* What was read before is read in the same order; what collectives send comes behind. */
+static void restore_inputs(const berth_graph *g, berth_graph *more) {
+  int32_t v;
+  for (v = 0; v < g->n_ops; v++) {
+    size_t n = (size_t)(g->in_at[v + 1] - g->in_at[v]);
+    memcpy(more->in + more->in_at[v], g->in + g->in_at[v], n * sizeof *g->in);
+  }
+}
+
+static berth_status expand_all(expander *e) {
+  int32_t k;
+  berth_status st = copy_graph(e);
+  order_devices(e);
+  for (k = 0; k < e->g->n_collectives && st == BERTH_OK; k++) st = expand_one(e, k);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(e->b, &e->x->g);
+  if (st == BERTH_OK) restore_inputs(e->g, e->x->g);
+  return st;
+}
+
+static bool alloc_expander(expander *e) {
+  berth_ctx *ctx = e->g->ctx;
+  size_t n = (size_t)e->n_devices;
+  return (e->order = berth_i_alloc(ctx, n, sizeof *e->order)) && (e->first = berth_i_alloc(ctx, n, sizeof *e->first)) &&
+         (e->position = berth_i_alloc(ctx, n, sizeof *e->position)) && (e->at = berth_i_alloc(ctx, n, sizeof *e->at)) &&
+         (e->state = berth_i_alloc(ctx, n, sizeof *e->state)) && (e->next = berth_i_alloc(ctx, n, sizeof *e->next)) &&
+         (e->added = berth_i_alloc(ctx, n, sizeof *e->added)) && (e->start = berth_i_alloc(ctx, n, sizeof *e->start)) &&
+         (e->size = berth_i_alloc(ctx, n, sizeof *e->size)) &&
+         (e->seconds = berth_i_alloc(ctx, (size_t)e->g->n_types, sizeof *e->seconds));
+}
+
+static void release_expander(expander *e) {
+  berth_ctx *ctx = e->g->ctx;
+  size_t n = (size_t)e->n_devices;
+  berth_i_free(ctx, e->order, n, sizeof *e->order);
+  berth_i_free(ctx, e->first, n, sizeof *e->first);
+  berth_i_free(ctx, e->position, n, sizeof *e->position);
+  berth_i_free(ctx, e->at, n, sizeof *e->at);
+  berth_i_free(ctx, e->state, n, sizeof *e->state);
+  berth_i_free(ctx, e->next, n, sizeof *e->next);
+  berth_i_free(ctx, e->added, n, sizeof *e->added);
+  berth_i_free(ctx, e->start, n, sizeof *e->start);
+  berth_i_free(ctx, e->size, n, sizeof *e->size);
+  berth_i_free(ctx, e->seconds, (size_t)e->g->n_types, sizeof *e->seconds);
+  berth_i_schedule_release(&e->schedule);
+  berth_graph_builder_release(e->b);
+}
+
+static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
+  berth_expansion *x = berth_i_zalloc(g->ctx, 1, sizeof *x);
+  if (!x) return berth_i_nomem(g->ctx);
+  x->ctx = g->ctx;
+  x->n_old_tensors = g->n_tensors;
+  *out = x;
+  return BERTH_OK;
+}
+
+berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device, const berth_expand_options *opts,
+                                berth_expansion **out) {
+  const berth_expand_options o = opts ? *opts : berth_expand_defaults();
+  expander e = { .g = g, .o = &o, .n_devices = n_devices, .device = device, .schedule = { .ctx = g->ctx } };
+  berth_status st;
+  if ((st = check_options(g->ctx, &o)) != BERTH_OK) return st;
+  if ((st = check_devices(g, n_devices, device)) != BERTH_OK) return st;
+  if ((st = new_expansion(g, &e.x)) != BERTH_OK) return st;
+  if ((st = berth_i_builder_like(g, &e.b)) != BERTH_OK) goto done;
+  st = alloc_expander(&e) ? expand_all(&e) : berth_i_nomem(g->ctx);
+done:
+  release_expander(&e);
+  if (st == BERTH_OK) *out = e.x;
+  else berth_expansion_release(e.x);
+  return st;
+}
+
+void berth_expansion_release(berth_expansion *x) {
+  berth_graph *g;
+  if (!x) return;
+  g = x->g;
+  berth_i_free(x->ctx, x->device, x->cap_device, sizeof *x->device);
+  berth_i_free(x->ctx, x->collective, x->cap_collective, sizeof *x->collective);
+  berth_i_free(x->ctx, x->piece, x->cap_piece, sizeof *x->piece);
+  berth_i_free(x->ctx, x, 1, sizeof *x);
+  berth_graph_release(g); /* last: it may hold the context */
+}
+
+berth_graph *berth_expansion_graph(const berth_expansion *x) { return x->g; }
+const int32_t *berth_expansion_device(const berth_expansion *x) { return x->device; }
+const int32_t *berth_expansion_collective(const berth_expansion *x) { return x->collective; }
+
+berth_status berth_expansion_piece(const berth_expansion *x, int32_t tensor, berth_piece *out) {
+  if (tensor < 0 || tensor >= x->g->n_tensors)
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "expansion: there is no tensor %ld among %ld", (long)tensor, (long)x->g->n_tensors);
+  if (tensor < x->n_old_tensors) *out = (berth_piece){ .collective = BERTH_NONE, .step = BERTH_NONE };
+  else *out = x->piece[tensor - x->n_old_tensors];
+  return BERTH_OK;
+}

@@ -1,0 +1,288 @@
+/* WfFormat, the records of WfCommons: tasks with recorded times, the files they write and read, the machines they ran on.
+ * 1.3 and 1.4 keep all of a task in one object of workflow.tasks; later versions have the structure in workflow.specification
+ * and the times in workflow.execution. */
+#include "wfformat_internal.h"
+
+typedef berth_i_wf Workflow;
+
+static void release(Workflow *w) {
+  berth_i_names_release(w->ctx, &w->task_ids);
+  berth_i_names_release(w->ctx, &w->task_names);
+  berth_i_names_release(w->ctx, &w->machine_ids);
+  berth_i_wf_files_release(w);
+  berth_i_free(w->ctx, w->named, w->named_cap, sizeof *w->named);
+  berth_i_free(w->ctx, w->task, (size_t)w->n_tasks, sizeof *w->task);
+  berth_i_free(w->ctx, w->machine_mhz, w->mhz_cap, sizeof *w->machine_mhz);
+  berth_graph_builder_release(w->b);
+}
+
+/* ---- parts -------------------------------------------------------------------------------- */
+
+static berth_status check_version(const Workflow *w, Value root, Value v) {
+  static const char *const known[] = { "1.3", "1.4", "1.5", "1.6" };
+  const char *version = "";
+  size_t k;
+  berth_status st = berth_i_need(w->doc, root, v, "schemaVersion");
+  if (st == BERTH_OK) st = berth_i_get_text(w->doc, v, &version);
+  if (st != BERTH_OK) return st;
+  for (k = 0; k < sizeof known / sizeof *known; k++)
+    if (strcmp(version, known[k]) == 0) return BERTH_OK;
+  return berth_i_json_fail(w->doc, v, "is none of 1.3 to 1.6, which are read");
+}
+
+static berth_status old_parts(Workflow *w, Value workflow) {
+  static const char *const keys[] = { "tasks", "machines" };
+  Value f[2];
+  berth_status st = berth_i_fields(w->doc, workflow, keys, 2, false, f);
+  if (st != BERTH_OK || (st = berth_i_need(w->doc, workflow, f[0], "tasks")) != BERTH_OK) return st;
+  w->tasks = w->times = f[0];
+  w->machines = f[1];
+  return BERTH_OK;
+}
+
+static berth_status new_parts(Workflow *w, Value workflow, Value specification, Value execution) {
+  static const char *const spec_keys[] = { "tasks", "files" }, *const exec_keys[] = { "tasks", "machines" };
+  Value s[2], e[2];
+  berth_status st = berth_i_need(w->doc, workflow, execution, "execution");
+  if (st == BERTH_OK) st = berth_i_fields(w->doc, specification, spec_keys, 2, false, s);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, specification, s[0], "tasks");
+  if (st == BERTH_OK) st = berth_i_fields(w->doc, execution, exec_keys, 2, false, e);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, execution, e[0], "tasks");
+  if (st != BERTH_OK) return st;
+  w->parted = true;
+  w->tasks = s[0];
+  w->files = s[1];
+  w->times = e[0];
+  w->machines = e[1];
+  return BERTH_OK;
+}
+
+static berth_status read_parts(Workflow *w) {
+  static const char *const keys[] = { "name", "schemaVersion", "workflow" }, *const parts[] = { "specification", "execution" };
+  Value f[3], p[2], root = berth_i_json_root(w->doc);
+  berth_status st = berth_i_fields(w->doc, root, keys, 3, false, f);
+  if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[0], &w->name);
+  if (st == BERTH_OK) st = check_version(w, root, f[1]);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, root, f[2], "workflow");
+  if (st == BERTH_OK) st = berth_i_fields(w->doc, f[2], parts, 2, false, p);
+  if (st != BERTH_OK) return st;
+  return p[0] ? new_parts(w, f[2], p[0], p[1]) : old_parts(w, f[2]);
+}
+
+/* ---- machines ----------------------------------------------------------------------------- */
+
+/* In bytes, or, up to 1.3, in "memory" by the thousand. */
+static berth_status get_memory(const Workflow *w, Value bytes, Value kilobytes, double *out) {
+  double kb = 0;
+  berth_status st;
+  if (bytes || !kilobytes) return berth_i_get_amount(w->doc, bytes, out);
+  if ((st = berth_i_get_amount(w->doc, kilobytes, &kb)) == BERTH_OK) *out = kb * 1e3;
+  return st;
+}
+
+static berth_status get_clock(const Workflow *w, Value cpu, double *mhz) {
+  static const char *const keys[] = { "speedInMHz", "speed" };
+  Value f[2], v;
+  berth_status st;
+  if (!cpu) return BERTH_OK;
+  if ((st = berth_i_fields(w->doc, cpu, keys, 2, false, f)) != BERTH_OK) return st;
+  v = f[0] ? f[0] : f[1];
+  if (!v) return BERTH_OK;
+  if ((st = berth_i_get_amount(w->doc, v, mhz)) != BERTH_OK) return st;
+  return *mhz > 0 ? BERTH_OK : berth_i_json_fail(w->doc, v, "is not positive");
+}
+
+/* The first clock that is told is speed 1; machines that tell none have it too. */
+static double speed_of(const Workflow *w, double mhz) { return mhz > 0 && w->clock > 0 ? mhz / w->clock : 1; }
+
+static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *tb) {
+  static const char *const keys[] = { "nodeName", "memoryInBytes", "memory", "cpu" };
+  berth_device d = berth_device_default();
+  void *at = w->machine_mhz;
+  double mhz = 0;
+  Value f[4];
+  berth_status st = berth_i_fields(w->doc, v, keys, 4, false, f);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "nodeName");
+  if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "machine", &w->machine_ids);
+  if (st == BERTH_OK) st = get_memory(w, f[1], f[2], &d.memory);
+  if (st == BERTH_OK) st = get_clock(w, f[3], &mhz);
+  if (st == BERTH_OK) st = berth_i_grow(w->ctx, &at, &w->mhz_cap, (size_t)w->machine_ids.n, sizeof *w->machine_mhz);
+  w->machine_mhz = at;
+  if (st != BERTH_OK) return st;
+  if (w->clock == 0) w->clock = mhz;
+  w->machine_mhz[w->machine_ids.n - 1] = mhz;
+  d.name = w->machine_ids.text[w->machine_ids.n - 1];
+  d.machine = w->machine_ids.n - 1;
+  d.speed = speed_of(w, mhz);
+  return berth_i_blame(w->doc, v, berth_topology_builder_add_device(tb, &d, NULL, NULL));
+}
+
+/* Around one switch: a record tells nothing of the network. */
+static berth_status join_machines(const Workflow *w, berth_topology_builder *tb) {
+  berth_link link = { w->bandwidth, 0 };
+  int32_t k, hub;
+  berth_status st;
+  if (w->machine_ids.n < 2) return BERTH_OK;
+  st = berth_topology_builder_add_switch(tb, "network", &hub);
+  for (k = 0; k < w->machine_ids.n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(tb, k, hub, &link, NULL);
+  return st;
+}
+
+static berth_status read_topology(Workflow *w, berth_topology **out) {
+  berth_topology_builder *tb = NULL;
+  Value v;
+  int32_t n;
+  berth_status st = berth_i_get_array(w->doc, w->machines, &v, &n);
+  if (st != BERTH_OK || n == 0) return st;
+  if ((st = berth_topology_builder_new(w->ctx, &tb)) != BERTH_OK) return st;
+  st = berth_topology_builder_name(tb, w->name);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_machine(w, v, tb);
+  if (st == BERTH_OK) st = join_machines(w, tb);
+  if (st == BERTH_OK) st = berth_i_blame(w->doc, w->machines, berth_topology_builder_finish(tb, out));
+  berth_topology_builder_release(tb);
+  return st;
+}
+
+/* ---- tasks -------------------------------------------------------------------------------- */
+
+/* named[k]: the task of the k-th name, MANY if it names several. */
+enum { MANY = -2 };
+
+static berth_status note_name(Workflow *w, const char *name, int32_t task) {
+  void *at = w->named;
+  int32_t id, before = w->task_names.n;
+  berth_status st = berth_i_names_add(w->ctx, &w->task_names, name, &id);
+  if (st == BERTH_OK) st = berth_i_grow(w->ctx, &at, &w->named_cap, (size_t)w->task_names.n, sizeof *w->named);
+  w->named = at;
+  if (st == BERTH_OK) w->named[id] = id == before ? task : MANY;
+  return st;
+}
+
+/* Up to 1.4 tasks are referred to by their names, and may have an id besides. */
+static berth_status add_task(Workflow *w, Value v, int32_t task) {
+  static const char *const keys[] = { "id", "name" };
+  berth_i_wf_task *t = &w->task[task];
+  const char *name = "";
+  Value f[2];
+  berth_status st = berth_i_fields(w->doc, v, keys, 2, false, f);
+  if (st == BERTH_OK && w->parted) st = berth_i_need(w->doc, v, f[0], "id");
+  else if (st == BERTH_OK && !f[0]) st = berth_i_need(w->doc, v, f[1], "name");
+  if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0] ? f[0] : f[1], "task", &w->task_ids);
+  if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[1], &name);
+  if (st == BERTH_OK && !w->parted && *name) st = note_name(w, name, task);
+  if (st != BERTH_OK) return st;
+  t->origin = v;
+  t->name = w->parted || !*name ? w->task_ids.text[task] : name;
+  t->seconds = -1;
+  return BERTH_OK;
+}
+
+static berth_status read_tasks(Workflow *w) {
+  Value v;
+  int32_t n, k;
+  berth_status st = berth_i_get_array(w->doc, w->tasks, &v, &n);
+  if (st != BERTH_OK) return st;
+  if (n == 0) return berth_i_json_fail(w->doc, w->tasks, "is empty");
+  if (!(w->task = berth_i_zalloc(w->ctx, (size_t)n, sizeof *w->task))) return berth_i_nomem(w->ctx);
+  w->n_tasks = n;
+  for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_task(w, v, k);
+  return st;
+}
+
+berth_status berth_i_wf_find_task(const Workflow *w, Value v, int32_t *task) {
+  const char *text = "";
+  int32_t id;
+  berth_status st = berth_i_get_text(w->doc, v, &text);
+  if (st != BERTH_OK) return st;
+  if (!w->parted && (id = berth_i_names_find(&w->task_names, text)) != BERTH_NONE && w->named[id] != MANY) {
+    *task = w->named[id];
+    return BERTH_OK;
+  }
+  if (!w->parted && id != BERTH_NONE && berth_i_names_find(&w->task_ids, text) == BERTH_NONE)
+    return berth_i_json_fail(w->doc, v, "is the name of several tasks");
+  return berth_i_find_id(w->doc, v, "task", &w->task_ids, task);
+}
+
+/* ---- times -------------------------------------------------------------------------------- */
+
+static berth_status find_machine(const Workflow *w, Value machine, Value machines, int32_t *out) {
+  Value v = machine;
+  int32_t n;
+  berth_status st = machines ? berth_i_get_array(w->doc, machines, &v, &n) : BERTH_OK;
+  *out = BERTH_NONE;
+  if (st != BERTH_OK || !v || !w->machine_ids.n) return st;
+  return berth_i_find_id(w->doc, v, "machine", &w->machine_ids, out);
+}
+
+/* What it took where it ran, times the speed there: the time at speed 1. */
+static berth_status read_time(Workflow *w, Value v, int32_t task) {
+  static const char *const keys[] = { "runtimeInSeconds", "runtime", "machine", "machines", "memoryInBytes", "memory" };
+  berth_i_wf_task *t = &w->task[task];
+  int32_t machine = BERTH_NONE;
+  Value f[6];
+  berth_status st = berth_i_fields(w->doc, v, keys, 6, false, f);
+  if (st == BERTH_OK && !f[1]) st = berth_i_need(w->doc, v, f[0], "runtimeInSeconds");
+  if (st != BERTH_OK) return st;
+  if (t->seconds >= 0) return berth_i_json_fail(w->doc, v, "is a second time of its task");
+  if ((st = berth_i_get_amount(w->doc, f[0] ? f[0] : f[1], &t->seconds)) != BERTH_OK) return st;
+  if ((st = find_machine(w, f[2], f[3], &machine)) != BERTH_OK) return st;
+  if (machine != BERTH_NONE) t->seconds *= speed_of(w, w->machine_mhz[machine]);
+  if (!isfinite(t->seconds)) return berth_i_json_fail(w->doc, v, "has too long a time");
+  return get_memory(w, f[4], f[5], &t->workspace);
+}
+
+static berth_status read_later_time(Workflow *w, Value v) {
+  static const char *const keys[] = { "id" };
+  int32_t task = 0;
+  Value f[1];
+  berth_status st = berth_i_fields(w->doc, v, keys, 1, false, f);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "id");
+  if (st == BERTH_OK) st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &task);
+  return st == BERTH_OK ? read_time(w, v, task) : st;
+}
+
+static berth_status read_times(Workflow *w) {
+  Value v;
+  int32_t n, k;
+  berth_status st = berth_i_get_array(w->doc, w->times, &v, &n);
+  for (k = 0; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = w->parted ? read_later_time(w, v) : read_time(w, v, k);
+  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++)
+    if (w->task[k].seconds < 0)
+      st = berth_i_json_fail(w->doc, w->task[k].origin, "has no time: it is not among the tasks of \"execution\"");
+  return st;
+}
+
+/* ---- the graph ---------------------------------------------------------------------------- */
+
+static berth_status add_ops(Workflow *w) {
+  berth_status st = BERTH_OK;
+  int32_t k;
+  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+    berth_op op = berth_op_default();
+    op.name = w->task[k].name;
+    op.seconds = &w->task[k].seconds;
+    op.workspace_bytes = w->task[k].workspace;
+    st = berth_i_blame(w->doc, w->task[k].origin, berth_graph_builder_add_op(w->b, &op, NULL));
+  }
+  return st;
+}
+
+static berth_status read_graph(Workflow *w, berth_graph **out) {
+  berth_status st = read_tasks(w);
+  if (st == BERTH_OK) st = read_times(w);
+  if (st == BERTH_OK) st = berth_i_wf_read_files(w);
+  if (st == BERTH_OK) st = berth_graph_builder_new(w->ctx, &w->b);
+  if (st == BERTH_OK) st = berth_graph_builder_name(w->b, w->name);
+  if (st == BERTH_OK) st = add_ops(w);
+  if (st == BERTH_OK) st = berth_i_wf_connect(w);
+  return st == BERTH_OK ? berth_i_blame(w->doc, w->tasks, berth_graph_builder_finish(w->b, out)) : st;
+}
+
+berth_status berth_i_read_wfformat(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+  Workflow w = { .doc = doc, .ctx = src->ctx, .name = "", .bandwidth = src->opts.bandwidth };
+  berth_status st = read_parts(&w);
+  if (st == BERTH_OK) st = read_topology(&w, &out->topology);
+  if (st == BERTH_OK) st = read_graph(&w, &out->graph);
+  release(&w);
+  return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
+}

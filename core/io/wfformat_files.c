@@ -1,0 +1,257 @@
+/* WfFormat: files, and the dependencies between the tasks that write and read them. */
+#include "wfformat_internal.h"
+
+#include <stdlib.h>
+
+typedef berth_i_wf Workflow;
+typedef berth_i_wf_list List;
+
+static void list_release(berth_ctx *ctx, List *l) {
+  berth_i_free(ctx, l->at, l->n_at, sizeof *l->at);
+  berth_i_free(ctx, l->file, l->cap, sizeof *l->file);
+}
+
+void berth_i_wf_files_release(Workflow *w) {
+  list_release(w->ctx, &w->in);
+  list_release(w->ctx, &w->out);
+  berth_i_names_release(w->ctx, &w->file_ids);
+  berth_i_free(w->ctx, w->size, w->size_cap, sizeof *w->size);
+}
+
+static berth_status list_make(Workflow *w, List *l) {
+  l->n_at = (size_t)w->n_tasks + 1;
+  return (l->at = berth_i_zalloc(w->ctx, l->n_at, sizeof *l->at)) ? BERTH_OK : berth_i_nomem(w->ctx);
+}
+
+/* Tasks come in order: at[task + 1] counts on from at[task]. */
+static berth_status list_add(Workflow *w, List *l, int32_t task, int32_t file) {
+  void *file_at = l->file;
+  size_t n = (size_t)l->at[task + 1];
+  berth_status st = n < INT32_MAX ? berth_i_grow(w->ctx, &file_at, &l->cap, n + 1, sizeof *l->file) : berth_i_nomem(w->ctx);
+  l->file = file_at;
+  if (st == BERTH_OK) l->file[l->at[task + 1]++] = file;
+  return st;
+}
+
+static berth_status set_size(Workflow *w, int32_t file, double bytes) {
+  void *at = w->size;
+  berth_status st = berth_i_grow(w->ctx, &at, &w->size_cap, (size_t)w->file_ids.n, sizeof *w->size);
+  w->size = at;
+  if (st == BERTH_OK) w->size[file] = bytes;
+  return st;
+}
+
+/* ---- from 1.5 on: a list of files, referred to by id --------------------------------------- */
+
+static berth_status read_file(Workflow *w, Value v) {
+  static const char *const keys[] = { "id", "sizeInBytes" };
+  double bytes = 0;
+  Value f[2];
+  berth_status st = berth_i_fields(w->doc, v, keys, 2, false, f);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "id");
+  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[1], "sizeInBytes");
+  if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "file", &w->file_ids);
+  if (st == BERTH_OK) st = berth_i_get_amount(w->doc, f[1], &bytes);
+  return st == BERTH_OK ? set_size(w, w->file_ids.n - 1, bytes) : st;
+}
+
+static berth_status read_references(Workflow *w, Value array, int32_t task, List *l) {
+  Value v;
+  int32_t n, file = 0;
+  berth_status st = berth_i_get_array(w->doc, array, &v, &n);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
+    st = berth_i_find_id(w->doc, v, "file", &w->file_ids, &file);
+    if (st == BERTH_OK) st = list_add(w, l, task, file);
+  }
+  return st;
+}
+
+static berth_status read_new_lists(Workflow *w, int32_t task) {
+  static const char *const keys[] = { "inputFiles", "outputFiles" };
+  Value f[2];
+  berth_status st = berth_i_fields(w->doc, w->task[task].origin, keys, 2, false, f);
+  if (st == BERTH_OK) st = read_references(w, f[0], task, &w->in);
+  return st == BERTH_OK ? read_references(w, f[1], task, &w->out) : st;
+}
+
+/* ---- up to 1.4: a task lists its files, with their sizes ----------------------------------- */
+
+static berth_status find_link(const Workflow *w, Value v, bool *input) {
+  const char *text = "";
+  berth_status st = berth_i_get_text(w->doc, v, &text);
+  if (st != BERTH_OK) return st;
+  *input = strcmp(text, "input") == 0;
+  return *input || strcmp(text, "output") == 0 ? BERTH_OK : berth_i_json_fail(w->doc, v, "is neither \"input\" nor \"output\"");
+}
+
+/* A file is what is at its path, which may be given apart from its name. */
+static berth_status name_file(Workflow *w, Value name, Value path, int32_t *file) {
+  const char *last = "", *first = "";
+  size_t a, b;
+  char *whole;
+  berth_status st = berth_i_get_text(w->doc, name, &last);
+  if (st == BERTH_OK) st = berth_i_get_text(w->doc, path, &first);
+  if (st != BERTH_OK) return st;
+  a = strlen(first);
+  b = strlen(last) + 1;
+  if (!(whole = berth_i_alloc(w->ctx, a + b, 1))) return berth_i_nomem(w->ctx);
+  memcpy(whole, first, a);
+  memcpy(whole + a, last, b);
+  st = berth_i_names_add(w->ctx, &w->file_ids, whole, file);
+  berth_i_free(w->ctx, whole, a + b, 1);
+  return st;
+}
+
+/* Its size is that of the first mention. */
+static berth_status read_old_file(Workflow *w, Value v, int32_t task) {
+  static const char *const keys[] = { "link", "name", "sizeInBytes", "size", "path" };
+  double bytes = 0;
+  bool input = false;
+  int32_t file = 0, before = w->file_ids.n;
+  Value f[5];
+  berth_status st = berth_i_fields(w->doc, v, keys, 5, false, f);
+  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "link");
+  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[1], "name");
+  if (st == BERTH_OK && !f[3]) st = berth_i_need(w->doc, v, f[2], "sizeInBytes");
+  if (st == BERTH_OK) st = find_link(w, f[0], &input);
+  if (st == BERTH_OK) st = berth_i_get_amount(w->doc, f[2] ? f[2] : f[3], &bytes);
+  if (st == BERTH_OK) st = name_file(w, f[1], f[4], &file);
+  if (st == BERTH_OK && file == before) st = set_size(w, file, bytes);
+  return st == BERTH_OK ? list_add(w, input ? &w->in : &w->out, task, file) : st;
+}
+
+static berth_status read_old_list(Workflow *w, int32_t task) {
+  static const char *const keys[] = { "files" };
+  Value f[1], v;
+  int32_t n;
+  berth_status st = berth_i_fields(w->doc, w->task[task].origin, keys, 1, false, f);
+  if (st == BERTH_OK) st = berth_i_get_array(w->doc, f[0], &v, &n);
+  for (; st == BERTH_OK && v; v = berth_i_json_next(v)) st = read_old_file(w, v, task);
+  return st;
+}
+
+berth_status berth_i_wf_read_files(Workflow *w) {
+  Value v;
+  int32_t n, k;
+  berth_status st = list_make(w, &w->in);
+  if (st == BERTH_OK) st = list_make(w, &w->out);
+  if (st == BERTH_OK) st = berth_i_get_array(w->doc, w->files, &v, &n);
+  for (; st == BERTH_OK && v; v = berth_i_json_next(v)) st = read_file(w, v);
+  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+    w->in.at[k + 1] = w->in.at[k];
+    w->out.at[k + 1] = w->out.at[k];
+    st = w->parted ? read_new_lists(w, k) : read_old_list(w, k);
+  }
+  return st;
+}
+
+/* ---- dependencies -------------------------------------------------------------------------- */
+
+static berth_status add_declared(Workflow *w, Value array, int32_t task, bool parents, berth_i_edges *e) {
+  Value v;
+  int32_t n, other = 0;
+  berth_status st = berth_i_get_array(w->doc, array, &v, &n);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
+    if ((st = berth_i_wf_find_task(w, v, &other)) != BERTH_OK) return st;
+    if (other == task) return berth_i_json_fail(w->doc, v, "is the task itself");
+    st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ parents ? other : task, parents ? task : other, 0, 0, v });
+  }
+  return st;
+}
+
+static berth_status read_declared(Workflow *w, berth_i_edges *e) {
+  static const char *const keys[] = { "parents", "children" };
+  Value f[2];
+  int32_t k;
+  berth_status st = BERTH_OK;
+  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+    st = berth_i_fields(w->doc, w->task[k].origin, keys, 2, false, f);
+    if (st == BERTH_OK) st = add_declared(w, f[0], k, true, e);
+    if (st == BERTH_OK) st = add_declared(w, f[1], k, false, e);
+  }
+  return st;
+}
+
+/* writer [files], child [tasks]: has a parent */
+static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint8_t *child, berth_i_edges *e) {
+  int32_t k, i, from;
+  berth_status st = BERTH_OK;
+  for (k = 0; k < w->n_tasks; k++) {
+    for (i = w->in.at[k]; !child[k] && i < w->in.at[k + 1] && st == BERTH_OK; i++) {
+      if ((from = writer[w->in.file[i]]) != BERTH_NONE && from != k)
+        st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ from, k, 0, 0, w->task[k].origin });
+    }
+  }
+  return st;
+}
+
+/* A task without declared parents follows the writers of what it reads. */
+static berth_status infer(Workflow *w, berth_i_edges *e) {
+  size_t files = (size_t)w->file_ids.n, tasks = (size_t)w->n_tasks, i;
+  int32_t k, f, *writer = berth_i_alloc(w->ctx, files, sizeof *writer);
+  uint8_t *child = berth_i_zalloc(w->ctx, tasks, 1);
+  berth_status st = writer && child ? BERTH_OK : berth_i_nomem(w->ctx);
+  if (st != BERTH_OK) goto done;
+  for (f = 0; f < w->file_ids.n; f++) writer[f] = BERTH_NONE;
+  for (i = 0; i < e->n; i++) child[e->at[i].dst] = 1;
+  for (k = w->n_tasks - 1; k >= 0; k--)
+    for (f = w->out.at[k]; f < w->out.at[k + 1]; f++) writer[w->out.file[f]] = k;
+  st = join_by_files(w, writer, child, e);
+done:
+  berth_i_free(w->ctx, writer, files, sizeof *writer);
+  berth_i_free(w->ctx, child, tasks, 1);
+  return st;
+}
+
+static int by_ends(const void *pa, const void *pb) {
+  const berth_i_edge *a = pa, *b = pb;
+  if (a->src != b->src) return a->src < b->src ? -1 : 1;
+  return a->dst < b->dst ? -1 : a->dst > b->dst;
+}
+
+/* A dependency is told by either end or by both. */
+static void sort_and_merge(berth_i_edges *e) {
+  size_t i, n = 0;
+  if (e->n > 0) qsort(e->at, e->n, sizeof *e->at, by_ends);
+  for (i = 0; i < e->n; i++)
+    if (n == 0 || by_ends(&e->at[n - 1], &e->at[i]) != 0) e->at[n++] = e->at[i];
+  e->n = n;
+}
+
+/* @param mark [files]: the number of the edge, counted from 1, that has seen the file as written by its source */
+static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t number, int32_t *mark) {
+  double sum = 0;
+  int32_t i;
+  for (i = w->out.at[e->src]; i < w->out.at[e->src + 1]; i++) mark[w->out.file[i]] = number;
+  for (i = w->in.at[e->dst]; i < w->in.at[e->dst + 1]; i++) {
+    if (mark[w->in.file[i]] != number) continue;
+    mark[w->in.file[i]] = 0;
+    sum += w->size[w->in.file[i]];
+  }
+  return sum;
+}
+
+/* Files lie on disks: they take no memory of a device. */
+static berth_status add_tensors(Workflow *w, const berth_i_edges *e) {
+  size_t files = (size_t)w->file_ids.n, i;
+  int32_t id, *mark = berth_i_zalloc(w->ctx, files, sizeof *mark);
+  berth_status st = mark ? BERTH_OK : berth_i_nomem(w->ctx);
+  for (i = 0; i < e->n && st == BERTH_OK; i++) {
+    berth_tensor t = { e->at[i].src, bytes_between(w, &e->at[i], (int32_t)i + 1, mark), 0, 0 };
+    st = berth_i_blame(w->doc, e->at[i].origin, berth_graph_builder_add_tensor(w->b, &t, &id));
+    if (st == BERTH_OK) st = berth_graph_builder_add_consumer(w->b, id, e->at[i].dst);
+  }
+  berth_i_free(w->ctx, mark, files, sizeof *mark);
+  return st;
+}
+
+berth_status berth_i_wf_connect(Workflow *w) {
+  berth_i_edges e = { NULL, 0, 0 };
+  berth_status st = read_declared(w, &e);
+  if (st == BERTH_OK) st = infer(w, &e);
+  sort_and_merge(&e);
+  if (st == BERTH_OK && e.n >= INT32_MAX) st = berth_i_nomem(w->ctx);
+  if (st == BERTH_OK) st = add_tensors(w, &e);
+  berth_i_edges_release(w->ctx, &e);
+  return st;
+}

@@ -1,0 +1,122 @@
+/* What a search begins with: the start that is given, or the best of its own and of further ones. */
+#include "search_internal.h"
+
+static bool alloc_devices(const berth_i_problem *p, int32_t **out) {
+  return (*out = berth_i_zalloc(p->ctx, (size_t)p->n, sizeof **out)) != NULL;
+}
+
+berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_starts *a) {
+  int32_t i;
+  a->rival_value = INFINITY;
+  if (!alloc_devices(p, &a->rival) || !alloc_devices(p, &a->trial)) return berth_i_nomem(p->ctx);
+  for (i = 0; i < BERTH_I_STARTS; i++) {
+    if (!alloc_devices(p, &a->device[i])) return berth_i_nomem(p->ctx);
+  }
+  return BERTH_OK;
+}
+
+void berth_i_starts_release(const berth_i_problem *p, berth_i_starts *a) {
+  int32_t i;
+  for (i = 0; i < BERTH_I_STARTS; i++) berth_i_free(p->ctx, a->device[i], (size_t)p->n, sizeof **a->device);
+  berth_i_free(p->ctx, a->rival, (size_t)p->n, sizeof *a->rival);
+  berth_i_free(p->ctx, a->trial, (size_t)p->n, sizeof *a->trial);
+}
+
+static void swap(int32_t **a, int32_t **b) {
+  int32_t *kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+/* The trial goes before what is worse, the last falls off. Equal ones: the first stays first. */
+static void insert(berth_i_starts *a, double value) {
+  int32_t i = a->n;
+  if (a->n == BERTH_I_STARTS && !(value < a->value[--i])) return;
+  if (a->n < BERTH_I_STARTS) a->n++;
+  swap(&a->device[i], &a->trial);
+  a->value[i] = value;
+  for (; i > 0 && value < a->value[i - 1]; i--) {
+    swap(&a->device[i], &a->device[i - 1]);
+    a->value[i] = a->value[i - 1];
+    a->value[i - 1] = value;
+  }
+}
+
+static void challenge(berth_i_starts *a, double value) {
+  if (!(value < a->rival_value)) return;
+  swap(&a->rival, &a->trial);
+  a->rival_value = value;
+}
+
+static berth_status weigh(berth_i_walk *w, berth_i_starts *a, void (*keep)(berth_i_starts *a, double value)) {
+  double value;
+  berth_status st = berth_i_walk_ask(w, a->trial, INFINITY, &value);
+  if (st == BERTH_OK && !isinf(value)) keep(a, value);
+  return st;
+}
+
+/* Pins, types, groups and routes hold. */
+static bool is_legal(berth_i_walk *w, const int32_t *device) {
+  return berth_i_sim_execute(w->p->plan, w->state, device, w->p->plan->o.seed, false);
+}
+
+static void copy(const berth_i_problem *p, berth_i_starts *a, const int32_t *device) {
+  if (p->n > 0) memcpy(a->trial, device, (size_t)p->n * sizeof *device);
+}
+
+/* Whatever is wrong with the devices is told with the simulator's words. */
+static berth_status given_start(berth_i_walk *w, berth_i_starts *a) {
+  if (!is_legal(w, w->p->o->start)) return berth_i_fault_report(w->p->plan, &w->state->fault);
+  copy(w->p, a, w->p->o->start);
+  return weigh(w, a, insert);
+}
+
+static bool may_ask(const berth_i_walk *w) { return w->p->o->calls == 0 || w->calls < w->p->o->calls; }
+
+static berth_status listed(berth_i_walk *w, berth_i_starts *a) {
+  berth_i_problem *p = w->p;
+  bool found = false;
+  berth_status st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
+  if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
+  return st == BERTH_OK && found ? weigh(w, a, insert) : st;
+}
+
+static berth_status in_turn(berth_i_walk *w, berth_i_starts *a) {
+  if (!may_ask(w) || !berth_i_start_in_turn(w->p, &w->p->units, a->trial, w->held)) return BERTH_OK;
+  return weigh(w, a, insert);
+}
+
+static berth_status further(berth_i_walk *w, berth_i_starts *a) {
+  const berth_search_options *o = w->p->o;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < o->n_further && st == BERTH_OK && may_ask(w); i++) {
+    const int32_t *device = &o->further[(size_t)i * (size_t)w->p->n];
+    if (!is_legal(w, device)) continue;
+    copy(w->p, a, device);
+    st = weigh(w, a, challenge);
+  }
+  return st;
+}
+
+double berth_i_starts_value(const berth_i_starts *a) { return fmin(a->value[0], a->rival_value); }
+
+berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a) {
+  berth_i_problem *p = w->p;
+  berth_status st;
+  if (berth_i_interrupted(p->ctx) != BERTH_OK) return BERTH_EINTERRUPT;
+  if (p->o->start) {
+    st = given_start(w, a);
+  } else {
+    st = listed(w, a);
+    if (st == BERTH_OK) st = in_turn(w, a);
+    if (st == BERTH_OK) st = further(w, a);
+  }
+  if (st == BERTH_OK && a->n == 0 && !isinf(a->rival_value)) {
+    copy(p, a, a->rival);
+    insert(a, a->rival_value);
+  }
+  if (st != BERTH_OK || a->n > 0) return st;
+  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "search: %s is refused: it runs out of memory, some tensor has no route, or the "
+                      "objective does not allow it", p->o->start ? "the start" : "each start made of units");
+}

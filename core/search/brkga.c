@@ -1,0 +1,192 @@
+/* Biased random-key genetic algorithm: one key per unit, decoded to a device. The generations are those of Goncalves and Resende,
+ * Biased random-key genetic algorithms for combinatorial optimization, J. Heuristics 2011, sec. 2: elites stay, mutants are new,
+ * the rest takes each key from an elite parent with probability `bias`, else from another. */
+#include "search_internal.h"
+#include <stdlib.h>
+
+enum { BARREN = 20 }; /* generations in a row of which nothing fits */
+
+typedef struct ranked {
+  double value;
+  int32_t row;
+} ranked;
+
+typedef struct breeder {
+  berth_i_walk *walk; /* one per thread */
+  berth_i_search *s;
+  const berth_i_problem *p;
+  const berth_i_clumps *b;
+  int32_t n_walks, size, elite, mutants;
+  int32_t from, n_rows; /* of this generation are to be weighed */
+  double *key, *next;   /* [size * units] rows: elites by rank, children, mutants */
+  double *value;        /* [size] INFINITY: not allowed, or above what makes an elite */
+  ranked *rank;         /* [size] */
+  double limit;
+  berth_rng rng;
+} breeder;
+
+static double *row_of(const breeder *y, double *keys, int32_t row) { return &keys[(size_t)row * (size_t)y->b->n]; }
+
+/* ---- weighing ---------------------------------------------------------------------------------------- */
+
+static bool is_over(const breeder *y) {
+  const berth_search_options *o = y->p->o;
+  if (atomic_load(&y->s->stopped)) return true;
+  return o->seconds > 0 && atomic_load_explicit(&y->s->elapsed, memory_order_relaxed) >= o->seconds;
+}
+
+static bool decode(const breeder *y, berth_i_walk *w, int32_t row) {
+  return berth_i_start_by_keys(y->p, y->b, row_of(y, y->key, row), w->order, w->held);
+}
+
+static void weigh_row(void *ud, int32_t thread, int32_t job) {
+  breeder *y = ud;
+  berth_i_walk *w = &y->walk[thread];
+  double value;
+  if (thread == 0) berth_i_search_look(y->s);
+  if (is_over(y) || !decode(y, w, y->from + job)) return;
+  w->status = berth_i_walk_ask(w, w->order, y->limit, &value);
+  if (w->status != BERTH_OK) atomic_store(&y->s->stopped, true);
+  else if (value <= y->limit) y->value[y->from + job] = value;
+}
+
+static void watch(void *ud) { berth_i_search_watch(((breeder *)ud)->s); }
+
+static void keep_best(breeder *y) {
+  berth_i_walk *w = &y->walk[0];
+  int32_t i;
+  for (i = y->from; i < y->from + y->n_rows; i++) {
+    if (y->value[i] < w->best_value && decode(y, w, i)) berth_i_walk_take(w, w->order, y->value[i]);
+  }
+}
+
+/* Rows that the budget does not reach count as not allowed. */
+static void weigh_rows(breeder *y) {
+  const int64_t left = y->p->o->calls - (int64_t)atomic_load(&y->s->calls);
+  berth_i_crew crew = { weigh_row, NULL, watch, y };
+  int32_t i;
+  for (i = y->from; i < y->size; i++) y->value[i] = INFINITY;
+  y->n_rows = y->size - y->from;
+  if (y->p->o->calls > 0 && left < y->n_rows) y->n_rows = (int32_t)left;
+  berth_i_parallel_watched(y->n_walks, y->n_rows, &crew);
+  keep_best(y);
+}
+
+/* ---- generations ------------------------------------------------------------------------------------- */
+
+static int by_value(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  if (a->value != b->value) return a->value < b->value ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Behind the elites by number: what is above the limit has no rank. */
+static int by_row(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static void rank_rows(breeder *y) {
+  int32_t i;
+  for (i = 0; i < y->size; i++) y->rank[i] = (ranked){ y->value[i], i };
+  qsort(y->rank, (size_t)y->size, sizeof *y->rank, by_value);
+  qsort(y->rank + y->elite, (size_t)(y->size - y->elite), sizeof *y->rank, by_row);
+}
+
+static void draw_keys(breeder *y, double *key) {
+  int32_t i;
+  for (i = 0; i < y->b->n; i++) key[i] = berth_rng_uniform(&y->rng);
+}
+
+static void cross(breeder *y, double *child) {
+  const int32_t elite = berth_rng_below(&y->rng, y->elite), other = y->elite + berth_rng_below(&y->rng, y->size - y->elite);
+  const double *a = row_of(y, y->key, y->rank[elite].row), *b = row_of(y, y->key, y->rank[other].row);
+  int32_t i;
+  for (i = 0; i < y->b->n; i++) child[i] = berth_rng_uniform(&y->rng) < y->p->o->bias ? a[i] : b[i];
+}
+
+static void keep_elites(breeder *y) {
+  int32_t i;
+  for (i = 0; i < y->elite; i++) {
+    memcpy(row_of(y, y->next, i), row_of(y, y->key, y->rank[i].row), (size_t)y->b->n * sizeof *y->key);
+  }
+  for (i = 0; i < y->elite; i++) y->value[i] = y->rank[i].value;
+}
+
+static void next_generation(breeder *y) {
+  double *swap;
+  int32_t i;
+  rank_rows(y);
+  keep_elites(y);
+  for (i = y->elite; i < y->size - y->mutants; i++) cross(y, row_of(y, y->next, i));
+  for (; i < y->size; i++) draw_keys(y, row_of(y, y->next, i));
+  swap = y->key;
+  y->key = y->next;
+  y->next = swap;
+  y->from = y->elite;
+  y->limit = y->value[y->elite - 1];
+}
+
+/* The middle of the keys that lead a unit to where its first op is. */
+static void encode(breeder *y, const int32_t *device, double *key) {
+  const int32_t devices = y->p->n_devices;
+  int32_t i, d;
+  for (i = 0; i < y->b->n; i++) {
+    const uint8_t *may = &y->b->may[(size_t)i * (size_t)devices];
+    int32_t before = 0, all = 0, at = device[y->b->ops[y->b->at[i]]];
+    for (d = 0; d < devices; d++) {
+      before += may[d] && d < at;
+      all += may[d];
+    }
+    key[i] = all > 0 ? (before + 0.5) / all : 0.5;
+  }
+}
+
+static void first_generation(breeder *y, const berth_i_starts *start) {
+  int32_t i;
+  for (i = 0; i < y->size; i++) {
+    if (i < start->n) encode(y, start->device[i], row_of(y, y->key, i));
+    else if (i == start->n && !isinf(start->rival_value)) encode(y, start->rival, row_of(y, y->key, i));
+    else draw_keys(y, row_of(y, y->key, i));
+  }
+  y->from = 0;
+  y->limit = INFINITY;
+}
+
+static bool goes_on(const breeder *y) {
+  const int64_t calls = y->p->o->calls;
+  return !is_over(y) && (calls == 0 || (int64_t)atomic_load(&y->s->calls) < calls);
+}
+
+static void breed(breeder *y, const berth_i_starts *start) {
+  int32_t barren = 0;
+  if (!isinf(start->rival_value)) berth_i_walk_take(&y->walk[0], start->rival, start->rival_value);
+  berth_i_walk_take(&y->walk[0], start->device[0], start->value[0]);
+  for (first_generation(y, start); goes_on(y) && barren < BARREN; next_generation(y)) {
+    const int64_t before = (int64_t)atomic_load(&y->s->calls);
+    weigh_rows(y);
+    barren = (int64_t)atomic_load(&y->s->calls) == before ? barren + 1 : 0;
+  }
+}
+
+berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_starts *start) {
+  const berth_i_problem *p = walk->p;
+  const int32_t size = berth_i_population(p);
+  const size_t keys = (size_t)size * (size_t)p->units.n;
+  breeder y = { walk, walk->s, p, &p->units, n_walks, size, 1, 0, 0, 0, NULL, NULL, NULL, NULL, INFINITY, { { 0 } } };
+  berth_status st = BERTH_OK;
+  y.elite = (int32_t)(p->o->elite * size) > 1 ? (int32_t)(p->o->elite * size) : 1;
+  y.mutants = (int32_t)(p->o->mutants * size);
+  berth_rng_init(&y.rng, p->o->seed, 0);
+  y.key = berth_i_alloc(p->ctx, keys, sizeof *y.key);
+  y.next = berth_i_alloc(p->ctx, keys, sizeof *y.next);
+  y.value = berth_i_alloc(p->ctx, (size_t)size, sizeof *y.value);
+  y.rank = berth_i_alloc(p->ctx, (size_t)size, sizeof *y.rank);
+  if (!y.key || !y.next || !y.value || !y.rank) st = berth_i_nomem(p->ctx);
+  else breed(&y, start);
+  berth_i_free(p->ctx, y.key, keys, sizeof *y.key);
+  berth_i_free(p->ctx, y.next, keys, sizeof *y.next);
+  berth_i_free(p->ctx, y.value, (size_t)size, sizeof *y.value);
+  berth_i_free(p->ctx, y.rank, (size_t)size, sizeof *y.rank);
+  return st;
+}

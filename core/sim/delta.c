@@ -1,0 +1,265 @@
+/* Tries: a base, what moves, and the quickest way to its times; memory only for what is not refused by them. */
+#include "delta_internal.h"
+
+/* ---- plans ------------------------------------------------------------------------------------ */
+
+static bool rewinds(const berth_sim_options *o) {
+  return o->links == BERTH_LINKS_FREE && o->dispatch == BERTH_DISPATCH_FIFO && o->send == BERTH_SEND_PUSH &&
+         o->order == BERTH_ORDER_EVENT && o->noise == 0 && !o->preempt;
+}
+
+berth_status berth_i_delta_plans(berth_i_sim_plan *p, berth_i_sim_plan **fast) {
+  berth_sim_options o = p->o;
+  berth_i_sim_plan *made = NULL, *timed = p;
+  berth_status st = berth_i_sim_plan_tails(p);
+  *fast = NULL;
+  if (st != BERTH_OK || !rewinds(&o) || p->cost->g->n_collectives > 0) return st;
+  o.memory = BERTH_MEMORY_NONE;
+  if (p->o.memory != BERTH_MEMORY_NONE) {
+    if ((st = berth_i_sim_plan_new(p->cost, &o, false, &made)) != BERTH_OK) return st;
+    timed = made;
+  }
+  if ((st = berth_i_sim_plan_tails(timed)) == BERTH_OK) st = berth_i_sim_plan_inputs(timed);
+  if (st == BERTH_OK) *fast = made;
+  else berth_i_sim_plan_release(made);
+  return st;
+}
+
+bool berth_i_delta_pays(const berth_i_sim_plan *p, const berth_i_sim_plan *fast) {
+  return berth_i_rewind_goes(fast ? fast : p);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static berth_status init_groups(berth_i_delta *d) {
+  const berth_graph *g = d->plan->cost->g;
+  size_t groups = (size_t)g->n_groups;
+  int32_t i;
+  if (!g->group) return BERTH_OK;
+  d->group_size = berth_i_zalloc(d->plan->ctx, groups, sizeof *d->group_size);
+  d->group_moved = berth_i_zalloc(d->plan->ctx, groups, sizeof *d->group_moved);
+  d->group_first = berth_i_alloc(d->plan->ctx, groups, sizeof *d->group_first);
+  if (!d->group_size || !d->group_moved || !d->group_first) return berth_i_nomem(d->plan->ctx);
+  for (i = 0; i < g->n_ops; i++) {
+    if (g->group[i] != BERTH_NONE && d->group_size[g->group[i]]++ == 0) d->group_first[g->group[i]] = i;
+  }
+  return BERTH_OK;
+}
+
+static berth_status init(berth_i_delta *d) {
+  size_t n = (size_t)d->plan->n_ops;
+  berth_status st;
+  d->device = berth_i_alloc(d->plan->ctx, n, sizeof *d->device);
+  d->moved = berth_i_alloc(d->plan->ctx, n, sizeof *d->moved);
+  d->before = berth_i_alloc(d->plan->ctx, n, sizeof *d->before);
+  d->is_moved = berth_i_zalloc(d->plan->ctx, n, sizeof *d->is_moved);
+  if (!d->device || !d->moved || !d->before || !d->is_moved) return berth_i_nomem(d->plan->ctx);
+  if ((st = init_groups(d)) != BERTH_OK || !berth_i_rewind_goes(d->fast)) return st;
+  if ((st = berth_i_sim_state_new(d->fast, &d->quick)) != BERTH_OK) return st;
+  return berth_i_rewind_new(d->fast, &d->rewind);
+}
+
+berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast, berth_i_sim_state *state,
+                               berth_i_delta **out) {
+  berth_i_delta *d = berth_i_zalloc(p->ctx, 1, sizeof *d);
+  berth_status st;
+  if (!d) return berth_i_nomem(p->ctx);
+  d->plan = p;
+  d->fast = fast ? fast : p;
+  d->state = state;
+  if ((st = init(d)) == BERTH_OK) *out = d;
+  else berth_i_delta_release(d);
+  return st;
+}
+
+void berth_i_delta_release(berth_i_delta *d) {
+  size_t n, groups;
+  berth_ctx *ctx;
+  if (!d) return;
+  ctx = d->plan->ctx;
+  n = (size_t)d->plan->n_ops;
+  groups = (size_t)d->plan->cost->g->n_groups;
+  berth_i_rewind_release(d->fast, d->rewind);
+  berth_i_sim_state_release(d->fast, d->quick);
+  berth_i_free(ctx, d->device, n, sizeof *d->device);
+  berth_i_free(ctx, d->moved, n, sizeof *d->moved);
+  berth_i_free(ctx, d->before, n, sizeof *d->before);
+  berth_i_free(ctx, d->is_moved, n, sizeof *d->is_moved);
+  berth_i_free(ctx, d->group_size, groups, sizeof *d->group_size);
+  berth_i_free(ctx, d->group_moved, groups, sizeof *d->group_moved);
+  berth_i_free(ctx, d->group_first, groups, sizeof *d->group_first);
+  berth_i_free(ctx, d, 1, sizeof *d);
+}
+
+/* ---- verdicts --------------------------------------------------------------------------------------- */
+
+static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim_state *s, berth_i_verdict *out) {
+  int32_t i;
+  out->cut = s->cut;
+  out->makespan = s->cut ? s->limit : s->now;
+  out->peak = 0;
+  out->oom_op = BERTH_NONE;
+  d->last_plan = s->cut ? NULL : p;
+  d->last = s;
+  if (s->cut || !s->memory) return;
+  out->oom_op = s->memory->oom.op;
+  for (i = 0; i < p->n_devices; i++) {
+    if (s->memory->peak[i] > out->peak) out->peak = s->memory->peak[i];
+  }
+}
+
+/* From the start, with all that is asked for. */
+static bool run_whole(berth_i_delta *d, double limit, berth_i_verdict *out) {
+  const berth_i_sim_plan *p = d->plan;
+  d->last_plan = NULL;
+  if (!berth_i_sim_execute_limited(p, d->state, d->device, p->o.seed, false, limit)) return false;
+  d->ended += d->state->done;
+  judge(d, p, d->state, out);
+  return true;
+}
+
+/* The times are known. */
+static bool account(berth_i_delta *d, berth_i_verdict *out) {
+  if (d->fast != d->plan && !d->quick->cut) return run_whole(d, INFINITY, out);
+  judge(d, d->fast, d->quick, out);
+  return true;
+}
+
+/* ---- the base ------------------------------------------------------------------------------------------ */
+
+static berth_i_moves moves_of(const berth_i_delta *d, int32_t n) {
+  berth_i_moves m;
+  m.device = d->device;
+  m.op = d->moved;
+  m.before = d->before;
+  m.n = n;
+  return m;
+}
+
+static bool log_base(berth_i_delta *d) {
+  berth_i_moves m = moves_of(d, -1);
+  if (!berth_i_sim_reset(d->fast, d->quick, d->device, d->fast->o.seed)) return false;
+  if (!berth_i_rewind_base(d->fast, d->rewind, d->quick)) return false;
+  d->ended += d->quick->done;
+  berth_i_rewind_accept(d->fast, d->rewind, d->quick, &m);
+  return true;
+}
+
+bool berth_i_delta_base(berth_i_delta *d, const int32_t *device, berth_i_verdict *out) {
+  if (d->plan->n_ops > 0) memcpy(d->device, device, (size_t)d->plan->n_ops * sizeof *device);
+  d->n_moved = 0;
+  d->has_base = d->tried = false;
+  d->rewound = d->rewind && log_base(d);
+  if (d->rewound) d->has_base = account(d, out);
+  else d->has_base = run_whole(d, INFINITY, out); /* or says what is wrong */
+  return d->has_base;
+}
+
+/* ---- tries ------------------------------------------------------------------------------------------------ */
+
+static void move_back(berth_i_delta *d) {
+  while (d->n_moved > 0) {
+    d->n_moved--;
+    d->device[d->moved[d->n_moved]] = d->before[d->n_moved];
+  }
+  d->tried = false;
+}
+
+static void drop_unmoved(berth_i_delta *d) {
+  int32_t i, kept = 0;
+  for (i = 0; i < d->n_moved; i++) {
+    d->is_moved[d->moved[i]] = 0;
+    if (d->device[d->moved[i]] == d->before[i]) continue;
+    d->moved[kept] = d->moved[i];
+    d->before[kept++] = d->before[i];
+  }
+  d->n_moved = kept;
+}
+
+static bool may_run(const berth_i_delta *d, int32_t op) {
+  const berth_i_sim_plan *p = d->fast;
+  int32_t to = d->device[op];
+  if (to < 0 || to >= p->n_devices) return false;
+  if (p->cost->g->pin && p->cost->g->pin[op] != BERTH_NONE && p->cost->g->pin[op] != to) return false;
+  return p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[to]] <= p->horizon;
+}
+
+static int32_t *moved_of_group(berth_i_delta *d, int32_t i) {
+  int32_t group = d->group_size ? d->plan->cost->g->group[d->moved[i]] : BERTH_NONE;
+  return group == BERTH_NONE ? NULL : &d->group_moved[group];
+}
+
+/* All members of a group moved, to one device. */
+static bool keeps_groups(berth_i_delta *d) {
+  bool together = true;
+  int32_t i;
+  for (i = 0; i < d->n_moved; i++) {
+    int32_t *moved = moved_of_group(d, i);
+    if (moved) ++*moved;
+  }
+  for (i = 0; i < d->n_moved; i++) {
+    const int32_t *moved = moved_of_group(d, i);
+    if (!moved) continue;
+    together &= *moved == d->group_size[moved - d->group_moved];
+    together &= d->device[d->moved[i]] == d->device[d->group_first[moved - d->group_moved]];
+  }
+  for (i = 0; i < d->n_moved; i++) {
+    int32_t *moved = moved_of_group(d, i);
+    if (moved) *moved = 0;
+  }
+  return together;
+}
+
+static bool allowed(berth_i_delta *d) {
+  int32_t i;
+  for (i = 0; i < d->n_moved; i++) {
+    if (!may_run(d, d->moved[i])) return false;
+  }
+  return keeps_groups(d);
+}
+
+/* What is not allowed, and what stops short, is run from the start for the fault. */
+static bool run_moved(berth_i_delta *d, double limit, berth_i_verdict *out) {
+  double allowing = limit * (1 + BERTH_I_LIMIT_SLACK);
+  berth_i_moves m = moves_of(d, d->n_moved);
+  d->rewound = d->rewind && allowed(d) && berth_i_rewind_try(d->fast, d->rewind, d->quick, &m, allowing, &d->ended);
+  return d->rewound ? account(d, out) : run_whole(d, limit, out);
+}
+
+void berth_i_delta_begin(berth_i_delta *d) {
+  move_back(d);
+  d->last_plan = NULL;
+}
+
+void berth_i_delta_move(berth_i_delta *d, int32_t op, int32_t device) {
+  if (!d->is_moved[op]) {
+    d->is_moved[op] = 1;
+    d->moved[d->n_moved] = op;
+    d->before[d->n_moved++] = d->device[op];
+  }
+  d->device[op] = device;
+}
+
+bool berth_i_delta_try(berth_i_delta *d, double limit, berth_i_verdict *out) {
+  drop_unmoved(d);
+  if (!run_moved(d, limit, out)) {
+    move_back(d);
+    return false;
+  }
+  d->tried = !out->cut;
+  return true;
+}
+
+void berth_i_delta_accept(berth_i_delta *d) {
+  berth_i_moves m = moves_of(d, d->n_moved);
+  if (d->rewind && d->rewound) berth_i_rewind_accept(d->fast, d->rewind, d->quick, &m);
+  else if (d->rewind) d->has_base = log_base(d);
+  d->n_moved = 0;
+  d->tried = false;
+}
+
+int32_t berth_i_delta_chain(berth_i_delta *d, int32_t *ops) {
+  if (!d->last_plan) return 0;
+  if (d->last == d->quick) berth_i_rewind_restore(d->rewind, d->quick, d->device);
+  return berth_i_sim_chain(d->last_plan, d->last, ops);
+}

@@ -1,0 +1,135 @@
+/* How long it takes at least from the start of an op to the end of all on given devices, transfers included: what cuts a try
+ * short. Of a base they are kept. A move changes those of the moved op and of what leads to it; of these a try needs only the
+ * ones that start after it has left the base, mostly few. */
+#include "rewind_internal.h"
+
+void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r) {
+  int32_t i;
+  for (i = 0; i < p->n_ops; i++) r->rank[p->cost->g->topo[i]] = i;
+}
+
+/* A tensor that cannot come at all is told by the run. */
+static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge, int32_t from, int32_t to) {
+  double t = p->edge_time ? p->edge_time[edge] : berth_i_transfer_units(p, s, p->edge_tensor[edge], from, to);
+  return t < INFINITY ? t : 0;
+}
+
+static double tail_of(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device,
+                      int32_t op) {
+  int32_t e, d = device[op];
+  double after = 0;
+  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+    int32_t to = p->edge_to[e];
+    double t = r->tail[to];
+    if (device[to] != d) t += transfer_of(p, s, e, d, device[to]);
+    if (t > after) after = t;
+  }
+  return after + p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
+}
+
+void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device) {
+  const int32_t *topo = p->cost->g->topo;
+  int32_t i;
+  for (i = p->n_ops - 1; i >= 0; i--) r->tail[topo[i]] = tail_of(p, r, s, device, topo[i]);
+}
+
+/* ---- for a try ------------------------------------------------------------------------------------ */
+
+static void include(berth_i_rewind *r, int32_t op) {
+  if (r->in_set[op] || r->op[op].start_at < r->from) return;
+  r->in_set[op] = 1;
+  r->set[r->n_set++] = op;
+}
+
+static void include_producers(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) include(r, g->producer[g->in[i]]);
+}
+
+/* The moved ops and what leads to them from `from` on. @return there are few */
+static bool gather(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_moves *m) {
+  int32_t i, most = 64 + p->n_ops / 16 + m->n;
+  for (i = 0; i < m->n; i++) include(r, m->op[i]);
+  for (i = 0; i < r->n_set && r->n_set <= most; i++) include_producers(p, r, r->set[i]);
+  return r->n_set <= most;
+}
+
+/* Latest in topological order first: a heap by rank, sorted in place. */
+static void sift(const berth_i_rewind *r, int32_t i, int32_t n) {
+  int32_t op = r->set[i], child;
+  for (; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && r->rank[r->set[child + 1]] < r->rank[r->set[child]]) child++;
+    if (r->rank[op] <= r->rank[r->set[child]]) break;
+    r->set[i] = r->set[child];
+  }
+  r->set[i] = op;
+}
+
+static void sort_set(const berth_i_rewind *r) {
+  int32_t i, n = r->n_set;
+  for (i = n / 2 - 1; i >= 0; i--) sift(r, i, n);
+  while (n > 1) {
+    int32_t least = r->set[0];
+    r->set[0] = r->set[--n];
+    r->set[n] = least;
+    sift(r, 0, n);
+  }
+}
+
+static void forget_set(berth_i_rewind *r) {
+  int32_t i;
+  for (i = 0; i < r->n_set; i++) r->in_set[r->set[i]] = 0;
+  r->n_set = 0;
+}
+
+const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
+                                   const berth_i_moves *m) {
+  int32_t i;
+  if (!gather(p, r, m)) {
+    forget_set(r);
+    return p->tail; /* those without transfers hold for every placement */
+  }
+  sort_set(r);
+  for (i = 0; i < r->n_set; i++) {
+    r->tail_before[i] = r->tail[r->set[i]];
+    r->tail[r->set[i]] = tail_of(p, r, s, m->device, r->set[i]);
+  }
+  return r->tail;
+}
+
+void berth_i_rewind_tails_back(berth_i_rewind *r) {
+  int32_t i;
+  for (i = 0; i < r->n_set; i++) r->tail[r->set[i]] = r->tail_before[i];
+  forget_set(r);
+}
+
+/* ---- for a new base ---------------------------------------------------------------------------------- */
+
+static void flag_producers(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) r->in_set[g->producer[g->in[i]]] = 1;
+}
+
+void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
+                              const berth_i_moves *m) {
+  const int32_t *topo = p->cost->g->topo;
+  int32_t i, last = -1;
+  berth_i_rewind_tails_back(r);
+  for (i = 0; i < m->n; i++) {
+    r->in_set[m->op[i]] = 1;
+    flag_producers(p, r, m->op[i]);
+    if (r->rank[m->op[i]] > last) last = r->rank[m->op[i]];
+  }
+  for (i = last; i >= 0; i--) {
+    int32_t op = topo[i];
+    double tail;
+    if (!r->in_set[op]) continue;
+    r->in_set[op] = 0;
+    tail = tail_of(p, r, s, m->device, op);
+    if (tail == r->tail[op]) continue;
+    r->tail[op] = tail;
+    flag_producers(p, r, op);
+  }
+}

@@ -1,0 +1,290 @@
+/* Collectives in a run: priced when the placement is known, asked for when the last member has ended, over when their time is.
+ * What they hold meanwhile is a matter of the links. */
+#include "sim_internal.h"
+
+/* ---- plan ------------------------------------------------------------------------------------- */
+
+static int32_t room_for(const berth_i_sim_plan *p, int32_t k) {
+  int32_t members = p->cost->g->collectives[k].n_members;
+  return members < p->n_devices ? members : p->n_devices;
+}
+
+static void fill_seats(berth_i_sim_plan *p) {
+  int32_t k, i;
+  for (k = 0; k < p->n_collectives; k++) {
+    for (i = p->seat_at[k]; i < p->seat_at[k + 1]; i++) p->seat_owner[i] = k;
+  }
+}
+
+static berth_status count_flows(berth_i_sim_plan *p) {
+  size_t flows = 0;
+  int32_t k;
+  for (k = 0; k < p->n_collectives && p->o.links == BERTH_LINKS_FAIR; k++) {
+    flows += berth_i_collective_most_flows(p->cost->g->collectives[k].kind, room_for(p, k));
+  }
+  if (flows > INT32_MAX) {
+    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "collectives of %.0f flows between devices", (double)flows);
+  }
+  p->n_flows = (int32_t)flows;
+  return BERTH_OK;
+}
+
+berth_status berth_i_meetings_plan(berth_i_sim_plan *p) {
+  int32_t k;
+  p->meeting_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
+  if (!(p->seat_at = berth_i_alloc(p->ctx, (size_t)p->n_collectives + 1, sizeof *p->seat_at))) return berth_i_nomem(p->ctx);
+  p->seat_at[0] = 0;
+  for (k = 0; k < p->n_collectives; k++) p->seat_at[k + 1] = p->seat_at[k] + room_for(p, k);
+  p->n_seats = p->seat_at[p->n_collectives];
+  if (!(p->seat_owner = berth_i_alloc(p->ctx, (size_t)p->n_seats, sizeof *p->seat_owner))) return berth_i_nomem(p->ctx);
+  fill_seats(p);
+  return count_flows(p);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------- */
+
+static size_t most_members(const berth_i_sim_plan *p) {
+  int32_t k, most = 0;
+  for (k = 0; k < p->n_collectives; k++) {
+    int32_t n = p->cost->g->collectives[k].n_members;
+    most = n > most ? n : most;
+  }
+  return (size_t)most;
+}
+
+berth_status berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_meetings *x) {
+  size_t n = (size_t)p->n_collectives;
+  x->one = berth_i_alloc(p->ctx, n, sizeof *x->one);
+  x->device = berth_i_alloc(p->ctx, (size_t)p->n_seats, sizeof *x->device);
+  x->seen = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *x->seen);
+  x->under_way = berth_i_alloc(p->ctx, n, sizeof *x->under_way);
+  x->waiting = berth_i_alloc(p->ctx, n, sizeof *x->waiting);
+  x->tail = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *x->tail);
+  if (!x->one || !x->device || !x->seen || !x->under_way || !x->waiting || !x->tail) return berth_i_nomem(p->ctx);
+  if (!p->cost->collective) return BERTH_OK;
+  x->most_members = most_members(p);
+  x->member_device = berth_i_alloc(p->ctx, x->most_members, sizeof *x->member_device);
+  return x->member_device ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+void berth_i_meetings_release(const berth_i_sim_plan *p, berth_i_meetings *x) {
+  size_t n = (size_t)p->n_collectives;
+  berth_i_free(p->ctx, x->one, n, sizeof *x->one);
+  berth_i_free(p->ctx, x->device, (size_t)p->n_seats, sizeof *x->device);
+  berth_i_free(p->ctx, x->seen, (size_t)p->n_devices, sizeof *x->seen);
+  berth_i_free(p->ctx, x->member_device, x->most_members, sizeof *x->member_device);
+  berth_i_free(p->ctx, x->under_way, n, sizeof *x->under_way);
+  berth_i_free(p->ctx, x->waiting, n, sizeof *x->waiting);
+  berth_i_free(p->ctx, x->tail, (size_t)p->n_ops, sizeof *x->tail);
+}
+
+/* ---- prices ------------------------------------------------------------------------------------------- */
+
+static void find_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  const berth_collective *c = &p->cost->g->collectives[k];
+  int32_t *device = &s->meet.device[p->seat_at[k]], i, n = 0;
+  for (i = 0; i < c->n_members; i++) {
+    int32_t d = s->ops[c->members[i]].device;
+    if (s->meet.seen[d] == k) continue;
+    s->meet.seen[d] = k;
+    device[n++] = d;
+  }
+  s->meet.one[k].n_devices = n;
+}
+
+static bool refuse_meeting(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t k, int32_t device, int32_t other) {
+  s->fault.tensor = k;
+  return berth_i_sim_refuse(s, kind, BERTH_NONE, device, other);
+}
+
+static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, berth_i_collective_price *price) {
+  const berth_collective *c = &p->cost->g->collectives[k];
+  int32_t i;
+  for (i = 0; i < c->n_members; i++) s->meet.member_device[i] = s->ops[c->members[i]].device;
+  price->algorithm = BERTH_COLLECTIVE_FUNCTION;
+  s->fault.status = berth_i_collective_function(p->cost, k, c->n_members, s->meet.member_device, &price->seconds);
+  return s->fault.status == BERTH_OK || refuse_meeting(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
+}
+
+static bool ask_price(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, berth_i_collective_price *price) {
+  int32_t n = s->meet.one[k].n_devices;
+  if (p->cost->collective) return ask_function(p, s, k, price);
+  price->algorithm = p->cost->algorithm;
+  if (n < 2) return true;
+  *price = berth_i_collective_built_in(p->cost, k, n, &s->meet.device[p->seat_at[k]]);
+  return price->src == BERTH_NONE || refuse_meeting(s, BERTH_I_FAULT_NO_MEETING, k, price->src, price->dst);
+}
+
+static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
+  uint64_t transfers = (uint64_t)p->cost->g->n_tensors * (uint64_t)p->n_devices;
+  return berth_i_sim_noise(p, s, 2 * (transfers + (uint64_t)k) + 1);
+}
+
+static bool flows(const berth_i_sim_plan *p, const berth_i_meeting *x) {
+  return p->o.links == BERTH_LINKS_FAIR && x->n_devices > 1 && x->algorithm != BERTH_COLLECTIVE_LINES &&
+         x->algorithm != BERTH_COLLECTIVE_FUNCTION;
+}
+
+static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_collective_price price = { 0, 0, BERTH_COLLECTIVE_RING, BERTH_NONE, BERTH_NONE };
+  berth_i_meeting *x = &s->meet.one[k];
+  double noise = noise_of(p, s, k);
+  find_devices(p, s, k);
+  if (!ask_price(p, s, k, &price)) return false;
+  x->seconds = price.seconds;
+  x->units = berth_i_quantise_transfer(price.seconds * noise, p->o.quantum);
+  x->latency = price.latency * noise;
+  x->algorithm = price.algorithm;
+  x->factor = flows(p, x) ? p->cost->transfer_factor * noise : 0;
+  x->missing = p->cost->g->collectives[k].n_members;
+  x->last = BERTH_NONE;
+  x->start = x->end = x->after = 0;
+  x->flows = 0;
+  x->age = 0;
+  x->late = 0;
+  return x->units <= p->horizon || refuse_meeting(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
+}
+
+/* ---- limits: the least time from the start of each op to the end of all, under this placement ------------- */
+
+static double longest_tail(const double *tail, int32_t n, const int32_t *ops) {
+  double most = 0;
+  int32_t i;
+  for (i = 0; i < n; i++) most = tail[ops[i]] > most ? tail[ops[i]] : most;
+  return most;
+}
+
+static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  double after = longest_tail(s->meet.tail, p->edge_at[op + 1] - p->edge_at[op], &p->edge_to[p->edge_at[op]]);
+  int32_t i;
+  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+    berth_i_meeting *x = &s->meet.one[g->wait[i]];
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    if (x->after < 0) x->after = longest_tail(s->meet.tail, c->n_consumers, c->consumers);
+    if (x->units + x->after > after) after = x->units + x->after;
+  }
+  return after;
+}
+
+/* Consumers come later in the topological order than members: `after` is looked up once for all of them. */
+static void fill_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = 0; i < p->n_collectives; i++) s->meet.one[i].after = p->o.noise > 0 ? 0 : -1;
+  for (i = p->n_ops - 1; i >= 0; i--) {
+    int32_t op = g->topo[i];
+    s->meet.tail[op] = p->o.noise > 0 ? 0 : s->ops[op].work + tail_after(p, s, op);
+  }
+}
+
+bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const int32_t *after_at = p->cost->g->after_at;
+  int32_t i;
+  s->meet.n_under_way = s->meet.n_waiting = 0;
+  for (i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
+  for (i = 0; i < p->n_collectives; i++) {
+    if (!price_meeting(p, s, i)) return false;
+  }
+  for (i = 0; i < p->n_ops; i++) s->ops[i].missing += after_at[i + 1] - after_at[i];
+  if (s->limit < INFINITY) fill_tails(p, s);
+  return true;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------ */
+
+static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_i_meetings *x = &s->meet;
+  berth_i_slot_set(&s->slots, p->meeting_slot, x->n_under_way ? x->under_way[0].time : INFINITY,
+                   x->n_under_way ? x->under_way[0].seq : 0);
+}
+
+static void expect_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double end) {
+  berth_i_ready e;
+  e.time = end;
+  e.seq = s->seq++;
+  e.op = k;
+  berth_i_ready_up(s->meet.under_way, s->meet.n_under_way++, e);
+  show_next(p, s);
+}
+
+static void check_limit(berth_i_sim_state *s, const berth_i_meeting *x) {
+  if (!(s->limit < INFINITY) || !(x->end + x->after > s->limit)) return;
+  s->cut = true;
+  s->limit = x->end + x->after;
+}
+
+void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
+  berth_i_meeting *x = &s->meet.one[k];
+  x->start = start;
+  x->end = start + x->units;
+  check_limit(s, x);
+  if (s->memory && x->n_devices > 1) berth_i_memory_meet(p, s, k, start);
+  if (s->trace) {
+    s->trace->log[s->trace->n_log++] = p->n_ops + k;
+    s->trace->n_met++;
+  }
+  expect_end(p, s, k, x->end);
+}
+
+static void ask_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  if (s->meet.one[k].n_devices > 1) {
+    berth_i_links_meet(p, s, k);
+  } else {
+    berth_i_meeting_start(p, s, k, s->now);
+  }
+}
+
+void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+    berth_i_meeting *x = &s->meet.one[g->wait[i]];
+    x->last = op;
+    if (--x->missing == 0) ask_for(p, s, g->wait[i]);
+  }
+}
+
+int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t k = berth_i_ready_pop(s->meet.under_way, s->meet.n_under_way--).op;
+  berth_i_meeting *x = &s->meet.one[k];
+  show_next(p, s);
+  if (x->flows > 0) {
+    x->late = 1;
+    return BERTH_NONE;
+  }
+  x->end = s->now;
+  if (x->n_devices > 1) {
+    berth_i_links_part(p, s, k);
+    if (s->memory) berth_i_memory_part(p, s, k);
+  }
+  return k;
+}
+
+void berth_i_meeting_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_meeting *x = &s->meet.one[k];
+  if (--x->flows == 0 && x->late) expect_end(p, s, k, s->now);
+}
+
+/* ---- what it is ------------------------------------------------------------------------------------------------ */
+
+double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
+  const berth_collective *c = &p->cost->g->collectives[k];
+  if (c->kind == BERTH_BARRIER) return 0;
+  return c->kind == BERTH_ALLGATHER ? c->bytes * s->meet.one[k].n_devices : c->bytes;
+}
+
+void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k, berth_i_flow_fn flow, void *ud) {
+  const berth_i_meeting *x = &s->meet.one[k];
+  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices, &s->meet.device[p->seat_at[k]], flow, ud);
+}
+
+int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat) {
+  const berth_collective *c = &p->cost->g->collectives[p->seat_owner[seat]];
+  int32_t i, lowest = BERTH_NONE;
+  for (i = 0; i < c->n_members; i++) {
+    int32_t op = c->members[i];
+    if (s->ops[op].device == s->meet.device[seat] && (lowest == BERTH_NONE || op < lowest)) lowest = op;
+  }
+  return lowest;
+}

@@ -1,0 +1,312 @@
+/* What went over the links, and whether anybody computed meanwhile. */
+#include "result_internal.h"
+#include <stdlib.h>
+
+/* ---- collectives ------------------------------------------------------------------------------ */
+
+berth_status berth_i_result_meetings(berth_result *r, berth_i_sim_state *s) {
+  const berth_i_sim_plan *p = r->plan;
+  int32_t k;
+  r->meeting_device = s->meet.device;
+  s->meet.device = NULL;
+  if (!(r->meetings = berth_i_alloc(r->ctx, (size_t)p->n_collectives, sizeof *r->meetings))) return berth_i_nomem(r->ctx);
+  for (k = 0; k < p->n_collectives; k++) {
+    const berth_i_meeting *x = &s->meet.one[k];
+    berth_collective_run *y = &r->meetings[k];
+    y->start = x->start * p->unit;
+    y->finish = x->end * p->unit;
+    y->seconds = x->seconds;
+    y->bytes = p->cost->g->collectives[k].bytes;
+    y->n_devices = x->n_devices;
+    y->last = x->last;
+    y->algorithm = x->algorithm;
+  }
+  return BERTH_OK;
+}
+
+int32_t berth_result_collectives(const berth_result *r, const berth_collective_run **out) {
+  *out = r->meetings;
+  return r->plan->n_collectives;
+}
+
+int32_t berth_result_collective_devices(const berth_result *r, int32_t collective, const int32_t **devices) {
+  *devices = NULL;
+  if (collective < 0 || collective >= r->plan->n_collectives) return 0;
+  *devices = &r->meeting_device[r->plan->seat_at[collective]];
+  return r->meetings[collective].n_devices;
+}
+
+/* ---- loads: transfers, then collectives behind them --------------------------------------------- */
+
+typedef struct span {
+  double start, finish;
+} span;
+
+static span span_of(const berth_result *r, const berth_transfer *x, int32_t load) {
+  span s = { 0, 0 };
+  if (load < r->trace->n_sent) {
+    s.start = x[load].start;
+    s.finish = x[load].finish;
+  } else {
+    s.start = r->meetings[load - r->trace->n_sent].start;
+    s.finish = r->meetings[load - r->trace->n_sent].finish;
+  }
+  return s;
+}
+
+typedef void (*on_link)(void *ud, int32_t link, double bytes);
+
+typedef struct route_walk {
+  const berth_topology *t;
+  on_link visit;
+  void *ud;
+} route_walk;
+
+static void along(void *ud, int32_t src, int32_t dst, double bytes) {
+  const route_walk *w = ud;
+  const int32_t *route;
+  int32_t i, n = berth_topology_route(w->t, src, dst, &route);
+  for (i = 0; i < n; i++) w->visit(w->ud, route[i], bytes);
+}
+
+/* A link may come up several times for a collective. */
+static void walk_links(const berth_result *r, const berth_transfer *x, int32_t load, on_link visit, void *ud) {
+  const berth_i_sim_plan *p = r->plan;
+  route_walk w = { p->cost->t, visit, ud };
+  int32_t k = load - r->trace->n_sent;
+  if (k < 0) {
+    along(&w, x[load].src, x[load].dst, p->cost->g->tensor_bytes[x[load].tensor]);
+  } else {
+    berth_i_collective_flows(p->cost, k, r->meetings[k].algorithm, r->meetings[k].n_devices, &r->meeting_device[p->seat_at[k]],
+                             along, &w);
+  }
+}
+
+/* ---- bytes and busy time of links, in order of start ---------------------------------------------- */
+
+typedef struct busy_pass {
+  berth_result *r;
+  double *until; /* [n_links] */
+  span now;
+} busy_pass;
+
+static void add_to_link(void *ud, int32_t link, double bytes) {
+  busy_pass *b = ud;
+  double *end = &b->until[link], from = b->now.start > *end ? b->now.start : *end;
+  b->r->link_bytes[link] += bytes;
+  if (b->now.finish <= from) return;
+  b->r->link_busy[link] += b->now.finish - from;
+  *end = b->now.finish;
+}
+
+typedef struct turn {
+  double start;
+  int32_t collective;
+} turn;
+
+static int by_start(const void *a, const void *b) {
+  const turn *x = a, *y = b;
+  if (x->start != y->start) return x->start < y->start ? -1 : 1;
+  return (x->collective > y->collective) - (x->collective < y->collective);
+}
+
+static turn *sorted_collectives(const berth_result *r) {
+  int32_t k, n = r->plan->n_collectives;
+  turn *t = berth_i_alloc(r->ctx, (size_t)n, sizeof *t);
+  for (k = 0; t && k < n; k++) {
+    t[k].start = r->meetings[k].start;
+    t[k].collective = k;
+  }
+  if (t && n > 1) qsort(t, (size_t)n, sizeof *t, by_start);
+  return t;
+}
+
+static void pass_loads(busy_pass *b, const turn *order) {
+  const berth_result *r = b->r;
+  const berth_transfer *x;
+  int32_t i = 0, k = 0, n = berth_result_transfers(r, &x), m = r->plan->n_collectives;
+  while (i < n || k < m) {
+    bool transfer = k >= m || (i < n && x[i].start <= order[k].start);
+    int32_t load = transfer ? i++ : n + order[k++].collective;
+    b->now = span_of(r, x, load);
+    walk_links(r, x, load, add_to_link, b);
+  }
+}
+
+berth_status berth_i_result_links(berth_result *r) {
+  size_t links = (size_t)r->plan->cost->t->n_links, n = (size_t)r->plan->n_collectives;
+  busy_pass b = { r, berth_i_zalloc(r->ctx, links, sizeof *b.until), { 0, 0 } };
+  turn *order = sorted_collectives(r);
+  bool ok = b.until && order;
+  if (ok) pass_loads(&b, order);
+  berth_i_free(r->ctx, b.until, links, sizeof *b.until);
+  berth_i_free(r->ctx, order, n, sizeof *order);
+  return ok ? BERTH_OK : berth_i_nomem(r->ctx);
+}
+
+/* ---- peak sharing -------------------------------------------------------------------------------------- */
+
+typedef struct edge {
+  double time;
+  int32_t load;
+  bool starts;
+} edge;
+
+static int ends_first(const void *a, const void *b) {
+  const edge *x = a, *y = b;
+  if (x->time != y->time) return x->time < y->time ? -1 : 1;
+  if (x->starts != y->starts) return x->starts ? 1 : -1;
+  return (x->load > y->load) - (x->load < y->load);
+}
+
+static size_t list_edges(const berth_result *r, const berth_transfer *x, edge *e) {
+  int32_t i, n = r->trace->n_sent + r->plan->n_collectives;
+  size_t k = 0;
+  for (i = 0; i < n; i++) {
+    span s = span_of(r, x, i);
+    if (!(s.start < s.finish)) continue;
+    e[k++] = (edge){ s.start, i, true };
+    e[k++] = (edge){ s.finish, i, false };
+  }
+  if (k > 1) qsort(e, k, sizeof *e, ends_first);
+  return k;
+}
+
+typedef struct crowd {
+  int32_t *peak, *now, *seen; /* [n_links] */
+  int32_t event, step;
+} crowd;
+
+static void count_on_link(void *ud, int32_t link, double bytes) {
+  crowd *c = ud;
+  (void)bytes;
+  if (c->seen[link] == c->event) return;
+  c->seen[link] = c->event;
+  c->now[link] += c->step;
+  if (c->now[link] > c->peak[link]) c->peak[link] = c->now[link];
+}
+
+static bool fill_sharing(const berth_result *r, int32_t *peak) {
+  size_t links = (size_t)r->plan->cost->t->n_links, n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives), k, i;
+  edge *e = berth_i_alloc(r->ctx, n, sizeof *e);
+  crowd c = { peak, berth_i_zalloc(r->ctx, links, sizeof *c.now), berth_i_zalloc(r->ctx, links, sizeof *c.seen), 0, 0 };
+  const berth_transfer *x;
+  bool ok = e && c.now && c.seen;
+  berth_result_transfers(r, &x);
+  k = ok ? list_edges(r, x, e) : 0;
+  for (i = 0; i < k; i++) {
+    c.event++;
+    c.step = e[i].starts ? 1 : -1;
+    walk_links(r, x, e[i].load, count_on_link, &c);
+  }
+  berth_i_free(r->ctx, e, n, sizeof *e);
+  berth_i_free(r->ctx, c.now, links, sizeof *c.now);
+  berth_i_free(r->ctx, c.seen, links, sizeof *c.seen);
+  return ok;
+}
+
+const int32_t *berth_result_link_sharing(const berth_result *r) {
+  berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
+  size_t links = (size_t)r->plan->cost->t->n_links;
+  if (r->sharing) return r->sharing;
+  cached->sharing = berth_i_zalloc(r->ctx, links, sizeof *r->sharing);
+  if (r->sharing && fill_sharing(r, cached->sharing)) return r->sharing;
+  berth_i_free(r->ctx, cached->sharing, links, sizeof *r->sharing);
+  cached->sharing = NULL;
+  berth_i_nomem(r->ctx);
+  return NULL;
+}
+
+/* ---- exposed and overlapped communication ----------------------------------------------------------------- */
+
+typedef struct change {
+  double time;
+  int32_t device;
+  int8_t computing, receiving;
+} change;
+
+static int by_time(const void *a, const void *b) {
+  const change *x = a, *y = b;
+  return (x->time > y->time) - (x->time < y->time);
+}
+
+static size_t put_span(change *c, size_t at, int32_t device, span s, bool computes) {
+  int8_t one = 1, none = 0;
+  if (!(s.start < s.finish)) return at;
+  c[at++] = (change){ s.start, device, computes ? one : none, computes ? none : one };
+  c[at++] = (change){ s.finish, device, computes ? (int8_t)-1 : none, computes ? none : (int8_t)-1 };
+  return at;
+}
+
+static size_t put_stretches(const berth_result *r, change *c) {
+  const berth_i_trace *t = r->trace;
+  int32_t i, stretch = 0;
+  size_t at = 0;
+  for (i = 0; i < t->n_log; i++) {
+    int32_t op = t->log[i];
+    span s;
+    if (op < 0 || op >= r->plan->n_ops) continue;
+    s.start = t->stretch ? t->stretch[2 * stretch] : t->start[op];
+    s.finish = t->stretch ? t->stretch[2 * stretch + 1] : t->finish[op];
+    stretch++;
+    at = put_span(c, at, r->device[op], s, true);
+  }
+  return at;
+}
+
+static size_t put_loads(const berth_result *r, change *c, size_t at) {
+  const berth_transfer *x;
+  int32_t i, k, n = berth_result_transfers(r, &x);
+  for (i = 0; i < n; i++) at = put_span(c, at, x[i].dst, span_of(r, x, i), false);
+  for (k = 0; k < r->plan->n_collectives; k++) {
+    for (i = 0; i < r->meetings[k].n_devices && r->meetings[k].n_devices > 1; i++) {
+      at = put_span(c, at, r->meeting_device[r->plan->seat_at[k] + i], span_of(r, x, n + k), false);
+    }
+  }
+  return at;
+}
+
+/* How many compute, and how much is on its way, since when. */
+typedef struct watch {
+  double since;
+  int32_t computing, receiving;
+} watch;
+
+static void observe(watch *w, berth_overlap *o, const change *c) {
+  if (w->receiving > 0) *(w->computing > 0 ? &o->overlapped : &o->exposed) += c->time - w->since;
+  w->since = c->time;
+  w->computing += c->computing;
+  w->receiving += c->receiving;
+}
+
+static bool fill_overlap(const berth_result *r, berth_overlap *o) {
+  size_t d = (size_t)r->plan->n_devices + 1, i, k;
+  size_t n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats);
+  change *c = berth_i_alloc(r->ctx, n, sizeof *c);
+  watch *w = berth_i_zalloc(r->ctx, d, sizeof *w);
+  bool ok = c && w;
+  if (ok) {
+    k = put_loads(r, c, put_stretches(r, c));
+    if (k > 1) qsort(c, k, sizeof *c, by_time);
+    for (i = 0; i < k; i++) {
+      observe(&w[c[i].device], &o[c[i].device], &c[i]);
+      observe(&w[d - 1], &o[d - 1], &c[i]);
+    }
+    for (i = 0; i < d; i++) o[i].communication = o[i].exposed + o[i].overlapped;
+  }
+  berth_i_free(r->ctx, c, n, sizeof *c);
+  berth_i_free(r->ctx, w, d, sizeof *w);
+  return ok;
+}
+
+const berth_overlap *berth_result_overlap(const berth_result *r) {
+  berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
+  size_t n = (size_t)r->plan->n_devices + 1;
+  if (r->overlap) return r->overlap;
+  cached->overlap = berth_i_zalloc(r->ctx, n, sizeof *r->overlap);
+  if (r->overlap && fill_overlap(r, cached->overlap)) return r->overlap;
+  berth_i_free(r->ctx, cached->overlap, n, sizeof *r->overlap);
+  cached->overlap = NULL;
+  berth_i_nomem(r->ctx);
+  return NULL;
+}

@@ -1,0 +1,40 @@
+-- Data parallelism on two machines of four devices: an all-reduce of the gradients per layer, as soon as its backward pass is
+-- through. How much of the communication stays exposed, and what do the links make of ring, tree and hierarchical all-reduce?
+local berth = require "berth"
+
+local LAYERS, DEVICES = 8, 8
+local t = berth.topology.two_level(2, 4, { bandwidth = "25 GB/s", latency = "5 us",
+  between_bandwidth = "10 GB/s", between_latency = "20 us" })
+
+local ops, edges, collectives, devices = {}, {}, {}, {}
+local function op(name, device, seconds)
+  ops[#ops + 1] = { name = name, seconds = seconds }
+  devices[#devices + 1] = device
+  return #ops
+end
+local last = {}
+for layer = LAYERS, 1, -1 do
+  local members, updates = {}, {}
+  for d = 1, DEVICES do
+    members[d] = op("backward" .. layer, d, "4 ms")
+    updates[d] = op("update" .. layer, d, "200 us")
+    if last[d] then edges[#edges + 1] = { last[d], members[d], 0 } end
+    last[d] = members[d]
+  end
+  collectives[#collectives + 1] = { kind = "allreduce", bytes = "40 MB", members = members, consumers = updates }
+end
+local g = assert(berth.graph { ops = ops, edges = edges, collectives = collectives })
+
+local function ms(x) return ("%6.1f ms"):format(x * 1e3) end
+local function show(name, r)
+  print(("%-22s step %s, communication %s: %s exposed, %s overlapped"):format(name, ms(r.makespan), ms(r.communication),
+    ms(r.exposed), ms(r.overlapped)))
+end
+
+for _, how in ipairs { "ring", "tree", "hierarchical" } do
+  local cost = assert(berth.cost(g, t, { collective_algorithm = how }))
+  show("priced, " .. how, assert(berth.simulate(cost, devices, { links = "fair" })))
+  -- as transfers, which pass by the ops of a device: they take none of its time
+  local wide, where = assert(berth.expand(g, t, devices, { algorithm = how }))
+  show("expanded, " .. how, assert(berth.simulate(wide, t, where, { links = "fair", dispatch = "light-first", preempt = true })))
+end

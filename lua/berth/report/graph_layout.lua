@@ -1,0 +1,111 @@
+--- Where the nodes of a graph's picture are: igraph's layered layout; clusters in a column for each device.
+local core = require "berth.core"
+local scale = require "berth.report.scale"
+local svg = require "berth.report.svg"
+
+local layout = {}
+
+local LEFT, RIGHT, MOST_SLOT = 8, svg.WIDTH - 8, 150
+
+layout.MOST_COLUMNS = 40
+
+-- Edges that pass several layers would pull clusters to the sides: only neighbours count there.
+local function layered(nodes, edges, clustered)
+  local ops, down, layer = {}, {}, {}
+  for k, node in ipairs(nodes) do ops[k], layer[k] = { seconds = 0 }, node.layer end
+  for _, edge in ipairs(edges) do
+    local span = nodes[edge[2]].layer - nodes[edge[1]].layer
+    if span == 1 or span > 1 and not clustered then down[#down + 1] = { edge[1], edge[2], 0 } end
+  end
+  local g, message, code = core.graph { ops = ops, edges = down }
+  if not g then return nil, message, code end
+  local x, y, why = g:layout { layer = layer }
+  if not x then return nil, y, why end
+  return x
+end
+
+local function layers_of(nodes)
+  local layers, top, widest = {}, 0, 1
+  for k, node in ipairs(nodes) do
+    local list = layers[node.layer] or {}
+    layers[node.layer] = list
+    list[#list + 1] = k
+    top, widest = math.max(top, node.layer), math.max(widest, #list)
+  end
+  return layers, top, widest
+end
+
+local function by(x)
+  return function(a, b)
+    if x[a] ~= x[b] then return x[a] < x[b] end
+    return a < b
+  end
+end
+
+-- One beside the other in the order of the layout, at least a slot apart, within the width.
+local function settle(nodes, list, x, slot, at)
+  table.sort(list, by(x))
+  local last = LEFT - slot / 2
+  for _, k in ipairs(list) do
+    nodes[k].x = math.max(at(x[k]), last + slot)
+    last = nodes[k].x
+  end
+  local over = RIGHT - slot / 2
+  for i = #list, 1, -1 do
+    nodes[list[i]].x = math.min(nodes[list[i]].x, over)
+    over = nodes[list[i]].x - slot
+  end
+end
+
+-- Keeps the places of the layout, drawn together to the width that is needed.
+local function spread(nodes, x)
+  local layers, top, widest = layers_of(nodes)
+  local slot = math.min(MOST_SLOT, (RIGHT - LEFT) / widest)
+  local low, high = math.huge, -math.huge
+  for _, value in ipairs(x) do low, high = math.min(low, value), math.max(high, value) end
+  local half = math.min((high - low) * slot, RIGHT - LEFT - slot) / 2
+  local at = scale.linear(high - low, svg.WIDTH / 2 - half, svg.WIDTH / 2 + half)
+  local function place(value) return at(value - low) end
+  for number = 0, top do settle(nodes, layers[number] or {}, x, slot, place) end
+  return slot, top
+end
+
+-- A column for each device that is drawn, by the mean place of its nodes.
+local function columns(nodes, x)
+  local sum, count, ids = {}, {}, {}
+  for k, node in ipairs(nodes) do
+    local d = node.device
+    if not count[d] then
+      sum[d], count[d] = 0, 0
+      ids[#ids + 1] = d
+    end
+    sum[d], count[d] = sum[d] + x[k], count[d] + 1
+  end
+  for _, d in ipairs(ids) do sum[d] = sum[d] / count[d] end
+  table.sort(ids, by(sum))
+  local slot = math.min(MOST_SLOT, (RIGHT - LEFT) / #ids)
+  local left, place = (svg.WIDTH - slot * #ids) / 2, {}
+  for k, d in ipairs(ids) do place[d] = left + (k - 0.5) * slot end
+  for _, node in ipairs(nodes) do node.x = place[node.device] end
+  return slot, ids, place
+end
+
+--- Gives every node its x.
+-- @treturn[1] table { slot = width of a place, layers = number of the last one, devices, place (clusters: x of each device) }
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function layout.of(nodes, edges, clustered)
+  local x, message, code = layered(nodes, edges, clustered)
+  if not x then return nil, message, code end
+  local slot, top, ids, place
+  if clustered then
+    slot, ids, place = columns(nodes, x)
+    top = select(2, layers_of(nodes))
+  else
+    slot, top = spread(nodes, x)
+  end
+  return { slot = slot, layers = top, devices = ids, place = place }
+end
+
+return layout

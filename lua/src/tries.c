@@ -1,0 +1,163 @@
+/* Type "tries": a placement, and what it comes to when some of its ops are elsewhere. */
+#include "sim_options.h"
+
+typedef struct tries_box {
+  berth_sim *sim; /* NULL: closed */
+  berth_cost *cost;
+  bl_hooks *hooks;
+  int busy;       /* calls of the core under way, one in the hook of the other: they free what was closed meanwhile */
+} tries_box;
+
+static void release_all(berth_sim *sim, berth_cost *cost) {
+  berth_sim_release(sim);
+  berth_cost_release(cost);
+}
+
+static void release_tries(void *p) {
+  tries_box *box = p;
+  if (box->busy == 0) release_all(box->sim, box->cost);
+}
+
+typedef struct tries_call {
+  bl_call call;
+  tries_box *box;
+  berth_sim *sim;
+  berth_cost *cost;
+} tries_call;
+
+static tries_call enter(lua_State *L, tries_box *box) {
+  tries_call c = { { NULL, NULL }, box, box->sim, box->cost };
+  box->busy++;
+  c.call = bl_enter_with(L, box->hooks);
+  return c;
+}
+
+static berth_status leave(const tries_call *c, berth_status st) {
+  st = bl_leave(&c->call, st);
+  if (--c->box->busy == 0 && !c->box->sim) release_all(c->sim, c->cost);
+  return st;
+}
+
+static int push_summary(lua_State *L, berth_status st, const berth_sim_summary *s) {
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushnumber(L, s->makespan);
+  lua_pushnumber(L, s->peak);
+  if (s->oom_op == BERTH_NONE) return 2;
+  bl_push_id(L, s->oom_op);
+  return 3;
+}
+
+static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where *w, berth_sim_summary *s) {
+  bl_placement_box *p = bl_test(L, i, &bl_placement_class);
+  const int32_t *device = bl_to_devices(L, i, box->cost, w, "placement");
+  berth_placement *held = p ? p->placement : NULL; /* a hook may close it */
+  berth_status st;
+  tries_call c;
+  if (held) berth_placement_retain(held);
+  c = enter(L, box);
+  st = leave(&c, berth_sim_base(c.sim, device, s));
+  berth_placement_release(held);
+  return st;
+}
+
+static const bl_class tries_class;
+
+static int base(lua_State *L) {
+  static const bl_where w = { "tries:base", NULL, 0 };
+  tries_box *box = bl_self(L, &tries_class, w.fn);
+  berth_sim_summary s;
+  berth_status st = set_base(L, box, 2, &w, &s);
+  return push_summary(L, st, &s);
+}
+
+static int32_t count_pairs(lua_State *L, int t) {
+  int32_t n = 0;
+  for (lua_pushnil(L); lua_next(L, t); lua_pop(L, 1)) n++;
+  return n;
+}
+
+/* Devices by op from the table at 2, in scratch: ops first, then devices. */
+static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w, int32_t **out) {
+  int32_t n = 0, most, *op;
+  if (!lua_istable(L, 2)) bl_wrong(L, w, "moves", "expected a table of devices by op, got %s", bl_kind(L, 2));
+  most = count_pairs(L, 2);
+  *out = op = bl_scratch(L, 2 * (size_t)most, sizeof *op);
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+    op[n] = bl_to_id(L, -2, w, "moves", berth_graph_ops(berth_cost_graph(box->cost)), "op");
+    op[most + n++] = bl_to_id(L, -1, w, "moves", berth_topology_devices(berth_cost_topology(box->cost)), "device");
+  }
+  return n;
+}
+
+/* tries:try(moves, limit): makespan, peak, op */
+static int try_moves(lua_State *L) {
+  static const bl_where w = { "tries:try", NULL, 0 };
+  tries_box *box = bl_self(L, &tries_class, w.fn);
+  double limit = lua_isnoneornil(L, 3) ? INFINITY : bl_to_quantity(L, 3, &w, "limit", BERTH_SECONDS);
+  int32_t *op, n = read_moves(L, box, &w, &op);
+  tries_call c = enter(L, box);
+  berth_sim_summary s;
+  berth_status st = leave(&c, berth_sim_try(c.sim, n, op, op + n, limit, &s));
+  return push_summary(L, st, &s);
+}
+
+static int accept(lua_State *L) {
+  tries_box *box = bl_self(L, &tries_class, "tries:accept");
+  berth_status st = berth_sim_accept(box->sim);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int ended(lua_State *L) {
+  tries_box *box = bl_self(L, &tries_class, "tries:ended");
+  lua_pushnumber(L, (lua_Number)berth_sim_ended(box->sim));
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const tries_box *box = bl_self(L, &tries_class, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "tries: %d ops on %d devices, %.0f ends simulated", (int)berth_graph_ops(berth_cost_graph(box->cost)),
+                (int)berth_topology_devices(berth_cost_topology(box->cost)), (double)berth_sim_ended(box->sim));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "base", base }, { "try", try_moves }, { "accept", accept }, { "ended", ended },
+                                    { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+static const bl_class tries_class = { "tries", "berth.tries", release_tries, methods, NULL, NULL, meta, NULL };
+
+/* tries(graph, topology, placement, options): object, makespan, peak, op; nil, message, code */
+static int tries(lua_State *L) {
+  static const bl_where w = { "berth.tries", NULL, 0 };
+  berth_sim_options o;
+  berth_sim_summary s;
+  tries_box *box;
+  berth_cost *cost;
+  berth_status st;
+  int t, at;
+  lua_settop(L, 4);
+  if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
+  t = bl_options(L, 3, &w, bl_run_keys);
+  o = bl_sim_options(L, t, &w, cost, NULL);
+  bl_register(L, &tries_class);
+  box = bl_new(L, &tries_class, sizeof *box);
+  at = lua_gettop(L);
+  if ((st = berth_sim_new(cost, &o, &box->sim)) != BERTH_OK) return bl_failed(L, st);
+  berth_cost_retain(cost);
+  box->cost = cost;
+  box->hooks = bl_hooks_of(L);
+  compat_getanchor(L, at);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "cost");
+  if ((st = set_base(L, box, 2, &w, &s)) != BERTH_OK) return bl_failed(L, st);
+  lua_pushvalue(L, at);
+  bl_track(L);
+  return 1 + push_summary(L, st, &s);
+}
+
+const luaL_Reg bl_tries_functions[] = { { "tries", tries }, { NULL, NULL } };

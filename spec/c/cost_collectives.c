@@ -1,0 +1,226 @@
+/* Prices of collectives by every algorithm, by hand; the lines of TAG; groups; refusals. */
+#include "check.h"
+#include <berth/cost.h>
+#include <cJSON.h>
+
+enum { KINDS = BERTH_PARAMETER_SERVER + 1 };
+
+static berth_graph *members(berth_ctx *ctx, int32_t n, double bytes) {
+  static const int32_t ids[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_op op = berth_op_default();
+  double one = 1;
+  op.seconds = &one;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < n; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (int32_t k = 0; k < KINDS; k++) {
+    berth_collective c = { (berth_collective_kind)k, bytes, 1, n, ids, 0, NULL };
+    CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static berth_status try_cost(berth_graph *g, berth_topology *t, const berth_cost_model *m, berth_cost **out) {
+  berth_status st = berth_cost_new(g, t, m, out);
+  berth_graph_release(g);
+  berth_topology_release(t);
+  return st;
+}
+static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_model *m) {
+  berth_cost *c = NULL;
+  CHECK_STATUS(try_cost(g, t, m, &c), BERTH_OK);
+  return c;
+}
+static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
+  berth_device d = berth_device_default();
+  berth_link l = { bandwidth, latency };
+  berth_topology *t = NULL;
+  CHECK_STATUS(berth_topology_mesh(ctx, n, &d, &l, &t), BERTH_OK);
+  return t;
+}
+static void check_price(const berth_cost *c, int32_t k, int32_t n, double want, berth_collective_algorithm how) {
+  static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+  berth_collective_algorithm got = BERTH_COLLECTIVE_AUTO;
+  double s = -1;
+  CHECK_STATUS(berth_cost_collective_by(c, k, n, at, &s, &got), BERTH_OK);
+  CHECK_NEAR(s, want, 1e-9 * (1 + want));
+  if (!CHECK(got == how)) printf("# kind %d by %s\n", (int)k, berth_collective_algorithm_name(got));
+}
+
+/* 96 B at 8 B/s: 12 s, latency 0.5 s. Kinds in their order; NAN: by RING. */
+typedef struct row {
+  berth_collective_algorithm how;
+  int32_t n;
+  double seconds[KINDS];
+} row;
+
+static void by_hand(berth_ctx *ctx) {
+  const double none = (double)NAN, two4 = 2 + 12 + 2 * sqrt(24);
+  const row rows[] = {
+    { BERTH_COLLECTIVE_RING, 4, { 3 + 18, 1.5 + 36, 1.5 + 9, 1.5 + 12, 1.5 + 9, 3, 75 } },
+    { BERTH_COLLECTIVE_TREE, 4, { 50, 2 + 36 + 96, 2 + 2.75 * 12, 25, none, 2, none } },
+    { BERTH_COLLECTIVE_TREE, 3, { 50, 2 + 24 + 72, 2 + 2 * 12 + 8, 25, none, 2, none } },
+    { BERTH_COLLECTIVE_DOUBLE_TREE, 4, { 2 * two4, none, none, two4, none, 2, none } },
+    { BERTH_COLLECTIVE_HALVING, 4, { 2 + 18, 1 + 36, 1 + 9, 2 + 18, 1 + 12, 1, none } },
+    { BERTH_COLLECTIVE_HALVING, 3, { 1 + 12 + 25, 1 + 24, 0.5 + 6 + 1 + 16, 2 + 16, 1 + 8, 1, none } },
+    { BERTH_COLLECTIVE_HALVING, 8, { 3 + 21, 1.5 + 84, 1.5 + 10.5, 3 + 21, 1.5 + 18, 1.5, none } },
+  };
+  TEST("by hand: four devices and less");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int32_t n = rows[i].n;
+    berth_cost_model m = { .collective_algorithm = rows[i].how };
+    berth_cost *c = price(members(ctx, n, 96), mesh(ctx, 8, 8, 0.5), &m);
+    berth_cost *ring = price(members(ctx, n, 96), mesh(ctx, 8, 8, 0.5), NULL);
+    for (int32_t k = 0; k < KINDS; k++) {
+      double other = 0, want = rows[i].seconds[k];
+      static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+      CHECK_STATUS(berth_cost_collective(ring, k, n, at, &other), BERTH_OK);
+      check_price(c, k, n, isnan(want) ? other : want, isnan(want) ? BERTH_COLLECTIVE_RING : rows[i].how);
+    }
+    berth_cost_release(c);
+    berth_cost_release(ring);
+  }
+  TEST("two trees: at least one block");
+  {
+    berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_DOUBLE_TREE };
+    berth_cost *c = price(members(ctx, 4, 0.8), mesh(ctx, 4, 8, 0.5), &m);
+    check_price(c, BERTH_BROADCAST, 4, 5 * 0.6, BERTH_COLLECTIVE_DOUBLE_TREE);
+    berth_cost_release(c);
+  }
+}
+
+/* Two machines of two devices: inside 16 B/s and 0.25 s, across (over a switch) 4 B/s and 1 s. */
+static berth_topology *machines(berth_ctx *ctx) {
+  berth_topology_builder *b = NULL;
+  berth_topology *t = NULL;
+  berth_device d = berth_device_default();
+  berth_link fast = { 16, 0.25 }, slow = { 4, 0.5 };
+  int32_t node[5];
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 4; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_switch(b, "net", &node[4]), BERTH_OK);
+  for (int32_t i = 0; i < 4; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[4], &slow, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, node[0], node[1], &fast, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, node[2], node[3], &fast, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+/* 96 B: 6 s inside, 24 s across. */
+static void groups(berth_ctx *ctx) {
+  static const int32_t given[] = { 0, 0, 7, 7 };
+  const double allreduce = 2 * 6.25 + (2 * 1 + 24);
+  TEST("groups: found by bandwidth, or given");
+  for (int way = 0; way < 2; way++) {
+    berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL, .device_group = way ? given : NULL };
+    berth_cost *c = price(members(ctx, 4, 96), machines(ctx), &m);
+    check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL);
+    check_price(c, BERTH_BROADCAST, 4, 6.25 + 25, BERTH_COLLECTIVE_HIERARCHICAL);
+    check_price(c, BERTH_REDUCESCATTER, 4, 0.5 + 1.5 + 6 + (1 + 12), BERTH_COLLECTIVE_HIERARCHICAL);
+    check_price(c, BERTH_ALLGATHER, 4, 0.5 + 6 + 24 + (1 + 48), BERTH_COLLECTIVE_HIERARCHICAL);
+    check_price(c, BERTH_BARRIER, 4, 0.5 + 2, BERTH_COLLECTIVE_HIERARCHICAL);
+    check_price(c, BERTH_ALLTOALL, 4, 3 + 18, BERTH_COLLECTIVE_RING);
+    check_price(c, BERTH_PARAMETER_SERVER, 4, 2 * 6.25 + 4 * 25, BERTH_COLLECTIVE_RING);
+    berth_cost_release(c);
+  }
+  TEST("groups: all alike are one, and go by ring");
+  {
+    berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL };
+    berth_cost *c = price(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &m);
+    check_price(c, BERTH_ALLREDUCE, 4, 21, BERTH_COLLECTIVE_HIERARCHICAL);
+    berth_cost_release(c);
+  }
+  TEST("auto: the least; ties to the first");
+  {
+    berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
+    berth_cost *c = price(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &m);
+    check_price(c, BERTH_ALLREDUCE, 4, 20, BERTH_COLLECTIVE_HALVING);
+    check_price(c, BERTH_BROADCAST, 4, 13.5, BERTH_COLLECTIVE_RING);
+    check_price(c, BERTH_PARAMETER_SERVER, 4, 75, BERTH_COLLECTIVE_RING);
+    berth_cost_release(c);
+    c = price(members(ctx, 4, 96), machines(ctx), &m);
+    check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL); /* 40 s by halving, 42 s by ring */
+    berth_cost_release(c);
+  }
+}
+
+static char *read_golden(void) {
+  char path[4096], *text;
+  FILE *f;
+  const char *dir = check_shared();
+  size_t got;
+  if (!dir) return NULL;
+  snprintf(path, sizeof path, "%s/data/tag/golden_allreduce.json", dir);
+  if (!(f = fopen(path, "rb"))) return NULL;
+  text = calloc(1, 1 << 16);
+  got = fread(text, 1, (1 << 16) - 1, f);
+  fclose(f);
+  CHECK(got > 0);
+  return text;
+}
+
+static void tag(berth_ctx *ctx) {
+  char *text;
+  cJSON *all, *base, *rate, *size;
+  int compared = 0;
+  TEST("lines: TAG's values");
+  if (!(text = read_golden())) {
+    check_skip("no shared data");
+    return;
+  }
+  all = cJSON_Parse(text);
+  base = cJSON_GetObjectItem(all, "allreduce_base_model_at_2810");
+  cJSON_ArrayForEach(rate, cJSON_GetObjectItem(all, "allreduce_us")) {
+    double lines[4];
+    for (int i = 0; i < 4; i++) lines[i] = cJSON_GetArrayItem(base, i)->valuedouble * 2810 / strtod(rate->string, NULL);
+    cJSON_ArrayForEach(size, rate) {
+      berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = lines };
+      berth_cost *c = price(members(ctx, 2, strtod(size->string, NULL) + 1023), mesh(ctx, 2, 8, 0.5), &m);
+      check_price(c, BERTH_ALLREDUCE, 2, size->valuedouble * 1e-6, BERTH_COLLECTIVE_LINES);
+      compared++;
+      berth_cost_release(c);
+    }
+  }
+  CHECK(compared == 28);
+  cJSON_Delete(all);
+  free(text);
+}
+
+static void refusals(berth_ctx *ctx) {
+  static const double lines[] = { 1, 2, 3, 4 }, bad[] = { 1, INFINITY, 3, 4 };
+  static const int32_t group[] = { 0, 0, 0, -1 };
+  const struct {
+    berth_cost_model m;
+    const char *what;
+  } cases[] = {
+    { { .collective_algorithm = (berth_collective_algorithm)9 }, "collective_algorithm is 9" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_FUNCTION }, "collective_algorithm is 7" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_LINES }, "needs collective_lines" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = bad }, "collective_lines[1] is inf" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .collective_lines = lines }, "collective_lines go with" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .device_group = group }, "device_group goes with" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_AUTO, .device_group = group }, "device_group[3] is -1" },
+  };
+  TEST("refused by name");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    berth_cost *c = NULL;
+    CHECK_STATUS(try_cost(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &cases[i].m, &c), BERTH_EINVAL);
+    if (!CHECK(strstr(berth_errmsg(ctx), cases[i].what) != NULL)) printf("# %s\n", berth_errmsg(ctx));
+    CHECK(c == NULL);
+  }
+}
+
+int main(void) {
+  berth_ctx *ctx = NULL;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  by_hand(ctx);
+  groups(ctx);
+  tag(ctx);
+  refusals(ctx);
+  berth_ctx_release(ctx);
+  return check_done();
+}

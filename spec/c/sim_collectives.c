@@ -1,0 +1,540 @@
+/* Collectives in the step simulator: by hand, and against a simulator of their own under free links. */
+#include "sim_checker.h"
+
+enum { OPS = 40 };
+
+static void meet(setup *s, berth_collective_kind kind, double bytes, int32_t n, const int32_t *members, int32_t m,
+                 const int32_t *then) {
+  berth_collective c = { kind, bytes, 1, n, members, m, then };
+  CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
+}
+static berth_sim_options with_links(berth_links links) {
+  berth_sim_options o = berth_sim_default(NULL);
+  o.links = links;
+  return o;
+}
+static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
+  berth_result *r = NULL;
+  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) printf("# %s\n", berth_errmsg(s->ctx));
+  return r;
+}
+
+/* a (1 s) on 0 and b (3 s) on 1 meet with 8 B, n = 2, 1 B/s: 8 s; then c (2 s) on 0, d (5 s) on 1; d ends at 16. */
+static void pair(setup *s) {
+  setup_begin(s);
+  setup_op(s, 1);
+  setup_op(s, 3);
+  setup_op(s, 2);
+  setup_op(s, 5);
+  meet(s, BERTH_ALLREDUCE, 8, 2, (int32_t[]){ 0, 1 }, 2, (int32_t[]){ 2, 3 });
+}
+
+static void by_hand(void) {
+  setup s;
+  const berth_collective_run *m;
+  const int32_t *path, apart[] = { 0, 1, 0, 1 }, one[] = { 1, 1, 1, 1 };
+  const berth_overlap *o;
+  berth_result *r;
+  pair(&s);
+  setup_mesh(&s, 2, INFINITY);
+  r = run(&s, apart, NULL);
+  CHECK(berth_result_makespan(r) == 16 && berth_result_collectives(r, &m) == 1);
+  CHECK(m->start == 3 && m->finish == 11 && m->seconds == 8 && m->bytes == 8 && m->n_devices == 2 && m->last == 1);
+  CHECK(m->algorithm == BERTH_COLLECTIVE_RING);
+  CHECK(berth_result_slack(r)[0] == 2 && berth_result_slack(r)[1] == 0 && berth_result_slack(r)[2] == 3);
+  CHECK(berth_result_critical(r, &path) == 2 && path[0] == 1 && path[1] == 3);
+  CHECK(berth_result_link_bytes(r)[0] == 8 && berth_result_link_busy(r)[1] == 8 && berth_result_link_sharing(r)[0] == 1);
+  o = berth_result_overlap(r);
+  for (int32_t d = 0; d < 3; d++) CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
+  berth_result_release(r);
+  r = run(&s, one, NULL);
+  CHECK(berth_result_makespan(r) == 11 && berth_result_collectives(r, &m) == 1 && m->start == 4 && m->finish == 4);
+  CHECK(berth_result_overlap(r)[2].communication == 0 && berth_result_link_bytes(r)[0] == 0);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+/* A terminal one sets the makespan; other work on a device hides it there. */
+static void terminal(void) {
+  setup s;
+  const int32_t *path, device[] = { 0, 1, 0 };
+  int32_t chain[3];
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  berth_result *r;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 2);
+  setup_op(&s, 4);
+  meet(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
+  setup_mesh(&s, 2, INFINITY);
+  r = run(&s, device, NULL);
+  CHECK(berth_result_makespan(r) == 8 && berth_result_critical(r, &path) == 1 && path[0] == 1);
+  CHECK(berth_result_slack(r)[0] == 1 && berth_result_slack(r)[1] == 0 && berth_result_slack(r)[2] == 3);
+  CHECK(berth_result_overlap(r)[0].exposed == 3 && berth_result_overlap(r)[0].overlapped == 3);
+  CHECK(berth_result_overlap(r)[1].exposed == 6 && berth_result_overlap(r)[2].exposed == 3);
+  berth_result_release(r);
+  CHECK_STATUS(berth_sim_new(s.cost, NULL, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  CHECK(sum.makespan == 8 && berth_sim_chain(sim, chain) == 1 && chain[0] == 1);
+  CHECK_STATUS(berth_sim_run_limited(sim, device, 8, &sum), BERTH_OK);
+  CHECK(sum.makespan == 8);
+  CHECK_STATUS(berth_sim_run_limited(sim, device, 7.9, &sum), BERTH_OK); /* op 1 cannot end all before 8 */
+  CHECK_NEAR(sum.makespan, 8, 1e-12);
+  CHECK(berth_sim_chain(sim, chain) == 0);
+  berth_sim_release(sim);
+  setup_end(&s);
+}
+
+/* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 meet at 3 for 4 s. Device 0 sends from 1 to 5. */
+static void waits(berth_links links, double meets, double makespan) {
+  setup s;
+  const int32_t device[] = { 0, 0, 1, 2 };
+  const berth_collective_run *m;
+  berth_sim_options o = with_links(links);
+  berth_result *r;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 2);
+  setup_op(&s, 3);
+  setup_op(&s, 1);
+  setup_edge(&s, 0, 3, 4);
+  meet(&s, BERTH_ALLREDUCE, 4, 2, (int32_t[]){ 1, 2 }, 0, NULL);
+  setup_mesh(&s, 3, INFINITY);
+  r = run(&s, device, &o);
+  berth_result_collectives(r, &m);
+  CHECK(m->start == meets && m->finish == meets + 4 && berth_result_makespan(r) == makespan);
+  if (links == BERTH_LINKS_DUPLEX) CHECK(berth_result_slack(r)[0] == 0 && berth_result_slack(r)[2] == 2);
+  berth_result_release(r);
+  o.split_windows = links == BERTH_LINKS_CHANNEL || links == BERTH_LINKS_DUPLEX;
+  r = run(&s, device, &o);
+  CHECK(berth_result_makespan(r) == makespan);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+/* Three devices behind one switch, 1 B/s each way: transfers and collectives share the links of their devices. */
+static void star(setup *s) {
+  berth_topology_builder *b = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  int32_t node[4];
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, &node[i], NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_switch(b, "switch", &node[3]), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[3], &l, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+
+/* From 1 on, op 0 sends 4 B from 0 to 2 and ops 0 and 1 all-reduce 6 B between 0 and 1: the way out of 0 is shared. Fair: 1/2 B/s
+ * each, so 4 B by 9 and of the 6 B 4 are over; the rest by 11. Held: the transfer first, by insertion: 5, then 6 s. */
+static void shared(berth_links links, double meets, double ends) {
+  setup s;
+  const int32_t device[] = { 0, 1, 2 };
+  const berth_collective_run *m;
+  berth_sim_options o = with_links(links);
+  berth_result *r;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 1);
+  setup_op(&s, 0);
+  setup_edge(&s, 0, 2, 4);
+  meet(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
+  star(&s);
+  r = run(&s, device, &o);
+  berth_result_collectives(r, &m);
+  CHECK(m->start == meets);
+  CHECK_NEAR(m->finish, ends, 1e-12);
+  CHECK(m->seconds == 6 && berth_result_link_sharing(r)[0] == (links == BERTH_LINKS_FAIR || links == BERTH_LINKS_FREE ? 2 : 1));
+  CHECK(berth_result_link_bytes(r)[0] == 10);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+/* Alone, every kind takes its price on shared links, too; the mesh has a link for every pair. */
+static void alone(void) {
+  static const berth_collective_algorithm how[] = { BERTH_COLLECTIVE_RING, BERTH_COLLECTIVE_TREE,
+                                                    BERTH_COLLECTIVE_DOUBLE_TREE,
+                                                    BERTH_COLLECTIVE_HALVING, BERTH_COLLECTIVE_HIERARCHICAL,
+                                                    BERTH_COLLECTIVE_AUTO };
+  for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
+    for (int32_t a = 0; a < 6; a++) {
+      for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
+        int32_t device[] = { 0, 1, 2, 3, 4 }, groups[] = { 0, 0, 1, 1, 0 };
+        berth_cost_model model = { .collective_algorithm = how[a] };
+        berth_device d = berth_device_default();
+        berth_link l = { 8, 0.5 };
+        berth_sim_options o = with_links((berth_links)links);
+        const berth_collective_run *m;
+        berth_result *r;
+        setup s;
+        setup_begin(&s);
+        for (int32_t i = 0; i < 5; i++) setup_op(&s, 1);
+        meet(&s, (berth_collective_kind)kind, 96, 5, device, 0, NULL);
+        CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+        CHECK_STATUS(berth_topology_mesh(s.ctx, 5, &d, &l, &s.t), BERTH_OK);
+        if (a >= 4) model.device_group = groups;
+        CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
+        r = run(&s, device, &o);
+        berth_result_collectives(r, &m);
+        CHECK_NEAR(m->finish, 1 + m->seconds, 1e-9);
+        CHECK_NEAR(berth_result_makespan(r), 1 + m->seconds, 1e-9);
+        berth_result_release(r);
+        setup_end(&s);
+      }
+    }
+  }
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+static void memory(void) {
+  static const struct { berth_collective_kind kind; double bytes; } cases[] = {
+    { BERTH_ALLREDUCE, 8 }, { BERTH_ALLGATHER, 16 }, { BERTH_BARRIER, 0 }, { BERTH_PARAMETER_SERVER, 8 }
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const int32_t device[] = { 0, 1 };
+    const int32_t *ops;
+    const double *bytes;
+    berth_result *r;
+    berth_oom oom;
+    setup s;
+    setup_begin(&s);
+    setup_heavy(&s, 1, 3, 2, BERTH_NONE);
+    setup_heavy(&s, 2, 1, 1, BERTH_NONE);
+    meet(&s, cases[i].kind, 8, 2, device, 0, NULL);
+    setup_mesh(&s, 2, 10);
+    r = run(&s, device, NULL);
+    CHECK(berth_result_peak(r)[0] == fmax(5, 3 + cases[i].bytes) && berth_result_peak(r)[1] == fmax(2, 1 + cases[i].bytes));
+    CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 1 && bytes[0] == berth_result_peak(r)[0]);
+    CHECK(berth_result_oom(r, &oom) == (3 + cases[i].bytes > 10));
+    if (3 + cases[i].bytes > 10)
+      CHECK(oom.op == 0 && oom.device == 0 && oom.time == 2 && oom.shortfall == 3 + cases[i].bytes - 10);
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* ---- faults ---------------------------------------------------------------------------------------------- */
+
+static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status st, const char *what) {
+  berth_result *r = NULL;
+  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), st);
+  if (!CHECK(strstr(berth_errmsg(s->ctx), what) != NULL)) printf("# %s\n", berth_errmsg(s->ctx));
+  CHECK(r == NULL);
+}
+
+static void faults(void) {
+  const int32_t apart[] = { 0, 1, 0, 1 }, sequence[] = { 2, 0, 1, 3 };
+  berth_topology_builder *b = NULL;
+  berth_device d = berth_device_default();
+  berth_sim_options o = berth_sim_default(NULL);
+  setup s;
+  pair(&s);
+  setup_mesh(&s, 2, INFINITY);
+  o.dispatch = BERTH_DISPATCH_PLANNED;
+  o.sequence = sequence;
+  refuse(&s, apart, &o, BERTH_EINVAL, "deadlocks: op 2 is next on device 0 \"d0\" but waits for op 0");
+  o = berth_sim_default(NULL);
+  o.quantum = 1.1e-15; /* 2^53 of them are 9.9 s */
+  refuse(&s, apart, &o, BERTH_EINVAL, "collective 0 would end later than");
+  setup_end(&s);
+  pair(&s);
+  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  refuse(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
+  setup_end(&s);
+}
+
+/* ---- a price of one's own: asked on the calling thread, also in batches -------------------------------------- */
+
+typedef struct asked {
+  int calls, fail;
+} asked;
+
+static berth_status own_price(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+  asked *a = ud;
+  a->calls++;
+  *seconds = 10 * collective + n + devices[1];
+  return a->fail ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static void own_function(void) {
+  enum { ROWS = 40 };
+  int32_t device[4 * ROWS];
+  asked a = { 0, 0 };
+  berth_cost_model model = { .collective = own_price, .ud = &a };
+  berth_sim_summary out[ROWS];
+  berth_result *r = NULL;
+  const berth_collective_run *m;
+  setup s;
+  pair(&s);
+  setup_mesh(&s, 2, INFINITY);
+  berth_cost_release(s.cost);
+  CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
+  for (int32_t i = 0; i < 4 * ROWS; i++) device[i] = i / 4 % 2 ? 1 : i % 2;
+  CHECK_STATUS(berth_sim_batch(s.cost, NULL, ROWS, device, 4, out), BERTH_OK);
+  CHECK(a.calls == ROWS);
+  for (int32_t i = 0; i < ROWS; i++) CHECK(out[i].makespan == (i % 2 ? 4 + 3 + 7 : 3 + 3 + 5));
+  r = run(&s, device, &(berth_sim_options){ .links = BERTH_LINKS_FAIR, .param_multiple = 1 });
+  CHECK(berth_result_collectives(r, &m) == 1 && m->algorithm == BERTH_COLLECTIVE_FUNCTION && m->finish == 6);
+  berth_result_release(r);
+  a.fail = 1;
+  r = NULL;
+  CHECK_STATUS(berth_simulate(s.cost, device, NULL, &r), BERTH_ECALLBACK);
+  CHECK(r == NULL);
+  setup_end(&s);
+}
+
+/* ---- noise and quanta ------------------------------------------------------------------------------------------- */
+
+static void disturbed(void) {
+  const int32_t apart[] = { 0, 1, 0, 1 };
+  berth_sim_options o = berth_sim_default(NULL);
+  const berth_collective_run *m;
+  berth_result *r;
+  double first;
+  setup s;
+  pair(&s);
+  setup_mesh(&s, 2, INFINITY);
+  o.quantum = 3;
+  r = run(&s, apart, &o); /* 1, 3, 2, 5 s are 1, 1, 1, 2 quanta, 8 s are 3 */
+  berth_result_collectives(r, &m);
+  CHECK(m->start == 3 && m->finish == 12 && m->seconds == 8 && berth_result_makespan(r) == 18);
+  berth_result_release(r);
+  o.quantum = 0;
+  o.noise = 0.3;
+  r = run(&s, apart, &o);
+  berth_result_collectives(r, &m);
+  first = m->finish - m->start;
+  CHECK(first != 8 && m->seconds == 8);
+  berth_result_release(r);
+  o.links = BERTH_LINKS_FAIR;
+  r = run(&s, apart, &o); /* the same factor, whatever the links are */
+  berth_result_collectives(r, &m);
+  CHECK_NEAR(m->finish - m->start, first, 1e-9);
+  berth_result_release(r);
+  setup_end(&s);
+}
+
+/* ---- a simulator of its own: STATIC, free links, push, times that do not coincide ------------------------------------ */
+
+typedef struct naive {
+  const setup *s;
+  int32_t n, devices;
+  const int32_t *device;
+  const double *rank;
+  double end[OPS], free_at[16];
+} naive;
+
+/* NAN: not known yet. */
+static double naive_meet(const naive *x, int32_t k) {
+  berth_collective c;
+  int32_t at[64];
+  double done = 0, price = 0;
+  CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
+  for (int32_t i = 0; i < c.n_members; i++) {
+    at[i] = x->device[c.members[i]];
+    if (isnan(x->end[c.members[i]])) return (double)NAN;
+    done = fmax(done, x->end[c.members[i]]);
+  }
+  CHECK_STATUS(berth_cost_collective(x->s->cost, k, c.n_members, at, &price), BERTH_OK);
+  return done + price;
+}
+static double naive_ready(const naive *x, int32_t op) {
+  const int32_t *in;
+  double at = 0;
+  int32_t n = berth_graph_inputs(x->s->g, op, &in);
+  for (int32_t i = 0; i < n; i++) {
+    berth_tensor t;
+    CHECK_STATUS(berth_graph_tensor(x->s->g, in[i], &t), BERTH_OK);
+    if (isnan(x->end[t.producer])) return (double)NAN;
+    at = fmax(at, x->end[t.producer] + berth_cost_transfer(x->s->cost, in[i], x->device[t.producer], x->device[op]));
+  }
+  for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++) {
+    berth_collective c;
+    CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
+    for (int32_t i = 0; i < c.n_consumers; i++) {
+      if (c.consumers[i] != op) continue;
+      if (isnan(naive_meet(x, k))) return (double)NAN;
+      at = fmax(at, naive_meet(x, k));
+    }
+  }
+  return at;
+}
+/* On a device: as soon as it is free and something is ready, the least rank of what is. */
+static int32_t naive_choice(const naive *x, int32_t device, double *start) {
+  double ready[OPS];
+  int32_t best = BERTH_NONE;
+  *start = INFINITY;
+  for (int32_t i = 0; i < x->n; i++) {
+    ready[i] = isnan(x->end[i]) && x->device[i] == device ? naive_ready(x, i) : (double)NAN;
+    if (!isnan(ready[i])) *start = fmin(*start, fmax(ready[i], x->free_at[device]));
+  }
+  for (int32_t i = 0; i < x->n; i++) {
+    if (ready[i] <= *start && (best == BERTH_NONE || x->rank[i] < x->rank[best])) best = i;
+  }
+  return best;
+}
+/* The op that starts next anywhere. */
+static int32_t naive_next(const naive *x, double *start) {
+  int32_t best = BERTH_NONE;
+  *start = INFINITY;
+  for (int32_t d = 0; d < x->devices; d++) {
+    double at;
+    int32_t op = naive_choice(x, d, &at);
+    if (op == BERTH_NONE || at >= *start) continue;
+    *start = at;
+    best = op;
+  }
+  return best;
+}
+static double naive_makespan(naive *x) {
+  double last = 0, start;
+  int32_t op;
+  while ((op = naive_next(x, &start)) != BERTH_NONE) {
+    x->end[op] = start + berth_cost_op(x->s->cost, op, x->device[op]);
+    x->free_at[x->device[op]] = x->end[op];
+    last = fmax(last, x->end[op]);
+  }
+  for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++) last = fmax(last, naive_meet(x, k));
+  return last;
+}
+
+static void limits(setup *s, const berth_sim_options *o, const int32_t *device, double makespan, berth_rng *rng) {
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  for (int32_t i = 0; i < 4; i++) {
+    double limit = makespan * (i == 0 ? 1 : 2 * berth_rng_uniform(rng));
+    CHECK_STATUS(berth_sim_run_limited(sim, device, limit, &sum), BERTH_OK);
+    if (limit >= makespan) CHECK(sum.makespan == makespan);
+    else CHECK(sum.makespan > limit && sum.makespan <= makespan * (1 + 1e-9));
+  }
+  berth_sim_release(sim);
+}
+
+static void against_naive(int even) {
+  berth_rng rng;
+  berth_rng_init(&rng, 21, (uint64_t)even);
+  for (int32_t round = 0; round < 60; round++) {
+    int32_t device[OPS], n = 2 + berth_rng_below(&rng, OPS - 1), devices = 3 + berth_rng_below(&rng, 3);
+    berth_sim_options o = berth_sim_default(NULL);
+    double rank[OPS];
+    berth_result *r;
+    naive x;
+    setup s;
+    setup_random(&s, &rng, n, 0);
+    setup_collectives(&s, &rng, n, 1 + n / 6, 0);
+    if (even) setup_mesh(&s, devices, INFINITY);
+    else setup_uneven(&s, devices);
+    random_devices(&rng, n, devices, device);
+    memset(&x, 0, sizeof x);
+    x.s = &s;
+    x.n = n;
+    x.devices = devices;
+    x.device = device;
+    x.rank = o.rank = rank;
+    o.dispatch = BERTH_DISPATCH_STATIC;
+    for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
+    for (int32_t i = 0; i < n; i++) x.end[i] = (double)NAN;
+    r = run(&s, device, &o);
+    CHECK_NEAR(berth_result_makespan(r), naive_makespan(&x), 1e-9);
+    for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_finish(r)[i], x.end[i], 1e-9);
+    limits(&s, &o, device, berth_result_makespan(r), &rng);
+    o.memory = BERTH_MEMORY_NONE;
+    for (int32_t links = BERTH_LINKS_CHANNEL; links <= BERTH_LINKS_FAIR; links++) {
+      berth_result_release(r);
+      o.links = (berth_links)links;
+      r = run(&s, device, &o);
+      limits(&s, &o, device, berth_result_makespan(r), &rng);
+    }
+    berth_result_release(r);
+    setup_end(&s);
+  }
+}
+
+/* ---- refused allocations ------------------------------------------------------------------------------------------- */
+
+static berth_status whole_job(berth_ctx *ctx, berth_links links) {
+  static const int32_t device[] = { 0, 1, 2, 0, 1, 2 }, members[] = { 0, 1, 2 }, then[] = { 3, 4, 5 };
+  berth_cost_model model = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
+  berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 3, then };
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0.5 };
+  berth_sim_options o = with_links(links);
+  berth_graph_builder *b = NULL;
+  berth_topology *t = NULL;
+  berth_graph *g = NULL;
+  berth_cost *cost = NULL;
+  berth_result *r = NULL;
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  double one = 1;
+  berth_op op = berth_op_default();
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  op.seconds = &one;
+  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &l, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, &model, &cost);
+  if (st == BERTH_OK) st = berth_simulate(cost, device, &o, &r);
+  if (st == BERTH_OK && (!berth_result_slack(r) || !berth_result_overlap(r) || !berth_result_link_sharing(r))) st = BERTH_ENOMEM;
+  if (st == BERTH_OK) st = berth_sim_new(cost, &o, &sim);
+  if (st == BERTH_OK) st = berth_sim_run_limited(sim, device, 5, &sum);
+  berth_sim_release(sim);
+  berth_result_release(r);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+static void refused(void) {
+  for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
+    berth_status st = BERTH_ENOMEM;
+    for (long at = 1; st == BERTH_ENOMEM; at++) {
+      check_alloc_state a = { 0, at, 0 };
+      berth_hooks h = { check_alloc, &a, NULL, NULL, NULL, NULL, NULL };
+      berth_ctx *ctx;
+      if (berth_ctx_new(&h, &ctx) != BERTH_OK) continue;
+      st = whole_job(ctx, (berth_links)links);
+      CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+      berth_ctx_release(ctx);
+      CHECK(a.held == 0);
+    }
+    CHECK_STATUS(st, BERTH_OK);
+  }
+}
+
+int main(void) {
+  TEST("two members, two consumers") by_hand();
+  TEST("a terminal collective sets the makespan; limits and chain know it") terminal();
+  TEST("free: waits for its members only") waits(BERTH_LINKS_FREE, 3, 7);
+  TEST("channel: waits for the transfer of a member's device") waits(BERTH_LINKS_CHANNEL, 5, 9);
+  TEST("duplex: so, too") waits(BERTH_LINKS_DUPLEX, 5, 9);
+  TEST("pair: another pair is no matter") waits(BERTH_LINKS_PAIR, 3, 7);
+  TEST("route: nor are other links") waits(BERTH_LINKS_ROUTE, 3, 7);
+  TEST("fair: nor are other links") waits(BERTH_LINKS_FAIR, 3, 7);
+  TEST("free: both at once") shared(BERTH_LINKS_FREE, 1, 7);
+  TEST("route: one after the other on a shared link") shared(BERTH_LINKS_ROUTE, 5, 11);
+  TEST("fair: the link is shared") shared(BERTH_LINKS_FAIR, 1, 11);
+  TEST("alone every kind takes its price, by every algorithm, on all kinds of links") alone();
+  TEST("what they hold") memory();
+  TEST("deadlock, too late, no route: said with the collective") faults();
+  TEST("priced by a function, on the calling thread") own_function();
+  TEST("quantum and noise") disturbed();
+  TEST("as a simulator of its own, equal devices; limits under all links") against_naive(1);
+  TEST("as a simulator of its own, unequal devices and links") against_naive(0);
+  TEST("every refused allocation is reported and leaks nothing") refused();
+  return check_done();
+}

@@ -1,0 +1,3 @@
+/* Reader of "wfformat". */
+#define FORMAT "wfformat"
+#include "fuzz.h"

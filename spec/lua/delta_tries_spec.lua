@@ -1,0 +1,83 @@
+local berth = require "berth"
+local random = require "support.random_graph"
+
+local function case(seed, memory)
+  local g = assert(berth.graph(random.describe(seed, { n = 30, memory = true })))
+  local t = berth.topology.mesh(3, { bandwidth = 200, latency = 0.1, memory = memory })
+  return g, t, random.placement(seed, 30, 3)
+end
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return text
+end
+
+describe("tries", function()
+  it("tell what a run of the changed placement tells, in any sequence", function()
+    local rng = berth.rng(5)
+    for _, opts in ipairs { { memory = "none" }, {}, { links = "duplex" }, { dispatch = "blevel", send = "pull" } } do
+      local g, t, p = case(3, 400)
+      local run = assert(berth.simulator(g, t, opts))
+      local s, makespan, peak, op = berth.tries(g, t, p, opts)
+      assert.same({ run(p) }, { makespan, peak, op })
+      for _ = 1, 40 do
+        local moves, q = {}, {}
+        for i = 1, 30 do q[i] = p[i] end
+        for _ = 1, rng:below(3) do
+          local i = rng:below(30)
+          moves[i] = rng:below(3)
+          q[i] = moves[i]
+        end
+        assert.same({ run(q) }, { s:try(moves) })
+        if rng:below(2) == 1 then
+          assert.is_true(s:accept())
+          p = q
+        end
+      end
+      assert.same({ run(p) }, { s:try {} })
+      assert.same({ run(p) }, { s:base(p) })
+    end
+  end)
+
+  it("stop at a limit, which is not accepted", function()
+    local g, t, p = case(4)
+    local s, makespan = berth.tries(g, t, p, { memory = "none" })
+    local before = s:ended()
+    assert.is_true(s:try({ [30] = p[30] % 3 + 1 }, makespan / 2) > makespan / 2)
+    assert.is_true(s:ended() - before < 30)
+    local none, text, code = s:accept()
+    assert.is_nil(none)
+    assert.equal("invalid", code)
+    assert.matches("no try to accept", text)
+  end)
+
+  it("refuse what is wrong and keep the base", function()
+    local g, t, p = case(5)
+    local s, makespan = berth.tries(g, t, p)
+    assert.matches("moves: there is no op 31", message(s.try, s, { [31] = 1 }))
+    assert.matches("moves: there is no device 4", message(s.try, s, { 4 }))
+    assert.matches("moves: expected a table", message(s.try, s, 4))
+    assert.matches("limit", message(s.try, s, {}, -1))
+    local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 1 }, { seconds = 1 } } })
+    local small = berth.tries(pinned, t, { 1, 2 })
+    local none, text, code = small:try { 2 }
+    assert.is_nil(none)
+    assert.equal("invalid", code)
+    assert.matches("op 1 ", text)
+    assert.equal(2, (small:try { [2] = 1 }))
+    assert.equal("invalid", (select(3, berth.tries(pinned, t, { 2, 2 }))))
+    assert.equal(makespan, (s:try {}))
+  end)
+
+  it("print, and live through a hook that closes them", function()
+    local g, t, p = case(6)
+    local s = berth.tries(g, t, p)
+    assert.equal("tries: 30 ops on 3 devices, " .. ("%.0f"):format(s:ended()) .. " ends simulated", tostring(s))
+    berth.hooks { interrupt = function() s:close() end }
+    local makespan = s:try { 1 }
+    berth.hooks {}
+    assert.is_number(makespan)
+    assert.matches("closed", message(s.try, s, {}))
+  end)
+end)
