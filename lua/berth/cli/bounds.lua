@@ -31,7 +31,8 @@ local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Lower bounds of the makespan: no placement, on any links, is faster.",
   notes = inputs.notes,
-  options = options.join(own, shared("links", "memory", "param-multiple", "seed"), options.pricing, options.loading, { options.json }),
+  options = options.join(own, shared("links", "memory", "param-multiple", "seed"), options.pricing,
+    options.loading, { options.json }),
 }
 
 local NAMES = {
@@ -84,7 +85,8 @@ local function split_json(k, graph, topology)
   for i, row in ipairs(k.rules) do rules[i] = json.object { { "dispatch", row.rule }, { "makespan_s", row.makespan } } end
   return json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
     { "bound_s", k.bound }, { "bound_name", k.bound_name }, { "makespan_s", k.makespan }, { "rules", rules },
-    { "best_rule", k.best_rule }, { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan }, { "found_rule", k.found.rule },
+    { "best_rule", k.best_rule }, { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan },
+    { "found_rule", k.found.rule },
     { "gap_s", k.gap }, { "placement_s", k.placement }, { "queue_rule_s", k.queue_rule }, { "open_s", k.open } })
 end
 

@@ -229,7 +229,8 @@ command (a text: what made the run).]],
     [[Lower bounds of the makespan, s: critical_path, work, memory; clusters ("serial clusters": ops that must share a device
 run one after another, and must fit) and intervals (what all devices must do within an interval, too), up to 1000 ops;
 link_cut, of parts between which links are thin; with thorough = true these with a search, up to 2000 ops, and transfers and
-lp (the linear program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s, gives achieved: so many times the optimum at most.
+lp (the linear program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s,
+gives achieved: so many times the optimum at most.
 b.guarantees: what is proved of placers here, and why not; it prints as a table. Other options: memory, param_multiple, gap,
 place = { links, tau, gap }, as the placer is given, cost.]],
     "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
