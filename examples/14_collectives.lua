@@ -34,7 +34,7 @@ end
 for _, how in ipairs { "ring", "tree", "hierarchical" } do
   local cost = assert(berth.cost(g, t, { collective_algorithm = how }))
   show("priced, " .. how, assert(berth.simulate(cost, devices, { links = "fair" })))
-  -- as transfers, which pass by the ops of a device: they take none of its time
+  -- as transfers and communication ops, which run beside what the devices compute
   local wide, where = assert(berth.expand(g, t, devices, { algorithm = how }))
-  show("expanded, " .. how, assert(berth.simulate(wide, t, where, { links = "fair", dispatch = "light-first", preempt = true })))
+  show("expanded, " .. how, assert(berth.simulate(wide, t, where, { links = "fair" })))
 end

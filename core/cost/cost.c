@@ -81,6 +81,15 @@ static bool has_profile(const berth_graph *g, int32_t op) {
   return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
 }
 
+/* A link or copy engine is not of the type of its device: a type without a name gets the longest time of those that have one. */
+static double longest_profile(const berth_graph *g, int32_t op) {
+  const double *s = g->seconds + (size_t)op * (size_t)g->n_types;
+  double most = 0;
+  int32_t k;
+  for (k = 0; k < g->n_types; k++) most = fmax(most, s[k]);
+  return most;
+}
+
 /* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere; one with a profile and no more runs only on the
  * types that it names. */
 static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
@@ -90,6 +99,7 @@ static double built_in_time(const berth_graph *g, int32_t op, int32_t type, cons
   if (profiled && type != BERTH_NONE) return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
   if (!profiled && flop == 0 && bytes == 0) return 0;
   s = roofline(flop, bytes, d);
+  if (profiled && isnan(s) && berth_i_is_communication(g, op)) return longest_profile(g, op) / d->speed;
   return profiled && isnan(s) ? BERTH_UNSUPPORTED : s;
 }
 
@@ -206,12 +216,13 @@ static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t sr
 static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t tensor, double *row) {
   int32_t a, b;
   berth_status st;
-  bool nothing = c->free_control && c->g->tensor_bytes[tensor] == 0;
+  bool control = c->free_control && c->g->tensor_bytes[tensor] == 0;
   for (a = 0; a < c->n_devices; a++)
     for (b = 0; b < c->n_devices; b++) {
-      double s = a == b || nothing ? 0 : (double)NAN;
-      if (isnan(s) && (st = m->transfer(m->ud, tensor, a, b, &s)) != BERTH_OK) return st;
+      double s = 0;
+      if (a != b && (st = m->transfer(m->ud, tensor, a, b, &s)) != BERTH_OK) return st;
       if (!(s >= 0)) return bad_transfer(c, tensor, a, b, s);
+      if (control && !isinf(s)) s = 0;
       row[berth_i_pair(c->t, a, b)] = s * c->transfer_factor;
     }
   return BERTH_OK;

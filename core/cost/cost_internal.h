@@ -77,7 +77,7 @@ static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, 
   pair = berth_i_pair(c->t, src, dst);
   if (c->table) return c->table[(size_t)tensor * (size_t)c->n_devices * (size_t)c->n_devices + pair];
   bytes = c->g->tensor_bytes[tensor];
-  if (bytes == 0 && c->free_control) return 0;
+  if (bytes == 0 && c->free_control) return isinf(c->t->latency[pair]) ? INFINITY : 0;
   return (c->t->latency[pair] + bytes / c->t->bandwidth[pair]) * c->transfer_factor;
 }
 

@@ -200,7 +200,7 @@ static berth_status check_op_exists(berth_graph_builder *b, subject s, const cha
 }
 
 static berth_status check_op(berth_graph_builder *b, const berth_op *op) {
-  const uint32_t known = BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE;
+  const uint32_t known = BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE | BERTH_OP_COMMUNICATION;
   const subject s = { "op", b->n_ops, op->name };
   berth_ctx *ctx = b->ctx;
   berth_status st;

@@ -339,6 +339,7 @@ static berth_status init_wholes(contraction *k, berth_i_sharing *whole) {
   k->free = berth_share_defaults();
   k->free.n_devices = k->o->share.n_devices;
   k->free.device_type = k->o->share.device_type;
+  k->free.runs = k->o->share.runs;
   k->whole = whole;
   if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, whole)) != BERTH_OK) return st;
   return berth_i_sharing_join_groups(whole, "fuse", false);

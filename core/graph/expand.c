@@ -6,6 +6,8 @@ static const char *const kind_names[] = {
   "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", "parameter-server"
 };
 
+enum { ASK_EVERY = 4096, MOST_SEGMENT_OPS = 1 << 26 };
+
 struct berth_expansion {
   berth_ctx *ctx;
   berth_graph *g;
@@ -101,6 +103,7 @@ static berth_status add_op(expander *e, int32_t position, int32_t step, double a
   op.name = name;
   op.kind = kind;
   op.pin = e->at[position];
+  op.flags = BERTH_OP_COMMUNICATION;
   op.seconds = reducing_seconds(e, adds);
   if ((st = berth_graph_builder_add_op(e->b, &op, id)) != BERTH_OK) return st;
   return note_op(e->x, op.pin, e->k);
@@ -109,7 +112,8 @@ static berth_status add_op(expander *e, int32_t position, int32_t step, double a
 static berth_status add_tensor(expander *e, int32_t producer, double bytes, berth_piece piece, int32_t *id) {
   const berth_tensor t = { .producer = producer, .bytes = bytes, .resident_bytes = 0 };
   berth_expansion *x = e->x;
-  berth_status st = berth_i_grow(x->ctx, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1, sizeof *x->piece);
+  berth_status st = x->n_pieces % ASK_EVERY == 0 ? berth_i_interrupted(x->ctx) : BERTH_OK;
+  if (st == BERTH_OK) st = berth_i_grow(x->ctx, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1, sizeof *x->piece);
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(e->b, &t, id);
   if (st != BERTH_OK) return st;
   piece.collective = e->k;
@@ -258,10 +262,19 @@ static berth_status pass_segments(expander *e, int32_t root, int32_t *got) {
   return st;
 }
 
+static berth_status check_segments(const expander *e) {
+  double ops = (double)e->o->segments * (e->n - 1);
+  if (ops <= MOST_SEGMENT_OPS) return BERTH_OK;
+  return berth_i_fail(e->g->ctx, BERTH_EINVAL, "expand: collective %ld: %d segments to %d devices make %.0f ops, more than %d",
+                      (long)e->k, (int)e->o->segments, (int)e->n - 1, ops, (int)MOST_SEGMENT_OPS);
+}
+
 static berth_status broadcast_whole(expander *e, int32_t root) {
   size_t n = (size_t)e->n * (size_t)e->o->segments;
-  int32_t *got = berth_i_alloc(e->g->ctx, n, sizeof *got);
-  berth_status st;
+  berth_status st = check_segments(e);
+  int32_t *got;
+  if (st != BERTH_OK) return st;
+  got = berth_i_alloc(e->g->ctx, n, sizeof *got);
   if (!got) return berth_i_nomem(e->g->ctx);
   berth_i_schedule_clear(&e->schedule);
   st = berth_i_spread(&e->schedule, e->o->algorithm, &e->rounds, root);

@@ -65,4 +65,18 @@ berth_status berth_i_t_level(const berth_graph *g, const double *comp, const dou
 /** For messages: `op 17 "conv1"` or `op 17` into buf[size], long names cut; returns buf. Needs size >= 32. */
 const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size);
 
+static inline uint32_t berth_i_flags(const berth_graph *g, int32_t op) { return g->flags ? g->flags[op] : 0; }
+/** It runs beside what its device computes. */
+static inline bool berth_i_is_communication(const berth_graph *g, int32_t op) {
+  return (berth_i_flags(g, op) & BERTH_OP_COMMUNICATION) != 0;
+}
+/** The first such op; BERTH_NONE. */
+static inline int32_t berth_i_first_communication(const berth_graph *g) {
+  int32_t i;
+  for (i = 0; g->flags && i < g->n_ops; i++) {
+    if (g->flags[i] & BERTH_OP_COMMUNICATION) return i;
+  }
+  return BERTH_NONE;
+}
+
 #endif

@@ -92,7 +92,7 @@ static void match_twins(quotient *q) {
 /* A backward op that is fused with an optimiser step is no forward op. */
 static uint32_t flags_of(const common *x, bool forward_inside) {
   const uint32_t pass = BERTH_OP_BACKWARD | BERTH_OP_UPDATE;
-  return forward_inside ? x->all : (x->all & BERTH_OP_SPLITTABLE) | (x->any & pass);
+  return forward_inside ? x->all : (x->all & (BERTH_OP_SPLITTABLE | BERTH_OP_COMMUNICATION)) | (x->any & pass);
 }
 
 /* ---- tensors ----------------------------------------------------------------------------- */

@@ -92,6 +92,14 @@ static void keep_pin_type(const berth_i_sharing *s, int32_t op, uint64_t *bits) 
   bits[type / 64] = 0;
 }
 
+static void set_runs(const berth_i_sharing *s, int32_t op) {
+  const uint8_t *may = s->o->runs + (size_t)op * (size_t)s->o->n_devices;
+  int32_t d;
+  for (d = 0; d < s->o->n_devices; d++) {
+    if (may[d] && (s->pin[op] == BERTH_NONE || s->pin[op] == d)) set_bit(s->runs + (size_t)op * (size_t)s->run_words, d);
+  }
+}
+
 static void set_bytes(const berth_i_sharing *s, int32_t op) {
   const berth_graph *g = s->g;
   int32_t i;
@@ -115,6 +123,7 @@ static void fill(berth_i_sharing *s, uint64_t *bits) {
     set_types(s, v);
     if (s->o->n_devices > 0) keep_only(s, v, bits);
     keep_pin_type(s, v, bits + s->words);
+    if (s->runs) set_runs(s, v);
     if (s->bytes) set_bytes(s, v);
     if (s->seconds) set_seconds(s, v);
   }
@@ -126,6 +135,7 @@ static bool alloc(berth_i_sharing *s) {
   return (s->parent = berth_i_alloc(ctx, n, sizeof *s->parent)) && (s->size = berth_i_alloc(ctx, n, sizeof *s->size)) &&
          (s->pin = berth_i_alloc(ctx, n, sizeof *s->pin)) &&
          (s->can = berth_i_zalloc(ctx, n * (size_t)s->words, sizeof *s->can)) &&
+         (!s->o->runs || (s->runs = berth_i_zalloc(ctx, n * (size_t)s->run_words, sizeof *s->runs))) &&
          (isinf(s->o->max_bytes) || (s->bytes = berth_i_alloc(ctx, n, sizeof *s->bytes))) &&
          (isinf(s->o->max_seconds) || (s->seconds = berth_i_alloc(ctx, n * (size_t)s->columns, sizeof *s->seconds)));
 }
@@ -136,6 +146,7 @@ berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const b
   berth_status st;
   *s = (berth_i_sharing){ .g = g, .o = o, .words = (int32_t)words, .columns = o->seconds ? 1 : g->n_types };
   if ((st = check_options(g, who, o)) != BERTH_OK) return st;
+  s->run_words = o->n_devices / 64 + 1;
   if (!(bits = berth_i_zalloc(g->ctx, 2 * words, sizeof *bits))) return berth_i_nomem(g->ctx);
   if (alloc(s)) {
     fill(s, bits);
@@ -153,17 +164,22 @@ void berth_i_sharing_release(berth_i_sharing *s) {
   berth_i_free(ctx, s->size, n, sizeof *s->size);
   berth_i_free(ctx, s->pin, n, sizeof *s->pin);
   berth_i_free(ctx, s->can, n * (size_t)s->words, sizeof *s->can);
+  berth_i_free(ctx, s->runs, n * (size_t)s->run_words, sizeof *s->runs);
   berth_i_free(ctx, s->bytes, n, sizeof *s->bytes);
   berth_i_free(ctx, s->seconds, n * (size_t)s->columns, sizeof *s->seconds);
 }
 
 /* ---- joining ----------------------------------------------------------------------------- */
 
-static bool share_a_type(const berth_i_sharing *s, int32_t a, int32_t b) {
-  const uint64_t *x = s->can + (size_t)a * (size_t)s->words, *y = s->can + (size_t)b * (size_t)s->words;
+static bool share_a_bit(const uint64_t *bits, int32_t words, int32_t a, int32_t b) {
+  const uint64_t *x = bits + (size_t)a * (size_t)words, *y = bits + (size_t)b * (size_t)words;
   int32_t k = 0;
-  while (k < s->words && !(x[k] & y[k])) k++;
-  return k < s->words;
+  while (k < words && !(x[k] & y[k])) k++;
+  return k < words;
+}
+
+static bool share_a_type(const berth_i_sharing *s, int32_t a, int32_t b) {
+  return share_a_bit(s->can, s->words, a, b) && (!s->runs || share_a_bit(s->runs, s->run_words, a, b));
 }
 
 /* On the slowest type that can run both. */
@@ -189,14 +205,18 @@ berth_i_apart berth_i_sharing_apart(const berth_i_sharing *s, int32_t a, int32_t
   return beyond_limit(s, a, b) ? BERTH_I_LIMIT : BERTH_I_TOGETHER;
 }
 
-static bool all_share_a_type(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
+static bool all_share_a_bit(const uint64_t *bits, int32_t words, int32_t n, const int32_t *roots) {
   int32_t k, i;
-  for (k = 0; k < s->words; k++) {
+  for (k = 0; k < words; k++) {
     uint64_t common = ~(uint64_t)0;
-    for (i = 0; i < n; i++) common &= s->can[(size_t)roots[i] * (size_t)s->words + (size_t)k];
+    for (i = 0; i < n; i++) common &= bits[(size_t)roots[i] * (size_t)words + (size_t)k];
     if (common) return true;
   }
   return false;
+}
+
+static bool all_share_a_type(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
+  return all_share_a_bit(s->can, s->words, n, roots) && (!s->runs || all_share_a_bit(s->runs, s->run_words, n, roots));
 }
 
 bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
@@ -215,6 +235,9 @@ int32_t berth_i_sharing_join(berth_i_sharing *s, int32_t a, int32_t b) {
   s->size[root] += s->size[other];
   if (s->pin[root] == BERTH_NONE) s->pin[root] = s->pin[other];
   keep_only(s, root, s->can + (size_t)other * (size_t)s->words);
+  for (k = 0; s->runs && k < s->run_words; k++) {
+    s->runs[(size_t)root * (size_t)s->run_words + (size_t)k] &= s->runs[(size_t)other * (size_t)s->run_words + (size_t)k];
+  }
   if (s->bytes) s->bytes[root] += s->bytes[other];
   for (k = 0; s->seconds && k < s->columns; k++) {
     s->seconds[(size_t)root * (size_t)s->columns + (size_t)k] += s->seconds[(size_t)other * (size_t)s->columns + (size_t)k];

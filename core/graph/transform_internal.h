@@ -13,11 +13,12 @@ typedef enum berth_i_apart { BERTH_I_TOGETHER, BERTH_I_PINS, BERTH_I_TYPES, BERT
 typedef struct berth_i_sharing {
   const berth_graph *g;
   const berth_share_options *o;
-  int32_t words, columns;
+  int32_t words, run_words, columns;
   int32_t *parent;  /* [ops] */
   int32_t *size;    /* [ops] */
   int32_t *pin;     /* [ops] */
   uint64_t *can;    /* [ops * words] one bit per type, and one for types that the graph does not name */
+  uint64_t *runs;   /* [ops * run_words] one bit per device; NULL: types alone count */
   double *bytes;    /* [ops]; NULL: no limit */
   double *seconds;  /* [ops * columns] s; NULL: no limit */
 } berth_i_sharing;
@@ -70,7 +71,6 @@ berth_status berth_i_copy_tensors(const berth_graph *g, berth_graph_builder *b);
 /** One op for each set.  @param map [ops] set of each op, 0..n-1, numbered by its lowest op */
 berth_status berth_i_quotient(const berth_graph *g, int32_t n, const int32_t *map, berth_fuse_inner inner, berth_graph **out);
 
-static inline uint32_t berth_i_flags(const berth_graph *g, int32_t op) { return g->flags ? g->flags[op] : 0; }
 static inline const double *berth_i_profile_of(const berth_graph *g, int32_t op) {
   const double *seconds = g->seconds ? g->seconds + (size_t)op * (size_t)g->n_types : NULL;
   return seconds && !isnan(*seconds) ? seconds : NULL;

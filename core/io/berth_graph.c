@@ -6,9 +6,9 @@ typedef const berth_i_json_value *Value;
 enum { G_NAME, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
 static const char *const GRAPH[] = { "name", "types", "ops", "tensors", "collectives" };
 enum { O_NAME, O_KIND, O_SECONDS, O_FLOP, O_BYTES, O_PARAM, O_WORKSPACE, O_GROUP, O_TWIN, O_PIN, O_BACKWARD, O_UPDATE,
-       O_SPLITTABLE, O_INPUTS, N_O };
+       O_SPLITTABLE, O_COMMUNICATION, O_INPUTS, N_O };
 static const char *const OP[] = { "name", "kind", "seconds", "flop", "bytes", "param_bytes", "workspace_bytes", "group", "twin",
-                                  "pin", "backward", "update", "splittable", "inputs" };
+                                  "pin", "backward", "update", "splittable", "communication", "inputs" };
 enum { T_FROM, T_TO, T_BYTES, T_RESIDENT, T_BATCH, T_GRADIENT, N_T };
 static const char *const TENSOR[] = { "from", "to", "bytes", "resident_bytes", "batch", "gradient" };
 enum { C_KIND, C_BYTES, C_COUNT, C_MEMBERS, C_CONSUMERS, N_C };
@@ -132,7 +132,8 @@ static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
   if ((st = read_pin(r, f[O_PIN], &op->pin)) != BERTH_OK) return st;
   if ((st = read_flag(r, f[O_BACKWARD], BERTH_OP_BACKWARD, &op->flags)) != BERTH_OK) return st;
   if ((st = read_flag(r, f[O_UPDATE], BERTH_OP_UPDATE, &op->flags)) != BERTH_OK) return st;
-  return read_flag(r, f[O_SPLITTABLE], BERTH_OP_SPLITTABLE, &op->flags);
+  if ((st = read_flag(r, f[O_SPLITTABLE], BERTH_OP_SPLITTABLE, &op->flags)) != BERTH_OK) return st;
+  return read_flag(r, f[O_COMMUNICATION], BERTH_OP_COMMUNICATION, &op->flags);
 }
 
 static berth_status keep_inputs(Reader *r, Value v, int32_t op) {

@@ -130,6 +130,7 @@ static void put_op(Members *m, const void *graph, int32_t i) {
   put_flag(m, "backward", op.flags & BERTH_OP_BACKWARD);
   put_flag(m, "update", op.flags & BERTH_OP_UPDATE);
   put_flag(m, "splittable", op.flags & BERTH_OP_SPLITTABLE);
+  put_flag(m, "communication", op.flags & BERTH_OP_COMMUNICATION);
   put_inputs(m, g, i);
 }
 

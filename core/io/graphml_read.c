@@ -168,6 +168,7 @@ static berth_status read_op(Reader *r, int32_t row) {
   if ((st = get_flag(&c, "backward", BERTH_OP_BACKWARD, &op.flags)) != BERTH_OK) return st;
   if ((st = get_flag(&c, "update", BERTH_OP_UPDATE, &op.flags)) != BERTH_OK) return st;
   if ((st = get_flag(&c, "splittable", BERTH_OP_SPLITTABLE, &op.flags)) != BERTH_OK) return st;
+  if ((st = get_flag(&c, "communication", BERTH_OP_COMMUNICATION, &op.flags)) != BERTH_OK) return st;
   return berth_graph_builder_add_op(r->b, &op, NULL);
 }
 

@@ -197,6 +197,7 @@ static void put_nodes(Writer *w) {
   put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_BACKWARD, "backward");
   put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_UPDATE, "update");
   put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_SPLITTABLE, "splittable");
+  put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_COMMUNICATION, "communication");
   put_collectives(w);
   put_device(w);
 }

@@ -53,12 +53,17 @@ static const Format *format_named(const char *name) {
 
 /* ---- recognising -------------------------------------------------------------------------- */
 
+/* Other formats may name the workflow that they hold. */
+static bool is_workflow(const berth_i_json_value *v) {
+  return v && (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "specification") || berth_i_json_get(v, "execution"));
+}
+
 static const char *json_format(const berth_i_json *doc) {
   const berth_i_json_value *root = berth_i_json_root(doc);
   if (berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph")) return "berth"; /* its reader asks for "berth": 1 */
   if (berth_i_json_get(root, "maxFPGAs")) return "dnn-partitioning";
-  if (berth_i_json_get(root, "workflow")) return "wfformat";
-  if (!berth_i_json_get(root, "tasks")) return NULL;
+  if (is_workflow(berth_i_json_get(root, "workflow"))) return "wfformat";
+  if (!berth_i_json_get(root, "tasks")) return berth_i_json_get(root, "workflow") ? "wfformat" : NULL;
   return berth_i_json_get(root, "nodes") || berth_i_json_get(root, "links") ? "saga" : "wfcommons";
 }
 

@@ -191,7 +191,7 @@ static berth_status read_tasks(Workflow *w) {
 
 berth_status berth_i_wf_find_task(const Workflow *w, Value v, int32_t *task) {
   const char *text = "";
-  int32_t id;
+  int32_t id = BERTH_NONE;
   berth_status st = berth_i_get_text(w->doc, v, &text);
   if (st != BERTH_OK) return st;
   if (!w->parted && (id = berth_i_names_find(&w->task_names, text)) != BERTH_NONE && w->named[id] != MANY) {

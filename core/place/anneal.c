@@ -39,11 +39,10 @@ static const struct quick {
               { "critical-path", BERTH_COARSEN_COPLACE } };
 enum { QUICK = sizeof quick / sizeof *quick, OWN = 2, SOON = 20000 /* ops: up to here nobody waits to interrupt */ };
 
-/* As the judge counts, as far as placers can plan with that. */
 static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search, berth_coarsen coarsen) {
   const berth_sim_options *judge = search->judge;
   berth_place_options o = berth_place_default(cost->g);
-  if (judge->links != BERTH_LINKS_ROUTE && judge->links != BERTH_LINKS_FAIR) o.links = judge->links;
+  o.links = judge->links;
   o.memory = judge->memory;
   o.param_multiple = judge->param_multiple;
   o.quantum = judge->quantum;
@@ -77,10 +76,11 @@ static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, i
 }
 
 static berth_status make_further(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
-  berth_hooks none = { 0 }, before;
+  berth_hooks none = { 0 }, before = berth_i_ctx_swap_hooks(cost->ctx, &none), ask = { 0 };
   berth_status st;
-  if (cost->g->n_ops > SOON) return ask_quick(cost, o, most, device, n);
-  before = berth_i_ctx_swap_hooks(cost->ctx, &none);
+  ask.interrupt = before.interrupt;
+  ask.ud = before.ud;
+  if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &ask); /* no progress: that is the search's alone */
   st = ask_quick(cost, o, most, device, n);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   return st;

@@ -130,7 +130,7 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
       cut = true;
       continue;
     }
-    missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, d, p->ready[d], berth_i_plan_length(p, op, d)));
+    missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
     if (missing <= 0) return refused(p, op, d, why);
     if (!(missing < least)) continue;
     least = missing;

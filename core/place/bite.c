@@ -1,7 +1,8 @@
 /* Heads and tails op by op, each the bound of what comes before (after) it; then the bound of the whole. */
 #include "bite_internal.h"
 
-const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 4000000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 1600000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_cheap_cut = { BERTH_I_BITE_ALL, 0, 0, 400000, 1000, false, 2e-5 };
 const berth_i_bite_plan berth_i_bite_cut = { BERTH_I_BITE_ALL, 20, 0, 60000000, 2000, true, 2e-5 };
 const berth_i_bite_plan berth_i_bite_thorough = { BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5 };
 
@@ -17,7 +18,7 @@ static int32_t most_edges(const berth_i_bite_dag *g) {
 }
 
 typedef struct room {
-  size_t ops, inputs, edges, classes;
+  size_t ops, inputs, edges, classes, tensors, meets;
 } room;
 
 static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
@@ -28,8 +29,14 @@ static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
   b->heap = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->heap);
   b->frontier = berth_i_alloc(b->ctx, k->edges, sizeof *b->frontier);
   b->stamp = berth_i_zalloc(b->ctx, 2 * k->ops, sizeof *b->stamp);
+  b->side = berth_i_alloc(b->ctx, k->ops, sizeof *b->side);
+  b->port = berth_i_alloc(b->ctx, k->edges, sizeof *b->port);
+  b->slot = berth_i_zalloc(b->ctx, 2 * k->tensors, sizeof *b->slot);
+  b->meet = berth_i_alloc(b->ctx, k->meets, sizeof *b->meet);
   if (!b->path || !b->item || !b->input || !b->real || !b->heap || !b->frontier || !b->stamp) return berth_i_nomem(b->ctx);
+  if (!b->side || !b->port || !b->slot || !b->meet) return berth_i_nomem(b->ctx);
   b->sorted = b->item + k->ops;
+  b->slot_epoch = b->slot + k->tensors;
   b->list = b->heap + k->ops;
   b->mark = b->list + k->ops; /* three times as long */
   return BERTH_OK;
@@ -43,6 +50,10 @@ static void free_scratch(berth_i_bite *b, const room *k) {
   berth_i_free(b->ctx, b->heap, 5 * k->ops, sizeof *b->heap);
   berth_i_free(b->ctx, b->frontier, k->edges, sizeof *b->frontier);
   berth_i_free(b->ctx, b->stamp, 2 * k->ops, sizeof *b->stamp);
+  berth_i_free(b->ctx, b->side, k->ops, sizeof *b->side);
+  berth_i_free(b->ctx, b->port, k->edges, sizeof *b->port);
+  berth_i_free(b->ctx, b->slot, 2 * k->tensors, sizeof *b->slot);
+  berth_i_free(b->ctx, b->meet, k->meets, sizeof *b->meet);
   berth_i_free(b->ctx, b->row, k->ops, sizeof *b->row);
   berth_i_free(b->ctx, b->can, k->ops + k->classes, sizeof *b->can);
 }
@@ -89,8 +100,25 @@ static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
 
 /* ---- heads and tails ------------------------------------------------------------------------------ */
 
-static double simple_head(const berth_i_bite_dag *g, int dir, int32_t v) {
-  double h = g->h[dir][v];
+/* Collectives that the op waits for; backwards: that wait for it. */
+static double after_meets(const berth_i_bite *b, int dir, int32_t v) {
+  const berth_graph *g = b->u->cost->g;
+  const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
+  double h = 0;
+  int32_t i;
+  for (i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
+  return h;
+}
+
+static void tell_meets(berth_i_bite *b, int dir, int32_t v, double done) {
+  const berth_graph *g = b->u->cost->g;
+  const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
+  int32_t i;
+  for (i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) b->meet[list[i]] = fmax(b->meet[list[i]], done);
+}
+
+static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v) {
+  double h = b->price ? fmax(g->h[dir][v], after_meets(b, dir, v)) : g->h[dir][v];
   int32_t i;
   for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t u = g->end[dir][g->edge[dir][i]];
@@ -102,8 +130,12 @@ static double simple_head(const berth_i_bite_dag *g, int dir, int32_t v) {
 static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32_t v, double step) {
   berth_i_bite_dag part;
   berth_status st;
-  g->h[dir][v] = simple_head(g, dir, v);
-  if (b->rules & BERTH_I_BITE_DEEP) g->h[dir][v] = berth_i_bite_deep(b, g, dir, v, g->h[dir][v]);
+  g->h[dir][v] = simple_head(b, g, dir, v);
+  if ((b->rules & BERTH_I_BITE_DEEP) && b->deep_work < b->deep_most) {
+    int64_t begun = b->work;
+    g->h[dir][v] = berth_i_bite_deep(b, g, dir, v, g->h[dir][v]);
+    b->deep_work += b->work - begun;
+  }
   if (g->at[dir][v + 1] - g->at[dir][v] < 2 || b->work >= b->most) return BERTH_OK;
   if ((st = berth_i_bite_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
   g->h[dir][v] = berth_i_bite_raise(b, &part, g->h[dir][v], step);
@@ -114,7 +146,13 @@ static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32
 static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, double step) {
   berth_status st = BERTH_OK;
   int32_t i;
-  for (i = 0; i < g->n && st == BERTH_OK; i++) st = head_of(b, g, dir, dir ? g->n - 1 - i : i, step);
+  for (i = 0; i < b->u->cost->g->n_collectives; i++) b->meet[i] = 0;
+  b->deep_most = b->deep_work + b->deep_share;
+  for (i = 0; i < g->n && st == BERTH_OK; i++) {
+    int32_t v = dir ? g->n - 1 - i : i;
+    st = head_of(b, g, dir, v, step);
+    if (b->price) tell_meets(b, dir, v, g->h[dir][v] + g->p[v]);
+  }
   return st;
 }
 
@@ -140,6 +178,7 @@ static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bi
   berth_status st = BERTH_OK;
   int64_t begun = b->work;
   b->rules = rules & ~b->unused;
+  b->port_most = b->port_work + plan->work / 4;
   b->nodes = plan->part_nodes;
   b->most = begun + plan->work / 3 * 2;
   if (parts) st = both_heads(b, g, step);
@@ -156,6 +195,7 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
   double low = 0;
   berth_status st;
   b->most = 0; /* nothing but paths */
+  b->deep_share = plan->work / 4;
   if ((st = both_heads(b, g, 0)) != BERTH_OK) return st;
   if ((st = stage(b, g, plan, no_loads, recurse, &low)) != BERTH_OK) return st;
   out->clusters = low;
@@ -177,9 +217,10 @@ static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
 }
 
 /* The rules of one machine do not hold for places that do more than one thing at once. */
-static void begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
-                  room *k) {
+static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_scope *scope,
+                          const berth_i_bite_plan *plan, room *k) {
   bool parts = scope && scope->part;
+  berth_status st;
   b->ctx = u->cost->ctx, b->u = u, b->op = u->cost->g->topo;
   b->n = u->n_ops, b->devices = u->cost->n_devices, b->classes = parts ? 1 : u->n_classes;
   b->part = parts ? scope->part : NULL;
@@ -188,20 +229,26 @@ static void begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_sc
   b->masks = b->places <= 64;
   b->unused = b->width > 1 ? BERTH_I_BITE_EDGE_FINDING : 0;
   b->kinds = scope && plan->rules & BERTH_I_BITE_MEMORY ? scope->kinds : NULL;
+  b->price = scope && u->cost->g->wait ? scope->price : NULL;
+  st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part, b->places, &b->ports);
+  if (!berth_i_ports_count(&b->ports)) b->unused |= BERTH_I_BITE_PORTS;
   b->rules = plan->rules & ~b->unused;
   k->ops = (size_t)b->n;
   k->classes = (size_t)b->classes;
+  k->tensors = (size_t)u->cost->g->n_tensors;
+  k->meets = (size_t)u->cost->g->n_collectives;
+  return st;
 }
 
 berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
                                 berth_i_bites *out) {
   berth_i_bite b = { 0 };
   berth_i_bite_dag g = { 0 };
-  room k = { 0, 0, 0, 0 };
+  room k = { 0 };
   berth_status st;
   out->clusters = out->intervals = NAN;
   if (u->n_ops > plan->ops) return BERTH_OK;
-  begin(&b, u, scope, plan, &k);
+  if ((st = begin(&b, u, scope, plan, &k)) != BERTH_OK) goto done;
   if ((st = fill_devices(&b, &k)) != BERTH_OK) goto done;
   if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) goto done;
   k.inputs = (size_t)most_edges(&g);

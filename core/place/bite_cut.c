@@ -90,16 +90,17 @@ static int32_t next_step(const tree *t, double above, int32_t before) {
   return best;
 }
 
-static berth_status cut_all(const berth_i_units *u, const berth_i_kinds *kinds, const berth_i_bite_plan *plan, int32_t most,
+static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan, int32_t most,
                             tree *t, double *out) {
   double above = INFINITY;
   int32_t i, at = t->n;
   berth_status st = BERTH_OK;
   for (i = 0; i < most && st == BERTH_OK; i++) {
     berth_i_bites bites;
-    berth_i_bite_scope scope = { kinds, t->part, 0 };
+    berth_i_bite_scope scope = *whole;
     if ((at = next_step(t, above, at)) == 0) break;
     above = step_at(t, at);
+    scope.part = t->part;
     scope.parts = join_parts(t, at);
     st = berth_i_bite_bound(u, &scope, plan, &bites);
     if (st == BERTH_OK) *out = fmax(*out, isnan(bites.intervals) ? bites.clusters : bites.intervals);
@@ -115,8 +116,8 @@ static int32_t largest_tensor(const berth_graph *g) {
   return best;
 }
 
-berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_kinds *kinds, const berth_i_bite_plan *plan, int32_t most,
-                               double *out) {
+berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan,
+                               int32_t most, double *out) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->cost->n_devices;
   tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };
@@ -132,7 +133,7 @@ berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_kinds *kind
   }
   t.part = t.from + n;
   span(&t);
-  st = cut_all(u, kinds, plan, most, &t, out);
+  st = cut_all(u, whole, plan, most, &t, out);
 done:
   berth_i_free(ctx, t.edge, n, sizeof *t.edge);
   berth_i_free(ctx, t.near, n, sizeof *t.near);

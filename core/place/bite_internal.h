@@ -3,13 +3,14 @@
 #ifndef BERTH_BITE_INTERNAL_H
 #define BERTH_BITE_INTERNAL_H
 
+#include "ports_internal.h"
 #include "prices_internal.h"
 
 /** Rules, for tests of each alone. FORCE is what the others work on. */
 enum {
   BERTH_I_BITE_FORCE = 1, BERTH_I_BITE_JOIN = 2, BERTH_I_BITE_SERIAL = 4, BERTH_I_BITE_EDGE_FINDING = 8, BERTH_I_BITE_LOADS = 16,
   BERTH_I_BITE_GROUPS = 32, BERTH_I_BITE_DUAL = 64, BERTH_I_BITE_ENERGY = 128, BERTH_I_BITE_RECURSE = 256,
-  BERTH_I_BITE_DEEP = 512, BERTH_I_BITE_MEMORY = 1024, BERTH_I_BITE_RATES = 2048, BERTH_I_BITE_ALL = 4095
+  BERTH_I_BITE_DEEP = 512, BERTH_I_BITE_MEMORY = 1024, BERTH_I_BITE_RATES = 2048, BERTH_I_BITE_PORTS = 4096, BERTH_I_BITE_ALL = 8191
 };
 
 /** Local ids are in topological order. */
@@ -18,7 +19,10 @@ typedef struct berth_i_bite_dag {
   int32_t *id;           /* [n] row of the whole problem */
   int32_t *end[2];       /* [m] producer, consumer */
   int32_t *at[2], *edge[2]; /* [n + 1], [m] edges into (0), out of (1) an op */
-  double *c;             /* [m] s, least time to another device */
+  double *c;             /* [m] s, least time to another device, of all tensors between the two */
+  double *w[2];          /* [m] s, what they take of the port into the consumer's place; what `tensor` takes of that out of the
+                            producer's */
+  int32_t *tensor;       /* [m] of them the largest that may be another edge's, too */
   double *p;             /* [n] s, least op times */
   double *h[2];          /* [n] s, heads and tails known */
   double *reals;
@@ -46,6 +50,9 @@ typedef struct berth_i_bite_rate {
   int32_t class_of;
 } berth_i_bite_rate;
 
+/** Where the producer of an input (backwards: a consumer) is, seen from the op. */
+enum { BERTH_I_BITE_EITHER, BERTH_I_BITE_HERE, BERTH_I_BITE_ELSEWHERE };
+
 typedef struct berth_i_bite_frontier {
   double arrival;        /* at the op in question, if the edge crosses */
   int32_t edge;
@@ -71,8 +78,13 @@ typedef struct berth_i_bite {
   int32_t rates, cap_rates;
   bool masks;            /* at most 64 places: `can` says something */
   unsigned rules, unused;
+  berth_i_ports ports;
+  const double *price;   /* [collectives] s at least; NULL: none takes any */
+  double *meet;          /* [collectives] when the last member ended, or how long it is from the first consumer on */
   int32_t nodes;         /* of one search */
   int64_t work, most;    /* items handled; at `most` nothing is refuted any more */
+  int64_t deep_work, deep_most, deep_share; /* of heads through the depth, in it; what each sweep may take */
+  int64_t port_work, port_most; /* the same of ports alone, beside it; at `port_most` they are not looked at any more */
   berth_status st;
   /* scratch */
   berth_i_bite_item *item, *sorted; /* [n] */
@@ -81,6 +93,10 @@ typedef struct berth_i_bite {
   int32_t *heap, *mark, *list;  /* [n] */
   berth_i_bite_frontier *frontier; /* [edges] */
   int32_t *stamp, epoch;        /* [2 n] ops, units of a set that is made up */
+  uint8_t *side;                /* [n] of inputs, by label */
+  berth_i_port_item *port;      /* [edges] */
+  int32_t *slot, *slot_epoch;   /* [tensors] item of a tensor in this epoch */
+  int32_t epoch_of_slots;
 } berth_i_bite;
 
 /** One attempt to disprove T. */
@@ -130,6 +146,13 @@ void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s);
 /** What v's device must have run before v: v starts no earlier than the bound that is returned. */
 double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low);
 
+/* bite_ports.c */
+void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v);
+/** No schedule starts v earlier, sides being as they are; b->item[items] run before v on its device.  O(inputs^2) */
+double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, int32_t items);
+/** What surely crosses into, or out of, a cluster. */
+void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s);
+
 /* bite_serial.c */
 /** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n);
@@ -173,15 +196,18 @@ typedef struct berth_i_bite_scope {
   const int32_t *part;        /* [devices] 0 to parts - 1: parts count as one device that does as much at once as the largest has
                                  devices, and transfers between them alone take time; NULL: each device by itself */
   int32_t parts;
+  berth_links links;
+  const double *price;        /* [collectives] s at least; NULL: none takes any */
 } berth_i_bite_scope;
 /** @param scope NULL: devices, no memory */
 berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
                                 berth_i_bites *out);
 
 /* bite_cut.c */
-extern const berth_i_bite_plan berth_i_bite_cut;
-/** The best bound over at most `most` ways to cut the devices into parts where transfers take a step; NaN: there is none. */
-berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_kinds *kinds, const berth_i_bite_plan *plan, int32_t most,
-                               double *out);
+extern const berth_i_bite_plan berth_i_bite_cut, berth_i_bite_cheap_cut;
+/** @param whole its parts do not count
+ *  The best bound over at most `most` ways to cut the devices into parts where transfers take a step; NaN: there is none. */
+berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan,
+                               int32_t most, double *out);
 
 #endif

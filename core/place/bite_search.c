@@ -42,6 +42,7 @@ static bool propagate(berth_i_bite *b, berth_i_bite_state *s) {
     if (!s->impossible && (b->rules & BERTH_I_BITE_FORCE)) force(b, s);
     if (!s->impossible && (b->rules & BERTH_I_BITE_SERIAL)) berth_i_bite_serial(b, s);
     if (!s->impossible && s->bytes && s->merged) berth_i_bite_memory(b, s);
+    if (!s->impossible && (b->rules & BERTH_I_BITE_PORTS) && b->port_work < b->port_most) berth_i_bite_ports(b, s);
     if (!s->impossible && !s->changed && (b->rules & BERTH_I_BITE_LOADS)) berth_i_bite_loads(b, s);
   }
   return !s->impossible;

@@ -117,26 +117,36 @@ static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir
   return n;
 }
 
-static bool seen_before(const berth_i_bite *b, const berth_i_bite_state *s, int32_t k) {
-  int32_t i;
-  for (i = 0; i < k; i++) {
-    if (s->label[b->input[i].op] == s->label[b->input[k].op]) return true;
-  }
-  return false;
+/* v waits for input k, if there is one, and what goes through the port with it. */
+static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, const berth_i_bite_input *in,
+                       int32_t items) {
+  uint8_t *side = in ? &b->side[s->label[in->op]] : NULL, was = side ? *side : 0;
+  double wait = in ? in->arrival : 0;
+  if (!(b->rules & BERTH_I_BITE_PORTS) || b->port_work >= b->port_most) return wait;
+  if (side) *side = BERTH_I_BITE_ELSEWHERE;
+  wait = fmax(wait, berth_i_bite_port_wait(b, s, dir, v, items));
+  if (side) *side = was;
+  return wait;
 }
 
-/* The k latest inputs stay on v's device, and v waits for the next. */
+/* The k latest inputs stay on v's device, and v waits for the next: it is there only if none of its cluster is among them, and
+ * the last to be tried if its cluster is elsewhere. */
 static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
   double base, best = INFINITY;
   int32_t k, items, n = late_inputs(b, s, dir, v, &base);
   if (!(b->rules & BERTH_I_BITE_JOIN)) return base;
-  if (n == 0 && s->next[v] == v) return base;
+  if (n == 0 && s->next[v] == v && !(b->rules & BERTH_I_BITE_PORTS)) return base;
   items = add_cluster(b, s, dir, v, v, 0);
+  berth_i_bite_sides(b, s, dir, v);
   for (k = 0; k <= n; k++) {
-    double local = fmax(base, berth_i_bite_jackson(b, items));
-    best = fmin(best, fmax(local, k < n ? b->input[k].arrival : 0));
-    if (k == n || local >= best) break;
-    if (!seen_before(b, s, k)) items = add_cluster(b, s, dir, b->input[k].op, v, items);
+    uint8_t *side = k < n ? &b->side[s->label[b->input[k].op]] : NULL;
+    double local;
+    if (side && *side == BERTH_I_BITE_HERE) continue;
+    local = fmax(base, berth_i_bite_jackson(b, items));
+    if (local < best) best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
+    if (k == n || local >= best || *side == BERTH_I_BITE_ELSEWHERE) break;
+    items = add_cluster(b, s, dir, b->input[k].op, v, items);
+    *side = BERTH_I_BITE_HERE;
   }
   return best;
 }

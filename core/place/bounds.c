@@ -3,10 +3,12 @@
 #include "bite_internal.h"
 #include "prices_internal.h"
 #include "waits_internal.h"
+#include <float.h>
 #include <stdlib.h>
 
 typedef struct levels {
   double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has ended */
+  const double *meets;         /* [collectives] s at least */
 } levels;
 
 /* ---- levels ------------------------------------------------------------------------------ */
@@ -38,8 +40,8 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
   berth_status st;
   int32_t i;
   for (i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
-  if ((st = berth_t_level(g, l->least, NULL, l->head)) != BERTH_OK) return st;
-  if ((st = berth_b_level(g, l->least, NULL, l->tail)) != BERTH_OK) return st;
+  if ((st = berth_i_t_level(g, l->least, NULL, l->meets, l->head)) != BERTH_OK) return st;
+  if ((st = berth_i_b_level(g, l->least, NULL, l->meets, l->tail)) != BERTH_OK) return st;
   *critical = 0;
   for (i = 0; i < u->n_ops; i++) {
     *critical = fmax(*critical, l->tail[i]);
@@ -49,8 +51,8 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
 }
 
 /* Heads and tails with transfers, in place of those without. */
-static berth_status add_transfers(const berth_i_units *u, levels *l, double *longest) {
-  berth_status st = berth_i_waits(u, l->least, l->head, l->tail);
+static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l, double *longest) {
+  berth_status st = berth_i_waits_on(u, links, l->meets, l->least, l->head, l->tail);
   int32_t i;
   if (st != BERTH_OK) return st;
   *longest = 0;
@@ -235,6 +237,63 @@ static berth_status memory_bound(const berth_i_units *u, const idle *s, double *
   return st;
 }
 
+/* ---- no schedule at all -------------------------------------------------------------------- */
+
+static double longest_op(const berth_cost *c, int32_t op) {
+  double most = 0;
+  int32_t k;
+  for (k = 0; k < c->n_classes; k++) {
+    double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
+    if (!isinf(s)) most = fmax(most, s);
+  }
+  return most;
+}
+
+static size_t all_pairs(const berth_cost *c) { return (size_t)c->n_devices * (size_t)c->n_devices; }
+
+/* As slow as any route, in each respect. */
+static berth_link slowest_route(const berth_topology *t, size_t pairs) {
+  berth_link slow = { INFINITY, 0 };
+  size_t i;
+  for (i = 0; i < pairs; i++) {
+    if (isinf(t->latency[i])) continue;
+    slow.latency = fmax(slow.latency, t->latency[i]);
+    slow.bandwidth = fmin(slow.bandwidth, t->bandwidth[i]);
+  }
+  return slow;
+}
+
+static double longest_transfer(const berth_cost *c, int32_t tensor, const berth_link *slow) {
+  const double *row = c->table ? c->table + (size_t)tensor * all_pairs(c) : NULL;
+  double most = 0;
+  size_t i;
+  if (!row) return (slow->latency + c->g->tensor_bytes[tensor] / slow->bandwidth) * c->transfer_factor;
+  for (i = 0; i < all_pairs(c); i++) {
+    if (!isinf(row[i])) most = fmax(most, row[i]);
+  }
+  return most;
+}
+
+/* Where nothing stands still without need, something runs or crosses at any time: all of it, one after another. Collectives may
+ * take any time that is at all a number to count with. */
+static double longest_schedule(const berth_cost *c) {
+  const berth_graph *g = c->g;
+  const berth_link slow = slowest_route(c->t, all_pairs(c));
+  double sum = g->n_collectives > 0 ? DBL_MAX / 1e6 : 0;
+  int32_t i;
+  for (i = 0; i < g->n_ops; i++) sum += longest_op(c, i);
+  for (i = 0; i < g->n_tensors; i++) sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
+  return sum;
+}
+
+/* A bound above the longest schedule says that there is none: what cannot be on one device has no way to another. */
+static berth_status refuse_endless(berth_cost *cost, double bound, berth_obstacle *why) {
+  if (!(bound > 0) || bound <= longest_schedule(cost) * (1 + 1e-6)) return BERTH_OK;
+  if (why) *why = (berth_obstacle){ BERTH_NONE, BERTH_NONE, 0 };
+  return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE, "bounds: cannot fit: ops that no one device can take have no route between "
+                      "devices that can");
+}
+
 /* ---- all together ------------------------------------------------------------------------ */
 
 static void take_if_larger(berth_bounds *b, double value, const char *name) {
@@ -256,33 +315,32 @@ static void name_best(berth_bounds *b) {
   take_if_larger(b, b->link_cut, "link cut");
 }
 
-/* Bisection ends where it ends: what is quickly found counts, too. */
-static berth_status at_least_cheap(const berth_i_units *u, const berth_i_bite_scope *scope, berth_i_bites *bites) {
-  berth_i_bites cheap;
-  berth_status st = berth_i_bite_bound(u, scope, &berth_i_bite_cheap, &cheap);
-  if (st != BERTH_OK) return st;
-  bites->clusters = fmax(bites->clusters, cheap.clusters); /* NaN: too many ops */
-  bites->intervals = fmax(bites->intervals, cheap.intervals);
-  return BERTH_OK;
+/* Bisection ends where it ends: what is quickly found counts, too, and may spare the rest. */
+static berth_status begin_cheaply(const berth_i_units *u, const berth_i_bite_scope *scope, berth_i_bites *cheap,
+                                  berth_obstacle *why) {
+  berth_status st = berth_i_bite_bound(u, scope, &berth_i_bite_cheap, cheap);
+  return st == BERTH_OK ? refuse_endless(u->cost, fmax(cheap->clusters, cheap->intervals), why) : st;
 }
 
-static berth_status take_bites(const berth_i_units *u, berth_bounds_level level, berth_bounds *b) {
-  bool deep = level == BERTH_BOUNDS_THOROUGH;
+static berth_status take_bites(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
+                               berth_obstacle *why) {
+  bool deep = o->level == BERTH_BOUNDS_THOROUGH;
   const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
-  berth_i_bites bites = { NAN, NAN, 0 };
-  berth_i_bite_scope scope = { NULL, NULL, 0 };
+  berth_i_bites bites = { NAN, NAN, 0 }, cheap = bites;
+  berth_i_bite_scope scope = { NULL, NULL, 0, o->links, meets };
   berth_i_kinds k;
   berth_status st;
   if (u->n_ops > plan->ops) return BERTH_OK;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
   if (any_limit(&k)) scope.kinds = &k;
-  st = berth_i_bite_bound(u, &scope, plan, &bites);
-  if (st == BERTH_OK && deep) st = at_least_cheap(u, &scope, &bites);
-  if (st == BERTH_OK) st = berth_i_bite_cuts(u, scope.kinds, deep ? &berth_i_bite_cut : plan, deep ? 3 : 1, &b->link_cut);
+  st = deep ? begin_cheaply(u, &scope, &cheap, why) : BERTH_OK;
+  if (st == BERTH_OK) st = berth_i_bite_bound(u, &scope, plan, &bites);
+  if (st == BERTH_OK) st = berth_i_bite_cuts(u, &scope, deep ? &berth_i_bite_cut : &berth_i_bite_cheap_cut, deep ? 3 : 1,
+                                             &b->link_cut);
   berth_i_kinds_release(&k);
   if (st != BERTH_OK) return st;
-  b->clusters = bites.clusters;
-  b->intervals = bites.intervals;
+  b->clusters = fmax(bites.clusters, cheap.clusters); /* NaN: not computed */
+  b->intervals = fmax(bites.intervals, cheap.intervals);
   return BERTH_OK;
 }
 
@@ -298,17 +356,21 @@ static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
   return BERTH_OK;
 }
 
+/* With communication ops: the others count on ops of one device to run one after another. */
+static bool knows_paths_only(const berth_cost *cost) { return berth_i_first_communication(cost->g) != BERTH_NONE; }
+
 static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l, berth_bounds *b) {
   berth_status st = fill_levels(u, l, &b->critical_path);
-  if (st != BERTH_OK || o->level != BERTH_BOUNDS_THOROUGH) return st;
-  if ((st = add_transfers(u, l, &b->transfers)) != BERTH_OK) return st;
+  if (st != BERTH_OK || o->level != BERTH_BOUNDS_THOROUGH || knows_paths_only(u->cost)) return st;
+  if ((st = add_transfers(u, o->links, l, &b->transfers)) != BERTH_OK) return st;
   return solve_lp(u->cost, o->gap, &b->lp);
 }
 
-static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b, berth_obstacle *why) {
+static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
+                            berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->n_ops;
-  levels l = { 0 };
+  levels l = { NULL, NULL, NULL, meets };
   idle s = { 0 };
   double serial = 0;
   berth_status st = BERTH_ENOMEM;
@@ -334,7 +396,7 @@ done:
 /* ---- options ----------------------------------------------------------------------------- */
 
 berth_bounds_options berth_bounds_default(const berth_graph *g) {
-  berth_bounds_options o = { berth_place_default(g).memory, 1, BERTH_BOUNDS_CHEAP, 1e-3 };
+  berth_bounds_options o = { berth_place_default(g).memory, 1, BERTH_BOUNDS_CHEAP, 1e-3, BERTH_LINKS_FREE };
   return o;
 }
 
@@ -352,7 +414,21 @@ static berth_status check_options(const berth_cost *cost, const berth_bounds_opt
   if (!(o->gap >= 1e-9) || isinf(o->gap)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "bounds: option gap: %g is not a finite number from 1e-9 on", o->gap);
   }
+  if ((int)o->links < 0 || o->links > BERTH_LINKS_FAIR) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no link discipline %d", (int)o->links);
+  }
   return BERTH_OK;
+}
+
+static berth_status compute_all(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b, berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->cost->g->n_collectives;
+  double *meets = berth_i_alloc(ctx, n, sizeof *meets);
+  berth_status st = meets ? berth_i_least_meets(u, meets) : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = compute(u, o, meets, b, why);
+  if (st == BERTH_OK && !knows_paths_only(u->cost)) st = take_bites(u, o, meets, b, why);
+  berth_i_free(ctx, meets, n, sizeof *meets);
+  return st;
 }
 
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
@@ -362,10 +438,11 @@ berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *
   berth_status st;
   if ((st = check_options(cost, &o)) != BERTH_OK) return st;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
-  if ((st = compute(&u, &o, &b, why)) == BERTH_OK) st = take_bites(&u, o.level, &b);
+  st = compute_all(&u, &o, &b, why);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;
   name_best(&b);
+  if ((st = refuse_endless(cost, b.best, why)) != BERTH_OK) return st;
   *out = b;
   return BERTH_OK;
 }

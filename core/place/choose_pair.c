@@ -317,13 +317,18 @@ static berth_status best_pair(hall *h) {
 
 /* ---- what a decision changes ---- */
 
-/* Free links, and no group that might still be bound. @return the time at which the inputs are everywhere; INFINITY: not
+/* Its collectives may yet tie it to the devices that the other members can reach. */
+static bool may_be_tied(const berth_plan *p, int32_t op) {
+  return p->meets.apart && p->g->wait_at[op + 1] > p->g->wait_at[op];
+}
+
+/* Free links, and nothing that might still bind it. @return the time at which the inputs are everywhere; INFINITY: not
  * shareable */
 static double latest(const hall *h, int32_t op) {
   const berth_plan *p = h->plan;
   double most = 0;
   int32_t d;
-  if (!h->shares || berth_i_group(p->g, op) != BERTH_NONE) return INFINITY;
+  if (!h->shares || berth_i_group(p->g, op) != BERTH_NONE || may_be_tied(p, op)) return INFINITY;
   for (d = 0; d < p->devices; d++) {
     if (!berth_i_plan_may(p, op, d)) return INFINITY;
     most = fmax(most, p->ready[d]);
@@ -394,9 +399,15 @@ static berth_status retry_parked(hall *h) {
   return st;
 }
 
+/* One op that is put somewhere may change what another can start, elsewhere. */
+static bool far_reaching(const berth_plan *p) {
+  return berth_i_plan_contended(p) || p->setup->clamp || p->setup->rule != BERTH_I_RULE_NONE || p->g->n_groups > 0 ||
+         p->meets.apart;
+}
+
 static void forget(hall *h, int32_t op, int32_t device) {
   const berth_plan *p = h->plan;
-  bool all = berth_i_plan_contended(p) || p->setup->clamp || p->setup->rule != BERTH_I_RULE_NONE || p->g->n_groups > 0;
+  bool all = far_reaching(p);
   int32_t d;
   for (d = 0; d < p->devices; d++) {
     if (all || d == device || h->desks[d].best.item == op) h->desks[d].known = false;

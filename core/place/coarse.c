@@ -94,18 +94,35 @@ static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse
   return berth_graph_fuse(g, o, out, map);
 }
 
+/* What a user's function allows: each device is then a class of its own. NULL: types say it all. */
+static uint8_t *devices_of_ops(const berth_cost *c, berth_status *st) {
+  size_t i, n = (size_t)c->g->n_ops, k = (size_t)c->n_devices;
+  uint8_t *runs;
+  if (c->n_classes < c->n_devices) return NULL;
+  if (!(runs = berth_i_alloc(c->ctx, n, k))) {
+    *st = berth_i_nomem(c->ctx);
+    return NULL;
+  }
+  for (i = 0; i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
+  return runs;
+}
+
 static berth_status coarsen(view *v, const berth_place_options *o) {
   berth_cost *cost = v->cost;
   berth_fuse_options fuse = berth_fuse_defaults();
   size_t devices = (size_t)cost->n_devices;
   int32_t *types = berth_i_alloc(cost->ctx, devices, sizeof *types);
+  uint8_t *runs = NULL;
   berth_status st;
   v->map = berth_i_alloc(cost->ctx, (size_t)cost->g->n_ops, sizeof *v->map);
   st = types && v->map ? BERTH_OK : berth_i_nomem(cost->ctx);
+  if (st == BERTH_OK) runs = devices_of_ops(cost, &st);
   if (st == BERTH_OK) {
     set_limits(cost, o, types, &fuse.share);
+    fuse.share.runs = runs;
     st = contract(cost->g, o->coarsen, &fuse, &v->g, v->map);
   }
+  berth_i_free(cost->ctx, runs, (size_t)cost->g->n_ops, devices);
   berth_i_free(cost->ctx, types, devices, sizeof *types);
   return st;
 }

@@ -9,11 +9,16 @@ static berth_i_rule rule_of(berth_memory_policy memory) {
   }
 }
 
+/* Who shares a route changes with whatever else is sent: route and fair have no estimate that could be filled in step by step. */
+static berth_links planned_links(berth_links links) {
+  return links == BERTH_LINKS_ROUTE || links == BERTH_LINKS_FAIR ? BERTH_LINKS_DUPLEX : links;
+}
+
 berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy, const berth_place_options *opts) {
   berth_i_setup s = { 0 };
   s.placer = placer;
   s.policy = *policy;
-  s.links = opts->links;
+  s.links = planned_links(opts->links);
   s.clamp = policy->ready == BERTH_READY_FINISHED && policy->score && policy->score != berth_i_score_est;
   s.rule = rule_of(opts->memory);
   s.memory = opts->memory;
@@ -33,7 +38,8 @@ static berth_status choose(berth_plan *p, berth_obstacle *why) {
   const berth_policy *policy = &p->setup->policy;
   if (p->setup->favourite) return berth_i_choose_sct(p, why);
   if (policy->choose == BERTH_CHOOSE_OP) return berth_i_choose_op(p, why);
-  return plain_pair(policy) ? berth_i_choose_pair(p, why) : berth_i_choose_score(p, why);
+  if (plain_pair(policy) && berth_i_first_communication(p->g) == BERTH_NONE) return berth_i_choose_pair(p, why);
+  return berth_i_choose_score(p, why);
 }
 
 berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out, berth_obstacle *why) {

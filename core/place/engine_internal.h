@@ -225,8 +225,8 @@ static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, i
 
 /** Type, pin, group and forced device allow it. */
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
-/** Earliest start on a device for which the inputs are there at `ready`. */
-double berth_i_plan_slot(const berth_plan *p, int32_t device, double ready, double length);
+/** Earliest start of op on a device for which the inputs are there at `ready`. Communication ops wait for nothing else. */
+double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length);
 /** est and eft of all devices in plan units, INFINITY where it cannot be.
  *  @param ready [devices] as berth_i_ready_row fills it */
 void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est, double *eft);

@@ -66,6 +66,8 @@ static berth_status answer(berth_ctx *ctx, const berth_i_best *b, berth_placemen
     memcpy(p->finish, b->finish, n * sizeof *b->finish);
   }
   p->estimate = b->makespan;
+  p->bound = fmin(b->bound, b->makespan);
+  p->links = BERTH_LINKS_FREE;
   *out = p;
   return BERTH_OK;
 }
@@ -185,6 +187,7 @@ static berth_status run_exact(berth_cost *cost, const berth_place_options *opts,
   o.place.memory = opts->memory;
   o.place.param_multiple = opts->param_multiple;
   o.place.seed = opts->seed;
+  if (opts->search) o.seconds = opts->search->seconds;
   if ((st = berth_exact(cost, &o, &p, NULL, why)) != BERTH_OK) return st;
   if (opts->links != BERTH_LINKS_FREE || opts->quantum > 0) st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
   if (st == BERTH_OK && oom.op != BERTH_NONE) st = berth_i_runs_out(cost, "exact", &oom, why);

@@ -2,6 +2,7 @@
  * last one that was placed. In the order of their starts every schedule comes about so; in other orders it comes later than it
  * need, which does no harm: a partial schedule that is nowhere later than another of the same ops can go on as that one does,
  * nowhere later. A whole one is moved forward in time again. */
+#include "../sim/sim_internal.h"
 #include "exact_internal.h"
 #include "waits_internal.h"
 #include <stdlib.h>
@@ -24,6 +25,7 @@ typedef struct branch {
   const berth_place_options *o;
   berth_i_best *best;
   berth_i_units u;
+  berth_i_any_order room;
   int32_t n, devices, depth;
   int64_t left;
   bool whole, counts;
@@ -281,6 +283,7 @@ static void sort_order(const branch *b, int32_t *sequence) {
   }
 }
 
+/* TOTAL promises it for any order. */
 static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds) {
   berth_sim_options o = berth_i_fifo_options(b->cost, b->o);
   berth_result *r = NULL;
@@ -288,6 +291,10 @@ static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds
   berth_status st;
   *holds = true;
   if (!b->counts) return BERTH_OK;
+  if (b->o->memory == BERTH_MEMORY_TOTAL) {
+    *holds = berth_i_any_order_over(b->cost, b->o->param_multiple, b->device, &b->room) == BERTH_NONE;
+    return BERTH_OK;
+  }
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.links = BERTH_LINKS_FREE;
   o.sequence = sequence;
@@ -485,10 +492,11 @@ berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int6
   berth_status st;
   if (b.n == 0 || b.n > BERTH_I_EXACT_OPS) return BERTH_OK;
   if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL)) != BERTH_OK) return st;
-  if (!alloc_rows(&b)) st = berth_i_nomem(cost->ctx);
+  if (!alloc_rows(&b) || berth_i_any_order_init(cost, &b.room) != BERTH_OK) st = berth_i_nomem(cost->ctx);
   else if ((st = prepare(&b)) == BERTH_OK) st = descend(&b, best->bound);
   best->nodes = nodes - b.left;
   free_rows(&b);
+  berth_i_any_order_release(cost, &b.room);
   berth_i_units_release(&b.u);
   return st;
 }

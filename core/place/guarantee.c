@@ -267,7 +267,7 @@ static berth_status gather(facts *f) {
 /* ---- reasons ----------------------------------------------------------------------------- */
 
 static const char *links_name(berth_links links) {
-  static const char *const names[] = { "free", "channel", "duplex", "pair" };
+  static const char *const names[] = { "free", "channel", "duplex", "pair", "route", "fair" };
   return names[links];
 }
 
@@ -286,8 +286,16 @@ static void deny_count(berth_guarantee *k, int64_t n, const char *noun, const ch
   if (n > 0) deny(k, "%ld %s%s %s", (long)n, noun, n == 1 ? "" : "s", rest);
 }
 
+static int64_t count_communication(const berth_graph *g) {
+  int64_t n = 0;
+  int32_t i;
+  for (i = 0; i < g->n_ops; i++) n += berth_i_is_communication(g, i);
+  return n;
+}
+
 static void need_greedy(const facts *f, berth_guarantee *k) {
   deny_count(k, f->cost->g->n_collectives, "collective", "in the graph");
+  deny_count(k, count_communication(f->cost->g), "communication op", "in the graph");
   deny_count(k, f->picky, "op", "whose time depends on the device");
   deny_count(k, f->pinned, "op", "pinned to a device");
   deny_count(k, f->grouped, "op", "in colocation groups");
@@ -416,7 +424,7 @@ static bool is_seconds(double x) { return isnan(x) || (x >= 0 && !isinf(x)); }
 
 static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options *o) {
   if ((int)o->memory < 0 || o->memory > BERTH_MEMORY_TOTAL) return wrong(ctx, "memory", (int)o->memory, "a policy");
-  if ((int)o->links < 0 || o->links > BERTH_LINKS_PAIR) return wrong(ctx, "links", (int)o->links, "a discipline");
+  if ((int)o->links < 0 || o->links > BERTH_LINKS_FAIR) return wrong(ctx, "links", (int)o->links, "a discipline");
   if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
     return wrong(ctx, "param_multiple", o->param_multiple, "a finite number from 0 on");
   }

@@ -27,6 +27,7 @@ static berth_status fill_plan(berth_plan *p) {
   berth_status st;
   int32_t d;
   if ((st = berth_i_placement_make(p->ctx, p->n, p->setup->placer, true, &p->answer)) != BERTH_OK) return st;
+  p->answer->links = (int32_t)p->setup->links;
   p->device = p->answer->device;
   p->start = p->answer->start;
   p->finish = p->answer->finish;
@@ -210,8 +211,9 @@ bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
   return !p->groups.barred[(size_t)group * (size_t)p->devices + (size_t)device];
 }
 
-double berth_i_plan_slot(const berth_plan *p, int32_t device, double ready, double length) {
+double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length) {
   double from = p->setup->clamp && ready < p->now ? p->now : ready, open;
+  if (berth_i_is_communication(p->g, op)) return from;
   if (p->gaps) return berth_i_gaps_find(&p->gaps[device], from, length);
   open = berth_i_plan_open_at(p, device);
   return from > open ? from : open;
@@ -224,7 +226,7 @@ void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, doubl
     est[d] = eft[d] = INFINITY;
     if (isinf(ready[d]) || !berth_i_plan_may(p, op, d)) continue;
     length = berth_i_plan_length(p, op, d);
-    est[d] = berth_i_plan_slot(p, d, ready[d], length);
+    est[d] = berth_i_plan_slot(p, op, d, ready[d], length);
     eft[d] = est[d] + length;
     if (!berth_i_store_fits(p, op, d, est[d])) est[d] = eft[d] = INFINITY;
   }
@@ -281,15 +283,16 @@ static void bind_group(berth_plan *p, int32_t op, int32_t device) {
 
 static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double ready) {
   double length = berth_i_plan_length(p, op, device), start;
-  start = p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, device, ready, length);
+  start = p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, op, device, ready, length);
   p->device[op] = device;
   p->start[op] = start;
   p->finish[op] = start + length;
+  p->answer->sequence[p->placed++] = op;
+  p->vain = 0;
+  if (berth_i_is_communication(p->g, op)) return BERTH_OK;
   p->load[device] += length;
   if (p->finish[op] > p->free_at[device]) p->free_at[device] = p->finish[op];
   p->last[device] = op;
-  p->answer->sequence[p->placed++] = op;
-  p->vain = 0;
   return p->gaps ? berth_i_gaps_take(p->ctx, &p->gaps[device], start, start + length) : BERTH_OK;
 }
 

@@ -132,7 +132,7 @@ static size_t fastest_routes(const berth_topology *t, berth_link *law) {
 static double least_by_routes(const berth_cost *cost, int32_t tensor, const berth_link *law, size_t n) {
   double bytes = cost->g->tensor_bytes[tensor], least = INFINITY;
   size_t i;
-  if (bytes == 0 && cost->free_control) return 0;
+  if (n > 0 && bytes == 0 && cost->free_control) return 0;
   for (i = 0; i < n; i++) least = fmin(least, (law[i].latency + bytes / law[i].bandwidth) * cost->transfer_factor);
   return least;
 }

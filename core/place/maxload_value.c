@@ -53,6 +53,9 @@ berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_so
   berth_status st;
   memset(s, 0, sizeof *s);
   if (c->g->n_collectives) return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has collectives");
+  if (berth_i_first_communication(c->g) != BERTH_NONE) {
+    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has communication ops, which are no load");
+  }
   s->acc = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->acc);
   s->cpu = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->cpu);
   s->is_cpu = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->is_cpu);

@@ -96,20 +96,12 @@ static berth_status check_device(berth_cost *cost, int32_t device) {
                       (int)cost->n_devices);
 }
 
-/* The simulator's route and fair have no estimate that a list placer could fill step by step. */
-static berth_status check_links(berth_ctx *ctx, berth_links links) {
-  if (links != BERTH_LINKS_ROUTE && links != BERTH_LINKS_FAIR) return check_enum(ctx, "links", (int)links, BERTH_LINKS_PAIR);
-  return berth_i_fail(ctx, BERTH_EINVAL, "option links: %s is for simulation only; place with duplex (or free, channel, pair) "
-                                         "and simulate the placement with %s", links == BERTH_LINKS_ROUTE ? "route" : "fair",
-                      links == BERTH_LINKS_ROUTE ? "route" : "fair");
-}
-
 static berth_status check_options(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o) {
   berth_ctx *ctx = cost->ctx;
   berth_status st;
   if ((st = check_variant(ctx, p, o->variant)) != BERTH_OK) return st;
   if ((st = check_enum(ctx, "averages", (int)o->averages, BERTH_AVERAGE_SAGA)) != BERTH_OK) return st;
-  if ((st = check_links(ctx, o->links)) != BERTH_OK) return st;
+  if ((st = check_enum(ctx, "links", (int)o->links, BERTH_LINKS_FAIR)) != BERTH_OK) return st;
   if ((st = check_enum(ctx, "memory", (int)o->memory, BERTH_MEMORY_TOTAL)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
@@ -132,6 +124,18 @@ static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const
   return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
 }
 
+static berth_status check_exact(const berth_cost *cost) {
+  char label[64];
+  int32_t op = berth_i_first_communication(cost->g);
+  if (cost->g->n_collectives > 0) {
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: the graph has %d collectives; search (anneal, local) takes them",
+                        (int)cost->g->n_collectives);
+  }
+  if (op == BERTH_NONE) return BERTH_OK;
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: %s is a communication op; search (anneal, local) takes them",
+                      berth_i_op_label(cost->g, op, label, sizeof label));
+}
+
 /* @param p, o out: the placer; its options, filled in */
 static berth_status look_up(berth_cost *cost, const char *placer, const berth_place_options *opts, const berth_i_placer **p,
                             berth_place_options *o) {
@@ -140,9 +144,7 @@ static berth_status look_up(berth_cost *cost, const char *placer, const berth_pl
   if (!o->variant) o->variant = "";
   if (!(*p = find_placer(placer))) return unknown(cost->ctx, "placer", placer, placer_names);
   if ((st = check_options(cost, *p, o)) != BERTH_OK) return st;
-  if (*p != &berth_i_placer_exact || cost->g->n_collectives == 0) return BERTH_OK;
-  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: the graph has %d collectives; search (anneal, local) takes them",
-                      (int)cost->g->n_collectives);
+  return *p == &berth_i_placer_exact ? check_exact(cost) : BERTH_OK;
 }
 
 berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts) {

@@ -14,6 +14,8 @@ struct berth_placement {
   int32_t *sequence;      /* [n] or NULL */
   double *start, *finish; /* [n] or NULL */
   double estimate;        /* NaN: none */
+  double bound;           /* NaN: none */
+  int32_t links;          /* berth_links of the plan; BERTH_NONE: no plan */
   char *placer;
 };
 
@@ -54,10 +56,12 @@ static inline double berth_i_input_bytes(const berth_graph *g, int32_t op) {
   return sum;
 }
 
-/** On some device the op takes no time: then its workspace and that of the next op there can be held in the same instant. */
+/** On some device the op takes no time: then its workspace and that of the next op there can be held in the same instant; as it
+ *  can be if the op runs beside what its device computes. */
 static inline bool berth_i_may_be_instant(const berth_cost *cost, int32_t op) {
   const double *time = cost->op + (size_t)op * (size_t)cost->n_classes;
   int32_t c = 0;
+  if (berth_i_is_communication(cost->g, op)) return true;
   while (c < cost->n_classes && time[c] > 0) c++;
   return c < cost->n_classes;
 }

@@ -38,7 +38,8 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
   p->ctx = ctx;
   p->refs = 1;
   p->n = n;
-  p->estimate = NAN;
+  p->estimate = p->bound = NAN;
+  p->links = BERTH_NONE;
   berth_ctx_retain(ctx);
   if (!alloc_arrays(p, placer, planned)) {
     berth_placement_release(p);
@@ -127,4 +128,6 @@ const int32_t *berth_placement_sequence(const berth_placement *p) { return p->se
 const double *berth_placement_start(const berth_placement *p) { return p->start; }
 const double *berth_placement_finish(const berth_placement *p) { return p->finish; }
 double berth_placement_estimate(const berth_placement *p) { return p->estimate; }
+double berth_placement_bound(const berth_placement *p) { return p->bound; }
+int32_t berth_placement_links(const berth_placement *p) { return p->links; }
 const char *berth_placement_placer(const berth_placement *p) { return p->placer; }

@@ -65,6 +65,7 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
     memcpy(p->finish, berth_result_finish(r), (size_t)p->n * sizeof *p->finish);
   }
   p->estimate = berth_result_makespan(r);
+  p->links = (int32_t)opts->links;
   oom->op = oom->device = BERTH_NONE;
   if (berth_result_oom(r, oom)) {
     oom->shortfall = berth_result_peak(r)[oom->device] - cost->t->devices[oom->device].memory;

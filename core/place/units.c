@@ -52,10 +52,15 @@ static void list_members(berth_i_units *u) {
   for (i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[topo[i]]]] = topo[i];
 }
 
+/* Communication ops take no time off their device, but may not run everywhere. */
 static void add_time(berth_i_units *u, int32_t unit, int32_t op) {
+  bool beside = berth_i_is_communication(u->cost->g, op);
   int32_t c;
   size_t k = (size_t)u->n_classes;
-  for (c = 0; c < u->n_classes; c++) u->time[(size_t)unit * k + (size_t)c] += u->cost->op[(size_t)op * k + (size_t)c];
+  for (c = 0; c < u->n_classes; c++) {
+    double time = u->cost->op[(size_t)op * k + (size_t)c];
+    u->time[(size_t)unit * k + (size_t)c] += beside && !isinf(time) ? 0 : time;
+  }
 }
 
 /* What an op writes and, if it takes time, reads is there at least while it runs. */

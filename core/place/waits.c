@@ -81,9 +81,12 @@ static double table_time(const berth_i_pair_times *p, int32_t tensor) {
 }
 
 double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor) {
-  double bytes = p->cost->g->tensor_bytes[tensor], best = p->most ? 0 : INFINITY;
+  return p->cost->table ? table_time(p, tensor) : berth_i_pair_time_of(p, p->cost->g->tensor_bytes[tensor]);
+}
+
+double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes) {
+  double best = p->most ? 0 : INFINITY;
   int32_t i;
-  if (p->cost->table) return table_time(p, tensor);
   if (p->n > 0 && bytes == 0 && p->cost->free_control) return 0;
   for (i = 0; i < p->n; i++) best = better(p, best, seconds_of(&p->links[i], bytes) * p->cost->transfer_factor);
   return best;
@@ -96,7 +99,10 @@ typedef struct source {
   int32_t op, rank;
   double head, length;
   double arrival; /* at another device; INFINITY: it shares the op's group */
+  double cross, port; /* s of the transfer, of the port that it goes through */
 } source;
+
+enum { MOST_THROUGH_PORT = 64 };
 
 typedef struct waits {
   const berth_i_units *u;
@@ -106,6 +112,11 @@ typedef struct waits {
   source *by_head; /* the same, earliest head first; rank: position in list */
   int32_t n;
   double apart;    /* latest arrival of those that are surely elsewhere */
+  berth_i_ports ports;
+  const double *meets;     /* [collectives] s at least, or NULL */
+  double *met;             /* [collectives] last member's end; backwards: from the first consumer on */
+  berth_i_port_item *item; /* [twice the neighbours] what is surely elsewhere, then what may be */
+  int32_t far;
 } waits;
 
 static int by_op(const void *pa, const void *pb) {
@@ -128,23 +139,38 @@ static bool pinned_apart(const berth_i_units *u, int32_t a, int32_t b) {
   return pa != BERTH_NONE && pb != BERTH_NONE && pa != pb;
 }
 
-static void add_source(waits *w, int32_t op, int32_t other, double head, double cross) {
-  double arrival = head + w->least[other] + cross;
+/* Of a tensor that goes to several consumers each has its share of the port. */
+static double port_time(const waits *w, int dir, int32_t tensor) {
+  const berth_graph *g = w->u->cost->g;
+  int32_t users = dir ? g->use_at[tensor + 1] - g->use_at[tensor] : 1;
+  return berth_i_port_time(&w->ports, dir, g->tensor_bytes[tensor], w->cross[tensor]) / users;
+}
+
+static void add_source(waits *w, int dir, int32_t op, int32_t other, double head, int32_t tensor) {
+  double end = head + w->least[other], arrival = end + w->cross[tensor], port = port_time(w, dir, tensor);
   if (pinned_apart(w->u, op, other)) {
     w->apart = fmax(w->apart, arrival);
+    if (port > 0) w->item[w->far++] = (berth_i_port_item){ head, end, INFINITY, port };
     return;
   }
   if (w->u->of[op] == w->u->of[other]) arrival = INFINITY;
-  w->list[w->n++] = (source){ other, 0, head, w->least[other], arrival };
+  w->list[w->n++] = (source){ other, 0, head, w->least[other], arrival, w->cross[tensor], port };
 }
 
-/* Several tensors between two ops cross side by side: the one that takes longest counts. */
+/* Several tensors between two ops cross side by side: the one that takes longest counts. On the same channel or route they cross
+ * one after another. */
+static void join_double(const waits *w, source *to, const source *x) {
+  bool one_by_one = berth_i_ports_count(&w->ports) && w->ports.links != BERTH_LINKS_FAIR;
+  to->arrival = one_by_one ? to->arrival + x->cross : fmax(to->arrival, x->arrival);
+  to->port += x->port;
+}
+
 static void join_doubles(waits *w) {
   int32_t i, kept = 0;
   qsort(w->list, (size_t)w->n, sizeof *w->list, by_op);
   for (i = 0; i < w->n; i++) {
     if (kept > 0 && w->list[kept - 1].op == w->list[i].op) {
-      w->list[kept - 1].arrival = fmax(w->list[kept - 1].arrival, w->list[i].arrival);
+      join_double(w, &w->list[kept - 1], &w->list[i]);
     } else {
       w->list[kept++] = w->list[i];
     }
@@ -174,9 +200,55 @@ static double done_together(const waits *w, int32_t k) {
 /* What crosses if the first k are on the op's device. Falls with k. */
 static double last_arrival(const waits *w, int32_t k) { return k < w->n ? w->list[k].arrival : 0; }
 
-/* The least of the larger of the two: where they meet. */
+/* ---- through the port ------------------------------------------------------------------------ */
+
+/* Of the first k, ready from then on. */
+static double load_from(const waits *w, int32_t k, double from) {
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < k; i++) sum += w->list[i].head >= from ? w->list[i].length : 0;
+  return sum;
+}
+
+/* What else is to be done if the first k are on the op's device and the next one is not. */
+static double port_wait(const waits *w, int32_t k) {
+  berth_i_port_item *a = w->item + w->far;
+  double most = 0;
+  int32_t i, n = w->far;
+  memcpy(a, w->item, (size_t)w->far * sizeof *a);
+  for (i = k; i < w->n; i++) {
+    const source *s = &w->list[i];
+    if (s->port > 0) a[n++] = (berth_i_port_item){ s->head, s->head + s->length, i == k ? INFINITY : s->length, s->port };
+  }
+  n = berth_i_port_order(a, n);
+  for (i = 0; i < n; i++) {
+    double from = isinf(a[i].p) ? a[i].end : a[i].head;
+    most = fmax(most, berth_i_port_split(a, n, from, load_from(w, k, from)));
+  }
+  return most;
+}
+
+/* The least over all k: those that stay are the latest. */
+static double least_through_port(waits *w) {
+  double best = INFINITY;
+  int32_t k;
+  sort_sources(w);
+  for (k = 0; k <= w->n; k++) {
+    double together = done_together(w, k);
+    if (together >= best) break;
+    together = fmax(together, last_arrival(w, k));
+    if (together < best) best = fmin(best, fmax(together, port_wait(w, k)));
+  }
+  return fmax(w->apart, best);
+}
+
+/* ---- where they meet --------------------------------------------------------------------------- */
+
+/* The least of the larger of the two. */
 static double least_wait(waits *w) {
   int32_t low = 0, high;
+  if (w->n == 0 && w->far == 0) return w->apart;
+  if (berth_i_ports_count(&w->ports) && w->n + w->far <= MOST_THROUGH_PORT) return least_through_port(w);
   if (w->n == 0) return w->apart;
   sort_sources(w);
   high = w->n;
@@ -190,14 +262,31 @@ static double least_wait(waits *w) {
 
 /* ---- all ops ----------------------------------------------------------------------------------- */
 
+/* Collectives that the op waits for; backwards: that wait for it. */
+static double after_meets(const waits *w, int dir, int32_t op) {
+  const berth_graph *g = w->u->cost->g;
+  const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
+  double h = 0;
+  int32_t i;
+  for (i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) h = fmax(h, w->met[list[i]] + w->meets[list[i]]);
+  return h;
+}
+
+static void tell_meets(waits *w, int dir, int32_t op, double done) {
+  const berth_graph *g = w->u->cost->g;
+  const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
+  int32_t i;
+  for (i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) w->met[list[i]] = fmax(w->met[list[i]], done);
+}
+
 static double head_of(waits *w, int32_t op, const double *head) {
   const berth_graph *g = w->u->cost->g;
   int32_t i;
-  w->n = 0;
-  w->apart = 0;
+  w->n = w->far = 0;
+  w->apart = after_meets(w, 0, op);
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], from = g->producer[t];
-    add_source(w, op, from, head[from], w->cross[t]);
+    add_source(w, 0, op, from, head[from], t);
   }
   return least_wait(w);
 }
@@ -205,11 +294,11 @@ static double head_of(waits *w, int32_t op, const double *head) {
 static double tail_of(waits *w, int32_t op, const double *tail) {
   const berth_graph *g = w->u->cost->g;
   int32_t i, j;
-  w->n = 0;
-  w->apart = 0;
+  w->n = w->far = 0;
+  w->apart = after_meets(w, 1, op);
   for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_source(w, op, g->use[j], tail[g->use[j]], w->cross[t]);
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_source(w, 1, op, g->use[j], tail[g->use[j]], t);
   }
   return least_wait(w);
 }
@@ -235,29 +324,50 @@ static berth_status fill_cross(const berth_i_units *u, double *cross) {
   return BERTH_OK;
 }
 
+static void forget_meets(waits *w) {
+  int32_t k;
+  for (k = 0; k < w->u->cost->g->n_collectives; k++) w->met[k] = 0;
+}
+
 static void sweep(waits *w, double *head, double *tail) {
   const int32_t *topo = w->u->cost->g->topo;
   int32_t i, n = w->u->n_ops;
-  for (i = 0; i < n; i++) head[topo[i]] = head_of(w, topo[i], head);
-  for (i = n - 1; i >= 0; i--) tail[topo[i]] = tail_of(w, topo[i], tail);
+  forget_meets(w);
+  for (i = 0; i < n; i++) head[topo[i]] = head_of(w, topo[i], head), tell_meets(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
+  forget_meets(w);
+  for (i = n - 1; i >= 0; i--) {
+    tail[topo[i]] = tail_of(w, topo[i], tail);
+    tell_meets(w, 1, topo[i], tail[topo[i]] + w->least[topo[i]]);
+  }
 }
 
 berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head, double *tail) {
+  return berth_i_waits_on(u, BERTH_LINKS_FREE, NULL, least, head, tail);
+}
+
+berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets, const double *least, double *head,
+                              double *tail) {
   berth_ctx *ctx = u->cost->ctx;
   size_t tensors = (size_t)u->cost->g->n_tensors, cap = (size_t)most_neighbours(u->cost->g);
-  waits w = { u, least, NULL, NULL, NULL, 0, 0 };
+  size_t collectives = (size_t)u->cost->g->n_collectives;
+  waits w = { .u = u, .least = least, .meets = meets };
   berth_status st = BERTH_ENOMEM;
   w.cross = berth_i_alloc(ctx, tensors, sizeof *w.cross);
   w.list = berth_i_alloc(ctx, cap, sizeof *w.list);
   w.by_head = berth_i_alloc(ctx, cap, sizeof *w.by_head);
-  if (!w.cross || !w.list || !w.by_head) {
+  w.item = berth_i_alloc(ctx, 2 * cap, sizeof *w.item);
+  w.met = berth_i_alloc(ctx, collectives, sizeof *w.met);
+  if (!w.cross || !w.list || !w.by_head || !w.item || !w.met) {
     st = berth_i_nomem(ctx);
     goto done;
   }
+  if ((st = berth_i_ports_init(u->cost, links, NULL, u->cost->n_devices, &w.ports)) != BERTH_OK) goto done;
   if ((st = fill_cross(u, w.cross)) == BERTH_OK) sweep(&w, head, tail);
 done:
   berth_i_free(ctx, w.cross, tensors, sizeof *w.cross);
   berth_i_free(ctx, w.list, cap, sizeof *w.list);
   berth_i_free(ctx, w.by_head, cap, sizeof *w.by_head);
+  berth_i_free(ctx, w.item, 2 * cap, sizeof *w.item);
+  berth_i_free(ctx, w.met, collectives, sizeof *w.met);
   return st;
 }

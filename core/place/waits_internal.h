@@ -2,7 +2,7 @@
 #ifndef BERTH_WAITS_INTERNAL_H
 #define BERTH_WAITS_INTERNAL_H
 
-#include "packing_internal.h"
+#include "ports_internal.h"
 
 /** Transfer times of tensors over the ordered pairs of different devices. Without a table the tensors have few different prices
  *  a byte: only pairs that are least (greatest) for some size are kept. */
@@ -19,9 +19,15 @@ berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part
 void berth_i_pair_times_release(berth_i_pair_times *p);
 /** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if greatest. */
 double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);
+/** The same of so many bytes; not with a table. */
+double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes);
+
+/** What collectives take at least: those whose members have one device each to run on, what they take there; others, and those
+ *  that a function prices, nothing.  @param seconds [collectives] out  @return BERTH_OK, BERTH_ENOMEM */
+berth_status berth_i_least_meets(const berth_i_units *u, double *seconds);
 
 /**
- * See "transfers" in bounds.h.
+ * See "transfers" in bounds.h. Without contention, and collectives take no time and hold nothing up.
  *
  * @param least [ops] s, least op times
  * @param head  [ops] out: no schedule starts the op earlier
@@ -29,5 +35,9 @@ double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);
  * @return BERTH_OK, BERTH_ENOMEM.  O(edges log(edges) + devices^2)
  */
 berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head, double *tail);
+/** The same with both.  @param meets [collectives] s, of berth_i_least_meets; NULL: as above
+ *  O(inputs^3) more for ops of up to 64 inputs */
+berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets, const double *least, double *head,
+                              double *tail);
 
 #endif

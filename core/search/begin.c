@@ -1,6 +1,8 @@
 /* What a search begins with: the start that is given, or the best of its own and of further ones. */
 #include "search_internal.h"
 
+static const double FAR = 1.25;
+
 static bool alloc_devices(const berth_i_problem *p, int32_t **out) {
   return (*out = berth_i_zalloc(p->ctx, (size_t)p->n, sizeof **out)) != NULL;
 }
@@ -68,7 +70,7 @@ static void copy(const berth_i_problem *p, berth_i_starts *a, const int32_t *dev
 static berth_status given_start(berth_i_walk *w, berth_i_starts *a) {
   if (!is_legal(w, w->p->o->start)) return berth_i_fault_report(w->p->plan, &w->state->fault);
   copy(w->p, a, w->p->o->start);
-  return weigh(w, a, insert);
+  return weigh(w, a, challenge);
 }
 
 static bool may_ask(const berth_i_walk *w) { return w->p->o->calls == 0 || w->calls < w->p->o->calls; }
@@ -76,14 +78,18 @@ static bool may_ask(const berth_i_walk *w) { return w->p->o->calls == 0 || w->ca
 static berth_status listed(berth_i_walk *w, berth_i_starts *a) {
   berth_i_problem *p = w->p;
   bool found = false;
-  berth_status st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
+  berth_status st;
+  if (!may_ask(w)) return BERTH_OK;
+  st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
   if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
   return st == BERTH_OK && found ? weigh(w, a, insert) : st;
 }
 
 static berth_status in_turn(berth_i_walk *w, berth_i_starts *a) {
-  if (!may_ask(w) || !berth_i_start_in_turn(w->p, &w->p->units, a->trial, w->held)) return BERTH_OK;
-  return weigh(w, a, insert);
+  const berth_i_problem *p = w->p;
+  if (!may_ask(w)) return BERTH_OK;
+  if (berth_i_start_in_turn(p, &p->units, a->trial, w->held)) return weigh(w, a, insert);
+  return a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held) ? weigh(w, a, insert) : BERTH_OK;
 }
 
 static berth_status further(berth_i_walk *w, berth_i_starts *a) {
@@ -101,15 +107,22 @@ static berth_status further(berth_i_walk *w, berth_i_starts *a) {
 
 double berth_i_starts_value(const berth_i_starts *a) { return fmin(a->value[0], a->rival_value); }
 
-berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a) {
+bool berth_i_starts_near(const berth_i_starts *a, int32_t pick) { return a->value[pick] <= FAR * a->rival_value; }
+
+static berth_status own(berth_i_walk *w, berth_i_starts *a) {
+  berth_status st = listed(w, a);
+  return st == BERTH_OK ? in_turn(w, a) : st;
+}
+
+berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone) {
   berth_i_problem *p = w->p;
   berth_status st;
   if (berth_i_interrupted(p->ctx) != BERTH_OK) return BERTH_EINTERRUPT;
   if (p->o->start) {
     st = given_start(w, a);
+    if (st == BERTH_OK && !alone && !isinf(a->rival_value)) st = own(w, a);
   } else {
-    st = listed(w, a);
-    if (st == BERTH_OK) st = in_turn(w, a);
+    st = own(w, a);
     if (st == BERTH_OK) st = further(w, a);
   }
   if (st == BERTH_OK && a->n == 0 && !isinf(a->rival_value)) {

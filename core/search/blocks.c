@@ -6,6 +6,7 @@ typedef struct forest {
   const berth_i_problem *p;
   int32_t *up;     /* [n] union-find */
   uint8_t *may;    /* [n * devices] of roots */
+  double most;     /* part of a device's memory */
   double *bytes;   /* [n] of roots; NULL */
 } forest;
 
@@ -21,7 +22,7 @@ static bool have_room(const forest *f, int32_t a, int32_t b) {
   int32_t d;
   for (d = 0; d < f->p->n_devices; d++) {
     if (!row(f, a)[d] || !row(f, b)[d]) continue;
-    if (!f->bytes || f->bytes[a] + f->bytes[b] <= dev[d].memory) return true;
+    if (!f->bytes || f->bytes[a] + f->bytes[b] <= f->most * dev[d].memory) return true;
   }
   return false;
 }
@@ -135,6 +136,8 @@ static bool alloc_blocks(const berth_i_problem *p, berth_i_clumps *b) {
       && (b->ops = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *b->ops)) != NULL
       && (b->may = berth_i_alloc(p->ctx, n * (size_t)p->n_devices, 1)) != NULL
       && (b->work = berth_i_zalloc(p->ctx, n, sizeof *b->work)) != NULL
+      && (b->bytes = berth_i_zalloc(p->ctx, n, sizeof *b->bytes)) != NULL
+      && (b->by_bytes = berth_i_alloc(p->ctx, n, sizeof *b->by_bytes)) != NULL
       && (b->by_class = berth_i_alloc(p->ctx, n, sizeof *b->by_class)) != NULL
       && (b->class_first = berth_i_alloc(p->ctx, n, sizeof *b->class_first)) != NULL
       && (b->class_size = berth_i_alloc(p->ctx, n, sizeof *b->class_size)) != NULL;
@@ -147,6 +150,7 @@ static void fill_blocks(const forest *f, berth_i_clumps *b) {
   for (i = 0; i < p->n; i++) {
     b->at[b->of[i]]++;
     b->work[b->of[i]] += p->comp[i];
+    if (p->bytes) b->bytes[b->of[i]] += p->bytes[i];
   }
   for (i = 1; i <= b->n; i++) b->at[i] += b->at[i - 1];
   for (i = p->n - 1; i >= 0; i--) b->ops[--b->at[b->of[topo[i]]]] = topo[i];
@@ -159,7 +163,7 @@ static void fill_blocks(const forest *f, berth_i_clumps *b) {
 /* ---- classes: equal size, nearly equal work -------------------------------------------------- */
 
 typedef struct likeness {
-  double work;
+  double work; /* or bytes */
   int32_t size, block;
 } likeness;
 
@@ -189,6 +193,24 @@ static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
   return BERTH_OK;
 }
 
+/* The largest first: what is left fits into gaps. */
+static int by_bytes(const void *pa, const void *pb) {
+  const likeness *a = pa, *b = pb;
+  if (a->work != b->work) return a->work > b->work ? -1 : 1;
+  return a->block < b->block ? -1 : a->block > b->block;
+}
+
+static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
+  likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
+  int32_t i;
+  if (!l) return berth_i_nomem(p->ctx);
+  for (i = 0; i < b->n; i++) l[i] = (likeness){ b->bytes[i], 0, i };
+  if (p->bytes && b->n > 0) qsort(l, (size_t)b->n, sizeof *l, by_bytes);
+  for (i = 0; i < b->n; i++) b->by_bytes[i] = l[i].block;
+  berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
+  return BERTH_OK;
+}
+
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b) {
@@ -198,6 +220,8 @@ void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b) {
   berth_i_free(p->ctx, b->ops, m, sizeof *b->ops);
   berth_i_free(p->ctx, b->may, n * (size_t)p->n_devices, 1);
   berth_i_free(p->ctx, b->work, n, sizeof *b->work);
+  berth_i_free(p->ctx, b->bytes, n, sizeof *b->bytes);
+  berth_i_free(p->ctx, b->by_bytes, n, sizeof *b->by_bytes);
   berth_i_free(p->ctx, b->by_class, n, sizeof *b->by_class);
   berth_i_free(p->ctx, b->class_first, n, sizeof *b->class_first);
   berth_i_free(p->ctx, b->class_size, n, sizeof *b->class_size);
@@ -213,13 +237,14 @@ static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b
   number_blocks(f, b);
   if (!alloc_blocks(f->p, b)) return berth_i_nomem(f->p->ctx);
   fill_blocks(f, b);
+  if ((st = rank_bytes(f->p, b)) != BERTH_OK) return st;
   return make_classes(f->p, b);
 }
 
 berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out) {
   size_t n = (size_t)p->n, cells = n * (size_t)p->n_devices;
   berth_i_clumps b = { 0 };
-  forest f = { p, NULL, NULL, NULL };
+  forest f = { p, NULL, NULL, c->most, NULL };
   berth_status st = BERTH_ENOMEM;
   f.up = berth_i_alloc(p->ctx, n, sizeof *f.up);
   f.may = berth_i_alloc(p->ctx, cells, 1);

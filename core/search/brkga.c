@@ -161,7 +161,7 @@ static bool goes_on(const breeder *y) {
 static void breed(breeder *y, const berth_i_starts *start) {
   int32_t barren = 0;
   if (!isinf(start->rival_value)) berth_i_walk_take(&y->walk[0], start->rival, start->rival_value);
-  berth_i_walk_take(&y->walk[0], start->device[0], start->value[0]);
+  if (start->value[0] < start->rival_value) berth_i_walk_take(&y->walk[0], start->device[0], start->value[0]);
   for (first_generation(y, start); goes_on(y) && barren < BARREN; next_generation(y)) {
     const int64_t before = (int64_t)atomic_load(&y->s->calls);
     weigh_rows(y);

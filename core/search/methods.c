@@ -33,6 +33,7 @@ static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
       if (!berth_i_walk_goes_on(w, NULL)) return false;
       w->vain = 0; /* all are tried once: that ends */
       berth_i_walk_put_block(w, b, w->order[i], d);
+      berth_i_walk_make_room(w, b);
       improved |= berth_i_walk_try(w, just_below(w->cur));
     }
   }
@@ -71,17 +72,41 @@ static void to_the_bottom(berth_i_walk *w) {
   } while (pass(w, &w->p->atoms) && berth_i_walk_goes_on(w, NULL));
 }
 
-/* Every unit anywhere. @return it is allowed */
+/* Every unit anywhere; where memory counts and that finds no room, one after the other goes somewhere if others make room.
+ * @return it is allowed */
 static bool scatter(berth_i_walk *w) {
   const berth_i_clumps *b = &w->p->units;
   int32_t i;
   for (i = 0; i < b->n; i++) berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
+  if (berth_i_walk_has_room(w)) return berth_i_walk_try(w, INFINITY);
+  berth_i_walk_undo(w);
+  for (i = 0; i < b->n; i++) {
+    int32_t before = w->n_undo, block = berth_rng_below(&w->rng, b->n);
+    if (w->touched[b->ops[b->at[block]]]) continue;
+    berth_i_walk_put_block(w, b, block, berth_rng_below(&w->rng, w->p->n_devices));
+    berth_i_walk_make_room(w, b);
+    if (!berth_i_walk_has_room(w)) berth_i_walk_undo_to(w, before);
+  }
   return berth_i_walk_try(w, INFINITY);
 }
 
-void berth_i_walk_descend(berth_i_walk *w) {
+/* The given start, or the first of units, is where the walk is. */
+static void from_other_starts(berth_i_walk *w, const berth_i_starts *a) {
+  int32_t i;
+  for (i = w->p->o->start ? 0 : 1; i < a->n && berth_i_walk_goes_on(w, NULL); i++) {
+    if (!berth_i_starts_near(a, i)) continue;
+    berth_i_walk_take(w, a->device[i], a->value[i]);
+    to_the_bottom(w);
+  }
+  if (w->p->o->start || isinf(a->rival_value) || !berth_i_walk_goes_on(w, NULL)) return;
+  berth_i_walk_take(w, a->rival, a->rival_value);
+  to_the_bottom(w);
+}
+
+void berth_i_walk_descend(berth_i_walk *w, const berth_i_starts *a) {
   if (w->p->n == 0) return;
   to_the_bottom(w);
+  from_other_starts(w, a);
   while (berth_i_walk_goes_on(w, NULL)) {
     if (scatter(w)) to_the_bottom(w);
   }

@@ -81,6 +81,66 @@ static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
   else berth_i_walk_put_block(w, b, b->of[cause], w->device[op]);
 }
 
+/* ---- room for what was put ----------------------------------------------------------------------------- */
+
+static double lacks(const berth_i_walk *w, int32_t d) { return w->held[d] - w->p->cost->t->devices[d].memory * (1 + 1e-9); }
+
+static int32_t overfull(const berth_i_walk *w) {
+  int32_t d;
+  for (d = 0; d < w->p->n_devices; d++) {
+    if (lacks(w, d) > 0) return d;
+  }
+  return BERTH_NONE;
+}
+
+static bool untouched(const berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
+  int32_t i;
+  for (i = b->at[block]; i < b->at[block + 1]; i++) {
+    if (w->touched[b->ops[i]]) return false;
+  }
+  return true;
+}
+
+/* Of a few on the device the one that comes closest to what is lacking. */
+static int32_t pick_to_leave(berth_i_walk *w, const berth_i_clumps *b, int32_t d) {
+  enum { SOME = 3, LOOKS = 6 };
+  const double need = lacks(w, d);
+  int32_t i, met = 0, best = BERTH_NONE;
+  for (i = 0; i < LOOKS * w->p->n_devices && met < SOME; i++) {
+    int32_t block = below(w, b->n);
+    if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || !untouched(w, b, block)) continue;
+    met++;
+    if (best == BERTH_NONE || fabs(b->bytes[block] - need) < fabs(b->bytes[best] - need)) best = block;
+  }
+  return best;
+}
+
+static bool fits(const berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t d) {
+  return berth_i_block_may(w, b, block, d) && w->held[d] + b->bytes[block] <= w->p->cost->t->devices[d].memory;
+}
+
+/* Where what came was before, as in a swap; else anywhere. */
+static int32_t place_to_go(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t from) {
+  int32_t d = w->undo_device[0], i;
+  if (d != from && fits(w, b, block, d)) return d;
+  d = below(w, w->p->n_devices);
+  for (i = 0; i < w->p->n_devices; i++, d = (d + 1) % w->p->n_devices) {
+    if (d != from && fits(w, b, block, d)) return d;
+  }
+  return BERTH_NONE;
+}
+
+void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b) {
+  enum { MOST = 8 };
+  int32_t i, d, block, to;
+  if (!w->p->bytes || w->n_undo == 0) return;
+  for (i = 0; i < MOST && (d = overfull(w)) != BERTH_NONE; i++) {
+    if ((block = pick_to_leave(w, b, d)) == BERTH_NONE) return;
+    if ((to = place_to_go(w, b, block, d)) == BERTH_NONE) return;
+    berth_i_walk_put_block(w, b, block, to);
+  }
+}
+
 void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single) {
   enum { RANDOM = 10, NEIGHBOUR = 20, SWAP = 30, ROTATE = 40, ALL = 70 };
   const berth_i_clumps *on = berth_rng_uniform(&w->rng) < single ? &w->p->atoms : b;
@@ -90,4 +150,5 @@ void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single) 
   else if (kind < SWAP) rotate(w, b, below(w, b->n), 2);
   else if (kind < ROTATE) rotate(w, b, below(w, b->n), 2 + below(w, 4));
   else along_chain(w, on);
+  berth_i_walk_make_room(w, on);
 }

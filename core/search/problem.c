@@ -23,6 +23,18 @@ static void fill_bytes(berth_i_problem *p) {
   }
 }
 
+static bool any_infinite(const double *x, size_t n) {
+  size_t i = 0;
+  while (i < n && !isinf(x[i])) i++;
+  return i < n;
+}
+
+static bool may_be_apart(const berth_cost *c) {
+  size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices;
+  if (any_infinite(c->t->latency, pairs)) return true;
+  return c->table && any_infinite(c->table, pairs * (size_t)c->g->n_tensors);
+}
+
 static berth_status price(berth_i_problem *p) {
   berth_status st;
   int32_t i;
@@ -38,15 +50,37 @@ static berth_status price(berth_i_problem *p) {
   return BERTH_OK;
 }
 
-/* Where so much is joined that there is little to move, less is. */
+static bool are_few(const berth_i_problem *p, const berth_i_clumps *b) { return b->n < 2 * p->n_devices && b->n < p->atoms.n; }
+
+static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *b, bool *out) {
+  const size_t n = (size_t)p->n, devices = (size_t)p->n_devices;
+  int32_t *device;
+  double *held;
+  *out = true;
+  if (!p->bytes) return BERTH_OK;
+  device = berth_i_alloc(p->ctx, n, sizeof *device);
+  held = berth_i_alloc(p->ctx, devices, sizeof *held);
+  if (device && held) *out = berth_i_start_in_turn(p, b, device, held);
+  berth_i_free(p->ctx, device, n, sizeof *device);
+  berth_i_free(p->ctx, held, devices, sizeof *held);
+  return device && held ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+/* Where so much is joined that there is little to move, less is; where blocks find no room side by side, smaller ones are made. */
 static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps *out) {
   double share = p->work / p->n_devices;
-  berth_i_contract c = { share / 20, all_lines ? INFINITY : share / 100 };
+  berth_i_contract c = { share / 20, all_lines ? INFINITY : share / 100, 1 };
   int32_t k;
+  bool packs = true;
   berth_status st = berth_i_clumps_make(p, &c, out);
-  for (k = 0; k < TRIES && st == BERTH_OK && out->n < 2 * p->n_devices && out->n < p->atoms.n; k++) {
-    c.heavy *= 2;
-    if (all_lines) c.light = isinf(c.light) ? share / 2 : c.light / 2;
+  for (k = 0; st == BERTH_OK && (st = has_packing(p, out, &packs)) == BERTH_OK; k++) {
+    const bool few = are_few(p, out);
+    if (k == TRIES || (!few && packs)) break;
+    if (few) {
+      c.heavy *= 2;
+      if (all_lines) c.light = isinf(c.light) ? share / 2 : c.light / 2;
+    }
+    if (!packs) c.most /= 2;
     berth_i_clumps_release(p, out);
     st = berth_i_clumps_make(p, &c, out);
   }
@@ -54,7 +88,7 @@ static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps 
 }
 
 static berth_status make_blocks(berth_i_problem *p) {
-  static const berth_i_contract alone = { INFINITY, 0 };
+  static const berth_i_contract alone = { INFINITY, 0, 1 };
   berth_status st;
   if ((st = berth_i_clumps_make(p, &alone, &p->atoms)) != BERTH_OK) return st;
   if ((st = contract(p, false, &p->units)) != BERTH_OK) return st;
@@ -128,6 +162,8 @@ berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *
   p->judge = o->judge ? *o->judge : berth_sim_default(cost->g);
   if ((st = check(cost, o)) != BERTH_OK) return st;
   if (!memory_counts(p)) p->judge.memory = BERTH_MEMORY_NONE; /* the same times, sooner */
+  p->any_order = p->judge.memory == BERTH_MEMORY_TOTAL;
+  p->apart = may_be_apart(cost);
   if ((st = fill(p)) != BERTH_OK) berth_i_problem_release(p);
   return st;
 }

@@ -2,7 +2,6 @@
 #include "search_internal.h"
 
 enum { SHORT = 20000, MEDIUM = 50000, MANY = 4, TWO_PHASES = 1000, TWO_FROM_GIVEN = 5000, FEW = 20, LOTS = 100 };
-static const double FAR = 1.25;
 
 berth_search_options berth_search_default(void) {
   berth_search_options o = { 0 };
@@ -70,6 +69,7 @@ typedef struct team {
   int32_t n, rounds;
   int64_t spent;       /* calls of the starts */
   bool two_phases, polishes;
+  bool is_long;        /* there are calls enough to leave from a worse start that leads further */
   berth_i_starts start;
 } team;
 
@@ -121,11 +121,15 @@ static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seco
   berth_i_walk_anneal(w, &w->p->units, fmax(o->hot / 4, o->cold) * scale, o->cold * scale, 0.3);
 }
 
-/* The best of all counts as met. A walk leaves from it, too, if it is short or those of units are far behind. */
-static void take_start(const team *t, berth_i_walk *w, int32_t pick) {
+/* The best of all counts as met. A walk leaves from it, too, if it is short or those of units are far behind; with a given start
+ * every other one does, the first among them. */
+static void take_start(const team *t, berth_i_walk *w, int32_t walk) {
   const berth_i_starts *a = &t->start;
+  const bool given = t->s.p->o->start != NULL;
+  const int32_t pick = (given ? walk / 2 : walk) % a->n;
   if (!isinf(a->rival_value)) berth_i_walk_take(w, a->rival, a->rival_value);
-  if (t->two_phases ? a->value[pick] > FAR * a->rival_value : a->rival_value < a->value[pick]) return;
+  if (given && walk % 2 == 0) return;
+  if (t->is_long ? !berth_i_starts_near(a, pick) : a->rival_value < a->value[pick]) return;
   berth_i_walk_take(w, a->device[pick], a->value[pick]);
 }
 
@@ -136,14 +140,14 @@ static void walk_job(void *ud, int32_t thread, int32_t job) {
   int64_t calls = calls_of(t, job);
   double scale = fabs(berth_i_starts_value(&t->start));
   w->home = thread == 0;
-  take_start(t, w, job % t->start.n);
+  take_start(t, w, job);
   if (o->calls > 0 && calls == 0) return;
   if (t->two_phases) {
     two_phases(w, job, calls, seconds_of(t), scale);
     return;
   }
   set_phase(w, calls, seconds_of(t));
-  if (o->method == BERTH_SEARCH_LOCAL) berth_i_walk_descend(w);
+  if (o->method == BERTH_SEARCH_LOCAL) berth_i_walk_descend(w, &t->start);
   else berth_i_walk_anneal(w, &w->p->units, o->hot * scale, o->cold * scale, 0.3);
 }
 
@@ -183,9 +187,8 @@ static void run_walks(team *t) {
 /* ---- the whole --------------------------------------------------------------------------------------- */
 
 /* A start that is given is not left for the first phase of a short walk. */
-static bool in_two_phases(const berth_search_options *o, int32_t walks) {
-  if (o->method != BERTH_SEARCH_ANNEAL) return false;
-  return o->calls == 0 || o->calls / walks >= (o->start ? TWO_FROM_GIVEN : TWO_PHASES);
+static bool is_long(const berth_search_options *o, int32_t walks) {
+  return o->calls == 0 || o->calls / walks >= (o->start && o->method == BERTH_SEARCH_ANNEAL ? TWO_FROM_GIVEN : TWO_PHASES);
 }
 
 static berth_status init_team(berth_i_problem *p, team *t) {
@@ -195,7 +198,8 @@ static berth_status init_team(berth_i_problem *p, team *t) {
   t->s.p = p;
   t->n = count_walks(p);
   t->polishes = t->n >= MANY && o->method == BERTH_SEARCH_ANNEAL;
-  t->two_phases = in_two_phases(o, t->n);
+  t->is_long = is_long(o, t->n);
+  t->two_phases = o->method == BERTH_SEARCH_ANNEAL && t->is_long;
   if ((st = berth_i_starts_init(p, &t->start)) != BERTH_OK) return st;
   if (!(t->walk = berth_i_zalloc(p->ctx, (size_t)t->n, sizeof *t->walk))) return berth_i_nomem(p->ctx);
   for (i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, i, &t->walk[i]);
@@ -223,7 +227,7 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
   const berth_i_walk *w = &t->walk[best_walk(t)];
   if (w->p->n > 0) memcpy(device, w->best, (size_t)w->p->n * sizeof *device);
   if (!report) return;
-  report->start = berth_i_starts_value(&t->start);
+  report->start = w->p->o->start ? t->start.rival_value : berth_i_starts_value(&t->start);
   report->value = w->best_value;
   report->calls = (int64_t)atomic_load(&t->s.calls);
   report->units = w->p->units.n;
@@ -231,11 +235,13 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
 }
 
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
+  const berth_search_options *o = t->s.p->o;
   berth_status st;
-  if (t->s.p->o->seconds > 0) t->s.began = clock_now(&t->s);
-  if ((st = berth_i_starts_make(&t->walk[0], &t->start)) != BERTH_OK) return st;
+  if (o->seconds > 0) t->s.began = clock_now(&t->s);
+  st = berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
+  if (st != BERTH_OK) return st;
   t->spent = t->walk[0].calls;
-  if (t->s.p->o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
+  if (o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
   else run_walks(t);
   look_now(&t->s);
   if (st != BERTH_OK || (st = failure(t)) != BERTH_OK) return st;

@@ -13,6 +13,8 @@ typedef struct berth_i_clumps {
   int32_t *at, *ops;    /* [n + 1], [ops] members in topological order */
   uint8_t *may;         /* [n * devices] some member is not forbidden there */
   double *work;         /* [n] mean s */
+  double *bytes;        /* [n] held for good; all 0 where memory does not count */
+  int32_t *by_bytes;    /* [n] blocks, the largest first */
   int32_t *by_class;    /* [n] blocks, those alike side by side */
   int32_t *class_first; /* [n] where in by_class the class of a block begins */
   int32_t *class_size;  /* [n] */
@@ -29,12 +31,15 @@ typedef struct berth_i_problem {
   double *comm;         /* [tensors] mean s */
   double *bytes;        /* [n] held for good; NULL: memory does not count */
   double work;          /* sum of comp */
+  bool any_order;       /* TOTAL, and memory counts */
+  bool apart;           /* some tensor or collective may find no route */
   berth_i_clumps atoms, units, lines; /* groups alone; contracted; and all that is in line, too */
 } berth_i_problem;
 
 typedef struct berth_i_contract {
   double heavy;         /* s: tensors from here on join their ends; INFINITY: none */
   double light;         /* s: ops below are joined in line */
+  double most;          /* part of a device's memory that what is joined may take */
 } berth_i_contract;
 
 berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p);
@@ -51,10 +56,10 @@ berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps
 /** Placements to begin with. Those made of units lead further than others of the same value. */
 enum { BERTH_I_STARTS = 2 };
 typedef struct berth_i_starts {
-  int32_t *device[BERTH_I_STARTS]; /* given or of units: best first; [ops] */
+  int32_t *device[BERTH_I_STARTS]; /* of units, or if there are none the rival: best first; [ops] */
   double value[BERTH_I_STARTS];
   int32_t n;
-  int32_t *rival;                  /* [ops] the best of the further ones */
+  int32_t *rival;                  /* [ops] the given one, or the best of the further ones */
   double rival_value;              /* INFINITY: none */
   int32_t *trial;                  /* [ops] */
 } berth_i_starts;
@@ -80,7 +85,9 @@ typedef struct berth_i_walk {
   berth_rng rng;
   int32_t *device, *best;    /* [n] */
   int32_t *undo_op, *undo_device, n_undo;
+  uint8_t *touched;          /* [n] is to be undone */
   double *held;              /* [devices] bytes for good */
+  berth_i_any_order room;    /* scratch, where memory has to do in any order */
   int32_t *chain, n_chain;   /* of the present placement */
   int32_t *order;            /* [n] scratch */
   double cur, best_value;
@@ -102,6 +109,12 @@ berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double lim
 void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device);
 void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device);
 void berth_i_walk_undo(berth_i_walk *w);
+/** The same for all but the first n changes. */
+void berth_i_walk_undo_to(berth_i_walk *w, int32_t n);
+/** No device certainly holds more than it can. */
+bool berth_i_walk_has_room(const berth_i_walk *w);
+/** Where what was put finds no room, blocks that were not touched go elsewhere; gives up after a few. */
+void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b);
 /** What was put becomes the present placement if its value is at most limit, else it is undone. */
 bool berth_i_walk_try(berth_i_walk *w, double limit);
 /** The value of what was put, which is undone; INFINITY: above the limit, or not allowed. */
@@ -117,10 +130,12 @@ int32_t berth_i_search_threads(const berth_i_problem *p, int32_t jobs);
 
 berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_starts *a);
 void berth_i_starts_release(const berth_i_problem *p, berth_i_starts *a);
-/** Weighs the given start, or all of its own and the further ones, and keeps the best. */
-berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a);
+/** Weighs the given start, or the further ones, and its own; `alone`: only the given one, if there is one. Keeps the best. */
+berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone);
 /** The least there is. */
 double berth_i_starts_value(const berth_i_starts *a);
+/** Those of units are worth leaving from, though the rival may be better. */
+bool berth_i_starts_near(const berth_i_starts *a, int32_t pick);
 
 int32_t berth_i_population(const berth_i_problem *p);
 /** Generations of random keys; walk[0] ends with the best. */
@@ -129,7 +144,8 @@ berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_st
 /** One random move on the blocks (or single atoms, with probability `single`); nothing may have been put. */
 void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single);
 void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold, double single);
-void berth_i_walk_descend(berth_i_walk *w);
+/** From where it is, from the other starts, then from random placements. */
+void berth_i_walk_descend(berth_i_walk *w, const berth_i_starts *a);
 
 static inline int32_t berth_i_block_device(const berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
   return w->device[b->ops[b->at[block]]];

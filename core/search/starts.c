@@ -2,23 +2,15 @@
 #include "search_internal.h"
 #include <stdlib.h>
 
-static double block_bytes(const berth_i_problem *p, const berth_i_clumps *b, int32_t block) {
-  double sum = 0;
-  int32_t i;
-  for (i = b->at[block]; p->bytes && i < b->at[block + 1]; i++) sum += p->bytes[b->ops[i]];
-  return sum;
-}
-
-static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, int32_t d, const double *held,
-                     double bytes) {
+static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, int32_t d, const double *held) {
   if (!b->may[(size_t)block * (size_t)p->n_devices + (size_t)d]) return false;
-  return !p->bytes || held[d] + bytes <= p->cost->t->devices[d].memory;
+  return !p->bytes || held[d] + b->bytes[block] <= p->cost->t->devices[d].memory;
 }
 
-static void put_block(const berth_i_clumps *b, int32_t block, int32_t d, int32_t *device, double *held, double bytes) {
+static void put_block(const berth_i_clumps *b, int32_t block, int32_t d, int32_t *device, double *held) {
   int32_t i;
   for (i = b->at[block]; i < b->at[block + 1]; i++) device[b->ops[i]] = d;
-  held[d] += bytes;
+  held[d] += b->bytes[block];
 }
 
 static void clear_held(const berth_i_problem *p, double *held) {
@@ -26,23 +18,29 @@ static void clear_held(const berth_i_problem *p, double *held) {
   for (d = 0; d < p->n_devices; d++) held[d] = 0;
 }
 
-bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held) {
-  int32_t block, i, next = 0;
+/* In the order of the graph, or the largest first. */
+static int32_t block_at(const berth_i_clumps *b, bool sorted, int32_t i) { return sorted ? b->by_bytes[i] : i; }
+
+static bool in_turn(const berth_i_problem *p, const berth_i_clumps *b, bool sorted, int32_t *device, double *held) {
+  int32_t k, i, next = 0;
   clear_held(p, held);
-  for (block = 0; block < b->n; block++) {
-    double bytes = block_bytes(p, b, block);
-    for (i = 0; i < p->n_devices && !has_room(p, b, block, (next + i) % p->n_devices, held, bytes); i++) continue;
+  for (k = 0; k < b->n; k++) {
+    int32_t block = block_at(b, sorted, k);
+    for (i = 0; i < p->n_devices && !has_room(p, b, block, (next + i) % p->n_devices, held); i++) continue;
     if (i == p->n_devices) return false;
     next = (next + i) % p->n_devices;
-    put_block(b, block, next, device, held, bytes);
+    put_block(b, block, next, device, held);
     next = (next + 1) % p->n_devices;
   }
   return true;
 }
 
+bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held) {
+  return in_turn(p, b, false, device, held) || (p->bytes && in_turn(p, b, true, device, held));
+}
+
 /* Each block on the device of its key, or the next one that has room. */
-static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, double key, const double *held,
-                      double bytes) {
+static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, double key, const double *held) {
   const uint8_t *may = &b->may[(size_t)block * (size_t)p->n_devices];
   int32_t d, i, all = 0, left;
   for (d = 0; d < p->n_devices; d++) all += may[d];
@@ -50,21 +48,25 @@ static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t
   for (d = 0; d < p->n_devices && (!may[d] || left > 0); d++) left -= may[d];
   for (i = 0; i < p->n_devices; i++) {
     int32_t at = (d + i) % p->n_devices;
-    if (has_room(p, b, block, at, held, bytes)) return at;
+    if (has_room(p, b, block, at, held)) return at;
   }
   return BERTH_NONE;
 }
 
-bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, int32_t *device, double *held) {
-  int32_t block;
+static bool by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, bool sorted, int32_t *device,
+                    double *held) {
+  int32_t k;
   clear_held(p, held);
-  for (block = 0; block < b->n; block++) {
-    double bytes = block_bytes(p, b, block);
-    int32_t d = by_key(p, b, block, key[block], held, bytes);
+  for (k = 0; k < b->n; k++) {
+    int32_t block = block_at(b, sorted, k), d = by_key(p, b, block, key[block], held);
     if (d == BERTH_NONE) return false;
-    put_block(b, block, d, device, held, bytes);
+    put_block(b, block, d, device, held);
   }
   return true;
+}
+
+bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, int32_t *device, double *held) {
+  return by_keys(p, b, key, false, device, held) || (p->bytes && by_keys(p, b, key, true, device, held));
 }
 
 /* ---- list scheduling ---------------------------------------------------------------------------- */
@@ -115,12 +117,12 @@ static double ready_on(const lister *l, int32_t op, int32_t d) {
 static double start_on(const lister *l, int32_t op, int32_t d) { return fmax(ready_on(l, op, d), l->free_at[d]); }
 
 /* Where the op can start first, behind the work that waits for units that are there. */
-static int32_t choose(const lister *l, int32_t op, double bytes) {
+static int32_t choose(const lister *l, int32_t op) {
   int32_t d, best = BERTH_NONE, block = l->b->of[op];
   double least = INFINITY;
   for (d = 0; d < l->p->n_devices; d++) {
     double score;
-    if (!has_room(l->p, l->b, block, d, l->held, bytes)) continue;
+    if (!has_room(l->p, l->b, block, d, l->held)) continue;
     score = start_on(l, op, d) + l->reserved[d] + berth_i_op_time(l->p->cost, op, d) - l->p->comp[op];
     if (best != BERTH_NONE && !(score < least)) continue;
     least = score;
@@ -131,9 +133,8 @@ static int32_t choose(const lister *l, int32_t op, double bytes) {
 
 static bool fix_unit(lister *l, int32_t op) {
   int32_t i, block = l->b->of[op], d;
-  double bytes = block_bytes(l->p, l->b, block);
-  if ((d = choose(l, op, bytes)) == BERTH_NONE) return false;
-  put_block(l->b, block, d, l->device, l->held, bytes);
+  if ((d = choose(l, op)) == BERTH_NONE) return false;
+  put_block(l->b, block, d, l->device, l->held);
   for (i = l->b->at[block]; i < l->b->at[block + 1]; i++) l->reserved[d] += berth_i_op_time(l->p->cost, l->b->ops[i], d);
   return true;
 }

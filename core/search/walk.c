@@ -18,11 +18,17 @@ static double simulated_moves(berth_i_walk *w, double limit) {
   return v.makespan * plan->unit;
 }
 
+static bool over_in_some_order(berth_i_walk *w, const int32_t *device) {
+  const berth_i_problem *p = w->p;
+  return p->any_order && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->room) != BERTH_NONE;
+}
+
 static berth_status simulated(void *ud, const int32_t *device, double limit, double *out) {
   berth_i_walk *w = ud;
   const berth_i_sim_plan *plan = w->p->plan;
   berth_i_sim_state *s = w->state;
   *out = INFINITY;
+  if (over_in_some_order(w, device)) return BERTH_OK;
   if (device == w->device && has_base(w)) {
     *out = simulated_moves(w, limit);
     return BERTH_OK;
@@ -47,6 +53,7 @@ static bool alloc_walk(berth_i_walk *w) {
       && (w->best = berth_i_zalloc(ctx, n, sizeof *w->best)) != NULL
       && (w->undo_op = berth_i_alloc(ctx, 2 * n, sizeof *w->undo_op)) != NULL
       && (w->undo_device = berth_i_alloc(ctx, 2 * n, sizeof *w->undo_device)) != NULL
+      && (w->touched = berth_i_zalloc(ctx, n, sizeof *w->touched)) != NULL
       && (w->chain = berth_i_alloc(ctx, n, sizeof *w->chain)) != NULL
       && (w->order = berth_i_alloc(ctx, n, sizeof *w->order)) != NULL
       && (w->held = berth_i_zalloc(ctx, (size_t)w->p->n_devices, sizeof *w->held)) != NULL;
@@ -72,6 +79,7 @@ berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *
     w->f = (berth_objective){ simulated, simulated_chain, w };
   }
   if (!alloc_walk(w)) return berth_i_nomem(s->p->ctx);
+  if (s->p->any_order && berth_i_any_order_init(s->p->cost, &w->room) != BERTH_OK) return BERTH_ENOMEM;
   return init_simulation(w);
 }
 
@@ -82,19 +90,42 @@ void berth_i_walk_release(berth_i_walk *w) {
   berth_i_free(ctx, w->best, n, sizeof *w->best);
   berth_i_free(ctx, w->undo_op, 2 * n, sizeof *w->undo_op);
   berth_i_free(ctx, w->undo_device, 2 * n, sizeof *w->undo_device);
+  berth_i_free(ctx, w->touched, n, sizeof *w->touched);
   berth_i_free(ctx, w->chain, n, sizeof *w->chain);
   berth_i_free(ctx, w->order, n, sizeof *w->order);
   berth_i_free(ctx, w->held, (size_t)w->p->n_devices, sizeof *w->held);
+  if (w->p->any_order) berth_i_any_order_release(w->p->cost, &w->room);
   berth_i_delta_release(w->delta);
   berth_i_sim_state_release(w->p->plan, w->state);
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
+static bool crosses(const berth_i_problem *p, int32_t tensor, int32_t src, int32_t dst) {
+  if (src == dst) return true;
+  if (isinf(berth_i_transfer_time(p->cost, tensor, src, dst))) return false;
+  return !berth_i_on_links(p->judge.links) || p->cost->t->route_len[berth_i_pair(p->cost->t, src, dst)] >= 0;
+}
+
+/* Collectives and what memory does take a simulation. */
+static bool all_cross(const berth_i_problem *p, const int32_t *device) {
+  const berth_graph *g = p->cost->g;
+  int32_t t, i;
+  for (t = 0; t < g->n_tensors; t++) {
+    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
+      if (!crosses(p, t, device[g->producer[t]], device[g->use[i]])) return false;
+    }
+  }
+  return true;
+}
+
 /* What a user's objective is not asked about. */
-static bool runs_out(berth_i_walk *w, const int32_t *device) {
+static bool cannot_run(berth_i_walk *w, const int32_t *device) {
+  const berth_i_problem *p = w->p;
   double value;
-  if (!w->p->o->objective || !w->p->bytes) return false;
+  if (!p->o->objective) return false;
+  if (p->apart && !all_cross(p, device)) return true;
+  if (!p->bytes && !(p->apart && p->cost->g->n_collectives > 0)) return false;
   simulated(w, device, INFINITY, &value);
   return isinf(value);
 }
@@ -104,9 +135,10 @@ berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double lim
   *out = INFINITY;
   w->calls++;
   atomic_fetch_add_explicit(&w->s->calls, 1, memory_order_relaxed);
-  if (runs_out(w, device)) return BERTH_OK;
+  if (cannot_run(w, device)) return BERTH_OK;
   st = w->f.value(w->f.ud, device, w->p->o->no_limit ? INFINITY : limit, out);
   if (st == BERTH_OK && isnan(*out)) st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave no number");
+  if (st == BERTH_OK && *out == -INFINITY) st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave -inf");
   return st;
 }
 
@@ -118,14 +150,19 @@ static void keep_best(berth_i_walk *w) {
   memcpy(w->best, w->device, (size_t)w->p->n * sizeof *w->best);
 }
 
+static void keep_moves(berth_i_walk *w) {
+  while (w->n_undo > 0) w->touched[w->undo_op[--w->n_undo]] = 0;
+}
+
 void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value) {
   int32_t i;
+  keep_moves(w);
   for (i = 0; i < w->p->n_devices; i++) w->held[i] = 0;
   for (i = 0; i < w->p->n; i++) {
     w->device[i] = device[i];
     if (w->p->bytes) w->held[device[i]] += w->p->bytes[i];
   }
-  w->n_undo = w->n_chain = 0;
+  w->n_chain = 0;
   w->cur = value;
   keep_best(w);
   if (w->delta) w->delta->has_base = false;
@@ -153,6 +190,7 @@ void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device) {
   if (w->n_undo == 0) need_base(w);
   w->undo_op[w->n_undo] = op;
   w->undo_device[w->n_undo++] = w->device[op];
+  w->touched[op] = 1;
   set_device(w, op, device);
 }
 
@@ -162,15 +200,18 @@ void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t bl
   for (i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
 }
 
-void berth_i_walk_undo(berth_i_walk *w) {
-  while (w->n_undo > 0) {
-    w->n_undo--;
-    set_device(w, w->undo_op[w->n_undo], w->undo_device[w->n_undo]);
+void berth_i_walk_undo_to(berth_i_walk *w, int32_t n) {
+  while (w->n_undo > n) {
+    int32_t op = w->undo_op[--w->n_undo];
+    set_device(w, op, w->undo_device[w->n_undo]);
+    w->touched[op] = 0;
   }
 }
 
+void berth_i_walk_undo(berth_i_walk *w) { berth_i_walk_undo_to(w, 0); }
+
 /* Only what is certain: sums that have been added and taken off for long are not exact. */
-static bool has_room(const berth_i_walk *w) {
+bool berth_i_walk_has_room(const berth_i_walk *w) {
   int32_t d;
   for (d = 0; w->p->bytes && d < w->p->n_devices; d++) {
     if (w->held[d] > w->p->cost->t->devices[d].memory * (1 + 1e-9)) return false;
@@ -182,7 +223,7 @@ static bool has_room(const berth_i_walk *w) {
 static double weigh(berth_i_walk *w, double limit) {
   double value;
   berth_status st;
-  if (w->n_undo == 0 || !has_room(w)) {
+  if (w->n_undo == 0 || !berth_i_walk_has_room(w)) {
     w->vain++;
     return INFINITY;
   }
@@ -201,7 +242,7 @@ bool berth_i_walk_try(berth_i_walk *w, double limit) {
     berth_i_walk_undo(w);
     return false;
   }
-  w->n_undo = 0;
+  keep_moves(w);
   w->cur = value;
   if (has_base(w)) berth_i_delta_accept(w->delta);
   remember_chain(w);

@@ -13,7 +13,7 @@ berth_status berth_i_delta_plans(berth_i_sim_plan *p, berth_i_sim_plan **fast) {
   berth_i_sim_plan *made = NULL, *timed = p;
   berth_status st = berth_i_sim_plan_tails(p);
   *fast = NULL;
-  if (st != BERTH_OK || !rewinds(&o) || p->cost->g->n_collectives > 0) return st;
+  if (st != BERTH_OK || !rewinds(&o) || p->cost->g->n_collectives > 0 || p->n_asides > 0) return st;
   o.memory = BERTH_MEMORY_NONE;
   if (p->o.memory != BERTH_MEMORY_NONE) {
     if ((st = berth_i_sim_plan_new(p->cost, &o, false, &made)) != BERTH_OK) return st;
@@ -26,7 +26,7 @@ berth_status berth_i_delta_plans(berth_i_sim_plan *p, berth_i_sim_plan **fast) {
 }
 
 bool berth_i_delta_pays(const berth_i_sim_plan *p, const berth_i_sim_plan *fast) {
-  return berth_i_rewind_goes(fast ? fast : p);
+  return berth_i_rewind_goes(fast ? fast : p) || berth_i_checkpoints_go(p);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------- */
@@ -46,6 +46,11 @@ static berth_status init_groups(berth_i_delta *d) {
   return BERTH_OK;
 }
 
+static bool needs_checkpoints(const berth_i_delta *d) {
+  bool rewind_tells_all = berth_i_rewind_goes(d->fast) && d->fast == d->plan;
+  return !rewind_tells_all && berth_i_checkpoints_go(d->plan);
+}
+
 static berth_status init(berth_i_delta *d) {
   size_t n = (size_t)d->plan->n_ops;
   berth_status st;
@@ -54,7 +59,9 @@ static berth_status init(berth_i_delta *d) {
   d->before = berth_i_alloc(d->plan->ctx, n, sizeof *d->before);
   d->is_moved = berth_i_zalloc(d->plan->ctx, n, sizeof *d->is_moved);
   if (!d->device || !d->moved || !d->before || !d->is_moved) return berth_i_nomem(d->plan->ctx);
-  if ((st = init_groups(d)) != BERTH_OK || !berth_i_rewind_goes(d->fast)) return st;
+  if ((st = init_groups(d)) != BERTH_OK) return st;
+  if (needs_checkpoints(d) && (st = berth_i_checkpoints_new(d->plan, &d->checkpoints)) != BERTH_OK) return st;
+  if (!berth_i_rewind_goes(d->fast)) return BERTH_OK;
   if ((st = berth_i_sim_state_new(d->fast, &d->quick)) != BERTH_OK) return st;
   return berth_i_rewind_new(d->fast, &d->rewind);
 }
@@ -80,6 +87,7 @@ void berth_i_delta_release(berth_i_delta *d) {
   n = (size_t)d->plan->n_ops;
   groups = (size_t)d->plan->cost->g->n_groups;
   berth_i_rewind_release(d->fast, d->rewind);
+  berth_i_checkpoints_release(d->plan, d->checkpoints);
   berth_i_sim_state_release(d->fast, d->quick);
   berth_i_free(ctx, d->device, n, sizeof *d->device);
   berth_i_free(ctx, d->moved, n, sizeof *d->moved);
@@ -118,15 +126,6 @@ static bool run_whole(berth_i_delta *d, double limit, berth_i_verdict *out) {
   return true;
 }
 
-/* The times are known. */
-static bool account(berth_i_delta *d, berth_i_verdict *out) {
-  if (d->fast != d->plan && !d->quick->cut) return run_whole(d, INFINITY, out);
-  judge(d, d->fast, d->quick, out);
-  return true;
-}
-
-/* ---- the base ------------------------------------------------------------------------------------------ */
-
 static berth_i_moves moves_of(const berth_i_delta *d, int32_t n) {
   berth_i_moves m;
   m.device = d->device;
@@ -135,6 +134,24 @@ static berth_i_moves moves_of(const berth_i_delta *d, int32_t n) {
   m.n = n;
   return m;
 }
+
+/* From a checkpoint, with all that is asked for. @return false: there is none, or the run stopped short */
+static bool resume(berth_i_delta *d, double allowing, berth_i_verdict *out) {
+  berth_i_moves m = moves_of(d, d->n_moved);
+  d->resumed = d->checkpoints && d->has_base &&
+               berth_i_checkpoints_try(d->plan, d->checkpoints, d->state, &m, allowing, &d->ended);
+  if (d->resumed) judge(d, d->plan, d->state, out);
+  return d->resumed;
+}
+
+/* The times are known. */
+static bool account(berth_i_delta *d, berth_i_verdict *out) {
+  if (d->fast != d->plan && !d->quick->cut) return resume(d, INFINITY, out) || run_whole(d, INFINITY, out);
+  judge(d, d->fast, d->quick, out);
+  return true;
+}
+
+/* ---- the base ------------------------------------------------------------------------------------------ */
 
 static bool log_base(berth_i_delta *d) {
   berth_i_moves m = moves_of(d, -1);
@@ -145,13 +162,20 @@ static bool log_base(berth_i_delta *d) {
   return true;
 }
 
+static bool resumable_base(berth_i_delta *d, berth_i_verdict *out) {
+  if (!berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended)) return false;
+  judge(d, d->plan, d->state, out);
+  return true;
+}
+
 bool berth_i_delta_base(berth_i_delta *d, const int32_t *device, berth_i_verdict *out) {
   if (d->plan->n_ops > 0) memcpy(d->device, device, (size_t)d->plan->n_ops * sizeof *device);
   d->n_moved = 0;
   d->has_base = d->tried = false;
   d->rewound = d->rewind && log_base(d);
-  if (d->rewound) d->has_base = account(d, out);
-  else d->has_base = run_whole(d, INFINITY, out); /* or says what is wrong */
+  if (d->checkpoints) d->has_base = resumable_base(d, out);
+  else if (d->rewound) d->has_base = account(d, out);
+  if (!d->has_base) d->has_base = run_whole(d, INFINITY, out); /* or says what is wrong */
   return d->has_base;
 }
 
@@ -218,12 +242,18 @@ static bool allowed(berth_i_delta *d) {
   return keeps_groups(d);
 }
 
+/* Times refuse; without a limit there is nothing to refuse, and memory is looked at in any case. */
+static bool wants_times(const berth_i_delta *d, double limit) { return d->rewind && (!d->checkpoints || limit < INFINITY); }
+
 /* What is not allowed, and what stops short, is run from the start for the fault. */
 static bool run_moved(berth_i_delta *d, double limit, berth_i_verdict *out) {
   double allowing = limit * (1 + BERTH_I_LIMIT_SLACK);
   berth_i_moves m = moves_of(d, d->n_moved);
-  d->rewound = d->rewind && allowed(d) && berth_i_rewind_try(d->fast, d->rewind, d->quick, &m, allowing, &d->ended);
-  return d->rewound ? account(d, out) : run_whole(d, limit, out);
+  bool may = allowed(d);
+  d->resumed = false;
+  d->rewound = may && wants_times(d, limit) && berth_i_rewind_try(d->fast, d->rewind, d->quick, &m, allowing, &d->ended);
+  if (d->rewound) return account(d, out);
+  return (may && resume(d, allowing, out)) || run_whole(d, limit, out);
 }
 
 void berth_i_delta_begin(berth_i_delta *d) {
@@ -254,6 +284,8 @@ void berth_i_delta_accept(berth_i_delta *d) {
   berth_i_moves m = moves_of(d, d->n_moved);
   if (d->rewind && d->rewound) berth_i_rewind_accept(d->fast, d->rewind, d->quick, &m);
   else if (d->rewind) d->has_base = log_base(d);
+  if (d->checkpoints && d->resumed) berth_i_checkpoints_accept(d->plan, d->checkpoints, d->state, &m);
+  else if (d->checkpoints) d->has_base &= berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended);
   d->n_moved = 0;
   d->tried = false;
 }

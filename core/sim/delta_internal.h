@@ -30,13 +30,34 @@ void berth_i_rewind_accept(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i
 /** Completes the state of the last run, which was whole, by what came before. */
 void berth_i_rewind_restore(berth_i_rewind *r, berth_i_sim_state *s, const int32_t *device);
 
+/* ---- checkpoints: everything in order EVENT -------------------------------------------------- */
+
+typedef struct berth_i_checkpoints berth_i_checkpoints;
+
+/** The plan is one of those; it has tails. */
+bool berth_i_checkpoints_go(const berth_i_sim_plan *p);
+/** To be released if it failed, too. */
+berth_status berth_i_checkpoints_new(const berth_i_sim_plan *p, berth_i_checkpoints **out);
+void berth_i_checkpoints_release(const berth_i_sim_plan *p, berth_i_checkpoints *c);
+/** Runs from the start.  @param ended grows by the ends simulated  @return false: it stopped short; there is no base */
+bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const int32_t *device,
+                              int64_t *ended);
+/** The run of the moved placement; s is whole afterwards.  @param limit units, rounding allowed for
+ *  @return false: it stopped short */
+bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const berth_i_moves *m,
+                             double limit, int64_t *ended);
+/** The last try becomes the base; it was whole. s may be that of another run. */
+void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *c, const berth_i_sim_state *s,
+                                const berth_i_moves *m);
+
 /* ---- tries ------------------------------------------------------------------------------------ */
 
 typedef struct berth_i_delta {
   const berth_i_sim_plan *plan, *fast; /* fast: times alone; the plan itself if it has no memory to account for */
   berth_i_sim_state *state;            /* of the plan; borrowed */
   berth_i_sim_state *quick;            /* of fast; NULL: there is nothing to rewind */
-  berth_i_rewind *rewind;              /* NULL: every try is a run from the start */
+  berth_i_rewind *rewind;              /* NULL: times take more than that */
+  berth_i_checkpoints *checkpoints;    /* of the plan; NULL: the rewind tells all, or every try is a run from the start */
   int32_t *device;                     /* [n_ops] of the base, with the last try's changes */
   int32_t *moved, *before;             /* [n_ops] ops of the last try and their devices in the base */
   uint8_t *is_moved;                   /* [n_ops] */
@@ -45,7 +66,7 @@ typedef struct berth_i_delta {
   int32_t n_moved;
   bool has_base;
   bool tried;                          /* the last try can be accepted */
-  bool rewound;                        /* ... it was made by rewinding */
+  bool rewound, resumed;               /* ... it was made by rewinding; from a checkpoint, or both */
   const berth_i_sim_plan *last_plan;   /* of the last run; NULL: it tells no chain */
   const berth_i_sim_state *last;
   int64_t ended;                       /* ops whose ends have been simulated */
@@ -78,12 +99,16 @@ void berth_i_delta_accept(berth_i_delta *d);
 /** Of the last base or try. */
 int32_t berth_i_delta_chain(berth_i_delta *d, int32_t *ops);
 
+/** EINVAL if it is running. */
+berth_status berth_i_sim_idle(const berth_sim *sim);
+
 struct berth_sim {
   berth_i_sim_plan *plan;
   berth_i_sim_state *state;
   berth_i_sim_plan *fast;  /* of the delta; NULL: it needs none */
   berth_i_delta *delta;    /* NULL: there was no base yet */
   bool last_is_delta;      /* the last run was a base or a try */
+  bool running;            /* its cost's functions and the hooks may call it meanwhile, and are refused */
   int64_t ended;           /* in other runs */
 };
 

@@ -338,11 +338,11 @@ bool berth_i_rewind_base(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_s
   s->limit = INFINITY;
   s->cut = false;
   r->notes.tail = p->tail;
+  berth_i_rewind_tails_back(r);
   first_state(p, r, s);
   if (!go_on(p, r, s)) return false;
   clear_first_mark(p, r);
   r->valid = 0;
-  r->n_set = 0;
   return true;
 }
 

@@ -18,10 +18,13 @@ static berth_sim_summary summary_of(const berth_sim *sim, const berth_i_verdict 
 
 berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
   berth_i_verdict v;
-  berth_status st = berth_i_interrupted(sim->plan->ctx);
-  if (st != BERTH_OK || (st = need_delta(sim)) != BERTH_OK) return st;
-  sim->last_is_delta = true;
-  if (!berth_i_delta_base(sim->delta, device, &v)) return berth_i_fault_report(sim->plan, &sim->state->fault);
+  berth_status st = berth_i_sim_idle(sim);
+  bool ran;
+  if (st != BERTH_OK || (st = berth_i_interrupted(sim->plan->ctx)) != BERTH_OK || (st = need_delta(sim)) != BERTH_OK) return st;
+  sim->last_is_delta = sim->running = true;
+  ran = berth_i_delta_base(sim->delta, device, &v);
+  sim->running = false;
+  if (!ran) return berth_i_fault_report(sim->plan, &sim->state->fault);
   *out = summary_of(sim, &v);
   return BERTH_OK;
 }
@@ -45,24 +48,31 @@ berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const i
                            berth_sim_summary *out) {
   berth_i_verdict v;
   int32_t i;
-  berth_status st = check_try(sim, n, op, limit);
+  berth_status st = berth_i_sim_idle(sim);
+  bool ran;
+  if (st != BERTH_OK) return st;
+  st = check_try(sim, n, op, limit);
   if (sim->delta) berth_i_delta_begin(sim->delta); /* what is refused is not to be taken for the try before it */
   if (st != BERTH_OK) return st;
-  sim->last_is_delta = true;
+  sim->last_is_delta = sim->running = true;
   for (i = 0; i < n; i++) berth_i_delta_move(sim->delta, op[i], device[i]);
-  if (!berth_i_delta_try(sim->delta, limit / sim->plan->unit, &v)) {
-    return berth_i_fault_report(sim->plan, &sim->state->fault);
-  }
+  ran = berth_i_delta_try(sim->delta, limit / sim->plan->unit, &v);
+  sim->running = false;
+  if (!ran) return berth_i_fault_report(sim->plan, &sim->state->fault);
   *out = summary_of(sim, &v);
   return BERTH_OK;
 }
 
 berth_status berth_sim_accept(berth_sim *sim) {
   berth_ctx *ctx = sim->plan->ctx;
+  berth_status st = berth_i_sim_idle(sim);
+  if (st != BERTH_OK) return st;
   if (!sim->delta || !sim->delta->tried) {
     return berth_i_fail(ctx, BERTH_EINVAL, "there is no try to accept: none since the last base or acceptance, or it was "
                                            "refused");
   }
+  sim->running = true;
   berth_i_delta_accept(sim->delta);
+  sim->running = false;
   return BERTH_OK;
 }

@@ -128,6 +128,39 @@ void berth_i_fair_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   slice_flows(p, s);
 }
 
+/* The slices have moved, and may be longer or shorter. */
+static void copy_flows(const berth_i_sim_plan *p, berth_i_fair *dst, const berth_i_fair *src) {
+  int32_t i;
+  for (i = 0; i < p->classes->n; i++) {
+    const flows *k = &src->k[i];
+    if (k->n > 0) memcpy(&dst->flow[dst->k[i].base], &src->flow[k->base], (size_t)k->n * sizeof *dst->flow);
+  }
+}
+
+static void slice_again(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t i;
+  for (i = 0; i < p->classes->n; i++) s->links.fair->k[i].base = 0;
+  slice_flows(p, s);
+}
+
+void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, bool moved) {
+  berth_i_fair *x = dst->links.fair;
+  const berth_i_fair *y = src->links.fair;
+  size_t n = (size_t)p->classes->n, links = (size_t)p->cost->t->n_links, padded = ((size_t)y->ends.n + 1) & ~(size_t)1;
+  if (n > 0) memcpy(x->k, y->k, n * sizeof *x->k);
+  if (moved) slice_again(p, dst);
+  copy_flows(p, x, y);
+  if (y->n_waiting > 0) memcpy(x->waiting, y->waiting, (size_t)y->n_waiting * sizeof *x->waiting);
+  if (links > 0) memcpy(x->link, y->link, links * sizeof *x->link);
+  if (n_active(p) > 0) memcpy(x->active, y->active, n_active(p) * sizeof *x->active);
+  if (n_active(p) > 0) memcpy(x->place, y->place, n_active(p) * sizeof *x->place);
+  if (y->n_changed > 0) memcpy(x->changed, y->changed, (size_t)y->n_changed * sizeof *x->changed);
+  memcpy(x->ends.at, y->ends.at, padded * sizeof *x->ends.at);
+  if (x->ends.winner) memcpy(x->ends.winner, y->ends.winner, 2 * (size_t)x->ends.width * sizeof *x->ends.winner);
+  x->n_waiting = y->n_waiting;
+  x->n_changed = y->n_changed;
+}
+
 /* ---- classes on links ------------------------------------------------------------------------------ */
 
 static void mark_changed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
@@ -290,16 +323,21 @@ static void fill(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
 }
 
+/* Rates may have become 0 and counts infinite by rounding. */
+static double end_of_first(const flows *k, double mark, double now) {
+  double left = mark - k->had, end = k->since + left / k->rate;
+  if (end > now) return end;
+  return isnan(left) || (isnan(end) && left > 0) ? INFINITY : now;
+}
+
 static void show_end(berth_i_sim_state *s, int32_t id) {
   berth_i_fair *f = s->links.fair;
   flows *k = &f->k[id];
   const berth_i_ready *first = &f->flow[k->base];
-  double end;
   k->in = k->fixed = false;
   if (!k->touched) return;
   k->touched = false;
-  end = k->since + (first->time - k->had) / k->rate;
-  berth_i_slot_set(&f->ends, id, end > s->now ? end : s->now, first->seq);
+  berth_i_slot_set(&f->ends, id, end_of_first(k, first->time, s->now), first->seq);
 }
 
 static void show_next_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {

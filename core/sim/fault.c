@@ -14,9 +14,12 @@ bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t o
 
 /* ---- no way across ---------------------------------------------------------------------------------- */
 
-/* A function of the user says so by its price, the topology by its routes: there a price may also be too high to be counted. */
-static bool can_cross(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst) {
-  if (c->table) return !isinf(berth_i_transfer_time(c, tensor, src, dst));
+/* A function of the user says so by its price, the topology by its routes: there a price may also be too high to be counted.
+ * Links that are held make up a route, whatever the function says. */
+static bool can_cross(const berth_i_sim_plan *p, int32_t tensor, int32_t src, int32_t dst) {
+  const berth_cost *c = p->cost;
+  if (c->table && isinf(berth_i_transfer_time(c, tensor, src, dst))) return false;
+  if (c->table && !berth_i_on_links(p->o.links)) return true;
   return !isinf(c->t->latency[berth_i_pair(c->t, src, dst)]);
 }
 
@@ -24,7 +27,7 @@ static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   int32_t e;
   for (e = 0; e < p->n_edges; e++) {
     int32_t t = p->edge_tensor[e], src = berth_i_copy_src(p, s, e), dst = berth_i_copy_dst(p, s, e);
-    if (src == dst || can_cross(p->cost, t, src, dst)) continue;
+    if (src == dst || can_cross(p, t, src, dst)) continue;
     berth_i_sim_refuse(s, BERTH_I_FAULT_UNREACHABLE, p->cost->g->producer[t], src, dst);
     s->fault.tensor = t;
     return true;
@@ -77,10 +80,21 @@ static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return false;
 }
 
+/* Its time would be over too late, or flows of it that share links never come to an end; BERTH_NONE. */
+static int32_t late_meeting(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
+  int32_t k;
+  if (s->meet.n_under_way > 0 && s->meet.under_way[0].time > p->horizon) return s->meet.under_way[0].op;
+  for (k = 0; k < p->n_collectives; k++) {
+    if (s->meet.one[k].flows > 0) return k;
+  }
+  return BERTH_NONE;
+}
+
 static bool find_late_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  if (s->meet.n_under_way == 0 || !(s->meet.under_way[0].time > p->horizon)) return false;
+  int32_t k = late_meeting(p, s);
+  if (k == BERTH_NONE) return false;
   berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_MEETING, BERTH_NONE, BERTH_NONE, BERTH_NONE);
-  s->fault.tensor = s->meet.under_way[0].op;
+  s->fault.tensor = k;
   return true;
 }
 
@@ -123,7 +137,8 @@ static bool find_deadlock(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s) || find_late_meeting(p, s) || find_deadlock(p, s);
+  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s) || find_late_meeting(p, s) ||
+               find_deadlock(p, s);
   assert(found);
   (void)found;
 }

@@ -73,6 +73,10 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
     end = end_of(p, s, v);
     last = v->prev;
   }
+  if (p->n_asides > 0 && s->asides.last != BERTH_NONE && (last == BERTH_NONE || s->asides.last_end > end)) {
+    last = s->asides.last;
+    end = s->asides.last_end;
+  }
   return last_met(p, s, end, last);
 }
 

@@ -3,7 +3,7 @@
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
-static size_t n_channels(const berth_i_sim_plan *p) {
+size_t berth_i_links_channels(const berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices;
   if (p->contended || p->o.links == BERTH_LINKS_FREE) return 0;
   return p->o.links == BERTH_LINKS_PAIR ? d * d : p->o.links == BERTH_LINKS_DUPLEX ? 2 * d : d;
@@ -34,8 +34,8 @@ berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
   if (p->o.links == BERTH_LINKS_ROUTE) return berth_i_route_new(p, &l->route);
   if (p->o.links == BERTH_LINKS_FAIR) return berth_i_fair_new(p, &l->fair);
   if (p->contended) return queues_init(p, l);
-  if (n_channels(p) == 0) return BERTH_OK;
-  l->until = berth_i_alloc(p->ctx, n_channels(p), sizeof *l->until);
+  if (berth_i_links_channels(p) == 0) return BERTH_OK;
+  l->until = berth_i_alloc(p->ctx, berth_i_links_channels(p), sizeof *l->until);
   return l->until ? BERTH_OK : berth_i_nomem(p->ctx);
 }
 
@@ -43,7 +43,7 @@ void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l) {
   size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
   berth_i_route_release(p, l->route);
   berth_i_fair_release(p, l->fair);
-  berth_i_free(p->ctx, l->until, n_channels(p), sizeof *l->until);
+  berth_i_free(p->ctx, l->until, berth_i_links_channels(p), sizeof *l->until);
   if (l->in_busy != l->out_busy) berth_i_free(p->ctx, l->in_busy, d, 1);
   berth_i_free(p->ctx, l->out_busy, d, 1);
   berth_i_free(p->ctx, l->head, d * d, sizeof *l->head);
@@ -63,7 +63,7 @@ void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t d = (size_t)p->n_devices, i;
   if (l->route) berth_i_route_reset(p, l->route);
   if (l->fair) berth_i_fair_reset(p, s);
-  for (i = 0; l->until && i < n_channels(p); i++) l->until[i] = 0;
+  for (i = 0; l->until && i < berth_i_links_channels(p); i++) l->until[i] = 0;
   if (!l->out_busy) return;
   memset(l->out_busy, 0, d);
   memset(l->in_busy, 0, d);

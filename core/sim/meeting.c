@@ -145,6 +145,17 @@ static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   return x->units <= p->horizon || refuse_meeting(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
 }
 
+bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_meeting *x = &s->meet.one[k];
+  int32_t i, missing = x->missing, last = x->last;
+  bool priced;
+  for (i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
+  priced = price_meeting(p, s, k);
+  x->missing = missing;
+  x->last = last;
+  return priced;
+}
+
 /* ---- limits: the least time from the start of each op to the end of all, under this placement ------------- */
 
 static double longest_tail(const double *tail, int32_t n, const int32_t *ops) {
@@ -168,7 +179,7 @@ static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 }
 
 /* Consumers come later in the topological order than members: `after` is looked up once for all of them. */
-static void fill_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_graph *g = p->cost->g;
   int32_t i;
   for (i = 0; i < p->n_collectives; i++) s->meet.one[i].after = p->o.noise > 0 ? 0 : -1;
@@ -187,7 +198,7 @@ bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
     if (!price_meeting(p, s, i)) return false;
   }
   for (i = 0; i < p->n_ops; i++) s->ops[i].missing += after_at[i + 1] - after_at[i];
-  if (s->limit < INFINITY) fill_tails(p, s);
+  if (s->limit < INFINITY) berth_i_meetings_tails(p, s);
   return true;
 }
 

@@ -87,12 +87,22 @@ static berth_status check_sequence(berth_ctx *ctx, const berth_graph *g, const i
   return st;
 }
 
+static berth_status check_no_communication(const berth_cost *cost) {
+  char label[64];
+  int32_t op = berth_i_first_communication(cost->g);
+  if (op == BERTH_NONE) return BERTH_OK;
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "order ready, of Baechi's simulator, knows no communication ops: %s is one",
+                      berth_i_op_label(cost->g, op, label, sizeof label));
+}
+
 static berth_status check_ready_order(const berth_cost *cost, const berth_sim_options *o) {
   berth_ctx *ctx = cost->ctx;
+  berth_status st;
   if (cost->g->n_collectives > 0) {
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "order ready, of Baechi's simulator, knows no collectives: the graph has %d",
                         (int)cost->g->n_collectives);
   }
+  if ((st = check_no_communication(cost)) != BERTH_OK) return st;
   if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with dispatch fifo only");
   if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with send push only");
   if (o->preempt) return berth_i_fail(ctx, BERTH_EINVAL, "order ready cannot preempt");

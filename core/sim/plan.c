@@ -196,6 +196,8 @@ berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opt
   p->n_edges = cost->g->n_edges;
   p->n_devices = cost->n_devices;
   decide_mode(p, record);
+  if ((st = berth_i_asides_plan(p)) != BERTH_OK) goto fail;
+  p->plain = p->plain && p->n_asides == 0;
   if ((st = make_edges(p)) != BERTH_OK) goto fail;
   if ((st = make_roots(p)) != BERTH_OK) goto fail;
   if ((st = make_work(p)) != BERTH_OK) goto fail;
@@ -232,6 +234,8 @@ void berth_i_sim_plan_release(berth_i_sim_plan *p) {
   berth_i_free(ctx, p->number, n, sizeof *p->number);
   berth_i_free(ctx, p->forward_of, n, sizeof *p->forward_of);
   berth_i_free(ctx, p->tail, n, sizeof *p->tail);
+  berth_i_free(ctx, p->aside, (size_t)p->n_asides, sizeof *p->aside);
+  berth_i_free(ctx, p->is_aside, n, sizeof *p->is_aside);
   if (p->seat_at) berth_i_free(ctx, p->seat_owner, (size_t)p->n_seats, sizeof *p->seat_owner);
   berth_i_free(ctx, p->seat_at, (size_t)p->n_collectives + 1, sizeof *p->seat_at);
   berth_i_free(ctx, (void *)(uintptr_t)p->o.sequence, n, sizeof *p->o.sequence);

@@ -86,6 +86,26 @@ void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r) {
   r->n_requests = 0;
 }
 
+void berth_i_route_copy(const berth_i_sim_plan *p, berth_i_route *dst, const berth_i_route *src) {
+  size_t pairs = n_pairs(p), m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
+  memcpy(dst->head, src->head, pairs * sizeof *dst->head);
+  memcpy(dst->tail, src->tail, pairs * sizeof *dst->tail);
+  if (m > 0) memcpy(dst->next, src->next, m * sizeof *dst->next);
+  if (m > 0) memcpy(dst->age, src->age, m * sizeof *dst->age);
+  memcpy(dst->pair, src->pair, n_parties(p) * sizeof *dst->pair);
+  if (p->n_collectives > 0) memcpy(dst->met, src->met, (size_t)p->n_collectives * sizeof *dst->met);
+  if (links > 0) memcpy(dst->root, src->root, links * sizeof *dst->root);
+  if (links > 0) memcpy(dst->busy, src->busy, links);
+  if (links > 0) memcpy(dst->is_freed, src->is_freed, links);
+  if (src->n_freed > 0) memcpy(dst->freed, src->freed, (size_t)src->n_freed * sizeof *dst->freed);
+  if (src->n_awake > 0) memcpy(dst->awake, src->awake, (size_t)src->n_awake * sizeof *dst->awake);
+  if (src->n_under_way > 0) memcpy(dst->under_way, src->under_way, (size_t)src->n_under_way * sizeof *dst->under_way);
+  dst->n_freed = src->n_freed;
+  dst->n_awake = src->n_awake;
+  dst->n_under_way = src->n_under_way;
+  dst->n_requests = src->n_requests;
+}
+
 /* ---- parked pairs ------------------------------------------------------------------------------- */
 
 static uint32_t age_of(const berth_i_route *r, int32_t pair) {

@@ -45,9 +45,19 @@ static void note_run(berth_sim *sim) {
   sim->ended += sim->state->done;
 }
 
+berth_status berth_i_sim_idle(const berth_sim *sim) {
+  if (!sim->running) return BERTH_OK;
+  return berth_i_fail(sim->plan->ctx, BERTH_EINVAL, "simulator: busy: called from within its own run");
+}
+
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
   const berth_i_sim_plan *p = sim->plan;
-  bool ran = berth_i_sim_execute(p, sim->state, device, p->o.seed, true);
+  berth_status st = berth_i_sim_idle(sim);
+  bool ran;
+  if (st != BERTH_OK) return st;
+  sim->running = true;
+  ran = berth_i_sim_execute(p, sim->state, device, p->o.seed, true);
+  sim->running = false;
   note_run(sim);
   if (!ran) return berth_i_fault_report(p, &sim->state->fault);
   *out = summarise(p, sim->state);
@@ -63,11 +73,14 @@ static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const bert
 
 berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out) {
   berth_i_sim_plan *p = sim->plan;
-  berth_status st = BERTH_OK;
+  berth_status st = berth_i_sim_idle(sim);
   bool ran;
+  if (st != BERTH_OK) return st;
   if (!(limit >= 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
   if (limit < INFINITY && (st = berth_i_sim_plan_tails(p)) != BERTH_OK) return st;
+  sim->running = true;
   ran = berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit);
+  sim->running = false;
   note_run(sim);
   if (!ran) return berth_i_fault_report(p, &sim->state->fault);
   *out = summarise_limited(p, sim->state);
@@ -75,6 +88,7 @@ berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double
 }
 
 int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops) {
+  if (sim->running) return 0;
   return sim->last_is_delta ? berth_i_delta_chain(sim->delta, ops) : berth_i_sim_chain(sim->plan, sim->state, ops);
 }
 

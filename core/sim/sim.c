@@ -4,7 +4,7 @@
  *
  * Events order by (time, insertion). An op is ready with its latest input; if several tie, the one inserted last counts.
  * Numbers are drawn per consumer in edge order when a producer ends, and at the start of an op for its completion. */
-#include "sim_internal.h"
+#include "pending_internal.h"
 
 typedef struct mode {
   bool plain;   /* no copies, no records */
@@ -13,101 +13,10 @@ typedef struct mode {
   bool choosy;
   bool limited; /* plain: the run may be cut short */
   bool noted;   /* plain: starts and ends are noted */
+  bool watched; /* the order of ends is noted */
 } mode;
 
-/* ---- pending lists: ops that know when they are ready, by (time, seq) -------------------------- */
-
-/* Insertion looks back this far; what belongs before goes to the device's heap. Keeps the cost of an insertion bounded. */
-enum { NEAR = 48 };
-
-static bool push_over(berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e) {
-  berth_i_ready_up(&s->over[v->base], v->n_over++, e);
-  return s->over[v->base].op == e.op && (v->head == v->tail || berth_i_ready_before(e, s->pending[v->head]));
-}
-
-/** @return it is the first now */
-BERTH_I_INLINE bool pending_push(berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e) {
-  berth_i_ready *at = s->pending;
-  int32_t i = v->tail, head = v->head;
-  if (i - head > NEAR && berth_i_ready_before(e, at[i - 1 - NEAR])) return push_over(s, v, e);
-  v->tail++;
-  for (; i > head && berth_i_ready_before(e, at[i - 1]); i--) at[i] = at[i - 1];
-  at[i] = e;
-  return i == head && (v->n_over == 0 || berth_i_ready_before(e, s->over[v->base]));
-}
-
-BERTH_I_INLINE const berth_i_ready *pending_first(const berth_i_sim_state *s, const berth_i_sim_device *v) {
-  const berth_i_ready *first = v->head < v->tail ? &s->pending[v->head] : NULL;
-  if (v->n_over == 0) return first;
-  return first && berth_i_ready_before(*first, s->over[v->base]) ? first : &s->over[v->base];
-}
-
-BERTH_I_INLINE int32_t pending_pop(berth_i_sim_state *s, berth_i_sim_device *v) {
-  const berth_i_ready *first = pending_first(s, v);
-  if (v->n_over == 0 || first != &s->over[v->base]) return s->pending[v->head++].op;
-  return berth_i_ready_pop(&s->over[v->base], v->n_over--).op;
-}
-
-/* ---- ready sets, for dispatches that choose ------------------------------------------------------- */
-
-static double dispatch_key(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op, uint32_t place) {
-  size_t classes = (size_t)p->cost->n_classes;
-  switch (p->o.dispatch) {
-  case BERTH_DISPATCH_LIGHT_FIRST: /* as expected: a scheduler does not know the noise */
-    return p->work[(size_t)op * classes + (size_t)p->cost->class_of[s->ops[op].device]];
-  case BERTH_DISPATCH_LIFO: return -(double)place;
-  case BERTH_DISPATCH_BLEVEL:
-  case BERTH_DISPATCH_STATIC: return p->key[op];
-  default: return 0;
-  }
-}
-
-static void ready_put(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e) {
-  berth_i_ready *set = &s->ready[v->base];
-  if (p->o.dispatch == BERTH_DISPATCH_RANDOM) {
-    set[v->n_ready++] = e;
-  } else {
-    berth_i_ready_up(set, v->n_ready++, e);
-  }
-}
-
-static void absorb_pending(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v, double now) {
-  const berth_i_ready *first;
-  while ((first = pending_first(s, v)) && first->time <= now) {
-    berth_i_ready e;
-    e.op = pending_pop(s, v);
-    e.seq = s->place++;
-    e.time = dispatch_key(p, s, e.op, e.seq);
-    ready_put(p, s, v, e);
-  }
-}
-
-static int32_t ready_take(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v) {
-  berth_i_ready *set = &s->ready[v->base], e;
-  if (p->o.dispatch == BERTH_DISPATCH_RANDOM) {
-    int32_t k = berth_rng_below(&s->rng, v->n_ready);
-    e = set[k];
-    set[k] = set[--v->n_ready];
-  } else {
-    e = berth_i_ready_pop(set, v->n_ready--);
-  }
-  v->key = e.time;
-  v->place = e.seq;
-  return e.op;
-}
-
-/* ---- slots of devices --------------------------------------------------------------------------------- */
-
-/* Busy: the end of the phase or, with preemption, an op that becomes ready before. */
-static void show_due(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
-  const berth_i_sim_device *v = &s->dev[d];
-  const berth_i_ready *first = p->preempt ? pending_first(s, v) : NULL;
-  if (first && first->time < v->due) {
-    berth_i_slot_set(&s->slots, d, first->time, first->seq | BERTH_I_CHOOSE);
-  } else {
-    berth_i_slot_set(&s->slots, d, v->due, v->due_seq);
-  }
-}
+/* ---- ready times --------------------------------------------------------------------------------------- */
 
 /* The ready time of the op has just become known. */
 BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, mode m) {
@@ -118,13 +27,17 @@ BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s
   e.time = op->time;
   e.seq = op->seq;
   e.op = id;
+  if (!m.plain && berth_i_is_aside(p, id)) {
+    berth_i_aside_ready(p, s, id);
+    return;
+  }
   if (m.planned) {
     if (v->op < 0 && s->order[v->head] == id) berth_i_slot_set(&s->slots, d, e.time, e.seq);
     return;
   }
-  if (!pending_push(s, v, e)) return;
+  if (!berth_i_pending_push(s, v, e)) return;
   if (v->op >= 0) {
-    if (!m.plain && p->preempt) show_due(p, s, d);
+    if (!m.plain && p->preempt) berth_i_show_due(p, s, d);
   } else if (!m.choosy) {
     berth_i_slot_set(&s->slots, d, e.time, e.seq);
   } else if (e.time < berth_i_slot_time(&s->slots, d)) { /* else it has something to choose from before */
@@ -142,106 +55,6 @@ BERTH_I_INLINE void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int
   if (--op->missing == 0) become_known(p, s, to, m);
 }
 
-/* ---- an op on its device: fetch, run, stop -------------------------------------------------------------- */
-
-static void begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, berth_i_phase phase, double due) {
-  berth_i_sim_device *v = &s->dev[d];
-  v->phase = phase;
-  v->due = due;
-  v->due_seq = s->seq++;
-  show_due(p, s, d);
-}
-
-/* What is left of the run cannot end in time; `end`: not before. */
-static void cut_short(berth_i_sim_state *s, double end) {
-  s->cut = true;
-  s->limit = end;
-}
-
-static void check_limit(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  double end = s->now + (p->n_collectives > 0 ? s->meet.tail : p->tail)[op];
-  if (end > s->limit) cut_short(s, end);
-}
-
-static void begin_computing(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
-  berth_i_sim_device *v = &s->dev[d];
-  berth_i_sim_op *op = &s->ops[v->op];
-  if (op->missing >= 0) { /* for the first time */
-    op->missing = -1;
-    if (s->limit < INFINITY) check_limit(p, s, v->op);
-    if (s->memory) berth_i_memory_start(p, s, v->op);
-    if (s->trace) s->trace->start[v->op] = s->now;
-  }
-  v->since = s->now;
-  begin_phase(p, s, d, BERTH_I_RUNNING, s->now + op->work);
-}
-
-/* Asks for the inputs that are not on the device. @return when they are all there; INFINITY: their arrivals will tell */
-static double fetch_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id) {
-  const berth_graph *g = p->cost->g;
-  berth_i_sim_op *op = &s->ops[id];
-  double there = s->now;
-  int32_t i;
-  op->missing = 0;
-  for (i = g->in_at[id]; i < g->in_at[id + 1]; i++) {
-    int32_t copy = s->lead[p->in_edge[i]];
-    if (copy == BERTH_NONE || s->copy[copy] == BERTH_I_COPY_THERE) continue;
-    if (p->contended) {
-      if (s->copy[copy] == BERTH_I_COPY_NONE) berth_i_links_request(p, s, copy);
-      op->missing++;
-    } else {
-      if (s->copy[copy] == BERTH_I_COPY_NONE) berth_i_links_send(p, s, copy, s->now);
-      if (s->arrival[copy] > there) there = s->arrival[copy];
-    }
-  }
-  return op->missing > 0 ? INFINITY : there;
-}
-
-static void occupy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id) {
-  berth_i_sim_device *v = &s->dev[d];
-  berth_i_sim_op *op = &s->ops[id];
-  double there = s->now;
-  v->op = id;
-  op->last = v->free_at > op->time ? v->prev : op->last;
-  if (s->trace) s->trace->cause[id] = op->last;
-  if (p->o.send == BERTH_SEND_PULL && op->missing >= 0) there = fetch_inputs(p, s, id);
-  if (there > s->now) {
-    begin_phase(p, s, d, BERTH_I_FETCHING, there);
-  } else {
-    begin_computing(p, s, d);
-  }
-}
-
-/* The device stops computing: log the stretch. */
-static void end_stretch(berth_i_sim_state *s, berth_i_sim_device *v, double done) {
-  v->busy += done;
-  v->free_at = s->now;
-  v->prev = v->op;
-  if (s->trace) berth_i_trace_stretch(s->trace, v->op, v->since, s->now);
-}
-
-/* The rest of the op goes back to its place among the ready ones. */
-static void suspend(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v) {
-  berth_i_sim_op *op = &s->ops[v->op];
-  berth_i_ready e;
-  if (v->phase == BERTH_I_RUNNING) {
-    double left = v->due - s->now, done = op->work - left;
-    op->work = left;
-    end_stretch(s, v, done);
-  }
-  e.time = v->key;
-  e.seq = v->place;
-  e.op = v->op;
-  ready_put(p, s, v, e);
-}
-
-static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v) {
-  int32_t id = v->op;
-  end_stretch(s, v, s->ops[id].work);
-  if (s->trace) s->trace->finish[id] = s->now;
-  if (s->memory) berth_i_memory_finish(p, s, id);
-}
-
 /* ---- what is next on a device ------------------------------------------------------------------------------- */
 
 /* To be called before the numbers of the event are drawn. */
@@ -254,8 +67,13 @@ BERTH_I_INLINE void note(berth_i_sim_state *s, int32_t what) {
 BERTH_I_INLINE void note_start(berth_i_sim_state *s, int32_t d, int32_t id, double now) {
   double left = s->notes->left[d], tail = s->notes->tail[id], least = left > tail ? left : tail;
   note(s, id);
-  if (now + least > s->limit) cut_short(s, now + least);
+  if (now + least > s->limit) berth_i_cut_short(s, now + least);
   s->notes->left[d] = left - s->ops[id].work;
+}
+
+static void check_watched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double now) {
+  double least = berth_i_watch_start(p, s, id, p->tail[id]);
+  if (now + least > s->limit) berth_i_cut_short(s, now + least);
 }
 
 BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id, double now, mode m) {
@@ -263,22 +81,23 @@ BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
     if (m.noted) note_start(s, d, id, now);
     s->ops[id].last = s->dev[d].prev;
     s->dev[d].op = s->dev[d].prev = id;
-    if (m.limited && now + p->tail[id] > s->limit) cut_short(s, now + p->tail[id]);
+    if (m.watched && s->limit < INFINITY) check_watched(p, s, id, now);
+    else if (m.limited && now + p->tail[id] > s->limit) berth_i_cut_short(s, now + p->tail[id]);
     berth_i_slot_set(&s->slots, d, now + s->ops[id].work, s->seq++);
   } else {
-    occupy(p, s, d, id);
+    berth_i_occupy(p, s, d, id);
   }
 }
 
 static int32_t choose(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v, double now) {
-  absorb_pending(p, s, v, now);
-  return ready_take(p, s, v);
+  berth_i_absorb_pending(p, s, v, now);
+  return berth_i_ready_take(p, s, v);
 }
 
 /* An idle device starts the op for which its slot stood. */
 BERTH_I_INLINE void start_next(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, mode m) {
   berth_i_sim_device *v = &s->dev[d];
-  int32_t id = m.planned ? s->order[v->head++] : m.choosy ? choose(p, s, v, now) : pending_pop(s, v);
+  int32_t id = m.planned ? s->order[v->head++] : m.choosy ? choose(p, s, v, now) : berth_i_pending_pop(s, v);
   start(p, s, d, id, now, m);
 }
 
@@ -286,15 +105,15 @@ BERTH_I_INLINE void start_next(const berth_i_sim_plan *p, berth_i_sim_state *s, 
 static void reconsider(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
   berth_i_sim_device *v = &s->dev[d];
   berth_i_ready running;
-  absorb_pending(p, s, v, s->now);
+  berth_i_absorb_pending(p, s, v, s->now);
   running.time = v->key;
   running.seq = v->place;
   running.op = v->op;
   if (v->n_ready > 0 && berth_i_ready_before(s->ready[v->base], running)) {
-    suspend(p, s, v);
-    occupy(p, s, d, ready_take(p, s, v));
+    berth_i_suspend(p, s, v);
+    berth_i_occupy(p, s, d, berth_i_ready_take(p, s, v));
   } else {
-    show_due(p, s, d);
+    berth_i_show_due(p, s, d);
   }
 }
 
@@ -309,7 +128,7 @@ BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_
     e->seq = op->seq;
     return op->missing == 0;
   }
-  if (!(first = pending_first(s, v))) return false;
+  if (!(first = berth_i_pending_first(s, v))) return false;
   *e = *first;
   return true;
 }
@@ -377,6 +196,7 @@ static void release_copies(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, mode m) {
   uint64_t seq = s->slots.at[d].seq;
   int32_t id = s->dev[d].op;
+  if (m.watched) s->watch->ended[s->done] = id;
   s->done++;
   if (m.plain) {
     if (m.noted) note(s, ~id);
@@ -384,7 +204,7 @@ BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, in
     s->ops[id].missing = -1;
     release_plain(p, s, id, now, m);
   } else {
-    end_op(p, s, &s->dev[d]);
+    berth_i_end_op(p, s, &s->dev[d]);
     release_copies(p, s, id, m);
     if (p->n_collectives > 0) berth_i_meetings_leave(p, s, id);
   }
@@ -398,8 +218,10 @@ static void arrive_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
   berth_i_sim_device *v = &s->dev[d];
   if (p->o.send == BERTH_SEND_PUSH) {
     deliver(p, s, to, s->now, s->seq++, from, m);
+  } else if (berth_i_is_aside(p, to)) {
+    berth_i_aside_fetched(p, s, to);
   } else if (v->op == to && v->phase == BERTH_I_FETCHING && --s->ops[to].missing == 0) {
-    begin_phase(p, s, d, BERTH_I_FETCHING, s->now);
+    berth_i_begin_phase(p, s, d, BERTH_I_FETCHING, s->now);
   }
 }
 
@@ -419,8 +241,20 @@ static void end_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m)
   const berth_collective *c;
   if (k == BERTH_NONE) return;
   c = &p->cost->g->collectives[k];
+  if (m.watched) s->watch->ended[s->done] = p->n_ops + k;
   s->done++;
   for (i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
+}
+
+/* ---- communication ops ------------------------------------------------------------------------------------------------ */
+
+static void aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
+  int32_t id = berth_i_aside_event(p, s);
+  if (id == BERTH_NONE) return;
+  if (m.watched) s->watch->ended[s->done] = id;
+  s->done++;
+  release_copies(p, s, id, m);
+  if (p->n_collectives > 0) berth_i_meetings_leave(p, s, id);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------------------------------- */
@@ -432,7 +266,7 @@ static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   } else if (s->slots.at[d].seq != v->due_seq) {
     reconsider(p, s, d);
   } else if (v->phase == BERTH_I_FETCHING) {
-    begin_computing(p, s, d);
+    berth_i_begin_computing(p, s, d);
   } else {
     complete(p, s, d, s->now, m);
   }
@@ -443,6 +277,8 @@ static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t s
     device_event(p, s, slot, m);
   } else if (p->n_collectives > 0 && slot == p->meeting_slot) {
     end_meeting(p, s, m);
+  } else if (p->n_asides > 0 && slot == p->aside_slot) {
+    aside_event(p, s, m);
   } else if (slot < s->slots.n - 1) {
     end_transfer(p, s, slot - p->n_devices, m);
   } else {
@@ -470,15 +306,15 @@ BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, 
   s->now = now;
 }
 
-static const mode FIFO_UNIFORM = { true, true, false, false, false, false },
-                  FIFO_PAIRS = { true, false, false, false, false, false },
-                  PLANNED_UNIFORM = { true, true, true, false, false, false },
-                  PLANNED_PAIRS = { true, false, true, false, false, false },
-                  FIFO_UNIFORM_LIMITED = { true, true, false, false, true, false },
-                  FIFO_UNIFORM_NOTED = { true, true, false, false, false, true },
-                  FIFO_PAIRS_NOTED = { true, false, false, false, false, true };
+static const mode FIFO_UNIFORM = { true, true, false, false, false, false, false },
+                  FIFO_PAIRS = { true, false, false, false, false, false, false },
+                  PLANNED_UNIFORM = { true, true, true, false, false, false, false },
+                  PLANNED_PAIRS = { true, false, true, false, false, false, false },
+                  FIFO_UNIFORM_LIMITED = { true, true, false, false, true, false, false },
+                  FIFO_UNIFORM_NOTED = { true, true, false, false, false, true, false },
+                  FIFO_PAIRS_NOTED = { true, false, false, false, false, true, false };
 
-static mode mode_of(const berth_i_sim_plan *p) {
+static mode mode_of(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
   mode m;
   m.plain = p->plain;
   m.uniform = p->edge_time != NULL;
@@ -486,12 +322,15 @@ static mode mode_of(const berth_i_sim_plan *p) {
   m.choosy = p->choosy;
   m.limited = p->tail != NULL;
   m.noted = false;
+  m.watched = s->watch != NULL;
   return m;
 }
 
-static void run_until(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target) {
-  mode m = mode_of(p);
-  if (m.plain && !m.choosy && !m.planned && m.uniform && m.limited && s->limit < INFINITY) {
+void berth_i_sim_run_until(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target) {
+  mode m = mode_of(p, s);
+  if (m.watched) {
+    event_loop(p, s, target, m);
+  } else if (m.plain && !m.choosy && !m.planned && m.uniform && m.limited && s->limit < INFINITY) {
     event_loop(p, s, target, FIFO_UNIFORM_LIMITED);
   } else if (!m.plain || m.choosy || (m.limited && s->limit < INFINITY)) {
     event_loop(p, s, target, m);
@@ -515,16 +354,21 @@ static bool interrupted(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return true;
 }
 
-static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll) {
-  mode m = mode_of(p);
-  int32_t i, target = 0, all = p->n_ops + p->n_collectives;
+void berth_i_sim_begin(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  mode m = mode_of(p, s);
+  int32_t i;
   for (i = 0; i < p->n_roots; i++) {
     s->ops[p->roots[i]].seq = s->seq++;
     become_known(p, s, p->roots[i], m);
   }
+}
+
+static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll) {
+  int32_t target = 0, all = p->n_ops + p->n_collectives;
+  berth_i_sim_begin(p, s);
   while (target < all) {
     target = all - target > 0x10000 ? target + 0x10000 : all;
-    run_until(p, s, target);
+    berth_i_sim_run_until(p, s, target);
     if (s->cut) return true;
     if (s->done < target) {
       berth_i_sim_stuck(p, s);

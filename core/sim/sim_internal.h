@@ -7,102 +7,7 @@
 #ifndef BERTH_SIM_INTERNAL_H
 #define BERTH_SIM_INTERNAL_H
 
-#include "../base/heap_internal.h"
-#include "../cost/cost_internal.h"
-#include <berth/sim.h>
-
-#if defined(__GNUC__)
-# define BERTH_I_INLINE static inline __attribute__((always_inline))
-#else
-# define BERTH_I_INLINE static inline
-#endif
-
-#define BERTH_I_LIMIT_SLACK 1e-9 /* of a limit: sums in another order differ by rounding */
-#define BERTH_I_MOST_QUANTA 9007199254740992.0 /* 2^53: the whole numbers up to there are exact */
-
-/* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
-
-typedef struct berth_i_sim_plan {
-  berth_ctx *ctx;
-  berth_cost *cost;
-  berth_sim_options o;   /* rank and sequence: own copies */
-  int32_t n_ops, n_edges, n_devices, n_roots;
-  double unit;           /* s per unit of simulated time */
-  double horizon;        /* units: what would end later cannot be counted (exactly, in quanta; at all, in s) */
-  bool plain;            /* free push, nothing recorded or accounted: copies of tensors need no tracking */
-  bool contended;        /* transfers wait in queues; else their times are known when they are asked for */
-  bool choosy;           /* the dispatch compares ready ops: an instant's events come first, then idle devices choose */
-  bool preempt;          /* ... and choose again while busy */
-  const double *work;    /* [n_ops * n_classes] units, without noise; own_work or the cost's */
-  double *own_work;
-  int32_t *edge_at;      /* [n_ops + 1] edges that leave an op */
-  int32_t *edge_to;      /* [n_edges] consumer */
-  int32_t *edge_tensor;  /* [n_edges] */
-  double *edge_time;     /* [n_edges] units between any two devices; NULL: depends on the pair, or noisy */
-  int32_t *in_edge;      /* [n_edges] parallel to graph->in; NULL until needed */
-  int32_t *roots;        /* [n_roots] ops without inputs, in id order */
-  int32_t *number;       /* [n_ops] position in the topological order, for READY; else NULL */
-  double *key;           /* [n_ops] least first: BLEVEL, STATIC; else NULL */
-  int32_t *forward_of;   /* [n_ops] forward op of a backward op, TRAINING; else NULL */
-  double *tail;          /* [n_ops] units: least time from the start of an op to the end of all, for limits; NULL until needed */
-  struct berth_i_classes *classes; /* FAIR; else NULL */
-  /* collectives; without any: 0 and NULL */
-  int32_t n_collectives;
-  int32_t meeting_slot;  /* of the next end of a collective */
-  int32_t n_seats;       /* a seat: one device of one collective */
-  int32_t *seat_at;      /* [n_collectives + 1] each has room for as many as it has members, or as there are devices */
-  int32_t *seat_owner;   /* [n_seats] the collective */
-  int32_t n_flows;       /* FAIR: most flows of all collectives together */
-} berth_i_sim_plan;
-
-/** FAIR: ordered pairs of devices whose routes cross the same links of finite bandwidth are one class. */
-typedef struct berth_i_classes {
-  int32_t n;
-  int32_t *of_pair;      /* [n_devices^2] BERTH_NONE: no such link, or no route */
-  int32_t *at, *link;    /* [n + 1] into [at[n]]: the links of each class, ascending */
-  int32_t *owner;        /* [at[n]] parallel to link: the class */
-  int32_t *on_link;      /* [n_links + 1] into lists of classes by link */
-  size_t cap_at, cap_link;
-} berth_i_classes;
-
-berth_status berth_i_classes_new(const berth_i_sim_plan *p, berth_i_classes **out);
-void berth_i_classes_release(const berth_i_sim_plan *p, berth_i_classes *c);
-
-/** @param record the run will be traced */
-berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out);
-void berth_i_sim_plan_release(berth_i_sim_plan *p);
-/** Makes tail if it is not there. With noise, tails are 0. */
-berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p);
-/** Makes in_edge if it is not there. */
-berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p);
-berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o);
-
-/* ---- faults: found on any thread, told on the calling one ----------------------------------- */
-
-typedef enum berth_i_fault_kind {
-  BERTH_I_FAULT_NONE,
-  BERTH_I_FAULT_DEVICE,      /* out of range */
-  BERTH_I_FAULT_CANNOT_RUN,
-  BERTH_I_FAULT_PIN,
-  BERTH_I_FAULT_GROUP,       /* op and other are apart */
-  BERTH_I_FAULT_UNREACHABLE, /* tensor of op, from device to other */
-  BERTH_I_FAULT_LATE_OP,     /* would end beyond the horizon */
-  BERTH_I_FAULT_LATE_TENSOR, /* tensor of op would reach device beyond the horizon */
-  BERTH_I_FAULT_DEADLOCK,    /* op waits for other */
-  BERTH_I_FAULT_NO_MEETING,  /* collective `tensor`: no route from device to other */
-  BERTH_I_FAULT_LATE_MEETING, /* collective `tensor` would end beyond the horizon */
-  BERTH_I_FAULT_CALLBACK,    /* the cost's function for collectives gave `status`, and has told why */
-  BERTH_I_FAULT_INTERRUPT
-} berth_i_fault_kind;
-
-typedef struct berth_i_fault {
-  berth_i_fault_kind kind;
-  int32_t op, device, other, tensor;
-  berth_status status;
-} berth_i_fault;
-
-/** Sets the context's error text; returns the status, never BERTH_OK. */
-berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault *f);
+#include "plan_internal.h"
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
@@ -150,8 +55,8 @@ typedef struct berth_i_when {
 } berth_i_when;
 
 /** Slots hold the next event of each source: devices, then (contended) senders or, under ROUTE and FAIR, two for all transfers
- *  (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then one for all collectives, if there are any, then the pump of
- *  the links. */
+ *  (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then one for all collectives, if there are any, then one for all
+ *  communication ops, if there are any, then the pump of the links. */
 typedef struct berth_i_slots {
   berth_i_when *at;      /* [n], padded to an even number */
   int32_t *winner;       /* [2 * width] tournament tree, for many slots; NULL: scanned */
@@ -264,7 +169,23 @@ typedef struct berth_i_notes {
   int32_t n;
 } berth_i_notes;
 
+/** Runs that are base or try of checkpoints: which ended, in which order; and what more can cut them short. */
+typedef struct berth_i_watch {
+  int32_t *ended;           /* [n_ops + n_collectives] by place: op, or n_ops + collective */
+  double *left;             /* [n_devices] as in notes; with a limit only */
+  const double *tail;       /* [n_ops] as in notes; NULL: the plan's, or the collectives' */
+} berth_i_watch;
+
 enum { BERTH_I_COPY_NONE, BERTH_I_COPY_SENT, BERTH_I_COPY_THERE };
+
+/** Communication ops in a run: those that wait for their time to start or to end. */
+typedef struct berth_i_asides {
+  berth_i_ready *next;      /* [n_asides] heap: by (time, seq) of the event */
+  uint8_t *phase;           /* [n_ops] berth_i_phase */
+  int32_t n_next;
+  int32_t last;             /* the one that ended last, of several the lowest; BERTH_NONE */
+  double last_end;
+} berth_i_asides;
 
 typedef struct berth_i_sim_state {
   berth_i_sim_op *ops;          /* [n_ops] */
@@ -282,6 +203,7 @@ typedef struct berth_i_sim_state {
   berth_rng rng;
   berth_i_fault fault;
   berth_i_notes *notes;         /* borrowed; only for berth_i_sim_resume */
+  berth_i_watch *watch;         /* borrowed; NULL in other runs */
   /* not in plain runs */
   int32_t *lead;                /* [n_edges] copy that the consumer reads; BERTH_NONE: it is local */
   int32_t *lead_of;             /* [n_devices] */
@@ -290,6 +212,7 @@ typedef struct berth_i_sim_state {
   berth_i_heap queue;           /* READY: topological numbers by ready time */
   berth_i_links links;
   berth_i_meetings meet;
+  berth_i_asides asides;
   berth_i_memory *memory;       /* NULL: NONE */
   berth_i_trace *trace;         /* NULL: not recorded */
 } berth_i_sim_state;
@@ -309,6 +232,9 @@ bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s
 /** Goes on from a plain state with notes and an order of dispatch that compares nothing, until all has ended, nothing more
  *  happens or the run is cut short. */
 void berth_i_sim_resume(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Order EVENT: after a reset, then as far as `target` ends of ops and collectives, or less. */
+void berth_i_sim_begin(const berth_i_sim_plan *p, berth_i_sim_state *s);
+void berth_i_sim_run_until(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target);
 /** What set the makespan of the last run, which was not cut short: ops [n_ops], the last one first. @return their number */
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops);
 bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed);
@@ -326,6 +252,8 @@ double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, 
 
 berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l);
 void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l);
+/** Closed form: windows. */
+size_t berth_i_links_channels(const berth_i_sim_plan *p);
 void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Closed form: sends the copy not before `from`; returns and keeps its arrival. */
 double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from);
@@ -341,6 +269,7 @@ void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 
 berth_status berth_i_route_new(const berth_i_sim_plan *p, berth_i_route **out);
 void berth_i_route_release(const berth_i_sim_plan *p, berth_i_route *r);
+void berth_i_route_copy(const berth_i_sim_plan *p, berth_i_route *dst, const berth_i_route *src);
 void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r);
 void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
@@ -348,6 +277,8 @@ int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 berth_status berth_i_fair_new(const berth_i_sim_plan *p, berth_i_fair **out);
 void berth_i_fair_release(const berth_i_sim_plan *p, berth_i_fair *f);
+/** @param moved other copies may come, so every class needs room anew: as leads, devices and collectives of dst are */
+void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, bool moved);
 /** Needs the copies of the placement. */
 void berth_i_fair_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
@@ -365,6 +296,10 @@ berth_status berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_meetings *
 void berth_i_meetings_release(const berth_i_sim_plan *p, berth_i_meetings *x);
 /** Prices all for the placement, before links and memory are reset.  @return false: a fault */
 bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Of one that nobody has asked for: members have moved.  @return false: a fault */
+bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+/** Least times from the start of each op to the end of all, for limits: as priced. */
+void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** An op has ended: those for which it was the last member are asked for. */
 void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 /** It begins at `start`, now or later, and holds all that it needs. */
@@ -389,6 +324,19 @@ void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 /** Its flows begin when its latency is over. */
 void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 
+/* ---- communication ops ------------------------------------------------------------------------- */
+
+berth_status berth_i_asides_plan(berth_i_sim_plan *p);
+berth_status berth_i_asides_init(const berth_i_sim_plan *p, berth_i_asides *x);
+void berth_i_asides_release(const berth_i_sim_plan *p, berth_i_asides *x);
+void berth_i_asides_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Its ready time has just become known. */
+void berth_i_aside_ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+/** A tensor that it fetches (PULL) has arrived. */
+void berth_i_aside_fetched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+/** The next event: a start, or an end.  @return the op that has ended; BERTH_NONE */
+int32_t berth_i_aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s);
+
 /* ---- memory -------------------------------------------------------------------------------------
  * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after _drain. */
 
@@ -397,6 +345,7 @@ berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m);
 void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m);
 void berth_i_levels_release(const berth_i_sim_plan *p, berth_i_levels *levels);
 void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+bool berth_i_memory_overflows(const berth_i_sim_plan *p, int32_t device, double bytes);
 void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent);
@@ -415,8 +364,11 @@ void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 BERTH_I_INLINE bool berth_i_compares(berth_dispatch d) {
   return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;
 }
+BERTH_I_INLINE bool berth_i_is_aside(const berth_i_sim_plan *p, int32_t op) { return p->n_asides > 0 && p->is_aside[op]; }
 /** Transfers hold or share links of the topology, not channels of devices. */
 BERTH_I_INLINE bool berth_i_on_links(berth_links l) { return l == BERTH_LINKS_ROUTE || l == BERTH_LINKS_FAIR; }
+/** Ops, and collectives on one of their devices. */
+BERTH_I_INLINE size_t berth_i_memory_runs(const berth_i_sim_plan *p) { return (size_t)p->n_ops + (size_t)p->n_seats; }
 BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) { return p->cost->g; }
 BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
   return s->ops[p->cost->g->producer[p->edge_tensor[edge]]].device;
@@ -512,5 +464,17 @@ BERTH_I_INLINE int32_t berth_i_slots_next(const berth_i_slots *q) {
   }
   return (int32_t)best.slot;
 }
+
+/* ---- any_order.c ------------------------------------------------------------------------------------ */
+
+typedef struct berth_i_any_order {
+  double *held, *workspace; /* [devices] */
+  int32_t *stamp;           /* [devices] */
+} berth_i_any_order;
+/** Released even if it fails. */
+berth_status berth_i_any_order_init(const berth_cost *c, berth_i_any_order *a);
+void berth_i_any_order_release(const berth_cost *c, berth_i_any_order *a);
+/** Memory policy TOTAL.  @return the lowest device that runs out in some order, or may; BERTH_NONE: none.  O(ops + edges) */
+int32_t berth_i_any_order_over(const berth_cost *c, double param_multiple, const int32_t *device, berth_i_any_order *a);
 
 #endif

@@ -118,13 +118,14 @@ static void pass_meetings(slack_pass *k, int32_t op, double start, double play) 
 
 static void pass_stretch(slack_pass *k, int32_t op, double start, double finish) {
   int32_t d = k->r->device[op];
-  double play = gap(finish, k->device[d]);
+  bool aside = berth_i_is_aside(k->p, op);
+  double play = aside ? k->r->makespan - finish : gap(finish, k->device[d]);
   if (!k->ended[op]) { /* what reads it waits for its last stretch */
     k->ended[op] = 1;
     narrow(&k->op[op], play);
     play = k->op[op];
   }
-  use(&k->device[d], start, play);
+  if (!aside) use(&k->device[d], start, play);
   if (--k->stretches[op] > 0) return;
   pass_inputs(k, op, start, play);
   pass_meetings(k, op, start, play);

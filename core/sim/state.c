@@ -8,9 +8,9 @@ enum { SCAN_AT_MOST = 16 };
 static size_t slots_padded(const berth_i_slots *q) { return ((size_t)q->n + 1) & ~(size_t)1; }
 
 static int32_t n_sources(const berth_i_sim_plan *p) {
-  int32_t meetings = p->n_collectives > 0;
-  if (!p->contended) return p->n_devices + meetings;
-  return (berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1) + meetings;
+  int32_t more = (p->n_collectives > 0) + (p->n_asides > 0);
+  if (!p->contended) return p->n_devices + more;
+  return (berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1) + more;
 }
 
 berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n) {
@@ -59,6 +59,7 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   s->copy = berth_i_alloc(p->ctx, m, sizeof *s->copy);
   if (!s->lead || !s->lead_of || !s->arrival || !s->copy) return berth_i_nomem(p->ctx);
   if (p->n_collectives > 0 && (st = berth_i_meetings_init(p, &s->meet)) != BERTH_OK) return st;
+  if (p->n_asides > 0 && (st = berth_i_asides_init(p, &s->asides)) != BERTH_OK) return st;
   if ((st = berth_i_links_init(p, &s->links)) != BERTH_OK) return st;
   if (p->o.order == BERTH_ORDER_READY) {
     if ((st = berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops)) != BERTH_OK) return st;
@@ -153,6 +154,7 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
   berth_i_slots_release(p, &s->slots);
   berth_i_links_release(p, &s->links);
   berth_i_meetings_release(p, &s->meet);
+  berth_i_asides_release(p, &s->asides);
   if (s->queue.slot) berth_i_heap_release(p->ctx, &s->queue);
   berth_i_memory_release(p, s->memory);
   berth_i_sim_trace_release(p, s->trace);
@@ -238,6 +240,12 @@ static void clear_devices(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
 }
 
+/* Communication ops take no place in the lists of their devices. */
+static void leave_out_asides(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t i;
+  for (i = 0; i < p->n_asides; i++) s->dev[s->ops[p->aside[i]].device].end--;
+}
+
 /* dev[d].end holds the number of ops of the device on entry. */
 static void slice_arrays(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   int32_t d, i, at = 0;
@@ -248,6 +256,7 @@ static void slice_arrays(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
   for (i = 0; s->order && i < p->n_ops; i++) {
     int32_t op = p->o.sequence[i];
+    if (berth_i_is_aside(p, op)) continue;
     s->order[s->dev[s->ops[op].device].tail++] = op;
   }
 }
@@ -274,6 +283,7 @@ static bool reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   if (p->o.noise > 0) add_noise(p, s);
   find_copies(p, s);
   if (p->n_collectives > 0 && !berth_i_meetings_reset(p, s)) return false;
+  if (p->n_asides > 0) berth_i_asides_reset(p, s);
   memset(s->copy, BERTH_I_COPY_NONE, (size_t)p->n_edges);
   berth_i_links_reset(p, s);
   if (s->queue.slot) berth_i_heap_clear(&s->queue);
@@ -290,6 +300,7 @@ bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const in
   s->fault.kind = BERTH_I_FAULT_NONE;
   clear_devices(p, s);
   if (!place_ops(p, s, device) || !check_pins(p, s, device) || !check_groups(p, s, device)) return false;
+  leave_out_asides(p, s);
   slice_arrays(p, s);
   berth_i_slots_clear(&s->slots);
   if (p->o.dispatch == BERTH_DISPATCH_RANDOM) berth_rng_init(&s->rng, seed, UINT64_MAX);

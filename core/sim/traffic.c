@@ -249,6 +249,7 @@ static size_t put_stretches(const berth_result *r, change *c) {
     s.start = t->stretch ? t->stretch[2 * stretch] : t->start[op];
     s.finish = t->stretch ? t->stretch[2 * stretch + 1] : t->finish[op];
     stretch++;
+    if (berth_i_is_aside(r->plan, op)) continue;
     at = put_span(c, at, r->device[op], s, true);
   }
   return at;

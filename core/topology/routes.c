@@ -220,12 +220,22 @@ static void set_pair(berth_topology *t, size_t pair, size_t first, int32_t len, 
   t->bandwidth[pair] = bandwidth;
 }
 
+/* A sum of finite latencies that is infinite would say that there is no way.  @param link one of the route's */
+static berth_status refuse_latency(const berth_topology *t, int32_t src, int32_t dst, int32_t n, int32_t link) {
+  return berth_i_fail(t->ctx, BERTH_EINVAL,
+                      "route from \"%s\" to \"%s\": the latencies of its %d links add up to inf s (link %d from \"%s\" to "
+                      "\"%s\" has %g s)",
+                      t->devices[src].name, t->devices[dst].name, (int)n, (int)link, t->node_name[t->from[link]],
+                      t->node_name[t->to[link]], t->links[link].latency);
+}
+
 /* Writes the route to one target; devices of the same width on the way get its head. */
 static berth_status write_route(Router *r, int32_t src, Target target) {
   berth_topology *t = r->t;
   int32_t v = t->device_node[target.device], left = target.hops;
-  berth_status st = reserve_links(r, (size_t)left);
-  if (st != BERTH_OK) return st;
+  berth_status st;
+  if (isinf(r->latency[v])) return refuse_latency(t, src, target.device, left, r->tight[v]);
+  if ((st = reserve_links(r, (size_t)left)) != BERTH_OK) return st;
   for (; left > 0; left--) {
     int32_t d = t->node_device[v];
     if (d != BERTH_NONE && r->width[v] == target.width && t->route_len[berth_i_pair(t, src, d)] < 0)
@@ -289,6 +299,7 @@ static berth_status write_forced(Router *r, const berth_i_forced *f, const int32
     bandwidth = fmin(bandwidth, t->links[links[i]].bandwidth);
     t->route[t->n_route + (size_t)i] = links[i];
   }
+  if (isinf(latency)) return refuse_latency(t, f->src, f->dst, f->n, links[0]);
   set_pair(t, pair, t->n_route, f->n, latency, bandwidth);
   t->route_set[pair] = 1;
   t->n_route += (size_t)f->n;

@@ -55,7 +55,8 @@ end
 
 --- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts memory, param_multiple, thorough, gap, makespan (a result, or s), place (links, tau, gap), cost
+-- @tparam[opt] table opts memory, param_multiple, links (on which schedules run), thorough, gap, makespan (a result, or s),
+--  place (links, tau, gap), cost
 -- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, link_cut, best (s), name, rho, closed,
 --  guarantees, achieved
 -- @treturn[2] nil

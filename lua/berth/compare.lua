@@ -2,9 +2,11 @@
 local align = require "berth.align"
 local core = require "berth.core"
 local options = require "berth.options"
+local percent = require "berth.percent"
 local pipeline = require "berth.pipeline"
 local place = require "berth.place"
 local portfolio = require "berth.portfolio"
+local proved = require "berth.proved"
 local refusals = require "berth.refusals"
 
 local label = portfolio.label
@@ -62,6 +64,24 @@ local function run(cost, placer, opts)
   return row
 end
 
+local function proved_by(row, placer, opts)
+  if not row.placement then return 0 end
+  local own = type(placer) == "table" and not pipeline.is(placer) and placer[2] or nil
+  local placed = options.merge(place_options(placer, opts), own)
+  return proved.bound(row.placement, placed, options.merge({ links = opts.links }, opts.simulate)) or 0
+end
+
+-- What one row proves holds for all that keep memory.
+local function share_proofs(rows, placers, opts)
+  local best = 0
+  for i, row in ipairs(rows) do best = math.max(best, proved_by(row, placers[i], opts)) end
+  for _, row in ipairs(rows) do
+    if row.bound and not row.oom and best > row.bound then
+      row.bound, row.bound_name, row.gap = best, proved.name, row.makespan / best - 1
+    end
+  end
+end
+
 -- Rows of all placers; after an interrupt the rest is not tried. Also how many rows there were then; nil: it went through.
 local function run_all(cost, placers, opts)
   local rows, stopped = {}, nil
@@ -94,13 +114,13 @@ local function tighten_by(cost, rows, holds, opts)
 end
 
 -- A preset has a policy of its own.
-local function tighten(cost, rows, simulate)
+local function tighten(cost, rows, simulate, links)
   local memory = simulate.memory
   if simulate.preset and not memory then memory = "none" end
   local ok, message, code = tighten_by(cost, rows, true,
-    { thorough = true, memory = memory, param_multiple = simulate.param_multiple })
+    { thorough = true, links = links, memory = memory, param_multiple = simulate.param_multiple })
   if not ok then return nil, message, code end
-  return tighten_by(cost, rows, false, { thorough = true, memory = "none" })
+  return tighten_by(cost, rows, false, { thorough = true, links = links, memory = "none" })
 end
 
 -- What holds before what runs out of memory before what fails; then by step time; then as asked.
@@ -123,7 +143,7 @@ local function time(x) return x and core.format(x, "seconds") or "-" end
 
 local function cells(row, with_seconds, shared)
   local out = {
-    row.name, time(row.makespan), row.gap and ("%.1f %%"):format(100 * math.max(row.gap, 0)) or "-", time(row.estimate),
+    row.name, time(row.makespan), row.gap and percent(math.max(row.gap, 0)) or "-", time(row.estimate),
     row.peak and core.format(row.peak, "bytes") or "-",
   }
   if with_seconds then out[#out + 1] = time(row.seconds) end
@@ -165,10 +185,11 @@ return function(...)
   if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
+  share_proofs(rows, placers, opts)
   if stopped then
     rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)
   elseif opts.thorough then
-    local ok, message, why = tighten(cost, rows, opts.simulate or {})
+    local ok, message, why = tighten(cost, rows, opts.simulate or {}, opts.simulate and opts.simulate.links or opts.links)
     if why == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds"
     elseif not ok then return nil, message, why end
   end

@@ -14,7 +14,7 @@ return function(kind, what)
   draw.check_kind(fn, kind)
   draw.check(fn, what)
   local f, message, failed
-  if kind ~= "placers" then
+  if kind ~= "placers" or what.result or what.graph and what.topology and what.placement then
     f, message, failed = draw.facts(fn, what)
     if not f then return nil, message, failed end
   end

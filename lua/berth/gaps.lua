@@ -2,10 +2,13 @@
 local align = require "berth.align"
 local core = require "berth.core"
 local options = require "berth.options"
+local percent = require "berth.percent"
 local place = require "berth.place"
+local proved = require "berth.proved"
 
 local RULES = { "fifo", "light-first", "blevel" }
 local SEARCHED = { "fifo", "light-first" }
+local SMALL, NODES = 16, 20000 -- ops, and partial schedules, with which an exact answer is sought
 local legal = { "links", "memory", "param_multiple", "calls", "seed", "place", "cost" }
 
 local function check_whole(given, key, least)
@@ -33,7 +36,9 @@ local function common(given)
 end
 
 local function bound_of(cost, given)
-  return core.bounds(cost, { thorough = true, memory = given.memory, param_multiple = given.param_multiple })
+  return core.bounds(cost, {
+    thorough = true, links = given.links, memory = given.memory, param_multiple = given.param_multiple,
+  })
 end
 
 -- ---- the placement under every rule ---------------------------------------------------------------
@@ -99,6 +104,32 @@ local function search(cost, placement, given, rows)
   return found
 end
 
+-- ---- small graphs -----------------------------------------------------------------------------------------
+
+-- Exact on free links, in an order of its own; where its devices run as fast under a rule, that rule has the name. None: the
+-- graph is too large for it, has collectives, or nothing fits.
+local function solve(cost, given)
+  if #cost.graph > SMALL or (given.links or "free") ~= "free" then return nil end
+  local p, summary, code = core.exact(cost, {
+    memory = given.memory, param_multiple = given.param_multiple, seed = given.seed, nodes = NODES,
+  })
+  if not p then return nil, summary, code end
+  local r, message
+  r, message, code = core.simulate(cost, p, options.merge(common(given), { dispatch = "planned", bound = false }))
+  if not r then return nil, message, code end
+  return { placement = p, makespan = not r.oom and r.makespan or math.huge, summary = summary }
+end
+
+local function take_exact(cost, given, found, exact)
+  local rows, message, code = under_rules(cost, exact.placement, given)
+  if not rows then return nil, message, code end
+  keep(found, exact.placement, rows)
+  if exact.makespan < found.makespan * (1 - 1e-12) then
+    found.makespan, found.rule, found.placement = exact.makespan, "planned", exact.placement
+  end
+  return true
+end
+
 -- ---- printing -----------------------------------------------------------------------------------------
 
 local function time(x) return core.format(x, "seconds") end
@@ -106,7 +137,16 @@ local function time(x) return core.format(x, "seconds") end
 local mt = { __name = "berth.gaps" }
 
 local function part(self, name, seconds)
-  return { name, time(seconds), self.bound > 0 and ("%.1f %%"):format(100 * seconds / self.bound) or "-", "" }
+  return { name, time(seconds), self.bound > 0 and percent(seconds / self.bound) or "-", "" }
+end
+
+-- What to give to get the better of the rules.
+local function hint(self)
+  local best
+  for _, row in ipairs(self.rules) do best = row.rule == self.best_rule and row.makespan or best end
+  if not best or best >= self.makespan then return "" end
+  return ('\n%s runs this placement in %.1f %% less: dispatch = "%s" (--dispatch %s)'):format(self.best_rule,
+    100 * (1 - best / self.makespan), self.best_rule, self.best_rule)
 end
 
 function mt.__tostring(self)
@@ -121,8 +161,10 @@ function mt.__tostring(self)
   lines[#lines + 1] = part(self, "gap", self.gap)
   if self.found then lines[#lines + 1] = part(self, "placement", self.placement) end
   lines[#lines + 1] = part(self, "queue rule", self.queue_rule)
-  lines[#lines + 1] = part(self, self.found and "open" or "placement or open", self.open)
-  return align(lines)
+  local open = part(self, self.found and "open" or "placement or open", self.open)
+  if self.closed then open[4] = "closed: " .. (self.found and "the best found is optimal" or "this is optimal") end
+  lines[#lines + 1] = open
+  return align(lines) .. hint(self)
 end
 
 -- ---- asking --------------------------------------------------------------------------------------------
@@ -133,17 +175,39 @@ local function split(rows, b, found)
   if found then with_fifo, with_any = found.fifo, found.makespan end
   local low = math.min(b.best, with_any) -- the bound, rounding apart
   return setmetatable({
+    closed = with_any <= low * (1 + 1e-9),
     bound = low, bound_name = b.name, makespan = fifo, rules = rows, best_rule = best.rule, found = found,
     gap = fifo - low, placement = found and fifo - with_fifo or nil, queue_rule = with_fifo - with_any, open = with_any - low,
   }, mt)
 end
 
+-- The thorough bounds, or what is proved exactly, now or when the placement was made here. (Of another nobody knows with what
+-- memory it was made.)
+local function best_bound(cost, made, given, exact)
+  local b, message, code, why = bound_of(cost, given)
+  if not b then return nil, message, code, why end
+  local known = made and proved.bound(made, options.merge(common(given), given.place), common(given))
+  local best = math.max(known or 0, exact and exact.summary.bound or 0)
+  if best <= b.best then return b end
+  return { best = best, name = proved.name }
+end
+
+-- What is wrong with it is told by the first simulation, in that one's name.
+local function check_placement(cost, placement, given)
+  if placement == nil then return end
+  local ok, message = pcall(run, cost, placement, given, "fifo")
+  if ok then return end
+  error(type(message) == "string" and message:gsub("berth%.simulate: placement:", "berth.gaps: placement:", 1) or message, 0)
+end
+
 local function on_cost(cost, placement, given)
-  local b, found, message, code, why
+  check_placement(cost, placement, given)
+  local b, found, made, message, code, why
   if placement == nil then
     placement, message, code, why = place.on_cost(cost, nil, options.merge(common(given), given.place))
     if not placement then return nil, message, code, why end
     if code == "interrupted" then return nil, "interrupted", code end
+    made = placement
   end
   local rows
   rows, message, code = under_rules(cost, placement, given)
@@ -151,11 +215,19 @@ local function on_cost(cost, placement, given)
   if rows[1].oom then
     return nil, ("berth.gaps: first in, first out the placement runs out of memory at op %d"):format(rows[1].oom.op), "infeasible"
   end
-  b, message, code, why = bound_of(cost, given)
+  local exact
+  exact, message, code = solve(cost, given)
+  if code == "interrupted" then return nil, message, code end
+  b, message, code, why = best_bound(cost, made, given, exact)
   if not b then return nil, message, code, why end
   if given.calls ~= 0 then
     found, message, code = search(cost, placement, given, rows)
     if not found then return nil, message, code end
+    if exact then
+      local ok
+      ok, message, code = take_exact(cost, given, found, exact)
+      if not ok then return nil, message, code end
+    end
   end
   return split(rows, b, found)
 end
@@ -166,7 +238,7 @@ end
 -- @tparam topology t
 -- @param[opt] placement a placement or array of devices; nil: the portfolio's
 -- @tparam[opt] table opts links, memory, param_multiple, calls (of each of four searches, 2000; 0: none), seed, place, cost
--- @treturn[1] table makespan, bound, bound_name, rules, best_rule, found, gap, queue_rule, placement, open (s)
+-- @treturn[1] table makespan, bound, bound_name, rules, best_rule, found, closed, gap, queue_rule, placement, open (s)
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

@@ -4,7 +4,9 @@ local align = require "berth.align"
 local core = require "berth.core"
 local labels = require "berth.labels"
 local options = require "berth.options"
+local percent = require "berth.percent"
 local pipeline = require "berth.pipeline"
+local proved = require "berth.proved"
 local refusals = require "berth.refusals"
 
 local portfolio = { label = labels.of }
@@ -38,7 +40,8 @@ local readers = {
   tau = { ["m-sct"] = true },
   gap = { ["m-sct"] = true },
   members = { portfolio = true },
-  threads = searching, seconds = searching, judge = searching,
+  threads = searching, judge = searching,
+  seconds = { anneal = true, ["local"] = true, brkga = true, portfolio = true, exact = true },
   calls = search, restarts = { anneal = true }, start = search, objective = search, steepest = { ["local"] = true },
   population = breeds, elite = breeds, mutants = breeds, bias = breeds,
 }
@@ -105,7 +108,7 @@ local function member(placer, i, common)
   check_member(placer, i)
   local name, own = placer, nil
   if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
-  if type(name) == "string" and not search[name] then
+  if type(name) == "string" and not search[name] and not (own and own.seconds) then
     return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
   end
   local given = portfolio.read_by(placer, common)
@@ -175,11 +178,18 @@ local function own_options(row, common, given)
   return given and given.options or options.merge(portfolio.only_read(row.placer, common), row.options)
 end
 
-local function finish(rows, common, given)
-  for i, row in ipairs(rows) do
-    row.gap = gap(row, rows.bound)
-    row.options = own_options(row, common, given and given[i])
+-- What a member proves holds for all.
+local function share_proofs(rows, judged_by)
+  for _, row in ipairs(rows) do
+    local best = row.placement and row.options and proved.bound(row.placement, row.options, judged_by)
+    if best and rows.bound and best > rows.bound then rows.bound, rows.bound_name = best, proved.name end
   end
+end
+
+local function finish(rows, common, judge_options, given)
+  for i, row in ipairs(rows) do row.options = own_options(row, common, given and given[i]) end
+  share_proofs(rows, judge_options)
+  for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
   rows.best = rank(rows)
   rows.interrupted = rows.interrupted and so_far(rows) or nil
   rows.winner = rows.winner and rows[rows.winner]
@@ -188,7 +198,7 @@ end
 
 local function time(x) return x and core.format(x, "seconds") or "-" end
 
-local function percent(x) return x and ("%.1f %%"):format(100 * math.max(x, 0)) or "-" end
+local function gap_text(x) return x and percent(math.max(x, 0)) or "-" end
 
 local function note(row, shared)
   if row.error then return refusals.short(row, shared) end
@@ -196,7 +206,7 @@ local function note(row, shared)
 end
 
 local function cells(row, with_seconds, shared)
-  local out = { row.name, time(row.makespan), percent(row.gap) }
+  local out = { row.name, time(row.makespan), gap_text(row.gap) }
   if with_seconds then out[#out + 1] = time(row.seconds) end
   out[#out + 1] = note(row, shared)
   return out
@@ -210,7 +220,7 @@ local function summary(rows)
     return bound and why .. "; " .. bound or why
   end
   local text = ("best: %s, step time %s"):format(won.name, time(won.makespan))
-  return bound and ("%s, gap %s; %s"):format(text, percent(won.gap), bound) or text
+  return bound and ("%s, gap %s; %s"):format(text, gap_text(won.gap), bound) or text
 end
 
 --- The rows as text, best first, and who won. `{ seconds = true }` adds the time of placing and judging, which no two runs share.
@@ -246,7 +256,7 @@ function portfolio.run(cost, given)
     threads = given.threads, seconds = given.seconds,
   })
   local rows, message, code, why = core.portfolio(cost, call)
-  if rows then finish(rows, common, call.members) end
+  if rows then finish(rows, common, call.judge or common, call.members) end
   if rows and rows.winner then return rows.winner.placement, rows end
   if rows then rows.refusal = message end
   return nil, message, code, why, rows
@@ -258,7 +268,7 @@ local function tighten(cost, rows, given)
   local by = given.judge or {}
   local b, message, code = core.bounds(cost, {
     thorough = true, memory = by.preset and (by.memory or "none") or by.memory or given.memory,
-    param_multiple = by.param_multiple or given.param_multiple,
+    param_multiple = by.param_multiple or given.param_multiple, links = by.links or not by.preset and given.links or nil,
   })
   if code == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds" end
   if not b then return nil, message, code end

@@ -1,21 +1,27 @@
 --- Splits into pipeline stages: the largest load of a device, and the latency of one sample. They print as a line.
 local core = require "berth.core"
 local options = require "berth.options"
+local percent = require "berth.percent"
 
 local mt = { __name = "berth.split" }
 
 local function time(x) return x and core.format(x, "seconds") or "infinite" end
 
+local function gap(value, bound)
+  if not value or bound <= 0 then return "" end
+  return (" (gap %s)"):format(percent(math.max(value / bound - 1, 0)))
+end
+
 local function standing(s)
   if not s.bound then return "" end
   local parts = { s.contiguous and ", contiguous" or ", not contiguous" }
   if s.objective == "latency" then
-    parts[#parts + 1] = ("; latency bound %s"):format(time(s.bound))
+    parts[#parts + 1] = ("; latency bound %s%s"):format(time(s.bound), gap(s.latency, s.bound))
   elseif s.proven then
     parts[#parts + 1] = s.max_load < s.contiguous_load and ("; the best contiguous one has %s"):format(time(s.contiguous_load))
       or "; proven the best of these"
   else
-    parts[#parts + 1] = ("; contiguous bound %s"):format(time(s.bound))
+    parts[#parts + 1] = ("; contiguous bound %s%s"):format(time(s.bound), s.contiguous and gap(s.max_load, s.bound) or "")
   end
   return table.concat(parts)
 end

@@ -36,6 +36,7 @@ typedef struct bl_cost_box {
   bool has_bounds;
   berth_memory_policy bounds_memory;
   double bounds_multiple;
+  berth_links bounds_links;
   berth_bounds bounds;
 } bl_cost_box;
 
@@ -161,6 +162,7 @@ void bl_push_numbers(lua_State *L, int32_t n, const double *x);
 void bl_push_ids(lua_State *L, int32_t n, const int32_t *ids); /* 1-based */
 void bl_push_id(lua_State *L, int32_t id);                     /* 1-based; BERTH_NONE: nil */
 void bl_set_number(lua_State *L, const char *key, double x);   /* in the table on the top */
+void bl_set_count(lua_State *L, const char *key, double n);    /* an integer where Lua has these */
 void bl_set_id(lua_State *L, const char *key, int32_t id);
 void bl_set_bool(lua_State *L, const char *key, int yes);
 void bl_set_string(lua_State *L, const char *key, const char *s); /* "" and NULL: left out */
@@ -184,7 +186,8 @@ berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const c
  *  behind the cost. @return status; not BERTH_OK: nothing else has changed */
 berth_status bl_cost_first(lua_State *L, const char *fn, int options);
 /** Bounds of the cost box, the cheap ones, remembered. */
-berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_bounds *out, berth_obstacle *why);
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_links links, berth_bounds *out,
+                       berth_obstacle *why);
 
 /** Device ids of a placement, or of a plain array, for a cost: [ops]; may push scratch. */
 const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key);

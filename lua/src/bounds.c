@@ -2,16 +2,20 @@
 #include "binding.h"
 #include <math.h>
 
-berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_bounds *out, berth_obstacle *why) {
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_links links, berth_bounds *out,
+                       berth_obstacle *why) {
   berth_bounds_options o = berth_bounds_default(NULL);
   berth_status st;
-  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple) {
+  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple || box->bounds_links != links) {
+    box->has_bounds = false;
     o.memory = memory;
     o.param_multiple = multiple;
+    o.links = links;
     if ((st = berth_bounds_compute(box->cost, &o, &box->bounds, why)) != BERTH_OK) return st;
     box->has_bounds = true;
     box->bounds_memory = memory;
     box->bounds_multiple = multiple;
+    box->bounds_links = links;
   }
   *out = box->bounds;
   return BERTH_OK;
@@ -55,12 +59,13 @@ static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_
 }
 
 static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph *g, asked *a) {
-  int memory, thorough = 0;
+  int memory, thorough = 0, links = BERTH_LINKS_FREE;
   a->bounds = berth_bounds_default(g);
   a->proved = berth_guarantee_default(g);
   memory = (int)a->bounds.memory;
   bl_get_enum(L, t, w, "memory", bl_memory_names, &memory);
   bl_get_positive(L, t, w, "param_multiple", &a->bounds.param_multiple);
+  bl_get_enum(L, t, w, "links", bl_link_names, &links);
   bl_get_bool(L, t, w, "thorough", &thorough);
   bl_get_positive(L, t, w, "gap", &a->bounds.gap);
   if (a->bounds.gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", a->bounds.gap);
@@ -69,6 +74,7 @@ static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph
   if (isinf(a->proved.makespan)) bl_wrong(L, w, "makespan", "is infinite");
   read_placer(L, t, w, &a->proved);
   a->bounds.memory = a->proved.memory = (berth_memory_policy)memory;
+  a->bounds.links = (berth_links)links;
   a->bounds.level = thorough ? BERTH_BOUNDS_THOROUGH : BERTH_BOUNDS_CHEAP;
   a->proved.param_multiple = a->bounds.param_multiple;
 }
@@ -78,7 +84,7 @@ static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_
                             berth_obstacle *why) {
   berth_status st;
   if (a->bounds.level == BERTH_BOUNDS_CHEAP) {
-    st = bl_bounds(box, a->bounds.memory, a->bounds.param_multiple, b, why);
+    st = bl_bounds(box, a->bounds.memory, a->bounds.param_multiple, a->bounds.links, b, why);
   } else {
     st = berth_bounds_compute(cost, &a->bounds, b, why);
   }
@@ -136,7 +142,7 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
 
 /* bounds(graph, topology, options): table; nil, message, code, obstacle */
 int bl_bounds_table(lua_State *L) {
-  static const char *const keys[] = { "memory", "param_multiple", "thorough", "gap", "makespan", "place", "cost", NULL };
+  static const char *const keys[] = { "memory", "param_multiple", "links", "thorough", "gap", "makespan", "place", "cost", NULL };
   static const bl_where w = { "berth.bounds", NULL, 0 };
   int t;
   bl_cost_box *box;

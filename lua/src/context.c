@@ -135,6 +135,7 @@ int bl_error(lua_State *L, const char *format, ...) {
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
                                         "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
+                                        "member ",
                                         NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */

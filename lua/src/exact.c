@@ -23,8 +23,8 @@ static void push_summary(lua_State *L, const berth_exact_summary *s) {
   bl_set_bool(L, "proved", s->proved);
   bl_set_bool(L, "interrupted", s->interrupted);
   bl_set_bool(L, "timed_out", s->timed_out);
-  bl_set_number(L, "nodes", (double)s->nodes);
-  bl_set_number(L, "schedules", s->schedules);
+  bl_set_count(L, "nodes", (double)s->nodes);
+  bl_set_count(L, "schedules", s->schedules);
 }
 
 /* exact(cost, options): placement, summary; nil, message, code, obstacle */

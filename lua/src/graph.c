@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *const bl_op_fields[] = { "name",  "kind", "seconds", "flop",     "bytes",  "params",     "workspace", "group",
-                                     "twin",  "pin",  "backward", "update", "splittable", "id",     NULL };
+                                     "twin",  "pin",  "backward", "update", "splittable", "communication", "id", NULL };
 const char *const bl_tensor_fields[] = { "from", "to", "bytes", "resident", "batch", "gradient", "id", NULL };
 const char *const bl_collective_fields[] = { "kind", "bytes", "members", "consumers", "count", "id", NULL };
 const char *const bl_collective_kinds[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier",
@@ -100,6 +100,7 @@ static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
   bl_set_bool(L, "backward", (op.flags & BERTH_OP_BACKWARD) != 0);
   bl_set_bool(L, "update", (op.flags & BERTH_OP_UPDATE) != 0);
   bl_set_bool(L, "splittable", (op.flags & BERTH_OP_SPLITTABLE) != 0);
+  bl_set_bool(L, "communication", (op.flags & BERTH_OP_COMMUNICATION) != 0);
   return 1;
 }
 

@@ -139,7 +139,7 @@ static void add_op(build *m, int ops, int32_t i) {
   if (bl_get_whole(L, t, &w, "pin", 1, INT32_MAX - 1, &op.pin)) op.pin--;
   op.twin = op_field(m, t, &w, "twin");
   op.flags = flag(L, t, &w, "backward", BERTH_OP_BACKWARD) | flag(L, t, &w, "update", BERTH_OP_UPDATE) |
-             flag(L, t, &w, "splittable", BERTH_OP_SPLITTABLE);
+             flag(L, t, &w, "splittable", BERTH_OP_SPLITTABLE) | flag(L, t, &w, "communication", BERTH_OP_COMMUNICATION);
   must(m, &w, berth_graph_builder_add_op(m->b, &op, NULL));
   lua_settop(L, t - 1);
 }

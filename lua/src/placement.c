@@ -99,6 +99,21 @@ static int get_estimate(lua_State *L) {
   return 1;
 }
 
+static int get_bound(lua_State *L) {
+  double x = berth_placement_bound(self(L, "placement.bound"));
+  if (isnan(x)) return 0;
+  lua_pushnumber(L, x);
+  return 1;
+}
+
+/* "fair" placed by a list placer: "duplex" is what its times are about. */
+static int get_links(lua_State *L) {
+  int32_t links = berth_placement_links(self(L, "placement.links"));
+  if (links == BERTH_NONE) return 0;
+  lua_pushstring(L, bl_link_names[links]);
+  return 1;
+}
+
 static void build_start(lua_State *L) {
   const berth_placement *p = self(L, "placement.start");
   bl_push_numbers(L, berth_placement_ops(p), berth_placement_start(p));
@@ -172,7 +187,8 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_estimate }, { "start", get_start },
+static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_estimate }, { "links", get_links },
+                                   { "bound", get_bound },   { "start", get_start },
                                    { "finish", get_finish }, { NULL, NULL } };
 static const luaL_Reg methods[] = { { "devices", devices }, { "sequence", sequence }, { "save", bl_placement_save },
                                     { "to_string", bl_placement_to_string }, { NULL, NULL } };

@@ -161,7 +161,7 @@ static void push_options(lua_State *L, const berth_member_report *m) {
   lua_newtable(L);
   if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", bl_tie_names[o->ties - BERTH_TIES_LEVEL]);
   if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", bl_coarsen_names[o->coarsen]);
-  if (o->coarsen_ops > 0) bl_set_number(L, "coarsen_ops", o->coarsen_ops);
+  if (o->coarsen_ops > 0) bl_set_count(L, "coarsen_ops", o->coarsen_ops);
   if (o->transfer_weight != 1) bl_set_number(L, "transfer_weight", o->transfer_weight);
   if (strcmp(m->placer, "m-sct") != 0) return;
   bl_set_string(L, "favourites", o->favourites == BERTH_FAVOURITES_THROUGH ? "through" : "lp");
@@ -222,7 +222,7 @@ static void push_row(lua_State *L, const portfolio_call *c, const berth_portfoli
 static void set_bound(lua_State *L, bl_cost_box *box, const berth_sim_options *judge) {
   berth_bounds b;
   if (judge->noise > 0 || judge->quantum > 0 || !box->cost) return;
-  if (bl_bounds(box, judge->memory, judge->param_multiple, &b, NULL) != BERTH_OK) return;
+  if (bl_bounds(box, judge->memory, judge->param_multiple, judge->links, &b, NULL) != BERTH_OK) return;
   bl_set_number(L, "bound", b.best);
   bl_set_string(L, "bound_name", b.name);
 }
@@ -230,6 +230,7 @@ static void set_bound(lua_State *L, bl_cost_box *box, const berth_sim_options *j
 static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfolio *p, bl_cost_box *box, berth_cost *cost) {
   berth_sim_options judge = berth_sim_default(berth_cost_graph(cost));
   int32_t i, n = berth_portfolio_members(p);
+  judge.links = c->o.place.links;
   judge.memory = c->o.place.memory;
   judge.param_multiple = c->o.place.param_multiple;
   judge.quantum = c->o.place.quantum;

@@ -2,6 +2,7 @@
 #include "result.h"
 #include "sim_options.h"
 #include <math.h>
+#include <stdio.h>
 
 static void release_result(void *box) { berth_result_release(((bl_result_box *)box)->result); }
 
@@ -28,12 +29,25 @@ berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_
   berth_bounds b;
   berth_status st;
   if (o->noise > 0 || o->quantum > 0 || !cost->cost) return BERTH_OK; /* a hook may have closed the cost */
-  st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, &b, NULL);
-  if (st == BERTH_EINFEASIBLE) st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, &b, NULL);
+  st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, o->links, &b,
+                 NULL);
+  if (st == BERTH_EINFEASIBLE) st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, o->links, &b, NULL);
   if (st != BERTH_OK) return st == BERTH_ENOMEM ? st : BERTH_OK;
   box->bound = b.best;
   box->bound_name = b.name;
   return BERTH_OK;
+}
+
+/* Where no bound holds, neither does this one. */
+void bl_result_know(lua_State *L, int t, const bl_where *w, bl_result_box *box) {
+  double best = 0;
+  berth_oom oom;
+  bl_get_quantity(L, t, w, "best", BERTH_SECONDS, &best);
+  if (!(best > box->bound) || berth_result_oom(box->result, &oom)) return;
+  snprintf(box->given_name, sizeof box->given_name, "%s", bl_get_string(L, t, w, "name"));
+  lua_pop(L, 1);
+  box->bound = best;
+  box->bound_name = box->given_name;
 }
 
 /* ---- numbers ---------------------------------------------------------------------------- */
@@ -325,7 +339,7 @@ static void add_bound(luaL_Buffer *b, const bl_result_box *box) {
   if (isnan(box->bound)) return;
   luaL_addstring(b, ", bound ");
   bl_add_quantity(b, box->bound, BERTH_SECONDS);
-  if (!isnan(gap)) bl_add_format(b, " (gap %.1f %%)", 100 * (gap > 0 ? gap : 0));
+  if (!isnan(gap)) bl_add_format(b, gap < 1e4 ? " (gap %.1f %%)" : " (gap %.3g %%)", 100 * (gap > 0 ? gap : 0));
 }
 
 /* Every device has a name; ops may have one. */

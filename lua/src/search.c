@@ -35,12 +35,12 @@ static berth_status call_objective(void *ud, const int32_t *device, double limit
   lua_pushvalue(L, s->function);
   lua_pushvalue(L, s->cost);
   if (lua_pcall(L, 4, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
-  if (lua_type(L, -1) != LUA_TNUMBER || isnan((double)lua_tonumber(L, -1))) {
-    snprintf(s->fault, sizeof s->fault, "the objective gave %s, expected a number",
-             lua_type(L, -1) == LUA_TNUMBER ? "NaN" : bl_kind(L, -1));
+  *out = lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : NAN;
+  if (!(*out > -INFINITY)) {
+    snprintf(s->fault, sizeof s->fault, "the objective gave %s, expected a number%s",
+             lua_type(L, -1) != LUA_TNUMBER ? bl_kind(L, -1) : isnan(*out) ? "NaN" : "-inf", *out < 0 ? " above it" : "");
     return BERTH_ECALLBACK;
   }
-  *out = (double)lua_tonumber(L, -1);
   lua_pop(L, 1);
   return BERTH_OK;
 }
@@ -93,6 +93,7 @@ static bool searches(const char *placer) {
 
 void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer, bl_search *s) {
   s->o = berth_search_default();
+  if (t && strcmp(placer, "exact") == 0) bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &s->o.seconds);
   if (!t || !searches(placer)) return;
   luaL_checkstack(L, 20, w->fn);
   read_budget(L, t, w, s);

@@ -2,10 +2,25 @@
 #include "result.h"
 #include "sim_options.h"
 
-static bool read_bound(lua_State *L, int t, const bl_where *w) {
+/* What is known of the bound already is left on the stack.
+ * @param known out: where; 0: nothing  @return false: none is wanted */
+static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
+  static const bl_where inner = { "berth.simulate: bound", NULL, 0 };
+  double best = 0;
   int yes = 1;
-  bl_get_bool(L, t, w, "bound", &yes);
-  return yes != 0;
+  *known = 0;
+  if (!t) return true;
+  lua_getfield(L, t, "bound");
+  if (!lua_istable(L, -1)) {
+    lua_pop(L, 1);
+    bl_get_bool(L, t, w, "bound", &yes);
+    return yes != 0;
+  }
+  *known = lua_gettop(L);
+  if (!bl_get_quantity(L, *known, &inner, "best", BERTH_SECONDS, &best)) bl_wrong(L, &inner, "best", "is missing");
+  if (!bl_get_string(L, *known, &inner, "name")) bl_wrong(L, &inner, "name", "is missing");
+  lua_pop(L, 1);
+  return true;
 }
 
 /* simulate(graph, topology, placement, options): result; nil, message, code */
@@ -19,7 +34,7 @@ static int simulate(lua_State *L) {
   const int32_t *device;
   bl_call call;
   berth_status st;
-  int t;
+  int t, known;
   bool bound;
   lua_settop(L, 4);
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
@@ -28,7 +43,7 @@ static int simulate(lua_State *L) {
   device = bl_to_devices(L, 2, cost->cost, &w, "placement");
   p = bl_test(L, 2, &bl_placement_class);
   o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
-  bound = read_bound(L, t, &w);
+  bound = read_bound(L, t, &w, &known);
   box = bl_new_result(L, 1);
   held = p ? p->placement : NULL; /* a hook may close it */
   if (held) berth_placement_retain(held);
@@ -37,6 +52,7 @@ static int simulate(lua_State *L) {
   berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
   if (bound && (st = bl_result_bound(box, cost, &o)) != BERTH_OK) return bl_failed(L, st);
+  if (known) bl_result_know(L, known, &w, box);
   bl_track(L);
   return 1;
 }
@@ -116,6 +132,7 @@ typedef struct runner_box {
   berth_sim *sim;
   berth_cost *cost;
   bl_hooks *hooks;
+  int busy; /* calls under way: the scratch belongs to the outermost */
 } runner_box;
 
 static void release_runner(void *box) {
@@ -136,11 +153,13 @@ static int run(lua_State *L) {
   berth_sim_summary s;
   bl_call call;
   berth_status st;
-  if (lua_istable(L, 1)) device = bl_fill_devices(L, 1, r->cost, scratch);
+  if (lua_istable(L, 1) && r->busy == 0) device = bl_fill_devices(L, 1, r->cost, scratch);
   if (!device) device = bl_to_devices(L, 1, r->cost, &w, "placement");
   if (held) berth_placement_retain(held); /* a hook may close it */
+  r->busy++;
   call = bl_enter_with(L, r->hooks);
   st = bl_leave(&call, berth_sim_run(r->sim, device, &s));
+  r->busy--;
   berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_pushnumber(L, s.makespan);

@@ -85,5 +85,5 @@ void bl_push_sim_options(lua_State *L, const berth_sim_options *o) {
   bl_set_bool(L, "preempt", o->preempt);
   bl_set_number(L, "quantum", o->quantum);
   bl_set_number(L, "noise", o->noise);
-  bl_set_number(L, "seed", (double)o->seed);
+  bl_set_count(L, "seed", (double)o->seed);
 }

@@ -43,9 +43,9 @@ static void set_report(lua_State *L, const berth_split_report *r) {
   bl_set_bool(L, "contiguous", r->contiguous);
   bl_set_bool(L, "complete", r->complete);
   set_finite(L, "contiguous_load", r->contiguous_load);
-  bl_set_number(L, "units", r->units);
-  bl_set_number(L, "ideals", r->ideals);
-  bl_set_number(L, "visits", r->visits);
+  bl_set_count(L, "units", r->units);
+  bl_set_count(L, "ideals", r->ideals);
+  bl_set_count(L, "visits", r->visits);
 }
 
 /* split_measure(cost, placement or devices, options): table; nil, message, code */

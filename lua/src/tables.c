@@ -302,6 +302,11 @@ void bl_set_number(lua_State *L, const char *key, double x) {
   lua_setfield(L, -2, key);
 }
 
+void bl_set_count(lua_State *L, const char *key, double n) {
+  lua_pushinteger(L, (lua_Integer)n);
+  lua_setfield(L, -2, key);
+}
+
 void bl_set_id(lua_State *L, const char *key, int32_t id) {
   bl_push_id(L, id);
   lua_setfield(L, -2, key);

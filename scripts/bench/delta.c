@@ -1,5 +1,6 @@
 /* Tries against runs: how much less a simulation costs that takes up a base. Ops whose ends are simulated, and CPU time.
- * usage: delta SHARED WORK   SHARED: folder with data/; WORK: folder with layered-N.json and bert.json */
+ * usage: delta SHARED WORK [K]   SHARED: folder with data/; WORK: folder with layered-N.json and bert.json;
+ * K: the Kth input only */
 #include "layered.h"
 #include <math.h>
 
@@ -21,6 +22,7 @@ typedef struct move {
 static void finish_input(input *x, const berth_link *link, const char *preset) {
   berth_device device = berth_device_default();
   if (preset) must(x->ctx, berth_device_preset(x->ctx, preset, &device), preset);
+  device.memory = 1e18; /* so that it counts, and never runs out */
   must(x->ctx, berth_topology_mesh(x->ctx, x->devices, &device, link, &x->t), "topology");
   must(x->ctx, berth_cost_new(x->g, x->t, NULL, &x->cost), "cost");
   x->n = berth_graph_ops(x->g);
@@ -148,6 +150,41 @@ static void compare(const input *x, const char *which, double from, double to, d
   free(m);
 }
 
+/* ---- other options: moves of any op ---------------------------------------------------------------- */
+
+static void search_both(const input *x);
+
+typedef struct variant {
+  const char *name;
+  berth_links links;
+  berth_memory_policy memory;
+} variant;
+
+static const variant variants[] = {
+  { "memory", BERTH_LINKS_FREE, BERTH_MEMORY_INFERENCE },
+  { "duplex", BERTH_LINKS_DUPLEX, BERTH_MEMORY_NONE },
+  { "duplex, memory", BERTH_LINKS_DUPLEX, BERTH_MEMORY_INFERENCE },
+  { "fair", BERTH_LINKS_FAIR, BERTH_MEMORY_NONE },
+};
+
+static void place_base(input *x, int64_t calls);
+
+static void all_variants(input *x, int64_t calls, int with_search) {
+  berth_sim_options plain = x->o;
+  size_t length = strlen(x->name);
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+    x->o.links = variants[i].links;
+    x->o.memory = variants[i].memory;
+    snprintf(x->name + length, sizeof x->name - length, ", %s", variants[i].name);
+    place_base(x, calls);
+    compare(x, "random", 0, 1, -1);
+    compare(x, "random", 0, 1, 0);
+    if (with_search) search_both(x);
+  }
+  x->name[length] = 0;
+  x->o = plain;
+}
+
 static void all_moves(input *x) {
   for (int limited = 0; limited < 2; limited++) {
     double over = limited ? 0 : -1;
@@ -224,6 +261,7 @@ static void doppler(const char *shared, const char *file, int32_t devices) {
   place_base(&x, 2000);
   all_moves(&x);
   search_both(&x);
+  all_variants(&x, 2000, 1);
   drop_input(&x);
 }
 
@@ -244,6 +282,7 @@ static void from_work(const char *work, const char *file, int32_t n, int32_t dev
   place_base(&x, n <= 2000 ? 2000 : 0);
   all_moves(&x);
   if (n <= 2000) search_both(&x);
+  if (n <= 20000) all_variants(&x, n <= 2000 ? 1000 : 0, n <= 2000);
   drop_input(&x);
 }
 
@@ -268,18 +307,29 @@ static void bert(const char *work) {
   place_base(&x, 2000);
   all_moves(&x);
   search_both(&x);
+  all_variants(&x, 1000, 1);
   drop_input(&x);
 }
 
+static void measure(int which, const char *shared, const char *work) {
+  switch (which) {
+  case 1: doppler(shared, "gdp_chain_mm_112nodes", 4); break;
+  case 2: doppler(shared, "gdp_full_transformer_layer_261nodes", 4); break;
+  case 3: doppler(shared, "8gpu_full_transformer", 8); break;
+  case 4: bert(work); break;
+  case 5: from_work(work, "layered-2000.json", 2000, 4); break;
+  case 6: from_work(work, "layered-2000.json", 2000, 16); break;
+  case 7: from_work(work, "layered-20000.json", 20000, 4); break;
+  case 8: from_work(work, "layered-100000.json", 100000, 4); break;
+  default: break;
+  }
+}
+
 int main(int argc, char **argv) {
-  if (argc != 3) return 2;
-  doppler(argv[1], "gdp_chain_mm_112nodes", 4);
-  doppler(argv[1], "gdp_full_transformer_layer_261nodes", 4);
-  doppler(argv[1], "8gpu_full_transformer", 8);
-  bert(argv[2]);
-  from_work(argv[2], "layered-2000.json", 2000, 4);
-  from_work(argv[2], "layered-2000.json", 2000, 16);
-  from_work(argv[2], "layered-20000.json", 20000, 4);
-  from_work(argv[2], "layered-100000.json", 100000, 4);
+  int only = argc == 4 ? atoi(argv[3]) : 0;
+  if (argc < 3 || argc > 4) return 2;
+  for (int i = 1; i <= 8; i++) {
+    if (only == 0 || i == only) measure(i, argv[1], argv[2]);
+  }
   return 0;
 }

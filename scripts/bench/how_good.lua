@@ -1,12 +1,29 @@
--- Every placer on 20 pairs of graph and topology, as the Markdown of docs/how-good.md.
--- usage: how_good.lua [--pairs 1,5,12] [--calls 2000] [--refine 50000] [--seed 1] [--date TEXT] [--yardstick TEXT] [--list]
--- Pairs that need files of ../shared (or $BERTH_SHARED) are left out, with a message, if those are not there.
-package.path = "scripts/bench/?.lua;" .. package.path
+-- Every placer on 20 pairs of graph and topology, as the Markdown of docs/how-good.md; `--help` says how to call it.
+package.path = "scripts/bench/?.lua;spec/?.lua;" .. package.path
+local lineup = require "how_good.lineup"
 local measure = require "how_good.measure"
 local all = require "how_good.pairs"
 local text = require "how_good.text"
 
 local shared = os.getenv("BERTH_SHARED") or "../shared"
+
+local HELP = [[
+usage: scripts/bench/how-good [options]
+Every placer on 20 pairs of graph and topology. Without options it writes docs/how-good.md anew, with any it prints instead.
+
+  --pairs LIST      only these, e.g. 1,5,12 (default: all)
+  --calls N         simulations that each search may look at (2000)
+  --refine N        those of the reference, from the best of all (20000)
+  --tries N         of critical-path (50)
+  --seed N          the first seed (1)
+  --seeds N         so many from that on, for the spread (3)
+  --date TEXT       of the run, instead of today's
+  --yardstick TEXT  how fast the machine is; measured by scripts/bench/how-good
+  --list            prints the pairs, and nothing else
+  --help            prints this
+
+Pairs whose files are not in ../shared ($BERTH_SHARED) are left out, with a message. Exit status: 2 if nothing could be done.
+]]
 
 local function say(...) io.stderr:write(("how-good: " .. (...) .. "\n"):format(select(2, ...))) end
 
@@ -32,25 +49,32 @@ local function ids(list)
   return out
 end
 
+local numbers = lineup.defaults
+local texts = { pairs = true, date = true, yardstick = true }
+local alone = { list = true, help = true }
+
+local function value_of(key, value)
+  if texts[key] then return value or refuse("--%s: expected a value", key) end
+  local n = whole(key, value)
+  if key ~= "seed" and n < 1 then refuse("--%s: at least 1", key) end
+  return n
+end
+
 local function parse(words)
-  local o = { calls = 2000, refine = 50000, seed = 1, tries = 1, date = os.date("!%Y-%m-%d"), yardstick = "not measured" }
+  local o = { date = os.date("!%Y-%m-%d"), yardstick = "not measured", command = "scripts/bench/how-good" }
+  for key, value in pairs(numbers) do o[key] = value end
   local i = 1
-  o.command = "scripts/bench/how-good"
   while words[i] do
-    local key, value = words[i]:match("^%-%-(%l+)$"), words[i + 1]
-    if key == "list" then
-      o.list = true
-      i = i - 1
-    elseif key == "pairs" or key == "date" or key == "yardstick" then
-      o[key] = value or refuse("--%s: expected a value", key)
-    elseif key == "calls" or key == "refine" or key == "seed" then
-      o[key] = whole(key, value)
-      if key ~= "seed" and o[key] < 1 then refuse("--%s: at least 1", key) end
+    local key = words[i]:match("^%-%-(%l+)$")
+    if alone[key] then
+      o[key], i = true, i + 1
+    elseif key and (texts[key] or numbers[key]) then
+      o[key] = value_of(key, words[i + 1])
+      if key ~= "date" and key ~= "yardstick" then o.command = o.command .. (" --%s %s"):format(key, words[i + 1]) end
+      i = i + 2
     else
-      refuse("%s: not an option (pairs, calls, refine, seed, date, yardstick, list)", words[i])
+      refuse("%s: not an option; --help lists them", words[i])
     end
-    if key ~= "date" and key ~= "yardstick" and key ~= "list" then o.command = o.command .. (" --%s %s"):format(key, value) end
-    i = i + 2
   end
   o.ids = ids(o.pairs or "1")
   if not o.pairs then
@@ -67,7 +91,10 @@ end
 
 -- Graph and topology; nil: the file is not there.
 local function build(pair)
-  if not pair.file then return pair.make(), pair.cluster() end
+  if not pair.file then
+    local t = pair.cluster()
+    return pair.make(t), t
+  end
   local path = shared .. "/" .. pair.file
   if not there(path) then return nil end
   local g, t = pair.read(path)
@@ -95,6 +122,10 @@ local function run(o)
 end
 
 local o = parse(arg)
+if o.help then
+  io.write(HELP)
+  return
+end
 if o.list then
   for id, pair in ipairs(all) do print(("%2d  %s; %s; %s"):format(id, pair.graph, pair.devices, pair.links)) end
   return

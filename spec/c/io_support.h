@@ -11,6 +11,7 @@ static berth_status full_graph(berth_ctx *ctx, berth_graph **out) {
   static const double times[][2] = { { 0.1 + 0.2, 1e-3 }, { 1.0 / 3, INFINITY }, { INFINITY, 2.5e-300 }, { 1e300 / 3, 0 } };
   static const int32_t members[] = { 3, 1 }, consumers[] = { 4 };
   berth_collective c = { BERTH_REDUCESCATTER, 12345678.9, 7, 2, members, 1, consumers };
+  berth_collective server = { BERTH_PARAMETER_SERVER, 0.1, 1, 2, members, 1, consumers };
   berth_collective last = { BERTH_BARRIER, 0, 1, 1, &consumers[0], 0, NULL };
   berth_graph_builder *b = NULL;
   berth_tensor t0 = { 0, 8.5, -1, BERTH_TENSOR_BATCH }, t1 = { 0, 0, 4, BERTH_TENSOR_GRADIENT }, t2 = { 1, 1e9 + 1.0 / 3, -1, 0 };
@@ -30,7 +31,8 @@ static berth_status full_graph(berth_ctx *ctx, berth_graph **out) {
     op.group = k < 2 ? 5 : BERTH_NONE;
     op.twin = k == 0 ? 3 : BERTH_NONE;
     op.pin = k == 1 ? 1 : BERTH_NONE;
-    op.flags = k == 3 ? BERTH_OP_BACKWARD : k == 4 ? BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE : 0;
+    op.flags = k == 3 ? BERTH_OP_BACKWARD : k == 4 ? BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE
+               : k == 2 ? BERTH_OP_COMMUNICATION : 0;
     st = berth_graph_builder_add_op(b, &op, NULL);
   }
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(b, &t0, NULL);
@@ -41,6 +43,7 @@ static berth_status full_graph(berth_ctx *ctx, berth_graph **out) {
   if (st == BERTH_OK) st = berth_graph_builder_add_consumer(b, 0, 2);
   if (st == BERTH_OK) st = berth_graph_builder_add_consumer(b, 1, 1);
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &server, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &last, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
   berth_graph_builder_release(b);

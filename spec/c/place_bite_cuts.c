@@ -28,7 +28,7 @@ static made make_machines(const problem *p, berth_link close, berth_link far) {
 }
 
 static berth_bounds bounds_of(const made *m, berth_memory_policy memory, berth_bounds_level level) {
-  berth_bounds_options o = { memory, 1, level, 1e-6 };
+  berth_bounds_options o = { memory, 1, level, 1e-6, BERTH_LINKS_FREE };
   berth_bounds b = { 0 };
   CHECK_STATUS(berth_bounds_compute(m->c, &o, &b, NULL), BERTH_OK);
   return b;
@@ -110,7 +110,8 @@ static void against_all(int n) {
   for (int i = 0; i < n && !check_bad; i++) {
     berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
     berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
-    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, i % 2 ? BERTH_BOUNDS_CHEAP : BERTH_BOUNDS_THOROUGH, 1e-3 };
+    berth_bounds_level level = i % 2 ? BERTH_BOUNDS_CHEAP : BERTH_BOUNDS_THOROUGH;
+    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, level, 1e-3, BERTH_LINKS_FREE };
     berth_bounds b;
     problem p;
     made m;

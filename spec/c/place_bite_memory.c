@@ -14,7 +14,7 @@ static double bite(const problem *p, berth_memory_policy memory, unsigned rules)
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", memory, 1, &u, NULL), BERTH_OK);
   CHECK_STATUS(berth_i_kinds_init(&u, memory, &k), BERTH_OK);
   if (berth_i_prove_unfit(&u, &k, "bounds", NULL) == BERTH_OK) {
-    berth_i_bite_scope scope = { &k, NULL, 0 };
+    berth_i_bite_scope scope = { &k, NULL, 0, BERTH_LINKS_FREE, NULL };
     CHECK_STATUS(berth_i_bite_bound(&u, &scope, &plan, &b), BERTH_OK);
   }
   berth_i_kinds_release(&k);

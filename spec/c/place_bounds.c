@@ -4,7 +4,7 @@
 static berth_ctx *ctx;
 
 static berth_bounds_options asked(berth_memory_policy memory, double param_multiple) {
-  return (berth_bounds_options){ memory, param_multiple, BERTH_BOUNDS_CHEAP, 1e-3 };
+  return (berth_bounds_options){ memory, param_multiple, BERTH_BOUNDS_CHEAP, 1e-3, BERTH_LINKS_FREE };
 }
 
 static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b, berth_obstacle *why) {

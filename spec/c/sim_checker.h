@@ -42,6 +42,13 @@ static inline int32_t producer_of(const judged *j, int32_t tensor) {
   return t.producer;
 }
 
+/* It runs beside what its device computes. */
+static inline int beside(const judged *j, int32_t op) {
+  berth_op x;
+  CHECK_STATUS(berth_graph_op(j->g, op, &x), BERTH_OK);
+  return (x.flags & BERTH_OP_COMMUNICATION) != 0;
+}
+
 /* When the last collective that op waits for is over; whether op waits for collective k at all. */
 static inline int waits_for(const judged *j, int32_t op, int32_t k) {
   berth_collective c;
@@ -86,8 +93,9 @@ static inline double held_from(const judged *j, int32_t op) {
   double from = j->start[op];
   if (j->o->send == BERTH_SEND_PUSH) return from;
   from = fmax(0, producers_done(j, op));
-  for (int32_t v = 0; v < j->n; v++) { /* the device was free from the end of the op before */
-    if (v != op && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS && j->start[v] <= j->start[op]) {
+  for (int32_t v = 0; v < j->n && !beside(j, op); v++) { /* the device was free from the end of the op before */
+    if (v != op && !beside(j, v) && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS &&
+        j->start[v] <= j->start[op]) {
       int before = j->start[v] < j->start[op] || j->finish[v] < j->finish[op];
       if (j->finish[v] > from && before) from = fmin(j->start[op], j->finish[v]);
     }
@@ -100,7 +108,9 @@ static inline double held_from(const judged *j, int32_t op) {
 static inline void check_precedence(const judged *j) {
   for (int32_t v = 0; v < j->n; v++) {
     CHECK(j->start[v] >= inputs_there(j, v) - EPS);
-    if (!j->o->preempt) CHECK_NEAR(j->finish[v] - j->start[v], berth_cost_op(j->cost, v, j->device[v]), EPS);
+    if (!j->o->preempt || beside(j, v)) {
+      CHECK_NEAR(j->finish[v] - j->start[v], berth_cost_op(j->cost, v, j->device[v]), EPS);
+    }
   }
   for (int32_t i = 0; i < j->n_sent; i++) {
     const berth_transfer *x = &j->sent[i];
@@ -115,9 +125,11 @@ static inline void check_precedence(const judged *j) {
 static inline void check_devices(const judged *j) {
   double busy[16] = { 0 };
   for (int32_t v = 0; v < j->n; v++) {
+    if (beside(j, v)) continue;
     busy[j->device[v]] += berth_cost_op(j->cost, v, j->device[v]);
     for (int32_t w = 0; w < v && !j->o->preempt; w++) {
-      if (j->device[v] == j->device[w]) CHECK(j->finish[v] <= j->start[w] + EPS || j->finish[w] <= j->start[v] + EPS);
+      if (j->device[v] != j->device[w] || beside(j, w)) continue;
+      CHECK(j->finish[v] <= j->start[w] + EPS || j->finish[w] <= j->start[v] + EPS);
     }
   }
   for (int32_t d = 0; d < j->devices; d++) CHECK_NEAR(berth_result_busy(j->r)[d], busy[d], 1e-6);
@@ -138,13 +150,14 @@ static inline int covered(double from, double to, int32_t n, const double (*part
   return from >= to - EPS;
 }
 
-/* No device idles while an op could run on it; the one that runs is the one that the dispatch prefers. */
+/* Communication ops begin as soon as they can. No device idles while another op could run on it; the one that runs is the one
+ * that the dispatch prefers. */
 static inline void check_work_conserving(const judged *j) {
   static double part[1024][2];
   for (int32_t v = 0; v < j->n; v++) {
     int32_t n = 0;
     for (int32_t w = 0; w < j->n; w++) {
-      if (w == v || j->device[w] != j->device[v]) continue;
+      if (w == v || j->device[w] != j->device[v] || beside(j, w) || beside(j, v)) continue;
       part[n][0] = held_from(j, w);
       part[n++][1] = j->finish[w];
     }
@@ -163,8 +176,8 @@ static inline double key_of(const judged *j, int32_t op) {
 static inline void check_dispatch(const judged *j) {
   for (int32_t v = 0; v < j->n; v++) {
     double picked = held_from(j, v);
-    for (int32_t w = 0; w < j->n; w++) {
-      if (w == v || j->device[w] != j->device[v] || held_from(j, w) <= picked + EPS) continue;
+    for (int32_t w = 0; w < j->n && !beside(j, v); w++) {
+      if (w == v || beside(j, w) || j->device[w] != j->device[v] || held_from(j, w) <= picked + EPS) continue;
       if (ready_at(j, w) < picked - EPS) CHECK(key_of(j, v) <= key_of(j, w) + EPS);
     }
   }
@@ -512,8 +525,9 @@ static inline void push_ops(const judged *j, delayed *x, int32_t op, double extr
     const berth_transfer *t = j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
     start = fmax(start, t ? x->arrived[t - j->sent] : x->finish[u]);
   }
-  for (int32_t v = 0; v < j->n; v++) {
-    if (v != op && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS && j->start[v] < j->start[op]) {
+  for (int32_t v = 0; v < j->n && !beside(j, op); v++) {
+    if (v != op && !beside(j, v) && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS &&
+        j->start[v] < j->start[op]) {
       start = fmax(start, x->finish[v]);
     }
   }
@@ -591,7 +605,7 @@ static inline void check_critical(const judged *j) {
     int32_t k, m = berth_graph_inputs(j->g, op[i], &in), feeds = 0;
     for (k = 0; k < m; k++) feeds |= producer_of(j, in[k]) == op[i - 1];
     for (k = 0; k < j->n_met; k++) feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
-    CHECK(feeds || j->device[op[i - 1]] == j->device[op[i]]);
+    CHECK(feeds || (j->device[op[i - 1]] == j->device[op[i]] && !beside(j, op[i - 1]) && !beside(j, op[i])));
     if (!j->o->preempt) CHECK(j->finish[op[i - 1]] <= j->start[op[i]] + EPS);
   }
   if (j->o->links == BERTH_LINKS_FREE && j->o->send == BERTH_SEND_PUSH) {

@@ -3,6 +3,8 @@
 
 enum { OPS = 60, TRIES = 25 };
 
+static int64_t tries_ended, runs_ended;
+
 typedef struct pair {
   setup s;
   berth_sim *delta, *fresh;
@@ -46,8 +48,12 @@ static void one_try(pair *p, berth_rng *rng, double base) {
   double limit = kind == 0 ? INFINITY : base * (0.6 + 0.6 * berth_rng_uniform(rng));
   berth_sim_summary a, b;
   moved(p, k, op, to, there);
+  tries_ended -= berth_sim_ended(p->delta);
+  runs_ended -= berth_sim_ended(p->fresh);
   CHECK_STATUS(berth_sim_try(p->delta, k, op, to, limit, &a), BERTH_OK);
   CHECK_STATUS(berth_sim_run(p->fresh, there, &b), BERTH_OK);
+  tries_ended += berth_sim_ended(p->delta);
+  runs_ended += berth_sim_ended(p->fresh);
   if (a.makespan > limit) { /* a bound; a run that was not cut tells more */
     if (!CHECK(b.makespan > limit && a.makespan <= b.makespan * (1 + 1e-9))) show_case(p, "bound", &a, &b);
   } else {
@@ -76,6 +82,7 @@ static void sequence(pair *p, berth_rng *rng) {
     if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_try(p->delta, 1, &op, &far, INFINITY, &a), BERTH_EINVAL);
     if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_try(p->delta, 1, &far, &op, -1, &a), BERTH_EINVAL);
     if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_run(p->delta, p->device, &a), BERTH_OK);
+    if (berth_rng_below(rng, 12) == 0) CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
   }
   berth_sim_release(p->delta);
   berth_sim_release(p->fresh);
@@ -123,16 +130,55 @@ static void rewinding(int ties, int even) {
   }
 }
 
+/* Some backward twins, which may end before their forward ops begin, and some ops of communication. */
+static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int asides) {
+  for (int32_t i = 0; i < p->n; i++) {
+    berth_op op = berth_op_default();
+    double x = ties ? berth_rng_below(rng, 5) * 0.25 : 4 * berth_rng_uniform(rng);
+    op.seconds = &x;
+    op.param_bytes = berth_rng_below(rng, 3) ? 0 : berth_rng_below(rng, 8);
+    op.workspace_bytes = berth_rng_below(rng, 4);
+    if (twins && i > p->n / 2 && berth_rng_below(rng, 2)) op.twin = p->n - 1 - i;
+    if (asides && berth_rng_below(rng, 4) == 0) op.flags = BERTH_OP_COMMUNICATION;
+    CHECK_STATUS(berth_graph_builder_add_op(p->s.b, &op, NULL), BERTH_OK);
+  }
+}
+
+static void add_mixed_tensors(pair *p, berth_rng *rng, int ties) {
+  for (int32_t i = 0; i < p->n - 1; i++) {
+    int32_t tensors = i == 0 ? 1 : berth_rng_below(rng, 3);
+    for (int32_t k = 0; k < tensors; k++) {
+      int32_t t = setup_tensor(&p->s, i, ties ? berth_rng_below(rng, 7) : 6 * berth_rng_uniform(rng));
+      for (int32_t c = i + 1; c < p->n && c < i + 12; c++) {
+        if (c == i + 1 || berth_rng_below(rng, 5) == 0) setup_use(&p->s, t, c);
+      }
+    }
+  }
+}
+
+static void build_mixed(pair *p, berth_rng *rng, int32_t round) {
+  int ties = round & 1, even = round >> 1 & 1;
+  p->n = 12 + berth_rng_below(rng, OPS - 12);
+  p->devices = 3 + berth_rng_below(rng, 3);
+  setup_begin(&p->s);
+  add_mixed_ops(p, rng, ties, round % 3 == 0, round % 7 == 6);
+  add_mixed_tensors(p, rng, ties);
+  for (int32_t i = 0; round % 5 == 4 && i < 3; i++) add_collective(p, rng);
+  if (even) setup_mesh(&p->s, p->devices, berth_rng_below(rng, 2) ? INFINITY : 40);
+  else setup_uneven(&p->s, p->devices);
+}
+
 static void every_option(void) {
   berth_rng rng;
   double rank[OPS];
   int32_t order[OPS];
   berth_rng_init(&rng, 22, 0);
+  tries_ended = runs_ended = 0;
   for (int32_t i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);
   for (int32_t i = 0; i < OPS; i++) order[i] = i;
-  for (int32_t round = 0; round < 220; round++) {
+  for (int32_t round = 0; round < 420; round++) {
     pair p;
-    build(&p, &rng, round & 1, round >> 1 & 1, round % 5 == 4 ? 2 : 0);
+    build_mixed(&p, &rng, round);
     p.o = berth_sim_default(NULL);
     p.o.links = (berth_links)berth_rng_below(&rng, 6);
     p.o.dispatch = (berth_dispatch)berth_rng_below(&rng, 7);
@@ -144,7 +190,7 @@ static void every_option(void) {
                   p.o.dispatch != BERTH_DISPATCH_RANDOM && berth_rng_below(&rng, 2);
     p.o.split_windows = (p.o.links == BERTH_LINKS_CHANNEL || p.o.links == BERTH_LINKS_DUPLEX) && berth_rng_below(&rng, 2);
     if (p.o.links <= BERTH_LINKS_PAIR && p.o.dispatch == BERTH_DISPATCH_FIFO && p.o.send == BERTH_SEND_PUSH &&
-        berth_graph_collectives(p.s.g) == 0) {
+        berth_graph_collectives(p.s.g) == 0 && round % 7 != 6) {
       p.o.order = (berth_event_order)berth_rng_below(&rng, 2);
     }
     p.o.seed = (uint64_t)round;
@@ -153,6 +199,7 @@ static void every_option(void) {
     sequence(&p, &rng);
     setup_end(&p.s);
   }
+  CHECK(tries_ended < 0.9 * (double)runs_ended);
 }
 
 int main(void) {

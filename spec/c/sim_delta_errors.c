@@ -49,13 +49,14 @@ static void refused(setup *s, berth_sim *sim, int32_t n, const int32_t *op, cons
   CHECK(sum.makespan == 5); /* all on device 0 */
 }
 
-static void bad_moves(berth_memory_policy memory) {
+static void bad_moves(berth_links links, berth_memory_policy memory) {
   static const int32_t all[] = { 0, 0, 0, 0, 0 }, split[] = { 0, 1, 0, 0, 0 };
   static const int32_t op[] = { 0, 1, 2, 3, 4, 5 }, to[] = { 1, 1, 1, 3, 1, 0 }, apart[] = { 1, 2 };
   setup s;
   berth_sim *sim = NULL;
   berth_sim_summary sum = { -1, -1, -1 };
   berth_sim_options o = berth_sim_default(NULL);
+  o.links = links;
   o.memory = memory;
   build(&s);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
@@ -155,18 +156,18 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
   berth_op op = berth_op_default();
   berth_status st = berth_graph_builder_new(ctx, &b);
   op.seconds = &seconds;
-  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < 9 && st == BERTH_OK; i++) {
     op.group = i < 2 ? 0 : BERTH_NONE;
     st = berth_graph_builder_add_op(b, &op, NULL);
   }
-  for (int32_t i = 1; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  for (int32_t i = 1; i < 9 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
   berth_graph_builder_release(b);
   return st;
 }
 
 static berth_status try_and_accept(berth_sim *sim) {
-  static const int32_t device[] = { 0, 0, 1, 2, 1, 2 };
+  static const int32_t device[] = { 0, 0, 1, 2, 1, 2, 0, 1, 2 };
   int32_t op = 4, to = 2;
   berth_sim_summary sum;
   berth_status st = berth_sim_base(sim, device, &sum);
@@ -175,10 +176,11 @@ static berth_status try_and_accept(berth_sim *sim) {
 }
 
 /* What was refused once can be had later. */
-static berth_status some_tries(berth_cost *cost, berth_memory_policy memory) {
+static berth_status some_tries(berth_cost *cost, berth_links links, berth_memory_policy memory) {
   berth_sim *sim = NULL;
   berth_sim_options o = berth_sim_default(NULL);
   berth_status st;
+  o.links = links;
   o.memory = memory;
   if ((st = berth_sim_new(cost, &o, &sim)) != BERTH_OK) return st;
   if (try_and_accept(sim) != BERTH_OK) {
@@ -198,8 +200,10 @@ static berth_status build_all(berth_ctx *ctx) {
   berth_status st = build_graph(ctx, &g);
   if (st == BERTH_OK) st = berth_topology_ring(ctx, 3, &d, &l, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
-  if (st == BERTH_OK) st = some_tries(cost, BERTH_MEMORY_NONE);
-  if (st == BERTH_OK) st = some_tries(cost, BERTH_MEMORY_INFERENCE);
+  if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_FREE, BERTH_MEMORY_NONE);
+  if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_FREE, BERTH_MEMORY_INFERENCE);
+  if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_FAIR, BERTH_MEMORY_NONE);
+  if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_DUPLEX, BERTH_MEMORY_INFERENCE);
   berth_cost_release(cost);
   berth_topology_release(t);
   berth_graph_release(g);
@@ -207,8 +211,9 @@ static berth_status build_all(berth_ctx *ctx) {
 }
 
 int main(void) {
-  TEST("what is refused leaves the base") bad_moves(BERTH_MEMORY_NONE);
-  TEST("... with memory, too") bad_moves(BERTH_MEMORY_INFERENCE);
+  TEST("what is refused leaves the base") bad_moves(BERTH_LINKS_FREE, BERTH_MEMORY_NONE);
+  TEST("... with memory, too") bad_moves(BERTH_LINKS_FREE, BERTH_MEMORY_INFERENCE);
+  TEST("... and where links are shared") bad_moves(BERTH_LINKS_DUPLEX, BERTH_MEMORY_INFERENCE);
   TEST("a queue, by hand") by_hand();
   TEST("many devices, a long log") wide();
   check_refusals(build_all);

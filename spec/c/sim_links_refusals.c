@@ -32,6 +32,24 @@ static berth_status simulate(berth_cost *cost, berth_links links) {
   return st;
 }
 
+/* A list placer plans on duplex links; the portfolio decides by the links themselves. */
+static berth_status place(berth_cost *cost, berth_links links) {
+  static const char *const names[] = { "heft", "round-robin", "anneal" };
+  berth_place_options o = berth_place_default(NULL);
+  berth_search_options search = berth_search_default();
+  berth_status st = BERTH_OK;
+  search.calls = 3;
+  o.links = links;
+  o.search = &search;
+  for (int32_t i = 0; i < 3 && st == BERTH_OK; i++) {
+    berth_placement *p = NULL;
+    st = berth_place(cost, names[i], &o, &p, NULL);
+    if (st == BERTH_OK) CHECK(berth_placement_links(p) == (i == 0 ? BERTH_LINKS_DUPLEX : links));
+    berth_placement_release(p);
+  }
+  return st;
+}
+
 static berth_status build_all(berth_ctx *ctx) {
   berth_graph *g = NULL;
   berth_topology *t = NULL;
@@ -43,6 +61,8 @@ static berth_status build_all(berth_ctx *ctx) {
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
   if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_ROUTE);
   if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_FAIR);
+  if (st == BERTH_OK) st = place(cost, BERTH_LINKS_ROUTE);
+  if (st == BERTH_OK) st = place(cost, BERTH_LINKS_FAIR);
   berth_cost_release(cost);
   berth_topology_release(t);
   berth_graph_release(g);

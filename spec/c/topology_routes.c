@@ -277,6 +277,30 @@ static void test_lean(berth_ctx *ctx) {
   berth_topology_release(t);
 }
 
+/* Node 2 is a switch. @param by_hand the sum is that of a route given by hand: a quicker one is there */
+static void check_infinite(berth_ctx *ctx, int by_hand) {
+  berth_topology_builder *b;
+  berth_topology *t = NULL;
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  add_devices(b, 2);
+  CHECK_STATUS(berth_topology_builder_add_switch(b, "s", NULL), BERTH_OK);
+  duplex(b, 0, 2, 1, 1e308);
+  duplex(b, 2, 1, 1, 1e308);
+  if (by_hand) {
+    duplex(b, 0, 1, 1, 0);
+    CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 0, 2 }), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "route from \"d0\" to \"d1\": the latencies of its 2 links add up to inf s") != NULL);
+  CHECK(strstr(berth_errmsg(ctx), "has 1e+308 s") != NULL && t == NULL);
+  berth_topology_builder_release(b);
+}
+static void test_infinite_latency(berth_ctx *ctx) {
+  TEST("latencies that add up to infinity are no missing route");
+  check_infinite(ctx, 0);
+  check_infinite(ctx, 1);
+}
+
 static int stop(void *ud) {
   (void)ud;
   return 1;
@@ -328,6 +352,7 @@ int main(void) {
   test_reading(ctx);
   test_random(ctx);
   test_lean(ctx);
+  test_infinite_latency(ctx);
   test_interrupt();
   check_refusals(build_all);
   berth_ctx_release(ctx);

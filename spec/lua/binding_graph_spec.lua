@@ -45,11 +45,11 @@ describe("a graph from tables", function()
     local g = toy()
     assert.same({
       id = 1, name = "a", kind = "matmul", seconds = { 2e-3, 2e-3 }, flop = 0, bytes = 0, params = 0, workspace = 0, twin = 2,
-      backward = false, update = false, splittable = false,
+      backward = false, update = false, splittable = false, communication = false,
     }, g:op(1))
     assert.same({
       id = 2, name = "b", seconds = { 4e-3, 1e-3 }, flop = 10, bytes = 1000, params = 4e6, workspace = 3, group = 7, twin = 1,
-      pin = 2, backward = true, update = false, splittable = false,
+      pin = 2, backward = true, update = false, splittable = false, communication = false,
     }, g:op(2))
     assert.equal(math.huge, g:op(3).seconds[1])
     assert.same({ id = 1, from = 1, to = { 2, 3 }, bytes = 8e6, resident = 9e6, batch = true, gradient = false }, g:tensor(1))

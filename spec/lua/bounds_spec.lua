@@ -35,6 +35,25 @@ describe("thorough bounds", function()
     assert.is_true(b.work >= cheap.work)
   end)
 
+  it("know on what links schedules run: three inputs through one channel, or each in its own way", function()
+    local ops, edges = {}, {}
+    for i = 1, 4 do ops[i] = { seconds = 1, pin = i } end
+    for i = 2, 4 do edges[#edges + 1] = { i, 1, 3 } end
+    local g, t = assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(4, { bandwidth = 1 })
+    for links, best in pairs { free = 5, duplex = 11, channel = 11, pair = 5, route = 5, fair = 5 } do
+      local b = berth.bounds(g, t, { thorough = true, links = links })
+      assert.near(best, b.best, 1e-3)
+      assert.equal(best, berth.simulate(g, t, { 1, 2, 3, 4 }, { links = links }).makespan)
+      assert.near(best, berth.simulate(g, t, { 1, 2, 3, 4 }, { links = links }).bound, 1e-3)
+    end
+    assert.near(11, berth.gaps(g, t, { 1, 2, 3, 4 }, { links = "duplex", calls = 0 }).bound, 1e-3)
+    assert.near(11, berth.compare(g, t, { "heft" }, { links = "duplex" })[1].bound, 1e-3)
+    assert.near(11, berth.compare(g, t, { "heft" }, { links = "duplex", thorough = true })[1].bound, 1e-3)
+    local _, rows = berth.portfolio(g, t, { links = "duplex" })
+    assert.near(11, rows.bound, 1e-3)
+    assert.matches("berth.bounds: links: 'open' is none of", message(berth.bounds, g, t, { links = "open" }))
+  end)
+
   it("print as a line, with how far a makespan is from the best", function()
     local g, t = join()
     local r = berth.simulate(g, t, { 1, 1, 1, 1, 2, 3, 1 })

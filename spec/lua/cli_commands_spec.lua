@@ -3,6 +3,7 @@ local berth = require "berth"
 local main = require "berth.cli.main"
 local terminal = require "support.terminal"
 
+local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 local GRAPH = "model:resnet18,batch=4,granularity=layer"
 local TOPOLOGY = "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
 
@@ -53,6 +54,26 @@ describe("berth", function()
     assert.equal(0, again)
     assert.is_not_nil(number(placed, "makespan_s"))
     assert.equal(number(placed, "makespan_s"), number(simulated, "makespan_s"))
+  end)
+
+  it("simulates collectives: a table of them as text, all of them as JSON", function()
+    local graph, placement = scratch(".json"), scratch(".json")
+    local g = assert(berth.graph {
+      ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 2 }, { name = "c", seconds = 1 } },
+      collectives = { { kind = "allreduce", bytes = 10e9, members = { "a", "b" }, consumers = { "c" } } },
+    })
+    local t = assert(berth.topology.mesh(2))
+    assert(g:save(graph))
+    assert(berth.place(g, t, "round-robin"):save(placement))
+    local function simulated(...) return run("simulate", graph, TOPOLOGY, "--placement", placement, ...) end
+    local exit, text, complaint = simulated()
+    assert.equal("", complaint)
+    assert.equal(0, exit)
+    assert.truthy(text:find("longest collectives +algorithm +devices +bytes +start +time"))
+    assert.truthy(text:find("1 allreduce +ring +2 +10[%.0]* GB +2[%.0]* s +1[%.0]* s"))
+    local _, json = simulated("--json", "--collective-algorithm", "tree")
+    local first = '"collectives":[{"kind":"allreduce","algorithm":"tree","bytes":10000000000,"devices":[1,2],"start_s":2,'
+    assert.truthy(json:find(first, 1, true))
   end)
 
   it("puts variants, options and pipelines beside each other under common links", function()
@@ -176,6 +197,16 @@ describe("berth", function()
     exit, json = run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single", "--json")
     assert.equal(1, exit)
     assert.truthy(json:find('"out_of_memory":null,"error":".+","code":"infeasible"'), json)
+  end)
+
+  it("exits with 1 from every command that is asked for what cannot be", function()
+    local tight, page = "mesh:2,preset=V100,memory=50MB", os.tmpname()
+    for _, words in ipairs({ { "place" }, { "compare" }, { "bounds" }, { "report", "--placement", "single:1", "--output", page }, { "split" },
+      { "repair", "--placement", "single:1" } }) do
+      local exit, _, err = run(table.remove(words, 1), GRAPH, tight, "--memory", "total", unpack(words))
+      assert.equal(1, exit, err)
+    end
+    os.remove(page)
   end)
 
   it("exits with 1 when memory runs out, telling where", function()

@@ -85,4 +85,42 @@ describe("expand", function()
     assert.equal("expand: op 1 is pinned to device 2, not device 1", text)
     assert.equal("invalid", code)
   end)
+
+  it("lets what it adds run beside long ops", function()
+    local g = berth.graph {
+      ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 1 }, { name = "long", seconds = 9 },
+        { name = "c", seconds = 1 } },
+      edges = { { "b", "long", 0 } },
+      collectives = { { kind = "allreduce", bytes = 8, members = { "a", "b" }, consumers = { "c" } } },
+    }
+    local t = berth.topology.mesh(2, { bandwidth = 4, latency = 0.5 })
+    local h, devices = berth.expand(g, t, { 1, 2, 2, 1 })
+    assert.is_true(h:op(#h).communication)
+    assert.is_false(h:op(3).communication)
+    local r = berth.simulate(h, t, devices, { links = "duplex" })
+    assert.near(1 + 2 * (0.5 + 1) + 1, r.finish[4], 1e-12) -- device 2 computes all the while
+    assert.near(2, r.busy[1], 1e-12)
+    assert.same({}, require("support.checker").check(h, t, r, { links = "duplex" }))
+  end)
+
+  for _, format in ipairs { "json", "graphml" } do
+    it("has communication ops and all kinds of collectives that survive a " .. format .. " file", function()
+      local kinds = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", "parameter-server" }
+      local collectives = {}
+      for k, kind in ipairs(kinds) do
+        collectives[k] = { kind = kind, bytes = kind == "barrier" and 0 or 8 * k, members = { 2, 1 }, consumers = { 3 } }
+      end
+      local g = berth.graph {
+        ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 1 }, { name = "c", seconds = 1, communication = true } },
+        collectives = collectives,
+      }
+      local path = os.tmpname() .. "." .. format
+      assert(g:save(path))
+      local back = assert(berth.load(path))
+      os.remove(path)
+      assert.equal(#kinds, back.n_collectives)
+      assert.is_true(back:op(3).communication)
+      for k = 1, #kinds do assert.same(g:collective(k), back:collective(k)) end
+    end)
+  end
 end)

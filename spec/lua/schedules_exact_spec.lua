@@ -229,11 +229,26 @@ describe("berth place --placer exact", function()
     assert.matches('"placer":"exact"', out)
   end)
 
+  it("is shown against its own bound", function()
+    local exit, out = run("place", GRAPH, "--placer", "exact", "--dispatch", "planned")
+    assert.equal(0, exit)
+    assert.matches("bound 7.17 s %(gap 0.0 %%%)", out)
+    exit, out = run("place", GRAPH, "--placer", "exact:seconds=20s", "--json")
+    assert.equal(0, exit)
+    assert.matches('"proved":true', out)
+    exit, out = run("place", GRAPH, "--placer", "exact:seconds=20s", "--links", "fair")
+    assert.equal(0, exit)
+    assert.is_nil(out:find("optimal", 1, true))
+    assert.equal(0, (run("place", GRAPH, "--placer", "exact", "--quantum", "1s", "--seconds", "5s")))
+  end)
+
   it("judges its devices under other links, and refuses a budget there and a bad one everywhere", function()
     assert.equal(0, (run("place", GRAPH, "--placer", "exact", "--links", "duplex")))
     for _, case in ipairs {
       { "--nodes: placer exact reads it on free links", "--placer", "exact", "--links", "duplex", "--nodes", "5" },
-      { "--seconds: placer exact reads it on free links", "--placer", "exact", "--quantum", "1s", "--seconds", "5s" },
+      { '"1" has no unit; write it as in 5us', "--placer", "exact", "--seconds", "1" },
+      { '"1" has no unit; write it as in 5us', "--placer", "exact:seconds=1" },
+      { '"1" has no unit; write it as in 5us', "--placer", "anneal:seconds=1" },
       { "--nodes: is for the placer exact", "--placer", "heft", "--nodes", "5" },
       { "--nodes: a whole number of at least 1 is needed, not \"0\"", "--placer", "exact", "--nodes", "0" },
       { "--seconds: \"-1s\" is negative", "--placer", "exact", "--seconds=-1s" },

@@ -58,7 +58,7 @@ local function check_ops(faults, g, t, r)
       faults[#faults + 1] = ("op %d takes %.17g s, not %.17g"):format(op, finish - start, seconds)
     end
     on[device] = on[device] or {}
-    table.insert(on[device], { start, finish, "op " .. op })
+    if not g:op(op).communication then table.insert(on[device], { start, finish, "op " .. op }) end
     last = math.max(last, finish)
   end
   for device = 1, #t do check_exclusive(faults, on[device] or {}, "device " .. device) end
@@ -117,10 +117,11 @@ local function check_links(faults, r, links)
   for _, name in ipairs(names) do check_exclusive(faults, used[name], name) end
 end
 
--- No device idles while an op whose inputs are there waits for it (push, any dispatch but planned).
+-- Communication ops wait for nothing; no device idles while another op whose inputs are there waits for it (push, any dispatch but planned).
 local function check_work_conserving(faults, g, r)
-  local ready = {}
+  local ready, beside = {}, {}
   local arrival = {}
+  for op = 1, #g do beside[op] = g:op(op).communication end
   for _, x in ipairs(r.transfers) do arrival[x.tensor .. ">" .. x.to] = x.finish end
   for op = 1, #g do ready[op] = 0 end
   for tensor in g:tensors() do
@@ -133,7 +134,7 @@ local function check_work_conserving(faults, g, r)
   for op = 1, #g do
     local idle = r.start[op] - ready[op]
     for other = 1, #g do
-      if other ~= op and r.device[other] == r.device[op] then
+      if other ~= op and r.device[other] == r.device[op] and not beside[op] and not beside[other] then
         idle = idle - math.max(0, math.min(r.finish[other], r.start[op]) - math.max(r.start[other], ready[op]))
       end
     end
@@ -147,7 +148,7 @@ local function check_sums(faults, g, t, r)
   for device = 1, #t do
     local busy = 0
     for op = 1, #g do
-      if r.device[op] == device then busy = busy + r.finish[op] - r.start[op] end
+      if r.device[op] == device and not g:op(op).communication then busy = busy + r.finish[op] - r.start[op] end
     end
     if not close(busy, r.busy[device]) then
       faults[#faults + 1] = ("device %d: busy %.17g s, not %.17g"):format(device, r.busy[device], busy)

@@ -83,9 +83,11 @@ berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child)
 
 /* ---- lower bounds ------------------------------------------------------------------------ */
 
+/* With communication ops, which take no device's time, only the critical path (with them), work and memory (without them) are
+ * computed; the others are NaN. */
 typedef enum berth_bounds_level {
   BERTH_BOUNDS_CHEAP,   /* critical path, work, memory: transfers take no time in any of them; clusters, intervals and a link cut
-                           with few steps, up to 1000 ops */
+                           with few steps, up to 1000 ops. Collectives take time in all */
   BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too; clusters, intervals and
                            link cuts with a short search and loads of intervals in every part, up to 2000 ops */
 } berth_bounds_level;
@@ -98,6 +100,7 @@ typedef struct berth_bounds_options {
   berth_bounds_level level;   /* default CHEAP */
   double gap;                 /* THOROUGH: relative gap to which the linear program is solved; default 0.001. `lp` is its
                                  certified lower end, so that a wide gap makes it smaller, never wrong */
+  berth_links links;          /* on which the schedules run; default FREE, and then the bounds hold for all of them */
 } berth_bounds_options;
 /** @param g decides the memory policy as for berth_place_default */
 berth_bounds_options berth_bounds_default(const berth_graph *g);
@@ -118,7 +121,22 @@ typedef struct berth_bounds {
 } berth_bounds;
 
 /**
- * Valid for every schedule without preemption or duplication, on any link discipline: contention only makes transfers later.
+ * Valid for every schedule without preemption or duplication. With `links` FREE on any link discipline, as contention only makes
+ * transfers later; with another one for schedules under it, be the queue, the order and the way to send what they may.
+ *
+ * `links`: a place (device; part, in a link cut) takes in, and gives out, through a port. CHANNEL, DUPLEX: one transfer at a time
+ * for each device of it; PAIR: one for each pair with another place's device; ROUTE, FAIR: one for each link, or the bytes/s of
+ * the links, of a set that all routes into it (out of it) cross: their first links, their last links, or the narrowest of each,
+ * whichever is least. The widest port counts for all places. The inputs of an op run before it on its device, or go through its
+ * port; each takes the one or the other, so that both are not done before some time, even if they may be divided (over all sets
+ * that are not ready before an instant). So "transfers" and the joins and forks of "serial clusters", "intervals" and "link
+ * cut" wait, clusters for all that surely crosses into or out of them, too. A tensor goes through the port of a place once, and
+ * several tensors between two ops cross one after another (FAIR: at the bandwidth of one route together). "critical path", "lp",
+ * "work" and "memory" know nothing of ports, but heads and tails of the latter two do in THOROUGH. Above 1024 devices as FREE.
+ *
+ * Collectives: one whose members have one device each that can run them, by pin, group or type, takes what it is priced there, in
+ * "critical path", "transfers" and in heads and tails everywhere; "lp" counts it as no time. Others, and those that a function
+ * prices, take none: all members might be on one device.
  *
  * "transfers" is valid for any ratio of transfer to op times. Of the producers of an op, some set S runs on its device, one after
  * another; the others' tensors cross. So it starts no earlier than S can be done there, nor than any other producer's end plus
@@ -137,22 +155,23 @@ typedef struct berth_bounds {
  * would deliver too late if it crossed. Memory takes part under every policy but NONE: what is sure to share a device must fit
  * (counted as for "memory"), or some edge crosses; two clusters that no device holds are apart; all have to be packed.
  * Op times are the least that the cluster's types, pins and memory allow, transfer times the least of all pairs; the work of an
- * interval is priced by what each kind of device would take for it. Collectives hold nothing up. Work is limited by counting, so
- * that the answer depends on nothing else; beyond the limit, and on larger graphs, the bound is smaller or left out. They are
+ * interval is priced by what each kind of device would take for it. Collectives count in heads and tails only. Work is limited by
+ * counting, so that the answer depends on nothing else; beyond the limit, and on larger graphs, the bound is smaller or left out. They are
  * sharp where transfers are long, or memory is tight.
  *
  * "link cut": devices are joined to parts (machines, say) along the closest pairs, up to where the distance takes a step; CHEAP:
  * the largest step, THOROUGH: the three largest. A part is a device that does as much at once as the largest has devices, and
- * holds what all its devices hold; only transfers between parts take time, the least over pairs of different parts. No more than that is taken for
- * granted of links, so that it holds for every discipline: that many tensors share a thin link is not in it.
+ * holds what all its devices hold; only transfers between parts take time, the least over pairs of different parts. That many
+ * tensors share a thin link is in it as far as `links` tells.
  * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
  *
  * @param opts NULL: defaults
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total;
- *         not all that cannot fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
- * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 8 million steps (some 0.1 s), twice that where
- * links are cut. THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from a user's table O(tensors x
- * devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for cuts
+ *         or a bound beyond everything one after another: what has to be apart has no route, told without op; not all that cannot
+ *         fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
+ * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s), those of link
+ * cuts included; a quarter more for ports. THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from
+ * a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for cuts
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why);
 

@@ -74,7 +74,8 @@ typedef struct berth_cost_model {
   void *ud;
   double op_factor;       /* multiplies op times, a function's too; 0 means 1 */
   double transfer_factor; /* multiplies times of transfers and collectives, a function's too; 0 means 1 */
-  int free_control;       /* 1: a tensor of zero bytes crosses in no time; 0 (default): it pays the latency */
+  int free_control;       /* 1: a tensor of zero bytes crosses in no time wherever it can cross at all: without a route, or where
+                             `transfer` answers INFINITY, it cannot; 0 (default): it pays the latency */
   berth_collective_algorithm collective_algorithm; /* default RING; FUNCTION is refused */
   const double *collective_lines; /* [4] c1, c0, d1, d0 of LINES: us per KiB, us; copied */
   const int32_t *device_group;    /* [devices] for HIERARCHICAL and AUTO, any numbers from 0 on; copied. NULL: found in the topology:

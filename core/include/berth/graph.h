@@ -15,7 +15,10 @@ extern "C" {
 enum {                        /* op flags */
   BERTH_OP_BACKWARD = 1,      /* belongs to the backward pass */
   BERTH_OP_UPDATE = 2,        /* optimiser step */
-  BERTH_OP_SPLITTABLE = 4     /* may be split along the batch */
+  BERTH_OP_SPLITTABLE = 4,    /* may be split along the batch */
+  BERTH_OP_COMMUNICATION = 8  /* runs beside what its device computes, as on a copy engine or a communication stream: it begins as
+                                 soon as its inputs are on its device, any number at once, and takes no turn in the device's order.
+                                 On a device type without a name its profile counts with its longest time */
 };
 enum {                        /* tensor flags */
   BERTH_TENSOR_BATCH = 1,     /* has a batch dimension */

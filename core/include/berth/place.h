@@ -25,6 +25,10 @@ const int32_t *berth_placement_sequence(const berth_placement *p); /* [ops] ops 
 const double *berth_placement_start(const berth_placement *p);     /* [ops] planned, s; NULL: none */
 const double *berth_placement_finish(const berth_placement *p);    /* [ops] planned, s; NULL: none */
 double berth_placement_estimate(const berth_placement *p);         /* the placer's own makespan, s; NaN: none */
+double berth_placement_bound(const berth_placement *p);            /* s: proved by its placer, "exact": no schedule that keeps
+                                                                      memory as it did, on any links and without preemption, is
+                                                                      shorter; NaN: nothing */
+int32_t berth_placement_links(const berth_placement *p);           /* berth_links that the plan keeps to; BERTH_NONE: no plan */
 const char *berth_placement_placer(const berth_placement *p);      /* "m-etf", ...; "" if none */
 
 /** What stops a placement. op BERTH_NONE: no single op does; device BERTH_NONE: no device does. */
@@ -108,7 +112,8 @@ typedef struct berth_place_options {
   const berth_policy *policy;    /* for placer "policy" */
   const char *variant;           /* "": the corrected or textbook form; else "baechi-tf", "baechi-pt", "code", ... by placer */
   berth_average averages;        /* HEFT, CPOP, PEFT */
-  berth_links links;             /* discipline that the planner assumes; default FREE */
+  berth_links links;             /* discipline that the planner assumes; default FREE. With ROUTE and FAIR the list engine plans on
+                                    DUPLEX; whoever simulates to decide (the first five, searches, portfolio) takes them as they are */
   berth_memory_policy memory;    /* what counts against device memory; default as in the simulator */
   double param_multiple;         /* as in berth_sim_options; default 1 */
   double quantum;                /* s, as in berth_sim_options; default 0 */
@@ -127,7 +132,8 @@ typedef struct berth_place_options {
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
   const berth_search_options *search;   /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged first in, first out
-                                           with links, memory, param_multiple and quantum. Its method and seed are not read */
+                                           with links, memory, param_multiple and quantum. Its method and seed are not read. exact: its
+                                           seconds */
   berth_search_report *search_report;   /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is an answer, and
                                            this tells */
 } berth_place_options;

@@ -29,15 +29,17 @@ typedef enum berth_search_method {
 typedef struct berth_search_options {
   berth_search_method method;
   const berth_objective *objective; /* NULL: the makespan of the simulation `judge` */
-  const berth_sim_options *judge;   /* NULL: berth_sim_default(graph). Its memory policy holds at every step, for an
-                                       objective of the user's, too: what runs out of memory in this simulation is refused
-                                       before that is asked */
-  const int32_t *start;             /* [ops] placement to improve; NULL: the better of two made of units, list-scheduled and dealt
+  const berth_sim_options *judge;   /* NULL: berth_sim_default(graph). Its memory policy holds at every step (TOTAL: in any order of
+                                       execution), for an objective of the user's, too: what runs out of memory in this simulation
+                                       is refused before that is asked, and so is what has no route under its links */
+  const int32_t *start;             /* [ops] placement to improve; of several walks every other one leaves from units, unless
+                                       these are far worse. NULL: the better of two made of units, list-scheduled and dealt
                                        out in turn, and of `further` */
   const int32_t *further;           /* [n_further * ops] placements to try besides, as long as calls last; what breaks pins, types,
                                        groups or memory is passed over; NULL */
   int32_t n_further;                /* default 0. Not read with `start` */
-  int64_t calls;                    /* of the objective at most, those of the starts included; 0: no limit; default 2000 */
+  int64_t calls;                    /* placements that are weighed at most, those of the starts included, and those that are refused
+                                       before an objective of the user's is asked; 0: no limit; default 2000 */
   double seconds;                   /* by the context's clock; 0 (default): no limit. One of the two has to be given */
   int32_t restarts;                 /* ANNEAL: independent walks that share the budget; 0 (default): 1 below 20,000 calls, 2 below
                                        50,000, else 4, as with seconds alone. With 4 and more walks a tenth of the budget
@@ -58,7 +60,8 @@ berth_search_options berth_search_default(void);
 
 typedef struct berth_search_report {
   double start, value; /* of the objective: the start and the answer */
-  int64_t calls;       /* of the objective */
+  int64_t calls;       /* placements weighed; an objective of the user's was asked as often, or less: what memory or a missing
+                          route forbids is counted, too, but refused before */
   int32_t units;       /* sets of ops that moved as one */
   int32_t interrupted; /* 1: the hook `interrupt` has stopped it; the answer is the best so far */
 } berth_search_report;

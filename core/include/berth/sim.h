@@ -40,6 +40,11 @@ typedef enum berth_links {
  * BARRIER: nothing) as workspace, under all policies but NONE. Of peaks and of running out it counts as its member there with the
  * lowest id. */
 
+/* Communication ops (BERTH_OP_COMMUNICATION) run beside what their device computes: each begins as soon as its inputs are on its
+ * device and takes its time, any number at once; they wait for no device, and none waits for them. With PULL their inputs are
+ * fetched as soon as the last producer has ended. They are no computing: busy times, exposed and overlapped communication leave
+ * them out, and their place in a sequence means nothing. Memory, slack, chains and limits know them as any op. */
+
 /** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first.
  *  Events order by (time, insertion); dispatches that compare ops choose when the other events of the instant are done. */
 typedef enum berth_dispatch {
@@ -132,7 +137,8 @@ typedef struct berth_oom {
  *         that deadlocks, naming the op that waits; times that cannot be counted, naming the op or tensor that would come in at
  *         inf s or beyond 2^53 quanta);
  *         BERTH_EUNREACHABLE (names both devices and the tensor);
- *         BERTH_EUNREACHABLE also for a collective, BERTH_EUNSUPPORTED (order READY, and collectives); BERTH_ENOMEM;
+ *         BERTH_EUNREACHABLE also for a collective, BERTH_EUNSUPPORTED (order READY, and collectives or
+ *         communication ops); BERTH_ENOMEM;
  *         BERTH_EINTERRUPT;
  *         what the cost model's function for collectives returned.
  * Running out of memory is a result, not an error.  O((ops + edges) log)
@@ -218,11 +224,13 @@ typedef struct berth_sim_summary {
 
 berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out);
 void berth_sim_release(berth_sim *sim);
-/** Errors as berth_simulate. */
+/** Errors as berth_simulate. A simulator does one thing at a time: run, base, try or acceptance from within its own run, by a
+ *  function of the cost or by the hook, is refused (EINVAL). */
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
 /** The same, but no further than it takes to see that the makespan is above limit: until an op starts from which the rest,
  *  without transfers but with collectives as priced, takes too long (with noise: until an op starts too late). Then the makespan
- *  of `out` is a lower bound above limit, and its peak and oom_op are those up to there.
+ *  of `out` is a lower bound above limit, and its peak and oom_op are those up to there. Bounds add in another order than runs:
+ *  they may be above the makespan itself by rounding (less than 1e-9 of it); a run within the limit is never cut for that.
  *  @param limit s; INFINITY: as berth_sim_run  @return also BERTH_EINVAL (NaN, negative) */
 berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out);
 /** Of the last run (or base, or try): the ops that set the makespan, the last one first; each waited for the next, its device or
@@ -234,11 +242,20 @@ int64_t berth_sim_ended(const berth_sim *sim);
 
 /* ---- what changes when few ops move -------------------------------------------------------
  * A base, and tries that differ from it by the devices of some ops. A try tells to the bit what a run of the changed placement
- * tells. With links FREE, send PUSH, dispatch FIFO, order EVENT, without noise, preemption and collectives it goes on from just
- * before the first event at which a moved op matters: at its place in the queue of the device that it leaves or comes to. What is
- * before that is not simulated again. Time: that of a run for what comes after, and O(inputs) for each op that starts there.
- * Memory: some 160 bytes an op, 4 an edge; 24 more an edge if memory is accounted, which a try then does by a run from the start,
- * but only if its makespan is not above the limit. With all other options every try is a run from the start. */
+ * tells, and what is before a moved op matters is not simulated again:
+ *   A. Links FREE, send PUSH, dispatch FIFO, order EVENT, without noise, preemption, collectives and communication ops: a try
+ *      goes on from just before the first event at which a moved op matters: at its place in the queue of the device that it
+ *      leaves or comes to. Time: that of a run for what comes after, and O(inputs) for each op that starts there. Memory: some
+ *      160 bytes an op, 4 an edge. If memory is accounted, that is done as in B, and only if the makespan is not above the limit.
+ *   B. Order EVENT, all other options, from 5 ops on: a try goes on from a copy of the state of the base, the last one before the
+ *      first end of a producer of a moved op (then it is decided what is sent where; PLANNED: nor once the op has had its turn on
+ *      one of its two devices; TRAINING: nor after the end of a backward twin that its tensors wait for). There are up to 32
+ *      copies, evenly spread by ends of ops, made on the way when tries pass through the base's part of their runs. Time: copying
+ *      the state, some per cent of a run, and that of a run for what comes after. Memory: some 64 MB for all copies, or two
+ *      states if these take more. If ops with parameters move, bytes must be whole numbers, and memory must not have run out on
+ *      their devices before; else it goes on from earlier.
+ *   C. Order READY, fewer ops, collectives priced by a function, and moves of an op that waits for nothing (it matters from the
+ *      start): a try is a run. */
 
 /** Runs the placement, from which tries start. Errors as berth_sim_run; then there is no base. */
 berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
@@ -246,9 +263,10 @@ berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_sum
  * The base with some ops on other devices; the base stays.
  *
  * @param op, device [n] each op's device; of several for one op the last counts
- * @param limit s; INFINITY: none. As in berth_sim_run_limited; besides, with the shortcut, it stops when some device has more
- *        left to compute than there is time. If cut short, the makespan of `out` is a lower bound above limit; with the shortcut
- *        peak is 0 and oom_op BERTH_NONE
+ * @param limit s; INFINITY: none. As in berth_sim_run_limited; besides, in A and B, it stops when some device has more left to
+ *        compute than there is time, or when the path from an op to the end takes too long with the transfers of this placement
+ *        (not with noise or collectives). If cut short, the makespan of `out` is a lower bound above limit, peak is 0 and oom_op
+ *        BERTH_NONE
  * @return as berth_sim_run; BERTH_EINVAL also: no base, no such op, limit NaN or negative. The base stays
  */
 berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const int32_t *device, double limit,

@@ -27,6 +27,8 @@ typedef struct berth_share_options {
   int32_t n_devices;          /* 0 (default): devices of every type exist, and a pin may be of any type */
   const int32_t *device_type; /* [n_devices] type of each device, an index into the graph's types; BERTH_NONE: one that it does
                                  not name (there only ops without times, or with FLOP or bytes, run) */
+  const uint8_t *runs;        /* [ops * n_devices] 0: a price of its own forbids the op there, whatever the types say; what has no
+                                 device in common never comes together. NULL (default): types alone count */
 } berth_share_options;
 berth_share_options berth_share_defaults(void);
 
@@ -193,7 +195,8 @@ typedef struct berth_expand_options {
   const int32_t *group;  /* [n_devices] devices that fast links join, any numbers; in order of their lowest device. Needed for
                             HIERARCHICAL; the others take their order of devices from it. NULL (default): all are one group */
   double reduce_rate;    /* bytes/s at which a device of speed 1 adds what it has received; INFINITY (default): in no time */
-  int32_t segments;      /* of a broadcast that is passed on as it comes (all but HALVING's): at least 1; default 8 */
+  int32_t segments;      /* of a broadcast that is passed on as it comes (all but HALVING's): at least 1; default 8. Segments times
+                            devices that receive: at most 2^26 */
 } berth_expand_options;
 berth_expand_options berth_expand_defaults(void);
 
@@ -217,8 +220,7 @@ typedef struct berth_expansion berth_expansion;
  * members, for the last ones of all members' devices. Of a broadcast it hears when the root's bytes are there, and the members
  * of its own device have ended: not when others have.
  *
- * A receiving op stands in the queue of its device like any other. Where communication is to pass by long ops, simulate with
- * preempt and a dispatch that puts ops without time in front (light-first).
+ * The new ops are communication ops (BERTH_OP_COMMUNICATION): they run beside what their devices compute.
  *
  * @param device [ops] device of each op, 0..n_devices-1, as pins have it
  * @param opts NULL: defaults

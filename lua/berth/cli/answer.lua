@@ -31,6 +31,10 @@ local function print_text(write, graph, topology, placement, result)
   write(tostring(graph))
   write(tostring(topology))
   write(tostring(placement))
+  local links = result.options.links
+  if placement.links and placement.links ~= links then
+    write(("planned with links %s, simulated with %s"):format(placement.links, links))
+  end
   write(tostring(result))
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
@@ -47,7 +51,8 @@ function answer.tell(write, given, found)
   local graph, topology, placement, result = found.graph, found.topology, found.placement, found.result
   save(given, graph, placement, result)
   if given.json then
-    local first = { { "placer", placement.placer }, { "estimate_s", placement.estimate } }
+    local first = { { "placer", placement.placer }, { "estimate_s", placement.estimate },
+      { "planned_links", placement.links } }
     for _, member in ipairs(found.members or {}) do first[#first + 1] = member end
     first[#first + 1] = { "options", report.options_object(given) }
     write(json.encode(report.result_object(first, graph, topology, placement, result)))

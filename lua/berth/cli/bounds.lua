@@ -29,7 +29,7 @@ local own = {
 
 local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
-  text = "Lower bounds of the makespan: no placement, on any links, is faster.",
+  text = "Lower bounds of the makespan: no placement is faster, on any links, or with --links on these.",
   notes = inputs.notes,
   options = options.join(own, shared("links", "memory", "param-multiple", "seed"), options.pricing,
     options.loading, { options.json }),
@@ -87,7 +87,8 @@ local function split_json(k, graph, topology)
     { "bound_s", k.bound }, { "bound_name", k.bound_name }, { "makespan_s", k.makespan }, { "rules", rules },
     { "best_rule", k.best_rule }, { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan },
     { "found_rule", k.found.rule },
-    { "gap_s", k.gap }, { "placement_s", k.placement }, { "queue_rule_s", k.queue_rule }, { "open_s", k.open } })
+    { "gap_s", k.gap }, { "placement_s", k.placement }, { "queue_rule_s", k.queue_rule }, { "open_s", k.open },
+    { "closed", k.closed } })
 end
 
 local function split(given, graph, topology, write)

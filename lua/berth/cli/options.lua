@@ -1,4 +1,6 @@
 --- Options that several commands share, and their way into the library.
+local proved = require "berth.proved"
+
 local options = {}
 
 local LINKS = { "free", "channel", "duplex", "pair", "route", "fair" }
@@ -82,7 +84,7 @@ options.pricing = {
   { name = "free-control", kind = "flag", text = "tensors of no bytes cross in no time" },
   { name = "collective-algorithm", kind = "choice", value = "RULE",
     choices = { "ring", "tree", "double-tree", "halving", "hierarchical", "auto" },
-    text = "how collectives are carried out; auto: the fastest; default ring" },
+    text = "how collectives are carried out; auto: the fastest; default ring. Lines, and groups of devices: in Lua only" },
 }
 
 options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
@@ -141,8 +143,11 @@ function options.for_placing(given)
   return priced(given, out)
 end
 
-function options.for_simulating(given)
-  return priced(given, pick(given, options.simulating, pick(given, options.shared, {})))
+--- Of berth.simulate; what was proved of the placement, when it was found with the same options, is part of its bound.
+function options.for_simulating(given, placement)
+  local out = priced(given, pick(given, options.simulating, pick(given, options.shared, {})))
+  out.bound = placement and proved.option(placement, out, out) or nil
+  return out
 end
 
 --- Of berth.repair.
@@ -152,7 +157,7 @@ end
 
 --- Of berth.bounds.
 function options.for_bounds(given)
-  local out = pick_named(given, { "memory", "param-multiple", "thorough", "gap", "makespan" }, {})
+  local out = pick_named(given, { "links", "memory", "param-multiple", "thorough", "gap", "makespan" }, {})
   if given.links then out.place = { links = given.links } end
   return priced(given, out)
 end

@@ -55,22 +55,29 @@ local function row_members(rows)
   return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name }, { "rows", list } }
 end
 
--- Exact on free links: with a proof. Elsewhere the placer takes it from there, and reads neither --nodes nor --seconds.
+-- exact:seconds=1s:nodes=1000 as the options of the command.
+local function as_exact(given, placer)
+  local own = type(placer) == "table" and placer[1] == "exact" and not berth.pipeline.is(placer) and placer[2]
+  if not own then return given, placer end
+  for key in pairs(own) do
+    if key ~= "seconds" and key ~= "nodes" and key ~= "seed" then return given, placer end
+  end
+  return shared.merge(given, own), "exact"
+end
+
+-- Exact on free links: with a proof. Elsewhere the placer takes it from there, and does not read --nodes.
 local function proves(given, placer)
   if placer ~= "exact" then
     if given.nodes then fail.usage("--nodes: is for the placer exact") end
     return false
   end
   local free = (given.links or "free") == "free" and not given.quantum and not given.variant
-  if not free and (given.nodes or given.seconds) then
-    fail.usage("--%s: placer exact reads it on free links, without --quantum", given.nodes and "nodes" or "seconds")
-  end
+  if not free and given.nodes then fail.usage("--nodes: placer exact reads it on free links, without --quantum") end
   return free
 end
 
 local function solve_exactly(graph, topology, given)
   local opts = options.for_placing(given)
-  opts.seconds = nil
   portfolio.check_read("exact", opts)
   local placement, proof = fail.need(berth.exact(graph, topology, { memory = opts.memory, param_multiple = opts.param_multiple,
     seed = opts.seed, nodes = given.nodes, seconds = given.seconds, cost = opts.cost }))
@@ -98,18 +105,33 @@ local function solve(graph, topology, given, placer, write)
   return placement, rows, rows.interrupted
 end
 
+local function simulate_options(given, placement, rows)
+  local out = options.for_simulating(given, placement)
+  if rows and rows.bound_name == "exact" then out.bound = { best = rows.bound, name = rows.bound_name } end
+  return out
+end
+
+local function print_proof(write, proof, result)
+  write(tostring(proof))
+  if result.makespan > proof.makespan * (1 + 1e-9) and result.options.dispatch ~= "planned" then
+    write(("its devices take longer with --dispatch %s: --dispatch planned keeps the order that was found")
+      :format(result.options.dispatch))
+  end
+end
+
 function place.run(positional, given, write, complain)
   answer.check(given)
   local placer = given.placer and placers.read("--placer", given.placer)
   check_portfolio(given, placer)
   local graph, topology = inputs.read(positional, given)
   local placement, rows, interrupted, proof
-  if proves(given, placer) then placement, proof, interrupted = solve_exactly(graph, topology, given)
+  local as_given, name = as_exact(given, placer)
+  if proves(as_given, name) then placement, proof, interrupted = solve_exactly(graph, topology, as_given)
   else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
-  local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
+  local result = fail.need(berth.simulate(graph, topology, placement, simulate_options(given, placement, rows)))
   local exit = answer.tell(write, given, { graph = graph, topology = topology, placement = placement, result = result,
     members = rows and row_members(rows) or proof and proof_members(proof) })
-  if proof and not given.json then write(tostring(proof)) end
+  if proof and not given.json then print_proof(write, proof, result) end
   if rows and not given.json then
     write("")
     write(tostring(rows))

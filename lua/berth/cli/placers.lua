@@ -10,7 +10,7 @@ placers.notes = [[
 A placer is NAME[:OPTION...]; an OPTION is KEY=VALUE (of docs/lua.md), or a variant: m-sct:baechi-tf, m-sct:tau=0.1:gap=0.001.
 Several joined by + are the stages of a pipeline: transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.]]
 
-local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds" }
+local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds", seconds = "seconds" }
 
 local function value_of(flag, key, text)
   if QUANTITIES[key] then return args.quantity(flag .. ": " .. key, text, QUANTITIES[key]) end

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local json = require "berth.cli.json"
 local text = require "berth.cli.text"
+local utilisation = require "berth.utilisation"
 
 local report = {}
 
@@ -50,21 +51,13 @@ local function communication(result)
     format(result.exposed, "seconds"), format(result.overlapped, "seconds")) }
 end
 
--- The links that carry most, busiest first.
+-- Those first that need the largest part of the step for their bytes.
 local function busiest(topology, result, n)
-  local order = {}
-  for k = 1, #result.links do
-    if result.links[k].busy > 0 then order[#order + 1] = k end
-  end
-  table.sort(order, function(a, b)
-    if result.links[a].busy ~= result.links[b].busy then return result.links[a].busy > result.links[b].busy end
-    return a < b
-  end)
-  local rows = { { "busiest links", "bytes", "busy", "most at once" } }
-  for i = 1, math.min(n, #order) do
-    local link, use = topology:link(order[i]), result.links[order[i]]
-    rows[i + 1] = { link.from .. " to " .. link.to, format(use.bytes, "bytes"), format(use.busy, "seconds"),
-      string.format("%.0f", use.peak_sharing) }
+  local rows = { { "busiest links", "bytes", "needs", "utilisation", "busy", "most at once" } }
+  for i, use in ipairs(utilisation.of(topology, result)) do
+    if i > n then break end
+    rows[i + 1] = { use.from .. " to " .. use.to, format(use.bytes, "bytes"), format(use.need, "seconds"), percent(use.share),
+      format(use.busy, "seconds"), string.format("%.0f", use.most) }
   end
   return #rows > 1 and text.align(rows, { true }) or {}
 end

@@ -63,7 +63,9 @@ end
 
 local function bounds(cost, given)
   if not given.thorough then return nil end
-  return fail.need(berth.bounds(cost, { thorough = true, memory = given.memory, param_multiple = given["param-multiple"] }))
+  return fail.need(berth.bounds(cost, {
+    thorough = true, links = given.links, memory = given.memory, param_multiple = given["param-multiple"],
+  }))
 end
 
 local function save(given, what)
@@ -119,7 +121,7 @@ function command.run(positional, given, write, _, words)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local placement, rows = solve(cost, given, placer)
-  local result = fail.need(berth.simulate(cost, placement, without_cost(options.for_simulating(given))))
+  local result = fail.need(berth.simulate(cost, placement, without_cost(options.for_simulating(given, placement))))
   save(given, { result = result, placement = placement, rows = rows, compare = given.compare and compare(cost, given) or nil,
     bounds = bounds(cost, given), title = given.title, times = given.times, command = typed(words) })
   write(tostring(result))

@@ -21,8 +21,10 @@ return {
     { "topology", "on which it prices" },
   },
   placement = {
+    { "bound", "s: placer exact has proved that no schedule is shorter with this memory, without preemption; nil: of others" },
     { "estimate", "s: the placer's own makespan; nil: it made no plan" },
     { "finish", "finish[i], s: planned end of op i; nil without a plan" },
+    { "links", "links that the plan is about: \"duplex\" of list placers that were given route or fair; nil without a plan" },
     { "placer", "name of who made it, or nil" },
     { "start", "start[i], s: planned start of op i; nil without a plan" },
   },

@@ -164,11 +164,11 @@ rules.values = {
     rule = "No contention: every transfer takes latency plus bytes / bandwidth of its route, all at once." },
   { option = "links", name = "pair", rule = "One channel for each ordered pair of devices; transfers on it queue." },
   { option = "links", name = "route",
-    rule = "Simulation only: a transfer holds every link of its route for its whole time, all of them or none; the "
-      .. "oldest request that can start goes first." },
+    rule = "A transfer holds every link of its route for its whole time, all of them or none; the oldest request that can "
+      .. "start goes first. List placers plan with duplex instead." },
   { option = "links", name = "fair",
-    rule = "Simulation only: after the latency of its route a transfer shares the bandwidth of its links, max-min fairly, "
-      .. "with all that cross them, anew whenever one starts or ends." },
+    rule = "After the latency of its route a transfer shares the bandwidth of its links, max-min fairly, with all that "
+      .. "cross them, anew whenever one starts or ends. List placers plan with duplex instead." },
   { option = "links", name = "duplex",
     rule = "Each device has one channel out and one in; a transfer holds the sender's and the receiver's, as network "
       .. "cards do." },
@@ -236,6 +236,16 @@ rules.values = {
     rule = "An op with one consumer goes with it, heaviest edges first; then the connected ops of each set are fused." },
   { option = "coarsen", name = "fuse",
     rule = "Connected ops, heaviest pairs first." },
+
+  { option = "collective_algorithm", name = "ring", rule = "Neighbour to neighbour; every kind has it. Default." },
+  { option = "collective_algorithm", name = "tree", rule = "Binomial trees, to the first device and back." },
+  { option = "collective_algorithm", name = "double-tree", rule = "Two pipelined trees: broadcast, all-reduce, barrier." },
+  { option = "collective_algorithm", name = "halving", rule = "Recursive halving and doubling; Bruck's form of the others." },
+  { option = "collective_algorithm", name = "hierarchical",
+    rule = "In groups of devices joined by fast links (device_groups, else found), then among one leader of each." },
+  { option = "collective_algorithm", name = "lines",
+    rule = "An all-reduce by two measured lines (collective_lines), whatever the devices are." },
+  { option = "collective_algorithm", name = "auto", rule = "For each collective the fastest of the others but lines." },
 }
 
 --- What an option decides, by its name.
@@ -250,6 +260,8 @@ rules.options = {
   favourites = "Where the favourite children of m-sct come from; also an array: child of each op, 0 or false for none.",
   ties = "Of ops that could start equally early, which m-etf and m-sct take first.",
   coarsen = "Which sets of ops, of coarsen_ops at most, are placed as one.",
+  preempt = "Whether a device drops the op it runs for a better one by dispatch, and takes it up again later.",
+  collective_algorithm = "How collectives are carried out, which prices them.",
 }
 
 return rules

@@ -3,9 +3,9 @@
 return {
   { "graph", "g = berth.graph { ops = {...}, tensors = {...}, edges = {...} }",
     [[A graph from tables. ops: { name, kind, seconds (number, or one per device type), flop, bytes, params,
-workspace, group, twin, pin, backward, update, splittable }. tensors: { from, to = {...}, bytes, resident,
-batch, gradient }. edges: { from, to, bytes }. Gives nil, message, "cycle" if there is one. Quantities are in
-base units, or strings: "5 us", "16 GiB".]],
+workspace, group, twin, pin, backward, update, splittable, communication (beside what its device computes) }.
+tensors: { from, to = {...}, bytes, resident, batch, gradient }. edges: { from, to, bytes }. Gives
+nil, message, "cycle" if there is one. Quantities are in base units, or strings: "5 us", "16 GiB".]],
     [[g = berth.graph { ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 } }, edges = { { 1, 2, "8 MB" } } }]] },
   { "graph:op", "g:op(i)",
     [[Table with everything about one op: name, kind, seconds, flop, bytes, params, workspace, group, twin, pin.]],
@@ -124,7 +124,7 @@ Everything that takes (g, t, ...) also takes (c, ...).]],
 table, or berth.pipeline{...}; none: the default, the best of several. Options: variant, averages, links, memory
 ("none", "inference", "training", "total"), param_multiple, quantum, device, tries, ties, favourites, tau,
 gap, coarsen, coarsen_ops, transfer_weight, seed, cost; anneal, local, brkga: calls, seconds, start, judge,
-objective, restarts, threads, steepest, population, elite, mutants, bias; without a placer those of
+objective, restarts, threads, steepest, population, elite, mutants, bias; exact: seconds; without a placer those of
 berth.portfolio. Give the links that will be simulated. If nothing fits: nil, message, "infeasible",
 { op, device, missing }.]],
     [[p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))]] },
@@ -181,8 +181,8 @@ rows.bound, rows.bound_name.]],
     [[Runs the graph as placed. p: a placement or an array of devices. Options: links ("free", "channel", "duplex",
 "pair", "route", "fair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
 "pull"), memory, param_multiple, order, split_windows, preempt, quantum, noise, seed, rank, sequence, preset
-("doppler", "baechi-tf", "baechi-pt"), bound. help "result" tells what is in the result, help "links" (or another
-option) what the choices mean. Collectives run in all of it but
+("doppler", "baechi-tf", "baechi-pt"), bound (false: none; { best =, name = }: known already). help "result" tells what
+is in the result, help "links" (or another option) what the choices mean. Collectives run in all of it but
 order = "ready": help "cost" tells how they are priced.]],
     [[r = berth.simulate(g, t, p, { links = "duplex" })]] },
   { "result", "r = berth.simulate(g, t, p, options)",
@@ -209,10 +209,15 @@ work. It prints how many ends of ops it has simulated.]],
     [[s = berth.tries(g, t, p, { memory = "none" })]] },
   { "tries:try", "makespan, peak, op = s:try({ [7] = 2 }, limit)",
     [[The base with op 7 on device 2; the base stays. limit (s): stops as soon as the makespan is certain to be above it;
-then makespan is a lower bound above it, and memory has not been looked at.]],
-    [[if s:try({ [7] = 2 }, best) <= best then s:accept() end]] },
-  { "tries:accept", "s:accept()", "The last try becomes the base; nil, message, code if it cannot." },
-  { "tries:base", "makespan, peak, op = s:base(p)", "Another base." },
+then makespan is a lower bound above it, and memory has not been looked at. op: where memory ran out. nil, message, code:
+the moves split a group, leave a pin or have no route.]],
+    [[m, peak, op = s:try({ [7] = 2 }, best)]] },
+  { "tries:accept", "s:accept()",
+    [[The last try becomes the base, which later tries differ from. true; nil, message, code if it cannot: no try since the
+base was taken, or one that has failed.]],
+    [[m, peak, op = s:try({ [7] = 2 }, best); if m and m < best and not op then assert(s:accept()); best = m end]] },
+  { "tries:base", "makespan, peak, op = s:base(p)",
+    "Another base: a placement or an array. Its makespan (s), peak (bytes), and the op at which memory ran out (nil: it held)." },
   { "tries:ended", "s:ended()", "Ops whose ends have been simulated so far: the work done." },
 
   { "report", "berth.report(path, { result = r, compare = rows, bounds = b })",
@@ -231,13 +236,15 @@ run one after another, and must fit) and intervals (what all devices must do wit
 link_cut, of parts between which links are thin; with thorough = true these with a search, up to 2000 ops, and transfers and
 lp (the linear program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s,
 gives achieved: so many times the optimum at most.
+links ("free" by default: valid for all): on which the schedules run; larger where inputs queue for channels or links.
 b.guarantees: what is proved of placers here, and why not; it prints as a table. Other options: memory, param_multiple, gap,
 place = { links, tau, gap }, as the placer is given, cost.]],
     "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
   { "gaps", [[k = berth.gaps(g, t, placement, { calls = 2000 })]],
     [[Why a step takes longer than its bound, as a table: gap = placement (search finds a faster one, first in, first out)
 + queue_rule (and a faster one under light-first or b-level dispatch) + open (bound or search: nobody knows), s. rules: the
-placement under each rule; found: the best of the searches (makespan, rule, placement, fifo); bound, bound_name, makespan.
+placement under each rule; found: the best of the searches (makespan, rule, placement, fifo); bound, bound_name, makespan;
+closed: nothing is open (up to 16 ops on free links berth.exact helps). It prints which dispatch runs the placement faster.
 Without a placement: the portfolio's. calls: of each of four searches; 0: none. Other options: links, memory,
 param_multiple, seed, place, cost.]],
     [[print(berth.gaps(g, t, p, { calls = 200 }))]] },

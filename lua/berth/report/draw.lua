@@ -102,8 +102,39 @@ function draw.facts(fn, what)
   return f
 end
 
---- Rows of a comparison or of a portfolio, or nil.
-function draw.rows(what) return what.compare or what.rows end
+local function placer_of(what) return core.kind(what.placement) == "placement" and what.placement.placer or nil end
+
+-- A row of the same placer, if that is known, that took as long and has the same devices.
+local function is_drawn(row, what, f)
+  if row.placement and row.placement.placer ~= (placer_of(what) or row.placement.placer) then return false end
+  if row.makespan ~= f.makespan or not row.placement or #row.placement ~= #f.device then return false end
+  for op, device in ipairs(f.device) do
+    if row.placement[op] ~= device then return false end
+  end
+  return true
+end
+
+local function row_of(what, f)
+  local r, peak = f.result, 0
+  local placer = placer_of(what)
+  for _, bytes in ipairs(r.peak_memory) do peak = math.max(peak, bytes) end
+  return { name = placer and ("this step (%s)"):format(placer) or "this step", makespan = f.makespan, oom = r.oom, own = true,
+    peak = r.memory ~= "none" and peak or nil }
+end
+
+--- Rows of a comparison or of a portfolio, or nil; and the run that is drawn, if one is and it is none of them.
+function draw.rows(what, f)
+  local rows = what.compare or what.rows
+  if not rows or #rows == 0 or not f then return rows end
+  local out, some = { bound = rows.bound }, false
+  for i, row in ipairs(rows) do
+    if is_drawn(row, what, f) then return rows end
+    out[i], some = row, some or not row.error
+  end
+  if not some then return rows end
+  out[#out + 1] = row_of(what, f)
+  return out
+end
 
 --- The largest bound of the rows, of what is given and of the run, if one is drawn.
 function draw.row_bound(what, f)
@@ -124,7 +155,7 @@ function draw.figure(kind, what, f)
   local figure, why, code
   if kind ~= "placers" then figure, why, code = figures[kind](f)
   elseif not draw.rows(what) then return nil, "no rows of a comparison or a portfolio are given"
-  else figure, why, code = placers.figure(draw.rows(what), draw.row_bound(what, f)) end
+  else figure, why, code = placers.figure(draw.rows(what, f), draw.row_bound(what, f)) end
   if not figure then return nil, why, code end
   figure.kind = kind
   return figure

@@ -11,7 +11,8 @@ local tables = require "berth.report.tables"
 local SECTIONS = {
   gantt = { "Schedule", "What each device does over time; below each device what it sends, and collectives." },
   memory = { "Memory", "What each device holds over time, against its limit." },
-  links = { "Links", "How many transfers and collectives are under way, and how long each link is busy, busiest first." },
+  links = { "Links",
+    "How many transfers and collectives are under way, and what part of the step each link needs for its bytes." },
   placers = { "Placers", "Step times by the same simulation, best first." },
   graph = { "Graph", "Layers from top to bottom, coloured by device." },
 }
@@ -35,7 +36,7 @@ function below.links(f)
 end
 
 function below.placers(f, what)
-  local rows = draw.rows(what)
+  local rows = draw.rows(what, f)
   return rows and #rows > 0 and tables.placers(rows, draw.row_bound(what, f), what.times) or ""
 end
 

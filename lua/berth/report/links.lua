@@ -1,23 +1,10 @@
---- Link use: bytes and busy share of each link, and how many transfers are under way.
+--- Link use: bytes and utilisation of each link, and how many transfers are under way.
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
+local utilisation = require "berth.utilisation"
 
 local MOST, ROW, FLIGHT = 32, 19, 56
 local LEFT, RIGHT = 250, 600
-
-local function used(f)
-  local list = {}
-  for k, link in ipairs(f.result.links) do
-    if link.bytes > 0 or link.busy > 0 then
-      list[#list + 1] = { id = k, bytes = link.bytes, busy = link.busy, most = link.peak_sharing }
-    end
-  end
-  table.sort(list, function(a, b)
-    if a.busy ~= b.busy then return a.busy > b.busy end
-    return a.id < b.id
-  end)
-  return list
-end
 
 local function ends_of(f)
   local starts, ends = {}, {}
@@ -82,28 +69,24 @@ local function name_of(link)
   return a .. " → " .. b
 end
 
-local function share_of(f, entry) return f.makespan > 0 and entry.busy / f.makespan or 0 end
-
-local function words_of(f, entry)
-  local words = ("%s, busy %s"):format(scale.quantity(entry.bytes, "bytes"), scale.percent(share_of(f, entry)))
-  return entry.most and entry.most > 1 and ("%s, %.0f at once"):format(words, entry.most) or words
+local function words_of(entry)
+  local words = ("%s, used %s"):format(scale.quantity(entry.bytes, "bytes"), scale.percent(entry.share))
+  return entry.most > 1 and ("%s, %.0f at once"):format(words, entry.most) or words
 end
 
-local function add_link(out, f, entry, y)
-  local link, share = f.topology:link(entry.id), share_of(f, entry)
-  out[#out + 1] = svg.text(LEFT - 8, y + 13, name_of(link), "end")
+local function add_link(out, entry, y)
+  out[#out + 1] = svg.text(LEFT - 8, y + 13, name_of(entry), "end")
   out[#out + 1] = svg.rect(LEFT, y + 3, RIGHT - LEFT, ROW - 7, "lane")
-  out[#out + 1] = svg.rect(LEFT, y + 3, math.min(share, 1) * (RIGHT - LEFT), ROW - 7, "c1",
-    ("%s to %s, %s: busy %s"):format(link.from, link.to, scale.quantity(link.bandwidth, "bytes/s"),
-      scale.quantity(entry.busy, "seconds")))
-  out[#out + 1] = svg.text(RIGHT + 8, y + 13, words_of(f, entry), "small")
+  out[#out + 1] = svg.rect(LEFT, y + 3, math.min(entry.share, 1) * (RIGHT - LEFT), ROW - 7, "c1",
+    ("%s to %s, %s: needs %s for its bytes, busy %s"):format(entry.from, entry.to, scale.quantity(entry.bandwidth, "bytes/s"),
+      scale.quantity(entry.need, "seconds"), scale.quantity(entry.busy, "seconds")))
+  out[#out + 1] = svg.text(RIGHT + 8, y + 13, words_of(entry), "small")
 end
 
-local function describe(f, list)
+local function describe(list)
   local out = {}
   for k = 1, math.min(#list, 5) do
-    local link = f.topology:link(list[k].id)
-    out[k] = ("%s to %s carries %s"):format(link.from, link.to, words_of(f, list[k]))
+    out[k] = ("%s to %s carries %s"):format(list[k].from, list[k].to, words_of(list[k]))
   end
   return ("%s used. "):format(scale.count(#list, "link")) .. table.concat(out, "; ") .. "."
 end
@@ -112,18 +95,18 @@ local function rest(list)
   if #list <= MOST then return false end
   local bytes = 0
   for k = MOST + 1, #list do bytes = bytes + list[k].bytes end
-  return ("Not drawn: %s that are less busy and carry %s together."):format(scale.count(#list - MOST, "link"),
+  return ("Not drawn: %s that are less used and carry %s together."):format(scale.count(#list - MOST, "link"),
     scale.quantity(bytes, "bytes"))
 end
 
 return function(f)
-  local list = used(f)
+  local list = utilisation.of(f.topology, f.result)
   if #list == 0 then return nil, "no link was used" end
-  local out = { width = svg.WIDTH, text = describe(f, list),
-    label = "Link use: bytes, share of the step that each link is busy, transfers under way" }
+  local out = { width = svg.WIDTH, text = describe(list),
+    label = "Link use: bytes, share of the step that each link needs for them, transfers under way" }
   local y = add_flight(out, f)
   for k = 1, math.min(#list, MOST) do
-    add_link(out, f, list[k], y)
+    add_link(out, list[k], y)
     y = y + ROW
   end
   out.height = svg.notes(out, LEFT, y + 2, { rest(list) })

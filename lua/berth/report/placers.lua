@@ -61,7 +61,10 @@ end
 local function describe(list, bound)
   local best = list[1]
   if best.class ~= 1 then return "No placer keeps memory." end
-  return ("Best of %s: %s, %s."):format(scale.count(#list, "placer"), best.row.name, words_of(best, bound))
+  local others = #list
+  for _, entry in ipairs(list) do others = others - (entry.row.own and 1 or 0) end
+  local text = best.row.own and "Faster than all of %s: %s, %s." or "Best of %s: %s, %s."
+  return text:format(scale.count(others, "placer"), best.row.name, words_of(best, bound))
 end
 
 local function add_bound(out, bound, at, bottom)

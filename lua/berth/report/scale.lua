@@ -1,5 +1,6 @@
 --- Numbers and axes of figures. The same text on every interpreter: all numbers go through string.format.
 local core = require "berth.core"
+local percent = require "berth.percent"
 
 local scale = {}
 
@@ -22,7 +23,7 @@ end
 
 function scale.percent(x)
   if x == nil or x ~= x or x == math.huge then return "-" end
-  return ("%.1f %%"):format(rounded(100 * x, 10))
+  return percent(rounded(100 * x, 10) / 100)
 end
 
 --- "1 op", "12 ops"
@@ -62,6 +63,7 @@ end
 --- A function from 0..most to low..high; where there is no extent, all is at `low`.
 function scale.linear(most, low, high)
   local factor = most > 0 and (high - low) / most or 0
+  if factor == math.huge or factor == -math.huge then return function(x) return low + x / most * (high - low) end end
   return function(x) return low + x * factor end
 end
 

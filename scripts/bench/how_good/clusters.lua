@@ -82,6 +82,22 @@ function clusters.tag_six()
   })
 end
 
+-- The devices of a machine are of its own type.
+function clusters.two_replicas()
+  local devices, switches, links = {}, { "fabric" }, {}
+  for m = 1, 2 do
+    local switch = "machine" .. m
+    switches[#switches + 1] = switch
+    links[#links + 1] = { switch, "fabric", bandwidth = "100 Gbit/s", latency = "10 us" }
+    for k = 1, 4 do
+      local device = ("m%d-%d"):format(m, k)
+      devices[#devices + 1] = { name = device, preset = "V100", type = switch, memory = "1.5 GB", machine = m }
+      links[#links + 1] = { device, switch, bandwidth = "25 GB/s", latency = "5 us" }
+    end
+  end
+  return assert(topology { name = "two replicas", devices = devices, switches = switches, links = links })
+end
+
 --- The same with so much memory in each device.
 function clusters.limited(t, bytes)
   local devices, links = {}, {}

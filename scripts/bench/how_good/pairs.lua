@@ -1,20 +1,36 @@
 -- The pairs of graph and topology of docs/how-good.md. Each: graph, devices (what the document says of them), links (of the
--- simulation), make() that gives graph and topology; file: below ../shared, if the graph is read from there.
+-- simulation), cluster(), make(topology); cost: options of berth.cost; file: below ../shared, if the graph is read from there
+-- (read(path) gives graph and topology); published: step time and bound of a study, in units of the pair.
 local berth = require "berth"
 local clusters = require "how_good.clusters"
+local copies = require "how_good.copies"
 local graphs = require "how_good.graphs"
+local splitmix = require "support.splitmix"
 
 local function model(name, options)
   return function() return (assert(berth.models.build(name, options))) end
 end
 
-local function doppler(name, devices)
+-- Times perturbed by the rule of the reference answers, with which the published values were found.
+local function perturbed(path) return assert(berth.graph(splitmix.perturb(assert(berth.load(path))))) end
+
+local function doppler(name, devices, best, bound)
   return {
+    published = { best = best, bound = bound },
     graph = "DOPPLER " .. name:gsub("^gdp_", ""):gsub("_%d+nodes$", ""):gsub("_", " "), file = "data/doppler/" .. name .. ".txt",
-    devices = devices .. " alike, every pair with its own link", links = "free", memory = "none", read = berth.load,
+    devices = devices .. " alike, every pair with its own link", links = "free", memory = "none", read = perturbed,
     cluster = function() return berth.topology.mesh(devices, { bandwidth = 1 }) end, -- times in the units of the file
     unit = { name = "1e10", seconds = 1e10 },
   }
+end
+
+local function micro_batched(name, n, options)
+  return function() return copies.micro_batches(assert(berth.models.build(name, options)), n) end
+end
+
+-- A copy for each machine, whose devices have a type of their own.
+local function replicated(name, options)
+  return function(t) return copies.data_parallel(assert(berth.models.build(name, options)), t) end
 end
 
 -- N: as many as the file says. Memory: so many times what parameters would take of each device if they were spread evenly.
@@ -50,16 +66,19 @@ return {
     devices = "TAG's six: 2 + 2 V100, 2 GTX 1080 Ti", cluster = clusters.tag_six, links = "fair" },
   { graph = "LLaMA, 4 layers of 7B, training, ops", make = model("llama-7b", { layers = 4, seq = 512 }),
     devices = "2 machines of 2 A100, 100 Gbit/s, 6 GB each", cluster = clusters.llama, links = "channel" },
-  { graph = "layered random, 500 ops", make = graphs.layered,
+  { graph = "layered random, 500 ops", make = function() return graphs.layered() end,
     devices = "8 in a ring, four at half speed", cluster = clusters.uneven_ring, links = "pair" },
-  { graph = "Cholesky factorisation, 12 x 12 tiles", make = graphs.cholesky,
+  { graph = "Cholesky factorisation, 12 x 12 tiles", make = function() return graphs.cholesky() end,
     devices = "4 unequal: 1, 1, 1/2, 1/4 of the speed", cluster = clusters.unequal, links = "free" },
-  doppler("gdp_chain_mm_112nodes", 8),
-  doppler("gdp_ffnn_192nodes", 8),
-  doppler("gdp_transformer_block_215nodes", 4),
-  doppler("gdp_full_transformer_layer_261nodes", 8),
-  doppler("8gpu_transformer_block", 8),
-  doppler("8gpu_full_transformer", 4),
+  { graph = "BERT-base, 4 layers, training, 4 micro-batches of 8, layers", make = micro_batched("bert-base", 4, { layers = 4,
+    batch = 8, granularity = "layer" }), devices = "4 V100, NVLink mesh", cluster = clusters.nvlink_mesh, links = "duplex" },
+  { graph = "BERT-base, 4 layers, training, 2 replicas with all-reduce, layers", make = replicated("bert-base", { layers = 4,
+    batch = 32, granularity = "layer" }), devices = "2 machines of 4 V100, 100 Gbit/s, a replica in each, 1.5 GB each",
+    cluster = clusters.two_replicas, links = "route", cost = { collective_algorithm = "hierarchical" } },
+  doppler("gdp_chain_mm_112nodes", 8, 600.0705, 600.0355),
+  doppler("gdp_ffnn_192nodes", 8, 41.6641, 34.7895),
+  doppler("gdp_full_transformer_layer_261nodes", 8, 97.2844, 97.2710),
+  doppler("8gpu_full_transformer", 4, 230.8571, 202.5476),
   dnn("bert_l-6_training", "BERT, 6 layers, training, profiled ops", "duplex"),
   dnn("resnet50_training", "ResNet-50, training, profiled ops", "channel", 1.1),
 }

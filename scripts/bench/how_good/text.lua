@@ -1,6 +1,9 @@
 -- Writes the results of how_good.measure as the Markdown of docs/how-good.md: first all that is the same at each run, then times.
+-- Its prose is in how_good.words.
 local berth = require "berth"
+local lineup = require "how_good.lineup"
 local measure = require "how_good.measure"
+local words = require "how_good.words"
 local text = {}
 
 local function line(out, ...) out[#out + 1] = (...):format(select(2, ...)) end
@@ -21,12 +24,15 @@ local function percent(ratio) return ("%.1f %%"):format(100 * math.max(0, ratio 
 
 -- ---- the pairs ------------------------------------------------------------------------------------------
 
+-- Who is as good as the reference; itself, if nobody is.
 local function winners(result)
+  if result.best.makespan < result.found.makespan then return "reference" end
   local names = {}
-  for _, row in ipairs(result.rows) do
-    if measure.ratios(result, row) == 1 then names[#names + 1] = row.name end
+  for i, row in ipairs(result.rows) do
+    if measure.ratios(result, row) == 1 and not result.entries[i].reference then names[#names + 1] = row.name end
   end
-  if #names <= 3 then return table.concat(names, ", ") end
+  if #names == 0 then return ("%s, seed %d"):format(result.found.name, result.found.seed) end
+  if #names <= 2 then return table.concat(names, "; ") end
   return ("%s and %d more"):format(names[1], #names - 1)
 end
 
@@ -48,6 +54,11 @@ end
 
 -- ---- the placers -----------------------------------------------------------------------------------------
 
+local function from_to(least, most)
+  local low, high = ("%.3f"):format(least), ("%.3f"):format(most)
+  return low == high and low or low .. " to " .. high
+end
+
 local function geometric(sum) return sum.n > 0 and ("%.3f"):format(math.exp(sum.log / sum.n)) or "-" end
 
 local function add(sum, ratio)
@@ -67,13 +78,31 @@ local function common(results)
   return set, n
 end
 
+-- The geometric means of the pairs that all answer, seed by seed: least and most.
+local function over_seeds(results, i, shared)
+  local sums = {}
+  for _, result in ipairs(results) do
+    for k, row in ipairs(shared[result] and result.runs[i] or {}) do
+      local ratio = measure.ratios(result, row)
+      sums[k] = sums[k] or { log = 0, n = 0 }
+      if ratio then add(sums[k], ratio) end
+    end
+  end
+  local least, most
+  for _, sum in ipairs(sums) do
+    local mean = sum.n > 0 and math.exp(sum.log / sum.n)
+    if mean then least, most = math.min(least or mean, mean), math.max(most or mean, mean) end
+  end
+  return least and from_to(least, most) or "-"
+end
+
 local function summary(results, i, shared)
   local s = { best = 0, near = 0, answers = 0, oom = 0, refused = 0, worst = 0, cpu = 0, slowest = 0 }
   s.to_best, s.to_bound, s.common = { log = 0, n = 0 }, { log = 0, n = 0 }, { log = 0, n = 0 }
   for _, result in ipairs(results) do
     local row = result.rows[i]
     local to_best, to_bound = measure.ratios(result, row)
-    s.name, s.cpu = row.name, s.cpu + row.cpu
+    s.name, s.cpu, s.reference = row.name, s.cpu + row.cpu, result.entries[i].reference
     if row.cpu > s.slowest then s.slowest, s.slowest_at = row.cpu, result.id end
     if to_best then
       add(s.to_best, to_best)
@@ -87,8 +116,15 @@ local function summary(results, i, shared)
       s.refused = s.refused + 1
     end
   end
+  s.seeds = over_seeds(results, i, shared)
   s.order = s.common.n > 0 and s.common.log / s.common.n or s.to_best.log / math.max(1, s.to_best.n)
   return s
+end
+
+-- The reference last, then by the mean.
+local function before(a, b)
+  if a.reference ~= b.reference then return b.reference == true end
+  return a.order == b.order and a.at < b.at or a.order < b.order
 end
 
 local function summaries(results)
@@ -97,16 +133,17 @@ local function summaries(results)
     out[i] = summary(results, i, shared)
     out[i].at = i
   end
-  table.sort(out, function(a, b) return a.order == b.order and a.at < b.at or a.order < b.order end)
+  table.sort(out, before)
   return out, n
 end
 
 local function placers_table(out, sums, n)
-  header(out, { "placer", ("to the best, on the %d pairs that all answer"):format(n), "to the best, all its answers",
-    "to the bound, all its answers", "worst, to the best", "best", "within 1 %", "answers", "oom", "refused" })
+  header(out, { "placer", ("to the best, on the %d pairs that all answer"):format(n), "seeds",
+    "to the best, all its answers", "to the bound, all its answers", "worst, to the best", "best", "within 1 %", "answers", "oom",
+    "refused" })
   for _, s in ipairs(sums) do
-    table_row(out, { s.name, geometric(s.common), geometric(s.to_best), geometric(s.to_bound), ("%.2f"):format(s.worst), s.best,
-      s.near, s.answers, s.oom, s.refused })
+    table_row(out, { s.name, geometric(s.common), s.seeds, geometric(s.to_best), geometric(s.to_bound), ("%.2f"):format(s.worst),
+      s.best, s.near, s.answers, s.oom, s.refused })
   end
 end
 
@@ -150,58 +187,83 @@ local function refusals(out, results)
   for _, row in ipairs(rows) do table_row(out, row) end
 end
 
--- ---- how to read it -----------------------------------------------------------------------------------------
+-- ---- published, gaps, seeds ---------------------------------------------------------------------------------
 
-local INTRODUCTION = [[
-# How good is an answer?
-
-What each placer makes of %d pairs of a graph and a topology: its step time over the best that any of them found, and over a
-proved lower bound. Made by one command, which writes this file anew (a few CPU minutes):
-
-    %s
-
-berth %s, seed %d. All but the last section is the same, byte by byte, at each run.%s
-
-## How to read it
-
-- *Step time*: what the simulator says of the placement on these devices with these links, ready ops first in, first out.
-  *To the best*: over the shortest that any placer of this table found on the pair. Bold: the shortest itself.
-- *To the bound*: over the largest lower bound of `berth.bounds(g, t, { thorough = true })`, named in the table of the pairs. No
-  schedule that keeps memory is shorter, whatever the order of the ops and whatever the links (without preemption, and each op
-  run once), so a step time is at most so many times the optimum. What is above 1 may be a placement that nobody found, a bound
-  that is not sharp, the queue, or transfers in one another's way.
-- *Other order*: the shortest step time of any of these placements, over the best, if devices take the shortest ready op first
-  (`light-first`) or that of the longest remaining path (`blevel`) instead. Below 1: that much is the queue's; no placer looked
-  for it. `-`: not shorter.
-- *oom*: the placer answers, but the simulation runs out of memory. *Refused*: it has no answer. Why is told in a table below.
-- Means are geometric: twice as long on one pair and half as long on another is 1. A placer that does not answer everywhere has
-  its means over fewer pairs; compare in the column of the pairs that all answer, by which the table is sorted.
-- *anneal*, *local* and other searches look at %d simulations, *%s* at %d from the portfolio's answer;
-  *critical-path* draws its ties once; *exact* proves nothing at these sizes and gives the best of its list schedules. Published
-  variants are left out.
-- With `free`, `pair`, `duplex` and `channel` the placers plan with these links. `route` and `fair` are for simulation: there they
-  plan with `duplex`, while portfolio and searches judge by the true links. What links mean: [placers.md](placers.md).
-- These are %d pairs, chosen to be unlike, not a sample of anything. On your own graph: `berth.compare(g, t)`.
-]]
-
-local function introduction(out, results, about)
-  local left = #about.skipped > 0
-    and (" Left out, as their files are not there: pairs %s."):format(table.concat(about.skipped, ", ")) or ""
-  line(out, INTRODUCTION, #results, about.command, berth.version, about.seed, left, about.calls, measure.REFINED, about.refine,
-    #results)
+local function published(out, results)
+  local rows = {}
+  for _, result in ipairs(results) do
+    local known, unit = result.pair.published, result.pair.unit
+    if known then
+      local best, bound = result.best.makespan / unit.seconds, result.bound.best / unit.seconds
+      rows[#rows + 1] = { result.id, ("%.4f"):format(known.best), ("%.4f"):format(best), ("%.5f"):format(best / known.best),
+        ("%.4f"):format(known.bound), ("%.4f"):format(bound), ("%.5f"):format(bound / known.bound) }
+    end
+  end
+  if #rows == 0 then return end
+  out[#out + 1] = "## Beside published values\n\n" .. words.published
+  header(out, { "pair", "published, x 1e10", "found here", "ratio", "published bound", "bound here", "ratio" })
+  for _, row in ipairs(rows) do table_row(out, row) end
+  out[#out + 1] = ""
 end
 
-local FILES = [[
-DOPPLER: the graphs of its repository, times as they are in the files, without unit and without memory. Profiled ops: the
-dnn-partitioning graphs, with its groups. The others are built in: models priced by the data sheets of the devices
-([models](models.md), [devices](devices.md)), layers of 20 ops with lognormal times, and a tiled factorisation.
-]]
+local function share(seconds, gaps) return seconds and ("%.1f %%"):format(100 * seconds / gaps.bound) or "-" end
+
+local function gaps(out, results, about)
+  local values = { wide = ("%.3g"):format(100 * (measure.WIDE - 1)), calls = lineup.thousands(about.calls) }
+  out[#out + 1] = "## Whose the gap is\n"
+  local rows = {}
+  for _, result in ipairs(results) do
+    local k = result.gaps
+    if k then
+      rows[#rows + 1] = { result.id, k.bound_name, share(k.gap, k), share(k.placement, k), share(k.queue_rule, k),
+        k.found and k.found.rule or k.best_rule, share(k.open, k) }
+    end
+  end
+  if #rows == 0 then return line(out, "No gap is above %s %%.", values.wide) end
+  out[#out + 1] = words.with(words.gaps, values)
+  header(out, { "pair", "bound", "gap", "placement", "queue rule", "fastest rule", "open" })
+  for _, row in ipairs(rows) do table_row(out, row) end
+end
+
+-- Least and most over the seeds that have an answer.
+local function range(result, i)
+  local least, most
+  for _, row in ipairs(result.runs[i]) do
+    local ratio = measure.ratios(result, row)
+    if ratio then least, most = math.min(least or ratio, ratio), math.max(most or ratio, ratio) end
+  end
+  if not least then return result.rows[i].oom and "oom" or "refused" end
+  return from_to(least, most)
+end
+
+local function spread(out, results, about)
+  local last = about.seed + about.seeds - 1
+  out[#out + 1] = "## Over seeds\n"
+  if about.seeds == 1 then return line(out, "Seed %d alone.", about.seed) end
+  out[#out + 1] = words.with(words.spread, { first = tostring(about.seed), last = tostring(last) })
+  local head, entries = { "pair" }, {}
+  for i, entry in ipairs(results[1].entries) do
+    if entry.seeded then
+      head[#head + 1] = entry.name
+      entries[#entries + 1] = i
+    end
+  end
+  header(out, head)
+  for _, result in ipairs(results) do
+    local cells = { result.id }
+    for _, i in ipairs(entries) do cells[#cells + 1] = range(result, i) end
+    table_row(out, cells)
+  end
+end
+
+-- ---- the document -------------------------------------------------------------------------------------------
 
 local function times(out, results, sums, about)
   out[#out + 1] = "## Times of this run\n"
   line(out, "%s, %s; machine yardstick %s (results.md, Speed). CPU seconds of placing alone, one thread;", about.date,
     about.interpreter, about.yardstick)
-  line(out, "those of the portfolio are counted in *%s*, too.\n", measure.REFINED)
+  line(out, "with those of the portfolio where a search follows it; of the reference its own calls. Seed %d;", about.seed)
+  out[#out + 1] = "other seeds take as long again.\n"
   header(out, { "placer", "all pairs, CPU s", "longest, CPU s", "on pair" })
   for _, s in ipairs(sums) do
     table_row(out, { s.name, ("%.2f"):format(s.cpu), ("%.3f"):format(s.slowest), s.slowest_at or "-" })
@@ -216,20 +278,23 @@ end
 
 --- The whole document.
 -- @tparam table results of measure.pair, each with its id
--- @tparam table about command, seed, calls, refine, skipped (ids), date, interpreter, yardstick
+-- @tparam table about command, seed, seeds, calls, refine, tries, skipped (ids), date, interpreter, yardstick
 function text.document(results, about)
-  local out = {}
+  local out = { words.introduction(#results, about, measure.WIDE) }
   local sums, n = summaries(results)
-  introduction(out, results, about)
   out[#out + 1] = "## The placers\n"
   placers_table(out, sums, n)
   out[#out + 1] = "\n## The pairs\n"
   pairs_table(out, results)
-  out[#out + 1] = "\n" .. FILES
-  out[#out + 1] = "## Step time over the best found\n"
+  out[#out + 1] = "\n" .. words.pairs
+  published(out, results)
+  gaps(out, results, about)
+  out[#out + 1] = "\n## Step time over the best found\n"
   matrix(out, results, "best")
   out[#out + 1] = "\n## Step time over the lower bound\n"
   matrix(out, results, "bound")
+  out[#out + 1] = ""
+  spread(out, results, about)
   out[#out + 1] = "\n## Without an answer\n"
   refusals(out, results)
   out[#out + 1] = ""

@@ -1,0 +1,107 @@
+/* Communication ops: they run beside what their devices compute, each as soon as it can. One slot shows the next start or end of
+ * all of them. */
+#include "pending_internal.h"
+
+berth_status berth_i_asides_plan(berth_i_sim_plan *p) {
+  const berth_graph *g = p->cost->g;
+  int32_t i, n = 0;
+  for (i = 0; i < p->n_ops; i++) n += berth_i_is_communication(g, i);
+  if ((p->n_asides = n) == 0) return BERTH_OK;
+  p->aside_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
+  p->aside_slot += p->n_collectives > 0;
+  p->aside = berth_i_alloc(p->ctx, (size_t)n, sizeof *p->aside);
+  p->is_aside = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *p->is_aside);
+  if (!p->aside || !p->is_aside) return berth_i_nomem(p->ctx);
+  for (i = n = 0; i < p->n_ops; i++) {
+    p->is_aside[i] = berth_i_is_communication(g, i);
+    if (p->is_aside[i]) p->aside[n++] = i;
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_asides_init(const berth_i_sim_plan *p, berth_i_asides *x) {
+  x->next = berth_i_alloc(p->ctx, (size_t)p->n_asides, sizeof *x->next);
+  x->phase = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *x->phase);
+  return x->next && x->phase ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+void berth_i_asides_release(const berth_i_sim_plan *p, berth_i_asides *x) {
+  berth_i_free(p->ctx, x->next, (size_t)p->n_asides, sizeof *x->next);
+  berth_i_free(p->ctx, x->phase, (size_t)p->n_ops, sizeof *x->phase);
+}
+
+void berth_i_asides_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_asides *x = &s->asides;
+  memset(x->phase, BERTH_I_IDLE, (size_t)p->n_ops * sizeof *x->phase);
+  x->n_next = 0;
+  x->last = BERTH_NONE;
+  x->last_end = 0;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_i_asides *x = &s->asides;
+  double time = x->n_next > 0 ? x->next[0].time : INFINITY;
+  berth_i_slot_set(&s->slots, p->aside_slot, time, x->n_next > 0 ? x->next[0].seq : 0);
+}
+
+static void schedule(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double time, uint32_t seq) {
+  berth_i_ready_up(s->asides.next, s->asides.n_next++, (berth_i_ready){ .time = time, .seq = seq, .op = op });
+  show_next(p, s);
+}
+
+void berth_i_aside_ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  schedule(p, s, op, s->ops[op].time, s->ops[op].seq);
+}
+
+static void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  s->asides.phase[op] = BERTH_I_RUNNING;
+  s->ops[op].missing = -1;
+  if (s->limit < INFINITY) berth_i_check_limit(p, s, op);
+  if (s->memory) berth_i_memory_start(p, s, op);
+  if (s->trace) {
+    s->trace->start[op] = s->now;
+    s->trace->cause[op] = s->ops[op].last;
+  }
+  schedule(p, s, op, s->now + s->ops[op].work, s->seq++);
+}
+
+static void fetch(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  double there = berth_i_fetch_inputs(p, s, op);
+  s->asides.phase[op] = BERTH_I_FETCHING;
+  if (there == s->now) {
+    start(p, s, op);
+  } else if (s->ops[op].missing == 0) {
+    schedule(p, s, op, there, s->seq++);
+  }
+}
+
+void berth_i_aside_fetched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  if (s->asides.phase[op] == BERTH_I_FETCHING && --s->ops[op].missing == 0) schedule(p, s, op, s->now, s->seq++);
+}
+
+static void end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+  berth_i_asides *x = &s->asides;
+  if (x->last == BERTH_NONE || s->now > x->last_end || op < x->last) x->last = op;
+  x->last_end = s->now;
+  x->phase[op] = BERTH_I_IDLE;
+  if (s->trace) {
+    s->trace->finish[op] = s->now;
+    berth_i_trace_stretch(s->trace, op, s->trace->start[op], s->now);
+  }
+  if (s->memory) berth_i_memory_finish(p, s, op);
+}
+
+int32_t berth_i_aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_asides *x = &s->asides;
+  int32_t op = berth_i_ready_pop(x->next, x->n_next--).op;
+  show_next(p, s);
+  if (x->phase[op] == BERTH_I_RUNNING) {
+    end(p, s, op);
+    return op;
+  }
+  if (x->phase[op] == BERTH_I_IDLE && p->o.send == BERTH_SEND_PULL) fetch(p, s, op);
+  else start(p, s, op);
+  return BERTH_NONE;
+}

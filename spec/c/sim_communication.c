@@ -1,0 +1,272 @@
+/* Communication ops: beside what their devices compute, as soon as their inputs are there. */
+#include "sim_checker.h"
+#include <berth/place.h>
+#include <berth/bounds.h>
+
+static int32_t beside_op(setup *s, double seconds) {
+  berth_op op = berth_op_default();
+  int32_t id = -1;
+  op.seconds = &seconds;
+  op.workspace_bytes = 4;
+  op.flags = BERTH_OP_COMMUNICATION;
+  CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, &id), BERTH_OK);
+  return id;
+}
+
+static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
+  berth_result *r = NULL;
+  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
+  return r;
+}
+
+/* a (1 s) sends 1 byte to c, a communication op of 2 s on the other device, which computes b from 0 to 10; d reads c there. */
+static void by_hand(setup *s) {
+  int32_t a, b, c, d;
+  setup_begin(s);
+  a = setup_op(s, 1);
+  b = setup_op(s, 10);
+  c = beside_op(s, 2);
+  d = setup_op(s, 1);
+  setup_edge(s, a, c, 1);
+  setup_edge(s, c, d, 0);
+  (void)b;
+  setup_mesh(s, 2, INFINITY);
+}
+
+static void hand_case(void) {
+  static const int32_t device[] = { 0, 1, 1, 0 }, sequence[] = { 2, 1, 3, 0 };
+  for (int32_t send = BERTH_SEND_PUSH; send <= BERTH_SEND_PULL; send++) {
+    for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
+      setup s;
+      berth_sim_options o = berth_sim_default(NULL);
+      berth_result *r;
+      const int32_t *chain;
+      by_hand(&s);
+      o.links = (berth_links)links;
+      o.send = (berth_send)send;
+      o.memory = BERTH_MEMORY_INFERENCE;
+      r = run(&s, device, &o);
+      CHECK(berth_result_start(r)[2] == 2 && berth_result_finish(r)[2] == 4 && berth_result_start(r)[3] == 4);
+      CHECK(berth_result_makespan(r) == 10 && berth_result_busy(r)[0] == 2 && berth_result_busy(r)[1] == 10);
+      CHECK(berth_result_slack(r)[0] == 5 && berth_result_slack(r)[2] == 5 && berth_result_slack(r)[3] == 5);
+      CHECK(berth_result_slack(r)[1] == 0 && berth_result_critical(r, &chain) == 1 && chain[0] == 1);
+      CHECK(berth_result_overlap(r)[1].overlapped == 1 && berth_result_overlap(r)[1].exposed == 0);
+      CHECK(berth_result_peak(r)[1] == 5 && berth_result_peak_time(r)[1] == 2); /* workspace and the byte that it reads */
+      berth_result_release(r);
+      setup_end(&s);
+    }
+  }
+  { /* their place in a sequence means nothing: here it would contradict the graph */
+    setup s;
+    berth_sim_options o = berth_sim_default(NULL);
+    static const int32_t planned[] = { 2, 1, 0, 3 };
+    berth_result *r;
+    by_hand(&s);
+    o.dispatch = BERTH_DISPATCH_PLANNED;
+    o.sequence = planned;
+    r = run(&s, device, &o);
+    CHECK(berth_result_makespan(r) == 10 && berth_result_start(r)[2] == 2);
+    berth_result_release(r);
+    o.sequence = sequence; /* d before a on device 0: d waits for a through c */
+    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
+    CHECK(strstr(berth_errmsg(s.ctx), "deadlocks: op 3 is next") != NULL);
+    setup_end(&s);
+  }
+}
+
+/* Any number at once; the chain and the limit go through them. */
+static void many_at_once(void) {
+  static const int32_t device[] = { 0, 0, 0, 0 };
+  setup s;
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  berth_sim_options o = berth_sim_default(NULL);
+  int32_t chain[4], a;
+  setup_begin(&s);
+  a = setup_op(&s, 1);
+  for (int32_t i = 0; i < 3; i++) setup_edge(&s, a, beside_op(&s, 3 + i), 7);
+  setup_mesh(&s, 2, INFINITY);
+  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  CHECK(sum.makespan == 6 && sum.peak == 33); /* three workspaces of 4, three tensors of 7 */
+  CHECK(berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0);
+  CHECK_STATUS(berth_sim_run_limited(sim, device, 5.5, &sum), BERTH_OK);
+  CHECK(sum.makespan == 6);
+  CHECK_STATUS(berth_sim_run_limited(sim, device, 6, &sum), BERTH_OK);
+  CHECK(sum.makespan == 6);
+  CHECK_STATUS(berth_sim_base(sim, device, &sum), BERTH_OK);
+  CHECK_STATUS(berth_sim_try(sim, 1, (const int32_t[]){ 3 }, (const int32_t[]){ 1 }, INFINITY, &sum), BERTH_OK);
+  CHECK(sum.makespan == 13);
+  berth_sim_release(sim);
+  setup_end(&s);
+}
+
+/* ---- random graphs ------------------------------------------------------------------------------- */
+
+enum { OPS = 24 };
+
+static void random_graph(setup *s, berth_rng *rng, int32_t n) {
+  setup_begin(s);
+  for (int32_t i = 0; i < n; i++) {
+    double seconds = 0.1 + berth_rng_uniform(rng);
+    if (berth_rng_below(rng, 3) == 0) beside_op(s, seconds);
+    else setup_heavy(s, seconds, berth_rng_uniform(rng), berth_rng_uniform(rng), BERTH_NONE);
+    for (int32_t k = 0; k < 2 && i > 0; k++) setup_edge(s, berth_rng_below(rng, i), i, berth_rng_uniform(rng));
+  }
+}
+
+static void judge_run(setup *s, const berth_sim_options *o, const int32_t *device) {
+  berth_result *r = run(s, device, o);
+  judged j = judge(s, o, r);
+  check_precedence(&j);
+  check_devices(&j);
+  check_channels(&j);
+  check_bounds(&j);
+  check_critical(&j);
+  check_memory(&j);
+  check_work_conserving(&j);
+  check_dispatch(&j);
+  if (o->send == BERTH_SEND_PUSH) check_slack(&j);
+  for (int32_t v = 0; v < j.n; v++) {
+    if (beside(&j, v)) CHECK_NEAR(j.start[v], inputs_there(&j, v), EPS);
+    CHECK(berth_result_slack(r)[v] >= 0 && berth_result_slack(r)[v] <= berth_result_makespan(r) - j.finish[v] + EPS);
+  }
+  berth_result_release(r);
+}
+
+static void random_runs(void) {
+  berth_rng rng;
+  berth_rng_init(&rng, 21, 0);
+  for (int32_t round = 0; round < 200; round++) {
+    setup s;
+    int32_t device[OPS], n = 1 + berth_rng_below(&rng, OPS), devices = 2 + berth_rng_below(&rng, 3);
+    double rank[OPS];
+    berth_sim_options o = berth_sim_default(NULL);
+    static const berth_dispatch by[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_STATIC };
+    random_graph(&s, &rng, n);
+    if (round % 2) setup_mesh(&s, devices, INFINITY);
+    else setup_uneven(&s, devices + 1);
+    for (int32_t i = 0; i < n; i++) {
+      device[i] = berth_rng_below(&rng, devices);
+      rank[i] = berth_rng_uniform(&rng);
+    }
+    o.links = (berth_links)(round % 5);
+    o.dispatch = by[round / 5 % 3];
+    o.send = (berth_send)(round / 15 % 2);
+    o.rank = rank;
+    judge_run(&s, &o, device);
+    setup_end(&s);
+  }
+}
+
+/* ---- bounds and placers -------------------------------------------------------------------------- */
+
+static double best_of_all(setup *s, int32_t n, int32_t devices) {
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  int32_t device[8] = { 0 }, i;
+  double best = INFINITY;
+  CHECK_STATUS(berth_sim_new(s->cost, &o, &sim), BERTH_OK);
+  do {
+    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    best = fmin(best, sum.makespan);
+    for (i = 0; i < n && ++device[i] == devices; i++) device[i] = 0;
+  } while (i < n);
+  berth_sim_release(sim);
+  return best;
+}
+
+static void bounds_hold(void) {
+  berth_rng rng;
+  int32_t paths = 0;
+  berth_rng_init(&rng, 22, 0);
+  for (int32_t round = 0; round < 60; round++) {
+    setup s;
+    berth_bounds b;
+    int32_t n = 3 + berth_rng_below(&rng, 5), devices = 2;
+    berth_bounds_options o;
+    double best;
+    random_graph(&s, &rng, n);
+    setup_mesh(&s, devices, INFINITY);
+    best = best_of_all(&s, n, devices);
+    o = berth_bounds_default(s.g);
+    o.level = BERTH_BOUNDS_THOROUGH;
+    CHECK_STATUS(berth_bounds_compute(s.cost, &o, &b, NULL), BERTH_OK);
+    CHECK(b.best <= best * (1 + 1e-9) && b.best > 0);
+    paths += b.best == b.critical_path;
+    setup_end(&s);
+  }
+  CHECK(paths > 0 && paths < 60);
+}
+
+static void placers_know_them(void) {
+  static const char *const placers[] = { "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "critical-path", "metis",
+                                         "m-topo", "single", "anneal" };
+  berth_rng rng;
+  berth_rng_init(&rng, 23, 0);
+  for (int32_t round = 0; round < 10; round++) {
+    setup s;
+    random_graph(&s, &rng, OPS);
+    setup_mesh(&s, 3, 60);
+    for (size_t k = 0; k < sizeof placers / sizeof *placers; k++) {
+      berth_place_options o = berth_place_default(s.g);
+      berth_placement *p = NULL;
+      berth_sim_options so = berth_sim_default(s.g);
+      berth_result *r = NULL;
+      berth_status st = berth_place(s.cost, placers[k], &o, &p, NULL);
+      if (!CHECK_STATUS(st, BERTH_OK)) continue;
+      CHECK_STATUS(berth_simulate(s.cost, berth_placement_device(p), &so, &r), BERTH_OK);
+      berth_result_release(r);
+      berth_placement_release(p);
+    }
+    setup_end(&s);
+  }
+}
+
+/* HEFT on one device: the communication op does not keep b waiting, and its end is that of the plan. */
+static void estimate_is_exact(void) {
+  static const char *const placers[] = { "m-etf", "heft", "etf" };
+  for (size_t k = 0; k < 3; k++) {
+    setup s;
+    berth_placement *p = NULL;
+    int32_t a, b, c;
+    setup_begin(&s);
+    a = setup_op(&s, 1);
+    c = beside_op(&s, 5);
+    b = setup_op(&s, 4);
+    setup_edge(&s, a, c, 0);
+    setup_edge(&s, a, b, 100);
+    setup_mesh(&s, 1, INFINITY);
+    CHECK_STATUS(berth_place(s.cost, placers[k], NULL, &p, NULL), BERTH_OK);
+    CHECK_NEAR(berth_placement_estimate(p), 6, 0);
+    berth_placement_release(p);
+    setup_end(&s);
+  }
+}
+
+static void refusals(void) {
+  static const int32_t device[] = { 0, 1, 1, 0 };
+  setup s;
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  berth_placement *p = NULL;
+  by_hand(&s);
+  o.order = BERTH_ORDER_READY;
+  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EUNSUPPORTED);
+  CHECK(strcmp(berth_errmsg(s.ctx), "order ready, of Baechi's simulator, knows no communication ops: op 2 is one") == 0);
+  CHECK_STATUS(berth_place(s.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
+  CHECK(strcmp(berth_errmsg(s.ctx), "exact: op 2 is a communication op; search (anneal, local) takes them") == 0);
+  setup_end(&s);
+}
+
+int main(void) {
+  TEST("by hand, on all links") hand_case();
+  TEST("several at once") many_at_once();
+  TEST("random graphs, judged by their times") random_runs();
+  TEST("bounds hold") bounds_hold();
+  TEST("placers take them") placers_know_them();
+  TEST("estimates") estimate_is_exact();
+  TEST("refusals") refusals();
+  return check_done();
+}
