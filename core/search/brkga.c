@@ -60,6 +60,12 @@ static void keep_best(breeder *y) {
   }
 }
 
+/* To start threads takes as long as to simulate some thousand edges. */
+static bool worth_threads(const breeder *y) {
+  const berth_graph *g = y->p->cost->g;
+  return (int64_t)y->n_rows * (berth_graph_ops(g) + berth_graph_edges(g)) >= 10000;
+}
+
 /* Rows that the budget does not reach count as not allowed. */
 static void weigh_rows(breeder *y) {
   const int64_t left = y->p->o->calls - (int64_t)atomic_load(&y->s->calls);
@@ -68,7 +74,7 @@ static void weigh_rows(breeder *y) {
   for (i = y->from; i < y->size; i++) y->value[i] = INFINITY;
   y->n_rows = y->size - y->from;
   if (y->p->o->calls > 0 && left < y->n_rows) y->n_rows = (int32_t)left;
-  berth_i_parallel_watched(y->n_walks, y->n_rows, &crew);
+  berth_i_parallel_watched(worth_threads(y) ? y->n_walks : 1, y->n_rows, &crew);
   keep_best(y);
 }
 

@@ -1,5 +1,5 @@
-/* What devices may come to hold under the policy TOTAL, whatever the order, the links and the sends: all that is ever put there, and
- * the largest workspace on top. Ops that take no time may all be there in one instant. */
+/* What devices may come to hold under the policy TOTAL, whatever the order, the links and the sends: all that is ever put there,
+ * and the largest workspace on top. Ops that take no time may all be there in one instant. */
 #include "sim_internal.h"
 
 berth_status berth_i_any_order_init(const berth_cost *c, berth_i_any_order *a) {

@@ -44,7 +44,7 @@ static berth_status place(berth_cost *cost, berth_links links) {
   for (int32_t i = 0; i < 3 && st == BERTH_OK; i++) {
     berth_placement *p = NULL;
     st = berth_place(cost, names[i], &o, &p, NULL);
-    if (st == BERTH_OK) CHECK(berth_placement_links(p) == (i == 0 ? BERTH_LINKS_DUPLEX : links));
+    if (st == BERTH_OK) CHECK((int)berth_placement_links(p) == (i == 0 ? (int)BERTH_LINKS_DUPLEX : (int)links));
     berth_placement_release(p);
   }
   return st;

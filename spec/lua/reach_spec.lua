@@ -113,7 +113,8 @@ describe("memory policy total", function()
   local roomy = berth.topology({ devices = { { type = "a", memory = 14 }, { type = "a", memory = 14 } },
     links = { { 1, 2, bandwidth = 8 } } })
   local g = berth.graph({ types = { "a" },
-    ops = { { seconds = 4, params = 2, workspace = 4 }, { seconds = 4 }, { seconds = 4, params = 2 }, { seconds = 2, params = 5 } },
+    ops = { { seconds = 4, params = 2, workspace = 4 }, { seconds = 4 }, { seconds = 4, params = 2 },
+      { seconds = 2, params = 5 } },
     tensors = { { from = 2, to = 3, bytes = 8, resident = 0 }, { from = 3, to = 4, bytes = 4 } } })
 
   for _, name in ipairs({ "anneal", "local", "brkga", "exact" }) do

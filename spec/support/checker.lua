@@ -117,7 +117,8 @@ local function check_links(faults, r, links)
   for _, name in ipairs(names) do check_exclusive(faults, used[name], name) end
 end
 
--- Communication ops wait for nothing; no device idles while another op whose inputs are there waits for it (push, any dispatch but planned).
+-- Communication ops wait for nothing; no device idles while another op whose inputs are there waits for it (push, any dispatch
+-- but planned).
 local function check_work_conserving(faults, g, r)
   local ready, beside = {}, {}
   local arrival = {}
