@@ -1,6 +1,7 @@
 /* How long it takes at least from the start of an op to the end of all on given devices, transfers included; whoever shares the
  * links, they take no less. What a move changes is found backwards from it, and put back after the try. */
 #include "delta_checkpoints_internal.h"
+#include "rewind_internal.h"
 
 berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_paths *x) {
   size_t n = (size_t)p->n_ops;
@@ -24,29 +25,10 @@ void berth_i_paths_free(const berth_i_sim_plan *p, berth_i_paths *x) {
   berth_i_free(p->ctx, x->flagged, n, 1);
 }
 
-/* A tensor that cannot come at all is told by the run. */
-static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge, int32_t from, int32_t to) {
-  double t = p->edge_time ? p->edge_time[edge] : berth_i_transfer_units(p, s, p->edge_tensor[edge], from, to);
-  return t < INFINITY ? t : 0;
-}
-
-static double tail_of(const berth_i_sim_plan *p, const berth_i_paths *x, const berth_i_sim_state *s, const int32_t *device,
-                      int32_t op) {
-  int32_t e, d = device[op];
-  double after = 0;
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
-    int32_t to = p->edge_to[e];
-    double t = x->tail[to];
-    if (device[to] != d) t += transfer_of(p, s, e, d, device[to]);
-    if (t > after) after = t;
-  }
-  return after + p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
-}
-
 static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *device) {
   const int32_t *topo = p->cost->g->topo;
   int32_t i;
-  for (i = p->n_ops - 1; i >= 0; i--) x->tail[topo[i]] = tail_of(p, x, s, device, topo[i]);
+  for (i = p->n_ops - 1; i >= 0; i--) x->tail[topo[i]] = berth_i_placed_tail(p, x->tail, s, device, topo[i]);
   x->known = true;
 }
 
@@ -75,7 +57,7 @@ static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_si
     double tail;
     if (!x->flagged[op]) continue;
     x->flagged[op] = 0;
-    tail = tail_of(p, x, s, m->device, op);
+    tail = berth_i_placed_tail(p, x->tail, s, m->device, op);
     if (tail == x->tail[op]) continue;
     x->op[x->n] = op;
     x->before[x->n++] = x->tail[op];

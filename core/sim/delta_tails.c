@@ -14,13 +14,13 @@ static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s,
   return t < INFINITY ? t : 0;
 }
 
-static double tail_of(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device,
-                      int32_t op) {
+double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const berth_i_sim_state *s, const int32_t *device,
+                           int32_t op) {
   int32_t e, d = device[op];
   double after = 0;
   for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     int32_t to = p->edge_to[e];
-    double t = r->tail[to];
+    double t = tail[to];
     if (device[to] != d) t += transfer_of(p, s, e, d, device[to]);
     if (t > after) after = t;
   }
@@ -30,7 +30,7 @@ static double tail_of(const berth_i_sim_plan *p, const berth_i_rewind *r, const 
 void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device) {
   const int32_t *topo = p->cost->g->topo;
   int32_t i;
-  for (i = p->n_ops - 1; i >= 0; i--) r->tail[topo[i]] = tail_of(p, r, s, device, topo[i]);
+  for (i = p->n_ops - 1; i >= 0; i--) r->tail[topo[i]] = berth_i_placed_tail(p, r->tail, s, device, topo[i]);
 }
 
 /* ---- for a try ------------------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
   sort_set(r);
   for (i = 0; i < r->n_set; i++) {
     r->tail_before[i] = r->tail[r->set[i]];
-    r->tail[r->set[i]] = tail_of(p, r, s, m->device, r->set[i]);
+    r->tail[r->set[i]] = berth_i_placed_tail(p, r->tail, s, m->device, r->set[i]);
   }
   return r->tail;
 }
@@ -127,7 +127,7 @@ void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r, cons
     double tail;
     if (!r->in_set[op]) continue;
     r->in_set[op] = 0;
-    tail = tail_of(p, r, s, m->device, op);
+    tail = berth_i_placed_tail(p, r->tail, s, m->device, op);
     if (tail == r->tail[op]) continue;
     r->tail[op] = tail;
     flag_producers(p, r, op);

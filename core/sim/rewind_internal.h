@@ -38,6 +38,10 @@ struct berth_i_rewind {
 };
 
 void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r);
+/** From the start of op to the end of all at least, transfers between these devices included.  @param tail [ops] known for its
+ *  consumers */
+double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const berth_i_sim_state *s, const int32_t *device,
+                           int32_t op);
 /** Of a new base, all. */
 void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device);
 /** Those of the moved placement, for all ops that start from r->from on, until _back. */
