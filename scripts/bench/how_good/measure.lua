@@ -7,14 +7,11 @@ local measure = {}
 --- The gap is split from here on.
 measure.WIDE = 1.05
 
--- Placers that know no queues for whole links or fair shares plan with one channel out and one in per device.
-local function planned_links(links) return (links == "route" or links == "fair") and "duplex" or links end
-
 local function simulation(pair) return { links = pair.links, memory = pair.memory } end
 
 -- Each placer gets what it reads of this.
 local function options_of(entry, pair, seed)
-  local out = members.read_by(entry.placer, { links = planned_links(pair.links), memory = pair.memory, judge = simulation(pair),
+  local out = members.read_by(entry.placer, { links = pair.links, memory = pair.memory, judge = simulation(pair),
     threads = 1, calls = entry.calls, seed = seed })
   out.tries = entry.tries
   return out
