@@ -27,11 +27,11 @@ LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
 WARN   = -Wall -Wextra -Wshadow -pedantic
 BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include
 LIBS_C = $(shell $(PKG) --cflags libcjson igraph zlib)
-LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lpthread -lm
+LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lopenblas -lpthread -lm
 
 CORE_SRC = $(sort $(wildcard core/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
-LUA_SRC  = $(sort $(filter-out lua/src/readline.c,$(wildcard lua/src/*.c)))
+LUA_SRC  = $(sort $(filter-out lua/src/readline.c lua/src/mpi.c,$(wildcard lua/src/*.c)))
 LUA_OBJ  = $(LUA_SRC:lua/src/%.c=$(BUILD)/$(ABI)/obj/%.o)
 HEADERS  = $(wildcard core/include/berth/*.h)
 LIB_A    = $(BUILD)/libberth.a
@@ -40,15 +40,18 @@ MODULE   = $(BUILD)/$(ABI)/berth/core.so
 # Line editing is optional.
 EDIT    := $(shell $(PKG) --exists libedit && echo yes)
 READLINE = $(if $(EDIT),$(BUILD)/$(ABI)/berth/readline.so)
+# So is Open MPI, for training in many processes.
+MPI     := $(shell $(PKG) --exists ompi-c && echo yes)
+MPI_MODULE = $(if $(MPI),$(BUILD)/$(ABI)/berth/mpi.so)
 TEST_C   = $(sort $(filter-out spec/c/embed.c,$(wildcard spec/c/*.c)))
 TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 
 # Linked into every product; CI sets it to the sanitizers.
 SANITIZE ?=
 
-all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE)
+all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE) $(MPI_MODULE)
 lib: $(LIB_A) $(LIB_SO)
-module: $(MODULE) $(READLINE)
+module: $(MODULE) $(READLINE) $(MPI_MODULE)
 
 $(BUILD)/core/shelf/%.o: core/shelf/%.c
 	@mkdir -p $(@D)
@@ -58,7 +61,7 @@ $(BUILD)/core/%.o: core/%.c
 	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -c $< -o $@
 $(BUILD)/$(ABI)/obj/%.o: lua/src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LUA_FLAGS) $(if $(EDIT),$(shell $(PKG) --cflags libedit)) -c $< -o $@
+	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LUA_FLAGS) $(if $(EDIT),$(shell $(PKG) --cflags libedit)) $(if $(filter %/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
 
 $(LIB_A): $(CORE_OBJ)
 	rm -f $@ && $(AR) rcs $@ $^
@@ -76,6 +79,9 @@ $(MODULE): $(LUA_OBJ) $(LIB_A)
 $(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/readline.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)
+$(BUILD)/$(ABI)/berth/mpi.so: $(BUILD)/$(ABI)/obj/mpi.o
+	@mkdir -p $(@D)
+	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs ompi-c)
 
 # Made anew every time: it holds PREFIX.
 $(BUILD)/berth.pc: FORCE
@@ -115,7 +121,7 @@ install-lib: lib $(BUILD)/berth.pc
 	install -m 644 $(BUILD)/berth.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 install-lua: module
 	install -d $(DESTDIR)$(INST_LIBDIR)/berth
-	install -m 755 $(MODULE) $(READLINE) $(DESTDIR)$(INST_LIBDIR)/berth
+	install -m 755 $(MODULE) $(READLINE) $(MPI_MODULE) $(DESTDIR)$(INST_LIBDIR)/berth
 	for f in $$(cd lua && find berth -name '*.lua'); do install -D -m 644 "lua/$$f" "$(DESTDIR)$(INST_LUADIR)/$$f" || exit 1; done
 install: install-lib install-lua
 	install -D -m 755 scripts/berth $(DESTDIR)$(INST_BINDIR)/berth
@@ -130,6 +136,6 @@ docs:
 clean:
 	rm -rf $(BUILD)
 
--include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(BUILD)/$(ABI)/obj/mpi.d
 FORCE:
 .PHONY: FORCE all lib module test-programs check lint bench install install-lib install-lua env libs docs clean

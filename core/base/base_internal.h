@@ -36,6 +36,8 @@ void berth_i_strfree(berth_ctx *ctx, char *s);
 /** @return BERTH_EINTERRUPT if the interrupt hook says so */
 berth_status berth_i_interrupted(berth_ctx *ctx);
 void berth_i_progress(berth_ctx *ctx, const char *what, double done);
+/** Another one at each call, from 1. */
+uint64_t berth_i_ctx_number(berth_ctx *ctx);
 
 /* Contexts of other threads. A context is used by one thread at a time; work on a worker thread gets a context of its own, whose
  * answers move to the caller's afterwards. That needs an allocator that any thread may call: the default one. */

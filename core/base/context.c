@@ -187,3 +187,5 @@ char *berth_i_strdup(berth_ctx *ctx, const char *s) {
 void berth_i_strfree(berth_ctx *ctx, char *s) {
   if (s) berth_i_free(ctx, s, strlen(s) + 1, 1);
 }
+
+uint64_t berth_i_ctx_number(berth_ctx *ctx) { return ++ctx->number; }

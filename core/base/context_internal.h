@@ -8,6 +8,7 @@ struct berth_ctx {
   berth_hooks hooks;
   int32_t refs;
   size_t used, peak;
+  uint64_t number; /* the last that berth_i_ctx_number gave */
   char error[1024];
 };
 

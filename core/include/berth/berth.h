@@ -11,17 +11,20 @@
  *    `_new`, `_finish` or `**out` owns one reference and gives it back with `_release`.
  *    An object keeps what it needs alive, so the order of releases never matters.
  *  - Objects of one context may be used by one thread at a time; two contexts are independent.
- *  - The library never prints, exits, aborts or reads the time by itself.
+ *  - The library never prints, exits, aborts or reads the time by itself (but for the executor, exec.h).
  */
 #ifndef BERTH_H
 #define BERTH_H
 
+#include <berth/assign.h>
 #include <berth/base.h>
 #include <berth/bounds.h>
 #include <berth/cost.h>
 #include <berth/exact.h>
+#include <berth/exec.h>
 #include <berth/graph.h>
 #include <berth/io.h>
+#include <berth/nn.h>
 #include <berth/place.h>
 #include <berth/portfolio.h>
 #include <berth/search.h>

@@ -1,0 +1,193 @@
+/* Scaled dot-product attention in several heads. */
+#include "vector_internal.h"
+
+#include "layer_internal.h"
+
+/* k[0]: heads. Kept: the probabilities, [batch, heads, n, m]. */
+typedef struct Sizes {
+  int32_t batch, heads, n, m, d, e; /* d, e: of one head */
+  float scale;
+} Sizes;
+
+/* One head's columns of q, k, v, of the output and its gradient, packed; s: scores. */
+typedef struct Pack {
+  float *q, *k, *v, *o, *s, *dq, *dk, *dv;
+  size_t size;
+} Pack;
+
+static Sizes sizes_of(const berth_i_node *node) {
+  const berth_array *q = node->in[0], *k = node->in[1], *v = node->in[2];
+  int32_t r = q->rank, heads = node->k[0];
+  Sizes z = { r == 3 ? q->shape[0] : 1, heads, q->shape[r - 2], k->shape[r - 2], berth_i_last(q) / heads, 0, 0 };
+  z.e = berth_i_last(v) / heads;
+  z.scale = z.d > 0 ? (float)(1 / sqrt(z.d)) : 0;
+  return z;
+}
+
+static berth_status pack_new(berth_ctx *ctx, const Sizes *z, Pack *p) {
+  size_t nd = (size_t)z->n * (size_t)z->d, md = (size_t)z->m * (size_t)z->d, me = (size_t)z->m * (size_t)z->e;
+  size_t ne = (size_t)z->n * (size_t)z->e;
+  p->size = 2 * (nd + md + me) + ne + (size_t)z->n * (size_t)z->m;
+  if (!(p->q = berth_i_alloc(ctx, p->size, sizeof *p->q))) return berth_i_nomem(ctx);
+  p->dq = p->q + nd;
+  p->k = p->dq + nd;
+  p->dk = p->k + md;
+  p->v = p->dk + md;
+  p->dv = p->v + me;
+  p->o = p->dv + me;
+  p->s = p->o + ne;
+  return BERTH_OK;
+}
+
+static void pack_free(berth_ctx *ctx, Pack *p) { berth_i_free(ctx, p->q, p->size, sizeof *p->q); }
+
+/* Columns of head h of matrix b of x [batch, n, heads * d]. */
+static void take(const float *x, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d, float *out) {
+  int64_t width = (int64_t)heads * d;
+  x += b * n * width + (int64_t)h * d;
+  for (int64_t i = 0; i < n; i++) memcpy(out + i * d, x + i * width, (size_t)d * sizeof *out);
+}
+
+static void put(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d, float *x) {
+  int64_t width = (int64_t)heads * d;
+  x += b * n * width + (int64_t)h * d;
+  for (int64_t i = 0; i < n; i++) memcpy(x + i * width, in + i * d, (size_t)d * sizeof *in);
+}
+
+static void put_more(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d, float *x) {
+  int64_t width = (int64_t)heads * d;
+  x += b * n * width + (int64_t)h * d;
+  for (int64_t i = 0; i < n; i++) berth_i_add_to(x + i * width, in + i * d, d);
+}
+
+static void take_inputs(const berth_i_node *node, const Sizes *z, int32_t b, int32_t h, Pack *p) {
+  take(node->in[0]->data, b, h, z->heads, z->n, z->d, p->q);
+  take(node->in[1]->data, b, h, z->heads, z->m, z->d, p->k);
+  take(node->in[2]->data, b, h, z->heads, z->m, z->e, p->v);
+}
+
+/* ---- forward --------------------------------------------------------------------------------------- */
+
+/* softmax(scale s) of every row, in place. */
+static void probabilities(float *s, const float *mask, const Sizes *z) {
+  int64_t i, m = z->m;
+  for (i = 0; i < z->n * m; i++) s[i] *= z->scale;
+  for (i = 0; i < z->n; i++) berth_i_softmax_run(s + i * m, mask ? mask + i * m : NULL, z->m, s + i * m);
+}
+
+static void head_forward(const berth_i_node *node, const Sizes *z, const berth_array *mask, int32_t b, int32_t h, Pack *p) {
+  int64_t nm = (int64_t)z->n * z->m;
+  float *s = node->kept[0]->data + ((int64_t)b * z->heads + h) * nm;
+  const float *seen = mask ? mask->data + (mask->rank == 3 ? b * nm : 0) : NULL;
+  take_inputs(node, z, b, h, p);
+  berth_i_gemm(0, 1, z->n, z->m, z->d, p->q, p->k, 0, s);
+  probabilities(s, seen, z);
+  berth_i_gemm(0, 0, z->n, z->e, z->m, s, p->v, 0, p->o);
+  put(p->o, b, h, z->heads, z->n, z->e, node->out->data);
+}
+
+static berth_status forward(const berth_i_node *node, const berth_array *mask) {
+  Sizes z = sizes_of(node);
+  Pack p;
+  berth_status st = pack_new(node->out->ctx, &z, &p);
+  if (st != BERTH_OK) return st;
+  for (int32_t b = 0; b < z.batch; b++) {
+    for (int32_t h = 0; h < z.heads; h++) head_forward(node, &z, mask, b, h, &p);
+  }
+  pack_free(node->out->ctx, &p);
+  return BERTH_OK;
+}
+
+/* ---- backward -------------------------------------------------------------------------------------- */
+
+/* ds from the gradient of the probabilities, in place: scale p (dp - sum p dp). */
+static void scores_back(const float *p, float *ds, int32_t m, float scale) {
+  float sum = berth_i_dot(p, ds, m);
+  for (int32_t j = 0; j < m; j++) ds[j] = scale * p[j] * (ds[j] - sum);
+}
+
+static void head_back(const berth_i_node *node, const Sizes *z, const float *d, int32_t b, int32_t h, float *const g[3],
+                      Pack *p) {
+  const float *s = node->kept[0]->data + ((int64_t)b * z->heads + h) * z->n * z->m;
+  take_inputs(node, z, b, h, p);
+  take(d, b, h, z->heads, z->n, z->e, p->o);
+  if (g[2]) {
+    berth_i_gemm(1, 0, z->m, z->e, z->n, s, p->o, 0, p->dv);
+    put_more(p->dv, b, h, z->heads, z->m, z->e, g[2]);
+  }
+  if (!g[0] && !g[1]) return;
+  berth_i_gemm(0, 1, z->n, z->m, z->e, p->o, p->v, 0, p->s);
+  for (int64_t i = 0; i < z->n; i++) scores_back(s + i * z->m, p->s + i * z->m, z->m, z->scale);
+  if (g[0]) {
+    berth_i_gemm(0, 0, z->n, z->d, z->m, p->s, p->k, 0, p->dq);
+    put_more(p->dq, b, h, z->heads, z->n, z->d, g[0]);
+  }
+  if (g[1]) {
+    berth_i_gemm(1, 0, z->m, z->d, z->n, p->s, p->q, 0, p->dk);
+    put_more(p->dk, b, h, z->heads, z->m, z->d, g[1]);
+  }
+}
+
+static berth_status attention_back(berth_tape *t, const berth_i_node *node, const float *d) {
+  Sizes z = sizes_of(node);
+  Pack p;
+  berth_status st = BERTH_OK;
+  float *g[3];
+  for (int i = 0; i < 3; i++) g[i] = berth_i_gradient_of(t, node->in[i], &st);
+  if (st != BERTH_OK || (st = pack_new(node->out->ctx, &z, &p)) != BERTH_OK) return st;
+  for (int32_t b = 0; b < z.batch; b++) {
+    for (int32_t h = 0; h < z.heads; h++) head_back(node, &z, d, b, h, g, &p);
+  }
+  pack_free(node->out->ctx, &p);
+  return BERTH_OK;
+}
+
+/* ---- the door -------------------------------------------------------------------------------------- */
+
+static berth_status check_inputs(const berth_array *q, const berth_array *k, const berth_array *v) {
+  int32_t r = q->rank;
+  if (r != 2 && r != 3) return berth_i_shapes("attention, q and k", q, k);
+  if (k->rank != r || k->shape[r - 1] != q->shape[r - 1] || (r == 3 && k->shape[0] != q->shape[0])) {
+    return berth_i_shapes("attention, q and k", q, k);
+  }
+  if (v->rank != r || v->shape[r - 2] != k->shape[r - 2] || (r == 3 && v->shape[0] != q->shape[0])) {
+    return berth_i_shapes("attention, k and v", k, v);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_heads(const berth_array *q, const berth_array *v, int32_t heads) {
+  int32_t d = berth_i_last(q), e = berth_i_last(v);
+  if (heads >= 1 && d % heads == 0 && e % heads == 0) return BERTH_OK;
+  return berth_i_fail(q->ctx, BERTH_EINVAL, "attention: %d heads do not divide %d and %d columns", heads, d, e);
+}
+
+static berth_status check_mask(const berth_array *q, const berth_array *k, const berth_array *mask) {
+  int32_t r = q->rank, s;
+  if (!mask) return BERTH_OK;
+  s = mask->rank;
+  if ((s != 2 && s != r) || mask->shape[s - 2] != q->shape[r - 2] || mask->shape[s - 1] != k->shape[r - 2]
+      || (s == 3 && mask->shape[0] != q->shape[0])) {
+    return berth_i_shapes("attention, q and the mask", q, mask);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_nn_attention(berth_tape *t, berth_array *q, berth_array *k, berth_array *v, int32_t heads, berth_array *mask,
+                                berth_array **out) {
+  berth_i_node node = { .backward = attention_back, .in = { q, k, v }, .k = { heads } };
+  int32_t r = q->rank, shape[BERTH_NN_RANK] = { 1, heads, 0, 0 };
+  berth_status st;
+  if ((st = check_inputs(q, k, v)) != BERTH_OK) return st;
+  if ((st = check_heads(q, v, heads)) != BERTH_OK) return st;
+  if ((st = check_mask(q, k, mask)) != BERTH_OK) return st;
+  if (r == 3) shape[0] = q->shape[0];
+  shape[2] = q->shape[r - 2];
+  shape[3] = k->shape[r - 2];
+  st = berth_i_array_raw(q->ctx, 4, shape, &node.kept[0]);
+  memcpy(shape, q->shape, sizeof shape);
+  shape[r - 1] = berth_i_last(v);
+  if (st == BERTH_OK) st = berth_i_array_raw(q->ctx, r, shape, &node.out);
+  if (st == BERTH_OK) st = forward(&node, mask);
+  return berth_i_settle(t, &node, st, out);
+}

@@ -1,0 +1,86 @@
+/* Rows by their ids: fetched, sent, picked. */
+#include "vector_internal.h"
+
+#include "layer_internal.h"
+
+static berth_status rows_like(const berth_array *a, int32_t rows, bool zero, berth_array **out) {
+  int32_t shape[BERTH_NN_RANK];
+  memcpy(shape, a->shape, sizeof shape);
+  shape[0] = rows;
+  return zero ? berth_array_new(a->ctx, a->rank, shape, out) : berth_i_array_raw(a->ctx, a->rank, shape, out);
+}
+
+/* to[index[i]] += from[i] */
+static void send_rows(const berth_index *x, int64_t m, const float *from, float *to) {
+  for (int64_t i = 0; i < x->n; i++) {
+    if (x->ids[i] != BERTH_NONE) berth_i_add_to(to + x->ids[i] * m, from + i * m, m);
+  }
+}
+
+static berth_status gather_back(berth_tape *t, const berth_i_node *node, const float *d) {
+  berth_array *a = node->in[0];
+  berth_status st = BERTH_OK;
+  float *g = berth_i_gradient_of(t, a, &st);
+  if (g) send_rows(node->index, berth_i_stride(a), d, g);
+  return st;
+}
+
+berth_status berth_nn_gather(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {
+  berth_i_node node = { .backward = gather_back, .in = { a }, .index = index };
+  int64_t m = berth_i_stride(a);
+  berth_status st;
+  if ((st = berth_i_check_index("gather", index, a->shape[0], true)) != BERTH_OK) return st;
+  if ((st = rows_like(a, index->n, false, &node.out)) != BERTH_OK) return st;
+  if (a->shape[0] == 0) m = node.out->shape[0] ? node.out->size / node.out->shape[0] : 0;
+  for (int64_t i = 0; i < index->n; i++) {
+    float *to = node.out->data + i * m;
+    if (index->ids[i] == BERTH_NONE) memset(to, 0, (size_t)m * sizeof *to);
+    else memcpy(to, a->data + index->ids[i] * m, (size_t)m * sizeof *to);
+  }
+  return berth_i_settle(t, &node, BERTH_OK, out);
+}
+
+static berth_status scatter_back(berth_tape *t, const berth_i_node *node, const float *d) {
+  berth_array *a = node->in[0];
+  int64_t m = berth_i_stride(a);
+  berth_status st = BERTH_OK;
+  float *g = berth_i_gradient_of(t, a, &st);
+  for (int64_t i = 0; g && i < node->index->n; i++) {
+    if (node->index->ids[i] != BERTH_NONE) berth_i_add_to(g + i * m, d + node->index->ids[i] * m, m);
+  }
+  return st;
+}
+
+berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index, int32_t rows, berth_array **out) {
+  berth_i_node node = { .backward = scatter_back, .in = { a }, .index = index };
+  berth_status st;
+  if (rows < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d rows", (int)rows);
+  if (index->n != a->shape[0]) {
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d ids for %d rows", (int)index->n, (int)a->shape[0]);
+  }
+  if ((st = berth_i_check_index("scatter", index, rows, true)) != BERTH_OK) return st;
+  if ((st = rows_like(a, rows, true, &node.out)) != BERTH_OK) return st;
+  send_rows(index, berth_i_stride(a), a->data, node.out->data);
+  return berth_i_settle(t, &node, BERTH_OK, out);
+}
+
+static berth_status pick_back(berth_tape *t, const berth_i_node *node, const float *d) {
+  berth_array *a = node->in[0];
+  berth_status st = BERTH_OK;
+  float *g = berth_i_gradient_of(t, a, &st);
+  for (int64_t i = 0; g && i < node->index->n; i++) g[i * a->shape[1] + node->index->ids[i]] += d[i];
+  return st;
+}
+
+berth_status berth_nn_pick(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {
+  berth_i_node node = { .backward = pick_back, .in = { a }, .index = index };
+  berth_status st;
+  if (a->rank != 2 || index->n != a->shape[0]) {
+    char text[BERTH_I_SHAPE_TEXT];
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "pick: %d ids from %s", (int)index->n, berth_i_shape_text(a, text));
+  }
+  if ((st = berth_i_check_index("pick", index, a->shape[1], false)) != BERTH_OK) return st;
+  if ((st = berth_i_array_raw(a->ctx, 1, a->shape, &node.out)) != BERTH_OK) return st;
+  for (int64_t i = 0; i < index->n; i++) node.out->data[i] = a->data[i * a->shape[1] + index->ids[i]];
+  return berth_i_settle(t, &node, BERTH_OK, out);
+}

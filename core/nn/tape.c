@@ -1,0 +1,221 @@
+/* The tape: operations in the order in which they were done, and the walk back. */
+#include "vector_internal.h"
+
+#include "nn_internal.h"
+
+/* What the tape knows of an array that may have a gradient: outputs, watched arrays, parameters. */
+typedef struct slot {
+  berth_array *array; /* borrowed: a node, or `held`, has the reference */
+  float *gradient;    /* while walking back; NULL: zero so far */
+  bool held, watched;
+} slot;
+
+struct berth_tape {
+  berth_ctx *ctx;
+  int32_t refs;
+  uint64_t epoch;
+  berth_i_node *node;
+  size_t n_nodes, cap_nodes;
+  slot *slots;
+  size_t n_slots, cap_slots;
+  berth_array **kept; /* pairs: watched array, its gradient */
+  size_t n_kept, cap_kept;
+};
+
+berth_status berth_tape_new(berth_ctx *ctx, berth_tape **out) {
+  berth_tape *t = berth_i_zalloc(ctx, 1, sizeof *t);
+  if (!t) return berth_i_nomem(ctx);
+  t->ctx = ctx;
+  t->refs = 1;
+  t->epoch = berth_i_ctx_number(ctx);
+  berth_ctx_retain(ctx);
+  *out = t;
+  return BERTH_OK;
+}
+
+void berth_tape_retain(berth_tape *t) { t->refs++; }
+int32_t berth_tape_length(const berth_tape *t) { return (int32_t)t->n_nodes; }
+
+/* ---- forgetting ------------------------------------------------------------------------- */
+
+static void release_node(berth_ctx *ctx, berth_i_node *node) {
+  int32_t i;
+  for (i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
+    berth_array_release(node->in[i]);
+    berth_array_release(node->kept[i]);
+  }
+  for (i = 0; i < node->n_more; i++) berth_array_release(node->more_in[i]);
+  berth_i_free(ctx, node->more_in, (size_t)node->n_more, sizeof *node->more_in);
+  berth_index_release(node->index);
+  berth_index_release(node->index2);
+  berth_segments_release(node->segments);
+  berth_array_release(node->out);
+}
+
+static void drop_gradient(berth_tape *t, slot *s) {
+  berth_i_free(t->ctx, s->gradient, (size_t)s->array->size, sizeof(float));
+  s->gradient = NULL;
+}
+
+static void forget_operations(berth_tape *t) {
+  size_t i;
+  for (i = 0; i < t->n_slots; i++) {
+    if (t->slots[i].gradient) drop_gradient(t, &t->slots[i]);
+    if (t->slots[i].held) berth_array_release(t->slots[i].array);
+  }
+  for (i = 0; i < t->n_nodes; i++) release_node(t->ctx, &t->node[i]);
+  t->n_nodes = t->n_slots = 0;
+  t->epoch = berth_i_ctx_number(t->ctx);
+}
+
+static void forget_kept(berth_tape *t) {
+  for (size_t i = 0; i < t->n_kept; i++) berth_array_release(t->kept[i]);
+  t->n_kept = 0;
+}
+
+void berth_tape_clear(berth_tape *t) {
+  forget_operations(t);
+  forget_kept(t);
+}
+
+void berth_tape_release(berth_tape *t) {
+  berth_ctx *ctx;
+  if (!t || --t->refs > 0) return;
+  ctx = t->ctx;
+  berth_tape_clear(t);
+  berth_i_free(ctx, t->node, t->cap_nodes, sizeof *t->node);
+  berth_i_free(ctx, t->slots, t->cap_slots, sizeof *t->slots);
+  berth_i_free(ctx, t->kept, t->cap_kept, sizeof *t->kept);
+  berth_i_free(ctx, t, 1, sizeof *t);
+  berth_ctx_release(ctx);
+}
+
+/* ---- remembering ------------------------------------------------------------------------ */
+
+bool berth_i_wanted(const berth_tape *t, const berth_array *a) { return t && (a->gradient || a->tape == t->epoch); }
+
+/* A slot for a; `hold`: nobody else has a reference as long as the tape. */
+static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
+  berth_status st = berth_i_grow(t->ctx, (void **)&t->slots, &t->cap_slots, t->n_slots + 1, sizeof *t->slots);
+  if (st != BERTH_OK) return st;
+  t->slots[t->n_slots] = (slot){ a, NULL, hold, false };
+  if (hold) berth_array_retain(a);
+  a->tape = t->epoch;
+  a->slot = (int32_t)t->n_slots++;
+  return BERTH_OK;
+}
+
+berth_status berth_tape_watch(berth_tape *t, berth_array *a) {
+  berth_status st = a->tape == t->epoch ? BERTH_OK : add_slot(t, a, true);
+  if (st == BERTH_OK) t->slots[a->slot].watched = true;
+  return st;
+}
+
+static void retain_node(berth_i_node *node) {
+  int32_t i;
+  for (i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
+    if (node->in[i]) berth_array_retain(node->in[i]);
+    if (node->kept[i]) berth_array_retain(node->kept[i]);
+  }
+  for (i = 0; i < node->n_more; i++) berth_array_retain(node->more_in[i]);
+  if (node->index) berth_index_retain(node->index);
+  if (node->index2) berth_index_retain(node->index2);
+  if (node->segments) berth_segments_retain(node->segments);
+  berth_array_retain(node->out);
+}
+
+static berth_status copy_list(berth_ctx *ctx, berth_i_node *node) {
+  berth_array **list = node->more_in;
+  size_t n = (size_t)node->n_more;
+  node->more_in = NULL;
+  if (n == 0) return BERTH_OK;
+  if (!(node->more_in = berth_i_alloc(ctx, n, sizeof *list))) return berth_i_nomem(ctx);
+  memcpy(node->more_in, list, n * sizeof *list);
+  return BERTH_OK;
+}
+
+berth_status berth_i_record(berth_tape *t, const berth_i_node *node) {
+  berth_i_node own = *node;
+  berth_status st = berth_i_grow(t->ctx, (void **)&t->node, &t->cap_nodes, t->n_nodes + 1, sizeof own);
+  if (st != BERTH_OK) return st;
+  if ((st = copy_list(t->ctx, &own)) != BERTH_OK) return st;
+  if ((st = add_slot(t, own.out, false)) != BERTH_OK) {
+    berth_i_free(t->ctx, own.more_in, (size_t)own.n_more, sizeof *own.more_in);
+    return st;
+  }
+  retain_node(&own);
+  t->node[t->n_nodes++] = own;
+  return BERTH_OK;
+}
+
+/* ---- walking back ----------------------------------------------------------------------- */
+
+float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
+  slot *s;
+  if (*st != BERTH_OK || !berth_i_wanted(t, a)) return NULL;
+  if (a->tape != t->epoch && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL; /* a parameter, for the first time */
+  s = &t->slots[a->slot];
+  if (!s->gradient && !(s->gradient = berth_i_zalloc(t->ctx, (size_t)a->size, sizeof(float)))) *st = berth_i_nomem(t->ctx);
+  return s->gradient;
+}
+
+/* What is done with a gradient once all that adds to it has been walked: nodes of the tape only read earlier outputs. */
+static berth_status walk(berth_tape *t) {
+  size_t i = t->n_nodes;
+  while (i-- > 0) {
+    const berth_i_node *node = &t->node[i];
+    int32_t at = node->out->slot;
+    berth_status st;
+    if (!t->slots[at].gradient) continue;
+    if ((st = node->backward(t, node, t->slots[at].gradient)) != BERTH_OK) return st;
+    if (!t->slots[at].watched) drop_gradient(t, &t->slots[at]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status keep_watched(berth_tape *t) {
+  for (size_t i = 0; i < t->n_slots; i++) {
+    slot *s = &t->slots[i];
+    berth_array *copy;
+    berth_status st;
+    if (!s->watched) continue;
+    if ((st = berth_i_grow(t->ctx, (void **)&t->kept, &t->cap_kept, t->n_kept + 2, sizeof *t->kept)) != BERTH_OK) return st;
+    if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK) return st;
+    if (s->gradient) memcpy(copy->data, s->gradient, (size_t)copy->size * sizeof(float));
+    berth_array_retain(s->array);
+    t->kept[t->n_kept++] = s->array;
+    t->kept[t->n_kept++] = copy;
+  }
+  return BERTH_OK;
+}
+
+static void add_to_parameters(berth_tape *t) {
+  for (size_t i = 0; i < t->n_slots; i++) {
+    slot *s = &t->slots[i];
+    if (s->gradient && s->array->gradient) berth_i_add_to(s->array->gradient->data, s->gradient, s->array->size);
+  }
+}
+
+berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
+  berth_status st = BERTH_OK;
+  float *seed;
+  if (loss->size != 1) return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one", (double)loss->size);
+  if (!berth_i_wanted(t, loss)) return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: nothing on this tape leads to the loss");
+  forget_kept(t);
+  if ((seed = berth_i_gradient(t, loss, &st)) == NULL) goto done;
+  seed[0] = 1;
+  if ((st = walk(t)) != BERTH_OK) goto done;
+  if ((st = keep_watched(t)) != BERTH_OK) goto done;
+  add_to_parameters(t);
+done:
+  if (st != BERTH_OK) forget_kept(t);
+  forget_operations(t);
+  return st;
+}
+
+berth_array *berth_tape_gradient(const berth_tape *t, const berth_array *a) {
+  for (size_t i = 0; i < t->n_kept; i += 2) {
+    if (t->kept[i] == a) return t->kept[i + 1];
+  }
+  return NULL;
+}
