@@ -45,13 +45,20 @@ typedef struct bl_placement_box {
   berth_cost *cost; /* for the names in files; NULL: made from an array */
 } bl_placement_box;
 
+typedef struct bl_execution_box {
+  berth_execution *execution;
+} bl_execution_box;
+
 extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class, bl_result_class, bl_plan_class,
-    bl_rng_class;
+    bl_rng_class, bl_executor_class, bl_execution_class;
 
 /** Makes the metatable of a class, unless it is there. */
 void bl_register(lua_State *L, const bl_class *c);
 /** A closed box of `size` zero bytes with an anchor table, on the stack. */
 void *bl_new(lua_State *L, const bl_class *c, size_t size);
+/** The same for boxes that are made by the thousand: without an anchor, registered with more metamethods and methods. */
+void bl_register_light(lua_State *L, const bl_class *c, const luaL_Reg *more_meta, const luaL_Reg *const *methods);
+void *bl_new_light(lua_State *L, const bl_class *c, size_t size);
 /** The box, open or closed; NULL: something else. */
 void *bl_test(lua_State *L, int i, const bl_class *c);
 /** The open box; raises "fn: what: expected a graph, got nil" or "... is closed". */
@@ -223,7 +230,8 @@ extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_av
 extern const luaL_Reg bl_graph_functions[], bl_topology_functions[], bl_generator_functions[], bl_cost_functions[],
     bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[],
     bl_hook_functions[], bl_interrupt_functions[], bl_repair_functions[], bl_portfolio_functions[], bl_lp_functions[],
-    bl_transform_functions[], bl_expand_functions[], bl_exact_functions[], bl_split_functions[], bl_tries_functions[];
+    bl_transform_functions[], bl_expand_functions[], bl_exact_functions[], bl_split_functions[], bl_tries_functions[],
+    bl_exec_functions[];
 
 int bl_bounds_table(lua_State *L);
 int bl_graph_save(lua_State *L);
@@ -234,5 +242,7 @@ int bl_placement_save(lua_State *L);
 int bl_placement_to_string(lua_State *L);
 int bl_result_save_trace(lua_State *L);
 int bl_result_trace(lua_State *L);
+int bl_execution_save_trace(lua_State *L);
+int bl_execution_trace(lua_State *L);
 
 #endif

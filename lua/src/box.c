@@ -1,12 +1,14 @@
 /* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
-#include "binding.h"
+#include "nn.h"
 #include <stdio.h>
 #include <string.h>
 
 /* ---- class lookup ----------------------------------------------------------------------- */
 
 static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
-                                           &bl_result_class, &bl_plan_class,     &bl_rng_class };
+                                           &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
+                                           &bl_execution_class, &bl_array_class, &bl_index_class, &bl_segments_class,
+                                           &bl_tape_class, &bl_parameters_class, &bl_adam_class };
 
 const char *bl_kind(lua_State *L, int i) {
   size_t k;
@@ -31,9 +33,11 @@ void *bl_test(lua_State *L, int i, const bl_class *c) {
   return same ? box : NULL;
 }
 
+static const char *article(const char *noun) { return strchr("aei", noun[0]) ? "an" : "a"; }
+
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
   bl_box *box = bl_test(L, i, c);
-  if (!box) bl_error(L, "%s: %s: expected a %s, got %s", fn, what, c->name, bl_kind(L, i));
+  if (!box) bl_error(L, "%s: %s: expected %s %s, got %s", fn, what, article(c->name), c->name, bl_kind(L, i));
   if (!box->object) bl_error(L, "%s: %s: the %s is closed", fn, what, c->name);
   return box;
 }
@@ -76,6 +80,25 @@ static int close_box(lua_State *L) {
   return 0;
 }
 
+void *bl_new_light(lua_State *L, const bl_class *c, size_t size) {
+  void *box = compat_newlight(L, size);
+  memset(box, 0, size);
+  push_metatable(L, c);
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+/* On the 5.1 ABI the environment of a light box is the global table: not to be touched. */
+static int close_light(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box->object) return 0;
+  c->release(box);
+  box->object = NULL;
+  return 0;
+}
+
 int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L)) {
   int self = lua_absindex(L, i);
   compat_getanchor(L, self);
@@ -99,14 +122,17 @@ static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) 
 }
 
 /* A misspelt name is told, not taken for nil. */
-static int no_such_name(lua_State *L, const bl_class *c, const char *name) {
-  char fields[300] = "", methods[600] = "close";
+static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists, const char *name) {
+  char fields[300] = "", methods[700] = "close";
+  size_t n;
   add_names(fields, sizeof fields, 0, c->fields);
-  add_names(methods, sizeof methods, add_names(methods, sizeof methods, strlen(methods), c->methods), c->more_methods);
+  n = add_names(methods, sizeof methods, strlen(methods), c->methods);
+  n = add_names(methods, sizeof methods, n, c->more_methods);
+  for (; lists && *lists; lists++) n = add_names(methods, sizeof methods, n, *lists);
   return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name, *fields ? fields : "none", methods);
 }
 
-/* upvalues: class, methods, fields */
+/* upvalues: class, methods, fields, further lists of methods or NULL */
 static int index_box(lua_State *L) {
   const bl_class *c = own_class(L);
   if (c->item && lua_type(L, 2) == LUA_TNUMBER) return c->item(L);
@@ -115,7 +141,10 @@ static int index_box(lua_State *L) {
   if (!lua_isnil(L, -1)) return 1;
   lua_pushvalue(L, 2);
   lua_rawget(L, lua_upvalueindex(3));
-  if (lua_isnil(L, -1)) return lua_type(L, 2) == LUA_TSTRING ? no_such_name(L, c, lua_tostring(L, 2)) : 1;
+  if (lua_isnil(L, -1)) {
+    if (lua_type(L, 2) != LUA_TSTRING) return 1;
+    return no_such_name(L, c, lua_touserdata(L, lua_upvalueindex(4)), lua_tostring(L, 2));
+  }
   lua_pushvalue(L, 1);
   lua_call(L, 1, 1);
   return 1;
@@ -139,7 +168,8 @@ static int tostring_box(lua_State *L) {
 }
 
 static int newindex_box(lua_State *L) {
-  return bl_error(L, "a %s is read only: field '%s' cannot be set", own_class(L)->name,
+  const char *name = own_class(L)->name;
+  return bl_error(L, "%s %s is read only: field '%s' cannot be set", article(name), name,
                   lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2));
 }
 
@@ -165,12 +195,12 @@ static bool is_registered(lua_State *L, const bl_class *c) {
   return yes;
 }
 
-void bl_register(lua_State *L, const bl_class *c) {
-  if (is_registered(L, c)) return;
+/* Pushes the metatable; `close` is one of close_box and close_light. */
+static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction close) {
   lua_newtable(L);
   if (c->meta) luaL_setfuncs(L, c->meta, 0);
-  set_closure(L, c, "__gc", close_box);
-  set_closure(L, c, "__close", close_box);
+  set_closure(L, c, "__gc", close);
+  set_closure(L, c, "__close", close);
   set_closure(L, c, "__newindex", newindex_box);
   push_class(L, c);
   lua_getfield(L, -2, "__tostring");
@@ -180,16 +210,42 @@ void bl_register(lua_State *L, const bl_class *c) {
   lua_setfield(L, -2, "__name");
   lua_pushstring(L, c->key); /* getmetatable and setmetatable from Lua see only this */
   lua_setfield(L, -2, "__metatable");
+}
+
+/* Sets __index of the metatable on the top, with the methods of further lists, which must last. */
+static void set_index(lua_State *L, const bl_class *c, lua_CFunction close, const luaL_Reg *const *lists) {
+  const luaL_Reg *const *list;
   push_class(L, c);
   push_functions(L, c->methods);
   if (c->more_methods) luaL_setfuncs(L, c->more_methods, 0);
-  set_closure(L, c, "close", close_box);
+  for (list = lists; list && *list; list++) luaL_setfuncs(L, *list, 0);
+  set_closure(L, c, "close", close);
   push_functions(L, c->fields);
-  lua_pushcclosure(L, index_box, 3);
+  lua_pushlightuserdata(L, (void *)lists);
+  lua_pushcclosure(L, index_box, 4);
   lua_setfield(L, -2, "__index");
+}
+
+/* Pops the metatable. */
+static void keep_metatable(lua_State *L, const bl_class *c) {
   push_class(L, c);
   lua_insert(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+void bl_register(lua_State *L, const bl_class *c) {
+  if (is_registered(L, c)) return;
+  push_new_metatable(L, c, close_box);
+  set_index(L, c, close_box, NULL);
+  keep_metatable(L, c);
+}
+
+void bl_register_light(lua_State *L, const bl_class *c, const luaL_Reg *more_meta, const luaL_Reg *const *lists) {
+  if (is_registered(L, c)) return;
+  push_new_metatable(L, c, close_light);
+  if (more_meta) luaL_setfuncs(L, more_meta, 0);
+  set_index(L, c, close_light, lists);
+  keep_metatable(L, c);
 }
 
 /* ---- functions of the module ------------------------------------------------------------ */

@@ -37,6 +37,13 @@ static inline int compat_cpcall(lua_State *L, lua_CFunction f, void *ud) {
 }
 #endif
 
+/* Userdata without an anchor. */
+#if LUA_VERSION_NUM < 504
+# define compat_newlight(L, n) lua_newuserdata(L, n)
+#else
+# define compat_newlight(L, n) lua_newuserdatauv(L, n, 0)
+#endif
+
 /* The anchor of a userdata: always a table of its own, see bl_new. */
 #if LUA_VERSION_NUM < 502
 # define compat_getanchor(L, i) lua_getfenv(L, i)

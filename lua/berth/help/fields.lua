@@ -20,6 +20,19 @@ return {
     { "model", "the table of options that it was made with, or nil" },
     { "topology", "on which it prices" },
   },
+  array = {
+    { "rank", "number of axes" },
+    { "shape", "table of extents" },
+    { "size", "how many numbers" },
+  },
+  index = {},
+  segments = { { "rows", "how many, in all segments" } },
+  tape = { { "recording", "true while it records" } },
+  parameters = { { "size", "how many numbers; #p: how many arrays" } },
+  adam = {
+    { "rate", "of steps that are given none" },
+    { "steps", "how many it has done" },
+  },
   placement = {
     { "bound", "s: placer exact has proved that no schedule is shorter with this memory, without preemption; nil: of others" },
     { "estimate", "s: the placer's own makespan; nil: it made no plan" },
@@ -57,4 +70,18 @@ return {
     { "now", "s: the plan's present time; 0 unless ready = \"finished\"" },
   },
   rng = {},
+  execution = {
+    { "busy", "busy[d], s: from start to finish of the ops on device d" },
+    { "checked", "were results compared with those of a run on one thread?" },
+    { "checksums", "checksums[i]: of what op i made, 16 hex digits; empty if not checked" },
+    { "cost", "the priced graph that was run" },
+    { "device", "device[i]: where op i ran" },
+    { "finish", "finish[i], s after the begin of the run" },
+    { "makespan", "s: until the last op ended; of several runs the median" },
+    { "start", "start[i], s after the begin of the run: when the device was given op i" },
+    { "times", "makespans of all runs, s, in order" },
+    { "transfers", "transfers[k]: { tensor, from, to, start (s), finish (s) }, by start" },
+    { "turns", "turns[i]: { ready, start, finish }: in which decisions, numbered in order, op i was ready, started, ended" },
+    { "wrong", "the first op whose result, or copy of it, is not that of the run on one thread; nil: all are right" },
+  },
 }

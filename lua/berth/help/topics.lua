@@ -24,6 +24,8 @@ nil, message, "cycle" if there is one. Quantities are in base units, or strings:
   { "graph:t_level", "g:t_level { comp =, comm =, cost = }", "Longest path from the start to every op, itself excluded, s." },
   { "graph:slack", "g:slack { comp =, comm =, cost = }", "How much later every op may finish without a longer path, s." },
   { "graph:depth", "g:depth()", "Longest number of edges from a source to every op." },
+  { "graph:meta_ops", "g:meta_ops { comp =, tolerance = 0 }",
+    "Number of the meta-op of every op, and how many: runs of ids of one kind, time, depth and number of inputs." },
   { "graph:critical_path", "g:critical_path { comp =, comm =, cost = }",
     "Array of op ids of one longest path, and its length in s.",
     "g:critical_path { cost = berth.cost(g, t) }" },
@@ -207,6 +209,26 @@ is held at that instant, then what stays. The largest is peak_memory[d].]],
     [[What p comes to when some of its ops are elsewhere: the figures of a run of the changed placement, often for less
 work. It prints how many ends of ops it has simulated.]],
     [[s = berth.tries(g, t, p, { memory = "none" })]] },
+  { "executor", "ex = berth.executor(g, t, { mode =, links =, dispatch =, seconds =, scale =, ... })",
+    [[Runs placements for real: a thread and an arena for each device, kernels sized by the graph, copies paced as the links.
+mode: "compute" (default) or "paced" (mostly asleep: many devices on few cores). links: free, channel, duplex (default),
+pair. dispatch: fifo, light-first, blevel, lifo, random. seconds (0.1): what all ops take one after the other; scale: real s
+for a s of the cost. duty, flops, stream, memory, check, seed, cost: docs/execute.md. nil, message, "unsupported": no threads,
+collectives. ex.simulation: the options of the simulator for the same discipline. ex:close() joins the threads.]],
+    [[ex = berth.executor(g, t, { mode = "paced", seconds = 0.05 })]] },
+  { "executor:run", "r = ex:run(p, { repeats = 1 })",
+    [[Runs a placement; of several runs the one of median makespan. r: see help "execution". nil, message, code as simulate.]],
+    "r = ex:run(p, { repeats = 5 })" },
+  { "executor:calibrate", [[g2, t2 = ex:calibrate { load = "busy", runs = 6, repeats = 3, seed = 1 }]],
+    [[Measures ops and links: a graph and a topology with which berth.simulate(g2, t2, p, ex.simulation) foretells ex:run(p).
+load: "busy": random placements; "alone": all on one device. quantile (0.5): 0 takes the fastest instead of medians. The third
+value are the samples; given again as samples = s, they are added to.]] },
+  { "executor:objective", "f = ex:objective { repeats = 1 }",
+    "A function: array of placements -> array of measured seconds; one placement -> a number. To train with." },
+  { "executor:kernels", "numbers, count = ex:kernels()", "Which ops run the same kernel on operands of the same sizes." },
+  { "execute.calibrate", "g2, t2 = berth.execute.calibrate(ex, options)", "The same as ex:calibrate(options)." },
+  { "execution:save_trace", "r:save_trace(path)", "Writes a timeline that opens in Perfetto.", [[r:save_trace("run.json")]] },
+  { "execution:trace", "r:trace()", "What save_trace would write." },
   { "tries:try", "makespan, peak, op = s:try({ [7] = 2 }, limit)",
     [[The base with op 7 on device 2; the base stays. limit (s): stops as soon as the makespan is certain to be above it;
 then makespan is a lower bound above it, and memory has not been looked at. op: where memory ran out. nil, message, code:
@@ -281,9 +303,9 @@ Rows: name, makespan, gap, bound, estimate, peak, oom, placement; error, code, w
   { "formats", "berth.formats()", "Names of the file formats." },
 
   { "models", "g, about = berth.models.resnet { depth = 50 }",
-    [[Graphs of well-known networks: resnet vgg inception_v3 transformer bert llama gnmt. Options of all: batch,
-dtype, training, optimizer ("sgd", "momentum", "adam", "none"), granularity ("op", "layer", "block"), colocate
-("weights", "layer"). berth.models.options(name) lists the rest.]],
+    [[Graphs of well-known networks: resnet vgg inception_v3 transformer bert llama gnmt; and einsum.
+Options of all others: batch, dtype, training, optimizer ("sgd", "momentum", "adam", "none"), granularity ("op",
+"layer", "block"), colocate ("weights", "layer"). berth.models.options(name) lists the rest.]],
     [[g, about = berth.models.bert { size = "large", batch = 8 }]] },
   { "models.list", "berth.models.list()", [[Names for models.build and for "model:NAME" on the command line.]] },
   { "models.build", "g, about = berth.models.build(name, options)",
@@ -306,6 +328,11 @@ of the position table; default 512, or seq if that is more.]] },
     "size: 7b 13b 30b 65b 2-70b 3-8b 3-70b; or layers, hidden, heads, kv_heads, ffn, vocab." },
   { "models.gnmt", "berth.models.gnmt { layers = 4, hidden = 1024, vocab = 32320, seq = 50, target_seq = seq, steps_per_op = 1 }",
     "Recurrent; one op covers steps_per_op time steps." },
+  { "models.einsum", [[g, about = berth.models.einsum { program = "random", seed = 0, devices = 4, ... }]],
+    [[Sharded einsum graphs like DOPPLER's, to train on. program: chain, ffnn, transformer, random; also shards, layers,
+width, comm: "work" (transfers by work, as published), "bytes". Op times are work, links of 1 B/s make them agree.
+about.meta[op]: its logical op. docs/models.md.]],
+    [[g, about = berth.models.einsum { program = "transformer", seed = 1 }]] },
 
   { "rng", "r = berth.rng(seed, stream)",
     "Random numbers, the same everywhere: r:uniform(), r:below(n), r:normal(), r:shuffle(array)." },

@@ -1,0 +1,61 @@
+--- Schedules of rates: callables of the step, from 0.
+-- With { warmup = n } the first n steps rise evenly to the start, which step n - 1 has; what comes after fits in the other steps.
+-- @module berth.nn.schedule
+local core = require "berth.core"
+local options = require "berth.options"
+
+local schedule = {}
+
+local function check_number(fn, what, x)
+  if type(x) ~= "number" or x ~= x then options.fail("%s: %s: expected a number, got %s", fn, what, core.kind(x)) end
+  return x
+end
+
+local function check_steps(fn, what, n, least)
+  check_number(fn, what, n)
+  if n < least or n ~= math.floor(n) then
+    options.fail("%s: %s: expected a whole number not below %d, got %.14g", fn, what, least, n)
+  end
+  return n
+end
+
+-- shape(part): value when `part` (0 to 1) of the steps behind the warmup has gone.
+local function make(fn, text, from, steps, opts, shape)
+  local warmup = check_steps(fn, "warmup", options.check(fn, opts, { "warmup" }).warmup or 0, 0)
+  local rest = math.max(steps - warmup, 1)
+  local function value(_, step)
+    if step < warmup then return from * (step + 1) / warmup end
+    return shape(math.min((step - warmup) / rest, 1))
+  end
+  if warmup > 0 then text = ("%s, %d of warmup"):format(text, warmup) end
+  return setmetatable({}, { __call = value, __tostring = function() return "schedule: " .. text end })
+end
+
+--- Always the same.
+function schedule.constant(value, opts)
+  local fn = "berth.nn.schedule.constant"
+  check_number(fn, "value", value)
+  return make(fn, ("constant %.6g"):format(value), value, 1, opts, function() return value end)
+end
+
+--- A straight line from `from` at step 0 to `to` at step `steps`; then `to`.
+function schedule.linear(from, to, steps, opts)
+  local fn = "berth.nn.schedule.linear"
+  check_number(fn, "from", from)
+  check_number(fn, "to", to)
+  check_steps(fn, "steps", steps, 1)
+  return make(fn, ("linear %.6g to %.6g in %d steps"):format(from, to, steps), from, steps, opts,
+    function(part) return from + (to - from) * part end)
+end
+
+--- Half a wave from `from` at step 0 to `to` at step `steps`; then `to`.
+function schedule.cosine(from, to, steps, opts)
+  local fn = "berth.nn.schedule.cosine"
+  check_number(fn, "from", from)
+  check_number(fn, "to", to)
+  check_steps(fn, "steps", steps, 1)
+  return make(fn, ("cosine %.6g to %.6g in %d steps"):format(from, to, steps), from, steps, opts,
+    function(part) return to + (from - to) * (1 + math.cos(math.pi * part)) / 2 end)
+end
+
+return schedule

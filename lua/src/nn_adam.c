@@ -1,0 +1,147 @@
+/* Type "adam", which trains parameters, and the files of both. */
+#include "nn.h"
+#include <math.h>
+
+typedef struct adam_box {
+  berth_adam *adam;
+  berth_params *params;
+  double rate, clip; /* clip INFINITY: not */
+} adam_box;
+
+static void release_adam(void *p) {
+  adam_box *box = p;
+  berth_adam_release(box->adam);
+  berth_params_release(box->params);
+}
+
+static adam_box *self_adam(lua_State *L, const char *fn) { return bl_self(L, &bl_adam_class, fn); }
+
+/* adam(parameters, { rate, beta1, beta2, epsilon, decay, clip }): object */
+static int adam_new(lua_State *L) {
+  static const char *const keys[] = { "rate", "beta1", "beta2", "epsilon", "decay", "clip", NULL };
+  static const bl_where w = { "berth.nn.adam", NULL, 0 };
+  bl_params_box *p = bl_check(L, 1, &bl_parameters_class, w.fn, "parameters");
+  int t = bl_options(L, 2, &w, keys);
+  berth_adam_options o = berth_adam_defaults();
+  adam_box *box;
+  double rate = 1e-3, most = INFINITY;
+  bl_get_positive(L, t, &w, "rate", &rate);
+  bl_get_positive(L, t, &w, "beta1", &o.beta1);
+  bl_get_positive(L, t, &w, "beta2", &o.beta2);
+  bl_get_positive(L, t, &w, "epsilon", &o.epsilon);
+  bl_get_positive(L, t, &w, "decay", &o.decay);
+  bl_get_positive(L, t, &w, "clip", &most);
+  if (most == 0) bl_wrong(L, &w, "clip", "must be above 0");
+  box = bl_new(L, &bl_adam_class, sizeof *box);
+  bl_must(L, berth_adam_new(p->params, &o, &box->adam));
+  berth_params_retain(box->params = p->params);
+  box->rate = rate;
+  box->clip = most;
+  return 1;
+}
+
+/* o:step(rate): norm of the gradients before clipping */
+static int step(lua_State *L) {
+  static const bl_where w = { "adam:step", NULL, 0 };
+  adam_box *box = self_adam(L, w.fn);
+  double rate = bl_opt_number(L, 2, &w, "rate", box->rate), norm = 0;
+  bl_must(L, berth_params_clip(box->params, box->clip, &norm));
+  bl_must(L, berth_adam_step(box->adam, rate));
+  berth_params_zero_gradients(box->params);
+  lua_pushnumber(L, norm);
+  return 1;
+}
+
+static int steps(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)berth_adam_steps(self_adam(L, "adam.steps")->adam));
+  return 1;
+}
+
+static int rate_of(lua_State *L) {
+  lua_pushnumber(L, self_adam(L, "adam.rate")->rate);
+  return 1;
+}
+
+static int adam_string(lua_State *L) {
+  const adam_box *box = self_adam(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "adam: %.0f steps, rate %g", (double)berth_adam_steps(box->adam), box->rate);
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg adam_methods[] = { { "step", step }, { NULL, NULL } };
+static const luaL_Reg adam_fields[] = { { "steps", steps }, { "rate", rate_of }, { NULL, NULL } };
+static const luaL_Reg adam_meta[] = { { "__tostring", adam_string }, { NULL, NULL } };
+const bl_class bl_adam_class = { "adam", "berth.adam", release_adam, adam_methods, NULL, adam_fields, adam_meta, NULL };
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+/* The option `adam` of the table at t, which must train these parameters. */
+static berth_adam *get_adam(lua_State *L, int t, const bl_where *w, const bl_params_box *p) {
+  adam_box *box;
+  if (!t) return NULL;
+  lua_getfield(L, t, "adam");
+  if (lua_isnil(L, -1)) return NULL;
+  box = bl_check(L, lua_gettop(L), &bl_adam_class, w->fn, "adam");
+  if (box->params != p->params) bl_wrong(L, w, "adam", "is for other parameters");
+  return box->adam;
+}
+
+static const char *check_path(lua_State *L, int i, const bl_where *w) {
+  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "path", "expected a string, got %s", bl_kind(L, i));
+  return bl_to_text(L, i, w, "path");
+}
+
+/* p:save(path, { adam, note }): true; nil, message, code */
+int bl_params_save(lua_State *L) {
+  static const char *const keys[] = { "adam", "note", NULL };
+  static const bl_where w = { "parameters:save", NULL, 0 };
+  bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
+  const char *path = check_path(L, 2, &w), *note;
+  int t = bl_options(L, 3, &w, keys);
+  berth_adam *adam = get_adam(L, t, &w, box);
+  note = bl_get_string(L, t, &w, "note");
+  return bl_done(L, berth_params_save(box->params, adam, note, path));
+}
+
+/* p:load(path, { adam }): true; nil, message, code */
+int bl_params_load(lua_State *L) {
+  static const char *const keys[] = { "adam", NULL };
+  static const bl_where w = { "parameters:load", NULL, 0 };
+  bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
+  const char *path = check_path(L, 2, &w);
+  return bl_done(L, berth_params_load(box->params, get_adam(L, bl_options(L, 3, &w, keys), &w, box), path));
+}
+
+typedef struct note_holder {
+  berth_ctx *ctx;
+  char *note;
+} note_holder;
+
+/* Holds a note of the core's while Lua copies it. */
+static int copy_note(lua_State *L) {
+  note_holder *h = lua_touserdata(L, 1);
+  lua_pushstring(L, h->note);
+  lua_setfield(L, LUA_REGISTRYINDEX, "berth.note");
+  return 0;
+}
+
+/* read_note(path): string; nil, message, code */
+static int read_note(lua_State *L) {
+  static const bl_where w = { "berth.nn.read_note", NULL, 0 };
+  note_holder h = { bl_ctx(L), NULL };
+  berth_status st = berth_params_note(h.ctx, check_path(L, 1, &w), &h.note);
+  int failed;
+  if (st != BERTH_OK) return bl_failed(L, st);
+  failed = compat_cpcall(L, copy_note, &h);
+  berth_nn_free_note(h.ctx, h.note);
+  if (failed) return lua_error(L);
+  lua_getfield(L, LUA_REGISTRYINDEX, "berth.note");
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, "berth.note");
+  return 1;
+}
+
+const luaL_Reg bl_nn_adam_functions[] = { { "nn_adam", adam_new }, { "nn_read_note", read_note }, { NULL, NULL } };

@@ -1,0 +1,214 @@
+/* Type "array": making, reading and writing. What is recorded is in nn_elements.c, nn_products.c and nn_rows.c. */
+#include "nn.h"
+
+enum { FIRST_GARBAGE = 16 << 20 }; /* bytes */
+
+static const char nn_key = 0; /* its address is a registry key */
+
+static bl_nn *make_nn(lua_State *L) {
+  bl_nn *nn = lua_newuserdata(L, sizeof *nn);
+  nn->ctx = bl_ctx(L);
+  nn->tape = NULL;
+  nn->threshold = FIRST_GARBAGE;
+  lua_pushlightuserdata(L, (void *)&nn_key);
+  lua_insert(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  return nn;
+}
+
+bl_nn *bl_nn_of(lua_State *L) {
+  bl_nn *nn;
+  lua_pushlightuserdata(L, (void *)&nn_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  nn = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return nn ? nn : make_nn(L);
+}
+
+static void release_array(void *p) {
+  bl_array_box *box = p;
+  berth_array_release(box->array);
+  box->data = NULL;
+  box->size = 0;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------- */
+
+bl_array_box *bl_new_array(lua_State *L) {
+  bl_array_box *box = bl_new_light(L, &bl_array_class, sizeof *box);
+  box->nn = bl_nn_of(L);
+  return box;
+}
+
+bl_array_box *bl_check_array(lua_State *L, int i, const char *fn, const char *what) {
+  return bl_check(L, i, &bl_array_class, fn, what);
+}
+
+bl_array_box *bl_opt_array(lua_State *L, int i, const char *fn, const char *what) {
+  return lua_isnoneornil(L, i) ? NULL : bl_check_array(L, i, fn, what);
+}
+
+void bl_must(lua_State *L, berth_status st) {
+  if (st == BERTH_OK) return;
+  if (st == BERTH_ECALLBACK || st == BERTH_EINTERRUPT) bl_failed(L, st);
+  bl_push_message(L, st);
+  bl_error(L, "%s", lua_tostring(L, -1));
+}
+
+/* The core's memory is not seen by Lua: its garbage is collected when as much has come as there was, or as Lua itself holds. */
+static void collect(lua_State *L, bl_nn *nn) {
+  size_t held, own;
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  held = berth_ctx_memory(nn->ctx);
+  own = (size_t)lua_gc(L, LUA_GCCOUNT, 0) << 10;
+  if (own < FIRST_GARBAGE) own = FIRST_GARBAGE;
+  nn->threshold = held + (held > own ? held : own);
+}
+
+int bl_give(lua_State *L, bl_array_box *box, berth_status st) {
+  bl_must(L, st);
+  box->data = berth_array_data(box->array);
+  box->size = berth_array_size(box->array);
+  if (berth_ctx_memory(box->nn->ctx) >= box->nn->threshold) collect(L, box->nn);
+  return 1;
+}
+
+bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape) {
+  bl_array_box *box = bl_new_array(L);
+  bl_give(L, box, berth_array_new(box->nn->ctx, rank, shape, &box->array));
+  return box;
+}
+
+int bl_push_array(lua_State *L, berth_array *borrowed) {
+  bl_array_box *box = bl_new_array(L);
+  berth_array_retain(box->array = borrowed);
+  return bl_give(L, box, BERTH_OK);
+}
+
+/* ---- arguments --------------------------------------------------------------------------- */
+
+int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest, int32_t shape[BERTH_NN_RANK]) {
+  int32_t k, n = bl_to_length(L, i, w, key), open = 0;
+  if (n < 1 || n > BERTH_NN_RANK) bl_wrong(L, w, key, "has %d extents, expected 1 to %d", (int)n, BERTH_NN_RANK);
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, i, k + 1);
+    shape[k] = (int32_t)bl_to_whole(L, -1, w, key, rest ? -1 : 0, INT32_MAX);
+    lua_pop(L, 1);
+    if (shape[k] < 0 && open++) bl_wrong(L, w, key, "has -1 twice");
+  }
+  return n;
+}
+
+int32_t bl_to_axis(lua_State *L, int i, const bl_where *w, const berth_array *a) {
+  return (int32_t)bl_to_whole(L, i, w, "axis", 1, berth_array_rank(a)) - 1;
+}
+
+double bl_opt_number(lua_State *L, int i, const bl_where *w, const char *key, double otherwise) {
+  return lua_isnoneornil(L, i) ? otherwise : bl_to_number(L, i, w, key);
+}
+
+/* ---- making ------------------------------------------------------------------------------ */
+
+static int zeros(lua_State *L) {
+  static const bl_where w = { "berth.nn.zeros", NULL, 0 };
+  int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 1, &w, "shape", false, shape);
+  bl_push_zeros(L, rank, shape);
+  return 1;
+}
+
+static void fill_with(bl_array_box *a, float x) {
+  int64_t i;
+  for (i = 0; i < a->size; i++) a->data[i] = x;
+}
+
+static int full(lua_State *L) {
+  static const bl_where w = { "berth.nn.full", NULL, 0 };
+  int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 1, &w, "shape", false, shape);
+  double x = bl_to_number(L, 2, &w, "value");
+  fill_with(bl_push_zeros(L, rank, shape), (float)x);
+  return 1;
+}
+
+static berth_rng *check_rng(lua_State *L, const char *fn) {
+  return ((bl_box *)bl_check(L, 1, &bl_rng_class, fn, "rng"))->object;
+}
+
+static int uniform(lua_State *L) {
+  static const bl_where w = { "berth.nn.uniform", NULL, 0 };
+  berth_rng *rng = check_rng(L, w.fn);
+  int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
+  double low = bl_opt_number(L, 3, &w, "low", 0), high = bl_opt_number(L, 4, &w, "high", 1);
+  bl_array_box *a = bl_push_zeros(L, rank, shape);
+  int64_t i;
+  for (i = 0; i < a->size; i++) a->data[i] = (float)(low + (high - low) * berth_rng_uniform(rng));
+  return 1;
+}
+
+static int normal(lua_State *L) {
+  static const bl_where w = { "berth.nn.normal", NULL, 0 };
+  berth_rng *rng = check_rng(L, w.fn);
+  int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
+  bl_array_box *a = bl_push_zeros(L, rank, shape);
+  int64_t i;
+  for (i = 0; i < a->size; i++) a->data[i] = (float)berth_rng_normal(rng);
+  return 1;
+}
+
+/* ---- fields and meta --------------------------------------------------------------------- */
+
+static int get_shape(lua_State *L) {
+  const bl_array_box *a = bl_check_array(L, 1, "array.shape", "self");
+  int32_t k, rank = berth_array_rank(a->array);
+  lua_createtable(L, rank, 0);
+  for (k = 0; k < rank; k++) {
+    lua_pushinteger(L, berth_array_shape(a->array)[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+static int get_rank(lua_State *L) {
+  lua_pushinteger(L, berth_array_rank(bl_check_array(L, 1, "array.rank", "self")->array));
+  return 1;
+}
+
+static int get_size(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)bl_check_array(L, 1, "array.size", "self")->size);
+  return 1;
+}
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_array_shape(bl_check_array(L, 1, "#array", "self")->array)[0]);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  enum { SHOWN = 8 };
+  const bl_array_box *a = bl_check_array(L, 1, "tostring", "self");
+  int32_t k, rank = berth_array_rank(a->array);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "array");
+  for (k = 0; k < rank; k++) bl_add_format(&b, k ? " x %d" : " %d", (int)berth_array_shape(a->array)[k]);
+  for (k = 0; k < a->size && k < SHOWN; k++) bl_add_format(&b, k ? " %.6g" : ": %.6g", (double)a->data[k]);
+  if (a->size > SHOWN) luaL_addstring(&b, " ...");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+const luaL_Reg bl_nn_array_functions[] = { { "nn_array", bl_nn_array }, { "nn_zeros", zeros },   { "nn_full", full },
+                                           { "nn_uniform", uniform },   { "nn_normal", normal }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "shape", get_shape }, { "rank", get_rank }, { "size", get_size }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_array_class = { "array", "berth.array", release_array, bl_nn_value_methods, bl_nn_element_methods, fields, meta,
+                                  NULL };
+
+void bl_nn_register(lua_State *L) {
+  static const luaL_Reg *const methods[] = { bl_nn_product_methods, bl_nn_row_methods, NULL };
+  bl_register_light(L, &bl_array_class, bl_nn_arithmetic, methods);
+  bl_register_light(L, &bl_index_class, NULL, NULL);
+  bl_register_light(L, &bl_segments_class, NULL, NULL);
+  bl_register(L, &bl_tape_class);
+  bl_params_register(L);
+  bl_register(L, &bl_adam_class);
+}

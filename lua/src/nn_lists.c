@@ -1,0 +1,176 @@
+/* Types "index" and "segments": lists of ids, and lengths of consecutive rows. 0 in Lua is BERTH_NONE. */
+#include "nn.h"
+#include <math.h>
+
+static void release_index(void *box) { berth_index_release(((bl_index_box *)box)->index); }
+static void release_segments(void *box) { berth_segments_release(((bl_segments_box *)box)->segments); }
+
+bl_index_box *bl_new_index(lua_State *L) { return bl_new_light(L, &bl_index_class, sizeof(bl_index_box)); }
+bl_segments_box *bl_new_segments(lua_State *L) { return bl_new_light(L, &bl_segments_class, sizeof(bl_segments_box)); }
+
+/* ---- making ------------------------------------------------------------------------------ */
+
+/* Whole numbers >= 0, less `shift`, of the table at i, in scratch on the stack. */
+static int32_t *read_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t shift, int32_t *n) {
+  int32_t k, *out;
+  if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a table of numbers, got %s", bl_kind(L, i));
+  *n = bl_to_length(L, i, w, key);
+  out = bl_scratch(L, (size_t)*n, sizeof *out);
+  for (k = 0; k < *n; k++) {
+    double x;
+    lua_rawgeti(L, i, k + 1);
+    x = lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : -1;
+    if (!(x >= 0 && x <= INT32_MAX) || x != floor(x)) {
+      const char *name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
+      bl_to_whole(L, -2, w, name, 0, INT32_MAX);
+    }
+    out[k] = (int32_t)x - shift;
+    lua_pop(L, 1);
+  }
+  return out;
+}
+
+/* Pushes the index of the table at i. */
+static bl_index_box *push_index(lua_State *L, int i, const bl_where *w, const char *key) {
+  int32_t n, *ids = read_wholes(L, i, w, key, 1, &n);
+  bl_index_box *box = bl_new_index(L);
+  bl_must(L, berth_index_new(bl_ctx(L), n, ids, &box->index));
+  lua_remove(L, -2);
+  return box;
+}
+
+static bl_segments_box *push_segments(lua_State *L, int i, const bl_where *w, const char *key) {
+  int32_t n, *lengths = read_wholes(L, i, w, key, 0, &n);
+  bl_segments_box *box = bl_new_segments(L);
+  bl_must(L, berth_segments_new(bl_ctx(L), n, lengths, &box->segments));
+  lua_remove(L, -2);
+  return box;
+}
+
+static int make_index(lua_State *L) {
+  static const bl_where w = { "berth.nn.index", NULL, 0 };
+  push_index(L, 1, &w, "ids");
+  return 1;
+}
+
+static int make_segments(lua_State *L) {
+  static const bl_where w = { "berth.nn.segments", NULL, 0 };
+  push_segments(L, 1, &w, "lengths");
+  return 1;
+}
+
+berth_index *bl_to_index(lua_State *L, int i, const bl_where *w, const char *key) {
+  bl_index_box *box;
+  if (!lua_istable(L, i)) return ((bl_index_box *)bl_check(L, i, &bl_index_class, w->fn, key))->index;
+  box = push_index(L, i, w, key);
+  lua_replace(L, i);
+  return box->index;
+}
+
+berth_segments *bl_to_segments(lua_State *L, int i, const bl_where *w, const char *key) {
+  bl_segments_box *box;
+  if (!lua_istable(L, i)) return ((bl_segments_box *)bl_check(L, i, &bl_segments_class, w->fn, key))->segments;
+  box = push_segments(L, i, w, key);
+  lua_replace(L, i);
+  return box->segments;
+}
+
+/* ---- index ------------------------------------------------------------------------------- */
+
+static berth_index *self_index(lua_State *L, const char *fn) { return ((bl_index_box *)bl_self(L, &bl_index_class, fn))->index; }
+
+static int index_item(lua_State *L) {
+  const berth_index *x = self_index(L, "index[i]");
+  double k = (double)lua_tonumber(L, 2);
+  if (!(k >= 1 && k <= berth_index_size(x)) || k != floor(k)) return 0;
+  lua_pushinteger(L, berth_index_ids(x)[(int32_t)k - 1] + 1);
+  return 1;
+}
+
+static int index_length(lua_State *L) {
+  lua_pushinteger(L, berth_index_size(self_index(L, "#index")));
+  return 1;
+}
+
+static int index_table(lua_State *L) {
+  const berth_index *x = self_index(L, "index:totable");
+  bl_push_ids(L, berth_index_size(x), berth_index_ids(x));
+  return 1;
+}
+
+enum { SHOWN = 8 };
+
+static int index_string(lua_State *L) {
+  const berth_index *x = self_index(L, "tostring");
+  int32_t k, n = berth_index_size(x);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "index of %d", (int)n);
+  for (k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)berth_index_ids(x)[k] + 1);
+  if (n > SHOWN) luaL_addstring(&b, " ...");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+static berth_segments *self_segments(lua_State *L, const char *fn) {
+  return ((bl_segments_box *)bl_self(L, &bl_segments_class, fn))->segments;
+}
+
+static int32_t length_of(const berth_segments *s, int32_t k) {
+  return berth_segments_first(s)[k + 1] - berth_segments_first(s)[k];
+}
+
+static int segments_item(lua_State *L) {
+  const berth_segments *s = self_segments(L, "segments[i]");
+  double k = (double)lua_tonumber(L, 2);
+  if (!(k >= 1 && k <= berth_segments_count(s)) || k != floor(k)) return 0;
+  lua_pushinteger(L, length_of(s, (int32_t)k - 1));
+  return 1;
+}
+
+static int segments_length(lua_State *L) {
+  lua_pushinteger(L, berth_segments_count(self_segments(L, "#segments")));
+  return 1;
+}
+
+static int segments_rows(lua_State *L) {
+  lua_pushinteger(L, berth_segments_rows(self_segments(L, "segments.rows")));
+  return 1;
+}
+
+static int segments_table(lua_State *L) {
+  const berth_segments *s = self_segments(L, "segments:lengths");
+  int32_t k, n = berth_segments_count(s);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushinteger(L, length_of(s, k));
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+static int segments_string(lua_State *L) {
+  const berth_segments *s = self_segments(L, "tostring");
+  int32_t k, n = berth_segments_count(s);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "segments: %d of %d rows", (int)n, (int)berth_segments_rows(s));
+  for (k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)length_of(s, k));
+  if (n > SHOWN) luaL_addstring(&b, " ...");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+const luaL_Reg bl_nn_list_functions[] = { { "nn_index", make_index }, { "nn_segments", make_segments }, { NULL, NULL } };
+
+static const luaL_Reg index_methods[] = { { "totable", index_table }, { NULL, NULL } };
+static const luaL_Reg index_meta[] = { { "__len", index_length }, { "__tostring", index_string }, { NULL, NULL } };
+const bl_class bl_index_class = { "index", "berth.index", release_index, index_methods, NULL, NULL, index_meta, index_item };
+
+static const luaL_Reg segments_methods[] = { { "lengths", segments_table }, { NULL, NULL } };
+static const luaL_Reg segments_fields[] = { { "rows", segments_rows }, { NULL, NULL } };
+static const luaL_Reg segments_meta[] = { { "__len", segments_length }, { "__tostring", segments_string }, { NULL, NULL } };
+const bl_class bl_segments_class = { "segments", "berth.segments", release_segments, segments_methods, NULL, segments_fields,
+                                     segments_meta, segments_item };

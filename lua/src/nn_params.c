@@ -1,0 +1,245 @@
+/* Type "parameters": what is trained and saved. */
+#include "nn.h"
+#include <math.h>
+#include <string.h>
+
+static void release_params(void *box) { berth_params_release(((bl_params_box *)box)->params); }
+
+static bl_params_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_parameters_class, fn); }
+
+/* parameters{ seed }: object */
+static int params_new(lua_State *L) {
+  static const char *const keys[] = { "seed", NULL };
+  static const bl_where w = { "berth.nn.parameters", NULL, 0 };
+  uint64_t seed = 1;
+  bl_params_box *box;
+  bl_get_seed(L, bl_options(L, 1, &w, keys), &w, "seed", &seed);
+  box = bl_new(L, &bl_parameters_class, sizeof *box);
+  berth_rng_init(&box->rng, seed, 0);
+  bl_must(L, berth_params_new(bl_ctx(L), &box->params));
+  return 1;
+}
+
+/* ---- adding and finding ------------------------------------------------------------------ */
+
+typedef struct start {
+  const char *name;
+  berth_nn_init init;
+  double value; /* where none is given; NaN: one must be */
+} start;
+
+static const start starts[] = { { "zeros", BERTH_NN_ZEROS, 0 },   { "constant", BERTH_NN_CONSTANT, NAN },
+                                { "uniform", BERTH_NN_UNIFORM, NAN }, { "normal", BERTH_NN_NORMAL, NAN },
+                                { "xavier", BERTH_NN_XAVIER, 1 }, { "he", BERTH_NN_HE, 1 },
+                                { "orthogonal", BERTH_NN_ORTHOGONAL, 1 }, { NULL, BERTH_NN_ZEROS, 0 } };
+
+static const start *find_start(lua_State *L, int i, const bl_where *w) {
+  const char *name = lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : bl_kind(L, i);
+  int k;
+  for (k = 0; starts[k].name; k++)
+    if (strcmp(starts[k].name, name) == 0) return &starts[k];
+  bl_wrong(L, w, "init", "'%s' is none of: zeros, constant, uniform, normal, xavier, he, orthogonal", name);
+  return NULL;
+}
+
+/* "name", or { "name", value }, at i. */
+static const start *to_start(lua_State *L, int i, const bl_where *w, double *value) {
+  const start *s;
+  if (!lua_istable(L, i)) {
+    s = find_start(L, i, w);
+    *value = s->value;
+  } else {
+    lua_rawgeti(L, i, 1);
+    s = find_start(L, lua_gettop(L), w);
+    lua_rawgeti(L, i, 2);
+    *value = bl_opt_number(L, lua_gettop(L), w, "init[2]", s->value);
+    lua_pop(L, 2);
+  }
+  if (isnan(*value)) bl_wrong(L, w, "init", "'%s' needs a number: { \"%s\", number }", s->name, s->name);
+  return s;
+}
+
+/* The array called as the string at 2 says, as one box. */
+static int push_kept(lua_State *L, berth_array *a) {
+  compat_getanchor(L, 1);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, -2);
+  if (!lua_isnil(L, -1)) return 1;
+  lua_pop(L, 1);
+  bl_push_array(L, a);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, -4);
+  return 1;
+}
+
+/* A name that a field or method has could not be read. */
+static void check_free(lua_State *L, const bl_where *w, const char *name) {
+  const luaL_Reg *const lists[] = { bl_parameters_class.methods, bl_parameters_class.fields };
+  size_t k;
+  for (k = 0; k < 2; k++) {
+    const luaL_Reg *r;
+    for (r = lists[k]; r->name; r++)
+      if (strcmp(r->name, name) == 0) bl_wrong(L, w, "name", "'%s' is a method or field of parameters", name);
+  }
+  if (strcmp(name, "close") == 0) bl_wrong(L, w, "name", "'close' is a method or field of parameters");
+}
+
+/* p:add(name, shape, init): array */
+static int add(lua_State *L) {
+  static const bl_where w = { "parameters:add", NULL, 0 };
+  bl_params_box *box = self(L, w.fn);
+  int32_t shape[BERTH_NN_RANK], rank;
+  const char *name;
+  double value = 0;
+  berth_nn_init init = BERTH_NN_ZEROS;
+  berth_array *a;
+  if (lua_type(L, 2) != LUA_TSTRING) bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  name = bl_to_text(L, 2, &w, "name");
+  check_free(L, &w, name);
+  rank = bl_to_shape(L, 3, &w, "shape", false, shape);
+  if (!lua_isnoneornil(L, 4)) init = to_start(L, 4, &w, &value)->init;
+  bl_must(L, berth_params_add(box->params, name, rank, shape, init, value, &box->rng, &a));
+  return push_kept(L, a);
+}
+
+/* upvalue 1: __index of fields and methods */
+static int find(lua_State *L) {
+  const bl_params_box *box = bl_test(L, 1, &bl_parameters_class);
+  if (box && box->params && lua_type(L, 2) == LUA_TSTRING) {
+    int32_t i = berth_params_find(box->params, lua_tostring(L, 2));
+    if (i != BERTH_NONE) return push_kept(L, berth_params_array(box->params, i));
+  }
+  lua_settop(L, 2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+void bl_params_register(lua_State *L) {
+  bl_register(L, &bl_parameters_class);
+  lua_pushlightuserdata(L, (void *)&bl_parameters_class);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  lua_getfield(L, -1, "__index");
+  lua_pushcclosure(L, find, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+static int names(lua_State *L) {
+  const bl_params_box *box = self(L, "parameters:names");
+  int32_t i, n = berth_params_count(box->params);
+  lua_createtable(L, n, 0);
+  for (i = 0; i < n; i++) {
+    lua_pushstring(L, berth_params_name(box->params, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* ---- gradients and flat views ------------------------------------------------------------ */
+
+static int gradient(lua_State *L) {
+  static const bl_where w = { "parameters:gradient", NULL, 0 };
+  const bl_params_box *box = self(L, w.fn);
+  int32_t i = BERTH_NONE;
+  if (lua_type(L, 2) != LUA_TSTRING) bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  if ((i = berth_params_find(box->params, lua_tostring(L, 2))) == BERTH_NONE)
+    bl_wrong(L, &w, "name", "there is no parameter '%s'", lua_tostring(L, 2));
+  return bl_push_array(L, berth_params_gradient(box->params, i));
+}
+
+static int zero_gradients(lua_State *L) {
+  berth_params_zero_gradients(self(L, "parameters:zero_gradients")->params);
+  return 0;
+}
+
+static int clip(lua_State *L) {
+  static const bl_where w = { "parameters:clip", NULL, 0 };
+  bl_params_box *box = self(L, w.fn);
+  double norm = 0;
+  bl_must(L, berth_params_clip(box->params, bl_to_number(L, 2, &w, "norm"), &norm));
+  lua_pushnumber(L, norm);
+  return 1;
+}
+
+static int to_half(lua_State *L, const bl_where *w) {
+  const char *which = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : bl_kind(L, 2);
+  if (strcmp(which, "gradients") == 0) return 1;
+  if (strcmp(which, "values") != 0) bl_wrong(L, w, "which", "'%s' is none of: values, gradients", which);
+  return 0;
+}
+
+static int flat(lua_State *L) {
+  static const bl_where w = { "parameters:flat", NULL, 0 };
+  const bl_params_box *box = self(L, w.fn);
+  int gradients = to_half(L, &w);
+  int64_t size = berth_params_size(box->params);
+  int32_t shape[1];
+  if (size > INT32_MAX) bl_wrong(L, &w, "self", "has too many numbers");
+  shape[0] = (int32_t)size;
+  berth_params_get(box->params, gradients, bl_push_zeros(L, 1, shape)->data);
+  return 1;
+}
+
+static int set_flat(lua_State *L) {
+  static const bl_where w = { "parameters:set_flat", NULL, 0 };
+  bl_params_box *box = self(L, w.fn);
+  int gradients = to_half(L, &w);
+  const bl_array_box *a = bl_check_array(L, 3, w.fn, "array");
+  if (a->size != berth_params_size(box->params))
+    bl_wrong(L, &w, "array", "has %.0f numbers, expected %.0f", (double)a->size, (double)berth_params_size(box->params));
+  berth_params_set(box->params, gradients, a->data);
+  return 0;
+}
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_params_count(self(L, "#parameters")->params));
+  return 1;
+}
+
+static int size(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)berth_params_size(self(L, "parameters.size")->params));
+  return 1;
+}
+
+static void add_count(luaL_Buffer *b, double n) {
+  if (n < 1e4) {
+    bl_add_format(b, "%.0f", n);
+  } else if (n < 1e6) {
+    bl_add_format(b, "%.3g k", n / 1e3);
+  } else {
+    bl_add_format(b, "%.3g M", n / 1e6);
+  }
+}
+
+static int params_string(lua_State *L) {
+  const bl_params_box *box = self(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "parameters: %d arrays, ", (int)berth_params_count(box->params));
+  add_count(&b, (double)berth_params_size(box->params));
+  luaL_addstring(&b, " numbers");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+static const luaL_Reg params_methods[] = { { "add", add },
+                                           { "names", names },
+                                           { "gradient", gradient },
+                                           { "zero_gradients", zero_gradients },
+                                           { "clip", clip },
+                                           { "flat", flat },
+                                           { "set_flat", set_flat },
+                                           { "save", bl_params_save },
+                                           { "load", bl_params_load },
+                                           { NULL, NULL } };
+static const luaL_Reg params_fields[] = { { "size", size }, { NULL, NULL } };
+static const luaL_Reg params_meta[] = { { "__len", length }, { "__tostring", params_string }, { NULL, NULL } };
+const bl_class bl_parameters_class = { "parameters", "berth.parameters", release_params, params_methods, NULL, params_fields,
+                                       params_meta, NULL };
+
+const luaL_Reg bl_nn_params_functions[] = { { "nn_parameters", params_new }, { NULL, NULL } };

@@ -1,0 +1,150 @@
+/* Type "array": what works on rows and segments of rows: gathering, sums, softmax, normalising, paths. */
+#include "nn.h"
+
+static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(L, 1, fn, "self"); }
+
+/* ---- rows by index ----------------------------------------------------------------------- */
+
+static int gather(lua_State *L) {
+  static const bl_where w = { "array:gather", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *out;
+  berth_index *x = bl_to_index(L, 2, &w, "index");
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_gather(a->nn->tape, a->array, x, &out->array));
+}
+
+static int scatter(lua_State *L) {
+  static const bl_where w = { "array:scatter", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *out;
+  berth_index *x = bl_to_index(L, 2, &w, "index");
+  int32_t rows = (int32_t)bl_to_whole(L, 3, &w, "rows", 0, INT32_MAX);
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_scatter(a->nn->tape, a->array, x, rows, &out->array));
+}
+
+static int pick(lua_State *L) {
+  static const bl_where w = { "array:pick", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *out;
+  berth_index *x = bl_to_index(L, 2, &w, "index");
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_pick(a->nn->tape, a->array, x, &out->array));
+}
+
+static int path_sum(lua_State *L) {
+  static const bl_where w = { "array:path_sum", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *out;
+  berth_index *next = bl_to_index(L, 2, &w, "next");
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_path_sum(a->nn->tape, a->array, next, &out->array));
+}
+
+static int running_sum(lua_State *L) {
+  static const bl_where w = { "array:running_sum", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *out;
+  berth_segments *s = bl_to_segments(L, 2, &w, "segments");
+  berth_index *row = bl_to_index(L, 3, &w, "row"), *bin = bl_to_index(L, 4, &w, "bin");
+  int32_t bins = (int32_t)bl_to_whole(L, 5, &w, "bins", 0, INT32_MAX);
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_running_sum(a->nn->tape, a->array, s, row, bin, bins, &out->array));
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+typedef berth_status (*segment_fn)(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out);
+
+static int with_segments(lua_State *L, const bl_where *w, segment_fn f) {
+  bl_array_box *a = self(L, w->fn), *out;
+  berth_segments *s = bl_to_segments(L, 2, w, "segments");
+  out = bl_new_array(L);
+  return bl_give(L, out, f(a->nn->tape, a->array, s, &out->array));
+}
+
+static berth_status segment_sum_of(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+  return berth_nn_segment_reduce(t, BERTH_NN_SUM, a, s, out);
+}
+static berth_status segment_mean_of(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+  return berth_nn_segment_reduce(t, BERTH_NN_MEAN, a, s, out);
+}
+static berth_status segment_max_of(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+  return berth_nn_segment_reduce(t, BERTH_NN_LARGEST, a, s, out);
+}
+
+static int segment_sum(lua_State *L) {
+  static const bl_where w = { "array:segment_sum", NULL, 0 };
+  return with_segments(L, &w, segment_sum_of);
+}
+
+static int segment_mean(lua_State *L) {
+  static const bl_where w = { "array:segment_mean", NULL, 0 };
+  return with_segments(L, &w, segment_mean_of);
+}
+
+static int segment_max(lua_State *L) {
+  static const bl_where w = { "array:segment_max", NULL, 0 };
+  return with_segments(L, &w, segment_max_of);
+}
+
+static int segment_repeat(lua_State *L) {
+  static const bl_where w = { "array:segment_repeat", NULL, 0 };
+  return with_segments(L, &w, berth_nn_segment_repeat);
+}
+
+static int segment_softmax(lua_State *L) {
+  static const bl_where w = { "array:segment_softmax", NULL, 0 };
+  return with_segments(L, &w, berth_nn_segment_softmax);
+}
+
+static int segment_log_softmax(lua_State *L) {
+  static const bl_where w = { "array:segment_log_softmax", NULL, 0 };
+  return with_segments(L, &w, berth_nn_segment_log_softmax);
+}
+
+/* ---- softmax and normalising ------------------------------------------------------------- */
+
+static berth_array *array_of(const bl_array_box *box) { return box ? box->array : NULL; }
+
+static int softmax(lua_State *L) {
+  bl_array_box *a = self(L, "array:softmax"), *mask = bl_opt_array(L, 2, "array:softmax", "mask"), *out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_softmax(a->nn->tape, a->array, array_of(mask), &out->array));
+}
+
+static int log_softmax(lua_State *L) {
+  bl_array_box *a = self(L, "array:log_softmax"), *mask = bl_opt_array(L, 2, "array:log_softmax", "mask"), *out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_log_softmax(a->nn->tape, a->array, array_of(mask), &out->array));
+}
+
+/* a:zscore(segments or nil, epsilon) */
+static int zscore(lua_State *L) {
+  static const bl_where w = { "array:zscore", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *out;
+  berth_segments *s = lua_isnoneornil(L, 2) ? NULL : bl_to_segments(L, 2, &w, "segments");
+  double epsilon = bl_opt_number(L, 3, &w, "epsilon", 1e-6);
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_zscore(a->nn->tape, a->array, s, epsilon, &out->array));
+}
+
+/* a:layer_norm(gain or nil, bias or nil, epsilon) */
+static int layer_norm(lua_State *L) {
+  static const bl_where w = { "array:layer_norm", NULL, 0 };
+  bl_array_box *a = self(L, w.fn), *gain = bl_opt_array(L, 2, w.fn, "gain"), *bias = bl_opt_array(L, 3, w.fn, "bias"), *out;
+  double epsilon = bl_opt_number(L, 4, &w, "epsilon", 1e-5);
+  out = bl_new_array(L);
+  return bl_give(L, out, berth_nn_layer_norm(a->nn->tape, a->array, array_of(gain), array_of(bias), epsilon, &out->array));
+}
+
+const luaL_Reg bl_nn_row_methods[] = { { "gather", gather },
+                                       { "scatter", scatter },
+                                       { "pick", pick },
+                                       { "path_sum", path_sum },
+                                       { "running_sum", running_sum },
+                                       { "segment_sum", segment_sum },
+                                       { "segment_mean", segment_mean },
+                                       { "segment_max", segment_max },
+                                       { "segment_repeat", segment_repeat },
+                                       { "segment_softmax", segment_softmax },
+                                       { "segment_log_softmax", segment_log_softmax },
+                                       { "softmax", softmax },
+                                       { "log_softmax", log_softmax },
+                                       { "zscore", zscore },
+                                       { "layer_norm", layer_norm },
+                                       { NULL, NULL } };

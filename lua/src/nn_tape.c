@@ -1,0 +1,99 @@
+/* Type "tape": what records operations while a function runs. One tape at a time records in a Lua state, whatever the coroutine. */
+#include "nn.h"
+
+typedef struct tape_box {
+  berth_tape *tape;
+  bl_nn *nn;
+} tape_box;
+
+static void release_tape(void *box) { berth_tape_release(((tape_box *)box)->tape); }
+
+static tape_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_tape_class, fn); }
+
+static int tape_new(lua_State *L) {
+  tape_box *box = bl_new(L, &bl_tape_class, sizeof *box);
+  box->nn = bl_nn_of(L);
+  bl_must(L, berth_tape_new(box->nn->ctx, &box->tape));
+  return 1;
+}
+
+/* t:record(f, ...): what f returns. f may close the tape, and cannot yield. */
+static int record(lua_State *L) {
+  static const bl_where w = { "tape:record", NULL, 0 };
+  tape_box *box = self(L, w.fn);
+  bl_nn *nn = box->nn;
+  berth_tape *tape = box->tape, *before = nn->tape;
+  int failed;
+  if (lua_isnoneornil(L, 2)) bl_wrong(L, &w, "f", "expected a function, got %s", bl_kind(L, 2));
+  berth_tape_retain(tape);
+  nn->tape = tape;
+  failed = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  nn->tape = before;
+  berth_tape_release(tape);
+  if (failed) return lua_error(L);
+  return lua_gettop(L) - 1;
+}
+
+static int backward(lua_State *L) {
+  static const char fn[] = "tape:backward";
+  berth_tape *tape = self(L, fn)->tape;
+  berth_array *loss = bl_check_array(L, 2, fn, "loss")->array;
+  berth_status st;
+  bl_call call;
+  berth_tape_retain(tape); /* a hook may close them */
+  berth_array_retain(loss);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_tape_backward(tape, loss));
+  berth_array_release(loss);
+  berth_tape_release(tape);
+  bl_must(L, st);
+  return 0;
+}
+
+static int watch(lua_State *L) {
+  static const char fn[] = "tape:watch";
+  tape_box *box = self(L, fn);
+  bl_must(L, berth_tape_watch(box->tape, bl_check_array(L, 2, fn, "array")->array));
+  lua_settop(L, 2);
+  return 1;
+}
+
+static int gradient(lua_State *L) {
+  static const char fn[] = "tape:gradient";
+  tape_box *box = self(L, fn);
+  berth_array *d = berth_tape_gradient(box->tape, bl_check_array(L, 2, fn, "array")->array);
+  return d ? bl_push_array(L, d) : 0;
+}
+
+static int clear(lua_State *L) {
+  berth_tape_clear(self(L, "tape:clear")->tape);
+  return 0;
+}
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_tape_length(self(L, "#tape")->tape));
+  return 1;
+}
+
+static int is_recording(lua_State *L) {
+  const tape_box *box = self(L, "tape.recording");
+  lua_pushboolean(L, box->nn->tape == box->tape);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const tape_box *box = self(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "tape: %d operations%s", (int)berth_tape_length(box->tape), box->nn->tape == box->tape ? ", recording" : "");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "record", record }, { "backward", backward }, { "watch", watch },
+                                    { "gradient", gradient }, { "clear", clear }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "recording", is_recording }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_tape_class = { "tape", "berth.tape", release_tape, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_nn_tape_functions[] = { { "nn_tape", tape_new }, { NULL, NULL } };
