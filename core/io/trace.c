@@ -14,7 +14,8 @@ typedef struct Trace {
   berth_ctx *ctx;
   const berth_graph *g;
   const berth_topology *t;
-  const berth_result *r;
+  const berth_result *r;             /* NULL: of the executor */
+  double makespan;
   const double *start, *finish;
   const int32_t *device;
   const berth_transfer *transfer;
@@ -235,7 +236,7 @@ static void put_collectives(Trace *x) {
 
 static void put_counter(Trace *x, int32_t device) {
   const double *time, *bytes;
-  int32_t k, n = berth_result_memory(x->r, device, &time, &bytes);
+  int32_t k, n = x->r ? berth_result_memory(x->r, device, &time, &bytes) : 0;
   for (k = 0; k < n; k++) {
     open_event(x, "C", "memory", device, 0);
     put_number(x, "ts", time[k] * 1e6);
@@ -249,7 +250,7 @@ static void put_events(Trace *x) {
   int32_t k;
   berth_i_put(&x->o, "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"generator\": \"berth " BERTH_VERSION "\", \"graph\": ");
   berth_i_put_string(&x->o, berth_graph_name(x->g));
-  put_number(x, "makespan_seconds", berth_result_makespan(x->r));
+  put_number(x, "makespan_seconds", x->makespan);
   berth_i_put(&x->o, "},\n\"traceEvents\": [");
   for (k = 0; k < x->t->n_devices; k++) put_device(x, k);
   for (k = 0; k < x->g->n_ops; k++) put_op(x, k);
@@ -288,23 +289,41 @@ static void count_seats(Trace *x) {
   for (k = 0; k < n; k++) x->n_seats += x->met[k].n_devices;
 }
 
+static berth_status write_all(Trace *x, berth_text *out) {
+  berth_status st;
+  if ((st = alloc_lanes(x)) != BERTH_OK || (st = assign_all_lanes(x)) != BERTH_OK) goto done;
+  x->o = berth_i_out_open(x->ctx, out);
+  put_events(x);
+  st = berth_i_out_close(&x->o);
+done:
+  free_lanes(x);
+  return st;
+}
+
 berth_status berth_write_trace(berth_result *r, berth_text *out) {
   berth_cost *cost = berth_result_cost(r);
   Trace x = { .ctx = cost->ctx,
               .g = cost->g,
               .t = cost->t,
               .r = r,
+              .makespan = berth_result_makespan(r),
               .start = berth_result_start(r),
               .finish = berth_result_finish(r),
               .device = berth_result_device(r) };
-  berth_status st;
   x.n_transfers = berth_result_transfers(r, &x.transfer);
   count_seats(&x);
-  if ((st = alloc_lanes(&x)) != BERTH_OK || (st = assign_all_lanes(&x)) != BERTH_OK) goto done;
-  x.o = berth_i_out_open(x.ctx, out);
-  put_events(&x);
-  st = berth_i_out_close(&x.o);
-done:
-  free_lanes(&x);
-  return st;
+  return write_all(&x, out);
+}
+
+berth_status berth_write_execution_trace(const berth_execution *r, berth_text *out) {
+  berth_cost *cost = berth_execution_cost(r);
+  Trace x = { .ctx = cost->ctx,
+              .g = cost->g,
+              .t = cost->t,
+              .makespan = berth_execution_makespan(r),
+              .start = berth_execution_start(r),
+              .finish = berth_execution_finish(r),
+              .device = berth_execution_device(r) };
+  x.n_transfers = berth_execution_transfers(r, &x.transfer);
+  return write_all(&x, out);
 }

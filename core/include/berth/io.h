@@ -2,6 +2,7 @@
 #ifndef BERTH_IO_H
 #define BERTH_IO_H
 
+#include <berth/exec.h>
 #include <berth/place.h>
 
 #ifdef __cplusplus
@@ -61,6 +62,8 @@ berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_top
 berth_status berth_write_bundle(const berth_bundle *b, berth_text *out);
 /** Chrome trace JSON: one process per device with rows for compute, send, receive, and counters of memory. Opens in Perfetto. */
 berth_status berth_write_trace(berth_result *r, berth_text *out);
+/** The same of what the executor has done, without memory. */
+berth_status berth_write_execution_trace(const berth_execution *r, berth_text *out);
 /** Graph with a placement: DOT with a colour per device, GraphML with a device attribute.  @param device [ops] or NULL */
 berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out);
 /** Writes text to a new file that takes the place of an old one at once: the old contents stay if it fails. What must be writable

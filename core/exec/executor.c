@@ -1,0 +1,264 @@
+/* Life of an executor: options, arrays, threads. */
+#include "exec_internal.h"
+#include <signal.h>
+
+/* ---- options ------------------------------------------------------------------------------------------ */
+
+berth_exec_options berth_exec_default(void) {
+  berth_exec_options o = { 0 };
+  o.mode = BERTH_EXEC_COMPUTE;
+  o.links = BERTH_LINKS_DUPLEX;
+  o.dispatch = BERTH_DISPATCH_FIFO;
+  o.seconds = 0.1;
+  o.duty = 0.1;
+  o.flops = 2e10;
+  o.stream = 1e9;
+  o.memory = 64 << 20;
+  o.check = 1;
+  return o;
+}
+
+static berth_status check_positive(berth_ctx *ctx, const char *what, double v) {
+  if (v > 0 && !isinf(v)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "%s: %g is not positive and finite", what, v);
+}
+
+static berth_status check_numbers(berth_ctx *ctx, const berth_exec_options *o) {
+  berth_status st;
+  if (!(o->scale >= 0) || isinf(o->scale))
+    return berth_i_fail(ctx, BERTH_EINVAL, "scale: %g is not finite and at least 0", o->scale);
+  if (!(o->duty >= 0 && o->duty <= 1)) return berth_i_fail(ctx, BERTH_EINVAL, "duty: %g is not from 0 to 1", o->duty);
+  if ((st = check_positive(ctx, "seconds", o->seconds)) != BERTH_OK) return st;
+  if ((st = check_positive(ctx, "flops", o->flops)) != BERTH_OK) return st;
+  if ((st = check_positive(ctx, "stream", o->stream)) != BERTH_OK) return st;
+  return check_positive(ctx, "memory", o->memory);
+}
+
+static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
+  if (o->mode != BERTH_EXEC_COMPUTE && o->mode != BERTH_EXEC_PACED)
+    return berth_i_fail(ctx, BERTH_EINVAL, "mode: %d is none", (int)o->mode);
+  switch (o->links) {
+    case BERTH_LINKS_FREE: case BERTH_LINKS_CHANNEL: case BERTH_LINKS_DUPLEX: case BERTH_LINKS_PAIR: break;
+    default: return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
+  }
+  switch (o->dispatch) {
+    case BERTH_DISPATCH_FIFO: case BERTH_DISPATCH_LIGHT_FIRST: case BERTH_DISPATCH_BLEVEL: case BERTH_DISPATCH_LIFO:
+    case BERTH_DISPATCH_RANDOM: return BERTH_OK;
+    default:
+      return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "dispatch: the executor has fifo, light-first, blevel, lifo and random");
+  }
+}
+
+static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
+  char label[80];
+  int32_t op = berth_i_first_communication(g);
+  if (g->n_collectives > 0)
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%d collectives in the graph: expand them first", (int)g->n_collectives);
+  if (op == BERTH_NONE) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%s is a communication op: the executor has none",
+                      berth_i_op_label(g, op, label, sizeof label));
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------- */
+
+static int32_t n_threads(const berth_executor *x) { return x->n_devices + x->n_copiers; }
+
+static size_t count_channels(const berth_executor *x) {
+  size_t n = (size_t)x->n_devices;
+  return x->o.links == BERTH_LINKS_PAIR ? n * n : 2 * n;
+}
+
+static berth_status alloc_graph_arrays(berth_executor *x) {
+  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
+  x->kernel = berth_i_zalloc(x->ctx, n, sizeof *x->kernel);
+  x->length = berth_i_zalloc(x->ctx, t, sizeof *x->length);
+  x->in_edge = berth_i_zalloc(x->ctx, m, sizeof *x->in_edge);
+  x->edge_tensor = berth_i_zalloc(x->ctx, m, sizeof *x->edge_tensor);
+  x->home = berth_i_zalloc(x->ctx, t, sizeof *x->home);
+  x->own = berth_i_zalloc(x->ctx, n, sizeof *x->own);
+  x->lead = berth_i_zalloc(x->ctx, m, sizeof *x->lead);
+  x->copy_at = berth_i_zalloc(x->ctx, m, sizeof *x->copy_at);
+  if (!x->kernel || !x->length || !x->in_edge || !x->edge_tensor || !x->home || !x->own || !x->lead || !x->copy_at)
+    return berth_i_nomem(x->ctx);
+  return BERTH_OK;
+}
+
+static berth_status alloc_run_arrays(berth_executor *x) {
+  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges;
+  x->ready = berth_i_zalloc(x->ctx, n, sizeof *x->ready);
+  x->missing = berth_i_zalloc(x->ctx, n, sizeof *x->missing);
+  x->turns = berth_i_zalloc(x->ctx, n, sizeof *x->turns);
+  x->since = berth_i_zalloc(x->ctx, n, sizeof *x->since);
+  x->start = berth_i_zalloc(x->ctx, n, sizeof *x->start);
+  x->finish = berth_i_zalloc(x->ctx, n, sizeof *x->finish);
+  x->copy = berth_i_zalloc(x->ctx, m, sizeof *x->copy);
+  x->waiting = berth_i_zalloc(x->ctx, m, sizeof *x->waiting);
+  x->channel = berth_i_zalloc(x->ctx, x->n_channels, sizeof *x->channel);
+  if (!x->ready || !x->missing || !x->turns || !x->since || !x->start || !x->finish || !x->copy || !x->waiting || !x->channel)
+    return berth_i_nomem(x->ctx);
+  return BERTH_OK;
+}
+
+static berth_status alloc_device_arrays(berth_executor *x) {
+  size_t d = (size_t)x->n_devices;
+  berth_status st = BERTH_OK;
+  x->arena = berth_i_zalloc(x->ctx, d, sizeof *x->arena);
+  x->dev = berth_i_zalloc(x->ctx, d, sizeof *x->dev);
+  x->thread = berth_i_zalloc(x->ctx, (size_t)n_threads(x), sizeof *x->thread);
+  if (!x->arena || !x->dev || !x->thread) return berth_i_nomem(x->ctx);
+  for (size_t i = 0; i < d && st == BERTH_OK; i++) st = berth_i_operands_new(x, &x->dev[i].args);
+  return st;
+}
+
+static void free_graph_arrays(berth_executor *x) {
+  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
+  berth_i_free(x->ctx, x->kernel, n, sizeof *x->kernel);
+  berth_i_free(x->ctx, x->length, t, sizeof *x->length);
+  berth_i_free(x->ctx, x->in_edge, m, sizeof *x->in_edge);
+  berth_i_free(x->ctx, x->edge_tensor, m, sizeof *x->edge_tensor);
+  berth_i_free(x->ctx, x->home, t, sizeof *x->home);
+  berth_i_free(x->ctx, x->own, n, sizeof *x->own);
+  berth_i_free(x->ctx, x->lead, m, sizeof *x->lead);
+  berth_i_free(x->ctx, x->copy_at, m, sizeof *x->copy_at);
+  berth_i_free(x->ctx, x->level, n, sizeof *x->level);
+  berth_i_free(x->ctx, x->expected, n, sizeof *x->expected);
+}
+
+static void free_run_arrays(berth_executor *x) {
+  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges;
+  berth_i_free(x->ctx, x->ready, n, sizeof *x->ready);
+  berth_i_free(x->ctx, x->missing, n, sizeof *x->missing);
+  berth_i_free(x->ctx, x->turns, n, sizeof *x->turns);
+  berth_i_free(x->ctx, x->since, n, sizeof *x->since);
+  berth_i_free(x->ctx, x->start, n, sizeof *x->start);
+  berth_i_free(x->ctx, x->finish, n, sizeof *x->finish);
+  berth_i_free(x->ctx, x->copy, m, sizeof *x->copy);
+  berth_i_free(x->ctx, x->waiting, m, sizeof *x->waiting);
+  berth_i_free(x->ctx, x->channel, x->n_channels, sizeof *x->channel);
+}
+
+static void free_device_arrays(berth_executor *x) {
+  size_t d = (size_t)x->n_devices;
+  for (size_t i = 0; x->arena && i < d; i++) berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
+  for (size_t i = 0; x->dev && i < d; i++) berth_i_operands_release(x, &x->dev[i].args);
+  berth_i_free(x->ctx, x->arena, d, sizeof *x->arena);
+  berth_i_free(x->ctx, x->dev, d, sizeof *x->dev);
+  berth_i_free(x->ctx, x->thread, (size_t)n_threads(x), sizeof *x->thread);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------ */
+
+static int start_thread(berth_executor *x, int32_t k, berth_i_spawn_fn spawn) {
+  berth_i_exec_thread *t = &x->thread[k];
+  int failed;
+  t->x = x;
+  t->number = k;
+  t->first = BERTH_NONE;
+  if ((failed = berth_i_exec_cond_init(&t->wake)) != 0) return failed;
+  failed = spawn(&t->id, NULL, k < x->n_devices ? berth_i_exec_device_main : berth_i_exec_copier_main, t);
+  if (failed) pthread_cond_destroy(&t->wake);
+  return failed;
+}
+
+/* They leave signals to the other threads of the program. */
+static berth_status start_threads(berth_executor *x, berth_i_spawn_fn spawn) {
+  sigset_t all, before;
+  int failed = 0;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (x->n_started < n_threads(x) && !failed) {
+    failed = start_thread(x, x->n_started, spawn);
+    x->n_started += !failed;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!failed) return BERTH_OK;
+  return berth_i_fail(x->ctx, BERTH_EUNSUPPORTED, "%d of %d threads can be had", (int)x->n_started, (int)n_threads(x));
+}
+
+static void join_threads(berth_executor *x) {
+  pthread_mutex_lock(&x->lock);
+  x->quit = true;
+  for (int32_t k = 0; k < x->n_started; k++) pthread_cond_signal(&x->thread[k].wake);
+  pthread_mutex_unlock(&x->lock);
+  for (int32_t k = 0; k < x->n_started; k++) {
+    pthread_join(x->thread[k].id, NULL);
+    pthread_cond_destroy(&x->thread[k].wake);
+  }
+}
+
+/* ---- life --------------------------------------------------------------------------------------------- */
+
+static int32_t count_copiers(const berth_executor *x) {
+  if (x->n_devices == 1) return 0;
+  return x->o.links == BERTH_LINKS_PAIR ? x->n_devices * (x->n_devices - 1) : x->n_devices;
+}
+
+static berth_status make_judge(berth_executor *x) {
+  berth_sim_options o = berth_sim_default(NULL);
+  o.memory = BERTH_MEMORY_NONE;
+  return berth_sim_new(x->cost, &o, &x->judge);
+}
+
+static berth_status fill(berth_executor *x, berth_i_spawn_fn spawn) {
+  berth_status st;
+  if ((st = make_judge(x)) != BERTH_OK) return st;
+  if ((st = alloc_graph_arrays(x)) != BERTH_OK) return st;
+  if ((st = berth_i_exec_plan(x)) != BERTH_OK) return st;
+  if ((st = alloc_run_arrays(x)) != BERTH_OK) return st;
+  if ((st = alloc_device_arrays(x)) != BERTH_OK) return st;
+  return start_threads(x, spawn);
+}
+
+berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_i_spawn_fn spawn, berth_executor **out) {
+  berth_exec_options o = opts ? *opts : berth_exec_default();
+  berth_ctx *ctx = cost->ctx;
+  berth_executor *x;
+  berth_status st;
+  if ((st = check_numbers(ctx, &o)) != BERTH_OK || (st = check_choices(ctx, &o)) != BERTH_OK) return st;
+  if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
+  if (!(x = berth_i_zalloc(ctx, 1, sizeof *x))) return berth_i_nomem(ctx);
+  x->ctx = ctx;
+  x->cost = cost;
+  berth_cost_retain(cost);
+  x->g = cost->g;
+  x->o = o;
+  x->n_devices = cost->n_devices;
+  x->most_in = x->most_out = 1;
+  x->n_copiers = count_copiers(x);
+  x->n_channels = count_channels(x);
+  x->corrupt = BERTH_NONE;
+  atomic_init(&x->stop, 0);
+  pthread_mutex_init(&x->lock, NULL);
+  berth_i_exec_cond_init(&x->news);
+  if ((st = fill(x, spawn)) == BERTH_OK) *out = x;
+  else berth_executor_release(x);
+  return st;
+}
+
+berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_executor **out) {
+  return berth_i_executor_new(cost, opts, pthread_create, out);
+}
+
+void berth_executor_release(berth_executor *x) {
+  berth_cost *cost;
+  if (!x) return;
+  cost = x->cost;
+  join_threads(x);
+  pthread_cond_destroy(&x->news);
+  pthread_mutex_destroy(&x->lock);
+  free_device_arrays(x);
+  free_run_arrays(x);
+  free_graph_arrays(x);
+  berth_sim_release(x->judge);
+  berth_i_free(x->ctx, x, 1, sizeof *x);
+  berth_cost_release(cost); /* last: it may hold the context */
+}
+
+double berth_executor_scale(const berth_executor *x) { return x->scale; }
+double berth_executor_byte_scale(const berth_executor *x) { return x->byte_scale; }
+int32_t berth_executor_threads(const berth_executor *x) { return x->n_started; }
+
+int32_t berth_executor_kernels(const berth_executor *x, int32_t *out) {
+  for (int32_t op = 0; op < x->g->n_ops; op++) out[op] = x->kernel[op].number;
+  return x->n_kernels;
+}

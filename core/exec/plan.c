@@ -1,0 +1,157 @@
+/* What the graph alone decides: time scale, sizes, kernels and their classes, edges. */
+#include "exec_internal.h"
+#include <stdlib.h>
+
+enum { LEAST_LENGTH = 16 };
+
+/* ---- scales ------------------------------------------------------------------------------------------ */
+
+static double sum(const double *x, int32_t n) {
+  double s = 0;
+  for (int32_t i = 0; i < n; i++) s += x[i];
+  return s;
+}
+
+static void plan_scales(berth_executor *x, const double *mean) {
+  double work = sum(mean, x->g->n_ops), bytes = sum(x->g->tensor_bytes, x->g->n_tensors);
+  x->scale = x->o.scale > 0 ? x->o.scale : work > 0 ? x->o.seconds / work : 1;
+  x->byte_scale = bytes > x->o.memory ? x->o.memory / bytes : 1;
+  for (int32_t t = 0; t < x->g->n_tensors; t++) {
+    double n = floor(x->g->tensor_bytes[t] * x->byte_scale / sizeof(float));
+    x->length[t] = n > LEAST_LENGTH ? (int64_t)n : LEAST_LENGTH;
+  }
+}
+
+/* ---- edges ------------------------------------------------------------------------------------------- */
+
+static void fill_edge_tensors(berth_executor *x) {
+  const berth_graph *g = x->g;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) x->edge_tensor[e] = t;
+  }
+}
+
+/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [tensors], cursor: [ops]. */
+static void match_inputs(berth_executor *x, int32_t *sorted, int32_t *mark, int32_t *cursor) {
+  const berth_graph *g = x->g;
+  for (int32_t op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
+  for (int32_t e = 0; e < g->n_edges; e++) sorted[cursor[g->use[e]]++] = e;
+  for (int32_t op = 0; op < g->n_ops; op++) {
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) mark[x->edge_tensor[sorted[i]]] = sorted[i];
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->in_edge[i] = mark[g->in[i]];
+  }
+}
+
+static berth_status plan_edges(berth_executor *x) {
+  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
+  int32_t *sorted = berth_i_alloc(x->ctx, m, sizeof *sorted);
+  int32_t *mark = berth_i_alloc(x->ctx, t, sizeof *mark);
+  int32_t *cursor = berth_i_alloc(x->ctx, n, sizeof *cursor);
+  bool ok = sorted && mark && cursor;
+  fill_edge_tensors(x);
+  if (ok) match_inputs(x, sorted, mark, cursor);
+  berth_i_free(x->ctx, sorted, m, sizeof *sorted);
+  berth_i_free(x->ctx, mark, t, sizeof *mark);
+  berth_i_free(x->ctx, cursor, n, sizeof *cursor);
+  return ok ? BERTH_OK : berth_i_nomem(x->ctx);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------- */
+
+typedef struct Class {
+  uint64_t hash;
+  int32_t op;
+} Class;
+
+static int compare_classes(const void *p, const void *q) {
+  const Class *a = p, *b = q;
+  if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
+  return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static uint64_t mix(uint64_t h, uint64_t value) {
+  h = (h ^ value) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 32);
+}
+
+static uint64_t bits(double x) {
+  uint64_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+
+static uint64_t class_of(const berth_executor *x, int32_t op) {
+  const berth_graph *g = x->g;
+  uint64_t h = mix((uint64_t)x->kernel[op].kind, (uint64_t)x->kernel[op].side);
+  for (int32_t c = 0; c < x->cost->n_classes; c++) h = mix(h, bits(x->cost->op[(size_t)op * (size_t)x->cost->n_classes + (size_t)c]));
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) h = mix(h, (uint64_t)x->length[g->in[i]]);
+  h = mix(h, ~(uint64_t)0);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) h = mix(h, (uint64_t)x->length[g->out[i]]);
+  return h;
+}
+
+/* Classes are numbered by their first ops. list: [ops], sorted */
+static void number_classes(berth_executor *x, const Class *list) {
+  int32_t first = 0;
+  for (int32_t i = 0; i < x->g->n_ops; i++) {
+    if (i > 0 && list[i].hash != list[i - 1].hash) first = i;
+    x->kernel[list[i].op].number = list[first].op;
+  }
+  for (int32_t op = 0; op < x->g->n_ops; op++) {
+    berth_i_kernel *k = &x->kernel[op];
+    k->number = k->number == op ? x->n_kernels++ : x->kernel[k->number].number;
+  }
+}
+
+static berth_status plan_kernels(berth_executor *x, const double *mean) {
+  int32_t n = x->g->n_ops;
+  Class *list = berth_i_alloc(x->ctx, (size_t)n, sizeof *list);
+  if (!list) return berth_i_nomem(x->ctx);
+  for (int32_t op = 0; op < n; op++) {
+    x->kernel[op] = berth_i_kernel_of(x->g, op, mean[op] * x->scale, x->o.flops);
+    list[op] = (Class){ class_of(x, op), op };
+  }
+  qsort(list, (size_t)n, sizeof *list, compare_classes);
+  number_classes(x, list);
+  berth_i_free(x->ctx, list, (size_t)n, sizeof *list);
+  return BERTH_OK;
+}
+
+static void plan_degrees(berth_executor *x) {
+  const berth_graph *g = x->g;
+  x->most_in = x->most_out = 1;
+  for (int32_t op = 0; op < g->n_ops; op++) {
+    int32_t in = g->in_at[op + 1] - g->in_at[op], out = g->out_at[op + 1] - g->out_at[op];
+    if (in > x->most_in) x->most_in = in;
+    if (out > x->most_out) x->most_out = out;
+  }
+}
+
+static berth_status plan_levels(berth_executor *x, const double *mean) {
+  size_t n = (size_t)x->g->n_tensors;
+  double *comm;
+  berth_status st;
+  if (x->o.dispatch != BERTH_DISPATCH_BLEVEL) return BERTH_OK;
+  if (!(x->level = berth_i_alloc(x->ctx, (size_t)x->g->n_ops, sizeof *x->level))) return berth_i_nomem(x->ctx);
+  if (!(comm = berth_i_alloc(x->ctx, n, sizeof *comm))) return berth_i_nomem(x->ctx);
+  st = berth_cost_mean_transfers(x->cost, BERTH_AVERAGE_TEXTBOOK, comm);
+  if (st == BERTH_OK) st = berth_b_level(x->g, mean, comm, x->level);
+  berth_i_free(x->ctx, comm, n, sizeof *comm);
+  return st;
+}
+
+berth_status berth_i_exec_plan(berth_executor *x) {
+  size_t n = (size_t)x->g->n_ops;
+  double *mean = berth_i_alloc(x->ctx, n, sizeof *mean);
+  berth_status st;
+  if (!mean) return berth_i_nomem(x->ctx);
+  if ((st = berth_cost_mean_ops(x->cost, mean)) != BERTH_OK) goto done;
+  plan_scales(x, mean);
+  plan_degrees(x);
+  if ((st = plan_edges(x)) != BERTH_OK) goto done;
+  if ((st = plan_levels(x, mean)) != BERTH_OK) goto done;
+  st = plan_kernels(x, mean);
+done:
+  berth_i_free(x->ctx, mean, n, sizeof *mean);
+  return st;
+}

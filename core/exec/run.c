@@ -1,0 +1,146 @@
+/* Running a placement: the calling thread lays out, starts, watches and records. */
+#include "execution_internal.h"
+#include <stdlib.h>
+
+static const double POLL_SECONDS = 0.01;
+
+static void share_ready_lists(berth_executor *x) {
+  int32_t at = 0;
+  for (int32_t d = 0; d < x->n_devices; d++) x->dev[d].n_ready = 0;
+  for (int32_t op = 0; op < x->g->n_ops; op++) x->dev[x->device[op]].n_ready++;
+  for (int32_t d = 0; d < x->n_devices; d++) {
+    x->dev[d].ready = x->ready + at;
+    at += x->dev[d].n_ready;
+    x->dev[d].n_ready = 0;
+    x->dev[d].op = BERTH_NONE;
+  }
+}
+
+/* All threads are idle. */
+static void reset(berth_executor *x, int32_t run) {
+  for (int32_t op = 0; op < x->g->n_ops; op++) berth_i_exec_give(x, op, x->own[op]);
+  share_ready_lists(x);
+  memset(x->channel, 0, x->n_channels);
+  memset(x->turns, 0, (size_t)x->g->n_ops * sizeof *x->turns);
+  berth_rng_init(&x->rng, x->o.seed + (uint64_t)run, 0);
+  x->n_copies = x->n_waiting = x->busy = 0;
+  x->sequence = 0;
+  x->left = x->g->n_ops;
+  atomic_store(&x->stop, 0);
+}
+
+/* Under the lock: what is in hand is brought to an end. */
+static void call_off(berth_executor *x) {
+  atomic_store(&x->stop, 1);
+  for (int32_t k = 0; k < x->n_started; k++) pthread_cond_signal(&x->thread[k].wake);
+  while (x->busy > 0) pthread_cond_wait(&x->news, &x->lock);
+}
+
+/* The lock is open while hooks run. */
+static berth_status ask_hooks(berth_executor *x) {
+  double done = 1 - (double)x->left / (x->g->n_ops + x->n_copies);
+  berth_status st;
+  pthread_mutex_unlock(&x->lock);
+  if ((st = berth_i_interrupted(x->ctx)) == BERTH_OK) berth_i_progress(x->ctx, "execute", done > 0 ? done : 0);
+  pthread_mutex_lock(&x->lock);
+  return st;
+}
+
+static berth_status run_once(berth_executor *x, int32_t run) {
+  berth_status st = berth_i_interrupted(x->ctx);
+  double ask;
+  if (st != BERTH_OK) return st;
+  reset(x, run);
+  pthread_mutex_lock(&x->lock);
+  x->origin = berth_i_exec_now();
+  ask = x->origin + POLL_SECONDS;
+  berth_i_exec_begin(x);
+  while (x->left > 0 && st == BERTH_OK) {
+    if (berth_i_exec_wait_until(&x->news, &x->lock, ask) || x->left == 0) continue;
+    st = ask_hooks(x);
+    ask = berth_i_exec_now() + POLL_SECONDS;
+  }
+  if (st != BERTH_OK) call_off(x);
+  pthread_mutex_unlock(&x->lock);
+  return st;
+}
+
+/* ---- several runs -------------------------------------------------------------------------------------- */
+
+typedef struct Ranked {
+  double makespan;
+  int32_t run;
+} Ranked;
+
+static int compare_ranked(const void *p, const void *q) {
+  const Ranked *a = p, *b = q;
+  if (a->makespan != b->makespan) return a->makespan < b->makespan ? -1 : 1;
+  return a->run < b->run ? -1 : a->run > b->run;
+}
+
+static int32_t median(berth_execution *const *all, int32_t n, Ranked *ranked) {
+  for (int32_t i = 0; i < n; i++) ranked[i] = (Ranked){ all[i]->makespan, i };
+  qsort(ranked, (size_t)n, sizeof *ranked, compare_ranked);
+  return ranked[(n - 1) / 2].run;
+}
+
+static int32_t first_wrong(berth_execution *const *all, int32_t n) {
+  int32_t wrong = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
+    if (all[i]->wrong != BERTH_NONE && (wrong == BERTH_NONE || all[i]->wrong < wrong)) wrong = all[i]->wrong;
+  }
+  return wrong;
+}
+
+/* Takes the median out of all.  @param times [n] becomes its own */
+static berth_execution *pick(berth_execution **all, int32_t n, Ranked *ranked, double *times) {
+  int32_t best = median(all, n, ranked);
+  berth_execution *r = all[best];
+  for (int32_t i = 0; i < n; i++) times[i] = all[i]->makespan;
+  r->wrong = first_wrong(all, n);
+  r->times = times;
+  r->n_times = n;
+  all[best] = NULL;
+  return r;
+}
+
+static berth_status run_all(berth_executor *x, int32_t n, berth_execution **out) {
+  berth_execution **all = berth_i_zalloc(x->ctx, (size_t)n, sizeof *all);
+  Ranked *ranked = berth_i_alloc(x->ctx, (size_t)n, sizeof *ranked);
+  double *times = berth_i_alloc(x->ctx, (size_t)n, sizeof *times);
+  berth_status st = all && ranked && times ? BERTH_OK : berth_i_nomem(x->ctx);
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
+    if ((st = run_once(x, i)) == BERTH_OK) st = berth_i_execution_new(x, &all[i]);
+  }
+  if (st == BERTH_OK) {
+    *out = pick(all, n, ranked, times);
+    times = NULL;
+  }
+  for (int32_t i = 0; all && i < n; i++) berth_execution_release(all[i]);
+  berth_i_free(x->ctx, all, (size_t)n, sizeof *all);
+  berth_i_free(x->ctx, ranked, (size_t)n, sizeof *ranked);
+  berth_i_free(x->ctx, times, (size_t)n, sizeof *times);
+  return st;
+}
+
+static berth_status run_placement(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
+  berth_sim_summary s;
+  berth_status st = berth_sim_run(x->judge, device, &s);
+  if (st != BERTH_OK) return st;
+  x->device = device;
+  if (x->o.check && !x->expected) st = berth_i_exec_expect(x);
+  if (st == BERTH_OK) st = berth_i_exec_layout(x);
+  if (st == BERTH_OK) st = run_all(x, repeats, out);
+  x->device = NULL;
+  return st;
+}
+
+berth_status berth_executor_run(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
+  berth_status st;
+  if (x->running) return berth_i_fail(x->ctx, BERTH_EINVAL, "executor: busy: called from within its own run");
+  if (repeats < 1) return berth_i_fail(x->ctx, BERTH_EINVAL, "repeats: %d is not positive", (int)repeats);
+  x->running = true;
+  st = run_placement(x, device, repeats, out);
+  x->running = false;
+  return st;
+}
