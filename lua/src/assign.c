@@ -1,0 +1,259 @@
+/* Type "assignment": what learned placers know of a graph on a topology before they begin. */
+#include "assign.h"
+#include <stdlib.h>
+
+/* ---- numbers for berth.nn ---------------------------------------------------------------- */
+
+void bl_push_array_of(lua_State *L, int32_t rank, const int32_t *shape, const double *x) {
+  bl_array_box *box = bl_push_zeros(L, rank, shape);
+  for (int64_t i = 0; i < box->size; i++) box->data[i] = (float)x[i];
+}
+
+void bl_push_marks(lua_State *L, int32_t rank, const int32_t *shape, const uint8_t *marks) {
+  bl_array_box *box = bl_push_zeros(L, rank, shape);
+  for (int64_t i = 0; i < box->size; i++) box->data[i] = marks[i];
+}
+
+void bl_push_index(lua_State *L, int32_t n, const int32_t *ids) {
+  bl_index_box *box = bl_new_index(L);
+  bl_must(L, berth_index_new(bl_ctx(L), n, ids, &box->index));
+}
+
+void bl_push_segments(lua_State *L, int32_t n, const int32_t *lengths) {
+  bl_segments_box *box = bl_new_segments(L);
+  bl_must(L, berth_segments_new(bl_ctx(L), n, lengths, &box->segments));
+}
+
+void bl_push_segments_from(lua_State *L, int32_t n, const int32_t *first) {
+  int32_t *length = bl_scratch(L, (size_t)n, sizeof *length);
+  for (int32_t i = 0; i < n; i++) length[i] = first[i + 1] - first[i];
+  bl_push_segments(L, n, length);
+  lua_remove(L, -2);
+}
+
+/* ---- making ------------------------------------------------------------------------------ */
+
+static void release_assignment(void *box) { berth_assign_release(((bl_assignment_box *)box)->assign); }
+
+static const char *const keys[] = { "cost", "estimates", "t_levels", "edge_costs", "unit", "partners", "contract", NULL };
+static const char *const estimate_names[] = { "exact", "load", NULL };
+static const char *const t_level_names[] = { "code", "textbook", NULL };
+static const char *const edge_cost_names[] = { "producer", "code", NULL };
+
+/* [ops] whole numbers from 0 on, in scratch, which stays on the stack; NULL: none given */
+static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t n_ops) {
+  int32_t n, i, *out;
+  int at;
+  if (!bl_get_array(L, t, w, "unit", &n)) return NULL;
+  at = lua_gettop(L);
+  if (n != n_ops) bl_wrong(L, w, "unit", "has %d numbers for %d ops", (int)n, (int)n_ops);
+  out = bl_scratch(L, (size_t)n, sizeof *out);
+  for (i = 0; i < n; i++) {
+    lua_rawgeti(L, at, i + 1);
+    out[i] = (int32_t)bl_to_whole(L, -1, w, "unit", 0, INT32_MAX - 1);
+    lua_pop(L, 1);
+  }
+  return out;
+}
+
+static void read_options(lua_State *L, int t, const bl_where *w, int32_t n_ops, berth_assign_options *o) {
+  int estimates = 0, t_levels = 0, edge_costs = 0;
+  bl_get_enum(L, t, w, "estimates", estimate_names, &estimates);
+  bl_get_enum(L, t, w, "t_levels", t_level_names, &t_levels);
+  bl_get_enum(L, t, w, "edge_costs", edge_cost_names, &edge_costs);
+  bl_get_bool(L, t, w, "partners", &o->partners);
+  bl_get_bool(L, t, w, "contract", &o->contract);
+  o->estimates = (berth_estimates)estimates;
+  o->t_levels = (berth_t_levels)t_levels;
+  o->edge_costs = (berth_edge_costs)edge_costs;
+  o->unit = read_units(L, t, w, n_ops);
+}
+
+/* assignment(graph, topology, options): object; nil, message, code */
+static int assignment(lua_State *L) {
+  static const bl_where w = { "berth.assignment", NULL, 0 };
+  berth_assign_options o = berth_assign_defaults();
+  bl_assignment_box *box;
+  berth_cost *cost;
+  berth_status st;
+  int t, at;
+  lua_settop(L, 3);
+  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
+  t = bl_options(L, 2, &w, keys);
+  read_options(L, t, &w, berth_graph_ops(berth_cost_graph(cost)), &o);
+  box = bl_new(L, &bl_assignment_class, sizeof *box);
+  at = lua_gettop(L);
+  if ((st = berth_assign_new(cost, &o, &box->assign)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  compat_getanchor(L, at);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "cost");
+  lua_pushvalue(L, at);
+  bl_track(L);
+  return 1;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static const berth_assign *self(lua_State *L, const char *fn) {
+  return ((bl_assignment_box *)bl_self(L, &bl_assignment_class, fn))->assign;
+}
+
+static int32_t ops_of(const berth_assign *a) { return berth_graph_ops(berth_cost_graph(berth_assign_cost(a))); }
+static int32_t devices_of(const berth_assign *a) { return berth_topology_devices(berth_cost_topology(berth_assign_cost(a))); }
+
+static int units(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:units");
+  bl_push_ids(L, ops_of(a), berth_assign_units(a));
+  return 1;
+}
+
+static int op_features(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:op_features");
+  const int32_t shape[2] = { ops_of(a), BERTH_ASSIGN_OP_FEATURES };
+  bl_push_array_of(L, 2, shape, berth_assign_op_features(a));
+  return 1;
+}
+
+static int b_next(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:b_next");
+  bl_push_index(L, ops_of(a), berth_assign_b_next(a));
+  return 1;
+}
+
+static int t_next(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:t_next");
+  bl_push_index(L, ops_of(a), berth_assign_t_next(a));
+  return 1;
+}
+
+/* edges(): sources, destinations, seconds [m, 1], segments by destination */
+static int edges(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:edges");
+  const int32_t *src, *dst;
+  const double *seconds;
+  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), n = ops_of(a), i, *length;
+  const int32_t shape[2] = { m, 1 };
+  bl_push_index(L, m, src);
+  bl_push_index(L, m, dst);
+  bl_push_array_of(L, 2, shape, seconds);
+  length = bl_scratch(L, (size_t)n, sizeof *length);
+  for (i = 0; i < n; i++) length[i] = 0;
+  for (i = 0; i < m; i++) length[dst[i]]++;
+  bl_push_segments(L, n, length);
+  lua_remove(L, -2);
+  return 4;
+}
+
+typedef struct valued {
+  double seconds;
+  int32_t edge;
+} valued;
+
+static int by_value(const void *x, const void *y) {
+  const valued *a = x, *b = y;
+  if (a->seconds != b->seconds) return a->seconds < b->seconds ? -1 : 1;
+  return a->edge < b->edge ? -1 : 1;
+}
+
+/* edge_groups(): edges of equal time together: their numbers, segments, times [k, 1] */
+static int edge_groups(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:edge_groups");
+  const int32_t *src, *dst;
+  const double *seconds;
+  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), i, k = -1, shape[2] = { 0, 1 };
+  valued *v = bl_scratch(L, (size_t)m, sizeof *v);
+  int32_t *order = bl_scratch(L, (size_t)m, sizeof *order), *length = bl_scratch(L, (size_t)m, sizeof *length);
+  double *value = bl_scratch(L, (size_t)m, sizeof *value);
+  for (i = 0; i < m; i++) v[i] = (valued){ seconds[i], i };
+  if (m > 1) qsort(v, (size_t)m, sizeof *v, by_value);
+  for (i = 0; i < m; i++) {
+    order[i] = v[i].edge;
+    if (k < 0 || value[k] != v[i].seconds) {
+      value[++k] = v[i].seconds;
+      length[k] = 0;
+    }
+    length[k]++;
+  }
+  shape[0] = k + 1;
+  bl_push_index(L, m, order);
+  bl_push_segments(L, k + 1, length);
+  bl_push_array_of(L, 2, shape, value);
+  return 3;
+}
+
+/* graph_edges(): producers, consumers, each pair once: of the two directions that which the ops' order allows */
+static int graph_edges(lua_State *L) {
+  const berth_assign *a = self(L, "assignment:graph_edges");
+  const int32_t *src, *dst, *order = bl_scratch(L, (size_t)ops_of(a), sizeof *order);
+  const double *seconds;
+  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), i, n = 0, *place, *from, *to;
+  bl_must(L, berth_topo_order(berth_cost_graph(berth_assign_cost(a)), (int32_t *)order));
+  place = bl_scratch(L, (size_t)ops_of(a), sizeof *place);
+  from = bl_scratch(L, (size_t)m, sizeof *from);
+  to = bl_scratch(L, (size_t)m, sizeof *to);
+  for (i = 0; i < ops_of(a); i++) place[order[i]] = i;
+  for (i = 0; i < m; i++) {
+    if (place[src[i]] > place[dst[i]]) continue;
+    from[n] = src[i];
+    to[n++] = dst[i];
+  }
+  bl_push_index(L, n, from);
+  bl_push_index(L, n, to);
+  return 2;
+}
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static int steps(lua_State *L) {
+  lua_pushinteger(L, berth_assign_steps(self(L, "assignment.steps")));
+  return 1;
+}
+static int n_ops(lua_State *L) {
+  lua_pushinteger(L, ops_of(self(L, "assignment.ops")));
+  return 1;
+}
+static int n_devices(lua_State *L) {
+  lua_pushinteger(L, devices_of(self(L, "assignment.devices")));
+  return 1;
+}
+static int device_features(lua_State *L) {
+  lua_pushinteger(L, berth_assign_device_features(self(L, "assignment.device_features")));
+  return 1;
+}
+static int cost(lua_State *L) {
+  self(L, "assignment.cost");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "cost");
+  return 1;
+}
+static int graph(lua_State *L) {
+  cost(L);
+  lua_getfield(L, -1, "graph");
+  return 1;
+}
+static int topology(lua_State *L) {
+  cost(L);
+  lua_getfield(L, -1, "topology");
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_assign *a = self(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "assignment: %d ops on %d devices in %d steps", (int)ops_of(a), (int)devices_of(a), (int)berth_assign_steps(a));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "episodes", bl_episodes_new }, { "units", units }, { "op_features", op_features },
+                                    { "b_next", b_next }, { "t_next", t_next }, { "edges", edges },
+                                    { "edge_groups", edge_groups }, { "graph_edges", graph_edges }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "steps", steps }, { "ops", n_ops }, { "devices", n_devices }, { "device_features", device_features },
+                                   { "cost", cost },
+                                   { "graph", graph }, { "topology", topology }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_assignment_class = { "assignment", "berth.assignment", release_assignment, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_assignment_functions[] = { { "assignment", assignment }, { NULL, NULL } };
