@@ -2,8 +2,8 @@
 #include "place_help.h"
 
 static berth_ctx *ctx;
-static const char *const names[] = { "single", "round-robin", "random", "metis", "m-topo" };
-enum { N_NAMES = 5 };
+static const char *const names[] = { "single", "round-robin", "random", "metis", "m-topo", "enumerative" };
+enum { N_NAMES = 6 };
 
 static berth_status place(const problem *p, const char *name, const berth_place_options *o, berth_placement **out,
                           berth_obstacle *why) {
@@ -493,7 +493,7 @@ static void test_door(void) {
     const char *const *v = berth_placer_variants(*name);
     CHECK(v && v[0] && v[0][0] == 0);
   }
-  CHECK(n == 20);
+  CHECK(n == 21);
   CHECK(berth_placer_variants("nothing") == NULL);
 }
 

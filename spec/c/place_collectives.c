@@ -6,7 +6,7 @@ static berth_ctx *ctx;
 
 static const char *const placers[] = {
   "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-  "critical-path", "anneal", "local", "brkga", "portfolio", NULL
+  "critical-path", "enumerative", "anneal", "local", "brkga", "portfolio", NULL
 };
 
 static double simulated(const instance *x, const int32_t *device, berth_memory_policy memory, int32_t *oom_op) {
@@ -44,8 +44,8 @@ static void place_all(const instance *x) {
     berth_placement *p = NULL;
     double makespan;
     berth_status st;
-    o.search = i >= 14 && i < 17 ? &search : NULL;
-    search.method = i == 15 ? BERTH_SEARCH_LOCAL : i == 16 ? BERTH_SEARCH_BRKGA : BERTH_SEARCH_ANNEAL;
+    o.search = i >= 15 && i < 18 ? &search : NULL;
+    search.method = i == 16 ? BERTH_SEARCH_LOCAL : i == 17 ? BERTH_SEARCH_BRKGA : BERTH_SEARCH_ANNEAL;
     st = berth_place(x->cost, placers[i], &o, &p, NULL);
     if (st == BERTH_EINFEASIBLE && strcmp(placers[i], "single") == 0) continue; /* types and pins */
     if (!CHECK_STATUS(st, BERTH_OK)) {

@@ -154,6 +154,19 @@ berth_status berth_critical_path(const berth_graph *g, const double *comp, const
 /** Longest number of edges from a source to each op. */
 berth_status berth_depth(const berth_graph *g, int32_t *out);
 /**
+ * Meta-ops: maximal runs of consecutive ids with the same kind, op time, depth and number of inputs. In a graph whose operators
+ * were split into blocks they are the operators; in others mostly single ops.
+ *
+ * @param comp [ops] op times, s; infinite is legal
+ * @param tolerance times that differ by no more than this share of the larger one, from the first of the run, are the same; 0: equal
+ * @param set [ops] out, numbered in the order of ids  @param n number of them; may be NULL
+ * @return BERTH_OK; BERTH_EINVAL (NaN or negative time; tolerance outside 0..1, 1 excluded); BERTH_ENOMEM
+ *
+ * O(ops + edges). Colocation groups play no part: they say what goes to one device, blocks of an operator go to several.
+ * Source: what the published graphs of DOPPLER (Yao et al., 2026) allow, which carry no ids of operators.
+ */
+berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance, int32_t *set, int32_t *n);
+/**
  * Layered layout, to draw a graph: every op in a layer, above those that read from it, side by side so that few edges cross.
  *
  * @param layer [ops] rises along every edge; NULL: berth_depth

@@ -142,11 +142,17 @@ typedef struct berth_place_options {
 berth_place_options berth_place_default(const berth_graph *g);
 
 /** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop" "peft"
- *  "minmin" "blevel" "critical-path" "exact" (exact.h) "anneal", "local" and "brkga" (search.h) "portfolio" "policy".
+ *  "minmin" "blevel" "critical-path" "enumerative" "exact" (exact.h) "anneal", "local" and "brkga" (search.h) "portfolio" "policy".
  *  The first five only choose devices: plan and estimate are what these give when each device runs its ops first in, first out,
  *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack
  *  for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never
  *  test real limits. "metis" fills shares by device speed; memory is its second constraint where there are limits.
+ *  "enumerative", too, only chooses devices and is planned like the first five, with the same promise about memory. It takes
+ *  meta-ops (berth_meta_ops, times to within 1 %) by depth: blocks of one go to different devices, as many as there are at a time, at
+ *  the least total time of moving inputs that are not there yet, plus what slow devices take longer; ties to devices with less to
+ *  do. "": by an assignment problem, O(devices^3) for each round; "enumerate": the same answers up to ties by trying all, up to 8
+ *  devices; "blocks", "greedy": two rules of the einsummable runtime, of which the first takes partial products with their sum.
+ *  Pins, types, groups and memory come before an even spread.
  *  The others plan as they place, and reserve channels in the order of placing. On free links their plan is what the simulator
  *  makes of it with PLANNED. On others a simulation, which sends in the order of production, takes another time, more or less:
  *  on random graphs of 200 ops on 4 devices, 0.81 to 1.22 times the estimate on CHANNEL, 0.89 to 1.28 on DUPLEX, 0.99 to 1.24

@@ -1,0 +1,180 @@
+/* The assignment problem, by augmenting paths and by enumeration. */
+#include "assignment_internal.h"
+
+static const berth_i_price nothing = { 0, 0, 0 }, endless = { INFINITY, 0, 0 };
+
+static berth_i_price plus(berth_i_price a, berth_i_price b) {
+  berth_i_price sum = { a.refused + b.refused, a.cost + b.cost, a.tie + b.tie };
+  return sum;
+}
+static berth_i_price minus(berth_i_price a, berth_i_price b) {
+  berth_i_price left = { a.refused - b.refused, a.cost - b.cost, a.tie - b.tie };
+  return left;
+}
+static bool below(berth_i_price a, berth_i_price b) { return berth_i_price_compare(a, b) < 0; }
+
+/* ---- augmenting paths -------------------------------------------------------------------- */
+
+/* Rows and columns from 1; column 0 stands for the row that is being assigned. */
+typedef struct solver {
+  int32_t rows, columns;
+  const berth_i_price *price;
+  berth_i_price *of_row, *of_column, *least; /* [rows + 1], [columns + 1]: potentials; [columns + 1] reduced price from the tree */
+  int32_t *row, *before;                     /* [columns + 1]: assigned row, 0: none; column before it on the path */
+  uint8_t *reached;                          /* [columns + 1] */
+} solver;
+
+static berth_i_price reduced(const solver *s, int32_t row, int32_t column) {
+  berth_i_price p = s->price[(size_t)(row - 1) * (size_t)s->columns + (size_t)(column - 1)];
+  return minus(p, plus(s->of_row[row], s->of_column[column]));
+}
+
+/* Takes the last column of the tree into account.  @return the column nearest to the tree */
+static int32_t extend(solver *s, int32_t last) {
+  int32_t j, nearest = 0;
+  s->reached[last] = 1;
+  for (j = 1; j <= s->columns; j++) {
+    berth_i_price p;
+    if (s->reached[j]) continue;
+    p = reduced(s, s->row[last], j);
+    if (below(p, s->least[j])) {
+      s->least[j] = p;
+      s->before[j] = last;
+    }
+    if (nearest == 0 || below(s->least[j], s->least[nearest])) nearest = j;
+  }
+  return nearest;
+}
+
+/* Potentials move so that the nearest column is reached at no price. */
+static void shift(solver *s, berth_i_price by) {
+  int32_t j;
+  for (j = 0; j <= s->columns; j++) {
+    if (s->reached[j]) {
+      s->of_row[s->row[j]] = plus(s->of_row[s->row[j]], by);
+      s->of_column[j] = minus(s->of_column[j], by);
+    } else {
+      s->least[j] = minus(s->least[j], by);
+    }
+  }
+}
+
+static void augment(solver *s, int32_t row) {
+  int32_t j, column = 0;
+  for (j = 0; j <= s->columns; j++) {
+    s->least[j] = endless;
+    s->reached[j] = 0;
+  }
+  s->row[0] = row;
+  do {
+    int32_t nearest = extend(s, column);
+    shift(s, s->least[nearest]);
+    column = nearest;
+  } while (s->row[column] != 0);
+  for (; column != 0; column = j) {
+    j = s->before[column];
+    s->row[column] = s->row[j];
+  }
+}
+
+static void solve(solver *s, int32_t *column) {
+  int32_t i, j;
+  for (i = 0; i <= s->rows; i++) s->of_row[i] = nothing;
+  for (j = 0; j <= s->columns; j++) {
+    s->of_column[j] = nothing;
+    s->row[j] = 0;
+  }
+  for (i = 1; i <= s->rows; i++) augment(s, i);
+  for (j = 1; j <= s->columns; j++) {
+    if (s->row[j] != 0) column[s->row[j] - 1] = j - 1;
+  }
+}
+
+berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column) {
+  size_t n = (size_t)rows + 1, m = (size_t)columns + 1;
+  solver s = { rows, columns, price, NULL, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  if (rows == 0) return BERTH_OK;
+  if (!(s.of_row = berth_i_alloc(ctx, n, sizeof *s.of_row))) goto done;
+  if (!(s.of_column = berth_i_alloc(ctx, m, sizeof *s.of_column))) goto done;
+  if (!(s.least = berth_i_alloc(ctx, m, sizeof *s.least))) goto done;
+  if (!(s.row = berth_i_alloc(ctx, m, sizeof *s.row))) goto done;
+  if (!(s.before = berth_i_zalloc(ctx, m, sizeof *s.before))) goto done;
+  if (!(s.reached = berth_i_alloc(ctx, m, sizeof *s.reached))) goto done;
+  solve(&s, column);
+  st = BERTH_OK;
+done:
+  berth_i_free(ctx, s.of_row, n, sizeof *s.of_row);
+  berth_i_free(ctx, s.of_column, m, sizeof *s.of_column);
+  berth_i_free(ctx, s.least, m, sizeof *s.least);
+  berth_i_free(ctx, s.row, m, sizeof *s.row);
+  berth_i_free(ctx, s.before, m, sizeof *s.before);
+  berth_i_free(ctx, s.reached, m, sizeof *s.reached);
+  return st == BERTH_OK ? st : berth_i_nomem(ctx);
+}
+
+/* ---- enumeration ------------------------------------------------------------------------- */
+
+typedef struct trial {
+  int32_t rows, columns;
+  const berth_i_price *price;
+  int32_t twin[BERTH_I_MOST_PERMUTED]; /* the lowest column equal to it */
+  int32_t at[BERTH_I_MOST_PERMUTED];   /* of the rows so far */
+  bool taken[BERTH_I_MOST_PERMUTED];
+  berth_i_price best;
+  int32_t *column;
+} trial;
+
+static bool equal_columns(const trial *t, int32_t a, int32_t b) {
+  int32_t i;
+  for (i = 0; i < t->rows; i++) {
+    const berth_i_price *p = t->price + (size_t)i * (size_t)t->columns;
+    if (berth_i_price_compare(p[a], p[b]) != 0) return false;
+  }
+  return true;
+}
+
+static void find_twins(trial *t) {
+  int32_t j;
+  for (j = 0; j < t->columns; j++) {
+    t->twin[j] = 0;
+    while (!equal_columns(t, t->twin[j], j)) t->twin[j]++;
+  }
+}
+
+/* Of equal columns that are free, only the first is tried. */
+static bool is_first(const trial *t, int32_t column) {
+  int32_t j;
+  for (j = t->twin[column]; j < column; j++) {
+    if (!t->taken[j] && t->twin[j] == t->twin[column]) return false;
+  }
+  return true;
+}
+
+static void descend(trial *t, int32_t row, berth_i_price sum) {
+  int32_t j;
+  if (!below(sum, t->best)) return;
+  if (row == t->rows) {
+    t->best = sum;
+    memcpy(t->column, t->at, (size_t)row * sizeof *t->column);
+    return;
+  }
+  for (j = 0; j < t->columns; j++) {
+    if (t->taken[j] || !is_first(t, j)) continue;
+    t->taken[j] = true;
+    t->at[row] = j;
+    descend(t, row + 1, plus(sum, t->price[(size_t)row * (size_t)t->columns + (size_t)j]));
+    t->taken[j] = false;
+  }
+}
+
+void berth_i_assignment_enumerate(int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column) {
+  trial t = { 0 };
+  t.rows = rows;
+  t.columns = columns;
+  t.price = price;
+  t.column = column;
+  t.best = endless;
+  find_twins(&t);
+  descend(&t, 0, nothing);
+}
