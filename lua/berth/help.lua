@@ -7,6 +7,8 @@ local words = require "berth.help.words"
 
 local help = {}
 
+for _, topic in ipairs(require "berth.help.learning") do topics[#topics + 1] = topic end
+
 local by_name = {}
 for _, topic in ipairs(topics) do by_name[topic[1]] = topic end
 
@@ -121,8 +123,11 @@ local function samples(berth)
   local graph, topology = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
   local cost = berth.cost(graph, topology)
   local placement = berth.place(cost, "single")
+  local nn = berth.nn
+  local p = nn.parameters()
   return { graph = graph, topology = topology, cost = cost, placement = placement, result = berth.simulate(cost, placement),
-    rng = berth.rng() }
+    rng = berth.rng(), array = nn.zeros { 1 }, index = nn.index {}, segments = nn.segments {}, tape = nn.tape(), parameters = p,
+    adam = nn.adam(p) }
 end
 
 local function note_methods(known, class, object)
@@ -213,7 +218,7 @@ function about_word(word)
   if name == "berth" then return overview() end
   local class = name:match("^(%a+):close$")
   if class and fields[class] then return text(about(class)) end
-  local lines = (by_name[name] or words.knows(name)) and about(name) or {}
+  local lines = (by_name[name] or fields[name] or words.knows(name)) and about(name) or {}
   if not by_name[name] then add_methods_named(lines, name) end
   if #lines > 0 then return text(lines) end
   local same = same_letters(name)

@@ -7,6 +7,7 @@ local core = require "berth.core"
 local source = debug and debug.getinfo(1, "S").source
 if source and source:find("init%.lua$") then core.set_home((source:gsub("init%.lua$", ""))) end
 
+local execute = require "berth.execute"
 local place = require "berth.place"
 local load = require "berth.load"
 local transforms = require "berth.transforms"
@@ -34,6 +35,7 @@ local berth = {
   simulate_batch = core.simulate_batch,
   simulator = core.simulator,
   tries = core.tries,
+  executor = execute.executor,
   bounds = require "berth.bounds",
   gaps = require "berth.gaps",
   favourites = require "berth.favourites",
@@ -52,14 +54,15 @@ local berth = {
   format = core.format,
   memory = core.memory,
   hooks = core.hooks,
+  assignment = core.assignment,
   catch_interrupts = core.catch_interrupts,
   kind = core.kind,
 }
 
 -- Parts that not every program needs are loaded when they are first named.
 local later = {
-  agents = true, cli = true, cluster = true, deploy = true, experiment = true, figure = true, help = true, models = true,
-  nn = true, repl = true, report = true, search = true,
+  agents = true, cli = true, cluster = true, deploy = true, execute = true, experiment = true, figure = true,
+  help = true, models = true, nn = true, repl = true, report = true, search = true,
 }
 
 return setmetatable(berth, {

@@ -1,6 +1,7 @@
 --- What reports call a placer: "m-sct tau=0.5 topological", the name of a policy, the stages of a pipeline. Built-in members of
 -- the portfolio have names of the same form.
 local options = require "berth.options"
+local own_placer = require "berth.own_placer"
 local pipeline = require "berth.pipeline"
 
 local labels = {}
@@ -57,6 +58,7 @@ function labels.of(placer)
   if type(placer) == "string" then return placer end
   if pipeline.is(placer) then return stages(placer) end
   if type(placer) == "table" and type(placer[1]) == "string" then return with_options(placer[1], placer[2]) end
+  if own_placer.is(placer) then return own_placer.name(placer) end
   return type(placer) == "table" and placer.name or "policy"
 end
 

@@ -3,12 +3,13 @@
 -- A pipeline is a list. Stages before the placer are transforms: a name of berth.transforms(), `{ name, options }`, or a
 -- function: `transform(graph, topology)` gives another graph and the way back, an array with the new op of every old op, or a
 -- function from the devices of the new graph to those of the old one. `{ name = "mine", transform = f }` gives it a name.
--- The placer is a name, a policy table, or `{ name, options }`. Stages behind it are refinements: a name, `{ name, options }`, or
--- a function: `refine(graph, topology, placement)` gives a placement, or an array of devices, of the original graph.
--- `{ name = "mine", refine = f }` gives it a name.
+-- The placer is a name, a policy table, `{ name, options }`, or an object with a function `place`. Stages behind it are
+-- refinements: a name, `{ name, options }`, or a function: `refine(graph, topology, placement)` gives a placement, or an array of
+-- devices, of the original graph. `{ name = "mine", refine = f }` gives it a name.
 -- Behind a transform the answer is simulated on the original graph: there memory must hold, and its step time is the estimate.
 local core = require "berth.core"
 local options = require "berth.options"
+local own_placer = require "berth.own_placer"
 local transforms = require "berth.transforms"
 
 local mt = { __name = "berth.pipeline" }
@@ -33,7 +34,7 @@ local function kind_of(stage)
   if name and transforms.is_transform(name) then return "transform" end
   if name and transforms.is_refinement(name) then return "refinement" end
   if type(stage) == "function" then return "function" end
-  return (type(stage) == "string" or type(stage) == "table") and "placer" or nil
+  return (type(stage) == "string" or type(stage) == "table" or own_placer.is(stage)) and "placer" or nil
 end
 
 -- Those that search may stand for both.
@@ -42,6 +43,7 @@ local also_places = { anneal = true, ["local"] = true, brkga = true }
 local function own_options(stage) return type(stage) == "table" and stage[2] or nil end
 
 local function describe(stage)
+  if own_placer.is(stage) then return own_placer.name(stage) end
   local own = own_function(stage, "transform") or own_function(stage, "refine")
   return name_of(stage) or (type(stage) == "table" and stage.name or nil) or (own and "function" or "policy")
 end

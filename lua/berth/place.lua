@@ -1,6 +1,7 @@
 --- Placing: names, policies, pipelines, and the default placer.
 local core = require "berth.core"
 local options = require "berth.options"
+local own_placer = require "berth.own_placer"
 local pipeline = require "berth.pipeline"
 local portfolio = require "berth.portfolio"
 
@@ -39,6 +40,7 @@ local function on_cost(cost, placer, given)
     return p
   end
   if pipeline.is(placer) then return pipeline.run(placer, cost, given, on_cost) end
+  if own_placer.is(placer) then return own_placer.run(placer, cost, given) end
   if type(placer) == "string" then
     check_name(placer)
     portfolio.check_read(placer, given)
@@ -51,7 +53,7 @@ local function on_cost(cost, placer, given)
   elseif type(placer) == "table" or type(placer) == "function" then
     portfolio.check_read("a policy", given)
   else
-    options.fail("berth.place: placer: expected a name, a policy or a pipeline, got %s", core.kind(placer))
+    options.fail("berth.place: placer: expected a name, a policy, a pipeline or an object with place, got %s", core.kind(placer))
   end
   return core.place(cost, placer, given)
 end
@@ -61,7 +63,8 @@ place.on_cost = on_cost
 --- Which device each op should run on.
 -- @tparam graph g
 -- @tparam topology t
--- @param[opt] placer a name, a policy table or function, a pipeline, `{ name, options }`; nil: the portfolio
+-- @param[opt] placer a name, a policy table or function, a pipeline, `{ name, options }`,
+-- an object with a function `place(self, cost, options)`; nil: the portfolio
 -- @tparam[opt] table opts see docs/lua.md
 -- @treturn[1] placement
 -- @treturn[1] ?string if the portfolio was interrupted: of how many placers this is the best

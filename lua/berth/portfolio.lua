@@ -4,6 +4,7 @@ local align = require "berth.align"
 local core = require "berth.core"
 local labels = require "berth.labels"
 local options = require "berth.options"
+local own_placer = require "berth.own_placer"
 local percent = require "berth.percent"
 local pipeline = require "berth.pipeline"
 local proved = require "berth.proved"
@@ -93,7 +94,8 @@ end
 local function check_member(placer, i)
   local name = type(placer) == "table" and not pipeline.is(placer) and placer[1] or placer
   if name == "portfolio" then options.fail("berth.portfolio: members[%d]: is a portfolio itself", i) end
-  if type(placer) ~= "string" and type(placer) ~= "table" and type(placer) ~= "function" then
+  local known = type(placer) == "string" or type(placer) == "table" or type(placer) == "function" or own_placer.is(placer)
+  if not known then
     options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i, core.kind(placer))
   end
   if type(placer) == "table" and type(name) == "string" then

@@ -1,6 +1,6 @@
 /* One context per Lua state; errors and their messages. */
 #define _POSIX_C_SOURCE 200809L
-#include "binding.h"
+#include "assign.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,8 +135,7 @@ int bl_error(lua_State *L, const char *format, ...) {
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
                                         "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
-                                        "member ",
-                                        NULL };
+                                        "member ", "episode ", "segment ", "axis ", "rows are ", "axes are ", NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {
@@ -151,7 +150,7 @@ static size_t noun_length(const char *begin, const char *s) {
 
 /* Copies a list of ids, "3" or "3, 4 -> 5 and 6", each one larger. */
 static const char *add_shifted(luaL_Buffer *b, const char *s) {
-  static const char *const joints[] = { ", ", " -> ", " and ", " to ", NULL };
+  static const char *const joints[] = { ", ", " -> ", " and ", " to ", "..", NULL };
   for (;;) {
     unsigned long id = 0;
     int k;
@@ -250,16 +249,21 @@ int luaopen_berth_core(lua_State *L);
 
 int luaopen_berth_core(lua_State *L) {
   static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
-                                             &bl_result_class, &bl_plan_class,     &bl_rng_class,  NULL };
+                                             &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
+                                             &bl_execution_class, &bl_assignment_class, &bl_episodes_class, NULL };
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
                                            bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
                                            bl_transform_functions, bl_expand_functions, bl_repair_functions, bl_exact_functions,
-                                           bl_split_functions, bl_tries_functions, NULL };
+                                           bl_split_functions, bl_tries_functions, bl_exec_functions,
+                                           bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
+                                           bl_nn_tape_functions, bl_nn_params_functions,
+                                           bl_nn_adam_functions, bl_assignment_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);
+  bl_nn_register(L);
   lua_newtable(L);
   for (k = 0; lists[k]; k++) luaL_setfuncs(L, lists[k], 0);
   lua_pushliteral(L, BERTH_VERSION);

@@ -114,6 +114,32 @@ static int depth(lua_State *L) {
   return 1;
 }
 
+/* meta_ops(options): number of the meta-op of each op, how many there are */
+static int meta_ops(lua_State *L) {
+  static const char *const keys[] = { "comp", "tolerance", NULL };
+  static const char FN[] = "graph:meta_ops";
+  bl_where w = { FN, NULL, 0 };
+  const berth_graph *g = self(L, FN);
+  int32_t k, n = berth_graph_ops(g), sets = 0, *out;
+  const double *comp = NULL;
+  double tolerance = 0;
+  berth_status st;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  if (t) {
+    lua_getfield(L, t, "tolerance");
+    if (!lua_isnil(L, -1)) tolerance = bl_to_number(L, -1, &w, "tolerance");
+  }
+  if (bl_get_array(L, t, &w, "comp", &k)) comp = bl_to_numbers(L, -1, &w, "comp", n, "op");
+  if (!comp) comp = profile(L, g, &w);
+  out = bl_scratch(L, (size_t)n, sizeof *out);
+  if ((st = berth_meta_ops(g, comp, tolerance, out, &sets)) != BERTH_OK) return bl_refused(L, FN, st);
+  bl_push_ids(L, n, out);
+  lua_pushinteger(L, sets);
+  return 2;
+}
+
 static int reachable(lua_State *L) {
   static const char FN[] = "graph:reachable";
   const berth_graph *g = self(L, FN);
@@ -163,6 +189,6 @@ static int components(lua_State *L) {
 
 const luaL_Reg bl_level_methods[] = {
   { "topo_order", topo_order }, { "b_level", b_level },         { "t_level", t_level },     { "slack", slack },
-  { "depth", depth },           { "critical_path", critical_path }, { "reachable", reachable }, { "descendants", descendants },
+  { "depth", depth }, { "meta_ops", meta_ops },           { "critical_path", critical_path }, { "reachable", reachable }, { "descendants", descendants },
   { "ancestors", ancestors },   { "components", components },   { "layout", bl_graph_layout }, { NULL, NULL }
 };

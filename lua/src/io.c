@@ -160,6 +160,25 @@ int bl_result_trace(lua_State *L) {
   return push_text(L, text, berth_write_trace(r, text));
 }
 
+static const berth_execution *execution_self(lua_State *L, const char *fn) {
+  return ((bl_execution_box *)bl_self(L, &bl_execution_class, fn))->execution;
+}
+
+/* execution:save_trace(path): true; nil, message, code */
+int bl_execution_save_trace(lua_State *L) {
+  const berth_execution *r = execution_self(L, "execution:save_trace");
+  const char *path = path_arg(L, 2, "execution:save_trace");
+  berth_text *text = new_text(L);
+  return save_text(L, path, text, berth_write_execution_trace(r, text));
+}
+
+/* execution:trace(): the Chrome trace as a string */
+int bl_execution_trace(lua_State *L) {
+  const berth_execution *r = execution_self(L, "execution:trace");
+  berth_text *text = new_text(L);
+  return push_text(L, text, berth_write_execution_trace(r, text));
+}
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 /* The last two names of berth_formats are written only. */

@@ -7,7 +7,8 @@ local json = require "berth.cli.json"
 local main = {}
 
 -- In the order of the help text; each is a module of this directory.
-local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "report", "convert", "models", "repl" }
+local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "report", "convert", "train", "models",
+  "repl" }
 
 -- Of another name than the command.
 local MODULES = { report = "report_command" }
@@ -21,6 +22,7 @@ local SUMMARIES = {
   split = "pipeline stages: the smallest largest load, or the least latency",
   report = "one HTML file with pictures of a step",
   convert = "from one file format to another",
+  train = "teaches an agent to place",
   models = "the networks that are built in",
   repl = "interactive prompt",
 }

@@ -14,10 +14,18 @@ local function count(x)
   return string.format("%.2f M", x / 1e6)
 end
 
+-- For a batch of one, where there are batches.
+local function about_model(name)
+  local batch
+  for _, option in ipairs((zoo.options(name))) do batch = batch or option == "batch" and 1 or nil end
+  local _, about = zoo.describe(name, { batch = batch })
+  return about
+end
+
 local function rows_of(names)
   local rows = { { "model", "ops", "parameters", "forward GFLOP" } }
   for i, name in ipairs(names) do
-    local _, about = zoo.describe(name, { batch = 1 })
+    local about = about_model(name)
     local gflop = string.format("%.2f", about.flop_forward / 1e9)
     rows[i + 1] = { name, string.format("%.0f", about.ops), count(about.parameters), gflop }
   end
@@ -25,7 +33,7 @@ local function rows_of(names)
 end
 
 local function members_of(name)
-  local _, about = zoo.describe(name, { batch = 1 })
+  local about = about_model(name)
   return { { "model", name }, { "ops", about.ops }, { "parameters", about.parameters }, { "forward_flop", about.flop_forward } }
 end
 

@@ -35,7 +35,7 @@ options.placing = {
   { name = "placer", kind = "string", value = "PLACER",
     text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
   { name = "variant", kind = "string", value = "NAME",
-    text = "of the placer; m-topo, m-etf and m-sct have baechi-tf and baechi-pt, critical-path has code" },
+    text = "of the placer; m-topo, m-etf and m-sct have baechi-tf and baechi-pt, others have more: docs/placers.md" },
   { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
     text = "mean times of heft, cpop, peft" },
   { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },

@@ -2,13 +2,15 @@
 local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
+local own_placer = require "berth.own_placer"
 local transforms = require "berth.transforms"
 
 local placers = {}
 
 placers.notes = [[
 A placer is NAME[:OPTION...]; an OPTION is KEY=VALUE (of docs/lua.md), or a variant: m-sct:baechi-tf, m-sct:tau=0.1:gap=0.001.
-Several joined by + are the stages of a pipeline: transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.]]
+Several joined by + are the stages of a pipeline: transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.
+agent:FILE is an agent that berth train wrote.]]
 
 local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds", seconds = "seconds" }
 
@@ -49,7 +51,16 @@ local function split(text, separator)
   return out
 end
 
+-- A trained agent's file; its name may not hold a comma, nor a plus sign before a letter.
+local function agent(flag, path)
+  if path == "" then fail.usage("%s: agent: a file is needed, as in agent:FILE", flag) end
+  if not berth.agents then fail.usage("%s: agent: there are no agents in this installation", flag) end
+  return fail.need(berth.agents.load(path))
+end
+
 local function stage(flag, text)
+  local path = text:match("^agent:(.*)$")
+  if path then return agent(flag, path) end
   local parts, own = split(text, ":"), {}
   local name = parts[1]
   check_name(flag, name)
@@ -78,6 +89,7 @@ function placers.read(flag, text)
   local list = stages(text)
   for i, part in ipairs(list) do list[i] = stage(flag, part) end
   if #list > 1 then return berth.pipeline(list) end
+  if own_placer.is(list[1]) then return list[1] end
   local name = type(list[1]) == "table" and list[1][1] or list[1]
   if contains(berth.placers(), name) then return list[1] end
   return berth.pipeline(list) -- which says that no placer is among them

@@ -13,7 +13,7 @@ local models = {}
 
 local MAKERS = {
   resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer", bert = "bert", llama = "llama",
-  gnmt = "gnmt",
+  gnmt = "gnmt", einsum = "einsum",
 }
 
 -- Names for the command line and models.build: maker and the options that the name stands for.

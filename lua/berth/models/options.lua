@@ -15,6 +15,17 @@ local COMMON = {
   colocate = { default = "weights", kind = { "weights", "layer" } },
 }
 
+-- Option tables of models that take none of the common ones.
+local alone = setmetatable({}, { __mode = "k" })
+
+--- Marks the own options of a model as all that it takes.
+function options.alone(spec)
+  alone[spec] = true
+  return spec
+end
+
+local function common(spec) return alone[spec] and {} or COMMON end
+
 local function show(value)
   if type(value) == "string" then return string.format("%q", value) end
   if type(value) == "number" then return string.format("%.14g", value) end
@@ -79,7 +90,7 @@ end
 --- Names of the options that a model takes, sorted.
 function options.names(spec)
   local merged = {}
-  for key in pairs(COMMON) do merged[key] = true end
+  for key in pairs(common(spec)) do merged[key] = true end
   for key in pairs(spec) do merged[key] = true end
   return sorted_keys(merged)
 end
@@ -100,7 +111,7 @@ end
 function options.list(spec, preset)
   local out = {}
   for i, key in ipairs(options.names(spec)) do
-    local rule = spec[key] or COMMON[key]
+    local rule = spec[key] or common(spec)[key]
     local default = preset[key]
     if default == nil then default = rule.default end
     out[i] = { name = key, default = default, by = rule.by, legal = legal_of(rule) }
@@ -121,13 +132,13 @@ function options.read(model, given, spec)
   given = given or {}
   options.check_table(model, given)
   for _, key in ipairs(berth_options.sorted_keys(given)) do
-    if not spec[key] and not COMMON[key] then
+    if not spec[key] and not common(spec)[key] then
       options.fail(model, "unknown option %s; legal: %s", tostring(key), table.concat(options.names(spec), " "))
     end
   end
   local out = {}
   for _, key in ipairs(options.names(spec)) do
-    local rule = spec[key] or COMMON[key]
+    local rule = spec[key] or common(spec)[key]
     local value = given[key]
     if value == nil then value = rule.default end
     if value ~= nil then out[key] = check_one(model, key, value, rule) end

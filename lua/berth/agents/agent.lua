@@ -1,0 +1,96 @@
+--- Agents: a policy, and what it takes to train it, keep it and place with it.
+-- @module berth.agents.agent
+local core = require "berth.core"
+local options = require "berth.options"
+local checkpoint = require "berth.agents.checkpoint"
+local trainer = require "berth.agents.trainer"
+
+local agent = {}
+agent.__index = agent
+
+--- @tparam table what kind, options (as given, for the file), preset, seed, settings, features (of berth.assignment),
+-- policy (devices -> policy)
+function agent.new(what)
+  what.name = what.kind
+  return setmetatable(what, agent)
+end
+
+--- The policy; made when the number of devices is known, which some networks are tied to.
+function agent:network(devices)
+  if not self.made then
+    self.made, self.devices = self.policy(self.devices or devices), self.devices or devices
+  end
+  return self.made
+end
+
+function agent:__tostring()
+  local p = self.made and self.made.params
+  return p and ("agent %s: %.0f numbers"):format(self.kind, p.size) or ("agent %s: not trained"):format(self.kind)
+end
+
+--- Teaches the agent. See berth.agents.trainer.
+function agent:train(tasks, opts) return trainer.train(self, tasks, opts) end
+
+local function judged(e, cost, judge)
+  local times, message, code = e:simulate(cost, judge)
+  if not times then return nil, message, code end
+  local best = 1
+  for i = 2, #times do
+    if times[i] < times[best] then best = i end
+  end
+  return e:placement(best), times[best]
+end
+
+local function sampled(policy, view, state, env, o)
+  local e = env:episodes(o.samples)
+  e:start(o.seed or 0, 1)
+  policy:rollout(view, state, e, { how = "sample", epsilon = 0 })
+  return judged(e, o.cost, o.judge)
+end
+
+--- The placement of an op's likeliest devices in the likeliest order; with `samples` also the best of that many episodes, as the
+-- simulator times them (samples + 1 calls).
+-- @tparam cost cost
+-- @tparam[opt] table given samples (0), seed (0), judge (the simulator's options); what berth.place knows besides is not needed
+-- @treturn[1] placement
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function agent:place(cost, given)
+  local o = given or {}
+  local env, message, code = core.assignment(cost, self.features)
+  if not env then return nil, message, code end
+  local policy = self:network(env.devices)
+  local view = policy:view(env)
+  local state, e = policy:encode(view), env:episodes(1)
+  e:start(0, 0)
+  policy:rollout(view, state, e, { how = "greedy", epsilon = 0 })
+  local devices, seconds = e:placement(1), nil
+  if (o.samples or 0) > 0 then
+    devices, seconds, code = judged(e, cost, o.judge)
+    if not devices then return nil, seconds, code end
+    local ask = { samples = o.samples, seed = o.seed, cost = cost, judge = o.judge }
+    local other, time, why = sampled(policy, view, state, env, ask)
+    if not other then return nil, time, why end
+    if time < seconds then devices, seconds = other, time end
+  end
+  return core.placement(devices, { placer = self.name, estimate = seconds })
+end
+
+--- What a file says of the agent.
+function agent:header()
+  return { kind = self.kind, options = self.options, devices = self.devices }
+end
+
+--- Writes the agent.
+-- @tparam string path
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function agent:save(path)
+  if not self.made then options.fail("agent:save: the agent has no weights yet: train it first") end
+  return checkpoint.write(path, self.made.params, nil, self:header())
+end
+
+return agent

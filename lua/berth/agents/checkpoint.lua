@@ -1,0 +1,34 @@
+--- Files of agents: weights, and in a note what the agent is and how far its training is.
+-- @module berth.agents.checkpoint
+local nn = require "berth.nn"
+local record = require "berth.agents.record"
+
+local checkpoint = {}
+
+--- @tparam string path
+-- @param params nn.parameters
+-- @param adam or nil
+-- @tparam table what goes into the note
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function checkpoint.write(path, params, adam, what)
+  local part = path .. ".part"
+  local done, message, code = params:save(part, { adam = adam, note = record.write(what) })
+  if not done then return nil, message, code end
+  done, message = os.rename(part, path)
+  if not done then return nil, message, "io" end
+  return true
+end
+
+--- The note of a file.
+function checkpoint.note(path)
+  local text, message, code = nn.read_note(path)
+  if not text then return nil, message, code end
+  local what = record.read(text)
+  if type(what) ~= "table" or type(what.kind) ~= "string" then return nil, path .. ": holds no agent", "parse" end
+  return what
+end
+
+return checkpoint

@@ -1,0 +1,50 @@
+--- The two small networks on the encoder: SEL scores candidates, PLC scores devices for an op.
+-- @module berth.agents.doppler.heads
+local nn = require "berth.nn"
+
+local heads = {}
+local leaky = { activation = "leaky_relu", slope = 0.1 }
+
+local function score(p, name, o)
+  local inner = nn.linear(p, name .. ".inner", 4 * o.hidden, o.inner, leaky)
+  local last = nn.linear(p, name .. ".score", o.inner, 1, { init = { "orthogonal", o.first } })
+  return function(parts) return last(inner(nn.concat(parts, 2))):reshape { -1 } end
+end
+
+--- SEL: what ops are, what they hear, and sums of that along their b-paths and t-paths, all beside the other candidates.
+-- @treturn table prepare(view, h) -> what scores need; scores(ready, view, candidates, segments) -> [candidates]
+function heads.select(p, name, o)
+  local feature, judge = nn.linear(p, name .. ".feature", 5, o.hidden, leaky), score(p, name, o)
+  local self = {}
+  function self.prepare(view, h)
+    return nn.concat({ h:zscore(), h:path_sum(view.b_next):zscore(), h:path_sum(view.t_next):zscore() }, 2)
+  end
+  function self.scores(ready, view, ops, segments)
+    return judge { feature(view.x:gather(ops):zscore(segments)), ready:gather(ops):zscore(segments) }
+  end
+  return self
+end
+
+-- 1 where the op may run, 0 where its earliest start is "never".
+function heads.mask(features) return features:slice(2, 5, 5):scale(-1e-37, 1):relu() end
+
+--- PLC: how devices stand for the op, what the op is and hears, and the sum of what the ops already there hear.
+-- @treturn table prepare(view, h) -> what scores need; scores(ready, view, ops [n], device features [n D, 5 or 6],
+-- sums [n D, hidden], segments of D) -> [n, D] and their mask, or nil where every op may run everywhere
+function heads.place(p, name, o)
+  local device = nn.linear(p, name .. ".device", o.partners and 6 or 5, o.hidden, leaky)
+  local own = nn.linear(p, name .. ".own", 5, o.hidden, leaky)
+  local judge, self = score(p, name, o), {}
+  function self.prepare(view, h) return nn.concat({ own(view.x), h }, 2) end
+  function self.scores(ready, view, ops, features, sums, rows)
+    local op = ready:gather(ops):segment_repeat(rows)
+    local seen = features:scale(view.scale):minimum(view.most):zscore(rows)
+    local out = judge { device(seen), op, sums:zscore(rows) }:reshape { -1, view.devices }
+    if not view.restricted then return out end
+    local mask = heads.mask(features):reshape { -1, view.devices }
+    return out + mask:scale(1e9, -1e9), mask
+  end
+  return self
+end
+
+return heads

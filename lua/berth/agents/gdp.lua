@@ -1,0 +1,179 @@
+--- GDP (Zhou et al. 2019) as DOPPLER's authors implemented it for comparison: one look at the graph gives every op a distribution
+-- over the devices; each is drawn by itself.
+-- @module berth.agents.gdp
+local nn = require "berth.nn"
+local options = require "berth.options"
+local choices = require "berth.agents.choices"
+
+local gdp = {}
+local methods = {}
+local meta = { __index = methods }
+
+local legal = { "devices", "kinds", "parents", "width", "segment", "heads", "quirks", "seed" }
+
+--- The policy for a number of devices, to which the network is tied.
+-- @tparam table opts devices; kinds (8) of ops that are told apart, others count as the last; parents (8) whose ids are told;
+-- width (64); segment (8) ops that attend together; heads (4); quirks (false): as the published program, raw ids and times, and
+-- ops with a single neighbour get zeros from it; seed (1)
+function gdp.policy(opts)
+  local given = options.check("berth.agents.gdp", opts, legal)
+  if type(given.devices) ~= "number" then options.fail("berth.agents.gdp: devices: expected a number") end
+  local p, width = nn.parameters { seed = given.seed or 1 }, given.width or 64
+  local self = { name = "gdp", devices = given.devices, kinds = given.kinds or 8, parents = given.parents or 8, width = width,
+    segment = given.segment or 8, quirks = given.quirks or false, params = p }
+  self.input = nn.linear(p, "input", self.kinds + 1 + self.parents, width)
+  self.pool = nn.linear(p, "pool", width, width, { activation = "sigmoid" })
+  self.merge = nn.linear(p, "merge", 2 * width, width)
+  self.attention = nn.multi_head(p, "attention", width, given.heads or 4)
+  self.norm = nn.norm(p, "norm", width)
+  self.forward = nn.mlp(p, "forward", { width, 4 * width, width }, { activation = "relu" })
+  self.last = nn.norm(p, "last", width)
+  self.head = nn.linear(p, "head", width, given.devices)
+  self.nets = { { name = "gdp", params = p } }
+  return setmetatable(self, meta)
+end
+
+-- ---- what does not change ----
+
+local function kinds_of(g, most)
+  local number, n, out = {}, 0, {}
+  for op in g:ops() do
+    local kind = op.kind or ""
+    if not number[kind] then
+      n = math.min(n + 1, most)
+      number[kind] = n
+    end
+    out[op.id] = number[kind]
+  end
+  return out
+end
+
+local function neighbours(env)
+  local parents, children, both = {}, {}, {}
+  for v = 1, env.ops do parents[v], children[v], both[v] = {}, {}, {} end
+  local src, dst = env:graph_edges()
+  for i = 1, #src do
+    local u, v = src[i], dst[i]
+    parents[v][#parents[v] + 1], children[u][#children[u] + 1] = u, v
+    both[v][#both[v] + 1], both[u][#both[u] + 1] = u, v
+  end
+  return parents, children, both
+end
+
+local function work_after(env, children)
+  local raw, out, most = env:op_features(), {}, 0
+  for v = 1, env.ops do
+    out[v] = 0
+    for _, w in ipairs(children[v]) do out[v] = out[v] + raw:get(w, 1) end
+    most = math.max(most, out[v])
+  end
+  return out, most > 0 and most or 1
+end
+
+-- One-hot kind, times of what follows, ids of producers (0: none).
+local function features(self, env, parents, children)
+  local kinds, flat = kinds_of(env.graph, self.kinds), {}
+  local after, most = work_after(env, children)
+  for v = 1, env.ops do
+    for k = 1, self.kinds do flat[#flat + 1] = k == kinds[v] and 1 or 0 end
+    flat[#flat + 1] = self.quirks and after[v] or after[v] / most
+    for i = 1, self.parents do flat[#flat + 1] = (parents[v][i] or 0) / (self.quirks and 1 or env.ops) end
+  end
+  return nn.array(flat, { env.ops, self.kinds + 1 + self.parents })
+end
+
+local function pooled_from(self, both)
+  local ids, lengths = {}, {}
+  for v = 1, #both do
+    local list = self.quirks and #both[v] == 1 and {} or both[v]
+    for _, u in ipairs(list) do ids[#ids + 1] = u end
+    lengths[v] = #list
+  end
+  return nn.index(ids), nn.segments(lengths)
+end
+
+-- Who an op sees: columns 1 .. ops the output of the segment before its own, then the ops of its own.
+local function seen_by(ops, size)
+  local flat = {}
+  for v = 1, ops do
+    local own = math.floor((v - 1) / size)
+    for u = 1, 2 * ops do
+      local of = math.floor(((u - 1) % ops) / size)
+      flat[#flat + 1] = of == (u <= ops and own - 1 or own) and 1 or 0
+    end
+  end
+  return nn.array(flat, { ops, 2 * ops })
+end
+
+function methods:view(env)
+  choices.check_devices("berth.agents.gdp", self.devices, env)
+  local order, allowed = choices.order(env)
+  local parents, children, both = neighbours(env)
+  local v = { order = order, allowed = allowed, devices = env.devices, ops = env.ops, steps = #order }
+  v.features = features(self, env, parents, children)
+  v.index, v.segments = pooled_from(self, both)
+  v.seen = seen_by(env.ops, self.segment)
+  return v
+end
+
+-- ---- the network ----
+
+local function embed(self, view)
+  local x = self.input(view.features)
+  local pooled = self.pool(x):gather(view.index):segment_max(view.segments)
+  return self.merge(nn.concat({ x, pooled }, 2))
+end
+
+local function attend(self, q, kv, mask)
+  local h = self.norm(q + self.attention(q, kv, kv, mask))
+  return self.last(h + self.forward(h))
+end
+
+-- Segment after segment, each with the output of the one before as memory. As constants: it is recorded on a tape of its own.
+local function outputs(self, view)
+  local h, parts, memory = embed(self, view), {}, nil
+  for from = 1, view.ops, self.segment do
+    local own = h:slice(1, from, math.min(from + self.segment - 1, view.ops))
+    memory = attend(self, own, memory and nn.concat({ memory, own }, 1) or own)
+    parts[#parts + 1] = memory
+  end
+  return nn.concat(parts, 1)
+end
+
+--- Memory carries no gradient, so it is computed first; then all segments attend at once.
+function methods:encode(view)
+  local aside = nn.tape()
+  local memory = aside:record(outputs, self, view)
+  aside:clear()
+  local h = embed(self, view)
+  return { scores = self.head(attend(self, h, nn.concat({ memory, h }, 1), view.seen)) }
+end
+
+-- ---- a policy ----
+
+--- Rows that the loss takes per episode.
+function methods.rows_per_episode(_, view) return #view.order end
+
+function methods.begin(_, _, state, episodes) return { episodes = episodes, scores = state.scores } end
+
+function methods.score_step(_, view, walk, step)
+  return walk.scores:gather(choices.same(view.order[step], walk.episodes))
+end
+
+function methods.noted() end
+
+function methods:rollout(view, state, e, opts) return choices.rollout(self, view, state, e, opts) end
+
+function methods.loss(_, view, state, log, weights, opts)
+  local allowed = choices.allowed_rows(view, #log.device / #view.order)
+  return choices.loss(state.scores:gather(log.op), allowed, log, weights, opts or {})
+end
+
+function methods:imitate(view, state, e, opts) return choices.imitate(self, view, state, e, opts or {}) end
+
+function methods.imitation_loss(_, view, state, seen, opts)
+  local allowed = choices.allowed_rows(view, #seen.log.device / #view.order)
+  return choices.imitation_loss(state.scores:gather(seen.log.op), allowed, seen.log, seen.marks, opts or {})
+end
+
+return gdp

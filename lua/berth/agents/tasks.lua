@@ -1,0 +1,65 @@
+--- Tasks of a training: a graph on a topology as the agent sees it, and the judge that times its placements.
+-- @module berth.agents.tasks
+local core = require "berth.core"
+local options = require "berth.options"
+local rewards = require "berth.agents.rewards"
+
+local tasks = {}
+local legal = { "graph", "topology", "name", "judge", "cost", "unit", "contract" }
+
+-- judge = { graph =, topology =, simulator's options }: cost and options.
+local function judge_of(t, cost)
+  local given, rest = t.judge or {}, {}
+  for _, key in ipairs(options.sorted_keys(given)) do
+    if key ~= "graph" and key ~= "topology" then rest[key] = given[key] end
+  end
+  if not given.graph and not given.topology then return cost, rest end
+  local judge, message, code = core.cost(given.graph or t.graph, given.topology or t.topology)
+  if not judge then return nil, message, code end
+  return judge, rest
+end
+
+local function env_of(cost, t, features)
+  return core.assignment(cost, options.merge(features, { unit = t.unit, contract = t.contract }))
+end
+
+local function one(policy, t, i, features)
+  local fn = ("agent:train: tasks[%d]"):format(i)
+  options.check(fn, t, legal)
+  if not t.graph or not t.topology then options.fail("%s: graph and topology are needed", fn) end
+  local cost, message, code = core.priced(fn, t.graph, t.topology, t.cost)
+  if not cost then return nil, message, code end
+  local env, judge, sim
+  env, message, code = env_of(cost, t, features)
+  if not env then return nil, message, code end
+  judge, sim, code = judge_of(t, cost)
+  if not judge then return nil, sim, code end
+  return { name = t.name, env = env, view = policy:view(env), judge = judge, sim = sim, batches = {},
+    kept = { rewards = rewards.new() } }
+end
+
+--- @tparam table policy
+-- @tparam table list { graph =, topology =, name =, cost =, unit =, contract =, judge = { graph =, topology =, simulator's } }
+-- @tparam table features options of berth.assignment
+-- @treturn[1] table
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function tasks.read(policy, list, features)
+  if type(list) ~= "table" or #list == 0 then options.fail("agent:train: tasks: expected a table of tasks") end
+  local out = {}
+  for i, t in ipairs(list) do
+    local task, message, code = one(policy, t, i, features)
+    if not task then return nil, message, code end
+    out[i] = task
+  end
+  return out
+end
+
+--- n episodes of the task; the same object each time.
+function tasks.episodes(task, n)
+  task.batches[n] = task.batches[n] or task.env:episodes(n)
+  return task.batches[n]
+end
+
+return tasks

@@ -1,0 +1,131 @@
+--- Training: batches of episodes, what they are worth, one step of Adam after each.
+--
+-- A policy has params (nn.parameters), view(env), encode(view), rollout(view, state, episodes, options),
+-- loss(view, state, log, weights, options), imitate(view, state, episodes, options) -> seen with seen.log, and
+-- imitation_loss(view, state, seen, options). encode and the losses run on a tape; losses are means over the episodes.
+-- @module berth.agents.trainer
+local nn = require "berth.nn"
+local options = require "berth.options"
+local interrupt = require "berth.interrupt"
+local evaluate = require "berth.agents.evaluate"
+local resume = require "berth.agents.resume"
+local settings = require "berth.agents.settings"
+local tasks = require "berth.agents.tasks"
+local update = require "berth.agents.update"
+
+local trainer = {}
+local own = { "stages", "calls", "checkpoint", "every", "resume", "ranks", "progress", "objective", "search" }
+
+local function read_options(agent, given)
+  local legal = options.merge(own)
+  for _, key in ipairs(settings.legal) do legal[#legal + 1] = key end
+  local fn = "agent:train"
+  local o = options.check(fn, given, legal)
+  if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
+  local stages = settings.read(agent.preset, o.stages, agent.settings, settings.of(o))
+  for i, stage in ipairs(stages) do
+    if stage.stage == "III" and not o.objective then
+      options.fail("%s: stages[%d]: stage III needs objective, a function of placements that gives their seconds", fn, i)
+    end
+  end
+  return o, stages
+end
+
+-- Calls that may still be made, one for each task kept for the last look.
+local function calls_left(run)
+  return run.o.calls and run.o.calls - run.at.calls - #run.tasks or math.huge
+end
+
+local function size_of_update(run, stage)
+  local n = math.min(stage.batch, stage.episodes - run.at.episode)
+  if stage.stage ~= "I" then n = math.min(n, calls_left(run)) end
+  local least = stage.stage ~= "I" and (stage.baseline == "batch" or stage.normalise == "batch") and 2 or 1
+  return n >= least and n or 0
+end
+
+local function tell(run, stage, mean)
+  if not run.o.progress then return end
+  local task = run.tasks[run.current]
+  run.o.progress { stage = stage.stage, episode = run.at.episode, calls = run.at.calls, task = run.current, mean = mean,
+    best = task.kept.best, loss = run.loss }
+end
+
+local function one_update(run, stage, n)
+  run.current = run.at.updates % #run.tasks + 1
+  local mean, message, code = update.run(run, stage, run.tasks[run.current], n)
+  if not mean and message then return nil, message, code end
+  run.at.episode, run.at.episodes, run.at.updates = run.at.episode + n, run.at.episodes + n, run.at.updates + 1
+  local kept
+  kept, message, code = resume.keep(run)
+  if not kept then return nil, message, code end
+  tell(run, stage, mean or nil)
+  return true
+end
+
+local function all_stages(run)
+  while run.at.stage <= #run.stages do
+    local stage = run.stages[run.at.stage]
+    local n = size_of_update(run, stage)
+    while n > 0 do
+      local done, message, code = one_update(run, stage, n)
+      if not done then return nil, message, code end
+      n = size_of_update(run, stage)
+    end
+    run.at.stage, run.at.episode = run.at.stage + 1, 0
+  end
+  return true
+end
+
+local function report(run, interrupted)
+  local at = run.at
+  local out = { episodes = at.episodes, updates = at.updates, calls = at.calls, interrupted = interrupted, tasks = {} }
+  for i, task in ipairs(run.tasks) do
+    out.tasks[i] = { name = task.name, best = task.kept.best, placement = task.kept.placement, greedy = task.greedy,
+      searched = task.searched }
+  end
+  return out
+end
+
+local function all(run)
+  local done, message, code = all_stages(run)
+  if not done then return nil, message, code end
+  return evaluate.last(run)
+end
+
+local function start(agent, list, given)
+  local o, stages = read_options(agent, given)
+  local first = type(list) == "table" and list[1]
+  local topology = type(first) == "table" and first.topology -- its devices: what some networks are tied to
+  if not topology then options.fail("agent:train: tasks[1]: graph and topology are needed") end
+  local policy = agent:network(#topology)
+  local read, message, code = tasks.read(policy, list, agent.features)
+  if not read then return nil, message, code end
+  local run = { agent = agent, policy = policy, o = o, stages = stages, tasks = read, tape = nn.tape(), ranks = o.ranks,
+    adam = nn.adam(policy.params), at = { stage = 1, episode = 0, episodes = 0, updates = 0, calls = 0 } }
+  return resume.begin(run)
+end
+
+--- Trains an agent on tasks in turn, an update each.
+-- @tparam agent agent
+-- @tparam table list tasks: { graph =, topology =, name =, cost =, unit =, contract =, judge = { graph =, simulator's } }
+-- @tparam[opt] table given stages, calls, checkpoint, every, resume, ranks, progress, objective, search, and settings
+-- @treturn[1] table episodes, updates, calls, interrupted (message), tasks: best, placement, greedy, searched
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function trainer.train(agent, list, given)
+  local run, message, code = start(agent, list, given)
+  if not run then return nil, message, code end
+  local ran, done, why, kind = pcall(all, run)
+  if not ran then
+    if not interrupt.is(done) then error(done, 0) end
+    return report(run, "interrupted")
+  end
+  if not done then
+    if kind == "interrupted" then return report(run, why) end
+    return nil, why, kind
+  end
+  return report(run)
+end
+
+return trainer

@@ -1,0 +1,224 @@
+/* berth.mpi: sums and broadcasts among the processes of mpirun. Optional, and no part of berth.core: loading libmpi slows every start.
+ *
+ * Ranks are ids from 1 in Lua. MPI belongs to the process, and so does its state here: none of this module's own. Collective calls: every
+ * rank makes the same ones in the same order. What fails gives nil, message, "mpi"; a caller's mistake raises.
+ */
+#include "compat.h"
+#include <limits.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How berth.nn's arrays begin, see nn.h. */
+typedef struct array_box {
+  void *array; /* NULL: closed */
+  float *data;
+  int64_t size;
+} array_box;
+
+static int failed(lua_State *L, int error) {
+  char text[MPI_MAX_ERROR_STRING];
+  int n = 0;
+  if (MPI_Error_string(error, text, &n) != MPI_SUCCESS) n = 0;
+  lua_pushnil(L);
+  if (n > 0) lua_pushlstring(L, text, (size_t)n);
+  else lua_pushfstring(L, "MPI error %d", error);
+  lua_pushliteral(L, "mpi");
+  return 3;
+}
+
+static int done(lua_State *L, int error) {
+  if (error != MPI_SUCCESS) return failed(L, error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int is_running(void) {
+  int begun = 0, over = 0;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&over);
+  return begun && !over;
+}
+
+static void need_running(lua_State *L, const char *fn) {
+  if (!is_running()) luaL_error(L, "%s: berth.mpi.init() comes first, and finalize() last", fn);
+}
+
+/* ---- arguments --------------------------------------------------------------------------- */
+
+/* NULL: something else. */
+static array_box *test_array(lua_State *L, int i) {
+  array_box *box = lua_touserdata(L, i);
+  const char *key;
+  int same;
+  if (!box || !lua_getmetatable(L, i)) return NULL;
+  lua_pushliteral(L, "__metatable"); /* not to be set from Lua: these metatables are closed to it */
+  lua_rawget(L, -2);
+  key = lua_tostring(L, -1);
+  same = key && strcmp(key, "berth.array") == 0;
+  lua_pop(L, 2);
+  return same ? box : NULL;
+}
+
+static array_box *check_open(lua_State *L, array_box *box, const char *fn) {
+  if (!box->array) luaL_error(L, "%s: array: is closed", fn);
+  return box;
+}
+
+/* 0-based. */
+static int to_root(lua_State *L, int i, const char *fn) {
+  int size = 1;
+  double root = luaL_optnumber(L, i, 1);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!(root >= 1 && root <= size && root == floor(root))) luaL_error(L, "%s: root: expected a rank of 1..%d", fn, size);
+  return (int)root - 1;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------- */
+
+/* init(): true; nil, message, code. Begun already: true. */
+static int init(lua_State *L) {
+  int over = 0, begun = 0, error;
+  MPI_Finalized(&over);
+  if (over) return luaL_error(L, "berth.mpi.init: MPI is finalized, and does not begin again in one process");
+  MPI_Initialized(&begun);
+  if (!begun && (error = MPI_Init(NULL, NULL)) != MPI_SUCCESS) return failed(L, error);
+  return done(L, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+}
+
+/* finalize(): true; waits for the other ranks. Not from a collector: a state that ends without it leaves MPI to the process's end. */
+static int finalize(lua_State *L) {
+  return done(L, is_running() ? MPI_Finalize() : MPI_SUCCESS);
+}
+
+static int running(lua_State *L) {
+  lua_pushboolean(L, is_running());
+  return 1;
+}
+
+static int rank(lua_State *L) {
+  int r = 0;
+  need_running(L, "berth.mpi.rank");
+  MPI_Comm_rank(MPI_COMM_WORLD, &r);
+  lua_pushinteger(L, r + 1);
+  return 1;
+}
+
+static int size(lua_State *L) {
+  int n = 1;
+  need_running(L, "berth.mpi.size");
+  MPI_Comm_size(MPI_COMM_WORLD, &n);
+  lua_pushinteger(L, n);
+  return 1;
+}
+
+static int barrier(lua_State *L) {
+  need_running(L, "berth.mpi.barrier");
+  return done(L, MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+/* MPI counts in int. */
+enum { PIECE = 1 << 28 };
+
+static int piece(int64_t left) { return left < PIECE ? (int)left : PIECE; }
+
+static int sum_floats(float *x, int64_t n) {
+  int64_t i;
+  int error = MPI_SUCCESS;
+  for (i = 0; i < n && error == MPI_SUCCESS; i += PIECE)
+    error = MPI_Allreduce(MPI_IN_PLACE, x + i, piece(n - i), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  return error;
+}
+
+static int read_numbers(lua_State *L, int i, double *x, int n) {
+  int k;
+  for (k = 0; k < n; k++, lua_pop(L, 1)) {
+    lua_rawgeti(L, i, k + 1);
+    if (lua_type(L, -1) != LUA_TNUMBER)
+      return luaL_error(L, "berth.mpi.sum: numbers[%d]: expected a number, got %s", k + 1, luaL_typename(L, -1));
+    x[k] = lua_tonumber(L, -1);
+  }
+  return 0;
+}
+
+static int sum_numbers(lua_State *L) {
+  size_t n = lua_rawlen(L, 1), k;
+  double *x;
+  int error;
+  if (n > PIECE) return luaL_error(L, "berth.mpi.sum: numbers: more than %d", (int)PIECE);
+  x = lua_newuserdata(L, (n + 1) * sizeof *x);
+  read_numbers(L, 1, x, (int)n);
+  if ((error = MPI_Allreduce(MPI_IN_PLACE, x, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)) != MPI_SUCCESS) return failed(L, error);
+  lua_createtable(L, (int)n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushnumber(L, x[k]);
+    lua_rawseti(L, -2, (int)k + 1);
+  }
+  return 1;
+}
+
+/* sum(array): true, the array holds the sums of all ranks. sum(numbers): a new table of sums. */
+static int sum(lua_State *L) {
+  array_box *box = test_array(L, 1);
+  need_running(L, "berth.mpi.sum");
+  if (box) return done(L, sum_floats(check_open(L, box, "berth.mpi.sum")->data, box->size));
+  if (lua_istable(L, 1)) return sum_numbers(L);
+  return luaL_error(L, "berth.mpi.sum: expected an array of berth.nn or a table of numbers, got %s", luaL_typename(L, 1));
+}
+
+/* ---- broadcasts -------------------------------------------------------------------------- */
+
+static int broadcast_bytes(void *data, int64_t n, int root) {
+  int64_t i;
+  int error = MPI_SUCCESS;
+  for (i = 0; i < n && error == MPI_SUCCESS; i += PIECE)
+    error = MPI_Bcast((char *)data + i, piece(n - i), MPI_BYTE, root, MPI_COMM_WORLD);
+  return error;
+}
+
+/* What the root has, as a new string; elsewhere the argument tells only that a string comes. */
+static int broadcast_string(lua_State *L, int root) {
+  size_t own = 0;
+  const char *text = lua_tolstring(L, 1, &own);
+  int64_t n = (int64_t)own;
+  int me = 0, error;
+  char *copy;
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  if ((error = MPI_Bcast(&n, 1, MPI_INT64_T, root, MPI_COMM_WORLD)) != MPI_SUCCESS) return failed(L, error);
+  copy = lua_newuserdata(L, (size_t)n + 1);
+  if (me == root) memcpy(copy, text, own);
+  if ((error = broadcast_bytes(copy, n, root)) != MPI_SUCCESS) return failed(L, error);
+  lua_pushlstring(L, copy, (size_t)n);
+  return 1;
+}
+
+/* broadcast(array, root): true, all have the root's numbers. broadcast(string, root): the root's string. */
+static int broadcast(lua_State *L) {
+  static const char fn[] = "berth.mpi.broadcast";
+  array_box *box = test_array(L, 1);
+  int root;
+  need_running(L, fn);
+  root = to_root(L, 2, fn);
+  if (box) return done(L, broadcast_bytes(check_open(L, box, fn)->data, box->size * (int64_t)sizeof(float), root));
+  if (lua_type(L, 1) == LUA_TSTRING) return broadcast_string(L, root);
+  return luaL_error(L, "%s: expected an array of berth.nn or a string, got %s", fn, luaL_typename(L, 1));
+}
+
+/* launched(): was this process started by mpirun? Does not begin MPI. */
+static int launched(lua_State *L) {
+  lua_pushboolean(L, getenv("OMPI_COMM_WORLD_SIZE") != NULL);
+  return 1;
+}
+
+int luaopen_berth_mpi(lua_State *L) {
+  static const luaL_Reg functions[] = { { "init", init }, { "finalize", finalize }, { "running", running }, { "rank", rank },
+                                        { "size", size }, { "barrier", barrier }, { "sum", sum }, { "broadcast", broadcast },
+                                        { "launched", launched }, { NULL, NULL } };
+  lua_newtable(L);
+  luaL_setfuncs(L, functions, 0);
+  return 1;
+}

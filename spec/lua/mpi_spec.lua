@@ -1,0 +1,108 @@
+-- Sums and broadcasts among processes, and training in many of them. Skipped where Open MPI is not there.
+local interpreter = rawget(_G, "jit") and "luajit" or _VERSION:gsub("Lua ", "lua")
+
+local function there()
+  if not pcall(require, "berth.mpi") then return false end
+  local pipe = io.popen("command -v mpirun 2>/dev/null")
+  local path = pipe:read("*l")
+  pipe:close()
+  return path ~= nil
+end
+
+local function is_root()
+  local pipe = io.popen("id -u")
+  local id = pipe:read("*l")
+  pipe:close()
+  return id == "0"
+end
+
+local flags = "--oversubscribe" .. (is_root() and " --allow-run-as-root" or "")
+
+-- Lines of the ranks, by rank; a rank that hangs would end with the minute.
+local function run(n, what)
+  local pipe = io.popen(("timeout 60 mpirun %s -n %d %s spec/support/mpi_program.lua %s 2>/dev/null"):format(flags, n,
+    interpreter, what))
+  local out = {}
+  for line in pipe:lines() do
+    local rank, text = line:match("^(%d+): (.*)$")
+    if rank then out[tonumber(rank)] = text end
+  end
+  pipe:close()
+  return out
+end
+
+local function numbers(text)
+  local out = {}
+  for word in text:gmatch("%S+") do out[#out + 1] = tonumber(word) end
+  return out
+end
+
+local function case(name, f)
+  it(name, function()
+    if not there() then return pending("Open MPI is not there: berth.mpi is not built") end
+    f()
+  end)
+end
+
+describe("berth.mpi", function()
+  case("sums arrays and numbers, and broadcasts arrays and strings", function()
+    local want = "2 4 9 3 0.20000000000000001 2 2 9"
+    assert.same({ want, want }, run(2, "exchange"))
+  end)
+
+  case("deals a batch out without gaps", function()
+    assert.same({ "0 4", "4 3" }, run(2, "share"))
+    assert.same({ "0 7" }, run(1, "share"))
+  end)
+
+  case("trains in two processes as in one with the same total batch, to rounding", function()
+    local one, two = numbers(run(1, "train")[1]), run(2, "train")
+    assert.equal(two[1], two[2]) -- the ranks agree to the bit
+    assert.equal(33, #one)
+    for i, w in ipairs(numbers(two[1])) do assert.near(one[i], w, 1e-5) end
+  end)
+
+  case("trains agents in two processes as in one", function()
+    for _, kind in ipairs { "doppler", "gdp" } do
+      local one, two = numbers(run(1, kind)[1]), run(2, kind)
+      assert.equal(two[1], two[2])
+      local other = numbers(two[1])
+      assert.equal(#one, #other)
+      assert.is_true(#one > 40)
+      -- Normalised features multiply rounding (2e-5 of the first gradient), and Adam that of small gradients.
+      for i, w in ipairs(one) do assert.near(w, other[i], 2e-3 * math.max(1, math.abs(w))) end
+    end
+  end)
+
+  case("tells all ranks what one has failed with, and nobody hangs", function()
+    assert.same({ "rank 2: rank two has had enough", "rank two has had enough" }, run(2, "fail"))
+    assert.same({ "rank 2: too late", "too late" }, run(2, "fail_at_the_end"))
+    assert.same({ "number 1", "number 2" }, run(2, "all_fail"))
+  end)
+
+  case("tells all ranks that they are not at the same step", function()
+    local got = run(2, "astray")
+    assert.equal(got[1], got[2])
+    assert.truthy(got[1]:find("not at the same step: rank 1 has kind 2 of length 1, rank 2 kind 2 of length 2", 1, true))
+  end)
+
+  case("serves berth train: one rank writes and prints, all end with the same", function()
+    local got = run(2, "command")
+    assert.truthy(got[1]:find("^0 gdp: 3 episodes, 0 simulator calls; "), got[1])
+    assert.equal("0 ", got[2])
+    assert.same({ "2 berth: rank 2: no luck", "2 berth: no luck" }, run(2, "command_fails"))
+  end)
+
+  case("raises for a caller's mistakes", function()
+    assert.equal("berth.mpi.sum: expected an array of berth.nn or a table of numbers, got number; "
+      .. "berth.mpi.sum: numbers[2]: expected a number, got string; berth.mpi.broadcast: root: expected a rank of 1..1; "
+      .. "berth.mpi.broadcast: expected an array of berth.nn or a string, got nil", run(1, "mistakes")[1])
+  end)
+
+  case("says that it has not begun, without beginning", function()
+    local mpi = require "berth.mpi"
+    assert.is_false(mpi.running())
+    assert.has_error(function() mpi.rank() end, "berth.mpi.rank: berth.mpi.init() comes first, and finalize() last")
+    assert.is_true(mpi.finalize())
+  end)
+end)

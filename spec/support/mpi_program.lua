@@ -1,0 +1,111 @@
+-- One rank of spec/lua/mpi_spec.lua: interpreter mpi_program.lua WHAT. Writes one line, "rank: what it got".
+local berth = require "berth"
+local ranks = require "berth.agents.ranks"
+local nn = berth.nn
+
+local programs = {}
+
+function programs.exchange(r)
+  local a = nn.array { 1, 2, 3 * r.rank }
+  r:sum(a)
+  local n = r:numbers { r.rank, 0.1 }
+  local b = nn.full({ 2 }, r.rank)
+  r:broadcast(b, 2)
+  local text = r:broadcast(r.rank == 2 and ("x\0y"):rep(3) or "", 2)
+  assert(r.mpi.barrier())
+  return ("%g %g %g %g %.17g %g %g %d"):format(a:get(1), a:get(2), a:get(3), n[1], n[2], b:get(1), b:get(2), #text)
+end
+
+-- Least squares on twelve points, each rank its share of every batch; the weights after 30 steps.
+function programs.train(r)
+  local p = nn.parameters { seed = 3 }
+  local net = nn.mlp(p, "net", { 2, 8, 1 }, { activation = "tanh" })
+  local adam = nn.adam(p, { rate = 1e-2 })
+  local before, count = r:share(12)
+  local rows, goals = {}, {}
+  for i = 1, count do
+    local k = before + i
+    rows[i], goals[i] = { k / 12, (k * 5) % 7 / 7 }, { (k * 3) % 5 / 5 }
+  end
+  local x, y = nn.array(rows), nn.array(goals)
+  for _ = 1, 30 do
+    local tape = nn.tape()
+    tape:backward(tape:record(function() return (net(x) - y):square():sum():scale(1 / 12) end))
+    p:set_flat("gradients", r:sum(p:flat("gradients")))
+    adam:step()
+  end
+  local out = {}
+  for i, w in ipairs(p:flat("values"):flat()) do out[i] = ("%.9g"):format(w) end
+  return table.concat(out, " ")
+end
+
+-- A small agent by imitation, then by the simulator; what it has reached, then some of its weights.
+local function taught(kind, options)
+  return function(r)
+    local g = assert(berth.models.einsum { program = "chain", layers = 2, shards = 4 })
+    local t = berth.topology.mesh(2, { bandwidth = 1 })
+    local a = berth.agents[kind](options)
+    local done = assert(a:train({ { graph = g, topology = t } }, { ranks = r, batch = 6,
+      stages = { { stage = "I", episodes = 12 }, { stage = "II", episodes = 36 } } }))
+    local out = { ("%.0f %.17g %.17g"):format(done.calls, done.tasks[1].best, done.tasks[1].greedy) }
+    local weights = a.made.params:flat("values"):flat()
+    for i = 1, #weights, math.ceil(#weights / 60) do out[#out + 1] = ("%.9g"):format(weights[i]) end -- a line is to stay one
+    return table.concat(out, " ")
+  end
+end
+
+programs.doppler = taught("doppler", { hidden = 8, inner = 8, rounds = 2, seed = 1 })
+programs.gdp = taught("gdp", { seed = 1 })
+
+function programs.fail(r)
+  for step = 1, 5 do
+    if step == 3 and r.rank == 2 then error("rank two has had enough", 0) end
+    r:numbers { step }
+  end
+end
+
+function programs.fail_at_the_end(r)
+  if r.rank == 2 then error("too late", 0) end
+end
+
+function programs.all_fail(r) error("number " .. ("%d"):format(r.rank), 0) end
+
+function programs.astray(r) r:numbers(r.rank == 1 and { 1 } or { 1, 2 }) end
+
+function programs.mistakes(r)
+  local out = {}
+  for i, wrong in ipairs { function() r.mpi.sum(7) end, function() r.mpi.sum { 1, "x" } end,
+    function() r.mpi.broadcast("", 3) end, function() r.mpi.broadcast(nil) end } do
+    local _, message = pcall(wrong)
+    out[i] = tostring(message):match("berth%.mpi.*")
+  end
+  return table.concat(out, "; ")
+end
+
+function programs.share(r) return ("%d %d"):format(r:share(7)) end
+
+-- berth train with an agent that adds the ranks up, and may fail on one.
+local function command(fails)
+  local agent = {}
+  function agent.train(_, _, opts)
+    local r = opts.ranks
+    if fails and r.rank == 2 then error("no luck", 0) end
+    return { episodes = r:numbers({ r.rank })[1], calls = 0, tasks = { {} } }
+  end
+  function agent.save() return true end
+  rawset(berth, "agents", { gdp = function() return agent end })
+  local rank, out = os.getenv("OMPI_COMM_WORLD_RANK") + 1, {}
+  local function say(line) out[#out + 1] = line end
+  local exit = require("berth.cli.main").run({ "train", "gdp", "model:einsum", "--devices", "2", "--save", "a" },
+    { write = say, complain = say })
+  io.write(("%d: %d %s\n"):format(rank, exit, table.concat(out, "; ")))
+  os.exit(exit)
+end
+
+if arg[1] == "command" or arg[1] == "command_fails" then command(arg[1] == "command_fails") end
+
+local world = assert(ranks.world())
+local ok, got = pcall(world.run, world, programs[arg[1]])
+io.write(("%d: %s\n"):format(world.rank, tostring(got)))
+world:finish()
+os.exit(ok and 0 or 1)
