@@ -19,6 +19,7 @@ void berth_assign_release(berth_assign *a) {
   berth_i_free(ctx, a->unit, n, sizeof *a->unit);
   berth_i_free(ctx, a->may, units * (size_t)a->n_devices, sizeof *a->may);
   berth_i_free(ctx, a->fixed, units, sizeof *a->fixed);
+  berth_i_free(ctx, a->unit_size, units, sizeof *a->unit_size);
   berth_i_free(ctx, a->unit_work, units * (size_t)a->n_devices, sizeof *a->unit_work);
   berth_i_free(ctx, a->comp, n, sizeof *a->comp);
   berth_i_free(ctx, a->comm, n, sizeof *a->comm);

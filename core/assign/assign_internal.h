@@ -26,7 +26,8 @@ struct berth_assign {
   int32_t *unit;            /* [n] */
   uint8_t *may;             /* [n_units * n_devices] */
   int32_t *fixed;           /* [n_units] device by a pin; BERTH_NONE */
-  double *unit_work;        /* [n_units * n_devices] s of all its ops there; INFINITY: cannot */
+  int32_t *unit_size;       /* [n_units] ops */
+  double *unit_work;        /* [n_units * n_devices] s that its ops hold the device; INFINITY: cannot */
   double *comp, *comm;      /* [n] mean s; of all outputs together */
   double *feature;          /* [n * 5] */
   int32_t *b_next, *t_next; /* [n] */
@@ -42,8 +43,9 @@ typedef struct berth_i_episode {
   int32_t *unit_device;     /* [n_units] */
   int32_t *open;            /* [n] producers that are not assigned */
   double *start, *end;      /* [n] estimated s */
-  double *load;             /* [devices] s of ops and of reserved units */
-  double *placed;           /* [devices] s of ops assigned */
+  double *load;             /* [devices] s that ops and reserved units hold it */
+  double *placed;           /* [devices] s that ops assigned hold it */
+  int32_t *reserved;        /* [devices] ops of its units that are not assigned: 0: load and placed agree, but for rounding */
   double *free_at;          /* [devices] s */
   int32_t *ready;           /* [n] candidates by id */
   int32_t n_ready;
@@ -70,13 +72,13 @@ struct berth_episodes {
   int32_t *legal;            /* [n] scratch */
   bool told;                 /* berth_episodes_devices was asked in this step, for: */
   int32_t *asked;            /* [n] */
-  double *answer;            /* [n * devices * 5] */
+  double *answer;            /* [n * devices * width] */
   /* recorded by step, then episode */
   int32_t *op, *to, *chosen; /* [steps * n] */
   int32_t *history_first;    /* [steps * n + 1] into: */
   int32_t *history;          /* candidates of all steps */
   size_t cap_history;
-  double *seen;              /* [steps * n * devices * 5]; NULL: nobody has asked yet */
+  double *seen;              /* [steps * n * devices * width]; NULL: nobody has asked yet */
   bool seen_all;
   berth_i_log log;           /* by episode, then step */
 };
@@ -88,7 +90,7 @@ static inline double *berth_i_answer_of(const berth_assign *a, double *all, int3
 /** BERTH_EINVAL unless op[i] is a candidate of episode i. */
 berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op);
 void berth_i_log_release(berth_episodes *e);
-/** Earliest start of op there, s, by what is estimated of its producers. */
+/** Earliest start of op there, s, by what is estimated of its producers; INFINITY: unreachable. */
 double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t device);
 /** Puts op there and all that follows from it. */
 void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t device);
@@ -100,6 +102,12 @@ void berth_i_reads_release(berth_ctx *ctx, berth_i_reads *r);
 berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit);
 berth_status berth_i_assign_features(berth_assign *a);
 berth_status berth_i_assign_edges(berth_assign *a);
+
+/** Seconds that op holds the device: communication goes on beside it. */
+static inline double berth_i_busy(const berth_assign *a, int32_t op, int32_t device) {
+  double seconds = berth_i_op_time(a->cost, op, device);
+  return berth_i_is_communication(a->cost->g, op) && !isinf(seconds) ? 0 : seconds;
+}
 
 static inline bool berth_i_may(const berth_assign *a, int32_t op, int32_t device) {
   return a->may[(size_t)a->unit[op] * (size_t)a->n_devices + (size_t)device];

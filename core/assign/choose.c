@@ -40,7 +40,10 @@ static int32_t sample(berth_rng *rng, const float *score, int32_t n) {
 static berth_status count_legal(berth_episodes *e, int32_t segment, const float *score, int32_t n, int32_t *legal) {
   *legal = 0;
   for (int32_t i = 0; i < n; i++) {
-    if (isnan(score[i])) return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: score %d of segment %d is NaN", (int)i, (int)segment);
+    if (isnan(score[i]) || score[i] == INFINITY) {
+      return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: a score of segment %d is %s", (int)segment,
+                          isnan(score[i]) ? "NaN" : "infinite");
+    }
     *legal += score[i] != -INFINITY;
   }
   if (*legal > 0) return BERTH_OK;

@@ -24,7 +24,17 @@ static void of_partners(const berth_assign *a, const berth_i_episode *s, int32_t
   }
 }
 
-/* Source: DOPPLER, 4.3. Reserved work counts in the last column, too: the device will be busy with it. */
+/* Earliest start there, after the work that is reserved: the device will be busy with it. Reserved is what units have left, the
+ * difference is exact where they have none: no rounding breaks ties. */
+static double earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t d) {
+  double at;
+  if (!berth_i_may(a, op, d)) return INFINITY;
+  at = berth_i_earliest(a, s, op, d);
+  if (s->reserved[d] == 0 || berth_i_is_communication(a->cost->g, op)) return at;
+  return at + fmax(s->load[d] - s->placed[d], 0);
+}
+
+/* Source: DOPPLER, 4.3. */
 static void fill(const berth_assign *a, const berth_i_episode *s, int32_t op, double *out) {
   int32_t d;
   for (d = 0; d < a->n_devices; d++) {
@@ -37,9 +47,9 @@ static void fill(const berth_assign *a, const berth_i_episode *s, int32_t op, do
   of_producers(a, s, op, out);
   if (a->o.partners) of_partners(a, s, op, out);
   for (d = 0; d < a->n_devices; d++) {
-    double *f = out + (size_t)d * (size_t)a->width, reserved = s->load[d] - s->placed[d];
+    double *f = out + (size_t)d * (size_t)a->width;
     if (f[FIRST_START] < 0) f[FIRST_START] = 0;
-    f[EARLIEST] = berth_i_may(a, op, d) ? berth_i_earliest(a, s, op, d) + (reserved > 0 ? reserved : 0) : INFINITY;
+    f[EARLIEST] = earliest(a, s, op, d);
   }
 }
 
@@ -117,16 +127,20 @@ berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ti
   return BERTH_OK;
 }
 
-berth_status berth_episodes_teacher_devices(berth_episodes *e, const int32_t *op, uint8_t *best) {
-  berth_status st = BERTH_OK;
-  int32_t i, d;
-  if (!e->told || memcmp(e->asked, op, (size_t)e->n * sizeof *op) != 0) st = berth_episodes_devices(e, op, e->answer);
-  if (st != BERTH_OK) return st;
-  for (i = 0; i < e->n; i++) {
-    const double *f = berth_i_answer_of(e->a, e->answer, i) + EARLIEST;
-    double least = INFINITY;
-    for (d = 0; d < e->a->n_devices; d++) least = fmin(least, f[(size_t)d * (size_t)e->a->width]);
-    for (d = 0; d < e->a->n_devices; d++) *best++ = f[(size_t)d * (size_t)e->a->width] == least;
+/* Where all that may run op are out of reach, they are equally good. */
+static void mark_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, uint8_t *best) {
+  double least = INFINITY;
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    double at = earliest(a, s, op, d);
+    best[d] = berth_i_may(a, op, d) && at <= least;
+    if (at < least && d > 0) memset(best, 0, (size_t)d);
+    least = fmin(least, at);
   }
+}
+
+berth_status berth_episodes_teacher_devices(berth_episodes *e, const int32_t *op, uint8_t *best) {
+  berth_status st = berth_i_episodes_check(e, op);
+  if (st != BERTH_OK) return st;
+  for (int32_t i = 0; i < e->n; i++) mark_earliest(e->a, &e->episode[i], op[i], best + (size_t)i * (size_t)e->a->n_devices);
   return BERTH_OK;
 }

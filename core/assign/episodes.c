@@ -10,7 +10,7 @@ static bool alloc_episode(berth_episodes *e, berth_i_episode *s) {
       && (s->open = berth_i_alloc(ctx, n, sizeof *s->open)) && (s->start = berth_i_alloc(ctx, n, sizeof *s->start))
       && (s->end = berth_i_alloc(ctx, n, sizeof *s->end)) && (s->load = berth_i_alloc(ctx, k, sizeof *s->load))
       && (s->placed = berth_i_alloc(ctx, k, sizeof *s->placed)) && (s->free_at = berth_i_alloc(ctx, k, sizeof *s->free_at))
-      && (s->ready = berth_i_alloc(ctx, n, sizeof *s->ready)) && (s->since = berth_i_alloc(ctx, n, sizeof *s->since))
+      && (s->reserved = berth_i_alloc(ctx, k, sizeof *s->reserved)) && (s->ready = berth_i_alloc(ctx, n, sizeof *s->ready)) && (s->since = berth_i_alloc(ctx, n, sizeof *s->since))
       && (s->due = berth_i_alloc(ctx, n, sizeof *s->due));
 }
 
@@ -24,6 +24,7 @@ static void free_episode(berth_episodes *e, berth_i_episode *s) {
   berth_i_free(ctx, s->load, k, sizeof *s->load);
   berth_i_free(ctx, s->placed, k, sizeof *s->placed);
   berth_i_free(ctx, s->free_at, k, sizeof *s->free_at);
+  berth_i_free(ctx, s->reserved, k, sizeof *s->reserved);
   berth_i_free(ctx, s->ready, n, sizeof *s->ready);
   berth_i_free(ctx, s->since, n, sizeof *s->since);
   berth_i_free(ctx, s->due, n, sizeof *s->due);
@@ -121,7 +122,7 @@ void berth_episodes_start(berth_episodes *e, uint64_t seed, int64_t first) {
   e->seen_all = true;
   e->history_first[0] = 0;
   for (int32_t i = 0; i < e->n; i++) {
-    berth_rng_init(&e->episode[i].rng, seed, (uint64_t)(first + i));
+    berth_rng_init(&e->episode[i].rng, seed, (uint64_t)first + (uint64_t)i);
     berth_i_episode_start(e->a, &e->episode[i]);
   }
   list_candidates(e);
@@ -140,7 +141,7 @@ int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first
 static berth_status check_devices(const berth_episodes *e, const int32_t *op, const int32_t *device) {
   for (int32_t i = 0; i < e->n; i++) {
     if (device[i] < 0 || device[i] >= e->a->n_devices) {
-      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: device %d of episode %d is not 0..%d", (int)device[i], (int)i,
+      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: device %d of episode %d is not among devices 0..%d", (int)device[i], (int)i,
                           (int)e->a->n_devices - 1);
     }
     if (!berth_i_may(e->a, op[i], device[i])) {
@@ -162,7 +163,7 @@ static berth_status make_room(berth_episodes *e) {
   berth_status st;
   if (need > INT32_MAX) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: more than %d candidates in all", INT32_MAX);
   if ((st = berth_i_grow(e->ctx, (void **)&e->history, &e->cap_history, need, sizeof *e->history)) != BERTH_OK) return st;
-  if (e->told && !e->seen && !(e->seen = berth_i_alloc(e->ctx, all_answers(e), sizeof *e->seen))) return berth_i_nomem(e->ctx);
+  if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_alloc(e->ctx, all_answers(e), sizeof *e->seen))) return berth_i_nomem(e->ctx);
   return BERTH_OK;
 }
 

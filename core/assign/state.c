@@ -14,10 +14,10 @@ double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t
 }
 
 static void estimate(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t d) {
-  double seconds = berth_i_op_time(a->cost, op, d);
   s->start[op] = a->o.estimates == BERTH_ESTIMATES_LOAD ? s->placed[d] : berth_i_earliest(a, s, op, d);
-  s->end[op] = s->start[op] + seconds;
-  s->placed[d] += seconds;
+  s->end[op] = s->start[op] + berth_i_op_time(a->cost, op, d);
+  s->placed[d] += berth_i_busy(a, op, d);
+  s->reserved[d]--;
   if (!berth_i_is_communication(a->cost->g, op)) s->free_at[d] = s->end[op];
 }
 
@@ -60,6 +60,7 @@ static void ready_to_due(const berth_assign *a, berth_i_episode *s, int32_t firs
 static void fix(const berth_assign *a, berth_i_episode *s, int32_t unit, int32_t device) {
   s->unit_device[unit] = device;
   s->load[device] += a->unit_work[(size_t)unit * (size_t)a->n_devices + (size_t)device];
+  s->reserved[device] += a->unit_size[unit];
 }
 
 void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t device) {
@@ -70,7 +71,7 @@ void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, 
 
 void berth_i_episode_start(const berth_assign *a, berth_i_episode *s) {
   int32_t i;
-  for (i = 0; i < a->n_devices; i++) s->load[i] = s->placed[i] = s->free_at[i] = 0;
+  for (i = 0; i < a->n_devices; i++) s->load[i] = s->placed[i] = s->free_at[i] = s->reserved[i] = 0;
   for (i = 0; i < a->n_units; i++) {
     s->unit_device[i] = BERTH_NONE;
     if (a->fixed[i] != BERTH_NONE) fix(a, s, i, a->fixed[i]);

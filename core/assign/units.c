@@ -1,6 +1,7 @@
 /* Units: ops whose device is one decision. */
 #include "../search/search_internal.h"
 #include "assign_internal.h"
+#include <stdlib.h>
 
 static int32_t root_of(int32_t *up, int32_t x) {
   while (up[x] != x) x = up[x] = up[up[x]];
@@ -14,22 +15,30 @@ static void join(int32_t *up, int32_t a, int32_t b) {
   else up[a] = b;
 }
 
-/* Ops with one label go together; labels as large as they like. `first` [n] by op: sorted pairs would do as well, but labels of
- * groups and of searches are below n. */
+typedef struct labelled {
+  int32_t label, op;
+} labelled;
+
+static int by_label(const void *x, const void *y) {
+  const labelled *a = x, *b = y;
+  if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  return a->op < b->op ? -1 : a->op > b->op;
+}
+
+/* Ops with one label go together; labels are as large as they like, so they are sorted. */
 static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *label) {
-  int32_t most = -1, i;
-  int32_t *first;
-  for (i = 0; i < a->n; i++) {
-    if (label[i] < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "assignment: op %d has unit %d", (int)i, (int)label[i]);
-    if (label[i] > most) most = label[i];
+  size_t n = (size_t)a->n, i;
+  labelled *sorted;
+  for (i = 0; i < n; i++) {
+    if (label[i] < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "assignment: unit %d of op %d is negative", (int)label[i], (int)i);
   }
-  if (!(first = berth_i_alloc(a->ctx, (size_t)most + 1, sizeof *first))) return berth_i_nomem(a->ctx);
-  memset(first, 0xff, ((size_t)most + 1) * sizeof *first);
-  for (i = 0; i < a->n; i++) {
-    if (first[label[i]] == BERTH_NONE) first[label[i]] = i;
-    else join(up, first[label[i]], i);
+  if (!(sorted = berth_i_alloc(a->ctx, n, sizeof *sorted))) return berth_i_nomem(a->ctx);
+  for (i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
+  if (n > 1) qsort(sorted, n, sizeof *sorted, by_label);
+  for (i = 1; i < n; i++) {
+    if (sorted[i].label == sorted[i - 1].label) join(up, sorted[i - 1].op, sorted[i].op);
   }
-  berth_i_free(a->ctx, first, (size_t)most + 1, sizeof *first);
+  berth_i_free(a->ctx, sorted, n, sizeof *sorted);
   return BERTH_OK;
 }
 
@@ -52,6 +61,7 @@ static void number_units(berth_assign *a, int32_t *up) {
 static bool alloc_units(berth_assign *a) {
   size_t n = (size_t)a->n_units, k = n * (size_t)a->n_devices;
   return (a->may = berth_i_alloc(a->ctx, k, sizeof *a->may)) && (a->fixed = berth_i_alloc(a->ctx, n, sizeof *a->fixed))
+      && (a->unit_size = berth_i_zalloc(a->ctx, n, sizeof *a->unit_size))
       && (a->unit_work = berth_i_zalloc(a->ctx, k, sizeof *a->unit_work));
 }
 
@@ -60,11 +70,12 @@ static berth_status weigh(berth_assign *a) {
   memset(a->may, 1, (size_t)a->n_units * (size_t)a->n_devices);
   for (u = 0; u < a->n_units; u++) a->fixed[u] = BERTH_NONE;
   for (i = 0; i < a->n; i++) {
+    a->unit_size[a->unit[i]]++;
     if (berth_i_pin(a->cost->g, i) != BERTH_NONE) a->fixed[a->unit[i]] = berth_i_pin(a->cost->g, i);
     for (d = 0; d < a->n_devices; d++) {
       size_t at = (size_t)a->unit[i] * (size_t)a->n_devices + (size_t)d;
       a->may[at] = a->may[at] && berth_i_can_run(a->cost, i, d);
-      a->unit_work[at] += berth_i_op_time(a->cost, i, d);
+      a->unit_work[at] += berth_i_busy(a, i, d);
     }
   }
   for (u = 0; u < a->n_units; u++) {

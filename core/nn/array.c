@@ -10,18 +10,21 @@ enum { HEAD = (sizeof(berth_array) + 63) / 64 * 64 };
 
 static size_t bytes_of(const berth_array *a) { return HEAD + (size_t)a->size * sizeof(float); }
 
+/* Products of any extents must fit, of empty arrays, too. */
 static berth_status check_shape(berth_ctx *ctx, int32_t rank, const int32_t *shape, int64_t *size) {
   int64_t n = 1;
+  bool empty = false;
   int32_t i;
   if (rank < 1 || rank > BERTH_NN_RANK) {
     return berth_i_fail(ctx, BERTH_EINVAL, "array: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
   }
   for (i = 0; i < rank; i++) {
     if (shape[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "array: axis %d has %d numbers", (int)i, (int)shape[i]);
+    empty = empty || shape[i] == 0;
     if (shape[i] > 0 && n > INT64_MAX / 8 / shape[i]) return berth_i_fail(ctx, BERTH_ENOMEM, "array: too many numbers");
-    n *= shape[i];
+    n *= shape[i] > 0 ? shape[i] : 1;
   }
-  *size = n;
+  *size = empty ? 0 : n;
   return BERTH_OK;
 }
 
@@ -41,6 +44,7 @@ berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shap
   a->gradient = NULL;
   a->tape = 0;
   a->slot = 0;
+  a->shared = false;
   berth_ctx_retain(ctx);
   *out = a;
   return BERTH_OK;

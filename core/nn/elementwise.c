@@ -40,6 +40,7 @@ static bool match(const berth_array *a, const berth_array *b, pattern *p) {
 /* Two neighbouring axes are one if both inputs run through them without a jump, or stand still in both. */
 static bool joins(const pattern *p, int32_t i) {
   const int64_t inner = p->n[i + 1];
+  if (inner * p->n[i] > INT32_MAX) return false;
   return p->a[i] == p->a[i + 1] * inner && p->b[i] == p->b[i + 1] * inner;
 }
 

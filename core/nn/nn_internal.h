@@ -12,8 +12,9 @@ struct berth_array {
   int64_t size;
   float *data;
   berth_array *gradient; /* of a parameter, same shape, owned; else NULL */
-  uint64_t tape;         /* epoch of the tape that knows it (no two tapes, and no two fillings of one, share one); 0: none */
+  uint64_t tape;         /* epoch of the last tape that knows it (no two tapes, and no two fillings of one, share one); 0: none */
   int32_t slot;          /* its place there */
+  bool shared;           /* two tapes have known it at the same time: the one before has to search */
 };
 
 struct berth_index {
@@ -75,8 +76,8 @@ enum { BERTH_I_SHAPE_TEXT = 64 };
 const char *berth_i_shape_text(const berth_array *a, char buf[BERTH_I_SHAPE_TEXT]);
 /** "what: 2 x 3 and 4 x 5 do not go together".  @return BERTH_EINVAL */
 berth_status berth_i_shapes(const char *what, const berth_array *a, const berth_array *b);
-/** BERTH_EINVAL unless all ids are below n (and, unless `none`, not BERTH_NONE). */
-berth_status berth_i_check_index(const char *what, const berth_index *x, int32_t n, bool none);
+/** BERTH_EINVAL unless all ids are below n (and, unless `none`, not BERTH_NONE).  @param unit what n counts: "row" */
+berth_status berth_i_check_index(const char *what, const char *unit, const berth_index *x, int32_t n, bool none);
 /** BERTH_EINVAL unless the segments have as many rows as a. */
 berth_status berth_i_check_segments(const char *what, const berth_array *a, const berth_segments *s);
 

@@ -60,8 +60,10 @@ static void drop_gradient(berth_tape *t, slot *s) {
 static void forget_operations(berth_tape *t) {
   size_t i;
   for (i = 0; i < t->n_slots; i++) {
-    if (t->slots[i].gradient) drop_gradient(t, &t->slots[i]);
-    if (t->slots[i].held) berth_array_release(t->slots[i].array);
+    slot *s = &t->slots[i];
+    if (s->gradient) drop_gradient(t, s);
+    if (s->array->tape == t->epoch) s->array->tape = 0;
+    if (s->held) berth_array_release(s->array);
   }
   for (i = 0; i < t->n_nodes; i++) release_node(t->ctx, &t->node[i]);
   t->n_nodes = t->n_slots = 0;
@@ -92,7 +94,17 @@ void berth_tape_release(berth_tape *t) {
 
 /* ---- remembering ------------------------------------------------------------------------ */
 
-bool berth_i_wanted(const berth_tape *t, const berth_array *a) { return t && (a->gradient || a->tape == t->epoch); }
+/* NULL: t does not know a. O(1) but for arrays that two tapes have known at the same time. */
+static slot *find_slot(const berth_tape *t, const berth_array *a) {
+  size_t i = t->n_slots;
+  if (a->tape == t->epoch) return &t->slots[a->slot];
+  while (a->shared && i-- > 0) {
+    if (t->slots[i].array == a) return &t->slots[i];
+  }
+  return NULL;
+}
+
+bool berth_i_wanted(const berth_tape *t, const berth_array *a) { return t && (a->gradient || find_slot(t, a)); }
 
 /* A slot for a; `hold`: nobody else has a reference as long as the tape. */
 static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
@@ -100,14 +112,15 @@ static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
   if (st != BERTH_OK) return st;
   t->slots[t->n_slots] = (slot){ a, NULL, hold, false };
   if (hold) berth_array_retain(a);
+  if (a->tape != 0) a->shared = true;
   a->tape = t->epoch;
   a->slot = (int32_t)t->n_slots++;
   return BERTH_OK;
 }
 
 berth_status berth_tape_watch(berth_tape *t, berth_array *a) {
-  berth_status st = a->tape == t->epoch ? BERTH_OK : add_slot(t, a, true);
-  if (st == BERTH_OK) t->slots[a->slot].watched = true;
+  berth_status st = find_slot(t, a) ? BERTH_OK : add_slot(t, a, true);
+  if (st == BERTH_OK) find_slot(t, a)->watched = true;
   return st;
 }
 
@@ -153,8 +166,8 @@ berth_status berth_i_record(berth_tape *t, const berth_i_node *node) {
 float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
   slot *s;
   if (*st != BERTH_OK || !berth_i_wanted(t, a)) return NULL;
-  if (a->tape != t->epoch && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL; /* a parameter, for the first time */
-  s = &t->slots[a->slot];
+  if (!find_slot(t, a) && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL; /* a parameter, for the first time */
+  s = find_slot(t, a);
   if (!s->gradient && !(s->gradient = berth_i_zalloc(t->ctx, (size_t)a->size, sizeof(float)))) *st = berth_i_nomem(t->ctx);
   return s->gradient;
 }
@@ -164,7 +177,7 @@ static berth_status walk(berth_tape *t) {
   size_t i = t->n_nodes;
   while (i-- > 0) {
     const berth_i_node *node = &t->node[i];
-    int32_t at = node->out->slot;
+    ptrdiff_t at = find_slot(t, node->out) - t->slots; /* slots may move while it walks */
     berth_status st;
     if (!t->slots[at].gradient) continue;
     if ((st = node->backward(t, node, t->slots[at].gradient)) != BERTH_OK) return st;

@@ -166,8 +166,8 @@ describe("doppler", function()
 
   it("learns to do what the teacher does", function()
     local g, agent, losses = diamond(), small(), {}
-    assert(agent:train({ { graph = g, topology = wire(2), judge = judge } }, { stages = { { stage = "I", episodes = 1200 } },
-      progress = function(s) losses[#losses + 1] = s.loss end }))
+    assert(agent:train({ { graph = g, topology = wire(2), judge = judge } }, { teacher = "critical-path",
+      stages = { { stage = "I", episodes = 1200 } }, progress = function(s) losses[#losses + 1] = s.loss end }))
     assert.is_true(losses[#losses] < 0.7 * losses[1], losses[#losses] .. " after " .. losses[1])
     local env = assert(berth.assignment(g, wire(2), { partners = true }))
     local policy = agent:network(2)
@@ -181,6 +181,13 @@ describe("doppler", function()
     assert.equal(devices, marks)
   end)
 
+  it("learns from what the teacher does with units", function()
+    local losses = {}
+    assert(small():train({ task() }, { stages = { { stage = "I", episodes = 800, teacher = "units" } },
+      progress = function(s) losses[#losses + 1] = s.loss end }))
+    assert.is_true(losses[#losses] < 0.6 * losses[1], losses[#losses] .. " after " .. losses[1])
+  end)
+
   it("finds the best of all placements of a small graph", function()
     local g, t = diamond(), wire(2)
     local r = assert(small():train({ { graph = g, topology = t, judge = judge } },
@@ -192,7 +199,7 @@ describe("doppler", function()
 
   it("improves the mean of its episodes", function()
     local means = {}
-    assert(small():train({ task() }, { stages = { { stage = "II", episodes = 800 } },
+    assert(small():train({ task() }, { stages = { { stage = "II", episodes = 1600, rate = 1e-2 } },
       progress = function(s) means[#means + 1] = s.mean end }))
     local first, last = 0, 0
     for i = 1, 20 do
@@ -202,12 +209,18 @@ describe("doppler", function()
   end)
 
   for name, o in pairs {
-    ["SEL alone"] = { place = "least-start" }, ["PLC alone"] = { select = "longest-path" },
-    ["a shared encoder"] = { share = true }, ["the published preset"] = { preset = "published" },
-    ["one network for both"] = { joint = true }, ["encoding every step"] = { encode = "step" }, ["load estimates"] = { estimates = "load", place = "least-load" },
-    ["contracted units"] = { contract = true } } do
+    ["SEL alone"] = { place = "least-start" },
+    ["PLC alone"] = { select = "longest-path" },
+    ["a shared encoder"] = { share = true },
+    ["the published preset"] = { preset = "published" },
+    ["one network for both"] = { joint = true },
+    ["encoding every step"] = { encode = "step" },
+    ["load estimates"] = { estimates = "load", place = "least-load" },
+    ["contracted units"] = { contract = true },
+  } do
     it("runs with " .. name, function()
-      local r = assert(small(o):train({ task() }, { stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 16 } } }))
+      local stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 16 } }
+      local r = assert(small(o):train({ task() }, { stages = stages }))
       assert.equal(17, r.calls)
       assert.is_true(r.tasks[1].best < math.huge)
     end)
@@ -233,14 +246,17 @@ describe("doppler", function()
   it("takes turns between tasks, and judges with other costs than it sees", function()
     local slow = assert(berth.graph { ops = { { seconds = 10 }, { seconds = 10 } }, edges = { { 1, 2, 1 } } })
     local seen = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } } })
-    local r = assert(small():train({ task(), { graph = seen, topology = wire(3), judge = { graph = slow, preset = "doppler" } } },
+    local other = { graph = seen, topology = wire(3), judge = { graph = slow, preset = "doppler" } }
+    local r = assert(small():train({ task(), other },
       { stages = { { stage = "II", episodes = 32 } } }))
     assert.equal(20, r.tasks[2].best)
     assert.equal(34, r.calls)
   end)
 
   it("stops at the calls allowed, the last look included", function()
-    assert.equal(13, assert(small():train({ task() }, { calls = 13, stages = { { stage = "II", episodes = 100 } } })).calls)
+    local stages = { { stage = "II", episodes = 100 } }
+    assert.equal(13, assert(small():train({ task() }, { calls = 13, stages = stages })).calls)
+    assert.equal(50, assert(small():train({ task() }, { calls = 50, stages = stages, search = { calls = 20 } })).calls)
   end)
 
   it("learns from an objective of one's own", function()
@@ -385,6 +401,9 @@ describe("many processes", function()
     assert.same(two[1], two[2])
     assert.equal(one.best, two[1].best)
     assert.same(one.placement, two[1].placement)
-    for i = 1, #one.weights do assert.near(one.weights[i], two[1].weights[i], 1e-3) end
+    -- Adam steps as far for a gradient of 1e-9 as for one of 1: a few weights whose gradient is rounding differ by steps.
+    local apart = 0
+    for i = 1, #one.weights do apart = apart + math.abs(one.weights[i] - two[1].weights[i]) end
+    assert.is_true(apart / #one.weights < 2e-5, apart / #one.weights)
   end)
 end)

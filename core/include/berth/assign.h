@@ -21,7 +21,7 @@ typedef enum berth_estimates {
 } berth_estimates;
 typedef enum berth_t_levels {
   BERTH_T_LEVELS_CODE,    /* the b-level recursion on reversed edges: op itself included, its own transfer for the producer's */
-  BERTH_T_LEVELS_TEXTBOOK /* as berth_t_level */
+  BERTH_T_LEVELS_TEXTBOOK /* as berth_t_level, with the transfer time of all outputs of the producer on each edge */
 } berth_t_levels;
 typedef enum berth_edge_costs {
   BERTH_EDGE_COSTS_PRODUCER, /* an edge against the flow has the transfer time of the tensor */
@@ -41,8 +41,11 @@ berth_assign_options berth_assign_defaults(void);
 #define BERTH_ASSIGN_OP_FEATURES 5
 
 /** Immutable. Op times and transfer times are means over the devices (pairs) that can run them; an op's transfer time is that of
- *  all its outputs together. */
+ *  all its outputs together, 0 on a single device. */
 typedef struct berth_assign berth_assign;
+/** Keeps the cost.  @param opts NULL: defaults; its `unit` is borrowed for the call
+ *  @return BERTH_OK, BERTH_EINVAL (option unknown, negative unit), BERTH_EINFEASIBLE (no device can run all of a unit),
+ *  BERTH_EUNSUPPORTED (the graph has collectives: expand them first), BERTH_ENOMEM.  O(ops devices + edges log edges) */
 berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts, berth_assign **out);
 void berth_assign_retain(berth_assign *a);
 void berth_assign_release(berth_assign *a);
@@ -67,7 +70,8 @@ int32_t berth_assign_edges(const berth_assign *a, const int32_t **src, const int
 
 /** Some episodes at once. All take their steps together; they all have berth_assign_steps of them. */
 typedef struct berth_episodes berth_episodes;
-/** @param n at least 1.  Memory: O(n (ops + devices)) and what is recorded: O(n steps devices + candidates) */
+/** At the start already, with seed 0.  @param n at least 1
+ *  @return BERTH_OK, BERTH_EINVAL (n, or more than 2^31 numbers in all), BERTH_ENOMEM.  Memory: O(n (ops + devices)) and what is recorded: O(n steps devices + candidates) */
 berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out);
 void berth_episodes_retain(berth_episodes *e);
 void berth_episodes_release(berth_episodes *e);
@@ -80,15 +84,17 @@ int32_t berth_episodes_step(const berth_episodes *e);  /* steps taken; berth_ass
  *  @param first through it: [n + 1]  @param ops through it: [first[n]]; until the next step  @return first[n] */
 int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first, const int32_t **ops);
 /** Device features, s, for op[i] of each episode i (a candidate, or EINVAL):
- *  op times already there (of whole units, as soon as one of their ops is there); of op's producers there; least estimated start,
- *  largest estimated end of producers there (0: none); earliest start of op. Where op cannot run: INFINITY in the last.
+ *  op times already there (of whole units, as soon as one of their ops is there; pinned ones from the start; not of communication
+ *  ops, which hold no device); of op's producers there; least estimated start, largest estimated end of producers there (0: none);
+ *  earliest start of op, after what is left of the units there. INFINITY in the last where op cannot run or is out of reach.
  *  With partners, a sixth: op times already there that meet op at a consumer, each times the number of such consumers. Ops that
  *  look alike, as the shards of one product do, differ in it.
- *  @param out [n x devices x features].  Source: DOPPLER, 4.3 */
+ *  @param out [n x devices x features].  O(n (producers + devices inputs)), with partners also the producers of consumers.
+ *  Source: DOPPLER, 4.3. Departs from it: units, and per tensor in place of per op transfer times in the last. */
 berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double *out);
 /** 1: op[i] may go there (type, pin), [n x devices] */
 berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_t *out);
-/** One step of all. Records candidates, op, device and, if berth_episodes_devices was asked for these ops, its answer. */
+/** One step of all, or on failure of none: BERTH_EINVAL (no candidate, cannot run there, all steps taken), BERTH_ENOMEM. Records candidates, op, device and, if berth_episodes_devices was asked for these ops, its answer. */
 berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const int32_t *device);
 
 /** Device of every op, [n x ops]; BERTH_NONE: not yet. */
@@ -101,7 +107,8 @@ typedef enum berth_teacher_ties {
 } berth_teacher_ties;
 /** @param best [candidates] out: 1: one of its choices */
 berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ties, uint8_t *best);
-/** @param best [n x devices] out: 1: one of its choices for op[i] */
+/** The devices that may run op[i] of least earliest start; does not count as berth_episodes_devices.
+ *  @param best [n x devices] out: 1: one of its choices for op[i] */
 berth_status berth_episodes_teacher_devices(berth_episodes *e, const int32_t *op, uint8_t *best);
 
 typedef enum berth_choice {
@@ -111,7 +118,8 @@ typedef enum berth_choice {
 } berth_choice;
 /** One of each segment, drawn from the episodes' streams (segment i from episode i's).
  *  @param first [n + 1], each segment at least 1  @param score [first[n]]; -INFINITY: never
- *  @param out [n] position within the segment */
+ *  @param epsilon from 0 to 1; uniform is among those that are not ruled out  @param out [n] position within the segment
+ *  @return BERTH_OK, BERTH_EINVAL (epsilon, way, a score that is NaN or INFINITY, nothing to choose from): no draw is made */
 berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_choice how, double epsilon,
                                    int32_t *out);
 
@@ -124,7 +132,7 @@ typedef struct berth_episode_log {
   const int32_t *chosen;        /* [rows] which of them op is */
   const double *devices;        /* [rows x devices x features] as told by berth_episodes_devices; NULL: not asked in every step */
 } berth_episode_log;
-/** Until the next start. @return BERTH_EINVAL: not all steps are taken */
+/** Borrowed until the next call, or release.  @return BERTH_OK, BERTH_EINVAL (not all steps are taken), BERTH_ENOMEM */
 berth_status berth_episodes_log(berth_episodes *e, berth_episode_log *out);
 
 #ifdef __cplusplus

@@ -8,19 +8,21 @@ local settings = {}
 
 --- What a stage, a call of train and an agent may say, later ones first.
 settings.legal = { "batch", "baseline", "clip", "decay", "entropy", "epsilon", "gamma", "how", "normalise", "published_marks",
-  "rate", "ties", "unit" }
+  "rate", "teacher", "ties", "unit" }
 
 settings.recommended = { batch = 8, baseline = "batch", clip = 1, decay = 0.9, entropy = 0, epsilon = 0, gamma = 1,
-  how = "sample", normalise = "batch", published_marks = false, rate = { 3e-3, 0 }, ties = "textbook", unit = 1 }
+  how = "sample", normalise = "batch", published_marks = false, rate = { 3e-3, 0 }, teacher = "units",
+  ties = "textbook", unit = 1 }
 settings.published = { batch = 1, baseline = "all", clip = false, decay = 0.9, entropy = 0, epsilon = { 0.2, 0 }, gamma = 0.99,
-  how = "greedy", normalise = "none", published_marks = true, rate = 1e-4, ties = "code", unit = 1 }
+  how = "greedy", normalise = "none", published_marks = true, rate = 1e-4,
+  teacher = "critical-path", ties = "code", unit = 1 }
 
 local stage_defaults = {
-  recommended = { I = { epsilon = { 0.5, 0 } }, II = {}, III = {} },
+  recommended = { I = { epsilon = { 0.5, 0 } }, II = { rate = { 1e-3, 0 } }, III = { rate = { 1e-3, 0 } } },
   published = { I = { rate = 1e-3, epsilon = { 1, 0 }, entropy = 1e-3 }, II = {}, III = {} },
 }
 settings.stages = {
-  recommended = { { stage = "I", episodes = 160 }, { stage = "II", episodes = 2000 } },
+  recommended = { { stage = "I", episodes = 1600 }, { stage = "II", episodes = 2000 } },
   published = { { stage = "I", episodes = 2000 }, { stage = "II", episodes = 2000 } },
 }
 
@@ -55,6 +57,7 @@ function settings.check(fn, o)
   check_choice(fn, "baseline", o.baseline, rewards.baselines)
   check_choice(fn, "normalise", o.normalise, rewards.divisors)
   check_choice(fn, "how", o.how, { sample = true, greedy = true })
+  check_choice(fn, "teacher", o.teacher, { units = true, ["critical-path"] = true })
   check_choice(fn, "ties", o.ties, { textbook = true, code = true })
   check_course(fn, "rate", o.rate, 10)
   check_course(fn, "epsilon", o.epsilon, 1)

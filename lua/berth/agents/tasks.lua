@@ -34,7 +34,7 @@ local function one(policy, t, i, features)
   if not env then return nil, message, code end
   judge, sim, code = judge_of(t, cost)
   if not judge then return nil, sim, code end
-  return { name = t.name, env = env, view = policy:view(env), judge = judge, sim = sim, batches = {},
+  return { name = t.name, env = env, features = features, view = policy:view(env), judge = judge, sim = sim, batches = {},
     kept = { rewards = rewards.new() } }
 end
 
@@ -60,6 +60,16 @@ end
 function tasks.episodes(task, n)
   task.batches[n] = task.batches[n] or task.env:episodes(n)
   return task.batches[n]
+end
+
+--- n episodes of the same task on contracted units, for the teacher.
+function tasks.demonstrations(task, n)
+  if not task.units then
+    task.units = assert(core.assignment(task.env.cost, options.merge(task.features, { contract = true })))
+    task.shown = {}
+  end
+  task.shown[n] = task.shown[n] or task.units:episodes(n)
+  return task.shown[n]
 end
 
 return tasks

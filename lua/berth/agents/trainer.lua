@@ -31,9 +31,11 @@ local function read_options(agent, given)
   return o, stages
 end
 
--- Calls that may still be made, one for each task kept for the last look.
+-- Calls that may still be made: each task keeps one for the last look, and those of its search.
 local function calls_left(run)
-  return run.o.calls and run.o.calls - run.at.calls - #run.tasks or math.huge
+  if not run.o.calls then return math.huge end
+  local last = 1 + (run.o.search and (run.o.search.calls or 1000) or 0)
+  return run.o.calls - run.at.calls - last * #run.tasks
 end
 
 local function size_of_update(run, stage)

@@ -1,6 +1,7 @@
 --- One update: a batch of episodes, what they are worth, one step of Adam.
 -- @module berth.agents.update
 local nn = require "berth.nn"
+local demonstrate = require "berth.agents.demonstrate"
 local evaluate = require "berth.agents.evaluate"
 local rewards = require "berth.agents.rewards"
 local settings = require "berth.agents.settings"
@@ -40,6 +41,21 @@ local function learn(run, f)
   run.tape:backward(loss)
 end
 
+-- What the loss of the demonstrations at hand needs: each step's weight is the same.
+local function demonstrated(run, task, state, e, o, first)
+  demonstrate.run(task, e, run.agent.seed, first, o.ties)
+  local log = e:log()
+  local weights = nn.full({ #log.op }, 1 / e.count)
+  return function()
+    return run.policy:loss(task.view, state, log, weights, { how = "greedy", epsilon = 0, entropy = o.entropy })
+  end
+end
+
+local function marked(run, task, state, e, o)
+  local seen = run.policy:imitate(task.view, state, e, { how = "greedy", epsilon = o.epsilon, ties = o.ties })
+  return function() return run.policy:imitation_loss(task.view, state, seen, o) end
+end
+
 local function imitation(run, stage, task, n)
   local before, count = share(run, n)
   local o, rate = at_present(run, stage, 1)
@@ -47,8 +63,9 @@ local function imitation(run, stage, task, n)
     local state = run.tape:record(run.policy.encode, run.policy, task.view)
     local e = tasks.episodes(task, count)
     e:start(run.agent.seed, run.at.episodes + before)
-    local seen = run.policy:imitate(task.view, state, e, { how = "greedy", epsilon = o.epsilon, ties = o.ties })
-    learn(run, function() return run.policy:imitation_loss(task.view, state, seen, o):scale(count / n) end)
+    local watch = stage.teacher == "units" and run.policy.follows and demonstrated or marked
+    local loss = watch(run, task, state, e, o, run.at.episodes + before)
+    learn(run, function() return loss():scale(count / n) end)
   end
   step(run, stage, rate)
 end

@@ -40,7 +40,7 @@ local train = {
   name = "train", use = "train doppler|placeto|gdp GRAPH... [options]", least = 2, most = 1000,
   text = "Teaches an agent to place the graphs, and writes it. Times are in s.\n"
     .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the simulator's in stage II.\n"
-    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; the answer is that of one, to rounding.\n"
+    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one, to rounding.\n"
     .. "After an interrupt the agent is written as far as it got.",
   notes = inputs.notes,
   options = options.join(own, options.shared, options.simulating, options.loading, { options.json }),

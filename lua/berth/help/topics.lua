@@ -334,6 +334,11 @@ width, comm: "work" (transfers by work, as published), "bytes". Op times are wor
 about.meta[op]: its logical op. docs/models.md.]],
     [[g, about = berth.models.einsum { program = "transformer", seed = 1 }]] },
 
+  { "agents.doppler", [[agent = berth.agents.doppler { design = "compact", seed = 0, contract = false, ... }]],
+    [[A placer that learns: agent:train(tasks, options), berth.place(g, t, agent), agent:save(path). tasks: { { graph =,
+topology =, judge = { preset = "doppler" } } }; options: stages, calls, batch, checkpoint. docs/learning.md, Agents.]] },
+  { "agents.load", "agent = berth.agents.load(path)", "An agent that agent:save or a checkpoint wrote." },
+
   { "rng", "r = berth.rng(seed, stream)",
     "Random numbers, the same everywhere: r:uniform(), r:below(n), r:normal(), r:shuffle(array)." },
   { "rng:uniform", "r:uniform()", "In [0, 1)." },

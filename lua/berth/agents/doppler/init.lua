@@ -23,8 +23,8 @@ local choices = {
   select = { learned = true, ["longest-path"] = true },
   place = { learned = true, ["least-load"] = true, ["least-start"] = true },
 }
-local own = { "design", "preset", "encode", "estimates", "t_levels", "edge_costs", "select", "place", "share", "joint", "partners",
-  "contract", "hidden", "inner", "rounds", "seed" }
+local own = { "design", "preset", "encode", "estimates", "t_levels", "edge_costs", "select", "place", "share", "joint",
+  "partners", "contract", "hidden", "inner", "rounds", "seed" }
 
 local function check_choices(fn, o)
   for _, key in ipairs(options.sorted_keys(choices)) do

@@ -15,7 +15,7 @@ policy.__index = policy
 -- @tparam table o checked options of berth.agents.doppler
 function policy.new(o)
   local p = nn.parameters { seed = o.seed }
-  local self = setmetatable({ o = o, params = p, nets = { { params = p, name = "doppler" } } }, policy)
+  local self = setmetatable({ o = o, follows = true, params = p, nets = { { params = p, name = "doppler" } } }, policy)
   if o.select == "learned" then
     self.select = { encode = encoder.new(p, "select.encoder", o), head = heads.select(p, "select", o) }
   end

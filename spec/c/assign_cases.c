@@ -1,0 +1,457 @@
+/* Features, steps and marks of small graphs, by hand. */
+#include "assign_help.h"
+
+/* a (2 s) gives b (3 s) and c (1 s) 5 bytes, and c 1 byte more; b gives d (4 s) 2 bytes, c gives it 7. 1 byte/s on 2 devices. */
+static void diamond(setup *s) {
+  int32_t t;
+  setup_begin(s);
+  setup_op(s, 2);
+  setup_op(s, 3);
+  setup_op(s, 1);
+  setup_op(s, 4);
+  t = setup_tensor(s, 0, 5);
+  setup_use(s, t, 1);
+  setup_use(s, t, 2);
+  setup_edge(s, 0, 2, 1);
+  setup_edge(s, 1, 3, 2);
+  setup_edge(s, 2, 3, 7);
+  setup_mesh(s, 2, INFINITY);
+}
+
+static void static_features(void) {
+  static const double code[] = { 2, 20, 2, 0, 12, 3, 9, 7, 6, 2, 1, 12, 10, 6, 7, 4, 4, 14, 9, 0 };
+  static const double textbook[] = { 2, 20, 0, 0, 12, 3, 9, 8, 6, 2, 1, 12, 8, 6, 7, 4, 4, 16, 9, 0 };
+  static const int32_t b_next[] = { 2, 3, 3, BERTH_NONE }, t_next[] = { BERTH_NONE, 0, 0, 2 };
+  for (int t = 0; t < 2; t++) {
+    setup s;
+    episode_setup x;
+    berth_assign_options o = berth_assign_defaults();
+    o.t_levels = t ? BERTH_T_LEVELS_TEXTBOOK : BERTH_T_LEVELS_CODE;
+    diamond(&s);
+    episode_begin(&x, &s, &o, 1);
+    check_doubles(berth_assign_op_features(x.a), t ? textbook : code, 20, "features");
+    check_ids(berth_assign_b_next(x.a), b_next, 4, "b-paths");
+    check_ids(berth_assign_t_next(x.a), t_next, 4, "t-paths");
+    episode_end(&x);
+    setup_end(&s);
+  }
+}
+
+static void edges(void) {
+  static const int32_t src[] = { 1, 2, 0, 3, 0, 3, 1, 2 }, dst[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
+  static const double seconds[2][8] = { { 6, 6, 6, 2, 6, 7, 2, 7 }, { 2, 7, 6, 0, 6, 0, 2, 7 } };
+  for (int t = 0; t < 2; t++) {
+    setup s;
+    episode_setup x;
+    berth_assign_options o = berth_assign_defaults();
+    const int32_t *from, *to;
+    const double *c;
+    o.edge_costs = t ? BERTH_EDGE_COSTS_CODE : BERTH_EDGE_COSTS_PRODUCER;
+    diamond(&s);
+    episode_begin(&x, &s, &o, 1);
+    if (CHECK(berth_assign_edges(x.a, &from, &to, &c) == 8)) {
+      check_ids(from, src, 8, "sources");
+      check_ids(to, dst, 8, "destinations");
+      check_doubles(c, seconds[t], 8, "edges");
+    }
+    episode_end(&x);
+    setup_end(&s);
+  }
+}
+
+static void device_features(void) {
+  static const double of_c[] = { 2, 2, 0, 2, 2, 0, 0, 0, 0, 7 };
+  static const double of_b[2][10] = { { 2, 2, 0, 2, 2, 1, 0, 0, 0, 8 }, { 2, 2, 0, 2, 2, 1, 0, 0, 0, 7 } };
+  static const double of_d[2][10] = { { 5, 3, 2, 5, 15, 1, 1, 7, 8, 8 }, { 5, 3, 2, 5, 8, 1, 1, 0, 1, 7 } };
+  for (int t = 0; t < 2; t++) {
+    setup s;
+    episode_setup x;
+    berth_assign_options o = berth_assign_defaults();
+    o.estimates = t ? BERTH_ESTIMATES_LOAD : BERTH_ESTIMATES_EXACT;
+    diamond(&s);
+    episode_begin(&x, &s, &o, 1);
+    CHECK(berth_assign_steps(x.a) == 4 && berth_assign_device_features(x.a) == 5);
+    check_candidates(x.e, 1, (const int32_t[]){ 0 });
+    put(x.e, 0, 0);
+    check_candidates(x.e, 2, (const int32_t[]){ 1, 2 });
+    check_devices(x.e, 2, 10, of_c);
+    put(x.e, 2, 1);
+    check_devices(x.e, 1, 10, of_b[t]);
+    put(x.e, 1, 0);
+    check_devices(x.e, 3, 10, of_d[t]);
+    put(x.e, 3, 1);
+    check_candidates(x.e, 0, NULL);
+    check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 0, 0, 1, 1 }, 4, "placement");
+    episode_end(&x);
+    setup_end(&s);
+  }
+}
+
+/* Both ways from 0 to 3 are equally long: op 2 is the first in the order of edges, both from 0 and from 3. */
+static void path_ties(void) {
+  setup s;
+  episode_setup x;
+  int32_t t;
+  setup_begin(&s);
+  for (int i = 0; i < 4; i++) setup_op(&s, 1);
+  t = setup_tensor(&s, 0, 1);
+  setup_use(&s, t, 2);
+  setup_use(&s, t, 1);
+  setup_edge(&s, 2, 3, 1);
+  setup_edge(&s, 1, 3, 1);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  check_ids(berth_assign_b_next(x.a), (const int32_t[]){ 2, 3, 3, BERTH_NONE }, 4, "b-paths");
+  check_ids(berth_assign_t_next(x.a), (const int32_t[]){ BERTH_NONE, 0, 0, 2 }, 4, "t-paths");
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* op 1 (3 s, pinned to device 1) reads 4 bytes of op 0 (2 s): its time is reserved before it is placed. */
+static void pins(void) {
+  static const double want[] = { 0, 0, 0, 0, 0, 3, 0, 0, 0, 3 };
+  setup s;
+  episode_setup x;
+  berth_op pinned = berth_op_default();
+  double three = 3;
+  uint8_t may[2], best[2];
+  int32_t op = 0;
+  pinned.seconds = &three;
+  pinned.pin = 1;
+  setup_begin(&s);
+  setup_op(&s, 2);
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
+  setup_edge(&s, 0, 1, 4);
+  setup_op(&s, 1);
+  setup_edge(&s, 1, 2, 1);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK(berth_assign_steps(x.a) == 2);
+  check_candidates(x.e, 1, (const int32_t[]){ 0 });
+  check_devices(x.e, 0, 10, want);
+  CHECK_STATUS(berth_episodes_allowed(x.e, &op, may), BERTH_OK);
+  CHECK(may[0] && may[1]);
+  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK(best[0] && !best[1]);
+  put(x.e, 0, 0);
+  check_candidates(x.e, 1, (const int32_t[]){ 2 });
+  check_devices(x.e, 2, 10, (const double[]){ 2, 0, 0, 0, 10, 3, 3, 6, 9, 9 });
+  put(x.e, 2, 1);
+  check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 0, 1, 1 }, 3, "placement");
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* Everything is pinned: an episode without steps. */
+static void all_pinned(void) {
+  setup s;
+  episode_setup x;
+  berth_op pinned = berth_op_default();
+  berth_episode_log log;
+  double one = 1;
+  int32_t op = 0, device = 0;
+  pinned.seconds = &one;
+  pinned.pin = 1;
+  setup_begin(&s);
+  for (int i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 2);
+  CHECK(berth_assign_steps(x.a) == 0);
+  check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 1, 1, 1, 1, 1 }, 6, "placement");
+  CHECK_STATUS(berth_episodes_assign(x.e, &op, &device), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: all 0 steps are taken");
+  if (CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK)) CHECK(log.n_rows == 0 && log.first[0] == 0);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* A chain of four: 0 and 2 are a colocation group, 1 and 3 have one unit. */
+static void groups_and_units(void) {
+  static const int32_t unit[] = { 4, INT32_MAX, 9, INT32_MAX };
+  setup s;
+  episode_setup x;
+  berth_assign_options o = berth_assign_defaults();
+  double one = 1;
+  o.unit = unit;
+  setup_begin(&s);
+  for (int32_t i = 0; i < 4; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &one;
+    op.group = i % 2 ? BERTH_NONE : 0;
+    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+    if (i > 0) setup_edge(&s, i - 1, i, 1);
+  }
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, &o, 1);
+  CHECK(berth_assign_steps(x.a) == 2);
+  check_ids(berth_assign_units(x.a), (const int32_t[]){ 0, 1, 0, 1 }, 4, "units");
+  put(x.e, 0, 1);
+  /* op 1: device 1 has 2 s, of which op 2's second is reserved: 1 + 1 */
+  check_devices(x.e, 1, 10, (const double[]){ 0, 0, 0, 0, 2, 2, 1, 0, 1, 2 });
+  put(x.e, 1, 0);
+  CHECK(berth_episodes_step(x.e) == 2);
+  check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 0, 1, 0 }, 4, "placement");
+  episode_end(&x);
+  setup_end(&s);
+}
+
+static void impossible_units(void) {
+  static const int32_t together[] = { 3, 3 }, negative[] = { 0, -2 };
+  setup s;
+  berth_assign *a = NULL;
+  berth_assign_options o = berth_assign_defaults();
+  double one = 1;
+  setup_begin(&s);
+  for (int32_t i = 0; i < 2; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &one;
+    op.pin = i;
+    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  }
+  setup_mesh(&s, 2, INFINITY);
+  o.unit = together;
+  CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINFEASIBLE);
+  CHECK_TEXT(berth_errmsg(s.ctx), "assignment: no device can run all of the unit of op 0");
+  o.unit = negative;
+  CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "assignment: unit -2 of op 1 is negative");
+  o = berth_assign_defaults();
+  o.estimates = (berth_estimates)7;
+  CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "assignment: estimates 7, t_levels 0, edge_costs 0: one of them is unknown");
+  CHECK(!a);
+  setup_end(&s);
+}
+
+/* a (2 s) -> communication (4 s) -> b (1 s), and c (5 s) by itself: communication holds no device. */
+static void communication(void) {
+  setup s;
+  episode_setup x;
+  berth_op op = berth_op_default();
+  double four = 4;
+  op.seconds = &four;
+  op.flags = BERTH_OP_COMMUNICATION;
+  setup_begin(&s);
+  setup_op(&s, 2);
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  setup_op(&s, 1);
+  setup_op(&s, 5);
+  setup_edge(&s, 0, 1, 3);
+  setup_edge(&s, 1, 2, 3);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  put(x.e, 3, 0);
+  put(x.e, 0, 1);
+  /* on device 0 it begins when a's output is there, though the device is taken until 5 */
+  check_devices(x.e, 1, 10, (const double[]){ 5, 0, 0, 0, 5, 2, 2, 0, 2, 2 });
+  put(x.e, 1, 1);
+  check_devices(x.e, 2, 10, (const double[]){ 5, 0, 0, 0, 9, 2, 4, 2, 6, 6 });
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* A device of speed 1, one of speed 2; op 1 (3 s) only runs on type "cpu", which is the slow one. */
+static void different_devices(void) {
+  static const char *const types[] = { "cpu", "gpu" };
+  setup s;
+  episode_setup x;
+  berth_topology_builder *b = NULL;
+  berth_link link = { 1, 0 };
+  const double anywhere[] = { 4, 4 }, cpu_only[] = { 3, BERTH_UNSUPPORTED };
+  uint8_t may[2];
+  int32_t one = 1;
+  setup_begin(&s);
+  CHECK_STATUS(berth_graph_builder_types(s.b, 2, types), BERTH_OK);
+  for (int i = 0; i < 2; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = i ? cpu_only : anywhere;
+    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  }
+  setup_edge(&s, 0, 1, 1);
+  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
+  for (int i = 0; i < 2; i++) {
+    berth_device d = berth_device_default();
+    d.type = types[i];
+    d.speed = 1 + i;
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  episode_begin(&x, &s, NULL, 1);
+  check_doubles(berth_assign_op_features(x.a), (const double[]){ 3, 7, 3, 0, 1, 3, 3, 6, 1, 0 }, 10, "features");
+  put(x.e, 0, 1);
+  check_devices(x.e, 1, 10, (const double[]){ 0, 0, 0, 0, 3, 2, 2, 0, 2, INFINITY });
+  CHECK_STATUS(berth_episodes_allowed(x.e, &one, may), BERTH_OK);
+  CHECK(may[0] && !may[1]);
+  CHECK_STATUS(berth_episodes_assign(x.e, &one, &one), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 1 cannot run on device 1");
+  put(x.e, 1, 0);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* 0 and 1 meet at both 2 and 3: what is known of 0 (2 s) counts twice for 1. */
+static void partners(void) {
+  setup s;
+  episode_setup x;
+  berth_assign_options o = berth_assign_defaults();
+  o.partners = 1;
+  setup_begin(&s);
+  for (int i = 0; i < 4; i++) setup_op(&s, 2);
+  for (int i = 0; i < 4; i++) setup_edge(&s, i / 2, 2 + i % 2, 1);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, &o, 1);
+  CHECK(berth_assign_device_features(x.a) == 6);
+  put(x.e, 0, 1);
+  check_devices(x.e, 1, 12, (const double[]){ 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 4 });
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* 0 (1 s), 1 and 2 (5 s) by themselves: of largest b-level are 1 and 2, the first two candidates are 0 and 1. */
+static void teacher(void) {
+  setup s;
+  episode_setup x;
+  uint8_t best[3];
+  int32_t op = 0;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 5);
+  setup_op(&s, 5);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_TEXTBOOK, best), BERTH_OK);
+  CHECK(!best[0] && best[1] && best[2]);
+  CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_CODE, best), BERTH_OK);
+  CHECK(best[0] && best[1] && !best[2]);
+  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK(best[0] && best[1]);
+  put(x.e, 1, 0);
+  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK(!best[0] && best[1]);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* What the teacher says of one op does not disturb what was told of another. */
+static void log_keeps_what_was_told(void) {
+  setup s;
+  episode_setup x;
+  berth_episode_log log;
+  double told[10];
+  uint8_t best[2];
+  int32_t asked = 0, other = 1;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 2);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: only 0 of 2 steps are taken");
+  for (int round = 0; round < 2; round++) {
+    berth_episodes_start(x.e, 1, 0);
+    CHECK_STATUS(berth_episodes_devices(x.e, &asked, told), BERTH_OK);
+    CHECK_STATUS(berth_episodes_teacher_devices(x.e, &other, best), BERTH_OK);
+    put(x.e, asked, 0);
+    if (round == 0) CHECK_STATUS(berth_episodes_devices(x.e, &other, told), BERTH_OK);
+    put(x.e, other, 1);
+    if (!CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK)) continue;
+    check_ids(log.op, (const int32_t[]){ 0, 1 }, 2, "ops");
+    check_ids(log.device, (const int32_t[]){ 0, 1 }, 2, "devices");
+    check_ids(log.first, (const int32_t[]){ 0, 2, 3 }, 3, "first");
+    check_ids(log.candidates, (const int32_t[]){ 0, 1, 1 }, 3, "candidates");
+    check_ids(log.chosen, (const int32_t[]){ 0, 0 }, 2, "chosen");
+    if (round == 0 && CHECK(log.devices)) check_doubles(log.devices + 10, told, 10, "told");
+    if (round == 1) CHECK(!log.devices);
+  }
+  episode_end(&x);
+  setup_end(&s);
+}
+
+static void choices(void) {
+  static const int32_t first[] = { 0, 3 };
+  const float score[] = { -INFINITY, 1, 1 };
+  setup s;
+  episode_setup x;
+  int32_t at, seen[3] = { 0 };
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
+    for (int i = 0; i < 1000; i++) {
+      CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_choice)how, 0.25, &at), BERTH_OK);
+      seen[at]++;
+    }
+    /* the ruled-out one never; greedy the first, but for half of the quarter */
+    CHECK(seen[0] == 0);
+    if (how == BERTH_CHOICE_GREEDY) CHECK(seen[2] > 75 && seen[2] < 175);
+    else CHECK(seen[2] > 400 && seen[2] < 600);
+    memset(seen, 0, sizeof seen);
+  }
+  episode_end(&x);
+  setup_end(&s);
+}
+
+static void refused_choices(void) {
+  static const int32_t first[] = { 0, 2 };
+  const float none[] = { -INFINITY, -INFINITY }, nan[] = { 1, NAN }, infinite[] = { INFINITY, 0 }, fine[] = { 0, 0 };
+  setup s;
+  episode_setup x;
+  int32_t at = 7;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK_STATUS(berth_episodes_choose(x.e, first, none, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "choose: segment 0 leaves nothing to choose from");
+  CHECK_STATUS(berth_episodes_choose(x.e, first, nan, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is NaN");
+  CHECK_STATUS(berth_episodes_choose(x.e, first, infinite, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is infinite");
+  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, BERTH_CHOICE_SAMPLE, 1.5, &at), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "choose: epsilon 1.5 is not from 0 to 1");
+  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_choice)9, 0, &at), BERTH_EINVAL);
+  CHECK(at == 7);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+static void refusals(void) {
+  setup s;
+  episode_setup x;
+  berth_episodes *none = NULL;
+  int32_t op = 3, device = 2, zero = 0;
+  double told[10];
+  diamond(&s);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK_STATUS(berth_episodes_devices(x.e, &op, told), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 3 is no candidate of episode 0");
+  CHECK_STATUS(berth_episodes_assign(x.e, &zero, &device), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: device 2 of episode 0 is not among devices 0..1");
+  CHECK_STATUS(berth_episodes_new(x.a, 0, &none), BERTH_EINVAL);
+  CHECK_STATUS(berth_episodes_new(x.a, INT32_MAX, &none), BERTH_EINVAL);
+  CHECK(!none && berth_episodes_step(x.e) == 0);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+int main(void) {
+  static const struct { const char *name; void (*run)(void); } all[] = {
+    { "features of ops, both kinds of t-levels", static_features }, { "edges, both kinds of costs", edges },
+    { "features of devices, both kinds of estimates", device_features }, { "the first of equal paths", path_ties },
+    { "pins", pins }, { "an episode without decisions", all_pinned }, { "groups and units", groups_and_units },
+    { "units that cannot be", impossible_units }, { "communication holds no device", communication },
+    { "devices of different kinds", different_devices }, { "partners", partners }, { "the teacher", teacher },
+    { "the log has what was told", log_keeps_what_was_told }, { "choices", choices }, { "choices refused", refused_choices },
+    { "steps refused", refusals },
+  };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    TEST(all[k].name);
+    all[k].run();
+  }
+  return check_done();
+}
