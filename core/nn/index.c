@@ -46,7 +46,7 @@ int32_t berth_index_least(const berth_index *x) { return x->least; }
 
 berth_status berth_i_check_index(const char *what, const char *unit, const berth_index *x, int32_t n, bool none) {
   if (x->largest >= n) {
-    return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: there is no %s %d (of %d, from 0)", what, unit, (int)x->largest, (int)n);
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: there is no %s %d among %d", what, unit, (int)x->largest, (int)n);
   }
   if (!none && x->n > 0 && x->least < 0) return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: an id is missing", what);
   return BERTH_OK;

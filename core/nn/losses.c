@@ -86,7 +86,7 @@ static berth_status check_answers(const berth_array *a, const berth_index *index
     return berth_i_fail(a->ctx, BERTH_EINVAL, "cross_entropy: %s and %d ids do not go together", berth_i_shape_text(a, text),
                         index->n);
   }
-  return berth_i_check_index("cross_entropy", index, a->shape[1], false);
+  return berth_i_check_index("cross_entropy", "column", index, a->shape[1], false);
 }
 
 berth_status berth_nn_cross_entropy(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {

@@ -67,7 +67,7 @@ static void path_sum(const berth_i_node *node) {
 
 berth_status berth_nn_path_sum(berth_tape *t, berth_array *a, berth_index *next, berth_array **out) {
   berth_i_node node = { .backward = path_sum_back, .in = { a }, .index = next };
-  berth_status st = berth_i_check_index("path_sum", next, a->shape[0], true);
+  berth_status st = berth_i_check_index("path_sum", "row", next, a->shape[0], true);
   if (st != BERTH_OK) return st;
   if (next->n != a->shape[0]) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "path_sum: %d rows, but %d ids of the next", a->shape[0], next->n);
@@ -129,8 +129,8 @@ static berth_status check_steps(const berth_array *a, const berth_segments *s, c
     return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %d steps, but %d rows and %d bins for them", n, row->n, bin->n);
   }
   if (bins < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %d bins", bins);
-  if ((st = berth_i_check_index("running_sum, rows", row, a->shape[0], true)) != BERTH_OK) return st;
-  return berth_i_check_index("running_sum, bins", bin, bins, true);
+  if ((st = berth_i_check_index("running_sum", "row", row, a->shape[0], true)) != BERTH_OK) return st;
+  return berth_i_check_index("running_sum", "bin", bin, bins, true);
 }
 
 berth_status berth_nn_running_sum(berth_tape *t, berth_array *a, berth_segments *s, berth_index *row, berth_index *bin,

@@ -29,7 +29,7 @@ berth_status berth_nn_gather(berth_tape *t, berth_array *a, berth_index *index, 
   berth_i_node node = { .backward = gather_back, .in = { a }, .index = index };
   int64_t m = berth_i_stride(a);
   berth_status st;
-  if ((st = berth_i_check_index("gather", index, a->shape[0], true)) != BERTH_OK) return st;
+  if ((st = berth_i_check_index("gather", "row", index, a->shape[0], true)) != BERTH_OK) return st;
   if ((st = rows_like(a, index->n, false, &node.out)) != BERTH_OK) return st;
   if (a->shape[0] == 0) m = node.out->shape[0] ? node.out->size / node.out->shape[0] : 0;
   for (int64_t i = 0; i < index->n; i++) {
@@ -58,7 +58,7 @@ berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index,
   if (index->n != a->shape[0]) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d ids for %d rows", (int)index->n, (int)a->shape[0]);
   }
-  if ((st = berth_i_check_index("scatter", index, rows, true)) != BERTH_OK) return st;
+  if ((st = berth_i_check_index("scatter", "row", index, rows, true)) != BERTH_OK) return st;
   if ((st = rows_like(a, rows, true, &node.out)) != BERTH_OK) return st;
   send_rows(index, berth_i_stride(a), a->data, node.out->data);
   return berth_i_settle(t, &node, BERTH_OK, out);
@@ -79,7 +79,7 @@ berth_status berth_nn_pick(berth_tape *t, berth_array *a, berth_index *index, be
     char text[BERTH_I_SHAPE_TEXT];
     return berth_i_fail(a->ctx, BERTH_EINVAL, "pick: %d ids from %s", (int)index->n, berth_i_shape_text(a, text));
   }
-  if ((st = berth_i_check_index("pick", index, a->shape[1], false)) != BERTH_OK) return st;
+  if ((st = berth_i_check_index("pick", "column", index, a->shape[1], false)) != BERTH_OK) return st;
   if ((st = berth_i_array_raw(a->ctx, 1, a->shape, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < index->n; i++) node.out->data[i] = a->data[i * a->shape[1] + index->ids[i]];
   return berth_i_settle(t, &node, BERTH_OK, out);

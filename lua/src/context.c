@@ -135,7 +135,7 @@ int bl_error(lua_State *L, const char *format, ...) {
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
                                         "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
-                                        "member ", "episode ", "segment ", "axis ", "rows are ", "axes are ", NULL };
+                                        "member ", "episode ", "segment ", "column ", "bin ", "axis ", "rows are ", "axes are ", NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {

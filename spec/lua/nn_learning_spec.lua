@@ -90,6 +90,22 @@ describe("a tape", function()
     assert.equal(1, #t)
   end)
 
+  it("keeps its own account of an array that another tape watches", function()
+    local other = nn.tape()
+    local y, loss = t:record(function()
+      local twice = w * 2
+      return twice, ((twice + 1) * twice):sum()
+    end)
+    for _ = 1, 3 do other:watch(nn.zeros { 1 }) end
+    other:watch(y)
+    local square = other:record(function() return y:square():sum() end)
+    t:backward(loss) -- d (2 w + 1) 2 w = 8 w + 2
+    near({ 26, 26 }, p:gradient "w")
+    other:backward(square)
+    near({ 12, 12 }, other:gradient(y))
+    near({ 26, 26 }, p:gradient "w")
+  end)
+
   it("may be closed while it records", function()
     local y = t:record(function()
       t:close()

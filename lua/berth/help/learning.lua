@@ -109,7 +109,7 @@ where an index is expected, a plain table is taken too.]] },
   { "parameters:set_flat", [[p:set_flat("gradients", a)]], "The other way." },
   { "parameters:save", "p:save(path, { adam =, note = })", "One file, with the optimiser's state and a text if given." },
   { "parameters:load", "p:load(path, { adam = })", "Names and shapes must be those of the file, or nothing changes." },
-  { "assignment", "x = berth.assignment(graph, topology, { estimates =, t_levels =, edge_costs =, unit =, contract =, partners = })",
+  { "assignment", "x = berth.assignment(graph, topology, { estimates =, edge_costs =, unit =, contract =, partners = })",
     [[Assignment as a sequence of decisions, one op to one device at a time: features, candidates, a teacher. What agents
 learn in; docs/learning.md has the options and a whole episode.]] },
   { "assignment:episodes", "e = x:episodes(n)", "n assignments side by side, at their start." },
