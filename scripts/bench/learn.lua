@@ -1,5 +1,5 @@
--- Learned policies beside search at equal cost, on the twelve cells of scripts/bench/learn/cells.lua: a line per trial, appended to a
--- file; trials that are in it are not run again. Then scripts/bench/learn_table.lua FILE prints the tables.
+-- Learned policies beside search at equal cost, on the twelve cells of scripts/bench/learn/cells.lua: a line per trial, appended
+-- to a file; trials that are in it are not run again. scripts/bench/learn_table.lua FILE ... prints the table.
 -- lua scripts/bench/learn.lua FOLDER FILE METHODS [CELL [SEEDS]]
 --   FOLDER: that of the graph files. METHODS: names, comma-separated, or "all". CELL: part of "chain D=4" that is wanted. SEEDS:
 --   from 1 to that (5), or "A-B".
@@ -12,7 +12,8 @@ local folder, path, names, wanted, seeds = arg[1], arg[2], arg[3], arg[4] or "",
 local first, last = seeds:match("^(%d+)%-(%d+)$")
 first, last = tonumber(first or 1), tonumber(last or seeds)
 if not names or not last then
-  io.stderr:write("usage: learn.lua FOLDER FILE METHODS [CELL [SEEDS]]\n  METHODS: all or of ", table.concat(methods.names, ","), "\n")
+  io.stderr:write("usage: learn.lua FOLDER FILE METHODS [CELL [SEEDS]]\n  METHODS: all or of ",
+    table.concat(methods.names, ","), "\n")
   os.exit(2)
 end
 

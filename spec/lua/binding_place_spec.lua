@@ -90,7 +90,8 @@ describe("place", function()
     assert.matches("device: there is no device 3", message(berth.place, g, t, "single", { device = 3 }))
     assert.matches("seed: expected a whole number", message(berth.place, g, t, "random", { seed = 0.5 }))
     assert.matches("unknown option 'variant'", message(berth.place, g, t, nil, { variant = "x" }))
-    assert.matches("placer: expected a name, a policy or a pipeline, got number", message(berth.place, g, t, 3))
+    assert.matches("placer: expected a name, a policy, a pipeline or an object with place, got number",
+      message(berth.place, g, t, 3))
     assert.matches("binding_place_spec", message(berth.place, g, t, "foo"))
   end)
 

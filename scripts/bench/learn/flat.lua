@@ -1,5 +1,5 @@
--- Flat annealing, the yardstick for learned policies at equal calls: no units, one op at a time, to a random device or to that of a
--- neighbour, from a list-scheduled start.
+-- Flat annealing, the yardstick for learned policies at equal calls: no units, one op at a time, to a random device or to that
+-- of a neighbour, from a list-scheduled start.
 local berth = require "berth"
 
 local flat = {}

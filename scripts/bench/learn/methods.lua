@@ -1,5 +1,5 @@
--- What the study compares. Each: (cell, seed) -> { best, greedy (or nil), calls }, in file units. The best is by the simulator with
--- perturbed costs; what plans or learns sees the costs as given.
+-- What the study compares. Each: (cell, seed) -> { best, greedy (or nil), calls }, in file units. The best is by the simulator
+-- with perturbed costs; what plans or learns sees the costs as given.
 local berth = require "berth"
 local cells = require "learn.cells"
 local flat = require "learn.flat"
@@ -65,12 +65,13 @@ end
 -- Stage I, then as many episodes of stage II as calls are left, one for the last look.
 local function trained(cell, agent, o)
   local calls = math.floor(cell.calls * (o.share or 1))
-  local report = assert(agent:train({ task(cell, o.contract) }, { calls = calls,
-    stages = { { stage = "I", episodes = o.imitate or 1600, teacher = o.teacher }, { stage = "II", episodes = calls, rate = o.rate } } }))
-  return { best = report.tasks[1].best, greedy = report.tasks[1].greedy, calls = report.calls, placement = report.tasks[1].placement }
+  local stages = { { stage = "I", episodes = o.imitate or 1600, teacher = o.teacher }, { stage = "II", episodes = calls } }
+  local report = assert(agent:train({ task(cell, o.contract) }, { calls = calls, stages = stages }))
+  local made = report.tasks[1]
+  return { best = made.best, greedy = made.greedy, calls = report.calls, placement = made.placement }
 end
 
-add("doppler", function(cell, seed) return trained(cell, berth.agents.doppler { seed = seed, ties = "textbook" }, {}) end)
+add("doppler", function(cell, seed) return trained(cell, berth.agents.doppler { seed = seed }, {}) end)
 add("doppler-path", function(cell, seed)
   return trained(cell, berth.agents.doppler { seed = seed, partners = false }, { teacher = "critical-path" })
 end)
@@ -84,7 +85,8 @@ add("doppler-search", function(cell, seed)
   return { best = math.min(row.best, search(cell, seed, rest, row.placement)), greedy = row.greedy, calls = row.calls + rest }
 end)
 add("placeto", function(cell, seed)
-  return trained(cell, berth.agents.placeto { seed = seed, devices = cell.devices, batch = 2 }, { teacher = "critical-path", imitate = 160 })
+  local agent = berth.agents.placeto { seed = seed, devices = cell.devices, batch = 2 }
+  return trained(cell, agent, { teacher = "critical-path", imitate = 160 })
 end)
 add("gdp", function(cell, seed)
   return trained(cell, berth.agents.gdp { seed = seed, devices = cell.devices }, { teacher = "critical-path" })
