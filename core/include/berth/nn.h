@@ -6,7 +6,8 @@
  *
  * Arrays are row-major float32 of rank 1 to 4; "rows" of an array are what is left when its last axis is taken off. Data may be
  * written through berth_array_data as long as no tape remembers the array. Products go to CBLAS; with the threaded OpenBLAS its
- * number of threads, which belongs to the process, is set to one at the first product. Same input, same bytes, on one machine;
+ * number of threads, which belongs to the process, is set to one at the first product; the serial one is no good in two threads at
+ * once (0.3.21), so there products wait for one another. Same input, same bytes, on one machine;
  * between processors results agree to rounding.
  *
  * Shapes that do not go together: BERTH_EINVAL, which tells both. Also BERTH_ENOMEM. Ids out of range are refused. */
@@ -110,6 +111,7 @@ berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segmen
 /* Shape. One extent may be BERTH_NONE: what remains. */
 berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const int32_t *shape, berth_array **out);
 berth_status berth_nn_transpose(berth_tape *t, berth_array *a, berth_array **out); /* the last two axes */
+/** n at least 1. */
 berth_status berth_nn_concat(berth_tape *t, int32_t n, berth_array *const *a, int32_t axis, berth_array **out);
 berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t begin, int32_t end, berth_array **out);
 
