@@ -11,7 +11,8 @@ for i = 4, #arg do wanted[#wanted + 1] = arg[i] end
 if #wanted == 0 then wanted = { "chain D=4", "ffnn D=8" } end
 
 local variants = {
-  { "recommended", {} }, { "gamma 0.99", { gamma = 0.99 } }, { "greedy, epsilon 0.2 to 0", { how = "greedy", epsilon = { 0.2, 0 } } },
+  { "recommended", {} }, { "gamma 0.99", { gamma = 0.99 } },
+  { "greedy, epsilon 0.2 to 0", { how = "greedy", epsilon = { 0.2, 0 } } },
   { "baseline of all, running deviation", { baseline = "all", normalise = "running" } },
   { "estimates load", { estimates = "load" } }, { "encoded at each step", { encode = "step" } },
   { "without partners", { partners = false } }, { "SEL only", { place = "least-start" } },
@@ -24,7 +25,8 @@ local function trial(cell, seed, given)
   local agent = berth.agents.doppler(o)
   local report = assert(agent:train({ { graph = cell.graph, topology = cell.topology,
     judge = { graph = cell.judge, preset = cells.judge.preset } } }, { calls = calls,
-    stages = { { stage = "I", episodes = 1600, teacher = "critical-path" }, { stage = "II", episodes = calls, rate = { 3e-3, 0 } } } }))
+    stages = { { stage = "I", episodes = 1600, teacher = "critical-path" },
+      { stage = "II", episodes = calls, rate = { 3e-3, 0 } } } }))
   return report.tasks[1].best / cells.scale, report.tasks[1].greedy / cells.scale
 end
 
