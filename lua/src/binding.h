@@ -173,6 +173,8 @@ void bl_set_count(lua_State *L, const char *key, double n);    /* an integer whe
 void bl_set_id(lua_State *L, const char *key, int32_t id);
 void bl_set_bool(lua_State *L, const char *key, int yes);
 void bl_set_string(lua_State *L, const char *key, const char *s); /* "" and NULL: left out */
+/** An array of { tensor, from, to, start, finish }. */
+void bl_push_transfers(lua_State *L, int32_t n, const berth_transfer *t);
 /** Adds "41.2 ms" to a string buffer. */
 void bl_add_quantity(luaL_Buffer *b, double x, berth_unit unit);
 void bl_add_format(luaL_Buffer *b, const char *format, ...);

@@ -230,17 +230,8 @@ static void build_device(lua_State *L) {
 
 static void build_transfers(lua_State *L) {
   const berth_transfer *t;
-  int32_t k, n = berth_execution_transfers(self(L, "execution.transfers"), &t);
-  lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
-    lua_createtable(L, 0, 5);
-    bl_set_id(L, "tensor", t[k].tensor);
-    bl_set_id(L, "from", t[k].src);
-    bl_set_id(L, "to", t[k].dst);
-    bl_set_number(L, "start", t[k].start);
-    bl_set_number(L, "finish", t[k].finish);
-    lua_rawseti(L, -2, k + 1);
-  }
+  int32_t n = berth_execution_transfers(self(L, "execution.transfers"), &t);
+  bl_push_transfers(L, n, t);
 }
 
 static void build_turns(lua_State *L) {

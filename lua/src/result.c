@@ -130,9 +130,8 @@ static int get_device(lua_State *L) {
   return bl_cached(L, 1, "device", build_device);
 }
 
-static void build_transfers(lua_State *L) {
-  const berth_transfer *t;
-  int32_t k, n = berth_result_transfers(self(L, "result.transfers"), &t);
+void bl_push_transfers(lua_State *L, int32_t n, const berth_transfer *t) {
+  int32_t k;
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {
     lua_createtable(L, 0, 5);
@@ -143,6 +142,12 @@ static void build_transfers(lua_State *L) {
     bl_set_number(L, "finish", t[k].finish);
     lua_rawseti(L, -2, k + 1);
   }
+}
+
+static void build_transfers(lua_State *L) {
+  const berth_transfer *t;
+  int32_t n = berth_result_transfers(self(L, "result.transfers"), &t);
+  bl_push_transfers(L, n, t);
 }
 
 static int get_transfers(lua_State *L) {
