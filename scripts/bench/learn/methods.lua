@@ -91,8 +91,9 @@ end)
 add("gdp", function(cell, seed)
   return trained(cell, berth.agents.gdp { seed = seed, devices = cell.devices }, { teacher = "critical-path" })
 end)
-add("doppler-published", function(cell, seed)
-  return trained(cell, berth.agents.doppler { seed = seed, design = "published" }, { teacher = "critical-path" })
-end)
+-- The published networks, trained as the compact ones of "doppler" and "doppler-path".
+local function published(seed) return berth.agents.doppler { seed = seed, design = "published" } end
+add("published", function(cell, seed) return trained(cell, published(seed), {}) end)
+add("published-path", function(cell, seed) return trained(cell, published(seed), { teacher = "critical-path" }) end)
 
 return methods
