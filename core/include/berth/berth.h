@@ -27,6 +27,7 @@
 #include <berth/nn.h>
 #include <berth/place.h>
 #include <berth/portfolio.h>
+#include <berth/ramp.h>
 #include <berth/search.h>
 #include <berth/sim.h>
 #include <berth/split.h>

@@ -1,0 +1,230 @@
+/* One training step of a placed job, alone on its servers. */
+#include "ramp_internal.h"
+
+typedef struct Walk {
+  berth_ramp_planner *p;
+  int32_t pieces, parts;    /* still to come: pieces; rows, those with transfers within their server and to others counted twice */
+  int32_t n_local, n_later; /* in p->local and p->later */
+  int32_t ended;            /* list of the pieces that end in this tick */
+  bool running, flowing;    /* in this tick */
+} Walk;
+
+static const uint64_t *mask_of(const berth_ramp_planner *p, int32_t row) { return p->mask + (size_t)row * (size_t)p->words; }
+
+static bool leaves(const berth_ramp_planner *p, int32_t row) {
+  const uint64_t *mask = mask_of(p, row);
+  for (int32_t w = 0; w < p->words; w++)
+    if (mask[w]) return !p->row[row].free;
+  return false;
+}
+
+static bool stays(const berth_ramp_planner *p, int32_t row) { return p->row[row].free || p->row[row].local != BERTH_NONE; }
+
+/* ---- lists, highest first ------------------------------------------------------------------------- */
+
+static void make_ready(Walk *k, int32_t piece) {
+  berth_ramp_planner *p = k->p;
+  int32_t *at = &p->ready[p->server[piece]], mine = p->priority[p->group[piece]];
+  while (*at != BERTH_NONE && p->priority[p->group[*at]] > mine) at = &p->next[*at];
+  p->next[piece] = *at;
+  *at = piece;
+}
+
+static void begin_flow(Walk *k, int32_t row) {
+  berth_ramp_planner *p = k->p;
+  int32_t *at = &p->flows[p->server[p->source[row]]];
+  while (*at != BERTH_NONE && p->row[*at].rank > p->row[row].rank) at = &p->row_next[*at];
+  p->row_next[row] = *at;
+  *at = row;
+}
+
+/* ---- what follows from what ------------------------------------------------------------------------ */
+
+/* Published: whoever has been heard of counts, partners of the synchronisation too. */
+static void arrive(Walk *k, int32_t piece) {
+  berth_ramp_planner *p = k->p;
+  if (++p->done[piece] == p->need[piece]) make_ready(k, piece);
+}
+
+/* To pieces on other servers, or to all if it is free. */
+static void arrive_away(Walk *k, int32_t row) {
+  const berth_ramp_planner *p = k->p;
+  const berth_i_ramp_row *r = &p->row[row];
+  const uint64_t *mask = mask_of(p, row);
+  bool sync = r->dst == p->group[p->source[row]];
+  if (sync && !p->ramp->o.compat) return;
+  for (int32_t j = p->base[r->dst]; j < p->base[r->dst + 1]; j++) {
+    int32_t s = p->server[j];
+    if (mask[s / 64] >> (s % 64) & 1) arrive(k, j);
+  }
+}
+
+static void arrive_local(Walk *k, int32_t row) {
+  if (k->p->row[row].local != BERTH_NONE) arrive(k, k->p->row[row].local);
+  if (k->p->row[row].free) arrive_away(k, row);
+  k->parts--;
+}
+
+static void begin_row(Walk *k, int32_t row) {
+  if (stays(k->p, row)) k->p->later[k->n_later++] = row;
+  if (leaves(k->p, row)) begin_flow(k, row);
+}
+
+/* A row of a collective waits for all others of it. */
+static void meet(Walk *k, int32_t row) {
+  berth_ramp_planner *p = k->p;
+  int32_t set = p->row[row].set;
+  p->row_next[row] = p->met[set];
+  p->met[set] = row;
+  if (--p->waiting[set] > 0) return;
+  for (int32_t r = p->met[set], next; r != BERTH_NONE; r = next) {
+    next = p->row_next[r];
+    begin_row(k, r);
+  }
+}
+
+static void end_piece(Walk *k, int32_t piece) {
+  const berth_ramp_planner *p = k->p;
+  for (int32_t row = p->first_row[piece]; row < p->first_row[piece + 1]; row++) {
+    if (p->row[row].set == BERTH_NONE) begin_row(k, row);
+    else meet(k, row);
+  }
+  k->pieces--;
+}
+
+/* ---- one tick --------------------------------------------------------------------------------------- */
+
+/* Until the first of the pieces that run ends: on each server the one that goes first. */
+static double time_to_piece(const berth_ramp_planner *p) {
+  double t = INFINITY;
+  for (int32_t s = 0; s < p->ramp->servers; s++)
+    if (p->ready[s] != BERTH_NONE) t = fmin(t, p->left[p->ready[s]]);
+  return t;
+}
+
+/* Calls a row first on a channel if no row above it uses that channel. Published: a row counts that is first on any of its
+ * channels. Exact: a row moves that is first on all of them. */
+static bool is_first(const berth_ramp_planner *p, int32_t row, const uint64_t *used) {
+  const uint64_t *mask = mask_of(p, row);
+  bool any = false, all = true;
+  for (int32_t w = 0; w < p->words; w++) {
+    any = any || (mask[w] & ~used[w]);
+    all = all && !(mask[w] & used[w]);
+  }
+  return p->ramp->o.compat ? any : all;
+}
+
+static void use(const berth_ramp_planner *p, int32_t row, uint64_t *used) {
+  const uint64_t *mask = mask_of(p, row);
+  for (int32_t w = 0; w < p->words; w++) used[w] |= mask[w];
+}
+
+static double time_to_flow(const berth_ramp_planner *p) {
+  double t = INFINITY;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
+    for (int32_t row = p->flows[s]; row != BERTH_NONE; row = p->row_next[row]) {
+      if (!is_first(p, row, used)) continue;
+      t = fmin(t, p->row_left[row]);
+      use(p, row, used);
+    }
+  }
+  return t;
+}
+
+static void run_pieces(Walk *k, double tick) {
+  berth_ramp_planner *p = k->p;
+  k->ended = BERTH_NONE;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    int32_t piece = p->ready[s];
+    if (piece == BERTH_NONE) continue;
+    k->running = true;
+    p->left[piece] -= fmin(tick, p->left[piece]);
+    if (p->left[piece] > 0) continue;
+    p->ready[s] = p->next[piece];
+    p->next[piece] = k->ended;
+    k->ended = piece;
+  }
+}
+
+static void move_flows_from(Walk *k, int32_t s, double tick) {
+  berth_ramp_planner *p = k->p;
+  uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
+  for (int32_t *at = &p->flows[s]; *at != BERTH_NONE;) {
+    int32_t row = *at;
+    bool moves = p->ramp->o.compat || is_first(p, row, used);
+    k->flowing = true;
+    if (moves) {
+      use(p, row, used);
+      p->row_left[row] -= fmin(tick, p->row_left[row]);
+    }
+    if (!moves || p->row_left[row] > 0) {
+      at = &p->row_next[row];
+      continue;
+    }
+    *at = p->row_next[row];
+    arrive_away(k, row);
+    k->parts--;
+  }
+}
+
+static void do_local(Walk *k) {
+  int32_t n = k->n_local;
+  k->n_local = 0;
+  for (int32_t i = 0; i < n; i++) arrive_local(k, k->p->local[i]);
+}
+
+/* Transfers that take no time are a tick of their own, as published. Those that begin in a tick move from the next on. */
+static double one_tick(Walk *k) {
+  berth_ramp_planner *p = k->p;
+  bool instant = k->n_local > 0;
+  double tick = fmin(time_to_piece(p), instant ? 0 : time_to_flow(p));
+  int32_t *due = p->later;
+  k->running = k->flowing = false;
+  if (isinf(tick)) return tick;
+  run_pieces(k, tick);
+  if (instant) do_local(k);
+  else
+    for (int32_t s = 0; s < p->ramp->servers; s++) move_flows_from(k, s, tick);
+  for (int32_t piece = k->ended, next; piece != BERTH_NONE; piece = next) {
+    next = p->next[piece];
+    end_piece(k, piece);
+  }
+  p->later = p->local;
+  p->local = due;
+  k->n_local = k->n_later;
+  k->n_later = 0;
+  return tick;
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------ */
+
+static void count_sets(berth_ramp_planner *p, const berth_ramp_model *m) {
+  for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->met[set] = BERTH_NONE;
+  for (int32_t row = 0; row < p->n_rows; row++)
+    if (p->row[row].set != BERTH_NONE) p->waiting[p->row[row].set]++;
+}
+
+static void begin(Walk *k, const berth_ramp_model *m) {
+  berth_ramp_planner *p = k->p;
+  k->pieces = p->n_pieces;
+  count_sets(p, m);
+  for (int32_t s = 0; s < p->ramp->servers; s++) p->ready[s] = p->flows[s] = BERTH_NONE;
+  for (int32_t row = 0; row < p->n_rows; row++) k->parts += stays(p, row) + leaves(p, row);
+  for (int32_t piece = 0; piece < p->n_pieces; piece++)
+    if (p->need[piece] == 0) make_ready(k, piece);
+}
+
+berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
+  Walk k = { .p = p };
+  begin(&k, m);
+  while (k.pieces > 0 || k.parts > 0) {
+    double tick = one_tick(&k);
+    if (isinf(tick)) return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "ramp: the step stops with %d pieces to run", (int)k.pieces);
+    out->ticks++;
+    out->step += tick;
+    if (k.running) out->compute += tick;
+    if (k.flowing) out->communication += tick;
+  }
+  return BERTH_OK;
+}

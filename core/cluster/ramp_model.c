@@ -1,0 +1,265 @@
+/* A training graph made ready to be cut: costs, memory, edges between ops, orders. */
+#include "ramp_internal.h"
+
+static void drop(berth_ramp_model *m) {
+  berth_ramp *r = m->ramp;
+  berth_ctx *ctx = r->ctx;
+  size_t n = (size_t)m->n, edges = (size_t)m->n_edges;
+  berth_i_free(ctx, m->twin, 2 * n, sizeof *m->twin);
+  berth_i_free(ctx, m->forward, n, sizeof *m->forward);
+  berth_i_free(ctx, m->kahn, n, sizeof *m->kahn);
+  berth_i_free(ctx, m->cost, 2 * n, sizeof *m->cost);
+  berth_i_free(ctx, m->memory, 2 * n, sizeof *m->memory);
+  berth_i_free(ctx, m->params, 2 * n, sizeof *m->params);
+  berth_i_free(ctx, m->backward, 2 * n, sizeof *m->backward);
+  berth_i_free(ctx, m->edge, edges, sizeof *m->edge);
+  berth_i_free(ctx, m->in_start, 2 * n + 1, sizeof *m->in_start);
+  berth_i_free(ctx, m->in, edges, sizeof *m->in);
+  berth_i_free(ctx, m->out_start, 2 * n + 1, sizeof *m->out_start);
+  berth_i_free(ctx, m->out, edges, sizeof *m->out);
+  berth_i_free(ctx, m, 1, sizeof *m);
+  berth_ramp_release(r);
+}
+
+void berth_ramp_model_retain(berth_ramp_model *m) { m->refs++; }
+void berth_ramp_model_release(berth_ramp_model *m) {
+  if (m && --m->refs == 0) drop(m);
+}
+
+/* ---- what the graph must be ---------------------------------------------------------------- */
+
+static const char *name_of(const berth_op *op) { return op->name ? op->name : ""; }
+
+static berth_status check_op(berth_ctx *ctx, int32_t id, const berth_op *op) {
+  if (op->twin == BERTH_NONE)
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d '%s' has no twin: cut a graph with a backward op for each forward op",
+                        (int)id + 1, name_of(op));
+  if (!op->seconds || !isfinite(op->seconds[0]))
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d '%s' has no time", (int)id + 1, name_of(op));
+  return BERTH_OK;
+}
+
+static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
+  berth_op op;
+  if (berth_graph_collectives(g) > 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph has collectives: cutting makes them");
+  if (berth_graph_types(g) != 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op times for %d device types: servers are all alike", (int)berth_graph_types(g));
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
+    berth_status st;
+    berth_graph_op(g, v, &op);
+    if ((st = check_op(ctx, v, &op)) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+/* Edges op by op, in the order of the inputs of each op: each producer once, with all bytes that go along. */
+static int32_t edges_into(const berth_graph *g, int32_t v, int32_t first, berth_i_ramp_edge *edge) {
+  const int32_t *tensors;
+  int32_t n = berth_graph_inputs(g, v, &tensors), made = first;
+  for (int32_t i = 0; i < n; i++) {
+    berth_tensor t;
+    int32_t e = first;
+    berth_graph_tensor(g, tensors[i], &t);
+    while (e < made && edge[e].src != t.producer) e++;
+    if (e == made) edge[made++] = (berth_i_ramp_edge){ t.producer, v, 0 };
+    edge[e].bytes += t.bytes;
+  }
+  return made;
+}
+
+static void fill_inputs(berth_ramp_model *m) {
+  for (int32_t e = 0; e < m->n_edges; e++) {
+    m->in[e] = e; /* edges lie in the order of their consumers */
+    m->in_start[m->edge[e].dst + 1]++;
+  }
+  for (int32_t v = 0; v < 2 * m->n; v++) m->in_start[v + 1] += m->in_start[v];
+}
+
+static int32_t edge_between(const berth_ramp_model *m, int32_t v, int32_t w) {
+  int32_t e = m->in_start[w];
+  while (m->edge[e].src != v) e++;
+  return e;
+}
+
+/* In the order of the tensors and their consumers, each edge once. */
+static int32_t list_outputs(const berth_ramp_model *m, const berth_graph *g, int32_t v, int32_t first) {
+  const int32_t *tensors, *ops;
+  int32_t n = berth_graph_outputs(g, v, &tensors), made = first;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t readers = berth_graph_consumers(g, tensors[i], &ops);
+    for (int32_t k = 0; k < readers; k++) {
+      int32_t e = edge_between(m, v, ops[k]), at = first;
+      while (at < made && m->out[at] != e) at++;
+      if (at == made) m->out[made++] = e;
+    }
+  }
+  return made;
+}
+
+static void fill_lists(berth_ramp_model *m, const berth_graph *g) {
+  int32_t made = 0;
+  fill_inputs(m);
+  for (int32_t v = 0; v < 2 * m->n; v++) m->out_start[v + 1] = made = list_outputs(m, g, v, made);
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+/* A forward op holds its parameters and what it makes; its twin the same. Of what several read, the largest tensor counts once. */
+static double held(const berth_graph *g, int32_t v, const berth_op *op) {
+  const int32_t *tensors;
+  double bytes = op->param_bytes;
+  int32_t n = berth_graph_outputs(g, v, &tensors);
+  for (int32_t i = 0; i < n; i++) {
+    berth_tensor t;
+    berth_graph_tensor(g, tensors[i], &t);
+    bytes += t.resident_bytes;
+  }
+  return bytes;
+}
+
+static void fill_columns(berth_ramp_model *m, const berth_graph *g) {
+  double scale = m->ramp->o.time_scale;
+  for (int32_t v = 0; v < 2 * m->n; v++) {
+    berth_op op;
+    berth_graph_op(g, v, &op);
+    m->twin[v] = op.twin;
+    m->cost[v] = op.seconds[0] * scale;
+    m->memory[v] = held(g, v, &op);
+    m->params[v] = op.param_bytes;
+  }
+}
+
+/* Backward is what is flagged so; of two twins without flags, the later in topological order. */
+static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
+  int32_t groups = 2 * m->n, *order = berth_i_alloc(m->ramp->ctx, (size_t)groups, sizeof *order);
+  berth_status st = BERTH_OK;
+  if (!order) return berth_i_nomem(m->ramp->ctx);
+  st = berth_topo_order(g, order);
+  for (int32_t i = 0; st == BERTH_OK && i < groups; i++) {
+    berth_op op;
+    berth_graph_op(g, order[i], &op);
+    if ((op.flags & BERTH_OP_BACKWARD) == 0 && !m->backward[order[i]]) m->backward[op.twin] = 1;
+  }
+  berth_i_free(m->ramp->ctx, order, (size_t)groups, sizeof *order);
+  return st;
+}
+
+static void share_memory(berth_ramp_model *m) {
+  m->sequential = 0;
+  for (int32_t v = 0; v < 2 * m->n; v++) {
+    m->sequential += m->cost[v];
+    if (!m->backward[v]) continue;
+    m->memory[v] = m->memory[m->twin[v]];
+    m->params[v] = m->params[m->twin[v]];
+  }
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static berth_status take_order(berth_ramp_model *m, const int32_t *order) {
+  berth_ctx *ctx = m->ramp->ctx;
+  int32_t groups = 2 * m->n, k = 0;
+  uint8_t *seen = berth_i_zalloc(ctx, (size_t)groups, sizeof *seen);
+  berth_status st = BERTH_OK;
+  if (!seen) return berth_i_nomem(ctx);
+  for (int32_t v = 0; !order && v < groups; v++)
+    if (!m->backward[v] && k < m->n) m->forward[k++] = v;
+  for (int32_t i = 0; order && st == BERTH_OK && i < m->n; i++) {
+    int32_t v = order[i];
+    if (v < 0 || v >= groups || m->backward[v] || seen[v])
+      st = berth_i_fail(ctx, BERTH_EINVAL, "ramp: order[%d]: op %d %s", (int)i + 1, (int)v + 1,
+                        v < 0 || v >= groups ? "does not exist" : seen[v] ? "is there twice" : "is not a forward op");
+    else m->forward[k++] = v, seen[v] = 1;
+  }
+  berth_i_free(ctx, seen, (size_t)groups, sizeof *seen);
+  return st;
+}
+
+/* Topological order of the forward ops, first come first served. */
+static berth_status sort_forward(berth_ramp_model *m) {
+  berth_ctx *ctx = m->ramp->ctx;
+  int32_t *left = berth_i_zalloc(ctx, 2 * (size_t)m->n, sizeof *left), head = 0, tail = 0;
+  if (!left) return berth_i_nomem(ctx);
+  for (int32_t e = 0; e < m->n_edges; e++) left[m->edge[e].dst]++;
+  for (int32_t i = 0; i < m->n; i++)
+    if (left[m->forward[i]] == 0) m->kahn[tail++] = m->forward[i];
+  for (; head < tail; head++) {
+    int32_t v = m->kahn[head];
+    for (int32_t i = m->out_start[v]; i < m->out_start[v + 1]; i++) {
+      int32_t w = m->edge[m->out[i]].dst;
+      if (--left[w] == 0 && !m->backward[w] && tail < m->n) m->kahn[tail++] = w;
+    }
+  }
+  berth_i_free(ctx, left, 2 * (size_t)m->n, sizeof *left);
+  return tail == m->n ? BERTH_OK : berth_i_fail(ctx, BERTH_EINVAL, "ramp: a forward op waits for a backward op");
+}
+
+static bool get_arrays(berth_ramp_model *m, size_t n, size_t edges) {
+  berth_ctx *ctx = m->ramp->ctx;
+  return (m->twin = berth_i_alloc(ctx, 2 * n, sizeof *m->twin)) && (m->forward = berth_i_alloc(ctx, n, sizeof *m->forward)) &&
+         (m->kahn = berth_i_alloc(ctx, n, sizeof *m->kahn)) && (m->cost = berth_i_alloc(ctx, 2 * n, sizeof *m->cost)) &&
+         (m->memory = berth_i_alloc(ctx, 2 * n, sizeof *m->memory)) &&
+         (m->params = berth_i_alloc(ctx, 2 * n, sizeof *m->params)) &&
+         (m->backward = berth_i_zalloc(ctx, 2 * n, sizeof *m->backward)) &&
+         (m->edge = berth_i_alloc(ctx, edges, sizeof *m->edge)) &&
+         (m->in_start = berth_i_zalloc(ctx, 2 * n + 1, sizeof *m->in_start)) &&
+         (m->in = berth_i_alloc(ctx, edges, sizeof *m->in)) &&
+         (m->out_start = berth_i_zalloc(ctx, 2 * n + 1, sizeof *m->out_start)) &&
+         (m->out = berth_i_alloc(ctx, edges, sizeof *m->out));
+}
+
+/* Edges are collected twice: to count them, then to keep them. */
+static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_ramp_edge **edge, size_t *cap, int32_t *n) {
+  *cap = (size_t)berth_graph_edges(g);
+  if (!(*edge = berth_i_alloc(ctx, *cap, sizeof **edge))) return berth_i_nomem(ctx);
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) *n = edges_into(g, v, *n, *edge);
+  return BERTH_OK;
+}
+
+static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32_t *order, const berth_i_ramp_edge *edge) {
+  berth_status st;
+  for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
+  fill_lists(m, g);
+  fill_columns(m, g);
+  if ((st = find_backward(m, g)) != BERTH_OK) return st;
+  share_memory(m);
+  if ((st = take_order(m, order)) != BERTH_OK) return st;
+  return sort_forward(m);
+}
+
+berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order, berth_ramp_model **out) {
+  berth_i_ramp_edge *edge = NULL;
+  berth_ramp_model *m = NULL;
+  size_t cap = 0;
+  int32_t n_edges = 0;
+  berth_status st = check_graph(r->ctx, g);
+  if (st == BERTH_OK) st = collect_edges(r->ctx, g, &edge, &cap, &n_edges);
+  if (st != BERTH_OK) goto done;
+  st = berth_i_nomem(r->ctx);
+  if (!(m = berth_i_zalloc(r->ctx, 1, sizeof *m))) goto done;
+  m->ramp = r;
+  m->refs = 1;
+  m->n = berth_graph_ops(g) / 2;
+  m->n_edges = n_edges;
+  berth_ramp_retain(r);
+  if (get_arrays(m, (size_t)m->n, (size_t)n_edges)) st = build(m, g, order, edge);
+  if (st == BERTH_OK) *out = m;
+  else drop(m);
+done:
+  berth_i_free(r->ctx, edge, cap, sizeof *edge);
+  return st;
+}
+
+double berth_ramp_sequential(const berth_ramp_model *m) { return m->sequential; }
+
+double berth_ramp_model_memory(const berth_ramp_model *m) {
+  double sum = 0;
+  for (int32_t v = 0; v < 2 * m->n; v++) sum += m->memory[v];
+  return sum;
+}
+
+double berth_ramp_model_bytes(const berth_ramp_model *m) {
+  double sum = 0;
+  for (int32_t e = 0; e < m->n_edges; e++) sum += m->edge[e].bytes;
+  return sum;
+}

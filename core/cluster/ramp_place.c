@@ -1,0 +1,191 @@
+/* First fit: legal blocks of free servers, in topological order of the forward ops. */
+#include "ramp_internal.h"
+
+/* Servers that differ in all of groups, racks and slots as a box, or along the diagonal of groups and racks. */
+typedef struct Shape {
+  int32_t groups, racks, slots;
+  bool diagonal;
+} Shape;
+
+typedef struct Search {
+  berth_ramp_planner *p;
+  int32_t pieces;
+  double need;        /* bytes of a piece */
+  bool within;        /* only where the job is already */
+  bool empty;         /* as on an empty cluster: nothing is in the way */
+} Search;
+
+static int32_t server_at(const berth_ramp *r, int32_t g, int32_t k, int32_t s) { return (g * r->o.racks + k) * r->o.slots + s; }
+
+/* The servers of a block with that origin, lexicographically, into p->block. */
+static void list_block(berth_ramp_planner *p, Shape b, int32_t pieces, int32_t g, int32_t k, int32_t s) {
+  int32_t n = 0;
+  if (b.diagonal) {
+    for (; n < pieces; n++) p->block[n] = server_at(p->ramp, g + n, k + n, s);
+    return;
+  }
+  for (int32_t dg = 0; dg < b.groups; dg++)
+    for (int32_t dk = 0; dk < b.racks; dk++)
+      for (int32_t ds = 0; ds < b.slots; ds++) p->block[n++] = server_at(p->ramp, g + dg, k + dk, s + ds);
+}
+
+static bool fits(const Search *q) {
+  const berth_ramp_planner *p = q->p;
+  for (int32_t i = 0; i < q->pieces; i++) {
+    int32_t s = p->block[i];
+    if (q->empty) continue;
+    if (p->taken[s] || p->room[s] < q->need || (q->within && !p->mine[s])) return false;
+  }
+  return true;
+}
+
+static bool try_shape(const Search *q, Shape b) {
+  const berth_ramp *r = q->p->ramp;
+  int32_t slots = b.diagonal ? 1 : b.slots;
+  for (int32_t g = 0; g + b.groups <= r->o.groups; g++)
+    for (int32_t k = 0; k + b.racks <= r->o.racks; k++)
+      for (int32_t s = 0; s + slots <= r->o.slots; s++) {
+        list_block(q->p, b, q->pieces, g, k, s);
+        if (fits(q)) return true;
+      }
+  return false;
+}
+
+/* Shapes of a x b servers: square over groups and racks, flat along slots, flat along racks. */
+static bool try_factors(const Search *q, int32_t a, int32_t b) {
+  const berth_ramp *r = q->p->ramp;
+  int32_t m = (int32_t)lround(sqrt(a));
+  if (m * m == a && m <= r->o.groups && m <= r->o.racks && b <= r->o.slots && try_shape(q, (Shape){ m, m, b, false })) return true;
+  if (a > r->o.groups || a > r->o.racks || b > r->o.slots) return false;
+  return try_shape(q, (Shape){ a, 1, b, false }) || try_shape(q, (Shape){ a, b, 1, false });
+}
+
+/* Into p->block, if there is one. */
+static bool find_block(const Search *q) {
+  if (q->pieces > q->p->ramp->servers) return false;
+  for (int32_t b = 1; b <= q->pieces; b++)
+    if (q->pieces % b == 0 && try_factors(q, q->pieces / b, b)) return true;
+  return try_shape(q, (Shape){ q->pieces, q->pieces, 1, true }) || try_shape(q, (Shape){ q->pieces, 1, 1, false });
+}
+
+/* ---- a job ------------------------------------------------------------------------------------- */
+
+/* Bytes of an op; published: of the forward op alone. */
+static double weight(const berth_ramp_model *m, int32_t v) {
+  return m->ramp->o.compat ? m->memory[v] : m->memory[v] + m->memory[m->twin[v]];
+}
+
+static void settle(berth_ramp_planner *p, int32_t v, int32_t where, double each) {
+  p->where[v] = where;
+  for (int32_t i = 0; i < p->pieces[v]; i++) {
+    int32_t s = p->home[where + i];
+    p->room[s] -= each;
+    p->mine[s] = 1;
+  }
+}
+
+static double room_together(const berth_ramp_planner *p, int32_t u) {
+  double room = 0;
+  for (int32_t k = 0; k < p->pieces[u]; k++) room += p->room[p->home[p->where[u] + k]];
+  return room;
+}
+
+static double room_each(const berth_ramp_planner *p, int32_t u) {
+  double room = INFINITY;
+  for (int32_t k = 0; k < p->pieces[u]; k++) room = fmin(room, p->room[p->home[p->where[u] + k]]);
+  return room;
+}
+
+/* The servers of the first producer that has as many pieces, and room on them together. */
+static bool join_producer(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+  for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) {
+    int32_t u = m->edge[m->in[i]].src;
+    double room;
+    if (p->where[u] == BERTH_NONE || p->pieces[u] != p->pieces[v]) continue;
+    room = m->ramp->o.compat ? room_together(p, u) : room_each(p, u) * p->pieces[u];
+    if (room < weight(m, v)) continue;
+    settle(p, v, p->where[u], weight(m, v) / p->pieces[v]);
+    return true;
+  }
+  return false;
+}
+
+static void settle_block(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+  int32_t where = p->n_homes;
+  for (int32_t i = 0; i < p->pieces[v]; i++) p->home[where + i] = p->block[i];
+  p->n_homes += p->pieces[v];
+  settle(p, v, where, weight(m, v) / p->pieces[v]);
+}
+
+static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+  Search q = { p, p->pieces[v], weight(m, v) / p->pieces[v], false, false };
+  if (join_producer(p, m, v)) return true;
+  if (!m->ramp->o.compat) {
+    q.within = true;
+    if (find_block(&q)) goto found;
+    q.within = false;
+  }
+  if (!find_block(&q)) return false;
+found:
+  settle_block(p, m, v);
+  return true;
+}
+
+/* What is free, and nothing of the job anywhere yet. */
+static void clear(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy) {
+  p->n_homes = 0;
+  for (int32_t v = 0; v < 2 * m->n; v++) p->where[v] = BERTH_NONE;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    p->room[s] = p->ramp->o.memory;
+    p->taken[s] = busy && busy[s];
+    p->mine[s] = 0;
+  }
+}
+
+static int32_t widest(const berth_ramp_planner *p, const berth_ramp_model *m) {
+  int32_t best = m->kahn[0];
+  for (int32_t i = 0; i < m->n; i++)
+    if (p->pieces[m->kahn[i]] > p->pieces[best]) best = m->kahn[i];
+  return best;
+}
+
+static bool place_all(berth_ramp_planner *p, const berth_ramp_model *m, int32_t *stuck) {
+  if (!m->ramp->o.compat) {
+    *stuck = widest(p, m);
+    if (!place_op(p, m, *stuck)) return false;
+  }
+  for (int32_t i = 0; i < m->n; i++) {
+    *stuck = m->kahn[i];
+    if (p->where[*stuck] == BERTH_NONE && !place_op(p, m, *stuck)) return false;
+  }
+  return true;
+}
+
+berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy, berth_ramp_outcome *out) {
+  int32_t most = 1, stuck;
+  berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
+  if (st != BERTH_OK) return st;
+  clear(p, m, busy);
+  if (!place_all(p, m, &stuck)) {
+    out->cause = BERTH_RAMP_NO_BLOCK;
+    out->op = stuck;
+    out->pieces = p->pieces[stuck];
+    return BERTH_OK;
+  }
+  for (int32_t i = 0; i < m->n; i++) {
+    int32_t v = m->forward[i];
+    p->where[m->twin[v]] = p->where[v];
+    if (p->pieces[v] > most) most = p->pieces[v];
+  }
+  out->cause = BERTH_RAMP_PLACED;
+  out->pieces = most;
+  out->ops = p->n_pieces;
+  return BERTH_OK;
+}
+
+int berth_ramp_legal(const berth_ramp *r, int32_t pieces) {
+  int32_t block[BERTH_I_RAMP_SERVERS];
+  berth_ramp_planner p = { .ramp = (berth_ramp *)r, .block = block };
+  Search q = { &p, pieces, 0, false, true };
+  return pieces >= 1 && find_block(&q);
+}

@@ -1,0 +1,102 @@
+/* The planner: its arrays, and a decision from one end to the other. */
+#include "ramp_internal.h"
+
+#define ARRAY(kind, name) { BERTH_I_RAMP_OF_##kind, offsetof(berth_ramp_planner, name), sizeof *((berth_ramp_planner *)0)->name }
+
+static const struct { berth_i_ramp_length kind; size_t offset, size; } arrays[] = {
+  ARRAY(GROUPS, pieces),   ARRAY(GROUPS, base),     ARRAY(GROUPS, where),   ARRAY(GROUPS, held),      ARRAY(GROUPS, priority),
+  ARRAY(GROUPS, set_time), ARRAY(SETS, waiting),    ARRAY(SETS, met),         ARRAY(EDGES, size),     ARRAY(EDGES, klass),      ARRAY(EDGES, sorted),
+  ARRAY(HOMES, home),      ARRAY(SERVERS, room),    ARRAY(SERVERS, taken),  ARRAY(SERVERS, mine),     ARRAY(SERVERS, count),
+  ARRAY(SERVERS, block),   ARRAY(SERVERS, ready),   ARRAY(SERVERS, flows),  ARRAY(PIECES, server),    ARRAY(PIECES, group),
+  ARRAY(PIECES, need),     ARRAY(PIECES, done),     ARRAY(PIECES, next),    ARRAY(PIECES, first_row), ARRAY(PIECES, left),
+  ARRAY(ROWS, row),        ARRAY(ROWS, row_left),   ARRAY(ROWS, row_next),  ARRAY(ROWS, source),      ARRAY(ROWS, local),
+  ARRAY(ROWS, later),      ARRAY(MASKS, mask) };
+enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
+
+static void *get(const berth_ramp_planner *p, size_t offset) {
+  void *at;
+  memcpy(&at, (const char *)p + offset, sizeof at);
+  return at;
+}
+
+static void set(berth_ramp_planner *p, size_t offset, void *at) { memcpy((char *)p + offset, &at, sizeof at); }
+
+static void drop_arrays(berth_ramp_planner *p, berth_i_ramp_length kind) {
+  for (size_t i = 0; i < N_ARRAYS; i++) {
+    if (arrays[i].kind != kind) continue;
+    berth_i_free(p->ramp->ctx, get(p, arrays[i].offset), p->cap[kind], arrays[i].size);
+    set(p, arrays[i].offset, NULL);
+  }
+  p->cap[kind] = 0;
+}
+
+berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need) {
+  if (need <= p->cap[kind]) return BERTH_OK;
+  drop_arrays(p, kind);
+  p->cap[kind] = need;
+  for (size_t i = 0; i < N_ARRAYS; i++) {
+    void *at = arrays[i].kind == kind ? berth_i_alloc(p->ramp->ctx, need, arrays[i].size) : NULL;
+    if (arrays[i].kind != kind) continue;
+    set(p, arrays[i].offset, at);
+    if (at) continue;
+    drop_arrays(p, kind);
+    return berth_i_nomem(p->ramp->ctx);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
+  berth_ramp_planner *p = berth_i_zalloc(r->ctx, 1, sizeof *p);
+  berth_status st;
+  if (!p) return berth_i_nomem(r->ctx);
+  p->ramp = r;
+  p->words = (r->servers + 63) / 64;
+  berth_ramp_retain(r);
+  if ((st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers)) == BERTH_OK) *out = p;
+  else berth_ramp_planner_release(p);
+  return st;
+}
+
+void berth_ramp_planner_release(berth_ramp_planner *p) {
+  berth_ramp *r;
+  if (!p) return;
+  r = p->ramp;
+  for (int kind = 0; kind < BERTH_I_RAMP_LENGTHS; kind++) drop_arrays(p, (berth_i_ramp_length)kind);
+  berth_i_free(r->ctx, p, 1, sizeof *p);
+  berth_ramp_release(r);
+}
+
+static berth_status check(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most) {
+  berth_ctx *ctx = p->ramp->ctx;
+  if (m->ramp != p->ramp) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the model was made for another cluster");
+  if (most < 1 || (most > 1 && most % 2 != 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: most pieces: expected 1 or an even number, got %d", (int)most);
+  return BERTH_OK;
+}
+
+/* Servers that the job is on, ascending. */
+static int32_t list_servers(const berth_ramp_planner *p, int32_t *servers) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    if (!p->mine[s]) continue;
+    if (servers) servers[n] = s;
+    n++;
+  }
+  return n;
+}
+
+berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,
+                             int32_t *servers, berth_ramp_outcome *out) {
+  berth_ramp_outcome o = { .op = BERTH_NONE };
+  berth_status st = check(p, m, most);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_ramp_cut(p, m, most)) != BERTH_OK) return st;
+  if ((st = berth_i_ramp_place(p, m, busy, &o)) != BERTH_OK) return st;
+  if (o.cause == BERTH_RAMP_PLACED && look) {
+    if ((st = berth_i_ramp_schedule(p, m, &o)) != BERTH_OK) return st;
+    if ((st = berth_i_ramp_look(p, m, &o)) != BERTH_OK) return st;
+  }
+  if (o.cause == BERTH_RAMP_PLACED) o.n_servers = list_servers(p, servers);
+  *out = o;
+  return BERTH_OK;
+}
