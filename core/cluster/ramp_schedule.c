@@ -192,6 +192,26 @@ static void fill_rows(berth_ramp_planner *p, const berth_ramp_model *m, berth_ra
   p->first_row[p->n_pieces] = p->n_rows;
 }
 
+static int32_t bits(uint64_t x) {
+  int32_t n = 0;
+  for (; x; x &= x - 1) n++;
+  return n;
+}
+
+/* Rows of one server, one after another. */
+static int32_t count_channels(const berth_ramp_planner *p) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
+    if (!p->mine[s]) continue;
+    for (int32_t row = 0; row < p->n_rows; row++)
+      for (int32_t w = 0; w < p->words && p->server[p->source[row]] == s && !p->row[row].free; w++)
+        used[w] |= p->mask[(size_t)row * (size_t)p->words + (size_t)w];
+    for (int32_t w = 0; w < p->words; w++) n += bits(used[w]);
+  }
+  return n;
+}
+
 static void count(const berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
   for (int32_t e = 0; e < m->n_edges; e++) {
     double n = (double)p->pieces[m->edge[e].src] * p->pieces[m->edge[e].dst];
@@ -227,5 +247,6 @@ berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model
   fill_pieces(p, m);
   fill_rows(p, m, out);
   count(p, m, out);
+  out->channels = count_channels(p);
   return BERTH_OK;
 }

@@ -19,12 +19,14 @@
 #include <berth/assign.h>
 #include <berth/base.h>
 #include <berth/bounds.h>
+#include <berth/cluster.h>
 #include <berth/cost.h>
 #include <berth/exact.h>
 #include <berth/exec.h>
 #include <berth/graph.h>
 #include <berth/io.h>
 #include <berth/nn.h>
+#include <berth/pacml.h>
 #include <berth/place.h>
 #include <berth/portfolio.h>
 #include <berth/ramp.h>

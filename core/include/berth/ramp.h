@@ -86,6 +86,7 @@ typedef struct berth_ramp_outcome {
   int32_t n_servers;         /* that the job holds */
   int32_t ops, ticks;        /* pieces of ops; instants looked at */
   int64_t deps, flows;       /* dependencies between pieces, synchronisation included; those between servers, with bytes */
+  int32_t channels;          /* ordered pairs of servers between which there are flows */
   double step;               /* s of one training step */
   double compute, communication; /* s of a step with an op running, with a flow under way */
   double memory, bytes, flow_bytes; /* of all pieces; of all dependencies; of flows */

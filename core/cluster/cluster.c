@@ -1,0 +1,180 @@
+/* Making a cluster, its clock and events. */
+#include "cluster_internal.h"
+
+berth_cluster_options berth_cluster_defaults(int32_t machines) {
+  return (berth_cluster_options){ machines, 1, NULL, INFINITY, 0, 0 };
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o) {
+  if (o->machines < 1) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: machines: expected at least 1, got %d", (int)o->machines);
+  if (o->resources < 1) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: resources: expected at least 1, got %d", (int)o->resources);
+  if (!(o->horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: horizon: expected a time not below 0, got %g", o->horizon);
+  if (!(o->slot >= 0) || isinf(o->slot)) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slot: expected a finite time not below 0, got %g", o->slot);
+  if (!(o->slack >= 0) || isinf(o->slack)) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slack: expected a finite time not below 0, got %g", o->slack);
+  for (size_t i = 0; o->capacity && i < (size_t)o->machines * (size_t)o->resources; i++)
+    if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
+                          (int)(i / (size_t)o->resources) + 1, (int)(i % (size_t)o->resources) + 1, o->capacity[i]);
+  return BERTH_OK;
+}
+
+static berth_status check_jobs(berth_ctx *ctx, int32_t n, const berth_job *jobs) {
+  for (int32_t j = 0; j < n; j++) {
+    if (!(jobs[j].arrival >= 0) || isinf(jobs[j].arrival))
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: arrival: expected a finite time not below 0, got %g", (int)j + 1, jobs[j].arrival);
+    if (!(jobs[j].work >= 0) || isinf(jobs[j].work))
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: work: expected a finite number not below 0, got %g", (int)j + 1, jobs[j].work);
+    if (!(jobs[j].deadline >= 0))
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j + 1, jobs[j].deadline);
+    if (j > 0 && jobs[j].arrival < jobs[j - 1].arrival)
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d arrives at %g s, before job %d (%g s): sort jobs by arrival", (int)j + 1,
+                          jobs[j].arrival, (int)j, jobs[j - 1].arrival);
+  }
+  return BERTH_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static size_t cells(const berth_cluster *c) { return (size_t)c->o.machines * (size_t)c->o.resources; }
+
+void berth_cluster_release(berth_cluster *c) {
+  berth_ctx *ctx;
+  if (!c) return;
+  ctx = c->ctx;
+  berth_i_free(ctx, c->capacity, cells(c), sizeof *c->capacity);
+  berth_i_free(ctx, c->room, cells(c), sizeof *c->room);
+  berth_i_free(ctx, c->users, (size_t)c->o.machines, sizeof *c->users);
+  berth_i_free(ctx, c->job, (size_t)c->n, sizeof *c->job);
+  berth_i_free(ctx, c->at, (size_t)c->n, sizeof *c->at);
+  berth_i_heap_release(ctx, &c->ends);
+  berth_i_free(ctx, c->hold, c->cap_hold, sizeof *c->hold);
+  berth_i_free(ctx, c->amount, c->cap_amount, sizeof *c->amount);
+  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_ctx_release(ctx);
+}
+
+static berth_status get_arrays(berth_cluster *c) {
+  if (!(c->capacity = berth_i_alloc(c->ctx, cells(c), sizeof *c->capacity)) || !(c->room = berth_i_alloc(c->ctx, cells(c), sizeof *c->room)) ||
+      !(c->users = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->users)) ||
+      !(c->job = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->job)) || !(c->at = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->at)))
+    return berth_i_nomem(c->ctx);
+  return berth_i_heap_init(c->ctx, &c->ends, c->n, (size_t)c->n);
+}
+
+static void fill(berth_cluster *c, const berth_job *jobs) {
+  for (size_t i = 0; i < cells(c); i++) c->capacity[i] = c->room[i] = c->o.capacity ? c->o.capacity[i] : 1;
+  for (int32_t j = 0; j < c->n; j++) {
+    c->job[j] = jobs[j];
+    c->at[j] = (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0 }, .hold = BERTH_NONE };
+  }
+  c->o.capacity = NULL;
+  c->free_hold = BERTH_NONE;
+  c->slot_at = c->o.slot > 0 ? 0 : INFINITY;
+  c->wake_at = INFINITY;
+}
+
+berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n, const berth_job *jobs,
+                               berth_cluster **out) {
+  berth_cluster_options o = *opts;
+  berth_status st = check_options(ctx, &o);
+  berth_cluster *c;
+  if (st == BERTH_OK) st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: %d jobs", (int)n) : check_jobs(ctx, n, jobs);
+  if (st != BERTH_OK) return st;
+  if (!(c = berth_i_zalloc(ctx, 1, sizeof *c))) return berth_i_nomem(ctx);
+  c->ctx = ctx;
+  c->o = o;
+  c->n = n;
+  berth_ctx_retain(ctx);
+  if ((st = get_arrays(c)) == BERTH_OK) {
+    fill(c, jobs);
+    *out = c;
+  } else {
+    berth_cluster_release(c);
+  }
+  return st;
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+void berth_i_cluster_advance(berth_cluster *c, double time) {
+  double span = time - c->now;
+  if (!(span > 0)) return;
+  c->sum.running_seconds += span * c->ends.n;
+  c->sum.machine_seconds += span * c->used_machines;
+  c->sum.share_seconds += span * c->used_share;
+  c->now = time;
+}
+
+static void end_job(berth_cluster *c, int32_t job) {
+  berth_i_cluster_job *j = &c->at[job];
+  berth_i_heap_remove(&c->ends, job);
+  berth_i_cluster_give_back(c, job);
+  j->r.state = BERTH_JOB_DONE;
+  j->r.end = c->now;
+  j->r.left = j->r.rate = 0;
+  c->sum.done++;
+}
+
+/* Slots go on as long as anybody is there, or is to come. */
+static double next_slot(const berth_cluster *c) {
+  bool anybody = c->next_arrival < c->n || c->ends.n > 0 || c->sum.arrived > c->sum.done + c->sum.refused;
+  return anybody ? c->slot_at : INFINITY;
+}
+
+static berth_cluster_event over(berth_cluster *c) {
+  if (isfinite(c->o.horizon)) berth_i_cluster_advance(c, c->o.horizon);
+  c->over = true;
+  return (berth_cluster_event){ BERTH_CLUSTER_OVER, c->now, BERTH_NONE };
+}
+
+static berth_cluster_event event(berth_cluster *c, berth_cluster_event_kind kind, double time, int32_t job) {
+  berth_i_cluster_advance(c, time);
+  return (berth_cluster_event){ kind, c->now, job };
+}
+
+berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
+  double ends = c->ends.n > 0 ? c->ends.at[0].key : INFINITY, slot = next_slot(c);
+  double arrival = c->next_arrival < c->n ? c->job[c->next_arrival].arrival : INFINITY;
+  double other = fmin(fmin(arrival, slot), c->wake_at);
+  if (c->over || (isinf(ends) && isinf(other)) || fmin(ends, other) >= c->o.horizon) {
+    *out = over(c);
+  } else if (ends <= other + c->o.slack) {
+    int32_t job = c->ends.at[0].item;
+    *out = event(c, BERTH_CLUSTER_END_OF_JOB, fmin(ends, other), job);
+    end_job(c, job);
+  } else if (c->wake_at <= other) {
+    *out = event(c, BERTH_CLUSTER_WAKE, c->wake_at, BERTH_NONE);
+    c->wake_at = INFINITY;
+  } else if (slot <= other) {
+    *out = event(c, BERTH_CLUSTER_SLOT, slot, BERTH_NONE);
+    c->slot_at = (floor(slot / c->o.slot + 0.5) + 1) * c->o.slot;
+  } else {
+    *out = event(c, BERTH_CLUSTER_ARRIVAL, arrival, c->next_arrival);
+    c->at[c->next_arrival++].r.state = BERTH_JOB_WAITING;
+    c->sum.arrived++;
+  }
+  return BERTH_OK;
+}
+
+static berth_status tell(const berth_scheduler *s, berth_cluster *c, const berth_cluster_event *e) {
+  switch (e->kind) {
+    case BERTH_CLUSTER_END_OF_JOB: return s->end ? s->end(s->ud, c, e->job) : BERTH_OK;
+    case BERTH_CLUSTER_WAKE: return s->wake ? s->wake(s->ud, c) : BERTH_OK;
+    case BERTH_CLUSTER_SLOT: return s->slot ? s->slot(s->ud, c) : BERTH_OK;
+    case BERTH_CLUSTER_ARRIVAL: return s->arrival ? s->arrival(s->ud, c, e->job) : BERTH_OK;
+    default: return BERTH_OK;
+  }
+}
+
+berth_status berth_cluster_run(berth_cluster *c, const berth_scheduler *s) {
+  berth_cluster_event e;
+  berth_status st;
+  do {
+    if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
+    if ((st = berth_cluster_next(c, &e)) != BERTH_OK) return st;
+    if ((st = tell(s, c, &e)) != BERTH_OK) return st;
+  } while (e.kind != BERTH_CLUSTER_OVER);
+  return BERTH_OK;
+}

@@ -1,0 +1,45 @@
+/* The cluster's state. */
+#ifndef BERTH_CLUSTER_INTERNAL_H
+#define BERTH_CLUSTER_INTERNAL_H
+
+#include "../base/heap_internal.h"
+#include <berth/cluster.h>
+
+/** Amounts that a job holds on one machine; those of a job are a list. */
+typedef struct berth_i_hold {
+  int32_t machine, next;
+} berth_i_hold;
+
+typedef struct berth_i_cluster_job {
+  berth_job_record r;
+  double since;      /* s: `left` is as of then */
+  double share;      /* machines' worth that it holds */
+  int32_t hold;      /* first, BERTH_NONE */
+} berth_i_cluster_job;
+
+struct berth_cluster {
+  berth_ctx *ctx;
+  berth_cluster_options o;
+  double *capacity, *room;   /* [machines * resources] */
+  int32_t *users;            /* [machines] jobs that hold something there */
+  int32_t n, next_arrival;
+  berth_job *job;            /* [n] */
+  berth_i_cluster_job *at;   /* [n] */
+  berth_i_heap ends;         /* running jobs by the time of their end */
+  berth_i_hold *hold;        /* all, those that are free in a list */
+  double *amount;            /* [holds * resources] */
+  size_t cap_hold, cap_amount;
+  int32_t n_holds, free_hold;
+  double now, slot_at, wake_at;
+  bool over;
+  berth_cluster_summary sum;
+  int32_t used_machines;
+  double used_share;
+};
+
+/** Moves the clock, with what is summed over time. */
+void berth_i_cluster_advance(berth_cluster *c, double time);
+/** A job gives back what it holds. */
+void berth_i_cluster_give_back(berth_cluster *c, int32_t job);
+
+#endif

@@ -1,0 +1,251 @@
+/* Decisions about jobs, and what is. */
+#include "cluster_internal.h"
+#include <stdlib.h>
+
+static berth_status check(berth_cluster *c, int32_t job, berth_job_state state, const char *what) {
+  static const char *const names[] = { "has not arrived", "waits", "runs", "is done", "was refused" };
+  if (job < 0 || job >= c->n)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d does not exist: there are %d", what, (int)job + 1, (int)c->n);
+  if (c->at[job].r.state != state)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d %s", what, (int)job + 1, names[c->at[job].r.state]);
+  return BERTH_OK;
+}
+
+static berth_status check_rate(berth_cluster *c, int32_t job, double rate) {
+  if (rate > 0 && isfinite(rate)) return BERTH_OK;
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: rate: expected a finite number above 0, got %g", (int)job + 1, rate);
+}
+
+/* ---- what is held ----------------------------------------------------------------------------------- */
+
+static double *amounts(const berth_cluster *c, int32_t hold) { return c->amount + (size_t)hold * (size_t)c->o.resources; }
+static double *cell(double *table, const berth_cluster *c, int32_t machine) { return table + (size_t)machine * (size_t)c->o.resources; }
+
+/* The largest share of any resource of a machine. */
+static double share(const berth_cluster *c, int32_t machine, const double *amount) {
+  const double *capacity = cell(c->capacity, c, machine);
+  double most = 0;
+  for (int32_t r = 0; r < c->o.resources; r++)
+    if (capacity[r] > 0) most = fmax(most, amount[r] / capacity[r]);
+  return most;
+}
+
+void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
+  berth_i_cluster_job *j = &c->at[job];
+  j->r.held += j->share * (c->now - j->since);
+  for (int32_t h = j->hold, next; h != BERTH_NONE; h = next) {
+    double *room = cell(c->room, c, c->hold[h].machine), *capacity = cell(c->capacity, c, c->hold[h].machine);
+    bool last = --c->users[c->hold[h].machine] == 0;
+    /* nobody is there: exactly all is free, whatever was rounded on the way */
+    for (int32_t r = 0; r < c->o.resources; r++) room[r] = last ? capacity[r] : room[r] + amounts(c, h)[r];
+    c->used_machines -= last;
+    next = c->hold[h].next;
+    c->hold[h].next = c->free_hold;
+    c->free_hold = h;
+  }
+  j->hold = BERTH_NONE;
+  c->used_share = c->used_machines > 0 ? c->used_share - j->share : 0;
+  j->share = 0;
+}
+
+static berth_status get_hold(berth_cluster *c, int32_t *out) {
+  void *hold = c->hold, *amount = c->amount;
+  berth_status st;
+  if ((*out = c->free_hold) != BERTH_NONE) {
+    c->free_hold = c->hold[*out].next;
+    return BERTH_OK;
+  }
+  st = berth_i_grow(c->ctx, &hold, &c->cap_hold, (size_t)c->n_holds + 1, sizeof *c->hold);
+  c->hold = hold;
+  if (st != BERTH_OK) return st;
+  st = berth_i_grow(c->ctx, &amount, &c->cap_amount, ((size_t)c->n_holds + 1) * (size_t)c->o.resources, sizeof *c->amount);
+  c->amount = amount;
+  if (st == BERTH_OK) *out = c->n_holds++;
+  return st;
+}
+
+static double wanted(const berth_cluster *c, int32_t machine, const double *amount, int32_t place, int32_t r) {
+  return amount ? amount[(size_t)place * (size_t)c->o.resources + (size_t)r] : cell(c->capacity, c, machine)[r];
+}
+
+/* Amounts that were added up and taken apart may be off by rounding. */
+static bool too_much(const berth_cluster *c, int32_t machine, int32_t r, double amount) {
+  return amount > cell(c->room, c, machine)[r] + 1e-9 * cell(c->capacity, c, machine)[r];
+}
+
+static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine, const double *amount, int32_t place) {
+  if (machine < 0 || machine >= c->o.machines)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d does not exist: there are %d", (int)job + 1,
+                        (int)machine + 1, (int)c->o.machines);
+  for (int32_t r = 0; r < c->o.resources; r++) {
+    double x = wanted(c, machine, amount, place, r);
+    if (!(x >= 0) || isinf(x))
+      return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: amount %g of resource %d on machine %d", (int)job + 1, x, (int)r + 1,
+                          (int)machine + 1);
+    if (too_much(c, machine, r, x))
+      return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "cluster: job %d wants %g of resource %d on machine %d, where %g is left",
+                          (int)job + 1, x, (int)r + 1, (int)machine + 1, cell(c->room, c, machine)[r]);
+  }
+  return BERTH_OK;
+}
+
+static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t machine, const double *amount, int32_t place) {
+  c->hold[hold] = (berth_i_hold){ machine, j->hold };
+  j->hold = hold;
+  for (int32_t r = 0; r < c->o.resources; r++) {
+    double x = wanted(c, machine, amount, place, r), *room = &cell(c->room, c, machine)[r];
+    amounts(c, hold)[r] = x;
+    *room = fmax(0, *room - x);
+  }
+  c->used_machines += c->users[machine]++ == 0;
+  j->share += share(c, machine, amounts(c, hold));
+}
+
+/* One place after another, the last first, so that lists are in the order given; a place that does not fit undoes those before. */
+static berth_status hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount) {
+  berth_i_cluster_job *j = &c->at[job];
+  berth_status st = BERTH_OK;
+  j->since = c->now;
+  for (int32_t i = n - 1; i >= 0; i--) {
+    int32_t hold;
+    if ((st = check_place(c, job, machine[i], amount, i)) != BERTH_OK || (st = get_hold(c, &hold)) != BERTH_OK) break;
+    take(c, j, hold, machine[i], amount, i);
+  }
+  c->used_share += j->share;
+  if (st != BERTH_OK) berth_i_cluster_give_back(c, job);
+  return st;
+}
+
+/* ---- decisions -------------------------------------------------------------------------------------- */
+
+/* Brings what is left of a running job up to now. */
+static void settle(berth_cluster *c, int32_t job) {
+  berth_i_cluster_job *j = &c->at[job];
+  j->r.left = fmax(0, j->r.left - j->r.rate * (c->now - j->since));
+  j->r.held += j->share * (c->now - j->since);
+  j->since = c->now;
+}
+
+static void run(berth_cluster *c, int32_t job, double rate) {
+  berth_i_cluster_job *j = &c->at[job];
+  j->r.rate = rate;
+  berth_i_heap_push(&c->ends, job, c->now + j->r.left / rate);
+}
+
+berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount,
+                                 double rate) {
+  berth_status st = check(c, job, BERTH_JOB_WAITING, "start");
+  if (st == BERTH_OK) st = check_rate(c, job, rate);
+  if (st == BERTH_OK && n < 1) st = berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d on %d machines", (int)job + 1, (int)n);
+  if (st == BERTH_OK) st = hold_all(c, job, n, machine, amount);
+  if (st != BERTH_OK) return st;
+  c->at[job].r.state = BERTH_JOB_RUNNING;
+  if (isnan(c->at[job].r.start)) c->at[job].r.start = c->now;
+  run(c, job, rate);
+  return BERTH_OK;
+}
+
+berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate) {
+  berth_status st = check(c, job, BERTH_JOB_RUNNING, "set_rate");
+  if (st == BERTH_OK) st = check_rate(c, job, rate);
+  if (st != BERTH_OK) return st;
+  settle(c, job);
+  run(c, job, rate);
+  return BERTH_OK;
+}
+
+berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
+  berth_status st = check(c, job, BERTH_JOB_RUNNING, "pause");
+  berth_i_cluster_job *j;
+  if (st != BERTH_OK) return st;
+  j = &c->at[job];
+  settle(c, job);
+  berth_i_heap_remove(&c->ends, job);
+  berth_i_cluster_give_back(c, job);
+  j->r.state = BERTH_JOB_WAITING;
+  j->r.rate = 0;
+  j->r.pauses++;
+  return BERTH_OK;
+}
+
+berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause) {
+  berth_status st = check(c, job, BERTH_JOB_WAITING, "refuse");
+  if (st != BERTH_OK) return st;
+  c->at[job].r.state = BERTH_JOB_REFUSED;
+  c->at[job].r.end = c->now;
+  c->at[job].r.cause = cause;
+  c->sum.refused++;
+  return BERTH_OK;
+}
+
+berth_status berth_cluster_wake(berth_cluster *c, double time) {
+  if (!(time >= c->now)) return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: wake at %g s: it is %g s", time, c->now);
+  c->wake_at = time;
+  return BERTH_OK;
+}
+
+/* ---- what is ------------------------------------------------------------------------------------------ */
+
+double berth_cluster_now(const berth_cluster *c) { return c->now; }
+int32_t berth_cluster_jobs(const berth_cluster *c) { return c->n; }
+int32_t berth_cluster_machines(const berth_cluster *c) { return c->o.machines; }
+int32_t berth_cluster_resources(const berth_cluster *c) { return c->o.resources; }
+const double *berth_cluster_free(const berth_cluster *c) { return c->room; }
+
+static berth_status check_id(const berth_cluster *c, int32_t job) {
+  if (job >= 0 && job < c->n) return BERTH_OK;
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d does not exist: there are %d", (int)job + 1, (int)c->n);
+}
+
+berth_status berth_cluster_job(const berth_cluster *c, int32_t job, berth_job *out) {
+  berth_status st = check_id(c, job);
+  if (st == BERTH_OK) *out = c->job[job];
+  return st;
+}
+
+berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job_record *out) {
+  berth_status st = check_id(c, job);
+  if (st != BERTH_OK) return st;
+  *out = c->at[job].r;
+  out->held += c->at[job].share * (c->now - c->at[job].since);
+  if (out->state == BERTH_JOB_RUNNING) out->left = fmax(0, out->left - out->rate * (c->now - c->at[job].since));
+  return BERTH_OK;
+}
+
+double berth_cluster_end_of(const berth_cluster *c, int32_t job) {
+  if (job < 0 || job >= c->n || c->ends.slot[job] < 0) return INFINITY;
+  return c->ends.at[c->ends.slot[job]].key;
+}
+
+static int compare_ends(const void *a, const void *b) {
+  const berth_i_heap_entry *x = a, *y = b;
+  return berth_i_heap_before(*x, *y) ? -1 : berth_i_heap_before(*y, *x);
+}
+
+/* A copy of the heap's array, sorted, is a heap as well: so the array itself may be sorted. */
+int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t *jobs) {
+  const berth_i_heap *h = &c->ends;
+  qsort(h->at, (size_t)h->n, sizeof *h->at, compare_ends);
+  for (int32_t i = 0; i < h->n; i++) h->slot[h->at[i].item] = i;
+  for (int32_t i = 0; i < h->n && i < capacity; i++) jobs[i] = h->at[i].item;
+  return h->n;
+}
+
+int32_t berth_cluster_places(const berth_cluster *c, int32_t job, int32_t capacity, int32_t *machine, double *amount) {
+  int32_t n = 0;
+  if (job < 0 || job >= c->n) return 0;
+  for (int32_t h = c->at[job].hold; h != BERTH_NONE; h = c->hold[h].next, n++) {
+    if (n >= capacity) continue;
+    if (machine) machine[n] = c->hold[h].machine;
+    if (amount) memcpy(amount + (size_t)n * (size_t)c->o.resources, amounts(c, h), (size_t)c->o.resources * sizeof *amount);
+  }
+  return n;
+}
+
+berth_cluster_summary berth_cluster_summarise(const berth_cluster *c) {
+  berth_cluster_summary s = c->sum;
+  s.time = c->now;
+  s.running = c->ends.n;
+  s.waiting = s.arrived - s.done - s.refused - s.running;
+  return s;
+}

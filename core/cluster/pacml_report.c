@@ -1,0 +1,114 @@
+/* What a run came to: section 7 of the specification, its sums over ticks of one step taken as what they stand for. */
+#include "pacml_internal.h"
+
+typedef struct Sums {
+  double jct, speedup, pieces, servers, channels, compute, communication;
+  double running, held, computing; /* s; server-seconds held; server-seconds at work */
+  double bytes, cut_bytes;         /* worked off */
+} Sums;
+
+static double end_of(const berth_pacml_run *r, int32_t job) { return r->jobs[job].arrival + r->past[job].outcome.jct; }
+
+/* The part of a job that is done by then, 0 to 1. */
+static double part_done(const berth_pacml_run *r, int32_t job, double time) {
+  double jct = r->past[job].outcome.jct, ran = time - r->jobs[job].arrival;
+  if (ran <= 0) return 0;
+  return ran >= jct || jct <= 0 ? 1 : ran / jct;
+}
+
+static void add_work(const berth_pacml_run *r, int32_t job, double time, Sums *s) {
+  const berth_i_pacml_past *p = &r->past[job];
+  const berth_ramp_model *m = r->env->model[r->jobs[job].model];
+  double part = part_done(r, job, time), ran = part * p->outcome.jct;
+  s->running += ran;
+  s->held += ran * p->outcome.n_servers;
+  s->computing += part * berth_pacml_sequential(r->env, r->jobs[job].model);
+  s->bytes += part * (berth_ramp_model_memory(m) + berth_ramp_model_bytes(m));
+  s->cut_bytes += part * (p->ramp.memory + p->ramp.bytes);
+}
+
+static void add_completed(const berth_pacml_run *r, int32_t job, Sums *s) {
+  const berth_i_pacml_past *p = &r->past[job];
+  double step = p->ramp.step;
+  s->jct += p->outcome.jct;
+  s->speedup += p->outcome.jct > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / p->outcome.jct : 1;
+  s->pieces += p->outcome.pieces;
+  s->servers += p->outcome.n_servers;
+  s->channels += p->outcome.channels;
+  s->compute += step > 0 ? p->ramp.compute / step : 0;
+  s->communication += step > 0 ? p->ramp.communication / step : 0;
+}
+
+static double last_end(const berth_pacml_run *r) {
+  double last = r->n > 0 ? r->jobs[r->n - 1].arrival : 0;
+  for (int32_t j = 0; j < r->n; j++)
+    if (r->past[j].outcome.cause == BERTH_PACML_ACCEPTED) last = fmax(last, end_of(r, j));
+  return last;
+}
+
+/* Published: bytes that arrive in the time to the next arrival, job by job. */
+static double load_rate(const berth_pacml_run *r) {
+  double sum = 0;
+  int32_t n = 0;
+  for (int32_t j = 0; j + 1 < r->n; j++) {
+    const berth_ramp_model *m = r->env->model[r->jobs[j].model];
+    double gap = r->jobs[j + 1].arrival - r->jobs[j].arrival;
+    if (!(gap > 0)) continue;
+    sum += (berth_ramp_model_memory(m) + berth_ramp_model_bytes(m)) / gap;
+    n++;
+  }
+  return n > 0 ? sum / n : 0;
+}
+
+static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, Sums *s) {
+  double slack = r->env->ramp->o.compat ? 1e-7 : 1e-9 * time;
+  for (int32_t j = 0; j < r->n && r->jobs[j].arrival <= time; j++) {
+    berth_pacml_cause cause = r->past[j].outcome.cause;
+    o->arrived++;
+    o->rejected += cause == BERTH_PACML_REJECTED;
+    o->unplaced += cause == BERTH_PACML_PLACEMENT;
+    o->late += cause == BERTH_PACML_LATE;
+    if (cause != BERTH_PACML_ACCEPTED) continue;
+    add_work(r, j, time, s);
+    if (end_of(r, j) > time + slack) {
+      o->unfinished++;
+    } else {
+      o->completed++;
+      add_completed(r, j, s);
+    }
+  }
+  o->blocked = o->rejected + o->unplaced + o->late + (r->env->ramp->o.compat ? o->unfinished : 0);
+}
+
+static void means(const berth_pacml_run *r, const Sums *s, berth_pacml_report *o) {
+  double n = o->completed > 0 ? o->completed : 1, time = o->time > 0 ? o->time : 1;
+  o->blocking_rate = o->arrived > 0 ? (double)o->blocked / o->arrived : 0;
+  o->acceptance_rate = o->arrived > 0 ? (double)o->completed / o->arrived : 0;
+  o->jct = s->jct / n;
+  o->speedup = s->speedup / n;
+  o->pieces = s->pieces / n;
+  o->servers = s->servers / n;
+  o->channels = s->channels / n;
+  o->compute_fraction = s->compute / n;
+  o->communication_fraction = s->communication / n;
+  o->jobs_running = s->running / time;
+  o->mounted_fraction = s->held / time / r->env->ramp->servers;
+  o->mounted_utilisation = s->held > 0 ? s->computing / s->held : 0;
+  o->utilisation = o->mounted_utilisation * o->mounted_fraction;
+  o->throughput = s->bytes / time;
+  o->cluster_throughput = s->cut_bytes / time;
+}
+
+berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, berth_pacml_report *out) {
+  berth_ctx *ctx = r->env->ramp->ctx;
+  berth_pacml_report o = { 0 };
+  Sums s = { 0 };
+  if (!(horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g", horizon);
+  if (r->job != BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job + 1);
+  o.time = isfinite(horizon) ? horizon : last_end(r);
+  count(r, o.time, &o, &s);
+  means(r, &s, &o);
+  o.load_rate = load_rate(r);
+  *out = o;
+  return BERTH_OK;
+}

@@ -1,0 +1,235 @@
+/* One sequence of jobs: decisions, one after another. */
+#include "pacml_internal.h"
+
+void berth_pacml_run_release(berth_pacml_run *r) {
+  berth_pacml *p;
+  berth_ctx *ctx;
+  size_t servers, decisions;
+  if (!r) return;
+  p = r->env;
+  ctx = p->ramp->ctx;
+  servers = (size_t)p->ramp->servers;
+  decisions = (size_t)p->most + 1;
+  berth_cluster_release(r->cluster);
+  berth_i_free(ctx, r->jobs, (size_t)r->n, sizeof *r->jobs);
+  berth_i_free(ctx, r->past, (size_t)r->n, sizeof *r->past);
+  berth_i_free(ctx, r->busy, servers, sizeof *r->busy);
+  berth_i_free(ctx, r->free_at, servers, sizeof *r->free_at);
+  berth_i_free(ctx, r->owner, servers, sizeof *r->owner);
+  berth_i_free(ctx, r->answer, decisions, sizeof *r->answer);
+  berth_i_free(ctx, r->servers, decisions * servers, sizeof *r->servers);
+  berth_i_free(ctx, r->first, (size_t)p->n * decisions, sizeof *r->first);
+  berth_i_free(ctx, r, 1, sizeof *r);
+  berth_pacml_release(p);
+}
+
+static berth_status check_jobs(const berth_pacml *p, int32_t n, const berth_pacml_job *jobs) {
+  for (int32_t j = 0; j < n; j++) {
+    if (jobs[j].model < 0 || jobs[j].model >= p->n)
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d does not exist: there are %d", (int)j + 1,
+                          (int)jobs[j].model + 1, (int)p->n);
+    if (!(jobs[j].beta > 0) || isinf(jobs[j].beta))
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j + 1,
+                          jobs[j].beta);
+  }
+  return BERTH_OK;
+}
+
+static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs) {
+  berth_ctx *ctx = r->env->ramp->ctx;
+  berth_cluster_options o = berth_cluster_defaults(r->env->ramp->servers);
+  berth_job *list = berth_i_alloc(ctx, (size_t)r->n, sizeof *list);
+  berth_status st;
+  if (!list) return berth_i_nomem(ctx);
+  for (int32_t j = 0; j < r->n; j++) {
+    double sequential = berth_pacml_sequential(r->env, jobs[j].model);
+    list[j] = (berth_job){ jobs[j].arrival, sequential, jobs[j].beta * sequential, jobs[j].model };
+  }
+  if (r->env->ramp->o.compat) o.slack = 1e-7;
+  st = berth_cluster_new(ctx, &o, r->n, list, &r->cluster);
+  berth_i_free(ctx, list, (size_t)r->n, sizeof *list);
+  return st;
+}
+
+static bool get_arrays(berth_pacml_run *r) {
+  const berth_pacml *p = r->env;
+  berth_ctx *ctx = p->ramp->ctx;
+  size_t servers = (size_t)p->ramp->servers, decisions = (size_t)p->most + 1;
+  return (r->jobs = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->jobs)) && (r->past = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->past)) &&
+         (r->busy = berth_i_zalloc(ctx, servers, sizeof *r->busy)) && (r->free_at = berth_i_zalloc(ctx, servers, sizeof *r->free_at)) &&
+         (r->owner = berth_i_alloc(ctx, servers, sizeof *r->owner)) && (r->answer = berth_i_zalloc(ctx, decisions, sizeof *r->answer)) &&
+         (r->servers = berth_i_alloc(ctx, decisions * servers, sizeof *r->servers)) &&
+         (r->first = berth_i_zalloc(ctx, (size_t)p->n * decisions, sizeof *r->first));
+}
+
+/* ---- time ------------------------------------------------------------------------------------------- */
+
+static void leave(berth_pacml_run *r, int32_t job) {
+  for (int32_t s = 0; s < r->env->ramp->servers; s++)
+    if (r->owner[s] == job) r->busy[s] = 0;
+}
+
+/* On to the next arrival, or to the end. */
+static berth_status move_on(berth_pacml_run *r) {
+  berth_cluster_event e;
+  berth_status st;
+  memset(r->answer, 0, ((size_t)r->env->most + 1) * sizeof *r->answer);
+  do {
+    if ((st = berth_cluster_next(r->cluster, &e)) != BERTH_OK) return st;
+    if (e.kind == BERTH_CLUSTER_END_OF_JOB) leave(r, e.job);
+  } while (e.kind != BERTH_CLUSTER_ARRIVAL && e.kind != BERTH_CLUSTER_OVER);
+  r->job = e.kind == BERTH_CLUSTER_ARRIVAL ? e.job : BERTH_NONE;
+  return BERTH_OK;
+}
+
+berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs, berth_pacml_run **out) {
+  berth_status st = check_jobs(p, n, jobs);
+  berth_pacml_run *r;
+  if (st != BERTH_OK) return st;
+  if (!(r = berth_i_zalloc(p->ramp->ctx, 1, sizeof *r))) return berth_i_nomem(p->ramp->ctx);
+  r->env = p;
+  r->n = n > 0 ? n : 0;
+  berth_pacml_retain(p);
+  st = get_arrays(r) ? make_cluster(r, jobs) : berth_i_nomem(p->ramp->ctx);
+  if (st != BERTH_OK) {
+    berth_pacml_run_release(r);
+    return st;
+  }
+  for (int32_t j = 0; j < n; j++) {
+    r->jobs[j] = jobs[j];
+    r->past[j].decision = BERTH_NONE;
+  }
+  for (int32_t s = 0; s < p->ramp->servers; s++) r->owner[s] = BERTH_NONE;
+  if ((st = move_on(r)) == BERTH_OK) *out = r;
+  else berth_pacml_run_release(r);
+  return st;
+}
+
+/* ---- decisions ----------------------------------------------------------------------------------------- */
+
+static berth_status check_decision(const berth_pacml_run *r, int32_t d) {
+  berth_ctx *ctx = r->env->ramp->ctx;
+  if (r->job == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: all jobs have been decided about");
+  if (d >= 0 && d <= r->env->most && (d <= 1 || d % 2 == 0)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "pacml: decision: expected 0, 1 or an even number up to %d, got %d", (int)r->env->most, (int)d);
+}
+
+/* Published: what was seen first of a model cut into so many pieces holds for the whole run. */
+static void remember(berth_pacml_run *r, int32_t model, berth_ramp_outcome *o) {
+  berth_ramp_outcome *first = &r->first[model * (r->env->most + 1) + o->pieces];
+  int32_t n = o->n_servers;
+  if (!r->env->ramp->o.compat) return;
+  if (first->ticks == 0) *first = *o;
+  *o = *first;
+  o->n_servers = n;
+}
+
+static bool is_late(const berth_pacml_run *r, double jct) {
+  const berth_pacml_job *job = &r->jobs[r->job];
+  double limit = job->beta * berth_pacml_sequential(r->env, job->model);
+  return r->env->ramp->o.compat ? jct > limit : jct > limit * (1 + 1e-9);
+}
+
+static berth_status ask(berth_pacml_run *r, int32_t d, berth_i_pacml_answer **out) {
+  berth_i_pacml_answer *a = &r->answer[d];
+  int32_t model = r->jobs[r->job].model;
+  berth_status st;
+  *out = a;
+  if (a->known) return BERTH_OK;
+  a->outcome = (berth_pacml_outcome){ BERTH_PACML_REJECTED, NAN, 0, 0, 0 };
+  if (d > 0) {
+    if ((st = berth_i_pacml_plan(r->env, model, d, r->busy, r->servers + (size_t)d * (size_t)r->env->ramp->servers, &a->ramp)) != BERTH_OK)
+      return st;
+    a->outcome.cause = BERTH_PACML_PLACEMENT;
+    if (a->ramp.cause == BERTH_RAMP_PLACED) {
+      remember(r, model, &a->ramp);
+      a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step, a->ramp.pieces, a->ramp.n_servers, a->ramp.channels };
+      if (is_late(r, a->outcome.jct)) a->outcome.cause = BERTH_PACML_LATE;
+    }
+  }
+  a->known = true;
+  return BERTH_OK;
+}
+
+static void give_servers(const berth_pacml_run *r, int32_t d, const berth_pacml_outcome *o, int32_t *servers) {
+  if (servers) memcpy(servers, r->servers + (size_t)d * (size_t)r->env->ramp->servers, (size_t)o->n_servers * sizeof *servers);
+}
+
+berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out, int32_t *servers) {
+  berth_i_pacml_answer *a;
+  berth_status st = check_decision(r, decision);
+  if (st == BERTH_OK) st = ask(r, decision, &a);
+  if (st != BERTH_OK) return st;
+  give_servers(r, decision, &a->outcome, servers);
+  *out = a->outcome;
+  return BERTH_OK;
+}
+
+/* A job's work is its sequential time; it is done at the rate of its speed-up. */
+static berth_status accept(berth_pacml_run *r, int32_t d, const berth_i_pacml_answer *a) {
+  const int32_t *servers = r->servers + (size_t)d * (size_t)r->env->ramp->servers;
+  double sequential = berth_pacml_sequential(r->env, r->jobs[r->job].model), end;
+  berth_status st;
+  if (a->outcome.jct > 0 && sequential > 0) {
+    st = berth_cluster_start(r->cluster, r->job, a->outcome.n_servers, servers, NULL, sequential / a->outcome.jct);
+  } else {
+    st = berth_cluster_start(r->cluster, r->job, a->outcome.n_servers, servers, NULL, 1);
+  }
+  if (st != BERTH_OK) return st;
+  end = r->jobs[r->job].arrival + a->outcome.jct;
+  for (int32_t i = 0; i < a->outcome.n_servers; i++) {
+    r->busy[servers[i]] = 1;
+    r->free_at[servers[i]] = end;
+    r->owner[servers[i]] = r->job;
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out) {
+  berth_i_pacml_answer *a;
+  berth_status st = check_decision(r, decision);
+  if (st == BERTH_OK) st = ask(r, decision, &a);
+  if (st != BERTH_OK) return st;
+  st = a->outcome.cause == BERTH_PACML_ACCEPTED ? accept(r, decision, a)
+                                                : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
+  if (st != BERTH_OK) return st;
+  r->past[r->job] = (berth_i_pacml_past){ decision, a->outcome, a->ramp };
+  if (out) *out = a->outcome;
+  return move_on(r);
+}
+
+/* ---- what is ------------------------------------------------------------------------------------------- */
+
+const berth_cluster *berth_pacml_run_cluster(const berth_pacml_run *r) { return r->cluster; }
+int32_t berth_pacml_run_job(const berth_pacml_run *r) { return r->job; }
+const double *berth_pacml_run_free_at(const berth_pacml_run *r) { return r->free_at; }
+const uint8_t *berth_pacml_run_busy(const berth_pacml_run *r) { return r->busy; }
+
+berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask) {
+  int32_t n_free = 0;
+  berth_status st = check_decision(r, 0);
+  if (st != BERTH_OK) return st;
+  for (int32_t s = 0; s < r->env->ramp->servers; s++) n_free += !r->busy[s];
+  for (int32_t d = 0; d <= r->env->most; d++) mask[d] = r->env->legal[d] && d <= n_free;
+  return BERTH_OK;
+}
+
+berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
+  berth_status st = check_decision(r, 0);
+  for (int32_t d = 0; st == BERTH_OK && d <= r->env->most; d++) {
+    berth_i_pacml_answer *a;
+    mask[d] = d == 0;
+    if (d == 0 || !r->env->legal[d]) continue;
+    if ((st = ask(r, d, &a)) == BERTH_OK) mask[d] = a->outcome.cause == BERTH_PACML_ACCEPTED;
+  }
+  return st;
+}
+
+berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision, berth_pacml_outcome *out) {
+  berth_ctx *ctx = r->env->ramp->ctx;
+  if (job < 0 || job >= r->n) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job + 1, (int)r->n);
+  if (r->past[job].decision == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)job + 1);
+  *decision = r->past[job].decision;
+  *out = r->past[job].outcome;
+  return BERTH_OK;
+}

@@ -1,0 +1,110 @@
+/* PAC-ML: jobs arrive at a RAMP cluster, and for each one a number decides: into how many pieces its ops may be cut at most, 0 to turn
+ * it away. All else follows: pieces, servers, look-ahead. A job is blocked if it is turned away, if there is no legal block of free
+ * servers, or if it would end after its deadline; else it holds its servers until it ends.
+ *
+ * Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023, and
+ * its published simulator. The mode is that of the RAMP cluster. compat: what the look-ahead says of a model cut into so many pieces
+ * is taken from the first time in a run, wherever the pieces were then; a job that runs at the horizon counts as blocked. exact: each
+ * placement is looked at by itself; deadlines hold up to 1e-9 of themselves. */
+#ifndef BERTH_PACML_H
+#define BERTH_PACML_H
+
+#include <berth/cluster.h>
+#include <berth/ramp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Models that jobs are of, and all that was found out about placements of them: shared by runs. */
+typedef struct berth_pacml berth_pacml;
+/**
+ * @param models [n] of one RAMP cluster; retained  @param steps training steps of a job, at least 1; published: 50
+ * @param most the largest decision, at least 1; published: 16
+ * @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM
+ */
+berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *models, int32_t steps, int32_t most,
+                             berth_pacml **out);
+void berth_pacml_retain(berth_pacml *p);
+void berth_pacml_release(berth_pacml *p);
+int32_t berth_pacml_most(const berth_pacml *p);
+/** Seconds of a job of that model on one server: steps times the sum of its op times. NaN: no such model. */
+double berth_pacml_sequential(const berth_pacml *p, int32_t model);
+
+typedef struct berth_pacml_job {
+  double arrival; /* s */
+  double beta;    /* its deadline is beta times its sequential time, after the arrival; above 0 */
+  int32_t model;
+} berth_pacml_job;
+
+typedef enum berth_pacml_cause {
+  BERTH_PACML_ACCEPTED,
+  BERTH_PACML_REJECTED,  /* by decision 0 */
+  BERTH_PACML_PLACEMENT, /* no legal block */
+  BERTH_PACML_LATE       /* it would end after its deadline */
+} berth_pacml_cause;
+/** "accepted", "rejected", "op_placement", "jct", as the published simulator calls them; NULL for others. */
+const char *berth_pacml_cause_name(berth_pacml_cause cause);
+
+/** What a decision comes to. */
+typedef struct berth_pacml_outcome {
+  berth_pacml_cause cause;
+  double jct;        /* s from arrival to end; NAN: not placed */
+  int32_t pieces;    /* most pieces of an op */
+  int32_t n_servers;
+  int32_t channels;
+} berth_pacml_outcome;
+
+/** One sequence of jobs on the cluster. */
+typedef struct berth_pacml_run berth_pacml_run;
+/** The first arrival has come when it returns (if there is one).
+ *  @return BERTH_OK, BERTH_EINVAL (a job at fault is named), BERTH_ENOMEM */
+berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs, berth_pacml_run **out);
+void berth_pacml_run_release(berth_pacml_run *r);
+/** The cluster under it: machines are servers, a job's work is the seconds it takes. Decide through the run only. */
+const berth_cluster *berth_pacml_run_cluster(const berth_pacml_run *r);
+/** The job that is to be decided about; BERTH_NONE: all have been, and time has gone on until the last has ended. */
+int32_t berth_pacml_run_job(const berth_pacml_run *r);
+/** [servers] when each one will be free, s; not above the present time: it is. Borrowed. */
+const double *berth_pacml_run_free_at(const berth_pacml_run *r);
+/** [servers] 1: a job is there. Borrowed. */
+const uint8_t *berth_pacml_run_busy(const berth_pacml_run *r);
+
+/** What a decision about the present job would come to.
+ *  @param servers [servers] out, n_servers of them, ascending; may be NULL
+ *  @return BERTH_OK; BERTH_EINVAL (no job is left; neither 0, 1 nor even, or above `most`); BERTH_ENOMEM */
+berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out, int32_t *servers);
+/** Decides, and moves on to the next arrival.  @return as berth_pacml_look */
+berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out);
+
+/** Legal decisions as published: 0; 1 if a server is free; an even number if as many are, and the size is legal on an empty cluster.
+ *  @param mask [most + 1] out */
+berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask);
+/** Those, but 0, that would be accepted.  @param mask [most + 1] out: mask[0] is 1 */
+berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask);
+
+/** What became of a job.  @return BERTH_OK, BERTH_EINVAL (no such job, or not decided yet) */
+berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision, berth_pacml_outcome *out);
+
+/** Section 7 of the specification. Means are over completed jobs, 0 if there are none. */
+typedef struct berth_pacml_report {
+  int32_t arrived, completed, blocked, rejected, unplaced, late, unfinished; /* blocked is the sum of the last four in compat,
+                                                                                without unfinished in exact mode */
+  double blocking_rate, acceptance_rate;
+  double time;                        /* s: the horizon, or when the last job ended */
+  double jct, speedup, pieces, servers, channels; /* means; s */
+  double compute_fraction, communication_fraction; /* of a step with an op running, with a flow under way; means */
+  double jobs_running;                /* mean over time */
+  double mounted_fraction;            /* of servers, mean over time */
+  double mounted_utilisation;         /* share of the time for which a held server computes, mean over server-seconds */
+  double utilisation;                 /* the product */
+  double load_rate;                   /* bytes/s that arrive: memory and dependencies, uncut, over the time between arrivals */
+  double throughput, cluster_throughput; /* bytes/s that were worked off: of the graphs as they came, and as they were cut */
+} berth_pacml_report;
+/** @param horizon s; INFINITY: until all is done.  @return BERTH_OK, BERTH_EINVAL (jobs are left to decide about; horizon) */
+berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, berth_pacml_report *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
