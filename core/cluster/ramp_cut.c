@@ -7,6 +7,11 @@ static int32_t pieces_of(const berth_ramp_model *m, int32_t forward, int32_t mos
   return even < 1 ? 1 : (int32_t)even;
 }
 
+/* More pieces than servers have no block: they need not be told apart. */
+static int32_t counted(const berth_ramp_planner *p, int32_t pieces) {
+  return pieces > p->ramp->servers ? p->ramp->servers : pieces;
+}
+
 /* ---- bytes ------------------------------------------------------------------------------------ */
 
 static void size_around(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v, const double *held) {
@@ -47,7 +52,7 @@ berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, 
     p->pieces[v] = p->pieces[m->twin[v]] = pieces_of(m, v, most);
   }
   p->base[0] = 0;
-  for (int32_t v = 0; v < groups; v++) p->base[v + 1] = p->base[v] + p->pieces[v];
+  for (int32_t v = 0; v < groups; v++) p->base[v + 1] = p->base[v] + counted(p, p->pieces[v]);
   p->n_pieces = p->base[groups];
   if (m->ramp->o.compat) sizes_as_published(p, m);
   else sizes_by_share(p, m);

@@ -77,6 +77,7 @@ typedef enum berth_i_ramp_length {
   BERTH_I_RAMP_OF_EDGES,
   BERTH_I_RAMP_OF_HOMES,
   BERTH_I_RAMP_OF_SERVERS,
+  BERTH_I_RAMP_OF_CHANNELS,
   BERTH_I_RAMP_OF_PIECES,
   BERTH_I_RAMP_OF_ROWS,
   BERTH_I_RAMP_OF_MASKS,
@@ -104,6 +105,8 @@ struct berth_ramp_planner {
   uint8_t *taken;          /* by other jobs */
   uint8_t *mine;           /* the job is there */
   int32_t *count, *block;  /* scratch */
+  uint64_t *reach;         /* [servers * words] servers that flows go to from each */
+  int32_t *seat, n_seats;  /* servers that the job is on, ascending */
   int32_t *ready, *flows;  /* look-ahead: first piece that is ready, first row under way; lists by rank, highest first */
   /* pieces */
   int32_t n_pieces;
@@ -122,6 +125,11 @@ struct berth_ramp_planner {
 
 /** Makes the arrays of that kind at least so long; what was in them is gone. */
 berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need);
+
+/** Asks about the legal blocks of so many servers, in the order in which they are tried, until the answer is true.
+ *  @return whether it was */
+typedef bool berth_i_ramp_seen(void *ud, int32_t n, const int32_t *block);
+bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen, void *ud);
 
 berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most);
 berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy, berth_ramp_outcome *out);

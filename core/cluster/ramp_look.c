@@ -1,6 +1,8 @@
 /* One training step of a placed job, alone on its servers. */
 #include "ramp_internal.h"
 
+enum { SOON = 50000 /* rows: up to here a step takes milliseconds, and nobody waits to interrupt */ };
+
 typedef struct Walk {
   berth_ramp_planner *p;
   int32_t pieces, parts;    /* still to come: pieces; rows, those with transfers within their server and to others counted twice */
@@ -97,8 +99,8 @@ static void end_piece(Walk *k, int32_t piece) {
 /* Until the first of the pieces that run ends: on each server the one that goes first. */
 static double time_to_piece(const berth_ramp_planner *p) {
   double t = INFINITY;
-  for (int32_t s = 0; s < p->ramp->servers; s++)
-    if (p->ready[s] != BERTH_NONE) t = fmin(t, p->left[p->ready[s]]);
+  for (int32_t i = 0; i < p->n_seats; i++)
+    if (p->ready[p->seat[i]] != BERTH_NONE) t = fmin(t, p->left[p->ready[p->seat[i]]]);
   return t;
 }
 
@@ -121,9 +123,9 @@ static void use(const berth_ramp_planner *p, int32_t row, uint64_t *used) {
 
 static double time_to_flow(const berth_ramp_planner *p) {
   double t = INFINITY;
-  for (int32_t s = 0; s < p->ramp->servers; s++) {
+  for (int32_t i = 0; i < p->n_seats; i++) {
     uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
-    for (int32_t row = p->flows[s]; row != BERTH_NONE; row = p->row_next[row]) {
+    for (int32_t row = p->flows[p->seat[i]]; row != BERTH_NONE; row = p->row_next[row]) {
       if (!is_first(p, row, used)) continue;
       t = fmin(t, p->row_left[row]);
       use(p, row, used);
@@ -135,8 +137,8 @@ static double time_to_flow(const berth_ramp_planner *p) {
 static void run_pieces(Walk *k, double tick) {
   berth_ramp_planner *p = k->p;
   k->ended = BERTH_NONE;
-  for (int32_t s = 0; s < p->ramp->servers; s++) {
-    int32_t piece = p->ready[s];
+  for (int32_t i = 0; i < p->n_seats; i++) {
+    int32_t s = p->seat[i], piece = p->ready[s];
     if (piece == BERTH_NONE) continue;
     k->running = true;
     p->left[piece] -= fmin(tick, p->left[piece]);
@@ -185,7 +187,7 @@ static double one_tick(Walk *k) {
   run_pieces(k, tick);
   if (instant) do_local(k);
   else
-    for (int32_t s = 0; s < p->ramp->servers; s++) move_flows_from(k, s, tick);
+    for (int32_t i = 0; i < p->n_seats; i++) move_flows_from(k, p->seat[i], tick);
   for (int32_t piece = k->ended, next; piece != BERTH_NONE; piece = next) {
     next = p->next[piece];
     end_piece(k, piece);
@@ -209,7 +211,7 @@ static void begin(Walk *k, const berth_ramp_model *m) {
   berth_ramp_planner *p = k->p;
   k->pieces = p->n_pieces;
   count_sets(p, m);
-  for (int32_t s = 0; s < p->ramp->servers; s++) p->ready[s] = p->flows[s] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n_seats; i++) p->ready[p->seat[i]] = p->flows[p->seat[i]] = BERTH_NONE;
   for (int32_t row = 0; row < p->n_rows; row++) k->parts += stays(p, row) + leaves(p, row);
   for (int32_t piece = 0; piece < p->n_pieces; piece++)
     if (p->need[piece] == 0) make_ready(k, piece);
@@ -217,9 +219,12 @@ static void begin(Walk *k, const berth_ramp_model *m) {
 
 berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
   Walk k = { .p = p };
+  berth_status st = BERTH_OK;
   begin(&k, m);
   while (k.pieces > 0 || k.parts > 0) {
-    double tick = one_tick(&k);
+    double tick;
+    if (p->n_rows > SOON && (st = berth_i_interrupted(p->ramp->ctx)) != BERTH_OK) return st;
+    tick = one_tick(&k);
     if (isinf(tick)) return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "ramp: the step stops with %d pieces to run", (int)k.pieces);
     out->ticks++;
     out->step += tick;

@@ -32,17 +32,18 @@ static const char *name_of(const berth_op *op) { return op->name ? op->name : ""
 
 static berth_status check_op(berth_ctx *ctx, int32_t id, const berth_op *op) {
   if (op->twin == BERTH_NONE)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d '%s' has no twin: cut a graph with a backward op for each forward op",
-                        (int)id + 1, name_of(op));
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d \"%s\" has no twin: expected a backward op for each forward op", (int)id,
+                        name_of(op));
   if (!op->seconds || !isfinite(op->seconds[0]))
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d '%s' has no time", (int)id + 1, name_of(op));
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d \"%s\" has no time", (int)id, name_of(op));
   return BERTH_OK;
 }
 
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   berth_op op;
   if (berth_graph_collectives(g) > 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph has collectives: cutting makes them");
-  if (berth_graph_types(g) != 1)
+  if (berth_graph_ops(g) == 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph is empty");
+  if (berth_graph_types(g) > 1)
     return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op times for %d device types: servers are all alike", (int)berth_graph_types(g));
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_status st;
@@ -129,6 +130,20 @@ static void fill_columns(berth_ramp_model *m, const berth_graph *g) {
   }
 }
 
+static berth_status check_columns(const berth_ramp_model *m) {
+  for (int32_t v = 0; v < 2 * m->n; v++)
+    if (isinf(m->cost[v]) || isinf(m->memory[v]))
+      return berth_i_fail(m->ramp->ctx, BERTH_EINVAL, "ramp: op %d takes %g s and %g bytes: too much to count", (int)v, m->cost[v],
+                          m->memory[v]);
+  return BERTH_OK;
+}
+
+static bool is_backward(const berth_graph *g, int32_t v) {
+  berth_op op;
+  berth_graph_op(g, v, &op);
+  return (op.flags & BERTH_OP_BACKWARD) != 0;
+}
+
 /* Backward is what is flagged so; of two twins without flags, the later in topological order. */
 static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
   int32_t groups = 2 * m->n, *order = berth_i_alloc(m->ramp->ctx, (size_t)groups, sizeof *order);
@@ -139,6 +154,9 @@ static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
     berth_op op;
     berth_graph_op(g, order[i], &op);
     if ((op.flags & BERTH_OP_BACKWARD) == 0 && !m->backward[order[i]]) m->backward[op.twin] = 1;
+    if ((op.flags & BERTH_OP_BACKWARD) && is_backward(g, op.twin))
+      st = berth_i_fail(m->ramp->ctx, BERTH_EINVAL, "ramp: ops %d and %d are twins, and both are backward ops",
+                        (int)(order[i] < op.twin ? order[i] : op.twin), (int)(order[i] < op.twin ? op.twin : order[i]));
   }
   berth_i_free(m->ramp->ctx, order, (size_t)groups, sizeof *order);
   return st;
@@ -167,7 +185,7 @@ static berth_status take_order(berth_ramp_model *m, const int32_t *order) {
   for (int32_t i = 0; order && st == BERTH_OK && i < m->n; i++) {
     int32_t v = order[i];
     if (v < 0 || v >= groups || m->backward[v] || seen[v])
-      st = berth_i_fail(ctx, BERTH_EINVAL, "ramp: order[%d]: op %d %s", (int)i + 1, (int)v + 1,
+      st = berth_i_fail(ctx, BERTH_EINVAL, "ramp: order: op %d %s", (int)v,
                         v < 0 || v >= groups ? "does not exist" : seen[v] ? "is there twice" : "is not a forward op");
     else m->forward[k++] = v, seen[v] = 1;
   }
@@ -221,6 +239,7 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
   for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
   fill_lists(m, g);
   fill_columns(m, g);
+  if ((st = check_columns(m)) != BERTH_OK) return st;
   if ((st = find_backward(m, g)) != BERTH_OK) return st;
   share_memory(m);
   if ((st = take_order(m, order)) != BERTH_OK) return st;

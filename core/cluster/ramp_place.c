@@ -12,7 +12,8 @@ typedef struct Search {
   int32_t pieces;
   double need;        /* bytes of a piece */
   bool within;        /* only where the job is already */
-  bool empty;         /* as on an empty cluster: nothing is in the way */
+  berth_i_ramp_seen *seen; /* asked instead of what is free: whether a block will do */
+  void *ud;
 } Search;
 
 static int32_t server_at(const berth_ramp *r, int32_t g, int32_t k, int32_t s) { return (g * r->o.racks + k) * r->o.slots + s; }
@@ -31,9 +32,9 @@ static void list_block(berth_ramp_planner *p, Shape b, int32_t pieces, int32_t g
 
 static bool fits(const Search *q) {
   const berth_ramp_planner *p = q->p;
+  if (q->seen) return q->seen(q->ud, q->pieces, p->block);
   for (int32_t i = 0; i < q->pieces; i++) {
     int32_t s = p->block[i];
-    if (q->empty) continue;
     if (p->taken[s] || p->room[s] < q->need || (q->within && !p->mine[s])) return false;
   }
   return true;
@@ -118,7 +119,7 @@ static void settle_block(berth_ramp_planner *p, const berth_ramp_model *m, int32
 }
 
 static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
-  Search q = { p, p->pieces[v], weight(m, v) / p->pieces[v], false, false };
+  Search q = { p, p->pieces[v], weight(m, v) / p->pieces[v], false, NULL, NULL };
   if (join_producer(p, m, v)) return true;
   if (!m->ramp->o.compat) {
     q.within = true;
@@ -183,9 +184,16 @@ berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m
   return BERTH_OK;
 }
 
-int berth_ramp_legal(const berth_ramp *r, int32_t pieces) {
+bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen, void *ud) {
   int32_t block[BERTH_I_RAMP_SERVERS];
   berth_ramp_planner p = { .ramp = (berth_ramp *)r, .block = block };
-  Search q = { &p, pieces, 0, false, true };
-  return pieces >= 1 && find_block(&q);
+  Search q = { &p, pieces, 0, false, seen, ud };
+  return (pieces == 1 || (pieces > 1 && pieces % 2 == 0)) && find_block(&q);
 }
+
+static bool any_block(void *ud, int32_t n, const int32_t *block) {
+  (void)ud, (void)n, (void)block;
+  return true;
+}
+
+int berth_ramp_legal(const berth_ramp *r, int32_t pieces) { return berth_i_ramp_each_block(r, pieces, any_block, NULL); }

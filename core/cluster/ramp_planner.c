@@ -4,13 +4,13 @@
 #define ARRAY(kind, name) { BERTH_I_RAMP_OF_##kind, offsetof(berth_ramp_planner, name), sizeof *((berth_ramp_planner *)0)->name }
 
 static const struct { berth_i_ramp_length kind; size_t offset, size; } arrays[] = {
-  ARRAY(GROUPS, pieces),   ARRAY(GROUPS, base),     ARRAY(GROUPS, where),   ARRAY(GROUPS, held),      ARRAY(GROUPS, priority),
-  ARRAY(GROUPS, set_time), ARRAY(SETS, waiting),    ARRAY(SETS, met),         ARRAY(EDGES, size),     ARRAY(EDGES, klass),      ARRAY(EDGES, sorted),
-  ARRAY(HOMES, home),      ARRAY(SERVERS, room),    ARRAY(SERVERS, taken),  ARRAY(SERVERS, mine),     ARRAY(SERVERS, count),
-  ARRAY(SERVERS, block),   ARRAY(SERVERS, ready),   ARRAY(SERVERS, flows),  ARRAY(PIECES, server),    ARRAY(PIECES, group),
-  ARRAY(PIECES, need),     ARRAY(PIECES, done),     ARRAY(PIECES, next),    ARRAY(PIECES, first_row), ARRAY(PIECES, left),
-  ARRAY(ROWS, row),        ARRAY(ROWS, row_left),   ARRAY(ROWS, row_next),  ARRAY(ROWS, source),      ARRAY(ROWS, local),
-  ARRAY(ROWS, later),      ARRAY(MASKS, mask) };
+  ARRAY(GROUPS, pieces),   ARRAY(GROUPS, base),     ARRAY(GROUPS, where),    ARRAY(GROUPS, held),     ARRAY(GROUPS, priority),
+  ARRAY(GROUPS, set_time), ARRAY(SETS, waiting),    ARRAY(SETS, met),        ARRAY(EDGES, size),      ARRAY(EDGES, klass),
+  ARRAY(EDGES, sorted),    ARRAY(HOMES, home),      ARRAY(SERVERS, room),    ARRAY(SERVERS, taken),   ARRAY(SERVERS, mine),
+  ARRAY(SERVERS, count),   ARRAY(SERVERS, block),   ARRAY(SERVERS, seat),    ARRAY(SERVERS, ready),   ARRAY(SERVERS, flows),
+  ARRAY(CHANNELS, reach),  ARRAY(PIECES, server),   ARRAY(PIECES, group),    ARRAY(PIECES, need),     ARRAY(PIECES, done),
+  ARRAY(PIECES, next),     ARRAY(PIECES, first_row), ARRAY(PIECES, left),     ARRAY(ROWS, row),        ARRAY(ROWS, row_left),
+  ARRAY(ROWS, row_next),   ARRAY(ROWS, source),     ARRAY(ROWS, local),      ARRAY(ROWS, later),      ARRAY(MASKS, mask) };
 enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
 
 static void *get(const berth_ramp_planner *p, size_t offset) {
@@ -52,7 +52,9 @@ berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
   p->ramp = r;
   p->words = (r->servers + 63) / 64;
   berth_ramp_retain(r);
-  if ((st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers)) == BERTH_OK) *out = p;
+  st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers);
+  if (st == BERTH_OK) st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_CHANNELS, (size_t)r->servers * (size_t)p->words);
+  if (st == BERTH_OK) *out = p;
   else berth_ramp_planner_release(p);
   return st;
 }
@@ -74,15 +76,21 @@ static berth_status check(berth_ramp_planner *p, const berth_ramp_model *m, int3
   return BERTH_OK;
 }
 
-/* Servers that the job is on, ascending. */
-static int32_t list_servers(const berth_ramp_planner *p, int32_t *servers) {
-  int32_t n = 0;
-  for (int32_t s = 0; s < p->ramp->servers; s++) {
-    if (!p->mine[s]) continue;
-    if (servers) servers[n] = s;
-    n++;
-  }
-  return n;
+static void list_servers(berth_ramp_planner *p) {
+  p->n_seats = 0;
+  for (int32_t s = 0; s < p->ramp->servers; s++)
+    if (p->mine[s]) p->seat[p->n_seats++] = s;
+}
+
+/* A job that is placed: what it holds, and, if asked, what a step of it takes. */
+static berth_status look_at(berth_ramp_planner *p, const berth_ramp_model *m, int look, int32_t *servers, berth_ramp_outcome *o) {
+  berth_status st = BERTH_OK;
+  list_servers(p);
+  o->n_servers = p->n_seats;
+  if (look) st = berth_i_ramp_schedule(p, m, o);
+  if (look && st == BERTH_OK) st = berth_i_ramp_look(p, m, o);
+  for (int32_t i = 0; st == BERTH_OK && servers && i < p->n_seats; i++) servers[i] = p->seat[i];
+  return st;
 }
 
 berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,
@@ -92,11 +100,7 @@ berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t
   if (st != BERTH_OK) return st;
   if ((st = berth_i_ramp_cut(p, m, most)) != BERTH_OK) return st;
   if ((st = berth_i_ramp_place(p, m, busy, &o)) != BERTH_OK) return st;
-  if (o.cause == BERTH_RAMP_PLACED && look) {
-    if ((st = berth_i_ramp_schedule(p, m, &o)) != BERTH_OK) return st;
-    if ((st = berth_i_ramp_look(p, m, &o)) != BERTH_OK) return st;
-  }
-  if (o.cause == BERTH_RAMP_PLACED) o.n_servers = list_servers(p, servers);
+  if (o.cause == BERTH_RAMP_PLACED && (st = look_at(p, m, look, servers, &o)) != BERTH_OK) return st;
   *out = o;
   return BERTH_OK;
 }

@@ -198,17 +198,14 @@ static int32_t bits(uint64_t x) {
   return n;
 }
 
-/* Rows of one server, one after another. */
-static int32_t count_channels(const berth_ramp_planner *p) {
-  int32_t n = 0;
-  for (int32_t s = 0; s < p->ramp->servers; s++) {
-    uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
-    if (!p->mine[s]) continue;
-    for (int32_t row = 0; row < p->n_rows; row++)
-      for (int32_t w = 0; w < p->words && p->server[p->source[row]] == s && !p->row[row].free; w++)
-        used[w] |= p->mask[(size_t)row * (size_t)p->words + (size_t)w];
-    for (int32_t w = 0; w < p->words; w++) n += bits(used[w]);
-  }
+static int32_t count_channels(berth_ramp_planner *p) {
+  int32_t n = 0, words = p->words;
+  size_t all = (size_t)p->ramp->servers * (size_t)words;
+  memset(p->reach, 0, all * sizeof *p->reach);
+  for (int32_t row = 0; row < p->n_rows; row++)
+    for (int32_t w = 0; w < words && !p->row[row].free; w++)
+      p->reach[p->server[p->source[row]] * words + w] |= p->mask[(size_t)row * (size_t)words + (size_t)w];
+  for (size_t i = 0; i < all; i++) n += bits(p->reach[i]);
   return n;
 }
 

@@ -51,6 +51,7 @@ local berth = {
   formats = core.formats,
   rng = core.rng,
   quantity = core.quantity,
+  ramp = core.ramp,
   format = core.format,
   memory = core.memory,
   hooks = core.hooks,
@@ -62,7 +63,7 @@ local berth = {
 -- Parts that not every program needs are loaded when they are first named.
 local later = {
   agents = true, cli = true, cluster = true, deploy = true, execute = true, experiment = true, figure = true,
-  help = true, models = true, nn = true, repl = true, report = true, search = true,
+  help = true, models = true, nn = true, pacml = true, repl = true, report = true, search = true,
 }
 
 return setmetatable(berth, {

@@ -1,5 +1,6 @@
 /* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
 #include "nn.h"
+#include "pacml.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,9 @@
 static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
                                            &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
                                            &bl_execution_class, &bl_array_class, &bl_index_class, &bl_segments_class,
-                                           &bl_tape_class, &bl_parameters_class, &bl_adam_class };
+                                           &bl_tape_class, &bl_parameters_class, &bl_adam_class,
+                                           &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
+                                           &bl_pacml_run_class, &bl_pacml_ahead_class };
 
 const char *bl_kind(lua_State *L, int i) {
   size_t k;

@@ -1,6 +1,7 @@
 /* One context per Lua state; errors and their messages. */
 #define _POSIX_C_SOURCE 200809L
 #include "assign.h"
+#include "pacml.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -250,7 +251,9 @@ int luaopen_berth_core(lua_State *L);
 int luaopen_berth_core(lua_State *L) {
   static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
                                              &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
-                                             &bl_execution_class, &bl_assignment_class, &bl_episodes_class, NULL };
+                                             &bl_execution_class, &bl_assignment_class, &bl_episodes_class,
+                                             &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
+                                             &bl_pacml_run_class, &bl_pacml_ahead_class, NULL };
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
@@ -259,7 +262,8 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_split_functions, bl_tries_functions, bl_exec_functions,
                                            bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
                                            bl_nn_tape_functions, bl_nn_params_functions,
-                                           bl_nn_adam_functions, bl_assignment_functions, NULL };
+                                           bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,
+                                           bl_pacml_functions, bl_pacml_ahead_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

@@ -27,6 +27,7 @@
 #include <berth/io.h>
 #include <berth/nn.h>
 #include <berth/pacml.h>
+#include <berth/pacml_ahead.h>
 #include <berth/place.h>
 #include <berth/portfolio.h>
 #include <berth/ramp.h>

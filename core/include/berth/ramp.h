@@ -109,12 +109,13 @@ void berth_ramp_planner_release(berth_ramp_planner *p);
  * @param most 1 or even  @param busy [servers] nonzero: not free; NULL: all are free
  * @param servers [servers] out: those that it takes, ascending (n_servers of them); may be NULL
  * @param look 0: places only; step, ticks, compute and communication are then 0
- * @return BERTH_OK also if there is no block; BERTH_EINVAL (most), BERTH_ENOMEM
+ * @return BERTH_OK also if there is no block; BERTH_EINVAL (most; numbers too large to count), BERTH_ENOMEM, BERTH_EINTERRUPT (asked
+ * only while a step of many pieces is looked at; a hook must not use the same planner)
  * O(pieces x servers / 64 + dependencies): k^2 dependencies between two ops cost k operations and k^2 additions.
  */
 berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,
                              int32_t *servers, berth_ramp_outcome *out);
-/** Whether some block of that many servers is legal on an empty cluster. */
+/** Whether an op may have that many pieces, 1 or an even number, and some block of as many servers is legal on an empty cluster. */
 int berth_ramp_legal(const berth_ramp *r, int32_t pieces);
 
 #ifdef __cplusplus

@@ -1,0 +1,66 @@
+/* Deciding PAC-ML's question with what is known before the decision: the look-ahead of each choice, when running jobs will end, and how
+ * jobs arrive.
+ *
+ * A small network scores what each choice leaves behind; the choice with the highest score among those that meet the deadline is
+ * taken. On top of it, rollouts: for each choice, sampled futures are played on with the network, and the choice with the fewest
+ * blocked jobs is taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the
+ * decision itself then checks: memory never binds, and a model takes the time that it takes on an empty cluster. At most 64 servers.
+ *
+ * Ours; the rollouts are those of Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996. */
+#ifndef BERTH_PACML_AHEAD_H
+#define BERTH_PACML_AHEAD_H
+
+#include <berth/pacml.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How jobs arrive, as far as a planner knows: models alike, gaps and betas independent. */
+typedef struct berth_pacml_process {
+  double gap_least, gap_most; /* s between arrivals, uniform; 0 < gap_least <= gap_most */
+  int32_t n;                  /* betas that occur */
+  const double *beta, *mass;  /* [n] each; masses not negative, of any sum above 0 */
+} berth_pacml_process;
+
+typedef struct berth_pacml_ahead berth_pacml_ahead;
+/**
+ * @param hidden units of the network, at least 1  @param process copied
+ * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 64 servers); BERTH_ENOMEM
+ * All weights are 0 at first: then of all choices the one with fewest pieces is taken.
+ */
+berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, const berth_pacml_process *process, berth_pacml_ahead **out);
+void berth_pacml_ahead_release(berth_pacml_ahead *a);
+/** Numbers that the network sees of each choice. */
+int32_t berth_pacml_ahead_inputs(const berth_pacml_ahead *a);
+/** [weights] by layer: hidden x (inputs + 1), then hidden + 1; the last of each is the bias. */
+int32_t berth_pacml_ahead_weights(const berth_pacml_ahead *a);
+/** @param w [weights] copied; finite, else BERTH_EINVAL */
+berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w);
+
+/** Jobs of that process.  @param jobs [n] out, the first at 0  */
+void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n, berth_pacml_job *jobs);
+/**
+ * Plays jobs with the network alone, on the quick copy, from an empty cluster.
+ * @param blocked [k] out: how many of the n jobs were turned away, for each of k networks  @param w [k * weights]
+ * @return BERTH_OK, BERTH_EINVAL (jobs), BERTH_EINTERRUPT.  O(k n choices hidden inputs)
+ */
+berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t k, const double *w, int32_t n, const berth_pacml_job *jobs,
+                                    int32_t *blocked);
+
+typedef struct berth_pacml_ahead_options {
+  int32_t futures; /* sampled for each decision; 0: the network alone decides; default 32 */
+  int32_t depth;   /* arrivals in each; default 24 */
+  uint64_t seed;   /* futures depend on it and on the number of the job; default 0 */
+  int reject;      /* 1 (default): turning away a job that could run is a choice, too */
+} berth_pacml_ahead_options;
+berth_pacml_ahead_options berth_pacml_ahead_defaults(void);
+/** The decision for the present job of a run of the same models. 0 if no choice would be accepted.
+ *  @return BERTH_OK, BERTH_EINVAL (no job is left; options; a run of other models), BERTH_ENOMEM, BERTH_EINTERRUPT */
+berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, const berth_pacml_ahead_options *opts,
+                                      int32_t *decision);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

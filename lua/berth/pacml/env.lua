@@ -1,0 +1,36 @@
+--- The cluster on which jobs of some models arrive.
+local core = require "berth.core"
+local options = require "berth.options"
+
+local env = {}
+local meta = { __index = env, __name = "berth.pacml.env" }
+
+function meta:__tostring() return ("pac-ml: jobs of %.0f models, at most %.0f pieces"):format(#self.models, self.most) end
+
+--- A sequence of jobs, at its first arrival: docs/pacml.md, "Runs".
+-- @tparam table trace { model =, beta =, arrival = }, arrays of equal length
+-- @treturn run
+function env:run(trace) return self.core:run(trace) end
+
+--- A planner for runs of these models: docs/pacml.md, "Looking ahead".
+-- @tparam table opts hidden (16), gap (s, or { least, most }), beta, mass
+-- @treturn[1] planner
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function env:planner(opts) return core.pacml_planner(self.core, opts) end
+
+--- @tparam table opts models (of one ramp), names, steps (50) of a job, most (16) pieces
+-- @treturn env models, names, most, sequential (s of a job on one server), steps
+local function new(opts)
+  local o = options.check("berth.pacml.env", opts, { "models", "names", "steps", "most" })
+  local made = core.pacml { models = o.models, steps = o.steps, most = o.most }
+  local self = { core = made, models = {}, names = {}, steps = o.steps or 50, most = made.most, sequential = made.sequential }
+  for i, model in ipairs(o.models) do
+    self.models[i], self.names[i] = model, o.names and o.names[i] or ("model %.0f"):format(i)
+  end
+  self.ramp = self.models[1].ramp
+  return setmetatable(self, meta)
+end
+
+return new

@@ -1,0 +1,124 @@
+--- Sequences of jobs: which model each is of, when it arrives, and how much of its sequential time it may take.
+local core = require "berth.core"
+local options = require "berth.options"
+local beta = require "berth.pacml.beta"
+
+local KEYS = { "models", "beta", "seed", "jobs", "interarrival", "copies", "shuffle" }
+-- Numbers of random streams: another beta leaves models and arrivals as they are.
+local MODELS, BETAS, ARRIVALS = 1, 2, 3
+
+local Trace = { __name = "berth.pacml.trace" }
+
+function Trace.__tostring(t)
+  return ("trace: %d jobs in %s"):format(#t.model, core.format(t.arrival[#t.arrival] or 0, "seconds"))
+end
+
+local function whole(given, key, default, low)
+  local x = given[key]
+  if x == nil then x = default end
+  if type(x) ~= "number" or x ~= math.floor(x) or not (x >= low and x < 2 ^ 31) then
+    options.fail("berth.pacml.trace: %s: expected a whole number of at least %d, got %s", key, low,
+      type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
+  end
+  return x
+end
+
+-- ---- models ------------------------------------------------------------------------------------
+
+local function fill(pool, models, copies)
+  for _ = 1, copies do
+    for model = 1, models do pool[#pool + 1] = model end
+  end
+end
+
+-- Draws without replacement; an empty pool is filled again. O(1) each: the last one takes the place of the one drawn.
+local function draw_models(rng, n, models, copies)
+  local out, pool = {}, {}
+  for i = 1, n do
+    if #pool == 0 then fill(pool, models, copies) end
+    local k = rng:below(#pool)
+    out[i] = pool[k]
+    pool[k] = pool[#pool]
+    pool[#pool] = nil
+  end
+  return out
+end
+
+-- In turn, or in the turn of one shuffling of the pool.
+local function deal_models(rng, n, models, copies, shuffle)
+  local out, pool = {}, {}
+  fill(pool, models, copies)
+  if shuffle then rng:shuffle(pool) end
+  for i = 1, n do out[i] = pool[math.fmod(i - 1, #pool) + 1] end
+  return out
+end
+
+-- ---- arrivals ----------------------------------------------------------------------------------
+
+local function seconds(x, key)
+  local found, value = pcall(core.quantity, x, "seconds")
+  if not found or type(value) ~= "number" or not (value >= 0 and value < math.huge) then
+    options.fail("berth.pacml.trace: %s: expected a time of at least 0 s, got %s", key,
+      (type(x) == "number" or type(x) == "string") and tostring(x) or core.kind(x))
+  end
+  return value
+end
+
+local function range(given)
+  if given == nil then return 1000, 1000 end
+  if type(given) ~= "table" then
+    local x = seconds(given, "interarrival")
+    return x, x
+  end
+  if #given ~= 2 then options.fail("berth.pacml.trace: interarrival: expected a time or { from, to }, got %d entries", #given) end
+  local low, high = seconds(given[1], "interarrival[1]"), seconds(given[2], "interarrival[2]")
+  if low > high then options.fail("berth.pacml.trace: interarrival: %.14g s is above %.14g s", low, high) end
+  return low, high
+end
+
+local function draw_arrivals(rng, n, low, high)
+  local out, now = {}, 0
+  for i = 1, n do
+    out[i] = now
+    now = low == high and i * low or now + low + (high - low) * rng:uniform()
+  end
+  return out
+end
+
+-- ---- traces ------------------------------------------------------------------------------------
+
+local function draw_betas(rng, n, given)
+  local out, distribution = {}, beta(given)
+  for i = 1, n do out[i] = distribution:draw(rng) end
+  return out
+end
+
+local function flag(given, key, default)
+  if given[key] == nil then return default end
+  if type(given[key]) ~= "boolean" then
+    options.fail("berth.pacml.trace: %s: expected a boolean, got %s", key, core.kind(given[key]))
+  end
+  return given[key]
+end
+
+--- Draws a sequence of jobs: the same one, byte for byte, for the same options. The first job arrives at 0.
+--
+-- Models come from a pool that holds each of them `copies` times, without replacement; when it is empty it is filled again.
+-- Models, betas and arrivals have random streams of their own: another beta leaves the rest as it is.
+-- @tparam table given models (how many there are), beta ("A" to "D", or what berth.pacml.beta gives or takes; default "A"), seed
+--  (0), jobs (1001), interarrival (1000 s; or { from, to }: uniform), copies (201), shuffle (true; false: in turn, not drawn)
+-- @treturn table model (from 1), beta, arrival (s): arrays of `jobs` entries
+-- @usage t = berth.pacml.trace { models = 5, beta = "B", seed = 1 }
+return function(given)
+  options.check("berth.pacml.trace", given, KEYS)
+  given = given or {}
+  if given.models == nil then options.fail("berth.pacml.trace: models: expected a whole number of at least 1, got nil") end
+  local models, n, copies = whole(given, "models", nil, 1), whole(given, "jobs", 1001, 0), whole(given, "copies", 201, 1)
+  local low, high = range(given.interarrival)
+  local seed, shuffled = given.seed or 0, flag(given, "shuffle", true)
+  return setmetatable({
+    model = (shuffled and draw_models or deal_models)(core.rng(seed, MODELS), n, models, copies),
+    beta = draw_betas(core.rng(seed, BETAS), n, given.beta or "A"),
+    arrival = draw_arrivals(core.rng(seed, ARRIVALS), n, low, high),
+  }, Trace)
+end

@@ -1,0 +1,390 @@
+/* Types "pacml" (models that jobs are of) and "pacml run" (a sequence of jobs, decided one after another). */
+#include "pacml.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- traces -------------------------------------------------------------------------------- */
+
+static double number_at(lua_State *L, int t, int32_t k, const bl_where *w, const char *key) {
+  double x;
+  lua_rawgeti(L, t, k);
+  x = bl_to_number(L, -1, w, key);
+  lua_pop(L, 1);
+  return x;
+}
+
+static int column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
+  int32_t found;
+  lua_getfield(L, t, key);
+  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
+  found = bl_to_length(L, lua_gettop(L), w, key);
+  if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
+  *n = found;
+  return lua_gettop(L);
+}
+
+berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t models, int32_t *n) {
+  berth_pacml_job *jobs;
+  int model, beta, arrival;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "trace", "expected a table, got %s", bl_kind(L, i));
+  *n = -1;
+  model = column(L, i, w, "model", n);
+  beta = column(L, i, w, "beta", n);
+  arrival = column(L, i, w, "arrival", n);
+  jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
+  for (int32_t j = 0; j < *n; j++) {
+    lua_rawgeti(L, model, j + 1);
+    jobs[j].model = bl_to_id(L, -1, w, "model", models, "model");
+    lua_pop(L, 1);
+    jobs[j].beta = number_at(L, beta, j + 1, w, "beta");
+    jobs[j].arrival = number_at(L, arrival, j + 1, w, "arrival");
+  }
+  return jobs;
+}
+
+void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
+  int t;
+  lua_createtable(L, 0, 3);
+  t = lua_gettop(L);
+  for (int which = 0; which < 3; which++) {
+    lua_createtable(L, n, 0);
+    for (int32_t j = 0; j < n; j++) {
+      if (which == 0) bl_push_id(L, jobs[j].model);
+      else lua_pushnumber(L, which == 1 ? jobs[j].beta : jobs[j].arrival);
+      lua_rawseti(L, -2, j + 1);
+    }
+    lua_setfield(L, t, which == 0 ? "model" : which == 1 ? "beta" : "arrival");
+  }
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static void release_pacml(void *box) { berth_pacml_release(((bl_pacml_box *)box)->pacml); }
+static bl_pacml_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_class, fn); }
+
+/* Models in scratch, on the stack. */
+static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, int32_t *n, berth_ramp **ramp) {
+  berth_ramp_model **models;
+  int at;
+  if (!bl_get_array(L, t, w, "models", n)) bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
+  if (*n == 0) bl_wrong(L, w, "models", "is empty");
+  at = lua_gettop(L);
+  models = bl_scratch(L, (size_t)*n, sizeof *models);
+  for (int32_t i = 0; i < *n; i++) {
+    bl_ramp_model_box *box;
+    lua_rawgeti(L, at, i + 1);
+    box = bl_check(L, -1, &bl_ramp_model_class, w->fn, "models");
+    models[i] = box->model;
+    *ramp = box->ramp;
+    lua_pop(L, 1);
+  }
+  return models;
+}
+
+/* pacml { models, steps, most }: object */
+static int pacml(lua_State *L) {
+  static const char *const keys[] = { "models", "steps", "most", NULL };
+  static const bl_where w = { "berth.pacml.env", NULL, 0 };
+  int32_t n, steps = 50, most = 16;
+  berth_ramp_model **models;
+  berth_ramp *ramp = NULL;
+  bl_pacml_box *box;
+  berth_status st;
+  int t;
+  lua_settop(L, 1);
+  t = bl_options(L, 1, &w, keys);
+  bl_get_whole(L, t, &w, "steps", 1, INT32_MAX, &steps);
+  bl_get_whole(L, t, &w, "most", 1, 1024, &most);
+  models = read_models(L, &w, t, &n, &ramp);
+  box = bl_new(L, &bl_pacml_class, sizeof *box);
+  box->models = n;
+  st = berth_pacml_new(ramp, n, models, steps, most, &box->pacml);
+  return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
+}
+
+static int most_of(lua_State *L) {
+  lua_pushinteger(L, berth_pacml_most(self(L, "pacml.most")->pacml));
+  return 1;
+}
+
+static int sequential_of(lua_State *L) {
+  const bl_pacml_box *box = self(L, "pacml.sequential");
+  lua_createtable(L, box->models, 0);
+  for (int32_t i = 0; i < box->models; i++) {
+    lua_pushnumber(L, berth_pacml_sequential(box->pacml, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int models_of(lua_State *L) {
+  lua_pushinteger(L, self(L, "#")->models);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const bl_pacml_box *box = self(L, "tostring");
+  lua_pushfstring(L, "pacml: %d models, at most %d pieces", (int)box->models, (int)berth_pacml_most(box->pacml));
+  return 1;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------- */
+
+static void release_run(void *box) {
+  bl_pacml_run_box *b = box;
+  berth_pacml_run_release(b->run);
+  berth_pacml_release(b->pacml);
+}
+
+static bl_pacml_run_box *self_run(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_run_class, fn); }
+
+/* run(trace): object */
+static int run(lua_State *L) {
+  static const bl_where w = { "pacml:run", NULL, 0 };
+  bl_pacml_box *env = self(L, w.fn);
+  bl_pacml_run_box *box;
+  berth_pacml_job *jobs;
+  berth_status st;
+  int32_t n;
+  int at;
+  lua_settop(L, 2);
+  jobs = bl_to_trace(L, 2, &w, env->models, &n);
+  box = bl_new(L, &bl_pacml_run_class, sizeof *box);
+  at = lua_gettop(L);
+  if ((st = berth_pacml_run_new(env->pacml, n, jobs, &box->run)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  berth_pacml_retain(box->pacml = env->pacml);
+  box->n = n;
+  box->models = env->models;
+  box->servers = berth_cluster_machines(berth_pacml_run_cluster(box->run));
+  compat_getanchor(L, at);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "trace");
+  lua_pushvalue(L, at);
+  return 1;
+}
+
+static berth_job job_of(const bl_pacml_run_box *b) {
+  berth_job job = { NAN, NAN, NAN, BERTH_NONE };
+  if (berth_pacml_run_job(b->run) != BERTH_NONE) berth_cluster_job(berth_pacml_run_cluster(b->run), berth_pacml_run_job(b->run), &job);
+  return job;
+}
+
+static int push_or_nil(lua_State *L, double x) {
+  if (isnan(x)) lua_pushnil(L);
+  else lua_pushnumber(L, x);
+  return 1;
+}
+
+static int done(lua_State *L) {
+  lua_pushboolean(L, berth_pacml_run_job(self_run(L, "pacml run.done")->run) == BERTH_NONE);
+  return 1;
+}
+static int job(lua_State *L) {
+  bl_push_id(L, berth_pacml_run_job(self_run(L, "pacml run.job")->run));
+  return 1;
+}
+static int model(lua_State *L) {
+  bl_push_id(L, job_of(self_run(L, "pacml run.model")).kind);
+  return 1;
+}
+static int beta(lua_State *L) {
+  berth_job j = job_of(self_run(L, "pacml run.beta"));
+  return push_or_nil(L, j.work > 0 ? j.deadline / j.work : NAN);
+}
+static int now(lua_State *L) {
+  lua_pushnumber(L, berth_cluster_now(berth_pacml_run_cluster(self_run(L, "pacml run.now")->run)));
+  return 1;
+}
+static int deadline(lua_State *L) { return push_or_nil(L, job_of(self_run(L, "pacml run.deadline")).deadline); }
+static int sequential(lua_State *L) { return push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work); }
+static int servers(lua_State *L) {
+  lua_pushinteger(L, self_run(L, "pacml run.servers")->servers);
+  return 1;
+}
+static int n_free(lua_State *L) {
+  const bl_pacml_run_box *b = self_run(L, "pacml run.free");
+  const uint8_t *marks = berth_pacml_run_busy(b->run);
+  int32_t n = 0;
+  for (int32_t s = 0; s < b->servers; s++) n += !marks[s];
+  lua_pushinteger(L, n);
+  return 1;
+}
+static int running(lua_State *L) {
+  lua_pushinteger(L, berth_cluster_running(berth_pacml_run_cluster(self_run(L, "pacml run.running")->run), 0, NULL));
+  return 1;
+}
+
+static void push_marks(lua_State *L, int32_t n, const uint8_t *marks) {
+  lua_createtable(L, n, 0);
+  for (int32_t i = 0; i < n; i++) {
+    lua_pushinteger(L, marks[i] != 0);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+/* busy(): array of 0 and 1, one per server */
+static int busy(lua_State *L) {
+  const bl_pacml_run_box *b = self_run(L, "pacml run:busy");
+  push_marks(L, b->servers, berth_pacml_run_busy(b->run));
+  return 1;
+}
+
+/* free_at(): when each server will be free, s */
+static int free_at(lua_State *L) {
+  const bl_pacml_run_box *b = self_run(L, "pacml run:free_at");
+  bl_push_numbers(L, b->servers, berth_pacml_run_free_at(b->run));
+  return 1;
+}
+
+/* finishing(): times at which running jobs end, in order; how many servers each has */
+static int finishing(lua_State *L) {
+  const bl_pacml_run_box *b = self_run(L, "pacml run:finishing");
+  const berth_cluster *c = berth_pacml_run_cluster(b->run);
+  int32_t *jobs = bl_scratch(L, (size_t)b->servers, sizeof *jobs), n = berth_cluster_running(c, b->servers, jobs);
+  lua_createtable(L, n, 0);
+  lua_createtable(L, n, 0);
+  for (int32_t i = 0; i < n; i++) {
+    lua_pushnumber(L, berth_cluster_end_of(c, jobs[i]));
+    lua_rawseti(L, -3, i + 1);
+    lua_pushinteger(L, berth_cluster_places(c, jobs[i], 0, NULL, NULL));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 2;
+}
+
+/* ---- decisions ---------------------------------------------------------------------------------- */
+
+/* mask("paper" | "exact"): array of 0 and 1, at decision + 1 */
+static int mask(lua_State *L) {
+  static const char *const names[] = { "paper", "exact", NULL };
+  bl_pacml_run_box *b = self_run(L, "pacml run:mask");
+  int which = luaL_checkoption(L, 2, "paper", names);
+  int32_t n = berth_pacml_most(b->pacml) + 1;
+  uint8_t *marks = bl_scratch(L, (size_t)n, sizeof *marks);
+  berth_status st = which == 0 ? berth_pacml_mask(b->run, marks) : berth_pacml_accepted(b->run, marks);
+  if (st != BERTH_OK) return bl_refused(L, "pacml run:mask", st);
+  push_marks(L, n, marks);
+  return 1;
+}
+
+static int32_t to_decision(lua_State *L, const bl_pacml_run_box *b, const bl_where *w) {
+  return (int32_t)bl_to_whole(L, 2, w, "decision", 0, berth_pacml_most(b->pacml));
+}
+
+/* look(decision): seconds, servers, cause; nil, cause if it cannot be placed or is 0 */
+static int look(lua_State *L) {
+  static const bl_where w = { "pacml run:look", NULL, 0 };
+  bl_pacml_run_box *b = self_run(L, w.fn);
+  int32_t d = to_decision(L, b, &w), *list = bl_scratch(L, (size_t)b->servers, sizeof *list);
+  berth_pacml_outcome o;
+  berth_status st = berth_pacml_look(b->run, d, &o, list);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  if (isnan(o.jct)) {
+    lua_pushnil(L);
+    lua_pushstring(L, berth_pacml_cause_name(o.cause));
+    return 2;
+  }
+  lua_pushnumber(L, o.jct);
+  bl_push_ids(L, o.n_servers, list);
+  lua_pushstring(L, berth_pacml_cause_name(o.cause));
+  return 3;
+}
+
+/* decide(decision): whether the job was accepted; cause */
+static int decide(lua_State *L) {
+  static const bl_where w = { "pacml run:decide", NULL, 0 };
+  bl_pacml_run_box *b = self_run(L, w.fn);
+  berth_pacml_outcome o;
+  berth_status st = berth_pacml_decide(b->run, to_decision(L, b, &w), &o);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushboolean(L, o.cause == BERTH_PACML_ACCEPTED);
+  lua_pushstring(L, berth_pacml_cause_name(o.cause));
+  return 2;
+}
+
+/* result(job): { decision, cause, jct, pieces, servers, channels } */
+static int result(lua_State *L) {
+  static const bl_where w = { "pacml run:result", NULL, 0 };
+  bl_pacml_run_box *b = self_run(L, w.fn);
+  int32_t d;
+  berth_pacml_outcome o;
+  berth_status st = berth_pacml_result(b->run, bl_to_id(L, 2, &w, "job", b->n, "job"), &d, &o);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, 0, 6);
+  bl_set_count(L, "decision", d);
+  bl_set_string(L, "cause", berth_pacml_cause_name(o.cause));
+  if (isnan(o.jct)) return 1;
+  bl_set_number(L, "jct", o.jct);
+  bl_set_count(L, "pieces", o.pieces);
+  bl_set_count(L, "servers", o.n_servers);
+  bl_set_count(L, "channels", o.channels);
+  return 1;
+}
+
+static void push_counts(lua_State *L, const berth_pacml_report *o) {
+  bl_set_count(L, "arrived", o->arrived);
+  bl_set_count(L, "completed", o->completed);
+  bl_set_count(L, "blocked", o->blocked);
+  bl_set_count(L, "rejected", o->rejected);
+  bl_set_count(L, "unplaced", o->unplaced);
+  bl_set_count(L, "late", o->late);
+  bl_set_count(L, "unfinished", o->unfinished);
+}
+
+static void push_means(lua_State *L, const berth_pacml_report *o) {
+  const struct { const char *key; double x; } list[] = {
+    { "blocking_rate", o->blocking_rate }, { "acceptance_rate", o->acceptance_rate }, { "time", o->time }, { "jct", o->jct },
+    { "speedup", o->speedup }, { "pieces", o->pieces }, { "servers", o->servers }, { "channels", o->channels },
+    { "compute_fraction", o->compute_fraction }, { "communication_fraction", o->communication_fraction },
+    { "jobs_running", o->jobs_running }, { "mounted_fraction", o->mounted_fraction },
+    { "mounted_utilisation", o->mounted_utilisation }, { "utilisation", o->utilisation }, { "load_rate", o->load_rate },
+    { "throughput", o->throughput }, { "cluster_throughput", o->cluster_throughput } };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) bl_set_number(L, list[i].key, list[i].x);
+}
+
+/* report { horizon }: table */
+static int report(lua_State *L) {
+  static const char *const keys[] = { "horizon", NULL };
+  static const bl_where w = { "pacml run:report", NULL, 0 };
+  bl_pacml_run_box *b = self_run(L, w.fn);
+  double horizon = INFINITY;
+  berth_pacml_report o;
+  berth_status st;
+  lua_settop(L, 2);
+  bl_get_quantity(L, bl_options(L, 2, &w, keys), &w, "horizon", BERTH_SECONDS, &horizon);
+  if ((st = berth_pacml_run_report(b->run, horizon, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, 0, 24);
+  push_counts(L, &o);
+  push_means(L, &o);
+  return 1;
+}
+
+static int run_jobs(lua_State *L) {
+  lua_pushinteger(L, self_run(L, "#")->n);
+  return 1;
+}
+
+static int run_to_string(lua_State *L) {
+  const bl_pacml_run_box *b = self_run(L, "tostring");
+  int32_t at = berth_pacml_run_job(b->run);
+  if (at == BERTH_NONE) lua_pushfstring(L, "pacml run: %d jobs, all decided", (int)b->n);
+  else lua_pushfstring(L, "pacml run: job %d of %d is to be decided", (int)at + 1, (int)b->n);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "run", run }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "most", most_of }, { "sequential", sequential_of }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", models_of }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_pacml_class = { "pacml", "berth.pacml", release_pacml, methods, NULL, fields, meta, NULL };
+
+static const luaL_Reg run_methods[] = { { "busy", busy },       { "free_at", free_at }, { "finishing", finishing }, { "mask", mask },
+                                        { "look", look },       { "decide", decide },   { "result", result },       { "report", report },
+                                        { NULL, NULL } };
+static const luaL_Reg run_fields[] = { { "done", done },         { "job", job },         { "model", model },
+                                       { "beta", beta },         { "now", now },         { "deadline", deadline },
+                                       { "sequential", sequential }, { "servers", servers }, { "free", n_free },
+                                       { "running", running },   { NULL, NULL } };
+static const luaL_Reg run_meta[] = { { "__len", run_jobs }, { "__tostring", run_to_string }, { NULL, NULL } };
+const bl_class bl_pacml_run_class = { "pacml run", "berth.pacml_run", release_run, run_methods, NULL, run_fields, run_meta, NULL };
+
+const luaL_Reg bl_pacml_functions[] = { { "pacml", pacml }, { NULL, NULL } };

@@ -1,0 +1,158 @@
+/* Type "pacml planner": a network that scores what decisions leave behind, and rollouts on it. */
+#include "pacml.h"
+
+
+static void release_ahead(void *box) { berth_pacml_ahead_release(((bl_pacml_ahead_box *)box)->ahead); }
+static bl_pacml_ahead_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_ahead_class, fn); }
+
+static void read_gap(lua_State *L, int t, const bl_where *w, berth_pacml_process *p) {
+  lua_getfield(L, t, "gap");
+  if (lua_istable(L, -1)) {
+    int at = lua_gettop(L);
+    lua_rawgeti(L, at, 1);
+    p->gap_least = bl_to_quantity(L, -1, w, "gap", BERTH_SECONDS);
+    lua_rawgeti(L, at, 2);
+    p->gap_most = bl_to_quantity(L, -1, w, "gap", BERTH_SECONDS);
+  } else {
+    p->gap_least = p->gap_most = bl_to_quantity(L, -1, w, "gap", BERTH_SECONDS);
+  }
+}
+
+/* Leaves scratch on the stack. */
+static const double *read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
+  int32_t found;
+  if (!bl_get_array(L, t, w, key, &found)) bl_wrong(L, w, key, "expected an array, got nil");
+  if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d numbers, expected %d", (int)found, (int)*n);
+  *n = found;
+  return bl_to_numbers(L, lua_gettop(L), w, key, found, "beta");
+}
+
+/* pacml_planner(env, { hidden, gap, beta, mass }): object; nil, message, code */
+static int planner(lua_State *L) {
+  static const char *const keys[] = { "hidden", "gap", "beta", "mass", NULL };
+  static const bl_where w = { "berth.pacml.planner", NULL, 0 };
+  bl_pacml_box *env = bl_check(L, 1, &bl_pacml_class, w.fn, "env");
+  berth_pacml_process p = { .n = -1 };
+  bl_pacml_ahead_box *box;
+  int32_t hidden = 16;
+  berth_status st;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  if (t == 0) bl_wrong(L, &w, "options", "expected a table");
+  bl_get_whole(L, t, &w, "hidden", 1, 1024, &hidden);
+  read_gap(L, t, &w, &p);
+  p.beta = read_column(L, t, &w, "beta", &p.n);
+  p.mass = read_column(L, t, &w, "mass", &p.n);
+  box = bl_new(L, &bl_pacml_ahead_class, sizeof *box);
+  box->models = env->models;
+  st = berth_pacml_ahead_new(env->pacml, hidden, &p, &box->ahead);
+  return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
+}
+
+static int inputs(lua_State *L) {
+  lua_pushinteger(L, berth_pacml_ahead_inputs(self(L, "pacml planner.inputs")->ahead));
+  return 1;
+}
+static int weights(lua_State *L) {
+  lua_pushinteger(L, berth_pacml_ahead_weights(self(L, "pacml planner.weights")->ahead));
+  return 1;
+}
+
+/* set(weights): itself */
+static int set(lua_State *L) {
+  static const bl_where w = { "pacml planner:set", NULL, 0 };
+  berth_pacml_ahead *a = self(L, w.fn)->ahead;
+  berth_status st = berth_pacml_ahead_set(a, bl_to_numbers(L, 2, &w, "weights", berth_pacml_ahead_weights(a), "weight"));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* draw(rng, n): trace */
+static int draw(lua_State *L) {
+  static const bl_where w = { "pacml planner:draw", NULL, 0 };
+  berth_pacml_ahead *a = self(L, w.fn)->ahead;
+  bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
+  int32_t n = (int32_t)bl_to_whole(L, 3, &w, "jobs", 0, 1e8);
+  berth_pacml_job *jobs = bl_scratch(L, (size_t)n, sizeof *jobs);
+  berth_pacml_ahead_draw(a, rng->object, n, jobs);
+  bl_push_trace(L, n, jobs);
+  return 1;
+}
+
+/* Rows of weights, one network after another, in scratch on the stack. */
+static double *read_networks(lua_State *L, int i, const bl_where *w, int32_t n, int32_t *k) {
+  double *all;
+  *k = bl_to_length(L, i, w, "networks");
+  all = bl_scratch(L, (size_t)*k * (size_t)n, sizeof *all);
+  for (int32_t r = 0; r < *k; r++) {
+    const double *row;
+    lua_rawgeti(L, i, r + 1);
+    row = bl_to_numbers(L, lua_gettop(L), w, "networks", n, "weight");
+    for (int32_t j = 0; j < n; j++) all[(size_t)r * (size_t)n + (size_t)j] = row[j];
+    lua_pop(L, 2);
+  }
+  return all;
+}
+
+/* play(networks, trace): how many jobs each network turns away; nil, message, code */
+static int play(lua_State *L) {
+  static const bl_where w = { "pacml planner:play", NULL, 0 };
+  bl_pacml_ahead_box *box = self(L, w.fn);
+  int32_t k, n, *blocked;
+  berth_pacml_job *jobs;
+  double *networks;
+  berth_status st;
+  bl_call call;
+  lua_settop(L, 3);
+  networks = read_networks(L, 2, &w, berth_pacml_ahead_weights(box->ahead), &k);
+  jobs = bl_to_trace(L, 3, &w, box->models, &n);
+  blocked = bl_scratch(L, (size_t)k, sizeof *blocked);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_pacml_ahead_play(box->ahead, k, networks, n, jobs, blocked));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, k, 0);
+  for (int32_t i = 0; i < k; i++) {
+    lua_pushinteger(L, blocked[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* decide(run, { futures, depth, seed, reject }): decision; nil, message, code */
+static int decide(lua_State *L) {
+  static const char *const keys[] = { "futures", "depth", "seed", "reject", NULL };
+  static const bl_where w = { "pacml planner:decide", NULL, 0 };
+  bl_pacml_ahead_box *box = self(L, w.fn);
+  bl_pacml_run_box *run = bl_check(L, 2, &bl_pacml_run_class, w.fn, "run");
+  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  int32_t decision = 0;
+  berth_status st;
+  bl_call call;
+  int t;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_whole(L, t, &w, "futures", 0, 65536, &o.futures);
+  bl_get_whole(L, t, &w, "depth", 1, 1000000, &o.depth);
+  bl_get_seed(L, t, &w, "seed", &o.seed);
+  bl_get_bool(L, t, &w, "reject", &o.reject);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushinteger(L, decision);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_pacml_ahead *a = self(L, "tostring")->ahead;
+  lua_pushfstring(L, "pacml planner: %d weights", (int)berth_pacml_ahead_weights(a));
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "play", play }, { "decide", decide }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "inputs", inputs }, { "weights", weights }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_pacml_ahead_class = { "pacml planner", "berth.pacml_planner", release_ahead, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_pacml_ahead_functions[] = { { "pacml_planner", planner }, { NULL, NULL } };

@@ -1,0 +1,334 @@
+/* Types "ramp" and "ramp model": jobs cut into pieces on an optical cluster. */
+#include "ramp.h"
+#include <string.h>
+
+/* ---- clusters ---------------------------------------------------------------------------- */
+
+static void release_ramp(void *box) {
+  bl_ramp_box *b = box;
+  berth_ramp_planner_release(b->planner);
+  b->planner = NULL;
+  berth_ramp_release(b->ramp);
+}
+
+static bl_ramp_box *self_box(lua_State *L, const char *fn) { return bl_self(L, &bl_ramp_class, fn); }
+static berth_ramp *self(lua_State *L, const char *fn) { return self_box(L, fn)->ramp; }
+
+static const char *const keys[] = { "compat",      "groups", "racks",       "slots",   "bandwidth",  "latency", "io_latency", "memory",
+                                    "memory_rate", "flops",  "value_bytes", "quantum", "time_scale", NULL };
+
+static berth_ramp_options read_options(lua_State *L, int t, const bl_where *w) {
+  berth_ramp_options o;
+  int compat = 0;
+  bl_get_bool(L, t, w, "compat", &compat);
+  o = berth_ramp_defaults(compat);
+  bl_get_whole(L, t, w, "groups", 1, INT32_MAX, &o.groups);
+  bl_get_whole(L, t, w, "racks", 1, INT32_MAX, &o.racks);
+  bl_get_whole(L, t, w, "slots", 1, INT32_MAX, &o.slots);
+  bl_get_quantity(L, t, w, "bandwidth", BERTH_BYTES_PER_SECOND, &o.bandwidth);
+  bl_get_quantity(L, t, w, "latency", BERTH_SECONDS, &o.latency);
+  bl_get_quantity(L, t, w, "io_latency", BERTH_SECONDS, &o.io_latency);
+  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &o.memory);
+  bl_get_quantity(L, t, w, "memory_rate", BERTH_BYTES_PER_SECOND, &o.memory_rate);
+  bl_get_quantity(L, t, w, "flops", BERTH_FLOP_PER_SECOND, &o.flops);
+  bl_get_quantity(L, t, w, "value_bytes", BERTH_BYTES, &o.value_bytes);
+  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o.quantum);
+  bl_get_positive(L, t, w, "time_scale", &o.time_scale);
+  return o;
+}
+
+/* ramp(options): object */
+static int ramp_new(lua_State *L) {
+  static const bl_where w = { "berth.ramp", NULL, 0 };
+  berth_ramp_options o;
+  bl_ramp_box *box;
+  berth_status st;
+  lua_settop(L, 1);
+  o = read_options(L, bl_options(L, 1, &w, keys), &w);
+  box = bl_new(L, &bl_ramp_class, sizeof *box);
+  st = berth_ramp_new(bl_ctx(L), &o, &box->ramp);
+  return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
+}
+
+/* transfer(a, b, bytes): seconds */
+static int transfer(lua_State *L) {
+  static const bl_where w = { "ramp:transfer", NULL, 0 };
+  const berth_ramp *r = self(L, w.fn);
+  int32_t src = bl_to_id(L, 2, &w, "from", berth_ramp_servers(r), "server");
+  int32_t dst = bl_to_id(L, 3, &w, "to", berth_ramp_servers(r), "server");
+  lua_pushnumber(L, berth_ramp_transfer(r, src, dst, bl_to_quantity(L, 4, &w, "bytes", BERTH_BYTES)));
+  return 1;
+}
+
+/* collective(servers, bytes): seconds */
+static int collective(lua_State *L) {
+  static const bl_where w = { "ramp:collective", NULL, 0 };
+  const berth_ramp *r = self(L, w.fn);
+  int32_t n = bl_to_length(L, 2, &w, "servers"), *server;
+  double bytes = bl_to_quantity(L, 3, &w, "bytes", BERTH_BYTES), seconds = 0;
+  berth_status st;
+  if (n == 0) bl_wrong(L, &w, "servers", "is empty: expected at least one end point");
+  server = bl_to_ids(L, 2, &w, "servers", n, berth_ramp_servers(r), "server");
+  st = berth_ramp_collective(r, n, server, bytes, &seconds);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, seconds);
+  return 1;
+}
+
+/* legal(pieces): boolean */
+static int legal(lua_State *L) {
+  static const bl_where w = { "ramp:legal", NULL, 0 };
+  const berth_ramp *r = self(L, w.fn);
+  lua_pushboolean(L, berth_ramp_legal(r, (int32_t)bl_to_whole(L, 2, &w, "pieces", 1, INT32_MAX)));
+  return 1;
+}
+
+/* ---- plans ------------------------------------------------------------------------------- */
+
+/* true and 1: busy; false and 0: free */
+static uint8_t to_mark(lua_State *L, const bl_where *w, const char *key, int32_t k) {
+  double x = lua_type(L, -1) == LUA_TBOOLEAN ? lua_toboolean(L, -1) : lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : -1;
+  if (x == 0 || x == 1) return x == 1;
+  if (lua_type(L, -1) == LUA_TNUMBER) bl_wrong(L, w, key, "[%d]: expected 0 or 1, got %.14g", (int)k, (double)lua_tonumber(L, -1));
+  bl_wrong(L, w, key, "[%d]: expected true, false, 0 or 1, got %s", (int)k, bl_kind(L, -1));
+  return 0;
+}
+
+const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t servers) {
+  int32_t n, k;
+  uint8_t *busy;
+  int at;
+  if (!bl_get_array(L, t, w, "busy", &n)) return NULL;
+  at = lua_gettop(L);
+  if (n != servers) bl_wrong(L, w, "busy", "has %d entries, expected %d (one per server)", (int)n, (int)servers);
+  busy = bl_scratch(L, (size_t)n, sizeof *busy);
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, at, k + 1);
+    busy[k] = to_mark(L, w, "busy", k + 1);
+    lua_pop(L, 1);
+  }
+  return busy;
+}
+
+static void push_numbers_of(lua_State *L, const berth_ramp_outcome *o) {
+  bl_set_count(L, "ops", o->ops);
+  bl_set_count(L, "deps", (double)o->deps);
+  bl_set_count(L, "flows", (double)o->flows);
+  bl_set_count(L, "channels", o->channels);
+  bl_set_count(L, "ticks", o->ticks);
+  bl_set_number(L, "step", o->step);
+  bl_set_number(L, "compute", o->compute);
+  bl_set_number(L, "communication", o->communication);
+  bl_set_number(L, "memory", o->memory);
+  bl_set_number(L, "bytes", o->bytes);
+  bl_set_number(L, "flow_bytes", o->flow_bytes);
+}
+
+static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_t *servers, bool looked) {
+  bool placed = o->cause == BERTH_RAMP_PLACED;
+  lua_createtable(L, 0, 14);
+  bl_set_bool(L, "placed", placed);
+  bl_set_count(L, "pieces", o->pieces);
+  if (!placed) {
+    bl_set_id(L, "op", o->op);
+    return;
+  }
+  bl_push_ids(L, o->n_servers, servers);
+  lua_setfield(L, -2, "servers");
+  if (looked) push_numbers_of(L, o);
+  else bl_set_count(L, "ops", o->ops);
+}
+
+/* A hook may close the cluster or plan on it: the planner is out of the box while it works. */
+static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,
+                              int32_t *servers, berth_ramp_outcome *o) {
+  berth_ramp_planner *p = box->planner;
+  berth_status st = p ? BERTH_OK : berth_ramp_planner_new(box->ramp, &p);
+  bl_call call;
+  if (st != BERTH_OK) return st;
+  box->planner = NULL;
+  berth_ramp_model_retain(m);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_ramp_plan(p, m, most, busy, look, servers, o));
+  berth_ramp_model_release(m);
+  if (box->ramp && !box->planner) box->planner = p;
+  else berth_ramp_planner_release(p);
+  return st;
+}
+
+/* plan(model, most, { busy, look }): table */
+static int plan(lua_State *L) {
+  static const char *const names[] = { "busy", "look", NULL };
+  static const bl_where w = { "ramp:plan", NULL, 0 };
+  bl_ramp_box *box = self_box(L, w.fn);
+  bl_ramp_model_box *m = bl_check(L, 2, &bl_ramp_model_class, w.fn, "model");
+  int32_t most = (int32_t)bl_to_whole(L, 3, &w, "most", 1, INT32_MAX), n = berth_ramp_servers(box->ramp), *servers;
+  berth_ramp_outcome o = { 0 };
+  const uint8_t *busy;
+  berth_status st;
+  int t, look = 1;
+  lua_settop(L, 4);
+  t = bl_options(L, 4, &w, names);
+  bl_get_bool(L, t, &w, "look", &look);
+  busy = bl_get_busy(L, t, &w, n);
+  servers = bl_scratch(L, (size_t)n, sizeof *servers);
+  if ((st = plan_with(L, box, m->model, most, busy, look, servers, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  push_outcome(L, &o, servers, look);
+  return 1;
+}
+
+/* ---- models ------------------------------------------------------------------------------ */
+
+static void release_model(void *box) {
+  bl_ramp_model_box *b = box;
+  berth_ramp_model_release(b->model);
+  berth_graph_release(b->graph);
+  berth_ramp_release(b->ramp);
+}
+
+/* [ops / 2] ids, in scratch that stays on the stack; NULL: none given */
+static const int32_t *read_order(lua_State *L, int t, const bl_where *w, const berth_graph *g) {
+  int32_t n, ops = berth_graph_ops(g);
+  if (!bl_get_array(L, t, w, "order", &n)) return NULL;
+  if (n != ops / 2) bl_wrong(L, w, "order", "has %d entries, expected %d (one per forward op)", (int)n, (int)(ops / 2));
+  return bl_to_ids(L, -1, w, "order", n, ops, "op");
+}
+
+/* model(graph, { order }): object */
+static int model(lua_State *L) {
+  static const char *const names[] = { "order", NULL };
+  static const bl_where w = { "ramp:model", NULL, 0 };
+  berth_ramp *r = self(L, w.fn);
+  berth_graph *g = bl_check_graph(L, 2, w.fn, "graph");
+  const int32_t *order;
+  bl_ramp_model_box *box;
+  berth_status st;
+  int at;
+  lua_settop(L, 3);
+  order = read_order(L, bl_options(L, 3, &w, names), &w, g);
+  box = bl_new(L, &bl_ramp_model_class, sizeof *box);
+  at = lua_gettop(L);
+  if ((st = berth_ramp_model_new(r, g, order, &box->model)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  berth_graph_retain(box->graph = g);
+  berth_ramp_retain(box->ramp = r);
+  compat_getanchor(L, at);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "ramp");
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "graph");
+  lua_pushvalue(L, at);
+  bl_track(L);
+  return 1;
+}
+
+static bl_ramp_model_box *self_model(lua_State *L, const char *fn) { return bl_self(L, &bl_ramp_model_class, fn); }
+
+static int sequential(lua_State *L) {
+  lua_pushnumber(L, berth_ramp_sequential(self_model(L, "ramp model.sequential")->model));
+  return 1;
+}
+static int model_memory(lua_State *L) {
+  lua_pushnumber(L, berth_ramp_model_memory(self_model(L, "ramp model.memory")->model));
+  return 1;
+}
+static int model_bytes(lua_State *L) {
+  lua_pushnumber(L, berth_ramp_model_bytes(self_model(L, "ramp model.bytes")->model));
+  return 1;
+}
+
+/* Pushes what is anchored under key, if it is an open object of that class; says whether it is. */
+static bool push_open(lua_State *L, const char *key, const bl_class *c) {
+  bl_box *box;
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, key);
+  box = bl_test(L, -1, c);
+  return box && box->object;
+}
+
+/* Those that the model was made of, or, if they are closed, new boxes of the same. */
+static int model_graph(lua_State *L) {
+  bl_ramp_model_box *m = self_model(L, "ramp model.graph");
+  if (push_open(L, "graph", &bl_graph_class)) return 1;
+  berth_graph_retain(*bl_new_graph(L) = m->graph);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "graph");
+  return 1;
+}
+static int model_ramp(lua_State *L) {
+  bl_ramp_model_box *m = self_model(L, "ramp model.ramp");
+  if (push_open(L, "ramp", &bl_ramp_class)) return 1;
+  berth_ramp_retain(((bl_ramp_box *)bl_new(L, &bl_ramp_class, sizeof(bl_ramp_box)))->ramp = m->ramp);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "ramp");
+  return 1;
+}
+
+static int model_to_string(lua_State *L) {
+  bl_ramp_model_box *m = self_model(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "ramp model: %d ops, ", (int)berth_graph_ops(m->graph));
+  bl_add_quantity(&b, berth_ramp_sequential(m->model), BERTH_SECONDS);
+  luaL_addstring(&b, " a step on one server, ");
+  bl_add_quantity(&b, berth_ramp_model_memory(m->model), BERTH_BYTES);
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg model_fields[] = { { "sequential", sequential }, { "memory", model_memory }, { "bytes", model_bytes },
+                                         { "graph", model_graph },     { "ramp", model_ramp },     { NULL, NULL } };
+static const luaL_Reg model_meta[] = { { "__tostring", model_to_string }, { NULL, NULL } };
+const bl_class bl_ramp_model_class = { "ramp model", "berth.ramp_model", release_model, NULL, NULL, model_fields, model_meta, NULL };
+
+/* ---- what a cluster is --------------------------------------------------------------------- */
+
+static int servers_of(lua_State *L) {
+  lua_pushinteger(L, berth_ramp_servers(self(L, "ramp.servers")));
+  return 1;
+}
+static int compat_of(lua_State *L) {
+  lua_pushboolean(L, berth_ramp_options_of(self(L, "ramp.compat"))->compat);
+  return 1;
+}
+
+/* The table that makes the same cluster again. */
+static int options_of(lua_State *L) {
+  const berth_ramp_options *o = berth_ramp_options_of(self(L, "ramp.options"));
+  lua_createtable(L, 0, 13);
+  bl_set_bool(L, "compat", o->compat);
+  bl_set_count(L, "groups", o->groups);
+  bl_set_count(L, "racks", o->racks);
+  bl_set_count(L, "slots", o->slots);
+  bl_set_number(L, "bandwidth", o->bandwidth);
+  bl_set_number(L, "latency", o->latency);
+  bl_set_number(L, "io_latency", o->io_latency);
+  bl_set_number(L, "memory", o->memory);
+  bl_set_number(L, "memory_rate", o->memory_rate);
+  bl_set_number(L, "flops", o->flops);
+  bl_set_number(L, "value_bytes", o->value_bytes);
+  bl_set_number(L, "quantum", o->quantum);
+  bl_set_number(L, "time_scale", o->time_scale);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_ramp *r = self(L, "tostring");
+  const berth_ramp_options *o = berth_ramp_options_of(r);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "ramp: %d servers (%d groups x %d racks x %d), ", (int)berth_ramp_servers(r), (int)o->groups, (int)o->racks,
+                (int)o->slots);
+  bl_add_quantity(&b, o->bandwidth, BERTH_BYTES_PER_SECOND);
+  luaL_addstring(&b, " each, ");
+  luaL_addstring(&b, o->compat ? "as published" : "exact");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "transfer", transfer }, { "collective", collective }, { "legal", legal },
+                                    { "model", model },       { "plan", plan },             { NULL, NULL } };
+static const luaL_Reg fields[] = { { "servers", servers_of }, { "compat", compat_of }, { "options", options_of }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_ramp_class = { "ramp", "berth.ramp", release_ramp, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_ramp_functions[] = { { "ramp", ramp_new }, { NULL, NULL } };
