@@ -27,7 +27,7 @@ LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
 WARN   = -Wall -Wextra -Wshadow -pedantic
 BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include
 LIBS_C = $(shell $(PKG) --cflags libcjson igraph zlib)
-LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lopenblas -lpthread -lm
+LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lglpk -lopenblas -lpthread -lm
 
 CORE_SRC = $(sort $(wildcard core/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
@@ -95,7 +95,7 @@ $(BUILD)/berth.pc: FORCE
 
 $(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS) -lglpk
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
 test-programs: $(TEST_BIN)
 check: all
 	$(MAKE) test-programs

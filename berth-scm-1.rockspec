@@ -15,6 +15,7 @@ external_dependencies = {
   CJSON = { header = "cjson/cJSON.h", library = "cjson" },
   METIS = { header = "metis.h", library = "metis" },
   CHOLMOD = { header = "suitesparse/cholmod.h", library = "cholmod" },
+  GLPK = { header = "glpk.h", library = "glpk" },
   ZLIB = { header = "zlib.h", library = "z" },
 }
 build = {

@@ -136,12 +136,13 @@ static berth_status look(berth_pacml *p, int32_t model, int32_t decision, berth_
   return BERTH_OK;
 }
 
-berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision, const uint8_t *busy, int32_t *servers,
-                                berth_ramp_outcome *out) {
-  berth_status st = berth_ramp_plan(p->planner, p->model[model], decision, busy, 0, servers, out);
-  int32_t n = out->n_servers;
+berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision, const uint8_t *busy, int32_t n,
+                                const int32_t *block, int32_t *servers, berth_ramp_outcome *out) {
+  berth_status st = n > 0 ? berth_ramp_plan_on(p->planner, p->model[model], decision, busy, n, block, 0, servers, out)
+                          : berth_ramp_plan(p->planner, p->model[model], decision, busy, 0, servers, out);
+  int32_t held = out->n_servers;
   if (st != BERTH_OK || out->cause != BERTH_RAMP_PLACED) return st;
   st = look(p, model, decision, out);
-  out->n_servers = n;
+  out->n_servers = held;
   return st;
 }

@@ -3,13 +3,15 @@
 
 typedef struct Collect {
   berth_i_fast *f;
-  size_t n; /* blocks seen; kept only if there is room */
+  size_t first, n; /* blocks of this size from the first on; kept only if there is room */
 } Collect;
 
 static bool collect(void *ud, int32_t n, const int32_t *block) {
   Collect *c = ud;
   uint64_t mask = 0;
   for (int32_t i = 0; i < n; i++) mask |= (uint64_t)1 << block[i];
+  for (size_t i = c->first; c->f->block && i < c->n; i++)
+    if (c->f->block[i] == mask) return false; /* of another shape */
   if (c->f->block) c->f->block[c->n] = mask;
   c->n++;
   return false;
@@ -18,9 +20,9 @@ static bool collect(void *ud, int32_t n, const int32_t *block) {
 static int32_t sizes(const berth_pacml *env) { return env->most + 1; }
 
 static size_t collect_all(berth_i_fast *f) {
-  Collect c = { f, 0 };
+  Collect c = { f, 0, 0 };
   for (int32_t k = 0; k < sizes(f->env); k++) {
-    f->first[k] = (int32_t)c.n;
+    f->first[k] = (int32_t)(c.first = c.n);
     if (k == 1 || (k > 0 && k % 2 == 0)) berth_i_ramp_each_block(f->env->ramp, k, collect, &c);
   }
   f->first[sizes(f->env)] = (int32_t)c.n;
@@ -47,7 +49,7 @@ static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m
 static berth_status fill_cut(const berth_i_fast *f, int32_t model, int32_t decision, berth_i_fast_cut *cut) {
   berth_ramp_outcome o;
   int32_t servers[BERTH_I_RAMP_SERVERS];
-  berth_status st = berth_i_pacml_plan(f->env, model, decision, NULL, servers, &o);
+  berth_status st = berth_i_pacml_plan(f->env, model, decision, NULL, 0, NULL, servers, &o);
   if (st != BERTH_OK) return st;
   cut->jct = o.cause == BERTH_RAMP_PLACED ? f->env->steps * o.step : INFINITY;
   return list_sizes(f->env, f->env->model[model], cut);
@@ -96,20 +98,13 @@ static uint64_t first_free(const berth_i_fast *f, int32_t size, uint64_t busy) {
 }
 
 /* exact: the others are sought within the largest, if they can be there. */
-uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy) {
-  uint64_t taken = 0;
-  for (int32_t i = 0; i < cut->n_sizes; i++) {
-    uint64_t block = 0;
-    if (!f->env->ramp->o.compat && i > 0) block = first_free(f, cut->size[i], busy | ~taken);
-    if (!block) block = first_free(f, cut->size[i], busy);
-    if (!block) return 0;
-    taken |= block;
+uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy, uint64_t block) {
+  uint64_t taken = block ? block : first_free(f, cut->size[0], busy);
+  for (int32_t i = 1; taken && i < cut->n_sizes; i++) {
+    uint64_t more = f->env->ramp->o.compat ? 0 : first_free(f, cut->size[i], busy | ~taken);
+    if (!more) more = first_free(f, cut->size[i], busy);
+    if (!more) return 0;
+    taken |= more;
   }
   return taken;
-}
-
-int32_t berth_i_fast_count(const berth_i_fast *f, int32_t size, uint64_t busy) {
-  int32_t n = 0;
-  for (int32_t i = f->first[size]; i < f->first[size + 1]; i++) n += !(f->block[i] & busy);
-  return n;
 }

@@ -26,10 +26,8 @@ typedef struct berth_i_fast {
 
 berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f);
 void berth_i_fast_release(berth_i_fast *f);
-/** Servers that a job takes; 0: it cannot be placed. */
-uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy);
-/** Free blocks of a size. */
-int32_t berth_i_fast_count(const berth_i_fast *f, int32_t size, uint64_t busy);
+/** Servers that a job takes; 0: it cannot be placed.  @param block of its ops with most pieces, free; 0: the first that fits */
+uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy, uint64_t block);
 
 static inline uint64_t berth_i_fast_busy(const berth_i_fast *f, const double *free_at, double time) {
   uint64_t busy = 0;

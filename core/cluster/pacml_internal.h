@@ -46,13 +46,14 @@ struct berth_pacml_run {
   uint8_t *busy;               /* [servers] */
   double *free_at;             /* [servers] */
   int32_t *owner;              /* [servers] job that was there last */
-  berth_i_pacml_answer *answer;/* [most + 1] */
-  int32_t *servers;            /* [(most + 1) * servers] of each answer */
+  berth_i_pacml_answer *answer;/* [most + 2] by decision; the last: on a block that was asked for */
+  int32_t *servers;            /* [(most + 2) * servers] of each answer */
   berth_ramp_outcome *first;   /* compat: [n models * (most + 1)] by pieces; ticks == 0: not seen yet */
 };
 
-/** Places a model, and looks ahead unless that placement is known.  @param servers [servers] out */
-berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision, const uint8_t *busy, int32_t *servers,
-                                berth_ramp_outcome *out);
+/** Places a model, and looks ahead unless that placement is known.
+ *  @param block [n] of the ops with most pieces; n 0: the first that fits  @param servers [servers] out */
+berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision, const uint8_t *busy, int32_t n,
+                                const int32_t *block, int32_t *servers, berth_ramp_outcome *out);
 
 #endif

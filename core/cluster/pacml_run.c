@@ -16,8 +16,8 @@ void berth_pacml_run_release(berth_pacml_run *r) {
   berth_i_free(ctx, r->busy, servers, sizeof *r->busy);
   berth_i_free(ctx, r->free_at, servers, sizeof *r->free_at);
   berth_i_free(ctx, r->owner, servers, sizeof *r->owner);
-  berth_i_free(ctx, r->answer, decisions, sizeof *r->answer);
-  berth_i_free(ctx, r->servers, decisions * servers, sizeof *r->servers);
+  berth_i_free(ctx, r->answer, decisions + 1, sizeof *r->answer);
+  berth_i_free(ctx, r->servers, (decisions + 1) * servers, sizeof *r->servers);
   berth_i_free(ctx, r->first, (size_t)p->n * decisions, sizeof *r->first);
   berth_i_free(ctx, r, 1, sizeof *r);
   berth_pacml_release(p);
@@ -57,8 +57,8 @@ static bool get_arrays(berth_pacml_run *r) {
   size_t servers = (size_t)p->ramp->servers, decisions = (size_t)p->most + 1;
   return (r->jobs = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->jobs)) && (r->past = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->past)) &&
          (r->busy = berth_i_zalloc(ctx, servers, sizeof *r->busy)) && (r->free_at = berth_i_zalloc(ctx, servers, sizeof *r->free_at)) &&
-         (r->owner = berth_i_alloc(ctx, servers, sizeof *r->owner)) && (r->answer = berth_i_zalloc(ctx, decisions, sizeof *r->answer)) &&
-         (r->servers = berth_i_alloc(ctx, decisions * servers, sizeof *r->servers)) &&
+         (r->owner = berth_i_alloc(ctx, servers, sizeof *r->owner)) && (r->answer = berth_i_zalloc(ctx, decisions + 1, sizeof *r->answer)) &&
+         (r->servers = berth_i_alloc(ctx, (decisions + 1) * servers, sizeof *r->servers)) &&
          (r->first = berth_i_zalloc(ctx, (size_t)p->n * decisions, sizeof *r->first));
 }
 
@@ -73,7 +73,7 @@ static void leave(berth_pacml_run *r, int32_t job) {
 static berth_status move_on(berth_pacml_run *r) {
   berth_cluster_event e;
   berth_status st;
-  memset(r->answer, 0, ((size_t)r->env->most + 1) * sizeof *r->answer);
+  memset(r->answer, 0, ((size_t)r->env->most + 2) * sizeof *r->answer);
   do {
     if ((st = berth_cluster_next(r->cluster, &e)) != BERTH_OK) return st;
     if (e.kind == BERTH_CLUSTER_END_OF_JOB) leave(r, e.job);
@@ -130,72 +130,84 @@ static bool is_late(const berth_pacml_run *r, double jct) {
   return r->env->ramp->o.compat ? jct > limit : jct > limit * (1 + 1e-9);
 }
 
-static berth_status ask(berth_pacml_run *r, int32_t d, berth_i_pacml_answer **out) {
-  berth_i_pacml_answer *a = &r->answer[d];
+static int32_t *servers_of(const berth_pacml_run *r, int32_t slot) {
+  return r->servers + (size_t)slot * (size_t)r->env->ramp->servers;
+}
+
+static berth_status plan(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block, int32_t slot) {
+  berth_i_pacml_answer *a = &r->answer[slot];
   int32_t model = r->jobs[r->job].model;
-  berth_status st;
-  *out = a;
-  if (a->known) return BERTH_OK;
-  a->outcome = (berth_pacml_outcome){ BERTH_PACML_REJECTED, NAN, 0, 0, 0 };
-  if (d > 0) {
-    if ((st = berth_i_pacml_plan(r->env, model, d, r->busy, r->servers + (size_t)d * (size_t)r->env->ramp->servers, &a->ramp)) != BERTH_OK)
-      return st;
-    a->outcome.cause = BERTH_PACML_PLACEMENT;
-    if (a->ramp.cause == BERTH_RAMP_PLACED) {
-      remember(r, model, &a->ramp);
-      a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step, a->ramp.pieces, a->ramp.n_servers, a->ramp.channels };
-      if (is_late(r, a->outcome.jct)) a->outcome.cause = BERTH_PACML_LATE;
-    }
-  }
-  a->known = true;
+  berth_status st = berth_i_pacml_plan(r->env, model, d, r->busy, n, block, servers_of(r, slot), &a->ramp);
+  if (st != BERTH_OK) return st;
+  a->outcome.cause = BERTH_PACML_PLACEMENT;
+  if (a->ramp.cause != BERTH_RAMP_PLACED) return BERTH_OK;
+  remember(r, model, &a->ramp);
+  a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step, a->ramp.pieces, a->ramp.n_servers,
+                                      a->ramp.channels };
+  if (is_late(r, a->outcome.jct)) a->outcome.cause = BERTH_PACML_LATE;
   return BERTH_OK;
 }
 
-static void give_servers(const berth_pacml_run *r, int32_t d, const berth_pacml_outcome *o, int32_t *servers) {
-  if (servers) memcpy(servers, r->servers + (size_t)d * (size_t)r->env->ramp->servers, (size_t)o->n_servers * sizeof *servers);
+/* Answers without a block of one's own are kept until the job is decided about.  @param slot out */
+static berth_status ask(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block, int32_t *slot) {
+  berth_i_pacml_answer *a = &r->answer[*slot = n > 0 ? r->env->most + 1 : d];
+  berth_status st = BERTH_OK;
+  if (a->known && n == 0) return BERTH_OK;
+  a->outcome = (berth_pacml_outcome){ BERTH_PACML_REJECTED, NAN, 0, 0, 0 };
+  if (d > 0) st = plan(r, d, n, block, *slot);
+  a->known = st == BERTH_OK;
+  return st;
+}
+
+berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block, berth_pacml_outcome *out,
+                                 int32_t *servers) {
+  int32_t slot;
+  berth_status st = check_decision(r, decision);
+  if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
+  if (st != BERTH_OK) return st;
+  *out = r->answer[slot].outcome;
+  if (servers) memcpy(servers, servers_of(r, slot), (size_t)out->n_servers * sizeof *servers);
+  return BERTH_OK;
 }
 
 berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out, int32_t *servers) {
-  berth_i_pacml_answer *a;
-  berth_status st = check_decision(r, decision);
-  if (st == BERTH_OK) st = ask(r, decision, &a);
-  if (st != BERTH_OK) return st;
-  give_servers(r, decision, &a->outcome, servers);
-  *out = a->outcome;
-  return BERTH_OK;
+  return berth_pacml_look_on(r, decision, 0, NULL, out, servers);
 }
 
 /* A job's work is its sequential time; it is done at the rate of its speed-up. */
-static berth_status accept(berth_pacml_run *r, int32_t d, const berth_i_pacml_answer *a) {
-  const int32_t *servers = r->servers + (size_t)d * (size_t)r->env->ramp->servers;
-  double sequential = berth_pacml_sequential(r->env, r->jobs[r->job].model), end;
-  berth_status st;
-  if (a->outcome.jct > 0 && sequential > 0) {
-    st = berth_cluster_start(r->cluster, r->job, a->outcome.n_servers, servers, NULL, sequential / a->outcome.jct);
-  } else {
-    st = berth_cluster_start(r->cluster, r->job, a->outcome.n_servers, servers, NULL, 1);
-  }
+static berth_status accept(berth_pacml_run *r, int32_t slot) {
+  const berth_pacml_outcome *o = &r->answer[slot].outcome;
+  const int32_t *servers = servers_of(r, slot);
+  double sequential = berth_pacml_sequential(r->env, r->jobs[r->job].model);
+  double rate = o->jct > 0 && sequential > 0 ? sequential / o->jct : 1;
+  berth_status st = berth_cluster_start(r->cluster, r->job, o->n_servers, servers, NULL, rate);
   if (st != BERTH_OK) return st;
-  end = r->jobs[r->job].arrival + a->outcome.jct;
-  for (int32_t i = 0; i < a->outcome.n_servers; i++) {
+  for (int32_t i = 0; i < o->n_servers; i++) {
     r->busy[servers[i]] = 1;
-    r->free_at[servers[i]] = end;
+    r->free_at[servers[i]] = r->jobs[r->job].arrival + o->jct;
     r->owner[servers[i]] = r->job;
   }
   return BERTH_OK;
 }
 
-berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out) {
-  berth_i_pacml_answer *a;
+berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block,
+                                   berth_pacml_outcome *out) {
+  const berth_i_pacml_answer *a;
+  int32_t slot;
   berth_status st = check_decision(r, decision);
-  if (st == BERTH_OK) st = ask(r, decision, &a);
+  if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
-  st = a->outcome.cause == BERTH_PACML_ACCEPTED ? accept(r, decision, a)
+  a = &r->answer[slot];
+  st = a->outcome.cause == BERTH_PACML_ACCEPTED ? accept(r, slot)
                                                 : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
   if (st != BERTH_OK) return st;
   r->past[r->job] = (berth_i_pacml_past){ decision, a->outcome, a->ramp };
   if (out) *out = a->outcome;
   return move_on(r);
+}
+
+berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out) {
+  return berth_pacml_decide_on(r, decision, 0, NULL, out);
 }
 
 /* ---- what is ------------------------------------------------------------------------------------------- */
@@ -217,10 +229,10 @@ berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask) {
 berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
   berth_status st = check_decision(r, 0);
   for (int32_t d = 0; st == BERTH_OK && d <= r->env->most; d++) {
-    berth_i_pacml_answer *a;
+    int32_t slot;
     mask[d] = d == 0;
     if (d == 0 || !r->env->legal[d]) continue;
-    if ((st = ask(r, d, &a)) == BERTH_OK) mask[d] = a->outcome.cause == BERTH_PACML_ACCEPTED;
+    if ((st = ask(r, d, 0, NULL, &slot)) == BERTH_OK) mask[d] = r->answer[slot].outcome.cause == BERTH_PACML_ACCEPTED;
   }
   return st;
 }

@@ -7,6 +7,21 @@ static int32_t pieces_of(const berth_ramp_model *m, int32_t forward, int32_t mos
   return even < 1 ? 1 : (int32_t)even;
 }
 
+/* exact: not more than have a block within the block of the ops with most, or the job would hold servers for a few ops alone. */
+static void keep_within(berth_ramp_planner *p, const berth_ramp_model *m) {
+  int32_t fits[BERTH_I_RAMP_SERVERS + 1] = { 0 }, most = 1; /* fits: by number of pieces; 0: not known yet */
+  for (int32_t i = 0; i < m->n; i++)
+    if (p->pieces[m->forward[i]] > most) most = p->pieces[m->forward[i]];
+  if (most > p->ramp->servers) return;
+  for (int32_t i = 0; i < m->n; i++) {
+    int32_t v = m->forward[i], k = p->pieces[v];
+    while (!fits[k] && k > 1 && k < most && !berth_i_ramp_within(p->ramp, k, most)) k -= k > 2 ? 2 : 1;
+    if (!fits[k]) fits[k] = k;
+    fits[p->pieces[v]] = fits[k];
+    p->pieces[v] = p->pieces[m->twin[v]] = fits[k];
+  }
+}
+
 /* More pieces than servers have no block: they need not be told apart. */
 static int32_t counted(const berth_ramp_planner *p, int32_t pieces) {
   return pieces > p->ramp->servers ? p->ramp->servers : pieces;
@@ -51,6 +66,7 @@ berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, 
     int32_t v = m->forward[i];
     p->pieces[v] = p->pieces[m->twin[v]] = pieces_of(m, v, most);
   }
+  if (!m->ramp->o.compat) keep_within(p, m);
   p->base[0] = 0;
   for (int32_t v = 0; v < groups; v++) p->base[v + 1] = p->base[v] + counted(p, p->pieces[v]);
   p->n_pieces = p->base[groups];

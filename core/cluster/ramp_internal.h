@@ -105,6 +105,8 @@ struct berth_ramp_planner {
   uint8_t *taken;          /* by other jobs */
   uint8_t *mine;           /* the job is there */
   int32_t *count, *block;  /* scratch */
+  const int32_t *wish;     /* block for the ops with n_wish pieces; n_wish 0: none */
+  int32_t n_wish;
   uint64_t *reach;         /* [servers * words] servers that flows go to from each */
   int32_t *seat, n_seats;  /* servers that the job is on, ascending */
   int32_t *ready, *flows;  /* look-ahead: first piece that is ready, first row under way; lists by rank, highest first */
@@ -129,6 +131,9 @@ berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, 
 /** Asks about the legal blocks of so many servers, in the order in which they are tried, until the answer is true.
  *  @return whether it was */
 typedef bool berth_i_ramp_seen(void *ud, int32_t n, const int32_t *block);
+/** Whether some legal block of so many servers is within the first one of `outer`; also if there is none of `outer`. */
+bool berth_i_ramp_within(const berth_ramp *r, int32_t inner, int32_t outer);
+bool berth_i_ramp_is_block(const berth_ramp *r, int32_t n, const int32_t *block);
 bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen, void *ud);
 
 berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most);

@@ -225,7 +225,7 @@ berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
     double tick;
     if (p->n_rows > SOON && (st = berth_i_interrupted(p->ramp->ctx)) != BERTH_OK) return st;
     tick = one_tick(&k);
-    if (isinf(tick)) return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "ramp: the step stops with %d pieces to run", (int)k.pieces);
+    if (isinf(tick)) return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "ramp: a step takes longer than can be counted");
     out->ticks++;
     out->step += tick;
     if (k.running) out->compute += tick;

@@ -105,7 +105,7 @@ static void fill_lists(berth_ramp_model *m, const berth_graph *g) {
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* A forward op holds its parameters and what it makes; its twin the same. Of what several read, the largest tensor counts once. */
+/* A forward op holds its parameters and what it makes, each tensor once, whoever reads it; its twin holds the same. */
 static double held(const berth_graph *g, int32_t v, const berth_op *op) {
   const int32_t *tensors;
   double bytes = op->param_bytes;

@@ -118,9 +118,19 @@ static void settle_block(berth_ramp_planner *p, const berth_ramp_model *m, int32
   settle(p, v, where, weight(m, v) / p->pieces[v]);
 }
 
+/* The block that was asked for, if the op has as many pieces; else a search. */
+static bool take_wish(const Search *q) {
+  for (int32_t i = 0; i < q->pieces; i++) q->p->block[i] = q->p->wish[i];
+  return fits(q);
+}
+
 static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   Search q = { p, p->pieces[v], weight(m, v) / p->pieces[v], false, NULL, NULL };
   if (join_producer(p, m, v)) return true;
+  if (p->n_wish == q.pieces) {
+    if (!take_wish(&q)) return false;
+    goto found;
+  }
   if (!m->ramp->o.compat) {
     q.within = true;
     if (find_block(&q)) goto found;
@@ -189,6 +199,38 @@ bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_s
   berth_ramp_planner p = { .ramp = (berth_ramp *)r, .block = block };
   Search q = { &p, pieces, 0, false, seen, ud };
   return (pieces == 1 || (pieces > 1 && pieces % 2 == 0)) && find_block(&q);
+}
+
+typedef struct Same {
+  const int32_t *block;
+} Same;
+
+static bool same_block(void *ud, int32_t n, const int32_t *block) {
+  return memcmp(((const Same *)ud)->block, block, (size_t)n * sizeof *block) == 0;
+}
+
+bool berth_i_ramp_is_block(const berth_ramp *r, int32_t n, const int32_t *block) {
+  Same same = { block };
+  return berth_i_ramp_each_block(r, n, same_block, &same);
+}
+
+/* Marks the servers of a block. */
+static bool mark_block(void *ud, int32_t n, const int32_t *block) {
+  uint8_t *marked = ud;
+  for (int32_t i = 0; i < n; i++) marked[block[i]] = 1;
+  return true;
+}
+
+static bool all_marked(void *ud, int32_t n, const int32_t *block) {
+  const uint8_t *marked = ud;
+  for (int32_t i = 0; i < n; i++)
+    if (!marked[block[i]]) return false;
+  return true;
+}
+
+bool berth_i_ramp_within(const berth_ramp *r, int32_t inner, int32_t outer) {
+  uint8_t marked[BERTH_I_RAMP_SERVERS] = { 0 };
+  return !berth_i_ramp_each_block(r, outer, mark_block, marked) || berth_i_ramp_each_block(r, inner, all_marked, marked);
 }
 
 static bool any_block(void *ud, int32_t n, const int32_t *block) {

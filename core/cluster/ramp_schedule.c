@@ -14,6 +14,11 @@ static const int32_t *homes(const berth_ramp_planner *p, int32_t v) { return p->
 
 /* ---- collectives --------------------------------------------------------------------------------- */
 
+/* The op whose collective an edge may be part of. */
+static int32_t owner(const berth_ramp_model *m, int32_t e) {
+  return m->backward[m->edge[e].src] ? m->edge[e].dst : m->edge[e].src;
+}
+
 /* The edges that a split op forms a collective of, if it does: those out of a forward op, those into a backward op. */
 static int32_t set_edges(const berth_ramp_model *m, int32_t v, const int32_t **edges) {
   const int32_t *start = m->backward[v] ? m->in_start : m->out_start;
@@ -25,12 +30,16 @@ static int32_t other_end(const berth_ramp_model *m, int32_t v, int32_t e) {
   return m->backward[v] ? m->edge[e].src : m->edge[e].dst;
 }
 
-/* As many dependencies begin on each server as end there. */
+/* exact: an edge is part of one collective only, also from a forward to a backward op. */
+static bool belongs(const berth_ramp_model *m, int32_t v, int32_t e) { return m->ramp->o.compat || owner(m, e) == v; }
+
+/* As many dependencies begin on each server as end there, if there are any. */
 static bool balanced(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v, const int32_t *edges, int32_t n) {
   int32_t pieces = 0, k = p->pieces[v];
   bool same = true;
   for (int32_t i = 0; i < n; i++) {
     int32_t w = other_end(m, v, edges[i]);
+    if (!belongs(m, v, edges[i])) continue;
     for (int32_t j = 0; j < p->pieces[w]; j++) p->count[homes(p, w)[j]] += k;
     pieces += p->pieces[w];
   }
@@ -39,7 +48,7 @@ static bool balanced(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v
     same = same && p->count[s] == 0;
     p->count[s] = 0;
   }
-  return same;
+  return same && pieces > 0;
 }
 
 /* Seconds of the collective around op v; negative if its dependencies are transfers of their own. */
@@ -47,14 +56,10 @@ static double time_of_set(berth_ramp_planner *p, const berth_ramp_model *m, int3
   const int32_t *edges;
   int32_t n = set_edges(m, v, &edges);
   double bytes = 0;
-  if (p->pieces[v] == 1 || n == 0 || !balanced(p, m, v, edges, n)) return -1;
-  for (int32_t i = 0; i < n; i++) bytes += p->size[edges[i]] * p->pieces[v] * p->pieces[other_end(m, v, edges[i])];
+  if (p->pieces[v] == 1 || !balanced(p, m, v, edges, n)) return -1;
+  for (int32_t i = 0; i < n; i++)
+    if (belongs(m, v, edges[i])) bytes += p->size[edges[i]] * p->pieces[v] * p->pieces[other_end(m, v, edges[i])];
   return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)), bytes);
-}
-
-/* The op whose collective an edge may be part of. */
-static int32_t owner(const berth_ramp_model *m, int32_t e) {
-  return m->backward[m->edge[e].src] ? m->edge[e].dst : m->edge[e].src;
 }
 
 /* ---- classes: what takes the same time --------------------------------------------------------------- */

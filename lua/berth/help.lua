@@ -7,7 +7,9 @@ local words = require "berth.help.words"
 
 local help = {}
 
-for _, topic in ipairs(require "berth.help.learning") do topics[#topics + 1] = topic end
+for _, part in ipairs { "berth.help.learning", "berth.help.pacml" } do
+  for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
+end
 
 local by_name = {}
 for _, topic in ipairs(topics) do by_name[topic[1]] = topic end
@@ -124,10 +126,10 @@ local function samples(berth)
   local cost = berth.cost(graph, topology)
   local placement = berth.place(cost, "single")
   local nn = berth.nn
-  local p = nn.parameters()
+  local p, ramp = nn.parameters(), berth.ramp()
   return { graph = graph, topology = topology, cost = cost, placement = placement, result = berth.simulate(cost, placement),
     rng = berth.rng(), array = nn.zeros { 1 }, index = nn.index {}, segments = nn.segments {}, tape = nn.tape(), parameters = p,
-    adam = nn.adam(p) }
+    adam = nn.adam(p), ramp = ramp }
 end
 
 local function note_methods(known, class, object)

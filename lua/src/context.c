@@ -136,7 +136,7 @@ int bl_error(lua_State *L, const char *format, ...) {
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
                                         "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
-                                        "member ", "episode ", "segment ", "column ", "bin ", "axis ", "rows are ", "axes are ", NULL };
+                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "axis ", "rows are ", "axes are ", NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {
@@ -259,7 +259,7 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
                                            bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
                                            bl_transform_functions, bl_expand_functions, bl_repair_functions, bl_exact_functions,
-                                           bl_split_functions, bl_tries_functions, bl_exec_functions,
+                                           bl_split_functions, bl_tries_functions, bl_exec_functions, bl_clairvoyant_functions,
                                            bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
                                            bl_nn_tape_functions, bl_nn_params_functions,
                                            bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,

@@ -271,13 +271,25 @@ static int32_t to_decision(lua_State *L, const bl_pacml_run_box *b, const bl_whe
   return (int32_t)bl_to_whole(L, 2, w, "decision", 0, berth_pacml_most(b->pacml));
 }
 
-/* look(decision): seconds, servers, cause; nil, cause if it cannot be placed or is 0 */
+/* The block at 3, in scratch that stays on the stack; n 0: none. */
+static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl_where *w, int32_t *n) {
+  *n = 0;
+  if (lua_isnoneornil(L, 3)) return NULL;
+  *n = bl_to_length(L, 3, w, "block");
+  if (*n == 0) bl_wrong(L, w, "block", "is empty");
+  return bl_to_ids(L, 3, w, "block", *n, b->servers, "server");
+}
+
+/* look(decision, block): seconds, servers, cause; nil, cause if it cannot be placed or is 0 */
 static int look(lua_State *L) {
   static const bl_where w = { "pacml run:look", NULL, 0 };
   bl_pacml_run_box *b = self_run(L, w.fn);
-  int32_t d = to_decision(L, b, &w), *list = bl_scratch(L, (size_t)b->servers, sizeof *list);
+  int32_t n, d = to_decision(L, b, &w), *list;
+  const int32_t *block = to_block(L, b, &w, &n);
   berth_pacml_outcome o;
-  berth_status st = berth_pacml_look(b->run, d, &o, list);
+  berth_status st;
+  list = bl_scratch(L, (size_t)b->servers, sizeof *list);
+  st = berth_pacml_look_on(b->run, d, n, block, &o, list);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   if (isnan(o.jct)) {
     lua_pushnil(L);
@@ -290,12 +302,14 @@ static int look(lua_State *L) {
   return 3;
 }
 
-/* decide(decision): whether the job was accepted; cause */
+/* decide(decision, block): whether the job was accepted; cause */
 static int decide(lua_State *L) {
   static const bl_where w = { "pacml run:decide", NULL, 0 };
   bl_pacml_run_box *b = self_run(L, w.fn);
+  int32_t n, d = to_decision(L, b, &w);
+  const int32_t *block = to_block(L, b, &w, &n);
   berth_pacml_outcome o;
-  berth_status st = berth_pacml_decide(b->run, to_decision(L, b, &w), &o);
+  berth_status st = berth_pacml_decide_on(b->run, d, n, block, &o);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushboolean(L, o.cause == BERTH_PACML_ACCEPTED);
   lua_pushstring(L, berth_pacml_cause_name(o.cause));

@@ -27,26 +27,36 @@ static const double *read_column(lua_State *L, int t, const bl_where *w, const c
   return bl_to_numbers(L, lua_gettop(L), w, key, found, "beta");
 }
 
-/* pacml_planner(env, { hidden, gap, beta, mass }): object; nil, message, code */
+static void get_share(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  if (t == 0) return;
+  lua_getfield(L, t, key);
+  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
+  lua_pop(L, 1);
+}
+
+/* pacml_planner(env, { hidden, blocks, discount, gap, beta, mass }): object; nil, message, code */
 static int planner(lua_State *L) {
-  static const char *const keys[] = { "hidden", "gap", "beta", "mass", NULL };
+  static const char *const keys[] = { "hidden", "blocks", "discount", "gap", "beta", "mass", NULL };
   static const bl_where w = { "berth.pacml.planner", NULL, 0 };
   bl_pacml_box *env = bl_check(L, 1, &bl_pacml_class, w.fn, "env");
   berth_pacml_process p = { .n = -1 };
   bl_pacml_ahead_box *box;
-  int32_t hidden = 16;
+  int32_t hidden = 16, blocks = 3;
+  double discount = 0.97;
   berth_status st;
   int t;
   lua_settop(L, 2);
   t = bl_options(L, 2, &w, keys);
   if (t == 0) bl_wrong(L, &w, "options", "expected a table");
   bl_get_whole(L, t, &w, "hidden", 1, 1024, &hidden);
+  bl_get_whole(L, t, &w, "blocks", 1, 8, &blocks);
+  get_share(L, t, &w, "discount", &discount);
   read_gap(L, t, &w, &p);
   p.beta = read_column(L, t, &w, "beta", &p.n);
   p.mass = read_column(L, t, &w, "mass", &p.n);
   box = bl_new(L, &bl_pacml_ahead_class, sizeof *box);
   box->models = env->models;
-  st = berth_pacml_ahead_new(env->pacml, hidden, &p, &box->ahead);
+  st = berth_pacml_ahead_new(env->pacml, hidden, blocks, discount, &p, &box->ahead);
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
@@ -81,53 +91,61 @@ static int draw(lua_State *L) {
   return 1;
 }
 
-/* Rows of weights, one network after another, in scratch on the stack. */
-static double *read_networks(lua_State *L, int i, const bl_where *w, int32_t n, int32_t *k) {
-  double *all;
-  *k = bl_to_length(L, i, w, "networks");
-  all = bl_scratch(L, (size_t)*k * (size_t)n, sizeof *all);
-  for (int32_t r = 0; r < *k; r++) {
-    const double *row;
-    lua_rawgeti(L, i, r + 1);
-    row = bl_to_numbers(L, lua_gettop(L), w, "networks", n, "weight");
-    for (int32_t j = 0; j < n; j++) all[(size_t)r * (size_t)n + (size_t)j] = row[j];
-    lua_pop(L, 2);
-  }
-  return all;
-}
-
-/* play(networks, trace): how many jobs each network turns away; nil, message, code */
+/* play(trace): how many jobs the network turns away */
 static int play(lua_State *L) {
   static const bl_where w = { "pacml planner:play", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
-  int32_t k, n, *blocked;
-  berth_pacml_job *jobs;
-  double *networks;
-  berth_status st;
-  bl_call call;
-  lua_settop(L, 3);
-  networks = read_networks(L, 2, &w, berth_pacml_ahead_weights(box->ahead), &k);
-  jobs = bl_to_trace(L, 3, &w, box->models, &n);
-  blocked = bl_scratch(L, (size_t)k, sizeof *blocked);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_pacml_ahead_play(box->ahead, k, networks, n, jobs, blocked));
+  int32_t n, blocked = 0;
+  const berth_pacml_job *jobs = bl_to_trace(L, 2, &w, box->models, &n);
+  berth_status st = berth_pacml_ahead_play(box->ahead, n, jobs, &blocked);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  lua_createtable(L, k, 0);
-  for (int32_t i = 0; i < k; i++) {
-    lua_pushinteger(L, blocked[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
+  lua_pushinteger(L, blocked);
   return 1;
 }
 
-/* decide(run, { futures, depth, seed, reject }): decision; nil, message, code */
+/* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way; nil, message, code */
+static int learn(lua_State *L) {
+  static const char *const keys[] = { "jobs", "rate", "last_rate", "explore", "trace", NULL };
+  static const bl_where w = { "pacml planner:learn", NULL, 0 };
+  bl_pacml_ahead_box *box = self(L, w.fn);
+  bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
+  berth_pacml_learn_options o = berth_pacml_learn_defaults();
+  double blocked = 0;
+  berth_status st;
+  bl_call call;
+  int t;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_whole(L, t, &w, "jobs", 1, INT32_MAX, &o.jobs);
+  bl_get_positive(L, t, &w, "rate", &o.rate);
+  bl_get_positive(L, t, &w, "last_rate", &o.last_rate);
+  get_share(L, t, &w, "explore", &o.explore);
+  get_share(L, t, &w, "trace", &o.trace);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, blocked);
+  return 1;
+}
+
+/* get(): the weights */
+static int get(lua_State *L) {
+  const berth_pacml_ahead *a = self(L, "pacml planner:get")->ahead;
+  int32_t n = berth_pacml_ahead_weights(a);
+  double *w = bl_scratch(L, (size_t)n, sizeof *w);
+  berth_pacml_ahead_get(a, w);
+  bl_push_numbers(L, n, w);
+  return 1;
+}
+
+/* decide(run, { futures, depth, seed, reject }): decision, block (servers; nil: the first that fits); nil, message, code */
 static int decide(lua_State *L) {
   static const char *const keys[] = { "futures", "depth", "seed", "reject", NULL };
   static const bl_where w = { "pacml planner:decide", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_pacml_run_box *run = bl_check(L, 2, &bl_pacml_run_class, w.fn, "run");
   berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
-  int32_t decision = 0;
+  int32_t decision = 0, n = 0, *block;
   berth_status st;
   bl_call call;
   int t;
@@ -137,11 +155,14 @@ static int decide(lua_State *L) {
   bl_get_whole(L, t, &w, "depth", 1, 1000000, &o.depth);
   bl_get_seed(L, t, &w, "seed", &o.seed);
   bl_get_bool(L, t, &w, "reject", &o.reject);
+  block = bl_scratch(L, (size_t)run->servers, sizeof *block);
   call = bl_enter(L);
-  st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision));
+  st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushinteger(L, decision);
-  return 1;
+  if (n == 0) lua_pushnil(L);
+  else bl_push_ids(L, n, block);
+  return 2;
 }
 
 static int to_string(lua_State *L) {
@@ -150,7 +171,8 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "play", play }, { "decide", decide }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "get", get },   { "play", play },
+                                    { "learn", learn }, { "decide", decide }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "inputs", inputs }, { "weights", weights }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pacml_ahead_class = { "pacml planner", "berth.pacml_planner", release_ahead, methods, NULL, fields, meta, NULL };

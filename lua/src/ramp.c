@@ -14,8 +14,9 @@ static void release_ramp(void *box) {
 static bl_ramp_box *self_box(lua_State *L, const char *fn) { return bl_self(L, &bl_ramp_class, fn); }
 static berth_ramp *self(lua_State *L, const char *fn) { return self_box(L, fn)->ramp; }
 
-static const char *const keys[] = { "compat",      "groups", "racks",       "slots",   "bandwidth",  "latency", "io_latency", "memory",
-                                    "memory_rate", "flops",  "value_bytes", "quantum", "time_scale", NULL };
+static const char *const keys[] = { "compat",     "groups", "racks",       "slots", "bandwidth",   "latency",
+                                    "io_latency", "memory", "memory_rate", "flops", "value_bytes", "quantum",
+                                    "time_scale", NULL };
 
 static berth_ramp_options read_options(lua_State *L, int t, const bl_where *w) {
   berth_ramp_options o;
@@ -87,11 +88,13 @@ static int legal(lua_State *L) {
 
 /* true and 1: busy; false and 0: free */
 static uint8_t to_mark(lua_State *L, const bl_where *w, const char *key, int32_t k) {
-  double x = lua_type(L, -1) == LUA_TBOOLEAN ? lua_toboolean(L, -1) : lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : -1;
-  if (x == 0 || x == 1) return x == 1;
-  if (lua_type(L, -1) == LUA_TNUMBER) bl_wrong(L, w, key, "[%d]: expected 0 or 1, got %.14g", (int)k, (double)lua_tonumber(L, -1));
-  bl_wrong(L, w, key, "[%d]: expected true, false, 0 or 1, got %s", (int)k, bl_kind(L, -1));
-  return 0;
+  double x;
+  if (lua_type(L, -1) == LUA_TBOOLEAN) return (uint8_t)lua_toboolean(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER)
+    bl_wrong(L, w, key, "[%d]: expected true, false, 0 or 1, got %s", (int)k, bl_kind(L, -1));
+  x = (double)lua_tonumber(L, -1);
+  if (x != 0 && x != 1) bl_wrong(L, w, key, "[%d]: expected 0 or 1, got %.14g", (int)k, x);
+  return x == 1;
 }
 
 const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t servers) {
@@ -139,9 +142,22 @@ static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_
   else bl_set_count(L, "ops", o->ops);
 }
 
+/* What a plan is asked for. */
+typedef struct Wish {
+  int32_t most, n_block;
+  const uint8_t *busy;
+  const int32_t *block; /* NULL: the first that fits */
+  int look;
+} Wish;
+
+static berth_status work(berth_ramp_planner *p, berth_ramp_model *m, const Wish *w, int32_t *servers, berth_ramp_outcome *o) {
+  if (!w->block) return berth_ramp_plan(p, m, w->most, w->busy, w->look, servers, o);
+  return berth_ramp_plan_on(p, m, w->most, w->busy, w->n_block, w->block, w->look, servers, o);
+}
+
 /* A hook may close the cluster or plan on it: the planner is out of the box while it works. */
-static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,
-                              int32_t *servers, berth_ramp_outcome *o) {
+static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *m, const Wish *w, int32_t *servers,
+                              berth_ramp_outcome *o) {
   berth_ramp_planner *p = box->planner;
   berth_status st = p ? BERTH_OK : berth_ramp_planner_new(box->ramp, &p);
   bl_call call;
@@ -149,31 +165,38 @@ static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *
   box->planner = NULL;
   berth_ramp_model_retain(m);
   call = bl_enter(L);
-  st = bl_leave(&call, berth_ramp_plan(p, m, most, busy, look, servers, o));
+  st = bl_leave(&call, work(p, m, w, servers, o));
   berth_ramp_model_release(m);
   if (box->ramp && !box->planner) box->planner = p;
   else berth_ramp_planner_release(p);
   return st;
 }
 
-/* plan(model, most, { busy, look }): table */
+/* [n_block] servers; stays on the stack */
+static void read_block(lua_State *L, int t, const bl_where *w, int32_t servers, Wish *wish) {
+  if (!bl_get_array(L, t, w, "block", &wish->n_block)) return;
+  wish->block = bl_to_ids(L, -1, w, "block", wish->n_block, servers, "server");
+}
+
+/* plan(model, most, { busy, block, look }): table */
 static int plan(lua_State *L) {
-  static const char *const names[] = { "busy", "look", NULL };
+  static const char *const names[] = { "busy", "block", "look", NULL };
   static const bl_where w = { "ramp:plan", NULL, 0 };
   bl_ramp_box *box = self_box(L, w.fn);
   bl_ramp_model_box *m = bl_check(L, 2, &bl_ramp_model_class, w.fn, "model");
-  int32_t most = (int32_t)bl_to_whole(L, 3, &w, "most", 1, INT32_MAX), n = berth_ramp_servers(box->ramp), *servers;
+  int32_t n = berth_ramp_servers(box->ramp), *servers;
+  Wish wish = { (int32_t)bl_to_whole(L, 3, &w, "most", 1, INT32_MAX), 0, NULL, NULL, 1 };
   berth_ramp_outcome o = { 0 };
-  const uint8_t *busy;
   berth_status st;
-  int t, look = 1;
+  int t;
   lua_settop(L, 4);
   t = bl_options(L, 4, &w, names);
-  bl_get_bool(L, t, &w, "look", &look);
-  busy = bl_get_busy(L, t, &w, n);
+  bl_get_bool(L, t, &w, "look", &wish.look);
+  wish.busy = bl_get_busy(L, t, &w, n);
+  read_block(L, t, &w, n, &wish);
   servers = bl_scratch(L, (size_t)n, sizeof *servers);
-  if ((st = plan_with(L, box, m->model, most, busy, look, servers, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
-  push_outcome(L, &o, servers, look);
+  if ((st = plan_with(L, box, m->model, &wish, servers, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  push_outcome(L, &o, servers, wish.look);
   return 1;
 }
 
@@ -278,7 +301,8 @@ static int model_to_string(lua_State *L) {
 static const luaL_Reg model_fields[] = { { "sequential", sequential }, { "memory", model_memory }, { "bytes", model_bytes },
                                          { "graph", model_graph },     { "ramp", model_ramp },     { NULL, NULL } };
 static const luaL_Reg model_meta[] = { { "__tostring", model_to_string }, { NULL, NULL } };
-const bl_class bl_ramp_model_class = { "ramp model", "berth.ramp_model", release_model, NULL, NULL, model_fields, model_meta, NULL };
+const bl_class bl_ramp_model_class = { "ramp model", "berth.ramp_model", release_model, NULL,
+                                       NULL,         model_fields,       model_meta,    NULL };
 
 /* ---- what a cluster is --------------------------------------------------------------------- */
 

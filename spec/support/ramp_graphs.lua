@@ -5,7 +5,7 @@ local graphs = {}
 
 local TIMES = { 0, 1, 1, 2, 3, 5 }
 
--- opts: n, seconds (of a unit of time), bytes (of a unit of memory)
+-- opts: n, seconds (of a unit of time), bytes (of a unit of memory), physical (mirrored as physics has it, not as published)
 function graphs.mirrored(rng, opts)
   local ops, tensors, n = {}, {}, opts.n
   local back = {}
@@ -20,7 +20,8 @@ function graphs.mirrored(rng, opts)
     if #to > 0 and (v < n) then tensors[#tensors + 1] = { from = v, to = to, bytes = 576 * (rng:below(6) - 1) * opts.bytes } end
   end
   local g = assert(berth.graph { ops = ops, tensors = tensors })
-  return assert(g:mirror { seconds = back, join = "last", gradients = "output", activations = false })
+  if opts.physical then return (assert(g:mirror { seconds = back })) end
+  return (assert(g:mirror { seconds = back, join = "last", gradients = "output", activations = false }))
 end
 
 --- A random order of 1..n.

@@ -1,4 +1,4 @@
---- RAMP jobs piece by piece and dependency by dependency, straight from the specification: slow, and nothing is shared with the core.
+--- RAMP jobs piece by piece and dependency by dependency, straight from the specification: slow, with nothing of the core.
 -- Numbers of servers and ops are from 1. `o` is the table ramp.options gives, `g` a mirrored graph.
 local reference = {}
 
@@ -125,10 +125,26 @@ local function twin(job, v) return 2 * job.n + 1 - v end
 
 -- ---- 3: pieces and bytes -------------------------------------------------------------------------
 
+-- Exact: an op beside one of `most` pieces gets no more than have a block within the first block of that many.
+local function within(o, k, most)
+  local marked = {}
+  for _, s in ipairs(reference.find_block(o, most, function() return true end) or {}) do marked[s] = true end
+  while next(marked) and k > 1 and not reference.find_block(o, k, function(s) return marked[s] end) do
+    k = k > 2 and k - 2 or 1
+  end
+  return k
+end
+
 function reference.cut(o, job, most)
   local pieces, held, size = {}, {}, {}
   for u = 1, job.n do
     local k = math.max(1, math.min(2 * math.ceil(math.ceil(job.cost[u] / o.quantum) / 2), most))
+    pieces[u], pieces[twin(job, u)] = k, k
+  end
+  local widest = 1
+  for u = 1, job.n do widest = math.max(widest, pieces[u]) end
+  for u = 1, o.compat and 0 or job.n do
+    local k = within(o, pieces[u], widest)
     pieces[u], pieces[twin(job, u)] = k, k
   end
   for v = 1, 2 * job.n do held[v] = job.memory[v] end
@@ -405,19 +421,18 @@ end
 
 -- Exact: what one piece sends to the pieces of one op goes together, when all its channels are free of what ranks above it.
 local function movers(flows, before)
-  local rows, order, used, out = {}, {}, {}, {}
+  local rows, used, out = {}, {}, {}
   for _, d in ipairs(flows) do
     local row = nil
-    for _, r in ipairs(order) do
+    for _, r in ipairs(rows) do
       if r[1].from == d.from and r[1].class[1] == d.class[1] then row = r end
     end
     if not row then
-      row = { number = #order }
-      order[#order + 1] = row
+      row = { number = #rows }
+      rows[#rows + 1] = row
     end
     row[#row + 1] = d
   end
-  rows = order
   table.sort(rows, function(a, b)
     if before(a[1], b[1]) or before(b[1], a[1]) then return before(a[1], b[1]) end
     return a.number < b.number

@@ -82,10 +82,18 @@ end
 --- @tparam table o servers, sequential { s of each model }, ops { number of each }, most, jct = function(model, pieces) -> s
 function toy.env(o)
   local env = { servers = o.servers, sequential = o.sequential, most = o.most, jct = o.jct, models = {}, run = new_run }
+  env.ramp = { options = { groups = o.servers, racks = 1, slots = 1 } }
+  function env.ramp:plan(_, pieces, given) -- luacheck: ignore self
+    local servers = {}
+    for s = 1, o.servers do
+      if given.busy[s] == 0 and #servers < pieces then servers[#servers + 1] = s end
+    end
+    return { placed = #servers == pieces, servers = servers }
+  end
   for i, s in ipairs(o.sequential) do
     local g = graph(o.ops and o.ops[i] or 3, s)
     env.models[i] = { graph = g, memory = 100 * i, bytes = 10 * i, sequential = s,
-      ramp = { options = { groups = o.servers, racks = 1, slots = 1 } } }
+      ramp = env.ramp }
   end
   return env
 end

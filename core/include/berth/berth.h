@@ -19,6 +19,7 @@
 #include <berth/assign.h>
 #include <berth/base.h>
 #include <berth/bounds.h>
+#include <berth/clairvoyant.h>
 #include <berth/cluster.h>
 #include <berth/cost.h>
 #include <berth/exact.h>

@@ -77,6 +77,14 @@ berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_
 /** Decides, and moves on to the next arrival.  @return as berth_pacml_look */
 berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out);
 
+/** The same with a block of one's own for the ops with most pieces: not as published, where it is the first that fits.
+ *  @param block [n] servers, ascending; n 0: the first that fits  @return also BERTH_EINVAL (not a legal block, or not of as many
+ *  servers as these ops have pieces) */
+berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block, berth_pacml_outcome *out,
+                                 int32_t *servers);
+berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block,
+                                   berth_pacml_outcome *out);
+
 /** Legal decisions as published: 0; 1 if a server is free; an even number if as many are, and the size is legal on an empty cluster.
  *  @param mask [most + 1] out */
 berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask);

@@ -1,12 +1,12 @@
 /* Deciding PAC-ML's question with what is known before the decision: the look-ahead of each choice, when running jobs will end, and how
  * jobs arrive.
  *
- * A small network scores what each choice leaves behind; the choice with the highest score among those that meet the deadline is
- * taken. On top of it, rollouts: for each choice, sampled futures are played on with the network, and the choice with the fewest
- * blocked jobs is taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the
+ * A small network says, from what a choice leaves behind, how many jobs will be blocked; the choice with the least, this job
+ * included, is taken. It learns that from games with itself, by TD(lambda). On top of it, rollouts: for each choice, sampled futures are
+ * played on with the network, and the choice with the fewest blocked jobs is taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the
  * decision itself then checks: memory never binds, and a model takes the time that it takes on an empty cluster. At most 64 servers.
  *
- * Ours; the rollouts are those of Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996. */
+ * Ours; learning as in Sutton, "Learning to Predict by the Methods of Temporal Differences", 1988; rollouts as in Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996. */
 #ifndef BERTH_PACML_AHEAD_H
 #define BERTH_PACML_AHEAD_H
 
@@ -25,11 +25,16 @@ typedef struct berth_pacml_process {
 
 typedef struct berth_pacml_ahead berth_pacml_ahead;
 /**
- * @param hidden units of the network, at least 1  @param process copied
+ * @param hidden units of the network, 1 to 1024
+ * @param blocks choices of a block for each number of pieces, 1 to 8: the first that fits, as published, and those that leave most
+ *        large blocks free
+ * @param discount of what is blocked one arrival later, 0 to below 1
+ * @param process copied
  * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 64 servers); BERTH_ENOMEM
- * All weights are 0 at first: then of all choices the one with fewest pieces is taken.
+ * All weights are 0 at first: then of all choices the first is taken, that with fewest pieces.
  */
-berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, const berth_pacml_process *process, berth_pacml_ahead **out);
+berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t blocks, double discount,
+                                   const berth_pacml_process *process, berth_pacml_ahead **out);
 void berth_pacml_ahead_release(berth_pacml_ahead *a);
 /** Numbers that the network sees of each choice. */
 int32_t berth_pacml_ahead_inputs(const berth_pacml_ahead *a);
@@ -40,13 +45,25 @@ berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w);
 
 /** Jobs of that process.  @param jobs [n] out, the first at 0  */
 void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n, berth_pacml_job *jobs);
-/**
- * Plays jobs with the network alone, on the quick copy, from an empty cluster.
- * @param blocked [k] out: how many of the n jobs were turned away, for each of k networks  @param w [k * weights]
- * @return BERTH_OK, BERTH_EINVAL (jobs), BERTH_EINTERRUPT.  O(k n choices hidden inputs)
- */
-berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t k, const double *w, int32_t n, const berth_pacml_job *jobs,
-                                    int32_t *blocked);
+/** Plays jobs with the network alone, on the quick copy, from an empty cluster.
+ *  @param blocked out: how many were turned away  @return BERTH_OK, BERTH_EINVAL (jobs).  O(n choices hidden inputs) */
+berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs, int32_t *blocked);
+
+typedef struct berth_pacml_learn_options {
+  int32_t jobs;           /* that are played; default 300,000 */
+  double rate, last_rate; /* of learning, geometrically from one to the other; default 0.02 to 0.0005 */
+  double explore;         /* share of choices at random, falling to 0; default 0.02 */
+  double trace;           /* lambda, 0 to below 1; default 0.5 */
+} berth_pacml_learn_options;
+berth_pacml_learn_options berth_pacml_learn_defaults(void);
+/** Learns from games with itself: jobs of the process, on the quick copy. Goes on from the weights that there are, from random ones
+ *  if all are 0.
+ *  @param blocked out: share of the jobs that were turned away on the way
+ *  @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM; BERTH_EINTERRUPT (what was learned stays)
+ *  Some 10 us a job. */
+berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts, berth_rng *rng, double *blocked);
+/** @param w [weights] out */
+void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w);
 
 typedef struct berth_pacml_ahead_options {
   int32_t futures; /* sampled for each decision; 0: the network alone decides; default 32 */
@@ -56,9 +73,10 @@ typedef struct berth_pacml_ahead_options {
 } berth_pacml_ahead_options;
 berth_pacml_ahead_options berth_pacml_ahead_defaults(void);
 /** The decision for the present job of a run of the same models. 0 if no choice would be accepted.
+ *  @param n_block, block [servers] out: the block to decide on (berth_pacml_decide_on); n_block 0: the first that fits
  *  @return BERTH_OK, BERTH_EINVAL (no job is left; options; a run of other models), BERTH_ENOMEM, BERTH_EINTERRUPT */
 berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, const berth_pacml_ahead_options *opts,
-                                      int32_t *decision);
+                                      int32_t *decision, int32_t *n_block, int32_t *block);
 
 #ifdef __cplusplus
 }

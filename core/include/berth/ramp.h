@@ -99,7 +99,8 @@ void berth_ramp_planner_release(berth_ramp_planner *p);
 
 /**
  * Pieces of an op: even, at most `most` and not below what its forward time has quanta, 1 if it takes no time; the backward twin
- * gets the same. Placement: first fit of legal blocks, in topological order of the forward ops. compat: parts of one op may be
+ * gets the same; exact: as many fewer as it takes to have a block within the block of the op with most (6 in 4 x 4 x 2 become 4
+ * beside 8). Placement: first fit of legal blocks, in topological order of the forward ops. compat: parts of one op may be
  * anywhere. exact: the block of the op with most pieces is sought first, and the others within it, if they can be.
  * Schedule: shortest piece first, shortest transfer first, by rank. Look-ahead: one step on the servers, alone.
  * compat: transfers share nothing, time goes on to where the transfer of highest rank on some channel ends, and those before it
@@ -115,6 +116,13 @@ void berth_ramp_planner_release(berth_ramp_planner *p);
  */
 berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,
                              int32_t *servers, berth_ramp_outcome *out);
+/**
+ * The same with the ops that have most pieces on a block that the caller chooses: their free legal block, or there is none.
+ * @param n as many servers as these ops have pieces  @param block [n] in the order of a block: lexicographic
+ * @return also BERTH_EINVAL (n; a block that is not legal)
+ */
+berth_status berth_ramp_plan_on(berth_ramp_planner *p, berth_ramp_model *m, int32_t most, const uint8_t *busy, int32_t n,
+                                const int32_t *block, int look, int32_t *servers, berth_ramp_outcome *out);
 /** Whether an op may have that many pieces, 1 or an even number, and some block of as many servers is legal on an empty cluster. */
 int berth_ramp_legal(const berth_ramp *r, int32_t pieces);
 

@@ -5,7 +5,7 @@ local checkpoint = require "berth.agents.checkpoint"
 local options = require "berth.options"
 local settings = require "berth.agents.settings"
 
-local agents = { doppler = require "berth.agents.doppler" }
+local agents = { doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml" }
 
 -- PLACETO and GDP: networks tied to a number of devices, made when it is known.
 local function baseline(kind)

@@ -33,6 +33,18 @@ return {
     { "rate", "of steps that are given none" },
     { "steps", "how many it has done" },
   },
+  ramp = {
+    { "compat", "true: as the published simulator has it" },
+    { "options", "table of all options, with which berth.ramp makes the same again" },
+    { "servers", "how many" },
+  },
+  ramp_model = {
+    { "bytes", "bytes that all dependencies carry, uncut" },
+    { "graph", "what it was made of" },
+    { "memory", "bytes that all ops hold, forward and backward" },
+    { "ramp", "the cluster it is for" },
+    { "sequential", "s of one training step on one server" },
+  },
   placement = {
     { "bound", "s: placer exact has proved that no schedule is shorter with this memory, without preemption; nil: of others" },
     { "estimate", "s: the placer's own makespan; nil: it made no plan" },

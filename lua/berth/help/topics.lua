@@ -337,6 +337,10 @@ about.meta[op]: its logical op. docs/models.md.]],
   { "agents.doppler", [[agent = berth.agents.doppler { design = "compact", seed = 0, contract = false, ... }]],
     [[A placer that learns: agent:train(tasks, options), berth.place(g, t, agent), agent:save(path). tasks: { { graph =,
 topology =, judge = { preset = "doppler" } } }; options: stages, calls, batch, checkpoint. docs/learning.md, Agents.]] },
+  { "agents.pacml", [[agent = berth.agents.pacml { design = "own", algorithm = "td", mask = "exact", seed = 0, ... }]],
+    [[A decider that learns how many pieces to cut each job into: agent:train(env, { traces = { beta = "A" }, steps =,
+checkpoint =, resume =, progress = }), agent:decide(run), agent:save(path), agent:use(env). design = "published" with
+algorithm = "dqn" or "ppo", preset = "published": PAC-ML's own. docs/learning.md, PAC-ML.]] },
   { "agents.load", "agent = berth.agents.load(path)", "An agent that agent:save or a checkpoint wrote." },
 
   { "rng", "r = berth.rng(seed, stream)",
@@ -347,6 +351,11 @@ topology =, judge = { preset = "doppler" } } }; options: stages, calls, batch, c
   { "rng:shuffle", "r:shuffle(array)", "In place." },
   { "quantity", [[berth.quantity("5 us", "seconds")]],
     "A number in base units; units: seconds, bytes, bytes/s, flop, flop/s." },
+  { "experiment", "e = berth.experiment { name =, grid = {...}, seeds = 3, run = f, path = \"a.jsonl\" }",
+    [[Runs f(trial) -> table for each point of a grid with each seed, a line of the file for each; killed, it goes on where
+it was. e.rows; e:summary() has means and confidence intervals. More options: shard ("1/4"), also, retry,
+progress. docs/experiments.md.]],
+    [[e = berth.experiment { name = "x", grid = { a = { 1, 2 } }, seeds = 2, run = function(t) return { y = t.a } end }]] },
   { "format", [[berth.format(value, "seconds")]], "Three digits with a unit: 41.2 ms." },
   { "kind", "berth.kind(x)", "Class of an object of the library, such as \"graph\" or \"result\"; else the Lua type." },
   { "hooks", "before = berth.hooks { interrupt = f, progress = f }",

@@ -10,7 +10,8 @@ Beta.__index = Beta
 local KEYS = { "skew", "seed", "min", "max", "redraw" }
 
 function Beta.__tostring(d)
-  return ("beta %s: %.2f to %.2f, mean %.4f, deviation %.4f"):format(d.name, d.values[1], d.values[#d.values], d.mean, d.deviation)
+  local low, high = d.values[1], d.values[#d.values]
+  return ("beta %s: %.2f to %.2f, mean %.4f, deviation %.4f"):format(d.name, low, high, d.mean, d.deviation)
 end
 
 local function moments(d)

@@ -6,7 +6,8 @@ local family = {}
 -- Of the published construction; hundredths are its rounding.
 local STEP, BINS, LEAST_SAMPLES = 0.01, 1000, 50000
 
--- One value of the skew normal distribution of that shape: Azzalini, "A class of distributions which includes the normal ones", 1985.
+-- One value of the skew normal distribution of that shape.
+-- Source: Azzalini, "A class of distributions which includes the normal ones", 1985.
 local function skew_normal(rng, shape)
   local delta = shape / math.sqrt(1 + shape * shape)
   local u, v = rng:normal(), rng:normal()

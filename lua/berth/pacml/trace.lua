@@ -32,24 +32,18 @@ local function fill(pool, models, copies)
 end
 
 -- Draws without replacement; an empty pool is filled again. O(1) each: the last one takes the place of the one drawn.
-local function draw_models(rng, n, models, copies)
+local function draw_models(rng, n, models, copies, shuffle)
   local out, pool = {}, {}
   for i = 1, n do
-    if #pool == 0 then fill(pool, models, copies) end
+    if #pool == 0 then
+      fill(pool, models, copies)
+      if shuffle then rng:shuffle(pool) end
+    end
     local k = rng:below(#pool)
     out[i] = pool[k]
     pool[k] = pool[#pool]
     pool[#pool] = nil
   end
-  return out
-end
-
--- In turn, or in the turn of one shuffling of the pool.
-local function deal_models(rng, n, models, copies, shuffle)
-  local out, pool = {}, {}
-  fill(pool, models, copies)
-  if shuffle then rng:shuffle(pool) end
-  for i = 1, n do out[i] = pool[math.fmod(i - 1, #pool) + 1] end
   return out
 end
 
@@ -106,7 +100,8 @@ end
 -- Models come from a pool that holds each of them `copies` times, without replacement; when it is empty it is filled again.
 -- Models, betas and arrivals have random streams of their own: another beta leaves the rest as it is.
 -- @tparam table given models (how many there are), beta ("A" to "D", or what berth.pacml.beta gives or takes; default "A"), seed
---  (0), jobs (1001), interarrival (1000 s; or { from, to }: uniform), copies (201), shuffle (true; false: in turn, not drawn)
+--  (0), jobs (1001), interarrival (1000 s; or { from, to }: uniform), copies (201), shuffle (false;
+--  true: the pool is shuffled each time it is filled, which changes the sequence, not its law)
 -- @treturn table model (from 1), beta, arrival (s): arrays of `jobs` entries
 -- @usage t = berth.pacml.trace { models = 5, beta = "B", seed = 1 }
 return function(given)
@@ -115,9 +110,9 @@ return function(given)
   if given.models == nil then options.fail("berth.pacml.trace: models: expected a whole number of at least 1, got nil") end
   local models, n, copies = whole(given, "models", nil, 1), whole(given, "jobs", 1001, 0), whole(given, "copies", 201, 1)
   local low, high = range(given.interarrival)
-  local seed, shuffled = given.seed or 0, flag(given, "shuffle", true)
+  local seed, shuffle = given.seed or 0, flag(given, "shuffle", false)
   return setmetatable({
-    model = (shuffled and draw_models or deal_models)(core.rng(seed, MODELS), n, models, copies),
+    model = draw_models(core.rng(seed, MODELS), n, models, copies, shuffle),
     beta = draw_betas(core.rng(seed, BETAS), n, given.beta or "A"),
     arrival = draw_arrivals(core.rng(seed, ARRIVALS), n, low, high),
   }, Trace)

@@ -14,7 +14,7 @@ local function begin(self, i)
     options.fail("agent:train: traces(%d): expected a trace, got %s", self.next_episode, type(trace))
   end
   a.episode, a.actions, a.blocked, a.fresh = self.next_episode, {}, 0, true
-  a.run = self.env:run(trace)
+  a.run, a.trace = self.env:run(trace), trace
   self.next_episode = self.next_episode + 1
   if a.run.done then options.fail("agent:train: traces(%d): a trace without jobs", a.episode) end
 end
@@ -76,10 +76,13 @@ function actors:state()
 end
 
 local function replay(self, a, kept)
-  a.run, a.episode, a.actions, a.blocked = self.env:run(self.traces(kept.episode)), kept.episode, {}, 0
+  a.trace = self.traces(kept.episode)
+  a.run, a.episode, a.actions, a.blocked = self.env:run(a.trace), kept.episode, {}, 0
   for word in kept.actions:gmatch "%d+" do
     local action = tonumber(word)
-    if a.run.done then options.fail("agent:train: traces(%d) gives fewer jobs than when the checkpoint was written", kept.episode) end
+    if a.run.done then
+      options.fail("agent:train: traces(%d) gives fewer jobs than when the checkpoint was written", kept.episode)
+    end
     a.actions[#a.actions + 1] = action
     if not a.run:decide(action) then a.blocked = a.blocked + 1 end
   end

@@ -1,4 +1,5 @@
---- Mean-pool message passing over the graphs of models: pac-ml.md, section 8.1. Distinct models are encoded once, whatever the batch.
+--- Mean-pool message passing over the graphs of models (pac-ml.md, section 8.1). Distinct models are encoded once, whatever the
+-- batch.
 -- @module berth.agents.pacml.graphnet
 local nn = require "berth.nn"
 local observe = require "berth.agents.pacml.observe"

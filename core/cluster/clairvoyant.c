@@ -1,0 +1,239 @@
+/* The linear program is written in differences: the servers in use at one moment are those at the one before, and what begins, less
+ * what has ended. So a choice has three coefficients however long it lasts: its job, its first moment, the first one after it. */
+#include "clairvoyant_internal.h"
+
+struct berth_clairvoyant {
+  berth_ctx *ctx;
+  int32_t n, choices;
+  double *share; /* [choices] */
+  double *price; /* [n] */
+  berth_clairvoyant_summary summary;
+};
+
+/* ---- the program ---------------------------------------------------------------------------------- */
+
+/* Columns: choices, then the servers in use at each moment. Rows: jobs, then moments. */
+typedef struct program {
+  const berth_clairvoyant_jobs *jobs;
+  const berth_i_spans *spans;
+  berth_i_glpk_program lp;
+  int32_t *choice; /* [choices kept] */
+  int32_t kept, *at, *row;
+  double *bound, *cost, *most, *value, *x, *dual;
+  uint8_t *equal;
+} program;
+
+static bool fits(const program *p, int32_t c) { return p->jobs->choice[c].servers <= p->jobs->servers; }
+
+/* Whether choice b takes no more than a, and less or, of equal ones, is the first. */
+static bool beats(const program *p, int32_t b, int32_t a) {
+  int32_t servers = p->jobs->choice[b].servers - p->jobs->choice[a].servers, end = p->spans->to[b] - p->spans->to[a];
+  return servers <= 0 && end <= 0 && (servers < 0 || end < 0 || b < a);
+}
+
+static bool is_useful(const program *p, int32_t job, int32_t c) {
+  int32_t b;
+  if (!fits(p, c)) return false;
+  for (b = p->jobs->first[job]; b < p->jobs->first[job + 1]; b++)
+    if (beats(p, b, c)) return false;
+  return true;
+}
+
+static void put(program *p, int32_t row, double value) {
+  int32_t k = p->at[p->lp.columns + 1]++;
+  p->row[k] = row;
+  p->value[k] = value;
+}
+
+static void begin_column(program *p, double cost, double most) {
+  int32_t j = p->lp.columns;
+  p->cost[j] = cost;
+  p->most[j] = most;
+  p->at[j + 1] = p->at[j];
+}
+
+static void add_choice(program *p, int32_t job, int32_t c) {
+  double servers = p->jobs->choice[c].servers;
+  int32_t moment_rows = p->jobs->n;
+  p->choice[p->kept++] = c;
+  begin_column(p, 1, INFINITY);
+  put(p, job, 1);
+  put(p, moment_rows + p->spans->from[job], servers);
+  if (p->spans->to[c] < p->spans->moments) put(p, moment_rows + p->spans->to[c], -servers);
+  p->lp.columns++;
+}
+
+static void add_use(program *p, int32_t moment) {
+  begin_column(p, 0, p->jobs->servers);
+  put(p, p->jobs->n + moment, -1);
+  if (moment + 1 < p->spans->moments) put(p, p->jobs->n + moment + 1, 1);
+  p->lp.columns++;
+}
+
+static void add_rows(program *p) {
+  int32_t i;
+  p->lp.rows = p->jobs->n + p->spans->moments;
+  for (i = 0; i < p->lp.rows; i++) {
+    p->equal[i] = i >= p->jobs->n;
+    p->bound[i] = !p->equal[i];
+  }
+}
+
+static void fill(program *p) {
+  int32_t i, c;
+  add_rows(p);
+  for (i = 0; i < p->jobs->n; i++)
+    for (c = p->jobs->first[i]; c < p->jobs->first[i + 1]; c++)
+      if (is_useful(p, i, c)) add_choice(p, i, c);
+  for (i = 0; i < p->spans->moments; i++) add_use(p, i);
+  p->lp.bound = p->bound;
+  p->lp.equal = p->equal;
+  p->lp.cost = p->cost;
+  p->lp.most = p->most;
+  p->lp.at = p->at;
+  p->lp.row = p->row;
+  p->lp.value = p->value;
+}
+
+static size_t n_columns(const program *p) { return (size_t)p->jobs->first[p->jobs->n] + (size_t)p->jobs->n; }
+
+static berth_status program_init(berth_ctx *ctx, program *p) {
+  size_t columns = n_columns(p), rows = 2 * (size_t)p->jobs->n;
+  if (!(p->choice = berth_i_alloc(ctx, columns, sizeof *p->choice)) || !(p->at = berth_i_zalloc(ctx, columns + 1, sizeof *p->at))
+      || !(p->row = berth_i_alloc(ctx, 3 * columns, sizeof *p->row))
+      || !(p->value = berth_i_alloc(ctx, 3 * columns, sizeof *p->value))
+      || !(p->cost = berth_i_alloc(ctx, columns, sizeof *p->cost)) || !(p->most = berth_i_alloc(ctx, columns, sizeof *p->most))
+      || !(p->x = berth_i_zalloc(ctx, columns, sizeof *p->x)) || !(p->bound = berth_i_alloc(ctx, rows, sizeof *p->bound))
+      || !(p->equal = berth_i_alloc(ctx, rows, sizeof *p->equal)) || !(p->dual = berth_i_zalloc(ctx, rows, sizeof *p->dual)))
+    return berth_i_nomem(ctx);
+  fill(p);
+  return BERTH_OK;
+}
+
+static void program_release(berth_ctx *ctx, program *p) {
+  size_t columns = n_columns(p), rows = 2 * (size_t)p->jobs->n;
+  berth_i_free(ctx, p->choice, columns, sizeof *p->choice);
+  berth_i_free(ctx, p->at, columns + 1, sizeof *p->at);
+  berth_i_free(ctx, p->row, 3 * columns, sizeof *p->row);
+  berth_i_free(ctx, p->value, 3 * columns, sizeof *p->value);
+  berth_i_free(ctx, p->cost, columns, sizeof *p->cost);
+  berth_i_free(ctx, p->most, columns, sizeof *p->most);
+  berth_i_free(ctx, p->x, columns, sizeof *p->x);
+  berth_i_free(ctx, p->bound, rows, sizeof *p->bound);
+  berth_i_free(ctx, p->equal, rows, sizeof *p->equal);
+  berth_i_free(ctx, p->dual, rows, sizeof *p->dual);
+}
+
+/* ---- its answer ------------------------------------------------------------------------------------- */
+
+/* A server is worth at a moment what a begin then costs less one at the next. */
+static void read_prices(berth_clairvoyant *c, const program *p) {
+  const double *begin = p->dual + c->n;
+  int32_t k;
+  for (k = 0; k < p->spans->moments; k++) {
+    double next = k + 1 < p->spans->moments ? begin[k + 1] : 0;
+    c->price[p->spans->job[k]] = begin[k] > next ? begin[k] - next : 0;
+  }
+}
+
+/* What of 1 all shares must be cut down to so that no constraint is broken.  @param use [moments + 1] scratch, all 0 */
+static double shrink(const berth_clairvoyant *c, const program *p, double *use) {
+  const berth_clairvoyant_jobs *jobs = p->jobs;
+  double worst = 1, now = 0;
+  int32_t i, k;
+  for (i = 0; i < c->n; i++) {
+    double sum = 0;
+    for (k = jobs->first[i]; k < jobs->first[i + 1]; k++) {
+      sum += c->share[k];
+      use[p->spans->from[i]] += c->share[k] * jobs->choice[k].servers;
+      use[p->spans->to[k]] -= c->share[k] * jobs->choice[k].servers;
+    }
+    if (sum > worst) worst = sum;
+  }
+  for (k = 0; k < p->spans->moments; k++) {
+    now += use[k];
+    if (now > worst * jobs->servers) worst = now / jobs->servers;
+  }
+  return 1 / worst;
+}
+
+static berth_status read_shares(berth_clairvoyant *c, const program *p) {
+  size_t room = (size_t)p->spans->moments + 1;
+  double *use = berth_i_zalloc(c->ctx, room, sizeof *use), part;
+  int32_t k;
+  if (!use) return berth_i_nomem(c->ctx);
+  for (k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
+  part = shrink(c, p, use);
+  for (k = 0; k < c->choices; k++) {
+    c->share[k] *= part;
+    c->summary.value += c->share[k];
+  }
+  berth_i_free(c->ctx, use, room, sizeof *use);
+  return BERTH_OK;
+}
+
+/* Rounding of a sum of that many numbers could hide a whole job. */
+static int32_t whole_jobs(double bound, int32_t n) {
+  double jobs = floor(bound + 1e-9 * (1 + bound));
+  return jobs > n ? n : (int32_t)jobs;
+}
+
+static berth_status solve(berth_clairvoyant *c, program *p) {
+  berth_status st = program_init(c->ctx, p);
+  if (st == BERTH_OK && p->kept > 0) st = berth_i_glpk_maximise(c->ctx, &p->lp, p->x, p->dual, &c->summary.iterations);
+  if (st != BERTH_OK) return st;
+  c->summary.columns = p->kept;
+  c->summary.moments = p->spans->moments;
+  read_prices(c, p);
+  if ((st = read_shares(c, p)) != BERTH_OK) return st;
+  if ((st = berth_clairvoyant_prove(c->ctx, p->jobs, c->price, &c->summary.bound)) != BERTH_OK) return st;
+  c->summary.jobs = whole_jobs(c->summary.bound, c->n);
+  return BERTH_OK;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------- */
+
+static berth_status make(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out) {
+  berth_clairvoyant *c = berth_i_zalloc(ctx, 1, sizeof *c);
+  if (!c) return berth_i_nomem(ctx);
+  berth_ctx_retain(ctx);
+  c->ctx = ctx;
+  c->n = jobs->n;
+  c->choices = jobs->first[jobs->n];
+  *out = c;
+  if (!(c->share = berth_i_zalloc(ctx, (size_t)c->choices, sizeof *c->share))
+      || !(c->price = berth_i_zalloc(ctx, (size_t)c->n, sizeof *c->price)))
+    return berth_i_nomem(ctx);
+  return BERTH_OK;
+}
+
+berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out) {
+  berth_clairvoyant *c = NULL;
+  berth_i_spans spans = { 0 };
+  program p = { .jobs = jobs, .spans = &spans };
+  berth_status st = berth_i_spans_init(ctx, jobs, &spans);
+  if (st != BERTH_OK) return st;
+  if ((st = make(ctx, jobs, &c)) == BERTH_OK) st = solve(c, &p);
+  program_release(ctx, &p);
+  berth_i_spans_release(ctx, jobs, &spans);
+  if (st != BERTH_OK) {
+    berth_clairvoyant_release(c);
+    return st;
+  }
+  *out = c;
+  return BERTH_OK;
+}
+
+void berth_clairvoyant_release(berth_clairvoyant *c) {
+  berth_ctx *ctx;
+  if (!c) return;
+  ctx = c->ctx;
+  berth_i_free(ctx, c->share, (size_t)c->choices, sizeof *c->share);
+  berth_i_free(ctx, c->price, (size_t)c->n, sizeof *c->price);
+  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_ctx_release(ctx);
+}
+
+const berth_clairvoyant_summary *berth_clairvoyant_get(const berth_clairvoyant *c) { return &c->summary; }
+const double *berth_clairvoyant_share(const berth_clairvoyant *c) { return c->share; }
+const double *berth_clairvoyant_price(const berth_clairvoyant *c) { return c->price; }

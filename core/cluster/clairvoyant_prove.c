@@ -1,0 +1,142 @@
+/* When choices are in use, and what prices prove. */
+#include "clairvoyant_internal.h"
+
+/* ---- checks --------------------------------------------------------------------------------------- */
+
+static berth_status check_choice(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, int32_t job, int32_t c) {
+  const berth_clairvoyant_choice *choice = &jobs->choice[c];
+  int32_t k = c - jobs->first[job];
+  if (!(choice->seconds >= 0)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %g s: a time must be at least 0", (int)job, (int)k, choice->seconds);
+  }
+  if (choice->servers < 1) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %d servers: expected at least 1", (int)job, (int)k,
+                        (int)choice->servers);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_job(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, int32_t i) {
+  berth_status st = BERTH_OK;
+  int32_t c;
+  if (!(jobs->arrival[i] >= 0) || isinf(jobs->arrival[i])) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d: arrival %g s: expected a finite time of at least 0", (int)i, jobs->arrival[i]);
+  }
+  if (i > 0 && jobs->arrival[i] < jobs->arrival[i - 1]) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d arrives at %g s, before the job in front of it, %g s", (int)i, jobs->arrival[i],
+                        jobs->arrival[i - 1]);
+  }
+  if (jobs->first[i + 1] < jobs->first[i]) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d: its choices end before they begin", (int)i);
+  }
+  for (c = jobs->first[i]; c < jobs->first[i + 1] && st == BERTH_OK; c++) st = check_choice(ctx, jobs, i, c);
+  return st;
+}
+
+/* Three entries each, and as many jobs again, must be countable. */
+enum { MOST_CHOICES = INT32_MAX / 8 };
+
+static berth_status check(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs) {
+  berth_status st = BERTH_OK;
+  int32_t i;
+  if (jobs->n < 0 || jobs->n > MOST_CHOICES) return berth_i_fail(ctx, BERTH_EINVAL, "%d jobs", (int)jobs->n);
+  if (jobs->servers < 1) return berth_i_fail(ctx, BERTH_EINVAL, "%d servers: expected at least 1", (int)jobs->servers);
+  if (!(jobs->slack >= 0) || isinf(jobs->slack)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "slack %g s: expected a finite time of at least 0", jobs->slack);
+  }
+  if (jobs->first[0] != 0) return berth_i_fail(ctx, BERTH_EINVAL, "the first choice is number %d, not 0", (int)jobs->first[0]);
+  if (jobs->first[jobs->n] > MOST_CHOICES) return berth_i_fail(ctx, BERTH_EINVAL, "%d choices", (int)jobs->first[jobs->n]);
+  for (i = 0; i < jobs->n && st == BERTH_OK; i++) st = check_job(ctx, jobs, i);
+  return st;
+}
+
+/* ---- spans ---------------------------------------------------------------------------------------- */
+
+/* The first moment behind `from` that is not before the time, less the slack: a job that ends at it is gone. */
+static int32_t end_of(const berth_clairvoyant_jobs *jobs, const berth_i_spans *s, int32_t from, double time) {
+  int32_t low = from + 1, high = s->moments;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (jobs->arrival[s->job[middle]] + jobs->slack < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static void find(const berth_clairvoyant_jobs *jobs, berth_i_spans *s) {
+  int32_t i, c;
+  s->moments = 0;
+  for (i = 0; i < jobs->n; i++) {
+    if (i == 0 || jobs->arrival[i] > jobs->arrival[i - 1]) s->job[s->moments++] = i;
+    s->from[i] = s->moments - 1;
+  }
+  for (i = 0; i < jobs->n; i++)
+    for (c = jobs->first[i]; c < jobs->first[i + 1]; c++)
+      s->to[c] = end_of(jobs, s, s->from[i], jobs->arrival[i] + jobs->choice[c].seconds);
+}
+
+berth_status berth_i_spans_init(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *out) {
+  berth_i_spans s = { 0 };
+  size_t n = (size_t)(jobs->n < 0 ? 0 : jobs->n);
+  berth_status st = check(ctx, jobs);
+  if (st != BERTH_OK) return st;
+  if (!(s.job = berth_i_alloc(ctx, n, sizeof *s.job)) || !(s.from = berth_i_alloc(ctx, n, sizeof *s.from))
+      || !(s.to = berth_i_alloc(ctx, (size_t)jobs->first[jobs->n], sizeof *s.to))) {
+    berth_i_spans_release(ctx, jobs, &s);
+    return berth_i_nomem(ctx);
+  }
+  find(jobs, &s);
+  *out = s;
+  return BERTH_OK;
+}
+
+void berth_i_spans_release(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *s) {
+  berth_i_free(ctx, s->job, (size_t)jobs->n, sizeof *s->job);
+  berth_i_free(ctx, s->from, (size_t)jobs->n, sizeof *s->from);
+  berth_i_free(ctx, s->to, (size_t)jobs->first[jobs->n], sizeof *s->to);
+}
+
+/* ---- proof ---------------------------------------------------------------------------------------- */
+
+/* What a job is worth beyond the servers of its best choice; 0: it is better lost.  @param before [moments + 1] sums of prices */
+static double worth(const berth_clairvoyant_jobs *jobs, const berth_i_spans *s, const double *before, int32_t job) {
+  double best = 0;
+  int32_t c;
+  for (c = jobs->first[job]; c < jobs->first[job + 1]; c++) {
+    double cost = jobs->choice[c].servers * (before[s->to[c]] - before[s->from[job]]);
+    if (jobs->choice[c].servers <= jobs->servers && 1 - cost > best) best = 1 - cost;
+  }
+  return best;
+}
+
+static berth_status sum_prices(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, const berth_i_spans *s, const double *price,
+                               double *before) {
+  int32_t i;
+  for (i = 0; i < jobs->n; i++) {
+    if (!(price[i] >= 0) || isinf(price[i])) {
+      return berth_i_fail(ctx, BERTH_EINVAL, "price %d is %g: expected a finite number of at least 0", (int)i, price[i]);
+    }
+    before[s->from[i] + 1] += price[i];
+  }
+  for (i = 0; i < s->moments; i++) before[i + 1] += before[i];
+  return BERTH_OK;
+}
+
+berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, const double *price, double *bound) {
+  berth_i_spans s = { 0 };
+  double *before = NULL, sum;
+  size_t room;
+  int32_t i;
+  berth_status st = berth_i_spans_init(ctx, jobs, &s);
+  if (st != BERTH_OK) return st;
+  room = (size_t)s.moments + 1;
+  st = (before = berth_i_zalloc(ctx, room, sizeof *before)) ? BERTH_OK : berth_i_nomem(ctx);
+  if (st != BERTH_OK || (st = sum_prices(ctx, jobs, &s, price, before)) != BERTH_OK) goto done;
+  sum = before[s.moments] * jobs->servers;
+  for (i = 0; i < jobs->n; i++) sum += worth(jobs, &s, before, i);
+  *bound = sum;
+done:
+  berth_i_free(ctx, before, room, sizeof *before);
+  berth_i_spans_release(ctx, jobs, &s);
+  return st;
+}

@@ -1,0 +1,175 @@
+--- Training of pacml agents: decisions and updates until there were enough; checkpoints.
+-- @module berth.agents.pacml.train
+local checkpoint = require "berth.agents.checkpoint"
+local interrupt = require "berth.interrupt"
+local options = require "berth.options"
+local record = require "berth.agents.record"
+local settings = require "berth.agents.pacml.settings"
+
+local train = {}
+local fn = "agent:train"
+local own = { "traces", "checkpoint", "every", "resume", "progress" }
+local makers = {
+  dqn = require "berth.agents.pacml.dqn", ppo = require "berth.agents.pacml.ppo", td = require "berth.agents.pacml.td",
+}
+
+-- ---- what it is trained on -------------------------------------------------------------------
+
+-- Seeds far from those that evaluations use.
+local function drawn(env, given)
+  local o = options.check(fn .. ": traces", given, { "beta", "betas", "seed", "jobs", "interarrival", "copies", "shuffle" })
+  local pacml = require "berth.pacml"
+  local first = (o.seed or 0) * 1e6 + 1e6
+  return function(episode)
+    local ask = options.merge(o, { models = #env.models, seed = first + episode })
+    if o.betas then ask.beta, ask.betas = o.betas[(episode - 1) % #o.betas + 1], nil end
+    return pacml.trace(ask)
+  end
+end
+
+-- The distributions of beta that the next job's may come from.
+local function distributions(all, given)
+  if not all.expect then return nil end
+  if type(given) == "function" and not all.betas then
+    options.fail("%s: expect: needs to know the betas of the traces: give betas, a table of what berth.pacml.beta takes", fn)
+  end
+  local o, out = type(given) == "table" and given or {}, {}
+  for i, d in ipairs(all.betas or o.betas or { o.beta or "A" }) do
+    out[i] = type(d) == "table" and d.values and d.mass and d or require("berth.pacml").beta(d)
+  end
+  return out
+end
+
+local function traces_of(env, given)
+  if type(given) == "function" then return given end
+  if given ~= nil and type(given) ~= "table" then
+    options.fail("%s: traces: expected a function or options of berth.pacml.trace, got %s", fn, type(given))
+  end
+  return drawn(env, given or {})
+end
+
+-- ---- checkpoints -----------------------------------------------------------------------------
+
+local function exists(path)
+  local f = io.open(path, "rb")
+  if f then f:close() end
+  return f ~= nil
+end
+
+local function side_path(t, steps) return ("%s.%.0f.state"):format(t.o.checkpoint, steps) end
+
+local function write_side(t, steps)
+  local p, adam = t.learner:side()
+  if not p then return true end
+  return p:save(side_path(t, steps), { adam = adam })
+end
+
+-- The file beside it first, under a name of its own: whenever it ends, the agent's file names one that is whole.
+local function write(t)
+  local steps, before = t.learner.actors.steps, t.kept
+  if before == steps then return true end
+  local done, message, code = write_side(t, steps)
+  if not done then return nil, message, code end
+  local what, p, adam = t.agent:header(), t.learner:main()
+  what.settings, what.state = record.write(t.settings), t.learner:state()
+  done, message, code = checkpoint.write(t.o.checkpoint, p, adam, what)
+  if not done then return nil, message, code end
+  t.kept = steps
+  if before and t.learner:side() then os.remove(side_path(t, before)) end
+  return true
+end
+
+local function check_note(t, what)
+  if what.kind ~= t.agent.kind or not what.state then
+    options.fail("%s: checkpoint: %s holds agent %s, not a training of %s", fn, t.o.checkpoint, what.kind, t.agent.kind)
+  end
+  if what.settings ~= record.write(t.settings) then
+    options.fail("%s: checkpoint: %s is of a training with other settings", fn, t.o.checkpoint)
+  end
+end
+
+local function restore(t)
+  local path = t.o.checkpoint
+  local what, message, code = checkpoint.note(path)
+  if not what then return nil, message, code end
+  check_note(t, what)
+  local p, adam = t.learner:main()
+  local done
+  done, message, code = p:load(path, { adam = adam })
+  if not done then return nil, message, code end
+  t.kept = what.state.actors.steps
+  p, adam = t.learner:side()
+  if p then
+    done, message, code = p:load(side_path(t, t.kept), { adam = adam })
+    if not done then return nil, message, code end
+  end
+  t.learner:restore(what.state)
+  return true
+end
+
+-- ---- the loop --------------------------------------------------------------------------------
+
+local function report(t, interrupted)
+  local a = t.learner.actors
+  return { steps = a.steps, episodes = a.episodes, updates = t.learner.updates, blocking = a:blocking(), loss = t.learner.loss,
+    interrupted = interrupted }
+end
+
+local function pause(t)
+  if t.o.checkpoint then
+    local done, message, code = write(t)
+    if not done then return nil, message, code end
+  end
+  if t.o.progress then t.o.progress(report(t)) end
+  return true
+end
+
+local function loop(t)
+  local a, every = t.learner.actors, t.o.every or 20000
+  while a.steps < t.settings.steps do
+    local before = math.floor(a.steps / every)
+    t.learner:advance()
+    if math.floor(a.steps / every) > before or a.steps >= t.settings.steps then
+      local done, message, code = pause(t)
+      if not done then return nil, message, code end
+    end
+  end
+  return report(t)
+end
+
+local function check_options(agent, given)
+  local legal = options.merge(own)
+  if agent.algorithm == "td" then legal[#legal + 1] = "betas" end
+  for _, key in ipairs(settings.names(agent.algorithm)) do legal[#legal + 1] = key end
+  local o = options.check(fn, given, legal)
+  if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
+  if o.dueling ~= nil then options.fail("%s: dueling: is for the network: give it to berth.agents.pacml", fn) end
+  if o.every ~= nil and not (type(o.every) == "number" and o.every >= 1) then
+    options.fail("%s: every: expected a number of decisions, at least 1", fn)
+  end
+  return o
+end
+
+--- See docs/learning.md, PAC-ML.
+function train.run(agent, env, given)
+  local o = check_options(agent, given)
+  agent:use(env)
+  local all = settings.complete(fn, agent, settings.of(agent.algorithm, o))
+  local what = { net = agent.made, make = function() return agent:fresh() end, pool = agent.pool, env = env, seed = agent.seed,
+    traces = traces_of(env, o.traces), distributions = distributions(options.merge(all, { betas = o.betas }), o.traces) }
+  local learner = makers[agent.algorithm].new(what, options.merge(all, { mask = agent.sizes.mask }))
+  local t = { agent = agent, o = o, settings = all, learner = learner }
+  if o.resume and exists(o.checkpoint) then
+    local done, message, code = restore(t)
+    if not done then return nil, message, code end
+  else
+    t.learner:start()
+  end
+  local ran, out, message, code = pcall(loop, t)
+  agent.embedded = nil
+  if ran then return out, message, code end
+  if interrupt.is(out) then return report(t, "interrupted") end
+  return error(out, 0)
+end
+
+return train

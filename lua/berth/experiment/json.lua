@@ -1,0 +1,142 @@
+--- JSON of plain tables, and back. Keys are sorted: the same table gives the same bytes.
+local writer = require "berth.cli.json"
+local options = require "berth.options"
+
+local json = {}
+
+-- ---- writing -----------------------------------------------------------------------------------
+
+local plain
+
+local function is_array(t, keys)
+  for i = 1, #keys do
+    if t[i] == nil then return false end
+  end
+  return true
+end
+
+local function members(t, keys, where)
+  local out = {}
+  for i, key in ipairs(keys) do
+    if type(key) ~= "string" then error(where .. ": a table has to be an array, or to have names only", 0) end
+    out[i] = { key, plain(t[key], where .. "." .. key) }
+  end
+  return writer.object(out)
+end
+
+local function items(t, where)
+  local out = {}
+  for i, x in ipairs(t) do out[i] = plain(x, where .. "[" .. i .. "]") end
+  return out
+end
+
+plain = function(x, where)
+  local kind = type(x)
+  if kind == "number" or kind == "string" or kind == "boolean" then return x end
+  if kind ~= "table" then error(("%s: a %s cannot be recorded"):format(where, kind), 0) end
+  local keys = options.sorted_keys(x)
+  if #keys > 0 and is_array(x, keys) then return items(x, where) end
+  return members(x, keys, where)
+end
+
+--- Raises, with the place, for what has no JSON. Numbers that are not finite become null.
+-- @param x numbers, strings, booleans, arrays and tables with names of these
+-- @tparam[opt] string where what to call x in messages
+function json.encode(x, where) return writer.encode(plain(x, where or "value")) end
+
+--- @tparam table list { key, value } in order; nil values are left out
+function json.object(list)
+  local out = {}
+  for _, member in ipairs(list) do
+    if member[2] ~= nil then out[#out + 1] = { member[1], plain(member[2], member[1]) } end
+  end
+  return writer.encode(writer.object(out))
+end
+
+-- ---- reading -----------------------------------------------------------------------------------
+
+local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
+local WORDS = { ["true"] = true, ["false"] = false }
+
+local read
+
+local function wrong(s, at, what) error(("column %d: %s"):format(at, what or ("unexpected '%s'"):format(s:sub(at, at))), 0) end
+
+local function skip(s, at) return s:find("[^ \t\r\n]", at) or #s + 1 end
+
+-- What this module writes is escaped below 32 only; other escapes are of bytes up to 127.
+local function read_string(s, at)
+  local parts, i = {}, at + 1
+  while true do
+    local stop = s:find('["\\]', i) or wrong(s, at, "a string does not end")
+    parts[#parts + 1] = s:sub(i, stop - 1)
+    if s:sub(stop, stop) == '"' then return table.concat(parts), stop + 1 end
+    local code = s:match("^u00([0-7]%x)", stop + 1)
+    local letter = s:sub(stop + 1, stop + 1)
+    parts[#parts + 1] = code and string.char(tonumber(code, 16)) or ESCAPES[letter] or wrong(s, stop, "an unknown escape")
+    i = stop + (code and 6 or 2)
+  end
+end
+
+local function read_array(s, at)
+  local out, n = {}, 0
+  at = skip(s, at + 1)
+  if s:sub(at, at) == "]" then return out, at + 1 end
+  while true do
+    n = n + 1
+    out[n], at = read(s, at)
+    local mark = s:sub(at, at)
+    if mark == "]" then return out, at + 1 end
+    if mark ~= "," then wrong(s, at) end
+    at = at + 1
+  end
+end
+
+local function read_object(s, at)
+  local out = {}
+  at = skip(s, at + 1)
+  if s:sub(at, at) == "}" then return out, at + 1 end
+  while true do
+    at = skip(s, at)
+    if s:sub(at, at) ~= '"' then wrong(s, at) end
+    local key, after = read_string(s, at)
+    after = skip(s, after)
+    if s:sub(after, after) ~= ":" then wrong(s, after) end
+    out[key], at = read(s, after + 1)
+    local mark = s:sub(at, at)
+    if mark == "}" then return out, at + 1 end
+    if mark ~= "," then wrong(s, at) end
+    at = at + 1
+  end
+end
+
+local function read_word(s, at)
+  local word = s:match("^[%w+.-]+", at) or wrong(s, at)
+  local value = WORDS[word]
+  if value == nil and word ~= "null" then
+    value = word:find "^%-?%d+%.?%d*[eE]?[+-]?%d*$" and tonumber(word) or wrong(s, at)
+  end
+  return value, at + #word
+end
+
+local READERS = { ["{"] = read_object, ["["] = read_array, ['"'] = read_string }
+
+-- A value and the place of what follows it. null is nil.
+read = function(s, at)
+  at = skip(s, at)
+  local reader = READERS[s:sub(at, at)] or read_word
+  local value, after = reader(s, at)
+  return value, skip(s, after)
+end
+
+--- @treturn[1] value null is nil
+-- @treturn[2] nil
+-- @treturn[2] string message
+function json.decode(s)
+  local fine, value, at = pcall(read, s, 1)
+  if not fine then return nil, value end
+  if at <= #s then return nil, ("column %d: more than one value"):format(at) end
+  return value
+end
+
+return json

@@ -1,0 +1,91 @@
+--- Finished trials in a file, one line each, written when a trial is done. A process that is killed leaves at most one line
+-- without an end: it is cut off when the file is opened again, and its trial is run anew.
+local json = require "berth.experiment.json"
+
+local store = {}
+store.__index = store
+
+local function read_all(path)
+  local file, message = io.open(path, "rb")
+  if not file then return nil, message end
+  local text = file:read("*a")
+  file:close()
+  return text or ""
+end
+
+local function write_all(path, text)
+  local file, message = io.open(path, "wb")
+  if not file then return nil, message end
+  local fine
+  fine, message = file:write(text)
+  if fine then fine, message = file:flush() end
+  file:close()
+  return fine and true or nil, message
+end
+
+-- The new file takes the place of the old one at once: there is no moment without the finished lines.
+local function cut(path, text)
+  local part = path .. ".part"
+  local fine, message = write_all(part, text)
+  if fine then fine, message = os.rename(part, path) end
+  return fine, message
+end
+
+-- Rows of all whole lines.
+local function parse(path, text)
+  local rows, n = {}, 0
+  for line in text:gmatch("([^\n]*)\n") do
+    n = n + 1
+    local row, message = json.decode(line)
+    if type(row) ~= "table" then
+      return nil, ("%s:%d: %s"):format(path, n, message or "expected an object"), "parse"
+    end
+    rows[n] = row
+  end
+  return rows
+end
+
+--- Rows of a file's whole lines.
+-- @treturn[1] table
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code "io", "parse"
+function store.read(path)
+  local text, message = read_all(path)
+  if not text then return nil, message, "io" end
+  return parse(path, text)
+end
+
+--- Opens a file to add to, or makes it; half a line at its end is cut off.
+-- @treturn[1] store rows
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function store.open(path)
+  local text = read_all(path) or ""
+  local whole = text:match("^.*\n") or ""
+  local rows, message, code = parse(path, whole)
+  if not rows then return nil, message, code end
+  local fine = true
+  if #whole < #text then fine, message = cut(path, whole) end
+  local file
+  if fine then file, message = io.open(path, "ab") end
+  if not file then return nil, message, "io" end
+  return setmetatable({ path = path, file = file, rows = rows }, store)
+end
+
+--- Adds a line, which is out of this process when it returns.
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function store:add(line)
+  local fine, message = self.file:write(line, "\n")
+  if fine then fine, message = self.file:flush() end
+  if not fine then return nil, ("%s: %s"):format(self.path, message), "io" end
+  return true
+end
+
+function store:close() self.file:close() end
+
+return store

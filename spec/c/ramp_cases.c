@@ -1,0 +1,232 @@
+/* RAMP in C: allocation failure, extreme clusters and graphs, order of release, interrupts, blocks of the caller's choice. */
+#include "check.h"
+#include <berth/berth.h>
+
+/* Forward ops in a chain with a short cut, mirrored: node k takes k seconds, node 1 none. */
+static const char profile[] =
+    "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, parameter_size=0.0\n"
+    "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, activation_size=4096.0, parameter_size=512.0\n"
+    "node3 -- Linear(b, c) -- forward_compute_time=3000, backward_compute_time=1000, activation_size=2048.0, parameter_size=256.0\n"
+    "node4 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, parameter_size=0.0\n"
+    "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode2 -- node4\n";
+
+static berth_status load(berth_ctx *ctx, const char *text, berth_graph **g) {
+  berth_load_options o = berth_load_default();
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_status st;
+  o.mirror = BERTH_MIRROR_PACML;
+  st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
+  *g = b.graph;
+  b.graph = NULL;
+  berth_bundle_release(&b);
+  return st;
+}
+
+typedef struct Job {
+  berth_ramp *ramp;
+  berth_ramp_model *model;
+  berth_ramp_planner *planner;
+} Job;
+
+static berth_status make(berth_ctx *ctx, const berth_ramp_options *o, const char *text, Job *j) {
+  berth_graph *g = NULL;
+  berth_status st = load(ctx, text, &g);
+  *j = (Job){ NULL, NULL, NULL };
+  if (st == BERTH_OK) st = berth_ramp_new(ctx, o, &j->ramp);
+  if (st == BERTH_OK) st = berth_ramp_model_new(j->ramp, g, NULL, &j->model);
+  if (st == BERTH_OK) st = berth_ramp_planner_new(j->ramp, &j->planner);
+  berth_graph_release(g);
+  return st;
+}
+
+/* The cluster first: the others hold it. */
+static void drop(Job *j) {
+  berth_ramp_release(j->ramp);
+  berth_ramp_planner_release(j->planner);
+  berth_ramp_model_release(j->model);
+}
+
+/* ---- allocation failure ------------------------------------------------------------------------ */
+
+static berth_status whole_job(berth_ctx *ctx, int compat) {
+  berth_ramp_options o = berth_ramp_defaults(compat);
+  berth_ramp_outcome out;
+  int32_t most[] = { 1, 8, 16, 2 };
+  Job j;
+  berth_status st;
+  o.quantum = 0.25;
+  st = make(ctx, &o, profile, &j);
+  for (int i = 0; st == BERTH_OK && i < 4; i++) st = berth_ramp_plan(j.planner, j.model, most[i], NULL, 1, NULL, &out);
+  drop(&j);
+  return st;
+}
+
+static void fail_in_turn(int compat, long sign) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    berth_ctx *ctx;
+    s = (check_alloc_state){ 0, sign * n, 0 };
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = whole_job(ctx, compat);
+    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    berth_ctx_release(ctx);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+/* A planner that was refused memory plans as before when there is some again. */
+static void plan_after_refusal(void) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_outcome want, out;
+  berth_ctx *ctx;
+  int whole = 0;
+  Job j;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &want), BERTH_OK);
+  for (long n = 1; !whole; n++) {
+    berth_ramp_planner *p;
+    berth_status st;
+    CHECK_STATUS(berth_ramp_planner_new(j.ramp, &p), BERTH_OK);
+    CHECK_STATUS(berth_ramp_plan(p, j.model, 2, NULL, 1, NULL, &out), BERTH_OK);
+    s.fail_at = s.calls + n;
+    st = berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out);
+    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    whole = st == BERTH_OK;
+    s.fail_at = 0;
+    CHECK_STATUS(berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out), BERTH_OK);
+    CHECK(out.step == want.step && out.ticks == want.ticks && out.deps == want.deps);
+    berth_ramp_planner_release(p);
+  }
+  drop(&j);
+  berth_ctx_release(ctx);
+  CHECK(s.held == 0);
+}
+
+/* ---- extremes ------------------------------------------------------------------------------------ */
+
+static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32_t slots, const char *text) {
+  for (int compat = 0; compat < 2; compat++) {
+    berth_ramp_options o = berth_ramp_defaults(compat);
+    int32_t servers[1024];
+    Job j;
+    o.groups = groups;
+    o.racks = racks;
+    o.slots = slots;
+    o.quantum = 1e-6;
+    CHECK_STATUS(make(ctx, &o, text, &j), BERTH_OK);
+    for (int32_t most = 1; most <= 1024; most = most == 1 ? 2 : 2 * most) {
+      berth_ramp_outcome out = { 0 };
+      CHECK_STATUS(berth_ramp_plan(j.planner, j.model, most, NULL, 1, servers, &out), BERTH_OK);
+      if (out.cause == BERTH_RAMP_NO_BLOCK) continue;
+      CHECK(out.n_servers >= 1 && out.n_servers <= groups * racks * slots);
+      CHECK(isfinite(out.step) && out.step >= 0);
+      for (int32_t i = 0; i < out.n_servers; i++)
+        CHECK(servers[i] >= 0 && servers[i] < berth_ramp_servers(j.ramp) && (i == 0 || servers[i] > servers[i - 1]));
+    }
+    drop(&j);
+  }
+}
+
+static const char free_profile[] =
+    "node1 -- A -- forward_compute_time=0, backward_compute_time=0, activation_size=0, parameter_size=0\n"
+    "node2 -- B -- forward_compute_time=0, backward_compute_time=0, activation_size=0, parameter_size=0\n\tnode1 -- node2\n";
+static const char weightless_profile[] =
+    "node1 -- A -- forward_compute_time=5, backward_compute_time=1, activation_size=0, parameter_size=0\n"
+    "node2 -- B -- forward_compute_time=7, backward_compute_time=2, activation_size=0, parameter_size=0\n\tnode1 -- node2\n";
+
+/* ---- interrupts ----------------------------------------------------------------------------------- */
+
+/* A chain of 40 ops, in text that lasts. */
+static const char *long_profile(void) {
+  static char text[16384];
+  size_t n = 0;
+  for (int k = 1; k <= 40; k++)
+    n += (size_t)snprintf(text + n, sizeof text - n, "node%d -- A -- forward_compute_time=%d, backward_compute_time=1, activation_size=8, "
+                          "parameter_size=8\n", k, k);
+  for (int k = 1; k < 40; k++) n += (size_t)snprintf(text + n, sizeof text - n, "\tnode%d -- node%d\n", k, k + 1);
+  return text;
+}
+
+static int interrupt(void *ud) { return ++*(int *)ud > 3; }
+
+static void interrupt_a_large_step(void) {
+  int asked = 0;
+  berth_hooks hooks = { NULL, NULL, NULL, interrupt, NULL, NULL, &asked };
+  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_outcome out = { .step = 7 };
+  berth_ctx *ctx;
+  Job j;
+  o.groups = o.racks = 1;
+  o.slots = 1024;
+  o.quantum = 1e-9;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, &o, long_profile(), &j), BERTH_OK);
+  asked = 0;
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 1024, NULL, 1, NULL, &out), BERTH_EINTERRUPT);
+  CHECK(asked == 4 && out.step == 7);
+  asked = 0; /* a small one asks nobody */
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &out), BERTH_OK);
+  CHECK(asked == 0 && out.step != 7);
+  drop(&j);
+  berth_ctx_release(ctx);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------- */
+
+static void plan_on_blocks(berth_ctx *ctx, int compat) {
+  berth_ramp_options o = berth_ramp_defaults(compat);
+  int32_t servers[32], good[4] = { 1, 3, 9, 11 }, mixed[4] = { 3, 1, 9, 11 }, none[4] = { 0, 2, 9, 11 };
+  uint8_t busy[32] = { 0 };
+  berth_ramp_outcome out = { 0 }, first;
+  Job j;
+  o.quantum = 1e-6;
+  CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &first), BERTH_OK);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out), BERTH_OK);
+  CHECK(out.cause == BERTH_RAMP_PLACED && out.ops == first.ops);
+  for (int i = 0; i < 4; i++) CHECK(servers[out.n_servers - 4 + i] == good[i]);
+  CHECK(out.n_servers == (compat ? 5 : 4)); /* the op of one piece strays to server 0 */
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, mixed, 1, NULL, &out), BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, none, 1, NULL, &out), BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 2, good, 1, NULL, &out), BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 0, good, 1, NULL, &out), BERTH_EINVAL);
+  busy[9] = 1;
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, busy, 4, good, 1, NULL, &out), BERTH_OK);
+  CHECK(out.cause == BERTH_RAMP_NO_BLOCK && out.pieces == 4);
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &out), BERTH_OK); /* no wish stays behind */
+  CHECK(out.step == first.step && out.n_servers == first.n_servers);
+  drop(&j);
+}
+
+int main(void) {
+  static const int32_t shape[][3] = { { 1, 1, 1 }, { 2, 1, 1 }, { 1, 1, 2 }, { 8, 8, 8 }, { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 },
+                                      { 32, 32, 1 } };
+  berth_ctx *ctx;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  TEST("allocation failure, as published");
+  fail_in_turn(1, 1);
+  fail_in_turn(1, -1);
+  TEST("allocation failure, exact");
+  fail_in_turn(0, 1);
+  fail_in_turn(0, -1);
+  TEST("a planner goes on after it was refused memory");
+  plan_after_refusal();
+  TEST("clusters of one server to 1024, in every shape");
+  for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], profile);
+  TEST("graphs that take no time, or no memory");
+  for (size_t i = 0; i < 4; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], free_profile);
+  for (size_t i = 0; i < 4; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], weightless_profile);
+  TEST("a step of many pieces can be interrupted");
+  interrupt_a_large_step();
+  TEST("a block of the caller's choice");
+  plan_on_blocks(ctx, 1);
+  plan_on_blocks(ctx, 0);
+  berth_ctx_release(ctx);
+  return check_done();
+}

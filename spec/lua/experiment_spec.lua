@@ -1,0 +1,289 @@
+-- Experiments: order, files, what is left of them after kill -9, shards, means.
+local berth = require "berth"
+local json = require "berth.experiment.json"
+
+local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return text
+end
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
+local path
+local made = {}
+
+-- Names of files that are removed afterwards.
+local function temporary(ending)
+  made[#made + 1] = os.tmpname()
+  made[#made + 1] = made[#made] .. ending
+  return made[#made]
+end
+
+local function lines(name)
+  local list = {}
+  for line in read(name):gmatch("([^\n]*)\n") do list[#list + 1] = line end
+  return list
+end
+
+-- A file without its CPU seconds.
+local function timeless(name) return (read(name):gsub('"cpu_s":[^,]*,', "")) end
+
+local function small(more)
+  local given = { name = "small", grid = { size = { 1, 2 }, kind = { "a", "b" } }, seeds = 2, path = path,
+    run = function(t) return { value = t.size * 10 + t.seed, label = t.kind } end }
+  for key, value in pairs(more or {}) do given[key] = value end
+  return given
+end
+
+describe("berth.experiment", function()
+  before_each(function() path = temporary ".jsonl" end)
+  after_each(function()
+    for _, name in ipairs(made) do os.remove(name) end
+    made = {}
+  end)
+
+  it("runs each point with each seed in one order, and records each trial in a line", function()
+    local seen, told = {}, {}
+    local e = assert(berth.experiment(small { run = function(t)
+      seen[#seen + 1] = ("%d %s%.0f#%.0f"):format(t.index, t.kind, t.size, t.seed)
+      assert.same({ size = t.size, kind = t.kind }, t.parameters)
+      assert.equal("small", t.name)
+      return { value = t.size / 3, list = { 1, 2 } }
+    end, progress = function(k, n, row) told[k] = { n, row.trial } end }))
+    assert.same({ "1 a1#1", "2 a1#2", "3 a2#1", "4 a2#2", "5 b1#1", "6 b1#2", "7 b2#1", "8 b2#2" }, seen)
+    assert.same({ 8, 8 }, told[8])
+    assert.equal("experiment small: 8 of 8 trials done, 0 failed", tostring(e))
+    assert.equal(8, #lines(path))
+    assert.equal('{"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"' .. berth.version
+      .. '",' .. '"result":{"list":[1,2],"value":0.33333333333333331}}', timeless(path):match("^[^\n]*"))
+    assert.matches('"cpu_s":[%d.e-]+,', read(path))
+    assert.equal(1 / 3, e.rows[1].result.value)
+  end)
+
+  it("does not run again what is there, whatever is added to the grid", function()
+    local calls = 0
+    local function counting(t)
+      calls = calls + 1
+      return { value = t.size * 10 + t.seed, label = t.kind }
+    end
+    local first = assert(berth.experiment(small { run = counting }))
+    local again = assert(berth.experiment(small { run = counting }))
+    assert.equal(8, calls)
+    assert.same(first.rows, again.rows)
+    local other = { size = { 2, 3 }, kind = { "b" } }
+    local more = assert(berth.experiment(small { run = counting, seeds = { 1, 2, 3 }, grid = other }))
+    assert.equal(8 + 4, calls)
+    assert.equal(6, #more.rows)
+    for k, row in ipairs(more.rows) do assert.equal(k, row.trial) end
+    assert.equal(12, #lines(path))
+    assert(berth.experiment(small { run = counting, name = "other" }))
+    assert.equal(20, calls)
+  end)
+
+  it("loses no finished trial when it is killed in one, and makes the same file in the end", function()
+    local script, mark, whole = temporary ".lua", temporary ".mark", temporary ".jsonl"
+    write(script, [[
+      local berth = require "berth"
+      local grid = { x = { 1, 2, 3 } }
+      assert(berth.experiment { name = "killed", grid = grid, seeds = 4, path = arg[1], run = function(t)
+        if t.index == 8 and not io.open(arg[2]) then
+          io.open(arg[2], "w"):close()
+          os.execute "kill -9 $PPID"
+        end
+        return { y = t.x * 100 + t.seed }
+      end })]])
+    local command = "ASAN_OPTIONS=detect_leaks=0 %s %s %s %s >/dev/null 2>&1"
+    os.execute(command:format(lua, script, path, mark))
+    assert.equal(7, #lines(path))
+    os.execute(command:format(lua, script, path, mark))
+    os.execute(command:format(lua, script, whole, mark))
+    assert.equal(12, #lines(path))
+    assert.equal(timeless(whole), timeless(path))
+  end)
+
+  it("is killed at any time, again and again, and ends with the file of an undisturbed run", function()
+    local script, whole, finished = temporary ".lua", temporary ".jsonl", nil
+    write(script, [[
+      local berth = require "berth"
+      local grid = { x = { 1, 2, 3 } }
+      local e = assert(berth.experiment { name = "killed", grid = grid, seeds = 8, path = arg[1], run = function(t)
+        local till = os.clock() + 0.01
+        while os.clock() < till do end
+        return { y = t.x * 100 + t.seed, text = ("z"):rep(60000) }
+      end })
+      os.exit(#e.rows == 24 and 0 or 1)]])
+    local known = 0
+    for _ = 1, 8 do
+      local pipe = assert(io.popen(("ASAN_OPTIONS=detect_leaks=0 timeout -s KILL 0.12 %s %s %s >/dev/null 2>&1; echo $?"):format(
+        lua, script, path)))
+      finished = pipe:read("*a"):match("%d+") == "0"
+      pipe:close()
+      local now = io.open(path) and #lines(path) or 0
+      assert.is_true(now >= known)
+      known = now
+      if finished then break end
+    end
+    if not finished then os.execute(("%s %s %s"):format(lua, script, path)) end -- on a slow machine
+    os.execute(("%s %s %s"):format(lua, script, whole))
+    assert.equal(24, #lines(path))
+    assert.equal(timeless(whole), timeless(path))
+  end)
+
+  it("drops half a line and runs its trial again", function()
+    assert(berth.experiment(small()))
+    local text, kept = read(path), timeless(path)
+    for _, cut in ipairs { 1, 2, 30, 500 } do
+      write(path, text:sub(1, #text - cut))
+      local e = assert(berth.experiment(small()))
+      assert.equal(8, #e.rows)
+      assert.equal(kept, timeless(path))
+    end
+    assert.is_nil(io.open(path .. ".part"))
+    write(path, "{")
+    assert.equal(8, #assert(berth.experiment(small())).rows)
+    assert.equal(kept, timeless(path))
+  end)
+
+  it("records errors, goes on, and runs them again only when asked to", function()
+    local broken = true
+    local function run(t)
+      if not broken or t.seed == 1 then return { value = t.size } end
+      if t.kind == "a" then error("no luck", 0) end
+      return nil, "no room", "infeasible"
+    end
+    local e = assert(berth.experiment(small { run = run }))
+    assert.equal(4, e.failed)
+    assert.equal("no luck", e.rows[2].error)
+    assert.same({ "no room", "infeasible" }, { e.rows[6].error, e.rows[6].code })
+    assert.same({ 2, 1, 1 }, { e:summary()[1].n, e:summary()[1].failed, e:summary()[1].fields.value.n })
+    broken = false
+    assert.same(e.rows, assert(berth.experiment(small { run = run })).rows)
+    e = assert(berth.experiment(small { run = run, retry = true }))
+    assert.equal(0, e.failed)
+    assert.equal(12, #lines(path))
+    assert.equal(0, assert(berth.experiment(small { run = run })).failed)
+  end)
+
+  it("takes what is no table, or cannot be written, for an error", function()
+    local e = assert(berth.experiment { name = "odd", seeds = 4, run = function(t)
+      local last = { a = 1 / 0, b = 0 / 0, c = true, d = {}, ["e\n\"\\\1"] = "\t/\127" }
+      return ({ 1, { f = print }, { a = { 1, x = 2 } }, last })[t.seed]
+    end })
+    assert.equal("run gave a number: expected a table", e.rows[1].error)
+    assert.equal("result.f: a function cannot be recorded", e.rows[2].error)
+    assert.equal("result.a: a table has to be an array, or to have names only", e.rows[3].error)
+    assert.same({ c = true, d = {}, ["e\n\"\\\1"] = "\t/\127" }, e.rows[4].result)
+    assert.is_nil(e.path)
+  end)
+
+  it("stops at an interrupt, which is no result", function()
+    local _, text, code = berth.experiment(small { run = function(t)
+      if t.index == 3 then return nil, "interrupted", "interrupted" end
+      return { value = 1 }
+    end })
+    assert.same({ "interrupted: 2 of 8 trials are done", "interrupted" }, { text, code })
+    assert.matches("interrupted", message(berth.experiment, small { run = function() error("interrupted", 0) end }))
+    assert.equal(2, #lines(path))
+  end)
+
+  it("splits its trials among shards, each with its own file", function()
+    local whole = assert(berth.experiment(small { path = temporary ".jsonl" }))
+    local also = {}
+    for k = 1, 3 do
+      local e = assert(berth.experiment(small { shard = k .. "/3" }))
+      also[k] = path:gsub("%.jsonl$", "." .. k .. "-of-3.jsonl")
+      made[#made + 1] = also[k]
+      assert.equal(also[k], e.path)
+      for i, row in ipairs(e.rows) do assert.equal(k + 3 * (i - 1), row.trial) end
+    end
+    local e = assert(berth.experiment(small { also = also, run = function() error "nothing is left to run" end }))
+    assert.equal(8, #e.rows)
+    assert.equal(0, e.failed)
+    for k, row in ipairs(e.rows) do assert.same(whole.rows[k].result, row.result) end
+  end)
+
+  it("gives means, deviations and Student's intervals for each point", function()
+    local values = { 3, 5, 4, 8 }
+    local e = assert(berth.experiment { name = "means", grid = { { cap = 4 }, { cap = 8, beta = "B" } }, seeds = 4,
+      run = function(t) return { y = values[t.seed] * t.cap, ["once"] = t.index == 1 and 7 or nil } end })
+    local s = e:summary()
+    local y = s[1].fields.y
+    assert.same({ 4, 20 }, { y.n, y.mean })
+    assert.near(4 * math.sqrt(14 / 3), y.deviation, 1e-12)
+    assert.near(3.182446305 * y.deviation / 2, y.half, 1e-8)
+    assert.same({ y.mean - y.half, y.mean + y.half }, { y.low, y.high })
+    assert.same({ n = 1, mean = 7 }, s[1].fields.once)
+    assert.equal("beta  cap  trials  failed  once  y\n"
+      .. "-     4    4       0       7     20 +- 14\n"
+      .. "B     8    4       0       -     40 +- 27", tostring(s))
+    assert.is_true(e:summary { level = 0.5 }[1].fields.y.half < y.half)
+    assert.is_true(e:summary()[1].cpu_s >= 0)
+  end)
+
+  it("has the published quantiles of Student's t", function()
+    local t = require("berth.experiment.student").quantile
+    local want = { { 0.95, 1, 12.7062047 }, { 0.95, 2, 4.3026527 }, { 0.95, 3, 3.1824463 }, { 0.95, 9, 2.2621572 },
+      { 0.99, 4, 4.6040949 }, { 0.9, 30, 1.6972609 }, { 0.95, 1000, 1.9623391 } }
+    for _, row in ipairs(want) do assert.near(row[3], t(row[1], row[2]), 1e-7) end
+  end)
+
+  it("says what is wrong", function()
+    local function experiment(more) return message(berth.experiment, small(more)) end
+    assert.matches("expected a table, got nil", message(berth.experiment))
+    assert.matches("name: expected a string, got nil", message(berth.experiment, {}))
+    assert.matches("run: expected a function, got nil", message(berth.experiment, { name = "x" }))
+    assert.matches("unknown option 'sheed'", experiment { sheed = 1 })
+    assert.matches("grid%.seed: a trial has that already", experiment { grid = { seed = { 1 } } })
+    assert.matches("grid%.a: expected an array of values, got number", experiment { grid = { a = 1 } })
+    assert.matches("grid%.a%[1%]: expected a finite number, a string or a boolean, got table",
+      experiment { grid = { a = { {} } } })
+    assert.matches("grid%[2%]: expected a table, got number", experiment { grid = { {}, 2 } })
+    assert.matches("trials 1 and 3 are the same", experiment { grid = { a = { 1, 1 } } })
+    assert.matches("seeds: expected how many or an array, got 0", experiment { seeds = 0 })
+    assert.matches("seeds%[1%]: expected a whole number of at least 0, got 1.5", experiment { seeds = { 1.5 } })
+    assert.matches('shard: expected "i/n" with i from 1 to n, got 3/2', experiment { shard = "3/2" })
+    local done = berth.experiment(small())
+    assert.matches("level: expected a number between 0 and 1, got 1", message(done.summary, done, { level = 1 }))
+    write(path, '{"experiment":"small"}\n{"a":}\n')
+    local e, text, code = berth.experiment(small())
+    assert.is_nil(e)
+    assert.same({ path .. ":2: column 6: unexpected '}'", "parse" }, { text, code })
+    e, text, code = berth.experiment(small { path = "/no/such/folder/a.jsonl" })
+    assert.is_nil(e)
+    assert.matches("^/no/such/folder/a.jsonl: ", text)
+    assert.equal("io", code)
+    assert.equal("io", select(3, berth.experiment(small { also = { "/no/such/file" } })))
+  end)
+
+  it("reads what it writes, and refuses what is no JSON", function()
+    for _, text in ipairs { "[1,2.5,-3e-7]", '{"a":{"b":[true,false]},"c":"\\u0001\\n\\"\\\\"}', "[]", '"x"' } do
+      local value = json.decode(text)
+      assert.same(value, json.decode(json.encode(value)))
+    end
+    assert.same({ 1, 2 }, json.decode " [ 1 , 2 ] ")
+    assert.equal('{"a":1,"b":[{"c":2}]}', json.encode { b = { { c = 2 } }, a = 1 })
+    local wrong = { { "[1", "column 3" }, { "{1:2}", "column 2" }, { "[1] 2", "column 5: more than one value" },
+      { "", "column 1" },
+      { '"a', "a string does not end" }, { '"\\q"', "an unknown escape" }, { "nan", "column 1" }, { "[1 2]", "column 4" },
+      { "0x10", "column 1" } }
+    for _, case in ipairs(wrong) do
+      local value, why = json.decode(case[1])
+      assert.is_nil(value)
+      assert.is_truthy(why:find(case[2], 1, true))
+    end
+  end)
+end)
