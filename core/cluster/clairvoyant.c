@@ -1,5 +1,6 @@
-/* The linear program is written in differences: the servers in use at one moment are those at the one before, and what begins, less
- * what has ended. So a choice has three coefficients however long it lasts: its job, its first moment, the first one after it. */
+/* The linear program is written in differences: the servers in use at one moment are those at the one before, and what begins,
+ * less what has ended. So a choice has three coefficients however long it lasts: its job, its first moment, the first one after
+ * it. */
 #include "clairvoyant_internal.h"
 
 struct berth_clairvoyant {

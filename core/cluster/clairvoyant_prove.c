@@ -7,7 +7,8 @@ static berth_status check_choice(berth_ctx *ctx, const berth_clairvoyant_jobs *j
   const berth_clairvoyant_choice *choice = &jobs->choice[c];
   int32_t k = c - jobs->first[job];
   if (!(choice->seconds >= 0)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %g s: a time must be at least 0", (int)job, (int)k, choice->seconds);
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %g s: a time must be at least 0", (int)job, (int)k,
+                        choice->seconds);
   }
   if (choice->servers < 1) {
     return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %d servers: expected at least 1", (int)job, (int)k,
@@ -20,11 +21,12 @@ static berth_status check_job(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs
   berth_status st = BERTH_OK;
   int32_t c;
   if (!(jobs->arrival[i] >= 0) || isinf(jobs->arrival[i])) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "job %d: arrival %g s: expected a finite time of at least 0", (int)i, jobs->arrival[i]);
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d: arrival %g s: expected a finite time of at least 0", (int)i,
+                        jobs->arrival[i]);
   }
   if (i > 0 && jobs->arrival[i] < jobs->arrival[i - 1]) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "job %d arrives at %g s, before the job in front of it, %g s", (int)i, jobs->arrival[i],
-                        jobs->arrival[i - 1]);
+    return berth_i_fail(ctx, BERTH_EINVAL, "job %d arrives at %g s, before the job in front of it, %g s", (int)i,
+                        jobs->arrival[i], jobs->arrival[i - 1]);
   }
   if (jobs->first[i + 1] < jobs->first[i]) {
     return berth_i_fail(ctx, BERTH_EINVAL, "job %d: its choices end before they begin", (int)i);

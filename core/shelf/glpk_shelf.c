@@ -156,7 +156,8 @@ static berth_status watch(berth_ctx *ctx, task *t) {
 }
 
 berth_status berth_i_glpk_maximise(berth_ctx *ctx, const berth_i_glpk_program *p, double *x, double *dual, int32_t *iterations) {
-  task t = { .p = p, .x = x, .dual = dual, .outcome = FAILED, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
+  task t = { .p = p, .x = x, .dual = dual, .outcome = FAILED, .lock = PTHREAD_MUTEX_INITIALIZER,
+             .ended = PTHREAD_COND_INITIALIZER };
   pthread_t thread;
   berth_status st;
   if (pthread_create(&thread, NULL, work, &t) != 0) {

@@ -86,7 +86,10 @@ end
 local function normalise(list)
   local n, sum, square = #list, 0, 0
   for i = 1, n do sum = sum + list[i] end
-  for i = 1, n do square = square + (list[i] - sum / n) ^ 2 end
+  for i = 1, n do
+    local d = list[i] - sum / n
+    square = square + d * d
+  end
   local deviation = math.max(math.sqrt(square / n), 1e-4)
   for i = 1, n do list[i] = (list[i] - sum / n) / deviation end
 end
