@@ -4,6 +4,8 @@
 
 enum { MOMENTS = 6, COUNTED = 6, OWN = 6, MOST_INPUTS = MOMENTS * (COUNTED + 1) + OWN };
 
+#define SLACK 1e-7 /* s, as the run has it */
+
 /* Mean gaps after now at which the network is told what is free. */
 static const double moment[MOMENTS] = { 1, 2, 3, 5, 8, 13 };
 
@@ -294,7 +296,7 @@ static double limit_of(const berth_pacml_ahead *a, const berth_pacml_job *job) {
 /* Index of the choice with the least to be blocked; n: the job is turned away. Ties to the first.
  * @param x [MOST_INPUTS] out: what the network saw of it  @param least out: what will be blocked, this job included */
 static int32_t prefer(const berth_pacml_ahead *a, const double *w, const State *s, const berth_pacml_job *job, int32_t n,
-                      const Choice *choice, bool reject, double *x, double *least) {
+                      const Choice *choice, bool reject, double horizon, double *x, double *least) {
   double y[MOST_INPUTS];
   int32_t at = n;
   Outlook o;
@@ -304,7 +306,7 @@ static int32_t prefer(const berth_pacml_ahead *a, const double *w, const State *
   for (int32_t i = 0; i < n; i++) {
     double v;
     inputs_of(a, &o, &choice[i], limit_of(a, job), y);
-    v = a->discount * value(a, w, y, NULL);
+    v = a->discount * value(a, w, y, NULL) + (s->now + choice[i].jct > horizon + SLACK);
     if (!(v < *least)) continue;
     *least = v;
     at = i;
@@ -313,16 +315,17 @@ static int32_t prefer(const berth_pacml_ahead *a, const double *w, const State *
   return at;
 }
 
-/* @return whether the job is turned away */
-static bool step(const berth_pacml_ahead *a, const double *w, State *s, const berth_pacml_job *job, bool reject, double *x) {
+/* @return whether the job is blocked */
+static bool step(const berth_pacml_ahead *a, const double *w, State *s, const berth_pacml_job *job, double horizon, double *x) {
   Choice choice[MOST_CHOICES];
   double least;
   int32_t n, at;
   s->now = job->arrival;
   n = list_choices(a, s, job, choice);
-  at = prefer(a, w, s, job, n, choice, reject, x, &least);
-  if (at < n) hold(s, &choice[at]);
-  return at == n;
+  at = prefer(a, w, s, job, n, choice, true, horizon, x, &least);
+  if (at == n) return true;
+  hold(s, &choice[at]);
+  return s->now + choice[at].jct > horizon + SLACK;
 }
 
 static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs) {
@@ -345,7 +348,7 @@ berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth
   State s = empty(a);
   if (st != BERTH_OK) return st;
   *blocked = 0;
-  for (int32_t j = 0; j < n; j++) *blocked += step(a, a->w, &s, &jobs[j], true, x);
+  for (int32_t j = 0; j < n; j++) *blocked += step(a, a->w, &s, &jobs[j], INFINITY, x);
   return BERTH_OK;
 }
 
@@ -370,7 +373,7 @@ static bool explore(const berth_pacml_ahead *a, State *s, const berth_pacml_job 
   int32_t n, at;
   s->now = job->arrival;
   n = list_choices(a, s, job, choice);
-  at = prefer(a, a->w, s, job, n, choice, true, x, &least);
+  at = prefer(a, a->w, s, job, n, choice, true, INFINITY, x, &least);
   if (n > 0 && berth_rng_uniform(rng) < share) {
     Outlook o;
     at = berth_rng_below(rng, n);
@@ -431,12 +434,13 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
 
 /* ---- rollouts ------------------------------------------------------------------------------------------------ */
 
-berth_pacml_ahead_options berth_pacml_ahead_defaults(void) { return (berth_pacml_ahead_options){ 32, 24, 0, 1 }; }
+berth_pacml_ahead_options berth_pacml_ahead_defaults(void) { return (berth_pacml_ahead_options){ 32, 24, 0, 1, INFINITY }; }
 
 static berth_status check(const berth_pacml_ahead *a, const berth_pacml_run *r, const berth_pacml_ahead_options *o) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
   if (r->env != a->f.env) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the run has other models than the planner");
   if (r->job == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: all jobs have been decided about");
+  if (!(o->horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g", o->horizon);
   if (o->futures < 0 || o->depth < 1)
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: %d futures of %d arrivals", (int)o->futures, (int)o->depth);
   return BERTH_OK;
@@ -448,15 +452,16 @@ static double play_future(const berth_pacml_ahead *a, const State *now, const Ch
                           uint64_t stream) {
   State s = *now;
   berth_rng rng;
-  double sum = c == NULL, weight = 1, time = s.now, x[MOST_INPUTS];
+  double sum = c == NULL || s.now + c->jct > o->horizon + SLACK, weight = 1, time = s.now, x[MOST_INPUTS];
   berth_rng_init(&rng, o->seed, stream);
   if (c) hold(&s, c);
   for (int32_t k = 0; k < o->depth; k++) {
     berth_pacml_job job;
     time += draw_gap(a, &rng);
+    if (time > o->horizon) return sum;
     job = draw(a, &rng, time);
     weight *= a->discount;
-    if (step(a, a->w, &s, &job, true, x)) sum += weight;
+    if (step(a, a->w, &s, &job, o->horizon, x)) sum += weight;
   }
   return sum + weight * a->discount * value(a, a->w, x, NULL);
 }
@@ -515,7 +520,7 @@ berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, 
   for (int32_t v = 0; v < a->f.servers; v++) s.free_at[v] = r->busy[v] ? r->free_at[v] : -1;
   n = list_choices(a, &s, &r->jobs[r->job], choice);
   if ((st = confirm(a, r, choice, &n)) != BERTH_OK) return st;
-  at = prefer(a, a->w, &s, &r->jobs[r->job], n, choice, o.reject != 0, x, &least);
+  at = prefer(a, a->w, &s, &r->jobs[r->job], n, choice, o.reject != 0, o.horizon, x, &least);
   if (n > 0 && o.futures > 0 && (st = roll(a, &s, r->job, n, choice, at, &o, &at)) != BERTH_OK) return st;
   *decision = at < n ? a->f.env->decisions[choice[at].index] : 0;
   *n_block = at < n ? list_servers(choice[at].block, block) : 0;

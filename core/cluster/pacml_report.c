@@ -2,7 +2,7 @@
 #include "pacml_internal.h"
 
 typedef struct Sums {
-  double jct, speedup, pieces, servers, channels, compute, communication;
+  double jct, speedup, pieces, servers, channels, compute, communication, computing_share;
   double running, held, computing; /* s; server-seconds held; server-seconds at work */
   double bytes, cut_bytes;         /* worked off */
 } Sums;
@@ -27,6 +27,13 @@ static void add_work(const berth_pacml_run *r, int32_t job, double time, Sums *s
   s->cut_bytes += part * (p->ramp.memory + p->ramp.bytes);
 }
 
+/* The part of the time for which a server that it holds computes. */
+static double computing_share(const berth_pacml_run *r, int32_t job) {
+  const berth_pacml_outcome *o = &r->past[job].outcome;
+  double held = o->jct * o->n_servers;
+  return held > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / held : 0;
+}
+
 static void add_completed(const berth_pacml_run *r, int32_t job, Sums *s) {
   const berth_i_pacml_past *p = &r->past[job];
   double step = p->ramp.step;
@@ -35,6 +42,7 @@ static void add_completed(const berth_pacml_run *r, int32_t job, Sums *s) {
   s->pieces += p->outcome.pieces;
   s->servers += p->outcome.n_servers;
   s->channels += p->outcome.channels;
+  s->computing_share += computing_share(r, job);
   s->compute += step > 0 ? p->ramp.compute / step : 0;
   s->communication += step > 0 ? p->ramp.communication / step : 0;
 }
@@ -47,10 +55,10 @@ static double last_end(const berth_pacml_run *r) {
 }
 
 /* Published: bytes that arrive in the time to the next arrival, job by job. */
-static double load_rate(const berth_pacml_run *r) {
+static double load_rate(const berth_pacml_run *r, double time) {
   double sum = 0;
   int32_t n = 0;
-  for (int32_t j = 0; j + 1 < r->n; j++) {
+  for (int32_t j = 0; j + 1 < r->n && r->jobs[j + 1].arrival <= time; j++) {
     const berth_ramp_model *m = r->env->model[r->jobs[j].model];
     double gap = r->jobs[j + 1].arrival - r->jobs[j].arrival;
     if (!(gap > 0)) continue;
@@ -94,6 +102,7 @@ static void means(const berth_pacml_run *r, const Sums *s, berth_pacml_report *o
   o->jobs_running = s->running / time;
   o->mounted_fraction = s->held / time / r->env->ramp->servers;
   o->mounted_utilisation = s->held > 0 ? s->computing / s->held : 0;
+  o->published_utilisation = s->computing_share / n / r->env->steps;
   o->utilisation = o->mounted_utilisation * o->mounted_fraction;
   o->throughput = s->bytes / time;
   o->cluster_throughput = s->cut_bytes / time;
@@ -105,10 +114,10 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, be
   Sums s = { 0 };
   if (!(horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g", horizon);
   if (r->job != BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job + 1);
-  o.time = isfinite(horizon) ? horizon : last_end(r);
+  o.time = fmin(horizon, last_end(r));
   count(r, o.time, &o, &s);
   means(r, &s, &o);
-  o.load_rate = load_rate(r);
+  o.load_rate = load_rate(r, o.time);
   *out = o;
   return BERTH_OK;
 }

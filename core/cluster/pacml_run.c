@@ -35,6 +35,13 @@ static berth_status check_jobs(const berth_pacml *p, int32_t n, const berth_pacm
   return BERTH_OK;
 }
 
+/* exact: what rounding can do to a job that ends just when another one arrives. */
+static double slack(const berth_pacml_run *r, const berth_pacml_job *jobs) {
+  double last = r->n > 0 ? jobs[r->n - 1].arrival : 0;
+  if (r->env->ramp->o.compat) return 1e-7;
+  return last > 0 && isfinite(last) ? 1e-14 * last : 0;
+}
+
 static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs) {
   berth_ctx *ctx = r->env->ramp->ctx;
   berth_cluster_options o = berth_cluster_defaults(r->env->ramp->servers);
@@ -45,7 +52,7 @@ static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs
     double sequential = berth_pacml_sequential(r->env, jobs[j].model);
     list[j] = (berth_job){ jobs[j].arrival, sequential, jobs[j].beta * sequential, jobs[j].model };
   }
-  if (r->env->ramp->o.compat) o.slack = 1e-7;
+  o.slack = slack(r, jobs);
   st = berth_cluster_new(ctx, &o, r->n, list, &r->cluster);
   berth_i_free(ctx, list, (size_t)r->n, sizeof *list);
   return st;
@@ -114,14 +121,24 @@ static berth_status check_decision(const berth_pacml_run *r, int32_t d) {
   return berth_i_fail(ctx, BERTH_EINVAL, "pacml: decision: expected 0, 1 or an even number up to %d, got %d", (int)r->env->most, (int)d);
 }
 
-/* Published: what was seen first of a model cut into so many pieces holds for the whole run. */
-static void remember(berth_pacml_run *r, int32_t model, berth_ramp_outcome *o) {
-  berth_ramp_outcome *first = &r->first[model * (r->env->most + 1) + o->pieces];
+/* Published: what was seen first of a model cut into so many pieces, by a decision, holds for the whole run. */
+static berth_ramp_outcome *first_of(berth_pacml_run *r, int32_t model, int32_t pieces) {
+  return &r->first[(size_t)model * ((size_t)r->env->most + 1) + (size_t)pieces];
+}
+
+static void recall(berth_pacml_run *r, int32_t model, berth_ramp_outcome *o) {
+  const berth_ramp_outcome *first = first_of(r, model, o->pieces);
   int32_t n = o->n_servers;
-  if (!r->env->ramp->o.compat) return;
-  if (first->ticks == 0) *first = *o;
+  if (!r->env->ramp->o.compat || first->ticks == 0) return;
   *o = *first;
   o->n_servers = n;
+}
+
+static void remember(berth_pacml_run *r, const berth_i_pacml_answer *a) {
+  berth_ramp_outcome *first;
+  if (!r->env->ramp->o.compat || isnan(a->outcome.jct)) return;
+  first = first_of(r, r->jobs[r->job].model, a->ramp.pieces);
+  if (first->ticks == 0) *first = a->ramp;
 }
 
 static bool is_late(const berth_pacml_run *r, double jct) {
@@ -141,7 +158,7 @@ static berth_status plan(berth_pacml_run *r, int32_t d, int32_t n, const int32_t
   if (st != BERTH_OK) return st;
   a->outcome.cause = BERTH_PACML_PLACEMENT;
   if (a->ramp.cause != BERTH_RAMP_PLACED) return BERTH_OK;
-  remember(r, model, &a->ramp);
+  recall(r, model, &a->ramp);
   a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step, a->ramp.pieces, a->ramp.n_servers,
                                       a->ramp.channels };
   if (is_late(r, a->outcome.jct)) a->outcome.cause = BERTH_PACML_LATE;
@@ -201,6 +218,7 @@ berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t
   st = a->outcome.cause == BERTH_PACML_ACCEPTED ? accept(r, slot)
                                                 : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
   if (st != BERTH_OK) return st;
+  remember(r, a);
   r->past[r->job] = (berth_i_pacml_past){ decision, a->outcome, a->ramp };
   if (out) *out = a->outcome;
   return move_on(r);

@@ -351,7 +351,8 @@ static void push_means(lua_State *L, const berth_pacml_report *o) {
     { "speedup", o->speedup }, { "pieces", o->pieces }, { "servers", o->servers }, { "channels", o->channels },
     { "compute_fraction", o->compute_fraction }, { "communication_fraction", o->communication_fraction },
     { "jobs_running", o->jobs_running }, { "mounted_fraction", o->mounted_fraction },
-    { "mounted_utilisation", o->mounted_utilisation }, { "utilisation", o->utilisation }, { "load_rate", o->load_rate },
+    { "mounted_utilisation", o->mounted_utilisation }, { "utilisation", o->utilisation },
+    { "published_utilisation", o->published_utilisation }, { "load_rate", o->load_rate },
     { "throughput", o->throughput }, { "cluster_throughput", o->cluster_throughput } };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) bl_set_number(L, list[i].key, list[i].x);
 }

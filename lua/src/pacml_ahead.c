@@ -138,9 +138,9 @@ static int get(lua_State *L) {
   return 1;
 }
 
-/* decide(run, { futures, depth, seed, reject }): decision, block (servers; nil: the first that fits); nil, message, code */
+/* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first that fits); nil, message, code */
 static int decide(lua_State *L) {
-  static const char *const keys[] = { "futures", "depth", "seed", "reject", NULL };
+  static const char *const keys[] = { "futures", "depth", "seed", "reject", "horizon", NULL };
   static const bl_where w = { "pacml planner:decide", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_pacml_run_box *run = bl_check(L, 2, &bl_pacml_run_class, w.fn, "run");
@@ -155,6 +155,7 @@ static int decide(lua_State *L) {
   bl_get_whole(L, t, &w, "depth", 1, 1000000, &o.depth);
   bl_get_seed(L, t, &w, "seed", &o.seed);
   bl_get_bool(L, t, &w, "reject", &o.reject);
+  bl_get_quantity(L, t, &w, "horizon", BERTH_SECONDS, &o.horizon);
   block = bl_scratch(L, (size_t)run->servers, sizeof *block);
   call = bl_enter(L);
   st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));

@@ -46,12 +46,13 @@ function Run:look(a)
     if self.ends[s] <= self.now and #servers < a then servers[#servers + 1] = s end
   end
   if #servers < a then return nil, "op_placement" end
-  return self.env.jct(self.model, a), servers
+  local jct = self.env.jct(self.model, a)
+  return jct, servers, jct <= self.deadline * (1 + 1e-9) and "accepted" or "jct"
 end
 
 function Run:decide(a)
-  local jct, servers = self:look(a)
-  local cause = jct and (jct <= self.deadline * (1 + 1e-9) and "accepted" or "jct") or servers
+  local jct, servers, cause = self:look(a)
+  cause = cause or servers
   if cause == "accepted" then
     for _, s in ipairs(servers) do self.ends[s], self.owner[s] = self.now + jct, self.job end
   end
@@ -65,8 +66,8 @@ function Run:mask(which)
   for a = 0, self.env.most do
     local ok = a == 0 or legal(self, a) and a <= self.free
     if which == "exact" and ok and a > 0 then
-      local jct = self:look(a)
-      ok = jct and jct <= self.deadline * (1 + 1e-9)
+      local _, _, cause = self:look(a)
+      ok = cause == "accepted"
     end
     out[a + 1] = ok and 1 or 0
   end

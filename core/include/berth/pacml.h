@@ -4,8 +4,9 @@
  *
  * Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023, and
  * its published simulator. The mode is that of the RAMP cluster. compat: what the look-ahead says of a model cut into so many pieces
- * is taken from the first time in a run, wherever the pieces were then; a job that runs at the horizon counts as blocked. exact: each
- * placement is looked at by itself; deadlines hold up to 1e-9 of themselves. */
+ * is taken from the first decision for it in a run, wherever the pieces were then; a job that runs at the horizon counts as blocked.
+ * exact: each placement is looked at by itself; deadlines hold up to 1e-9 of themselves.
+ */
 #ifndef BERTH_PACML_H
 #define BERTH_PACML_H
 
@@ -61,7 +62,8 @@ typedef struct berth_pacml_run berth_pacml_run;
  *  @return BERTH_OK, BERTH_EINVAL (a job at fault is named), BERTH_ENOMEM */
 berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs, berth_pacml_run **out);
 void berth_pacml_run_release(berth_pacml_run *r);
-/** The cluster under it: machines are servers, a job's work is the seconds it takes. Decide through the run only. */
+/** The cluster under it: machines are servers, a job's work is its sequential time, its rate how many times as fast it is. Decide
+ *  through the run only. */
 const berth_cluster *berth_pacml_run_cluster(const berth_pacml_run *r);
 /** The job that is to be decided about; BERTH_NONE: all have been, and time has gone on until the last has ended. */
 int32_t berth_pacml_run_job(const berth_pacml_run *r);
@@ -70,7 +72,8 @@ const double *berth_pacml_run_free_at(const berth_pacml_run *r);
 /** [servers] 1: a job is there. Borrowed. */
 const uint8_t *berth_pacml_run_busy(const berth_pacml_run *r);
 
-/** What a decision about the present job would come to.
+/** What a decision about the present job would come to. Looking changes nothing: compat takes the look-ahead of a model in so many
+ *  pieces from the first decision for them.
  *  @param servers [servers] out, n_servers of them, ascending; may be NULL
  *  @return BERTH_OK; BERTH_EINVAL (no job is left; neither 0, 1 nor even, or above `most`); BERTH_ENOMEM */
 berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out, int32_t *servers);
@@ -99,13 +102,15 @@ typedef struct berth_pacml_report {
   int32_t arrived, completed, blocked, rejected, unplaced, late, unfinished; /* blocked is the sum of the last four in compat,
                                                                                 without unfinished in exact mode */
   double blocking_rate, acceptance_rate;
-  double time;                        /* s: the horizon, or when the last job ended */
+  double time;                        /* s: when the last job ended, or was turned away; the horizon, if that is before */
   double jct, speedup, pieces, servers, channels; /* means; s */
   double compute_fraction, communication_fraction; /* of a step with an op running, with a flow under way; means */
   double jobs_running;                /* mean over time */
   double mounted_fraction;            /* of servers, mean over time */
   double mounted_utilisation;         /* share of the time for which a held server computes, mean over server-seconds */
   double utilisation;                 /* the product */
+  double published_utilisation;       /* mounted_utilisation as published: the mean over completed jobs, and of one step over the
+                                         time of all */
   double load_rate;                   /* bytes/s that arrive: memory and dependencies, uncut, over the time between arrivals */
   double throughput, cluster_throughput; /* bytes/s that were worked off: of the graphs as they came, and as they were cut */
 } berth_pacml_report;

@@ -70,6 +70,7 @@ typedef struct berth_pacml_ahead_options {
   int32_t depth;   /* arrivals in each; default 24 */
   uint64_t seed;   /* futures depend on it and on the number of the job; default 0 */
   int reject;      /* 1 (default): turning away a job that could run is a choice, too */
+  double horizon;  /* s: what ends later counts as blocked, what arrives later does not count, as published; INFINITY (default) */
 } berth_pacml_ahead_options;
 berth_pacml_ahead_options berth_pacml_ahead_defaults(void);
 /** The decision for the present job of a run of the same models. 0 if no choice would be accepted.

@@ -7,8 +7,8 @@ local json = require "berth.cli.json"
 local main = {}
 
 -- In the order of the help text; each is a module of this directory.
-local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "report", "convert", "train", "models",
-  "repl" }
+local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "report", "convert", "train", "cluster",
+  "models", "repl" }
 
 -- Of another name than the command.
 local MODULES = { report = "report_command" }
@@ -23,6 +23,7 @@ local SUMMARIES = {
   report = "one HTML file with pictures of a step",
   convert = "from one file format to another",
   train = "teaches an agent to place",
+  cluster = "jobs arrive, and are given servers or turned away",
   models = "the networks that are built in",
   repl = "interactive prompt",
 }

@@ -84,7 +84,7 @@ function chance:choices(run, left, out, at)
   return now, at
 end
 
--- The same for one model: its decisions come shortest first, so that those with beta for one have it for all before it.
+-- For one model, the mean over betas: decisions come shortest first, so that a beta that is enough for one is for all before it.
 local function worth_of(list, reject, values, gamma)
   local best, taken, left, worth, accepted = reject, 0, 1, 0, 0
   for _, c in ipairs(list) do

@@ -35,10 +35,11 @@ function own:choices(run, out, at, left)
   local state = p:state(run:free_at(), run.now)
   at = p:put(state, out, at, left)
   list[1] = { action = 0, reward = 0, row = at / p.width }
-  local mask = run:mask "exact"
+  local mask = run:mask "paper"
   for a = 1, #mask - 1 do
-    if mask[a + 1] == 1 then
-      local jct, servers = run:look(a)
+    local jct, servers, cause
+    if mask[a + 1] == 1 then jct, servers, cause = run:look(a) end
+    if cause == "accepted" then
       at = p:put(p:after(state, servers, jct), out, at, left)
       list[#list + 1] = { action = a, reward = jct <= (left or jct) and 1 or 0, jct = jct, row = at / p.width }
     end

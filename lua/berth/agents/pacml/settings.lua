@@ -30,7 +30,7 @@ local recommended = {
   ppo = options.merge(published.ppo, { gamma = 0.98, rate = { 3e-4, 3e-5 }, lambda = 0.95, kl_target = 0.01, passes = 6,
     minibatch = 256, fragment = 128, policy_clip = 0.2, actors = 32, steps = 1000000 }),
   td = { gamma = 0.97, lambda = 0.8, rate = { 1e-3, 1e-4 }, actors = 16, fragment = 32, passes = 2, minibatch = 128,
-    epsilon = { 0.3, 0.02 }, average = 0.01, mean_rate = 1e-3, clip = 1, expect = true, steps = 400000 },
+    epsilon = { 0.3, 0.02 }, average = 20000, mean_rate = 1e-3, clip = 1, expect = true, steps = 400000 },
 }
 settings.presets = { published = published, recommended = recommended }
 
@@ -41,7 +41,7 @@ local bounds = {
   spread = { 0, 100 }, actors = { 1, 10000, whole = true }, train_every = { 1, 1e9 }, steps = { 0, 1e12 }, lambda = { 0, 1 },
   kl = { 0, 1e6 }, kl_target = { 0, 1e6 }, passes = { 1, 10000, whole = true }, minibatch = { 1, 1e6, whole = true },
   fragment = { 1, 1e6, whole = true }, value_weight = { 0, 1e6 }, value_clip = { 0, 1e30 }, entropy = { 0, 1e6 },
-  policy_clip = { 0, 1e6 }, average = { 0, 1 }, mean_rate = { 0, 1 }, fc = { 1, 1e5, whole = true },
+  policy_clip = { 0, 1e6 }, average = { 1, 1e12 }, mean_rate = { 0, 1 }, fc = { 1, 1e5, whole = true },
   graph = { 1, 1e5, whole = true },
   hidden = { 1, 1e5, whole = true }, embedding = { 1, 1e5, whole = true }, rounds = { 1, 1000, whole = true },
   interval = { 1e-9, 1e12 }, seed = { 0, 9007199254740992, whole = true }, message = { 2, 1e5, whole = true },

@@ -110,8 +110,10 @@ local function step(self, x, y)
   self.adam:step(rows.course(self.o.rate, self.actors.steps))
 end
 
+-- The weights of the last `average` decisions or so count for the mean.
 local function follow(self)
-  local p, rate = self.average.params, math.max(self.o.average, 1 / (self.updates + 1))
+  local part = #self.actors * self.o.fragment / self.o.average
+  local p, rate = self.average.params, math.min(math.max(part, 1 / (self.updates + 1)), 1)
   p:set_flat("values", p:flat("values"):scale(1 - rate) + self.net.params:flat("values"):scale(rate))
 end
 

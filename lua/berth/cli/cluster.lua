@@ -1,0 +1,245 @@
+--- berth cluster: jobs arrive, and are given servers or turned away.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local json = require "berth.cli.json"
+local metrics = require "berth.pacml.metrics"
+local options = require "berth.options"
+local study = require "berth.cli.cluster_study"
+local text = require "berth.cli.text"
+
+local PROFILES = { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" }
+
+local command = {
+  name = "cluster", use = "cluster pacml PROFILE... [options]", least = 2, most = 1000,
+  text = "Jobs of the profiled models arrive at a RAMP cluster; for each one a decider says into how many pieces it is cut.\n"
+    .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
+    .. "PROFILE: files of PipeDream's format; or a folder that has the five published ones (" .. table.concat(PROFILES, ", ") .. ").",
+  notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
+    .. ";\nrandom:SEED, capped:MOST, agent:FILE (that berth train wrote). docs/pacml.md.",
+  options = {
+    { name = "decider", kind = "string", value = "A,B,...", text = "who decides, see below; default para-max" },
+    { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
+    { name = "beta", kind = "string", value = "A,B,...",
+      text = "A to D: distribution of the share of its sequential time that a job may take; default A" },
+    { name = "seed", kind = "whole", value = "N", text = "of the jobs, the first if there are several; default 0" },
+    { name = "seeds", kind = "count", value = "N", text = "as many sequences of jobs, means over them; default 1, --table 20" },
+    { name = "jobs", kind = "count", value = "N", text = "default 1001" },
+    { name = "interarrival", kind = "string", value = "TIME", text = "or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" },
+    { name = "copies", kind = "count", value = "N", text = "of each model in the pool that jobs are drawn from; default 201" },
+    { name = "horizon", kind = "string", value = "TIME", text = "or inf: until all is done; default: the last arrival" },
+    { name = "mode", kind = "choice", value = "MODE", choices = { "compat", "exact" },
+      text = "as the published simulator, or as it should be; default compat" },
+    { name = "ramp", kind = "string", value = "K=V,...", text = "the cluster: groups=4,racks=4,slots=2,bandwidth=1.6TB/s,..." },
+    { name = "steps", kind = "count", value = "N", text = "training steps of a job; default 50" },
+    { name = "most", kind = "count", value = "N", text = "pieces at most; default 16" },
+    { name = "csv", kind = "string", value = "FILE", text = "writes a row per job; of one run" },
+    { name = "jsonl", kind = "string", value = "FILE", text = "the same as JSON lines" },
+    { name = "cluster", kind = "string", value = "FILE",
+      text = "writes a row per arrival and end of a job, as .csv or .jsonl; of one run" },
+    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto; of one run" },
+    { name = "output", kind = "string", value = "FILE", text = "writes a page with load, blocking and utilisation; of one seed and beta" },
+    { name = "table", kind = "flag",
+      text = "the paper's table of blocking rates: para-max, para-min, random, and --decider; all betas; 95 % intervals" },
+    { name = "path", kind = "string", value = "FILE", text = "with several runs: JSON lines of those done, to go on from" },
+    { name = "shard", kind = "string", value = "I/N", text = "runs each N-th from the I-th on, in a file of its own beside --path" },
+    { name = "also", kind = "string", value = "A,B,...", text = "files of other shards whose runs are done" },
+    { name = "json", kind = "flag", text = "prints JSON" },
+    { name = "progress", kind = "flag", text = "with several runs: a line on standard error for each" },
+  },
+}
+
+-- ---- what is asked for --------------------------------------------------------------------------------
+
+local function list(name, value)
+  local out, seen = {}, {}
+  for part in (value .. ","):gmatch("%s*(.-)%s*,") do
+    if part == "" then fail.usage("--%s: %q has an empty entry", name, value) end
+    if seen[part] then fail.usage("--%s: %s is there twice", name, part) end
+    out[#out + 1], seen[part] = part, true
+  end
+  return out
+end
+
+local function seconds(name, value)
+  local x, message = berth.quantity(value, "seconds")
+  if not x or not (x >= 0) then fail.usage("--%s: %s", name, message or ("%q is below 0"):format(value)) end
+  return x
+end
+
+local function interarrival(value)
+  if not value then return nil end
+  local from, to = value:match("^(.-)%.%.(.+)$")
+  if from then return { seconds("interarrival", from), seconds("interarrival", to) } end
+  return seconds("interarrival", value)
+end
+
+local function is_folder(path)
+  local file = io.open(path, "rb")
+  if not file then return false end
+  local _, _, code = file:read(1)
+  file:close()
+  return code == 21 -- EISDIR
+end
+
+local function files_of(positional)
+  local out = {}
+  for i = 2, #positional do
+    local path = positional[i]
+    if is_folder(path) then
+      for _, name in ipairs(PROFILES) do out[#out + 1] = ("%s/%s.txt"):format(path:gsub("/+$", ""), name) end
+    else
+      out[#out + 1] = path
+    end
+  end
+  return out
+end
+
+local function ramp_of(given)
+  local out = { compat = given.mode ~= "exact" }
+  for part in (given.ramp or ""):gmatch("[^,]+") do
+    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
+    if not key then fail.usage("--ramp: KEY=VALUE is needed, not %q", part) end
+    if out[key] ~= nil then fail.usage("--ramp: %s", key == "compat" and "compat: --mode says that" or key .. " is given twice") end
+    out[key] = tonumber(value) or value
+  end
+  return berth.ramp(out)
+end
+
+local function env_of(positional, given)
+  local ramp, models, names = ramp_of(given), {}, {}
+  for i, path in ipairs(files_of(positional)) do
+    models[i] = fail.need(berth.pacml.profile(ramp, path))
+    names[i] = path:match("([^/\\]+)$"):gsub("%.%w+$", "")
+  end
+  return fail.need(berth.pacml.env { models = models, names = names, steps = given.steps, most = given.most })
+end
+
+-- { name, decider }, agents read from their files.
+local function decider(name, env)
+  local path = name:match("^agent:(.+)$")
+  if not path then
+    berth.pacml.decider(name)
+    return { name, name }
+  end
+  local agent = fail.need(berth.agents.load(path))
+  if agent.kind ~= "pacml" then fail.usage("%s: an agent of kind %s, which places ops: expected one of pacml", path, agent.kind) end
+  return { name, agent:use(env) }
+end
+
+local function deciders(given, env)
+  local names = given.decider and list("decider", given.decider) or {}
+  if given.agent then names[#names + 1] = "agent:" .. given.agent end
+  if given.table then
+    for i, name in ipairs { "para-max", "para-min", "random" } do table.insert(names, i, name) end
+  elseif #names == 0 then
+    names[1] = "para-max"
+  end
+  local out, seen = {}, {}
+  for _, name in ipairs(names) do
+    if not seen[name] then out[#out + 1] = decider(name, env) end
+    seen[name] = true
+  end
+  return out
+end
+
+local FILES = { "csv", "jsonl", "cluster", "trace" }
+local ENDINGS = { csv = { csv = true }, jsonl = { jsonl = true }, cluster = { csv = true, jsonl = true } }
+
+local function check_files(given)
+  for _, name in ipairs(FILES) do
+    local ending = given[name] and given[name]:match("%.(%w+)$")
+    if given[name] and ENDINGS[name] and not ENDINGS[name][ending] then
+      fail.usage("--%s %s: the name must end in %s", name, given[name],
+        table.concat(options.sorted_keys(ENDINGS[name]), " or "):gsub("%f[%w]", "."))
+    end
+  end
+end
+
+local function check(positional, given)
+  if positional[1] ~= "pacml" then fail.usage("cluster: no kind %q; legal: pacml", positional[1]) end
+  if given.shard and not given.path then fail.usage("--shard: where do the results go? --path FILE") end
+  check_files(given)
+end
+
+local function plan(positional, given)
+  check(positional, given)
+  local env = env_of(positional, given)
+  local betas = given.beta and list("beta", given.beta) or given.table and { "A", "B", "C", "D" } or { "A" }
+  for _, name in ipairs(betas) do berth.pacml.beta(name) end
+  return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0, seeds = given.seeds or given.table and 20 or 1,
+    horizon = given.horizon and seconds("horizon", given.horizon),
+    trace = { jobs = given.jobs, interarrival = interarrival(given.interarrival), copies = given.copies } }
+end
+
+-- ---- one run -----------------------------------------------------------------------------------------------
+
+local function format(value, unit)
+  if unit == "count" then return ("%.0f"):format(value) end
+  return unit and berth.format(value, unit) or ("%.4f"):format(value)
+end
+
+local function table_of(runs)
+  local rows = { { "" } }
+  for i, run in ipairs(runs) do rows[1][i + 1] = run.name end
+  for k, metric in ipairs(metrics) do
+    rows[k + 1] = { metric[3] }
+    for i, run in ipairs(runs) do rows[k + 1][i + 1] = format(run.report[metric[1]], metric[4]) end
+  end
+  return text.align(rows, { true })
+end
+
+local function object_of(run, asked)
+  local members = { { "decider", run.name }, { "beta", asked.betas[1] }, { "seed", asked.seed } }
+  for _, metric in ipairs(metrics) do members[#members + 1] = { metric[2], run.report[metric[1]] } end
+  return json.object(members)
+end
+
+local function save(given, records)
+  if given.csv then fail.need(records:save(given.csv)) end
+  if given.jsonl then fail.need(records:save(given.jsonl)) end
+  if given.cluster then fail.need(records:save(given.cluster, "cluster")) end
+  if given.trace then fail.need(records:save_trace(given.trace)) end
+end
+
+local function play_all(asked)
+  local trace = berth.pacml.trace(options.merge(asked.trace, { models = #asked.env.models, beta = asked.betas[1], seed = asked.seed }))
+  local horizon, runs = asked.horizon or trace.arrival[#trace.arrival], {}
+  for i, one in ipairs(asked.deciders) do
+    local what = one[2] == "random" and berth.pacml.decider("random", { seed = asked.seed }) or one[2]
+    local report, records = berth.pacml.play(asked.env, trace, what, { horizon = horizon, name = one[1],
+      about = { seed = asked.seed, beta = asked.betas[1] } })
+    runs[i] = { name = one[1], report = report, records = records }
+  end
+  return runs
+end
+
+local function one_seed(asked, given, write)
+  local runs = play_all(asked)
+  save(given, runs[1].records)
+  if given.output then
+    local pages = {}
+    for i, run in ipairs(runs) do pages[i] = run.records end
+    fail.need(berth.pacml.report(given.output, pages))
+  end
+  if given.json then
+    local out = {}
+    for i, run in ipairs(runs) do out[i] = object_of(run, asked) end
+    write(json.encode(json.object { { "berth", berth.version }, { "runs", out } }))
+    return 0
+  end
+  for _, line in ipairs(table_of(runs)) do write(line) end
+  return 0
+end
+
+function command.run(positional, given, write, complain)
+  local asked = plan(positional, given)
+  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil
+  for _, name in ipairs(FILES) do
+    if given[name] and (several or #asked.deciders > 1) then fail.usage("--%s: is for one decider, one beta, one seed", name) end
+  end
+  if given.output and several then fail.usage("--output: is for one beta and one seed") end
+  if several then return study.run(asked, given, write, complain) end
+  return one_seed(asked, given, write)
+end
+
+return command

@@ -1,0 +1,143 @@
+--- Who decides into how many pieces the present job of a run is cut, without learning: the published baselines, and rules that look
+-- ahead. A decider is a function of the run that gives a decision.
+-- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023, and
+-- its published simulator.
+local core = require "berth.core"
+local options = require "berth.options"
+
+local FN = "berth.pacml.decider"
+
+-- Of decisions 1, 2, ... that the mask allows, the last up to `high`; 0: none.
+local function largest(mask, high)
+  for d = high, 1, -1 do
+    if mask[d + 1] == 1 then return d end
+  end
+  return 0
+end
+
+-- The first from `low` on; nil: none.
+local function smallest(mask, low)
+  for d = low, #mask - 1 do
+    if mask[d + 1] == 1 then return d end
+  end
+  return nil
+end
+
+-- So many pieces that a job in perfect pieces meets its deadline. Rounding must not make 5 of 1 / 0.2 a 6.
+local function needed(beta) return math.ceil(1 / beta * (1 - 1e-12)) end
+
+local makers = {}
+
+-- ---- published: what is legal, whether it is in time or not ---------------------------------------
+
+makers["para-max"] = function()
+  return function(run)
+    local mask = run:mask("paper")
+    return largest(mask, #mask - 1)
+  end
+end
+
+makers["para-min"] = function()
+  return function(run)
+    local mask = run:mask("paper")
+    return smallest(mask, needed(run.beta)) or largest(mask, #mask - 1)
+  end
+end
+
+makers.random = function(given)
+  local rng = core.rng(given.seed or 0)
+  return function(run)
+    local legal = {}
+    for i, allowed in ipairs(run:mask("paper")) do
+      if i > 1 and allowed == 1 then legal[#legal + 1] = i - 1 end
+    end
+    return #legal > 0 and legal[rng:below(#legal)] or 0
+  end
+end
+
+makers.sequential = function()
+  return function(run) return largest(run:mask("paper"), 1) end
+end
+
+makers["min-parallelism"] = function()
+  return function(run)
+    local mask = run:mask("paper")
+    return largest(mask, math.min(2, #mask - 1))
+  end
+end
+
+-- ---- looking ahead: what will be accepted -----------------------------------------------------------
+
+makers["largest-feasible"] = function()
+  return function(run)
+    local mask = run:mask("exact")
+    return largest(mask, #mask - 1)
+  end
+end
+
+makers["smallest-feasible"] = function()
+  return function(run) return smallest(run:mask("exact"), 1) or 0 end
+end
+
+makers.capped = function(given)
+  local cap = given.cap or 4
+  return function(run)
+    local mask = run:mask("exact")
+    local below = largest(mask, math.min(cap, #mask - 1))
+    return below > 0 and below or smallest(mask, cap + 1) or 0
+  end
+end
+
+-- ---- by name ------------------------------------------------------------------------------------------
+
+local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism", "largest-feasible", "smallest-feasible", "capped" }
+local OPTIONS = { random = { "seed" }, capped = { "cap" } }
+local LEAST = { seed = 0, cap = 1 }
+
+local function check(name, given)
+  local legal = OPTIONS[name] or {}
+  given = options.check(("%s: %s"):format(FN, name), given, legal)
+  for _, key in ipairs(legal) do
+    local x = given[key]
+    if x ~= nil and (type(x) ~= "number" or x ~= math.floor(x) or not (x >= LEAST[key] and x < 2 ^ 53)) then
+      options.fail("%s: %s: %s: expected a whole number of at least %d, got %s", FN, name, key, LEAST[key],
+        type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
+    end
+  end
+  return given
+end
+
+local function named(text, given)
+  local name, value = text:match("^([^:]+):(%d+)$")
+  if value and OPTIONS[name] then
+    return makers[name](check(name, options.merge(given, { [OPTIONS[name][1]] = tonumber(value) })))
+  end
+  if not makers[text] then options.fail("%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", ")) end
+  return makers[text](check(text, given))
+end
+
+local function is_callable(x)
+  if type(x) == "function" then return true end
+  local meta = (type(x) == "table" or type(x) == "userdata") and getmetatable(x)
+  return type(meta) == "table" and meta.__call ~= nil
+end
+
+local deciders = { names = NAMES }
+
+--- A decider by name, or one that is one already.
+--
+-- Published, by what is legal, in time or not: "para-max", the most pieces; "para-min", the fewest from 1 / beta on, or else the most;
+-- "random", any but 0; "sequential", 1; "min-parallelism", 2 or else 1. By what will be accepted: "largest-feasible";
+-- "smallest-feasible"; "capped", the most up to `cap`, or else the fewest above. All turn away only what nothing else is left for.
+-- @param what a name, "random:SEED", "capped:CAP"; a function of the run that gives a decision, and a block if it chooses one;
+--  anything that can be called so, as agents
+-- @tparam[opt] table opts random: seed (0); capped: cap (4)
+-- @treturn function
+-- @usage decider = berth.pacml.decider("capped", { cap = 8 })
+function deciders.decider(what, opts)
+  if type(what) == "string" then return named(what, opts) end
+  if not is_callable(what) then options.fail("%s: expected a name or a function, got %s", FN, core.kind(what)) end
+  return what
+end
+
+return deciders

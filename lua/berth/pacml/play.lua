@@ -1,0 +1,65 @@
+--- A whole run: each job of a trace is decided about.
+local core = require "berth.core"
+local options = require "berth.options"
+local deciders = require "berth.pacml.deciders"
+local records = require "berth.pacml.records"
+
+local FN = "berth.pacml.play"
+
+local Report = { __name = "berth.pacml.report" }
+Report.__index = Report
+
+function Report.__tostring(r)
+  return ("%d of %d jobs blocked (%.4f), completion time %s, %.2f times as fast, utilisation %.3f"):format(r.blocked, r.arrived,
+    r.blocking_rate, core.format(r.jct, "seconds"), r.speedup, r.utilisation)
+end
+
+local function check(env, trace, opts)
+  if type(env) ~= "table" or type(env.run) ~= "function" then
+    options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
+  end
+  if type(trace) ~= "table" then options.fail("%s: trace: expected a table, got %s", FN, core.kind(trace)) end
+  local given = options.check(FN, opts, { "horizon", "records", "name", "about" })
+  if given.records ~= nil and type(given.records) ~= "boolean" then
+    options.fail("%s: records: expected a boolean, got %s", FN, core.kind(given.records))
+  end
+  return given
+end
+
+-- Servers are known from the look, which is what the decision then does.
+local function decide(run, decision, block, jobs)
+  if not jobs then
+    run:decide(decision, block)
+    return
+  end
+  local job, _, servers = run.job, run:look(decision, block)
+  local accepted = run:decide(decision, block)
+  jobs[job] = accepted and servers or {}
+end
+
+--- Decides about all jobs of a trace.
+-- @param env of berth.pacml.env
+-- @tparam table trace
+-- @param decider as berth.pacml.decider takes it: a name, a function, an agent
+-- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which is
+--  quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
+--  records
+-- @treturn table report: docs/pacml.md, "Runs"
+-- @treturn table records: jobs in order of arrival, and ways to write them
+-- @usage report, records = berth.pacml.play(env, trace, "para-max", { horizon = 1e6 })
+local function play(env, trace, decider, opts)
+  local given = check(env, trace, opts)
+  local decide_on = deciders.decider(decider)
+  local run, servers = env:run(trace), given.records ~= false and {} or nil
+  while not run.done do
+    local decision, block = decide_on(run)
+    decide(run, decision, block, servers)
+  end
+  local report = setmetatable(run:report { horizon = given.horizon }, Report)
+  if not servers then return report end
+  local name = given.name or type(decider) == "string" and decider or nil
+  return report, records.new { env = env, trace = trace, run = run, servers = servers, report = report, horizon = given.horizon,
+    decider = name, about = given.about }
+end
+
+return play

@@ -1,0 +1,101 @@
+--- Deciders beside each other, on many sequences of jobs.
+local core = require "berth.core"
+local beta = require "berth.pacml.beta"
+local deciders = require "berth.pacml.deciders"
+local experiment = require "berth.experiment"
+local metrics = require "berth.pacml.metrics"
+local options = require "berth.options"
+local play = require "berth.pacml.play"
+local trace = require "berth.pacml.trace"
+
+local FN = "berth.pacml.study"
+local KEYS = { "name", "deciders", "betas", "seeds", "trace", "horizon", "path", "shard", "also", "retry", "progress" }
+local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" }
+
+-- Blocking rates of the published tables, by distribution.
+local published = {
+  ["pac-ml"] = { A = 0.22089, B = 0.26407, C = 0.12465, D = 0.10367 },
+  ["para-max"] = { A = 0.26240, B = 0.26307, C = 0.26740, D = 0.26307 },
+  ["para-min"] = { A = 0.30869, B = 0.39560, C = 0.30736, D = 0.14186 },
+  random = { A = 0.51715, B = 0.60107, C = 0.50550, D = 0.46520 },
+}
+
+local function list_of(given, key, default)
+  local list = given[key] or default
+  if type(list) ~= "table" or #list == 0 then
+    options.fail("%s: %s: expected an array with something in it, got %s", FN, key, core.kind(list))
+  end
+  return list
+end
+
+-- Names in order, and what each stands for.
+local function named(list)
+  local names, own = {}, {}
+  for i, one in ipairs(list) do
+    local name, what = one, one
+    if type(one) == "table" and type(one[1]) == "string" then name, what = one[1], one[2] end
+    if type(name) ~= "string" then
+      options.fail("%s: deciders[%d]: expected a name or { name, decider }, got %s", FN, i, core.kind(one))
+    end
+    deciders.decider(what)
+    if own[name] ~= nil then options.fail("%s: deciders[%d]: %q is there twice", FN, i, name) end
+    names[i], own[name] = name, what
+  end
+  return names, own
+end
+
+local function told(report)
+  local out = {}
+  for _, metric in ipairs(metrics) do out[metric[2]] = report[metric[1]] end
+  return out
+end
+
+local text_of
+text_of = function(x)
+  if type(x) == "table" then return text_of(x[1]) .. ".." .. text_of(x[2]) end
+  return type(x) == "number" and ("%.17g"):format(x) or tostring(x)
+end
+
+local function add(parts, keys, from)
+  for _, key in ipairs(keys) do
+    if from[key] ~= nil then parts[#parts + 1] = ("%s=%s"):format(key, text_of(from[key])) end
+  end
+end
+
+-- What the trials have in common is part of their name: a file does not mix clusters.
+local function name_of(env, given)
+  local parts = { given.name or "pacml", "models=" .. table.concat(env.names, "+") }
+  add(parts, { "steps", "most" }, env)
+  add(parts, options.sorted_keys(env.ramp.options), env.ramp.options)
+  add(parts, TRACE_KEYS, given.trace or {})
+  add(parts, { "horizon" }, given)
+  return table.concat(parts, " ")
+end
+
+--- Plays each decider on sequences of jobs with each distribution of beta and each seed, all of them on the same ones.
+-- @param env of berth.pacml.env
+-- @tparam table given deciders (names, or { name, decider }), betas ("A" to "D"; all four), seeds (how many, from 1, or an array;
+--  20), trace (jobs, interarrival, copies, shuffle, of berth.pacml.trace), horizon (s; default: the last arrival), and name, path,
+--  shard, also, retry, progress of berth.experiment. "random" has the seed of the trial
+-- @treturn[1] experiment with parameters beta, decider; results are those of the report, with units in their names
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code as berth.experiment
+-- @usage e = berth.pacml.study(env, { deciders = { "para-max", "para-min" }, seeds = 3 })
+local function study(env, given)
+  given = options.check(FN, given, KEYS)
+  options.check(FN .. ": trace", given.trace, TRACE_KEYS)
+  local names, own = named(list_of(given, "deciders", { "para-max", "para-min", "random" }))
+  local betas = list_of(given, "betas", { "A", "B", "C", "D" })
+  for _, name in ipairs(betas) do beta(name) end
+  local function run(trial)
+    local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta, seed = trial.seed }))
+    local what = own[trial.decider]
+    if what == "random" then what = deciders.decider("random", { seed = trial.seed }) end
+    return told(play(env, t, what, { horizon = given.horizon or t.arrival[#t.arrival], records = false }))
+  end
+  return experiment { name = name_of(env, given), grid = { beta = betas, decider = names }, seeds = given.seeds or 20, run = run,
+    path = given.path, shard = given.shard, also = given.also, retry = given.retry, progress = given.progress }
+end
+
+return { study = study, published = published }
