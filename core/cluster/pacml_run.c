@@ -128,10 +128,11 @@ static berth_ramp_outcome *first_of(berth_pacml_run *r, int32_t model, int32_t p
 
 static void recall(berth_pacml_run *r, int32_t model, berth_ramp_outcome *o) {
   const berth_ramp_outcome *first = first_of(r, model, o->pieces);
-  int32_t n = o->n_servers;
+  int32_t servers = o->n_servers, channels = o->channels;
   if (!r->env->ramp->o.compat || first->ticks == 0) return;
   *o = *first;
-  o->n_servers = n;
+  o->n_servers = servers;
+  o->channels = channels;
 }
 
 static void remember(berth_pacml_run *r, const berth_i_pacml_answer *a) {

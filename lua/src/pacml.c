@@ -75,7 +75,7 @@ static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, in
     lua_rawgeti(L, at, i + 1);
     box = bl_check(L, -1, &bl_ramp_model_class, w->fn, "models");
     models[i] = box->model;
-    *ramp = box->ramp;
+    if (i == 0) *ramp = box->ramp;
     lua_pop(L, 1);
   }
   return models;

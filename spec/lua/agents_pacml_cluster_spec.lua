@@ -64,11 +64,12 @@ for _, compat in ipairs { true, false } do
       assert.is_true(many >= 4)
     end)
 
-    local kinds = { { algorithm = "td" }, { algorithm = "dqn", start = 100, capacity = 500, train_every = 64, batch = 32 },
+    local kinds = { { algorithm = "td", expect = true }, { algorithm = "td" },
+      { algorithm = "dqn", start = 100, capacity = 500, train_every = 64, batch = 32 },
       { algorithm = "ppo", mask = "exact", fragment = 16, passes = 1 },
       { algorithm = "ppo", mask = "paper", fragment = 16, passes = 1 } }
     for _, o in ipairs(kinds) do
-      local name = o.mask and ("%s with the %s mask"):format(o.algorithm, o.mask) or o.algorithm
+      local name = o.expect and "td with expect" or o.mask and ("%s with the %s mask"):format(o.algorithm, o.mask) or o.algorithm
       it(name .. " trains, goes on from its checkpoint, and decides what is legal", function()
         local path = os.tmpname()
         o.actors, o.steps = 4, 600

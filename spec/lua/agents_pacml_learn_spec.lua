@@ -218,7 +218,7 @@ local env = toy.two_servers()
 local traces = toy.traces(100, 0.25, { 1, 0.5 })
 local kinds = {
   td = { design = "own", layers = { 16 }, interval = 1, ahead = { 1, 2, 3 }, blocks = { 1, 2 }, steps = 30000,
-    rate = { 3e-3, 3e-4 }, expect = false },
+    rate = { 3e-3, 3e-4 }, epsilon = { 0.3, 0.02 } },
   ppo = { algorithm = "ppo", fc = 32, steps = 16000, fragment = 32, actors = 16, rate = 3e-3, gamma = 0.9 },
   dqn = { algorithm = "dqn", fc = 32, steps = 8000, start = 500, train_every = 16, batch = 64, target = 200,
     epsilon = { 1, 0.1, 3000 }, capacity = 4000, rate = 2e-3, gamma = 0.9 },
@@ -259,7 +259,7 @@ describe("learning by the mean over jobs", function()
     local other = toy.env { servers = 2, sequential = { 2, 5 }, most = 2,
       jct = function(m, a) return m == 1 and (a == 1 and 2 or 1.5) or (a == 1 and 10 or 5) end }
     local agent = berth.agents.pacml { seed = 1, layers = { 16 }, interval = 1, ahead = { 1, 2, 3, 5 }, blocks = { 1, 2 },
-      steps = 10000, rate = { 3e-3, 3e-4 } }
+      steps = 10000, rate = { 3e-3, 3e-4 }, epsilon = 0.2, expect = true }
     assert(agent:train(other, { traces = toy.traces(100, 0.5, { 1, 1 }), betas = { { values = { 1 }, mass = { 1 } } } }))
     local t, used = toy.traces(500, 0.5, { 1, 1 }, 9)(1), {}
     local run = other:run(t)
@@ -357,7 +357,7 @@ describe("agents", function()
       "agent:train: resume: needs checkpoint, the file to go on from")
     assert.has_error(function() made("td"):decide(env:run(traces(1))) end,
       "agent:decide: the agent has no weights yet: train it first")
-    assert.has_error(function() berth.agents.pacml():train(env, { traces = traces }) end,
+    assert.has_error(function() berth.agents.pacml():train(env, { traces = traces, expect = true }) end,
       "agent:train: expect: needs to know the betas of the traces: give betas, a table of what berth.pacml.beta takes")
     local other = toy.env { servers = 3, sequential = { 1 }, most = 2, jct = function() return 1 end }
     assert.has_error(function() made("td"):use(env):use(other) end,

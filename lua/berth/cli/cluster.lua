@@ -1,4 +1,5 @@
 --- berth cluster: jobs arrive, and are given servers or turned away.
+local args = require "berth.cli.args"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.cli.json"
@@ -13,7 +14,8 @@ local command = {
   name = "cluster", use = "cluster pacml PROFILE... [options]", least = 2, most = 1000,
   text = "Jobs of the profiled models arrive at a RAMP cluster; for each one a decider says into how many pieces it is cut.\n"
     .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
-    .. "PROFILE: files of PipeDream's format; or a folder that has the five published ones (" .. table.concat(PROFILES, ", ") .. ").",
+    .. "PROFILE: files of PipeDream's format; or a folder that has the five published ones:\n"
+    .. table.concat(PROFILES, ", ") .. ".",
   notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
     .. ";\nrandom:SEED, capped:MOST, agent:FILE (that berth train wrote). docs/pacml.md.",
   options = {
@@ -37,11 +39,13 @@ local command = {
     { name = "cluster", kind = "string", value = "FILE",
       text = "writes a row per arrival and end of a job, as .csv or .jsonl; of one run" },
     { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto; of one run" },
-    { name = "output", kind = "string", value = "FILE", text = "writes a page with load, blocking and utilisation; of one seed and beta" },
+    { name = "output", kind = "string", value = "FILE",
+      text = "writes a page with load, blocking and utilisation; of one seed and beta" },
     { name = "table", kind = "flag",
       text = "the paper's table of blocking rates: para-max, para-min, random, and --decider; all betas; 95 % intervals" },
-    { name = "path", kind = "string", value = "FILE", text = "with several runs: JSON lines of those done, to go on from" },
-    { name = "shard", kind = "string", value = "I/N", text = "runs each N-th from the I-th on, in a file of its own beside --path" },
+    { name = "path", kind = "string", value = "FILE", text = "JSON lines of the runs that are done, to go on from" },
+    { name = "shard", kind = "string", value = "I/N",
+      text = "runs each N-th from the I-th on, in a file of its own beside --path" },
     { name = "also", kind = "string", value = "A,B,...", text = "files of other shards whose runs are done" },
     { name = "json", kind = "flag", text = "prints JSON" },
     { name = "progress", kind = "flag", text = "with several runs: a line on standard error for each" },
@@ -60,11 +64,7 @@ local function list(name, value)
   return out
 end
 
-local function seconds(name, value)
-  local x, message = berth.quantity(value, "seconds")
-  if not x or not (x >= 0) then fail.usage("--%s: %s", name, message or ("%q is below 0"):format(value)) end
-  return x
-end
+local function seconds(name, value) return args.quantity("--" .. name, value, "seconds") end
 
 local function interarrival(value)
   if not value then return nil end
@@ -99,7 +99,8 @@ local function ramp_of(given)
   for part in (given.ramp or ""):gmatch("[^,]+") do
     local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
     if not key then fail.usage("--ramp: KEY=VALUE is needed, not %q", part) end
-    if out[key] ~= nil then fail.usage("--ramp: %s", key == "compat" and "compat: --mode says that" or key .. " is given twice") end
+    if key == "compat" then fail.usage("--ramp: compat: --mode says that") end
+    if out[key] ~= nil then fail.usage("--ramp: %s is given twice", key) end
     out[key] = tonumber(value) or value
   end
   return berth.ramp(out)
@@ -122,7 +123,7 @@ local function decider(name, env)
     return { name, name }
   end
   local agent = fail.need(berth.agents.load(path))
-  if agent.kind ~= "pacml" then fail.usage("%s: an agent of kind %s, which places ops: expected one of pacml", path, agent.kind) end
+  if agent.kind ~= "pacml" then fail.usage("%s: an agent of kind %s places ops; expected one of kind pacml", path, agent.kind) end
   return { name, agent:use(env) }
 end
 
@@ -166,7 +167,8 @@ local function plan(positional, given)
   local env = env_of(positional, given)
   local betas = given.beta and list("beta", given.beta) or given.table and { "A", "B", "C", "D" } or { "A" }
   for _, name in ipairs(betas) do berth.pacml.beta(name) end
-  return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0, seeds = given.seeds or given.table and 20 or 1,
+  return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0,
+    seeds = given.seeds or given.table and 20 or 1,
     horizon = given.horizon and seconds("horizon", given.horizon),
     trace = { jobs = given.jobs, interarrival = interarrival(given.interarrival), copies = given.copies } }
 end
@@ -202,7 +204,8 @@ local function save(given, records)
 end
 
 local function play_all(asked)
-  local trace = berth.pacml.trace(options.merge(asked.trace, { models = #asked.env.models, beta = asked.betas[1], seed = asked.seed }))
+  local drawn = { models = #asked.env.models, beta = asked.betas[1], seed = asked.seed }
+  local trace = berth.pacml.trace(options.merge(asked.trace, drawn))
   local horizon, runs = asked.horizon or trace.arrival[#trace.arrival], {}
   for i, one in ipairs(asked.deciders) do
     local what = one[2] == "random" and berth.pacml.decider("random", { seed = asked.seed }) or one[2]

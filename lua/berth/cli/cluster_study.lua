@@ -2,6 +2,7 @@
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.cli.json"
+local metrics = require "berth.pacml.metrics"
 local text = require "berth.cli.text"
 
 local study = {}
@@ -63,15 +64,19 @@ local function by_name(summary)
   return out
 end
 
+local function interval(field)
+  return field and json.object { { "mean", field.mean }, { "low", field.low }, { "high", field.high } }
+end
+
 local function object_of(asked, points)
   local out = {}
   for _, beta in ipairs(asked.betas) do
     for _, one in ipairs(asked.deciders) do
       local point = points[beta][one[1]]
       local members = { { "decider", one[1] }, { "beta", beta }, { "runs", point.n }, { "failed", point.failed } }
-      for _, metric in ipairs(require "berth.pacml.metrics") do
+      for _, metric in ipairs(metrics) do
         local field = point.fields[metric[2]]
-        members[#members + 1] = { metric[2], field and json.object { { "mean", field.mean }, { "low", field.low }, { "high", field.high } } }
+        members[#members + 1] = { metric[2], interval(field) }
       end
       out[#out + 1] = json.object(members)
     end
@@ -122,7 +127,8 @@ function study.run(asked, given, write, complain)
     if #e.rows < e.trials then write(("%.0f of %.0f runs are done"):format(#e.rows, e.trials)) end
   end
   for _, row in ipairs(e.rows) do
-    if row.error then complain(("%s, beta %s, seed %.0f: %s"):format(row.parameters.decider, row.parameters.beta, row.seed, row.error)) end
+    local at = row.parameters
+    if row.error then complain(("%s, beta %s, seed %.0f: %s"):format(at.decider, at.beta, row.seed, row.error)) end
   end
   return e.failed > 0 and fail.USAGE or 0
 end

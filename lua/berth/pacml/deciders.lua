@@ -1,7 +1,7 @@
---- Who decides into how many pieces the present job of a run is cut, without learning: the published baselines, and rules that look
--- ahead. A decider is a function of the run that gives a decision.
--- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023, and
--- its published simulator.
+--- Who decides into how many pieces the present job of a run is cut, without learning: the published baselines, and rules that
+-- look ahead. A decider is a function of the run that gives a decision.
+-- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023,
+-- and its published simulator.
 local core = require "berth.core"
 local options = require "berth.options"
 
@@ -90,7 +90,8 @@ end
 
 -- ---- by name ------------------------------------------------------------------------------------------
 
-local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism", "largest-feasible", "smallest-feasible", "capped" }
+local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism", "largest-feasible", "smallest-feasible",
+  "capped" }
 local OPTIONS = { random = { "seed" }, capped = { "cap" } }
 local LEAST = { seed = 0, cap = 1 }
 
@@ -126,9 +127,10 @@ local deciders = { names = NAMES }
 
 --- A decider by name, or one that is one already.
 --
--- Published, by what is legal, in time or not: "para-max", the most pieces; "para-min", the fewest from 1 / beta on, or else the most;
--- "random", any but 0; "sequential", 1; "min-parallelism", 2 or else 1. By what will be accepted: "largest-feasible";
--- "smallest-feasible"; "capped", the most up to `cap`, or else the fewest above. All turn away only what nothing else is left for.
+-- Published, by what is legal, in time or not: "para-max", the most pieces; "para-min", the fewest from 1 / beta on, or else the
+-- most; "random", any but 0; "sequential", 1; "min-parallelism", 2 or else 1. By what will be accepted: "largest-feasible";
+-- "smallest-feasible"; "capped", the most up to `cap`, or else the fewest above. All turn away only what nothing else is left
+-- for.
 -- @param what a name, "random:SEED", "capped:CAP"; a function of the run that gives a decision, and a block if it chooses one;
 --  anything that can be called so, as agents
 -- @tparam[opt] table opts random: seed (0); capped: cap (4)

@@ -41,8 +41,8 @@ end
 -- @param env of berth.pacml.env
 -- @tparam table trace
 -- @param decider as berth.pacml.decider takes it: a name, a function, an agent
--- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which is
---  quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
+-- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which
+--  is quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
 --  records
 -- @treturn table report: docs/pacml.md, "Runs"
 -- @treturn table records: jobs in order of arrival, and ways to write them

@@ -1,6 +1,7 @@
 --- What became of the jobs of a run, and of the cluster: rows, as CSV, as JSON lines, and as a timeline.
 local core = require "berth.core"
 local json = require "berth.experiment.json"
+local writer = require "berth.cli.json"
 local options = require "berth.options"
 local timeline = require "berth.pacml.timeline"
 
@@ -9,8 +10,8 @@ Records.__index = Records
 
 -- Names of columns, with units; the servers of a job are numbers.
 local COLUMNS = {
-  jobs = { "job", "model", "arrival_s", "beta", "sequential_s", "deadline_s", "decision", "accepted", "cause", "pieces", "servers",
-    "channels", "completion_s", "end_s", "speedup", "completed", "server_numbers" },
+  jobs = { "job", "model", "arrival_s", "beta", "sequential_s", "deadline_s", "decision", "accepted", "cause", "pieces",
+    "servers", "channels", "completion_s", "end_s", "speedup", "completed", "server_numbers" },
   cluster = { "time_s", "event", "job", "arrived", "blocked", "running", "servers_held", "servers_computing" },
 }
 
@@ -50,8 +51,8 @@ local function ends_of(jobs)
 end
 
 local function note(rows, now, time, event, job)
-  rows[#rows + 1] = { time_s = time, event = event, job = job, arrived = now.arrived, blocked = now.blocked, running = now.running,
-    servers_held = now.held, servers_computing = now.running > 0 and now.computing or 0 }
+  rows[#rows + 1] = { time_s = time, event = event, job = job, arrived = now.arrived, blocked = now.blocked,
+    running = now.running, servers_held = now.held, servers_computing = now.running > 0 and now.computing or 0 }
 end
 
 local function change(now, row, sign)
@@ -59,8 +60,8 @@ local function change(now, row, sign)
   now.computing = now.computing + sign * (row.speedup or 0)
 end
 
---- What is after each arrival, each end, and when it is over: jobs that run, servers that they hold, and how many of these compute,
--- on average over a step.
+--- What is after each arrival, each end, and when it is over: jobs that run, servers that they hold, and how many of these
+-- compute, on average over a step.
 -- @treturn table rows time_s, event ("arrival", "end", "over"), job, arrived, blocked, running, servers_held, servers_computing
 function Records:cluster()
   local rows, now, ends, k = {}, { arrived = 0, blocked = 0, running = 0, held = 0, computing = 0 }, ends_of(self), 1
@@ -106,7 +107,8 @@ end
 local function rows_of(self, what)
   if what == nil or what == "jobs" then return self, COLUMNS.jobs end
   if what == "cluster" then return self:cluster(), COLUMNS.cluster end
-  return options.fail("records: expected \"jobs\" or \"cluster\", got %s", type(what) == "string" and ("%q"):format(what) or core.kind(what))
+  return options.fail("records: expected \"jobs\" or \"cluster\", got %s",
+    type(what) == "string" and ("%q"):format(what) or core.kind(what))
 end
 
 --- Comma-separated values: a line that begins with # and tells how the run was made, names with units, a line per row. Servers of
@@ -133,7 +135,7 @@ function Records:jsonl(what)
   for _, row in ipairs(rows) do
     local members = {}
     for i, name in ipairs(columns) do members[i] = { name, row[name] } end
-    out[#out + 1] = json.object(members)
+    out[#out + 1] = writer.encode(writer.object(members))
   end
   return table.concat(out, "\n") .. "\n"
 end

@@ -74,9 +74,9 @@ end
 
 --- Plays each decider on sequences of jobs with each distribution of beta and each seed, all of them on the same ones.
 -- @param env of berth.pacml.env
--- @tparam table given deciders (names, or { name, decider }), betas ("A" to "D"; all four), seeds (how many, from 1, or an array;
---  20), trace (jobs, interarrival, copies, shuffle, of berth.pacml.trace), horizon (s; default: the last arrival), and name, path,
---  shard, also, retry, progress of berth.experiment. "random" has the seed of the trial
+-- @tparam table given deciders (names, or { name, decider }), betas ("A" to "D"; all four), seeds (how many, from 1, or an
+--  array; 20), trace (jobs, interarrival, copies, shuffle, of berth.pacml.trace), horizon (s; default: the last arrival), and
+--  name, path, shard, also, retry, progress of berth.experiment. "random" has the seed of the trial
 -- @treturn[1] experiment with parameters beta, decider; results are those of the report, with units in their names
 -- @treturn[2] nil
 -- @treturn[2] string message

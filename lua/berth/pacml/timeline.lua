@@ -21,8 +21,8 @@ local function heads(out, ramp)
     local slot = math.fmod(s - 1, o.slots)
     local rack = math.fmod((s - 1 - slot) / o.slots, o.racks)
     local group = (s - 1 - slot - rack * o.slots) / (o.slots * o.racks)
-    out[#out + 1] = name(CLUSTER, s, "thread_name", ("server %.0f: group %.0f, rack %.0f, slot %.0f"):format(s, group + 1, rack + 1,
-      slot + 1))
+    local text = ("server %.0f: group %.0f, rack %.0f, slot %.0f"):format(s, group + 1, rack + 1, slot + 1)
+    out[#out + 1] = name(CLUSTER, s, "thread_name", text)
   end
 end
 

@@ -24,13 +24,13 @@ local published = {
     masked = true, steps = 750000 },
 }
 local recommended = {
-  dqn = options.merge(published.dqn, { gamma = 0.99, rate = { 5e-4, 5e-5 }, target = 4000, batch = 256, start = 5000,
-    alpha = 0.6, beta = 0.4, epsilon = { 1, 0.1, 60000 }, spread = 3, actors = 16, train_every = 32, masked = true, clip = 10,
+  dqn = options.merge(published.dqn, { gamma = 0.98, rate = { 5e-4, 2e-5 }, n_step = 5, target = 2000, batch = 256, start = 5000,
+    alpha = 0.6, beta = 0.4, epsilon = { 1, 0.02, 50000 }, spread = 2, actors = 16, train_every = 32, masked = true, clip = 10,
     steps = 400000 }),
   ppo = options.merge(published.ppo, { gamma = 0.98, rate = { 3e-4, 3e-5 }, lambda = 0.95, kl_target = 0.01, passes = 6,
     minibatch = 256, fragment = 128, policy_clip = 0.2, actors = 32, steps = 1000000 }),
-  td = { gamma = 0.97, lambda = 0.8, rate = { 1e-3, 1e-4 }, actors = 16, fragment = 32, passes = 2, minibatch = 128,
-    epsilon = { 0.3, 0.02 }, average = 20000, mean_rate = 1e-3, clip = 1, expect = true, steps = 400000 },
+  td = { gamma = 0.98, lambda = 0.8, rate = { 1e-3, 1e-4 }, actors = 16, fragment = 32, passes = 2, minibatch = 128,
+    epsilon = { 0.1, 0.01 }, average = 20000, mean_rate = 1e-3, clip = 1, expect = false, steps = 2000000 },
 }
 settings.presets = { published = published, recommended = recommended }
 

@@ -1,0 +1,220 @@
+--- A page about runs of the cluster: one self-contained HTML file. Load, blocking and utilisation over time, by decider.
+local core = require "berth.core"
+local html = require "berth.report.html"
+local metrics = require "berth.pacml.metrics"
+local options = require "berth.options"
+local scale = require "berth.report.scale"
+local svg = require "berth.report.svg"
+local windows = require "berth.pacml.windows"
+
+local FN = "berth.pacml.report"
+local N_WINDOWS, PANEL, SPACE, MOST_RUNS = 100, 64, 14, 16
+
+local function name_of(records, i) return records.about.decider or ("decider %.0f"):format(i) end
+
+-- ---- figures ---------------------------------------------------------------------------------------
+
+-- A stepped outline of values per window; false values are left out.
+local function outline(values, width, at, high)
+  local n = scale.number
+  local pieces = { ("M%s %s"):format(n(at(0)), n(high(0))) }
+  for w, x in ipairs(values) do
+    pieces[#pieces + 1] = ("V%sH%s"):format(n(high(x or 0)), n(at(w * width)))
+  end
+  pieces[#pieces + 1] = ("V%sz"):format(n(high(0)))
+  return table.concat(pieces)
+end
+
+local function panel(out, one, top, y, at)
+  local high = scale.linear(top, y + PANEL, y)
+  out[#out + 1] = svg.rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
+  for _, series in ipairs(one.series) do
+    out[#out + 1] = svg.path(outline(series.values, one.width, at, high), series.class)
+  end
+  if one.line and one.line <= top then out[#out + 1] = svg.line(svg.LEFT, high(one.line), svg.RIGHT, high(one.line), "bound") end
+  out[#out + 1] = svg.text(svg.LEFT - 8, y + 14, svg.fit(one.name, svg.LEFT - 14, 13), "end strong")
+  out[#out + 1] = svg.text(svg.LEFT - 8, y + 31, one.note, "end small")
+  out[#out + 1] = svg.text(svg.LEFT - 8, y + PANEL - 4, "0 to " .. scale.percent(top), "end small faint")
+end
+
+local function top_of(panels, least)
+  local top = least
+  for _, one in ipairs(panels) do
+    for _, series in ipairs(one.series) do
+      for _, x in ipairs(series.values) do top = math.max(top, x or 0) end
+    end
+  end
+  return top
+end
+
+local function figure(kind, label, words, panels, legend, time, least)
+  local out = { kind = kind, label = label, text = words, width = svg.WIDTH }
+  local at, top = scale.linear(time, svg.LEFT, svg.RIGHT), top_of(panels, least)
+  local first = 8 + svg.legend(out, legend, svg.LEFT, svg.RIGHT, 14)
+  local bottom = first + #panels * (PANEL + SPACE) - SPACE
+  for i, one in ipairs(panels) do panel(out, one, top, first + (i - 1) * (PANEL + SPACE), at) end
+  svg.axis(out, at, time, "seconds", first, bottom)
+  out.height = bottom + 24
+  return out
+end
+
+local function longest(runs)
+  local time = 0
+  for _, records in ipairs(runs) do time = math.max(time, records.report.time) end
+  return time
+end
+
+local function load_figure(runs, all)
+  local o = all[1]
+  local sum = 0
+  for _, x in ipairs(o.load) do sum = sum + x end
+  local panels = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " mean", width = o.width, line = 1,
+    series = { { values = o.load, class = "area" } } } }
+  return figure("load", "Load over time", "Sequential time of the jobs that arrive, over what all servers could do meanwhile.",
+    panels, { { "area", "work that arrives" }, { "bound", "what all servers can do", "line" } }, runs[1].report.time, 1)
+end
+
+local function blocking_figure(runs, all)
+  local panels = {}
+  for i, records in ipairs(runs) do
+    panels[i] = { name = name_of(records, i), note = scale.percent(records.report.blocking_rate) .. " in all",
+      width = all[i].width, line = records.report.blocking_rate, series = { { values = all[i].blocked, class = "c7" } } }
+  end
+  return figure("blocking", "Blocked jobs over time", "Part of the arrivals that is turned away, by window of time.", panels,
+    { { "c7", "blocked" }, { "bound", "in all", "line" } }, longest(runs), 0.1)
+end
+
+local function utilisation_figure(runs, all)
+  local panels = {}
+  for i, records in ipairs(runs) do
+    panels[i] = { name = name_of(records, i), note = scale.percent(records.report.utilisation) .. " computing",
+      width = all[i].width, series = { { values = all[i].held, class = "c8" }, { values = all[i].computing, class = "area" } } }
+  end
+  return figure("utilisation", "Servers over time", "Part of the servers that is held, and that computes, by window of time.",
+    panels, { { "c8", "held, but idle" }, { "area", "computing" } }, longest(runs), 1)
+end
+
+-- ---- words -------------------------------------------------------------------------------------------
+
+local function cell(x, unit)
+  if unit == "count" then return ("%.0f"):format(x) end
+  return unit and scale.quantity(x, unit) or ("%.4f"):format(x)
+end
+
+local function row(tag, cells)
+  local out = {}
+  for i, x in ipairs(cells) do
+    out[i] = ("<%s%s>%s</%s>"):format(tag, i > 1 and ' class="n"' or "", svg.escape(x), tag)
+  end
+  return "<tr>" .. table.concat(out) .. "</tr>"
+end
+
+local function numbers(runs)
+  local head, rows = { "" }, {}
+  for i, records in ipairs(runs) do head[i + 1] = name_of(records, i) end
+  rows[1] = row("th", head)
+  for _, metric in ipairs(metrics) do
+    local cells = { metric[3] }
+    for i, records in ipairs(runs) do cells[i + 1] = cell(records.report[metric[1]], metric[4]) end
+    rows[#rows + 1] = row("td", cells)
+  end
+  return '<div class="wide"><table>' .. table.concat(rows, "\n") .. "</table></div>"
+end
+
+local function causes(runs)
+  local rows = { row("th", { "blocked", "turned away", "no legal block", "too late", "running at the horizon" }) }
+  for i, records in ipairs(runs) do
+    local r = records.report
+    rows[i + 1] = row("td", { name_of(records, i), cell(r.rejected, "count"), cell(r.unplaced, "count"), cell(r.late, "count"),
+      cell(r.unfinished, "count") })
+  end
+  return '<div class="wide"><table>' .. table.concat(rows, "\n") .. "</table></div>"
+end
+
+local function tiles(runs)
+  local out = {}
+  for i, records in ipairs(runs) do
+    local r = records.report
+    out[i] = ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>'):format(
+      svg.escape(name_of(records, i)), svg.escape(scale.percent(r.blocking_rate)),
+      svg.escape(("blocked, %.0f of %.0f jobs"):format(r.blocked, r.arrived)))
+  end
+  return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
+end
+
+local function text_of(x)
+  if type(x) == "table" then
+    local out = {}
+    for _, key in ipairs(options.sorted_keys(x)) do
+      out[#out + 1] = type(key) == "string" and ("%s = %s"):format(key, text_of(x[key])) or text_of(x[key])
+    end
+    return table.concat(out, ", ")
+  end
+  return type(x) == "number" and ("%.15g"):format(x) or tostring(x)
+end
+
+local function made(runs)
+  local out, about = {}, runs[1].about
+  for _, key in ipairs(options.sorted_keys(about)) do
+    if key ~= "decider" then out[#out + 1] = { tostring(key), text_of(about[key]) } end
+  end
+  return html.list(out)
+end
+
+-- ---- the page ----------------------------------------------------------------------------------------
+
+local function check(runs, opts)
+  local given = options.check(FN, opts, { "title" })
+  if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
+    options.fail("%s: runs: expected 1 to %d records of berth.pacml.play, got %s", FN, MOST_RUNS,
+      type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
+  end
+  for i, records in ipairs(runs) do
+    if type(records) ~= "table" or type(records.report) ~= "table" then
+      options.fail("%s: runs[%d]: expected records of berth.pacml.play, got %s", FN, i, core.kind(records))
+    end
+  end
+  return given
+end
+
+local function page(runs, given)
+  local all = {}
+  for i, records in ipairs(runs) do all[i] = windows.of(records, N_WINDOWS) end
+  local r = runs[1].env.ramp
+  local mode = r.compat and "compat" or "exact"
+  local about = ("%.0f jobs, %.0f servers, %s, berth %s"):format(#runs[1], r.servers, mode, core.version)
+  return html.page(given.title or "Jobs on a RAMP cluster", about, tiles(runs), {
+    html.section("load", "Load",
+      "What arrives, in windows of a hundredth of the time; above the line it is more than all servers can do.",
+      html.figure(load_figure(runs, all))),
+    html.section("blocking", "Blocking", "Part of the arrivals that is turned away.", html.figure(blocking_figure(runs, all))
+      .. html.heading("Why") .. causes(runs)),
+    html.section("utilisation", "Utilisation", "What servers do.", html.figure(utilisation_figure(runs, all))),
+    html.section("numbers", "Numbers", "Means are over completed jobs.", numbers(runs)),
+    html.section("made", "How it was made", nil, made(runs)),
+  })
+end
+
+local function write(path, text)
+  local file, message = io.open(path, "wb")
+  if not file then return nil, message, "io" end
+  local ok, why = file:write(text)
+  local closed, late = file:close()
+  if not ok or not closed then return nil, ("%s: %s"):format(path, why or late), "io" end
+  return true
+end
+
+--- Writes the page.
+-- @tparam string path
+-- @tparam table runs records of berth.pacml.play, on the same trace; up to 16
+-- @tparam[opt] table opts title
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code "io"
+return function(path, runs, opts)
+  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
+  if type(runs) == "table" and runs.report then runs = { runs } end
+  local given = check(runs, opts)
+  return write(path, page(runs, given))
+end

@@ -1,0 +1,164 @@
+/* PAC-ML in C without Lua: a run from one end to the other, allocation failure in runs and planners, interrupted learning. */
+#include "check.h"
+#include <berth/berth.h>
+
+static const char profile[] =
+    "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, parameter_size=0.0\n"
+    "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, activation_size=4096.0, parameter_size=512.0\n"
+    "node3 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, parameter_size=0.0\n"
+    "\tnode1 -- node2\n\tnode2 -- node3\n";
+
+enum { JOBS = 40 };
+
+static const double beta[] = { 0.2, 0.5, 1 }, mass[] = { 1, 2, 1 };
+
+typedef struct World {
+  berth_ramp *ramp;
+  berth_ramp_model *model;
+  berth_pacml *pacml;
+  berth_pacml_ahead *ahead;
+} World;
+
+static berth_status load(berth_ctx *ctx, berth_graph **g) {
+  berth_load_options o = berth_load_default();
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_status st;
+  o.mirror = BERTH_MIRROR_PACML;
+  st = berth_parse(ctx, "profile", profile, strlen(profile), &o, &b);
+  *g = b.graph;
+  b.graph = NULL;
+  berth_bundle_release(&b);
+  return st;
+}
+
+static berth_status make(berth_ctx *ctx, World *w) {
+  berth_pacml_process p = { 20, 40, 3, beta, mass };
+  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_graph *g = NULL;
+  berth_status st = load(ctx, &g);
+  *w = (World){ NULL, NULL, NULL, NULL };
+  o.time_scale = 1;
+  if (st == BERTH_OK) st = berth_ramp_new(ctx, &o, &w->ramp);
+  if (st == BERTH_OK) st = berth_ramp_model_new(w->ramp, g, NULL, &w->model);
+  if (st == BERTH_OK) st = berth_pacml_new(w->ramp, 1, &w->model, 50, 16, &w->pacml);
+  if (st == BERTH_OK) st = berth_pacml_ahead_new(w->pacml, 4, 3, 0.9, &p, &w->ahead);
+  berth_graph_release(g);
+  return st;
+}
+
+/* The ramp first: the others hold it. */
+static void drop(World *w) {
+  berth_ramp_release(w->ramp);
+  berth_pacml_ahead_release(w->ahead);
+  berth_pacml_release(w->pacml);
+  berth_ramp_model_release(w->model);
+}
+
+static berth_status decide_all(const World *w, berth_pacml_run *r) {
+  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  int32_t decision, n, block[32];
+  berth_status st = BERTH_OK;
+  o.futures = 2;
+  o.depth = 2;
+  while (st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE) {
+    st = berth_pacml_ahead_decide(w->ahead, r, &o, &decision, &n, block);
+    if (st == BERTH_OK) st = berth_pacml_decide_on(r, decision, n, block, NULL);
+  }
+  return st;
+}
+
+static berth_status play(const World *w, berth_pacml_report *out) {
+  berth_pacml_job jobs[JOBS];
+  berth_pacml_run *r = NULL;
+  berth_rng rng;
+  berth_status st;
+  berth_rng_init(&rng, 1, 0);
+  berth_pacml_ahead_draw(w->ahead, &rng, JOBS, jobs);
+  st = berth_pacml_run_new(w->pacml, JOBS, jobs, &r);
+  if (st == BERTH_OK) st = decide_all(w, r);
+  if (st == BERTH_OK) st = berth_pacml_run_report(r, INFINITY, out);
+  berth_pacml_run_release(r);
+  return st;
+}
+
+static berth_status learn(const World *w, int32_t jobs, double *blocked) {
+  berth_pacml_learn_options o = berth_pacml_learn_defaults();
+  berth_rng rng;
+  berth_rng_init(&rng, 2, 0);
+  o.jobs = jobs;
+  return berth_pacml_ahead_learn(w->ahead, &o, &rng, blocked);
+}
+
+static berth_status whole(berth_ctx *ctx) {
+  berth_pacml_report report;
+  double blocked;
+  World w;
+  berth_status st = make(ctx, &w);
+  if (st == BERTH_OK) st = learn(&w, 50, &blocked);
+  if (st == BERTH_OK) st = play(&w, &report);
+  drop(&w);
+  return st;
+}
+
+static void fail_in_turn(long sign) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    berth_ctx *ctx;
+    s = (check_alloc_state){ 0, sign * n, 0 };
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = whole(ctx);
+    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    berth_ctx_release(ctx);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+static void run_once(void) {
+  berth_pacml_report report;
+  berth_ctx *ctx;
+  World w;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  CHECK_STATUS(play(&w, &report), BERTH_OK);
+  CHECK(report.arrived == JOBS);
+  CHECK(report.completed + report.rejected == JOBS && report.late == 0 && report.unplaced == 0);
+  CHECK_NEAR(report.blocking_rate, (double)report.rejected / JOBS, 1e-12);
+  drop(&w);
+  berth_ctx_release(ctx);
+}
+
+static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
+
+/* What was learned until then stays: weights are not zero any more. */
+static void interrupt_learning(void) {
+  int asked = 0, changed = 0;
+  berth_hooks hooks = { NULL, NULL, NULL, stop_at_third, NULL, NULL, &asked };
+  double blocked, *weights;
+  berth_ctx *ctx;
+  World w;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  asked = 0;
+  CHECK_STATUS(learn(&w, 1000000, &blocked), BERTH_EINTERRUPT);
+  weights = malloc((size_t)berth_pacml_ahead_weights(w.ahead) * sizeof *weights);
+  berth_pacml_ahead_get(w.ahead, weights);
+  for (int32_t i = 0; i < berth_pacml_ahead_weights(w.ahead); i++) changed += weights[i] != 0;
+  CHECK(changed > 0);
+  free(weights);
+  drop(&w);
+  berth_ctx_release(ctx);
+}
+
+int main(void) {
+  TEST("a planner decides about all jobs");
+  run_once();
+  TEST("allocation failure");
+  fail_in_turn(1);
+  fail_in_turn(-1);
+  TEST("learning can be interrupted");
+  interrupt_learning();
+  return check_done();
+}

@@ -1,0 +1,140 @@
+-- The planner of PAC-ML's question: what it may choose, what it learns, and that its copy of the cluster is the cluster.
+local berth = require "berth"
+local graphs = require "support.ramp_graphs"
+
+local compat = { true, false }
+
+local function env_of(mode, most)
+  local ramp, models = berth.ramp { compat = mode, quantum = 0.01, time_scale = 1 }, {}
+  for i = 1, 3 do
+    models[i] = ramp:model(graphs.mirrored(berth.rng(i), { n = 5, seconds = 1, bytes = 1e3 }))
+  end
+  return berth.pacml.env { models = models, steps = 10, most = most or 16 }
+end
+
+-- Jobs come so often that not all can be taken.
+local function planner_of(env, opts)
+  local o = { hidden = 8, blocks = 3, discount = 0.95, gap = env.sequential[1] / 24, beta = { 0.1, 0.2, 0.4, 0.8 },
+    mass = { 1, 1, 1, 1 } }
+  for key, value in pairs(opts or {}) do o[key] = value end
+  return assert(env:planner(o))
+end
+
+local function play(env, trace, decide)
+  local run = env:run(trace)
+  while not run.done do run:decide(decide(run)) end
+  return run, run:report {}
+end
+
+describe("the planner", function()
+  for _, mode in ipairs(compat) do
+    describe(mode and "as published" or "exact", function()
+      it("turns away on its copy as many jobs as on the cluster itself", function()
+        local env = env_of(mode)
+        local planner = planner_of(env)
+        planner:learn(berth.rng(1), { jobs = 2000 })
+        local trace = planner:draw(berth.rng(2), 400)
+        local _, report = play(env, trace, function(run) return planner:decide(run, { futures = 0 }) end)
+        local alike = math.abs(planner:play(trace) - report.rejected)
+        assert.is_true(alike <= 4, ("%d on the copy, %d on the cluster"):format(planner:play(trace), report.rejected))
+      end)
+
+      it("never decides on what is not accepted", function()
+        local env = env_of(mode)
+        local planner = planner_of(env)
+        planner:learn(berth.rng(3), { jobs = 500 })
+        local _, report = play(env, planner:draw(berth.rng(4), 60), function(run)
+          return planner:decide(run, { futures = 2, depth = 3, seed = 7 })
+        end)
+        assert.equal(0, report.unplaced + report.late)
+        assert.equal(60, report.completed + report.rejected)
+      end)
+    end)
+  end
+
+  it("blocks fewer jobs when it has learned, and fewer than the most pieces", function()
+    local env = env_of(true)
+    local planner = planner_of(env)
+    local trace = planner:draw(berth.rng(5), 1500)
+    local before = planner:play(trace)
+    local on_the_way = planner:learn(berth.rng(6), { jobs = 60000, rate = 0.05 })
+    local after = planner:play(trace)
+    local _, most = play(env, trace, berth.pacml.decider "para-max")
+    assert.is_true(on_the_way > 0 and on_the_way < 1)
+    assert.is_true(after < before and after < most.blocked, ("%d, then %d; most pieces %d"):format(before, after, most.blocked))
+  end)
+
+  it("decides better with rollouts on an untaught network than without", function()
+    local env = env_of(true)
+    local planner = planner_of(env)
+    local trace = planner:draw(berth.rng(8), 300)
+    local _, alone = play(env, trace, function(run) return planner:decide(run, { futures = 0 }) end)
+    local _, rolled = play(env, trace, function(run) return planner:decide(run, { futures = 8, depth = 12 }) end)
+    assert.is_true(rolled.rejected < alone.rejected, ("%d, alone %d"):format(rolled.rejected, alone.rejected))
+  end)
+
+  it("learns the same from the same seed", function()
+    local env = env_of(true)
+    local a, b = planner_of(env), planner_of(env)
+    a:learn(berth.rng(9), { jobs = 1000 })
+    b:learn(berth.rng(9), { jobs = 1000 })
+    assert.same(a:get(), b:get())
+    b:learn(berth.rng(10), { jobs = 10 })
+    assert.are_not.same(a:get(), b:get())
+  end)
+
+  it("goes on with weights that are given to it", function()
+    local env = env_of(true)
+    local a, b = planner_of(env), planner_of(env)
+    a:learn(berth.rng(11), { jobs = 1000 })
+    local trace = a:draw(berth.rng(12), 300)
+    assert.equal(a:play(trace), b:set(a:get()):play(trace))
+  end)
+
+  it("counts what ends after the horizon as blocked", function()
+    -- One server's worth of work in one job, and an hour that is over before any choice ends: taking it gains nothing.
+    local env = env_of(true)
+    local planner = planner_of(env)
+    local run = env:run { model = { 1 }, beta = { 1 }, arrival = { 0 } }
+    local quickest = run:look(16)
+    assert.equal(16, (planner:decide(run, { futures = 0, horizon = quickest * 1.001 })))
+  end)
+
+  it("chooses blocks of its own only if it may", function()
+    local env = env_of(true)
+    local planner = planner_of(env, { blocks = 1 })
+    local run = env:run(planner:draw(berth.rng(13), 100))
+    while not run.done do
+      local decision, block = planner:decide(run, { futures = 1, depth = 2 })
+      assert.is_nil(block)
+      run:decide(decision)
+    end
+  end)
+
+  it("says what is wrong", function()
+    local env = env_of(true)
+    local planner = planner_of(env)
+    local run = env:run { model = { 1 }, beta = { 1 }, arrival = { 0 } }
+    local function fails(text, f, ...)
+      local ok, message = pcall(f, ...)
+      assert.is_false(ok)
+      assert.matches(text, message)
+    end
+    fails("gap", env.planner, env, { gap = 0, beta = { 1 }, mass = { 1 } })
+    fails("beta 1: expected a finite number above 0, got 0", env.planner, env, { gap = 1, beta = { 0 }, mass = { 1 } })
+    fails("add up to 0", env.planner, env, { gap = 1, beta = { 1 }, mass = { 0 } })
+    fails("discount", env.planner, env, { gap = 1, beta = { 1 }, mass = { 1 }, discount = 1 })
+    fails("hidden", env.planner, env, { gap = 1, beta = { 1 }, mass = { 1 }, hidden = 0 })
+    fails("blocks", env.planner, env, { gap = 1, beta = { 1 }, mass = { 1 }, blocks = 9 })
+    fails("weights", planner.set, planner, { 1 })
+    fails("explore", planner.learn, planner, berth.rng(1), { explore = 2 })
+    fails("jobs", planner.learn, planner, berth.rng(1), { jobs = 0 })
+    fails("depth", planner.decide, planner, run, { depth = 0 })
+    fails("other models", planner.decide, planner_of(env_of(true)), run)
+    run:decide(0)
+    fails("decided", planner.decide, planner, run)
+    local wide = berth.ramp { compat = true, groups = 4, racks = 4, slots = 8 }
+    local large = berth.pacml.env { models = { wide:model(graphs.mirrored(berth.rng(1), { n = 3, seconds = 1, bytes = 1 })) } }
+    fails("at most 64 servers", function() assert(large:planner { gap = 1, beta = { 1 }, mass = { 1 } }) end)
+  end)
+end)
