@@ -1,0 +1,265 @@
+/* Runs of PAC-ML, decided at random, beside a replay that keeps its own books: servers are nobody else's, deadlines hold, causes are
+ * right, and reports count what the replay counts. */
+#include "check.h"
+#include <berth/berth.h>
+
+enum { SERVERS = 32, JOBS = 300, MOST = 16, MODELS = 2, STEPS = 5 };
+
+static const char *const profiles[MODELS] = {
+  "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, parameter_size=0.0\n"
+  "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, activation_size=4096.0, parameter_size=512.0\n"
+  "node3 -- Linear(b, c) -- forward_compute_time=3000, backward_compute_time=1000, activation_size=2048.0, parameter_size=256.0\n"
+  "node4 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, parameter_size=0.0\n"
+  "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode2 -- node4\n",
+  "node1 -- Embedding -- forward_compute_time=900, backward_compute_time=1000, activation_size=8192.0, parameter_size=1024.0\n"
+  "node2 -- LSTM -- forward_compute_time=60, backward_compute_time=100, activation_size=512.0, parameter_size=4096.0\n"
+  "\tnode1 -- node2\n"
+};
+
+static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text, berth_ramp_model **out) {
+  berth_load_options o = berth_load_default();
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_status st;
+  o.mirror = BERTH_MIRROR_PACML;
+  st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
+  if (st == BERTH_OK) st = berth_ramp_model_new(ramp, b.graph, NULL, out);
+  berth_bundle_release(&b);
+  return st;
+}
+
+/* Slow enough that the servers on which the pieces are make a difference. */
+static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
+  berth_ramp_options o = berth_ramp_defaults(compat);
+  berth_ramp *ramp = NULL;
+  berth_ramp_model *model[MODELS] = { NULL, NULL };
+  berth_status st;
+  o.bandwidth = 40000;
+  o.time_scale = 1;
+  o.quantum = 0.05;
+  st = berth_ramp_new(ctx, &o, &ramp);
+  for (int i = 0; st == BERTH_OK && i < MODELS; i++) st = add_model(ctx, ramp, profiles[i], &model[i]);
+  if (st == BERTH_OK) st = berth_pacml_new(ramp, MODELS, model, STEPS, MOST, out);
+  for (int i = 0; i < MODELS; i++) berth_ramp_model_release(model[i]);
+  berth_ramp_release(ramp);
+  return st;
+}
+
+/* Some arrive together. */
+static void draw(berth_rng *rng, int32_t n, berth_pacml_job *jobs) {
+  double now = 0;
+  for (int32_t j = 0; j < n; j++) {
+    jobs[j] = (berth_pacml_job){ now, 0.1 + 0.9 * berth_rng_uniform(rng), (int32_t)berth_rng_below(rng, MODELS) };
+    if (berth_rng_below(rng, 4) != 0) now += 15 * berth_rng_uniform(rng);
+  }
+}
+
+/* ---- the replay ---------------------------------------------------------------------------------- */
+
+typedef struct Book {
+  double end[JOBS];              /* NAN: not accepted */
+  berth_pacml_cause cause[JOBS];
+  double free_at[SERVERS];
+  int owner[SERVERS];
+} Book;
+
+static int is_free(const Book *b, int32_t s, double now) { return b->free_at[s] <= now + 1e-7; }
+
+/* Servers that the run says are busy are those that the book knows of. */
+static int same_servers(const Book *b, const berth_pacml_run *r, double now) {
+  const uint8_t *busy = berth_pacml_run_busy(r);
+  for (int32_t s = 0; s < SERVERS; s++)
+    if (busy[s] == is_free(b, s, now)) return 0;
+  return 1;
+}
+
+static int legal(berth_pacml_run *r, int32_t d) {
+  uint8_t mask[MOST + 1];
+  return berth_pacml_mask(r, mask) == BERTH_OK && mask[d];
+}
+
+/* What an outcome must be, whatever was decided. */
+static void check_outcome(berth_pacml *p, const Book *b, const berth_pacml_job *job, int32_t d, const berth_pacml_outcome *o,
+                          const int32_t *servers) {
+  double limit = job->beta * berth_pacml_sequential(p, job->model);
+  CHECK((o->cause == BERTH_PACML_REJECTED) == (d == 0));
+  CHECK(isnan(o->jct) == (o->cause == BERTH_PACML_REJECTED || o->cause == BERTH_PACML_PLACEMENT));
+  if (isnan(o->jct)) return;
+  CHECK(o->pieces <= d && o->n_servers >= o->pieces && o->n_servers <= SERVERS);
+  CHECK((o->cause == BERTH_PACML_ACCEPTED) == (o->jct <= limit * (1 + 1e-9)));
+  CHECK(o->jct * o->n_servers >= berth_pacml_sequential(p, job->model) * (1 - 1e-9));
+  for (int32_t i = 0; i < o->n_servers; i++) {
+    CHECK(servers[i] >= 0 && servers[i] < SERVERS && is_free(b, servers[i], job->arrival));
+    CHECK(i == 0 || servers[i] > servers[i - 1]);
+  }
+}
+
+static void enter(Book *b, int32_t job, const berth_pacml_job *jobs, const berth_pacml_outcome *o, const int32_t *servers) {
+  b->cause[job] = o->cause;
+  b->end[job] = o->cause == BERTH_PACML_ACCEPTED ? jobs[job].arrival + o->jct : NAN;
+  if (o->cause != BERTH_PACML_ACCEPTED) return;
+  for (int32_t i = 0; i < o->n_servers; i++) b->free_at[servers[i]] = b->end[job];
+}
+
+static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job *jobs, berth_rng *rng, Book *b) {
+  int32_t job = berth_pacml_run_job(r), servers[SERVERS], d = (int32_t)berth_rng_below(rng, MOST / 2 + 2);
+  berth_pacml_outcome seen, done;
+  d = d < 2 ? d : 2 * (d - 1);
+  if (berth_rng_below(rng, 8) != 0 && !legal(r, d)) d = 1;
+  CHECK(berth_cluster_now(berth_pacml_run_cluster(r)) == jobs[job].arrival);
+  CHECK(same_servers(b, r, jobs[job].arrival));
+  CHECK_STATUS(berth_pacml_look(r, d, &seen, servers), BERTH_OK);
+  check_outcome(p, b, &jobs[job], d, &seen, servers);
+  CHECK_STATUS(berth_pacml_decide(r, d, &done), BERTH_OK);
+  CHECK(done.cause == seen.cause && done.n_servers == seen.n_servers && (done.jct == seen.jct || isnan(seen.jct)));
+  enter(b, job, jobs, &seen, servers);
+}
+
+static void check_report(berth_pacml_run *r, const berth_pacml_job *jobs, const Book *b, double horizon, int compat) {
+  int32_t arrived = 0, completed = 0, unfinished = 0, count[4] = { 0, 0, 0, 0 };
+  berth_pacml_report o;
+  double jct = 0;
+  CHECK_STATUS(berth_pacml_run_report(r, horizon, &o), BERTH_OK);
+  CHECK(o.time <= horizon);
+  for (int32_t j = 0; j < JOBS && jobs[j].arrival <= horizon; j++) {
+    arrived++;
+    count[b->cause[j]]++;
+    if (isnan(b->end[j])) continue;
+    if (b->end[j] > horizon) unfinished++;
+    else completed++, jct += b->end[j] - jobs[j].arrival;
+  }
+  CHECK(o.arrived == arrived && o.completed == completed && o.unfinished == unfinished);
+  CHECK(o.rejected == count[BERTH_PACML_REJECTED] && o.unplaced == count[BERTH_PACML_PLACEMENT] && o.late == count[BERTH_PACML_LATE]);
+  CHECK(o.blocked == arrived - count[BERTH_PACML_ACCEPTED] + (compat ? unfinished : 0));
+  CHECK_NEAR(o.blocking_rate, (double)o.blocked / arrived, 1e-12);
+  CHECK_NEAR(o.jct, completed > 0 ? jct / completed : 0, 1e-6);
+  CHECK(o.mounted_fraction <= 1 + 1e-9 && o.mounted_utilisation <= 1 + 1e-9 && o.utilisation <= o.mounted_fraction);
+}
+
+static void replay(int compat, uint64_t seed) {
+  berth_ctx *ctx;
+  berth_rng rng;
+  berth_pacml *p = NULL;
+  berth_pacml_run *r = NULL;
+  berth_pacml_job jobs[JOBS];
+  Book b = { .free_at = { 0 } };
+  int seen[4] = { 0, 0, 0, 0 };
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, compat, &p), BERTH_OK);
+  berth_rng_init(&rng, seed, 1);
+  draw(&rng, JOBS, jobs);
+  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  while (berth_pacml_run_job(r) != BERTH_NONE) decide_one(p, r, jobs, &rng, &b);
+  for (int32_t j = 0; j < JOBS; j++) seen[b.cause[j]]++;
+  CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[3] > 0);
+  check_report(r, jobs, &b, INFINITY, compat);
+  check_report(r, jobs, &b, jobs[JOBS / 2].arrival, compat);
+  check_report(r, jobs, &b, jobs[JOBS - 1].arrival, compat);
+  berth_pacml_release(p); /* the run holds it */
+  berth_pacml_run_release(r);
+  berth_ctx_release(ctx);
+}
+
+/* ---- compat: the first decision for a model in so many pieces sets its time ------------------------- */
+
+static void first_holds(void) {
+  double jct[MODELS][MOST + 1] = { { 0 } };
+  berth_pacml_job jobs[JOBS];
+  berth_pacml *p = NULL;
+  berth_pacml_run *r = NULL;
+  berth_ctx *ctx;
+  berth_rng rng;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, 1, &p), BERTH_OK);
+  berth_rng_init(&rng, 5, 1);
+  draw(&rng, JOBS, jobs);
+  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) {
+    berth_pacml_outcome o;
+    double *first;
+    CHECK_STATUS(berth_pacml_decide(r, 2 * (1 + (int32_t)berth_rng_below(&rng, MOST / 2)), &o), BERTH_OK);
+    if (isnan(o.jct)) continue;
+    first = &jct[jobs[j].model][o.pieces];
+    CHECK(*first == 0 || *first == o.jct);
+    *first = o.jct;
+  }
+  berth_pacml_run_release(r);
+  berth_pacml_release(p);
+  berth_ctx_release(ctx);
+}
+
+/* ---- allocation failure --------------------------------------------------------------------------------- */
+
+static berth_status whole_job(berth_ctx *ctx) {
+  berth_pacml_job jobs[20];
+  berth_pacml *p = NULL;
+  berth_pacml_run *r = NULL;
+  berth_pacml_report report;
+  uint8_t mask[MOST + 1];
+  berth_rng rng;
+  berth_status st = make(ctx, 0, &p);
+  berth_rng_init(&rng, 1, 1);
+  draw(&rng, 20, jobs);
+  if (st == BERTH_OK) st = berth_pacml_run_new(p, 20, jobs, &r);
+  for (int32_t d = 0; st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE; d = d < 8 ? d + 2 : 0) {
+    st = berth_pacml_accepted(r, mask);
+    if (st == BERTH_OK) st = berth_pacml_decide(r, d, NULL);
+  }
+  if (st == BERTH_OK) st = berth_pacml_run_report(r, 50, &report);
+  berth_pacml_run_release(r);
+  berth_pacml_release(p);
+  return st;
+}
+
+static void fail_in_turn(long sign) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    berth_ctx *ctx;
+    s = (check_alloc_state){ 0, sign * n, 0 };
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = whole_job(ctx);
+    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    berth_ctx_release(ctx);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+/* A decision that was refused memory can be taken again, and comes to the same. */
+static void decide_after_refusal(void) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_pacml_job jobs[2] = { { 0, 1, 0 }, { 1, 1, 1 } };
+  berth_pacml *p = NULL;
+  berth_pacml_run *r = NULL;
+  berth_pacml_outcome o;
+  berth_status st = BERTH_ENOMEM;
+  berth_ctx *ctx;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, 0, &p), BERTH_OK);
+  CHECK_STATUS(berth_pacml_run_new(p, 2, jobs, &r), BERTH_OK);
+  for (long n = 1; st == BERTH_ENOMEM && n < 1000; n++) {
+    s.calls = 0; /* held goes on */
+    s.fail_at = n;
+    st = berth_pacml_decide(r, 8, &o);
+    CHECK(st == BERTH_OK || berth_pacml_run_job(r) == 0);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+  CHECK(o.cause == BERTH_PACML_ACCEPTED && berth_pacml_run_job(r) == 1);
+  berth_pacml_run_release(r);
+  berth_pacml_release(p);
+  berth_ctx_release(ctx);
+}
+
+int main(void) {
+  TEST("runs keep to what a replay says, as published") for (uint64_t seed = 1; seed <= 8; seed++) replay(1, seed);
+  TEST("runs keep to what a replay says, exact") for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
+  TEST("the first decision sets the time of a model in so many pieces") first_holds();
+  TEST("every allocation may fail, and all from one on") {
+    fail_in_turn(1);
+    fail_in_turn(-1);
+  }
+  TEST("a decision that failed can be taken again") decide_after_refusal();
+  return check_done();
+}
