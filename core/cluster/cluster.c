@@ -16,21 +16,21 @@ static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o
   for (size_t i = 0; o->capacity && i < (size_t)o->machines * (size_t)o->resources; i++)
     if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "cluster: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
-                          (int)(i / (size_t)o->resources) + 1, (int)(i % (size_t)o->resources) + 1, o->capacity[i]);
+                          (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources), o->capacity[i]);
   return BERTH_OK;
 }
 
 static berth_status check_jobs(berth_ctx *ctx, int32_t n, const berth_job *jobs) {
   for (int32_t j = 0; j < n; j++) {
     if (!(jobs[j].arrival >= 0) || isinf(jobs[j].arrival))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: arrival: expected a finite time not below 0, got %g", (int)j + 1, jobs[j].arrival);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: arrival: expected a finite time not below 0, got %g", (int)j, jobs[j].arrival);
     if (!(jobs[j].work >= 0) || isinf(jobs[j].work))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: work: expected a finite number not below 0, got %g", (int)j + 1, jobs[j].work);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: work: expected a finite number not below 0, got %g", (int)j, jobs[j].work);
     if (!(jobs[j].deadline >= 0))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j + 1, jobs[j].deadline);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j, jobs[j].deadline);
     if (j > 0 && jobs[j].arrival < jobs[j - 1].arrival)
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d arrives at %g s, before job %d (%g s): sort jobs by arrival", (int)j + 1,
-                          jobs[j].arrival, (int)j, jobs[j - 1].arrival);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d arrives at %g s, before job %d (%g s): sort jobs by arrival", (int)j,
+                          jobs[j].arrival, (int)j - 1, jobs[j - 1].arrival);
   }
   return BERTH_OK;
 }
@@ -46,6 +46,7 @@ void berth_cluster_release(berth_cluster *c) {
   berth_i_free(ctx, c->capacity, cells(c), sizeof *c->capacity);
   berth_i_free(ctx, c->room, cells(c), sizeof *c->room);
   berth_i_free(ctx, c->users, (size_t)c->o.machines, sizeof *c->users);
+  berth_i_free(ctx, c->named, (size_t)c->o.machines, sizeof *c->named);
   berth_i_free(ctx, c->job, (size_t)c->n, sizeof *c->job);
   berth_i_free(ctx, c->at, (size_t)c->n, sizeof *c->at);
   berth_i_heap_release(ctx, &c->ends);
@@ -58,6 +59,7 @@ void berth_cluster_release(berth_cluster *c) {
 static berth_status get_arrays(berth_cluster *c) {
   if (!(c->capacity = berth_i_alloc(c->ctx, cells(c), sizeof *c->capacity)) || !(c->room = berth_i_alloc(c->ctx, cells(c), sizeof *c->room)) ||
       !(c->users = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->users)) ||
+      !(c->named = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->named)) ||
       !(c->job = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->job)) || !(c->at = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->at)))
     return berth_i_nomem(c->ctx);
   return berth_i_heap_init(c->ctx, &c->ends, c->n, (size_t)c->n);
@@ -80,7 +82,7 @@ berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts
   berth_cluster_options o = *opts;
   berth_status st = check_options(ctx, &o);
   berth_cluster *c;
-  if (st == BERTH_OK) st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: %d jobs", (int)n) : check_jobs(ctx, n, jobs);
+  if (st == BERTH_OK) st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n) : check_jobs(ctx, n, jobs);
   if (st != BERTH_OK) return st;
   if (!(c = berth_i_zalloc(ctx, 1, sizeof *c))) return berth_i_nomem(ctx);
   c->ctx = ctx;

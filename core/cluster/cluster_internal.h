@@ -22,6 +22,7 @@ struct berth_cluster {
   berth_cluster_options o;
   double *capacity, *room;   /* [machines * resources] */
   int32_t *users;            /* [machines] jobs that hold something there */
+  int64_t *named, starts;    /* [machines] the start that named it last; starts so far */
   int32_t n, next_arrival;
   berth_job *job;            /* [n] */
   berth_i_cluster_job *at;   /* [n] */
@@ -29,7 +30,7 @@ struct berth_cluster {
   berth_i_hold *hold;        /* all, those that are free in a list */
   double *amount;            /* [holds * resources] */
   size_t cap_hold, cap_amount;
-  int32_t n_holds, free_hold;
+  int32_t n_holds, free_hold, n_free_holds;
   double now, slot_at, wake_at;
   bool over;
   berth_cluster_summary sum;

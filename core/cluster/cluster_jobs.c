@@ -5,15 +5,15 @@
 static berth_status check(berth_cluster *c, int32_t job, berth_job_state state, const char *what) {
   static const char *const names[] = { "has not arrived", "waits", "runs", "is done", "was refused" };
   if (job < 0 || job >= c->n)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d does not exist: there are %d", what, (int)job + 1, (int)c->n);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d does not exist: there are %d", what, (int)job, (int)c->n);
   if (c->at[job].r.state != state)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d %s", what, (int)job + 1, names[c->at[job].r.state]);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d %s", what, (int)job, names[c->at[job].r.state]);
   return BERTH_OK;
 }
 
 static berth_status check_rate(berth_cluster *c, int32_t job, double rate) {
   if (rate > 0 && isfinite(rate)) return BERTH_OK;
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: rate: expected a finite number above 0, got %g", (int)job + 1, rate);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: rate: expected a finite number above 0, got %g", (int)job, rate);
 }
 
 /* ---- what is held ----------------------------------------------------------------------------------- */
@@ -37,31 +37,36 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
     double *room = cell(c->room, c, c->hold[h].machine), *capacity = cell(c->capacity, c, c->hold[h].machine);
     bool last = --c->users[c->hold[h].machine] == 0;
     /* nobody is there: exactly all is free, whatever was rounded on the way */
-    for (int32_t r = 0; r < c->o.resources; r++) room[r] = last ? capacity[r] : room[r] + amounts(c, h)[r];
+    for (int32_t r = 0; r < c->o.resources; r++) room[r] = last ? capacity[r] : fmin(capacity[r], room[r] + amounts(c, h)[r]);
     c->used_machines -= last;
     next = c->hold[h].next;
     c->hold[h].next = c->free_hold;
     c->free_hold = h;
+    c->n_free_holds++;
   }
   j->hold = BERTH_NONE;
   c->used_share = c->used_machines > 0 ? c->used_share - j->share : 0;
   j->share = 0;
 }
 
-static berth_status get_hold(berth_cluster *c, int32_t *out) {
+/* Room for n more places. */
+static berth_status reserve_holds(berth_cluster *c, int32_t n) {
   void *hold = c->hold, *amount = c->amount;
-  berth_status st;
-  if ((*out = c->free_hold) != BERTH_NONE) {
-    c->free_hold = c->hold[*out].next;
-    return BERTH_OK;
-  }
-  st = berth_i_grow(c->ctx, &hold, &c->cap_hold, (size_t)c->n_holds + 1, sizeof *c->hold);
+  size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
+  berth_status st = berth_i_grow(c->ctx, &hold, &c->cap_hold, need, sizeof *c->hold);
   c->hold = hold;
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(c->ctx, &amount, &c->cap_amount, ((size_t)c->n_holds + 1) * (size_t)c->o.resources, sizeof *c->amount);
+  st = berth_i_grow(c->ctx, &amount, &c->cap_amount, need * (size_t)c->o.resources, sizeof *c->amount);
   c->amount = amount;
-  if (st == BERTH_OK) *out = c->n_holds++;
   return st;
+}
+
+static int32_t get_hold(berth_cluster *c) {
+  int32_t h = c->free_hold;
+  if (h == BERTH_NONE) return c->n_holds++;
+  c->free_hold = c->hold[h].next;
+  c->n_free_holds--;
+  return h;
 }
 
 static double wanted(const berth_cluster *c, int32_t machine, const double *amount, int32_t place, int32_t r) {
@@ -75,16 +80,20 @@ static bool too_much(const berth_cluster *c, int32_t machine, int32_t r, double 
 
 static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine, const double *amount, int32_t place) {
   if (machine < 0 || machine >= c->o.machines)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d does not exist: there are %d", (int)job + 1,
-                        (int)machine + 1, (int)c->o.machines);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d does not exist: there are %d", (int)job,
+                        (int)machine, (int)c->o.machines);
+  if (c->named[machine] == c->starts)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d is named twice", (int)job, (int)machine);
+  c->named[machine] = c->starts;
   for (int32_t r = 0; r < c->o.resources; r++) {
     double x = wanted(c, machine, amount, place, r);
     if (!(x >= 0) || isinf(x))
-      return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: amount %g of resource %d on machine %d", (int)job + 1, x, (int)r + 1,
-                          (int)machine + 1);
+      return berth_i_fail(c->ctx, BERTH_EINVAL,
+                          "cluster: job %d: amount of resource %d on machine %d: expected a finite number not below 0, got %g",
+                          (int)job, (int)r, (int)machine, x);
     if (too_much(c, machine, r, x))
       return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "cluster: job %d wants %g of resource %d on machine %d, where %g is left",
-                          (int)job + 1, x, (int)r + 1, (int)machine + 1, cell(c->room, c, machine)[r]);
+                          (int)job, x, (int)r, (int)machine, cell(c->room, c, machine)[r]);
   }
   return BERTH_OK;
 }
@@ -101,19 +110,21 @@ static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t
   j->share += share(c, machine, amounts(c, hold));
 }
 
-/* One place after another, the last first, so that lists are in the order given; a place that does not fit undoes those before. */
-static berth_status hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount) {
-  berth_i_cluster_job *j = &c->at[job];
-  berth_status st = BERTH_OK;
-  j->since = c->now;
-  for (int32_t i = n - 1; i >= 0; i--) {
-    int32_t hold;
-    if ((st = check_place(c, job, machine[i], amount, i)) != BERTH_OK || (st = get_hold(c, &hold)) != BERTH_OK) break;
-    take(c, j, hold, machine[i], amount, i);
+static berth_status check_places(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount) {
+  c->starts++;
+  for (int32_t i = 0; i < n; i++) {
+    berth_status st = check_place(c, job, machine[i], amount, i);
+    if (st != BERTH_OK) return st;
   }
+  return BERTH_OK;
+}
+
+/* The last place first, so that lists are in the order given. */
+static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount) {
+  berth_i_cluster_job *j = &c->at[job];
+  j->since = c->now;
+  for (int32_t i = n - 1; i >= 0; i--) take(c, j, get_hold(c), machine[i], amount, i);
   c->used_share += j->share;
-  if (st != BERTH_OK) berth_i_cluster_give_back(c, job);
-  return st;
 }
 
 /* ---- decisions -------------------------------------------------------------------------------------- */
@@ -134,11 +145,14 @@ static void run(berth_cluster *c, int32_t job, double rate) {
 
 berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount,
                                  double rate) {
-  berth_status st = check(c, job, BERTH_JOB_WAITING, "start");
+  berth_status st = c->over ? berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d: it is over", (int)job)
+                            : check(c, job, BERTH_JOB_WAITING, "start");
   if (st == BERTH_OK) st = check_rate(c, job, rate);
-  if (st == BERTH_OK && n < 1) st = berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d on %d machines", (int)job + 1, (int)n);
-  if (st == BERTH_OK) st = hold_all(c, job, n, machine, amount);
+  if (st == BERTH_OK && n < 1) st = berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d on %d machines: expected at least 1", (int)job, (int)n);
+  if (st == BERTH_OK) st = check_places(c, job, n, machine, amount);
+  if (st == BERTH_OK) st = reserve_holds(c, n);
   if (st != BERTH_OK) return st;
+  hold_all(c, job, n, machine, amount);
   c->at[job].r.state = BERTH_JOB_RUNNING;
   if (isnan(c->at[job].r.start)) c->at[job].r.start = c->now;
   run(c, job, rate);
@@ -148,7 +162,7 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
 berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate) {
   berth_status st = check(c, job, BERTH_JOB_RUNNING, "set_rate");
   if (st == BERTH_OK) st = check_rate(c, job, rate);
-  if (st != BERTH_OK) return st;
+  if (st != BERTH_OK || rate == c->at[job].r.rate) return st; /* as it is: not even rounded again */
   settle(c, job);
   run(c, job, rate);
   return BERTH_OK;
@@ -191,10 +205,12 @@ int32_t berth_cluster_jobs(const berth_cluster *c) { return c->n; }
 int32_t berth_cluster_machines(const berth_cluster *c) { return c->o.machines; }
 int32_t berth_cluster_resources(const berth_cluster *c) { return c->o.resources; }
 const double *berth_cluster_free(const berth_cluster *c) { return c->room; }
+const double *berth_cluster_capacity(const berth_cluster *c) { return c->capacity; }
+const int32_t *berth_cluster_users(const berth_cluster *c) { return c->users; }
 
 static berth_status check_id(const berth_cluster *c, int32_t job) {
   if (job >= 0 && job < c->n) return BERTH_OK;
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d does not exist: there are %d", (int)job + 1, (int)c->n);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d does not exist: there are %d", (int)job, (int)c->n);
 }
 
 berth_status berth_cluster_job(const berth_cluster *c, int32_t job, berth_job *out) {
@@ -225,7 +241,7 @@ static int compare_ends(const void *a, const void *b) {
 /* A copy of the heap's array, sorted, is a heap as well: so the array itself may be sorted. */
 int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t *jobs) {
   const berth_i_heap *h = &c->ends;
-  qsort(h->at, (size_t)h->n, sizeof *h->at, compare_ends);
+  if (h->n > 1) qsort(h->at, (size_t)h->n, sizeof *h->at, compare_ends);
   for (int32_t i = 0; i < h->n; i++) h->slot[h->at[i].item] = i;
   for (int32_t i = 0; i < h->n && i < capacity; i++) jobs[i] = h->at[i].item;
   return h->n;

@@ -331,7 +331,7 @@ static bool step(const berth_pacml_ahead *a, const double *w, State *s, const be
 static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs) {
   for (int32_t j = 0; j < n; j++)
     if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0) || !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
-      return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d, beta %g, arrival %g s", (int)j + 1,
+      return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
                           (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);
   return BERTH_OK;
 }

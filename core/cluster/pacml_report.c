@@ -113,7 +113,7 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, be
   berth_pacml_report o = { 0 };
   Sums s = { 0 };
   if (!(horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g", horizon);
-  if (r->job != BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job + 1);
+  if (r->job != BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job);
   o.time = fmin(horizon, last_end(r));
   count(r, o.time, &o, &s);
   means(r, &s, &o);

@@ -26,10 +26,10 @@ void berth_pacml_run_release(berth_pacml_run *r) {
 static berth_status check_jobs(const berth_pacml *p, int32_t n, const berth_pacml_job *jobs) {
   for (int32_t j = 0; j < n; j++) {
     if (jobs[j].model < 0 || jobs[j].model >= p->n)
-      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d does not exist: there are %d", (int)j + 1,
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d does not exist: there are %d", (int)j,
                           (int)jobs[j].model + 1, (int)p->n);
     if (!(jobs[j].beta > 0) || isinf(jobs[j].beta))
-      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j + 1,
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j,
                           jobs[j].beta);
   }
   return BERTH_OK;
@@ -258,8 +258,8 @@ berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
 
 berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision, berth_pacml_outcome *out) {
   berth_ctx *ctx = r->env->ramp->ctx;
-  if (job < 0 || job >= r->n) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job + 1, (int)r->n);
-  if (r->past[job].decision == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)job + 1);
+  if (job < 0 || job >= r->n) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job, (int)r->n);
+  if (r->past[job].decision == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)job);
   *decision = r->past[job].decision;
   *out = r->past[job].outcome;
   return BERTH_OK;

@@ -1,6 +1,7 @@
 /* One context per Lua state; errors and their messages. */
 #define _POSIX_C_SOURCE 200809L
 #include "assign.h"
+#include "cluster.h"
 #include "pacml.h"
 #include <ctype.h>
 #include <stdarg.h>
@@ -136,7 +137,7 @@ int bl_error(lua_State *L, const char *format, ...) {
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
                                         "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
-                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "axis ", "rows are ", "axes are ", NULL };
+                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "job ", "machine ", "resource ", "axis ", "rows are ", "axes are ", NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {
@@ -253,7 +254,7 @@ int luaopen_berth_core(lua_State *L) {
                                              &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
                                              &bl_execution_class, &bl_assignment_class, &bl_episodes_class,
                                              &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
-                                             &bl_pacml_run_class, &bl_pacml_ahead_class, NULL };
+                                             &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, NULL };
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
@@ -263,7 +264,7 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
                                            bl_nn_tape_functions, bl_nn_params_functions,
                                            bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,
-                                           bl_pacml_functions, bl_pacml_ahead_functions, NULL };
+                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

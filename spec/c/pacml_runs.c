@@ -114,7 +114,7 @@ static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job
   enter(b, job, jobs, &seen, servers);
 }
 
-static void check_report(berth_pacml_run *r, const berth_pacml_job *jobs, const Book *b, double horizon, int compat) {
+static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const Book *b, double horizon, int compat) {
   int32_t arrived = 0, completed = 0, unfinished = 0, count[4] = { 0, 0, 0, 0 };
   berth_pacml_report o;
   double jct = 0;
@@ -151,9 +151,9 @@ static void replay(int compat, uint64_t seed) {
   while (berth_pacml_run_job(r) != BERTH_NONE) decide_one(p, r, jobs, &rng, &b);
   for (int32_t j = 0; j < JOBS; j++) seen[b.cause[j]]++;
   CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[3] > 0);
-  check_report(r, jobs, &b, INFINITY, compat);
-  check_report(r, jobs, &b, jobs[JOBS / 2].arrival, compat);
-  check_report(r, jobs, &b, jobs[JOBS - 1].arrival, compat);
+  check_counts(r, jobs, &b, INFINITY, compat);
+  check_counts(r, jobs, &b, jobs[JOBS / 2].arrival, compat);
+  check_counts(r, jobs, &b, jobs[JOBS - 1].arrival, compat);
   berth_pacml_release(p); /* the run holds it */
   berth_pacml_run_release(r);
   berth_ctx_release(ctx);
@@ -240,7 +240,7 @@ static void decide_after_refusal(void) {
   CHECK_STATUS(make(ctx, 0, &p), BERTH_OK);
   CHECK_STATUS(berth_pacml_run_new(p, 2, jobs, &r), BERTH_OK);
   for (long n = 1; st == BERTH_ENOMEM && n < 1000; n++) {
-    s.calls = 0; /* held goes on */
+    s.calls = 0;
     s.fail_at = n;
     st = berth_pacml_decide(r, 8, &o);
     CHECK(st == BERTH_OK || berth_pacml_run_job(r) == 0);

@@ -69,7 +69,8 @@ describe("a run", function()
     local wanted = { time = 8, blocking_rate = 0.5, acceptance_rate = 1 / 3, jct = 1.5, speedup = 6, pieces = 6, servers = 6,
       channels = (56 + 12) / 2, compute_fraction = 1, communication_fraction = 0,
       jobs_running = (1 + 2 + 2) / 8,
-      mounted_fraction = (8 * 1 + 4 * 2 + 2 * 2) / 8 / 8, mounted_utilisation = 1, utilisation = 20 / 64, published_utilisation = 1,
+      mounted_fraction = (8 * 1 + 4 * 2 + 2 * 2) / 8 / 8, mounted_utilisation = 1, utilisation = 20 / 64,
+      published_utilisation = 1,
       load_rate = 112 * (2 + 2 / 3 + 1 + 1 / 3) / 4, -- two arrive at 2 s
       throughput = 112 * (1 + 1 + 0.5) / 8,
       cluster_throughput = ((64 + 160) + (64 + 96) + 0.5 * (64 + 64)) / 8 }

@@ -36,7 +36,9 @@ describe("the planner", function()
         local trace = planner:draw(berth.rng(2), 400)
         local _, report = play(env, trace, function(run) return planner:decide(run, { futures = 0 }) end)
         local alike = math.abs(planner:play(trace) - report.rejected)
-        assert.is_true(alike <= 4, ("%d on the copy, %d on the cluster"):format(planner:play(trace), report.rejected))
+        -- published: the first decision sets the time of so many pieces, on its block; the copy takes that of an empty cluster
+        assert.is_true(alike <= (mode and 8 or 4),
+          ("%d on the copy, %d on the cluster"):format(planner:play(trace), report.rejected))
       end)
 
       it("never decides on what is not accepted", function()

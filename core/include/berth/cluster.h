@@ -82,8 +82,9 @@ berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out);
  * much is told) change nothing. ------------------------------------------------------------------------------------------------ */
 
 /** A waiting job begins, or goes on.
- *  @param n places  @param machine [n] each once  @param amount [n * resources]; NULL: all that the machines have
- *  @param rate work per s, above 0 */
+ *  @param n places  @param machine [n] each once; at least one  @param amount [n * resources]; NULL: all that the machines have
+ *  @param rate work per s, above 0
+ *  @return BERTH_EINVAL also when it is over  O(n * resources + log running) */
 berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount,
                                  double rate);
 /** A running job goes on at another rate, on what it holds. */
@@ -106,6 +107,9 @@ berth_status berth_cluster_job(const berth_cluster *c, int32_t job, berth_job *o
 berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job_record *out);
 /** [machines * resources] what is left; borrowed until the next decision or event. */
 const double *berth_cluster_free(const berth_cluster *c);
+const double *berth_cluster_capacity(const berth_cluster *c); /* [machines * resources] */
+/** [machines] how many jobs hold something there, if only 0 of it; borrowed likewise. */
+const int32_t *berth_cluster_users(const berth_cluster *c);
 /** Jobs that run, by the time at which they will end (ties: lower job).  @param jobs [capacity] out
  *  @return their number, also if capacity is less */
 int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t *jobs);

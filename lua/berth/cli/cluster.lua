@@ -150,8 +150,8 @@ local function check_files(given)
   for _, name in ipairs(FILES) do
     local ending = given[name] and given[name]:match("%.(%w+)$")
     if given[name] and ENDINGS[name] and not ENDINGS[name][ending] then
-      fail.usage("--%s %s: the name must end in %s", name, given[name],
-        table.concat(options.sorted_keys(ENDINGS[name]), " or "):gsub("%f[%w]", "."))
+      local legal = "." .. table.concat(options.sorted_keys(ENDINGS[name]), " or .")
+      fail.usage("--%s %s: the name must end in %s", name, given[name], legal)
     end
   end
 end

@@ -18,7 +18,8 @@ and looks ahead. Gives { placed, pieces, servers, ops, deps, flows, channels, ti
 (s), memory, bytes, flow_bytes }, or { placed = false, op, pieces }: that op has no free block. block: servers for
 the ops with most pieces. look = false: places only.]], "r:plan(m, 8).step" },
   { "pacml", "pacml = berth.pacml",
-    [[PAC-ML: how many pieces each arriving job is cut into. docs/pacml.md. profile, beta, trace, env.]] },
+    [[PAC-ML: how many pieces each arriving job is cut into. docs/pacml.md. profile, beta, trace, env, bound, decider,
+play, study, report.]] },
   { "pacml.profile", "m = assert(berth.pacml.profile(r, path))",
     [[A PipeDream profile with its backward pass as published, as a model whose ops are worked through in the order of
 the file. Gives nil, message, code if the file cannot be read.]] },
@@ -38,4 +39,22 @@ on to the next. env.models, names, most, steps, sequential, ramp; env:planner{..
 berth.pacml.bound { arrivals, choices (per job { servers, seconds }), servers }. b.jobs, b.blocking_rate, b.bound,
 b.value, b.share, b.price; b:prove(prices), b:covers(job, decision, servers, seconds). docs/pacml.md.]],
     [[b = berth.pacml.bound { servers = 1, arrivals = { 0 }, choices = { { { 1, 5 } } } }]] },
+  { "pacml.decider", [[f = berth.pacml.decider("capped", { cap = 8 })]],
+    [[A function of a run that decides. Published: para-max, para-min, random (seed), sequential, min-parallelism; by what will
+be accepted: largest-feasible, smallest-feasible, capped (cap). Also random:SEED, capped:CAP. A function stays as it is.
+berth.pacml.deciders: their names.]], [[f = berth.pacml.decider "para-min"]] },
+  { "pacml.deciders", "names = berth.pacml.deciders", "Names that berth.pacml.decider and berth.pacml.play take.",
+    "#berth.pacml.deciders" },
+  { "pacml.play", "report, records = berth.pacml.play(env, trace, decider, { horizon = 1e6 })",
+    [[Decides about all jobs of a trace: decider is a name, a function of the run, an agent. The report has blocking_rate,
+jct, speedup, utilisation and so on; records[j] is what became of a job, records:cluster() what the cluster did;
+records:save(path, "jobs" or "cluster") as .csv or .jsonl, records:save_trace(path). records = false: the report alone.]] },
+  { "pacml.study", "e = berth.pacml.study(env, { deciders = {...}, betas = {...}, seeds = 20, path = ... })",
+    [[All deciders on the same jobs, as a berth.experiment with parameters beta and decider. More options: trace (jobs,
+interarrival, copies, shuffle), horizon, name, shard, also, retry, progress.]] },
+  { "pacml.published", "berth.pacml.published[decider][beta]",
+    [[Blocking rates of the published tables: of "pac-ml", "para-max", "para-min", "random".]],
+    [[berth.pacml.published["pac-ml"].B]] },
+  { "pacml.report", "berth.pacml.report(path, { records, ... }, { title = ... })",
+    "One HTML file about runs of the same jobs: load, blocking and utilisation over time, decider by decider." },
 }

@@ -340,7 +340,8 @@ topology =, judge = { preset = "doppler" } } }; options: stages, calls, batch, c
   { "agents.pacml", [[agent = berth.agents.pacml { design = "own", algorithm = "td", mask = "exact", seed = 0, ... }]],
     [[A decider that learns how many pieces to cut each job into: agent:train(env, { traces = { beta = "A" }, steps =,
 checkpoint =, resume =, progress = }), agent:decide(run), agent:save(path), agent:use(env). design = "published" with
-algorithm = "dqn" or "ppo", preset = "published": PAC-ML's own. docs/learning.md, PAC-ML.]] },
+algorithm = "dqn" or "ppo", preset = "published": PAC-ML's own; algorithm = "planner": env:planner as an agent.
+docs/learning.md, PAC-ML.]] },
   { "agents.load", "agent = berth.agents.load(path)", "An agent that agent:save or a checkpoint wrote." },
 
   { "rng", "r = berth.rng(seed, stream)",

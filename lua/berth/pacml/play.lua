@@ -40,7 +40,8 @@ end
 --- Decides about all jobs of a trace.
 -- @param env of berth.pacml.env
 -- @tparam table trace
--- @param decider as berth.pacml.decider takes it: a name, a function, an agent
+-- @param decider as berth.pacml.decider takes it: a name, a function, an agent. It is called with the run, and in compat with the
+--  horizon, at which running jobs will count as blocked
 -- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which
 --  is quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
 --  records
@@ -51,8 +52,9 @@ local function play(env, trace, decider, opts)
   local given = check(env, trace, opts)
   local decide_on = deciders.decider(decider)
   local run, servers = env:run(trace), given.records ~= false and {} or nil
+  local horizon = env.ramp and env.ramp.compat and given.horizon or nil
   while not run.done do
-    local decision, block = decide_on(run)
+    local decision, block = decide_on(run, horizon)
     decide(run, decision, block, servers)
   end
   local report = setmetatable(run:report { horizon = given.horizon }, Report)

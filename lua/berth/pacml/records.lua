@@ -104,6 +104,13 @@ local function cell(x)
   return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
+-- The end of all lines.
+local function made(about)
+  local rest = options.merge(about)
+  rest.decider, rest.seed, rest.berth = nil, nil, nil
+  return (",%s,%s,%s,%s"):format(cell(about.decider), cell(about.seed), cell(about.berth), cell(json.encode(rest)))
+end
+
 local function rows_of(self, what)
   if what == nil or what == "jobs" then return self, COLUMNS.jobs end
   if what == "cluster" then return self:cluster(), COLUMNS.cluster end
@@ -111,17 +118,17 @@ local function rows_of(self, what)
     type(what) == "string" and ("%q"):format(what) or core.kind(what))
 end
 
---- Comma-separated values: a line that begins with # and tells how the run was made, names with units, a line per row. Servers of
--- a job have spaces between them.
+--- Comma-separated values: names with units, a line per row. Servers of a job have spaces between them. Each line ends with
+-- decider, seed (of `about`), version and how the run was made otherwise (JSON), so that files can be put together.
 -- @tparam[opt] string what "jobs" (default), "cluster"
 -- @treturn string
 function Records:csv(what)
   local rows, columns = rows_of(self, what)
-  local out = { "# " .. json.encode(self.about), table.concat(columns, ",") }
+  local out, ending = { table.concat(columns, ",") .. ",decider,seed,version,options" }, made(self.about)
   for _, row in ipairs(rows) do
     local cells = {}
     for i, name in ipairs(columns) do cells[i] = cell(row[name]) end
-    out[#out + 1] = table.concat(cells, ",")
+    out[#out + 1] = table.concat(cells, ",") .. ending
   end
   return table.concat(out, "\n") .. "\n"
 end

@@ -6,6 +6,7 @@ local options = require "berth.options"
 local checkpoint = require "berth.agents.checkpoint"
 local observe = require "berth.agents.pacml.observe"
 local own = require "berth.agents.pacml.own"
+local planner = require "berth.agents.pacml.planner"
 local published = require "berth.agents.pacml.published"
 local rows = require "berth.agents.pacml.rows"
 local settings = require "berth.agents.pacml.settings"
@@ -158,6 +159,7 @@ end
 -- @treturn agent
 return function(opts)
   local given = type(opts) == "table" and opts or {}
+  if given.algorithm == "planner" and (given.design or "own") == "own" then return planner.new(opts) end
   local learned = given.algorithm ~= nil and given.algorithm ~= "td"
   local design = choice("design", given.design or (learned and "published" or "own"), algorithms)
   local algorithm = choice("algorithm", given.algorithm or (design == "own" and "td" or "dqn"), algorithms[design])

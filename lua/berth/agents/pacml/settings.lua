@@ -24,8 +24,8 @@ local published = {
     masked = true, steps = 750000 },
 }
 local recommended = {
-  dqn = options.merge(published.dqn, { gamma = 0.98, rate = { 5e-4, 2e-5 }, n_step = 5, target = 2000, batch = 256, start = 5000,
-    alpha = 0.6, beta = 0.4, epsilon = { 1, 0.02, 50000 }, spread = 2, actors = 16, train_every = 32, masked = true, clip = 10,
+  dqn = options.merge(published.dqn, { gamma = 0.98, rate = { 1e-3, 2e-5 }, n_step = 5, target = 1000, batch = 256, start = 5000,
+    alpha = 0.6, beta = 0.4, epsilon = { 1, 0.02, 25000 }, spread = 2, actors = 16, train_every = 32, masked = true, clip = 10,
     steps = 400000 }),
   ppo = options.merge(published.ppo, { gamma = 0.98, rate = { 3e-4, 3e-5 }, lambda = 0.95, kl_target = 0.01, passes = 6,
     minibatch = 256, fragment = 128, policy_clip = 0.2, actors = 32, steps = 1000000 }),

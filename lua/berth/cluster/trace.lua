@@ -1,0 +1,87 @@
+--- Jobs in order of arrival, and the machines that they run on, as the core takes them.
+local core = require "berth.core"
+local options = require "berth.options"
+
+local trace = {}
+
+local COLUMNS = { "arrival", "work", "deadline", "kind", "machines", "name" }
+
+local function is_columns(given) return type(given.arrival) == "table" end
+
+-- A table per job out of arrays.
+local function rows_of(fn, given)
+  local rows = {}
+  for j = 1, #given.arrival do rows[j] = {} end
+  for _, key in ipairs(COLUMNS) do
+    local list = given[key]
+    if list ~= nil and (type(list) ~= "table" or #list ~= #rows) then
+      options.fail("%s: trace.%s: expected an array of %d entries (one per job)", fn, key, #rows)
+    end
+    for j = 1, list and #rows or 0 do rows[j][key] = list[j] end
+  end
+  return rows
+end
+
+local function check_row(fn, j, row)
+  if type(row) ~= "table" then options.fail("%s: trace[%d]: expected a table, got %s", fn, j, core.kind(row)) end
+  for _, key in ipairs { "arrival", "work" } do
+    if type(row[key]) ~= "number" then
+      options.fail("%s: trace[%d].%s: expected a number, got %s", fn, j, key, core.kind(row[key]))
+    end
+  end
+  local n = row.machines
+  if n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)) then
+    options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j, tostring(n))
+  end
+end
+
+--- @tparam table given array of { arrival, work, deadline, kind, machines, name, ... }, or a table of arrays with these names
+-- @treturn table one table per job
+function trace.rows(fn, given)
+  if type(given) ~= "table" then options.fail("%s: trace: expected a table, got %s", fn, core.kind(given)) end
+  local rows = is_columns(given) and rows_of(fn, given) or given
+  for j, row in ipairs(rows) do check_row(fn, j, row) end
+  return rows
+end
+
+-- Capacities of all machines, resource by resource: one number, a list per resource, or a list of lists per machine.
+local function capacities(fn, machines, given)
+  local list = type(given) == "table" and given or { given }
+  if type(list[1]) == "table" then
+    if #list ~= machines then options.fail("%s: capacity: has %d entries, expected %d (one per machine)", fn, #list, machines) end
+  else
+    local each = list
+    list = {}
+    for m = 1, machines do list[m] = each end
+  end
+  local flat, resources = {}, #list[1]
+  for m = 1, machines do
+    if type(list[m]) ~= "table" or #list[m] ~= resources or resources == 0 then
+      options.fail("%s: capacity[%d]: expected an array of %d numbers (one per resource)", fn, m, math.max(resources, 1))
+    end
+    for r = 1, resources do flat[#flat + 1] = list[m][r] end
+  end
+  return flat, resources
+end
+
+--- The core's cluster of these jobs on these machines.
+-- @tparam table cluster machines, capacity, horizon (s), slot (s), slack (s)
+function trace.cluster(fn, rows, cluster)
+  if type(cluster) == "number" then cluster = { machines = cluster } end
+  if cluster == nil then options.fail("%s: cluster: expected a table or how many machines, got nil", fn) end
+  local o = options.check(fn, cluster, { "machines", "capacity", "horizon", "slot", "slack" })
+  local made = { machines = o.machines, horizon = o.horizon, slot = o.slot, slack = o.slack, arrival = {}, work = {}, deadline = {} }
+  if o.capacity ~= nil then
+    if type(o.machines) ~= "number" or o.machines < 1 or o.machines > 2 ^ 20 then
+      options.fail("%s: machines: expected a whole number of at least 1, got %s", fn, tostring(o.machines))
+    end
+    made.capacity, made.resources = capacities(fn, o.machines, o.capacity)
+  end
+  for j, row in ipairs(rows) do
+    made.arrival[j], made.work[j] = row.arrival, row.work
+    made.deadline[j] = row.deadline == nil and math.huge or row.deadline
+  end
+  return core.cluster(made)
+end
+
+return trace

@@ -1,0 +1,339 @@
+/* Type "cluster": jobs on machines, event by event. */
+#include "cluster.h"
+#include <math.h>
+#include <string.h>
+
+static void release(void *box) { berth_cluster_release(((bl_cluster_box *)box)->cluster); }
+static berth_cluster *self(lua_State *L, const char *fn) { return ((bl_cluster_box *)bl_self(L, &bl_cluster_class, fn))->cluster; }
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+/* Column `key` of the jobs at t, into jobs; nil: left as it is. */
+static void read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n, size_t offset, berth_job **jobs) {
+  static const berth_job plain = { 0, 0, INFINITY, 0 };
+  int32_t found;
+  int at;
+  lua_getfield(L, t, key);
+  at = lua_gettop(L);
+  if (!lua_istable(L, at)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, at));
+  found = bl_to_length(L, at, w, key);
+  if (*n < 0) {
+    *jobs = bl_scratch(L, (size_t)found, sizeof **jobs);
+    for (int32_t j = 0; j < found; j++) (*jobs)[j] = plain;
+    *n = found;
+  }
+  if (found != *n) bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
+  for (int32_t j = 0; j < found; j++) {
+    bl_where item = { w->fn, key, (int)j + 1 };
+    double x;
+    lua_rawgeti(L, at, j + 1);
+    x = bl_to_number(L, -1, &item, NULL);
+    memcpy((char *)(*jobs + j) + offset, &x, sizeof x);
+    lua_pop(L, 1);
+  }
+}
+
+static berth_job *read_jobs(lua_State *L, int t, const bl_where *w, int32_t *n) {
+  berth_job *jobs = NULL;
+  *n = -1;
+  read_column(L, t, w, "arrival", n, offsetof(berth_job, arrival), &jobs);
+  read_column(L, t, w, "work", n, offsetof(berth_job, work), &jobs);
+  lua_getfield(L, t, "deadline");
+  if (!lua_isnil(L, -1)) read_column(L, t, w, "deadline", n, offsetof(berth_job, deadline), &jobs);
+  return jobs;
+}
+
+/* cluster { machines, resources, capacity = [machines * resources], horizon, slot, slack, arrival, work, deadline }: object */
+static int cluster(lua_State *L) {
+  static const char *const keys[] = { "machines", "resources", "capacity", "horizon", "slot", "slack", "arrival", "work", "deadline", NULL };
+  static const bl_where w = { "berth.cluster.new", NULL, 0 };
+  berth_cluster_options o = berth_cluster_defaults(0);
+  bl_cluster_box *box;
+  berth_job *jobs;
+  berth_status st;
+  int32_t n, cells;
+  int t;
+  lua_settop(L, 1);
+  if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "options", "expected a table, got nil");
+  if (!bl_get_whole(L, t, &w, "machines", 1, 1 << 20, &o.machines)) bl_wrong(L, &w, "machines", "is missing");
+  bl_get_whole(L, t, &w, "resources", 1, 1024, &o.resources);
+  bl_get_quantity(L, t, &w, "horizon", BERTH_SECONDS, &o.horizon);
+  bl_get_quantity(L, t, &w, "slot", BERTH_SECONDS, &o.slot);
+  bl_get_quantity(L, t, &w, "slack", BERTH_SECONDS, &o.slack);
+  if (bl_get_array(L, t, &w, "capacity", &cells))
+    o.capacity = bl_to_numbers(L, lua_gettop(L), &w, "capacity", o.machines * o.resources, "machine and resource");
+  jobs = read_jobs(L, t, &w, &n);
+  box = bl_new(L, &bl_cluster_class, sizeof *box);
+  st = berth_cluster_new(bl_ctx(L), &o, n, jobs, &box->cluster);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_track(L);
+  return 1;
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+/* next(): "finish" | "wake" | "slot" | "arrival" | "over", time in s, job */
+static int next(lua_State *L) {
+  static const char *const names[] = { "finish", "wake", "slot", "arrival", "over" };
+  berth_cluster *c = self(L, "cluster:next");
+  berth_cluster_event e;
+  berth_status st = berth_cluster_next(c, &e);
+  if (st != BERTH_OK) return bl_refused(L, "cluster:next", st);
+  lua_pushstring(L, names[e.kind]);
+  lua_pushnumber(L, e.time);
+  bl_push_id(L, e.job);
+  return 3;
+}
+
+/* ---- decisions ----------------------------------------------------------------------------------- */
+
+static int32_t to_job(lua_State *L, const berth_cluster *c, const bl_where *w) {
+  return bl_to_id(L, 2, w, "job", berth_cluster_jobs(c), "job");
+}
+
+/* Amounts at i: an array per machine, or a number each if there is one resource. In scratch that stays on the stack. */
+static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, const bl_where *w, int32_t n) {
+  int32_t resources = berth_cluster_resources(c);
+  double *out;
+  if (lua_isnoneornil(L, i)) return NULL;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "amounts", "expected an array, got %s", bl_kind(L, i));
+  lua_rawgeti(L, i, 1);
+  if (!lua_istable(L, -1)) return bl_to_numbers(L, i, w, "amounts", n * resources, "machine and resource");
+  if (bl_to_length(L, i, w, "amounts") != n) bl_wrong(L, w, "amounts", "expected %d entries (one per machine)", (int)n);
+  out = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *out);
+  for (int32_t k = 0; k < n; k++) {
+    bl_where item = { w->fn, "amounts", (int)k + 1 };
+    lua_rawgeti(L, i, k + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
+    memcpy(out + (size_t)k * (size_t)resources, bl_to_numbers(L, lua_gettop(L), &item, "amounts", resources, "resource"),
+           (size_t)resources * sizeof *out);
+    lua_pop(L, 2);
+  }
+  return out;
+}
+
+/* true; what does not fit: nil, message, code; other mistakes are raised */
+static int decided(lua_State *L, const char *fn, berth_status st) { return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st); }
+
+/* start(job, machines, { amounts, rate = 1 }): true */
+static int start(lua_State *L) {
+  static const char *const keys[] = { "amounts", "rate", NULL };
+  static const bl_where w = { "cluster:start", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  int32_t job, n;
+  const int32_t *machines;
+  const double *amounts = NULL;
+  double rate = 1;
+  int t;
+  lua_settop(L, 4);
+  job = to_job(L, c, &w);
+  if (!lua_istable(L, 3)) bl_wrong(L, &w, "machines", "expected an array, got %s", bl_kind(L, 3));
+  n = bl_to_length(L, 3, &w, "machines");
+  machines = bl_to_ids(L, 3, &w, "machines", n, berth_cluster_machines(c), "machine");
+  if ((t = bl_options(L, 4, &w, keys))) {
+    lua_getfield(L, t, "rate");
+    if (!lua_isnil(L, -1)) rate = bl_to_number(L, -1, &w, "rate");
+    lua_getfield(L, t, "amounts");
+    amounts = to_amounts(L, lua_gettop(L), c, &w, n);
+  }
+  return decided(L, w.fn, berth_cluster_start(c, job, n, machines, amounts, rate));
+}
+
+static int set_rate(lua_State *L) {
+  static const bl_where w = { "cluster:set_rate", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  return decided(L, w.fn, berth_cluster_set_rate(c, to_job(L, c, &w), bl_to_number(L, 3, &w, "rate")));
+}
+
+static int pause_job(lua_State *L) {
+  static const bl_where w = { "cluster:pause", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  return decided(L, w.fn, berth_cluster_pause(c, to_job(L, c, &w)));
+}
+
+/* refuse(job, cause = 0) */
+static int refuse(lua_State *L) {
+  static const bl_where w = { "cluster:refuse", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  double cause = lua_isnoneornil(L, 3) ? 0 : bl_to_whole(L, 3, &w, "cause", INT32_MIN, INT32_MAX);
+  return decided(L, w.fn, berth_cluster_refuse(c, to_job(L, c, &w), (int32_t)cause));
+}
+
+/* wake(time | nil) */
+static int wake(lua_State *L) {
+  static const bl_where w = { "cluster:wake", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  double time = lua_isnoneornil(L, 2) ? INFINITY : bl_to_number(L, 2, &w, "time");
+  return decided(L, w.fn, berth_cluster_wake(c, time));
+}
+
+/* ---- what is --------------------------------------------------------------------------------------- */
+
+static void set_unless_nan(lua_State *L, const char *key, double x) {
+  if (!isnan(x)) bl_set_number(L, key, x);
+}
+
+/* job(j): { arrival, work, deadline } */
+static int job(lua_State *L) {
+  static const bl_where w = { "cluster:job", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  berth_job j;
+  berth_status st = berth_cluster_job(c, to_job(L, c, &w), &j);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, 0, 3);
+  bl_set_number(L, "arrival", j.arrival);
+  bl_set_number(L, "work", j.work);
+  if (isfinite(j.deadline)) bl_set_number(L, "deadline", j.deadline);
+  return 1;
+}
+
+/* record(j): { state, start, finish, left, rate, held, pauses, cause, ends } */
+static int record(lua_State *L) {
+  static const char *const states[] = { "coming", "waiting", "running", "done", "refused" };
+  static const bl_where w = { "cluster:record", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  int32_t id = to_job(L, c, &w);
+  berth_job_record r;
+  berth_status st = berth_cluster_record(c, id, &r);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, 0, 9);
+  bl_set_string(L, "state", states[r.state]);
+  set_unless_nan(L, "start", r.start);
+  set_unless_nan(L, "finish", r.end);
+  bl_set_number(L, "left", r.left);
+  bl_set_number(L, "rate", r.rate);
+  bl_set_number(L, "held", r.held);
+  bl_set_count(L, "pauses", r.pauses);
+  if (r.state == BERTH_JOB_REFUSED) bl_set_count(L, "cause", r.cause);
+  if (r.state == BERTH_JOB_RUNNING) bl_set_number(L, "ends", berth_cluster_end_of(c, id));
+  return 1;
+}
+
+/* Of one resource: a number per machine; else an array per machine. */
+static void push_cells(lua_State *L, const berth_cluster *c, const double *x) {
+  int32_t n = berth_cluster_machines(c), resources = berth_cluster_resources(c);
+  if (resources == 1) {
+    bl_push_numbers(L, n, x);
+    return;
+  }
+  lua_createtable(L, n, 0);
+  for (int32_t m = 0; m < n; m++) {
+    bl_push_numbers(L, resources, x + (size_t)m * (size_t)resources);
+    lua_rawseti(L, -2, m + 1);
+  }
+}
+
+static int free_amounts(lua_State *L) {
+  berth_cluster *c = self(L, "cluster:free");
+  push_cells(L, c, berth_cluster_free(c));
+  return 1;
+}
+
+static int capacity(lua_State *L) {
+  berth_cluster *c = self(L, "cluster:capacity");
+  push_cells(L, c, berth_cluster_capacity(c));
+  return 1;
+}
+
+/* idle(most): machines on which nobody is, the first `most`; how many there are in all */
+static int idle(lua_State *L) {
+  static const bl_where w = { "cluster:idle", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  const int32_t *users = berth_cluster_users(c);
+  int32_t n = berth_cluster_machines(c), found = 0;
+  double most = lua_isnoneornil(L, 2) ? n : bl_to_whole(L, 2, &w, "most", 0, INT32_MAX);
+  lua_createtable(L, most < n ? (int)most : n, 0);
+  for (int32_t m = 0; m < n; m++) {
+    if (users[m] > 0) continue;
+    if (++found > most) continue;
+    bl_push_id(L, m);
+    lua_rawseti(L, -2, found);
+  }
+  lua_pushinteger(L, found);
+  return 2;
+}
+
+/* running(): jobs in order of their ends; these ends */
+static int running(lua_State *L) {
+  berth_cluster *c = self(L, "cluster:running");
+  int32_t n = berth_cluster_running(c, 0, NULL), *jobs = bl_scratch(L, (size_t)n, sizeof *jobs);
+  berth_cluster_running(c, n, jobs);
+  bl_push_ids(L, n, jobs);
+  lua_createtable(L, n, 0);
+  for (int32_t i = 0; i < n; i++) {
+    lua_pushnumber(L, berth_cluster_end_of(c, jobs[i]));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 2;
+}
+
+/* places(j): machines; amounts, in the form of free() */
+static int places(lua_State *L) {
+  static const bl_where w = { "cluster:places", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  int32_t id = to_job(L, c, &w), n = berth_cluster_places(c, id, 0, NULL, NULL), resources = berth_cluster_resources(c);
+  int32_t *machines = bl_scratch(L, (size_t)n, sizeof *machines);
+  double *amounts = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *amounts);
+  berth_cluster_places(c, id, n, machines, amounts);
+  bl_push_ids(L, n, machines);
+  if (resources == 1) {
+    bl_push_numbers(L, n, amounts);
+    return 2;
+  }
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    bl_push_numbers(L, resources, amounts + (size_t)k * (size_t)resources);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 2;
+}
+
+static int summary(lua_State *L) {
+  berth_cluster_summary s = berth_cluster_summarise(self(L, "cluster:summary"));
+  lua_createtable(L, 0, 9);
+  bl_set_number(L, "time", s.time);
+  bl_set_count(L, "arrived", s.arrived);
+  bl_set_count(L, "done", s.done);
+  bl_set_count(L, "refused", s.refused);
+  bl_set_count(L, "running", s.running);
+  bl_set_count(L, "waiting", s.waiting);
+  bl_set_number(L, "running_seconds", s.running_seconds);
+  bl_set_number(L, "machine_seconds", s.machine_seconds);
+  bl_set_number(L, "share_seconds", s.share_seconds);
+  return 1;
+}
+
+static int now(lua_State *L) {
+  lua_pushnumber(L, berth_cluster_now(self(L, "cluster.now")));
+  return 1;
+}
+static int machines_of(lua_State *L) {
+  lua_pushinteger(L, berth_cluster_machines(self(L, "cluster.machines")));
+  return 1;
+}
+static int resources_of(lua_State *L) {
+  lua_pushinteger(L, berth_cluster_resources(self(L, "cluster.resources")));
+  return 1;
+}
+static int jobs_of(lua_State *L) {
+  lua_pushinteger(L, berth_cluster_jobs(self(L, "#")));
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  berth_cluster *c = self(L, "tostring");
+  berth_cluster_summary s = berth_cluster_summarise(c);
+  lua_pushfstring(L, "cluster: %d machines, %d jobs at %f s: %d run, %d wait, %d done, %d refused", (int)berth_cluster_machines(c),
+                  (int)berth_cluster_jobs(c), s.time, (int)s.running, (int)s.waiting, (int)s.done, (int)s.refused);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "next", next },       { "start", start },   { "set_rate", set_rate }, { "pause", pause_job },
+                                    { "refuse", refuse },   { "wake", wake },     { "job", job },           { "record", record },
+                                    { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },   { "running", running },
+                                    { "places", places },   { "summary", summary }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_cluster_class = { "cluster", "berth.cluster", release, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_cluster_functions[] = { { "cluster", cluster }, { NULL, NULL } };

@@ -1,0 +1,14 @@
+/* What the files of berth.cluster share. */
+#ifndef BERTH_LUA_CLUSTER_H
+#define BERTH_LUA_CLUSTER_H
+
+#include "binding.h"
+
+typedef struct bl_cluster_box {
+  berth_cluster *cluster;
+} bl_cluster_box;
+
+extern const bl_class bl_cluster_class;
+extern const luaL_Reg bl_cluster_functions[];
+
+#endif
