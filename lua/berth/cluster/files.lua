@@ -6,11 +6,11 @@ local files = {}
 --- @tparam table pieces texts
 function files.save(path, pieces)
   local file, message = io.open(path, "wb")
-  if not file then return nil, message, "EIO" end
+  if not file then return nil, message, "io" end
   local written, why = file:write(table.concat(pieces))
   local closed, at_close = file:close()
   if written and closed then return true end
-  return nil, ("%s: %s"):format(path, tostring(why or at_close)), "EIO"
+  return nil, ("%s: %s"):format(path, tostring(why or at_close)), "io"
 end
 
 -- ---- lines per job ---------------------------------------------------------------------------------
@@ -61,8 +61,9 @@ local function seconds_named(summary)
 end
 
 function files.jsonl(r)
-  local out = { json.object { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options },
-    { "jobs", #r.records }, { "summary", seconds_named(r.summary) } } .. "\n" }
+  local about = { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options },
+    { "jobs", #r.records }, { "summary", seconds_named(r.summary) } }
+  local out = { json.object(about) .. "\n" }
   for _, record in ipairs(r.records) do
     local members = {}
     for i, column in ipairs(COLUMNS) do
@@ -122,13 +123,15 @@ end
 local function put_run(out, r, x, row)
   local record = r.records[x.run.job]
   local start = x.run.start * 1e6
-  event(out, { { "ph", "X" }, { "pid", MACHINES }, { "tid", row }, { "name", record.name or ("job %.0f"):format(record.job) },
+  local name = record.name or ("job %.0f"):format(record.job)
+  event(out, { { "ph", "X" }, { "pid", MACHINES }, { "tid", row }, { "name", name },
     { "cat", record.kind ~= nil and tostring(record.kind) or "job" }, { "ts", start }, { "dur", x.finish * 1e6 - start },
     { "args", { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines } } })
 end
 
 local function put_counter(out, name, time, key, x)
-  event(out, { { "ph", "C" }, { "pid", CLUSTER }, { "tid", 0 }, { "name", name }, { "ts", time * 1e6 }, { "args", { [key] = x } } })
+  event(out, { { "ph", "C" }, { "pid", CLUSTER }, { "tid", 0 }, { "name", name }, { "ts", time * 1e6 },
+    { "args", { [key] = x } } })
 end
 
 function files.trace(r)

@@ -79,7 +79,8 @@ function meta:__tostring()
   local s = self.summary
   local done = ("%s: %.0f of %.0f jobs done, %.0f refused"):format(self.scheduler, s.done, #self.records, s.refused)
   if not s.mean_jct then return done end
-  return ("%s, mean completion time %s, machines busy %.1f %%"):format(done, core.format(s.mean_jct, "seconds"), s.utilisation * 100)
+  local mean_time = core.format(s.mean_jct, "seconds")
+  return ("%s, mean completion time %s, machines busy %.1f %%"):format(done, mean_time, s.utilisation * 100)
 end
 
 --- A line per job: numbers in s, or in machines times s.
@@ -90,7 +91,7 @@ end
 function methods:save_csv(path) return files.save(path, files.csv(self)) end
 --- A line about the simulation, then one per job.
 function methods:save_jsonl(path) return files.save(path, files.jsonl(self)) end
---- Chrome's trace format, for Perfetto: a row per machine, more where jobs share one; counters of idle machines and waiting jobs.
+--- Chrome's trace format, for Perfetto: a row per machine, more where jobs share one; counters of idle machines, waiting jobs.
 function methods:save_trace(path) return files.save(path, files.trace(self)) end
 --- The text of save_trace.
 function methods:trace() return table.concat(files.trace(self)) end

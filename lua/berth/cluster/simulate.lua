@@ -24,7 +24,9 @@ local function check_scheduler(s)
   if type(s) ~= "table" then options.fail("%s: scheduler: expected a table or a name, got %s", FN, core.kind(s)) end
   for _, event in ipairs(EVENTS) do
     local f = s[event]
-    if f ~= nil and type(f) ~= "function" then options.fail("%s: scheduler.%s: expected a function, got %s", FN, event, type(f)) end
+    if f ~= nil and type(f) ~= "function" then
+      options.fail("%s: scheduler.%s: expected a function, got %s", FN, event, type(f))
+    end
     any = any or f ~= nil
   end
   if not any then options.fail("%s: scheduler: has none of the methods %s", FN, table.concat(EVENTS, ", ")) end
@@ -44,9 +46,9 @@ local function ask(s, v, log, event, job)
 end
 
 local function play(s, v, log, name)
-  local c, kind, time, job = v.core, nil, nil, nil
+  local c = v.core
   repeat
-    kind, time, job = c:next()
+    local kind, time, job = c:next()
     v.now = time
     if kind == "arrival" then v:enter(job) elseif kind == "finish" then log:stop(job, time) end
     if s[kind] and kind ~= "over" then
@@ -58,17 +60,19 @@ local function play(s, v, log, name)
 end
 
 --- Plays a trace.
--- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines, name, ... } by arrival, or a table of
--- arrays of these
+-- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines, name, ... } by arrival, or a
+-- table of arrays of these
 -- @tparam table|number cluster machines, capacity, horizon (s), slot (s), slack (s)
--- @tparam table|string scheduler methods arrival(self, view, job), finish(self, view, job), slot(self, view), wake(self, view), which
--- return a plan or nil, and begin(self, view) before all; or "fifo", "backfill", "srtf"
+-- @tparam table|string scheduler methods arrival(self, view, job), finish(self, view, job), slot(self, view), wake(self, view),
+-- which return a plan or nil, and begin(self, view) before all; or "fifo", "backfill", "srtf"
 -- @tparam[opt] table opts seed (0) of view.rng, rate (function(job, machines, amounts): work per s)
 -- @treturn result records, summary, runs; save_csv, save_jsonl, save_trace
 -- @raise mistakes in what is given; what the scheduler raises, with the event, and plans that do not fit
 local function simulate(jobs, cluster, scheduler, opts)
   local o = options.check(FN, opts, { "seed", "rate" })
-  if o.rate ~= nil and type(o.rate) ~= "function" then options.fail("%s: rate: expected a function, got %s", FN, core.kind(o.rate)) end
+  if o.rate ~= nil and type(o.rate) ~= "function" then
+    options.fail("%s: rate: expected a function, got %s", FN, core.kind(o.rate))
+  end
   local s = named(scheduler)
   check_scheduler(s)
   local rows = trace.rows(FN, jobs)

@@ -70,7 +70,8 @@ function trace.cluster(fn, rows, cluster)
   if type(cluster) == "number" then cluster = { machines = cluster } end
   if cluster == nil then options.fail("%s: cluster: expected a table or how many machines, got nil", fn) end
   local o = options.check(fn, cluster, { "machines", "capacity", "horizon", "slot", "slack" })
-  local made = { machines = o.machines, horizon = o.horizon, slot = o.slot, slack = o.slack, arrival = {}, work = {}, deadline = {} }
+  local made = { machines = o.machines, horizon = o.horizon, slot = o.slot, slack = o.slack }
+  made.arrival, made.work, made.deadline = {}, {}, {}
   if o.capacity ~= nil then
     if type(o.machines) ~= "number" or o.machines < 1 or o.machines > 2 ^ 20 then
       options.fail("%s: machines: expected a whole number of at least 1, got %s", fn, tostring(o.machines))

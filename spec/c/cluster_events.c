@@ -1,0 +1,293 @@
+/* The cluster's event loop: cases to check by hand, error texts, refused allocations. */
+#include "check.h"
+#include <berth/berth.h>
+
+static berth_ctx *ctx;
+
+static berth_cluster *make(berth_cluster_options o, int32_t n, const berth_job *jobs) {
+  berth_cluster *c = NULL;
+  CHECK_STATUS(berth_cluster_new(ctx, &o, n, jobs, &c), BERTH_OK);
+  return c;
+}
+
+static void expect(berth_cluster *c, berth_cluster_event_kind kind, double time, int32_t job) {
+  berth_cluster_event e;
+  CHECK_STATUS(berth_cluster_next(c, &e), BERTH_OK);
+  CHECK_NEAR(e.kind, kind, 0);
+  CHECK_NEAR(e.time, time, 1e-12);
+  CHECK_NEAR(e.job, job, 0);
+  CHECK_NEAR(berth_cluster_now(c), time, 1e-12);
+}
+
+static void refused(berth_status got, berth_status want, const char *text) {
+  CHECK_STATUS(got, want);
+  CHECK_TEXT(berth_errmsg(ctx), text);
+}
+
+static berth_job_record record(const berth_cluster *c, int32_t job) {
+  berth_job_record r = { 0 };
+  CHECK_STATUS(berth_cluster_record(c, job, &r), BERTH_OK);
+  return r;
+}
+
+/* Job 0 runs at 2 from 0, is at 1 from 1 s, pauses at 2 s with 3 left, goes on at 3 s at rate 3: done at 4 s. */
+static void test_rates_and_pauses(void) {
+  static const berth_job jobs[] = { { 0, 6, INFINITY, 0 }, { 1, 1, 5, 7 } };
+  static const int32_t both[] = { 1, 0 };
+  berth_cluster *c = make(berth_cluster_defaults(2), 2, jobs);
+  berth_cluster_summary s;
+  berth_job job;
+  int32_t places[2] = { -1, -1 };
+  double amounts[2] = { 0, 0 };
+  TEST("rates, pauses, refusals, sums")
+  expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
+  CHECK_STATUS(berth_cluster_start(c, 0, 2, both, NULL, 2), BERTH_OK);
+  CHECK_NEAR(berth_cluster_end_of(c, 0), 3, 0);
+  CHECK_NEAR(berth_cluster_places(c, 0, 2, places, amounts), 2, 0);
+  CHECK(places[0] == 1 && places[1] == 0 && amounts[0] == 1 && amounts[1] == 1);
+  CHECK(berth_cluster_free(c)[0] == 0 && berth_cluster_users(c)[1] == 1 && berth_cluster_capacity(c)[0] == 1);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 1, 1);
+  CHECK_STATUS(berth_cluster_set_rate(c, 0, 1), BERTH_OK);
+  CHECK_NEAR(record(c, 0).left, 4, 1e-15);
+  CHECK_STATUS(berth_cluster_wake(c, 2), BERTH_OK);
+  expect(c, BERTH_CLUSTER_WAKE, 2, BERTH_NONE);
+  CHECK_STATUS(berth_cluster_pause(c, 0), BERTH_OK);
+  CHECK_STATUS(berth_cluster_refuse(c, 1, 42), BERTH_OK);
+  CHECK_STATUS(berth_cluster_wake(c, 3), BERTH_OK);
+  expect(c, BERTH_CLUSTER_WAKE, 3, BERTH_NONE);
+  CHECK_NEAR(record(c, 0).left, 3, 1e-15);
+  CHECK_STATUS(berth_cluster_start(c, 0, 1, both, NULL, 3), BERTH_OK);
+  CHECK_NEAR(berth_cluster_running(c, 2, places), 1, 0);
+  CHECK(places[0] == 0);
+  expect(c, BERTH_CLUSTER_END_OF_JOB, 4, 0);
+  expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
+  expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
+  CHECK(record(c, 0).state == BERTH_JOB_DONE && record(c, 0).pauses == 1 && record(c, 0).held == 5 && record(c, 0).start == 0);
+  CHECK(record(c, 1).state == BERTH_JOB_REFUSED && record(c, 1).cause == 42 && record(c, 1).end == 2 && isnan(record(c, 1).start));
+  CHECK_STATUS(berth_cluster_job(c, 1, &job), BERTH_OK);
+  CHECK(job.kind == 7 && job.deadline == 5);
+  s = berth_cluster_summarise(c);
+  CHECK(s.arrived == 2 && s.done == 1 && s.refused == 1 && s.running == 0 && s.waiting == 0);
+  CHECK(s.running_seconds == 3 && s.machine_seconds == 5 && s.share_seconds == 5 && s.time == 4);
+  berth_cluster_release(c);
+}
+
+static void test_same_instant(void) {
+  static const berth_job jobs[] = { { 0, 4, INFINITY, 0 }, { 0, 4, INFINITY, 0 }, { 4, 1, INFINITY, 0 }, { 4, 0, INFINITY, 0 } };
+  berth_cluster_options o = berth_cluster_defaults(2);
+  static const int32_t first = 0, second = 1;
+  berth_cluster *c;
+  o.slot = 4;
+  c = make(o, 4, jobs);
+  TEST("at the same instant: ends by job, wakes, slots, arrivals by job")
+  expect(c, BERTH_CLUSTER_SLOT, 0, BERTH_NONE);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 0, 1);
+  CHECK_STATUS(berth_cluster_start(c, 1, 1, &first, NULL, 1), BERTH_OK);
+  CHECK_STATUS(berth_cluster_start(c, 0, 1, &second, NULL, 1), BERTH_OK);
+  CHECK_STATUS(berth_cluster_wake(c, 4), BERTH_OK);
+  expect(c, BERTH_CLUSTER_END_OF_JOB, 4, 0);
+  expect(c, BERTH_CLUSTER_END_OF_JOB, 4, 1);
+  expect(c, BERTH_CLUSTER_WAKE, 4, BERTH_NONE);
+  expect(c, BERTH_CLUSTER_SLOT, 4, BERTH_NONE);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 4, 2);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 4, 3);
+  CHECK_STATUS(berth_cluster_refuse(c, 2, 0), BERTH_OK);
+  CHECK_STATUS(berth_cluster_start(c, 3, 1, &first, NULL, 1), BERTH_OK);
+  expect(c, BERTH_CLUSTER_END_OF_JOB, 4, 3); /* no work: at once */
+  expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
+  berth_cluster_release(c);
+}
+
+static void test_horizon_and_slack(void) {
+  static const berth_job jobs[] = { { 0, 1.05, INFINITY, 0 }, { 1, 9, INFINITY, 0 } };
+  berth_cluster_options o = berth_cluster_defaults(1);
+  static const int32_t machine = 0;
+  berth_cluster *c;
+  o.horizon = 5;
+  o.slack = 0.1;
+  c = make(o, 2, jobs);
+  TEST("an end within the slack comes first; nothing happens at the horizon")
+  expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
+  CHECK_STATUS(berth_cluster_start(c, 0, 1, &machine, NULL, 1), BERTH_OK);
+  expect(c, BERTH_CLUSTER_END_OF_JOB, 1, 0);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 1, 1);
+  CHECK_STATUS(berth_cluster_start(c, 1, 1, &machine, NULL, 2.25), BERTH_OK); /* would end at 5 s */
+  expect(c, BERTH_CLUSTER_OVER, 5, BERTH_NONE);
+  CHECK_NEAR(record(c, 1).left, 0, 1e-12);
+  CHECK_NEAR(record(c, 1).held, 4, 0);
+  CHECK_STATUS(berth_cluster_pause(c, 1), BERTH_OK);
+  refused(berth_cluster_start(c, 1, 1, &machine, NULL, 1), BERTH_EINVAL, "cluster: start: job 1: it is over");
+  berth_cluster_release(c);
+}
+
+/* What is refused changes nothing. */
+static void test_decision_errors(void) {
+  static const berth_job jobs[] = { { 0, 1, INFINITY, 0 }, { 0, 1, INFINITY, 0 }, { 9, 1, INFINITY, 0 } };
+  static const double capacity[] = { 8, 64, 4, 32 };
+  static const int32_t both[] = { 0, 1 }, twice[] = { 1, 1 }, far[] = { 0, 2 };
+  static const double some[] = { 3, 60, 1, 1 }, much[] = { 1, 1, 5, 1 }, bad[] = { 1, NAN, 1, 1 }, rest[] = { 5, 4.5, 0, 0 };
+  berth_cluster_options o = berth_cluster_defaults(2);
+  berth_cluster *c;
+  o.resources = 2;
+  o.capacity = capacity;
+  c = make(o, 3, jobs);
+  TEST("decisions: errors")
+  refused(berth_cluster_start(c, 0, 1, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 0 has not arrived");
+  expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
+  expect(c, BERTH_CLUSTER_ARRIVAL, 0, 1);
+  refused(berth_cluster_start(c, 3, 1, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 3 does not exist: there are 3");
+  refused(berth_cluster_start(c, 0, 1, both, NULL, 0), BERTH_EINVAL, "cluster: job 0: rate: expected a finite number above 0, got 0");
+  refused(berth_cluster_start(c, 0, 0, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 0 on 0 machines: expected at least 1");
+  refused(berth_cluster_start(c, 0, 2, far, NULL, 1), BERTH_EINVAL, "cluster: job 0: machine 2 does not exist: there are 2");
+  refused(berth_cluster_start(c, 0, 2, both, much, 1), BERTH_EINFEASIBLE,
+          "cluster: job 0 wants 5 of resource 0 on machine 1, where 4 is left");
+  refused(berth_cluster_start(c, 0, 2, twice, some + 2, 1), BERTH_EINVAL, "cluster: job 0: machine 1 is named twice");
+  refused(berth_cluster_start(c, 0, 2, both, bad, 1), BERTH_EINVAL,
+          "cluster: job 0: amount of resource 1 on machine 0: expected a finite number not below 0, got nan");
+  CHECK(memcmp(berth_cluster_free(c), capacity, sizeof capacity) == 0);
+  CHECK_STATUS(berth_cluster_start(c, 0, 2, both, some, 1), BERTH_OK);
+  refused(berth_cluster_start(c, 1, 1, both, rest, 1), BERTH_EINFEASIBLE,
+          "cluster: job 1 wants 4.5 of resource 1 on machine 0, where 4 is left");
+  refused(berth_cluster_refuse(c, 0, 1), BERTH_EINVAL, "cluster: refuse: job 0 runs");
+  refused(berth_cluster_pause(c, 1), BERTH_EINVAL, "cluster: pause: job 1 waits");
+  refused(berth_cluster_set_rate(c, 1, 1), BERTH_EINVAL, "cluster: set_rate: job 1 waits");
+  refused(berth_cluster_set_rate(c, 0, INFINITY), BERTH_EINVAL, "cluster: job 0: rate: expected a finite number above 0, got inf");
+  expect(c, BERTH_CLUSTER_END_OF_JOB, 1, 0);
+  CHECK(record(c, 0).held == 60.0 / 64 + 0.25);
+  refused(berth_cluster_wake(c, 0.5), BERTH_EINVAL, "cluster: wake at 0.5 s: it is 1 s");
+  refused(berth_cluster_pause(c, 0), BERTH_EINVAL, "cluster: pause: job 0 is done");
+  CHECK_STATUS(berth_cluster_refuse(c, 1, 0), BERTH_OK);
+  refused(berth_cluster_refuse(c, 1, 0), BERTH_EINVAL, "cluster: refuse: job 1 was refused");
+  refused(berth_cluster_record(c, 3, &(berth_job_record){ 0 }), BERTH_EINVAL, "cluster: job 3 does not exist: there are 3");
+  refused(berth_cluster_job(c, -1, &(berth_job){ 0 }), BERTH_EINVAL, "cluster: job -1 does not exist: there are 3");
+  CHECK(isinf(berth_cluster_end_of(c, 1)) && isinf(berth_cluster_end_of(c, 7)) && berth_cluster_places(c, 9, 0, NULL, NULL) == 0);
+  berth_cluster_release(c);
+}
+
+static void bad_options(berth_cluster_options o, const char *text) {
+  berth_cluster *c = NULL;
+  refused(berth_cluster_new(ctx, &o, 0, NULL, &c), BERTH_EINVAL, text);
+  CHECK(!c);
+}
+
+static void bad_jobs(berth_job a, berth_job b, const char *text) {
+  berth_job jobs[] = { a, b };
+  berth_cluster_options o = berth_cluster_defaults(1);
+  berth_cluster *c = NULL;
+  refused(berth_cluster_new(ctx, &o, 2, jobs, &c), BERTH_EINVAL, text);
+  CHECK(!c);
+}
+
+static void test_new_errors(void) {
+  static const double capacity = -1;
+  static const berth_job fine = { 1, 1, INFINITY, 0 };
+  TEST("what clusters are not made of")
+  bad_options(berth_cluster_defaults(0), "cluster: machines: expected at least 1, got 0");
+  bad_options((berth_cluster_options){ 1, 0, NULL, 1, 0, 0 }, "cluster: resources: expected at least 1, got 0");
+  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 }, "cluster: horizon: expected a time not below 0, got -1");
+  bad_options((berth_cluster_options){ 1, 1, NULL, 1, -1, 0 }, "cluster: slot: expected a finite time not below 0, got -1");
+  bad_options((berth_cluster_options){ 1, 1, NULL, 1, 0, INFINITY }, "cluster: slack: expected a finite time not below 0, got inf");
+  bad_options((berth_cluster_options){ 1, 1, &capacity, 1, 0, 0 },
+              "cluster: capacity of machine 0, resource 0: expected a finite number not below 0, got -1");
+  bad_jobs(fine, (berth_job){ 0, 1, 1, 0 }, "cluster: job 1 arrives at 0 s, before job 0 (1 s): sort jobs by arrival");
+  bad_jobs(fine, (berth_job){ INFINITY, 1, 1, 0 }, "cluster: job 1: arrival: expected a finite time not below 0, got inf");
+  bad_jobs(fine, (berth_job){ 1, -1, 1, 0 }, "cluster: job 1: work: expected a finite number not below 0, got -1");
+  bad_jobs(fine, (berth_job){ 1, 1, -1, 0 }, "cluster: job 1: deadline: expected a time not below 0, got -1");
+}
+
+/* ---- schedulers: first in, first out ----------------------------------------------------------- */
+
+typedef struct Fifo {
+  int32_t next, arrived, asked;
+  const int32_t *need;
+  int32_t *list; /* [machines] */
+} Fifo;
+
+static berth_status admit(Fifo *f, berth_cluster *c) {
+  const int32_t *users = berth_cluster_users(c);
+  for (; f->next < f->arrived; f->next++) {
+    int32_t n = 0;
+    berth_status st;
+    for (int32_t m = 0; m < berth_cluster_machines(c) && n < f->need[f->next]; m++)
+      if (users[m] == 0) f->list[n++] = m;
+    if (n < f->need[f->next]) return BERTH_OK;
+    if ((st = berth_cluster_start(c, f->next, n, f->list, NULL, 1)) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
+  ((Fifo *)ud)->arrived = job + 1;
+  return admit(ud, c);
+}
+static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
+  ((Fifo *)ud)->asked += job >= 0;
+  return admit(ud, c);
+}
+
+static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, const int32_t *need, berth_cluster_summary *out) {
+  berth_cluster_options o = berth_cluster_defaults(64);
+  double capacity[64];
+  int32_t list[64];
+  Fifo f = { 0, 0, 0, need, list };
+  berth_scheduler s = { on_arrival, on_end, NULL, NULL, &f };
+  berth_cluster *c = NULL;
+  berth_status st;
+  for (int i = 0; i < 64; i++) capacity[i] = 8;
+  o.capacity = capacity;
+  if ((st = berth_cluster_new(in, &o, n, jobs, &c)) != BERTH_OK) return st;
+  if ((st = berth_cluster_run(c, &s)) == BERTH_OK) *out = berth_cluster_summarise(c);
+  berth_cluster_release(c);
+  return st;
+}
+
+enum { MANY = 82000 };
+static berth_job many[MANY];
+static int32_t needs[MANY];
+
+static void test_many(void) {
+  berth_rng rng;
+  berth_cluster_summary s = { 0 };
+  double now = 0, want = 0;
+  TEST("82,000 jobs on 64 machines, first in first out")
+  berth_rng_init(&rng, 3, 0);
+  for (int j = 0; j < MANY; j++) {
+    many[j] = (berth_job){ now += 0.8 * berth_rng_uniform(&rng), 10 * berth_rng_uniform(&rng), INFINITY, 0 };
+    needs[j] = 1 + (int32_t)berth_rng_below(&rng, 8);
+    want += many[j].work * needs[j];
+  }
+  CHECK_STATUS(whole_run(ctx, MANY, many, needs, &s), BERTH_OK);
+  CHECK(s.done == MANY && s.waiting == 0);
+  CHECK_NEAR(s.machine_seconds, want, want * 1e-9);
+  CHECK_NEAR(s.share_seconds, want, want * 1e-9);
+}
+
+static void test_allocations(void) {
+  berth_status st = BERTH_ENOMEM;
+  TEST("allocations that fail")
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    check_alloc_state s = { 0, n, 0 };
+    berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+    berth_cluster_summary sum;
+    berth_ctx *own;
+    if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;
+    st = whole_run(own, 200, many, needs, &sum);
+    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    berth_ctx_release(own);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  test_rates_and_pauses();
+  test_same_instant();
+  test_horizon_and_slack();
+  test_decision_errors();
+  test_new_errors();
+  test_many();
+  test_allocations();
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,258 @@
+-- Clusters: the event loop, plans, schedulers, files.
+local berth = require "berth"
+local json = require "berth.experiment.json"
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return text
+end
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("*a")
+  file:close()
+  os.remove(path)
+  return text
+end
+
+local two = { { arrival = 0, work = 6 }, { arrival = 1, work = 1, deadline = 5, kind = "x" } }
+
+local function starts(log, r)
+  for _, run in ipairs(r.runs) do log[#log + 1] = ("%d@%g"):format(run.job, run.start) end
+  return table.concat(log, " ")
+end
+
+describe("a cluster", function()
+  it("is pulled event by event", function()
+    local c = berth.cluster.new(two, { machines = 2, capacity = { 4, 8 } })
+    assert.same({ "arrival", 0, 1 }, { c:next() })
+    assert.is_true(c:start(1, { 2, 1 }, { amounts = { { 2, 8 }, { 4, 2 } }, rate = 2 }))
+    assert.same({ { 2, 1 }, { { 2, 8 }, { 4, 2 } } }, { c:places(1) })
+    assert.same({ { 0, 6 }, { 2, 0 } }, c:free())
+    assert.same({ { 4, 8 }, { 4, 8 } }, c:capacity())
+    assert.same({ {}, 0 }, { c:idle() })
+    assert.same({ { 1 }, { 3 } }, { c:running() })
+    assert.same({ "arrival", 1, 2 }, { c:next() })
+    c:set_rate(1, 1)
+    c:wake(2)
+    assert.same({ "wake", 2 }, { c:next() })
+    c:pause(1)
+    c:refuse(2, 42)
+    assert.same({ { 1, 2 }, 2 }, { c:idle() })
+    assert.same({ { 1 }, 2 }, { c:idle(1) })
+    local r = c:record(1)
+    assert.same({ state = "waiting", start = 0, left = 3, rate = 0, held = 4, pauses = 1 }, r)
+    c:start(1, { 1 })
+    assert.equal(5, c:record(1).ends)
+    assert.same({ "finish", 5, 1 }, { c:next() })
+    assert.same({ "over", 5 }, { c:next() })
+    assert.equal(42, c:record(2).cause)
+    assert.same({ arrival = 1, work = 1, deadline = 5 }, c:job(2))
+    assert.same({ 5, 2, 2, 2 }, { c.now, c.machines, c.resources, #c })
+    assert.equal(7, c:summary().machine_seconds)
+    assert.matches("cluster: 2 machines, 2 jobs at 5", tostring(c))
+  end)
+
+  it("gives back what does not fit, and raises mistakes, with ids from 1", function()
+    local c = berth.cluster.new(two, { machines = 2, capacity = 4 })
+    c:next()
+    local done, text, code = c:start(1, { 1, 2 }, { amounts = { 1, 5 } })
+    assert.is_nil(done)
+    assert.equal("cluster: job 1 wants 5 of resource 1 on machine 2, where 4 is left", text)
+    assert.equal("infeasible", code)
+    assert.matches("cluster:start: cluster: start: job 2 has not arrived", message(c.start, c, 2, { 1 }))
+    assert.matches("machine 1 is named twice", message(c.start, c, 1, { 1, 1 }))
+    assert.matches("there is no machine 3", message(c.start, c, 1, { 3 }))
+    assert.matches("there is no job 3", message(c.record, c, 3))
+    assert.matches("rate: expected a finite number above 0, got %-1", message(c.start, c, 1, { 1 }, { rate = -1 }))
+    assert.matches("wake at 0", message(function() c:next() c:wake(0) end))
+    assert.matches("job 2 arrives at 0 s, before job 1 %(1 s%)",
+      message(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
+    assert.matches("trace%[1%].work: expected a number, got nil", message(berth.cluster.new, { { arrival = 1 } }, 1))
+    assert.matches("capacity%[2%]: expected an array of 1 numbers",
+      message(berth.cluster.new, two, { machines = 2, capacity = { { 1 }, { 1, 2 } } }))
+    assert.matches("unknown option 'machine'", message(berth.cluster.new, two, { machine = 2 }))
+    c:close()
+    assert.matches("closed", message(c.next, c))
+  end)
+end)
+
+-- A narrow machine: 1 takes all but one, 2 needs two, 3 is short, 4 is long.
+local queue = { arrival = { 0, 1, 2, 3 }, work = { 10, 5, 4, 20 }, machines = { 2, 3, 1, 1 } }
+
+describe("schedulers", function()
+  it("first in, first out: nobody overtakes", function()
+    assert.equal("1@0 2@10 3@15 4@15", starts({}, berth.cluster.simulate(queue, 3, "fifo")))
+  end)
+
+  it("backfill: who ends before the first can begin overtakes, others do not", function()
+    assert.equal("1@0 3@2 2@10 4@15", starts({}, berth.cluster.simulate(queue, 3, berth.cluster.fifo { backfill = true })))
+  end)
+
+  it("shortest remaining time first: pauses what is longer", function()
+    local r = berth.cluster.simulate({ { arrival = 0, work = 10 }, { arrival = 2, work = 3 } }, 1, "srtf")
+    assert.equal("1@0 2@2 1@5", starts({}, r))
+    assert.same({ 13, 5 }, { r.records[1].finish, r.records[2].finish })
+    assert.equal(1, r.records[1].pauses)
+  end)
+
+  it("refuse gangs that never fit", function()
+    for _, name in ipairs { "fifo", "backfill", "srtf" } do
+      local r = berth.cluster.simulate({ { arrival = 0, work = 1, machines = 4 }, { arrival = 0, work = 1 } }, 3, name)
+      assert.same({ "refused", "done" }, { r.records[1].state, r.records[2].state })
+      assert.equal(0.5, r.summary.blocking_rate)
+    end
+  end)
+
+  it("ask the rate of a job on its machines", function()
+    local r = berth.cluster.simulate({ { arrival = 0, work = 8, machines = 2 } }, 2, "fifo",
+      { rate = function(job, machines) return job.machines * #machines end })
+    assert.equal(2, r.records[1].finish)
+  end)
+
+  it("hear of slots and wakes", function()
+    local heard = {}
+    local r = berth.cluster.simulate({ { arrival = 0.5, work = 1 } }, { machines = 1, slot = 2 }, {
+      begin = function(self) self.n = 0 end,
+      slot = function(_, v) heard[#heard + 1] = ("slot %g"):format(v.now) return { wake = v.now + 0.75 } end,
+      wake = function(_, v) return { start = { { job = v:waiting()[1], machines = { 1 } } } } end,
+    })
+    assert.same({ "slot 0" }, heard)
+    assert.equal(1.75, r.records[1].finish)
+  end)
+
+  it("are told what is wrong with their plans", function()
+    local function with(plan)
+      return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() return plan end }) end
+    end
+    assert.matches("simulate: s, arrival of job 1 at 0 s: plan: unknown key 'begin'", message(with { begin = {} }))
+    assert.matches("plan.start%[1%]: unknown key 'machine'", message(with { start = { { job = 1, machine = 1 } } }))
+    assert.matches("plan.start: expected an array of entries", message(with { start = { job = 1 } }))
+    assert.matches("plan.pause%[1%]: .*job 1 waits", message(with { pause = { 1 } }))
+    assert.matches("expected a plan or nil, got number", message(with(1)))
+    assert.matches("arrival of job 2 at 1 s: plan.start%[1%]: .*job 1 runs",
+      message(with { start = { { job = 1, machines = { 1 } } } }))
+  end)
+
+  it("are blamed for what they raise; values that are no text come through", function()
+    local function raising(x)
+      return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() error(x) end }) end
+    end
+    assert.matches("simulate: s, arrival of job 1 at 0 s: .*cluster_spec.lua:%d+: oh", message(raising "oh"))
+    local mark = {}
+    assert.equal(mark, message(raising(mark)))
+    assert.matches("no scheduler 'lifo' %(there are backfill, fifo, srtf%)", message(berth.cluster.simulate, two, 1, "lifo"))
+    assert.matches("has none of the methods", message(berth.cluster.simulate, two, 1, {}))
+  end)
+end)
+
+-- Plans drawn at random; each machine has two jobs at most.
+local function random_scheduler()
+  local s = { name = "random" }
+  local function plan(_, v)
+    local p, free = { start = {}, pause = {}, refuse = {}, rate = {}, wake = v.now + 3 }, v:free()
+    for _, j in ipairs((v:running())) do
+      local x = v.rng:uniform()
+      if x < 0.1 then p.pause[#p.pause + 1] = j
+      elseif x < 0.3 then p.rate[#p.rate + 1] = { job = j, rate = 0.5 + v.rng:uniform() } end
+    end
+    for _, j in ipairs(v:waiting()) do
+      local m = v.rng:below(v.machines)
+      if v.rng:uniform() < 0.05 then p.refuse[#p.refuse + 1] = { job = j, cause = 9 }
+      elseif free[m] >= 0.5 then
+        free[m] = free[m] - 0.5
+        p.start[#p.start + 1] = { job = j, machines = { m }, amounts = { 0.5 } }
+      end
+    end
+    if v.n_waiting == 0 and #(v:running()) == 0 then p.wake = nil end
+    return p
+  end
+  s.arrival, s.finish, s.wake = plan, plan, plan
+  return s
+end
+
+local function random_trace(seed, n)
+  local rng, jobs, now = berth.rng(seed), {}, 0
+  for j = 1, n do
+    now = now + rng:uniform()
+    jobs[j] = { arrival = now, work = 5 * rng:uniform(), machines = rng:below(3), deadline = 8 }
+  end
+  return jobs
+end
+
+describe("runs", function()
+  it("of random schedulers: no machine has more than it can, all is accounted for", function()
+    for seed = 1, 15 do
+      local jobs = random_trace(seed, 60)
+      local r = berth.cluster.simulate(jobs, 3, random_scheduler(), { seed = seed })
+      assert.equal(60, r.summary.done + r.summary.refused)
+      local held = 0
+      for i, a in ipairs(r.runs) do
+        local beside = 0
+        for k, b in ipairs(r.runs) do
+          if k ~= i and b.machines[1] == a.machines[1] and b.start <= a.start and b.finish > a.start then
+            if b.start < a.start or k < i then beside = beside + 1 end
+          end
+        end
+        assert.is_true(beside <= 1)
+        held = held + 0.5 * (a.finish - a.start)
+      end
+      assert.near(held, r.summary.share_seconds, 1e-9)
+    end
+  end)
+
+  it("of gangs: whole machines, all of each, one at a time", function()
+    for _, name in ipairs { "fifo", "backfill", "srtf" } do
+      local jobs = random_trace(4, 200)
+      local r = berth.cluster.simulate(jobs, 4, name)
+      local until_then, work = { 0, 0, 0, 0 }, {}
+      for _, run in ipairs(r.runs) do
+        assert.equal(jobs[run.job].machines, #run.machines)
+        for _, m in ipairs(run.machines) do
+          assert.is_true(until_then[m] <= run.start)
+          until_then[m] = run.finish
+        end
+        work[run.job] = (work[run.job] or 0) + run.finish - run.start
+      end
+      for j, job in ipairs(jobs) do assert.near(job.work, work[j], 1e-9) end
+    end
+  end)
+
+  it("are saved: CSV, JSON lines, traces, the same bytes again", function()
+    local path = os.tmpname()
+    local jobs = random_trace(2, 20)
+    jobs[3].name = 'a "b", c'
+    local function play() return berth.cluster.simulate(jobs, { machines = 3, horizon = 9 }, "srtf", { seed = 5 }) end
+    local r = play()
+    assert.is_true(r:save_csv(path))
+    local csv = read(path)
+    assert.matches("^job,name,kind,machines,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,options\n1,", csv)
+    assert.truthy(csv:find('3,"a ""b"", c",', 1, true))
+    assert.is_true(r:save_jsonl(path))
+    local n = 0
+    for line in read(path):gmatch("[^\n]+") do
+      local x = assert(json.decode(line))
+      if n == 0 then assert.same({ "srtf", 5, 9, 3 }, { x.scheduler, x.seed, x.options.horizon, x.options.machines })
+      else assert.equal(n, x.job) end
+      n = n + 1
+    end
+    assert.equal(21, n)
+    assert.is_true(r:save_trace(path))
+    local text = read(path)
+    assert.equal(text, play():trace())
+    local events, kinds = assert(json.decode(text)).traceEvents, {}
+    for _, e in ipairs(events) do kinds[e.ph] = (kinds[e.ph] or 0) + 1 end
+    assert.is_true(kinds.X >= #r.runs and kinds.C > 2 and kinds.M == 4 + 2 * 3)
+    assert.matches("srtf: %d+ of 20 jobs done", tostring(r))
+    local none, why, code = r:save_csv("/nowhere/at/all.csv")
+    assert.is_nil(none)
+    assert.matches("nowhere", why)
+    assert.equal("io", code)
+  end)
+
+  it("of nobody", function()
+    local r = berth.cluster.simulate({}, 1, "fifo")
+    assert.same({ 0, 0 }, { #r.records, r.summary.time })
+  end)
+end)
