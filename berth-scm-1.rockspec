@@ -15,6 +15,7 @@ external_dependencies = {
   CJSON = { header = "cjson/cJSON.h", library = "cjson" },
   METIS = { header = "metis.h", library = "metis" },
   CHOLMOD = { header = "suitesparse/cholmod.h", library = "cholmod" },
+  OPENBLAS = { library = "openblas" }, -- luarocks does not look where Debian has its header
   ZLIB = { header = "zlib.h", library = "z" },
 }
 build = {

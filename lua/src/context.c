@@ -62,6 +62,7 @@ static context_box *get_context(lua_State *L) {
   registry_get(L, &context_key);
   box = lua_touserdata(L, -1);
   lua_pop(L, 1);
+  if (box && !box->ctx) luaL_error(L, "berth: its Lua state is closing"); /* a finaliser that came after the context's own */
   return box ? box : make_context(L);
 }
 

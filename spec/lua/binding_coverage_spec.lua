@@ -2,15 +2,12 @@
 local skipped = {
   berth_adam_retain = "a box owns its optimiser",
   berth_cost_collective = "berth_cost_collective_by tells the algorithm, too",
-  berth_ctx_retain = "objects hold the context by themselves",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
   berth_expansion_piece = "of the replay in C; Lua has the tensors",
   berth_index_least = "for operations in C, which refuse what is too small",
-  berth_index_retain = "a box owns its list",
   berth_lp_retain = "Lua gets a copy",
   berth_result_retain = "a box owns its result",
   berth_search = "through berth_place: anneal, local and brkga",
-  berth_segments_retain = "a box owns its list",
   berth_sim_chain = "for searches in C; r:critical_path() tells of a result",
   berth_sim_run_limited = "for searches in C",
 }
