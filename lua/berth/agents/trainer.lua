@@ -119,7 +119,7 @@ local function start(agent, list, given)
   local o, stages = read_options(agent, given)
   local first = type(list) == "table" and list[1]
   local topology = type(first) == "table" and first.topology -- its devices: what some networks are tied to
-  if not topology then options.fail("agent:train: tasks[1]: graph and topology are needed") end
+  if not topology then options.fail("agent:train: tasks: expected { { graph =, topology = }, ... }") end
   local policy = agent:network(#topology)
   local read, message, code = tasks.read(policy, list, agent.features)
   if not read then return nil, message, code end

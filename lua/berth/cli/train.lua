@@ -22,7 +22,7 @@ local own = {
   { name = "estimates", kind = "choice", value = "RULE", choices = { "exact", "load" },
     text = "start times that the agent sees: with waiting and transfers, or by load alone as published; default exact" },
   { name = "set", kind = "string", value = "K=V,...",
-    text = "more options of the agent: gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
+    text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
   { name = "engine", kind = "choice", value = "MODE", choices = { "compute", "paced" },
     text = "stage III: how berth.executor runs the ops, see docs/execute.md; default compute" },
   { name = "engine-seconds", kind = "seconds", value = "TIME",
