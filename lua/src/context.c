@@ -266,7 +266,7 @@ int luaopen_berth_core(lua_State *L) {
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);
   bl_nn_register(L);
   lua_newtable(L);
-  for (k = 0; lists[k]; k++) luaL_setfuncs(L, lists[k], 0);
+  for (k = 0; lists[k]; k++) bl_set_functions(L, lists[k]);
   lua_pushliteral(L, BERTH_VERSION);
   lua_setfield(L, -2, "version");
   return 1;

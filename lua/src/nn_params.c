@@ -125,7 +125,7 @@ void bl_params_register(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&bl_parameters_class);
   lua_rawget(L, LUA_REGISTRYINDEX);
   lua_getfield(L, -1, "__index");
-  lua_pushcclosure(L, find, 1);
+  bl_push_closure(L, find, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }
