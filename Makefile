@@ -72,10 +72,11 @@ $(BUILD)/exports.map: $(HEADERS)
 $(LIB_SO): $(CORE_OBJ) $(BUILD)/exports.map
 	$(CC) -shared $(SANITIZE) -Wl,-soname,$(@F) -Wl,--version-script,$(BUILD)/exports.map $(LDFLAGS) -o $@ $(CORE_OBJ) $(LIBS)
 	ln -sf $(@F) $(BUILD)/libberth.so
-# The module carries the library in itself and is not linked to liblua.
+# The module carries the library in itself and is not linked to liblua. It stays loaded: a closing LuaJIT unloads modules before the
+# last finalisers have run.
 $(MODULE): $(LUA_OBJ) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $(LUA_OBJ) $(LIB_A) $(LIBS)
+	$(CC) -shared -Wl,-z,nodelete $(SANITIZE) $(LIBFLAG) -o $@ $(LUA_OBJ) $(LIB_A) $(LIBS)
 $(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/readline.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)

@@ -16,6 +16,7 @@ external_dependencies = {
   METIS = { header = "metis.h", library = "metis" },
   CHOLMOD = { header = "suitesparse/cholmod.h", library = "cholmod" },
   GLPK = { header = "glpk.h", library = "glpk" },
+  OPENBLAS = { library = "openblas" }, -- luarocks does not look where Debian has its header
   ZLIB = { header = "zlib.h", library = "z" },
 }
 build = {

@@ -71,6 +71,7 @@ berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts
   berth_cost_retain(cost);
   if ((st = berth_i_assign_units(a, o.unit)) == BERTH_OK && (st = berth_i_assign_pairs(a)) == BERTH_OK
       && (st = berth_i_assign_features(a)) == BERTH_OK && (st = berth_i_assign_edges(a)) == BERTH_OK) {
+    a->restricted = berth_i_assign_restricts(a);
     *out = a;
   } else {
     berth_assign_release(a);
@@ -80,6 +81,7 @@ berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts
 
 berth_cost *berth_assign_cost(const berth_assign *a) { return a->cost; }
 int32_t berth_assign_steps(const berth_assign *a) { return a->steps; }
+int berth_assign_restricted(const berth_assign *a) { return a->restricted; }
 int32_t berth_assign_device_features(const berth_assign *a) { return a->width; }
 const int32_t *berth_assign_units(const berth_assign *a) { return a->unit; }
 const double *berth_assign_op_features(const berth_assign *a) { return a->feature; }

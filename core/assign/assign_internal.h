@@ -23,6 +23,7 @@ struct berth_assign {
   berth_assign_options o;   /* its `unit` is NULL */
   int32_t n, n_devices, n_units, steps;
   int32_t width;            /* features of a device */
+  bool restricted;          /* some op that is decided may not go somewhere, or some devices do not reach one another */
   int32_t *unit;            /* [n] */
   uint8_t *may;             /* [n_units * n_devices] */
   int32_t *fixed;           /* [n_units] device by a pin; BERTH_NONE */
@@ -58,7 +59,8 @@ typedef struct berth_i_episode {
 typedef struct berth_i_log {
   int32_t *op, *device, *first, *candidates, *chosen; /* [rows], [rows + 1] first */
   double *devices;
-  size_t rows, n_candidates, n_devices;
+  uint8_t *allowed;
+  size_t rows, n_candidates, n_devices, n_allowed;
 } berth_i_log;
 
 struct berth_episodes {
@@ -92,6 +94,10 @@ berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op);
 void berth_i_log_release(berth_episodes *e);
 /** Earliest start of op there, s, by what is estimated of its producers; INFINITY: unreachable. */
 double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t device);
+/** Is there anything that berth_i_allowed could rule out? */
+bool berth_i_assign_restricts(const berth_assign *a);
+/** @param device [ops] where producers are  @param out [devices] 1: op may go there */
+void berth_i_allowed(const berth_assign *a, const int32_t *device, int32_t op, uint8_t *out);
 /** Puts op there and all that follows from it. */
 void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t device);
 void berth_i_episode_start(const berth_assign *a, berth_i_episode *s);

@@ -86,8 +86,7 @@ berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < e->n; i++) {
-    memcpy(out + (size_t)i * (size_t)e->a->n_devices, e->a->may + (size_t)e->a->unit[op[i]] * (size_t)e->a->n_devices,
-           (size_t)e->a->n_devices);
+    berth_i_allowed(e->a, e->episode[i].device, op[i], out + (size_t)i * (size_t)e->a->n_devices);
   }
   return BERTH_OK;
 }
@@ -127,13 +126,14 @@ berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ti
   return BERTH_OK;
 }
 
-/* Where all that may run op are out of reach, they are equally good. */
+/* Of those where op may go. Where all that may run op are out of reach, they are equally good. */
 static void mark_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, uint8_t *best) {
   double least = INFINITY;
+  berth_i_allowed(a, s->device, op, best);
   for (int32_t d = 0; d < a->n_devices; d++) {
-    double at = earliest(a, s, op, d);
-    best[d] = berth_i_may(a, op, d) && at <= least;
+    double at = best[d] ? earliest(a, s, op, d) : INFINITY;
     if (at < least && d > 0) memset(best, 0, (size_t)d);
+    best[d] = best[d] && at <= least;
     least = fmin(least, at);
   }
 }

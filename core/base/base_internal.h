@@ -33,6 +33,17 @@ berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, 
 char *berth_i_strdup(berth_ctx *ctx, const char *s); /* free with berth_i_strfree */
 void berth_i_strfree(berth_ctx *ctx, char *s);
 
+/* Large blocks that come and go at every turn of a loop, such as the arrays of a training step. Allocators give them back to the
+ * system, and fresh pages cost more than the work on them. While someone keeps, freed ones stay for the next of the same size: at
+ * most BERTH_I_SPARE_MOST bytes, and, with what the context holds, within its peak. They do not count as its memory. */
+enum { BERTH_I_SPARE_LEAST = 64 << 10, BERTH_I_SPARE_MOST = 256 << 20 };
+/** Sizes in this range are rounded up by at most an eighth. Not set to zero. NULL: refused. */
+void *berth_i_block_alloc(berth_ctx *ctx, size_t size);
+void berth_i_block_free(berth_ctx *ctx, void *ptr, size_t size); /* NULL is fine */
+void berth_i_spare_keep(berth_ctx *ctx);
+/** The last one that let go has all of them given back. */
+void berth_i_spare_let_go(berth_ctx *ctx);
+
 /** @return BERTH_EINTERRUPT if the interrupt hook says so */
 berth_status berth_i_interrupted(berth_ctx *ctx);
 void berth_i_progress(berth_ctx *ctx, const char *what, double done);

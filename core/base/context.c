@@ -51,6 +51,7 @@ void berth_ctx_retain(berth_ctx *ctx) { ctx->refs++; }
 
 void berth_ctx_release(berth_ctx *ctx) {
   if (!ctx || --ctx->refs > 0) return;
+  berth_i_spare_drop(ctx);
   ctx->hooks.alloc(ctx->hooks.alloc_ud, ctx, sizeof *ctx, 0);
 }
 
@@ -130,7 +131,10 @@ void berth_i_progress(berth_ctx *ctx, const char *what, double done) {
 static char nothing[1]; /* what arrays of length zero point to; never written */
 
 static void *allocate(berth_ctx *ctx, void *ptr, size_t osize, size_t nsize) {
-  void *p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
+  void *p;
+  if (ctx->n_spare && nsize > osize) berth_i_spare_make_room(ctx, nsize - osize);
+  p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
+  if (!p && berth_i_spare_drop(ctx)) p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
   if (!p) return NULL;
   ctx->used += nsize - osize;
   if (ctx->used > ctx->peak) ctx->peak = ctx->used;

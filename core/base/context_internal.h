@@ -4,12 +4,26 @@
 
 #include "base_internal.h"
 
+/* A block that was freed and not given back. */
+typedef struct berth_i_spare {
+  void *ptr;
+  size_t size;
+} berth_i_spare;
+
 struct berth_ctx {
   berth_hooks hooks;
   int32_t refs;
   size_t used, peak;
+  berth_i_spare *spare; /* [n_spare], the oldest first; see spare.c */
+  int32_t n_spare, spare_keepers;
+  size_t spare_bytes;
   uint64_t number; /* the last that berth_i_ctx_number gave */
   char error[1024];
 };
+
+/** Before `more` bytes are asked for: gives spare blocks back, the oldest first, so that with what is in use they stay within the peak. */
+void berth_i_spare_make_room(berth_ctx *ctx, size_t more);
+/** Gives all spare blocks back.  @return whether there were any */
+bool berth_i_spare_drop(berth_ctx *ctx);
 
 #endif

@@ -12,10 +12,24 @@ static double sum(const double *x, int32_t n) {
   return s;
 }
 
-static void plan_scales(berth_executor *x, const double *mean) {
-  double work = sum(mean, x->g->n_ops), bytes = sum(x->g->tensor_bytes, x->g->n_tensors);
+static berth_status plan_time_scale(berth_executor *x, const double *mean) {
+  double work = sum(mean, x->g->n_ops);
   x->scale = x->o.scale > 0 ? x->o.scale : work > 0 ? x->o.seconds / work : 1;
-  x->byte_scale = bytes > x->o.memory ? x->o.memory / bytes : 1;
+  if (x->scale > 0 && !isinf(x->scale)) return BERTH_OK;
+  return berth_i_fail(x->ctx, BERTH_EINVAL, "seconds: %g for %g s of ops is a scale of %g: give a scale", x->o.seconds, work,
+                      x->scale);
+}
+
+/* What nobody has is refused by the allocator, not by sizes that overflow. */
+static double byte_scale(const berth_graph *g, double memory) {
+  double room = fmin(memory, (double)(SIZE_MAX / 16)), bytes = sum(g->tensor_bytes, g->n_tensors), mean = 0;
+  if (!isinf(bytes)) return bytes > room ? room / bytes : 1;
+  for (int32_t t = 0; t < g->n_tensors; t++) mean += g->tensor_bytes[t] / g->n_tensors;
+  return room / mean / g->n_tensors;
+}
+
+static void plan_lengths(berth_executor *x) {
+  x->byte_scale = byte_scale(x->g, x->o.memory);
   for (int32_t t = 0; t < x->g->n_tensors; t++) {
     double n = floor(x->g->tensor_bytes[t] * x->byte_scale / sizeof(float));
     x->length[t] = n > LEAST_LENGTH ? (int64_t)n : LEAST_LENGTH;
@@ -146,7 +160,8 @@ berth_status berth_i_exec_plan(berth_executor *x) {
   berth_status st;
   if (!mean) return berth_i_nomem(x->ctx);
   if ((st = berth_cost_mean_ops(x->cost, mean)) != BERTH_OK) goto done;
-  plan_scales(x, mean);
+  if ((st = plan_time_scale(x, mean)) != BERTH_OK) goto done;
+  plan_lengths(x);
   plan_degrees(x);
   if ((st = plan_edges(x)) != BERTH_OK) goto done;
   if ((st = plan_levels(x, mean)) != BERTH_OK) goto done;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 static const double POLL_SECONDS = 0.01;
+static const double MOST_SECONDS = 1e9; /* some thirty years */
 
 static void share_ready_lists(berth_executor *x) {
   int32_t at = 0;
@@ -123,9 +124,17 @@ static berth_status run_all(berth_executor *x, int32_t n, berth_execution **out)
   return st;
 }
 
-static berth_status run_placement(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
+/* The judge's makespan is not below any op's or transfer's time. */
+static berth_status judge(berth_executor *x, const int32_t *device) {
   berth_sim_summary s;
   berth_status st = berth_sim_run(x->judge, device, &s);
+  if (st != BERTH_OK || s.makespan * x->scale < MOST_SECONDS) return st;
+  return berth_i_fail(x->ctx, BERTH_EINVAL, "the placement takes %g s, at scale %g: more than %g s", s.makespan, x->scale,
+                      MOST_SECONDS);
+}
+
+static berth_status run_placement(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
+  berth_status st = judge(x, device);
   if (st != BERTH_OK) return st;
   x->device = device;
   if (x->o.check && !x->expected) st = berth_i_exec_expect(x);

@@ -34,7 +34,7 @@ berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shap
   berth_status st = check_shape(ctx, rank, shape, &size);
   int32_t i;
   if (st != BERTH_OK) return st;
-  if (!(a = berth_i_alloc(ctx, 1, HEAD + (size_t)size * sizeof(float)))) return berth_i_nomem(ctx);
+  if (!(a = berth_i_block_alloc(ctx, HEAD + (size_t)size * sizeof(float)))) return berth_i_nomem(ctx);
   a->ctx = ctx;
   a->refs = 1;
   a->rank = rank;
@@ -63,7 +63,7 @@ void berth_array_release(berth_array *a) {
   if (!a || --a->refs > 0) return;
   ctx = a->ctx;
   berth_array_release(a->gradient);
-  berth_i_free(ctx, a, 1, bytes_of(a));
+  berth_i_block_free(ctx, a, bytes_of(a));
   berth_ctx_release(ctx);
 }
 

@@ -5,7 +5,7 @@
 
 /* ---- two arrays -------------------------------------------------------------------------- *
  * Shapes are aligned from the last axis and padded with ones in front. The innermost loop runs along the last axis with steps of 0
- * or 1; equal shapes, and a row beside many, are folded into few long rows first. */
+ * or 1; axes that both inputs run through alike are folded into one before that. */
 
 typedef struct pattern {
   int32_t n[BERTH_NN_RANK];             /* extents of the output */
@@ -37,29 +37,29 @@ static bool match(const berth_array *a, const berth_array *b, pattern *p) {
   return true;
 }
 
-/* Two neighbouring axes are one if both inputs run through them without a jump, or stand still in both. */
-static bool joins(const pattern *p, int32_t i) {
-  const int64_t inner = p->n[i + 1];
-  if (inner * p->n[i] > INT32_MAX) return false;
-  return p->a[i] == p->a[i + 1] * inner && p->b[i] == p->b[i + 1] * inner;
+/* Axis `outer` and the next inwards are one if both inputs run through them without a jump, or stand still in both. */
+static bool joins(const pattern *p, int32_t outer, int32_t inner) {
+  const int64_t n = p->n[inner];
+  if (n * p->n[outer] > INT32_MAX) return false;
+  return p->a[outer] == p->a[inner] * n && p->b[outer] == p->b[inner] * n;
 }
 
+static void move_axis(pattern *p, int32_t from, int32_t to) {
+  p->n[to] = p->n[from];
+  p->a[to] = p->a[from];
+  p->b[to] = p->b[from];
+}
+
+/* Axes of 1 go, and what joins is joined, from the last axis on: at `to` is the one that grows. */
 static void fold(pattern *p) {
+  int32_t to = BERTH_NN_RANK - 1;
   for (int32_t i = BERTH_NN_RANK - 2; i >= 0; i--) {
-    if (p->n[i] == 1) { /* nothing to run through: take any step that joins */
-      p->a[i] = p->a[i + 1] * p->n[i + 1];
-      p->b[i] = p->b[i + 1] * p->n[i + 1];
-    }
-    if (p->n[i + 1] == 1) {
-      p->a[i + 1] = p->a[i];
-      p->b[i + 1] = p->b[i];
-      p->n[i + 1] = p->n[i];
-      p->n[i] = 1;
-    } else if (joins(p, i)) {
-      p->n[i + 1] *= p->n[i];
-      p->n[i] = 1;
-    }
+    if (p->n[i] == 1) continue;
+    if (p->n[to] == 1) move_axis(p, i, to);
+    else if (joins(p, i, to)) p->n[to] *= p->n[i];
+    else move_axis(p, i, --to);
   }
+  while (to-- > 0) p->n[to] = 1;
 }
 
 #define EACH_ROW(p, x, y)                                                                                   \
@@ -82,8 +82,8 @@ static void row_of(berth_nn_binary f, int32_t n, const float *restrict a, bool s
     case BERTH_NN_SUB: ROW_OF(x - y) break;
     case BERTH_NN_MUL: ROW_OF(x * y) break;
     case BERTH_NN_DIV: ROW_OF(x / y) break;
-    case BERTH_NN_MAX: ROW_OF(x >= y ? x : y) break;
-    case BERTH_NN_MIN: ROW_OF(x <= y ? x : y) break;
+    case BERTH_NN_MAX: ROW_OF(x >= y || x != x ? x : y) break;
+    case BERTH_NN_MIN: ROW_OF(x <= y || x != x ? x : y) break;
   }
 }
 
@@ -94,15 +94,15 @@ static void combine(berth_nn_binary f, const pattern *p, const float *a, const f
   }
 }
 
-/* d(out)/da (second: d(out)/db) at each place, times d. Where two are equal, MAX and MIN take the first. */
+/* d(out)/da (second: d(out)/db) at each place. Where two are equal, MAX and MIN take the first; of a NaN and a number, the NaN. */
 static inline float slope2(berth_nn_binary f, bool second, float x, float y) {
   switch (f) {
     case BERTH_NN_ADD: return 1;
     case BERTH_NN_SUB: return second ? -1.0f : 1.0f;
     case BERTH_NN_MUL: return second ? x : y;
     case BERTH_NN_DIV: return second ? -x / (y * y) : 1 / y;
-    case BERTH_NN_MAX: return (x >= y) != second;
-    case BERTH_NN_MIN: return (x <= y) != second;
+    case BERTH_NN_MAX: return (x >= y || x != x) != second;
+    case BERTH_NN_MIN: return (x <= y || x != x) != second;
   }
   return 0;
 }
@@ -175,15 +175,16 @@ static inline float gelu_slope(float x) {
 }
 static inline float softplus(float x) { return (x > 0 ? x : 0) + log1pf(berth_i_exp(-fabsf(x))); }
 
+/* Comparisons are such that a NaN comes through. */
 void berth_i_map(berth_nn_unary f, float p, int64_t n, const float *in, float *out) {
   switch (f) {
     case BERTH_NN_IDENTITY: EACH(x);
-    case BERTH_NN_RELU: EACH(x > 0 ? x : 0);
+    case BERTH_NN_RELU: EACH(x <= 0 ? 0 : x);
     case BERTH_NN_LEAKY_RELU: EACH(x > 0 ? x : p * x);
     case BERTH_NN_SIGMOID: EACH(berth_i_sigmoid(x));
     case BERTH_NN_TANH: EACH(berth_i_tanh(x));
     case BERTH_NN_EXP: EACH(berth_i_exp(x));
-    case BERTH_NN_LOG: EACH(logf(x > p ? x : p));
+    case BERTH_NN_LOG: EACH(logf(x <= p ? p : x));
     case BERTH_NN_SQRT: EACH(sqrtf(x));
     case BERTH_NN_SQUARE: EACH(x * x);
     case BERTH_NN_ABS: EACH(fabsf(x));
@@ -201,15 +202,15 @@ void berth_i_map_back(berth_nn_unary f, float p, int64_t n, const float *restric
                       const float *restrict d, float *restrict g) {
   switch (f) {
     case BERTH_NN_IDENTITY: EACH(1.0f);
-    case BERTH_NN_RELU: EACH(y > 0 ? 1.0f : 0.0f);
+    case BERTH_NN_RELU: EACH(y <= 0 ? 0.0f : 1.0f);
     case BERTH_NN_LEAKY_RELU: EACH(x > 0 ? 1.0f : p);
     case BERTH_NN_SIGMOID: EACH(y * (1 - y));
     case BERTH_NN_TANH: EACH(1 - y * y);
     case BERTH_NN_EXP: EACH(y);
-    case BERTH_NN_LOG: EACH(x > p ? 1 / x : 0.0f);
+    case BERTH_NN_LOG: EACH(x <= p ? 0.0f : 1 / x);
     case BERTH_NN_SQRT: EACH(0.5f / y);
     case BERTH_NN_SQUARE: EACH(2 * x);
-    case BERTH_NN_ABS: EACH(x > 0 ? 1.0f : x < 0 ? -1.0f : 0.0f);
+    case BERTH_NN_ABS: EACH(x > 0 ? 1.0f : x < 0 ? -1.0f : x);
     case BERTH_NN_SOFTPLUS: EACH(berth_i_sigmoid(x));
     case BERTH_NN_GELU: EACH(gelu_slope(x));
   }

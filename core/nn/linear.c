@@ -96,6 +96,14 @@ static void layer_rows(const berth_array *x, const berth_array *w, const berth_a
   berth_i_gemm(0, 0, rows, m, w->shape[0], x->data, w->data, b ? 1 : 0, y->data);
 }
 
+/* CBLAS counts rows in an int. */
+static berth_status check_rows(const berth_array *x) {
+  double rows = 1;
+  for (int32_t i = 0; i < x->rank - 1; i++) rows *= x->shape[i];
+  if (rows <= INT32_MAX) return BERTH_OK;
+  return berth_i_fail(x->ctx, BERTH_EINVAL, "linear: %.0f rows, at most %d", rows, INT32_MAX);
+}
+
 berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, berth_array *b, berth_nn_unary f, double p,
                              berth_array **out) {
   berth_i_node node = { .backward = linear_back, .in = { x, w, b }, .k = { (int32_t)f }, .p = { p } };
@@ -106,6 +114,7 @@ berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, bert
   }
   if (w->rank != 2 || berth_i_last(x) != w->shape[0]) return berth_i_shapes("linear", x, w);
   if (b && (b->rank != 1 || b->shape[0] != w->shape[1])) return berth_i_shapes("linear: weights and bias", w, b);
+  if ((st = check_rows(x)) != BERTH_OK) return st;
   memcpy(shape, x->shape, sizeof shape);
   shape[x->rank - 1] = w->shape[1];
   if ((st = berth_i_array_raw(x->ctx, x->rank, shape, &node.out)) != BERTH_OK) return st;

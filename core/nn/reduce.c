@@ -6,11 +6,12 @@
 
 enum { REDUCE_F, REDUCE_AXIS };
 
-/* First of the largest among n numbers `step` apart. */
+/* First of the largest among n numbers `step` apart; a NaN is larger than all. */
 static int64_t largest_at(const float *x, int64_t n, int64_t step) {
   int64_t best = 0;
   for (int64_t i = 1; i < n; i++) {
-    if (x[i * step] > x[best * step]) best = i;
+    float v = x[i * step], most = x[best * step];
+    if (v > most || (v != v && most == most)) best = i;
   }
   return best;
 }

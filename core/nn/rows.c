@@ -40,6 +40,58 @@ berth_status berth_nn_gather(berth_tape *t, berth_array *a, berth_index *index, 
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
+/* ---- fetched and added up ---------------------------------------------------------------- */
+
+static void add_scaled(float *restrict y, const float *restrict x, float f, int64_t m) {
+  for (int64_t j = 0; j < m; j++) y[j] += f * x[j];
+}
+
+static berth_status gather_reduce_back(berth_tape *t, const berth_i_node *node, const float *d) {
+  const int32_t *first = node->segments->first, *ids = node->index->ids;
+  int64_t m = berth_i_stride(node->in[0]);
+  berth_status st = BERTH_OK;
+  float *g = berth_i_gradient_of(t, node->in[0], &st);
+  for (int64_t i = 0; g && i < node->segments->n; i++) {
+    int32_t n = first[i + 1] - first[i];
+    float f = node->k[0] == BERTH_NN_MEAN && n > 0 ? 1 / (float)n : 1;
+    for (int64_t k = first[i]; k < first[i + 1]; k++) {
+      if (ids[k] != BERTH_NONE) add_scaled(g + ids[k] * m, d + i * m, f, m);
+    }
+  }
+  return st;
+}
+
+static void gather_reduce_rows(const berth_i_node *node, const berth_array *a, int64_t m) {
+  const int32_t *first = node->segments->first, *ids = node->index->ids;
+  for (int64_t i = 0; i < node->segments->n; i++) {
+    float *to = node->out->data + i * m;
+    int32_t n = first[i + 1] - first[i];
+    memset(to, 0, (size_t)m * sizeof *to);
+    for (int64_t k = first[i]; k < first[i + 1]; k++) {
+      if (ids[k] != BERTH_NONE) berth_i_add_to(to, a->data + ids[k] * m, m);
+    }
+    for (int64_t j = 0; node->k[0] == BERTH_NN_MEAN && n > 0 && j < m; j++) to[j] /= (float)n;
+  }
+}
+
+berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_index *index, berth_segments *s,
+                                    berth_array **out) {
+  berth_i_node node = { .backward = gather_reduce_back, .in = { a }, .index = index, .segments = s, .k = { (int32_t)f } };
+  berth_status st;
+  if (f != BERTH_NN_SUM && f != BERTH_NN_MEAN) {
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: no function %d: sums and means only", (int)f);
+  }
+  if (index->n != s->first[s->n]) {
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: %d ids in segments of %d rows", (int)index->n, (int)s->first[s->n]);
+  }
+  if ((st = berth_i_check_index("gather reduce", "row", index, a->shape[0], true)) != BERTH_OK) return st;
+  if ((st = rows_like(a, s->n, false, &node.out)) != BERTH_OK) return st;
+  gather_reduce_rows(&node, a, a->shape[0] ? berth_i_stride(a) : s->n ? node.out->size / s->n : 0);
+  return berth_i_settle(t, &node, BERTH_OK, out);
+}
+
+/* ---- sent and picked --------------------------------------------------------------------- */
+
 static berth_status scatter_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *a = node->in[0];
   int64_t m = berth_i_stride(a);

@@ -29,6 +29,7 @@ berth_status berth_tape_new(berth_ctx *ctx, berth_tape **out) {
   t->refs = 1;
   t->epoch = berth_i_ctx_number(ctx);
   berth_ctx_retain(ctx);
+  berth_i_spare_keep(ctx);
   *out = t;
   return BERTH_OK;
 }
@@ -52,8 +53,11 @@ static void release_node(berth_ctx *ctx, berth_i_node *node) {
   berth_array_release(node->out);
 }
 
+/* Never 0: an empty array has a gradient, too. */
+static size_t bytes_of(const berth_array *a) { return a->size > 0 ? (size_t)a->size * sizeof(float) : sizeof(float); }
+
 static void drop_gradient(berth_tape *t, slot *s) {
-  berth_i_free(t->ctx, s->gradient, (size_t)s->array->size, sizeof(float));
+  berth_i_block_free(t->ctx, s->gradient, bytes_of(s->array));
   s->gradient = NULL;
 }
 
@@ -89,6 +93,7 @@ void berth_tape_release(berth_tape *t) {
   berth_i_free(ctx, t->slots, t->cap_slots, sizeof *t->slots);
   berth_i_free(ctx, t->kept, t->cap_kept, sizeof *t->kept);
   berth_i_free(ctx, t, 1, sizeof *t);
+  berth_i_spare_let_go(ctx);
   berth_ctx_release(ctx);
 }
 
@@ -168,7 +173,9 @@ float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
   if (*st != BERTH_OK || !berth_i_wanted(t, a)) return NULL;
   if (!find_slot(t, a) && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL; /* a parameter, for the first time */
   s = find_slot(t, a);
-  if (!s->gradient && !(s->gradient = berth_i_zalloc(t->ctx, (size_t)a->size, sizeof(float)))) *st = berth_i_nomem(t->ctx);
+  if (s->gradient) return s->gradient;
+  if (!(s->gradient = berth_i_block_alloc(t->ctx, bytes_of(a)))) *st = berth_i_nomem(t->ctx);
+  else memset(s->gradient, 0, bytes_of(a));
   return s->gradient;
 }
 

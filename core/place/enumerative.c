@@ -108,11 +108,21 @@ bool berth_i_walk_cheapest(berth_i_walk *w, int32_t unit) {
 
 /* ---- one meta-op in rounds ---------------------------------------------------------------- */
 
-/* Devices that have had no more than `round` units of the meta-op: each gets its next one when all have had theirs. */
+/* Devices that can run some unit of the meta-op by type.  @return how many */
+static int32_t find_useful(berth_i_walk *w) {
+  int32_t d, i, n = 0;
+  for (d = 0; d < w->u->cost->n_devices; d++) {
+    for (i = 0; i < w->n_units && !berth_i_unit_can_run(w->u, w->unit[i], d); i++) {}
+    n += w->useful[d] = i < w->n_units;
+  }
+  return n;
+}
+
+/* Useful devices that have had no more than `round` units of the meta-op: each gets its next one when all have had theirs. */
 static int32_t find_columns(berth_i_walk *w, int32_t round) {
   int32_t d, n = 0;
   for (d = 0; d < w->u->cost->n_devices; d++) {
-    if (w->share[d] <= round) w->column[n++] = d;
+    if (w->useful[d] && w->share[d] <= round) w->column[n++] = d;
   }
   return n;
 }
@@ -151,12 +161,12 @@ static berth_status settle_first(berth_i_walk *w) {
 }
 
 static berth_status walk_rounds(berth_i_walk *w) {
-  int32_t round;
+  int32_t round, useful = find_useful(w);
   berth_status st = BERTH_OK;
   for (round = 0; w->n_units > 0 && st == BERTH_OK; round++) {
     int32_t columns = find_columns(w, round), rows = columns < w->n_units ? columns : w->n_units;
     if ((st = assign_round(w, rows, columns)) != BERTH_OK) return st;
-    if (settle_round(w, rows) == 0 && columns == w->u->cost->n_devices) st = settle_first(w);
+    if (settle_round(w, rows) == 0 && columns == useful) st = settle_first(w);
   }
   return st;
 }
@@ -255,6 +265,7 @@ static bool alloc_walk(berth_i_walk *w) {
       && (w->unit = berth_i_alloc(ctx, units, sizeof *w->unit)) != NULL
       && (w->listed = berth_i_zalloc(ctx, units, 1)) != NULL
       && (w->share = berth_i_zalloc(ctx, d, sizeof *w->share)) != NULL
+      && (w->useful = berth_i_alloc(ctx, d, sizeof *w->useful)) != NULL
       && (w->column = berth_i_alloc(ctx, d, sizeof *w->column)) != NULL
       && (w->chosen = berth_i_alloc(ctx, d, sizeof *w->chosen)) != NULL
       && (w->price = berth_i_alloc(ctx, d * d, sizeof *w->price)) != NULL
@@ -272,6 +283,7 @@ static void free_walk(berth_i_walk *w) {
   berth_i_free(ctx, w->unit, units, sizeof *w->unit);
   berth_i_free(ctx, w->listed, units, 1);
   berth_i_free(ctx, w->share, d, sizeof *w->share);
+  berth_i_free(ctx, w->useful, d, sizeof *w->useful);
   berth_i_free(ctx, w->column, d, sizeof *w->column);
   berth_i_free(ctx, w->chosen, d, sizeof *w->chosen);
   berth_i_free(ctx, w->price, d * d, sizeof *w->price);

@@ -16,6 +16,7 @@ typedef struct berth_i_walk {
   int32_t *unit, n_units;          /* [n units] of the meta-op at hand those without a device, in order of ids */
   uint8_t *listed;                 /* [n units] */
   int32_t *share;                  /* [devices] units of the meta-op at hand */
+  uint8_t *useful;                 /* [devices] it can run some of them */
   /* of one round */
   int32_t *column, *chosen;        /* [devices] each */
   berth_i_price *price;            /* [devices^2] */

@@ -19,13 +19,14 @@ end
 function Executor:run(p, opts) return self.core:run(p, opts) end
 
 --- A function that measures placements, as an objective to train with: an array of placements gives an array of seconds, one
--- placement a number. A refusal raises.
+-- placement a number. A refusal raises; an interrupt gives nil, message, "interrupted", so that training ends with what it has.
 -- @tparam[opt] table opts repeats (1): the median counts
 -- @treturn function
 function Executor:objective(opts)
   local given = { repeats = options.check("executor:objective", opts, { "repeats" }).repeats }
   local function measure(p)
-    local r, message = self.core:run(p, given)
+    local r, message, code = self.core:run(p, given)
+    if code == "interrupted" then return nil, message, code end
     if not r then options.fail("objective: %s", message) end
     local seconds = r.makespan
     if r.wrong then options.fail("objective: the result of op %d is wrong", r.wrong) end
@@ -35,7 +36,11 @@ function Executor:objective(opts)
   return function(placements)
     if is_placement(placements) then return measure(placements) end
     local out = {}
-    for i, p in ipairs(placements) do out[i] = measure(p) end
+    for i, p in ipairs(placements) do
+      local seconds, message, code = measure(p)
+      if not seconds then return nil, message, code end
+      out[i] = seconds
+    end
     return out
   end
 end

@@ -217,6 +217,10 @@ static int n_devices(lua_State *L) {
   lua_pushinteger(L, devices_of(self(L, "assignment.devices")));
   return 1;
 }
+static int restricted(lua_State *L) {
+  lua_pushboolean(L, berth_assign_restricted(self(L, "assignment.restricted")));
+  return 1;
+}
 static int device_features(lua_State *L) {
   lua_pushinteger(L, berth_assign_device_features(self(L, "assignment.device_features")));
   return 1;
@@ -251,7 +255,7 @@ static const luaL_Reg methods[] = { { "episodes", bl_episodes_new }, { "units", 
                                     { "b_next", b_next }, { "t_next", t_next }, { "edges", edges },
                                     { "edge_groups", edge_groups }, { "graph_edges", graph_edges }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "steps", steps }, { "ops", n_ops }, { "devices", n_devices }, { "device_features", device_features },
-                                   { "cost", cost },
+                                   { "cost", cost }, { "restricted", restricted },
                                    { "graph", graph }, { "topology", topology }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_assignment_class = { "assignment", "berth.assignment", release_assignment, methods, NULL, fields, meta, NULL };

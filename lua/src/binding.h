@@ -1,7 +1,8 @@
 /* What the files of the binding share. bl_ stands for "berth in Lua". One file per type; none is API.
  *
  * Boxes: every userdata is a struct that starts with `void *object`; NULL says closed. A box is made, tagged and closed,
- * before the core allocates; then filled. close, __gc and __close are one idempotent function.
+ * before the core allocates; then filled. close, __gc and __close are idempotent. What bl_check gave stays until the function that
+ * has asked returns, even if the box is closed meanwhile, by a finaliser or a hook; see calls.c.
  * Ids are 1-based in Lua; only bl_to_id and bl_push_ids translate.
  */
 #ifndef BERTH_LUA_BINDING_H
@@ -66,10 +67,23 @@ void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const cha
 #define bl_self(L, c, fn) bl_check(L, 1, c, fn, "self")
 /** "graph" for boxes and tables that say so, else the Lua type. */
 const char *bl_kind(lua_State *L, int i);
+/** Is the box at i open? One that is closed while a function of the binding works is freed later, and counts as closed. */
+bool bl_is_open(lua_State *L, int i);
 /** Pushes anchor[key] of the box at i, or, if it is nil, what build(L) pushes, which is kept. */
 int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L));
 /** Collects garbage when the core's memory, which Lua does not see, has doubled. Call when a large object is on the stack. */
 void bl_track(lua_State *L);
+
+/* ---- functions under way: calls.c --------------------------------------------------------- */
+
+/** Pushes a function of the binding with n upvalues, which it takes from the stack; a mark stands behind them. */
+void bl_push_closure(lua_State *L, lua_CFunction f, int n);
+/** Sets functions without upvalues in the table on the top. */
+void bl_set_functions(lua_State *L, const luaL_Reg *list);
+/** L is about to fetch what is in a box. */
+void bl_note_thread(lua_State *L);
+/** Is a function of the binding under way in any thread, below the one that asks? */
+bool bl_is_working(lua_State *L);
 
 /* ---- context and errors ----------------------------------------------------------------- */
 
@@ -118,6 +132,7 @@ void bl_raise_failure(lua_State *L);
 bool bl_take_interrupt(const bl_hooks *h, lua_State *L);
 /** Before the state goes: gives the signal back if it was caught for these hooks. */
 void bl_forget_interrupts(const bl_hooks *h);
+lua_State *bl_main_thread(lua_State *L);
 /** Remembers the main thread, where Lua does not tell it. */
 void bl_interrupts_init(lua_State *L);
 

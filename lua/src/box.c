@@ -37,12 +37,21 @@ void *bl_test(lua_State *L, int i, const bl_class *c) {
   return same ? box : NULL;
 }
 
+/* Behind each box stands a byte: closed while it could not be freed yet. */
+static char *lingers(lua_State *L, int i) { return (char *)lua_touserdata(L, i) + lua_rawlen(L, i) - 1; }
+
+bool bl_is_open(lua_State *L, int i) {
+  const bl_box *box = lua_touserdata(L, i);
+  return box->object && !*lingers(L, i);
+}
+
 static const char *article(const char *noun) { return strchr("aei", noun[0]) ? "an" : "a"; }
 
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
   bl_box *box = bl_test(L, i, c);
   if (!box) bl_error(L, "%s: %s: expected %s %s, got %s", fn, what, article(c->name), c->name, bl_kind(L, i));
-  if (!box->object) bl_error(L, "%s: %s: the %s is closed", fn, what, c->name);
+  bl_note_thread(L); /* may collect garbage */
+  if (!bl_is_open(L, i)) bl_error(L, "%s: %s: the %s is closed", fn, what, c->name);
   return box;
 }
 
@@ -52,8 +61,8 @@ static const bl_class *own_class(lua_State *L) { return lua_touserdata(L, lua_up
 /* ---- life ------------------------------------------------------------------------------- */
 
 void *bl_new(lua_State *L, const bl_class *c, size_t size) {
-  bl_box *box = lua_newuserdata(L, size);
-  memset(box, 0, size);
+  bl_box *box = lua_newuserdata(L, size + 1);
+  memset(box, 0, size + 1);
   lua_newtable(L);
   compat_setanchor(L, -2);
   push_metatable(L, c);
@@ -73,20 +82,31 @@ static void drop_anchor(lua_State *L, int i) {
   lua_pop(L, 1);
 }
 
-static int close_box(lua_State *L) {
+/* The collector takes only what nobody can be working on. */
+static int collect_box(lua_State *L) {
   const bl_class *c = own_class(L);
   bl_box *box = bl_test(L, 1, c);
-  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
-  if (!box->object) return 0;
+  if (!box || !box->object) return 0;
   c->release(box);
   box->object = NULL;
   drop_anchor(L, 1);
   return 0;
 }
 
+/* Within another function of the binding the box is marked closed, and the collector frees it. */
+static int close_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box->object) return 0;
+  if (!bl_is_working(L)) return collect_box(L);
+  *lingers(L, 1) = 1;
+  return 0;
+}
+
 void *bl_new_light(lua_State *L, const bl_class *c, size_t size) {
-  void *box = compat_newlight(L, size);
-  memset(box, 0, size);
+  void *box = compat_newlight(L, size + 1);
+  memset(box, 0, size + 1);
   push_metatable(L, c);
   lua_setmetatable(L, -2);
   return box;
@@ -159,7 +179,7 @@ static int tostring_box(lua_State *L) {
   const bl_class *c = own_class(L);
   bl_box *box = bl_test(L, 1, c);
   if (!box) return bl_error(L, "tostring: expected a %s", c->name);
-  if (!box->object) {
+  if (!bl_is_open(L, 1)) {
     lua_pushfstring(L, "%s: closed", c->name);
   } else if (lua_isnil(L, lua_upvalueindex(2))) {
     lua_pushstring(L, c->name);
@@ -181,13 +201,13 @@ static void push_class(lua_State *L, const bl_class *c) { lua_pushlightuserdata(
 
 static void set_closure(lua_State *L, const bl_class *c, const char *name, lua_CFunction f) {
   push_class(L, c);
-  lua_pushcclosure(L, f, 1);
+  bl_push_closure(L, f, 1);
   lua_setfield(L, -2, name);
 }
 
 static void push_functions(lua_State *L, const luaL_Reg *functions) {
   lua_newtable(L);
-  if (functions) luaL_setfuncs(L, functions, 0);
+  if (functions) bl_set_functions(L, functions);
 }
 
 /* Classes of hidden boxes are registered by whoever needs them first. */
@@ -199,16 +219,16 @@ static bool is_registered(lua_State *L, const bl_class *c) {
   return yes;
 }
 
-/* Pushes the metatable; `close` is one of close_box and close_light. */
-static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction close) {
+/* Pushes the metatable. */
+static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction close, lua_CFunction collect) {
   lua_newtable(L);
-  if (c->meta) luaL_setfuncs(L, c->meta, 0);
-  set_closure(L, c, "__gc", close);
+  if (c->meta) bl_set_functions(L, c->meta);
+  set_closure(L, c, "__gc", collect);
   set_closure(L, c, "__close", close);
   set_closure(L, c, "__newindex", newindex_box);
   push_class(L, c);
   lua_getfield(L, -2, "__tostring");
-  lua_pushcclosure(L, tostring_box, 2);
+  bl_push_closure(L, tostring_box, 2);
   lua_setfield(L, -2, "__tostring");
   lua_pushstring(L, c->key);
   lua_setfield(L, -2, "__name");
@@ -221,12 +241,12 @@ static void set_index(lua_State *L, const bl_class *c, lua_CFunction close, cons
   const luaL_Reg *const *list;
   push_class(L, c);
   push_functions(L, c->methods);
-  if (c->more_methods) luaL_setfuncs(L, c->more_methods, 0);
-  for (list = lists; list && *list; list++) luaL_setfuncs(L, *list, 0);
+  if (c->more_methods) bl_set_functions(L, c->more_methods);
+  for (list = lists; list && *list; list++) bl_set_functions(L, *list);
   set_closure(L, c, "close", close);
   push_functions(L, c->fields);
   lua_pushlightuserdata(L, (void *)lists);
-  lua_pushcclosure(L, index_box, 4);
+  bl_push_closure(L, index_box, 4);
   lua_setfield(L, -2, "__index");
 }
 
@@ -239,15 +259,15 @@ static void keep_metatable(lua_State *L, const bl_class *c) {
 
 void bl_register(lua_State *L, const bl_class *c) {
   if (is_registered(L, c)) return;
-  push_new_metatable(L, c, close_box);
+  push_new_metatable(L, c, close_box, collect_box);
   set_index(L, c, close_box, NULL);
   keep_metatable(L, c);
 }
 
 void bl_register_light(lua_State *L, const bl_class *c, const luaL_Reg *more_meta, const luaL_Reg *const *lists) {
   if (is_registered(L, c)) return;
-  push_new_metatable(L, c, close_light);
-  if (more_meta) luaL_setfuncs(L, more_meta, 0);
+  push_new_metatable(L, c, close_light, close_light);
+  if (more_meta) bl_set_functions(L, more_meta);
   set_index(L, c, close_light, lists);
   keep_metatable(L, c);
 }

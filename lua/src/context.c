@@ -64,6 +64,7 @@ static context_box *get_context(lua_State *L) {
   registry_get(L, &context_key);
   box = lua_touserdata(L, -1);
   lua_pop(L, 1);
+  if (box && !box->ctx) luaL_error(L, "berth: its Lua state is closing"); /* a finaliser that came after the context's own */
   return box ? box : make_context(L);
 }
 
@@ -270,7 +271,7 @@ int luaopen_berth_core(lua_State *L) {
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);
   bl_nn_register(L);
   lua_newtable(L);
-  for (k = 0; lists[k]; k++) luaL_setfuncs(L, lists[k], 0);
+  for (k = 0; lists[k]; k++) bl_set_functions(L, lists[k]);
   lua_pushliteral(L, BERTH_VERSION);
   lua_setfield(L, -2, "version");
   return 1;

@@ -251,13 +251,11 @@ static int cost_new(lua_State *L) {
 /* The cost of (graph, topology) without options, kept with the graph for its last topology. */
 static berth_status plain_cost(lua_State *L, const char *fn) {
   berth_status st;
-  bl_box *kept;
   int anchor = lua_gettop(L) + 1;
   compat_getanchor(L, 1);
   lua_getfield(L, anchor, "topology");
   lua_getfield(L, anchor, "cost");
-  kept = bl_test(L, -1, &bl_cost_class);
-  if (kept && kept->object && lua_rawequal(L, -2, 2)) {
+  if (bl_test(L, -1, &bl_cost_class) && bl_is_open(L, -1) && lua_rawequal(L, -2, 2)) {
     lua_replace(L, anchor);
     lua_settop(L, anchor);
     return BERTH_OK;
@@ -332,11 +330,9 @@ static int priced(lua_State *L) {
 /* The object that the cost was made from, or, if that is closed, a new box of the same graph. */
 static int get_graph(lua_State *L) {
   berth_graph *g = berth_cost_graph(self(L, "cost.graph"));
-  bl_box *box;
   compat_getanchor(L, 1);
   lua_getfield(L, -1, "graph");
-  box = bl_test(L, -1, &bl_graph_class);
-  if (box && box->object) return 1;
+  if (bl_test(L, -1, &bl_graph_class) && bl_is_open(L, -1)) return 1;
   berth_graph_retain(*bl_new_graph(L) = g);
   lua_pushvalue(L, -1);
   lua_setfield(L, -4, "graph");
@@ -345,11 +341,9 @@ static int get_graph(lua_State *L) {
 
 static int get_topology(lua_State *L) {
   berth_topology *t = berth_cost_topology(self(L, "cost.topology"));
-  bl_box *box;
   compat_getanchor(L, 1);
   lua_getfield(L, -1, "topology");
-  box = bl_test(L, -1, &bl_topology_class);
-  if (box && box->object) return 1;
+  if (bl_test(L, -1, &bl_topology_class) && bl_is_open(L, -1)) return 1;
   berth_topology_retain(*bl_new_topology(L) = t);
   lua_pushvalue(L, -1);
   lua_setfield(L, -4, "topology");

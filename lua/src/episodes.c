@@ -245,7 +245,27 @@ static int placements(lua_State *L) {
   return 1;
 }
 
-/* simulate(cost, options): array of makespans; nil, message, code */
+/* One placement that needs a route which is not there stops a batch. Here it counts like one that runs out of memory. */
+static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o, const berth_episodes *e, berth_sim_summary *out) {
+  int32_t n = berth_episodes_count(e), ops = berth_graph_ops(berth_cost_graph(cost)), i;
+  for (i = 0; i < n; i++) {
+    berth_sim_options own = *o;
+    berth_status st;
+    own.seed += (uint64_t)i; /* as in the batch */
+    st = berth_sim_batch(cost, &own, 1, berth_episodes_placement(e) + (size_t)i * (size_t)ops, 1, &out[i]);
+    if (st != BERTH_OK && st != BERTH_EUNREACHABLE) return st;
+    if (st == BERTH_EUNREACHABLE) out[i] = (berth_sim_summary){ .makespan = INFINITY, .oom_op = BERTH_NONE };
+  }
+  return BERTH_OK;
+}
+
+static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, int threads, const berth_episodes *e,
+                                 berth_sim_summary *out) {
+  berth_status st = berth_sim_batch(cost, o, berth_episodes_count(e), berth_episodes_placement(e), threads, out);
+  return st == BERTH_EUNREACHABLE ? each_by_itself(cost, o, e, out) : st;
+}
+
+/* simulate(cost, options): array of makespans, infinite where memory runs out or a route is missing; nil, message, code */
 static int simulate(lua_State *L) {
   static const bl_where w = { "episodes:simulate", NULL, 0 };
   episodes_box *box = self(L, w.fn);
@@ -272,7 +292,7 @@ static int simulate(lua_State *L) {
   berth_episodes_retain(e);
   berth_cost_retain(cost);
   call = bl_enter(L);
-  st = bl_leave(&call, berth_sim_batch(cost, &o, n, berth_episodes_placement(e), threads, out));
+  st = bl_leave(&call, simulate_all(cost, &o, threads, e, out));
   berth_cost_release(cost);
   berth_episodes_release(e);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -313,6 +333,11 @@ static int record(lua_State *L) {
   if (log.devices) {
     push_log_devices(L, box, &log);
     lua_setfield(L, -2, "devices");
+  }
+  if (log.allowed) {
+    const int32_t shape[2] = { log.n_rows, devices_of(box) };
+    bl_push_marks(L, 2, shape, log.allowed);
+    lua_setfield(L, -2, "allowed");
   }
   length = bl_scratch(L, (size_t)n, sizeof *length);
   for (i = 0; i < n; i++) length[i] = steps;

@@ -1,6 +1,7 @@
 /* Types "executor" and "execution": running placements on threads, and what that gave. lua/berth/execute.lua is over it. */
 #include "binding.h"
 #include <stdio.h>
+#include <string.h>
 
 /* ---- executor --------------------------------------------------------------------------- */
 
@@ -21,6 +22,7 @@ static void release_executor(void *p) {
   if (box->busy == 0) release_all(box->x, box->cost);
 }
 
+/* What allocates in Lua may collect garbage, and a finaliser may close any object: ask again after that. */
 static executor_box *self_executor(lua_State *L, const char *fn) { return bl_self(L, &bl_executor_class, fn); }
 
 static int32_t ops_of(const executor_box *box) { return berth_graph_ops(berth_cost_graph(box->cost)); }
@@ -56,9 +58,10 @@ static int executor(lua_State *L) {
   berth_status st;
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  bl_check_cost(L, 1, w.fn, "cost");
   o = read_options(L, bl_options(L, 2, &w, keys), &w);
   box = bl_new(L, &bl_executor_class, sizeof *box);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
   if ((st = berth_executor_new(cost, &o, &box->x)) != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_cost_retain(box->cost = cost);
   box->hooks = bl_hooks_of(L);
@@ -91,33 +94,34 @@ static berth_status run_held(lua_State *L, executor_box *box, const int32_t *dev
 static int run(lua_State *L) {
   static const char *const keys[] = { "repeats", NULL };
   static const bl_where w = { "executor:run", NULL, 0 };
-  executor_box *box = self_executor(L, w.fn);
   bl_execution_box *r;
   const int32_t *device;
   int32_t repeats = 1;
   berth_status st;
   int t;
+  self_executor(L, w.fn);
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
-  bl_get_whole(L, t, &w, "repeats", 1, 1000000, &repeats);
-  device = bl_to_devices(L, 2, box->cost, &w, "placement");
   r = bl_new(L, &bl_execution_class, sizeof *r);
   compat_getanchor(L, -1);
   compat_getanchor(L, 1);
   lua_getfield(L, -1, "cost");
   lua_setfield(L, -3, "cost");
   lua_pop(L, 2);
-  st = run_held(L, box, device, repeats, &r->execution);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_whole(L, t, &w, "repeats", 1, 1000000, &repeats);
+  device = bl_to_devices(L, 2, self_executor(L, w.fn)->cost, &w, "placement");
+  st = run_held(L, self_executor(L, w.fn), device, repeats, &r->execution);
   if (st != BERTH_OK) return bl_failed(L, st);
+  lua_settop(L, 4);
   bl_track(L);
   return 1;
 }
 
 /* executor:kernels(): number of the kernel of each op, and how many there are */
 static int kernels(lua_State *L) {
-  executor_box *box = self_executor(L, "executor:kernels");
-  int32_t n = ops_of(box), *number = bl_scratch(L, (size_t)n, sizeof *number), count;
-  count = berth_executor_kernels(box->x, number);
+  static const char *const fn = "executor:kernels";
+  int32_t n = ops_of(self_executor(L, fn)), *number = bl_scratch(L, (size_t)n, sizeof *number);
+  int32_t count = berth_executor_kernels(self_executor(L, fn)->x, number);
   bl_push_ids(L, n, number);
   lua_pushinteger(L, count);
   return 2;
@@ -196,48 +200,74 @@ static int get_cost(lua_State *L) {
   return 1;
 }
 
-#define ARRAY(NAME)                                                                               \
-  static int get_##NAME(lua_State *L) {                                                           \
-    self(L, "execution." #NAME);                                                                  \
-    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+/* An array of an execution.  @param n out */
+typedef const void *(*part)(const berth_execution *r, int32_t *n);
+
+#define PART(NAME, COUNT, GET)                                                                    \
+  static const void *part_##NAME(const berth_execution *r, int32_t *n) {                          \
+    *n = COUNT(r);                                                                                \
+    return GET(r);                                                                                \
   }
+PART(start, n_ops, berth_execution_start)
+PART(finish, n_ops, berth_execution_finish)
+PART(busy, n_devices, berth_execution_busy)
+PART(device, n_ops, berth_execution_device)
+PART(turns, n_ops, berth_execution_turns)
 
-static void build_times(lua_State *L) {
-  int32_t n;
-  const double *times = berth_execution_times(self(L, "execution.times"), &n);
-  bl_push_numbers(L, n, times);
+static const void *part_times(const berth_execution *r, int32_t *n) { return berth_execution_times(r, n); }
+
+static const void *part_transfers(const berth_execution *r, int32_t *n) {
+  const berth_transfer *t;
+  *n = berth_execution_transfers(r, &t);
+  return t;
 }
 
-static void build_start(lua_State *L) {
-  const berth_execution *r = self(L, "execution.start");
-  bl_push_numbers(L, n_ops(r), berth_execution_start(r));
+static const void *part_checksums(const berth_execution *r, int32_t *n) {
+  const uint64_t *sums = berth_execution_checksums(r);
+  *n = sums ? n_ops(r) : 0;
+  return sums;
 }
 
-static void build_finish(lua_State *L) {
-  const berth_execution *r = self(L, "execution.finish");
-  bl_push_numbers(L, n_ops(r), berth_execution_finish(r));
+/* Pushes a copy in scratch: a finaliser may close the execution while tables are made of it. */
+static void *copied(lua_State *L, const char *fn, part of, size_t size, int32_t *n) {
+  void *copy;
+  const void *from;
+  of(self(L, fn), n);
+  copy = bl_scratch(L, (size_t)*n, size);
+  from = of(self(L, fn), n);
+  if (*n > 0) memcpy(copy, from, (size_t)*n * size);
+  return copy;
 }
 
-static void build_busy(lua_State *L) {
-  const berth_execution *r = self(L, "execution.busy");
-  bl_push_numbers(L, n_devices(r), berth_execution_busy(r));
-}
+#define NUMBERS(NAME)                                                                             \
+  static void build_##NAME(lua_State *L) {                                                        \
+    int32_t n;                                                                                    \
+    const double *x = copied(L, "execution." #NAME, part_##NAME, sizeof *x, &n);                  \
+    bl_push_numbers(L, n, x);                                                                     \
+    lua_remove(L, -2);                                                                            \
+  }
+NUMBERS(times)
+NUMBERS(start)
+NUMBERS(finish)
+NUMBERS(busy)
 
 static void build_device(lua_State *L) {
-  const berth_execution *r = self(L, "execution.device");
-  bl_push_ids(L, n_ops(r), berth_execution_device(r));
+  int32_t n;
+  const int32_t *device = copied(L, "execution.device", part_device, sizeof *device, &n);
+  bl_push_ids(L, n, device);
+  lua_remove(L, -2);
 }
 
 static void build_transfers(lua_State *L) {
-  const berth_transfer *t;
-  int32_t n = berth_execution_transfers(self(L, "execution.transfers"), &t);
+  int32_t n;
+  const berth_transfer *t = copied(L, "execution.transfers", part_transfers, sizeof *t, &n);
   bl_push_transfers(L, n, t);
+  lua_remove(L, -2);
 }
 
 static void build_turns(lua_State *L) {
-  const berth_execution *r = self(L, "execution.turns");
-  const berth_exec_turns *x = berth_execution_turns(r);
-  int32_t k, n = n_ops(r);
+  int32_t k, n;
+  const berth_exec_turns *x = copied(L, "execution.turns", part_turns, sizeof *x, &n);
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {
     lua_createtable(L, 0, 3);
@@ -246,13 +276,13 @@ static void build_turns(lua_State *L) {
     bl_set_count(L, "finish", (double)x[k].finish);
     lua_rawseti(L, -2, k + 1);
   }
+  lua_remove(L, -2);
 }
 
 /* 64 bits do not fit a LuaJIT number. */
 static void build_checksums(lua_State *L) {
-  const berth_execution *r = self(L, "execution.checksums");
-  const uint64_t *sums = berth_execution_checksums(r);
-  int32_t k, n = sums ? n_ops(r) : 0;
+  int32_t k, n;
+  const uint64_t *sums = copied(L, "execution.checksums", part_checksums, sizeof *sums, &n);
   char text[20];
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {
@@ -260,8 +290,14 @@ static void build_checksums(lua_State *L) {
     lua_pushstring(L, text);
     lua_rawseti(L, -2, k + 1);
   }
+  lua_remove(L, -2);
 }
 
+#define ARRAY(NAME)                                                                               \
+  static int get_##NAME(lua_State *L) {                                                           \
+    self(L, "execution." #NAME);                                                                  \
+    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+  }
 ARRAY(times)
 ARRAY(start)
 ARRAY(finish)

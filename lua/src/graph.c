@@ -183,7 +183,7 @@ static int each_op(lua_State *L) {
   self(L, "graph:ops");
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);
-  lua_pushcclosure(L, next_op, 2);
+  bl_push_closure(L, next_op, 2);
   return 1;
 }
 
@@ -191,7 +191,7 @@ static int each_tensor(lua_State *L) {
   self(L, "graph:tensors");
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);
-  lua_pushcclosure(L, next_tensor, 2);
+  bl_push_closure(L, next_tensor, 2);
   return 1;
 }
 

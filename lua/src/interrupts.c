@@ -131,7 +131,7 @@ void bl_interrupts_init(lua_State *L) {
 #endif
 }
 
-static lua_State *main_thread(lua_State *L) {
+lua_State *bl_main_thread(lua_State *L) {
   lua_State *main;
 #if LUA_VERSION_NUM < 502
   lua_pushlightuserdata(L, (void *)&main_key);
@@ -151,7 +151,7 @@ static int catch_interrupts(lua_State *L) {
   bool yes = lua_toboolean(L, 1), was = caught.owner == h;
   if (!lua_isboolean(L, 1)) bl_wrong(L, &w, "yes", "expected true or false, got %s", bl_kind(L, 1));
   if (caught.owner && !was) bl_error(L, "%s: another Lua state of this process catches them", w.fn);
-  if (yes && !was) begin(main_thread(L), h);
+  if (yes && !was) begin(bl_main_thread(L), h);
   if (!yes && was) end();
   lua_pushboolean(L, was);
   return 1;

@@ -170,6 +170,99 @@ static int sum(lua_State *L) {
   return luaL_error(L, "berth.mpi.sum: expected an array of berth.nn or a table of numbers, got %s", luaL_typename(L, 1));
 }
 
+/* ---- sums in order ----------------------------------------------------------------------- */
+
+/* Each rank adds up `width` columns of a block for all ranks: those of rank r are the columns r width to (r + 1) width. */
+typedef struct block {
+  float **rows; /* [count] of this rank */
+  int32_t count;
+  int ranks, width;
+  float *out, *in; /* [ranks][count][width] to send, and received */
+} block;
+
+/* Columns of the block that there are: those behind the last number are nobody's. */
+static int columns(const block *b, int rank, int64_t left) {
+  int64_t n = left - (int64_t)rank * b->width;
+  return n < 0 ? 0 : n < b->width ? (int)n : b->width;
+}
+
+static void pack(const block *b, int64_t at, int64_t left) {
+  float *to = b->out;
+  for (int rank = 0; rank < b->ranks; rank++) {
+    for (int32_t k = 0; k < b->count; k++, to += b->width) {
+      int n = columns(b, rank, left);
+      if (n > 0) memcpy(to, b->rows[k] + at + (int64_t)rank * b->width, (size_t)n * sizeof *to);
+      memset(to + n, 0, (size_t)(b->width - n) * sizeof *to);
+    }
+  }
+}
+
+/* Row after row, rank after rank. */
+static void add_rows(const block *b, float *sums) {
+  memset(sums, 0, (size_t)b->width * sizeof *sums);
+  for (int64_t row = 0; row < (int64_t)b->ranks * b->count; row++)
+    for (int i = 0; i < b->width; i++) sums[i] += b->in[row * b->width + i];
+}
+
+static int add_block(const block *b, int64_t at, int64_t left) {
+  const int each = b->count * b->width;
+  int64_t n = (int64_t)b->ranks * b->width;
+  int error;
+  pack(b, at, left);
+  if ((error = MPI_Alltoall(b->out, each, MPI_FLOAT, b->in, each, MPI_FLOAT, MPI_COMM_WORLD)) != MPI_SUCCESS) return error;
+  add_rows(b, b->out);
+  if ((error = MPI_Allgather(b->out, b->width, MPI_FLOAT, b->in, b->width, MPI_FLOAT, MPI_COMM_WORLD)) != MPI_SUCCESS) return error;
+  memcpy(b->rows[0] + at, b->in, (size_t)(left < n ? left : n) * sizeof(float));
+  return error;
+}
+
+enum { BLOCK = 1 << 20 }; /* floats sent at once, unless there are more rows */
+
+static int add_all(block *b, int64_t n) {
+  int64_t at, step = (int64_t)b->ranks * b->width;
+  int error = MPI_SUCCESS;
+  for (at = 0; at < n && error == MPI_SUCCESS; at += step) error = add_block(b, at, n - at);
+  return error;
+}
+
+/* The arrays of the table at 1, all of one size. */
+static int64_t read_rows(lua_State *L, block *b, const char *fn) {
+  int64_t n = 0;
+  for (int32_t k = 0; k < b->count; k++, lua_pop(L, 1)) {
+    const array_box *box;
+    lua_rawgeti(L, 1, k + 1);
+    box = test_array(L, lua_gettop(L));
+    if (!box || !box->array) return luaL_error(L, "%s: arrays[%d]: expected an array of berth.nn", fn, (int)k + 1);
+    if (k > 0 && box->size != n) return luaL_error(L, "%s: arrays[%d]: is not of the size of the first", fn, (int)k + 1);
+    n = box->size;
+    b->rows[k] = box->data;
+  }
+  return n;
+}
+
+/* add_up(arrays): true; the first holds the sum of all arrays of all ranks, added one after the other in the order of ranks and, of
+ * one rank, of the list. Every rank has as many arrays, of the same size. The bytes are those of the same sum in one process. */
+static int add_up(lua_State *L) {
+  static const char fn[] = "berth.mpi.add_up";
+  block b = { 0 };
+  int64_t n, row;
+  size_t count;
+  need_running(L, fn);
+  if (!lua_istable(L, 1)) return luaL_error(L, "%s: expected a table of arrays of berth.nn, got %s", fn, luaL_typename(L, 1));
+  if ((count = lua_rawlen(L, 1)) < 1 || count > BLOCK) return luaL_error(L, "%s: arrays: 1 to %d of them", fn, (int)BLOCK);
+  b.count = (int32_t)count;
+  b.rows = lua_newuserdata(L, count * sizeof *b.rows);
+  n = read_rows(L, &b, fn);
+  MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+  row = (int64_t)b.ranks * b.count;
+  b.width = row < BLOCK ? (int)(BLOCK / row) : 1;
+  if (b.width > (n + b.ranks - 1) / b.ranks) b.width = (int)((n + b.ranks - 1) / b.ranks);
+  b.out = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
+  b.in = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
+  if (read_rows(L, &b, fn) != n) return luaL_error(L, "%s: arrays: changed meanwhile", fn); /* by a finaliser, as memory was asked for */
+  return done(L, add_all(&b, n));
+}
+
 /* ---- broadcasts -------------------------------------------------------------------------- */
 
 static int broadcast_bytes(void *data, int64_t n, int root) {
@@ -216,8 +309,8 @@ static int launched(lua_State *L) {
 
 int luaopen_berth_mpi(lua_State *L) {
   static const luaL_Reg functions[] = { { "init", init }, { "finalize", finalize }, { "running", running }, { "rank", rank },
-                                        { "size", size }, { "barrier", barrier }, { "sum", sum }, { "broadcast", broadcast },
-                                        { "launched", launched }, { NULL, NULL } };
+                                        { "size", size }, { "barrier", barrier }, { "sum", sum }, { "add_up", add_up },
+                                        { "broadcast", broadcast }, { "launched", launched }, { NULL, NULL } };
   lua_newtable(L);
   luaL_setfuncs(L, functions, 0);
   return 1;

@@ -1,7 +1,8 @@
 /* What the files of berth.nn share. Arrays, indices and segments are light boxes: userdata without an anchor table, for they are
  * made by the thousand.
  *
- * An operation: check the arguments, make the box of the result, let the core fill it, bl_give. */
+ * An operation: bl_result, tables into lists, check the arguments, let the core fill the box, bl_give. In this order, for all that
+ * allocates may run finalisers, and these may close any object: arguments are looked at when nothing allocates any more. */
 #ifndef BERTH_LUA_NN_H
 #define BERTH_LUA_NN_H
 
@@ -9,7 +10,7 @@
 
 /* One per Lua state. */
 typedef struct bl_nn {
-  berth_ctx *ctx;
+  berth_ctx *ctx;   /* NULL: the state is closing */
   berth_tape *tape; /* that records now, held by tape:record; NULL: none */
   size_t threshold; /* bytes held by the core at which garbage is collected next */
 } bl_nn;
@@ -46,6 +47,10 @@ void bl_params_register(lua_State *L);
 
 /** A closed box on the stack, for `give`. */
 bl_array_box *bl_new_array(lua_State *L);
+/** The same, behind exactly n arguments: more are dropped, missing ones are nil. */
+bl_array_box *bl_result(lua_State *L, int n);
+/** A box with a reference of its own to the array at 1, on the stack: for what allocates while it reads. */
+bl_array_box *bl_hold_array(lua_State *L, const char *fn);
 bl_array_box *bl_check_array(lua_State *L, int i, const char *fn, const char *what);
 /** NULL: nil or none. */
 bl_array_box *bl_opt_array(lua_State *L, int i, const char *fn, const char *what);
@@ -55,8 +60,6 @@ int bl_give(lua_State *L, bl_array_box *box, berth_status st);
 void bl_must(lua_State *L, berth_status st);
 /** Makes a box of zeros on the stack. */
 bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape);
-/** The array at i as a box of its own reference, on the stack. */
-int bl_push_array(lua_State *L, berth_array *borrowed);
 
 /** Extents from the table at i into shape. rest: one may be -1.  @return rank */
 int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest, int32_t shape[BERTH_NN_RANK]);
@@ -68,6 +71,9 @@ double bl_opt_number(lua_State *L, int i, const bl_where *w, const char *key, do
 
 bl_index_box *bl_new_index(lua_State *L);
 bl_segments_box *bl_new_segments(lua_State *L);
+/** A table at i is replaced by the index or segments of its numbers. Where there are several, all come before the first is read. */
+void bl_convert_index(lua_State *L, int i, const bl_where *w, const char *key);
+void bl_convert_segments(lua_State *L, int i, const bl_where *w, const char *key);
 /** An index, or a table of ids, which is replaced by one. */
 berth_index *bl_to_index(lua_State *L, int i, const bl_where *w, const char *key);
 /** Segments, or a table of lengths, likewise. */

@@ -20,7 +20,7 @@ static adam_box *self_adam(lua_State *L, const char *fn) { return bl_self(L, &bl
 static int adam_new(lua_State *L) {
   static const char *const keys[] = { "rate", "beta1", "beta2", "epsilon", "decay", "clip", NULL };
   static const bl_where w = { "berth.nn.adam", NULL, 0 };
-  bl_params_box *p = bl_check(L, 1, &bl_parameters_class, w.fn, "parameters");
+  bl_params_box *p;
   int t = bl_options(L, 2, &w, keys);
   berth_adam_options o = berth_adam_defaults();
   adam_box *box;
@@ -33,6 +33,7 @@ static int adam_new(lua_State *L) {
   bl_get_positive(L, t, &w, "clip", &most);
   if (most == 0) bl_wrong(L, &w, "clip", "must be above 0");
   box = bl_new(L, &bl_adam_class, sizeof *box);
+  p = bl_check(L, 1, &bl_parameters_class, w.fn, "parameters");
   bl_must(L, berth_adam_new(p->params, &o, &box->adam));
   berth_params_retain(box->params = p->params);
   box->rate = rate;
@@ -78,13 +79,17 @@ const bl_class bl_adam_class = { "adam", "berth.adam", release_adam, adam_method
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* The option `adam` of the table at t, which must train these parameters. */
-static berth_adam *get_adam(lua_State *L, int t, const bl_where *w, const bl_params_box *p) {
+/* Pushes the option `adam` of the table at t, or nil. */
+static void push_adam(lua_State *L, int t) {
+  if (t) lua_getfield(L, t, "adam");
+  else lua_pushnil(L);
+}
+
+/* What push_adam pushed to i, which must train these parameters. */
+static berth_adam *check_adam(lua_State *L, int i, const bl_where *w, const bl_params_box *p) {
   adam_box *box;
-  if (!t) return NULL;
-  lua_getfield(L, t, "adam");
-  if (lua_isnil(L, -1)) return NULL;
-  box = bl_check(L, lua_gettop(L), &bl_adam_class, w->fn, "adam");
+  if (lua_isnil(L, i)) return NULL;
+  box = bl_check(L, i, &bl_adam_class, w->fn, "adam");
   if (box->params != p->params) bl_wrong(L, w, "adam", "is for other parameters");
   return box->adam;
 }
@@ -98,21 +103,25 @@ static const char *check_path(lua_State *L, int i, const bl_where *w) {
 int bl_params_save(lua_State *L) {
   static const char *const keys[] = { "adam", "note", NULL };
   static const bl_where w = { "parameters:save", NULL, 0 };
-  bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   const char *path = check_path(L, 2, &w), *note;
-  int t = bl_options(L, 3, &w, keys);
-  berth_adam *adam = get_adam(L, t, &w, box);
+  int t = bl_options(L, 3, &w, keys), adam;
+  bl_params_box *box;
+  push_adam(L, t);
+  adam = lua_gettop(L);
   note = bl_get_string(L, t, &w, "note");
-  return bl_done(L, berth_params_save(box->params, adam, note, path));
+  box = bl_self(L, &bl_parameters_class, w.fn);
+  return bl_done(L, berth_params_save(box->params, check_adam(L, adam, &w, box), note, path));
 }
 
 /* p:load(path, { adam }): true; nil, message, code */
 int bl_params_load(lua_State *L) {
   static const char *const keys[] = { "adam", NULL };
   static const bl_where w = { "parameters:load", NULL, 0 };
-  bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   const char *path = check_path(L, 2, &w);
-  return bl_done(L, berth_params_load(box->params, get_adam(L, bl_options(L, 3, &w, keys), &w, box), path));
+  bl_params_box *box;
+  push_adam(L, bl_options(L, 3, &w, keys));
+  box = bl_self(L, &bl_parameters_class, w.fn);
+  return bl_done(L, berth_params_load(box->params, check_adam(L, lua_gettop(L), &w, box), path));
 }
 
 typedef struct note_holder {

@@ -5,10 +5,14 @@ enum { FIRST_GARBAGE = 16 << 20 }; /* bytes */
 
 static const char nn_key = 0; /* its address is a registry key */
 
+static void release_nn(void *nn) { berth_ctx_release(((bl_nn *)nn)->ctx); }
+static const bl_class nn_class = { "learning", "berth.learning", release_nn, NULL, NULL, NULL, NULL, NULL };
+
 static bl_nn *make_nn(lua_State *L) {
-  bl_nn *nn = lua_newuserdata(L, sizeof *nn);
-  nn->ctx = bl_ctx(L);
-  nn->tape = NULL;
+  bl_nn *nn;
+  bl_register_light(L, &nn_class, NULL, NULL);
+  nn = bl_new_light(L, &nn_class, sizeof *nn);
+  berth_ctx_retain(nn->ctx = bl_ctx(L));
   nn->threshold = FIRST_GARBAGE;
   lua_pushlightuserdata(L, (void *)&nn_key);
   lua_insert(L, -2);
@@ -22,6 +26,7 @@ bl_nn *bl_nn_of(lua_State *L) {
   lua_rawget(L, LUA_REGISTRYINDEX);
   nn = lua_touserdata(L, -1);
   lua_pop(L, 1);
+  if (nn && !nn->ctx) bl_error(L, "berth.nn: its Lua state is closing");
   return nn ? nn : make_nn(L);
 }
 
@@ -38,6 +43,19 @@ bl_array_box *bl_new_array(lua_State *L) {
   bl_array_box *box = bl_new_light(L, &bl_array_class, sizeof *box);
   box->nn = bl_nn_of(L);
   return box;
+}
+
+bl_array_box *bl_result(lua_State *L, int n) {
+  lua_settop(L, n);
+  return bl_new_array(L);
+}
+
+bl_array_box *bl_hold_array(lua_State *L, const char *fn) {
+  bl_array_box *own = bl_new_array(L), *a = bl_check_array(L, 1, fn, "self");
+  berth_array_retain(own->array = a->array);
+  own->data = a->data;
+  own->size = a->size;
+  return own;
 }
 
 bl_array_box *bl_check_array(lua_State *L, int i, const char *fn, const char *what) {
@@ -77,12 +95,6 @@ bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape) {
   bl_array_box *box = bl_new_array(L);
   bl_give(L, box, berth_array_new(box->nn->ctx, rank, shape, &box->array));
   return box;
-}
-
-int bl_push_array(lua_State *L, berth_array *borrowed) {
-  bl_array_box *box = bl_new_array(L);
-  berth_array_retain(box->array = borrowed);
-  return bl_give(L, box, BERTH_OK);
 }
 
 /* ---- arguments --------------------------------------------------------------------------- */
@@ -129,6 +141,7 @@ static int full(lua_State *L) {
   return 1;
 }
 
+/* Asked before the rest, as the first argument, and again when nothing allocates any more. */
 static berth_rng *check_rng(lua_State *L, const char *fn) {
   return ((bl_box *)bl_check(L, 1, &bl_rng_class, fn, "rng"))->object;
 }
@@ -140,6 +153,7 @@ static int uniform(lua_State *L) {
   double low = bl_opt_number(L, 3, &w, "low", 0), high = bl_opt_number(L, 4, &w, "high", 1);
   bl_array_box *a = bl_push_zeros(L, rank, shape);
   int64_t i;
+  rng = check_rng(L, w.fn);
   for (i = 0; i < a->size; i++) a->data[i] = (float)(low + (high - low) * berth_rng_uniform(rng));
   return 1;
 }
@@ -150,6 +164,7 @@ static int normal(lua_State *L) {
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
   bl_array_box *a = bl_push_zeros(L, rank, shape);
   int64_t i;
+  rng = check_rng(L, w.fn);
   for (i = 0; i < a->size; i++) a->data[i] = (float)berth_rng_normal(rng);
   return 1;
 }
@@ -157,7 +172,7 @@ static int normal(lua_State *L) {
 /* ---- fields and meta --------------------------------------------------------------------- */
 
 static int get_shape(lua_State *L) {
-  const bl_array_box *a = bl_check_array(L, 1, "array.shape", "self");
+  const bl_array_box *a = bl_hold_array(L, "array.shape");
   int32_t k, rank = berth_array_rank(a->array);
   lua_createtable(L, rank, 0);
   for (k = 0; k < rank; k++) {

@@ -5,59 +5,62 @@ static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(
 
 /* ---- functions of one array -------------------------------------------------------------- */
 
-static int apply(lua_State *L, bl_array_box *a, berth_nn_unary f, double p) {
-  bl_array_box *out = bl_new_array(L);
+static int apply(lua_State *L, const char *fn, berth_nn_unary f) {
+  bl_array_box *out = bl_result(L, 1), *a = self(L, fn);
+  return bl_give(L, out, berth_nn_apply(a->nn->tape, f, 0, a->array, &out->array));
+}
+
+/* With a number at 2. */
+static int apply_with(lua_State *L, const bl_where *w, berth_nn_unary f, const char *key, double otherwise) {
+  bl_array_box *out = bl_result(L, 2), *a = self(L, w->fn);
+  double p = bl_opt_number(L, 2, w, key, otherwise);
   return bl_give(L, out, berth_nn_apply(a->nn->tape, f, p, a->array, &out->array));
 }
 
-static int scaled(lua_State *L, bl_array_box *a, double factor, double offset) {
-  bl_array_box *out = bl_new_array(L);
+static int scaled(lua_State *L, bl_array_box *out, bl_array_box *a, double factor, double offset) {
   return bl_give(L, out, berth_nn_scale(a->nn->tape, a->array, factor, offset, &out->array));
 }
 
-static int relu(lua_State *L) { return apply(L, self(L, "array:relu"), BERTH_NN_RELU, 0); }
-static int sigmoid(lua_State *L) { return apply(L, self(L, "array:sigmoid"), BERTH_NN_SIGMOID, 0); }
-static int tanh_of(lua_State *L) { return apply(L, self(L, "array:tanh"), BERTH_NN_TANH, 0); }
-static int exp_of(lua_State *L) { return apply(L, self(L, "array:exp"), BERTH_NN_EXP, 0); }
-static int sqrt_of(lua_State *L) { return apply(L, self(L, "array:sqrt"), BERTH_NN_SQRT, 0); }
-static int square(lua_State *L) { return apply(L, self(L, "array:square"), BERTH_NN_SQUARE, 0); }
-static int abs_of(lua_State *L) { return apply(L, self(L, "array:abs"), BERTH_NN_ABS, 0); }
-static int softplus(lua_State *L) { return apply(L, self(L, "array:softplus"), BERTH_NN_SOFTPLUS, 0); }
-static int gelu(lua_State *L) { return apply(L, self(L, "array:gelu"), BERTH_NN_GELU, 0); }
+static int relu(lua_State *L) { return apply(L, "array:relu", BERTH_NN_RELU); }
+static int sigmoid(lua_State *L) { return apply(L, "array:sigmoid", BERTH_NN_SIGMOID); }
+static int tanh_of(lua_State *L) { return apply(L, "array:tanh", BERTH_NN_TANH); }
+static int exp_of(lua_State *L) { return apply(L, "array:exp", BERTH_NN_EXP); }
+static int sqrt_of(lua_State *L) { return apply(L, "array:sqrt", BERTH_NN_SQRT); }
+static int square(lua_State *L) { return apply(L, "array:square", BERTH_NN_SQUARE); }
+static int abs_of(lua_State *L) { return apply(L, "array:abs", BERTH_NN_ABS); }
+static int softplus(lua_State *L) { return apply(L, "array:softplus", BERTH_NN_SOFTPLUS); }
+static int gelu(lua_State *L) { return apply(L, "array:gelu", BERTH_NN_GELU); }
 
 static int leaky_relu(lua_State *L) {
   static const bl_where w = { "array:leaky_relu", NULL, 0 };
-  bl_array_box *a = self(L, w.fn);
-  return apply(L, a, BERTH_NN_LEAKY_RELU, bl_opt_number(L, 2, &w, "slope", 0.01));
+  return apply_with(L, &w, BERTH_NN_LEAKY_RELU, "slope", 0.01);
 }
 
 static int log_of(lua_State *L) {
   static const bl_where w = { "array:log", NULL, 0 };
-  bl_array_box *a = self(L, w.fn);
-  return apply(L, a, BERTH_NN_LOG, bl_opt_number(L, 2, &w, "floor", 0));
+  return apply_with(L, &w, BERTH_NN_LOG, "floor", 0);
 }
 
 static int scale(lua_State *L) {
   static const bl_where w = { "array:scale", NULL, 0 };
-  bl_array_box *a = self(L, w.fn);
-  return scaled(L, a, bl_to_number(L, 2, &w, "factor"), bl_opt_number(L, 3, &w, "offset", 0));
+  bl_array_box *out = bl_result(L, 3), *a = self(L, w.fn);
+  return scaled(L, out, a, bl_to_number(L, 2, &w, "factor"), bl_opt_number(L, 3, &w, "offset", 0));
 }
 
 /* ---- of two ------------------------------------------------------------------------------ */
 
-static int apply2(lua_State *L, bl_array_box *a, bl_array_box *b, berth_nn_binary f) {
-  bl_array_box *out = bl_new_array(L);
+static int apply2(lua_State *L, bl_array_box *out, bl_array_box *a, bl_array_box *b, berth_nn_binary f) {
   return bl_give(L, out, berth_nn_apply2(a->nn->tape, f, a->array, b->array, &out->array));
 }
 
 static int maximum(lua_State *L) {
-  bl_array_box *a = self(L, "array:maximum");
-  return apply2(L, a, bl_check_array(L, 2, "array:maximum", "other"), BERTH_NN_MAX);
+  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:maximum");
+  return apply2(L, out, a, bl_check_array(L, 2, "array:maximum", "other"), BERTH_NN_MAX);
 }
 
 static int minimum(lua_State *L) {
-  bl_array_box *a = self(L, "array:minimum");
-  return apply2(L, a, bl_check_array(L, 2, "array:minimum", "other"), BERTH_NN_MIN);
+  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:minimum");
+  return apply2(L, out, a, bl_check_array(L, 2, "array:minimum", "other"), BERTH_NN_MIN);
 }
 
 static bool is_number(lua_State *L, int i) { return lua_type(L, i) == LUA_TNUMBER; }
@@ -66,45 +69,52 @@ static bl_array_box *right(lua_State *L, const char *fn) { return bl_check_array
 
 static int add(lua_State *L) {
   static const char fn[] = "array + array";
-  if (is_number(L, 2)) return scaled(L, left(L, fn), 1, (double)lua_tonumber(L, 2));
-  if (is_number(L, 1)) return scaled(L, right(L, fn), 1, (double)lua_tonumber(L, 1));
-  return apply2(L, left(L, fn), right(L, fn), BERTH_NN_ADD);
+  bl_array_box *out = bl_result(L, 2);
+  if (is_number(L, 2)) return scaled(L, out, left(L, fn), 1, (double)lua_tonumber(L, 2));
+  if (is_number(L, 1)) return scaled(L, out, right(L, fn), 1, (double)lua_tonumber(L, 1));
+  return apply2(L, out, left(L, fn), right(L, fn), BERTH_NN_ADD);
 }
 
 static int subtract(lua_State *L) {
   static const char fn[] = "array - array";
-  if (is_number(L, 2)) return scaled(L, left(L, fn), 1, -(double)lua_tonumber(L, 2));
-  if (is_number(L, 1)) return scaled(L, right(L, fn), -1, (double)lua_tonumber(L, 1));
-  return apply2(L, left(L, fn), right(L, fn), BERTH_NN_SUB);
+  bl_array_box *out = bl_result(L, 2);
+  if (is_number(L, 2)) return scaled(L, out, left(L, fn), 1, -(double)lua_tonumber(L, 2));
+  if (is_number(L, 1)) return scaled(L, out, right(L, fn), -1, (double)lua_tonumber(L, 1));
+  return apply2(L, out, left(L, fn), right(L, fn), BERTH_NN_SUB);
 }
 
 static int multiply(lua_State *L) {
   static const char fn[] = "array * array";
-  if (is_number(L, 2)) return scaled(L, left(L, fn), (double)lua_tonumber(L, 2), 0);
-  if (is_number(L, 1)) return scaled(L, right(L, fn), (double)lua_tonumber(L, 1), 0);
-  return apply2(L, left(L, fn), right(L, fn), BERTH_NN_MUL);
+  bl_array_box *out = bl_result(L, 2);
+  if (is_number(L, 2)) return scaled(L, out, left(L, fn), (double)lua_tonumber(L, 2), 0);
+  if (is_number(L, 1)) return scaled(L, out, right(L, fn), (double)lua_tonumber(L, 1), 0);
+  return apply2(L, out, left(L, fn), right(L, fn), BERTH_NN_MUL);
 }
 
 static int divide(lua_State *L) {
   static const char fn[] = "array / array";
-  if (is_number(L, 2)) return scaled(L, left(L, fn), 1 / (double)lua_tonumber(L, 2), 0);
+  bl_array_box *out = bl_result(L, 2);
+  if (is_number(L, 2)) return scaled(L, out, left(L, fn), 1 / (double)lua_tonumber(L, 2), 0);
   if (is_number(L, 1)) {
     static const int32_t one[] = { 1 };
-    bl_array_box *b = right(L, fn), *a = bl_push_zeros(L, 1, one);
+    bl_array_box *a = bl_push_zeros(L, 1, one);
     a->data[0] = (float)lua_tonumber(L, 1);
-    return apply2(L, a, b, BERTH_NN_DIV);
+    lua_insert(L, -2);
+    return apply2(L, out, a, right(L, fn), BERTH_NN_DIV);
   }
-  return apply2(L, left(L, fn), right(L, fn), BERTH_NN_DIV);
+  return apply2(L, out, left(L, fn), right(L, fn), BERTH_NN_DIV);
 }
 
-static int negate(lua_State *L) { return scaled(L, left(L, "-array"), -1, 0); }
+static int negate(lua_State *L) {
+  bl_array_box *out = bl_result(L, 1);
+  return scaled(L, out, left(L, "-array"), -1, 0);
+}
 
 /* ---- reductions -------------------------------------------------------------------------- */
 
 static int reduce(lua_State *L, const bl_where *w, berth_nn_reduction f) {
-  bl_array_box *a = self(L, w->fn), *out;
-  int32_t axis = lua_isnoneornil(L, 2) ? BERTH_NONE : bl_to_axis(L, 2, w, a->array);
-  out = bl_new_array(L);
+  bl_array_box *out = bl_result(L, 2), *a = self(L, w->fn);
+  int32_t axis = lua_isnil(L, 2) ? BERTH_NONE : bl_to_axis(L, 2, w, a->array);
   return bl_give(L, out, berth_nn_reduce(a->nn->tape, f, a->array, axis, &out->array));
 }
 
@@ -127,25 +137,23 @@ static int max(lua_State *L) {
 
 static int reshape(lua_State *L) {
   static const bl_where w = { "array:reshape", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
+  bl_array_box *out = bl_result(L, 2), *a = self(L, w.fn);
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", true, shape);
-  out = bl_new_array(L);
   return bl_give(L, out, berth_nn_reshape(a->nn->tape, a->array, rank, shape, &out->array));
 }
 
 static int transpose(lua_State *L) {
-  bl_array_box *a = self(L, "array:transpose"), *out = bl_new_array(L);
+  bl_array_box *out = bl_result(L, 1), *a = self(L, "array:transpose");
   return bl_give(L, out, berth_nn_transpose(a->nn->tape, a->array, &out->array));
 }
 
 /* a:slice(axis, from, to): both included */
 static int slice(lua_State *L) {
   static const bl_where w = { "array:slice", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
+  bl_array_box *out = bl_result(L, 4), *a = self(L, w.fn);
   int32_t axis = bl_to_axis(L, 2, &w, a->array), n = berth_array_shape(a->array)[axis];
   int32_t from = (int32_t)bl_to_whole(L, 3, &w, "from", 1, (double)n + 1);
-  int32_t to = lua_isnoneornil(L, 4) ? n : (int32_t)bl_to_whole(L, 4, &w, "to", from - 1, n);
-  out = bl_new_array(L);
+  int32_t to = lua_isnil(L, 4) ? n : (int32_t)bl_to_whole(L, 4, &w, "to", from - 1, n);
   return bl_give(L, out, berth_nn_slice(a->nn->tape, a->array, axis, from - 1, to, &out->array));
 }
 

@@ -59,20 +59,26 @@ static int make_segments(lua_State *L) {
   return 1;
 }
 
-berth_index *bl_to_index(lua_State *L, int i, const bl_where *w, const char *key) {
-  bl_index_box *box;
-  if (!lua_istable(L, i)) return ((bl_index_box *)bl_check(L, i, &bl_index_class, w->fn, key))->index;
-  box = push_index(L, i, w, key);
+void bl_convert_index(lua_State *L, int i, const bl_where *w, const char *key) {
+  if (!lua_istable(L, i)) return;
+  push_index(L, i, w, key);
   lua_replace(L, i);
-  return box->index;
+}
+
+void bl_convert_segments(lua_State *L, int i, const bl_where *w, const char *key) {
+  if (!lua_istable(L, i)) return;
+  push_segments(L, i, w, key);
+  lua_replace(L, i);
+}
+
+berth_index *bl_to_index(lua_State *L, int i, const bl_where *w, const char *key) {
+  bl_convert_index(L, i, w, key);
+  return ((bl_index_box *)bl_check(L, i, &bl_index_class, w->fn, key))->index;
 }
 
 berth_segments *bl_to_segments(lua_State *L, int i, const bl_where *w, const char *key) {
-  bl_segments_box *box;
-  if (!lua_istable(L, i)) return ((bl_segments_box *)bl_check(L, i, &bl_segments_class, w->fn, key))->segments;
-  box = push_segments(L, i, w, key);
-  lua_replace(L, i);
-  return box->segments;
+  bl_convert_segments(L, i, w, key);
+  return ((bl_segments_box *)bl_check(L, i, &bl_segments_class, w->fn, key))->segments;
 }
 
 /* ---- index ------------------------------------------------------------------------------- */
@@ -93,8 +99,9 @@ static int index_length(lua_State *L) {
 }
 
 static int index_table(lua_State *L) {
-  const berth_index *x = self_index(L, "index:totable");
-  bl_push_ids(L, berth_index_size(x), berth_index_ids(x));
+  bl_index_box *own = bl_new_index(L); /* a finaliser may close the other one */
+  berth_index_retain(own->index = self_index(L, "index:totable"));
+  bl_push_ids(L, berth_index_size(own->index), berth_index_ids(own->index));
   return 1;
 }
 
@@ -141,11 +148,13 @@ static int segments_rows(lua_State *L) {
 }
 
 static int segments_table(lua_State *L) {
-  const berth_segments *s = self_segments(L, "segments:lengths");
-  int32_t k, n = berth_segments_count(s);
+  bl_segments_box *own = bl_new_segments(L); /* likewise */
+  int32_t k, n;
+  berth_segments_retain(own->segments = self_segments(L, "segments:lengths"));
+  n = berth_segments_count(own->segments);
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {
-    lua_pushinteger(L, length_of(s, k));
+    lua_pushinteger(L, length_of(own->segments, k));
     lua_rawseti(L, -2, k + 1);
   }
   return 1;

@@ -59,14 +59,17 @@ static const start *to_start(lua_State *L, int i, const bl_where *w, double *val
   return s;
 }
 
-/* The array called as the string at 2 says, as one box. */
-static int push_kept(lua_State *L, berth_array *a) {
+/* Array i, called as the string at 2 says, as one box. */
+static int push_kept(lua_State *L, const char *fn, int32_t i) {
+  bl_array_box *out;
   compat_getanchor(L, 1);
   lua_pushvalue(L, 2);
   lua_rawget(L, -2);
   if (!lua_isnil(L, -1)) return 1;
   lua_pop(L, 1);
-  bl_push_array(L, a);
+  out = bl_new_array(L);
+  berth_array_retain(out->array = berth_params_array(self(L, fn)->params, i));
+  bl_give(L, out, BERTH_OK);
   lua_pushvalue(L, 2);
   lua_pushvalue(L, -2);
   lua_rawset(L, -4);
@@ -100,7 +103,7 @@ static int add(lua_State *L) {
   rank = bl_to_shape(L, 3, &w, "shape", false, shape);
   if (!lua_isnoneornil(L, 4)) init = to_start(L, 4, &w, &value)->init;
   bl_must(L, berth_params_add(box->params, name, rank, shape, init, value, &box->rng, &a));
-  return push_kept(L, a);
+  return push_kept(L, w.fn, berth_params_count(box->params) - 1);
 }
 
 /* upvalue 1: __index of fields and methods */
@@ -108,7 +111,7 @@ static int find(lua_State *L) {
   const bl_params_box *box = bl_test(L, 1, &bl_parameters_class);
   if (box && box->params && lua_type(L, 2) == LUA_TSTRING) {
     int32_t i = berth_params_find(box->params, lua_tostring(L, 2));
-    if (i != BERTH_NONE) return push_kept(L, berth_params_array(box->params, i));
+    if (i != BERTH_NONE) return push_kept(L, "parameters", i);
   }
   lua_settop(L, 2);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -122,17 +125,19 @@ void bl_params_register(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&bl_parameters_class);
   lua_rawget(L, LUA_REGISTRYINDEX);
   lua_getfield(L, -1, "__index");
-  lua_pushcclosure(L, find, 1);
+  bl_push_closure(L, find, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }
 
 static int names(lua_State *L) {
-  const bl_params_box *box = self(L, "parameters:names");
-  int32_t i, n = berth_params_count(box->params);
+  bl_params_box *own = bl_new(L, &bl_parameters_class, sizeof *own); /* a finaliser may close the other one */
+  int32_t i, n;
+  berth_params_retain(own->params = self(L, "parameters:names")->params);
+  n = berth_params_count(own->params);
   lua_createtable(L, n, 0);
   for (i = 0; i < n; i++) {
-    lua_pushstring(L, berth_params_name(box->params, i));
+    lua_pushstring(L, berth_params_name(own->params, i));
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -142,12 +147,14 @@ static int names(lua_State *L) {
 
 static int gradient(lua_State *L) {
   static const bl_where w = { "parameters:gradient", NULL, 0 };
+  bl_array_box *out = bl_result(L, 2);
   const bl_params_box *box = self(L, w.fn);
   int32_t i = BERTH_NONE;
   if (lua_type(L, 2) != LUA_TSTRING) bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
   if ((i = berth_params_find(box->params, lua_tostring(L, 2))) == BERTH_NONE)
     bl_wrong(L, &w, "name", "there is no parameter '%s'", lua_tostring(L, 2));
-  return bl_push_array(L, berth_params_gradient(box->params, i));
+  berth_array_retain(out->array = berth_params_gradient(box->params, i));
+  return bl_give(L, out, BERTH_OK);
 }
 
 static int zero_gradients(lua_State *L) {
@@ -173,14 +180,17 @@ static int to_half(lua_State *L, const bl_where *w) {
 
 static int flat(lua_State *L) {
   static const bl_where w = { "parameters:flat", NULL, 0 };
+  bl_array_box *out = bl_result(L, 2);
   const bl_params_box *box = self(L, w.fn);
   int gradients = to_half(L, &w);
   int64_t size = berth_params_size(box->params);
   int32_t shape[1];
+  berth_status st;
   if (size > INT32_MAX) bl_wrong(L, &w, "self", "has too many numbers");
   shape[0] = (int32_t)size;
-  berth_params_get(box->params, gradients, bl_push_zeros(L, 1, shape)->data);
-  return 1;
+  st = berth_array_new(out->nn->ctx, 1, shape, &out->array);
+  if (st == BERTH_OK) berth_params_get(box->params, gradients, berth_array_data(out->array));
+  return bl_give(L, out, st);
 }
 
 static int set_flat(lua_State *L) {

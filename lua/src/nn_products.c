@@ -12,11 +12,12 @@ static berth_array *array_of(const bl_array_box *box) { return box ? box->array 
 static int matmul(lua_State *L) {
   static const char *const keys[] = { "transpose_a", "transpose_b", NULL };
   static const bl_where w = { "array:matmul", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *b = bl_check_array(L, 2, w.fn, "other"), *out;
+  bl_array_box *out = bl_result(L, 3), *a, *b;
   int t = bl_options(L, 3, &w, keys), transpose_a = 0, transpose_b = 0;
   bl_get_bool(L, t, &w, "transpose_a", &transpose_a);
   bl_get_bool(L, t, &w, "transpose_b", &transpose_b);
-  out = bl_new_array(L);
+  a = self(L, w.fn);
+  b = bl_check_array(L, 2, w.fn, "other");
   return bl_give(L, out, berth_nn_matmul(a->nn->tape, a->array, transpose_a, b->array, transpose_b, &out->array));
 }
 
@@ -36,18 +37,18 @@ static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
 /* x:linear(w, b or nil, activation, slope) */
 static int linear(lua_State *L) {
   static const bl_where w = { "array:linear", NULL, 0 };
-  bl_array_box *x = self(L, w.fn), *weights = bl_check_array(L, 2, w.fn, "weights"), *bias = bl_opt_array(L, 3, w.fn, "bias");
+  bl_array_box *out = bl_result(L, 5), *x = self(L, w.fn), *weights = bl_check_array(L, 2, w.fn, "weights");
+  bl_array_box *bias = bl_opt_array(L, 3, w.fn, "bias");
   berth_nn_unary f = to_activation(L, 4, &w);
   double slope = bl_opt_number(L, 5, &w, "slope", 0.01);
-  bl_array_box *out = bl_new_array(L);
   return bl_give(L, out, berth_nn_linear(x->nn->tape, x->array, weights->array, array_of(bias), f, slope, &out->array));
 }
 
 static int grouped_matmul(lua_State *L) {
   static const bl_where w = { "array:grouped_matmul", NULL, 0 };
-  bl_array_box *x = self(L, w.fn), *weights = bl_check_array(L, 3, w.fn, "weights"), *out;
+  bl_array_box *out = bl_result(L, 3);
   berth_segments *s = bl_to_segments(L, 2, &w, "segments");
-  out = bl_new_array(L);
+  bl_array_box *x = self(L, w.fn), *weights = bl_check_array(L, 3, w.fn, "weights");
   return bl_give(L, out, berth_nn_grouped_matmul(x->nn->tape, x->array, s, weights->array, &out->array));
 }
 
@@ -62,19 +63,21 @@ static berth_array *list_item(lua_State *L, const bl_where *w, int32_t k) {
   return bl_check_array(L, -1, w->fn, name)->array;
 }
 
-/* The arrays of the table at 1, in scratch on the stack. The table keeps them. */
-static berth_array **read_arrays(lua_State *L, const bl_where *w, int32_t *n) {
-  berth_array **list;
-  int32_t k;
+/* Room for the arrays of the table at 1, in scratch on the stack. */
+static berth_array **room_for_arrays(lua_State *L, const bl_where *w, int32_t *n) {
   if (!lua_istable(L, 1)) bl_wrong(L, w, "arrays", "expected a table of arrays, got %s", bl_kind(L, 1));
   if ((*n = bl_to_length(L, 1, w, "arrays")) == 0) bl_wrong(L, w, "arrays", "is empty");
-  list = bl_scratch(L, (size_t)*n, sizeof *list);
-  for (k = 0; k < *n; k++) {
+  return bl_scratch(L, (size_t)*n, sizeof(berth_array *));
+}
+
+/* The table keeps them. */
+static void read_arrays(lua_State *L, const bl_where *w, int32_t n, berth_array **list) {
+  int32_t k;
+  for (k = 0; k < n; k++) {
     lua_rawgeti(L, 1, k + 1);
     list[k] = list_item(L, w, k);
     lua_pop(L, 1);
   }
-  return list;
 }
 
 /* concat({ a, b, ... }, axis) */
@@ -84,9 +87,10 @@ static int concat(lua_State *L) {
   berth_array **list;
   bl_array_box *out;
   lua_settop(L, 2);
-  list = read_arrays(L, &w, &n);
-  axis = lua_isnoneornil(L, 2) ? 0 : bl_to_axis(L, 2, &w, list[0]);
+  list = room_for_arrays(L, &w, &n);
   out = bl_new_array(L);
+  read_arrays(L, &w, n, list);
+  axis = lua_isnil(L, 2) ? 0 : bl_to_axis(L, 2, &w, list[0]);
   return bl_give(L, out, berth_nn_concat(out->nn->tape, n, list, axis, &out->array));
 }
 
@@ -94,10 +98,9 @@ static int concat(lua_State *L) {
 static int gru(lua_State *L) {
   static const char fn[] = "berth.nn.gru";
   static const char *const what[] = { "x", "h", "wx", "wh", "bx", "bh" };
-  bl_array_box *a[6], *out;
+  bl_array_box *out = bl_result(L, 6), *a[6];
   int k;
   for (k = 0; k < 6; k++) a[k] = bl_check_array(L, k + 1, fn, what[k]);
-  out = bl_new_array(L);
   return bl_give(L, out, berth_nn_gru(out->nn->tape, a[0]->array, a[1]->array, a[2]->array, a[3]->array, a[4]->array, a[5]->array,
                                       &out->array));
 }
@@ -105,31 +108,30 @@ static int gru(lua_State *L) {
 /* attention(q, k, v, heads, mask or nil) */
 static int attention(lua_State *L) {
   static const bl_where w = { "berth.nn.attention", NULL, 0 };
-  bl_array_box *q = bl_check_array(L, 1, w.fn, "q"), *k = bl_check_array(L, 2, w.fn, "k"), *v = bl_check_array(L, 3, w.fn, "v");
-  int32_t heads = lua_isnoneornil(L, 4) ? 1 : (int32_t)bl_to_whole(L, 4, &w, "heads", 1, INT32_MAX);
-  bl_array_box *mask = bl_opt_array(L, 5, w.fn, "mask"), *out = bl_new_array(L);
+  bl_array_box *out = bl_result(L, 5), *q = bl_check_array(L, 1, w.fn, "q"), *k = bl_check_array(L, 2, w.fn, "k");
+  bl_array_box *v = bl_check_array(L, 3, w.fn, "v"), *mask = bl_opt_array(L, 5, w.fn, "mask");
+  int32_t heads = lua_isnil(L, 4) ? 1 : (int32_t)bl_to_whole(L, 4, &w, "heads", 1, INT32_MAX);
   return bl_give(L, out, berth_nn_attention(out->nn->tape, q->array, k->array, v->array, heads, array_of(mask), &out->array));
 }
 
 static int mse(lua_State *L) {
-  bl_array_box *a = bl_check_array(L, 1, "berth.nn.mse", "a"), *b = bl_check_array(L, 2, "berth.nn.mse", "b");
-  bl_array_box *out = bl_new_array(L);
+  static const char fn[] = "berth.nn.mse";
+  bl_array_box *out = bl_result(L, 2), *a = bl_check_array(L, 1, fn, "a"), *b = bl_check_array(L, 2, fn, "b");
   return bl_give(L, out, berth_nn_mse(out->nn->tape, a->array, b->array, &out->array));
 }
 
 static int huber(lua_State *L) {
   static const bl_where w = { "berth.nn.huber", NULL, 0 };
-  bl_array_box *a = bl_check_array(L, 1, w.fn, "a"), *b = bl_check_array(L, 2, w.fn, "b");
+  bl_array_box *out = bl_result(L, 3), *a = bl_check_array(L, 1, w.fn, "a"), *b = bl_check_array(L, 2, w.fn, "b");
   double delta = bl_opt_number(L, 3, &w, "delta", 1);
-  bl_array_box *out = bl_new_array(L);
   return bl_give(L, out, berth_nn_huber(out->nn->tape, a->array, b->array, delta, &out->array));
 }
 
 static int cross_entropy(lua_State *L) {
   static const bl_where w = { "berth.nn.cross_entropy", NULL, 0 };
-  bl_array_box *a = bl_check_array(L, 1, w.fn, "scores"), *out;
+  bl_array_box *out = bl_result(L, 2);
   berth_index *x = bl_to_index(L, 2, &w, "index");
-  out = bl_new_array(L);
+  bl_array_box *a = bl_check_array(L, 1, w.fn, "scores");
   return bl_give(L, out, berth_nn_cross_entropy(out->nn->tape, a->array, x, &out->array));
 }
 

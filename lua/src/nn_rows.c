@@ -7,44 +7,70 @@ static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(
 
 static int gather(lua_State *L) {
   static const bl_where w = { "array:gather", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
+  bl_array_box *out = bl_result(L, 2);
   berth_index *x = bl_to_index(L, 2, &w, "index");
-  out = bl_new_array(L);
+  bl_array_box *a = self(L, w.fn);
   return bl_give(L, out, berth_nn_gather(a->nn->tape, a->array, x, &out->array));
+}
+
+static int gather_reduce(lua_State *L, const bl_where *w, berth_nn_reduction f) {
+  bl_array_box *out = bl_result(L, 3), *a;
+  berth_segments *s;
+  berth_index *x;
+  bl_convert_index(L, 2, w, "index");
+  s = bl_to_segments(L, 3, w, "segments");
+  x = bl_to_index(L, 2, w, "index");
+  a = self(L, w->fn);
+  return bl_give(L, out, berth_nn_gather_reduce(a->nn->tape, f, a->array, x, s, &out->array));
+}
+
+static int gather_sum(lua_State *L) {
+  static const bl_where w = { "array:gather_sum", NULL, 0 };
+  return gather_reduce(L, &w, BERTH_NN_SUM);
+}
+
+static int gather_mean(lua_State *L) {
+  static const bl_where w = { "array:gather_mean", NULL, 0 };
+  return gather_reduce(L, &w, BERTH_NN_MEAN);
 }
 
 static int scatter(lua_State *L) {
   static const bl_where w = { "array:scatter", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
+  bl_array_box *out = bl_result(L, 3);
   berth_index *x = bl_to_index(L, 2, &w, "index");
+  bl_array_box *a = self(L, w.fn);
   int32_t rows = (int32_t)bl_to_whole(L, 3, &w, "rows", 0, INT32_MAX);
-  out = bl_new_array(L);
   return bl_give(L, out, berth_nn_scatter(a->nn->tape, a->array, x, rows, &out->array));
 }
 
 static int pick(lua_State *L) {
   static const bl_where w = { "array:pick", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
+  bl_array_box *out = bl_result(L, 2);
   berth_index *x = bl_to_index(L, 2, &w, "index");
-  out = bl_new_array(L);
+  bl_array_box *a = self(L, w.fn);
   return bl_give(L, out, berth_nn_pick(a->nn->tape, a->array, x, &out->array));
 }
 
 static int path_sum(lua_State *L) {
   static const bl_where w = { "array:path_sum", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
+  bl_array_box *out = bl_result(L, 2);
   berth_index *next = bl_to_index(L, 2, &w, "next");
-  out = bl_new_array(L);
+  bl_array_box *a = self(L, w.fn);
   return bl_give(L, out, berth_nn_path_sum(a->nn->tape, a->array, next, &out->array));
 }
 
 static int running_sum(lua_State *L) {
   static const bl_where w = { "array:running_sum", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
-  berth_segments *s = bl_to_segments(L, 2, &w, "segments");
-  berth_index *row = bl_to_index(L, 3, &w, "row"), *bin = bl_to_index(L, 4, &w, "bin");
+  bl_array_box *out = bl_result(L, 5), *a;
   int32_t bins = (int32_t)bl_to_whole(L, 5, &w, "bins", 0, INT32_MAX);
-  out = bl_new_array(L);
+  berth_segments *s;
+  berth_index *row, *bin;
+  bl_convert_segments(L, 2, &w, "segments");
+  bl_convert_index(L, 3, &w, "row");
+  bin = bl_to_index(L, 4, &w, "bin");
+  s = bl_to_segments(L, 2, &w, "segments");
+  row = bl_to_index(L, 3, &w, "row");
+  a = self(L, w.fn);
   return bl_give(L, out, berth_nn_running_sum(a->nn->tape, a->array, s, row, bin, bins, &out->array));
 }
 
@@ -53,9 +79,9 @@ static int running_sum(lua_State *L) {
 typedef berth_status (*segment_fn)(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out);
 
 static int with_segments(lua_State *L, const bl_where *w, segment_fn f) {
-  bl_array_box *a = self(L, w->fn), *out;
+  bl_array_box *out = bl_result(L, 2);
   berth_segments *s = bl_to_segments(L, 2, w, "segments");
-  out = bl_new_array(L);
+  bl_array_box *a = self(L, w->fn);
   return bl_give(L, out, f(a->nn->tape, a->array, s, &out->array));
 }
 
@@ -104,35 +130,37 @@ static int segment_log_softmax(lua_State *L) {
 static berth_array *array_of(const bl_array_box *box) { return box ? box->array : NULL; }
 
 static int softmax(lua_State *L) {
-  bl_array_box *a = self(L, "array:softmax"), *mask = bl_opt_array(L, 2, "array:softmax", "mask"), *out = bl_new_array(L);
+  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:softmax"), *mask = bl_opt_array(L, 2, "array:softmax", "mask");
   return bl_give(L, out, berth_nn_softmax(a->nn->tape, a->array, array_of(mask), &out->array));
 }
 
 static int log_softmax(lua_State *L) {
-  bl_array_box *a = self(L, "array:log_softmax"), *mask = bl_opt_array(L, 2, "array:log_softmax", "mask"), *out = bl_new_array(L);
+  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:log_softmax"), *mask = bl_opt_array(L, 2, "array:log_softmax", "mask");
   return bl_give(L, out, berth_nn_log_softmax(a->nn->tape, a->array, array_of(mask), &out->array));
 }
 
 /* a:zscore(segments or nil, epsilon) */
 static int zscore(lua_State *L) {
   static const bl_where w = { "array:zscore", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *out;
-  berth_segments *s = lua_isnoneornil(L, 2) ? NULL : bl_to_segments(L, 2, &w, "segments");
+  bl_array_box *out = bl_result(L, 3);
+  berth_segments *s = lua_isnil(L, 2) ? NULL : bl_to_segments(L, 2, &w, "segments");
   double epsilon = bl_opt_number(L, 3, &w, "epsilon", 1e-6);
-  out = bl_new_array(L);
+  bl_array_box *a = self(L, w.fn);
   return bl_give(L, out, berth_nn_zscore(a->nn->tape, a->array, s, epsilon, &out->array));
 }
 
 /* a:layer_norm(gain or nil, bias or nil, epsilon) */
 static int layer_norm(lua_State *L) {
   static const bl_where w = { "array:layer_norm", NULL, 0 };
-  bl_array_box *a = self(L, w.fn), *gain = bl_opt_array(L, 2, w.fn, "gain"), *bias = bl_opt_array(L, 3, w.fn, "bias"), *out;
+  bl_array_box *out = bl_result(L, 4), *a = self(L, w.fn), *gain = bl_opt_array(L, 2, w.fn, "gain");
+  bl_array_box *bias = bl_opt_array(L, 3, w.fn, "bias");
   double epsilon = bl_opt_number(L, 4, &w, "epsilon", 1e-5);
-  out = bl_new_array(L);
   return bl_give(L, out, berth_nn_layer_norm(a->nn->tape, a->array, array_of(gain), array_of(bias), epsilon, &out->array));
 }
 
 const luaL_Reg bl_nn_row_methods[] = { { "gather", gather },
+                                       { "gather_sum", gather_sum },
+                                       { "gather_mean", gather_mean },
                                        { "scatter", scatter },
                                        { "pick", pick },
                                        { "path_sum", path_sum },

@@ -60,9 +60,11 @@ static int watch(lua_State *L) {
 
 static int gradient(lua_State *L) {
   static const char fn[] = "tape:gradient";
-  tape_box *box = self(L, fn);
-  berth_array *d = berth_tape_gradient(box->tape, bl_check_array(L, 2, fn, "array")->array);
-  return d ? bl_push_array(L, d) : 0;
+  bl_array_box *out = bl_result(L, 2);
+  berth_array *d = berth_tape_gradient(self(L, fn)->tape, bl_check_array(L, 2, fn, "array")->array);
+  if (!d) return 0;
+  berth_array_retain(out->array = d);
+  return bl_give(L, out, BERTH_OK);
 }
 
 static int clear(lua_State *L) {

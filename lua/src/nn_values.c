@@ -115,13 +115,13 @@ static const float *push_nested(lua_State *L, const berth_array *a, int32_t dept
 }
 
 static int to_table(lua_State *L) {
-  const bl_array_box *a = bl_check_array(L, 1, "array:totable", "self");
+  const bl_array_box *a = bl_hold_array(L, "array:totable");
   push_nested(L, a->array, 0, a->data);
   return 1;
 }
 
 static int flat(lua_State *L) {
-  const bl_array_box *a = bl_check_array(L, 1, "array:flat", "self");
+  const bl_array_box *a = bl_hold_array(L, "array:flat");
   int64_t i;
   lua_createtable(L, (int)a->size, 0);
   for (i = 0; i < a->size; i++) {
@@ -172,10 +172,11 @@ static int item(lua_State *L) {
 /* ---- whole arrays ------------------------------------------------------------------------ */
 
 static int copy(lua_State *L) {
+  bl_array_box *out = bl_result(L, 1);
   const bl_array_box *a = bl_check_array(L, 1, "array:copy", "self");
-  bl_array_box *b = bl_push_zeros(L, berth_array_rank(a->array), berth_array_shape(a->array));
-  if (a->size) memcpy(b->data, a->data, (size_t)a->size * sizeof *a->data);
-  return 1;
+  berth_status st = berth_array_new(a->nn->ctx, berth_array_rank(a->array), berth_array_shape(a->array), &out->array);
+  if (st == BERTH_OK && a->size) memcpy(berth_array_data(out->array), a->data, (size_t)a->size * sizeof *a->data);
+  return bl_give(L, out, st);
 }
 
 static int copy_from(lua_State *L) {
@@ -213,8 +214,8 @@ static void check_rows(lua_State *L, const bl_where *w, const bl_array_box *a, c
 /* a:add_rows(index, b, scale): a[index[i]] += scale b[i], in order; 0: dropped */
 static int add_rows(lua_State *L) {
   static const bl_where w = { "array:add_rows", NULL, 0 };
-  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
   const berth_index *x = bl_to_index(L, 2, &w, "index");
+  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
   const float scale = (float)bl_opt_number(L, 4, &w, "scale", 1);
   int64_t m, k;
   int32_t i;
@@ -230,7 +231,25 @@ static int add_rows(lua_State *L) {
   return 1;
 }
 
+/* a:set_rows(index, b): a[index[i]] = b[i], in order; 0: dropped */
+static int set_rows(lua_State *L) {
+  static const bl_where w = { "array:set_rows", NULL, 0 };
+  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
+  const berth_index *x = bl_to_index(L, 2, &w, "index");
+  size_t m;
+  int32_t i;
+  check_rows(L, &w, a, x, b);
+  m = (size_t)row_size(b);
+  for (i = 0; i < berth_index_size(x); i++) {
+    int32_t row = berth_index_ids(x)[i];
+    if (row != BERTH_NONE && m) memmove(a->data + m * (size_t)row, b->data + m * (size_t)i, m * sizeof *a->data);
+  }
+  lua_settop(L, 1);
+  return 1;
+}
+
 const luaL_Reg bl_nn_value_methods[] = {
   { "totable", to_table }, { "flat", flat }, { "get", get },   { "set", set },           { "item", item },
-  { "copy", copy },        { "copy_from", copy_from }, { "fill", fill }, { "add_rows", add_rows }, { NULL, NULL }
+  { "copy", copy },        { "copy_from", copy_from }, { "fill", fill }, { "add_rows", add_rows },
+  { "set_rows", set_rows }, { NULL, NULL }
 };

@@ -62,7 +62,7 @@ static berth_status call_member(void *ud, berth_cost *cost, berth_placement **ou
   lua_pushvalue(L, m->cost);
   if (lua_pcall(L, 1, 4, 0) != LUA_OK) return BERTH_ECALLBACK;
   box = bl_test(L, top + 1, &bl_placement_class);
-  if (box && box->placement) {
+  if (box && bl_is_open(L, top + 1)) {
     berth_placement_retain(*out = box->placement);
   } else {
     st = take_refusal(L, top + 1, why, message, size);

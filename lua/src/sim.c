@@ -193,7 +193,7 @@ static int simulator(lua_State *L) {
   lua_setfield(L, -2, "cost");
   lua_pop(L, 1);
   bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(cost)), sizeof(int32_t));
-  lua_pushcclosure(L, run, 2);
+  bl_push_closure(L, run, 2);
   bl_track(L);
   return 1;
 }

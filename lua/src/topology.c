@@ -290,7 +290,7 @@ static int each_device(lua_State *L) {
   self(L, "topology:devices");
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);
-  lua_pushcclosure(L, next_device, 2);
+  bl_push_closure(L, next_device, 2);
   return 1;
 }
 

@@ -1,27 +1,43 @@
--- The table of a study of scripts/bench/learn.lua: mean and deviation over seeds of the best seen, and of the greedy answer.
--- lua scripts/bench/learn_table.lua FOLDER FILE ...
+-- The table of studies of scripts/bench/learn.lua and learn_transfer.lua: mean and deviation over seeds of the best seen, of the
+-- greedy answer, or of CPU seconds, for each cell and method.
+-- lua scripts/bench/learn_table.lua FOLDER best|greedy|cpu FILE ...
 package.path = "spec/?.lua;scripts/bench/?.lua;" .. package.path
 local cells = require "learn.cells"
-local methods = require "learn.methods"
 local store = require "learn.store"
 
-local function add_file(all, path)
-  for _, row in ipairs(store.open(path).rows) do table.insert(all.rows, row) end
+local folder, field = arg[1], arg[2]
+if not arg[3] or not ("best greedy cpu"):find(field, 1, true) then
+  io.stderr:write("usage: learn_table.lua FOLDER best|greedy|cpu FILE ...\n")
+  os.exit(2)
 end
 
 local all = setmetatable({ rows = {} }, { __index = store })
-for i = 2, #arg do add_file(all, arg[i]) end
-
-local function text(mean, deviation) return mean and ("%.3f +- %.3f"):format(mean, deviation) or "-" end
-
-print("| cell | method | best seen | above best known | greedy | seeds |")
-print("|---|---|---|---|---|---|")
-for _, cell in ipairs(cells.all(arg[1])) do
-  for _, name in ipairs(methods.names) do
-    local best, deviation, n = all:mean(cell.label, name, "best")
-    if best then
-      print(("| %s | %s | %s | %+.2f %% | %s | %d |"):format(cell.label, name, text(best, deviation),
-        100 * (best / cell.best - 1), text(all:mean(cell.label, name, "greedy")), n))
+local methods, seen = {}, {}
+for i = 3, #arg do
+  for _, row in ipairs(store.open(arg[i]).rows) do
+    table.insert(all.rows, row)
+    if row[field] and not seen[row.method] then
+      seen[row.method] = true
+      table.insert(methods, row.method)
     end
   end
+end
+
+local function text(mean, deviation, n)
+  if not mean then return "-" end
+  local few = n < 5 and (" (%d)"):format(n) or ""
+  if deviation < 0.005 then return ("%.2f%s"):format(mean, few) end
+  return ("%.2f +- %.2f%s"):format(mean, deviation, few)
+end
+
+print("| cell | best known | " .. table.concat(methods, " | ") .. " |")
+print("|---|---|" .. ("---|"):rep(#methods))
+for _, cell in ipairs(cells.all(folder)) do
+  local row, any = { cell.label, ("%.2f"):format(cell.best) }, false
+  for _, name in ipairs(methods) do
+    local mean, deviation, n = all:mean(cell.label, name, field)
+    table.insert(row, text(mean, deviation, n))
+    any = any or mean ~= nil
+  end
+  if any then print("| " .. table.concat(row, " | ") .. " |") end
 end

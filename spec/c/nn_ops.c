@@ -51,9 +51,10 @@ static berth_array *random_array(int32_t rank, const int32_t *shape) {
 
 /* Every axis of both is 1 or its extent, ranks 1 to 4. */
 static void repetition(void) {
-  static const int32_t full[BERTH_NN_RANK] = { 2, 3, 1, 4 };
+  static const int32_t fulls[][BERTH_NN_RANK] = { { 2, 3, 1, 4 }, { 2, 3, 4, 2 }, { 3, 4, 1, 1 }, { 5, 1, 1, 1 }, { 2, 1, 3, 1 } };
   TEST("functions of two arrays: every way to repeat, all ranks");
-  for (int trial = 0; trial < 400; trial++) {
+  for (int trial = 0; trial < 1000; trial++) {
+    const int32_t *full = fulls[trial / 200];
     int32_t rank[2], shape[2][BERTH_NN_RANK];
     for (int k = 0; k < 2; k++) {
       rank[k] = 1 + berth_rng_below(&rng, BERTH_NN_RANK);
@@ -244,12 +245,14 @@ static void shapes(void) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* c->k: 0 gather, 1 scatter to 6 rows, 2 pick, 3.. reduction k % 3 along axis (int)p (9.. of segments), 20 repeat. */
+/* c->k: 0 gather, 1 scatter to 6 rows, 2 pick, 3.. reduction k % 3 along axis (int)p (9.. of segments), 20 repeat, 30 gathered
+ * and added up, 31 their mean. */
 static berth_status run_rows_of(const Case *c, berth_tape *t, berth_array **out) {
   if (c->k == 0) return berth_nn_gather(t, c->in[0], c->index, out);
   if (c->k == 1) return berth_nn_scatter(t, c->in[0], c->index, 6, out);
   if (c->k == 2) return berth_nn_pick(t, c->in[0], c->index, out);
   if (c->k == 20) return berth_nn_segment_repeat(t, c->in[0], c->segments, out);
+  if (c->k >= 30) return berth_nn_gather_reduce(t, (berth_nn_reduction)(c->k - 30), c->in[0], c->index, c->segments, out);
   if (c->k >= 9) return berth_nn_segment_reduce(t, (berth_nn_reduction)(c->k % 3), c->in[0], c->segments, out);
   return berth_nn_reduce(t, (berth_nn_reduction)(c->k % 3), c->in[0], (int32_t)c->p, out);
 }
@@ -274,9 +277,24 @@ static void naive_reduced(const Case *c, const double *x, double *out) {
     for (int64_t i = 0; i < inner; i++) *out++ = reduced(c->k % 3, x + o * s[axis] * inner + i, s[axis], inner);
 }
 
+static void naive_gather_reduced(const Case *c, const double *x, int64_t m, double *out) {
+  const int32_t *ids = berth_index_ids(c->index), *first = berth_segments_first(c->segments);
+  for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
+    for (int64_t j = 0; j < m; j++) {
+      double sum = 0;
+      for (int32_t r = first[s]; r < first[s + 1]; r++) sum += ids[r] < 0 ? 0 : x[ids[r] * m + j];
+      out[s * m + j] = c->k == 31 && first[s + 1] > first[s] ? sum / (first[s + 1] - first[s]) : sum;
+    }
+  }
+}
+
 static void naive_rows_of(const Case *c, const double *const *in, double *out) {
   int64_t m = berth_array_size(c->in[0]) / extent(c->in[0], 0);
   const int32_t *ids = c->index ? berth_index_ids(c->index) : NULL, *first = c->segments ? berth_segments_first(c->segments) : NULL;
+  if (c->k >= 30) {
+    naive_gather_reduced(c, in[0], m, out);
+    return;
+  }
   if (c->k == 1) memset(out, 0, sizeof(double) * 6 * (size_t)m);
   for (int32_t i = 0; ids && i < berth_index_size(c->index); i++) {
     for (int64_t j = 0; c->k == 0 && j < m; j++) out[i * m + j] = ids[i] < 0 ? 0 : in[0][ids[i] * m + j];
@@ -296,6 +314,12 @@ static void rows(void) {
   check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(3, 5, 2, 3) }, .index = index_of(5, ids) });
   check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(1, 5, 0, 0) }, .index = index_of(5, ids) });
   check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 1, .in = { normal_array(2, 5, 3, 0) }, .index = index_of(5, ids) });
+  for (int k = 30; k < 32; k++) {
+    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .in = { normal_array(2, 5, 11, 0) },
+                            .index = index_of(5, ids), .segments = segments_of(3, lengths) });
+    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .in = { normal_array(3, 5, 2, 3) },
+                            .index = index_of(5, ids), .segments = segments_of(3, lengths) });
+  }
   check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 2, .in = { normal_array(2, 5, 3, 0) },
                           .index = index_of(5, columns) });
   TEST("sums, means and maxima along every axis, of all, and of segments");
@@ -398,6 +422,8 @@ static void refusals(void) {
   REFUSED(berth_nn_pick(NULL, a, none, &out), "missing");
   REFUSED(berth_nn_reduce(NULL, BERTH_NN_SUM, a, 2, &out), "no axis 2");
   REFUSED(berth_nn_segment_reduce(NULL, BERTH_NN_SUM, a, s, &out), "2 rows");
+  REFUSED(berth_nn_gather_reduce(NULL, BERTH_NN_SUM, a, far, s, &out), "3 ids in segments of 2 rows");
+  REFUSED(berth_nn_gather_reduce(NULL, BERTH_NN_LARGEST, a, far, s, &out), "sums and means only");
   REFUSED(berth_nn_segment_repeat(NULL, a, s, &out), "2 segments for 3 rows");
   REFUSED(berth_array_new(ctx, 5, (const int32_t[]){ 1, 1, 1, 1, 1 }, &out), "rank 5");
   REFUSED(berth_array_new(ctx, 1, (const int32_t[]){ -1 }, &out), "-1 numbers");
@@ -412,6 +438,15 @@ static void refusals(void) {
   berth_segments_release(s);
 }
 
+static void too_many_rows(void) {
+  const int32_t many[3] = { 65536, 32768, 0 };
+  berth_array *x = array(3, many), *w = normal_array(2, 0, 3, 0), *out = NULL;
+  TEST("a layer of more rows than CBLAS counts is refused");
+  REFUSED(berth_nn_linear(NULL, x, w, NULL, BERTH_NN_RELU, 0, &out), "linear: 2147483648 rows, at most 2147483647");
+  berth_array_release(x);
+  berth_array_release(w);
+}
+
 /* ---- no numbers ------------------------------------------------------------------------------ */
 
 static void empty(void) {
@@ -424,6 +459,9 @@ static void empty(void) {
   CHECK(berth_array_size(out) == 0 && last_of(out) == 3);
   berth_array_release(out);
   CHECK_STATUS(berth_nn_segment_reduce(NULL, BERTH_NN_MEAN, a, s, &out), BERTH_OK);
+  CHECK(berth_array_size(out) == 8 && berth_array_data(out)[7] == 0);
+  berth_array_release(out);
+  CHECK_STATUS(berth_nn_gather_reduce(NULL, BERTH_NN_MEAN, a, x, s, &out), BERTH_OK);
   CHECK(berth_array_size(out) == 8 && berth_array_data(out)[7] == 0);
   berth_array_release(out);
   CHECK_STATUS(berth_nn_scatter(NULL, a, x, 2, &out), BERTH_OK);
@@ -452,6 +490,7 @@ int main(void) {
   rows();
   tapes();
   refusals();
+  too_many_rows();
   empty();
   return finish_layers();
 }

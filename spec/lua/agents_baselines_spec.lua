@@ -147,7 +147,7 @@ for _, name in ipairs { "placeto", "gdp" } do
     it("is for one number of devices", function()
       local env = berth.assignment(blocks(), mesh)
       assert.error_matches(function() make { devices = 2 }:view(env) end, "the network is for 2 devices, the topology has 3")
-      assert.error_matches(function() make {} end, "devices: expected a number")
+      assert.error_matches(function() make {} end, "devices: expected a whole number")
       assert.error_matches(function() make { devices = 2, depth = 1 } end, "unknown option 'depth'")
     end)
 
@@ -187,10 +187,29 @@ describe("policy gdp", function()
     for v = 1, 4 do
       for d = 1, 3 do assert.is_true(cut[v][d] == cut[v][d] and one[v][d] == one[v][d]) end
     end
-    assert.equal(4, b.seen:gather { 1 }:sum():item() - 5) -- ops 1 to 9 in one segment
-    assert.equal(4, a.seen:gather { 1 }:sum():item())     -- no segment before the first
-    assert.equal(8, a.seen:gather { 5 }:sum():item())     -- ops 1 to 4 and 5 to 8
-    assert.equal(5, a.seen:gather { 9 }:sum():item())     -- ops 5 to 8 and 9
+    assert.equal(4, b.blocks[1].seen:gather { 1 }:sum():item() - 5) -- ops 1 to 9 in one segment
+    assert.equal(4, a.blocks[1].seen:gather { 1 }:sum():item())     -- no segment before the first
+    assert.equal(8, a.blocks[1].seen:gather { 5 }:sum():item())     -- ops 1 to 4 and 5 to 8
+    assert.equal(5, a.blocks[1].seen:gather { 9 }:sum():item())     -- ops 5 to 8 and 9
+  end)
+
+  it("says the same when many ops attend at once and when few do", function()
+    local ops, edges = {}, {}
+    for i = 1, 530 do
+      ops[i] = { seconds = 1 + i % 3, kind = "k" .. i % 5 }
+      if i > 1 then edges[#edges + 1] = { i - 1, i, 1 } end
+    end
+    local policy = gdp.policy { devices = 3, segment = 5 }
+    local view = policy:view(assert(berth.assignment(berth.graph { ops = ops, edges = edges }, mesh)))
+    assert.equal(2, #view.blocks)
+    local got, flat = policy:encode(view).scores, {}
+    for v = 1, 530 do
+      local own = math.ceil(v / 5)
+      for u = 1, 530 do flat[#flat + 1] = math.ceil(u / 5) == own - 1 and 1 or 0 end
+      for u = 1, 530 do flat[#flat + 1] = math.ceil(u / 5) == own and 1 or 0 end
+    end
+    view.blocks = { { first = 1, last = 530, before = 1, seen = nn.array(flat, { 530, 1060 }) } }
+    assert.is_true((got - policy:encode(view).scores):abs():max():item() < 1e-5)
   end)
 
   it("with quirks leaves single neighbours out, and tells raw ids", function()

@@ -345,15 +345,13 @@ describe("many processes", function()
       return join(turns[turn])
     end
     for rank = 1, size do
-      local object = { rank = rank, size = size }
-      function object.share(_, n)
-        local least, more = math.floor(n / size), n % size
-        return (rank - 1) * least + math.min(rank - 1, more), least + (rank <= more and 1 or 0)
-      end
-      function object.sum(_, a)
-        return exchange(rank, "sum", a:copy(), function(all)
-          local out = all[1]
-          for i = 2, size do out = out + all[i] end
+      local object = setmetatable({ rank = rank, size = size }, require "berth.agents.ranks")
+      function object.add_up(_, list)
+        return exchange(rank, "add_up", list, function(all)
+          local out = nn.zeros(list[1].shape)
+          for _, own in ipairs(all) do
+            for _, a in ipairs(own) do out = out + a end
+          end
           return out
         end)
       end

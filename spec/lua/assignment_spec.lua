@@ -112,6 +112,45 @@ describe("assignment", function()
     assert.equal("infeasible", code)
   end)
 
+  it("refuses collectives", function()
+    local g = berth.graph{ ops = { { seconds = 1 }, { seconds = 1 } },
+      collectives = { { kind = "allreduce", bytes = 1, members = { 1, 2 } } } }
+    local none, message, code = berth.assignment(g, two())
+    assert.is_nil(none)
+    assert.equal("assignment: the graph has 1 collectives, which op starts none can tell: expand them first", message)
+    assert.equal("unsupported", code)
+  end)
+
+  -- Devices 1 and 2 reach one another; 3 stands alone.
+  it("rules out devices that cannot be reached", function()
+    local t = berth.topology{ devices = { {}, {}, {} }, links = { { 1, 2, bandwidth = 4 } } }
+    local x = assert(berth.assignment(fork(), t))
+    assert.is_true(x.restricted)
+    assert.is_false(assert(berth.assignment(fork(), two())).restricted)
+    local e = x:episodes(2):start(0, 0)
+    assert.same({ { 1, 1, 1 }, { 1, 1, 1 } }, e:allowed{ 1, 1 }:totable())
+    e:assign({ 1, 1 }, { 1, 3 })
+    assert.same({ { 1, 1, 0 }, { 0, 0, 1 } }, e:allowed{ 2, 2 }:totable())
+    assert.same({ { 1, 0, 0 }, { 0, 0, 1 } }, e:teacher_devices{ 3, 3 }:totable())
+  end)
+
+  it("counts a placement without a route as infinitely long, and the others as ever", function()
+    local t = berth.topology{ devices = { {}, {}, {} }, links = { { 1, 2, bandwidth = 4 } } }
+    local e = assert(berth.assignment(fork(), t)):episodes(3):start(0, 0)
+    e:assign({ 1, 1, 1 }, { 1, 1, 3 })
+    e:assign({ 2, 2, 2 }, { 2, 3, 3 })
+    e:assign({ 3, 3, 3 }, { 1, 1, 3 })
+    assert.same({ { 1, 1, 1 }, { 1, 1, 0 }, { 1, 1, 0 } }, e:log().allowed:slice(1, 1, 3):totable())
+    for _, noise in ipairs{ 0, 0.1 } do
+      local got = e:simulate(nil, { noise = noise, seed = 5 })
+      assert.equal(math.huge, got[2])
+      for i = 1, 3, 2 do
+        local alone = assert(berth.simulate(fork(), t, e:placement(i), { noise = noise, seed = 5 + i - 1 }))
+        assert.equal(alone.makespan, got[i])
+      end
+    end
+  end)
+
   describe("on the DOPPLER graphs", function()
     if not shared.present() then return pending("needs the test data, which is not here") end
 

@@ -1,5 +1,6 @@
 -- The executor from Lua: what it gives, refuses and measures. Times are only bounded from below.
 local berth = require "berth"
+local finaliser = require "support.finaliser"
 local random = require "support.random_graph"
 
 local function message(f, ...)
@@ -84,6 +85,31 @@ describe("the executor", function()
     assert.is_true(seconds[1] >= 0.003 - 1e-9 and seconds[2] >= 0.011 - 1e-9 and seconds[2] > seconds[1])
     assert.is_true(f { 1, 1 } >= 0.003 - 1e-9)
     assert.matches("there is no device 3", message(f, { { 1, 3 } }))
+    ex:close()
+  end)
+
+  it("is what stage III learns from; an interrupt leaves what was seen until then", function()
+    local ex, g, t = chain()
+    local agent, calls = berth.agents.doppler { seed = 1 }, 0
+    local function train()
+      return assert(agent:train({ { graph = g, topology = t } },
+        { stages = { { stage = "III", episodes = 8, batch = 4 } }, objective = ex:objective() }))
+    end
+    local whole = train()
+    assert.same({ 8, 9, nil }, { whole.episodes, whole.calls, whole.interrupted })
+    assert.is_true(whole.tasks[1].best >= 0.003 - 1e-9 and #whole.tasks[1].placement == 2)
+    local before = berth.hooks { interrupt = function()
+      calls = calls + 1
+      return calls > 5 -- each run asks once or more
+    end }
+    local cut = train()
+    calls = 0
+    local p = { 1, 2 }
+    local seconds, text, code = ex:objective() { p, p, p, p, p, p, p, p }
+    berth.hooks(before or {})
+    assert.equal("interrupted", cut.interrupted)
+    assert.is_true(cut.episodes < 8)
+    assert.same({ nil, "interrupted", "interrupted", n = 3 }, { seconds, text, code, n = 3 })
     ex:close()
   end)
 
@@ -183,5 +209,97 @@ describe("the executor", function()
     assert.same({ "interrupted", "interrupted" }, { text, code })
     assert.is_nil(r)
     assert.equal("executor: closed", tostring(ex))
+  end)
+
+  it("is not used after a finaliser has closed it, nor are its runs", function()
+    local function closed(ok, value)
+      if not ok then assert.matches("is closed", value) end
+    end
+    local function small() return (chain { scale = 1e-6 }) end
+    local hits = 0
+    local function sweep(make, use) hits = hits + finaliser.sweep(make, use, closed) end
+    sweep(small, function(ex) return ex.core:run({ 1, 2 }, { repeats = 2 }) end)
+    sweep(small, function(ex) return ex.core:kernels() end)
+    sweep(function()
+      local _, g, t = chain()
+      return berth.cost(g, t)
+    end, function(cost) return berth.executor(cost, { scale = 1e-6, mode = "paced" }) end)
+    local function execution()
+      local ex = small()
+      local r = assert(ex:run { 1, 2 })
+      ex:close()
+      return r
+    end
+    for _, field in ipairs { "times", "start", "finish", "busy", "device", "transfers", "turns", "checksums" } do
+      sweep(execution, function(r) return r[field] end)
+    end
+    assert.is_true(hits > 0)
+  end)
+
+  it("takes times and sizes near the ends of the numbers, or says what is wrong", function()
+    local function two(seconds, bytes, bandwidth, opts)
+      local g = berth.graph { ops = { { seconds = seconds }, { seconds = seconds } }, edges = { { 1, 2, bytes } } }
+      local ex = assert(berth.executor(g, berth.topology.mesh(2, { bandwidth = bandwidth }), opts))
+      local r, text, code = ex:run { 1, 2 }
+      local wrong = r and r.wrong
+      ex:close()
+      return r and r.makespan, text or wrong, code
+    end
+    assert.matches("seconds: 0.1 for 9.88131e%-324 s of ops is a scale of inf: give a scale", message(two, 5e-324, 0, 1))
+    assert.matches("seconds: 0.1 for inf s of ops is a scale of 0: give a scale", message(two, 1e308, 0, 1))
+    assert.matches("seconds: 1e%+308 for 0.002 s of ops is a scale of inf", message(two, 1e-3, 0, 1, { seconds = 1e308 }))
+    assert.same({ nil, "the placement takes 2e+12 s, at scale 1: more than 1e+09 s", "invalid", n = 3 },
+      (function(...) return { n = select("#", ...), ... } end)(two(1e12, 0, 1, { scale = 1 })))
+    assert.matches("takes 1e%+305 s, at scale 1:", (select(2, two(1e-9, 1e5, 1e-300, { scale = 1 }))))
+    for _, x in ipairs { { 5e-324, 0, 1, { scale = 1 } }, { 1, 1, 1, { scale = 5e-324 } }, { 0, 0, 1 },
+      { 0, 0, 1, { scale = 1e308 } },
+      { 1e-3, 1.7e308, math.huge, { seconds = 1e-3, memory = 1e5 } }, { 1e-3, 8, 1e9, { seconds = 1e-3, memory = 1e-300 } },
+      { 1e-3, 8, math.huge, { seconds = 1e-3, duty = 0, mode = "paced" } } } do
+      local seconds, text = two(x[1], x[2], x[3], x[4])
+      assert.is_nil(text)
+      assert.is_true(seconds >= 0)
+    end
+    local g = berth.graph { ops = { {}, {}, {} }, edges = { { 1, 3, 1.7e308 }, { 2, 3, 1.7e308 } } } -- together infinite
+    local ex = assert(berth.executor(g, berth.topology.mesh(1), { memory = 3400 }))
+    assert.is_true(math.abs(ex.byte_scale / 1e-305 - 1) < 1e-12)
+    assert.is_nil(assert(ex:run { 1, 1, 1 }).wrong)
+    ex:close()
+  end)
+
+  it("runs thousands of ops on 64 devices, also with a thread for each pair", function()
+    local ops, edges, p = {}, {}, {}
+    for i = 1, 3000 do
+      ops[i], p[i] = { seconds = i % 3 }, i * 7 % 64 + 1
+      if i > 64 then edges[#edges + 1], edges[#edges + 2] = { i - 64, i, 1 }, { i - 63, i, 1 } end
+    end
+    local g, t = berth.graph { ops = ops, edges = edges }, berth.topology.mesh(64, { bandwidth = 100 })
+    for _, links in ipairs { "duplex", "pair" } do
+      local ex, text = berth.executor(g, t, { mode = "paced", links = links, seconds = 0.1, memory = "1 MiB" })
+      if not ex then
+        assert.matches("^%d+ of 4096 threads can be had$", text) -- where the system has fewer
+      else
+        local r = assert(ex:run(p))
+        assert.is_nil(r.wrong)
+        assert.equal(links == "pair" and 4096 or 128, ex.threads)
+        ex:close()
+      end
+    end
+  end)
+
+  it("runs within the run of another", function()
+    local one, other = chain(), chain()
+    local inner
+    local before = berth.hooks { interrupt = function()
+      inner = inner or assert(other:run { 1, 2 })
+      return false
+    end }
+    local outer = assert(one:run { 1, 2 })
+    berth.hooks(before or {})
+    for _, r in ipairs { inner, outer } do
+      assert.is_true(r.makespan >= 0.011 - 1e-9)
+      assert.is_nil(r.wrong)
+    end
+    one:close()
+    other:close()
   end)
 end)

@@ -74,6 +74,44 @@ describe("berth.mpi", function()
     end
   end)
 
+  case("adds arrays up in the order of ranks", function()
+    local want = "2 6 0 0" -- ((1e8 + 1) - 1e8) + 2 in single precision; 1 + 1 + 2 + 2
+    assert.same({ want, want }, run(2, "add_up"))
+  end)
+
+  -- Updates, best, greedy, losses of all updates, and every weight: the same bytes.
+  for _, what in ipairs { "doppler2 2", "gdp2 2", "placeto2 2", "doppler3 3", "gdp3 3", "doppler4 2", "gdp4 4" } do
+    local program, n = what:match("(%w+) (%d)")
+    case(("trains %s parts in %s processes as in one, to the byte"):format(program:gsub("%d", " %0"), n), function()
+      local one, many = run(1, program)[1], run(tonumber(n), program)
+      assert.truthy(one:find("^30 "), one)
+      for rank = 1, tonumber(n) do assert.equal(one, many[rank]) end
+    end)
+  end
+
+  case("goes on in two processes after an interrupt of one, to the bytes of one process in one go", function()
+    local one, two = run(1, "resume")[1], run(2, "resume")
+    assert.truthy(one:find("^interrupted 9 15 %d+$"), one)
+    assert.same({ one, one }, two)
+  end)
+
+  case("tells all ranks what one's objective or checkpoint has failed with", function()
+    assert.same({ "rank 2: out of order", "out of order" }, run(2, "objective_raises"))
+    assert.same({ "rank 2: no engine", "no engine" }, run(2, "objective_refuses"))
+    local got = run(2, "checkpoint_fails")
+    assert.truthy(got[1]:find("^/nowhere/at/all.part: cannot be written"), got[1])
+    assert.equal("rank 1: " .. got[1], got[2])
+  end)
+
+  case("refuses parts that ranks cannot share, and checkpoints that are not of one update", function()
+    local uneven, other = run(2, "uneven"), run(2, "other_checkpoint")
+    for rank = 1, 2 do
+      assert.truthy(uneven[rank]:find("parts: 3 of them cannot be dealt out evenly to 2 ranks", 1, true), uneven[rank])
+      assert.truthy(other[rank]:find("rank 1 goes on after 0 updates, rank 2 after 30: all must read one checkpoint", 1, true),
+        other[rank])
+    end
+  end)
+
   case("tells all ranks what one has failed with, and nobody hangs", function()
     assert.same({ "rank 2: rank two has had enough", "rank two has had enough" }, run(2, "fail"))
     assert.same({ "rank 2: too late", "too late" }, run(2, "fail_at_the_end"))
@@ -96,7 +134,9 @@ describe("berth.mpi", function()
   case("raises for a caller's mistakes", function()
     assert.equal("berth.mpi.sum: expected an array of berth.nn or a table of numbers, got number; "
       .. "berth.mpi.sum: numbers[2]: expected a number, got string; berth.mpi.broadcast: root: expected a rank of 1..1; "
-      .. "berth.mpi.broadcast: expected an array of berth.nn or a string, got nil", run(1, "mistakes")[1])
+      .. "berth.mpi.broadcast: expected an array of berth.nn or a string, got nil; "
+      .. "berth.mpi.add_up: arrays: 1 to 1048576 of them; berth.mpi.add_up: arrays[2]: is not of the size of the first; "
+      .. "berth.mpi.add_up: arrays[1]: expected an array of berth.nn", run(1, "mistakes")[1])
   end)
 
   case("says that it has not begun, without beginning", function()

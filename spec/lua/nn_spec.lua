@@ -183,6 +183,10 @@ describe("operations", function()
     near({ 0, 0, 0, 5, 7, 9 }, a:scatter({ 2, 2 }, 2))
     near({ 0, 0, 0, 4, 5, 6 }, a:scatter({ 0, 2 }, 2))
     near({ 3, 4 }, a:pick { 3, 1 })
+    near({ 5, 7, 9, 0, 0, 0, 4, 5, 6 }, a:gather_sum({ 1, 2, 0, 2 }, { 2, 0, 2 }))
+    near({ 2.5, 3.5, 4.5, 0, 0, 0, 2, 2.5, 3 }, a:gather_mean({ 1, 2, 0, 2 }, { 2, 0, 2 }))
+    raises("gather reduce: there is no row 3 among 2", a.gather_sum, a, { 3 }, { 1 })
+    raises("gather reduce: 2 ids in segments of 1 rows", a.gather_mean, a, { 1, 2 }, { 1 })
   end)
 
   it("reduce", function()
@@ -244,5 +248,22 @@ describe("operations", function()
     local q, v = nn.zeros { 1, 2 }, nn.array { { 2, 4 }, { 4, 8 } }
     near({ 3, 6 }, nn.attention(q, nn.zeros { 2, 2 }, v, 2))
     near({ 4, 8 }, nn.attention(q, nn.zeros { 2, 2 }, v, 1, nn.array { { 0, 1 } }))
+  end)
+end)
+
+describe("a NaN", function()
+  it("comes through thresholds, maxima and softmax", function()
+    local nan = nn.array { { 0 / 0, 1, 2 } } -- also where another number is first
+    local last = nn.concat({ nan:slice(2, 2), nan:slice(2, 1, 1) }, 2)
+    for _, x in ipairs { nan, last } do
+      for _, y in ipairs { x:relu():sum(), x:log():sum(), x:maximum(nn.zeros { 3 }):sum(), nn.zeros({ 3 }):minimum(x):sum(),
+        x:max(), x:max(2), x:segment_max({ 1 }):sum(), x:softmax():sum(), x:log_softmax():sum(),
+        x:linear(nn.full({ 3, 1 }, 1), nil, "relu"), nn.huber(x, x) } do
+        assert.is_true(y:item() ~= y:item())
+      end
+    end
+    local hidden = last:softmax(nn.array { { 1, 1, 0 } }):flat()
+    assert.near(1, hidden[1] + hidden[2], 1e-6)
+    assert.equal(0, hidden[3])
   end)
 end)

@@ -189,6 +189,8 @@ describe("help", function()
     end
     for name in pairs(berth.topology) do assert.is_true(known["topology." .. name] or false, name) end
     for name in pairs(berth.models) do assert.is_true(known["models." .. name] or false, name) end
+    for name in pairs(berth.agents) do assert.is_true(known["agents." .. name] or false, name) end
+    for _, name in ipairs { "agents.ranks", "mpi" } do assert.is_true(known[name] or false, name) end
   end)
 
   it("names methods and fields that objects have", function()

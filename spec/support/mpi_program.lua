@@ -16,6 +16,16 @@ function programs.exchange(r)
   return ("%g %g %g %g %.17g %g %g %d"):format(a:get(1), a:get(2), a:get(3), n[1], n[2], b:get(1), b:get(2), #text)
 end
 
+-- 1e8 + 1 is 1e8 in single precision, so the sum tells the order. Two million numbers go in more than one block.
+function programs.add_up(r)
+  local a, b = nn.full({ 2000001 }, r.rank == 1 and 1e8 or -1e8), nn.full({ 2000001 }, r.rank)
+  a:set(r.rank, 2000001)
+  local sum = r:add_up { a, b }
+  local wrong = 0
+  for i = 1, sum.size - 1, 777 do wrong = wrong + (sum:get(i) == 2 and 0 or 1) end
+  return ("%g %g %d %g"):format(sum:get(1), sum:get(2000001), wrong, r:add_up({ nn.zeros { 0 } }).size)
+end
+
 -- Least squares on twelve points, each rank its share of every batch; the weights after 30 steps.
 function programs.train(r)
   local p = nn.parameters { seed = 3 }
@@ -54,6 +64,97 @@ local function taught(kind, options)
   end
 end
 
+-- A number that tells lists of floats apart, in 31 bits.
+local function digest(list)
+  local h = 7
+  for c in table.concat(list, " "):gmatch(".") do h = (h * 31 + c:byte()) % 2147483647 end
+  return ("%.0f"):format(h)
+end
+
+local function weights_of(agent)
+  local out = {}
+  for i, w in ipairs(agent.made.params:flat("values"):flat()) do out[i] = ("%.9g"):format(w) end
+  return out
+end
+
+local small = { doppler = { hidden = 8, inner = 8, rounds = 2, seed = 1 }, gdp = { seed = 1 }, placeto = { seed = 1 } }
+
+-- 10 updates of stage I and 20 of II, or what `more` says; mpirun -n 1 stands for a process that knows of no others.
+local function train(r, kind, more)
+  local g = assert(berth.models.einsum { program = "chain", layers = 2, shards = 4 })
+  local a = berth.agents[kind](small[kind])
+  local o = { ranks = r.size > 1 and r or nil, batch = 7 }
+  o.stages = { { stage = "I", episodes = 70 }, { stage = "II", episodes = 140 } }
+  for key, value in pairs(more) do o[key] = value end
+  local done = assert(a:train({ { graph = g, topology = berth.topology.mesh(2, { bandwidth = 1 }) } }, o))
+  return digest(weights_of(a)), done
+end
+
+local function in_parts(kind, parts)
+  return function(r)
+    local losses = {}
+    local function progress(now) losses[#losses + 1] = ("%.17g"):format(now.loss) end
+    local weights, done = train(r, kind, { parts = parts, progress = progress })
+    return ("%.0f %.17g %.17g %s %s"):format(done.updates, done.tasks[1].best, done.tasks[1].greedy, digest(losses), weights)
+  end
+end
+
+for _, kind in ipairs { "doppler", "gdp", "placeto" } do
+  for parts = 2, 4 do programs[kind .. parts] = in_parts(kind, parts) end
+end
+
+-- A made-up cluster: seconds by a sum over the devices.
+local function seconds(list)
+  local out = {}
+  for i, placement in ipairs(list) do
+    out[i] = 0
+    for op, device in ipairs(placement) do out[i] = out[i] + op * op * device end
+  end
+  return out
+end
+
+-- In one go, and in two with an interrupt of the last rank and a checkpoint between them.
+function programs.resume(r)
+  local path, calls = r:broadcast(r.rank == 1 and os.tmpname() or "", 1), 0
+  if r.rank == 1 then os.remove(path) end
+  local o = { parts = 2, objective = seconds }
+  o.stages = { { stage = "I", episodes = 35 }, { stage = "III", episodes = 70 } }
+  local straight = train(r, "doppler", o)
+  o.checkpoint, o.every, o.resume = path, 1, true
+  function o.objective(list)
+    calls = calls + 1
+    if calls == 5 and r.rank == r.size then error("interrupted", 0) end
+    return seconds(list)
+  end
+  local _, cut = train(r, "doppler", o)
+  r.over, r.stopped = false, false -- all of them have stopped at the same exchange
+  o.objective = seconds
+  local resumed, done = train(r, "doppler", o)
+  r:numbers { 0 }
+  if r.rank == 1 then os.remove(path) end
+  return ("%s %.0f %.0f %s"):format(cut.interrupted, cut.updates, done.updates, straight == resumed and straight or "differ")
+end
+
+-- What an objective says on the second rank alone.
+local function failing(objective)
+  return function(r)
+    return train(r, "gdp", { stages = { { stage = "III", episodes = 70 } }, objective = r.rank == 2 and objective or seconds })
+  end
+end
+
+programs.objective_raises = failing(function() error("out of order", 0) end)
+programs.objective_refuses = failing(function() return nil, "no engine", "unsupported" end)
+function programs.checkpoint_fails(r) return train(r, "gdp", { checkpoint = r.rank == 1 and "/nowhere/at/all" or nil }) end
+function programs.other_checkpoint(r)
+  local path = os.tmpname()
+  os.remove(path)
+  if r.rank == 2 then train({ size = 1 }, "gdp", { checkpoint = path }) end
+  local ok, message = pcall(train, r, "gdp", { checkpoint = path, resume = true })
+  os.remove(path)
+  if not ok then error(message, 0) end
+end
+programs.uneven = in_parts("gdp", 3)
+
 programs.doppler = taught("doppler", { hidden = 8, inner = 8, rounds = 2, seed = 1 })
 programs.gdp = taught("gdp", { seed = 1 })
 
@@ -75,7 +176,8 @@ function programs.astray(r) r:numbers(r.rank == 1 and { 1 } or { 1, 2 }) end
 function programs.mistakes(r)
   local out = {}
   for i, wrong in ipairs { function() r.mpi.sum(7) end, function() r.mpi.sum { 1, "x" } end,
-    function() r.mpi.broadcast("", 3) end, function() r.mpi.broadcast(nil) end } do
+    function() r.mpi.broadcast("", 3) end, function() r.mpi.broadcast(nil) end, function() r.mpi.add_up {} end,
+    function() r.mpi.add_up { nn.zeros { 1 }, nn.zeros { 2 } } end, function() r.mpi.add_up { 2 } end } do
     local _, message = pcall(wrong)
     out[i] = tostring(message):match("berth%.mpi.*")
   end

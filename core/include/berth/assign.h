@@ -51,6 +51,8 @@ void berth_assign_retain(berth_assign *a);
 void berth_assign_release(berth_assign *a);
 berth_cost *berth_assign_cost(const berth_assign *a); /* borrowed */
 int32_t berth_assign_steps(const berth_assign *a);    /* decisions of one episode: units */
+/** 1: some op that is decided may not go everywhere, by type or for want of a route. */
+int berth_assign_restricted(const berth_assign *a);
 int32_t berth_assign_device_features(const berth_assign *a); /* 5, with partners 6 */
 const int32_t *berth_assign_units(const berth_assign *a); /* [ops] unit of each op, numbered by their first op */
 
@@ -92,7 +94,8 @@ int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first
  *  @param out [n x devices x features].  O(n (producers + devices inputs)), with partners also the producers of consumers.
  *  Source: DOPPLER, 4.3. Departs from it: units, and per tensor in place of per op transfer times in the last. */
 berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double *out);
-/** 1: op[i] may go there (type, pin), [n x devices] */
+/** 1: op[i] may go there: types of its unit, a way from where its producers are and to where consumers are pinned; types alone where
+ *  that leaves nothing. [n x devices].  O(n devices (inputs + consumers)) where berth_assign_restricted, else O(n devices) */
 berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_t *out);
 /** One step of all, or on failure of none: BERTH_EINVAL (no candidate, cannot run there, all steps taken), BERTH_ENOMEM. Records candidates, op, device and, if berth_episodes_devices was asked for these ops, its answer. */
 berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const int32_t *device);
@@ -131,6 +134,7 @@ typedef struct berth_episode_log {
   const int32_t *candidates;    /* candidates of the step */
   const int32_t *chosen;        /* [rows] which of them op is */
   const double *devices;        /* [rows x devices x features] as told by berth_episodes_devices; NULL: not asked in every step */
+  const uint8_t *allowed;       /* [rows x devices] as berth_episodes_allowed tells; NULL: all, everywhere */
 } berth_episode_log;
 /** Borrowed until the next call, or release.  @return BERTH_OK, BERTH_EINVAL (not all steps are taken), BERTH_ENOMEM */
 berth_status berth_episodes_log(berth_episodes *e, berth_episode_log *out);

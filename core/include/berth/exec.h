@@ -63,8 +63,8 @@ typedef struct berth_executor berth_executor;
 
 /**
  * @param opts NULL: berth_exec_default()
- * @return BERTH_OK; BERTH_EINVAL (an option, with its value); BERTH_EUNSUPPORTED (collectives or communication ops: expand them;
- *         links ROUTE and FAIR; dispatch PLANNED and STATIC; threads that cannot be had, with how many there are); BERTH_ENOMEM.
+ * @return BERTH_OK; BERTH_EINVAL (an option, with its value; ops so short or long that `seconds` gives no finite scale above 0);
+ *         BERTH_EUNSUPPORTED (collectives or communication ops: expand them; links ROUTE and FAIR; dispatch PLANNED and STATIC; threads that cannot be had, with how many there are); BERTH_ENOMEM.
  * Starts devices + senders threads (PAIR: devices^2). O(ops + edges)
  */
 berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_executor **out);
@@ -84,8 +84,8 @@ typedef struct berth_execution berth_execution;
 /**
  * @param device [ops]
  * @param repeats runs, at least 1; run i takes the seed + i for RANDOM
- * @return as berth_simulate for a placement (EINVAL, EUNREACHABLE); BERTH_EINVAL also: repeats, or called from within its own run;
- *         BERTH_ENOMEM; BERTH_EINTERRUPT: all threads are idle again
+ * @return as berth_simulate for a placement (EINVAL, EUNREACHABLE); BERTH_EINVAL also: repeats, called from within its own run,
+ *         nominally 1e9 s or more; BERTH_ENOMEM; BERTH_EINTERRUPT: all threads are idle again
  */
 berth_status berth_executor_run(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out);
 void berth_execution_release(berth_execution *r);

@@ -2,7 +2,9 @@
 -- @module berth.agents.agent
 local core = require "berth.core"
 local options = require "berth.options"
+local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
+local settings = require "berth.agents.settings"
 local trainer = require "berth.agents.trainer"
 
 local agent = {}
@@ -29,7 +31,11 @@ function agent:__tostring()
 end
 
 --- Teaches the agent. See berth.agents.trainer.
-function agent:train(tasks, opts) return trainer.train(self, tasks, opts) end
+function agent:train(tasks, opts)
+  check.type("agent:train", "tasks", tasks, "table")
+  if type(opts) == "table" then settings.check_training("agent:train", opts, #tasks) end
+  return trainer.train(self, tasks, opts)
+end
 
 local function judged(e, cost, judge)
   local times, message, code = e:simulate(cost, judge)
@@ -48,19 +54,45 @@ local function sampled(policy, view, state, env, o)
   return judged(e, o.cost, o.judge)
 end
 
+local legal_here = { "samples", "judge", "seed", "links", "memory", "param_multiple", "quantum", "cost" }
+
+-- The judge is the simulator with the options that hold for all placers, and its own.
+local function place_options(given)
+  local fn = "agent:place"
+  local o = options.merge(options.check(fn, given, legal_here))
+  if o.samples ~= nil then check.whole(fn, "samples", o.samples, 0, 1e6) end
+  if o.seed ~= nil then check.whole(fn, "seed", o.seed, 0, 2 ^ 53 - 1) end
+  if o.judge ~= nil then check.type(fn, "judge", o.judge, "table") end
+  o.judge = options.merge({ links = o.links, memory = o.memory, param_multiple = o.param_multiple, quantum = o.quantum }, o.judge)
+  return o
+end
+
+-- Where some devices do not reach one another an agent may have led itself astray.
+local function check_routes(name, cost, env, placement)
+  if not env.restricted then return placement end
+  local r, message, code = core.simulate(cost, placement, { memory = "none", bound = false })
+  if not r then return nil, ("%s: %s"):format(name, message), code end
+  return placement
+end
+
 --- The placement of an op's likeliest devices in the likeliest order; with `samples` also the best of that many episodes, as the
 -- simulator times them (samples + 1 calls).
 -- @tparam cost cost
--- @tparam[opt] table given samples (0), seed (0), judge (the simulator's options); what berth.place knows besides is not needed
+-- @tparam[opt] table given samples (0), seed (0), judge (the simulator's options); links, memory, param_multiple and quantum are
+-- the judge's too
 -- @treturn[1] placement
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 function agent:place(cost, given)
-  local o = given or {}
+  local o = place_options(given)
   local env, message, code = core.assignment(cost, self.features)
   if not env then return nil, message, code end
   local policy = self:network(env.devices)
+  if (policy.devices or env.devices) ~= env.devices then
+    local text = "%s: the network is for %.0f devices, the topology has %.0f"
+    return nil, text:format(self.name, policy.devices, env.devices), "unsupported"
+  end
   local view = policy:view(env)
   local state, e = policy:encode(view), env:episodes(1)
   e:start(0, 0)
@@ -74,7 +106,7 @@ function agent:place(cost, given)
     if not other then return nil, time, why end
     if time < seconds then devices, seconds = other, time end
   end
-  return core.placement(devices, { placer = self.name, estimate = seconds })
+  return check_routes(self.name, cost, env, core.placement(devices, { placer = self.name, estimate = seconds }))
 end
 
 --- What a file says of the agent.
@@ -90,6 +122,7 @@ end
 -- @treturn[2] string code
 function agent:save(path)
   if not self.made then options.fail("agent:save: the agent has no weights yet: train it first") end
+  check.type("agent:save", "path", path, "string")
   return checkpoint.write(path, self.made.params, nil, self:header())
 end
 

@@ -18,7 +18,10 @@ function checkpoint.write(path, params, adam, what)
   local done, message, code = params:save(part, { adam = adam, note = record.write(what) })
   if not done then return nil, message, code end
   done, message = os.rename(part, path)
-  if not done then return nil, message, "io" end
+  if not done then
+    os.remove(part)
+    return nil, ("%s: cannot be written: %s"):format(path, (tostring(message):gsub("^.*: ", ""))), "io"
+  end
   return true
 end
 

@@ -28,21 +28,19 @@ local function first_allowed(row)
   end
 end
 
---- The ops that an episode decides, in topological order, and where each may go. Costs one episode.
+--- The ops that an episode decides, in topological order. Costs one episode.
 -- @param env berth.assignment
 -- @treturn {int,...} ops
--- @treturn {{int,...},...} 1 or 0 for each device, per step
 function choices.order(env)
-  local rank, order, allowed = rank_of(env.graph), {}, {}
+  local rank, order = rank_of(env.graph), {}
   local e = env:episodes(1)
   e:start(0, 1)
   while not e.done do
     local op = first_of(e:candidates():totable(), rank)
-    local row = e:allowed({ op }):totable()[1]
-    order[#order + 1], allowed[#allowed + 1] = op, row
-    e:assign({ op }, { first_allowed(row) })
+    order[#order + 1] = op
+    e:assign({ op }, { first_allowed(e:allowed({ op }):totable()[1]) })
   end
-  return order, allowed
+  return order
 end
 
 --- n times the same.
@@ -60,22 +58,15 @@ end
 -- @treturn {int,...} device of each
 function choices.step(e, op, scores, opts)
   local ops = choices.same(op, e.count)
-  local masked = scores + e:allowed(ops):log()
+  local masked = e.assignment.restricted and scores + e:allowed(ops):log() or scores
   local device = e:choose(masked, nil, { how = opts.how or "sample", epsilon = opts.epsilon or 0 })
   e:assign(ops, device)
   return device:totable()
 end
 
---- Where the op of each row may go: rows of episodes, each through all steps.
-function choices.allowed_rows(view, episodes)
-  local flat = {}
-  for _ = 1, episodes do
-    for s = 1, #view.order do
-      local row = view.allowed[s]
-      for d = 1, #row do flat[#flat + 1] = row[d] end
-    end
-  end
-  return nn.array(flat, { episodes * #view.order, view.devices })
+--- Where the op of each row of a log may go.
+function choices.allowed_rows(view, log)
+  return log.allowed or nn.full({ #log.op, view.devices }, 1)
 end
 
 local function mixture(p, allowed, opts)

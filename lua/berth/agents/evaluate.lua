@@ -1,6 +1,8 @@
 --- What placements take: the simulator's answer or the objective's, counted; the best is kept.
 -- @module berth.agents.evaluate
+local core = require "berth.core"
 local options = require "berth.options"
+local parts = require "berth.agents.parts"
 local tasks = require "berth.agents.tasks"
 
 local evaluate = {}
@@ -11,43 +13,53 @@ function evaluate.mean(list)
   return sum / #list
 end
 
-local function ask_objective(run, e)
-  local placements = e:placements()
+-- Placements of all episodes of the parts, in order.
+local function placements_of(list)
+  local out = {}
+  for _, part in ipairs(list) do
+    for i = 1, part.count do out[#out + 1] = part.episodes:placement(i) end
+  end
+  return out
+end
+
+local function ask_objective(run, list)
+  local placements = placements_of(list)
+  if #placements == 0 then return {} end
   local times, message, code = run.o.objective(placements)
   if times == nil then return nil, message or "the objective gave nothing", code or "callback" end
   if type(times) ~= "table" or #times ~= #placements then
-    options.fail("agent:train: objective: expected %d numbers of seconds", #placements)
+    options.fail("agent:train: objective: expected %d numbers of seconds, got %s", #placements,
+      type(times) == "table" and ("%.0f"):format(#times) or core.kind(times))
   end
   for i = 1, #times do
     local x = times[i]
-    if type(x) ~= "number" or x ~= x or x < 0 then options.fail("agent:train: objective: [%d]: expected seconds", i) end
+    if type(x) ~= "number" or x ~= x or x < 0 then
+      options.fail("agent:train: objective: [%d]: expected seconds, got %s", i, tostring(x))
+    end
   end
   return times
 end
 
-local function own_times(run, stage, task, e)
-  if stage.stage == "III" then return ask_objective(run, e) end
-  return e:simulate(task.judge, task.sim)
+local function ask_simulator(task, list)
+  local out = {}
+  for _, part in ipairs(list) do
+    local times, message, code = {}, nil, nil
+    if part.count > 0 then times, message, code = part.episodes:simulate(task.judge, task.sim) end
+    if not times then return nil, message, code end
+    for i = 1, #times do out[#out + 1] = times[i] end
+  end
+  return out
+end
+
+-- Seconds of the episodes of this process's parts.
+local function own_times(run, stage, task, list)
+  if stage.stage == "III" then return ask_objective(run, list) end
+  return ask_simulator(task, list)
 end
 
 local function keep(task, seconds, placement)
   if task.kept.best and seconds >= task.kept.best then return end
   task.kept.best, task.kept.placement = seconds, placement
-end
-
--- Times of all processes' episodes, and the placement of the best if this process has it.
-local function exchange(run, times, part)
-  local slots = {}
-  for i = 1, part.all do slots[i] = 0 end
-  for i = 1, part.count do slots[part.before + i] = times[i] end
-  return run.ranks:numbers(slots)
-end
-
-local function owner(run, n, i)
-  local least, more = math.floor(n / run.ranks.size), n % run.ranks.size
-  local first = more * (least + 1)
-  if i <= first then return math.floor((i - 1) / (least + 1)) + 1 end
-  return more + math.floor((i - first - 1) / least) + 1
 end
 
 local function decode(text)
@@ -70,41 +82,46 @@ local function best_of(times)
   return best
 end
 
+local function own_placement(batch, i)
+  for _, part in ipairs(batch) do
+    if i > part.before and i <= part.before + part.count then return part.episodes:placement(i - part.before) end
+  end
+end
+
 -- The placement of episode i of the batch, on every process.
-local function fetch(run, part, i)
-  local mine = i > part.before and i <= part.before + part.count
-  local placement = mine and part.episodes:placement(i - part.before)
-  if not run.ranks then return placement end
-  return decode(run.ranks:broadcast(mine and encode(placement) or "", owner(run, part.all, i)))
+local function fetch(run, batch, i)
+  local mine = own_placement(batch, i)
+  if not run.ranks then return mine end
+  return decode(run.ranks:broadcast(mine and encode(mine) or "", parts.owner(run, batch, i)))
 end
 
 --- Seconds of all episodes of a batch.
--- @tparam table part episodes (nil if none are this process's), before, count, all
-function evaluate.times(run, stage, task, part)
-  local times, message, code = {}, nil, nil
-  if part.count > 0 then times, message, code = own_times(run, stage, task, part.episodes) end
-  if not times then
-    if run.ranks then error(message, 0) end
-    return nil, message, code
-  end
-  if run.ranks then times = exchange(run, times, part) end
-  run.at.calls = run.at.calls + part.all
+-- @tparam table batch of parts.own
+function evaluate.times(run, stage, task, batch)
+  local times, message, code = own_times(run, stage, task, batch)
+  if not times then return nil, message, code end
+  times = parts.gather(run, times, batch.before, batch.all)
+  run.at.calls = run.at.calls + batch.all
   -- Seconds of an engine and of the simulator do not compare: the best is of the last of them.
   if task.kept.engine ~= (stage.stage == "III") then
     task.kept.engine, task.kept.best, task.kept.placement = stage.stage == "III", nil, nil
   end
   local best = best_of(times)
-  if times[best] < (task.kept.best or math.huge) then keep(task, times[best], fetch(run, part, best)) end
+  if times[best] < (task.kept.best or math.huge) then keep(task, times[best], fetch(run, batch, best)) end
   return times
 end
 
-local function greedy(run, stage, task)
+-- By the judge of the best; one process tells the others what it takes.
+local function greedy(run, task)
+  local stage = { stage = task.kept.engine and "III" or "II" }
   local policy, e = run.policy, tasks.episodes(task, 1)
   e:start(run.agent.seed, 0)
   policy:rollout(task.view, policy:encode(task.view), e, { how = "greedy", epsilon = 0 })
-  local times, message, code = own_times(run, stage, task, e)
+  local first = not run.ranks or run.ranks.rank == 1
+  local times, message, code = {}, nil, nil
+  if first then times, message, code = own_times(run, stage, task, { { episodes = e, count = 1 } }) end
   if not times then return nil, message, code end
-  if run.ranks then times = { run.ranks:numbers { run.ranks.rank == 1 and times[1] or 0 }[1] } end
+  times = parts.gather(run, times, 0, 1)
   run.at.calls, task.greedy = run.at.calls + 1, times[1]
   keep(task, times[1], e:placement(1))
   return true
@@ -127,9 +144,8 @@ end
 
 --- After the last update: one greedy episode of each task, and the search if asked for.
 function evaluate.last(run)
-  local stage = run.stages[#run.stages]
   for _, task in ipairs(run.tasks) do
-    local done, message, code = greedy(run, stage, task)
+    local done, message, code = greedy(run, task)
     if done and run.o.search and not task.kept.engine then done, message, code = search(run, task) end
     if not done then return nil, message, code end
   end

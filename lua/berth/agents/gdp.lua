@@ -3,21 +3,35 @@
 -- @module berth.agents.gdp
 local nn = require "berth.nn"
 local options = require "berth.options"
+local check = require "berth.agents.check"
 local choices = require "berth.agents.choices"
 
 local gdp = {}
 local methods = {}
 local meta = { __index = methods }
 
-local legal = { "devices", "kinds", "parents", "width", "segment", "heads", "quirks", "seed" }
+--- Options of the network.
+gdp.legal = { "devices", "kinds", "parents", "width", "segment", "heads", "quirks", "seed" }
+
+--- Raises for options, but for devices, that no network can have.
+function gdp.check(fn, given)
+  for _, key in ipairs { "kinds", "parents", "width", "segment", "heads" } do
+    if given[key] ~= nil then check.whole(fn, key, given[key], 1, 1e5) end
+  end
+  local width, n = given.width or 64, given.heads or 4
+  if width % n ~= 0 then options.fail("%s: width: %.0f cannot be dealt out to %.0f heads", fn, width, n) end
+  if given.quirks ~= nil then check.flag(fn, "quirks", given.quirks) end
+  if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53 - 1) end
+end
 
 --- The policy for a number of devices, to which the network is tied.
 -- @tparam table opts devices; kinds (8) of ops that are told apart, others count as the last; parents (8) whose ids are told;
 -- width (64); segment (8) ops that attend together; heads (4); quirks (false): as the published program, raw ids and times, and
 -- ops with a single neighbour get zeros from it; seed (1)
 function gdp.policy(opts)
-  local given = options.check("berth.agents.gdp", opts, legal)
-  if type(given.devices) ~= "number" then options.fail("berth.agents.gdp: devices: expected a number") end
+  local given = options.check("berth.agents.gdp", opts, gdp.legal)
+  check.whole("berth.agents.gdp", "devices", given.devices, 1, 1e5)
+  gdp.check("berth.agents.gdp", given)
   local p, width = nn.parameters { seed = given.seed or 1 }, given.width or 64
   local self = { name = "gdp", devices = given.devices, kinds = given.kinds or 8, parents = given.parents or 8, width = width,
     segment = given.segment or 8, quirks = given.quirks or false, params = p }
@@ -92,27 +106,41 @@ local function pooled_from(self, both)
   return nn.index(ids), nn.segments(lengths)
 end
 
--- Who an op sees: columns 1 .. ops the output of the segment before its own, then the ops of its own.
-local function seen_by(ops, size)
+-- About so many ops attend in one go: what it takes grows with their square.
+local MOST_AT_ONCE = 512
+
+-- Who ops first .. last see: columns of ops `before` .. last, the output of the segment before their own, then of ops
+-- first .. last, those of their own.
+local function seen_by(before, first, last, size)
   local flat = {}
-  for v = 1, ops do
-    local own = math.floor((v - 1) / size)
-    for u = 1, 2 * ops do
-      local of = math.floor(((u - 1) % ops) / size)
-      flat[#flat + 1] = of == (u <= ops and own - 1 or own) and 1 or 0
-    end
+  local function add(v, u, segment)
+    flat[#flat + 1] = math.floor((u - 1) / size) == math.floor((v - 1) / size) + segment and 1 or 0
   end
-  return nn.array(flat, { ops, 2 * ops })
+  for v = first, last do
+    for u = before, last do add(v, u, -1) end
+    for u = first, last do add(v, u, 0) end
+  end
+  return nn.array(flat, { last - first + 1, 2 * last - before - first + 2 })
+end
+
+-- Whole segments that attend together.
+local function blocks_of(ops, size)
+  local out, each = {}, size * math.max(1, math.floor(MOST_AT_ONCE / size))
+  for first = 1, ops, each do
+    local last, before = math.min(first + each - 1, ops), math.max(1, first - size)
+    out[#out + 1] = { first = first, last = last, before = before, seen = seen_by(before, first, last, size) }
+  end
+  return out
 end
 
 function methods:view(env)
   choices.check_devices("berth.agents.gdp", self.devices, env)
-  local order, allowed = choices.order(env)
+  local order = choices.order(env)
   local parents, children, both = neighbours(env)
-  local v = { order = order, allowed = allowed, devices = env.devices, ops = env.ops, steps = #order }
+  local v = { order = order, devices = env.devices, ops = env.ops, steps = #order }
   v.features = features(self, env, parents, children)
   v.index, v.segments = pooled_from(self, both)
-  v.seen = seen_by(env.ops, self.segment)
+  v.blocks = blocks_of(env.ops, self.segment)
   return v
 end
 
@@ -140,13 +168,17 @@ local function outputs(self, view)
   return nn.concat(parts, 1)
 end
 
---- Memory carries no gradient, so it is computed first; then all segments attend at once.
+--- Memory carries no gradient, so it is computed first; then many segments attend at once.
 function methods:encode(view)
   local aside = nn.tape()
   local memory = aside:record(outputs, self, view)
   aside:clear()
-  local h = embed(self, view)
-  return { scores = self.head(attend(self, h, nn.concat({ memory, h }, 1), view.seen)) }
+  local h, parts = embed(self, view), {}
+  for i, b in ipairs(view.blocks) do
+    local own = h:slice(1, b.first, b.last)
+    parts[i] = attend(self, own, nn.concat({ memory:slice(1, b.before, b.last), own }, 1), b.seen)
+  end
+  return { scores = self.head(nn.concat(parts, 1)) }
 end
 
 -- ---- a policy ----
@@ -165,14 +197,14 @@ function methods.noted() end
 function methods:rollout(view, state, e, opts) return choices.rollout(self, view, state, e, opts) end
 
 function methods.loss(_, view, state, log, weights, opts)
-  local allowed = choices.allowed_rows(view, #log.device / #view.order)
+  local allowed = choices.allowed_rows(view, log)
   return choices.loss(state.scores:gather(log.op), allowed, log, weights, opts or {})
 end
 
 function methods:imitate(view, state, e, opts) return choices.imitate(self, view, state, e, opts or {}) end
 
 function methods.imitation_loss(_, view, state, seen, opts)
-  local allowed = choices.allowed_rows(view, #seen.log.device / #view.order)
+  local allowed = choices.allowed_rows(view, seen.log)
   return choices.imitation_loss(state.scores:gather(seen.log.op), allowed, seen.log, seen.marks, opts or {})
 end
 

@@ -1,32 +1,46 @@
 --- Agents that learn to place: docs/learning.md, "Agents".
 -- @module berth.agents
 local agent = require "berth.agents.agent"
+local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
 local options = require "berth.options"
 local settings = require "berth.agents.settings"
 
 local agents = { doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml" }
 
+local shared = { "preset", "estimates", "contract" }
+local presets, estimates = { recommended = true, published = true }, { exact = true, load = true }
+
+-- Options of an agent, of which the network's are those of `module`.
+local function read(kind, module, opts)
+  local fn, legal = "berth.agents." .. kind, options.merge(module.legal)
+  for _, list in ipairs { shared, settings.legal } do
+    for _, key in ipairs(list) do legal[#legal + 1] = key end
+  end
+  local given = options.check(fn, opts, legal)
+  if given.preset ~= nil then check.choice(fn, "preset", given.preset, presets) end
+  if given.estimates ~= nil then check.choice(fn, "estimates", given.estimates, estimates) end
+  if given.contract ~= nil then check.flag(fn, "contract", given.contract) end
+  if given.devices ~= nil then check.whole(fn, "devices", given.devices, 1, 1e5) end
+  module.check(fn, given)
+  settings.check_given(fn, given)
+  return options.merge(given)
+end
+
 -- PLACETO and GDP: networks tied to a number of devices, made when it is known.
 local function baseline(kind)
   return function(opts)
-    local own, given = {}, options.merge(opts)
-    local mine = settings.of(given)
-    for _, key in ipairs(options.sorted_keys(given)) do
-      if mine[key] == nil and key ~= "preset" and key ~= "estimates" and key ~= "contract" then own[key] = given[key] end
-    end
-    local preset = given.preset or "recommended"
-    if not settings.stages[preset] then
-      options.fail("berth.agents.%s: preset: '%s' is none of: published, recommended", kind, tostring(preset))
-    end
+    local module, own = require("berth.agents." .. kind), {}
+    local given = read(kind, module, opts)
+    for _, key in ipairs(module.legal) do own[key] = given[key] end
     own.seed = own.seed or 0
-    local policy = require("berth.agents." .. kind).policy
-    local function make(devices) return policy(options.merge(own, { devices = own.devices or devices })) end
-    return agent.new { kind = kind, options = given, preset = preset, seed = own.seed, settings = mine,
-      features = { estimates = given.estimates, contract = given.contract }, policy = make }
+    local function make(devices) return module.policy(options.merge(own, { devices = own.devices or devices })) end
+    return agent.new { kind = kind, options = given, preset = given.preset or "recommended", seed = own.seed,
+      settings = settings.of(given), features = { estimates = given.estimates, contract = given.contract }, policy = make }
   end
 end
 
+local kinds = { doppler = true, placeto = true, gdp = true }
 agents.placeto, agents.gdp = baseline "placeto", baseline "gdp"
 
 --- An agent from a file that agent:save or a checkpoint wrote.
@@ -36,10 +50,12 @@ agents.placeto, agents.gdp = baseline "placeto", baseline "gdp"
 -- @treturn[2] string message
 -- @treturn[2] string code
 function agents.load(path)
+  check.type("berth.agents.load", "path", path, "string")
   local what, message, code = checkpoint.note(path)
   if not what then return nil, message, code end
-  if what.kind == "load" or not agents[what.kind] then return nil, path .. ": unknown agent " .. what.kind, "unsupported" end
-  local out = agents[what.kind](what.options)
+  if not kinds[what.kind] then return nil, path .. ": unknown agent " .. what.kind, "unsupported" end
+  local made, out = pcall(agents[what.kind], what.options)
+  if not made then return nil, ("%s: %s"):format(path, tostring(out)), "parse" end
   local done
   done, message, code = out:network(what.devices).params:load(path)
   if not done then return nil, message, code end

@@ -4,6 +4,7 @@
 -- raises takes part in that sum once more, as failed, and sends its message; so nobody waits for it. A rank that dies outright is
 -- mpirun's affair: it ends the others.
 local core = require "berth.core"
+local interrupt = require "berth.interrupt"
 local options = require "berth.options"
 
 local ranks = {}
@@ -11,7 +12,7 @@ ranks.__index = ranks
 ranks.__name = "berth.ranks"
 
 -- What the ranks are about to do together.
-local SUM, NUMBERS, BROADCAST, END = 1, 2, 3, 4
+local SUM, NUMBERS, BROADCAST, END, ADD_UP = 1, 2, 3, 4, 5
 
 local function must(value, message)
   if not value then error("berth.agents.ranks: " .. tostring(message), 0) end
@@ -55,7 +56,9 @@ end
 -- Raises what the rank `from` sends.
 local function hear(self, from)
   self.over = true
-  error(("rank %.0f: %s"):format(from, must(self.mpi.broadcast("", from))), 0)
+  local message = must(self.mpi.broadcast("", from))
+  self.stopped = interrupt.is(message)
+  error(("rank %.0f: %s"):format(from, message), 0)
 end
 
 -- Slots of all ranks: failed, kind, length.
@@ -91,6 +94,16 @@ function ranks:sum(a)
   together(self, SUM, a.size)
   must(self.mpi.sum(a))
   return a
+end
+
+--- Sums arrays over all ranks, one after the other, in the order of ranks and, of one rank, of the list: the bytes are those of
+-- one process that adds them so. Every rank has as many arrays, all of one size.
+-- @tparam {array,...} list
+-- @treturn array the first, which holds the sum
+function ranks:add_up(list)
+  together(self, ADD_UP, #list * list[1].size)
+  must(self.mpi.add_up(list))
+  return list[1]
 end
 
 --- Sums of numbers, slot by slot, in double precision. With one rank's number in each slot, and zeros of the others, exact.
@@ -133,6 +146,12 @@ local function tell(self, message)
   end
 end
 
+--- Says that this rank stops early, on purpose: the others raise it at their next exchange, and have `stopped` set.
+function ranks:stop(message)
+  self.stopped = true
+  tell(self, message)
+end
+
 --- Calls f(ranks, ...) on every rank. If it raises on one, the others raise the same at their next exchange, or at the end.
 -- @treturn what f returns, three values at most
 function ranks:run(f, ...)
@@ -141,7 +160,7 @@ function ranks:run(f, ...)
     pcall(tell, self, a)
     error(a, 0)
   end
-  together(self, END, 0)
+  if not self.stopped then together(self, END, 0) end
   return a, b, c
 end
 

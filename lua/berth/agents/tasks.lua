@@ -1,6 +1,7 @@
 --- Tasks of a training: a graph on a topology as the agent sees it, and the judge that times its placements.
 -- @module berth.agents.tasks
 local core = require "berth.core"
+local check = require "berth.agents.check"
 local options = require "berth.options"
 local rewards = require "berth.agents.rewards"
 
@@ -23,19 +24,31 @@ local function env_of(cost, t, features)
   return core.assignment(cost, options.merge(features, { unit = t.unit, contract = t.contract }))
 end
 
+-- Raises what the first batch would raise.
+local function check_judge(fn, judge, sim, ops)
+  if #judge.graph ~= ops then options.fail("%s: judge: graph: has %d ops, the task has %d", fn, #judge.graph, ops) end
+  local ok, message = pcall(core.simulate_batch, judge, {}, sim)
+  if not ok then options.fail("%s: judge: %s", fn, tostring(message):gsub("^.-: berth%.simulate_batch: ", "")) end
+end
+
 local function one(policy, t, i, features)
   local fn = ("agent:train: tasks[%d]"):format(i)
+  check.type("agent:train", ("tasks[%d]"):format(i), t, "table")
   options.check(fn, t, legal)
   if not t.graph or not t.topology then options.fail("%s: graph and topology are needed", fn) end
+  if t.name ~= nil then check.type(fn, "name", t.name, "string") end
+  if t.judge ~= nil then check.type(fn, "judge", t.judge, "table") end
   local cost, message, code = core.priced(fn, t.graph, t.topology, t.cost)
   if not cost then return nil, message, code end
   local env, judge, sim
   env, message, code = env_of(cost, t, features)
   if not env then return nil, message, code end
+  if env.steps == 0 then return nil, "there is nothing to decide: all ops are pinned", "invalid" end
   judge, sim, code = judge_of(t, cost)
   if not judge then return nil, sim, code end
-  return { name = t.name, env = env, features = features, view = policy:view(env), judge = judge, sim = sim, batches = {},
-    kept = { rewards = rewards.new() } }
+  check_judge(fn, judge, sim, env.ops)
+  return { name = t.name, env = env, features = features, unit = t.unit, view = policy:view(env), judge = judge, sim = sim,
+    batches = {}, kept = { rewards = rewards.new() } }
 end
 
 --- @tparam table policy
@@ -50,7 +63,7 @@ function tasks.read(policy, list, features)
   local out = {}
   for i, t in ipairs(list) do
     local task, message, code = one(policy, t, i, features)
-    if not task then return nil, message, code end
+    if not task then return nil, ("agent:train: tasks[%d]: %s"):format(i, message), code end
     out[i] = task
   end
   return out
@@ -65,7 +78,7 @@ end
 --- n episodes of the same task on contracted units, for the teacher.
 function tasks.demonstrations(task, n)
   if not task.units then
-    task.units = assert(core.assignment(task.env.cost, options.merge(task.features, { contract = true })))
+    task.units = assert(core.assignment(task.env.cost, options.merge(task.features, { unit = task.unit, contract = true })))
     task.shown = {}
   end
   task.shown[n] = task.shown[n] or task.units:episodes(n)

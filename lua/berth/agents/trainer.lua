@@ -8,6 +8,7 @@ local nn = require "berth.nn"
 local options = require "berth.options"
 local interrupt = require "berth.interrupt"
 local evaluate = require "berth.agents.evaluate"
+local ranks = require "berth.agents.ranks"
 local resume = require "berth.agents.resume"
 local settings = require "berth.agents.settings"
 local tasks = require "berth.agents.tasks"
@@ -16,6 +17,15 @@ local update = require "berth.agents.update"
 local trainer = {}
 local own = { "stages", "calls", "checkpoint", "every", "resume", "ranks", "progress", "objective", "search" }
 
+local function check_stage(fn, o, stage, i)
+  if stage.stage == "III" and not o.objective then
+    options.fail("%s: stages[%d]: stage III needs objective, a function of placements that gives their seconds", fn, i)
+  end
+  if o.ranks and stage.parts and stage.parts % o.ranks.size ~= 0 then
+    options.fail("%s: stages[%d]: parts: %.0f of them cannot be dealt out evenly to %.0f ranks", fn, i, stage.parts, o.ranks.size)
+  end
+end
+
 local function read_options(agent, given)
   local legal = options.merge(own)
   for _, key in ipairs(settings.legal) do legal[#legal + 1] = key end
@@ -23,11 +33,8 @@ local function read_options(agent, given)
   local o = options.check(fn, given, legal)
   if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
   local stages = settings.read(agent.preset, o.stages, agent.settings, settings.of(o))
-  for i, stage in ipairs(stages) do
-    if stage.stage == "III" and not o.objective then
-      options.fail("%s: stages[%d]: stage III needs objective, a function of placements that gives their seconds", fn, i)
-    end
-  end
+  ranks.check(fn, o.ranks)
+  for i, stage in ipairs(stages) do check_stage(fn, o, stage, i) end
   return o, stages
 end
 
@@ -94,17 +101,47 @@ local function all(run)
   return evaluate.last(run)
 end
 
+-- Processes that have read different checkpoints, or one of them none, would go on as different agents.
+local function check_alike(run)
+  if not run.ranks then return end
+  local updates = {}
+  for r = 1, run.ranks.size do updates[r] = r == run.ranks.rank and run.at.updates or 0 end
+  updates = run.ranks:numbers(updates)
+  for r = 2, #updates do
+    if updates[r] ~= updates[1] then
+      options.fail("agent:train: resume: rank 1 goes on after %.0f updates, rank %.0f after %.0f: all must read one checkpoint",
+        updates[1], r, updates[r])
+    end
+  end
+end
+
 local function start(agent, list, given)
   local o, stages = read_options(agent, given)
   local first = type(list) == "table" and list[1]
   local topology = type(first) == "table" and first.topology -- its devices: what some networks are tied to
-  if not topology then options.fail("agent:train: tasks[1]: graph and topology are needed") end
+  if not topology then options.fail("agent:train: tasks: expected { { graph =, topology = }, ... }") end
   local policy = agent:network(#topology)
   local read, message, code = tasks.read(policy, list, agent.features)
   if not read then return nil, message, code end
-  local run = { agent = agent, policy = policy, o = o, stages = stages, tasks = read, tape = nn.tape(), ranks = o.ranks,
+  local run = { agent = agent, policy = policy, o = o, stages = stages, tasks = read, tapes = {}, ranks = o.ranks,
     adam = nn.adam(policy.params), at = { stage = 1, episode = 0, episodes = 0, updates = 0, calls = 0 } }
-  return resume.begin(run)
+  run, message, code = resume.begin(run)
+  if run then check_alike(run) end
+  return run, message, code
+end
+
+-- What stops one process stops all: at their next exchange the others raise, or report, the same.
+local function stopped(run, message, kind)
+  if kind ~= "interrupted" then
+    if run.ranks then error(message, 0) end
+    return nil, message, kind
+  end
+  if run.ranks then run.ranks:stop(message) end
+  return report(run, message)
+end
+
+local function is_interrupt(run, message)
+  return interrupt.is(message) or (run.ranks and run.ranks.stopped)
 end
 
 --- Trains an agent on tasks in turn, an update each.
@@ -113,20 +150,20 @@ end
 -- @tparam[opt] table given stages, calls, checkpoint, every, resume, ranks, progress, objective, search, and settings
 -- @treturn[1] table episodes, updates, calls, interrupted (message), tasks: best, placement, greedy, searched
 -- @treturn[2] nil
--- @treturn[2] string message
+-- @treturn[2] string message; raised if there are ranks
 -- @treturn[2] string code
 function trainer.train(agent, list, given)
   local run, message, code = start(agent, list, given)
-  if not run then return nil, message, code end
+  if not run then
+    if given and given.ranks then error(message, 0) end
+    return nil, message, code
+  end
   local ran, done, why, kind = pcall(all, run)
   if not ran then
-    if not interrupt.is(done) then error(done, 0) end
-    return report(run, "interrupted")
+    if not is_interrupt(run, done) then error(done, 0) end
+    return stopped(run, "interrupted", "interrupted")
   end
-  if not done then
-    if kind == "interrupted" then return report(run, why) end
-    return nil, why, kind
-  end
+  if not done then return stopped(run, why, kind) end
   return report(run)
 end
 

@@ -3,9 +3,9 @@
 local nn = require "berth.nn"
 local demonstrate = require "berth.agents.demonstrate"
 local evaluate = require "berth.agents.evaluate"
+local parts = require "berth.agents.parts"
 local rewards = require "berth.agents.rewards"
 local settings = require "berth.agents.settings"
-local tasks = require "berth.agents.tasks"
 
 local update = {}
 
@@ -15,35 +15,58 @@ local function slice(list, before, count)
   return out
 end
 
--- What this process does of a batch: how many episodes there are before its own, and how many are its own.
-local function share(run, n)
-  if not run.ranks then return 0, n end
-  return run.ranks:share(n)
-end
-
-local function at_present(run, stage, part)
+-- Settings as they are now, for a part of so many of the batch's n episodes.
+local function at_present(run, stage, count, n)
   local now = stage.episodes > 1 and run.at.episode / stage.episodes or 0
-  return { how = stage.how, epsilon = settings.at(stage.epsilon, now), entropy = settings.at(stage.entropy, now) * part,
+  return { how = stage.how, epsilon = settings.at(stage.epsilon, now), entropy = settings.at(stage.entropy, now) * count / n,
     ties = stage.ties, published_marks = stage.published_marks }, settings.at(stage.rate, now)
 end
 
--- The gradient of all processes, clipped, and Adam.
-local function step(run, stage, rate)
+-- What f, on the tape of the part, adds to the gradients. Other processes need it by itself, one process adds to what there is.
+local function learn(run, part, f)
   local p = run.policy.params
-  if run.ranks then p:set_flat("gradients", run.ranks:sum(p:flat("gradients"))) end
+  local loss = part.tape:record(f)
+  part.loss = loss:item()
+  part.tape:backward(loss)
+  if not run.ranks then return end
+  part.gradient = p:flat("gradients")
+  p:zero_gradients()
+end
+
+local function gradients(run, batch)
+  local out = {}
+  for i, part in ipairs(batch) do out[i] = part.gradient or nn.zeros { run.policy.params.size } end
+  return run.ranks:add_up(out)
+end
+
+local function total_loss(run, batch)
+  local own, sum = {}, 0
+  for i, part in ipairs(batch) do own[i] = part.loss or 0 end
+  local all = parts.gather(run, own, batch.first, batch.cut)
+  for i = 1, #all do sum = sum + all[i] end
+  return sum
+end
+
+-- The gradient of all parts, clipped, and Adam.
+local function step(run, stage, batch)
+  local p = run.policy.params
+  local _, rate = at_present(run, stage, 1, 1)
+  run.loss = total_loss(run, batch)
+  if run.ranks then p:set_flat("gradients", gradients(run, batch)) end
   if stage.clip then p:clip(stage.clip) end
   run.adam:step(rate)
 end
 
-local function learn(run, f)
-  local loss = run.tape:record(f)
-  run.loss = loss:item()
-  run.tape:backward(loss)
+-- Starts the episodes of a part; what the policy knows before the first step.
+local function begin(run, task, part)
+  part.episodes:start(run.agent.seed, run.at.episodes + part.before)
+  return part.tape:record(run.policy.encode, run.policy, task.view)
 end
 
 -- What the loss of the demonstrations at hand needs: each step's weight is the same.
-local function demonstrated(run, task, state, e, o, first)
-  demonstrate.run(task, e, run.agent.seed, first, o.ties)
+local function demonstrated(run, task, state, part, o)
+  local e = part.episodes
+  demonstrate.run(task, e, run.agent.seed, run.at.episodes + part.before, o.ties)
   local log = e:log()
   local weights = nn.full({ #log.op }, 1 / e.count)
   return function()
@@ -51,45 +74,58 @@ local function demonstrated(run, task, state, e, o, first)
   end
 end
 
-local function marked(run, task, state, e, o)
-  local seen = run.policy:imitate(task.view, state, e, { how = "greedy", epsilon = o.epsilon, ties = o.ties })
+local function marked(run, task, state, part, o)
+  local seen = run.policy:imitate(task.view, state, part.episodes, { how = "greedy", epsilon = o.epsilon, ties = o.ties })
   return function() return run.policy:imitation_loss(task.view, state, seen, o) end
 end
 
-local function imitation(run, stage, task, n)
-  local before, count = share(run, n)
-  local o, rate = at_present(run, stage, 1)
-  if count > 0 then
-    local state = run.tape:record(run.policy.encode, run.policy, task.view)
-    local e = tasks.episodes(task, count)
-    e:start(run.agent.seed, run.at.episodes + before)
-    local watch = stage.teacher == "units" and run.policy.follows and demonstrated or marked
-    local loss = watch(run, task, state, e, o, run.at.episodes + before)
-    learn(run, function() return loss():scale(count / n) end)
+local function imitation(run, stage, task, batch)
+  local watch = stage.teacher == "units" and run.policy.follows and demonstrated or marked
+  local o = at_present(run, stage, 1, 1)
+  for _, part in ipairs(batch) do
+    if part.episodes then
+      local loss = watch(run, task, begin(run, task, part), part, o)
+      learn(run, part, function() return loss():scale(part.count / batch.all) end)
+    end
   end
-  step(run, stage, rate)
+  step(run, stage, batch)
 end
 
-local function reinforce(run, stage, task, n)
-  local before, count = share(run, n)
-  local o, rate = at_present(run, stage, count / n)
-  local e, state
-  if count > 0 then
-    state, e = run.tape:record(run.policy.encode, run.policy, task.view), tasks.episodes(task, count)
-    e:start(run.agent.seed, run.at.episodes + before)
-    run.policy:rollout(task.view, state, e, o)
+local function rollouts(run, stage, task, batch)
+  for _, part in ipairs(batch) do
+    if part.episodes then
+      part.state = begin(run, task, part)
+      run.policy:rollout(task.view, part.state, part.episodes, (at_present(run, stage, part.count, batch.all)))
+    end
   end
-  local times, message, code = evaluate.times(run, stage, task, { episodes = e, before = before, count = count, all = n })
+end
+
+local function credit(run, stage, task, batch, part, gains)
+  local o = at_present(run, stage, part.count, batch.all)
+  local own, steps = slice(gains, part.before, part.count), task.view.steps or task.env.steps
+  local weights = rewards.weights(own, steps, stage.gamma, batch.all)
+  learn(run, part, function()
+    return run.policy:loss(task.view, part.state, part.episodes:log(), nn.array(weights, { #weights }), o)
+  end)
+  part.state = nil
+end
+
+local function clear(batch)
+  for _, part in ipairs(batch) do part.tape:clear() end
+end
+
+local function reinforce(run, stage, task, batch)
+  rollouts(run, stage, task, batch)
+  local times, message, code = evaluate.times(run, stage, task, batch)
   if not times then
-    run.tape:clear()
+    clear(batch)
     return nil, message, code
   end
   local gains = rewards.advantages(task.kept.rewards, times, stage)
-  if count > 0 then
-    local weights = rewards.weights(slice(gains, before, count), task.view.steps or task.env.steps, stage.gamma, n)
-    learn(run, function() return run.policy:loss(task.view, state, e:log(), nn.array(weights, { #weights }), o) end)
+  for _, part in ipairs(batch) do
+    if part.episodes then credit(run, stage, task, batch, part, gains) end
   end
-  step(run, stage, rate)
+  step(run, stage, batch)
   return evaluate.mean(times)
 end
 
@@ -103,8 +139,9 @@ end
 -- @treturn[2] string code
 function update.run(run, stage, task, n)
   run.policy.params:zero_gradients()
-  if stage.stage == "I" then return imitation(run, stage, task, n) end
-  return reinforce(run, stage, task, n)
+  local batch = parts.own(run, stage, task, n)
+  if stage.stage == "I" then return imitation(run, stage, task, batch) end
+  return reinforce(run, stage, task, batch)
 end
 
 return update

@@ -22,12 +22,34 @@ local function check_rates(spec, topology)
     .. "or flops= and memory_bandwidth=", spec, name)
 end
 
+--- For commands that take many graphs, and beside TOPOLOGY for those that take one.
+inputs.topology_options = {
+  { name = "topology", kind = "string", value = "TOPOLOGY", text = "of all graphs; default: that of each graph's file" },
+  { name = "devices", kind = "count", value = "N",
+    text = "instead of a topology: N devices alike, each pair with a link of 1 B/s, for files with transfers in units of time" },
+}
+
+--- Raises unless the topology is given once.
+function inputs.check(positional, given)
+  if given.topology and given.devices then fail.usage("--devices: is instead of --topology") end
+  if positional[2] and (given.topology or given.devices) then
+    fail.usage("--%s: the topology is given already: %s", given.devices and "devices" or "topology", positional[2])
+  end
+end
+
+local function topology_of(spec, given)
+  if given.devices then return berth.topology.mesh(given.devices, { bandwidth = 1 }) end
+  spec = spec or given.topology
+  return spec and sources.topology(spec) or nil
+end
+
 --- Graph and topology of the arguments; the topology may come from the graph's file.
 -- @tparam table positional
 -- @tparam table given parsed options
 function inputs.read(positional, given)
+  inputs.check(positional, given)
   local graph, topology, _, about = sources.graph(positional[1], options.for_loading(given))
-  if positional[2] then topology = sources.topology(positional[2]) end
+  topology = topology_of(positional[2], given) or topology
   if not topology then
     fail.usage("%s holds no topology: give one, a file or %s", positional[1], sources.topology_examples)
   end

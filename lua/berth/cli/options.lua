@@ -133,13 +133,17 @@ end
 -- Those that simulate.
 local judged = { portfolio = true, anneal = true, ["local"] = true, brkga = true }
 
+--- How an answer will be simulated, for placers that simulate.
+function options.judge(given)
+  local out = pick(given, options.simulating, pick(given, options.shared, {}))
+  out.noise = nil -- which is not known beforehand
+  return out
+end
+
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
-  if given.placer == nil or judged[given.placer] then
-    out.judge = pick(given, options.simulating, pick(given, options.shared, {})) -- as it will be simulated
-    out.judge.noise = nil -- which is not known beforehand
-  end
+  if given.placer == nil or judged[given.placer] then out.judge = options.judge(given) end
   return priced(given, out)
 end
 

@@ -5,6 +5,7 @@ local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.cli.json"
 local options = require "berth.cli.options"
+local own_placer = require "berth.own_placer"
 local placers = require "berth.cli.placers"
 local portfolio = require "berth.portfolio"
 local shared = require "berth.options"
@@ -17,10 +18,13 @@ local place = {
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(options.placing, {
     { name = "members", kind = "string", value = "A,B,C", text = "for portfolio: these placers, instead of the built-in list" },
+    { name = "samples", kind = "count", value = "N",
+      text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: the likeliest" },
     { name = "nodes", kind = "count", value = "N", text = "for exact: partial schedules at most; default: by size" },
     { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best first" },
     { name = "thorough", kind = "flag", text = "with --rows: gaps to the thorough bounds, as in berth bounds --thorough" },
-  }, options.shared, options.simulating, options.pricing, options.loading, answer.options, { options.json }),
+  }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading, answer.options,
+    { options.json }),
 }
 
 local function check_portfolio(given, placer)
@@ -34,6 +38,10 @@ end
 
 local function place_options(given, placer)
   local out = options.for_placing(given)
+  if given.samples then
+    if not own_placer.is(placer) then fail.usage("--samples: is for the placer agent:FILE") end
+    out.samples, out.judge = given.samples, options.judge(given)
+  end
   if given.members then out.members = placers.list("--members", given.members) end
   if type(placer) == "string" then return shared.common_links(placer, out) end
   if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then

@@ -6,14 +6,10 @@ local json = require "berth.cli.json"
 local options = require "berth.cli.options"
 local ranks = require "berth.agents.ranks"
 local report = require "berth.cli.report"
-local sources = require "berth.cli.sources"
 
 local KINDS = { doppler = true, placeto = true, gdp = true }
 
 local own = {
-  { name = "topology", kind = "string", value = "TOPOLOGY", text = "of all graphs; default: that of each graph's file" },
-  { name = "devices", kind = "count", value = "N",
-    text = "instead of --topology: N devices alike, each pair with a link of 1 B/s, for files with transfers in units of time" },
   { name = "save", kind = "string", value = "FILE", text = "the agent's file, for --placer agent:FILE; needed" },
   { name = "output", kind = "string", value = "FILE", text = "the best placement seen (berth JSON); of one graph" },
   { name = "design", kind = "choice", value = "NAME", choices = { "compact", "published" },
@@ -26,7 +22,7 @@ local own = {
   { name = "estimates", kind = "choice", value = "RULE", choices = { "exact", "load" },
     text = "start times that the agent sees: with waiting and transfers, or by load alone as published; default exact" },
   { name = "set", kind = "string", value = "K=V,...",
-    text = "more options of the agent: gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
+    text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
   { name = "engine", kind = "choice", value = "MODE", choices = { "compute", "paced" },
     text = "stage III: how berth.executor runs the ops, see docs/execute.md; default compute" },
   { name = "engine-seconds", kind = "seconds", value = "TIME",
@@ -40,10 +36,11 @@ local train = {
   name = "train", use = "train doppler|placeto|gdp GRAPH... [options]", least = 2, most = 1000,
   text = "Teaches an agent to place the graphs, and writes it. Times are in s.\n"
     .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the simulator's in stage II.\n"
-    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one, to rounding.\n"
+    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one\n"
+    .. "process with --set parts=N, to the byte.\n"
     .. "After an interrupt the agent is written as far as it got.",
   notes = inputs.notes,
-  options = options.join(own, options.shared, options.simulating, options.loading, { options.json }),
+  options = options.join(inputs.topology_options, own, options.shared, options.simulating, options.loading, { options.json }),
 }
 
 -- ---- what is asked for ------------------------------------------------------------------------------------------------
@@ -62,11 +59,14 @@ local function stages(given)
     if given.episodes then fail.usage("--episodes: of which --stages?") end
     return nil
   end
-  local out = {}
+  local out, read = {}, false
   for part in (given.stages .. ","):gmatch("(.-),") do
-    out[#out + 1] = stage(part)
-    out[#out].episodes = out[#out].episodes or given.episodes
+    local s = stage(part)
+    read = read or s.episodes == nil
+    s.episodes = s.episodes or given.episodes
+    out[#out + 1] = s
   end
+  if given.episodes and not read then fail.usage("--episodes: all --stages tell theirs") end
   return out
 end
 
@@ -83,16 +83,35 @@ local function settings(given)
   for part in (given.set or ""):gmatch("[^,]+") do
     local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
     if not key then fail.usage("--set: KEY=VALUE is needed, not %q", part) end
+    if given[key] ~= nil or key == "seed" then fail.usage("--set: %s: use --%s", key, key) end
     if out[key] ~= nil then fail.usage("--set: %s is given twice", key) end
     out[key] = setting(value)
   end
   return out
 end
 
+-- Found out before the work, not after it.
+local function check_writable(flag, path)
+  if not path then return end
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local f, message = io.open(path, "ab")
+  if not f then fail.usage("--%s: %s", flag, message) end
+  f:close()
+  if not there then os.remove(path) end
+end
+
+local function check_files(given)
+  if given.checkpoint and (given.checkpoint == given.save or given.checkpoint == given.output) or given.save == given.output then
+    fail.usage("--save, --output and --checkpoint: each needs a file of its own")
+  end
+  for _, flag in ipairs { "save", "output", "checkpoint" } do check_writable(flag, given[flag]) end
+end
+
 local function check(positional, given)
   if not KINDS[positional[1]] then fail.usage("train: no agent %q; legal: doppler placeto gdp", positional[1]) end
   if not given.save then fail.usage("train: --save FILE is needed: where the agent goes") end
-  if given.topology and given.devices then fail.usage("--devices: is instead of --topology") end
+  inputs.check({}, given)
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
   if given.output and #positional > 2 then fail.usage("--output: is for one graph") end
   if given.design and positional[1] ~= "doppler" then fail.usage("--design: is for doppler") end
@@ -106,13 +125,8 @@ local function judge(given)
 end
 
 local function task(spec, given)
-  local shared = given.devices and berth.topology.mesh(given.devices, { bandwidth = 1 })
-  if not shared then
-    local graph, topology = inputs.read({ spec, given.topology }, given)
-    return { graph = graph, topology = topology, name = spec, judge = judge(given) }
-  end
-  local graph = sources.graph(spec, options.for_loading(given))
-  return { graph = graph, topology = shared, name = spec, judge = judge(given) }
+  local graph, topology = inputs.read({ spec }, given)
+  return { graph = graph, topology = topology, name = spec, judge = judge(given) }
 end
 
 local function tasks(positional, given)
@@ -192,6 +206,11 @@ local function objective(world, list, wanted, given)
   return engine:objective { repeats = 1 }
 end
 
+local function interrupted(given)
+  local text = "interrupted: the agent is as it was after the last update"
+  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(text, given.checkpoint) or text
+end
+
 local function teach(world, positional, given, write, complain)
   local kind, list = positional[1], tasks(positional, given)
   local agent, first = agent_of(kind, given), not world or world.rank == 1
@@ -202,7 +221,7 @@ local function teach(world, positional, given, write, complain)
   if first then
     fail.need(agent:save(given.save))
     tell(write, kind, given, list, done)
-    if done.interrupted then complain("interrupted: the agent is as it was after the last update") end
+    if done.interrupted then complain(interrupted(given)) end
   end
   return done.interrupted and fail.INTERRUPTED or 0
 end
@@ -216,6 +235,7 @@ end
 function train.run(positional, given, write, complain)
   check(positional, given)
   stages(given)
+  check_files(given)
   if not ranks.launched() then return teach(nil, positional, given, write, complain) end
   local world = fail.need(ranks.world())
   return finish(world, pcall(world.run, world, teach, positional, given, write, complain))

@@ -82,6 +82,13 @@ return {
     { "now", "s: the plan's present time; 0 unless ready = \"finished\"" },
   },
   rng = {},
+  executor = {
+    { "byte_scale", "bytes of a tensor here for a byte of the graph" },
+    { "cost", "the priced graph that it runs" },
+    { "scale", "real s for a s of the cost: ex.scale * makespan of the simulator is what a run should take" },
+    { "simulation", "options of berth.simulate for the same links and dispatch" },
+    { "threads", "how many, devices and copies" },
+  },
   execution = {
     { "busy", "busy[d], s: from start to finish of the ops on device d" },
     { "checked", "were results compared with those of a run on one thread?" },

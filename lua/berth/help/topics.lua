@@ -334,15 +334,37 @@ width, comm: "work" (transfers by work, as published), "bytes". Op times are wor
 about.meta[op]: its logical op. docs/models.md.]],
     [[g, about = berth.models.einsum { program = "transformer", seed = 1 }]] },
 
+  { "agents", "agents = berth.agents",
+    [[Placers that learn: DOPPLER, PLACETO, GDP. agent = berth.agents.doppler { seed = 1, contract = true }, agent:train(tasks,
+{ stages = ... }), berth.place(g, t, agent), agent:save(path). On the command line: berth train. docs/learning.md, Agents.]] },
   { "agents.doppler", [[agent = berth.agents.doppler { design = "compact", seed = 0, contract = false, ... }]],
     [[A placer that learns: agent:train(tasks, options), berth.place(g, t, agent), agent:save(path). tasks: { { graph =,
-topology =, judge = { preset = "doppler" } } }; options: stages, calls, batch, checkpoint. docs/learning.md, Agents.]] },
+topology =, judge = { preset = "doppler" } } }; options: stages, calls, batch, checkpoint. contract: whole units of ops at a
+time, which a few hundred episodes need. docs/learning.md, Agents.]] },
+  { "agents.placeto", [[agent = berth.agents.placeto { rounds = 3, hidden = 32, seed = 0, ... }]],
+    "PLACETO, for comparison: op after op in topological order; tied to the number of devices. docs/learning.md, Baselines." },
+  { "agents.gdp", [[agent = berth.agents.gdp { width = 64, segment = 8, heads = 4, quirks = false, seed = 0, ... }]],
+    "GDP, for comparison: all ops at one look; tied to the number of devices. docs/learning.md, Baselines." },
   { "agents.pacml", [[agent = berth.agents.pacml { design = "own", algorithm = "td", mask = "exact", seed = 0, ... }]],
     [[A decider that learns how many pieces to cut each job into: agent:train(env, { traces = { beta = "A" }, steps =,
 checkpoint =, resume =, progress = }), agent:decide(run), agent:save(path), agent:use(env). design = "published" with
 algorithm = "dqn" or "ppo", preset = "published": PAC-ML's own; algorithm = "planner": env:planner as an agent.
 docs/learning.md, PAC-ML.]] },
   { "agents.load", "agent = berth.agents.load(path)", "An agent that agent:save or a checkpoint wrote." },
+  { "agents.ranks", [[ranks = require "berth.agents.ranks".world()]],
+    [[The processes of this mpirun, for agent:train(tasks, { ranks = ranks }): ranks.rank, ranks.size, ranks:numbers(list),
+ranks:add_up(arrays), ranks:broadcast(text or array, root). ranks:run(f, ...) calls f(ranks, ...) and stops all when one
+fails; ranks:finish() ends MPI. On the command line: mpirun -n 4 berth train ...]] },
+  { "mpi", [[mpi = require "berth.mpi"]],
+    [[Open MPI, where it was there at build time: mpi.init(), mpi.rank() from 1, mpi.size(), mpi.sum(array or numbers),
+mpi.add_up(arrays), mpi.broadcast(array or string, root), mpi.barrier(), mpi.finalize(). berth.agents.ranks is on top of it.]] },
+  { "agent:train", "report = agent:train(tasks, { stages =, calls =, batch =, checkpoint =, resume =, progress =, search = })",
+    [[Teaches the agent: stage I by imitation, II from the simulator, III from `objective`. tasks: { { graph =, topology =,
+judge = }, ... }; stages: { { stage = "I", episodes = 80 }, ... }. report.tasks[i]: best, placement,
+greedy, searched; report.interrupted if it was.]] },
+  { "agent:place", "placement = agent:place(cost, { samples = 0, seed = 0, judge = })",
+    "What berth.place(g, t, agent, options) calls. samples: the best of so many drawn, and of the likeliest." },
+  { "agent:save", "agent:save(path)", "One file, whole or not at all: for berth.agents.load and --placer agent:FILE." },
 
   { "rng", "r = berth.rng(seed, stream)",
     "Random numbers, the same everywhere: r:uniform(), r:below(n), r:normal(), r:shuffle(array)." },

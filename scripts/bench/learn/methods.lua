@@ -85,7 +85,7 @@ add("doppler-search", function(cell, seed)
   return { best = math.min(row.best, search(cell, seed, rest, row.placement)), greedy = row.greedy, calls = row.calls + rest }
 end)
 add("placeto", function(cell, seed)
-  local agent = berth.agents.placeto { seed = seed, devices = cell.devices, batch = 2 }
+  local agent = berth.agents.placeto { seed = seed, devices = cell.devices }
   return trained(cell, agent, { teacher = "critical-path", imitate = 160 })
 end)
 add("gdp", function(cell, seed)

@@ -25,24 +25,30 @@ function heads.select(p, name, o)
   return self
 end
 
--- 1 where the op may run, 0 where its earliest start is "never".
-function heads.mask(features) return features:slice(2, 5, 5):scale(-1e-37, 1):relu() end
+--- Scores, those that are not allowed far below all others.
+-- @param allowed of the same size: 1 or 0; nil: all are
+function heads.masked(scores, allowed)
+  if not allowed then return scores end
+  return scores + allowed:scale(1e9, -1e9)
+end
+
+--- The same to draw from: what is not allowed is never drawn, whatever epsilon is.
+function heads.ruled_out(scores, allowed)
+  return allowed and scores + allowed:log() or scores
+end
 
 --- PLC: how devices stand for the op, what the op is and hears, and the sum of what the ops already there hear.
 -- @treturn table prepare(view, h) -> what scores need; scores(ready, view, ops [n], device features [n D, 5 or 6],
--- sums [n D, hidden], segments of D) -> [n, D] and their mask, or nil where every op may run everywhere
+-- sums [n D, hidden], segments of D, allowed [n, D] or nil) -> [n, D]
 function heads.place(p, name, o)
   local device = nn.linear(p, name .. ".device", o.partners and 6 or 5, o.hidden, leaky)
   local own = nn.linear(p, name .. ".own", 5, o.hidden, leaky)
   local judge, self = score(p, name, o), {}
   function self.prepare(view, h) return nn.concat({ own(view.x), h }, 2) end
-  function self.scores(ready, view, ops, features, sums, rows)
+  function self.scores(ready, view, ops, features, sums, rows, allowed)
     local op = ready:gather(ops):segment_repeat(rows)
     local seen = features:scale(view.scale):minimum(view.most):zscore(rows)
-    local out = judge { device(seen), op, sums:zscore(rows) }:reshape { -1, view.devices }
-    if not view.restricted then return out end
-    local mask = heads.mask(features):reshape { -1, view.devices }
-    return out + mask:scale(1e9, -1e9), mask
+    return heads.masked(judge { device(seen), op, sums:zscore(rows) }:reshape { -1, view.devices }, allowed)
   end
   return self
 end

@@ -1,8 +1,8 @@
 --- DOPPLER (Yao et al., ICLR 2026): which op next, on which device. Learned by imitation, then from a simulator, then an engine.
 -- @module berth.agents.doppler
-local core = require "berth.core"
 local options = require "berth.options"
 local agent = require "berth.agents.agent"
+local check = require "berth.agents.check"
 local joint = require "berth.agents.doppler.joint"
 local policy = require "berth.agents.doppler.policy"
 local settings = require "berth.agents.settings"
@@ -26,36 +26,41 @@ local choices = {
 local own = { "design", "preset", "encode", "estimates", "t_levels", "edge_costs", "select", "place", "share", "joint",
   "partners", "contract", "hidden", "inner", "rounds", "seed" }
 
+local flags = { "share", "joint", "partners", "contract" }
+
 local function check_choices(fn, o)
   for _, key in ipairs(options.sorted_keys(choices)) do
-    local legal = choices[key]
-    if o[key] ~= nil and not legal[o[key]] then
-      options.fail("%s: %s: '%s' is none of: %s", fn, key, tostring(o[key]), table.concat(options.sorted_keys(legal), ", "))
-    end
+    if o[key] ~= nil then check.choice(fn, key, o[key], choices[key]) end
   end
+  for _, key in ipairs(flags) do
+    if o[key] ~= nil then check.flag(fn, key, o[key]) end
+  end
+end
+
+-- Options that one another leaves without effect are mistakes.
+local function check_together(fn, o, given)
+  local both = o.select == "learned" and o.place == "learned"
   if o.select ~= "learned" and o.place ~= "learned" then
     options.fail("%s: select and place: one of them has to be learned", fn)
   end
-  if o.joint and (o.select ~= "learned" or o.place ~= "learned") then
-    options.fail("%s: joint: one network chooses both, select and place", fn)
+  if o.joint and not both then options.fail("%s: joint: one network chooses both, select and place", fn) end
+  if o.share and (o.joint or not both) then options.fail("%s: share: there is one encoder only", fn) end
+  if given.partners and o.place ~= "learned" then
+    options.fail("%s: partners: nobody looks at them unless place is learned", fn)
   end
 end
 
-local function check_whole(fn, key, x, least)
-  if type(x) == "number" and x % 1 == 0 and x >= least then return end
-  local got = type(x) == "number" and ("%.14g"):format(x) or core.kind(x)
-  options.fail("%s: %s: expected a whole number not below %d, got %s", fn, key, least, got)
-end
-
 local function complete(fn, given)
-  check_choices(fn, options.merge(defaults, given))
+  check_choices(fn, given)
   local preset = given.preset or "recommended"
   local design = given.design or (preset == "published" and "published" or "compact")
   local o = options.merge(defaults, preset == "published" and published or nil, designs[design], given)
   o.preset, o.design = preset, design
-  check_choices(fn, o)
-  for _, key in ipairs { "hidden", "inner", "rounds" } do check_whole(fn, key, o[key], 1) end
-  check_whole(fn, "seed", o.seed, 0)
+  check_together(fn, o, given)
+  for _, key in ipairs { "hidden", "inner" } do check.whole(fn, key, o[key], 1, 1e5) end
+  check.whole(fn, "rounds", o.rounds, 1, 1000)
+  check.whole(fn, "seed", o.seed, 0, 2 ^ 53 - 1)
+  settings.check_given(fn, given)
   return o
 end
 

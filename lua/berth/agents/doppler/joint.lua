@@ -23,6 +23,9 @@ end
 
 function joint:view(env) return views.new(env, self.o.design) end
 
+--- Rows that the loss takes for an episode.
+function joint.rows_per_episode(_, view) return view.candidates * view.devices end
+
 --- What ops are, hear, and sum up along their paths.
 function joint:encode(view)
   local h = self.encoder(view.x, view.edges)
@@ -31,15 +34,12 @@ function joint:encode(view)
 end
 
 -- Scores of all pairs [pairs]; segments: candidates of each row; sums [rows, devices x hidden].
-local function scores(self, view, state, ops, segments, features, sums)
+local function scores(self, view, state, ops, segments, features, sums, allowed)
   local pairs_of, each = odds.times(segments, view.devices), views.rows(view, #ops)
   local seen = features:scale(view.scale):minimum(view.most):zscore(pairs_of)
   local loads = sums:segment_repeat(segments):reshape { -1, self.o.hidden }:zscore(each)
   local out = self.last(self.inner(nn.concat({ self.device(seen), state.op:gather(ops):segment_repeat(each), loads }, 2)))
-  out = out:reshape { -1 }
-  if not view.restricted then return out, pairs_of end
-  local mask = heads.mask(features):reshape { -1 }
-  return out + mask:scale(1e9, -1e9), pairs_of, mask
+  return heads.masked(out:reshape { -1 }, allowed), pairs_of
 end
 
 -- The k-th candidate of each episode; the last one where there are fewer.
@@ -77,39 +77,43 @@ local function split(pos, devices)
   return nn.index(which), nn.index(device), device
 end
 
-local function note(seen, features, lengths)
-  seen.features[#seen.features + 1], seen.lengths[#seen.lengths + 1] = features, lengths
+local function note(seen, features, lengths, allowed)
+  local at = #seen.lengths + 1
+  seen.features[at], seen.lengths[at], seen.allowed[at] = features, lengths, allowed
 end
 
---- All steps of all episodes; what devices looked like for all candidates is kept for `loss`.
+--- All steps of all episodes; what devices looked like for all candidates is kept in `state` for `loss`.
 -- @tparam[opt] function watch called (episodes, candidates, segments) at each step
 function joint:rollout(view, state, e, o, watch)
   local n, devices, how = e.count, view.devices, { how = o.how, epsilon = o.epsilon }
-  local sums, seen = nn.zeros { n * devices, self.o.hidden }, { features = {}, lengths = {} }
+  local sums, seen = nn.zeros { n * devices, self.o.hidden }, { features = {}, lengths = {}, allowed = {} }
+  state.seen = seen
   for _ = 1, view.steps do
     if self.o.encode == "step" then state = self:encode(view) end
     local ops, segments = e:candidates()
     if watch then watch(e, ops, segments) end
     local features = of_all(ops, segments, function(op) return e:devices(op) end)
-    note(seen, features, segments:lengths())
+    local allowed = view.restricted and of_all(ops, segments, function(op) return e:allowed(op) end) or nil
+    note(seen, features, segments:lengths(), allowed)
+    allowed = allowed and allowed:reshape { -1 }
     local out, pairs_of = scores(self, view, state, ops, segments, features:reshape { -1, self.o.partners and 6 or 5 },
-      sums:reshape { n, devices * self.o.hidden })
-    local which, device, list = split(e:choose(out, pairs_of, how), devices)
+      sums:reshape { n, devices * self.o.hidden }, allowed)
+    local which, device, list = split(e:choose(heads.ruled_out(out, allowed), pairs_of, how), devices)
     local op = e:select(ops, segments, which)
     e:assign(op, device)
     for i = 1, n do list[i] = (i - 1) * devices + list[i] end
     sums:add_rows(nn.index(list), state.h:gather(op))
   end
-  self.seen = seen
 end
 
 -- log pi of all pairs of all rows, in the log's order.
 local function logs_of(self, view, state, log, seen)
-  local features = nn.concat(seen.features, 1):gather(odds.by_episode(seen.lengths, #log.episodes))
-  features = features:reshape { -1, self.o.partners and 6 or 5 }
+  local order = odds.by_episode(seen.lengths, #log.episodes)
+  local features = nn.concat(seen.features, 1):gather(order):reshape { -1, self.o.partners and 6 or 5 }
+  local allowed = view.restricted and nn.concat(seen.allowed, 1):gather(order):reshape { -1 } or nil
   local sums = state.h:running_sum(log.episodes, log.op, log.device, view.devices):reshape { #log.op, -1 }
-  local out, pairs_of, mask = scores(self, view, state, log.candidates, log.steps, features, sums)
-  return out:segment_log_softmax(pairs_of), pairs_of, mask
+  local out, pairs_of = scores(self, view, state, log.candidates, log.steps, features, sums, allowed)
+  return out:segment_log_softmax(pairs_of), pairs_of, allowed
 end
 
 local function chosen_pairs(log, devices)
@@ -125,9 +129,9 @@ end
 
 --- As in berth.agents.doppler.policy, of pairs; for the log of the last rollout.
 function joint:loss(view, state, log, weights, o)
-  local logs, pairs_of, mask = logs_of(self, view, state, log, self.seen)
+  local logs, pairs_of, allowed = logs_of(self, view, state, log, state.seen)
   local drawn = logs
-  if o.how == "sample" and o.epsilon > 0 then drawn = odds.mixture(logs, share_of(pairs_of, mask), o.epsilon) end
+  if o.how == "sample" and o.epsilon > 0 then drawn = odds.mixture(logs, share_of(pairs_of, allowed), o.epsilon) end
   local loss = -(drawn:gather(odds.rows(pairs_of, chosen_pairs(log, view.devices))) * weights):sum()
   if o.entropy > 0 then loss = loss + odds.negative_entropy(logs):scale(o.entropy / #log.episodes) end
   return loss
@@ -140,7 +144,7 @@ function joint:imitate(view, state, e, o)
     local devices = of_all(ops, segments, function(op) return e:teacher_devices(op, o.ties) end)
     marks[#marks + 1] = devices * e:teacher_ops(o.ties):reshape { -1, 1 }
   end)
-  return { log = e:log(), seen = self.seen, marks = marks }
+  return { log = e:log(), seen = state.seen, marks = marks }
 end
 
 --- As in berth.agents.doppler.policy, of pairs.

@@ -28,6 +28,11 @@ end
 
 function policy:view(env) return views.new(env, self.o.design) end
 
+--- Rows that the loss takes for an episode.
+function policy:rows_per_episode(view)
+  return (self.select and view.candidates or 0) + (self.place and view.steps * view.devices or 0)
+end
+
 --- Message passing and path sums of both, once.
 function policy:encode(view)
   local out, h = {}, nil
@@ -59,18 +64,18 @@ end
 -- The column of the devices' features that a rule wants least of.
 local rule_column = { ["least-load"] = 1, ["least-start"] = 5 }
 
-local function device_scores(self, view, state, ops, features, sums)
+local function device_scores(self, view, state, ops, features, sums, allowed)
   if self.place then
-    return self.place.head.scores(state.place, view, ops, features, sums, views.rows(view, #ops))
+    return self.place.head.scores(state.place, view, ops, features, sums, views.rows(view, #ops), allowed)
   end
   local at = rule_column[self.o.place]
-  local score = features:slice(2, at, at):scale(-view.scale):reshape { -1, view.devices }
-  return score + heads.mask(features):reshape { -1, view.devices }:scale(1e9, -1e9)
+  return heads.masked(features:slice(2, at, at):scale(-view.scale):reshape { -1, view.devices }, allowed)
 end
 
 local function choose_devices(self, view, state, e, ops, sums, o)
-  local scores = device_scores(self, view, state, ops, e:devices(ops), sums)
-  return e:choose(scores, nil, self.place and o or { how = "greedy", epsilon = 0 })
+  local allowed = view.restricted and e:allowed(ops) or nil
+  local scores = device_scores(self, view, state, ops, e:devices(ops), sums, allowed)
+  return e:choose(heads.ruled_out(scores, allowed), nil, self.place and o or { how = "greedy", epsilon = 0 })
 end
 
 -- What lies on each device of each episode, as the sum of what the encoder says.
@@ -110,8 +115,7 @@ end
 
 local function place_logs(self, view, state, log)
   local sums = state.h:running_sum(log.episodes, log.op, log.device, view.devices):reshape { -1, self.o.hidden }
-  local scores, mask = device_scores(self, view, state, log.op, log.devices, sums)
-  return scores:log_softmax(), mask
+  return device_scores(self, view, state, log.op, log.devices, sums, log.allowed):log_softmax()
 end
 
 -- 1 / legal devices: a number, or one for each row.
@@ -129,8 +133,8 @@ local function select_loss(self, view, state, log, weights, o, epsilon)
 end
 
 local function place_loss(self, view, state, log, weights, o, epsilon)
-  local logs, mask = place_logs(self, view, state, log)
-  local drawn = epsilon > 0 and odds.mixture(logs, device_share(view, logs, mask), epsilon) or logs
+  local logs = place_logs(self, view, state, log)
+  local drawn = epsilon > 0 and odds.mixture(logs, device_share(view, logs, log.allowed), epsilon) or logs
   local loss = -(drawn:pick(log.device) * weights):sum()
   if o.entropy > 0 then loss = loss + odds.negative_entropy(logs):scale(o.entropy / #log.episodes) end
   return loss

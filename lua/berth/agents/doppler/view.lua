@@ -5,23 +5,22 @@ local encoder = require "berth.agents.doppler.encoder"
 
 local view = {}
 
--- May some op not run on some device? Asked of the devices' features in one episode.
-local function restricted(env)
-  local e, devices = env:episodes(1), env.devices
-  e:start(0, 0)
-  for _ = 1, env.steps do
+-- Candidates of all steps of an episode; about as many of any other.
+local function candidates_of(env)
+  local e, sum = env:episodes(1):start(0, 0), 0
+  while not e.done do
     local ops, segments = e:candidates()
-    local op = e:select(ops, segments, nn.index { 1 })
-    local allowed = e:allowed(op)
-    if allowed:sum():item() < devices then return true end
-    e:assign(op, nn.index { 1 })
+    local op = e:select(ops, segments, { 1 })
+    sum = sum + #ops
+    e:assign(op, e:choose(e:teacher_devices(op):log(), nil, { how = "greedy" }))
   end
-  return false
+  return sum
 end
 
 --- @tparam assignment env
 -- @tparam string design
--- @treturn table x [ops, 5] normalised; scale (1 / mean op time); most (a cap of earliest starts); paths; edges
+-- @treturn table x [ops, 5] normalised; scale (1 / mean op time); most (a cap of earliest starts); paths; edges; candidates of
+-- all steps
 function view.new(env, design)
   local raw = env:op_features()
   local mean = raw:slice(2, 1, 1):mean():item()
@@ -30,7 +29,8 @@ function view.new(env, design)
   local most = 2 * (scaled:slice(2, 1, 1):sum():item() + scaled:slice(2, 5, 5):sum():item()) + 1
   return { env = env, devices = env.devices, steps = env.steps, x = scaled:zscore(), scale = scale, most = nn.full({ 1 }, most),
     b_level = scaled:slice(2, 2, 2):reshape { -1 }, b_next = env:b_next(), t_next = env:t_next(),
-    edges = encoder.view(design, env, scale), restricted = restricted(env), rows = {} }
+    edges = encoder.view(design, env, scale), restricted = env.restricted, rows = {},
+    candidates = candidates_of(env) }
 end
 
 --- n segments of as many rows as there are devices; kept for the next step.

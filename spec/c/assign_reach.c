@@ -1,0 +1,230 @@
+/* Where ops may go when devices do not reach one another: what is allowed, told by the log, and enough for a placement that runs. */
+#include "assign_help.h"
+#include <stdbool.h>
+
+enum { MOST = 12, DEVICES = 4 };
+
+static void finish_graph(setup *s) { CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK); }
+
+static berth_topology_builder *devices_of(berth_ctx *ctx, int32_t n) {
+  berth_topology_builder *b = NULL;
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < n; i++) {
+    berth_device d = berth_device_default();
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  return b;
+}
+
+static void finish_topology(setup *s, berth_topology_builder *b) {
+  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+
+static void expect(berth_episodes *e, int32_t op, int a, int b, int c) {
+  uint8_t may[3];
+  CHECK_STATUS(berth_episodes_allowed(e, &op, may), BERTH_OK);
+  if (!CHECK(may[0] == a && may[1] == b && may[2] == c)) printf("# op %d: %d %d %d\n", (int)op, may[0], may[1], may[2]);
+}
+
+/* Both 0 and 1 give to 2, which gives to 3, pinned to device 1. Devices 0 and 1 reach one another, from 1 a link leads to 2. */
+static void by_hand(void) {
+  setup s;
+  episode_setup x;
+  berth_link link = { 1, 0 };
+  berth_op pinned = berth_op_default();
+  berth_topology_builder *b;
+  berth_episode_log log;
+  double one = 1;
+  uint8_t best[3];
+  int32_t op = 2;
+  pinned.seconds = &one;
+  pinned.pin = 1;
+  setup_begin(&s);
+  for (int i = 0; i < 3; i++) setup_op(&s, 1);
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
+  setup_edge(&s, 0, 2, 1);
+  setup_edge(&s, 1, 2, 1);
+  setup_edge(&s, 2, 3, 1);
+  finish_graph(&s);
+  b = devices_of(s.ctx, 3);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_link(b, 1, 2, &link, NULL), BERTH_OK);
+  finish_topology(&s, b);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK(berth_assign_restricted(x.a));
+  expect(x.e, 0, 1, 1, 1);
+  put(x.e, 0, 0);
+  expect(x.e, 1, 1, 1, 1);
+  put(x.e, 1, 1);
+  expect(x.e, 2, 1, 1, 0); /* from device 2 no link leads to that of op 3 */
+  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK(best[0] && !best[1] && !best[2]); /* device 1 is busy with op 3 first */
+  put(x.e, 2, 0);
+  CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
+  CHECK(log.allowed && log.allowed[3] && log.allowed[6] && log.allowed[7] && !log.allowed[8]);
+  berth_episodes_start(x.e, 0, 0);
+  put(x.e, 0, 2);
+  put(x.e, 1, 0);
+  expect(x.e, 2, 1, 1, 1); /* led astray: nothing is left that could be reached */
+  episode_end(&x);
+  setup_end(&s);
+}
+
+static void nothing_to_rule_out(void) {
+  setup s;
+  episode_setup x;
+  berth_episode_log log;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_mesh(&s, 2, INFINITY);
+  episode_begin(&x, &s, NULL, 1);
+  CHECK(!berth_assign_restricted(x.a));
+  put(x.e, 0, 1);
+  CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
+  CHECK(!log.allowed);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* ---- any graph, any links -------------------------------------------------------------------- */
+
+static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices) {
+  berth_topology_builder *b;
+  setup_random(s, rng, n, 1);
+  finish_graph(s);
+  b = devices_of(s->ctx, devices);
+  for (int32_t i = 0; i < devices; i++) {
+    for (int32_t k = 0; k < devices; k++) {
+      berth_link link = { 1 + berth_rng_below(rng, 3), 0 };
+      if (i != k && berth_rng_below(rng, 3) == 0) CHECK_STATUS(berth_topology_builder_add_link(b, i, k, &link, NULL), BERTH_OK);
+    }
+  }
+  finish_topology(s, b);
+}
+
+/* From everywhere that op reads from. */
+static bool reaches(const setup *s, const int32_t *device, int32_t op, int32_t d) {
+  for (int32_t t = 0; t < berth_graph_tensors(s->g); t++) {
+    const int32_t *use;
+    int32_t n = berth_graph_consumers(s->g, t, &use);
+    berth_tensor x;
+    CHECK_STATUS(berth_graph_tensor(s->g, t, &x), BERTH_OK);
+    for (int32_t i = 0; i < n; i++) {
+      if (use[i] == op && isinf(berth_cost_transfer(s->cost, t, device[x.producer], d))) return false;
+    }
+  }
+  return true;
+}
+
+/* @return whether there was something that could be reached */
+static bool check_allowed(const setup *s, berth_episodes *e, int32_t op, int32_t devices, uint8_t *may) {
+  uint8_t want[DEVICES], best[DEVICES];
+  int32_t d, n = 0;
+  for (d = 0; d < devices; d++) n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
+  CHECK_STATUS(berth_episodes_allowed(e, &op, may), BERTH_OK);
+  CHECK_STATUS(berth_episodes_teacher_devices(e, &op, best), BERTH_OK);
+  for (d = 0; d < devices; d++) CHECK(may[d] == (n > 0 ? want[d] : 1) && best[d] <= may[d]);
+  return n > 0;
+}
+
+static void any(berth_rng *rng) {
+  int32_t n = 1 + berth_rng_below(rng, MOST), devices = 1 + berth_rng_below(rng, DEVICES), step = 0;
+  uint8_t told[MOST][DEVICES];
+  bool reached = true;
+  setup s;
+  episode_setup x;
+  berth_episode_log log;
+  berth_result *r = NULL;
+  berth_status st;
+  random_problem(&s, rng, n, devices);
+  episode_begin(&x, &s, NULL, 1);
+  for (; berth_episodes_step(x.e) < berth_assign_steps(x.a); step++) {
+    const int32_t *first, *ops;
+    int32_t k = berth_episodes_candidates(x.e, &first, &ops), op = ops[berth_rng_below(rng, k)], d;
+    reached = check_allowed(&s, x.e, op, devices, told[step]) && reached;
+    do d = berth_rng_below(rng, devices);
+    while (!told[step][d]);
+    put(x.e, op, d);
+  }
+  CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
+  for (int32_t i = 0; i < step; i++) {
+    for (int32_t d = 0; d < devices; d++) CHECK(told[i][d] == (log.allowed ? log.allowed[i * devices + d] : 1));
+  }
+  st = berth_simulate(s.cost, berth_episodes_placement(x.e), NULL, &r);
+  CHECK(st == (reached ? BERTH_OK : BERTH_EUNREACHABLE));
+  berth_result_release(r);
+  episode_end(&x);
+  setup_end(&s);
+}
+
+/* ---- refused allocations --------------------------------------------------------------------- */
+
+static berth_status apart(berth_ctx *ctx, berth_topology **t) {
+  berth_device d = berth_device_default();
+  berth_topology_builder *b = NULL;
+  berth_status st = berth_topology_builder_new(ctx, &b);
+  for (int i = 0; i < 2 && st == BERTH_OK; i++) st = berth_topology_builder_add_device(b, &d, NULL, NULL);
+  if (st == BERTH_OK) st = berth_topology_builder_finish(b, t);
+  berth_topology_builder_release(b);
+  return st;
+}
+
+static berth_status job(berth_ctx *ctx) {
+  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
+  static const int32_t here = 0;
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_assign *a = NULL;
+  berth_episodes *e = NULL;
+  berth_episode_log log;
+  berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
+  if (st == BERTH_OK) st = apart(ctx, &t);
+  if (st == BERTH_OK) st = berth_cost_new(b.graph, t, NULL, &cost);
+  if (st == BERTH_OK) st = berth_assign_new(cost, NULL, &a);
+  if (st == BERTH_OK) st = berth_episodes_new(a, 1, &e);
+  while (st == BERTH_OK && berth_episodes_step(e) < berth_assign_steps(a)) {
+    const int32_t *first, *ops;
+    berth_episodes_candidates(e, &first, &ops);
+    st = berth_episodes_assign(e, ops, &here);
+  }
+  if (st == BERTH_OK) st = berth_episodes_log(e, &log);
+  if (st == BERTH_OK) CHECK(log.allowed && log.allowed[0] && log.allowed[2 * log.n_rows - 2] && !log.allowed[2 * log.n_rows - 1]);
+  berth_episodes_release(e);
+  berth_assign_release(a);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_bundle_release(&b);
+  return st;
+}
+
+static void refused_allocations(void) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    berth_ctx *ctx;
+    s = (check_alloc_state){ 0, n, 0 };
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = job(ctx);
+    berth_ctx_release(ctx);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+int main(void) {
+  berth_rng rng;
+  berth_rng_init(&rng, 11, 0);
+  TEST("links that lead one way, and a pinned consumer");
+  by_hand();
+  TEST("nothing to rule out");
+  nothing_to_rule_out();
+  TEST("any graph, any links: as by asking every tensor; what keeps to it runs");
+  for (int i = 0; i < 4000; i++) any(&rng);
+  TEST("refused allocations");
+  refused_allocations();
+  return check_done();
+}
