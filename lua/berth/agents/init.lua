@@ -40,7 +40,7 @@ local function baseline(kind)
   end
 end
 
-local kinds = { doppler = true, placeto = true, gdp = true }
+local kinds = { doppler = true, placeto = true, gdp = true, pacml = true }
 agents.placeto, agents.gdp = baseline "placeto", baseline "gdp"
 
 --- An agent from a file that agent:save or a checkpoint wrote.
