@@ -42,6 +42,21 @@ describe("berth", function()
     files = {}
   end)
 
+  it("takes a number of devices, or a topology by name, wherever a topology may stand", function()
+    local program = "model:einsum,program=chain"
+    for _, command in ipairs { "place", "simulate", "compare", "bounds", "split" } do
+      local more = ({ compare = "--placers=single", simulate = "--placement=single:2" })[command] or "--json"
+      local exit, _, err = run(command, program, "--devices", "2", more)
+      assert.equal(0, exit, command .. ": " .. err)
+      assert.equal(0, (run(command, program, "--topology", "mesh:2,bandwidth=1B/s", more)))
+      exit, _, err = run(command, program, "mesh:2,bandwidth=1B/s", "--devices", "2", more)
+      assert.equal(2, exit)
+      assert.matches("the topology is given already", err)
+    end
+    local _, _, err = run("bounds", program)
+    assert.matches("holds no topology.*or %-%-devices N", err)
+  end)
+
   it("places, and simulates what it wrote to the same step time", function()
     local placement, trace, dot = scratch(".json"), scratch(".json"), scratch(".dot")
     local exit, placed = run("place", GRAPH, TOPOLOGY, "--placer", "heft", "--links", "duplex", "--json", "--output", placement,

@@ -31,7 +31,7 @@ local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Lower bounds of the makespan: no placement is faster, on any links, or with --links on these.",
   notes = inputs.notes,
-  options = options.join(own, shared("links", "memory", "param-multiple", "seed"), options.pricing,
+  options = options.join(inputs.topology_options, own, shared("links", "memory", "param-multiple", "seed"), options.pricing,
     options.loading, { options.json }),
 }
 

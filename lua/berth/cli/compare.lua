@@ -11,7 +11,7 @@ local compare = {
   name = "compare", use = "compare GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Runs placers, simulates each answer and prints them with their gap to the lower bound, best first.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
-  options = options.join({
+  options = options.join(inputs.topology_options, {
     { name = "times", kind = "flag", text = "also tells how long placing took" },
     { name = "placers", kind = "string", value = "A,B,C", text = "see below; default: all names of berth.placers()" },
     { name = "thorough", kind = "flag", text = "gaps to the thorough bounds, as in berth bounds --thorough" },

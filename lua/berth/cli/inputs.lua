@@ -51,7 +51,8 @@ function inputs.read(positional, given)
   local graph, topology, _, about = sources.graph(positional[1], options.for_loading(given))
   topology = topology_of(positional[2], given) or topology
   if not topology then
-    fail.usage("%s holds no topology: give one, a file or %s", positional[1], sources.topology_examples)
+    fail.usage("%s holds no topology: give one, a file or %s; or --devices N where transfers are in units of time", positional[1],
+      sources.topology_examples)
   end
   if about and not about.timed then check_rates(positional[1], topology) end
   return graph, topology

@@ -17,7 +17,7 @@ local command = {
   text = "Places and simulates one step, and writes what happened as one HTML file: schedule, memory against its limit,\n"
     .. "links, placers with their gaps, the graph. Nothing is loaded from elsewhere.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
-  options = options.join({
+  options = options.join(inputs.topology_options, {
     { name = "output", kind = "string", value = "FILE", text = "the file that is written, e.g. step.html" },
     { name = "figure", kind = "choice", value = "KIND", choices = KINDS, text = "writes this figure alone, as SVG" },
     { name = "title", kind = "string", value = "TEXT", text = "heading of the page; default: graph and topology" },

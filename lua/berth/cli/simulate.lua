@@ -11,7 +11,7 @@ local simulate = {
   name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1, most = 2,
   text = "Runs one step of a placed graph and tells times, memory and what sets the makespan.",
   notes = inputs.notes,
-  options = options.join({
+  options = options.join(inputs.topology_options, {
     inputs.placement_option,
     { name = "critical", kind = "count", value = "N",
       text = "lists the N longest ops of the chain that sets the makespan" },

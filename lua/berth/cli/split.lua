@@ -22,7 +22,7 @@ local split = {
   name = "split", use = "split GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Pipeline stages, one per device: the exact optimum of contiguous splits. dnn-partitioning files: --cpus adds CPUs.",
   notes = inputs.notes,
-  options = options.join(own, options.pricing, options.loading, { options.json }),
+  options = options.join(inputs.topology_options, own, options.pricing, options.loading, { options.json }),
 }
 
 local function only_seeking(given)
