@@ -201,17 +201,12 @@ bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_s
   return (pieces == 1 || (pieces > 1 && pieces % 2 == 0)) && find_block(&q);
 }
 
-typedef struct Same {
-  const int32_t *block;
-} Same;
-
 static bool same_block(void *ud, int32_t n, const int32_t *block) {
-  return memcmp(((const Same *)ud)->block, block, (size_t)n * sizeof *block) == 0;
+  return memcmp(ud, block, (size_t)n * sizeof *block) == 0;
 }
 
 bool berth_i_ramp_is_block(const berth_ramp *r, int32_t n, const int32_t *block) {
-  Same same = { block };
-  return berth_i_ramp_each_block(r, n, same_block, &same);
+  return berth_i_ramp_each_block(r, n, same_block, (void *)block);
 }
 
 /* Marks the servers of a block. */

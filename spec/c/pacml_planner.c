@@ -1,5 +1,5 @@
 /* PAC-ML in C without Lua: a run from one end to the other, allocation failure in runs and planners, interrupted learning. */
-#include "check.h"
+#include "refusals.h"
 #include <berth/berth.h>
 
 static const char profile[] =
@@ -89,31 +89,16 @@ static berth_status learn(const World *w, int32_t jobs, double *blocked) {
   return berth_pacml_ahead_learn(w->ahead, &o, &rng, blocked);
 }
 
-static berth_status whole(berth_ctx *ctx) {
+static berth_status whole(berth_ctx *ctx, int unused) {
   berth_pacml_report report;
   double blocked;
   World w;
   berth_status st = make(ctx, &w);
+  (void)unused;
   if (st == BERTH_OK) st = learn(&w, 50, &blocked);
   if (st == BERTH_OK) st = play(&w, &report);
   drop(&w);
   return st;
-}
-
-static void fail_in_turn(long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    berth_ctx *ctx;
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole(ctx);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
 }
 
 static void run_once(void) {
@@ -156,8 +141,8 @@ int main(void) {
   TEST("a planner decides about all jobs");
   run_once();
   TEST("allocation failure");
-  fail_in_turn(1);
-  fail_in_turn(-1);
+  check_refusals(whole, 0, 1);
+  check_refusals(whole, 0, -1);
   TEST("learning can be interrupted");
   interrupt_learning();
   return check_done();

@@ -1,6 +1,6 @@
 /* Runs of PAC-ML, decided at random, beside a replay that keeps its own books: servers are nobody else's, deadlines hold, causes are
  * right, and reports count what the replay counts. */
-#include "check.h"
+#include "refusals.h"
 #include <berth/berth.h>
 
 enum { SERVERS = 32, JOBS = 300, MOST = 16, MODELS = 2, STEPS = 5 };
@@ -189,7 +189,7 @@ static void first_holds(void) {
 
 /* ---- allocation failure --------------------------------------------------------------------------------- */
 
-static berth_status whole_job(berth_ctx *ctx) {
+static berth_status whole_job(berth_ctx *ctx, int unused) {
   berth_pacml_job jobs[20];
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
@@ -197,6 +197,7 @@ static berth_status whole_job(berth_ctx *ctx) {
   uint8_t mask[MOST + 1];
   berth_rng rng;
   berth_status st = make(ctx, 0, &p);
+  (void)unused;
   berth_rng_init(&rng, 1, 1);
   draw(&rng, 20, jobs);
   if (st == BERTH_OK) st = berth_pacml_run_new(p, 20, jobs, &r);
@@ -208,22 +209,6 @@ static berth_status whole_job(berth_ctx *ctx) {
   berth_pacml_run_release(r);
   berth_pacml_release(p);
   return st;
-}
-
-static void fail_in_turn(long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    berth_ctx *ctx;
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole_job(ctx);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
 }
 
 /* A decision that was refused memory can be taken again, and comes to the same. */
@@ -257,8 +242,8 @@ int main(void) {
   TEST("runs keep to what a replay says, exact") for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
   TEST("the first decision sets the time of a model in so many pieces") first_holds();
   TEST("every allocation may fail, and all from one on") {
-    fail_in_turn(1);
-    fail_in_turn(-1);
+    check_refusals(whole_job, 0, 1);
+    check_refusals(whole_job, 0, -1);
   }
   TEST("a decision that failed can be taken again") decide_after_refusal();
   return check_done();

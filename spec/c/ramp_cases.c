@@ -1,5 +1,5 @@
 /* RAMP in C: allocation failure, extreme clusters and graphs, order of release, interrupts, blocks of the caller's choice. */
-#include "check.h"
+#include "refusals.h"
 #include <berth/berth.h>
 
 /* Forward ops in a chain with a short cut, mirrored: node k takes k seconds, node 1 none. */
@@ -59,22 +59,6 @@ static berth_status whole_job(berth_ctx *ctx, int compat) {
   for (int i = 0; st == BERTH_OK && i < 4; i++) st = berth_ramp_plan(j.planner, j.model, most[i], NULL, 1, NULL, &out);
   drop(&j);
   return st;
-}
-
-static void fail_in_turn(int compat, long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    berth_ctx *ctx;
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole_job(ctx, compat);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
 }
 
 /* A planner that was refused memory plans as before when there is some again. */
@@ -210,11 +194,11 @@ int main(void) {
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   TEST("allocation failure, as published");
-  fail_in_turn(1, 1);
-  fail_in_turn(1, -1);
+  check_refusals(whole_job, 1, 1);
+  check_refusals(whole_job, 1, -1);
   TEST("allocation failure, exact");
-  fail_in_turn(0, 1);
-  fail_in_turn(0, -1);
+  check_refusals(whole_job, 0, 1);
+  check_refusals(whole_job, 0, -1);
   TEST("a planner goes on after it was refused memory");
   plan_after_refusal();
   TEST("clusters of one server to 1024, in every shape");

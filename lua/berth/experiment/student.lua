@@ -34,7 +34,7 @@ function student.describe(values, level)
   for _, x in ipairs(values) do sum = sum + x end
   local mean = sum / n
   if n == 1 then return { n = 1, mean = mean } end
-  for _, x in ipairs(values) do squares = squares + (x - mean) ^ 2 end
+  for _, x in ipairs(values) do squares = squares + (x - mean) * (x - mean) end
   local deviation = math.sqrt(squares / (n - 1))
   local half = student.quantile(level, n - 1) * deviation / math.sqrt(n)
   return { n = n, mean = mean, deviation = deviation, half = half, low = mean - half, high = mean + half }

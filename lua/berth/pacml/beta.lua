@@ -17,7 +17,7 @@ end
 local function moments(d)
   local mean, square = 0, 0
   for i, value in ipairs(d.values) do mean = mean + d.mass[i] * value end
-  for i, value in ipairs(d.values) do square = square + d.mass[i] * (value - mean) ^ 2 end
+  for i, value in ipairs(d.values) do square = square + d.mass[i] * ((value - mean) * (value - mean)) end
   d.mean, d.deviation = mean, math.sqrt(square)
 end
 
