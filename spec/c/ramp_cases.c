@@ -61,6 +61,14 @@ static berth_status whole_job(berth_ctx *ctx, int compat) {
   return st;
 }
 
+static berth_status published(berth_ctx *ctx) {
+  return whole_job(ctx, 1);
+}
+
+static berth_status exact(berth_ctx *ctx) {
+  return whole_job(ctx, 0);
+}
+
 /* A planner that was refused memory plans as before when there is some again. */
 static void plan_after_refusal(void) {
   check_alloc_state s = { 0, 0, 0 };
@@ -193,12 +201,8 @@ int main(void) {
                                       { 32, 32, 1 } };
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("allocation failure, as published");
-  check_refusals(whole_job, 1, 1);
-  check_refusals(whole_job, 1, -1);
-  TEST("allocation failure, exact");
-  check_refusals(whole_job, 0, 1);
-  check_refusals(whole_job, 0, -1);
+  check_refusals(published);
+  check_refusals(exact);
   TEST("a planner goes on after it was refused memory");
   plan_after_refusal();
   TEST("clusters of one server to 1024, in every shape");

@@ -216,6 +216,6 @@ int main(void) {
   TEST("... and where links are shared") bad_moves(BERTH_LINKS_DUPLEX, BERTH_MEMORY_INFERENCE);
   TEST("a queue, by hand") by_hand();
   TEST("many devices, a long log") wide();
-  check_refusals(build_all);
+  TEST("every refused allocation is reported, and the trial can be repeated") refuse_in_turn(build_all, 1);
   return check_done();
 }
