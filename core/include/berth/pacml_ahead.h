@@ -2,11 +2,13 @@
  * jobs arrive.
  *
  * A small network says, from what a choice leaves behind, how many jobs will be blocked; the choice with the least, this job
- * included, is taken. It learns that from games with itself, by TD(lambda). On top of it, rollouts: for each choice, sampled futures are
- * played on with the network, and the choice with the fewest blocked jobs is taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the
+ * included, is taken. It learns that from games with itself, by TD(lambda), and, if asked to, from rollouts on the way. On top of it,
+ * rollouts: for each choice, sampled futures are played on with the network, and the choice with the fewest blocked jobs is taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the
  * decision itself then checks: memory never binds, and a model takes the time that it takes on an empty cluster. At most 64 servers.
  *
- * Ours; learning as in Sutton, "Learning to Predict by the Methods of Temporal Differences", 1988; rollouts as in Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996. */
+ * Ours; learning as in Sutton, "Learning to Predict by the Methods of Temporal Differences", 1988; rollouts as in
+ * Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996; futures shared out as in Karnin, Koren and Somekh, "Almost
+ * Optimal Exploration in Multi-Armed Bandits", 2013. */
 #ifndef BERTH_PACML_AHEAD_H
 #define BERTH_PACML_AHEAD_H
 
@@ -38,7 +40,7 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
 void berth_pacml_ahead_release(berth_pacml_ahead *a);
 /** Numbers that the network sees of each choice. */
 int32_t berth_pacml_ahead_inputs(const berth_pacml_ahead *a);
-/** [weights] by layer: hidden x (inputs + 1), then hidden + 1; the last of each is the bias. */
+/** [weights]: a row of `hidden` for each input and one of biases; then one for the output, and its bias. */
 int32_t berth_pacml_ahead_weights(const berth_pacml_ahead *a);
 /** @param w [weights] copied; finite, else BERTH_EINVAL */
 berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w);
@@ -54,19 +56,22 @@ typedef struct berth_pacml_learn_options {
   double rate, last_rate; /* of learning, geometrically from one to the other; default 0.02 to 0.0005 */
   double explore;         /* share of choices at random, falling to 0; default 0.02 */
   double trace;           /* lambda, 0 to below 1; default 0.5 */
+  int32_t futures;        /* of each of the most promising choices; learning from them, too; default 0: none, else some 16 */
+  int32_t depth, choices; /* arrivals in each; how many are most promising; default 16, 5 */
 } berth_pacml_learn_options;
 berth_pacml_learn_options berth_pacml_learn_defaults(void);
 /** Learns from games with itself: jobs of the process, on the quick copy. Goes on from the weights that there are, from random ones
  *  if all are 0.
  *  @param blocked out: share of the jobs that were turned away on the way
  *  @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM; BERTH_EINTERRUPT (what was learned stays)
- *  Some 10 us a job. */
+ *  Some 5 us a job, and 0.1 ms a future of 16 arrivals and a choice. */
 berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts, berth_rng *rng, double *blocked);
 /** @param w [weights] out */
 void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w);
 
 typedef struct berth_pacml_ahead_options {
-  int32_t futures; /* sampled for each decision; 0: the network alone decides; default 32 */
+  int32_t futures; /* sampled for each choice, in the mean: the worse half of the choices drops out again and again; 0: the network alone decides;
+                      default 32 */
   int32_t depth;   /* arrivals in each; default 24 */
   uint64_t seed;   /* futures depend on it and on the number of the job; default 0 */
   int reject;      /* 1 (default): turning away a job that could run is a choice, too */
