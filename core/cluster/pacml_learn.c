@@ -68,18 +68,16 @@ static double roll(Learner *l, int32_t i, uint64_t seed) {
   return sum / o.futures;
 }
 
-/* The differences between choices move towards what the same futures make of them: what the futures have in common drops out.
- * @return the choice with least blocked */
-static int32_t learn_choices(Learner *l, double rate) {
+/* The differences between choices move towards what the same futures make of them: what the futures have in common drops out. */
+static void learn_choices(Learner *l, double rate) {
   berth_pacml_ahead *a = l->a;
-  int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best), at = 0;
+  int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best);
   double rolled[BERTH_I_AHEAD_CHOICES + 1], x[BERTH_I_AHEAD_INPUTS], mean = 0;
   uint64_t seed = berth_rng_u64(l->rng);
-  if (n < 2) return best[0];
+  if (n < 2) return;
   for (int32_t i = 0; i < n; i++) {
     rolled[i] = roll(l, best[i], seed);
     mean += (rolled[i] - l->expected[best[i]]) / n;
-    if (rolled[i] < rolled[at]) at = i;
   }
   memset(l->gradient, 0, (size_t)a->n_weights * sizeof *l->gradient);
   for (int32_t i = 0; i < n; i++) {
@@ -89,18 +87,18 @@ static int32_t learn_choices(Learner *l, double rate) {
     berth_i_ahead_gradient(a, error * a->discount, l->gradient, x, l->unit);
   }
   for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += rate * l->gradient[i];
-  return best[at];
 }
 
 /* ---- games -------------------------------------------------------------------------------------------------- */
 
-/* A job comes and is decided about, now and then at random.  @param x [inputs] out  @return whether it is turned away */
+/* A job comes and is decided about by the network, now and then at random. Following the rollouts instead would teach the network
+ * what it is worth to be where it does not come by itself.  @param x [inputs] out  @return whether it is turned away */
 static bool play(Learner *l, const berth_pacml_job *job, double share, double rate, double *x) {
   int32_t at;
   l->s.now = job->arrival;
   l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice), berth_i_ahead_limit(l->a, job), INFINITY };
   at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
-  if (l->o->futures > 0) at = learn_choices(l, rate);
+  if (l->o->futures > 0) learn_choices(l, rate);
   if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
   berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
   if (at < l->v.n) berth_i_ahead_hold(&l->s, &l->choice[at]);

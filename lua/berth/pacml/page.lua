@@ -1,14 +1,17 @@
 --- A page about runs of the cluster: one self-contained HTML file. Load, blocking and utilisation over time, by decider.
 local core = require "berth.core"
+local decimals = require "berth.decimals"
 local html = require "berth.report.html"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.options"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local windows = require "berth.pacml.windows"
+local write = require "berth.write"
 
 local FN = "berth.pacml.report"
-local N_WINDOWS, PANEL, SPACE, MOST_RUNS = 100, 64, 14, 16
+local N_WINDOWS, MOST_RUNS = 100, 16
+local LEFT, HEAD, PANEL, SPACE = 56, 19, 72, 12
 
 local function name_of(records, i) return records.about.decider or ("decider %.0f"):format(i) end
 
@@ -25,16 +28,26 @@ local function outline(values, width, at, high)
   return table.concat(pieces)
 end
 
-local function panel(out, one, top, y, at)
-  local high = scale.linear(top, y + PANEL, y)
-  out[#out + 1] = svg.rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
+-- Lines at round times and values, and the values.
+local function ruled(out, top, y, high, time, at)
+  for _, value in ipairs(scale.ticks(time, 8)) do out[#out + 1] = svg.line(at(value), y, at(value), y + PANEL, "rule") end
+  for _, value in ipairs(scale.ticks(top, 5)) do
+    out[#out + 1] = svg.line(LEFT, high(value), svg.RIGHT, high(value), "rule")
+    out[#out + 1] = svg.text(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value), "end small faint")
+  end
+end
+
+local function panel(out, one, top, y, time, at)
+  local name, low = svg.fit(one.name, 400, 13), y + HEAD
+  local high = scale.linear(top, low + PANEL, low)
+  out[#out + 1] = svg.text(LEFT, y + 13, name, "strong")
+  out[#out + 1] = svg.text(LEFT + svg.width(name, 13) + 10, y + 13, one.note, "small")
+  out[#out + 1] = svg.rect(LEFT, low, svg.RIGHT - LEFT, PANEL, "lane")
   for _, series in ipairs(one.series) do
     out[#out + 1] = svg.path(outline(series.values, one.width, at, high), series.class)
   end
-  if one.line and one.line <= top then out[#out + 1] = svg.line(svg.LEFT, high(one.line), svg.RIGHT, high(one.line), "bound") end
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 14, svg.fit(one.name, svg.LEFT - 14, 13), "end strong")
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 31, one.note, "end small")
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + PANEL - 4, "0 to " .. scale.percent(top), "end small faint")
+  ruled(out, top, low, high, time, at)
+  if one.line then out[#out + 1] = svg.line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound") end
 end
 
 local function top_of(panels, least)
@@ -43,17 +56,18 @@ local function top_of(panels, least)
     for _, series in ipairs(one.series) do
       for _, x in ipairs(series.values) do top = math.max(top, x or 0) end
     end
+    top = math.max(top, one.line or 0)
   end
   return top
 end
 
 local function figure(kind, label, words, panels, legend, time, least)
   local out = { kind = kind, label = label, text = words, width = svg.WIDTH }
-  local at, top = scale.linear(time, svg.LEFT, svg.RIGHT), top_of(panels, least)
-  local first = 8 + svg.legend(out, legend, svg.LEFT, svg.RIGHT, 14)
-  local bottom = first + #panels * (PANEL + SPACE) - SPACE
-  for i, one in ipairs(panels) do panel(out, one, top, first + (i - 1) * (PANEL + SPACE), at) end
-  svg.axis(out, at, time, "seconds", first, bottom)
+  local at, top = scale.linear(time, LEFT, svg.RIGHT), top_of(panels, least)
+  local first, step = 14 + svg.legend(out, legend, LEFT, svg.RIGHT, 14), HEAD + PANEL + SPACE
+  local bottom = first + #panels * step - SPACE
+  for i, one in ipairs(panels) do panel(out, one, top, first + (i - 1) * step, time, at) end
+  svg.axis(out, at, time, "seconds", bottom, bottom + 4)
   out.height = bottom + 24
   return out
 end
@@ -68,7 +82,7 @@ local function load_figure(runs, all)
   local o = all[1]
   local sum = 0
   for _, x in ipairs(o.load) do sum = sum + x end
-  local panels = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " mean", width = o.width, line = 1,
+  local panels = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " in all", width = o.width, line = 1,
     series = { { values = o.load, class = "area" } } } }
   return figure("load", "Load over time", "Sequential time of the jobs that arrive, over what all servers could do meanwhile.",
     panels, { { "area", "work that arrives" }, { "bound", "what all servers can do", "line" } }, runs[1].report.time, 1)
@@ -78,10 +92,10 @@ local function blocking_figure(runs, all)
   local panels = {}
   for i, records in ipairs(runs) do
     panels[i] = { name = name_of(records, i), note = scale.percent(records.report.blocking_rate) .. " in all",
-      width = all[i].width, line = records.report.blocking_rate, series = { { values = all[i].blocked, class = "c7" } } }
+      width = all[i].width, line = records.report.blocking_rate, series = { { values = all[i].blocked, class = "over" } } }
   end
   return figure("blocking", "Blocked jobs over time", "Part of the arrivals that is turned away, by window of time.", panels,
-    { { "c7", "blocked" }, { "bound", "in all", "line" } }, longest(runs), 0.1)
+    { { "over", "blocked" }, { "bound", "in all", "line" } }, longest(runs), 0.1)
 end
 
 local function utilisation_figure(runs, all)
@@ -98,7 +112,7 @@ end
 
 local function cell(x, unit)
   if unit == "count" then return ("%.0f"):format(x) end
-  return unit and scale.quantity(x, unit) or ("%.4f"):format(x)
+  return unit and scale.quantity(x, unit) or decimals(x, 4)
 end
 
 local function row(tag, cells)
@@ -150,7 +164,7 @@ local function text_of(x)
     end
     return table.concat(out, ", ")
   end
-  return type(x) == "number" and ("%.15g"):format(x) or tostring(x)
+  return type(x) == "number" and core.number_text(x) or tostring(x)
 end
 
 local function made(runs)
@@ -165,6 +179,9 @@ end
 
 local function check(runs, opts)
   local given = options.check(FN, opts, { "title" })
+  if given.title ~= nil and type(given.title) ~= "string" then
+    options.fail("%s: title: expected a string, got %s", FN, core.kind(given.title))
+  end
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d records of berth.pacml.play, got %s", FN, MOST_RUNS,
       type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
@@ -187,21 +204,14 @@ local function page(runs, given)
     html.section("load", "Load",
       "What arrives, in windows of a hundredth of the time; above the line it is more than all servers can do.",
       html.figure(load_figure(runs, all))),
-    html.section("blocking", "Blocking", "Part of the arrivals that is turned away.", html.figure(blocking_figure(runs, all))
+    html.section("blocking", "Blocking", "Part of the arrivals that is turned away, by window"
+      .. (r.compat and "; what still runs at the horizon counts as blocked, as published." or "."),
+      html.figure(blocking_figure(runs, all))
       .. html.heading("Why") .. causes(runs)),
     html.section("utilisation", "Utilisation", "What servers do.", html.figure(utilisation_figure(runs, all))),
     html.section("numbers", "Numbers", "Means are over completed jobs.", numbers(runs)),
     html.section("made", "How it was made", nil, made(runs)),
   })
-end
-
-local function write(path, text)
-  local file, message = io.open(path, "wb")
-  if not file then return nil, message, "io" end
-  local ok, why = file:write(text)
-  local closed, late = file:close()
-  if not ok or not closed then return nil, ("%s: %s"):format(path, why or late), "io" end
-  return true
 end
 
 --- Writes the page.

@@ -50,6 +50,12 @@ local function told(report)
   return out
 end
 
+local function check_env(env)
+  if type(env) ~= "table" or type(env.models) ~= "table" or type(env.run) ~= "function" then
+    options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
+  end
+end
+
 local text_of
 text_of = function(x)
   if type(x) == "table" then return text_of(x[1]) .. ".." .. text_of(x[2]) end
@@ -83,11 +89,14 @@ end
 -- @treturn[2] string code as berth.experiment
 -- @usage e = berth.pacml.study(env, { deciders = { "para-max", "para-min" }, seeds = 3 })
 local function study(env, given)
-  given = options.check(FN, given, KEYS)
+  check_env(env)
+  given = options.merge(options.check(FN, given, KEYS))
+  if given.horizon ~= nil then given.horizon = options.seconds(FN .. ": horizon", given.horizon) end
   options.check(FN .. ": trace", given.trace, TRACE_KEYS)
   local names, own = named(list_of(given, "deciders", { "para-max", "para-min", "random" }))
   local betas = list_of(given, "betas", { "A", "B", "C", "D" })
   for _, name in ipairs(betas) do beta(name) end
+  trace(options.merge(given.trace, { models = #env.models })) -- mistakes are raised, not recorded
   local function run(trial)
     local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta, seed = trial.seed }))
     local what = own[trial.decider]
