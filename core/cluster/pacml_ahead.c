@@ -53,6 +53,17 @@ static void choose_sizes(berth_pacml_ahead *a) {
     for (int32_t k = 0; k < a->n_counted; k++) a->with[v].of[k] = blocks_with(a, v, k);
 }
 
+/* Before anything is learned: one unit that is the lower, the more servers and blocks stay free at the moments to come. */
+static void set_rule(berth_pacml_ahead *a) {
+  int32_t width = a->n_counted + 1;
+  for (int32_t i = 0; i < BERTH_I_AHEAD_MOMENTS; i++)
+    for (int32_t k = 0; k < width; k++)
+      a->w[(i * width + k) * a->hidden] = (k == 0 ? -1.0 : -3.0 / a->n_counted) / BERTH_I_AHEAD_MOMENTS;
+  a->w[a->inputs * a->hidden] = 1.5;
+  a->w[(a->inputs + 1) * a->hidden] = 4;
+  a->is_new = true;
+}
+
 static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
   double *beta, sum = 0;
@@ -66,6 +77,7 @@ static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
     a->cumulative[i] = sum += p->mass[i];
   }
   a->gap = (p->gap_least + p->gap_most) / 2;
+  set_rule(a);
   return BERTH_OK;
 }
 
@@ -102,6 +114,8 @@ berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w) {
   for (int32_t i = 0; i < a->n_weights; i++)
     if (!isfinite(w[i])) return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: weight %d is %g", (int)i + 1, w[i]);
   memcpy(a->w, w, (size_t)a->n_weights * sizeof *w);
+  a->is_new = true;
+  for (int32_t i = 0; i < a->n_weights; i++) a->is_new = a->is_new && w[i] == 0;
   return BERTH_OK;
 }
 
@@ -130,6 +144,9 @@ berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth
   berth_i_ahead_state s = berth_i_ahead_empty(a);
   if (st != BERTH_OK) return st;
   *blocked = 0;
-  for (int32_t j = 0; j < n; j++) *blocked += berth_i_ahead_step(a, &s, &jobs[j], INFINITY, NULL);
-  return BERTH_OK;
+  for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
+    *blocked += berth_i_ahead_step(a, &s, &jobs[j], INFINITY, NULL);
+    if (j % 1024 == 0) st = berth_i_interrupted(a->f.env->ramp->ctx);
+  }
+  return st;
 }

@@ -33,6 +33,7 @@ struct berth_pacml_ahead {
   double gap;                  /* s, mean */
   int32_t n_blocks;            /* that are choices, of each decision */
   double discount;             /* of what is blocked one arrival later */
+  bool is_new;                 /* nothing has been learned: weights are the rule's, or all 0 */
 };
 
 /** A moment of the quick cluster: a job has come. */

@@ -109,12 +109,7 @@ static void first_weights(berth_pacml_ahead *a, berth_rng *rng) {
   int32_t n = a->hidden * (a->inputs + 1);
   for (int32_t i = 0; i < n; i++) a->w[i] = 0.3 * berth_rng_normal(rng);
   for (int32_t i = n; i < a->n_weights; i++) a->w[i] = 0;
-}
-
-static bool is_new(const berth_pacml_ahead *a) {
-  for (int32_t i = 0; i < a->n_weights; i++)
-    if (a->w[i] != 0) return false;
-  return true;
+  a->is_new = false;
 }
 
 static berth_status games(Learner *l, double *blocked) {
@@ -156,7 +151,7 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
   if (!l->trace || !l->gradient) {
     st = berth_i_nomem(ctx);
   } else {
-    if (is_new(a)) first_weights(a, rng);
+    if (a->is_new) first_weights(a, rng);
     st = games(l, blocked);
   }
   berth_i_free(ctx, l->trace, n, sizeof *l->trace);

@@ -97,7 +97,8 @@ static int play(lua_State *L) {
   bl_pacml_ahead_box *box = self(L, w.fn);
   int32_t n, blocked = 0;
   const berth_pacml_job *jobs = bl_to_trace(L, 2, &w, box->models, &n);
-  berth_status st = berth_pacml_ahead_play(box->ahead, n, jobs, &blocked);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pacml_ahead_play(box->ahead, n, jobs, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushinteger(L, blocked);
   return 1;

@@ -93,11 +93,11 @@ describe("an interrupt that is caught", function()
     local out = run [[
       local small = require "support.small_jobs"
       local planner = assert(small.env():planner { gap = 1, beta = { 1 }, mass = { 1 }, hidden = 1024 })
-      local trace = planner:draw(berth.rng(1), 1000000)
+      local trace = planner:draw(berth.rng(1), 1000000) -- minutes
       berth.catch_interrupts(true)
       local kept = later()
-      print(planner:play(trace))]]
-    assert.matches("^nil\tinterrupted\tinterrupted\nexit 0\n$", out)
+      print(select(2, pcall(planner.play, planner, trace)))]] -- raised if it comes while the trace is read
+    assert.matches("^[^\n]*interrupted\nexit 0\n$", out)
   end)
 
   it_does("stops the library in a coroutine", function()

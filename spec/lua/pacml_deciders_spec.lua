@@ -86,8 +86,11 @@ describe("a decider", function()
   it("has a name, or is a function", function()
     local function f() return 0 end
     assert.equal(f, berth.pacml.decider(f))
-    assert.equal(8, #berth.pacml.deciders)
-    for _, name in ipairs(berth.pacml.deciders) do assert.equal("function", type(berth.pacml.decider(name))) end
+    assert.equal(9, #berth.pacml.deciders)
+    for _, name in ipairs(berth.pacml.deciders) do
+      local opts = name == "rolling-horizon" and { env = { planner = function() return {} end }, beta = "A" } or nil
+      assert.equal("function", type(berth.pacml.decider(name, opts)))
+    end
     assert.matches('no "greedy" %(legal: para%-max, para%-min, random', message(berth.pacml.decider, "greedy"))
     assert.matches('no "para%-max:3"', message(berth.pacml.decider, "para-max:3"))
     assert.matches("expected a name or a function, got number", message(berth.pacml.decider, 3))
@@ -137,7 +140,9 @@ describe("a whole run", function()
       local env = small.env { compat = compat, times = { 1, 0.3 }, bandwidth = 500 }
       local trace = berth.pacml.trace { models = 2, seed = 1, jobs = 300, interarrival = { 0, 2 } }
       for _, name in ipairs(berth.pacml.deciders) do
-        local report, records = berth.pacml.play(env, trace, name)
+        local known = name == "rolling-horizon" and { env = env, beta = "A", interarrival = { 0.1, 2 }, futures = 2, depth = 3 }
+        local chosen = berth.pacml.decider(name, known or nil)
+        local report, records = berth.pacml.play(env, trace, chosen, { name = name })
         local free_at, accepted = {}, 0
         for _, row in ipairs(records) do
           if row.accepted then accepted = accepted + 1 end
@@ -153,7 +158,7 @@ describe("a whole run", function()
         local rows = records:cluster()
         assert.same({ 300, 300 - accepted, 0, 0 }, { rows[#rows].arrived, rows[#rows].blocked, rows[#rows].running,
           rows[#rows].servers_held })
-        assert.same(report, (berth.pacml.play(env, trace, name, { records = false })))
+        assert.same(report, (berth.pacml.play(env, trace, berth.pacml.decider(name, known or nil), { records = false })))
       end
     end
   end)

@@ -33,7 +33,9 @@ typedef struct berth_pacml_ahead berth_pacml_ahead;
  * @param discount of what is blocked one arrival later, 0 to below 1
  * @param process copied
  * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 64 servers); BERTH_ENOMEM
- * All weights are 0 at first: then of all choices the first is taken, that with fewest pieces.
+ * Before anything is learned the weights are those of a rule, one unit: the more servers and blocks stay free at the moments to come, the better.
+ * With rollouts that is a rolling-horizon planner which needs no training. Of weights that are all 0 the first choice is taken, that with
+ * fewest pieces.
  */
 berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t blocks, double discount,
                                    const berth_pacml_process *process, berth_pacml_ahead **out);
@@ -48,7 +50,8 @@ berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w);
 /** Jobs of that process.  @param jobs [n] out, the first at 0  */
 void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n, berth_pacml_job *jobs);
 /** Plays jobs with the network alone, on the quick copy, from an empty cluster.
- *  @param blocked out: how many were turned away  @return BERTH_OK, BERTH_EINVAL (jobs).  O(n choices hidden inputs) */
+ *  @param blocked out: how many were turned away  @return BERTH_OK, BERTH_EINVAL (jobs), BERTH_EINTERRUPT.
+ *  O(n choices hidden inputs) */
 berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs, int32_t *blocked);
 
 typedef struct berth_pacml_learn_options {
@@ -61,7 +64,7 @@ typedef struct berth_pacml_learn_options {
 } berth_pacml_learn_options;
 berth_pacml_learn_options berth_pacml_learn_defaults(void);
 /** Learns from games with itself: jobs of the process, on the quick copy. Goes on from the weights that there are, from random ones
- *  if all are 0.
+ *  if nothing has been learned or all are 0.
  *  @param blocked out: share of the jobs that were turned away on the way
  *  @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM; BERTH_EINTERRUPT (what was learned stays)
  *  Some 5 us a job, and 0.1 ms a future of 16 arrivals and a choice. */

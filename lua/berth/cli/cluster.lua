@@ -3,6 +3,7 @@ local args = require "berth.cli.args"
 local berth = require "berth"
 local decimals = require "berth.decimals"
 local fail = require "berth.cli.fail"
+local game_deciders = require "berth.pacml.deciders"
 local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.cli.json"
 local metrics = require "berth.pacml.metrics"
@@ -16,7 +17,7 @@ local command = {
     .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
     .. inputs.profiles_text,
   notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
-    .. ";\nrandom:SEED, capped:MOST, agent:FILE (that berth train wrote). docs/pacml.md.",
+    .. ";\nrandom:SEED, capped:MOST, rolling-horizon:FUTURES, agent:FILE (that berth train wrote). docs/pacml.md.",
   options = {
     { name = "decider", kind = "string", value = "A,B,...", text = "who decides, see below; default para-max" },
     { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
@@ -58,7 +59,7 @@ local function seconds(name, value) return args.quantity("--" .. name, value, "s
 local function decider(name, env)
   local path = name:match("^agent:(.+)$")
   if not path then
-    berth.pacml.decider(name)
+    game_deciders.for_game(name, { env = env, beta = "A" })
     return { name, name }
   end
   local agent = fail.need(berth.agents.load(path))
@@ -147,7 +148,8 @@ local function play_all(asked)
   local trace = berth.pacml.trace(options.merge(asked.trace, drawn))
   local horizon, runs = asked.horizon or trace.arrival[#trace.arrival], {}
   for i, one in ipairs(asked.deciders) do
-    local what = one[2] == "random" and berth.pacml.decider("random", { seed = asked.seed }) or one[2]
+    local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env, beta = asked.betas[1],
+      interarrival = asked.trace.interarrival })
     local report, records = berth.pacml.play(asked.env, trace, what, { horizon = horizon, name = one[1],
       about = { seed = asked.seed, beta = asked.betas[1] } })
     runs[i] = { name = one[1], report = report, records = records }
