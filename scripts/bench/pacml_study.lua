@@ -50,7 +50,7 @@ local agents = {}
 local function trained(file, learned, gap)
   local agent = berth.agents.pacml { betas = learned, interval = seconds(gap), seed = 1 }
   local start = os.clock()
-  local done = assert(agent:train(env, { checkpoint = file, resume = true }))
+  local done = assert(agent:train(env, { steps = 150000 * math.max(2, #learned), checkpoint = file, resume = true }))
   if done.interrupted then os.exit(130) end
   print(("%s: %.0f jobs, %.0f CPU s now"):format(file, done.steps, os.clock() - start))
   return agent
