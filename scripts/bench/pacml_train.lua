@@ -29,7 +29,7 @@ end
 local env, set = new_env(), table.concat(arg, ",", 7)
 
 local function new_agent()
-  local o = { algorithm = algorithm, seed = 1 }
+  local o = { algorithm = algorithm, seed = not set:find("seed=", 1, true) and 1 or nil }
   if algorithm == "planner" then o.betas, o.interval = betas, gap end
   return berth.agents.pacml(words.settings(set, o, function() return nil end))
 end
