@@ -142,8 +142,8 @@ describe("berth cluster pacml", function()
 
   it("tells what is wrong", function()
     local wrong = {
-      { { "cluster", "slurm", A }, 'cluster: no kind "slurm"; legal: pacml' },
-      { { "cluster", "pacml" }, "cluster: 1 arguments" },
+      { { "cluster", "slurm", A }, 'cluster: no kind "slurm"; legal: pdors, pacml, or one FILE' },
+      { { "cluster", "pacml" }, "cluster pacml: profiles are missing" },
       { { "cluster", "pacml", "/nowhere.txt" }, "/nowhere.txt: cannot be opened" },
       { { "cluster", "pacml", "/tmp" }, "/tmp/alexnet.txt: cannot be opened" },
       { { "cluster", "pacml", A, "--decider", "greedy" }, 'no "greedy"' },
@@ -171,7 +171,7 @@ describe("berth cluster pacml", function()
   it("explains itself", function()
     local exit, out = run("cluster", "--help")
     assert.equal(0, exit)
-    assert.matches("usage: berth cluster pacml PROFILE...", out, 1, true)
+    assert.matches("usage: berth cluster FILE --gpus N", out, 1, true)
     for _, name in ipairs(berth.pacml.deciders) do assert.matches(name, out, 1, true) end
   end)
 end)

@@ -276,6 +276,7 @@ describe("berth.experiment", function()
     end
     assert.same({ 1, 2 }, json.decode " [ 1 , 2 ] ")
     assert.equal('{"a":1,"b":[{"c":2}]}', json.encode { b = { { c = 2 } }, a = 1 })
+    assert.equal("3148191366851.90625", json.encode(3148191366851.90625)) -- halfway between two numbers of 17 digits
     local wrong = { { "[1", "column 3" }, { "{1:2}", "column 2" }, { "[1] 2", "column 5: more than one value" },
       { "", "column 1" },
       { '"a', "a string does not end" }, { '"\\q"', "an unknown escape" }, { "nan", "column 1" }, { "[1 2]", "column 4" },

@@ -2,7 +2,7 @@
  * and runs of a policy that says in each slot who has what.
  *
  * Synchronous training, W workers and S = W / ratio servers: a worker needs tau + 2 bytes ratio / (b batch) slots for a sample
- * (PD-ORS, equation 1), b the bandwidth of the slowest pair of worker and server. Two cases: all on one machine (`inside`), or not
+ * (PD-ORS, equation 1), b the bandwidth between a worker and a server. Two cases: all on one machine (`inside`), or not
  * (`across`); with racks a third between them. Runs stand on berth/cluster.h: one slot of this file is `slot_seconds` there.
  *
  * Source: Yu, Liu, Wu, Ji, Bentley, "Toward Efficient Online Scheduling for Distributed Machine Learning Systems", 2021; Bao, Peng,
@@ -33,7 +33,7 @@ typedef struct berth_ps_job {
 } berth_ps_job;
 
 typedef enum berth_ps_comm {
-  BERTH_PS_CASES,  /* equation 1, by the slowest pair */
+  BERTH_PS_CASES,  /* equation 1, by the pair farthest apart */
   BERTH_PS_SHARED  /* the links of a worker and of a server are shared by what is on other machines (as DL2's simulator) */
 } berth_ps_comm;
 
@@ -65,8 +65,12 @@ typedef struct berth_ps_place {
 
 /** Worker-slots per sample at a bandwidth (c of the paper). */
 double berth_ps_worker_slots(const berth_ps_job *job, double bandwidth);
-/** Samples per slot on these places; 0 without a worker or a server, or with fewer servers than workers / ratio, rounded up. Workers
- *  above `batch` do nothing. */
+/** Samples per slot on these places; 0 without a worker or a server, or with fewer servers than workers / ratio, rounded up (up to
+ *  rounding errors, 1e-12). Workers above `batch` do nothing and need no server. CASES: workers / berth_ps_worker_slots at
+ *  `inside` if all is on one machine, `rack` if in one rack, else `across`, even where that is the larger one.
+ *  SHARED: an iteration takes tau batch / workers + 2 bytes / (servers b), b the least of `inside` where a worker and a server share a
+ *  machine, the link's bandwidth (`rack` if the whole job is in one, else `across`) / servers on other machines for each worker, and
+ *  / workers on other machines for each server.  O(n) */
 double berth_ps_speed(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place *places);
 /** What a job is worth when it is done so many slots after its arrival (0: in the slot of its arrival). */
 double berth_ps_utility(const berth_ps_job *job, double slots);
@@ -75,7 +79,8 @@ double berth_ps_utility(const berth_ps_job *job, double slots);
 
 typedef struct berth_ps_run berth_ps_run;
 
-/** What decides; NULL functions are not asked. Anything but BERTH_OK ends the run. In each slot: ends of jobs, then arrivals in order, then `slot`. */
+/** What decides; NULL functions are not asked. Anything but BERTH_OK ends the run. In each slot: ends of jobs, then arrivals in order,
+ *  then `slot`. Slots go on while anybody is there or is to come; ends in the last one are told after it, with slot number `slots`. */
 typedef struct berth_ps_policy {
   berth_status (*arrival)(void *ud, berth_ps_run *r, int32_t job);
   berth_status (*finish)(void *ud, berth_ps_run *r, int32_t job);  /* it is done, since the last slot */
@@ -85,23 +90,31 @@ typedef struct berth_ps_policy {
 
 berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out);
 void berth_ps_run_release(berth_ps_run *r);
-/** To the last slot.  @return BERTH_OK, BERTH_EINTERRUPT (what happened so far stands), what the policy returned */
+/** To the last slot. A job whose places change loses `moving` slots from there on; what is left of a job after a slot counts as done if
+ *  it is at most 1e-9 of its work.
+ *  @return BERTH_OK; BERTH_EINTERRUPT (what happened so far stands; may be played on); BERTH_EINVAL (it is over); what the policy
+ *          returned  O(assigned places * resources + n log n of the jobs assigned) in each slot, besides the policy's work */
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy);
 
-/** In `slot`: the job has these places in this slot. It keeps none from the slot before.
+/** In `slot`: the job has these places in this slot, instead of those assigned before. It keeps none from the slot before; given the
+ *  same places again, it runs on. All that is assigned on a machine is at most its capacity, up to 1e-9 of it. What is refused
+ *  changes nothing.
  *  @param places [n] machines each once, workers + servers above 0; n = 0: nothing
- *  @return BERTH_EINVAL (no such job, not arrived, done, refused), BERTH_EINFEASIBLE (capacity: machine, resource, amounts) */
+ *  @return BERTH_EINVAL (not in `slot`; no such job, not arrived, done, refused; places), BERTH_EINFEASIBLE (capacity: machine,
+ *          resource, amounts) */
 berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *places);
-/** The job leaves, for good.  @param cause any number, for the record */
+/** The job leaves, for good; also one that runs. In any function of a policy.  @param cause any number, for the record
+ *  @return BERTH_EINVAL (no such job, not arrived, done, refused) */
 berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause);
 
-int32_t berth_ps_run_slot(const berth_ps_run *r);
+int32_t berth_ps_run_slot(const berth_ps_run *r); /* BERTH_NONE before the first */
 berth_ps *berth_ps_run_problem(const berth_ps_run *r);
-/** Jobs that arrived and are neither done nor refused, by arrival.  @param jobs [capacity] out  @return their number, also if capacity is less */
+/** Jobs that arrived and are neither done nor refused, by arrival.
+ *  @param jobs [capacity] out  @return their number, also if capacity is less */
 int32_t berth_ps_run_active(const berth_ps_run *r, int32_t capacity, int32_t *jobs);
-/** Samples that are left of a job. */
+/** Samples that are left of a job. NAN: no such. */
 double berth_ps_run_left(const berth_ps_run *r, int32_t job);
-/** [machines * resources] what is not assigned yet in this slot; borrowed until the next call. */
+/** [machines * resources] what is not assigned yet in this slot, not below 0; borrowed, changes with each assignment. */
 const double *berth_ps_run_free(const berth_ps_run *r);
 /** Places of a job in the last slot in which it had any.  @return their number, also if capacity is less */
 int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity, berth_ps_place *places);
@@ -113,7 +126,7 @@ typedef struct berth_ps_record {
   double end;            /* slots, with fraction; NAN */
   double left;           /* samples */
   double utility;        /* 0 unless it is done */
-  double worker_slots, server_slots; /* that it held */
+  double worker_slots, server_slots; /* that it held; a slot counts whole */
   int32_t slots;         /* in which it held anything */
   int32_t inside;        /* of these on one machine */
   int32_t moves;         /* how often its places changed from one slot in which it ran to the next */

@@ -18,12 +18,19 @@ local function string_of(s)
   return '"' .. escaped .. '"'
 end
 
+--- A number that needs more than 15 digits. Halves of the 17th go to its even neighbour in one interpreter, and up in the
+-- other: a digit more tells them exactly.
+function json.long(x)
+  local exact = string.format("%.18g", x)
+  return exact == string.format("%.19g", x) and exact or string.format("%.17g", x)
+end
+
 -- The shortest of %.15g and %.17g that reads back as the same number; infinite and NaN have no JSON.
 local function number_of(x)
   if x ~= x or x == math.huge or x == -math.huge then return "null" end
   if x == math.floor(x) and math.abs(x) < 2 ^ 53 then return string.format("%.0f", x) end
   local short = string.format("%.15g", x)
-  return tonumber(short) == x and short or string.format("%.17g", x)
+  return tonumber(short) == x and short or json.long(x)
 end
 
 local encode

@@ -17,10 +17,10 @@ end
 
 -- Name in files, name in records.
 local COLUMNS = {
-  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "machines", "machines" }, { "arrival_s", "arrival" },
-  { "work", "work" }, { "deadline_s", "deadline" }, { "state", "state" }, { "start_s", "start" }, { "finish_s", "finish" },
-  { "wait_s", "wait" }, { "jct_s", "jct" }, { "late", "late" }, { "work_left", "left" }, { "held_machine_s", "held" },
-  { "pauses", "pauses" }, { "cause", "cause" },
+  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "machines", "machines" }, { "gpus", "gpus" },
+  { "arrival_s", "arrival" }, { "work", "work" }, { "deadline_s", "deadline" }, { "state", "state" }, { "start_s", "start" },
+  { "finish_s", "finish" }, { "wait_s", "wait" }, { "jct_s", "jct" }, { "queued_s", "queued" }, { "ran_s", "ran" },
+  { "late", "late" }, { "work_left", "left" }, { "held_machine_s", "held" }, { "pauses", "pauses" }, { "cause", "cause" },
 }
 
 local function is_plain(x)
@@ -35,16 +35,17 @@ local function cell(x)
   return '"' .. x:gsub('"', '""') .. '"'
 end
 
---- Each line ends with scheduler, seed, version and options (JSON), so that files can be put together.
+--- Each line ends with scheduler, seed, version and options (JSON), so that files can be put together. r.columns: instead of
+-- those of gangs, { name in files, name in records }.
 function files.csv(r)
-  local head, out = {}, {}
-  for i, column in ipairs(COLUMNS) do head[i] = column[1] end
+  local head, out, columns = {}, {}, r.columns or COLUMNS
+  for i, column in ipairs(columns) do head[i] = column[1] end
   out[1] = table.concat(head, ",") .. ",scheduler,seed,version,options\n"
   local tail = { cell(r.scheduler), cell(r.seed), cell(r.version), cell(json.encode(r.options)) }
   local ending = "," .. table.concat(tail, ",") .. "\n"
   for _, record in ipairs(r.records) do
     local line = {}
-    for i, column in ipairs(COLUMNS) do line[i] = cell(record[column[2]]) end
+    for i, column in ipairs(columns) do line[i] = cell(record[column[2]]) end
     out[#out + 1] = table.concat(line, ",") .. ending
   end
   return out
@@ -54,7 +55,9 @@ local function seconds_named(summary)
   local out = {}
   for key, x in pairs(summary) do
     local name = key:gsub("^(.*)_seconds$", "%1_s")
-    if key == "time" or key == "makespan" or key:find "_jct$" or key:find "_wait$" then name = key .. "_s" end
+    if key == "time" or key == "mean_queued" or key:find "makespan$" or key:find "_jct$" or key:find "_wait$" then
+      name = key .. "_s"
+    end
     out[name] = x
   end
   return out
@@ -66,7 +69,7 @@ function files.jsonl(r)
   local out = { json.object(about) .. "\n" }
   for _, record in ipairs(r.records) do
     local members = {}
-    for i, column in ipairs(COLUMNS) do
+    for i, column in ipairs(r.columns or COLUMNS) do
       local x = record[column[2]]
       members[i] = { column[1], is_plain(x) and x or nil }
     end
@@ -85,11 +88,11 @@ local function assign_lanes(r, over)
   for m = 1, r.machines do ends[m], lanes[m] = {}, 0 end
   for _, run in ipairs(r.runs) do
     local finish = run.finish or over
-    for _, m in ipairs(run.machines) do
+    for place, m in ipairs(run.machines) do
       local lane = 1
       while ends[m][lane] and ends[m][lane] > run.start do lane = lane + 1 end
       ends[m][lane], lanes[m] = finish, math.max(lanes[m], lane)
-      list[#list + 1] = { run = run, machine = m, lane = lane, finish = finish }
+      list[#list + 1] = { run = run, machine = m, place = place, lane = lane, finish = finish }
     end
   end
   return list, lanes
@@ -126,7 +129,8 @@ local function put_run(out, r, x, row)
   local name = record.name or ("job %.0f"):format(record.job)
   event(out, { { "ph", "X" }, { "pid", MACHINES }, { "tid", row }, { "name", name },
     { "cat", record.kind ~= nil and tostring(record.kind) or "job" }, { "ts", start }, { "dur", x.finish * 1e6 - start },
-    { "args", { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines } } })
+    { "args", { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines,
+      gpus = x.run.amounts and x.run.amounts[x.place] } } })
 end
 
 local function put_counter(out, name, time, key, x)
@@ -141,6 +145,7 @@ function files.trace(r)
   for _, x in ipairs(list) do put_run(out, r, x, first[x.machine] + x.lane) end
   for _, at in ipairs(r.counts) do
     put_counter(out, "idle machines", at.time, "machines", at.idle)
+    if at.left then put_counter(out, "free GPUs", at.time, "GPUs", at.left) end
     put_counter(out, "waiting jobs", at.time, "jobs", at.waiting)
   end
   out[#out + 1] = ('\n], "otherData": %s}\n'):format(json.object {

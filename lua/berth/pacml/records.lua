@@ -89,7 +89,7 @@ end
 
 local function number(x)
   local short = ("%.15g"):format(x)
-  return tonumber(short) == x and short or ("%.17g"):format(x)
+  return tonumber(short) == x and short or writer.long(x)
 end
 
 local function cell(x)
