@@ -6,6 +6,7 @@ typedef struct program {
   const berth_gavel *p;
   int32_t rows, columns;
   double *bound, *cost, *most, *value, *need, *x, *dual;
+  double scale;  /* of z in the program: its coefficients are 1 at most */
   uint8_t *equal;
   int32_t *at, *row;
 } program;
@@ -86,24 +87,35 @@ static void put(program *g, int32_t *k, int32_t row, double value) {
   g->value[(*k)++] = value;
 }
 
+/* The largest throughput of a job, in which its row is. */
+static double unit(const berth_gavel *p, int32_t i) {
+  double most = 0;
+  for (int32_t j = 0; j < p->types; j++) most = fmax(most, rate(p, i, j));
+  return most;
+}
+
 /* Rows: a job's shares; what it needs beyond what it gets; a type's GPUs. */
 static void build(program *g) {
   const berth_gavel *p = g->p;
   int32_t column = 0, k = 0;
+  g->scale = 0;
   for (int32_t i = 0; i < p->n; i++) {
+    double most = unit(p, i);
+    g->scale = fmax(g->scale, g->need[i] / most);
     g->bound[i] = 1;
     for (int32_t j = 0; j < p->types; j++, column++) {
       g->at[column] = k;
       g->most[column] = runs(p, i, j) ? 1 : 0;
       put(g, &k, i, 1);
-      put(g, &k, p->n + i, -rate(p, i, j));
+      put(g, &k, p->n + i, -rate(p, i, j) / most);
       put(g, &k, 2 * p->n + j, gang_of(p, i));
     }
   }
   for (int32_t j = 0; j < p->types; j++) g->bound[2 * p->n + j] = p->gpus[j];
   g->at[column] = k;
   g->most[column] = INFINITY;
-  for (int32_t i = 0; i < p->n; i++) put(g, &k, p->n + i, g->need[i]);
+  if (g->scale > 0)
+    for (int32_t i = 0; i < p->n; i++) put(g, &k, p->n + i, g->need[i] / unit(p, i) / g->scale);
   g->at[column + 1] = k;
 }
 
@@ -116,9 +128,11 @@ static berth_status maximise(berth_ctx *ctx, program *g) {
 }
 
 /* z, by what each job needs. */
-static berth_status maximise_needs(berth_ctx *ctx, program *g) {
+static berth_status maximise_needs(berth_ctx *ctx, program *g, double *z) {
+  berth_status st;
   g->cost[g->columns - 1] = 1;
-  return maximise(ctx, g);
+  if ((st = maximise(ctx, g)) == BERTH_OK) *z = g->x[g->columns - 1] / g->scale;
+  return st;
 }
 
 /* ---- goals --------------------------------------------------------------------------------------------- */
@@ -140,16 +154,15 @@ static double norm(const berth_gavel *p, int32_t i) {
 }
 
 static berth_status max_min(berth_ctx *ctx, program *g, double *objective) {
-  berth_status st;
   for (int32_t i = 0; i < g->p->n; i++) g->need[i] = priority_of(g->p, i) * norm(g->p, i) / gang_of(g->p, i);
-  if ((st = maximise_needs(ctx, g)) == BERTH_OK) *objective = g->x[g->columns - 1];
-  return st;
+  return maximise_needs(ctx, g, objective);
 }
 
 static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
+  double z;
   berth_status st;
   for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i];
-  if ((st = maximise_needs(ctx, g)) == BERTH_OK) *objective = 1 / g->x[g->columns - 1];
+  if ((st = maximise_needs(ctx, g, &z)) == BERTH_OK) *objective = 1 / z;
   return st;
 }
 
@@ -161,13 +174,13 @@ static double largest_ratio(const program *g) {
 
 /* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more than that, it falls. */
 static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
-  double unused, ratio;
-  berth_status st = makespan(ctx, g, &unused);
+  double z, ratio;
+  berth_status st = makespan(ctx, g, &z);
   for (int k = 0; k < 100 && st == BERTH_OK; k++) {
     ratio = largest_ratio(g);
     for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i] / (ratio * g->p->alone[i] - g->p->elapsed[i]);
     *objective = ratio;
-    if ((st = maximise_needs(ctx, g)) != BERTH_OK || g->x[g->columns - 1] <= 1 + 1e-10) return st;
+    if ((st = maximise_needs(ctx, g, &z)) != BERTH_OK || z <= 1 + 1e-10) return st;
   }
   return st;
 }

@@ -105,6 +105,14 @@ static int32_t next_line(const line *l, int32_t n, int32_t at, double *where) {
   return best;
 }
 
+/* Corners that rounding errors make of one would hide each other's neighbours. */
+static berth_status put_apart(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
+  const berth_i_slot_corners *l = &s->corners;
+  if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
+  if (fabs(p.workers - l->units[0][l->n - 1]) + fabs(p.servers - l->units[1][l->n - 1]) <= 1e-9 * (p.workers + p.servers)) return BERTH_OK;
+  return put(s, c, p);
+}
+
 /* O(resources^2) */
 static berth_status draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
   line l[BERTH_PS_RESOURCES + 1];
@@ -114,7 +122,7 @@ static berth_status draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
   while (st == BERTH_OK) {
     double servers = fmax(0, l[at].at_0 - l[at].slope * from), cut;
     int32_t next = next_line(l, n, at, &cut);
-    if (from > 0 || servers > 0) st = put(s, c, (point){ from, servers });
+    if (from > 0 || servers > 0) st = put_apart(s, c, (point){ from, servers });
     if (st != BERTH_OK || from >= most) break;
     if (next != BERTH_NONE && cut < most) at = next;
     from = next == BERTH_NONE ? most : fmax(from, fmin(cut, most));

@@ -87,6 +87,20 @@ const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]) {
   return buf;
 }
 
+const char *berth_number_text(double x, int digits, char *buf, size_t size) {
+  char text[BERTH_I_NUMBER_SIZE];
+  if (!isfinite(x)) {
+    snprintf(buf, size, "%s", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+  } else if (digits > 0) {
+    snprintf(text, sizeof text, "%.*g", digits < 17 ? digits : 17, x);
+    dot_for_locale(text);
+    snprintf(buf, size, "%s", text);
+  } else {
+    snprintf(buf, size, "%s", berth_i_number_text(x, text));
+  }
+  return buf;
+}
+
 void berth_i_put_number(berth_i_out *o, double x) {
   char buf[BERTH_I_NUMBER_SIZE];
   if (isnan(x)) berth_i_put(o, "null");

@@ -50,19 +50,23 @@ local function check(given)
   check_kind(given, "progress", "function")
   check_kind(given, "retry", "boolean")
   check_kind(given, "also", "table")
+  for i, path in ipairs(given.also or {}) do
+    if type(path) ~= "string" then options.fail("%s: also[%d]: expected a string, got %s", FN, i, core.kind(path)) end
+  end
 end
 
 -- Each shard has a file of its own: "a.jsonl" becomes "a.2-of-4.jsonl".
 local function path_of(given, shard, shards)
   if not given.path or shards == 1 then return given.path end
   local stem, ending = given.path:match("^(.*)(%.[^./]*)$")
-  return ("%s.%d-of-%d%s"):format(stem or given.path, shard, shards, ending or "")
+  return ("%s.%.0f-of-%.0f%s"):format(stem or given.path, shard, shards, ending or "")
 end
 
 -- ---- what is there already -----------------------------------------------------------------------
 
 local function is_row(row)
   return type(row.parameters) == "table" and type(row.seed) == "number" and type(row.cpu_s) == "number"
+    and (row.error == nil and type(row.result) == "table" or type(row.error) == "string" and row.result == nil)
 end
 
 -- Later lines take the place of earlier ones, and results that of errors.

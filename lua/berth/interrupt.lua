@@ -1,9 +1,9 @@
 --- Ctrl-C in the front ends.
 local interrupt = {}
 
---- Is this what Lua code raises when an interrupt is caught?
+--- Is this what Lua code raises when an interrupt is caught, here or (with "!") by the interpreters themselves?
 function interrupt.is(err)
-  return type(err) == "string" and (err == "interrupted" or err:find(":%d+: interrupted$") ~= nil)
+  return type(err) == "string" and (err == "interrupted" or err:find(":%d+: interrupted!?$") ~= nil)
 end
 
 local function restore(core, before, ...)

@@ -33,6 +33,14 @@ function options.check(fn, given, legal)
   return given
 end
 
+--- A time in s, given as a number or with a unit.
+function options.seconds(where, given)
+  local found, value, message = pcall(core.quantity, given, "seconds")
+  if found and type(value) == "number" then return value end
+  local text = tostring(found and message or value):gsub("^.*berth%.quantity: quantity: ", "")
+  return options.fail("%s: %s", where, text)
+end
+
 --- Raises unless a table that begins with a name is `{ name, options }`, with nothing beside them.
 function options.check_named(where, given)
   for _, key in ipairs(options.sorted_keys(given)) do

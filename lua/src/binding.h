@@ -151,7 +151,7 @@ void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *na
 int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names);
 
 /* Values at a stack index. */
-/** The string at i, which must be one; raises if it holds a zero byte: C would end it there. */
+/** The string at i; raises if it is none, or holds a zero byte: C would end it there. */
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key);
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key);   /* no NaN */
 double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit); /* no NaN, none below 0 */

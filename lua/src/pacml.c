@@ -254,11 +254,18 @@ static int finishing(lua_State *L) {
 
 /* ---- decisions ---------------------------------------------------------------------------------- */
 
+static int to_mask(lua_State *L) {
+  static const bl_where w = { "pacml run:mask", NULL, 0 };
+  const char *name = lua_isnoneornil(L, 2) ? "paper" : bl_to_text(L, 2, &w, "which");
+  if (strcmp(name, "exact") == 0) return 1;
+  if (strcmp(name, "paper") != 0) bl_wrong(L, &w, "which", "expected \"paper\" or \"exact\", got \"%s\"", name);
+  return 0;
+}
+
 /* mask("paper" | "exact"): array of 0 and 1, at decision + 1 */
 static int mask(lua_State *L) {
-  static const char *const names[] = { "paper", "exact", NULL };
   bl_pacml_run_box *b = self_run(L, "pacml run:mask");
-  int which = luaL_checkoption(L, 2, "paper", names);
+  int which = to_mask(L);
   int32_t n = berth_pacml_most(b->pacml) + 1;
   uint8_t *marks = bl_scratch(L, (size_t)n, sizeof *marks);
   berth_status st = which == 0 ? berth_pacml_mask(b->run, marks) : berth_pacml_accepted(b->run, marks);

@@ -97,7 +97,8 @@ static int play(lua_State *L) {
   bl_pacml_ahead_box *box = self(L, w.fn);
   int32_t n, blocked = 0;
   const berth_pacml_job *jobs = bl_to_trace(L, 2, &w, box->models, &n);
-  berth_status st = berth_pacml_ahead_play(box->ahead, n, jobs, &blocked);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pacml_ahead_play(box->ahead, n, jobs, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushinteger(L, blocked);
   return 1;
@@ -105,7 +106,7 @@ static int play(lua_State *L) {
 
 /* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way; nil, message, code */
 static int learn(lua_State *L) {
-  static const char *const keys[] = { "jobs", "rate", "last_rate", "explore", "trace", NULL };
+  static const char *const keys[] = { "jobs", "rate", "last_rate", "explore", "trace", "futures", "depth", "choices", NULL };
   static const bl_where w = { "pacml planner:learn", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
@@ -121,6 +122,9 @@ static int learn(lua_State *L) {
   bl_get_positive(L, t, &w, "last_rate", &o.last_rate);
   get_share(L, t, &w, "explore", &o.explore);
   get_share(L, t, &w, "trace", &o.trace);
+  bl_get_whole(L, t, &w, "futures", 0, 65535, &o.futures);
+  bl_get_whole(L, t, &w, "depth", 1, 1e6, &o.depth);
+  bl_get_whole(L, t, &w, "choices", 2, 1000, &o.choices);
   call = bl_enter(L);
   st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);

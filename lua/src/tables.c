@@ -70,6 +70,7 @@ int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names)
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) {
   size_t n;
   const char *s = lua_tolstring(L, i, &n);
+  if (!s) bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, i));
   if (strlen(s) != n) bl_wrong(L, w, key, "\"%s\": contains a zero byte", s);
   return s;
 }

@@ -1,5 +1,6 @@
 /* Quantities with units, random streams. */
 #include "binding.h"
+#include <berth/io.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -39,6 +40,16 @@ static int format(lua_State *L) {
   berth_unit unit = check_unit(L, 2, w.fn);
   if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
   lua_pushstring(L, berth_quantity_format((double)lua_tonumber(L, 1), unit, text, sizeof text));
+  return 1;
+}
+
+/* number_text(x, digits): the same on every interpreter; their own formats differ where halves are rounded */
+static int number_text(lua_State *L) {
+  static const bl_where w = { "number_text", NULL, 0 };
+  char text[48];
+  int digits = lua_isnoneornil(L, 2) ? 0 : (int)bl_to_whole(L, 2, &w, "digits", 1, 17);
+  if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "x", "expected a number, got %s", bl_kind(L, 1));
+  lua_pushstring(L, berth_number_text((double)lua_tonumber(L, 1), digits, text, sizeof text));
   return 1;
 }
 
@@ -122,4 +133,4 @@ static const luaL_Reg rng_methods[] = {
 static const luaL_Reg rng_meta[] = { { "__tostring", rng_tostring }, { NULL, NULL } };
 const bl_class bl_rng_class = { "rng", "berth.rng", release_rng, rng_methods, NULL, NULL, rng_meta, NULL };
 
-const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "rng", rng_new }, { NULL, NULL } };
+const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "number_text", number_text }, { "rng", rng_new }, { NULL, NULL } };

@@ -1,20 +1,25 @@
--- Blocking rates on the published workload: baselines, rules that look ahead, the planner that learned, alone and with rollouts,
--- and the bound of one who knows all arrivals. Trials go to FILE (berth.experiment) and are not run again; then the table.
--- lua scripts/bench/pacml_study.lua FOLDER FILE [MODE [DECIDERS [BETAS [SEEDS [GAP]]]]]
---   FOLDER: that of the profiles. MODE: compat (default) or exact (true units: gaps in seconds as if they were milliseconds).
---   DECIDERS, BETAS: comma-separated, all unless given; "planner:16x8": 16 futures of 8 arrivals. SEEDS: 10. GAP: 1000.
+-- Blocking rates on the published workload: rules, rules that look ahead, agents that learned, and the bound of one who knows all
+-- arrivals. Trials go to FILE and are not run again; then a table for each time between arrivals.
+-- lua scripts/bench/pacml_study.lua FOLDER FILE [MODE [DECIDERS [BETAS [SEEDS [GAPS]]]]]
+--   FOLDER: that of the profiles. MODE: compat (default); exact (true units: gaps in seconds as if they were milliseconds);
+--   true-units (as compat, but milliseconds are milliseconds). DECIDERS, BETAS, GAPS: comma-separated. SEEDS: 10.
+--   Deciders: the names of berth.pacml.deciders; bound; planner (the network alone) or planner:64x16 (64 futures of 16 arrivals),
+--   one for each beta and gap; one or one:64x16, the same for all betas; agent:FILE, FILE with %s for the beta.
+-- Planners are trained when they are asked for first, and kept beside FILE.
 local berth = require "berth"
 
+local MODES = {
+  compat = { ramp = { compat = true }, second = 1 },
+  exact = { ramp = {}, second = 1e-3 },
+  ["true-units"] = { ramp = { compat = true, time_scale = 1, quantum = "10 us" }, second = 1e-3 },
+}
 local folder, path, mode = arg[1], arg[2], arg[3] or "compat"
-if not path or (mode ~= "compat" and mode ~= "exact") then
-  io.stderr:write("usage: pacml_study.lua FOLDER FILE [compat|exact [DECIDERS [BETAS [SEEDS [GAP]]]]]\n")
+if not path or not MODES[mode] then
+  io.stderr:write("usage: pacml_study.lua FOLDER FILE [compat|exact|true-units [DECIDERS [BETAS [SEEDS [GAPS]]]]]\n")
   os.exit(2)
 end
-local wanted = arg[4] or "para-max,para-min,random,largest-feasible,capped:4,capped:8,planner,planner:16x8,bound"
-local betas, seeds, gap = arg[5] or "A,B,C,D", tonumber(arg[6] or 10), tonumber(arg[7] or 1000)
-local unit = mode == "exact" and 1e-3 or 1
 
-local JOBS, LEARNED = 1001, 8000000
+local JOBS, COPIES = 1001, 201
 local NAMES = { "alexnet", "vgg16", "resnet18", "squeezenet1_0", "gnmt" }
 
 local function list(text)
@@ -23,91 +28,95 @@ local function list(text)
   return out
 end
 
-local function new_env()
-  local ramp, models = berth.ramp { compat = mode == "compat" }, {}
+local wanted = list(arg[4] or "para-max,para-min,random,largest-feasible,capped:4,capped:8,planner,planner:16x16,bound")
+local betas, gaps = list(arg[5] or "A,B,C,D"), list(arg[7] or "1000")
+local seeds = {}
+for i = 1, tonumber(arg[6] or 10) do seeds[i] = 1000 + i end
+
+local env
+do
+  local ramp, models = berth.ramp(MODES[mode].ramp), {}
   for i, name in ipairs(NAMES) do models[i] = assert(berth.pacml.profile(ramp, ("%s/%s.txt"):format(folder, name))) end
-  return berth.pacml.env { models = models, names = NAMES }
+  env = assert(berth.pacml.env { models = models, names = NAMES })
 end
 
-local env = new_env()
+local function seconds(gap) return tonumber(gap) * MODES[mode].second end
+local function horizon(gap) return seconds(gap) * (JOBS - 1) end
 
--- ---- the planner: learned once for each beta, kept beside FILE -------------------------------------------------------
+-- ---- agents -----------------------------------------------------------------------------------------------------------
 
-local function read_weights(file)
-  local f, out = io.open(file, "r"), {}
-  if not f then return nil end
-  for line in f:lines() do out[#out + 1] = tonumber(line) end
-  f:close()
-  return out
-end
+local agents = {}
 
-local function write_weights(file, weights)
-  local f = assert(io.open(file, "w"))
-  for _, w in ipairs(weights) do f:write(("%.17g\n"):format(w)) end
-  assert(f:close())
-end
-
-local function planner_for(beta)
-  local d = berth.pacml.beta(beta)
-  local planner = assert(env:planner { hidden = 32, blocks = 3, discount = 0.985, gap = gap * unit, beta = d.values,
-    mass = d.mass })
-  local file = ("%s.%s.%s.%g.weights"):format(path, mode, beta, gap)
-  local weights = read_weights(file)
-  if weights then return planner:set(weights) end
+local function trained(file, learned, gap)
+  local agent = berth.agents.pacml { betas = learned, interval = seconds(gap), seed = 1 }
   local start = os.clock()
-  assert(planner:learn(berth.rng(1), { jobs = LEARNED, rate = 0.05, last_rate = 0.0005 }))
-  print(("learned %s: %.0f CPU s"):format(beta, os.clock() - start))
-  write_weights(file, planner:get())
-  return planner
+  local done = assert(agent:train(env, { steps = 150000 * math.max(2, #learned), checkpoint = file, resume = true }))
+  if done.interrupted then os.exit(130) end
+  print(("%s: %.0f jobs, %.0f CPU s now"):format(file, done.steps, os.clock() - start))
+  return agent
 end
 
-local planners = {}
-
--- ---- trials ------------------------------------------------------------------------------------------------------------
-
-local function decider(name, beta, seed)
-  local futures, depth = name:match("^planner:(%d+)x(%d+)$")
-  if name == "random" then return berth.pacml.decider("random", { seed = seed }) end
-  if name ~= "planner" and not futures then return berth.pacml.decider(name) end
-  planners[beta] = planners[beta] or planner_for(beta)
-  local o = { futures = tonumber(futures or 0), depth = tonumber(depth or 1), seed = seed,
-    horizon = mode == "compat" and gap * unit * (JOBS - 1) or nil }
-  return function(run) return planners[beta]:decide(run, o) end
+local function agent_of(file, learned, gap)
+  agents[file] = agents[file] or (learned and trained(file, learned, gap)) or assert(berth.agents.load(file)):use(env)
+  return agents[file]
 end
 
-local function trace_of(beta, seed)
-  return berth.pacml.trace { models = #NAMES, beta = beta, seed = 1000 + seed, jobs = JOBS, interarrival = gap * unit,
-    copies = 201 }
-end
-
-local function trial(t)
-  local horizon = gap * unit * (JOBS - 1)
-  if t.decider == "bound" then
-    local b = assert(berth.pacml.bound(env, trace_of(t.beta, t.seed), { horizon = horizon }))
-    return { blocking = b.blocking_rate }
+-- In compat, jobs that run at the end count as blocked: who plans ahead knows when that is.
+local function plays(agent, futures, depth)
+  return function(run, stop)
+    return agent:decide(run, { futures = futures, depth = depth, horizon = mode ~= "exact" and stop or nil })
   end
-  local run, decide = env:run(trace_of(t.beta, t.seed)), decider(t.decider, t.beta, t.seed)
-  while not run.done do run:decide(decide(run)) end
-  local r = run:report { horizon = horizon }
-  return { blocking = r.blocking_rate, jct = r.jct / unit, pieces = r.pieces, utilisation = r.utilisation }
 end
 
-local points = {}
-for _, name in ipairs(list(wanted)) do
-  for _, beta in ipairs(list(betas)) do points[#points + 1] = { beta = beta, decider = name, gap = gap, mode = mode } end
+local function decider(name, beta, gap)
+  local kind, futures, depth = name:match("^(%l+):?(%d*)x?(%d*)$")
+  if kind ~= "planner" and kind ~= "one" then
+    local file = name:match("^agent:(.+)$")
+    return file and { name, agent_of((file:gsub("%%s", beta))) } or name
+  end
+  local learned = kind == "one" and { "A", "B", "C", "D" } or { beta }
+  local agent = agent_of(("%s.%s.%s.%s.agent"):format(path, mode, table.concat(learned), gap), learned, gap)
+  return { name, plays(agent, tonumber(futures) or 0, tonumber(depth) or 1) }
 end
-local e = assert(berth.experiment { name = "pacml", path = path, grid = points, seeds = seeds, run = trial })
-print(e)
 
-local by = {}
-for _, row in ipairs(e:summary()) do by[row.parameters.decider .. row.parameters.beta] = row end
-print("| decider | " .. table.concat(list(betas), " | ") .. " |\n|---|" .. ("---|"):rep(#list(betas)))
-for _, name in ipairs(list(wanted)) do
+-- ---- trials -----------------------------------------------------------------------------------------------------------
+
+local function bounds(gap)
+  local function run(t)
+    local trace = berth.pacml.trace { models = #NAMES, beta = t.beta, seed = t.seed, jobs = JOBS, interarrival = seconds(gap),
+      copies = COPIES }
+    return { blocking_rate = assert(berth.pacml.bound(env, trace, { horizon = horizon(gap) })).blocking_rate }
+  end
+  return assert(berth.experiment { name = ("bound %s %s"):format(mode, gap), path = path, grid = { beta = betas }, seeds = seeds,
+    run = run })
+end
+
+local function played(gap, beta)
+  local asked = {}
+  for _, name in ipairs(wanted) do
+    if name ~= "bound" then asked[#asked + 1] = decider(name, beta, gap) end
+  end
+  return #asked > 0 and assert(berth.pacml.study(env, { name = mode, deciders = asked, betas = { beta }, seeds = seeds,
+    path = path, horizon = horizon(gap), trace = { jobs = JOBS, interarrival = seconds(gap), copies = COPIES } }))
+end
+
+local function add(cells, e, name)
+  for _, row in ipairs(e and e:summary() or {}) do
+    local rate, at = row.fields.blocking_rate, (name or row.parameters.decider) .. " " .. row.parameters.beta
+    cells[at] = rate and ("%.4f +- %.4f"):format(rate.mean, rate.half or 0)
+  end
+end
+
+for _, gap in ipairs(gaps) do
   local cells = {}
-  for i, beta in ipairs(list(betas)) do
-    local row = by[name .. beta]
-    local x = row and row.fields.blocking
-    cells[i] = x and ("%.4f +- %.4f"):format(x.mean, x.half or 0) or "-"
+  for _, beta in ipairs(betas) do add(cells, played(gap, beta)) end
+  for _, name in ipairs(wanted) do
+    if name == "bound" then add(cells, bounds(gap), name) end
   end
-  print(("| %s | %s |"):format(name, table.concat(cells, " | ")))
+  print(("\n| %s, %s s | %s |\n|---|%s"):format(mode, gap, table.concat(betas, " | "), ("---|"):rep(#betas)))
+  for _, name in ipairs(wanted) do
+    local line = {}
+    for i, beta in ipairs(betas) do line[i] = cells[name .. " " .. beta] or "-" end
+    print(("| %s | %s |"):format(name, table.concat(line, " | ")))
+  end
 end

@@ -226,8 +226,8 @@ end
 
 -- Small enough for the optimum: what online decisions lose, and how far the bound is from it.
 local function offline_trial(t)
-  local p = berth.pdors.problem(berth.pdors.generate("default", { seed = t.seed, jobs = t.jobs, machines = 3, slots = 5,
-    load = 0.004, batch = { 1, 6 }, target = { 1, 4 }, room = 4 }))
+  local p = berth.pdors.problem(berth.pdors.generate("realistic", { seed = t.seed, jobs = t.jobs, machines = 2, slots = 4,
+    batch = { 2, 4 }, worker_slots = { 1, 5 }, target = { 1, 3 }, arrivals = "uniform" }))
   local best, out = assert(p:offline { nodes = 20000 }), {}
   for _, x in ipairs { { "pdors", "pd-ors" }, { "per_job", "pd-ors", PER_JOB }, { "exact", "pd-ors", { mode = "exact" } },
     { "oasis", "oasis" }, { "drf", "drf" } } do
@@ -243,7 +243,7 @@ end
 function run.offline()
   local fields = { { "optimum", "%.1f" }, { "proved", "%.2f" } }
   for _, name in ipairs { "bound", "pdors", "exact", "per_job", "oasis", "drf" } do fields[#fields + 1] = { name, "%.3f" } end
-  print_points(experiment("offline", { { jobs = 3 }, { jobs = 5 }, { jobs = 8 } }, offline_trial), { "jobs" }, fields)
+  print_points(experiment("offline", { { jobs = 3 }, { jobs = 4 }, { jobs = 6 } }, offline_trial), { "jobs" }, fields)
 end
 
 -- PD-ORS decides on what it believes, and goes on planning jobs that are not done in time.

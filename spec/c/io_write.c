@@ -321,6 +321,18 @@ static void appending(void) {
   berth_graph_release(g);
 }
 
+static void numbers(void) {
+  const struct { double x; int digits; const char *text; } list[] = {
+    { 0.1, 0, "0.1" }, { 5e-8, 0, "5e-08" }, { -0.0, 0, "-0" }, { 1e14, 0, "100000000000000" }, { 1.0 / 3, 0, "0.3333333333333333" },
+    { 9503711414.55078125, 0, "9503711414.550781" }, { 10000000000.0078125, 0, "10000000000.007812" }, /* halves go to the even digit */
+    { 1.03125, 5, "1.0312" }, { 2.0 / 3, 2, "0.67" }, { 0.1, 99, "0.10000000000000001" },
+    { INFINITY, 0, "inf" }, { -INFINITY, 3, "-inf" }, { NAN, 0, "nan" } };
+  char buf[40];
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    CHECK(strcmp(berth_number_text(list[i].x, list[i].digits, buf, sizeof buf), list[i].text) == 0);
+  CHECK(strcmp(berth_number_text(1.25, 0, buf, 3), "1.") == 0);
+}
+
 int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("chrome trace: slices, rows, arrows, names") trace();
@@ -331,6 +343,7 @@ int main(void) {
   TEST("graphml: the smallest numbers and infinity go and come") tiny_numbers();
   TEST("odd names become U+FFFD") odd_names();
   TEST("saving: replaces whole, keeps mode and links, leaves nothing behind") saving();
+  TEST("numbers as text") numbers();
   TEST("writers append, and leave the text alone on failure") appending();
   TEST("nothing is left in memory");
   CHECK(berth_ctx_memory(ctx) < 4096);

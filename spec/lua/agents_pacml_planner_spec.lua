@@ -17,7 +17,7 @@ node2 -- Conv2d(3, 8) -- forward_compute_time=20.0, backward_compute_time=40.0, 
 end
 
 local function made(more)
-  local o = { algorithm = "planner", hidden = 8, interval = 300, betas = { "B", "D" }, steps = 6000, slice = 1000,
+  local o = { hidden = 8, interval = 300, betas = { "B", "D" }, steps = 6000, slice = 1000,
     futures = 4, depth = 4 }
   for key, value in pairs(more or {}) do o[key] = value end
   return berth.agents.pacml(o)
@@ -62,6 +62,6 @@ describe("the planner as an agent", function()
       "berth.agents.pacml: betas: expected a table of what berth.pacml.beta takes")
     assert.has_error(function() made():decide(e:run(berth.pacml.trace { models = 1, jobs = 1 })) end,
       "agent:decide: which cluster is it? agent:use(env) says it")
-    assert.equal("agent pacml, own, planner: not trained", tostring(made()))
+    assert.equal("agent pacml, planner: not trained", tostring(made()))
   end)
 end)

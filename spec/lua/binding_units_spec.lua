@@ -6,6 +6,20 @@ local function message(f, ...)
   return tostring(text)
 end
 
+describe("numbers in files", function()
+  local core, decimals = require "berth.core", require "berth.decimals"
+
+  it("are the same on every interpreter, where halves are rounded, too", function()
+    assert.equal("9503711414.550781", core.number_text(9503711414.55078125))
+    assert.equal("10000000000.007812", core.number_text(10000000000.0078125)) -- LuaJIT's %.17g: 10000000000.007813
+    assert.equal("1.0312", core.number_text(1.03125, 5))
+    assert.same({ "0.0313", "0.13", "0.3333", "-2.5" },
+      { decimals(0.03125, 4), decimals(0.125, 2), decimals(1 / 3, 4), decimals(-2.5, 1) })
+    assert.matches("number_text: x: expected a number, got string", message(core.number_text, "1"))
+    assert.matches("digits: 18 is out of range 1..17", message(core.number_text, 1, 18))
+  end)
+end)
+
 describe("quantities", function()
   it("are read with their units", function()
     assert.near(5e-6, berth.quantity("5 us", "seconds"), 1e-18)

@@ -160,6 +160,7 @@ describe("berth cluster pacml", function()
       { { "cluster", "pacml", A, "--output", "a.html", "--beta", "A,B" }, "--output: is for one beta and one seed" },
       { { "cluster", "pacml", A, "--shard", "1/2" }, "--shard: where do the results go? --path FILE" },
       { { "cluster", "pacml", A, "--csv", "/nowhere/a.csv" }, "/nowhere/a.csv" },
+      { { "cluster", "pacml", A, "--also", "/nowhere/a.jsonl" }, "/nowhere/a.jsonl" },
     }
     for _, one in ipairs(wrong) do
       local exit, _, err = run_all(one[1])

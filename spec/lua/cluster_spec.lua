@@ -69,6 +69,11 @@ describe("a cluster", function()
     assert.matches("wake at 0", message(function() c:next() c:wake(0) end))
     assert.matches("job 2 arrives at 0 s, before job 1 %(1 s%)",
       message(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
+    assert.matches("trace%[2%]: expected a table, got nil", message(berth.cluster.new, { two[1], nil, two[2] }, 1))
+    assert.matches("trace%[1%].name: expected a string, got table",
+      message(berth.cluster.new, { { arrival = 1, work = 1, name = {} } }, 1))
+    assert.matches("machines: expected a whole number of at least 1, got 1.5",
+      message(berth.cluster.new, two, { machines = 1.5, capacity = { 1 } }))
     assert.matches("trace%[1%].work: expected a number, got nil", message(berth.cluster.new, { { arrival = 1 } }, 1))
     assert.matches("capacity%[2%]: expected an array of 1 numbers",
       message(berth.cluster.new, two, { machines = 2, capacity = { { 1 }, { 1, 2 } } }))
@@ -134,10 +139,28 @@ describe("schedulers", function()
     assert.matches("simulate: s, arrival of job 1 at 0 s: plan: unknown key 'begin'", message(with { begin = {} }))
     assert.matches("plan.start%[1%]: unknown key 'machine'", message(with { start = { { job = 1, machine = 1 } } }))
     assert.matches("plan.start: expected an array of entries", message(with { start = { job = 1 } }))
-    assert.matches("plan.pause%[1%]: .*job 1 waits", message(with { pause = { 1 } }))
+    assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$", message(with { pause = { 1 } }))
+    assert.matches("plan.start%[1%]: job: expected a number", message(with { start = { { job = "1", machines = { 1 } } } }))
+    assert.matches("plan.refuse%[1%]: expected an entry, got nil", message(with { refuse = { nil, 1 } }))
     assert.matches("expected a plan or nil, got number", message(with(1)))
     assert.matches("arrival of job 2 at 1 s: plan.start%[1%]: .*job 1 runs",
       message(with { start = { { job = 1, machines = { 1 } } } }))
+  end)
+
+  local first_come = {}
+  function first_come:arrival(view, job) return { start = { { job = job, machines = view:idle(1) } } } end
+
+  it("are told what is wrong with the rate", function()
+    local function with(rate)
+      return message(berth.cluster.simulate, two, 1, first_come, { rate = rate })
+    end
+    assert.matches("plan.start%[1%]: rate: expected a number, got nil$", with(function() end))
+    assert.matches("rate of job 1: expected a number, got nil$",
+      message(berth.cluster.simulate, two, 1, "fifo", { rate = function() end }))
+    assert.matches("plan.start%[1%]: rate: expected a number, got string$", with(function() return "2" end))
+    assert.matches("rate: expected a finite number above 0, got 0$", with(function() return 0 end))
+    assert.matches("scheduler, arrival of job 1 at 0 s: .*: boom$", with(function() error "boom" end))
+    assert.equal("interrupted", with(function() error("interrupted", 0) end))
   end)
 
   it("are blamed for what they raise; values that are no text come through", function()

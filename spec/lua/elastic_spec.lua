@@ -248,6 +248,22 @@ describe("resizable jobs", function()
     assert.same({ 2, 2 }, r.runs[1].amounts)
   end)
 
+  it("may have a model of goodput instead of speeds", function()
+    local model = { grad = 0.1, grad_sample = 0.01, sync_near = 0.05, sync_far = 0.2, batch = 32, most_batch = 32 }
+    local place = { machines = 2, capacity = 2 }
+    local given = { { arrival = 0, work = 1000, goodput = model, most = 3 }, { arrival = 1, work = 500, goodput = model } }
+    local made = {}
+    for j, job in ipairs(given) do
+      made[j] = { arrival = job.arrival, work = job.work, speeds = {} }
+      for n = 1, job.most or 4 do made[j].speeds[n] = cluster.goodput(model, n, n > 2 and 2 or 1) end
+    end
+    local a, b = cluster.simulate(given, place, "pollux"), cluster.simulate(made, place, "pollux")
+    assert.equal(2, a.summary.done)
+    assert.equal(runs_of(b), runs_of(a))
+    assert.matches("unknown option 'grat'",
+      message(cluster.simulate, { { arrival = 0, work = 1, goodput = { grat = 1 } } }, place, "pollux"))
+  end)
+
   it("never hold more than there is, and do all their work", function()
     for _, name in ipairs { "optimus", "pollux" } do
       for _, place in ipairs { { machines = 1, capacity = 12 }, { machines = 3, capacity = 4 },

@@ -99,6 +99,19 @@ describe("a gang scheduler", function()
     assert.equal("refused", r.records[1].state)
   end)
 
+  it("can be interrupted", function()
+    local jobs, asked = {}, 0
+    for j = 1, 100 do jobs[j] = job(j, 3, 1) end
+    berth.hooks { interrupt = function()
+      asked = asked + 1
+      return asked > 50
+    end }
+    local none, text, code = berth.cluster.simulate(jobs, 2, "srtf")
+    berth.hooks {}
+    assert.is_nil(none)
+    assert.same({ "interrupted", "interrupted" }, { text, code })
+  end)
+
   it("tells what is wrong", function()
     local cluster = { machines = 1, capacity = 4 }
     assert.matches("unknown option 'limits' %(legal: seed, rate, placement%)",

@@ -89,6 +89,17 @@ describe("an interrupt that is caught", function()
     assert.matches("^nil\tinterrupted\tinterrupted\nplacement: 2000 ops .-\nexit 0\n$", out)
   end)
 
+  it_does("stops long games of PAC-ML", function()
+    local out = run [[
+      local small = require "support.small_jobs"
+      local planner = assert(small.env():planner { gap = 1, beta = { 1 }, mass = { 1 }, hidden = 1024 })
+      local trace = planner:draw(berth.rng(1), 1000000) -- minutes
+      berth.catch_interrupts(true)
+      local kept = later()
+      print(select(2, pcall(planner.play, planner, trace)))]] -- raised if it comes while the trace is read
+    assert.matches("^[^\n]*interrupted\nexit 0\n$", out)
+  end)
+
   it_does("stops the library in a coroutine", function()
     local out = run [[
       berth.catch_interrupts(true)

@@ -1,5 +1,6 @@
 -- The clairvoyant bound from Lua; spec/c/cluster_clairvoyant.c has the program itself.
 local berth = require "berth"
+local small = require "support.small_jobs"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)
@@ -99,6 +100,51 @@ describe("berth.pacml.bound", function()
     assert.equal(2, berth.pacml.bound(env, trace).jobs)
     assert.equal(1, berth.pacml.bound(env, trace, { horizon = env.sequential[1] * 1.01 }).jobs)
     assert.equal(0, berth.pacml.bound(env, trace, { horizon = 0 }).jobs)
+  end)
+
+  it("counts at a horizon what reports count", function()
+    for _, compat in ipairs { true, false } do
+      local env = small.env { compat = compat }
+      local trace = { model = { 1, 1, 1 }, beta = { 1, 1, 1 }, arrival = { 0, 1, 5 } }
+      local b = berth.pacml.bound(env, trace, { horizon = 1.5 }) -- the second one needs 1 s at least, the third comes later
+      local report = berth.pacml.play(env, trace, "para-max", { horizon = 1.5, records = false })
+      assert.same({ 2, compat and 1 or 2 }, { b.arrived, b.jobs })
+      assert.same({ report.arrived, report.blocking_rate }, { b.arrived, b.blocking_rate })
+    end
+  end)
+
+  -- Fewest blocked jobs of all sequences of decisions from here on.
+  local function fewest(env, trace, horizon, path)
+    local run, least = env:run(trace), math.huge
+    for _, d in ipairs(path) do run:decide(d) end
+    if run.done then return run:report { horizon = horizon }.blocking_rate end
+    local mask = run:mask "exact"
+    for d = 0, env.most do
+      if mask[d + 1] == 1 then
+        path[#path + 1] = d
+        least = math.min(least, fewest(env, trace, horizon, path))
+        path[#path] = nil
+      end
+    end
+    return least
+  end
+
+  it("is never above what the best of all decisions blocks", function()
+    local rng, met = berth.rng(3), 0
+    for k = 1, 40 do
+      local env = small.env { compat = rng:below(2) == 1, times = { 1, 0.3 }, bandwidth = 10 * rng:below(40), most = 4 }
+      local trace, now = { model = {}, beta = {}, arrival = {} }, 0
+      for j = 1, 4 do
+        trace.model[j], trace.beta[j], trace.arrival[j] = rng:below(2), rng:below(120) / 100, now
+        now = now + rng:below(30) / 10
+      end
+      local horizon = rng:below(2) == 1 and now or math.huge
+      local b = assert(berth.pacml.bound(env, trace, { horizon = horizon }))
+      local best = fewest(env, trace, horizon, {})
+      assert.is_true(b.blocking_rate <= best + 1e-9, ("setting %d: %g above %g"):format(k, b.blocking_rate, best))
+      if b.blocking_rate > best - 1e-9 then met = met + 1 end
+    end
+    assert.is_true(met >= 20)
   end)
 
   it("can be interrupted, and passes on what a hook raises", function()

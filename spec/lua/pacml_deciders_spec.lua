@@ -3,6 +3,8 @@ local berth = require "berth"
 local json = require "dkjson"
 local shared = require "support.shared"
 local small = require "support.small_jobs"
+local windows = require "berth.pacml.windows"
+local xml = require "support.xml"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)
@@ -84,8 +86,11 @@ describe("a decider", function()
   it("has a name, or is a function", function()
     local function f() return 0 end
     assert.equal(f, berth.pacml.decider(f))
-    assert.equal(8, #berth.pacml.deciders)
-    for _, name in ipairs(berth.pacml.deciders) do assert.equal("function", type(berth.pacml.decider(name))) end
+    assert.equal(9, #berth.pacml.deciders)
+    for _, name in ipairs(berth.pacml.deciders) do
+      local opts = name == "rolling-horizon" and { env = { planner = function() return {} end }, beta = "A" } or nil
+      assert.equal("function", type(berth.pacml.decider(name, opts)))
+    end
     assert.matches('no "greedy" %(legal: para%-max, para%-min, random', message(berth.pacml.decider, "greedy"))
     assert.matches('no "para%-max:3"', message(berth.pacml.decider, "para-max:3"))
     assert.matches("expected a name or a function, got number", message(berth.pacml.decider, 3))
@@ -135,7 +140,9 @@ describe("a whole run", function()
       local env = small.env { compat = compat, times = { 1, 0.3 }, bandwidth = 500 }
       local trace = berth.pacml.trace { models = 2, seed = 1, jobs = 300, interarrival = { 0, 2 } }
       for _, name in ipairs(berth.pacml.deciders) do
-        local report, records = berth.pacml.play(env, trace, name)
+        local known = name == "rolling-horizon" and { env = env, beta = "A", interarrival = { 0.1, 2 }, futures = 2, depth = 3 }
+        local chosen = berth.pacml.decider(name, known or nil)
+        local report, records = berth.pacml.play(env, trace, chosen, { name = name })
         local free_at, accepted = {}, 0
         for _, row in ipairs(records) do
           if row.accepted then accepted = accepted + 1 end
@@ -151,7 +158,7 @@ describe("a whole run", function()
         local rows = records:cluster()
         assert.same({ 300, 300 - accepted, 0, 0 }, { rows[#rows].arrived, rows[#rows].blocked, rows[#rows].running,
           rows[#rows].servers_held })
-        assert.same(report, (berth.pacml.play(env, trace, name, { records = false })))
+        assert.same(report, (berth.pacml.play(env, trace, berth.pacml.decider(name, known or nil), { records = false })))
       end
     end
   end)
@@ -166,8 +173,18 @@ describe("a whole run", function()
   it("refuses what is none", function()
     assert.matches("env: expected what berth.pacml.env gives, got table", message(berth.pacml.play, {}, TRACE, "random"))
     assert.matches("trace: expected a table, got nil", message(berth.pacml.play, small.env(), nil, "random"))
+    local function play(opts) return message(berth.pacml.play, small.env(), TRACE, "random", opts) end
+    assert.matches("play: horizon: %-1 is negative", play { horizon = -1 })
+    assert.matches("play: horizon: expected a number or a string such as", play { horizon = {} })
+    assert.matches("play: name: expected a string, got number", play { name = 3 })
+    assert.matches("play: about: expected a table, got number", play { about = 3 })
+    assert.equal(2, select(2, berth.pacml.play(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
     assert.matches("unknown option 'horzion'", message(berth.pacml.play, small.env(), TRACE, "random", { horzion = 1 }))
     assert.matches("expected a name or a function, got nil", message(berth.pacml.play, small.env(), TRACE))
+    assert.matches("decider: it has decided about job 1 itself", message(berth.pacml.play, small.env(), TRACE, function(run)
+      run:decide(1)
+      return 1
+    end))
   end)
 end)
 
@@ -208,14 +225,53 @@ describe("records", function()
   end)
 
   it("are a timeline", function()
-    local events = assert(json.decode(records:timeline())).traceEvents
+    local whole = assert(json.decode(records:timeline()))
+    local events = whole.traceEvents
     local slices, blocked = 0, 0
     for _, e in ipairs(events) do
       if e.ph == "X" then slices = slices + 1 end
       if e.ph == "i" then blocked = blocked + 1 end
     end
     assert.same({ 8 + 4, 2 }, { slices, blocked })
-    assert.equal("server 6: group 2, rack 1, slot 2", events[9].args.name)
+    assert.equal("server 6: group 2, rack 1, slot 2", events[6 + 2 * 5 + 1].args.name)
+    assert.same({ "by hand", 7 }, { whole.otherData.decider, whole.otherData.seed })
+  end)
+
+  it("have windows that add up to the report", function()
+    for _, compat in ipairs { true, false } do
+      local env = small.env { compat = compat, times = { 1, 0.3 } }
+      local trace = berth.pacml.trace { models = 2, beta = "A", jobs = 200, interarrival = { 0.1, 1.5 } }
+      for _, horizon in ipairs { 90, math.huge } do
+        local report, rows = berth.pacml.play(env, trace, "capped", { horizon = horizon })
+        local w = windows.of(rows, 7)
+        local function mean(list)
+          local sum = 0
+          for i = 1, 7 do sum = sum + list[i] end
+          return sum / 7
+        end
+        assert.near(report.time, 7 * w.width, 1e-9)
+        assert.near(report.mounted_fraction, mean(w.held), 1e-12)
+        assert.near(report.utilisation, mean(w.computing), 1e-12)
+        local load, arrived, blocked = 0, { 0, 0, 0, 0, 0, 0, 0 }, 0
+        for j, at in ipairs(trace.arrival) do
+          local i = math.min(7, math.floor(at / w.width) + 1)
+          if at <= report.time then arrived[i] = arrived[i] + 1 end
+          if at < report.time then load = load + env.sequential[trace.model[j]] end
+        end
+        for i = 1, 7 do blocked = blocked + (arrived[i] > 0 and w.blocked[i] * arrived[i] or 0) end
+        assert.near(report.blocked, blocked, 1e-9)
+        assert.near(load, mean(w.load) * report.time * 8, 1e-9)
+      end
+    end
+  end)
+
+  it("end as the report has it, also within its slack", function()
+    local env = small.env { compat = true }
+    for _, by in ipairs { 0, -5e-8, -2e-7 } do
+      local report, rows = berth.pacml.play(env, { model = { 1 }, beta = { 1 }, arrival = { 1e6 - 1 } }, "para-max",
+        { horizon = 1e6 + by })
+      assert.equal(report.completed == 1, rows[1].completed)
+    end
   end)
 
   it("are written", function()
@@ -245,9 +301,50 @@ describe("records", function()
     end
     assert.is_nil(text:find("nan", 1, true))
     assert.is_nil(text:find("http://[^w]"))
+    assert.matches('class="strong">by hand</text>', text, 1, true)
     assert.matches("runs: expected 1 to 16", message(berth.pacml.report, path, {}))
+    assert.matches("title: expected a string, got number", message(berth.pacml.report, path, { records }, { title = 3 }))
     assert.matches("runs%[1%]: expected records", message(berth.pacml.report, path, { 3 }))
     assert.equal("io", (select(3, berth.pacml.report("/nowhere/page.html", records))))
+  end)
+end)
+
+describe("a page", function()
+  local function page(env, trace, opts)
+    local path = os.tmpname()
+    local _, rows = berth.pacml.play(env, trace, "para-max", opts)
+    assert(berth.pacml.report(path, { rows }))
+    local text = read(path)
+    os.remove(path)
+    return text
+  end
+
+  it("is of XML in its figures, whatever names there are", function()
+    local evil = '"<script>alert(1)</script>&\n,\255'
+    local model = small.env().models
+    local env = berth.pacml.env { models = model, names = { evil }, steps = 1, most = 8 }
+    local text = page(env, TRACE, { name = evil, about = { note = evil } })
+    assert.is_nil(text:find("<script", 1, true))
+    for figure in text:gmatch("<svg.-</svg>") do xml.elements(figure) end
+    assert.matches("&lt;script&gt;alert", text, 1, true)
+  end)
+
+  it("has figures of runs that take no time, and of one that has no jobs", function()
+    for n = 0, 1 do
+      local trace = { model = {}, beta = {}, arrival = {} }
+      if n == 1 then trace.model[1], trace.beta[1], trace.arrival[1] = 1, 0.01, 0 end -- late, so it is over at 0 s
+      local text = page(small.env(), trace)
+      assert.is_nil(text:find("nan", 1, true))
+      assert.is_nil(text:find("inf", 1, true))
+      for figure in text:gmatch("<svg.-</svg>") do xml.elements(figure) end
+    end
+  end)
+
+  it("writes times in full, within the picture", function()
+    local trace = { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 0, 1e6 } }
+    local text = page(small.env { compat = true }, trace, { horizon = 1e6 })
+    assert.matches(">1000000 s</text>", text, 1, true)
+    assert.is_nil(text:find("1e+06 s</text>", 1, true))
   end)
 end)
 
@@ -287,6 +384,11 @@ describe("a study", function()
     assert.matches("deciders%[1%]: expected a name or", message(berth.pacml.study, env, { deciders = { 3 } }))
     assert.matches("beta", message(berth.pacml.study, env, { betas = { "E" } }))
     assert.matches("unknown option 'seed'", message(berth.pacml.study, env, { trace = { seed = 3 } }))
+    assert.matches("jobs: expected a whole number of at least 0, got %-1", -- raised, not recorded as the error of each trial
+      message(berth.pacml.study, env, { trace = { jobs = -1 } }))
+    assert.matches("study: horizon: %-1 is negative", message(berth.pacml.study, env, { horizon = -1 }))
+    assert.matches('study: horizon: "x" is not a number', message(berth.pacml.study, env, { horizon = "x" }))
+    assert.matches("study: env: expected what berth.pacml.env gives, got nil", message(berth.pacml.study))
   end)
 end)
 

@@ -20,6 +20,13 @@ local function planner_of(env, opts)
   return assert(env:planner(o))
 end
 
+-- All weights 0: of all choices the first is taken.
+local function untaught(planner)
+  local nothing = {}
+  for i = 1, planner.weights do nothing[i] = 0 end
+  return planner:set(nothing)
+end
+
 local function play(env, trace, decide)
   local run = env:run(trace)
   while not run.done do run:decide(decide(run)) end
@@ -56,7 +63,7 @@ describe("the planner", function()
 
   it("blocks fewer jobs when it has learned, and fewer than the most pieces", function()
     local env = env_of(true)
-    local planner = planner_of(env)
+    local planner = untaught(planner_of(env))
     local trace = planner:draw(berth.rng(5), 1500)
     local before = planner:play(trace)
     local on_the_way = planner:learn(berth.rng(6), { jobs = 60000, rate = 0.05 })
@@ -66,9 +73,9 @@ describe("the planner", function()
     assert.is_true(after < before and after < most.blocked, ("%d, then %d; most pieces %d"):format(before, after, most.blocked))
   end)
 
-  it("decides better with rollouts on an untaught network than without", function()
+  it("decides better with rollouts on an empty network than without", function()
     local env = env_of(true)
-    local planner = planner_of(env)
+    local planner = untaught(planner_of(env))
     local trace = planner:draw(berth.rng(8), 300)
     local _, alone = play(env, trace, function(run) return planner:decide(run, { futures = 0 }) end)
     local _, rolled = play(env, trace, function(run) return planner:decide(run, { futures = 8, depth = 12 }) end)
@@ -96,10 +103,25 @@ describe("the planner", function()
   it("counts what ends after the horizon as blocked", function()
     -- One server's worth of work in one job, and an hour that is over before any choice ends: taking it gains nothing.
     local env = env_of(true)
-    local planner = planner_of(env)
+    local planner = untaught(planner_of(env))
     local run = env:run { model = { 1 }, beta = { 1 }, arrival = { 0 } }
     local quickest = run:look(16)
     assert.equal(16, (planner:decide(run, { futures = 0, horizon = quickest * 1.001 })))
+  end)
+
+  it("plans with a rule before it has learned: fewer blocked than by the fewest pieces, fewer still with futures", function()
+    local env = env_of(true)
+    local gap = env.sequential[1] / 24
+    local trace = berth.pacml.trace { models = 3, beta = "C", seed = 21, jobs = 400, interarrival = gap }
+    local function rejected(name, opts)
+      local o = { env = env, beta = "C", interarrival = gap }
+      for key, value in pairs(opts or {}) do o[key] = value end
+      local _, report = play(env, trace, berth.pacml.decider(name, name == "rolling-horizon" and o or nil))
+      return report.blocking_rate
+    end
+    local rule, ahead = rejected("rolling-horizon", { futures = 0 }), rejected("rolling-horizon", { futures = 8, depth = 6 })
+    assert.is_true(rule < rejected("smallest-feasible"), rule)
+    assert.is_true(ahead < rule, ahead)
   end)
 
   it("chooses blocks of its own only if it may", function()

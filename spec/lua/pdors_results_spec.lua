@@ -1,5 +1,6 @@
 -- What berth.pdors.run gives: files, pages, studies.
 local berth = require "berth"
+local decimals = require "berth.decimals"
 local json = require "berth.experiment.json"
 
 local pdors = berth.pdors
@@ -66,7 +67,7 @@ describe("pdors.report", function()
     os.remove(path)
     assert.truthy(text:find("Two &lt;policies&gt;", 1, true))
     assert.is_nil(text:find("src=", 1, true))
-    for _, r in ipairs(runs) do assert.truthy(text:find(("utility %.2f"):format(r.utility), 1, true)) end
+    for _, r in ipairs(runs) do assert.truthy(text:find("utility " .. decimals(r.utility, 2), 1, true)) end
     assert.truthy(text:find("1 inception-bn", 1, true) or text:find(">1 ", 1, true))
   end)
 

@@ -70,6 +70,10 @@ berth_status berth_write_trace(berth_result *r, berth_text *out);
 berth_status berth_write_execution_trace(const berth_execution *r, berth_text *out);
 /** Graph with a placement: DOT with a colour per device, GraphML with a device attribute.  @param device [ops] or NULL */
 berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out);
+/** A number as files have it, with a dot whatever the locale.
+ *  @param digits significant ones, at most 17; 0: the fewest of 15 to 17 that read back as the same number
+ *  @param buf of `size` bytes, 40 are always enough  @return buf; "nan", "inf", "-inf" of what is not finite */
+const char *berth_number_text(double x, int digits, char *buf, size_t size);
 /** Writes text to a new file that takes the place of an old one at once: the old contents stay if it fails. What must be writable
  *  is the directory: an old file is replaced even if it is read-only.  @return BERTH_OK, BERTH_EIO */
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text);

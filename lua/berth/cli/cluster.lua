@@ -1,7 +1,10 @@
 --- berth cluster: jobs arrive, and are given servers or turned away.
 local args = require "berth.cli.args"
 local berth = require "berth"
+local decimals = require "berth.decimals"
 local fail = require "berth.cli.fail"
+local game_deciders = require "berth.pacml.deciders"
+local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.cli.json"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.options"
@@ -9,8 +12,6 @@ local pdors = require "berth.cli.cluster_pdors"
 local study = require "berth.cli.cluster_study"
 local text = require "berth.cli.text"
 local traces = require "berth.cli.cluster_trace"
-
-local PROFILES = { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" }
 
 local command = {
   name = "cluster", least = 1, most = 1000,
@@ -21,10 +22,9 @@ local command = {
     .. "any schedule. docs/pdors.md.\n"
     .. "pacml: jobs of the profiled models arrive at a RAMP cluster; a decider says into how many pieces each is cut.\n"
     .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
-    .. "PROFILE: files of PipeDream's format; or a folder that has the five published ones:\n"
-    .. table.concat(PROFILES, ", ") .. ".",
+    .. inputs.profiles_text,
   notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
-    .. ";\nrandom:SEED, capped:MOST, agent:FILE (that berth train wrote). docs/pacml.md.",
+    .. ";\nrandom:SEED, capped:MOST, rolling-horizon:FUTURES, agent:FILE (that berth train wrote). docs/pacml.md.",
   options = {
     { name = "decider", kind = "string", value = "A,B,...", text = "who decides, see below; default para-max" },
     { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
@@ -36,11 +36,10 @@ local command = {
     { name = "interarrival", kind = "string", value = "TIME", text = "or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" },
     { name = "copies", kind = "count", value = "N", text = "of each model in the pool that jobs are drawn from; default 201" },
     { name = "horizon", kind = "string", value = "TIME", text = "or inf: until all is done; default: the last arrival" },
-    { name = "mode", kind = "choice", value = "MODE", choices = { "compat", "exact" },
-      text = "as the published simulator, or as it should be; default compat" },
-    { name = "ramp", kind = "string", value = "K=V,...", text = "the cluster: groups=4,racks=4,slots=2,bandwidth=1.6TB/s,..." },
+    inputs.mode,
+    inputs.ramp,
     { name = "steps", kind = "count", value = "N", text = "training steps of a job; default 50" },
-    { name = "most", kind = "count", value = "N", text = "pieces at most; default 16" },
+    inputs.most,
     { name = "csv", kind = "string", value = "FILE", text = "writes a row per job; of one run" },
     { name = "jsonl", kind = "string", value = "FILE", text = "the same as JSON lines" },
     { name = "cluster", kind = "string", value = "FILE",
@@ -81,72 +80,13 @@ end
 
 -- ---- what is asked for --------------------------------------------------------------------------------
 
-local function list(name, value)
-  local out, seen = {}, {}
-  for part in (value .. ","):gmatch("%s*(.-)%s*,") do
-    if part == "" then fail.usage("--%s: %q has an empty entry", name, value) end
-    if seen[part] then fail.usage("--%s: %s is there twice", name, part) end
-    out[#out + 1], seen[part] = part, true
-  end
-  return out
-end
-
 local function seconds(name, value) return args.quantity("--" .. name, value, "seconds") end
-
-local function interarrival(value)
-  if not value then return nil end
-  local from, to = value:match("^(.-)%.%.(.+)$")
-  if from then return { seconds("interarrival", from), seconds("interarrival", to) } end
-  return seconds("interarrival", value)
-end
-
-local function is_folder(path)
-  local file = io.open(path, "rb")
-  if not file then return false end
-  local _, _, code = file:read(1)
-  file:close()
-  return code == 21 -- EISDIR
-end
-
-local function files_of(positional)
-  local out = {}
-  for i = 2, #positional do
-    local path = positional[i]
-    if is_folder(path) then
-      for _, name in ipairs(PROFILES) do out[#out + 1] = ("%s/%s.txt"):format(path:gsub("/+$", ""), name) end
-    else
-      out[#out + 1] = path
-    end
-  end
-  return out
-end
-
-local function ramp_of(given)
-  local out = { compat = given.mode ~= "exact" }
-  for part in (given.ramp or ""):gmatch("[^,]+") do
-    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
-    if not key then fail.usage("--ramp: KEY=VALUE is needed, not %q", part) end
-    if key == "compat" then fail.usage("--ramp: compat: --mode says that") end
-    if out[key] ~= nil then fail.usage("--ramp: %s is given twice", key) end
-    out[key] = tonumber(value) or value
-  end
-  return berth.ramp(out)
-end
-
-local function env_of(positional, given)
-  local ramp, models, names = ramp_of(given), {}, {}
-  for i, path in ipairs(files_of(positional)) do
-    models[i] = fail.need(berth.pacml.profile(ramp, path))
-    names[i] = path:match("([^/\\]+)$"):gsub("%.%w+$", "")
-  end
-  return fail.need(berth.pacml.env { models = models, names = names, steps = given.steps, most = given.most })
-end
 
 -- { name, decider }, agents read from their files.
 local function decider(name, env)
   local path = name:match("^agent:(.+)$")
   if not path then
-    berth.pacml.decider(name)
+    game_deciders.for_game(name, { env = env, beta = "A" })
     return { name, name }
   end
   local agent = fail.need(berth.agents.load(path))
@@ -155,7 +95,7 @@ local function decider(name, env)
 end
 
 local function deciders(given, env)
-  local names = given.decider and list("decider", given.decider) or {}
+  local names = given.decider and inputs.list("decider", given.decider) or {}
   if given.agent then names[#names + 1] = "agent:" .. given.agent end
   if given.table then
     for i, name in ipairs { "para-max", "para-min", "random" } do table.insert(names, i, name) end
@@ -192,20 +132,20 @@ end
 
 local function plan(positional, given)
   check(positional, given)
-  local env = env_of(positional, given)
-  local betas = given.beta and list("beta", given.beta) or given.table and { "A", "B", "C", "D" } or { "A" }
+  local env = inputs.env(positional, given, given.steps)
+  local betas = given.beta and inputs.list("beta", given.beta) or given.table and { "A", "B", "C", "D" } or { "A" }
   for _, name in ipairs(betas) do berth.pacml.beta(name) end
   return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0,
     seeds = given.seeds or given.table and 20 or 1,
     horizon = given.horizon and seconds("horizon", given.horizon),
-    trace = { jobs = given.jobs, interarrival = interarrival(given.interarrival), copies = given.copies } }
+    trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival), copies = given.copies } }
 end
 
 -- ---- one run -----------------------------------------------------------------------------------------------
 
 local function format(value, unit)
   if unit == "count" then return ("%.0f"):format(value) end
-  return unit and berth.format(value, unit) or ("%.4f"):format(value)
+  return unit and berth.format(value, unit) or decimals(value, 4)
 end
 
 local function table_of(runs)
@@ -236,7 +176,8 @@ local function play_all(asked)
   local trace = berth.pacml.trace(options.merge(asked.trace, drawn))
   local horizon, runs = asked.horizon or trace.arrival[#trace.arrival], {}
   for i, one in ipairs(asked.deciders) do
-    local what = one[2] == "random" and berth.pacml.decider("random", { seed = asked.seed }) or one[2]
+    local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env, beta = asked.betas[1],
+      interarrival = asked.trace.interarrival })
     local report, records = berth.pacml.play(asked.env, trace, what, { horizon = horizon, name = one[1],
       about = { seed = asked.seed, beta = asked.betas[1] } })
     runs[i] = { name = one[1], report = report, records = records }
@@ -278,7 +219,7 @@ function command.run(positional, given, write, complain)
   if positional[1] == "pdors" then return run_pdors(positional, given, write, complain) end
   if positional[1] ~= "pacml" then return run_trace(positional, given, write) end
   local asked = plan(positional, given)
-  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil
+  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil or given.also ~= nil
   for _, name in ipairs(FILES) do
     if given[name] and (several or #asked.deciders > 1) then fail.usage("--%s: is for one decider, one beta, one seed", name) end
   end

@@ -1,5 +1,6 @@
 --- berth cluster pdors: jobs of workers and parameter servers under PD-ORS and what it is compared with.
 local berth = require "berth"
+local decimals = require "berth.decimals"
 local fail = require "berth.cli.fail"
 local json = require "berth.cli.json"
 local options = require "berth.options"
@@ -105,13 +106,16 @@ end
 
 -- ---- one problem -------------------------------------------------------------------------------------------
 
+-- Heading, field, decimals, unit.
 local COLUMNS = {
-  { "utility", "utility", "%.4f" }, { "of bound", "ratio", "%.1f %%", 100 }, { "done", "done", "%.0f" },
-  { "refused", "refused", "%.0f" }, { "median slots", "training_median_slots", "%.2f" },
-  { "on one machine", "inside", "%.1f %%", 100 },
+  { "utility", "utility", 4 }, { "of bound", "ratio", 1, "%" }, { "done", "done", 0 }, { "refused", "refused", 0 },
+  { "median slots", "training_median_slots", 2 }, { "on one machine", "inside", 1, "%" },
 }
 
-local function cell(x, column) return x and column[3]:format(x * (column[4] or 1)) or "-" end
+local function cell(x, column)
+  if not x then return "-" end
+  return column[4] and decimals(100 * x, column[3]) .. " %" or decimals(x, column[3])
+end
 
 local function table_of(runs)
   local rows = { { "policy" } }
@@ -164,8 +168,8 @@ local function one_problem(names, own, given, write)
       { "slots", p.slots }, { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", out } }))
     return 0
   end
-  write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %.4f"):format(#p.jobs, p.machines, p.slots,
-    runs[1].bound))
+  write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %s"):format(#p.jobs, p.machines, p.slots,
+    decimals(runs[1].bound, 4)))
   for _, line in ipairs(table_of(runs)) do write(line) end
   return 0
 end
@@ -173,11 +177,8 @@ end
 -- ---- many problems --------------------------------------------------------------------------------------------
 
 local function mean_cell(field, column)
-  if not field then return "-" end
-  local by = column[4] or 1
-  local mean = column[3]:format(field.mean * by)
-  if not field.half then return mean end
-  return ("%s +- %s"):format(mean, (column[3]:format(field.half * by)))
+  local mean = cell(field and field.mean, column)
+  return field and field.half and ("%s +- %s"):format(mean, cell(field.half, column)) or mean
 end
 
 local function means_of(e)
@@ -215,7 +216,7 @@ local function progress(given, complain)
   if not given.progress then return nil end
   return function(done, all, row)
     complain(("%.0f of %.0f: %s, seed %.0f: %s"):format(done, all, row.parameters.policy, row.seed,
-      row.error or ("utility %.4f"):format(row.result.utility)))
+      row.error or "utility " .. decimals(row.result.utility, 4)))
   end
 end
 

@@ -1,5 +1,7 @@
 --- berth cluster with several seeds or distributions: means, and the published table.
 local berth = require "berth"
+local core = require "berth.core"
+local decimals = require "berth.decimals"
 local fail = require "berth.cli.fail"
 local json = require "berth.cli.json"
 local metrics = require "berth.pacml.metrics"
@@ -9,7 +11,7 @@ local study = {}
 
 local function cell(field)
   if not field then return "-" end
-  return field.half and ("%.4f +- %.4f"):format(field.mean, field.half) or ("%.4f"):format(field.mean)
+  return decimals(field.mean, 4) .. (field.half and " +- " .. decimals(field.half, 4) or "")
 end
 
 -- Blocking rates: a row per decider, a column per distribution.
@@ -46,7 +48,7 @@ local function means(asked, points)
       local row = { one[1], beta, ("%.0f"):format(point.n) }
       for _, name in ipairs(FIELDS) do
         local field = point.fields[name]
-        row[#row + 1] = field and (name == "blocking_rate" and cell(field) or ("%.5g"):format(field.mean)) or "-"
+        row[#row + 1] = field and (name == "blocking_rate" and cell(field) or core.number_text(field.mean, 5)) or "-"
       end
       rows[#rows + 1] = row
     end
@@ -102,7 +104,7 @@ local function progress(given, complain)
   if not given.progress then return nil end
   return function(done, all, row)
     complain(("%.0f of %.0f: %s, beta %s, seed %.0f: %s"):format(done, all, row.parameters.decider, row.parameters.beta, row.seed,
-      row.error or ("%.4f blocked"):format(row.result.blocking_rate)))
+      row.error or decimals(row.result.blocking_rate, 4) .. " blocked"))
   end
 end
 

@@ -1,4 +1,7 @@
 --- Writes JSON: the same bytes under every interpreter, keys in the order given.
+local core = require "berth.core"
+local utf8 = require "berth.utf8"
+
 local json = {}
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
@@ -13,24 +16,18 @@ function json.object(members)
   return setmetatable(members, Object)
 end
 
+-- Bytes that are no UTF-8 become U+FFFD, as in files of the core.
 local function string_of(s)
+  if s:find("[\128-\255]") then s = utf8.repaired(s) end
   local escaped = s:gsub('[%z\1-\31"\\]', function(c) return ESCAPES[c] or string.format("\\u%04x", c:byte()) end)
   return '"' .. escaped .. '"'
 end
 
---- A number that needs more than 15 digits. Halves of the 17th go to its even neighbour in one interpreter, and up in the
--- other: a digit more tells them exactly.
-function json.long(x)
-  local exact = string.format("%.18g", x)
-  return exact == string.format("%.19g", x) and exact or string.format("%.17g", x)
-end
-
--- The shortest of %.15g and %.17g that reads back as the same number; infinite and NaN have no JSON.
+-- What reads back as the same number; infinite and NaN have no JSON.
 local function number_of(x)
   if x ~= x or x == math.huge or x == -math.huge then return "null" end
   if x == math.floor(x) and math.abs(x) < 2 ^ 53 then return string.format("%.0f", x) end
-  local short = string.format("%.15g", x)
-  return tonumber(short) == x and short or json.long(x)
+  return core.number_text(x)
 end
 
 local encode

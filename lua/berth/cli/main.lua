@@ -22,7 +22,7 @@ local SUMMARIES = {
   split = "pipeline stages: the smallest largest load, or the least latency",
   report = "one HTML file with pictures of a step",
   convert = "from one file format to another",
-  train = "teaches an agent to place",
+  train = "teaches an agent to place, or to cut jobs",
   cluster = "jobs arrive, and are given servers or turned away",
   models = "the networks that are built in",
   repl = "interactive prompt",
@@ -49,25 +49,31 @@ local function rest(argv)
   return out
 end
 
+-- The command of argv[1], and the words behind it, by which it may choose.
+local function asked_for(argv)
+  local command, words = command_of(argv[1]), rest(argv)
+  return command.choose and command.choose(words) or command, words
+end
+
 local function dispatch(argv, write, complain, state)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end
   if name == "--help" or name == "-h" or name == "help" then
-    write(argv[2] and args.help(command_of(argv[2])) or overview())
+    write(argv[2] and args.help((asked_for(rest(argv)))) or overview())
     return 0
   end
   if name == "--version" then
     write("berth " .. require("berth").version)
     return 0
   end
-  local command = command_of(name)
-  local positional, given = args.parse(command, rest(argv))
+  local command, words = asked_for(argv)
+  local positional, given = args.parse(command, words)
   if given.help then
     write(args.help(command))
     return 0
   end
   state.json = given.json
-  return command.run(positional, given, write, complain, rest(argv))
+  return command.run(positional, given, write, complain, words)
 end
 
 -- Writes lines to standard output; the second function flushes it and tells why a line did not get there.

@@ -6,6 +6,7 @@ local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
 local report = require "berth.cli.report"
 local shared = require "berth.options"
+local write_file = require "berth.write"
 
 local KINDS = { "gantt", "memory", "links", "placers", "graph" }
 
@@ -71,11 +72,7 @@ end
 local function save(given, what)
   if not given.figure then return fail.need(berth.report(given.output, what)) end
   local text = fail.need(berth.figure(given.figure, what))
-  local file, message = io.open(given.output, "wb")
-  if not file then fail.need(nil, message, "io") end
-  local ok, why = file:write(text)
-  local closed, late = file:close()
-  if not ok or not closed then fail.need(nil, ("%s: %s"):format(given.output, why or late), "io") end
+  fail.need(write_file(given.output, text))
 end
 
 -- Placing may take long: whether there is a place for the page is seen before.

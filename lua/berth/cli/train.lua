@@ -6,6 +6,7 @@ local json = require "berth.cli.json"
 local options = require "berth.cli.options"
 local ranks = require "berth.agents.ranks"
 local report = require "berth.cli.report"
+local words = require "berth.cli.train_words"
 
 local KINDS = { doppler = true, placeto = true, gdp = true }
 
@@ -38,7 +39,8 @@ local train = {
     .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the simulator's in stage II.\n"
     .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one\n"
     .. "process with --set parts=N, to the byte.\n"
-    .. "After an interrupt the agent is written as far as it got.",
+    .. "After an interrupt the agent is written as far as it got.\n"
+    .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml --help.",
   notes = inputs.notes,
   options = options.join(inputs.topology_options, own, options.shared, options.simulating, options.loading, { options.json }),
 }
@@ -70,46 +72,21 @@ local function stages(given)
   return out
 end
 
--- "3e-3..0" is a course over the stage, { 3e-3, 0 }.
-local function setting(text)
-  local from, to = text:match("^(.-)%.%.(.+)$")
-  if tonumber(from) and tonumber(to) then return { tonumber(from), tonumber(to) } end
-  if text == "true" or text == "false" then return text == "true" end
-  return tonumber(text) or text
-end
-
 local function settings(given)
   local out = { design = given.design, seed = given.seed or 0, estimates = given.estimates }
-  for part in (given.set or ""):gmatch("[^,]+") do
-    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
-    if not key then fail.usage("--set: KEY=VALUE is needed, not %q", part) end
-    if given[key] ~= nil or key == "seed" then fail.usage("--set: %s: use --%s", key, key) end
-    if out[key] ~= nil then fail.usage("--set: %s is given twice", key) end
-    out[key] = setting(value)
-  end
-  return out
-end
-
--- Found out before the work, not after it.
-local function check_writable(flag, path)
-  if not path then return end
-  local there = io.open(path, "rb")
-  if there then there:close() end
-  local f, message = io.open(path, "ab")
-  if not f then fail.usage("--%s: %s", flag, message) end
-  f:close()
-  if not there then os.remove(path) end
+  return words.settings(given.set, out, function(key) return (given[key] ~= nil or key == "seed") and key end)
 end
 
 local function check_files(given)
   if given.checkpoint and (given.checkpoint == given.save or given.checkpoint == given.output) or given.save == given.output then
     fail.usage("--save, --output and --checkpoint: each needs a file of its own")
   end
-  for _, flag in ipairs { "save", "output", "checkpoint" } do check_writable(flag, given[flag]) end
+  words.check_writable(given, { "save", "output", "checkpoint" })
 end
 
 local function check(positional, given)
-  if not KINDS[positional[1]] then fail.usage("train: no agent %q; legal: doppler placeto gdp", positional[1]) end
+  if positional[1] == "pacml" then fail.usage("train: pacml comes first: berth train pacml PROFILE... [options]") end
+  if not KINDS[positional[1]] then fail.usage("train: no agent %q; legal: doppler placeto gdp pacml", positional[1]) end
   if not given.save then fail.usage("train: --save FILE is needed: where the agent goes") end
   inputs.check({}, given)
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
@@ -231,6 +208,9 @@ local function finish(world, ok, ...)
   if not ok then error((...), 0) end
   return ...
 end
+
+--- The command that these words ask for: pacml has options of its own.
+function train.choose(list) return list[1] == "pacml" and require "berth.cli.train_pacml" or train end
 
 function train.run(positional, given, write, complain)
   check(positional, given)

@@ -1,17 +1,8 @@
 --- Files of a simulated cluster: CSV, JSON lines, Chrome traces. Lists of pieces of text, put together when they are written.
+local chrome = require "berth.chrome"
 local json = require "berth.experiment.json"
 
 local files = {}
-
---- @tparam table pieces texts
-function files.save(path, pieces)
-  local file, message = io.open(path, "wb")
-  if not file then return nil, message, "io" end
-  local written, why = file:write(table.concat(pieces))
-  local closed, at_close = file:close()
-  if written and closed then return true end
-  return nil, ("%s: %s"):format(path, tostring(why or at_close)), "io"
-end
 
 -- ---- lines per job ---------------------------------------------------------------------------------
 
@@ -82,75 +73,50 @@ end
 
 local CLUSTER, MACHINES = 0, 1 -- processes
 
--- The lane of each run on each of its machines: the first that is free. Runs are in order of their starts.
-local function assign_lanes(r, over)
-  local ends, lanes, list = {}, {}, {}
-  for m = 1, r.machines do ends[m], lanes[m] = {}, 0 end
+-- Each run on each of its machines, in order of the starts of runs.
+local function slices_of(r)
+  local list = {}
   for _, run in ipairs(r.runs) do
-    local finish = run.finish or over
     for place, m in ipairs(run.machines) do
-      local lane = 1
-      while ends[m][lane] and ends[m][lane] > run.start do lane = lane + 1 end
-      ends[m][lane], lanes[m] = finish, math.max(lanes[m], lane)
-      list[#list + 1] = { run = run, machine = m, place = place, lane = lane, finish = finish }
+      list[#list + 1] = { run = run, row = m, place = place, from = run.start, to = run.finish or r.summary.time }
     end
   end
-  return list, lanes
-end
-
-local function event(out, members) out[#out + 1] = (#out > 1 and ",\n" or "\n") .. json.object(members) end
-
-local function describe(out, what, process, row, args)
-  event(out, { { "ph", "M" }, { "pid", process }, { "tid", row }, { "name", what }, { "args", args } })
+  return list
 end
 
 -- Rows in the order of machines, a machine's lanes together.
-local function put_rows(out, lanes)
+local function put_rows(trace, lanes)
   local first, row = {}, 0
-  describe(out, "process_name", CLUSTER, 0, { name = "cluster" })
-  describe(out, "process_sort_index", CLUSTER, 0, { sort_index = 0 })
-  describe(out, "process_name", MACHINES, 0, { name = "machines" })
-  describe(out, "process_sort_index", MACHINES, 0, { sort_index = 1 })
+  trace:process(CLUSTER, "cluster")
+  trace:process(MACHINES, "machines")
   for m = 1, #lanes do
     first[m] = row
-    for lane = 1, math.max(1, lanes[m]) do
+    for lane = 1, lanes[m] do
       row = row + 1
-      local name = lane == 1 and ("machine %.0f"):format(m) or ("machine %.0f, %.0f"):format(m, lane)
-      describe(out, "thread_name", MACHINES, row, { name = name })
-      describe(out, "thread_sort_index", MACHINES, row, { sort_index = row })
+      trace:row(MACHINES, row, lane == 1 and ("machine %.0f"):format(m) or ("machine %.0f, %.0f"):format(m, lane))
     end
   end
   return first
 end
 
-local function put_run(out, r, x, row)
+local function put_slice(trace, r, x, row)
   local record = r.records[x.run.job]
-  local start = x.run.start * 1e6
-  local name = record.name or ("job %.0f"):format(record.job)
-  event(out, { { "ph", "X" }, { "pid", MACHINES }, { "tid", row }, { "name", name },
-    { "cat", record.kind ~= nil and tostring(record.kind) or "job" }, { "ts", start }, { "dur", x.finish * 1e6 - start },
-    { "args", { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines,
-      gpus = x.run.amounts and x.run.amounts[x.place] } } })
-end
-
-local function put_counter(out, name, time, key, x)
-  event(out, { { "ph", "C" }, { "pid", CLUSTER }, { "tid", 0 }, { "name", name }, { "ts", time * 1e6 },
-    { "args", { [key] = x } } })
+  trace:slice(MACHINES, row, record.name or ("job %.0f"):format(record.job),
+    record.kind ~= nil and tostring(record.kind) or "job", x.from, x.to,
+    { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines,
+      gpus = x.run.amounts and x.run.amounts[x.place] })
 end
 
 function files.trace(r)
-  local out = { '{"displayTimeUnit": "ms", "traceEvents": [' }
-  local list, lanes = assign_lanes(r, r.summary.time)
-  local first = put_rows(out, lanes)
-  for _, x in ipairs(list) do put_run(out, r, x, first[x.machine] + x.lane) end
+  local trace, list = chrome.new(), slices_of(r)
+  local first = put_rows(trace, chrome.lanes(list, r.machines))
+  for _, x in ipairs(list) do put_slice(trace, r, x, first[x.row] + x.lane) end
   for _, at in ipairs(r.counts) do
-    put_counter(out, "idle machines", at.time, "machines", at.idle)
-    if at.left then put_counter(out, "free GPUs", at.time, "GPUs", at.left) end
-    put_counter(out, "waiting jobs", at.time, "jobs", at.waiting)
+    trace:counter(CLUSTER, "idle machines", at.time, { machines = at.idle })
+    if at.left then trace:counter(CLUSTER, "free GPUs", at.time, { GPUs = at.left }) end
+    trace:counter(CLUSTER, "waiting jobs", at.time, { jobs = at.waiting })
   end
-  out[#out + 1] = ('\n], "otherData": %s}\n'):format(json.object {
-    { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options } })
-  return out
+  return trace:finish { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options } }
 end
 
 return files

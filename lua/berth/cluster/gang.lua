@@ -18,7 +18,7 @@ gang.names = options.sorted_keys(RULES)
 -- Sizes of all jobs; whether these are GPUs, not machines.
 local function sizes_of(fn, rows)
   local amounts = false
-  for _, row in ipairs(rows) do amounts = amounts or row.gpus ~= nil or row.speeds ~= nil end
+  for _, row in ipairs(rows) do amounts = amounts or row.gpus ~= nil or row.speeds ~= nil or row.goodput ~= nil end
   local key, sizes = amounts and "gpus" or "machines", {}
   for j, row in ipairs(rows) do
     local n = row[key] == nil and 1 or row[key]
@@ -45,11 +45,29 @@ local function placement_of(fn, o, rows)
   return "consolidate", flags
 end
 
--- Of jobs without `speeds`: their gang, or nothing.
-local function speeds_of(fn, rows, sizes)
-  local out = {}
+-- GPUs in all, and of the largest machine.
+local function count_gpus(c)
+  local all, largest = 0, 0
+  for _, x in ipairs(c:capacity()) do
+    local n = math.floor(type(x) == "table" and x[1] or x)
+    all, largest = all + n, math.max(largest, n)
+  end
+  return all, largest
+end
+
+-- By a model of goodput, on as few machines as can be.
+local function speeds_by_model(model, most, largest)
+  local list = {}
+  for n = 1, most do list[n] = core.goodput(model, n, math.ceil(n / largest)) end
+  return list
+end
+
+-- Of jobs without `speeds` and `goodput`: their gang, or nothing.
+local function speeds_of(fn, rows, sizes, c)
+  local out, all, largest = {}, count_gpus(c)
   for j, row in ipairs(rows) do
     local list = row.speeds
+    if row.goodput ~= nil and list == nil then list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest) end
     if list ~= nil and type(list) ~= "table" then
       options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s", fn, j, core.kind(list))
     end
@@ -130,7 +148,7 @@ function gang.run(fn, c, rows, rule, o)
     made.n_types = #names
     made.throughputs, made.priorities = throughputs_of(fn, rows, names)
   end
-  if RESIZE[rule] then made.speeds = speeds_of(fn, rows, made.sizes) end
+  if RESIZE[rule] then made.speeds = speeds_of(fn, rows, made.sizes, c) end
   if o.rate then
     function made.rate(j, machines, amounts) return o.rate(rows[j], machines, amounts) end
   end

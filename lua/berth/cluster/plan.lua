@@ -1,4 +1,5 @@
 --- Carries out what a scheduler returns: pauses, refusals, rates, starts, a wake, in this order.
+local interrupt = require "berth.interrupt"
 local options = require "berth.options"
 
 local plan = {}
@@ -22,8 +23,13 @@ local function list_of(given, key)
   local list = given[key]
   if list == nil then return {} end
   if type(list) ~= "table" then wrong("plan.%s: expected an array, got %s", key, type(list)) end
+  local n = 0
   for name in pairs(list) do
     if type(name) ~= "number" then wrong("plan.%s: expected an array of entries, got a table with '%s'", key, tostring(name)) end
+    n = n + 1
+  end
+  for i = 1, n do
+    if list[i] == nil then wrong("plan.%s[%d]: expected an entry, got nil", key, i) end
   end
   return list
 end
@@ -35,18 +41,21 @@ local function entry_of(key, i, entry)
   return entry
 end
 
--- The core raises mistakes, and gives back what does not fit.
+-- The core raises mistakes, with the place in the caller's code, and gives back what does not fit.
 local function decide(where, f, ...)
   local fine, done, message = pcall(f, ...)
   if fine and done then return end
-  wrong("%s: %s", where, (tostring(fine and message or done):gsub("^cluster:[%a_]+: ", ""):gsub("^cluster: ", "")))
+  local text = tostring(fine and message or done)
+  wrong("%s: %s", where, (text:gsub("^.*cluster:[%a_]+: ", ""):gsub("^cluster: ", "")))
 end
 
 local function start(view, log, where, x)
   local rate = x.rate
   if rate == nil then
     local fine, found = pcall(view.rate, view, x.job, x.machines, x.amounts)
+    if not fine and interrupt.is(found) then error(found, 0) end
     if not fine then wrong("%s: rate: %s", where, tostring(found)) end
+    if type(found) ~= "number" then wrong("%s: rate: expected a number, got %s", where, type(found)) end
     rate = found
   end
   decide(where, view.core.start, view.core, x.job, x.machines, { amounts = x.amounts, rate = rate })

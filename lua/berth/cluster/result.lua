@@ -1,6 +1,7 @@
 --- What became of the jobs of a simulation.
 local core = require "berth.core"
 local files = require "berth.cluster.files"
+local write = require "berth.write"
 
 local result = {}
 
@@ -98,11 +99,11 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
-function methods:save_csv(path) return files.save(path, files.csv(self)) end
+function methods:save_csv(path) return write(path, files.csv(self)) end
 --- A line about the simulation, then one per job.
-function methods:save_jsonl(path) return files.save(path, files.jsonl(self)) end
+function methods:save_jsonl(path) return write(path, files.jsonl(self)) end
 --- Chrome's trace format, for Perfetto: a row per machine, more where jobs share one; counters of idle machines, waiting jobs.
-function methods:save_trace(path) return files.save(path, files.trace(self)) end
+function methods:save_trace(path) return write(path, files.trace(self)) end
 --- The text of save_trace.
 function methods:trace() return table.concat(files.trace(self)) end
 

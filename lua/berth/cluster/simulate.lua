@@ -1,6 +1,7 @@
 --- Jobs on machines under a scheduler, from the first arrival to the last end.
 local core = require "berth.core"
 local gang = require "berth.cluster.gang"
+local interrupt = require "berth.interrupt"
 local options = require "berth.options"
 local plan = require "berth.cluster.plan"
 local result = require "berth.cluster.result"
@@ -26,7 +27,7 @@ end
 -- What a scheduler raises comes with its name and the event; values that are no text, and interrupts, as they are.
 local function blame(name, event, job, time, err)
   if type(err) == "table" and err.plan then err = err.plan end
-  if type(err) ~= "string" or err == "interrupted" or err:find ":%d+: interrupted$" then error(err, 0) end
+  if type(err) ~= "string" or interrupt.is(err) then error(err, 0) end
   local what = job and ("%s of job %.0f"):format(event, job) or event
   options.fail("%s: %s, %s at %.6g s: %s", FN, name, what, time, err)
 end

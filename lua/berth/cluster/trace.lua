@@ -33,6 +33,9 @@ local function check_row(fn, j, row)
   if n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)) then
     options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j, tostring(n))
   end
+  if row.name ~= nil and type(row.name) ~= "string" then
+    options.fail("%s: trace[%d].name: expected a string, got %s", fn, j, core.kind(row.name))
+  end
 end
 
 --- @tparam table given array of { arrival, work, deadline, kind, machines or gpus, name, ... }, or a table of such arrays
@@ -40,7 +43,7 @@ end
 function trace.rows(fn, given)
   if type(given) ~= "table" then options.fail("%s: trace: expected a table, got %s", fn, core.kind(given)) end
   local rows = is_columns(given) and rows_of(fn, given) or given
-  for j, row in ipairs(rows) do check_row(fn, j, row) end
+  for j = 1, #rows do check_row(fn, j, rows[j]) end
   return rows
 end
 
@@ -73,7 +76,7 @@ function trace.cluster(fn, rows, cluster)
   local made = { machines = o.machines, horizon = o.horizon, slot = o.slot, slack = o.slack }
   made.arrival, made.work, made.deadline = {}, {}, {}
   if o.capacity ~= nil then
-    if type(o.machines) ~= "number" or o.machines < 1 or o.machines > 2 ^ 20 then
+    if type(o.machines) ~= "number" or o.machines < 1 or o.machines > 2 ^ 20 or o.machines ~= math.floor(o.machines) then
       options.fail("%s: machines: expected a whole number of at least 1, got %s", fn, tostring(o.machines))
     end
     made.capacity, made.resources = capacities(fn, o.machines, o.capacity)

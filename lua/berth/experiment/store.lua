@@ -71,6 +71,7 @@ function store.open(path)
   local file
   if fine then file, message = io.open(path, "ab") end
   if not file then return nil, message, "io" end
+  file:setvbuf "no" -- a line goes out in one piece: processes that add to one file repeat trials, but spoil no line
   return setmetatable({ path = path, file = file, rows = rows }, store)
 end
 
@@ -80,7 +81,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function store:add(line)
-  local fine, message = self.file:write(line, "\n")
+  local fine, message = self.file:write(line .. "\n")
   if fine then fine, message = self.file:flush() end
   if not fine then return nil, ("%s: %s"):format(self.path, message), "io" end
   return true

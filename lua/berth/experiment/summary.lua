@@ -1,4 +1,5 @@
 --- Means over seeds, with confidence intervals, for each point of a grid.
+local core = require "berth.core"
 local options = require "berth.options"
 local student = require "berth.experiment.student"
 
@@ -18,7 +19,7 @@ end
 
 local function cell(field)
   if not field then return "-" end
-  return field.half and ("%.5g +- %.2g"):format(field.mean, field.half) or ("%.5g"):format(field.mean)
+  return core.number_text(field.mean, 5) .. (field.half and " +- " .. core.number_text(field.half, 2) or "")
 end
 
 local function text(x)

@@ -41,7 +41,8 @@ b.value, b.share, b.price; b:prove(prices), b:covers(job, decision, servers, sec
     [[b = berth.pacml.bound { servers = 1, arrivals = { 0 }, choices = { { { 1, 5 } } } }]] },
   { "pacml.decider", [[f = berth.pacml.decider("capped", { cap = 8 })]],
     [[A function of a run that decides. Published: para-max, para-min, random (seed), sequential, min-parallelism; by what will
-be accepted: largest-feasible, smallest-feasible, capped (cap). Also random:SEED, capped:CAP. A function stays as it is.
+be accepted: largest-feasible, smallest-feasible, capped (cap). By the arrival process: rolling-horizon (env, beta,
+interarrival, futures, depth, seed). Also random:SEED, capped:CAP, rolling-horizon:FUTURES. A function stays as it is.
 berth.pacml.deciders: their names.]], [[f = berth.pacml.decider "para-min"]] },
   { "pacml.deciders", "names = berth.pacml.deciders", "Names that berth.pacml.decider and berth.pacml.play take.",
     "#berth.pacml.deciders" },

@@ -345,11 +345,11 @@ time, which a few hundred episodes need. docs/learning.md, Agents.]] },
     "PLACETO, for comparison: op after op in topological order; tied to the number of devices. docs/learning.md, Baselines." },
   { "agents.gdp", [[agent = berth.agents.gdp { width = 64, segment = 8, heads = 4, quirks = false, seed = 0, ... }]],
     "GDP, for comparison: all ops at one look; tied to the number of devices. docs/learning.md, Baselines." },
-  { "agents.pacml", [[agent = berth.agents.pacml { design = "own", algorithm = "td", mask = "exact", seed = 0, ... }]],
-    [[A decider that learns how many pieces to cut each job into: agent:train(env, { traces = { beta = "A" }, steps =,
-checkpoint =, resume =, progress = }), agent:decide(run), agent:save(path), agent:use(env). design = "published" with
-algorithm = "dqn" or "ppo", preset = "published": PAC-ML's own; algorithm = "planner": env:planner as an agent.
-docs/learning.md, PAC-ML.]] },
+  { "agents.pacml", [[agent = berth.agents.pacml { algorithm = "planner", betas = { "A" }, seed = 0, ... }]],
+    [[A decider that learns how many pieces to cut each job into: agent:train(env, { steps =, checkpoint =, resume =,
+progress = }), agent:decide(run), agent:save(path), agent:use(env). "planner" is ours, env:planner as an agent; "dqn" and
+"ppo", with preset = "published" and train(env, { traces = { beta = "A" } }), are PAC-ML's own. On the command line: berth
+train pacml. docs/learning.md, PAC-ML.]] },
   { "agents.load", "agent = berth.agents.load(path)", "An agent that agent:save or a checkpoint wrote." },
   { "agents.ranks", [[ranks = require "berth.agents.ranks".world()]],
     [[The processes of this mpirun, for agent:train(tasks, { ranks = ranks }): ranks.rank, ranks.size, ranks:numbers(list),

@@ -80,11 +80,13 @@ local function jobs_of(env, trace, opts)
   local given = options.check(FN, opts, { "horizon", "slack" })
   check_trace(env, trace)
   local horizon = given.horizon and number(given.horizon, "horizon", 0) or math.huge
-  local choices = {}
+  local ends_by, arrivals, choices = env.ramp.compat and horizon or math.huge, {}, {}
   for i, model in ipairs(trace.model) do
-    choices[i] = taken.feasible(env, { model = model, beta = trace.beta[i], arrival = trace.arrival[i] }, horizon)
+    if trace.arrival[i] > horizon then break end
+    arrivals[i] = trace.arrival[i]
+    choices[i] = taken.feasible(env, { model = model, beta = trace.beta[i], arrival = trace.arrival[i] }, ends_by)
   end
-  return { arrivals = trace.arrival, choices = choices, servers = env.ramp.servers, slack = given.slack }
+  return { arrivals = arrivals, choices = choices, servers = env.ramp.servers, slack = given.slack }
 end
 
 -- ---- answers -----------------------------------------------------------------------------------
@@ -143,7 +145,8 @@ end
 -- @tparam env|table jobs an env, or { arrivals (s), choices (per job an array of { servers, seconds }), servers (there are),
 --  slack (1e-7 s: a job that ends so little after an arrival is gone by then) }
 -- @tparam[opt] table trace of an env: { model, beta, arrival }
--- @tparam[opt] table opts of an env: horizon (s: jobs that do not end by it are not accepted; default: none), slack
+-- @tparam[opt] table opts of an env: horizon (s, as in reports: jobs that arrive later do not count; in compat those that do not
+--  end by it are not accepted; default: none), slack
 -- @treturn[1] table bound, jobs (the bound, rounded down), arrived, blocking_rate, value (of the shares), share (per job and
 --  choice), price (per job, of a server at its arrival), choices, columns, moments, iterations; b:prove(), b:covers()
 -- @treturn[2] nil

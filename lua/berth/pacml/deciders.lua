@@ -3,6 +3,7 @@
 -- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023,
 -- and its published simulator.
 local core = require "berth.core"
+local beta = require "berth.pacml.beta"
 local options = require "berth.options"
 
 local FN = "berth.pacml.decider"
@@ -24,7 +25,7 @@ local function smallest(mask, low)
 end
 
 -- So many pieces that a job in perfect pieces meets its deadline. Rounding must not make 5 of 1 / 0.2 a 6.
-local function needed(beta) return math.ceil(1 / beta * (1 - 1e-12)) end
+local function needed(share) return math.ceil(1 / share * (1 - 1e-12)) end
 
 local makers = {}
 
@@ -88,19 +89,40 @@ makers.capped = function(given)
   end
 end
 
+-- The planner's rule with rollouts, from the arrival process: nothing is learned.
+makers["rolling-horizon"] = function(given)
+  if type(given.env) ~= "table" or not given.env.planner then
+    options.fail("%s: rolling-horizon: env: expected an environment (berth.pacml.env), got %s", FN, core.kind(given.env))
+  end
+  if given.beta == nil then options.fail("%s: rolling-horizon: beta: expected the distribution of jobs to come, got nil", FN) end
+  local d = beta(given.beta)
+  local planner, message = given.env:planner { hidden = 1, blocks = 3, discount = 0.985, gap = given.interarrival or 1000,
+    beta = d.values, mass = d.mass }
+  if not planner then options.fail("%s: rolling-horizon: %s", FN, message) end
+  local o = { futures = given.futures or 64, depth = given.depth or 16, seed = given.seed or 0 }
+  return function(run, horizon)
+    o.horizon = horizon
+    local decision, block = planner:decide(run, o)
+    if not decision then error(block, 0) end
+    return decision, block
+  end
+end
+
 -- ---- by name ------------------------------------------------------------------------------------------
 
 local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism", "largest-feasible", "smallest-feasible",
-  "capped" }
-local OPTIONS = { random = { "seed" }, capped = { "cap" } }
-local LEAST = { seed = 0, cap = 1 }
+  "capped", "rolling-horizon" }
+-- That a name alone may give after a colon comes first.
+local OPTIONS = { random = { "seed" }, capped = { "cap" }, ["rolling-horizon"] = { "futures", "depth", "seed", "env", "beta",
+  "interarrival" } }
+local LEAST = { seed = 0, cap = 1, futures = 0, depth = 1 }
 
 local function check(name, given)
   local legal = OPTIONS[name] or {}
   given = options.check(("%s: %s"):format(FN, name), given, legal)
   for _, key in ipairs(legal) do
     local x = given[key]
-    if x ~= nil and (type(x) ~= "number" or x ~= math.floor(x) or not (x >= LEAST[key] and x < 2 ^ 53)) then
+    if x ~= nil and LEAST[key] and (type(x) ~= "number" or x ~= math.floor(x) or not (x >= LEAST[key] and x < 2 ^ 53)) then
       options.fail("%s: %s: %s: expected a whole number of at least %d, got %s", FN, name, key, LEAST[key],
         type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
     end
@@ -125,15 +147,28 @@ end
 
 local deciders = { names = NAMES }
 
+--- A decider for one game: by a name, with what the name needs to know of it.
+-- @param what as for `decider`
+-- @tparam table game seed, env, beta, interarrival
+-- @treturn function
+function deciders.for_game(what, game)
+  local known = {}
+  local wanted = type(what) == "string" and OPTIONS[what:match("^[^:]*")]
+  for _, key in ipairs(wanted or {}) do known[key] = game[key] end
+  return deciders.decider(what, next(known) ~= nil and known or nil)
+end
+
 --- A decider by name, or one that is one already.
 --
 -- Published, by what is legal, in time or not: "para-max", the most pieces; "para-min", the fewest from 1 / beta on, or else the
 -- most; "random", any but 0; "sequential", 1; "min-parallelism", 2 or else 1. By what will be accepted: "largest-feasible";
--- "smallest-feasible"; "capped", the most up to `cap`, or else the fewest above. All turn away only what nothing else is left
--- for.
--- @param what a name, "random:SEED", "capped:CAP"; a function of the run that gives a decision, and a block if it chooses one;
+-- "smallest-feasible"; "capped", the most up to `cap`, or else the fewest above. These turn away only what nothing else is left
+-- for. "rolling-horizon": the planner (docs/pacml.md, "Looking ahead") with its rule, as it is before it learns.
+-- @param what a name, "random:SEED", "capped:CAP", "rolling-horizon:FUTURES"; a function of the run that gives a
+--  decision, and a block if it chooses one;
 --  anything that can be called so, as agents
--- @tparam[opt] table opts random: seed (0); capped: cap (4)
+-- @tparam[opt] table opts random: seed (0); capped: cap (4); rolling-horizon: env, beta, interarrival (1000 s), futures
+--  (64; 0: the rule alone), depth (16), seed (0)
 -- @treturn function
 -- @usage decider = berth.pacml.decider("capped", { cap = 8 })
 function deciders.decider(what, opts)

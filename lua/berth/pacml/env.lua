@@ -20,14 +20,27 @@ function env:run(trace) return self.core:run(trace) end
 -- @treturn[2] string code
 function env:planner(opts) return core.pacml_planner(self.core, opts) end
 
+local function check_names(names, n)
+  if names == nil then return {} end
+  if type(names) ~= "table" then options.fail("berth.pacml.env: names: expected an array, got %s", core.kind(names)) end
+  if #names ~= n then options.fail("berth.pacml.env: names: has %d entries, expected %d (one per model)", #names, n) end
+  for i = 1, n do
+    if type(names[i]) ~= "string" then
+      options.fail("berth.pacml.env: names[%d]: expected a string, got %s", i, core.kind(names[i]))
+    end
+  end
+  return names
+end
+
 --- @tparam table opts models (of one ramp), names, steps (50) of a job, most (16) pieces
 -- @treturn env models, names, most, sequential (s of a job on one server), steps
 local function new(opts)
   local o = options.check("berth.pacml.env", opts, { "models", "names", "steps", "most" })
   local made = core.pacml { models = o.models, steps = o.steps, most = o.most }
+  local names = check_names(o.names, #o.models)
   local self = { core = made, models = {}, names = {}, steps = o.steps or 50, most = made.most, sequential = made.sequential }
   for i, model in ipairs(o.models) do
-    self.models[i], self.names[i] = model, o.names and o.names[i] or ("model %.0f"):format(i)
+    self.models[i], self.names[i] = model, names[i] or ("model %.0f"):format(i)
   end
   self.ramp = self.models[1].ramp
   return setmetatable(self, meta)

@@ -1,5 +1,6 @@
 --- A page about runs of the cluster: one self-contained HTML file. Load, blocking and utilisation over time, by decider.
 local core = require "berth.core"
+local decimals = require "berth.decimals"
 local html = require "berth.report.html"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.options"
@@ -7,6 +8,7 @@ local panels = require "berth.report.panels"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local windows = require "berth.pacml.windows"
+local write = require "berth.write"
 
 local FN = "berth.pacml.report"
 local N_WINDOWS, MOST_RUNS = 100, 16
@@ -25,7 +27,7 @@ local function load_figure(runs, all)
   local o = all[1]
   local sum = 0
   for _, x in ipairs(o.load) do sum = sum + x end
-  local list = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " mean", width = o.width, line = 1,
+  local list = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " in all", width = o.width, line = 1,
     series = { { values = o.load, class = "area" } } } }
   return panels.figure("load", "Load over time",
     "Sequential time of the jobs that arrive, over what all servers could do meanwhile.", list,
@@ -36,10 +38,10 @@ local function blocking_figure(runs, all)
   local list = {}
   for i, records in ipairs(runs) do
     list[i] = { name = name_of(records, i), note = scale.percent(records.report.blocking_rate) .. " in all",
-      width = all[i].width, line = records.report.blocking_rate, series = { { values = all[i].blocked, class = "c7" } } }
+      width = all[i].width, line = records.report.blocking_rate, series = { { values = all[i].blocked, class = "over" } } }
   end
   return panels.figure("blocking", "Blocked jobs over time", "Part of the arrivals that is turned away, by window of time.", list,
-    { { "c7", "blocked" }, { "bound", "in all", "line" } }, longest(runs), 0.1)
+    { { "over", "blocked" }, { "bound", "in all", "line" } }, longest(runs), 0.1)
 end
 
 local function utilisation_figure(runs, all)
@@ -57,7 +59,7 @@ end
 
 local function cell(x, unit)
   if unit == "count" then return ("%.0f"):format(x) end
-  return unit and scale.quantity(x, unit) or ("%.4f"):format(x)
+  return unit and scale.quantity(x, unit) or decimals(x, 4)
 end
 
 local function row(tag, cells)
@@ -109,7 +111,7 @@ local function text_of(x)
     end
     return table.concat(out, ", ")
   end
-  return type(x) == "number" and ("%.15g"):format(x) or tostring(x)
+  return type(x) == "number" and core.number_text(x) or tostring(x)
 end
 
 local function made(runs)
@@ -124,6 +126,9 @@ end
 
 local function check(runs, opts)
   local given = options.check(FN, opts, { "title" })
+  if given.title ~= nil and type(given.title) ~= "string" then
+    options.fail("%s: title: expected a string, got %s", FN, core.kind(given.title))
+  end
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d records of berth.pacml.play, got %s", FN, MOST_RUNS,
       type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
@@ -146,21 +151,14 @@ local function page(runs, given)
     html.section("load", "Load",
       "What arrives, in windows of a hundredth of the time; above the line it is more than all servers can do.",
       html.figure(load_figure(runs, all))),
-    html.section("blocking", "Blocking", "Part of the arrivals that is turned away.", html.figure(blocking_figure(runs, all))
+    html.section("blocking", "Blocking", "Part of the arrivals that is turned away, by window"
+      .. (r.compat and "; what still runs at the horizon counts as blocked, as published." or "."),
+      html.figure(blocking_figure(runs, all))
       .. html.heading("Why") .. causes(runs)),
     html.section("utilisation", "Utilisation", "What servers do.", html.figure(utilisation_figure(runs, all))),
     html.section("numbers", "Numbers", "Means are over completed jobs.", numbers(runs)),
     html.section("made", "How it was made", nil, made(runs)),
   })
-end
-
-local function write(path, text)
-  local file, message = io.open(path, "wb")
-  if not file then return nil, message, "io" end
-  local ok, why = file:write(text)
-  local closed, late = file:close()
-  if not ok or not closed then return nil, ("%s: %s"):format(path, why or late), "io" end
-  return true
 end
 
 --- Writes the page.

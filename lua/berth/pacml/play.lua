@@ -5,6 +5,7 @@ local deciders = require "berth.pacml.deciders"
 local records = require "berth.pacml.records"
 
 local FN = "berth.pacml.play"
+local KINDS = { { "about", "table" }, { "name", "string" }, { "records", "boolean" } }
 
 local Report = { __name = "berth.pacml.report" }
 Report.__index = Report
@@ -19,10 +20,14 @@ local function check(env, trace, opts)
     options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
   end
   if type(trace) ~= "table" then options.fail("%s: trace: expected a table, got %s", FN, core.kind(trace)) end
-  local given = options.check(FN, opts, { "horizon", "records", "name", "about" })
-  if given.records ~= nil and type(given.records) ~= "boolean" then
-    options.fail("%s: records: expected a boolean, got %s", FN, core.kind(given.records))
+  local given = options.merge(options.check(FN, opts, { "horizon", "records", "name", "about" }))
+  for _, pair in ipairs(KINDS) do
+    local key, kind = pair[1], pair[2]
+    if given[key] ~= nil and type(given[key]) ~= kind then
+      options.fail("%s: %s: expected a %s, got %s", FN, key, kind, core.kind(given[key]))
+    end
   end
+  if given.horizon ~= nil then given.horizon = options.seconds(FN .. ": horizon", given.horizon) end
   return given
 end
 
@@ -54,7 +59,9 @@ local function play(env, trace, decider, opts)
   local run, servers = env:run(trace), given.records ~= false and {} or nil
   local horizon = env.ramp and env.ramp.compat and given.horizon or nil
   while not run.done do
+    local job = run.job
     local decision, block = decide_on(run, horizon)
+    if run.job ~= job then options.fail("%s: decider: it has decided about job %.0f itself: it is to say how", FN, job) end
     decide(run, decision, block, servers)
   end
   local report = setmetatable(run:report { horizon = given.horizon }, Report)

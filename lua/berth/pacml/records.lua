@@ -4,6 +4,7 @@ local json = require "berth.experiment.json"
 local writer = require "berth.cli.json"
 local options = require "berth.options"
 local timeline = require "berth.pacml.timeline"
+local write = require "berth.write"
 
 local Records = { __name = "berth.pacml.records" }
 Records.__index = Records
@@ -31,7 +32,7 @@ local function job_of(given, j)
   if result.jct and result.jct > 0 then row.speedup = sequential / result.jct end
   if accepted then
     row.end_s = arrival + result.jct
-    row.completed = row.end_s <= given.report.time * (1 + 1e-9)
+    row.completed = row.end_s <= given.report.time + (env.ramp.compat and 1e-7 or 1e-9 * given.report.time)
   end
   return row
 end
@@ -65,8 +66,9 @@ end
 -- @treturn table rows time_s, event ("arrival", "end", "over"), job, arrived, blocked, running, servers_held, servers_computing
 function Records:cluster()
   local rows, now, ends, k = {}, { arrived = 0, blocked = 0, running = 0, held = 0, computing = 0 }, ends_of(self), 1
+  local slack = self.env.ramp.compat and 1e-7 or #self > 0 and 1e-14 * self[#self].arrival_s or 0 -- as the run has it
   local function leave(before, first)
-    while ends[k] and ends[k].end_s <= before + 1e-7 and ends[k].job < first do
+    while ends[k] and ends[k].end_s <= before + slack and ends[k].job < first do
       change(now, ends[k], -1)
       note(rows, now, math.min(ends[k].end_s, before), "end", ends[k].job)
       k = k + 1
@@ -87,14 +89,9 @@ end
 
 -- ---- files -----------------------------------------------------------------------------------------
 
-local function number(x)
-  local short = ("%.15g"):format(x)
-  return tonumber(short) == x and short or writer.long(x)
-end
-
 local function cell(x)
   if x == nil then return "" end
-  if type(x) == "number" then return number(x) end
+  if type(x) == "number" then return core.number_text(x) end
   if type(x) == "table" then
     local out = {}
     for i, server in ipairs(x) do out[i] = ("%.0f"):format(server) end
@@ -149,16 +146,7 @@ end
 
 --- The run in the Chrome trace format, which Perfetto opens: a row per server, and how many jobs run.
 -- @treturn string
-function Records:timeline() return timeline(self) end
-
-local function write(path, text)
-  local file, message = io.open(path, "wb")
-  if not file then return nil, message, "io" end
-  local ok, why = file:write(text)
-  local closed, late = file:close()
-  if not ok or not closed then return nil, ("%s: %s"):format(path, why or late), "io" end
-  return true
-end
+function Records:timeline() return table.concat(timeline(self)) end
 
 --- Writes rows.
 -- @tparam string path ends in .csv or .jsonl
@@ -181,7 +169,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
-function Records:save_trace(path) return write(path, self:timeline()) end
+function Records:save_trace(path) return write(path, timeline(self)) end
 
 local records = { columns = COLUMNS }
 

@@ -29,7 +29,7 @@ local function list_of(given, key, default)
 end
 
 -- Names in order, and what each stands for.
-local function named(list)
+local function named(env, list)
   local names, own = {}, {}
   for i, one in ipairs(list) do
     local name, what = one, one
@@ -37,7 +37,7 @@ local function named(list)
     if type(name) ~= "string" then
       options.fail("%s: deciders[%d]: expected a name or { name, decider }, got %s", FN, i, core.kind(one))
     end
-    deciders.decider(what)
+    deciders.for_game(what, { env = env, beta = "A" })
     if own[name] ~= nil then options.fail("%s: deciders[%d]: %q is there twice", FN, i, name) end
     names[i], own[name] = name, what
   end
@@ -48,6 +48,12 @@ local function told(report)
   local out = {}
   for _, metric in ipairs(metrics) do out[metric[2]] = report[metric[1]] end
   return out
+end
+
+local function check_env(env)
+  if type(env) ~= "table" or type(env.models) ~= "table" or type(env.run) ~= "function" then
+    options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
+  end
 end
 
 local text_of
@@ -76,22 +82,26 @@ end
 -- @param env of berth.pacml.env
 -- @tparam table given deciders (names, or { name, decider }), betas ("A" to "D"; all four), seeds (how many, from 1, or an
 --  array; 20), trace (jobs, interarrival, copies, shuffle, of berth.pacml.trace), horizon (s; default: the last arrival), and
---  name, path, shard, also, retry, progress of berth.experiment. "random" has the seed of the trial
+--  name, path, shard, also, retry, progress of berth.experiment. "random" and "rolling-horizon" have
+--  the seed of the trial, and the latter its distribution and times
 -- @treturn[1] experiment with parameters beta, decider; results are those of the report, with units in their names
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code as berth.experiment
 -- @usage e = berth.pacml.study(env, { deciders = { "para-max", "para-min" }, seeds = 3 })
 local function study(env, given)
-  given = options.check(FN, given, KEYS)
+  check_env(env)
+  given = options.merge(options.check(FN, given, KEYS))
+  if given.horizon ~= nil then given.horizon = options.seconds(FN .. ": horizon", given.horizon) end
   options.check(FN .. ": trace", given.trace, TRACE_KEYS)
-  local names, own = named(list_of(given, "deciders", { "para-max", "para-min", "random" }))
+  local names, own = named(env, list_of(given, "deciders", { "para-max", "para-min", "random" }))
   local betas = list_of(given, "betas", { "A", "B", "C", "D" })
   for _, name in ipairs(betas) do beta(name) end
+  trace(options.merge(given.trace, { models = #env.models })) -- mistakes are raised, not recorded
   local function run(trial)
     local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta, seed = trial.seed }))
-    local what = own[trial.decider]
-    if what == "random" then what = deciders.decider("random", { seed = trial.seed }) end
+    local what = deciders.for_game(own[trial.decider], { seed = trial.seed, env = env, beta = trial.beta,
+      interarrival = (given.trace or {}).interarrival })
     return told(play(env, t, what, { horizon = given.horizon or t.arrival[#t.arrival], records = false }))
   end
   return experiment { name = name_of(env, given), grid = { beta = betas, decider = names }, seeds = given.seeds or 20, run = run,

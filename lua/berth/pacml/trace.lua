@@ -25,24 +25,33 @@ end
 
 -- ---- models ------------------------------------------------------------------------------------
 
-local function fill(pool, models, copies)
-  for _ = 1, copies do
-    for model = 1, models do pool[#pool + 1] = model end
-  end
+local function shuffled(rng, models, size)
+  local pool = {}
+  for k = 1, size do pool[k] = math.fmod(k - 1, models) + 1 end
+  return rng:shuffle(pool)
 end
 
--- Draws without replacement; an empty pool is filled again. O(1) each: the last one takes the place of the one drawn.
+local MOST, MOST_SHUFFLED = 2 ^ 31 - 1, 2 ^ 24
+
+local function check_pool(models, copies, shuffle)
+  local size, most = models * copies, shuffle and MOST_SHUFFLED or MOST
+  if size > most then
+    options.fail("berth.pacml.trace: copies: %.0f of %.0f models: a pool of at most %.0f jobs%s", copies, models, most,
+      shuffle and " can be shuffled" or "")
+  end
+  return size
+end
+
+-- Draws without replacement; an empty pool is filled again: all models in turn, over and over. O(1) each: the last one takes the
+-- place of the one drawn; only those that did, or all shuffled ones, are in the table.
 local function draw_models(rng, n, models, copies, shuffle)
-  local out, pool = {}, {}
+  local out, size, left, pool = {}, check_pool(models, copies, shuffle), 0, nil
   for i = 1, n do
-    if #pool == 0 then
-      fill(pool, models, copies)
-      if shuffle then rng:shuffle(pool) end
-    end
-    local k = rng:below(#pool)
-    out[i] = pool[k]
-    pool[k] = pool[#pool]
-    pool[#pool] = nil
+    if left == 0 then left, pool = size, shuffle and shuffled(rng, models, size) or {} end
+    local k = rng:below(left)
+    out[i] = pool[k] or math.fmod(k - 1, models) + 1
+    pool[k], pool[left] = pool[left] or math.fmod(left - 1, models) + 1, nil
+    left = left - 1
   end
   return out
 end

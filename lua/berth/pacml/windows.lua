@@ -26,19 +26,19 @@ end
 --- Shares by window.
 -- @tparam table records of berth.pacml.play
 -- @tparam number n windows
--- @treturn table width (s); load (sequential time that arrives, over what all servers could do); blocked (of the arrivals, false:
---  there were none); held, computing (of all servers)
+-- @treturn table width (s); load (sequential time that arrives before the end, over what all servers could do); blocked (of the
+--  arrivals, as in the report: in compat also what runs at the horizon; false: there were none); held, computing (of all servers)
 function windows.of(records, n)
   local time, servers = records.report.time, records.env.ramp.servers
   local width = time > 0 and time / n or 1
   local out = { width = width, load = zeros(n), held = zeros(n), computing = zeros(n), blocked = {} }
-  local arrived, blocked = zeros(n), zeros(n)
+  local arrived, blocked, compat = zeros(n), zeros(n), records.env.ramp.compat
   for _, row in ipairs(records) do
     if row.arrival_s <= time then
       local w = at(row.arrival_s, width, n)
-      out.load[w] = out.load[w] + row.sequential_s
+      if row.arrival_s < time then out.load[w] = out.load[w] + row.sequential_s end
       arrived[w] = arrived[w] + 1
-      if not row.accepted then blocked[w] = blocked[w] + 1 end
+      if not row.accepted or compat and not row.completed then blocked[w] = blocked[w] + 1 end
       if row.accepted then
         local last = math.min(row.end_s, time)
         spread(out.held, row.arrival_s, last, row.servers, width)

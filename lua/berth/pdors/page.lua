@@ -1,12 +1,13 @@
 --- A page about runs on one problem: one self-contained HTML file. Utility, jobs, machines over slots.
 local core = require "berth.core"
-local files = require "berth.cluster.files"
+local decimals = require "berth.decimals"
 local html = require "berth.report.html"
 local options = require "berth.options"
 local panels = require "berth.report.panels"
 local result = require "berth.pdors.result"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
+local write = require "berth.write"
 
 local FN = "berth.pdors.report"
 local MOST_RUNS, MOST_JOBS, MOST_ROWS, LEVELS = 16, 200, 60, 5
@@ -128,7 +129,7 @@ local function utility_figure(runs)
       sum = sum + values[t]
       values[t] = most > 0 and sum / most or 0
     end
-    list[i] = { name = r.scheduler, note = ("utility %.2f"):format(r.utility), width = p.slot_seconds,
+    list[i] = { name = r.scheduler, note = "utility " .. decimals(r.utility, 2), width = p.slot_seconds,
       line = r.bound and most > 0 and r.bound / most or nil, series = { { values = values, class = "c3" } } }
   end
   return panels.figure("utility", "Utility over slots",
@@ -147,7 +148,7 @@ end
 local function wide(rows) return '<div class="wide"><table>' .. table.concat(rows, "\n") .. "</table></div>" end
 
 local function count(x) return ("%.0f"):format(x) end
-local function number(x) return x and ("%.4f"):format(x) or "-" end
+local function number(x) return x and decimals(x, 4) or "-" end
 
 local function numbers(runs)
   local metrics = {
@@ -173,7 +174,7 @@ local function numbers(runs)
 end
 
 local function fate(x)
-  if x.done then return ("%.3f in slot %.0f"):format(x.utility, x.done) end
+  if x.done then return ("%s in slot %.0f"):format(decimals(x.utility, 3), x.done) end
   if x.why then return "refused: " .. x.why end
   return x.state == "refused" and "refused" or "not done"
 end
@@ -185,7 +186,7 @@ local function jobs_table(runs)
   for j = 1, math.min(MOST_JOBS, #runs[1].records) do
     local x = runs[1].records[j]
     local cells = { x.name and ("%.0f %s"):format(j, x.name) or count(j), tostring(x.kind or "-"), count(x.arrival),
-      ("%.2f"):format(x.importance) }
+      decimals(x.importance, 2) }
     for _, r in ipairs(runs) do cells[#cells + 1] = fate(r.records[j]) end
     rows[#rows + 1] = row("td", cells)
   end
@@ -198,7 +199,7 @@ local function tiles(runs)
   for i, r in ipairs(runs) do
     local note = r.ratio and scale.percent(r.ratio) .. " of the bound" or ("%.0f jobs done"):format(r.summary.done)
     out[i] = ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>'):format(
-      svg.escape(r.scheduler), ("%.2f"):format(r.utility), svg.escape(note))
+      svg.escape(r.scheduler), decimals(r.utility, 2), svg.escape(note))
   end
   return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
 end
@@ -255,5 +256,5 @@ return function(path, runs, opts)
   if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
   if result.is(runs) then runs = { runs } end
   local given = check(runs, opts)
-  return files.save(path, { page(runs, given) })
+  return write(path, page(runs, given))
 end

@@ -2,6 +2,7 @@
 local core = require "berth.core"
 local options = require "berth.options"
 local json = require "berth.experiment.json"
+local write = require "berth.write"
 
 local FN = "berth.pdors.problem"
 local JOB_KEYS = { "arrival", "epochs", "samples", "batch", "tau", "bytes", "ratio", "inside", "across", "rack", "worker",
@@ -118,7 +119,7 @@ end
 function Problem:save(path)
   local fine, text = pcall(json.encode, { jobs = self.jobs, cluster = self.cluster }, "problem")
   if not fine then options.fail("problem:save: %s", text) end
-  return require("berth.cluster.files").save(path, { text, "\n" })
+  return write(path, text .. "\n")
 end
 
 local problem = {}

@@ -1,8 +1,10 @@
 --- What became of the jobs of a run.
 local core = require "berth.core"
+local decimals = require "berth.decimals"
 local files = require "berth.cluster.files"
 local options = require "berth.options"
 local percent = require "berth.percent"
+local write = require "berth.write"
 
 local result = {}
 
@@ -124,8 +126,8 @@ end
 
 function Result:__tostring()
   local s, words = self.summary, {}
-  words[1] = ("%s: utility %.4f"):format(self.scheduler, s.utility)
-  if s.bound then words[2] = ("%s of the bound %.4f"):format(percent(s.ratio), s.bound) end
+  words[1] = ("%s: utility %s"):format(self.scheduler, decimals(s.utility, 4))
+  if s.bound then words[2] = ("%s of the bound %s"):format(percent(s.ratio), decimals(s.bound, 4)) end
   words[#words + 1] = ("%.0f of %.0f jobs done, %.0f refused"):format(s.done, #self.records, s.refused)
   return table.concat(words, ", ")
 end
@@ -135,11 +137,11 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
-function Result:save_csv(path) return files.save(path, files.csv(self)) end
+function Result:save_csv(path) return write(path, files.csv(self)) end
 --- A line about the run, then one per job.
-function Result:save_jsonl(path) return files.save(path, files.jsonl(self)) end
+function Result:save_jsonl(path) return write(path, files.jsonl(self)) end
 --- Chrome's trace format, for Perfetto: rows of machines; counters of idle machines and waiting jobs.
-function Result:save_trace(path) return files.save(path, timeline(self)) end
+function Result:save_trace(path) return write(path, timeline(self)) end
 --- The text of save_trace.
 function Result:trace() return table.concat(timeline(self)) end
 

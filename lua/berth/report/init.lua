@@ -7,6 +7,7 @@ local options = require "berth.options"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local tables = require "berth.report.tables"
+local write = require "berth.write"
 
 local SECTIONS = {
   gantt = { "Schedule", "What each device does over time; below each device what it sends, and collectives." },
@@ -91,15 +92,6 @@ local function page(what, f)
   end
   add(html.section("made", "How this was made", nil, html.list(made.list(what, f))))
   return html.page(title_of(what, f), about(what, f), (tables.warning(f) or "") .. tables.summary(f), sections)
-end
-
-local function write(path, text)
-  local file, message = io.open(path, "wb")
-  if not file then return nil, message, "io" end
-  local ok, why = file:write(text)
-  local closed, late = file:close()
-  if not ok or not closed then return nil, ("%s: %s"):format(path, why or late or "cannot be written"), "io" end
-  return true
 end
 
 --- Writes a report.

@@ -57,7 +57,7 @@ end
 function scale.labels(most, unit)
   local name = core.format(most, unit):match("%S+$")
   local size = core.quantity("1 " .. name, unit)
-  return function(value) return ("%.6g %s"):format(value / size, name) end
+  return function(value) return ("%.10g %s"):format(value / size, name) end
 end
 
 --- A function from 0..most to low..high; where there is no extent, all is at `low`.

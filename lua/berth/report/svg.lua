@@ -1,35 +1,23 @@
 --- Pieces of SVG. All text that comes from outside goes through svg.escape.
 local colours = require "berth.report.colours"
 local scale = require "berth.report.scale"
+local utf8 = require "berth.utf8"
 
 local svg = {}
 
 local num = scale.number
 
--- Length of the well-formed UTF-8 sequence at byte i that XML allows; nil: there is none.
-local function sequence(text, i)
-  local a, b, c = text:byte(i, i + 2)
-  if a < 0x80 then return a >= 0x20 and a ~= 0x7F and 1 or nil end
-  if a < 0xC2 or a > 0xF4 then return nil end
-  local length = a < 0xE0 and 2 or a < 0xF0 and 3 or 4
-  if not text:sub(i + 1, i + length - 1):match("^" .. ("[\128-\191]"):rep(length - 1) .. "$") then return nil end
-  if a == 0xE0 and b < 0xA0 or a == 0xF0 and b < 0x90 then return nil end
-  if a == 0xF4 and b > 0x8F or a == 0xED and b > 0x9F then return nil end
-  if a == 0xEF and b == 0xBF and c >= 0xBE then return nil end
-  return length
+-- XML has no control characters, and not the last two of the first plane.
+local function is_legal(text, first, last)
+  local a, b, c = text:byte(first, last)
+  if first == last then return a >= 0x20 and a ~= 0x7F end
+  return not (a == 0xEF and b == 0xBF and c >= 0xBE)
 end
 
 -- Spaces for line breaks and tabs; U+FFFD for bytes that no XML may have.
 local function clean(text)
   text = text:gsub("[\t\n\r]", " ")
-  if not text:find("[^\32-\126]") then return text end
-  local out, i = {}, 1
-  while i <= #text do
-    local length = sequence(text, i)
-    out[#out + 1] = length and text:sub(i, i + length - 1) or "\239\191\189"
-    i = i + (length or 1)
-  end
-  return table.concat(out)
+  return text:find("[^\32-\126]") and utf8.repaired(text, is_legal) or text
 end
 
 local entity = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
@@ -108,9 +96,10 @@ function svg.axis(out, at, most, unit, top, bottom)
     local x, label = at(value), text_of(value)
     out[#out + 1] = svg.line(x, top, x, bottom, "rule")
     local half = svg.width(label, 11) / 2
-    if x - half > last then
-      out[#out + 1] = svg.text(x, bottom + 14, label, "mid small faint")
-      last = x + half + 6
+    local middle = math.min(x, svg.WIDTH - half)
+    if middle - half > last then
+      out[#out + 1] = svg.text(middle, bottom + 14, label, "mid small faint")
+      last = middle + half + 6
     end
   end
 end

@@ -13,8 +13,8 @@ local function begin(self, i)
   if type(trace) ~= "table" then
     options.fail("agent:train: traces(%d): expected a trace, got %s", self.next_episode, type(trace))
   end
-  a.episode, a.actions, a.blocked, a.fresh = self.next_episode, {}, 0, true
-  a.run, a.trace = self.env:run(trace), trace
+  a.episode, a.actions, a.blocked = self.next_episode, {}, 0
+  a.run = self.env:run(trace)
   self.next_episode = self.next_episode + 1
   if a.run.done then options.fail("agent:train: traces(%d): a trace without jobs", a.episode) end
 end
@@ -53,7 +53,7 @@ function actors:take(i, action)
   local accepted = a.run:decide(action)
   a.actions[#a.actions + 1] = action
   if not accepted then a.blocked = a.blocked + 1 end
-  a.fresh, self.steps = false, self.steps + 1
+  self.steps = self.steps + 1
   if not a.run.done then return accepted, false end
   finish(self, a)
   begin(self, i)
@@ -76,8 +76,7 @@ function actors:state()
 end
 
 local function replay(self, a, kept)
-  a.trace = self.traces(kept.episode)
-  a.run, a.episode, a.actions, a.blocked = self.env:run(a.trace), kept.episode, {}, 0
+  a.run, a.episode, a.actions, a.blocked = self.env:run(self.traces(kept.episode)), kept.episode, {}, 0
   for word in kept.actions:gmatch "%d+" do
     local action = tonumber(word)
     if a.run.done then
@@ -86,7 +85,6 @@ local function replay(self, a, kept)
     a.actions[#a.actions + 1] = action
     if not a.run:decide(action) then a.blocked = a.blocked + 1 end
   end
-  a.fresh = #a.actions == 0
 end
 
 --- Goes where a state says: by the same decisions on the same traces.

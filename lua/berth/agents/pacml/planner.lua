@@ -11,11 +11,20 @@ local planner = {}
 planner.__index = planner
 
 local fn = "berth.agents.pacml"
-local defaults = { hidden = 32, blocks = 3, discount = 0.985, interval = 1000, betas = { "A" }, futures = 32, depth = 24,
-  seed = 0, rate = 0.05, last_rate = 0.0005, explore = 0.02, trace = 0.5, steps = 8000000, slice = 200000 }
-local training = { "rate", "last_rate", "explore", "trace", "steps", "slice" }
+local defaults = { hidden = 64, blocks = 3, discount = 0.985, interval = 1000, betas = { "A" }, futures = 64, depth = 16,
+  seed = 0, explore = 0.02, trace = 0.5, train_futures = 8, train_depth = 16, train_choices = 4 }
+-- A job costs some 5 us by the value alone, some 1 ms by rollouts, which tell more.
+local by_value = { rate = 0.05, last_rate = 0.0005, steps = 8000000, slice = 200000 }
+local by_rollouts = { rate = 0.05, last_rate = 0.002, steps = 300000, slice = 10000 }
+local training = { "rate", "last_rate", "explore", "trace", "steps", "slice", "train_futures", "train_depth", "train_choices" }
 local deciding = { "futures", "depth", "reject", "horizon" }
 local positive = { "rate", "last_rate", "steps", "slice" }
+
+-- Defaults of steps and rates go by whether futures are played out in training.
+local function complete(...)
+  local given = options.merge(defaults, ...)
+  return options.merge(given.train_futures == 0 and by_value or by_rollouts, given)
+end
 
 local function check(where, o)
   for _, key in ipairs(positive) do
@@ -34,13 +43,13 @@ end
 
 --- @tparam table opts hidden, blocks, discount, interval, betas, futures, depth, reject, horizon, seed, settings of training
 function planner.new(opts)
-  local legal = { "algorithm", "design", "hidden", "blocks", "discount", "interval", "betas", "seed" }
+  local legal = { "algorithm", "hidden", "blocks", "discount", "interval", "betas", "seed" }
   for _, list in ipairs { training, deciding } do
     for _, key in ipairs(list) do legal[#legal + 1] = key end
   end
   local given = options.check(fn, opts, legal)
-  return setmetatable({ kind = "pacml", name = "pacml", options = given, design = "own", algorithm = "planner",
-    o = check(fn, options.merge(defaults, given)) }, planner)
+  return setmetatable({ kind = "pacml", name = "pacml", options = given, algorithm = "planner",
+    o = check(fn, complete(given)) }, planner)
 end
 
 -- ---- planners --------------------------------------------------------------------------------
@@ -118,7 +127,7 @@ end
 
 function planner:__tostring()
   local p = self.made and self.made.params
-  return p and ("agent pacml, own, planner: %.0f numbers"):format(p.size) or "agent pacml, own, planner: not trained"
+  return p and ("agent pacml, planner: %.0f numbers"):format(p.size) or "agent pacml, planner: not trained"
 end
 
 -- ---- training --------------------------------------------------------------------------------
@@ -156,10 +165,13 @@ local function learn(t)
   local function rate(steps) return s.rate * math.exp(math.log(s.last_rate / s.rate) * steps / s.steps) end
   give(t.agent, one)
   local blocked, message, code = one:learn(core.rng(t.agent.o.seed, at.slices), { jobs = n, rate = rate(at.steps),
-    last_rate = rate(at.steps + n), explore = s.explore * (1 - at.steps / s.steps), trace = s.trace })
+    last_rate = rate(at.steps + n), explore = s.explore * (1 - at.steps / s.steps), trace = s.trace,
+    futures = s.train_futures, depth = s.train_depth, choices = s.train_choices })
+  if blocked or code == "interrupted" then
+    local w = one:get() -- of an interrupted slice, too: not in the count of steps
+    t.agent.made.params.weights:copy_from(nn.array(w, { #w }))
+  end
   if not blocked then return nil, message, code end
-  local w = one:get()
-  t.agent.made.params.weights:copy_from(nn.array(w, { #w }))
   at.steps, at.slices, at.blocking = at.steps + n, at.slices + 1, blocked
   return true
 end
@@ -184,7 +196,7 @@ local function begin(self, env, opts)
   local o, all = options.check("agent:train", opts, legal), {}
   if o.resume and not o.checkpoint then options.fail("agent:train: resume: needs checkpoint, the file to go on from") end
   self:use(env)
-  local whole = check("agent:train", options.merge(self.o, o))
+  local whole = check("agent:train", complete(self.options, o))
   for _, key in ipairs(training) do all[key] = whole[key] end
   local t = { agent = self, o = o, settings = all, planners = {}, at = { steps = 0, slices = 0 } }
   for i, d in ipairs(self.o.betas) do t.planners[i] = make(self, env, { d }) end
@@ -193,7 +205,8 @@ end
 
 --- Teaches the agent by games of the planner with itself, in slices; distributions of beta take turns.
 -- @param env of berth.pacml.env
--- @tparam[opt] table opts steps (jobs), slice, rate, last_rate, explore, trace, checkpoint, resume, progress
+-- @tparam[opt] table opts steps (jobs), slice, rate, last_rate, explore, trace, train_futures, train_depth, train_choices,
+--  checkpoint, resume, progress
 -- @treturn[1] table steps, updates (slices), blocking (of the last slice), interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message

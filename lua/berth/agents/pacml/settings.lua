@@ -5,13 +5,9 @@ local options = require "berth.options"
 
 local settings = {}
 
--- Sizes and habits of the networks.
-settings.network = {
-  published = { fc = 256, graph = 8, hidden = 64, embedding = 16, message = 32, rounds = 2, quirks = true, betas = { 0.1, 1 },
-    mask = "paper" },
-  own = { interval = 1000, ahead = { 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 28, 36 }, blocks = { 1, 2, 4, 8, 16 },
-    layers = { 64, 64 }, mask = "exact", horizon = false },
-}
+-- Sizes and habits of the network.
+settings.network = { fc = 256, graph = 8, hidden = 64, embedding = 16, message = 32, rounds = 2, quirks = true,
+  betas = { 0.1, 1 }, mask = "paper" }
 
 -- pac-ml.md, section 8.2. How often the learners of the published program step against its actors is not known: once for as many
 -- new decisions as a batch has.
@@ -24,13 +20,10 @@ local published = {
     masked = true, steps = 750000 },
 }
 local recommended = {
-  dqn = options.merge(published.dqn, { gamma = 0.98, rate = { 1e-3, 2e-5 }, n_step = 5, target = 1000, batch = 256, start = 5000,
-    alpha = 0.6, beta = 0.4, epsilon = { 1, 0.02, 25000 }, spread = 2, actors = 16, train_every = 32, masked = true, clip = 10,
-    steps = 400000 }),
+  dqn = options.merge(published.dqn, { gamma = 0.98, rate = { 5e-4, 1e-5 }, target = 1000, batch = 256, start = 5000, alpha = 0.6,
+    beta = 1, epsilon = { 1, 0.1, 8000 }, actors = 16, train_every = 32, masked = true, clip = 10, steps = 400000 }),
   ppo = options.merge(published.ppo, { gamma = 0.98, rate = { 3e-4, 3e-5 }, lambda = 0.95, kl_target = 0.01, passes = 6,
     minibatch = 256, fragment = 128, policy_clip = 0.2, actors = 32, steps = 1000000 }),
-  td = { gamma = 0.98, lambda = 0.8, rate = { 1e-3, 1e-4 }, actors = 16, fragment = 32, passes = 2, minibatch = 128,
-    epsilon = { 0.1, 0.01 }, average = 20000, mean_rate = 1e-3, clip = 1, expect = false, steps = 2000000 },
 }
 settings.presets = { published = published, recommended = recommended }
 
@@ -41,15 +34,13 @@ local bounds = {
   spread = { 0, 100 }, actors = { 1, 10000, whole = true }, train_every = { 1, 1e9 }, steps = { 0, 1e12 }, lambda = { 0, 1 },
   kl = { 0, 1e6 }, kl_target = { 0, 1e6 }, passes = { 1, 10000, whole = true }, minibatch = { 1, 1e6, whole = true },
   fragment = { 1, 1e6, whole = true }, value_weight = { 0, 1e6 }, value_clip = { 0, 1e30 }, entropy = { 0, 1e6 },
-  policy_clip = { 0, 1e6 }, average = { 1, 1e12 }, mean_rate = { 0, 1 }, fc = { 1, 1e5, whole = true },
-  graph = { 1, 1e5, whole = true },
+  policy_clip = { 0, 1e6 }, fc = { 1, 1e5, whole = true }, graph = { 1, 1e5, whole = true },
   hidden = { 1, 1e5, whole = true }, embedding = { 1, 1e5, whole = true }, rounds = { 1, 1000, whole = true },
-  interval = { 1e-9, 1e12 }, seed = { 0, 9007199254740992, whole = true }, message = { 2, 1e5, whole = true },
+  seed = { 0, 9007199254740992, whole = true }, message = { 2, 1e5, whole = true },
 }
 local courses = { rate = { 0, 10 }, epsilon = { 0, 1 } }
-local offable = { horizon = { 1e-9, 1e30 }, clip = { 1e-30, 1e30 }, kl_stop = { 0, 1e6 } }
-local flags = { double = true, dueling = true, masked = true, quirks = true, expect = true }
-local lists = { ahead = { 1, 1e6, rising = true }, blocks = { 1, 1e6, rising = true }, layers = { 1, 1e5 } }
+local offable = { clip = { 1e-30, 1e30 }, kl_stop = { 0, 1e6 } }
+local flags = { double = true, dueling = true, masked = true, quirks = true }
 
 local function text(x) return type(x) == "number" and ("%.14g"):format(x) or core.kind(x) end
 
@@ -67,20 +58,9 @@ local function check_course(fn, key, x, b)
   if x[3] ~= nil then check_number(fn, key .. "[3]", x[3], { 1, 1e12 }) end
 end
 
-local function check_list(fn, key, x, b)
-  if type(x) ~= "table" or #x == 0 then options.fail("%s: %s: expected a table of whole numbers, got %s", fn, key, text(x)) end
-  for i = 1, #x do
-    check_number(fn, ("%s[%d]"):format(key, i), x[i], { b[1], b[2], whole = true })
-    if b.rising and i > 1 and x[i] <= x[i - 1] then
-      options.fail("%s: %s[%d]: %.14g does not exceed the one before", fn, key, i, x[i])
-    end
-  end
-end
-
 local function check(fn, key, x)
   if bounds[key] then return check_number(fn, key, x, bounds[key]) end
   if courses[key] then return check_course(fn, key, x, courses[key]) end
-  if lists[key] then return check_list(fn, key, x, lists[key]) end
   if offable[key] and x ~= false then return check_number(fn, key, x, offable[key]) end
   if flags[key] and type(x) ~= "boolean" then options.fail("%s: %s: expected true or false, got %s", fn, key, text(x)) end
   if key == "mask" and x ~= "paper" and x ~= "exact" then

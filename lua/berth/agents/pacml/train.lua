@@ -1,4 +1,4 @@
---- Training of pacml agents: decisions and updates until there were enough; checkpoints.
+--- Training of the published agent: decisions and updates until there were enough; checkpoints.
 -- @module berth.agents.pacml.train
 local checkpoint = require "berth.agents.checkpoint"
 local interrupt = require "berth.interrupt"
@@ -9,9 +9,7 @@ local settings = require "berth.agents.pacml.settings"
 local train = {}
 local fn = "agent:train"
 local own = { "traces", "checkpoint", "every", "resume", "progress" }
-local makers = {
-  dqn = require "berth.agents.pacml.dqn", ppo = require "berth.agents.pacml.ppo", td = require "berth.agents.pacml.td",
-}
+local makers = { dqn = require "berth.agents.pacml.dqn", ppo = require "berth.agents.pacml.ppo" }
 
 -- ---- what it is trained on -------------------------------------------------------------------
 
@@ -25,19 +23,6 @@ local function drawn(env, given)
     if o.betas then ask.beta, ask.betas = o.betas[(episode - 1) % #o.betas + 1], nil end
     return pacml.trace(ask)
   end
-end
-
--- The distributions of beta that the next job's may come from.
-local function distributions(all, given)
-  if not all.expect then return nil end
-  if type(given) == "function" and not all.betas then
-    options.fail("%s: expect: needs to know the betas of the traces: give betas, a table of what berth.pacml.beta takes", fn)
-  end
-  local o, out = type(given) == "table" and given or {}, {}
-  for i, d in ipairs(all.betas or o.betas or { o.beta or "A" }) do
-    out[i] = type(d) == "table" and d.values and d.mass and d or require("berth.pacml").beta(d)
-  end
-  return out
 end
 
 local function traces_of(env, given)
@@ -139,7 +124,6 @@ end
 
 local function check_options(agent, given)
   local legal = options.merge(own)
-  if agent.algorithm == "td" then legal[#legal + 1] = "betas" end
   for _, key in ipairs(settings.names(agent.algorithm)) do legal[#legal + 1] = key end
   local o = options.check(fn, given, legal)
   if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
@@ -156,7 +140,7 @@ function train.run(agent, env, given)
   agent:use(env)
   local all = settings.complete(fn, agent, settings.of(agent.algorithm, o))
   local what = { net = agent.made, make = function() return agent:fresh() end, pool = agent.pool, env = env, seed = agent.seed,
-    traces = traces_of(env, o.traces), distributions = distributions(options.merge(all, { betas = o.betas }), o.traces) }
+    traces = traces_of(env, o.traces) }
   local learner = makers[agent.algorithm].new(what, options.merge(all, { mask = agent.sizes.mask }))
   local t = { agent = agent, o = o, settings = all, learner = learner }
   if o.resume and exists(o.checkpoint) then

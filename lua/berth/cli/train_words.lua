@@ -1,0 +1,46 @@
+--- What all kinds of berth train read alike: --set, and files that must be writable.
+local fail = require "berth.cli.fail"
+
+local words = {}
+
+-- "3e-3..0" is a course over the training, { 3e-3, 0 }.
+local function setting(text)
+  local from, to = text:match("^(.-)%.%.(.+)$")
+  if tonumber(from) and tonumber(to) then return { tonumber(from), tonumber(to) } end
+  if text == "true" or text == "false" then return text == "true" end
+  return tonumber(text) or text
+end
+
+--- Puts the settings of --set into a table.
+-- @tparam ?string text K=V,...
+-- @tparam table out
+-- @tparam function flag_of key -> the flag that says it, if one does
+function words.settings(text, out, flag_of)
+  for part in (text or ""):gmatch("[^,]+") do
+    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
+    if not key then fail.usage("--set: KEY=VALUE is needed, not %q", part) end
+    local flag = flag_of(key)
+    if flag then fail.usage("--set: %s: use --%s", key, flag) end
+    if out[key] ~= nil then fail.usage("--set: %s is given twice", key) end
+    out[key] = setting(value)
+  end
+  return out
+end
+
+-- Found out before the work, not after it.
+local function check_writable(flag, path)
+  if not path then return end
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local f, message = io.open(path, "ab")
+  if not f then fail.usage("--%s: %s", flag, message) end
+  f:close()
+  if not there then os.remove(path) end
+end
+
+--- Raises unless the files that flags name can be written.
+function words.check_writable(given, flags)
+  for _, flag in ipairs(flags) do check_writable(flag, given[flag]) end
+end
+
+return words
