@@ -13,7 +13,7 @@ typedef struct pivot {
   double det, row[2];   /* of the inverse: of the column that leaves */
   double ratio, alpha;
   int32_t corner, class;
-  bool bland;
+  bool bland, all;      /* all corners are looked at, not only neighbours */
 } pivot;
 
 /* ---- the basis -------------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
   const berth_i_slot_lp *p = &s->lp;
   const berth_i_slot_column *other = &p->column[1 - leaves];
   double sign = leaves == 0 ? 1 : -1;
-  int32_t k, all;
+  int32_t k;
   v->row[0] = sign * other->units[1] / v->det;
   v->row[1] = -sign * other->units[0] / v->det;
   v->ratio = INFINITY;
@@ -164,8 +164,8 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
   v->corner = INT32_MAX;
   if (!is_column(p, BERTH_I_SURPLUS_WORKERS)) offer(v, p->price[0], -v->row[0], BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
   if (!is_column(p, BERTH_I_SURPLUS_SERVERS)) offer(v, p->price[1], -v->row[1], BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
-  for (all = 0; all == 0 || (all == 1 && isinf(v->ratio)); all++)
-    for (k = v->g->from; k < v->g->from + v->g->n; k++) offer_class(s, v, k, all == 1);
+  for (k = v->g->from; k < v->g->from + v->g->n; k++) offer_class(s, v, k, v->all);
+  for (k = v->g->from; k < v->g->from + v->g->n && isinf(v->ratio); k++) offer_class(s, v, k, true);
   return v->ratio < INFINITY;
 }
 
@@ -186,9 +186,9 @@ static double bound_by_prices(const berth_i_slot_solver *s, const berth_i_slot_r
 }
 
 /* @return false: nothing is feasible */
-static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region *g) {
+static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region *g, bool all) {
   berth_i_slot_lp *p = &s->lp;
-  pivot v = { .g = g };
+  pivot v = { .g = g, .all = all };
   int32_t n, idle = 0, most = 1000 + 20 * s->corners.n, leaves;
   compute(p, &v);
   for (n = 0; n < most && (leaves = leaving(s, &v)) != BERTH_NONE; n++) {
@@ -201,6 +201,21 @@ static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region
   }
   p->solved = n < most;
   return true;
+}
+
+static double cost_of_basis(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
+  const berth_i_slot_lp *p = &s->lp;
+  double sum = p->column[0].cost * p->column[0].amount + p->column[1].cost * p->column[1].amount;
+  int32_t k;
+  for (k = g->from; k < g->from + g->n; k++) sum += s->class[k].count * s->corners.cost[p->key[k]];
+  return sum;
+}
+
+static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, bool all) {
+  s->lp.solved = false;
+  begin(s, g, want);
+  s->lp.bound = pivot_until_solved(s, g, all) ? bound_by_prices(s, g) : INFINITY;
+  if (s->lp.solved) s->lp.solved = cost_of_basis(s, g) <= s->lp.bound * (1 + 1e-9);
 }
 
 /* ---- its answer, machine by machine ----------------------------------------------------------------- */
@@ -266,17 +281,13 @@ static berth_status share_out(berth_i_slot_solver *s, const berth_i_slot_region 
   return st;
 }
 
+/* If neighbours were not enough after all, cost and bound differ. */
 berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
   berth_status st = berth_i_slot_draw(s);
   if (st != BERTH_OK) return st;
   s->counts.programs++;
-  s->lp.solved = false;
   s->lp.shares = 0;
-  begin(s, g, want);
-  if (!pivot_until_solved(s, g)) {
-    s->lp.bound = INFINITY;
-    return BERTH_OK;
-  }
-  s->lp.bound = bound_by_prices(s, g);
+  run(s, g, want, false);
+  if (!s->lp.solved && !isinf(s->lp.bound)) run(s, g, want, true);
   return s->lp.solved ? share_out(s, g) : BERTH_OK;
 }

@@ -295,6 +295,37 @@ static void check_infinite(void) {
   }
 }
 
+/* Workers, or servers, that take nothing; a batch of one; a cluster of one machine. */
+static void check_extremes(berth_pdors_mode mode) {
+  slot_case c;
+  berth_pdors_options o = berth_pdors_defaults();
+  berth_ps_place place[MOST_MACHINES];
+  berth_rng rng;
+  int32_t i, k, r;
+  o.mode = mode;
+  o.nodes = 10000000;
+  o.tries = 200;
+  berth_rng_init(&rng, 41, 0);
+  for (i = 0; i < 60; i++) {
+    draw_case(&c, &rng, 1 + i % 4, i % 3 == 0 ? 1 : 5, 5, 4);
+    for (r = 0; r < RESOURCES; r++) {
+      if (i % 5 < 2) c.job.worker[r] = 0;
+      if (i % 5 > 0 && i % 5 < 4) c.job.server[r] = 0;
+    }
+    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
+    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    for (k = 1; k <= c.job.batch + 1; k++) {
+      berth_i_slot_answer a = { .place = place };
+      double samples = work_of(&c, k), best = on_one_machine(&c, samples);
+      if (k <= c.job.batch) best = fmin(best, brute(&c, 0, k, servers_for(&c, k)));
+      CHECK_STATUS(berth_i_slot_solve(c.s, samples, 1, &a), BERTH_OK);
+      check_answer(&c, samples, &a);
+      if (mode != BERTH_PDORS_FAITHFUL) CHECK_NEAR(a.cost, best, 1e-7 * best);
+    }
+    close_case(&c);
+  }
+}
+
 int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   TEST("exact: the best of all placements on tiny clusters") check_exact(1, 3, 6, 6, 3, 0);
@@ -310,6 +341,8 @@ int main(void) {
   TEST("one stream, one answer: repaired") check_streams(BERTH_PDORS_REPAIRED);
   TEST("one stream, one answer: faithful") check_streams(BERTH_PDORS_FAITHFUL);
   TEST("infinite prices") check_infinite();
+  TEST("extremes: exact") check_extremes(BERTH_PDORS_EXACT);
+  TEST("extremes: faithful") check_extremes(BERTH_PDORS_FAITHFUL);
   berth_ctx_release(ctx);
   return check_done();
 }

@@ -58,6 +58,32 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
   CHECK(feasible > 20);
 }
 
+/* Prices as they are near full machines, far too far apart for GLPK: the answer is feasible and costs what its duals prove. */
+static void check_spread(double deviation) {
+  slot_case c;
+  berth_pdors_options o = berth_pdors_defaults();
+  berth_rng rng;
+  int32_t i, k, solved = 0;
+  berth_rng_init(&rng, 37, 0);
+  for (i = 0; i < 200; i++) {
+    draw_case(&c, &rng, 40, 100, 20, 40);
+    for (k = 0; k < CELLS; k++) c.price[k] = exp(deviation * berth_rng_normal(&rng));
+    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
+    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    c.s->whole = i % 2 == 0;
+    for (k = 1; k <= 100; k += 9) {
+      berth_i_slot_want want = { { k, servers_for(&c, k) } };
+      CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, want), BERTH_OK);
+      if (isinf(c.s->lp.bound)) continue;
+      CHECK(c.s->lp.solved);
+      check_shares(&c, &c.s->lp, want.units[0], want.units[1]);
+      solved++;
+    }
+    close_case(&c);
+  }
+  CHECK(solved > 1000);
+}
+
 /* The same program after others: the same answer. */
 static void check_order(void) {
   slot_case c;
@@ -84,6 +110,8 @@ int main(void) {
   TEST("classes of machines that are alike") check_random(2, 30, 8, 3, 0);
   TEST("small machines, many of them full") check_random(3, 40, 2.5, 11, 0);
   TEST("equal prices everywhere") check_random(4, 20, 6, 40, 1);
+  TEST("prices over many orders of magnitude") check_spread(3);
+  TEST("prices over too many") check_spread(12);
   TEST("an answer does not depend on what was asked before") check_order();
   berth_ctx_release(ctx);
   return check_done();

@@ -1,35 +1,15 @@
 -- berth cluster pdors.
 local berth = require "berth"
 local json = require "dkjson"
-local main = require "berth.cli.main"
+local shell = require "support.shell"
 
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ "cluster", "pdors", ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
+local read, path_of = shell.read, shell.path
 
-local made = {}
-local function path_of(ending)
-  local path = os.tmpname()
-  os.remove(path)
-  made[#made + 1] = path .. (ending or "")
-  return made[#made]
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
+local function run(...) return shell.run("cluster", "pdors", ...) end
 
 describe("berth cluster pdors", function()
   teardown(function()
-    for _, path in ipairs(made) do os.remove(path) end
+    shell.tidy()
   end)
 
   local function small(...) return run("--jobs", "12", "--machines", "6", "--slots", "30", "--draw", "load=0.1", ...) end

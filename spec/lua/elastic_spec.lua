@@ -173,6 +173,23 @@ describe("gavel", function()
     assert.near(5, objective(two, "max-sum"), 1e-9)
   end)
 
+  it("minds no units of work", function()
+    for seed = 1, 10 do
+      local rng, p, q = berth.rng(seed), { gpus = { 2, 3 } }, { gpus = { 2, 3 } }
+      for _, x in ipairs { p, q } do x.throughputs, x.left, x.elapsed, x.alone = {}, {}, {}, {} end
+      for i = 1, 6 do
+        local t, unit = { rng:uniform(), rng:uniform() }, 10 ^ (rng:below(13) - 7)
+        p.throughputs[i], q.throughputs[i] = t, { t[1] * unit, t[2] * unit }
+        p.left[i], p.elapsed[i], p.alone[i] = 10 * rng:uniform(), 5 * rng:uniform(), 1 + 9 * rng:uniform()
+        q.left[i], q.elapsed[i], q.alone[i] = p.left[i] * unit, p.elapsed[i], p.alone[i]
+      end
+      for _, goal in ipairs { "max-min", "makespan", "finish-time" } do
+        local a, b = objective(p, goal), objective(q, goal)
+        assert.near(1, a / b, 1e-6)
+      end
+    end
+  end)
+
   it("gives no more than there is, to each as much or more than the objective says", function()
     for seed = 1, 40 do
       local rng, n = berth.rng(seed), 6

@@ -1,7 +1,7 @@
 -- Recorded traces, and their jobs under schedulers at the shell.
 local berth = require "berth"
 local json = require "dkjson"
-local main = require "berth.cli.main"
+local shell = require "support.shell"
 local shared = require "support.shared"
 
 local scratch
@@ -157,16 +157,7 @@ end)
 
 -- ---- at the shell --------------------------------------------------------------------------------------------
 
-local function run_all(words)
-  local out, err = {}, {}
-  local exit = main.run(words, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
-
-local function run(...) return run_all { ... } end
+local run, run_all = shell.run, shell.run_all
 
 describe("berth cluster FILE", function()
   before_each(function() scratch = os.tmpname() end)

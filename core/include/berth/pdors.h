@@ -23,7 +23,7 @@ extern "C" {
 typedef enum berth_pdors_mode {
   BERTH_PDORS_FAITHFUL, /* round the LP until feasible, at most `tries` times, else there is no schedule in that slot */
   BERTH_PDORS_REPAIRED, /* default: rounded ones are repaired; floor and greedy are candidates, too */
-  BERTH_PDORS_EXACT     /* the slot's integer program by branch and bound; for small clusters */
+  BERTH_PDORS_EXACT     /* the best whole numbers for each slot: a table over machines that dual prices prune; about twice the time */
 } berth_pdors_mode;
 
 typedef enum berth_pdors_algorithm { BERTH_PDORS, BERTH_OASIS } berth_pdors_algorithm;

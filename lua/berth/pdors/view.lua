@@ -1,6 +1,6 @@
 --- What a policy in Lua sees of a run, and how what it returns is carried out.
 local core = require "berth.core"
-local options = require "berth.options"
+local entries = require "berth.cluster.entries"
 
 local view = {}
 local View = { __name = "berth.pdors.view" }
@@ -32,50 +32,17 @@ function View:utility(j, slots) return self.problem:utility(j, slots) end
 local LEGAL = { assign = true, refuse = true }
 local ENTRY = { assign = { job = true, places = true }, refuse = { job = true, cause = true } }
 
--- Why something is wrong, to whom the error is worded by: see run.lua.
-local function wrong(format, ...) error({ plan = format:format(...) }, 0) end
-
-local function check_keys(where, t, legal)
-  for _, key in ipairs(options.sorted_keys(t)) do
-    if not legal[key] then wrong("%s: unknown key '%s'", where, tostring(key)) end
-  end
-end
-
-local function list_of(given, key)
-  local list = given[key]
-  if list == nil then return {} end
-  if type(list) ~= "table" then wrong("plan.%s: expected an array, got %s", key, type(list)) end
-  for name in pairs(list) do
-    if type(name) ~= "number" then wrong("plan.%s: expected an array of entries, got a table with '%s'", key, tostring(name)) end
-  end
-  return list
-end
-
-local function entry_of(key, i, entry)
-  if key == "refuse" and type(entry) == "number" then return { job = entry } end
-  if type(entry) ~= "table" then wrong("plan.%s[%d]: expected a table, got %s", key, i, type(entry)) end
-  check_keys(("plan.%s[%d]"):format(key, i), entry, ENTRY[key])
-  return entry
-end
-
-local function decide(where, f, ...)
-  local fine, done, message = pcall(f, ...)
-  if fine and done then return end
-  wrong("%s: %s", where, (tostring(fine and message or done):gsub("^.-run:%a+: ", ""):gsub("^ps: ", "")))
-end
-
 --- @tparam table given { assign = { { job, places = { { machine, workers, servers }, ... } }, ... },
 -- refuse = { job or { job, cause } } }
 function View:carry_out(given)
-  if type(given) ~= "table" then wrong("expected a plan or nil, got %s", type(given)) end
-  check_keys("plan", given, LEGAL)
-  for i, entry in ipairs(list_of(given, "refuse")) do
-    local x = entry_of("refuse", i, entry)
-    decide(("plan.refuse[%d]"):format(i), self.run.refuse, self.run, x.job, x.cause)
+  entries.check(given, LEGAL)
+  for i, entry in ipairs(entries.list(given, "refuse")) do
+    local x = entries.entry("refuse", i, entry, ENTRY.refuse)
+    entries.decide(("plan.refuse[%d]"):format(i), self.run.refuse, self.run, x.job, x.cause)
   end
-  for i, entry in ipairs(list_of(given, "assign")) do
-    local x = entry_of("assign", i, entry)
-    decide(("plan.assign[%d]"):format(i), self.run.assign, self.run, x.job, x.places)
+  for i, entry in ipairs(entries.list(given, "assign")) do
+    local x = entries.entry("assign", i, entry, ENTRY.assign)
+    entries.decide(("plan.assign[%d]"):format(i), self.run.assign, self.run, x.job, x.places)
   end
 end
 
