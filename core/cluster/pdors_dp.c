@@ -294,8 +294,10 @@ static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
   out->utility = s->worth[last];
   out->cost = behind_of(s, last + 1)[s->quanta];
   out->done = s->from + last;
-  out->admitted = payoff > 0;
-  return read_plan(d, last, out);
+  if ((st = read_plan(d, last, out)) != BERTH_OK) return st;
+  if (s->rates.scale > 1) berth_i_pdors_trim(d, s->job, s->rates.work, s->from > berth_ps_job_at(d->ps, s->job)->arrival, out);
+  out->admitted = out->payoff > 0;
+  return BERTH_OK;
 }
 
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work, berth_pdors_plan *out) {

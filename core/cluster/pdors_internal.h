@@ -172,6 +172,10 @@ uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, i
 /** @param from first slot  @param work samples */
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work, berth_pdors_plan *out);
 
+/* ---- pdors_trim.c */
+/** Where moves cost time: ends a plan when it is really done.  @param ran the job ran before it */
+void berth_i_pdors_trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors_plan *plan);
+
 /* ---- oasis.c: one slot */
 berth_status berth_i_oasis_new(berth_pdors *d);
 void berth_i_oasis_release(berth_pdors *d);

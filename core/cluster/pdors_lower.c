@@ -161,8 +161,8 @@ static void bound_class(berth_pdors *d, const berth_ps_job *j, const floors *f, 
     out = outside(s, j, f, samples);
     lower[v] = fmin(in, out) * (1 - 1e-12);
   }
-  in = f->both < INFINITY ? a / s->rates.inside / s->rates.scale : 0;
-  out = f->worker + f->server < INFINITY ? b / s->rates.outside / s->rates.scale : 0;
+  in = f->both < INFINITY ? a / s->rates.inside : 0;
+  out = f->worker + f->server < INFINITY ? b / s->rates.outside : 0;
   berth_i_pdors_hull(in, in > 0 ? a * f->both : 0, out, out > 0 ? b * (f->worker + f->server / s->rates.per_server) : 0,
                      s->hull + 2 * (size_t)class);
 }

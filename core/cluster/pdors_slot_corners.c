@@ -2,6 +2,9 @@
  * program, or the hull of its whole points. */
 #include "pdors_slot_internal.h"
 
+/* Where a machine has room for more workers, whole points make no difference, and would take long. */
+enum { MOST_POINTS = 4096 };
+
 typedef struct point {
   double workers, servers;
 } point;
@@ -138,7 +141,7 @@ static berth_status draw(berth_i_slot_solver *s, berth_i_slot_class *c) {
   c->corner = l->n;
   c->corners = 0;
   if ((st = put(s, c, (point){ 0, 0 })) != BERTH_OK) return st;
-  if ((st = s->whole ? draw_whole(s, c) : draw_plain(s, c)) != BERTH_OK) return st;
+  if ((st = s->whole && c->most_workers <= MOST_POINTS ? draw_whole(s, c) : draw_plain(s, c)) != BERTH_OK) return st;
   if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0) st = put(s, c, (point){ l->units[0][l->n - 1], 0 });
   return st;
 }

@@ -27,7 +27,7 @@ typedef struct table {
   int64_t nodes;
 } table;
 
-enum { MOST_OPTIONS = UINT16_MAX, MOST_CELLS = 1 << 26 };
+enum { MOST_OPTIONS = UINT16_MAX, MOST_STATES = 1 << 20, MOST_CELLS = 1 << 26 };
 
 static size_t state_of(const table *t, int32_t workers, int32_t servers) {
   return (size_t)workers * (size_t)(t->want.units[1] + 1) + (size_t)servers;
@@ -153,6 +153,8 @@ static bool is_small(const table *t) {
   return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
 }
 
+static size_t states_for(berth_i_slot_want want) { return ((size_t)want.units[0] + 1) * ((size_t)want.units[1] + 1); }
+
 static berth_status solve(berth_i_slot_solver *s, table *t) {
   if (!is_small(t)) {
     s->counts.unproved++;
@@ -183,8 +185,12 @@ berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_regio
   berth_status st;
   t.gap = (s->best_cost - s->lp.bound) * (1 + 1e-9);
   if (t.gap <= 1e-12 * s->lp.bound) return BERTH_OK;
-  t.states = (size_t)(want.units[0] + 1) * (size_t)(want.units[1] + 1);
+  t.states = states_for(want);
   berth_i_slot_draft_clear(s);
+  if (t.states > MOST_STATES) {
+    s->counts.unproved++;
+    return BERTH_OK;
+  }
   if ((st = list_layers(s, g, &t)) == BERTH_OK) st = solve(s, &t);
   release(s->ctx, &t);
   if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1]) berth_i_slot_keep(s, g);

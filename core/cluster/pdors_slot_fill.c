@@ -48,12 +48,24 @@ static int32_t spare_kind(const berth_i_slot_solver *s, berth_i_slot_want want, 
   return class_of(s, machine)->worker >= class_of(s, machine)->server ? 0 : 1;
 }
 
+/* So many of a kind have to go for the rest to fit; of those there are too many of in all, no more than that. */
+static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine, int32_t kind) {
+  const berth_i_slot_draft *d = &s->draft;
+  int32_t there = d->units[kind][machine], other = d->units[1 - kind][machine];
+  int32_t fit = berth_i_slot_room(s, class_of(s, machine), kind, kind == 0 ? 0 : other, kind == 0 ? other : 0, there - 1);
+  int64_t surplus = d->all[kind] - want.units[kind];
+  return surplus > 0 && surplus < there - fit ? (int32_t)surplus : there - fit;
+}
+
 static void relieve(berth_i_slot_solver *s, berth_i_slot_want want) {
   const berth_i_slot_draft *d = &s->draft;
   int32_t i;
   for (i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
-    while (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h])) add(s, h, spare_kind(s, want, h), -1);
+    while (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h])) {
+      int32_t kind = spare_kind(s, want, h);
+      add(s, h, kind, -too_many(s, want, h, kind));
+    }
   }
 }
 
@@ -72,8 +84,9 @@ static int32_t dearest(const berth_i_slot_solver *s, int32_t kind) {
 
 static void trim(berth_i_slot_solver *s, int32_t kind, int32_t want) {
   while (s->draft.all[kind] > want) {
-    int32_t h = dearest(s, kind), surplus = s->draft.all[kind] - want, there = s->draft.units[kind][h];
-    add(s, h, kind, -(surplus < there ? surplus : there));
+    int32_t h = dearest(s, kind), there = s->draft.units[kind][h];
+    int64_t surplus = s->draft.all[kind] - want;
+    add(s, h, kind, -(surplus < there ? (int32_t)surplus : there));
   }
 }
 
@@ -84,7 +97,7 @@ static void fill_class(berth_i_slot_solver *s, const berth_i_slot_class *c, int3
   int32_t i;
   for (i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
     int32_t h = s->member[i];
-    add(s, h, kind, berth_i_slot_room(s, c, kind, d->units[0][h], d->units[1][h], want - d->all[kind]));
+    add(s, h, kind, berth_i_slot_room(s, c, kind, d->units[0][h], d->units[1][h], (int32_t)(want - d->all[kind])));
   }
 }
 

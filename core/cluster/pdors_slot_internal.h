@@ -50,7 +50,7 @@ typedef struct berth_i_slot_draft {
   int32_t *touched;           /* [machines] */
   uint8_t *is_touched;        /* [machines] */
   int32_t n;
-  int32_t all[2];
+  int64_t all[2];             /* workers, servers */
 } berth_i_slot_draft;
 
 /** A column of the basis, less its class's key. */

@@ -52,7 +52,7 @@ static bool is_feasible(const berth_i_slot_solver *s, berth_i_slot_want want) {
   const berth_i_slot_draft *d = &s->draft;
   int32_t i;
   if (d->all[0] < want.units[0] || d->all[0] > s->job->batch) return false;
-  if (d->all[1] < want.units[1] || d->all[1] < ceil(d->all[0] / s->job->ratio * (1 - 1e-12))) return false;
+  if (d->all[1] < want.units[1] || (double)d->all[1] < ceil((double)d->all[0] / s->job->ratio * (1 - 1e-12))) return false;
   for (i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     if (!berth_i_slot_fits(s, &s->class[s->class_of[h]], d->units[0][h], d->units[1][h])) return false;

@@ -13,5 +13,5 @@ for _, name in ipairs { "fifo", "fit-first", "backfill", "sjf", "srtf", "las", "
     best = math.min(best, os.clock() - start)
     assert(r.summary.done == #jobs)
   end
-  print(("gang_%s\t%.4f\ts\tPhilly, %d jobs, 512 GPUs\t%.4f"):format(name, best, #jobs, best))
+  print(("gang scheduler, %s\t%.4f\tCPU s\tPhilly, %d jobs, 512 GPUs\t%.4f"):format(name, best, #jobs, best))
 end

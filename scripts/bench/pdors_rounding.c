@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MACHINES = 20, RESOURCES = 4, CELLS = MACHINES * RESOURCES, WORKERS = 20, SERVERS = 5, ROUNDINGS = 400, TRIES = 20, MOST_SLOTS = 1000 };
+enum { MACHINES = 20, RESOURCES = 4, CELLS = MACHINES * RESOURCES, WORKERS = 20, SERVERS = 5 };
+enum { ROUNDINGS = 400, TRIES = 20, MOST_SLOTS = 1000 };
 
 static const double mean[RESOURCES] = { 2, 5.5, 17, 7.5 }; /* GPU, CPU, memory, storage of a worker */
 static const berth_i_slot_want want = { { WORKERS, SERVERS } };
@@ -41,9 +42,11 @@ static double between(berth_rng *rng, double a, double b) { return a + (b - a) *
 
 static void draw(slot *s, berth_rng *rng) {
   int i;
-  s->job = (berth_ps_job){ .epochs = 1, .samples = 1e4, .batch = 200, .tau = 1e-3, .bytes = 1, .ratio = (double)WORKERS / SERVERS, .inside = 1e9,
-                           .across = 1e8, .worker = { berth_rng_below(rng, 5), between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) },
-                           .server = { 0, between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) }, .importance = 1, .urgency = 0.1, .target = 5 };
+  s->job = (berth_ps_job){
+    .epochs = 1, .samples = 1e4, .batch = 200, .tau = 1e-3, .bytes = 1, .ratio = (double)WORKERS / SERVERS, .inside = 1e9, .across = 1e8,
+    .worker = { berth_rng_below(rng, 5), between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) },
+    .server = { 0, between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) }, .importance = 1, .urgency = 0.1, .target = 5
+  };
   for (i = 0; i < CELLS; i++) {
     s->capacity[i] = 18 * mean[i % RESOURCES];
     s->left[i] = s->capacity[i] * between(rng, 0.1, 1);
@@ -134,8 +137,8 @@ static void count(ratios *r, double cost, double published, double best) {
 enum { FIXED = 6, FACTORS = FIXED + 4, WAYS = 8 };
 
 static const double fixed[FIXED] = { 0.6, 0.8, 0.9, 1, 1.1, 1.5 };
-static const char *const factor_names[FACTORS] = { "0.6", "0.8", "0.9", "1", "1.1", "1.5", "packing, formula", "packing, tight", "covering, formula",
-                                                   "covering, tight" };
+static const char *const factor_names[FACTORS] = { "0.6", "0.8", "0.9", "1", "1.1", "1.5", "packing, formula", "packing, tight",
+                                                   "covering, formula", "covering, tight" };
 static const char *const way_names[WAYS] = { "rounded down, repaired", "one rounding, repaired", "best of 20 roundings, repaired",
                                              "the same, G for packing", "greedy", "hulls' program rounded down, repaired",
                                              "all of them (mode \"repaired\")", "best (mode \"exact\")" };
@@ -207,8 +210,8 @@ static berth_status look(berth_i_slot_solver *s, berth_rng *rng, study *out) {
 
 static void print(const study *s) {
   int i;
-  printf("Roundings without repair, %d slots of which %d can hold what is wanted by the linear program, %d roundings each:\n\n", s->slots, s->feasible,
-         ROUNDINGS);
+  printf("Roundings without repair, %d slots of which %d can hold what is wanted by the linear program, %d roundings each:\n\n",
+         s->slots, s->feasible, ROUNDINGS);
   printf("| G | mean G | Pr(all packing) | Pr(all covering) | slots with any feasible |\n|---|---|---|---|---|\n");
   for (i = 0; i < FACTORS; i++)
     printf("| %s | %.3f | %.3f | %.3f | %d of %d |\n", factor_names[i], s->factor[i] / s->feasible, s->chances[i].packing / s->feasible,

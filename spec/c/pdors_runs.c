@@ -113,11 +113,11 @@ static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
   CHECK(admitted > 4 * kinds);
 }
 
-/* Every slot is planned with half of it lost to a move, but places stay: what takes four slots in the plan takes two. */
+/* Thought to be half as fast as it is: what takes four slots in the plan takes two. */
 static void early_end(bool reclaim) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 6, .capacity = { 8, 8 } };
   berth_pdors_options o = berth_pdors_defaults();
-  berth_ps *ps;
+  berth_ps *thought, *ps;
   berth_ps_run *r = NULL;
   berth_ps_policy policy;
   berth_ps_record k;
@@ -125,11 +125,12 @@ static void early_end(bool reclaim) {
   double before;
   int32_t t;
   p.job[0] = plain_job(0, 4, 2);
-  p.job[0].moving = 0.5;
   p.job[1] = plain_job(5, 1, 1);
-  o.reclaim = reclaim;
   ps = make_problem(ctx, &p);
-  d = make_pdors(ps, o);
+  p.job[0].tau += 1;
+  thought = make_problem(ctx, &p);
+  o.reclaim = reclaim;
+  d = make_pdors(thought, o);
   before = berth_pdors_price(d, 0, 0, 4);
   policy = berth_pdors_policy(d);
   CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
@@ -144,6 +145,7 @@ static void early_end(bool reclaim) {
   berth_ps_run_release(r);
   berth_pdors_release(d);
   berth_ps_release(ps);
+  berth_ps_release(thought);
 }
 
 /* Planned with half the time that a sample takes. */
@@ -174,6 +176,24 @@ static int32_t done_when_slower(bool extend) {
   berth_ps_release(ps);
   berth_ps_release(thought);
   return done;
+}
+
+/* Two samples in each slot, and no move: 5 take three slots, though six are planned at first. */
+static void check_trim(void) {
+  small_problem p = { .jobs = 1, .machines = 1, .resources = 2, .slots = 6, .capacity = { 4, 4 } };
+  berth_ps *ps;
+  berth_pdors *d;
+  berth_pdors_plan plan;
+  p.job[0] = plain_job(0, 5, 2);
+  p.job[0].moving = 0.5;
+  ps = make_problem(ctx, &p);
+  d = make_pdors(ps, berth_pdors_defaults());
+  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
+  CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
+  CHECK_NEAR(berth_pdors_committed(d, 3)[0], 0, 0);
+  berth_pdors_release(d);
+  berth_ps_release(ps);
 }
 
 /* On an empty cluster all slots are equal: how many there are makes no difference. */
@@ -247,6 +267,8 @@ int main(void) {
   early_end(false);
   TEST("what is slower than thought is planned on, if `extend` is on");
   CHECK(done_when_slower(true) > done_when_slower(false) + 2);
+  TEST("a plan where moves cost time ends when it is done without those that it does not have");
+  check_trim();
   TEST("equal slots are looked at once");
   CHECK(solved_of(20) <= 12 && solved_of(20) == solved_of(400));
   interrupts();

@@ -326,6 +326,35 @@ static void check_extremes(berth_pdors_mode mode) {
   }
 }
 
+/* A batch of billions: as many workers as there is room for, at once. */
+static void check_vast(berth_pdors_mode mode) {
+  slot_case c;
+  berth_pdors_options o = berth_pdors_defaults();
+  berth_ps_place place[MOST_MACHINES];
+  berth_i_slot_answer a = { .place = place };
+  berth_rng rng;
+  int32_t i, r;
+  double amount;
+  o.mode = mode;
+  o.favour = BERTH_PDORS_COVERING;
+  berth_rng_init(&rng, 43, 0);
+  for (i = 0; i < 10; i++) {
+    draw_case(&c, &rng, 20, INT32_MAX, 10, 20);
+    for (r = 0; r < RESOURCES; r++) {
+      c.job.worker[r] = r == 0 ? 0 : c.job.worker[r] * 1e-8;
+      c.job.server[r] *= 1e-8;
+    }
+    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
+    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    for (amount = 1; amount <= INT32_MAX; amount = amount * 7 + 1) {
+      CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, amount), 1, &a), BERTH_OK);
+      check_answer(&c, work_of(&c, amount), &a);
+      CHECK(a.feasible || amount > 1e8);
+    }
+    close_case(&c);
+  }
+}
+
 int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   TEST("exact: the best of all placements on tiny clusters") check_exact(1, 3, 6, 6, 3, 0);
@@ -343,6 +372,9 @@ int main(void) {
   TEST("infinite prices") check_infinite();
   TEST("extremes: exact") check_extremes(BERTH_PDORS_EXACT);
   TEST("extremes: faithful") check_extremes(BERTH_PDORS_FAITHFUL);
+  TEST("billions of workers: repaired") check_vast(BERTH_PDORS_REPAIRED);
+  TEST("billions of workers: exact") check_vast(BERTH_PDORS_EXACT);
+  TEST("billions of workers: faithful") check_vast(BERTH_PDORS_FAITHFUL);
   berth_ctx_release(ctx);
   return check_done();
 }

@@ -148,7 +148,9 @@ describe("schedulers", function()
   end)
 
   local first_come = {}
-  function first_come:arrival(view, job) return { start = { { job = job, machines = view:idle(1) } } } end
+  function first_come:arrival(view, job) -- luacheck: ignore 212
+    return { start = { { job = job, machines = view:idle(1) } } }
+  end
 
   it("are told what is wrong with the rate", function()
     local function with(rate)

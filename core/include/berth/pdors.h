@@ -7,9 +7,9 @@
  * whole number. Rounding is followed by repair unless `mode` says otherwise. A resource that nobody takes has no price; what a machine
  * has none of is not to be had. L and U leave out jobs that cannot be done in time even alone; the utility in L is at least `floor`
  * times the importance, and U at least e L. Streams of random numbers go by seed, job, contents of a slot and amount of work, so that
- * equal slots are looked at once. If moves cost time (`moving`), every slot is planned as if it began with one. On shared links plans
- * follow equation 1. OASiS has machines for workers, the first half and the odd one, and others for servers; its `d M` chunks are
- * samples, and its workers run at the speed across machines. */
+ * equal slots are looked at once. If moves cost time (`moving`), every slot is planned as if it began with one, and the plan is cut
+ * where it is done without those that it does not have. On shared links plans follow equation 1. OASiS has machines for workers, the
+ * first half and the odd one, and others for servers; its chunks are samples, and its workers run at the speed across machines. */
 #ifndef BERTH_PDORS_H
 #define BERTH_PDORS_H
 
@@ -55,7 +55,7 @@ typedef struct berth_pdors_options {
   double floor;               /* least utility in L, by importance; default 1e-6 */
   bool reclaim;               /* what an early end leaves is free again; default true, false in the published one */
   bool extend;                /* a job that is not done at the end of its plan (slower than thought) is planned on; default true */
-  int32_t nodes;              /* of a branch and bound; default 100000 */
+  int32_t nodes;              /* of EXACT: entries of its table for a slot; default 100000 */
   uint64_t seed;
 } berth_pdors_options;
 berth_pdors_options berth_pdors_defaults(void);
