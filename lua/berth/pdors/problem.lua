@@ -163,14 +163,14 @@ function problem.load(path)
   if type(path) ~= "string" then options.fail("berth.pdors.load: path: expected a string, got %s", core.kind(path)) end
   local text, message, code = core.read(path)
   if not text then return nil, message, code end
-  local fine, found = pcall(json.decode, text)
-  if not fine then return nil, ("%s: %s"):format(path, tostring(found)), "parse" end
+  local found, why = json.decode((text:gsub("^\239\187\191", "")))
+  if why then return nil, ("%s: %s"):format(path, why), "parse" end
   if type(found) ~= "table" or type(found.jobs) ~= "table" or type(found.cluster) ~= "table" then
     return nil, ("%s: expected an object with \"jobs\" and \"cluster\""):format(path), "parse"
   end
-  local made, p, why, kind = pcall(problem.new, found.jobs, found.cluster)
+  local made, p, reason, kind = pcall(problem.new, found.jobs, found.cluster)
   if not made then return nil, ("%s: %s"):format(path, (tostring(p):gsub("^.-" .. FN .. ": ", ""))), "parse" end
-  return p, why, kind
+  return p, reason, kind
 end
 
 return problem
