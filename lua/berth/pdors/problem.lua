@@ -111,13 +111,25 @@ function Problem:offline(opts)
   return core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
 end
 
+-- JSON has no infinite numbers; "inf" is read as a bandwidth.
+local function writable(jobs)
+  local out = {}
+  for j, job in ipairs(jobs) do
+    out[j] = options.merge(job)
+    for _, key in ipairs { "inside", "across", "rack" } do
+      if job[key] == math.huge then out[j][key] = "inf" end
+    end
+  end
+  return out
+end
+
 --- Writes jobs and cluster as JSON, for berth.pdors.load.
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
 function Problem:save(path)
-  local fine, text = pcall(json.encode, { jobs = self.jobs, cluster = self.cluster }, "problem")
+  local fine, text = pcall(json.encode, { jobs = writable(self.jobs), cluster = self.cluster }, "problem")
   if not fine then options.fail("problem:save: %s", text) end
   return write(path, text .. "\n")
 end
