@@ -101,6 +101,13 @@ function Problem:bound(steps)
   return self.bounds[steps]
 end
 
+local Optimum = { __name = "berth.pdors.optimum" }
+
+function Optimum.__tostring(o)
+  if o.proved then return ("optimum %.4f, proved"):format(o.utility) end
+  return ("utility %.4f, at most %.4f"):format(o.utility, o.bound)
+end
+
 --- The best that one who knows all jobs can do, by branch and bound: for small problems.
 -- @tparam[opt] table opts nodes (100000)
 -- @treturn[1] table utility, bound, proved, nodes, jobs (utility of each)
@@ -108,7 +115,9 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function Problem:offline(opts)
-  return core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
+  local best, message, code = core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
+  if not best then return nil, message, code end
+  return setmetatable(best, Optimum)
 end
 
 -- JSON has no infinite numbers; "inf" is read as a bandwidth.
