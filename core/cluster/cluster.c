@@ -69,7 +69,7 @@ static void fill(berth_cluster *c, const berth_job *jobs) {
   for (size_t i = 0; i < cells(c); i++) c->capacity[i] = c->room[i] = c->o.capacity ? c->o.capacity[i] : 1;
   for (int32_t j = 0; j < c->n; j++) {
     c->job[j] = jobs[j];
-    c->at[j] = (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0 }, .hold = BERTH_NONE };
+    c->at[j] = (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0, 0 }, .hold = BERTH_NONE };
   }
   c->o.capacity = NULL;
   c->free_hold = BERTH_NONE;
@@ -136,24 +136,43 @@ static berth_cluster_event event(berth_cluster *c, berth_cluster_event_kind kind
   return (berth_cluster_event){ kind, c->now, job };
 }
 
+/* What may come next, by kind; INFINITY: it does not. */
+typedef struct upcoming {
+  double end, slot, arrival, other; /* other: the first that is no end */
+} upcoming;
+
+static upcoming look_ahead(const berth_cluster *c) {
+  upcoming u = { c->ends.n > 0 ? c->ends.at[0].key : INFINITY, next_slot(c), INFINITY, 0 };
+  if (c->next_arrival < c->n) u.arrival = c->job[c->next_arrival].arrival;
+  u.other = fmin(fmin(u.arrival, u.slot), c->wake_at);
+  return u;
+}
+
+static bool is_over(const berth_cluster *c, const upcoming *u) {
+  return c->over || (isinf(u->end) && isinf(u->other)) || fmin(u->end, u->other) >= c->o.horizon;
+}
+
+double berth_cluster_upcoming(const berth_cluster *c) {
+  upcoming u = look_ahead(c);
+  return is_over(c, &u) ? INFINITY : fmax(c->now, fmin(u.end, u.other));
+}
+
 berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
-  double ends = c->ends.n > 0 ? c->ends.at[0].key : INFINITY, slot = next_slot(c);
-  double arrival = c->next_arrival < c->n ? c->job[c->next_arrival].arrival : INFINITY;
-  double other = fmin(fmin(arrival, slot), c->wake_at);
-  if (c->over || (isinf(ends) && isinf(other)) || fmin(ends, other) >= c->o.horizon) {
+  upcoming u = look_ahead(c);
+  if (is_over(c, &u)) {
     *out = over(c);
-  } else if (ends <= other + c->o.slack) {
+  } else if (u.end <= u.other + c->o.slack) {
     int32_t job = c->ends.at[0].item;
-    *out = event(c, BERTH_CLUSTER_END_OF_JOB, fmin(ends, other), job);
+    *out = event(c, BERTH_CLUSTER_END_OF_JOB, fmin(u.end, u.other), job);
     end_job(c, job);
-  } else if (c->wake_at <= other) {
+  } else if (c->wake_at <= u.other) {
     *out = event(c, BERTH_CLUSTER_WAKE, c->wake_at, BERTH_NONE);
     c->wake_at = INFINITY;
-  } else if (slot <= other) {
-    *out = event(c, BERTH_CLUSTER_SLOT, slot, BERTH_NONE);
-    c->slot_at = (floor(slot / c->o.slot + 0.5) + 1) * c->o.slot;
+  } else if (u.slot <= u.other) {
+    *out = event(c, BERTH_CLUSTER_SLOT, u.slot, BERTH_NONE);
+    c->slot_at = (floor(u.slot / c->o.slot + 0.5) + 1) * c->o.slot;
   } else {
-    *out = event(c, BERTH_CLUSTER_ARRIVAL, arrival, c->next_arrival);
+    *out = event(c, BERTH_CLUSTER_ARRIVAL, u.arrival, c->next_arrival);
     c->at[c->next_arrival++].r.state = BERTH_JOB_WAITING;
     c->sum.arrived++;
   }

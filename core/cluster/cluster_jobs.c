@@ -30,9 +30,16 @@ static double share(const berth_cluster *c, int32_t machine, const double *amoun
   return most;
 }
 
+/* Up to now. */
+static void count_time(const berth_cluster *c, berth_i_cluster_job *j) {
+  j->r.held += j->share * (c->now - j->since);
+  j->r.ran += c->now - j->since;
+  j->since = c->now;
+}
+
 void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
   berth_i_cluster_job *j = &c->at[job];
-  j->r.held += j->share * (c->now - j->since);
+  count_time(c, j);
   for (int32_t h = j->hold, next; h != BERTH_NONE; h = next) {
     double *room = cell(c->room, c, c->hold[h].machine), *capacity = cell(c->capacity, c, c->hold[h].machine);
     bool last = --c->users[c->hold[h].machine] == 0;
@@ -133,8 +140,7 @@ static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *ma
 static void settle(berth_cluster *c, int32_t job) {
   berth_i_cluster_job *j = &c->at[job];
   j->r.left = fmax(0, j->r.left - j->r.rate * (c->now - j->since));
-  j->r.held += j->share * (c->now - j->since);
-  j->since = c->now;
+  count_time(c, j);
 }
 
 static void run(berth_cluster *c, int32_t job, double rate) {
@@ -204,6 +210,7 @@ double berth_cluster_now(const berth_cluster *c) { return c->now; }
 int32_t berth_cluster_jobs(const berth_cluster *c) { return c->n; }
 int32_t berth_cluster_machines(const berth_cluster *c) { return c->o.machines; }
 int32_t berth_cluster_resources(const berth_cluster *c) { return c->o.resources; }
+double berth_cluster_slot(const berth_cluster *c) { return c->o.slot; }
 const double *berth_cluster_free(const berth_cluster *c) { return c->room; }
 const double *berth_cluster_capacity(const berth_cluster *c) { return c->capacity; }
 const int32_t *berth_cluster_users(const berth_cluster *c) { return c->users; }
@@ -223,8 +230,12 @@ berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job
   berth_status st = check_id(c, job);
   if (st != BERTH_OK) return st;
   *out = c->at[job].r;
-  out->held += c->at[job].share * (c->now - c->at[job].since);
-  if (out->state == BERTH_JOB_RUNNING) out->left = fmax(0, out->left - out->rate * (c->now - c->at[job].since));
+  if (out->state == BERTH_JOB_RUNNING) {
+    double span = c->now - c->at[job].since;
+    out->held += c->at[job].share * span;
+    out->ran += span;
+    out->left = fmax(0, out->left - out->rate * span);
+  }
   return BERTH_OK;
 }
 

@@ -128,6 +128,34 @@ berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed
   return BERTH_OK;
 }
 
+/* What `text` holds, unpacked if need be; it is replaced then. */
+static berth_status unpack(berth_ctx *ctx, const char *path, char **text, size_t *len, size_t *size) {
+  char *plain;
+  size_t plain_len, plain_size;
+  berth_status st;
+  if (!berth_i_is_gzip(*text, *len)) return BERTH_OK;
+  if ((st = berth_i_gunzip(ctx, path, *text, *len, &plain, &plain_len, &plain_size)) != BERTH_OK) return st;
+  berth_i_free(ctx, *text, *size, 1);
+  *text = plain;
+  *len = plain_len;
+  *size = plain_size;
+  return BERTH_OK;
+}
+
+berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out) {
+  char *text;
+  size_t len, size;
+  berth_status st = berth_i_read_file(ctx, path, &text, &len, &size);
+  if (st != BERTH_OK) return st;
+  if ((st = unpack(ctx, path, &text, &len, &size)) == BERTH_OK) {
+    berth_i_out o = berth_i_out_open(ctx, out);
+    berth_i_put_n(&o, text, len);
+    st = berth_i_out_close(&o);
+  }
+  berth_i_free(ctx, text, size, 1);
+  return st;
+}
+
 /* ---- saving ------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *data, size_t len) {

@@ -43,6 +43,7 @@ local berth = {
   load = load.load,
   load_topology = load.load_topology,
   load_placement = load.load_placement,
+  load_trace = function(path, opts) return require("berth.cluster.traces").load(path, opts) end,
   parse = load.parse,
   parse_topology = load.parse_topology,
   parse_placement = load.parse_placement,
@@ -63,7 +64,7 @@ local berth = {
 -- Parts that not every program needs are loaded when they are first named.
 local later = {
   agents = true, cli = true, cluster = true, deploy = true, execute = true, experiment = true, figure = true,
-  help = true, models = true, nn = true, pacml = true, repl = true, report = true, search = true,
+  help = true, models = true, nn = true, pacml = true, pdors = true, repl = true, report = true, search = true,
 }
 
 return setmetatable(berth, {

@@ -85,6 +85,12 @@ static int next(lua_State *L) {
   return 3;
 }
 
+/* upcoming(): s; inf: nothing more */
+static int upcoming(lua_State *L) {
+  lua_pushnumber(L, berth_cluster_upcoming(self(L, "cluster:upcoming")));
+  return 1;
+}
+
 /* ---- decisions ----------------------------------------------------------------------------------- */
 
 static int32_t to_job(lua_State *L, const berth_cluster *c, const bl_where *w) {
@@ -187,7 +193,7 @@ static int job(lua_State *L) {
   return 1;
 }
 
-/* record(j): { state, start, finish, left, rate, held, pauses, cause, ends } */
+/* record(j): { state, start, finish, left, rate, held, ran, pauses, cause, ends } */
 static int record(lua_State *L) {
   static const char *const states[] = { "coming", "waiting", "running", "done", "refused" };
   static const bl_where w = { "cluster:record", NULL, 0 };
@@ -196,13 +202,14 @@ static int record(lua_State *L) {
   berth_job_record r;
   berth_status st = berth_cluster_record(c, id, &r);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  lua_createtable(L, 0, 9);
+  lua_createtable(L, 0, 10);
   bl_set_string(L, "state", states[r.state]);
   set_unless_nan(L, "start", r.start);
   set_unless_nan(L, "finish", r.end);
   bl_set_number(L, "left", r.left);
   bl_set_number(L, "rate", r.rate);
   bl_set_number(L, "held", r.held);
+  bl_set_number(L, "ran", r.ran);
   bl_set_count(L, "pauses", r.pauses);
   if (r.state == BERTH_JOB_REFUSED) bl_set_count(L, "cause", r.cause);
   if (r.state == BERTH_JOB_RUNNING) bl_set_number(L, "ends", berth_cluster_end_of(c, id));
@@ -311,6 +318,10 @@ static int machines_of(lua_State *L) {
   lua_pushinteger(L, berth_cluster_machines(self(L, "cluster.machines")));
   return 1;
 }
+static int slot_of(lua_State *L) {
+  lua_pushnumber(L, berth_cluster_slot(self(L, "cluster.slot")));
+  return 1;
+}
 static int resources_of(lua_State *L) {
   lua_pushinteger(L, berth_cluster_resources(self(L, "cluster.resources")));
   return 1;
@@ -328,11 +339,13 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "next", next },       { "start", start },   { "set_rate", set_rate }, { "pause", pause_job },
-                                    { "refuse", refuse },   { "wake", wake },     { "job", job },           { "record", record },
-                                    { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },   { "running", running },
-                                    { "places", places },   { "summary", summary }, { NULL, NULL } };
-static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "next", next },         { "upcoming", upcoming }, { "start", start },
+                                    { "set_rate", set_rate }, { "pause", pause_job },   { "refuse", refuse },
+                                    { "wake", wake },         { "job", job },           { "record", record },
+                                    { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },
+                                    { "running", running },   { "places", places },     { "summary", summary },
+                                    { NULL, NULL } };
+static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_cluster_class = { "cluster", "berth.cluster", release, methods, NULL, fields, meta, NULL };
 

@@ -3,6 +3,7 @@
 #include "assign.h"
 #include "cluster.h"
 #include "pacml.h"
+#include "ps.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -255,7 +256,8 @@ int luaopen_berth_core(lua_State *L) {
                                              &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
                                              &bl_execution_class, &bl_assignment_class, &bl_episodes_class,
                                              &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
-                                             &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, NULL };
+                                             &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_gang_class,
+                                             &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class, NULL };
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
@@ -265,7 +267,8 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
                                            bl_nn_tape_functions, bl_nn_params_functions,
                                            bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,
-                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, NULL };
+                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, bl_gang_functions, bl_elastic_functions,
+                                           bl_ps_functions, bl_ps_run_functions, bl_ps_policy_functions, bl_pdors_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

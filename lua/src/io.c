@@ -288,6 +288,15 @@ static int parse(lua_State *L) {
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 
+/* read(path, fn): the whole file as it is, unpacked if it is gzip; nil, message, code */
+static int read(lua_State *L) {
+  const char *path = path_arg(L, 1, luaL_optstring(L, 2, "berth.read"));
+  berth_text *text;
+  lua_settop(L, 2);
+  text = new_text(L);
+  return push_text(L, text, berth_read(bl_ctx(L), path, text));
+}
+
 static void push_formats(lua_State *L, const char *const *names, int n) {
   int k;
   lua_createtable(L, n, 0);
@@ -339,4 +348,4 @@ static int to_string(lua_State *L) {
 }
 
 const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse },         { "formats", formats },
-                                     { "save", save }, { "to_string", to_string }, { NULL, NULL } };
+                                     { "read", read }, { "save", save }, { "to_string", to_string }, { NULL, NULL } };

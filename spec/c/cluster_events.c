@@ -40,7 +40,9 @@ static void test_rates_and_pauses(void) {
   int32_t places[2] = { -1, -1 };
   double amounts[2] = { 0, 0 };
   TEST("rates, pauses, refusals, sums")
+  CHECK(berth_cluster_upcoming(c) == 0 && berth_cluster_slot(c) == 0);
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
+  CHECK_NEAR(berth_cluster_upcoming(c), 1, 0);
   CHECK_STATUS(berth_cluster_start(c, 0, 2, both, NULL, 2), BERTH_OK);
   CHECK_NEAR(berth_cluster_end_of(c, 0), 3, 0);
   CHECK_NEAR(berth_cluster_places(c, 0, 2, places, amounts), 2, 0);
@@ -60,6 +62,7 @@ static void test_rates_and_pauses(void) {
   CHECK_NEAR(berth_cluster_running(c, 2, places), 1, 0);
   CHECK(places[0] == 0);
   expect(c, BERTH_CLUSTER_END_OF_JOB, 4, 0);
+  CHECK(isinf(berth_cluster_upcoming(c)) && record(c, 0).ran == 3);
   expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
   expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
   CHECK(record(c, 0).state == BERTH_JOB_DONE && record(c, 0).pauses == 1 && record(c, 0).held == 5 && record(c, 0).start == 0);

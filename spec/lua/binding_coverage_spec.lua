@@ -1,7 +1,6 @@
 -- Each public C function is called by the binding, or is listed here with the reason why not.
 local skipped = {
   berth_adam_retain = "a box owns its optimiser",
-  berth_cluster_run = "schedulers in C; berth.cluster.simulate pulls the events",
   berth_cost_collective = "berth_cost_collective_by tells the algorithm, too",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
   berth_expansion_piece = "of the replay in C; Lua has the tensors",
@@ -9,6 +8,7 @@ local skipped = {
   berth_lp_retain = "Lua gets a copy",
   berth_pacml_decide = "berth_pacml_decide_on does it without a block, too",
   berth_pacml_look = "berth_pacml_look_on does it without a block, too",
+  berth_ps_ctx = "a Lua state has one context",
   berth_result_retain = "a box owns its result",
   berth_search = "through berth_place: anneal, local and brkga",
   berth_sim_chain = "for searches in C; r:critical_path() tells of a result",

@@ -1,35 +1,10 @@
 -- berth cluster.
 local berth = require "berth"
 local json = require "dkjson"
-local main = require "berth.cli.main"
+local shell = require "support.shell"
 local small = require "support.small_jobs"
 
-local function run_all(words)
-  local out, err = {}, {}
-  local exit = main.run(words, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
-
-local function run(...) return run_all { ... } end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-
-local made = {}
-
-local function path_of(ending)
-  local path = os.tmpname()
-  os.remove(path)
-  made[#made + 1] = path .. (ending or "")
-  return made[#made]
-end
+local run, run_all, read, path_of = shell.run, shell.run_all, shell.read, shell.path
 
 local function profile(name, forward, backward)
   local path = path_of(name)
@@ -43,7 +18,7 @@ describe("berth cluster pacml", function()
   local A, B = profile("-a.txt", 100, 300), profile("-b.txt", 40, 60)
 
   teardown(function()
-    for _, path in ipairs(made) do os.remove(path) end
+    shell.tidy()
   end)
 
   local function cluster(...) return run("cluster", "pacml", A, B, "--jobs", "60", "--interarrival", "900s", ...) end
@@ -113,7 +88,8 @@ describe("berth cluster pacml", function()
     local path = path_of ".jsonl"
     local stem = path:gsub("%.jsonl$", "")
     local one, two = stem .. ".1-of-2.jsonl", stem .. ".2-of-2.jsonl"
-    made[#made + 1], made[#made + 2] = one, two
+    shell.keep_in_mind(one)
+    shell.keep_in_mind(two)
     local exit, out = cluster("--table", "--seeds", "2", "--path", path, "--shard", "1/2")
     assert.equal(0, exit)
     assert.matches("12 of 24 runs are done", out)
@@ -142,8 +118,8 @@ describe("berth cluster pacml", function()
 
   it("tells what is wrong", function()
     local wrong = {
-      { { "cluster", "slurm", A }, 'cluster: no kind "slurm"; legal: pacml' },
-      { { "cluster", "pacml" }, "cluster: 1 arguments" },
+      { { "cluster", "slurm", A }, 'cluster: no kind "slurm"; legal: pdors, pacml, or one FILE' },
+      { { "cluster", "pacml" }, "cluster pacml: profiles are missing" },
       { { "cluster", "pacml", "/nowhere.txt" }, "/nowhere.txt: cannot be opened" },
       { { "cluster", "pacml", "/tmp" }, "/tmp/alexnet.txt: cannot be opened" },
       { { "cluster", "pacml", A, "--decider", "greedy" }, 'no "greedy"' },
@@ -172,7 +148,7 @@ describe("berth cluster pacml", function()
   it("explains itself", function()
     local exit, out = run("cluster", "--help")
     assert.equal(0, exit)
-    assert.matches("usage: berth cluster pacml PROFILE...", out, 1, true)
+    assert.matches("usage: berth cluster FILE --gpus N", out, 1, true)
     for _, name in ipairs(berth.pacml.deciders) do assert.matches(name, out, 1, true) end
   end)
 end)

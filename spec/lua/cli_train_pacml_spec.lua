@@ -1,36 +1,12 @@
 -- berth train pacml, and what it writes as a decider of berth cluster pacml.
 local berth = require "berth"
 local json = require "dkjson"
-local main = require "berth.cli.main"
+local shell = require "support.shell"
 local ranks = require "berth.agents.ranks"
 local small = require "support.small_jobs"
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
-
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
-
-local made = {}
-
-local function path_of(ending)
-  local path = os.tmpname()
-  os.remove(path)
-  made[#made + 1] = path .. (ending or "")
-  return made[#made]
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local run, read, path_of = shell.run, shell.read, shell.path
 
 local function profile(name, forward, backward)
   local path = path_of(name)
@@ -47,7 +23,7 @@ describe("berth train pacml", function()
   local A, B, agent = profile("-a.txt", 100, 300), profile("-b.txt", 40, 60), path_of(".agent")
 
   teardown(function()
-    for _, path in ipairs(made) do os.remove(path) end
+    shell.tidy()
   end)
 
   local function train(...)

@@ -42,7 +42,7 @@ describe("a cluster", function()
     assert.same({ { 1, 2 }, 2 }, { c:idle() })
     assert.same({ { 1 }, 2 }, { c:idle(1) })
     local r = c:record(1)
-    assert.same({ state = "waiting", start = 0, left = 3, rate = 0, held = 4, pauses = 1 }, r)
+    assert.same({ state = "waiting", start = 0, left = 3, rate = 0, held = 4, ran = 2, pauses = 1 }, r)
     c:start(1, { 1 })
     assert.equal(5, c:record(1).ends)
     assert.same({ "finish", 5, 1 }, { c:next() })
@@ -86,13 +86,18 @@ end)
 -- A narrow machine: 1 takes all but one, 2 needs two, 3 is short, 4 is long.
 local queue = { arrival = { 0, 1, 2, 3 }, work = { 10, 5, 4, 20 }, machines = { 2, 3, 1, 1 } }
 
+local gangs = {}
+for _, name in ipairs(berth.cluster.schedulers) do
+  if name ~= "gavel" then gangs[#gangs + 1] = name end
+end
+
 describe("schedulers", function()
   it("first in, first out: nobody overtakes", function()
     assert.equal("1@0 2@10 3@15 4@15", starts({}, berth.cluster.simulate(queue, 3, "fifo")))
   end)
 
   it("backfill: who ends before the first can begin overtakes, others do not", function()
-    assert.equal("1@0 3@2 2@10 4@15", starts({}, berth.cluster.simulate(queue, 3, berth.cluster.fifo { backfill = true })))
+    assert.equal("1@0 3@2 2@10 4@15", starts({}, berth.cluster.simulate(queue, 3, "backfill")))
   end)
 
   it("shortest remaining time first: pauses what is longer", function()
@@ -103,7 +108,7 @@ describe("schedulers", function()
   end)
 
   it("refuse gangs that never fit", function()
-    for _, name in ipairs { "fifo", "backfill", "srtf" } do
+    for _, name in ipairs(gangs) do
       local r = berth.cluster.simulate({ { arrival = 0, work = 1, machines = 4 }, { arrival = 0, work = 1 } }, 3, name)
       assert.same({ "refused", "done" }, { r.records[1].state, r.records[2].state })
       assert.equal(0.5, r.summary.blocking_rate)
@@ -142,14 +147,21 @@ describe("schedulers", function()
       message(with { start = { { job = 1, machines = { 1 } } } }))
   end)
 
+  local first_come = {}
+  function first_come:arrival(view, job) -- luacheck: ignore 212
+    return { start = { { job = job, machines = view:idle(1) } } }
+  end
+
   it("are told what is wrong with the rate", function()
     local function with(rate)
-      return message(berth.cluster.simulate, two, 1, "fifo", { rate = rate })
+      return message(berth.cluster.simulate, two, 1, first_come, { rate = rate })
     end
     assert.matches("plan.start%[1%]: rate: expected a number, got nil$", with(function() end))
+    assert.matches("rate of job 1: expected a number, got nil$",
+      message(berth.cluster.simulate, two, 1, "fifo", { rate = function() end }))
     assert.matches("plan.start%[1%]: rate: expected a number, got string$", with(function() return "2" end))
     assert.matches("rate: expected a finite number above 0, got 0$", with(function() return 0 end))
-    assert.matches("fifo, arrival of job 1 at 0 s: .*: boom$", with(function() error "boom" end))
+    assert.matches("scheduler, arrival of job 1 at 0 s: .*: boom$", with(function() error "boom" end))
     assert.equal("interrupted", with(function() error("interrupted", 0) end))
   end)
 
@@ -160,7 +172,7 @@ describe("schedulers", function()
     assert.matches("simulate: s, arrival of job 1 at 0 s: .*cluster_spec.lua:%d+: oh", message(raising "oh"))
     local mark = {}
     assert.equal(mark, message(raising(mark)))
-    assert.matches("no scheduler 'lifo' %(there are backfill, fifo, srtf%)", message(berth.cluster.simulate, two, 1, "lifo"))
+    assert.matches("no scheduler 'lifo' %(there are backfill, fewest, fifo,", message(berth.cluster.simulate, two, 1, "lifo"))
     assert.matches("has none of the methods", message(berth.cluster.simulate, two, 1, {}))
   end)
 end)
@@ -221,7 +233,7 @@ describe("runs", function()
   end)
 
   it("of gangs: whole machines, all of each, one at a time", function()
-    for _, name in ipairs { "fifo", "backfill", "srtf" } do
+    for _, name in ipairs(gangs) do
       local jobs = random_trace(4, 200)
       local r = berth.cluster.simulate(jobs, 4, name)
       local until_then, work = { 0, 0, 0, 0 }, {}
@@ -245,7 +257,7 @@ describe("runs", function()
     local r = play()
     assert.is_true(r:save_csv(path))
     local csv = read(path)
-    assert.matches("^job,name,kind,machines,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,options\n1,", csv)
+    assert.matches("^job,name,kind,machines,gpus,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,options\n1,", csv)
     assert.truthy(csv:find('3,"a ""b"", c",', 1, true))
     assert.is_true(r:save_jsonl(path))
     local n = 0

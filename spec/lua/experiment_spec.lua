@@ -310,6 +310,8 @@ describe("berth.experiment", function()
     end
     assert.same({ 1, 2 }, json.decode " [ 1 , 2 ] ")
     assert.equal('{"a":1,"b":[{"c":2}]}', json.encode { b = { { c = 2 } }, a = 1 })
+    assert.equal("e\204\129 \195\169 \226\130\172 \240\159\152\128", json.decode [["e\u0301 \u00e9 \u20AC \ud83d\ude00"]])
+    assert.is_nil(json.decode [["\ud83d"]])
     assert.equal('["a\239\191\189b","\195\169\240\159\145\141","\239\191\189\239\191\189"]', -- no UTF-8 becomes U+FFFD
       json.encode { "a\255b", "\195\169\240\159\145\141", "\192\128" })
     local wrong = { { "[1", "column 3" }, { "{1:2}", "column 2" }, { "[1] 2", "column 5: more than one value" },

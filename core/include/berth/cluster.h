@@ -48,6 +48,7 @@ typedef struct berth_job_record {
   double held;        /* machine-seconds: shares of machines that it held, by the resource of which it has the largest share */
   int32_t pauses;
   int32_t cause;      /* as refused with */
+  double ran;         /* s that it has run */
 } berth_job_record;
 
 typedef enum berth_cluster_event_kind {
@@ -77,6 +78,9 @@ void berth_cluster_release(berth_cluster *c);
 
 /** Moves on. What comes after OVER is OVER.  @return BERTH_OK  O(log running) */
 berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out);
+/** When berth_cluster_next will move to, as things are: the present time while more happens at this instant. INFINITY: nothing more
+ *  happens, or not before the horizon. */
+double berth_cluster_upcoming(const berth_cluster *c);
 
 /* ---- decisions, at the present time. Refused ones (BERTH_EINVAL, BERTH_EINFEASIBLE: a machine has too little left, which and how
  * much is told) change nothing. ------------------------------------------------------------------------------------------------ */
@@ -102,6 +106,7 @@ double berth_cluster_now(const berth_cluster *c);
 int32_t berth_cluster_jobs(const berth_cluster *c);
 int32_t berth_cluster_machines(const berth_cluster *c);
 int32_t berth_cluster_resources(const berth_cluster *c);
+double berth_cluster_slot(const berth_cluster *c); /* s between slots; 0: none */
 /** @return BERTH_OK, BERTH_EINVAL (no such job) */
 berth_status berth_cluster_job(const berth_cluster *c, int32_t job, berth_job *out);
 berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job_record *out);

@@ -52,6 +52,10 @@ typedef struct berth_text {
 } berth_text;
 void berth_text_release(berth_text *t);
 
+/** A whole file as it is, unpacked if it is gzip.  @param out empty, or it is added to; its ctx is set when it is NULL
+ *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (damaged gzip data), BERTH_ENOMEM */
+berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out);
+
 /* Writers append to out, whose ctx they set when it is NULL. Numbers round-trip exactly. */
 berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out); /* "berth", "graphml", "dot" */
 berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */

@@ -8,12 +8,19 @@ local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.cli.json"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.options"
+local pdors = require "berth.cli.cluster_pdors"
 local study = require "berth.cli.cluster_study"
 local text = require "berth.cli.text"
+local traces = require "berth.cli.cluster_trace"
 
 local command = {
-  name = "cluster", use = "cluster pacml PROFILE... [options]", least = 2, most = 1000,
-  text = "Jobs of the profiled models arrive at a RAMP cluster; for each one a decider says into how many pieces it is cut.\n"
+  name = "cluster", least = 1, most = 1000,
+  use = "cluster FILE --gpus N [options] | berth cluster pdors [options] | berth cluster pacml PROFILE... [options]",
+  text = "FILE: a trace of jobs that each run on a number of GPUs (Philly, Tiresias, Pollux, Gavel, or CSV with --columns),\n"
+    .. "under schedulers: means and quantiles of their completion times. docs/cluster.md.\n"
+    .. "pdors: jobs of workers and parameter servers, slot by slot: utility under PD-ORS and others, and a bound on that of\n"
+    .. "any schedule. docs/pdors.md.\n"
+    .. "pacml: jobs of the profiled models arrive at a RAMP cluster; a decider says into how many pieces each is cut.\n"
     .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
     .. inputs.profiles_text,
   notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
@@ -25,7 +32,7 @@ local command = {
       text = "A to D: distribution of the share of its sequential time that a job may take; default A" },
     { name = "seed", kind = "whole", value = "N", text = "of the jobs, the first if there are several; default 0" },
     { name = "seeds", kind = "count", value = "N", text = "as many sequences of jobs, means over them; default 1, --table 20" },
-    { name = "jobs", kind = "count", value = "N", text = "default 1001" },
+    { name = "jobs", kind = "count", value = "N", text = "default 1001; of pdors 100" },
     { name = "interarrival", kind = "string", value = "TIME", text = "or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" },
     { name = "copies", kind = "count", value = "N", text = "of each model in the pool that jobs are drawn from; default 201" },
     { name = "horizon", kind = "string", value = "TIME", text = "or inf: until all is done; default: the last arrival" },
@@ -50,6 +57,26 @@ local command = {
     { name = "progress", kind = "flag", text = "with several runs: a line on standard error for each" },
   },
 }
+
+local of_pacml = {}
+for _, option in ipairs(command.options) do of_pacml[option.name] = true end
+local of_trace = options.merge(traces.shared)
+for _, option in ipairs(traces.options) do
+  of_trace[option.name] = true
+  table.insert(command.options, option)
+end
+
+local of_pdors = options.merge(pdors.shared)
+for _, option in ipairs(pdors.options) do
+  of_pdors[option.name] = true
+  table.insert(command.options, option)
+end
+
+local function check_options(kind, given, legal)
+  for _, name in ipairs(options.sorted_keys(given)) do
+    if not legal[name] then fail.usage("--%s: is not for cluster %s", name, kind) end
+  end
+end
 
 -- ---- what is asked for --------------------------------------------------------------------------------
 
@@ -97,7 +124,8 @@ local function check_files(given)
 end
 
 local function check(positional, given)
-  if positional[1] ~= "pacml" then fail.usage("cluster: no kind %q; legal: pacml", positional[1]) end
+  if #positional < 2 then fail.usage("cluster pacml: profiles are missing: cluster pacml PROFILE...") end
+  check_options("pacml", given, of_pacml)
   if given.shard and not given.path then fail.usage("--shard: where do the results go? --path FILE") end
   check_files(given)
 end
@@ -175,7 +203,21 @@ local function one_seed(asked, given, write)
   return 0
 end
 
+local function run_trace(positional, given, write)
+  if #positional > 1 then fail.usage("cluster: no kind %q; legal: pdors, pacml, or one FILE", positional[1]) end
+  check_options("FILE", given, of_trace)
+  return traces.run(positional[1], given, write)
+end
+
+local function run_pdors(positional, given, write, complain)
+  if #positional > 1 then fail.usage("cluster pdors: %q: takes no arguments, only options", positional[2]) end
+  check_options("pdors", given, of_pdors)
+  return pdors.run(given, write, complain)
+end
+
 function command.run(positional, given, write, complain)
+  if positional[1] == "pdors" then return run_pdors(positional, given, write, complain) end
+  if positional[1] ~= "pacml" then return run_trace(positional, given, write) end
   local asked = plan(positional, given)
   local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil or given.also ~= nil
   for _, name in ipairs(FILES) do

@@ -8,10 +8,10 @@ local files = {}
 
 -- Name in files, name in records.
 local COLUMNS = {
-  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "machines", "machines" }, { "arrival_s", "arrival" },
-  { "work", "work" }, { "deadline_s", "deadline" }, { "state", "state" }, { "start_s", "start" }, { "finish_s", "finish" },
-  { "wait_s", "wait" }, { "jct_s", "jct" }, { "late", "late" }, { "work_left", "left" }, { "held_machine_s", "held" },
-  { "pauses", "pauses" }, { "cause", "cause" },
+  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "machines", "machines" }, { "gpus", "gpus" },
+  { "arrival_s", "arrival" }, { "work", "work" }, { "deadline_s", "deadline" }, { "state", "state" }, { "start_s", "start" },
+  { "finish_s", "finish" }, { "wait_s", "wait" }, { "jct_s", "jct" }, { "queued_s", "queued" }, { "ran_s", "ran" },
+  { "late", "late" }, { "work_left", "left" }, { "held_machine_s", "held" }, { "pauses", "pauses" }, { "cause", "cause" },
 }
 
 local function is_plain(x)
@@ -26,16 +26,17 @@ local function cell(x)
   return '"' .. x:gsub('"', '""') .. '"'
 end
 
---- Each line ends with scheduler, seed, version and options (JSON), so that files can be put together.
+--- Each line ends with scheduler, seed, version and options (JSON), so that files can be put together. r.columns: instead of
+-- those of gangs, { name in files, name in records }.
 function files.csv(r)
-  local head, out = {}, {}
-  for i, column in ipairs(COLUMNS) do head[i] = column[1] end
+  local head, out, columns = {}, {}, r.columns or COLUMNS
+  for i, column in ipairs(columns) do head[i] = column[1] end
   out[1] = table.concat(head, ",") .. ",scheduler,seed,version,options\n"
   local tail = { cell(r.scheduler), cell(r.seed), cell(r.version), cell(json.encode(r.options)) }
   local ending = "," .. table.concat(tail, ",") .. "\n"
   for _, record in ipairs(r.records) do
     local line = {}
-    for i, column in ipairs(COLUMNS) do line[i] = cell(record[column[2]]) end
+    for i, column in ipairs(columns) do line[i] = cell(record[column[2]]) end
     out[#out + 1] = table.concat(line, ",") .. ending
   end
   return out
@@ -45,7 +46,9 @@ local function seconds_named(summary)
   local out = {}
   for key, x in pairs(summary) do
     local name = key:gsub("^(.*)_seconds$", "%1_s")
-    if key == "time" or key == "makespan" or key:find "_jct$" or key:find "_wait$" then name = key .. "_s" end
+    if key == "time" or key == "mean_queued" or key:find "makespan$" or key:find "_jct$" or key:find "_wait$" then
+      name = key .. "_s"
+    end
     out[name] = x
   end
   return out
@@ -57,7 +60,7 @@ function files.jsonl(r)
   local out = { json.object(about) .. "\n" }
   for _, record in ipairs(r.records) do
     local members = {}
-    for i, column in ipairs(COLUMNS) do
+    for i, column in ipairs(r.columns or COLUMNS) do
       local x = record[column[2]]
       members[i] = { column[1], is_plain(x) and x or nil }
     end
@@ -74,8 +77,8 @@ local CLUSTER, MACHINES = 0, 1 -- processes
 local function slices_of(r)
   local list = {}
   for _, run in ipairs(r.runs) do
-    for _, m in ipairs(run.machines) do
-      list[#list + 1] = { run = run, row = m, from = run.start, to = run.finish or r.summary.time }
+    for place, m in ipairs(run.machines) do
+      list[#list + 1] = { run = run, row = m, place = place, from = run.start, to = run.finish or r.summary.time }
     end
   end
   return list
@@ -100,7 +103,8 @@ local function put_slice(trace, r, x, row)
   local record = r.records[x.run.job]
   trace:slice(MACHINES, row, record.name or ("job %.0f"):format(record.job),
     record.kind ~= nil and tostring(record.kind) or "job", x.from, x.to,
-    { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines })
+    { job = record.job, arrival_s = record.arrival, work = record.work, machines = #x.run.machines,
+      gpus = x.run.amounts and x.run.amounts[x.place] })
 end
 
 function files.trace(r)
@@ -109,6 +113,7 @@ function files.trace(r)
   for _, x in ipairs(list) do put_slice(trace, r, x, first[x.row] + x.lane) end
   for _, at in ipairs(r.counts) do
     trace:counter(CLUSTER, "idle machines", at.time, { machines = at.idle })
+    if at.left then trace:counter(CLUSTER, "free GPUs", at.time, { GPUs = at.left }) end
     trace:counter(CLUSTER, "waiting jobs", at.time, { jobs = at.waiting })
   end
   return trace:finish { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options } }

@@ -1,6 +1,7 @@
 --- Clusters: jobs that arrive, are given machines or refused, run and leave; docs/cluster.md.
 -- @module berth.cluster
-local schedulers = require "berth.cluster.schedulers"
+local core = require "berth.core"
+local gang = require "berth.cluster.gang"
 local trace = require "berth.cluster.trace"
 
 return {
@@ -9,7 +10,9 @@ return {
     return trace.cluster("berth.cluster.new", trace.rows("berth.cluster.new", jobs), cluster)
   end,
   simulate = require "berth.cluster.simulate",
-  fifo = schedulers.fifo,
-  backfill = schedulers.backfill,
-  srtf = schedulers.srtf,
+  schedulers = gang.names,
+  optimus = core.optimus,
+  pollux = core.pollux,
+  goodput = core.goodput,
+  gavel = core.gavel,
 }

@@ -1,24 +1,15 @@
 --- Jobs on machines under a scheduler, from the first arrival to the last end.
 local core = require "berth.core"
+local gang = require "berth.cluster.gang"
 local interrupt = require "berth.interrupt"
 local options = require "berth.options"
 local plan = require "berth.cluster.plan"
 local result = require "berth.cluster.result"
-local schedulers = require "berth.cluster.schedulers"
 local trace = require "berth.cluster.trace"
 local view = require "berth.cluster.view"
 
 local FN = "berth.cluster.simulate"
 local EVENTS = { "arrival", "finish", "slot", "wake" }
-
-local function named(given)
-  if type(given) ~= "string" then return given end
-  local make = schedulers[given]
-  if not make then
-    options.fail("%s: no scheduler '%s' (there are %s)", FN, given, table.concat(options.sorted_keys(schedulers), ", "))
-  end
-  return make()
-end
 
 local function check_scheduler(s)
   local any = false
@@ -60,25 +51,8 @@ local function play(s, v, log, name)
   until kind == "over"
 end
 
---- Plays a trace.
--- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines, name, ... } by arrival, or a
--- table of arrays of these
--- @tparam table|number cluster machines, capacity, horizon (s), slot (s), slack (s)
--- @tparam table|string scheduler methods arrival(self, view, job), finish(self, view, job), slot(self, view), wake(self, view),
--- which return a plan or nil, and begin(self, view) before all; or "fifo", "backfill", "srtf"
--- @tparam[opt] table opts seed (0) of view.rng, rate (function(job, machines, amounts): work per s)
--- @treturn result records, summary, runs; save_csv, save_jsonl, save_trace
--- @raise mistakes in what is given; what the scheduler raises, with the event, and plans that do not fit
-local function simulate(jobs, cluster, scheduler, opts)
-  local o = options.check(FN, opts, { "seed", "rate" })
-  if o.rate ~= nil and type(o.rate) ~= "function" then
-    options.fail("%s: rate: expected a function, got %s", FN, core.kind(o.rate))
-  end
-  local s = named(scheduler)
-  check_scheduler(s)
-  local rows = trace.rows(FN, jobs)
-  local c, message, code = trace.cluster(FN, rows, cluster)
-  if not c then return nil, message, code end
+-- A table of methods.
+local function simulate_methods(rows, c, s, o, cluster)
   local name = type(s.name) == "string" and s.name or "scheduler"
   local v = view.new(c, rows, core.rng(o.seed or 0), o.rate)
   local log = result.log()
@@ -87,7 +61,53 @@ local function simulate(jobs, cluster, scheduler, opts)
     if not fine then blame(name, "begin", nil, 0, err) end
   end
   play(s, v, log, name)
-  return result.new(v, log, { scheduler = name, seed = o.seed or 0, cluster = cluster })
+  return result.new(c, rows, { runs = log.runs, counts = log.counts },
+    { scheduler = name, seed = o.seed or 0, cluster = cluster, given = o })
+end
+
+-- One of the core's.
+local function simulate_gang(rows, c, name, o, cluster)
+  local done, message, code, amounts = gang.run(FN, c, rows, name, o)
+  if not done then return nil, message, code end
+  local log = { runs = function() return done:runs(amounts) end, counts = function() return done:counts(amounts) end }
+  local r = result.new(c, rows, log, { scheduler = name, seed = o.seed or 0, cluster = cluster, given = o })
+  if gang.has_bounds(name, o) and r.summary.done + r.summary.refused == #rows then
+    r.summary.bound_jct, r.summary.bound_makespan = done:bounds(c)
+  end
+  return r
+end
+
+--- Plays a trace.
+-- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines or gpus, name, ... } by arrival,
+-- or a table of arrays of these
+-- @tparam table|number cluster machines, capacity, horizon (s), slot (s), slack (s)
+-- @tparam table|string scheduler methods arrival(self, view, job), finish(self, view, job), slot(self, view), wake(self, view),
+-- which return a plan or nil, and begin(self, view) before all; or the name of a gang scheduler (docs/cluster.md)
+-- @tparam[opt] table opts seed (0) of view.rng, rate (function(job, machines, amounts): work per s); of gang schedulers
+-- placement, and what the scheduler takes
+-- @treturn[1] result records, summary, runs; save_csv, save_jsonl, save_trace
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @raise mistakes in what is given; what the scheduler raises, with the event, and plans that do not fit
+local function simulate(jobs, cluster, scheduler, opts)
+  local o
+  if type(scheduler) ~= "string" then
+    o = options.check(FN, opts, { "seed", "rate" })
+    check_scheduler(scheduler)
+  elseif gang.is_one(scheduler) then
+    o = gang.options(FN, scheduler, opts)
+  else
+    options.fail("%s: no scheduler '%s' (there are %s)", FN, scheduler, table.concat(gang.names, ", "))
+  end
+  if o.rate ~= nil and type(o.rate) ~= "function" then
+    options.fail("%s: rate: expected a function, got %s", FN, core.kind(o.rate))
+  end
+  local rows = trace.rows(FN, jobs)
+  local c, message, code = trace.cluster(FN, rows, cluster)
+  if not c then return nil, message, code end
+  local run = type(scheduler) == "string" and simulate_gang or simulate_methods
+  return run(rows, c, scheduler, o, cluster)
 end
 
 return simulate

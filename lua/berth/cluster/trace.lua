@@ -4,7 +4,7 @@ local options = require "berth.options"
 
 local trace = {}
 
-local COLUMNS = { "arrival", "work", "deadline", "kind", "machines", "name" }
+local COLUMNS = { "arrival", "work", "deadline", "kind", "machines", "gpus", "skewed", "name" }
 
 local function is_columns(given) return type(given.arrival) == "table" end
 
@@ -38,7 +38,7 @@ local function check_row(fn, j, row)
   end
 end
 
---- @tparam table given array of { arrival, work, deadline, kind, machines, name, ... }, or a table of arrays with these names
+--- @tparam table given array of { arrival, work, deadline, kind, machines or gpus, name, ... }, or a table of such arrays
 -- @treturn table one table per job
 function trace.rows(fn, given)
   if type(given) ~= "table" then options.fail("%s: trace: expected a table, got %s", fn, core.kind(given)) end

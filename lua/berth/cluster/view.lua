@@ -15,6 +15,7 @@ end
 --- The job's own table, as in the trace.
 function view:job(j) return self.jobs[j] end
 function view:record(j) return self.core:record(j) end
+function view:upcoming() return self.core:upcoming() end
 function view:running() return self.core:running() end
 function view:places(j) return self.core:places(j) end
 function view:free() return self.core:free() end

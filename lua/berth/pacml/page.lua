@@ -4,6 +4,7 @@ local decimals = require "berth.decimals"
 local html = require "berth.report.html"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.options"
+local panels = require "berth.report.panels"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local windows = require "berth.pacml.windows"
@@ -11,66 +12,10 @@ local write = require "berth.write"
 
 local FN = "berth.pacml.report"
 local N_WINDOWS, MOST_RUNS = 100, 16
-local LEFT, HEAD, PANEL, SPACE = 56, 19, 72, 12
 
 local function name_of(records, i) return records.about.decider or ("decider %.0f"):format(i) end
 
 -- ---- figures ---------------------------------------------------------------------------------------
-
--- A stepped outline of values per window; false values are left out.
-local function outline(values, width, at, high)
-  local n = scale.number
-  local pieces = { ("M%s %s"):format(n(at(0)), n(high(0))) }
-  for w, x in ipairs(values) do
-    pieces[#pieces + 1] = ("V%sH%s"):format(n(high(x or 0)), n(at(w * width)))
-  end
-  pieces[#pieces + 1] = ("V%sz"):format(n(high(0)))
-  return table.concat(pieces)
-end
-
--- Lines at round times and values, and the values.
-local function ruled(out, top, y, high, time, at)
-  for _, value in ipairs(scale.ticks(time, 8)) do out[#out + 1] = svg.line(at(value), y, at(value), y + PANEL, "rule") end
-  for _, value in ipairs(scale.ticks(top, 5)) do
-    out[#out + 1] = svg.line(LEFT, high(value), svg.RIGHT, high(value), "rule")
-    out[#out + 1] = svg.text(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value), "end small faint")
-  end
-end
-
-local function panel(out, one, top, y, time, at)
-  local name, low = svg.fit(one.name, 400, 13), y + HEAD
-  local high = scale.linear(top, low + PANEL, low)
-  out[#out + 1] = svg.text(LEFT, y + 13, name, "strong")
-  out[#out + 1] = svg.text(LEFT + svg.width(name, 13) + 10, y + 13, one.note, "small")
-  out[#out + 1] = svg.rect(LEFT, low, svg.RIGHT - LEFT, PANEL, "lane")
-  for _, series in ipairs(one.series) do
-    out[#out + 1] = svg.path(outline(series.values, one.width, at, high), series.class)
-  end
-  ruled(out, top, low, high, time, at)
-  if one.line then out[#out + 1] = svg.line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound") end
-end
-
-local function top_of(panels, least)
-  local top = least
-  for _, one in ipairs(panels) do
-    for _, series in ipairs(one.series) do
-      for _, x in ipairs(series.values) do top = math.max(top, x or 0) end
-    end
-    top = math.max(top, one.line or 0)
-  end
-  return top
-end
-
-local function figure(kind, label, words, panels, legend, time, least)
-  local out = { kind = kind, label = label, text = words, width = svg.WIDTH }
-  local at, top = scale.linear(time, LEFT, svg.RIGHT), top_of(panels, least)
-  local first, step = 14 + svg.legend(out, legend, LEFT, svg.RIGHT, 14), HEAD + PANEL + SPACE
-  local bottom = first + #panels * step - SPACE
-  for i, one in ipairs(panels) do panel(out, one, top, first + (i - 1) * step, time, at) end
-  svg.axis(out, at, time, "seconds", bottom, bottom + 4)
-  out.height = bottom + 24
-  return out
-end
 
 local function longest(runs)
   local time = 0
@@ -82,30 +27,32 @@ local function load_figure(runs, all)
   local o = all[1]
   local sum = 0
   for _, x in ipairs(o.load) do sum = sum + x end
-  local panels = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " in all", width = o.width, line = 1,
+  local list = { { name = "load", note = scale.percent(sum / N_WINDOWS) .. " in all", width = o.width, line = 1,
     series = { { values = o.load, class = "area" } } } }
-  return figure("load", "Load over time", "Sequential time of the jobs that arrive, over what all servers could do meanwhile.",
-    panels, { { "area", "work that arrives" }, { "bound", "what all servers can do", "line" } }, runs[1].report.time, 1)
+  return panels.figure("load", "Load over time",
+    "Sequential time of the jobs that arrive, over what all servers could do meanwhile.", list,
+    { { "area", "work that arrives" }, { "bound", "what all servers can do", "line" } }, runs[1].report.time, 1)
 end
 
 local function blocking_figure(runs, all)
-  local panels = {}
+  local list = {}
   for i, records in ipairs(runs) do
-    panels[i] = { name = name_of(records, i), note = scale.percent(records.report.blocking_rate) .. " in all",
+    list[i] = { name = name_of(records, i), note = scale.percent(records.report.blocking_rate) .. " in all",
       width = all[i].width, line = records.report.blocking_rate, series = { { values = all[i].blocked, class = "over" } } }
   end
-  return figure("blocking", "Blocked jobs over time", "Part of the arrivals that is turned away, by window of time.", panels,
+  return panels.figure("blocking", "Blocked jobs over time", "Part of the arrivals that is turned away, by window of time.", list,
     { { "over", "blocked" }, { "bound", "in all", "line" } }, longest(runs), 0.1)
 end
 
 local function utilisation_figure(runs, all)
-  local panels = {}
+  local list = {}
   for i, records in ipairs(runs) do
-    panels[i] = { name = name_of(records, i), note = scale.percent(records.report.utilisation) .. " computing",
+    list[i] = { name = name_of(records, i), note = scale.percent(records.report.utilisation) .. " computing",
       width = all[i].width, series = { { values = all[i].held, class = "c8" }, { values = all[i].computing, class = "area" } } }
   end
-  return figure("utilisation", "Servers over time", "Part of the servers that is held, and that computes, by window of time.",
-    panels, { { "c8", "held, but idle" }, { "area", "computing" } }, longest(runs), 1)
+  return panels.figure("utilisation", "Servers over time",
+    "Part of the servers that is held, and that computes, by window of time.", list,
+    { { "c8", "held, but idle" }, { "area", "computing" } }, longest(runs), 1)
 end
 
 -- ---- words -------------------------------------------------------------------------------------------

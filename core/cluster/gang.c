@@ -1,0 +1,315 @@
+/* Gang schedulers: life, and what they are told. */
+#include "gang_internal.h"
+#include <stdlib.h>
+
+enum { DEFAULT_LIMITS = 2 };
+static const double default_limit[DEFAULT_LIMITS] = { 3250, 7200 };
+
+berth_gang_options berth_gang_defaults(berth_gang_rule rule) {
+  return (berth_gang_options){ .rule = rule, .n_limits = DEFAULT_LIMITS, .limit = default_limit, .promote = INFINITY, .quantum = 3250,
+                               .power = -1, .floor = 0.01 };
+}
+
+static const berth_i_gang_ops *ops_of(berth_gang_rule rule) {
+  static const berth_i_gang_ops *const all[] = {
+    &berth_i_gang_fifo, &berth_i_gang_fit_first, &berth_i_gang_backfill, &berth_i_gang_sjf, &berth_i_gang_srtf,
+    &berth_i_gang_srtf_2d, &berth_i_gang_fewest, &berth_i_gang_las, &berth_i_gang_las, &berth_i_gang_gittins,
+    &berth_i_gang_resize, &berth_i_gang_resize, &berth_i_gang_rounds
+  };
+  return all[rule];
+}
+
+/* ---- checks -------------------------------------------------------------------------------------------- */
+
+static berth_status check_list(berth_ctx *ctx, const char *what, int32_t n, const double *x, bool ascending) {
+  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gang: %s: expected at least 0 numbers, got %d", what, (int)n);
+  for (int32_t i = 0; i < n; i++) {
+    if (!(x[i] >= 0) || isinf(x[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "gang: %s: expected finite numbers not below 0, got %g", what, x[i]);
+    if (ascending && i > 0 && x[i] < x[i - 1])
+      return berth_i_fail(ctx, BERTH_EINVAL, "gang: %s: expected ascending numbers, got %g after %g", what, x[i], x[i - 1]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) {
+  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gang: jobs: expected at least 0, got %d", (int)n);
+  for (int32_t j = 0; j < n; j++)
+    if (size[j] < 1) return berth_i_fail(ctx, BERTH_EINVAL, "gang: job %d: size: expected at least 1, got %d", (int)j, (int)size[j]);
+  return BERTH_OK;
+}
+
+static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *o) {
+  berth_status st = check_sizes(ctx, n, size);
+  if (st != BERTH_OK) return st;
+  if ((int)o->rule < 0 || o->rule > BERTH_GANG_GAVEL) return berth_i_fail(ctx, BERTH_EINVAL, "gang: no rule %d", (int)o->rule);
+  if ((int)o->placement < 0 || o->placement > BERTH_GANG_SPREAD)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gang: no placement %d", (int)o->placement);
+  if (!(o->promote > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: promote: expected a number above 0, got %g", o->promote);
+  if (!(o->tick >= 0) || isinf(o->tick)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: tick: expected a finite time not below 0, got %g", o->tick);
+  if (!(o->restart >= 0) || isinf(o->restart))
+    return berth_i_fail(ctx, BERTH_EINVAL, "gang: restart: expected a finite time not below 0, got %g", o->restart);
+  if (!(o->quantum > 0) || isinf(o->quantum))
+    return berth_i_fail(ctx, BERTH_EINVAL, "gang: quantum: expected a finite number above 0, got %g", o->quantum);
+  if ((st = check_list(ctx, "limits", o->n_limits, o->limit, true)) != BERTH_OK) return st;
+  return check_list(ctx, "history", o->n_history, o->history, false);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------ */
+
+static void release_places(berth_gang *g) {
+  size_t machines = (size_t)g->machines;
+  berth_i_free(g->ctx, g->cap, machines, sizeof *g->cap);
+  berth_i_free(g->ctx, g->room, machines, sizeof *g->room);
+  berth_i_free(g->ctx, g->plan, machines, sizeof *g->plan);
+  berth_i_free(g->ctx, g->calm, machines, sizeof *g->calm);
+  berth_i_free(g->ctx, g->pick.machine, machines, sizeof *g->pick.machine);
+  berth_i_free(g->ctx, g->pick.amount, machines, sizeof *g->pick.amount);
+  berth_i_free(g->ctx, g->amount, machines * (size_t)g->resources, sizeof *g->amount);
+  berth_i_free(g->ctx, g->reserved, g->cap_reserved, sizeof *g->reserved);
+}
+
+void berth_gang_release(berth_gang *g) {
+  size_t n;
+  berth_ctx *ctx;
+  if (!g) return;
+  ctx = g->ctx;
+  n = (size_t)g->n;
+  release_places(g);
+  berth_i_gang_elastic_release(g);
+  berth_i_gang_gavel_release(g);
+  berth_i_free(ctx, g->job, n, sizeof *g->job);
+  berth_i_free(ctx, g->consolidate, n, sizeof *g->consolidate);
+  berth_i_free(ctx, g->limit, (size_t)g->o.n_limits, sizeof *g->limit);
+  berth_i_free(ctx, g->history, (size_t)g->most_history, sizeof *g->history);
+  berth_i_free(ctx, g->sum, (size_t)g->most_history + 1, sizeof *g->sum);
+  berth_i_gang_queue_release(ctx, &g->waiting);
+  berth_i_free(ctx, g->running, n, sizeof *g->running);
+  berth_i_free(ctx, g->fresh, n, sizeof *g->fresh);
+  berth_i_free(ctx, g->start, n, sizeof *g->start);
+  berth_i_free(ctx, g->pause, n, sizeof *g->pause);
+  berth_i_free(ctx, g->keep, n, sizeof *g->keep);
+  berth_i_heap_release(ctx, &g->due);
+  berth_i_heap_release(ctx, &g->up);
+  berth_i_free(ctx, g->runs, g->cap_runs, sizeof *g->runs);
+  berth_i_free(ctx, g->place_machine, g->cap_machine, sizeof *g->place_machine);
+  berth_i_free(ctx, g->place_amount, g->cap_amount, sizeof *g->place_amount);
+  berth_i_free(ctx, g->counts, g->cap_counts, sizeof *g->counts);
+  berth_i_free(ctx, g, 1, sizeof *g);
+  berth_ctx_release(ctx);
+}
+
+static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
+  size_t n = (size_t)g->n;
+  g->learns = o->rule == BERTH_GANG_GITTINS && !o->history;
+  g->most_history = g->learns ? g->n : o->n_history;
+  if (!(g->limit = berth_i_alloc(g->ctx, (size_t)o->n_limits, sizeof *g->limit)) ||
+      !(g->history = berth_i_alloc(g->ctx, (size_t)g->most_history, sizeof *g->history)) ||
+      !(g->sum = berth_i_zalloc(g->ctx, (size_t)g->most_history + 1, sizeof *g->sum)) ||
+      (o->consolidate && !(g->consolidate = berth_i_alloc(g->ctx, n, sizeof *g->consolidate))))
+    return berth_i_nomem(g->ctx);
+  if (o->n_limits > 0) memcpy(g->limit, o->limit, (size_t)o->n_limits * sizeof *g->limit);
+  if (!g->learns && o->n_history > 0) memcpy(g->history, o->history, (size_t)o->n_history * sizeof *g->history);
+  if (o->consolidate && n > 0) memcpy(g->consolidate, o->consolidate, n * sizeof *g->consolidate);
+  g->n_history = g->learns ? 0 : o->n_history;
+  berth_i_gang_gittins_init(g);
+  return BERTH_OK;
+}
+
+static bool is_elastic(berth_gang_rule rule) { return rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX; }
+
+static berth_status get_arrays(berth_gang *g) {
+  size_t n = (size_t)g->n;
+  berth_status st;
+  if (!(g->job = berth_i_zalloc(g->ctx, n, sizeof *g->job)) || !(g->running = berth_i_alloc(g->ctx, n, sizeof *g->running)) ||
+      !(g->fresh = berth_i_alloc(g->ctx, n, sizeof *g->fresh)) || !(g->start = berth_i_alloc(g->ctx, n, sizeof *g->start)) ||
+      !(g->pause = berth_i_alloc(g->ctx, n, sizeof *g->pause)) || !(g->keep = berth_i_alloc(g->ctx, n, sizeof *g->keep)))
+    return berth_i_nomem(g->ctx);
+  if ((st = berth_i_gang_queue_init(g->ctx, &g->waiting, g->n)) != BERTH_OK) return st;
+  if ((st = berth_i_heap_init(g->ctx, &g->due, g->n, n)) != BERTH_OK) return st;
+  return berth_i_heap_init(g->ctx, &g->up, g->n, n);
+}
+
+berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *opts, berth_gang **out) {
+  berth_status st = check(ctx, n, size, opts);
+  berth_gang *g;
+  if (st != BERTH_OK) return st;
+  if (!(g = berth_i_zalloc(ctx, 1, sizeof *g))) return berth_i_nomem(ctx);
+  berth_ctx_retain(g->ctx = ctx);
+  g->o = *opts;
+  g->n = n;
+  g->ops = ops_of(opts->rule);
+  g->first_tie = -1;
+  if ((st = get_arrays(g)) == BERTH_OK) st = copy_options(g, opts);
+  if (st == BERTH_OK && is_elastic(opts->rule)) st = berth_i_gang_elastic_init(g, opts);
+  if (st == BERTH_OK && opts->rule == BERTH_GANG_GAVEL) st = berth_i_gang_gavel_init(g, opts);
+  if (st != BERTH_OK) {
+    berth_gang_release(g);
+    return st;
+  }
+  g->o.limit = g->o.history = g->o.speed = NULL;
+  g->o.first = g->o.type = NULL;
+  g->o.throughput = g->o.priority = NULL;
+  g->o.consolidate = NULL;
+  for (int32_t j = 0; j < n; j++) {
+    g->job[j].size = size[j];
+    g->job[j].run = BERTH_NONE;
+  }
+  if (g->elastic) berth_i_gang_elastic_least(g);
+  *out = g;
+  return BERTH_OK;
+}
+
+/* ---- the cluster of a run -------------------------------------------------------------------------------- */
+
+static berth_status get_places(berth_gang *g, const berth_cluster *c) {
+  size_t n = (size_t)berth_cluster_machines(c);
+  g->machines = (int32_t)n;
+  g->resources = berth_cluster_resources(c);
+  if (!(g->cap = berth_i_alloc(g->ctx, n, sizeof *g->cap)) || !(g->room = berth_i_alloc(g->ctx, n, sizeof *g->room)) ||
+      !(g->plan = berth_i_alloc(g->ctx, n, sizeof *g->plan)) || !(g->calm = berth_i_alloc(g->ctx, n, sizeof *g->calm)) ||
+      !(g->pick.machine = berth_i_alloc(g->ctx, n, sizeof *g->pick.machine)) ||
+      !(g->pick.amount = berth_i_alloc(g->ctx, n, sizeof *g->pick.amount)) ||
+      !(g->amount = berth_i_alloc(g->ctx, n * (size_t)g->resources, sizeof *g->amount)))
+    return berth_i_nomem(g->ctx);
+  return BERTH_OK;
+}
+
+static berth_status count_units(berth_gang *g, const berth_cluster *c) {
+  const double *capacity = berth_cluster_capacity(c);
+  int64_t total = 0;
+  for (int32_t m = 0; m < g->machines; m++) {
+    double units = g->o.amounts ? floor(capacity[(size_t)m * (size_t)g->resources] + 1e-9) : 1;
+    total += (int64_t)fmin(units, INT32_MAX);
+    if (total > INT32_MAX) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the machines have more than %d units in all", INT32_MAX);
+    g->cap[m] = g->room[m] = (int32_t)units;
+  }
+  g->total = g->left = (int32_t)total;
+  g->idle = g->machines;
+  while (g->lowest < g->machines && g->room[g->lowest] == 0) g->lowest++;
+  return BERTH_OK;
+}
+
+static berth_status attach(berth_gang *g, berth_cluster *c) {
+  berth_status st;
+  void *reserved = NULL;
+  if (berth_cluster_jobs(c) != g->n)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the cluster has %d jobs, expected %d", (int)berth_cluster_jobs(c), (int)g->n);
+  if (g->cap) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: has had a run already");
+  if ((st = get_places(g, c)) != BERTH_OK || (st = count_units(g, c)) != BERTH_OK) return st;
+  g->c = c;
+  st = berth_i_grow(g->ctx, &reserved, &g->cap_reserved, berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
+  g->reserved = reserved;
+  if (st == BERTH_OK && g->elastic) st = berth_i_gang_elastic_attach(g);
+  if (st == BERTH_OK && g->gavel) st = berth_i_gang_gavel_attach(g);
+  return st;
+}
+
+/* ---- events ----------------------------------------------------------------------------------------------- */
+
+static berth_status note_counts(berth_gang *g, double now) {
+  berth_gang_count at = { now, g->idle, g->left, g->waiting.n }, *last = g->n_counts > 0 ? &g->counts[g->n_counts - 1] : NULL;
+  void *counts = g->counts;
+  berth_status st;
+  if (last && last->idle == at.idle && last->left == at.left && last->waiting == at.waiting) return BERTH_OK;
+  if (last && last->time == now) {
+    *last = at;
+    return BERTH_OK;
+  }
+  st = berth_i_grow(g->ctx, &counts, &g->cap_counts, (size_t)g->n_counts + 1, sizeof *g->counts);
+  g->counts = counts;
+  if (st == BERTH_OK) g->counts[g->n_counts++] = at;
+  return st;
+}
+
+/* Once per instant: after the last event of it. */
+static berth_status decide(berth_gang *g) {
+  double now = berth_cluster_now(g->c);
+  berth_status st;
+  if (berth_cluster_upcoming(g->c) <= now) return BERTH_OK;
+  st = g->ops->decide(g, now);
+  g->anew = false;
+  return st == BERTH_OK ? note_counts(g, now) : st;
+}
+
+void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank) {
+  g->job[job].rank = rank;
+  berth_i_gang_queue_add(&g->waiting, job, rank, g->job[job].size, g->job[job].left / g->job[job].nominal);
+}
+
+void berth_i_gang_queue_fresh(berth_gang *g) {
+  for (int32_t i = 0; i < g->n_fresh; i++) berth_i_gang_enqueue(g, g->fresh[i], g->ops->arrives(g, g->fresh[i]));
+  g->n_fresh = 0;
+}
+
+static berth_status attached(berth_gang *g, berth_cluster *c) { return g->c == c ? BERTH_OK : attach(g, c); }
+
+static berth_status arrival(void *ud, berth_cluster *c, int32_t job) {
+  berth_gang *g = ud;
+  berth_job b;
+  berth_status st = attached(g, c);
+  if (st == BERTH_OK) st = berth_cluster_job(c, job, &b);
+  if (st != BERTH_OK) return st;
+  if (!berth_i_gang_fits_ever(g, job)) {
+    if ((st = berth_cluster_refuse(c, job, BERTH_GANG_TOO_LARGE)) != BERTH_OK) return st;
+  } else {
+    g->job[job].left = b.work;
+    if ((st = berth_i_gang_nominal(g, job)) != BERTH_OK) return st;
+    g->fresh[g->n_fresh++] = job;
+    g->anew = g->anew || berth_cluster_slot(c) == 0;
+  }
+  return decide(g);
+}
+
+static berth_status end(void *ud, berth_cluster *c, int32_t job) {
+  berth_gang *g = ud;
+  berth_i_gang_give_back(g, job, berth_cluster_now(c), true);
+  if (g->ops->ordered) berth_i_gang_drop(g, job);
+  g->anew = g->anew || berth_cluster_slot(c) == 0;
+  return decide(g);
+}
+
+static berth_status slot(void *ud, berth_cluster *c) {
+  berth_gang *g = ud;
+  berth_status st = attached(g, c);
+  if (st != BERTH_OK) return st;
+  g->anew = true;
+  return decide(g);
+}
+
+static berth_status wake(void *ud, berth_cluster *c) {
+  (void)c;
+  return decide(ud);
+}
+
+berth_scheduler berth_gang_scheduler(berth_gang *g) { return (berth_scheduler){ arrival, end, slot, wake, g }; }
+
+static int compare_jobs(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+int32_t berth_i_gang_list_all(berth_gang *g) {
+  int32_t n = g->n_running + g->waiting.n;
+  memcpy(g->keep, g->running, (size_t)g->n_running * sizeof *g->keep);
+  berth_i_gang_queue_list(&g->waiting, g->keep + g->n_running);
+  if (n > 1) qsort(g->keep, (size_t)n, sizeof *g->keep, compare_jobs);
+  return n;
+}
+
+/* ---- what has been ------------------------------------------------------------------------------------------ */
+
+const berth_gang_run *berth_gang_runs(const berth_gang *g, int32_t *n) {
+  *n = g->n_runs;
+  return g->runs;
+}
+
+const int32_t *berth_gang_places(const berth_gang *g, const int32_t **amount) {
+  if (amount) *amount = g->place_amount;
+  return g->place_machine;
+}
+
+const berth_gang_count *berth_gang_counts(const berth_gang *g, int32_t *n) {
+  *n = g->n_counts;
+  return g->counts;
+}

@@ -1,0 +1,88 @@
+/* What no schedule of gangs can beat.
+ *
+ * Of a job that runs for p s in all and ends at C, the mean of the moments at which it runs is at most C - p / 2. The least sum of
+ * these means, if jobs could have any part of the GPUs at any time, is that of serving one at a time with all of them, always the
+ * one with the least work in GPU-s of those that are there (an exchange of two pieces shows it). */
+#include "gang_internal.h"
+
+typedef struct fluid {
+  double now, gpus;
+  double *left;        /* [n] GPU-s */
+  double *moments;     /* [n] GPU-s times the moment at which they were served */
+  berth_i_heap there;  /* by work */
+} fluid;
+
+static void serve(fluid *f, const double *work, double until, double *sum) {
+  while (f->there.n > 0 && f->now < until) {
+    int32_t job = f->there.at[0].item;
+    double span = fmin(f->left[job] / f->gpus, until - f->now), done = span * f->gpus;
+    bool ends = f->now + f->left[job] / f->gpus <= until;
+    f->moments[job] += done * (f->now + span / 2);
+    f->left[job] = ends ? 0 : f->left[job] - done;
+    f->now += span;
+    if (!ends) return;
+    berth_i_heap_remove(&f->there, job);
+    *sum += f->moments[job] / work[job];
+  }
+}
+
+typedef struct totals {
+  double jobs, arrivals, seconds; /* sums */
+  double means;                   /* of the fluid schedule */
+  double makespan;
+} totals;
+
+static berth_status add_job(const berth_gang *g, const berth_cluster *c, int32_t j, fluid *f, double *work, totals *t) {
+  berth_job b;
+  berth_job_record r;
+  berth_status st = berth_cluster_job(c, j, &b);
+  if (st == BERTH_OK) st = berth_cluster_record(c, j, &r);
+  if (st != BERTH_OK || r.state == BERTH_JOB_REFUSED || r.state == BERTH_JOB_COMING) return st;
+  work[j] = f->left[j] = b.work * g->job[j].size;
+  serve(f, work, b.arrival, &t->means);
+  f->now = fmax(f->now, b.arrival);
+  t->jobs++;
+  t->arrivals += b.arrival;
+  t->seconds += b.work;
+  t->makespan = fmax(t->makespan, b.arrival + b.work);
+  if (work[j] > 0) berth_i_heap_push(&f->there, j, work[j]);
+  else t->means += b.arrival;
+  return BERTH_OK;
+}
+
+static berth_status play(const berth_gang *g, const berth_cluster *c, fluid *f, double *work, totals *t) {
+  for (int32_t j = 0; j < g->n; j++) {
+    berth_status st = add_job(g, c, j, f, work, t);
+    if (st != BERTH_OK) return st;
+  }
+  serve(f, work, INFINITY, &t->means);
+  t->makespan = fmax(t->makespan, f->now); /* it is idle only when nobody is there */
+  return BERTH_OK;
+}
+
+berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, berth_gang_bound *out) {
+  size_t n = (size_t)g->n;
+  fluid f = { 0 };
+  totals t = { 0 };
+  double *work = NULL;
+  berth_status st = BERTH_ENOMEM;
+  if (g->o.rate || g->ops->speed)
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "gang: bounds: only for jobs that take the same time wherever they run");
+  if ((!g->cap && g->n > 0) || berth_cluster_jobs(c) != g->n)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: bounds: expected the cluster that it has decided for");
+  f.gpus = g->total;
+  if (!(f.left = berth_i_alloc(g->ctx, n, sizeof *f.left)) || !(f.moments = berth_i_zalloc(g->ctx, n, sizeof *f.moments)) ||
+      !(work = berth_i_alloc(g->ctx, n, sizeof *work))) {
+    berth_i_nomem(g->ctx);
+    goto done;
+  }
+  if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK || (st = play(g, c, &f, work, &t)) != BERTH_OK) goto done;
+  *out = (berth_gang_bound){ NAN, t.makespan };
+  if (t.jobs > 0) out->mean_jct = fmax(t.seconds, t.means + t.seconds / 2 - t.arrivals) / t.jobs;
+done:
+  berth_i_heap_release(g->ctx, &f.there);
+  berth_i_free(g->ctx, f.left, n, sizeof *f.left);
+  berth_i_free(g->ctx, f.moments, n, sizeof *f.moments);
+  berth_i_free(g->ctx, work, n, sizeof *work);
+  return st;
+}

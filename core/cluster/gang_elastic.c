@@ -1,0 +1,250 @@
+/* Resizable jobs: at each slot, or where there are none at each event, all are given their GPUs anew. Those whose number stays keep
+ * their places; others pause, and go on elsewhere after the time of a restart, in which nobody else is on their GPUs. */
+#include "gang_internal.h"
+#include <berth/elastic.h>
+
+struct berth_i_gang_elastic {
+  int32_t *first;            /* [n + 1] */
+  double *speed;             /* [first[n]] */
+  double *arrival;           /* [n] s */
+  int32_t *given, *count;    /* [n] GPUs, now and by the last decision */
+  double *ready;             /* [n] when it begins on places that it is given; NAN: it has none, or runs */
+  berth_elastic_job *job;    /* [n] scratch */
+  berth_i_gang_place *place, *old; /* [n_places] of those that are to begin */
+  int32_t n_place, most_places;
+};
+
+/* ---- life -------------------------------------------------------------------------------------------- */
+
+void berth_i_gang_elastic_release(berth_gang *g) {
+  berth_i_gang_elastic *e = g->elastic;
+  size_t n = (size_t)g->n;
+  if (!e) return;
+  if (e->first) berth_i_free(g->ctx, e->speed, (size_t)e->first[g->n], sizeof *e->speed);
+  berth_i_free(g->ctx, e->first, n + 1, sizeof *e->first);
+  berth_i_free(g->ctx, e->arrival, n, sizeof *e->arrival);
+  berth_i_free(g->ctx, e->given, n, sizeof *e->given);
+  berth_i_free(g->ctx, e->count, n, sizeof *e->count);
+  berth_i_free(g->ctx, e->ready, n, sizeof *e->ready);
+  berth_i_free(g->ctx, e->job, n, sizeof *e->job);
+  berth_i_free(g->ctx, e->place, (size_t)e->most_places, sizeof *e->place);
+  berth_i_free(g->ctx, e->old, (size_t)e->most_places, sizeof *e->old);
+  berth_i_free(g->ctx, e, 1, sizeof *e);
+}
+
+static berth_status check(berth_gang *g, const berth_gang_options *o) {
+  if (!o->first) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: resizable jobs: expected their speeds, got none");
+  for (int32_t j = 0; j < g->n; j++)
+    if (o->first[j] < 0 || o->first[j + 1] < o->first[j])
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense", (int)j, (int)o->first[j], (int)o->first[j + 1]);
+  return BERTH_OK;
+}
+
+berth_status berth_i_gang_elastic_init(berth_gang *g, const berth_gang_options *o) {
+  size_t n = (size_t)g->n;
+  berth_i_gang_elastic *e;
+  berth_status st = check(g, o);
+  if (st != BERTH_OK) return st;
+  if (!(e = g->elastic = berth_i_zalloc(g->ctx, 1, sizeof *e))) return berth_i_nomem(g->ctx);
+  if (!(e->first = berth_i_alloc(g->ctx, n + 1, sizeof *e->first))) return berth_i_nomem(g->ctx);
+  memcpy(e->first, o->first, (n + 1) * sizeof *e->first);
+  if (!(e->speed = berth_i_alloc(g->ctx, (size_t)e->first[n], sizeof *e->speed)) ||
+      !(e->arrival = berth_i_alloc(g->ctx, n, sizeof *e->arrival)) || !(e->given = berth_i_zalloc(g->ctx, n, sizeof *e->given)) ||
+      !(e->count = berth_i_zalloc(g->ctx, n, sizeof *e->count)) || !(e->ready = berth_i_alloc(g->ctx, n, sizeof *e->ready)) ||
+      !(e->job = berth_i_alloc(g->ctx, n, sizeof *e->job)))
+    return berth_i_nomem(g->ctx);
+  if (e->first[n] > 0) memcpy(e->speed, o->speed, (size_t)e->first[n] * sizeof *e->speed);
+  for (int32_t j = 0; j < g->n; j++) e->ready[j] = NAN;
+  return BERTH_OK;
+}
+
+/* Those on several machines have whole ones: they do not share. */
+berth_status berth_i_gang_elastic_attach(berth_gang *g) {
+  berth_i_gang_elastic *e = g->elastic;
+  int32_t largest = 0;
+  if (!(e->place = berth_i_alloc(g->ctx, (size_t)g->total + 1, sizeof *e->place))) return berth_i_nomem(g->ctx);
+  e->most_places = g->total + 1;
+  if (!(e->old = berth_i_alloc(g->ctx, (size_t)g->total + 1, sizeof *e->old))) return berth_i_nomem(g->ctx);
+  for (int32_t m = 0; m < g->machines; m++) largest = g->cap[m] > largest ? g->cap[m] : largest;
+  for (int32_t j = 0; j < g->n; j++)
+    for (int32_t k = e->first[j], n = 1; k < e->first[j + 1]; k++, n++)
+      if (n > largest && n % largest != 0) e->speed[k] = 0;
+  return BERTH_OK;
+}
+
+/* ---- one job --------------------------------------------------------------------------------------------- */
+
+static int32_t most_of(const berth_i_gang_elastic *e, int32_t job) { return e->first[job + 1] - e->first[job]; }
+static double speed_on(const berth_i_gang_elastic *e, int32_t job, int32_t n) { return e->speed[e->first[job] + n - 1]; }
+
+static double speed(berth_gang *g, int32_t job) { return speed_on(g->elastic, job, g->job[job].size); }
+
+/* The next smaller number on which it can run; 0: none. */
+static int32_t fewer(const berth_i_gang_elastic *e, int32_t job, int32_t n) {
+  for (n--; n > 0 && !(speed_on(e, job, n) > 0); n--) {}
+  return n;
+}
+
+/* The least number on which it can run, or one too many for any cluster. */
+static int32_t least_of(const berth_i_gang_elastic *e, int32_t job) {
+  for (int32_t n = 1; n <= most_of(e, job); n++)
+    if (speed_on(e, job, n) > 0) return n;
+  return INT32_MAX;
+}
+
+static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
+  g->elastic->arrival[job] = berth_cluster_now(g->c);
+  return (berth_i_gang_rank){ 0, job };
+}
+
+static void stops(berth_gang *g, int32_t job, double now, bool over) {
+  (void)now;
+  (void)over;
+  g->elastic->given[job] = 0;
+}
+
+/* ---- how many ----------------------------------------------------------------------------------------------- */
+
+/* (T - R d) / (T + d): age T, restarts R so far. */
+static double change(const berth_gang *g, int32_t job, const berth_job_record *r, double now) {
+  double age = now - g->elastic->arrival[job];
+  if (isnan(r->start)) return 1;
+  return age + g->o.restart > 0 ? fmax(0, (age - r->pauses * g->o.restart) / (age + g->o.restart)) : 1;
+}
+
+static berth_status choose(berth_gang *g, int32_t n, double now) {
+  berth_i_gang_elastic *e = g->elastic;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t job = g->keep[i];
+    berth_job_record r;
+    berth_status st = berth_cluster_record(g->c, job, &r);
+    if (st != BERTH_OK) return st;
+    e->job[i] = (berth_elastic_job){ most_of(e, job), e->speed + e->first[job], r.left, e->given[job], change(g, job, &r, now) };
+  }
+  if (g->o.rule == BERTH_GANG_OPTIMUS) return berth_elastic_optimus(g->ctx, n, e->job, g->total, e->count);
+  return berth_elastic_pollux(g->ctx, n, e->job, g->total, g->o.power, g->o.floor, e->count);
+}
+
+/* ---- where --------------------------------------------------------------------------------------------------- */
+
+static void keep_running(berth_gang *g, int32_t job) {
+  const berth_gang_run *r = &g->runs[g->job[job].run];
+  for (int32_t i = r->first; i < r->first + r->n; i++) g->plan[g->place_machine[i]] -= g->place_amount[i];
+}
+
+static void keep_place(berth_gang *g, berth_i_gang_place p) {
+  g->plan[p.machine] -= p.amount;
+  g->elastic->place[g->elastic->n_place++] = p;
+}
+
+static void keep_places_of(berth_gang *g, int32_t job, int32_t n_old) {
+  for (int32_t i = 0; i < n_old; i++)
+    if (g->elastic->old[i].job == job) keep_place(g, g->elastic->old[i]);
+}
+
+/* Those that go on as they are; the others of g->keep[0..n) pause, and are listed in g->start. */
+static berth_status keep_some(berth_gang *g, int32_t n, double now) {
+  berth_i_gang_elastic *e = g->elastic;
+  int32_t n_old = e->n_place;
+  memcpy(e->old, e->place, (size_t)n_old * sizeof *e->old);
+  memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
+  e->n_place = g->n_start = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t job = g->keep[i];
+    bool runs = g->job[job].run != BERTH_NONE, same = e->count[i] > 0 && e->count[i] == e->given[job];
+    berth_status st;
+    if (same && runs) keep_running(g, job);
+    else if (same) keep_places_of(g, job, n_old);
+    if (same) continue;
+    if (runs) {
+      if ((st = berth_i_gang_pause(g, job, now)) != BERTH_OK) return st;
+      berth_i_gang_drop(g, job);
+      berth_i_gang_enqueue(g, job, (berth_i_gang_rank){ 0, job });
+    }
+    e->ready[job] = NAN;
+    e->given[job] = e->count[i];
+    if (e->count[i] > 0) g->start[g->n_start++] = job;
+  }
+  return BERTH_OK;
+}
+
+/* The largest first; one that does not fit as a whole gets less. */
+static berth_status place(berth_gang *g, int32_t job, double now) {
+  berth_i_gang_elastic *e = g->elastic;
+  berth_job_record r;
+  berth_status st = berth_cluster_record(g->c, job, &r);
+  if (st != BERTH_OK) return st;
+  while (e->given[job] > 0 && !berth_i_gang_find_packed(g, g->plan, e->given[job])) e->given[job] = fewer(e, job, e->given[job]);
+  if (e->given[job] == 0) return BERTH_OK;
+  for (int32_t i = 0; i < g->pick.n; i++) keep_place(g, (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] });
+  e->ready[job] = isnan(r.start) ? now : now + g->o.restart;
+  return BERTH_OK;
+}
+
+static berth_status place_all(berth_gang *g, double now) {
+  const int32_t *given = g->elastic->given;
+  for (int32_t i = 1, k; i < g->n_start; i++) {
+    int32_t job = g->start[i];
+    for (k = i; k > 0 && given[g->start[k - 1]] < given[job]; k--) g->start[k] = g->start[k - 1];
+    g->start[k] = job;
+  }
+  for (int32_t i = 0; i < g->n_start; i++) {
+    berth_status st = place(g, g->start[i], now);
+    if (st != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+/* ---- when ----------------------------------------------------------------------------------------------------- */
+
+/* Those whose time has come, in the order of their places, which are together. */
+static berth_status begin_ready(berth_gang *g, double now) {
+  berth_i_gang_elastic *e = g->elastic;
+  int32_t left = 0;
+  for (int32_t i = 0, next; i < e->n_place; i = next) {
+    int32_t job = e->place[i].job;
+    berth_status st;
+    for (next = i; next < e->n_place && e->place[next].job == job; next++) {}
+    if (e->ready[job] > now) {
+      memmove(e->place + left, e->place + i, (size_t)(next - i) * sizeof *e->place);
+      left += next - i;
+      continue;
+    }
+    g->pick.n = 0;
+    for (int32_t k = i; k < next; k++) {
+      g->pick.machine[g->pick.n] = e->place[k].machine;
+      g->pick.amount[g->pick.n++] = e->place[k].amount;
+    }
+    g->job[job].size = e->given[job];
+    e->ready[job] = NAN;
+    berth_i_gang_queue_remove(&g->waiting, job);
+    if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
+    g->running[g->n_running++] = job;
+  }
+  e->n_place = left;
+  return BERTH_OK;
+}
+
+static berth_status wake(berth_gang *g) {
+  double next = INFINITY;
+  for (int32_t i = 0; i < g->elastic->n_place; i++) next = fmin(next, g->elastic->ready[g->elastic->place[i].job]);
+  return berth_cluster_wake(g->c, next);
+}
+
+static berth_status decide(berth_gang *g, double now) {
+  berth_status st;
+  berth_i_gang_queue_fresh(g);
+  if (g->anew) {
+    int32_t n = berth_i_gang_list_all(g);
+    if ((st = choose(g, n, now)) != BERTH_OK || (st = keep_some(g, n, now)) != BERTH_OK || (st = place_all(g, now)) != BERTH_OK)
+      return st;
+  }
+  st = begin_ready(g, now);
+  return st == BERTH_OK ? wake(g) : st;
+}
+
+void berth_i_gang_elastic_least(berth_gang *g) {
+  for (int32_t j = 0; j < g->n; j++) g->job[j].size = least_of(g->elastic, j);
+}
+
+const berth_i_gang_ops berth_i_gang_resize = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed };

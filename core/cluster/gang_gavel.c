@@ -1,0 +1,262 @@
+/* Gavel's rounds: at each slot those are served first that have had the fewest rounds for their shares, on the type where that is.
+ * Shares are found anew when jobs have come or gone. */
+#include "gang_internal.h"
+#include <stdlib.h>
+
+typedef struct candidate {
+  double priority;
+  int32_t job, type;
+} candidate;
+
+struct berth_i_gang_gavel {
+  int32_t types;
+  int32_t *type;             /* [n_machines] of each machine */
+  int32_t n_machines;
+  double *throughput;        /* [n * types] work per s */
+  double *priority;          /* [n] */
+  double *alone, *arrival;   /* [n] s */
+  double *share;             /* [n * types] */
+  int32_t *rounds;           /* [n * types] had so far */
+  int32_t *chosen;           /* [n] type of this round; BERTH_NONE */
+  int32_t *on;               /* [n] type on which it runs */
+  int32_t *gpus, *free;      /* [types] */
+  candidate *list;           /* [n * types] */
+  double *throughput_of, *priority_of, *left, *elapsed, *alone_of, *share_of; /* of those that are there */
+  int32_t *gang_of;
+  bool stale;                /* jobs have come or gone since the shares were found */
+};
+
+static size_t cells(const berth_gang *g) { return (size_t)g->n * (size_t)g->gavel->types; }
+static size_t cell(const berth_gang *g, int32_t job, int32_t type) { return (size_t)job * (size_t)g->gavel->types + (size_t)type; }
+
+/* ---- life ------------------------------------------------------------------------------------------------ */
+
+void berth_i_gang_gavel_release(berth_gang *g) {
+  berth_i_gang_gavel *v = g->gavel;
+  berth_ctx *ctx = g->ctx;
+  size_t n = (size_t)g->n, types, all;
+  if (!v) return;
+  types = (size_t)v->types;
+  all = cells(g);
+  berth_i_free(ctx, v->type, (size_t)v->n_machines, sizeof *v->type);
+  berth_i_free(ctx, v->throughput, all, sizeof *v->throughput);
+  berth_i_free(ctx, v->priority, n, sizeof *v->priority);
+  berth_i_free(ctx, v->alone, n, sizeof *v->alone);
+  berth_i_free(ctx, v->arrival, n, sizeof *v->arrival);
+  berth_i_free(ctx, v->share, all, sizeof *v->share);
+  berth_i_free(ctx, v->rounds, all, sizeof *v->rounds);
+  berth_i_free(ctx, v->chosen, n, sizeof *v->chosen);
+  berth_i_free(ctx, v->on, n, sizeof *v->on);
+  berth_i_free(ctx, v->gpus, types, sizeof *v->gpus);
+  berth_i_free(ctx, v->free, types, sizeof *v->free);
+  berth_i_free(ctx, v->list, all, sizeof *v->list);
+  berth_i_free(ctx, v->throughput_of, all, sizeof *v->throughput_of);
+  berth_i_free(ctx, v->priority_of, n, sizeof *v->priority_of);
+  berth_i_free(ctx, v->left, n, sizeof *v->left);
+  berth_i_free(ctx, v->elapsed, n, sizeof *v->elapsed);
+  berth_i_free(ctx, v->alone_of, n, sizeof *v->alone_of);
+  berth_i_free(ctx, v->share_of, all, sizeof *v->share_of);
+  berth_i_free(ctx, v->gang_of, n, sizeof *v->gang_of);
+  berth_i_free(ctx, v, 1, sizeof *v);
+}
+
+static berth_status get_arrays(berth_gang *g) {
+  berth_i_gang_gavel *v = g->gavel;
+  berth_ctx *ctx = g->ctx;
+  size_t n = (size_t)g->n, types = (size_t)v->types, all = cells(g);
+  if ((v->type = berth_i_alloc(ctx, (size_t)v->n_machines, sizeof *v->type)) &&
+      (v->throughput = berth_i_alloc(ctx, all, sizeof *v->throughput)) && (v->priority = berth_i_alloc(ctx, n, sizeof *v->priority)) &&
+      (v->alone = berth_i_alloc(ctx, n, sizeof *v->alone)) && (v->arrival = berth_i_alloc(ctx, n, sizeof *v->arrival)) &&
+      (v->share = berth_i_zalloc(ctx, all, sizeof *v->share)) && (v->rounds = berth_i_zalloc(ctx, all, sizeof *v->rounds)) &&
+      (v->chosen = berth_i_alloc(ctx, n, sizeof *v->chosen)) && (v->on = berth_i_alloc(ctx, n, sizeof *v->on)) &&
+      (v->gpus = berth_i_zalloc(ctx, types, sizeof *v->gpus)) && (v->free = berth_i_alloc(ctx, types, sizeof *v->free)) &&
+      (v->list = berth_i_alloc(ctx, all, sizeof *v->list)) &&
+      (v->throughput_of = berth_i_alloc(ctx, all, sizeof *v->throughput_of)) &&
+      (v->priority_of = berth_i_alloc(ctx, n, sizeof *v->priority_of)) && (v->left = berth_i_alloc(ctx, n, sizeof *v->left)) &&
+      (v->elapsed = berth_i_alloc(ctx, n, sizeof *v->elapsed)) && (v->alone_of = berth_i_alloc(ctx, n, sizeof *v->alone_of)) &&
+      (v->share_of = berth_i_alloc(ctx, all, sizeof *v->share_of)) && (v->gang_of = berth_i_alloc(ctx, n, sizeof *v->gang_of)))
+    return BERTH_OK;
+  return berth_i_nomem(ctx);
+}
+
+static berth_status check(berth_gang *g, const berth_gang_options *o) {
+  if (o->n_types < 1 || !o->type || !o->throughput)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of GPUs: expected at least 1, and throughputs on them");
+  for (int32_t m = 0; m < o->n_machines; m++)
+    if (o->type[m] < 0 || o->type[m] >= o->n_types)
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: machine %d: type: there is none %d, there are %d", (int)m, (int)o->type[m],
+                          (int)o->n_types);
+  for (size_t i = 0; i < (size_t)g->n * (size_t)o->n_types; i++)
+    if (!(o->throughput[i] >= 0) || isinf(o->throughput[i]))
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: throughput: expected a finite number not below 0, got %g",
+                          (int)(i / (size_t)o->n_types), o->throughput[i]);
+  for (int32_t j = 0; o->priority && j < g->n; j++)
+    if (!(o->priority[j] > 0) || isinf(o->priority[j]))
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: priority: expected a finite number above 0, got %g", (int)j, o->priority[j]);
+  return BERTH_OK;
+}
+
+berth_status berth_i_gang_gavel_init(berth_gang *g, const berth_gang_options *o) {
+  berth_i_gang_gavel *v;
+  berth_status st = check(g, o);
+  if (st != BERTH_OK) return st;
+  if (!(v = g->gavel = berth_i_zalloc(g->ctx, 1, sizeof *v))) return berth_i_nomem(g->ctx);
+  v->types = o->n_types;
+  v->n_machines = o->n_machines;
+  if ((st = get_arrays(g)) != BERTH_OK) return st;
+  if (v->n_machines > 0) memcpy(v->type, o->type, (size_t)v->n_machines * sizeof *v->type);
+  if (g->n > 0) memcpy(v->throughput, o->throughput, cells(g) * sizeof *v->throughput);
+  for (int32_t j = 0; j < g->n; j++) v->priority[j] = o->priority ? o->priority[j] : 1;
+  v->stale = true;
+  return BERTH_OK;
+}
+
+berth_status berth_i_gang_gavel_attach(berth_gang *g) {
+  berth_i_gang_gavel *v = g->gavel;
+  if (v->n_machines != g->machines)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of %d machines, expected %d", (int)v->n_machines, (int)g->machines);
+  if (!(berth_cluster_slot(g->c) > 0)) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: rounds are slots, and the cluster has none");
+  for (int32_t m = 0; m < g->machines; m++) v->gpus[v->type[m]] += g->cap[m];
+  return BERTH_OK;
+}
+
+bool berth_i_gang_gavel_fits(const berth_gang *g, int32_t job) {
+  for (int32_t t = 0; t < g->gavel->types; t++)
+    if (g->gavel->throughput[cell(g, job, t)] > 0 && g->job[job].size <= g->gavel->gpus[t]) return true;
+  return false;
+}
+
+/* ---- shares ------------------------------------------------------------------------------------------------ */
+
+/* With an equal share of the cluster, of what there is when it comes. */
+static double time_alone(const berth_gang *g, int32_t job, double wanted) {
+  const berth_i_gang_gavel *v = g->gavel;
+  double speed = 0;
+  for (int32_t t = 0; t < v->types; t++) speed += v->throughput[cell(g, job, t)] * v->gpus[t] / g->total;
+  return g->job[job].left / (speed * fmin(1, g->total / wanted));
+}
+
+static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
+  berth_i_gang_gavel *v = g->gavel;
+  double wanted = g->job[job].size;
+  for (int32_t i = 0; i < g->n_running; i++) wanted += g->job[g->running[i]].size;
+  v->arrival[job] = berth_cluster_now(g->c);
+  v->alone[job] = time_alone(g, job, wanted);
+  v->stale = true;
+  return (berth_i_gang_rank){ 0, job };
+}
+
+static void stops(berth_gang *g, int32_t job, double now, bool over) {
+  (void)now;
+  g->gavel->on[job] = BERTH_NONE;
+  if (over) g->gavel->stale = true;
+}
+
+static berth_status find_shares(berth_gang *g, int32_t n, double now) {
+  berth_i_gang_gavel *v = g->gavel;
+  size_t types = (size_t)v->types;
+  berth_gavel p = { n, v->types, v->throughput_of, v->gang_of, v->priority_of, v->gpus, v->left, v->elapsed, v->alone_of };
+  double objective;
+  berth_status st;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t job = g->keep[i];
+    berth_job_record r;
+    if ((st = berth_cluster_record(g->c, job, &r)) != BERTH_OK) return st;
+    memcpy(v->throughput_of + (size_t)i * types, v->throughput + cell(g, job, 0), types * sizeof *v->throughput);
+    v->gang_of[i] = g->job[job].size;
+    v->priority_of[i] = v->priority[job];
+    v->left[i] = fmax(r.left, 1e-9);
+    v->elapsed[i] = now - v->arrival[job];
+    v->alone_of[i] = fmax(v->alone[job], 1e-9);
+  }
+  if ((st = berth_gavel_allocate(g->ctx, &p, (berth_gavel_goal)g->o.goal, v->share_of, &objective)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < n; i++) memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types, types * sizeof *v->share);
+  v->stale = false;
+  return BERTH_OK;
+}
+
+/* ---- a round ------------------------------------------------------------------------------------------------ */
+
+static int compare_candidates(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+  if (x->job != y->job) return x->job < y->job ? -1 : 1;
+  return (x->type > y->type) - (x->type < y->type);
+}
+
+/* Share over rounds had; who has had none comes before all who have. */
+static int32_t list_candidates(berth_gang *g, int32_t n) {
+  berth_i_gang_gavel *v = g->gavel;
+  int32_t found = 0;
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t t = 0; t < v->types; t++) {
+      size_t c = cell(g, g->keep[i], t);
+      if (!(v->share[c] > 1e-9)) continue;
+      v->list[found++] = (candidate){ v->rounds[c] > 0 ? v->share[c] / v->rounds[c] : 1e9 * v->share[c], g->keep[i], t };
+    }
+  }
+  if (found > 1) qsort(v->list, (size_t)found, sizeof *v->list, compare_candidates);
+  return found;
+}
+
+static void choose_types(berth_gang *g, int32_t n) {
+  berth_i_gang_gavel *v = g->gavel;
+  int32_t found = list_candidates(g, n);
+  for (int32_t i = 0; i < n; i++) v->chosen[g->keep[i]] = BERTH_NONE;
+  memcpy(v->free, v->gpus, (size_t)v->types * sizeof *v->free);
+  for (int32_t k = 0; k < found; k++) {
+    const candidate *c = &v->list[k];
+    if (v->chosen[c->job] != BERTH_NONE || g->job[c->job].size > v->free[c->type]) continue;
+    v->chosen[c->job] = c->type;
+    v->free[c->type] -= g->job[c->job].size;
+    v->rounds[cell(g, c->job, c->type)]++;
+  }
+}
+
+/* Those that change pause; they and those that begin are in g->start. */
+static berth_status stop_some(berth_gang *g, int32_t n, double now) {
+  berth_i_gang_gavel *v = g->gavel;
+  g->n_start = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t job = g->keep[i];
+    bool runs = g->job[job].run != BERTH_NONE;
+    if (runs && v->on[job] == v->chosen[job]) continue;
+    if (runs) {
+      berth_status st = berth_i_gang_pause(g, job, now);
+      if (st != BERTH_OK) return st;
+      berth_i_gang_drop(g, job);
+      berth_i_gang_enqueue(g, job, (berth_i_gang_rank){ 0, job });
+    }
+    if (v->chosen[job] != BERTH_NONE) g->start[g->n_start++] = job;
+  }
+  return BERTH_OK;
+}
+
+static berth_status begin(berth_gang *g, int32_t job, double now) {
+  berth_i_gang_gavel *v = g->gavel;
+  int32_t type = v->chosen[job];
+  for (int32_t m = 0; m < g->machines; m++) g->calm[m] = v->type[m] == type ? g->room[m] : 0;
+  if (!berth_i_gang_find_packed(g, g->calm, g->job[job].size)) berth_i_gang_find_any(g, g->calm, g->job[job].size);
+  berth_i_gang_queue_remove(&g->waiting, job);
+  v->on[job] = type;
+  g->running[g->n_running++] = job;
+  return berth_i_gang_begin(g, job, now);
+}
+
+static berth_status decide(berth_gang *g, double now) {
+  int32_t n;
+  berth_status st;
+  berth_i_gang_queue_fresh(g);
+  if (!g->anew) return BERTH_OK;
+  n = berth_i_gang_list_all(g);
+  if (g->gavel->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
+  choose_types(g, n);
+  if ((st = stop_some(g, n, now)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < g->n_start; i++)
+    if ((st = begin(g, g->start[i], now)) != BERTH_OK) return st;
+  return BERTH_OK;
+}
+
+static double speed(berth_gang *g, int32_t job) { return g->gavel->throughput[cell(g, job, g->gavel->type[g->pick.machine[0]])]; }
+
+const berth_i_gang_ops berth_i_gang_rounds = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed };

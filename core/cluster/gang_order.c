@@ -1,0 +1,238 @@
+/* Rules with pauses: those that run and those that wait in one order; whoever fits what is left by those before runs. */
+#include "gang_internal.h"
+
+static const berth_i_gang_rank before_all = { -INFINITY, INT64_MIN };
+
+/* ---- the order of those that run ------------------------------------------------------------------------- */
+
+/* At present, comparable with those that wait. */
+static berth_i_gang_rank rank_at(berth_gang *g, int32_t i, double now) {
+  int32_t job = g->running[i];
+  return g->ops->rank ? g->ops->rank(g, job, now, g->now_tie + i) : g->job[job].rank;
+}
+
+/* Equal ones stay as they are. */
+void berth_i_gang_sort(berth_gang *g, double now) {
+  for (int32_t i = 0; i < g->n_running; i++) g->job[g->running[i]].rank = rank_at(g, i, now);
+  for (int32_t i = 1, k; i < g->n_running; i++) {
+    int32_t job = g->running[i];
+    for (k = i; k > 0 && berth_i_gang_before(g->job[job].rank, g->job[g->running[k - 1]].rank); k--) g->running[k] = g->running[k - 1];
+    g->running[k] = job;
+  }
+}
+
+/* The first from `i` on that is not before rank. */
+static int32_t place_of(berth_gang *g, int32_t i, berth_i_gang_rank rank, double now) {
+  int32_t end = g->n_running;
+  while (i < end) {
+    int32_t middle = i + (end - i) / 2;
+    if (berth_i_gang_before(g->ops->moves ? g->job[g->running[middle]].rank : rank_at(g, middle, now), rank)) i = middle + 1;
+    else end = middle;
+  }
+  return i;
+}
+
+void berth_i_gang_drop(berth_gang *g, int32_t job) {
+  int32_t i = 0;
+  while (g->running[i] != job) i++;
+  memmove(g->running + i, g->running + i + 1, (size_t)(--g->n_running - i) * sizeof *g->running);
+}
+
+void berth_i_gang_insert(berth_gang *g, int32_t job, double now) {
+  int32_t i = place_of(g, 0, g->job[job].rank, now);
+  memmove(g->running + i + 1, g->running + i, (size_t)(g->n_running++ - i) * sizeof *g->running);
+  g->running[i] = job;
+}
+
+/* ---- going through all -------------------------------------------------------------------------------------- */
+
+typedef struct walk {
+  double now;
+  int32_t i, wait;             /* next that runs, next that waits and may fit; BERTH_NONE */
+  berth_i_gang_rank cursor;    /* of the last that waits, that was looked at */
+  int32_t left, rest;          /* units left by those before; held by those that run, from i on */
+  int32_t first, n_keep;       /* those before `first` run on as they are; keep[n_keep] come behind them */
+  int32_t reserved;            /* places */
+} walk;
+
+static void look(berth_gang *g, walk *w) { w->wait = berth_i_gang_queue_next(&g->waiting, w->cursor, w->left, INFINITY); }
+
+static void pass(berth_gang *g, walk *w) {
+  w->cursor = g->job[w->wait].rank;
+  look(g, w);
+}
+
+/* As long as nobody begins, all that run fit: they need not be looked at. */
+static void skip(berth_gang *g, walk *w) {
+  for (look(g, w); w->wait != BERTH_NONE; pass(g, w)) {
+    int32_t before = place_of(g, w->i, g->job[w->wait].rank, w->now);
+    for (; w->i < before; w->i++) {
+      w->left -= g->job[g->running[w->i]].size;
+      w->rest -= g->job[g->running[w->i]].size;
+    }
+    if (g->job[w->wait].size <= w->left) break;
+  }
+  w->first = w->wait == BERTH_NONE ? g->n_running : w->i;
+}
+
+/* ---- the same where places matter --------------------------------------------------------------------------- */
+
+static bool stays(berth_gang *g, int32_t job) {
+  const berth_gang_run *r = &g->runs[g->job[job].run];
+  if (!berth_i_gang_by_place(g)) return true;
+  for (int32_t i = r->first; i < r->first + r->n; i++)
+    if (g->plan[g->place_machine[i]] < g->place_amount[i]) return false;
+  return true;
+}
+
+static void mark(berth_gang *g, int32_t job, int32_t *room, int32_t sign) {
+  const berth_gang_run *r = &g->runs[g->job[job].run];
+  if (!berth_i_gang_by_place(g)) return;
+  for (int32_t i = r->first; i < r->first + r->n; i++) room[g->place_machine[i]] += sign * g->place_amount[i];
+}
+
+/* Where nobody is, if it can be; else where others are that come later. */
+static bool reserve(berth_gang *g, walk *w, int32_t job) {
+  if (!berth_i_gang_by_place(g)) return true;
+  if (!berth_i_gang_find(g, g->calm, job) && !berth_i_gang_find(g, g->plan, job)) return false;
+  for (int32_t i = 0; i < g->pick.n; i++, w->reserved++) {
+    g->plan[g->pick.machine[i]] -= g->pick.amount[i];
+    g->calm[g->pick.machine[i]] -= g->pick.amount[i];
+    g->reserved[w->reserved] = (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] };
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static void offer_running(berth_gang *g, walk *w) {
+  int32_t job = g->running[w->i], size = g->job[job].size;
+  if (!g->ops->moves) g->job[job].rank = rank_at(g, w->i, w->now);
+  w->i++;
+  w->rest -= size;
+  if (size <= w->left && stays(g, job)) {
+    w->left -= size;
+    mark(g, job, g->plan, -1);
+    g->keep[w->n_keep++] = job;
+  } else {
+    mark(g, job, g->calm, 1);
+    g->pause[g->n_pause++] = job;
+  }
+  if (w->wait != BERTH_NONE && g->job[w->wait].size > w->left) pass(g, w);
+}
+
+static void offer_waiting(berth_gang *g, walk *w) {
+  if (reserve(g, w, w->wait)) {
+    w->left -= g->job[w->wait].size;
+    g->keep[w->n_keep++] = g->start[g->n_start++] = w->wait;
+  }
+  pass(g, w);
+}
+
+static void go_through(berth_gang *g, walk *w) {
+  while (w->wait != BERTH_NONE || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
+    bool runs = w->i < g->n_running;
+    if (runs && w->wait != BERTH_NONE) {
+      berth_i_gang_rank r = g->ops->moves ? g->job[g->running[w->i]].rank : rank_at(g, w->i, w->now);
+      runs = berth_i_gang_before(r, g->job[w->wait].rank);
+    }
+    if (runs) offer_running(g, w);
+    else offer_waiting(g, w);
+  }
+}
+
+/* running = those before `first`, keep, those that were not looked at. */
+static void put_together(berth_gang *g, const walk *w) {
+  int32_t rest = g->n_running - w->i;
+  memmove(g->running + w->first + w->n_keep, g->running + w->i, (size_t)rest * sizeof *g->running);
+  memcpy(g->running + w->first, g->keep, (size_t)w->n_keep * sizeof *g->running);
+  g->n_running = w->first + w->n_keep + rest;
+}
+
+/* ---- carrying it out ------------------------------------------------------------------------------------------ */
+
+static berth_status pause_all(berth_gang *g, double now) {
+  for (int32_t i = 0; i < g->n_pause; i++) {
+    berth_status st = berth_i_gang_pause(g, g->pause[i], now);
+    if (st != BERTH_OK) return st;
+  }
+  /* from the last on, so that a rule may put each in front */
+  for (int32_t i = g->n_pause - 1; i >= 0; i--) {
+    int32_t job = g->pause[i];
+    berth_i_gang_enqueue(g, job, g->ops->paused ? g->ops->paused(g, job) : g->job[job].rank);
+  }
+  return BERTH_OK;
+}
+
+static void pick_reserved(berth_gang *g, int32_t job, int32_t *from) {
+  for (g->pick.n = 0; g->reserved[*from].job == job; ++*from) {
+    g->pick.machine[g->pick.n] = g->reserved[*from].machine;
+    g->pick.amount[g->pick.n++] = g->reserved[*from].amount;
+  }
+}
+
+static berth_status start_all(berth_gang *g, double now) {
+  int32_t from = 0;
+  for (int32_t i = 0; i < g->n_start; i++) {
+    int32_t job = g->start[i];
+    berth_status st;
+    if (berth_i_gang_by_place(g)) pick_reserved(g, job, &from);
+    else berth_i_gang_find(g, g->room, job);
+    if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+static void prepare_places(berth_gang *g) {
+  memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
+  memcpy(g->calm, g->room, (size_t)g->machines * sizeof *g->calm);
+}
+
+berth_status berth_i_gang_choose(berth_gang *g, double now) {
+  walk w = { now, 0, BERTH_NONE, before_all, g->total, g->total - g->left, 0, 0, 0 };
+  berth_status st;
+  g->now_tie = g->next_tie;
+  g->next_tie += g->n_running;
+  if (g->waiting.n + g->n_fresh > 0 && g->ops->moves) berth_i_gang_sort(g, now);
+  berth_i_gang_queue_fresh(g);
+  g->n_start = g->n_pause = 0;
+  if (berth_i_gang_by_place(g)) {
+    prepare_places(g);
+    look(g, &w);
+  } else {
+    skip(g, &w);
+  }
+  if (w.wait == BERTH_NONE) return BERTH_OK;
+  go_through(g, &w);
+  g->reserved[w.reserved].job = BERTH_NONE;
+  put_together(g, &w);
+  for (int32_t i = 0; i < g->n_start; i++) berth_i_gang_queue_remove(&g->waiting, g->start[i]);
+  if ((st = pause_all(g, now)) != BERTH_OK) return st;
+  return start_all(g, now);
+}
+
+/* ---- rules by the seconds left, and by size ------------------------------------------------------------------------ */
+
+static double seconds_left(const berth_gang *g, int32_t job) { return g->job[job].left / g->job[job].nominal; }
+
+static berth_i_gang_rank srtf_arrives(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ seconds_left(g, job), g->next_tie++ };
+}
+static berth_i_gang_rank srtf_rank(berth_gang *g, int32_t job, double now, int64_t tie) {
+  return (berth_i_gang_rank){ berth_cluster_end_of(g->c, job) - now, tie };
+}
+
+static berth_i_gang_rank srtf_2d_arrives(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ seconds_left(g, job) * g->job[job].size, g->next_tie++ };
+}
+static berth_i_gang_rank srtf_2d_rank(berth_gang *g, int32_t job, double now, int64_t tie) {
+  return (berth_i_gang_rank){ (berth_cluster_end_of(g->c, job) - now) * g->job[job].size, tie };
+}
+
+static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].size, job }; }
+
+const berth_i_gang_ops berth_i_gang_srtf = { .decide = berth_i_gang_choose, .arrives = srtf_arrives, .rank = srtf_rank,
+                                             .ordered = true };
+const berth_i_gang_ops berth_i_gang_srtf_2d = { .decide = berth_i_gang_choose, .arrives = srtf_2d_arrives, .rank = srtf_2d_rank,
+                                                .ordered = true, .moves = true };
+const berth_i_gang_ops berth_i_gang_fewest = { .decide = berth_i_gang_choose, .arrives = fewest_arrives, .ordered = true };

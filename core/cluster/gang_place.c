@@ -1,0 +1,193 @@
+/* Where a gang runs, and the record of it. */
+#include "gang_internal.h"
+
+bool berth_i_gang_by_place(const berth_gang *g) { return g->o.placement == BERTH_GANG_CONSOLIDATE; }
+
+/* ---- choosing places ---------------------------------------------------------------------------------- */
+
+static void put(berth_gang *g, int32_t machine, int32_t amount) {
+  g->pick.machine[g->pick.n] = machine;
+  g->pick.amount[g->pick.n++] = amount;
+}
+
+static bool find_from(berth_gang *g, const int32_t *room, int32_t size, int32_t from) {
+  g->pick.n = 0;
+  for (int32_t m = from; m < g->machines && size > 0; m++) {
+    int32_t some = room[m] < size ? room[m] : size;
+    if (some > 0) put(g, m, some);
+    size -= some;
+  }
+  return size == 0;
+}
+
+/* One by one where most is left: as many on each machine as are above some level, and one more on the first of those at it. */
+static bool find_spread(berth_gang *g, const int32_t *room, int32_t size) {
+  int32_t low = 0, high = 0;
+  g->pick.n = 0;
+  for (int32_t m = 0; m < g->machines; m++) high = room[m] > high ? room[m] : high;
+  while (low < high) { /* the least level above which there are at most `size` */
+    int32_t level = low + (high - low) / 2;
+    int64_t above = 0;
+    for (int32_t m = 0; m < g->machines; m++) above += room[m] > level ? room[m] - level : 0;
+    if (above <= size) high = level;
+    else low = level + 1;
+  }
+  for (int32_t m = 0; m < g->machines; m++) size -= room[m] > low ? room[m] - low : 0;
+  for (int32_t m = 0; m < g->machines; m++) {
+    int32_t some = room[m] > low ? room[m] - low : 0;
+    if (size > 0 && low > 0 && room[m] >= low) some++, size--;
+    if (some > 0) put(g, m, some);
+  }
+  return size == 0;
+}
+
+/* The fullest machine that has room for it. */
+static int32_t best_fit(const berth_gang *g, const int32_t *room, int32_t size) {
+  int32_t best = BERTH_NONE;
+  for (int32_t m = 0; m < g->machines; m++)
+    if (room[m] >= size && (best == BERTH_NONE || room[m] < room[best])) best = m;
+  return best;
+}
+
+/* Whole machines of the largest kind, and the rest on one more, none of these. */
+static bool find_consolidated(berth_gang *g, const int32_t *room, int32_t size) {
+  int32_t largest = 0, rest = BERTH_NONE;
+  g->pick.n = 0;
+  for (int32_t m = 0; m < g->machines; m++) largest = g->cap[m] > largest ? g->cap[m] : largest;
+  for (int32_t m = 0; m < g->machines && size >= largest; m++) {
+    if (room[m] < largest) continue;
+    put(g, m, largest);
+    size -= largest;
+  }
+  if (size >= largest) return false;
+  if (size == 0) return true;
+  for (int32_t m = 0, i = 0; m < g->machines; m++) {
+    if (i < g->pick.n && g->pick.machine[i] == m) i++;
+    else if (room[m] >= size && (rest == BERTH_NONE || room[m] < room[rest])) rest = m;
+  }
+  if (rest != BERTH_NONE) put(g, rest, size);
+  return rest != BERTH_NONE;
+}
+
+bool berth_i_gang_find_packed(berth_gang *g, const int32_t *room, int32_t size) {
+  int32_t m = best_fit(g, room, size);
+  if (m == BERTH_NONE) return find_consolidated(g, room, size);
+  g->pick.n = 0;
+  put(g, m, size);
+  return true;
+}
+
+bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job) {
+  int32_t size = g->job[job].size;
+  switch (g->o.placement) {
+    case BERTH_GANG_SPREAD: return find_spread(g, room, size);
+    case BERTH_GANG_CONSOLIDATE:
+      if (g->consolidate && !g->consolidate[job]) return find_spread(g, room, size);
+      return berth_i_gang_find_packed(g, room, size);
+    default: return find_from(g, room, size, room == g->room ? g->lowest : 0);
+  }
+}
+
+bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size) { return find_from(g, room, size, 0); }
+
+bool berth_i_gang_fits_ever(berth_gang *g, int32_t job) {
+  if (g->gavel) return berth_i_gang_gavel_fits(g, job);
+  return g->job[job].size <= g->total && (!berth_i_gang_by_place(g) || berth_i_gang_find(g, g->cap, job));
+}
+
+/* ---- rates -------------------------------------------------------------------------------------------- */
+
+static const double *amounts(berth_gang *g) {
+  if (!g->o.amounts) return NULL;
+  for (int32_t i = 0; i < g->pick.n; i++) {
+    double *x = g->amount + (size_t)i * (size_t)g->resources;
+    memset(x, 0, (size_t)g->resources * sizeof *x);
+    x[0] = g->pick.amount[i];
+  }
+  return g->amount;
+}
+
+berth_status berth_i_gang_rate(berth_gang *g, int32_t job, double *rate) {
+  berth_status st;
+  *rate = g->ops->speed ? g->ops->speed(g, job) : 1;
+  if (g->ops->speed || !g->o.rate) return BERTH_OK;
+  if ((st = g->o.rate(g->o.ud, job, g->pick.n, g->pick.machine, amounts(g), rate)) != BERTH_OK) return st;
+  if (*rate > 0 && isfinite(*rate)) return BERTH_OK;
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: rate: expected a finite number above 0, got %g", (int)job, *rate);
+}
+
+berth_status berth_i_gang_nominal(berth_gang *g, int32_t job) {
+  g->job[job].nominal = 1;
+  if (!g->o.rate) return BERTH_OK;
+  berth_i_gang_find(g, g->cap, job);
+  return berth_i_gang_rate(g, job, &g->job[job].nominal);
+}
+
+/* ---- beginning and leaving ----------------------------------------------------------------------------- */
+
+static berth_status grow_log(berth_gang *g) {
+  void *runs = g->runs, *machine = g->place_machine, *amount = g->place_amount;
+  size_t places = (size_t)g->n_places + (size_t)g->pick.n;
+  berth_status st = berth_i_grow(g->ctx, &runs, &g->cap_runs, (size_t)g->n_runs + 1, sizeof *g->runs);
+  g->runs = runs;
+  if (st != BERTH_OK) return st;
+  st = berth_i_grow(g->ctx, &machine, &g->cap_machine, places, sizeof *g->place_machine);
+  g->place_machine = machine;
+  if (st != BERTH_OK) return st;
+  st = berth_i_grow(g->ctx, &amount, &g->cap_amount, places, sizeof *g->place_amount);
+  g->place_amount = amount;
+  return st;
+}
+
+static void take(berth_gang *g, int32_t machine, int32_t amount) {
+  g->idle -= g->room[machine] == g->cap[machine];
+  g->room[machine] -= amount;
+  while (g->lowest < g->machines && g->room[g->lowest] == 0) g->lowest++;
+}
+
+static void note_run(berth_gang *g, int32_t job, double now) {
+  g->job[job].run = g->n_runs;
+  g->runs[g->n_runs++] = (berth_gang_run){ job, g->n_places, g->pick.n, now, NAN };
+  for (int32_t i = 0; i < g->pick.n; i++, g->n_places++) {
+    g->place_machine[g->n_places] = g->pick.machine[i];
+    g->place_amount[g->n_places] = g->pick.amount[i];
+    take(g, g->pick.machine[i], g->pick.amount[i]);
+  }
+  g->left -= g->job[job].size;
+}
+
+berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
+  double rate;
+  berth_status st = berth_i_gang_rate(g, job, &rate);
+  if (st == BERTH_OK) st = grow_log(g);
+  if (st == BERTH_OK) st = berth_cluster_start(g->c, job, g->pick.n, g->pick.machine, amounts(g), rate);
+  if (st != BERTH_OK) return st;
+  note_run(g, job, now);
+  g->job[job].since = now;
+  return g->ops->begins ? g->ops->begins(g, job, now) : BERTH_OK;
+}
+
+void berth_i_gang_give_back(berth_gang *g, int32_t job, double now, bool over) {
+  berth_gang_run *r = &g->runs[g->job[job].run];
+  g->job[job].run = BERTH_NONE;
+  r->end = now;
+  for (int32_t i = r->first; i < r->first + r->n; i++) {
+    int32_t m = g->place_machine[i];
+    g->room[m] += g->place_amount[i];
+    g->idle += g->room[m] == g->cap[m];
+    g->lowest = m < g->lowest ? m : g->lowest;
+  }
+  g->left += g->job[job].size;
+  g->job[job].served += now - g->job[job].since;
+  if (g->ops->stops) g->ops->stops(g, job, now, over);
+}
+
+berth_status berth_i_gang_pause(berth_gang *g, int32_t job, double now) {
+  berth_job_record r;
+  berth_status st = berth_cluster_pause(g->c, job);
+  if (st == BERTH_OK) st = berth_cluster_record(g->c, job, &r);
+  if (st != BERTH_OK) return st;
+  g->job[job].left = r.left;
+  berth_i_gang_give_back(g, job, now, false);
+  return BERTH_OK;
+}

@@ -1,0 +1,116 @@
+/* Rules without pauses. */
+#include "gang_internal.h"
+
+static const berth_i_gang_rank before_all = { -INFINITY, INT64_MIN };
+
+static berth_i_gang_rank by_arrival(berth_gang *g, int32_t job) {
+  (void)g;
+  return (berth_i_gang_rank){ 0, job };
+}
+
+static berth_i_gang_rank by_seconds(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ g->job[job].left / g->job[job].nominal, job };
+}
+
+static berth_status begin(berth_gang *g, int32_t job, double now) {
+  berth_i_gang_queue_remove(&g->waiting, job);
+  return berth_i_gang_begin(g, job, now);
+}
+
+/* ---- first in, first out ------------------------------------------------------------------------------- */
+
+/* @param head the first that has to wait, BERTH_NONE */
+static berth_status begin_in_order(berth_gang *g, double now, int32_t *head) {
+  berth_status st = BERTH_OK;
+  berth_i_gang_queue_fresh(g);
+  do {
+    *head = berth_i_gang_queue_next(&g->waiting, before_all, INT32_MAX, INFINITY);
+    if (*head == BERTH_NONE || g->job[*head].size > g->left || !berth_i_gang_find(g, g->room, *head)) return BERTH_OK;
+    st = begin(g, *head, now);
+  } while (st == BERTH_OK);
+  return st;
+}
+
+static berth_status fifo(berth_gang *g, double now) {
+  int32_t head;
+  return begin_in_order(g, now, &head);
+}
+
+static berth_status fit_first(berth_gang *g, double now) {
+  berth_i_gang_rank cursor = before_all;
+  int32_t job;
+  berth_i_gang_queue_fresh(g);
+  while ((job = berth_i_gang_queue_next(&g->waiting, cursor, g->left, INFINITY)) != BERTH_NONE) {
+    berth_status st = BERTH_OK;
+    cursor = g->job[job].rank;
+    if (berth_i_gang_find(g, g->room, job)) st = begin(g, job, now);
+    if (st != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+/* ---- EASY backfill ------------------------------------------------------------------------------------- */
+
+/* When the first that waits can begin, and how much it leaves then. Those that run are in order of their ends. */
+typedef struct reservation {
+  double time;
+  int32_t spare;
+} reservation;
+
+static reservation reserve(const berth_gang *g, int32_t head) {
+  int32_t left = g->left;
+  for (int32_t i = 0; i < g->n_running; i++) {
+    left += g->job[g->running[i]].size;
+    if (left >= g->job[head].size) return (reservation){ g->job[g->running[i]].rank.key, left - g->job[head].size };
+  }
+  return (reservation){ INFINITY, 0 }; /* places are missing, not units */
+}
+
+static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
+
+/* The next that fits, and ends in time or leaves the head its part. Seconds that depend on places are known only there. */
+static int32_t next_candidate(const berth_gang *g, berth_i_gang_rank cursor, const reservation *r, double now) {
+  double seconds = g->o.rate ? INFINITY : r->time - now;
+  int32_t a = berth_i_gang_queue_next(&g->waiting, cursor, g->left, seconds);
+  int32_t b = berth_i_gang_queue_next(&g->waiting, cursor, least(g->left, r->spare), INFINITY);
+  return a == BERTH_NONE || (b != BERTH_NONE && berth_i_gang_before(g->job[b].rank, g->job[a].rank)) ? b : a;
+}
+
+static berth_status try_candidate(berth_gang *g, int32_t job, reservation *r, double now) {
+  double rate;
+  bool in_time;
+  berth_status st;
+  if (!berth_i_gang_find(g, g->room, job)) return BERTH_OK;
+  if ((st = berth_i_gang_rate(g, job, &rate)) != BERTH_OK) return st;
+  in_time = now + g->job[job].left / rate <= r->time;
+  if (!in_time && g->job[job].size > r->spare) return BERTH_OK;
+  if (!in_time) r->spare -= g->job[job].size;
+  return begin(g, job, now);
+}
+
+static berth_status backfill(berth_gang *g, double now) {
+  int32_t head, job;
+  berth_status st = begin_in_order(g, now, &head);
+  reservation r;
+  berth_i_gang_rank cursor;
+  if (st != BERTH_OK || head == BERTH_NONE || g->left == 0) return st;
+  r = reserve(g, head);
+  cursor = g->job[head].rank;
+  while (st == BERTH_OK && (job = next_candidate(g, cursor, &r, now)) != BERTH_NONE) {
+    cursor = g->job[job].rank;
+    st = try_candidate(g, job, &r, now);
+  }
+  return st;
+}
+
+static berth_status backfill_begins(berth_gang *g, int32_t job, double now) {
+  g->job[job].rank = (berth_i_gang_rank){ berth_cluster_end_of(g->c, job), job };
+  berth_i_gang_insert(g, job, now);
+  return BERTH_OK;
+}
+
+const berth_i_gang_ops berth_i_gang_fifo = { .decide = fifo, .arrives = by_arrival };
+const berth_i_gang_ops berth_i_gang_fit_first = { .decide = fit_first, .arrives = by_arrival };
+const berth_i_gang_ops berth_i_gang_sjf = { .decide = fit_first, .arrives = by_seconds };
+const berth_i_gang_ops berth_i_gang_backfill = { .decide = backfill, .arrives = by_arrival, .ordered = true,
+                                                 .begins = backfill_begins };

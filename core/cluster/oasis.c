@@ -1,0 +1,97 @@
+/* One slot of OASiS: workers on the cheapest machines of their pool, each filled, and servers likewise on theirs. Exact, as all
+ * units of a job are alike: Bao, Peng, Wu, Li, 2018, algorithm 2. */
+#include "pdors_internal.h"
+#include <stdlib.h>
+
+typedef struct spot {
+  double cost;
+  int32_t machine, room; /* units of it */
+} spot;
+
+struct berth_i_oasis {
+  const berth_ps_job *job;
+  double outside;           /* worker-slots per sample */
+  spot *spot;               /* [machines] those for workers in front, by cost */
+  int32_t workers, servers; /* spots with room: from 0, and from the split on */
+};
+
+berth_status berth_i_oasis_new(berth_pdors *d) {
+  size_t machines = (size_t)d->c.machines;
+  if (!(d->oasis = berth_i_zalloc(d->ctx, 1, sizeof *d->oasis))
+      || !(d->oasis->spot = berth_i_alloc(d->ctx, machines, sizeof *d->oasis->spot)))
+    return berth_i_nomem(d->ctx);
+  return BERTH_OK;
+}
+
+void berth_i_oasis_release(berth_pdors *d) {
+  if (!d->oasis) return;
+  berth_i_free(d->ctx, d->oasis->spot, (size_t)d->c.machines, sizeof *d->oasis->spot);
+  berth_i_free(d->ctx, d->oasis, 1, sizeof *d->oasis);
+}
+
+static int by_cost(const void *a, const void *b) {
+  const spot *x = a, *y = b;
+  if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+  return (x->machine > y->machine) - (x->machine < y->machine);
+}
+
+static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t machine) {
+  size_t at = (size_t)machine * (size_t)d->c.resources;
+  double cost = 0, room = INT32_MAX;
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++, at++) {
+    if (!(demand[r] > 0)) continue;
+    cost += demand[r] * state->price[at];
+    room = fmin(room, floor((state->left[at] + 1e-9 * d->c.capacity[at]) / demand[r]));
+  }
+  return (spot){ cost, machine, (int32_t)room };
+}
+
+/* @return number of spots with room, cheapest first, at `out` */
+static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t from, int32_t to,
+                      spot *out) {
+  int32_t h, n = 0;
+  for (h = from; h < to; h++) {
+    spot s = spot_at(d, state, demand, h);
+    if (s.room > 0 && s.cost < INFINITY) out[n++] = s;
+  }
+  if (n > 1) qsort(out, (size_t)n, sizeof *out, by_cost);
+  return n;
+}
+
+void berth_i_oasis_begin(berth_pdors *d, int32_t job, const berth_i_slot_state *state) {
+  berth_i_oasis *o = d->oasis;
+  o->job = berth_ps_job_at(d->ps, job);
+  o->outside = berth_ps_worker_slots(o->job, o->job->across);
+  o->workers = gather(d, state, o->job->worker, 0, d->split, o->spot);
+  o->servers = gather(d, state, o->job->server, d->split, d->c.machines, o->spot + d->split);
+}
+
+/* @return what could not be placed */
+static int32_t fill(const spot *s, int32_t n, int32_t units, bool workers, berth_i_slot_answer *out) {
+  int32_t i;
+  for (i = 0; i < n && units > 0; i++) {
+    int32_t here = units < s[i].room ? units : s[i].room;
+    out->place[out->n++] = (berth_ps_place){ s[i].machine, workers ? here : 0, workers ? 0 : here };
+    out->cost += here * s[i].cost;
+    units -= here;
+  }
+  return units;
+}
+
+static int by_machine(const void *a, const void *b) {
+  const berth_ps_place *x = a, *y = b;
+  return (x->machine > y->machine) - (x->machine < y->machine);
+}
+
+void berth_i_oasis_solve(berth_pdors *d, double samples, berth_i_slot_answer *out) {
+  const berth_i_oasis *o = d->oasis;
+  double workers = berth_i_pdors_workers(samples, o->outside), servers = berth_i_pdors_servers(o->job, workers);
+  out->cost = 0;
+  out->inside = false;
+  out->n = 0;
+  out->feasible = workers <= o->job->batch && servers <= INT32_MAX && fill(o->spot, o->workers, (int32_t)workers, true, out) == 0
+                  && fill(o->spot + d->split, o->servers, (int32_t)servers, false, out) == 0;
+  if (!out->feasible) out->cost = INFINITY;
+  else if (out->n > 1) qsort(out->place, (size_t)out->n, sizeof *out->place, by_machine);
+}

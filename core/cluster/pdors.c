@@ -1,0 +1,292 @@
+/* PD-ORS and OASiS: life, what jobs can do at all, decisions. */
+#include "pdors_internal.h"
+#include <stdlib.h>
+
+enum { UNDECIDED = BERTH_NONE, REFUSED = -2 };
+
+berth_pdors_options berth_pdors_defaults(void) {
+  return (berth_pdors_options){ .mode = BERTH_PDORS_REPAIRED, .factor = 1, .delta = 0.5, .tries = 20, .quanta = 64,
+                                .most_quanta = 256, .safety = 2, .low_scale = 1, .high_scale = 1, .floor = 1e-6, .reclaim = true,
+                                .extend = true, .nodes = 100000 };
+}
+
+/* ---- options ------------------------------------------------------------------------------------------ */
+
+static bool in_range(const berth_pdors_options *o) {
+  return (unsigned)o->algorithm <= BERTH_OASIS && (unsigned)o->mode <= BERTH_PDORS_EXACT
+         && (unsigned)o->favour <= BERTH_PDORS_COVERING && (unsigned)o->gdelta <= BERTH_GDELTA_GIVEN && (unsigned)o->bounds <= BERTH_PDORS_ONLINE;
+}
+
+static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, int32_t resources) {
+  int32_t r;
+  if (!(o->low > 0 && o->low < INFINITY)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: low is %g: above 0", o->low);
+  for (r = 0; r < resources; r++)
+    if (!(o->high[r] > 0 && o->high[r] < INFINITY))
+      return berth_i_fail(ctx, BERTH_EINVAL, "pdors: high of resource %d is %g: above 0", r, o->high[r]);
+  return BERTH_OK;
+}
+
+static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o, const berth_ps_options *c) {
+  if (!in_range(o)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: an option is none of its values");
+  if (!(o->delta > 0 && o->delta < 1)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: delta is %g: above 0, below 1", o->delta);
+  if (o->gdelta == BERTH_GDELTA_GIVEN && !(o->factor > 0 && o->factor < INFINITY))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: factor is %g: above 0", o->factor);
+  if (o->tries < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: tries is %d: at least 1", o->tries);
+  if (o->quanta < 1 || o->most_quanta < 1 || o->most_quanta > 10000)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: quanta are %d, at most %d: 1 to 10000", o->quanta, o->most_quanta);
+  if (!(o->safety >= 1 && o->safety < INFINITY))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: safety is %g: at least 1", o->safety);
+  if (!(o->low_scale > 0 && o->low_scale < INFINITY && o->high_scale > 0 && o->high_scale < INFINITY))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: L and U times %g and %g: above 0", o->low_scale, o->high_scale);
+  if (!(o->floor >= 0 && o->floor <= 1)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: floor is %g: 0 to 1", o->floor);
+  if (o->nodes < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: nodes is %d: at least 1", o->nodes);
+  if (o->algorithm == BERTH_OASIS && c->machines < 2)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: OASiS has machines for workers and others for servers: at least 2");
+  return o->bounds == BERTH_PDORS_PRIOR ? check_prior(ctx, o, c->resources) : BERTH_OK;
+}
+
+/* ---- machines that are the same ------------------------------------------------------------------------ */
+
+typedef struct keyed {
+  const double *row;
+  int32_t columns, pool, machine;
+} keyed;
+
+static int same_order(const keyed *x, const keyed *y) {
+  int32_t r;
+  if (x->pool != y->pool) return x->pool < y->pool ? -1 : 1;
+  for (r = 0; r < x->columns; r++)
+    if (x->row[r] != y->row[r]) return x->row[r] < y->row[r] ? -1 : 1;
+  return 0;
+}
+
+static int in_order(const void *a, const void *b) {
+  const keyed *x = a, *y = b;
+  int c = same_order(x, y);
+  return c ? c : (x->machine > y->machine) - (x->machine < y->machine);
+}
+
+static void number_types(berth_i_pdors_types *t, const keyed *k, int32_t machines) {
+  int32_t i;
+  for (i = 0; i < machines; i++) {
+    if (i == 0 || same_order(&k[i - 1], &k[i]) != 0) {
+      t->first[t->n] = k[i].machine;
+      t->count[t->n++] = 0;
+    }
+    t->of[k[i].machine] = t->n - 1;
+    t->count[t->n - 1]++;
+  }
+}
+
+static berth_status types_init(berth_pdors *d) {
+  berth_i_pdors_types *t = &d->types;
+  size_t n = (size_t)d->c.machines;
+  keyed *k = berth_i_alloc(d->ctx, n, sizeof *k);
+  int32_t h;
+  if (!k || !(t->of = berth_i_alloc(d->ctx, n, sizeof *t->of)) || !(t->first = berth_i_alloc(d->ctx, n, sizeof *t->first))
+      || !(t->count = berth_i_alloc(d->ctx, n, sizeof *t->count))) {
+    berth_i_free(d->ctx, k, n, sizeof *k);
+    return berth_i_nomem(d->ctx);
+  }
+  for (h = 0; h < d->c.machines; h++)
+    k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources, h >= d->split, h };
+  qsort(k, n, sizeof *k, in_order);
+  number_types(t, k, d->c.machines);
+  berth_i_free(d->ctx, k, n, sizeof *k);
+  return BERTH_OK;
+}
+
+static void types_release(berth_pdors *d) {
+  size_t n = (size_t)d->c.machines;
+  berth_i_free(d->ctx, d->types.of, n, sizeof *d->types.of);
+  berth_i_free(d->ctx, d->types.first, n, sizeof *d->types.first);
+  berth_i_free(d->ctx, d->types.count, n, sizeof *d->types.count);
+}
+
+/* ---- what a job can do --------------------------------------------------------------------------------- */
+
+/* Units of one kind that find room on an empty machine; at most `limit`. */
+static double units(const berth_pdors *d, const double *demand, int32_t machine, double limit) {
+  const double *c = d->c.capacity + (size_t)machine * (size_t)d->c.resources;
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++)
+    if (demand[r] > 0) limit = fmin(limit, floor(c[r] / demand[r] * (1 + 1e-9)));
+  return limit;
+}
+
+static bool fits(const berth_pdors *d, const berth_ps_job *j, int32_t machine, double workers) {
+  const double *c = d->c.capacity + (size_t)machine * (size_t)d->c.resources;
+  double servers = berth_i_pdors_servers(j, workers);
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++)
+    if (j->worker[r] * workers + j->server[r] * servers > c[r] * (1 + 1e-9)) return false;
+  return true;
+}
+
+int32_t berth_i_pdors_most_inside(const berth_pdors *d, const berth_ps_job *j, int32_t machine) {
+  int32_t low = 0, high = j->batch;
+  while (low < high) {
+    int32_t middle = high - (high - low) / 2;
+    if (fits(d, j, machine, middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/* All machines as if they were one. */
+static double most_together(const berth_pdors *d, const berth_ps_job *j) {
+  double most = j->batch;
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++) {
+    double demand = j->worker[r] + j->server[r] / j->ratio;
+    if (demand > 0) most = fmin(most, floor(d->family[0].room[r] / demand * (1 + 1e-9)));
+  }
+  return most;
+}
+
+/* Workers and servers each as if the others were not there. */
+static int32_t most_outside(const berth_pdors *d, const berth_ps_job *j) {
+  double workers = 0, servers = 0, most = d->families == 1 ? most_together(d, j) : j->batch;
+  int32_t t;
+  for (t = 0; t < d->types.n; t++) {
+    int32_t machine = d->types.first[t];
+    if (machine < d->split) workers += d->types.count[t] * units(d, j->worker, machine, j->batch);
+    if (d->families == 1 || machine >= d->split) servers += d->types.count[t] * units(d, j->server, machine, 1e15);
+  }
+  return (int32_t)fmin(most, fmin(workers, floor(servers * j->ratio * (1 + 1e-12))));
+}
+
+/* As many workers as k servers can have, for some k; with many servers about the ratio. */
+static double per_server(const berth_ps_job *j, int32_t most) {
+  double best = 0, k;
+  if (most > 64 * j->ratio) return j->ratio;
+  for (k = 1; k <= 64; k++) {
+    double w = fmax(1, fmin(most, floor(k * j->ratio * (1 + 1e-12))));
+    best = fmax(best, w / berth_i_pdors_servers(j, w));
+  }
+  return best;
+}
+
+static double outside_slots(const berth_pdors *d, const berth_ps_job *j) {
+  double slots = berth_ps_worker_slots(j, j->across);
+  if (d->families == 1 && d->c.rack && j->rack > 0) slots = fmin(slots, berth_ps_worker_slots(j, j->rack));
+  return slots;
+}
+
+/* O(types resources log batch) */
+void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rates *out) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  int32_t t;
+  *out = (berth_i_pdors_rates){ .work = j->epochs * j->samples, .inside = berth_ps_worker_slots(j, j->inside) };
+  out->outside = outside_slots(d, j);
+  out->most_out = most_outside(d, j);
+  for (t = 0; t < d->types.n && d->families == 1 && out->most_in < j->batch; t++) {
+    int32_t here = berth_i_pdors_most_inside(d, j, d->types.first[t]);
+    if (here > out->most_in) out->most_in = here;
+  }
+  out->scale = 1 / (1 - fmin(j->moving, 1));
+  out->most = fmax(out->most_in / out->inside, out->most_out / out->outside) / out->scale;
+  out->per_server = per_server(j, out->most_in > out->most_out ? out->most_in : out->most_out);
+}
+
+bool berth_i_pdors_can_finish(const berth_pdors *d, const berth_i_pdors_rates *r, int32_t from) {
+  return r->most > 0 && r->work <= r->most * (d->c.slots - from) * (1 + 1e-12);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+static berth_status init(berth_pdors *d) {
+  int32_t i, jobs = berth_ps_jobs(d->ps);
+  berth_status st;
+  if (!(d->last = berth_i_alloc(d->ctx, (size_t)jobs, sizeof *d->last))
+      || !(d->late = berth_i_alloc(d->ctx, (size_t)jobs, sizeof *d->late)))
+    return berth_i_nomem(d->ctx);
+  for (i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
+  if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK) return st;
+  if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK || (st = berth_i_pdors_search_init(d)) != BERTH_OK) return st;
+  return d->families == 2 ? berth_i_oasis_new(d) : berth_i_slot_solver_new(d->ps, &d->o, &d->solver);
+}
+
+berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth_pdors **out) {
+  berth_ctx *ctx = berth_ps_ctx(p);
+  const berth_ps_options *c = berth_ps_options_of(p);
+  berth_pdors *d;
+  berth_status st = check_options(ctx, opts, c);
+  if (st != BERTH_OK) return st;
+  if (!(d = berth_i_zalloc(ctx, 1, sizeof *d))) return berth_i_nomem(ctx);
+  berth_ps_retain(p);
+  d->ps = p;
+  d->ctx = ctx;
+  d->o = *opts;
+  d->c = *c;
+  d->cells = (size_t)c->machines * (size_t)c->resources;
+  d->families = opts->algorithm == BERTH_OASIS ? 2 : 1;
+  d->split = d->families == 2 ? c->machines - c->machines / 2 : c->machines;
+  if ((st = init(d)) != BERTH_OK) {
+    berth_pdors_release(d);
+    return st;
+  }
+  *out = d;
+  return BERTH_OK;
+}
+
+void berth_pdors_release(berth_pdors *d) {
+  size_t jobs;
+  berth_ctx *ctx;
+  berth_ps *p;
+  if (!d) return;
+  ctx = d->ctx;
+  p = d->ps;
+  jobs = (size_t)berth_ps_jobs(p);
+  berth_i_slot_solver_release(d->solver);
+  berth_i_oasis_release(d);
+  berth_i_pdors_search_release(d);
+  berth_i_pdors_slots_release(d);
+  types_release(d);
+  berth_i_free(ctx, d->seen, jobs, 1);
+  berth_i_free(ctx, d->last, jobs, sizeof *d->last);
+  berth_i_free(ctx, d->late, jobs, sizeof *d->late);
+  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_ps_release(p);
+}
+
+/* ---- decisions ------------------------------------------------------------------------------------------ */
+
+berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  if (!j) return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
+  berth_i_pdors_look_at(d, job);
+  return berth_i_pdors_search_for(d, job, j->arrival, j->epochs * j->samples, out);
+}
+
+berth_status berth_pdors_admit(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
+  berth_pdors_plan plan;
+  berth_status st;
+  if (berth_ps_job_at(d->ps, job) && d->last[job] != UNDECIDED)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: job %d was %s before", job,
+                        d->last[job] == REFUSED ? "refused" : "admitted");
+  if ((st = berth_pdors_decide(d, job, &plan)) != BERTH_OK) return st;
+  if (!plan.admitted) d->last[job] = REFUSED;
+  else if ((st = berth_i_pdors_commit(d, job, &plan)) != BERTH_OK) return st;
+  *out = plan;
+  return BERTH_OK;
+}
+
+double berth_pdors_price(const berth_pdors *d, int32_t machine, int32_t resource, int32_t slot) {
+  size_t at = (size_t)machine * (size_t)d->c.resources + (size_t)resource;
+  if (machine < 0 || machine >= d->c.machines || resource < 0 || resource >= d->c.resources) return NAN;
+  if (slot < 0 || slot >= d->c.slots) return NAN;
+  return berth_i_pdors_price_at(d, machine, resource, d->slot[slot].used ? d->slot[slot].used[at] : 0);
+}
+
+const double *berth_pdors_committed(const berth_pdors *d, int32_t slot) {
+  if (slot < 0 || slot >= d->c.slots) return NULL;
+  return d->slot[slot].used ? d->slot[slot].used : d->blank.used;
+}
+
+berth_pdors_counts berth_pdors_counted(const berth_pdors *d) {
+  berth_pdors_counts c = d->solver ? *berth_i_slot_counts(d->solver) : (berth_pdors_counts){ 0 };
+  c.slots_solved = d->counts.slots_solved;
+  c.slots_remembered = d->counts.slots_remembered;
+  return c;
+}

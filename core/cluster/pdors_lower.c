@@ -1,0 +1,254 @@
+/* Slots that are alike, and what work costs in them at least: without looking at which machines have room for how much. These
+ * bounds decide which slots are looked at closely. */
+#include "pdors_internal.h"
+
+/* ---- classes ------------------------------------------------------------------------------------------ */
+
+static bool alike(const berth_pdors *d, int32_t a, int32_t b) {
+  const berth_i_pdors_slot *s = &d->slot[a], *t = &d->slot[b];
+  if (s->hash != t->hash) return false;
+  if (!s->used || !t->used) return true; /* nothing was ever there, or all was given back */
+  return memcmp(s->used, t->used, d->cells * sizeof *s->used) == 0;
+}
+
+static int32_t class_for(berth_pdors *d, int32_t slot) {
+  berth_i_pdors_search *s = &d->search;
+  size_t at = (size_t)(d->slot[slot].hash * 0x9e3779b97f4a7c15u >> 20) % s->table_room;
+  while (s->table[at] != BERTH_NONE && !alike(d, s->slot_of[s->table[at]], slot)) at = (at + 1) % s->table_room;
+  if (s->table[at] == BERTH_NONE) {
+    s->table[at] = s->classes++;
+    s->slot_of[s->table[at]] = slot;
+  }
+  return s->table[at];
+}
+
+/* O(slots), where hashes differ if slots do. */
+void berth_i_pdors_classify(berth_pdors *d) {
+  berth_i_pdors_search *s = &d->search;
+  int32_t i;
+  s->classes = 0;
+  for (i = 0; i < (int32_t)s->table_room; i++) s->table[i] = BERTH_NONE;
+  for (i = 0; i < s->n; i++) s->class_of[i] = class_for(d, s->from + i);
+}
+
+/* ---- costs of one class ------------------------------------------------------------------------------- */
+
+/* Cheapest prices of a worker and of a server, anywhere; of a worker with its share of a server, where both have room. */
+typedef struct floors {
+  double worker, server, both, server_there;
+  double most_in; /* workers that find room on one machine, with their servers */
+  double workers, servers; /* units that find room, each as if the others were not there; counted up to the most that is wanted */
+} floors;
+
+typedef struct needs {
+  int32_t n;
+  double per_server, most, most_servers; /* workers per server at most; workers and servers on several machines */
+  double worker[BERTH_PS_RESOURCES], server[BERTH_PS_RESOURCES], mixed[BERTH_PS_RESOURCES];
+  int32_t resource[BERTH_PS_RESOURCES];
+} needs;
+
+static void needs_of(const berth_pdors *d, const berth_ps_job *j, needs *q) {
+  int32_t r;
+  q->n = 0;
+  q->per_server = d->search.rates.per_server;
+  q->most = d->search.rates.most_out;
+  q->most_servers = berth_i_pdors_servers(j, q->most);
+  for (r = 0; r < d->c.resources; r++)
+    if (j->worker[r] > 0 || j->server[r] > 0) {
+      q->resource[q->n] = r;
+      q->worker[q->n] = j->worker[r];
+      q->server[q->n] = j->server[r];
+      q->mixed[q->n++] = j->worker[r] + j->server[r] / j->ratio;
+    }
+}
+
+/* Plain comparisons: this is where most of the time of a decision goes. */
+static inline double least(double a, double b) { return b < a ? b : a; }
+
+/* A machine: prices, and what is left with the slack that commitments have. */
+typedef struct shelf {
+  double price[BERTH_PS_RESOURCES], room[BERTH_PS_RESOURCES];
+} shelf;
+
+static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s, int32_t h, shelf *out) {
+  size_t at = (size_t)h * (size_t)d->c.resources;
+  int32_t i;
+  for (i = 0; i < q->n; i++) {
+    size_t k = at + (size_t)q->resource[i];
+    out->price[i] = s->price[k];
+    out->room[i] = s->left[k] + 1e-9 * d->c.capacity[k];
+  }
+}
+
+/* Resources of which a unit takes none may have no price at all. */
+static double cost(const needs *q, const double *demand, const shelf *m) {
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < q->n; i++) {
+    if (!(demand[i] > 0)) continue;
+    if (demand[i] > m->room[i]) return INFINITY;
+    sum += demand[i] * m->price[i];
+  }
+  return sum;
+}
+
+static double most_workers(const needs *q, const shelf *m) {
+  double most = INFINITY;
+  int32_t i;
+  for (i = 0; i < q->n; i++) {
+    most = least(most, m->room[i] / q->mixed[i]);
+    if (q->worker[i] > 0) most = least(most, (m->room[i] - q->server[i]) / q->worker[i]);
+    else if (q->server[i] > m->room[i]) most = 0;
+  }
+  return most;
+}
+
+static double units(const needs *q, const double *demand, const shelf *m) {
+  double most = INFINITY;
+  int32_t i;
+  for (i = 0; i < q->n; i++)
+    if (demand[i] > 0) most = least(most, floor(m->room[i] / demand[i]));
+  return most;
+}
+
+static void look_at_machine(const berth_pdors *d, const needs *q, const shelf *m, int32_t h, floors *f) {
+  double worker = h < d->split ? cost(q, q->worker, m) : INFINITY;
+  double server = d->families == 1 || h >= d->split ? cost(q, q->server, m) : INFINITY;
+  f->worker = least(f->worker, worker);
+  f->server = least(f->server, server);
+  if (worker < INFINITY && f->workers < q->most) f->workers += units(q, q->worker, m);
+  if (server < INFINITY && f->servers < q->most_servers) f->servers += units(q, q->server, m);
+  if (d->families == 2 || !(worker + server < INFINITY)) return;
+  f->both = least(f->both, worker + server / q->per_server);
+  f->server_there = least(f->server_there, server);
+  if (f->most_in < d->search.rates.most_in) f->most_in = -least(-f->most_in, -most_workers(q, m));
+}
+
+static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s) {
+  floors f = { INFINITY, INFINITY, INFINITY, INFINITY, 0, 0, 0 };
+  shelf m;
+  int32_t h;
+  for (h = 0; h < d->c.machines; h++) {
+    shelf_of(d, q, s, h, &m);
+    look_at_machine(d, q, &m, h, &f);
+  }
+  return f;
+}
+
+/* Servers beyond the workers' shares cost, too. */
+static double inside(const berth_i_pdors_search *s, const berth_ps_job *j, const floors *f, double samples) {
+  double workers = berth_i_pdors_workers(samples, s->rates.inside), servers = berth_i_pdors_servers(j, workers);
+  if (workers > s->rates.most_in || workers > f->most_in) return INFINITY;
+  return workers * f->both + fmax(0, servers - workers / s->rates.per_server) * f->server_there;
+}
+
+static double outside(const berth_i_pdors_search *s, const berth_ps_job *j, const floors *f, double samples) {
+  double workers = berth_i_pdors_workers(samples, s->rates.outside), servers = berth_i_pdors_servers(j, workers);
+  if (workers > s->rates.most_out || workers > f->workers || servers > f->servers) return INFINITY;
+  return workers * f->worker + servers * f->server;
+}
+
+static void bound_class(berth_pdors *d, const berth_ps_job *j, const floors *f, int32_t class) {
+  berth_i_pdors_search *s = &d->search;
+  double *lower = s->lower + (size_t)class * (size_t)(s->most + 1), in, out;
+  double a = fmin(s->rates.most_in, floor(f->most_in));
+  double b = fmin(s->rates.most_out, fmin(f->workers, floor(f->servers * j->ratio * (1 + 1e-12))));
+  int32_t v;
+  lower[0] = 0;
+  for (v = 1; v <= s->most; v++) {
+    double samples = fmin(v * s->quantum, s->rates.work) * s->rates.scale;
+    in = inside(s, j, f, samples);
+    out = outside(s, j, f, samples);
+    lower[v] = fmin(in, out) * (1 - 1e-12);
+  }
+  in = f->both < INFINITY ? a / s->rates.inside : 0;
+  out = f->worker + f->server < INFINITY ? b / s->rates.outside : 0;
+  berth_i_pdors_hull(in, in > 0 ? a * f->both : 0, out, out > 0 ? b * (f->worker + f->server / s->rates.per_server) : 0,
+                     s->hull + 2 * (size_t)class);
+}
+
+/* O(classes (machines resources + quanta)) */
+void berth_i_pdors_lower(berth_pdors *d) {
+  berth_i_pdors_search *s = &d->search;
+  const berth_ps_job *j = berth_ps_job_at(d->ps, s->job);
+  needs q;
+  int32_t class;
+  needs_of(d, j, &q);
+  for (class = 0; class < s->classes; class++) {
+    floors f = floors_of(d, &q, berth_i_pdors_slot_at(d, s->slot_of[class]));
+    bound_class(d, j, &f, class);
+  }
+}
+
+/* ---- work in any shares -------------------------------------------------------------------------------- */
+
+int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, double cost_b, berth_i_pdors_part out[2]) {
+  double low = fmin(amount_a, amount_b), high = fmax(amount_a, amount_b);
+  double cost_low = amount_a <= amount_b ? cost_a : cost_b, cost_high = amount_a <= amount_b ? cost_b : cost_a;
+  out[0] = out[1] = (berth_i_pdors_part){ 0 };
+  if (!(high > 0)) return 0;
+  if (low == high) cost_high = fmin(cost_low, cost_high);
+  if (low > 0 && low < high && cost_low * high < cost_high * low) {
+    out[0] = (berth_i_pdors_part){ .amount = low, .slope = cost_low / low };
+    out[1] = (berth_i_pdors_part){ .amount = high - low, .slope = (cost_high - cost_low) / (high - low), .which = 1 };
+    return 2;
+  }
+  out[0] = (berth_i_pdors_part){ .amount = high, .slope = cost_high / high };
+  return 1;
+}
+
+static void sift_up(berth_i_pdors_part *part, int32_t i) {
+  berth_i_pdors_part moved = part[i];
+  for (; i > 0 && part[(i - 1) / 2].slope < moved.slope; i = (i - 1) / 2) part[i] = part[(i - 1) / 2];
+  part[i] = moved;
+}
+
+static void sift_down(berth_i_pdors_part *part, int32_t n, int32_t i) {
+  berth_i_pdors_part moved = part[i];
+  int32_t child;
+  for (; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && part[child + 1].slope > part[child].slope) child++;
+    if (part[child].slope <= moved.slope) break;
+    part[i] = part[child];
+  }
+  part[i] = moved;
+}
+
+static void pop(berth_i_pdors_fill *f) {
+  f->have -= f->part[0].amount;
+  f->part[0] = f->part[--f->n];
+  if (f->n > 0) sift_down(f->part, f->n, 0);
+}
+
+void berth_i_pdors_fill_put(berth_i_pdors_fill *f, berth_i_pdors_part part) {
+  if (!(part.amount > 0) || !(part.slope < INFINITY)) return;
+  if (f->have >= f->want && part.slope >= f->part[0].slope) return;
+  f->part[f->n] = part;
+  sift_up(f->part, f->n++);
+  f->have += part.amount;
+  while (f->have - f->part[0].amount >= f->want) pop(f);
+  if (f->have > f->want) {
+    f->part[0].amount -= f->have - f->want;
+    f->have = f->want;
+  }
+}
+
+double berth_i_pdors_fill_cost(const berth_i_pdors_fill *f) {
+  double sum = 0;
+  int32_t i;
+  if (f->have < f->want * (1 - 1e-9)) return INFINITY;
+  for (i = 0; i < f->n; i++) sum += f->part[i].amount * f->part[i].slope;
+  return sum;
+}
+
+double berth_i_pdors_relaxed(berth_pdors *d) {
+  berth_i_pdors_search *s = &d->search;
+  berth_i_pdors_fill f = { s->heap, 0, 0, s->rates.work };
+  double best = -INFINITY;
+  int32_t i, k;
+  for (i = 0; i < s->n; i++) {
+    for (k = 0; k < 2; k++) berth_i_pdors_fill_put(&f, s->hull[2 * (size_t)s->class_of[i] + (size_t)k]);
+    best = fmax(best, s->worth[i] - berth_i_pdors_fill_cost(&f));
+  }
+  return best;
+}

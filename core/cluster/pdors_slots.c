@@ -1,0 +1,175 @@
+/* What is committed in each slot. Slots in which nothing is share one blank state. */
+#include "pdors_internal.h"
+
+static size_t row(const berth_pdors *d, int32_t machine) { return (size_t)machine * (size_t)d->c.resources; }
+
+static uint64_t mixed(uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9u;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* 0 for a machine on which nothing is used. The hash of a slot is the sum over machines: it is kept up one machine at a time. */
+static uint64_t hash_of_row(const berth_pdors *d, const berth_i_pdors_slot *s, int32_t machine) {
+  uint64_t h = 0, bits;
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++) {
+    memcpy(&bits, &s->used[row(d, machine) + (size_t)r], sizeof bits);
+    if (bits) h += mixed(bits + mixed(((uint64_t)(uint32_t)machine << 8 | (uint64_t)r) + 0x9e3779b97f4a7c15u));
+  }
+  return h;
+}
+
+static void price_row(const berth_pdors *d, berth_i_pdors_slot *s, int32_t machine) {
+  size_t at = row(d, machine);
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++, at++) {
+    s->left[at] = fmax(0, d->c.capacity[at] - s->used[at]);
+    s->price[at] = berth_i_pdors_price_at(d, machine, r, s->used[at]);
+  }
+}
+
+static void price_all(berth_pdors *d, berth_i_pdors_slot *s) {
+  int32_t h;
+  for (h = 0; h < d->c.machines; h++) price_row(d, s, h);
+  s->epoch = d->epoch;
+}
+
+const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot) {
+  berth_i_pdors_slot *s = d->slot[slot].used ? &d->slot[slot] : &d->blank;
+  if (s->epoch != d->epoch) price_all(d, s);
+  return s;
+}
+
+/* One block of three arrays. */
+static berth_status make_room(berth_pdors *d, berth_i_pdors_slot *s) {
+  if (s->used) return BERTH_OK;
+  if (!(s->used = berth_i_zalloc(d->ctx, 3 * d->cells, sizeof *s->used))) return berth_i_nomem(d->ctx);
+  s->price = s->used + d->cells;
+  s->left = s->price + d->cells;
+  price_all(d, s);
+  return BERTH_OK;
+}
+
+static void release(berth_pdors *d, berth_i_pdors_slot *s) {
+  if (s->used) berth_i_free(d->ctx, s->used, 3 * d->cells, sizeof *s->used);
+  berth_i_free(d->ctx, s->entry, s->cap, sizeof *s->entry);
+}
+
+berth_status berth_i_pdors_slots_init(berth_pdors *d) {
+  if (!(d->slot = berth_i_zalloc(d->ctx, (size_t)d->c.slots, sizeof *d->slot))
+      || !(d->mark = berth_i_zalloc(d->ctx, (size_t)d->c.machines, sizeof *d->mark)))
+    return berth_i_nomem(d->ctx);
+  return make_room(d, &d->blank);
+}
+
+void berth_i_pdors_slots_release(berth_pdors *d) {
+  int32_t t;
+  release(d, &d->blank);
+  for (t = 0; d->slot && t < d->c.slots; t++) release(d, &d->slot[t]);
+  berth_i_free(d->ctx, d->slot, (size_t)d->c.slots, sizeof *d->slot);
+  berth_i_free(d->ctx, d->mark, (size_t)d->c.machines, sizeof *d->mark);
+}
+
+/* ---- commitment ------------------------------------------------------------------------------------- */
+
+static double amount(const berth_ps_job *j, const berth_ps_place *p, int32_t r) {
+  return j->worker[r] * p->workers + j->server[r] * p->servers;
+}
+
+static berth_status check(const berth_pdors *d, int32_t job, int32_t slot, const berth_ps_place *p) {
+  const double *used = d->slot[slot].used;
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++) {
+    size_t at = row(d, p->machine) + (size_t)r;
+    double more = amount(berth_ps_job_at(d->ps, job), p, r);
+    if (used[at] + more > d->c.capacity[at] * (1 + 1e-9))
+      return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
+                          "pdors: job %d wants %g of resource %d on machine %d in slot %d, where %g is left", job, more, r, p->machine,
+                          slot, d->c.capacity[at] - used[at]);
+  }
+  return BERTH_OK;
+}
+
+/* All that can fail. */
+static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
+  berth_status st = BERTH_OK;
+  size_t i, same = 0;
+  for (i = 0; i < plan->n && st == BERTH_OK; i++) {
+    berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
+    same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
+    if ((st = make_room(d, s)) != BERTH_OK) break;
+    if ((st = check(d, job, plan->slot[i], &plan->place[i])) != BERTH_OK) break;
+    st = berth_i_grow(d->ctx, (void **)&s->entry, &s->cap, s->n + same, sizeof *s->entry);
+  }
+  return st;
+}
+
+static void take(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  int32_t r;
+  for (r = 0; r < d->c.resources; r++) s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
+}
+
+static void put(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
+  s->hash -= hash_of_row(d, s, p->machine);
+  take(d, s, job, p);
+  s->hash += hash_of_row(d, s, p->machine);
+  price_row(d, s, p->machine);
+  s->entry[s->n++] = (berth_i_pdors_entry){ job, *p };
+}
+
+berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
+  berth_status st = prepare(d, job, plan);
+  size_t i;
+  if (st != BERTH_OK) return st;
+  for (i = 0; i < plan->n; i++) put(d, &d->slot[plan->slot[i]], job, &plan->place[i]);
+  d->last[job] = plan->done;
+  return BERTH_OK;
+}
+
+/* ---- and back --------------------------------------------------------------------------------------- */
+
+static void clear_row(berth_pdors *d, berth_i_pdors_slot *s, int32_t machine) {
+  s->hash -= hash_of_row(d, s, machine);
+  memset(s->used + row(d, machine), 0, (size_t)d->c.resources * sizeof *s->used);
+  d->mark[machine] = d->stamp;
+}
+
+/* Removes the entries of a job.  @return whether there were any; the rows of their machines are cleared and marked */
+static bool strike(berth_pdors *d, berth_i_pdors_slot *s, int32_t job) {
+  size_t i, kept = 0;
+  for (i = 0; i < s->n; i++)
+    if (s->entry[i].job == job) clear_row(d, s, s->entry[i].place.machine);
+    else s->entry[kept++] = s->entry[i];
+  i = s->n;
+  s->n = kept;
+  return kept < i;
+}
+
+static void add_again(berth_pdors *d, berth_i_pdors_slot *s) {
+  size_t i;
+  for (i = 0; i < s->n; i++)
+    if (d->mark[s->entry[i].place.machine] == d->stamp) take(d, s, s->entry[i].job, &s->entry[i].place);
+}
+
+static void close_rows(berth_pdors *d, berth_i_pdors_slot *s) {
+  int32_t h;
+  for (h = 0; h < d->c.machines; h++)
+    if (d->mark[h] == d->stamp) {
+      s->hash += hash_of_row(d, s, h);
+      price_row(d, s, h);
+    }
+}
+
+void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from) {
+  int32_t t;
+  for (t = from; t <= d->last[job]; t++) {
+    d->stamp++;
+    if (!d->slot[t].used || !strike(d, &d->slot[t], job)) continue;
+    add_again(d, &d->slot[t]);
+    close_rows(d, &d->slot[t]);
+  }
+}

@@ -1,0 +1,73 @@
+/* What became of a run. */
+#include "ps_internal.h"
+#include <stdlib.h>
+
+berth_status berth_ps_run_record(const berth_ps_run *r, int32_t job, berth_ps_record *out) {
+  if (job < 0 || job >= r->ps->n) return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d does not exist: there are %d", (int)job, (int)r->ps->n);
+  *out = r->at[job].r;
+  if (berth_i_ps_is_here(&r->at[job])) out->left = berth_ps_run_left(r, job);
+  return BERTH_OK;
+}
+
+size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, int32_t *job, berth_ps_place *place) {
+  size_t n = 0;
+  for (size_t e = 0; e < r->n_entries; e++) {
+    const berth_i_ps_entry *x = &r->entry[e];
+    for (int32_t i = 0; i < x->at.n; i++, n++) {
+      if (n >= capacity) continue;
+      if (slot) slot[n] = x->slot;
+      if (job) job[n] = x->job;
+      if (place) place[n] = r->place[x->at.first + (size_t)i];
+    }
+  }
+  return n;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double median(const berth_ps_run *r) {
+  int32_t n = r->ps->n;
+  if (n == 0) return NAN;
+  qsort(r->times, (size_t)n, sizeof *r->times, by_size);
+  return (r->times[n / 2] + r->times[(n - 1) / 2]) / 2;
+}
+
+static void count(berth_ps_report *out, const berth_ps_record *x) {
+  out->utility += x->utility;
+  out->done += x->state == BERTH_JOB_DONE;
+  out->refused += x->state == BERTH_JOB_REFUSED;
+  out->unfinished += x->state != BERTH_JOB_DONE && x->state != BERTH_JOB_REFUSED;
+}
+
+static double total_capacity(const berth_ps *p, int32_t resource) {
+  double sum = 0;
+  for (int32_t m = 0; m < p->o.machines; m++) sum += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)resource];
+  return sum;
+}
+
+berth_ps_report berth_ps_run_report(const berth_ps_run *r) {
+  const berth_ps *p = r->ps;
+  berth_ps_report out = { 0 };
+  double slots = 0, inside = 0, time = 0;
+  for (int32_t j = 0; j < p->n; j++) {
+    const berth_ps_record *x = &r->at[j].r;
+    count(&out, x);
+    slots += x->slots;
+    inside += x->inside;
+    r->times[j] = x->state == BERTH_JOB_DONE ? x->end - p->job[j].arrival : p->o.slots;
+    time += r->times[j];
+  }
+  out.training_mean = p->n > 0 ? time / p->n : NAN;
+  out.training_median = median(r);
+  out.inside = slots > 0 ? inside / slots : 0;
+  for (int32_t k = 0; k < p->o.resources; k++) {
+    double all = total_capacity(p, k) * p->o.slots;
+    out.used[k] = all > 0 ? r->taken[k] / all : 0;
+  }
+  return out;
+}

@@ -1,0 +1,202 @@
+/* Runs: slots of a cluster, and what a policy is told in each. */
+#include "ps_internal.h"
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static size_t cells(const berth_ps_run *r) { return (size_t)r->ps->o.machines * (size_t)r->ps->o.resources; }
+
+static void release_jobs(berth_ps_run *r) {
+  size_t n = (size_t)r->ps->n;
+  berth_i_free(r->ctx, r->at, n, sizeof *r->at);
+  berth_i_free(r->ctx, r->active, n, sizeof *r->active);
+  berth_i_free(r->ctx, r->ended, n, sizeof *r->ended);
+  berth_i_free(r->ctx, r->held, n, sizeof *r->held);
+  berth_i_free(r->ctx, r->given, n, sizeof *r->given);
+  berth_i_free(r->ctx, r->times, n, sizeof *r->times);
+}
+
+void berth_ps_run_release(berth_ps_run *r) {
+  berth_ps *p;
+  if (!r) return;
+  p = r->ps;
+  berth_cluster_release(r->cluster);
+  release_jobs(r);
+  berth_i_free(r->ctx, r->used, cells(r), sizeof *r->used);
+  berth_i_free(r->ctx, r->room, cells(r), sizeof *r->room);
+  berth_i_free(r->ctx, r->users, (size_t)p->o.machines, sizeof *r->users);
+  berth_i_free(r->ctx, r->place, r->cap_places, sizeof *r->place);
+  berth_i_free(r->ctx, r->entry, r->cap_entries, sizeof *r->entry);
+  berth_i_free(r->ctx, r->machine, r->cap_machine, sizeof *r->machine);
+  berth_i_free(r->ctx, r->amount, r->cap_amount, sizeof *r->amount);
+  berth_i_free(r->ctx, r, 1, sizeof *r);
+  berth_ps_release(p);
+}
+
+static bool get_arrays(berth_ps_run *r) {
+  size_t n = (size_t)r->ps->n;
+  return (r->at = berth_i_zalloc(r->ctx, n, sizeof *r->at)) && (r->active = berth_i_alloc(r->ctx, n, sizeof *r->active)) &&
+         (r->ended = berth_i_alloc(r->ctx, n, sizeof *r->ended)) && (r->held = berth_i_alloc(r->ctx, n, sizeof *r->held)) &&
+         (r->given = berth_i_alloc(r->ctx, n, sizeof *r->given)) && (r->times = berth_i_alloc(r->ctx, n, sizeof *r->times)) &&
+         (r->used = berth_i_zalloc(r->ctx, cells(r), sizeof *r->used)) && (r->room = berth_i_alloc(r->ctx, cells(r), sizeof *r->room)) &&
+         (r->users = berth_i_zalloc(r->ctx, (size_t)r->ps->o.machines, sizeof *r->users));
+}
+
+/* Its capacities are larger by the tolerance, its own comes on top: it never refuses what this file allowed. It goes on to the slot
+ * after the last, before which come the ends that are due. */
+static berth_status make_cluster(berth_ps_run *r) {
+  const berth_ps *p = r->ps;
+  berth_cluster_options o = berth_cluster_defaults(p->o.machines);
+  berth_job *list = berth_i_alloc(r->ctx, (size_t)p->n, sizeof *list);
+  double *capacity = berth_i_alloc(r->ctx, cells(r), sizeof *capacity);
+  berth_status st = list && capacity ? BERTH_OK : berth_i_nomem(r->ctx);
+  for (int32_t j = 0; st == BERTH_OK && j < p->n; j++)
+    list[j] = (berth_job){ p->job[j].arrival * p->o.slot_seconds, berth_i_ps_work(&p->job[j]), INFINITY, 0 };
+  for (size_t i = 0; st == BERTH_OK && i < cells(r); i++) capacity[i] = p->capacity[i] * (1 + BERTH_I_PS_TOLERANCE);
+  o.resources = p->o.resources;
+  o.capacity = capacity;
+  o.slot = p->o.slot_seconds;
+  o.slack = BERTH_I_PS_TOLERANCE * p->o.slot_seconds;
+  if (st == BERTH_OK) st = berth_cluster_new(r->ctx, &o, p->n, list, &r->cluster);
+  berth_i_free(r->ctx, capacity, cells(r), sizeof *capacity);
+  berth_i_free(r->ctx, list, (size_t)p->n, sizeof *list);
+  return st;
+}
+
+static void fill(berth_ps_run *r) {
+  r->slot = BERTH_NONE;
+  memcpy(r->room, r->ps->capacity, cells(r) * sizeof *r->room);
+  for (int32_t j = 0; j < r->ps->n; j++) {
+    berth_ps_record *x = &r->at[j].r;
+    x->first = x->done = BERTH_NONE;
+    x->end = NAN;
+    x->left = berth_i_ps_work(&r->ps->job[j]);
+  }
+}
+
+berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
+  berth_ps_run *r = berth_i_zalloc(p->ctx, 1, sizeof *r);
+  berth_status st;
+  if (!r) return berth_i_nomem(p->ctx);
+  r->ps = p;
+  r->ctx = p->ctx;
+  berth_ps_retain(p);
+  st = get_arrays(r) ? make_cluster(r) : berth_i_nomem(r->ctx);
+  if (st != BERTH_OK) {
+    berth_ps_run_release(r);
+    return st;
+  }
+  fill(r);
+  *out = r;
+  return BERTH_OK;
+}
+
+/* ---- slots ---------------------------------------------------------------------------------------- */
+
+static void end_job(berth_ps_run *r, const berth_cluster_event *e) {
+  berth_ps_record *x = &r->at[e->job].r;
+  const berth_ps_job *j = &r->ps->job[e->job];
+  x->state = BERTH_JOB_DONE;
+  x->done = r->slot;
+  x->end = e->time / r->ps->o.slot_seconds;
+  x->left = 0;
+  x->utility = berth_ps_utility(j, r->slot - j->arrival);
+  r->ended[r->n_ended++] = e->job;
+}
+
+static berth_status tell_ends(berth_ps_run *r, const berth_ps_policy *policy) {
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; policy->finish && st == BERTH_OK && i < r->n_ended; i++) st = policy->finish(policy->ud, r, r->ended[i]);
+  r->n_ended = 0;
+  return st;
+}
+
+/* The cluster has arrivals after its slots. */
+static berth_status tell_arrivals(berth_ps_run *r, const berth_ps_policy *policy) {
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK && berth_cluster_upcoming(r->cluster) <= berth_cluster_now(r->cluster)) {
+    berth_cluster_event e;
+    if ((st = berth_cluster_next(r->cluster, &e)) != BERTH_OK) return st;
+    if (e.kind == BERTH_CLUSTER_END_OF_JOB) end_job(r, &e);
+    if (e.kind != BERTH_CLUSTER_ARRIVAL) continue;
+    r->at[e.job].r.state = BERTH_JOB_WAITING;
+    r->active[r->n_active++] = e.job;
+    if (policy->arrival) st = policy->arrival(policy->ud, r, e.job);
+  }
+  return st;
+}
+
+static berth_status play_slot(berth_ps_run *r, const berth_ps_policy *policy) {
+  berth_status st;
+  r->slot++;
+  berth_i_ps_clear(r);
+  if ((st = tell_ends(r, policy)) != BERTH_OK) return st;
+  if ((r->over = r->slot >= r->ps->o.slots)) return BERTH_OK;
+  if ((st = tell_arrivals(r, policy)) != BERTH_OK) return st;
+  r->assigning = true;
+  if (policy->slot) st = policy->slot(policy->ud, r, r->slot);
+  r->assigning = false;
+  return st == BERTH_OK ? berth_i_ps_commit(r) : st;
+}
+
+/* Nobody is there, nor to come. */
+static berth_status stop(berth_ps_run *r, const berth_ps_policy *policy) {
+  r->over = true;
+  if (r->n_ended > 0) r->slot++;
+  berth_i_ps_clear(r);
+  return tell_ends(r, policy);
+}
+
+static berth_status go_on(berth_ps_run *r, const berth_ps_policy *policy) {
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK && !r->over) {
+    berth_cluster_event e;
+    if ((st = berth_i_interrupted(r->ctx)) != BERTH_OK) return st;
+    if ((st = berth_cluster_next(r->cluster, &e)) != BERTH_OK) return st;
+    if (e.kind == BERTH_CLUSTER_END_OF_JOB) end_job(r, &e);
+    if (e.kind == BERTH_CLUSTER_SLOT) st = play_slot(r, policy);
+    if (e.kind == BERTH_CLUSTER_OVER) st = stop(r, policy);
+    if (st != BERTH_OK) r->over = true;
+  }
+  return st;
+}
+
+berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
+  berth_status st;
+  if (r->playing || r->over) return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
+  r->playing = true;
+  st = go_on(r, policy);
+  r->playing = false;
+  return st;
+}
+
+/* ---- what is ---------------------------------------------------------------------------------------- */
+
+int32_t berth_ps_run_slot(const berth_ps_run *r) { return r->slot; }
+berth_ps *berth_ps_run_problem(const berth_ps_run *r) { return r->ps; }
+const double *berth_ps_run_free(const berth_ps_run *r) { return r->room; }
+
+int32_t berth_ps_run_active(const berth_ps_run *r, int32_t capacity, int32_t *jobs) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < r->n_active; i++) {
+    int32_t j = r->active[i];
+    if (!berth_i_ps_is_here(&r->at[j])) continue;
+    r->active[n] = j;
+    if (n++ < capacity) jobs[n - 1] = j;
+  }
+  ((berth_ps_run *)r)->n_active = n; /* only forgets those that are over */
+  return n;
+}
+
+double berth_ps_run_left(const berth_ps_run *r, int32_t job) {
+  berth_job_record x;
+  if (job < 0 || job >= r->ps->n || berth_cluster_record(r->cluster, job, &x) != BERTH_OK) return NAN;
+  return x.left;
+}
+
+int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity, berth_ps_place *places) {
+  berth_i_ps_stretch last;
+  if (job < 0 || job >= r->ps->n) return 0;
+  last = r->at[job].last;
+  for (int32_t i = 0; i < last.n && i < capacity; i++) places[i] = r->place[last.first + (size_t)i];
+  return last.n;
+}

@@ -1,0 +1,152 @@
+/* Training jobs of workers and parameter servers on machines, slot by slot: how fast a job runs where, what it is worth when it is done,
+ * and runs of a policy that says in each slot who has what.
+ *
+ * Synchronous training, W workers and S = W / ratio servers: a worker needs tau + 2 bytes ratio / (b batch) slots for a sample
+ * (PD-ORS, equation 1), b the bandwidth between a worker and a server. Two cases: all on one machine (`inside`), or not
+ * (`across`); with racks a third between them. Runs stand on berth/cluster.h: one slot of this file is `slot_seconds` there.
+ *
+ * Source: Yu, Liu, Wu, Ji, Bentley, "Toward Efficient Online Scheduling for Distributed Machine Learning Systems", 2021; Bao, Peng,
+ * Wu, Li, "Online Job Scheduling in Distributed Machine Learning Clusters", 2018. */
+#ifndef BERTH_PS_H
+#define BERTH_PS_H
+
+#include <berth/cluster.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BERTH_PS_RESOURCES = 8 };
+
+typedef struct berth_ps_job {
+  int32_t arrival;        /* slot, 0 .. slots - 1; decided about before anything runs in it */
+  double epochs, samples; /* work: epochs * samples of an epoch */
+  int32_t batch;          /* samples of an iteration over all workers; so many workers at most */
+  double tau;             /* slots that one worker computes for one sample */
+  double bytes;           /* of gradients, as of parameters */
+  double ratio;           /* gamma, above 0: workers per parameter server */
+  double inside, across;  /* bytes per slot between a worker and a server on one machine, and on two */
+  double rack;            /* on two machines of one rack; 0: as across */
+  double worker[BERTH_PS_RESOURCES], server[BERTH_PS_RESOURCES]; /* what one takes of each resource */
+  double importance, urgency, target; /* theta 1 to 3 of the utility: importance / (1 + exp(urgency (slots - target))) */
+  double moving;          /* slots without progress when the places of a running job change; 0 */
+} berth_ps_job;
+
+typedef enum berth_ps_comm {
+  BERTH_PS_CASES,  /* equation 1, by the pair farthest apart */
+  BERTH_PS_SHARED  /* the links of a worker and of a server are shared by what is on other machines (as DL2's simulator) */
+} berth_ps_comm;
+
+typedef struct berth_ps_options {
+  int32_t machines, resources, slots;
+  const double *capacity; /* [machines * resources] */
+  const int32_t *rack;    /* [machines]; NULL: no racks */
+  double slot_seconds;    /* default 1200 */
+  berth_ps_comm comm;
+} berth_ps_options;
+berth_ps_options berth_ps_defaults(int32_t machines, int32_t resources, int32_t slots, const double *capacity);
+
+/** A cluster and the jobs that will come; does not change. */
+typedef struct berth_ps berth_ps;
+/** @param jobs [n] in order of arrival; copied
+ *  @return BERTH_OK; BERTH_EINVAL (options or a job: which, what and why); BERTH_ENOMEM */
+berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t n, const berth_ps_job *jobs, berth_ps **out);
+void berth_ps_retain(berth_ps *p);
+void berth_ps_release(berth_ps *p);
+berth_ctx *berth_ps_ctx(const berth_ps *p);
+const berth_ps_options *berth_ps_options_of(const berth_ps *p); /* arrays borrowed */
+int32_t berth_ps_jobs(const berth_ps *p);
+const berth_ps_job *berth_ps_job_at(const berth_ps *p, int32_t job); /* borrowed; NULL: no such job */
+
+/** Some of a job on one machine. */
+typedef struct berth_ps_place {
+  int32_t machine, workers, servers;
+} berth_ps_place;
+
+/** Worker-slots per sample at a bandwidth (c of the paper). */
+double berth_ps_worker_slots(const berth_ps_job *job, double bandwidth);
+/** Samples per slot on these places; 0 without a worker or a server, or with fewer servers than workers / ratio, rounded up (up to
+ *  rounding errors, 1e-12). Workers above `batch` do nothing and need no server. CASES: workers / berth_ps_worker_slots at
+ *  `inside` if all is on one machine, `rack` if in one rack, else `across`, even where that is the larger one.
+ *  SHARED: an iteration takes tau batch / workers + 2 bytes / (servers b), b the least of `inside` where a worker and a server share a
+ *  machine, the link's bandwidth (`rack` if the whole job is in one, else `across`) / servers on other machines for each worker, and
+ *  / workers on other machines for each server.  O(n) */
+double berth_ps_speed(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place *places);
+/** What a job is worth when it is done so many slots after its arrival (0: in the slot of its arrival). */
+double berth_ps_utility(const berth_ps_job *job, double slots);
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+typedef struct berth_ps_run berth_ps_run;
+
+/** What decides; NULL functions are not asked. Anything but BERTH_OK ends the run. In each slot: ends of jobs, then arrivals in order,
+ *  then `slot`. Slots go on while anybody is there or is to come; ends in the last one are told after it, with slot number `slots`. */
+typedef struct berth_ps_policy {
+  berth_status (*arrival)(void *ud, berth_ps_run *r, int32_t job);
+  berth_status (*finish)(void *ud, berth_ps_run *r, int32_t job);  /* it is done, since the last slot */
+  berth_status (*slot)(void *ud, berth_ps_run *r, int32_t slot);   /* says by berth_ps_assign who has what; others wait */
+  void *ud;
+} berth_ps_policy;
+
+berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out);
+void berth_ps_run_release(berth_ps_run *r);
+/** To the last slot. A job whose places change loses `moving` slots from there on; what is left of a job after a slot counts as done if
+ *  it is at most 1e-9 of its work.
+ *  @return BERTH_OK; BERTH_EINTERRUPT (what happened so far stands; may be played on); BERTH_EINVAL (it is over); what the policy
+ *          returned  O(assigned places * resources + n log n of the jobs assigned) in each slot, besides the policy's work */
+berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy);
+
+/** In `slot`: the job has these places in this slot, instead of those assigned before. It keeps none from the slot before; given the
+ *  same places again, it runs on. All that is assigned on a machine is at most its capacity, up to 1e-9 of it. What is refused
+ *  changes nothing.
+ *  @param places [n] machines each once, workers + servers above 0; n = 0: nothing
+ *  @return BERTH_EINVAL (not in `slot`; no such job, not arrived, done, refused; places), BERTH_EINFEASIBLE (capacity: machine,
+ *          resource, amounts) */
+berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *places);
+/** The job leaves, for good; also one that runs. In any function of a policy.  @param cause any number, for the record
+ *  @return BERTH_EINVAL (no such job, not arrived, done, refused) */
+berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause);
+
+int32_t berth_ps_run_slot(const berth_ps_run *r); /* BERTH_NONE before the first */
+berth_ps *berth_ps_run_problem(const berth_ps_run *r);
+/** Jobs that arrived and are neither done nor refused, by arrival.
+ *  @param jobs [capacity] out  @return their number, also if capacity is less */
+int32_t berth_ps_run_active(const berth_ps_run *r, int32_t capacity, int32_t *jobs);
+/** Samples that are left of a job. NAN: no such. */
+double berth_ps_run_left(const berth_ps_run *r, int32_t job);
+/** [machines * resources] what is not assigned yet in this slot, not below 0; borrowed, changes with each assignment. */
+const double *berth_ps_run_free(const berth_ps_run *r);
+/** Places of a job in the last slot in which it had any.  @return their number, also if capacity is less */
+int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity, berth_ps_place *places);
+
+typedef struct berth_ps_record {
+  berth_job_state state;
+  int32_t cause;         /* as refused with */
+  int32_t first, done;   /* slots in which it first ran and was done; BERTH_NONE */
+  double end;            /* slots, with fraction; NAN */
+  double left;           /* samples */
+  double utility;        /* 0 unless it is done */
+  double worker_slots, server_slots; /* that it held; a slot counts whole */
+  int32_t slots;         /* in which it held anything */
+  int32_t inside;        /* of these on one machine */
+  int32_t moves;         /* how often its places changed from one slot in which it ran to the next */
+} berth_ps_record;
+berth_status berth_ps_run_record(const berth_ps_run *r, int32_t job, berth_ps_record *out);
+
+/** What was assigned, in order of slots, jobs, machines.  @param slot, job, place [capacity] out, may be NULL
+ *  @return the number of entries, also if capacity is less */
+size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, int32_t *job, berth_ps_place *place);
+
+typedef struct berth_ps_report {
+  double utility;                 /* total */
+  int32_t done, refused, unfinished;
+  double training_mean, training_median; /* slots from arrival to end; those not done count as all slots (PD-ORS, experiment 3) */
+  double inside;                  /* share of slots with places that were on one machine */
+  double used[BERTH_PS_RESOURCES]; /* share of each resource over all slots */
+} berth_ps_report;
+berth_ps_report berth_ps_run_report(const berth_ps_run *r);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+--- Policies by name: in C, behind the seam of berth/ps.h.
+local core = require "berth.core"
+local options = require "berth.options"
+local problem = require "berth.pdors.problem"
+
+local policies = {}
+
+local OURS = { "seed", "certify" }
+local PDORS = { "mode", "favour", "gdelta", "factor", "delta", "tries", "quanta", "most_quanta", "exact_work", "bounds", "low",
+  "high", "safety", "low_scale", "high_scale", "per_job", "floor", "reclaim", "extend", "nodes" }
+
+local function legal(own)
+  local keys = { own == PDORS and "believes" or nil }
+  for _, list in ipairs { OURS, own } do
+    for _, key in ipairs(list) do keys[#keys + 1] = key end
+  end
+  return keys
+end
+
+-- What the policy gets: all but what is the run's.
+local function chosen(fn, given, own)
+  options.check(fn, given, legal(own))
+  local out = options.merge(given)
+  out.certify, out.believes = nil, nil
+  return out
+end
+
+-- What the scheduler decides on, if that is another problem than the one that is played.
+local function believed(fn, p, given)
+  local q = given.believes
+  if q == nil then return p end
+  if not problem.is(q) then options.fail("%s: believes: expected a problem, got %s", fn, core.kind(q)) end
+  if #q.jobs ~= #p.jobs or q.machines ~= p.machines or #q.resources ~= #p.resources or q.slots ~= p.slots then
+    options.fail("%s: believes: %s; the one that is played: %s", fn, tostring(q), tostring(p))
+  end
+  return q
+end
+
+local function primal_dual(algorithm)
+  return function(fn, p, run, given)
+    local o = chosen(fn, given, PDORS)
+    o.algorithm = algorithm
+    local scheduler, message, code = core.pdors(believed(fn, p, given).core, o)
+    if not scheduler then return nil, message, code end
+    local done
+    done, message, code = run:play(scheduler)
+    if not done then return nil, message, code end
+    return { core = scheduler, counts = scheduler:counts(), why = true }
+  end
+end
+
+-- What each has of its own. Only fifo draws anything.
+local SLOTTED = {
+  fifo = { "most" }, ["fifo-backfill"] = { "most" }, drf = {},
+  dorm = { "theta_f", "theta_a", "nodes", "most_jobs", "most_cells" },
+  optimus = { "fit" },
+}
+
+local function slotted(name)
+  local kind = name == "fifo-backfill" and "fifo" or name
+  return function(fn, p, run, given)
+    local o = chosen(fn, given, SLOTTED[name])
+    if kind ~= "fifo" then o.seed = nil end
+    if kind == "fifo" then o.backfill = name == "fifo-backfill" end
+    local policy, message, code = core.ps_policy(p.core, kind, o)
+    if not policy then return nil, message, code end
+    local done
+    done, message, code = run:play(policy)
+    if not done then return nil, message, code end
+    return { counts = name == "dorm" and policy:counts() or nil }
+  end
+end
+
+local players = { ["pd-ors"] = primal_dual "pd-ors", oasis = primal_dual "oasis" }
+for name in pairs(SLOTTED) do players[name] = slotted(name) end
+
+policies.names = options.sorted_keys(players)
+
+function policies.check(fn, name)
+  if not players[name] then options.fail("%s: no policy '%s' (there are %s)", fn, name, table.concat(policies.names, ", ")) end
+end
+
+--- Names of the options that a policy has of its own.
+-- @tparam string name one of berth.pdors.policies
+-- @treturn table
+function policies.options(name)
+  policies.check("berth.pdors.options", name)
+  local out = {}
+  for i, key in ipairs(SLOTTED[name] or PDORS) do out[i] = key end
+  return out
+end
+
+--- Plays a run.
+-- @treturn[1] table scheduler (name), core (of pd-ors and oasis), counts, why
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function policies.play(fn, p, run, name, given)
+  policies.check(fn, name)
+  local about, message, code = players[name](fn, p, run, given)
+  if not about then return nil, message, code end
+  about.scheduler = name
+  return about
+end
+
+return policies

@@ -1,0 +1,197 @@
+--- Training jobs and the machines that they will come to.
+local core = require "berth.core"
+local options = require "berth.options"
+local json = require "berth.experiment.json"
+local write = require "berth.write"
+
+local FN = "berth.pdors.problem"
+local JOB_KEYS = { "arrival", "epochs", "samples", "batch", "tau", "bytes", "ratio", "inside", "across", "rack", "worker",
+  "server", "importance", "urgency", "target", "moving", "name", "kind", "data" }
+local CLUSTER_KEYS = { "machines", "slots", "resources", "capacity", "rack", "slot_seconds", "comm" }
+local STEPS = 100
+
+local Problem = { __name = "berth.pdors.problem" }
+Problem.__index = Problem
+
+-- ---- quantities ------------------------------------------------------------------------------------------
+
+local function quantity(where, x, unit)
+  if type(x) ~= "string" then return x end
+  local value, message = core.quantity(x, unit)
+  if not value then options.fail("%s: %s", where, message) end
+  return value
+end
+
+-- Bandwidths as text are per second, times as text are times; the core has slots.
+local function job_of(j, given, slot_seconds)
+  if type(given) ~= "table" then options.fail("%s: jobs[%d]: expected a table, got %s", FN, j, core.kind(given)) end
+  local where = ("%s: jobs[%d]"):format(FN, j)
+  options.check(where, given, JOB_KEYS)
+  local out = options.merge(given)
+  if type(out.tau) == "string" then out.tau = quantity(where .. ".tau", out.tau, "seconds") / slot_seconds end
+  out.bytes = quantity(where .. ".bytes", out.bytes, "bytes")
+  for _, key in ipairs { "inside", "across", "rack" } do
+    if type(out[key]) == "string" then out[key] = quantity(where .. "." .. key, out[key], "bytes/s") * slot_seconds end
+  end
+  return out
+end
+
+-- ---- machines ----------------------------------------------------------------------------------------------
+
+local function resources_of(given)
+  local list = given.resources
+  if type(list) ~= "table" or #list == 0 then
+    options.fail("%s: cluster.resources: expected an array of names, got %s", FN, core.kind(list))
+  end
+  for i, name in ipairs(list) do
+    if type(name) ~= "string" then options.fail("%s: cluster.resources[%d]: expected a name, got %s", FN, i, core.kind(name)) end
+  end
+  return list
+end
+
+-- A number per resource, for all machines; or such an array for each.
+local function capacities(given, resources)
+  local list, flat, n = given.capacity, {}, given.machines
+  if type(n) ~= "number" or not (n >= 1 and n <= 2 ^ 20) or n ~= math.floor(n) then
+    options.fail("%s: cluster.machines: expected a whole number of at least 1, got %s", FN, tostring(n))
+  end
+  if type(list) ~= "table" then options.fail("%s: cluster.capacity: expected an array, got %s", FN, core.kind(list)) end
+  local each = type(list[1]) == "table"
+  if each and #list ~= n then
+    options.fail("%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list, n)
+  end
+  for m = 1, n do
+    local row = each and list[m] or list
+    if type(row) ~= "table" or #row ~= #resources then
+      options.fail("%s: cluster.capacity%s: expected %d numbers (one per resource)", FN, each and ("[%d]"):format(m) or "",
+        #resources)
+    end
+    for r = 1, #resources do flat[#flat + 1] = row[r] end
+  end
+  return flat
+end
+
+-- ---- the object ----------------------------------------------------------------------------------------------
+
+function Problem:__tostring() return tostring(self.core) end
+
+--- Samples per slot of a job on places { { machine, workers, servers }, ... }.
+function Problem:speed(job, places) return self.core:speed(job, places) end
+--- What a job is worth when it is done so many slots after its arrival.
+function Problem:utility(job, slots) return self.core:utility(job, slots) end
+--- Slots that a worker needs for a sample at a bandwidth, bytes per slot.
+function Problem:worker_slots(job, bandwidth) return self.core:worker_slots(job, bandwidth) end
+
+--- No schedule of all jobs, even one that knows all of them, is worth more than this; computed once.
+-- @tparam[opt=100] number steps of improvement
+-- @treturn[1] number
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function Problem:bound(steps)
+  steps = steps or STEPS
+  if not self.bounds[steps] then
+    local scheduler, message, code = core.pdors(self.core)
+    if not scheduler then return nil, message, code end
+    local certificate
+    certificate, message, code = scheduler:certify(0, steps)
+    if not certificate then return nil, message, code end
+    self.bounds[steps] = certificate.bound
+  end
+  return self.bounds[steps]
+end
+
+local Optimum = { __name = "berth.pdors.optimum" }
+
+function Optimum.__tostring(o)
+  if o.proved then return ("optimum %.4f, proved"):format(o.utility) end
+  return ("utility %.4f, at most %.4f"):format(o.utility, o.bound)
+end
+
+--- The best that one who knows all jobs can do, by branch and bound: for small problems.
+-- @tparam[opt] table opts nodes (100000)
+-- @treturn[1] table utility, bound, proved, nodes, jobs (utility of each)
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function Problem:offline(opts)
+  local best, message, code = core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
+  if not best then return nil, message, code end
+  return setmetatable(best, Optimum)
+end
+
+-- JSON has no infinite numbers; "inf" is read as a bandwidth.
+local function writable(jobs)
+  local out = {}
+  for j, job in ipairs(jobs) do
+    out[j] = options.merge(job)
+    for _, key in ipairs { "inside", "across", "rack" } do
+      if job[key] == math.huge then out[j][key] = "inf" end
+    end
+  end
+  return out
+end
+
+--- Writes jobs and cluster as JSON, for berth.pdors.load.
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code "io"
+function Problem:save(path)
+  local fine, text = pcall(json.encode, { jobs = writable(self.jobs), cluster = self.cluster }, "problem")
+  if not fine then options.fail("problem:save: %s", text) end
+  return write(path, text .. "\n")
+end
+
+local problem = {}
+
+function problem.is(x) return getmetatable(x) == Problem end
+
+--- @tparam table jobs array by arrival of { arrival (slot, from 0), epochs, samples (of an epoch), batch (samples of an
+--  iteration, and workers at most), tau (slots for a sample), bytes (of gradients), ratio (workers per server), inside, across,
+--  rack (bytes per slot), worker, server (arrays: what one takes of each resource), importance, urgency, target, moving, name,
+--  kind, data }. As text: tau "50 ms", bytes "30 MB", bandwidths "10 Gb/s"
+-- @tparam table cluster machines, slots, resources (names), capacity (a number per resource, or an array of these per machine),
+--  rack (of each machine, from 1), slot_seconds (1200), comm ("cases" or "shared")
+-- @treturn problem
+-- @usage p = berth.pdors.problem(jobs, { machines = 4, slots = 20, resources = { "gpu", "cpu" }, capacity = { 8, 96 } })
+function problem.new(jobs, cluster)
+  if type(jobs) ~= "table" then options.fail("%s: jobs: expected an array, got %s", FN, core.kind(jobs)) end
+  if cluster == nil and jobs.jobs then jobs, cluster = jobs.jobs, jobs.cluster end
+  cluster = options.check(FN .. ": cluster", cluster, CLUSTER_KEYS)
+  local names, seconds = resources_of(cluster), quantity(FN .. ": cluster.slot_seconds", cluster.slot_seconds or 1200, "seconds")
+  local made, list = { machines = cluster.machines, slots = cluster.slots, slot_seconds = seconds, comm = cluster.comm,
+    rack = cluster.rack, resources = #names, capacity = capacities(cluster, names) }, {}
+  for j, job in ipairs(jobs) do list[j] = job_of(j, job, seconds) end
+  local c, message, code = core.ps(list, made)
+  if not c then return nil, message, code end
+  return setmetatable({ core = c, jobs = list, cluster = cluster, resources = names, machines = cluster.machines,
+    slots = cluster.slots, slot_seconds = seconds, bounds = {} }, Problem)
+end
+
+--- The problem, or that of tables { jobs, cluster }.
+function problem.of(x)
+  if problem.is(x) then return x end
+  return problem.new(x)
+end
+
+--- Reads what problem:save has written, or other JSON with "jobs" and "cluster".
+-- @treturn[1] problem
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code "io", "parse"
+function problem.load(path)
+  if type(path) ~= "string" then options.fail("berth.pdors.load: path: expected a string, got %s", core.kind(path)) end
+  local text, message, code = core.read(path)
+  if not text then return nil, message, code end
+  local found, why = json.decode((text:gsub("^\239\187\191", "")))
+  if why then return nil, ("%s: %s"):format(path, why), "parse" end
+  if type(found) ~= "table" or type(found.jobs) ~= "table" or type(found.cluster) ~= "table" then
+    return nil, ("%s: expected an object with \"jobs\" and \"cluster\""):format(path), "parse"
+  end
+  local made, p, reason, kind = pcall(problem.new, found.jobs, found.cluster)
+  if not made then return nil, ("%s: %s"):format(path, (tostring(p):gsub("^.-" .. FN .. ": ", ""))), "parse" end
+  return p, reason, kind
+end
+
+return problem

@@ -1,0 +1,110 @@
+--- Plays a policy on a problem, slot by slot.
+local core = require "berth.core"
+local options = require "berth.options"
+local policies = require "berth.pdors.policies"
+local problem = require "berth.pdors.problem"
+local result = require "berth.pdors.result"
+local view = require "berth.pdors.view"
+
+local FN = "berth.pdors.run"
+local EVENTS = { "arrival", "finish", "slot" }
+
+-- What a policy raises comes with its name and the event; values that are no text, and interrupts, as they are.
+local function blame(name, event, job, slot, err)
+  if type(err) == "table" and err.plan then err = err.plan end
+  if type(err) ~= "string" or err == "interrupted" or err:find ":%d+: interrupted$" then error(err, 0) end
+  local what = job and ("%s of job %.0f"):format(event, job) or event
+  options.fail("%s: %s, %s in slot %.0f: %s", FN, name, what, slot, err)
+end
+
+local function check_policy(p)
+  local any = false
+  if type(p) ~= "table" then options.fail("%s: policy: expected a name or a table, got %s", FN, core.kind(p)) end
+  for _, event in ipairs(EVENTS) do
+    if p[event] ~= nil and type(p[event]) ~= "function" then
+      options.fail("%s: policy.%s: expected a function, got %s", FN, event, type(p[event]))
+    end
+    any = any or p[event] ~= nil
+  end
+  if not any then options.fail("%s: policy: has none of the methods %s", FN, table.concat(EVENTS, ", ")) end
+end
+
+local function asked(policy, v, name)
+  local functions = {}
+  for _, event in ipairs(EVENTS) do
+    functions[event] = policy[event] and function(number)
+      v.slot = v.run.slot
+      local job = event ~= "slot" and number or nil
+      local fine, err = pcall(function()
+        local plan = policy[event](policy, v, job)
+        if plan ~= nil then v:carry_out(plan) end
+      end)
+      if not fine then blame(name, event, job, v.slot, err) end
+    end
+  end
+  return functions
+end
+
+local function play_own(p, run, policy, o)
+  check_policy(policy)
+  options.check(FN, o, { "seed", "certify" })
+  local name = type(policy.name) == "string" and policy.name or "policy"
+  local v = view.new(p, run, o.seed or 0)
+  if type(policy.begin) == "function" then policy:begin(v) end
+  local done, message, code = run:play(asked(policy, v, name))
+  if not done then return nil, message, code end
+  return { scheduler = name }
+end
+
+-- The bound is that of the problem, the same for all policies.
+local function certificate(p, utility, steps, scheduler)
+  if steps == false then return {} end
+  local bound, message, code = p:bound(steps)
+  if not bound then return nil, message, code end
+  local out = { bound = bound, ratio = bound > 0 and utility / bound or 1 }
+  if scheduler then -- what the paper guarantees does not need improved prices
+    local own
+    own, message, code = scheduler:certify(utility, 0)
+    if not own then return nil, message, code end
+    out.worst_case = own.worst_case
+  end
+  return out
+end
+
+local function play(p, policy, o)
+  local run, message, code = core.ps_run(p.core)
+  if not run then return nil, message, code end
+  local about
+  if type(policy) == "string" then about, message, code = policies.play(FN, p, run, policy, o)
+  else about, message, code = play_own(p, run, policy, o) end
+  return about, message, code, run
+end
+
+--- Plays a policy on a problem, to its last slot.
+-- @param given of berth.pdors.problem, or tables { jobs, cluster } as of berth.pdors.generate
+-- @tparam string|table policy a name of berth.pdors.policies; or a table with methods arrival(self, view, job),
+--  finish(self, view, job), slot(self, view), which return nil or a plan
+--  { assign = { { job, places }, ... }, refuse = { job, ... } }; docs/pdors.md
+-- @tparam[opt] table opts seed (0); certify: steps of the bound (100), or false; and what the policy has of its own
+-- @treturn[1] result utility, bound (no schedule is worth more), ratio, records, summary, log; save_csv, save_jsonl, save_trace
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @raise mistakes in what is given; what the policy raises, with the slot, and plans that do not fit
+-- @usage r = berth.pdors.run(berth.pdors.generate("default", { seed = 1 }), "pd-ors")
+local function run(given, policy, opts)
+  local p, message, code = problem.of(given)
+  if not p then return nil, message, code end
+  if opts ~= nil and type(opts) ~= "table" then options.fail("%s: options: expected a table, got %s", FN, core.kind(opts)) end
+  local o = opts or {}
+  local about, r
+  about, message, code, r = play(p, policy, o)
+  if not about then return nil, message, code end
+  about.certificate, message, code = certificate(p, r:report().utility, o.certify, about.core)
+  if not about.certificate then return nil, message, code end
+  about.seed, about.options = o.seed or 0, options.merge(o)
+  for _, key in ipairs { "seed", "certify", "believes" } do about.options[key] = nil end
+  return result.new(p, r, about)
+end
+
+return run

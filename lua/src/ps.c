@@ -1,0 +1,269 @@
+/* Type "ps": training jobs of workers and parameter servers, and the cluster that they will come to. */
+#include "ps.h"
+#include <math.h>
+
+static void release(void *box) { berth_ps_release(((bl_ps_box *)box)->ps); }
+static berth_ps *self(lua_State *L, const char *fn) { return ((bl_ps_box *)bl_self(L, &bl_ps_class, fn))->ps; }
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+typedef struct number_field {
+  const char *key;
+  size_t offset;
+  bool needed;
+} number_field;
+
+static const number_field fields_of_jobs[] = {
+  { "epochs", offsetof(berth_ps_job, epochs), true },   { "samples", offsetof(berth_ps_job, samples), true },
+  { "tau", offsetof(berth_ps_job, tau), true },         { "bytes", offsetof(berth_ps_job, bytes), true },
+  { "ratio", offsetof(berth_ps_job, ratio), true },     { "inside", offsetof(berth_ps_job, inside), true },
+  { "across", offsetof(berth_ps_job, across), true },   { "rack", offsetof(berth_ps_job, rack), false },
+  { "importance", offsetof(berth_ps_job, importance), true }, { "urgency", offsetof(berth_ps_job, urgency), true },
+  { "target", offsetof(berth_ps_job, target), true },   { "moving", offsetof(berth_ps_job, moving), false },
+};
+
+static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources, double *out) {
+  int32_t n;
+  const double *x;
+  if (!bl_get_array(L, t, w, key, &n)) bl_wrong(L, w, key, "is missing");
+  x = bl_to_numbers(L, lua_gettop(L), w, key, resources, "resource");
+  for (int32_t r = 0; r < resources; r++) out[r] = x[r];
+}
+
+static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_options *o, berth_ps_job *job) {
+  *job = (berth_ps_job){ 0 };
+  if (!lua_istable(L, t)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, t));
+  if (!bl_get_whole(L, t, w, "arrival", 0, INT32_MAX, &job->arrival)) bl_wrong(L, w, "arrival", "is missing");
+  if (!bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &job->batch)) bl_wrong(L, w, "batch", "is missing");
+  for (size_t k = 0; k < sizeof fields_of_jobs / sizeof *fields_of_jobs; k++) {
+    const number_field *f = &fields_of_jobs[k];
+    lua_getfield(L, t, f->key);
+    if (!lua_isnil(L, -1)) *(double *)((char *)job + f->offset) = bl_to_number(L, -1, w, f->key);
+    else if (f->needed) bl_wrong(L, w, f->key, "is missing");
+    lua_pop(L, 1);
+  }
+  read_demand(L, t, w, "worker", o->resources, job->worker);
+  read_demand(L, t, w, "server", o->resources, job->server);
+}
+
+static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const berth_ps_options *o, int32_t *n) {
+  berth_ps_job *jobs;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
+  *n = bl_to_length(L, i, w, "jobs");
+  jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
+  for (int32_t j = 0; j < *n; j++) {
+    bl_where item = { w->fn, "jobs", (int)j + 1 };
+    int top = lua_gettop(L);
+    lua_rawgeti(L, i, j + 1);
+    read_job(L, top + 1, &item, o, &jobs[j]);
+    lua_settop(L, top);
+  }
+  return jobs;
+}
+
+static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machines) {
+  int32_t n, *rack;
+  int at;
+  if (!bl_get_array(L, t, w, "rack", &n)) return NULL;
+  if (n != machines) bl_wrong(L, w, "rack", "has %d entries, expected %d (one per machine)", (int)n, (int)machines);
+  at = lua_gettop(L);
+  rack = bl_scratch(L, (size_t)n, sizeof *rack);
+  for (int32_t m = 0; m < n; m++) {
+    bl_where item = { w->fn, "rack", (int)m + 1 };
+    lua_rawgeti(L, at, m + 1);
+    rack[m] = (int32_t)bl_to_whole(L, -1, &item, NULL, 1, INT32_MAX) - 1;
+    lua_pop(L, 1);
+  }
+  return rack;
+}
+
+static const char *const comm_names[] = { "cases", "shared", NULL };
+
+static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
+  static const char *const keys[] = { "machines", "resources", "slots", "capacity", "rack", "slot_seconds", "comm", NULL };
+  int32_t machines, resources, slots, n;
+  int t = bl_options(L, i, w, keys), comm = 0;
+  berth_ps_options o;
+  if (!bl_get_whole(L, t, w, "machines", 1, 1 << 20, &machines)) bl_wrong(L, w, "machines", "is missing");
+  if (!bl_get_whole(L, t, w, "resources", 1, BERTH_PS_RESOURCES, &resources)) bl_wrong(L, w, "resources", "is missing");
+  if (!bl_get_whole(L, t, w, "slots", 1, INT32_MAX - 1, &slots)) bl_wrong(L, w, "slots", "is missing");
+  o = berth_ps_defaults(machines, resources, slots, NULL);
+  bl_get_quantity(L, t, w, "slot_seconds", BERTH_SECONDS, &o.slot_seconds);
+  if (bl_get_enum(L, t, w, "comm", comm_names, &comm)) o.comm = (berth_ps_comm)comm;
+  o.rack = read_racks(L, t, w, machines);
+  if (!bl_get_array(L, t, w, "capacity", &n)) bl_wrong(L, w, "capacity", "is missing");
+  o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", machines * resources, "machine and resource");
+  return o;
+}
+
+/* ps(jobs, { machines, resources, slots, capacity = [machines * resources], rack = [machines], slot_seconds, comm }): object */
+static int ps(lua_State *L) {
+  static const bl_where w = { "berth.pdors.problem", NULL, 0 };
+  berth_ps_options o;
+  berth_ps_job *jobs;
+  bl_ps_box *box;
+  berth_status st;
+  int32_t n;
+  lua_settop(L, 2);
+  luaL_checkstack(L, 40, w.fn);
+  if (!lua_istable(L, 2)) bl_wrong(L, &w, "cluster", "expected a table, got %s", bl_kind(L, 2));
+  o = read_options(L, 2, &w);
+  jobs = read_jobs(L, 1, &w, &o, &n);
+  box = bl_new(L, &bl_ps_class, sizeof *box);
+  st = berth_ps_new(bl_ctx(L), &o, n, jobs, &box->ps);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_track(L);
+  return 1;
+}
+
+/* ---- places ----------------------------------------------------------------------------------------- */
+
+int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
+  return bl_to_id(L, i, w, "job", berth_ps_jobs(p), "job");
+}
+
+static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const char *what) {
+  int32_t n;
+  lua_rawgeti(L, t, k);
+  n = (int32_t)bl_to_whole(L, -1, w, what, 0, INT32_MAX);
+  lua_pop(L, 1);
+  return n;
+}
+
+berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth_ps *p, int32_t *n) {
+  int32_t machines = berth_ps_options_of(p)->machines;
+  berth_ps_place *out;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "places", "expected an array, got %s", bl_kind(L, i));
+  *n = bl_to_length(L, i, w, "places");
+  out = bl_scratch(L, (size_t)*n, sizeof *out);
+  for (int32_t k = 0; k < *n; k++) {
+    bl_where item = { w->fn, "places", (int)k + 1 };
+    int t = lua_gettop(L) + 1;
+    lua_rawgeti(L, i, k + 1);
+    if (!lua_istable(L, t)) bl_wrong(L, &item, NULL, "expected { machine, workers, servers }, got %s", bl_kind(L, t));
+    lua_rawgeti(L, t, 1);
+    out[k].machine = bl_to_id(L, -1, &item, "machine", machines, "machine");
+    lua_pop(L, 1);
+    out[k].workers = count_at(L, t, &item, 2, "workers");
+    out[k].servers = count_at(L, t, &item, 3, "servers");
+    lua_settop(L, t - 1);
+  }
+  return out;
+}
+
+void bl_push_places(lua_State *L, int32_t n, const berth_ps_place *place) {
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    lua_createtable(L, 3, 0);
+    bl_push_id(L, place[k].machine);
+    lua_rawseti(L, -2, 1);
+    lua_pushinteger(L, place[k].workers);
+    lua_rawseti(L, -2, 2);
+    lua_pushinteger(L, place[k].servers);
+    lua_rawseti(L, -2, 3);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+void bl_push_amounts(lua_State *L, const berth_ps *p, const double *x) {
+  const berth_ps_options *o = berth_ps_options_of(p);
+  lua_createtable(L, o->machines, 0);
+  for (int32_t m = 0; m < o->machines; m++) {
+    bl_push_numbers(L, o->resources, x + (size_t)m * (size_t)o->resources);
+    lua_rawseti(L, -2, m + 1);
+  }
+}
+
+/* ---- what is ------------------------------------------------------------------------------------------ */
+
+static int job(lua_State *L) {
+  static const bl_where w = { "problem:job", NULL, 0 };
+  const berth_ps *p = self(L, w.fn);
+  const berth_ps_job *j = berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p));
+  int32_t resources = berth_ps_options_of(p)->resources;
+  lua_createtable(L, 0, 17);
+  bl_set_count(L, "arrival", j->arrival);
+  bl_set_count(L, "batch", j->batch);
+  for (size_t k = 0; k < sizeof fields_of_jobs / sizeof *fields_of_jobs; k++)
+    bl_set_number(L, fields_of_jobs[k].key, *(const double *)((const char *)j + fields_of_jobs[k].offset));
+  bl_push_numbers(L, resources, j->worker);
+  lua_setfield(L, -2, "worker");
+  bl_push_numbers(L, resources, j->server);
+  lua_setfield(L, -2, "server");
+  return 1;
+}
+
+/* speed(job, places): samples per slot */
+static int speed(lua_State *L) {
+  static const bl_where w = { "problem:speed", NULL, 0 };
+  berth_ps *p = self(L, w.fn);
+  int32_t id = bl_to_ps_job(L, 2, &w, p), n;
+  const berth_ps_place *places = bl_to_places(L, 3, &w, p, &n);
+  lua_pushnumber(L, berth_ps_speed(p, id, n, places));
+  return 1;
+}
+
+/* utility(job, slots from arrival to end) */
+static int utility(lua_State *L) {
+  static const bl_where w = { "problem:utility", NULL, 0 };
+  berth_ps *p = self(L, w.fn);
+  lua_pushnumber(L, berth_ps_utility(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)), bl_to_number(L, 3, &w, "slots")));
+  return 1;
+}
+
+/* worker_slots(job, bandwidth): of one sample */
+static int worker_slots(lua_State *L) {
+  static const bl_where w = { "problem:worker_slots", NULL, 0 };
+  berth_ps *p = self(L, w.fn);
+  double bandwidth = bl_to_number(L, 3, &w, "bandwidth");
+  if (!(bandwidth > 0)) bl_wrong(L, &w, "bandwidth", "expected a number above 0");
+  lua_pushnumber(L, berth_ps_worker_slots(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)), bandwidth));
+  return 1;
+}
+
+static int capacity(lua_State *L) {
+  const berth_ps *p = self(L, "problem:capacity");
+  bl_push_amounts(L, p, berth_ps_options_of(p)->capacity);
+  return 1;
+}
+
+static int machines_of(lua_State *L) {
+  lua_pushinteger(L, berth_ps_options_of(self(L, "problem.machines"))->machines);
+  return 1;
+}
+static int resources_of(lua_State *L) {
+  lua_pushinteger(L, berth_ps_options_of(self(L, "problem.resources"))->resources);
+  return 1;
+}
+static int slots_of(lua_State *L) {
+  lua_pushinteger(L, berth_ps_options_of(self(L, "problem.slots"))->slots);
+  return 1;
+}
+static int slot_seconds_of(lua_State *L) {
+  lua_pushnumber(L, berth_ps_options_of(self(L, "problem.slot_seconds"))->slot_seconds);
+  return 1;
+}
+static int comm_of(lua_State *L) {
+  lua_pushstring(L, comm_names[berth_ps_options_of(self(L, "problem.comm"))->comm]);
+  return 1;
+}
+static int jobs_of(lua_State *L) {
+  lua_pushinteger(L, berth_ps_jobs(self(L, "#")));
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_ps *p = self(L, "tostring");
+  const berth_ps_options *o = berth_ps_options_of(p);
+  lua_pushfstring(L, "problem: %d jobs, %d machines, %d slots", (int)berth_ps_jobs(p), (int)o->machines, (int)o->slots);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "job", job }, { "speed", speed }, { "utility", utility }, { "worker_slots", worker_slots },
+                                    { "capacity", capacity }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "machines", machines_of }, { "resources", resources_of }, { "slots", slots_of },
+                                   { "slot_seconds", slot_seconds_of }, { "comm", comm_of }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_ps_class = { "problem", "berth.problem", release, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_ps_functions[] = { { "ps", ps }, { NULL, NULL } };

@@ -1,0 +1,136 @@
+/* Type "ps_policy": the core's schedulers of workers and parameter servers that decide slot by slot. */
+#include "ps.h"
+
+static void release(void *box) { berth_ps_scheduler_release(((bl_ps_policy_box *)box)->scheduler); }
+static berth_ps_scheduler *self(lua_State *L, const char *fn) {
+  return ((bl_ps_policy_box *)bl_self(L, &bl_ps_policy_class, fn))->scheduler;
+}
+
+/* ---- making ---------------------------------------------------------------------------------------- */
+
+typedef berth_status (*maker)(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out);
+
+/* Each reads its options, a table or nil at 3. */
+static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+  static const char *const keys[] = { "backfill", "most", "seed", NULL };
+  berth_ps_fifo_options o = berth_ps_fifo_defaults();
+  int t = bl_options(L, 3, w, keys), backfill = o.backfill;
+  bl_get_bool(L, t, w, "backfill", &backfill);
+  o.backfill = backfill;
+  bl_get_whole(L, t, w, "most", 1, INT32_MAX, &o.most);
+  bl_get_seed(L, t, w, "seed", &o.seed);
+  return berth_ps_fifo_new(p, &o, out);
+}
+
+static berth_status make_drf(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+  static const char *const keys[] = { NULL };
+  bl_options(L, 3, w, keys);
+  return berth_ps_drf_new(p, out);
+}
+
+static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+  static const char *const keys[] = { "theta_f", "theta_a", "nodes", "most_jobs", "most_cells", NULL };
+  berth_ps_dorm_options o = berth_ps_dorm_defaults();
+  int t = bl_options(L, 3, w, keys);
+  bl_get_positive(L, t, w, "theta_f", &o.theta_f);
+  bl_get_positive(L, t, w, "theta_a", &o.theta_a);
+  bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &o.nodes);
+  bl_get_whole(L, t, w, "most_jobs", 0, INT32_MAX, &o.most_jobs);
+  bl_get_whole(L, t, w, "most_cells", 0, INT32_MAX, &o.most_cells);
+  return berth_ps_dorm_new(p, &o, out);
+}
+
+/* fit = { { theta0 .. theta4 }, ... }, one per job */
+static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *w, int32_t jobs) {
+  int32_t n;
+  berth_ps_speed_fit *fit;
+  int at;
+  if (!bl_get_array(L, t, w, "fit", &n)) return NULL;
+  if (n != jobs) bl_wrong(L, w, "fit", "has %d entries, expected %d (one per job)", (int)n, (int)jobs);
+  at = lua_gettop(L);
+  fit = bl_scratch(L, (size_t)n, sizeof *fit);
+  for (int32_t j = 0; j < n; j++) {
+    bl_where item = { w->fn, "fit", (int)j + 1 };
+    int top = lua_gettop(L);
+    const double *theta;
+    lua_rawgeti(L, at, j + 1);
+    if (!lua_istable(L, top + 1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, top + 1));
+    theta = bl_to_numbers(L, top + 1, &item, NULL, 5, "term");
+    for (int k = 0; k < 5; k++) fit[j].theta[k] = theta[k];
+    lua_settop(L, top);
+  }
+  return fit;
+}
+
+static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+  static const char *const keys[] = { "fit", NULL };
+  berth_ps_optimus_options o = berth_ps_optimus_defaults();
+  int t = bl_options(L, 3, w, keys);
+  o.fit = read_fits(L, t, w, berth_ps_jobs(p));
+  return berth_ps_optimus_new(p, &o, out);
+}
+
+/* ps_policy(problem, "fifo" | "drf" | "dorm" | "optimus", options): object */
+static int ps_policy(lua_State *L) {
+  static const char *const names[] = { "fifo", "drf", "dorm", "optimus", NULL };
+  static const maker makers[] = { make_fifo, make_drf, make_dorm, make_optimus };
+  static const bl_where w = { "berth.pdors.run", NULL, 0 };
+  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
+  int k = luaL_checkoption(L, 2, NULL, names);
+  berth_ps_scheduler *made = NULL;
+  bl_ps_policy_box *box;
+  berth_status st;
+  lua_settop(L, 3);
+  luaL_checkstack(L, 40, w.fn);
+  box = bl_new(L, &bl_ps_policy_class, sizeof *box);
+  st = makers[k](L, p, &w, &made);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  box->scheduler = made;
+  lua_settop(L, 4);
+  bl_track(L);
+  return 1;
+}
+
+/* ps_speed_fit(batch, workers, servers, speed): { theta0 .. theta4 } */
+static int ps_speed_fit(lua_State *L) {
+  static const bl_where w = { "berth.pdors.fit_speed", NULL, 0 };
+  int32_t batch = (int32_t)bl_to_whole(L, 1, &w, "batch", 1, INT32_MAX), n;
+  const double *workers, *servers, *speed;
+  berth_ps_speed_fit fit;
+  berth_status st;
+  static const char *const keys[] = { "workers", "servers", "speed" };
+  lua_settop(L, 4);
+  for (int k = 0; k < 3; k++)
+    if (!lua_istable(L, k + 2)) bl_wrong(L, &w, keys[k], "expected an array, got %s", bl_kind(L, k + 2));
+  n = bl_to_length(L, 2, &w, "workers");
+  workers = bl_to_numbers(L, 2, &w, "workers", n, "measurement");
+  servers = bl_to_numbers(L, 3, &w, "servers", n, "measurement");
+  speed = bl_to_numbers(L, 4, &w, "speed", n, "measurement");
+  st = berth_ps_speed_fit_to(bl_ctx(L), batch, n, workers, servers, speed, &fit);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_push_numbers(L, 5, fit.theta);
+  return 1;
+}
+
+/* counts(): of dorm { programs, proved, greedy, nodes }, zeros of others */
+static int counts(lua_State *L) {
+  berth_ps_dorm_counts c = berth_ps_dorm_counted(self(L, "policy:counts"));
+  lua_createtable(L, 0, 4);
+  bl_set_count(L, "programs", (double)c.programs);
+  bl_set_count(L, "proved", (double)c.proved);
+  bl_set_count(L, "greedy", (double)c.greedy);
+  bl_set_count(L, "nodes", (double)c.nodes);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  self(L, "tostring");
+  lua_pushliteral(L, "policy of workers and parameter servers");
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "counts", counts }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_ps_policy_class = { "ps_policy", "berth.ps_policy", release, methods, NULL, NULL, meta, NULL };
+
+const luaL_Reg bl_ps_policy_functions[] = { { "ps_policy", ps_policy }, { "ps_speed_fit", ps_speed_fit }, { NULL, NULL } };

@@ -1,0 +1,223 @@
+/* What is best for one who knows all: the integer program beside brute force, every run below it, every certificate above it. */
+#include "pdors_help.h"
+
+static berth_ctx *ctx;
+
+/* ---- brute force: in every slot all that fits, for all jobs ---------------------------------------------- */
+
+enum { CELLS = 2 * PDORS_KINDS, OPTIONS = 400 };
+
+typedef struct option {
+  double speed, use[CELLS];
+} option;
+
+typedef struct brute {
+  const small_problem *p;
+  int32_t n[2];
+  option option[2][OPTIONS];
+  double free[PDORS_SLOTS][CELLS];
+} brute;
+
+/* Two machines. */
+static double speed_of(const berth_ps_job *j, const int32_t *w, const int32_t *s) {
+  int32_t workers = w[0] + w[1], servers = s[0] + s[1], both = w[0] + s[0] > 0 && w[1] + s[1] > 0;
+  if (workers < 1 || workers > j->batch || servers < 1 || servers * j->ratio < workers - 1e-9) return 0;
+  return workers / berth_ps_worker_slots(j, both ? j->across : j->inside);
+}
+
+static void add_option(brute *b, int32_t job, const int32_t *w, const int32_t *s) {
+  const berth_ps_job *j = &b->p->job[job];
+  option *o = &b->option[job][b->n[job]];
+  int32_t k;
+  for (k = 0; k < CELLS; k++) {
+    o->use[k] = j->worker[k % 2] * w[k / 2] + j->server[k % 2] * s[k / 2];
+    if (o->use[k] > b->p->capacity[k] + 1e-9) return;
+  }
+  o->speed = speed_of(j, w, s);
+  if ((o->speed > 0 || w[0] + w[1] + s[0] + s[1] == 0) && b->n[job] < OPTIONS - 1) b->n[job]++;
+}
+
+static void all_options(brute *b, int32_t job) {
+  int32_t k, most = b->p->job[job].batch + 1;
+  for (k = 0; k < most * most * most * most; k++) {
+    int32_t w[2] = { k % most, k / most % most }, s[2] = { k / most / most % most, k / most / most / most };
+    add_option(b, job, w, s);
+  }
+}
+
+static double best_from(brute *b, int32_t slot, int32_t job, const double *left) {
+  double best = 0;
+  int32_t k, c;
+  if (slot == b->p->slots) return 0;
+  if (job == b->p->jobs) return best_from(b, slot + 1, 0, left);
+  for (k = 0; k < b->n[job]; k++) {
+    const option *o = &b->option[job][k];
+    const berth_ps_job *j = &b->p->job[job];
+    double after[2] = { left[0], left[1] }, worth = 0;
+    if (o->speed > 0 && (slot < j->arrival || left[job] <= 0)) continue;
+    for (c = 0; c < CELLS && o->use[c] <= b->free[slot][c] + 1e-9; c++) {}
+    if (c < CELLS) continue;
+    after[job] -= o->speed;
+    if (left[job] > 0 && after[job] <= 1e-9 * j->samples) worth = berth_ps_utility(j, slot - j->arrival), after[job] = 0;
+    for (c = 0; c < CELLS; c++) b->free[slot][c] -= o->use[c];
+    best = fmax(best, worth + best_from(b, slot, job + 1, after));
+    for (c = 0; c < CELLS; c++) b->free[slot][c] += o->use[c];
+  }
+  return best;
+}
+
+static double brute_force(const small_problem *p) {
+  static brute b;
+  double left[2];
+  int32_t t, i, c;
+  b.p = p;
+  for (i = 0; i < p->jobs; i++) {
+    left[i] = p->job[i].samples;
+    b.n[i] = 0;
+    all_options(&b, i);
+  }
+  for (t = 0; t < p->slots; t++)
+    for (c = 0; c < CELLS; c++) b.free[t][c] = p->capacity[c];
+  return best_from(&b, 0, 0, left);
+}
+
+static void beside_brute_force(void) {
+  berth_rng rng;
+  int32_t k, i, above = 0;
+  TEST("the integer program finds what brute force finds");
+  berth_rng_init(&rng, 3, 1);
+  for (k = 0; k < 40; k++) {
+    small_problem p = random_problem(&rng, 2, 2, 2);
+    berth_pdors_optimum best;
+    double each[2], found;
+    berth_ps *ps;
+    for (i = 0; i < 2; i++) {
+      p.job[i].batch = 1 + berth_rng_below(&rng, 2);
+      if (k % 8 == 7) p.job[i].across = 2 * p.job[i].inside; /* faster apart than together */
+    }
+    ps = make_problem(ctx, &p);
+    CHECK_STATUS(berth_pdors_offline(ps, 100000, &best, each), BERTH_OK);
+    found = brute_force(&p);
+    CHECK(best.proved);
+    CHECK_NEAR(best.utility, found, 1e-6 * (1 + found));
+    CHECK_NEAR(each[0] + each[1], best.utility, 1e-6 * (1 + found));
+    above += found > 0;
+    berth_ps_release(ps);
+  }
+  CHECK(above > 20);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------- */
+
+static double play(berth_ps *ps, berth_pdors_options o, berth_pdors_certificate *c) {
+  berth_pdors *d = make_pdors(ps, o);
+  berth_ps_policy policy = berth_pdors_policy(d);
+  berth_ps_run *r = NULL;
+  double utility;
+  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  utility = berth_ps_run_report(r).utility;
+  CHECK_STATUS(berth_pdors_certify(d, utility, 40, c), BERTH_OK);
+  berth_ps_run_release(r);
+  berth_pdors_release(d);
+  return utility;
+}
+
+static void between_run_and_bound(void) {
+  berth_rng rng;
+  double sum = 0, sum_best = 0, sum_bound = 0;
+  int32_t k, m, proved = 0;
+  TEST("run <= optimum <= certificate; the certificate of any run");
+  berth_rng_init(&rng, 5, 1);
+  for (k = 0; k < 30; k++) {
+    small_problem p = random_problem(&rng, 3, 2, 3);
+    berth_ps *ps = make_problem(ctx, &p);
+    berth_pdors_optimum best;
+    CHECK_STATUS(berth_pdors_offline(ps, 20000, &best, NULL), BERTH_OK);
+    CHECK(best.utility <= best.bound * (1 + 1e-9) + 1e-9);
+    proved += best.proved;
+    for (m = 0; m < 4; m++) {
+      berth_pdors_certificate c;
+      berth_pdors_options o = some_options(4 * k + m);
+      double utility = play(ps, o, &c);
+      CHECK(utility <= best.bound * (1 + 1e-6) + 1e-6);
+      CHECK(best.utility <= c.bound * (1 + 1e-6) + 1e-6);
+      CHECK_NEAR(c.bound, c.prices + c.jobs, 1e-6 * (1 + c.bound));
+      CHECK_NEAR(c.ratio, c.bound > 0 ? utility / c.bound : 1, 1e-12);
+      CHECK(isnan(c.worst_case) == (o.per_job || o.bounds == BERTH_PDORS_ONLINE) && !(c.worst_case <= 0));
+      if (m > 0) continue;
+      sum += utility;
+      sum_best += best.utility;
+      sum_bound += c.bound;
+    }
+    berth_ps_release(ps);
+  }
+  CHECK(proved > 25);
+  printf("# utility / optimum %.3f, optimum / certificate %.3f, %d of 30 proved\n", sum / sum_best, sum_best / sum_bound, proved);
+}
+
+/* ---- certificates -------------------------------------------------------------------------------------------- */
+
+static void by_hand(void) {
+  small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 1, .capacity = { 2, 2 } };
+  berth_pdors_certificate c;
+  berth_pdors_optimum best;
+  berth_ps *ps;
+  berth_pdors *d;
+  TEST("two jobs, room for one: the certificate is what the better one is worth");
+  p.job[0] = plain_job(0, 1, 1);
+  p.job[1] = plain_job(0, 1, 1);
+  p.job[1].importance = 30;
+  ps = make_problem(ctx, &p);
+  d = make_pdors(ps, berth_pdors_defaults());
+  CHECK_STATUS(berth_pdors_offline(ps, 100, &best, NULL), BERTH_OK);
+  CHECK(best.proved);
+  CHECK_NEAR(best.utility, 15, 1e-9);
+  CHECK_STATUS(berth_pdors_certify(d, 15, 200, &c), BERTH_OK);
+  CHECK(c.bound >= 15 && c.bound <= 15.2);
+  TEST("without steps it stands on the prices as they are");
+  CHECK_STATUS(berth_pdors_certify(d, 0, 0, &c), BERTH_OK);
+  CHECK_NEAR(c.prices, 4 * berth_pdors_price(d, 0, 0, 0), 1e-9);
+  CHECK_NEAR(c.jobs, 20 - 8 * berth_pdors_price(d, 0, 0, 0), 1e-7);
+  CHECK_NEAR(c.ratio, 0, 0);
+  TEST("wrong arguments");
+  CHECK_STATUS(berth_pdors_certify(d, -1, 0, &c), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "pdors: a certificate of utility -1 in 0 steps: both at least 0");
+  CHECK_STATUS(berth_pdors_offline(ps, -1, &best, NULL), BERTH_EINVAL);
+  berth_pdors_release(d);
+  berth_ps_release(ps);
+}
+
+/* More kinds of machines than there are prices for. */
+static void many_types(void) {
+  enum { MANY = 40 };
+  double capacity[2 * MANY] = { 0 };
+  berth_ps_job job[3];
+  berth_ps_options po = berth_ps_defaults(MANY, 2, 2, capacity);
+  berth_rng rng;
+  int32_t i, k;
+  TEST("a certificate of forty different machines");
+  berth_rng_init(&rng, 9, 1);
+  for (k = 0; k < 3; k++) {
+    berth_pdors_certificate c;
+    berth_pdors_optimum best;
+    berth_ps *ps = NULL;
+    for (i = 0; i < 2 * MANY; i++) capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
+    for (i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
+    CHECK_STATUS(berth_ps_new(ctx, &po, 3, job, &ps), BERTH_OK);
+    CHECK_STATUS(berth_pdors_offline(ps, 2000, &best, NULL), BERTH_OK);
+    play(ps, berth_pdors_defaults(), &c);
+    CHECK(best.utility <= c.bound * (1 + 1e-6));
+    berth_ps_release(ps);
+  }
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
+  by_hand();
+  beside_brute_force();
+  between_run_and_bound();
+  many_types();
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,44 @@
+/* Refused allocations in PD-ORS, OASiS, certificates and the offline optimum. */
+#include "pdors_help.h"
+#include "refusals.h"
+
+static berth_status run_of(berth_ps *ps, const berth_pdors_options *o) {
+  berth_pdors *d = NULL;
+  berth_ps_run *r = NULL;
+  berth_pdors_certificate c;
+  berth_ps_policy policy;
+  berth_status st = berth_pdors_new(ps, o, &d);
+  if (st != BERTH_OK) return st;
+  policy = berth_pdors_policy(d);
+  if ((st = berth_ps_run_new(ps, &r)) == BERTH_OK) st = berth_ps_run_play(r, &policy);
+  if (st == BERTH_OK) st = berth_pdors_certify(d, berth_ps_run_report(r).utility, 2, &c);
+  berth_ps_run_release(r);
+  berth_pdors_release(d);
+  return st;
+}
+
+static berth_status work(berth_ctx *c) {
+  berth_rng rng;
+  small_problem p;
+  berth_ps_options po;
+  berth_ps *ps = NULL;
+  berth_pdors_optimum best;
+  berth_status st;
+  int32_t k;
+  berth_rng_init(&rng, 5, 2);
+  p = random_problem(&rng, 3, 3, 4);
+  po = berth_ps_defaults(p.machines, p.resources, p.slots, p.capacity);
+  if ((st = berth_ps_new(c, &po, p.jobs, p.job, &ps)) != BERTH_OK) return st;
+  for (k = 0; k < 4 && st == BERTH_OK; k++) {
+    berth_pdors_options o = some_options(k);
+    st = run_of(ps, &o);
+  }
+  if (st == BERTH_OK) st = berth_pdors_offline(ps, 100, &best, NULL);
+  berth_ps_release(ps);
+  return st;
+}
+
+int main(void) {
+  check_refusals(work);
+  return check_done();
+}

@@ -1,0 +1,79 @@
+/* Every allocation of the one-slot solver refused in turn: an orderly refusal, no leak, and the next try gives the usual answer. */
+#include "pdors_slot_help.h"
+
+typedef struct answers {
+  double cost;
+  int32_t n, tries;
+  berth_ps_place place[MOST_MACHINES];
+} answers;
+
+static void draw(slot_case *c) {
+  berth_rng rng;
+  int32_t h;
+  berth_rng_init(&rng, 29, 0);
+  draw_case(c, &rng, 12, 30, 9, 9);
+  c->job.rack = 3e3;
+  for (h = 0; h < c->machines; h++) c->rack[h] = h / 4;
+}
+
+/* A refusal within a solve: once more with the same solver. */
+static berth_status solve(slot_case *c, answers *out) {
+  berth_i_slot_answer a = { .place = out->place };
+  berth_status st = berth_i_slot_begin(c->s, 0, &c->state);
+  double samples = 25 / berth_ps_worker_slots(&c->job, c->job.across);
+  for (out->tries = 0; st == BERTH_OK && out->tries < 5; out->tries++) {
+    if ((st = berth_i_slot_solve(c->s, samples, 3, &a)) == BERTH_OK) break;
+    if (st == BERTH_ENOMEM) st = BERTH_OK;
+  }
+  if (st == BERTH_OK && out->tries == 5) return BERTH_ENOMEM;
+  out->cost = a.cost;
+  out->n = a.n;
+  return st;
+}
+
+static berth_status whole(berth_ctx *ctx, berth_pdors_mode mode, answers *out) {
+  slot_case c;
+  berth_pdors_options o = berth_pdors_defaults();
+  berth_status st;
+  o.mode = mode;
+  o.nodes = 10000000;
+  draw(&c);
+  st = open_case(ctx, &c, &o, 1);
+  if (st == BERTH_OK) st = solve(&c, out);
+  close_case(&c);
+  return st;
+}
+
+static void fail_in_turn(berth_pdors_mode mode, long sign) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  answers usual = { 0 }, again;
+  long n, done = 0, retried = 0;
+  berth_ctx *ctx;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  CHECK_STATUS(whole(ctx, mode, &usual), BERTH_OK);
+  berth_ctx_release(ctx);
+  for (n = 1; done < 3 && n < 1000; n++) {
+    berth_status st;
+    s = (check_alloc_state){ 0, sign * n, 0 };
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = whole(ctx, mode, &again);
+    berth_ctx_release(ctx);
+    CHECK(s.held == 0);
+    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    if (st != BERTH_OK) continue;
+    CHECK(again.cost == usual.cost && again.n == usual.n && memcmp(again.place, usual.place, (size_t)usual.n * sizeof *usual.place) == 0);
+    retried += again.tries > 0;
+    done += again.tries == 0;
+  }
+  CHECK(done == 3 && n > 10 && (sign < 0 || retried > 0));
+}
+
+int main(void) {
+  TEST("repaired, each request refused") fail_in_turn(BERTH_PDORS_REPAIRED, 1);
+  TEST("repaired, all requests from one on refused") fail_in_turn(BERTH_PDORS_REPAIRED, -1);
+  TEST("exact, each request refused") fail_in_turn(BERTH_PDORS_EXACT, 1);
+  TEST("exact, all requests from one on refused") fail_in_turn(BERTH_PDORS_EXACT, -1);
+  TEST("faithful, each request refused") fail_in_turn(BERTH_PDORS_FAITHFUL, 1);
+  return check_done();
+}

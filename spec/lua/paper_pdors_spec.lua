@@ -1,0 +1,102 @@
+-- What the abstract of PD-ORS claims, as orderings: on the recalled workload, over seeds. docs/pdors.md has numbers of 20 seeds.
+local berth = require "berth"
+local problems = require "support.ps_problems"
+
+local pdors = berth.pdors
+
+local function total(workload, policy, given)
+  local sum = 0
+  for seed = 1, 6 do
+    sum = sum + assert(pdors.run(workload(seed), policy, given)).utility
+  end
+  return sum
+end
+
+describe("L and U", function()
+  local function up(x) return math.ceil(x * (1 - 1e-12)) end
+
+  it("are as the paper defines them", function()
+    local jobs = { problems.one_job { urgency = 0.3, target = 2, samples = 40 },
+      problems.one_job { arrival = 1, importance = 3, urgency = 0.1, target = 5, samples = 100, worker = { 2 } } }
+    local slots, n, room = 9, 3, 30
+    local high, worth, least = 0, math.huge, math.huge
+    for _, j in ipairs(jobs) do
+      local function utility(t) return j.importance / (1 + math.exp(j.urgency * (t - j.target))) end
+      local work, both = j.epochs * j.samples, j.worker[1] + j.server[1]
+      local inside = j.tau + 2 * j.bytes * j.ratio / (j.inside * j.batch)
+      local across = j.tau + 2 * j.bytes * j.ratio / (j.across * j.batch)
+      high = math.max(high, utility(up(work * inside / j.batch)) / both)
+      worth = math.min(worth, utility(slots - j.arrival) / (up(work * across) * both))
+      least = math.min(least, up(work * across) * both)
+    end
+    local low = worth / 2 * least / (slots * n * room) -- 1 / mu = least / (T sum of capacities)
+    local scheduler = pdors.scheduler(pdors.problem(jobs, problems.machines(n, slots, room)))
+    local l, u = scheduler:range(1, 1)
+    assert.near(1, u / high, 1e-9)
+    assert.near(1, l / low, 1e-9)
+  end)
+end)
+
+describe("PD-ORS on the recalled workload", function()
+  local function default(seed) return pdors.generate("default", { seed = seed }) end
+  local uncertified = { certify = false }
+
+  it("is worth more than OASiS, and OASiS more than Dorm, DRF and FIFO", function()
+    local best, second = total(default, "pd-ors", uncertified), total(default, "oasis", uncertified)
+    assert.is_true(best > second)
+    for _, name in ipairs { "dorm", "drf", "fifo" } do assert.is_true(second > total(default, name, uncertified), name) end
+  end)
+
+  it("loses little or nothing in one problem against OASiS", function()
+    for seed = 1, 6 do
+      local p = pdors.problem(default(seed))
+      local ours, theirs = pdors.run(p, "pd-ors", uncertified).utility, pdors.run(p, "oasis", uncertified).utility
+      assert.is_true(ours > 0.9 * theirs)
+    end
+  end)
+end)
+
+describe("locality", function()
+  -- Jobs small enough for a machine; `gain`: bandwidth inside over that across; `scale`: of the gradients.
+  local function workload(gain, scale, blind)
+    return function(seed)
+      local p = pdors.generate("default", { seed = seed, jobs = 40, machines = 20, slots = 60, batch = { 1, 20 },
+        epochs = { 10, 50 }, gain = gain, bytes = { 30e6 * scale, 575e6 * scale } })
+      for _, job in ipairs(p.jobs) do
+        if blind then job.inside = job.across end
+      end
+      return p
+    end
+  end
+
+  local function worth(gain, scale)
+    local given = { certify = false, per_job = true, floor = 1 }
+    return total(workload(gain, scale), "pd-ors", given) - total(workload(gain, scale, true), "pd-ors", given)
+  end
+
+  it("is worth more, the larger the bandwidth inside machines", function()
+    local before = worth(1, 1)
+    assert.equal(0, before)
+    for _, gain in ipairs { 4, 16, 64 } do
+      local now = worth(gain, 1)
+      assert.is_true(now > before, ("gain %d"):format(gain))
+      before = now
+    end
+  end)
+
+  it("is worth nothing without gradients, and little with small ones", function()
+    assert.equal(0, worth(10, 0))
+    assert.is_true(math.abs(worth(10, 1e-6)) < 0.01 * worth(10, 1))
+  end)
+end)
+
+describe("rounding alone", function()
+  it("is hardly ever feasible without repair, and always with it", function()
+    local p = pdors.problem(pdors.generate("default", { seed = 2, jobs = 60, machines = 20, slots = 60, load = 0.3 }))
+    local faithful = assert(pdors.run(p, "pd-ors", { mode = "faithful", certify = false }))
+    local repaired = assert(pdors.run(p, "pd-ors", { certify = false }))
+    assert.is_true(faithful.counts.never_feasible > 0.9 * faithful.counts.programs)
+    assert.equal(0, repaired.counts.never_feasible)
+    assert.is_true(repaired.utility > faithful.utility)
+  end)
+end)

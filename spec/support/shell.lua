@@ -1,0 +1,44 @@
+-- The command line from within: what a call prints, and files that it may write.
+local main = require "berth.cli.main"
+
+local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
+local shell = {}
+local made = {}
+
+--- @treturn int exit code
+-- @treturn string what was written
+-- @treturn string what was complained of
+function shell.run(...)
+  local out, err = {}, {}
+  local exit = main.run({ ... }, {
+    write = function(line) out[#out + 1] = line end,
+    complain = function(line) err[#err + 1] = line end,
+  })
+  return exit, table.concat(out, "\n"), table.concat(err, "\n")
+end
+
+function shell.run_all(words) return shell.run(unpack(words)) end
+
+--- The path of a file that is not there, with that ending; `shell.tidy` removes it.
+function shell.path(ending)
+  local path = os.tmpname()
+  os.remove(path)
+  made[#made + 1] = path .. (ending or "")
+  return made[#made]
+end
+
+function shell.keep_in_mind(path) made[#made + 1] = path end
+
+function shell.tidy()
+  for _, path in ipairs(made) do os.remove(path) end
+  made = {}
+end
+
+function shell.read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+return shell
