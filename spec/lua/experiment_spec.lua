@@ -267,6 +267,16 @@ describe("berth.experiment", function()
     assert.is_true(e:summary()[1].cpu_s >= 0)
   end)
 
+  it("prints the fields that are asked for, in that order", function()
+    local e = assert(berth.experiment { name = "f", grid = { a = { 1 } }, run = function() return { x = 1, y = 2, z = "t" } end })
+    assert.equal("a  trials  failed  y  x\n1  1       0       2  1", tostring(e:summary { fields = { "y", "x" } }))
+    for _, wrong in ipairs { { "z" }, { "none" }, 3 } do
+      local ok, text = pcall(e.summary, e, { fields = wrong })
+      assert.is_false(ok)
+      assert.truthy(text:find("experiment:summary: fields", 1, true))
+    end
+  end)
+
   it("has the published quantiles of Student's t", function()
     local t = require("berth.experiment.student").quantile
     local want = { { 0.95, 1, 12.7062047 }, { 0.95, 2, 4.3026527 }, { 0.95, 3, 3.1824463 }, { 0.95, 9, 2.2621572 },

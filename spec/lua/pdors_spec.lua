@@ -223,6 +223,7 @@ describe("the offline optimum", function()
       local p = pdors.problem(pdors.generate("default", { seed = seed, jobs = 3, machines = 2, slots = 3, load = 0.004,
         batch = { 1, 4 } }))
       local best = assert(p:offline())
+      assert.equal(("optimum %.4f, proved"):format(best.utility), tostring(best))
       assert.is_true(best.utility <= best.bound * (1 + 1e-9) + 1e-9)
       for _, name in ipairs(pdors.policies) do
         local r = assert(pdors.run(p, name))
