@@ -153,6 +153,15 @@ describe("a trace of jobs", function()
       assert.same({}, about.notes)
     end
   end)
+
+  it("with the GPU-seconds that they are said to have", function()
+    if not shared.present() then return pending("needs ../shared/data/traces, which is not here") end
+    for name, wanted in pairs { ["philly_multi_week.csv"] = 28432784, ["philly_vc_day.csv"] = 3288816 } do
+      local sum = 0
+      for _, job in ipairs((berth.load_trace(shared.path("data/traces/" .. name)))) do sum = sum + job.gpus * job.work end
+      assert.equal(wanted, sum, name)
+    end
+  end)
 end)
 
 -- ---- at the shell --------------------------------------------------------------------------------------------
