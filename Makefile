@@ -132,6 +132,7 @@ libs:
 env:
 	@echo 'export LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;"'
 	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
+	@echo 'export BERTH_BUILD="$(abspath $(BUILD))"'
 docs:
 	ldoc -q -d $(BUILD)/docs -c config.ld .
 clean:

@@ -4,7 +4,8 @@
 typedef struct Sums {
   double jct, speedup, pieces, servers, channels, compute, communication, computing_share;
   double running, held, computing; /* s; server-seconds held; server-seconds at work */
-  double bytes, cut_bytes;         /* worked off */
+  double bytes;                         /* worked off, of graphs as they came */
+  double memory, dep_bytes, flow_bytes; /* as they were cut */
 } Sums;
 
 static double end_of(const berth_pacml_run *r, int32_t job) { return r->jobs[job].arrival + r->past[job].outcome.jct; }
@@ -24,7 +25,9 @@ static void add_work(const berth_pacml_run *r, int32_t job, double time, Sums *s
   s->held += ran * p->outcome.n_servers;
   s->computing += part * berth_pacml_sequential(r->env, r->jobs[job].model);
   s->bytes += part * (berth_ramp_model_memory(m) + berth_ramp_model_bytes(m));
-  s->cut_bytes += part * (p->ramp.memory + p->ramp.bytes);
+  s->memory += part * p->ramp.memory;
+  s->dep_bytes += part * p->ramp.bytes;
+  s->flow_bytes += part * p->ramp.flow_bytes;
 }
 
 /* The part of the time for which a server that it holds computes. */
@@ -105,7 +108,10 @@ static void means(const berth_pacml_run *r, const Sums *s, berth_pacml_report *o
   o->published_utilisation = s->computing_share / n / r->env->steps;
   o->utilisation = o->mounted_utilisation * o->mounted_fraction;
   o->throughput = s->bytes / time;
-  o->cluster_throughput = s->cut_bytes / time;
+  o->compute_throughput = s->memory / time;
+  o->dep_throughput = s->dep_bytes / time;
+  o->flow_throughput = s->flow_bytes / time;
+  o->cluster_throughput = o->compute_throughput + o->dep_throughput;
 }
 
 berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, berth_pacml_report *out) {

@@ -18,20 +18,40 @@ function Experiment.__tostring(e)
   return ("experiment %s: %d of %d trials done, %d failed"):format(e.name, #e.rows, e.trials, e.failed)
 end
 
+-- Names of numbers in the results of some trial; nil: all.
+local function check_fields(rows, fields)
+  if fields == nil then return nil end
+  if type(fields) ~= "table" then
+    options.fail("experiment:summary: fields: expected an array of names, got %s", core.kind(fields))
+  end
+  local known, chosen = {}, {}
+  for _, row in ipairs(rows) do
+    for name, x in pairs(row.result or {}) do known[name] = known[name] or type(x) == "number" end
+  end
+  for i, name in ipairs(fields) do
+    if #rows > 0 and not known[name] then
+      options.fail("experiment:summary: fields[%d]: no number '%s' in the results", i, tostring(name))
+    end
+    chosen[i] = name
+  end
+  return chosen
+end
+
 --- Means over the trials of each point that are done. Of each number in the results: n, mean and, of two trials and more,
 -- deviation and Student's confidence interval.
--- @tparam[opt] table opts level (0.95)
+-- @tparam[opt] table opts level (0.95); fields (names of those to print, in this order; all)
 -- @treturn table of each point { parameters, n, failed, cpu_s, fields = { [name] = { n, mean, deviation, half, low, high } } };
 --  level; prints as a table
 function Experiment:summary(opts)
-  local level = options.check("experiment:summary", opts, { "level" }).level or 0.95
+  local given = options.check("experiment:summary", opts, { "level", "fields" })
+  local level = given.level or 0.95
   if type(level) ~= "number" or not (level > 0 and level < 1) then
     options.fail("experiment:summary: level: expected a number between 0 and 1, got %s", tostring(level))
   end
   local rows = {}
   for p = 1, #self.points do rows[p] = {} end
   for _, row in ipairs(self.rows) do table.insert(rows[row.point], row) end
-  return summarise(self.points, rows, level)
+  return summarise(self.points, rows, level, check_fields(self.rows, given.fields))
 end
 
 -- ---- options -----------------------------------------------------------------------------------

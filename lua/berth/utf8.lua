@@ -27,4 +27,16 @@ function utf8.repaired(text, legal)
   return table.concat(out)
 end
 
+--- The sequence of a code point, up to 0x10FFFF.
+function utf8.char(code)
+  if code < 0x80 then return string.char(code) end
+  local last = 0x80 + math.fmod(code, 64)
+  local rest = math.floor(code / 64)
+  if code < 0x800 then return string.char(0xC0 + rest, last) end
+  local middle = 0x80 + math.fmod(rest, 64)
+  rest = math.floor(rest / 64)
+  if code < 0x10000 then return string.char(0xE0 + rest, middle, last) end
+  return string.char(0xF0 + math.floor(rest / 64), 0x80 + math.fmod(rest, 64), middle, last)
+end
+
 return utf8

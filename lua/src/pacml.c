@@ -360,7 +360,9 @@ static void push_means(lua_State *L, const berth_pacml_report *o) {
     { "jobs_running", o->jobs_running }, { "mounted_fraction", o->mounted_fraction },
     { "mounted_utilisation", o->mounted_utilisation }, { "utilisation", o->utilisation },
     { "published_utilisation", o->published_utilisation }, { "load_rate", o->load_rate },
-    { "throughput", o->throughput }, { "cluster_throughput", o->cluster_throughput } };
+    { "throughput", o->throughput }, { "cluster_throughput", o->cluster_throughput },
+    { "compute_throughput", o->compute_throughput }, { "dep_throughput", o->dep_throughput },
+    { "flow_throughput", o->flow_throughput } };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) bl_set_number(L, list[i].key, list[i].x);
 }
 

@@ -268,7 +268,8 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "decide", decide }, { "admit", admit },   { "price", price }, { "range", range }, { "committed", committed },
+static const luaL_Reg methods[] = { { "decide", decide }, { "admit", admit },   { "price", price }, { "range", range },
+                                    { "committed", committed },
                                     { "counts", counts }, { "certify", certify }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pdors_class = { "scheduler", "berth.scheduler", release, methods, NULL, NULL, meta, NULL };

@@ -118,7 +118,9 @@ static int ps(lua_State *L) {
 
 /* ---- places ----------------------------------------------------------------------------------------- */
 
-int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) { return bl_to_id(L, i, w, "job", berth_ps_jobs(p), "job"); }
+int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
+  return bl_to_id(L, i, w, "job", berth_ps_jobs(p), "job");
+}
 
 static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const char *what) {
   int32_t n;

@@ -65,7 +65,8 @@ static berth_ps_policy read_policy(lua_State *L, int t, const bl_where *w, asked
 
 /* One of the core's, or functions. */
 static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, asked *a) {
-  if (bl_test(L, i, &bl_pdors_class)) return berth_pdors_policy(((bl_pdors_box *)bl_check(L, i, &bl_pdors_class, w->fn, "policy"))->pdors);
+  if (bl_test(L, i, &bl_pdors_class))
+    return berth_pdors_policy(((bl_pdors_box *)bl_check(L, i, &bl_pdors_class, w->fn, "policy"))->pdors);
   if (bl_test(L, i, &bl_ps_policy_class))
     return berth_ps_scheduler_policy(((bl_ps_policy_box *)bl_check(L, i, &bl_ps_policy_class, w->fn, "policy"))->scheduler);
   if (!lua_istable(L, i)) bl_wrong(L, w, "policy", "expected a policy or a table of functions, got %s", bl_kind(L, i));
@@ -90,7 +91,9 @@ static int play(lua_State *L) {
 
 /* ---- decisions -------------------------------------------------------------------------------------- */
 
-static int decided(lua_State *L, const char *fn, berth_status st) { return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st); }
+static int decided(lua_State *L, const char *fn, berth_status st) {
+  return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st);
+}
 
 /* assign(job, { { machine, workers, servers }, ... }): true; what does not fit: nil, message, code */
 static int assign(lua_State *L) {

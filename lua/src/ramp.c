@@ -127,9 +127,49 @@ static void push_numbers_of(lua_State *L, const berth_ramp_outcome *o) {
   bl_set_number(L, "flow_bytes", o->flow_bytes);
 }
 
+static double number_of(lua_State *L, const char *key) {
+  double x;
+  lua_getfield(L, 1, key);
+  x = lua_isnumber(L, -1) ? (double)lua_tonumber(L, -1) : NAN;
+  lua_pop(L, 1);
+  return x;
+}
+
+/* Of whatever is in the table now; `look = false` leaves no step. */
+static int plan_to_string(lua_State *L) {
+  double pieces, step;
+  luaL_Buffer b;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  pieces = number_of(L, "pieces");
+  step = number_of(L, "step");
+  lua_getfield(L, 1, "servers");
+  if (lua_isnil(L, -1)) {
+    lua_pushfstring(L, "ramp plan: not placed: op %d in %d pieces", (int)number_of(L, "op"), (int)pieces);
+    return 1;
+  }
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "ramp plan: %.0f pieces on %d servers", pieces, (int)lua_rawlen(L, 2));
+  if (!isnan(step)) {
+    luaL_addstring(&b, ", ");
+    bl_add_quantity(&b, step, BERTH_SECONDS);
+    luaL_addstring(&b, " a step");
+  }
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static void name_plan(lua_State *L) {
+  if (luaL_newmetatable(L, "berth.ramp_plan")) {
+    lua_pushcfunction(L, plan_to_string);
+    lua_setfield(L, -2, "__tostring");
+  }
+  lua_setmetatable(L, -2);
+}
+
 static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_t *servers, bool looked) {
   bool placed = o->cause == BERTH_RAMP_PLACED;
   lua_createtable(L, 0, 14);
+  name_plan(L);
   bl_set_bool(L, "placed", placed);
   bl_set_count(L, "pieces", o->pieces);
   if (!placed) {
@@ -217,6 +257,17 @@ static const int32_t *read_order(lua_State *L, int t, const bl_where *w, const b
   return bl_to_ids(L, -1, w, "order", n, ops, "op");
 }
 
+/* ramp:model(g:mirror { ... }): the second value of mirror, an array, is no options. */
+static void drop_origins(lua_State *L) {
+  if (lua_type(L, 3) != LUA_TTABLE) return;
+  lua_rawgeti(L, 3, 1);
+  if (lua_type(L, -1) == LUA_TNUMBER) {
+    lua_pushnil(L);
+    lua_replace(L, 3);
+  }
+  lua_pop(L, 1);
+}
+
 /* model(graph, { order }): object */
 static int model(lua_State *L) {
   static const char *const names[] = { "order", NULL };
@@ -228,6 +279,7 @@ static int model(lua_State *L) {
   berth_status st;
   int at;
   lua_settop(L, 3);
+  drop_origins(L);
   order = read_order(L, bl_options(L, 3, &w, names), &w, g);
   box = bl_new(L, &bl_ramp_model_class, sizeof *box);
   at = lua_gettop(L);

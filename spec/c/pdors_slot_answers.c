@@ -49,7 +49,8 @@ static double brute(const slot_case *c, int32_t h, int32_t workers, int32_t serv
   if (h == c->machines) return INFINITY;
   for (w = 0; w <= workers; w++)
     for (s = 0; s <= servers; s++)
-      if (fits(c, h, w, s)) best = fmin(best, w * unit_price(c, h, 0) + s * unit_price(c, h, 1) + brute(c, h + 1, workers - w, servers - s));
+      if (fits(c, h, w, s))
+        best = fmin(best, w * unit_price(c, h, 0) + s * unit_price(c, h, 1) + brute(c, h + 1, workers - w, servers - s));
   return best;
 }
 

@@ -90,8 +90,8 @@ static double by_glpk(berth_ctx *ctx, const slot_case *c, double workers, double
   static double bound[ROWS], cost[COLUMNS], most[COLUMNS], value[COLUMNS * (RESOURCES + 1)];
   static uint8_t sense[ROWS], integer[COLUMNS];
   static int32_t at[COLUMNS + 1], row[COLUMNS * (RESOURCES + 1)];
-  berth_i_glpk_mip p = { true, 2 + c->machines * RESOURCES, 2 * c->machines, sense, bound, cost, NULL, most, whole ? integer : NULL, at, row,
-                         value, 0, 0 };
+  berth_i_glpk_mip p = { true, 2 + c->machines * RESOURCES, 2 * c->machines, sense, bound, cost, NULL, most, whole ? integer : NULL, at,
+                         row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x };
   int32_t h, r, k, n = 0;
   bound[0] = workers;

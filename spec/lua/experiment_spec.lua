@@ -267,6 +267,16 @@ describe("berth.experiment", function()
     assert.is_true(e:summary()[1].cpu_s >= 0)
   end)
 
+  it("prints the fields that are asked for, in that order", function()
+    local e = assert(berth.experiment { name = "f", grid = { a = { 1 } }, run = function() return { x = 1, y = 2, z = "t" } end })
+    assert.equal("a  trials  failed  y  x\n1  1       0       2  1", tostring(e:summary { fields = { "y", "x" } }))
+    for _, wrong in ipairs { { "z" }, { "none" }, 3 } do
+      local ok, text = pcall(e.summary, e, { fields = wrong })
+      assert.is_false(ok)
+      assert.truthy(text:find("experiment:summary: fields", 1, true))
+    end
+  end)
+
   it("has the published quantiles of Student's t", function()
     local t = require("berth.experiment.student").quantile
     local want = { { 0.95, 1, 12.7062047 }, { 0.95, 2, 4.3026527 }, { 0.95, 3, 3.1824463 }, { 0.95, 9, 2.2621572 },
@@ -310,6 +320,8 @@ describe("berth.experiment", function()
     end
     assert.same({ 1, 2 }, json.decode " [ 1 , 2 ] ")
     assert.equal('{"a":1,"b":[{"c":2}]}', json.encode { b = { { c = 2 } }, a = 1 })
+    assert.equal("e\204\129 \195\169 \226\130\172 \240\159\152\128", json.decode [["e\u0301 \u00e9 \u20AC \ud83d\ude00"]])
+    assert.is_nil(json.decode [["\ud83d"]])
     assert.equal('["a\239\191\189b","\195\169\240\159\145\141","\239\191\189\239\191\189"]', -- no UTF-8 becomes U+FFFD
       json.encode { "a\255b", "\195\169\240\159\145\141", "\192\128" })
     local wrong = { { "[1", "column 3" }, { "{1:2}", "column 2" }, { "[1] 2", "column 5: more than one value" },

@@ -63,8 +63,10 @@ describe("a run", function()
   end)
 
   it("reports what came of it", function()
-    local run = played(small.env())
+    local env = small.env()
+    local run = played(env)
     local r = run:report { horizon = 8 }
+    local function flow(pieces) return env.ramp:plan(env.models[1], pieces).flow_bytes end
     assert.same({ 6, 2, 3, 1, 1, 1, 1 }, { r.arrived, r.completed, r.blocked, r.rejected, r.unplaced, r.late, r.unfinished })
     local wanted = { time = 8, blocking_rate = 0.5, acceptance_rate = 1 / 3, jct = 1.5, speedup = 6, pieces = 6, servers = 6,
       channels = (56 + 12) / 2, compute_fraction = 1, communication_fraction = 0,
@@ -73,7 +75,8 @@ describe("a run", function()
       published_utilisation = 1,
       load_rate = 112 * (2 + 2 / 3 + 1 + 1 / 3) / 4, -- two arrive at 2 s
       throughput = 112 * (1 + 1 + 0.5) / 8,
-      cluster_throughput = ((64 + 160) + (64 + 96) + 0.5 * (64 + 64)) / 8 }
+      cluster_throughput = ((64 + 160) + (64 + 96) + 0.5 * (64 + 64)) / 8, compute_throughput = 2.5 * 64 / 8,
+      dep_throughput = (160 + 96 + 0.5 * 64) / 8, flow_throughput = (flow(8) + flow(4) + 0.5 * flow(2)) / 8 }
     for key, value in pairs(wanted) do
       assert.is_true(math.abs(value - r[key]) < 1e-6, ("%s: %.17g, not %.17g"):format(key, r[key], value))
     end

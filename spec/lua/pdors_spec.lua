@@ -39,10 +39,25 @@ describe("pdors.problem", function()
     file:write '{"jobs": [{"arrival": 0}], "cluster": {"machines": 1, "slots": 1, "resources": ["cpu"], "capacity": [1]}}'
     file:close()
     local none, message, code = pdors.load(path)
+    file = assert(io.open(path, "w"))
+    file:write '{"jobs": [,'
+    file:close()
+    local _, column = pdors.load(path)
+    assert.truthy(column:find("column 11: unexpected ','", 1, true), column)
     os.remove(path)
     assert.is_nil(none)
     assert.equal("parse", code)
     assert.truthy(message:find "jobs%[1%].batch: is missing")
+  end)
+
+  it("keeps infinite bandwidth in files", function()
+    local path = os.tmpname()
+    local p = pdors.problem({ one_job { inside = math.huge } }, machines(1, 1, 1))
+    assert(p:save(path))
+    local q = assert(pdors.load(path))
+    os.remove(path)
+    assert.equal(math.huge, q.jobs[1].inside)
+    assert.near(1 / 0.01, p:speed(1, { { 1, 1, 1 } }), 1e-9)
   end)
 
   it("says what is wrong", function()
@@ -208,6 +223,7 @@ describe("the offline optimum", function()
       local p = pdors.problem(pdors.generate("default", { seed = seed, jobs = 3, machines = 2, slots = 3, load = 0.004,
         batch = { 1, 4 } }))
       local best = assert(p:offline())
+      assert.equal(("optimum %.4f, proved"):format(best.utility), tostring(best))
       assert.is_true(best.utility <= best.bound * (1 + 1e-9) + 1e-9)
       for _, name in ipairs(pdors.policies) do
         local r = assert(pdors.run(p, name))

@@ -431,4 +431,17 @@ describe("a closed cluster", function()
     assert.equal("enough", text)
     assert.equal(2, r:plan(m, 2).pieces)
   end)
+
+  it("takes what mirror gives, and prints plans", function()
+    local r = berth.ramp()
+    local g = assert(berth.graph { ops = { { seconds = 1e-3, params = 8 }, { seconds = 1e-3 } }, edges = { { 1, 2, 8 } } })
+    local m = r:model(g:mirror { ratio = 2 })
+    assert.equal(r:model((g:mirror { ratio = 2 })).sequential, m.sequential)
+    assert.equal("ramp plan: 1 pieces on 1 servers, 6 ms a step", tostring(r:plan(m, 1)))
+    assert.equal("ramp plan: 2 pieces on 2 servers", tostring(r:plan(m, 2, { look = false })))
+    local busy = {}
+    for k = 1, r.servers do busy[k] = true end
+    assert.truthy(tostring(r:plan(m, 2, { busy = busy })):find "^ramp plan: not placed: op %d in 2 pieces$")
+    assert.is_false((pcall(r.model, r, (g:mirror()), { "order" })))
+  end)
 end)

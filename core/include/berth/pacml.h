@@ -113,6 +113,8 @@ typedef struct berth_pacml_report {
                                          time of all */
   double load_rate;                   /* bytes/s that arrive: memory and dependencies, uncut, over the time between arrivals */
   double throughput, cluster_throughput; /* bytes/s that were worked off: of the graphs as they came, and as they were cut */
+  double compute_throughput, dep_throughput; /* the parts of the latter: memory of ops, dependencies */
+  double flow_throughput;                    /* of the dependencies, those between servers */
 } berth_pacml_report;
 /** @param horizon s; INFINITY: until all is done.  @return BERTH_OK, BERTH_EINVAL (jobs are left to decide about; horizon) */
 berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, berth_pacml_report *out);

@@ -23,12 +23,22 @@ function fail.need(value, message, code, why, ...)
   return error(setmetatable(failure, Failure), 0)
 end
 
+-- Lua files that call what berth.core lacks are newer than it.
+local function stale(message)
+  local name = message:match "attempt to call a nil value %(%a+ '([%w_]+)'%)" or
+    message:match "attempt to call %a+ '([%w_]+)' %(a nil value%)"
+  local core = package.loaded["berth.core"]
+  if not name or type(core) ~= "table" or core[name] ~= nil then return nil end
+  return ("the built module has no '%s': it seems older than the Lua files; make builds it anew (%s)"):format(name, message)
+end
+
 --- Whatever a command raised: exit code and message; of a refusal its code, too, and what stands in the way.
 function fail.describe(err)
   if getmetatable(err) == Failure then return err.exit, err.message, err.code, err.why end
   if interrupt.is(err) then return fail.INTERRUPTED, "interrupted" end
   local message = tostring(err)
-  return fail.USAGE, message:match("^[^\n]-%.lua:%d+: (.*)$") or message
+  message = message:match("^[^\n]-%.lua:%d+: (.*)$") or message
+  return fail.USAGE, stale(message) or message
 end
 
 return fail

@@ -67,7 +67,7 @@ local function summarise(c, records)
   end
   s.late, s.makespan, s.pauses, s.mean_jct, s.mean_wait, s.mean_queued = late, last, pauses, mean(jct), mean(wait), mean(queued)
   table.sort(jct)
-  s.median_jct, s.p95_jct = quantile(jct, 0.5), quantile(jct, 0.95)
+  s.median_jct, s.p95_jct, s.p99_jct = quantile(jct, 0.5), quantile(jct, 0.95), quantile(jct, 0.99)
   s.blocking_rate = s.arrived > 0 and s.refused / s.arrived or 0
   s.utilisation = s.time > 0 and s.share_seconds / (s.time * c.machines) or 0
   return s

@@ -1,6 +1,7 @@
 --- JSON of plain tables, and back. Keys are sorted: the same table gives the same bytes.
 local writer = require "berth.cli.json"
 local options = require "berth.options"
+local utf8 = require "berth.utf8"
 
 local json = {}
 
@@ -64,17 +65,25 @@ local function wrong(s, at, what) error(("column %d: %s"):format(at, what or ("u
 
 local function skip(s, at) return s:find("[^ \t\r\n]", at) or #s + 1 end
 
--- What this module writes is escaped below 32 only; other escapes are of bytes up to 127.
+-- Text and length of the escape u.... at a place, or of two that are the halves of one character. nil: it is none.
+local function read_code(s, at)
+  local code = tonumber(s:match("^u(%x%x%x%x)", at) or "", 16)
+  if not code then return nil end
+  if code < 0xD800 or code > 0xDFFF then return utf8.char(code), 5 end
+  local low = tonumber(s:match("^\\u([Dd][C-Fc-f]%x%x)", at + 5) or "", 16)
+  if code > 0xDBFF or not low then return nil end
+  return utf8.char(0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00), 11
+end
+
 local function read_string(s, at)
   local parts, i = {}, at + 1
   while true do
     local stop = s:find('["\\]', i) or wrong(s, at, "a string does not end")
     parts[#parts + 1] = s:sub(i, stop - 1)
     if s:sub(stop, stop) == '"' then return table.concat(parts), stop + 1 end
-    local code = s:match("^u00([0-7]%x)", stop + 1)
-    local letter = s:sub(stop + 1, stop + 1)
-    parts[#parts + 1] = code and string.char(tonumber(code, 16)) or ESCAPES[letter] or wrong(s, stop, "an unknown escape")
-    i = stop + (code and 6 or 2)
+    local char, length = read_code(s, stop + 1)
+    parts[#parts + 1] = char or ESCAPES[s:sub(stop + 1, stop + 1)] or wrong(s, stop, "an unknown escape")
+    i = stop + 1 + (length or 1)
   end
 end
 

@@ -6,6 +6,7 @@ local student = require "berth.experiment.student"
 local Summary = { __name = "berth.experiment.summary" }
 
 local function field_names(points)
+  if points.chosen then return points.chosen end
   local all = {}
   for _, point in ipairs(points) do all = options.merge(all, point.fields) end
   return options.sorted_keys(all)
@@ -88,8 +89,9 @@ end
 --- @tparam table points parameters of each
 -- @tparam table rows of each point, in the order of trials
 -- @tparam number level
-return function(points, rows, level)
-  local out = { level = level }
+-- @tparam[opt] table chosen names of the fields to print, in this order
+return function(points, rows, level, chosen)
+  local out = { level = level, chosen = chosen }
   for p, parameters in ipairs(points) do out[p] = point_of(parameters, rows[p], level) end
   return setmetatable(out, Summary)
 end

@@ -376,7 +376,7 @@ greedy, searched; report.interrupted if it was.]] },
     "A number in base units; units: seconds, bytes, bytes/s, flop, flop/s." },
   { "experiment", "e = berth.experiment { name =, grid = {...}, seeds = 3, run = f, path = \"a.jsonl\" }",
     [[Runs f(trial) -> table for each point of a grid with each seed, a line of the file for each; killed, it goes on where
-it was. e.rows; e:summary() has means and confidence intervals. More options: shard ("1/4"), also, retry,
+it was. e.rows; e:summary { fields = {...} } has means and confidence intervals. More options: shard ("1/4"), also, retry,
 progress. docs/experiments.md.]],
     [[e = berth.experiment { name = "x", grid = { a = { 1, 2 } }, seeds = 2, run = function(t) return { y = t.a } end }]] },
   { "format", [[berth.format(value, "seconds")]], "Three digits with a unit: 41.2 ms." },

@@ -25,4 +25,7 @@ return {
   { "load_rate", "load_bytes_per_s", "load", "bytes/s" },
   { "throughput", "throughput_bytes_per_s", "throughput, as jobs came", "bytes/s" },
   { "cluster_throughput", "cluster_throughput_bytes_per_s", "throughput, as they were cut", "bytes/s" },
+  { "compute_throughput", "compute_throughput_bytes_per_s", "of that, memory of ops", "bytes/s" },
+  { "dep_throughput", "dep_throughput_bytes_per_s", "of that, dependencies", "bytes/s" },
+  { "flow_throughput", "flow_throughput_bytes_per_s", "of these, between servers", "bytes/s" },
 }

@@ -101,6 +101,13 @@ function Problem:bound(steps)
   return self.bounds[steps]
 end
 
+local Optimum = { __name = "berth.pdors.optimum" }
+
+function Optimum.__tostring(o)
+  if o.proved then return ("optimum %.4f, proved"):format(o.utility) end
+  return ("utility %.4f, at most %.4f"):format(o.utility, o.bound)
+end
+
 --- The best that one who knows all jobs can do, by branch and bound: for small problems.
 -- @tparam[opt] table opts nodes (100000)
 -- @treturn[1] table utility, bound, proved, nodes, jobs (utility of each)
@@ -108,7 +115,21 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function Problem:offline(opts)
-  return core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
+  local best, message, code = core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
+  if not best then return nil, message, code end
+  return setmetatable(best, Optimum)
+end
+
+-- JSON has no infinite numbers; "inf" is read as a bandwidth.
+local function writable(jobs)
+  local out = {}
+  for j, job in ipairs(jobs) do
+    out[j] = options.merge(job)
+    for _, key in ipairs { "inside", "across", "rack" } do
+      if job[key] == math.huge then out[j][key] = "inf" end
+    end
+  end
+  return out
 end
 
 --- Writes jobs and cluster as JSON, for berth.pdors.load.
@@ -117,7 +138,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
 function Problem:save(path)
-  local fine, text = pcall(json.encode, { jobs = self.jobs, cluster = self.cluster }, "problem")
+  local fine, text = pcall(json.encode, { jobs = writable(self.jobs), cluster = self.cluster }, "problem")
   if not fine then options.fail("problem:save: %s", text) end
   return write(path, text .. "\n")
 end
@@ -163,14 +184,14 @@ function problem.load(path)
   if type(path) ~= "string" then options.fail("berth.pdors.load: path: expected a string, got %s", core.kind(path)) end
   local text, message, code = core.read(path)
   if not text then return nil, message, code end
-  local fine, found = pcall(json.decode, text)
-  if not fine then return nil, ("%s: %s"):format(path, tostring(found)), "parse" end
+  local found, why = json.decode((text:gsub("^\239\187\191", "")))
+  if why then return nil, ("%s: %s"):format(path, why), "parse" end
   if type(found) ~= "table" or type(found.jobs) ~= "table" or type(found.cluster) ~= "table" then
     return nil, ("%s: expected an object with \"jobs\" and \"cluster\""):format(path), "parse"
   end
-  local made, p, why, kind = pcall(problem.new, found.jobs, found.cluster)
+  local made, p, reason, kind = pcall(problem.new, found.jobs, found.cluster)
   if not made then return nil, ("%s: %s"):format(path, (tostring(p):gsub("^.-" .. FN .. ": ", ""))), "parse" end
-  return p, why, kind
+  return p, reason, kind
 end
 
 return problem
