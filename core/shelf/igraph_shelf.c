@@ -1,4 +1,4 @@
-/* GraphML in and out; layered layout. */
+/* GraphML in and out; layered layout; minimum cuts. */
 #include "igraph_shelf.h"
 
 #include <igraph.h>
@@ -401,6 +401,39 @@ berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t
   }
   if (code == IGRAPH_ENOMEM) st = berth_i_nomem(ctx);
   else if (code) st = berth_i_fail(ctx, BERTH_EINVAL, "layout: %s", *first_reason ? first_reason : "igraph refuses");
+  leave(&guard);
+  return st;
+}
+
+/* ---- cuts --------------------------------------------------------------------------------- */
+
+/* igraph's second part is what still reaches the target in the residual graph. */
+static igraph_error_t cut_apart(const igraph_t *g, const igraph_vector_t *capacity, int32_t source, int32_t target, uint8_t *side) {
+  igraph_vector_int_t reached;
+  igraph_integer_t k;
+  igraph_real_t value;
+  igraph_error_t code = igraph_vector_int_init(&reached, 0);
+  if (code) return code;
+  code = igraph_maxflow(g, &value, NULL, NULL, NULL, &reached, source, target, capacity, NULL);
+  for (k = 0; !code && k < igraph_vector_int_size(&reached); k++) side[VECTOR(reached)[k]] = 1;
+  igraph_vector_int_destroy(&reached);
+  return code;
+}
+
+berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const double *capacity,
+                             int32_t source, int32_t target, uint8_t *side) {
+  berth_status st = BERTH_OK;
+  igraph_vector_t view;
+  igraph_error_t code;
+  igraph_t g;
+  Guard guard = enter();
+  memset(side, 0, (size_t)n);
+  if (!(code = make_graph(&g, n, m, from, to))) {
+    code = cut_apart(&g, igraph_vector_view(&view, capacity, m), source, target, side);
+    igraph_destroy(&g);
+  }
+  if (code == IGRAPH_ENOMEM) st = berth_i_nomem(ctx);
+  else if (code) st = berth_i_fail(ctx, BERTH_EINVAL, "no cut: %s", *first_reason ? first_reason : "igraph refuses the network");
   leave(&guard);
   return st;
 }

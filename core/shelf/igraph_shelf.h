@@ -1,4 +1,4 @@
-/* GraphML through igraph, as a table of nodes and a table of edges, and layered layout. Process-wide state of igraph (error,
+/* GraphML through igraph, as a table of nodes and a table of edges, layered layout, and minimum cuts. Process-wide state of igraph (error,
  * warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with malloc. */
 #ifndef BERTH_IGRAPH_SHELF_H
 #define BERTH_IGRAPH_SHELF_H
@@ -49,5 +49,12 @@ berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32
  *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EINVAL (igraph refuses; says why) */
 berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const int32_t *layer,
                              double *x, double *y);
+
+/** A minimum cut of a directed graph; of several, that with the fewest nodes on the target's side, which all of them have.
+ *  @param capacity [m] whole numbers at least 0; what flows out of the source is below 2^52
+ *  @param side [n] out: 1 on the target's side
+ *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EINVAL (igraph refuses; says why) */
+berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const double *capacity,
+                             int32_t source, int32_t target, uint8_t *side);
 
 #endif

@@ -7,7 +7,8 @@ local words = require "berth.help.words"
 
 local help = {}
 
-for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster", "berth.help.pdors" } do
+for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster", "berth.help.pdors",
+  "berth.help.deploy" } do
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 

@@ -264,6 +264,7 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
                                            bl_transform_functions, bl_expand_functions, bl_repair_functions, bl_exact_functions,
                                            bl_split_functions, bl_tries_functions, bl_exec_functions, bl_clairvoyant_functions,
+                                           bl_sfb_functions,
                                            bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
                                            bl_nn_tape_functions, bl_nn_params_functions,
                                            bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,

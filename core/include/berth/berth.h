@@ -16,8 +16,10 @@
 #ifndef BERTH_H
 #define BERTH_H
 
+#include <berth/allreduce.h>
 #include <berth/assign.h>
 #include <berth/base.h>
+#include <berth/batch_time.h>
 #include <berth/bounds.h>
 #include <berth/clairvoyant.h>
 #include <berth/cluster.h>
@@ -39,6 +41,7 @@
 #include <berth/ps_policies.h>
 #include <berth/ramp.h>
 #include <berth/search.h>
+#include <berth/sfb.h>
 #include <berth/sim.h>
 #include <berth/split.h>
 #include <berth/topology.h>

@@ -1,0 +1,261 @@
+/* Sufficient factor broadcasting as a minimum cut. */
+#include "../base/base_internal.h"
+#include "../shelf/igraph_shelf.h"
+#include <berth/sfb.h>
+
+berth_sfb_problem berth_sfb_default(berth_sfb_cost cost) {
+  return (berth_sfb_problem){ .cost = cost, .per_op = cost == BERTH_SFB_COMPAT ? 1e-6 : 0 };
+}
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static bool is_amount(double x) { return x >= 0 && !isinf(x); }
+
+static berth_status check_ops(berth_ctx *ctx, const berth_sfb_problem *p) {
+  int32_t i;
+  for (i = 0; i < p->ops; i++) {
+    if (!is_amount(p->seconds[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d takes %g s: not a finite number of at least 0", (int)i, p->seconds[i]);
+    if (p->replicas[i] < 1) return berth_i_fail(ctx, BERTH_EINVAL, "op %d has %d replicas", (int)i, (int)p->replicas[i]);
+    if (!(p->bandwidth[i] > 0))
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has a bandwidth of %g B/s: not above 0", (int)i, p->bandwidth[i]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_op(berth_ctx *ctx, const berth_sfb_problem *p, int32_t op, const char *what, int32_t k) {
+  if (op >= 0 && op < p->ops) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "%s %d: there is no op %d among %d", what, (int)k, (int)op, (int)p->ops);
+}
+
+static berth_status check_tensor(berth_ctx *ctx, const berth_sfb_problem *p, int32_t k) {
+  berth_status st = check_op(ctx, p, p->producer[k], "tensor", k);
+  int32_t e;
+  if (st != BERTH_OK) return st;
+  if (!is_amount(p->bytes[k]))
+    return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d has %g B: not a finite number of at least 0", (int)k, p->bytes[k]);
+  if (p->first[k + 1] < p->first[k] || (k == 0 && p->first[0] != 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d: first does not rise from 0", (int)k);
+  for (e = p->first[k]; e < p->first[k + 1] && st == BERTH_OK; e++) st = check_op(ctx, p, p->consumer[e], "tensor", k);
+  return st;
+}
+
+static berth_status check_gradient(berth_ctx *ctx, const berth_sfb_problem *p, int32_t k) {
+  double given = p->gradient_seconds ? p->gradient_seconds[k] : NAN;
+  berth_status st = check_op(ctx, p, p->gradient_op[k], "gradient", k);
+  if (st != BERTH_OK) return st;
+  if (!is_amount(p->gradient_bytes[k]))
+    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d has %g B: not a finite number of at least 0", (int)k,
+                        p->gradient_bytes[k]);
+  if (isnan(given)) return BERTH_OK;
+  if (p->cost == BERTH_SFB_COMPAT)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d: seconds go with the cost per-device only", (int)k);
+  if (!is_amount(given))
+    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d takes %g s: not a finite number of at least 0", (int)k, given);
+  return BERTH_OK;
+}
+
+static berth_status check(berth_ctx *ctx, const berth_sfb_problem *p) {
+  berth_status st = BERTH_OK;
+  int32_t k;
+  if (p->ops < 0 || p->tensors < 0 || p->gradients < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%d ops, %d tensors, %d gradients: none may be below 0", (int)p->ops, (int)p->tensors,
+                        (int)p->gradients);
+  if (p->cost != BERTH_SFB_PER_DEVICE && p->cost != BERTH_SFB_COMPAT)
+    return berth_i_fail(ctx, BERTH_EINVAL, "there is no cost %d", (int)p->cost);
+  if (!is_amount(p->per_op))
+    return berth_i_fail(ctx, BERTH_EINVAL, "per_op is %g s: not a finite number of at least 0", p->per_op);
+  st = check_ops(ctx, p);
+  for (k = 0; k < p->tensors && st == BERTH_OK; k++) st = check_tensor(ctx, p, k);
+  for (k = 0; k < p->gradients && st == BERTH_OK; k++) st = check_gradient(ctx, p, k);
+  return st;
+}
+
+/* ---- prices ------------------------------------------------------------------------------- */
+
+static double work_of(const berth_sfb_problem *p, int32_t i) {
+  double m = p->replicas[i], times = p->cost == BERTH_SFB_COMPAT ? m - 1 : 1 - 1 / m;
+  return times * p->seconds[i] + p->per_op;
+}
+
+/* Of a tensor once, or of each of its edges. */
+static double gather_of(const berth_sfb_problem *p, int32_t k) {
+  int32_t i = p->producer[k];
+  double m = p->replicas[i], times = p->cost == BERTH_SFB_COMPAT ? m * (m - 1) : (m - 1) / m;
+  return times * p->bytes[k] / p->bandwidth[i];
+}
+
+static double sync_of(const berth_sfb_problem *p, int32_t k) {
+  int32_t i = p->gradient_op[k];
+  double m = p->replicas[i], given = p->gradient_seconds ? p->gradient_seconds[k] : NAN;
+  return isnan(given) ? 2 * (m - 1) / m * p->gradient_bytes[k] / p->bandwidth[i] : given;
+}
+
+/* How many times tensor k is gathered. */
+static int32_t gathers(const berth_sfb_problem *p, const uint8_t *duplicated, int32_t k) {
+  int32_t e, n = 0;
+  if (duplicated[p->producer[k]]) return 0;
+  for (e = p->first[k]; e < p->first[k + 1]; e++) n += duplicated[p->consumer[e]] != 0;
+  return p->cost == BERTH_SFB_COMPAT || n < 1 ? n : 1;
+}
+
+static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered, berth_sfb_value *v) {
+  int32_t k;
+  for (k = 0; k < p->tensors; k++) {
+    int32_t n = gathers(p, duplicated, k);
+    v->gather += n * gather_of(p, k);
+    v->gathered += n > 0;
+    if (gathered) gathered[k] = n > 0;
+  }
+}
+
+static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *removed, berth_sfb_value *v) {
+  int32_t k;
+  for (k = 0; k < p->gradients; k++) {
+    bool gone = duplicated[p->gradient_op[k]];
+    if (gone) v->sync += sync_of(p, k);
+    v->removed += gone;
+    if (removed) removed[k] = gone;
+  }
+}
+
+static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered, uint8_t *removed) {
+  berth_sfb_value v = { 0, 0, 0, 0, 0, 0, 0 };
+  int32_t i;
+  for (i = 0; i < p->ops; i++) {
+    if (!duplicated[i]) continue;
+    v.work += work_of(p, i);
+    v.duplicated++;
+  }
+  add_gathers(p, duplicated, gathered, &v);
+  add_gradients(p, duplicated, removed, &v);
+  v.total = v.work + v.gather - v.sync;
+  return v;
+}
+
+berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered,
+                               uint8_t *removed, berth_sfb_value *out) {
+  berth_status st = check(ctx, p);
+  int32_t i;
+  if (st != BERTH_OK) return st;
+  for (i = 0; i < p->ops; i++) {
+    if (duplicated[i] && p->barred && p->barred[i]) return berth_i_fail(ctx, BERTH_EINVAL, "op %d is barred", (int)i);
+  }
+  *out = value_of(p, duplicated, gathered, removed);
+  return BERTH_OK;
+}
+
+/* ---- the cut ------------------------------------------------------------------------------ */
+
+/* Nodes: ops, then tensors, then the source (not duplicated) and the target (duplicated). */
+typedef struct Net {
+  int32_t source, target, n, arcs, most;
+  int32_t *from, *to;
+  double *capacity; /* INFINITY: never cut */
+  double *net;      /* [ops] what duplicating costs, its gradients taken off */
+  uint8_t *side;    /* [n] 1: with the target */
+} Net;
+
+static void net_release(berth_ctx *ctx, const berth_sfb_problem *p, Net *x) {
+  berth_i_free(ctx, x->side, (size_t)x->n, sizeof *x->side);
+  berth_i_free(ctx, x->net, (size_t)p->ops, sizeof *x->net);
+  berth_i_free(ctx, x->capacity, (size_t)x->most, sizeof *x->capacity);
+  berth_i_free(ctx, x->to, (size_t)x->most, sizeof *x->to);
+  berth_i_free(ctx, x->from, (size_t)x->most, sizeof *x->from);
+}
+
+static berth_status net_init(berth_ctx *ctx, const berth_sfb_problem *p, Net *x) {
+  int64_t edges = p->tensors > 0 ? p->first[p->tensors] : 0, nodes = (int64_t)p->ops + p->tensors + 2;
+  int64_t most = (int64_t)p->ops + p->tensors + edges;
+  memset(x, 0, sizeof *x);
+  if (nodes > INT32_MAX || most > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "too many ops, tensors and edges");
+  x->n = (int32_t)nodes;
+  x->most = (int32_t)most;
+  x->source = x->n - 2;
+  x->target = x->n - 1;
+  x->from = berth_i_alloc(ctx, (size_t)x->most, sizeof *x->from);
+  x->to = berth_i_alloc(ctx, (size_t)x->most, sizeof *x->to);
+  x->capacity = berth_i_alloc(ctx, (size_t)x->most, sizeof *x->capacity);
+  x->net = berth_i_zalloc(ctx, (size_t)p->ops, sizeof *x->net);
+  x->side = berth_i_zalloc(ctx, (size_t)x->n, sizeof *x->side);
+  return x->from && x->to && x->capacity && x->net && x->side ? BERTH_OK : berth_i_nomem(ctx);
+}
+
+static void arc(Net *x, int32_t from, int32_t to, double capacity) {
+  if (capacity == 0 || from == to || to == x->source) return;
+  x->from[x->arcs] = from;
+  x->to[x->arcs] = to;
+  x->capacity[x->arcs++] = capacity;
+}
+
+/* A barred op is the source itself. */
+static int32_t node_of(const berth_sfb_problem *p, const Net *x, int32_t i) {
+  return p->barred && p->barred[i] ? x->source : i;
+}
+
+static void add_ops(const berth_sfb_problem *p, Net *x) {
+  int32_t i, k;
+  for (i = 0; i < p->ops; i++) x->net[i] = work_of(p, i);
+  for (k = 0; k < p->gradients; k++) x->net[p->gradient_op[k]] -= sync_of(p, k);
+  for (i = 0; i < p->ops; i++) {
+    if (node_of(p, x, i) == x->source) continue;
+    if (x->net[i] > 0) arc(x, x->source, i, x->net[i]);
+    else arc(x, i, x->target, -x->net[i]);
+  }
+}
+
+static void add_tensor(const berth_sfb_problem *p, Net *x, int32_t k) {
+  bool each = p->cost == BERTH_SFB_COMPAT;
+  double w = gather_of(p, k);
+  int32_t e, node = p->ops + k, maker = node_of(p, x, p->producer[k]);
+  if (!each) arc(x, maker, node, w);
+  for (e = p->first[k]; e < p->first[k + 1]; e++)
+    arc(x, each ? maker : node, node_of(p, x, p->consumer[e]), each ? w : INFINITY);
+}
+
+/* To whole numbers that add up to 2^50 at most, so that a flow is exact; what is never cut gets more than all of these. */
+static berth_status make_whole(berth_ctx *ctx, Net *x) {
+  double sum = 0;
+  int32_t k, exponent;
+  for (k = 0; k < x->arcs; k++) {
+    if (x->capacity[k] < INFINITY) sum += x->capacity[k];
+  }
+  if (!isfinite(sum)) return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: they add up to %g s", sum);
+  frexp(sum, &exponent);
+  for (k = 0; k < x->arcs; k++)
+    x->capacity[k] = x->capacity[k] < INFINITY ? nearbyint(ldexp(x->capacity[k], 50 - exponent)) : ldexp(1, 52);
+  return BERTH_OK;
+}
+
+static berth_status check_prices(berth_ctx *ctx, const berth_sfb_problem *p, const Net *x) {
+  int32_t i, k;
+  for (i = 0; i < p->ops; i++) {
+    if (!isfinite(x->net[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i, x->net[i]);
+  }
+  for (k = 0; k < p->tensors; k++) {
+    double w = gather_of(p, k);
+    if (!isfinite(w)) return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: tensor %d costs %g s", (int)k, w);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_t *duplicated, uint8_t *gathered, uint8_t *removed,
+                              berth_sfb_value *out) {
+  berth_status st = check(ctx, p);
+  int32_t k;
+  Net x;
+  if (st != BERTH_OK) return st;
+  if ((st = net_init(ctx, p, &x)) != BERTH_OK) goto done;
+  add_ops(p, &x);
+  if ((st = check_prices(ctx, p, &x)) != BERTH_OK) goto done;
+  for (k = 0; k < p->tensors; k++) add_tensor(p, &x, k);
+  if ((st = make_whole(ctx, &x)) != BERTH_OK) goto done;
+  st = berth_i_min_cut(ctx, x.n, x.arcs, x.from, x.to, x.capacity, x.source, x.target, x.side);
+  if (st != BERTH_OK) goto done;
+  memcpy(duplicated, x.side, (size_t)p->ops);
+  *out = value_of(p, duplicated, gathered, removed);
+done:
+  net_release(ctx, p, &x);
+  return st;
+}
