@@ -51,7 +51,7 @@ static void share_fairly(berth_i_dorm *d) {
 /* Whole bundles stand there: so many. BERTH_NONE: they do not. */
 static int32_t bundles_at(const berth_ps *p, const berth_i_dorm_job *x, const berth_ps_place *at) {
   int32_t n = at->servers / x->bundle.servers;
-  bool all = x->bundle.workers * x->bundle.most == p->job[x->job].batch; /* none of its bundles is smaller than others */
+  bool all = (int64_t)x->bundle.workers * x->bundle.most == p->job[x->job].batch; /* none of its bundles is smaller than others */
   return all && n * x->bundle.servers == at->servers && n * x->bundle.workers == at->workers ? n : BERTH_NONE;
 }
 
@@ -64,7 +64,7 @@ static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
   for (int32_t k = 0; k < d->n; k++) {
     berth_i_dorm_job *x = &d->list[k];
     berth_i_ps_stretch last = r->at[x->job].last;
-    if (x->bundle.workers * x->bundle.most != p->job[x->job].batch) return false;
+    if ((int64_t)x->bundle.workers * x->bundle.most != p->job[x->job].batch) return false;
     for (int32_t i = 0; x->runs && i < last.n; i++) {
       const berth_ps_place *at = &r->place[last.first + (size_t)i];
       int32_t n = bundles_at(p, x, at);

@@ -47,7 +47,7 @@ static double time_of(const optimus *o, int32_t job, size s) {
 static size with_more(const optimus *o, int32_t job, int what) {
   size s = o->at[job];
   int32_t needed;
-  if (what == SERVER) return (size){ s.workers, s.servers + 1 };
+  if (what == SERVER) return (size){ s.workers, s.servers + (s.servers < INT32_MAX) };
   needed = berth_i_ps_servers(&o->base.ps->job[job], s.workers + 1);
   return (size){ s.workers + 1, needed > s.servers ? needed : s.servers };
 }
@@ -155,7 +155,8 @@ static berth_status put_units(optimus *o, int32_t job) {
 
 static berth_status put(optimus *o, int32_t job) {
   size s = o->at[job];
-  int32_t units = s.workers + s.servers, most = units < o->base.ps->o.machines ? units : o->base.ps->o.machines;
+  int64_t units = (int64_t)s.workers + s.servers;
+  int32_t most = units < o->base.ps->o.machines ? (int32_t)units : o->base.ps->o.machines;
   for (int32_t n = 1; n <= most; n++)
     if (find_machines(o, job, n)) return put_parts(o, job, n);
   return put_units(o, job);

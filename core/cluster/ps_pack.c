@@ -97,7 +97,8 @@ berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t wor
   int32_t began = *turn;
   berth_status st = BERTH_OK;
   *done = true;
-  for (int32_t i = 0; st == BERTH_OK && *done && i < workers + servers; i++) st = put_next(k, job, i >= workers, turn, done);
+  for (int64_t i = 0; st == BERTH_OK && *done && i < (int64_t)workers + servers; i++)
+    st = put_next(k, job, i >= workers, turn, done);
   if (*done) return st;
   berth_i_ps_pack_undo(k, n);
   *turn = began;

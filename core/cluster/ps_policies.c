@@ -102,6 +102,6 @@ berth_i_ps_bundle berth_i_ps_bundle_of(const berth_ps_job *j) {
   berth_i_ps_bundle b = { 1, 1, 1 };
   if (whole >= 1) b.workers = whole < j->batch ? (int32_t)whole : j->batch;
   else b.servers = berth_i_ps_servers(j, 1);
-  b.most = (j->batch + b.workers - 1) / b.workers;
+  b.most = 1 + (j->batch - 1) / b.workers;
   return b;
 }

@@ -21,7 +21,7 @@ static spread spread_of(const berth_ps *p, int32_t n, const berth_ps_place *at) 
   spread s = { 0, 0, true, true };
   int32_t first = BERTH_NONE;
   for (int32_t i = 0; i < n; i++) {
-    if (at[i].workers + at[i].servers <= 0) continue;
+    if (at[i].workers <= 0 && at[i].servers <= 0) continue;
     s.workers += at[i].workers;
     s.servers += at[i].servers;
     if (first == BERTH_NONE) first = at[i].machine;

@@ -217,6 +217,20 @@ describe("pdors.scheduler", function()
   end)
 end)
 
+describe("numbers without measure", function()
+  it("are taken, and nobody is worth more than the bound", function()
+    local extremes = { { ratio = 1e-300 }, { ratio = 1e300 }, { batch = 2 ^ 31 - 1 }, { samples = 1e300 }, { tau = 1e300 },
+      { urgency = 1e300 }, { bytes = 1e300 }, { target = 1e300 } }
+    for _, more in ipairs(extremes) do
+      local p = pdors.problem({ problems.one_job(more), problems.one_job() }, problems.machines(2, 5, 10))
+      for _, name in ipairs(pdors.policies) do
+        local r = assert(pdors.run(p, name))
+        assert.is_true(r.utility <= r.bound * (1 + 1e-9) + 1e-9, name)
+      end
+    end
+  end)
+end)
+
 describe("the offline optimum", function()
   it("is between every policy and the bound", function()
     local worth = 0
