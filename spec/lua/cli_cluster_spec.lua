@@ -6,13 +6,7 @@ local small = require "support.small_jobs"
 
 local run, run_all, read, path_of = shell.run, shell.run_all, shell.read, shell.path
 
-local function profile(name, forward, backward)
-  local path = path_of(name)
-  local file = assert(io.open(path, "wb"))
-  file:write(small.profile(forward, backward))
-  file:close()
-  return path
-end
+local function profile(ending, forward, backward) return shell.file(ending, small.profile(forward, backward)) end
 
 describe("berth cluster pacml", function()
   local A, B = profile("-a.txt", 100, 300), profile("-b.txt", 40, 60)

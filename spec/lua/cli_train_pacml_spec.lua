@@ -8,13 +8,7 @@ local small = require "support.small_jobs"
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 local run, read, path_of = shell.run, shell.read, shell.path
 
-local function profile(name, forward, backward)
-  local path = path_of(name)
-  local file = assert(io.open(path, "wb"))
-  file:write(small.profile(forward, backward))
-  file:close()
-  return path
-end
+local function profile(ending, forward, backward) return shell.file(ending, small.profile(forward, backward)) end
 
 local SETS = { planner = "slice=200,train_futures=2,train_depth=3,futures=2,depth=3", ppo = "fragment=8,actors=4,passes=1",
   dqn = "start=100,capacity=500,train_every=64,batch=32,actors=4" }

@@ -27,6 +27,15 @@ function shell.path(ending)
   return made[#made]
 end
 
+--- The path of a file with that text.
+function shell.file(ending, text)
+  local path = shell.path(ending)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+  return path
+end
+
 function shell.keep_in_mind(path) made[#made + 1] = path end
 
 function shell.tidy()

@@ -34,4 +34,11 @@ function checkpoint.note(path)
   return what
 end
 
+--- Whether there is a file of that name.
+function checkpoint.exists(path)
+  local f = io.open(path, "rb")
+  if f then f:close() end
+  return f ~= nil
+end
+
 return checkpoint

@@ -29,12 +29,6 @@ function resume.keep(run)
   return write(run)
 end
 
-local function exists(path)
-  local f = io.open(path, "rb")
-  if f then f:close() end
-  return f ~= nil
-end
-
 local function told(x)
   return x == nil and "nothing" or type(x) == "table" and record.write(x) or tostring(x)
 end
@@ -65,7 +59,7 @@ end
 --- The run as its checkpoint says, or as it is.
 function resume.begin(run)
   local path = run.o.checkpoint
-  if not run.o.resume or not exists(path) then return run end
+  if not run.o.resume or not checkpoint.exists(path) then return run end
   local what, message, code = checkpoint.note(path)
   if not what then return nil, message, code end
   local why = obstacle(run, what)

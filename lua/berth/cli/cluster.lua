@@ -3,6 +3,7 @@ local args = require "berth.cli.args"
 local berth = require "berth"
 local decimals = require "berth.decimals"
 local fail = require "berth.cli.fail"
+local lists = require "berth.cli.lists"
 local game_deciders = require "berth.pacml.deciders"
 local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.cli.json"
@@ -95,7 +96,7 @@ local function decider(name, env)
 end
 
 local function deciders(given, env)
-  local names = given.decider and inputs.list("decider", given.decider) or {}
+  local names = given.decider and lists.pieces("decider", given.decider, true) or {}
   if given.agent then names[#names + 1] = "agent:" .. given.agent end
   if given.table then
     for i, name in ipairs { "para-max", "para-min", "random" } do table.insert(names, i, name) end
@@ -133,7 +134,7 @@ end
 local function plan(positional, given)
   check(positional, given)
   local env = inputs.env(positional, given, given.steps)
-  local betas = given.beta and inputs.list("beta", given.beta) or given.table and { "A", "B", "C", "D" } or { "A" }
+  local betas = given.beta and lists.pieces("beta", given.beta, true) or given.table and { "A", "B", "C", "D" } or { "A" }
   for _, name in ipairs(betas) do berth.pacml.beta(name) end
   return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0,
     seeds = given.seeds or given.table and 20 or 1,

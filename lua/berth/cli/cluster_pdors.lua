@@ -3,6 +3,7 @@ local berth = require "berth"
 local decimals = require "berth.decimals"
 local fail = require "berth.cli.fail"
 local json = require "berth.cli.json"
+local lists = require "berth.cli.lists"
 local options = require "berth.options"
 local text = require "berth.cli.text"
 
@@ -31,33 +32,9 @@ pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = tru
 
 -- ---- what is asked for ----------------------------------------------------------------------------------
 
-local function pieces(name, value)
-  local out, seen = {}, {}
-  for part in (value .. ","):gmatch "%s*(.-)%s*," do
-    if part == "" then fail.usage("--%s: %q has an empty entry", name, value) end
-    if seen[part] then fail.usage("--%s: %s is there twice", name, part) end
-    out[#out + 1], seen[part] = part, true
-  end
-  return out
-end
+local function pieces(name, value) return lists.pieces(name, value, true) end
 
-local function value_of(x)
-  local from, to = x:match "^(.-)%.%.(.+)$"
-  if tonumber(from) and tonumber(to) then return { tonumber(from), tonumber(to) } end
-  if x == "true" or x == "false" then return x == "true" end
-  return tonumber(x) or x
-end
-
-local function settings(name, value)
-  local out = {}
-  for _, part in ipairs(value and pieces(name, value) or {}) do
-    local key, x = part:match "^([^=]+)=(.+)$"
-    if not key then fail.usage("--%s: KEY=VALUE is needed, not %q", name, part) end
-    if out[key] ~= nil then fail.usage("--%s: %s is given twice", name, key) end
-    out[key] = value_of(x)
-  end
-  return out
-end
+local function settings(name, value) return lists.pairs_of(name, value, lists.value, true) end
 
 local function policies(given)
   local names, known = given.policy and pieces("policy", given.policy) or berth.pdors.policies, {}

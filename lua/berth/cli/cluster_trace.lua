@@ -3,6 +3,7 @@ local args = require "berth.cli.args"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.cli.json"
+local lists = require "berth.cli.lists"
 local options = require "berth.options"
 local text = require "berth.cli.text"
 
@@ -44,33 +45,13 @@ trace.shared = { horizon = true, csv = true, jsonl = true, trace = true, json = 
 
 -- ---- what is asked for ---------------------------------------------------------------------------------
 
-local function pieces(name, value)
-  local out = {}
-  for part in (value .. ","):gmatch "%s*(.-)%s*," do
-    if part == "" then fail.usage("--%s: %q has an empty entry", name, value) end
-    out[#out + 1] = part
-  end
-  return out
-end
-
-local function pairs_of(name, value, convert)
-  local out = {}
-  for _, part in ipairs(pieces(name, value)) do
-    local key, x = part:match "^([^=]+)=(.+)$"
-    if not key then fail.usage("--%s: KEY=VALUE is needed, not %q", name, part) end
-    if out[key] ~= nil then fail.usage("--%s: %s is given twice", name, key) end
-    out[key] = convert(x)
-  end
-  return out
-end
-
 local function durations(value)
-  return pairs_of("durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
+  return lists.pairs_of("durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
 end
 
 local function limits(value)
   local out = {}
-  for i, part in ipairs(pieces("limits", value)) do
+  for i, part in ipairs(lists.pieces("limits", value)) do
     out[i] = tonumber(part) or fail.usage("--limits: a number is needed, not %q", part)
   end
   return out
@@ -78,14 +59,14 @@ end
 
 local function load(path, given)
   return fail.need(berth.load_trace(path, {
-    columns = given.columns and pairs_of("columns", given.columns, function(x) return x end), skip = given.skip,
+    columns = given.columns and lists.pairs_of("columns", given.columns, function(x) return x end), skip = given.skip,
     durations = given.durations and durations(given.durations), throughputs = given.throughputs, worker = given.worker,
   }))
 end
 
 -- A machine for each type, by name.
 local function typed_cluster(given)
-  local counts = pairs_of("types", given.types, function(x)
+  local counts = lists.pairs_of("types", given.types, function(x)
     local n = tonumber(x)
     if not n or n < 1 or n ~= math.floor(n) then fail.usage("--types: a whole number of at least 1 is needed, not %q", x) end
     return n
@@ -117,7 +98,7 @@ local function options_of(name, given, types)
 end
 
 local function schedulers(given)
-  local names, seen = pieces("scheduler", given.scheduler or "fifo"), {}
+  local names, seen = lists.pieces("scheduler", given.scheduler or "fifo"), {}
   for _, name in ipairs(names) do
     if not KNOWN[name] then fail.usage("--scheduler: no %q; legal: %s", name, table.concat(NAMES, " ")) end
     if seen[name] then fail.usage("--scheduler: %s is there twice", name) end

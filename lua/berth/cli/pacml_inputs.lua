@@ -14,17 +14,6 @@ inputs.ramp = { name = "ramp", kind = "string", value = "K=V,...",
   text = "the cluster: groups=4,racks=4,slots=2,bandwidth=1.6TB/s,..." }
 inputs.most = { name = "most", kind = "count", value = "N", text = "pieces at most; default 16" }
 
---- The entries of a comma-separated value, each once.
-function inputs.list(name, value)
-  local out, seen = {}, {}
-  for part in (value .. ","):gmatch("%s*(.-)%s*,") do
-    if part == "" then fail.usage("--%s: %q has an empty entry", name, value) end
-    if seen[part] then fail.usage("--%s: %s is there twice", name, part) end
-    out[#out + 1], seen[part] = part, true
-  end
-  return out
-end
-
 --- Seconds, or { from, to }; nil for nil.
 function inputs.interarrival(value)
   if not value then return nil end

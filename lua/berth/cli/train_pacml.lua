@@ -1,6 +1,7 @@
 --- berth train pacml: teaches an agent into how many pieces to cut jobs, writes it, and plays it on jobs that it has not seen.
 local berth = require "berth"
 local fail = require "berth.cli.fail"
+local lists = require "berth.cli.lists"
 local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.cli.json"
 local options = require "berth.options"
@@ -75,7 +76,7 @@ end
 
 local function plan(positional, given)
   check(given)
-  local betas = given.beta and inputs.list("beta", given.beta) or { "A" }
+  local betas = given.beta and lists.pieces("beta", given.beta, true) or { "A" }
   for _, name in ipairs(betas) do berth.pacml.beta(name) end
   return { env = inputs.env(positional, given, given["job-steps"]), betas = betas,
     trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival), copies = given.copies } }

@@ -1,17 +1,10 @@
 --- What all kinds of berth train read alike: --set, and files that must be writable.
 local fail = require "berth.cli.fail"
+local lists = require "berth.cli.lists"
 
 local words = {}
 
--- "3e-3..0" is a course over the training, { 3e-3, 0 }.
-local function setting(text)
-  local from, to = text:match("^(.-)%.%.(.+)$")
-  if tonumber(from) and tonumber(to) then return { tonumber(from), tonumber(to) } end
-  if text == "true" or text == "false" then return text == "true" end
-  return tonumber(text) or text
-end
-
---- Puts the settings of --set into a table.
+--- Puts the settings of --set into a table; "3e-3..0" is a course over the training, { 3e-3, 0 }.
 -- @tparam ?string text K=V,...
 -- @tparam table out
 -- @tparam function flag_of key -> the flag that says it, if one does
@@ -22,7 +15,7 @@ function words.settings(text, out, flag_of)
     local flag = flag_of(key)
     if flag then fail.usage("--set: %s: use --%s", key, flag) end
     if out[key] ~= nil then fail.usage("--set: %s is given twice", key) end
-    out[key] = setting(value)
+    out[key] = lists.value(value)
   end
   return out
 end

@@ -132,12 +132,6 @@ end
 
 -- ---- training --------------------------------------------------------------------------------
 
-local function exists(path)
-  local f = io.open(path, "rb")
-  if f then f:close() end
-  return f ~= nil
-end
-
 local function write(t)
   local what = t.agent:header()
   what.state, what.settings = t.at, record.write(t.settings)
@@ -213,7 +207,7 @@ end
 -- @treturn[2] string code
 function planner:train(env, opts)
   local t = begin(self, env, opts)
-  if t.o.resume and exists(t.o.checkpoint) then
+  if t.o.resume and checkpoint.exists(t.o.checkpoint) then
     local done, message, code = restore(t)
     if not done then return nil, message, code end
   end

@@ -35,12 +35,6 @@ end
 
 -- ---- checkpoints -----------------------------------------------------------------------------
 
-local function exists(path)
-  local f = io.open(path, "rb")
-  if f then f:close() end
-  return f ~= nil
-end
-
 local function side_path(t, steps) return ("%s.%.0f.state"):format(t.o.checkpoint, steps) end
 
 local function write_side(t, steps)
@@ -143,7 +137,7 @@ function train.run(agent, env, given)
     traces = traces_of(env, o.traces) }
   local learner = makers[agent.algorithm].new(what, options.merge(all, { mask = agent.sizes.mask }))
   local t = { agent = agent, o = o, settings = all, learner = learner }
-  if o.resume and exists(o.checkpoint) then
+  if o.resume and checkpoint.exists(o.checkpoint) then
     local done, message, code = restore(t)
     if not done then return nil, message, code end
   else
