@@ -11,4 +11,5 @@ return setmetatable({
   fat_tree = core.topology_fat_tree,
   torus = core.topology_torus,
   two_level = core.topology_two_level,
+  groups = core.topology_groups,
 }, { __call = function(_, spec) return core.topology(spec) end })

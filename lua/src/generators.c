@@ -114,6 +114,92 @@ static int two_level(lua_State *L) {
                 berth_topology_two_level(bl_ctx(L), machines, per_machine, &d, &inside, &between, begin(L, &call)));
 }
 
+/* ---- device groups ------------------------------------------------------------------------ */
+
+static const char *const group_links[] = { "tag", "heterog", "nic", "tree", NULL };
+
+static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_device_group *d) {
+  static const char *const legal[] = { "preset", "type", "speed", "flops", "memory", "memory_bandwidth", "overhead",
+                                       "count", "machines", "rack", "bandwidth", NULL };
+  bl_where w = { "berth.topology.groups", "groups", g + 1 };
+  int t;
+  luaL_checkstack(L, 8, NULL);
+  lua_rawgeti(L, list, g + 1);
+  t = lua_gettop(L);
+  if (!lua_istable(L, t)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, t));
+  bl_check_keys(L, t, &w, legal, false);
+  *d = (berth_device_group){ berth_device_default(), 1, 1, 0, bl_default_link.bandwidth };
+  bl_get_device(L, t, &w, &d->device);
+  bl_get_whole(L, t, &w, "count", 1, 1 << 20, &d->count);
+  bl_get_whole(L, t, &w, "machines", 1, d->count, &d->machines);
+  if (bl_get_whole(L, t, &w, "rack", 1, n, &d->rack)) d->rack--;
+  bl_get_quantity(L, t, &w, "bandwidth", BERTH_BYTES_PER_SECOND, &d->bandwidth);
+}
+
+static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
+  bl_where w = { "berth.topology.groups", "between", g + 1 };
+  int32_t h;
+  if (!lua_istable(L, -1)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, -1));
+  if (bl_to_length(L, -1, &w, NULL) != n) bl_wrong(L, &w, NULL, "must have %d bandwidths, one for each group", (int)n);
+  for (h = 0; h < n; h++) {
+    lua_rawgeti(L, -1, h + 1);
+    out[h] = bl_to_quantity(L, -1, &w, NULL, BERTH_BYTES_PER_SECOND);
+    lua_pop(L, 1);
+  }
+}
+
+/* One bandwidth, or a table with a row for each group. */
+static void read_between(lua_State *L, int t, const bl_where *w, int32_t n, double *out) {
+  int32_t k;
+  double x = bl_default_link.bandwidth;
+  lua_getfield(L, t, "between");
+  if (lua_istable(L, -1)) {
+    if (bl_to_length(L, -1, w, "between") != n) bl_wrong(L, w, "between", "must have %d rows, one for each group", (int)n);
+    for (k = 0; k < n; k++) {
+      lua_rawgeti(L, -1, k + 1);
+      read_row(L, k, n, out + (size_t)k * (size_t)n);
+      lua_pop(L, 1);
+    }
+  } else {
+    if (!lua_isnil(L, -1)) x = bl_to_quantity(L, -1, w, "between", BERTH_BYTES_PER_SECOND);
+    for (k = 0; k < n * n; k++) out[k] = x;
+  }
+  lua_pop(L, 1);
+}
+
+/* Racks count from 1 here. */
+static void check_racks(lua_State *L, const berth_groups *s) {
+  bl_where w = { "berth.topology.groups", "groups", 0 };
+  for (w.i = 1; w.i <= s->n && s->links != BERTH_GROUPS_TREE; w.i++)
+    if (s->group[w.i - 1].rack > 0) bl_wrong(L, &w, "rack", "is for links = \"tree\"");
+}
+
+static int groups(lua_State *L) {
+  static const char *const legal[] = { "groups", "between", "links", "latency", NULL };
+  static const bl_where w = { "berth.topology.groups", NULL, 0 };
+  berth_groups spec = { 0, NULL, NULL, 12e-6, BERTH_GROUPS_NIC };
+  berth_device_group *group;
+  double *between;
+  int kind = BERTH_GROUPS_NIC, list;
+  int32_t g;
+  bl_call call;
+  lua_settop(L, 1);
+  if (!bl_options(L, 1, &w, legal) || !bl_get_array(L, 1, &w, "groups", &spec.n)) bl_wrong(L, &w, "groups", "is missing");
+  list = lua_gettop(L);
+  if (spec.n > 1024) bl_wrong(L, &w, "groups", "has %d entries: at most 1024", (int)spec.n);
+  group = bl_scratch(L, (size_t)spec.n, sizeof *group);
+  between = bl_scratch(L, (size_t)spec.n * (size_t)spec.n, sizeof *between);
+  for (g = 0; g < spec.n; g++) read_group(L, list, g, spec.n, &group[g]);
+  read_between(L, 1, &w, spec.n, between);
+  bl_get_quantity(L, 1, &w, "latency", BERTH_SECONDS, &spec.latency);
+  bl_get_enum(L, 1, &w, "links", group_links, &kind);
+  spec.links = (berth_group_links)kind;
+  spec.group = group;
+  spec.between = between;
+  check_racks(L, &spec);
+  return finish(L, w.fn, &call, berth_topology_groups(bl_ctx(L), &spec, begin(L, &call)));
+}
+
 static int device_presets(lua_State *L) {
   const char *const *names = berth_device_presets();
   int k;
@@ -128,5 +214,6 @@ static int device_presets(lua_State *L) {
 const luaL_Reg bl_generator_functions[] = {
   { "topology_mesh", mesh },           { "topology_ring", ring },   { "topology_star", star },
   { "topology_pcie_tree", pcie_tree }, { "topology_dgx1", dgx1 },   { "topology_fat_tree", fat_tree },
-  { "topology_torus", torus },         { "topology_two_level", two_level }, { "device_presets", device_presets }, { NULL, NULL }
+  { "topology_torus", torus },         { "topology_two_level", two_level }, { "topology_groups", groups },
+  { "device_presets", device_presets }, { NULL, NULL }
 };

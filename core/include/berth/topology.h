@@ -115,6 +115,39 @@ berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t 
 berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t per_machine, const berth_device *proto,
                                       const berth_link *inside, const berth_link *between, berth_topology **out);
 
+typedef enum berth_group_links {
+  BERTH_GROUPS_TAG,     /* a link for each ordered pair of devices in a group, one for each ordered pair of groups */
+  BERTH_GROUPS_HETEROG, /* the same in groups; one link for all that goes between groups */
+  BERTH_GROUPS_NIC,     /* a send and a receive port for each device, a send and a receive network card for each machine */
+  BERTH_GROUPS_TREE     /* the same, and a link up and one down for each rack */
+} berth_group_links;
+
+/** Equal devices, which deployment treats as one. */
+typedef struct berth_device_group {
+  berth_device device; /* name and machine are ignored: d0, d1, ... group by group; the machine is the number of the group */
+  int32_t count;       /* devices, at least 1 */
+  int32_t machines;    /* that they are in, 1 to count; more than 1 with NIC and TREE only */
+  int32_t rack;        /* 0 to groups - 1; above 0 with TREE only */
+  double bandwidth;    /* bytes/s within a machine */
+} berth_device_group;
+
+typedef struct berth_groups {
+  int32_t n;                       /* groups */
+  const berth_device_group *group; /* [n] */
+  const double *between;           /* [n * n] bytes/s, src-major; the diagonal is read where a group has several machines */
+  double latency;                  /* s of every route */
+  berth_group_links links;
+} berth_groups;
+
+/** A cluster of groups of equal devices, all routes explicit. Every route has the latency; its bottleneck is the group's
+ *  bandwidth within a machine, else `between`, or with ports (NIC, TREE) the least of `between` and the two groups' bandwidths.
+ *  A network card is as fast as the fastest pair that uses it, a rack's link as the fastest that crosses it; where a pair is
+ *  slower than these let it be, every pair of machines has a link of its own bandwidth besides.
+ *  @return BERTH_OK, BERTH_EINVAL (with the values), BERTH_ENOMEM.  O(devices^2).
+ *  Source: H. Zhang and others, "Expediting Distributed DNN Training with Device Topology-Aware Graph Deployment", 2023, and its
+ *  code (tag); X. Yi and others, "Optimizing Distributed Training Deployment in Heterogeneous GPU Clusters", 2020 (heterog). */
+berth_status berth_topology_groups(berth_ctx *ctx, const berth_groups *spec, berth_topology **out);
+
 #ifdef __cplusplus
 }
 #endif
