@@ -3,6 +3,9 @@ local models = require "berth.models"
 
 local TRAINED = {
   { "resnet18", {} }, { "vgg11", {} }, { "inception_v3", {} }, { "transformer", {} }, { "bert-base", { head = "pretraining" } },
+  { "resnet", { version = 2 } }, { "rnnlm", { seq = 4 } }, { "transformer", { tied = false, embedding_gradients = "rows" } },
+  { "bert-base", { head = "span", embedding_gradients = "rows" } }, { "random", { seed = 4, granularity = "op" } },
+  { "random", { seed = 5, granularity = "op" } },
   { "llama-7b", { layers = 2, seq = 64 } }, { "gnmt", { seq = 6 } }, { "bert-base", { head = "none", attention = "fused" } },
 }
 

@@ -32,6 +32,21 @@ describe("models: published sizes", function()
     end)
   end
 
+  it("has the trained parameters of ResNet's version 2 as Keras counts them", function()
+    for depth, parameters in pairs { [50] = 25568360, [101] = 44577896, [152] = 60236904 } do
+      assert.equal(parameters, about("resnet", { depth = depth, version = 2 }).parameters)
+    end
+    local ok, message = pcall(about, "resnet", { depth = 18, version = 2 })
+    assert.is_false(ok)
+    assert.matches("version = 2 has depth = 50, 101 or 152, not 18", message)
+  end)
+
+  it("comes within 1.5 % of the 66 M and 20 M of the LSTM language models", function()
+    assert.equal(66034000, about("rnnlm-large").parameters)
+    assert.equal(19780400, about("rnnlm").parameters)
+    assert.near(20e6, about("rnnlm").parameters, 0.015 * 20e6)
+  end)
+
   it("counts the auxiliary head of Inception-V3 when training", function()
     assert.equal(27161264, about("inception_v3", { training = true }).parameters)
     assert.equal(23834568, about("inception_v3", { training = true, aux = false }).parameters)

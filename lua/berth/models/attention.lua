@@ -4,13 +4,15 @@ local options = require "berth.models.options"
 
 local attention = {}
 
---- Rows of a table picked by token. o: vocab, width, weight (shared), deferred (one gradient op for all that share it).
+--- Rows of a table picked by token. o: vocab, width, weight (shared), deferred (one gradient op for all that share it),
+-- rows: the gradient is a row and its number for each token, repeated ones too, and not the whole table.
 function attention.embedding(b, name, tokens, o)
   local length = tokens.shape[1]
   local n = b.batch * length * o.width
   return b:op {
     name = name, kind = "embedding", inputs = { tokens }, shape = { length, o.width }, flop = 0, grad_weight_flop = n,
     moved = tokens.elements + 2 * n, split = true, saves = { true }, deferred = o.deferred,
+    grad_rows = o.rows and n + tokens.elements or nil,
     enters_weight = { true }, weight = o.weight or b:weight(name, o.vocab * o.width),
   }
 end
@@ -80,6 +82,9 @@ end
 function attention.residual_norm(b, name, x, y)
   return layers.norm(b, "layer_norm", name .. "_norm", layers.add(b, name .. "_add", y, x))
 end
+
+--- What the option embedding_gradients may be. "rows" needs word tables that no layer product shares: it would make a dense one.
+attention.GRADIENTS = { default = "dense", kind = { "dense", "rows" } }
 
 --- Refuses heads that do not divide the width.
 function attention.check_heads(model, o)

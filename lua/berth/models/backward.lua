@@ -79,11 +79,12 @@ local function give_inputs(op, forward)
   end
 end
 
-local function weight_gradient(op, weight)
-  local dw = { op = op, elements = weight.count, readers = {}, weight = weight }
+-- rows: numbers in the touched rows alone; nil: the whole weight.
+local function weight_gradient(op, weight, rows)
+  local dw = { op = op, elements = rows or weight.count, readers = {}, weight = weight, rows = rows ~= nil }
   op.outputs[#op.outputs + 1] = dw
   weight.grads[#weight.grads + 1] = dw
-  op.moved = op.moved + weight.count
+  op.moved = op.moved + dw.elements
 end
 
 local function wants_input_gradient(forward)
@@ -110,9 +111,10 @@ local function split(tape, forward, dys)
   end
   if forward.deferred then return defer(forward, dys[1]) end
   local op = new_op(tape, forward, "grad_weight", { flop = forward.grad_weight_flop or forward.flop })
+  if forward.grad_rows then op.kind = forward.kind .. "_grad_rows" end
   read_gradients(op, dys)
   read_saved(op, forward)
-  weight_gradient(op, forward.weight)
+  weight_gradient(op, forward.weight, forward.grad_rows)
   forward.twin = op
 end
 
@@ -211,15 +213,23 @@ function backward.state_bytes(optimizer, dtype)
   return rule.state + (dtype < 4 and 4 or 0)
 end
 
+-- Numbers that the update changes, how many gradients each of them has, and whether they are rows of a table.
+local function touched(weight)
+  if not weight.grads[1].rows then return weight.count, #weight.grads, false end
+  local n = 0
+  for _, dw in ipairs(weight.grads) do n = n + dw.elements end
+  return n, 1, true
+end
+
 local function update(tape, self, weight)
   local rule = OPTIMIZERS[self.options.optimizer]
   local state = backward.state_bytes(self.options.optimizer, self.dtype)
-  local parts = #weight.grads
+  local count, parts, rows = touched(weight)
   local op = {
-    name = weight.name .. "/update", kind = self.options.optimizer, forward = weight.uses[1], block = weight.block,
-    phase = "update", grouped = true, reads = {}, outputs = {},
-    flop = (rule.flop + parts - 1) * weight.count,
-    moved = (parts + 2) * weight.count + 2 * weight.count * state / self.dtype,
+    name = weight.name .. "/update", kind = (rows and "scatter_" or "") .. self.options.optimizer,
+    forward = weight.uses[1], block = weight.block, phase = "update", grouped = true, reads = {}, outputs = {},
+    flop = (rule.flop + parts - 1) * count,
+    moved = (parts + 2) * count + 2 * count * state / self.dtype,
     state = state * weight.count,
   }
   for _, dw in ipairs(weight.grads) do read(op, dw) end

@@ -20,13 +20,15 @@ bert.options = {
   seq = { default = 128, kind = "count" },
   positions = { kind = "count", by = "512, or seq if that is more" }, -- rows of the position table
   predictions = { kind = "count", by = "15 % of seq" },               -- masked tokens in a sequence, for "pretraining"
-  head = { default = "pooler", kind = { "none", "pooler", "pretraining" } },
+  head = { default = "pooler", kind = { "none", "pooler", "pretraining", "span" } },
+  embedding_gradients = attention.GRADIENTS,                          -- of the word table
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
 
 local function embed(b, o)
   local tokens = b:input("tokens", { o.seq })
-  local word = attention.embedding(b, "word", tokens, { vocab = o.vocab, width = o.hidden, weight = o.table })
+  local word = attention.embedding(b, "word", tokens, { vocab = o.vocab, width = o.hidden, weight = o.table,
+    rows = o.embedding_gradients == "rows" })
   local place = attention.embedding(b, "position", tokens, { vocab = o.positions, width = o.hidden })
   local kind = attention.embedding(b, "segment", tokens, { vocab = 2, width = o.hidden })
   local x = layers.add(b, "add_segment", layers.add(b, "add_position", word, place), kind)
@@ -62,8 +64,15 @@ local function ending(b, name, x, o)
   return o.training and layers.loss(b, name, x) or x
 end
 
+-- Start and end of the answer: two scores for each token, and where the most likely ones are.
+local function span(b, x, o)
+  local y = layers.linear(b, "span", x, { width = 2 })
+  return ending(b, "loss", layers.elementwise(b, "softmax", "softmax", y, { inplace = true, saves_output = true }), o)
+end
+
 local function head(b, x, o)
   if o.head == "none" then return ending(b, "loss", x, o) end
+  if o.head == "span" then return span(b, x, o) end
   local pooled = pooler(b, x, o)
   if o.head == "pooler" then return ending(b, "loss", pooled, o) end
   ending(b, "masked_loss", masked_tokens(b, x, o), o)
@@ -83,6 +92,9 @@ local function read(given)
   end
   if o.predictions > o.seq then
     options.fail("bert", "predictions = %d is more than seq = %d", o.predictions, o.seq)
+  end
+  if o.embedding_gradients == "rows" and o.head == "pretraining" then
+    options.fail("bert", 'embedding_gradients = "rows" needs a word table of its own: head = "pretraining" shares it')
   end
   attention.check_heads("bert", o)
   return o

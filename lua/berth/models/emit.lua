@@ -107,7 +107,7 @@ end
 local function describe_tensor(self, value, dead)
   return {
     from = value.op.id, to = reader_ids(value), bytes = value.elements * self.dtype, resident = resident(self, value, dead),
-    batch = value.weight == nil, gradient = value.weight ~= nil,
+    batch = value.weight == nil or value.rows, gradient = value.weight ~= nil,
   }
 end
 

@@ -3,10 +3,10 @@
 -- whose context enters decoder layers 2 and up. Residual sums from the third layer on. Dropout is left out.
 -- Recurrent layers are unrolled: one op covers `steps_per_op` time steps; attention and output run over all steps at once, as
 -- teacher forcing allows.
-local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
 local options = require "berth.models.options"
+local recurrent = require "berth.models.recurrent"
 
 local gnmt = {}
 
@@ -19,71 +19,12 @@ gnmt.options = {
   steps_per_op = { default = 1, kind = "count" },
 }
 
--- Lengths of the chunks that n steps are cut into.
-local function chunks(n, size)
-  local out = {}
-  while n > 0 do
-    out[#out + 1] = math.min(n, size)
-    n = n - size
-  end
-  return out
-end
-
-local function embed(b, length, o)
-  local out = {}
-  for t, steps in ipairs(chunks(length, o.steps_per_op)) do
-    local tokens = b:input(string.format("tokens%d", t), { steps })
-    out[t] = attention.embedding(b, string.format("table%d", t), tokens, {
-      width = o.hidden, weight = o.table, deferred = true })
-  end
-  return out
-end
-
--- inputs: { x, then the context if there is one, then h and c of the step before }
-local function step(b, name, x, context, state, weight, o)
-  local steps, hidden = x.shape[1], o.hidden
-  local inputs, saves, enters, width = { x }, { true }, { true }, x.shape[2]
-  local function take(value, enters_weight)
-    inputs[#inputs + 1] = value
-    saves[#inputs], enters[#inputs] = true, enters_weight
-  end
-  if context then take(context, true); width = width + hidden end
-  if state then take(state.h, true); take(state.c, false) end
-  local macs = b.batch * steps * 4 * hidden * (width + hidden)
-  local outputs = b:multi {
-    name = name, kind = "lstm", inputs = inputs, shapes = { { steps, hidden }, { 1, hidden } }, saves = saves, cell = true,
-    enters_weight = enters, weight = weight, macs = macs, flop = 2 * macs + 9 * b.batch * steps * hidden,
-    reserve = 5 * b.batch * steps * hidden, gate_elements = 4 * b.batch * steps * hidden,
-  }
-  return outputs[1], { h = outputs[1], c = outputs[2] }
-end
-
-local function lstm_weight(b, name, width, hidden)
-  return b:weight(name, 4 * hidden * (width + hidden) + 8 * hidden)
-end
-
--- contexts: values of the attention for each chunk, or nil; reversed: from the last chunk to the first.
-local function recurrent(b, name, xs, contexts, reversed, o)
-  local width = xs[1].shape[2] + (contexts and o.hidden or 0)
-  local weight, state, out = lstm_weight(b, name, width, o.hidden), nil, {}
-  local first, last, by = 1, #xs, 1
-  if reversed then first, last, by = #xs, 1, -1 end
-  for t = first, last, by do
-    out[t], state = step(b, string.format("%s.step%d", name, t), xs[t], contexts and contexts[t], state, weight, o)
-  end
-  return out
-end
-
-local function concat(b, name, xs, shape)
-  return b:op { name = name, kind = "concat", inputs = xs, shape = shape, flop = 0 }
-end
-
 local function both_directions(b, xs, o)
-  local forth = recurrent(b, "forth", xs, nil, false, o)
-  local back = recurrent(b, "back", xs, nil, true, o)
+  local forth = recurrent.layer(b, "forth", xs, nil, false, o)
+  local back = recurrent.layer(b, "back", xs, nil, true, o)
   local out = {}
   for t, x in ipairs(xs) do
-    out[t] = concat(b, string.format("concat%d", t), { forth[t], back[t] }, { x.shape[1], 2 * o.hidden })
+    out[t] = recurrent.concat(b, string.format("concat%d", t), { forth[t], back[t] }, { x.shape[1], 2 * o.hidden })
   end
   return out
 end
@@ -95,7 +36,7 @@ local function added(b, ys, xs)
 end
 
 local function deeper(b, i, xs, contexts, o)
-  local ys = recurrent(b, "lstm", xs, contexts, false, o)
+  local ys = recurrent.layer(b, "lstm", xs, contexts, false, o)
   if i < 3 then return ys end
   return added(b, ys, xs)
 end
@@ -107,12 +48,6 @@ local function encode(b, xs, o)
     else xs = b:scope(name, deeper, b, i, xs, nil, o) end
   end
   return xs
-end
-
-local function joined(b, name, xs, width)
-  local length = 0
-  for _, x in ipairs(xs) do length = length + x.shape[1] end
-  return concat(b, name, xs, { length, width })
 end
 
 -- Additive scores: v . tanh(q + k), with a normalised v (one gain) and a bias.
@@ -139,15 +74,15 @@ local function slices(b, x, like)
 end
 
 local function attend(b, queries, memory, o)
-  local keys = joined(b, "memory", memory, o.hidden)
-  local q = layers.linear(b, "q", joined(b, "queries", queries, o.hidden), { width = o.hidden, bias = false })
+  local keys = recurrent.joined(b, "memory", memory, o.hidden)
+  local q = layers.linear(b, "q", recurrent.joined(b, "queries", queries, o.hidden), { width = o.hidden, bias = false })
   local k = layers.linear(b, "k", keys, { width = o.hidden, bias = false })
   local p = layers.elementwise(b, "softmax", "softmax", additive(b, q, k, o), { inplace = true, saves_output = true })
   return slices(b, mix(b, p, keys, o), queries)
 end
 
 local function decode(b, xs, memory, o)
-  local first = b:scope("decoder1", recurrent, b, "lstm", xs, nil, false, o)
+  local first = b:scope("decoder1", recurrent.layer, b, "lstm", xs, nil, false, o)
   local contexts = b:scope("attention", attend, b, first, memory, o)
   xs = first
   for i = 2, o.layers do xs = b:scope(string.format("decoder%d", i), deeper, b, i, xs, contexts, o) end
@@ -155,7 +90,7 @@ local function decode(b, xs, memory, o)
 end
 
 local function head(b, xs, o)
-  local x = layers.linear(b, "logits", joined(b, "outputs", xs, o.hidden), { width = o.vocab })
+  local x = layers.linear(b, "logits", recurrent.joined(b, "outputs", xs, o.hidden), { width = o.vocab })
   return o.training and layers.loss(b, "loss", x) or x
 end
 
@@ -165,8 +100,8 @@ function gnmt.describe(given)
   o.target_seq = o.target_seq or o.seq
   local b = builder.new("gnmt", o)
   o.table = b:scope("embedding", b.weight, b, "table", o.vocab * o.hidden)
-  local memory = encode(b, b:scope("source", embed, b, o.seq, o), o)
-  local xs = decode(b, b:scope("target", embed, b, o.target_seq, o), memory, o)
+  local memory = encode(b, b:scope("source", recurrent.embed, b, o.seq, o), o)
+  local xs = decode(b, b:scope("target", recurrent.embed, b, o.target_seq, o), memory, o)
   b:scope("head", head, b, xs, o)
   o.table = nil
   return b:finish()

@@ -13,7 +13,7 @@ local models = {}
 
 local MAKERS = {
   resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer", bert = "bert", llama = "llama",
-  gnmt = "gnmt", einsum = "einsum",
+  gnmt = "gnmt", einsum = "einsum", rnnlm = "rnnlm", random = "random",
 }
 
 -- Names for the command line and models.build: maker and the options that the name stands for.
@@ -30,6 +30,7 @@ local NAMED = {
   { "llama-2-70b", "llama", { size = "2-70b" } },
   { "llama-3-8b", "llama", { size = "3-8b" } }, { "llama-3-70b", "llama", { size = "3-70b" } },
   { "gnmt", "gnmt", {} }, { "gnmt-8", "gnmt", { layers = 8 } },
+  { "rnnlm", "rnnlm", {} }, { "rnnlm-large", "rnnlm", { size = "large" } },
 }
 
 local function module_of(maker)

@@ -1,6 +1,7 @@
 --- Transformer: A. Vaswani et al., "Attention Is All You Need", 2017, table 3 (base and big).
--- One table of `vocab` rows serves source, target and the output layer, as in sec. 3.4; positions are sines, without
--- parameters; projections have biases; norms come after the sums. Dropout is left out; masks do not save FLOP.
+-- One table of `vocab` rows serves source, target and the output layer, as in sec. 3.4, unless tied = false: then each has its
+-- own. Positions are sines, without parameters; projections have biases; norms come after the sums. Dropout is left out;
+-- masks do not save FLOP.
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
@@ -18,13 +19,17 @@ transformer.options = {
   layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
   ffn = { kind = "count", by = "size" },
   vocab = { default = 37000, kind = "count" },
+  target_vocab = { kind = "count", by = "vocab" },
+  tied = { default = true, kind = "boolean" },
+  embedding_gradients = attention.GRADIENTS,
   seq = { default = 128, kind = "count" },        -- source tokens
   target_seq = { kind = "count", by = "seq" },
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
 
 local function embed(b, length, o, table_)
-  local x = attention.embedding(b, "table", b:input("tokens", { length }), { width = o.hidden, weight = table_ })
+  local x = attention.embedding(b, "table", b:input("tokens", { length }), { width = o.hidden, weight = table_,
+    rows = o.embedding_gradients == "rows" })
   return layers.elementwise(b, "add", "positions", x, { inplace = true, pass = true })
 end
 
@@ -47,7 +52,7 @@ local function decoder_layer(b, x, memory, o)
 end
 
 local function head(b, x, o, table_)
-  x = layers.linear(b, "logits", x, { width = o.vocab, weight = table_ })
+  x = layers.linear(b, "logits", x, { width = o.target_vocab, weight = table_ })
   return o.training and layers.loss(b, "loss", x) or x
 end
 
@@ -55,22 +60,38 @@ local function read(given)
   local o = options.read("transformer", given, transformer.options)
   for key, value in pairs(SIZES[o.size]) do o[key] = o[key] or value end
   o.target_seq = o.target_seq or o.seq
+  o.target_vocab = o.target_vocab or o.vocab
+  if o.tied and o.target_vocab ~= o.vocab then
+    options.fail("transformer", "target_vocab = %d needs tied = false: one table has vocab = %d rows", o.target_vocab, o.vocab)
+  end
+  if o.tied and o.embedding_gradients == "rows" then
+    options.fail("transformer", 'embedding_gradients = "rows" needs tied = false: the output layer shares the table')
+  end
   o.fused = o.attention == "fused"
   o.activation = "relu"
   attention.check_heads("transformer", o)
   return o
 end
 
+-- Tables of source, target and output layer; nil: the layer makes its own.
+local function tables(b, o)
+  if not o.tied then
+    return b:weight("source_embedding", o.vocab * o.hidden), b:weight("target_embedding", o.target_vocab * o.hidden), nil
+  end
+  local one = b:weight("embedding", o.vocab * o.hidden)
+  return one, one, one
+end
+
 --- Description and table about it.
 function transformer.describe(given)
   local o = read(given)
   local b = builder.new("transformer", o)
-  local table_ = b:weight("embedding", o.vocab * o.hidden)
-  local memory = b:scope("source", embed, b, o.seq, o, table_)
+  local source, target, output = tables(b, o)
+  local memory = b:scope("source", embed, b, o.seq, o, source)
   for i = 1, o.layers do memory = b:scope(string.format("encoder%d", i), encoder_layer, b, memory, o) end
-  local x = b:scope("target", embed, b, o.target_seq, o, table_)
+  local x = b:scope("target", embed, b, o.target_seq, o, target)
   for i = 1, o.layers do x = b:scope(string.format("decoder%d", i), decoder_layer, b, x, memory, o) end
-  b:scope("head", head, b, x, o, table_)
+  b:scope("head", head, b, x, o, output)
   return b:finish()
 end
 
