@@ -91,14 +91,15 @@ static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how
 
 berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out) {
   Pairs mean = { 0, 0, 0 };
+  bool by_row = c->table || (c->whole_us && !c->uniform);
   double scale = 1;
   int32_t k;
   if (how != BERTH_AVERAGE_TEXTBOOK && how != BERTH_AVERAGE_SAGA)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "no way of averaging has number %d", (int)how);
-  if (!c->table) mean = mean_pair(c->t);
+  if (!by_row) mean = mean_pair(c->t);
   if (how == BERTH_AVERAGE_SAGA) scale = share(mean.n, c->n_devices);
   for (k = 0; k < c->g->n_tensors; k++) {
-    if (c->table) out[k] = mean_of_row(c, k, how);
+    if (by_row) out[k] = mean_of_row(c, k, how);
     else out[k] = (c->uniform ? c->uniform[k] : mean_by_links(c, k, &mean)) * scale;
   }
   return BERTH_OK;

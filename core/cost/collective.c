@@ -142,7 +142,7 @@ typedef struct Most {
 
 static void look(const Job *j, Formula f, double k, int32_t src, int32_t dst, Most *m) {
   size_t pair = berth_i_pair(j->c->t, src, dst);
-  double seconds = f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair]);
+  double seconds = f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair] * j->c->collective_bandwidth);
   if (seconds < m->seconds) return;
   m->seconds = seconds;
   m->latency = f(j, k, j->c->t->latency[pair], INFINITY);
@@ -231,21 +231,35 @@ static Most hierarchical(Job *j) {
 
 static Most parameter_server(const Job *j) {
   const berth_topology *t = j->c->t;
+  double faster = j->c->collective_bandwidth;
   Most m = { 0, 0 };
   int32_t i;
   for (i = 1; i < j->n; i++) {
     size_t push = berth_i_pair(t, j->devices[i], j->devices[0]), pull = berth_i_pair(t, j->devices[0], j->devices[i]);
     m.latency += t->latency[push] + t->latency[pull];
-    m.seconds += t->latency[push] + j->bytes / t->bandwidth[push] + (t->latency[pull] + j->bytes / t->bandwidth[pull]);
+    m.seconds += t->latency[push] + j->bytes / (t->bandwidth[push] * faster) +
+                 (t->latency[pull] + j->bytes / (t->bandwidth[pull] * faster));
   }
   return m;
 }
 
-/* As published: whole KiB, whole microseconds. */
+static double least_bandwidth(const Job *j) {
+  double least = INFINITY;
+  int32_t i, q;
+  if (j->c->uniform) return j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[0], j->devices[1])];
+  for (i = 0; i < j->n; i++) {
+    for (q = 0; q < j->n; q++) {
+      if (i != q) least = fmin(least, j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[i], j->devices[q])]);
+    }
+  }
+  return least;
+}
+
+/* As published: whole KiB, whole microseconds; the numbers scaled, then the times cut off. */
 static Most two_lines(const Job *j) {
   const double *l = j->c->lines;
-  double k = floor(j->bytes / 1024);
-  Most m = { fmax(trunc(l[0] * k + l[1]), trunc(l[2] * k + l[3])) * 1e-6, 0 };
+  double k = floor(j->bytes / 1024), scale = j->c->lines_bandwidth > 0 ? j->c->lines_bandwidth / least_bandwidth(j) : 1;
+  Most m = { fmax(trunc(l[0] * scale * k + l[1] * scale), trunc(l[2] * scale * k + l[3] * scale)) * 1e-6, 0 };
   if (!(m.seconds > 0)) m.seconds = 0;
   return m;
 }
@@ -320,8 +334,13 @@ static bool find_gap(const Job *j, berth_i_collective_price *p) {
 
 berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices) {
   const berth_collective *k = &c->g->collectives[collective];
+  return berth_i_collective_of(c, k->kind, k->bytes, n, devices);
+}
+
+berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind, double bytes, int32_t n,
+                                               const int32_t *devices) {
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
-  Job j = { c, k->kind, k->bytes, n, devices, 0, 0 };
+  Job j = { c, kind, bytes, n, devices, 0, 0 };
   Most m;
   if (find_gap(&j, &p)) return p;
   m = price(&j, &p.algorithm);

@@ -109,6 +109,10 @@ static bool pin_allows(const berth_cost *c, int32_t op, int32_t k) {
   return pin == BERTH_NONE || (pin < c->n_devices && c->class_of[pin] == k);
 }
 
+static double priced(const berth_cost *c, double seconds) {
+  return c->whole_us ? berth_i_whole_us(seconds * c->op_factor) : seconds * c->op_factor;
+}
+
 static berth_status price_built_in(berth_cost *c) {
   int32_t k, op;
   for (k = 0; k < c->n_classes; k++) {
@@ -118,7 +122,7 @@ static berth_status price_built_in(berth_cost *c) {
       double s = built_in_time(c->g, op, type, d);
       if (isnan(s) && pin_allows(c, op, k)) return no_price(c, op, c->class_device[k]);
       if (isnan(s)) s = BERTH_UNSUPPORTED;
-      c->op[(size_t)op * (size_t)c->n_classes + (size_t)k] = s * c->op_factor;
+      c->op[(size_t)op * (size_t)c->n_classes + (size_t)k] = priced(c, s);
     }
   }
   return BERTH_OK;
@@ -139,7 +143,7 @@ static berth_status price_by_function(berth_cost *c, const berth_cost_model *m) 
       double s = NAN;
       if ((st = m->op(m->ud, op, d, &s)) != BERTH_OK) return st;
       if (!(s >= 0)) return bad_op_time(c, op, d, s);
-      c->op[(size_t)op * (size_t)c->n_classes + (size_t)d] = s * c->op_factor;
+      c->op[(size_t)op * (size_t)c->n_classes + (size_t)d] = priced(c, s);
     }
   }
   return BERTH_OK;
@@ -153,7 +157,7 @@ static bool runs_somewhere(const berth_cost *c, int32_t op) {
   return false;
 }
 
-static berth_status check_op(const berth_cost *c, int32_t op) {
+static berth_status refuse_op(const berth_cost *c, int32_t op) {
   int32_t pin = berth_i_pin(c->g, op);
   Labels l;
   label(c, op, BERTH_NONE, &l);
@@ -161,14 +165,14 @@ static berth_status check_op(const berth_cost *c, int32_t op) {
     return berth_i_fail(c->ctx, BERTH_EINVAL, "%s is pinned to device %d, but there are %d", l.op, (int)pin, (int)c->n_devices);
   if (!runs_somewhere(c, op))
     return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s cannot run on any of the %d devices", l.op, (int)c->n_devices);
-  if (pin != BERTH_NONE && isinf(berth_i_op_time(c, op, pin))) {
-    label(c, op, pin, &l);
-    return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s is pinned to %s, which cannot run it", l.op, l.device);
-  }
-  return BERTH_OK;
+  label(c, op, pin, &l);
+  return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s is pinned to %s, which cannot run it", l.op, l.device);
 }
 
-static bool suspect(const berth_cost *c, int32_t op) { return berth_i_pin(c->g, op) != BERTH_NONE || !runs_somewhere(c, op); }
+static bool runs_at_all(const berth_cost *c, int32_t op) {
+  int32_t pin = berth_i_pin(c->g, op);
+  return pin == BERTH_NONE ? runs_somewhere(c, op) : pin < c->n_devices && !isinf(berth_i_op_time(c, op, pin));
+}
 
 static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
@@ -177,7 +181,7 @@ static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
   if (!(c->op = berth_i_alloc(c->ctx, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op))) return berth_i_nomem(c->ctx);
   st = m->op ? price_by_function(c, m) : price_built_in(c);
   for (op = 0; op < c->g->n_ops && st == BERTH_OK; op++)
-    if (suspect(c, op)) st = check_op(c, op);
+    if (!runs_at_all(c, op)) st = refuse_op(c, op);
   return st;
 }
 
@@ -256,8 +260,11 @@ static berth_status take_factor(berth_ctx *ctx, const char *name, double given, 
   return BERTH_OK;
 }
 
-static berth_status take_lines(berth_cost *c, const double *lines) {
+static berth_status take_lines(berth_cost *c, const double *lines, double bandwidth) {
   int k;
+  if (!(bandwidth >= 0) || isinf(bandwidth))
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "lines_bandwidth is %g B/s (a finite number from 0)", bandwidth);
+  c->lines_bandwidth = bandwidth;
   if (!lines) return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm lines needs collective_lines");
   for (k = 0; k < 4; k++) {
     if (isnan(lines[k]) || isinf(lines[k]))
@@ -288,10 +295,12 @@ static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
                         berth_collective_algorithm_name(a));
   if (m->collective_lines && a != BERTH_COLLECTIVE_LINES)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines go with collective_algorithm lines only");
+  if (m->lines_bandwidth != 0 && a != BERTH_COLLECTIVE_LINES)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "lines_bandwidth goes with collective_algorithm lines only");
   if (m->device_group && !groups)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group goes with collective_algorithm hierarchical or auto only");
   c->algorithm = a;
-  if (a == BERTH_COLLECTIVE_LINES) return take_lines(c, m->collective_lines);
+  if (a == BERTH_COLLECTIVE_LINES) return take_lines(c, m->collective_lines, m->lines_bandwidth);
   return groups ? take_groups(c, m->device_group) : BERTH_OK;
 }
 
@@ -299,6 +308,11 @@ static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
   if ((st = take_factor(c->ctx, "op_factor", m->op_factor, &c->op_factor)) != BERTH_OK) return st;
   if ((st = take_factor(c->ctx, "transfer_factor", m->transfer_factor, &c->transfer_factor)) != BERTH_OK) return st;
+  if ((st = take_factor(c->ctx, "collective_bandwidth", m->collective_bandwidth, &c->collective_bandwidth)) != BERTH_OK) return st;
+  if (m->collective && c->collective_bandwidth != 1)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_bandwidth %g: collectives are priced by a function",
+                        c->collective_bandwidth);
+  c->whole_us = m->whole_us != 0;
   c->free_control = m->free_control;
   c->collective = m->collective;
   c->ud = m->ud;
@@ -321,7 +335,7 @@ static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
 }
 
 berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model, berth_cost **out) {
-  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING, NULL, NULL };
+  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING, NULL, NULL, 0, 0, 0 };
   const berth_cost_model *m = model ? model : &built_in;
   berth_cost *c = make_empty(g, t);
   berth_status st;

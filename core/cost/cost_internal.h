@@ -24,6 +24,9 @@ struct berth_cost {
   void *ud;
   berth_collective_algorithm algorithm;
   double lines[4];              /* LINES */
+  double lines_bandwidth;       /* 0: lines hold whatever the bandwidth */
+  double collective_bandwidth;  /* factor */
+  bool whole_us;
   int32_t *device_group;        /* [n_devices] HIERARCHICAL, AUTO; else NULL */
   int32_t *class_device;        /* [n_classes] lowest device of each */
   int32_t *class_size;          /* [n_classes] devices in each */
@@ -43,6 +46,9 @@ typedef struct berth_i_collective_price {
 
 /** By the built-in ways. Takes no memory: may be asked from many threads. O(n^2), O(n) if all pairs of devices are alike. */
 berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices);
+/** The same of a collective that is not in the graph. */
+berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind, double bytes, int32_t n,
+                                               const int32_t *devices);
 /** By the model's function, which gets the device of every member. On the calling thread only. */
 berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices,
                                          double *seconds);
@@ -58,6 +64,18 @@ size_t berth_i_collective_most_flows(berth_collective_kind kind, int32_t n);
 
 /** Fast groups of devices.  @param group [n_devices] out, the lowest device of each */
 berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int32_t *group);
+
+/** What is left of a time when it is cut off to whole microseconds; rounding is no reason to lose one. */
+static inline double berth_i_whole_us(double seconds) {
+  double us = seconds * 1e6, near = nearbyint(us);
+  if (!(us < 9007199254740992.0)) return seconds;
+  return (fabs(us - near) <= 1e-12 * near ? near : trunc(us)) / 1e6;
+}
+/** Seconds of bytes over a route, factor included. */
+static inline double berth_i_route_seconds(const berth_cost *c, double latency, double bandwidth, double bytes) {
+  double crossing = c->whole_us ? trunc(bytes * 1e6 / bandwidth) / 1e6 : bytes / bandwidth;
+  return (latency + crossing) * c->transfer_factor;
+}
 
 /** Seconds on a device, pins ignored. */
 static inline double berth_i_op_time(const berth_cost *c, int32_t op, int32_t device) {
@@ -78,7 +96,7 @@ static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, 
   if (c->table) return c->table[(size_t)tensor * (size_t)c->n_devices * (size_t)c->n_devices + pair];
   bytes = c->g->tensor_bytes[tensor];
   if (bytes == 0 && c->free_control) return isinf(c->t->latency[pair]) ? INFINITY : 0;
-  return (c->t->latency[pair] + bytes / c->t->bandwidth[pair]) * c->transfer_factor;
+  return berth_i_route_seconds(c, c->t->latency[pair], c->t->bandwidth[pair], bytes);
 }
 
 #endif

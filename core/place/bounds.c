@@ -267,7 +267,7 @@ static double longest_transfer(const berth_cost *c, int32_t tensor, const berth_
   const double *row = c->table ? c->table + (size_t)tensor * all_pairs(c) : NULL;
   double most = 0;
   size_t i;
-  if (!row) return (slow->latency + c->g->tensor_bytes[tensor] / slow->bandwidth) * c->transfer_factor;
+  if (!row) return berth_i_route_seconds(c, slow->latency, slow->bandwidth, c->g->tensor_bytes[tensor]);
   for (i = 0; i < all_pairs(c); i++) {
     if (!isinf(row[i])) most = fmax(most, row[i]);
   }

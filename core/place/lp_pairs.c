@@ -133,7 +133,7 @@ static double least_by_routes(const berth_cost *cost, int32_t tensor, const bert
   double bytes = cost->g->tensor_bytes[tensor], least = INFINITY;
   size_t i;
   if (n > 0 && bytes == 0 && cost->free_control) return 0;
-  for (i = 0; i < n; i++) least = fmin(least, (law[i].latency + bytes / law[i].bandwidth) * cost->transfer_factor);
+  for (i = 0; i < n; i++) least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
   return least;
 }
 

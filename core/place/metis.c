@@ -215,7 +215,7 @@ static berth_status call_metis(model *m) {
   berth_status st = weight && share ? BERTH_OK : berth_i_nomem(ctx);
   if (st == BERTH_OK) {
     berth_i_partition p = { m->u->n, constraints, m->parts, m->at, m->adjacent, m->edge_weight, weight, share, slack,
-                            m->opts->seed };
+                            m->opts->seed, false };
     fill_weights(m, constraints, bytes, weight);
     for (i = 0; i < m->parts; i++) share[i * constraints] = m->speed[m->part_device[i]];
     even_out(share, m->parts, constraints);

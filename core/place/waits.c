@@ -4,8 +4,6 @@
 
 /* ---- least and greatest transfer times ------------------------------------------------------- */
 
-static double seconds_of(const berth_link *l, double bytes) { return l->latency + bytes / l->bandwidth; }
-
 /* a costs at least as little as b for every size; with `most`, as much. */
 static bool covers(const berth_link *a, const berth_link *b, bool most) {
   return most ? a->latency >= b->latency && a->bandwidth <= b->bandwidth
@@ -88,7 +86,9 @@ double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes) {
   double best = p->most ? 0 : INFINITY;
   int32_t i;
   if (p->n > 0 && bytes == 0 && p->cost->free_control) return 0;
-  for (i = 0; i < p->n; i++) best = better(p, best, seconds_of(&p->links[i], bytes) * p->cost->transfer_factor);
+  for (i = 0; i < p->n; i++) {
+    best = better(p, best, berth_i_route_seconds(p->cost, p->links[i].latency, p->links[i].bandwidth, bytes));
+  }
   return best;
 }
 

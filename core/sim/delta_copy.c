@@ -133,6 +133,7 @@ static void copy_meetings(const berth_i_sim_plan *p, berth_i_meetings *dst, cons
   COPY(waiting, src->n_waiting);
   dst->n_under_way = src->n_under_way;
   dst->n_waiting = src->n_waiting;
+  dst->queue_free = src->queue_free;
 }
 
 static void copy_asides(const berth_i_sim_plan *p, berth_i_asides *dst, const berth_i_asides *src) {
@@ -249,7 +250,7 @@ static void copy_devices(const berth_i_sim_plan *p, berth_i_sim_state *dst, cons
 static double work_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
   int32_t d = s->ops[op].device;
   if (p->o.noise > 0) {
-    return berth_i_quantise_op(berth_i_op_time(p->cost, op, d) * berth_i_sim_noise(p, s, 2 * (uint64_t)op), p->o.quantum);
+    return berth_i_op_units(p, berth_i_op_time(p->cost, op, d) * berth_i_sim_noise(p, s, 2 * (uint64_t)op));
   }
   return p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
 }

@@ -40,7 +40,7 @@ static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 /* The op on the device that would end too late; BERTH_NONE. */
 static int32_t late_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t d) {
   const berth_i_sim_device *v = &s->dev[d];
-  if (p->o.order == BERTH_ORDER_READY) return v->free_at > p->horizon ? v->prev : BERTH_NONE;
+  if (p->o.order != BERTH_ORDER_EVENT) return v->free_at > p->horizon ? v->prev : BERTH_NONE;
   if (p->plain) return berth_i_slot_time(&s->slots, d) > p->horizon ? v->op : BERTH_NONE;
   return v->phase == BERTH_I_RUNNING && v->due > p->horizon ? v->op : BERTH_NONE;
 }

@@ -6,6 +6,7 @@
 size_t berth_i_links_channels(const berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices;
   if (p->contended || p->o.links == BERTH_LINKS_FREE) return 0;
+  if (p->o.links == BERTH_LINKS_ROUTE) return (size_t)p->cost->t->n_links;
   return p->o.links == BERTH_LINKS_PAIR ? d * d : p->o.links == BERTH_LINKS_DUPLEX ? 2 * d : d;
 }
 
@@ -31,7 +32,7 @@ static berth_status queues_init(const berth_i_sim_plan *p, berth_i_links *l) {
 }
 
 berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
-  if (p->o.links == BERTH_LINKS_ROUTE) return berth_i_route_new(p, &l->route);
+  if (p->o.links == BERTH_LINKS_ROUTE && p->contended) return berth_i_route_new(p, &l->route);
   if (p->o.links == BERTH_LINKS_FAIR) return berth_i_fair_new(p, &l->fair);
   if (p->contended) return queues_init(p, l);
   if (berth_i_links_channels(p) == 0) return BERTH_OK;
@@ -142,14 +143,26 @@ static windows both_channels(double *out, double *in, double from, double c) {
   return w;
 }
 
+/* All links of the route, from when the last of them is free; without a route it never arrives. */
+static windows whole_route(const berth_i_sim_plan *p, double *until, int32_t src, int32_t dst, double from, double c) {
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(p->cost->t, src, dst, &links);
+  windows w;
+  w.start = from;
+  for (i = 0; i < n; i++) w.start = later(w.start, until[links[i]]);
+  w.sent = w.arrival = n < 0 ? INFINITY : w.start + c;
+  for (i = 0; i < n; i++) until[links[i]] = w.sent;
+  return w;
+}
+
 static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src, int32_t dst, double from, double c) {
   double none = 0, *out, *in;
   switch (p->o.links) {
   case BERTH_LINKS_FREE: return one_channel(&none, from, c);
   case BERTH_LINKS_PAIR: return one_channel(&l->until[berth_i_pair(p->cost->t, src, dst)], from, c);
+  case BERTH_LINKS_ROUTE: return whole_route(p, l->until, src, dst, from, c);
   case BERTH_LINKS_CHANNEL:
   case BERTH_LINKS_DUPLEX:
-  case BERTH_LINKS_ROUTE:
   case BERTH_LINKS_FAIR: break;
   }
   out = &l->until[src];
@@ -173,19 +186,31 @@ typedef struct pair_windows {
   double *until, latest, end;
 } pair_windows;
 
+/* PAIR: the channel of the pair; ROUTE: the links of its route. */
+static int32_t channels_of(const berth_i_sim_plan *p, int32_t src, int32_t dst, int32_t *pair, const int32_t **channels) {
+  if (p->o.links == BERTH_LINKS_ROUTE) return berth_topology_route(p->cost->t, src, dst, channels);
+  *pair = (int32_t)berth_i_pair(p->cost->t, src, dst);
+  *channels = pair;
+  return 1;
+}
+
 static void look_at_pair(void *ud, int32_t src, int32_t dst, double bytes) {
   pair_windows *x = ud;
+  const int32_t *channels;
+  int32_t pair, i, n = channels_of(x->p, src, dst, &pair, &channels);
   (void)bytes;
-  x->latest = later(x->latest, x->until[berth_i_pair(x->p->cost->t, src, dst)]);
+  for (i = 0; i < n; i++) x->latest = later(x->latest, x->until[channels[i]]);
 }
 
 static void take_pair(void *ud, int32_t src, int32_t dst, double bytes) {
   pair_windows *x = ud;
+  const int32_t *channels;
+  int32_t pair, i, n = channels_of(x->p, src, dst, &pair, &channels);
   (void)bytes;
-  x->until[berth_i_pair(x->p->cost->t, src, dst)] = x->end;
+  for (i = 0; i < n; i++) x->until[channels[i]] = x->end;
 }
 
-/* PAIR: the channels of the pairs that it uses. */
+/* PAIR and ROUTE: what the pairs that it uses have. */
 static double reserve_pairs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   pair_windows x = { p, s->links.until, s->now, 0 };
   berth_i_meeting_flows(p, s, k, look_at_pair, &x);
@@ -207,19 +232,28 @@ static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, i
 
 static double reserve_for_all(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   switch (p->o.links) {
-  case BERTH_LINKS_PAIR: return reserve_pairs(p, s, k);
+  case BERTH_LINKS_PAIR:
+  case BERTH_LINKS_ROUTE: return reserve_pairs(p, s, k);
   case BERTH_LINKS_CHANNEL:
   case BERTH_LINKS_DUPLEX: return reserve_devices(p, s, k);
   case BERTH_LINKS_FREE:
-  case BERTH_LINKS_ROUTE:
   case BERTH_LINKS_FAIR: break;
   }
   return s->now;
 }
 
+/* One after another, whatever the links do. */
+static void meet_in_queue(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  double start = later(s->now, s->meet.queue_free);
+  s->meet.queue_free = start + s->meet.one[k].units;
+  berth_i_meeting_start(p, s, k, start);
+}
+
 void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_links *l = &s->links;
-  if (l->route) {
+  if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
+    meet_in_queue(p, s, k);
+  } else if (l->route) {
     berth_i_route_meet(p, s, k);
   } else if (l->fair) {
     berth_i_fair_meet(p, s, k);
@@ -372,6 +406,7 @@ static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   const int32_t *device = &s->meet.device[p->seat_at[k]];
   int32_t i;
+  if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) return;
   if (s->links.route) berth_i_route_part(p, s, k);
   if (!s->links.out_busy) return;
   set_channels(p, s, k, 0);

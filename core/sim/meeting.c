@@ -121,8 +121,8 @@ static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, in
 }
 
 static bool flows(const berth_i_sim_plan *p, const berth_i_meeting *x) {
-  return p->o.links == BERTH_LINKS_FAIR && x->n_devices > 1 && x->algorithm != BERTH_COLLECTIVE_LINES &&
-         x->algorithm != BERTH_COLLECTIVE_FUNCTION;
+  if (p->o.links != BERTH_LINKS_FAIR || p->o.collectives != BERTH_COLLECTIVES_LINKS) return false;
+  return x->n_devices > 1 && x->algorithm != BERTH_COLLECTIVE_LINES && x->algorithm != BERTH_COLLECTIVE_FUNCTION;
 }
 
 static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
@@ -135,7 +135,7 @@ static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   x->units = berth_i_quantise_transfer(price.seconds * noise, p->o.quantum);
   x->latency = price.latency * noise;
   x->algorithm = price.algorithm;
-  x->factor = flows(p, x) ? p->cost->transfer_factor * noise : 0;
+  x->factor = flows(p, x) ? p->cost->transfer_factor * noise / p->cost->collective_bandwidth : 0;
   x->missing = p->cost->g->collectives[k].n_members;
   x->last = BERTH_NONE;
   x->start = x->end = x->after = 0;
@@ -193,6 +193,7 @@ bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const int32_t *after_at = p->cost->g->after_at;
   int32_t i;
   s->meet.n_under_way = s->meet.n_waiting = 0;
+  s->meet.queue_free = 0;
   for (i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
   for (i = 0; i < p->n_collectives; i++) {
     if (!price_meeting(p, s, i)) return false;
@@ -213,7 +214,7 @@ static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 static void expect_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double end) {
   berth_i_ready e;
   e.time = end;
-  e.seq = s->seq++;
+  e.seq = p->o.order == BERTH_ORDER_TASK ? (uint32_t)k : s->seq++;
   e.op = k;
   berth_i_ready_up(s->meet.under_way, s->meet.n_under_way++, e);
   show_next(p, s);

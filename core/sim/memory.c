@@ -370,7 +370,7 @@ void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 }
 
 void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent) {
-  if (p->o.order == BERTH_ORDER_EVENT) advance(p, s, s->now);
+  if (p->o.order != BERTH_ORDER_READY) advance(p, s, s->now);
   note(s->memory, start, true, ~copy);
   if (s->memory->home_left) note(s->memory, sent, false, ~copy);
 }
@@ -401,6 +401,12 @@ void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   (void)p;
   push(s->memory, start, true, op);
   push(s->memory, finish, false, op);
+}
+
+void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish) {
+  advance(p, s, s->now);
+  note(s->memory, start, true, op);
+  note(s->memory, finish, false, op);
 }
 
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s) { advance(p, s, INFINITY); }

@@ -5,9 +5,9 @@ static bool frees(const berth_i_sim_plan *p) {
   return p->o.memory == BERTH_MEMORY_INFERENCE || p->o.memory == BERTH_MEMORY_TRAINING;
 }
 
-/* Each copy is charged and sent once; READY order keeps the ops for later, too. */
+/* Each copy is charged and sent once; orders READY and TASK keep the ops for later, too. */
 static size_t event_capacity(const berth_i_sim_plan *p) {
-  return 2 * (size_t)p->n_edges + (size_t)p->n_seats + (p->o.order == BERTH_ORDER_READY ? 2 * (size_t)p->n_ops : 0);
+  return 2 * (size_t)p->n_edges + (size_t)p->n_seats + (p->o.order != BERTH_ORDER_EVENT ? 2 * (size_t)p->n_ops : 0);
 }
 
 static size_t n_things(const berth_i_sim_plan *p) { return berth_i_memory_runs(p) + (size_t)p->n_edges; }

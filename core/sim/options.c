@@ -35,8 +35,14 @@ berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_option
     o.memory = BERTH_MEMORY_TOTAL;
   } else if (strcmp(name, "baechi-pt") == 0) {
     o.memory = BERTH_MEMORY_TOTAL;
+  } else if (strcmp(name, "tag") == 0) {
+    o.links = BERTH_LINKS_ROUTE;
+    o.reserve = 1;
+    o.collectives = BERTH_COLLECTIVES_QUEUE;
+    o.order = BERTH_ORDER_TASK;
+    o.quantum = 1e-6;
   } else {
-    return berth_i_fail(ctx, BERTH_EINVAL, "unknown preset \"%s\" (doppler, baechi-tf, baechi-pt)", name);
+    return berth_i_fail(ctx, BERTH_EINVAL, "unknown preset \"%s\" (doppler, baechi-tf, baechi-pt, tag)", name);
   }
   *out = o;
   return BERTH_OK;
@@ -87,12 +93,26 @@ static berth_status check_sequence(berth_ctx *ctx, const berth_graph *g, const i
   return st;
 }
 
-static berth_status check_no_communication(const berth_cost *cost) {
+static berth_status check_no_communication(const berth_cost *cost, const char *order) {
   char label[64];
   int32_t op = berth_i_first_communication(cost->g);
   if (op == BERTH_NONE) return BERTH_OK;
-  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "order ready, of Baechi's simulator, knows no communication ops: %s is one",
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s simulator, knows no communication ops: %s is one", order,
                       berth_i_op_label(cost->g, op, label, sizeof label));
+}
+
+/* What holds for both published orders. */
+static berth_status check_simple(berth_ctx *ctx, const berth_sim_options *o, const char *order) {
+  if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order %s goes with dispatch fifo only", order);
+  if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order %s goes with send push only", order);
+  return o->preempt ? berth_i_fail(ctx, BERTH_EINVAL, "order %s cannot preempt", order) : BERTH_OK;
+}
+
+static berth_status check_task_order(const berth_cost *cost, const berth_sim_options *o) {
+  berth_status st = check_no_communication(cost, "order task, of TAG's");
+  if (st != BERTH_OK || (st = check_simple(cost->ctx, o, "task")) != BERTH_OK) return st;
+  if (!berth_i_on_links(o->links) || o->reserve) return BERTH_OK;
+  return berth_i_fail(cost->ctx, BERTH_EINVAL, "order task goes with links free, channel, duplex, pair, or route with reserve");
 }
 
 static berth_status check_ready_order(const berth_cost *cost, const berth_sim_options *o) {
@@ -102,10 +122,8 @@ static berth_status check_ready_order(const berth_cost *cost, const berth_sim_op
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "order ready, of Baechi's simulator, knows no collectives: the graph has %d",
                         (int)cost->g->n_collectives);
   }
-  if ((st = check_no_communication(cost)) != BERTH_OK) return st;
-  if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with dispatch fifo only");
-  if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with send push only");
-  if (o->preempt) return berth_i_fail(ctx, BERTH_EINVAL, "order ready cannot preempt");
+  if ((st = check_no_communication(cost, "order ready, of Baechi's")) != BERTH_OK) return st;
+  if ((st = check_simple(ctx, o, "ready")) != BERTH_OK) return st;
   if (berth_i_on_links(o->links)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with links free, channel, duplex or pair only");
   }
@@ -117,6 +135,10 @@ static berth_status check_fair(berth_ctx *ctx, const berth_cost *cost, const ber
   if (o->quantum > 0) {
     return berth_i_fail(ctx, BERTH_EINVAL, "links fair shares bandwidth continuously: it does not go with quantum %g",
                         o->quantum);
+  }
+  if (cost->whole_us) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "links fair shares bandwidth continuously: it does not go with a cost in whole "
+                                           "microseconds (whole_us)");
   }
   if (!cost->table) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "links fair shares the bandwidths of the topology: it does not go with a cost model "
@@ -130,15 +152,18 @@ berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options
   if ((st = check_choice(ctx, "dispatch", (int)o->dispatch, BERTH_DISPATCH_STATIC)) != BERTH_OK) return st;
   if ((st = check_choice(ctx, "send", (int)o->send, BERTH_SEND_PULL)) != BERTH_OK) return st;
   if ((st = check_choice(ctx, "memory", (int)o->memory, BERTH_MEMORY_TOTAL)) != BERTH_OK) return st;
-  if ((st = check_choice(ctx, "order", (int)o->order, BERTH_ORDER_READY)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "order", (int)o->order, BERTH_ORDER_TASK)) != BERTH_OK) return st;
+  if ((st = check_choice(ctx, "collectives", (int)o->collectives, BERTH_COLLECTIVES_QUEUE)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
   if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
   if ((st = check_noise(ctx, o->noise)) != BERTH_OK) return st;
   if (o->split_windows && o->links != BERTH_LINKS_CHANNEL && o->links != BERTH_LINKS_DUPLEX) {
     return berth_i_fail(ctx, BERTH_EINVAL, "split_windows needs links channel or duplex");
   }
+  if (o->reserve && o->links != BERTH_LINKS_ROUTE) return berth_i_fail(ctx, BERTH_EINVAL, "reserve needs links route");
   if (o->links == BERTH_LINKS_FAIR && (st = check_fair(ctx, cost, o)) != BERTH_OK) return st;
   if (o->order == BERTH_ORDER_READY && (st = check_ready_order(cost, o)) != BERTH_OK) return st;
+  if (o->order == BERTH_ORDER_TASK && (st = check_task_order(cost, o)) != BERTH_OK) return st;
   if (o->preempt && !berth_i_compares(o->dispatch)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "preempt needs a dispatch that compares ops: light-first, blevel, lifo or static");
   }

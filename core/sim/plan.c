@@ -17,7 +17,7 @@ static void decide_mode(berth_i_sim_plan *p, bool record) {
   p->choosy = berth_i_compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
   p->preempt = o->preempt != 0;
   p->n_collectives = p->cost->g->n_collectives;
-  p->contended = berth_i_on_links(o->links) || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
+  p->contended = (berth_i_on_links(o->links) && !o->reserve) || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
   p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH && o->noise == 0 &&
              o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT && p->n_collectives == 0;
 }
@@ -114,7 +114,7 @@ static berth_status make_work(berth_i_sim_plan *p) {
   p->work = p->cost->op;
   if (p->o.quantum <= 0) return BERTH_OK;
   if (!(p->own_work = berth_i_alloc(p->ctx, n, sizeof *p->own_work))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < n; i++) p->own_work[i] = berth_i_quantise_op(p->cost->op[i], p->o.quantum);
+  for (i = 0; i < n; i++) p->own_work[i] = berth_i_op_units(p, p->cost->op[i]);
   p->work = p->own_work;
   return BERTH_OK;
 }

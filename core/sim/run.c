@@ -1,4 +1,5 @@
 /* Many runs: the reusable simulator, batches on threads. */
+#include "after_internal.h"
 #include "delta_internal.h"
 #include <stdatomic.h>
 
@@ -93,6 +94,37 @@ int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops) {
 }
 
 int64_t berth_sim_ended(const berth_sim *sim) { return sim->ended + (sim->delta ? sim->delta->ended : 0); }
+
+/* ---- for other rooms ----------------------------------------------------------------------------- */
+
+static const berth_i_sim_state *last_state(const berth_sim *sim) { return sim->last_is_delta ? sim->delta->last : sim->state; }
+
+const double *berth_i_sim_peaks(const berth_sim *sim) {
+  const berth_i_sim_state *s = last_state(sim);
+  return s && s->memory ? s->memory->peak : NULL;
+}
+
+/* Plain runs, and those that were rewound, keep no busy times: but then every op runs once, for as long as priced. */
+static void add_up_work(const berth_sim *sim, double *busy) {
+  const berth_i_sim_plan *p = sim->plan;
+  int32_t i, d;
+  for (d = 0; d < p->n_devices; d++) busy[d] = 0;
+  for (i = 0; i < p->n_ops; i++) {
+    d = sim->last_is_delta ? sim->delta->device[i] : sim->state->ops[i].device;
+    busy[d] += p->work[(size_t)i * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
+  }
+}
+
+void berth_i_sim_busy(const berth_sim *sim, double *busy) {
+  const berth_i_sim_plan *p = sim->plan;
+  int32_t d;
+  if (p->plain || last_state(sim) != sim->state) {
+    add_up_work(sim, busy);
+  } else {
+    for (d = 0; d < p->n_devices; d++) busy[d] = sim->state->dev[d].busy;
+  }
+  for (d = 0; d < p->n_devices; d++) busy[d] *= p->unit;
+}
 
 /* ---- batches ------------------------------------------------------------------------------------- */
 

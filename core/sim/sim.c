@@ -384,7 +384,8 @@ static bool execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32
   s->cut = false;
   if (poll && interrupted(p, s)) return false;
   if (!berth_i_sim_reset(p, s, device, seed)) return false;
-  return p->o.order == BERTH_ORDER_READY ? berth_i_sim_ready_order(p, s, poll) : event_order(p, s, poll);
+  if (p->o.order == BERTH_ORDER_READY) return berth_i_sim_ready_order(p, s, poll);
+  return p->o.order == BERTH_ORDER_TASK ? berth_i_sim_task_order(p, s, poll) : event_order(p, s, poll);
 }
 
 bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll) {

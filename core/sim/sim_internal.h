@@ -114,6 +114,7 @@ typedef struct berth_i_meetings {
   berth_i_ready *under_way;  /* [n_collectives] by end */
   int32_t *waiting;          /* [n_collectives] CHANNEL, DUPLEX: requests, oldest first */
   int32_t n_under_way, n_waiting;
+  double queue_free;         /* units: QUEUE: end of the last one that began */
   double *tail;              /* [n_ops] units: limited runs: as the plan's, with the collectives as priced */
 } berth_i_meetings;
 
@@ -187,6 +188,12 @@ typedef struct berth_i_asides {
   double last_end;
 } berth_i_asides;
 
+/** Order TASK: tasks whose ends are known, heaps by (end, number): op, n_ops + edge, n_ops + n_edges + collective. */
+typedef struct berth_i_tasks {
+  berth_i_ready *later, *now; /* [n_ops + n_edges + n_collectives] ends in the future; in this instant */
+  int32_t n_later, n_now;
+} berth_i_tasks;
+
 typedef struct berth_i_sim_state {
   berth_i_sim_op *ops;          /* [n_ops] */
   berth_i_sim_device *dev;      /* [n_devices] */
@@ -210,6 +217,7 @@ typedef struct berth_i_sim_state {
   double *arrival;              /* [n_edges] of each copy */
   uint8_t *copy;                /* [n_edges] */
   berth_i_heap queue;           /* READY: topological numbers by ready time */
+  berth_i_tasks tasks;          /* TASK */
   berth_i_links links;
   berth_i_meetings meet;
   berth_i_asides asides;
@@ -244,6 +252,10 @@ void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s);
 bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other);
 /** Baechi's order. @return as berth_i_sim_execute */
 bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
+/** TAG's order. @return as berth_i_sim_execute */
+bool berth_i_sim_task_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
+berth_status berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_tasks *x);
+void berth_i_tasks_release(const berth_i_sim_plan *p, berth_i_tasks *x);
 
 /** Factor of op (or transfer) noise: depends on the seed and the thing only, not on the order of events. */
 double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream);
@@ -350,6 +362,8 @@ void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent);
 void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
+/** An op that starts now or later: its start and its end. */
+void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
 /** A send whose end is not known when it starts: both now. */
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
@@ -360,6 +374,11 @@ void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- small things, inline because hot ------------------------------------------------------------ */
 
+/** Units that an op computes for: at least one quantum, but in order TASK. */
+BERTH_I_INLINE double berth_i_op_units(const berth_i_sim_plan *p, double seconds) {
+  return p->o.order == BERTH_ORDER_TASK ? berth_i_quantise_transfer(seconds, p->o.quantum)
+                                        : berth_i_quantise_op(seconds, p->o.quantum);
+}
 /** The dispatch orders ready ops by a key. */
 BERTH_I_INLINE bool berth_i_compares(berth_dispatch d) {
   return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;

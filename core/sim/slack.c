@@ -27,7 +27,7 @@ static void narrow(double *play, double value) { *play = lesser(*play, value); }
 
 /* ---- channels ------------------------------------------------------------------------------------ */
 
-static size_t n_channels(const berth_i_sim_plan *p) {
+static size_t link_channels(const berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices;
   switch (p->o.links) {
   case BERTH_LINKS_CHANNEL: return d;
@@ -39,6 +39,9 @@ static size_t n_channels(const berth_i_sim_plan *p) {
   }
   return 0;
 }
+
+/* The last one: the queue of collectives. */
+static size_t n_channels(const berth_i_sim_plan *p) { return link_channels(p) + 1; }
 
 static size_t out_channel(const berth_i_sim_plan *p, int32_t src, int32_t dst) {
   return p->o.links == BERTH_LINKS_PAIR ? berth_i_pair(p->cost->t, src, dst) : (size_t)src;
@@ -164,7 +167,9 @@ static void hold_all(held *x, int32_t meeting) {
   const int32_t *device = &x->k->r->meeting_device[p->seat_at[meeting]];
   int32_t i;
   if (m->n_devices < 2) return;
-  if (p->o.links == BERTH_LINKS_CHANNEL || p->o.links == BERTH_LINKS_DUPLEX) {
+  if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
+    hold(x, link_channels(p));
+  } else if (p->o.links == BERTH_LINKS_CHANNEL || p->o.links == BERTH_LINKS_DUPLEX) {
     for (i = 0; i < m->n_devices; i++) {
       hold(x, (size_t)device[i]);
       if (p->o.links == BERTH_LINKS_DUPLEX) hold(x, (size_t)(p->n_devices + device[i]));

@@ -64,6 +64,7 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   if (p->o.order == BERTH_ORDER_READY) {
     if ((st = berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops)) != BERTH_OK) return st;
   }
+  if (p->o.order == BERTH_ORDER_TASK && (st = berth_i_tasks_init(p, &s->tasks)) != BERTH_OK) return st;
   return p->o.memory == BERTH_MEMORY_NONE ? BERTH_OK : berth_i_memory_new(p, &s->memory);
 }
 
@@ -156,6 +157,7 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
   berth_i_meetings_release(p, &s->meet);
   berth_i_asides_release(p, &s->asides);
   if (s->queue.slot) berth_i_heap_release(p->ctx, &s->queue);
+  berth_i_tasks_release(p, &s->tasks);
   berth_i_memory_release(p, s->memory);
   berth_i_sim_trace_release(p, s->trace);
   berth_i_free(p->ctx, s, 1, sizeof *s);
@@ -174,7 +176,7 @@ static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   int32_t i;
   for (i = 0; i < p->n_ops; i++) {
     double t = berth_i_op_time(p->cost, i, s->ops[i].device) * berth_i_sim_noise(p, s, 2 * (uint64_t)i);
-    s->ops[i].work = berth_i_quantise_op(t, p->o.quantum);
+    s->ops[i].work = berth_i_op_units(p, t);
   }
 }
 

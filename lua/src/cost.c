@@ -157,6 +157,8 @@ static void read_collectives(lua_State *L, int t, const bl_where *w, int32_t dev
   bl_get_enum(L, t, w, "collective_algorithm", algorithm_names, &how);
   c->collective_algorithm = (berth_collective_algorithm)how;
   get_lines(L, t, w, c);
+  get_factor(L, t, w, "collective_bandwidth", &c->collective_bandwidth);
+  bl_get_quantity(L, t, w, "lines_bandwidth", BERTH_BYTES_PER_SECOND, &c->lines_bandwidth);
   get_groups(L, t, w, devices, c);
 }
 
@@ -167,6 +169,7 @@ static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_c
   get_factor(L, t, w, "op_factor", &c->op_factor);
   get_factor(L, t, w, "transfer_factor", &c->transfer_factor);
   bl_get_bool(L, t, w, "free_control", &c->free_control);
+  bl_get_bool(L, t, w, "whole_us", &c->whole_us);
   if (bl_get_function(L, t, w, "op")) {
     m->op = lua_gettop(L);
     c->op = call_op;
@@ -238,7 +241,8 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
 }
 
 static const char *const model_keys[] = { "op", "transfer", "collective", "op_factor", "transfer_factor", "free_control",
-                                          "collective_algorithm", "collective_lines", "device_groups", NULL };
+                                          "collective_algorithm", "collective_lines", "lines_bandwidth", "device_groups",
+                                          "collective_bandwidth", "whole_us", NULL };
 
 static int cost_new(lua_State *L) {
   static const bl_where w = { "berth.cost", NULL, 0 };
@@ -485,46 +489,4 @@ static const luaL_Reg methods[] = { { "op", cost_op },           { "transfer", c
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_cost_class = { "cost", "berth.cost", release_cost, methods, NULL, fields, meta, NULL };
 
-/* ---- fitting ---------------------------------------------------------------------------- */
-
-/* Quantities in scratch, which stays on the stack. */
-static double *measured(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, berth_unit unit, const char *per) {
-  int32_t k, got = bl_to_length(L, i, w, key);
-  double *x = bl_scratch(L, (size_t)n, sizeof *x);
-  if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
-  for (k = 0; k < n; k++) {
-    const char *name;
-    lua_rawgeti(L, i, k + 1);
-    name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
-    x[k] = bl_to_quantity(L, -2, w, name, unit);
-    lua_pop(L, 2);
-  }
-  return x;
-}
-
-/* fit_link(bytes, seconds, { relative }): { latency, bandwidth, r2 }; nil, message, code */
-static int fit_link(lua_State *L) {
-  static const char *const keys[] = { "relative", NULL };
-  static const bl_where w = { "berth.fit_link", NULL, 0 };
-  int32_t n = bl_to_length(L, 1, &w, "bytes");
-  int t, relative = 0;
-  double *bytes, *seconds, r2 = 0;
-  berth_link l;
-  berth_status st;
-  lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
-  bl_get_bool(L, t, &w, "relative", &relative);
-  bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
-  seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
-  st = berth_fit_link(bl_ctx(L), n, bytes, seconds, relative, &l, &r2);
-  if (st != BERTH_OK) return bl_failed(L, st);
-  lua_createtable(L, 0, 3);
-  bl_set_number(L, "latency", l.latency);
-  bl_set_number(L, "bandwidth", l.bandwidth);
-  bl_set_number(L, "r2", r2);
-  return 1;
-}
-
-const luaL_Reg bl_cost_functions[] = {
-  { "cost", cost_new }, { "priced", priced }, { "fit_link", fit_link }, { "bounds", bl_bounds_table }, { NULL, NULL }
-};
+const luaL_Reg bl_cost_functions[] = { { "cost", cost_new }, { "priced", priced }, { "bounds", bl_bounds_table }, { NULL, NULL } };

@@ -3,19 +3,16 @@
 
 static const char *const dispatch_names[] = { "fifo", "light-first", "blevel", "planned", "lifo", "random", "static", NULL };
 static const char *const send_names[] = { "push", "pull", NULL };
-static const char *const order_names[] = { "event", "ready", NULL };
+static const char *const order_names[] = { "event", "ready", "task", NULL };
+static const char *const collectives_names[] = { "links", "queue", NULL };
 
-const char *const bl_sim_keys[] = { "links",   "dispatch", "send", "memory", "param_multiple", "order",    "split_windows",
-                                    "preempt", "quantum",  "noise", "seed",  "rank",           "sequence", "preset",
-                                    "cost",    "bound",    NULL };
-const char *const bl_run_keys[] = { "links",   "dispatch", "send",  "memory", "param_multiple", "order",    "split_windows",
-                                    "preempt", "quantum",  "noise", "seed",   "rank",           "sequence", "preset",
-                                    "cost",    NULL };
-const char *const bl_judge_keys[] = { "links",   "dispatch", "send",  "memory", "param_multiple", "order",    "split_windows",
-                                      "preempt", "quantum",  "noise", "seed",   "rank",           "sequence", "preset", NULL };
-const char *const bl_batch_keys[] = { "links",   "dispatch", "send",  "memory", "param_multiple", "order",    "split_windows",
-                                      "preempt", "quantum",  "noise", "seed",   "rank",           "sequence", "preset",
-                                      "cost",    "threads",  NULL };
+#define RULES "links", "dispatch", "send", "memory", "param_multiple", "order", "split_windows", "preempt", "quantum", "noise", "seed", \
+  "rank", "sequence", "preset", "collectives", "reserve"
+
+const char *const bl_sim_keys[] = { RULES, "cost", "bound", NULL };
+const char *const bl_run_keys[] = { RULES, "cost", NULL };
+const char *const bl_judge_keys[] = { RULES, NULL };
+const char *const bl_batch_keys[] = { RULES, "cost", "threads", NULL };
 
 static void read_choices(lua_State *L, int t, const bl_where *w, berth_sim_options *o) {
   int k;
@@ -24,12 +21,14 @@ static void read_choices(lua_State *L, int t, const bl_where *w, berth_sim_optio
   if (bl_get_enum(L, t, w, "send", send_names, &k)) o->send = (berth_send)k;
   if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o->memory = (berth_memory_policy)k;
   if (bl_get_enum(L, t, w, "order", order_names, &k)) o->order = (berth_event_order)k;
+  if (bl_get_enum(L, t, w, "collectives", collectives_names, &k)) o->collectives = (berth_collectives)k;
 }
 
 static void read_numbers(lua_State *L, int t, const bl_where *w, berth_sim_options *o) {
   bl_get_positive(L, t, w, "param_multiple", &o->param_multiple);
   bl_get_bool(L, t, w, "split_windows", &o->split_windows);
   bl_get_bool(L, t, w, "preempt", &o->preempt);
+  bl_get_bool(L, t, w, "reserve", &o->reserve);
   bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o->quantum);
   bl_get_positive(L, t, w, "noise", &o->noise);
   bl_get_seed(L, t, w, "seed", &o->seed);
@@ -74,12 +73,14 @@ berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const b
 }
 
 void bl_push_sim_options(lua_State *L, const berth_sim_options *o) {
-  lua_createtable(L, 0, 11);
+  lua_createtable(L, 0, 13);
   bl_set_string(L, "links", bl_link_names[o->links]);
   bl_set_string(L, "dispatch", dispatch_names[o->dispatch]);
   bl_set_string(L, "send", send_names[o->send]);
   bl_set_string(L, "memory", bl_memory_names[o->memory]);
   bl_set_string(L, "order", order_names[o->order]);
+  bl_set_string(L, "collectives", collectives_names[o->collectives]);
+  bl_set_bool(L, "reserve", o->reserve);
   bl_set_number(L, "param_multiple", o->param_multiple);
   bl_set_bool(L, "split_windows", o->split_windows);
   bl_set_bool(L, "preempt", o->preempt);

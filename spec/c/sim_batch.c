@@ -36,7 +36,7 @@ static void one_mode(const berth_sim_options *o) {
 }
 
 static void modes(void) {
-  for (int mode = 0; mode < 12; mode++) {
+  for (int mode = 0; mode < 15; mode++) {
     berth_sim_options o = berth_sim_default(NULL);
     o.links = (berth_links)(mode % 4);
     o.memory = mode == 0 ? BERTH_MEMORY_NONE : BERTH_MEMORY_INFERENCE;
@@ -44,6 +44,8 @@ static void modes(void) {
     if (mode % 3 == 1) o.dispatch = BERTH_DISPATCH_RANDOM;
     if (mode % 3 == 2) o.noise = 0.3;
     if (mode == 11) o.order = BERTH_ORDER_READY, o.send = BERTH_SEND_PUSH;
+    if (mode >= 12) o.links = BERTH_LINKS_ROUTE, o.reserve = 1, o.collectives = BERTH_COLLECTIVES_QUEUE;
+    if (mode == 14) o.order = BERTH_ORDER_TASK, o.dispatch = BERTH_DISPATCH_FIFO, o.send = BERTH_SEND_PUSH;
     o.seed = 7;
     one_mode(&o);
   }

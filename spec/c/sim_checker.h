@@ -208,6 +208,10 @@ static inline void need_collective(const judged *j, int32_t k, uint64_t *need) {
   int32_t n = berth_result_collective_devices(j->r, k, &d);
   int whole = j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX;
   CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  if (j->o->collectives == BERTH_COLLECTIVES_QUEUE) {
+    if (n > 1) mark(need, 64 * CHANNEL_WORDS - 1);
+    return;
+  }
   for (int32_t a = 0; a < n; a++) {
     for (int32_t b = 0; b < n; b++) {
       int ring = b == (a + 1) % n && !(c.kind == BERTH_BROADCAST && b == 0), star = (a == 0) != (b == 0);
@@ -262,6 +266,20 @@ static inline double asked_at(const judged *j, const berth_transfer *x) {
 static inline double load_asked(const judged *j, int32_t i) {
   return i < j->n_sent ? asked_at(j, &j->sent[i]) : members_done(j, i - j->n_sent);
 }
+/* What is asked for is given out at once, from when it is free. */
+static inline int reserved(const judged *j) {
+  int two_ended = j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX;
+  return j->o->reserve || (j->o->order == BERTH_ORDER_TASK && two_ended);
+}
+/* It starts when all that it needs has been given back by what asked before. */
+static inline void check_reservation(const judged *j, int32_t a, const double *asked, int32_t loads) {
+  double start = load_start(j, a), from = asked[a];
+  for (int32_t b = 0; b < loads; b++) {
+    int before = asked[b] < asked[a] - EPS || (asked[b] <= asked[a] + EPS && load_end(j, b) <= start + EPS);
+    if (clashes[a][b] && before) from = fmax(from, load_end(j, b));
+  }
+  CHECK_NEAR(start, from, EPS);
+}
 static inline void check_channels(const judged *j) {
   static double part[MOST_LOADS][2], asked[MOST_LOADS];
   int32_t loads = j->n_sent + j->n_met;
@@ -270,24 +288,28 @@ static inline void check_channels(const judged *j) {
   for (int32_t a = 0; a < loads; a++) {
     double start = load_start(j, a), end = load_end(j, a);
     int32_t n = 0;
+    if (reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH)) check_reservation(j, a, asked, loads);
     for (int32_t b = 0; b < loads; b++) {
       double y_start = load_start(j, b), y_end = load_end(j, b);
       if (!clashes[a][b]) continue;
       CHECK(end <= y_start + EPS || y_end <= start + EPS);
+      if (reserved(j)) continue;
       part[n][0] = y_start;
       part[n++][1] = y_end;
       /* y passed x while x waited: x must have had a channel busy with a third one */
       if (!(j->tied && j->n_met && j->o->send == BERTH_SEND_PULL) &&
           asked[a] < asked[b] - EPS && y_start > asked[a] + EPS && y_start < start - EPS) {
         int blocked = 0;
+        double fuzz = j->tied ? 0 : EPS; /* it may end by rounding later */
         for (int32_t c = 0; c < loads; c++) {
-          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS && load_end(j, c) > y_start + EPS) blocked = 1;
+          int instant = j->tied && fabs(load_start(j, c) - y_start) <= EPS; /* it took no time, but its turn */
+          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS && (load_end(j, c) > y_start + fuzz || instant)) blocked = 1;
         }
         CHECK(blocked);
       }
     }
     /* it waited for something all the time; with pairs, which are given out ahead, a collective waits for the last of several */
-    if ((!j->tied || j->o->send == BERTH_SEND_PUSH) && !(j->n_met && j->o->links == BERTH_LINKS_PAIR))
+    if (!reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH) && !(j->n_met && j->o->links == BERTH_LINKS_PAIR))
       CHECK(covered(asked[a], start, n, (const double(*)[2])part));
   }
 }
@@ -308,7 +330,7 @@ static inline void check_collectives(const judged *j) {
     CHECK_NEAR(m->seconds, price, 0);
     CHECK_NEAR(m->finish - m->start, price, EPS);
     CHECK(j->finish[m->last] == done && m->start >= done);
-    if (n == 1 || j->o->links == BERTH_LINKS_FREE) CHECK(m->start == done);
+    if (n == 1 || (j->o->links == BERTH_LINKS_FREE && j->o->collectives == BERTH_COLLECTIVES_LINKS)) CHECK(m->start == done);
   }
 }
 
@@ -608,7 +630,7 @@ static inline void check_critical(const judged *j) {
     CHECK(feeds || (j->device[op[i - 1]] == j->device[op[i]] && !beside(j, op[i - 1]) && !beside(j, op[i])));
     if (!j->o->preempt) CHECK(j->finish[op[i - 1]] <= j->start[op[i]] + EPS);
   }
-  if (j->o->links == BERTH_LINKS_FREE && j->o->send == BERTH_SEND_PUSH) {
+  if (j->o->links == BERTH_LINKS_FREE && j->o->send == BERTH_SEND_PUSH && j->o->collectives == BERTH_COLLECTIVES_LINKS) {
     for (int32_t i = 0; i < n; i++) CHECK(slack[op[i]] <= 1e-9);
   }
 }

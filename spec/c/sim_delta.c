@@ -193,6 +193,12 @@ static void every_option(void) {
         berth_graph_collectives(p.s.g) == 0 && round % 7 != 6) {
       p.o.order = (berth_event_order)berth_rng_below(&rng, 2);
     }
+    p.o.reserve = p.o.links == BERTH_LINKS_ROUTE && berth_rng_below(&rng, 2);
+    p.o.collectives = (berth_collectives)berth_rng_below(&rng, 2);
+    if (p.o.dispatch == BERTH_DISPATCH_FIFO && p.o.send == BERTH_SEND_PUSH && round % 7 != 6 && berth_rng_below(&rng, 3) == 0 &&
+        (p.o.links <= BERTH_LINKS_PAIR || p.o.reserve)) {
+      p.o.order = BERTH_ORDER_TASK;
+    }
     p.o.seed = (uint64_t)round;
     p.o.rank = rank;
     p.o.sequence = order;

@@ -116,7 +116,7 @@ static void options(void) {
   BAD(o.dispatch = (berth_dispatch)-1, "dispatch");
   BAD(o.send = (berth_send)2, "send");
   BAD(o.memory = (berth_memory_policy)9, "memory");
-  BAD(o.order = (berth_event_order)2, "order");
+  BAD(o.order = (berth_event_order)3, "order");
   BAD(o.noise = NAN, "noise");
   BAD(o.quantum = -1, "quantum");
   BAD(o.param_multiple = INFINITY, "param_multiple");

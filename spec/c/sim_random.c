@@ -48,12 +48,20 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
   berth_result_release(r);
 }
 
+enum { RESERVED = BERTH_LINKS_FAIR }; /* its place in the rounds: links ROUTE with reservations */
+
+static void set_links(berth_sim_options *o, int32_t links) {
+  o->links = links == RESERVED ? BERTH_LINKS_ROUTE : (berth_links)links;
+  o->reserve = links == RESERVED;
+}
+
+/* meetings: 1: collectives on links, 2: in a queue. */
 static void many_runs(int ties, int even, int meetings) {
   static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
                                         BERTH_DISPATCH_STATIC, BERTH_DISPATCH_RANDOM,      BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
   berth_rng_init(&rng, 11, (uint64_t)(4 * meetings + 2 * ties + even));
-  for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_ROUTE; links++) {
+  for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
     for (int32_t k = 0; k < 6; k++) {
       for (int32_t round = 0; round < 6; round++) {
         setup s;
@@ -66,7 +74,10 @@ static void many_runs(int ties, int even, int meetings) {
         else setup_uneven(&s, devices);
         random_devices(&rng, n, devices, device);
         for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
-        o = options(links, dispatches[k], round % 2, rank);
+        o = options(0, dispatches[k], round % 2, rank);
+        set_links(&o, links);
+        o.collectives = meetings == 2 ? BERTH_COLLECTIVES_QUEUE : BERTH_COLLECTIVES_LINKS;
+        if (k == 0 && round == 2 && links != BERTH_LINKS_ROUTE) o.order = BERTH_ORDER_TASK;
         o.memory = round < 3 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL;
         o.param_multiple = 2;
         one_run(&s, &o, device, ties || dispatches[k] == BERTH_DISPATCH_RANDOM);
@@ -161,6 +172,10 @@ int main(void) {
   TEST("collectives: real times, unequal devices and links") many_runs(0, 0, 1);
   TEST("collectives: coinciding times") many_runs(1, 1, 1);
   TEST("collectives: coinciding times, unequal devices") many_runs(1, 0, 1);
+  TEST("queue of collectives: real times") many_runs(0, 1, 2);
+  TEST("queue of collectives: real times, unequal devices and links") many_runs(0, 0, 2);
+  TEST("queue of collectives: coinciding times") many_runs(1, 1, 2);
+  TEST("queue of collectives: coinciding times, unequal devices") many_runs(1, 0, 2);
   TEST("one device: exactly the sum") single_device();
   TEST("names of devices do not matter") relabelled();
   TEST("many devices, many arrivals under way") large();

@@ -32,11 +32,13 @@ extern "C" {
  *                 reducescatter (m-1) (2 a1 + b/(n w1)) + b/w1 + (G-1) (a2 + M b/(n w2))   barrier 2(m-1) a1 + 2(G-1) a2
  *                 allgather     (m-1) (2 a1 + b/w1) + n b/w1 + (G-1) (a2 + M b/w2)
  *                 In one group, or with groups of one device each: RING
- * LINES:          allreduce max(trunc(c1 k + c0), trunc(d1 k + d0)) us with k = floor(b / 1024), whatever the devices are
+ * LINES:          allreduce max(trunc(c1 k + c0), trunc(d1 k + d0)) us with k = floor(b / 1024), whatever the devices are; with
+ *                 lines_bandwidth all four numbers are multiplied by lines_bandwidth / w
  * AUTO:           the least of RING, TREE, DOUBLE_TREE, HALVING and HIERARCHICAL, ties to the first
  *
  * A kind for which the algorithm has no line here goes by RING. A parameter server has one way, under every algorithm: the
  * device of the first member serves; one after another push b to it, then pull b: sum over the others of (a + b/w) there, and back.
+ * w is collective_bandwidth times what the topology says, but not for LINES.
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005 (RING, TREE,
  * HALVING);
@@ -61,7 +63,8 @@ typedef enum berth_collective_algorithm {
  *        as the other remains; an op with no profile, FLOP and bytes takes no time. A graph whose only type is "" fits devices of
  *        every type; a profile does not hold for a device whose type the graph does not name: there the roofline does, and
  *        without one the op cannot run there. An op is priced where its pin allows it;
- *  - transfer: alpha-beta along the route: sum of latencies + bytes / least bandwidth; 0 on one device;
+ *  - transfer: alpha-beta along the route: sum of latencies + bytes / least bandwidth; 0 on one device. With whole_us bytes /
+ *        bandwidth is cut off to whole microseconds;
  *  - collective: by the chosen algorithm (berth_collective_algorithm); default: ring AllReduce and its relatives.
  * op and transfer are called on the calling thread while the cost is made, never later, for every op and device and for every
  * tensor and ordered pair of different devices; collective whenever berth_cost_collective is.
@@ -81,6 +84,13 @@ typedef struct berth_cost_model {
   const int32_t *device_group;    /* [devices] for HIERARCHICAL and AUTO, any numbers from 0 on; copied. NULL: found in the topology:
                                      of the bandwidths between pairs of devices, in order, the two neighbours that are furthest
                                      apart by ratio part fast from slow (all alike: their latencies); fast pairs are in one group */
+  double collective_bandwidth;    /* multiplies the bandwidths that built-in algorithms of collectives go by: how much faster than
+                                     one transfer at a time they are; 0 means 1 */
+  double lines_bandwidth;         /* bytes/s at which collective_lines hold (TAG: 2810e6): scaled by it over the bandwidth of the
+                                     slowest pair of the devices, before they are cut off; 0: they hold as they are */
+  int whole_us;                   /* 1: op times, and bytes / bandwidth of built-in transfers, are cut off to whole microseconds,
+                                     but for rounding, as TAG's published simulator counts; factors count before for ops, after
+                                     for transfers. Not with links FAIR */
 } berth_cost_model;
 
 /** A graph on a topology, priced: what every placer, simulator and bound takes. Immutable. */
@@ -142,6 +152,28 @@ double berth_cost_rho(const berth_cost *c);
  */
 berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, int relative, berth_link *out,
                             double *r2);
+
+/**
+ * Fits the ring, seconds = 2(n-1) latency + 2(n-1)/n bytes / bandwidth, to AllReduces measured on n devices by least squares.
+ *
+ * @param count of measurements  @param bytes [count] per member  @param devices [count] n, from 2 on  @param seconds [count]
+ * @param relative, r2 as berth_fit_link
+ * @param out latency per step, s; bandwidth, bytes/s: what a cost takes for links, or over theirs as collective_bandwidth
+ * @return BERTH_OK; BERTH_EINVAL (fewer than two measurements that differ, NaN, negative, fewer than two devices; or the fitted
+ *         time does not grow with size). A negative latency is clamped to zero and the bandwidth fitted again. O(count)
+ */
+berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *bytes, const int32_t *devices,
+                                  const double *seconds, int relative, berth_link *out, double *r2);
+
+/**
+ * Fits the two lines of BERTH_COLLECTIVE_LINES, as TAG does: one to sizes below 256 KiB, one to sizes above 1 MiB, robustly, by
+ * Huber's loss: quadratic up to 1.35 scales from the line, linear beyond, where the scale is fitted together with it.
+ *
+ * @param lines [4] out: c1, c0, d1, d0; us per KiB, us
+ * @return BERTH_OK; BERTH_EINVAL (NaN, negative; fewer than two sizes in a branch). O(n), some 100 passes at most
+ * Departs from the published fit: no ridge penalty (1e-4 there); sizes are whole KiB.
+ */
+berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, double *lines);
 
 #ifdef __cplusplus
 }

@@ -40,6 +40,13 @@ typedef enum berth_links {
  * BARRIER: nothing) as workspace, under all policies but NONE. Of peaks and of running out it counts as its member there with the
  * lowest id. */
 
+/** What collectives on several devices wait for. */
+typedef enum berth_collectives {
+  BERTH_COLLECTIVES_LINKS, /* what they need of the links, as above */
+  BERTH_COLLECTIVES_QUEUE  /* one queue for all collectives of the graph: one after another, in the order in which they can begin;
+                              they use nothing of the links, and transfers know nothing of them (TAG's published simulator) */
+} berth_collectives;
+
 /* Communication ops (BERTH_OP_COMMUNICATION) run beside what their device computes: each begins as soon as its inputs are on its
  * device and takes its time, any number at once; they wait for no device, and none waits for them. With PULL their inputs are
  * fetched as soon as the last producer has ended. They are no computing: busy times, exposed and overlapped communication leave
@@ -82,7 +89,11 @@ typedef enum berth_memory_policy {
 
 typedef enum berth_event_order {
   BERTH_ORDER_EVENT, /* discrete events by (time, insertion) */
-  BERTH_ORDER_READY  /* ops handled by (ready time, topological number), as Baechi's published simulator does */
+  BERTH_ORDER_READY, /* ops handled by (ready time, topological number), as Baechi's published simulator does */
+  BERTH_ORDER_TASK   /* ends of tasks by (time, number), as TAG's published simulator does: ops by id, then edges (by producer,
+                        output and consumer), then collectives by id. What an op sends to its own device is a task of no time
+                        of its own. All that a task takes, device, links or queue, is given out the moment that it is ready: so
+                        with dispatch FIFO, send PUSH, links ROUTE only with `reserve`. With a quantum, ops may take no time, too */
 } berth_event_order;
 
 typedef struct berth_sim_options {
@@ -92,12 +103,16 @@ typedef struct berth_sim_options {
   berth_memory_policy memory; /* default TRAINING if any op has a twin, else INFERENCE; set by _default(NULL) to INFERENCE */
   double param_multiple;      /* parameter bytes are multiplied by it (gradients, optimiser state); default 1 */
   berth_event_order order;    /* default EVENT */
+  berth_collectives collectives; /* default LINKS */
+  int reserve;                /* ROUTE: 1: a transfer, or a collective on links, is given all links of its routes when it is ready,
+                                 from the moment on at which the last of them is free: in the order of becoming ready, even if
+                                 links stand idle meanwhile (published TAG rule); 0 (default): oldest request that can start */
   int split_windows;          /* channel and duplex: 1: a send holds the sender, then the receiver, each for its own window
                                  (published Baechi rule); 0 (default): both at once, oldest request that can start goes first */
   int preempt;                /* 1: a device drops to a better ready op at each event, by `dispatch` (LIGHT_FIRST, BLEVEL, LIFO or
                                  STATIC; of whole ops, not of what is left of them); the rest of the op stays ready */
-  double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta, transfers round(t / quantum), where
-                                 halves round to even; no time may pass 2^53 quanta; default 0 */
+  double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta (order TASK: at least 0), transfers
+                                 round(t / quantum), where halves round to even; no time may pass 2^53 quanta; default 0 */
   double noise;               /* sigma, 0 to 10, of a multiplicative lognormal of median 1 on every op and transfer; default 0. A
                                  factor depends on the seed and the op, or tensor and destination, not on the order of events */
   uint64_t seed;              /* for RANDOM and noise; default 0 */
@@ -109,7 +124,13 @@ typedef struct berth_sim_options {
 /** @param g decides the memory policy by its twins; NULL: INFERENCE */
 berth_sim_options berth_sim_default(const berth_graph *g);
 /** "doppler": free, fifo, push, no memory. "baechi-tf": channel with split windows, order READY, 1 us quantum, memory TOTAL.
- *  "baechi-pt": free, fifo, push, memory TOTAL. Others BERTH_EINVAL, which lists them. */
+ *  "baechi-pt": free, fifo, push, memory TOTAL. "tag": route with reservations, one queue of collectives, order TASK, 1 us
+ *  quantum, memory INFERENCE. Others BERTH_EINVAL, which lists them.
+ *
+ *  "tag" departs from TAG's published code: a tensor crosses once to each device that reads it, not once for each reader;
+ *  parameters are there all the time, outputs from the start of their op and copies from the start of their transfer (there: from
+ *  the end of either), workspace counts; utilisation is a fraction; ties, which it leaves to its heap, go by the number of the
+ *  task; a collective on one device waits for nothing. */
 berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_options *out);
 
 /* ---- once, with everything recorded ------------------------------------------------------ */
@@ -133,12 +154,12 @@ typedef struct berth_oom {
  * @param device [ops] device of each op
  * @param opts NULL: berth_sim_default(graph)
  * @return BERTH_OK; BERTH_EINVAL (device out of range, op unsupported or pinned elsewhere, split colocation group: each named;
- *         bad options: order READY goes with FIFO and PUSH, without preempt, which goes with dispatches that compare; a sequence
- *         that deadlocks, naming the op that waits; times that cannot be counted, naming the op or tensor that would come in at
- *         inf s or beyond 2^53 quanta);
+ *         bad options: orders READY and TASK go with FIFO and PUSH, without preempt, which goes with dispatches that compare; a
+ *         sequence that deadlocks, naming the op that waits; times that cannot be counted, naming the op or tensor that would
+ *         come in at inf s or beyond 2^53 quanta);
  *         BERTH_EUNREACHABLE (names both devices and the tensor);
  *         BERTH_EUNREACHABLE also for a collective, BERTH_EUNSUPPORTED (order READY, and collectives or
- *         communication ops); BERTH_ENOMEM;
+ *         communication ops; order TASK, and communication ops); BERTH_ENOMEM;
  *         BERTH_EINTERRUPT;
  *         what the cost model's function for collectives returned.
  * Running out of memory is a result, not an error.  O((ops + edges) log)
@@ -254,8 +275,8 @@ int64_t berth_sim_ended(const berth_sim *sim);
  *      the state, some per cent of a run, and that of a run for what comes after. Memory: some 64 MB for all copies, or two
  *      states if these take more. If ops with parameters move, bytes must be whole numbers, and memory must not have run out on
  *      their devices before; else it goes on from earlier.
- *   C. Order READY, fewer ops, collectives priced by a function, and moves of an op that waits for nothing (it matters from the
- *      start): a try is a run. */
+ *   C. Orders READY and TASK, fewer ops, collectives priced by a function, and moves of an op that waits for nothing (it matters
+ *      from the start): a try is a run. */
 
 /** Runs the placement, from which tries start. Errors as berth_sim_run; then there is no base. */
 berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out);

@@ -224,6 +224,14 @@ rules.values = {
   { option = "order", name = "ready",
     rule = "Ops by ready time, as the published simulator of Baechi does; with dispatch fifo and send push." },
 
+  { option = "order", name = "task",
+    rule = "Ends of ops, edges and collectives by (time, number), as the published simulator of TAG does; with dispatch fifo "
+      .. "and send push, and links route only with reserve." },
+
+  { option = "collectives", name = "links", rule = "A collective waits for what it needs of the links. Default." },
+  { option = "collectives", name = "queue",
+    rule = "One queue for all collectives, one after another; they and transfers know nothing of one another." },
+
   { option = "preset", name = "doppler",
     rule = "links free, dispatch fifo, send push, memory none: the published simulator of DOPPLER." },
   { option = "preset", name = "baechi-tf",
@@ -231,6 +239,9 @@ rules.values = {
       .. "simulator." },
   { option = "preset", name = "baechi-pt",
     rule = "links free, dispatch fifo, send push, memory total: Baechi's published PyTorch simulator." },
+  { option = "preset", name = "tag",
+    rule = "links route with reserve, collectives queue, order task, 1 us quantum, memory inference: TAG's published "
+      .. "simulator." },
 
   { option = "averages", name = "textbook",
     rule = "Means over all devices, and over all pairs of different devices, as the papers of HEFT, CPOP and PEFT say." },
@@ -280,6 +291,7 @@ rules.options = {
   memory = "What counts against the memory of a device, and until when.",
   send = "When a tensor leaves.",
   order = "The order in which the simulator handles what happens.",
+  collectives = "What collectives on several devices wait for.",
   preset = "The rules of a published simulator; other options override them.",
   averages = "Mean times that heft, cpop and peft rank by.",
   favourites = "Where the favourite children of m-sct come from; also an array: child of each op, 0 or false for none.",

@@ -6,8 +6,8 @@ local made = {}
 
 -- Options of a simulation that are told in any case, and those that are told where they are not what they are by default.
 local ALWAYS = { "links", "dispatch", "memory", "param_multiple" }
-local ELSE = { { "send", "push" }, { "order", "event" }, { "split_windows", false }, { "preempt", false }, { "quantum", 0 },
-  { "noise", 0 } }
+local ELSE = { { "send", "push" }, { "order", "event" }, { "collectives", "links" }, { "reserve", false },
+  { "split_windows", false }, { "preempt", false }, { "quantum", 0 }, { "noise", 0 } }
 
 local function text_of(value) return type(value) == "number" and ("%.17g"):format(value) or tostring(value) end
 
