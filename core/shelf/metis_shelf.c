@@ -195,6 +195,12 @@ static double share_of(const berth_i_partition *p, int32_t low, int32_t high, in
   return sum;
 }
 
+static double slack_of(const berth_i_partition *p, int32_t constraint) {
+  int32_t depth = 1;
+  while (p->shared && depth < 31 && p->parts > 1 << depth) depth++;
+  return pow(p->slack[constraint], 1.0 / depth);
+}
+
 static void fill_piece(halving *h, const int32_t *vertices, piece *g) {
   const berth_i_partition *p = h->p;
   idx_t i, k = 0, c = g->constraints;
@@ -234,7 +240,7 @@ static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_
       double left = share_of(h->p, low, mid, c), all = share_of(h->p, low, high, c);
       g.share[c] = (real_t)(left / all);
       g.share[h->p->constraints + c] = (real_t)(1 - left / all);
-      g.slack[c] = (real_t)h->p->slack[c];
+      g.slack[c] = (real_t)slack_of(h->p, c);
     }
     st = call_alone(h->ctx, &g, h->p->seed, BISECTION);
   }

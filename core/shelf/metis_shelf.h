@@ -17,6 +17,7 @@ typedef struct berth_i_partition {
   const double *share;           /* [parts * constraints] > 0, part-major; of each constraint summing to 1 */
   const double *slack;           /* [constraints] > 1: largest load over target load */
   uint64_t seed;
+  bool shared;                   /* bisections of bisections share the slack; else each has all of it, and they add up */
 } berth_i_partition;
 
 /** Parts of least cut.  @param part [n] out

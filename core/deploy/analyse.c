@@ -1,0 +1,304 @@
+/* Roles, batch flags, what descends from the input, base groups. */
+#include "analyse_internal.h"
+
+typedef struct analysing {
+  const berth_graph *g;
+  berth_analysis *a;
+  berth_i_op_rule *rule; /* [ops] */
+  int32_t *parent;       /* [ops] disjoint sets; the root is the lowest op */
+  uint8_t *seeded;       /* [ops] in a group from the start: writes a variable, or is one that is written */
+  bool flags;            /* the graph's flags count, where no rule is given */
+} analysing;
+
+berth_analysis_options berth_analysis_default(void) { return (berth_analysis_options){ .flags = -1 }; }
+
+static bool writes_variable(uint8_t role) {
+  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
+}
+
+/* ---- what descends from the input ----------------------------------------------------------- */
+
+/* Does this tensor bring what depends on the input? */
+static bool carries(const analysing *x, int32_t t) {
+  return !berth_i_is_control(x->g, t) && x->a->from_input[x->g->producer[t]];
+}
+
+static bool reads_nothing(const berth_graph *g, int32_t op) {
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (!berth_i_is_control(g, g->in[i])) return false;
+  }
+  return true;
+}
+
+/* Its outputs have their flags. */
+static bool is_source(const analysing *x, int32_t op) {
+  const berth_graph *g = x->g;
+  int32_t i;
+  if (x->a->role[op] == BERTH_ROLE_INPUT) return true;
+  for (i = g->out_at[op]; i < g->out_at[op + 1] && reads_nothing(g, op); i++) {
+    if (x->a->batch[g->out[i]]) return true;
+  }
+  return false;
+}
+
+static bool descends(const analysing *x, int32_t op) {
+  int32_t i;
+  for (i = x->g->in_at[op]; i < x->g->in_at[op + 1]; i++) {
+    if (carries(x, x->g->in[i])) return true;
+  }
+  return false;
+}
+
+/* ---- batch flags --------------------------------------------------------------------------- */
+
+static bool any_input(const analysing *x, int32_t op) {
+  const berth_graph *g = x->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (x->a->batch[g->in[i]]) return true;
+  }
+  return false;
+}
+
+/* Of those that descend from the input: neither a parameter nor a constant says anything about the batch. */
+static bool first_input(const analysing *x, int32_t op) {
+  const berth_graph *g = x->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    if (carries(x, g->in[i])) return x->a->batch[g->in[i]];
+  }
+  return false;
+}
+
+static bool makes_batch(const analysing *x, int32_t op) {
+  switch (x->rule[op].batch) {
+  case BERTH_BATCH_ALWAYS: return true;
+  case BERTH_BATCH_FIRST: return first_input(x, op);
+  case BERTH_BATCH_ANY: return any_input(x, op);
+  default: return false;
+  }
+}
+
+static bool flagged(const berth_graph *g, int32_t t) { return g->tensor_flags && (g->tensor_flags[t] & BERTH_TENSOR_BATCH); }
+
+static void flag_outputs(const analysing *x, int32_t op) {
+  const berth_graph *g = x->g;
+  bool by_flags = x->flags && !x->rule[op].given, yes = !by_flags && makes_batch(x, op), first = true;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    if (berth_i_is_control(g, t)) continue;
+    x->a->batch[t] = by_flags ? flagged(g, t) : yes && (first || x->rule[op].all_outputs);
+    first = false;
+  }
+}
+
+static bool has_flags(const berth_graph *g) {
+  int32_t t;
+  for (t = 0; t < g->n_tensors; t++) {
+    if (flagged(g, t)) return true;
+  }
+  return false;
+}
+
+/* Gradients are summed; what scatters is concatenated, whatever else reads it. */
+static void settle_updates(const analysing *x, uint8_t role, uint8_t batch) {
+  const berth_graph *g = x->g;
+  int32_t v, i;
+  for (v = 0; v < g->n_ops; v++) {
+    for (i = g->in_at[v]; x->a->role[v] == role && i < g->in_at[v + 1]; i++) {
+      if (carries(x, g->in[i])) x->a->batch[g->in[i]] = batch;
+    }
+  }
+}
+
+static void find_marks(const analysing *x) {
+  int32_t k;
+  for (k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k];
+    flag_outputs(x, v);
+    x->a->from_input[v] = is_source(x, v) || descends(x, v);
+  }
+  settle_updates(x, BERTH_ROLE_UPDATE, 0);
+  settle_updates(x, BERTH_ROLE_SCATTER, 1);
+}
+
+/* ---- gradients --------------------------------------------------------------------------- */
+
+static void find_gradients(const analysing *x) {
+  const berth_graph *g = x->g;
+  int32_t v, i;
+  for (v = 0; v < g->n_ops; v++) {
+    if (x->a->role[v] != BERTH_ROLE_UPDATE && x->a->role[v] != BERTH_ROLE_SCATTER) continue;
+    for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+      int32_t t = g->in[i];
+      x->a->gradient[t] = carries(x, t);
+    }
+  }
+}
+
+/* ---- base groups --------------------------------------------------------------------------- */
+
+static int32_t root_of(const analysing *x, int32_t op) {
+  int32_t *parent = x->parent;
+  while (parent[op] != op) op = parent[op] = parent[parent[op]];
+  return op;
+}
+
+static void join(const analysing *x, int32_t a, int32_t b) {
+  a = root_of(x, a);
+  b = root_of(x, b);
+  if (a < b) x->parent[b] = a;
+  else x->parent[a] = b;
+}
+
+static void seed(const analysing *x, int32_t op) {
+  const berth_graph *g = x->g;
+  int32_t i;
+  x->seeded[op] = 1;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t u = g->producer[g->in[i]];
+    if (x->a->role[u] != BERTH_ROLE_VARIABLE) continue;
+    x->seeded[u] = 1;
+    join(x, op, u);
+  }
+}
+
+static void join_makers(const analysing *x, int32_t op) {
+  const berth_graph *g = x->g;
+  bool glued = !x->flags && !x->rule[op].known;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], u = g->producer[t];
+    if (berth_i_is_control(g, t) || (x->a->batch[t] && !glued)) continue;
+    if (x->a->from_input[u] || x->seeded[u]) join(x, op, u);
+  }
+}
+
+/* @param first [groups] scratch */
+static void join_colocated(const analysing *x, int32_t *first) {
+  const berth_graph *g = x->g;
+  int32_t v;
+  memset(first, 0xff, (size_t)g->n_groups * sizeof *first);
+  for (v = 0; g->group && v < g->n_ops; v++) {
+    if (g->group[v] == BERTH_NONE) continue;
+    if (first[g->group[v]] == BERTH_NONE) first[g->group[v]] = v;
+    else join(x, first[g->group[v]], v);
+  }
+}
+
+/* A root is the lowest op of its set, so it has its number before the others ask. */
+static void number_base(const analysing *x) {
+  int32_t v, n = 0;
+  for (v = 0; v < x->g->n_ops; v++) {
+    int32_t root = root_of(x, v);
+    x->a->base[v] = root == v ? n++ : x->a->base[root];
+  }
+  x->a->n_base = n;
+}
+
+static berth_status find_base(const analysing *x) {
+  const berth_graph *g = x->g;
+  size_t groups = (size_t)g->n_groups;
+  int32_t v, *first = berth_i_alloc(g->ctx, groups, sizeof *first);
+  if (!first) return berth_i_nomem(g->ctx);
+  for (v = 0; v < g->n_ops; v++) x->parent[v] = v;
+  for (v = 0; v < g->n_ops; v++) {
+    if (writes_variable(x->a->role[v])) seed(x, v);
+  }
+  for (v = 0; v < g->n_ops; v++) {
+    if (x->a->from_input[v]) join_makers(x, v);
+  }
+  join_colocated(x, first);
+  number_base(x);
+  berth_i_free(g->ctx, first, groups, sizeof *first);
+  return BERTH_OK;
+}
+
+/* ---- the object ---------------------------------------------------------------------------- */
+
+static void free_arrays(berth_analysis *a) {
+  berth_ctx *ctx = a->g->ctx;
+  size_t ops = (size_t)a->g->n_ops, tensors = (size_t)a->g->n_tensors;
+  berth_i_free(ctx, a->role, ops, 1);
+  berth_i_free(ctx, a->from_input, ops, 1);
+  berth_i_free(ctx, a->batch, tensors, 1);
+  berth_i_free(ctx, a->gradient, tensors, 1);
+  berth_i_free(ctx, a->base, ops, sizeof *a->base);
+}
+
+static bool alloc_arrays(berth_analysis *a) {
+  berth_ctx *ctx = a->g->ctx;
+  size_t ops = (size_t)a->g->n_ops, tensors = (size_t)a->g->n_tensors;
+  return (a->role = berth_i_alloc(ctx, ops, 1)) && (a->from_input = berth_i_zalloc(ctx, ops, 1)) &&
+         (a->batch = berth_i_zalloc(ctx, tensors, 1)) && (a->gradient = berth_i_zalloc(ctx, tensors, 1)) &&
+         (a->base = berth_i_alloc(ctx, ops, sizeof *a->base));
+}
+
+static berth_status fill(analysing *x, const berth_analysis_options *o) {
+  int32_t v;
+  berth_status st = berth_i_op_rules(x->g, o, x->rule);
+  if (st != BERTH_OK) return st;
+  for (v = 0; v < x->g->n_ops; v++) x->a->role[v] = x->rule[v].role;
+  x->flags = o->flags == 1 || (o->flags == -1 && has_flags(x->g));
+  find_marks(x);
+  find_gradients(x);
+  return find_base(x);
+}
+
+static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) {
+  berth_ctx *ctx = a->g->ctx;
+  size_t ops = (size_t)a->g->n_ops;
+  analysing x = { .g = a->g, .a = a };
+  berth_status st;
+  x.rule = berth_i_alloc(ctx, ops, sizeof *x.rule);
+  x.parent = berth_i_alloc(ctx, ops, sizeof *x.parent);
+  x.seeded = berth_i_zalloc(ctx, ops, 1);
+  st = x.rule && x.parent && x.seeded && alloc_arrays(a) ? fill(&x, o) : berth_i_nomem(ctx);
+  berth_i_free(ctx, x.rule, ops, sizeof *x.rule);
+  berth_i_free(ctx, x.parent, ops, sizeof *x.parent);
+  berth_i_free(ctx, x.seeded, ops, 1);
+  return st;
+}
+
+berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, berth_analysis **out) {
+  const berth_analysis_options defaults = berth_analysis_default(), *o = opts ? opts : &defaults;
+  berth_analysis *a;
+  berth_status st = berth_i_check_rules(g, o);
+  if (st != BERTH_OK) return st;
+  if (g->n_collectives > 0) {
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
+                        (long)g->n_collectives);
+  }
+  if (!(a = berth_i_zalloc(g->ctx, 1, sizeof *a))) return berth_i_nomem(g->ctx);
+  a->refs = 1;
+  a->g = g;
+  berth_graph_retain(g);
+  st = analyse(a, o);
+  if (st == BERTH_OK) *out = a;
+  else berth_analysis_release(a);
+  return st;
+}
+
+void berth_analysis_retain(berth_analysis *a) { a->refs++; }
+
+void berth_analysis_release(berth_analysis *a) {
+  berth_graph *g;
+  if (!a || --a->refs > 0) return;
+  g = a->g;
+  free_arrays(a);
+  berth_i_free(g->ctx, a, 1, sizeof *a);
+  berth_graph_release(g);
+}
+
+berth_graph *berth_analysis_graph(const berth_analysis *a) { return a->g; }
+const uint8_t *berth_analysis_role(const berth_analysis *a) { return a->role; }
+const uint8_t *berth_analysis_batch(const berth_analysis *a) { return a->batch; }
+const uint8_t *berth_analysis_gradient(const berth_analysis *a) { return a->gradient; }
+const uint8_t *berth_analysis_from_input(const berth_analysis *a) { return a->from_input; }
+
+const int32_t *berth_analysis_base(const berth_analysis *a, int32_t *n) {
+  if (n) *n = a->n_base;
+  return a->base;
+}

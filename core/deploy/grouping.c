@@ -1,0 +1,159 @@
+/* Base groups into op groups. */
+#include "grouping_internal.h"
+#include <stdlib.h>
+
+typedef struct grouping {
+  const berth_analysis *a;
+  const double *seconds;
+  int32_t n;        /* base groups */
+  double *weight;   /* [n] of METIS */
+  double *total;    /* [n] time at the whole batch, s */
+  int32_t *part;    /* [n] */
+  berth_i_set_graph graph;
+} grouping;
+
+/* ---- weights -------------------------------------------------------------------------------- */
+
+static double mean_of(const double *seconds, int32_t op, int32_t ops) {
+  double sum = 0;
+  int32_t k;
+  for (k = 0; k < BERTH_I_GROUP_TIMES; k++) sum += seconds[(size_t)k * (size_t)ops + (size_t)op];
+  return sum / BERTH_I_GROUP_TIMES;
+}
+
+static void weigh(grouping *x) {
+  int32_t v, k, ops = x->a->g->n_ops;
+  for (k = 0; k < x->n; k++) x->weight[k] = 1, x->total[k] = 0;
+  for (v = 0; v < ops; v++) {
+    x->weight[x->a->base[v]] += floor(sqrt(mean_of(x->seconds, v, ops) * 1e6));
+    x->total[x->a->base[v]] += x->seconds[v];
+  }
+}
+
+/* ---- top-k ------------------------------------------------------------------------------------ */
+
+typedef struct heavy {
+  double seconds;
+  int32_t id;
+} heavy;
+
+static int by_weight(const void *pa, const void *pb) {
+  const heavy *a = pa, *b = pb;
+  if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
+  return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Breadth first from all centres at once.  @param queue [n] scratch */
+static void spread(const berth_i_set_graph *s, int32_t centres, const heavy *order, int32_t *queue, int32_t *part) {
+  int32_t k, i, head = 0, tail = 0;
+  for (k = 0; k < s->n; k++) part[k] = BERTH_NONE;
+  for (k = 0; k < centres; k++) part[queue[tail++] = order[k].id] = k;
+  while (head < tail) {
+    int32_t v = queue[head++];
+    for (i = s->at[v]; i < s->at[v + 1]; i++) {
+      int32_t w = s->adjacent[i];
+      if (part[w] != BERTH_NONE) continue;
+      part[w] = part[v];
+      queue[tail++] = w;
+    }
+  }
+  for (k = 0; k < s->n; k++) {
+    if (part[k] == BERTH_NONE) part[k] = centres;
+  }
+}
+
+static berth_status top_k(const grouping *x, int32_t groups) {
+  berth_ctx *ctx = x->a->g->ctx;
+  size_t n = (size_t)x->n;
+  heavy *order = berth_i_alloc(ctx, n, sizeof *order);
+  int32_t k, *queue = berth_i_alloc(ctx, n, sizeof *queue);
+  berth_status st = order && queue ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) {
+    for (k = 0; k < x->n; k++) order[k] = (heavy){ x->total[k], k };
+    qsort(order, n, sizeof *order, by_weight);
+    spread(&x->graph, groups - 1, order, queue, x->part);
+  }
+  berth_i_free(ctx, order, n, sizeof *order);
+  berth_i_free(ctx, queue, n, sizeof *queue);
+  return st;
+}
+
+/* ---- order ------------------------------------------------------------------------------------ */
+
+/* Base groups are numbered by their lowest op: the first of a part tells which part has the lowest.
+ * @param sum [parts]  @param rank [parts] out: place of each that is not empty  @return how many are not */
+static int32_t rank_parts(const grouping *x, int32_t parts, heavy *sum, int32_t *rank) {
+  int32_t k, n = 0;
+  for (k = 0; k < parts; k++) rank[k] = BERTH_NONE;
+  for (k = 0; k < x->n; k++) {
+    int32_t p = x->part[k];
+    if (rank[p] == BERTH_NONE) {
+      rank[p] = n;
+      sum[n] = (heavy){ 0, n };
+      n++;
+    }
+    sum[rank[p]].seconds += x->total[k];
+  }
+  return n;
+}
+
+static berth_status number(const grouping *x, int32_t parts, int32_t *group, int32_t *n) {
+  berth_ctx *ctx = x->a->g->ctx;
+  size_t size = (size_t)parts;
+  heavy *sum = berth_i_alloc(ctx, size, sizeof *sum);
+  int32_t k, *first = berth_i_alloc(ctx, size, sizeof *first), *place = berth_i_alloc(ctx, size, sizeof *place);
+  berth_status st = sum && first && place ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) {
+    *n = rank_parts(x, parts, sum, first);
+    qsort(sum, (size_t)*n, sizeof *sum, by_weight);
+    for (k = 0; k < *n; k++) place[sum[k].id] = k;
+    for (k = 0; k < x->a->g->n_ops; k++) group[k] = place[first[x->part[x->a->base[k]]]];
+  }
+  berth_i_free(ctx, sum, size, sizeof *sum);
+  berth_i_free(ctx, first, size, sizeof *first);
+  berth_i_free(ctx, place, size, sizeof *place);
+  return st;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static berth_status part_all(grouping *x, const berth_i_grouping *o) {
+  const berth_graph *g = x->a->g;
+  berth_status st;
+  int32_t k;
+  weigh(x);
+  for (k = 0; k < x->n; k++) x->part[k] = x->n <= o->groups ? k : 0;
+  if (x->n <= o->groups || o->groups == 1) return BERTH_OK;
+  if ((st = berth_i_set_graph_new(g, g->n_ops, NULL, x->n, x->a->base, &x->graph)) != BERTH_OK) return st;
+  if (o->top_k) return top_k(x, o->groups);
+  return berth_i_set_graph_cut(&x->graph, x->weight, o->groups, 5, o->seed, x->part);
+}
+
+static berth_status check(const berth_graph *g, const double *seconds, const berth_i_grouping *o) {
+  size_t k, ops = (size_t)g->n_ops;
+  if (o->groups < 1) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld op groups are asked for", (long)o->groups);
+  for (k = 0; k < BERTH_I_GROUP_TIMES * ops; k++) {
+    if (seconds[k] >= 0 && isfinite(seconds[k])) continue;
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds, const berth_i_grouping *o, int32_t *group,
+                                  int32_t *n) {
+  berth_ctx *ctx = a->g->ctx;
+  size_t size = (size_t)a->n_base;
+  grouping x = { .a = a, .seconds = seconds, .n = a->n_base };
+  berth_status st = check(a->g, seconds, o);
+  if (st != BERTH_OK) return st;
+  x.weight = berth_i_alloc(ctx, size, sizeof *x.weight);
+  x.total = berth_i_alloc(ctx, size, sizeof *x.total);
+  x.part = berth_i_alloc(ctx, size, sizeof *x.part);
+  st = x.weight && x.total && x.part ? part_all(&x, o) : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = number(&x, x.n < o->groups ? x.n : o->groups, group, n);
+  berth_i_set_graph_free(&x.graph);
+  berth_i_free(ctx, x.weight, size, sizeof *x.weight);
+  berth_i_free(ctx, x.total, size, sizeof *x.total);
+  berth_i_free(ctx, x.part, size, sizeof *x.part);
+  return st;
+}

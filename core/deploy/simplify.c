@@ -1,0 +1,326 @@
+/* What a deployment can do without: ops that no sink needs, ops that do nothing, cheap ops that go with their parent. */
+#include "simplify_internal.h"
+
+typedef berth_i_simplifying simplifying;
+
+static const char *const cheap_kinds[] = { "Sigmoid", "Relu", "LeakyRelu", "Tanh" };
+
+berth_simplify_options berth_simplify_default(void) { return (berth_simplify_options){ .n_kinds = -1 }; }
+
+static bool is_kind(const berth_graph *g, int32_t op, const char *kind) {
+  return g->op_kind && g->op_kind[op] != BERTH_NONE && strcmp(g->kinds.text[g->op_kind[op]], kind) == 0;
+}
+
+/* ---- what sinks need ------------------------------------------------------------------------ */
+
+static bool writes_variable(uint8_t role) {
+  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
+}
+
+/* @return how many */
+static int32_t mark_sinks(const simplifying *x, uint8_t *sink) {
+  int32_t k, n = x->o->n_sinks;
+  memset(sink, 0, (size_t)x->g->n_ops);
+  for (k = 0; k < x->o->n_sinks; k++) sink[x->o->sink[k]] = 1;
+  for (k = 0; x->o->n_sinks == 0 && k < x->g->n_ops; k++) {
+    sink[k] = writes_variable(x->rule[k].role);
+    n += sink[k];
+  }
+  return n;
+}
+
+/* Control dependencies count. A NoOp hands on that it is a sink. */
+static void mark_needed(const simplifying *x, uint8_t *sink) {
+  const berth_graph *g = x->g;
+  int32_t k, i;
+  if (mark_sinks(x, sink) == 0) memset(x->needed, 1, (size_t)g->n_ops);
+  else memcpy(x->needed, sink, (size_t)g->n_ops);
+  for (k = g->n_ops - 1; k >= 0; k--) {
+    int32_t v = g->topo[k];
+    bool hands_on = sink[v] && !x->o->control && is_kind(g, v, "NoOp");
+    for (i = g->in_at[v]; x->needed[v] && i < g->in_at[v + 1]; i++) {
+      x->needed[g->producer[g->in[i]]] = 1;
+      sink[g->producer[g->in[i]]] |= hands_on;
+    }
+    if (hands_on) sink[v] = 0;
+  }
+}
+
+/* ---- sets ----------------------------------------------------------------------------------- */
+
+static bool compatible(int32_t a, int32_t b) { return a == BERTH_NONE || b == BERTH_NONE || a == b; }
+
+/* Without a cost, a profile and a roofline do not add up. */
+static bool adds_up(const simplifying *x, int32_t u, int32_t v) {
+  return x->o->cost || (x->timed[u] | x->timed[v]) != (BERTH_I_BY_PROFILE | BERTH_I_BY_ROOFLINE);
+}
+
+static bool may_join(const simplifying *x, int32_t head, int32_t v) {
+  const uint32_t apart = BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_COMMUNICATION;
+  return !((berth_i_flags(x->g, head) ^ berth_i_flags(x->g, v)) & apart) && compatible(x->group[head], x->group[v]) &&
+         compatible(x->pin[head], x->pin[v]) && adds_up(x, head, v);
+}
+
+static void join(const simplifying *x, int32_t head, int32_t v) {
+  x->into[v] = head;
+  x->timed[head] |= x->timed[v];
+  if (x->group[head] == BERTH_NONE) x->group[head] = x->group[v];
+  if (x->pin[head] == BERTH_NONE) x->pin[head] = x->pin[v];
+}
+
+static void start(const simplifying *x) {
+  int32_t v, t;
+  for (v = 0; v < x->g->n_ops; v++) {
+    x->into[v] = x->needed[v] ? v : BERTH_NONE;
+    x->group[v] = berth_i_group(x->g, v);
+    x->pin[v] = berth_i_pin(x->g, v);
+    x->timed[v] = berth_i_profiled(x->g, v) ? BERTH_I_BY_PROFILE : berth_i_is_free(x->g, v) ? 0 : BERTH_I_BY_ROOFLINE;
+  }
+  for (t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
+}
+
+/* ---- ops that do nothing ---------------------------------------------------------------------- */
+
+/* The one tensor that it reads. BERTH_NONE: none; BERTH_I_SEVERAL. */
+static int32_t one_input(const simplifying *x, int32_t v) {
+  const berth_graph *g = x->g;
+  int32_t i, found = BERTH_NONE;
+  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    if (!berth_i_stays(x, g->in[i])) continue;
+    found = found == BERTH_NONE ? g->in[i] : BERTH_I_SEVERAL;
+  }
+  return found;
+}
+
+static bool gives_data_only(const simplifying *x, int32_t v) {
+  const berth_graph *g = x->g;
+  int32_t i;
+  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    if (berth_i_stays(x, g->out[i]) && berth_i_is_control(g, g->out[i])) return false;
+  }
+  return true;
+}
+
+static bool gives_nothing(const simplifying *x, int32_t v) {
+  const berth_graph *g = x->g;
+  int32_t i;
+  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    if (berth_i_stays(x, g->out[i])) return false;
+  }
+  return true;
+}
+
+/* It only keeps order: that goes, where control dependencies go. */
+static void drop_noop(const simplifying *x, int32_t v) {
+  if (is_kind(x->g, v, "NoOp") && gives_nothing(x, v)) x->into[v] = BERTH_NONE;
+}
+
+/* It has one predecessor: so no way leads from that to it around, whoever else reads from there. */
+static void pass_on(const simplifying *x, int32_t v, int32_t t) {
+  const berth_graph *g = x->g;
+  int32_t i, head;
+  t = x->source[t];
+  head = x->into[g->producer[t]];
+  if (berth_i_is_control(g, t) || !gives_data_only(x, v) || !may_join(x, head, v)) return;
+  join(x, head, v);
+  x->passes[v] = 1;
+  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) x->source[g->out[i]] = t;
+}
+
+static void remove_idle(const simplifying *x, const uint8_t *sink) {
+  int32_t k;
+  for (k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k], t;
+    if (!x->needed[v] || sink[v] || !(is_kind(x->g, v, "Identity") || is_kind(x->g, v, "NoOp"))) continue;
+    t = one_input(x, v);
+    if (t >= 0) pass_on(x, v, t);
+    else if (t == BERTH_NONE) drop_noop(x, v);
+  }
+}
+
+/* ---- cheap ops -------------------------------------------------------------------------------- */
+
+static void find_readers(const simplifying *x) {
+  const berth_graph *g = x->g;
+  int32_t v, i;
+  for (v = 0; v < g->n_ops; v++) x->sole[v] = BERTH_NONE;
+  for (v = 0; v < g->n_ops; v++) {
+    for (i = g->in_at[v]; x->into[v] == v && i < g->in_at[v + 1]; i++) {
+      int32_t u = g->producer[x->source[g->in[i]]];
+      if (!berth_i_stays(x, g->in[i])) continue;
+      x->sole[u] = x->sole[u] == BERTH_NONE || x->sole[u] == v ? v : BERTH_I_SEVERAL;
+    }
+  }
+}
+
+static bool is_cheap(const simplifying *x, int32_t v, double most) {
+  int32_t k, n = x->o->n_kinds < 0 ? (int32_t)(sizeof cheap_kinds / sizeof *cheap_kinds) : x->o->n_kinds;
+  const char *const *kinds = x->o->n_kinds < 0 ? cheap_kinds : x->o->kinds;
+  if (x->seconds && x->seconds[v] <= most) return true;
+  for (k = 0; k < n; k++) {
+    if (is_kind(x->g, v, kinds[k])) return true;
+  }
+  return false;
+}
+
+/* The deepest op that it reads from, if it waits for none deeper; ties to the lowest.
+ * @param level out: longest number of edges before v */
+static int32_t deepest(const simplifying *x, int32_t v, int32_t *level) {
+  const berth_graph *g = x->g;
+  int32_t i, best = BERTH_NONE;
+  *level = 0;
+  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    int32_t u = g->producer[x->source[g->in[i]]], l;
+    if (!berth_i_stays(x, g->in[i])) continue;
+    l = x->level[x->into[u]] + 1;
+    if (l > *level) best = BERTH_NONE;
+    if (l >= *level && !berth_i_is_control(g, g->in[i]) && (best == BERTH_NONE || u < best)) best = u;
+    if (l > *level) *level = l;
+  }
+  return best;
+}
+
+/* Who is the only reader of its parent can join it: no other way leads from there to here. */
+static bool joins(const simplifying *x, int32_t u, int32_t v) {
+  int32_t head;
+  if (u == BERTH_NONE || x->sole[u] != v || x->rule[v].role != BERTH_ROLE_COMPUTE) return false;
+  head = x->into[u];
+  return x->rule[head].role == BERTH_ROLE_COMPUTE && may_join(x, head, v);
+}
+
+static double limit(const simplifying *x) {
+  double total = 0;
+  int32_t v;
+  for (v = 0; x->seconds && v < x->g->n_ops; v++) total += x->needed[v] ? x->seconds[v] : 0;
+  return total * x->o->cheap;
+}
+
+static void join_cheap(const simplifying *x, const uint8_t *sink) {
+  double most = limit(x);
+  int32_t k;
+  for (k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k], u;
+    if (x->into[v] != v) continue;
+    u = deepest(x, v, &x->level[v]);
+    if (sink[v] || !is_cheap(x, v, most) || !joins(x, u, v) || sink[x->into[u]]) continue;
+    join(x, x->into[u], v);
+  }
+}
+
+/* What was removed goes with whom its parent has joined since. */
+static void settle(const simplifying *x) {
+  int32_t k;
+  for (k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k];
+    if (x->into[v] != BERTH_NONE) x->into[v] = x->into[x->into[v]];
+  }
+}
+
+/* ---- times ---------------------------------------------------------------------------------------- */
+
+static double mean_profile(const berth_graph *g, int32_t op) {
+  const double *s = g->seconds + (size_t)op * (size_t)g->n_types;
+  double sum = 0;
+  int32_t k, n = 0;
+  for (k = 0; k < g->n_types; k++) {
+    if (isinf(s[k])) continue;
+    sum += s[k];
+    n++;
+  }
+  return n > 0 ? sum / n : BERTH_UNSUPPORTED;
+}
+
+static berth_status find_times(const simplifying *x) {
+  const berth_graph *g = x->g;
+  char label[80];
+  int32_t v;
+  if (x->o->cost) return berth_cost_mean_ops(x->o->cost, x->seconds);
+  for (v = 0; v < g->n_ops; v++) {
+    if (!berth_i_profiled(g, v) && !berth_i_is_free(g, v)) {
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "option cheap needs times, and %s has none: give a cost",
+                          berth_i_op_label(g, v, label, sizeof label));
+    }
+    x->seconds[v] = berth_i_profiled(g, v) ? mean_profile(g, v) : 0;
+  }
+  return BERTH_OK;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------- */
+
+static berth_status check(const berth_graph *g, const berth_simplify_options *o) {
+  int32_t k;
+  if (g->n_collectives > 0) {
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
+                        (long)g->n_collectives);
+  }
+  if (!(o->cheap >= 0 && o->cheap <= 1)) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "option cheap: %g is no share from 0 to 1", o->cheap);
+  }
+  if (o->cost && berth_cost_graph(o->cost) != g) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "the cost is of another graph");
+  }
+  if (o->n_sinks < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld sinks", (long)o->n_sinks);
+  for (k = 0; k < o->n_sinks; k++) {
+    if (o->sink[k] < 0 || o->sink[k] >= g->n_ops) {
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops", (long)o->sink[k], (long)g->n_ops);
+    }
+  }
+  return BERTH_OK;
+}
+
+static bool alloc(simplifying *x) {
+  berth_ctx *ctx = x->g->ctx;
+  size_t ops = (size_t)x->g->n_ops;
+  return (x->rule = berth_i_alloc(ctx, ops, sizeof *x->rule)) && (x->needed = berth_i_zalloc(ctx, ops, 1)) &&
+         (x->passes = berth_i_zalloc(ctx, ops, 1)) && (x->into = berth_i_alloc(ctx, ops, sizeof *x->into)) &&
+         (x->group = berth_i_alloc(ctx, ops, sizeof *x->group)) && (x->pin = berth_i_alloc(ctx, ops, sizeof *x->pin)) &&
+         (x->source = berth_i_alloc(ctx, (size_t)x->g->n_tensors, sizeof *x->source)) &&
+         (x->sole = berth_i_alloc(ctx, ops, sizeof *x->sole)) && (x->level = berth_i_zalloc(ctx, ops, sizeof *x->level)) &&
+         (x->timed = berth_i_alloc(ctx, ops, 1)) &&
+         (!(x->o->cheap > 0) || (x->seconds = berth_i_alloc(ctx, ops, sizeof *x->seconds)));
+}
+
+static void release(simplifying *x) {
+  berth_ctx *ctx = x->g->ctx;
+  size_t ops = (size_t)x->g->n_ops;
+  berth_i_free(ctx, x->rule, ops, sizeof *x->rule);
+  berth_i_free(ctx, x->needed, ops, 1);
+  berth_i_free(ctx, x->passes, ops, 1);
+  berth_i_free(ctx, x->into, ops, sizeof *x->into);
+  berth_i_free(ctx, x->group, ops, sizeof *x->group);
+  berth_i_free(ctx, x->pin, ops, sizeof *x->pin);
+  berth_i_free(ctx, x->source, (size_t)x->g->n_tensors, sizeof *x->source);
+  berth_i_free(ctx, x->sole, ops, sizeof *x->sole);
+  berth_i_free(ctx, x->level, ops, sizeof *x->level);
+  berth_i_free(ctx, x->timed, ops, 1);
+  berth_i_free(ctx, x->seconds, ops, sizeof *x->seconds);
+}
+
+/* @param sink [ops] scratch */
+static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_t *map) {
+  const berth_analysis_options rules = berth_analysis_default();
+  berth_status st;
+  if ((st = berth_i_op_rules(x->g, &rules, x->rule)) != BERTH_OK) return st;
+  if (x->seconds && (st = find_times(x)) != BERTH_OK) return st;
+  mark_needed(x, sink);
+  start(x);
+  remove_idle(x, sink);
+  find_readers(x);
+  join_cheap(x, sink);
+  settle(x);
+  return berth_i_simplify_build(x, out, map);
+}
+
+berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *opts, berth_graph **out, int32_t *map) {
+  const berth_simplify_options defaults = berth_simplify_default(), *o = opts ? opts : &defaults;
+  simplifying x = { .g = g, .o = o };
+  size_t ops = (size_t)g->n_ops;
+  uint8_t *sink;
+  berth_status st = check(g, o);
+  if (st != BERTH_OK) return st;
+  sink = berth_i_alloc(g->ctx, ops, 1);
+  st = sink && alloc(&x) ? run(&x, sink, out, map) : berth_i_nomem(g->ctx);
+  berth_i_free(g->ctx, sink, ops, 1);
+  release(&x);
+  return st;
+}

@@ -1,0 +1,308 @@
+/* berth.deploy: type "analysis", the table of rules, simplification. */
+#include "analyse.h"
+#include <string.h>
+
+static const char *const role_names[] = { "compute", "input", "variable", "update", "scatter", "assign", "auto", NULL };
+static const char *const batch_names[] = { "never", "always", "first", "any", "auto", NULL };
+static const char *const output_names[] = { "first", "all", NULL };
+
+/* ---- the object ---------------------------------------------------------------------------- */
+
+static void release(void *box) { berth_analysis_release(((bl_box *)box)->object); }
+
+berth_analysis *bl_check_analysis(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_box *)bl_check(L, i, &bl_analysis_class, fn, what))->object;
+}
+
+static berth_analysis *self(lua_State *L, const char *fn) { return bl_check_analysis(L, 1, fn, "self"); }
+static int32_t n_ops(const berth_analysis *a) { return berth_graph_ops(berth_analysis_graph(a)); }
+static int32_t n_tensors(const berth_analysis *a) { return berth_graph_tensors(berth_analysis_graph(a)); }
+
+static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushboolean(L, mark[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+#define MARKS(NAME, COUNT, GET)                                                                   \
+  static void build_##NAME(lua_State *L) {                                                        \
+    const berth_analysis *a = self(L, "analysis." #NAME);                                         \
+    push_marks(L, COUNT(a), GET(a));                                                              \
+  }                                                                                               \
+  static int get_##NAME(lua_State *L) {                                                           \
+    self(L, "analysis." #NAME);                                                                   \
+    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+  }
+
+MARKS(batch, n_tensors, berth_analysis_batch)
+MARKS(gradient, n_tensors, berth_analysis_gradient)
+MARKS(from_input, n_ops, berth_analysis_from_input)
+
+static void build_role(lua_State *L) {
+  const berth_analysis *a = self(L, "analysis.role");
+  const uint8_t *role = berth_analysis_role(a);
+  int32_t k, n = n_ops(a);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushstring(L, role_names[role[k]]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+static int get_role(lua_State *L) {
+  self(L, "analysis.role");
+  return bl_cached(L, 1, "role", build_role);
+}
+
+static void build_base(lua_State *L) {
+  const berth_analysis *a = self(L, "analysis.base");
+  bl_push_ids(L, n_ops(a), berth_analysis_base(a, NULL));
+}
+
+static int get_base(lua_State *L) {
+  self(L, "analysis.base");
+  return bl_cached(L, 1, "base", build_base);
+}
+
+static int get_graph(lua_State *L) {
+  berth_analysis *a = self(L, "analysis.graph");
+  berth_graph **g = bl_new_graph(L);
+  berth_graph_retain(berth_analysis_graph(a));
+  *g = berth_analysis_graph(a);
+  return 1;
+}
+
+/* ---- counts -------------------------------------------------------------------------------- */
+
+typedef struct counts {
+  int32_t ops, tensors, base, batch, gradients, from_input, role[BERTH_ROLE_AUTO];
+} counts;
+
+static counts count(const berth_analysis *a) {
+  counts c = { n_ops(a), n_tensors(a), 0, 0, 0, 0, { 0 } };
+  int32_t k;
+  berth_analysis_base(a, &c.base);
+  for (k = 0; k < c.tensors; k++) {
+    c.batch += berth_analysis_batch(a)[k];
+    c.gradients += berth_analysis_gradient(a)[k];
+  }
+  for (k = 0; k < c.ops; k++) {
+    c.from_input += berth_analysis_from_input(a)[k];
+    c.role[berth_analysis_role(a)[k]]++;
+  }
+  return c;
+}
+
+static int get_counts(lua_State *L) {
+  counts c = count(self(L, "analysis.counts"));
+  int k;
+  lua_newtable(L);
+  bl_set_count(L, "ops", c.ops);
+  bl_set_count(L, "tensors", c.tensors);
+  bl_set_count(L, "base", c.base);
+  bl_set_count(L, "batch", c.batch);
+  bl_set_count(L, "gradient", c.gradients);
+  bl_set_count(L, "from_input", c.from_input);
+  for (k = 0; k < BERTH_ROLE_AUTO; k++) bl_set_count(L, role_names[k], c.role[k]);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  counts c = count(self(L, "tostring"));
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "analysis: %d ops in %d base groups, %d from input; ", (int)c.ops, (int)c.base, (int)c.from_input);
+  bl_add_format(&b, "%d of %d tensors have the batch, %d are gradients; ", (int)c.batch, (int)c.tensors, (int)c.gradients);
+  bl_add_format(&b, "%d inputs, %d variables, %d updates", (int)c.role[BERTH_ROLE_INPUT], (int)c.role[BERTH_ROLE_VARIABLE],
+                (int)(c.role[BERTH_ROLE_UPDATE] + c.role[BERTH_ROLE_SCATTER]));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "batch", get_batch },           { "gradient", get_gradient }, { "role", get_role },
+                                   { "from_input", get_from_input }, { "base", get_base },         { "graph", get_graph },
+                                   { "counts", get_counts },         { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+
+const bl_class bl_analysis_class = { "analysis", "berth.analysis", release, NULL, NULL, fields, meta, NULL };
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+/* deploy_rules(): array of { kind, role, batch, outputs } */
+static int deploy_rules(lua_State *L) {
+  const berth_kind_rule *rule;
+  int32_t k, n = berth_kind_rules(&rule);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_newtable(L);
+    bl_set_string(L, "kind", rule[k].kind);
+    bl_set_string(L, "role", role_names[rule[k].role]);
+    bl_set_string(L, "batch", batch_names[rule[k].batch]);
+    bl_set_string(L, "outputs", output_names[rule[k].all_outputs != 0]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* The table on the top. */
+static void read_rule(lua_State *L, const bl_where *w, berth_kind_rule *r) {
+  int t = lua_gettop(L), k;
+  *r = (berth_kind_rule){ NULL, BERTH_ROLE_AUTO, BERTH_BATCH_AUTO, 0 };
+  if (bl_get_enum(L, t, w, "role", role_names, &k)) r->role = (berth_role)k;
+  if (bl_get_enum(L, t, w, "batch", batch_names, &k)) r->batch = (berth_batch_rule)k;
+  if (bl_get_enum(L, t, w, "outputs", output_names, &k)) r->all_outputs = k;
+}
+
+/* Entry k of the array on the top, a table with these keys; it is then on the top. */
+static int entry(lua_State *L, bl_where *w, int32_t k, const char *const *keys) {
+  lua_rawgeti(L, -1, k + 1);
+  w->i = (int)k + 1;
+  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
+  bl_check_keys(L, lua_gettop(L), w, keys, false);
+  return lua_gettop(L);
+}
+
+/* The texts are anchored in the table of the caller's. */
+static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_options *o) {
+  static const char *const keys[] = { "kind", "role", "batch", "outputs", NULL };
+  bl_where w = { fn, NULL, 0 }, item = { fn, "rules", 0 };
+  berth_kind_rule *rules;
+  int32_t k, n;
+  if (!bl_get_array(L, t, &w, "rules", &n)) return;
+  rules = bl_scratch(L, (size_t)n, sizeof *rules);
+  lua_getfield(L, t, "rules");
+  for (k = 0; k < n; k++) {
+    int at = entry(L, &item, k, keys);
+    read_rule(L, &item, &rules[k]);
+    if (!(rules[k].kind = bl_get_string(L, at, &item, "kind"))) bl_wrong(L, &item, "kind", "is missing");
+    lua_settop(L, at - 1);
+  }
+  o->n_rules = n;
+  o->rules = rules;
+}
+
+static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_graph *g) {
+  int32_t op;
+  lua_getfield(L, at, "op");
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    op = berth_graph_find(g, lua_tostring(L, -1));
+    if (op == BERTH_NONE) bl_wrong(L, item, "op", "there is no op \"%s\", or there are several", lua_tostring(L, -1));
+  } else {
+    op = bl_to_id(L, lua_gettop(L), item, "op", berth_graph_ops(g), "op");
+  }
+  lua_pop(L, 1);
+  return op;
+}
+
+static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g, berth_analysis_options *o) {
+  static const char *const keys[] = { "op", "role", "batch", "outputs", NULL };
+  bl_where w = { fn, NULL, 0 }, item = { fn, "ops", 0 };
+  berth_kind_rule *rules;
+  int32_t k, n, *op;
+  if (!bl_get_array(L, t, &w, "ops", &n)) return;
+  rules = bl_scratch(L, (size_t)n, sizeof *rules);
+  op = bl_scratch(L, (size_t)n, sizeof *op);
+  lua_getfield(L, t, "ops");
+  for (k = 0; k < n; k++) {
+    int at = entry(L, &item, k, keys);
+    op[k] = named_op(L, at, &item, g);
+    read_rule(L, &item, &rules[k]);
+    lua_settop(L, at - 1);
+  }
+  o->n_ops = n;
+  o->op = op;
+  o->op_rule = rules;
+}
+
+/* analyse(graph, { rules, ops, flags }): analysis; nil, message, code */
+static int deploy_analyse(lua_State *L) {
+  static const char *const keys[] = { "rules", "ops", "flags", NULL }, *const flags[] = { "rules", "graph", NULL };
+  static const bl_where w = { "berth.deploy.analyse", NULL, 0 };
+  berth_analysis_options o = berth_analysis_default();
+  berth_analysis *a;
+  berth_graph *g;
+  bl_box *box;
+  berth_status st;
+  int t;
+  lua_settop(L, 2);
+  g = bl_check_graph(L, 1, w.fn, "graph");
+  t = bl_options(L, 2, &w, keys);
+  box = bl_new(L, &bl_analysis_class, sizeof *box);
+  bl_get_enum(L, t, &w, "flags", flags, &o.flags);
+  if (t) read_kinds(L, t, w.fn, &o);
+  if (t) read_ops(L, t, w.fn, g, &o);
+  if ((st = berth_analyse(g, &o, &a)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  box->object = a;
+  lua_pushvalue(L, 3);
+  bl_track(L);
+  return 1;
+}
+
+/* ---- simplification ------------------------------------------------------------------------ */
+
+static void read_cheap_kinds(lua_State *L, int t, const bl_where *w, berth_simplify_options *o) {
+  const char **kinds;
+  int32_t k, n;
+  if (!bl_get_array(L, t, w, "kinds", &n)) return;
+  kinds = bl_scratch(L, (size_t)n, sizeof *kinds);
+  lua_getfield(L, t, "kinds");
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, -1, k + 1);
+    kinds[k] = bl_to_text(L, lua_gettop(L), w, "kinds");
+    lua_pop(L, 1);
+  }
+  o->n_kinds = n;
+  o->kinds = kinds;
+}
+
+static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_simplify_options *o) {
+  int32_t n;
+  if (!bl_get_array(L, t, w, "sinks", &n)) return;
+  o->sink = bl_to_ids(L, lua_gettop(L), w, "sinks", n, berth_graph_ops(g), "op");
+  o->n_sinks = n;
+}
+
+static void push_map(lua_State *L, int32_t n, const int32_t *map) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    if (map[k] == BERTH_NONE) lua_pushboolean(L, 0);
+    else bl_push_id(L, map[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+/* simplify(graph, { sinks, kinds, cheap, cost, control }): graph, map; nil, message, code */
+static int deploy_simplify(lua_State *L) {
+  static const char *const keys[] = { "sinks", "kinds", "cheap", "cost", "control", NULL };
+  static const bl_where w = { "berth.deploy.simplify", NULL, 0 };
+  berth_simplify_options o = berth_simplify_default();
+  berth_graph *g, **out;
+  berth_status st;
+  int32_t *map;
+  int t;
+  lua_settop(L, 2);
+  g = bl_check_graph(L, 1, w.fn, "graph");
+  t = bl_options(L, 2, &w, keys);
+  out = bl_new_graph(L);
+  map = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *map);
+  bl_get_positive(L, t, &w, "cheap", &o.cheap);
+  bl_get_bool(L, t, &w, "control", &o.control);
+  if (t) {
+    read_cheap_kinds(L, t, &w, &o);
+    read_sinks(L, t, &w, g, &o);
+    lua_getfield(L, t, "cost");
+    if (!lua_isnil(L, -1)) o.cost = bl_check_cost(L, lua_gettop(L), w.fn, "cost");
+  }
+  if ((st = berth_simplify(g, &o, out, map)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushvalue(L, 3);
+  bl_track(L);
+  push_map(L, berth_graph_ops(g), map);
+  return 2;
+}
+
+const luaL_Reg bl_analyse_functions[] = { { "deploy_analyse", deploy_analyse }, { "deploy_rules", deploy_rules },
+                                          { "deploy_simplify", deploy_simplify }, { NULL, NULL } };
