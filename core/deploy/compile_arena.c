@@ -1,0 +1,259 @@
+/* Columns that grow together and are kept from one compiled graph to the next. */
+#include "compile_internal.h"
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+typedef struct Column {
+  void *at;      /* address of the pointer */
+  size_t width;
+} Column;
+
+static void *pointer_of(const Column *c) {
+  void *p;
+  memcpy(&p, c->at, sizeof p);
+  return p;
+}
+
+enum { MOST_COLUMNS = 10 };
+
+/* All of them, or none. */
+static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, size_t need) {
+  berth_ctx *ctx = a->d->ctx;
+  size_t more = *cap < 64 ? 64 : *cap;
+  void *made[MOST_COLUMNS];
+  int k;
+  if (need <= *cap) return BERTH_OK;
+  while (more < need) more += more / 2;
+  for (k = 0; k < n && (made[k] = berth_i_alloc(ctx, more, c[k].width)); k++) continue;
+  if (k < n) {
+    while (k-- > 0) berth_i_free(ctx, made[k], more, c[k].width);
+    return berth_i_nomem(ctx);
+  }
+  for (k = 0; k < n; k++) {
+    void *old = pointer_of(&c[k]);
+    if (old) memcpy(made[k], old, *cap * c[k].width);
+    berth_i_free(ctx, old, *cap, c[k].width);
+    memcpy(c[k].at, &made[k], sizeof made[k]);
+  }
+  *cap = more;
+  return BERTH_OK;
+}
+
+static void drop(berth_i_arena *a, const Column *c, int n, size_t cap) {
+  int k;
+  for (k = 0; k < n; k++) berth_i_free(a->d->ctx, pointer_of(&c[k]), cap, c[k].width);
+}
+
+#define COLUMN(p) { &(p), sizeof *(p) }
+#define OP_COLUMNS(a)                                                                                                        \
+  { COLUMN((a)->seconds), COLUMN((a)->param), COLUMN((a)->workspace), COLUMN((a)->rank), COLUMN((a)->twin), COLUMN((a)->device), \
+    COLUMN((a)->origin), COLUMN((a)->samples), COLUMN((a)->flags), COLUMN((a)->part) }
+#define TENSOR_COLUMNS(a)                                                                                                    \
+  { COLUMN((a)->producer), COLUMN((a)->source), COLUMN((a)->bytes), COLUMN((a)->resident), COLUMN((a)->tensor_flags) }
+#define EDGE_COLUMNS(a) { COLUMN((a)->edge_tensor), COLUMN((a)->edge_op) }
+#define OP_LISTS(a)                                                                                                          \
+  { COLUMN((a)->in_at), COLUMN((a)->out_at), COLUMN((a)->wait_at), COLUMN((a)->after_at), COLUMN((a)->topo), COLUMN((a)->left) }
+#define TENSOR_LISTS(a) { COLUMN((a)->out), COLUMN((a)->use_at) }
+#define EDGE_LISTS(a) { COLUMN((a)->in), COLUMN((a)->use) }
+#define MEMBER_LISTS(a) { COLUMN((a)->wait), COLUMN((a)->after) }
+#define COUNT(x) ((int)(sizeof(x) / sizeof *(x)))
+
+/* No count passes what an int32_t holds, with room for what is added next. */
+static berth_status check_count(const berth_i_arena *a, int64_t n, const char *what) {
+  if (n < INT32_MAX / 2) return BERTH_OK;
+  return berth_i_fail(a->d->ctx, BERTH_EINVAL, "the compiled graph has more than %ld %s", (long)(INT32_MAX / 2), what);
+}
+
+berth_status berth_i_arena_ops(berth_i_arena *a, int32_t more) {
+  const Column c[] = OP_COLUMNS(a);
+  berth_status st = check_count(a, (int64_t)a->n_ops + more, "ops");
+  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_ops, (size_t)a->n_ops + (size_t)more) : st;
+}
+
+berth_status berth_i_arena_tensors(berth_i_arena *a, int32_t more) {
+  const Column c[] = TENSOR_COLUMNS(a);
+  berth_status st = check_count(a, (int64_t)a->n_tensors + more, "tensors");
+  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_tensors, (size_t)a->n_tensors + (size_t)more) : st;
+}
+
+berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more) {
+  const Column c[] = EDGE_COLUMNS(a);
+  berth_status st = check_count(a, (int64_t)a->n_edges + more, "edges");
+  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_edges, (size_t)a->n_edges + (size_t)more) : st;
+}
+
+berth_status berth_i_arena_reserve_lists(berth_i_arena *a) {
+  const Column ops[] = OP_LISTS(a), tensors[] = TENSOR_LISTS(a), edges[] = EDGE_LISTS(a), members[] = MEMBER_LISTS(a),
+               met[] = { COLUMN(a->met) };
+  berth_status st = grow(a, ops, COUNT(ops), &a->cap_op_lists, (size_t)a->n_ops + 1);
+  if (st == BERTH_OK) st = grow(a, tensors, COUNT(tensors), &a->cap_tensor_lists, (size_t)a->n_tensors + 1);
+  if (st == BERTH_OK) st = grow(a, edges, COUNT(edges), &a->cap_edge_lists, (size_t)a->n_edges + 1);
+  if (st == BERTH_OK) st = grow(a, members, COUNT(members), &a->cap_member_lists, (size_t)a->n_coll_ops + 1);
+  return st == BERTH_OK ? grow(a, met, COUNT(met), &a->cap_coll_lists, (size_t)a->n_collectives + 1) : st;
+}
+
+berth_status berth_i_pool_take(berth_i_arena *a, berth_i_pool *p, size_t n, size_t size, int32_t *first) {
+  berth_status st = berth_i_grow(a->d->ctx, &p->at, &p->cap, p->n + n, size);
+  if (st != BERTH_OK) return st;
+  *first = (int32_t)p->n;
+  p->n += n;
+  return BERTH_OK;
+}
+
+/* ---- what is added ----------------------------------------------------------------------------- */
+
+static double auxiliary_seconds(const berth_deploy *d, int32_t device, double bytes) {
+  const berth_device *x = &d->t->devices[device];
+  double seconds;
+  if (d->o.free_auxiliary || !(x->memory_bandwidth > 0)) return 0;
+  seconds = bytes / x->memory_bandwidth / x->speed * d->cost->op_factor;
+  return d->cost->whole_us ? berth_i_whole_us(seconds) : seconds;
+}
+
+berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device, int32_t samples, double bytes,
+                                   int32_t *id) {
+  berth_status st = berth_i_arena_ops(a, 1);
+  int32_t v = a->n_ops;
+  if (st != BERTH_OK) return st;
+  a->seconds[v] = auxiliary_seconds(a->d, device, bytes);
+  a->param[v] = a->workspace[v] = 0;
+  a->rank[v] = a->d->rank[origin];
+  a->twin[v] = BERTH_NONE;
+  a->device[v] = device;
+  a->origin[v] = origin;
+  a->samples[v] = samples;
+  a->flags[v] = part == BERTH_PART_BUCKET && a->d->sim.order == BERTH_ORDER_EVENT ? BERTH_OP_COMMUNICATION : 0;
+  a->part[v] = (uint8_t)part;
+  *id = a->n_ops++;
+  return BERTH_OK;
+}
+
+berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share, int32_t *id) {
+  const berth_graph *g = a->d->g;
+  berth_status st = berth_i_arena_tensors(a, 1);
+  int32_t t = a->n_tensors;
+  if (st != BERTH_OK) return st;
+  a->producer[t] = producer;
+  a->source[t] = source;
+  a->bytes[t] = a->resident[t] = g->tensor_bytes[source] * share;
+  a->tensor_flags[t] = g->tensor_flags ? g->tensor_flags[source] : 0;
+  *id = a->n_tensors++;
+  return BERTH_OK;
+}
+
+berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op) {
+  berth_status st = berth_i_arena_edges(a, 1);
+  if (st != BERTH_OK) return st;
+  a->edge_tensor[a->n_edges] = tensor;
+  a->edge_op[a->n_edges++] = op;
+  return BERTH_OK;
+}
+
+berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes, int32_t count) {
+  berth_status st = berth_i_grow(a->d->ctx, (void **)&a->collective, &a->cap_collectives, (size_t)a->n_collectives + 1,
+                                 sizeof *a->collective);
+  if (st != BERTH_OK) return st;
+  a->collective[a->n_collectives++] = (berth_collective){ kind, bytes, count, 0, NULL, 0, NULL };
+  return BERTH_OK;
+}
+
+static berth_status add_meeting(berth_i_arena *a, int32_t op) {
+  berth_status st = check_count(a, a->n_coll_ops, "members of collectives");
+  if (st == BERTH_OK)
+    st = berth_i_grow(a->d->ctx, (void **)&a->coll_ops, &a->cap_coll_ops, (size_t)a->n_coll_ops + 1, sizeof *a->coll_ops);
+  if (st == BERTH_OK) a->coll_ops[a->n_coll_ops++] = op;
+  return st;
+}
+
+berth_status berth_i_add_member(berth_i_arena *a, int32_t op) {
+  a->collective[a->n_collectives - 1].n_members++;
+  return add_meeting(a, op);
+}
+
+berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op) {
+  a->collective[a->n_collectives - 1].n_consumers++;
+  return add_meeting(a, op);
+}
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static size_t most_keys(const berth_deploy *d) { return (size_t)(d->n_groups > d->n_places ? d->n_groups : d->n_places); }
+
+static bool alloc_maps(berth_i_arena *a) {
+  berth_ctx *ctx = a->d->ctx;
+  size_t ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors, devices = (size_t)a->d->n_devices;
+  return (a->form = berth_i_alloc(ctx, ops, sizeof *a->form)) && (a->repeated = berth_i_alloc(ctx, ops, 1)) &&
+         (a->first_op = berth_i_alloc(ctx, ops, sizeof *a->first_op)) && (a->stamp = berth_i_alloc(ctx, ops, sizeof *a->stamp)) &&
+         (a->first_tensor = berth_i_alloc(ctx, tensors, sizeof *a->first_tensor)) &&
+         (a->version = berth_i_alloc(ctx, tensors, sizeof *a->version)) &&
+         (a->reduction = berth_i_alloc(ctx, tensors, sizeof *a->reduction)) &&
+         (a->key_bucket = berth_i_alloc(ctx, a->n_keys, sizeof *a->key_bucket)) &&
+         (a->seat = berth_i_alloc(ctx, devices, sizeof *a->seat)) &&
+         (a->class_of = berth_i_zalloc(ctx, devices, sizeof *a->class_of));
+}
+
+berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out) {
+  berth_i_arena *a = berth_i_zalloc(d->ctx, 1, sizeof *a);
+  if (!a) return berth_i_nomem(d->ctx);
+  a->d = d;
+  a->n_keys = most_keys(d);
+  a->type[0] = a->no_name;
+  a->class_size[0] = d->n_devices;
+  if (!alloc_maps(a)) {
+    berth_i_arena_release(a);
+    return berth_i_nomem(d->ctx);
+  }
+  *out = a;
+  return BERTH_OK;
+}
+
+static void drop_columns(berth_i_arena *a) {
+  const Column ops[] = OP_COLUMNS(a), tensors[] = TENSOR_COLUMNS(a), edges[] = EDGE_COLUMNS(a), op_lists[] = OP_LISTS(a),
+               tensor_lists[] = TENSOR_LISTS(a), edge_lists[] = EDGE_LISTS(a), members[] = MEMBER_LISTS(a),
+               met[] = { COLUMN(a->met) };
+  drop(a, ops, COUNT(ops), a->cap_ops);
+  drop(a, tensors, COUNT(tensors), a->cap_tensors);
+  drop(a, edges, COUNT(edges), a->cap_edges);
+  drop(a, op_lists, COUNT(op_lists), a->cap_op_lists);
+  drop(a, tensor_lists, COUNT(tensor_lists), a->cap_tensor_lists);
+  drop(a, edge_lists, COUNT(edge_lists), a->cap_edge_lists);
+  drop(a, members, COUNT(members), a->cap_member_lists);
+  drop(a, met, COUNT(met), a->cap_coll_lists);
+  berth_i_free(a->d->ctx, a->collective, a->cap_collectives, sizeof *a->collective);
+  berth_i_free(a->d->ctx, a->coll_ops, a->cap_coll_ops, sizeof *a->coll_ops);
+}
+
+void berth_i_arena_release(berth_i_arena *a) {
+  berth_ctx *ctx;
+  size_t ops, tensors, devices;
+  if (!a) return;
+  ctx = a->d->ctx;
+  ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors, devices = (size_t)a->d->n_devices;
+  drop_columns(a);
+  berth_i_free(ctx, a->versions.at, a->versions.cap, sizeof(berth_i_version));
+  berth_i_free(ctx, a->ids.at, a->ids.cap, sizeof(int32_t));
+  berth_i_free(ctx, a->reductions.at, a->reductions.cap, sizeof(berth_i_reduction));
+  berth_i_free(ctx, a->links.at, a->links.cap, sizeof(berth_i_link));
+  berth_i_free(ctx, a->buckets.at, a->buckets.cap, sizeof(berth_i_bucket));
+  berth_i_free(ctx, a->form, ops, sizeof *a->form);
+  berth_i_free(ctx, a->repeated, ops, 1);
+  berth_i_free(ctx, a->first_op, ops, sizeof *a->first_op);
+  berth_i_free(ctx, a->stamp, ops, sizeof *a->stamp);
+  berth_i_free(ctx, a->first_tensor, tensors, sizeof *a->first_tensor);
+  berth_i_free(ctx, a->version, tensors, sizeof *a->version);
+  berth_i_free(ctx, a->reduction, tensors, sizeof *a->reduction);
+  berth_i_free(ctx, a->key_bucket, a->n_keys, sizeof *a->key_bucket);
+  berth_i_free(ctx, a->seat, devices, sizeof *a->seat);
+  berth_i_free(ctx, a->class_of, devices, sizeof *a->class_of);
+  berth_i_free(ctx, a, 1, sizeof *a);
+}
+
+void berth_i_arena_empty(berth_i_arena *a) {
+  size_t tensors = (size_t)a->d->g->n_tensors;
+  a->n_ops = a->n_tensors = a->n_edges = a->n_collectives = a->n_coll_ops = 0;
+  a->versions.n = a->ids.n = a->reductions.n = a->links.n = a->buckets.n = 0;
+  memset(a->version, 0xff, tensors * sizeof *a->version);
+  memset(a->reduction, 0xff, tensors * sizeof *a->reduction);
+  memset(a->stamp, 0xff, (size_t)a->d->n_ops * sizeof *a->stamp);
+  memset(a->key_bucket, 0xff, a->n_keys * sizeof *a->key_bucket);
+}

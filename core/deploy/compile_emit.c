@@ -1,0 +1,149 @@
+/* A strategy into a compiled graph: replicas, what they read, how gradients meet. */
+#include "compile_internal.h"
+
+/* ---- replicas ---------------------------------------------------------------------------------- */
+
+/* Devices of one class come together, mostly with as many samples. */
+typedef struct Price {
+  int32_t class, samples;
+  double seconds;
+} Price;
+
+static double seconds_of(const berth_deploy *d, int32_t op, int32_t device, int32_t samples, Price *last) {
+  int32_t class = d->n_points > 1 ? device : d->cost->class_of[device];
+  if (class != last->class || samples != last->samples)
+    *last = (Price){ class, samples, berth_i_deploy_seconds(d, op, device, samples) };
+  return last->seconds;
+}
+
+static void add_replica(berth_i_arena *a, int32_t op, int32_t k, int32_t device, Price *last) {
+  const berth_deploy *d = a->d;
+  berth_i_form f = a->form[op];
+  int32_t v = a->n_ops++, samples = berth_i_form_samples(d, f, k);
+  a->seconds[v] = seconds_of(d, op, device, samples, last);
+  a->param[v] = berth_i_param(d->g, op);
+  a->workspace[v] = berth_i_workspace(d->g, op) * (berth_i_is_cut(f) ? (double)samples / d->batch : 1);
+  a->rank[v] = d->rank[op];
+  a->twin[v] = BERTH_NONE;
+  a->device[v] = device;
+  a->origin[v] = op;
+  a->samples[v] = samples;
+  a->flags[v] = (uint8_t)berth_i_flags(d->g, op);
+  a->part[v] = BERTH_PART_REPLICA;
+}
+
+static berth_status add_replicas(berth_i_arena *a) {
+  const berth_deploy *d = a->d;
+  berth_status st = BERTH_OK;
+  int32_t op, k;
+  for (op = 0; op < d->n_ops && st == BERTH_OK; op++) {
+    int32_t place = berth_i_form_place(a->form[op]), n = berth_i_place_size(d, place);
+    Price last = { -1, 0, 0 };
+    st = berth_i_arena_ops(a, n);
+    a->first_op[op] = a->n_ops;
+    for (k = 0; k < n && st == BERTH_OK; k++) add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
+  }
+  return st;
+}
+
+/* Twins that are on the same devices stay twins. */
+static void link_twins(berth_i_arena *a) {
+  const berth_graph *g = a->d->g;
+  int32_t op, k;
+  for (op = 0; g->twin && op < g->n_ops; op++) {
+    int32_t twin = g->twin[op], place = berth_i_form_place(a->form[op]);
+    if (twin == BERTH_NONE || berth_i_form_place(a->form[twin]) != place) continue;
+    for (k = 0; k < berth_i_place_size(a->d, place); k++) a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
+  }
+}
+
+/* ---- tensors of replicas ------------------------------------------------------------------------- */
+
+static berth_status add_tensors(berth_i_arena *a) {
+  const berth_graph *g = a->d->g;
+  berth_status st = BERTH_OK;
+  int32_t t, k;
+  for (t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
+    int32_t u = g->producer[t], n = berth_i_place_size(a->d, berth_i_form_place(a->form[u]));
+    st = berth_i_arena_tensors(a, n);
+    a->first_tensor[t] = a->n_tensors;
+    for (k = 0; k < n && st == BERTH_OK; k++) {
+      double share = berth_i_tensor_share(a->d, t, a->form[u], k);
+      int32_t x = a->n_tensors++;
+      a->producer[x] = a->first_op[u] + k;
+      a->source[x] = t;
+      a->bytes[x] = g->tensor_bytes[t] * share;
+      a->resident[x] = berth_i_resident(g, t) * share;
+      a->tensor_flags[x] = g->tensor_flags ? g->tensor_flags[t] : 0;
+    }
+  }
+  return st;
+}
+
+/* ---- edges --------------------------------------------------------------------------------------- */
+
+static berth_status read_own(berth_i_arena *a, int32_t t, int32_t v) {
+  int32_t k, n = berth_i_place_size(a->d, berth_i_form_place(a->form[v])), e = a->n_edges;
+  berth_status st = berth_i_arena_edges(a, n);
+  if (st != BERTH_OK) return st;
+  for (k = 0; k < n; k++) {
+    a->edge_tensor[e + k] = a->first_tensor[t] + k;
+    a->edge_op[e + k] = a->first_op[v] + k;
+  }
+  a->n_edges += n;
+  return BERTH_OK;
+}
+
+static berth_status read_converted(berth_i_arena *a, int32_t t, int32_t v) {
+  const int32_t *ids;
+  int32_t k, n = berth_i_place_size(a->d, berth_i_form_place(a->form[v]));
+  berth_status st = berth_i_convert(a, t, v, &ids);
+  for (k = 0; k < n && st == BERTH_OK; k++) {
+    if (ids[k] != BERTH_NONE) st = berth_i_add_edge(a, ids[k], a->first_op[v] + k);
+  }
+  return st;
+}
+
+/* Readers by id, so that what each reads comes in its own order. */
+static berth_status add_edges(berth_i_arena *a) {
+  const berth_graph *g = a->d->g;
+  berth_status st = BERTH_OK;
+  int32_t v, i;
+  for (v = 0; v < g->n_ops; v++) {
+    for (i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
+      bool same = a->form[g->producer[g->in[i]]] == a->form[v];
+      st = same ? read_own(a, g->in[i], v) : read_converted(a, g->in[i], v);
+    }
+  }
+  return st;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------ */
+
+berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_emission *e) {
+  berth_i_arena *a = e->arena;
+  berth_status st;
+  berth_i_arena_empty(a);
+  a->action = action;
+  if ((st = berth_i_deploy_forms(d, action, duplicate, a->form, a->repeated)) != BERTH_OK) return st;
+  if ((st = add_replicas(a)) != BERTH_OK) return st;
+  if ((st = add_tensors(a)) != BERTH_OK) return st;
+  link_twins(a);
+  if ((st = add_edges(a)) != BERTH_OK) return st;
+  if ((st = berth_i_add_reductions(a)) != BERTH_OK) return st;
+  return berth_i_arena_finish(a, e);
+}
+
+berth_status berth_i_emission_new(berth_deploy *d, berth_i_emission **out) {
+  berth_i_emission *e = berth_i_zalloc(d->ctx, 1, sizeof *e);
+  berth_status st = e ? berth_i_arena_new(d, &e->arena) : berth_i_nomem(d->ctx);
+  if (st == BERTH_OK) *out = e;
+  else berth_i_free(d->ctx, e, 1, sizeof *e);
+  return st;
+}
+
+void berth_i_emission_release(berth_deploy *d, berth_i_emission *e) {
+  if (!e) return;
+  berth_i_arena_release(e->arena);
+  berth_i_free(d->ctx, e, 1, sizeof *e);
+}

@@ -1,0 +1,136 @@
+/* The checker: what replicas read, and what reaches them through AllReduces. */
+#include "compiled_check_internal.h"
+
+/* ---- what replicas read ------------------------------------------------------------------------------- */
+
+/* How often the member brings in what this replica of the producer makes of t. */
+static int32_t brings(const berth_i_check *x, int32_t member, int32_t t) {
+  int32_t i, n, found = 0;
+  const int32_t *in = berth_i_inputs_of(x->g, member, &n);
+  if (x->c->part[member] == BERTH_PART_REPLICA) return x->c->origin[member] == x->old->producer[t];
+  for (i = 0; i < n; i++) found += x->c->source[in[i]] == t && x->c->part[x->g->producer[in[i]]] == BERTH_PART_REPLICA;
+  return found;
+}
+
+static bool reduces(const berth_i_check *x, const berth_collective *c, int32_t t) {
+  int32_t i, found = 0;
+  if (c->kind != BERTH_ALLREDUCE) return false;
+  for (i = 0; i < c->n_members; i++) {
+    int32_t n = brings(x, c->members[i], t);
+    if (n > 1) return false;
+    found += n;
+  }
+  return found == berth_i_count_replicas(x, x->old->producer[t]);
+}
+
+/* Gradients of one op that the replica reads by an AllReduce each cannot be told apart: as many as there are collectives. */
+static int32_t count_reductions(const berth_i_check *x, int32_t v, int32_t t) {
+  int32_t i, n = 0;
+  for (i = x->g->after ? x->g->after_at[v] : 0; x->g->after && i < x->g->after_at[v + 1]; i++)
+    n += reduces(x, &x->g->collectives[x->g->after[i]], t);
+  return n;
+}
+
+static int32_t count_partials(const berth_i_check *x, int32_t op, int32_t maker) {
+  int32_t i, n = 0, inputs;
+  const int32_t *in = berth_i_inputs_of(x->old, op, &inputs);
+  for (i = 0; i < inputs; i++) n += x->old->producer[in[i]] == maker && berth_i_is_partial(x, in[i]);
+  return n;
+}
+
+/* As many reductions as tensors of that maker, or one bucket that brings each of them. */
+static berth_status check_reduced(const berth_i_check *x, int32_t v, int32_t t, int32_t tensor) {
+  int32_t maker = x->g->producer[tensor], op = x->old->producer[t], n = count_reductions(x, v, t);
+  if (x->c->part[maker] == BERTH_PART_SUM)
+    return n == 0 ? BERTH_OK : berth_i_check_wrong(x, v, "reads a sum of tensor %d, and waits for %d AllReduces of it", t, n);
+  if (x->c->part[maker] != BERTH_PART_REPLICA || x->c->device[maker] != x->c->device[v])
+    return berth_i_check_wrong(x, v, "reads tensor %d from op %d, which is neither its sum nor made here", t, maker);
+  if (n == 1 || (n > 0 && n == count_partials(x, x->c->origin[v], op))) return BERTH_OK;
+  return berth_i_check_wrong(x, v, "waits for %d AllReduces of tensor %d", n, t);
+}
+
+/* The input of v that is tensor t; BERTH_NONE: none, -2: several. */
+static int32_t find_input(const berth_i_check *x, int32_t v, int32_t t) {
+  int32_t i, n, found = BERTH_NONE;
+  const int32_t *in = berth_i_inputs_of(x->g, v, &n);
+  for (i = 0; i < n; i++) {
+    if (x->c->source[in[i]] != t) continue;
+    if (found != BERTH_NONE) return -2;
+    found = in[i];
+  }
+  return found;
+}
+
+static berth_status check_rows(const berth_i_check *x, int32_t v, int32_t t, int32_t tensor) {
+  int32_t there = berth_i_samples_in(x, tensor), needed = x->c->samples[v];
+  if (there == needed || !berth_i_is_sized(x, t)) return BERTH_OK;
+  return berth_i_check_wrong(x, v, "reads %d samples of tensor %d, needs %d", there, t, needed);
+}
+
+static berth_status check_input(const berth_i_check *x, int32_t v, int32_t t) {
+  int32_t tensor = find_input(x, v, t), needed = x->c->samples[v], maker;
+  bool whole = !x->cut[x->c->origin[v]];
+  if (tensor == BERTH_NONE && berth_i_carries(x, t) && x->batch[t] && needed == 0) return BERTH_OK;
+  if (tensor == BERTH_NONE) return berth_i_check_wrong(x, v, "does not read tensor %d", t);
+  if (tensor < 0) return berth_i_check_wrong(x, v, "reads tensor %d twice", t);
+  if (!berth_i_carries(x, t)) return BERTH_OK;
+  if (x->batch[t]) return check_rows(x, v, t, tensor);
+  if (berth_i_is_partial(x, t) && whole) return check_reduced(x, v, t, tensor);
+  maker = x->g->producer[tensor];
+  if (x->c->part[maker] != BERTH_PART_REPLICA)
+    return berth_i_check_wrong(x, v, "reads tensor %d from op %d, which is no replica", t, maker);
+  if (berth_i_is_partial(x, t) && (x->c->device[maker] != x->c->device[v] || x->c->samples[maker] != needed))
+    return berth_i_check_wrong(x, v, "reads a part of tensor %d that is not of its %d samples", t, needed);
+  return BERTH_OK;
+}
+
+berth_status berth_i_check_reads(const berth_i_check *x) {
+  berth_status st = BERTH_OK;
+  int32_t v, i, n, due;
+  for (v = 0; v < x->g->n_ops; v++) {
+    const int32_t *in;
+    if (x->c->part[v] != BERTH_PART_REPLICA) continue;
+    in = berth_i_inputs_of(x->old, x->c->origin[v], &due);
+    for (i = 0; i < due && st == BERTH_OK; i++) st = check_input(x, v, in[i]);
+    if (st != BERTH_OK) return st;
+    berth_i_inputs_of(x->g, v, &n);
+    if (n > due) return berth_i_check_wrong(x, v, "reads %d tensors, its op %d", n, due);
+  }
+  return BERTH_OK;
+}
+
+/* ---- collectives -------------------------------------------------------------------------------------- */
+
+/* What one member brings to an AllReduce, by the buckets; a replica as member brings one gradient. */
+static double bucket_bytes(const berth_i_check *x, int32_t member, int32_t *count) {
+  int32_t i, n;
+  const int32_t *in = berth_i_inputs_of(x->g, member, &n);
+  double sum = 0;
+  for (i = 0; i < n; i++) sum += x->g->tensor_bytes[in[i]];
+  *count = n;
+  return sum;
+}
+
+static bool makes_one_of(const berth_i_check *x, int32_t v, double bytes) {
+  int32_t i;
+  for (i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) {
+    if (berth_i_is_partial(x, x->c->source[x->g->out[i]]) && berth_i_is_near(x->g->tensor_bytes[x->g->out[i]], bytes)) return true;
+  }
+  return false;
+}
+
+berth_status berth_i_check_collectives(const berth_i_check *x) {
+  int32_t k, i;
+  for (k = 0; k < x->g->n_collectives; k++) {
+    const berth_collective *c = &x->g->collectives[k];
+    for (i = 0; i < c->n_members; i++) {
+      int32_t m = c->members[i], count = 1;
+      bool bucket = x->c->part[m] == BERTH_PART_BUCKET;
+      double bytes = bucket ? bucket_bytes(x, m, &count) : c->bytes;
+      if (c->kind != BERTH_ALLREDUCE) continue;
+      if (!berth_i_is_near(bytes, c->bytes) || count != c->count || (!bucket && !makes_one_of(x, m, c->bytes)))
+        return berth_i_check_wrong(x, m, "does not bring the bytes of the %d gradients of collective %d", c->count, k);
+    }
+  }
+  return BERTH_OK;
+}

@@ -1,0 +1,212 @@
+/* Strategies: compiled, simulated, valued. */
+#include "values_internal.h"
+#include "../sim/sim_internal.h"
+
+static berth_sim_options options_of(const berth_deploy *d, const berth_i_emission *e) {
+  berth_sim_options o = d->sim;
+  if (d->o.order != BERTH_DEPLOY_RANK) return o;
+  o.dispatch = BERTH_DISPATCH_STATIC;
+  o.rank = e->rank;
+  return o;
+}
+
+static void note_memory(const berth_deploy *d, int32_t device, double peak, berth_deploy_value *out) {
+  double lacks = peak - berth_i_memory_of(d, device);
+  out->peak = peak > out->peak ? peak : out->peak;
+  if (!(lacks > 1e-12 * peak)) return;
+  out->over++;
+  if (lacks > out->shortfall) {
+    out->shortfall = lacks;
+    out->worst = device;
+  }
+}
+
+static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_value *out) {
+  int32_t k;
+  out->over = 0;
+  out->worst = BERTH_NONE;
+  out->peak = out->shortfall = 0;
+  for (k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
+}
+
+static void read_state(const berth_deploy *d, const berth_i_sim_plan *p, const berth_i_sim_state *s, double *peak,
+                       berth_deploy_value *out) {
+  int32_t k;
+  out->seconds = s->now * p->unit;
+  read_memory(d, s->memory ? s->memory->peak : NULL, out);
+  for (k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
+}
+
+/* The cost is retained and released by the plan. */
+static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak, berth_deploy_value *out) {
+  berth_sim_options o = options_of(d, e);
+  berth_i_sim_plan *p = NULL;
+  berth_i_sim_state *s = NULL;
+  berth_status st;
+  if ((st = berth_i_sim_plan_new((berth_cost *)(uintptr_t)&e->cost, &o, false, &p)) != BERTH_OK) return st;
+  if ((st = berth_i_sim_state_new(p, &s)) != BERTH_OK) goto done;
+  if (!berth_i_sim_execute(p, s, e->device, o.seed, true)) {
+    st = berth_i_fault_report(p, &s->fault);
+    goto done;
+  }
+  read_state(d, p, s, peak, out);
+done:
+  berth_i_sim_state_release(p, s);
+  berth_i_sim_plan_release(p);
+  return st;
+}
+
+static int32_t count_marks(const uint8_t *mark, int32_t n) {
+  int32_t i, sum = 0;
+  for (i = 0; mark && i < n; i++) sum += mark[i] != 0;
+  return sum;
+}
+
+berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak,
+                                   berth_deploy_value *out) {
+  berth_i_values *v;
+  berth_deploy_value value;
+  berth_status st = berth_i_values_of(d, &v);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_deploy_emit(d, action, duplicate, v->emission)) != BERTH_OK) return st;
+  if ((st = run(d, v->emission, peak, &value)) != BERTH_OK) return st;
+  v->evaluations++;
+  value.repeated = count_marks(duplicate, d->n_ops);
+  *out = value;
+  return BERTH_OK;
+}
+
+int64_t berth_deploy_evaluations(const berth_deploy *d) { return d->values ? d->values->evaluations : 0; }
+
+bool berth_i_value_better(const berth_deploy_value *a, const berth_deploy_value *b) {
+  if (a->shortfall != b->shortfall) return a->shortfall < b->shortfall;
+  return a->seconds < b->seconds;
+}
+
+/* ---- what the simulation tells of each op ---------------------------------------------------------- */
+
+typedef struct reader {
+  const berth_i_emission *e;
+  const double *start, *finish;
+  double *first, *last, *idle; /* [ops of the graph] */
+} reader;
+
+static void note_wait(const reader *r, int32_t k, double start) {
+  double *idle = &r->idle[r->e->origin[k]], wait = start - r->finish[k];
+  if (wait < *idle) *idle = wait;
+}
+
+static void read_ops(const reader *r) {
+  int32_t k;
+  for (k = 0; k < r->e->graph.n_ops; k++) {
+    int32_t op = r->e->origin[k];
+    if (r->start[k] < r->first[op]) r->first[op] = r->start[k];
+    if (r->finish[k] > r->last[op]) r->last[op] = r->finish[k];
+  }
+}
+
+/* Readers on the same device; elsewhere the transfer is what waits. */
+static void read_neighbours(const reader *r) {
+  const berth_graph *g = &r->e->graph;
+  int32_t t, k;
+  for (t = 0; t < g->n_tensors; t++) {
+    int32_t from = g->producer[t];
+    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+      int32_t to = g->use[k];
+      if (r->e->device[to] != r->e->device[from] || r->e->origin[to] == r->e->origin[from]) continue;
+      note_wait(r, from, r->start[to]);
+    }
+  }
+}
+
+static void read_traffic(const reader *r, const berth_result *result) {
+  const berth_transfer *sent;
+  const berth_collective_run *met;
+  int32_t n = berth_result_transfers(result, &sent), m = berth_result_collectives(result, &met), i, k;
+  for (i = 0; i < n; i++) note_wait(r, r->e->graph.producer[sent[i].tensor], sent[i].start);
+  for (i = 0; i < m; i++) {
+    const berth_collective *c = &r->e->graph.collectives[i];
+    for (k = 0; k < c->n_members; k++) note_wait(r, c->members[k], met[i].start);
+  }
+}
+
+static double span(double first, double last) { return last > first ? last - first : 0; }
+
+static double group_span(const berth_deploy *d, const reader *r, int32_t group) {
+  double first = INFINITY, last = -INFINITY;
+  int32_t i;
+  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+    first = fmin(first, r->first[d->group_op[i]]);
+    last = fmax(last, r->last[d->group_op[i]]);
+  }
+  return span(first, last);
+}
+
+static void tell_ops(const berth_deploy *d, const reader *r, berth_deploy_feedback *f) {
+  int32_t i;
+  for (i = 0; f->makespan && i < d->n_ops; i++) f->makespan[i] = span(r->first[i], r->last[i]);
+  for (i = 0; f->idle_after && i < d->n_ops; i++) f->idle_after[i] = isinf(r->idle[i]) ? 0 : r->idle[i];
+  for (i = 0; f->group_makespan && i < d->n_groups; i++) f->group_makespan[i] = group_span(d, r, i);
+}
+
+static berth_status read_times(berth_deploy *d, const berth_i_emission *e, const berth_result *result, berth_deploy_feedback *f) {
+  size_t n = (size_t)d->n_ops, i;
+  double *scratch = berth_i_alloc(d->ctx, n, 3 * sizeof *scratch);
+  reader r = { e, berth_result_start(result), berth_result_finish(result), NULL, NULL, NULL };
+  if (!scratch) return berth_i_nomem(d->ctx);
+  r.first = scratch;
+  r.last = scratch + n;
+  r.idle = scratch + 2 * n;
+  for (i = 0; i < n; i++) {
+    r.first[i] = r.idle[i] = INFINITY;
+    r.last[i] = -INFINITY;
+  }
+  read_ops(&r);
+  read_neighbours(&r);
+  read_traffic(&r, result);
+  tell_ops(d, &r, f);
+  berth_i_free(d->ctx, scratch, n, 3 * sizeof *scratch);
+  return BERTH_OK;
+}
+
+static void shares_of(const double *busy, int32_t n, double of, double *out) {
+  int32_t i;
+  for (i = 0; out && i < n; i++) out[i] = of > 0 ? busy[i] / of : 0;
+}
+
+static berth_status read_result(berth_deploy *d, const berth_i_emission *e, const berth_result *r, berth_deploy_feedback *f,
+                                berth_deploy_value *out) {
+  const double *peak = berth_result_peak(r);
+  bool accounted = berth_result_options(r)->memory != BERTH_MEMORY_NONE;
+  double seconds = berth_result_makespan(r);
+  bool timed = f->makespan || f->idle_after || f->group_makespan;
+  berth_status st = timed ? read_times(d, e, r, f) : BERTH_OK;
+  int32_t k;
+  if (st != BERTH_OK) return st;
+  shares_of(berth_result_busy(r), d->n_devices, seconds, f->busy);
+  shares_of(berth_result_link_busy(r), d->t->n_links, seconds, f->link_busy);
+  for (k = 0; f->peak && k < d->n_devices; k++) f->peak[k] = accounted ? peak[k] : 0;
+  out->seconds = seconds;
+  read_memory(d, accounted ? peak : NULL, out);
+  return BERTH_OK;
+}
+
+berth_status berth_deploy_simulate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                   berth_deploy_feedback *feedback, berth_deploy_value *out) {
+  berth_deploy_value value;
+  berth_sim_options o;
+  berth_i_values *v;
+  berth_result *r = NULL;
+  berth_status st = berth_i_values_of(d, &v);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_deploy_emit(d, action, duplicate, v->emission)) != BERTH_OK) return st;
+  o = options_of(d, v->emission);
+  if ((st = berth_simulate(&v->emission->cost, v->emission->device, &o, &r)) != BERTH_OK) return st;
+  st = read_result(d, v->emission, r, feedback, &value);
+  berth_result_release(r);
+  if (st != BERTH_OK) return st;
+  v->evaluations++;
+  value.repeated = count_marks(duplicate, d->n_ops);
+  *out = value;
+  return BERTH_OK;
+}

@@ -1,0 +1,191 @@
+/* The problem: made once, then read by compiler, evaluator and search. */
+#include "deploy_internal.h"
+
+berth_deploy_options berth_deploy_default(berth_physics physics) {
+  berth_deploy_options o = { .op_groups = 60, .bucket = BERTH_BUCKET_GROUP, .bucket_bytes = 25 << 20, .uneven = 1, .gather = 1,
+                             .order = BERTH_DEPLOY_RANK };
+  if (physics == BERTH_PHYSICAL) return o;
+  o.bucket = BERTH_BUCKET_NONE;
+  o.free_auxiliary = 1;
+  o.order = BERTH_DEPLOY_FIFO;
+  if (physics == BERTH_COMPAT) return o;
+  o.uneven = o.gather = 0;
+  o.split_parameters = o.split_gradients = o.positional = 1;
+  return o;
+}
+
+/* ---- checks ------------------------------------------------------------------------------- */
+
+static berth_status check_numbers(berth_ctx *ctx, const berth_deploy_options *o) {
+  if (o->batch < 1) return berth_i_fail(ctx, BERTH_EINVAL, "batch is %ld: needs 1 or more", (long)o->batch);
+  if (o->op_groups < 1) return berth_i_fail(ctx, BERTH_EINVAL, "op_groups is %ld: needs 1 or more", (long)o->op_groups);
+  if ((int)o->bucket < 0 || o->bucket > BERTH_BUCKET_BYTES)
+    return berth_i_fail(ctx, BERTH_EINVAL, "there is no bucket %d", (int)o->bucket);
+  if (o->bucket == BERTH_BUCKET_BYTES && !(o->bucket_bytes > 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "bucket_bytes is %g: needs more than 0", o->bucket_bytes);
+  if ((int)o->order < 0 || o->order > BERTH_DEPLOY_RANK)
+    return berth_i_fail(ctx, BERTH_EINVAL, "there is no order %d", (int)o->order);
+  if (o->n_sets < 0 || o->n_points < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0", (long)o->n_sets,
+                        (long)o->n_points);
+  return BERTH_OK;
+}
+
+static berth_status check(const berth_cost *cost, const berth_deploy_options *o) {
+  berth_status st = check_numbers(cost->ctx, o);
+  if (st != BERTH_OK) return st;
+  if (cost->collective || cost->table)
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "the cost prices %s by a function: it does not know the compiled graph's",
+                        cost->collective ? "collectives" : "transfers");
+  if (o->analysis && berth_analysis_graph(o->analysis) != cost->g)
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "the analysis is of another graph than the cost");
+  return BERTH_OK;
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static berth_deploy *make_empty(berth_cost *cost, const berth_deploy_options *o) {
+  berth_deploy *d = berth_i_zalloc(cost->ctx, 1, sizeof *d);
+  if (!d) return NULL;
+  d->ctx = cost->ctx;
+  d->refs = 1;
+  d->cost = cost;
+  d->g = cost->g;
+  d->t = cost->t;
+  d->o = *o;
+  d->o.analysis = NULL;
+  d->o.device_group = d->o.set_at = d->o.set_device = d->o.point_batch = NULL;
+  d->o.point_cost = NULL;
+  d->n_ops = cost->g->n_ops;
+  d->n_devices = cost->n_devices;
+  d->batch = o->batch;
+  berth_ctx_retain(d->ctx);
+  berth_cost_retain(cost);
+  return d;
+}
+
+static berth_status take_analysis(berth_deploy *d, const berth_analysis *given) {
+  if (!given) return berth_analyse(d->g, NULL, &d->analysis);
+  d->analysis = (berth_analysis *)given;
+  berth_analysis_retain(d->analysis);
+  return BERTH_OK;
+}
+
+static void take_sim(berth_deploy *d, const berth_sim_options *sim) {
+  d->sim = sim ? *sim : berth_sim_default(d->g);
+  d->sim.rank = NULL;
+  d->sim.sequence = NULL;
+}
+
+/* Options that the simulator refuses, or that compiled graphs cannot do with, are refused before anything is compiled. */
+static berth_status check_sim(const berth_deploy *d) {
+  berth_sim_options o = d->sim;
+  berth_sim *sim = NULL;
+  berth_status st;
+  if (o.order == BERTH_ORDER_READY)
+    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "order ready knows no collectives, which keep replicas in step");
+  if (d->o.order == BERTH_DEPLOY_RANK) {
+    o.dispatch = BERTH_DISPATCH_STATIC;
+    o.rank = d->rank;
+  }
+  st = berth_sim_new(d->cost, &o, &sim);
+  berth_sim_release(sim);
+  return st;
+}
+
+berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim, const berth_deploy_options *opts,
+                              berth_deploy **out) {
+  berth_status st = check(cost, opts);
+  berth_deploy *d;
+  if (st != BERTH_OK) return st;
+  if (!(d = make_empty(cost, opts))) return berth_i_nomem(cost->ctx);
+  take_sim(d, sim);
+  if ((st = take_analysis(d, opts->analysis)) != BERTH_OK) goto done;
+  if ((st = berth_i_deploy_times(d, opts)) != BERTH_OK) goto done;
+  if ((st = berth_i_deploy_ops(d)) != BERTH_OK) goto done;
+  if ((st = check_sim(d)) != BERTH_OK) goto done;
+  if ((st = berth_i_deploy_sets(d, opts)) != BERTH_OK) goto done;
+  if ((st = berth_i_deploy_lay_out(d)) != BERTH_OK) goto done;
+  if ((st = berth_i_deploy_actions(d)) != BERTH_OK) goto done;
+  *out = d;
+  d = NULL;
+done:
+  berth_deploy_release(d);
+  return st;
+}
+
+void berth_deploy_retain(berth_deploy *d) { d->refs++; }
+
+void berth_deploy_release(berth_deploy *d) {
+  berth_ctx *ctx;
+  if (!d || --d->refs > 0) return;
+  ctx = d->ctx;
+  berth_i_values_release(d);
+  berth_i_emission_release(d, d->scratch);
+  berth_i_deploy_dealt_release(d);
+  berth_i_deploy_actions_release(d);
+  berth_i_deploy_layout_release(d);
+  berth_i_deploy_sets_release(d);
+  berth_i_deploy_ops_release(d);
+  berth_i_deploy_times_release(d);
+  berth_analysis_release(d->analysis);
+  berth_cost_release(d->cost);
+  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_ctx_release(ctx);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+berth_cost *berth_deploy_cost(const berth_deploy *d) { return d->cost; }
+const berth_analysis *berth_deploy_analysis(const berth_deploy *d) { return d->analysis; }
+const berth_deploy_options *berth_deploy_given(const berth_deploy *d) { return &d->o; }
+const berth_sim_options *berth_deploy_simulation(const berth_deploy *d) { return &d->sim; }
+int32_t berth_deploy_groups(const berth_deploy *d) { return d->n_groups; }
+const int32_t *berth_deploy_group(const berth_deploy *d) { return d->group; }
+const double *berth_deploy_group_seconds(const berth_deploy *d) { return d->group_seconds; }
+int32_t berth_deploy_device_groups(const berth_deploy *d) { return d->n_device_groups; }
+const int32_t *berth_deploy_device_group(const berth_deploy *d) { return d->device_group; }
+int32_t berth_deploy_sets(const berth_deploy *d) { return d->n_sets; }
+const uint8_t *berth_deploy_legal(const berth_deploy *d) { return d->legal; }
+
+int32_t berth_deploy_set(const berth_deploy *d, int32_t set, const int32_t **devices) {
+  bool known = set >= 0 && set < d->n_sets;
+  if (devices) *devices = known ? berth_i_place_devices(d, set) : NULL;
+  return known ? berth_i_place_size(d, set) : 0;
+}
+
+int32_t berth_deploy_actions(const berth_deploy *d, const berth_action **out) {
+  if (out) *out = d->action;
+  return d->n_actions;
+}
+
+static berth_status check_set(const berth_deploy *d, int32_t set) {
+  if (set >= 0 && set < d->n_sets) return BERTH_OK;
+  return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no device set %ld (there are %ld)", (long)set, (long)d->n_sets);
+}
+
+berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_deploy_shares shares, int32_t *out) {
+  berth_i_cut cut = shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  berth_status st = check_set(d, set);
+  int32_t k;
+  if (st != BERTH_OK) return st;
+  for (k = 0; k < berth_i_place_size(d, set); k++) out[k] = berth_i_form_samples(d, berth_i_form_of(set, cut), k);
+  return BERTH_OK;
+}
+
+berth_status berth_deploy_owners(const berth_deploy *d, int32_t set, berth_deploy_shares shares, int32_t *out) {
+  int kind = shares == BERTH_SHARES_SPEED;
+  berth_status st = check_set(d, set);
+  int32_t i, s;
+  if (st != BERTH_OK) return st;
+  for (i = d->run_at[kind][set]; i < d->run_at[kind][set + 1]; i++) {
+    int32_t end = i + 1 < d->run_at[kind][set + 1] ? d->run[kind][i + 1].first : d->batch;
+    for (s = d->run[kind][i].first; s < end; s++) out[s] = berth_i_place_devices(d, set)[d->run[kind][i].owner];
+  }
+  return BERTH_OK;
+}
+
+double berth_deploy_op(const berth_deploy *d, int32_t op, int32_t device, int32_t samples) {
+  if (op < 0 || op >= d->n_ops || device < 0 || device >= d->n_devices || samples < 0) return (double)NAN;
+  return berth_i_can_run(d->cost, op, device) ? berth_i_deploy_seconds(d, op, device, samples) : BERTH_UNSUPPORTED;
+}

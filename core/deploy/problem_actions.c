@@ -1,0 +1,148 @@
+/* What can be decided for an op group, and what of it is legal for which. */
+#include "deploy_internal.h"
+#include <stdio.h>
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static berth_status add(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option, berth_deploy_shares shares) {
+  berth_status st = berth_i_grow(d->ctx, (void **)&d->action, cap, (size_t)d->n_actions + 1, sizeof *d->action);
+  if (st == BERTH_OK) d->action[d->n_actions++] = (berth_action){ set, option, shares };
+  return st;
+}
+
+static berth_status add_replicas(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option) {
+  berth_status st = add(d, cap, set, option, BERTH_SHARES_EVEN);
+  return st == BERTH_OK && d->o.uneven && d->uneven[set] ? add(d, cap, set, option, BERTH_SHARES_SPEED) : st;
+}
+
+static berth_status add_all(berth_deploy *d, size_t *cap) {
+  berth_status st = BERTH_OK;
+  int32_t set;
+  for (set = 0; set < d->n_sets && st == BERTH_OK; set++) {
+    bool alone = berth_i_place_size(d, set) == 1;
+    st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN) : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
+    if (alone || st != BERTH_OK) continue;
+    if ((st = add_replicas(d, cap, set, BERTH_DEPLOY_ALLREDUCE)) != BERTH_OK) return st;
+    if ((st = add(d, cap, set, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN)) != BERTH_OK) return st;
+    if (d->o.duplicates) st = add(d, cap, set, BERTH_DEPLOY_DUPLICATE, BERTH_SHARES_EVEN);
+  }
+  return st;
+}
+
+/* ---- legal ----------------------------------------------------------------------------------- */
+
+/* The first op of the group and device of the set that do not go together. Inputs go where they can. */
+static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32_t *op, int32_t *device) {
+  int32_t i, k;
+  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+    *op = d->group_op[i];
+    if (d->role[*op] == BERTH_ROLE_INPUT) continue;
+    for (k = 0; k < berth_i_place_size(d, set); k++) {
+      *device = berth_i_place_devices(d, set)[k];
+      if (!berth_i_can_run(d->cost, *op, *device)) return true;
+    }
+  }
+  return false;
+}
+
+/* SPLIT has something to deal out. */
+static bool has_two_units(const berth_deploy *d, int32_t group) {
+  const int32_t *op = d->group_op + d->group_at[group];
+  int32_t i, n = d->group_at[group + 1] - d->group_at[group], first = berth_i_group(d->g, op[0]);
+  for (i = 1; i < n; i++) {
+    if (first == BERTH_NONE || berth_i_group(d->g, op[i]) != first) return true;
+  }
+  return false;
+}
+
+static bool equal_shares(const berth_deploy *d, const berth_action *a) {
+  berth_i_form f = berth_i_form_of(a->set, a->shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN);
+  int32_t k;
+  for (k = 1; k < berth_i_place_size(d, a->set); k++) {
+    if (berth_i_form_samples(d, f, k) != berth_i_form_samples(d, f, 0)) return false;
+  }
+  return true;
+}
+
+static bool is_replicated(const berth_action *a) { return a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE; }
+
+static bool suits(const berth_deploy *d, int32_t group, const berth_action *a) {
+  if (a->option == BERTH_DEPLOY_SPLIT) return has_two_units(d, group);
+  return !d->o.strict || !is_replicated(a) || equal_shares(d, a);
+}
+
+/* One look at ops and devices for all actions of a set. */
+static void mark_group(berth_deploy *d, int32_t group) {
+  uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
+  int32_t k, op, device;
+  for (k = 0; k < d->n_actions; k++) {
+    const berth_action *a = &d->action[k];
+    bool new_set = k == 0 || a[-1].set != a->set;
+    uint8_t fits = new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
+    legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a)));
+  }
+  for (k = 0; k < d->n_actions; k++) legal[k] &= 1;
+}
+
+static bool has_legal(const berth_deploy *d, int32_t group) {
+  return memchr(d->legal + (size_t)group * (size_t)d->n_actions, 1, (size_t)d->n_actions) != NULL;
+}
+
+static berth_status no_action(const berth_deploy *d, int32_t group) {
+  char label[80], where[80];
+  int32_t op = 0, device = 0;
+  if (!find_misfit(d, group, d->action[0].set, &op, &device)) {
+    return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set gives equal shares of a batch of %ld", (long)group,
+                        (long)d->batch);
+  }
+  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set can run all of its %ld ops: %s not on %s",
+                      (long)group, (long)(d->group_at[group + 1] - d->group_at[group]), berth_i_op_label(d->g, op, label, sizeof label),
+                      berth_i_device_label(d->t, device, where, sizeof where));
+}
+
+berth_status berth_i_deploy_actions(berth_deploy *d) {
+  berth_status st = add_all(d, &d->action_cap);
+  int32_t group;
+  if (st != BERTH_OK) return st;
+  d->legal = berth_i_alloc(d->ctx, (size_t)d->n_groups, (size_t)d->n_actions);
+  if (!d->legal) return berth_i_nomem(d->ctx);
+  for (group = 0; group < d->n_groups; group++) {
+    mark_group(d, group);
+    if (!has_legal(d, group)) return no_action(d, group);
+  }
+  return BERTH_OK;
+}
+
+void berth_i_deploy_actions_release(berth_deploy *d) {
+  berth_i_free(d->ctx, d->action, d->action_cap, sizeof *d->action);
+  berth_i_free(d->ctx, d->legal, (size_t)d->n_groups, (size_t)d->n_actions);
+}
+
+/* ---- strategies ------------------------------------------------------------------------------- */
+
+static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {
+  static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
+  const berth_action *a = &d->action[k];
+  char label[80], where[80], what[64];
+  int32_t op, device;
+  snprintf(what, sizeof what, "op group %ld: action %ld (%s)", (long)group, (long)k, option_name[a->option]);
+  if (find_misfit(d, group, a->set, &op, &device)) {
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what, berth_i_op_label(d->g, op, label, sizeof label),
+                        berth_i_device_label(d->t, device, where, sizeof where));
+  }
+  if (a->option == BERTH_DEPLOY_SPLIT) return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: its ops share a device anyway", what);
+  return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: the batch of %ld does not divide by %ld devices", what, (long)d->batch,
+                      (long)berth_i_place_size(d, a->set));
+}
+
+berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action) {
+  int32_t group;
+  for (group = 0; group < d->n_groups; group++) {
+    int32_t k = action[group];
+    if (k < 0 || k >= d->n_actions)
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %ld: there is no action %ld (there are %ld)", (long)group, (long)k,
+                          (long)d->n_actions);
+    if (!d->legal[(size_t)group * (size_t)d->n_actions + (size_t)k]) return not_legal(d, group, k);
+  }
+  return BERTH_OK;
+}

@@ -1,0 +1,201 @@
+/* What the compiler has to know of ops: which depend on the batch, where updates stand, op groups, which op goes first. */
+#include "grouping_internal.h"
+#include "deploy_internal.h"
+#include <stdlib.h>
+
+static bool changes_variable(uint8_t role) { return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER; }
+
+/* ---- ops ----------------------------------------------------------------------------------- */
+
+static void find_cut_ops(berth_deploy *d) {
+  const uint8_t *from_input = berth_analysis_from_input(d->analysis);
+  int32_t op;
+  for (op = 0; op < d->n_ops; op++)
+    d->cut_op[op] = from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
+}
+
+static void number_updates(berth_deploy *d) {
+  int32_t op, n = 0;
+  for (op = 0; op < d->n_ops; op++) d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
+}
+
+static void find_levels(berth_deploy *d) {
+  const berth_graph *g = d->g;
+  int32_t i, j;
+  for (i = 0; i < d->n_ops; i++) {
+    int32_t v = g->topo[i], most = 0;
+    for (j = g->in_at[v]; j < g->in_at[v + 1]; j++) {
+      int32_t u = g->producer[g->in[j]], level = d->level[u] + (d->update_number[u] != BERTH_NONE);
+      if (level > most) most = level;
+    }
+    d->level[v] = most;
+  }
+}
+
+static int32_t first_reader(const berth_deploy *d, int32_t op) {
+  const berth_graph *g = d->g;
+  int32_t i, j;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      if (d->role[g->use[j]] != BERTH_ROLE_INPUT) return g->use[j];
+    }
+  }
+  return BERTH_NONE;
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+static double mean_at(const berth_deploy *d, int32_t op, int32_t samples) {
+  double sum = 0;
+  int32_t device, n = 0;
+  if (samples == d->batch) return d->mean_seconds[op];
+  for (device = 0; device < d->n_devices; device++) {
+    if (!berth_i_can_run(d->cost, op, device)) continue;
+    sum += berth_i_deploy_seconds(d, op, device, samples);
+    n++;
+  }
+  return n > 0 ? sum / n : 0;
+}
+
+static berth_status group_ops(berth_deploy *d) {
+  const berth_i_grouping o = { .groups = d->o.op_groups, .top_k = d->o.top_k != 0, .seed = d->o.seed };
+  size_t n = (size_t)d->n_ops;
+  double *seconds = berth_i_alloc(d->ctx, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
+  int32_t k, op;
+  berth_status st;
+  if (!seconds) return berth_i_nomem(d->ctx);
+  for (k = 0; k < BERTH_I_GROUP_TIMES; k++) {
+    int32_t samples = d->batch >> k > 0 ? d->batch >> k : 1;
+    for (op = 0; op < d->n_ops; op++) seconds[(size_t)k * n + (size_t)op] = mean_at(d, op, samples);
+  }
+  st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
+  berth_i_free(d->ctx, seconds, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
+  return st;
+}
+
+static berth_status list_groups(berth_deploy *d) {
+  size_t n = (size_t)d->n_groups;
+  int32_t k, op;
+  d->group_at = berth_i_zalloc(d->ctx, n + 1, sizeof *d->group_at);
+  d->group_seconds = berth_i_zalloc(d->ctx, n, sizeof *d->group_seconds);
+  if (!d->group_at || !d->group_seconds) return berth_i_nomem(d->ctx);
+  for (op = 0; op < d->n_ops; op++) {
+    d->group_at[d->group[op]]++;
+    d->group_seconds[d->group[op]] += d->mean_seconds[op];
+  }
+  for (k = 1; k <= d->n_groups; k++) d->group_at[k] += d->group_at[k - 1];
+  for (op = d->n_ops - 1; op >= 0; op--) d->group_op[--d->group_at[d->group[op]]] = op;
+  return BERTH_OK;
+}
+
+/* ---- rank ---------------------------------------------------------------------------------- */
+
+/* An op that makes gradients only: its own way to the end is short, but whoever is to sum them waits for them. */
+static bool makes_gradients(const berth_deploy *d, int32_t op) {
+  const berth_graph *g = d->g;
+  int32_t i, n = 0;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    if (berth_i_is_control(g, g->out[i])) continue;
+    if (d->cut_tensor[g->out[i]]) return false;
+    n++;
+  }
+  return n > 0 && d->cut_op[op];
+}
+
+/* The longest way of what else reads the output of op; that of op, if nothing does. */
+static double way_beside(const berth_deploy *d, const uint8_t *aside, const double *way, int32_t op) {
+  const berth_graph *g = d->g;
+  double best = -1;
+  int32_t i, j;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+      if (!aside[g->use[j]]) best = fmax(best, way[g->use[j]]);
+    }
+  }
+  return best < 0 ? way[op] : best;
+}
+
+/* As if it were on the way of those who read what it reads last. */
+static void lift(const berth_deploy *d, const uint8_t *aside, double *way, int32_t op) {
+  const berth_graph *g = d->g;
+  int32_t i, last = BERTH_NONE;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t u = g->producer[g->in[i]];
+    if (last == BERTH_NONE || way[u] < way[last]) last = u;
+  }
+  if (last != BERTH_NONE) way[op] = fmax(way[op], way_beside(d, aside, way, last));
+}
+
+typedef struct Place {
+  double way;   /* s to the end */
+  int32_t op;
+  uint8_t last, aside;
+} Place;
+
+static int by_rank(const void *pa, const void *pb) {
+  const Place *a = pa, *b = pb;
+  if (a->last != b->last) return a->last < b->last ? -1 : 1;
+  if (a->way != b->way) return a->way > b->way ? -1 : 1;
+  if (a->aside != b->aside) return a->aside < b->aside ? -1 : 1;
+  return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static berth_status find_rank(berth_deploy *d) {
+  size_t n = (size_t)d->n_ops;
+  Place *place = berth_i_alloc(d->ctx, n, sizeof *place);
+  uint8_t *aside = berth_i_alloc(d->ctx, n, 1);
+  int32_t op, i;
+  berth_status st = place && aside ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
+  if (st != BERTH_OK) goto done;
+  for (op = 0; op < d->n_ops; op++) aside[op] = makes_gradients(d, op);
+  for (i = 0; i < d->n_ops; i++) {
+    if (aside[d->g->topo[i]]) lift(d, aside, d->rank, d->g->topo[i]);
+  }
+  for (op = 0; op < d->n_ops; op++) place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
+  qsort(place, n, sizeof *place, by_rank);
+  for (op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
+done:
+  berth_i_free(d->ctx, place, n, sizeof *place);
+  berth_i_free(d->ctx, aside, n, 1);
+  return st;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static bool alloc_ops(berth_deploy *d) {
+  size_t n = (size_t)d->n_ops;
+  return (d->cut_op = berth_i_alloc(d->ctx, n, 1)) && (d->update_number = berth_i_alloc(d->ctx, n, sizeof *d->update_number)) &&
+         (d->level = berth_i_alloc(d->ctx, n, sizeof *d->level)) &&
+         (d->first_reader = berth_i_alloc(d->ctx, n, sizeof *d->first_reader)) &&
+         (d->rank = berth_i_alloc(d->ctx, n, sizeof *d->rank)) && (d->group = berth_i_alloc(d->ctx, n, sizeof *d->group)) &&
+         (d->group_op = berth_i_alloc(d->ctx, n, sizeof *d->group_op));
+}
+
+berth_status berth_i_deploy_ops(berth_deploy *d) {
+  int32_t op;
+  berth_status st;
+  if (!alloc_ops(d)) return berth_i_nomem(d->ctx);
+  d->role = berth_analysis_role(d->analysis);
+  d->cut_tensor = berth_analysis_batch(d->analysis);
+  find_cut_ops(d);
+  number_updates(d);
+  find_levels(d);
+  for (op = 0; op < d->n_ops; op++) d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;
+  if ((st = group_ops(d)) != BERTH_OK) return st;
+  if ((st = list_groups(d)) != BERTH_OK) return st;
+  return find_rank(d);
+}
+
+void berth_i_deploy_ops_release(berth_deploy *d) {
+  size_t n = (size_t)d->n_ops, groups = (size_t)d->n_groups;
+  berth_i_free(d->ctx, d->cut_op, n, 1);
+  berth_i_free(d->ctx, d->update_number, n, sizeof *d->update_number);
+  berth_i_free(d->ctx, d->level, n, sizeof *d->level);
+  berth_i_free(d->ctx, d->first_reader, n, sizeof *d->first_reader);
+  berth_i_free(d->ctx, d->rank, n, sizeof *d->rank);
+  berth_i_free(d->ctx, d->group, n, sizeof *d->group);
+  berth_i_free(d->ctx, d->group_op, n, sizeof *d->group_op);
+  berth_i_free(d->ctx, d->group_at, groups + 1, sizeof *d->group_at);
+  berth_i_free(d->ctx, d->group_seconds, groups, sizeof *d->group_seconds);
+}

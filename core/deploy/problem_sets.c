@@ -1,0 +1,215 @@
+/* Device groups, candidate sets, and every device alone: the places. */
+#include "deploy_internal.h"
+
+enum { MOST_UNITED = 6 }; /* device groups of which every union is a candidate */
+
+typedef struct Sets {
+  berth_deploy *d;
+  size_t cap_at, cap_device;
+  uint8_t *in;   /* [n_devices] the set in hand */
+} Sets;
+
+/* ---- device groups ------------------------------------------------------------------------- */
+
+static bool alike(const berth_deploy *d, int32_t a, int32_t b) {
+  const berth_device *x = &d->t->devices[a], *y = &d->t->devices[b];
+  return x->machine == y->machine && d->t->type[a] == d->t->type[b] && x->speed == y->speed && x->flops == y->flops &&
+         x->memory == y->memory && x->memory_bandwidth == y->memory_bandwidth && x->overhead == y->overhead;
+}
+
+static bool same_group(const berth_deploy *d, const int32_t *given, int32_t a, int32_t b) {
+  return given ? given[a] == given[b] : alike(d, a, b);
+}
+
+static berth_status find_groups(berth_deploy *d, const int32_t *given) {
+  int32_t a, b;
+  for (a = 0; a < d->n_devices; a++) {
+    if (given && given[a] < 0)
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "device_group[%ld] is %ld: from 0", (long)a, (long)given[a]);
+    for (b = 0; b < a && !same_group(d, given, a, b); b++) continue;
+    d->device_group[a] = b < a ? d->device_group[b] : d->n_device_groups++;
+  }
+  return BERTH_OK;
+}
+
+/* ---- sets ---------------------------------------------------------------------------------- */
+
+static berth_status begin_place(Sets *s) {
+  berth_deploy *d = s->d;
+  berth_status st = berth_i_grow(d->ctx, (void **)&d->place_at, &s->cap_at, (size_t)d->n_places + 2, sizeof *d->place_at);
+  if (st == BERTH_OK && d->n_places == 0) d->place_at[0] = 0;
+  return st;
+}
+
+static berth_status add_device(Sets *s, int32_t *n, int32_t device) {
+  berth_deploy *d = s->d;
+  berth_status st = berth_i_grow(d->ctx, (void **)&d->place_device, &s->cap_device, (size_t)*n + 1, sizeof *d->place_device);
+  if (st == BERTH_OK) d->place_device[(*n)++] = device;
+  return st;
+}
+
+static bool is_marked(const Sets *s, int32_t place, int32_t size) {
+  const berth_deploy *d = s->d;
+  int32_t k;
+  if (berth_i_place_size(d, place) != size) return false;
+  for (k = 0; k < size && s->in[berth_i_place_devices(d, place)[k]]; k++) continue;
+  return k == size;
+}
+
+/* The marked devices as a set, unless they are one already. */
+static berth_status add_marked(Sets *s) {
+  berth_deploy *d = s->d;
+  berth_status st = begin_place(s);
+  int32_t device, place, n, size = 0;
+  if (st != BERTH_OK) return st;
+  for (device = 0; device < d->n_devices; device++) size += s->in[device];
+  for (place = 0; place < d->n_places; place++) {
+    if (is_marked(s, place, size)) return BERTH_OK;
+  }
+  n = d->place_at[d->n_places];
+  for (device = 0; device < d->n_devices && st == BERTH_OK; device++) {
+    if (s->in[device]) st = add_device(s, &n, device);
+  }
+  if (st == BERTH_OK) d->place_at[++d->n_places] = n;
+  return st;
+}
+
+static berth_status add_unions(Sets *s) {
+  const berth_deploy *d = s->d;
+  int32_t mask, device;
+  berth_status st = BERTH_OK;
+  for (mask = 1; mask < 1 << d->n_device_groups && st == BERTH_OK; mask++) {
+    for (device = 0; device < d->n_devices; device++) s->in[device] = (mask >> d->device_group[device]) & 1;
+    st = add_marked(s);
+  }
+  return st;
+}
+
+enum { BY_GROUP, BY_TYPE, BY_MACHINE, BY_NOTHING, WAYS };
+
+static bool together(const berth_deploy *d, int way, int32_t a, int32_t b) {
+  switch (way) {
+  case BY_GROUP: return d->device_group[a] == d->device_group[b];
+  case BY_TYPE: return d->t->type[a] == d->t->type[b];
+  case BY_MACHINE: return d->t->devices[a].machine == d->t->devices[b].machine;
+  default: return true;
+  }
+}
+
+/* Of many groups: the unions that are likely. */
+static berth_status add_likely(Sets *s) {
+  const berth_deploy *d = s->d;
+  int32_t a, b;
+  int way;
+  berth_status st = BERTH_OK;
+  for (way = 0; way < WAYS; way++) {
+    for (a = 0; a < d->n_devices && st == BERTH_OK; a++) {
+      for (b = 0; b < d->n_devices; b++) s->in[b] = together(d, way, a, b);
+      st = add_marked(s);
+    }
+  }
+  return st;
+}
+
+static berth_status add_singles(Sets *s) {
+  int32_t a, b;
+  berth_status st = BERTH_OK;
+  for (a = 0; a < s->d->n_devices && st == BERTH_OK; a++) {
+    for (b = 0; b < s->d->n_devices; b++) s->in[b] = a == b;
+    st = add_marked(s);
+  }
+  return st;
+}
+
+static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t device, const char *what) {
+  return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has device %ld%s", (long)set, (long)device, what);
+}
+
+static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t set) {
+  berth_deploy *d = s->d;
+  berth_status st = begin_place(s);
+  int32_t i, device, n;
+  if (st != BERTH_OK) return st;
+  n = d->place_at[d->n_places];
+  if (o->set_at[set + 1] <= o->set_at[set] || o->set_at[0] != 0)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has no devices", (long)set);
+  memset(s->in, 0, (size_t)d->n_devices);
+  for (i = o->set_at[set]; i < o->set_at[set + 1] && st == BERTH_OK; i++) {
+    device = o->set_device[i];
+    if (device < 0 || device >= d->n_devices) return bad_device(d, set, device, ", which does not exist");
+    if (s->in[device]) return bad_device(d, set, device, " twice");
+    s->in[device] = 1;
+    st = add_device(s, &n, device);
+  }
+  if (st == BERTH_OK) d->place_at[++d->n_places] = n;
+  return st;
+}
+
+static berth_status add_sets(Sets *s, const berth_deploy_options *o) {
+  berth_status st = BERTH_OK;
+  int32_t set;
+  for (set = 0; set < o->n_sets && st == BERTH_OK; set++) st = add_given(s, o, set);
+  if (o->n_sets == 0) {
+    st = s->d->n_device_groups <= MOST_UNITED ? add_unions(s) : add_likely(s);
+    if (st == BERTH_OK) st = add_singles(s);
+  }
+  s->d->n_sets = s->d->n_places;
+  return st;
+}
+
+/* ---- places -------------------------------------------------------------------------------- */
+
+static berth_status add_alone(Sets *s) {
+  berth_deploy *d = s->d;
+  berth_status st = BERTH_OK;
+  int32_t device, n;
+  for (device = 0; device < d->n_devices && st == BERTH_OK; device++) {
+    if ((st = begin_place(s)) != BERTH_OK) return st;
+    n = d->place_at[d->n_places];
+    if ((st = add_device(s, &n, device)) == BERTH_OK) d->place_at[++d->n_places] = n;
+  }
+  return st;
+}
+
+static berth_status index_places(berth_deploy *d) {
+  size_t n = (size_t)d->n_places;
+  int32_t place, k;
+  d->set_place = berth_i_alloc(d->ctx, (size_t)d->n_sets, sizeof *d->set_place);
+  d->position = berth_i_alloc(d->ctx, n, (size_t)d->n_devices * sizeof *d->position);
+  if (!d->set_place || !d->position) return berth_i_nomem(d->ctx);
+  memset(d->position, 0xff, n * (size_t)d->n_devices * sizeof *d->position);
+  for (place = 0; place < d->n_places; place++) {
+    const int32_t *device = berth_i_place_devices(d, place);
+    for (k = 0; k < berth_i_place_size(d, place); k++) d->position[(size_t)place * (size_t)d->n_devices + (size_t)device[k]] = k;
+    if (place < d->n_sets) d->set_place[place] = berth_i_place_size(d, place) == 1 ? d->n_sets + device[0] : place;
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_deploy_sets(berth_deploy *d, const berth_deploy_options *o) {
+  Sets s = { .d = d };
+  berth_status st = BERTH_ENOMEM;
+  d->device_group = berth_i_alloc(d->ctx, (size_t)d->n_devices, sizeof *d->device_group);
+  s.in = berth_i_alloc(d->ctx, (size_t)d->n_devices, 1);
+  if (!d->device_group || !s.in) {
+    st = berth_i_nomem(d->ctx);
+    goto done;
+  }
+  if ((st = find_groups(d, o->device_group)) != BERTH_OK) goto done;
+  if ((st = add_sets(&s, o)) != BERTH_OK) goto done;
+  if ((st = add_alone(&s)) != BERTH_OK) goto done;
+  st = index_places(d);
+done:
+  d->place_cap[0] = s.cap_at;
+  d->place_cap[1] = s.cap_device;
+  berth_i_free(d->ctx, s.in, (size_t)d->n_devices, 1);
+  return st;
+}
+
+void berth_i_deploy_sets_release(berth_deploy *d) {
+  berth_i_free(d->ctx, d->device_group, (size_t)d->n_devices, sizeof *d->device_group);
+  berth_i_free(d->ctx, d->set_place, (size_t)d->n_sets, sizeof *d->set_place);
+  berth_i_free(d->ctx, d->position, (size_t)d->n_places, (size_t)d->n_devices * sizeof *d->position);
+  berth_i_free(d->ctx, d->place_at, d->place_cap[0], sizeof *d->place_at);
+  berth_i_free(d->ctx, d->place_device, d->place_cap[1], sizeof *d->place_device);
+}

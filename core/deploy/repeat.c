@@ -1,0 +1,273 @@
+/* Ops that every replica repeats, so that their gradients need no AllReduce (sufficient factor broadcasting): by a rule for each
+ * gradient, and by a minimum cut. */
+#include "values_internal.h"
+#include <berth/sfb.h>
+
+/* ---- gradient by gradient --------------------------------------------------------------------------- */
+
+/* A reader of a tensor that is not cut would have to be repeated, too. */
+static bool drags_others(const berth_deploy *d, int32_t op) {
+  const berth_graph *g = d->g;
+  int32_t i, k;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (k = g->use_at[t]; k < g->use_at[t + 1] && !d->cut_tensor[t]; k++) {
+      int32_t to = g->use[k];
+      if (d->update_number[to] == BERTH_NONE && d->cut_op[to]) return true;
+    }
+  }
+  return false;
+}
+
+static bool may_repeat(const berth_deploy *d, int32_t op) {
+  return d->cut_op[op] && d->role[op] == BERTH_ROLE_COMPUTE && !drags_others(d, op);
+}
+
+/* Time that the slowest replica takes longer. */
+static double more_work(const berth_deploy *d, int32_t op, berth_i_form f) {
+  int32_t place = berth_i_form_place(f), n = berth_i_place_size(d, place), k;
+  double most = 0;
+  for (k = 0; k < n; k++) {
+    int32_t device = berth_i_place_devices(d, place)[k];
+    double more = berth_i_deploy_seconds(d, op, device, d->batch) -
+                  berth_i_deploy_seconds(d, op, device, berth_i_form_samples(d, f, k));
+    most = more > most ? more : most;
+  }
+  return most;
+}
+
+typedef struct choice {
+  const berth_deploy *d;
+  const berth_i_values *v;
+  int32_t group, place;
+  berth_i_form form;
+  double bytes;            /* still reduced by AllReduce */
+  berth_i_local_sfb *sfb;
+} choice;
+
+static double reduced_bytes(const choice *r, int32_t op) {
+  const berth_graph *g = r->d->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    if (r->v->reduced[g->out[i]]) sum += berth_i_gradient_bytes(r->d, g->out[i], r->place);
+  }
+  return sum;
+}
+
+/* Some op of the group that is repeated already reads it. */
+static bool is_gathered(const choice *r, int32_t tensor) {
+  const berth_graph *g = r->d->g;
+  int32_t k;
+  for (k = g->use_at[tensor]; k < g->use_at[tensor + 1]; k++) {
+    int32_t to = g->use[k];
+    if (r->d->group[to] == r->group && r->sfb->flag[r->v->index[to]]) return true;
+  }
+  return false;
+}
+
+static double gather_seconds(const choice *r, int32_t op) {
+  const berth_graph *g = r->d->g;
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i];
+    if (r->d->cut_tensor[t] && !is_gathered(r, t)) sum += berth_i_gather_seconds(r->d, r->place, g->tensor_bytes[t]);
+  }
+  return sum;
+}
+
+/* Of a gradient alone, or of what the group's AllReduce then lacks. */
+static double saved_seconds(const choice *r, double bytes) {
+  double all = r->d->o.bucket == BERTH_BUCKET_GROUP ? r->bytes : bytes;
+  return berth_i_allreduce_seconds(r->d, r->place, all) - berth_i_allreduce_seconds(r->d, r->place, all - bytes);
+}
+
+static void try_op(choice *r, int32_t op) {
+  double bytes = reduced_bytes(r, op), gain;
+  if (bytes == 0 || !may_repeat(r->d, op)) return;
+  gain = saved_seconds(r, bytes) - more_work(r->d, op, r->form) - gather_seconds(r, op);
+  if (!(gain > 0)) return;
+  r->sfb->flag[r->v->index[op]] = 1;
+  r->sfb->saved += gain;
+  r->bytes -= bytes;
+}
+
+static void apply_rule(choice *r) {
+  const berth_deploy *d = r->d;
+  int32_t i;
+  for (i = r->v->gradient_at[r->group]; i < r->v->gradient_at[r->group + 1]; i++) {
+    r->bytes += berth_i_gradient_bytes(d, r->v->gradient[i], r->place);
+  }
+  for (i = d->group_at[r->group]; i < d->group_at[r->group + 1]; i++) try_op(r, d->group_op[i]);
+}
+
+const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action) {
+  berth_i_local_sfb **kept = &v->sfb[(size_t)group * (size_t)d->n_actions + (size_t)action];
+  size_t size = sizeof **kept + (size_t)berth_i_group_size(d, group);
+  berth_i_cut cut = d->action[action].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  choice r = { d, v, group, berth_i_action_place(d, action), 0, 0, NULL };
+  if (*kept) return *kept;
+  if (!(*kept = berth_i_zalloc(d->ctx, 1, size))) {
+    berth_i_nomem(d->ctx);
+    return NULL;
+  }
+  r.sfb = *kept;
+  r.form = berth_i_form_of(r.place, cut);
+  apply_rule(&r);
+  return *kept;
+}
+
+static bool by_allreduce(const berth_deploy *d, int32_t action) {
+  return d->action[action].option == BERTH_DEPLOY_ALLREDUCE && berth_i_is_data_parallel(d, action);
+}
+
+static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
+  int32_t g, i;
+  for (g = 0; g < d->n_groups; g++) {
+    const berth_i_local_sfb *sfb;
+    if (!by_allreduce(d, action[g])) continue;
+    if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
+    for (i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
+  }
+  return BERTH_OK;
+}
+
+/* ---- by a minimum cut ------------------------------------------------------------------------------------- */
+
+typedef struct cut {
+  berth_sfb_problem p;
+  size_t ops, tensors, readers, gradients;
+  double *seconds, *bandwidth, *bytes, *gradient_bytes, *gradient_seconds;
+  int32_t *replicas, *producer, *first, *consumer, *gradient_op;
+  uint8_t *barred;
+} cut;
+
+static berth_status cut_alloc(berth_ctx *ctx, const berth_deploy *d, cut *c) {
+  c->ops = (size_t)d->n_ops;
+  c->tensors = (size_t)d->g->n_tensors;
+  c->readers = (size_t)d->g->n_edges;
+  c->gradients = c->tensors;
+  c->seconds = berth_i_alloc(ctx, c->ops, sizeof *c->seconds);
+  c->bandwidth = berth_i_alloc(ctx, c->ops, sizeof *c->bandwidth);
+  c->replicas = berth_i_alloc(ctx, c->ops, sizeof *c->replicas);
+  c->barred = berth_i_alloc(ctx, c->ops, sizeof *c->barred);
+  c->bytes = berth_i_alloc(ctx, c->tensors, sizeof *c->bytes);
+  c->producer = berth_i_alloc(ctx, c->tensors, sizeof *c->producer);
+  c->first = berth_i_alloc(ctx, c->tensors + 1, sizeof *c->first);
+  c->consumer = berth_i_alloc(ctx, c->readers, sizeof *c->consumer);
+  c->gradient_op = berth_i_alloc(ctx, c->gradients, sizeof *c->gradient_op);
+  c->gradient_bytes = berth_i_alloc(ctx, c->gradients, sizeof *c->gradient_bytes);
+  c->gradient_seconds = berth_i_alloc(ctx, c->gradients, sizeof *c->gradient_seconds);
+  if (!c->seconds || !c->bandwidth || !c->replicas || !c->barred || !c->bytes || !c->producer || !c->first || !c->consumer ||
+      !c->gradient_op || !c->gradient_bytes || !c->gradient_seconds) {
+    return berth_i_nomem(ctx);
+  }
+  return BERTH_OK;
+}
+
+static void cut_free(berth_ctx *ctx, cut *c) {
+  berth_i_free(ctx, c->seconds, c->ops, sizeof *c->seconds);
+  berth_i_free(ctx, c->bandwidth, c->ops, sizeof *c->bandwidth);
+  berth_i_free(ctx, c->replicas, c->ops, sizeof *c->replicas);
+  berth_i_free(ctx, c->barred, c->ops, sizeof *c->barred);
+  berth_i_free(ctx, c->bytes, c->tensors, sizeof *c->bytes);
+  berth_i_free(ctx, c->producer, c->tensors, sizeof *c->producer);
+  berth_i_free(ctx, c->first, c->tensors + 1, sizeof *c->first);
+  berth_i_free(ctx, c->consumer, c->readers, sizeof *c->consumer);
+  berth_i_free(ctx, c->gradient_op, c->gradients, sizeof *c->gradient_op);
+  berth_i_free(ctx, c->gradient_bytes, c->gradients, sizeof *c->gradient_bytes);
+  berth_i_free(ctx, c->gradient_seconds, c->gradients, sizeof *c->gradient_seconds);
+}
+
+/* T of which (1 - 1/M) T is what the slowest replica takes longer; B of which (M-1)/M S/B is the time of an AllGather of 1 MiB. */
+static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut *c) {
+  const double reference = 1 << 20;
+  int32_t a = action[d->group[op]], place = berth_i_action_place(d, a), n = berth_i_place_size(d, place);
+  berth_i_cut shares = d->action[a].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  double gather, part = 1 - 1.0 / n;
+  c->barred[op] = !by_allreduce(d, a) || !may_repeat(d, op);
+  c->replicas[op] = n;
+  c->seconds[op] = 0;
+  c->bandwidth[op] = INFINITY;
+  if (n < 2 || !by_allreduce(d, a)) return;
+  gather = berth_i_gather_seconds(d, place, reference);
+  if (gather > 0 && !isinf(gather)) c->bandwidth[op] = part * reference / gather;
+  c->seconds[op] = more_work(d, op, berth_i_form_of(place, shares)) / part;
+}
+
+static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, cut *c) {
+  const berth_graph *g = d->g;
+  int32_t k, n = c->p.tensors, at = c->first[n];
+  if (!d->cut_tensor[t]) return;
+  for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+    if (by_allreduce(d, action[d->group[g->use[k]]])) c->consumer[at++] = g->use[k];
+  }
+  if (at == c->first[n]) return;
+  c->producer[n] = g->producer[t];
+  c->bytes[n] = g->tensor_bytes[t];
+  c->first[++c->p.tensors] = at;
+}
+
+/* Gradients of a bucket share its time by their bytes. */
+static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const int32_t *action, int32_t group, cut *c) {
+  int32_t place = berth_i_action_place(d, action[group]), k;
+  double sum = 0, all;
+  for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) sum += berth_i_gradient_bytes(d, v->gradient[k], place);
+  all = berth_i_allreduce_seconds(d, place, sum);
+  for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
+    double bytes = berth_i_gradient_bytes(d, v->gradient[k], place);
+    bool shared = d->o.bucket == BERTH_BUCKET_GROUP && sum > 0;
+    c->gradient_op[c->p.gradients] = d->g->producer[v->gradient[k]];
+    c->gradient_bytes[c->p.gradients] = bytes;
+    c->gradient_seconds[c->p.gradients++] = shared ? all * (bytes / sum) : berth_i_allreduce_seconds(d, place, bytes);
+  }
+}
+
+static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32_t *action, cut *c) {
+  int32_t i;
+  c->p.ops = d->n_ops;
+  c->first[0] = 0;
+  for (i = 0; i < d->n_ops; i++) cut_op(d, action, i, c);
+  for (i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, c);
+  for (i = 0; i < d->n_groups; i++) {
+    if (by_allreduce(d, action[i])) cut_gradients(d, v, action, i, c);
+  }
+  c->p.seconds = c->seconds;
+  c->p.replicas = c->replicas;
+  c->p.bandwidth = c->bandwidth;
+  c->p.barred = c->barred;
+  c->p.producer = c->producer;
+  c->p.bytes = c->bytes;
+  c->p.first = c->first;
+  c->p.consumer = c->consumer;
+  c->p.gradient_op = c->gradient_op;
+  c->p.gradient_bytes = c->gradient_bytes;
+  c->p.gradient_seconds = c->gradient_seconds;
+}
+
+static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
+  berth_sfb_value worth;
+  cut c;
+  berth_status st;
+  memset(&c, 0, sizeof c);
+  c.p = berth_sfb_default(BERTH_SFB_PER_DEVICE);
+  if ((st = cut_alloc(d->ctx, d, &c)) == BERTH_OK) {
+    cut_fill(d, v, action, &c);
+    st = berth_sfb_choose(d->ctx, &c.p, duplicate, NULL, NULL, &worth);
+  }
+  cut_free(d->ctx, &c);
+  return st;
+}
+
+berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate) {
+  berth_i_values *v;
+  berth_status st = berth_i_deploy_check_strategy(d, action);
+  if (st != BERTH_OK) return st;
+  if (rule != BERTH_DEPLOY_SFB_NONE && rule != BERTH_DEPLOY_SFB_LOCAL && rule != BERTH_DEPLOY_SFB_CUT)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no rule %d for repeated ops", (int)rule);
+  if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
+  memset(duplicate, 0, (size_t)d->n_ops);
+  if (rule == BERTH_DEPLOY_SFB_LOCAL) return repeat_local(d, v, action, duplicate);
+  return rule == BERTH_DEPLOY_SFB_CUT ? repeat_cut(d, v, action, duplicate) : BERTH_OK;
+}

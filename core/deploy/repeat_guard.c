@@ -1,0 +1,143 @@
+/* Repeated ops that do not pay are taken off again. */
+#include "values_internal.h"
+#include <stdlib.h>
+
+/* A layer: repeated ops that hang together by tensors. Its number is its lowest op. */
+typedef struct layer {
+  int32_t number;
+  double bytes;    /* that its ops read, cut along the batch */
+} layer;
+
+static int32_t root_of(int32_t *up, int32_t i) {
+  while (up[i] != i) i = up[i] = up[up[i]];
+  return i;
+}
+
+static void join(int32_t *up, int32_t a, int32_t b) {
+  a = root_of(up, a);
+  b = root_of(up, b);
+  if (a < b) up[b] = a;
+  else up[a] = b;
+}
+
+static void join_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up) {
+  const berth_graph *g = d->g;
+  int32_t t, k;
+  for (k = 0; k < d->n_ops; k++) up[k] = k;
+  for (t = 0; t < g->n_tensors; t++) {
+    for (k = g->use_at[t]; k < g->use_at[t + 1] && duplicate[g->producer[t]]; k++) {
+      if (duplicate[g->use[k]]) join(up, g->producer[t], g->use[k]);
+    }
+  }
+}
+
+static double bytes_read(const berth_deploy *d, int32_t op) {
+  double sum = 0;
+  int32_t k;
+  for (k = d->g->in_at[op]; k < d->g->in_at[op + 1]; k++) {
+    if (d->cut_tensor[d->g->in[k]]) sum += d->g->tensor_bytes[d->g->in[k]];
+  }
+  return sum;
+}
+
+static int by_bytes(const void *a, const void *b) {
+  const layer *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  return (x->number > y->number) - (x->number < y->number);
+}
+
+/* slot [ops] scratch */
+static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up, int32_t *slot, layer *list) {
+  int32_t n = 0, i;
+  for (i = 0; i < d->n_ops; i++) {
+    int32_t root = root_of(up, i);
+    if (!duplicate[i]) continue;
+    if (root == i) {
+      slot[i] = n;
+      list[n++] = (layer){ i, 0 };
+    }
+    list[slot[root]].bytes += bytes_read(d, i);
+  }
+  if (n > 0) qsort(list, (size_t)n, sizeof *list, by_bytes);
+  return n;
+}
+
+typedef struct guard {
+  berth_deploy *d;
+  const int32_t *action;
+  uint8_t *now, *trial;    /* [ops] */
+  int32_t *up, *slot;      /* [ops] */
+  layer *list;             /* [ops] */
+  int32_t left;            /* evaluations */
+  berth_deploy_value best;
+} guard;
+
+/* What is no better with the ops goes without them. */
+static bool no_worse(const berth_deploy_value *a, const berth_deploy_value *b) { return !berth_i_value_better(b, a); }
+
+static berth_status try_without(guard *x, int32_t number) {
+  size_t n = (size_t)x->d->n_ops, i;
+  berth_deploy_value value;
+  berth_status st;
+  for (i = 0; i < n; i++) x->trial[i] = x->now[i] && root_of(x->up, (int32_t)i) != number;
+  if ((st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value)) != BERTH_OK) return st;
+  x->left--;
+  if (!no_worse(&value, &x->best)) return BERTH_OK;
+  x->best = value;
+  memcpy(x->now, x->trial, n);
+  return BERTH_OK;
+}
+
+static berth_status try_layers(guard *x) {
+  int32_t n, k;
+  berth_status st = BERTH_OK;
+  join_layers(x->d, x->now, x->up);
+  n = list_layers(x->d, x->now, x->up, x->slot, x->list);
+  for (k = 0; k < n && x->left > 0 && st == BERTH_OK; k++) st = try_without(x, x->list[k].number);
+  return st;
+}
+
+/* Layer by layer from all; then against none at all. */
+static berth_status run(guard *x) {
+  size_t n = (size_t)x->d->n_ops;
+  berth_deploy_value none;
+  berth_status st = berth_deploy_evaluate(x->d, x->action, x->now, NULL, &x->best);
+  if (st != BERTH_OK || x->best.repeated == 0) return st;
+  x->left -= 2;
+  memset(x->trial, 0, n);
+  if ((st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &none)) != BERTH_OK) return st;
+  if ((st = try_layers(x)) != BERTH_OK) return st;
+  if (!no_worse(&none, &x->best)) return BERTH_OK;
+  x->best = none;
+  memset(x->now, 0, n);
+  return BERTH_OK;
+}
+
+berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t *duplicate, int32_t most,
+                                berth_deploy_value *out) {
+  size_t n = (size_t)d->n_ops;
+  guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0 } };
+  berth_status st;
+  if (most < 2) return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
+  x.now = berth_i_alloc(d->ctx, n, 1);
+  x.trial = berth_i_alloc(d->ctx, n, 1);
+  x.up = berth_i_alloc(d->ctx, n, sizeof *x.up);
+  x.slot = berth_i_alloc(d->ctx, n, sizeof *x.slot);
+  x.list = berth_i_alloc(d->ctx, n, sizeof *x.list);
+  if (x.now && x.trial && x.up && x.slot && x.list) {
+    memcpy(x.now, duplicate, n);
+    st = run(&x);
+  } else {
+    st = berth_i_nomem(d->ctx);
+  }
+  if (st == BERTH_OK) {
+    memcpy(duplicate, x.now, n);
+    *out = x.best;
+  }
+  berth_i_free(d->ctx, x.now, n, 1);
+  berth_i_free(d->ctx, x.trial, n, 1);
+  berth_i_free(d->ctx, x.up, n, sizeof *x.up);
+  berth_i_free(d->ctx, x.slot, n, sizeof *x.slot);
+  berth_i_free(d->ctx, x.list, n, sizeof *x.list);
+  return st;
+}

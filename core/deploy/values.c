@@ -1,0 +1,300 @@
+/* What the evaluator keeps with a problem: op groups and what crosses between them, gradients, stances. */
+#include "values_internal.h"
+#include <stdlib.h>
+
+/* ---- what crosses between op groups ---------------------------------------------------------- */
+
+static int compare_pairs(const berth_i_crossing *x, const berth_i_crossing *y) {
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Then by size: so that sums are the same whatever the sort does with equal pairs. */
+static int by_pair(const void *a, const void *b) {
+  const berth_i_crossing *x = a, *y = b;
+  int pair = compare_pairs(x, y);
+  if (pair != 0) return pair;
+  if (x->cut != y->cut) return x->cut < y->cut ? -1 : 1;
+  return (x->whole > y->whole) - (x->whole < y->whole);
+}
+
+typedef struct gatherer {
+  berth_i_crossing *list;
+  size_t n, cap;
+  int32_t *seen; /* [n_groups] the last tensor that a group was seen to read, and one more */
+} gatherer;
+
+static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int32_t to) {
+  int32_t from = d->group[d->g->producer[tensor]];
+  double bytes = d->g->tensor_bytes[tensor];
+  berth_status st;
+  if (x->seen[to] == tensor + 1) return BERTH_OK;
+  x->seen[to] = tensor + 1;
+  if (from == to) {
+    d->values->inner[from] += bytes;
+    return BERTH_OK;
+  }
+  if ((st = berth_i_grow(d->ctx, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list)) != BERTH_OK) return st;
+  x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0, d->cut_tensor[tensor] ? 0 : bytes };
+  return BERTH_OK;
+}
+
+static berth_status gather(berth_deploy *d, gatherer *x) {
+  const berth_graph *g = d->g;
+  berth_status st;
+  int32_t t, k;
+  for (t = 0; t < g->n_tensors; t++) {
+    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+      if ((st = add_reader(d, x, t, d->group[g->use[k]])) != BERTH_OK) return st;
+    }
+  }
+  return BERTH_OK;
+}
+
+/* Sorted: those of one pair become one. */
+static int32_t merge(berth_i_crossing *list, size_t n) {
+  size_t i;
+  int32_t last = -1;
+  for (i = 0; i < n; i++) {
+    if (last >= 0 && compare_pairs(&list[last], &list[i]) == 0) {
+      list[last].cut += list[i].cut;
+      list[last].whole += list[i].whole;
+    } else {
+      list[++last] = list[i];
+    }
+  }
+  return last + 1;
+}
+
+static berth_status keep_crossings(berth_deploy *d, const gatherer *x) {
+  berth_i_values *v = d->values;
+  size_t n = (size_t)(v->n_crossings = x->n > 0 ? merge(x->list, x->n) : 0);
+  size_t i;
+  v->crossing = berth_i_alloc(d->ctx, n, sizeof *v->crossing);
+  v->from = berth_i_alloc(d->ctx, n, sizeof *v->from);
+  v->to = berth_i_alloc(d->ctx, n, sizeof *v->to);
+  v->in = berth_i_alloc(d->ctx, n, sizeof *v->in);
+  v->out_at = berth_i_zalloc(d->ctx, (size_t)d->n_groups + 1, sizeof *v->out_at);
+  v->in_at = berth_i_zalloc(d->ctx, (size_t)d->n_groups + 1, sizeof *v->in_at);
+  if (!v->crossing || !v->from || !v->to || !v->in || !v->out_at || !v->in_at) return berth_i_nomem(d->ctx);
+  for (i = 0; i < n; i++) {
+    v->crossing[i] = x->list[i];
+    v->from[i] = x->list[i].from;
+    v->to[i] = x->list[i].to;
+  }
+  return BERTH_OK;
+}
+
+static void index_crossings(const berth_deploy *d, berth_i_values *v) {
+  int32_t i, g;
+  for (i = 0; i < v->n_crossings; i++) {
+    v->out_at[v->from[i] + 1]++;
+    v->in_at[v->to[i] + 1]++;
+  }
+  for (g = 0; g < d->n_groups; g++) {
+    v->out_at[g + 1] += v->out_at[g];
+    v->in_at[g + 1] += v->in_at[g];
+  }
+  for (i = 0; i < v->n_crossings; i++) v->in[v->in_at[v->to[i]]++] = i;
+  for (g = d->n_groups; g > 0; g--) v->in_at[g] = v->in_at[g - 1];
+  v->in_at[0] = 0;
+}
+
+static berth_status make_crossings(berth_deploy *d) {
+  gatherer x = { NULL, 0, 0, NULL };
+  berth_status st = BERTH_ENOMEM;
+  if (!(x.seen = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *x.seen))) return berth_i_nomem(d->ctx);
+  if ((st = gather(d, &x)) != BERTH_OK) goto done;
+  if (x.n > 0) qsort(x.list, x.n, sizeof *x.list, by_pair);
+  if ((st = keep_crossings(d, &x)) != BERTH_OK) goto done;
+  index_crossings(d, d->values);
+done:
+  berth_i_free(d->ctx, x.list, x.cap, sizeof *x.list);
+  berth_i_free(d->ctx, x.seen, (size_t)d->n_groups, sizeof *x.seen);
+  return st;
+}
+
+/* ---- ops and gradients -------------------------------------------------------------------------- */
+
+static berth_status make_orders(berth_deploy *d) {
+  berth_i_values *v = d->values;
+  int32_t *next = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *next), g, i;
+  v->in_order = berth_i_alloc(d->ctx, (size_t)d->n_ops, sizeof *v->in_order);
+  v->index = berth_i_alloc(d->ctx, (size_t)d->n_ops, sizeof *v->index);
+  if (next && v->in_order && v->index) {
+    for (g = 0; g < d->n_groups; g++) next[g] = d->group_at[g];
+    for (i = 0; i < d->n_ops; i++) v->in_order[next[d->group[d->g->topo[i]]]++] = d->g->topo[i];
+    for (i = 0; i < d->n_ops; i++) {
+      int32_t op = d->group_op[i];
+      v->index[op] = i - d->group_at[d->group[op]];
+      v->params[d->group[op]] += berth_i_param(d->g, op);
+    }
+  }
+  berth_i_free(d->ctx, next, (size_t)d->n_groups, sizeof *next);
+  return next && v->in_order && v->index ? BERTH_OK : berth_i_nomem(d->ctx);
+}
+
+static bool is_for_update(const berth_deploy *d, int32_t t) {
+  const berth_graph *g = d->g;
+  int32_t k;
+  for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+    if (d->update_number[g->use[k]] != BERTH_NONE) return true;
+  }
+  return false;
+}
+
+static bool is_reduced(const berth_deploy *d, int32_t t) {
+  return !d->cut_tensor[t] && d->cut_op[d->g->producer[t]] && is_for_update(d, t);
+}
+
+static berth_status make_gradients(berth_deploy *d) {
+  berth_i_values *v = d->values;
+  size_t n = (size_t)d->g->n_tensors;
+  int32_t t, g;
+  v->reduced = berth_i_alloc(d->ctx, n, sizeof *v->reduced);
+  v->gradient = berth_i_alloc(d->ctx, n, sizeof *v->gradient);
+  v->gradient_at = berth_i_zalloc(d->ctx, (size_t)d->n_groups + 1, sizeof *v->gradient_at);
+  if (!v->reduced || !v->gradient || !v->gradient_at) return berth_i_nomem(d->ctx);
+  for (t = 0; t < d->g->n_tensors; t++) {
+    g = d->group[d->g->producer[t]];
+    if ((v->reduced[t] = is_reduced(d, t))) v->gradient_at[g + 1]++;
+    else if (d->cut_tensor[t] && is_for_update(d, t)) v->rows[g] += d->g->tensor_bytes[t];
+  }
+  for (g = 0; g < d->n_groups; g++) v->gradient_at[g + 1] += v->gradient_at[g];
+  for (t = 0; t < d->g->n_tensors; t++) {
+    if (v->reduced[t]) v->gradient[v->gradient_at[d->group[d->g->producer[t]]]++] = t;
+  }
+  for (g = d->n_groups; g > 0; g--) v->gradient_at[g] = v->gradient_at[g - 1];
+  v->gradient_at[0] = 0;
+  return BERTH_OK;
+}
+
+/* ---- stances -------------------------------------------------------------------------------------- */
+
+static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
+  const berth_action *a = &d->action[action];
+  berth_i_stance s = { berth_i_action_place(d, action), BERTH_I_BY_EVEN };
+  if (berth_i_place_size(d, s.place) == 1) return s;
+  if (a->option == BERTH_DEPLOY_SPLIT) s.manner = BERTH_I_BY_SPLIT;
+  else if (a->option == BERTH_DEPLOY_DUPLICATE) s.manner = BERTH_I_BY_WHOLE;
+  else if (a->shares == BERTH_SHARES_SPEED) s.manner = BERTH_I_BY_SPEED;
+  return s;
+}
+
+/* Actions stand by set: only the last ones are looked at. */
+static int32_t find_stance(const berth_i_values *v, berth_i_stance s) {
+  int32_t k;
+  for (k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--) {
+    if (v->stance[k].manner == s.manner) return k;
+  }
+  return v->n_stances;
+}
+
+static berth_status make_stances(berth_deploy *d) {
+  berth_i_values *v = d->values;
+  size_t n = (size_t)d->n_actions;
+  int32_t a;
+  v->stance = berth_i_alloc(d->ctx, n, sizeof *v->stance);
+  v->stance_of = berth_i_alloc(d->ctx, n, sizeof *v->stance_of);
+  if (!v->stance || !v->stance_of) return berth_i_nomem(d->ctx);
+  for (a = 0; a < d->n_actions; a++) {
+    berth_i_stance s = stance_of(d, a);
+    int32_t k = v->stance_of[a] = find_stance(v, s);
+    v->stance[k] = s;
+    v->n_stances += k == v->n_stances;
+  }
+  return BERTH_OK;
+}
+
+static berth_status make_tables(berth_deploy *d) {
+  berth_i_values *v = d->values;
+  size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions, i;
+  v->seconds = berth_i_alloc(d->ctx, g * s, sizeof *v->seconds);
+  v->sync = berth_i_alloc(d->ctx, g * a, sizeof *v->sync);
+  v->sfb = berth_i_zalloc(d->ctx, g * a, sizeof *v->sfb);
+  v->load = berth_i_zalloc(d->ctx, (size_t)d->t->n_links, sizeof *v->load);
+  v->touched = berth_i_alloc(d->ctx, (size_t)d->t->n_links, sizeof *v->touched);
+  if (!v->seconds || !v->sync || !v->sfb || !v->load || !v->touched) return berth_i_nomem(d->ctx);
+  for (i = 0; i < g * s; i++) v->seconds[i] = NAN;
+  for (i = 0; i < g * a; i++) v->sync[i] = NAN;
+  return BERTH_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------- */
+
+static berth_status fill(berth_deploy *d) {
+  berth_i_values *v = d->values;
+  berth_status st;
+  v->inner = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *v->inner);
+  v->params = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *v->params);
+  v->rows = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *v->rows);
+  if (!v->inner || !v->params || !v->rows) return berth_i_nomem(d->ctx);
+  if ((st = make_crossings(d)) != BERTH_OK) return st;
+  if ((st = make_orders(d)) != BERTH_OK) return st;
+  if ((st = make_gradients(d)) != BERTH_OK) return st;
+  if ((st = make_stances(d)) != BERTH_OK) return st;
+  if ((st = make_tables(d)) != BERTH_OK) return st;
+  return berth_i_emission_new(d, &v->emission);
+}
+
+berth_status berth_i_values_of(berth_deploy *d, berth_i_values **out) {
+  berth_status st = BERTH_OK;
+  if (!d->values) {
+    if (!(d->values = berth_i_zalloc(d->ctx, 1, sizeof *d->values))) return berth_i_nomem(d->ctx);
+    if ((st = fill(d)) != BERTH_OK) berth_i_values_release(d);
+  }
+  *out = d->values;
+  return st;
+}
+
+static void release_groups(berth_deploy *d, berth_i_values *v) {
+  berth_ctx *ctx = d->ctx;
+  size_t n = (size_t)v->n_crossings, g = (size_t)d->n_groups, ops = (size_t)d->n_ops, t = (size_t)d->g->n_tensors;
+  berth_i_free(ctx, v->crossing, n, sizeof *v->crossing);
+  berth_i_free(ctx, v->from, n, sizeof *v->from);
+  berth_i_free(ctx, v->to, n, sizeof *v->to);
+  berth_i_free(ctx, v->in, n, sizeof *v->in);
+  berth_i_free(ctx, v->out_at, g + 1, sizeof *v->out_at);
+  berth_i_free(ctx, v->in_at, g + 1, sizeof *v->in_at);
+  berth_i_free(ctx, v->inner, g, sizeof *v->inner);
+  berth_i_free(ctx, v->params, g, sizeof *v->params);
+  berth_i_free(ctx, v->rows, g, sizeof *v->rows);
+  berth_i_free(ctx, v->in_order, ops, sizeof *v->in_order);
+  berth_i_free(ctx, v->index, ops, sizeof *v->index);
+  berth_i_free(ctx, v->reduced, t, sizeof *v->reduced);
+  berth_i_free(ctx, v->gradient, t, sizeof *v->gradient);
+  berth_i_free(ctx, v->gradient_at, g + 1, sizeof *v->gradient_at);
+}
+
+static void release_sfb(berth_deploy *d, berth_i_values *v) {
+  size_t i, a = (size_t)d->n_actions, n = (size_t)d->n_groups * a;
+  for (i = 0; v->sfb && i < n; i++) {
+    size_t size = sizeof **v->sfb + (size_t)berth_i_group_size(d, (int32_t)(i / a));
+    berth_i_free(d->ctx, v->sfb[i], 1, size);
+  }
+  berth_i_free(d->ctx, v->sfb, n, sizeof *v->sfb);
+}
+
+static void release_stances(berth_deploy *d, berth_i_values *v) {
+  berth_ctx *ctx = d->ctx;
+  size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions, links = (size_t)d->t->n_links;
+  berth_i_free(ctx, v->stance, a, sizeof *v->stance);
+  berth_i_free(ctx, v->stance_of, a, sizeof *v->stance_of);
+  berth_i_free(ctx, v->rate, s * s, sizeof *v->rate);
+  berth_i_free(ctx, v->seconds, g * s, sizeof *v->seconds);
+  berth_i_free(ctx, v->sync, g * a, sizeof *v->sync);
+  berth_i_free(ctx, v->place_seconds, g * (size_t)d->n_device_groups, 4 * sizeof *v->place_seconds);
+  berth_i_free(ctx, v->load, links, sizeof *v->load);
+  berth_i_free(ctx, v->touched, links, sizeof *v->touched);
+}
+
+void berth_i_values_release(berth_deploy *d) {
+  berth_i_values *v = d->values;
+  if (!v) return;
+  release_groups(d, v);
+  release_sfb(d, v);
+  release_stances(d, v);
+  berth_i_emission_release(d, v->emission);
+  berth_i_free(d->ctx, v, 1, sizeof *v);
+  d->values = NULL;
+}

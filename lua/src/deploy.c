@@ -1,0 +1,267 @@
+/* Type "deploy": a problem of deployment, its choices. Made: deploy_problem.c; compiled: deploy_compiled.c; values:
+ * deploy_values.c. */
+#include "deploy.h"
+#include "analyse.h"
+#include <string.h>
+
+const char *const bl_deploy_option_names[] = { "ps", "allreduce", "split", "duplicate", NULL };
+const char *const bl_deploy_share_names[] = { "even", "speed", NULL };
+
+static void release_deploy(void *box) { berth_deploy_release(((bl_deploy_box *)box)->deploy); }
+
+berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_deploy_box *)bl_check(L, i, &bl_deploy_class, fn, what))->deploy;
+}
+
+static berth_deploy *self(lua_State *L, const char *fn) { return bl_check_deploy(L, 1, fn, "self"); }
+
+static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
+static int32_t devices_of(const berth_deploy *d) { return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); }
+
+void bl_deploy_anchor(lua_State *L, int box, const char *key, int value) {
+  compat_getanchor(L, box);
+  lua_pushvalue(L, value);
+  lua_setfield(L, -2, key);
+  lua_pop(L, 1);
+}
+
+void bl_push_counts(lua_State *L, int32_t n, const int32_t *x) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushinteger(L, x[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+/* ---- strategies --------------------------------------------------------------------------------- */
+
+static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
+  int32_t n, groups = berth_deploy_groups(d);
+  if (!bl_get_array(L, i, w, "action", &n)) bl_wrong(L, w, "action", "is missing: an action for each op group");
+  if (n != groups) bl_wrong(L, w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
+  return bl_to_ids(L, lua_gettop(L), w, "action", n, berth_deploy_actions(d, NULL), "action");
+}
+
+void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
+                    const uint8_t **duplicate) {
+  int32_t k, n;
+  uint8_t *marks;
+  const int32_t *ids;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
+  *action = read_actions(L, i, w, d);
+  *duplicate = NULL;
+  if (!bl_get_array(L, i, w, "duplicate", &n)) return;
+  ids = bl_to_ids(L, lua_gettop(L), w, "duplicate", n, ops_of(d), "op");
+  marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  memset(marks, 0, (size_t)ops_of(d));
+  for (k = 0; k < n; k++) marks[ids[k]] = 1;
+  *duplicate = marks;
+}
+
+/* ---- choices ------------------------------------------------------------------------------------ */
+
+/* groups(): { { ops, seconds }, ... }, heaviest first */
+static int groups(lua_State *L) {
+  const berth_deploy *d = self(L, "deploy:groups");
+  const int32_t *group = berth_deploy_group(d);
+  int32_t k, n = berth_deploy_groups(d), op;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    int32_t count = 0;
+    lua_createtable(L, 0, 2);
+    bl_set_number(L, "seconds", berth_deploy_group_seconds(d)[k]);
+    lua_newtable(L);
+    for (op = 0; op < ops_of(d); op++) {
+      if (group[op] != k) continue;
+      bl_push_id(L, op);
+      lua_rawseti(L, -2, ++count);
+    }
+    lua_setfield(L, -2, "ops");
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* group_of(): op group of each op */
+static int group_of(lua_State *L) {
+  const berth_deploy *d = self(L, "deploy:group_of");
+  bl_push_ids(L, ops_of(d), berth_deploy_group(d));
+  return 1;
+}
+
+/* sets(): arrays of device ids */
+static int sets(lua_State *L) {
+  const berth_deploy *d = self(L, "deploy:sets");
+  int32_t k, n = berth_deploy_sets(d);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    const int32_t *device;
+    int32_t size = berth_deploy_set(d, k, &device);
+    bl_push_ids(L, size, device);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* device_groups(): group of each device, how many there are */
+static int device_groups(lua_State *L) {
+  const berth_deploy *d = self(L, "deploy:device_groups");
+  bl_push_ids(L, devices_of(d), berth_deploy_device_group(d));
+  lua_pushinteger(L, berth_deploy_device_groups(d));
+  return 2;
+}
+
+static void push_samples(lua_State *L, const berth_deploy *d, int32_t set, berth_deploy_shares shares) {
+  int32_t n = berth_deploy_set(d, set, NULL), *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_deploy_samples(d, set, shares, x);
+  bl_push_counts(L, n, x);
+  lua_remove(L, -2);
+}
+
+/* actions(): { { set, option, shares, samples }, ... }; samples of each device, where the batch is shared */
+static int actions(lua_State *L) {
+  const berth_deploy *d = self(L, "deploy:actions");
+  const berth_action *a;
+  int32_t k, n = berth_deploy_actions(d, &a);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_createtable(L, 0, 4);
+    bl_set_id(L, "set", a[k].set);
+    bl_set_string(L, "option", bl_deploy_option_names[a[k].option]);
+    bl_set_string(L, "shares", bl_deploy_share_names[a[k].shares]);
+    if (a[k].option == BERTH_DEPLOY_PS || a[k].option == BERTH_DEPLOY_ALLREDUCE) {
+      push_samples(L, d, a[k].set, a[k].shares);
+      lua_setfield(L, -2, "samples");
+    }
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* legal(group): ids of the actions that are */
+static int legal(lua_State *L) {
+  static const bl_where w = { "deploy:legal", NULL, 0 };
+  const berth_deploy *d = self(L, w.fn);
+  int32_t k, count = 0, n = berth_deploy_actions(d, NULL), group = bl_to_id(L, 2, &w, "group", berth_deploy_groups(d), "op group");
+  const uint8_t *row = berth_deploy_legal(d) + (size_t)group * (size_t)n;
+  lua_newtable(L);
+  for (k = 0; k < n; k++) {
+    if (!row[k]) continue;
+    bl_push_id(L, k);
+    lua_rawseti(L, -2, ++count);
+  }
+  return 1;
+}
+
+static int32_t set_at(lua_State *L, const bl_where *w, const berth_deploy *d, berth_deploy_shares *shares) {
+  int32_t set = bl_to_id(L, 2, w, "set", berth_deploy_sets(d), "device set");
+  int k = BERTH_SHARES_EVEN;
+  lua_settop(L, 3);
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 3);
+  lua_setfield(L, -2, "shares");
+  bl_get_enum(L, lua_gettop(L), w, "shares", bl_deploy_share_names, &k);
+  *shares = (berth_deploy_shares)k;
+  return set;
+}
+
+/* samples(set, shares): samples of each device of the set */
+static int samples(lua_State *L) {
+  static const bl_where w = { "deploy:samples", NULL, 0 };
+  const berth_deploy *d = self(L, w.fn);
+  berth_deploy_shares shares;
+  int32_t set = set_at(L, &w, d, &shares);
+  push_samples(L, d, set, shares);
+  return 1;
+}
+
+/* owners(set, shares): device of each sample of the batch */
+static int owners(lua_State *L) {
+  static const bl_where w = { "deploy:owners", NULL, 0 };
+  const berth_deploy *d = self(L, w.fn);
+  berth_deploy_shares shares;
+  int32_t set = set_at(L, &w, d, &shares), n = berth_deploy_given(d)->batch, *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_deploy_owners(d, set, shares, x);
+  bl_push_ids(L, n, x);
+  return 1;
+}
+
+/* op(op, device, samples): seconds */
+static int op_seconds(lua_State *L) {
+  static const bl_where w = { "deploy:op", NULL, 0 };
+  const berth_deploy *d = self(L, w.fn);
+  int32_t op = bl_to_id(L, 2, &w, "op", ops_of(d), "op"), device = bl_to_id(L, 3, &w, "device", devices_of(d), "device");
+  int32_t n = (int32_t)bl_to_whole(L, 4, &w, "samples", 0, INT32_MAX);
+  lua_pushnumber(L, berth_deploy_op(d, op, device, n));
+  return 1;
+}
+
+/* ---- fields ------------------------------------------------------------------------------------- */
+
+static int from_anchor(lua_State *L, const char *fn, const char *key) {
+  self(L, fn);
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, key);
+  return 1;
+}
+
+static int get_cost(lua_State *L) { return from_anchor(L, "deploy.cost", "cost"); }
+static int get_physics(lua_State *L) { return from_anchor(L, "deploy.physics", "physics"); }
+
+static int get_graph(lua_State *L) {
+  get_cost(L);
+  lua_getfield(L, -1, "graph");
+  return 1;
+}
+
+static int get_topology(lua_State *L) {
+  get_cost(L);
+  lua_getfield(L, -1, "topology");
+  return 1;
+}
+
+static void build_analysis(lua_State *L) {
+  berth_analysis *a = (berth_analysis *)berth_deploy_analysis(self(L, "deploy.analysis"));
+  bl_box *box = bl_new(L, &bl_analysis_class, sizeof *box);
+  berth_analysis_retain(box->object = a);
+}
+
+static int get_analysis(lua_State *L) {
+  self(L, "deploy.analysis");
+  return bl_cached(L, 1, "analysis", build_analysis);
+}
+
+static int get_batch(lua_State *L) {
+  lua_pushinteger(L, berth_deploy_given(self(L, "deploy.batch"))->batch);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  const berth_deploy *d = self(L, "tostring");
+  get_physics(L);
+  lua_pushfstring(L, "deploy: %d op groups of %d ops, batch %d, on %d devices (%d sets, %d actions), %s physics",
+                  (int)berth_deploy_groups(d), (int)ops_of(d), (int)berth_deploy_given(d)->batch, (int)devices_of(d),
+                  (int)berth_deploy_sets(d), (int)berth_deploy_actions(d, NULL), lua_tostring(L, -1));
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "cost", get_cost },   { "graph", get_graph },     { "topology", get_topology },
+                                   { "batch", get_batch }, { "physics", get_physics },
+                                   { "analysis", get_analysis }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "groups", groups },
+                                    { "group_of", group_of },
+                                    { "sets", sets },
+                                    { "device_groups", device_groups },
+                                    { "actions", actions },
+                                    { "legal", legal },
+                                    { "samples", samples },
+                                    { "owners", owners },
+                                    { "op", op_seconds },
+                                    { "compile", bl_deploy_compile },
+                                    { "search", bl_deploy_search },
+                                    { "tree", bl_deploy_tree },
+                                    { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_deploy_class = { "deploy", "berth.deploy", release_deploy, methods, bl_deploy_value_methods, fields, meta, NULL };
+

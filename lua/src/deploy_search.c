@@ -1,0 +1,177 @@
+/* Searches of type "deploy": d:search, d:tree. */
+#include "decide.h"
+#include "deploy.h"
+#include <berth/deploy_search.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const rules[] = { "none", "local", "cut", NULL };
+
+/* ---- results ---------------------------------------------------------------------------------- */
+
+/* { action, seconds, ... } gets the ops that replicas repeat, and the rule. */
+static void finish(lua_State *L, bl_tree_box *box, const int32_t *action) {
+  berth_deploy *d = box->object;
+  const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+  uint8_t *duplicate;
+  int32_t n = 0, t = lua_gettop(L);
+  bl_set_string(L, "sfb", rules[box->rule]);
+  if (box->rule == BERTH_DEPLOY_SFB_NONE) return;
+  duplicate = bl_scratch(L, (size_t)ops, 1);
+  if (berth_deploy_repeat(d, action, (berth_deploy_sfb)box->rule, duplicate) != BERTH_OK) bl_error(L, "%s: %s", box->fn,
+                                                                                                  berth_errmsg(bl_ctx(L)));
+  lua_newtable(L);
+  for (int32_t v = 0; v < ops; v++)
+    if (duplicate[v]) {
+      bl_push_id(L, v);
+      lua_rawseti(L, -2, ++n);
+    }
+  lua_setfield(L, t, "duplicate");
+  lua_settop(L, t);
+}
+
+/* nil, message, "infeasible", { device, missing } */
+static int refuse(lua_State *L, bl_tree_box *box, const int32_t *action, int64_t evaluations) {
+  berth_deploy *d = box->object;
+  uint8_t *duplicate = bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))), 1);
+  berth_deploy_value v;
+  luaL_Buffer b;
+  berth_status st = berth_deploy_repeat(d, action, (berth_deploy_sfb)box->rule, duplicate);
+  if (st == BERTH_OK) st = berth_deploy_evaluate(d, action, duplicate, NULL, &v);
+  if (st != BERTH_OK) return bl_refused(L, box->fn, st);
+  lua_pushnil(L);
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "none of %lld strategies fits: in the best of them device %d needs ", (long long)evaluations, (int)v.worst + 1);
+  bl_add_quantity(&b, v.shortfall, BERTH_BYTES);
+  luaL_addstring(&b, " more");
+  luaL_pushresult(&b);
+  lua_pushliteral(L, "infeasible");
+  lua_createtable(L, 0, 2);
+  bl_set_id(L, "device", v.worst);
+  bl_set_number(L, "missing", v.shortfall);
+  return 4;
+}
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+/* The strategy at the top: { action = { ... } }, or the actions themselves. */
+static void read_start(lua_State *L, const bl_where *w, const berth_deploy *d, int32_t k, int32_t *out) {
+  const int32_t groups = berth_deploy_groups(d);
+  const int at = lua_gettop(L);
+  char key[32];
+  int32_t *ids;
+  snprintf(key, sizeof key, "start[%d]", (int)k + 1);
+  if (!lua_istable(L, at)) bl_wrong(L, w, key, "expected a strategy, got %s", bl_kind(L, at));
+  lua_getfield(L, at, "action");
+  if (lua_isnil(L, -1)) lua_pushvalue(L, at);
+  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "action: expected an array, got %s", bl_kind(L, -1));
+  ids = bl_to_ids(L, -1, w, key, groups, berth_deploy_actions(d, NULL), "action");
+  memcpy(out, ids, (size_t)groups * sizeof *ids);
+  lua_settop(L, at);
+}
+
+static void read_starts(lua_State *L, int t, const bl_where *w, const berth_deploy *d, berth_deploy_search_options *o) {
+  const size_t groups = (size_t)berth_deploy_groups(d);
+  int32_t n, *start;
+  int at;
+  if (!bl_get_array(L, t, w, "start", &n) || n == 0) return;
+  at = lua_gettop(L);
+  start = bl_scratch(L, (size_t)n * groups, sizeof *start);
+  for (int32_t k = 0; k < n; k++) {
+    lua_rawgeti(L, at, k + 1);
+    read_start(L, w, d, k, start + (size_t)k * groups);
+    lua_pop(L, 1);
+  }
+  o->n_starts = n;
+  o->start = start;
+}
+
+static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_deploy_search_options *o) {
+  static const char *const names[] = { "local", "uniform", NULL };
+  int prior = (int)o->prior;
+  lua_getfield(L, t, "prior");
+  if (lua_isfunction(L, -1)) {
+    bl_tree_function(L, at, t, w, "prior");
+    o->prior = BERTH_DEPLOY_PRIOR_OWN;
+    o->own = bl_call_prior;
+    o->ud = lua_touserdata(L, at);
+  } else {
+    bl_get_enum(L, t, w, "prior", names, &prior);
+    o->prior = (berth_deploy_prior)prior;
+  }
+  lua_pop(L, 1);
+}
+
+static bool is_published(lua_State *L, int t) {
+  bool yes;
+  if (!t) return false;
+  lua_getfield(L, t, "method");
+  yes = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "published") == 0;
+  lua_pop(L, 1);
+  return yes;
+}
+
+static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w, const berth_deploy *d) {
+  berth_deploy_search_options o = berth_deploy_search_default(is_published(L, t));
+  berth_decisions p = { 0 };
+  int rule = (int)o.sfb, steps = o.steps;
+  o.decide = bl_decide_options(L, t, w, &p);
+  o.fill = p.fill;
+  if (!t) return o;
+  bl_get_enum(L, t, w, "sfb", rules, &rule);
+  o.sfb = (berth_deploy_sfb)rule;
+  bl_get_positive(L, t, w, "temperature", &o.temperature);
+  bl_get_bool(L, t, w, "steps", &steps);
+  o.steps = steps;
+  read_prior(L, at, t, w, &o);
+  read_starts(L, t, w, d, &o);
+  return o;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------- */
+
+/* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
+static int make(lua_State *L, const bl_where *w) {
+  static const char *const keys[] = { BL_DECIDE_KEYS, "sfb", "temperature", "steps", "start", NULL };
+  berth_deploy_search_options o;
+  bl_tree_box *box;
+  berth_deploy *d;
+  berth_status st;
+  int t;
+  bl_check_deploy(L, 1, w->fn, "self");
+  lua_settop(L, 2);
+  luaL_checkstack(L, 30, w->fn);
+  t = bl_options(L, 2, w, keys);
+  box = bl_new_tree(L, w->fn);
+  d = bl_check_deploy(L, 1, w->fn, "self");
+  o = read_options(L, 3, t, w, d);
+  box->assignment = "action";
+  box->value_name = "seconds";
+  box->object = d;
+  box->rule = (int)o.sfb;
+  box->finish = finish;
+  box->refuse = refuse;
+  box->evaluations = o.decide.evaluations;
+  box->seconds = o.decide.seconds;
+  if ((st = berth_deploy_decider(d, &o, &box->decider)) != BERTH_OK) return bl_refused(L, w->fn, st);
+  lua_pushvalue(L, 3);
+  bl_track(L);
+  return 1;
+}
+
+/* deploy:tree(options): tree */
+int bl_deploy_tree(lua_State *L) {
+  static const bl_where w = { "deploy:tree", NULL, 0 };
+  return make(L, &w);
+}
+
+/* deploy:search(options): the best strategy; nil, message, code */
+int bl_deploy_search(lua_State *L) {
+  static const bl_where w = { "deploy:search", NULL, 0 };
+  const bl_tree_box *box;
+  if (make(L, &w) != 1) return 3;
+  box = lua_touserdata(L, -1);
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  return bl_tree_search(L, 2, box->evaluations, box->seconds);
+}

@@ -1,0 +1,200 @@
+/* Searching strategies: against enumeration, memory, options, allocation failure. */
+#include "refusals.h"
+#include <berth/deploy_search.h>
+
+enum { LAYERS = 3, DEVICES = 3 };
+
+/* A chain of ops over the batch, each with weights and the op that updates them. */
+static berth_graph *chain(berth_ctx *ctx) {
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  int32_t tensor = 0, op, forward[LAYERS];
+  for (int32_t l = 0; l < LAYERS && st == BERTH_OK; l++) {
+    const double seconds = 1e-3 * (l + 1);
+    berth_op x = berth_op_default();
+    berth_tensor t = { 0, 4e6 / (l + 1), -1, BERTH_TENSOR_BATCH };
+    x.kind = l == 0 ? "input" : "layer";
+    x.seconds = &seconds;
+    x.param_bytes = 1e6 * l;
+    st = berth_graph_builder_add_op(b, &x, &forward[l]);
+    if (st == BERTH_OK && l > 0) st = berth_graph_builder_add_consumer(b, tensor, forward[l]);
+    t.producer = forward[l];
+    if (st == BERTH_OK) st = berth_graph_builder_add_tensor(b, &t, &tensor);
+  }
+  for (int32_t l = 1; l < LAYERS && st == BERTH_OK; l++) {
+    const double seconds = 2e-4;
+    berth_op x = berth_op_default();
+    berth_tensor t = { forward[l], 1e6 * l, -1, BERTH_TENSOR_GRADIENT };
+    x.kind = "update";
+    x.seconds = &seconds;
+    x.flags = BERTH_OP_UPDATE;
+    st = berth_graph_builder_add_op(b, &x, &op);
+    if (st == BERTH_OK) st = berth_graph_builder_add_tensor(b, &t, &tensor);
+    if (st == BERTH_OK) st = berth_graph_builder_add_consumer(b, tensor, op);
+  }
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+  CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static berth_topology *star(berth_ctx *ctx, double memory) {
+  berth_topology_builder *b = NULL;
+  berth_topology *t = NULL;
+  berth_link link = { 2e9, 1e-5 };
+  int32_t hub, node;
+  berth_status st = berth_topology_builder_new(ctx, &b);
+  if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, "hub", &hub);
+  for (int32_t k = 0; k < DEVICES && st == BERTH_OK; k++) {
+    berth_device d = berth_device_default();
+    d.speed = 1 + k;
+    d.memory = memory;
+    st = berth_topology_builder_add_device(b, &d, NULL, &node);
+    if (st == BERTH_OK) st = berth_topology_builder_add_duplex(b, node, hub, &link, NULL);
+  }
+  if (st == BERTH_OK) berth_topology_builder_finish(b, &t);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+static berth_status make(berth_ctx *ctx, double memory, berth_deploy **out) {
+  berth_graph *g = chain(ctx);
+  berth_topology *t = star(ctx, memory);
+  berth_cost *cost = NULL;
+  berth_deploy_options o = berth_deploy_default(0);
+  berth_status st = g && t ? berth_cost_new(g, t, NULL, &cost) : BERTH_ENOMEM;
+  o.batch = 12;
+  o.op_groups = LAYERS;
+  if (st == BERTH_OK) st = berth_deploy_new(cost, NULL, &o, out);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  return st;
+}
+
+static berth_deploy *problem(berth_ctx *ctx, double memory) {
+  berth_deploy *d = NULL;
+  if (!CHECK_STATUS(make(ctx, memory, &d), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
+  return d;
+}
+
+/* Value of a strategy with ops repeated by the rule; INFINITY: it does not fit. */
+static double value_of(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule) {
+  uint8_t duplicate[64];
+  berth_deploy_value v;
+  CHECK_STATUS(berth_deploy_repeat(d, action, rule, duplicate), BERTH_OK);
+  CHECK_STATUS(berth_deploy_evaluate(d, action, duplicate, NULL, &v), BERTH_OK);
+  return v.over > 0 ? INFINITY : v.seconds;
+}
+
+static double least(berth_deploy *d, berth_deploy_sfb rule, int64_t *count) {
+  const int32_t n = berth_deploy_groups(d), actions = berth_deploy_actions(d, NULL);
+  const uint8_t *legal = berth_deploy_legal(d);
+  int32_t a[8] = { 0 }, i = 0;
+  double best = INFINITY;
+  for (*count = 0; i >= 0;) {
+    int fits = 1;
+    for (i = 0; i < n; i++) fits = fits && legal[i * actions + a[i]];
+    if (fits) {
+      best = fmin(best, value_of(d, a, rule));
+      ++*count;
+    }
+    for (i = n - 1; i >= 0 && ++a[i] == actions; i--) a[i] = 0;
+  }
+  return best;
+}
+
+static void check_best(berth_ctx *ctx, double memory) {
+  static const berth_deploy_sfb sfb[] = { BERTH_DEPLOY_SFB_NONE, BERTH_DEPLOY_SFB_LOCAL };
+  berth_deploy *d = problem(ctx, memory);
+  for (int r = 0; r < 2; r++)
+    for (int steps = 0; steps < 2; steps++) {
+      berth_deploy_search_options o = berth_deploy_search_default(0);
+      berth_decide_report report;
+      berth_decider *s;
+      int32_t action[8];
+      int64_t count;
+      const double best = least(d, sfb[r], &count);
+      o.sfb = sfb[r];
+      o.steps = steps;
+      CHECK(count > 100 && count < 100000);
+      CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+      CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
+      CHECK_STATUS(berth_decider_best(s, action, &report), BERTH_OK);
+      CHECK(report.evaluations <= count && report.value == value_of(d, action, sfb[r]));
+      CHECK(report.value == best);
+      berth_decider_release(s);
+    }
+  berth_deploy_release(d);
+}
+
+static void test_enumeration(berth_ctx *ctx) {
+  TEST("finds the best strategy of all, with and without memory to spare, in steps or not");
+  check_best(ctx, INFINITY);
+  check_best(ctx, 9e6);
+}
+
+static void test_memory(berth_ctx *ctx) {
+  berth_deploy *d = problem(ctx, 1000);
+  berth_decider *s;
+  TEST("where nothing fits, what lacks least is told");
+  CHECK_STATUS(berth_deploy_decider(d, NULL, &s), BERTH_OK);
+  berth_deploy_release(d); /* the search holds it */
+  CHECK_STATUS(berth_decider_search(s, 100, 0), BERTH_OK);
+  CHECK_STATUS(berth_decider_best(s, NULL, NULL), BERTH_EINFEASIBLE);
+  berth_decider_release(s);
+}
+
+static void wrong(berth_deploy *d, const berth_deploy_search_options *o) {
+  berth_decider *s;
+  CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_EINVAL);
+}
+
+static void test_wrong(berth_ctx *ctx) {
+  berth_deploy *d = problem(ctx, INFINITY);
+  berth_deploy_search_options o = berth_deploy_search_default(0);
+  int32_t start[8] = { 0 };
+  TEST("what is wrong is told");
+  o.temperature = 0;
+  wrong(d, &o);
+  o = berth_deploy_search_default(0);
+  o.prior = BERTH_DEPLOY_PRIOR_OWN;
+  wrong(d, &o);
+  o = berth_deploy_search_default(0);
+  o.fill = BERTH_FILL_OWN;
+  wrong(d, &o);
+  o = berth_deploy_search_default(0);
+  start[1] = berth_deploy_actions(d, NULL);
+  o.start = start;
+  o.n_starts = 1;
+  wrong(d, &o);
+  o = berth_deploy_search_default(0);
+  o.decide.batch = 0;
+  wrong(d, &o);
+  berth_deploy_release(d);
+}
+
+static berth_status work(berth_ctx *ctx) {
+  berth_deploy_search_options o = berth_deploy_search_default(0);
+  berth_deploy *d = NULL;
+  berth_decider *s = NULL;
+  berth_status st = make(ctx, INFINITY, &d);
+  o.steps = 1;
+  if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &s);
+  if (st == BERTH_OK) st = berth_decider_search(s, 30, 0);
+  berth_decider_release(s);
+  berth_deploy_release(d);
+  return st;
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  test_enumeration(ctx);
+  test_memory(ctx);
+  test_wrong(ctx);
+  berth_ctx_release(ctx);
+  check_refusals(work);
+  return check_done();
+}

@@ -1,0 +1,224 @@
+/* Training graphs and problems for the specs of deployment values. */
+#ifndef DEPLOY_VALUE_HELP_H
+#define DEPLOY_VALUE_HELP_H
+
+#include "check.h"
+#include <berth/berth.h>
+#include <berth/deploy_value.h>
+
+enum { MOST_OPS = 80, MOST_DEVICES = 6, MOST_GROUPS = 8, MOST_ACTIONS = 400 };
+
+/* ---- training graphs ------------------------------------------------------------------------------ */
+
+typedef struct Layer {
+  double seconds, activation, weights; /* of the forward op, the backward ops take as long each; bytes at the full batch; bytes */
+} Layer;
+
+/* After the first failure nothing more is added. */
+typedef struct Builder {
+  berth_graph_builder *b;
+  berth_status st;
+} Builder;
+
+static inline int32_t add_op(Builder *x, const char *kind, double seconds, double params, uint32_t flags) {
+  berth_op op = berth_op_default();
+  int32_t id = 0;
+  op.kind = kind;
+  op.seconds = &seconds;
+  op.param_bytes = params;
+  op.flags = flags;
+  if (x->st == BERTH_OK) x->st = berth_graph_builder_add_op(x->b, &op, &id);
+  return id;
+}
+
+static inline int32_t add_tensor(Builder *x, int32_t producer, double bytes, uint32_t flags) {
+  berth_tensor t = { producer, bytes, -1, flags };
+  int32_t id = 0;
+  if (x->st == BERTH_OK) x->st = berth_graph_builder_add_tensor(x->b, &t, &id);
+  return id;
+}
+
+static inline void read_by(Builder *x, int32_t tensor, int32_t op) {
+  if (x->st == BERTH_OK) x->st = berth_graph_builder_add_consumer(x->b, tensor, op);
+}
+
+enum { INPUT = 0 }; /* op 0; of layer l: 5 l + 1 variable, forward, gradient of the weights, of the input, update */
+enum { VARIABLE = 1, FORWARD, WEIGHTS, BACK, UPDATE, PER_LAYER = 5 };
+static inline int32_t op_of(int32_t layer, int32_t what) { return PER_LAYER * layer + what; }
+
+/* A chain of n layers. Op BACK of a layer makes the gradient of what its forward op read. */
+static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *layer) {
+  Builder own = { NULL, BERTH_OK }, *b = &own;
+  berth_graph *g = NULL;
+  int32_t l, act[MOST_OPS], grad;
+  if (berth_graph_builder_new(ctx, &own.b) != BERTH_OK) return NULL;
+  add_op(b, "input", 0, 0, 0);
+  for (l = 0; l < n; l++) {
+    add_op(b, "Variable", 0, layer[l].weights, 0);
+    add_op(b, "forward", layer[l].seconds, 0, 0);
+    add_op(b, "weights", layer[l].seconds, 0, BERTH_OP_BACKWARD);
+    add_op(b, "back", layer[l].seconds, 0, BERTH_OP_BACKWARD);
+    add_op(b, "update", layer[l].seconds / 100, 0, BERTH_OP_UPDATE);
+  }
+  act[0] = add_tensor(b, INPUT, layer[0].activation, BERTH_TENSOR_BATCH);
+  for (l = 0; l < n; l++) {
+    int32_t w = add_tensor(b, op_of(l, VARIABLE), layer[l].weights, 0);
+    act[l + 1] = add_tensor(b, op_of(l, FORWARD), layer[l].activation, BERTH_TENSOR_BATCH);
+    read_by(b, w, op_of(l, FORWARD));
+    read_by(b, w, op_of(l, BACK));
+    read_by(b, w, op_of(l, UPDATE));
+    read_by(b, act[l], op_of(l, FORWARD));
+    read_by(b, act[l], op_of(l, WEIGHTS));
+  }
+  grad = act[n];
+  for (l = n - 1; l >= 0; l--) {
+    int32_t d = add_tensor(b, op_of(l, WEIGHTS), layer[l].weights, BERTH_TENSOR_GRADIENT);
+    read_by(b, grad, op_of(l, WEIGHTS));
+    read_by(b, grad, op_of(l, BACK));
+    read_by(b, d, op_of(l, UPDATE));
+    grad = add_tensor(b, op_of(l, BACK), layer[l].activation, BERTH_TENSOR_BATCH);
+  }
+  if (own.st == BERTH_OK) own.st = berth_graph_builder_finish(own.b, &g);
+  CHECK(own.st == BERTH_OK || own.st == BERTH_ENOMEM);
+  berth_graph_builder_release(own.b);
+  return g;
+}
+
+/* ---- problems --------------------------------------------------------------------------------------- */
+
+typedef struct Setting {
+  int32_t batch, op_groups, devices;
+  double speed[MOST_DEVICES], memory[MOST_DEVICES], bandwidth, latency;
+  berth_deploy_options o; /* batch, op_groups and points are put in */
+  berth_sim_options sim;
+  bool given;             /* sim is */
+  bool points;            /* the graph at half the batch takes `half` of the times */
+  double half;
+  berth_cost_model model;
+} Setting;
+
+static inline Setting setting(int32_t devices, int32_t batch, int32_t op_groups) {
+  Setting s;
+  int32_t k;
+  memset(&s, 0, sizeof s);
+  s.batch = batch;
+  s.op_groups = op_groups;
+  s.devices = devices;
+  s.bandwidth = 1e9;
+  s.latency = 1e-6;
+  for (k = 0; k < MOST_DEVICES; k++) {
+    s.speed[k] = 1;
+    s.memory[k] = INFINITY;
+  }
+  s.o = berth_deploy_default(BERTH_PHYSICAL);
+  s.half = 1;
+  return s;
+}
+
+static inline berth_topology *star(berth_ctx *ctx, const Setting *s) {
+  berth_topology_builder *b = NULL;
+  berth_topology *t = NULL;
+  berth_link link = { s->bandwidth, s->latency };
+  int32_t k, hub, node;
+  if (berth_topology_builder_new(ctx, &b) != BERTH_OK) return NULL;
+  if (berth_topology_builder_add_switch(b, "hub", &hub) != BERTH_OK) goto done;
+  for (k = 0; k < s->devices; k++) {
+    berth_device d = berth_device_default();
+    d.speed = s->speed[k];
+    d.memory = s->memory[k];
+    if (berth_topology_builder_add_device(b, &d, NULL, &node) != BERTH_OK) goto done;
+    if (berth_topology_builder_add_duplex(b, node, hub, &link, NULL) != BERTH_OK) goto done;
+  }
+  berth_topology_builder_finish(b, &t);
+done:
+  berth_topology_builder_release(b);
+  return t;
+}
+
+static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Setting *s, berth_deploy **out) {
+  berth_topology *t = star(ctx, s);
+  berth_cost *cost = NULL, *point = NULL;
+  berth_cost_model half = s->model;
+  berth_deploy_options o = s->o;
+  int32_t batch = s->batch / 2;
+  berth_status st = t ? berth_cost_new(g, t, &s->model, &cost) : BERTH_ENOMEM;
+  o.batch = s->batch;
+  o.op_groups = s->op_groups;
+  half.op_factor = s->half;
+  if (st == BERTH_OK && s->points) {
+    o.n_points = 1;
+    o.point_batch = &batch;
+    o.point_cost = &point;
+    st = berth_cost_new(g, t, &half, &point);
+  }
+  if (st == BERTH_OK) st = berth_deploy_new(cost, s->given ? &s->sim : NULL, &o, out);
+  berth_cost_release(point);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  return st;
+}
+
+static inline berth_deploy *problem(berth_ctx *ctx, int32_t n, const Layer *layer, const Setting *s) {
+  berth_graph *g = chain_of(ctx, n, layer);
+  berth_deploy *d = NULL;
+  CHECK_STATUS(g ? problem_of(ctx, g, s, &d) : BERTH_ENOMEM, BERTH_OK);
+  if (!d) printf("# %s\n", berth_errmsg(ctx));
+  berth_graph_release(g);
+  return d;
+}
+
+static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first, berth_deploy_option option,
+                           berth_deploy_shares shares) {
+  const berth_action *a;
+  const int32_t *list;
+  int32_t k, n = berth_deploy_actions(d, &a);
+  for (k = 0; k < n; k++) {
+    if (berth_deploy_set(d, a[k].set, &list) == devices && list[0] == first && a[k].option == option && a[k].shares == shares)
+      return k;
+  }
+  return BERTH_NONE;
+}
+
+static inline void uniform(const berth_deploy *d, int32_t action, int32_t *out) {
+  int32_t g;
+  for (g = 0; g < berth_deploy_groups(d); g++) out[g] = action;
+}
+
+static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak) {
+  berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0 };
+  berth_status st = berth_deploy_evaluate(d, action, duplicate, peak, &v);
+  CHECK_STATUS(st, BERTH_OK);
+  return v;
+}
+
+/* ---- at random ---------------------------------------------------------------------------------------- */
+
+static inline double draw(berth_rng *r, double low, double high) { return low * pow(high / low, berth_rng_uniform(r)); }
+
+static inline void draw_layers(berth_rng *r, int32_t n, Layer *layer) {
+  int32_t l;
+  for (l = 0; l < n; l++) layer[l] = (Layer){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
+}
+
+static inline Setting draw_setting(berth_rng *r) {
+  Setting s = setting(2 + berth_rng_below(r, 4), 3 + berth_rng_below(r, 30), 1 + berth_rng_below(r, 6));
+  int32_t k;
+  for (k = 0; k < s.devices; k++) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
+  s.bandwidth = draw(r, 1e8, 1e11);
+  s.o = berth_deploy_default(berth_rng_below(r, 4) == 0 ? BERTH_PUBLISHED : BERTH_PHYSICAL);
+  s.o.duplicates = 1;
+  s.o.uneven = 1;
+  s.o.bucket = (berth_bucket)berth_rng_below(r, 3);
+  s.o.bucket_bytes = 1e7;
+  s.points = berth_rng_below(r, 3) == 0;
+  s.half = draw(r, 0.3, 1.2);
+  s.model.whole_us = berth_rng_below(r, 3) == 0;
+  if ((s.given = berth_rng_below(r, 2))) {
+    s.sim = berth_sim_default(NULL);
+    s.sim.links = berth_rng_below(r, 2) ? BERTH_LINKS_ROUTE : BERTH_LINKS_FREE;
+    s.sim.quantum = berth_rng_below(r, 2) ? 1e-6 : 0;
+  }
+  return s;
+}
+
+#endif

@@ -1,0 +1,418 @@
+-- berth.deploy.plan: what an answer says, that it holds, and what each option does.
+local berth = require "berth"
+local json = require "dkjson"
+local shell = require "support.shell"
+local xml = require "support.xml"
+
+local BATCH = 12
+
+-- Three layers with a weight each, forward, backward and updates; a P100 takes twice as long as a V100.
+local function chain(scale, batch, params)
+  local ops, tensors = { { name = "input", kind = "input", seconds = { 0, 0 } } }, {}
+  local function op(name, kind, seconds, more)
+    local time = seconds * (scale or 1)
+    local o = { name = name, kind = kind, seconds = { time, 2 * time } }
+    for key, value in pairs(more or {}) do o[key] = value end
+    ops[#ops + 1] = o
+    return #ops
+  end
+  local size = 1e5 * (batch or BATCH)
+  local forward, last = {}, 1
+  for k = 1, 3 do
+    forward[k] = op("layer" .. k, "linear", 2e-3, { params = params or 4e6 })
+    tensors[#tensors + 1] = { from = last, to = { forward[k] }, bytes = size, batch = true }
+    last = forward[k]
+  end
+  for k = 3, 1, -1 do
+    local back = op("layer" .. k .. "/grad", "linear_grad", 4e-3, { backward = true, twin = "layer" .. k })
+    tensors[#tensors + 1] = { from = last, to = { back }, bytes = size, batch = true }
+    local update = op("layer" .. k .. "/update", "adam", 1e-4, { update = true, group = k })
+    ops[forward[k]].group = k
+    tensors[#tensors + 1] = { from = back, to = { update }, bytes = params or 4e6, gradient = true }
+    last = back
+  end
+  return berth.graph { name = "chain", types = { "V100", "P100" }, ops = ops, tensors = tensors }
+end
+
+local function cluster(memory)
+  return berth.topology.groups {
+    groups = { { preset = "V100", count = 2, memory = memory or "16 GB", bandwidth = "8 GB/s" },
+      { preset = "P100", count = 2, memory = memory or "16 GB", bandwidth = "3 GB/s" } },
+    between = "2.81 GB/s",
+  }
+end
+
+local function planned(opts, graph, topology)
+  local given = { batch = BATCH, evaluations = 60, reasons = 40 }
+  for key, value in pairs(opts or {}) do given[key] = value end
+  return assert(berth.deploy.plan(graph or chain(), topology or cluster(), given))
+end
+
+local function failing(opts, graph)
+  local ok, message = pcall(berth.deploy.plan, graph or chain(), cluster(), opts)
+  assert.is_false(ok)
+  return tostring(message)
+end
+
+describe("a plan", function()
+  it("is no worse than any baseline that fits", function()
+    local a = planned()
+    assert.is_true(#a.baselines >= 7)
+    for _, row in ipairs(a.baselines) do
+      if row.fits then assert.is_true(a.seconds <= row.seconds, row.name) end
+    end
+    assert.near(a:baseline("dp").seconds / a.seconds, a.speedup, 1e-12)
+    assert.near(a:baseline("uniform").seconds / a.seconds, a.speedup_uniform, 1e-12)
+    assert.is_true(a.bound <= a.seconds)
+    assert.near(a.seconds / a.bound - 1, a.gap, 1e-12)
+  end)
+
+  it("tells of every op once, the longest op groups first", function()
+    local a, seen, last = planned(), {}, math.huge
+    for _, g in ipairs(a.groups) do
+      assert.is_true(g.seconds <= last + 1e-12)
+      last = g.seconds
+      for _, op in ipairs(g.ops) do
+        assert.is_nil(seen[op])
+        seen[op] = true
+      end
+    end
+    assert.equal(a.n_ops, #seen)
+    local parameters, gradients = 0, 0
+    for _, g in ipairs(a.groups) do parameters, gradients = parameters + g.parameters, gradients + g.gradient_bytes end
+    assert.equal(12e6, parameters)
+    assert.equal(12e6, gradients)
+  end)
+
+  it("deals out the whole batch", function()
+    local a = planned()
+    for _, g in ipairs(a.groups) do
+      local sum = 0
+      for _, n in ipairs(g.samples) do sum = sum + n end
+      if g.option == "ps" or g.option == "allreduce" then assert.equal(BATCH, sum, g.what) end
+      assert.equal(#g.devices, #g.samples)
+    end
+  end)
+
+  it("compiles to a graph that takes as long", function()
+    local a = planned()
+    local c = assert(a:compile())
+    assert.near(a.seconds, a:simulate().makespan, 1e-12)
+    assert.equal(#c.graph, #c.placement)
+    assert.near(a.seconds, a.problem:evaluate(a:strategy()).seconds, 1e-12)
+  end)
+
+  it("has memory below what there is", function()
+    local a = planned()
+    for d, peak in ipairs(a.peaks) do assert.is_true(peak > 0 and peak <= a.limits[d]) end
+  end)
+
+  it("gives reasons that hold: one op group done in another way", function()
+    local a, n = planned { sfb = "none" }, 0
+    for g, group in ipairs(a.groups) do
+      for _, r in ipairs(group.reasons) do
+        local s = a:strategy()
+        assert.is_true(s.action[g] ~= r.action)
+        s.action[g] = r.action
+        local value = a.problem:evaluate { action = s.action }
+        if r.change then assert.near(value.seconds / a.seconds - 1, r.change, 1e-12)
+        else assert.equal(value.shortfall, r.missing) end
+        n = n + 1
+      end
+    end
+    assert.is_true(n > 5)
+  end)
+
+  it("never has a trace that rises", function()
+    local a = planned()
+    for i = 2, #a.trace do
+      assert.is_true(a.trace[i].seconds < a.trace[i - 1].seconds)
+      assert.is_true(a.trace[i].evaluations >= a.trace[i - 1].evaluations)
+    end
+    assert.is_true(a.trace[#a.trace].evaluations <= a.evaluations + a.reason_evaluations)
+  end)
+
+  it("prints one line, and tables", function()
+    local a = planned()
+    assert.matches("^plan: 10 ops on 4 devices, batch 12: step time %S+ %S+; %d+%.%d+ x DP%-NCCL, %d+%.%d+ x the best uniform "
+      .. "strategy; bound [^\n]+, gap %S+ %%; memory [^\n]+$", tostring(a))
+    assert.matches("^group  what", a:table())
+    assert.matches("and %d+ lighter ones$", a:table(1))
+    assert.matches("\nDP%-NCCL", a:baseline_table())
+    assert.matches("\nd0 ", a:memory_table())
+    assert.has_error(function() return a.second end)
+  end)
+
+  it("takes a cost instead of graph and topology", function()
+    local a = assert(berth.deploy.plan(berth.cost(chain(), cluster()), { batch = BATCH, evaluations = 40, reasons = false }))
+    assert.is_true(a.seconds <= a:baseline("uniform").seconds)
+  end)
+
+  it("is the same for the same seed", function()
+    assert.equal(planned({ seed = 4 }):to_json(), planned({ seed = 4 }):to_json())
+  end)
+end)
+
+describe("an option of a plan", function()
+  local base
+  setup(function() base = planned() end)
+
+  local function options_of(a)
+    local out = {}
+    for _, x in ipairs(a.problem:actions()) do out[x.option], out[x.shares] = true, true end
+    return out
+  end
+
+  it("batch: is of the costs", function()
+    assert.equal(24, planned({ batch = 24 }).batch)
+    local sum = 0
+    for _, n in ipairs(planned({ batch = 24 }).groups[1].samples) do sum = sum + n end
+    assert.is_true(sum >= 24)
+  end)
+
+  it("physics: prices otherwise", function()
+    local a = planned { physics = "compat" }
+    assert.equal("compat", a.physics)
+    assert.is_true(a:baseline("dp").seconds ~= base:baseline("dp").seconds)
+    -- The published code counts 1/n of a gradient.
+    local published = planned { physics = "published", uneven = true }
+    assert.is_true(published:baseline("dp").seconds < a:baseline("dp").seconds)
+  end)
+
+  it("op_groups: at most so many", function()
+    assert.is_true(#planned({ op_groups = 2 }).groups <= 2)
+    assert.is_true(#base.groups > 2)
+  end)
+
+  it("uneven: shares by speed", function()
+    assert.is_true(options_of(base).speed)
+    assert.is_nil(options_of(planned { uneven = false }).speed)
+  end)
+
+  it("duplicates: the whole on each", function()
+    assert.is_nil(options_of(base).duplicate)
+    assert.is_true(options_of(planned { duplicates = true }).duplicate)
+  end)
+
+  it("strict: no replicas where the batch does not divide", function()
+    local a = planned { strict = true, batch = 3 }
+    for _, g in ipairs(a.groups) do
+      if #g.devices > 1 and g.option ~= "split" then assert.equal(0, 3 % #g.devices) end
+    end
+  end)
+
+  it("device_groups and sets: where an op group may be", function()
+    assert.is_true(#planned({ device_groups = { 1, 1, 1, 1 } }).problem:sets() < #base.problem:sets())
+    local a = planned { sets = { { 1, 2 }, { 3 } } }
+    assert.same({ { 1, 2 }, { 3 } }, a.problem:sets())
+    for _, g in ipairs(a.groups) do assert.is_true(g.devices[1] == 3 or #g.devices == 2) end
+  end)
+
+  it("points: times at other batch sizes", function()
+    -- a quarter of the batch takes all the time: replicas gain nothing
+    local a = planned { points = { { batch = 3, graph = chain(1, 3) } } }
+    assert.is_true(a:baseline("dp").seconds > 1.5 * base:baseline("dp").seconds)
+  end)
+
+  it("method, evaluations and seed: the search", function()
+    for _, method in ipairs { "mcts", "tree", "anneal", "refine", "published" } do
+      local a = planned { method = method, evaluations = 80 }
+      assert.is_true(a.evaluations <= 120, method)
+      assert.is_true(a.seconds <= a:baseline("uniform").seconds, method)
+    end
+    assert.is_true(planned({ evaluations = 200 }).evaluations > base.evaluations)
+  end)
+
+  it("seconds: ends the search early", function()
+    local a = planned { evaluations = 1000000, seconds = 0.05 }
+    assert.is_true(a.evaluations < 1000000)
+  end)
+
+  it("prior: is asked", function()
+    local asked = 0
+    planned { prior = function(leaves)
+      asked = asked + #leaves
+      local out = {}
+      for i in ipairs(leaves) do
+        out[i] = {}
+        for k = 1, #base.problem:actions() do out[i][k] = 1 end
+      end
+      return out
+    end }
+    assert.is_true(asked > 0)
+    local agent = berth.agents.tag { size = "tiny", seed = 3 }
+    assert.is_true(planned({ prior = agent }).seconds <= base:baseline("uniform").seconds)
+    assert.is_true(planned({ prior = "uniform" }).seconds <= base:baseline("uniform").seconds)
+  end)
+
+  it("sfb: repeats ops, or does not", function()
+    for _, rule in ipairs { "local", "cut", "none" } do
+      local a = planned { sfb = rule }
+      if rule == "none" then assert.same({}, a:strategy().duplicate) end
+      assert.is_true(a.seconds <= a:baseline("dp").seconds)
+    end
+  end)
+
+  it("reasons: a number, or none", function()
+    local a = planned { reasons = false }
+    for _, g in ipairs(a.groups) do assert.same({}, g.reasons) end
+    assert.equal(0, a.reason_evaluations)
+    assert.is_true(planned({ reasons = 7 }).reason_evaluations <= 7 + 64)
+  end)
+
+  it("is refused where it makes no sense", function()
+    for _, case in ipairs {
+      { { }, "batch: is missing: samples in a step" },
+      { { batch = 12, method = "magic" }, "method: no magic %(legal: anneal, mcts, published, refine, tree%)" },
+      { { batch = 12, sfb = "yes" }, "sfb: no yes %(legal: cut, local, none%)" },
+      { { batch = 12, evaluations = 0 }, "evaluations: expected a whole number of at least 1, got 0" },
+      { { batch = 12, evaluations = 1.5 }, "evaluations: expected a whole number of at least 1, got 1.5" },
+      { { batch = 12, reasons = -1 }, "reasons: expected a whole number of at least 0, got %-1" },
+      { { batch = 12, seconds = "3 m" }, "seconds: " },
+      { { batch = 12, prior = "best" }, "prior: expected local, trained, uniform, a function or an agent of kind tag, got best" },
+      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, physics, op_groups" },
+    } do assert.matches(case[2], failing(case[1])) end
+    local ok, message = pcall(berth.deploy.plan, chain(), nil, { batch = 12 })
+    assert.is_false(ok)
+    assert.matches("berth%.deploy%.plan: topology: expected a topology, got nil", message)
+  end)
+end)
+
+describe("where nothing fits", function()
+  it("says which device stops it, and by how much", function()
+    local a, message, code, why = berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, evaluations = 40 })
+    assert.is_nil(a)
+    assert.equal("infeasible", code)
+    assert.matches("^nothing fits: the best %(.+%) is %S+ %S+ short on d%d", message)
+    assert.is_true(why.device >= 1 and why.device <= 4 and why.missing > 0)
+  end)
+
+  it("tells of baselines as if they fitted", function()
+    -- 3 x 400 MB fit on no device, but the chain does on several
+    local a = planned({}, chain(1, BATCH, 4e8), cluster "1 GB")
+    local dp = a:baseline "dp"
+    assert.is_false(dp.fits)
+    assert.is_true(dp.missing > 0 and dp.seconds > 0)
+    assert.matches("as if it fitted", tostring(a))
+    assert.matches("DP%-NCCL[^\n]+as if it fitted: %S+ %S+ short on d%d", a:baseline_table())
+  end)
+end)
+
+describe("a saved plan", function()
+  local a, path, text
+  setup(function()
+    a, path = planned({ seed = 2 }), shell.path ".json"
+    assert(a:save(path))
+    text = shell.read(path)
+  end)
+  teardown(function() shell.tidy() end)
+
+  it("comes back", function()
+    local b = assert(berth.deploy.load(path, chain(), cluster()))
+    assert.equal(a.seconds, b.seconds)
+    assert.same(a:strategy(), b:strategy())
+    assert.same(a.peaks, b.peaks)
+    assert.equal(0, b.reason_evaluations)
+    assert.is_true(#assert(berth.deploy.load(path, chain(), cluster(), { reasons = 20 })).groups[1].reasons > 0)
+  end)
+
+  it("is JSON with units in its names", function()
+    local x = assert(json.decode(text))
+    assert.equal("berth deploy plan", x.format)
+    assert.equal(a.seconds, x.step_s)
+    assert.equal(#a.groups, #x.groups)
+    assert.equal(BATCH, x.batch)
+    assert.equal(a.groups[1].gradient_bytes, x.groups[1].gradient_bytes)
+  end)
+
+  local function refused(pattern, replacement, graph, topology)
+    local changed, n = text:gsub(pattern, replacement, 1)
+    assert.is_true(n == 1 or pattern == "$")
+    local file = shell.file(".json", changed)
+    local found, message, code = berth.deploy.load(file, graph or chain(), topology or cluster())
+    assert.is_nil(found)
+    assert.equal(file, message:sub(1, #file))
+    return message:sub(#file + 3), code
+  end
+
+  it("is refused where it does not fit, with place and value", function()
+    for _, case in ipairs {
+      { '"berth deploy plan"', '"shopping list"', '^format: "shopping list", not "berth deploy plan"' },
+      { '"version":1', '"version":7', "^version: 7, this reads 1" },
+      { '"ops":10,', '"ops":11,', "^graph%.ops: 11, but the graph has 10" },
+      { '"layer1"', '"layer9"', '^op_names%[2%]: "layer9", but the graph has "layer1"' },
+      { '"devices":%["d0"', '"devices":["e0"', '^topology%.devices%[1%]: "e0", but the topology has "d0"' },
+      { '"option":"%a+"', '"option":"magic"', '^groups%[1%]%.option: no "magic" %(legal there: ' },
+      { '"devices":%[%d[^%]]*%]', '"devices":[4,1]', "^groups%[1%]%.devices: these 2 devices are no set of this problem" },
+      { '"repeated_ops":%[[^%]]*%]', '"repeated_ops":[99]', "^repeated_ops%[1%]: 99 is no op %(1 to 10%)" },
+      { '"repeated_ops":%[[^%]]*%]', '"repeated_ops":[3,2]', "^repeated_ops%[2%]: 2 is not above the one before it" },
+      { '"batch":12', '"batch":"many"', '^batch: expected a number, not "many"' },
+    } do
+      local message, code = refused(case[1], case[2])
+      assert.matches(case[3], message)
+      assert.equal("invalid", code)
+    end
+    local two = berth.topology.mesh(2, { preset = "V100" })
+    assert.matches("^topology%.devices: 4 devices, but the topology has 2", (refused("$", "", nil, two)))
+  end)
+
+  it("is refused where it does not fit into memory", function()
+    local found, message, code, why = berth.deploy.load(path, chain(), cluster "2 MB")
+    assert.is_nil(found)
+    assert.equal("infeasible", code)
+    assert.equal(path, message:sub(1, #path))
+    assert.matches("^ does not fit: it is %S+ %S+ short on d%d$", message:sub(#path + 1))
+    assert.is_true(why.missing > 0)
+  end)
+
+  it("is no file, or no JSON", function()
+    local none, message, code = berth.deploy.load(path .. ".none", chain(), cluster())
+    assert.same({ nil, "io" }, { none, code })
+    assert.matches("none", message)
+    local file = shell.file(".json", "{ nothing")
+    none, message, code = berth.deploy.load(file, chain(), cluster())
+    assert.is_nil(none)
+    assert.equal("parse", code)
+    assert.matches("column 3", message)
+  end)
+
+  it("wants the points that it was made with", function()
+    local points = { { batch = 6, graph = chain(0.6, 6) } }
+    local b, other = planned { points = points }, shell.path ".json"
+    assert(b:save(other))
+    local found, message = berth.deploy.load(other, chain(), cluster())
+    assert.is_nil(found)
+    assert.matches("options%.points%[1%]: batch 6, but none is given: give the points that the plan was made with", message)
+    assert.equal(b.seconds, assert(berth.deploy.load(other, chain(), cluster(), { points = points })).seconds)
+  end)
+end)
+
+describe("the page of a plan", function()
+  teardown(function() shell.tidy() end)
+
+  it("is well-formed, self-contained, and says what the answer says", function()
+    local a, path = planned(), shell.path ".html"
+    assert(a:report(path, { title = "a <plan>", command = "berth deploy x" }))
+    local page, n = shell.read(path), 0
+    for figure in page:gmatch "(<svg.-</svg>)" do
+      assert.is_true(#xml.elements(figure) > 0)
+      n = n + 1
+    end
+    assert.is_true(n >= 5)
+    local ids = {}
+    for _, one in ipairs(xml.elements((page:gsub("^<!DOCTYPE html>", "")))) do
+      local id = one.attributes.id
+      assert.is_nil(id and ids[id], id)
+      if id then ids[id] = true end
+    end
+    for target in page:gmatch 'href="#([^"]+)"' do assert.is_true(ids[target], target) end
+    for _, id in ipairs { "steps", "map", "groups", "timeline", "memory", "search", "made" } do
+      assert.truthy(page:find(('<section id="%s">'):format(id), 1, true), id)
+    end
+    assert.truthy(page:find("a &lt;plan&gt;", 1, true))
+    assert.is_nil(page:gsub('xmlns="http://www.w3.org/2000/svg"', ""):find("https?:"))
+    assert.truthy(page:find(berth.format(a.seconds, "seconds"), 1, true))
+    local none, _, code = a:report("/nowhere/at/all.html")
+    assert.same({ nil, "io" }, { none, code })
+  end)
+end)

@@ -1,0 +1,207 @@
+local berth = require "berth"
+
+--- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of the input, update of layer l.
+local function training(layers)
+  local ops, tensors = { { name = "input", kind = "input", seconds = 0 } }, {}
+  local function op(name, seconds, flags)
+    local o = { name = name, seconds = seconds }
+    for k, v in pairs(flags or {}) do o[k] = v end
+    ops[#ops + 1] = o
+  end
+  for l, x in ipairs(layers) do
+    op("v" .. l, 0, { kind = "Variable", params = x.weights })
+    op("f" .. l, x.seconds)
+    op("w" .. l, x.seconds, { backward = true })
+    op("b" .. l, x.seconds, { backward = true })
+    op("u" .. l, x.seconds / 100, { update = true })
+  end
+  local function tensor(from, to, bytes, flags)
+    if #to > 0 then
+      local t = { from = from, to = to, bytes = bytes }
+      for k, v in pairs(flags or {}) do t[k] = v end
+      tensors[#tensors + 1] = t
+    end
+  end
+  local n = #layers
+  for l, x in ipairs(layers) do
+    tensor("v" .. l, { "f" .. l, "b" .. l, "u" .. l }, x.weights)
+    local before = layers[l - 1]
+    tensor(before and "f" .. l - 1 or "input", { "f" .. l, "w" .. l }, (before or x).bytes, { batch = true })
+    tensor("w" .. l, { "u" .. l }, x.weights, { gradient = true })
+    tensor(l == n and "f" .. n or "b" .. l + 1, { "w" .. l, "b" .. l }, x.bytes, { batch = true })
+  end
+  return assert(berth.graph { ops = ops, tensors = tensors })
+end
+
+local function problem(layers, o)
+  local t = berth.topology.star(o.devices or 2, { bandwidth = o.bandwidth or "1 GB/s", latency = 0, memory = o.memory })
+  return assert(berth.deploy.problem(training(layers), t, { batch = o.batch or 8, op_groups = o.op_groups or 4 }))
+end
+
+local function find(d, size, option, shares)
+  local sets = d:sets()
+  for k, a in ipairs(d:actions()) do
+    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then return k end
+  end
+end
+
+local function uniform(d, action)
+  local s = { action = {} }
+  for g = 1, #d:groups() do s.action[g] = action end
+  return s
+end
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return tostring(text)
+end
+
+local layers = { { seconds = 2e-3, bytes = 1e6, weights = 4e6 }, { seconds = 1e-3, bytes = 2e6, weights = 1e7 } }
+
+describe("the value of a strategy", function()
+  it("is the sum of all ops on one device", function()
+    local d = problem(layers, {})
+    local s = uniform(d, find(d, 1, "ps"))
+    local v = assert(d:evaluate(s))
+    assert.near(3 * 3e-3 + 3e-5, v.seconds, 1e-12)
+    assert.equal(0, v.over)
+    assert.is_nil(v.worst)
+    assert.equal(2, #v.peaks)
+    assert.equal(math.max(v.peaks[1], v.peaks[2]), v.peak)
+    assert.is_true(v.peak >= 1.4e7)
+  end)
+
+  it("tells who lacks memory", function()
+    local d = problem(layers, { memory = "10 MB" })
+    local v = assert(d:evaluate(uniform(d, find(d, 2, "allreduce"))))
+    assert.equal(2, v.over)
+    assert.equal(v.peaks[v.worst] - 1e7, v.shortfall)
+  end)
+
+  it("is never below the bound", function()
+    local d, r = problem(layers, { devices = 3, batch = 7 }), berth.rng(3)
+    local bound, actions = assert(d:bound()), d:actions()
+    assert.is_true(bound > 0)
+    for _ = 1, 100 do
+      local s = { action = {}, sfb = "local" }
+      for g = 1, #d:groups() do s.action[g] = r:below(#actions) end
+      local ok, v = pcall(d.evaluate, d, s)
+      if ok then assert.is_true(v.seconds >= bound) end
+    end
+  end)
+
+  it("is not below the bound where communication ops take no turn", function()
+    local ops, edges = { { kind = "Placeholder", seconds = 0 } }, {}
+    for v = 2, 4 do
+      ops[v], edges[v - 1] = { kind = "Relu", seconds = 1, communication = true }, { 1, v, 4 }
+    end
+    local g = assert(berth.graph { ops = ops, edges = edges })
+    local d = assert(berth.deploy.problem(g, berth.topology.mesh(2), { batch = 8, sets = { { 1 } } }))
+    local v = d:evaluate(uniform(d, 1))
+    assert.equal(1, v.seconds)
+    assert.is_true(v.seconds >= d:bound())
+  end)
+
+  it("comes with what each op and device did", function()
+    local d = problem(layers, {})
+    local s = uniform(d, find(d, 2, "allreduce"))
+    local f, v = assert(d:feedback(s)), d:evaluate(s)
+    assert.equal(v.seconds, f.seconds)
+    assert.equal(11, #f.makespan)
+    assert.equal(#d:groups(), #f.group_makespan)
+    assert.near(1e-3, f.makespan[3], 1e-12) -- the first forward op: 2 ms, half of the batch on each device
+    for k = 1, 2 do assert.is_true(f.busy[k] > 0 and f.busy[k] <= 1) end
+    for _, idle in ipairs(f.idle_after) do assert.is_true(idle >= 0) end
+    assert.same(v.peaks, f.peaks)
+    local link = 0
+    for _, share in ipairs(f.link_busy) do link = math.max(link, share) end
+    assert.is_true(link > 0 and link <= 1)
+  end)
+end)
+
+describe("local costs", function()
+  it("are time, synchronisation and what crosses", function()
+    local d = problem({ { seconds = 8, bytes = 100, weights = 4e6 } }, { bandwidth = "1 MB/s", op_groups = 1 })
+    local one, both = find(d, 1, "ps"), find(d, 2, "allreduce")
+    local costs = assert(d:local_costs(uniform(d, one), 1))
+    assert.equal(#d:actions(), #costs)
+    assert.near(24.08, costs[one], 1e-9)
+    assert.near(12.08 + 4 / 1.9, costs[both], 1e-9) -- collectives: 1.9 times the bandwidth
+    assert.near(12.08 + 8, costs[find(d, 2, "ps")], 1e-9)
+  end)
+
+  it("are infinite where parameters do not fit", function()
+    local d = problem({ { seconds = 1, bytes = 1, weights = 4e6 } }, { memory = "3 MB", op_groups = 1 })
+    assert.equal(math.huge, d:local_costs(uniform(d, 1), 1)[find(d, 2, "allreduce")])
+  end)
+end)
+
+describe("repeated ops", function()
+  local thin = { { seconds = 40e-6, bytes = 6 * 1024 * 4, weights = 4 * 2 ^ 20 } }
+
+  it("are gradients whose factors are cheaper than their AllReduce", function()
+    local d = problem(thin, { batch = 6, bandwidth = "2.81 GB/s", op_groups = 1 })
+    local s = uniform(d, find(d, 2, "allreduce"))
+    for _, rule in ipairs { "local", "cut" } do assert.same({ 4 }, d:repeated(s, rule)) end
+    assert.same({}, d:repeated(s, "none"))
+    local without, with = d:evaluate(s), d:evaluate { action = s.action, sfb = "local" }
+    assert.is_true(with.seconds < without.seconds)
+    assert.equal(1, with.repeated)
+    assert.equal(with.seconds, d:evaluate({ action = s.action, duplicate = { 4 } }).seconds)
+    local before = d:evaluations()
+    local kept, v, evaluations = d:guard { action = s.action, duplicate = { 4 } }
+    assert.equal(3, evaluations) -- with it, without any, without this layer
+    assert.equal(before + 3, d:evaluations())
+    assert.same({ 4 }, kept.duplicate)
+    assert.equal(with.seconds, v.seconds)
+  end)
+
+  it("are taken off where they cost more", function()
+    local d = problem({ { seconds = 40e-6, bytes = 4e6, weights = 100 } }, { batch = 6, op_groups = 1 })
+    local kept = d:guard { action = uniform(d, find(d, 2, "allreduce")).action, duplicate = { 4 } }
+    assert.same({}, kept.duplicate)
+  end)
+end)
+
+describe("strategies to begin with", function()
+  it("have the known names", function()
+    local d = problem(layers, { devices = 3 })
+    local seen = {}
+    for _, b in ipairs(assert(d:baselines())) do
+      seen[b.name] = b
+      assert.equal(b.seconds, d:evaluate(b).seconds)
+    end
+    for _, name in ipairs { "dp", "dp-ps", "model-parallel", "single", "heterog", "chain", "uniform-1" } do
+      assert.truthy(seen[name], name)
+    end
+    assert.is_true(seen.heterog.seconds <= math.min(seen.dp.seconds, seen.single.seconds))
+  end)
+end)
+
+describe("features", function()
+  it("are arrays with the published columns", function()
+    local d = problem(layers, { devices = 3, op_groups = 2 })
+    local s = uniform(d, find(d, 3, "allreduce"))
+    local f = assert(d:features(s, { decided = 1, deciding = 2 }))
+    assert.same({ f.groups, 13 }, f.op.shape)
+    assert.same({ f.device_groups, 5 }, f.device.shape)
+    assert.same({ f.edges, 1 }, f.edge.shape)
+    assert.same({ f.groups * f.device_groups, 5 }, f.place.shape)
+    local row = f.op:totable()
+    assert.equal(1, row[1][8])            -- AllReduce
+    assert.equal(1, row[1][12])           -- decided
+    assert.equal(1, row[2][13])           -- being decided
+    assert.equal(f.seconds, d:evaluate(s).seconds)
+    assert.is_nil(d:features(s, { feedback = false, scale = "log" }).seconds)
+  end)
+
+  it("refuse what makes no sense", function()
+    local d = problem(layers, {})
+    local s = uniform(d, 1)
+    assert.matches("unknown", message(d.features, d, s, { what = 1 }))
+    assert.matches("scale", message(d.features, d, s, { scale = "x" }))
+    assert.matches("group", message(d.local_costs, d, s, 99))
+    assert.matches("evaluations", message(d.guard, d, s, { evaluations = 1 }))
+  end)
+end)

@@ -1,0 +1,274 @@
+-- TAG's search (section 9) by hand, what a strategy is told to be worth, and what plans promise.
+local berth = require "berth"
+local tag = require "support.tag_problem"
+local random_graph = require "support.random_graph"
+
+local us = 1e-6
+
+local function key(actions) return table.concat(actions, " ") end
+
+local function visits_of(t, actions) return (t:node(actions)) end
+local function q_of(t, actions) return (select(2, t:node(actions))) end
+
+--- v of section 9.1.
+local function reward(first, value, allowed)
+  local v = allowed and first / value - 1 or -1
+  return v > 1 and v ^ 0.25 or v
+end
+
+describe("TAG's search tree", function()
+  it("goes where q + c p sqrt(n of the parent) / (1 + n) is largest", function()
+    -- Two decisions of two actions, priors 0.6 and 0.4, c = sqrt(2 / 10) = 0.4472: c p = 0.2683 and 0.1789. Step times: all as in
+    -- the first action 10 (v = 0), 1 2: 5 (v = 1), 2 1: 20 (-0.5), 2 2: 8 (0.25).
+    local seconds = { ["1 1"] = 10, ["1 2"] = 5, ["2 1"] = 20, ["2 2"] = 8 }
+    local t = berth.decide.tree { decisions = 2, actions = 2, method = "published", fill = "first", starts = { { 1, 1 } },
+      value = function(a) return seconds[key(a)] end,
+      prior = function(leaves)
+        local w = {}
+        for i in ipairs(leaves) do w[i] = { 0.6, 0.4 } end
+        return w
+      end }
+    local expected = { -- playout, where it goes, q of 1 and 2 after it
+      { {}, 0, 0 },          -- the root: the start, v = 0
+      { { 1 }, 0, 0 },       -- 0.2683 > 0.1789; v(1 1) = 0
+      { { 2 }, 0, 0.25 },    -- 0.2683 * 1.414 / 2 = 0.1897 < 0.1789 * 1.414 = 0.2530; v(2 2) = 0.25
+      { { 2, 1 }, 0, -0.125 }, -- 0.2324 < 0.25 + 0.1549; below 0.2683 > 0.1789; v = -0.5, (0.25 - 0.5) / 2
+      { { 1, 1 }, 0, -0.125 }, -- 0.2683 * 2 / 2 = 0.2683 > -0.125 + 0.1193; below as at the root; v = 0
+      { { 1, 2 }, 1 / 3, -0.125 }, -- 0.2683 * 2.236 / 3 = 0.2000 > -0.125 + 0.1333; below 0.1897 < 0.2530; v = 1
+      { { 1, 2 }, 0.5, -0.125 }, -- 0.333 + 0.1643 > -0.125 + 0.1461; below 0.2324 < 1 + 0.1549; v = 1
+    }
+    for n, row in ipairs(expected) do
+      local before = visits_of(t, row[1])
+      assert.is_true(t:run(n))
+      assert.equal(before + 1, visits_of(t, row[1]), "playout " .. n)
+      assert.near(row[2], q_of(t, { 1 }), 1e-12)
+      assert.near(row[3], q_of(t, { 2 }), 1e-12)
+    end
+    local best = t:best()
+    assert.same({ 1, 2 }, best.assignment)
+    assert.equal(4, best.evaluations) -- strategies that are known are not valued again
+  end)
+
+  it("takes T0 / T - 1 as value, its fourth root above 1, and -1 without memory", function()
+    -- first start 10; 2: 4, 1; 5: 1; 8: 0.25; 40: -0.75; 1: 9; 4: too large
+    local seconds = { 10, 2, 5, 8, 40, 1, 4 }
+    local t = berth.decide.tree { decisions = 1, actions = 7, method = "published", fill = "first", starts = { { 1 } },
+      value = function(a) return seconds[a[1]], a[1] == 7 and 3 or 0 end }
+    t:run(400) -- c p sqrt(n) = 0.1195 sqrt(400) = 2.4 > 1.73: all have had their turn
+    for action, v in ipairs { 0, 4 ^ 0.25, 1, 0.25, -0.75, 9 ^ 0.25, -1 } do
+      assert.is_true(visits_of(t, { action }) > 0)
+      assert.near(v, q_of(t, { action }), 1e-12)
+    end
+    assert.same({ 6 }, t:best().assignment)
+  end)
+
+  it("is the one of a naive search on random problems with an even prior, whatever the shuffle", function()
+    for seed = 1, 20 do
+      local below = random_graph.source(seed)
+      local n, m, seconds, excess = 2 + below(2), 1 + below(3), {}, {}
+      local function worth(a)
+        local k = key(a)
+        if not seconds[k] then seconds[k], excess[k] = below(40), below(4) == 1 and next(seconds) and 1 or 0 end
+        return seconds[k], excess[k]
+      end
+      local first, legal, may = {}, {}, {}
+      for i = 1, n do
+        local some = below(m)
+        legal[i], may[i] = {}, {}
+        for a = 1, m do
+          if seed % 2 == 0 or a == some or below(3) > 1 then
+            table.insert(legal[i], a)
+            may[i][a] = true
+          end
+        end
+        first[i] = legal[i][1]
+      end
+      local start = worth(first)
+      local t = berth.decide.tree { decisions = n, actions = m, method = "published", fill = "first", starts = { first },
+        value = worth, seed = seed, legal = legal }
+      local visits, q = { [""] = 0 }, { [""] = 0 }
+      for playout = 1, 80 do
+        assert.is_true(t:run(playout))
+        local path, nodes = {}, { "" }
+        while #path < n and visits[key(path)] > 0 do
+          local score, best, went, children = {}, -math.huge, nil, #legal[#path + 1]
+          for _, a in ipairs(legal[#path + 1]) do
+            path[#path + 1] = a
+            local k = key(path)
+            score[a] = (q[k] or 0)
+              + math.sqrt(children / 10) / children * math.sqrt(visits[nodes[#nodes]]) / (1 + (visits[k] or 0))
+            best = math.max(best, score[a])
+            if visits_of(t, path) > (visits[k] or 0) then went = a end
+            path[#path] = nil
+          end
+          assert.near(best, score[went], 1e-9)
+          path[#path + 1] = went
+          nodes[#nodes + 1] = key(path)
+          visits[key(path)] = visits[key(path)] or 0
+        end
+        local filled = {}
+        for i = 1, n do filled[i] = path[i] or may[i][path[1]] and path[1] or first[i] end
+        local value, over = worth(filled)
+        local v = reward(start, value, over == 0)
+        for _, k in ipairs(nodes) do
+          visits[k] = visits[k] + 1
+          q[k] = (q[k] or 0) + (v - (q[k] or 0)) / visits[k]
+        end
+        assert.near(q[""], q_of(t, {}), 1e-9)
+      end
+    end
+  end)
+
+  it("fills in from the nearest decision, the earlier of two", function()
+    -- decisions at 0, 10, 4, 6, 5: once 1 and 2 are made, 3 is as 1 (4 < 6), 4 as 2 (4 < 6), 5 as 1 (both 5 away)
+    local position, seen = { 0, 10, 4, 6, 5 }, {}
+    local t = berth.decide.tree { decisions = 5, actions = 3, method = "tree", fill = "nearest", position = position, seed = 3,
+      starts = { { 3, 3, 3, 3, 3 } }, evaluations = 100, value = function(a) return 5 + a[1] - a[2] + a[3] * a[4] - a[5] end,
+      prior = function(leaves)
+        local w = {}
+        for i, leaf in ipairs(leaves) do
+          local a = leaf.assignment
+          seen[leaf.decided] = true
+          if leaf.decided == 0 then assert.same({ 3, 3, 3, 3, 3 }, a) end
+          if leaf.decided == 1 then assert.same({ a[1], a[1], a[1], a[1], a[1] }, a) end
+          if leaf.decided == 2 then assert.same({ a[1], a[2], a[1], a[2], a[1] }, a) end
+          if leaf.decided == 3 then assert.same({ a[1], a[2], a[3], a[3], a[3] }, a) end -- 6 and 5: 2 and 1 from 4
+          if leaf.decided == 4 then assert.equal(a[3], a[5]) end -- 4 and 6 are as near
+          w[i] = { 1, 1, 1 }
+        end
+        return w
+      end }
+    t:run(200)
+    assert.is_true(seen[0] and seen[1] and seen[2] and seen[3])
+  end)
+
+  it("decides the heaviest op group first, and the others copy it", function()
+    local g, batch = tag.random(11)
+    local d = assert(berth.deploy.problem(g, tag.topology(8), { batch = batch, op_groups = 6, uneven = false }))
+    local seconds, asked = {}, 0
+    for i, group in ipairs(d:groups()) do
+      seconds[i] = group.seconds
+      assert.is_true(i == 1 or seconds[i] <= seconds[i - 1])
+    end
+    local dp = tag.uniform(d, d:sets()[d:actions()[1].set], "ps")
+    local t = d:tree { method = "published", fill = "first", start = { dp }, prior = function(leaves)
+      local weights = {}
+      for i, leaf in ipairs(leaves) do
+        asked = asked + 1
+        assert.equal(leaf.decided + 1, leaf.decision)
+        local copied = leaf.decided > 0 and leaf.action[1] or dp.action[1]
+        local legal = {}
+        for k = leaf.decision, #leaf.action do
+          for _, a in ipairs(d:legal(k)) do legal[a] = true end
+          assert.equal(legal[copied] and copied or dp.action[k], leaf.action[k])
+          legal = {}
+        end
+        weights[i] = {}
+        for a = 1, #d:actions() do weights[i][a] = 1 end
+      end
+      return weights
+    end }
+    t:run(60)
+    assert.is_true(asked > 20)
+  end)
+end)
+
+describe("a plan", function()
+  it("is no worse than any baseline that fits, and no bound is above a strategy", function()
+    for seed = 1, 20 do
+      local g, batch = tag.random(seed)
+      local t = tag.topology(seed)
+      local a = assert(berth.deploy.plan(g, t, { batch = batch, op_groups = 4, evaluations = 40, seed = seed, reasons = false,
+        physics = seed % 4 == 0 and "compat" or "physical" }))
+      local names = {}
+      for _, baseline in ipairs(a.baselines) do
+        names[baseline.name] = true
+        assert.is_true(not baseline.fits or a.seconds <= baseline.seconds, ("seed %d: %s"):format(seed, baseline.name))
+        assert.is_true(a.bound <= baseline.seconds * (1 + 1e-9), ("seed %d: bound above %s"):format(seed, baseline.name))
+      end
+      for _, name in ipairs { "dp", "dp-ps", "single", "heterog", "chain", "uniform" } do
+        assert.is_true(names[name], ("seed %d: no %s"):format(seed, name))
+      end
+      assert.is_true(a.bound <= a.seconds * (1 + 1e-9))
+      assert.near(a.seconds, a:simulate().makespan, 1e-12)
+      assert.near(a.seconds, a.problem:evaluate(a:strategy()).seconds, 1e-12)
+      assert.near(a:baseline("dp").seconds / a.seconds, a.speedup, 1e-9)
+      for k = 1, 10 do
+        local s = tag.strategy(a.problem, seed * 100 + k, k % 2 == 0)
+        assert.is_true(a.bound <= a.problem:evaluate(s).seconds * (1 + 1e-9), ("seed %d, strategy %d"):format(seed, k))
+      end
+    end
+  end)
+
+  -- two layers with 6 MB of parameters each
+  local function heavy(memory)
+    local ops = { { kind = "Placeholder", seconds = 0 },
+      { seconds = 40e-3, params = 6e6, group = 1 }, { seconds = 40e-3, params = 6e6, group = 2 },
+      { seconds = 20e-3, backward = true, group = 2 }, { seconds = 20e-3, backward = true, group = 1 },
+      { seconds = 1e-3, update = true, group = 2 }, { seconds = 1e-3, update = true, group = 1 } }
+    local tensors = { { from = 1, to = 2, bytes = 4, batch = true }, { from = 2, to = { 3, 5 }, bytes = 400, batch = true },
+      { from = 3, to = 4, bytes = 4, batch = true }, { from = 4, to = 5, bytes = 400, batch = true },
+      { from = 4, to = 6, bytes = 1e5, gradient = true }, { from = 5, to = 7, bytes = 1e5, gradient = true } }
+    return assert(berth.graph { ops = ops, tensors = tensors }),
+      berth.topology.mesh(2, { bandwidth = 1e9, latency = 12 * us, memory = memory })
+  end
+
+  it("keeps within memory, and tells what data parallelism lacks", function()
+    local answers = 0
+    for seed = 1, 12 do
+      local g, batch = tag.random(seed)
+      local free = assert(berth.deploy.problem(g, tag.topology(seed), { batch = batch }))
+      local need = free:baselines()[1].peak
+      local memory = need * (0.5 + seed / 24)
+      local a, _, code = berth.deploy.plan(g, tag.topology(seed, memory), { batch = batch, op_groups = 4, evaluations = 80,
+        reasons = false })
+      assert.is_true(a ~= nil or code == "infeasible")
+      for _, baseline in ipairs(a and a.baselines or {}) do
+        assert.is_true(not baseline.fits or a.seconds <= baseline.seconds, ("seed %d: %s"):format(seed, baseline.name))
+        assert.is_true(baseline.fits or baseline.missing > 0)
+      end
+      for _, peak in ipairs(a and a.peaks or {}) do assert.is_true(peak <= memory * (1 + 1e-12)) end
+      answers = answers + (a and 1 or 0)
+    end
+    assert.is_true(answers >= 8)
+  end)
+
+  it("searches from a reference that fits", function()
+    -- DP takes 62 ms, but 2 MB more than there is; a layer on each device 121 ms: that is v = 0, and so is the root
+    local g, t = heavy(10e6)
+    local d = assert(berth.deploy.problem(g, t, { batch = 4 }))
+    local tree = d:tree { method = "published", fill = "first" }
+    assert.is_true(tree:run(1))
+    assert.near(0, q_of(tree, {}), 1e-6)
+    tree:run(100)
+    assert.near(0, d:evaluate(tree:best()).over, 0)
+  end)
+
+  it("tells apart what data parallelism would take if it fitted", function()
+    -- 10 MB hold one layer, not two: a layer on each device; 40 + 40 + 20 + 20 + 1 ms and 400 B there and back, 12.4 us each
+    local g, t = heavy(10e6)
+    local a = assert(berth.deploy.plan(g, t, { batch = 4, evaluations = 60, reasons = false }))
+    local dp = a:baseline("dp")
+    assert.is_false(dp.fits)
+    assert.is_true(dp.missing >= 2e6 and dp.missing < 3e6)
+    assert.is_true(dp.seconds < a.seconds)
+    assert.is_true(a:baseline("chain").fits)
+    assert.near(121.0248e-3, a.seconds, 1e-8)
+    for d = 1, 2 do assert.is_true(a.peaks[d] <= 10e6) end
+  end)
+
+  it("refuses where nothing fits, with the bytes that are missing", function()
+    local g, t = heavy(5e6)
+    local a, message, code, why = berth.deploy.plan(g, t, { batch = 4, evaluations = 60, reasons = false })
+    assert.is_nil(a)
+    assert.equal("infeasible", code)
+    assert.is_true(why.missing >= 1e6 and why.missing < 2e6, message)
+  end)
+
+  it("comes with a bound that one device attains", function()
+    local g = tag.layer { forward = 40e-3, backward = 20e-3, update = 1e-3, x = 4, y = 4, gradient = 4 }
+    local a = assert(berth.deploy.plan(g, berth.topology.mesh(1), { batch = 4, evaluations = 10, reasons = false }))
+    assert.near(61e-3, a.seconds, 1e-12)
+    assert.near(61e-3, a.bound, 1e-9)
+  end)
+end)
