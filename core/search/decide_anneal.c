@@ -1,0 +1,272 @@
+/* Simulated annealing on assignments. Plain: single decisions, segments and prefixes by position, swaps. Guided: actions are drawn
+ * from the prior or copied from neighbours, and segments from other good assignments. */
+#include "decide_internal.h"
+
+enum { IN_VAIN = 2000, TRIES = 8, ELITE = 8, SOFT = 1, HARD = 100, MANY = 1000, PER_DECISION = 15 };
+static const double LEARN = 0.05, LEAST = 0.05, FIRST = 0.3; /* of the gains of moves */
+static const double SHORT = 0.25; /* part of the budget */
+typedef enum move { SINGLE, SEGMENT, PREFIX, SWAP, BORDER, RUN, CROSS, N_MOVES } move;
+
+typedef struct walk {
+  berth_decider *d;
+  bool guided;
+  int32_t *cur;            /* [n] */
+  berth_i_worth worth;
+  double per_excess;       /* what is not allowed costs */
+  double gain[N_MOVES];    /* part of the moves that have led to something better, lately */
+  int32_t top;             /* of known: the best on this way */
+  double *weight;          /* [n * actions] prior of each decision given cur */
+  uint8_t *fresh;          /* [n] weight is that of cur */
+  int32_t elite[ELITE], n_elite; /* of known, the best first */
+  berth_status status;
+} walk;
+
+/* ---- prior ------------------------------------------------------------------------------------ */
+
+static const double *prior_of(walk *w, int32_t decision) {
+  berth_decider *d = w->d;
+  double *row = &w->weight[(size_t)decision * (size_t)d->p.n_actions];
+  if (w->fresh[decision]) return row;
+  d->ask[0] = (berth_leaf){ w->cur, d->p.n, decision };
+  if ((w->status = berth_i_decide_prior(d, 1)) != BERTH_OK) return NULL;
+  memcpy(row, d->weight, (size_t)d->p.n_actions * sizeof *row);
+  w->fresh[decision] = 1;
+  return row;
+}
+
+static int32_t any_legal(berth_decider *d, int32_t decision) {
+  int32_t a, n = 0;
+  for (a = 0; a < d->p.n_actions; a++)
+    if (berth_i_legal(d, decision, a)) d->pick[n++] = a;
+  return d->pick[berth_rng_below(&d->walk_rng, n)];
+}
+
+/* By the prior, but for one in four: what is costly by itself may pay in all. */
+static int32_t draw(walk *w, int32_t decision) {
+  berth_decider *d = w->d;
+  const double *p;
+  double u;
+  int32_t last = BERTH_NONE;
+  if (!w->guided || !d->p.prior || berth_rng_below(&d->walk_rng, 4) == 0) return any_legal(d, decision);
+  if (!(p = prior_of(w, decision))) return w->cur[decision];
+  u = berth_rng_uniform(&d->walk_rng);
+  for (int32_t a = 0; a < d->p.n_actions; a++)
+    if (p[a] > 0) {
+      last = a;
+      if ((u -= p[a]) < 0) break;
+    }
+  return last;
+}
+
+/* ---- moves: cur to row -------------------------------------------------------------------------- */
+
+static void put(const walk *w, int32_t decision, int32_t action) {
+  if (berth_i_legal(w->d, decision, action)) w->d->row[decision] = action;
+}
+
+static void put_segment(const walk *w, int32_t low, int32_t high, int32_t action) {
+  for (int32_t k = low; k < high; k++) put(w, w->d->near[k], action);
+}
+
+static int32_t below(const walk *w, int32_t n) { return berth_rng_below(&w->d->walk_rng, n); }
+
+/* Short ones are as likely as long ones: uniform in the logarithm. */
+static int32_t some_length(const walk *w) {
+  const double length = exp(berth_rng_uniform(&w->d->walk_rng) * log((double)w->d->p.n + 1));
+  return length < w->d->p.n ? (int32_t)length : w->d->p.n;
+}
+
+static void segment_at(const walk *w, int32_t *low, int32_t *high) {
+  const int32_t length = some_length(w);
+  *low = below(w, w->d->p.n - length + 1);
+  *high = *low + length;
+}
+
+/* By weight, or, for every other one, alike. */
+static int32_t some_decision(walk *w) {
+  const berth_decider *d = w->d;
+  double u;
+  int32_t i = 0;
+  if (!w->guided || !d->p.weight || below(w, 2) == 0) return below(w, d->p.n);
+  u = d->total_weight * berth_rng_uniform(&w->d->walk_rng);
+  while (i + 1 < d->p.n && (u -= d->p.weight[i]) >= 0) i++;
+  return i;
+}
+
+static void single(walk *w) {
+  const int32_t i = some_decision(w);
+  put(w, i, draw(w, i));
+}
+
+static void segment(walk *w) {
+  int32_t low, high;
+  segment_at(w, &low, &high);
+  put_segment(w, low, high, draw(w, w->d->near[low + below(w, high - low)]));
+}
+
+static void prefix(walk *w) {
+  const int32_t n = w->d->p.n, at = 1 + below(w, n);
+  const bool suffix = w->guided && below(w, 2) == 0;
+  const int32_t low = suffix ? n - at : 0, high = suffix ? n : at;
+  put_segment(w, low, high, draw(w, w->d->near[low + below(w, high - low)]));
+}
+
+static void swap(walk *w) {
+  const int32_t i = below(w, w->d->p.n), j = below(w, w->d->p.n);
+  if (!berth_i_legal(w->d, i, w->cur[j]) || !berth_i_legal(w->d, j, w->cur[i])) return;
+  w->d->row[i] = w->cur[j];
+  w->d->row[j] = w->cur[i];
+}
+
+static int32_t action_at(const walk *w, int32_t rank) { return w->cur[w->d->near[rank]]; }
+
+/* The border between two runs of equal actions moves. */
+static void border(walk *w) {
+  const int32_t n = w->d->p.n, from = below(w, n), length = some_length(w);
+  int32_t k = from;
+  while (k + 1 < n && action_at(w, k) == action_at(w, k + 1)) k++;
+  if (k + 1 == n) return;
+  if (below(w, 2) == 0) put_segment(w, k + 1, k + 1 + length < n ? k + 1 + length : n, action_at(w, k));
+  else put_segment(w, k + 1 - length > 0 ? k + 1 - length : 0, k + 1, action_at(w, k + 1));
+}
+
+/* A whole run of equal actions takes another one. */
+static void run(walk *w) {
+  const int32_t n = w->d->p.n, at = below(w, n);
+  int32_t low = at, high = at + 1;
+  while (low > 0 && action_at(w, low - 1) == action_at(w, at)) low--;
+  while (high < n && action_at(w, high) == action_at(w, at)) high++;
+  put_segment(w, low, high, draw(w, w->d->near[at]));
+}
+
+/* A segment of another good assignment. */
+static void cross(walk *w) {
+  const berth_decider *d = w->d;
+  const int32_t *other;
+  int32_t low, high;
+  if (w->n_elite == 0) return;
+  other = berth_i_known_key(d, w->elite[below(w, w->n_elite)]);
+  segment_at(w, &low, &high);
+  for (int32_t k = low; k < high; k++) d->row[d->near[k]] = other[d->near[k]];
+}
+
+static void make_move(walk *w, move m) {
+  static void (*const moves[N_MOVES])(walk *) = { single, segment, prefix, swap, border, run, cross };
+  const size_t bytes = (size_t)w->d->p.n * sizeof *w->cur;
+  for (int32_t i = 0; i < TRIES && w->status == BERTH_OK; i++) {
+    memcpy(w->d->row, w->cur, bytes);
+    moves[m](w);
+    if (memcmp(w->d->row, w->cur, bytes) != 0) return;
+  }
+}
+
+/* ---- walking -------------------------------------------------------------------------------------- */
+
+static const double plain_share[N_MOVES] = { 0.5, 0.25, 0.1, 0.15, 0, 0, 0 };
+static const double guided_share[N_MOVES] = { 0.3, 0.25, 0.1, 0.1, 0.1, 0.1, 0.05 };
+
+/* Those that have helped lately come more often. */
+static move choose(walk *w) {
+  const int32_t n = w->guided ? N_MOVES : BORDER;
+  double chance[N_MOVES], sum = 0, u;
+  int32_t m = 0;
+  for (int32_t k = 0; k < n; k++) sum += chance[k] = w->guided ? guided_share[k] * w->gain[k] : plain_share[k];
+  u = sum * berth_rng_uniform(&w->d->walk_rng);
+  while (m + 1 < n && (u -= chance[m]) >= 0) m++;
+  return (move)m;
+}
+
+/* Kept sorted; equal values once. */
+static void keep_elite(walk *w, int32_t known) {
+  const berth_i_worth *worth = w->d->known.worth;
+  int32_t i = w->n_elite;
+  if (worth[known].excess > 0) return;
+  for (int32_t k = 0; k < w->n_elite; k++)
+    if (worth[w->elite[k]].value == worth[known].value) return;
+  if (i == ELITE && !berth_i_better(worth[known], worth[w->elite[i - 1]])) return;
+  if (i < ELITE) w->n_elite++;
+  else i--;
+  for (; i > 0 && berth_i_better(worth[known], worth[w->elite[i - 1]]); i--) w->elite[i] = w->elite[i - 1];
+  w->elite[i] = known;
+}
+
+/* What is not allowed may be on the way, the less the longer it goes on. */
+static bool accepts(walk *w, berth_i_worth next, double temperature) {
+  const double room = -temperature * log(1 - berth_rng_uniform(&w->d->walk_rng));
+  const double cur = berth_i_penalised(w->worth, w->per_excess), value = berth_i_penalised(next, w->per_excess);
+  if (isinf(value) || isinf(cur)) return isinf(cur);
+  return (value - cur) / (cur != 0 ? fabs(cur) : 1) <= room;
+}
+
+static void take(walk *w, const int32_t *row, berth_i_worth worth) {
+  const size_t n = (size_t)w->d->p.n;
+  memmove(w->cur, row, n * sizeof *row);
+  memset(w->fresh, 0, n);
+  w->worth = worth;
+}
+
+static void anything(const walk *w) {
+  for (int32_t i = 0; i < w->d->p.n; i++) w->d->row[i] = any_legal(w->d, i);
+}
+
+/* `lost`: moves lead to what is known. */
+static void step(walk *w, double temperature, bool lost) {
+  berth_decider *d = w->d;
+  int32_t done;
+  const move m = lost ? N_MOVES : choose(w);
+  if (lost) anything(w);
+  else make_move(w, m);
+  if (w->status == BERTH_OK) w->status = berth_i_decide_values(d, 1, &done);
+  if (w->status != BERTH_OK || done == 0) return;
+  if (!lost) w->gain[m] += LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);
+  keep_elite(w, d->row_known[0]);
+  if (berth_i_better(d->row_worth[0], d->known.worth[w->top])) w->top = d->row_known[0];
+  if (accepts(w, d->row_worth[0], temperature)) take(w, d->row, d->row_worth[0]);
+}
+
+/* From a known one until that part of the budget is used; at each quarter on from the best on this way. */
+static void go(walk *w, int32_t from, double end) {
+  berth_decider *d = w->d;
+  const double begin = berth_i_decide_used(d);
+  int32_t vain = 0, turn = 0;
+  w->top = from;
+  while (w->status == BERTH_OK && vain < IN_VAIN && !berth_i_all_known(d) && berth_i_decide_goes_on(d)) {
+    const int64_t before = d->evaluations;
+    const double used = berth_i_decide_used(d), done = begin < end ? (used - begin) / (end - begin) : 1;
+    if (done >= 1 && end < 1) break;
+    if (done * 4 >= turn) {
+      take(w, berth_i_known_key(d, w->top), d->known.worth[w->top]);
+      turn++;
+    }
+    w->per_excess = SOFT * pow((double)HARD / SOFT, done);
+    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done), vain > IN_VAIN / 4 && vain % 2 == 0);
+    vain = d->evaluations > before ? 0 : vain + 1;
+  }
+}
+
+/* Where there is budget enough a short way from each of the leads, then from the best. */
+static void go_on(walk *w) {
+  berth_decider *d = w->d;
+  const double begin = berth_i_decide_used(d), left = 1 - begin;
+  const int64_t most = d->budget.most == INT64_MAX ? INT64_MAX : d->budget.most - d->evaluations;
+  const bool plenty = most >= MANY && most >= (int64_t)PER_DECISION * d->p.n;
+  const int32_t n = d->known.n, leads = w->guided && plenty && d->n_leads > 1 ? d->n_leads : 0;
+  for (int32_t i = 0; i < n; i++) keep_elite(w, i);
+  for (int32_t m = 0; m < N_MOVES; m++) w->gain[m] = FIRST;
+  for (int32_t k = 0; k < leads && w->status == BERTH_OK; k++) go(w, d->lead[k], begin + left * SHORT * (k + 1));
+  if (w->status == BERTH_OK) go(w, d->best, 1);
+}
+
+berth_status berth_i_decide_anneal(berth_decider *d, bool guided) {
+  const size_t n = (size_t)d->p.n, actions = (size_t)d->p.n_actions;
+  walk w = { d, guided, NULL, { 0, 0 }, SOFT, { 0 }, BERTH_NONE, NULL, NULL, { 0 }, 0, BERTH_OK };
+  w.cur = berth_i_alloc(d->ctx, n, sizeof *w.cur);
+  w.weight = berth_i_alloc(d->ctx, n * actions, sizeof *w.weight);
+  w.fresh = berth_i_zalloc(d->ctx, n, 1);
+  if (w.cur && w.weight && w.fresh) go_on(&w);
+  else w.status = berth_i_nomem(d->ctx);
+  berth_i_free(d->ctx, w.cur, n, sizeof *w.cur);
+  berth_i_free(d->ctx, w.weight, n * actions, sizeof *w.weight);
+  berth_i_free(d->ctx, w.fresh, n, 1);
+  return w.status;
+}

@@ -1,0 +1,161 @@
+/* What is known of assignments: each is valued once. */
+#include "decide_internal.h"
+
+/* ---- table ------------------------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t h) {
+  h ^= h >> 32;
+  h *= 0xD6E8FEB86659FD93u;
+  return h ^ (h >> 32);
+}
+
+static uint64_t hash_of(const int32_t *key, int32_t n) {
+  uint64_t h = 0x9E3779B97F4A7C15u;
+  for (int32_t i = 0; i < n; i++) h = mix(h + (uint64_t)(uint32_t)key[i] + ((uint64_t)(uint32_t)i << 32));
+  return mix(h);
+}
+
+/* The slot of the key, or the free one where it would stand. */
+static size_t find(const berth_decider *d, const int32_t *key, uint64_t hash) {
+  const berth_i_known *t = &d->known;
+  const size_t bytes = (size_t)d->p.n * sizeof *key;
+  size_t at = (size_t)hash & (t->n_slots - 1);
+  for (; t->slot[at] >= 0; at = (at + 1) & (t->n_slots - 1)) {
+    const int32_t i = t->slot[at];
+    if (t->hash[i] == hash && memcmp(berth_i_known_key(d, i), key, bytes) == 0) break;
+  }
+  return at;
+}
+
+static berth_status widen(berth_decider *d) {
+  berth_i_known *t = &d->known;
+  const size_t n = t->n_slots ? 2 * t->n_slots : 64;
+  int32_t *slot;
+  if (2 * (size_t)(t->n + 1) <= t->n_slots) return BERTH_OK;
+  if (!(slot = berth_i_alloc(d->ctx, n, sizeof *slot))) return berth_i_nomem(d->ctx);
+  berth_i_free(d->ctx, t->slot, t->n_slots, sizeof *slot);
+  t->slot = slot;
+  t->n_slots = n;
+  for (size_t at = 0; at < n; at++) slot[at] = BERTH_NONE;
+  for (int32_t i = 0; i < t->n; i++) slot[find(d, berth_i_known_key(d, i), t->hash[i])] = i;
+  return BERTH_OK;
+}
+
+static berth_status room_for_one(berth_decider *d) {
+  berth_i_known *t = &d->known;
+  const size_t n = (size_t)t->n + 1;
+  berth_status st = widen(d);
+  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->key, &t->key_cap, n * (size_t)d->p.n, sizeof *t->key);
+  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->worth, &t->worth_cap, n, sizeof *t->worth);
+  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->hash, &t->hash_cap, n, sizeof *t->hash);
+  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&d->trace_at, &d->trace_at_cap, n, sizeof *d->trace_at);
+  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&d->trace_value, &d->trace_value_cap, n, sizeof *d->trace_value);
+  return st;
+}
+
+static void add(berth_decider *d, const int32_t *key, uint64_t hash) {
+  berth_i_known *t = &d->known;
+  const size_t n = (size_t)d->p.n;
+  memcpy(&t->key[(size_t)t->n * n], key, n * sizeof *key);
+  t->hash[t->n] = hash;
+  t->slot[find(d, key, hash)] = t->n;
+  t->n++;
+}
+
+/* Last come, first gone: the way to a slot leads past older ones only. */
+static void forget_from(berth_decider *d, int32_t first) {
+  berth_i_known *t = &d->known;
+  while (t->n > first) {
+    const int32_t i = t->n - 1;
+    t->slot[find(d, berth_i_known_key(d, i), t->hash[i])] = BERTH_NONE;
+    t->n--;
+  }
+}
+
+void berth_i_known_release(berth_decider *d) {
+  berth_i_known *t = &d->known;
+  berth_i_free(d->ctx, t->key, t->key_cap, sizeof *t->key);
+  berth_i_free(d->ctx, t->worth, t->worth_cap, sizeof *t->worth);
+  berth_i_free(d->ctx, t->hash, t->hash_cap, sizeof *t->hash);
+  berth_i_free(d->ctx, t->slot, t->n_slots, sizeof *t->slot);
+}
+
+/* ---- asking ----------------------------------------------------------------------------------- */
+
+/* Numbers of the rows, new ones added without a worth; *done where evaluations run out. */
+static berth_status look_up(berth_decider *d, int32_t first, int32_t k, int32_t *done) {
+  const int64_t left = d->budget.most - d->evaluations;
+  berth_status st = BERTH_OK;
+  for (*done = 0; *done < k; ++*done) {
+    const int32_t *key = &d->row[(size_t)*done * (size_t)d->p.n];
+    const uint64_t hash = hash_of(key, d->p.n);
+    size_t at;
+    if ((st = room_for_one(d)) != BERTH_OK) return st;
+    at = find(d, key, hash);
+    if (d->known.slot[at] < 0) {
+      if (d->known.n - first >= left) return BERTH_OK;
+      add(d, key, hash);
+      d->row_known[*done] = d->known.n - 1;
+    } else {
+      d->row_known[*done] = d->known.slot[at];
+    }
+  }
+  return st;
+}
+
+static berth_status read_worth(berth_decider *d, double value, double excess, berth_i_worth *out) {
+  if (isnan(value) || value == -INFINITY || !(excess >= 0))
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "an assignment has value %g and excess %g, expected numbers, the excess "
+                        "not below 0", value, excess);
+  out->value = value;
+  out->excess = value == INFINITY && excess == 0 ? INFINITY : excess;
+  return BERTH_OK;
+}
+
+static berth_status ask(berth_decider *d, int32_t first) {
+  const int32_t k = d->known.n - first;
+  berth_status st;
+  for (int32_t i = 0; i < k; i++) d->value[i] = d->excess[i] = 0;
+  st = d->p.value(d->p.ud, k, berth_i_known_key(d, first), d->value, d->excess);
+  for (int32_t i = 0; i < k && st == BERTH_OK; i++) st = read_worth(d, d->value[i], d->excess[i], &d->known.worth[first + i]);
+  return st;
+}
+
+static void note(berth_decider *d, int32_t known) {
+  const berth_i_worth w = d->known.worth[known];
+  d->evaluations++;
+  if (d->best != BERTH_NONE && !berth_i_better(w, d->known.worth[d->best])) return;
+  d->best = known;
+  if (w.excess > 0) return;
+  d->trace_at[d->trace_n] = d->evaluations;
+  d->trace_value[d->trace_n++] = w.value;
+}
+
+berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done) {
+  const int32_t first = d->known.n;
+  berth_status st = look_up(d, first, k, done);
+  if (st == BERTH_OK && d->known.n > first) st = ask(d, first);
+  if (st != BERTH_OK) {
+    forget_from(d, first);
+    return st;
+  }
+  d->repeats += *done - (d->known.n - first);
+  for (int32_t i = first; i < d->known.n; i++) note(d, i);
+  for (int32_t i = 0; i < *done; i++) d->row_worth[i] = d->known.worth[d->row_known[i]];
+  return BERTH_OK;
+}
+
+static void tell(berth_decider *d) {
+  const int hundredths = d->budget.most == INT64_MAX ? 0 : (int)(100 * (double)d->evaluations / (double)d->budget.most);
+  if (hundredths <= d->told) return;
+  d->told = hundredths;
+  berth_i_progress(d->ctx, "decide", hundredths / 100.0);
+}
+
+bool berth_i_decide_goes_on(berth_decider *d) {
+  if (d->interrupted || d->evaluations >= d->budget.most) return false;
+  if (d->budget.until < INFINITY && berth_i_ctx_clock(d->ctx) >= d->budget.until) return false;
+  tell(d);
+  d->interrupted = berth_i_interrupted(d->ctx) != BERTH_OK;
+  return !d->interrupted;
+}

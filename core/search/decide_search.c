@@ -1,0 +1,219 @@
+/* Searches and what comes of them: budgets, methods, the best, the root. */
+#include "decide_internal.h"
+
+/* ---- budgets ---------------------------------------------------------------------------------- */
+
+static berth_status enter(berth_decider *d, int64_t evaluations, double seconds) {
+  if (d->busy) return berth_i_fail(d->ctx, BERTH_EINVAL, "the search is under way");
+  if (evaluations < 0 || !(seconds >= 0))
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld evaluations, %g s: expected none below 0", (long long)evaluations,
+                        seconds);
+  if (seconds > 0 && !berth_i_ctx_has_clock(d->ctx))
+    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "a budget in seconds needs a clock in the context");
+  d->budget.most = evaluations > 0 ? d->evaluations + evaluations : INT64_MAX;
+  d->budget.until = seconds > 0 ? berth_i_ctx_clock(d->ctx) + seconds : INFINITY;
+  d->budget.from = d->evaluations;
+  d->budget.began = seconds > 0 ? berth_i_ctx_clock(d->ctx) : 0;
+  d->interrupted = false;
+  d->told = 0;
+  d->busy = 1;
+  d->refs++; /* a function may let it go */
+  return BERTH_OK;
+}
+
+static berth_status leave(berth_decider *d, berth_status st) {
+  d->busy = 0;
+  if (st == BERTH_OK && d->interrupted && d->best == BERTH_NONE) st = BERTH_EINTERRUPT;
+  berth_decider_release(d);
+  return st;
+}
+
+double berth_i_decide_used(const berth_decider *d) {
+  const berth_i_budget *b = &d->budget;
+  double part = 0;
+  if (b->most < INT64_MAX) part = (double)(d->evaluations - b->from) / (double)(b->most - b->from);
+  if (b->until < INFINITY) part = fmax(part, (berth_i_ctx_clock(d->ctx) - b->began) / (b->until - b->began));
+  return part;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------- */
+
+static berth_status search(berth_decider *d) {
+  berth_status st = berth_i_decide_starts(d);
+  if (st != BERTH_OK || d->best_start == BERTH_NONE) return st;
+  switch (d->o.method) {
+  case BERTH_DECIDE_TREE: return berth_i_tree_run(d, INT64_MAX);
+  case BERTH_DECIDE_ANNEAL: return berth_i_decide_anneal(d, false);
+  case BERTH_DECIDE_MCTS: st = berth_i_decide_trees(d); break;
+  case BERTH_DECIDE_REFINE: break;
+  }
+  return st == BERTH_OK ? berth_i_decide_anneal(d, true) : st;
+}
+
+berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double seconds) {
+  berth_status st;
+  if (evaluations == 0 && seconds == 0)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "neither evaluations nor seconds are limited");
+  st = enter(d, evaluations, seconds);
+  return st == BERTH_OK ? leave(d, search(d)) : st;
+}
+
+berth_status berth_decider_run(berth_decider *d, int64_t visits) {
+  berth_status st;
+  if (visits < 0 || visits == INT64_MAX) return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld visits", (long long)visits);
+  if ((st = enter(d, 0, 0)) != BERTH_OK) return st;
+  st = berth_i_decide_starts(d);
+  return leave(d, st == BERTH_OK ? berth_i_tree_run(d, visits) : st);
+}
+
+berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *opts, int32_t *assignment,
+                          berth_decide_report *report) {
+  const berth_decide_options o = opts ? *opts : berth_decide_default(0);
+  berth_decider *d;
+  berth_status st = berth_decider_new(ctx, p, &o, &d);
+  if (st != BERTH_OK) return st;
+  st = berth_decider_search(d, o.evaluations, o.seconds);
+  if (st == BERTH_OK) st = berth_decider_best(d, assignment, report);
+  berth_decider_release(d);
+  return st;
+}
+
+/* ---- the root ------------------------------------------------------------------------------------ */
+
+static berth_status expand_root(berth_decider *d) {
+  const int32_t root = d->tree.root, decided = d->tree.node[root].decided;
+  berth_status st;
+  if (d->tree.node[root].n_kids >= 0) return BERTH_OK;
+  if ((st = berth_i_tree_row(d, root, d->row)) != BERTH_OK) return st;
+  d->ask[0] = (berth_leaf){ d->row, decided, decided };
+  if ((st = berth_i_decide_prior(d, 1)) != BERTH_OK) return st;
+  return berth_i_tree_expand(d, root, d->weight);
+}
+
+static int32_t listed(const berth_decider *d, int32_t node, int32_t place) {
+  const berth_i_node *x = &d->tree.node[node];
+  int32_t k = 0;
+  while (k < x->n_kids && d->tree.kid[x->kids + (size_t)k] != place) k++;
+  return k;
+}
+
+/* One choice further, to this place. */
+static berth_status step_to(berth_decider *d, int32_t *node, int32_t place) {
+  int32_t kid;
+  berth_status st = BERTH_OK;
+  if (d->tree.node[*node].n_kids < 0) st = berth_i_tree_expand(d, *node, NULL);
+  if (st != BERTH_OK) return st;
+  kid = berth_i_tree_kid(d, *node, place);
+  if (kid == BERTH_NONE) st = berth_i_tree_open(d, *node, listed(d, *node, place), &kid);
+  if (st == BERTH_OK) *node = kid;
+  return st;
+}
+
+/* Places of an action from the first choice on, in d->pick. */
+static int32_t way_to(const berth_decider *d, int32_t action, int32_t *way) {
+  int32_t n = 0, place;
+  for (place = d->choices.end[action]; place != 0; place = d->choices.parent[place]) n++;
+  place = d->choices.end[action];
+  for (int32_t k = n; k > 0; place = d->choices.parent[place]) way[--k] = place;
+  return n;
+}
+
+static berth_status advance(berth_decider *d, int32_t action) {
+  int32_t node = d->tree.root, n, decided;
+  berth_status st = berth_i_tree_begin(d);
+  if (st != BERTH_OK) return st;
+  node = d->tree.root;
+  decided = d->tree.node[node].decided;
+  if (decided == d->p.n) return berth_i_fail(d->ctx, BERTH_EINVAL, "all %d decisions are made", (int)d->p.n);
+  if (action < 0 || action >= d->p.n_actions || !berth_i_legal(d, decided, action))
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action, (int)decided);
+  if ((st = expand_root(d)) != BERTH_OK) return st;
+  n = way_to(d, action, d->way);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = step_to(d, &node, d->way[k]);
+  if (st == BERTH_OK) d->tree.root = node;
+  return st;
+}
+
+berth_status berth_decider_advance(berth_decider *d, int32_t action) {
+  berth_status st = enter(d, 0, 0);
+  return st == BERTH_OK ? leave(d, advance(d, action)) : st;
+}
+
+static berth_status root_row(berth_decider *d, int32_t *decided, int32_t *assignment) {
+  berth_status st = berth_i_tree_begin(d);
+  if (st == BERTH_OK) st = berth_i_tree_row(d, d->tree.root, d->row);
+  if (st != BERTH_OK) return st;
+  memcpy(assignment, d->row, (size_t)d->p.n * sizeof *assignment);
+  *decided = d->tree.node[d->tree.root].decided;
+  return BERTH_OK;
+}
+
+berth_status berth_decider_root(berth_decider *d, int32_t *decided, int32_t *assignment) {
+  berth_status st = enter(d, 0, 0);
+  return st == BERTH_OK ? leave(d, root_row(d, decided, assignment)) : st;
+}
+
+/* ---- looking ------------------------------------------------------------------------------------ */
+
+/* A kid by its place; the last that is a node, and the prior of the way from there. */
+static void look_one(const berth_decider *d, int32_t place, int32_t *node, double *prior) {
+  const berth_i_node *x;
+  int32_t at;
+  if (*node == BERTH_NONE) return;
+  x = &d->tree.node[*node];
+  at = listed(d, *node, place);
+  *prior *= at < x->n_kids ? d->tree.kid_prior[x->kids + (size_t)at] : 0;
+  *node = x->n_kids < 0 ? BERTH_NONE : berth_i_tree_kid(d, *node, place);
+}
+
+static void look(const berth_decider *d, int32_t action, int32_t *node, double *prior) {
+  const int32_t n = way_to(d, action, d->way);
+  *prior = 1;
+  for (int32_t k = 0; k < n; k++) look_one(d, d->way[k], node, prior);
+}
+
+berth_status berth_decider_node(const berth_decider *d, int32_t n_actions, const int32_t *action, berth_decide_node *out) {
+  const bool begun = d->tree.n > 0;
+  const int32_t decided = begun ? d->tree.node[d->tree.root].decided : 0;
+  int32_t node = begun ? d->tree.root : BERTH_NONE;
+  double prior = 1;
+  for (int32_t i = 0; i < n_actions; i++) {
+    if (decided + i >= d->p.n || action[i] < 0 || action[i] >= d->p.n_actions || !berth_i_legal(d, decided + i, action[i]))
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action[i],
+                          (int)(decided + i));
+    look(d, action[i], &node, &prior);
+  }
+  out->visits = node == BERTH_NONE ? 0 : d->tree.node[node].visits;
+  out->q = node == BERTH_NONE ? 0 : berth_i_tree_q(d, &d->tree.node[node]);
+  out->prior = prior;
+  return BERTH_OK;
+}
+
+int32_t berth_decider_decisions(const berth_decider *d) { return d->p.n; }
+int32_t berth_decider_actions(const berth_decider *d) { return d->p.n_actions; }
+
+static void report_on(const berth_decider *d, berth_decide_report *r) {
+  const berth_i_worth w = d->known.worth[d->best];
+  r->value = w.value;
+  r->excess = w.excess;
+  r->start = d->start.excess > 0 ? INFINITY : d->start.value;
+  r->evaluations = d->evaluations;
+  r->repeats = d->repeats;
+  r->playouts = d->playouts + d->tree.playouts;
+  r->interrupted = d->interrupted;
+}
+
+berth_status berth_decider_best(const berth_decider *d, int32_t *assignment, berth_decide_report *report) {
+  if (d->best == BERTH_NONE) return berth_i_fail(d->ctx, BERTH_EINVAL, "nothing has been valued yet");
+  if (assignment) memcpy(assignment, berth_i_known_key(d, d->best), (size_t)d->p.n * sizeof *assignment);
+  if (report) report_on(d, report);
+  if (d->known.worth[d->best].excess == 0) return BERTH_OK;
+  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "none of %lld assignments is allowed; the least excess is %g",
+                      (long long)d->evaluations, d->known.worth[d->best].excess);
+}
+
+int32_t berth_decider_trace(const berth_decider *d, const int64_t **evaluations, const double **value) {
+  *evaluations = d->trace_at;
+  *value = d->trace_value;
+  return (int32_t)d->trace_n;
+}

@@ -1,0 +1,199 @@
+/* What is valued first: starts, and each action for all decisions. And what fills in decisions that are not made yet. */
+#include "decide_internal.h"
+
+/* ---- filling in ------------------------------------------------------------------------------- */
+
+void berth_i_decide_first(const berth_decider *d, int32_t *row) {
+  if (d->p.n_starts > 0) {
+    memcpy(row, &d->p.start[(size_t)d->first_start * (size_t)d->p.n], (size_t)d->p.n * sizeof *row);
+    return;
+  }
+  for (int32_t i = 0; i < d->p.n; i++)
+    for (row[i] = 0; !berth_i_legal(d, i, row[i]);) row[i]++;
+}
+
+/* The action of the nearest made decision that may be copied; else as it is. O(decided) */
+static int32_t nearest(const berth_decider *d, int32_t decided, const int32_t *row, int32_t i) {
+  double least = INFINITY;
+  int32_t action = row[i];
+  for (int32_t j = 0; j < decided; j++) {
+    const double far = fabs(d->p.position[i] - d->p.position[j]);
+    if (!(far < least) || !berth_i_legal(d, i, row[j])) continue;
+    least = far;
+    action = row[j];
+  }
+  return action;
+}
+
+static berth_status check_own(const berth_decider *d, const int32_t *row) {
+  for (int32_t i = 0; i < d->p.n; i++)
+    if (row[i] < 0 || row[i] >= d->p.n_actions || !berth_i_legal(d, i, row[i]))
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "fill gives decision %d action %d, which is not legal", (int)i,
+                          (int)row[i]);
+  return BERTH_OK;
+}
+
+static berth_status own(berth_decider *d, int32_t decided, int32_t *row) {
+  const size_t made = (size_t)decided * sizeof *row;
+  berth_status st;
+  memcpy(d->pick, row, made);
+  st = d->p.own_fill(d->p.ud, decided, row);
+  memcpy(row, d->pick, made);
+  return st == BERTH_OK ? check_own(d, row) : st;
+}
+
+static void copy_first(const berth_decider *d, int32_t decided, int32_t *row) {
+  for (int32_t i = decided; i < d->p.n && decided > 0; i++)
+    if (berth_i_legal(d, i, row[0])) row[i] = row[0];
+}
+
+berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row) {
+  switch (d->p.fill) {
+  case BERTH_FILL_FIRST: copy_first(d, decided, row); return BERTH_OK;
+  case BERTH_FILL_START: return BERTH_OK; /* there is nothing yet but the first start */
+  case BERTH_FILL_OWN: return own(d, decided, row);
+  default: break;
+  }
+  for (int32_t i = decided; i < d->p.n && decided > 0; i++) row[i] = nearest(d, decided, row, i);
+  return BERTH_OK;
+}
+
+/* ---- prior -------------------------------------------------------------------------------------- */
+
+static berth_status normalise(berth_decider *d, int32_t decision, double *p) {
+  double sum = 0, most = 0;
+  int32_t n = 0;
+  for (int32_t a = 0; a < d->p.n_actions; a++) {
+    if (!berth_i_legal(d, decision, a)) p[a] = 0;
+    else if (!(p[a] >= 0) || isinf(p[a]))
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "the prior of action %d at decision %d is %g, expected a finite "
+                          "number from 0", (int)a, (int)decision, p[a]);
+    else n++;
+    sum += p[a];
+    most = fmax(most, p[a]);
+  }
+  if (isinf(sum)) {
+    sum = 0;
+    for (int32_t a = 0; a < d->p.n_actions; a++) sum += p[a] /= most;
+  }
+  for (int32_t a = 0; a < d->p.n_actions; a++)
+    if (berth_i_legal(d, decision, a)) p[a] = sum > 0 ? p[a] / sum : 1.0 / n;
+  return BERTH_OK;
+}
+
+berth_status berth_i_decide_prior(berth_decider *d, int32_t k) {
+  const size_t n = (size_t)d->p.n_actions;
+  berth_status st = BERTH_OK;
+  if (k == 0) return BERTH_OK;
+  for (size_t i = 0; i < (size_t)k * n; i++) d->weight[i] = 0;
+  if (d->p.prior) st = d->p.prior(d->p.ud, k, d->ask, d->weight);
+  for (int32_t i = 0; i < k && st == BERTH_OK; i++) st = normalise(d, d->ask[i].decision, &d->weight[(size_t)i * n]);
+  return st;
+}
+
+/* ---- starts --------------------------------------------------------------------------------------- */
+
+static void keep_start(berth_decider *d, int32_t known, int32_t number) {
+  const berth_i_worth w = d->known.worth[known];
+  if (d->best_start == BERTH_NONE || (d->first.excess > 0 && w.excess == 0)) {
+    d->first = w;
+    d->first_start = number;
+  }
+  if (d->best_start != BERTH_NONE && !berth_i_better(w, d->start)) return;
+  d->best_start = known;
+  d->start = w;
+}
+
+static int32_t count_starts(const berth_decider *d) { return d->p.n_starts > 0 ? d->p.n_starts : 1; }
+
+static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
+
+static berth_status given(berth_decider *d) {
+  const int32_t n = count_starts(d);
+  while (d->n_started < n && berth_i_decide_goes_on(d)) {
+    int32_t k = least(d->o.batch, n - d->n_started), done;
+    berth_status st;
+    berth_i_decide_first(d, d->row);
+    if (d->p.n_starts > 0)
+      memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n], (size_t)k * (size_t)d->p.n * sizeof *d->row);
+    if ((st = berth_i_decide_values(d, k, &done)) != BERTH_OK) return st;
+    for (int32_t i = 0; i < done; i++) keep_start(d, d->row_known[i], d->n_started + i);
+    d->n_started += done;
+  }
+  return BERTH_OK;
+}
+
+/* ---- uniform ---------------------------------------------------------------------------------------- */
+
+/* How likely each action is, over all decisions of the best start, in value [actions]... of weight's second row. */
+static berth_status likelihood(berth_decider *d, double *sum) {
+  const int32_t *row = berth_i_known_key(d, d->best_start);
+  for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] = 0;
+  for (int32_t i = 0; i < d->p.n && d->p.prior; i += d->o.batch) {
+    const int32_t k = least(d->o.batch, d->p.n - i);
+    berth_status st;
+    for (int32_t j = 0; j < k; j++) d->ask[j] = (berth_leaf){ row, d->p.n, i + j };
+    if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
+    for (int32_t j = 0; j < k; j++)
+      for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] += d->weight[(size_t)j * (size_t)d->p.n_actions + (size_t)a];
+  }
+  return BERTH_OK;
+}
+
+/* Insertion sort: stable. */
+static void by_likelihood(int32_t n, const double *sum, int32_t *order) {
+  for (int32_t a = 0; a < n; a++) {
+    int32_t i = a;
+    for (; i > 0 && sum[order[i - 1]] < sum[a]; i--) order[i] = order[i - 1];
+    order[i] = a;
+  }
+}
+
+/* Where the action is illegal, as in the best start. */
+static void everywhere(const berth_decider *d, int32_t action, int32_t *row) {
+  memcpy(row, berth_i_known_key(d, d->best_start), (size_t)d->p.n * sizeof *row);
+  for (int32_t i = 0; i < d->p.n; i++)
+    if (berth_i_legal(d, i, action)) row[i] = action;
+}
+
+/* Takes out what is not worth it. */
+static int32_t worth_trying(const berth_decider *d, int32_t *order) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < d->p.n_actions; i++)
+    if (!d->p.everywhere || d->p.everywhere[order[i]]) order[n++] = order[i];
+  return n;
+}
+
+static berth_status value_uniform(berth_decider *d, int32_t n, const int32_t *order) {
+  const bool all = d->o.method == BERTH_DECIDE_ANNEAL;
+  const int64_t most = d->budget.most, left = most - d->evaluations;
+  berth_status st = BERTH_OK;
+  if (!all && most < INT64_MAX) d->budget.most = d->evaluations + (int64_t)ceil(d->o.uniform_part * (double)left);
+  for (int32_t i = 0; i < n && st == BERTH_OK && berth_i_decide_goes_on(d); i += d->o.batch) {
+    int32_t k = least(d->o.batch, n - i), done;
+    for (int32_t j = 0; j < k; j++) everywhere(d, order[i + j], &d->row[(size_t)j * (size_t)d->p.n]);
+    st = berth_i_decide_values(d, k, &done);
+  }
+  d->budget.most = most;
+  return st;
+}
+
+static berth_status uniform(berth_decider *d) {
+  const size_t n = (size_t)d->p.n_actions;
+  double *sum = berth_i_zalloc(d->ctx, n, sizeof *sum);
+  int32_t *order = berth_i_alloc(d->ctx, n, sizeof *order);
+  berth_status st = sum && order ? BERTH_OK : berth_i_nomem(d->ctx);
+  if (st == BERTH_OK && d->o.method != BERTH_DECIDE_ANNEAL) st = likelihood(d, sum);
+  if (st == BERTH_OK) by_likelihood(d->p.n_actions, sum, order);
+  if (st == BERTH_OK) st = value_uniform(d, worth_trying(d, order), order);
+  berth_i_free(d->ctx, sum, n, sizeof *sum);
+  berth_i_free(d->ctx, order, n, sizeof *order);
+  return st;
+}
+
+berth_status berth_i_decide_starts(berth_decider *d) {
+  berth_status st = given(d);
+  if (st != BERTH_OK || d->uniform_done || !d->o.uniform || d->n_started < count_starts(d)) return st;
+  d->uniform_done = true;
+  return uniform(d);
+}

@@ -1,0 +1,121 @@
+/* Trees of the method MCTS: around assignments that are known, for changes of a few decisions; then the one that is kept. */
+#include "decide_internal.h"
+
+enum { BASES = 8, PER_CHOICE = 1 };
+
+/* What trees may take: at most PER_CHOICE evaluations for each decision and each action: they find what they can early. */
+typedef struct share {
+  double evaluations, seconds; /* INFINITY: any time */
+} share;
+
+typedef struct around {
+  berth_i_tree tree;
+  int32_t base, lead; /* of known: what it is around, the best of it */
+} around;
+
+static berth_status run(berth_decider *d, share s, double part) {
+  const berth_i_budget whole = d->budget;
+  berth_status st;
+  d->budget.most = d->evaluations + (int64_t)(part * s.evaluations);
+  if (d->budget.most > whole.most) d->budget.most = whole.most;
+  if (s.seconds < INFINITY) d->budget.until = fmin(whole.until, berth_i_ctx_clock(d->ctx) + part * s.seconds);
+  st = berth_i_tree_run(d, INT64_MAX);
+  d->budget = whole;
+  return st;
+}
+
+/* The first start, if it is allowed, and the best ones, of equal value once. */
+static int32_t choose_bases(const berth_decider *d, around *x) {
+  const berth_i_worth *worth = d->known.worth;
+  int32_t n = 0;
+  if (worth[0].excess == 0) x[n++].base = 0;
+  while (n < BASES) {
+    int32_t best = BERTH_NONE;
+    for (int32_t i = 0; i < d->known.n; i++) {
+      bool other = true;
+      for (int32_t k = 0; k < n; k++) other = other && worth[i].value != worth[x[k].base].value;
+      if (other && (best == BERTH_NONE || berth_i_better(worth[i], worth[best]))) best = i;
+    }
+    if (best == BERTH_NONE) break;
+    x[n++].base = best;
+  }
+  for (int32_t k = 0; k < n; k++) x[k].lead = x[k].base;
+  return n;
+}
+
+/* The decider works on this tree for a while: the heaviest decisions first, the others as in the base. */
+static berth_status grow(berth_decider *d, around *x, share s, double part) {
+  const berth_i_tree kept = d->tree;
+  const berth_fill fill = d->p.fill;
+  const int32_t base = d->base, first = d->known.n;
+  berth_status st;
+  d->tree = x->tree;
+  d->p.fill = BERTH_FILL_START;
+  d->order = d->by_weight;
+  st = berth_i_tree_begin(d);
+  d->base = x->base;
+  if (st == BERTH_OK) st = run(d, s, part);
+  x->tree = d->tree;
+  for (int32_t i = first; i < d->known.n; i++)
+    if (berth_i_better(d->known.worth[i], d->known.worth[x->lead])) x->lead = i;
+  d->tree = kept;
+  d->p.fill = fill;
+  d->order = NULL;
+  d->base = base;
+  return st;
+}
+
+/* By what was found, best first; stable. */
+static void rank(const berth_decider *d, around *x, int32_t n) {
+  const berth_i_worth *worth = d->known.worth;
+  for (int32_t k = 1; k < n; k++) {
+    const around one = x[k];
+    int32_t i = k;
+    for (; i > 0 && berth_i_better(worth[one.lead], worth[x[i - 1].lead]); i--) x[i] = x[i - 1];
+    x[i] = one;
+  }
+}
+
+/* Each time the better half goes on with the same for all of them together. */
+static berth_status halve(berth_decider *d, around *x, int32_t n, share s) {
+  const int32_t rounds = n > 4 ? 3 : n > 1 ? 2 : 1;
+  berth_status st = BERTH_OK;
+  for (int32_t r = 0; r < rounds && st == BERTH_OK; r++) {
+    for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = grow(d, &x[k], s, 1.0 / (rounds * n));
+    rank(d, x, n);
+    n = (n + 1) / 2;
+  }
+  return st;
+}
+
+static berth_status around_known(berth_decider *d, share s) {
+  around x[BASES];
+  int32_t n;
+  berth_status st;
+  memset(x, 0, sizeof x);
+  n = choose_bases(d, x);
+  d->lead[0] = d->best;
+  d->n_leads = 1;
+  st = halve(d, x, n, s);
+  for (int32_t k = 0; k < n && d->n_leads < BERTH_I_LEADS; k++)
+    if (x[k].lead != d->best && x[k].lead != d->lead[0]) d->lead[d->n_leads++] = x[k].lead;
+  for (int32_t k = 0; k < n; k++) {
+    berth_i_tree kept = d->tree;
+    d->tree = x[k].tree;
+    d->playouts += d->tree.playouts;
+    berth_i_tree_release(d);
+    d->tree = kept;
+  }
+  return st;
+}
+
+berth_status berth_i_decide_trees(berth_decider *d) {
+  const berth_i_budget *b = &d->budget;
+  const double half = d->o.tree_part / (d->p.prior ? 2 : 4); /* without a prior they are worth less */
+  share s = { 0.5 * PER_CHOICE * ((double)d->p.n + d->p.n_actions), INFINITY };
+  berth_status st;
+  if (b->most < INT64_MAX) s.evaluations = fmin(s.evaluations, half * (double)(b->most - d->evaluations));
+  if (b->until < INFINITY) s.seconds = half * (b->until - berth_i_ctx_clock(d->ctx));
+  st = around_known(d, s);
+  return st == BERTH_OK ? run(d, s, 1) : st;
+}

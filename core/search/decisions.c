@@ -1,0 +1,277 @@
+/* Searching decisions: the problem checked and copied, methods, answers. */
+#include "decide_internal.h"
+
+static const double ANY_EVALUATIONS = 1e15;
+
+berth_decide_options berth_decide_default(int published) {
+  berth_decide_options o = { 0 };
+  o.method = published ? BERTH_DECIDE_TREE : BERTH_DECIDE_MCTS;
+  o.evaluations = 800;
+  o.exploration = 1;
+  o.batch = 1;
+  o.virtual_loss = 1;
+  o.uniform_part = 0.5;
+  o.tree_part = 0.4;
+  o.hot = 0.003;
+  o.cold = 2e-4;
+  if (published) return o;
+  o.uniform = 1;
+  o.skip_known = 1;
+  o.first_play = 1;
+  o.best_part = 0.9;
+  o.scale = 0.1;
+  o.exploration = 0.1;
+  return o;
+}
+
+/* ---- checks ----------------------------------------------------------------------------------- */
+
+static berth_status check_legal(berth_ctx *ctx, const berth_decisions *p) {
+  for (int32_t i = 0; i < p->n && p->legal; i++) {
+    int32_t a = 0;
+    while (a < p->n_actions && !p->legal[(size_t)i * (size_t)p->n_actions + (size_t)a]) a++;
+    if (a == p->n_actions) return berth_i_fail(ctx, BERTH_EINVAL, "decision %d has no legal action", (int)i);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_starts(berth_ctx *ctx, const berth_decisions *p) {
+  for (int32_t s = 0; s < p->n_starts; s++)
+    for (int32_t i = 0; i < p->n; i++) {
+      const int32_t a = p->start[(size_t)s * (size_t)p->n + (size_t)i];
+      if (a < 0 || a >= p->n_actions || (p->legal && !p->legal[(size_t)i * (size_t)p->n_actions + (size_t)a]))
+        return berth_i_fail(ctx, BERTH_EINVAL, "a start gives decision %d action %d, which is not legal", (int)i,
+                            (int)a);
+    }
+  return BERTH_OK;
+}
+
+static berth_status check_weights(berth_ctx *ctx, const berth_decisions *p) {
+  double sum = 0;
+  for (int32_t i = 0; i < p->n && p->weight; i++) {
+    if (!(p->weight[i] >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the weight of decision %d is %g", (int)i, p->weight[i]);
+    sum += p->weight[i];
+  }
+  if (!p->weight || (sum > 0 && isfinite(sum))) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "weights of decisions add up to %g, expected a finite number above 0", sum);
+}
+
+static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
+  berth_status st;
+  if (p->n < 1 || p->n_actions < 1 || p->n_starts < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%d decisions, %d actions, %d starts: expected at least 1, 1 and 0", (int)p->n,
+                        (int)p->n_actions, (int)p->n_starts);
+  if (p->n > INT32_MAX / p->n_actions) return berth_i_fail(ctx, BERTH_EINVAL, "too many decisions and actions");
+  if (!p->value) return berth_i_fail(ctx, BERTH_EINVAL, "no function gives values");
+  if (p->fill == BERTH_FILL_OWN && !p->own_fill) return berth_i_fail(ctx, BERTH_EINVAL, "no function fills in");
+  if ((unsigned)p->fill > BERTH_FILL_OWN) return berth_i_fail(ctx, BERTH_EINVAL, "fill %d", (int)p->fill);
+  for (int32_t i = 0; i < p->n && p->position; i++)
+    if (!isfinite(p->position[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "the position of decision %d is %g", (int)i, p->position[i]);
+  if ((st = check_weights(ctx, p)) != BERTH_OK) return st;
+  st = check_legal(ctx, p);
+  return st == BERTH_OK ? check_starts(ctx, p) : st;
+}
+
+static bool is_part(double x) { return x >= 0 && x <= 1; }
+static bool is_amount(double x) { return x >= 0 && isfinite(x); }
+
+static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o) {
+  if ((unsigned)o->method > BERTH_DECIDE_REFINE) return berth_i_fail(ctx, BERTH_EINVAL, "method %d", (int)o->method);
+  if (!is_part(o->uniform_part) || !is_part(o->tree_part) || !is_part(o->best_part))
+    return berth_i_fail(ctx, BERTH_EINVAL, "uniform_part %g, tree_part %g, best_part %g: expected 0 to 1", o->uniform_part,
+                        o->tree_part, o->best_part);
+  if (!is_amount(o->exploration) || !is_amount(o->widening) || !is_amount(o->widening_power) || !is_amount(o->virtual_loss) ||
+      !is_amount(o->scale) || !isfinite(o->first_play_loss))
+    return berth_i_fail(ctx, BERTH_EINVAL, "exploration %g, widening %g, widening_power %g, virtual_loss %g, scale %g, "
+                        "first_play_loss %g: expected finite numbers, none but the last below 0", o->exploration, o->widening,
+                        o->widening_power, o->virtual_loss, o->scale, o->first_play_loss);
+  if (o->batch < 1 || o->batch > 1024)
+    return berth_i_fail(ctx, BERTH_EINVAL, "batch %d: expected 1 to 1024", (int)o->batch);
+  if (!(o->cold > 0) || !(o->hot >= o->cold) || isinf(o->hot))
+    return berth_i_fail(ctx, BERTH_EINVAL, "hot %g, cold %g: expected hot >= cold > 0", o->hot, o->cold);
+  return BERTH_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+/* A copy of `table`, or of nothing. */
+static bool copy(berth_ctx *ctx, size_t n, size_t size, const void *table, const void **out) {
+  void *made = table ? berth_i_alloc(ctx, n, size) : NULL;
+  if (made) memcpy(made, table, n * size);
+  *out = made;
+  return made || !table;
+}
+
+static size_t path_steps(const berth_decisions *p) { return p->path_at ? (size_t)p->path_at[p->n_actions] : 0; }
+
+static bool copy_tables(berth_decider *d, const berth_decisions *p) {
+  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions;
+  const void *weight = NULL, *everywhere = NULL;
+  const void *legal = NULL, *position = NULL, *path_at = NULL, *path = NULL, *start = NULL;
+  const bool made = copy(d->ctx, n * actions, 1, p->legal, &legal) &&
+                    copy(d->ctx, n, sizeof *p->position, p->position, &position) &&
+                    copy(d->ctx, n, sizeof *p->weight, p->weight, &weight) &&
+                    copy(d->ctx, actions, 1, p->everywhere, &everywhere) &&
+                    copy(d->ctx, actions + 1, sizeof *p->path_at, p->path_at, &path_at) &&
+                    copy(d->ctx, path_steps(p), sizeof *p->path, p->path_at ? p->path : NULL, &path) &&
+                    copy(d->ctx, (size_t)p->n_starts * n, sizeof *p->start, p->n_starts > 0 ? p->start : NULL, &start);
+  d->p.legal = legal;
+  d->p.position = position;
+  d->p.weight = weight;
+  d->p.everywhere = everywhere;
+  d->p.path_at = path_at;
+  d->p.path = path;
+  d->p.start = start;
+  return made;
+}
+
+static void free_tables(berth_decider *d) {
+  const berth_decisions *p = &d->p;
+  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions;
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->path, path_steps(p), sizeof *p->path);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->path_at, actions + 1, sizeof *p->path_at);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->legal, n * actions, 1);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->position, n, sizeof *p->position);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->weight, n, sizeof *p->weight);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->everywhere, actions, 1);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->start, (size_t)p->n_starts * n, sizeof *p->start);
+}
+
+static size_t picks(const berth_decisions *p) { return (size_t)(p->n > p->n_actions ? p->n : p->n_actions); }
+
+static bool alloc_scratch(berth_decider *d) {
+  const size_t n = (size_t)d->p.n, batch = (size_t)d->o.batch;
+  d->near = berth_i_alloc(d->ctx, n, sizeof *d->near);
+  d->rank = berth_i_alloc(d->ctx, n, sizeof *d->rank);
+  d->by_weight = berth_i_alloc(d->ctx, n, sizeof *d->by_weight);
+  d->row = berth_i_alloc(d->ctx, batch * n, sizeof *d->row);
+  d->row_worth = berth_i_alloc(d->ctx, batch, sizeof *d->row_worth);
+  d->row_known = berth_i_alloc(d->ctx, batch, sizeof *d->row_known);
+  d->value = berth_i_alloc(d->ctx, batch, sizeof *d->value);
+  d->excess = berth_i_alloc(d->ctx, batch, sizeof *d->excess);
+  d->weight = berth_i_alloc(d->ctx, batch * (size_t)d->p.n_actions, sizeof *d->weight);
+  d->leaf = berth_i_alloc(d->ctx, batch, sizeof *d->leaf);
+  d->ask = berth_i_alloc(d->ctx, batch, sizeof *d->ask);
+  d->pick = berth_i_alloc(d->ctx, picks(&d->p), sizeof *d->pick);
+  return d->near && d->rank && d->by_weight && d->row && d->row_worth && d->row_known && d->value && d->excess && d->weight && d->leaf && d->ask &&
+         d->pick;
+}
+
+static void free_scratch(berth_decider *d) {
+  const size_t n = (size_t)d->p.n, batch = (size_t)d->o.batch;
+  berth_i_free(d->ctx, d->near, n, sizeof *d->near);
+  berth_i_free(d->ctx, d->rank, n, sizeof *d->rank);
+  berth_i_free(d->ctx, d->by_weight, n, sizeof *d->by_weight);
+  berth_i_free(d->ctx, d->row, batch * n, sizeof *d->row);
+  berth_i_free(d->ctx, d->row_worth, batch, sizeof *d->row_worth);
+  berth_i_free(d->ctx, d->row_known, batch, sizeof *d->row_known);
+  berth_i_free(d->ctx, d->value, batch, sizeof *d->value);
+  berth_i_free(d->ctx, d->excess, batch, sizeof *d->excess);
+  berth_i_free(d->ctx, d->weight, batch * (size_t)d->p.n_actions, sizeof *d->weight);
+  berth_i_free(d->ctx, d->leaf, batch, sizeof *d->leaf);
+  berth_i_free(d->ctx, d->ask, batch, sizeof *d->ask);
+  berth_i_free(d->ctx, d->pick, picks(&d->p), sizeof *d->pick);
+}
+
+static int32_t count_legal(const berth_decider *d, int32_t i) {
+  int32_t n = 0;
+  for (int32_t a = 0; a < d->p.n_actions; a++) n += berth_i_legal(d, i, a);
+  return n;
+}
+
+/* Insertion sort: stable. */
+static void order_positions(berth_decider *d) {
+  for (int32_t i = 0; i < d->p.n; i++) {
+    int32_t k = i;
+    for (; k > 0 && d->p.position[d->near[k - 1]] > d->p.position[i]; k--) d->near[k] = d->near[k - 1];
+    d->near[k] = i;
+  }
+  for (int32_t k = 0; k < d->p.n; k++) d->rank[d->near[k]] = k;
+}
+
+static void order_weights(berth_decider *d) {
+  const double *weight = d->p.weight;
+  for (int32_t i = 0; i < d->p.n; i++) {
+    int32_t k = i;
+    for (; weight && k > 0 && weight[d->by_weight[k - 1]] < weight[i]; k--) d->by_weight[k] = d->by_weight[k - 1];
+    d->by_weight[k] = i;
+    d->total_weight += weight ? weight[i] : 1;
+  }
+}
+
+static berth_status number_positions(berth_decider *d) {
+  double *position;
+  if (d->p.position) return BERTH_OK;
+  if (!(position = berth_i_alloc(d->ctx, (size_t)d->p.n, sizeof *position))) return berth_i_nomem(d->ctx);
+  for (int32_t i = 0; i < d->p.n; i++) position[i] = i;
+  d->p.position = position;
+  return BERTH_OK;
+}
+
+static berth_status fill_in(berth_decider *d, const berth_decisions *p) {
+  berth_status st;
+  if (!copy_tables(d, p) || !alloc_scratch(d)) return berth_i_nomem(d->ctx);
+  if ((st = number_positions(d)) != BERTH_OK) return st;
+  if ((st = berth_i_choices_make(d->ctx, &d->p, &d->choices)) != BERTH_OK) return st;
+  d->way = berth_i_alloc(d->ctx, (size_t)d->choices.n, sizeof *d->way);
+  if (!d->way) return berth_i_nomem(d->ctx);
+  order_positions(d);
+  order_weights(d);
+  for (int32_t i = 0; i < d->p.n && d->space < ANY_EVALUATIONS; i++) d->space *= count_legal(d, i);
+  return BERTH_OK;
+}
+
+static void drop(berth_decider *d) {
+  berth_ctx *ctx = d->ctx;
+  if (d->p.release) d->p.release(d->p.ud);
+  berth_i_free(ctx, d->way, (size_t)d->choices.n, sizeof *d->way);
+  berth_i_choices_release(ctx, &d->p, &d->choices);
+  berth_i_known_release(d);
+  berth_i_tree_release(d);
+  berth_i_free(ctx, d->trace_at, d->trace_at_cap, sizeof *d->trace_at);
+  berth_i_free(ctx, d->trace_value, d->trace_value_cap, sizeof *d->trace_value);
+  free_scratch(d);
+  free_tables(d);
+  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_ctx_release(ctx);
+}
+
+static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *o, berth_decider **out) {
+  berth_decider *d = berth_i_zalloc(ctx, 1, sizeof *d);
+  berth_status st;
+  if (!d) return berth_i_nomem(ctx);
+  berth_ctx_retain(d->ctx = ctx);
+  d->refs = 1;
+  d->p = *p;
+  d->p.release = NULL;
+  d->o = *o;
+  d->best = d->best_start = d->base = BERTH_NONE;
+  d->reference = NAN;
+  d->space = 1;
+  d->start.value = d->start.excess = INFINITY;
+  berth_rng_init(&d->tree_rng, o->seed, 1);
+  berth_rng_init(&d->walk_rng, o->seed, 2);
+  if ((st = fill_in(d, p)) != BERTH_OK) {
+    drop(d);
+    return st;
+  }
+  d->p.release = p->release;
+  *out = d;
+  return BERTH_OK;
+}
+
+berth_status berth_decider_new(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *opts, berth_decider **out) {
+  const berth_decide_options o = opts ? *opts : berth_decide_default(0);
+  berth_status st = check_problem(ctx, p);
+  if (st == BERTH_OK) st = check_options(ctx, &o);
+  if (st == BERTH_OK) st = make(ctx, p, &o, out);
+  if (st != BERTH_OK && p->release) p->release(p->ud);
+  return st;
+}
+
+void berth_decider_retain(berth_decider *d) { d->refs++; }
+
+void berth_decider_release(berth_decider *d) {
+  if (d && --d->refs == 0) drop(d);
+}

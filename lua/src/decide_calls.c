@@ -1,0 +1,143 @@
+/* Functions in Lua that a search on decisions asks: values, priors, what fills in. */
+#include "decide.h"
+#include <math.h>
+#include <stdio.h>
+
+/* What a protected call works on; more than its arguments may hold. */
+typedef struct question {
+  bl_tree_box *box;
+  int32_t k, decided;
+  const int32_t *assignment;
+  const berth_leaf *leaf;
+  int32_t *row;
+  double *out, *excess;
+} question;
+
+static int fault(bl_tree_box *box, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(box->fault, sizeof box->fault, format, args);
+  va_end(args);
+  return 0;
+}
+
+static berth_status ask(bl_tree_box *box, lua_CFunction f, int function, question *q) {
+  lua_State *L = box->L;
+  if (!lua_checkstack(L, 24)) return BERTH_ENOMEM;
+  lua_pushcfunction(L, f);
+  lua_pushlightuserdata(L, q);
+  lua_pushvalue(L, function);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) return BERTH_ECALLBACK;
+  return *box->fault ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static int32_t decisions(const bl_tree_box *box) { return berth_decider_decisions(box->decider); }
+static int32_t actions(const bl_tree_box *box) { return berth_decider_actions(box->decider); }
+
+static bool read_number(lua_State *L, int i, double *out) {
+  if (lua_type(L, i) != LUA_TNUMBER) return false;
+  *out = (double)lua_tonumber(L, i);
+  return !isnan(*out);
+}
+
+/* value(assignment): value, excess */
+static int ask_value(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  double excess = 0;
+  bl_push_ids(L, decisions(q->box), q->assignment);
+  lua_call(L, 1, 2);
+  if (!read_number(L, -2, q->out) || *q->out == -INFINITY)
+    return fault(q->box, "value: gave %s, expected a number above -inf",
+                 lua_type(L, -2) == LUA_TNUMBER ? isnan(*q->out) ? "NaN" : "-inf" : bl_kind(L, -2));
+  if (!lua_isnil(L, -1) && (!read_number(L, -1, &excess) || excess < 0))
+    return fault(q->box, "value: the excess is %s, expected a number, not below 0",
+                 lua_type(L, -1) == LUA_TNUMBER ? isnan(excess) ? "NaN" : "below 0" : bl_kind(L, -1));
+  *q->excess = excess;
+  return 0;
+}
+
+berth_status bl_call_value(void *ud, int32_t k, const int32_t *assignment, double *value, double *excess) {
+  bl_tree_box *box = ud;
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; i < k && st == BERTH_OK; i++) {
+    question q = { box, 1, 0, assignment + (size_t)i * (size_t)decisions(box), NULL, NULL, value + i, excess + i };
+    st = ask(box, ask_value, box->value, &q);
+  }
+  return st;
+}
+
+static void push_leaf(lua_State *L, const bl_tree_box *box, const berth_leaf *leaf) {
+  lua_createtable(L, 0, 3);
+  bl_push_ids(L, decisions(box), leaf->assignment);
+  lua_setfield(L, -2, box->assignment);
+  bl_set_id(L, "decision", leaf->decision);
+  bl_set_count(L, "decided", leaf->decided);
+}
+
+/* The weights at the top, of leaf i. */
+static bool read_weights(lua_State *L, question *q, int32_t i) {
+  const int32_t n = actions(q->box);
+  double *p = q->out + (size_t)i * (size_t)n;
+  if (!lua_istable(L, -1)) {
+    fault(q->box, "prior: gave %s for leaf %d of %d, expected an array of weights", bl_kind(L, -1), (int)i + 1, (int)q->k);
+    return false;
+  }
+  for (int32_t a = 0; a < n; a++) {
+    lua_rawgeti(L, -1, a + 1);
+    if (!read_number(L, -1, &p[a]) || p[a] < 0 || isinf(p[a])) {
+      fault(q->box, "prior: weight %d of leaf %d is %s, expected a finite number, not below 0", (int)a + 1, (int)i + 1,
+            lua_type(L, -1) != LUA_TNUMBER ? bl_kind(L, -1) : isnan(p[a]) ? "NaN" : p[a] < 0 ? "below 0" : "inf");
+      return false;
+    }
+    lua_pop(L, 1);
+  }
+  return true;
+}
+
+/* prior(leaves): weights of each */
+static int ask_prior(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  lua_createtable(L, q->k, 0);
+  for (int32_t i = 0; i < q->k; i++) {
+    push_leaf(L, q->box, &q->leaf[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_call(L, 1, 1);
+  if (!lua_istable(L, -1)) return fault(q->box, "prior: gave %s, expected an array per leaf", bl_kind(L, -1));
+  for (int32_t i = 0; i < q->k; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    if (!read_weights(L, q, i)) return 0;
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
+berth_status bl_call_prior(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
+  bl_tree_box *box = ud;
+  question q = { box, k, 0, NULL, leaf, NULL, p, NULL };
+  return ask(box, ask_prior, box->prior, &q);
+}
+
+/* fill(decided, assignment): assignment */
+static int ask_fill(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  lua_pushinteger(L, q->decided);
+  bl_push_ids(L, decisions(q->box), q->row);
+  lua_call(L, 2, 1);
+  if (!lua_istable(L, -1)) return fault(q->box, "fill: gave %s, expected an assignment", bl_kind(L, -1));
+  for (int32_t i = q->decided; i < decisions(q->box); i++) {
+    double a;
+    lua_rawgeti(L, -1, i + 1);
+    if (!read_number(L, -1, &a) || !(a >= 1 && a <= actions(q->box)) || a != floor(a))
+      return fault(q->box, "fill: no action stands at [%d]", (int)i + 1);
+    q->row[i] = (int32_t)a - 1;
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
+berth_status bl_call_fill(void *ud, int32_t decided, int32_t *row) {
+  bl_tree_box *box = ud;
+  question q = { box, 1, decided, NULL, NULL, row, NULL, NULL };
+  return ask(box, ask_fill, box->fill, &q);
+}

@@ -1,0 +1,198 @@
+/* Problems and options of searches on decisions, from Lua tables. */
+#include "decide.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+static void get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  if (!t) return;
+  lua_getfield(L, t, key);
+  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
+  lua_pop(L, 1);
+}
+
+static void read_numbers(lua_State *L, int t, const bl_where *w, berth_decide_options *o) {
+  get_number(L, t, w, "uniform_part", &o->uniform_part);
+  get_number(L, t, w, "tree_part", &o->tree_part);
+  get_number(L, t, w, "exploration", &o->exploration);
+  get_number(L, t, w, "widening", &o->widening);
+  get_number(L, t, w, "widening_power", &o->widening_power);
+  get_number(L, t, w, "first_play_loss", &o->first_play_loss);
+  get_number(L, t, w, "best_part", &o->best_part);
+  get_number(L, t, w, "scale", &o->scale);
+  get_number(L, t, w, "virtual_loss", &o->virtual_loss);
+  get_number(L, t, w, "hot", &o->hot);
+  get_number(L, t, w, "cold", &o->cold);
+}
+
+static void read_fill(lua_State *L, int t, const bl_where *w, bool published, berth_decisions *p) {
+  static const char *const names[] = { "nearest", "first", "start", NULL };
+  int fill = published ? BERTH_FILL_FIRST : BERTH_FILL_NEAREST;
+  bool own = false;
+  if (t) {
+    lua_getfield(L, t, "fill");
+    own = lua_isfunction(L, -1);
+    lua_pop(L, 1);
+  }
+  if (!own) bl_get_enum(L, t, w, "fill", names, &fill);
+  p->fill = own ? BERTH_FILL_OWN : (berth_fill)fill;
+}
+
+berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
+  static const char *const names[] = { "mcts", "tree", "anneal", "refine", "published", NULL };
+  enum { PUBLISHED = 4 };
+  berth_decide_options o;
+  int32_t evaluations = 0;
+  int method = BERTH_DECIDE_MCTS;
+  bool counted;
+  bl_get_enum(L, t, w, "method", names, &method);
+  o = berth_decide_default(method == PUBLISHED);
+  if (method != PUBLISHED) o.method = (berth_decide_method)method;
+  counted = bl_get_whole(L, t, w, "evaluations", 1, INT32_MAX, &evaluations);
+  if (bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &o.seconds) || counted) o.evaluations = evaluations;
+  bl_get_seed(L, t, w, "seed", &o.seed);
+  bl_get_bool(L, t, w, "uniform", &o.uniform);
+  bl_get_bool(L, t, w, "first_play", &o.first_play);
+  bl_get_bool(L, t, w, "skip_known", &o.skip_known);
+  bl_get_whole(L, t, w, "batch", 1, 1024, &o.batch);
+  read_numbers(L, t, w, &o);
+  read_fill(L, t, w, method == PUBLISHED, p);
+  return o;
+}
+
+/* ---- problems in Lua ---------------------------------------------------------------------------- */
+
+/* legal[decision]: array of actions */
+static void read_legal(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
+  uint8_t *legal;
+  int32_t n;
+  int at;
+  if (!bl_get_array(L, t, w, "legal", &n)) return;
+  if (n != p->n) bl_wrong(L, w, "legal", "has %d entries, expected %d (one per decision)", (int)n, (int)p->n);
+  at = lua_gettop(L);
+  p->legal = legal = bl_scratch(L, (size_t)p->n * (size_t)p->n_actions, 1);
+  memset(legal, 0, (size_t)p->n * (size_t)p->n_actions);
+  for (int32_t i = 0; i < n; i++) {
+    int32_t k, *ids;
+    char key[32];
+    snprintf(key, sizeof key, "legal[%d]", (int)i + 1);
+    lua_rawgeti(L, at, i + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array of actions, got %s", bl_kind(L, -1));
+    k = bl_to_length(L, -1, w, key);
+    ids = bl_to_ids(L, -1, w, key, k, p->n_actions, "action");
+    while (k-- > 0) legal[(size_t)i * (size_t)p->n_actions + (size_t)ids[k]] = 1;
+    lua_settop(L, at + 1);
+  }
+}
+
+static int32_t *read_starts(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
+  int32_t n, *start;
+  int at;
+  if (!bl_get_array(L, t, w, "starts", &n) || n == 0) return NULL;
+  at = lua_gettop(L);
+  start = bl_scratch(L, (size_t)n * (size_t)p->n, sizeof *start);
+  for (int32_t i = 0; i < n; i++) {
+    int32_t *ids;
+    char key[32];
+    snprintf(key, sizeof key, "starts[%d]", (int)i + 1);
+    lua_rawgeti(L, at, i + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an assignment, got %s", bl_kind(L, -1));
+    ids = bl_to_ids(L, -1, w, key, p->n, p->n_actions, "action");
+    memcpy(start + (size_t)i * (size_t)p->n, ids, (size_t)p->n * sizeof *ids);
+    lua_settop(L, at + 1);
+  }
+  p->n_starts = n;
+  return start;
+}
+
+/* paths[action]: array of choices */
+static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
+  int32_t n, *at, *path;
+  int list;
+  if (!bl_get_array(L, t, w, "paths", &n)) return;
+  if (n != p->n_actions) bl_wrong(L, w, "paths", "has %d entries, expected %d (one per action)", (int)n, (int)p->n_actions);
+  list = lua_gettop(L);
+  p->path_at = at = bl_scratch(L, (size_t)n + 1, sizeof *at);
+  at[0] = 0;
+  for (int32_t a = 0; a < n; a++) {
+    lua_rawgeti(L, list, a + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, w, "paths", "[%d]: expected an array, got %s", (int)a + 1, bl_kind(L, -1));
+    at[a + 1] = at[a] + bl_to_length(L, -1, w, "paths");
+    lua_pop(L, 1);
+  }
+  p->path = path = bl_scratch(L, (size_t)at[n], sizeof *path);
+  for (int32_t a = 0; a < n; a++) {
+    lua_rawgeti(L, list, a + 1);
+    for (int32_t k = at[a]; k < at[a + 1]; k++) {
+      lua_rawgeti(L, -1, k - at[a] + 1);
+      path[k] = (int32_t)bl_to_whole(L, -1, w, "paths", 0, INT32_MAX);
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+static void read_everywhere(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
+  uint8_t *everywhere;
+  int32_t n, *ids;
+  if (!bl_get_array(L, t, w, "everywhere", &n)) return;
+  ids = bl_to_ids(L, -1, w, "everywhere", n, p->n_actions, "action");
+  p->everywhere = everywhere = bl_scratch(L, (size_t)p->n_actions, 1);
+  memset(everywhere, 0, (size_t)p->n_actions);
+  while (n-- > 0) everywhere[ids[n]] = 1;
+}
+
+static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_decisions *p) {
+  int32_t n;
+  if (!bl_get_whole(L, t, w, "decisions", 1, 1000000, &p->n)) bl_wrong(L, w, "decisions", "expected a number, got nil");
+  if (!bl_get_whole(L, t, w, "actions", 1, 1000000, &p->n_actions)) bl_wrong(L, w, "actions", "expected a number, got nil");
+  read_legal(L, t, w, p);
+  if (bl_get_array(L, t, w, "position", &n)) p->position = bl_to_numbers(L, lua_gettop(L), w, "position", p->n, "decision");
+  p->start = read_starts(L, t, w, p);
+  read_paths(L, t, w, p);
+  if (bl_get_array(L, t, w, "weight", &n)) p->weight = bl_to_numbers(L, lua_gettop(L), w, "weight", p->n, "decision");
+  read_everywhere(L, t, w, p);
+  if (!bl_tree_function(L, at, t, w, "value")) bl_wrong(L, w, "value", "expected a function, got nil");
+  p->value = bl_call_value;
+  if (bl_tree_function(L, at, t, w, "prior")) p->prior = bl_call_prior;
+  if (p->fill == BERTH_FILL_OWN && bl_tree_function(L, at, t, w, "fill")) p->own_fill = bl_call_fill;
+  p->ud = lua_touserdata(L, at);
+}
+
+/* decision_tree(problem, fn): tree */
+static int decision_tree(lua_State *L) {
+  static const char *const keys[] = { BL_DECIDE_KEYS, "decisions", "actions", "value", "legal", "position", "starts", "paths",
+                                      "weight", "everywhere", NULL };
+  bl_where w = { "berth.decision_tree", NULL, 0 };
+  berth_decisions p = { 0 };
+  berth_decide_options o;
+  berth_status st;
+  int t;
+  lua_settop(L, 2);
+  luaL_checkstack(L, 30, w.fn);
+  if (lua_isstring(L, 2)) w.fn = "berth.decide";
+  if (!lua_istable(L, 1)) bl_error(L, "%s: expected a table, got %s", w.fn, bl_kind(L, 1));
+  t = bl_options(L, 1, &w, keys);
+  bl_new_tree(L, w.fn);
+  o = bl_decide_options(L, t, &w, &p);
+  read_problem(L, 3, t, &w, &p);
+  if ((st = bl_tree_make(L, 3, &p, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushvalue(L, 3);
+  bl_track(L);
+  return 1;
+}
+
+/* decide(problem): the best, as a table; nil, message, code */
+static int decide(lua_State *L) {
+  const bl_tree_box *box;
+  lua_settop(L, 1);
+  lua_pushliteral(L, "berth.decide");
+  if (decision_tree(L) != 1) return 3;
+  box = lua_touserdata(L, -1);
+  lua_replace(L, 1);
+  lua_settop(L, 1);
+  return bl_tree_search(L, 1, box->evaluations, box->seconds);
+}
+
+const luaL_Reg bl_decide_functions[] = { { "decide", decide }, { "decision_tree", decision_tree }, { NULL, NULL } };

@@ -1,0 +1,459 @@
+/* Searching decisions: enumeration, budgets, repeats, starts, what is not allowed, choices in steps, refusals. */
+#include "refusals.h"
+
+enum { MOST = 12, MOST_ACTIONS = 600, STATES = 4096 };
+
+/* Sums of amounts per (decision, action) and per pair of neighbours' actions. */
+typedef struct Problem {
+  berth_decisions p;
+  double alone[MOST][MOST_ACTIONS], pair[MOST][8];
+  uint8_t legal[MOST * MOST_ACTIONS], seen[STATES];
+  int32_t start[4 * MOST], calls, twice, illegal, released, most_at_once, fail_at;
+  double wall; /* values above are not allowed */
+  int endless; /* all values are INFINITY */
+} Problem;
+
+static double value_of(const Problem *x, const int32_t *a) {
+  double sum = 1;
+  for (int32_t i = 0; i < x->p.n; i++) {
+    sum += x->alone[i][a[i]];
+    if (i > 0) sum += x->pair[i][(a[i] * 3 + a[i - 1] * 5) % 8];
+  }
+  return sum;
+}
+
+static int32_t number_of(const Problem *x, const int32_t *a) {
+  int64_t number = 0;
+  for (int32_t i = 0; i < x->p.n; i++) number = number * x->p.n_actions + a[i];
+  return number < STATES ? (int32_t)number : BERTH_NONE;
+}
+
+static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+  Problem *x = ud;
+  if (k > x->most_at_once) x->most_at_once = k;
+  for (int32_t j = 0; j < k; j++) {
+    const int32_t *a = assignment + (size_t)j * (size_t)x->p.n, number = number_of(x, a);
+    for (int32_t i = 0; i < x->p.n; i++) x->illegal += !x->legal[i * x->p.n_actions + a[i]];
+    if (number != BERTH_NONE) x->twice += x->seen[number]++ > 0;
+    x->calls++;
+    if (x->calls == x->fail_at) return BERTH_ECALLBACK;
+    out[j] = x->endless ? INFINITY : value_of(x, a);
+    if (!x->endless && out[j] > x->wall) excess[j] = out[j] - x->wall;
+  }
+  return BERTH_OK;
+}
+
+/* What each action costs alone. */
+static berth_status prior(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
+  const Problem *x = ud;
+  for (int32_t j = 0; j < k; j++)
+    for (int32_t a = 0; a < x->p.n_actions; a++)
+      p[(size_t)j * (size_t)x->p.n_actions + (size_t)a] = exp(-x->alone[leaf[j].decision][a]);
+  return BERTH_OK;
+}
+
+static void released(void *ud) { ((Problem *)ud)->released++; }
+
+static void make(Problem *x, uint64_t seed, int32_t n, int32_t actions) {
+  berth_rng r;
+  memset(x, 0, sizeof *x);
+  berth_rng_init(&r, seed, 9);
+  x->p.n = n;
+  x->p.n_actions = actions;
+  x->wall = INFINITY;
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t a = 0; a < actions; a++) {
+      x->alone[i][a] = 4 * berth_rng_uniform(&r);
+      x->legal[i * actions + a] = a == i % actions || berth_rng_below(&r, 4) > 0;
+    }
+    for (int32_t k = 0; k < 8; k++) x->pair[i][k] = 2 * berth_rng_uniform(&r);
+    x->start[i] = i % actions;
+  }
+  x->p.legal = x->legal;
+  x->p.start = x->start;
+  x->p.n_starts = 1;
+  x->p.value = value;
+  x->p.prior = prior;
+  x->p.release = released;
+  x->p.ud = x;
+}
+
+static double least(Problem *x) {
+  int32_t a[MOST] = { 0 }, i = 0;
+  double best = INFINITY;
+  while (i >= 0) {
+    int legal = 1;
+    for (i = 0; i < x->p.n; i++) legal = legal && x->legal[i * x->p.n_actions + a[i]];
+    if (legal && value_of(x, a) < best) best = value_of(x, a);
+    for (i = x->p.n - 1; i >= 0 && ++a[i] == x->p.n_actions; i--) a[i] = 0;
+  }
+  return best;
+}
+
+static berth_ctx *context(void) {
+  berth_ctx *ctx;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  return ctx;
+}
+
+static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE, BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+static berth_status run(berth_ctx *ctx, Problem *x, berth_decide_options o, int32_t *a, berth_decide_report *r) {
+  x->calls = x->twice = x->illegal = x->most_at_once = 0;
+  memset(x->seen, 0, sizeof x->seen);
+  return berth_decide(ctx, &x->p, &o, a, r);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------ */
+
+static void test_enumeration(berth_ctx *ctx) {
+  static Problem x;
+  TEST("with evaluations enough the best of all is found, each valued once");
+  for (uint64_t seed = 0; seed < 30; seed++)
+    for (int m = 0; m < N_METHODS; m++) {
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r;
+      int32_t a[MOST];
+      make(&x, seed, 5, 4);
+      o.method = methods[m];
+      o.evaluations = 2000;
+      o.exploration = 1;
+      o.seed = seed;
+      CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+      CHECK(x.twice == 0 && x.illegal == 0 && r.evaluations == x.calls && x.released == 1);
+      CHECK(value_of(&x, a) == r.value);
+      CHECK(r.value == least(&x));
+    }
+}
+
+static void check_trace(const berth_decider *d, const berth_decide_report *r) {
+  const int64_t *at;
+  const double *v;
+  int32_t n = berth_decider_trace(d, &at, &v);
+  CHECK(n > 0 && v[n - 1] == r->value && at[n - 1] <= r->evaluations);
+  for (int32_t i = 1; i < n; i++) CHECK(at[i] > at[i - 1] && v[i] < v[i - 1]);
+}
+
+static void test_budget(berth_ctx *ctx) {
+  static Problem x;
+  static const int64_t budgets[] = { 1, 2, 7, 50, 301 };
+  TEST("budgets are kept exactly; never worse than a start; the trace falls; legal only");
+  for (int b = 0; b < 5; b++)
+    for (int m = 0; m < N_METHODS; m++)
+      for (int32_t batch = 1; batch <= 16; batch += 15) {
+        berth_decide_options o = berth_decide_default(0);
+        berth_decide_report r;
+        berth_decider *d;
+        make(&x, (uint64_t)b, 10, 9);
+        o.method = methods[m];
+        o.batch = batch;
+        CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+        CHECK_STATUS(berth_decider_search(d, budgets[b], 0), BERTH_OK);
+        CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+        CHECK(r.evaluations == budgets[b] && x.calls == budgets[b] && x.illegal == 0 && x.most_at_once <= batch);
+        CHECK(r.value <= r.start && r.start == value_of(&x, x.start));
+        check_trace(d, &r);
+        CHECK_STATUS(berth_decider_search(d, 10, 0), BERTH_OK);
+        CHECK(x.calls == budgets[b] + 10);
+        berth_decider_release(d);
+        CHECK(x.released == 1);
+      }
+}
+
+static void test_determined(berth_ctx *ctx) {
+  static Problem x;
+  TEST("one seed, one answer; another seed, another way");
+  for (int m = 0; m < N_METHODS; m++) {
+    berth_decide_options o = berth_decide_default(0);
+    berth_decide_report r[3];
+    int32_t a[3][MOST];
+    make(&x, 3, 10, 9);
+    o.method = methods[m];
+    o.evaluations = 200;
+    for (int k = 0; k < 3; k++) {
+      o.seed = k == 2;
+      CHECK_STATUS(run(ctx, &x, o, a[k], &r[k]), BERTH_OK);
+    }
+    CHECK(memcmp(a[0], a[1], 10 * sizeof a[0][0]) == 0 && r[0].repeats == r[1].repeats && r[0].playouts == r[1].playouts);
+    if (m != 1) CHECK(r[2].repeats != r[0].repeats || r[2].value != r[0].value); /* in the tree chance breaks ties only */
+  }
+}
+
+static void test_not_allowed(berth_ctx *ctx) {
+  static Problem x;
+  TEST("what is not allowed is no answer, but a way to one");
+  for (int m = 0; m < N_METHODS; m++) {
+    berth_decide_options o = berth_decide_default(0);
+    berth_decide_report r;
+    int32_t a[MOST];
+    double best;
+    o.method = methods[m];
+    make(&x, 5, 5, 4);
+    x.endless = 1;
+    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_EINFEASIBLE);
+    CHECK(isinf(r.excess) && isinf(r.start) && strstr(berth_errmsg(ctx), "none of"));
+    make(&x, 5, 5, 4);
+    best = least(&x);
+    x.wall = best + 0.2;
+    CHECK(value_of(&x, x.start) > x.wall);
+    o.evaluations = 1500;
+    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+    CHECK(r.value <= x.wall && r.excess == 0 && isinf(r.start));
+    make(&x, 5, 5, 4);
+    x.wall = best - 0.2;
+    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_EINFEASIBLE);
+    CHECK_NEAR(r.excess, 0.2, 1e-9);
+  }
+}
+
+static int stop_at(void *ud) { return --*(int *)ud < 0; }
+
+static void test_interrupt(void) {
+  static Problem x;
+  TEST("interrupted, the best so far stays; before anything, there is none");
+  for (int m = 0; m < N_METHODS; m++)
+    for (int after = 0; after < 2; after++) {
+      int left = after ? 60 : 0;
+      berth_hooks h = { NULL, NULL, NULL, stop_at, NULL, NULL, &left };
+      berth_ctx *ctx;
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
+      int32_t a[MOST];
+      CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+      make(&x, 1, 10, 9);
+      o.method = methods[m];
+      CHECK_STATUS(run(ctx, &x, o, a, &r), after ? BERTH_OK : BERTH_EINTERRUPT);
+      CHECK(r.interrupted == after && (!after || (x.calls > 0 && x.calls <= 60 && r.value == value_of(&x, a))));
+      berth_ctx_release(ctx);
+    }
+}
+
+static void test_failing(berth_ctx *ctx) {
+  static Problem x;
+  TEST("a function that fails ends it with its status, and it can go on");
+  for (int32_t at = 1; at < 120; at += 7) {
+    berth_decide_options o = berth_decide_default(0);
+    berth_decide_report r;
+    berth_decider *d;
+    make(&x, 2, 10, 9);
+    x.fail_at = at;
+    o.batch = 1 + at % 5;
+    CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+    CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_ECALLBACK);
+    CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_OK);
+    CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+    CHECK(r.evaluations >= 150 && r.evaluations < x.calls);
+    berth_decider_release(d);
+  }
+}
+
+static double seconds_now(void *ud) { return *(double *)ud += 0.25; }
+
+static void test_seconds(berth_ctx *plain) {
+  static Problem x;
+  double now = 0;
+  berth_hooks h = { NULL, NULL, seconds_now, NULL, NULL, NULL, &now };
+  berth_ctx *ctx;
+  berth_decide_options o = berth_decide_default(0);
+  berth_decide_report r;
+  int32_t a[MOST];
+  TEST("a budget in seconds, by the context's clock");
+  o.evaluations = 0;
+  o.seconds = 20;
+  make(&x, 1, 10, 9);
+  CHECK_STATUS(run(plain, &x, o, a, &r), BERTH_EUNSUPPORTED);
+  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  for (int m = 0; m < N_METHODS; m++) {
+    now = 0;
+    make(&x, 1, 10, 9);
+    o.method = methods[m];
+    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+    CHECK(now >= 20 && now < 22 && r.evaluations > 10);
+  }
+  berth_ctx_release(ctx);
+}
+
+static void wrong(berth_ctx *ctx, const Problem *x, const berth_decide_options *o, const char *text) {
+  berth_decider *d;
+  CHECK_STATUS(berth_decider_new(ctx, &x->p, o, &d), BERTH_EINVAL);
+  if (!CHECK(strstr(berth_errmsg(ctx), text) != NULL)) printf("# %s\n", berth_errmsg(ctx));
+}
+
+static void test_wrong(berth_ctx *ctx) {
+  static Problem x;
+  static const int32_t at[] = { 0, 1, 3, 4, 5 }, path[] = { 1, 1, 2, 2, 3 };
+  berth_decide_options o = berth_decide_default(0);
+  double position[5] = { 0, 1, NAN, 3, 4 };
+  berth_decider *d;
+  int32_t decided, a[MOST];
+  TEST("what is wrong is told");
+  make(&x, 1, 5, 4);
+  x.p.path_at = at;
+  x.p.path = path;
+  wrong(ctx, &x, &o, "begins with");
+  make(&x, 1, 5, 4);
+  x.p.position = position;
+  wrong(ctx, &x, &o, "position of decision 2");
+  make(&x, 1, 5, 4);
+  memset(&x.legal[8], 0, 4);
+  wrong(ctx, &x, &o, "decision 2 has no legal action");
+  make(&x, 1, 5, 4);
+  x.start[3] = 4;
+  wrong(ctx, &x, &o, "decision 3 action 4");
+  make(&x, 1, 5, 4);
+  o.hot = 1e-6;
+  wrong(ctx, &x, &o, "hot");
+  o = berth_decide_default(0);
+  o.batch = 0;
+  wrong(ctx, &x, &o, "batch");
+  CHECK(x.released == 2);
+  CHECK_STATUS(berth_decider_new(ctx, &x.p, NULL, &d), BERTH_OK);
+  CHECK_STATUS(berth_decider_search(d, 0, 0), BERTH_EINVAL);
+  CHECK_STATUS(berth_decider_best(d, a, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_decider_root(d, &decided, a), BERTH_OK);
+  CHECK(decided == 0 && memcmp(a, x.start, 5 * sizeof *a) == 0);
+  for (int32_t i = 0; i < 5; i++) CHECK_STATUS(berth_decider_advance(d, i % 4), BERTH_OK);
+  CHECK_STATUS(berth_decider_advance(d, 0), BERTH_EINVAL);
+  CHECK_STATUS(berth_decider_root(d, &decided, a), BERTH_OK);
+  CHECK(decided == 5 && memcmp(a, x.start, 5 * sizeof *a) == 0);
+  berth_decider_release(d);
+}
+
+/* ---- the tree ----------------------------------------------------------------------------------- */
+
+/* Each node's visits are its own and those of its kids; between decisions a node has one visit of its own. */
+static void check_node(const berth_decider *d, int32_t depth, int32_t *way) {
+  berth_decide_node x, kid;
+  int64_t sum = 0;
+  double priors = 0;
+  CHECK_STATUS(berth_decider_node(d, depth, way, &x), BERTH_OK);
+  if (x.visits == 0 || depth == berth_decider_decisions(d)) return;
+  for (way[depth] = 0; way[depth] < berth_decider_actions(d); way[depth]++) {
+    if (berth_decider_node(d, depth + 1, way, &kid) != BERTH_OK) continue;
+    sum += kid.visits;
+    priors += depth == 0 ? kid.prior : 0;
+    check_node(d, depth + 1, way);
+  }
+  CHECK(sum == x.visits - 1);
+  if (depth == 0) CHECK_NEAR(priors, 1, 1e-9);
+}
+
+static void test_tree(berth_ctx *ctx) {
+  static Problem x;
+  static int32_t at[MOST_ACTIONS + 1], path[2 * MOST_ACTIONS];
+  TEST("visits add up, in steps too; the root goes on with what is known below");
+  for (int steps = 0; steps < 2; steps++) {
+    berth_decide_options o = berth_decide_default(1);
+    berth_decide_node before, after;
+    berth_decider *d;
+    int32_t way[MOST], second[2] = { 1, 2 };
+    make(&x, 7, 4, 9);
+    memset(x.legal, 1, 36);
+    for (int32_t a = 0; a < 9; a++) {
+      at[a + 1] = 2 * a + 2;
+      path[2 * a] = a / 3;
+      path[2 * a + 1] = a % 3;
+    }
+    if (steps) {
+      x.p.path_at = at;
+      x.p.path = path;
+    }
+    CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+    CHECK_STATUS(berth_decider_run(d, 2000), BERTH_OK);
+    CHECK_STATUS(berth_decider_node(d, 0, NULL, &before), BERTH_OK);
+    CHECK(before.visits == 2000);
+    check_node(d, 0, way);
+    CHECK_STATUS(berth_decider_node(d, 2, second, &before), BERTH_OK);
+    CHECK_STATUS(berth_decider_advance(d, 1), BERTH_OK);
+    CHECK_STATUS(berth_decider_node(d, 1, second + 1, &after), BERTH_OK);
+    CHECK(after.visits == before.visits && after.q == before.q);
+    CHECK_STATUS(berth_decider_run(d, 2500), BERTH_OK);
+    CHECK_STATUS(berth_decider_node(d, 0, NULL, &after), BERTH_OK);
+    CHECK(after.visits == 2500);
+    berth_decider_release(d);
+  }
+}
+
+/* Sets of 8 groups of devices: a bit each; the right set and a number of bits wrong. */
+static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+  const Problem *x = ud;
+  (void)excess;
+  for (int32_t j = 0; j < k; j++) {
+    double sum = 1;
+    for (int32_t i = 0; i < x->p.n; i++) {
+      const int32_t a = assignment[j * x->p.n + i] + 1, want = (37 * (i / 4) + 11) % 255 + 1;
+      for (int32_t bit = 0; bit < 8; bit++) sum += ((a ^ want) >> bit & 1) * (1 + 0.1 * bit);
+    }
+    out[j] = sum;
+  }
+  return BERTH_OK;
+}
+
+static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_method method, int64_t evaluations) {
+  static int32_t at[256], path[8 * 255];
+  berth_decide_options o = berth_decide_default(0);
+  berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
+  int32_t a[MOST];
+  make(x, 1, MOST, 255);
+  memset(x->legal, 1, sizeof x->legal);
+  x->p.value = sets_value;
+  x->p.prior = NULL;
+  for (int32_t s = 0; s < 255; s++) {
+    at[s + 1] = 8 * s + 8;
+    for (int32_t bit = 0; bit < 8; bit++) path[8 * s + bit] = (s + 1) >> bit & 1;
+  }
+  x->p.fill = BERTH_FILL_START;
+  x->p.path_at = steps ? at : NULL;
+  x->p.path = steps ? path : NULL;
+  o.method = method;
+  o.evaluations = evaluations;
+  CHECK_STATUS(berth_decide(ctx, &x->p, &o, a, &r), BERTH_OK);
+  return r.value;
+}
+
+static void test_steps(berth_ctx *ctx) {
+  static Problem x;
+  double whole, steps, walk;
+  TEST("255 sets of 8 device groups: choosing group by group finds more");
+  whole = search_sets(ctx, &x, false, BERTH_DECIDE_MCTS, 2000);
+  steps = search_sets(ctx, &x, true, BERTH_DECIDE_MCTS, 2000);
+  walk = search_sets(ctx, &x, true, BERTH_DECIDE_ANNEAL, 2000);
+  printf("# whole sets %.2f, in steps %.2f; annealing %.2f\n", whole, steps, walk);
+  CHECK(steps < whole && whole < walk);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------ */
+
+static berth_status work(berth_ctx *ctx) {
+  static Problem x;
+  static const int32_t at[] = { 0, 2, 4, 5, 6 }, path[] = { 0, 0, 0, 1, 1, 2 };
+  berth_decide_options o = berth_decide_default(0);
+  int32_t a[MOST];
+  berth_status st;
+  make(&x, 4, 6, 4);
+  x.p.path_at = at;
+  x.p.path = path;
+  o.evaluations = 120;
+  o.batch = 4;
+  st = berth_decide(ctx, &x.p, &o, a, NULL);
+  CHECK(x.released == 1);
+  return st;
+}
+
+int main(void) {
+  berth_ctx *ctx = context();
+  test_enumeration(ctx);
+  test_budget(ctx);
+  test_determined(ctx);
+  test_not_allowed(ctx);
+  test_interrupt();
+  test_failing(ctx);
+  test_seconds(ctx);
+  test_wrong(ctx);
+  test_tree(ctx);
+  test_steps(ctx);
+  berth_ctx_release(ctx);
+  check_refusals(work);
+  return check_done();
+}

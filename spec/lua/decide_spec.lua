@@ -1,0 +1,370 @@
+local berth = require "berth"
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return tostring(text)
+end
+
+-- Random costs of each action for each decision and of neighbours; above the wall nothing is allowed.
+local function random_problem(seed, n, k)
+  local rng = berth.rng(seed, 5)
+  local cost, pair, legal = {}, {}, {}
+  for i = 1, n do
+    cost[i], pair[i], legal[i] = {}, {}, {}
+    for a = 1, k do
+      cost[i][a] = 3 * rng:uniform()
+      if a == (i - 1) % k + 1 or rng:below(4) > 1 then legal[i][#legal[i] + 1] = a end
+    end
+    for b = 1, 7 do pair[i][b] = 2 * rng:uniform() end
+  end
+  local p = { decisions = n, actions = k, legal = legal, cost = cost, seed = seed, wall = 2 * n }
+  function p.value(a)
+    local sum = 1
+    for i = 1, n do
+      sum = sum + cost[i][a[i]]
+      if i > 1 then sum = sum + pair[i][(3 * a[i] + 5 * a[i - 1]) % 7 + 1] end
+    end
+    if sum > p.wall then return sum, sum - p.wall end
+    return sum
+  end
+  p.starts = { {} }
+  for i = 1, n do p.starts[1][i] = (i - 1) % k + 1 end
+  return p
+end
+
+-- What berth.decide takes of it.
+local function options(p, more)
+  local o = { decisions = p.decisions, actions = p.actions, legal = p.legal, value = p.value, starts = p.starts, seed = p.seed }
+  for key, x in pairs(more or {}) do o[key] = x end
+  return o
+end
+
+-- The published search, word for word: papers/tag.md, 9.1 and 9.2.
+local function naive(p, prior, playouts)
+  local rng = berth.rng(p.seed, 1)
+  local n, start = p.decisions, p.starts[1]
+  local is_legal = {}
+  for i = 1, n do
+    is_legal[i] = {}
+    for _, a in ipairs(p.legal[i]) do is_legal[i][a] = true end
+  end
+  local baseline = p.value(start)
+
+  local function assignment(node)
+    local a = {}
+    local first = node.actions[1]
+    for i = 1, n do a[i] = node.actions[i] or (first and is_legal[i][first] and first) or start[i] end
+    return a
+  end
+
+  local function value(node)
+    local seconds, excess = p.value(assignment(node))
+    if excess then return -1 end
+    local v = baseline / seconds - 1
+    return v > 1 and math.sqrt(math.sqrt(v)) or v
+  end
+
+  local function expand(node)
+    local i = #node.actions + 1
+    local weights, sum = prior(i, assignment(node)), 0
+    for a = 1, p.actions do
+      if not is_legal[i][a] then weights[a] = 0 end
+      sum = sum + weights[a]
+    end
+    node.kids = {}
+    local order = {}
+    for k, a in ipairs(p.legal[i]) do order[k] = a end
+    rng:shuffle(order)
+    for k, a in ipairs(order) do
+      local actions = {}
+      for j = 1, #node.actions do actions[j] = node.actions[j] end
+      actions[i] = a
+      node.kids[k] = { actions = actions, p = weights[a] / sum, q = 0, n = 0 }
+    end
+  end
+
+  local root = { actions = {}, q = 0, n = 0, p = 1 }
+  for _ = 1, playouts do
+    local node, path = root, { root }
+    while node.kids do
+      local best, score
+      local c = math.sqrt(#node.kids / 10) * math.sqrt(node.n)
+      for _, kid in ipairs(node.kids) do
+        local s = kid.q + c * kid.p / (1 + kid.n)
+        if not score or s > score then best, score = kid, s end
+      end
+      node = best
+      path[#path + 1] = node
+    end
+    if #node.actions < n then expand(node) end
+    local v = value(node)
+    for _, x in ipairs(path) do
+      x.n = x.n + 1
+      x.q = x.q + (v - x.q) / x.n
+    end
+  end
+  return root
+end
+
+local function check_node(tree, node)
+  local visits, q, p = tree:node(node.actions)
+  assert.equal(node.n, visits)
+  assert.equal(node.q, q)
+  if #node.actions == 1 then assert.near(node.p, p, 1e-15) end
+  local sum = 1
+  for _, kid in ipairs(node.kids or {}) do sum = sum + check_node(tree, kid) end
+  return sum
+end
+
+local methods = { "mcts", "tree", "anneal", "refine", "published" }
+
+describe("berth.decide", function()
+  it("searches as published, node by node", function()
+    for seed = 1, 25 do
+      local p = random_problem(seed, 3 + seed % 4, 2 + seed % 5)
+      p.wall = seed % 3 == 0 and 1.9 * p.decisions or math.huge
+      local function weights(i)
+        local w = {}
+        for a = 1, p.actions do w[a] = seed % 2 == 0 and 1 or 1 / (0.1 + p.cost[i][a]) end
+        return w
+      end
+      local tree = berth.decide.tree(options(p, { method = "published", prior = function(leaves)
+        local out = {}
+        for k, leaf in ipairs(leaves) do
+          assert.equal(leaf.decided + 1, leaf.decision)
+          out[k] = weights(leaf.decision)
+        end
+        return out
+      end }))
+      if not select(2, p.value(p.starts[1])) then
+        assert(tree:run(400))
+        assert.is_true(check_node(tree, naive(p, weights, 400)) > 3)
+      end
+    end
+  end)
+
+  it("finds the best of all, and says how", function()
+    for _, method in ipairs(methods) do
+      local p = random_problem(3, 4, 3)
+      p.wall = math.huge
+      local calls = 0
+      local r = berth.decide(options(p, { method = method, value = function(a)
+        calls = calls + 1
+        return p.value(a)
+      end }))
+      local least = math.huge
+      for _, a in ipairs(p.legal[1]) do
+        for _, b in ipairs(p.legal[2]) do
+          for _, c in ipairs(p.legal[3]) do
+            for _, d in ipairs(p.legal[4]) do least = math.min(least, (p.value { a, b, c, d })) end
+          end
+        end
+      end
+      assert.equal(r.value, (p.value(r.assignment)))
+      assert.equal(calls, r.evaluations)
+      if method ~= "published" then assert.equal(least, r.value, method) end
+      assert.is_true(r.value <= r.start)
+      for k = 2, #r.trace do
+        assert.is_true(r.trace[k].value < r.trace[k - 1].value and r.trace[k].evaluations > r.trace[k - 1].evaluations)
+      end
+      assert.equal(r.value, r.trace[#r.trace].value)
+    end
+  end)
+
+  it("takes names for actions", function()
+    local r = berth.decide {
+      decisions = 5, actions = { "left", "right", "ahead" }, seed = 2, evaluations = 150,
+      legal = function(decision, action) return decision > 1 or action ~= "ahead" end,
+      starts = { { "left", "left", "left", "left", "left" } },
+      fill = function(decided, a)
+        for i = decided + 1, 5 do a[i] = "right" end
+        return a
+      end,
+      prior = function(leaves)
+        local out = {}
+        for k, leaf in ipairs(leaves) do
+          assert.is_string(leaf.assignment[1])
+          out[k] = { 1, 2, 1 }
+        end
+        return out
+      end,
+      value = function(a)
+        local turns = 1
+        for i = 2, 5 do turns = turns + ((a[i] ~= "ahead") == (a[i - 1] == "ahead") and 0 or i) end
+        return turns
+      end,
+    }
+    assert.equal(1, r.value)
+    assert.truthy(("left right"):find(r.assignment[1], 1, true))
+    assert.same({ "ahead", r.assignment[3], "ahead", r.assignment[5] },
+      { r.assignment[2], r.assignment[3], r.assignment[4], r.assignment[5] })
+    assert.truthy(tostring(r):find("decided: 5 decisions, value 1, best start 15", 1, true))
+  end)
+
+  it("keeps its budget, whatever the batch", function()
+    for _, method in ipairs(methods) do
+      for _, batch in ipairs { 1, 5 } do
+        local p, calls = random_problem(8, 9, 6), 0
+        p.wall = math.huge
+        local r = berth.decide(options(p, { method = method, evaluations = 77, batch = batch, value = function(a)
+          calls = calls + 1
+          return p.value(a)
+        end }))
+        assert.equal(77, calls)
+        assert.equal(77, r.evaluations)
+      end
+    end
+  end)
+
+  it("goes on from where it was", function()
+    local p = random_problem(4, 6, 4)
+    p.wall = math.huge
+    local tree = berth.decide.tree(options(p, { fill = "start" }))
+    assert(tree:run(50))
+    local visits, priors = tree:visits()
+    local sum, action, likely = 0, 1, 0
+    for a, n in ipairs(visits) do
+      sum, likely = sum + n, likely + priors[a]
+      if n > visits[action] then action = a end
+    end
+    assert.equal(49, sum)
+    assert.near(1, likely, 1e-12)
+    assert.is_true(tree:advance(action))
+    local decided, assignment = tree:root()
+    assert.equal(1, decided)
+    assert.equal(action, assignment[1])
+    assert.equal(visits[action], (tree:node {}))
+    assert(tree:run(visits[action] + 30))
+    assert.equal(visits[action] + 30, (tree:node {}))
+    local before = tree:best()
+    local after = tree:search { evaluations = 40 }
+    assert.equal(before.evaluations + 40, after.evaluations)
+    assert.is_true(after.value <= before.value)
+    assert.truthy(tostring(tree):find("tree: 6 decisions among 4 actions, best", 1, true))
+    tree:close()
+    assert.equal("tree: closed", tostring(tree))
+  end)
+
+  it("gives the same on both interpreters", function()
+    local sums = {}
+    for k, method in ipairs(methods) do
+      local p = random_problem(11, 12, 5)
+      p.wall = math.huge
+      local r = berth.decide(options(p, { method = method, evaluations = 200 }))
+      sums[k] = ("%.6f %s"):format(r.value, table.concat(r.assignment))
+    end
+    assert.same({ "16.623913 523341441124", "21.092821 354444415524", "15.556346 523341445524", "16.727885 523341441134",
+      "19.869369 123322441111" }, sums)
+  end)
+
+  it("chooses in steps where actions are sequences of choices", function()
+    local paths = {}
+    for a = 1, 32 do
+      paths[a] = {}
+      for bit = 1, 5 do paths[a][bit] = math.floor((a - 1) / 2 ^ (bit - 1)) % 2 end
+    end
+    local r = berth.decide { decisions = 3, actions = 32, paths = paths, method = "tree", fill = "start", uniform = false,
+      evaluations = 400, value = function(a)
+        local wrong = 1
+        for i = 1, 3 do
+          for bit = 1, 5 do wrong = wrong + (paths[a[i]][bit] == (i + bit) % 2 and 0 or bit) end
+        end
+        return wrong
+      end }
+    assert.is_true(r.value <= 2) -- of 46
+  end)
+
+  it("tries everywhere what it is told to, and takes weights", function()
+    local uniform = {}
+    local r = berth.decide { decisions = 4, actions = { "a", "b", "c" }, everywhere = { "c" }, weight = { 1, 0, 5, 1 },
+      evaluations = 2, method = "refine", uniform_part = 1, value = function(x)
+        if x[1] == x[2] and x[2] == x[3] and x[3] == x[4] then uniform[x[1]] = true end
+        return 1
+      end }
+    assert.equal(2, r.evaluations)
+    assert.is_true(uniform.a and uniform.c and not uniform.b)
+    assert.truthy(message(berth.decide, { decisions = 2, actions = 2, weight = { 0, 0 }, value = print })
+      :find("add up to 0", 1, true))
+  end)
+
+  it("takes enormous weights of a prior", function()
+    local function search(x)
+      return berth.decide { decisions = 6, actions = 5, evaluations = 120, seed = 4, value = function(a)
+        return 1 + a[1] * a[2] + a[3] / a[4] + a[5] * a[6]
+      end, prior = function(leaves)
+        local out = {}
+        for k in ipairs(leaves) do out[k] = { x, x, x, x, x } end
+        return out
+      end }
+    end
+    assert.same(search(1).trace, search(1e308).trace)
+  end)
+
+  it("has no answer where nothing is allowed", function()
+    for _, method in ipairs(methods) do
+      local r, text, code = berth.decide { decisions = 3, actions = 2, method = method, value = function() return math.huge end }
+      assert.is_nil(r)
+      assert.equal("infeasible", code)
+      assert.truthy(text:find("none of %d+ assignments is allowed"))
+    end
+    local r, text = berth.decide { decisions = 2, actions = 2, value = function(a) return 1, 0.5 * (a[1] + a[2]) end }
+    assert.is_nil(r)
+    assert.equal("none of 4 assignments is allowed; the least excess is 1", text)
+  end)
+
+  it("raises what functions raise, and tells what they give", function()
+    local thrown = {}
+    local function with(more)
+      local o = { decisions = 3, actions = 2, method = "tree", uniform = false, value = function(a) return a[1] end }
+      for key, x in pairs(more) do o[key] = x end
+      return o
+    end
+    for _, key in ipairs { "value", "prior", "fill" } do
+      local ok, err = pcall(berth.decide, with { [key] = function() error(thrown) end })
+      assert.is_false(ok)
+      assert.equal(thrown, err)
+    end
+    assert.truthy(message(berth.decide, with { value = function() return "1" end }):find("value: gave string", 1, true))
+    assert.truthy(message(berth.decide, with { value = function() return 0 / 0 end }):find("value: gave NaN", 1, true))
+    assert.truthy(message(berth.decide, with { value = function() return 1, -1 end }):find("excess is below 0", 1, true))
+    assert.truthy(message(berth.decide, with { prior = function() return { { 1, -1 } } end }):find("weight 2 of leaf 1", 1, true))
+    assert.truthy(message(berth.decide, with { prior = function() return 3 end }):find("prior: gave number", 1, true))
+    assert.truthy(message(berth.decide, with { fill = function() return { 1, 2, 3 } end })
+      :find("no action stands at [3]", 1, true))
+    assert.truthy(message(berth.decide, with { starts = { { 1, 2, 3 } } }):find("starts[1][3]: there is no action 3", 1, true))
+    assert.truthy(message(berth.decide, with { legal = { { 1 }, {}, { 2 } } }):find("decision 2 has no legal action", 1, true))
+    assert.truthy(message(berth.decide, with { evaluation = 3 }):find("unknown option 'evaluation'", 1, true))
+    assert.truthy(message(berth.decide, with { batch = 0 }):find("batch", 1, true))
+    assert.truthy(message(berth.decide, with { actions = { "a", "a" } }):find("'a' is action 1 already", 1, true))
+    assert.truthy(message(berth.decide, { decisions = 3, actions = 2 }):find("value: expected a function", 1, true))
+  end)
+
+  it("lets functions close it and refuses to be run within itself", function()
+    local tree, inner
+    tree = berth.decide.tree { decisions = 3, actions = 2, value = function(a)
+      if not inner then inner = message(tree.run, tree, 5) end
+      tree:close()
+      return a[1]
+    end }
+    assert.is_true(tree:run(8))
+    assert.truthy(inner:find("the search is under way", 1, true))
+    assert.truthy(message(tree.run, tree, 9):find("closed", 1, true))
+  end)
+
+  it("stops when it is asked to, with the best so far", function()
+    local calls = 0
+    local before = berth.hooks { interrupt = function() return calls >= 30 end }
+    local r = berth.decide { decisions = 9, actions = 5, value = function(a)
+      calls = calls + 1
+      return 1 + a[1] * a[2] + a[3] * a[4]
+    end }
+    berth.hooks { interrupt = function() error("stop here", 0) end }
+    local ok, err = pcall(berth.decide, { decisions = 2, actions = 2, value = function() return 1 end })
+    berth.hooks(before)
+    assert.is_true(r.interrupted)
+    assert.equal(30, r.evaluations)
+    assert.is_false(ok)
+    assert.equal("stop here", err)
+  end)
+end)
