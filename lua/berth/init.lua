@@ -19,6 +19,8 @@ local berth = {
   device_presets = core.device_presets,
   cost = core.cost,
   fit_link = core.fit_link,
+  fit_collective = core.fit_collective,
+  fit_lines = core.fit_lines,
   place = place.place,
   placers = place.placers,
   placement = core.placement,
@@ -63,7 +65,7 @@ local berth = {
 
 -- Parts that not every program needs are loaded when they are first named.
 local later = {
-  agents = true, cli = true, cluster = true, deploy = true, execute = true, experiment = true, figure = true,
+  agents = true, cli = true, cluster = true, decide = true, deploy = true, execute = true, experiment = true, figure = true,
   help = true, models = true, nn = true, pacml = true, pdors = true, repl = true, report = true, search = true,
 }
 

@@ -245,10 +245,10 @@ extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_av
 
 /* Functions of the module, by file. */
 extern const luaL_Reg bl_graph_functions[], bl_topology_functions[], bl_generator_functions[], bl_cost_functions[],
-    bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[],
+    bl_fit_functions[], bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[],
     bl_hook_functions[], bl_interrupt_functions[], bl_repair_functions[], bl_portfolio_functions[], bl_lp_functions[],
     bl_transform_functions[], bl_expand_functions[], bl_exact_functions[], bl_split_functions[], bl_tries_functions[],
-    bl_exec_functions[], bl_clairvoyant_functions[], bl_sfb_functions[];
+    bl_exec_functions[], bl_clairvoyant_functions[], bl_sfb_functions[], bl_decide_functions[];
 
 int bl_bounds_table(lua_State *L);
 int bl_graph_save(lua_State *L);

@@ -1,5 +1,6 @@
 /* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
 #include "cluster.h"
+#include "decide.h"
 #include "nn.h"
 #include "pacml.h"
 #include <stdio.h>
@@ -12,7 +13,7 @@ static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class,
                                            &bl_execution_class, &bl_array_class, &bl_index_class, &bl_segments_class,
                                            &bl_tape_class, &bl_parameters_class, &bl_adam_class,
                                            &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
-                                           &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class };
+                                           &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_tree_class };
 
 const char *bl_kind(lua_State *L, int i) {
   size_t k;

@@ -17,6 +17,7 @@
 #define BERTH_H
 
 #include <berth/allreduce.h>
+#include <berth/analyse.h>
 #include <berth/assign.h>
 #include <berth/base.h>
 #include <berth/batch_time.h>
@@ -24,6 +25,10 @@
 #include <berth/clairvoyant.h>
 #include <berth/cluster.h>
 #include <berth/cost.h>
+#include <berth/decisions.h>
+#include <berth/deploy.h>
+#include <berth/deploy_search.h>
+#include <berth/deploy_value.h>
 #include <berth/elastic.h>
 #include <berth/exact.h>
 #include <berth/exec.h>

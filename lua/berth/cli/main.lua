@@ -7,8 +7,8 @@ local json = require "berth.cli.json"
 local main = {}
 
 -- In the order of the help text; each is a module of this directory.
-local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "report", "convert", "train", "cluster",
-  "models", "repl" }
+local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report", "convert", "train",
+  "cluster", "models", "repl" }
 
 -- Of another name than the command.
 local MODULES = { report = "report_command" }
@@ -20,6 +20,7 @@ local SUMMARIES = {
   repair = "changes a placement as little as makes it keep memory",
   bounds = "lower bounds of the makespan",
   split = "pipeline stages: the smallest largest load, or the least latency",
+  deploy = "training on many devices: what is repeated where, and how it is kept in step",
   report = "one HTML file with pictures of a step",
   convert = "from one file format to another",
   train = "teaches an agent to place, or to cut jobs",

@@ -66,12 +66,16 @@ options.placing = {
 
 --- For simulating alone.
 options.simulating = {
-  { name = "preset", kind = "choice", value = "NAME", choices = { "doppler", "baechi-tf", "baechi-pt" },
+  { name = "preset", kind = "choice", value = "NAME", choices = { "doppler", "baechi-tf", "baechi-pt", "tag" },
     text = "rules of a published simulator; other options override it" },
   { name = "dispatch", kind = "choice", value = "RULE", choices = DISPATCH, text = "which ready op runs next; default fifo" },
   { name = "send", kind = "choice", value = "RULE", choices = { "push", "pull" },
     text = "tensors leave when made, or when wanted; default push" },
-  { name = "order", kind = "choice", value = "RULE", choices = { "event", "ready" }, text = "order of events; default event" },
+  { name = "order", kind = "choice", value = "RULE", choices = { "event", "ready", "task" },
+    text = "order of events; default event" },
+  { name = "collectives", kind = "choice", value = "RULE", choices = { "links", "queue" },
+    text = "what collectives wait for; default links" },
+  { name = "reserve", kind = "flag", text = "route: links are given out when a transfer is ready, idle or not" },
   { name = "split-windows", kind = "flag", text = "channel and duplex: sender and receiver are held one after the other" },
   { name = "preempt", kind = "flag", text = "a device drops its op for a better one" },
   { name = "noise", kind = "number", value = "SIGMA", text = "lognormal noise on every time; default 0" },
@@ -82,6 +86,8 @@ options.pricing = {
   { name = "op-factor", kind = "number", value = "X", text = "multiplies op times; default 1" },
   { name = "transfer-factor", kind = "number", value = "X", text = "multiplies transfer times; default 1" },
   { name = "free-control", kind = "flag", text = "tensors of no bytes cross in no time" },
+  { name = "collective-bandwidth", kind = "number", value = "X",
+    text = "collectives have X times the bandwidth of transfers; default 1" },
   { name = "collective-algorithm", kind = "choice", value = "RULE",
     choices = { "ring", "tree", "double-tree", "halving", "hierarchical", "auto" },
     text = "how collectives are carried out; auto: the fastest; default ring. Lines, and groups of devices: in Lua only" },

@@ -34,13 +34,20 @@ local function model(spec)
   return fail.need(models.build(name, settings(spec, rest, model_value)))
 end
 
+-- A model of the study of TAG: tag:NAME[,option=value...].
+local function study_model(spec)
+  local name, rest = spec:match("^tag:([^,]*),?(.*)$")
+  return fail.need(berth.deploy.models.build(name, settings(spec, rest, model_value)))
+end
+
 --- The graph of an argument, then topology and placement if its file holds them, then what is known about a model.
 -- @tparam string spec
 -- @tparam table options of the loader: format, training, mirror, bandwidth, cpus
 function sources.graph(spec, options)
-  if spec:match("^model:") then
+  local build = spec:match("^model:") and model or spec:match("^tag:") and study_model
+  if build then
     if next(options) then fail.usage("%s: options of file formats do not apply to a model", spec) end
-    local graph, about = model(spec)
+    local graph, about = build(spec)
     return graph, nil, nil, about
   end
   local graph, topology, placement = berth.load(spec, options)
@@ -112,8 +119,31 @@ local function generate(spec, g)
   return fail.need(make(dims[1], dims[2], dims[3]))
 end
 
+local CLUSTER_NUMBERS = { seed = true, efficiency = true }
+
+local function cluster_value(spec)
+  return function(key, value)
+    if QUANTITIES[key] then return args.quantity(string.format("topology %q: %s", spec, key), value, QUANTITIES[key]) end
+    if value == "true" or value == "false" then return value == "true" end
+    if not CLUSTER_NUMBERS[key] then return value end
+    return number(value) or fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value)
+  end
+end
+
+-- A cluster of the study of TAG: tag:NAME[,option=value...].
+local function cluster(spec)
+  local clusters = berth.deploy.clusters
+  local name, rest = spec:match "^tag:([^,]*),?(.*)$"
+  local known = clusters.list()
+  for _, each in ipairs(known) do
+    if each == name then return fail.need(clusters[name](settings("topology " .. spec, rest, cluster_value(spec)))) end
+  end
+  return fail.usage("topology %q: no cluster %q; known: %s", spec, name, table.concat(known, " "))
+end
+
 --- The topology of an argument.
 function sources.topology(spec)
+  if spec:match "^tag:" then return cluster(spec) end
   local g = generator(spec)
   if g then return generate(spec, g) end
   local topology, message, code = berth.load_topology(spec)

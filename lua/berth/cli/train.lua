@@ -40,7 +40,8 @@ local train = {
     .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one\n"
     .. "process with --set parts=N, to the byte.\n"
     .. "After an interrupt the agent is written as far as it got.\n"
-    .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml --help.",
+    .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml --help.\n"
+    .. "berth train tag teaches one that says where to look for deployments: berth train tag --help.",
   notes = inputs.notes,
   options = options.join(inputs.topology_options, own, options.shared, options.simulating, options.loading, { options.json }),
 }
@@ -209,8 +210,12 @@ local function finish(world, ok, ...)
   return ...
 end
 
---- The command that these words ask for: pacml has options of its own.
-function train.choose(list) return list[1] == "pacml" and require "berth.cli.train_pacml" or train end
+--- The command that these words ask for: pacml and tag have options of their own.
+function train.choose(list)
+  if list[1] == "pacml" then return require "berth.cli.train_pacml" end
+  if list[1] == "tag" then return require "berth.cli.train_tag" end
+  return train
+end
 
 function train.run(positional, given, write, complain)
   check(positional, given)

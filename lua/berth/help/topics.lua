@@ -75,7 +75,7 @@ r = berth.simulate(h, t, devices, { links = "fair" })]] },
   { "topology", "t = berth.topology { devices = {...}, switches = {...}, links = {...}, routes = {...} }",
     [[A topology from parts. devices: { name, type, preset, speed, flops, memory, memory_bandwidth, overhead,
 machine }; links: { "a", "b", bandwidth =, latency =, directed = false }. Generators: mesh ring star pcie_tree
-dgx1 fat_tree torus two_level.]],
+dgx1 fat_tree torus two_level groups.]],
     [[t = berth.topology.mesh(4, { preset = "V100", bandwidth = "50 GB/s", latency = "5 us" })]] },
   { "topology.mesh", "berth.topology.mesh(n, options)",
     [[n devices, a link between every two. Options of all generators: bandwidth ("16 GB/s"), latency, preset, type,
@@ -90,6 +90,11 @@ speed, flops, memory, memory_bandwidth, overhead.]],
   { "topology.torus", "berth.topology.torus({ 4, 4 }, options)", "A torus of any number of dimensions." },
   { "topology.two_level", "berth.topology.two_level(machines, per_machine, options)",
     "Machines with a switch in each and one between them; between_bandwidth, between_latency." },
+  { "topology.groups", "berth.topology.groups { groups = { {...}, ... }, between =, links = \"nic\", latency = \"12 us\" }",
+    [[A cluster of groups of equal devices. A group: count, bandwidth (inside), machines, rack, and what a device has.
+between: one bandwidth, or a row for each group. links: "tag" (a link for each pair, inside and between groups),
+"heterog" (one link between groups), "nic" (ports and network cards), "tree" (and racks).]],
+    [[t = berth.topology.groups { groups = { { preset = "V100", count = 4 }, {} }, between = "3 GB/s" }]] },
   { "topology:device", "t:device(d)", "Table: name, type, speed, flops, memory, memory_bandwidth, overhead, machine." },
   { "topology:link", "t:link(k)", "Table: from, to (node names), bandwidth, latency." },
   { "topology:route", "t:route(a, b)", [[Array of link ids from device a to b; nil, message, "unreachable".]] },
@@ -106,7 +111,10 @@ speed, flops, memory, memory_bandwidth, overhead.]],
 collective(k, devices), which alone is called later: by c:collective and by whatever simulates graphs with collectives.
 collective_algorithm: "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto" (the least but for lines).
 collective_lines = { c1, c0, d1, d0 } for "lines": an allreduce of k KiB takes max(c1 k + c0, d1 k + d0) us.
+lines_bandwidth = "2.81 GB/s": the bandwidth at which they hold; scaled to that of the slowest pair of devices.
+collective_bandwidth = 1.9: how much faster collectives use links than transfers do (not "lines").
 device_groups for "hierarchical" and "auto": group of each device; else found by the speed of links.
+whole_us = true: op times and transfers cut off to whole microseconds, as TAG counts.
 Everything that takes (g, t, ...) also takes (c, ...).]],
     "c = berth.cost(g, t, { op = function(op, device) return 1e-3 * device end })" },
   { "cost:op", "c:op(op, device)", "Seconds of an op on a device; math.huge: it cannot run there." },
@@ -120,6 +128,13 @@ Everything that takes (g, t, ...) also takes (c, ...).]],
   { "fit_link", "berth.fit_link(bytes, seconds, { relative = false })",
     "Latency and bandwidth from measurements: { latency, bandwidth, r2 }.",
     "berth.fit_link({ 1e3, 1e6, 1e9 }, { 6e-6, 45e-6, 0.04 }, { relative = true })" },
+
+  { "fit_collective", "berth.fit_collective(bytes, devices, seconds, { relative = false })",
+    "Latency and bandwidth of the ring from all-reduces measured on so many devices: { latency, bandwidth, r2 }.",
+    "berth.fit_collective({ 1e6, 1e9, 1e9 }, { 4, 4, 8 }, { 4e-4, 0.3, 0.35 })" },
+  { "fit_lines", "berth.fit_lines(bytes, seconds)",
+    "collective_lines from measured all-reduces: one line below 256 KiB, one above 1 MiB, by Huber's loss.",
+    "berth.fit_lines({ 1e3, 1e5, 2e6, 2e7 }, { 2e-4, 2.1e-4, 7e-4, 5e-3 })" },
 
   { "place", "p, message, code, why = berth.place(g, t, placer, options)",
     [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells about one), a policy
@@ -182,10 +197,10 @@ rows.bound, rows.bound_name.]],
   { "simulate", "r = berth.simulate(g, t, p, options)",
     [[Runs the graph as placed. p: a placement or an array of devices. Options: links ("free", "channel", "duplex",
 "pair", "route", "fair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
-"pull"), memory, param_multiple, order, split_windows, preempt, quantum, noise, seed, rank, sequence, preset
-("doppler", "baechi-tf", "baechi-pt"), bound (false: none; { best =, name = }: known already). help "result" tells what
-is in the result, help "links" (or another option) what the choices mean. Collectives run in all of it but
-order = "ready": help "cost" tells how they are priced.]],
+"pull"), memory, param_multiple, order, collectives, reserve (route: links are given out in the order of requests, idle or
+not), split_windows, preempt, quantum, noise, seed, rank, sequence, preset ("doppler", "baechi-tf", "baechi-pt", "tag"), bound
+(false: none; { best =, name = }: known already). help "result" tells what is in the result, help "links" (or another option)
+what the choices mean. Collectives run in all of it but order = "ready": help "cost" tells how they are priced.]],
     [[r = berth.simulate(g, t, p, { links = "duplex" })]] },
   { "result", "r = berth.simulate(g, t, p, options)",
     [[What happened in one step. It prints as a line; ids are those of the graph and the topology, times are in s,
@@ -209,6 +224,23 @@ is held at that instant, then what stays. The largest is peak_memory[d].]],
     [[What p comes to when some of its ops are elsewhere: the figures of a run of the changed placement, often for less
 work. It prints how many ends of ops it has simulated.]],
     [[s = berth.tries(g, t, p, { memory = "none" })]] },
+  { "decide", [[r = berth.decide { decisions = 3, actions = { "a", "b" }, value = function(assignment) ... end }]],
+    [[The best assignment of actions to decisions, by a value of your own: least is best; a second number above 0: not
+allowed. prior, legal, position, fill, starts, paths, method ("mcts", "tree", "anneal", "refine", "published"), evaluations (800),
+seconds, seed, batch and more: docs/lua.md. r: assignment, value, start, evaluations, repeats, playouts, trace,
+interrupted.]],
+    [[berth.decide { decisions = 2, actions = 3, value = function(a) return a[1] * a[2] end }]] },
+  { "decide.tree", "t = berth.decide.tree { decisions =, actions =, value =, ... }",
+    "A search that goes on, with its tree: search, run, visits, node, advance, root, best. Options: help(berth.decide).",
+    [[t = berth.decide.tree { decisions = 2, actions = 3, value = function(a) return a[1] * a[2] end }]] },
+  { "tree:search", "r = t:search { evaluations =, seconds = }",
+    "So many more; without options as many as it was made for. The best so far." },
+  { "tree:run", "t:run(n)", "Playouts until the root has n visits, those from before included." },
+  { "tree:visits", "counts, priors = t:visits()", "Of each action of the next decision at the root." },
+  { "tree:node", "visits, q, prior = t:node { 2, 1 }", "The node behind these actions from the root." },
+  { "tree:advance", "t:advance(action)", "The root becomes its child, with what is known below." },
+  { "tree:root", "decided, assignment = t:root()", "How many decisions are made at the root, and its assignment, filled in." },
+  { "tree:best", "r = t:best()", "The best assignment so far, as berth.decide gives it." },
   { "executor", "ex = berth.executor(g, t, { mode =, links =, dispatch =, seconds =, scale =, ... })",
     [[Runs placements for real: a thread and an arena for each device, kernels sized by the graph, copies paced as the links.
 mode: "compute" (default) or "paced" (mostly asleep: many devices on few cores). links: free, channel, duplex (default),
@@ -307,6 +339,12 @@ Rows: name, makespan, gap, bound, estimate, peak, oom, placement; error, code, w
 Options of all others: batch, dtype, training, optimizer ("sgd", "momentum", "adam", "none"), granularity ("op",
 "layer", "block"), colocate ("weights", "layer"). berth.models.options(name) lists the rest.]],
     [[g, about = berth.models.bert { size = "large", batch = 8 }]] },
+  { "models.rnnlm", "g, about = berth.models.rnnlm { size = \"medium\", seq = 35, steps_per_op = 1 }",
+    "An LSTM language model, unrolled: size \"medium\" or \"large\", or hidden; layers = 2, vocab = 10000.",
+    [[g = berth.models.rnnlm { size = "large", steps_per_op = 5 }]] },
+  { "models.random", "g, about = berth.models.random { seed = 0, family = \"any\", layers = 8 }",
+    [[A small random training graph at granularity "layer": family "cnn", "mlp", "transformer" or "any".]],
+    [[g = berth.models.random { seed = 1, family = "cnn" }]] },
   { "models.list", "berth.models.list()", [[Names for models.build and for "model:NAME" on the command line.]] },
   { "models.build", "g, about = berth.models.build(name, options)",
     "A model by its name.",
@@ -350,6 +388,11 @@ time, which a few hundred episodes need. docs/learning.md, Agents.]] },
 progress = }), agent:decide(run), agent:save(path), agent:use(env). "planner" is ours, env:planner as an agent; "dqn" and
 "ppo", with preset = "published" and train(env, { traces = { beta = "A" } }), are PAC-ML's own. On the command line: berth
 train pacml. docs/learning.md, PAC-ML.]] },
+  { "agents.tag", [[agent = berth.agents.tag { size = "small", seed = 0 }; berth.agents.tag.trained()]],
+    [[Says which action is likely for an op group of a deployment: a graph network over op groups and device groups. trained()
+is the one that comes with berth; agent:train { minutes = 25 } or berth train tag makes one. agent:prior(d) for d:search,
+agent:strategy(d, action): a whole one. docs/learning.md, Agents: TAG.]],
+    [[print(berth.agents.tag { size = "tiny" })]] },
   { "agents.load", "agent = berth.agents.load(path)", "An agent that agent:save or a checkpoint wrote." },
   { "agents.ranks", [[ranks = require "berth.agents.ranks".world()]],
     [[The processes of this mpirun, for agent:train(tasks, { ranks = ranks }): ranks.rank, ranks.size, ranks:numbers(list),

@@ -1,0 +1,208 @@
+--- berth deploy: which devices repeat each op group of a training graph, and how they are kept in step.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.inputs"
+local json = require "berth.cli.json"
+local lists = require "berth.cli.lists"
+local options = require "berth.cli.options"
+local plan_json = require "berth.deploy.json"
+local sources = require "berth.cli.sources"
+
+local deploy = {
+  name = "deploy", use = "deploy GRAPH [TOPOLOGY] --batch N [options]", least = 1, most = 2,
+  text = "Decides which devices repeat each op group of a training graph, and how they are kept in step; simulates the answer\n"
+    .. "and tells why. Never worse than data parallelism, the best uniform strategy and a chain cut by memory.",
+  notes = "Sets of devices are written 1-4/5,6: two sets, the first with four devices.\n\n" .. inputs.notes
+    .. "\nTOPOLOGY may be a cluster of the study, too: tag:testbed, tag:random,seed=3; docs/deploy.md names them.",
+  options = options.join({
+    { name = "batch", kind = "count", value = "N", text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
+    { name = "points", kind = "string", value = "N[=GRAPH],...",
+      text = "the graph at other batch sizes: op times of a part of the batch are on the lines between; a model needs N alone" },
+    { name = "physics", kind = "choice", value = "RULES", choices = { "physical", "compat", "published" },
+      text = "who shares links, how collectives are priced; compat: TAG's model; published: its quirks too; default physical" },
+    { name = "op-groups", kind = "count", value = "N", text = "op groups that are decided for; default 60" },
+    { name = "device-groups", kind = "string", value = "SETS",
+      text = "devices that are alike; default: by machine, type and memory" },
+    { name = "sets", kind = "string", value = "SETS",
+      text = "devices that an op group may have; default: unions of device groups" },
+    { name = "even", kind = "flag", text = "all replicas have as many samples; default: also shares by speed" },
+    { name = "strict", kind = "flag", text = "no replicas where their number does not divide the batch" },
+    { name = "duplicates", kind = "flag", text = "op groups may also run as a whole on each of their devices" },
+    { name = "sfb", kind = "choice", value = "RULE", choices = { "local", "cut", "none" },
+      text = "ops that are repeated instead of reducing their gradients; default local" },
+    { name = "method", kind = "choice", value = "NAME", choices = { "mcts", "tree", "anneal", "refine", "published" },
+      text = "the search; default mcts" },
+    { name = "evaluations", kind = "count", value = "N", text = "strategies that are simulated; default 800" },
+    { name = "seconds", kind = "seconds", value = "TIME", text = "for the search; default: no limit" },
+    { name = "prior", kind = "string", value = "WHAT",
+      text = "of the tree: local, uniform, trained (the network that comes with berth), or agent:FILE; default local" },
+    { name = "seed", kind = "whole", value = "N", text = "for op groups and random choices; default 0" },
+    { name = "reasons", kind = "whole", value = "N", text = "simulations that tell why; 0: none; default 200" },
+    { name = "plan", kind = "string", value = "FILE", text = "simulates this plan again (of --out) instead of searching" },
+    { name = "rows", kind = "whole", value = "N", text = "op groups that are printed, the heaviest; default 20" },
+    { name = "out", kind = "string", value = "FILE", text = "writes the plan (JSON)" },
+    { name = "compiled", kind = "string", value = "FILE", text = "writes the graph that it comes to (berth JSON)" },
+    { name = "placement", kind = "string", value = "FILE", text = "writes devices and order of the compiled graph's ops" },
+    { name = "report", kind = "string", value = "FILE", text = "writes a page with pictures (HTML)" },
+    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline of the compiled step that opens in Perfetto" },
+  }, inputs.topology_options, options.pricing, options.loading, { options.json }),
+}
+
+-- ---- what is asked for -------------------------------------------------------------------------------------
+
+-- "1-4/5,6" as { { 1, 2, 3, 4 }, { 5, 6 } }
+local function read_set(name, text, n)
+  local out = {}
+  for _, part in ipairs(lists.pieces(name, text)) do
+    local from, to = part:match("^(%d+)%-(%d+)$")
+    from, to = tonumber(from or part:match("^%d+$")), tonumber(to or part:match("^%d+$"))
+    if not from or from < 1 or to > n or from > to then
+      fail.usage("--%s: %q is no device and no range of devices (1 to %d)", name, part, n)
+    end
+    for d = from, to do out[#out + 1] = math.floor(d) end
+  end
+  return out
+end
+
+local function read_sets(name, text, n)
+  if not text then return nil end
+  local out = {}
+  for part in (text .. "/"):gmatch "([^/]*)/" do out[#out + 1] = read_set(name, part, n) end
+  return out
+end
+
+-- Number of the group of each device.
+local function read_device_groups(text, n)
+  local sets = read_sets("device-groups", text, n)
+  if not sets then return nil end
+  local group = {}
+  for k, set in ipairs(sets) do
+    for _, d in ipairs(set) do
+      if group[d] then fail.usage("--device-groups: device %d is in two groups", d) end
+      group[d] = k
+    end
+  end
+  for d = 1, n do
+    if not group[d] then fail.usage("--device-groups: device %d is in none", d) end
+  end
+  return group
+end
+
+local function is_model(spec) return spec:match "^model:" or spec:match "^tag:" end
+
+-- Of the models of the study, which have one.
+local function study_batch(spec) return spec:match "^tag:" and berth.deploy.models.batch(spec:match "^tag:([^,]*)") or nil end
+
+local function no_batch(spec) return fail.usage("deploy: --batch is needed: samples in a step of %s", spec) end
+
+-- The graph's argument with its batch size, and that.
+local function with_batch(spec, given)
+  if not is_model(spec) then return spec, given.batch or no_batch(spec) end
+  local own = tonumber(spec:match ",batch=(%d+)")
+  if own and given.batch and own ~= given.batch then
+    fail.usage("--batch %d: %s is made for %d samples", given.batch, spec, own)
+  end
+  if own then return spec, math.floor(own) end
+  local batch = given.batch or study_batch(spec) or no_batch(spec)
+  return ("%s,batch=%d"):format(spec, batch), batch
+end
+
+-- A model at another batch size.
+local function point_of(spec, batch)
+  if not is_model(spec) then fail.usage("--points: N=GRAPH is needed, not %q: %s is no model", batch, spec) end
+  return (spec:gsub(",batch=%d+", "")) .. ",batch=" .. batch
+end
+
+local function read_points(spec, given)
+  if not given.points then return nil end
+  local out = {}
+  for i, part in ipairs(lists.pieces("points", given.points)) do
+    local batch, other = part:match "^(%d+)=(.+)$"
+    batch = batch or part:match "^%d+$" or fail.usage("--points: N or N=GRAPH is needed, not %q", part)
+    local graph = sources.graph(other or point_of(spec, batch), options.for_loading(given))
+    out[i] = { batch = math.floor(tonumber(batch)), graph = graph }
+  end
+  return out
+end
+
+local function prior_of(text)
+  if text == nil or text == "local" or text == "uniform" or text == "trained" then return text end
+  local path = text:match "^agent:(.+)$"
+  if not path then fail.usage("--prior: no %q; legal: local uniform trained agent:FILE", text) end
+  return fail.need(berth.agents.load(path))
+end
+
+local function for_planning(spec, batch, given, topology)
+  local cost = options.for_pricing(given)
+  local out = { batch = batch, points = read_points(spec, given), physics = given.physics,
+    op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"], #topology),
+    sets = read_sets("sets", given.sets, #topology), strict = given.strict, duplicates = given.duplicates, sfb = given.sfb,
+    method = given.method, evaluations = given.evaluations, seconds = given.seconds, prior = prior_of(given.prior),
+    seed = given.seed, reasons = given.reasons }
+  if given.even then out.uneven = false end
+  if next(cost) then out.cost = cost end
+  return out
+end
+
+local DECIDED = { "physics", "op-groups", "device-groups", "sets", "even", "strict", "duplicates", "sfb", "method",
+  "evaluations", "seconds", "prior", "seed" }
+
+local function found(spec, batch, graph, topology, given)
+  if not given.plan then return fail.need(berth.deploy.plan(graph, topology, for_planning(spec, batch, given, topology))) end
+  for _, name in ipairs(DECIDED) do
+    if given[name] ~= nil then fail.usage("--%s: --plan %s decides already", name, given.plan) end
+  end
+  local opts = { points = read_points(spec, given), reasons = given.reasons or false }
+  return fail.need(berth.deploy.load(given.plan, graph, topology, opts))
+end
+
+-- ---- what is told ------------------------------------------------------------------------------------------
+
+-- The compiled graph's devices, and its ops by their start, so that dispatch "planned" does the same again.
+local function with_order(c, result)
+  local order = {}
+  for i = 1, #result.start do order[i] = i end
+  table.sort(order, function(i, k)
+    if result.start[i] ~= result.start[k] then return result.start[i] < result.start[k] end
+    if result.finish[i] ~= result.finish[k] then return result.finish[i] < result.finish[k] end
+    return i < k
+  end)
+  return berth.placement(c.devices, { sequence = order, placer = "deploy", estimate = result.makespan })
+end
+
+local function write_files(given, a, words)
+  if given.out then fail.need(a:save(given.out)) end
+  if given.compiled or given.placement then
+    local c = fail.need(a:compile())
+    if given.compiled then fail.need(c.graph:save(given.compiled)) end
+    if given.placement then fail.need(with_order(c, fail.need(a:simulate())):save(given.placement)) end
+  end
+  if given.trace then fail.need(fail.need(a:simulate()):save_trace(given.trace)) end
+  if given.report then fail.need(a:report(given.report, { command = "berth deploy " .. table.concat(words, " ") })) end
+end
+
+local function print_text(write, a, rows)
+  write(tostring(a))
+  write("")
+  if rows > 0 then
+    write(a:table(rows))
+    write("")
+  end
+  write(a:baseline_table())
+  write("")
+  write(a:memory_table())
+end
+
+function deploy.run(positional, given, write, complain, words)
+  local spec, batch = with_batch(positional[1], given)
+  local graph, topology = inputs.read({ spec, positional[2] }, given)
+  local a = found(spec, batch, graph, topology, given)
+  write_files(given, a, words)
+  if given.json then write(json.encode(plan_json.object(a)))
+  else print_text(write, a, given.rows or 20) end
+  if not a.interrupted then return 0 end
+  complain(("interrupted: the best of %.0f evaluations"):format(a.evaluations))
+  return fail.INTERRUPTED
+end
+
+return deploy

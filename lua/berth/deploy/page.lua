@@ -1,0 +1,140 @@
+--- The page about a plan: one self-contained HTML file.
+local core = require "berth.core"
+local facts = require "berth.report.facts"
+local figures = require "berth.deploy.page_figures"
+local gantt = require "berth.report.gantt"
+local html = require "berth.report.html"
+local json = require "berth.experiment.json"
+local options = require "berth.options"
+local scale = require "berth.report.scale"
+local svg = require "berth.report.svg"
+local words = require "berth.deploy.answer_words"
+local write = require "berth.write"
+
+local FN = "deploy answer:report"
+
+-- ---- tables ----------------------------------------------------------------------------------------------
+
+local function row(tag, cells, numbers)
+  local out = {}
+  for i, x in ipairs(cells) do out[i] = ("<%s%s>%s</%s>"):format(tag, numbers[i] and ' class="n"' or "", svg.escape(x), tag) end
+  return "<tr>" .. table.concat(out) .. "</tr>"
+end
+
+local function wide(rows) return '<div class="wide"><table>\n' .. table.concat(rows, "\n") .. "\n</table></div>" end
+
+local function groups_table(a)
+  local numbers = { true, false, true, true, true }
+  local rows = { row("th", { "group", "what", "time", "parameters", "gradients", "where", "how", "why" }, numbers) }
+  for i, g in ipairs(a.groups) do
+    rows[i + 1] = row("td", { ("%.0f"):format(i), g.what, words.seconds(g.seconds), words.bytes(g.parameters),
+      words.bytes(g.gradient_bytes), g.where, words.how(g), words.reasons(g) }, numbers)
+  end
+  return wide(rows)
+end
+
+local function baselines_table(a)
+  local numbers = { false, true, true }
+  local rows = { row("th", { "baseline", "step time", "x plan", "" }, numbers) }
+  for _, fits in ipairs { true, false } do
+    for _, b in ipairs(a.baselines) do
+      if b.fits == fits then
+        rows[#rows + 1] = row("td", { words.baseline(b.name), words.seconds(b.seconds), ("%.2f"):format(b.seconds / a.seconds),
+          words.note(b) }, numbers)
+      end
+    end
+  end
+  return wide(rows)
+end
+
+-- ---- head ------------------------------------------------------------------------------------------------
+
+local function tile(name, value, note)
+  return ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>'):format(
+    svg.escape(name), svg.escape(value), svg.escape(note))
+end
+
+local function tiles(a)
+  local out, dp = { tile("step time", words.seconds(a.seconds), ("%s samples/s"):format(scale.number(a.batch / a.seconds))) },
+    a:baseline "dp"
+  if dp then out[#out + 1] = tile("over DP-NCCL", ("%.2f x"):format(a.speedup), dp.fits and words.seconds(dp.seconds)
+    or "as if it fitted") end
+  if a.speedup_uniform then
+    out[#out + 1] = tile("over the best uniform", ("%.2f x"):format(a.speedup_uniform),
+      words.seconds(a:baseline("uniform").seconds))
+  end
+  if a.bound then
+    out[#out + 1] = tile("gap to the bound", scale.percent(a.gap), words.seconds(a.bound) .. ", " .. a.bound_name)
+  end
+  out[#out + 1] = tile("evaluations", ("%.0f"):format(a.evaluations), ("and %.0f for reasons"):format(a.reason_evaluations))
+  return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
+end
+
+-- ---- sections --------------------------------------------------------------------------------------------
+
+local function figure_section(id, title, text, figure, why, more)
+  if not figure then return html.section(id, title, ("Not drawn: %s."):format(why), more or "") end
+  return html.section(id, title, text, html.figure(figure) .. (more or ""))
+end
+
+local function timeline(a)
+  local result, message = a:simulate()
+  if not result then return nil, message end
+  local f = facts.of(result)
+  f.bound, f.bound_name = a.bound, a.bound_name
+  local out = gantt(f)
+  out.kind = "timeline"
+  return out
+end
+
+local function made(a, given)
+  local kept = {}
+  for _, key in ipairs { "batch", "op_groups", "method", "evaluations", "seconds", "seed", "uneven", "sfb", "duplicates",
+    "strict" } do
+    kept[key] = a.given[key]
+  end
+  local list = { { "program", "berth " .. core.version } }
+  if given.command then list[2] = { "command", given.command, code = true } end
+  list[#list + 1] = { "graph", ("%s: %s"):format(a.problem.graph.name, words.count(a.n_ops, "op")) }
+  list[#list + 1] = { "topology", ("%s: %s"):format(a.problem.topology.name, words.count(#a.device_names, "device")) }
+  list[#list + 1] = { "physics", a.physics }
+  list[#list + 1] = { "options", json.encode(kept), code = true }
+  return html.list(list)
+end
+
+local function page(a, given)
+  local graph, topology = a.problem.graph.name, a.problem.topology.name
+  local title = given.title or ("%s on %s, batch %.0f"):format(graph ~= "" and graph or "graph",
+    topology ~= "" and topology or words.count(#a.device_names, "device"), a.batch)
+  local about = ("%s in %s, %s, %s physics, berth %s"):format(words.count(a.n_ops, "op"), words.count(#a.groups, "op group"),
+    words.count(#a.device_names, "device"), a.physics, core.version)
+  local lines, why = timeline(a)
+  local searched, unsearched = figures.search(a)
+  return html.page(title, about, tiles(a), {
+    figure_section("steps", "Step time", "All by the same simulation. The bound holds for every strategy.", figures.steps(a), nil,
+      baselines_table(a)),
+    figure_section("map", "Op groups on devices", "The heaviest op groups first; bars are as high as the share of the samples.",
+      figures.map(a)),
+    html.section("groups", "Op groups", "Time: all ops at the full batch, mean over devices. Why: what the step takes if this op "
+      .. "group alone is done in another way, by simulation.", groups_table(a)),
+    figure_section("timeline", "Timeline", "The compiled graph: what each device does over time; below each device what it "
+      .. "sends, and collectives.", lines, why),
+    figure_section("memory", "Memory", "What each device holds at most, against its limit.", figures.memory(a)),
+    figure_section("search", "Search", "The best strategy that fits, by the number of strategies simulated.", searched,
+      unsearched),
+    html.section("made", "How this was made", nil, made(a, given)),
+  })
+end
+
+--- Writes the page.
+-- @tparam string path
+-- @tparam answer a
+-- @tparam[opt] table opts title, command (how it was made, as typed)
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+return function(path, a, opts)
+  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
+  return write(path, page(a, options.check(FN, opts, { "title", "command" })))
+end

@@ -1,0 +1,194 @@
+--- berth.deploy.plan: which devices repeat each op group, and how they are kept in step.
+local answer = require "berth.deploy.answer"
+local core = require "berth.core"
+local groups = require "berth.deploy.answer_groups"
+local options = require "berth.options"
+local run = require "berth.deploy.plan_run"
+local words = require "berth.deploy.answer_words"
+
+local FN = "berth.deploy.plan"
+
+local plan = {}
+
+-- What the problem reads, and what is told of in a saved plan.
+plan.of_problem = { "batch", "physics", "op_groups", "grouping", "split", "seed", "uneven", "device_groups", "sets", "points",
+  "duplicates", "strict", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first",
+  "order", "analysis", "cost", "sim" }
+local own = { "method", "evaluations", "seconds", "prior", "sfb", "reasons" }
+
+local METHODS = { mcts = true, tree = true, anneal = true, refine = true, published = true }
+local RULES = { none = true, ["local"] = true, cut = true }
+local REASONS = 200
+local GUARD = 32 -- evaluations
+local PASSES = 3 -- of reasons that may change the answer
+
+local function names_of(set) return table.concat(options.sorted_keys(set), ", ") end
+
+local function check_choice(given, key, legal)
+  local value = given[key]
+  if value ~= nil and not legal[value] then
+    options.fail("%s: %s: no %s (legal: %s)", FN, key, tostring(value), names_of(legal))
+  end
+end
+
+local function check_count(given, key, least)
+  local x = given[key]
+  if x ~= nil and (type(x) ~= "number" or x ~= math.floor(x) or x < least or x >= 2 ^ 31) then
+    options.fail("%s: %s: expected a whole number of at least %.0f, got %s", FN, key, least, tostring(x))
+  end
+end
+
+local PRIORS = { ["local"] = true, uniform = true, trained = true }
+
+local function check_prior(given)
+  local prior = given.prior
+  if prior == nil or PRIORS[prior] or type(prior) == "function" then return end
+  if type(prior) == "table" and prior.kind == "tag" then return end
+  options.fail("%s: prior: expected %s, a function or an agent of kind tag, got %s", FN, names_of(PRIORS),
+    type(prior) == "string" and prior or core.kind(prior))
+end
+
+-- The agent of "trained".
+local function with_agent(given)
+  if given.prior ~= "trained" then return given end
+  local agent, message, code = require("berth.agents.tag").trained()
+  if not agent then return nil, message, code end
+  given.prior = agent
+  return given
+end
+
+local function reasons_of(given)
+  local x = given.reasons
+  if x == nil or x == true then return REASONS end
+  if x == false then return 0 end
+  check_count(given, "reasons", 0)
+  return x
+end
+
+local function checked(given)
+  local legal = {}
+  for _, list in ipairs { plan.of_problem, own } do
+    for _, key in ipairs(list) do legal[#legal + 1] = key end
+  end
+  given = options.merge(options.check(FN, given, legal))
+  if given.batch == nil then options.fail("%s: batch: is missing: samples in a step", FN) end
+  check_choice(given, "method", METHODS)
+  check_choice(given, "sfb", RULES)
+  check_prior(given)
+  check_count(given, "evaluations", 1)
+  if given.seconds ~= nil then given.seconds = options.seconds(FN .. ": seconds", given.seconds) end
+  given.reasons = reasons_of(given)
+  return given
+end
+
+--- The problem of options of a plan. With a cost instead of graph and topology the second argument is nil.
+-- @treturn[1] deploy
+-- @treturn[2] nil, message, code
+function plan.problem(graph, topology, given)
+  local passed = {}
+  for _, key in ipairs(plan.of_problem) do passed[key] = given[key] end
+  if topology == nil then return core.deploy_problem(graph, passed) end
+  return core.deploy_problem(graph, topology, passed)
+end
+
+-- The device that lacks most, in words.
+local function refusal(d, best, path)
+  local value = best.value
+  local name = words.names(d.topology)[value.worst]
+  local what = path and path .. " does not fit: it" or ("nothing fits: the best (%s)"):format(words.baseline(best.from))
+  local message = ("%s is %s short on %s"):format(what, words.bytes(value.shortfall), name)
+  return nil, message, "infeasible", { device = value.worst, missing = value.shortfall }
+end
+
+local function decide(r, given)
+  local evaluations = given.evaluations or 800
+  r:phase "baselines"
+  r:phase("search", evaluations - r.evaluations)
+  if r.best.value.over == 0 then r:phase("guard", math.max(GUARD, math.floor(evaluations / 10))) end
+  r:settle()
+end
+
+-- Reasons. A change that turns out to pay is taken, and reasons are sought again, with as many evaluations.
+local function explain(r, given, path)
+  for _ = 1, path and 0 or PASSES do
+    local before = r.best
+    local why = r:phase("why", r.evaluations + given.reasons, true)
+    if r.best == before then return why or {} end
+    r:phase("guard", GUARD)
+    r:settle()
+  end
+  return r:phase("why", r.evaluations + given.reasons, false) or {}
+end
+
+local function told(d, given, r, path)
+  if r.best.value.over > 0 then return refusal(d, r.best, path) end
+  local searched = r.evaluations
+  local why = given.reasons > 0 and explain(r, given, path) or {}
+  local bound, bound_name = r:need(d:bound())
+  local value = assert(d:evaluate(r.best.strategy))
+  return answer.new(d, given, r, { rows = r.rows, why = why, bound = bound, bound_name = bound_name, searched = searched,
+    peaks = value.peaks })
+end
+
+local function started(d, given)
+  local prior, guided = given.prior, nil
+  if type(prior) == "table" then prior, guided = nil, prior end
+  local method = given.method or "mcts"
+  local rule = given.sfb or method == "published" and "none" or "local"
+  return run.new(d, { method = method, sfb = rule, seconds = given.seconds, guided = guided,
+    groups = groups.of(d), searching = { prior = prior, seed = given.seed } })
+end
+
+local function work(d, given)
+  local r = started(d, given)
+  decide(r, given)
+  return told(d, given, r)
+end
+
+local function judged(d, given, strategy, path)
+  local r = started(d, given)
+  r:phase "baselines"
+  r.best, r.trace = nil, {}
+  r:offer(strategy, r:need(d:evaluate(strategy)), path:match "([^/\\]+)$" or path)
+  return told(d, given, r, path)
+end
+
+--- The answer for a strategy that is there already.
+-- @tparam deploy d
+-- @tparam table given options of a plan
+-- @tparam table strategy action, duplicate
+-- @tparam string path of the file that it comes from
+function plan.judge(d, given, strategy, path)
+  return run.protected(judged, d, options.merge(given, { reasons = reasons_of(given) }), strategy, path)
+end
+
+local function check_topology(topology)
+  local kind = core.kind(topology)
+  if kind ~= "topology" then options.fail("%s: topology: expected a topology, got %s", FN, kind) end
+end
+
+--- Decides, by simulation, which devices repeat each op group of a training graph, and how they are kept in step.
+-- @tparam graph|cost g of one step on one device; a cost stands for graph and topology
+-- @tparam topology t
+-- @tparam table opts batch (samples in a step), physics ("physical", "compat", "published"), op_groups (60), method ("mcts",
+--  "tree", "anneal", "refine", "published"), evaluations (800), seconds, prior ("local", "uniform", "trained", a function or an
+--  agent), seed, uneven, sfb ("local", "cut", "none"), device_groups, sets, points, duplicates, strict, reasons (evaluations
+--  for reasons, each time that they are sought: a change that pays is taken, three times at most; true: 200; false: none),
+--  and what else berth.deploy.problem takes
+-- @treturn[1] answer
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code "infeasible": nothing fits
+-- @treturn[2] ?table device and missing (bytes): what stops the best strategy
+-- @usage local a = assert(berth.deploy.plan(g, t, { batch = 120 })); print(a); print(a:table())
+function plan.plan(graph, topology, opts)
+  if core.kind(graph) == "cost" then topology, opts = nil, topology else check_topology(topology) end
+  local given, message, code = with_agent(checked(opts))
+  if not given then return nil, message, code end
+  local d, why
+  d, message, code, why = plan.problem(graph, topology, given)
+  if not d then return nil, message, code, why end
+  return run.protected(work, d, given)
+end
+
+return plan

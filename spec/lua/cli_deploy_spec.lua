@@ -1,0 +1,171 @@
+-- berth deploy: within this process, and as a process of its own.
+local berth = require "berth"
+local json = require "dkjson"
+local shell = require "support.shell"
+
+local read, path_of = shell.read, shell.path
+
+local GRAPH, CLUSTER = "tag:bert_small,batch=6", "tag:sfb_trio"
+
+local function run(...) return shell.run("deploy", ...) end
+local function small(...) return run(GRAPH, CLUSTER, "--evaluations", "40", "--reasons", "10", ...) end
+
+describe("berth deploy", function()
+  teardown(function() shell.tidy() end)
+
+  it("prints the answer: a line, op groups, baselines, memory", function()
+    local exit, out, err = small("--rows", "3")
+    assert.same({ 0, "" }, { exit, err })
+    assert.matches("^plan: 201 ops on 3 devices, batch 6: step time %S+ %S+; %d+%.%d+ x DP%-NCCL", out)
+    assert.matches("\ngroup  what +time +gradients  where +how +why\n +1  ", out)
+    assert.matches("\nand %d+ lighter ones\n", out)
+    assert.matches("\nbaseline +step time +x\n", out)
+    assert.matches("\ndevice +peak memory +limit +part\nd0 ", out)
+    local _, none = small("--rows", "0")
+    assert.is_nil(none:find("\ngroup  what"))
+  end)
+
+  it("decides what the library decides", function()
+    local exit, out = small("--seed", "3", "--method", "anneal", "--even", "--sfb", "none", "--op-groups", "8", "--json")
+    local found = json.decode(out)
+    local g = berth.deploy.models.build("bert_small", { batch = 6 })
+    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, evaluations = 40, reasons = 10, seed = 3,
+      method = "anneal", uneven = false, sfb = "none", op_groups = 8 }))
+    assert.equal(0, exit)
+    assert.equal(a.seconds, found.step_s)
+    assert.equal(#a.groups, #found.groups)
+    for i, group in ipairs(a.groups) do
+      assert.same(group.devices, found.groups[i].devices)
+      assert.equal(group.option, found.groups[i].option)
+    end
+  end)
+
+  it("takes sets of devices and other batch sizes", function()
+    local exit, out = small("--sets", "1/2-3/1,2", "--json")
+    assert.equal(0, exit)
+    for _, g in ipairs(json.decode(out).groups) do assert.is_true(#g.devices < 3) end
+    exit, out = small("--device-groups", "1-3", "--json")
+    assert.equal(0, exit)
+    assert.same({ 1, 1, 1 }, json.decode(out).options.device_groups)
+    exit, out = small("--points", "3,1", "--json")
+    assert.equal(0, exit)
+    assert.same({ 3, 1 }, json.decode(out).options.points)
+  end)
+
+  it("writes plan, compiled graph, placement, timeline and page", function()
+    local plan, graph, placement = path_of ".json", path_of ".json", path_of ".json"
+    local trace, page = path_of ".json", path_of ".html"
+    local exit, out = small("--out", plan, "--compiled", graph, "--placement", placement, "--trace", trace, "--report", page)
+    assert.equal(0, exit)
+    local saved = json.decode(read(plan))
+    assert.equal("berth deploy plan", saved.format)
+    local g, p = assert(berth.load(graph)), assert(berth.load_placement(placement))
+    assert.equal(#g, #p)
+    assert.is_true(#json.decode(read(trace)).traceEvents > #g)
+    assert.truthy(read(page):find('<section id="groups">', 1, true))
+    local _, step = shell.run("simulate", graph, CLUSTER, "--placement", placement, "--links", "route", "--dispatch", "planned",
+      "--collective-bandwidth", "1.9", "--json")
+    assert.near(saved.step_s, json.decode(step).makespan_s, 1e-9)
+    local again, text = run(GRAPH, CLUSTER, "--plan", plan, "--rows", "0")
+    assert.equal(0, again)
+    assert.equal(out:match "^[^\n]+", text:match "^[^\n]+")
+  end)
+
+  it("ends with 1 where nothing fits, and says what stops it", function()
+    local exit, out, err = run(GRAPH, "mesh:2,preset=V100,memory=100MB", "--evaluations", "40", "--json")
+    assert.equal(1, exit)
+    assert.matches("^berth: nothing fits: the best %(.+%) is %S+ %S+ short on d%d$", err)
+    local found = json.decode(out)
+    assert.equal("infeasible", found.code)
+    assert.is_true(found.missing_bytes > 0 and found.device >= 1)
+  end)
+
+  it("ends with 2, and says what is wrong", function()
+    local none = path_of ".json"
+    for _, case in ipairs {
+      { { "model:bert", CLUSTER }, "deploy: %-%-batch is needed: samples in a step of model:bert" },
+      { { GRAPH, CLUSTER, "--batch", "7" }, "%-%-batch 7: tag:bert_small,batch=6 is made for 6 samples" },
+      { { "tag:bert_tiny", CLUSTER }, 'no model "bert_tiny"; known: inception_v3' },
+      { { GRAPH, "tag:moon" }, 'no cluster "moon"; known: testbed' },
+      { { GRAPH, CLUSTER, "--sets", "1-9" }, '%-%-sets: "1%-9" is no device and no range of devices %(1 to 3%)' },
+      { { GRAPH, CLUSTER, "--device-groups", "1/1-3" }, "%-%-device%-groups: device 1 is in two groups" },
+      { { GRAPH, CLUSTER, "--device-groups", "1" }, "%-%-device%-groups: device 2 is in none" },
+      { { GRAPH, CLUSTER, "--points", "x" }, '%-%-points: N or N=GRAPH is needed, not "x"' },
+      { { GRAPH, CLUSTER, "--prior", "best" }, '%-%-prior: no "best"; legal: local uniform trained agent:FILE' },
+      { { GRAPH, CLUSTER, "--method", "magic" }, '%-%-method: no "magic"; legal: mcts tree' },
+      { { GRAPH, CLUSTER, "--seconds", "3" }, '"3" has no unit' },
+      { { GRAPH, CLUSTER, "--plan", none }, none:gsub("%p", "%%%0") },
+      { { GRAPH, CLUSTER, "--plan", none, "--seed", "1" }, "%-%-seed: %-%-plan %S+ decides already" },
+    } do
+      table.insert(case[1], 1, "deploy")
+      local exit, out, err = shell.run_all(case[1])
+      assert.same({ 2, "" }, { exit, out })
+      assert.matches(case[2], err)
+    end
+  end)
+
+  it("tells its options with units", function()
+    local exit, out = run "--help"
+    assert.equal(0, exit)
+    for _, name in ipairs { "batch", "physics", "method", "seconds TIME", "out FILE", "report FILE", "plan FILE" } do
+      assert.truthy(out:find("--" .. name, 1, true), name)
+    end
+  end)
+end)
+
+-- ---- processes -----------------------------------------------------------------------------------------------
+
+local build
+for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+
+local function process(interpreter, words)
+  local command = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1; echo exit $?"):format(build, interpreter, words)
+  local pipe = assert(io.popen(command))
+  local out = pipe:read "*a"
+  pipe:close()
+  return tonumber(out:match "exit (%d+)\n$"), (out:gsub("exit %d+\n$", ""))
+end
+
+local function is_there(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+
+local WORDS = "deploy tag:bert_small,batch=6 tag:sfb_trio --evaluations 40 --reasons 10 "
+
+describe("berth deploy as a process", function()
+  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
+
+  try("passes exit codes on", function()
+    local lua = os.getenv "BERTH_LUA" or ""
+    assert.equal(0, (process(lua, WORDS)))
+    assert.equal(1, (process(lua, "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --evaluations 20")))
+    assert.equal(2, (process(lua, "deploy tag:bert_small")))
+  end)
+
+  try("prints the same bytes under both interpreters", function()
+    if not (is_there(build .. "/lua54/berth/core.so") and is_there(build .. "/lua51/berth/core.so")) then
+      return pending "only one of the two modules is built"
+    end
+    local exit, first = process("lua5.4", WORDS .. "--json")
+    if exit == 127 then return pending "no lua5.4" end
+    local _, second = process("luajit", WORDS .. "--json")
+    assert.equal(0, exit)
+    assert.is_true(first == second, second:sub(1, 200))
+  end)
+
+  try("keeps the best that it has when it is interrupted", function()
+    local in_time = "timeout --foreground --preserve-status -s INT 2 env BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s"
+    local words = "deploy tag:bert_small,batch=6 tag:sfb_trio --evaluations 100000000 --rows 0"
+    local script = in_time:format(build, os.getenv "BERTH_LUA" or "", words)
+    local pipe = assert(io.popen("env --default-signal=INT true 2>/dev/null && env --default-signal=INT " .. script
+      .. " 2>&1; echo exit $?"))
+    local out = pipe:read "*a"
+    pipe:close()
+    if out:find "^exit" then return pending "env cannot reset SIGINT here" end
+    assert.matches("^plan: 201 ops", out:gsub("^berth: [^\n]+\n", ""))
+    assert.matches("berth: interrupted: the best of %d+ evaluations\n", out)
+    assert.matches("exit 130\n$", out)
+  end)
+end)
