@@ -123,7 +123,7 @@ install-lib: lib $(BUILD)/berth.pc
 install-lua: module
 	install -d $(DESTDIR)$(INST_LIBDIR)/berth
 	install -m 755 $(MODULE) $(READLINE) $(MPI_MODULE) $(DESTDIR)$(INST_LIBDIR)/berth
-	for f in $$(cd lua && find berth -name '*.lua'); do install -D -m 644 "lua/$$f" "$(DESTDIR)$(INST_LUADIR)/$$f" || exit 1; done
+	for f in $$(cd lua && find berth -name '*.lua' -o -name '*.berth'); do install -D -m 644 "lua/$$f" "$(DESTDIR)$(INST_LUADIR)/$$f" || exit 1; done
 install: install-lib install-lua
 	install -D -m 755 scripts/berth $(DESTDIR)$(INST_BINDIR)/berth
 

@@ -1,4 +1,4 @@
---- Agents that learn to place: docs/learning.md, "Agents".
+--- Agents that learn to place, to cut jobs, to deploy: docs/learning.md, "Agents".
 -- @module berth.agents
 local agent = require "berth.agents.agent"
 local check = require "berth.agents.check"
@@ -6,7 +6,7 @@ local checkpoint = require "berth.agents.checkpoint"
 local options = require "berth.options"
 local settings = require "berth.agents.settings"
 
-local agents = { doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml" }
+local agents = { doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml", tag = require "berth.agents.tag" }
 
 local shared = { "preset", "estimates", "contract" }
 local presets, estimates = { recommended = true, published = true }, { exact = true, load = true }
@@ -40,7 +40,7 @@ local function baseline(kind)
   end
 end
 
-local kinds = { doppler = true, placeto = true, gdp = true, pacml = true }
+local kinds = { doppler = true, placeto = true, gdp = true, pacml = true, tag = true }
 agents.placeto, agents.gdp = baseline "placeto", baseline "gdp"
 
 --- An agent from a file that agent:save or a checkpoint wrote.

@@ -1,0 +1,190 @@
+--- Agents that say how likely each action of an op group is: a prior of searches over strategies.
+-- @module berth.agents.tag.agent
+local check = require "berth.agents.check"
+local checkpoint = require "berth.agents.checkpoint"
+local network = require "berth.agents.tag.network"
+local options = require "berth.options"
+local sight = require "berth.agents.tag.sight"
+local sizes = require "berth.agents.tag.sizes"
+local train = require "berth.agents.tag.train"
+
+local agent = {}
+agent.__index = agent
+
+local fn = "berth.agents.tag"
+local size_keys = { "nodes", "edges", "heads", "layers" }
+
+--- Made when it is first needed.
+function agent:network()
+  self.made = self.made or network.new(options.merge(self.sizes, { seed = self.seed }))
+  return self.made
+end
+
+-- One look at a problem for all that is asked about it; the last one is kept.
+local function look(self, d)
+  if not self.seen or self.seen.deploy ~= d then self.seen = sight.new(d, self.sizes) end
+  return self.seen
+end
+
+-- ---- what it says -----------------------------------------------------------------------------------------------------
+
+-- Strategies whose answers a prior remembers.
+local KEPT = 100
+
+local function key_of(action) return table.concat(action, " ") end
+
+-- Answers about all op groups of a strategy.
+local function answers_of(self, seen, action)
+  local asks = {}
+  for g = 1, seen.groups do asks[g] = seen:ask(1, action, g) end
+  return seen:answer(self:network(), { seen:features(action, seen.groups) }, asks)
+end
+
+-- The same, kept: a search asks about one strategy many times.
+local function kept_answers(self, seen, action, kept)
+  local key = key_of(action)
+  if not kept.of[key] then
+    if kept.n >= KEPT then kept.of, kept.n = {}, 0 end
+    kept.of[key], kept.n = answers_of(self, seen, action), kept.n + 1
+  end
+  return kept.of[key]
+end
+
+local function of_leaves(self, seen, leaves)
+  local features, asks = {}, {}
+  for i, leaf in ipairs(leaves) do
+    features[i] = seen:features(leaf.action, leaf.decided, leaf.decision)
+    asks[i] = seen:ask(i, leaf.action, leaf.decision)
+  end
+  return seen:answer(self:network(), features, asks)
+end
+
+--- The prior of a search: a function of leaves { action = {...}, decided =, decision = } that gives for each a table of
+-- probabilities by action. A strategy goes through the network once for all of its op groups; with marks only if all of them are
+-- decided, and leaves of the tree go through it together.
+-- @param d problem of berth.deploy
+-- @treturn function
+function agent:prior(d)
+  local seen, kept, marks = look(self, d), { of = {}, n = 0 }, self.sizes.marks
+  return function(leaves)
+    local open, at, out = {}, {}, {}
+    for i, leaf in ipairs(leaves) do
+      if not marks or leaf.decided >= seen.groups then
+        out[i] = kept_answers(self, seen, leaf.action, kept)[leaf.decision]
+      else
+        open[#open + 1], at[#at + 1] = leaf, i
+      end
+    end
+    local answers = #open > 0 and of_leaves(self, seen, open) or {}
+    for k, i in ipairs(at) do out[i] = answers[k] end
+    return out
+  end
+end
+
+-- ---- strategies of its own ------------------------------------------------------------------------------------------------
+
+-- The first of the largest among those that `fits` says yes to.
+local function largest(list, fits)
+  local best
+  for a = 1, #list do
+    if (not fits or fits(a)) and (not best or list[a] > list[best]) then best = a end
+  end
+  return best
+end
+
+-- Sums over op groups of what is likely.
+local function sums(answers)
+  local out = {}
+  for _, p in ipairs(answers) do
+    for a = 1, #p do out[a] = (out[a] or 0) + p[a] end
+  end
+  return out
+end
+
+-- The action for all op groups, where it is legal; elsewhere as it was.
+local function everywhere(answers, action, a)
+  local out = {}
+  for g, p in ipairs(answers) do out[g] = p[a] > 0 and a or action[g] end
+  return out
+end
+
+--- A strategy of the agent's own: the action that is likeliest over all op groups, seen from a strategy; and then, seen from
+-- there, other actions for op groups where one is much likelier than that.
+-- @param d problem of berth.deploy
+-- @tparam {int,...} action the strategy to look from
+-- @tparam[opt=3] number odds how much likelier; infinite: one action for all
+-- @treturn {int,...} action of each op group
+function agent:strategy(d, action, odds)
+  local seen = look(self, d)
+  local answers = answers_of(self, seen, action)
+  local out = everywhere(answers, action, largest(sums(answers)))
+  for g, p in ipairs(odds == math.huge and {} or answers_of(self, seen, out)) do
+    local a = largest(p)
+    if p[a] > (odds or 3) * p[out[g]] then out[g] = a end
+  end
+  return out
+end
+
+--- What the agent gives a search: its prior, and how much of the budget goes where with it. The tree fills in from the best
+-- start, so that it looks for op groups to change.
+-- @param d problem of berth.deploy
+-- @tparam {table,...} starts strategies { action = {...} } that the search begins with
+-- @treturn table options of d:search
+function agent:guide(d, starts)
+  return { prior = self:prior(d), start = starts, fill = "start", uniform_part = 0.3, tree_part = 0.3 }
+end
+
+function agent:__tostring()
+  return ("agent tag, %s: %.0f numbers"):format(self.size, self:network().params.size)
+end
+
+-- ---- training, files --------------------------------------------------------------------------------------------------
+
+--- Teaches the agent: docs/learning.md, "Agents: TAG".
+-- @tparam[opt] table opts games or minutes, checkpoint, resume, progress, and settings
+-- @treturn[1] table games, steps, loss, cpu, interrupted
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function agent:train(opts) return train.run(self, opts) end
+
+--- What a file says of the agent.
+function agent:header() return { kind = self.kind, options = self.options } end
+
+--- Writes the agent.
+-- @tparam string path
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function agent:save(path)
+  check.type("agent:save", "path", path, "string")
+  return checkpoint.write(path, self:network().params, nil, self:header())
+end
+
+local function check_options(given)
+  for _, key in ipairs(size_keys) do
+    if given[key] ~= nil then check.whole(fn, key, given[key], 1, 1e4) end
+  end
+  if given.size ~= nil then check.choice(fn, "size", given.size, sizes.presets) end
+  if given.costs ~= nil then check.flag(fn, "costs", given.costs) end
+  if given.scale ~= nil then check.choice(fn, "scale", given.scale, { raw = true, log = true }) end
+  if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53 - 1) end
+end
+
+--- A new agent.
+-- @tparam[opt] table opts size ("small"; "tiny", "published"), nodes, edges, heads, layers, costs, scale, seed
+-- @treturn agent
+function agent.new(opts)
+  local given = options.check(fn, opts, { "size", "nodes", "edges", "heads", "layers", "costs", "scale", "seed" })
+  check_options(given)
+  local size = given.size or "small"
+  local o = options.merge(sizes.presets[size])
+  for key in pairs(o) do
+    if given[key] ~= nil then o[key] = given[key] end
+  end
+  return setmetatable({ kind = "tag", name = "tag", options = options.merge(given), size = size, sizes = o,
+    seed = given.seed or 0 }, agent)
+end
+
+return agent

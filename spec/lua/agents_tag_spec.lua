@@ -1,0 +1,167 @@
+-- TAG's agent: what it says of a problem, how it learns, its files. On problems made up for that.
+local berth = require "berth"
+local toy = require "support.tag_toy"
+
+local function agent(opts)
+  local o = { size = "tiny", nodes = 8, edges = 4, heads = 2, layers = 1, seed = 1 }
+  for key, value in pairs(opts or {}) do o[key] = value end
+  return berth.agents.tag(o)
+end
+
+local function problems(index) return toy.new(index, 8, 2) end
+
+local function first(d)
+  local out = {}
+  for g = 1, #d:groups() do out[g] = d:legal(g)[1] end
+  return out
+end
+
+local function read(path)
+  local f = assert(io.open(path, "rb"))
+  local text = f:read("*a")
+  f:close()
+  return text
+end
+
+local function raises(text, f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok)
+  assert.truthy(tostring(message):find(text, 1, true), tostring(message))
+end
+
+local short = { games = 4, states = 4, passes = 4, problems = problems }
+
+local function trained(a, opts)
+  local o = {}
+  for key, value in pairs(short) do o[key] = value end
+  for key, value in pairs(opts or {}) do o[key] = value end
+  return a:train(o)
+end
+
+describe("TAG's agent", function()
+  it("gives each leaf a distribution over the legal actions of its decision", function()
+    local d = problems(1)
+    local action, leaves = first(d), {}
+    for i, decided in ipairs { 0, 3, 8, 8 } do
+      leaves[i] = { action = action, decided = decided, decision = math.min(decided + 1, 8) }
+    end
+    leaves[4].decision = 2
+    local answers = agent():prior(d)(leaves)
+    assert.equal(4, #answers)
+    for i, p in ipairs(answers) do
+      local sum, costs = 0, d:local_costs({ action = action }, leaves[i].decision)
+      for a = 1, #d:actions() do
+        sum = sum + p[a]
+        assert.equal(costs[a] < math.huge, p[a] > 0)
+      end
+      assert.near(1, sum, 1e-5)
+    end
+  end)
+
+  it("starts as a prior of local costs", function()
+    local d = problems(2)
+    local action = first(d)
+    local p = agent():prior(d)({ { action = action, decided = 0, decision = 1 } })[1]
+    local costs, best, likely = d:local_costs({ action = action }, 1), 1, 1
+    for a = 1, #costs do
+      if costs[a] < costs[best] then best = a end
+      if p[a] > p[likely] then likely = a end
+    end
+    assert.equal(best, likely)
+  end)
+
+  it("learns to find better strategies on problems it has not seen", function()
+    local a = agent { nodes = 16 }
+    local function mean()
+      local sum = 0
+      for i = 101, 110 do
+        local d = problems(i)
+        sum = sum + d:seconds(a:strategy(d, first(d), 1)) / d:search().seconds / 10
+      end
+      return sum
+    end
+    local before = mean()
+    local r = assert(trained(a, { games = 30, passes = 12 }))
+    local after = mean()
+    assert.equal(30, r.games)
+    assert.is_true(after < before - 0.02, ("%.3f, then %.3f"):format(before, after))
+  end)
+
+  it("makes the same weights from the same seed, also when it goes on from a checkpoint", function()
+    local whole, half, file = agent(), agent(), os.tmpname()
+    assert(trained(whole, { rounds = 2 }))
+    local steps = 0
+    local stopped = pcall(trained, half, { rounds = 2, checkpoint = file, problems = function(index)
+      steps = steps + 1
+      if steps > 2 then error("enough", 0) end
+      return problems(index)
+    end })
+    assert.is_false(stopped)
+    local again = agent()
+    assert(trained(again, { rounds = 2, checkpoint = file, resume = true }))
+    os.remove(file)
+    assert.same(whole:network().params:flat "values":totable(), again:network().params:flat "values":totable())
+  end)
+
+  it("is the same agent from its file", function()
+    local a, d, one, two = agent(), problems(3), os.tmpname(), os.tmpname()
+    assert(trained(a))
+    assert(a:save(one))
+    local b = assert(berth.agents.load(one))
+    assert(b:save(two))
+    assert.equal(read(one), read(two))
+    local leaves = { { action = first(d), decided = 2, decision = 3 } }
+    assert.same(a:prior(d)(leaves), b:prior(d)(leaves))
+    assert.equal(tostring(a), tostring(b))
+    os.remove(one)
+    os.remove(two)
+  end)
+
+  it("guides a search on a real problem, within its budget", function()
+    local d = assert(berth.deploy.problem(berth.models.random { seed = 4, layers = 3, batch = 32 },
+      berth.deploy.clusters.six_gpu(),
+      { batch = 32, op_groups = 12 }))
+    local start = { action = d:baselines()[1].action }
+    for _, size in ipairs { "tiny", "published" } do
+      local a = berth.agents.tag { size = size, nodes = 16, edges = 8, layers = 2 }
+      local guide = a:guide(d, { start })
+      guide.evaluations, guide.seed = 30, 1
+      local r = assert(d:search(guide))
+      assert.is_true(r.evaluations <= 30)
+      assert.is_true(r.seconds <= d:evaluate(start).seconds)
+      assert.near(r.seconds, d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds, 1e-12)
+    end
+  end)
+
+  it("comes trained, in less than 4 MiB", function()
+    local a = assert(berth.agents.tag.trained())
+    assert.equal(a, berth.agents.tag.trained())
+    local file = os.tmpname()
+    assert(a:save(file))
+    assert.is_true(#read(file) <= 4 * 2 ^ 20)
+    os.remove(file)
+  end)
+
+  it("refuses what can mean nothing", function()
+    raises("berth.agents.tag: size: 'big' is none of: published, small, tiny", berth.agents.tag, { size = "big" })
+    raises("berth.agents.tag: unknown option 'depth'", berth.agents.tag, { depth = 3 })
+    raises("agent:train: either games or minutes says how long", trained, agent(), { minutes = 1 })
+    raises("agent:train: rate[1]: expected a number from 0 to 10, got -1", trained, agent(), { rate = { -1, 0 } })
+    raises("agent:train: teacher: 'me' is none of: anneal, visits", trained, agent(), { teacher = "me" })
+    raises("agent:train: resume: needs checkpoint", trained, agent(), { resume = true })
+  end)
+
+  it("does not go on from a training of another kind", function()
+    local a, file = agent(), os.tmpname()
+    assert(trained(a, { checkpoint = file }))
+    local r, message, code = trained(agent(), { checkpoint = file, resume = true, states = 5 })
+    assert.is_nil(r)
+    assert.equal("invalid", code)
+    assert.truthy(message:find("is of a training with other settings", 1, true))
+    assert(a:save(file))
+    r, message = trained(agent(), { checkpoint = file, resume = true })
+    assert.is_nil(r)
+    assert.truthy(message:find("not of a training of tag", 1, true))
+    os.remove(file)
+  end)
+end)
