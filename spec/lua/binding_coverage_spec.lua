@@ -1,8 +1,12 @@
 -- Each public C function is called by the binding, or is listed here with the reason why not.
 local skipped = {
   berth_adam_retain = "a box owns its optimiser",
+  berth_compiled_retain = "Lua gets a copy",
   berth_cost_collective = "berth_cost_collective_by tells the algorithm, too",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
+  berth_decide = "berth_decider_search does it in steps, so that functions may close things",
+  berth_decider_retain = "a box owns its search",
+  berth_deploy_retain = "a box owns its problem",
   berth_expansion_piece = "of the replay in C; Lua has the tensors",
   berth_index_least = "for operations in C, which refuse what is too small",
   berth_lp_retain = "Lua gets a copy",

@@ -188,7 +188,8 @@ describe("a report", function()
     local p = berth.place(g, t, "round-robin")
     local r = berth.simulate(g, t, p, { links = "duplex", noise = 0.5, seed = 7 })
     assert.same({ links = "duplex", dispatch = "fifo", send = "push", memory = "inference", order = "event", noise = 0.5,
-      seed = 7, param_multiple = 1, quantum = 0, preempt = false, split_windows = false }, r.options)
+      seed = 7, param_multiple = 1, quantum = 0, preempt = false, split_windows = false,
+      collectives = "links", reserve = false }, r.options)
     assert.equal("duplex", r:to_table().options.links)
     local what = { result = r, placement = p, compare = berth.compare(g, t, { "single" }), command = "make it <again>" }
     local page = page_of(what)
