@@ -1,35 +1,31 @@
--- Four fast GPUs in one machine and four slower ones in another: what does each part of VGG-19 want, why, and what would a faster
--- network between the machines change?
+-- Three GPUs and a slow network, a batch of 6: what does each part of VGG-19 want, why, and what are repeated ops worth?
 local berth = require "berth"
 
-local g = berth.deploy.models.build("vgg19", { batch = 64 })
+local g = berth.deploy.models.build("vgg19", { batch = 6 })
+local cluster = berth.deploy.clusters.sfb_trio() -- a GTX 1080 Ti in one machine, two P100 in another
 
-local function machines(bandwidth)
-  return berth.topology.groups {
-    groups = { { preset = "V100", count = 4, bandwidth = "8 GB/s" }, { preset = "P100", count = 4, bandwidth = "3 GB/s" } },
-    between = bandwidth,
-  }
-end
-
-local function told(bandwidth)
-  local a = assert(berth.deploy.plan(g, machines(bandwidth), { batch = 64, op_groups = 20, evaluations = 200, reasons = 100 }))
-  print(("\n%s between the machines: %s a step, %.2f x DP-NCCL, %.2f x the best uniform strategy"):format(bandwidth,
-    berth.format(a.seconds, "seconds"), a.speedup, a.speedup_uniform))
+local function told(name, rule)
+  local a = assert(berth.deploy.plan(g, cluster, { batch = 6, op_groups = 20, evaluations = 800, reasons = 100, sfb = rule }))
+  print(("%-20s %7s a step, %.2f x DP-NCCL, %.2f x the best uniform strategy"):format(name, berth.format(a.seconds, "seconds"),
+    a.speedup, a.speedup_uniform))
   return a
 end
 
-local slow, fast = told "2.81 GB/s", told "25 GB/s"
+local a = told("with repeated ops", "local")
+local plain = told("without", "none")
+print(("\nrepeating ops instead of reducing their gradients: worth %.2f x to the best uniform strategy, %.2f x to the plan\n")
+  :format(plain:baseline("uniform").seconds / a:baseline("uniform").seconds, plain.seconds / a.seconds))
+print(a:table(6))
+print ""
+print(a:baseline_table())
 
-print "\nthe heaviest op groups, and the one with most parameters, on the slow network:"
-print(slow:table(4))
-local most = 1
-for i, group in ipairs(slow.groups) do
-  if group.parameters > slow.groups[most].parameters then most = i end
+-- The op group with most parameters, and what else it could do.
+local most = a.groups[1]
+for _, group in ipairs(a.groups) do
+  if group.parameters > most.parameters then most = group end
 end
-local group = slow.groups[most]
-print(("\n%s: %s of parameters, on %s, %.0f of its ops repeated instead of reducing gradients"):format(group.what,
-  berth.format(group.parameters, "bytes"), group.where, #group.repeated))
-for _, r in ipairs(group.reasons) do
+print(("\n%s, with %s of gradients, is on %s, %.0f of its ops repeated there:"):format(most.what,
+  berth.format(most.gradient_bytes, "bytes"), most.where, #most.repeated))
+for _, r in ipairs(most.reasons) do
   if r.change then print(("  %s: %+.1f %%"):format(r.what, 100 * r.change)) end
 end
-print(("\na network that is nine times as fast is worth %.2f x"):format(slow.seconds / fast.seconds))

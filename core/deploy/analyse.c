@@ -138,6 +138,29 @@ static void find_gradients(const analysing *x) {
   }
 }
 
+/* ---- kinds without a rule ------------------------------------------------------------------- */
+
+static bool is_unknown(const analysing *x, int32_t op) {
+  return !x->flags && !x->rule[op].known && x->a->from_input[op] && x->a->role[op] == BERTH_ROLE_COMPUTE;
+}
+
+/* In the order of their first ops; ops without a kind count as one kind. */
+static berth_status find_unknown(const analysing *x) {
+  const berth_graph *g = x->g;
+  size_t n = (size_t)g->kinds.n + 1;
+  uint8_t *seen = berth_i_zalloc(g->ctx, n, 1);
+  int32_t v;
+  if (!seen) return berth_i_nomem(g->ctx);
+  for (v = 0; v < g->n_ops; v++) {
+    int32_t kind = g->op_kind && g->op_kind[v] != BERTH_NONE ? g->op_kind[v] : g->kinds.n;
+    if (!is_unknown(x, v) || seen[kind]) continue;
+    seen[kind] = 1;
+    x->a->unknown[x->a->n_unknown++] = kind < g->kinds.n ? g->kinds.text[kind] : "";
+  }
+  berth_i_free(g->ctx, seen, n, 1);
+  return BERTH_OK;
+}
+
 /* ---- base groups --------------------------------------------------------------------------- */
 
 static int32_t root_of(const analysing *x, int32_t op) {
@@ -226,6 +249,7 @@ static void free_arrays(berth_analysis *a) {
   berth_i_free(ctx, a->batch, tensors, 1);
   berth_i_free(ctx, a->gradient, tensors, 1);
   berth_i_free(ctx, a->base, ops, sizeof *a->base);
+  berth_i_free(ctx, a->unknown, (size_t)a->g->kinds.n + 1, sizeof *a->unknown);
 }
 
 static bool alloc_arrays(berth_analysis *a) {
@@ -233,7 +257,8 @@ static bool alloc_arrays(berth_analysis *a) {
   size_t ops = (size_t)a->g->n_ops, tensors = (size_t)a->g->n_tensors;
   return (a->role = berth_i_alloc(ctx, ops, 1)) && (a->from_input = berth_i_zalloc(ctx, ops, 1)) &&
          (a->batch = berth_i_zalloc(ctx, tensors, 1)) && (a->gradient = berth_i_zalloc(ctx, tensors, 1)) &&
-         (a->base = berth_i_alloc(ctx, ops, sizeof *a->base));
+         (a->base = berth_i_alloc(ctx, ops, sizeof *a->base)) &&
+         (a->unknown = berth_i_alloc(ctx, (size_t)a->g->kinds.n + 1, sizeof *a->unknown));
 }
 
 static berth_status fill(analysing *x, const berth_analysis_options *o) {
@@ -244,6 +269,7 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
   x->flags = o->flags == 1 || (o->flags == -1 && has_flags(x->g));
   find_marks(x);
   find_gradients(x);
+  if ((st = find_unknown(x)) != BERTH_OK) return st;
   return find_base(x);
 }
 
@@ -301,4 +327,9 @@ const uint8_t *berth_analysis_from_input(const berth_analysis *a) { return a->fr
 const int32_t *berth_analysis_base(const berth_analysis *a, int32_t *n) {
   if (n) *n = a->n_base;
   return a->base;
+}
+
+const char *const *berth_analysis_unknown(const berth_analysis *a, int32_t *n) {
+  *n = a->n_unknown;
+  return a->unknown;
 }

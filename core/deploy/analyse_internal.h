@@ -11,6 +11,8 @@ struct berth_analysis {
   uint8_t *role, *from_input; /* [ops] */
   uint8_t *batch, *gradient;  /* [tensors] */
   int32_t *base;              /* [ops] */
+  int32_t n_unknown;
+  const char **unknown;       /* [kinds + 1] texts of the graph's; "": none */
 };
 
 typedef struct berth_i_op_rule {

@@ -19,12 +19,15 @@ struct berth_deploy_list {
 
 /* ---- actions by what they are -------------------------------------------------------------------------- */
 
+/* Of actions that come to the same for all, one. */
 static bool legal_for_all(const berth_deploy *d, int32_t action) {
+  bool itself = false;
   int32_t g;
   for (g = 0; g < d->n_groups; g++) {
-    if (!berth_i_is_legal(d, g, action)) return false;
+    if (berth_i_deploy_instead(d, g, action) == BERTH_NONE) return false;
+    itself |= berth_i_is_legal(d, g, action);
   }
-  return true;
+  return itself;
 }
 
 /* BERTH_NONE: there is none that is legal for the op group. */
@@ -33,7 +36,7 @@ static int32_t find_action(const berth_deploy *d, int32_t group, int32_t set, be
   int32_t a;
   for (a = 0; a < d->n_actions; a++) {
     const berth_action *x = &d->action[a];
-    if (x->set == set && x->option == option && x->shares == shares && berth_i_is_legal(d, group, a)) return a;
+    if (x->set == set && x->option == option && x->shares == shares) return berth_i_deploy_instead(d, group, a);
   }
   return BERTH_NONE;
 }
@@ -84,7 +87,7 @@ static berth_status add(berth_deploy_list *l, const char *name, const int32_t *a
 
 static void fill(const berth_deploy *d, int32_t a, int32_t *action) {
   int32_t g;
-  for (g = 0; g < d->n_groups; g++) action[g] = a;
+  for (g = 0; g < d->n_groups; g++) action[g] = berth_i_deploy_instead(d, g, a);
 }
 
 static berth_status add_uniform(berth_deploy_list *l, int32_t a, int32_t *action) {

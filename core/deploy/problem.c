@@ -10,7 +10,7 @@ berth_deploy_options berth_deploy_default(berth_physics physics) {
   o.order = BERTH_DEPLOY_FIFO;
   if (physics == BERTH_COMPAT) return o;
   o.uneven = o.gather = 0;
-  o.split_parameters = o.split_gradients = o.positional = 1;
+  o.split_parameters = o.split_gradients = o.positional = o.redundant = 1;
   return o;
 }
 

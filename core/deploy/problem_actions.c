@@ -1,5 +1,5 @@
 /* What can be decided for an op group, and what of it is legal for which. */
-#include "deploy_internal.h"
+#include "compile_internal.h"
 #include <stdio.h>
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -64,22 +64,45 @@ static bool equal_shares(const berth_deploy *d, const berth_action *a) {
   return true;
 }
 
+/* A reader of what is summed, or put together row by row, where the op group is replicated. */
+static bool reads_reduced(const berth_deploy *d, int32_t op) {
+  const berth_graph *g = d->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    berth_i_kind kind = berth_i_tensor_kind(d, g->in[i]);
+    if (kind == BERTH_I_PARTIAL && d->cut_op[g->producer[g->in[i]]]) return true;
+    if (kind == BERTH_I_CUT && d->role[op] == BERTH_ROLE_SCATTER) return true;
+  }
+  return false;
+}
+
+/* Else PS and ALLREDUCE are the same. */
+static bool reduces(const berth_deploy *d, int32_t group) {
+  int32_t i;
+  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+    if (reads_reduced(d, d->group_op[i])) return true;
+  }
+  return false;
+}
+
 static bool is_replicated(const berth_action *a) { return a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE; }
 
-static bool suits(const berth_deploy *d, int32_t group, const berth_action *a) {
+static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, bool servers) {
   if (a->option == BERTH_DEPLOY_SPLIT) return has_two_units(d, group);
+  if (a->option == BERTH_DEPLOY_PS && berth_i_place_size(d, a->set) > 1 && !servers) return false;
   return !d->o.strict || !is_replicated(a) || equal_shares(d, a);
 }
 
 /* One look at ops and devices for all actions of a set. */
 static void mark_group(berth_deploy *d, int32_t group) {
   uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
+  bool servers = d->o.redundant || reduces(d, group);
   int32_t k, op, device;
   for (k = 0; k < d->n_actions; k++) {
     const berth_action *a = &d->action[k];
     bool new_set = k == 0 || a[-1].set != a->set;
     uint8_t fits = new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
-    legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a)));
+    legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a, servers)));
   }
   for (k = 0; k < d->n_actions; k++) legal[k] &= 1;
 }
@@ -120,6 +143,21 @@ void berth_i_deploy_actions_release(berth_deploy *d) {
 
 /* ---- strategies ------------------------------------------------------------------------------- */
 
+static bool is_legal(const berth_deploy *d, int32_t group, int32_t k) {
+  return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)k] != 0;
+}
+
+int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action) {
+  const berth_action *a = &d->action[action];
+  int32_t k;
+  if (is_legal(d, group, action)) return action;
+  for (k = action + 1; a->option == BERTH_DEPLOY_PS && k < d->n_actions && d->action[k].set == a->set; k++) {
+    const berth_action *b = &d->action[k];
+    if (b->option == BERTH_DEPLOY_ALLREDUCE && b->shares == a->shares && is_legal(d, group, k)) return k;
+  }
+  return BERTH_NONE;
+}
+
 static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {
   static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
   const berth_action *a = &d->action[k];
@@ -142,7 +180,7 @@ berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *actio
     if (k < 0 || k >= d->n_actions)
       return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %ld: there is no action %ld (there are %ld)", (long)group, (long)k,
                           (long)d->n_actions);
-    if (!d->legal[(size_t)group * (size_t)d->n_actions + (size_t)k]) return not_legal(d, group, k);
+    if (berth_i_deploy_instead(d, group, k) == BERTH_NONE) return not_legal(d, group, k);
   }
   return BERTH_OK;
 }

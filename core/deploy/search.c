@@ -1,5 +1,5 @@
 /* Strategies of deployment as decisions. */
-#include "values_internal.h"
+#include "search_internal.h"
 #include <berth/deploy_search.h>
 
 enum { STEPS_ABOVE = 6 };
@@ -113,39 +113,6 @@ static berth_status make_seam(berth_deploy *d, const berth_deploy_search_options
   return BERTH_OK;
 }
 
-/* ---- positions -------------------------------------------------------------------------------------- */
-
-static bool has_backward(const berth_deploy *d) {
-  for (int32_t v = 0; v < d->n_ops; v++)
-    if (berth_i_flags(d->g, v) & BERTH_OP_BACKWARD) return true;
-  return false;
-}
-
-/* Forward and backward ops of a layer are equally far from one end each. */
-static berth_status place_groups(const berth_deploy *d, double *one, double *up, double *down, double *position) {
-  const bool folds = has_backward(d);
-  berth_status st;
-  for (int32_t v = 0; v < d->n_ops; v++) one[v] = 1;
-  if ((st = berth_t_level(d->g, one, NULL, up)) != BERTH_OK || (st = berth_b_level(d->g, one, NULL, down)) != BERTH_OK) return st;
-  for (int32_t i = 0; i < d->n_groups; i++) {
-    position[i] = 0;
-    for (int32_t k = d->group_at[i]; k < d->group_at[i + 1]; k++) {
-      const int32_t v = d->group_op[k];
-      position[i] += folds && down[v] - 1 < up[v] ? down[v] - 1 : up[v];
-    }
-    position[i] /= fmax(d->group_at[i + 1] - d->group_at[i], 1);
-  }
-  return BERTH_OK;
-}
-
-static berth_status set_positions(const berth_deploy *d, double *position) {
-  const size_t n = (size_t)d->n_ops;
-  double *x = berth_i_alloc(d->ctx, 3 * n, sizeof *x);
-  berth_status st = x ? place_groups(d, x, x + n, x + 2 * n, position) : berth_i_nomem(d->ctx);
-  berth_i_free(d->ctx, x, 3 * n, sizeof *x);
-  return st;
-}
-
 /* ---- the first start --------------------------------------------------------------------------------- */
 
 /* All devices, this option, even shares: the more of this the better. */
@@ -195,30 +162,6 @@ static berth_status set_starts(seam *s, int32_t *start, int32_t *n) {
   return st;
 }
 
-/* ---- what to change, what to try everywhere ----------------------------------------------------------- */
-
-/* Shares of the time and of the bytes of parameters. */
-static void set_weights(const berth_deploy *d, double *weight) {
-  double seconds = 0, bytes = 0;
-  for (int32_t i = 0; i < d->n_groups; i++) seconds += d->group_seconds[i];
-  for (int32_t v = 0; v < d->n_ops; v++) bytes += berth_i_param(d->g, v);
-  for (int32_t i = 0; i < d->n_groups; i++) {
-    weight[i] = 0.1 / d->n_groups + (seconds > 0 ? d->group_seconds[i] / seconds : 0);
-    for (int32_t k = d->group_at[i]; k < d->group_at[i + 1]; k++)
-      weight[i] += bytes > 0 ? berth_i_param(d->g, d->group_op[k]) / bytes : 0;
-  }
-}
-
-/* Of single devices the first one of each device group. */
-static void set_everywhere(const berth_deploy *d, uint8_t *everywhere) {
-  for (int32_t a = 0; a < d->n_actions; a++) {
-    const int32_t place = d->set_place[d->action[a].set], device = berth_i_place_devices(d, place)[0];
-    everywhere[a] = 1;
-    for (int32_t k = 0; k < device && berth_i_place_size(d, place) == 1; k++)
-      if (d->device_group[k] == d->device_group[device]) everywhere[a] = 0;
-  }
-}
-
 /* ---- actions in steps ---------------------------------------------------------------------------------- */
 
 static bool in_steps(const berth_deploy *d, const berth_deploy_search_options *o) {
@@ -255,6 +198,8 @@ static int32_t write_path(const berth_deploy *d, int32_t action, int32_t *count,
 typedef struct tables {
   double *position;       /* [groups] */
   double *weight;         /* [groups] */
+  double *seam;           /* [2 * groups] */
+  int32_t *rank;          /* [groups] */
   uint8_t *everywhere;    /* [actions] */
   int32_t *start;         /* [3 * groups] */
   int32_t *at, *path;     /* [actions + 1], [actions * most] */
@@ -277,17 +222,22 @@ static berth_status alloc_tables(const berth_deploy *d, tables *t) {
   t->most = t->device_groups + 4;
   t->position = berth_i_alloc(d->ctx, t->groups, sizeof *t->position);
   t->weight = berth_i_alloc(d->ctx, t->groups, sizeof *t->weight);
+  t->seam = berth_i_alloc(d->ctx, 2 * t->groups, sizeof *t->seam);
+  t->rank = berth_i_alloc(d->ctx, t->groups, sizeof *t->rank);
   t->everywhere = berth_i_alloc(d->ctx, t->actions, 1);
   t->start = berth_i_alloc(d->ctx, 3 * t->groups, sizeof *t->start);
   t->at = berth_i_alloc(d->ctx, t->actions + 1, sizeof *t->at);
   t->path = berth_i_alloc(d->ctx, t->actions * t->most, sizeof *t->path);
   t->count = berth_i_alloc(d->ctx, 2 * t->device_groups, sizeof *t->count);
-  return t->position && t->weight && t->everywhere && t->start && t->at && t->path && t->count ? BERTH_OK : berth_i_nomem(d->ctx);
+  return t->position && t->weight && t->seam && t->rank && t->everywhere &&
+             t->start && t->at && t->path && t->count ? BERTH_OK : berth_i_nomem(d->ctx);
 }
 
 static void free_tables(const berth_deploy *d, tables *t) {
   berth_i_free(d->ctx, t->position, t->groups, sizeof *t->position);
   berth_i_free(d->ctx, t->weight, t->groups, sizeof *t->weight);
+  berth_i_free(d->ctx, t->seam, 2 * t->groups, sizeof *t->seam);
+  berth_i_free(d->ctx, t->rank, t->groups, sizeof *t->rank);
   berth_i_free(d->ctx, t->everywhere, t->actions, 1);
   berth_i_free(d->ctx, t->start, 3 * t->groups, sizeof *t->start);
   berth_i_free(d->ctx, t->at, t->actions + 1, sizeof *t->at);
@@ -309,7 +259,7 @@ static berth_status check(berth_ctx *ctx, const berth_deploy_search_options *o) 
 static berth_status make(berth_deploy *d, const berth_deploy_search_options *o, tables *t, berth_decider **out) {
   berth_decisions p = { 0 };
   seam *s = NULL;
-  berth_status st = set_positions(d, t->position);
+  berth_status st = berth_i_search_positions(d, t->position);
   if (st == BERTH_OK) st = make_seam(d, o, &s);
   if (st != BERTH_OK) return st;
   p.n_starts = o->n_starts;
@@ -317,13 +267,15 @@ static berth_status make(berth_deploy *d, const berth_deploy_search_options *o, 
     release(s);
     return st;
   }
-  set_weights(d, t->weight);
-  set_everywhere(d, t->everywhere);
+  berth_i_search_weights(d, t->weight);
+  berth_i_search_seams(d, t->position, t->rank, t->seam);
+  berth_i_search_everywhere(d, t->everywhere);
   p.n = d->n_groups;
   p.n_actions = d->n_actions;
   p.legal = d->legal;
   p.position = t->position;
   p.weight = t->weight;
+  p.seam = t->seam;
   p.everywhere = t->everywhere;
   p.start = o->n_starts > 0 ? o->start : t->start;
   p.fill = o->fill;

@@ -49,14 +49,29 @@ static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
   }
 }
 
-static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
+/* One that takes no time is an op like any other: beside the device's work or not is the same. */
+static bool takes_time_beside(const berth_cost *cost, int32_t op) {
+  int32_t c;
+  if (!(berth_i_flags(cost->g, op) & BERTH_OP_COMMUNICATION)) return false;
+  for (c = 0; c < cost->n_classes; c++) {
+    double seconds = cost->op[(size_t)op * (size_t)cost->n_classes + (size_t)c];
+    if (seconds > 0 && !isinf(seconds)) return true;
+  }
+  return false;
+}
+
+static berth_status check_graph(berth_ctx *ctx, const berth_cost *cost) {
+  const berth_graph *g = cost->g;
   char label[80];
-  int32_t op = berth_i_first_communication(g);
+  int32_t op;
   if (g->n_collectives > 0)
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%d collectives in the graph: expand them first", (int)g->n_collectives);
-  if (op == BERTH_NONE) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%s is a communication op: the executor has none",
-                      berth_i_op_label(g, op, label, sizeof label));
+  for (op = 0; op < g->n_ops; op++) {
+    if (takes_time_beside(cost, op))
+      return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%s is a communication op that takes time: the executor has none",
+                          berth_i_op_label(g, op, label, sizeof label));
+  }
+  return BERTH_OK;
 }
 
 /* ---- arrays ------------------------------------------------------------------------------------------- */
@@ -215,7 +230,7 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
   berth_executor *x;
   berth_status st;
   if ((st = check_numbers(ctx, &o)) != BERTH_OK || (st = check_choices(ctx, &o)) != BERTH_OK) return st;
-  if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
+  if ((st = check_graph(ctx, cost)) != BERTH_OK) return st;
   if (!(x = berth_i_zalloc(ctx, 1, sizeof *x))) return berth_i_nomem(ctx);
   x->ctx = ctx;
   x->cost = cost;

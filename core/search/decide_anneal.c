@@ -2,14 +2,15 @@
  * from the prior or copied from neighbours, and segments from other good assignments. */
 #include "decide_internal.h"
 
-enum { IN_VAIN = 2000, TRIES = 8, ELITE = 8, SOFT = 1, HARD = 100, MANY = 1000, PER_DECISION = 15 };
+enum { IN_VAIN = 2000, FEW_IN_VAIN = 300, TRIES = 8, ELITE = 8, SOFT = 1, HARD = 100,
+       PER_DECISION = 14, FEWEST = 5, CUTS = 16, HOTTER = 3, BY_SEGMENTS = 6 };
 static const double LEARN = 0.05, LEAST = 0.05, FIRST = 0.3; /* of the gains of moves */
-static const double SHORT = 0.25; /* part of the budget */
-typedef enum move { SINGLE, SEGMENT, PREFIX, SWAP, BORDER, RUN, CROSS, N_MOVES } move;
+static const double SHORT = 0.5; /* part of the budget for all legs but the last */
+typedef enum move { SINGLE, SEGMENT, PREFIX, SWAP, BORDER, RUN, CROSS, SEAM, N_MOVES } move;
 
 typedef struct walk {
   berth_decider *d;
-  bool guided;
+  bool guided, seams;      /* seams: those moves alone, hotter */
   int32_t *cur;            /* [n] */
   berth_i_worth worth;
   double per_excess;       /* what is not allowed costs */
@@ -150,8 +151,30 @@ static void cross(walk *w) {
   for (int32_t k = low; k < high; k++) d->row[d->near[k]] = other[d->near[k]];
 }
 
+/* Good seams and good actions come more often. */
+static int32_t some_cut(const walk *w) {
+  const int32_t n = w->d->p.n - 1, most = n < CUTS ? n : CUTS;
+  return w->d->cut[(int32_t)(most * pow(berth_rng_uniform(&w->d->walk_rng), 1.5))];
+}
+
+static int32_t some_good(const walk *w) {
+  const double u = berth_rng_uniform(&w->d->walk_rng);
+  return w->d->good[(int32_t)(0.7 * w->d->n_good * u * u)];
+}
+
+/* Up to a seam, from there on, or between two takes an action that is good everywhere. */
+static void seam(walk *w) {
+  const int32_t n = w->d->p.n, way = below(w, 3);
+  int32_t low = 0, high = n;
+  if (n < 2 || w->d->n_good == 0) return;
+  if (way != 0) low = some_cut(w) + 1;
+  if (way != 1) high = some_cut(w) + 1;
+  if (low > high) put_segment(w, high, low, some_good(w));
+  else put_segment(w, low, high, some_good(w));
+}
+
 static void make_move(walk *w, move m) {
-  static void (*const moves[N_MOVES])(walk *) = { single, segment, prefix, swap, border, run, cross };
+  static void (*const moves[N_MOVES])(walk *) = { single, segment, prefix, swap, border, run, cross, seam };
   const size_t bytes = (size_t)w->d->p.n * sizeof *w->cur;
   for (int32_t i = 0; i < TRIES && w->status == BERTH_OK; i++) {
     memcpy(w->d->row, w->cur, bytes);
@@ -162,15 +185,17 @@ static void make_move(walk *w, move m) {
 
 /* ---- walking -------------------------------------------------------------------------------------- */
 
-static const double plain_share[N_MOVES] = { 0.5, 0.25, 0.1, 0.15, 0, 0, 0 };
-static const double guided_share[N_MOVES] = { 0.3, 0.25, 0.1, 0.1, 0.1, 0.1, 0.05 };
+static const double plain_share[N_MOVES] = { 0.5, 0.25, 0.1, 0.15, 0, 0, 0, 0 };
+static const double guided_share[N_MOVES] = { 0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1 };
+static const double seam_share[N_MOVES] = { 0, 0, 0, 0, 0, 0, 0, 1 };
 
 /* Those that have helped lately come more often. */
 static move choose(walk *w) {
+  const double *share = w->seams ? seam_share : w->guided ? guided_share : plain_share;
   const int32_t n = w->guided ? N_MOVES : BORDER;
   double chance[N_MOVES], sum = 0, u;
   int32_t m = 0;
-  for (int32_t k = 0; k < n; k++) sum += chance[k] = w->guided ? guided_share[k] * w->gain[k] : plain_share[k];
+  for (int32_t k = 0; k < n; k++) sum += chance[k] = share[k] * w->gain[k];
   u = sum * berth_rng_uniform(&w->d->walk_rng);
   while (m + 1 < n && (u -= chance[m]) >= 0) m++;
   return (move)m;
@@ -218,7 +243,7 @@ static void step(walk *w, double temperature, bool lost) {
   else make_move(w, m);
   if (w->status == BERTH_OK) w->status = berth_i_decide_values(d, 1, &done);
   if (w->status != BERTH_OK || done == 0) return;
-  if (!lost) w->gain[m] += LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);
+  if (!lost && w->guided) w->gain[m] += LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);
   keep_elite(w, d->row_known[0]);
   if (berth_i_better(d->row_worth[0], d->known.worth[w->top])) w->top = d->row_known[0];
   if (accepts(w, d->row_worth[0], temperature)) take(w, d->row, d->row_worth[0]);
@@ -230,7 +255,7 @@ static void go(walk *w, int32_t from, double end) {
   const double begin = berth_i_decide_used(d);
   int32_t vain = 0, turn = 0;
   w->top = from;
-  while (w->status == BERTH_OK && vain < IN_VAIN && !berth_i_all_known(d) && berth_i_decide_goes_on(d)) {
+  while (w->status == BERTH_OK && vain < (w->seams ? FEW_IN_VAIN : IN_VAIN) && !berth_i_all_known(d) && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations;
     const double used = berth_i_decide_used(d), done = begin < end ? (used - begin) / (end - begin) : 1;
     if (done >= 1 && end < 1) break;
@@ -239,34 +264,63 @@ static void go(walk *w, int32_t from, double end) {
       turn++;
     }
     w->per_excess = SOFT * pow((double)HARD / SOFT, done);
-    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done), vain > IN_VAIN / 4 && vain % 2 == 0);
+    step(w, (w->seams ? HOTTER : 1) * d->o.hot * pow(d->o.cold / d->o.hot, done), vain > IN_VAIN / 4 && vain % 2 == 0);
     vain = d->evaluations > before ? 0 : vain + 1;
   }
+}
+
+/* Each takes some evaluations for each decision. */
+static int32_t count_legs(const berth_decider *d) {
+  const double left = d->budget.most == INT64_MAX ? INFINITY : (double)(d->budget.most - d->evaluations);
+  const double legs = left / ((double)PER_DECISION * d->p.n);
+  if (d->n_leads < 2 || left < (double)FEWEST * d->p.n) return 0;
+  return legs < 1 ? 1 : legs < d->n_leads ? (int32_t)legs : d->n_leads;
 }
 
 /* Where there is budget enough a short way from each of the leads, then from the best. */
 static void go_on(walk *w) {
   berth_decider *d = w->d;
   const double begin = berth_i_decide_used(d), left = 1 - begin;
-  const int64_t most = d->budget.most == INT64_MAX ? INT64_MAX : d->budget.most - d->evaluations;
-  const bool plenty = most >= MANY && most >= (int64_t)PER_DECISION * d->p.n;
-  const int32_t n = d->known.n, leads = w->guided && plenty && d->n_leads > 1 ? d->n_leads : 0;
+  const int32_t n = d->known.n, legs = w->guided ? count_legs(d) : 0;
   for (int32_t i = 0; i < n; i++) keep_elite(w, i);
-  for (int32_t m = 0; m < N_MOVES; m++) w->gain[m] = FIRST;
-  for (int32_t k = 0; k < leads && w->status == BERTH_OK; k++) go(w, d->lead[k], begin + left * SHORT * (k + 1));
+  for (int32_t k = 0; k < legs && w->status == BERTH_OK; k++) go(w, d->lead[k], begin + left * SHORT * (k + 1) / legs);
   if (w->status == BERTH_OK) go(w, d->best, 1);
 }
 
-berth_status berth_i_decide_anneal(berth_decider *d, bool guided) {
+/* Half of it from the best, half from the best before the trees, in whose place what is found stands for what follows. */
+static void go_by_segments(walk *w) {
+  berth_decider *d = w->d;
+  const double begin = berth_i_decide_used(d), enough = (double)BY_SEGMENTS * d->p.n;
+  double part = d->o.segment_part * (1 - begin);
+  if (d->budget.most < INT64_MAX) part = fmin(part, enough / (double)(d->budget.most - d->budget.from));
+  w->seams = true;
+  if (d->n_leads > 0) {
+    go(w, d->lead[0], begin + part / 2);
+    d->lead[0] = w->top;
+  }
+  if (w->status == BERTH_OK) go(w, d->best, begin + part);
+}
+
+static berth_status with_walk(berth_decider *d, bool guided, void (*way)(walk *w)) {
   const size_t n = (size_t)d->p.n, actions = (size_t)d->p.n_actions;
-  walk w = { d, guided, NULL, { 0, 0 }, SOFT, { 0 }, BERTH_NONE, NULL, NULL, { 0 }, 0, BERTH_OK };
+  walk w;
+  memset(&w, 0, sizeof w);
+  w.d = d;
+  w.guided = guided;
   w.cur = berth_i_alloc(d->ctx, n, sizeof *w.cur);
   w.weight = berth_i_alloc(d->ctx, n * actions, sizeof *w.weight);
   w.fresh = berth_i_zalloc(d->ctx, n, 1);
-  if (w.cur && w.weight && w.fresh) go_on(&w);
+  for (int32_t m = 0; m < N_MOVES; m++) w.gain[m] = FIRST;
+  if (w.cur && w.weight && w.fresh) way(&w);
   else w.status = berth_i_nomem(d->ctx);
   berth_i_free(d->ctx, w.cur, n, sizeof *w.cur);
   berth_i_free(d->ctx, w.weight, n * actions, sizeof *w.weight);
   berth_i_free(d->ctx, w.fresh, n, 1);
   return w.status;
 }
+
+berth_status berth_i_decide_segments(berth_decider *d) {
+  return d->o.segment_part > 0 && d->p.n > 1 && d->n_good > 1 ? with_walk(d, true, go_by_segments) : BERTH_OK;
+}
+
+berth_status berth_i_decide_anneal(berth_decider *d, bool guided) { return with_walk(d, guided, go_on); }

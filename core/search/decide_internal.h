@@ -67,7 +67,7 @@ typedef struct berth_i_budget {
   double began;           /* s by the clock */
 } berth_i_budget;
 
-enum { BERTH_I_LEADS = 2 };
+enum { BERTH_I_LEADS = 5 };
 
 struct berth_decider {
   berth_ctx *ctx;
@@ -85,8 +85,11 @@ struct berth_decider {
   berth_i_worth first, start; /* of the first start; of the best one, uniform ones not counted */
   int32_t best_start;     /* of known; BERTH_NONE: not yet valued */
   int32_t first_start;    /* the first that is allowed, or 0 */
-  int32_t lead[BERTH_I_LEADS], n_leads; /* of known: the best before the trees, the best after them but for d->best */
+  int32_t lead[BERTH_I_LEADS], n_leads; /* of known: the best before the trees, and the best of each */
   const int32_t *order;   /* [n] decisions as the present tree has them; NULL: 0, 1, 2 ... */
+  int32_t *cut;           /* [n] places in near behind which to cut, the best seams first; n - 1 of them */
+  int32_t *good;          /* [actions] those that were valued for all decisions, best first; n_good */
+  int32_t n_good;
   int32_t *by_weight;     /* [n] heaviest first */
   double total_weight;
   int32_t base;           /* of known: the best when the tree was begun; BERTH_NONE */
@@ -140,6 +143,8 @@ static inline bool berth_i_all_known(const berth_decider *d) { return (double)d-
 /* decide_starts.c */
 /** The first start, into row [n]. */
 void berth_i_decide_first(const berth_decider *d, int32_t *row);
+/** The number of an assignment in known; BERTH_NONE. */
+int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
 /** Values the starts, then the uniform assignments. */
 berth_status berth_i_decide_starts(berth_decider *d);
 /** Undecided ones of row [n], of which `decided` are made. */
@@ -175,6 +180,8 @@ berth_status berth_i_tree_run(berth_decider *d, int64_t visits);
 berth_status berth_i_decide_trees(berth_decider *d);
 
 /* decide_anneal.c */
+/** Ranks the actions that are known for all decisions, then walks by segments. */
+berth_status berth_i_decide_segments(berth_decider *d);
 berth_status berth_i_decide_anneal(berth_decider *d, bool guided);
 
 #endif

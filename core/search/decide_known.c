@@ -27,6 +27,10 @@ static size_t find(const berth_decider *d, const int32_t *key, uint64_t hash) {
   return at;
 }
 
+int32_t berth_i_known_find(const berth_decider *d, const int32_t *row) {
+  return d->known.n_slots > 0 ? d->known.slot[find(d, row, hash_of(row, d->p.n))] : BERTH_NONE;
+}
+
 static berth_status widen(berth_decider *d) {
   berth_i_known *t = &d->known;
   const size_t n = t->n_slots ? 2 * t->n_slots : 64;

@@ -44,7 +44,10 @@ static berth_status search(berth_decider *d) {
   switch (d->o.method) {
   case BERTH_DECIDE_TREE: return berth_i_tree_run(d, INT64_MAX);
   case BERTH_DECIDE_ANNEAL: return berth_i_decide_anneal(d, false);
-  case BERTH_DECIDE_MCTS: st = berth_i_decide_trees(d); break;
+  case BERTH_DECIDE_MCTS:
+    st = berth_i_decide_trees(d);
+    if (st == BERTH_OK) st = berth_i_decide_segments(d);
+    break;
   case BERTH_DECIDE_REFINE: break;
   }
   return st == BERTH_OK ? berth_i_decide_anneal(d, true) : st;

@@ -178,6 +178,25 @@ static berth_status value_uniform(berth_decider *d, int32_t n, const int32_t *or
   return st;
 }
 
+/* Actions whose uniform assignment is known, best first; equal ones by their number. */
+static void rank_good(berth_decider *d) {
+  const berth_i_worth *worth = d->known.worth;
+  int32_t *known = d->pick;
+  d->n_good = 0;
+  for (int32_t a = 0; a < d->p.n_actions; a++) {
+    int32_t one, i = d->n_good;
+    everywhere(d, a, d->row);
+    if ((one = berth_i_known_find(d, d->row)) == BERTH_NONE) continue;
+    for (; i > 0 && berth_i_better(worth[one], worth[known[i - 1]]); i--) {
+      known[i] = known[i - 1];
+      d->good[i] = d->good[i - 1];
+    }
+    known[i] = one;
+    d->good[i] = a;
+    d->n_good++;
+  }
+}
+
 static berth_status uniform(berth_decider *d) {
   const size_t n = (size_t)d->p.n_actions;
   double *sum = berth_i_zalloc(d->ctx, n, sizeof *sum);
@@ -193,7 +212,9 @@ static berth_status uniform(berth_decider *d) {
 
 berth_status berth_i_decide_starts(berth_decider *d) {
   berth_status st = given(d);
-  if (st != BERTH_OK || d->uniform_done || !d->o.uniform || d->n_started < count_starts(d)) return st;
+  if (st != BERTH_OK || d->uniform_done || d->n_started < count_starts(d)) return st;
   d->uniform_done = true;
-  return uniform(d);
+  if (d->o.uniform) st = uniform(d);
+  if (st == BERTH_OK) rank_good(d);
+  return st;
 }

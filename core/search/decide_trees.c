@@ -1,7 +1,7 @@
 /* Trees of the method MCTS: around assignments that are known, for changes of a few decisions; then the one that is kept. */
 #include "decide_internal.h"
 
-enum { BASES = 8, PER_CHOICE = 1 };
+enum { BASES = 5, PER_CHOICE = 2, SMALL = 15 };
 
 /* What trees may take: at most PER_CHOICE evaluations for each decision and each action: they find what they can early. */
 typedef struct share {
@@ -114,8 +114,12 @@ berth_status berth_i_decide_trees(berth_decider *d) {
   const double half = d->o.tree_part / (d->p.prior ? 2 : 4); /* without a prior they are worth less */
   share s = { 0.5 * PER_CHOICE * ((double)d->p.n + d->p.n_actions), INFINITY };
   berth_status st;
-  if (b->most < INT64_MAX) s.evaluations = fmin(s.evaluations, half * (double)(b->most - d->evaluations));
+  if (b->most < INT64_MAX) {
+    const double left = (double)(b->most - d->evaluations); /* of little, trees get more */
+    s.evaluations = fmin(s.evaluations, fmax(half * left, fmin(SMALL, 0.3 * left)));
+  }
   if (b->until < INFINITY) s.seconds = half * (b->until - berth_i_ctx_clock(d->ctx));
+  if (half == 0) return BERTH_OK;
   st = around_known(d, s);
   return st == BERTH_OK ? run(d, s, 1) : st;
 }

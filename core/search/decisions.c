@@ -11,7 +11,8 @@ berth_decide_options berth_decide_default(int published) {
   o.batch = 1;
   o.virtual_loss = 1;
   o.uniform_part = 0.5;
-  o.tree_part = 0.4;
+  o.segment_part = 0.6;
+  o.tree_part = 0.3;
   o.hot = 0.003;
   o.cold = 2e-4;
   if (published) return o;
@@ -48,6 +49,8 @@ static berth_status check_starts(berth_ctx *ctx, const berth_decisions *p) {
 
 static berth_status check_weights(berth_ctx *ctx, const berth_decisions *p) {
   double sum = 0;
+  for (int32_t i = 0; i < p->n && p->seam; i++)
+    if (isnan(p->seam[i])) return berth_i_fail(ctx, BERTH_EINVAL, "the seam behind decision %d is NaN", (int)i);
   for (int32_t i = 0; i < p->n && p->weight; i++) {
     if (!(p->weight[i] >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the weight of decision %d is %g", (int)i, p->weight[i]);
     sum += p->weight[i];
@@ -78,9 +81,9 @@ static bool is_amount(double x) { return x >= 0 && isfinite(x); }
 
 static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o) {
   if ((unsigned)o->method > BERTH_DECIDE_REFINE) return berth_i_fail(ctx, BERTH_EINVAL, "method %d", (int)o->method);
-  if (!is_part(o->uniform_part) || !is_part(o->tree_part) || !is_part(o->best_part))
-    return berth_i_fail(ctx, BERTH_EINVAL, "uniform_part %g, tree_part %g, best_part %g: expected 0 to 1", o->uniform_part,
-                        o->tree_part, o->best_part);
+  if (!is_part(o->uniform_part) || !is_part(o->tree_part) || !is_part(o->segment_part) || !is_part(o->best_part))
+    return berth_i_fail(ctx, BERTH_EINVAL, "uniform_part %g, segment_part %g, tree_part %g, best_part %g: expected 0 to 1",
+                        o->uniform_part, o->segment_part, o->tree_part, o->best_part);
   if (!is_amount(o->exploration) || !is_amount(o->widening) || !is_amount(o->widening_power) || !is_amount(o->virtual_loss) ||
       !is_amount(o->scale) || !isfinite(o->first_play_loss))
     return berth_i_fail(ctx, BERTH_EINVAL, "exploration %g, widening %g, widening_power %g, virtual_loss %g, scale %g, "
@@ -107,12 +110,12 @@ static size_t path_steps(const berth_decisions *p) { return p->path_at ? (size_t
 
 static bool copy_tables(berth_decider *d, const berth_decisions *p) {
   const size_t n = (size_t)p->n, actions = (size_t)p->n_actions;
-  const void *weight = NULL, *everywhere = NULL;
+  const void *weight = NULL, *everywhere = NULL, *seam = NULL;
   const void *legal = NULL, *position = NULL, *path_at = NULL, *path = NULL, *start = NULL;
   const bool made = copy(d->ctx, n * actions, 1, p->legal, &legal) &&
                     copy(d->ctx, n, sizeof *p->position, p->position, &position) &&
                     copy(d->ctx, n, sizeof *p->weight, p->weight, &weight) &&
-                    copy(d->ctx, actions, 1, p->everywhere, &everywhere) &&
+                    copy(d->ctx, n, sizeof *p->seam, p->seam, &seam) && copy(d->ctx, actions, 1, p->everywhere, &everywhere) &&
                     copy(d->ctx, actions + 1, sizeof *p->path_at, p->path_at, &path_at) &&
                     copy(d->ctx, path_steps(p), sizeof *p->path, p->path_at ? p->path : NULL, &path) &&
                     copy(d->ctx, (size_t)p->n_starts * n, sizeof *p->start, p->n_starts > 0 ? p->start : NULL, &start);
@@ -120,6 +123,7 @@ static bool copy_tables(berth_decider *d, const berth_decisions *p) {
   d->p.position = position;
   d->p.weight = weight;
   d->p.everywhere = everywhere;
+  d->p.seam = seam;
   d->p.path_at = path_at;
   d->p.path = path;
   d->p.start = start;
@@ -135,6 +139,7 @@ static void free_tables(berth_decider *d) {
   berth_i_free(d->ctx, (void *)(uintptr_t)p->position, n, sizeof *p->position);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->weight, n, sizeof *p->weight);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->everywhere, actions, 1);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->seam, n, sizeof *p->seam);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->start, (size_t)p->n_starts * n, sizeof *p->start);
 }
 
@@ -145,6 +150,8 @@ static bool alloc_scratch(berth_decider *d) {
   d->near = berth_i_alloc(d->ctx, n, sizeof *d->near);
   d->rank = berth_i_alloc(d->ctx, n, sizeof *d->rank);
   d->by_weight = berth_i_alloc(d->ctx, n, sizeof *d->by_weight);
+  d->cut = berth_i_alloc(d->ctx, n, sizeof *d->cut);
+  d->good = berth_i_alloc(d->ctx, (size_t)d->p.n_actions, sizeof *d->good);
   d->row = berth_i_alloc(d->ctx, batch * n, sizeof *d->row);
   d->row_worth = berth_i_alloc(d->ctx, batch, sizeof *d->row_worth);
   d->row_known = berth_i_alloc(d->ctx, batch, sizeof *d->row_known);
@@ -154,7 +161,8 @@ static bool alloc_scratch(berth_decider *d) {
   d->leaf = berth_i_alloc(d->ctx, batch, sizeof *d->leaf);
   d->ask = berth_i_alloc(d->ctx, batch, sizeof *d->ask);
   d->pick = berth_i_alloc(d->ctx, picks(&d->p), sizeof *d->pick);
-  return d->near && d->rank && d->by_weight && d->row && d->row_worth && d->row_known && d->value && d->excess && d->weight && d->leaf && d->ask &&
+  return d->near && d->rank && d->by_weight && d->cut && d->good && d->row &&
+         d->row_worth && d->row_known && d->value && d->excess && d->weight && d->leaf && d->ask &&
          d->pick;
 }
 
@@ -163,6 +171,8 @@ static void free_scratch(berth_decider *d) {
   berth_i_free(d->ctx, d->near, n, sizeof *d->near);
   berth_i_free(d->ctx, d->rank, n, sizeof *d->rank);
   berth_i_free(d->ctx, d->by_weight, n, sizeof *d->by_weight);
+  berth_i_free(d->ctx, d->cut, n, sizeof *d->cut);
+  berth_i_free(d->ctx, d->good, (size_t)d->p.n_actions, sizeof *d->good);
   berth_i_free(d->ctx, d->row, batch * n, sizeof *d->row);
   berth_i_free(d->ctx, d->row_worth, batch, sizeof *d->row_worth);
   berth_i_free(d->ctx, d->row_known, batch, sizeof *d->row_known);
@@ -188,6 +198,15 @@ static void order_positions(berth_decider *d) {
     d->near[k] = i;
   }
   for (int32_t k = 0; k < d->p.n; k++) d->rank[d->near[k]] = k;
+}
+
+static void order_cuts(berth_decider *d) {
+  const double *seam = d->p.seam;
+  for (int32_t k = 0; k + 1 < d->p.n; k++) {
+    int32_t i = k;
+    for (; seam && i > 0 && seam[d->near[d->cut[i - 1]]] > seam[d->near[k]]; i--) d->cut[i] = d->cut[i - 1];
+    d->cut[i] = k;
+  }
 }
 
 static void order_weights(berth_decider *d) {
@@ -217,6 +236,7 @@ static berth_status fill_in(berth_decider *d, const berth_decisions *p) {
   d->way = berth_i_alloc(d->ctx, (size_t)d->choices.n, sizeof *d->way);
   if (!d->way) return berth_i_nomem(d->ctx);
   order_positions(d);
+  order_cuts(d);
   order_weights(d);
   for (int32_t i = 0; i < d->p.n && d->space < ANY_EVALUATIONS; i++) d->space *= count_legal(d, i);
   return BERTH_OK;

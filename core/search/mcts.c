@@ -1,6 +1,7 @@
 /* Playouts: from the root along argmax q + c p sqrt(n of the parent) / (1 + n) to a leaf, whose own assignment is valued. */
 #include "decide_internal.h"
 
+static const double MOST = 1e9; /* of rewards */
 enum { IN_VAIN = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of what is not allowed */
 
 /* ---- rewards ----------------------------------------------------------------------------------- */
@@ -19,10 +20,12 @@ static double scaled(double reference, double scale, double value) {
 
 static double reward(berth_decider *d, berth_i_worth w) {
   const bool scales = d->o.scale > 0;
+  double v;
   if (isinf(w.excess) || isinf(w.value) || (w.excess > 0 && !scales)) return -1;
-  if (scales) w.value = berth_i_penalised(w, PER_EXCESS);
+  if (scales && isinf(w.value = berth_i_penalised(w, PER_EXCESS))) return -1;
   if (isnan(d->reference)) d->reference = w.value;
-  return scales ? scaled(d->reference, d->o.scale, w.value) : published(d->reference, w.value);
+  v = scales ? scaled(d->reference, d->o.scale, w.value) : published(d->reference, w.value);
+  return v >= -1 ? fmin(v, MOST) : -1;
 }
 
 /* Published: the first start if it is allowed; one that is not, as if it were, unless another is. */
@@ -55,6 +58,12 @@ static bool is_done(const berth_decider *d, const berth_i_node *x) {
   return x->decided == d->p.n ? x->done > 0 : x->n_kids >= 0 && x->done == x->n_kids;
 }
 
+static int32_t first_left(const berth_decider *d, const berth_i_node *x) {
+  int32_t k = x->first;
+  while (d->skips && d->tree.node[k].next != BERTH_NONE && is_done(d, &d->tree.node[k])) k = d->tree.node[k].next;
+  return k;
+}
+
 /* Equal ones: the first of the list. *kid is NONE if the best is no node yet: the first such. */
 static void select_kid(const berth_decider *d, int32_t node, int32_t *kid) {
   const berth_i_tree *t = &d->tree;
@@ -69,6 +78,7 @@ static void select_kid(const berth_decider *d, int32_t node, int32_t *kid) {
       *kid = k;
     }
   if (x->opened < considered(d, x) && first_play + factor * t->kid_prior[x->kids + (size_t)x->opened] > best) *kid = BERTH_NONE;
+  if (*kid == BERTH_NONE && x->opened == x->n_kids) *kid = first_left(d, x); /* no score is a number */
 }
 
 static berth_status step(berth_decider *d, int32_t *node) {

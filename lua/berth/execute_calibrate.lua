@@ -111,12 +111,13 @@ local function types_of(t)
   return names, first
 end
 
--- Seconds at speed 1 on each type: the nominal time times the kernel's ratio; of ops without time, what it took.
+-- Seconds at speed 1 on each type: the nominal time times the kernel's ratio; of ops without time, what it took. A pinned op has
+-- times on its device alone.
 local function op_seconds(ex, op, names, first, ratio, took)
-  local list = {}
+  local list, own = {}, op.pin and ex.cost.topology:device(op.pin)
   for k, name in ipairs(names) do
-    local d = first[name]
-    local nominal = nominal_op(ex, op, d.id)
+    local d = own or first[name]
+    local nominal = nominal_op(ex, op.id, d.id)
     list[k] = (nominal > 0 and ratio and nominal * ratio or nominal > 0 and nominal or took) * d.speed
   end
   return #names > 1 and list or list[1]
@@ -129,7 +130,8 @@ local function measured_graph(ex, g, t, kernels, seen, q)
   for k, list in pairs(seen.took) do took[k] = quantile(list, q) end
   local ops, tensors = {}, {}
   for op in g:ops() do
-    op.seconds = op_seconds(ex, op.id, names, first, ratio[kernels[op.id]], took[kernels[op.id]])
+    op.seconds = op_seconds(ex, op, names, first, ratio[kernels[op.id]], took[kernels[op.id]])
+    op.communication = nil -- here it was an op like others
     ops[op.id] = op
   end
   for tensor in g:tensors() do tensors[tensor.id] = tensor end

@@ -50,6 +50,8 @@ local function on_cost(cost, placer, given)
   elseif type(placer) == "table" and type(placer[1]) == "string" then
     options.check_named("berth.place: placer", placer)
     return on_cost(cost, placer[1], options.merge(given, placer[2]))
+  elseif type(placer) == "table" and placer.kind == "tag" then
+    options.fail "berth.place: placer: an agent of kind tag decides for op groups: it is a prior of berth.deploy.plan"
   elseif type(placer) == "table" or type(placer) == "function" then
     portfolio.check_read("a policy", given)
   else

@@ -67,6 +67,21 @@ static int get_base(lua_State *L) {
   return bl_cached(L, 1, "base", build_base);
 }
 
+static void build_unknown(lua_State *L) {
+  int32_t k, n;
+  const char *const *kind = berth_analysis_unknown(self(L, "analysis.unknown"), &n);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushstring(L, kind[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+static int get_unknown(lua_State *L) {
+  self(L, "analysis.unknown");
+  return bl_cached(L, 1, "unknown", build_unknown);
+}
+
 static int get_graph(lua_State *L) {
   berth_analysis *a = self(L, "analysis.graph");
   berth_graph **g = bl_new_graph(L);
@@ -124,7 +139,7 @@ static int to_string(lua_State *L) {
 
 static const luaL_Reg fields[] = { { "batch", get_batch },           { "gradient", get_gradient }, { "role", get_role },
                                    { "from_input", get_from_input }, { "base", get_base },         { "graph", get_graph },
-                                   { "counts", get_counts },         { NULL, NULL } };
+                                   { "counts", get_counts },         { "unknown", get_unknown },   { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 
 const bl_class bl_analysis_class = { "analysis", "berth.analysis", release, NULL, NULL, fields, meta, NULL };

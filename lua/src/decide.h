@@ -27,9 +27,9 @@ typedef struct bl_tree_box {
 extern const bl_class bl_tree_class;
 /** Names of options, without NULL at the end: `static const char *const keys[] = { BL_DECIDE_KEYS, ..., NULL }`. */
 #define BL_DECIDE_KEYS                                                                                                        \
-  "method", "evaluations", "seconds", "seed", "fill", "prior", "uniform", "uniform_part", "tree_part", "exploration",         \
-      "widening", "widening_power", "first_play", "first_play_loss", "best_part", "scale", "skip_known", "batch", "virtual_loss",  \
-      "hot", "cold"
+  "method", "evaluations", "seconds", "seed", "fill", "prior", "uniform", "uniform_part", "segment_part", "tree_part",            \
+      "exploration", "widening", "widening_power", "first_play", "first_play_loss", "best_part", "scale", "skip_known",          \
+      "batch", "virtual_loss", "hot", "cold"
 
 /** A closed box on the stack. */
 bl_tree_box *bl_new_tree(lua_State *L, const char *fn);

@@ -14,6 +14,7 @@ static void get_number(lua_State *L, int t, const bl_where *w, const char *key, 
 
 static void read_numbers(lua_State *L, int t, const bl_where *w, berth_decide_options *o) {
   get_number(L, t, w, "uniform_part", &o->uniform_part);
+  get_number(L, t, w, "segment_part", &o->segment_part);
   get_number(L, t, w, "tree_part", &o->tree_part);
   get_number(L, t, w, "exploration", &o->exploration);
   get_number(L, t, w, "widening", &o->widening);
@@ -152,6 +153,7 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
   p->start = read_starts(L, t, w, p);
   read_paths(L, t, w, p);
   if (bl_get_array(L, t, w, "weight", &n)) p->weight = bl_to_numbers(L, lua_gettop(L), w, "weight", p->n, "decision");
+  if (bl_get_array(L, t, w, "seam", &n)) p->seam = bl_to_numbers(L, lua_gettop(L), w, "seam", p->n, "decision");
   read_everywhere(L, t, w, p);
   if (!bl_tree_function(L, at, t, w, "value")) bl_wrong(L, w, "value", "expected a function, got nil");
   p->value = bl_call_value;
@@ -163,7 +165,7 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
 /* decision_tree(problem, fn): tree */
 static int decision_tree(lua_State *L) {
   static const char *const keys[] = { BL_DECIDE_KEYS, "decisions", "actions", "value", "legal", "position", "starts", "paths",
-                                      "weight", "everywhere", NULL };
+                                      "weight", "seam", "everywhere", NULL };
   bl_where w = { "berth.decision_tree", NULL, 0 };
   berth_decisions p = { 0 };
   berth_decide_options o;

@@ -87,15 +87,16 @@ static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
 /* ---- making ----------------------------------------------------------------------------------- */
 
 static const char *const keys[] = { "batch", "physics", "op_groups", "seed", "device_groups", "sets", "points", "uneven",
-                                    "duplicates", "strict", "bucket", "bucket_bytes", "grouping", "split", "split_gradients",
-                                    "positional", "gather", "free_auxiliary",
-                                    "input_at_first", "order", "analysis", "cost", "sim", NULL };
+                                    "duplicates", "strict", "redundant", "bucket", "bucket_bytes", "grouping", "split",
+                                    "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first", "order",
+                                    "analysis", "cost", "sim", NULL };
 
 static void read_switches(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
   int k;
   bl_get_bool(L, t, w, "uneven", &o->uneven);
   bl_get_bool(L, t, w, "duplicates", &o->duplicates);
   bl_get_bool(L, t, w, "strict", &o->strict);
+  bl_get_bool(L, t, w, "redundant", &o->redundant);
   bl_get_bool(L, t, w, "split_gradients", &o->split_gradients);
   bl_get_bool(L, t, w, "positional", &o->positional);
   bl_get_bool(L, t, w, "gather", &o->gather);

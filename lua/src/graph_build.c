@@ -99,6 +99,15 @@ static void name_op(build *m, int ops, int32_t i) {
   lua_pop(L, 1);
 }
 
+/* The table on the top has no entry 1, but others. */
+static bool has_names(lua_State *L) {
+  if (!lua_istable(L, -1) || lua_rawlen(L, -1) > 0) return false;
+  lua_pushnil(L);
+  if (lua_next(L, -2) == 0) return false;
+  lua_pop(L, 2);
+  return true;
+}
+
 static const double *op_seconds(build *m, int t, const bl_where *w) {
   lua_State *L = m->L;
   int32_t k;
@@ -109,6 +118,8 @@ static const double *op_seconds(build *m, int t, const bl_where *w) {
     for (k = 0; k < m->n_types; k++) m->seconds[k] = x;
     return m->seconds;
   }
+  if (has_names(L))
+    bl_wrong(L, w, "seconds", "is an array, one entry per device type in the order of `types`, not a table by name");
   if (bl_to_length(L, -1, w, "seconds") != m->n_types)
     bl_wrong(L, w, "seconds", "has %d entries, expected %d (one per device type)", (int)lua_rawlen(L, -1), (int)m->n_types);
   for (k = 0; k < m->n_types; k++) {

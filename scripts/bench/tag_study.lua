@@ -1,10 +1,11 @@
--- Deployments of six models on the testbed and random clusters, by several methods at several budgets. Trials go to FILE and are not
--- run again; then tables of geometric means of speed-ups.
+-- Deployments of six models on the testbed and random clusters, by several methods at several budgets. Trials go to FILE and are
+-- not run again; then tables of geometric means of speed-ups.
 -- lua scripts/bench/tag_study.lua FILE [PHYSICS [CLUSTERS [MODELS [METHODS [EVALUATIONS [VARIANTS]]]]]]
 --   All but FILE: comma-separated lists; "": the default. PHYSICS: physical (default), compat.
---   CLUSTERS: testbed, training:SEED, test:SEED, or training:1-8. MODELS: of berth.deploy.models; default: the six of the study. METHODS: of berth.deploy.plan; default mcts,anneal.
---   EVALUATIONS: default 800. VARIANTS: even (even shares, nothing repeated), uneven (shares by speed too), whole (uneven, and ops
---   repeated inside the search); default: even in compat, whole in physical.
+--   CLUSTERS: testbed, training:SEED, test:SEED, or training:1-8. MODELS: of berth.deploy.models; default: the six of the study.
+--   METHODS: of berth.deploy.plan; default mcts,anneal. EVALUATIONS: default 800.
+--   VARIANTS: even (even shares, nothing repeated), uneven (shares by speed too), whole (uneven, and ops repeated inside the
+--   search); default: even in compat, whole in physical.
 local berth = require "berth"
 
 local path = arg[1]
@@ -76,7 +77,7 @@ local function study(mode, variant)
       evaluations = evaluations }, seeds = { 1 }, run = run })
 end
 
--- ---- tables ---------------------------------------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------------------------------
 
 local Mean = {}
 Mean.__index = Mean

@@ -44,6 +44,7 @@ static void graphs(void) {
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 1, &member, 0, NULL };
   berth_op aside = berth_op_default();
   double second = 1;
+  berth_executor *x = NULL;
   setup s;
   setup_begin(&s);
   make_small(&s);
@@ -57,7 +58,15 @@ static void graphs(void) {
   aside.flags = BERTH_OP_COMMUNICATION;
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
-  refuse(&s, NULL, BERTH_EUNSUPPORTED, "op 3 is a communication op: the executor has none");
+  refuse(&s, NULL, BERTH_EUNSUPPORTED, "op 3 is a communication op that takes time: the executor has none");
+  setup_end(&s);
+  setup_begin(&s);
+  make_small(&s);
+  second = 0;
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
+  setup_mesh(&s, 2, INFINITY);
+  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK); /* in no time it is an op like others */
+  berth_executor_release(x);
   setup_end(&s);
 }
 

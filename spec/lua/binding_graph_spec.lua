@@ -202,6 +202,11 @@ describe("reading a graph", function()
 end)
 
 describe("berth.graph refuses", function()
+  it("seconds by the name of the type", function()
+    assert.matches("ops%[1%]%.seconds: is an array, one entry per device type in the order of `types`, not a table by name",
+      message(berth.graph, { types = { "V100", "P100" }, ops = { { seconds = { V100 = 1, P100 = 2 } } } }))
+  end)
+
   it("arrays with holes", function()
     local a = { name = "a", seconds = 1 }
     local text = message(berth.graph, { ops = { [1] = a, [3] = { name = "c", seconds = 1 } } })

@@ -333,11 +333,11 @@ describe("scripts/berth", function()
     end
     local history = scratch("")
     local out = terminal.typed("scripts/berth repl", {
-      { "", "Ctrl-D." }, { "berth.fit_l\\t", "ink" }, { "\\n", "<function>" }, { "21 * 2\\n", "42" },
+      { "", "Ctrl-D." }, { "berth.fit_c\\t", "ollective" }, { "\\n", "<function>" }, { "21 * 2\\n", "42" },
     }, string.format("TERM=xterm BERTH_HISTORY=%s BERTH_BUILD=%s BERTH_LUA=%s ", history, build, os.getenv("BERTH_LUA") or ""))
     assert.truthy(out:find("help() lists what there is", 1, true), out)
     assert.truthy(out:find("42", 1, true), out)
-    assert.truthy(read(history):find("berth.fit_link\n21", 1, true), read(history))
+    assert.truthy(read(history):find("berth.fit_collective\n21", 1, true), read(history))
   end)
 
   try("says when standard output cannot be written", function()

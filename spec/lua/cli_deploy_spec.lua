@@ -16,7 +16,8 @@ describe("berth deploy", function()
   it("prints the answer: a line, op groups, baselines, memory", function()
     local exit, out, err = small("--rows", "3")
     assert.same({ 0, "" }, { exit, err })
-    assert.matches("^plan: 201 ops on 3 devices, batch 6: step time %S+ %S+; %d+%.%d+ x DP%-NCCL", out)
+    assert.matches("^plan: 201 ops on 3 devices, batch 6, physical, collectives at 1%.9 x bandwidth: step time %S+ %S+; "
+      .. "%d+%.%d+ x DP%-NCCL", out)
     assert.matches("\ngroup  what +time +gradients  where +how +why\n +1  ", out)
     assert.matches("\nand %d+ lighter ones\n", out)
     assert.matches("\nbaseline +step time +x\n", out)
@@ -71,6 +72,41 @@ describe("berth deploy", function()
     assert.equal(out:match "^[^\n]+", text:match "^[^\n]+")
   end)
 
+  it("judges a plan again, at the prices that are given", function()
+    local plan = path_of ".json"
+    assert.equal(0, (small("--out", plan, "--rows", "0", "--collective-bandwidth", "1")))
+    local function seconds(...)
+      local exit, out = run(GRAPH, CLUSTER, "--plan", plan, "--json", ...)
+      assert.equal(0, exit)
+      return json.decode(out).step_s
+    end
+    assert.equal(json.decode(read(plan)).step_s, seconds())
+    local x = json.decode(read(plan))
+    local _, slower = run(GRAPH, CLUSTER, "--plan", plan, "--json", "--transfer-factor", "3")
+    local rows = json.decode(slower).baselines
+    for i, before in ipairs(x.baselines) do
+      if before.name == "dp-ps" then assert.is_true(rows[i].step_s > before.step_s) end
+    end
+    local exit, _, err = run(GRAPH, CLUSTER, "--plan", plan, "--op-factor", "3")
+    assert.equal(2, exit)
+    assert.matches("%-%-op%-factor: the op groups of %-%-plan", err)
+    exit, _, err = run("tag:bert_small,batch=12", CLUSTER, "--plan", plan)
+    assert.equal(2, exit)
+    assert.matches("batch: the plan is for a batch of 6, this is 12", err)
+  end)
+
+  it("is what agents of kind tag are for", function()
+    local file = path_of ".agent"
+    assert(berth.agents.tag({ size = "tiny", seed = 1 }):save(file))
+    local exit, _, err = shell.run("place", GRAPH, CLUSTER, "--placer", "agent:" .. file)
+    assert.equal(2, exit)
+    local ok, message = pcall(berth.place, assert(berth.graph { ops = { { seconds = 1 } } }), berth.topology.mesh(2),
+      berth.agents.tag { size = "tiny", seed = 1 })
+    assert.is_false(ok)
+    assert.matches("berth.place: placer: an agent of kind tag decides for op groups", message)
+    assert.matches("of kind tag: it decides for the op groups of a deployment, berth deploy %-%-prior agent:", err)
+  end)
+
   it("ends with 1 where nothing fits, and says what stops it", function()
     local exit, out, err = run(GRAPH, "mesh:2,preset=V100,memory=100MB", "--evaluations", "40", "--json")
     assert.equal(1, exit)
@@ -107,9 +143,11 @@ describe("berth deploy", function()
   it("tells its options with units", function()
     local exit, out = run "--help"
     assert.equal(0, exit)
-    for _, name in ipairs { "batch", "physics", "method", "seconds TIME", "out FILE", "report FILE", "plan FILE" } do
+    for _, name in ipairs { "batch", "physics", "method", "seconds TIME", "out FILE", "report FILE", "plan FILE",
+      "collective-bandwidth X" } do
       assert.truthy(out:find("--" .. name, 1, true), name)
     end
+    assert.matches("default with physical: 1%.9, which is", out)
   end)
 end)
 

@@ -43,6 +43,7 @@ describe("berth train tag", function()
     end
     refused("--save FILE is needed")
     refused("--games or --minutes, not both", "--save", file, "--games", "1", "--minutes", "1")
+    refused("--minutes: a number from 0.001 to 1000000000 is needed, not 0", "--save", file, "--minutes", "0")
     refused("--set: size: use --size", "--save", file, "--set", "size=tiny")
     refused("--resume: from which --checkpoint?", "--save", file, "--resume")
     refused("unknown option 'depth'", "--save", file, "--set", "depth=3")

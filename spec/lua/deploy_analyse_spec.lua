@@ -57,6 +57,19 @@ local function small_network()
   }
 end
 
+describe("kinds that no rule knows", function()
+  local net = graph { { kind = "Placeholder" }, { kind = "Mine" }, { kind = "MyGelu", 1, 2 }, { 3 }, { kind = "MyGelu", 4 },
+    { kind = "Relu", 5 } }
+
+  it("are listed, if what they do descends from the input", function()
+    assert.same({ "MyGelu", "" }, berth.deploy.analyse(net).unknown)
+    assert.same({ "" }, berth.deploy.analyse(net, { rules = { { kind = "MyGelu", batch = "first" } } }).unknown)
+    assert.same({}, berth.deploy.analyse(net, { rules = { { kind = "*", batch = "first" } } }).unknown)
+    assert.same({}, berth.deploy.analyse(net, { flags = "graph" }).unknown)
+    assert.same({}, berth.deploy.analyse(small_network()).unknown)
+  end)
+end)
+
 describe("berth.deploy.analyse", function()
   it("flags, marks and groups a small network as by hand", function()
     local a = assert(berth.deploy.analyse(small_network()))

@@ -78,7 +78,9 @@ describe("berth.deploy.problem", function()
     assert.same({ set = 1, option = "ps", shares = "even", samples = { 3, 3 } }, d:actions()[1])
     assert.same({ set = 1, option = "split", shares = "even" }, d:actions()[3])
     assert.same({ 1, 2, 3, 4, 5 }, d:legal(1))
-    assert.same({ 1, 2, 4, 5 }, d:legal(2)) -- one op cannot be dealt out
+    assert.same({ 2, 4, 5 }, d:legal(2)) -- one op cannot be dealt out, and has no gradient for a server
+    assert.same({ 1, 2, 4, 5 }, berth.deploy.problem(d.graph, d.topology, { batch = 6, redundant = true }):legal(2))
+    assert.equal(d:evaluate({ action = { 1, 2 } }).seconds, d:evaluate({ action = { 1, 1 } }).seconds)
     assert.same({ 1, 1, 1, 2, 2, 2 }, d:owners(1))
     assert.equal(0.5, d:op(2, 1, 3))
     assert.equal(3, d:op(4, 1, 3))

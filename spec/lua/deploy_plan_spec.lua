@@ -134,7 +134,8 @@ describe("a plan", function()
 
   it("prints one line, and tables", function()
     local a = planned()
-    assert.matches("^plan: 10 ops on 4 devices, batch 12: step time %S+ %S+; %d+%.%d+ x DP%-NCCL, %d+%.%d+ x the best uniform "
+    assert.matches("^plan: 10 ops on 4 devices, batch 12, physical, collectives at 1%.9 x bandwidth: step time %S+ %S+; "
+      .. "%d+%.%d+ x DP%-NCCL, %d+%.%d+ x the best uniform "
       .. "strategy; bound [^\n]+, gap %S+ %%; memory [^\n]+$", tostring(a))
     assert.matches("^group  what", a:table())
     assert.matches("and %d+ lighter ones$", a:table(1))
@@ -278,6 +279,157 @@ describe("an option of a plan", function()
   end)
 end)
 
+-- x -> y, its gradient, an update; kinds of TensorFlow where no tensor has a flag.
+local function layer(o)
+  local flagged = o.flags ~= false
+  return berth.graph {
+    ops = { { name = "x", kind = "Placeholder", seconds = 0 },
+      { name = "w", kind = o.variable and "VariableV2" or "Mine", params = 64e6, group = o.group, seconds = 0 },
+      { name = "y", kind = o.kind or "MatMul", seconds = 4e-3 }, { name = "dw", kind = "MatMul:transpose_a", seconds = 4e-3 },
+      { name = "up", kind = o.update or "ApplyAdam", seconds = 1e-4, group = o.group } },
+    tensors = { { from = 1, to = { 3, 4 }, bytes = 6e5, batch = flagged },
+      { from = 2, to = o.variable and { 3, 5 } or { 3 }, bytes = 64e6 },
+      { from = 3, to = { 4 }, bytes = 6e5, batch = flagged }, { from = 4, to = { 5 }, bytes = 64e6, gradient = flagged } },
+  }
+end
+
+describe("notes of a plan", function()
+  local function notes(o) return planned({ reasons = false, evaluations = 20 }, layer(o)).notes end
+  local TIED = "update up is tied to no op that holds parameters: its replicas would not get new weights; give both a "
+    .. "colocation group"
+
+  it("tell of updates that are tied to nothing", function()
+    assert.same({ TIED }, notes {})
+    assert.same({}, notes { group = 1 })
+    assert.same({}, notes { variable = true })
+    local a = planned({ reasons = false, evaluations = 20 }, layer {})
+    assert.matches("\nnote: update up is tied", tostring(a))
+    assert.same({ TIED }, json.decode(a:to_json()).notes)
+    local path = shell.path ".html"
+    assert(a:report(path))
+    assert.truthy(shell.read(path):find("update up is tied to no op", 1, true))
+  end)
+
+  it("tell of kinds without a rule", function()
+    assert.same({ "1 kind has no rule: MyGelu; its ops stay with what they read" },
+      notes { flags = false, kind = "MyGelu", variable = true })
+  end)
+
+  it("tell of a graph without updates", function()
+    assert.same({ "no op is an update: no gradient is kept in step" }, notes { update = "Relu" })
+  end)
+end)
+
+describe("op groups of an answer", function()
+  it("have the gradients that the analysis finds, without flags", function()
+    local a, sum = planned({ reasons = false, evaluations = 20 }, layer { flags = false, variable = true }), 0
+    for _, g in ipairs(a.groups) do sum = sum + g.gradient_bytes end
+    assert.equal("64000000", tostring(sum))
+    assert.matches("64 MB", a:table())
+  end)
+
+  it("are told apart by their passes", function()
+    local a, forward, backward, update = planned { op_groups = 4 }, 0, 0, 0
+    for i, g in ipairs(a.groups) do
+      forward, backward, update = forward + g.passes.forward, backward + g.passes.backward, update + g.passes.update
+      assert.equal(g.passes.backward > 0, g.what:find("%d backward") ~= nil)
+      assert.same(g.passes, json.decode(a:to_json()).groups[i].passes)
+    end
+    assert.same({ 4, 3, 3 }, { forward, backward, update })
+  end)
+
+  it("are replicas where there is no gradient to sum", function()
+    local a = planned({ sets = { { 1, 2, 3, 4 } }, uneven = false, op_groups = 20 }, layer { group = 1 })
+    local input
+    for _, g in ipairs(a.groups) do
+      if g.ops[1] == 1 then input = g end
+    end
+    assert.equal("replicas, samples 4 x 3", require("berth.deploy.answer_words").how(input))
+    for _, r in ipairs(input.reasons) do assert.is_nil(r.what:find "server") end
+  end)
+
+  it("have one reason for devices that are alike", function()
+    local a = planned { reasons = 200 }
+    for _, g in ipairs(a.groups) do
+      local seen = {}
+      for _, r in ipairs(g.reasons) do
+        local alone = r.what:match "^d(%d) instead$"
+        local kind = alone and math.floor(tonumber(alone) / 2)
+        assert.is_nil(alone and #g.devices > 1 and seen[kind], r.what)
+        if kind then seen[kind] = true end
+      end
+    end
+  end)
+
+  it("never have two reasons that read alike", function()
+    for _, seed in ipairs { 1, 2, 3 } do
+      local a = planned({ reasons = 200 }, (berth.deploy.models.random { seed = seed, family = "mlp", layers = 3 }))
+      for _, g in ipairs(a.groups) do
+        local seen = {}
+        for _, r in ipairs(g.reasons) do
+          assert.is_nil(seen[r.what], r.what)
+          seen[r.what] = true
+        end
+      end
+    end
+  end)
+
+  it("say how many of their ops are repeated", function()
+    local g = berth.deploy.models.build("bert_small", { batch = 6 })
+    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, evaluations = 30, reasons = false }))
+    local n, saved = 0, json.decode(a:to_json())
+    for i, group in ipairs(a.groups) do
+      n = n + #group.repeated
+      assert.same(group.repeated, saved.groups[i].repeated)
+    end
+    assert.is_true(n > 0)
+    assert.equal(#a:strategy().duplicate, n)
+    assert.matches("1 op repeated %(SFB%)", a:table())
+    local path = shell.path ".html"
+    assert(a:report(path))
+    assert.truthy(shell.read(path):find(">ops repeated<", 1, true))
+  end)
+end)
+
+describe("numbers of an answer", function()
+  it("are whole where they can be, and name the physics", function()
+    local a = planned()
+    for _, x in ipairs { a.evaluations, a.reason_evaluations, a.groups[1].gradient_bytes, a.groups[1].parameters, a.limits[1],
+      a.trace[1].evaluations } do assert.is_nil(tostring(x):find(".", 1, true)) end
+    assert.matches(", batch 12, compat: ", tostring(planned { physics = "compat" }))
+    assert.matches(", batch 12, physical: ", tostring(planned { cost = { collective_bandwidth = 1 } }))
+    assert.equal("13 B", require("berth.deploy.answer_words").bytes(12.5))
+    local path = shell.path ".html"
+    assert(a:report(path))
+    local page = shell.read(path)
+    assert.truthy(page:find("<dd>4 devices</dd>", 1, true))
+    assert.truthy(page:find("<dd>batch 12, evaluations 60</dd>", 1, true))
+  end)
+end)
+
+describe("a plan, executed", function()
+  it("runs on threads, and its results are right", function()
+    local g, t = berth.deploy.models.random { seed = 1, family = "mlp", layers = 3 }, cluster()
+    local d, s = assert(berth.deploy.problem(g, t, { batch = 32, op_groups = 4 })), { action = {} }
+    for i = 1, #d:groups() do
+      for _, k in ipairs(d:legal(i)) do
+        local x = d:actions()[k]
+        if #d:sets()[x.set] == 4 and x.option == "allreduce" and x.shares == "even" then s.action[i] = k end
+      end
+    end
+    local c = assert(d:compile(s))
+    assert.is_true(c.graph.n_collectives > 0)
+    local wide, devices = berth.expand(c.graph, t, c.placement, { algorithm = "ring" })
+    local ex = assert(berth.executor(wide, t, { mode = "paced", seconds = 0.02, check = true }))
+    local r = assert(ex:run(devices))
+    assert.is_true(r.checked)
+    assert.is_nil(r.wrong)
+    local measured, links = assert(ex:calibrate { runs = 1, repeats = 1 }) -- pinned ops have times on their device alone
+    assert.is_true(berth.simulate(measured, links, devices, ex.simulation).makespan > 0)
+    ex:close()
+  end)
+end)
+
 describe("where nothing fits", function()
   it("says which device stops it, and by how much", function()
     local a, message, code, why = berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, evaluations = 40 })
@@ -354,6 +506,27 @@ describe("a saved plan", function()
     end
     local two = berth.topology.mesh(2, { preset = "V100" })
     assert.matches("^topology%.devices: 4 devices, but the topology has 2", (refused("$", "", nil, two)))
+  end)
+
+  it("is for one batch, and knows shares by speed", function()
+    local found, message, code = berth.deploy.load(path, chain(), cluster(), { batch = 24 })
+    assert.same({ nil, "invalid" }, { found, code })
+    assert.equal(path .. ": batch: the plan is for a batch of 12, this is 24", message)
+    local alike = berth.topology.groups { groups = { { preset = "V100", count = 2, bandwidth = "8 GB/s" },
+      { preset = "V100", count = 2, bandwidth = "3 GB/s", memory = "15 GB" } }, between = "2.81 GB/s" }
+    local only = { { 1, 2, 3, 4 } }
+    local changed = planned({ sets = only }):to_json()
+    changed = changed:gsub('"option":"%a+","shares":"%a+"', '"option":"allreduce","shares":"speed"')
+    local file = shell.file(".json", changed)
+    found, message = berth.deploy.load(file, chain(), alike)
+    assert.is_nil(found)
+    assert.matches("groups%[1%]%.shares: the plan has shares by speed on all 4 devices: these devices are alike here", message)
+  end)
+
+  it("is judged at the prices that are given", function()
+    local slow = assert(berth.deploy.load(path, chain(), cluster(), { cost = { op_factor = 2 } }))
+    assert.is_true(slow.seconds > a.seconds)
+    assert.matches("1%.9 x", tostring(slow))
   end)
 
   it("is refused where it does not fit into memory", function()

@@ -322,6 +322,11 @@ describe("berth.experiment", function()
     assert.equal('{"a":1,"b":[{"c":2}]}', json.encode { b = { { c = 2 } }, a = 1 })
     assert.equal("e\204\129 \195\169 \226\130\172 \240\159\152\128", json.decode [["e\u0301 \u00e9 \u20AC \ud83d\ude00"]])
     assert.is_nil(json.decode [["\ud83d"]])
+    assert.is_table(json.decode(("["):rep(99) .. ("]"):rep(99)))
+    for _, opened in ipairs { "[", '{"a":' } do
+      assert.matches("more than 100 values in each other$", select(2, json.decode(opened:rep(200000))))
+    end
+    assert.equal("column 1: the text ends", select(2, json.decode ""))
     assert.equal('["a\239\191\189b","\195\169\240\159\145\141","\239\191\189\239\191\189"]', -- no UTF-8 becomes U+FFFD
       json.encode { "a\255b", "\195\169\240\159\145\141", "\192\128" })
     local wrong = { { "[1", "column 3" }, { "{1:2}", "column 2" }, { "[1] 2", "column 5: more than one value" },

@@ -150,7 +150,7 @@ describe("TAG's search tree", function()
       seconds[i] = group.seconds
       assert.is_true(i == 1 or seconds[i] <= seconds[i - 1])
     end
-    local dp = tag.uniform(d, d:sets()[d:actions()[1].set], "ps")
+    local dp = tag.uniform(d, d:sets()[d:actions()[1].set], "allreduce")
     local t = d:tree { method = "published", fill = "first", start = { dp }, prior = function(leaves)
       local weights = {}
       for i, leaf in ipairs(leaves) do

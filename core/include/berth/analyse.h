@@ -90,6 +90,9 @@ const uint8_t *berth_analysis_from_input(const berth_analysis *a); /* [ops] 1: a
 /** [ops] base group of each: those that must agree on being split; numbered by their lowest op from 0; an op outside all has its
  *  own.  @param n number of them; may be NULL */
 const int32_t *berth_analysis_base(const berth_analysis *a, int32_t *n);
+/** Kinds of ops from input that no rule knows, so that these stay with what they read; in the order of their first ops, "" for
+ *  ops without a kind. None where flags tell of the batch.  @return [n] borrowed texts; never NULL  @param n not NULL */
+const char *const *berth_analysis_unknown(const berth_analysis *a, int32_t *n);
 
 /* ---- simplification ----------------------------------------------------------------------- */
 

@@ -33,10 +33,12 @@ typedef struct berth_decisions {
   const int32_t *path_at, *path; /* [n_actions + 1], [path_at[n_actions]] or NULL: actions as sequences of choices (any numbers from
                                  0), none of which begins with another. The tree then walks choice by choice */
   const double *weight;       /* [n] how often each is picked to be changed; not all 0; NULL: alike. ANNEAL picks alike */
+  const double *seam;         /* [n] what crosses a cut behind each decision, in the order of positions: segments begin and end
+                                 where this is least. That of the last one is not read; NULL: alike */
   const uint8_t *everywhere;  /* [n_actions] 0: not worth trying for all decisions; NULL: all are */
   int32_t n_starts;
-  const int32_t *start;       /* [n_starts * n] valued first; the published value relates to the first that is allowed. Illegal ones: EINVAL.
-                                 None: the first legal action everywhere */
+  const int32_t *start;       /* [n_starts * n] valued first; the published value relates to the first that is allowed. Illegal:
+                                 EINVAL. None: the first legal action everywhere */
   berth_fill fill;
   /** @param assignment [k * n] complete and legal, all different
    *  @param value [k] out: least is best. INFINITY: not allowed
@@ -54,8 +56,8 @@ typedef struct berth_decisions {
 } berth_decisions;
 
 typedef enum berth_decide_method {
-  BERTH_DECIDE_MCTS,   /* starts; trees around the first start and the best ones, then one filled as `fill` says, with a part of the
-                          budget; then as REFINE from the best with the rest */
+  BERTH_DECIDE_MCTS,   /* starts; trees around the first start and the best ones, then one filled as `fill` says; segments; each
+                          with a part of the budget; then as REFINE with the rest: from several of these, then from the best */
   BERTH_DECIDE_TREE,   /* starts, then the tree alone */
   BERTH_DECIDE_ANNEAL, /* starts, then simulated annealing without the prior: the yardstick */
   BERTH_DECIDE_REFINE  /* starts, then annealing whose proposals come from the prior, neighbours and good assignments */
@@ -69,8 +71,10 @@ typedef struct berth_decide_options {
   int uniform;           /* 1 (default): after the starts each action for all decisions (where legal), likely ones first, with at
                             most uniform_part of the evaluations */
   double uniform_part;   /* default 0.5; ANNEAL: always 1 */
-  double tree_part;      /* MCTS: of what the starts leave, but at most one evaluation for each decision and each action;
-                            without a prior half of this; default 0.4 */
+  double segment_part;   /* MCTS: of what the trees leave, but at most 6 evaluations for each decision, for segments that begin
+                            and end at seams and take actions that are good for all decisions; default 0.6 */
+  double tree_part;      /* MCTS: of what the starts leave, but at most 2 evaluations for each decision and each action;
+                            without a prior half of this; default 0.3 */
   double exploration;    /* factor of c = sqrt(children / 10); default 0.1, published 1 */
   double widening, widening_power; /* of a node with v visits only the likeliest widening * v^widening_power children count,
                             at least one; widening 0: all */
@@ -79,7 +83,8 @@ typedef struct berth_decide_options {
   double first_play_loss;
   double best_part;      /* part of the best value below a node in its q, the rest is the mean; default 0.9, published 0 */
   double scale;          /* reward x <= 0 ? e^x : 1 + x, x = (1 - value / best before the tree) / scale, default 0.1; what is not
-                            allowed counts as value (1 + 4 excess). 0: as published: v = first start that is allowed / value - 1, v^(1/4) above 1, -1 if not allowed */
+                            allowed counts as value (1 + 4 excess). 0: as published: v = first start that is allowed / value - 1,
+                            v^(1/4) above 1, -1 if not allowed */
   int skip_known;        /* 1 (default): nodes with nothing left to find below are left aside in searches; published 0 */
   int32_t batch;         /* leaves at once, 1 to 1024; default 1 */
   double virtual_loss;   /* for each visit under way a child counts as this much worse; default 1 */

@@ -47,6 +47,8 @@ typedef struct berth_deploy_options {
   int uneven;                   /* 1 (default): actions with shares SPEED too */
   int duplicates;               /* 1: actions with option DUPLICATE too; default 0 */
   int strict;                   /* 1: no replicas with unequal shares; default 0 */
+  int redundant;                /* 1: as published: PS is legal, too, where no gradient is reduced; 0 (default): ALLREDUCE alone,
+                                   a strategy with PS there counts as that */
   berth_bucket bucket;          /* gradients of an op group in one AllReduce (default), each alone, or up to bucket_bytes */
   double bucket_bytes;          /* goes with BYTES; default 25 MiB; a larger gradient goes alone */
   int split_gradients;          /* 1: as published: partial gradients count as 1/n of their bytes; default 0 */
@@ -63,8 +65,8 @@ typedef struct berth_deploy_options {
 typedef enum berth_physics {
   BERTH_PHYSICAL,  /* the defaults above */
   BERTH_COMPAT,    /* TAG's model of communication: bucket NONE, free_auxiliary, FIFO */
-  BERTH_PUBLISHED  /* as TAG's code does it: besides, split_parameters, split_gradients, positional; even shares and concatenations
-                      only */
+  BERTH_PUBLISHED  /* as TAG's code does it: besides, split_parameters, split_gradients, positional, redundant; even shares and
+                      concatenations only */
 } berth_physics;
 berth_deploy_options berth_deploy_default(berth_physics physics);
 
@@ -112,7 +114,7 @@ double berth_deploy_op(const berth_deploy *d, int32_t op, int32_t device, int32_
 /** By set; then PS, ALLREDUCE, each EVEN, then SPEED if that is different; SPLIT; DUPLICATE. One device: PS. */
 int32_t berth_deploy_actions(const berth_deploy *d, const berth_action **out);
 /** [groups x actions] 1: every op of the group can run on every device of the set (inputs need not); SPLIT: there are two ops or
- *  colocation groups to deal out; strict: shares are equal. */
+ *  colocation groups to deal out; strict: shares are equal; PS on several devices: a gradient is reduced, or `redundant`. */
 const uint8_t *berth_deploy_legal(const berth_deploy *d);
 
 /* ---- the compiled graph ------------------------------------------------------------------- */

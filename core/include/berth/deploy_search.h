@@ -35,8 +35,9 @@ berth_deploy_search_options berth_deploy_search_default(int published);
 
 /**
  * A search on the strategies of d: decisions are the op groups, heaviest first. What runs out of memory is not allowed, and exceeds
- * by the sum over devices of peak / memory - 1; what has no route is not allowed. Near are op groups whose ops are equally far from
- * the begin or, where ops of the backward pass are flagged, from the nearer end of the graph. The rest is that of berth_decider;
+ * by the sum over devices of peak / memory - 1; what has no route is not allowed. Near are op groups whose forward ops
+ * (else backward ones, mirrored) are near in topological order; seams are where few bytes of the batch cross. The rest is that of
+ * berth_decider;
  * ops that the answer repeats: berth_deploy_repeat by the same rule.
  *
  * @param opts NULL: defaults

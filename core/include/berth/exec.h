@@ -64,7 +64,7 @@ typedef struct berth_executor berth_executor;
 /**
  * @param opts NULL: berth_exec_default()
  * @return BERTH_OK; BERTH_EINVAL (an option, with its value; ops so short or long that `seconds` gives no finite scale above 0);
- *         BERTH_EUNSUPPORTED (collectives or communication ops: expand them; links ROUTE and FAIR; dispatch PLANNED and STATIC; threads that cannot be had, with how many there are); BERTH_ENOMEM.
+ *         BERTH_EUNSUPPORTED (collectives: expand them; communication ops that take time; links ROUTE and FAIR; dispatch PLANNED and STATIC; threads that cannot be had, with how many there are); BERTH_ENOMEM.
  * Starts devices + senders threads (PAIR: devices^2). O(ops + edges)
  */
 berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_executor **out);

@@ -6,7 +6,9 @@ local checkpoint = require "berth.agents.checkpoint"
 local options = require "berth.options"
 local settings = require "berth.agents.settings"
 
-local agents = { doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml", tag = require "berth.agents.tag" }
+local agents = {
+  doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml", tag = require "berth.agents.tag",
+}
 
 local shared = { "preset", "estimates", "contract" }
 local presets, estimates = { recommended = true, published = true }, { exact = true, load = true }

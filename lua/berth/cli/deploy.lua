@@ -8,6 +8,17 @@ local options = require "berth.cli.options"
 local plan_json = require "berth.deploy.json"
 local sources = require "berth.cli.sources"
 
+-- As for other commands, but for what the physics say.
+local function pricing()
+  local out = {}
+  for i, option in ipairs(options.pricing) do
+    out[i] = option.name ~= "collective-bandwidth" and option or { name = option.name, kind = option.kind, value = option.value,
+      text = "collectives have X times the bandwidth of transfers; default with physical: 1.9, which is TAG's calibration; "
+        .. "give 1 where the bandwidths given are those that collectives have" }
+  end
+  return out
+end
+
 local deploy = {
   name = "deploy", use = "deploy GRAPH [TOPOLOGY] --batch N [options]", least = 1, most = 2,
   text = "Decides which devices repeat each op group of a training graph, and how they are kept in step; simulates the answer\n"
@@ -38,14 +49,15 @@ local deploy = {
       text = "of the tree: local, uniform, trained (the network that comes with berth), or agent:FILE; default local" },
     { name = "seed", kind = "whole", value = "N", text = "for op groups and random choices; default 0" },
     { name = "reasons", kind = "whole", value = "N", text = "simulations that tell why; 0: none; default 200" },
-    { name = "plan", kind = "string", value = "FILE", text = "simulates this plan again (of --out) instead of searching" },
+    { name = "plan", kind = "string", value = "FILE",
+      text = "simulates this plan again (of --out) instead of searching, at prices of transfers and collectives that are given" },
     { name = "rows", kind = "whole", value = "N", text = "op groups that are printed, the heaviest; default 20" },
     { name = "out", kind = "string", value = "FILE", text = "writes the plan (JSON)" },
     { name = "compiled", kind = "string", value = "FILE", text = "writes the graph that it comes to (berth JSON)" },
     { name = "placement", kind = "string", value = "FILE", text = "writes devices and order of the compiled graph's ops" },
     { name = "report", kind = "string", value = "FILE", text = "writes a page with pictures (HTML)" },
     { name = "trace", kind = "string", value = "FILE", text = "writes a timeline of the compiled step that opens in Perfetto" },
-  }, inputs.topology_options, options.pricing, options.loading, { options.json }),
+  }, inputs.topology_options, pricing(), options.loading, { options.json }),
 }
 
 -- ---- what is asked for -------------------------------------------------------------------------------------
@@ -152,7 +164,10 @@ local function found(spec, batch, graph, topology, given)
   for _, name in ipairs(DECIDED) do
     if given[name] ~= nil then fail.usage("--%s: --plan %s decides already", name, given.plan) end
   end
-  local opts = { points = read_points(spec, given), reasons = given.reasons or false }
+  if given["op-factor"] then fail.usage("--op-factor: the op groups of --plan %s are by times without it", given.plan) end
+  local cost = options.for_pricing(given)
+  local opts = { batch = batch, points = read_points(spec, given), reasons = given.reasons or false,
+    cost = next(cost) and cost or nil }
   return fail.need(berth.deploy.load(given.plan, graph, topology, opts))
 end
 

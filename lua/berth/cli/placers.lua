@@ -55,7 +55,12 @@ end
 local function agent(flag, path)
   if path == "" then fail.usage("%s: agent: a file is needed, as in agent:FILE", flag) end
   if not berth.agents then fail.usage("%s: agent: there are no agents in this installation", flag) end
-  return fail.need(berth.agents.load(path))
+  local found = fail.need(berth.agents.load(path))
+  if found.kind == "tag" then
+    fail.usage("%s: agent:%s is of kind tag: it decides for the op groups of a deployment, berth deploy --prior agent:%s", flag,
+      path, path)
+  end
+  return found
 end
 
 local function stage(flag, text)

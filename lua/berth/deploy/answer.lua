@@ -1,5 +1,6 @@
 --- The answer of berth.deploy.plan.
 local core = require "berth.core"
+local notes = require "berth.deploy.notes"
 local options = require "berth.options"
 local words = require "berth.deploy.answer_words"
 
@@ -11,7 +12,8 @@ local answer = {}
 function answer.is(x) return getmetatable(x) == Answer end
 
 local MISSING = "deploy answer has no '%s' (fields: n_ops, batch, physics, seconds, speedup, speedup_uniform, bound, bound_name, "
-  .. "gap, groups, baselines, peaks, limits, device_names, evaluations, reason_evaluations, trace, interrupted, from, problem)"
+  .. "gap, groups, notes, baselines, peaks, limits, device_names, evaluations, reason_evaluations, trace, interrupted, from, "
+  .. "problem)"
 
 local OPTIONAL = { speedup = true, speedup_uniform = true, bound = true, bound_name = true, gap = true, interrupted = true,
   command = true }
@@ -22,15 +24,15 @@ function Answer.__index(_, key)
   return options.fail(MISSING, tostring(key))
 end
 
-function Answer.__tostring(self) return words.summary(self) end
+function Answer.__tostring(self) return words.told(self) end
 
 -- ---- making ----------------------------------------------------------------------------------------------
 
 local function dressed_reasons(list, names)
   local out = {}
   for i, r in ipairs(list or {}) do
-    out[i] = { what = r.what, action = r.action, change = r.change, missing = r.missing, device = r.device,
-      device_name = r.device and names[r.device] }
+    out[i] = { what = r.what, action = r.action, change = r.change, missing = r.missing and words.whole(r.missing),
+      device = r.device, device_name = r.device and names[r.device] }
   end
   return out
 end
@@ -55,22 +57,30 @@ local function decided_groups(d, list, s, why, names)
   return list
 end
 
--- What a strategy does where it does the same with all op groups.
-local function uniform_words(d, row, names)
-  if row.name ~= "uniform" then return nil end
-  local x = d:actions()[row.strategy.action[1]]
-  local devices = d:sets()[x.set]
-  local repeated = row.strategy.sfb ~= "none" and ", ops repeated" or ""
-  if #devices == 1 then return words.devices(names, devices) end
-  return ("%s, %s, %s shares%s"):format(words.devices(names, devices), words.options[x.option], x.shares, repeated)
+-- Where there is nothing to reduce, parameter servers are called AllReduce: the first op group that has is asked.
+local function action_for_all(row, groups)
+  for i, g in ipairs(groups) do
+    if g.reduces then return row.strategy.action[i] end
+  end
+  return row.strategy.action[1]
 end
 
-local function baseline_rows(d, rows, names)
+-- What a strategy does where it does the same with all op groups.
+local function uniform_words(d, row, names, groups)
+  if row.name ~= "uniform" then return nil end
+  local x = d:actions()[action_for_all(row, groups)]
+  local devices = d:sets()[x.set]
+  local repeated = row.strategy.sfb ~= "none" and ", ops repeated by the same rule" or ""
+  if #devices == 1 then return words.devices(names, devices) end
+  return ("%s, %s, %s%s"):format(words.devices(names, devices), words.options[x.option], words.shares[x.shares], repeated)
+end
+
+local function baseline_rows(d, rows, names, groups)
   local out = {}
   for i, row in ipairs(rows) do
     local v = row.value
-    out[i] = { name = row.name, detail = uniform_words(d, row, names), seconds = v.seconds, fits = v.over == 0,
-      missing = v.over > 0 and v.shortfall or nil,
+    out[i] = { name = row.name, detail = uniform_words(d, row, names, groups), seconds = v.seconds, fits = v.over == 0,
+      missing = v.over > 0 and words.whole(v.shortfall) or nil,
       device = v.over > 0 and v.worst or nil, device_name = v.over > 0 and names[v.worst] or nil }
   end
   return out
@@ -78,8 +88,20 @@ end
 
 local function limits_of(topology)
   local limits = {}
-  for device in topology:devices() do limits[device.id] = device.memory end
+  for device in topology:devices() do limits[device.id] = words.whole(device.memory) end
   return limits
+end
+
+local function whole_numbers(list)
+  local out = {}
+  for i, x in ipairs(list) do out[i] = words.whole(x) end
+  return out
+end
+
+local function whole_trace(trace)
+  local out = {}
+  for i, point in ipairs(trace) do out[i] = options.merge(point, { evaluations = words.whole(point.evaluations) }) end
+  return out
 end
 
 local function ratio(row, seconds) return row and row.seconds / seconds or nil end
@@ -90,12 +112,14 @@ local function ratio(row, seconds) return row and row.seconds / seconds or nil e
 -- @tparam table found rows, why, bound, bound_name, searched, peaks
 function answer.new(d, given, r, found)
   local names, best = words.names(d.topology), r.best
-  local a = { n_ops = #d.graph, batch = d.batch, physics = d.physics, seconds = best.value.seconds, peaks = found.peaks,
-    limits = limits_of(d.topology), device_names = names, evaluations = found.searched, trace = r.trace, from = best.from,
-    reason_evaluations = r.evaluations - found.searched, interrupted = r.interrupted, problem = d, given = given,
+  local a = { n_ops = #d.graph, batch = d.batch, physics = d.physics, seconds = best.value.seconds, from = best.from,
+    peaks = whole_numbers(found.peaks), limits = limits_of(d.topology), device_names = names,
+    evaluations = words.whole(found.searched),
+    trace = whole_trace(r.trace), reason_evaluations = words.whole(r.evaluations - found.searched), notes = notes.of(d),
+    interrupted = r.interrupted, problem = d, given = given,
     chosen = { action = best.strategy.action, duplicate = best.strategy.duplicate or {} } }
   a.groups = decided_groups(d, r.groups, a.chosen, found.why, names)
-  a.baselines = baseline_rows(d, found.rows, names)
+  a.baselines = baseline_rows(d, found.rows, names, a.groups)
   a.bound, a.bound_name = found.bound, found.bound_name
   a.gap = a.bound and a.bound > 0 and a.seconds / a.bound - 1 or nil
   setmetatable(a, Answer)

@@ -1,4 +1,6 @@
 --- What an op group is: its ops in a few words, its time, its parameters and the gradients that it makes.
+local words = require "berth.deploy.answer_words"
+
 local groups = {}
 
 local function stem_of(name) return name:match("^[^/]+") or name end
@@ -49,46 +51,72 @@ local function passes(ops)
   return n
 end
 
-local function described(ops)
+-- "3 forward, 2 backward, 1 update"; where the graph does not say what is backward, "5 ops, 1 update".
+local function counted(n, has_backward)
+  local out = {}
+  local function add(count, word) out[#out + 1] = count > 0 and ("%.0f %s"):format(count, word) or nil end
+  if has_backward then
+    add(n.forward, "forward")
+    add(n.backward, "backward")
+  else
+    add(n.forward, n.forward == 1 and "op" or "ops")
+  end
+  add(n.update, n.update == 1 and "update" or "updates")
+  return table.concat(out, ", ")
+end
+
+local function described(ops, has_backward)
   local sum = { ops = {}, seconds = 0, parameters = 0, gradient_bytes = 0, passes = passes(ops) }
   for i, op in ipairs(ops) do
     sum.ops[i] = op.id
     sum.seconds, sum.parameters = sum.seconds + op.seconds, sum.parameters + op.params
     sum.gradient_bytes = sum.gradient_bytes + op.gradient
   end
-  sum.what = ("%s: %.0f op%s"):format(named(ops), #ops, #ops == 1 and "" or "s")
+  sum.parameters, sum.gradient_bytes = words.whole(sum.parameters), words.whole(sum.gradient_bytes)
+  sum.what = ("%s: %s"):format(named(ops), counted(sum.passes, has_backward))
   return sum
 end
 
 local function read_ops(d)
-  local mean, out = d.cost:mean_ops(), {}
+  local mean, role, out, has_backward = d.cost:mean_ops(), d.analysis.role, {}, false
   for op in d.graph:ops() do
     local name = op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id)
+    local is_update = role[op.id] == "update" or role[op.id] == "scatter"
+    has_backward = has_backward or op.backward == true
     out[op.id] = { id = op.id, stem = stem_of(name), seconds = mean[op.id], params = op.params or 0, gradient = 0,
-      pass = op.update and "update" or op.backward and "backward" or "forward" }
+      pass = is_update and "update" or op.backward and "backward" or "forward" }
   end
-  return out
+  return out, has_backward
 end
 
--- What an update reads that depends on the batch is a gradient, where the graph does not say.
 local function add_gradients(d, ops)
+  local gradient = d.analysis.gradient
   for t in d.graph:tensors() do
-    local is = t.gradient
-    for _, to in ipairs(t.to) do is = is or ops[to].pass == "update" and ops[t.from].pass == "backward" end
-    if is then ops[t.from].gradient = ops[t.from].gradient + t.bytes end
+    if gradient[t.id] then ops[t.from].gradient = ops[t.from].gradient + t.bytes end
   end
+end
+
+-- Parameter servers are told from AllReduce where they may be chosen: there is something to reduce.
+local function reduces(d, g)
+  local actions, sets = d:actions(), d:sets()
+  for _, a in ipairs(d:legal(g)) do
+    if actions[a].option == "ps" and #sets[actions[a].set] > 1 then return true end
+  end
+  return false
 end
 
 --- The op groups of a problem, in its order: ops, seconds (all ops at the full batch, mean over devices), parameters and
--- gradient_bytes (bytes), passes (ops of each), what (words). O(n log n)
+-- gradient_bytes (bytes), passes (ops of each), what (words), reduces (replicas have gradients to sum). O(n log n)
 -- @tparam deploy d
 function groups.of(d)
-  local ops, out = read_ops(d), {}
+  local ops, has_backward = read_ops(d)
+  local out = {}
   add_gradients(d, ops)
   for g, group in ipairs(d:groups()) do
     local own = {}
     for i, id in ipairs(group.ops) do own[i] = ops[id] end
-    out[g] = described(own)
+    out[g] = described(own, has_backward)
+    out[g].reduces = reduces(d, g)
   end
   return out
 end

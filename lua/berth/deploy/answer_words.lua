@@ -7,6 +7,11 @@ local words = {}
 
 words.options = { ps = "parameter server", allreduce = "AllReduce", split = "model parallel", duplicate = "all of it on each" }
 
+words.shares = { even = "even shares", speed = "shares by speed" }
+
+--- As an integer, if it is one.
+function words.whole(x) return x == math.floor(x) and math.abs(x) < 2 ^ 53 and math.floor(x) or x end
+
 words.baselines = {
   dp = "DP-NCCL", ["dp-speed"] = "DP-NCCL, shares by speed", ["dp-ps"] = "DP, parameter servers",
   ["dp-ps-speed"] = "DP, parameter servers, by speed", ["model-parallel"] = "model parallel", single = "one device",
@@ -16,7 +21,12 @@ words.baselines = {
 function words.baseline(name) return words.baselines[name] or name end
 
 function words.seconds(x) return x and core.format(x, "seconds") or "-" end
-function words.bytes(x) return x and (x == math.huge and "none" or core.format(x, "bytes")) or "-" end
+
+--- Parts of bytes are rounded up.
+function words.bytes(x)
+  if not x then return "-" end
+  return x == math.huge and "none" or core.format(x < 1000 and math.ceil(x) or x, "bytes")
+end
 
 --- How much more: "+3.1 %", "-0.2 %".
 function words.more(x)
@@ -78,15 +88,21 @@ local function counted(list)
   return ("%.0f to %.0f"):format(least, most)
 end
 
+--- An option in words; where no gradient is summed it does not matter how.
+function words.option(option, reduces)
+  if not reduces and (option == "ps" or option == "allreduce") then return "replicas" end
+  return words.options[option]
+end
+
 --- How an op group is carried out, in a few words.
 -- @tparam table g group of an answer
 function words.how(g)
   if #g.devices == 1 then return "here alone" end
-  local how = words.options[g.option]
+  local how = words.option(g.option, g.reduces)
   if g.samples and g.option ~= "split" and g.option ~= "duplicate" then
     how = ("%s, samples %s"):format(how, counted(g.samples))
   end
-  if #g.repeated > 0 then how = ("%s, %s repeated"):format(how, words.count(#g.repeated, "op")) end
+  if #g.repeated > 0 then how = ("%s, %s repeated (SFB)"):format(how, words.count(#g.repeated, "op")) end
   return how
 end
 
@@ -166,6 +182,13 @@ local function against(a)
   return table.concat(out, ", ")
 end
 
+--- "physical, collectives at 1.9 x bandwidth" where the factor is the default.
+function words.physics(a)
+  local cost = a.given.cost
+  if a.physics ~= "physical" or a.given.priced or type(cost) == "table" and cost.collective_bandwidth then return a.physics end
+  return a.physics .. ", collectives at 1.9 x bandwidth"
+end
+
 --- The line that an answer prints as.
 function words.summary(a)
   local d = fullest(a)
@@ -175,8 +198,15 @@ function words.summary(a)
   for i = #parts, 1, -1 do
     if parts[i] == "" then table.remove(parts, i) end
   end
-  return ("plan: %s on %s, batch %.0f: %s"):format(words.count(a.n_ops, "op"), words.count(#a.device_names, "device"), a.batch,
-    table.concat(parts, "; "))
+  return ("plan: %s on %s, batch %.0f, %s: %s"):format(words.count(a.n_ops, "op"), words.count(#a.device_names, "device"),
+    a.batch, words.physics(a), table.concat(parts, "; "))
+end
+
+--- The line, and the notes below it.
+function words.told(a)
+  local out = { words.summary(a) }
+  for i, note in ipairs(a.notes) do out[i + 1] = "note: " .. note end
+  return table.concat(out, "\n")
 end
 
 return words

@@ -8,9 +8,9 @@ local json = {}
 json.FORMAT, json.VERSION = "berth deploy plan", 1
 
 -- Options that make the problem, or that tell how it was searched; in this order.
-json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict", "device_groups", "sets",
-  "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first", "order", "cost",
-  "sim" }
+json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict", "redundant",
+  "device_groups", "sets", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary",
+  "input_at_first", "order", "cost", "sim" }
 json.search_options = { "sfb", "method", "prior", "evaluations", "seconds" }
 
 -- May hold what has no JSON, and then has to be given again.
@@ -73,7 +73,10 @@ end
 local function group_object(g)
   return writer.object { { "what", g.what }, { "ops", g.ops }, { "time_s", g.seconds }, { "parameter_bytes", g.parameters },
     { "gradient_bytes", g.gradient_bytes }, { "devices", g.devices }, { "option", g.option }, { "shares", g.shares },
-    { "samples", g.samples or writer.null }, { "reasons", reason_objects(g.reasons) } }
+    { "samples", g.samples or writer.null }, { "repeated", g.repeated },
+    { "passes", writer.object { { "forward", g.passes.forward }, { "backward", g.passes.backward },
+      { "update", g.passes.update } } },
+    { "reasons", reason_objects(g.reasons) } }
 end
 
 local function baseline_object(row)
@@ -109,7 +112,7 @@ function json.object(a, first)
     { "batch", a.batch }, { "physics", a.physics }, { "options", options_of(a.given) }, { "step_s", a.seconds },
     { "bound_s", a.bound }, { "bound_name", a.bound_name }, { "gap", a.gap }, { "speedup_dp", a.speedup },
     { "speedup_uniform", a.speedup_uniform }, { "from", a.from }, { "evaluations", a.evaluations },
-    { "reason_evaluations", a.reason_evaluations }, { "interrupted", a.interrupted or false },
+    { "reason_evaluations", a.reason_evaluations }, { "interrupted", a.interrupted or false }, { "notes", a.notes },
     { "groups", each(a.groups, group_object) }, { "repeated_ops", a.chosen.duplicate },
     { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks }, { "memory_bytes", a.limits },
     { "trace", each(a.trace, trace_object) }, { "op_names", op_names(graph) },

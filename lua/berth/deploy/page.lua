@@ -4,7 +4,6 @@ local facts = require "berth.report.facts"
 local figures = require "berth.deploy.page_figures"
 local gantt = require "berth.report.gantt"
 local html = require "berth.report.html"
-local json = require "berth.experiment.json"
 local options = require "berth.options"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
@@ -87,19 +86,37 @@ local function timeline(a)
   return out
 end
 
-local function made(a, given)
-  local kept = {}
-  for _, key in ipairs { "batch", "op_groups", "method", "evaluations", "seconds", "seed", "uneven", "sfb", "duplicates",
-    "strict" } do
-    kept[key] = a.given[key]
+local OPTIONS = { "batch", "op_groups", "method", "evaluations", "seconds", "seed", "uneven", "sfb", "duplicates", "strict" }
+
+local function options_of(a)
+  local out = {}
+  for _, key in ipairs(OPTIONS) do
+    local x = a.given[key]
+    if x ~= nil then
+      out[#out + 1] = ("%s %s"):format(key, key == "seconds" and words.seconds(x) or type(x) == "number" and scale.number(x)
+        or tostring(x))
+    end
   end
+  return table.concat(out, ", ")
+end
+
+-- "vgg19: 124 ops"
+local function with_name(name, text) return name ~= "" and ("%s: %s"):format(name, text) or text end
+
+local function made(a, given)
   local list = { { "program", "berth " .. core.version } }
   if given.command then list[2] = { "command", given.command, code = true } end
-  list[#list + 1] = { "graph", ("%s: %s"):format(a.problem.graph.name, words.count(a.n_ops, "op")) }
-  list[#list + 1] = { "topology", ("%s: %s"):format(a.problem.topology.name, words.count(#a.device_names, "device")) }
-  list[#list + 1] = { "physics", a.physics }
-  list[#list + 1] = { "options", json.encode(kept), code = true }
+  list[#list + 1] = { "graph", with_name(a.problem.graph.name, words.count(a.n_ops, "op")) }
+  list[#list + 1] = { "topology", with_name(a.problem.topology.name, words.count(#a.device_names, "device")) }
+  list[#list + 1] = { "physics", words.physics(a) }
+  list[#list + 1] = { "options", options_of(a) }
   return html.list(list)
+end
+
+local function notes(a)
+  local out = {}
+  for i, note in ipairs(a.notes) do out[i] = ('<p class="warning">%s</p>'):format(svg.escape(note)) end
+  return table.concat(out, "\n")
 end
 
 local function page(a, given)
@@ -110,8 +127,9 @@ local function page(a, given)
     words.count(#a.device_names, "device"), a.physics, core.version)
   local lines, why = timeline(a)
   local searched, unsearched = figures.search(a)
-  return html.page(title, about, tiles(a), {
-    figure_section("steps", "Step time", "All by the same simulation. The bound holds for every strategy.", figures.steps(a), nil,
+  return html.page(title, about, tiles(a) .. notes(a), {
+    figure_section("steps", "Step time", "All by the same simulation. The bound holds for every strategy. The best uniform one "
+      .. "has one set of devices and one option for all op groups, and the plan's rule for repeated ops.", figures.steps(a), nil,
       baselines_table(a)),
     figure_section("map", "Op groups on devices", "The heaviest op groups first; bars are as high as the share of the samples.",
       figures.map(a)),

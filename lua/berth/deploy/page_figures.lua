@@ -40,7 +40,10 @@ end
 local function cell_tip(a, g, i, k)
   local d = g.devices[k]
   local samples = g.samples and (", %s"):format(words.count(g.samples[k], "sample")) or ""
-  return ("group %.0f (%s) on %s: %s%s"):format(i, g.what, a.device_names[d], LEGEND[kind_of(g)], samples)
+  local repeated = #g.repeated > 0 and (", %s repeated"):format(words.count(#g.repeated, "op")) or ""
+  local kind = kind_of(g)
+  local how = kind == "alone" and LEGEND.alone or words.option(g.option, g.reduces)
+  return ("group %.0f (%s) on %s: %s%s%s"):format(i, g.what, a.device_names[d], how, samples, repeated)
 end
 
 local function add_group(out, a, i, x, width, row, height)
@@ -65,16 +68,31 @@ local function used(a)
   return out
 end
 
-local function group_numbers(out, n, width, y)
+-- A label for each column, where there is room. label_of(i): text or nil
+local function column_labels(out, n, width, y, label_of)
   local last = -1e9
   for i = 1, n do
-    local label, x = ("%.0f"):format(i), svg.LEFT + (i - 0.5) * width
-    local half = svg.width(label, 11) / 2
-    if x - half > last then
+    local label, x = label_of(i), svg.LEFT + (i - 0.5) * width
+    local half = label and svg.width(label, 11) / 2
+    if label and x - half > last then
       out[#out + 1] = svg.text(x, y, label, "mid small faint")
       last = x + half + 3
     end
   end
+end
+
+-- Numbers of repeated ops below their columns. @treturn number height that they take
+local function repeated_numbers(out, a, n, width, y)
+  local any = false
+  local function label_of(i)
+    local count = #a.groups[i].repeated
+    any = any or count > 0
+    return count > 0 and ("%.0f"):format(count) or nil
+  end
+  column_labels(out, n, width, y, label_of)
+  if not any then return 0 end
+  out[#out + 1] = svg.text(svg.LEFT - 8, y, "ops repeated", "end small faint")
+  return 16
 end
 
 --- Which op group runs where: a column each, heaviest first; bars as high as the share of the samples.
@@ -93,8 +111,8 @@ function figures.map(a)
       height < 13 and "end small" or "end")
   end
   for i = 1, groups do add_group(out, a, i, svg.LEFT + (i - 1) * width, width, row, height) end
-  group_numbers(out, groups, width, top - 7)
-  local y = bottom + 20
+  column_labels(out, groups, width, top - 7, function(i) return ("%.0f"):format(i) end)
+  local y = bottom + 20 + repeated_numbers(out, a, groups, width, bottom + 13)
   y = y + svg.legend(out, used(a), svg.LEFT, svg.RIGHT, y)
   out.height = svg.notes(out, svg.LEFT, y, {
     #a.groups > groups and ("Not drawn: %s that are lighter."):format(words.count(#a.groups - groups, "op group")),

@@ -12,8 +12,8 @@ local plan = {}
 
 -- What the problem reads, and what is told of in a saved plan.
 plan.of_problem = { "batch", "physics", "op_groups", "grouping", "split", "seed", "uneven", "device_groups", "sets", "points",
-  "duplicates", "strict", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first",
-  "order", "analysis", "cost", "sim" }
+  "duplicates", "strict", "redundant", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary",
+  "input_at_first", "order", "analysis", "cost", "sim" }
 local own = { "method", "evaluations", "seconds", "prior", "sfb", "reasons" }
 
 local METHODS = { mcts = true, tree = true, anneal = true, refine = true, published = true }
@@ -185,6 +185,7 @@ function plan.plan(graph, topology, opts)
   if core.kind(graph) == "cost" then topology, opts = nil, topology else check_topology(topology) end
   local given, message, code = with_agent(checked(opts))
   if not given then return nil, message, code end
+  given.priced = topology == nil
   local d, why
   d, message, code, why = plan.problem(graph, topology, given)
   if not d then return nil, message, code, why end

@@ -4,6 +4,7 @@ local format = require "berth.deploy.json"
 local json = require "berth.experiment.json"
 local options = require "berth.options"
 local plan = require "berth.deploy.plan"
+local words = require "berth.deploy.answer_words"
 
 local FN = "berth.deploy.load"
 
@@ -67,6 +68,11 @@ local function check_topology(path, file, topology)
   end
 end
 
+local function check_batch(path, file, opts)
+  if opts.batch == nil or opts.batch == file.batch then return end
+  refuse(path, "batch", "the plan is for a batch of %s, this is %s", shown(file.batch), shown(opts.batch))
+end
+
 local function check_points(path, file, opts)
   local saved = file.options.points
   if not saved then return end
@@ -100,10 +106,17 @@ local function action_of(path, d, g, saved, sets, actions)
       if x.option == saved.option and x.shares == saved.shares then return a end
     end
   end
-  if not on then refuse(path, where .. ".devices", "these %.0f devices are no set of this problem", #devices) end
+  if not on then
+    refuse(path, where .. ".devices", "these %.0f devices are no set of this problem: its device groups or sets are others",
+      #devices)
+  end
   if not options_seen[saved.option] then
     return refuse(path, where .. ".option", "no %s (legal there: %s)", shown(saved.option),
       table.concat(options.sorted_keys(options_seen), ", "))
+  end
+  if saved.shares == "speed" then
+    refuse(path, where .. ".shares", "the plan has shares by speed on %s: these devices are alike here, or shares are even",
+      words.devices(words.names(d.topology), devices))
   end
   return refuse(path, where .. ".shares", "no %s with option %s", shown(saved.shares), saved.option)
 end
@@ -138,12 +151,19 @@ end
 
 -- ---- applying ------------------------------------------------------------------------------------------------
 
+-- Of these the file's are kept, but for what is given.
+local PARTS = { cost = true, sim = true }
+
 local function given_of(path, file, opts)
   local given = { batch = expect(path, "batch", file.batch, "number"), physics = file.physics }
   for _, list in ipairs { format.problem_options, format.search_options } do
     for _, key in ipairs(list) do given[key] = file.options[key] end
   end
-  for _, key in ipairs(format.given_again) do given[key] = opts[key] or given[key] end
+  for _, key in ipairs(format.given_again) do
+    local own, saved = opts[key], given[key]
+    local both = PARTS[key] and type(own) == "table" and type(saved) == "table"
+    given[key] = both and options.merge(saved, own) or own or saved
+  end
   for _, key in ipairs(file.options.given_again or {}) do
     if given[key] == nil then refuse(path, "options.given_again", "%s is not in the file and has to be given", shown(key)) end
   end
@@ -165,6 +185,8 @@ local function apply(path, graph, topology, opts)
   check_graph(path, file, graph)
   check_topology(path, file, topology)
   expect(path, "options", file.options, "table")
+  expect(path, "batch", file.batch, "number")
+  check_batch(path, file, opts)
   check_points(path, file, opts)
   local given = given_of(path, file, opts)
   local d, why, kind = problem_of(path, graph, topology, given)
@@ -174,7 +196,7 @@ local function apply(path, graph, topology, opts)
 end
 
 local function checked(opts)
-  local given = options.check(FN, opts, { "reasons", "points", "analysis", "cost", "sim" })
+  local given = options.check(FN, opts, { "batch", "reasons", "points", "analysis", "cost", "sim" })
   if given.reasons == nil then return options.merge(given, { reasons = false }) end
   return given
 end
@@ -183,8 +205,8 @@ end
 -- @tparam string path
 -- @tparam graph g with as many ops and tensors, and names as there
 -- @tparam topology t with devices of the same names
--- @tparam[opt] table opts reasons (as of plan; default false); points, analysis, cost, sim as the plan was made with, where the
---  file cannot have them
+-- @tparam[opt] table opts batch (of the graph: a plan for another is refused), reasons (as of plan; default false); points,
+--  analysis as the plan was made with, where the file cannot have them; cost, sim: these go before the file's
 -- @treturn[1] answer
 -- @treturn[2] nil
 -- @treturn[2] string message that names file, place and value

@@ -3,7 +3,6 @@ local words = require "berth.deploy.answer_words"
 
 local reasons = {}
 
-local CUT = { even = "even shares", speed = "shares by speed" }
 local SHARED = { ps = true, allreduce = true }
 
 -- Actions by what they do: index[set][option][shares] = action.
@@ -45,7 +44,8 @@ end
 -- @tparam table list of berth.deploy.answer_groups
 function reasons.context(d, list)
   return { d = d, actions = d:actions(), sets = d:sets(), index = index_of(d), all = largest_set(d),
-    order = by_weight(list), names = words.names(d.topology) }
+    groups = list, order = by_weight(list), names = words.names(d.topology),
+    device_group = d:device_groups() }
 end
 
 local function cheapest(list, costs, fits)
@@ -62,16 +62,43 @@ end
 
 local function where(ctx, set) return words.devices(ctx.names, ctx.sets[set]) end
 
+-- All of an action.
+local function in_full(ctx, a, reduces)
+  local x = ctx.actions[a]
+  if #ctx.sets[x.set] == 1 then return where(ctx, x.set) .. " instead" end
+  local shares = SHARED[x.option] and ", " .. words.shares[x.shares] or ""
+  return ("%s, %s%s instead"):format(where(ctx, x.set), words.option(x.option, reduces), shares)
+end
+
+-- Those that would read alike are told in full.
+local function told_apart(ctx, list, reduces)
+  local n = {}
+  for _, other in ipairs(list) do n[other.what] = (n[other.what] or 0) + 1 end
+  for _, other in ipairs(list) do
+    if n[other.what] > 1 then other.what = in_full(ctx, other.action, reduces) end
+  end
+  return list
+end
+
 -- What of the action is other than now: "all 8 devices, AllReduce instead", "even shares instead".
-local function described(ctx, now, a)
+local function described(ctx, now, a, reduces)
   local x, parts = ctx.actions[a], {}
   local several = #ctx.sets[x.set] > 1
   if x.set ~= now.set then parts[1] = where(ctx, x.set) end
-  if several and x.option ~= now.option then parts[#parts + 1] = words.options[x.option] end
+  if several and x.option ~= now.option then parts[#parts + 1] = words.option(x.option, reduces) end
   if several and SHARED[x.option] and x.shares ~= now.shares and #ctx.sets[now.set] > 1 and SHARED[now.option] then
-    parts[#parts + 1] = CUT[x.shares]
+    parts[#parts + 1] = words.shares[x.shares]
   end
   return table.concat(parts, ", ") .. " instead"
+end
+
+-- Another device that is like the one told of says the same again.
+local function see_alike(ctx, legal, single_action, seen)
+  local like = ctx.device_group[ctx.sets[ctx.actions[single_action].set][1]]
+  for _, a in ipairs(legal) do
+    local devices = ctx.sets[ctx.actions[a].set]
+    seen[a] = seen[a] or #devices == 1 and ctx.device_group[devices[1]] == like
+  end
 end
 
 --- Other actions of an op group, those first that say most: another way to keep replicas in step, other shares, all devices,
@@ -83,12 +110,12 @@ end
 function reasons.alternatives(ctx, action, g)
   local chosen = action[g]
   local now, legal, list, seen = ctx.actions[chosen], ctx.d:legal(g), {}, { [chosen] = true }
-  local is_legal = {}
+  local is_legal, reduces = {}, ctx.groups[g].reduces
   for _, a in ipairs(legal) do is_legal[a] = true end
   local function add(a)
     if not a or seen[a] or not is_legal[a] then return end
     seen[a] = true
-    list[#list + 1] = { action = a, what = described(ctx, now, a) }
+    list[#list + 1] = { action = a, what = described(ctx, now, a, reduces) }
   end
   local function at(set, option, shares)
     local of = ctx.index[set] and ctx.index[set][option]
@@ -100,9 +127,11 @@ function reasons.alternatives(ctx, action, g)
   end
   add(at(now.set, now.option, now.shares == "even" and "speed" or "even"))
   add(at(ctx.all, now.option == "ps" and #ctx.sets[now.set] == 1 and "allreduce" or now.option, "speed"))
-  add(single(ctx, legal, costs))
+  local alone = single(ctx, legal, costs)
+  add(alone)
+  if alone then see_alike(ctx, legal, alone, seen) end
   add(cheapest(legal, costs, function(a) return not seen[a] end))
-  return list
+  return told_apart(ctx, list, reduces)
 end
 
 return reasons

@@ -61,7 +61,11 @@ local WORDS = { ["true"] = true, ["false"] = false }
 
 local read
 
-local function wrong(s, at, what) error(("column %d: %s"):format(at, what or ("unexpected '%s'"):format(s:sub(at, at))), 0) end
+local DEEPEST = 100 -- values in values: less than what the interpreters' stacks hold
+
+local function unexpected(s, at) return at > #s and "the text ends" or ("unexpected '%s'"):format(s:sub(at, at)) end
+
+local function wrong(s, at, what) error(("column %d: %s"):format(at, what or unexpected(s, at)), 0) end
 
 local function skip(s, at) return s:find("[^ \t\r\n]", at) or #s + 1 end
 
@@ -87,13 +91,13 @@ local function read_string(s, at)
   end
 end
 
-local function read_array(s, at)
+local function read_array(s, at, depth)
   local out, n = {}, 0
   at = skip(s, at + 1)
   if s:sub(at, at) == "]" then return out, at + 1 end
   while true do
     n = n + 1
-    out[n], at = read(s, at)
+    out[n], at = read(s, at, depth)
     local mark = s:sub(at, at)
     if mark == "]" then return out, at + 1 end
     if mark ~= "," then wrong(s, at) end
@@ -101,7 +105,7 @@ local function read_array(s, at)
   end
 end
 
-local function read_object(s, at)
+local function read_object(s, at, depth)
   local out = {}
   at = skip(s, at + 1)
   if s:sub(at, at) == "}" then return out, at + 1 end
@@ -111,7 +115,7 @@ local function read_object(s, at)
     local key, after = read_string(s, at)
     after = skip(s, after)
     if s:sub(after, after) ~= ":" then wrong(s, after) end
-    out[key], at = read(s, after + 1)
+    out[key], at = read(s, after + 1, depth)
     local mark = s:sub(at, at)
     if mark == "}" then return out, at + 1 end
     if mark ~= "," then wrong(s, at) end
@@ -131,10 +135,11 @@ end
 local READERS = { ["{"] = read_object, ["["] = read_array, ['"'] = read_string }
 
 -- A value and the place of what follows it. null is nil.
-read = function(s, at)
+read = function(s, at, depth)
   at = skip(s, at)
+  if depth == DEEPEST then wrong(s, at, ("more than %d values in each other"):format(DEEPEST)) end
   local reader = READERS[s:sub(at, at)] or read_word
-  local value, after = reader(s, at)
+  local value, after = reader(s, at, depth + 1)
   return value, skip(s, after)
 end
 
@@ -142,7 +147,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 function json.decode(s)
-  local fine, value, at = pcall(read, s, 1)
+  local fine, value, at = pcall(read, s, 1, 0)
   if not fine then return nil, value end
   if at <= #s then return nil, ("column %d: more than one value"):format(at) end
   return value

@@ -1,0 +1,111 @@
+/* Where op groups are, what crosses between them, what is worth changing. */
+#include "search_internal.h"
+
+/* ---- positions -------------------------------------------------------------------------------------- */
+
+static bool is_backward(const berth_deploy *d, int32_t v) { return (berth_i_flags(d->g, v) & BERTH_OP_BACKWARD) != 0; }
+static bool is_update(const berth_deploy *d, int32_t v) { return (berth_i_flags(d->g, v) & BERTH_OP_UPDATE) != 0; }
+/* Variables and constants are where they are read, which may be anywhere. */
+static bool is_source(const berth_deploy *d, int32_t v) { return d->g->in_at[v] == d->g->in_at[v + 1]; }
+
+/* Places of ops in topological order; of backward ops as if mirrored, the last one first. */
+static void place_ops(const berth_deploy *d, const int32_t *order, double *place) {
+  int32_t first = d->n_ops, last = -1, forward = 0;
+  for (int32_t k = 0; k < d->n_ops; k++) {
+    if (!is_backward(d, order[k])) continue;
+    first = k < first ? k : first;
+    last = k;
+  }
+  for (int32_t k = 0; k < d->n_ops; k++) forward = k < first && !is_update(d, order[k]) ? k + 1 : forward;
+  for (int32_t k = 0; k < d->n_ops; k++)
+    place[order[k]] = is_backward(d, order[k]) ? (double)forward * (last - k) / (last - first + 1) : k;
+}
+
+/* Kinds of ops, the most telling first. */
+static int kind_of(const berth_deploy *d, int32_t v) {
+  if (is_update(d, v)) return 3;
+  if (is_source(d, v)) return 2;
+  return is_backward(d, v) ? 1 : 0;
+}
+
+/* The mean over the most telling ops that there are. */
+static double place_of(const berth_deploy *d, int32_t group, const double *place) {
+  double sum = 0;
+  int32_t n = 0;
+  for (int kind = 0; kind < 4 && n == 0; kind++)
+    for (int32_t k = d->group_at[group]; k < d->group_at[group + 1]; k++) {
+      if (kind_of(d, d->group_op[k]) != kind) continue;
+      sum += place[d->group_op[k]];
+      n++;
+    }
+  return n > 0 ? sum / n : 0;
+}
+
+berth_status berth_i_search_positions(const berth_deploy *d, double *position) {
+  const size_t n = (size_t)d->n_ops;
+  double *place = berth_i_alloc(d->ctx, n, sizeof *place);
+  int32_t *order = berth_i_alloc(d->ctx, n, sizeof *order);
+  berth_status st = place && order ? berth_topo_order(d->g, order) : berth_i_nomem(d->ctx);
+  if (st == BERTH_OK) place_ops(d, order, place);
+  for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++) position[i] = place_of(d, i, place);
+  berth_i_free(d->ctx, order, n, sizeof *order);
+  berth_i_free(d->ctx, place, n, sizeof *place);
+  return st;
+}
+
+/* ---- seams ------------------------------------------------------------------------------------------ */
+
+/* rank: of each group by position; equal ones by their number. O(groups^2) */
+static void rank_groups(const berth_deploy *d, const double *position, int32_t *rank) {
+  for (int32_t i = 0; i < d->n_groups; i++) {
+    rank[i] = 0;
+    for (int32_t k = 0; k < d->n_groups; k++)
+      rank[i] += position[k] < position[i] || (position[k] == position[i] && k < i);
+  }
+}
+
+/* What tensors of the batch carry from one side of a cut to the other, by the rank before the cut. */
+static void add_crossing(const berth_deploy *d, const int32_t *rank, double *bytes) {
+  for (int32_t t = 0; t < d->g->n_tensors; t++) {
+    int32_t low = rank[d->group[d->g->producer[t]]], high = low;
+    if (!d->cut_tensor[t]) continue;
+    for (int32_t k = d->g->use_at[t]; k < d->g->use_at[t + 1]; k++) {
+      const int32_t r = rank[d->group[d->g->use[k]]];
+      low = r < low ? r : low;
+      high = r > high ? r : high;
+    }
+    for (int32_t k = low; k < high; k++) bytes[k] += d->g->tensor_bytes[t];
+  }
+}
+
+void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank, double *out) {
+  double *bytes = out + d->n_groups;
+  for (int32_t i = 0; i < d->n_groups; i++) bytes[i] = 0;
+  rank_groups(d, position, rank);
+  add_crossing(d, rank, bytes);
+  for (int32_t i = 0; i < d->n_groups; i++) out[i] = bytes[rank[i]];
+}
+
+/* ---- what to change, what to try everywhere ----------------------------------------------------------- */
+
+/* Shares of the time and of the bytes of parameters. */
+void berth_i_search_weights(const berth_deploy *d, double *weight) {
+  double seconds = 0, bytes = 0;
+  for (int32_t i = 0; i < d->n_groups; i++) seconds += d->group_seconds[i];
+  for (int32_t v = 0; v < d->n_ops; v++) bytes += berth_i_param(d->g, v);
+  for (int32_t i = 0; i < d->n_groups; i++) {
+    weight[i] = 0.1 / d->n_groups + (seconds > 0 ? d->group_seconds[i] / seconds : 0);
+    for (int32_t k = d->group_at[i]; k < d->group_at[i + 1]; k++)
+      weight[i] += bytes > 0 ? berth_i_param(d->g, d->group_op[k]) / bytes : 0;
+  }
+}
+
+/* Of single devices the first one of each device group. */
+void berth_i_search_everywhere(const berth_deploy *d, uint8_t *everywhere) {
+  for (int32_t a = 0; a < d->n_actions; a++) {
+    const int32_t place = d->set_place[d->action[a].set], device = berth_i_place_devices(d, place)[0];
+    everywhere[a] = 1;
+    for (int32_t k = 0; k < device && berth_i_place_size(d, place) == 1; k++)
+      if (d->device_group[k] == d->device_group[device]) everywhere[a] = 0;
+  }
+}
