@@ -1,8 +1,8 @@
--- Three GPUs and a slow network, a batch of 6: what does each part of VGG-19 want, why, and what are repeated ops worth?
+-- Six GPUs in three machines, a batch of 6: what does each part of VGG-19 want, why, and what are repeated ops worth?
 local berth = require "berth"
 
 local g = berth.deploy.models.build("vgg19", { batch = 6 })
-local cluster = berth.deploy.clusters.sfb_trio() -- a GTX 1080 Ti in one machine, two P100 in another
+local cluster = berth.deploy.clusters.six_gpu() -- two V100, two V100, two GTX 1080 Ti; 2.2 to 5 GB/s between them
 
 local function told(name, rule)
   local a = assert(berth.deploy.plan(g, cluster, { batch = 6, op_groups = 20, evaluations = 800, reasons = 100, sfb = rule }))

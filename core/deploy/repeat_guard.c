@@ -1,6 +1,7 @@
 /* Repeated ops that do not pay are taken off again. */
 #include "values_internal.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* A layer: repeated ops that hang together by tensors. Its number is its lowest op. */
 typedef struct layer {
@@ -139,5 +140,30 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
   berth_i_free(d->ctx, x.up, n, sizeof *x.up);
   berth_i_free(d->ctx, x.slot, n, sizeof *x.slot);
   berth_i_free(d->ctx, x.list, n, sizeof *x.list);
+  return st;
+}
+
+/* ---- a rule, or nothing --------------------------------------------------------------------------------- */
+
+static bool repeats(const uint8_t *duplicate, int32_t n) { return memchr(duplicate, 1, (size_t)n) != NULL; }
+
+berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate,
+                                        double *peak, berth_deploy_value *out) {
+  const size_t n = (size_t)d->n_devices;
+  berth_deploy_value with;
+  double *more = NULL;
+  berth_status st = berth_deploy_repeat(d, action, rule, duplicate);
+  if (st != BERTH_OK || (st = berth_deploy_evaluate(d, action, NULL, peak, out)) != BERTH_OK) return st;
+  if (!repeats(duplicate, d->n_ops)) return BERTH_OK;
+  if (!(more = berth_i_alloc(d->ctx, n, sizeof *more))) return berth_i_nomem(d->ctx);
+  if ((st = berth_deploy_evaluate(d, action, duplicate, more, &with)) != BERTH_OK) goto done;
+  if (berth_i_value_better(out, &with)) {
+    memset(duplicate, 0, (size_t)d->n_ops);
+    goto done;
+  }
+  *out = with;
+  if (peak) memcpy(peak, more, n * sizeof *peak);
+done:
+  berth_i_free(d->ctx, more, n, sizeof *more);
   return st;
 }

@@ -38,10 +38,7 @@ static double excess_of(const seam *s, const berth_deploy_value *v) {
 
 static berth_status value_one(seam *s, const int32_t *action, double *value, double *excess) {
   berth_deploy_value v;
-  berth_status st = BERTH_OK;
-  if (s->o.sfb != BERTH_DEPLOY_SFB_NONE) st = berth_deploy_repeat(s->d, action, s->o.sfb, s->duplicate);
-  if (st == BERTH_OK)
-    st = berth_deploy_evaluate(s->d, action, s->o.sfb == BERTH_DEPLOY_SFB_NONE ? NULL : s->duplicate, s->peak, &v);
+  berth_status st = berth_deploy_evaluate_rule(s->d, action, s->o.sfb, s->duplicate, s->peak, &v);
   if (st == BERTH_EUNREACHABLE) {
     *value = INFINITY;
     return BERTH_OK;

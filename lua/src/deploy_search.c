@@ -9,17 +9,22 @@ static const char *const rules[] = { "none", "local", "cut", NULL };
 
 /* ---- results ---------------------------------------------------------------------------------- */
 
-/* { action, seconds, ... } gets the ops that replicas repeat, and the rule. */
+/* { action, seconds, ... } gets the ops that replicas repeat, and the rule: "none" where they repeat nothing. */
 static void finish(lua_State *L, bl_tree_box *box, const int32_t *action) {
   berth_deploy *d = box->object;
   const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+  berth_deploy_value best;
   uint8_t *duplicate;
   int32_t n = 0, t = lua_gettop(L);
-  bl_set_string(L, "sfb", rules[box->rule]);
-  if (box->rule == BERTH_DEPLOY_SFB_NONE) return;
   duplicate = bl_scratch(L, (size_t)ops, 1);
-  if (berth_deploy_repeat(d, action, (berth_deploy_sfb)box->rule, duplicate) != BERTH_OK) bl_error(L, "%s: %s", box->fn,
-                                                                                                  berth_errmsg(bl_ctx(L)));
+  if (berth_deploy_evaluate_rule(d, action, (berth_deploy_sfb)box->rule, duplicate, NULL, &best) != BERTH_OK)
+    bl_error(L, "%s: %s", box->fn, berth_errmsg(bl_ctx(L)));
+  lua_pushstring(L, rules[best.repeated > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
+  lua_setfield(L, t, "sfb");
+  if (best.repeated == 0) {
+    lua_settop(L, t);
+    return;
+  }
   lua_newtable(L);
   for (int32_t v = 0; v < ops; v++)
     if (duplicate[v]) {
@@ -36,8 +41,7 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *action, int64_t
   uint8_t *duplicate = bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))), 1);
   berth_deploy_value v;
   luaL_Buffer b;
-  berth_status st = berth_deploy_repeat(d, action, (berth_deploy_sfb)box->rule, duplicate);
-  if (st == BERTH_OK) st = berth_deploy_evaluate(d, action, duplicate, NULL, &v);
+  berth_status st = berth_deploy_evaluate_rule(d, action, (berth_deploy_sfb)box->rule, duplicate, NULL, &v);
   if (st != BERTH_OK) return bl_refused(L, box->fn, st);
   lua_pushnil(L);
   luaL_buffinit(L, &b);

@@ -33,9 +33,24 @@ describe("the search of deployments", function()
       assert.equal(0, v.over)
       assert.equal(r.seconds, d:evaluate({ action = r.action, sfb = r.sfb }).seconds)
       assert.is_true(r.seconds <= r.start)
-      assert.equal(method == "published" and "none" or "local", r.sfb)
+      assert.equal(r.duplicate and "local" or "none", r.sfb)
+      if method == "published" then assert.is_nil(r.duplicate) end
       assert.equal(r.seconds, r.trace[#r.trace].seconds)
     end
+  end)
+
+  it("repeats ops only where that is no slower", function()
+    local seen = {}
+    local g, trio = berth.deploy.models.build("vgg19", { batch = 6 }), berth.deploy.clusters.sfb_trio()
+    for seed = 1, 6 do
+      local d = assert(berth.deploy.problem(g, trio, { batch = 6, seed = seed, op_groups = 3 + seed }))
+      local r = assert(d:search { method = "anneal", evaluations = 40, seed = seed })
+      local with = d:evaluate { action = r.action, sfb = "local" }.seconds
+      local without = d:evaluate({ action = r.action }).seconds
+      assert.equal(math.min(with, without), r.seconds)
+      seen[with < without and "with" or without < with and "without" or "alike"] = true
+    end
+    assert.is_true(seen.with)
   end)
 
   it("is never worse than its starts, nor than every action everywhere", function()

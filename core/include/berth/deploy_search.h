@@ -18,7 +18,7 @@ typedef enum berth_deploy_prior {
 typedef struct berth_deploy_search_options {
   berth_deploy_prior prior;
   double temperature;        /* of LOCAL, above 0; default 0.3 */
-  berth_deploy_sfb sfb;      /* which ops are repeated in every evaluation; default LOCAL */
+  berth_deploy_sfb sfb;      /* which ops are repeated in every evaluation, where it is better than none; default LOCAL */
   berth_fill fill;           /* NEAREST (default), FIRST or START */
   int steps;                 /* 1: the tree chooses device group by device group, then option and shares; 0: whole actions; default
                                 -1: in steps above six device groups */
@@ -38,7 +38,7 @@ berth_deploy_search_options berth_deploy_search_default(int published);
  * by the sum over devices of peak / memory - 1; what has no route is not allowed. Near are op groups whose forward ops
  * (else backward ones, mirrored) are near in topological order; seams are where few bytes of the batch cross. The rest is that of
  * berth_decider;
- * ops that the answer repeats: berth_deploy_repeat by the same rule.
+ * ops that the answer repeats: berth_deploy_evaluate_rule by the same rule. An evaluation is one strategy, so one simulation or two.
  *
  * @param opts NULL: defaults
  * @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM

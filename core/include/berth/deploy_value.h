@@ -67,6 +67,17 @@ typedef enum berth_deploy_sfb {
 berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate);
 
 /**
+ * A strategy with the ops that a rule repeats, or with none, whichever is better: a rule is believed only where the simulation
+ * agrees. One simulation, or two where the rule repeats something.
+ *
+ * @param duplicate [ops] out: what is repeated in the better one
+ * @param peak [devices] out, bytes; may be NULL
+ * @return as berth_deploy_evaluate
+ */
+berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate,
+                                        double *peak, berth_deploy_value *out);
+
+/**
  * Keeps what pays: simulates without any repeated op, then without each layer (repeated ops that hang together), the layer first
  * whose inputs are largest, and takes off what is no slower without.
  *
