@@ -11,7 +11,7 @@ local Stop = { __name = "berth.deploy.stop" }
 
 local run = {}
 
-local MOST_STARTS = 6
+local MOST_STARTS = 2
 
 --- Passes its arguments on; ends the run for nil, message, code. An interrupt only ends the phase, once there is an answer.
 function Run:need(value, message, code, why)
@@ -137,11 +137,13 @@ function Run:note(trace)
   end
 end
 
--- The published search begins with data parallelism; ours with the best of the baselines, which hold all uniform strategies.
+-- Searches begin with data parallelism; ours has the best baselines, too, and values uniform strategies again, by which it knows
+-- which actions are good for many op groups.
 local function begun(self)
   if self.method == "published" then return { start = { self.first[1].strategy } } end
   local first = starts(self.first)
-  return options.merge({ start = first, uniform = false }, self.guided and self.guided:guide(self.d, first))
+  table.insert(first, 1, { action = self.first[1].strategy.action })
+  return options.merge({ start = first }, self.guided and self.guided:guide(self.d, first))
 end
 
 -- One search under a rule for repeated ops.
