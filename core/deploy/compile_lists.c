@@ -3,21 +3,6 @@
 
 /* ---- lists ------------------------------------------------------------------------------------- */
 
-static void counts_to_ends(int32_t *at, int32_t n) {
-  int32_t k, sum = 0;
-  for (k = 0; k < n; k++) at[k] = sum += at[k];
-  at[n] = sum;
-}
-
-/* Stable counting sort: list[at[k]..at[k+1]) gets the values of the items with key k (value NULL: their ids). */
-static void sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list) {
-  int32_t i;
-  memset(at, 0, ((size_t)n_keys + 1) * sizeof *at);
-  for (i = 0; i < n; i++) at[key[i]]++;
-  counts_to_ends(at, n_keys);
-  for (i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
-}
-
 static void place_members(berth_i_arena *a) {
   const int32_t *next = a->coll_ops;
   int32_t k;
@@ -37,7 +22,7 @@ static void sort_side(const berth_i_arena *a, bool waiting, int32_t *at, int32_t
     const berth_collective *c = &a->collective[k];
     for (j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) at[waiting ? c->consumers[j] : c->members[j]]++;
   }
-  counts_to_ends(at, a->n_ops);
+  berth_i_counts_to_ends(at, a->n_ops);
   for (k = a->n_collectives - 1; k >= 0; k--) {
     const berth_collective *c = &a->collective[k];
     for (j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) list[--at[waiting ? c->consumers[j] : c->members[j]]] = k;
@@ -116,9 +101,9 @@ static void view_cost(berth_i_arena *a, berth_i_emission *e) {
 berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e) {
   berth_status st = berth_i_arena_reserve_lists(a);
   if (st != BERTH_OK) return st;
-  sort_lists(a->n_ops, a->n_edges, a->edge_op, a->edge_tensor, a->in_at, a->in);
-  sort_lists(a->n_ops, a->n_tensors, a->producer, NULL, a->out_at, a->out);
-  sort_lists(a->n_tensors, a->n_edges, a->edge_tensor, a->edge_op, a->use_at, a->use);
+  berth_i_sort_lists(a->n_ops, a->n_edges, a->edge_op, a->edge_tensor, a->in_at, a->in);
+  berth_i_sort_lists(a->n_ops, a->n_tensors, a->producer, NULL, a->out_at, a->out);
+  berth_i_sort_lists(a->n_tensors, a->n_edges, a->edge_tensor, a->edge_op, a->use_at, a->use);
   place_members(a);
   sort_side(a, false, a->wait_at, a->wait);
   sort_side(a, true, a->after_at, a->after);

@@ -157,19 +157,17 @@ static berth_status check_pins(const berth_graph *g) {
 
 /* ---- lists ------------------------------------------------------------------------------ */
 
-/* Turns counts per key into ends; buckets are then filled from the back, which leaves starts. */
-static void counts_to_ends(int32_t *at, int32_t n_keys) {
+void berth_i_counts_to_ends(int32_t *at, int32_t n_keys) {
   int32_t k, sum = 0;
   for (k = 0; k < n_keys; k++) at[k] = sum += at[k];
   at[n_keys] = sum;
 }
 
-/* Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key k (value NULL: their ids). */
-static void bucket(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list) {
+void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list) {
   int32_t i;
   memset(at, 0, ((size_t)n_keys + 1) * sizeof *at);
   for (i = 0; i < n; i++) at[key[i]]++;
-  counts_to_ends(at, n_keys);
+  berth_i_counts_to_ends(at, n_keys);
   for (i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
 }
 
@@ -190,9 +188,9 @@ static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor, cons
   g->use = new_ids(g, edges, &failed);
   g->topo = new_ids(g, ops, &failed);
   if (failed) return berth_i_nomem(g->ctx);
-  bucket(g->n_ops, g->n_edges, edge_op, edge_tensor, g->in_at, g->in);
-  bucket(g->n_ops, g->n_tensors, g->producer, NULL, g->out_at, g->out);
-  bucket(g->n_tensors, g->n_edges, edge_tensor, edge_op, g->use_at, g->use);
+  berth_i_sort_lists(g->n_ops, g->n_edges, edge_op, edge_tensor, g->in_at, g->in);
+  berth_i_sort_lists(g->n_ops, g->n_tensors, g->producer, NULL, g->out_at, g->out);
+  berth_i_sort_lists(g->n_tensors, g->n_edges, edge_tensor, edge_op, g->use_at, g->use);
   return BERTH_OK;
 }
 
@@ -214,7 +212,7 @@ static void count_side(const berth_graph *g, bool consumers, int32_t *at) {
     side s = side_of(g, k, consumers);
     for (j = 0; j < s.n; j++) at[s.ops[j]]++;
   }
-  counts_to_ends(at, g->n_ops);
+  berth_i_counts_to_ends(at, g->n_ops);
 }
 
 static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list) {

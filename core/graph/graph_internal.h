@@ -57,6 +57,12 @@ static inline double berth_i_resident(const berth_graph *g, int32_t t) {
   return g->resident ? g->resident[t] : g->tensor_bytes[t];
 }
 
+/** Turns counts per key into ends; lists are then filled from the back, which leaves starts.  @param at [n_keys + 1] */
+void berth_i_counts_to_ends(int32_t *at, int32_t n_keys);
+/** Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key k (value NULL: their ids).
+ *  @param at [n_keys + 1] out */
+void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list);
+
 /** berth_b_level and berth_t_level with the times of collectives, terminal ones included.
  *  @param through [collectives] s; NULL: 0 */
 berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out);
