@@ -9,9 +9,10 @@ typedef struct named {
   berth_deploy_value value;
 } named;
 
+/* Made once for a problem, which keeps it; each that was given out holds the problem. */
 struct berth_deploy_list {
   berth_ctx *ctx;
-  berth_deploy *d;    /* retained */
+  berth_deploy *d;
   named *one;
   size_t n, cap;
   uint8_t *duplicate; /* [n_ops] scratch */
@@ -175,7 +176,7 @@ static int32_t single_action(const berth_deploy *d, int32_t device) {
 }
 
 static berth_status add_single(berth_deploy_list *l, int32_t *action) {
-  berth_deploy_value value, best = { 0, 0, 0, BERTH_NONE, 0, 0 };
+  berth_deploy_value value, best = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   int32_t k, a, found = BERTH_NONE;
   berth_status st;
   for (k = 0; k < l->d->n_devices; k++) {
@@ -274,34 +275,46 @@ static berth_status add_all(berth_deploy_list *l, int32_t *action) {
   return add_all_uniform(l, action);
 }
 
-berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
+static void drop(berth_deploy_list *l) {
+  size_t k;
+  for (k = 0; k < l->n; k++) berth_i_free(l->ctx, l->one[k].action, (size_t)l->d->n_groups, sizeof *l->one[k].action);
+  berth_i_free(l->ctx, l->one, l->cap, sizeof *l->one);
+  berth_i_free(l->ctx, l->duplicate, (size_t)l->d->n_ops, 1);
+  berth_i_free(l->ctx, l, 1, sizeof *l);
+}
+
+static berth_status make(berth_deploy *d, berth_deploy_list **out) {
   berth_deploy_list *l = berth_i_zalloc(d->ctx, 1, sizeof *l);
   int32_t *action = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *action);
   berth_status st = BERTH_ENOMEM;
   if (l) {
     l->ctx = d->ctx;
     l->d = d;
-    berth_deploy_retain(d);
     l->duplicate = berth_i_alloc(d->ctx, (size_t)d->n_ops, 1);
   }
   if (l && action && l->duplicate) st = add_all(l, action);
   else berth_i_nomem(d->ctx);
   berth_i_free(d->ctx, action, (size_t)d->n_groups, sizeof *action);
   if (st == BERTH_OK) *out = l;
-  else berth_deploy_list_release(l);
+  else if (l) drop(l);
   return st;
 }
 
+void berth_i_baselines_release(berth_deploy *d) {
+  if (d->baselines) drop(d->baselines);
+  d->baselines = NULL;
+}
+
+berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
+  berth_status st = d->baselines ? BERTH_OK : make(d, &d->baselines);
+  if (st != BERTH_OK) return st;
+  berth_deploy_retain(d);
+  *out = d->baselines;
+  return BERTH_OK;
+}
+
 void berth_deploy_list_release(berth_deploy_list *l) {
-  berth_deploy *d;
-  size_t k;
-  if (!l) return;
-  d = l->d;
-  for (k = 0; k < l->n; k++) berth_i_free(l->ctx, l->one[k].action, (size_t)d->n_groups, sizeof *l->one[k].action);
-  berth_i_free(l->ctx, l->one, l->cap, sizeof *l->one);
-  berth_i_free(l->ctx, l->duplicate, (size_t)d->n_ops, 1);
-  berth_i_free(l->ctx, l, 1, sizeof *l);
-  berth_deploy_release(d); /* last: it may hold the context */
+  if (l) berth_deploy_release(l->d);
 }
 
 int32_t berth_deploy_list_size(const berth_deploy_list *l) { return (int32_t)l->n; }

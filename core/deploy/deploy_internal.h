@@ -36,6 +36,7 @@ typedef struct berth_i_moves {
 } berth_i_moves;
 
 struct berth_i_values; /* of the evaluator */
+struct berth_deploy_list;
 
 struct berth_deploy {
   berth_ctx *ctx;
@@ -96,6 +97,7 @@ struct berth_deploy {
   berth_i_moves *moves;          /* [BERTH_I_MOVE_SLOTS] */
   struct berth_i_emission *scratch; /* of berth_deploy_compile; NULL: not yet */
   struct berth_i_values *values; /* the evaluator's; NULL: not yet */
+  struct berth_deploy_list *baselines; /* NULL: not yet */
 };
 
 enum { BERTH_I_MOVE_SLOTS = 1024 };
@@ -141,6 +143,7 @@ void berth_i_deploy_layout_release(berth_deploy *d);
 void berth_i_deploy_actions_release(berth_deploy *d);
 void berth_i_deploy_dealt_release(berth_deploy *d);
 void berth_i_values_release(berth_deploy *d);
+void berth_i_baselines_release(berth_deploy *d);
 
 /* ---- compiled graphs in an arena ---------------------------------------------------------- */
 

@@ -15,6 +15,7 @@ static void note_memory(const berth_deploy *d, int32_t device, double peak, bert
   out->peak = peak > out->peak ? peak : out->peak;
   if (!(lacks > 1e-12 * peak)) return;
   out->over++;
+  out->excess += berth_i_memory_of(d, device) > 0 ? lacks / berth_i_memory_of(d, device) : 1;
   if (lacks > out->shortfall) {
     out->shortfall = lacks;
     out->worst = device;
@@ -25,7 +26,7 @@ static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_
   int32_t k;
   out->over = 0;
   out->worst = BERTH_NONE;
-  out->peak = out->shortfall = 0;
+  out->peak = out->shortfall = out->excess = 0;
   for (k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
 }
 

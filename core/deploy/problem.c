@@ -120,6 +120,7 @@ void berth_deploy_release(berth_deploy *d) {
   berth_ctx *ctx;
   if (!d || --d->refs > 0) return;
   ctx = d->ctx;
+  berth_i_baselines_release(d);
   berth_i_values_release(d);
   berth_i_emission_release(d, d->scratch);
   berth_i_deploy_dealt_release(d);

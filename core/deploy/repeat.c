@@ -118,15 +118,11 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
   return *kept;
 }
 
-static bool by_allreduce(const berth_deploy *d, int32_t action) {
-  return d->action[action].option == BERTH_DEPLOY_ALLREDUCE && berth_i_is_data_parallel(d, action);
-}
-
 static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
   int32_t g, i;
   for (g = 0; g < d->n_groups; g++) {
     const berth_i_local_sfb *sfb;
-    if (!by_allreduce(d, action[g])) continue;
+    if (!berth_i_reduces_all(d, action[g])) continue;
     if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
     for (i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
   }
@@ -186,11 +182,11 @@ static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut
   int32_t a = action[d->group[op]], place = berth_i_action_place(d, a), n = berth_i_place_size(d, place);
   berth_i_cut shares = d->action[a].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   double gather, part = 1 - 1.0 / n;
-  c->barred[op] = !by_allreduce(d, a) || !may_repeat(d, op);
+  c->barred[op] = !berth_i_reduces_all(d, a) || !may_repeat(d, op);
   c->replicas[op] = n;
   c->seconds[op] = 0;
   c->bandwidth[op] = INFINITY;
-  if (n < 2 || !by_allreduce(d, a)) return;
+  if (n < 2 || !berth_i_reduces_all(d, a)) return;
   gather = berth_i_gather_seconds(d, place, reference);
   if (gather > 0 && !isinf(gather)) c->bandwidth[op] = part * reference / gather;
   c->seconds[op] = more_work(d, op, berth_i_form_of(place, shares)) / part;
@@ -201,7 +197,7 @@ static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, 
   int32_t k, n = c->p.tensors, at = c->first[n];
   if (!d->cut_tensor[t]) return;
   for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
-    if (by_allreduce(d, action[d->group[g->use[k]]])) c->consumer[at++] = g->use[k];
+    if (berth_i_reduces_all(d, action[d->group[g->use[k]]])) c->consumer[at++] = g->use[k];
   }
   if (at == c->first[n]) return;
   c->producer[n] = g->producer[t];
@@ -231,7 +227,7 @@ static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32
   for (i = 0; i < d->n_ops; i++) cut_op(d, action, i, c);
   for (i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, c);
   for (i = 0; i < d->n_groups; i++) {
-    if (by_allreduce(d, action[i])) cut_gradients(d, v, action, i, c);
+    if (berth_i_reduces_all(d, action[i])) cut_gradients(d, v, action, i, c);
   }
   c->p.seconds = c->seconds;
   c->p.replicas = c->replicas;

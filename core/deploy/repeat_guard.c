@@ -117,7 +117,7 @@ static berth_status run(guard *x) {
 berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t *duplicate, int32_t most,
                                 berth_deploy_value *out) {
   size_t n = (size_t)d->n_ops;
-  guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0 } };
+  guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0, 0 } };
   berth_status st;
   if (most < 2) return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
   x.now = berth_i_alloc(d->ctx, n, 1);

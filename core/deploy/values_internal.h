@@ -80,6 +80,11 @@ static inline bool berth_i_is_data_parallel(const berth_deploy *d, int32_t actio
   return (o == BERTH_DEPLOY_PS || o == BERTH_DEPLOY_ALLREDUCE) && berth_i_place_size(d, berth_i_action_place(d, action)) > 1;
 }
 
+/** Replicas whose gradients an AllReduce adds up. */
+static inline bool berth_i_reduces_all(const berth_deploy *d, int32_t action) {
+  return d->action[action].option == BERTH_DEPLOY_ALLREDUCE && berth_i_is_data_parallel(d, action);
+}
+
 /* ---- evaluation ---------------------------------------------------------------------------- */
 
 /** a is to be preferred: memory lacks less, or the same and the step is faster. */

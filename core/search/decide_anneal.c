@@ -2,15 +2,13 @@
  * from the prior or copied from neighbours, and segments from other good assignments. */
 #include "decide_internal.h"
 
-enum { IN_VAIN = 2000, FEW_IN_VAIN = 300, TRIES = 8, ELITE = 8, SOFT = 1, HARD = 100,
-       PER_DECISION = 14, FEWEST = 5, CUTS = 16, HOTTER = 3, BY_SEGMENTS = 6 };
+enum { IN_VAIN = 2000, TRIES = 8, ELITE = 8, SOFT = 1, HARD = 100, SEVERAL = 6, ROUNDS = 3, FEW = 10, CUTS = 16 };
 static const double LEARN = 0.05, LEAST = 0.05, FIRST = 0.3; /* of the gains of moves */
-static const double SHORT = 0.5; /* part of the budget for all legs but the last */
 typedef enum move { SINGLE, SEGMENT, PREFIX, SWAP, BORDER, RUN, CROSS, SEAM, N_MOVES } move;
 
 typedef struct walk {
   berth_decider *d;
-  bool guided, seams;      /* seams: those moves alone, hotter */
+  bool guided;
   int32_t *cur;            /* [n] */
   berth_i_worth worth;
   double per_excess;       /* what is not allowed costs */
@@ -62,7 +60,8 @@ static int32_t draw(walk *w, int32_t decision) {
 /* ---- moves: cur to row -------------------------------------------------------------------------- */
 
 static void put(const walk *w, int32_t decision, int32_t action) {
-  if (berth_i_legal(w->d, decision, action)) w->d->row[decision] = action;
+  const int32_t same = berth_i_stand_in(w->d, decision, action);
+  if (same != BERTH_NONE) w->d->row[decision] = same;
 }
 
 static void put_segment(const walk *w, int32_t low, int32_t high, int32_t action) {
@@ -187,11 +186,10 @@ static void make_move(walk *w, move m) {
 
 static const double plain_share[N_MOVES] = { 0.5, 0.25, 0.1, 0.15, 0, 0, 0, 0 };
 static const double guided_share[N_MOVES] = { 0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1 };
-static const double seam_share[N_MOVES] = { 0, 0, 0, 0, 0, 0, 0, 1 };
 
 /* Those that have helped lately come more often. */
 static move choose(walk *w) {
-  const double *share = w->seams ? seam_share : w->guided ? guided_share : plain_share;
+  const double *share = w->guided ? guided_share : plain_share;
   const int32_t n = w->guided ? N_MOVES : BORDER;
   double chance[N_MOVES], sum = 0, u;
   int32_t m = 0;
@@ -255,7 +253,7 @@ static void go(walk *w, int32_t from, double end) {
   const double begin = berth_i_decide_used(d);
   int32_t vain = 0, turn = 0;
   w->top = from;
-  while (w->status == BERTH_OK && vain < (w->seams ? FEW_IN_VAIN : IN_VAIN) && !berth_i_all_known(d) && berth_i_decide_goes_on(d)) {
+  while (w->status == BERTH_OK && vain < IN_VAIN && !berth_i_all_known(d) && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations;
     const double used = berth_i_decide_used(d), done = begin < end ? (used - begin) / (end - begin) : 1;
     if (done >= 1 && end < 1) break;
@@ -264,41 +262,51 @@ static void go(walk *w, int32_t from, double end) {
       turn++;
     }
     w->per_excess = SOFT * pow((double)HARD / SOFT, done);
-    step(w, (w->seams ? HOTTER : 1) * d->o.hot * pow(d->o.cold / d->o.hot, done), vain > IN_VAIN / 4 && vain % 2 == 0);
+    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done), vain > IN_VAIN / 4 && vain % 2 == 0);
     vain = d->evaluations > before ? 0 : vain + 1;
   }
 }
 
-/* Each takes some evaluations for each decision. */
-static int32_t count_legs(const berth_decider *d) {
+/* Each first goes for at least FEW evaluations, and one for four decisions. */
+static int32_t count_ways(const berth_decider *d) {
   const double left = d->budget.most == INT64_MAX ? INFINITY : (double)(d->budget.most - d->evaluations);
-  const double legs = left / ((double)PER_DECISION * d->p.n);
-  if (d->n_leads < 2 || left < (double)FEWEST * d->p.n) return 0;
-  return legs < 1 ? 1 : legs < d->n_leads ? (int32_t)legs : d->n_leads;
+  const double ways = d->o.several_part * left / (ROUNDS * fmax(FEW, d->p.n / 4.0));
+  return ways < SEVERAL ? (int32_t)ways : SEVERAL;
 }
 
-/* Where there is budget enough a short way from each of the leads, then from the best. */
+/* Best first; stable. */
+static void rank_tops(const berth_decider *d, int32_t *top, int32_t n) {
+  const berth_i_worth *worth = d->known.worth;
+  for (int32_t k = 1; k < n; k++) {
+    const int32_t one = top[k];
+    int32_t i = k;
+    for (; i > 0 && berth_i_better(worth[one], worth[top[i - 1]]); i--) top[i] = top[i - 1];
+    top[i] = one;
+  }
+}
+
+/* From several that are unlike each other; each time the better half goes on with the same for all of them together. */
+static void go_several(walk *w) {
+  berth_decider *d = w->d;
+  int32_t top[SEVERAL], rounds = 0, n = berth_i_known_unlike(d, count_ways(d), top);
+  const double begin = berth_i_decide_used(d), part = d->o.several_part * (1 - begin);
+  for (int32_t k = n; k > 1; k = (k + 1) / 2) rounds++;
+  for (int32_t r = 0; r < rounds && berth_i_decide_goes_on(d); r++) {
+    for (int32_t k = 0; k < n && w->status == BERTH_OK; k++) {
+      go(w, top[k], begin + part * (r + (k + 1.0) / n) / rounds);
+      top[k] = w->top;
+    }
+    rank_tops(d, top, n);
+    n = (n + 1) / 2;
+  }
+}
+
 static void go_on(walk *w) {
   berth_decider *d = w->d;
-  const double begin = berth_i_decide_used(d), left = 1 - begin;
-  const int32_t n = d->known.n, legs = w->guided ? count_legs(d) : 0;
+  const int32_t n = d->known.n;
   for (int32_t i = 0; i < n; i++) keep_elite(w, i);
-  for (int32_t k = 0; k < legs && w->status == BERTH_OK; k++) go(w, d->lead[k], begin + left * SHORT * (k + 1) / legs);
+  if (d->o.method == BERTH_DECIDE_MCTS) go_several(w);
   if (w->status == BERTH_OK) go(w, d->best, 1);
-}
-
-/* Half of it from the best, half from the best before the trees, in whose place what is found stands for what follows. */
-static void go_by_segments(walk *w) {
-  berth_decider *d = w->d;
-  const double begin = berth_i_decide_used(d), enough = (double)BY_SEGMENTS * d->p.n;
-  double part = d->o.segment_part * (1 - begin);
-  if (d->budget.most < INT64_MAX) part = fmin(part, enough / (double)(d->budget.most - d->budget.from));
-  w->seams = true;
-  if (d->n_leads > 0) {
-    go(w, d->lead[0], begin + part / 2);
-    d->lead[0] = w->top;
-  }
-  if (w->status == BERTH_OK) go(w, d->best, begin + part);
 }
 
 static berth_status with_walk(berth_decider *d, bool guided, void (*way)(walk *w)) {
@@ -317,10 +325,6 @@ static berth_status with_walk(berth_decider *d, bool guided, void (*way)(walk *w
   berth_i_free(d->ctx, w.weight, n * actions, sizeof *w.weight);
   berth_i_free(d->ctx, w.fresh, n, 1);
   return w.status;
-}
-
-berth_status berth_i_decide_segments(berth_decider *d) {
-  return d->o.segment_part > 0 && d->p.n > 1 && d->n_good > 1 ? with_walk(d, true, go_by_segments) : BERTH_OK;
 }
 
 berth_status berth_i_decide_anneal(berth_decider *d, bool guided) { return with_walk(d, guided, go_on); }

@@ -67,8 +67,6 @@ typedef struct berth_i_budget {
   double began;           /* s by the clock */
 } berth_i_budget;
 
-enum { BERTH_I_LEADS = 5 };
-
 struct berth_decider {
   berth_ctx *ctx;
   int32_t refs, busy;
@@ -85,7 +83,6 @@ struct berth_decider {
   berth_i_worth first, start; /* of the first start; of the best one, uniform ones not counted */
   int32_t best_start;     /* of known; BERTH_NONE: not yet valued */
   int32_t first_start;    /* the first that is allowed, or 0 */
-  int32_t lead[BERTH_I_LEADS], n_leads; /* of known: the best before the trees, and the best of each */
   const int32_t *order;   /* [n] decisions as the present tree has them; NULL: 0, 1, 2 ... */
   int32_t *cut;           /* [n] places in near behind which to cut, the best seams first; n - 1 of them */
   int32_t *good;          /* [actions] those that were valued for all decisions, best first; n_good */
@@ -119,6 +116,11 @@ struct berth_decider {
 static inline bool berth_i_legal(const berth_decider *d, int32_t decision, int32_t action) {
   return !d->p.legal || d->p.legal[(size_t)decision * (size_t)d->p.n_actions + (size_t)action];
 }
+/** The action, or what stands for it where it is illegal; BERTH_NONE: nothing does. */
+static inline int32_t berth_i_stand_in(const berth_decider *d, int32_t decision, int32_t action) {
+  while (action != BERTH_NONE && !berth_i_legal(d, decision, action)) action = d->p.instead ? d->p.instead[action] : BERTH_NONE;
+  return action;
+}
 /** What a value that is not allowed counts as. */
 static inline double berth_i_penalised(berth_i_worth w, double per_excess) {
   return w.excess > 0 ? w.value + per_excess * w.excess * (w.value != 0 ? fabs(w.value) : 1) : w.value;
@@ -131,6 +133,13 @@ static inline const int32_t *berth_i_known_key(const berth_decider *d, int32_t i
 
 /* decide_known.c */
 void berth_i_known_release(berth_decider *d);
+/** The number of an assignment in known; BERTH_NONE. */
+int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
+/** The best assignment that is known, and the most promising ones, each of another value than those before, and unlike each of
+ *  them in a quarter of the decisions.  @return their number, at most `most`. O(known * most^2 * n) */
+int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out);
+/** Takes down what is known of an assignment from elsewhere, unless it is known already. @param known out: its number */
+berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth, int32_t *known);
 /** Values of k <= batch rows, known or asked. Stops where evaluations run out: *done < k. row_known and row_worth are set. */
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done);
 /** May more be valued? Asks hooks and the clock. */
@@ -143,10 +152,10 @@ static inline bool berth_i_all_known(const berth_decider *d) { return (double)d-
 /* decide_starts.c */
 /** The first start, into row [n]. */
 void berth_i_decide_first(const berth_decider *d, int32_t *row);
-/** The number of an assignment in known; BERTH_NONE. */
-int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
 /** Values the starts, then the uniform assignments. */
 berth_status berth_i_decide_starts(berth_decider *d);
+/** Values actions for all decisions, good ones first, but where the prior holds another for much likelier. */
+berth_status berth_i_decide_informed(berth_decider *d);
 /** Undecided ones of row [n], of which `decided` are made. */
 berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row);
 /** Weights of k leaves as probabilities of legal actions, in d->weight. */
@@ -180,8 +189,6 @@ berth_status berth_i_tree_run(berth_decider *d, int64_t visits);
 berth_status berth_i_decide_trees(berth_decider *d);
 
 /* decide_anneal.c */
-/** Ranks the actions that are known for all decisions, then walks by segments. */
-berth_status berth_i_decide_segments(berth_decider *d);
 berth_status berth_i_decide_anneal(berth_decider *d, bool guided);
 
 #endif

@@ -84,6 +84,34 @@ void berth_i_known_release(berth_decider *d) {
   berth_i_free(d->ctx, t->slot, t->n_slots, sizeof *t->slot);
 }
 
+/* ---- unlike ones --------------------------------------------------------------------------------- */
+
+static bool are_unlike(const berth_decider *d, int32_t i, int32_t k) {
+  const int32_t *a = berth_i_known_key(d, i), *b = berth_i_known_key(d, k);
+  int32_t others = 0;
+  if (d->known.worth[i].value == d->known.worth[k].value) return false;
+  for (int32_t x = 0; x < d->p.n; x++) others += a[x] != b[x];
+  return 4 * (int64_t)others >= d->p.n;
+}
+
+/* What lacks little may become allowed by few changes. */
+static double promise(const berth_decider *d, int32_t i) { return berth_i_penalised(d->known.worth[i], 1); }
+
+int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out) {
+  if (most > 0 && d->best != BERTH_NONE) out[0] = d->best;
+  for (int32_t n = d->best != BERTH_NONE; n < most; n++) {
+    int32_t best = BERTH_NONE;
+    for (int32_t i = 0; i < d->known.n; i++) {
+      bool other = best == BERTH_NONE || promise(d, i) < promise(d, best);
+      for (int32_t k = 0; k < n && other; k++) other = are_unlike(d, i, out[k]);
+      if (other) best = i;
+    }
+    if (best == BERTH_NONE) return n;
+    out[n] = best;
+  }
+  return most;
+}
+
 /* ---- asking ----------------------------------------------------------------------------------- */
 
 /* Numbers of the rows, new ones added without a worth; *done where evaluations run out. */
@@ -127,7 +155,6 @@ static berth_status ask(berth_decider *d, int32_t first) {
 
 static void note(berth_decider *d, int32_t known) {
   const berth_i_worth w = d->known.worth[known];
-  d->evaluations++;
   if (d->best != BERTH_NONE && !berth_i_better(w, d->known.worth[d->best])) return;
   d->best = known;
   if (w.excess > 0) return;
@@ -144,8 +171,23 @@ berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done) {
     return st;
   }
   d->repeats += *done - (d->known.n - first);
-  for (int32_t i = first; i < d->known.n; i++) note(d, i);
+  for (int32_t i = first; i < d->known.n; i++) {
+    d->evaluations++;
+    note(d, i);
+  }
   for (int32_t i = 0; i < *done; i++) d->row_worth[i] = d->known.worth[d->row_known[i]];
+  return BERTH_OK;
+}
+
+berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth, int32_t *known) {
+  berth_status st;
+  if ((*known = berth_i_known_find(d, row)) != BERTH_NONE) return BERTH_OK;
+  if ((st = room_for_one(d)) != BERTH_OK) return st;
+  add(d, row, hash_of(row, d->p.n));
+  *known = d->known.n - 1;
+  if (worth.value == INFINITY && worth.excess == 0) worth.excess = INFINITY;
+  d->known.worth[*known] = worth;
+  note(d, *known);
   return BERTH_OK;
 }
 

@@ -45,8 +45,8 @@ static berth_status search(berth_decider *d) {
   case BERTH_DECIDE_TREE: return berth_i_tree_run(d, INT64_MAX);
   case BERTH_DECIDE_ANNEAL: return berth_i_decide_anneal(d, false);
   case BERTH_DECIDE_MCTS:
-    st = berth_i_decide_trees(d);
-    if (st == BERTH_OK) st = berth_i_decide_segments(d);
+    st = berth_i_decide_informed(d);
+    if (st == BERTH_OK) st = berth_i_decide_trees(d);
     break;
   case BERTH_DECIDE_REFINE: break;
   }

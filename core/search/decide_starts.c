@@ -18,9 +18,10 @@ static int32_t nearest(const berth_decider *d, int32_t decided, const int32_t *r
   int32_t action = row[i];
   for (int32_t j = 0; j < decided; j++) {
     const double far = fabs(d->p.position[i] - d->p.position[j]);
-    if (!(far < least) || !berth_i_legal(d, i, row[j])) continue;
+    const int32_t same = far < least ? berth_i_stand_in(d, i, row[j]) : BERTH_NONE;
+    if (same == BERTH_NONE) continue;
     least = far;
-    action = row[j];
+    action = same;
   }
   return action;
 }
@@ -43,8 +44,10 @@ static berth_status own(berth_decider *d, int32_t decided, int32_t *row) {
 }
 
 static void copy_first(const berth_decider *d, int32_t decided, int32_t *row) {
-  for (int32_t i = decided; i < d->p.n && decided > 0; i++)
-    if (berth_i_legal(d, i, row[0])) row[i] = row[0];
+  for (int32_t i = decided; i < d->p.n && decided > 0; i++) {
+    const int32_t same = berth_i_stand_in(d, i, row[0]);
+    if (same != BERTH_NONE) row[i] = same;
+  }
 }
 
 berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row) {
@@ -108,19 +111,43 @@ static int32_t count_starts(const berth_decider *d) { return d->p.n_starts > 0 ?
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 
+static bool is_told(const berth_decider *d, int32_t start) {
+  return start < d->p.n_starts && d->p.start_value && !isnan(d->p.start_value[start]);
+}
+
+static berth_status take_told(berth_decider *d, int32_t start) {
+  const int32_t *row = &d->p.start[(size_t)start * (size_t)d->p.n];
+  const berth_i_worth w = { d->p.start_excess ? d->p.start_excess[start] : 0, d->p.start_value[start] };
+  int32_t known = BERTH_NONE;
+  berth_status st = berth_i_known_tell(d, row, w, &known);
+  if (st == BERTH_OK) keep_start(d, known, start);
+  return st;
+}
+
+/* As many at once as are not known. */
+static berth_status ask_some(berth_decider *d, int32_t n, int32_t *done) {
+  int32_t k = 1;
+  berth_status st;
+  while (k < least(d->o.batch, n - d->n_started) && !is_told(d, d->n_started + k)) k++;
+  berth_i_decide_first(d, d->row);
+  if (d->p.n_starts > 0)
+    memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n], (size_t)k * (size_t)d->p.n * sizeof *d->row);
+  if ((st = berth_i_decide_values(d, k, done)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < *done; i++) keep_start(d, d->row_known[i], d->n_started + i);
+  return BERTH_OK;
+}
+
 static berth_status given(berth_decider *d) {
   const int32_t n = count_starts(d);
-  while (d->n_started < n && berth_i_decide_goes_on(d)) {
-    int32_t k = least(d->o.batch, n - d->n_started), done;
-    berth_status st;
-    berth_i_decide_first(d, d->row);
-    if (d->p.n_starts > 0)
-      memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n], (size_t)k * (size_t)d->p.n * sizeof *d->row);
-    if ((st = berth_i_decide_values(d, k, &done)) != BERTH_OK) return st;
-    for (int32_t i = 0; i < done; i++) keep_start(d, d->row_known[i], d->n_started + i);
-    d->n_started += done;
+  berth_status st = BERTH_OK;
+  while (d->n_started < n && st == BERTH_OK) {
+    int32_t done = 1;
+    if (is_told(d, d->n_started)) st = take_told(d, d->n_started);
+    else if (berth_i_decide_goes_on(d)) st = ask_some(d, n, &done);
+    else break;
+    if (st == BERTH_OK) d->n_started += done;
   }
-  return BERTH_OK;
+  return st;
 }
 
 /* ---- uniform ---------------------------------------------------------------------------------------- */
@@ -149,11 +176,13 @@ static void by_likelihood(int32_t n, const double *sum, int32_t *order) {
   }
 }
 
-/* Where the action is illegal, as in the best start. */
+/* Where nothing stands for the action, as in the best start. */
 static void everywhere(const berth_decider *d, int32_t action, int32_t *row) {
   memcpy(row, berth_i_known_key(d, d->best_start), (size_t)d->p.n * sizeof *row);
-  for (int32_t i = 0; i < d->p.n; i++)
-    if (berth_i_legal(d, i, action)) row[i] = action;
+  for (int32_t i = 0; i < d->p.n; i++) {
+    const int32_t same = berth_i_stand_in(d, i, action);
+    if (same != BERTH_NONE) row[i] = same;
+  }
 }
 
 /* Takes out what is not worth it. */
@@ -216,5 +245,58 @@ berth_status berth_i_decide_starts(berth_decider *d) {
   d->uniform_done = true;
   if (d->o.uniform) st = uniform(d);
   if (st == BERTH_OK) rank_good(d);
+  return st;
+}
+
+/* ---- informed ----------------------------------------------------------------------------------------- */
+
+static const double MUCH = 3; /* times as likely */
+
+/* What is much likelier than in `row`, given that. */
+static berth_status follow_prior(berth_decider *d, const int32_t *row, int32_t *out) {
+  const size_t actions = (size_t)d->p.n_actions;
+  for (int32_t i = 0; i < d->p.n; i += d->o.batch) {
+    const int32_t k = least(d->o.batch, d->p.n - i);
+    berth_status st;
+    for (int32_t j = 0; j < k; j++) d->ask[j] = (berth_leaf){ row, d->p.n, i + j };
+    if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
+    for (int32_t j = 0; j < k; j++) {
+      const double *p = &d->weight[(size_t)j * actions];
+      int32_t best = row[i + j];
+      for (int32_t a = 0; a < d->p.n_actions; a++)
+        if (p[a] > p[best]) best = a;
+      out[i + j] = p[best] > MUCH * p[row[i + j]] ? best : row[i + j];
+    }
+  }
+  return BERTH_OK;
+}
+
+static berth_status inform(berth_decider *d, int32_t *row) {
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; i < d->n_good && st == BERTH_OK && berth_i_decide_goes_on(d); i++) {
+    int32_t done;
+    if (d->p.everywhere && !d->p.everywhere[d->good[i]]) continue;
+    everywhere(d, d->good[i], row);
+    if ((st = follow_prior(d, row, d->row)) == BERTH_OK) st = berth_i_decide_values(d, 1, &done);
+  }
+  return st;
+}
+
+berth_status berth_i_decide_informed(berth_decider *d) {
+  const berth_i_budget whole = d->budget;
+  const size_t n = (size_t)d->p.n;
+  const double part = d->o.informed_part;
+  int32_t *row;
+  berth_status st;
+  if (!d->p.prior || part == 0) return BERTH_OK;
+  if (!(row = berth_i_alloc(d->ctx, n, sizeof *row))) return berth_i_nomem(d->ctx);
+  if (whole.most < INT64_MAX) d->budget.most = d->evaluations + (int64_t)ceil(part * (double)(whole.most - d->evaluations));
+  if (whole.until < INFINITY) {
+    const double now = berth_i_ctx_clock(d->ctx);
+    d->budget.until = now + part * (whole.until - now);
+  }
+  st = inform(d, row);
+  d->budget = whole;
+  berth_i_free(d->ctx, row, n, sizeof *row);
   return st;
 }

@@ -24,22 +24,10 @@ static berth_status run(berth_decider *d, share s, double part) {
   return st;
 }
 
-/* The first start, if it is allowed, and the best ones, of equal value once. */
 static int32_t choose_bases(const berth_decider *d, around *x) {
-  const berth_i_worth *worth = d->known.worth;
-  int32_t n = 0;
-  if (worth[0].excess == 0) x[n++].base = 0;
-  while (n < BASES) {
-    int32_t best = BERTH_NONE;
-    for (int32_t i = 0; i < d->known.n; i++) {
-      bool other = true;
-      for (int32_t k = 0; k < n; k++) other = other && worth[i].value != worth[x[k].base].value;
-      if (other && (best == BERTH_NONE || berth_i_better(worth[i], worth[best]))) best = i;
-    }
-    if (best == BERTH_NONE) break;
-    x[n++].base = best;
-  }
-  for (int32_t k = 0; k < n; k++) x[k].lead = x[k].base;
+  int32_t base[BASES];
+  const int32_t n = berth_i_known_unlike(d, BASES, base);
+  for (int32_t k = 0; k < n; k++) x[k].lead = x[k].base = base[k];
   return n;
 }
 
@@ -94,11 +82,7 @@ static berth_status around_known(berth_decider *d, share s) {
   berth_status st;
   memset(x, 0, sizeof x);
   n = choose_bases(d, x);
-  d->lead[0] = d->best;
-  d->n_leads = 1;
   st = halve(d, x, n, s);
-  for (int32_t k = 0; k < n && d->n_leads < BERTH_I_LEADS; k++)
-    if (x[k].lead != d->best && x[k].lead != d->lead[0]) d->lead[d->n_leads++] = x[k].lead;
   for (int32_t k = 0; k < n; k++) {
     berth_i_tree kept = d->tree;
     d->tree = x[k].tree;

@@ -11,7 +11,8 @@ berth_decide_options berth_decide_default(int published) {
   o.batch = 1;
   o.virtual_loss = 1;
   o.uniform_part = 0.5;
-  o.segment_part = 0.6;
+  o.informed_part = 0.3;
+  o.several_part = 0.6;
   o.tree_part = 0.3;
   o.hot = 0.003;
   o.cold = 2e-4;
@@ -47,6 +48,31 @@ static berth_status check_starts(berth_ctx *ctx, const berth_decisions *p) {
   return BERTH_OK;
 }
 
+static berth_status check_start_values(berth_ctx *ctx, const berth_decisions *p) {
+  for (int32_t s = 0; s < p->n_starts && p->start_value; s++) {
+    const double excess = p->start_excess ? p->start_excess[s] : 0;
+    if (p->start_value[s] == -INFINITY || !(excess >= 0))
+      return berth_i_fail(ctx, BERTH_EINVAL, "a start has value %g and excess %g, expected the excess not below 0",
+                          p->start_value[s], excess);
+  }
+  return BERTH_OK;
+}
+
+/* Circles of what stands for what would have no end. */
+static berth_status check_instead(berth_ctx *ctx, const berth_decisions *p) {
+  for (int32_t a = 0; a < p->n_actions && p->instead; a++) {
+    int32_t b = a, steps = 0;
+    while (b >= 0 && b < p->n_actions && steps <= p->n_actions) {
+      b = p->instead[b];
+      steps++;
+    }
+    if (b != BERTH_NONE)
+      return berth_i_fail(ctx, BERTH_EINVAL, "instead of action %d: %s %d", (int)a,
+                          steps > p->n_actions ? "in circles, by" : "there is no", (int)b);
+  }
+  return BERTH_OK;
+}
+
 static berth_status check_weights(berth_ctx *ctx, const berth_decisions *p) {
   double sum = 0;
   for (int32_t i = 0; i < p->n && p->seam; i++)
@@ -72,8 +98,10 @@ static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
     if (!isfinite(p->position[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "the position of decision %d is %g", (int)i, p->position[i]);
   if ((st = check_weights(ctx, p)) != BERTH_OK) return st;
-  st = check_legal(ctx, p);
-  return st == BERTH_OK ? check_starts(ctx, p) : st;
+  if ((st = check_legal(ctx, p)) != BERTH_OK) return st;
+  if ((st = check_instead(ctx, p)) != BERTH_OK) return st;
+  if ((st = check_starts(ctx, p)) != BERTH_OK) return st;
+  return check_start_values(ctx, p);
 }
 
 static bool is_part(double x) { return x >= 0 && x <= 1; }
@@ -81,9 +109,10 @@ static bool is_amount(double x) { return x >= 0 && isfinite(x); }
 
 static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o) {
   if ((unsigned)o->method > BERTH_DECIDE_REFINE) return berth_i_fail(ctx, BERTH_EINVAL, "method %d", (int)o->method);
-  if (!is_part(o->uniform_part) || !is_part(o->tree_part) || !is_part(o->segment_part) || !is_part(o->best_part))
-    return berth_i_fail(ctx, BERTH_EINVAL, "uniform_part %g, segment_part %g, tree_part %g, best_part %g: expected 0 to 1",
-                        o->uniform_part, o->segment_part, o->tree_part, o->best_part);
+  if (!is_part(o->uniform_part) || !is_part(o->informed_part) || !is_part(o->tree_part) || !is_part(o->several_part) ||
+      !is_part(o->best_part))
+    return berth_i_fail(ctx, BERTH_EINVAL, "uniform_part %g, informed_part %g, tree_part %g, several_part %g, best_part %g: "
+                        "expected 0 to 1", o->uniform_part, o->informed_part, o->tree_part, o->several_part, o->best_part);
   if (!is_amount(o->exploration) || !is_amount(o->widening) || !is_amount(o->widening_power) || !is_amount(o->virtual_loss) ||
       !is_amount(o->scale) || !isfinite(o->first_play_loss))
     return berth_i_fail(ctx, BERTH_EINVAL, "exploration %g, widening %g, widening_power %g, virtual_loss %g, scale %g, "
@@ -109,17 +138,22 @@ static bool copy(berth_ctx *ctx, size_t n, size_t size, const void *table, const
 static size_t path_steps(const berth_decisions *p) { return p->path_at ? (size_t)p->path_at[p->n_actions] : 0; }
 
 static bool copy_tables(berth_decider *d, const berth_decisions *p) {
-  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions;
-  const void *weight = NULL, *everywhere = NULL, *seam = NULL;
-  const void *legal = NULL, *position = NULL, *path_at = NULL, *path = NULL, *start = NULL;
+  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions, starts = (size_t)p->n_starts;
+  const void *weight = NULL, *everywhere = NULL, *seam = NULL, *instead = NULL;
+  const void *legal = NULL, *position = NULL, *path_at = NULL, *path = NULL;
+  const void *start = NULL, *start_value = NULL, *start_excess = NULL;
   const bool made = copy(d->ctx, n * actions, 1, p->legal, &legal) &&
+                    copy(d->ctx, actions, sizeof *p->instead, p->instead, &instead) &&
                     copy(d->ctx, n, sizeof *p->position, p->position, &position) &&
                     copy(d->ctx, n, sizeof *p->weight, p->weight, &weight) &&
                     copy(d->ctx, n, sizeof *p->seam, p->seam, &seam) && copy(d->ctx, actions, 1, p->everywhere, &everywhere) &&
                     copy(d->ctx, actions + 1, sizeof *p->path_at, p->path_at, &path_at) &&
                     copy(d->ctx, path_steps(p), sizeof *p->path, p->path_at ? p->path : NULL, &path) &&
-                    copy(d->ctx, (size_t)p->n_starts * n, sizeof *p->start, p->n_starts > 0 ? p->start : NULL, &start);
+                    copy(d->ctx, starts * n, sizeof *p->start, starts > 0 ? p->start : NULL, &start) &&
+                    copy(d->ctx, starts, sizeof *p->start_value, starts > 0 ? p->start_value : NULL, &start_value) &&
+                    copy(d->ctx, starts, sizeof *p->start_excess, starts > 0 ? p->start_excess : NULL, &start_excess);
   d->p.legal = legal;
+  d->p.instead = instead;
   d->p.position = position;
   d->p.weight = weight;
   d->p.everywhere = everywhere;
@@ -127,20 +161,25 @@ static bool copy_tables(berth_decider *d, const berth_decisions *p) {
   d->p.path_at = path_at;
   d->p.path = path;
   d->p.start = start;
+  d->p.start_value = start_value;
+  d->p.start_excess = start_excess;
   return made;
 }
 
 static void free_tables(berth_decider *d) {
   const berth_decisions *p = &d->p;
-  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions;
+  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions, starts = (size_t)p->n_starts;
   berth_i_free(d->ctx, (void *)(uintptr_t)p->path, path_steps(p), sizeof *p->path);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->path_at, actions + 1, sizeof *p->path_at);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->legal, n * actions, 1);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->instead, actions, sizeof *p->instead);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->position, n, sizeof *p->position);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->weight, n, sizeof *p->weight);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->everywhere, actions, 1);
   berth_i_free(d->ctx, (void *)(uintptr_t)p->seam, n, sizeof *p->seam);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->start, (size_t)p->n_starts * n, sizeof *p->start);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->start, starts * n, sizeof *p->start);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->start_value, starts, sizeof *p->start_value);
+  berth_i_free(d->ctx, (void *)(uintptr_t)p->start_excess, starts, sizeof *p->start_excess);
 }
 
 static size_t picks(const berth_decisions *p) { return (size_t)(p->n > p->n_actions ? p->n : p->n_actions); }

@@ -18,7 +18,8 @@ typedef struct bl_tree_box {
   /** Instead of "none of .. is allowed": pushes nil, message, code ... for the assignment of least excess. @return how many */
   int (*refuse)(lua_State *L, struct bl_tree_box *box, const int32_t *assignment, int64_t evaluations);
   void *object;             /* what the decider holds: of these */
-  int rule;                 /* of these */
+  int rule, choose;         /* of these */
+  int32_t actions;          /* that a prior gives weights of; 0: the decider's */
   lua_State *L;             /* that runs it; its functions are on this stack */
   int value, prior, fill;   /* there; 0: none */
   char fault[300];          /* what is wrong with what a function gave */
@@ -27,9 +28,9 @@ typedef struct bl_tree_box {
 extern const bl_class bl_tree_class;
 /** Names of options, without NULL at the end: `static const char *const keys[] = { BL_DECIDE_KEYS, ..., NULL }`. */
 #define BL_DECIDE_KEYS                                                                                                        \
-  "method", "evaluations", "seconds", "seed", "fill", "prior", "uniform", "uniform_part", "segment_part", "tree_part",            \
-      "exploration", "widening", "widening_power", "first_play", "first_play_loss", "best_part", "scale", "skip_known",          \
-      "batch", "virtual_loss", "hot", "cold"
+  "method", "evaluations", "seconds", "seed", "fill", "prior", "uniform", "uniform_part", "informed_part", "tree_part",           \
+      "several_part", "exploration", "widening", "widening_power", "first_play", "first_play_loss", "best_part", "scale",        \
+      "skip_known", "batch", "virtual_loss", "hot", "cold"
 
 /** A closed box on the stack. */
 bl_tree_box *bl_new_tree(lua_State *L, const char *fn);

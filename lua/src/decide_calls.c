@@ -32,7 +32,7 @@ static berth_status ask(bl_tree_box *box, lua_CFunction f, int function, questio
 }
 
 static int32_t decisions(const bl_tree_box *box) { return berth_decider_decisions(box->decider); }
-static int32_t actions(const bl_tree_box *box) { return berth_decider_actions(box->decider); }
+static int32_t actions(const bl_tree_box *box) { return box->actions > 0 ? box->actions : berth_decider_actions(box->decider); }
 
 static bool read_number(lua_State *L, int i, double *out) {
   if (lua_type(L, i) != LUA_TNUMBER) return false;

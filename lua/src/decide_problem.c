@@ -14,7 +14,8 @@ static void get_number(lua_State *L, int t, const bl_where *w, const char *key, 
 
 static void read_numbers(lua_State *L, int t, const bl_where *w, berth_decide_options *o) {
   get_number(L, t, w, "uniform_part", &o->uniform_part);
-  get_number(L, t, w, "segment_part", &o->segment_part);
+  get_number(L, t, w, "informed_part", &o->informed_part);
+  get_number(L, t, w, "several_part", &o->several_part);
   get_number(L, t, w, "tree_part", &o->tree_part);
   get_number(L, t, w, "exploration", &o->exploration);
   get_number(L, t, w, "widening", &o->widening);

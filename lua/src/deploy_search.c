@@ -9,39 +9,51 @@ static const char *const rules[] = { "none", "local", "cut", NULL };
 
 /* ---- results ---------------------------------------------------------------------------------- */
 
-/* { action, seconds, ... } gets the ops that replicas repeat, and the rule: "none" where they repeat nothing. */
-static void finish(lua_State *L, bl_tree_box *box, const int32_t *action) {
+static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
+
+/* The strategy of an assignment; both arrays are in scratch. */
+static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int32_t *assignment, int32_t **action,
+                                uint8_t **duplicate) {
   berth_deploy *d = box->object;
-  const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
-  berth_deploy_value best;
+  berth_deploy_search_options o = berth_deploy_search_default(0);
+  o.sfb = (berth_deploy_sfb)box->rule;
+  o.choose = box->choose;
+  *action = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof **action);
+  *duplicate = bl_scratch(L, (size_t)ops_of(d), 1);
+  return berth_deploy_strategy(d, &o, assignment, *action, *duplicate);
+}
+
+/* { action, seconds, ... } gets the actions of the problem, the ops that replicas repeat, and the rule: "none" where they repeat
+ * nothing. */
+static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
+  berth_deploy *d = box->object;
+  const int32_t ops = ops_of(d);
+  int32_t *action, n = 0, t = lua_gettop(L);
   uint8_t *duplicate;
-  int32_t n = 0, t = lua_gettop(L);
-  duplicate = bl_scratch(L, (size_t)ops, 1);
-  if (berth_deploy_evaluate_rule(d, action, (berth_deploy_sfb)box->rule, duplicate, NULL, &best) != BERTH_OK)
+  if (strategy_of(L, box, assignment, &action, &duplicate) != BERTH_OK)
     bl_error(L, "%s: %s", box->fn, berth_errmsg(bl_ctx(L)));
-  lua_pushstring(L, rules[best.repeated > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
-  lua_setfield(L, t, "sfb");
-  if (best.repeated == 0) {
-    lua_settop(L, t);
-    return;
-  }
+  bl_push_ids(L, berth_deploy_groups(d), action);
+  lua_setfield(L, t, "action");
   lua_newtable(L);
   for (int32_t v = 0; v < ops; v++)
     if (duplicate[v]) {
       bl_push_id(L, v);
       lua_rawseti(L, -2, ++n);
     }
-  lua_setfield(L, t, "duplicate");
+  if (n > 0) lua_setfield(L, t, "duplicate");
+  lua_pushstring(L, rules[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
+  lua_setfield(L, t, "sfb");
   lua_settop(L, t);
 }
 
 /* nil, message, "infeasible", { device, missing } */
-static int refuse(lua_State *L, bl_tree_box *box, const int32_t *action, int64_t evaluations) {
-  berth_deploy *d = box->object;
-  uint8_t *duplicate = bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))), 1);
+static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int64_t evaluations) {
+  int32_t *action;
+  uint8_t *duplicate;
   berth_deploy_value v;
   luaL_Buffer b;
-  berth_status st = berth_deploy_evaluate_rule(d, action, (berth_deploy_sfb)box->rule, duplicate, NULL, &v);
+  berth_status st = strategy_of(L, box, assignment, &action, &duplicate);
+  if (st == BERTH_OK) st = berth_deploy_evaluate(box->object, action, duplicate, NULL, &v);
   if (st != BERTH_OK) return bl_refused(L, box->fn, st);
   lua_pushnil(L);
   luaL_buffinit(L, &b);
@@ -58,36 +70,60 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *action, int64_t
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
+/* duplicate = { ops }, else what the rule `sfb` says, of the strategy at the top. */
+static berth_status read_repeated(lua_State *L, const bl_where *w, berth_deploy *d, const int32_t *action, uint8_t *marks) {
+  int rule = BERTH_DEPLOY_SFB_NONE;
+  const int at = lua_gettop(L);
+  int32_t n, *ids;
+  memset(marks, 0, (size_t)ops_of(d));
+  if (bl_get_array(L, at, w, "duplicate", &n)) {
+    ids = bl_to_ids(L, lua_gettop(L), w, "duplicate", n, ops_of(d), "op");
+    while (n-- > 0) marks[ids[n]] = 1;
+    return BERTH_OK;
+  }
+  bl_get_enum(L, at, w, "sfb", rules, &rule);
+  return rule == BERTH_DEPLOY_SFB_NONE ? BERTH_OK : berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
+}
+
 /* The strategy at the top: { action = { ... } }, or the actions themselves. */
-static void read_start(lua_State *L, const bl_where *w, const berth_deploy *d, int32_t k, int32_t *out) {
+static berth_status read_start(lua_State *L, const bl_where *w, berth_deploy *d, const berth_deploy_search_options *o, int32_t k,
+                               int32_t *out) {
   const int32_t groups = berth_deploy_groups(d);
   const int at = lua_gettop(L);
   char key[32];
   int32_t *ids;
+  uint8_t *marks = NULL;
+  berth_status st = BERTH_OK;
   snprintf(key, sizeof key, "start[%d]", (int)k + 1);
   if (!lua_istable(L, at)) bl_wrong(L, w, key, "expected a strategy, got %s", bl_kind(L, at));
   lua_getfield(L, at, "action");
   if (lua_isnil(L, -1)) lua_pushvalue(L, at);
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "action: expected an array, got %s", bl_kind(L, -1));
   ids = bl_to_ids(L, -1, w, key, groups, berth_deploy_actions(d, NULL), "action");
-  memcpy(out, ids, (size_t)groups * sizeof *ids);
+  marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  lua_pushvalue(L, at);
+  st = read_repeated(L, w, d, ids, marks);
+  if (st == BERTH_OK) st = berth_deploy_assignment(d, o, ids, marks, out);
   lua_settop(L, at);
+  return st;
 }
 
-static void read_starts(lua_State *L, int t, const bl_where *w, const berth_deploy *d, berth_deploy_search_options *o) {
+static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d, berth_deploy_search_options *o) {
   const size_t groups = (size_t)berth_deploy_groups(d);
   int32_t n, *start;
+  berth_status st = BERTH_OK;
   int at;
-  if (!bl_get_array(L, t, w, "start", &n) || n == 0) return;
+  if (!t || !bl_get_array(L, t, w, "start", &n) || n == 0) return BERTH_OK;
   at = lua_gettop(L);
   start = bl_scratch(L, (size_t)n * groups, sizeof *start);
-  for (int32_t k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     lua_rawgeti(L, at, k + 1);
-    read_start(L, w, d, k, start + (size_t)k * groups);
+    st = read_start(L, w, d, o, k, start + (size_t)k * groups);
     lua_pop(L, 1);
   }
   o->n_starts = n;
   o->start = start;
+  return st;
 }
 
 static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_deploy_search_options *o) {
@@ -115,10 +151,12 @@ static bool is_published(lua_State *L, int t) {
   return yes;
 }
 
-static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w, const berth_deploy *d) {
+/* A tree that is walked by hand has the actions of the problem. */
+static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w, bool by_hand) {
   berth_deploy_search_options o = berth_deploy_search_default(is_published(L, t));
   berth_decisions p = { 0 };
   int rule = (int)o.sfb, steps = o.steps;
+  if (by_hand) o.choose = 0;
   o.decide = bl_decide_options(L, t, w, &p);
   o.fill = p.fill;
   if (!t) return o;
@@ -127,16 +165,16 @@ static berth_deploy_search_options read_options(lua_State *L, int at, int t, con
   bl_get_positive(L, t, w, "temperature", &o.temperature);
   bl_get_bool(L, t, w, "steps", &steps);
   o.steps = steps;
+  bl_get_bool(L, t, w, "baselines", &o.baselines);
   read_prior(L, at, t, w, &o);
-  read_starts(L, t, w, d, &o);
   return o;
 }
 
 /* ---- methods ---------------------------------------------------------------------------------- */
 
 /* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
-static int make(lua_State *L, const bl_where *w) {
-  static const char *const keys[] = { BL_DECIDE_KEYS, "sfb", "temperature", "steps", "start", NULL };
+static int make(lua_State *L, const bl_where *w, bool by_hand) {
+  static const char *const keys[] = { BL_DECIDE_KEYS, "sfb", "temperature", "steps", "start", "baselines", NULL };
   berth_deploy_search_options o;
   bl_tree_box *box;
   berth_deploy *d;
@@ -148,16 +186,19 @@ static int make(lua_State *L, const bl_where *w) {
   t = bl_options(L, 2, w, keys);
   box = bl_new_tree(L, w->fn);
   d = bl_check_deploy(L, 1, w->fn, "self");
-  o = read_options(L, 3, t, w, d);
+  o = read_options(L, 3, t, w, by_hand);
   box->assignment = "action";
   box->value_name = "seconds";
   box->object = d;
   box->rule = (int)o.sfb;
+  box->choose = o.choose;
+  box->actions = berth_deploy_actions(d, NULL);
   box->finish = finish;
   box->refuse = refuse;
   box->evaluations = o.decide.evaluations;
   box->seconds = o.decide.seconds;
-  if ((st = berth_deploy_decider(d, &o, &box->decider)) != BERTH_OK) return bl_refused(L, w->fn, st);
+  if ((st = read_starts(L, t, w, d, &o)) == BERTH_OK) st = berth_deploy_decider(d, &o, &box->decider);
+  if (st != BERTH_OK) return bl_refused(L, w->fn, st);
   lua_pushvalue(L, 3);
   bl_track(L);
   return 1;
@@ -166,14 +207,14 @@ static int make(lua_State *L, const bl_where *w) {
 /* deploy:tree(options): tree */
 int bl_deploy_tree(lua_State *L) {
   static const bl_where w = { "deploy:tree", NULL, 0 };
-  return make(L, &w);
+  return make(L, &w, true);
 }
 
 /* deploy:search(options): the best strategy; nil, message, code */
 int bl_deploy_search(lua_State *L) {
   static const bl_where w = { "deploy:search", NULL, 0 };
   const bl_tree_box *box;
-  if (make(L, &w) != 1) return 3;
+  if (make(L, &w, false) != 1) return 3;
   box = lua_touserdata(L, -1);
   lua_replace(L, 2);
   lua_settop(L, 2);

@@ -48,6 +48,7 @@ static void set_value(lua_State *L, const berth_deploy_value *v) {
   bl_set_count(L, "over", v->over);
   bl_set_id(L, "worst", v->worst);
   bl_set_number(L, "shortfall", v->shortfall);
+  bl_set_number(L, "excess", v->excess);
   bl_set_count(L, "repeated", v->repeated);
 }
 

@@ -185,7 +185,7 @@ static inline void uniform(const berth_deploy *d, int32_t action, int32_t *out) 
 }
 
 static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak) {
-  berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0 };
+  berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   berth_status st = berth_deploy_evaluate(d, action, duplicate, peak, &v);
   CHECK_STATUS(st, BERTH_OK);
   return v;

@@ -23,12 +23,14 @@ typedef struct berth_leaf {
   int32_t decided, decision;
 } berth_leaf;
 
-/** Before the first decision (but with START), and where the action to be copied is illegal, all is as in the first start that is
- *  allowed. */
+/** Before the first decision (but with START), and where neither the action to be copied nor one instead of it is legal, all is as in
+ *  the first start that is allowed. */
 typedef struct berth_decisions {
   int32_t n;                  /* decisions, in the order in which they are made */
   int32_t n_actions;          /* the same ones for all */
   const uint8_t *legal;       /* [n * n_actions]; NULL: all are. At least one for each decision */
+  const int32_t *instead;     /* [n_actions] what stands for an action where that is illegal, or again what stands for this one;
+                                 BERTH_NONE: nothing. In circles: EINVAL. NULL: nothing for any */
   const double *position;     /* [n] which decisions are near one another; NULL: 0, 1, 2 ... */
   const int32_t *path_at, *path; /* [n_actions + 1], [path_at[n_actions]] or NULL: actions as sequences of choices (any numbers from
                                  0), none of which begins with another. The tree then walks choice by choice */
@@ -39,6 +41,8 @@ typedef struct berth_decisions {
   int32_t n_starts;
   const int32_t *start;       /* [n_starts * n] valued first; the published value relates to the first that is allowed. Illegal:
                                  EINVAL. None: the first legal action everywhere */
+  const double *start_value, *start_excess; /* [n_starts] of those that are known already: not asked for, nor counted as
+                                 evaluations. A value that is NaN, NULL: not known */
   berth_fill fill;
   /** @param assignment [k * n] complete and legal, all different
    *  @param value [k] out: least is best. INFINITY: not allowed
@@ -56,8 +60,10 @@ typedef struct berth_decisions {
 } berth_decisions;
 
 typedef enum berth_decide_method {
-  BERTH_DECIDE_MCTS,   /* starts; trees around the first start and the best ones, then one filled as `fill` says; segments; each
-                          with a part of the budget; then as REFINE with the rest: from several of these, then from the best */
+  BERTH_DECIDE_MCTS,   /* starts; with a prior each action for all decisions once more, but where the prior holds another for much
+                          likelier; trees around the best ones that are unlike each other, then one filled as `fill` says; as REFINE
+                          from the best ones that are unlike each other, the better half of them again and again; each with a part
+                          of the budget; with the rest as REFINE from the best */
   BERTH_DECIDE_TREE,   /* starts, then the tree alone */
   BERTH_DECIDE_ANNEAL, /* starts, then simulated annealing without the prior: the yardstick */
   BERTH_DECIDE_REFINE  /* starts, then annealing whose proposals come from the prior, neighbours and good assignments */
@@ -71,9 +77,11 @@ typedef struct berth_decide_options {
   int uniform;           /* 1 (default): after the starts each action for all decisions (where legal), likely ones first, with at
                             most uniform_part of the evaluations */
   double uniform_part;   /* default 0.5; ANNEAL: always 1 */
-  double segment_part;   /* MCTS: of what the trees leave, but at most 6 evaluations for each decision, for segments that begin
-                            and end at seams and take actions that are good for all decisions; default 0.6 */
-  double tree_part;      /* MCTS: of what the starts leave, but at most 2 evaluations for each decision and each action;
+  double informed_part;  /* MCTS with a prior: of what the starts leave, at most, for actions for all decisions but where another
+                            one is three times as likely; default 0.3 */
+  double several_part;   /* MCTS: of what the trees leave, for ways from up to six assignments that differ in a quarter of the
+                            decisions, fewer where little is left; default 0.6 */
+  double tree_part;      /* MCTS: of what that leaves, but at most 2 evaluations for each decision and each action;
                             without a prior half of this; default 0.3 */
   double exploration;    /* factor of c = sqrt(children / 10); default 0.1, published 1 */
   double widening, widening_power; /* of a node with v visits only the likeliest widening * v^widening_power children count,

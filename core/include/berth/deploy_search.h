@@ -18,15 +18,22 @@ typedef enum berth_deploy_prior {
 typedef struct berth_deploy_search_options {
   berth_deploy_prior prior;
   double temperature;        /* of LOCAL, above 0; default 0.3 */
-  berth_deploy_sfb sfb;      /* which ops are repeated in every evaluation, where it is better than none; default LOCAL */
+  berth_deploy_sfb sfb;      /* the rule for ops that replicas repeat; default LOCAL */
+  int choose;                /* 1 (default): with LOCAL each op group chooses whether its ops are repeated, see below; 0, and with CUT:
+                                all that the rule says, or none, whichever is better, for the whole strategy */
   berth_fill fill;           /* NEAREST (default), FIRST or START */
   int steps;                 /* 1: the tree chooses device group by device group, then option and shares; 0: whole actions; default
                                 -1: in steps above six device groups */
   int32_t n_starts;
-  const int32_t *start;      /* [n_starts * op groups]. None: all devices, AllReduce, even shares, or what is nearest to it among
-                                the actions, where that is illegal, the first legal action; if it does not fit, the same with
-                                SPLIT, too; then the chain of berth_deploy_baselines. (To see whether they fit is not counted.) */
-  berth_status (*own)(void *ud, int32_t k, const berth_leaf *leaf, double *p); /* as `prior` of berth_decisions */
+  const int32_t *start;      /* [n_starts * op groups] assignments of the search. None, and no baselines: all devices, AllReduce,
+                                even shares, or what is nearest to it among the actions, where that is illegal, the first legal
+                                action; if it does not fit, the same with SPLIT, too; then the chain of berth_deploy_baselines.
+                                (To see whether they fit is not counted.) */
+  int baselines;             /* 1: begins with berth_deploy_baselines, too, whose values are known and not counted; where a rule
+                                holds for whole strategies, with the first and the two best of them, valued again; default 0 */
+  berth_status (*own)(void *ud, int32_t k, const berth_leaf *leaf, double *p); /* as `prior` of berth_decisions, but of strategies:
+                                assignments and weights are of the problem's actions; where an op group may repeat ops, half of
+                                the weight is for that */
   void *ud;
   berth_decide_options decide;
 } berth_deploy_search_options;
@@ -38,12 +45,33 @@ berth_deploy_search_options berth_deploy_search_default(int published);
  * by the sum over devices of peak / memory - 1; what has no route is not allowed. Near are op groups whose forward ops
  * (else backward ones, mirrored) are near in topological order; seams are where few bytes of the batch cross. The rest is that of
  * berth_decider;
- * ops that the answer repeats: berth_deploy_evaluate_rule by the same rule. An evaluation is one strategy, so one simulation or two.
+ * what an assignment means is told by berth_deploy_strategy. An evaluation is one strategy and one simulation; without `choose` two
+ * where the rule repeats something.
+ *
+ * With `choose` the search has more actions than the problem: behind these, in their order, each AllReduce on several devices once
+ * more, now with the ops of the op group repeated by the rule LOCAL; legal where that repeats any.
  *
  * @param opts NULL: defaults
  * @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM
  */
 berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts, berth_decider **out);
+
+/** Actions of a search with these options: at least those of the problem. */
+int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_search_options *opts);
+/**
+ * The strategy that an assignment of the search stands for.
+ * @param assignment [op groups]  @param action [op groups] out  @param duplicate [ops] out: ops that are repeated
+ * @return BERTH_OK, BERTH_EINVAL (illegal), BERTH_ENOMEM; without `choose` as berth_deploy_evaluate_rule
+ */
+berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *opts, const int32_t *assignment,
+                                   int32_t *action, uint8_t *duplicate);
+/**
+ * The assignment that is nearest to a strategy: where an action is illegal, what stands for it; an op group with a repeated op
+ * repeats all that the rule says, if the search has a choice.
+ * @param duplicate [ops]; NULL: none  @param out [op groups]  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM
+ */
+berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_options *opts, const int32_t *action,
+                                     const uint8_t *duplicate, int32_t *out);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@ typedef struct berth_deploy_value {
   int32_t over;      /* devices that hold more than their memory; 0 if memory is not accounted */
   int32_t worst;     /* the one of them that lacks most; BERTH_NONE */
   double shortfall;  /* bytes that it lacks */
+  double excess;     /* sum over these devices of what they lack in parts of their memory */
   int32_t repeated;  /* ops marked in `duplicate` */
 } berth_deploy_value;
 
@@ -142,7 +143,7 @@ typedef struct berth_deploy_list berth_deploy_list; /* of named strategies; immu
  * group holds is estimated, then corrected by what the simulation of the packing holds, five rounds. The fastest that memory can
  * hold, else that which lacks least.
  *
- * Takes some hundred evaluations.
+ * Takes some hundred evaluations the first time; the problem keeps them.
  */
 berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out);
 void berth_deploy_list_release(berth_deploy_list *l); /* NULL is fine */

@@ -11,8 +11,6 @@ local Stop = { __name = "berth.deploy.stop" }
 
 local run = {}
 
-local MOST_STARTS = 2
-
 --- Passes its arguments on; ends the run for nil, message, code. An interrupt only ends the phase, once there is an answer.
 function Run:need(value, message, code, why)
   if value ~= nil then return value, message, code end
@@ -77,10 +75,10 @@ function Run:offer(s, value, from)
   return true
 end
 
-local function with_action(s, g, action)
-  local copy = {}
-  for i, a in ipairs(s.action) do copy[i] = i == g and action or a end
-  return { action = copy, sfb = s.sfb }
+local function with_action(action, g, a)
+  local copy = options.merge(action)
+  copy[g] = a
+  return copy
 end
 
 -- ---- phases --------------------------------------------------------------------------------------------
@@ -110,22 +108,6 @@ function Run:baselines()
   end
 end
 
--- The best of them, each once.
-local function starts(first)
-  local list, out, seen = {}, {}, {}
-  for i, row in ipairs(first) do list[i] = { row = row, at = i } end
-  table.sort(list, function(a, b)
-    if run.better(a.row.value, b.row.value) then return true end
-    return not run.better(b.row.value, a.row.value) and a.at < b.at
-  end)
-  for _, x in ipairs(list) do
-    local key = table.concat(x.row.strategy.action, ",")
-    if not seen[key] and #out < MOST_STARTS then out[#out + 1] = { action = x.row.strategy.action } end
-    seen[key] = true
-  end
-  return out
-end
-
 -- Points of a search that are below all before.
 function Run:note(trace)
   local best = self.best.value.over == 0 and self.best.value.seconds or math.huge
@@ -137,44 +119,26 @@ function Run:note(trace)
   end
 end
 
--- Searches begin with data parallelism; ours has the best baselines, too, and values uniform strategies again, by which it knows
--- which actions are good for many op groups.
+-- The published search begins with data parallelism, all others with the baselines, whose values are known.
 local function begun(self)
   if self.method == "published" then return { start = { self.first[1].strategy } } end
-  local first = starts(self.first)
-  table.insert(first, 1, { action = self.first[1].strategy.action })
-  return options.merge({ start = first }, self.guided and self.guided:guide(self.d, first))
+  return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d))
 end
 
--- One search under a rule for repeated ops.
-local function search_under(self, rule, evaluations)
-  if evaluations < 1 or self.interrupted then return end
-  local given = options.merge(begun(self), self.searching, { method = self.method, evaluations = evaluations, sfb = rule,
+function Run:search(evaluations)
+  if evaluations < 1 then return end
+  local given = options.merge(begun(self), self.searching, { method = self.method, evaluations = evaluations, sfb = self.sfb,
     seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3) or nil })
   local found, message, code = self.d:search(given)
   if code == "infeasible" or not self:need(found, message, code) then return end
   self:note(found.trace)
   self.evaluations = self.evaluations + found.evaluations
   self.interrupted = self.interrupted or found.interrupted or nil
-  local s = { action = found.action, sfb = found.sfb }
+  local s = { action = found.action, duplicate = found.duplicate or {} }
   local value = self:need(self.d:evaluate(s)) -- which the search has counted
   if not value then return end
   self.known[key_of(s)] = value
   self:offer(s, value, self.method)
-end
-
-local function some_repeat(first)
-  for _, row in ipairs(first) do
-    if row.value.repeated > 0 then return true end
-  end
-  return false
-end
-
---- Where baselines repeat ops, two fifths of the evaluations go to strategies that repeat none: their best ones are elsewhere.
-function Run:search(evaluations)
-  local plain = some_repeat(self.first) and math.floor(0.4 * evaluations) or 0
-  search_under(self, self.sfb, evaluations - plain)
-  if plain > 0 then search_under(self, "none", plain) end
 end
 
 --- The best strategy with the ops that its rule repeats.
@@ -213,6 +177,39 @@ local function closest_first(list)
   return list
 end
 
+-- Repeated ops of all op groups but g, and of g those of `list`.
+local function repeated_with(self, g, duplicate, list)
+  local out, group = {}, self.context.group_of
+  for _, op in ipairs(duplicate) do
+    if group[op] ~= g then out[#out + 1] = op end
+  end
+  for _, op in ipairs(list) do
+    if group[op] == g then out[#out + 1] = op end
+  end
+  table.sort(out)
+  return out
+end
+
+-- A strategy in which op group g alone is done in another way; it repeats what the rule says there, or nothing.
+function Run:changed(s, g, other)
+  local action = with_action(s.action, g, other.action)
+  local rule = self.sfb ~= "none" and other.repeats ~= false
+  local by_rule = rule and self:need(self.d:repeated({ action = action }, self.sfb)) or {}
+  return { action = action, duplicate = repeated_with(self, g, s.duplicate or {}, by_rule) }
+end
+
+-- Other ways for op group g: other actions, and its ops repeated or not.
+function Run:others(s, g)
+  local list, rule = reasons.alternatives(self.context, s.action, g), self.sfb ~= "none"
+  local now, with = key_of(s), rule and key_of(self:changed(s, g, { action = s.action[g] }))
+  local without = rule and key_of(self:changed(s, g, { action = s.action[g], repeats = false }))
+  if with ~= without and now ~= with then table.insert(list, 1, { action = s.action[g], what = "ops repeated instead" }) end
+  if with ~= without and now ~= without then
+    table.insert(list, 1, { action = s.action[g], repeats = false, what = "no op repeated instead" })
+  end
+  return list
+end
+
 local function reason_of(other, value, base)
   if value.over == 0 then return { what = other.what, action = other.action, change = value.seconds / base - 1 } end
   return { what = other.what, action = other.action, missing = value.shortfall, device = value.worst }
@@ -224,11 +221,10 @@ end
 -- @tparam boolean adopt a change that turns out to be better becomes the best strategy
 function Run:why(most, adopt)
   local out, s, base = {}, self.best.strategy, self.best.value.seconds
-  local rule = s.duplicate and #s.duplicate > 0 and self.sfb or "none"
   for g = 1, #s.action do out[g] = {} end
   for _, g in ipairs(self.context.order) do
-    for _, other in ipairs(reasons.alternatives(self.context, s.action, g)) do
-      local changed = with_action({ action = s.action, sfb = rule }, g, other.action)
+    for _, other in ipairs(self:others(s, g)) do
+      local changed = self:changed(s, g, other)
       local value = self:value_within(changed, most)
       if self.interrupted then return out end
       if value then

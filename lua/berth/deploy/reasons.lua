@@ -44,7 +44,7 @@ end
 -- @tparam table list of berth.deploy.answer_groups
 function reasons.context(d, list)
   return { d = d, actions = d:actions(), sets = d:sets(), index = index_of(d), all = largest_set(d),
-    groups = list, order = by_weight(list), names = words.names(d.topology),
+    group_of = d:group_of(), groups = list, order = by_weight(list), names = words.names(d.topology),
     device_group = d:device_groups() }
 end
 

@@ -1,0 +1,167 @@
+/* The actions of a search: those of the problem, and the same with repeated ops. */
+#include "search_internal.h"
+
+/* ---- actions ------------------------------------------------------------------------------------- */
+
+static bool chooses(const berth_deploy_search_options *o) { return o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL; }
+
+static void number_actions(const berth_deploy *d, bool choose, berth_i_space *x) {
+  x->n_actions = d->n_actions;
+  for (int32_t a = 0; a < d->n_actions; a++) {
+    x->of[a] = a;
+    x->with[a] = BERTH_NONE;
+    if (!choose || !berth_i_reduces_all(d, a)) continue;
+    x->with[a] = x->n_actions;
+    x->of[x->n_actions++] = a;
+  }
+}
+
+/* PS: the AllReduce of the same set and shares; with repeated ops: the same without. */
+static int32_t instead_of(const berth_deploy *d, const berth_i_space *x, int32_t a) {
+  const berth_action *now;
+  if (a >= d->n_actions) return x->of[a];
+  now = &d->action[a];
+  for (int32_t b = 0; b < d->n_actions && now->option == BERTH_DEPLOY_PS; b++) {
+    const berth_action *other = &d->action[b];
+    if (other->option == BERTH_DEPLOY_ALLREDUCE && other->set == now->set && other->shares == now->shares) return b;
+  }
+  return BERTH_NONE;
+}
+
+/* ---- what is legal ---------------------------------------------------------------------------------- */
+
+/* The rule repeats an op of the group, if it has this action. */
+static berth_status repeats(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action, bool *yes) {
+  const berth_i_local_sfb *sfb = berth_i_local_sfb_of(d, v, group, action);
+  if (!sfb) return BERTH_ENOMEM;
+  *yes = memchr(sfb->flag, 1, (size_t)berth_i_group_size(d, group)) != NULL;
+  return BERTH_OK;
+}
+
+static berth_status mark_group(berth_deploy *d, berth_i_values *v, const berth_i_space *x, int32_t group, uint8_t *legal) {
+  berth_status st = BERTH_OK;
+  for (int32_t a = 0; a < x->n_actions && st == BERTH_OK; a++) {
+    bool yes = true;
+    if (a >= d->n_actions && legal[x->of[a]]) st = repeats(d, v, group, x->of[a], &yes);
+    legal[a] = berth_i_is_legal(d, group, x->of[a]) && yes;
+  }
+  return st;
+}
+
+static berth_status mark_legal(berth_deploy *d, berth_i_space *x) {
+  berth_i_values *v;
+  berth_status st = berth_i_values_of(d, &v);
+  for (int32_t g = 0; g < d->n_groups && st == BERTH_OK; g++)
+    st = mark_group(d, v, x, g, x->legal + (size_t)g * (size_t)x->n_actions);
+  return st;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+void berth_i_space_release(const berth_deploy *d, berth_i_space *x) {
+  const size_t actions = (size_t)d->n_actions;
+  berth_i_free(d->ctx, x->of, 2 * actions, sizeof *x->of);
+  berth_i_free(d->ctx, x->with, actions, sizeof *x->with);
+  berth_i_free(d->ctx, x->instead, 2 * actions, sizeof *x->instead);
+  berth_i_free(d->ctx, x->legal, (size_t)d->n_groups * 2 * actions, 1);
+}
+
+berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_options *o, berth_i_space *x) {
+  const size_t actions = (size_t)d->n_actions;
+  berth_status st;
+  x->of = berth_i_alloc(d->ctx, 2 * actions, sizeof *x->of);
+  x->with = berth_i_alloc(d->ctx, actions, sizeof *x->with);
+  x->instead = berth_i_alloc(d->ctx, 2 * actions, sizeof *x->instead);
+  x->legal = berth_i_alloc(d->ctx, (size_t)d->n_groups * 2 * actions, 1);
+  if (!x->of || !x->with || !x->instead || !x->legal) {
+    st = berth_i_nomem(d->ctx);
+  } else {
+    x->chooses = chooses(o);
+    number_actions(d, x->chooses, x);
+    for (int32_t a = 0; a < x->n_actions; a++) x->instead[a] = instead_of(d, x, a);
+    st = mark_legal(d, x);
+  }
+  if (st != BERTH_OK) {
+    berth_i_space_release(d, x);
+    memset(x, 0, sizeof *x);
+  }
+  return st;
+}
+
+/* ---- strategies and assignments -------------------------------------------------------------------------- */
+
+static bool any_marked(const berth_deploy *d, int32_t group, const uint8_t *duplicate) {
+  for (int32_t i = d->group_at[group]; duplicate && i < d->group_at[group + 1]; i++)
+    if (duplicate[d->group_op[i]]) return true;
+  return false;
+}
+
+void berth_i_space_encode(const berth_deploy *d, const berth_i_space *x, const int32_t *action, const uint8_t *duplicate,
+                          int32_t *out) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
+    const int32_t a = berth_i_deploy_instead(d, g, action[g]);
+    int32_t with = x->with[a];
+    if (with != BERTH_NONE && (!x->legal[(size_t)g * (size_t)x->n_actions + (size_t)with] || !any_marked(d, g, duplicate)))
+      with = BERTH_NONE;
+    out[g] = with == BERTH_NONE ? a : with;
+  }
+}
+
+berth_status berth_i_space_decode(berth_deploy *d, const berth_i_space *x, const int32_t *assignment, int32_t *action,
+                                  uint8_t *duplicate, bool *any) {
+  berth_i_values *v;
+  berth_status st = berth_i_values_of(d, &v);
+  if (st != BERTH_OK) return st;
+  memset(duplicate, 0, (size_t)d->n_ops);
+  *any = false;
+  for (int32_t g = 0; g < d->n_groups; g++) {
+    const berth_i_local_sfb *sfb;
+    action[g] = x->of[assignment[g]];
+    if (assignment[g] < d->n_actions) continue;
+    if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
+    for (int32_t i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
+    *any = true;
+  }
+  return BERTH_OK;
+}
+
+/* ---- for others -------------------------------------------------------------------------------------------- */
+
+int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_search_options *o) {
+  int32_t n = d->n_actions;
+  for (int32_t a = 0; a < d->n_actions && chooses(o); a++) n += berth_i_reduces_all(d, a);
+  return n;
+}
+
+berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_options *o, const int32_t *action,
+                                     const uint8_t *duplicate, int32_t *out) {
+  berth_i_space x = { 0 };
+  berth_status st = berth_i_deploy_check_strategy(d, action);
+  if (st != BERTH_OK || (st = berth_i_space_make(d, o, &x)) != BERTH_OK) return st;
+  berth_i_space_encode(d, &x, action, duplicate, out);
+  berth_i_space_release(d, &x);
+  return BERTH_OK;
+}
+
+static berth_status check_assignment(const berth_deploy *d, const berth_i_space *x, const int32_t *assignment) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
+    const int32_t a = assignment[g];
+    if (a < 0 || a >= x->n_actions || !x->legal[(size_t)g * (size_t)x->n_actions + (size_t)a])
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: action %d of the search is not legal", (int)g, (int)a);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *o, const int32_t *assignment,
+                                   int32_t *action, uint8_t *duplicate) {
+  berth_i_space x = { 0 };
+  berth_deploy_value v;
+  bool any;
+  berth_status st = berth_i_space_make(d, o, &x);
+  if (st != BERTH_OK) return st;
+  st = check_assignment(d, &x, assignment);
+  if (st == BERTH_OK) st = berth_i_space_decode(d, &x, assignment, action, duplicate, &any);
+  if (st == BERTH_OK && !x.chooses) st = berth_deploy_evaluate_rule(d, action, o->sfb, duplicate, NULL, &v);
+  berth_i_space_release(d, &x);
+  return st;
+}
