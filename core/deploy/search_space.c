@@ -161,7 +161,8 @@ berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_op
   if (st != BERTH_OK) return st;
   st = check_assignment(d, &x, assignment);
   if (st == BERTH_OK) st = berth_i_space_decode(d, &x, assignment, action, duplicate, &any);
-  if (st == BERTH_OK && !x.chooses) st = berth_deploy_evaluate_rule(d, action, o->sfb, duplicate, NULL, &v);
+  if (st == BERTH_OK && !x.chooses && o->sfb != BERTH_DEPLOY_SFB_NONE)
+    st = berth_deploy_evaluate_rule(d, action, o->sfb, duplicate, NULL, &v);
   berth_i_space_release(d, &x);
   return st;
 }

@@ -76,9 +76,8 @@ static berth_status fall_back(berth_deploy *d, const berth_deploy_search_options
 
 /* ---- baselines ------------------------------------------------------------------------------------------ */
 
-/* Those with a rule for repeated ops are in a space without such actions no strategies of their own. */
-static bool is_apart(const berth_i_space *x, const berth_deploy_list *l, int32_t k) {
-  return x->chooses || berth_deploy_list_rule(l, k) == BERTH_DEPLOY_SFB_NONE;
+static bool same_action(const berth_deploy *d, const berth_deploy_list *l, int32_t i, int32_t k) {
+  return memcmp(berth_deploy_list_action(l, i), berth_deploy_list_action(l, k), (size_t)d->n_groups * sizeof(int32_t)) == 0;
 }
 
 static berth_status add_baseline(berth_deploy *d, const berth_i_space *x, const berth_deploy_list *l, int32_t k, bool valued,
@@ -94,12 +93,12 @@ static berth_status add_baseline(berth_deploy *d, const berth_i_space *x, const 
   return BERTH_OK;
 }
 
-/* The best behind `after` in the order of values; the first of equal ones. BERTH_NONE: there is none. */
-static int32_t next_best(const berth_i_space *x, const berth_deploy_list *l, int32_t after) {
+/* The best behind `after` in the order of values, of other actions; the first of equal ones. BERTH_NONE: there is none. */
+static int32_t next_best(const berth_deploy *d, const berth_deploy_list *l, int32_t after) {
   int32_t best = BERTH_NONE;
   for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
     const berth_deploy_value *v = berth_deploy_list_value(l, k);
-    if (!is_apart(x, l, k) || (after != BERTH_NONE && !berth_i_value_better(berth_deploy_list_value(l, after), v))) continue;
+    if (after != BERTH_NONE && (!berth_i_value_better(berth_deploy_list_value(l, after), v) || same_action(d, l, after, k))) continue;
     if (best == BERTH_NONE || berth_i_value_better(v, berth_deploy_list_value(l, best))) best = k;
   }
   return best;
@@ -110,7 +109,7 @@ static berth_status add_some(berth_deploy *d, const berth_i_space *x, const bert
                              berth_i_first *out) {
   berth_status st = berth_deploy_list_size(l) > 0 ? add_baseline(d, x, l, 0, false, duplicate, out) : BERTH_OK;
   int32_t k = BERTH_NONE;
-  for (int i = 0; i < BEST && st == BERTH_OK && (k = next_best(x, l, k)) != BERTH_NONE; i++)
+  for (int i = 0; i < BEST && st == BERTH_OK && (k = next_best(d, l, k)) != BERTH_NONE; i++)
     st = add_baseline(d, x, l, k, false, duplicate, out);
   return st;
 }
@@ -120,7 +119,7 @@ static berth_status add_baselines(berth_deploy *d, const berth_deploy_search_opt
   berth_status st = BERTH_OK;
   if (!x->chooses && o->sfb != BERTH_DEPLOY_SFB_NONE) return add_some(d, x, l, duplicate, out);
   for (int32_t k = 0; k < berth_deploy_list_size(l) && st == BERTH_OK; k++)
-    if (is_apart(x, l, k)) st = add_baseline(d, x, l, k, true, duplicate, out);
+    if (x->chooses || berth_deploy_list_rule(l, k) == BERTH_DEPLOY_SFB_NONE) st = add_baseline(d, x, l, k, true, duplicate, out);
   return st;
 }
 

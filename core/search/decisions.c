@@ -67,7 +67,7 @@ static berth_status check_instead(berth_ctx *ctx, const berth_decisions *p) {
       steps++;
     }
     if (b != BERTH_NONE)
-      return berth_i_fail(ctx, BERTH_EINVAL, "instead of action %d: %s %d", (int)a,
+      return berth_i_fail(ctx, BERTH_EINVAL, "instead of action %d: %s action %d", (int)a,
                           steps > p->n_actions ? "in circles, by" : "there is no", (int)b);
   }
   return BERTH_OK;

@@ -34,6 +34,29 @@ local function translated_lists(lists, map, where)
   return out
 end
 
+-- The smallest key by its text that is no action; nil: there is none.
+local function stray(map, ids)
+  local least
+  for name in pairs(map) do
+    local text = tostring(name)
+    if not ids[name] and (not least or text < least) then least = text end
+  end
+  return least
+end
+
+-- What stands for each action, by ids.
+local function translated_map(map, names, ids)
+  if type(map) ~= "table" then return map end
+  local out, wrong = {}, stray(map, ids)
+  if wrong then options.fail("%s: instead: '%s' is no action", fn, wrong) end
+  for id, name in ipairs(names) do
+    local other = map[name]
+    if other and not ids[other] then options.fail("%s: instead.%s: '%s' is no action", fn, name, tostring(other)) end
+    out[id] = other and ids[other]
+  end
+  return out
+end
+
 -- A function of the decision and the action as arrays of those it allows.
 local function listed(legal, decisions, actions, names)
   if type(legal) ~= "function" then return legal end
@@ -75,6 +98,7 @@ local function plain(given)
     changed = naming(given, names, ids)
     changed.actions = #names
     changed.starts = translated_lists(given.starts, ids, "starts")
+    changed.instead = translated_map(given.instead, names, ids)
     changed.everywhere = given.everywhere and translated(given.everywhere, ids, "everywhere")
     if type(given.legal) == "table" then changed.legal = translated_lists(given.legal, ids, "legal") end
   end
@@ -118,10 +142,11 @@ end
 --   function(assignment) -> least is best[, excess above 0: not allowed, by how much]; and options: prior(leaves) -> weights of
 --   the actions for each leaf { assignment, decision, decided }; legal: for each decision an array of actions, or
 --   function(decision, action); position: array, which decisions are near; fill: "nearest", "first", "start" or
---   function(decided, assignment) -> assignment; starts: array of assignments; weight: of each decision, how often it is
---   picked to be changed; everywhere: array of the actions to be tried for all decisions; paths: for each action an array of
---   choices; method: "mcts", "tree", "anneal", "refine" or "published"; evaluations (800), seconds, seed, batch and those of
---   docs/lua.md
+--   function(decided, assignment) -> assignment; starts: array of assignments; start_values, start_excess: what is known of them,
+--   false or nil where it is not; instead: for actions, what stands for them where they are illegal; weight: of each decision,
+--   how often it is picked to be changed; everywhere: array of the actions to be tried for all decisions; paths: for each action
+--   an array of choices; method: "mcts", "tree", "anneal", "refine" or "published"; evaluations (800), seconds, seed, batch and
+--   those of docs/lua.md
 -- @treturn[1] table assignment, value, start (value of the best start), evaluations, repeats, playouts, trace, interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message

@@ -1,5 +1,6 @@
 /* Problems and options of searches on decisions, from Lua tables. */
 #include "decide.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -145,13 +146,78 @@ static void read_everywhere(lua_State *L, int t, const bl_where *w, berth_decisi
   while (n-- > 0) everywhere[ids[n]] = 1;
 }
 
+/* The table t[key], which may lack entries, on the stack if there is one: all its keys are from 1 to n. */
+static bool get_sparse(lua_State *L, int t, const bl_where *w, const char *key, int32_t n, const char *noun) {
+  lua_getfield(L, t, key);
+  if (lua_isnil(L, -1)) return false;
+  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    double k;
+    lua_pop(L, 1);
+    if (lua_type(L, -1) != LUA_TNUMBER) bl_wrong(L, w, key, "a key is a %s, expected the number of %s", bl_kind(L, -1), noun);
+    k = (double)lua_tonumber(L, -1);
+    if (!(k >= 1 && k <= n) || k != floor(k)) bl_wrong(L, w, key, "[%.14g] is for no %s (1 to %d)", k, noun, (int)n);
+  }
+  return true;
+}
+
+/* nil and false at the top are popped. */
+static bool is_given(lua_State *L) {
+  if (lua_toboolean(L, -1)) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+/* instead[action]: what stands for it */
+static void read_instead(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
+  int32_t *instead;
+  int at;
+  if (!get_sparse(L, t, w, "instead", p->n_actions, "action")) return;
+  at = lua_gettop(L);
+  p->instead = instead = bl_scratch(L, (size_t)p->n_actions, sizeof *instead);
+  for (int32_t a = 0; a < p->n_actions; a++) {
+    char key[32];
+    instead[a] = BERTH_NONE;
+    lua_rawgeti(L, at, a + 1);
+    if (!is_given(L)) continue;
+    snprintf(key, sizeof key, "instead[%d]", (int)a + 1);
+    instead[a] = bl_to_id(L, -1, w, key, p->n_actions, "action");
+    lua_pop(L, 1);
+  }
+}
+
+/* What is known of starts. @return NULL: of none */
+static const double *read_known(lua_State *L, int t, const bl_where *w, const char *what, double unknown,
+                                const berth_decisions *p) {
+  double *known;
+  int at;
+  if (!get_sparse(L, t, w, what, p->n_starts, "start")) return NULL;
+  at = lua_gettop(L);
+  known = bl_scratch(L, (size_t)p->n_starts, sizeof *known);
+  for (int32_t i = 0; i < p->n_starts; i++) {
+    char key[32];
+    known[i] = unknown;
+    lua_rawgeti(L, at, i + 1);
+    if (!is_given(L)) continue;
+    snprintf(key, sizeof key, "%s[%d]", what, (int)i + 1);
+    known[i] = bl_to_number(L, -1, w, key);
+    lua_pop(L, 1);
+  }
+  return known;
+}
+
 static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_decisions *p) {
   int32_t n;
   if (!bl_get_whole(L, t, w, "decisions", 1, 1000000, &p->n)) bl_wrong(L, w, "decisions", "expected a number, got nil");
   if (!bl_get_whole(L, t, w, "actions", 1, 1000000, &p->n_actions)) bl_wrong(L, w, "actions", "expected a number, got nil");
   read_legal(L, t, w, p);
   if (bl_get_array(L, t, w, "position", &n)) p->position = bl_to_numbers(L, lua_gettop(L), w, "position", p->n, "decision");
+  read_instead(L, t, w, p);
   p->start = read_starts(L, t, w, p);
+  p->start_value = read_known(L, t, w, "start_values", NAN, p);
+  p->start_excess = read_known(L, t, w, "start_excess", 0, p);
+  if (p->start_excess && !p->start_value) bl_wrong(L, w, "start_excess", "goes with start_values");
   read_paths(L, t, w, p);
   if (bl_get_array(L, t, w, "weight", &n)) p->weight = bl_to_numbers(L, lua_gettop(L), w, "weight", p->n, "decision");
   if (bl_get_array(L, t, w, "seam", &n)) p->seam = bl_to_numbers(L, lua_gettop(L), w, "seam", p->n, "decision");
@@ -166,7 +232,7 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
 /* decision_tree(problem, fn): tree */
 static int decision_tree(lua_State *L) {
   static const char *const keys[] = { BL_DECIDE_KEYS, "decisions", "actions", "value", "legal", "position", "starts", "paths",
-                                      "weight", "seam", "everywhere", NULL };
+                                      "weight", "seam", "everywhere", "instead", "start_values", "start_excess", NULL };
   bl_where w = { "berth.decision_tree", NULL, 0 };
   berth_decisions p = { 0 };
   berth_decide_options o;

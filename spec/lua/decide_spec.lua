@@ -288,6 +288,96 @@ describe("berth.decide", function()
       :find("add up to 0", 1, true))
   end)
 
+  it("lets other actions stand for illegal ones", function()
+    for _, method in ipairs { "mcts", "tree", "anneal", "refine" } do
+      for _, named in ipairs { true, false } do
+        local name = { "one", "all", "ps" }
+        local function of(a) return named and name[a] or a end
+        local asked = {}
+        local r = berth.decide { decisions = 4, actions = named and name or 3, method = method, evaluations = 4, uniform_part = 1,
+          legal = function(decision, action) return action ~= of(3) or decision % 2 == 0 end,
+          instead = { [of(3)] = of(2), [of(1)] = false },
+          value = function(a)
+            asked[table.concat(a, " ")] = true
+            return 2 - (a[2] == of(3) and 1 or 0) + (a[3] == of(2) and 0 or 0.5)
+          end }
+        assert.is_true(asked[table.concat({ of(2), of(3), of(2), of(3) }, " ")])
+        assert.equal(1, r.value)
+      end
+    end
+    local tree = berth.decide.tree { decisions = 3, actions = 3, legal = { { 3 }, { 1, 2 }, { 1, 2 } }, instead = { [3] = 2 },
+      starts = { { 3, 1, 1 } }, start_values = { 9 }, uniform = false, value = function(a) return a[2] + a[3] end }
+    assert.same({ 0, { 3, 1, 1 } }, { tree:root() })
+    assert(tree:run(1))
+    assert.is_true(tree:advance(3))
+    assert.same({ 1, { 3, 2, 2 } }, { tree:root() })
+    local function wrong(actions, instead)
+      return message(berth.decide, { decisions = 2, actions = actions, instead = instead, value = print })
+    end
+    local names = { "a", "b", "c" }
+    assert.truthy(wrong(3, { 2, 1 }):find("instead of action 1: in circles, by action 1", 1, true))
+    assert.truthy(wrong(names, { b = "b" }):find("instead of action 2: in circles, by action 2", 1, true))
+    assert.truthy(wrong(3, { [3] = 4 }):find("instead[3]: there is no action 4 (ids are 1..3)", 1, true))
+    assert.truthy(wrong(3, { [4] = 1 }):find("instead: [4] is for no action (1 to 3)", 1, true))
+    assert.truthy(wrong(3, { b = 1 }):find("instead: a key is a string, expected the number of action", 1, true))
+    assert.truthy(wrong(3, "b"):find("instead: expected a table, got string", 1, true))
+    assert.truthy(wrong(names, "b"):find("instead: expected a table, got string", 1, true))
+    assert.truthy(wrong(names, { x = "a", d = "a" }):find("instead: 'd' is no action", 1, true))
+    assert.truthy(wrong(names, { c = "d" }):find("instead.c: 'd' is no action", 1, true))
+  end)
+
+  it("does not ask for what is known of starts", function()
+    for _, method in ipairs(methods) do
+      local p, asked = random_problem(5, 8, 5), {}
+      p.wall = math.huge
+      local function other(shift)
+        local a = {}
+        for i = 1, 8 do a[i] = p.legal[i][shift % #p.legal[i] + 1] end
+        return a
+      end
+      local starts = { p.starts[1], other(0), other(1) }
+      local values = { (p.value(starts[1])), false, 0.25 }
+      local r = berth.decide(options(p, { method = method, evaluations = 30, starts = starts, start_values = values,
+        value = function(a)
+          asked[#asked + 1] = table.concat(a)
+          return p.value(a)
+        end }))
+      assert.equal(30, r.evaluations)
+      assert.equal(30, #asked)
+      for _, key in ipairs(asked) do assert.is_false(key == table.concat(starts[1]) or key == table.concat(starts[3])) end
+      assert.equal(table.concat(starts[2]), asked[1])
+      assert.same(starts[3], r.assignment)
+      assert.same({ 0.25, 0.25 }, { r.value, r.start })
+      assert.equal(0, r.trace[1].evaluations)
+      assert.equal(values[1], r.trace[1].value)
+    end
+  end)
+
+  it("takes what starts exceed", function()
+    local names = { "left", "right" }
+    local function search(more)
+      local o = { decisions = 3, actions = names, evaluations = 20, starts = { { "left", "left", "left" },
+        { "right", "right", "right" } }, value = function() return 1, 5 end }
+      for key, x in pairs(more) do o[key] = x end
+      return berth.decide(o)
+    end
+    local r, text, code = search { start_values = { 7, 3 }, start_excess = { 2, 0.5 } }
+    assert.same({ nil, "infeasible" }, { r, code })
+    assert.truthy(text:find("the least excess is 0.5", 1, true))
+    r = search { start_values = { 7, 3 }, start_excess = { [2] = 0.5 } }
+    assert.same({ 7, 7, { "left", "left", "left" } }, { r.value, r.start, r.assignment })
+    assert.equal(3, search({ start_values = { nil, 3 } }).value)
+    r = search { start_values = { 7, math.huge } }
+    assert.equal(7, r.value)
+    assert.truthy(message(search, { start_values = { 1, 2, 3 } }):find("start_values: [3] is for no start (1 to 2)", 1, true))
+    assert.truthy(message(search, { start_values = { 1, "x" } }):find("start_values[2]: expected a number, got string", 1, true))
+    assert.truthy(message(search, { start_values = { 0 / 0 } }):find("start_values[1]", 1, true))
+    assert.truthy(message(search, { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
+    assert.truthy(message(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1", 1, true))
+    assert.truthy(message(search, { start_excess = { 1 } }):find("start_excess: goes with start_values", 1, true))
+    assert.truthy(message(search, { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
+  end)
+
   it("takes enormous weights of a prior", function()
     local function search(x)
       return berth.decide { decisions = 6, actions = 5, evaluations = 120, seed = 4, value = function(a)

@@ -1,6 +1,7 @@
 -- berth.deploy.plan: what an answer says, that it holds, and what each option does.
 local berth = require "berth"
 local json = require "dkjson"
+local layers = require "support.layers"
 local shell = require "support.shell"
 local xml = require "support.xml"
 
@@ -121,6 +122,48 @@ describe("a plan", function()
       end
     end
     assert.is_true(n > 5)
+  end)
+
+  -- The ops that one op group repeats are replaced by `list`'s.
+  local function repeated_with(a, g, list)
+    local out, group = {}, a.problem:group_of()
+    for _, op in ipairs(a:strategy().duplicate) do
+      if group[op] ~= g then out[#out + 1] = op end
+    end
+    for _, op in ipairs(list) do
+      if group[op] == g then out[#out + 1] = op end
+    end
+    return out
+  end
+
+  local function check_reasons(a, rule, seen)
+    for g, group in ipairs(a.groups) do
+      for _, r in ipairs(group.reasons) do
+        local s, none = a:strategy(), r.what == "no op repeated instead"
+        s.action[g] = r.action
+        s.duplicate = repeated_with(a, g, none and {} or a.problem:repeated({ action = s.action }, rule))
+        local value = a.problem:evaluate(s)
+        if r.change then assert.near(value.seconds / a.seconds - 1, r.change, 1e-12)
+        else assert.equal(value.shortfall, r.missing) end
+        if none then assert.is_true(#group.repeated > 0) end
+        seen[r.what] = (seen[r.what] or 0) + 1
+      end
+    end
+  end
+
+  it("gives reasons that hold where ops are repeated", function()
+    local seen = {}
+    check_reasons(assert(berth.deploy.plan(layers.graph(), layers.topology(),
+      layers.options { evaluations = 200, reasons = 100 })), "local", seen)
+    assert.same({ 1, 1 }, { seen["ops repeated instead"], seen["no op repeated instead"] })
+    for _, rule in ipairs { "local", "cut" } do
+      for op_groups = 3, 12, 3 do
+        local g = berth.deploy.models.build("vgg19", { batch = 6 })
+        check_reasons(assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(),
+          { batch = 6, evaluations = 60, op_groups = op_groups, reasons = 100, sfb = rule })), rule, seen)
+      end
+    end
+    assert.is_true(seen["no op repeated instead"] > 2)
   end)
 
   it("never has a trace that rises", function()

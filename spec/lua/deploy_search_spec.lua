@@ -1,4 +1,5 @@
 local berth = require "berth"
+local layers = require "support.layers"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)
@@ -68,6 +69,67 @@ describe("the search of deployments", function()
     end
   end)
 
+  it("begins with baselines, which it does not value again", function()
+    for seed = 1, 4 do
+      for _, sfb in ipairs { "none", "local", "cut" } do
+        for _, method in ipairs { "mcts", "tree", "anneal", "refine" } do
+          local d = problem(nil, { seed = seed })
+          local best = math.huge
+          for _, b in ipairs(d:baselines()) do
+            if b.over == 0 and (b.sfb == "none" or sfb ~= "none") then best = math.min(best, b.seconds) end
+          end
+          local before = d:evaluations()
+          local r = assert(d:search { baselines = true, sfb = sfb, method = method, evaluations = 12, seed = seed })
+          assert.equal(12, r.evaluations)
+          if sfb == "cut" then best = r.start -- which holds for whole strategies
+          else assert.equal(before + 12, d:evaluations()) end
+          assert.equal(best, r.start)
+          assert.is_true(r.seconds <= best)
+        end
+      end
+    end
+    assert.truthy(message(problem().search, problem(), { baselines = 3 }):find("baselines", 1, true))
+  end)
+
+  it("has op groups choose whether their ops are repeated", function()
+    local d = assert(berth.deploy.problem(layers.graph(), layers.topology(), layers.options()))
+    local r = assert(d:search { evaluations = 400, seed = 1 })
+    local all = d:repeated({ action = r.action }, "local")
+    assert.is_true(#r.duplicate > 0 and #r.duplicate < #all)
+    assert.equal(r.seconds, d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds)
+    assert.is_true(r.seconds < d:evaluate({ action = r.action, duplicate = all }).seconds)
+    assert.is_true(r.seconds < d:evaluate({ action = r.action }).seconds)
+    local again = assert(d:search { evaluations = 1, start = { r } })
+    assert.same({ r.seconds, r.duplicate, r.action }, { again.seconds, again.duplicate, again.action })
+    assert.equal(r.seconds, again.start)
+  end)
+
+  it("takes starts that repeat ops", function()
+    local d = assert(berth.deploy.problem(layers.graph(), layers.topology(), layers.options()))
+    local dp = { action = d:baselines()[1].action }
+    local all = d:repeated(dp, "local")
+    local function start(s, o)
+      o = o or {}
+      o.start, o.evaluations, o.method, o.uniform = { s }, 1, "anneal", false
+      return assert(d:search(o))
+    end
+    local function seconds(duplicate) return d:evaluate({ action = dp.action, duplicate = duplicate }).seconds end
+    assert.equal(seconds {}, start(dp).start)
+    assert.equal(seconds {}, start(dp.action).start)
+    assert.equal(seconds(all), start({ action = dp.action, sfb = "local" }).start)
+    assert.equal(seconds(all), start({ action = dp.action, duplicate = all }).start)
+    assert.is_true(#all > 1)
+    for _, op in ipairs(all) do
+      local r = start { action = dp.action, duplicate = { op } } -- each is in another op group
+      assert.same({ op }, r.duplicate)
+      assert.equal(seconds { op }, r.start)
+      assert.equal("local", r.sfb)
+      assert.equal(seconds {}, start({ action = dp.action, duplicate = { op } }, { sfb = "none" }).start)
+    end
+    assert.truthy(message(start, { action = dp.action, duplicate = { 99 } }):find("duplicate[1]: there is no op 99", 1, true))
+    assert.truthy(message(start, { action = dp.action, sfb = "all" }):find("'all' is none of: none, local, cut", 1, true))
+  end)
+
   it("asks a prior for batches of leaves", function()
     local d = problem()
     local most, leaves_seen = 0, 0
@@ -112,6 +174,19 @@ describe("the search of deployments", function()
     d:close()
     assert.is_true(t:run(60))
     assert.is_table(t:best().action)
+  end)
+
+  it("tells by how much devices lack memory", function()
+    local d, over = problem("4 MB"), 0
+    for _, b in ipairs(d:baselines()) do
+      local v, excess = d:evaluate { action = b.action, sfb = b.sfb }, 0
+      for _, peak in ipairs(v.peaks) do excess = excess + math.max(0, peak / 4e6 - 1) end
+      assert.near(excess, v.excess, 1e-9 * (1 + excess))
+      assert.equal(v.over > 0, v.excess > 0)
+      assert.equal(b.excess, v.excess)
+      over = over + v.over
+    end
+    assert.is_true(over > 0)
   end)
 
   it("finds what memory can hold, or says that nothing fits", function()

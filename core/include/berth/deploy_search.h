@@ -61,7 +61,8 @@ int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_se
 /**
  * The strategy that an assignment of the search stands for.
  * @param assignment [op groups]  @param action [op groups] out  @param duplicate [ops] out: ops that are repeated
- * @return BERTH_OK, BERTH_EINVAL (illegal), BERTH_ENOMEM; without `choose` as berth_deploy_evaluate_rule
+ * @return BERTH_OK, BERTH_EINVAL (illegal), BERTH_ENOMEM; where a rule holds for whole strategies as berth_deploy_evaluate_rule,
+ *         which it takes
  */
 berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *opts, const int32_t *assignment,
                                    int32_t *action, uint8_t *duplicate);

@@ -1,0 +1,450 @@
+/* Searching decisions: what stands for an action where it is illegal, and starts whose values are known. */
+#include "refusals.h"
+
+enum { MOST = 12, ACTIONS = 5, KEPT = 4000 };
+
+/* Notes what is asked. */
+typedef struct Problem {
+  berth_decisions p;
+  double alone[MOST][ACTIONS];
+  uint8_t legal[MOST * ACTIONS];
+  int32_t instead[ACTIONS], start[8 * MOST], row[KEPT][MOST], calls, released, wrong;
+  double told[8], excess[8], wall;
+} Problem;
+
+static double sum_of(const Problem *x, const int32_t *a) {
+  double sum = 1;
+  for (int32_t i = 0; i < x->p.n; i++) sum += x->alone[i][a[i]] * (i > 0 && a[i] == a[i - 1] ? 0.7 : 1);
+  return sum;
+}
+
+static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+  Problem *x = ud;
+  for (int32_t j = 0; j < k; j++) {
+    const int32_t *a = assignment + (size_t)j * (size_t)x->p.n;
+    for (int32_t i = 0; i < x->p.n; i++) x->wrong += !x->legal[i * ACTIONS + a[i]];
+    if (x->calls < KEPT) memcpy(x->row[x->calls++], a, (size_t)x->p.n * sizeof *a);
+    out[j] = sum_of(x, a);
+    if (out[j] > x->wall) excess[j] = out[j] - x->wall;
+  }
+  return BERTH_OK;
+}
+
+static void released(void *ud) { ((Problem *)ud)->released++; }
+
+/* Action 0 is legal everywhere; what stands for another has a smaller number. */
+static void make(Problem *x, uint64_t seed, int32_t n) {
+  berth_rng r;
+  memset(x, 0, sizeof *x);
+  berth_rng_init(&r, seed, 31);
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t a = 0; a < ACTIONS; a++) {
+      x->alone[i][a] = 4 * berth_rng_uniform(&r);
+      x->legal[i * ACTIONS + a] = a == 0 || berth_rng_below(&r, 2) == 0;
+    }
+  for (int32_t a = 0; a < ACTIONS; a++) x->instead[a] = a > 0 && berth_rng_below(&r, 3) > 0 ? berth_rng_below(&r, a) : BERTH_NONE;
+  x->wall = INFINITY;
+  x->p.n = n;
+  x->p.n_actions = ACTIONS;
+  x->p.legal = x->legal;
+  x->p.instead = x->instead;
+  x->p.start = x->start; /* action 0 */
+  x->p.n_starts = 1;
+  x->p.value = value;
+  x->p.release = released;
+  x->p.ud = x;
+}
+
+static int32_t stand_in(const Problem *x, int32_t decision, int32_t a) {
+  while (a != BERTH_NONE && !x->legal[decision * ACTIONS + a]) a = x->p.instead ? x->instead[a] : BERTH_NONE;
+  return a;
+}
+
+static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE, BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+static berth_status run(berth_ctx *ctx, Problem *x, const berth_decide_options *o, int32_t *a, berth_decide_report *r) {
+  x->calls = x->wrong = x->released = 0;
+  return berth_decide(ctx, &x->p, o, a, r);
+}
+
+static bool was_asked(const Problem *x, const int32_t *a) {
+  for (int32_t k = 0; k < x->calls; k++)
+    if (memcmp(x->row[k], a, (size_t)x->p.n * sizeof *a) == 0) return true;
+  return false;
+}
+
+/* ---- instead ------------------------------------------------------------------------------------ */
+
+static void check_uniform(berth_ctx *ctx, Problem *x, berth_decide_method method) {
+  berth_decide_options o = berth_decide_default(0);
+  int32_t a[MOST];
+  o.method = method;
+  o.uniform_part = 1;
+  o.evaluations = ACTIONS + 1;
+  CHECK_STATUS(run(ctx, x, &o, a, NULL), BERTH_OK);
+  CHECK(x->wrong == 0);
+  for (int32_t k = 0; k < ACTIONS; k++) {
+    for (int32_t i = 0; i < x->p.n; i++) {
+      const int32_t same = stand_in(x, i, k);
+      a[i] = same == BERTH_NONE ? x->start[i] : same;
+    }
+    CHECK(was_asked(x, a));
+  }
+}
+
+static void test_uniform(berth_ctx *ctx) {
+  static Problem x;
+  TEST("an action for all decisions: what stands for it where it is illegal, else the start");
+  for (uint64_t seed = 0; seed < 40; seed++)
+    for (int m = 0; m < N_METHODS; m++) {
+      make(&x, seed, MOST);
+      if (seed % 4 == 3) x.p.instead = NULL;
+      check_uniform(ctx, &x, methods[m]);
+    }
+}
+
+/* The others of a leaf are the nearest decided one's or the first one's action, or what stands for it; else the start's. */
+static int32_t filled(const Problem *x, const berth_leaf *leaf, int32_t i) {
+  double least = INFINITY;
+  int32_t action = x->start[i];
+  for (int32_t j = 0; j < leaf->decided; j++) {
+    const int32_t same = stand_in(x, i, leaf->assignment[j]);
+    if (same == BERTH_NONE || (x->p.fill == BERTH_FILL_FIRST ? j > 0 : !(i - j < least))) continue;
+    least = i - j;
+    action = same;
+  }
+  return action;
+}
+
+static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
+  Problem *x = ud;
+  for (int32_t j = 0; j < k; j++) {
+    for (int32_t i = leaf[j].decided; i < x->p.n; i++) x->wrong += leaf[j].assignment[i] != filled(x, &leaf[j], i);
+    for (int32_t a = 0; a < ACTIONS; a++) p[j * ACTIONS + a] = 1;
+  }
+  return BERTH_OK;
+}
+
+static void test_fills(berth_ctx *ctx) {
+  static Problem x;
+  TEST("decisions that are not made copy what stands for the action");
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    berth_decide_options o = berth_decide_default(0);
+    int32_t a[MOST];
+    make(&x, seed, MOST);
+    if (seed % 4 == 3) x.p.instead = NULL;
+    x.p.fill = seed % 2 ? BERTH_FILL_FIRST : BERTH_FILL_NEAREST;
+    x.p.prior = watch;
+    o.method = BERTH_DECIDE_TREE;
+    o.uniform = 0;
+    o.evaluations = 200;
+    CHECK_STATUS(run(ctx, &x, &o, a, NULL), BERTH_OK);
+    CHECK(x.wrong == 0 && x.calls > 20);
+  }
+}
+
+/* All 1, all but 2 where that is legal and else 0, and all the rest, which is no way from the one to the other. */
+static berth_status ravine(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+  Problem *x = ud;
+  (void)excess;
+  for (int32_t j = 0; j < k; j++) {
+    int32_t ones = 0, others = 0;
+    for (int32_t i = 0; i < x->p.n; i++) {
+      const int32_t a = assignment[j * x->p.n + i];
+      ones += a == 1;
+      others += a == (i % 2 ? 0 : 2);
+    }
+    out[j] = others == x->p.n ? 1 : ones == x->p.n ? 2 : 50;
+  }
+  return BERTH_OK;
+}
+
+static void test_segments(berth_ctx *ctx) {
+  static Problem x;
+  TEST("segments change as a whole");
+  for (int m = 2; m < N_METHODS; m++)
+    for (int with = 0; with < 2; with++) {
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r;
+      int32_t a[MOST];
+      make(&x, 1, 10);
+      x.p.value = ravine;
+      x.p.instead = with ? x.instead : NULL;
+      for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = i == 2 ? 0 : BERTH_NONE;
+      for (int32_t i = 0; i < 10; i++) {
+        const uint8_t legal[ACTIONS] = { 1, 1, i % 2 == 0, 0, 0 };
+        memcpy(&x.legal[i * ACTIONS], legal, ACTIONS);
+        x.start[i] = 1;
+      }
+      o.method = methods[m];
+      o.uniform = 0;
+      o.evaluations = 500;
+      CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
+      CHECK(r.value == (with ? 1 : 2));
+    }
+}
+
+static void test_none(berth_ctx *ctx) {
+  static Problem x;
+  TEST("nothing for any is as no table");
+  for (int m = 0; m < N_METHODS; m++) {
+    berth_decide_options o = berth_decide_default(0);
+    berth_decide_report r[2];
+    int32_t a[2][MOST];
+    o.method = methods[m];
+    o.evaluations = 150;
+    for (int k = 0; k < 2; k++) {
+      make(&x, 6, MOST);
+      for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = BERTH_NONE;
+      x.p.instead = k ? x.instead : NULL;
+      CHECK_STATUS(run(ctx, &x, &o, a[k], &r[k]), BERTH_OK);
+    }
+    CHECK(memcmp(a[0], a[1], sizeof a[0]) == 0 && r[0].repeats == r[1].repeats && r[0].value == r[1].value);
+  }
+}
+
+/* ---- starts ------------------------------------------------------------------------------------- */
+
+/* Four starts: all 0, and each of 1, 2, 3 where legal. */
+static void make_starts(Problem *x, uint64_t seed, int32_t n) {
+  make(x, seed, n);
+  for (int32_t s = 0; s < 4; s++)
+    for (int32_t i = 0; i < n; i++) x->start[s * n + i] = x->legal[i * ACTIONS + s] ? s : 0;
+  for (int32_t s = 0; s < 4; s++) x->told[s] = sum_of(x, x->start + s * n);
+  x->p.n_starts = 4;
+  x->p.start_value = x->told;
+  x->p.start_excess = x->excess;
+}
+
+static double least_told(const Problem *x) {
+  double least = INFINITY;
+  for (int32_t s = 0; s < 4; s++) least = fmin(least, x->told[s]);
+  return least;
+}
+
+static void check_trace(const Problem *x, const berth_decider *d, const berth_decide_report *r) {
+  const int64_t *at;
+  const double *v;
+  const int32_t n = berth_decider_trace(d, &at, &v);
+  CHECK(n > 0 && at[0] == 0 && v[0] == x->told[0] && v[n - 1] == r->value && at[n - 1] <= r->evaluations);
+  for (int32_t i = 1; i < n; i++) CHECK(at[i] >= at[i - 1] && v[i] < v[i - 1]);
+}
+
+static void test_told(berth_ctx *ctx) {
+  static Problem x;
+  TEST("known starts are neither asked nor counted, and stand in the trace before anything");
+  for (uint64_t seed = 0; seed < 20; seed++)
+    for (int m = 0; m < N_METHODS; m++)
+      for (int32_t batch = 1; batch <= 6; batch += 5) {
+        berth_decide_options o = berth_decide_default(0);
+        berth_decide_report r;
+        berth_decider *d;
+        const int64_t budget = seed % 2 ? 1 : 60;
+        make_starts(&x, seed, MOST);
+        o.method = methods[m];
+        o.batch = batch;
+        CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+        CHECK_STATUS(berth_decider_search(d, budget, 0), BERTH_OK);
+        CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+        CHECK(r.evaluations == budget && x.calls == budget && x.wrong == 0);
+        CHECK(r.start == least_told(&x) && r.value <= r.start);
+        for (int32_t s = 0; s < 4; s++) CHECK(!was_asked(&x, x.start + s * MOST));
+        check_trace(&x, d, &r);
+        berth_decider_release(d);
+      }
+}
+
+static void test_nan(berth_ctx *ctx) {
+  static Problem x;
+  TEST("those that are NaN are asked, whatever the batch, and no others");
+  for (int32_t mask = 0; mask < 16; mask++)
+    for (int32_t batch = 1; batch <= 3; batch++) {
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r;
+      int32_t a[MOST], unknown = 0;
+      double least;
+      make_starts(&x, 3, MOST);
+      least = least_told(&x);
+      for (int32_t s = 0; s < 4; s++)
+        if (mask >> s & 1) {
+          x.told[s] = NAN;
+          unknown++;
+        }
+      o.batch = batch;
+      o.uniform = 0;
+      o.evaluations = unknown > 0 ? unknown : 1;
+      CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
+      CHECK(r.start == least && r.evaluations == o.evaluations && x.calls == o.evaluations);
+      for (int32_t s = 0; s < 4; s++) CHECK(was_asked(&x, x.start + s * MOST) == (mask >> s & 1));
+    }
+}
+
+static void test_believed(berth_ctx *ctx) {
+  static Problem x;
+  TEST("what is told is believed, also when the tables are gone");
+  for (int m = 0; m < N_METHODS; m++) {
+    berth_decide_options o = berth_decide_default(0);
+    berth_decide_report r;
+    berth_decider *d;
+    int32_t a[MOST], best[MOST];
+    make_starts(&x, 5, MOST);
+    memcpy(best, x.start + 2 * MOST, sizeof best);
+    x.told[2] = 0.5; /* below all that there is */
+    x.p.start_excess = NULL;
+    o.method = methods[m];
+    CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+    memset(x.start, 0, sizeof x.start);
+    memset(x.instead, 0, sizeof x.instead);
+    memset(x.told, 0, sizeof x.told);
+    CHECK_STATUS(berth_decider_search(d, 100, 0), BERTH_OK);
+    CHECK_STATUS(berth_decider_best(d, a, &r), BERTH_OK);
+    CHECK(r.value == 0.5 && r.start == 0.5 && memcmp(a, best, sizeof a) == 0);
+    berth_decider_release(d);
+    CHECK(x.released == 1);
+  }
+}
+
+static void test_not_allowed(berth_ctx *ctx) {
+  static Problem x;
+  berth_decide_options o = berth_decide_default(0);
+  berth_decide_report r;
+  int32_t a[MOST];
+  TEST("known starts that are not allowed: the least excess, then less value");
+  for (int m = 0; m < N_METHODS; m++) {
+    make_starts(&x, 7, MOST);
+    x.wall = 0; /* nothing is allowed, and what is valued exceeds by more than 1 */
+    for (int32_t s = 0; s < 4; s++) x.excess[s] = s == 0 ? 0.7 : 0.5;
+    x.told[3] = 0.25;
+    x.told[1] = INFINITY;
+    o.method = methods[m];
+    o.evaluations = 40;
+    CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_EINFEASIBLE);
+    CHECK(r.excess == 0.5 && r.value == 0.25 && isinf(r.start) && r.evaluations == 40);
+    CHECK(memcmp(a, x.start + 3 * MOST, sizeof a) == 0);
+    x.told[1] = 3;
+    x.excess[1] = 0; /* the one that is allowed */
+    CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
+    CHECK(r.value == 3 && r.start == 3 && memcmp(a, x.start + MOST, sizeof a) == 0);
+    x.told[1] = INFINITY; /* not allowed, without an excess */
+    x.told[0] = x.told[2] = x.told[3] = INFINITY;
+    memset(x.excess, 0, sizeof x.excess);
+    CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_EINFEASIBLE);
+    CHECK(isfinite(r.excess) && isinf(r.start));
+  }
+}
+
+static void test_all_told(berth_ctx *ctx) {
+  static Problem x;
+  TEST("where all is known nothing is asked");
+  for (int m = 0; m < N_METHODS; m++) {
+    berth_decide_options o = berth_decide_default(0);
+    berth_decide_report r;
+    int32_t a[MOST];
+    make_starts(&x, 2, 2);
+    memset(x.legal, 0, sizeof x.legal);
+    for (int32_t s = 0; s < 4; s++) {
+      x.start[2 * s] = s / 2;
+      x.start[2 * s + 1] = s % 2;
+      x.legal[s / 2 * ACTIONS + s % 2] = 1;
+      x.told[s] = 4 - s;
+    }
+    o.method = methods[m];
+    CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
+    CHECK(x.calls == 0 && r.evaluations == 0 && r.value == 1 && a[0] == 1 && a[1] == 1);
+  }
+}
+
+static int stop(void *ud) {
+  (void)ud;
+  return 1;
+}
+
+static void test_interrupt(void) {
+  static Problem x;
+  berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL, NULL };
+  berth_ctx *ctx;
+  berth_decide_report r;
+  int32_t a[MOST];
+  TEST("interrupted before anything is valued: the best that is known");
+  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  make_starts(&x, 9, MOST);
+  CHECK_STATUS(run(ctx, &x, NULL, a, &r), BERTH_OK);
+  CHECK(r.interrupted && x.calls == 0 && r.value == least_told(&x) && sum_of(&x, a) == r.value);
+  berth_ctx_release(ctx);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------ */
+
+static void wrong(berth_ctx *ctx, Problem *x, const char *text) {
+  berth_decider *d;
+  x->released = 0;
+  CHECK_STATUS(berth_decider_new(ctx, &x->p, NULL, &d), BERTH_EINVAL);
+  if (!CHECK(strstr(berth_errmsg(ctx), text) != NULL)) printf("# %s\n", berth_errmsg(ctx));
+  CHECK(x->released == 1 && x->calls == 0);
+}
+
+static void wrong_instead(berth_ctx *ctx, int32_t a, int32_t b, int32_t c, const char *text) {
+  static Problem x;
+  make(&x, 1, MOST);
+  memset(x.legal, 1, sizeof x.legal); /* wrong even where nothing is illegal */
+  for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = BERTH_NONE;
+  x.instead[1] = a;
+  x.instead[2] = b;
+  x.instead[4] = c;
+  wrong(ctx, &x, text);
+}
+
+static void wrong_start(berth_ctx *ctx, double told, double excess) {
+  static Problem x;
+  make_starts(&x, 1, MOST);
+  x.told[2] = told;
+  x.excess[2] = excess;
+  wrong(ctx, &x, "a start has value");
+}
+
+static void test_wrong(berth_ctx *ctx) {
+  TEST("what is wrong is told");
+  wrong_instead(ctx, 1, -1, -1, "instead of action 1: in circles");
+  wrong_instead(ctx, 2, 1, -1, "in circles");
+  wrong_instead(ctx, 2, 4, 1, "in circles");
+  wrong_instead(ctx, -1, ACTIONS, -1, "instead of action 2: there is no action 5");
+  wrong_instead(ctx, -1, -1, -2, "instead of action 4: there is no action -2");
+  wrong_instead(ctx, -1, -1, INT32_MAX, "there is no action 2147483647");
+  wrong_start(ctx, -INFINITY, 0);
+  wrong_start(ctx, 1, -1);
+  wrong_start(ctx, 1, NAN);
+}
+
+static berth_status work(berth_ctx *ctx) {
+  static Problem x;
+  berth_decide_options o = berth_decide_default(0);
+  int32_t a[MOST];
+  berth_status st;
+  make_starts(&x, 4, 6);
+  x.told[1] = NAN;
+  o.evaluations = 60;
+  o.batch = 3;
+  st = run(ctx, &x, &o, a, NULL);
+  CHECK(x.released == 1);
+  return st;
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  test_uniform(ctx);
+  test_fills(ctx);
+  test_segments(ctx);
+  test_none(ctx);
+  test_told(ctx);
+  test_nan(ctx);
+  test_believed(ctx);
+  test_not_allowed(ctx);
+  test_all_told(ctx);
+  test_interrupt();
+  test_wrong(ctx);
+  berth_ctx_release(ctx);
+  check_refusals(work);
+  return check_done();
+}

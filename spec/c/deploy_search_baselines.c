@@ -1,0 +1,236 @@
+/* Searches of deployments that begin with strategies of others: baselines that the problem keeps, starts, what exceeds memory. */
+#include "deploy_value_help.h"
+#include "refusals.h"
+#include <berth/deploy_search.h>
+
+enum { LAYERS = 6, PROBLEMS = 12 };
+
+/* memory: of each device, in parts of three times all weights; 0: any amount */
+static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, double memory) {
+  Layer layer[LAYERS];
+  Setting s;
+  berth_rng r;
+  double sum = 0;
+  berth_rng_init(&r, seed, 3);
+  s = draw_setting(&r);
+  s.op_groups = 4;
+  draw_layers(&r, LAYERS, layer);
+  for (int32_t l = 0; l < LAYERS; l++) sum += 3 * layer[l].weights;
+  for (int32_t k = 0; k < s.devices && memory > 0; k++) s.memory[k] = memory * sum;
+  return problem(ctx, LAYERS, layer, &s);
+}
+
+/* Strategies that a search with this rule can tell apart. */
+static bool counts(const berth_deploy_list *l, int32_t k, berth_deploy_sfb rule) {
+  return rule != BERTH_DEPLOY_SFB_NONE || berth_deploy_list_rule(l, k) == BERTH_DEPLOY_SFB_NONE;
+}
+
+static double best_baseline(const berth_deploy_list *l, berth_deploy_sfb rule) {
+  double best = INFINITY;
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
+    const berth_deploy_value *v = berth_deploy_list_value(l, k);
+    if (counts(l, k, rule) && v->over == 0) best = fmin(best, v->seconds);
+  }
+  return best;
+}
+
+static berth_deploy_search_options with_baselines(berth_deploy_sfb rule, int choose) {
+  berth_deploy_search_options o = berth_deploy_search_default(0);
+  o.sfb = rule;
+  o.choose = choose;
+  o.baselines = 1;
+  return o;
+}
+
+/* ---- kept ------------------------------------------------------------------------------------------ */
+
+static void test_kept(berth_ctx *ctx) {
+  TEST("the problem keeps its baselines: the same again, without another simulation");
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+    berth_deploy *d = draw_problem(ctx, seed, 0);
+    berth_deploy_list *l[2];
+    int64_t spent = berth_deploy_evaluations(d);
+    CHECK_STATUS(berth_deploy_baselines(d, &l[0]), BERTH_OK);
+    CHECK(berth_deploy_evaluations(d) > spent);
+    spent = berth_deploy_evaluations(d);
+    CHECK_STATUS(berth_deploy_baselines(d, &l[1]), BERTH_OK);
+    CHECK(berth_deploy_evaluations(d) == spent);
+    berth_deploy_list_release(l[0]);
+    berth_deploy_release(d); /* the list holds it */
+    CHECK_TEXT(berth_deploy_list_name(l[1], 0), "dp");
+    CHECK(berth_deploy_list_name(l[1], berth_deploy_list_size(l[1])) == NULL);
+    berth_deploy_list_release(l[1]);
+  }
+}
+
+/* ---- searches that begin with them --------------------------------------------------------------------- */
+
+static void check_begun(berth_deploy *d, const berth_deploy_list *l, const berth_deploy_search_options *o) {
+  const int64_t before = berth_deploy_evaluations(d);
+  const double best = best_baseline(l, o->sfb);
+  berth_decide_report r;
+  berth_decider *s;
+  CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_OK);
+  CHECK(berth_deploy_evaluations(d) == before);
+  CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
+  CHECK(berth_deploy_evaluations(d) == before + 1);
+  CHECK_STATUS(berth_decider_search(s, 19, 0), BERTH_OK);
+  CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+  CHECK(berth_deploy_evaluations(d) == before + 20 && r.evaluations == 20);
+  CHECK(r.start == best && r.value <= best);
+  berth_decider_release(s);
+}
+
+static void test_begun(berth_ctx *ctx) {
+  TEST("baselines are known: not valued again, the best of them is the start, nothing found is worse");
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++)
+    for (int32_t k = 0; k < 3; k++) {
+      berth_deploy *d = draw_problem(ctx, seed, 0);
+      berth_deploy_list *l;
+      berth_deploy_search_options o = with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
+      o.decide.method = (berth_decide_method)(seed % 4);
+      CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+      check_begun(d, l, &o);
+      berth_deploy_list_release(l);
+      berth_deploy_release(d);
+    }
+}
+
+static void test_valued_again(berth_ctx *ctx) {
+  int32_t repeated = 0;
+  TEST("where a rule holds for whole strategies three of them are valued again, and nothing found is worse than any");
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++)
+    for (int32_t k = 0; k < 3; k++) {
+      berth_deploy *d = draw_problem(ctx, seed, 0);
+      const berth_deploy_search_options o = with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
+      berth_deploy_list *l;
+      berth_decide_report r;
+      berth_decider *s;
+      CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+      CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+      CHECK_STATUS(berth_decider_search(s, 3, 0), BERTH_OK);
+      CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+      CHECK(r.evaluations <= 3 && r.value <= best_baseline(l, BERTH_DEPLOY_SFB_NONE));
+      if (k == 0) CHECK(r.value <= best_baseline(l, BERTH_DEPLOY_SFB_LOCAL));
+      repeated += best_baseline(l, BERTH_DEPLOY_SFB_LOCAL) < best_baseline(l, BERTH_DEPLOY_SFB_NONE);
+      berth_decider_release(s);
+      berth_deploy_list_release(l);
+      berth_deploy_release(d);
+    }
+  CHECK(repeated > 0);
+}
+
+static void test_starts_too(berth_ctx *ctx) {
+  TEST("starts that are given are valued, the baselines besides");
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+    berth_deploy *d = draw_problem(ctx, seed, 0);
+    berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1), plain = o;
+    berth_decide_report r, found;
+    berth_decider *s;
+    int32_t start[MOST_GROUPS];
+    plain.baselines = 0;
+    CHECK_STATUS(berth_deploy_decider(d, &plain, &s), BERTH_OK);
+    CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_OK);
+    CHECK_STATUS(berth_decider_best(s, start, &found), BERTH_OK);
+    berth_decider_release(s);
+    o.n_starts = 1;
+    o.start = start;
+    CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+    memset(start, -1, sizeof start); /* copied */
+    CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
+    CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+    CHECK(r.evaluations == 1 && r.start <= found.value && r.value <= found.value);
+    berth_decider_release(s);
+    berth_deploy_release(d);
+  }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+static void check_excess(berth_deploy *d, const int32_t *action) {
+  const berth_topology *t = berth_cost_topology(berth_deploy_cost(d));
+  double peak[MOST_DEVICES], excess = 0;
+  const berth_deploy_value v = value_of(d, action, NULL, peak);
+  for (int32_t k = 0; k < berth_topology_devices(t); k++) {
+    berth_device device;
+    CHECK_STATUS(berth_topology_device(t, k, &device), BERTH_OK);
+    if (peak[k] > device.memory) excess += peak[k] / device.memory - 1;
+  }
+  CHECK_NEAR(v.excess, excess, 1e-9 * (1 + excess));
+  CHECK((v.excess > 0) == (v.over > 0));
+}
+
+static void test_excess(berth_ctx *ctx) {
+  int32_t over = 0;
+  TEST("excess: what devices lack, in parts of their memory, added up");
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+    berth_deploy *d = draw_problem(ctx, seed, 0.4);
+    berth_deploy_list *l;
+    CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+    for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
+      check_excess(d, berth_deploy_list_action(l, k));
+      over += berth_deploy_list_value(l, k)->over;
+    }
+    berth_deploy_list_release(l);
+    berth_deploy_release(d);
+  }
+  CHECK(over > 0);
+}
+
+static void test_nothing_fits(berth_ctx *ctx) {
+  TEST("where no baseline fits the search has not more excess than the one of least");
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+    berth_deploy *d = draw_problem(ctx, seed, 0.02);
+    const berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1);
+    berth_deploy_list *l;
+    berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
+    berth_decider *s;
+    double least = INFINITY;
+    CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+    for (int32_t k = 0; k < berth_deploy_list_size(l); k++) least = fmin(least, berth_deploy_list_value(l, k)->excess);
+    CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+    CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
+    CHECK_STATUS(berth_decider_best(s, NULL, &r), least > 0 ? BERTH_EINFEASIBLE : BERTH_OK);
+    CHECK(r.excess <= least && (least == 0 || (isinf(r.start) && r.excess > 0)));
+    berth_decider_release(s);
+    berth_deploy_list_release(l);
+    berth_deploy_release(d);
+  }
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------- */
+
+static berth_status work(berth_ctx *ctx) {
+  static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 2e-3, 1e4, 4e6 } };
+  static const int32_t at[] = { 0, 2 }, devices[] = { 0, 1 };
+  berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1);
+  Setting s = setting(2, 8, 2);
+  berth_graph *g = chain_of(ctx, 2, layer);
+  berth_deploy *d = NULL;
+  berth_decider *search = NULL;
+  berth_status st;
+  s.o.n_sets = 1;
+  s.o.set_at = at;
+  s.o.set_device = devices;
+  st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
+  if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &search);
+  if (st == BERTH_OK) st = berth_decider_search(search, 10, 0);
+  berth_decider_release(search);
+  berth_deploy_release(d);
+  berth_graph_release(g);
+  return st;
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  test_kept(ctx);
+  test_begun(ctx);
+  test_valued_again(ctx);
+  test_starts_too(ctx);
+  test_excess(ctx);
+  test_nothing_fits(ctx);
+  berth_ctx_release(ctx);
+  check_refusals(work);
+  return check_done();
+}
