@@ -158,21 +158,28 @@ berth_status berth_decider_root(berth_decider *d, int32_t *decided, int32_t *ass
 
 /* ---- looking ------------------------------------------------------------------------------------ */
 
-/* A kid by its place; the last that is a node, and the prior of the way from there. */
+/* A kid by its place, and the prior of the way from there. */
 static void look_one(const berth_decider *d, int32_t place, int32_t *node, double *prior) {
-  const berth_i_node *x;
-  int32_t at;
-  if (*node == BERTH_NONE) return;
-  x = &d->tree.node[*node];
-  at = listed(d, *node, place);
+  const berth_i_node *x = &d->tree.node[*node];
+  const int32_t at = listed(d, *node, place);
   *prior *= at < x->n_kids ? d->tree.kid_prior[x->kids + (size_t)at] : 0;
-  *node = x->n_kids < 0 ? BERTH_NONE : berth_i_tree_kid(d, *node, place);
+  *node = berth_i_tree_kid(d, *node, place);
 }
 
+static bool has_kids(const berth_decider *d, int32_t node) { return node != BERTH_NONE && d->tree.node[node].n_kids >= 0; }
+
+/* Where the tree ends between the choices of an action, what is left of its prior is told by the weights of the decision. */
 static void look(const berth_decider *d, int32_t action, int32_t *node, double *prior) {
-  const int32_t n = way_to(d, action, d->way);
-  *prior = 1;
-  for (int32_t k = 0; k < n; k++) look_one(d, d->way[k], node, prior);
+  const int32_t n = way_to(d, action, d->way), start = *node;
+  *prior = has_kids(d, start) ? 1 : 0;
+  for (int32_t k = 0; k < n; k++) {
+    if (!has_kids(d, *node)) {
+      if (k > 0) *prior *= berth_i_tree_rest(d, start, d->way[k - 1], action);
+      *node = BERTH_NONE;
+      return;
+    }
+    look_one(d, d->way[k], node, prior);
+  }
 }
 
 berth_status berth_decider_node(const berth_decider *d, int32_t n_actions, const int32_t *action, berth_decide_node *out) {

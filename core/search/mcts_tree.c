@@ -148,6 +148,16 @@ berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *w
   return BERTH_OK;
 }
 
+double berth_i_tree_rest(const berth_decider *d, int32_t node, int32_t place, int32_t action) {
+  const berth_i_node *x = &d->tree.node[node];
+  const int32_t decision = berth_i_decision(d, x->decided);
+  const double *weight = &d->tree.weight[x->weights];
+  double sum;
+  const int32_t n = below(d, decision, place, weight, &sum);
+  if (!berth_i_legal(d, decision, action)) return 0;
+  return sum > 0 ? weight[action] / sum : 1.0 / n;
+}
+
 /* ---- assignments ------------------------------------------------------------------------------- */
 
 berth_status berth_i_tree_row(berth_decider *d, int32_t node, int32_t *row) {

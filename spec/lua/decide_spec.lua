@@ -258,6 +258,26 @@ describe("berth.decide", function()
       "19.869369 123322441111" }, sums)
   end)
 
+  it("knows the prior of each action, wherever its steps are not opened yet", function()
+    local paths, weights, all = {}, {}, 0
+    for a = 1, 12 do
+      paths[a], weights[a] = { a % 2, a % 3, a }, a * a
+      all = all + weights[a]
+    end
+    for visits = 1, 30 do
+      local t = berth.decide.tree { decisions = 3, actions = 12, paths = paths, uniform = false,
+        value = function(x) return x[1] + x[2] * x[3] end,
+        prior = function(leaves)
+          local out = {}
+          for i in ipairs(leaves) do out[i] = weights end
+          return out
+        end }
+      t:run(visits)
+      local _, priors = t:visits()
+      for a = 1, 12 do assert.near(weights[a] / all, priors and priors[a] or t:node({ a }).prior, 1e-12) end
+    end
+  end)
+
   it("chooses in steps where actions are sequences of choices", function()
     local paths = {}
     for a = 1, 32 do
