@@ -44,6 +44,7 @@ READLINE = $(if $(EDIT),$(BUILD)/$(ABI)/berth/readline.so)
 MPI     := $(shell $(PKG) --exists ompi-c && echo yes)
 MPI_MODULE = $(if $(MPI),$(BUILD)/$(ABI)/berth/mpi.so)
 TEST_C   = $(sort $(filter-out spec/c/embed.c,$(wildcard spec/c/*.c)))
+C_FILES  = $(sort $(wildcard core/*/*.[ch] core/include/berth/*.h lua/src/*.[ch] spec/*/*.[ch] examples/*.c))
 TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 
 # Linked into every product; CI sets it to the sanitizers.
@@ -104,6 +105,7 @@ check: all
 	sh scripts/run-specs $(BUILD)
 lint:
 	luacheck -q lua scripts examples spec
+	awk 'length > 132 { print FILENAME ":" FNR ": " length " columns, 132 at most"; n++ } END { exit n > 0 }' $(C_FILES)
 bench: all
 	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
 	scripts/bench/run

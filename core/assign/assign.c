@@ -47,7 +47,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_assign_options *o)
 
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   if (g->n_collectives == 0) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "assignment: the graph has %d collectives, which op starts none can tell: expand them first",
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                      "assignment: the graph has %d collectives, which op starts none can tell: expand them first",
                       (int)g->n_collectives);
 }
 

@@ -10,8 +10,8 @@ static bool alloc_episode(berth_episodes *e, berth_i_episode *s) {
       && (s->open = berth_i_alloc(ctx, n, sizeof *s->open)) && (s->start = berth_i_alloc(ctx, n, sizeof *s->start))
       && (s->end = berth_i_alloc(ctx, n, sizeof *s->end)) && (s->load = berth_i_alloc(ctx, k, sizeof *s->load))
       && (s->placed = berth_i_alloc(ctx, k, sizeof *s->placed)) && (s->free_at = berth_i_alloc(ctx, k, sizeof *s->free_at))
-      && (s->reserved = berth_i_alloc(ctx, k, sizeof *s->reserved)) && (s->ready = berth_i_alloc(ctx, n, sizeof *s->ready)) && (s->since = berth_i_alloc(ctx, n, sizeof *s->since))
-      && (s->due = berth_i_alloc(ctx, n, sizeof *s->due));
+      && (s->reserved = berth_i_alloc(ctx, k, sizeof *s->reserved)) && (s->ready = berth_i_alloc(ctx, n, sizeof *s->ready))
+      && (s->since = berth_i_alloc(ctx, n, sizeof *s->since)) && (s->due = berth_i_alloc(ctx, n, sizeof *s->due));
 }
 
 static void free_episode(berth_episodes *e, berth_i_episode *s) {
@@ -82,8 +82,9 @@ berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out
   berth_episodes *e;
   int32_t i;
   if (n < 1 || too_large(a, n)) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "episodes: %d at once, of %d steps on %d devices: at least one, and fewer numbers in all",
-                        (int)n, (int)a->steps, (int)a->n_devices);
+    return berth_i_fail(a->ctx, BERTH_EINVAL,
+                        "episodes: %d at once, of %d steps on %d devices: at least one, and fewer numbers in all", (int)n,
+                        (int)a->steps, (int)a->n_devices);
   }
   if (!(e = berth_i_zalloc(a->ctx, 1, sizeof *e))) return berth_i_nomem(a->ctx);
   e->ctx = a->ctx;
@@ -141,8 +142,8 @@ int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first
 static berth_status check_devices(const berth_episodes *e, const int32_t *op, const int32_t *device) {
   for (int32_t i = 0; i < e->n; i++) {
     if (device[i] < 0 || device[i] >= e->a->n_devices) {
-      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: device %d of episode %d is not among devices 0..%d", (int)device[i], (int)i,
-                          (int)e->a->n_devices - 1);
+      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: device %d of episode %d is not among devices 0..%d", (int)device[i],
+                          (int)i, (int)e->a->n_devices - 1);
     }
     if (!berth_i_may(e->a, op[i], device[i])) {
       return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: op %d cannot run on device %d", (int)op[i], (int)device[i]);
@@ -163,7 +164,8 @@ static berth_status make_room(berth_episodes *e) {
   berth_status st;
   if (need > INT32_MAX) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: more than %d candidates in all", INT32_MAX);
   if ((st = berth_i_grow(e->ctx, (void **)&e->history, &e->cap_history, need, sizeof *e->history)) != BERTH_OK) return st;
-  if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_alloc(e->ctx, all_answers(e), sizeof *e->seen))) return berth_i_nomem(e->ctx);
+  if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_alloc(e->ctx, all_answers(e), sizeof *e->seen)))
+    return berth_i_nomem(e->ctx);
   return BERTH_OK;
 }
 

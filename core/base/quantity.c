@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A unit is 10^power x factor. The power joins the number's own exponent before it is read, so that "5 us" is 5e-6 to the last bit. */
+/* A unit is 10^power x factor. The power joins the number's own exponent before it is read, so that "5 us" is 5e-6 to the last
+   bit. */
 typedef struct Scale {
   const char *name;
   int power;

@@ -9,13 +9,18 @@ berth_cluster_options berth_cluster_defaults(int32_t machines) {
 
 static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o) {
   if (o->machines < 1) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: machines: expected at least 1, got %d", (int)o->machines);
-  if (o->resources < 1) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: resources: expected at least 1, got %d", (int)o->resources);
-  if (!(o->horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: horizon: expected a time not below 0, got %g", o->horizon);
-  if (!(o->slot >= 0) || isinf(o->slot)) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slot: expected a finite time not below 0, got %g", o->slot);
-  if (!(o->slack >= 0) || isinf(o->slack)) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slack: expected a finite time not below 0, got %g", o->slack);
+  if (o->resources < 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: resources: expected at least 1, got %d", (int)o->resources);
+  if (!(o->horizon >= 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: horizon: expected a time not below 0, got %g", o->horizon);
+  if (!(o->slot >= 0) || isinf(o->slot))
+    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slot: expected a finite time not below 0, got %g", o->slot);
+  if (!(o->slack >= 0) || isinf(o->slack))
+    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slack: expected a finite time not below 0, got %g", o->slack);
   for (size_t i = 0; o->capacity && i < (size_t)o->machines * (size_t)o->resources; i++)
     if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "cluster: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
                           (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources), o->capacity[i]);
   return BERTH_OK;
 }
@@ -23,11 +28,14 @@ static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o
 static berth_status check_jobs(berth_ctx *ctx, int32_t n, const berth_job *jobs) {
   for (int32_t j = 0; j < n; j++) {
     if (!(jobs[j].arrival >= 0) || isinf(jobs[j].arrival))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: arrival: expected a finite time not below 0, got %g", (int)j, jobs[j].arrival);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: arrival: expected a finite time not below 0, got %g", (int)j,
+                          jobs[j].arrival);
     if (!(jobs[j].work >= 0) || isinf(jobs[j].work))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: work: expected a finite number not below 0, got %g", (int)j, jobs[j].work);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: work: expected a finite number not below 0, got %g", (int)j,
+                          jobs[j].work);
     if (!(jobs[j].deadline >= 0))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j, jobs[j].deadline);
+      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j,
+                          jobs[j].deadline);
     if (j > 0 && jobs[j].arrival < jobs[j - 1].arrival)
       return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d arrives at %g s, before job %d (%g s): sort jobs by arrival", (int)j,
                           jobs[j].arrival, (int)j - 1, jobs[j - 1].arrival);
@@ -57,10 +65,12 @@ void berth_cluster_release(berth_cluster *c) {
 }
 
 static berth_status get_arrays(berth_cluster *c) {
-  if (!(c->capacity = berth_i_alloc(c->ctx, cells(c), sizeof *c->capacity)) || !(c->room = berth_i_alloc(c->ctx, cells(c), sizeof *c->room)) ||
+  if (!(c->capacity = berth_i_alloc(c->ctx, cells(c), sizeof *c->capacity)) ||
+      !(c->room = berth_i_alloc(c->ctx, cells(c), sizeof *c->room)) ||
       !(c->users = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->users)) ||
       !(c->named = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->named)) ||
-      !(c->job = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->job)) || !(c->at = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->at)))
+      !(c->job = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->job)) ||
+      !(c->at = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->at)))
     return berth_i_nomem(c->ctx);
   return berth_i_heap_init(c->ctx, &c->ends, c->n, (size_t)c->n);
 }
@@ -82,7 +92,8 @@ berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts
   berth_cluster_options o = *opts;
   berth_status st = check_options(ctx, &o);
   berth_cluster *c;
-  if (st == BERTH_OK) st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n) : check_jobs(ctx, n, jobs);
+  if (st == BERTH_OK)
+    st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n) : check_jobs(ctx, n, jobs);
   if (st != BERTH_OK) return st;
   if (!(c = berth_i_zalloc(ctx, 1, sizeof *c))) return berth_i_nomem(ctx);
   c->ctx = ctx;

@@ -19,7 +19,9 @@ static berth_status check_rate(berth_cluster *c, int32_t job, double rate) {
 /* ---- what is held ----------------------------------------------------------------------------------- */
 
 static double *amounts(const berth_cluster *c, int32_t hold) { return c->amount + (size_t)hold * (size_t)c->o.resources; }
-static double *cell(double *table, const berth_cluster *c, int32_t machine) { return table + (size_t)machine * (size_t)c->o.resources; }
+static double *cell(double *table, const berth_cluster *c, int32_t machine) {
+  return table + (size_t)machine * (size_t)c->o.resources;
+}
 
 /* The largest share of any resource of a machine. */
 static double share(const berth_cluster *c, int32_t machine, const double *amount) {
@@ -154,7 +156,8 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
   berth_status st = c->over ? berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d: it is over", (int)job)
                             : check(c, job, BERTH_JOB_WAITING, "start");
   if (st == BERTH_OK) st = check_rate(c, job, rate);
-  if (st == BERTH_OK && n < 1) st = berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d on %d machines: expected at least 1", (int)job, (int)n);
+  if (st == BERTH_OK && n < 1)
+    st = berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d on %d machines: expected at least 1", (int)job, (int)n);
   if (st == BERTH_OK) st = check_places(c, job, n, machine, amount);
   if (st == BERTH_OK) st = reserve_holds(c, n);
   if (st != BERTH_OK) return st;

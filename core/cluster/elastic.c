@@ -3,18 +3,20 @@
 #include <berth/elastic.h>
 
 static berth_status check(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus) {
-  if (n < 0 || gpus < 0) return berth_i_fail(ctx, BERTH_EINVAL, "elastic: %d jobs, %d GPUs: expected at least 0", (int)n, (int)gpus);
+  if (n < 0 || gpus < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: %d jobs, %d GPUs: expected at least 0", (int)n, (int)gpus);
   for (int32_t i = 0; i < n; i++) {
     const berth_elastic_job *j = &jobs[i];
     if (j->most < 0 || !(j->left >= 0) || isinf(j->left))
-      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: %d GPUs at most, %g left: expected finite numbers not below 0", (int)i,
-                          (int)j->most, j->left);
+      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: %d GPUs at most, %g left: expected finite numbers not below 0",
+                          (int)i, (int)j->most, j->left);
     if (!(j->change >= 0) || isinf(j->change))
-      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: change: expected a finite number not below 0, got %g", (int)i, j->change);
+      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: change: expected a finite number not below 0, got %g", (int)i,
+                          j->change);
     for (int32_t k = 0; k < j->most; k++)
       if (!(j->speed[k] >= 0) || isinf(j->speed[k]))
-        return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: speed on %d GPUs: expected a finite number not below 0, got %g", (int)i,
-                            (int)k + 1, j->speed[k]);
+        return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: speed on %d GPUs: expected a finite number not below 0, got %g",
+                            (int)i, (int)k + 1, j->speed[k]);
   }
   return BERTH_OK;
 }
@@ -115,8 +117,10 @@ berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic
   double *best = NULL;
   int32_t *from = NULL;
   if (st != BERTH_OK) return st;
-  if (!(power <= 1) || isinf(power)) return berth_i_fail(ctx, BERTH_EINVAL, "elastic: power: expected a finite number of at most 1, got %g", power);
-  if (!(floor > 0) || isinf(floor)) return berth_i_fail(ctx, BERTH_EINVAL, "elastic: floor: expected a finite number above 0, got %g", floor);
+  if (!(power <= 1) || isinf(power))
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: power: expected a finite number of at most 1, got %g", power);
+  if (!(floor > 0) || isinf(floor))
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: floor: expected a finite number above 0, got %g", floor);
   st = BERTH_ENOMEM;
   if (!(best = berth_i_zalloc(ctx, 2 * width, sizeof *best)) || !(from = berth_i_alloc(ctx, (size_t)n * width, sizeof *from))) {
     berth_i_nomem(ctx);

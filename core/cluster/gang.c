@@ -6,8 +6,8 @@ enum { DEFAULT_LIMITS = 2 };
 static const double default_limit[DEFAULT_LIMITS] = { 3250, 7200 };
 
 berth_gang_options berth_gang_defaults(berth_gang_rule rule) {
-  return (berth_gang_options){ .rule = rule, .n_limits = DEFAULT_LIMITS, .limit = default_limit, .promote = INFINITY, .quantum = 3250,
-                               .power = -1, .floor = 0.01 };
+  return (berth_gang_options){ .rule = rule, .n_limits = DEFAULT_LIMITS, .limit = default_limit, .promote = INFINITY,
+                               .quantum = 3250, .power = -1, .floor = 0.01 };
 }
 
 static const berth_i_gang_ops *ops_of(berth_gang_rule rule) {
@@ -35,7 +35,8 @@ static berth_status check_list(berth_ctx *ctx, const char *what, int32_t n, cons
 static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) {
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gang: jobs: expected at least 0, got %d", (int)n);
   for (int32_t j = 0; j < n; j++)
-    if (size[j] < 1) return berth_i_fail(ctx, BERTH_EINVAL, "gang: job %d: size: expected at least 1, got %d", (int)j, (int)size[j]);
+    if (size[j] < 1)
+      return berth_i_fail(ctx, BERTH_EINVAL, "gang: job %d: size: expected at least 1, got %d", (int)j, (int)size[j]);
   return BERTH_OK;
 }
 
@@ -46,7 +47,8 @@ static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const 
   if ((int)o->placement < 0 || o->placement > BERTH_GANG_SPREAD)
     return berth_i_fail(ctx, BERTH_EINVAL, "gang: no placement %d", (int)o->placement);
   if (!(o->promote > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: promote: expected a number above 0, got %g", o->promote);
-  if (!(o->tick >= 0) || isinf(o->tick)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: tick: expected a finite time not below 0, got %g", o->tick);
+  if (!(o->tick >= 0) || isinf(o->tick))
+    return berth_i_fail(ctx, BERTH_EINVAL, "gang: tick: expected a finite time not below 0, got %g", o->tick);
   if (!(o->restart >= 0) || isinf(o->restart))
     return berth_i_fail(ctx, BERTH_EINVAL, "gang: restart: expected a finite time not below 0, got %g", o->restart);
   if (!(o->quantum > 0) || isinf(o->quantum))
@@ -181,7 +183,8 @@ static berth_status count_units(berth_gang *g, const berth_cluster *c) {
   for (int32_t m = 0; m < g->machines; m++) {
     double units = g->o.amounts ? floor(capacity[(size_t)m * (size_t)g->resources] + 1e-9) : 1;
     total += (int64_t)fmin(units, INT32_MAX);
-    if (total > INT32_MAX) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the machines have more than %d units in all", INT32_MAX);
+    if (total > INT32_MAX)
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the machines have more than %d units in all", INT32_MAX);
     g->cap[m] = g->room[m] = (int32_t)units;
   }
   g->total = g->left = (int32_t)total;

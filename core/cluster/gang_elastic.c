@@ -36,7 +36,8 @@ static berth_status check(berth_gang *g, const berth_gang_options *o) {
   if (!o->first) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: resizable jobs: expected their speeds, got none");
   for (int32_t j = 0; j < g->n; j++)
     if (o->first[j] < 0 || o->first[j + 1] < o->first[j])
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense", (int)j, (int)o->first[j], (int)o->first[j + 1]);
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense", (int)j, (int)o->first[j],
+                          (int)o->first[j + 1]);
   return BERTH_OK;
 }
 
@@ -247,4 +248,5 @@ void berth_i_gang_elastic_least(berth_gang *g) {
   for (int32_t j = 0; j < g->n; j++) g->job[j].size = least_of(g->elastic, j);
 }
 
-const berth_i_gang_ops berth_i_gang_resize = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed };
+const berth_i_gang_ops berth_i_gang_resize = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops,
+                                               .speed = speed };

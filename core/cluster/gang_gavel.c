@@ -65,12 +65,12 @@ static berth_status get_arrays(berth_gang *g) {
   berth_ctx *ctx = g->ctx;
   size_t n = (size_t)g->n, types = (size_t)v->types, all = cells(g);
   if ((v->type = berth_i_alloc(ctx, (size_t)v->n_machines, sizeof *v->type)) &&
-      (v->throughput = berth_i_alloc(ctx, all, sizeof *v->throughput)) && (v->priority = berth_i_alloc(ctx, n, sizeof *v->priority)) &&
-      (v->alone = berth_i_alloc(ctx, n, sizeof *v->alone)) && (v->arrival = berth_i_alloc(ctx, n, sizeof *v->arrival)) &&
-      (v->share = berth_i_zalloc(ctx, all, sizeof *v->share)) && (v->rounds = berth_i_zalloc(ctx, all, sizeof *v->rounds)) &&
-      (v->chosen = berth_i_alloc(ctx, n, sizeof *v->chosen)) && (v->on = berth_i_alloc(ctx, n, sizeof *v->on)) &&
-      (v->gpus = berth_i_zalloc(ctx, types, sizeof *v->gpus)) && (v->free = berth_i_alloc(ctx, types, sizeof *v->free)) &&
-      (v->list = berth_i_alloc(ctx, all, sizeof *v->list)) &&
+      (v->throughput = berth_i_alloc(ctx, all, sizeof *v->throughput)) &&
+      (v->priority = berth_i_alloc(ctx, n, sizeof *v->priority)) && (v->alone = berth_i_alloc(ctx, n, sizeof *v->alone)) &&
+      (v->arrival = berth_i_alloc(ctx, n, sizeof *v->arrival)) && (v->share = berth_i_zalloc(ctx, all, sizeof *v->share)) &&
+      (v->rounds = berth_i_zalloc(ctx, all, sizeof *v->rounds)) && (v->chosen = berth_i_alloc(ctx, n, sizeof *v->chosen)) &&
+      (v->on = berth_i_alloc(ctx, n, sizeof *v->on)) && (v->gpus = berth_i_zalloc(ctx, types, sizeof *v->gpus)) &&
+      (v->free = berth_i_alloc(ctx, types, sizeof *v->free)) && (v->list = berth_i_alloc(ctx, all, sizeof *v->list)) &&
       (v->throughput_of = berth_i_alloc(ctx, all, sizeof *v->throughput_of)) &&
       (v->priority_of = berth_i_alloc(ctx, n, sizeof *v->priority_of)) && (v->left = berth_i_alloc(ctx, n, sizeof *v->left)) &&
       (v->elapsed = berth_i_alloc(ctx, n, sizeof *v->elapsed)) && (v->alone_of = berth_i_alloc(ctx, n, sizeof *v->alone_of)) &&
@@ -92,7 +92,8 @@ static berth_status check(berth_gang *g, const berth_gang_options *o) {
                           (int)(i / (size_t)o->n_types), o->throughput[i]);
   for (int32_t j = 0; o->priority && j < g->n; j++)
     if (!(o->priority[j] > 0) || isinf(o->priority[j]))
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: priority: expected a finite number above 0, got %g", (int)j, o->priority[j]);
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: priority: expected a finite number above 0, got %g", (int)j,
+                          o->priority[j]);
   return BERTH_OK;
 }
 
@@ -115,7 +116,8 @@ berth_status berth_i_gang_gavel_attach(berth_gang *g) {
   berth_i_gang_gavel *v = g->gavel;
   if (v->n_machines != g->machines)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of %d machines, expected %d", (int)v->n_machines, (int)g->machines);
-  if (!(berth_cluster_slot(g->c) > 0)) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: rounds are slots, and the cluster has none");
+  if (!(berth_cluster_slot(g->c) > 0))
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: rounds are slots, and the cluster has none");
   for (int32_t m = 0; m < g->machines; m++) v->gpus[v->type[m]] += g->cap[m];
   return BERTH_OK;
 }
@@ -170,7 +172,8 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
     v->alone_of[i] = fmax(v->alone[job], 1e-9);
   }
   if ((st = berth_gavel_allocate(g->ctx, &p, (berth_gavel_goal)g->o.goal, v->share_of, &objective)) != BERTH_OK) return st;
-  for (int32_t i = 0; i < n; i++) memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types, types * sizeof *v->share);
+  for (int32_t i = 0; i < n; i++)
+    memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types, types * sizeof *v->share);
   v->stale = false;
   return BERTH_OK;
 }
@@ -259,4 +262,5 @@ static berth_status decide(berth_gang *g, double now) {
 
 static double speed(berth_gang *g, int32_t job) { return g->gavel->throughput[cell(g, job, g->gavel->type[g->pick.machine[0]])]; }
 
-const berth_i_gang_ops berth_i_gang_rounds = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed };
+const berth_i_gang_ops berth_i_gang_rounds = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops,
+                                               .speed = speed };

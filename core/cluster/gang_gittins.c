@@ -62,7 +62,8 @@ static void rank_waiting(berth_gang *g) {
   int32_t n = g->waiting.n;
   berth_i_gang_queue_list(&g->waiting, g->keep);
   berth_i_gang_queue_clear(&g->waiting);
-  for (int32_t i = 0; i < n; i++) berth_i_gang_enqueue(g, g->keep[i], (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITS + g->keep[i] });
+  for (int32_t i = 0; i < n; i++)
+    berth_i_gang_enqueue(g, g->keep[i], (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITS + g->keep[i] });
 }
 
 /* Those that have ended are counted in when there are a quarter more of them. */

@@ -16,7 +16,8 @@ void berth_i_gang_sort(berth_gang *g, double now) {
   for (int32_t i = 0; i < g->n_running; i++) g->job[g->running[i]].rank = rank_at(g, i, now);
   for (int32_t i = 1, k; i < g->n_running; i++) {
     int32_t job = g->running[i];
-    for (k = i; k > 0 && berth_i_gang_before(g->job[job].rank, g->job[g->running[k - 1]].rank); k--) g->running[k] = g->running[k - 1];
+    for (k = i; k > 0 && berth_i_gang_before(g->job[job].rank, g->job[g->running[k - 1]].rank); k--)
+      g->running[k] = g->running[k - 1];
     g->running[k] = job;
   }
 }

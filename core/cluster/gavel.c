@@ -33,8 +33,10 @@ static berth_status check_job(berth_ctx *ctx, const berth_gavel *p, berth_gavel_
     anywhere = anywhere || runs(p, i, j);
   }
   if (st != BERTH_OK) return st;
-  if (gang_of(p, i) < 1) return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: gang: expected at least 1, got %d", (int)i, (int)gang_of(p, i));
-  if (!anywhere) return berth_i_fail(ctx, BERTH_EINFEASIBLE, "gavel: job %d, on %d GPUs, can run on no type", (int)i, (int)gang_of(p, i));
+  if (gang_of(p, i) < 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: gang: expected at least 1, got %d", (int)i, (int)gang_of(p, i));
+  if (!anywhere)
+    return berth_i_fail(ctx, BERTH_EINFEASIBLE, "gavel: job %d, on %d GPUs, can run on no type", (int)i, (int)gang_of(p, i));
   if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME) st = check_number(ctx, i, "work left", p->left[i], true);
   if (goal != BERTH_GAVEL_FINISH_TIME || st != BERTH_OK) return st;
   if ((st = check_number(ctx, i, "elapsed", p->elapsed[i], false)) != BERTH_OK) return st;
@@ -46,7 +48,8 @@ static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal
     return berth_i_fail(ctx, BERTH_EINVAL, "gavel: %d jobs on %d types of GPUs: expected some types", (int)p->n, (int)p->types);
   if ((int)goal < 0 || goal > BERTH_GAVEL_MAX_SUM) return berth_i_fail(ctx, BERTH_EINVAL, "gavel: no goal %d", (int)goal);
   for (int32_t j = 0; j < p->types; j++)
-    if (p->gpus[j] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gavel: type %d: GPUs: expected at least 0, got %d", (int)j, (int)p->gpus[j]);
+    if (p->gpus[j] < 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "gavel: type %d: GPUs: expected at least 0, got %d", (int)j, (int)p->gpus[j]);
   for (int32_t i = 0; i < p->n; i++) {
     berth_status st = check_job(ctx, p, goal, i);
     if (st != BERTH_OK) return st;

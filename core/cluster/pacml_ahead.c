@@ -4,11 +4,15 @@
 static berth_status check_process(berth_ctx *ctx, const berth_pacml_process *p) {
   double sum = 0;
   if (!(p->gap_least > 0) || !(p->gap_most >= p->gap_least) || isinf(p->gap_most))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: gaps between arrivals: expected 0 < least <= most, got %g and %g", p->gap_least, p->gap_most);
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: gaps between arrivals: expected 0 < least <= most, got %g and %g", p->gap_least,
+                        p->gap_most);
   if (p->n < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: no betas");
   for (int32_t i = 0; i < p->n; i++) {
-    if (!(p->beta[i] > 0) || isinf(p->beta[i])) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: beta %d: expected a finite number above 0, got %g", (int)i + 1, p->beta[i]);
-    if (!(p->mass[i] >= 0) || isinf(p->mass[i])) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: mass %d: expected a finite number not below 0, got %g", (int)i + 1, p->mass[i]);
+    if (!(p->beta[i] > 0) || isinf(p->beta[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "pacml: beta %d: expected a finite number above 0, got %g", (int)i + 1, p->beta[i]);
+    if (!(p->mass[i] >= 0) || isinf(p->mass[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "pacml: mass %d: expected a finite number not below 0, got %g", (int)i + 1,
+                          p->mass[i]);
     sum += p->mass[i];
   }
   if (!(sum > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the masses of the betas add up to %g", sum);
@@ -133,7 +137,8 @@ void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t 
 
 static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs) {
   for (int32_t j = 0; j < n; j++)
-    if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0) || !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
+    if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0) ||
+        !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
       return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
                           (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);
   return BERTH_OK;

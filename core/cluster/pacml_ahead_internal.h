@@ -83,18 +83,21 @@ double berth_i_ahead_value(const berth_pacml_ahead *a, const double *x, double *
 /** Adds scale times the gradient of the value at x by the weights to g. */
 void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g, const double *x, const double *unit);
 /** @param c NULL: the job is turned away  @param x [inputs] out */
-void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_choice *c, double limit, double *x);
+void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_choice *c, double limit,
+                          double *x);
 /** Index of the choice with the least to be blocked; n: the job is turned away. Ties to the first.
- *  @param reject turning away a job that could run is a choice  @param each [n + 1] out: what will be blocked, this job included; may be NULL */
+ *  @param reject turning away a job that could run is a choice  @param each [n + 1] out: what will be blocked, this job included;
+ *         may be NULL */
 int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_ahead_view *v, bool reject,
                              double *each);
 
 /* ---- pacml_rollouts.c ---- */
 
-/** A job comes and the network decides.  @return whether it is blocked  @param x [inputs] out: what it leaves behind; NULL: not wanted */
+/** A job comes and the network decides.  @return whether it is blocked  @param x [inputs] out: what it leaves behind; NULL: not
+ *  wanted */
 bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s, const berth_pacml_job *job, double horizon, double *x);
-/** What is blocked in one future after a choice (NULL: turned away), discounted; at its end what the network expects. The same future
- *  for every choice. */
+/** What is blocked in one future after a choice (NULL: turned away), discounted; at its end what the network expects. The same
+ *  future for every choice. */
 double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_state *now, const berth_i_choice *c,
                             const berth_pacml_ahead_options *o, uint64_t stream);
 

@@ -83,7 +83,8 @@ berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f) {
   berth_status st;
   *f = (berth_i_fast){ .env = env, .servers = env->ramp->servers };
   if (f->servers > BERTH_I_FAST_SERVERS || env->n_decisions > BERTH_I_FAST_DECISIONS)
-    return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED, "pacml: planning ahead is for at most %d servers and %d decisions, not %d and %d",
+    return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED,
+                        "pacml: planning ahead is for at most %d servers and %d decisions, not %d and %d",
                         (int)BERTH_I_FAST_SERVERS, (int)BERTH_I_FAST_DECISIONS, (int)f->servers, (int)env->n_decisions);
   f->all = f->servers == 64 ? ~(uint64_t)0 : ((uint64_t)1 << f->servers) - 1;
   berth_pacml_retain(env);

@@ -96,7 +96,8 @@ static void learn_choices(Learner *l, double rate) {
 static bool play(Learner *l, const berth_pacml_job *job, double share, double rate, double *x) {
   int32_t at;
   l->s.now = job->arrival;
-  l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice), berth_i_ahead_limit(l->a, job), INFINITY };
+  l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice), berth_i_ahead_limit(l->a, job),
+                               INFINITY };
   at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
   if (l->o->futures > 0) learn_choices(l, rate);
   if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);

@@ -62,9 +62,12 @@ static bool get_arrays(berth_pacml_run *r) {
   const berth_pacml *p = r->env;
   berth_ctx *ctx = p->ramp->ctx;
   size_t servers = (size_t)p->ramp->servers, decisions = (size_t)p->most + 1;
-  return (r->jobs = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->jobs)) && (r->past = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->past)) &&
-         (r->busy = berth_i_zalloc(ctx, servers, sizeof *r->busy)) && (r->free_at = berth_i_zalloc(ctx, servers, sizeof *r->free_at)) &&
-         (r->owner = berth_i_alloc(ctx, servers, sizeof *r->owner)) && (r->answer = berth_i_zalloc(ctx, decisions + 1, sizeof *r->answer)) &&
+  return (r->jobs = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->jobs)) &&
+         (r->past = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->past)) &&
+         (r->busy = berth_i_zalloc(ctx, servers, sizeof *r->busy)) &&
+         (r->free_at = berth_i_zalloc(ctx, servers, sizeof *r->free_at)) &&
+         (r->owner = berth_i_alloc(ctx, servers, sizeof *r->owner)) &&
+         (r->answer = berth_i_zalloc(ctx, decisions + 1, sizeof *r->answer)) &&
          (r->servers = berth_i_alloc(ctx, (decisions + 1) * servers, sizeof *r->servers)) &&
          (r->first = berth_i_zalloc(ctx, (size_t)p->n * decisions, sizeof *r->first));
 }
@@ -118,7 +121,8 @@ static berth_status check_decision(const berth_pacml_run *r, int32_t d) {
   berth_ctx *ctx = r->env->ramp->ctx;
   if (r->job == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: all jobs have been decided about");
   if (d >= 0 && d <= r->env->most && (d <= 1 || d % 2 == 0)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "pacml: decision: expected 0, 1 or an even number up to %d, got %d", (int)r->env->most, (int)d);
+  return berth_i_fail(ctx, BERTH_EINVAL, "pacml: decision: expected 0, 1 or an even number up to %d, got %d", (int)r->env->most,
+                      (int)d);
 }
 
 /* Published: what was seen first of a model cut into so many pieces, by a decision, holds for the whole run. */
@@ -258,8 +262,10 @@ berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
 
 berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision, berth_pacml_outcome *out) {
   berth_ctx *ctx = r->env->ramp->ctx;
-  if (job < 0 || job >= r->n) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job, (int)r->n);
-  if (r->past[job].decision == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)job);
+  if (job < 0 || job >= r->n)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job, (int)r->n);
+  if (r->past[job].decision == BERTH_NONE)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)job);
   *decision = r->past[job].decision;
   *out = r->past[job].outcome;
   return BERTH_OK;

@@ -56,7 +56,8 @@ static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const ber
   return changed;
 }
 
-void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_choice *c, double limit, double *x) {
+void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_choice *c, double limit,
+                          double *x) {
   Outlook o;
   look_out(a, s, &o);
   inputs_of(a, &o, c, limit, x);

@@ -13,8 +13,9 @@ berth_pdors_options berth_pdors_defaults(void) {
 /* ---- options ------------------------------------------------------------------------------------------ */
 
 static bool in_range(const berth_pdors_options *o) {
-  return (unsigned)o->algorithm <= BERTH_OASIS && (unsigned)o->mode <= BERTH_PDORS_EXACT
-         && (unsigned)o->favour <= BERTH_PDORS_COVERING && (unsigned)o->gdelta <= BERTH_GDELTA_GIVEN && (unsigned)o->bounds <= BERTH_PDORS_ONLINE;
+  return (unsigned)o->algorithm <= BERTH_OASIS && (unsigned)o->mode <= BERTH_PDORS_EXACT &&
+         (unsigned)o->favour <= BERTH_PDORS_COVERING && (unsigned)o->gdelta <= BERTH_GDELTA_GIVEN &&
+         (unsigned)o->bounds <= BERTH_PDORS_ONLINE;
 }
 
 static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, int32_t resources) {

@@ -1,8 +1,8 @@
 /* The best that one who knows all jobs can do, as an integer program.
  *
- * In each slot a job is in one of some modes: all of it on one machine, all of it in one rack, anywhere. A mode has a set of machines
- * and a speed. Columns: whether a job is done in a slot and not before; whether it is in a mode in a slot; its workers and servers
- * on each machine of the mode. */
+ * In each slot a job is in one of some modes: all of it on one machine, all of it in one rack, anywhere. A mode has a set of
+ * machines and a speed. Columns: whether a job is done in a slot and not before; whether it is in a mode in a slot; its workers and
+ * servers on each machine of the mode. */
 #include "../shelf/glpk_shelf.h"
 #include "pdors_internal.h"
 

@@ -144,7 +144,8 @@ static berth_status solve_relaxed(berth_i_slot_solver *s, const berth_i_slot_reg
 }
 
 /* Only what is better than the best so far is looked for; but the published way rounds whenever there is a program. */
-static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g, double samples, berth_rng *rng, double *bound) {
+static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g, double samples, berth_rng *rng,
+                                 double *bound) {
   berth_i_slot_want want;
   double least;
   bool always = s->o.mode == BERTH_PDORS_FAITHFUL;

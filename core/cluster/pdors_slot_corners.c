@@ -112,7 +112,8 @@ static int32_t next_line(const line *l, int32_t n, int32_t at, double *where) {
 static berth_status put_apart(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
   const berth_i_slot_corners *l = &s->corners;
   if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
-  if (fabs(p.workers - l->units[0][l->n - 1]) + fabs(p.servers - l->units[1][l->n - 1]) <= 1e-9 * (p.workers + p.servers)) return BERTH_OK;
+  if (fabs(p.workers - l->units[0][l->n - 1]) + fabs(p.servers - l->units[1][l->n - 1]) <= 1e-9 * (p.workers + p.servers))
+    return BERTH_OK;
   return put(s, c, p);
 }
 

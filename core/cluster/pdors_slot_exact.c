@@ -1,6 +1,6 @@
 /* One slot, exactly. Machine by machine, for each number of workers and servers so far: the least that is lost against the linear
- * program's bound. What a machine at a point loses by the dual prices is never negative, so whatever lost more than the best answer at
- * hand is dropped; mostly little is left. The dropping is that of a branch and bound, the table makes it polynomial. */
+ * program's bound. What a machine at a point loses by the dual prices is never negative, so whatever lost more than the best answer
+ * at hand is dropped; mostly little is left. The dropping is that of a branch and bound, the table makes it polynomial. */
 #include "pdors_slot_internal.h"
 
 typedef struct option {
@@ -57,7 +57,8 @@ static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i
     for (p = 0; p <= servers; p++) {
       double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
       if (loss > t->gap) continue;
-      if ((st = berth_i_grow(s->ctx, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK) return st;
+      if ((st = berth_i_grow(s->ctx, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK)
+        return st;
       t->option[t->options++] = (option){ { w, p }, loss };
     }
   }
@@ -160,8 +161,9 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
     s->counts.unproved++;
     return BERTH_OK;
   }
-  if (!(t->loss = berth_i_alloc(s->ctx, t->states, sizeof *t->loss)) || !(t->next = berth_i_alloc(s->ctx, t->states, sizeof *t->next))
-      || !(t->chosen = berth_i_alloc(s->ctx, t->layers * t->states, sizeof *t->chosen)))
+  if (!(t->loss = berth_i_alloc(s->ctx, t->states, sizeof *t->loss)) ||
+      !(t->next = berth_i_alloc(s->ctx, t->states, sizeof *t->next)) ||
+      !(t->chosen = berth_i_alloc(s->ctx, t->layers * t->states, sizeof *t->chosen)))
     return berth_i_nomem(s->ctx);
   if (!fill(t, s->o.nodes)) {
     s->counts.unproved++;

@@ -93,7 +93,8 @@ struct berth_i_slot_solver {
   int32_t *class_of, *member, *next; /* [machines] */
   int32_t *table;                    /* [table_room] classes by hash */
   size_t table_room;
-  berth_i_slot_priced *cheap[2];     /* [2 * machines] classes by price of a worker, of a server: of the cluster, then of each rack */
+  berth_i_slot_priced *cheap[2];     /* [2 * machines] classes by price of a worker, of a server: of the cluster, then of each
+                                        rack */
   bool racks;                        /* racks matter to the job */
   bool sorted;                       /* cheap is made */
   bool drawn;                        /* corners are made */

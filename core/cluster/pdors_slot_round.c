@@ -1,5 +1,5 @@
-/* One slot: from the linear program's answer to whole numbers. The published way rounds each number up or down by chance until all rows
- * hold; mostly they never do (a packing row that is full breaks at any number that goes up), so the other way repairs. */
+/* One slot: from the linear program's answer to whole numbers. The published way rounds each number up or down by chance until all
+ * rows hold; mostly they never do (a packing row that is full breaks at any number that goes up), so the other way repairs. */
 #include "pdors_slot_internal.h"
 
 /* ---- the factor ------------------------------------------------------------------------------------- */

@@ -15,14 +15,17 @@ static berth_status check_count(berth_ctx *ctx, const char *what, int32_t n, int
 
 static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
   if (!o->capacity)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ps: capacity: expected %d numbers for each of %d machines", (int)o->resources, (int)o->machines);
+    return berth_i_fail(ctx, BERTH_EINVAL, "ps: capacity: expected %d numbers for each of %d machines", (int)o->resources,
+                        (int)o->machines);
   for (size_t i = 0; i < (size_t)o->machines * (size_t)o->resources; i++)
     if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "ps: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "ps: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
                           (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources), o->capacity[i]);
   for (int32_t m = 0; o->rack && m < o->machines; m++)
     if (o->rack[m] < 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "ps: rack of machine %d: expected a number not below 0, got %d", (int)m, (int)o->rack[m]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "ps: rack of machine %d: expected a number not below 0, got %d", (int)m,
+                          (int)o->rack[m]);
   return BERTH_OK;
 }
 
@@ -83,8 +86,8 @@ static berth_status check_numbers(berth_ctx *ctx, int32_t job, const berth_ps_jo
 static berth_status check_demand(berth_ctx *ctx, int32_t job, const char *what, int32_t resources, const double *x) {
   for (int32_t r = 0; r < resources; r++)
     if (!(x[r] >= 0) || isinf(x[r]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: resource %d of a %s: expected a finite number not below 0, got %g", (int)job,
-                          (int)r, what, x[r]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: resource %d of a %s: expected a finite number not below 0, got %g",
+                          (int)job, (int)r, what, x[r]);
   return BERTH_OK;
 }
 

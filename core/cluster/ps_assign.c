@@ -82,8 +82,9 @@ static berth_status check_room(berth_ps_run *r, int32_t job, const berth_ps_plac
     double want = berth_i_ps_demand(j, p, k), capacity = r->ps->capacity[at];
     double used = r->used[at] - (old ? berth_i_ps_demand(j, old, k) : 0);
     if (used + want > capacity * (1 + BERTH_I_PS_TOLERANCE))
-      return berth_i_fail(r->ctx, BERTH_EINFEASIBLE, "ps: slot %d: job %d wants %g of resource %d on machine %d, where %g of %g is left",
-                          (int)r->slot, (int)job, want, (int)k, (int)p->machine, fmax(0, capacity - used), capacity);
+      return berth_i_fail(r->ctx, BERTH_EINFEASIBLE,
+                          "ps: slot %d: job %d wants %g of resource %d on machine %d, where %g of %g is left", (int)r->slot,
+                          (int)job, want, (int)k, (int)p->machine, fmax(0, capacity - used), capacity);
   }
   return BERTH_OK;
 }
@@ -135,9 +136,11 @@ static bool same_places(const berth_ps_run *r, berth_i_ps_stretch a, berth_i_ps_
 }
 
 berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *list) {
-  berth_status st = r->assigning ? check_job(r, job, "assign") : berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: only in `slot`", (int)job);
+  berth_status st = r->assigning ? check_job(r, job, "assign")
+                                 : berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: only in `slot`", (int)job);
   berth_i_ps_stretch s = { r->n_places, n };
-  if (st == BERTH_OK && n < 0) st = berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: expected 0 places or more, got %d", (int)job, (int)n);
+  if (st == BERTH_OK && n < 0)
+    st = berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: expected 0 places or more, got %d", (int)job, (int)n);
   if (st == BERTH_OK) st = write_places(r, job, n, list);
   if (st != BERTH_OK) return st;
   drop(r, job);
@@ -202,7 +205,8 @@ static berth_status start(berth_ps_run *r, int32_t job, double rate) {
   if (st != BERTH_OK) return st;
   for (size_t i = 0; i < n; i++) {
     r->machine[i] = places(r, s)[i].machine;
-    for (size_t k = 0; k < resources; k++) r->amount[i * resources + k] = berth_i_ps_demand(&r->ps->job[job], &places(r, s)[i], (int32_t)k);
+    for (size_t k = 0; k < resources; k++)
+      r->amount[i * resources + k] = berth_i_ps_demand(&r->ps->job[job], &places(r, s)[i], (int32_t)k);
   }
   return berth_cluster_start(r->cluster, job, s.n, r->machine, r->amount, rate);
 }

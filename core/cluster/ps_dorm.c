@@ -178,7 +178,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_ps_dorm_options *o
     return berth_i_fail(ctx, BERTH_EINVAL, "dorm: theta_a: expected a number from 0 to 1, got %g", o->theta_a);
   if (o->nodes < 1) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: nodes: expected at least 1, got %d", (int)o->nodes);
   if (o->most_jobs < 0) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_jobs: expected at least 0, got %d", (int)o->most_jobs);
-  if (o->most_cells < 0) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_cells: expected at least 0, got %d", (int)o->most_cells);
+  if (o->most_cells < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_cells: expected at least 0, got %d", (int)o->most_cells);
   return BERTH_OK;
 }
 

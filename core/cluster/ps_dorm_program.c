@@ -158,8 +158,17 @@ static void read_answer(program *p) {
 }
 
 static berth_status solve(program *p, bool *solved) {
-  berth_i_glpk_mip m = { .rows = p->rows, .columns = p->columns, .sense = p->sense, .bound = p->bound, .cost = p->cost, .most = p->most,
-                         .whole = p->whole, .at = p->at, .row = p->row, .value = p->value, .nodes = p->d->o.nodes };
+  berth_i_glpk_mip m = { .rows = p->rows,
+                         .columns = p->columns,
+                         .sense = p->sense,
+                         .bound = p->bound,
+                         .cost = p->cost,
+                         .most = p->most,
+                         .whole = p->whole,
+                         .at = p->at,
+                         .row = p->row,
+                         .value = p->value,
+                         .nodes = p->d->o.nodes };
   berth_i_glpk_answer a = { .x = p->x };
   berth_status st = berth_i_glpk_solve(p->ctx, &m, &a);
   if (st == BERTH_EUNSUPPORTED) return BERTH_OK; /* it gave up */

@@ -5,8 +5,8 @@
 #include "../base/base_internal.h"
 #include <berth/ps.h>
 
-/* Amounts that were added up and taken apart, and work that was cut into slots, may be off by rounding: relative to the capacity, and
- * to the job's work. */
+/* Amounts that were added up and taken apart, and work that was cut into slots, may be off by rounding: relative to the capacity,
+ * and to the job's work. */
 #define BERTH_I_PS_TOLERANCE 1e-9
 
 struct berth_ps {

@@ -167,7 +167,8 @@ static berth_status put_all(optimus *o) {
   berth_i_ps_pack_reset(&o->base.pack);
   for (int32_t i = 0; i < o->base.n_jobs; i++) {
     int32_t job = o->base.jobs[i];
-    if (o->at[job].workers > 0) berth_i_heap_push(&o->queue, job, berth_i_ps_share(&o->base, job, o->at[job].workers, o->at[job].servers));
+    if (o->at[job].workers > 0)
+      berth_i_heap_push(&o->queue, job, berth_i_ps_share(&o->base, job, o->at[job].workers, o->at[job].servers));
   }
   while (st == BERTH_OK && o->queue.n > 0) st = put(o, berth_i_heap_pop(&o->queue, NULL));
   berth_i_heap_clear(&o->queue);

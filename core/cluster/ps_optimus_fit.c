@@ -59,7 +59,8 @@ static double try_terms(const triangle *all, unsigned terms, double theta[TERMS]
 static berth_status check_positive(berth_ctx *ctx, const char *what, int32_t n, const double *x) {
   for (int32_t i = 0; i < n; i++)
     if (!(x[i] > 0) || isinf(x[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "speed fit: %s of sample %d: expected a finite number above 0, got %g", what, (int)i, x[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "speed fit: %s of sample %d: expected a finite number above 0, got %g", what, (int)i,
+                          x[i]);
   return BERTH_OK;
 }
 

@@ -7,7 +7,9 @@
 static size_t resources(const berth_i_ps_pack *k) { return (size_t)k->ps->o.resources; }
 static double *node(const berth_i_ps_pack *k, int32_t i) { return k->tree + (size_t)i * resources(k); }
 static size_t tree_size(const berth_i_ps_pack *k) { return 2 * (size_t)k->leaves * resources(k); }
-static size_t buckets(const berth_i_ps_pack *k) { return (size_t)(k->ps->n > k->ps->o.machines ? k->ps->n : k->ps->o.machines) + 1; }
+static size_t buckets(const berth_i_ps_pack *k) {
+  return (size_t)(k->ps->n > k->ps->o.machines ? k->ps->n : k->ps->o.machines) + 1;
+}
 
 void berth_i_ps_pack_release(berth_i_ps_pack *k) {
   if (!k->ps) return;

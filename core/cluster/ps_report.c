@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 berth_status berth_ps_run_record(const berth_ps_run *r, int32_t job, berth_ps_record *out) {
-  if (job < 0 || job >= r->ps->n) return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d does not exist: there are %d", (int)job, (int)r->ps->n);
+  if (job < 0 || job >= r->ps->n)
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d does not exist: there are %d", (int)job, (int)r->ps->n);
   *out = r->at[job].r;
   if (berth_i_ps_is_here(&r->at[job])) out->left = berth_ps_run_left(r, job);
   return BERTH_OK;

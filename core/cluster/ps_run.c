@@ -37,7 +37,8 @@ static bool get_arrays(berth_ps_run *r) {
   return (r->at = berth_i_zalloc(r->ctx, n, sizeof *r->at)) && (r->active = berth_i_alloc(r->ctx, n, sizeof *r->active)) &&
          (r->ended = berth_i_alloc(r->ctx, n, sizeof *r->ended)) && (r->held = berth_i_alloc(r->ctx, n, sizeof *r->held)) &&
          (r->given = berth_i_alloc(r->ctx, n, sizeof *r->given)) && (r->times = berth_i_alloc(r->ctx, n, sizeof *r->times)) &&
-         (r->used = berth_i_zalloc(r->ctx, cells(r), sizeof *r->used)) && (r->room = berth_i_alloc(r->ctx, cells(r), sizeof *r->room)) &&
+         (r->used = berth_i_zalloc(r->ctx, cells(r), sizeof *r->used)) &&
+         (r->room = berth_i_alloc(r->ctx, cells(r), sizeof *r->room)) &&
          (r->users = berth_i_zalloc(r->ctx, (size_t)r->ps->o.machines, sizeof *r->users));
 }
 
@@ -162,7 +163,8 @@ static berth_status go_on(berth_ps_run *r, const berth_ps_policy *policy) {
 
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
   berth_status st;
-  if (r->playing || r->over) return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
+  if (r->playing || r->over)
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
   r->playing = true;
   st = go_on(r, policy);
   r->playing = false;

@@ -40,7 +40,8 @@ static double outside(const berth_ps_job *j, const spread *s) { return s->rack &
 static double least_bandwidth(const berth_ps_job *j, const spread *s, int64_t workers, int32_t n, const berth_ps_place *at) {
   double least = INFINITY, link = outside(j, s);
   for (int32_t i = 0; i < n; i++) {
-    double servers_away = (double)(s->servers - at[i].servers), workers_away = fmin((double)(s->workers - at[i].workers), (double)workers);
+    double servers_away = (double)(s->servers - at[i].servers),
+           workers_away = fmin((double)(s->workers - at[i].workers), (double)workers);
     if (at[i].workers > 0 && at[i].servers > 0) least = fmin(least, j->inside);
     if (at[i].workers > 0 && servers_away > 0) least = fmin(least, link / servers_away);
     if (at[i].servers > 0 && workers_away > 0) least = fmin(least, link / workers_away);

@@ -182,7 +182,8 @@ static void add_sync_rows(berth_ramp_planner *p, const berth_ramp_model *m, int3
   if (!syncs(p, m, v)) return;
   for (int32_t d = p->ramp->o.compat ? 1 : 0; d <= last; d++) {
     const berth_i_ramp_class *c = &p->klass[sync_class(m, v, d)];
-    berth_i_ramp_row row = { v, d == 0 ? BERTH_NONE : d, BERTH_NONE, d == 0 ? 2 * v + 1 : BERTH_NONE, c->rank, !(bytes > 0), c->time };
+    berth_i_ramp_row row = { v, d == 0 ? BERTH_NONE : d, BERTH_NONE, d == 0 ? 2 * v + 1 : BERTH_NONE, c->rank, !(bytes > 0),
+                             c->time };
     add_row(p, piece, row, bytes, out);
   }
 }

@@ -16,6 +16,7 @@ struct berth_deploy_list {
   named *one;
   size_t n, cap;
   uint8_t *duplicate; /* [n_ops] scratch */
+  bool passed_over;   /* something that cannot be simulated */
 };
 
 /* ---- actions by what they are -------------------------------------------------------------------------- */
@@ -82,6 +83,7 @@ static berth_status append(berth_deploy_list *l, const char *name, const int32_t
 static berth_status add(berth_deploy_list *l, const char *name, const int32_t *action, berth_deploy_sfb rule) {
   berth_deploy_value value;
   berth_status st = value_of(l, action, rule, &value);
+  l->passed_over |= st == BERTH_EUNREACHABLE;
   if (st == BERTH_EUNREACHABLE || (st == BERTH_OK && rule != BERTH_DEPLOY_SFB_NONE && value.repeated == 0)) return BERTH_OK;
   return st == BERTH_OK ? append(l, name, action, rule, &value) : st;
 }
@@ -182,7 +184,10 @@ static berth_status add_single(berth_deploy_list *l, int32_t *action) {
   for (k = 0; k < l->d->n_devices; k++) {
     if (!leads_group(l->d, k) || (a = single_action(l->d, k)) == BERTH_NONE) continue;
     fill(l->d, a, action);
-    if ((st = value_of(l, action, BERTH_DEPLOY_SFB_NONE, &value)) != BERTH_OK) return st;
+    st = value_of(l, action, BERTH_DEPLOY_SFB_NONE, &value);
+    l->passed_over |= st == BERTH_EUNREACHABLE;
+    if (st == BERTH_EUNREACHABLE) continue;
+    if (st != BERTH_OK) return st;
     if (found != BERTH_NONE && !berth_i_value_better(&value, &best)) continue;
     best = value;
     found = a;
@@ -221,9 +226,10 @@ static berth_status improve(berth_deploy *d, int32_t *action) {
     if ((st = berth_deploy_local(d, action, g, seconds)) != BERTH_OK) break;
     if ((choice = best_choice(d, before, seconds)) == BERTH_NONE) continue;
     action[g] = choice;
-    if ((st = berth_deploy_evaluate(d, action, NULL, NULL, &value)) != BERTH_OK) break;
-    if (berth_i_value_better(&value, &best)) best = value;
+    st = berth_deploy_evaluate(d, action, NULL, NULL, &value);
+    if (st == BERTH_OK && berth_i_value_better(&value, &best)) best = value;
     else action[g] = before;
+    if (st == BERTH_EUNREACHABLE) st = BERTH_OK;
   }
   berth_i_free(d->ctx, seconds, (size_t)d->n_actions, sizeof *seconds);
   return st;
@@ -283,6 +289,13 @@ static void drop(berth_deploy_list *l) {
   berth_i_free(l->ctx, l, 1, sizeof *l);
 }
 
+/* The text is that of the last one which could not be simulated. */
+static berth_status none(berth_deploy *d) {
+  char why[256];
+  snprintf(why, sizeof why, "%s", berth_errmsg(d->ctx));
+  return berth_i_fail(d->ctx, BERTH_EUNREACHABLE, "no baseline can be simulated: %s", why);
+}
+
 static berth_status make(berth_deploy *d, berth_deploy_list **out) {
   berth_deploy_list *l = berth_i_zalloc(d->ctx, 1, sizeof *l);
   int32_t *action = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *action);
@@ -294,6 +307,7 @@ static berth_status make(berth_deploy *d, berth_deploy_list **out) {
   }
   if (l && action && l->duplicate) st = add_all(l, action);
   else berth_i_nomem(d->ctx);
+  if (st == BERTH_OK && l->n == 0 && l->passed_over) st = none(d);
   berth_i_free(d->ctx, action, (size_t)d->n_groups, sizeof *action);
   if (st == BERTH_OK) *out = l;
   else if (l) drop(l);

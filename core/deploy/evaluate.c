@@ -38,7 +38,11 @@ static void read_state(const berth_deploy *d, const berth_i_sim_plan *p, const b
   for (k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
 }
 
-/* The cost is retained and released by the plan. */
+static bool is_late(berth_i_fault_kind kind) {
+  return kind == BERTH_I_FAULT_LATE_OP || kind == BERTH_I_FAULT_LATE_TENSOR || kind == BERTH_I_FAULT_LATE_MEETING;
+}
+
+/* The cost is retained and released by the plan. What never ends, as far as can be counted, is like what nobody reaches. */
 static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak, berth_deploy_value *out) {
   berth_sim_options o = options_of(d, e);
   berth_i_sim_plan *p = NULL;
@@ -48,6 +52,7 @@ static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak
   if ((st = berth_i_sim_state_new(p, &s)) != BERTH_OK) goto done;
   if (!berth_i_sim_execute(p, s, e->device, o.seed, true)) {
     st = berth_i_fault_report(p, &s->fault);
+    if (is_late(s->fault.kind)) st = BERTH_EUNREACHABLE;
     goto done;
   }
   read_state(d, p, s, peak, out);

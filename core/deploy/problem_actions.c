@@ -76,9 +76,9 @@ static bool reads_reduced(const berth_deploy *d, int32_t op) {
   return false;
 }
 
-/* Else PS and ALLREDUCE are the same. */
-static bool reduces(const berth_deploy *d, int32_t group) {
+int berth_deploy_reduces(const berth_deploy *d, int32_t group) {
   int32_t i;
+  if (group < 0 || group >= d->n_groups) return 0;
   for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     if (reads_reduced(d, d->group_op[i])) return true;
   }
@@ -96,7 +96,7 @@ static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, b
 /* One look at ops and devices for all actions of a set. */
 static void mark_group(berth_deploy *d, int32_t group) {
   uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
-  bool servers = d->o.redundant || reduces(d, group);
+  bool servers = d->o.redundant || berth_deploy_reduces(d, group);
   int32_t k, op, device;
   for (k = 0; k < d->n_actions; k++) {
     const berth_action *a = &d->action[k];
@@ -119,8 +119,8 @@ static berth_status no_action(const berth_deploy *d, int32_t group) {
                         (long)d->batch);
   }
   return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set can run all of its %ld ops: %s not on %s",
-                      (long)group, (long)(d->group_at[group + 1] - d->group_at[group]), berth_i_op_label(d->g, op, label, sizeof label),
-                      berth_i_device_label(d->t, device, where, sizeof where));
+                      (long)group, (long)(d->group_at[group + 1] - d->group_at[group]),
+                      berth_i_op_label(d->g, op, label, sizeof label), berth_i_device_label(d->t, device, where, sizeof where));
 }
 
 berth_status berth_i_deploy_actions(berth_deploy *d) {

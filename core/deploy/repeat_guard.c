@@ -81,9 +81,9 @@ static berth_status try_without(guard *x, int32_t number) {
   berth_deploy_value value;
   berth_status st;
   for (i = 0; i < n; i++) x->trial[i] = x->now[i] && root_of(x->up, (int32_t)i) != number;
-  if ((st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value)) != BERTH_OK) return st;
+  st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value);
   x->left--;
-  if (!no_worse(&value, &x->best)) return BERTH_OK;
+  if (st != BERTH_OK || !no_worse(&value, &x->best)) return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
   x->best = value;
   memcpy(x->now, x->trial, n);
   return BERTH_OK;
@@ -102,13 +102,15 @@ static berth_status try_layers(guard *x) {
 static berth_status run(guard *x) {
   size_t n = (size_t)x->d->n_ops;
   berth_deploy_value none;
+  bool any;
   berth_status st = berth_deploy_evaluate(x->d, x->action, x->now, NULL, &x->best);
   if (st != BERTH_OK || x->best.repeated == 0) return st;
   x->left -= 2;
   memset(x->trial, 0, n);
-  if ((st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &none)) != BERTH_OK) return st;
-  if ((st = try_layers(x)) != BERTH_OK) return st;
-  if (!no_worse(&none, &x->best)) return BERTH_OK;
+  st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &none);
+  any = st == BERTH_OK;
+  if (any || st == BERTH_EUNREACHABLE) st = try_layers(x);
+  if (st != BERTH_OK || !any || !no_worse(&none, &x->best)) return st;
   x->best = none;
   memset(x->now, 0, n);
   return BERTH_OK;
@@ -156,11 +158,13 @@ berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action, 
   if (st != BERTH_OK || (st = berth_deploy_evaluate(d, action, NULL, peak, out)) != BERTH_OK) return st;
   if (!repeats(duplicate, d->n_ops)) return BERTH_OK;
   if (!(more = berth_i_alloc(d->ctx, n, sizeof *more))) return berth_i_nomem(d->ctx);
-  if ((st = berth_deploy_evaluate(d, action, duplicate, more, &with)) != BERTH_OK) goto done;
-  if (berth_i_value_better(out, &with)) {
+  st = berth_deploy_evaluate(d, action, duplicate, more, &with);
+  if (st == BERTH_EUNREACHABLE || (st == BERTH_OK && berth_i_value_better(out, &with))) {
     memset(duplicate, 0, (size_t)d->n_ops);
+    st = BERTH_OK;
     goto done;
   }
+  if (st != BERTH_OK) goto done;
   *out = with;
   if (peak) memcpy(peak, more, n * sizeof *peak);
 done:

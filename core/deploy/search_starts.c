@@ -98,7 +98,8 @@ static int32_t next_best(const berth_deploy *d, const berth_deploy_list *l, int3
   int32_t best = BERTH_NONE;
   for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
     const berth_deploy_value *v = berth_deploy_list_value(l, k);
-    if (after != BERTH_NONE && (!berth_i_value_better(berth_deploy_list_value(l, after), v) || same_action(d, l, after, k))) continue;
+    if (after != BERTH_NONE && (!berth_i_value_better(berth_deploy_list_value(l, after), v) || same_action(d, l, after, k)))
+      continue;
     if (best == BERTH_NONE || berth_i_value_better(v, berth_deploy_list_value(l, best))) best = k;
   }
   return best;

@@ -97,7 +97,8 @@ static uint64_t bits(double x) {
 static uint64_t class_of(const berth_executor *x, int32_t op) {
   const berth_graph *g = x->g;
   uint64_t h = mix((uint64_t)x->kernel[op].kind, (uint64_t)x->kernel[op].side);
-  for (int32_t c = 0; c < x->cost->n_classes; c++) h = mix(h, bits(x->cost->op[(size_t)op * (size_t)x->cost->n_classes + (size_t)c]));
+  for (int32_t c = 0; c < x->cost->n_classes; c++)
+    h = mix(h, bits(x->cost->op[(size_t)op * (size_t)x->cost->n_classes + (size_t)c]));
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) h = mix(h, (uint64_t)x->length[g->in[i]]);
   h = mix(h, ~(uint64_t)0);
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) h = mix(h, (uint64_t)x->length[g->out[i]]);

@@ -249,7 +249,8 @@ static berth_status check_collective(berth_graph_builder *b, const berth_collect
   const subject s = { "collective", b->n_collectives, NULL };
   berth_ctx *ctx = b->ctx;
   berth_status st;
-  if ((int)c->kind < BERTH_ALLREDUCE || (int)c->kind > BERTH_PARAMETER_SERVER) return refuse(ctx, s, "unknown kind %d", (int)c->kind);
+  if ((int)c->kind < BERTH_ALLREDUCE || (int)c->kind > BERTH_PARAMETER_SERVER)
+    return refuse(ctx, s, "unknown kind %d", (int)c->kind);
   if ((st = check_amount(ctx, s, "size", c->bytes, "B")) != BERTH_OK) return st;
   if (c->count < 1) return refuse(ctx, s, "count %ld is below 1", (long)c->count);
   if (c->n_members < 1) return refuse(ctx, s, "%ld members, needs 1 or more", (long)c->n_members);

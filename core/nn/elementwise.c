@@ -118,8 +118,8 @@ static inline float slope2(berth_nn_binary f, bool second, float x, float y) {
     }                                                                                                       \
   }
 
-static void row_back(berth_nn_binary f, bool second, int32_t n, const float *restrict a, int64_t sa, const float *restrict b, int64_t sb,
-                     const float *restrict d, float *restrict g, bool step) {
+static void row_back(berth_nn_binary f, bool second, int32_t n, const float *restrict a, int64_t sa, const float *restrict b,
+                     int64_t sb, const float *restrict d, float *restrict g, bool step) {
   if (f == BERTH_NN_ADD || (f == BERTH_NN_SUB && !second)) ROW_BACK(1.0f)
   else if (f == BERTH_NN_SUB) ROW_BACK(-1.0f)
   else if (f == BERTH_NN_MUL && !second) ROW_BACK(y)

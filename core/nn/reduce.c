@@ -158,7 +158,8 @@ berth_status berth_nn_segment_repeat(berth_tape *t, berth_array *a, berth_segmen
   }
   if ((st = rows_of_segments(a, s->first[s->n], &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < s->n; i++) {
-    for (int64_t r = s->first[i]; r < s->first[i + 1]; r++) memcpy(node.out->data + r * m, a->data + i * m, (size_t)m * sizeof(float));
+    for (int64_t r = s->first[i]; r < s->first[i + 1]; r++)
+      memcpy(node.out->data + r * m, a->data + i * m, (size_t)m * sizeof(float));
   }
   return berth_i_settle(t, &node, BERTH_OK, out);
 }

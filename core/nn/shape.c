@@ -31,10 +31,12 @@ berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const
   int32_t own[BERTH_NN_RANK];
   char text[BERTH_I_SHAPE_TEXT];
   berth_status st;
-  if (rank < 1 || rank > BERTH_NN_RANK) return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
+  if (rank < 1 || rank > BERTH_NN_RANK)
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
   memcpy(own, shape, (size_t)rank * sizeof *own);
   if (!settle_extents(a->size, rank, own)) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: the %.0f numbers of %s do not fit", (double)a->size, berth_i_shape_text(a, text));
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: the %.0f numbers of %s do not fit", (double)a->size,
+                        berth_i_shape_text(a, text));
   }
   if ((st = berth_i_array_raw(a->ctx, rank, own, &node.out)) != BERTH_OK) return st;
   memcpy(node.out->data, a->data, (size_t)a->size * sizeof(float));

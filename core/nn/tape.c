@@ -219,7 +219,8 @@ static void add_to_parameters(berth_tape *t) {
 berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
   berth_status st = BERTH_OK;
   float *seed;
-  if (loss->size != 1) return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one", (double)loss->size);
+  if (loss->size != 1)
+    return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one", (double)loss->size);
   if (!berth_i_wanted(t, loss)) return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: nothing on this tape leads to the loss");
   forget_kept(t);
   if ((seed = berth_i_gradient(t, loss, &st)) == NULL) goto done;

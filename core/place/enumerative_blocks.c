@@ -68,7 +68,8 @@ static int32_t sum_of(const berth_i_walk *w, int32_t unit) {
 
 static void add_unit(berth_i_walk *w, int32_t unit, int32_t device, plan *p) {
   double seconds = INFINITY;
-  if (berth_i_unit_can_run(w->u, unit, device)) seconds = berth_i_unit_time(w->u, unit, device) + berth_i_walk_moves(w, unit, device);
+  if (berth_i_unit_can_run(w->u, unit, device))
+    seconds = berth_i_unit_time(w->u, unit, device) + berth_i_walk_moves(w, unit, device);
   w->trial[device] += seconds;
   p->total += seconds;
 }

@@ -87,7 +87,8 @@ extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, b
 berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o);
 /* the list engine's */
 extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
-    berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path, berth_i_placer_policy;
+    berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path,
+    berth_i_placer_policy;
 /* enumerative.c */
 extern const berth_i_placer berth_i_placer_enumerative;
 /* exact.c, portfolio.c */

@@ -174,7 +174,8 @@ berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *w
 berth_status berth_i_tree_open(berth_decider *d, int32_t node, int32_t kid, int32_t *out);
 /** The whole assignment at a node that is between two decisions, into row [n]. */
 berth_status berth_i_tree_row(berth_decider *d, int32_t node, int32_t *row);
-/** How likely an action is among those below a place of the choices, at a node where a decision begins and whose kids are listed. */
+/** How likely an action is among those below a place of the choices, at a node where a decision begins and whose kids are
+ *  listed. */
 double berth_i_tree_rest(const berth_decider *d, int32_t node, int32_t place, int32_t action);
 /** The kid that is a node and stands at this place of the choices; BERTH_NONE. */
 int32_t berth_i_tree_kid(const berth_decider *d, int32_t node, int32_t place);

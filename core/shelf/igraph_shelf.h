@@ -1,5 +1,6 @@
-/* GraphML through igraph, as a table of nodes and a table of edges, layered layout, and minimum cuts. Process-wide state of igraph (error,
- * warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with malloc. */
+/* GraphML through igraph, as a table of nodes and a table of edges, layered layout, and minimum cuts. Process-wide state of igraph
+ * (error, warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with
+ * malloc. */
 #ifndef BERTH_IGRAPH_SHELF_H
 #define BERTH_IGRAPH_SHELF_H
 

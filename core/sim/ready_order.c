@@ -25,15 +25,7 @@ static void run_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, 
   }
   op->last = v->free_at > op->time ? v->prev : op->last;
   if (s->memory) berth_i_memory_later(p, s, id, start, finish);
-  if (s->trace) {
-    s->trace->start[id] = start;
-    s->trace->finish[id] = finish;
-    s->trace->cause[id] = op->last;
-    berth_i_trace_stretch(s->trace, id, start, finish);
-  }
-  v->busy += op->work;
-  v->free_at = finish;
-  v->prev = id;
+  berth_i_sim_take(s, v, id, start, finish);
   if (finish > s->now) s->now = finish;
 }
 

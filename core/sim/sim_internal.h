@@ -404,6 +404,19 @@ BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double s
   t->log[t->n_log++] = op;
 }
 
+/** An op takes its device, where its end is known as it begins. */
+BERTH_I_INLINE void berth_i_sim_take(berth_i_sim_state *s, berth_i_sim_device *v, int32_t id, double start, double finish) {
+  if (s->trace) {
+    s->trace->start[id] = start;
+    s->trace->finish[id] = finish;
+    s->trace->cause[id] = s->ops[id].last;
+    berth_i_trace_stretch(s->trace, id, start, finish);
+  }
+  v->busy += s->ops[id].work;
+  v->free_at = finish;
+  v->prev = id;
+}
+
 /* Lexicographic order of (time, seq). */
 BERTH_I_INLINE bool berth_i_ready_before(berth_i_ready a, berth_i_ready b) {
   return a.time < b.time || (a.time == b.time && a.seq < b.seq);

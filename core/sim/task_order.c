@@ -63,15 +63,7 @@ static void begin_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id
   op->missing = -1;
   if (v->free_at > s->now) op->last = v->prev;
   if (s->memory) berth_i_memory_ahead(p, s, id, start, finish);
-  if (s->trace) {
-    s->trace->start[id] = start;
-    s->trace->finish[id] = finish;
-    s->trace->cause[id] = op->last;
-    berth_i_trace_stretch(s->trace, id, start, finish);
-  }
-  v->busy += op->work;
-  v->free_at = finish;
-  v->prev = id;
+  berth_i_sim_take(s, v, id, start, finish);
   push(s, finish, id);
 }
 

@@ -254,8 +254,8 @@ static int to_string(lua_State *L) {
 static const luaL_Reg methods[] = { { "episodes", bl_episodes_new }, { "units", units }, { "op_features", op_features },
                                     { "b_next", b_next }, { "t_next", t_next }, { "edges", edges },
                                     { "edge_groups", edge_groups }, { "graph_edges", graph_edges }, { NULL, NULL } };
-static const luaL_Reg fields[] = { { "steps", steps }, { "ops", n_ops }, { "devices", n_devices }, { "device_features", device_features },
-                                   { "cost", cost }, { "restricted", restricted },
+static const luaL_Reg fields[] = { { "steps", steps }, { "ops", n_ops }, { "devices", n_devices },
+                                   { "device_features", device_features }, { "cost", cost }, { "restricted", restricted },
                                    { "graph", graph }, { "topology", topology }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_assignment_class = { "assignment", "berth.assignment", release_assignment, methods, NULL, fields, meta, NULL };

@@ -45,7 +45,8 @@ static berth_job *read_jobs(lua_State *L, int t, const bl_where *w, int32_t *n) 
 
 /* cluster { machines, resources, capacity = [machines * resources], horizon, slot, slack, arrival, work, deadline }: object */
 static int cluster(lua_State *L) {
-  static const char *const keys[] = { "machines", "resources", "capacity", "horizon", "slot", "slack", "arrival", "work", "deadline", NULL };
+  static const char *const keys[] = { "machines", "resources", "capacity", "horizon", "slot", "slack", "arrival", "work",
+                                      "deadline", NULL };
   static const bl_where w = { "berth.cluster.new", NULL, 0 };
   berth_cluster_options o = berth_cluster_defaults(0);
   bl_cluster_box *box;
@@ -119,7 +120,9 @@ static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, con
 }
 
 /* true; what does not fit: nil, message, code; other mistakes are raised */
-static int decided(lua_State *L, const char *fn, berth_status st) { return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st); }
+static int decided(lua_State *L, const char *fn, berth_status st) {
+  return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st);
+}
 
 /* start(job, machines, { amounts, rate = 1 }): true */
 static int start(lua_State *L) {
@@ -345,7 +348,8 @@ static const luaL_Reg methods[] = { { "next", next },         { "upcoming", upco
                                     { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },
                                     { "running", running },   { "places", places },     { "summary", summary },
                                     { NULL, NULL } };
-static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of },
+                                   { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_cluster_class = { "cluster", "berth.cluster", release, methods, NULL, fields, meta, NULL };
 

@@ -141,7 +141,8 @@ int bl_error(lua_State *L, const char *format, ...) {
 static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
                                         "device type ",
                                         "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
-                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "job ", "machine ", "resource ", "axis ", "rows are ", "axes are ",
+                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "job ", "machine ",
+                                        "resource ", "axis ", "rows are ", "axes are ",
                                         "decision ", "action ", "device set ", "profile ", NULL };
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
@@ -260,7 +261,8 @@ int luaopen_berth_core(lua_State *L) {
                                              &bl_execution_class, &bl_assignment_class, &bl_episodes_class,
                                              &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
                                              &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_gang_class,
-                                             &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class, &bl_analysis_class, &bl_deploy_class, NULL };
+                                             &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class,
+                                             &bl_analysis_class, &bl_deploy_class, NULL };
   static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
                                            bl_topology_functions, bl_generator_functions, bl_cost_functions, bl_fit_functions,
                                            bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
@@ -271,8 +273,10 @@ int luaopen_berth_core(lua_State *L) {
                                            bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
                                            bl_nn_tape_functions, bl_nn_params_functions,
                                            bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,
-                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, bl_gang_functions, bl_elastic_functions,
-                                           bl_ps_functions, bl_ps_run_functions, bl_ps_policy_functions, bl_pdors_functions, bl_decide_functions, NULL };
+                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, bl_gang_functions,
+                                           bl_elastic_functions,
+                                           bl_ps_functions, bl_ps_run_functions, bl_ps_policy_functions, bl_pdors_functions,
+                                           bl_decide_functions, NULL };
   int k;
   bl_ctx(L);
   for (k = 0; classes[k]; k++) bl_register(L, classes[k]);

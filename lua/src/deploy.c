@@ -61,7 +61,7 @@ void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *
 
 /* ---- choices ------------------------------------------------------------------------------------ */
 
-/* groups(): { { ops, seconds }, ... }, heaviest first */
+/* groups(): { { ops, seconds, reduces }, ... }, heaviest first */
 static int groups(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:groups");
   const int32_t *group = berth_deploy_group(d);
@@ -69,8 +69,9 @@ static int groups(lua_State *L) {
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {
     int32_t count = 0;
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     bl_set_number(L, "seconds", berth_deploy_group_seconds(d)[k]);
+    bl_set_bool(L, "reduces", berth_deploy_reduces(d, k));
     lua_newtable(L);
     for (op = 0; op < ops_of(d); op++) {
       if (group[op] != k) continue;

@@ -135,6 +135,7 @@ static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices, b
   int32_t k, n, total = 0, *at, *device;
   int list;
   if (!bl_get_array(L, t, w, "sets", &o->n_sets)) return;
+  if (o->n_sets == 0) bl_wrong(L, w, "sets", "is empty");
   at = bl_scratch(L, (size_t)o->n_sets + 1, sizeof *at);
   lua_getfield(L, t, "sets");
   list = lua_gettop(L);
@@ -167,13 +168,15 @@ static int price_point(lua_State *L) {
 
 /* The cost of entry k, on the top: its own, or its graph priced as the cost of the problem was. Leaves it in place of the entry. */
 static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at) {
+  berth_cost *cost;
   int entry = lua_gettop(L);
   lua_getfield(L, entry, "cost");
   if (lua_isnil(L, -1)) {
     lua_settop(L, entry);
     lua_pushcfunction(L, price_point);
     lua_getfield(L, entry, "graph");
-    bl_check_graph(L, -1, item->fn, "points[].graph");
+    bl_check_graph(L, entry + 2, item->fn, lua_pushfstring(L, "points[%d].graph", item->i));
+    lua_pop(L, 1);
     lua_getfield(L, cost_at, "topology");
     lua_newtable(L);
     lua_getfield(L, cost_at, "model");
@@ -183,7 +186,9 @@ static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at
     lua_pop(L, 1);
   }
   lua_replace(L, entry);
-  return bl_check_cost(L, entry, item->fn, "points[].cost");
+  cost = bl_check_cost(L, entry, item->fn, lua_pushfstring(L, "points[%d].cost", item->i));
+  lua_settop(L, entry);
+  return cost;
 }
 
 /* Entries { batch, cost } or { batch, graph }; the costs stay on the stack. */

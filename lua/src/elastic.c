@@ -111,8 +111,8 @@ static const struct field {
 
 /* goodput(model, gpus, machines = 1): samples per s, batch, seconds of an iteration, efficiency */
 static int goodput(lua_State *L) {
-  static const char *const keys[] = { "grad", "grad_sample", "sync_near", "near_gpu", "sync_far", "far_gpu", "overlap", "noise", "batch",
-                                      "most_batch", "most_per_gpu", NULL };
+  static const char *const keys[] = { "grad", "grad_sample", "sync_near", "near_gpu", "sync_far", "far_gpu", "overlap", "noise",
+                                      "batch", "most_batch", "most_per_gpu", NULL };
   static const bl_where w = { "berth.cluster.goodput", NULL, 0 };
   berth_goodput g = { .overlap = 1, .noise = INFINITY, .most_batch = INFINITY, .most_per_gpu = INFINITY };
   double best, batch;

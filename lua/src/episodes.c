@@ -198,13 +198,14 @@ static int select_ops(lua_State *L) {
   at = bl_to_index(L, 4, &w, "positions");
   n = berth_segments_count(s);
   if (berth_index_size(at) != n || berth_segments_rows(s) != berth_index_size(ops)) {
-    bl_wrong(L, &w, "positions", "%d positions, %d segments of %d rows and %d ops do not go together", (int)berth_index_size(at), (int)n,
-             (int)berth_segments_rows(s), (int)berth_index_size(ops));
+    bl_wrong(L, &w, "positions", "%d positions, %d segments of %d rows and %d ops do not go together", (int)berth_index_size(at),
+             (int)n, (int)berth_segments_rows(s), (int)berth_index_size(ops));
   }
   out = bl_scratch(L, (size_t)n, sizeof *out);
   for (i = 0; i < n; i++) {
     int32_t first = berth_segments_first(s)[i], k = berth_index_ids(at)[i];
-    if (k < 0 || k >= berth_segments_first(s)[i + 1] - first) bl_wrong(L, &w, "positions", "segment %d has no row %d", (int)i + 1, (int)k + 1);
+    if (k < 0 || k >= berth_segments_first(s)[i + 1] - first)
+      bl_wrong(L, &w, "positions", "segment %d has no row %d", (int)i + 1, (int)k + 1);
     out[i] = berth_index_ids(ops)[first + k];
   }
   bl_push_index(L, n, out);

@@ -214,12 +214,13 @@ static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang
   return 1;
 }
 
-/* gang(cluster, { rule, sizes = [jobs], amounts, placement, consolidate = [jobs], limits, promote, tick, published, history, quantum,
- * speeds = [jobs][], restart, power, floor, n_types, types, throughputs, priorities, goal, rate = function(job, machines, amounts) }):
- * the gang, after the cluster has come to its end under it */
+/* gang(cluster, { rule, sizes = [jobs], amounts, placement, consolidate = [jobs], limits, promote, tick, published, history,
+ * quantum, speeds = [jobs][], restart, power, floor, n_types, types, throughputs, priorities, goal, rate = function(job, machines,
+ * amounts) }): the gang, after the cluster has come to its end under it */
 static int gang(lua_State *L) {
-  static const char *const keys[] = { "rule", "sizes", "amounts", "placement", "consolidate", "limits", "promote", "tick", "published",
-                                      "history", "quantum", "speeds", "restart", "power", "floor", "n_types", "types", "throughputs",
+  static const char *const keys[] = { "rule", "sizes", "amounts", "placement", "consolidate", "limits", "promote", "tick",
+                                      "published", "history", "quantum", "speeds", "restart", "power", "floor", "n_types", "types",
+                                      "throughputs",
                                       "priorities", "goal", "rate", NULL };
   static const bl_where w = { "berth.cluster.simulate", NULL, 0 };
   rating r = { L, 0, 0, "" };

@@ -189,6 +189,7 @@ static int components(lua_State *L) {
 
 const luaL_Reg bl_level_methods[] = {
   { "topo_order", topo_order }, { "b_level", b_level },         { "t_level", t_level },     { "slack", slack },
-  { "depth", depth }, { "meta_ops", meta_ops },           { "critical_path", critical_path }, { "reachable", reachable }, { "descendants", descendants },
+  { "depth", depth }, { "meta_ops", meta_ops },           { "critical_path", critical_path }, { "reachable", reachable },
+  { "descendants", descendants },
   { "ancestors", ancestors },   { "components", components },   { "layout", bl_graph_layout }, { NULL, NULL }
 };

@@ -1,7 +1,8 @@
-/* berth.mpi: sums and broadcasts among the processes of mpirun. Optional, and no part of berth.core: loading libmpi slows every start.
+/* berth.mpi: sums and broadcasts among the processes of mpirun. Optional, and no part of berth.core: loading libmpi slows every
+   start.
  *
- * Ranks are ids from 1 in Lua. MPI belongs to the process, and so does its state here: none of this module's own. Collective calls: every
- * rank makes the same ones in the same order. What fails gives nil, message, "mpi"; a caller's mistake raises.
+ * Ranks are ids from 1 in Lua. MPI belongs to the process, and so does its state here: none of this module's own. Collective calls:
+ * every rank makes the same ones in the same order. What fails gives nil, message, "mpi"; a caller's mistake raises.
  */
 #include "compat.h"
 #include <limits.h>
@@ -88,7 +89,8 @@ static int init(lua_State *L) {
   return done(L, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 }
 
-/* finalize(): true; waits for the other ranks. Not from a collector: a state that ends without it leaves MPI to the process's end. */
+/* finalize(): true; waits for the other ranks. Not from a collector: a state that ends without it leaves MPI to the process's
+   end. */
 static int finalize(lua_State *L) {
   return done(L, is_running() ? MPI_Finalize() : MPI_SUCCESS);
 }
@@ -259,7 +261,8 @@ static int add_up(lua_State *L) {
   if (b.width > (n + b.ranks - 1) / b.ranks) b.width = (int)((n + b.ranks - 1) / b.ranks);
   b.out = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
   b.in = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
-  if (read_rows(L, &b, fn) != n) return luaL_error(L, "%s: arrays: changed meanwhile", fn); /* by a finaliser, as memory was asked for */
+  /* By a finaliser, as memory was asked for. */
+  if (read_rows(L, &b, fn) != n) return luaL_error(L, "%s: arrays: changed meanwhile", fn);
   return done(L, add_all(&b, n));
 }
 

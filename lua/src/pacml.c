@@ -165,7 +165,8 @@ static int run(lua_State *L) {
 
 static berth_job job_of(const bl_pacml_run_box *b) {
   berth_job job = { NAN, NAN, NAN, BERTH_NONE };
-  if (berth_pacml_run_job(b->run) != BERTH_NONE) berth_cluster_job(berth_pacml_run_cluster(b->run), berth_pacml_run_job(b->run), &job);
+  if (berth_pacml_run_job(b->run) != BERTH_NONE)
+    berth_cluster_job(berth_pacml_run_cluster(b->run), berth_pacml_run_job(b->run), &job);
   return job;
 }
 
@@ -401,8 +402,9 @@ static const luaL_Reg fields[] = { { "most", most_of }, { "sequential", sequenti
 static const luaL_Reg meta[] = { { "__len", models_of }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pacml_class = { "pacml", "berth.pacml", release_pacml, methods, NULL, fields, meta, NULL };
 
-static const luaL_Reg run_methods[] = { { "busy", busy },       { "free_at", free_at }, { "finishing", finishing }, { "mask", mask },
-                                        { "look", look },       { "decide", decide },   { "result", result },       { "report", report },
+static const luaL_Reg run_methods[] = { { "busy", busy },     { "free_at", free_at }, { "finishing", finishing },
+                                        { "mask", mask },     { "look", look },       { "decide", decide },
+                                        { "result", result }, { "report", report },
                                         { NULL, NULL } };
 static const luaL_Reg run_fields[] = { { "done", done },         { "job", job },         { "model", model },
                                        { "beta", beta },         { "now", now },         { "deadline", deadline },

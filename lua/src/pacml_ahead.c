@@ -142,7 +142,8 @@ static int get(lua_State *L) {
   return 1;
 }
 
-/* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first that fits); nil, message, code */
+/* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first that fits); nil, message,
+   code */
 static int decide(lua_State *L) {
   static const char *const keys[] = { "futures", "depth", "seed", "reject", "horizon", NULL };
   static const bl_where w = { "pacml planner:decide", NULL, 0 };

@@ -38,7 +38,8 @@ static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources
 }
 
 static const char *const keys[] = { "algorithm", "mode", "favour", "gdelta", "factor", "delta", "tries", "quanta", "most_quanta",
-                                    "exact_work", "bounds", "low", "high", "safety", "low_scale", "high_scale", "per_job", "floor", "reclaim",
+                                    "exact_work", "bounds", "low", "high", "safety", "low_scale", "high_scale", "per_job", "floor",
+                                    "reclaim",
                                     "extend", "nodes", "seed", NULL };
 
 static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, const berth_ps *p) {

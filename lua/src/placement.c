@@ -208,8 +208,10 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
 }
 
 const char *const bl_place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum", "device", "tries",
-                                      "coarsen", "coarsen_ops", "transfer_weight", "ties", "favourites", "tau", "gap", "seed", "cost",
-                                      "calls", "seconds", "restarts", "threads", "start", "judge", "objective", "steepest", "population", "elite", "mutants", "bias",
+                                      "coarsen", "coarsen_ops", "transfer_weight", "ties", "favourites", "tau", "gap", "seed",
+                                      "cost",
+                                      "calls", "seconds", "restarts", "threads", "start", "judge", "objective", "steepest",
+                                      "population", "elite", "mutants", "bias",
                                       NULL };
 
 /* "" is the form without a name. */

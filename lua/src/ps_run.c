@@ -239,14 +239,15 @@ static int to_string(lua_State *L) {
   berth_ps_report x = berth_ps_run_report(r);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "run: %d of %d jobs done, %d refused, utility %.6g", (int)x.done, (int)berth_ps_jobs(problem(r)), (int)x.refused,
-                x.utility);
+  bl_add_format(&b, "run: %d of %d jobs done, %d refused, utility %.6g", (int)x.done, (int)berth_ps_jobs(problem(r)),
+                (int)x.refused, x.utility);
   luaL_pushresult(&b);
   return 1;
 }
 
 static const luaL_Reg methods[] = { { "play", play },         { "assign", assign },    { "refuse", refuse }, { "active", active },
-                                    { "left", left },         { "free", free_amounts }, { "places", places_of }, { "record", record },
+                                    { "left", left },         { "free", free_amounts }, { "places", places_of },
+                                    { "record", record },
                                     { "log", log_of },        { "report", report },    { NULL, NULL } };
 static const luaL_Reg fields[] = { { "slot", slot_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };

@@ -6,8 +6,8 @@ static const char *const send_names[] = { "push", "pull", NULL };
 static const char *const order_names[] = { "event", "ready", "task", NULL };
 static const char *const collectives_names[] = { "links", "queue", NULL };
 
-#define RULES "links", "dispatch", "send", "memory", "param_multiple", "order", "split_windows", "preempt", "quantum", "noise", "seed", \
-  "rank", "sequence", "preset", "collectives", "reserve"
+#define RULES "links", "dispatch", "send", "memory", "param_multiple", "order", "split_windows", "preempt", "quantum", "noise", \
+  "seed", "rank", "sequence", "preset", "collectives", "reserve"
 
 const char *const bl_sim_keys[] = { RULES, "cost", "bound", NULL };
 const char *const bl_run_keys[] = { RULES, "cost", NULL };

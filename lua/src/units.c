@@ -133,4 +133,5 @@ static const luaL_Reg rng_methods[] = {
 static const luaL_Reg rng_meta[] = { { "__tostring", rng_tostring }, { NULL, NULL } };
 const bl_class bl_rng_class = { "rng", "berth.rng", release_rng, rng_methods, NULL, NULL, rng_meta, NULL };
 
-const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "number_text", number_text }, { "rng", rng_new }, { NULL, NULL } };
+const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "number_text", number_text },
+                                        { "rng", rng_new }, { NULL, NULL } };

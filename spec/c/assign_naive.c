@@ -409,7 +409,8 @@ static void together_as_alone(berth_rng *rng) {
     if (CHECK_STATUS(berth_episodes_log(alone.e, &one), BERTH_OK)) {
       same_rows(&all, &one, i, devices * berth_assign_device_features(x.a));
     }
-    check_ids(berth_episodes_placement(x.e) + i * berth_graph_ops(s.g), berth_episodes_placement(alone.e), berth_graph_ops(s.g), "placement");
+    check_ids(berth_episodes_placement(x.e) + i * berth_graph_ops(s.g), berth_episodes_placement(alone.e), berth_graph_ops(s.g),
+              "placement");
   }
   episode_end(&x);
   episode_end(&alone);

@@ -1,4 +1,5 @@
-/* Where ops may go when devices do not reach one another: what is allowed, told by the log, and enough for a placement that runs. */
+/* Where ops may go when devices do not reach one another: what is allowed, told by the log, and enough for a placement that
+   runs. */
 #include "assign_help.h"
 #include <stdbool.h>
 

@@ -140,7 +140,8 @@ static void test_decision_errors(void) {
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 1);
   refused(berth_cluster_start(c, 3, 1, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 3 does not exist: there are 3");
-  refused(berth_cluster_start(c, 0, 1, both, NULL, 0), BERTH_EINVAL, "cluster: job 0: rate: expected a finite number above 0, got 0");
+  refused(berth_cluster_start(c, 0, 1, both, NULL, 0), BERTH_EINVAL,
+          "cluster: job 0: rate: expected a finite number above 0, got 0");
   refused(berth_cluster_start(c, 0, 0, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 0 on 0 machines: expected at least 1");
   refused(berth_cluster_start(c, 0, 2, far, NULL, 1), BERTH_EINVAL, "cluster: job 0: machine 2 does not exist: there are 2");
   refused(berth_cluster_start(c, 0, 2, both, much, 1), BERTH_EINFEASIBLE,

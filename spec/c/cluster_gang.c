@@ -5,7 +5,8 @@ static berth_ctx *ctx;
 
 enum { N_RULES = BERTH_GANG_GAVEL + 1, MANY = 120, MOST = 6, TYPES = 2 };
 
-static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot, int32_t n, const berth_job *jobs) {
+static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot, int32_t n,
+                           const berth_job *jobs) {
   berth_cluster_options o = berth_cluster_defaults(machines);
   berth_cluster *c = NULL;
   o.capacity = capacity;
@@ -109,7 +110,11 @@ static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_clu
   berth_gang_bound bound;
   berth_status st = BERTH_ENOMEM;
   draw(5, jobs, size);
-  if (!(c = pool(own, 3, capacity, rule == BERTH_GANG_GAVEL ? 40 : rule >= BERTH_GANG_OPTIMUS && placement == 1 ? 2 : 0, MANY, jobs)))
+  if (!(c = pool(own, 3, capacity,
+                 rule == BERTH_GANG_GAVEL                       ? 40
+                 : rule >= BERTH_GANG_OPTIMUS && placement == 1 ? 2
+                                                                : 0,
+                 MANY, jobs)))
     return st;
   if ((st = berth_gang_new(own, MANY, size, &o, &g)) == BERTH_OK) {
     berth_scheduler s = berth_gang_scheduler(g);
@@ -136,7 +141,8 @@ static void test_random(void) {
 static berth_status every_rule(berth_ctx *own) {
   berth_cluster_summary sum;
   berth_status st = BERTH_OK;
-  for (int rule = BERTH_GANG_BACKFILL; rule < BERTH_GANG_OPTIMUS && st == BERTH_OK; rule += 2) st = whole_run(own, rule, rule % 3, &sum);
+  for (int rule = BERTH_GANG_BACKFILL; rule < BERTH_GANG_OPTIMUS && st == BERTH_OK; rule += 2)
+    st = whole_run(own, rule, rule % 3, &sum);
   if (st == BERTH_OK) st = whole_run(own, BERTH_GANG_OPTIMUS, 1, &sum);
   return st;
 }

@@ -1,4 +1,5 @@
-/* Random decisions on random clusters beside books of their own: capacities hold, work is conserved, ends come at the right times. */
+/* Random decisions on random clusters beside books of their own: capacities hold, work is conserved, ends come at the right
+   times. */
 #include "check.h"
 #include <berth/berth.h>
 

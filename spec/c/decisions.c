@@ -269,7 +269,8 @@ static void test_seconds(berth_ctx *plain) {
     make(&x, 1, 10, 9);
     o.method = methods[m];
     CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
-    if (!CHECK(now >= 20 && now < 22 && r.evaluations > 10)) printf("# method %d: %g s, %d evaluations\n", (int)methods[m], now, (int)r.evaluations);
+    if (!CHECK(now >= 20 && now < 22 && r.evaluations > 10))
+      printf("# method %d: %g s, %d evaluations\n", (int)methods[m], now, (int)r.evaluations);
   }
   berth_ctx_release(ctx);
 }

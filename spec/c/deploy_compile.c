@@ -4,7 +4,7 @@
 /* x -> y = x W -> gradient of W -> update. Ops 0 input, 1 forward, 2 gradient, 3 update; tensors 0 x, 1 y, 2 gradient. 1 s, 2 s
  * and 3 s; 60 and 30 B of the batch of 6, 100 B of parameters. */
 static berth_graph *layer(berth_ctx *ctx) {
-  Build x = { NULL, BERTH_OK, 0 };
+  Build x = { NULL, BERTH_OK, 16 };
   int32_t input, forward, gradient, update, a, y, w;
   if (berth_graph_builder_new(ctx, &x.b) != BERTH_OK) return NULL;
   input = add_op(&x, "input", 0, 0, 0, BERTH_NONE);
@@ -275,6 +275,8 @@ static void check_strategies(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "op group 0: action 0 (PS): the batch of 5 does not divide by 2 devices");
   split = find_action(d, 2, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN);
   CHECK(!berth_deploy_legal(d)[(size_t)(d->n_groups - 1) * 5 + (size_t)split]); /* the input alone */
+  CHECK(berth_deploy_reduces(d, 0) && !berth_deploy_reduces(d, d->n_groups - 1));
+  CHECK(!berth_deploy_reduces(d, -1) && !berth_deploy_reduces(d, d->n_groups));
   berth_deploy_release(d);
 }
 

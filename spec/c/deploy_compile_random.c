@@ -50,7 +50,7 @@ static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_
 }
 
 static berth_graph *random_net(berth_ctx *ctx, berth_rng *rng) {
-  Build x = { NULL, BERTH_OK, 0 };
+  Build x = { NULL, BERTH_OK, 16 };
   Net net;
   int32_t i, input, variable[MOST_LAYERS];
   memset(&net, 0, sizeof net);

@@ -2,11 +2,10 @@
 #ifndef DEPLOY_VALUE_HELP_H
 #define DEPLOY_VALUE_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "deploy_build.h"
 #include <berth/deploy_value.h>
 
-enum { MOST_OPS = 80, MOST_DEVICES = 6, MOST_GROUPS = 8, MOST_ACTIONS = 400 };
+enum { MOST_OPS = 80, MOST_GROUPS = 8, MOST_ACTIONS = 400 };
 
 /* ---- training graphs ------------------------------------------------------------------------------ */
 
@@ -14,74 +13,42 @@ typedef struct Layer {
   double seconds, activation, weights; /* of the forward op, the backward ops take as long each; bytes at the full batch; bytes */
 } Layer;
 
-/* After the first failure nothing more is added. */
-typedef struct Builder {
-  berth_graph_builder *b;
-  berth_status st;
-} Builder;
-
-static inline int32_t add_op(Builder *x, const char *kind, double seconds, double params, uint32_t flags) {
-  berth_op op = berth_op_default();
-  int32_t id = 0;
-  op.kind = kind;
-  op.seconds = &seconds;
-  op.param_bytes = params;
-  op.flags = flags;
-  if (x->st == BERTH_OK) x->st = berth_graph_builder_add_op(x->b, &op, &id);
-  return id;
-}
-
-static inline int32_t add_tensor(Builder *x, int32_t producer, double bytes, uint32_t flags) {
-  berth_tensor t = { producer, bytes, -1, flags };
-  int32_t id = 0;
-  if (x->st == BERTH_OK) x->st = berth_graph_builder_add_tensor(x->b, &t, &id);
-  return id;
-}
-
-static inline void read_by(Builder *x, int32_t tensor, int32_t op) {
-  if (x->st == BERTH_OK) x->st = berth_graph_builder_add_consumer(x->b, tensor, op);
-}
-
 enum { INPUT = 0 }; /* op 0; of layer l: 5 l + 1 variable, forward, gradient of the weights, of the input, update */
 enum { VARIABLE = 1, FORWARD, WEIGHTS, BACK, UPDATE, PER_LAYER = 5 };
 static inline int32_t op_of(int32_t layer, int32_t what) { return PER_LAYER * layer + what; }
 
 /* A chain of n layers. Op BACK of a layer makes the gradient of what its forward op read. */
 static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *layer) {
-  Builder own = { NULL, BERTH_OK }, *b = &own;
-  berth_graph *g = NULL;
+  Build own = { NULL, BERTH_OK, 0 }, *b = &own;
   int32_t l, act[MOST_OPS], grad;
   if (berth_graph_builder_new(ctx, &own.b) != BERTH_OK) return NULL;
-  add_op(b, "input", 0, 0, 0);
+  add_op(b, "input", 0, 0, 0, BERTH_NONE);
   for (l = 0; l < n; l++) {
-    add_op(b, "Variable", 0, layer[l].weights, 0);
-    add_op(b, "forward", layer[l].seconds, 0, 0);
-    add_op(b, "weights", layer[l].seconds, 0, BERTH_OP_BACKWARD);
-    add_op(b, "back", layer[l].seconds, 0, BERTH_OP_BACKWARD);
-    add_op(b, "update", layer[l].seconds / 100, 0, BERTH_OP_UPDATE);
+    add_op(b, "Variable", 0, layer[l].weights, 0, BERTH_NONE);
+    add_op(b, "forward", layer[l].seconds, 0, 0, BERTH_NONE);
+    add_op(b, "weights", layer[l].seconds, 0, BERTH_OP_BACKWARD, BERTH_NONE);
+    add_op(b, "back", layer[l].seconds, 0, BERTH_OP_BACKWARD, BERTH_NONE);
+    add_op(b, "update", layer[l].seconds / 100, 0, BERTH_OP_UPDATE, BERTH_NONE);
   }
   act[0] = add_tensor(b, INPUT, layer[0].activation, BERTH_TENSOR_BATCH);
   for (l = 0; l < n; l++) {
     int32_t w = add_tensor(b, op_of(l, VARIABLE), layer[l].weights, 0);
     act[l + 1] = add_tensor(b, op_of(l, FORWARD), layer[l].activation, BERTH_TENSOR_BATCH);
-    read_by(b, w, op_of(l, FORWARD));
-    read_by(b, w, op_of(l, BACK));
-    read_by(b, w, op_of(l, UPDATE));
-    read_by(b, act[l], op_of(l, FORWARD));
-    read_by(b, act[l], op_of(l, WEIGHTS));
+    reads(b, op_of(l, FORWARD), w);
+    reads(b, op_of(l, BACK), w);
+    reads(b, op_of(l, UPDATE), w);
+    reads(b, op_of(l, FORWARD), act[l]);
+    reads(b, op_of(l, WEIGHTS), act[l]);
   }
   grad = act[n];
   for (l = n - 1; l >= 0; l--) {
     int32_t d = add_tensor(b, op_of(l, WEIGHTS), layer[l].weights, BERTH_TENSOR_GRADIENT);
-    read_by(b, grad, op_of(l, WEIGHTS));
-    read_by(b, grad, op_of(l, BACK));
-    read_by(b, d, op_of(l, UPDATE));
+    reads(b, op_of(l, WEIGHTS), grad);
+    reads(b, op_of(l, BACK), grad);
+    reads(b, op_of(l, UPDATE), d);
     grad = add_tensor(b, op_of(l, BACK), layer[l].activation, BERTH_TENSOR_BATCH);
   }
-  if (own.st == BERTH_OK) own.st = berth_graph_builder_finish(own.b, &g);
-  CHECK(own.st == BERTH_OK || own.st == BERTH_ENOMEM);
-  berth_graph_builder_release(own.b);
-  return g;
+  return finish(b);
 }
 
 /* ---- problems --------------------------------------------------------------------------------------- */
@@ -116,23 +83,13 @@ static inline Setting setting(int32_t devices, int32_t batch, int32_t op_groups)
 }
 
 static inline berth_topology *star(berth_ctx *ctx, const Setting *s) {
-  berth_topology_builder *b = NULL;
-  berth_topology *t = NULL;
-  berth_link link = { s->bandwidth, s->latency };
-  int32_t k, hub, node;
-  if (berth_topology_builder_new(ctx, &b) != BERTH_OK) return NULL;
-  if (berth_topology_builder_add_switch(b, "hub", &hub) != BERTH_OK) goto done;
-  for (k = 0; k < s->devices; k++) {
-    berth_device d = berth_device_default();
-    d.speed = s->speed[k];
-    d.memory = s->memory[k];
-    if (berth_topology_builder_add_device(b, &d, NULL, &node) != BERTH_OK) goto done;
-    if (berth_topology_builder_add_duplex(b, node, hub, &link, NULL) != BERTH_OK) goto done;
+  berth_device d[MOST_DEVICES];
+  for (int32_t k = 0; k < s->devices; k++) {
+    d[k] = berth_device_default();
+    d[k].speed = s->speed[k];
+    d[k].memory = s->memory[k];
   }
-  berth_topology_builder_finish(b, &t);
-done:
-  berth_topology_builder_release(b);
-  return t;
+  return star_of(ctx, s->devices, d, (berth_link){ s->bandwidth, s->latency });
 }
 
 static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Setting *s, berth_deploy **out) {

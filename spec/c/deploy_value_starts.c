@@ -1,5 +1,6 @@
 /* Ops that replicas repeat, and strategies to begin with. */
 #include "deploy_value_help.h"
+#include <berth/deploy_search.h>
 
 /* ---- repeated ops ------------------------------------------------------------------------------------------- */
 
@@ -96,6 +97,47 @@ static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
+/* The second device takes 3e10 s for what the first does in 3 ms: more microseconds than can be counted. */
+static void what_never_ends_is_passed_over(berth_ctx *ctx) {
+  const Layer layer = { 1e-3, 100, 40 };
+  Setting s = setting(2, 8, 1);
+  berth_deploy_search_options o = berth_deploy_search_default(0);
+  berth_deploy_list *l = NULL;
+  berth_deploy *d;
+  berth_deploy_value v = { -1, 0, 0, BERTH_NONE, 0, 0, 0 };
+  uint8_t duplicate[MOST_OPS];
+  int32_t action[MOST_GROUPS], one, both, k;
+  s.speed[1] = 1e-13;
+  s.o.uneven = 0;
+  s.given = true;
+  s.sim = berth_sim_default(NULL);
+  s.sim.quantum = 1e-6;
+  if (!(d = problem(ctx, 1, &layer, &s))) return;
+  one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  uniform(d, both, action);
+  CHECK_STATUS(berth_deploy_evaluate(d, action, NULL, NULL, &v), BERTH_EUNREACHABLE);
+  CHECK(strstr(berth_errmsg(ctx), " would end later than 9007199254740992 quanta of 1e-06 s") != NULL && v.seconds == -1);
+  CHECK_STATUS(berth_deploy_evaluate_rule(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate, NULL, &v), BERTH_EUNREACHABLE);
+  uniform(d, one, action);
+  CHECK_NEAR(value_of(d, action, NULL, NULL).seconds, 3.01e-3, 1e-5);
+  CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+  CHECK(berth_deploy_list_size(l) > 0);
+  for (k = 0; k < berth_deploy_list_size(l); k++) CHECK(berth_deploy_list_action(l, k)[0] == one);
+  for (o.baselines = 0; o.baselines < 2; o.baselines++) {
+    berth_decider *search = NULL;
+    berth_decide_report r;
+    CHECK_STATUS(berth_deploy_decider(d, &o, &search), BERTH_OK);
+    if (!search) continue;
+    CHECK_STATUS(berth_decider_search(search, 40, 0), BERTH_OK);
+    CHECK_STATUS(berth_decider_best(search, action, &r), BERTH_OK);
+    CHECK_NEAR(r.value, 3.01e-3, 1e-5);
+    berth_decider_release(search);
+  }
+  berth_deploy_list_release(l);
+  berth_deploy_release(d);
+}
+
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
@@ -105,6 +147,8 @@ int main(void) {
   guard_keeps_the_better(ctx);
   TEST("a chain fits where replicas do not");
   chain_fits_where_replicas_do_not(ctx);
+  TEST("what never ends is passed over");
+  what_never_ends_is_passed_over(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

@@ -151,7 +151,8 @@ static void products(void) {
       check_and_free(&(Case){ .run = run_product, .naive = naive_product, .k = k, .tol = 1e-5, .in = { a, a } });
     }
   }
-  check_and_free(&(Case){ .run = run_product, .naive = naive_product, .in = { normal_array(2, 3, 0, 0), normal_array(2, 0, 2, 0) } });
+  check_and_free(&(Case){ .run = run_product, .naive = naive_product, .in = { normal_array(2, 3, 0, 0),
+                                                                              normal_array(2, 0, 2, 0) } });
 }
 
 static void naive_layer(const Case *c, const double *const *in, double *out) {
@@ -303,7 +304,8 @@ static void naive_rows_of(const Case *c, const double *const *in, double *out) {
   }
   if (c->k >= 3 && c->k < 9) naive_reduced(c, in[0], out);
   for (int32_t s = 0; first && s < berth_segments_count(c->segments); s++) {
-    for (int64_t j = 0; c->k < 20 && j < m; j++) out[s * m + j] = reduced(c->k % 3, in[0] + first[s] * m + j, first[s + 1] - first[s], m);
+    for (int64_t j = 0; c->k < 20 && j < m; j++)
+      out[s * m + j] = reduced(c->k % 3, in[0] + first[s] * m + j, first[s + 1] - first[s], m);
     for (int64_t r = first[s]; c->k == 20 && r < first[s + 1]; r++) memcpy(out + r * m, in[0] + s * m, sizeof(double) * (size_t)m);
   }
 }
@@ -311,9 +313,12 @@ static void naive_rows_of(const Case *c, const double *const *in, double *out) {
 static void rows(void) {
   static const int32_t ids[] = { 4, 0, BERTH_NONE, 4, 2 }, columns[] = { 2, 0, 1, 1, 0 }, lengths[] = { 2, 0, 3 };
   TEST("rows fetched, sent and picked");
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(3, 5, 2, 3) }, .index = index_of(5, ids) });
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(1, 5, 0, 0) }, .index = index_of(5, ids) });
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 1, .in = { normal_array(2, 5, 3, 0) }, .index = index_of(5, ids) });
+  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(3, 5, 2, 3) },
+                          .index = index_of(5, ids) });
+  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(1, 5, 0, 0) },
+                          .index = index_of(5, ids) });
+  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 1, .in = { normal_array(2, 5, 3, 0) },
+                          .index = index_of(5, ids) });
   for (int k = 30; k < 32; k++) {
     check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .in = { normal_array(2, 5, 11, 0) },
                             .index = index_of(5, ids), .segments = segments_of(3, lengths) });
@@ -401,7 +406,8 @@ static void tapes(void) {
   } while (0)
 
 static void refusals(void) {
-  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0), *c = normal_array(3, 3, 4, 5), *v = normal_array(1, 4, 0, 0);
+  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0), *c = normal_array(3, 3, 4, 5),
+              *v = normal_array(1, 4, 0, 0);
   berth_array *out = NULL;
   berth_index *far = index_of(3, (const int32_t[]){ 0, 9, 1 }), *none = index_of(3, (const int32_t[]){ 0, BERTH_NONE, 1 });
   berth_segments *s = segments_of(2, (const int32_t[]){ 1, 1 });

@@ -5,7 +5,8 @@
 enum { MOST_VALUES = 40, MOST_NUMBERS = 64, MOST_EXTENT = 6, GRAPHS = 300, STEPS = 12 };
 
 typedef enum Kind {
-  LEAF, ADD, SUB, MUL, DIV, SIGMOID, TANH, SOFTPLUS, GELU, SCALE, MATMUL, LINEAR, GROUPED, TRANSPOSE, RESHAPE, CONCAT, SLICE, GATHER,
+  LEAF, ADD, SUB, MUL, DIV, SIGMOID, TANH, SOFTPLUS, GELU, SCALE, MATMUL, LINEAR, GROUPED, TRANSPOSE, RESHAPE, CONCAT, SLICE,
+  GATHER,
   SCATTER, GATHER_MEAN, SEGMENT_SUM, SEGMENT_MEAN, SEGMENT_REPEAT, SOFTMAX, LOG_SOFTMAX, SEGMENT_SOFTMAX, ZSCORE, LAYER_NORM,
   PATH_SUM, COLUMN_SUMS, ROW_MEANS, KINDS
 } Kind;
@@ -123,7 +124,8 @@ static void evaluate(Graph *g, int i) {
     case LAYER_NORM: for (int r = 0; r < v->n; r++) normalise(a->x + r * v->m, v->m, 1, 1, v->x + r * v->m); break;
     case COLUMN_SUMS: case ROW_MEANS:
       memset(v->x, 0, sizeof v->x);
-      for (int k = 0; k < a->n * a->m; k++) v->x[v->kind == ROW_MEANS ? k / a->m : k % a->m] += a->x[k] / (v->kind == ROW_MEANS ? a->m : 1);
+      for (int k = 0; k < a->n * a->m; k++)
+        v->x[v->kind == ROW_MEANS ? k / a->m : k % a->m] += a->x[k] / (v->kind == ROW_MEANS ? a->m : 1);
       break;
     case KINDS: break;
   }
@@ -274,7 +276,8 @@ static berth_status grouped(berth_tape *t, berth_array *a, berth_array *b, berth
 static berth_status reduce_to(berth_tape *t, berth_array *a, const Value *v, berth_array **out) {
   const int32_t shape[2] = { v->n, v->m };
   berth_array *flat = NULL;
-  berth_status st = v->kind == ROW_MEANS ? berth_nn_reduce(t, BERTH_NN_MEAN, a, 1, &flat) : berth_nn_reduce(t, BERTH_NN_SUM, a, 0, &flat);
+  berth_status st = v->kind == ROW_MEANS ? berth_nn_reduce(t, BERTH_NN_MEAN, a, 1, &flat)
+                                         : berth_nn_reduce(t, BERTH_NN_SUM, a, 0, &flat);
   if (st == BERTH_OK) st = berth_nn_reshape(t, flat, 2, shape, out);
   berth_array_release(flat);
   return st;

@@ -1,5 +1,5 @@
-/* Decisions beside algorithms 1 to 3 of PD-ORS written down as they are: no classes, no bounds, one dynamic program for each slot of
- * completion, slots by enumeration of all places. Work in samples. */
+/* Decisions beside algorithms 1 to 3 of PD-ORS written down as they are: no classes, no bounds, one dynamic program for each slot
+ * of completion, slots by enumeration of all places. Work in samples. */
 #include "pdors_help.h"
 
 static berth_ctx *ctx;

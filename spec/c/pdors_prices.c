@@ -20,8 +20,8 @@ static void by_hand(void) {
   berth_pdors *d = make_pdors(ps, o), *scaled;
   berth_pdors_plan plan;
   double got_low, got_high;
-  /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2) worker-slots, each 4 in all: 32; all capacity
-   * is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu 32). */
+  /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2) worker-slots, each 4 in all: 32; all
+   * capacity is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu 32). */
   double high = sigmoid(0.5, 2) / 2, low = sigmoid(0.5, 8) / (2 * 4 * 32);
   TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);

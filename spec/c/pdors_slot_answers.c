@@ -1,4 +1,5 @@
-/* Answers of the one-slot solver: checked machine by machine, against all placements where there are few, and against its own bounds. */
+/* Answers of the one-slot solver: checked machine by machine, against all placements where there are few, and against its own
+   bounds. */
 #include "pdors_slot_help.h"
 
 static berth_ctx *ctx;

@@ -20,8 +20,8 @@ static double between(berth_rng *rng, double a, double b) { return a + (b - a) *
 
 static void draw_job(berth_ps_job *j, berth_rng *rng, int32_t batch) {
   int32_t r;
-  *j = (berth_ps_job){ .epochs = 10, .samples = 1e5, .batch = batch, .tau = 1e-3, .bytes = 1, .ratio = between(rng, 1, 6), .inside = 1e6,
-                       .across = 1e3, .importance = 10, .urgency = 0.1, .target = 5 };
+  *j = (berth_ps_job){ .epochs = 10, .samples = 1e5, .batch = batch, .tau = 1e-3, .bytes = 1, .ratio = between(rng, 1, 6),
+                       .inside = 1e6, .across = 1e3, .importance = 10, .urgency = 0.1, .target = 5 };
   for (r = 0; r < RESOURCES; r++) {
     j->worker[r] = r == 0 ? berth_rng_below(rng, 4) : between(rng, 1, 4);
     j->server[r] = r == 0 ? 0 : between(rng, 0.5, 4);
@@ -81,7 +81,9 @@ static double unit_price(const slot_case *c, int32_t h, int server) {
   return sum;
 }
 
-static int32_t servers_for(const slot_case *c, double workers) { return (int32_t)fmax(1, ceil(workers / c->job.ratio * (1 - 1e-12))); }
+static int32_t servers_for(const slot_case *c, double workers) {
+  return (int32_t)fmax(1, ceil(workers / c->job.ratio * (1 - 1e-12)));
+}
 static int32_t workers_for(double samples, double slots) { return (int32_t)fmax(1, ceil(samples * slots * (1 - 1e-12))); }
 
 /* The published program, machine by machine: columns w and s of each.  @return its value; INFINITY: infeasible */
@@ -90,8 +92,8 @@ static double by_glpk(berth_ctx *ctx, const slot_case *c, double workers, double
   static double bound[ROWS], cost[COLUMNS], most[COLUMNS], value[COLUMNS * (RESOURCES + 1)];
   static uint8_t sense[ROWS], integer[COLUMNS];
   static int32_t at[COLUMNS + 1], row[COLUMNS * (RESOURCES + 1)];
-  berth_i_glpk_mip p = { true, 2 + c->machines * RESOURCES, 2 * c->machines, sense, bound, cost, NULL, most, whole ? integer : NULL, at,
-                         row, value, 0, 0 };
+  berth_i_glpk_mip p = { true, 2 + c->machines * RESOURCES, 2 * c->machines, sense, bound, cost, NULL, most, whole ? integer : NULL,
+                         at, row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x };
   int32_t h, r, k, n = 0;
   bound[0] = workers;

@@ -96,7 +96,8 @@ static void check_order(void) {
   CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
   CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
   for (i = 0; i < 2; i++) {
-    for (k = 60; k > 12 && i == 1; k -= 5) CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { k, 9 } }), BERTH_OK);
+    for (k = 60; k > 12 && i == 1; k -= 5)
+      CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { k, 9 } }), BERTH_OK);
     CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { 12, 4 } }), BERTH_OK);
     if (i == 0) memcpy(first, c.s->lp.share, (size_t)(n = c.s->lp.shares) * sizeof *first);
   }

@@ -1,5 +1,5 @@
-/* Decisions beside the full table of PD-ORS, algorithm 3, on the same slots: every amount in every slot is asked, each on its own. So
- * neither bounds nor classes of slots may change what is decided, with random rounding, too. */
+/* Decisions beside the full table of PD-ORS, algorithm 3, on the same slots: every amount in every slot is asked, each on its own.
+ * So neither bounds nor classes of slots may change what is decided, with random rounding, too. */
 #include "../../core/cluster/pdors_internal.h"
 #include "pdors_help.h"
 

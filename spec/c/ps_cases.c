@@ -1,7 +1,8 @@
 /* Workers and servers: numbers that can be checked by hand. */
 #include "ps_checker.h"
 
-/* 60 samples; a worker needs 0.25 slots for one on one machine: 0.125 + 2 * 1 * 2 / (b * 4), b = 8; across, b = 2: 0.625; rack, 4: 0.375. */
+/* 60 samples; a worker needs 0.25 slots for one on one machine: 0.125 + 2 * 1 * 2 / (b * 4), b = 8; across, b = 2: 0.625; rack, 4:
+   0.375. */
 static berth_ps_job plain(int32_t arrival) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
@@ -147,7 +148,8 @@ static berth_ps_run *play(berth_ps *p, Script *s) {
 static void order(berth_ctx *ctx) {
   berth_ps_job j[] = { plain(0), plain(1), plain(3) };
   berth_ps *p = problem(ctx, 6, 3, j);
-  Script s = { 5, { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) }, { 5, 1, AT(1, 2, 1) } }, "", BERTH_OK };
+  Script s = { 5, { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) },
+                    { 5, 1, AT(1, 2, 1) } }, "", BERTH_OK };
   berth_ps_run *r = play(p, &s);
   berth_ps_record x;
   TEST("in a slot: ends, arrivals, `slot`; a job ends inside a slot and is worth what that slot is worth");
@@ -196,8 +198,8 @@ static void last_slot(berth_ctx *ctx) {
 
 static void moving(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
-  Script s = { 7, { { 0, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(1, 4, 2) }, { 4, 0, AT(1, 4, 2) }, { 5, 0, AT(1, 4, 2) },
-                    { 6, 0, AT(1, 4, 2) }, { 7, 0, AT(1, 4, 2) } }, "", BERTH_OK };
+  Script s = { 7, { { 0, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(1, 4, 2) }, { 4, 0, AT(1, 4, 2) },
+                    { 5, 0, AT(1, 4, 2) }, { 6, 0, AT(1, 4, 2) }, { 7, 0, AT(1, 4, 2) } }, "", BERTH_OK };
   berth_ps *p;
   berth_ps_run *r;
   berth_ps_record x;
@@ -247,7 +249,8 @@ static void refusals(berth_ctx *ctx) {
 
 /* On three machines; then again, on the last of them alone, which the other job has all but filled. */
 static berth_status twice(void *ud, berth_ps_run *r, int32_t slot) {
-  const berth_ps_place first[] = { { 0, 1, 0 }, { 1, 1, 0 }, { 2, 2, 1 } }, other = { 2, 2, 1 }, again[] = { { 2, 1, 1 } }, too_many[] = { { 2, 3, 1 } };
+  const berth_ps_place first[] = { { 0, 1, 0 }, { 1, 1, 0 }, { 2, 2, 1 } }, other = { 2, 2, 1 }, again[] = { { 2, 1, 1 } },
+                       too_many[] = { { 2, 3, 1 } };
   const double *room = berth_ps_run_free(r);
   (void)ud;
   if (slot > 0) return BERTH_OK;
@@ -255,7 +258,8 @@ static berth_status twice(void *ud, berth_ps_run *r, int32_t slot) {
   CHECK_STATUS(berth_ps_assign(r, 1, 1, &other), BERTH_OK);
   CHECK(room[0] == 3 && room[4] == 0 && room[5] == 1);
   CHECK_STATUS(berth_ps_assign(r, 0, 1, too_many), BERTH_EINFEASIBLE);
-  CHECK_TEXT(berth_errmsg(berth_ps_ctx(berth_ps_run_problem(r))), "ps: slot 0: job 0 wants 3 of resource 0 on machine 2, where 2 of 4 is left");
+  CHECK_TEXT(berth_errmsg(berth_ps_ctx(berth_ps_run_problem(r))),
+             "ps: slot 0: job 0 wants 3 of resource 0 on machine 2, where 2 of 4 is left");
   CHECK(room[0] == 3 && room[4] == 0 && room[5] == 1);
   CHECK_STATUS(berth_ps_assign(r, 0, 1, again), BERTH_OK);
   CHECK(room[0] == 4 && room[2] == 4 && room[4] == 1);
@@ -301,7 +305,8 @@ static void interrupted(void) {
   p = problem(ctx, 6, 0, NULL);
   asked = 0;
   r = play(p, &s);
-  CHECK(berth_ps_run_report(r).utility == 0 && isnan(berth_ps_run_report(r).training_median) && berth_ps_run_active(r, 0, NULL) == 0);
+  CHECK(berth_ps_run_report(r).utility == 0 && isnan(berth_ps_run_report(r).training_median) &&
+        berth_ps_run_active(r, 0, NULL) == 0);
   berth_ps_run_release(r);
   berth_ps_release(p);
   berth_ctx_release(ctx);

@@ -1,5 +1,5 @@
-/* Judges a run of workers and servers by its problem and its log alone: capacity, batch, ratio, arrivals, no places after the end; and
- * replays it with a rate model of its own: ends, work left, utility. Shares no code with what it judges. */
+/* Judges a run of workers and servers by its problem and its log alone: capacity, batch, ratio, arrivals, no places after the end;
+ * and replays it with a rate model of its own: ends, work left, utility. Shares no code with what it judges. */
 #ifndef BERTH_PS_CHECKER_H
 #define BERTH_PS_CHECKER_H
 
@@ -53,7 +53,8 @@ static inline int ps_distance(const berth_ps_options *o, int32_t a, int32_t b) {
   return o->rack && o->rack[a] == o->rack[b] ? 1 : 2;
 }
 
-static inline double ps_pair(const berth_ps_options *o, const berth_ps_job *j, size_t n, const berth_ps_place *p, int32_t a, int32_t b) {
+static inline double ps_pair(const berth_ps_options *o, const berth_ps_job *j, size_t n, const berth_ps_place *p, int32_t a,
+                             int32_t b) {
   double link = ps_in_one_rack(o, n, p) && j->rack > 0 ? j->rack : j->across;
   if (a == b) return j->inside;
   return fmin(link / ps_away(n, p, a, 0), link / fmin(j->batch, ps_away(n, p, b, 1)));
@@ -94,7 +95,8 @@ static inline int ps_same(const berth_ps_place *a, size_t n, const berth_ps_plac
 }
 
 /* One job in one slot: entries at .. at + n - 1. */
-static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x, const ps_log *g, size_t at, size_t n) {
+static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x, const ps_log *g, size_t at,
+                                 size_t n) {
   double speed = ps_naive_speed(o, j, n, g->place + at), lost, total = j->epochs * j->samples;
   CHECK(g->slot[at] >= j->arrival && g->slot[at] < o->slots);
   CHECK(x->done == BERTH_NONE);

@@ -161,7 +161,8 @@ static void judge_slot(World *w, const Numbers *got, int32_t t, int *programs, i
   if (!CHECK(fabs(use(w, got) - w->value) < 1e-6)) printf("# slot %d: %g, best %g\n", (int)t, use(w, got), w->value);
 }
 
-/* What it adds keeps within the limit of fairness, or comes nearer to it. Bundles for which a machine has no room are none of its doing. */
+/* What it adds keeps within the limit of fairness, or comes nearer to it. Bundles for which a machine has no room are none of its
+   doing. */
 static void judge_greedy(World *w, const Numbers *got) {
   double limit = w->o.theta_f * 2 * w->c->resources;
   CHECK(adjusted(w, got) <= may_adjust(w));
@@ -225,7 +226,8 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
   ps_judge(r, 1);
   counts = berth_ps_dorm_counted(s);
   if (exact && whole && !CHECK(counts.proved == *programs - before[0] && counts.greedy == *greedy - before[1]))
-    printf("# seed %d: %d proved, %d greedy; should be %d, %d\n", (int)seed, (int)counts.proved, (int)counts.greedy, *programs - before[0], *greedy - before[1]);
+    printf("# seed %d: %d proved, %d greedy; should be %d, %d\n", (int)seed, (int)counts.proved, (int)counts.greedy,
+           *programs - before[0], *greedy - before[1]);
   if (!exact) CHECK(counts.programs == 0 && counts.greedy > 0);
   berth_ps_scheduler_release(s);
   berth_ps_run_release(r);

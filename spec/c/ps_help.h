@@ -39,7 +39,8 @@ static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case 
   berth_ps_options o = { 0 };
   berth_ps *p = NULL;
   for (int32_t i = 0; i < c.machines * c.resources; i++) capacity[i] = floor(ps_between(g, c.least, c.most));
-  for (int32_t i = 0; i < c.jobs; i++) jobs[i] = ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
+  for (int32_t i = 0; i < c.jobs; i++)
+    jobs[i] = ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
   o = berth_ps_defaults(c.machines, c.resources, c.slots, capacity);
   CHECK(berth_ps_new(ctx, &o, c.jobs, jobs, &p) != BERTH_EINVAL);
   free(jobs);

@@ -4,8 +4,8 @@
 /* ---- Optimus ----------------------------------------------------------------------------------------- */
 
 static void optimus_cases(berth_ctx *ctx) {
-  /* 5 units of worker room. Left / (w (w + 1)) is what a worker takes off: 96 samples against 24. 1, 1; then 2, 1 (48 / 4 > 12 / 4);
-   * 3, 1 (16 > 12); then 3, 2 (8 < 12) */
+  /* 5 units of worker room. Left / (w (w + 1)) is what a worker takes off: 96 samples against 24. 1, 1; then 2, 1 (48 / 4 > 12 /
+   * 4); 3, 1 (16 > 12); then 3, 2 (8 < 12) */
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
   berth_ps *p;
   berth_ps_run *r;
@@ -25,7 +25,8 @@ static void optimus_cases(berth_ctx *ctx) {
   p = ps_problem(ctx, 3, 2, 3, 8, 1, j); /* 4 workers, 2 servers: 2 and 1 on each of two machines */
   r = ps_judged_play(p, ps_optimus(p, NULL));
   g = ps_log_of(r);
-  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).workers == 2 && ps_had(&g, 0, 0, 1).servers == 1);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).workers == 2 &&
+        ps_had(&g, 0, 0, 1).servers == 1);
   ps_log_free(&g);
   berth_ps_run_release(r);
   berth_ps_release(p);
@@ -36,7 +37,8 @@ static void optimus_cases(berth_ctx *ctx) {
   p = ps_problem(ctx, 3, 2, 2, 8, 1, j);
   r = ps_judged_play(p, ps_optimus(p, NULL));
   g = ps_log_of(r);
-  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 0 && ps_had(&g, 0, 0, 1).workers == 1 && ps_had(&g, 0, 0, 1).servers == 1);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 0 && ps_had(&g, 0, 0, 1).workers == 1 &&
+        ps_had(&g, 0, 0, 1).servers == 1);
   ps_log_free(&g);
   berth_ps_run_release(r);
   berth_ps_release(p);
@@ -160,7 +162,8 @@ static void naive_case(berth_ctx *ctx, uint64_t seed) {
   log = ps_log_of(r);
   for (int i = 0; i < JOBS; i++) n.left[i] = berth_ps_job_at(p, i)->epochs * berth_ps_job_at(p, i)->samples;
   for (int32_t t = 0; t < SLOTS; t++) {
-    for (int i = 0; i < JOBS; i++) n.there[i] = berth_ps_job_at(p, i)->arrival <= t && n.left[i] > 1e-9 * berth_ps_job_at(p, i)->samples;
+    for (int i = 0; i < JOBS; i++)
+      n.there[i] = berth_ps_job_at(p, i)->arrival <= t && n.left[i] > 1e-9 * berth_ps_job_at(p, i)->samples;
     choose(&n);
     for (int i = 0; i < JOBS; i++) {
       berth_ps_place had = ps_had(&log, t, i, 0);

@@ -35,12 +35,14 @@ static void fifo_order(berth_ctx *ctx) {
   p = ps_problem(ctx, 1, 20, 2, 2, 4, j);
   TEST("fifo: the head of the line blocks, unless others may go ahead; what never fits is refused");
   r = ps_judged_play(p, fifo(p, false, 1));
-  CHECK(ps_record_of(r, 0).first == 0 && ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 && ps_record_of(r, 1).done == 13);
+  CHECK(ps_record_of(r, 0).first == 0 && ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 &&
+        ps_record_of(r, 1).done == 13);
   CHECK(ps_record_of(r, 2).first == 14 && ps_record_of(r, 2).done == 14);
   CHECK(ps_record_of(r, 3).state == BERTH_JOB_REFUSED && ps_record_of(r, 3).cause == 1);
   berth_ps_run_release(r);
   r = ps_judged_play(p, fifo(p, true, 1));
-  CHECK(ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 && ps_record_of(r, 2).first == 0 && ps_record_of(r, 2).done == 0);
+  CHECK(ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 && ps_record_of(r, 2).first == 0 &&
+        ps_record_of(r, 2).done == 0);
   berth_ps_run_release(r);
   berth_ps_release(p);
 }
@@ -56,9 +58,12 @@ static void fifo_turns(berth_ctx *ctx) {
   p = ps_problem(ctx, 3, 20, 4, 4, 2, j);
   r = ps_judged_play(p, fifo(p, false, 1));
   g = ps_log_of(r);
-  CHECK(ps_had(&g, 0, 0, 0).workers == 1 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).servers == 2 && ps_had(&g, 0, 0, 2).servers == 1);
-  CHECK(ps_had(&g, 0, 1, 2).workers == 1 && ps_had(&g, 0, 1, 0).servers == 2 && ps_had(&g, 0, 1, 1).servers == 1 && ps_had(&g, 0, 1, 2).servers == 1);
-  CHECK(ps_record_of(r, 0).done == 1 && ps_record_of(r, 1).done == 11 && ps_record_of(r, 1).moves == 0 && ps_record_of(r, 1).worker_slots == 12);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 1 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).servers == 2 &&
+        ps_had(&g, 0, 0, 2).servers == 1);
+  CHECK(ps_had(&g, 0, 1, 2).workers == 1 && ps_had(&g, 0, 1, 0).servers == 2 && ps_had(&g, 0, 1, 1).servers == 1 &&
+        ps_had(&g, 0, 1, 2).servers == 1);
+  CHECK(ps_record_of(r, 0).done == 1 && ps_record_of(r, 1).done == 11 && ps_record_of(r, 1).moves == 0 &&
+        ps_record_of(r, 1).worker_slots == 12);
   ps_log_free(&g);
   berth_ps_run_release(r);
   TEST("fifo: numbers of workers are drawn up to the most, and up to the batch");
@@ -78,7 +83,8 @@ static void fifo_turns(berth_ctx *ctx) {
 
 /* ---- DRF ------------------------------------------------------------------------------------------- */
 
-/* The example of Ghodsi et al.: 9 CPUs, 18 GB; users' tasks <1, 4> and <3, 1>: 3 and 2 tasks. A task: a worker, with a server for nothing. */
+/* The example of Ghodsi et al.: 9 CPUs, 18 GB; users' tasks <1, 4> and <3, 1>: 3 and 2 tasks. A task: a worker, with a server for
+   nothing. */
 static void drf_textbook(berth_ctx *ctx) {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
   berth_ps *p;
@@ -193,7 +199,8 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
   for (int32_t t = 0; t < 6; t++) {
     int there[8] = { 0 };
     Naive w;
-    for (int i = 0; i < 6; i++) there[i] = berth_ps_job_at(p, i)->arrival <= t && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
+    for (int i = 0; i < 6; i++)
+      there[i] = berth_ps_job_at(p, i)->arrival <= t && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
     naive_drf(&w, p, there);
     for (int i = 0; i < 6; i++)
       for (int m = 0; m < 5; m++) {

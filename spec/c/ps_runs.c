@@ -72,7 +72,8 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
   berth_rng_shuffle(&w->rng, jobs, n);
   for (int32_t i = 0; i < n; i++) {
     berth_ps_place at[MACHINES];
-    int32_t k = berth_rng_below(&w->rng, 2) ? berth_ps_run_places(r, jobs[i], MACHINES, at) : 0, tries = 1 + berth_rng_below(&w->rng, 8);
+    int32_t k = berth_rng_below(&w->rng, 2) ? berth_ps_run_places(r, jobs[i], MACHINES, at) : 0,
+            tries = 1 + berth_rng_below(&w->rng, 8);
     while (tries-- > 0) {
       berth_status st;
       if (k == 0) k = random_places(&w->rng, berth_ps_job_at(berth_ps_run_problem(r), jobs[i]), w->working, at);

@@ -139,8 +139,10 @@ static const char *long_profile(void) {
   static char text[16384];
   size_t n = 0;
   for (int k = 1; k <= 40; k++)
-    n += (size_t)snprintf(text + n, sizeof text - n, "node%d -- A -- forward_compute_time=%d, backward_compute_time=1, activation_size=8, "
-                          "parameter_size=8\n", k, k);
+    n += (size_t)snprintf(text + n, sizeof text - n,
+                          "node%d -- A -- forward_compute_time=%d, backward_compute_time=1, activation_size=8, "
+                          "parameter_size=8\n",
+                          k, k);
   for (int k = 1; k < 40; k++) n += (size_t)snprintf(text + n, sizeof text - n, "\tnode%d -- node%d\n", k, k + 1);
   return text;
 }
@@ -197,8 +199,8 @@ static void plan_on_blocks(berth_ctx *ctx, int compat) {
 }
 
 int main(void) {
-  static const int32_t shape[][3] = { { 1, 1, 1 }, { 2, 1, 1 }, { 1, 1, 2 }, { 8, 8, 8 }, { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 },
-                                      { 32, 32, 1 } };
+  static const int32_t shape[][3] = { { 1, 1, 1 }, { 2, 1, 1 }, { 1, 1, 2 }, { 8, 8, 8 }, { 4, 4, 64 }, { 1, 1, 1024 },
+                                      { 1024, 1, 1 }, { 32, 32, 1 } };
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   check_refusals(published);

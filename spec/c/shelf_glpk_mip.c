@@ -18,7 +18,9 @@ typedef struct sample {
 static void draw(sample *s, berth_rng *rng) {
   int32_t i, j;
   for (i = 0; i < ROWS; i++) {
-    s->sense[i] = (uint8_t)(berth_rng_below(rng, 8) == 0 ? BERTH_I_EQUAL : berth_rng_below(rng, 2) ? BERTH_I_AT_LEAST : BERTH_I_AT_MOST);
+    s->sense[i] = (uint8_t)(berth_rng_below(rng, 8) == 0 ? BERTH_I_EQUAL
+                            : berth_rng_below(rng, 2)    ? BERTH_I_AT_LEAST
+                                                         : BERTH_I_AT_MOST);
     s->bound[i] = berth_rng_below(rng, 16) - 3 + (s->sense[i] == BERTH_I_EQUAL ? 0 : 0.5);
   }
   for (j = 0; j < COLUMNS; j++) {

@@ -303,7 +303,8 @@ static inline void check_channels(const judged *j) {
         double fuzz = j->tied ? 0 : EPS; /* it may end by rounding later */
         for (int32_t c = 0; c < loads; c++) {
           int instant = j->tied && fabs(load_start(j, c) - y_start) <= EPS; /* it took no time, but its turn */
-          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS && (load_end(j, c) > y_start + fuzz || instant)) blocked = 1;
+          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS && (load_end(j, c) > y_start + fuzz || instant))
+            blocked = 1;
         }
         CHECK(blocked);
       }

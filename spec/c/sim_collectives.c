@@ -220,13 +220,6 @@ static void memory(void) {
 
 /* ---- faults ---------------------------------------------------------------------------------------------- */
 
-static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status st, const char *what) {
-  berth_result *r = NULL;
-  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), st);
-  if (!CHECK(strstr(berth_errmsg(s->ctx), what) != NULL)) printf("# %s\n", berth_errmsg(s->ctx));
-  CHECK(r == NULL);
-}
-
 static void faults(void) {
   const int32_t apart[] = { 0, 1, 0, 1 }, sequence[] = { 2, 0, 1, 3 };
   berth_topology_builder *b = NULL;
@@ -237,10 +230,10 @@ static void faults(void) {
   setup_mesh(&s, 2, INFINITY);
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = sequence;
-  refuse(&s, apart, &o, BERTH_EINVAL, "deadlocks: op 2 is next on device 0 \"d0\" but waits for op 0");
+  check_refused(&s, apart, &o, BERTH_EINVAL, "deadlocks: op 2 is next on device 0 \"d0\" but waits for op 0");
   o = berth_sim_default(NULL);
   o.quantum = 1.1e-15; /* 2^53 of them are 9.9 s */
-  refuse(&s, apart, &o, BERTH_EINVAL, "collective 0 would end later than");
+  check_refused(&s, apart, &o, BERTH_EINVAL, "collective 0 would end later than");
   setup_end(&s);
   pair(&s);
   CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
@@ -249,7 +242,7 @@ static void faults(void) {
   CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
-  refuse(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
+  check_refused(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
   setup_end(&s);
 }
 

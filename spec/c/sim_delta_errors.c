@@ -2,12 +2,6 @@
 #include "refusals.h"
 #include "sim_help.h"
 
-static int says(const setup *s, const char *what) {
-  int ok = strstr(berth_errmsg(s->ctx), what) != NULL;
-  if (!ok) printf("# \"%s\" does not say \"%s\"\n", berth_errmsg(s->ctx), what);
-  return ok;
-}
-
 /* a, b in one group; c pinned to 0; d free, and only what has type "fast" runs e. */
 static void build(setup *s) {
   static const char *const types[] = { "fast", "slow" };

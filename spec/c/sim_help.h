@@ -214,4 +214,17 @@ static inline void doppler_setup(setup *s, const doppler_graph *d, int32_t devic
   setup_mesh(s, devices, INFINITY);
 }
 
+/* ---- refusals ------------------------------------------------------------------------------------------- */
+
+static inline int says(const setup *s, const char *what) {
+  int ok = strstr(berth_errmsg(s->ctx), what) != NULL;
+  if (!ok) printf("# \"%s\" does not say \"%s\"\n", berth_errmsg(s->ctx), what);
+  return ok;
+}
+static inline void check_refused(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want, const char *what) {
+  berth_result *r = NULL;
+  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), want);
+  CHECK(says(s, what) && r == NULL);
+}
+
 #endif

@@ -191,12 +191,6 @@ static void two_islands(setup *s) {
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
-static void refused(setup *s, const berth_sim_options *o, const int32_t *device, berth_status want, const char *what) {
-  berth_result *r = NULL;
-  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), want);
-  if (!CHECK(strstr(berth_errmsg(s->ctx), what) != NULL)) printf("# %s\n", berth_errmsg(s->ctx));
-}
-
 static void faults(void) {
   setup s;
   berth_sim_options o;
@@ -207,16 +201,16 @@ static void faults(void) {
   setup_edge(&s, 0, 1, 4);
   two_islands(&s);
   o = tag(s.ctx);
-  refused(&s, &o, (const int32_t[]){ 0, 2 }, BERTH_EUNREACHABLE, "no route from device 0");
+  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
   o.order = BERTH_ORDER_EVENT;
-  refused(&s, &o, (const int32_t[]){ 0, 2 }, BERTH_EUNREACHABLE, "no route from device 0");
+  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
   o = tag(s.ctx);
   o.quantum = 1e-16; /* 2^53 of them are 0.9 s */
-  refused(&s, &o, (const int32_t[]){ 0, 1 }, BERTH_EINVAL, "op 0");
+  check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "op 0");
   o.quantum = 4e-16; /* 3.6 s: the tensor arrives later */
-  refused(&s, &o, (const int32_t[]){ 0, 1 }, BERTH_EINVAL, "tensor 0 of op 0 would reach device 1");
+  check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "tensor 0 of op 0 would reach device 1");
   o.quantum = 2.1e-16; /* 1.9 s: the second op ends later */
-  refused(&s, &o, (const int32_t[]){ 0, 0 }, BERTH_EINVAL, "op 1 would end");
+  check_refused(&s, (const int32_t[]){ 0, 0 }, &o, BERTH_EINVAL, "op 1 would end");
   setup_end(&s);
 }
 

@@ -53,6 +53,25 @@ describe("berth deploy", function()
     assert.same({ 3, 1 }, json.decode(out).options.points)
   end)
 
+  it("takes devices by number and by name, as tables print them", function()
+    local sets = require "berth.cli.device_sets"
+    local plain = berth.topology.mesh(5)
+    local function named(...)
+      local devices = {}
+      for i, name in ipairs { ... } do devices[i] = { name = name } end
+      return assert(berth.topology { devices = devices, links = {} })
+    end
+    assert.same({ { 1, 2, 3, 4 }, { 5 } }, sets("sets", "1-4/5", plain))
+    assert.same({ { 1, 2, 3, 4 }, { 5, 1 } }, sets("sets", " d0-d3 / d4 , 1", plain))
+    assert.same({ { 1 }, { 2, 1 } }, sets("sets", "m0/gpu-1/m0/gpu-2,m0/gpu-1", named("m0/gpu-1", "m0/gpu-2")))
+    assert.same({ { 2, 3 }, { 1, 2, 3 } }, sets("sets", "a-b-c/a-c", named("a", "a-b", "c")))
+    assert.same({ { 3 }, { 1, 2 } }, sets("sets", "0/2-1", named("2", "1", "0")))
+    local _, out = small("--sets", "d0/d1-d2", "--json")
+    local _, same = small("--sets", "1/2-3", "--json")
+    assert.equal(same, out)
+    assert.matches("Devices are numbers from\n1, or names as tables print them", select(2, run "--help"))
+  end)
+
   it("writes plan, compiled graph, placement, timeline and page", function()
     local plan, graph, placement = path_of ".json", path_of ".json", path_of ".json"
     local trace, page = path_of ".json", path_of ".html"
@@ -123,9 +142,14 @@ describe("berth deploy", function()
       { { GRAPH, CLUSTER, "--batch", "7" }, "%-%-batch 7: tag:bert_small,batch=6 is made for 6 samples" },
       { { "tag:bert_tiny", CLUSTER }, 'no model "bert_tiny"; known: inception_v3' },
       { { GRAPH, "tag:moon" }, 'no cluster "moon"; known: testbed' },
-      { { GRAPH, CLUSTER, "--sets", "1-9" }, '%-%-sets: "1%-9" is no device and no range of devices %(1 to 3%)' },
-      { { GRAPH, CLUSTER, "--device-groups", "1/1-3" }, "%-%-device%-groups: device 1 is in two groups" },
-      { { GRAPH, CLUSTER, "--device-groups", "1" }, "%-%-device%-groups: device 2 is in none" },
+      { { GRAPH, CLUSTER, "--sets", "1-9" }, '%-%-sets: "1%-9" is no device and no range of devices %(d0 to d2, or 1 to 3%)' },
+      { { GRAPH, CLUSTER, "--sets", "d0-d1/d7" }, '%-%-sets: "d7" is no device and no range of devices' },
+      { { GRAPH, CLUSTER, "--sets", "d2-d0" }, '%-%-sets: "d2%-d0" is no device and no range of devices' },
+      { { GRAPH, CLUSTER, "--sets", "1-2-3" }, '%-%-sets: "1%-2%-3" is no device' },
+      { { GRAPH, CLUSTER, "--sets", "d0-d1,2" }, "%-%-sets: device d1 is twice in a set" },
+      { { GRAPH, CLUSTER, "--sets", "1,/2" }, '%-%-sets: "1,/2" has an empty entry' },
+      { { GRAPH, CLUSTER, "--device-groups", "1/1-3" }, "%-%-device%-groups: device d0 is in two groups" },
+      { { GRAPH, CLUSTER, "--device-groups", "1" }, "%-%-device%-groups: device d1 is in none" },
       { { GRAPH, CLUSTER, "--points", "x" }, '%-%-points: N or N=GRAPH is needed, not "x"' },
       { { GRAPH, CLUSTER, "--prior", "best" }, '%-%-prior: no "best"; legal: local uniform trained agent:FILE' },
       { { GRAPH, CLUSTER, "--method", "magic" }, '%-%-method: no "magic"; legal: mcts tree' },

@@ -248,6 +248,20 @@ describe("random clusters", function()
     assert.same({ true, true, true, true }, counts)
   end)
 
+  it("of their own: 2 to 6 groups of 1 to 4, one bandwidth inside and one between", function()
+    local counts = {}
+    for seed = 1, 60 do
+      local t = clusters.random { kind = "mixed", seed = seed }
+      local groups = groups_of(t)
+      local inside, outside = measured(t, groups, 1, 1), measured(t, groups, 1, 2)
+      assert.is_true(#groups >= 2 and #groups <= 6 and outside >= 1.5e9 and outside <= 8e9)
+      assert.is_true(inside == nil or inside >= 3e9 and inside <= 25e9)
+      for _, group in ipairs(groups) do assert.is_true(#group <= 4) end
+      counts[#groups] = true
+    end
+    assert.same({ nil, true, true, true, true, true }, counts)
+  end)
+
   it("are the same for the same seed, and stop early for a small model", function()
     assert.equal(clusters.random { seed = 5 }:to_string(), clusters.random { seed = 5 }:to_string())
     assert.not_equal(clusters.random { seed = 5 }:to_string(), clusters.random { seed = 6 }:to_string())
@@ -266,7 +280,7 @@ describe("random clusters", function()
   it("refuse what they do not know", function()
     local ok, message = pcall(clusters.random, { kind = "nice" })
     assert.is_false(ok)
-    assert.matches("clusters.random: kind: nice is none of: training, test", message)
+    assert.matches("clusters.random: kind: nice is none of: training, test, mixed", message)
     assert.has_error(function() clusters.random { kind = "test", parameter_bytes = 1 } end)
     assert.has_error(function() clusters.random { parameter_bytes = -1 } end)
   end)

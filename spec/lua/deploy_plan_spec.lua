@@ -182,6 +182,10 @@ describe("a plan", function()
       .. "strategy; bound [^\n]+, gap %S+ %%; memory [^\n]+$", tostring(a))
     assert.matches("^group  what", a:table())
     assert.matches("and %d+ lighter ones$", a:table(1))
+    assert.equal(a:table(), a:table(math.huge))
+    local ok, message = pcall(a.table, a, -1)
+    assert.is_false(ok)
+    assert.matches("deploy answer:table: most: expected how many op groups, got %-1", message)
     assert.matches("\nDP%-NCCL", a:baseline_table())
     assert.matches("\nd0 ", a:memory_table())
     assert.has_error(function() return a.second end)
@@ -315,6 +319,9 @@ describe("an option of a plan", function()
       { { batch = 12, seconds = "3 m" }, "seconds: " },
       { { batch = 12, prior = "best" }, "prior: expected local, trained, uniform, a function or an agent of kind tag, got best" },
       { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, physics, op_groups" },
+      { { batch = 12, sets = {} }, "sets: is empty" },
+      { { batch = 12, points = { { batch = 6, graph = chain(1, 6) }, { batch = 3 } } },
+        "points%[2%]%.graph: expected a graph, got nil" },
     } do assert.matches(case[2], failing(case[1])) end
     local ok, message = pcall(berth.deploy.plan, chain(), nil, { batch = 12 })
     assert.is_false(ok)
@@ -389,6 +396,92 @@ describe("op groups of an answer", function()
     end
     assert.equal("replicas, samples 4 x 3", require("berth.deploy.answer_words").how(input))
     for _, r in ipairs(input.reasons) do assert.is_nil(r.what:find "server") end
+  end)
+
+  it("may be on islands: what cannot reach its tensors is passed over", function()
+    local islands = berth.topology {
+      devices = { { name = "a", type = "V100" }, { name = "b", type = "V100" }, { name = "c", type = "P100" } },
+      links = { { "a", "b", bandwidth = "8 GB/s" } },
+    }
+    for _, physics in ipairs { "physical", "compat", "published" } do
+      local a = planned({ physics = physics }, nil, islands)
+      for _, g in ipairs(a.groups) do assert.is_true(g.devices[#g.devices] < 3) end
+      assert.is_nil(a:baseline "dp")
+      assert.truthy(a:baseline "heterog")
+    end
+    local apart = berth.graph { types = { "V100", "P100" }, tensors = { { from = 1, to = { 2 }, bytes = 1 } },
+      ops = { { kind = "input", seconds = { 1, math.huge } }, { seconds = { math.huge, 1 } }, { seconds = { math.huge, 1 } } } }
+    local none, message, code = berth.deploy.plan(apart, islands, { batch = 4 })
+    assert.is_nil(none)
+    assert.equal("unreachable", code)
+    assert.matches("^no baseline can be simulated: no route from device", message)
+  end)
+
+  it("are decided where no baseline is legal", function()
+    local graph = berth.graph { types = { "V100", "P100" },
+      ops = { { kind = "input", seconds = { 0, 0 } }, { seconds = { 1, math.huge }, params = 8 },
+        { seconds = { math.huge, 1 } } },
+      tensors = { { from = 1, to = { 2 }, bytes = 8, batch = true }, { from = 2, to = { 3 }, bytes = 8, batch = true } } }
+    local sets = { { 1, 2 }, { 3, 4 } }
+    for _, method in ipairs { "mcts", "published" } do
+      local a = planned({ sets = sets, method = method }, graph)
+      assert.same({}, a.baselines)
+      assert.is_nil(a.speedup)
+      for _, g in ipairs(a.groups) do assert.equal(2, #g.devices) end
+      local none, message, code, why = berth.deploy.plan(graph, cluster(4), { batch = BATCH, sets = sets, method = method })
+      -- parameters, half of both tensors
+      assert.same({ "nil", "infeasible", 8 + 4 + 4 - 4 }, { tostring(none), code, why.missing })
+      assert.matches("^none of %d+ strategies fits: in the best of them device %d needs 12 B more$", message)
+    end
+  end)
+
+  it("tell numbers without end shortly, and pass over what the clock cannot count", function()
+    local words = require "berth.deploy.answer_words"
+    assert.same({ "1.85", "0.13", "3e+12", "-", "-" },
+      { words.times(1.85), words.times(0.125), words.times(3e12), words.times(math.huge), words.times(0 / 0) })
+    local slow = berth.graph { types = { "V100", "P100" },
+      ops = { { kind = "input", seconds = { 0, 0 } }, { seconds = { 1e-3, 1e300 }, params = 4e6, group = 1 },
+        { seconds = { 1e-3, 1e300 }, backward = true }, { seconds = { 0, 0 }, update = true, group = 1 } },
+      tensors = { { from = 1, to = { 2, 3 }, bytes = 100, batch = true }, { from = 2, to = { 3 }, bytes = 100, batch = true },
+        { from = 3, to = { 4 }, bytes = 4e6, gradient = true } } }
+    for _, physics in ipairs { "physical", "compat", "published" } do
+      local path = shell.path ".html"
+      local a = planned({ physics = physics }, slow)
+      local text = table.concat({ tostring(a), a:table(), a:baseline_table() }, "\n")
+      assert.is_nil(text:find(("%d"):rep(20)))
+      assert(a:report(path))
+      assert.is_nil(shell.read(path):find(("%d"):rep(40)))
+      if physics ~= "published" then assert.truthy(a:baseline "dp-speed") end
+      for _, g in ipairs(a.groups) do -- from one device to several: it is told how
+        for _, r in ipairs(g.reasons) do
+          local set = a.problem:sets()[a.problem:actions()[r.action].set]
+          assert.is_true(#g.devices > 1 or #set == 1 or r.what:find(", %u?%l") ~= nil, r.what)
+        end
+      end
+      assert.equal(physics == "physical", a:baseline "dp" ~= nil)
+    end
+  end)
+
+  it("have no reason that comes to the same graph, and replicas in the legend", function()
+    local path = shell.path ".html"
+    local a = planned({ sets = { { 1, 2, 3, 4 }, { 1, 2 }, { 1 } }, physics = "published", op_groups = 20, reasons = 400 },
+      layer { group = 1 })
+    local actions, some = a.problem:actions(), false
+    local function does(action, g) -- on which devices, how
+      local x = actions[action]
+      return x.set .. (not g.reduces and x.option == "ps" and "allreduce" or x.option)
+    end
+    for _, g in ipairs(a.groups) do
+      some = some or not g.reduces
+      for _, r in ipairs(g.reasons) do
+        if not g.reduces then assert.not_equal(does(g.action, g), does(r.action, g)) end
+        assert.falsy(not g.reduces and (r.what:find "server" or r.what:find "AllReduce"), r.what)
+      end
+    end
+    assert.is_true(some)
+    assert(a:report(path))
+    local map = shell.read(path):match '<section id="map">.-</section>'
+    assert.truthy(map:find("replicas, no gradient", 1, true))
   end)
 
   it("have one reason for devices that are alike", function()

@@ -1,6 +1,7 @@
 -- TAG's graph compiler (section 6) by hand: what is inserted, what crosses, and how long a step takes.
 local berth = require "berth"
 local tag = require "support.tag_problem"
+local tag_checker = require "support.tag_checker"
 
 local us = 1e-6
 
@@ -204,5 +205,92 @@ describe("two layers", function()
     assert.equal(c.devices[4], c.devices[5])
     assert.is_true(c.devices[2] ~= c.devices[4])
     assert.near(41012, step, 1e-6 + 0.1) -- 40 ms and one transfer of 1 MB (that of 8 bytes may be another one)
+  end)
+end)
+
+describe("tied weights, one variable that two op groups read", function()
+  -- y1 = x w, y2 = y1 w; the two parts of the gradient of w are added up before the update. Times at batch 4.
+  local function problem(o)
+    o.batch, o.op_groups, o.sets = 4, 20, { { 1, 2 }, { 1 }, { 2 } }
+    return assert(berth.deploy.problem(assert(berth.graph {
+      ops = { { name = "x", kind = "input", seconds = 0 },
+        { name = "w", kind = "variable", seconds = 0, params = 1.9e6, group = 1 },
+        { name = "y1", kind = "matmul", seconds = 40e-3 }, { name = "y2", kind = "matmul", seconds = 40e-3 },
+        { name = "dy1", kind = "matmul", seconds = 20e-3, backward = true },
+        { name = "dw2", kind = "matmul", seconds = 20e-3, backward = true },
+        { name = "dw1", kind = "matmul", seconds = 20e-3, backward = true },
+        { name = "dw", kind = "add", seconds = 4e-3, backward = true },
+        { name = "up", kind = "update", seconds = 1e-3, update = true, group = 1 } },
+      tensors = { { from = "x", to = { "y1", "dw1" }, bytes = 400, batch = true },
+        { from = "w", to = { "y1", "y2", "dy1", "up" }, bytes = 1.9e6, resident = 0 },
+        { from = "y1", to = { "y2", "dw2" }, bytes = 400, batch = true },
+        { from = "y2", to = { "dy1", "dw2" }, bytes = 400, batch = true },
+        { from = "dy1", to = { "dw1" }, bytes = 400, batch = true }, { from = "dw2", to = { "dw" }, bytes = 1.9e6 },
+        { from = "dw1", to = { "dw" }, bytes = 1.9e6 }, { from = "dw", to = { "up" }, bytes = 1.9e6, gradient = true } },
+    }), mesh(2, 1e9, 3e9), o))
+  end
+
+  local function checked(d, s)
+    local c, step = compile(d, s)
+    assert(tag_checker.check(d, s, c))
+    return c, step
+  end
+
+  -- The op groups of y1 and of y2 apart, and the others.
+  local function apart(d, y1, y2, others)
+    local s = tag.uniform(d, { 1, 2 }, others)
+    s.action[d:group_of()[3]], s.action[d:group_of()[4]] = y1, y2
+    return s
+  end
+
+  it("are one op group with their gradient, which readers elsewhere leave alone", function()
+    local d = problem {}
+    local of = d:group_of()
+    for _, op in ipairs { 6, 7, 8, 9 } do assert.equal(of[2], of[op]) end
+    assert.is_true(of[3] ~= of[2] and of[4] ~= of[2] and of[3] ~= of[4])
+    for g, group in ipairs(d:groups()) do assert.equal(g == of[2], group.reduces) end
+  end)
+
+  it("have their gradient reduced once, as the sum of its parts", function()
+    -- half of 40 + 40 + 20 + 20 + 20 + 4; 1.024 for the AllReduce; 1
+    for _, physics in ipairs { "physical", "compat", "published" } do
+      local d = problem { physics = physics }
+      local c, step = checked(d, tag.uniform(d, { 1, 2 }, "allreduce"))
+      assert.equal(1, c.graph.n_collectives)
+      assert.equal(physics == "published" and 0.95e6 or 1.9e6, c.graph:collective(1).bytes)
+      assert.equal(2, #c.graph:collective(1).members)
+      assert.equal(0, (tag.crossing(c)))
+      if physics == "physical" then assert.near(74024, step, 1e-6) end
+    end
+  end)
+
+  it("have it summed once by a parameter server, and made once by repeated ops", function()
+    local d = problem {}
+    local c = checked(d, tag.uniform(d, { 1, 2 }, "ps"))
+    assert.same({ replica = 18, sum = 1 }, tag.parts(c))
+    assert.equal(2 * 1.9e6, (tag.crossing(c))) -- a partial gradient to the server, the sum to the other replica
+    local s = tag.uniform(d, { 1, 2 }, "allreduce")
+    s.duplicate = { 6, 7, 8 }
+    c = checked(d, s)
+    assert.equal(0, tag.parts(c).sum or 0)
+    for k = 1, c.graph.n_collectives do assert.equal("allgather", c.graph:collective(k).kind) end
+  end)
+
+  it("go to readers on other devices, and no gradient comes back from there", function()
+    local d = problem {}
+    for _, option in ipairs { "allreduce", "ps" } do
+      local s = apart(d, tag.action(d, { 1 }, "ps"), tag.action(d, { 2 }, "ps"), option)
+      local c = checked(d, s)
+      assert.equal(option == "allreduce" and 1 or 0, c.graph.n_collectives)
+      assert.equal(option == "ps" and 1 or nil, tag.parts(c).sum)
+    end
+    -- w alone on the first device: to the second with both readers there, once; activations and their gradients between
+    local s = apart(d, tag.action(d, { 2 }, "ps"), tag.action(d, { 2 }, "ps"), "allreduce")
+    for g in ipairs(s.action) do
+      if g ~= d:group_of()[3] and g ~= d:group_of()[4] then s.action[g] = tag.action(d, { 1 }, "ps") end
+    end
+    local c = checked(d, s)
+    assert.equal(0, c.graph.n_collectives)
+    assert.equal(1.9e6 + 3 * 400, (tag.crossing(c))) -- w, x; y1 and y2 back
   end)
 end)

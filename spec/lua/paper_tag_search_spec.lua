@@ -49,6 +49,85 @@ describe("TAG's search tree", function()
     assert.equal(4, best.evaluations) -- strategies that are known are not valued again
   end)
 
+  it("goes choice by choice where an action is a path: along it probabilities multiply", function()
+    -- Actions 1 and 2 begin with choice 0, 3 with 1: 0.65 and 0.35; behind 0 there are 0.42 / 0.65 = 0.646 and 0.354. All times
+    -- are alike, so that only p / (1 + n) decides, at each of the two places: 0.65 against 0.35, then 0.646 against 0.354.
+    local weights = { 0.42, 0.23, 0.35 }
+    local asked = {}
+    local t = berth.decide.tree { decisions = 1, actions = 3, paths = { { 0, 0 }, { 0, 1 }, { 1, 0 } }, method = "published",
+      fill = "first", starts = { { 1 } },
+      value = function(a)
+        asked[#asked + 1] = a[1]
+        return 10
+      end,
+      prior = function(leaves)
+        local w = {}
+        for i in ipairs(leaves) do w[i] = weights end
+        return w
+      end }
+    local expected = {
+      {}, { 1 },  -- the root; 0.65 > 0.35, 0.646 > 0.354
+      { 3 },      -- 0.325 < 0.35
+      { 2 },      -- 0.325 > 0.175, 0.323 < 0.354
+      { 1 },      -- 0.217 > 0.175, 0.323 > 0.177
+      { 3 },      -- 0.1625 < 0.175
+      { 1 },      -- 0.1625 > 0.117, 0.215 > 0.177
+      { 2 },      -- 0.13 > 0.117, 0.162 < 0.177
+    }
+    for n, actions in ipairs(expected) do
+      local before = visits_of(t, actions)
+      assert.is_true(t:run(n))
+      assert.equal(before + 1, visits_of(t, actions), "playout " .. n)
+    end
+    for a, p in ipairs(weights) do assert.near(p, (select(3, t:node { a })), 1e-12) end
+    assert.same({ 1, 3, 2 }, asked) -- each once
+  end)
+
+  it("reaches every action exactly once, whether it goes set by set or device group by device group", function()
+    local devices, links, group = {}, {}, {}
+    for i = 1, 8 do
+      devices[i], group[i] = { name = "d" .. i }, math.min(i, 7) -- seven device groups, the last one of two devices
+      if i > 1 then links[i - 1] = { "d1", "d" .. i, bandwidth = "1 GB/s" } end
+    end
+    local g = berth.graph { ops = { { kind = "input" }, { seconds = 1, params = 4, group = 1 }, { seconds = 1, backward = true },
+        { seconds = 1, update = true, group = 1 } },
+      tensors = { { from = 1, to = { 2, 3 }, bytes = 8, batch = true }, { from = 2, to = { 3 }, bytes = 8, batch = true },
+        { from = 3, to = { 4 }, bytes = 4, gradient = true } } }
+    -- with 7, 8 a whole device group, with 8 alone a part of one, which is a set by itself
+    local sets = { { 1 }, { 2 }, { 8 }, { 1, 2 }, { 1, 8 }, { 7, 8 }, { 1, 7, 8 }, { 1, 2, 3, 4, 5, 6, 7, 8 } }
+    local d = assert(berth.deploy.problem(g, berth.topology { devices = devices, links = links },
+      { batch = 16, op_groups = 1, device_groups = group, sets = sets }))
+    local legal, n = d:legal(1), #d:actions()
+    local likely, all = {}, 0
+    for a = 1, n do likely[a] = 0 end
+    for k, a in ipairs(legal) do
+      likely[a] = 1 + k % 5
+      all = all + likely[a]
+    end
+    local found = {}
+    for i, steps in ipairs { true, false } do
+      local t = d:tree { method = "tree", uniform = false, steps = steps, sfb = "none", seed = 1, exploration = 100,
+        prior = function(leaves)
+          local out = {}
+          for k in ipairs(leaves) do out[k] = likely end
+          return out
+        end }
+      assert(t:run(3000))
+      local visits, priors = t:visits()
+      local sum = 0
+      for a = 1, n do
+        sum = sum + visits[a]
+        assert.equal(likely[a] > 0, visits[a] > 0, "action " .. a)
+        assert.near(likely[a] / all, priors[a], 1e-12)
+      end
+      found[i] = t:best()
+      assert.equal(2999, sum) -- all but that of the root went through one action
+      assert.equal(#legal, found[i].evaluations) -- each strategy once
+    end
+    assert.same(found[1].action, found[2].action)
+    assert.equal(found[1].seconds, found[2].seconds)
+  end)
+
   it("takes T0 / T - 1 as value, its fourth root above 1, and -1 without memory", function()
     -- first start 10; 2: 4, 1; 5: 1; 8: 0.25; 40: -0.75; 1: 9; 4: too large
     local seconds = { 10, 2, 5, 8, 40, 1, 4 }

@@ -73,7 +73,8 @@ int32_t berth_assign_edges(const berth_assign *a, const int32_t **src, const int
 /** Some episodes at once. All take their steps together; they all have berth_assign_steps of them. */
 typedef struct berth_episodes berth_episodes;
 /** At the start already, with seed 0.  @param n at least 1
- *  @return BERTH_OK, BERTH_EINVAL (n, or more than 2^31 numbers in all), BERTH_ENOMEM.  Memory: O(n (ops + devices)) and what is recorded: O(n steps devices + candidates) */
+ *  @return BERTH_OK, BERTH_EINVAL (n, or more than 2^31 numbers in all), BERTH_ENOMEM.  Memory: O(n (ops + devices)) and what is
+ *          recorded: O(n steps devices + candidates) */
 berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out);
 void berth_episodes_retain(berth_episodes *e);
 void berth_episodes_release(berth_episodes *e);
@@ -94,10 +95,11 @@ int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first
  *  @param out [n x devices x features].  O(n (producers + devices inputs)), with partners also the producers of consumers.
  *  Source: DOPPLER, 4.3. Departs from it: units, and per tensor in place of per op transfer times in the last. */
 berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double *out);
-/** 1: op[i] may go there: types of its unit, a way from where its producers are and to where consumers are pinned; types alone where
- *  that leaves nothing. [n x devices].  O(n devices (inputs + consumers)) where berth_assign_restricted, else O(n devices) */
+/** 1: op[i] may go there: types of its unit, a way from where its producers are and to where consumers are pinned; types alone
+ *  where that leaves nothing. [n x devices].  O(n devices (inputs + consumers)) where berth_assign_restricted, else O(n devices) */
 berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_t *out);
-/** One step of all, or on failure of none: BERTH_EINVAL (no candidate, cannot run there, all steps taken), BERTH_ENOMEM. Records candidates, op, device and, if berth_episodes_devices was asked for these ops, its answer. */
+/** One step of all, or on failure of none: BERTH_EINVAL (no candidate, cannot run there, all steps taken), BERTH_ENOMEM. Records
+ *  candidates, op, device and, if berth_episodes_devices was asked for these ops, its answer. */
 berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const int32_t *device);
 
 /** Device of every op, [n x ops]; BERTH_NONE: not yet. */

@@ -74,8 +74,8 @@ int32_t berth_lp_edges(const berth_lp *lp, const int32_t **src, const int32_t **
 /**
  * A matching: at most one favourite child of each op, each of at most one parent.
  * y below 1e-6 counts as 0, and no difference below 1e-8.
- * @param tau > 0: the edges with 1 - y <= tau, the larger y first where two collide; 0: greedily by y, then by flow * c, until no edge
- *        with y > 0 can be added; then by the longest path through the edge with full c, until none at all can
+ * @param tau > 0: the edges with 1 - y <= tau, the larger y first where two collide; 0: greedily by y, then by flow * c, until no
+ *        edge with y > 0 can be added; then by the longest path through the edge with full c, until none at all can
  * @param child [ops] out: BERTH_NONE: none
  * @return BERTH_OK, BERTH_EINVAL (tau not in 0..1), BERTH_ENOMEM
  */
@@ -156,8 +156,8 @@ typedef struct berth_bounds {
  * (counted as for "memory"), or some edge crosses; two clusters that no device holds are apart; all have to be packed.
  * Op times are the least that the cluster's types, pins and memory allow, transfer times the least of all pairs; the work of an
  * interval is priced by what each kind of device would take for it. Collectives count in heads and tails only. Work is limited by
- * counting, so that the answer depends on nothing else; beyond the limit, and on larger graphs, the bound is smaller or left out. They are
- * sharp where transfers are long, or memory is tight.
+ * counting, so that the answer depends on nothing else; beyond the limit, and on larger graphs, the bound is smaller or left out.
+ * They are sharp where transfers are long, or memory is tight.
  *
  * "link cut": devices are joined to parts (machines, say) along the closest pairs, up to where the distance takes a step; CHEAP:
  * the largest step, THOROUGH: the three largest. A part is a device that does as much at once as the largest has devices, and
@@ -171,7 +171,8 @@ typedef struct berth_bounds {
  *         fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
  * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s), those of link
  * cuts included; a quarter more for ports. THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from
- * a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for cuts
+ * a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for
+ * cuts
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why);
 

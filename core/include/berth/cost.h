@@ -81,9 +81,10 @@ typedef struct berth_cost_model {
                              `transfer` answers INFINITY, it cannot; 0 (default): it pays the latency */
   berth_collective_algorithm collective_algorithm; /* default RING; FUNCTION is refused */
   const double *collective_lines; /* [4] c1, c0, d1, d0 of LINES: us per KiB, us; copied */
-  const int32_t *device_group;    /* [devices] for HIERARCHICAL and AUTO, any numbers from 0 on; copied. NULL: found in the topology:
-                                     of the bandwidths between pairs of devices, in order, the two neighbours that are furthest
-                                     apart by ratio part fast from slow (all alike: their latencies); fast pairs are in one group */
+  const int32_t *device_group;    /* [devices] for HIERARCHICAL and AUTO, any numbers from 0 on; copied. NULL: found in the
+                                     topology: of the bandwidths between pairs of devices, in order, the two neighbours that are
+                                     furthest apart by ratio part fast from slow (all alike: their latencies); fast pairs are in one
+                                     group */
   double collective_bandwidth;    /* multiplies the bandwidths that built-in algorithms of collectives go by: how much faster than
                                      one transfer at a time they are; 0 means 1 */
   double lines_bandwidth;         /* bytes/s at which collective_lines hold (TAG: 2810e6): scaled by it over the bandwidth of the

@@ -23,8 +23,8 @@ typedef struct berth_leaf {
   int32_t decided, decision;
 } berth_leaf;
 
-/** Before the first decision (but with START), and where neither the action to be copied nor one instead of it is legal, all is as in
- *  the first start that is allowed. */
+/** Before the first decision (but with START), and where neither the action to be copied nor one instead of it is legal, all is as
+ *  in the first start that is allowed. */
 typedef struct berth_decisions {
   int32_t n;                  /* decisions, in the order in which they are made */
   int32_t n_actions;          /* the same ones for all */

@@ -100,6 +100,8 @@ const berth_sim_options *berth_deploy_simulation(const berth_deploy *d);    /* a
 int32_t berth_deploy_groups(const berth_deploy *d);                         /* op groups, heaviest first */
 const int32_t *berth_deploy_group(const berth_deploy *d);                   /* [ops] op group of each */
 const double *berth_deploy_group_seconds(const berth_deploy *d);            /* [groups] s at the full batch, mean over devices */
+/** 1: replicas of the op group have gradients to sum or rows to put together; 0: PS and ALLREDUCE are the same. O(its edges) */
+int berth_deploy_reduces(const berth_deploy *d, int32_t group);
 int32_t berth_deploy_device_groups(const berth_deploy *d);
 const int32_t *berth_deploy_device_group(const berth_deploy *d);            /* [devices] numbered by their lowest device */
 int32_t berth_deploy_sets(const berth_deploy *d);

@@ -19,8 +19,8 @@ typedef struct berth_deploy_search_options {
   berth_deploy_prior prior;
   double temperature;        /* of LOCAL, above 0; default 0.3 */
   berth_deploy_sfb sfb;      /* the rule for ops that replicas repeat; default LOCAL */
-  int choose;                /* 1 (default): with LOCAL each op group chooses whether its ops are repeated, see below; 0, and with CUT:
-                                all that the rule says, or none, whichever is better, for the whole strategy */
+  int choose;                /* 1 (default): with LOCAL each op group chooses whether its ops are repeated, see below; 0, and with
+                                CUT: all that the rule says, or none, whichever is better, for the whole strategy */
   berth_fill fill;           /* NEAREST (default), FIRST or START */
   int steps;                 /* 1: the tree chooses device group by device group, then option and shares; 0: whole actions; default
                                 -1: in steps above six device groups */

@@ -26,7 +26,8 @@ typedef struct berth_deploy_value {
  * @param action [op groups]
  * @param duplicate [ops]; NULL: none
  * @param peak [devices] out, bytes; may be NULL
- * @return as berth_deploy_compile and berth_simulate; running out of memory is a value
+ * @return as berth_deploy_compile and berth_simulate, but BERTH_EUNREACHABLE where the end is later than the simulation can count;
+ *         running out of memory is a value
  * Some 10 ms for 2,000 ops on 16 devices.
  */
 berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak,
@@ -47,8 +48,8 @@ typedef struct berth_deploy_feedback {
   double *link_busy;  /* [links of the topology] share of the step time with something on it */
 } berth_deploy_feedback;
 
-/** Errors as berth_deploy_evaluate. Source: TAG's code, which divided busy times as whole numbers, ended collectives for their
- *  last member only, let idle times wrap around, and had no links. */
+/** Errors as of berth_deploy_compile and berth_simulate. Source: TAG's code, which divided busy times as whole numbers, ended
+ *  collectives for their last member only, let idle times wrap around, and had no links. */
 berth_status berth_deploy_simulate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                    berth_deploy_feedback *feedback, berth_deploy_value *out);
 

@@ -19,8 +19,8 @@ typedef struct berth_elastic_job {
 } berth_elastic_job;
 
 /**
- * Optimus's choice where workers are GPUs and nothing else: each job, in order, gets the least that it can run on; then the job gets
- * more whose remaining time falls most per GPU, as long as that is above 0.
+ * Optimus's choice where workers are GPUs and nothing else: each job, in order, gets the least that it can run on; then the job
+ * gets more whose remaining time falls most per GPU, as long as that is above 0.
  *
  * @param jobs [n] in order of arrival  @param count [n] out, GPUs; their sum is at most gpus
  * @return BERTH_OK; BERTH_EINVAL (a number, with its place); BERTH_ENOMEM
@@ -31,14 +31,14 @@ typedef struct berth_elastic_job {
 berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, int32_t *count);
 
 /**
- * The greatest mean of speedup^power, of all ways to give at most `gpus`: exact, by dynamic programming. The speedup of a job is its
- * speed over that on the least that it can run on; of one that gets nothing it counts as `floor`.
+ * The greatest mean of speedup^power, of all ways to give at most `gpus`: exact, by dynamic programming. The speedup of a job is
+ * its speed over that on the least that it can run on; of one that gets nothing it counts as `floor`.
  *
  * @param power at most 1; 0: of the logarithms; published: -1  @param floor above 0; e.g. 0.01
  * @param count [n] out  @return as above
  *
- * O(n gpus most) time, O(n gpus) memory. Source: A. Qiao et al., "Pollux", OSDI 2021, sec. 4.2 (fitness of eq. 14, restart penalty of
- * eq. 15). Departs: exact, where Pollux searches by generations; that speedups are over one GPU is its artifact's.
+ * O(n gpus most) time, O(n gpus) memory. Source: A. Qiao et al., "Pollux", OSDI 2021, sec. 4.2 (fitness of eq. 14, restart penalty
+ * of eq. 15). Departs: exact, where Pollux searches by generations; that speedups are over one GPU is its artifact's.
  */
 berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, double power,
                                   double floor, int32_t *count);

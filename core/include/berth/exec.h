@@ -19,7 +19,8 @@ extern "C" {
  *            these.
  *   PACED    a device computes for the share `duty` of it, then sleeps to its end: no op takes less than its nominal time, and
  *            many devices fit on few cores.
- *   Transfers are paced in both: a copy is made in pieces of 64 KiB or more, each when it is due, so that it takes its nominal time.
+ *   Transfers are paced in both: a copy is made in pieces of 64 KiB or more, each when it is due, so that it takes its nominal
+ *   time.
  *
  * Kernels, by the kind of the op (its nominal time on the mean device is T, on its own device t):
  *   "matmul", "einsummable", "conv2d", "gemm", "linear", "attention", or "matmul" in it: a product of two n x n matrices filled
@@ -33,7 +34,8 @@ extern "C" {
  *   really take is measured by calibration (Lua: executor:calibrate).
  *
  * Sizes. A tensor has as many float32 as its bytes say, times a factor such that all tensors of the graph fit into `memory`; at
- * least 16, also where it has no bytes. Arenas are laid out for the placement before the run, at multiples of 64 bytes, and grow only.
+ * least 16, also where it has no bytes. Arenas are laid out for the placement before the run, at multiples of 64 bytes, and grow
+ * only.
  *
  * The clock. This room alone reads CLOCK_MONOTONIC by itself: its threads sleep by it, and the context's clock need not be callable
  * from them. Hooks are called on the calling thread only; memory comes from the context's allocator on that thread, and from the
@@ -64,8 +66,9 @@ typedef struct berth_executor berth_executor;
 /**
  * @param opts NULL: berth_exec_default()
  * @return BERTH_OK; BERTH_EINVAL (an option, with its value; ops so short or long that `seconds` gives no finite scale above 0);
- *         BERTH_EUNSUPPORTED (collectives: expand them; communication ops that take time; links ROUTE and FAIR; dispatch PLANNED and STATIC; threads that cannot be had, with how many there are); BERTH_ENOMEM.
- * Starts devices + senders threads (PAIR: devices^2). O(ops + edges)
+ *         BERTH_EUNSUPPORTED (collectives: expand them; communication ops that take time; links ROUTE and FAIR; dispatch PLANNED
+ * and STATIC; threads that cannot be had, with how many there are); BERTH_ENOMEM. Starts devices + senders threads (PAIR:
+ * devices^2). O(ops + edges)
  */
 berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_executor **out);
 /** NULL is fine. Joins the threads. */
@@ -106,7 +109,8 @@ typedef struct berth_exec_turns {
 const berth_exec_turns *berth_execution_turns(const berth_execution *r); /* [ops] */
 /** Checksum (FNV-1a) of the output of each op; NULL: not checked.  [ops] */
 const uint64_t *berth_execution_checksums(const berth_execution *r);
-/** The first op in id order of which a result, or a copy of it, in any of the runs is not that of the run on one thread; BERTH_NONE */
+/** The first op in id order of which a result, or a copy of it, in any of the runs is not that of the run on one thread;
+ *  BERTH_NONE */
 int32_t berth_execution_wrong(const berth_execution *r);
 berth_cost *berth_execution_cost(const berth_execution *r);        /* borrowed */
 

@@ -17,12 +17,13 @@
  *   GAVEL                types of GPUs: at each slot (a round; published: 360 s) jobs are served by their share of a type, as
  *                        berth_gavel_allocate says, over the rounds that they have had on it
  *
- * Equal ones: SRTF keeps the order of the last decision, in which arrivals come last; a queue of LAS has those that run before those
- * that wait, and arrivals and those that were put down or up last; GITTINS has those that run first; the others go by number of the job.
- * Jobs too large for the cluster are refused, with cause BERTH_GANG_TOO_LARGE.
+ * Equal ones: SRTF keeps the order of the last decision, in which arrivals come last; a queue of LAS has those that run before
+ * those that wait, and arrivals and those that were put down or up last; GITTINS has those that run first; the others go by number
+ * of the job. Jobs too large for the cluster are refused, with cause BERTH_GANG_TOO_LARGE.
  *
- * Sources: J. Gu et al., "Tiresias", NSDI 2019, and its published simulator; Q. Weng et al., "MLaaS in the Wild", NSDI 2022, and its
- * simulator (SJF); A. Mu'alem and D. Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates", 2001 (EASY). */
+ * Sources: J. Gu et al., "Tiresias", NSDI 2019, and its published simulator; Q. Weng et al., "MLaaS in the Wild", NSDI 2022, and
+ * its simulator (SJF); A. Mu'alem and D. Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates", 2001
+ * (EASY). */
 #ifndef BERTH_GANG_H
 #define BERTH_GANG_H
 
@@ -63,10 +64,12 @@ typedef struct berth_gang_options {
   const uint8_t *consolidate;     /* [jobs] with CONSOLIDATE: only jobs that are not 0, others spread; NULL: all */
   int32_t n_limits;
   const double *limit;   /* LAS: [n_limits] service at which a job goes down a queue, s or GPU-s, ascending; default 3250, 7200 */
-  double promote;        /* LAS: back to the first queue after waiting so many times the seconds run since; INFINITY (default): never */
+  double promote;        /* LAS: back to the first queue after waiting so many times the seconds run since; INFINITY (default):
+                            never */
   double tick;           /* LAS: s; jobs go down at whole ticks; 0 (default): at once. Published (Tiresias): 1 */
   int published;         /* LAS_2D: 1: looks for jobs that go down when the published simulator does: after as many whole s as their
-                            GPUs would take for the GPU-s left, of which it takes their s so far; so some go down later. Default 0 */
+                            GPUs would take for the GPU-s left, of which it takes their s so far; so some go down later. Default
+                            0 */
   int32_t n_history;
   const double *history; /* GITTINS: [n_history] GPU-s of jobs known before; NULL: of those that have ended in this run */
   double quantum;        /* GITTINS: GPU-s to look ahead; default 3250 */

@@ -35,8 +35,9 @@ typedef struct berth_gavel {
  *         BERTH_EINTERRUPT; BERTH_EUNSUPPORTED (the solver gave up)
  *
  * A job's shares sum to 1 at most, and those on a type, times gangs, to its GPUs; gangs larger than a type get none of it. The
- * objective is unique, shares need not be. One linear program of n types + 1 columns; FINISH_TIME some more, each nearer the optimum.
- * Source: D. Narayanan et al., "Heterogeneity-aware cluster scheduling policies for deep learning workloads", OSDI 2020, sec. 4.
+ * objective is unique, shares need not be. One linear program of n types + 1 columns; FINISH_TIME some more, each nearer the
+ * optimum. Source: D. Narayanan et al., "Heterogeneity-aware cluster scheduling policies for deep learning workloads", OSDI 2020,
+ * sec. 4.
  */
 berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, double *share, double *objective);
 

@@ -158,7 +158,8 @@ berth_status berth_depth(const berth_graph *g, int32_t *out);
  * were split into blocks they are the operators; in others mostly single ops.
  *
  * @param comp [ops] op times, s; infinite is legal
- * @param tolerance times that differ by no more than this share of the larger one, from the first of the run, are the same; 0: equal
+ * @param tolerance times that differ by no more than this share of the larger one, from the first of the run, are the same; 0:
+ *        equal
  * @param set [ops] out, numbered in the order of ids  @param n number of them; may be NULL
  * @return BERTH_OK; BERTH_EINVAL (NaN or negative time; tolerance outside 0..1, 1 excluded); BERTH_ENOMEM
  *

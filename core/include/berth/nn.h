@@ -10,12 +10,13 @@
  * once (0.3.21), so there products wait for one another. Same input, same bytes, on one machine;
  * between processors results agree to rounding.
  *
- * While a context has a tape, it keeps freed arrays of 64 KB to 256 MB for the next of their size, which spares the system's work on
- * fresh pages: 256 MB in all at most, and together with what it holds not more than its peak, small objects aside. They do not
+ * While a context has a tape, it keeps freed arrays of 64 KB to 256 MB for the next of their size, which spares the system's work
+ * on fresh pages: 256 MB in all at most, and together with what it holds not more than its peak, small objects aside. They do not
  * count in berth_ctx_memory, and go back to the allocator when it refuses something, and with the last tape.
  *
- * A NaN comes through every operation that reads it, to all that depends on it: also functions with a threshold, maxima, softmax. Only
- * what a mask hides is not read. The gradient of RELU, LOG, MAX and MIN at a NaN is that of the side that was taken: the NaN's.
+ * A NaN comes through every operation that reads it, to all that depends on it: also functions with a threshold, maxima, softmax.
+ * Only what a mask hides is not read. The gradient of RELU, LOG, MAX and MIN at a NaN is that of the side that was taken: the
+ * NaN's.
  *
  * Shapes that do not go together: BERTH_EINVAL, which tells both. Also BERTH_ENOMEM. Ids out of range are refused. */
 #ifndef BERTH_NN_H
@@ -135,8 +136,8 @@ typedef enum berth_nn_reduction { BERTH_NN_SUM, BERTH_NN_MEAN, BERTH_NN_LARGEST 
 berth_status berth_nn_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, int32_t axis, berth_array **out);
 /** Of each segment of rows: a [rows, ...] to [count, ...]; an empty segment: zeros. */
 berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_segments *s, berth_array **out);
-/** Gather and segment_reduce in one, SUM or MEAN, without the rows between: of a [rows, ...], those that index names in each segment,
- *  to [count, ...]. BERTH_NONE: zeros, which a mean counts. Same numbers as the two.
+/** Gather and segment_reduce in one, SUM or MEAN, without the rows between: of a [rows, ...], those that index names in each
+ *  segment, to [count, ...]. BERTH_NONE: zeros, which a mean counts. Same numbers as the two.
  *  @param s as many rows as ids */
 berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_index *index, berth_segments *s,
                                     berth_array **out);

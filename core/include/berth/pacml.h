@@ -1,11 +1,11 @@
-/* PAC-ML: jobs arrive at a RAMP cluster, and for each one a number decides: into how many pieces its ops may be cut at most, 0 to turn
- * it away. All else follows: pieces, servers, look-ahead. A job is blocked if it is turned away, if there is no legal block of free
- * servers, or if it would end after its deadline; else it holds its servers until it ends.
+/* PAC-ML: jobs arrive at a RAMP cluster, and for each one a number decides: into how many pieces its ops may be cut at most, 0 to
+ * turn it away. All else follows: pieces, servers, look-ahead. A job is blocked if it is turned away, if there is no legal block of
+ * free servers, or if it would end after its deadline; else it holds its servers until it ends.
  *
- * Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023, and
- * its published simulator. The mode is that of the RAMP cluster. compat: what the look-ahead says of a model cut into so many pieces
- * is taken from the first decision for it in a run, wherever the pieces were then; a job that runs at the horizon counts as blocked.
- * exact: each placement is looked at by itself; deadlines hold up to 1e-9 of themselves.
+ * Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023,
+ * and its published simulator. The mode is that of the RAMP cluster. compat: what the look-ahead says of a model cut into so many
+ * pieces is taken from the first decision for it in a run, wherever the pieces were then; a job that runs at the horizon counts as
+ * blocked. exact: each placement is looked at by itself; deadlines hold up to 1e-9 of themselves.
  */
 #ifndef BERTH_PACML_H
 #define BERTH_PACML_H
@@ -88,7 +88,8 @@ berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n
 berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block,
                                    berth_pacml_outcome *out);
 
-/** Legal decisions as published: 0; 1 if a server is free; an even number if as many are, and the size is legal on an empty cluster.
+/** Legal decisions as published: 0; 1 if a server is free; an even number if as many are, and the size is legal on an empty
+ *  cluster.
  *  @param mask [most + 1] out */
 berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask);
 /** Those, but 0, that would be accepted.  @param mask [most + 1] out: mask[0] is 1 */

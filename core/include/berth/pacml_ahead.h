@@ -1,14 +1,15 @@
-/* Deciding PAC-ML's question with what is known before the decision: the look-ahead of each choice, when running jobs will end, and how
- * jobs arrive.
+/* Deciding PAC-ML's question with what is known before the decision: the look-ahead of each choice, when running jobs will end, and
+ * how jobs arrive.
  *
  * A small network says, from what a choice leaves behind, how many jobs will be blocked; the choice with the least, this job
- * included, is taken. It learns that from games with itself, by TD(lambda), and, if asked to, from rollouts on the way. On top of it,
- * rollouts: for each choice, sampled futures are played on with the network, and the choice with the fewest blocked jobs is taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the
- * decision itself then checks: memory never binds, and a model takes the time that it takes on an empty cluster. At most 64 servers.
+ * included, is taken. It learns that from games with itself, by TD(lambda), and, if asked to, from rollouts on the way. On top of
+ * it, rollouts: for each choice, sampled futures are played on with the network, and the choice with the fewest blocked jobs is
+ * taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two things that the decision itself
+ * then checks: memory never binds, and a model takes the time that it takes on an empty cluster. At most 64 servers.
  *
  * Ours; learning as in Sutton, "Learning to Predict by the Methods of Temporal Differences", 1988; rollouts as in
- * Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996; futures shared out as in Karnin, Koren and Somekh, "Almost
- * Optimal Exploration in Multi-Armed Bandits", 2013. */
+ * Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996; futures shared out as in Karnin, Koren and
+ * Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", 2013. */
 #ifndef BERTH_PACML_AHEAD_H
 #define BERTH_PACML_AHEAD_H
 
@@ -33,9 +34,9 @@ typedef struct berth_pacml_ahead berth_pacml_ahead;
  * @param discount of what is blocked one arrival later, 0 to below 1
  * @param process copied
  * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 64 servers); BERTH_ENOMEM
- * Before anything is learned the weights are those of a rule, one unit: the more servers and blocks stay free at the moments to come, the better.
- * With rollouts that is a rolling-horizon planner which needs no training. Of weights that are all 0 the first choice is taken, that with
- * fewest pieces.
+ * Before anything is learned the weights are those of a rule, one unit: the more servers and blocks stay free at the moments to
+ * come, the better. With rollouts that is a rolling-horizon planner which needs no training. Of weights that are all 0 the first
+ * choice is taken, that with fewest pieces.
  */
 berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t blocks, double discount,
                                    const berth_pacml_process *process, berth_pacml_ahead **out);
@@ -73,8 +74,8 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
 void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w);
 
 typedef struct berth_pacml_ahead_options {
-  int32_t futures; /* sampled for each choice, in the mean: the worse half of the choices drops out again and again; 0: the network alone decides;
-                      default 32 */
+  int32_t futures; /* sampled for each choice, in the mean: the worse half of the choices drops out again and again; 0: the network
+                      alone decides; default 32 */
   int32_t depth;   /* arrivals in each; default 24 */
   uint64_t seed;   /* futures depend on it and on the number of the job; default 0 */
   int reject;      /* 1 (default): turning away a job that could run is a choice, too */

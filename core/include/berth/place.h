@@ -81,7 +81,8 @@ typedef struct berth_policy {
    *  @param eft [devices] earliest finish, s
    *  @param score [devices] out, least wins; eft on entry; INFINITY: not here
    *  @param wake out: with every score INFINITY, "not now": try again at this time (READY_FINISHED only) */
-  berth_status (*score)(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake);
+  berth_status (*score)(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
+                        double *wake);
   void *ud;
 } berth_policy;
 
@@ -113,7 +114,8 @@ typedef struct berth_place_options {
   const char *variant;           /* "": the corrected or textbook form; else "baechi-tf", "baechi-pt", "code", ... by placer */
   berth_average averages;        /* HEFT, CPOP, PEFT */
   berth_links links;             /* discipline that the planner assumes; default FREE. With ROUTE and FAIR the list engine plans on
-                                    DUPLEX; whoever simulates to decide (the first five, searches, portfolio) takes them as they are */
+                                    DUPLEX; whoever simulates to decide (the first five, searches, portfolio) takes them as they
+                                    are */
   berth_memory_policy memory;    /* what counts against device memory; default as in the simulator */
   double param_multiple;         /* as in berth_sim_options; default 1 */
   double quantum;                /* s, as in berth_sim_options; default 0 */
@@ -124,35 +126,35 @@ typedef struct berth_place_options {
   berth_favourites favourites;   /* m-sct; default LP */
   const int32_t *favourite;      /* [ops] m-sct with GIVEN: favourite child of each op, BERTH_NONE: none. A consumer of the op, and
                                     of no two ops the same */
-  double tau;                    /* m-sct with LP, 0..1: an edge whose x = 1 - y is at most tau is a favourite; where two collide, as
-                                    they may above 0.5, the larger y. 0 (default): a maximal matching, greedily by y; baechi-tf:
+  double tau;                    /* m-sct with LP, 0..1: an edge whose x = 1 - y is at most tau is a favourite; where two collide,
+                                    as they may above 0.5, the larger y. 0 (default): a maximal matching, greedily by y; baechi-tf:
                                     0.1; baechi-pt: 0.5 */
   double gap;                    /* m-sct: relative gap to which the LP is solved; default 0.01 */
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
-  const berth_search_options *search;   /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged first in, first out
-                                           with links, memory, param_multiple and quantum. Its method and seed are not read. exact: its
-                                           seconds */
-  berth_search_report *search_report;   /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is an answer, and
-                                           this tells */
+  const berth_search_options *search;   /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged first in,
+                                           first out with links, memory, param_multiple and quantum. Its method and seed are not
+                                           read. exact: its seconds */
+  berth_search_report *search_report;   /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is an
+                                           answer, and this tells */
 } berth_place_options;
 /** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
  *           which an answer holds in any order of execution */
 berth_place_options berth_place_default(const berth_graph *g);
 
-/** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop" "peft"
- *  "minmin" "blevel" "critical-path" "enumerative" "exact" (exact.h) "anneal", "local" and "brkga" (search.h) "portfolio" "policy".
- *  The first five only choose devices: plan and estimate are what these give when each device runs its ops first in, first out,
- *  under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits, they pack
- *  for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never
- *  test real limits. "metis" fills shares by device speed; memory is its second constraint where there are limits.
- *  "enumerative", too, only chooses devices and is planned like the first five, with the same promise about memory. It takes
- *  meta-ops (berth_meta_ops, times to within 1 %) by depth: blocks of one go to different devices, as many as there are at a time, at
- *  the least total time of moving inputs that are not there yet, plus what slow devices take longer; ties to devices with less to
- *  do. "": by an assignment problem, O(devices^3) for each round; "enumerate": the same answers up to ties by trying all, up to 8
- *  devices; "blocks", "greedy": two rules of the einsummable runtime, of which the first takes partial products with their sum.
- *  Pins, types, groups and memory come before an even spread.
+/** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop"
+ *  "peft" "minmin" "blevel" "critical-path" "enumerative" "exact" (exact.h) "anneal", "local" and "brkga" (search.h) "portfolio"
+ *  "policy". The first five only choose devices: plan and estimate are what these give when each device runs its ops first in,
+ *  first out, under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits,
+ *  they pack for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and
+ *  "baechi-pt" never test real limits. "metis" fills shares by device speed; memory is its second constraint where there are
+ *  limits. "enumerative", too, only chooses devices and is planned like the first five, with the same promise about memory. It
+ *  takes meta-ops (berth_meta_ops, times to within 1 %) by depth: blocks of one go to different devices, as many as there are at a
+ *  time, at the least total time of moving inputs that are not there yet, plus what slow devices take longer; ties to devices with
+ *  less to do. "": by an assignment problem, O(devices^3) for each round; "enumerate": the same answers up to ties by trying all,
+ *  up to 8 devices; "blocks", "greedy": two rules of the einsummable runtime, of which the first takes partial products with their
+ *  sum. Pins, types, groups and memory come before an even spread.
  *  The others plan as they place, and reserve channels in the order of placing. On free links their plan is what the simulator
  *  makes of it with PLANNED. On others a simulation, which sends in the order of production, takes another time, more or less:
  *  on random graphs of 200 ops on 4 devices, 0.81 to 1.22 times the estimate on CHANNEL, 0.89 to 1.28 on DUPLEX, 0.99 to 1.24
@@ -220,8 +222,9 @@ typedef enum berth_adjust_by {
 
 typedef struct berth_adjust_options {
   berth_adjust_by by;        /* default FREQUENT */
-  int fit;                   /* 0 (default): devices that cannot run the group are passed over, memory is not looked at. 1: the devices of
-                                its ops in the order of `by`, then the others by id, until one has room; largest group first */
+  int fit;                   /* 0 (default): devices that cannot run the group are passed over, memory is not looked at. 1: the
+                                devices of its ops in the order of `by`, then the others by id, until one has room; largest group
+                                first */
   berth_place_options place; /* links, memory, param_multiple, quantum */
 } berth_adjust_options;
 /** @param g as for berth_place_default */
@@ -234,9 +237,9 @@ berth_adjust_options berth_adjust_default(const berth_graph *g);
  * @param opts NULL: defaults
  * @param out plan and estimate: first in, first out, as berth_place's first five; label "adjust"
  * @param why as in berth_place
- * @return BERTH_OK; BERTH_EINVAL (a device out of range; an op without group that cannot run where it is); BERTH_EINFEASIBLE (no device
- *         can run a group; with `fit`: an op or a group that has no room, told with the device that comes closest, or, under INFERENCE
- *         and TRAINING, where memory runs out first in, first out); else as berth_place
+ * @return BERTH_OK; BERTH_EINVAL (a device out of range; an op without group that cannot run where it is); BERTH_EINFEASIBLE (no
+ *         device can run a group; with `fit`: an op or a group that has no room, told with the device that comes closest, or, under
+ *         INFERENCE and TRAINING, where memory runs out first in, first out); else as berth_place
  *
  * With `fit`, TOTAL and room found, memory holds in any order. INFERENCE and TRAINING count what is held for good (parameters) and
  * the largest op on it; that what is held for a time fits, too, is seen by one simulation at the end.

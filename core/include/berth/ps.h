@@ -1,5 +1,5 @@
-/* Training jobs of workers and parameter servers on machines, slot by slot: how fast a job runs where, what it is worth when it is done,
- * and runs of a policy that says in each slot who has what.
+/* Training jobs of workers and parameter servers on machines, slot by slot: how fast a job runs where, what it is worth when it is
+ * done, and runs of a policy that says in each slot who has what.
  *
  * Synchronous training, W workers and S = W / ratio servers: a worker needs tau + 2 bytes ratio / (b batch) slots for a sample
  * (PD-ORS, equation 1), b the bandwidth between a worker and a server. Two cases: all on one machine (`inside`), or not
@@ -68,8 +68,9 @@ double berth_ps_worker_slots(const berth_ps_job *job, double bandwidth);
 /** Samples per slot on these places; 0 without a worker or a server, or with fewer servers than workers / ratio, rounded up (up to
  *  rounding errors, 1e-12). Workers above `batch` do nothing and need no server. CASES: workers / berth_ps_worker_slots at
  *  `inside` if all is on one machine, `rack` if in one rack, else `across`, even where that is the larger one.
- *  SHARED: an iteration takes tau batch / workers + 2 bytes / (servers b), b the least of `inside` where a worker and a server share a
- *  machine, the link's bandwidth (`rack` if the whole job is in one, else `across`) / servers on other machines for each worker, and
+ *  SHARED: an iteration takes tau batch / workers + 2 bytes / (servers b), b the least of `inside` where a worker and a server
+ *  share a machine, the link's bandwidth (`rack` if the whole job is in one, else `across`) / servers on other machines for each
+ *  worker, and
  *  / workers on other machines for each server.  O(n) */
 double berth_ps_speed(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place *places);
 /** What a job is worth when it is done so many slots after its arrival (0: in the slot of its arrival). */
@@ -79,8 +80,9 @@ double berth_ps_utility(const berth_ps_job *job, double slots);
 
 typedef struct berth_ps_run berth_ps_run;
 
-/** What decides; NULL functions are not asked. Anything but BERTH_OK ends the run. In each slot: ends of jobs, then arrivals in order,
- *  then `slot`. Slots go on while anybody is there or is to come; ends in the last one are told after it, with slot number `slots`. */
+/** What decides; NULL functions are not asked. Anything but BERTH_OK ends the run. In each slot: ends of jobs, then arrivals in
+ *  order, then `slot`. Slots go on while anybody is there or is to come; ends in the last one are told after it, with slot number
+ *  `slots`. */
 typedef struct berth_ps_policy {
   berth_status (*arrival)(void *ud, berth_ps_run *r, int32_t job);
   berth_status (*finish)(void *ud, berth_ps_run *r, int32_t job);  /* it is done, since the last slot */
@@ -90,14 +92,14 @@ typedef struct berth_ps_policy {
 
 berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out);
 void berth_ps_run_release(berth_ps_run *r);
-/** To the last slot. A job whose places change loses `moving` slots from there on; what is left of a job after a slot counts as done if
- *  it is at most 1e-9 of its work.
+/** To the last slot. A job whose places change loses `moving` slots from there on; what is left of a job after a slot counts as
+ *  done if it is at most 1e-9 of its work.
  *  @return BERTH_OK; BERTH_EINTERRUPT (what happened so far stands; may be played on); BERTH_EINVAL (it is over); what the policy
  *          returned  O(assigned places * resources + n log n of the jobs assigned) in each slot, besides the policy's work */
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy);
 
-/** In `slot`: the job has these places in this slot, instead of those assigned before. It keeps none from the slot before; given the
- *  same places again, it runs on. All that is assigned on a machine is at most its capacity, up to 1e-9 of it. What is refused
+/** In `slot`: the job has these places in this slot, instead of those assigned before. It keeps none from the slot before; given
+ *  the same places again, it runs on. All that is assigned on a machine is at most its capacity, up to 1e-9 of it. What is refused
  *  changes nothing.
  *  @param places [n] machines each once, workers + servers above 0; n = 0: nothing
  *  @return BERTH_EINVAL (not in `slot`; no such job, not arrived, done, refused; places), BERTH_EINFEASIBLE (capacity: machine,

@@ -49,8 +49,8 @@ double berth_ramp_transfer(const berth_ramp *r, int32_t src, int32_t dst, double
  *
  * @param n end points  @param server [n] of each; may repeat  @param bytes of all messages together
  * @return BERTH_OK, BERTH_EINVAL (a server that does not exist, bytes)
- * compat: rate bandwidth / groups^2 of each transceiver; never contending racks. exact: bandwidth / groups; as many racks contend as
- * one group has among the end points.  O(n)
+ * compat: rate bandwidth / groups^2 of each transceiver; never contending racks. exact: bandwidth / groups; as many racks contend
+ * as one group has among the end points.  O(n)
  */
 berth_status berth_ramp_collective(const berth_ramp *r, int32_t n, const int32_t *server, double bytes, double *seconds);
 
@@ -110,8 +110,8 @@ void berth_ramp_planner_release(berth_ramp_planner *p);
  * @param most 1 or even  @param busy [servers] nonzero: not free; NULL: all are free
  * @param servers [servers] out: those that it takes, ascending (n_servers of them); may be NULL
  * @param look 0: places only; step, ticks, compute and communication are then 0
- * @return BERTH_OK also if there is no block; BERTH_EINVAL (most; numbers too large to count), BERTH_ENOMEM, BERTH_EINTERRUPT (asked
- * only while a step of many pieces is looked at; a hook must not use the same planner)
+ * @return BERTH_OK also if there is no block; BERTH_EINVAL (most; numbers too large to count), BERTH_ENOMEM, BERTH_EINTERRUPT
+ * (asked only while a step of many pieces is looked at; a hook must not use the same planner)
  * O(pieces x servers / 64 + dependencies): k^2 dependencies between two ops cost k operations and k^2 additions.
  */
 berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most, const uint8_t *busy, int look,

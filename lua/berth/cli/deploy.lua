@@ -1,5 +1,6 @@
 --- berth deploy: which devices repeat each op group of a training graph, and how they are kept in step.
 local berth = require "berth"
+local device_sets = require "berth.cli.device_sets"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.cli.json"
@@ -23,7 +24,8 @@ local deploy = {
   name = "deploy", use = "deploy GRAPH [TOPOLOGY] --batch N [options]", least = 1, most = 2,
   text = "Decides which devices repeat each op group of a training graph, and how they are kept in step; simulates the answer\n"
     .. "and tells why. Never worse than data parallelism, the best uniform strategy and a chain cut by memory.",
-  notes = "Sets of devices are written 1-4/5,6: two sets, the first with four devices.\n\n" .. inputs.notes
+  notes = "SETS of devices are written 1-4/5,6 or d0-d3/d4,d5: two sets, the first with four devices. Devices are numbers from\n"
+    .. "1, or names as tables print them.\n\n" .. inputs.notes
     .. "\nTOPOLOGY may be a cluster of the study, too: tag:testbed, tag:random,seed=3; docs/deploy.md names them.",
   options = options.join({
     { name = "batch", kind = "count", value = "N", text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
@@ -62,40 +64,21 @@ local deploy = {
 
 -- ---- what is asked for -------------------------------------------------------------------------------------
 
--- "1-4/5,6" as { { 1, 2, 3, 4 }, { 5, 6 } }
-local function read_set(name, text, n)
-  local out = {}
-  for _, part in ipairs(lists.pieces(name, text)) do
-    local from, to = part:match("^(%d+)%-(%d+)$")
-    from, to = tonumber(from or part:match("^%d+$")), tonumber(to or part:match("^%d+$"))
-    if not from or from < 1 or to > n or from > to then
-      fail.usage("--%s: %q is no device and no range of devices (1 to %d)", name, part, n)
-    end
-    for d = from, to do out[#out + 1] = math.floor(d) end
-  end
-  return out
-end
-
-local function read_sets(name, text, n)
-  if not text then return nil end
-  local out = {}
-  for part in (text .. "/"):gmatch "([^/]*)/" do out[#out + 1] = read_set(name, part, n) end
-  return out
-end
+local function read_sets(name, text, topology) return text and device_sets(name, text, topology) end
 
 -- Number of the group of each device.
-local function read_device_groups(text, n)
-  local sets = read_sets("device-groups", text, n)
+local function read_device_groups(text, topology)
+  local sets = read_sets("device-groups", text, topology)
   if not sets then return nil end
   local group = {}
   for k, set in ipairs(sets) do
     for _, d in ipairs(set) do
-      if group[d] then fail.usage("--device-groups: device %d is in two groups", d) end
+      if group[d] then fail.usage("--device-groups: device %s is in two groups", topology:device(d).name) end
       group[d] = k
     end
   end
-  for d = 1, n do
-    if not group[d] then fail.usage("--device-groups: device %d is in none", d) end
+  for device in topology:devices() do
+    if not group[device.id] then fail.usage("--device-groups: device %s is in none", device.name) end
   end
   return group
 end
@@ -147,8 +130,8 @@ end
 local function for_planning(spec, batch, given, topology)
   local cost = options.for_pricing(given)
   local out = { batch = batch, points = read_points(spec, given), physics = given.physics,
-    op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"], #topology),
-    sets = read_sets("sets", given.sets, #topology), strict = given.strict, duplicates = given.duplicates, sfb = given.sfb,
+    op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"], topology),
+    sets = read_sets("sets", given.sets, topology), strict = given.strict, duplicates = given.duplicates, sfb = given.sfb,
     method = given.method, evaluations = given.evaluations, seconds = given.seconds, prior = prior_of(given.prior),
     seed = given.seed, reasons = given.reasons }
   if given.even then out.uneven = false end

@@ -163,7 +163,12 @@ end
 
 --- Op groups as text, the heaviest first.
 -- @tparam[opt] number most
-function methods:table(most) return words.groups(self, most) end
+function methods:table(most)
+  if most ~= nil and not (type(most) == "number" and most >= 0) then
+    options.fail("deploy answer:table: most: expected how many op groups, got %s", tostring(most))
+  end
+  return words.groups(self, most and math.floor(math.min(most, #self.groups)))
+end
 
 --- The baselines as text.
 function methods:baseline_table() return words.baseline_table(self) end

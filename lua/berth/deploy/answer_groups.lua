@@ -96,15 +96,6 @@ local function add_gradients(d, ops)
   end
 end
 
--- Parameter servers are told from AllReduce where they may be chosen: there is something to reduce.
-local function reduces(d, g)
-  local actions, sets = d:actions(), d:sets()
-  for _, a in ipairs(d:legal(g)) do
-    if actions[a].option == "ps" and #sets[actions[a].set] > 1 then return true end
-  end
-  return false
-end
-
 --- The op groups of a problem, in its order: ops, seconds (all ops at the full batch, mean over devices), parameters and
 -- gradient_bytes (bytes), passes (ops of each), what (words), reduces (replicas have gradients to sum). O(n log n)
 -- @tparam deploy d
@@ -116,7 +107,7 @@ function groups.of(d)
     local own = {}
     for i, id in ipairs(group.ops) do own[i] = ops[id] end
     out[g] = described(own, has_backward)
-    out[g].reduces = reduces(d, g)
+    out[g].reduces = group.reduces
   end
   return out
 end

@@ -1,5 +1,6 @@
 --- What answers call devices, options and op groups, and the tables that they print.
 local core = require "berth.core"
+local decimals = require "berth.decimals"
 local percent = require "berth.percent"
 local text = require "berth.cli.text"
 
@@ -26,6 +27,12 @@ function words.seconds(x) return x and core.format(x, "seconds") or "-" end
 function words.bytes(x)
   if not x then return "-" end
   return x == math.huge and "none" or core.format(x < 1000 and math.ceil(x) or x, "bytes")
+end
+
+--- How many times: "1.85", "3e+12"; "-" of no time.
+function words.times(x)
+  if x ~= x or x == math.huge then return "-" end
+  return x < 1e6 and decimals(x, 2) or core.number_text(x, 3)
 end
 
 --- How much more: "+3.1 %", "-0.2 %".
@@ -88,11 +95,11 @@ local function counted(list)
   return ("%.0f to %.0f"):format(least, most)
 end
 
+--- Whether it is a way to sum gradients.
+function words.is_sum(option) return option == "ps" or option == "allreduce" end
+
 --- An option in words; where no gradient is summed it does not matter how.
-function words.option(option, reduces)
-  if not reduces and (option == "ps" or option == "allreduce") then return "replicas" end
-  return words.options[option]
-end
+function words.option(option, reduces) return words.is_sum(option) and not reduces and "replicas" or words.options[option] end
 
 --- How an op group is carried out, in a few words.
 -- @tparam table g group of an answer
@@ -141,7 +148,7 @@ function words.note(row)
 end
 
 local function baseline_cells(row, a)
-  return { words.baseline(row.name), words.seconds(row.seconds), ("%.2f"):format(row.seconds / a.seconds), words.note(row) }
+  return { words.baseline(row.name), words.seconds(row.seconds), words.times(row.seconds / a.seconds), words.note(row) }
 end
 
 --- Those that fit, fastest first, and then those that do not.
@@ -177,8 +184,8 @@ end
 
 local function against(a)
   local out, dp = {}, a:baseline "dp"
-  if a.speedup then out[#out + 1] = ("%.2f x DP-NCCL%s"):format(a.speedup, dp.fits and "" or " as if it fitted") end
-  if a.speedup_uniform then out[#out + 1] = ("%.2f x the best uniform strategy"):format(a.speedup_uniform) end
+  if a.speedup then out[#out + 1] = ("%s x DP-NCCL%s"):format(words.times(a.speedup), dp.fits and "" or " as if it fitted") end
+  if a.speedup_uniform then out[#out + 1] = ("%s x the best uniform strategy"):format(words.times(a.speedup_uniform)) end
   return table.concat(out, ", ")
 end
 

@@ -120,6 +120,8 @@ local INSIDE, FAR, NEAR = { 8000, 20000 }, 2810, 5000
 
 local function draw(rng, list) return list[rng:below(#list)] end
 
+local function from_range(rng, low, high) return low * (high / low) ^ rng:uniform() end
+
 local function memory_of(groups)
   local bytes = 0
   for _, g in ipairs(groups) do bytes = bytes + g[2] * g[3] * GiB end
@@ -178,27 +180,37 @@ local function test(rng)
   return groups, uniform(#groups, outside)
 end
 
-local KINDS = { training = 1, test = 2 }
+-- Two to six groups of one to four, bandwidths in MB/s of a wide range: a cluster of the test generator hardly ever comes up.
+local function mixed(rng)
+  local inside, outside, groups = from_range(rng, 3000, 25000), from_range(rng, 1500, 8000), {}
+  for i = 1, 1 + rng:below(5) do
+    local card = draw(rng, CARDS)
+    groups[i] = { card, draw(rng, TEST_COUNTS), MEMORY[card], inside }
+  end
+  return groups, uniform(#groups, outside)
+end
 
---- A random cluster, as the study trains ("training") or tests ("test": exactly 8 GPUs) on them.
+local GENERATORS = { training = training, test = test, mixed = mixed }
+local KINDS = { training = 1, test = 2, mixed = 3 }
+
+--- A random cluster, as the study trains ("training") or tests ("test": exactly 8 GPUs) on them; "mixed" is neither: two to six
+-- groups of one to four GPUs, bandwidths from a range.
 -- Departs from the code: the stop that depends on the model's size is made only where `parameter_bytes` tells that.
--- @tparam table o kind ("training"), seed (0), parameter_bytes, links, latency, overhead, efficiency
+-- @tparam table o kind ("training"; "test", "mixed"), seed (0), parameter_bytes, links, latency, overhead, efficiency
 -- @treturn topology
 -- @usage t = berth.deploy.clusters.random { kind = "test", seed = 7 }
 function clusters.random(o)
   local fn = "berth.deploy.clusters.random"
   o = options.check(fn, o, legal("kind", "seed", "parameter_bytes"))
   local kind = o.kind or "training"
-  if not KINDS[kind] then options.fail('%s: kind: %s is none of: training, test', fn, tostring(kind)) end
+  if not KINDS[kind] then options.fail('%s: kind: %s is none of: training, test, mixed', fn, tostring(kind)) end
   if o.parameter_bytes ~= nil then
     positive(fn, "parameter_bytes", o.parameter_bytes)
-    if kind == "test" then options.fail('%s: parameter_bytes: is for kind = "training"', fn) end
+    if kind ~= "training" then options.fail('%s: parameter_bytes: is for kind = "training"', fn) end
   end
   local rng = core.rng(o.seed or 0, KINDS[kind])
-  local groups, between
-  if kind == "training" then groups, between = training(rng, o.parameter_bytes)
-  else groups, between = test(rng) end
-  return cluster(fn, groups, between, o)
+  local groups, rows = GENERATORS[kind](rng, o.parameter_bytes)
+  return cluster(fn, groups, rows, o)
 end
 
 --- Names of all, in a fixed order: berth.deploy.clusters[name](options).

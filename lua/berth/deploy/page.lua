@@ -38,7 +38,7 @@ local function baselines_table(a)
   for _, fits in ipairs { true, false } do
     for _, b in ipairs(a.baselines) do
       if b.fits == fits then
-        rows[#rows + 1] = row("td", { words.baseline(b.name), words.seconds(b.seconds), ("%.2f"):format(b.seconds / a.seconds),
+        rows[#rows + 1] = row("td", { words.baseline(b.name), words.seconds(b.seconds), words.times(b.seconds / a.seconds),
           words.note(b) }, numbers)
       end
     end
@@ -56,10 +56,10 @@ end
 local function tiles(a)
   local out, dp = { tile("step time", words.seconds(a.seconds), ("%s samples/s"):format(scale.number(a.batch / a.seconds))) },
     a:baseline "dp"
-  if dp then out[#out + 1] = tile("over DP-NCCL", ("%.2f x"):format(a.speedup), dp.fits and words.seconds(dp.seconds)
+  if dp then out[#out + 1] = tile("over DP-NCCL", words.times(a.speedup) .. " x", dp.fits and words.seconds(dp.seconds)
     or "as if it fitted") end
   if a.speedup_uniform then
-    out[#out + 1] = tile("over the best uniform", ("%.2f x"):format(a.speedup_uniform),
+    out[#out + 1] = tile("over the best uniform", words.times(a.speedup_uniform) .. " x",
       words.seconds(a:baseline("uniform").seconds))
   end
   if a.bound then

@@ -7,10 +7,10 @@ local words = require "berth.deploy.answer_words"
 local figures = {}
 
 local MOST_GROUPS, MOST_DEVICES = 64, 64
-local CLASS = { allreduce = "c1", ps = "c2", split = "c3", duplicate = "c4", alone = "c6" }
-local ORDER = { "allreduce", "ps", "split", "duplicate", "alone" }
-local LEGEND = { allreduce = words.options.allreduce, ps = words.options.ps, split = words.options.split,
-  duplicate = words.options.duplicate, alone = "on one device" }
+local CLASS = { allreduce = "c1", ps = "c2", replicas = "c5", split = "c3", duplicate = "c4", alone = "c6" }
+local ORDER = { "allreduce", "ps", "replicas", "split", "duplicate", "alone" }
+local LEGEND = { allreduce = words.options.allreduce, ps = words.options.ps, replicas = "replicas, no gradient",
+  split = words.options.split, duplicate = words.options.duplicate, alone = "on one device" }
 
 -- ---- step times ------------------------------------------------------------------------------------------
 
@@ -28,7 +28,10 @@ end
 
 -- ---- op groups on devices ----------------------------------------------------------------------------------
 
-local function kind_of(g) return #g.devices == 1 and "alone" or g.option end
+local function kind_of(g)
+  if #g.devices == 1 then return "alone" end
+  return words.is_sum(g.option) and not g.reduces and "replicas" or g.option
+end
 
 -- The largest share of the samples is drawn in full height, lesser ones lower.
 local function most_samples(g)

@@ -54,13 +54,17 @@ local function key_of(s)
   return table.concat(s.action, ",") .. (s.duplicate and ";" .. table.concat(s.duplicate, ",") or s.sfb)
 end
 
+-- Of what cannot reach its tensors, or ends later than can be counted.
+local NEVER = { seconds = math.huge, over = 0 }
+
 --- The value of a strategy; each is simulated once. nil: interrupted
 function Run:value(s)
   local key = key_of(s)
   local known = self.known[key]
   if known then return known end
-  local value = self:need(self.d:evaluate(s))
-  if not value then return nil end
+  local value, message, code = self.d:evaluate(s)
+  if code == "unreachable" then value = NEVER end
+  if not self:need(value, message, code) then return nil end
   self.known[key], self.evaluations = value, self.evaluations + 1
   return value
 end
@@ -110,7 +114,7 @@ end
 
 -- Points of a search that are below all before.
 function Run:note(trace)
-  local best = self.best.value.over == 0 and self.best.value.seconds or math.huge
+  local best = self.best and self.best.value.over == 0 and self.best.value.seconds or math.huge
   for _, point in ipairs(trace) do
     if point.seconds < best then
       best = point.seconds
@@ -121,7 +125,7 @@ end
 
 -- The published search begins with data parallelism, all others with the baselines, whose values are known.
 local function begun(self)
-  if self.method == "published" then return { start = { self.first[1].strategy } } end
+  if self.method == "published" then return { start = self.first[1] and { self.first[1].strategy } } end
   return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d))
 end
 
@@ -129,8 +133,8 @@ function Run:search(evaluations)
   if evaluations < 1 then return end
   local given = options.merge(begun(self), self.searching, { method = self.method, evaluations = evaluations, sfb = self.sfb,
     seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3) or nil })
-  local found, message, code = self.d:search(given)
-  if code == "infeasible" or not self:need(found, message, code) then return end
+  local found, message, code, why = self.d:search(given)
+  if code == "infeasible" and self.best or not self:need(found, message, code, why) then return end
   self:note(found.trace)
   self.evaluations = self.evaluations + found.evaluations
   self.interrupted = self.interrupted or found.interrupted or nil

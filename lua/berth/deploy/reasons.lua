@@ -3,8 +3,6 @@ local words = require "berth.deploy.answer_words"
 
 local reasons = {}
 
-local SHARED = { ps = true, allreduce = true }
-
 -- Actions by what they do: index[set][option][shares] = action.
 local function index_of(d)
   local index = {}
@@ -66,7 +64,7 @@ local function where(ctx, set) return words.devices(ctx.names, ctx.sets[set]) en
 local function in_full(ctx, a, reduces)
   local x = ctx.actions[a]
   if #ctx.sets[x.set] == 1 then return where(ctx, x.set) .. " instead" end
-  local shares = SHARED[x.option] and ", " .. words.shares[x.shares] or ""
+  local shares = words.is_sum(x.option) and ", " .. words.shares[x.shares] or ""
   return ("%s, %s%s instead"):format(where(ctx, x.set), words.option(x.option, reduces), shares)
 end
 
@@ -85,8 +83,9 @@ local function described(ctx, now, a, reduces)
   local x, parts = ctx.actions[a], {}
   local several = #ctx.sets[x.set] > 1
   if x.set ~= now.set then parts[1] = where(ctx, x.set) end
-  if several and x.option ~= now.option then parts[#parts + 1] = words.option(x.option, reduces) end
-  if several and SHARED[x.option] and x.shares ~= now.shares and #ctx.sets[now.set] > 1 and SHARED[now.option] then
+  local option = words.option(x.option, reduces)
+  if several and (#ctx.sets[now.set] == 1 or option ~= words.option(now.option, reduces)) then parts[#parts + 1] = option end
+  if several and words.is_sum(x.option) and x.shares ~= now.shares and #ctx.sets[now.set] > 1 and words.is_sum(now.option) then
     parts[#parts + 1] = words.shares[x.shares]
   end
   return table.concat(parts, ", ") .. " instead"
@@ -101,6 +100,15 @@ local function see_alike(ctx, legal, single_action, seen)
   end
 end
 
+-- Where no gradient is summed the other way to sum them is the same.
+local function see(ctx, a, reduces, seen)
+  local x = ctx.actions[a]
+  seen[a] = true
+  if reduces or not words.is_sum(x.option) then return end
+  local twin = (ctx.index[x.set][x.option == "ps" and "allreduce" or "ps"] or {})[x.shares]
+  if twin then seen[twin] = true end
+end
+
 --- Other actions of an op group, those first that say most: another way to keep replicas in step, other shares, all devices,
 -- one device, and the one that costs least by itself.
 -- @tparam table ctx of reasons.context
@@ -109,12 +117,13 @@ end
 -- @treturn table array of { action, what }
 function reasons.alternatives(ctx, action, g)
   local chosen = action[g]
-  local now, legal, list, seen = ctx.actions[chosen], ctx.d:legal(g), {}, { [chosen] = true }
+  local now, legal, list, seen = ctx.actions[chosen], ctx.d:legal(g), {}, {}
   local is_legal, reduces = {}, ctx.groups[g].reduces
+  see(ctx, chosen, reduces, seen)
   for _, a in ipairs(legal) do is_legal[a] = true end
   local function add(a)
     if not a or seen[a] or not is_legal[a] then return end
-    seen[a] = true
+    see(ctx, a, reduces, seen)
     list[#list + 1] = { action = a, what = described(ctx, now, a, reduces) }
   end
   local function at(set, option, shares)
