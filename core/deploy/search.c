@@ -218,7 +218,7 @@ static void free_tables(const berth_deploy *d, tables *t) {
 
 static berth_status fill_tables(seam *s, tables *t) {
   berth_deploy *d = s->d;
-  berth_status st = berth_i_search_positions(d, t->position);
+  berth_status st = berth_deploy_positions(d, t->position);
   if (st == BERTH_OK) st = berth_i_search_starts(d, &s->o, &s->space, &t->starts);
   if (st != BERTH_OK) return st;
   berth_i_search_weights(d, t->weight);

@@ -41,8 +41,6 @@ berth_status berth_i_search_starts(berth_deploy *d, const berth_deploy_search_op
                                    berth_i_first *out);
 void berth_i_first_release(const berth_deploy *d, berth_i_first *x);
 
-/** Where the forward ops of each group are. @param position [groups] out */
-berth_status berth_i_search_positions(const berth_deploy *d, double *position);
 /** Bytes of the batch that cross a cut behind each group. @param rank [groups] scratch @param out [2 * groups] the first half */
 void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank, double *out);
 /** How much there is to change. @param weight [groups] out */

@@ -41,7 +41,7 @@ static double place_of(const berth_deploy *d, int32_t group, const double *place
   return n > 0 ? sum / n : 0;
 }
 
-berth_status berth_i_search_positions(const berth_deploy *d, double *position) {
+berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
   const size_t n = (size_t)d->n_ops;
   double *place = berth_i_alloc(d->ctx, n, sizeof *place);
   int32_t *order = berth_i_alloc(d->ctx, n, sizeof *order);

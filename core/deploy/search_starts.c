@@ -131,10 +131,10 @@ static berth_status fill(berth_deploy *d, const berth_deploy_search_options *o, 
   const int32_t baselines = l ? berth_deploy_list_size(l) + BEST + 1 : 0;
   uint8_t *duplicate = berth_i_alloc(d->ctx, (size_t)d->n_ops, 1);
   berth_status st = duplicate ? room_for(d, (size_t)(o->n_starts + baselines + FALLBACKS), out) : berth_i_nomem(d->ctx);
+  if (st == BERTH_OK && l) st = add_baselines(d, o, x, l, duplicate, out); /* first: what is given may be among them */
   if (st == BERTH_OK)
     for (int32_t k = 0; k < o->n_starts; k++)
       memcpy(next(d, out), o->start + (size_t)k * (size_t)d->n_groups, (size_t)d->n_groups * sizeof *o->start);
-  if (st == BERTH_OK && l) st = add_baselines(d, o, x, l, duplicate, out);
   if (st == BERTH_OK && out->n == 0) st = fall_back(d, o, duplicate, out);
   berth_i_free(d->ctx, duplicate, (size_t)d->n_ops, 1);
   return st;

@@ -260,6 +260,7 @@ static const luaL_Reg methods[] = { { "groups", groups },
                                     { "owners", owners },
                                     { "op", op_seconds },
                                     { "compile", bl_deploy_compile },
+                                    { "positions", bl_deploy_positions },
                                     { "search", bl_deploy_search },
                                     { "tree", bl_deploy_tree },
                                     { NULL, NULL } };

@@ -13,6 +13,7 @@ extern const bl_class bl_deploy_class;
 extern const luaL_Reg bl_deploy_functions[], bl_deploy_value_methods[];
 
 /* Of deploy_search.c: deploy:search, deploy:tree. */
+int bl_deploy_positions(lua_State *L);
 int bl_deploy_search(lua_State *L);
 int bl_deploy_tree(lua_State *L);
 

@@ -204,6 +204,17 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   return 1;
 }
 
+/* deploy:positions(): where each op group is */
+int bl_deploy_positions(lua_State *L) {
+  static const char fn[] = "deploy:positions";
+  const berth_deploy *d = bl_check_deploy(L, 1, fn, "self");
+  double *position = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof *position);
+  berth_status st = berth_deploy_positions(d, position);
+  if (st != BERTH_OK) return bl_refused(L, fn, st);
+  bl_push_numbers(L, berth_deploy_groups(d), position);
+  return 1;
+}
+
 /* deploy:tree(options): tree */
 int bl_deploy_tree(lua_State *L) {
   static const bl_where w = { "deploy:tree", NULL, 0 };

@@ -11,7 +11,7 @@ local little = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = true, seed
 
 local function forward(net, problem, list, asks)
   local v = view.new(problem, list)
-  return net:decode(net:encode(v), v, choices.new(problem, asks, v.op_groups, net.sizes.costs))
+  return net:decode(net:encode(v), v, choices.new(problem, asks, v.copies, v.op_groups, net.sizes.costs))
 end
 
 -- Weights that are nowhere zero or one.
@@ -141,13 +141,24 @@ end
 local option = { ps = 1, allreduce = 2, split = 3 }
 
 local function told_of(problem, ask, a, best, with_costs)
-  local action, out = problem.actions[a], { 0, 0, 0, 0 }
+  local action, out = problem.actions[a], { 0, 0, 0, 0, ask.group and 0 or 1 }
   out[option[action.option]], out[4] = 1, action.shares == "speed" and 1 or 0
   if not with_costs then return out end
   local votes = 0
   for _, other in ipairs(ask.action) do votes = votes + (other == a and 1 or 0) end
-  return join(out, { math.log(ask.costs[a] / best), (ask.costs[a] - best) / ask.unit, ask.action[ask.group] == a and 1 or 0,
+  local present = ask.group and ask.action[ask.group] == a and 1 or 0
+  return join(out, { math.log(ask.costs[a] / best), (ask.costs[a] - best) / ask.unit, present,
     #problem.sets[action.set] / #problem.device_group, votes / #ask.action })
+end
+
+-- Of the op group in question; of all: the mean, which the network has a say about if it reads local costs.
+local function op_vector(net, x, group)
+  if group then return x.ops[group] end
+  local mean = {}
+  for _, one in ipairs(x.ops) do
+    for j = 1, #one do mean[j] = (mean[j] or 0) + one[j] / #x.ops end
+  end
+  return net.sizes.costs and linear(net.params, "decoder.all", mean, tanh) or mean
 end
 
 local function set_vector(p, problem, x, set)
@@ -168,9 +179,9 @@ local function decode_by_loops(net, problem, x, ask)
   for a, action in ipairs(problem.actions) do
     if ask.costs[a] < math.huge then
       local told = told_of(problem, ask, a, best, net.sizes.costs)
-      local joint = join(set_vector(p, problem, x, action.set), x.ops[ask.group], told)
+      local joint = join(set_vector(p, problem, x, action.set), op_vector(net, x, ask.group), told)
       local y = linear(p, "decoder.score", linear(p, "decoder.joint", joint, tanh))[1]
-      for i = 1, net.sizes.costs and 5 or 0 do y = y + told[4 + i] * p["decoder.straight"]:get(i, 1) end
+      for i = 1, net.sizes.costs and 5 or 0 do y = y + told[5 + i] * p["decoder.straight"]:get(i, 1) end
       logits[#logits + 1] = y
     end
   end
@@ -192,6 +203,7 @@ describe("TAG's network", function()
       local o = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = with_costs, seed = 3 }
       local net, rng, problem = shaken(o), berth.rng(1), tables.problem(3)
       local f, asks = tables.features(rng, 4, 3), tables.asks(rng, problem, 4)
+      asks[#asks + 1] = { copy = 1, action = asks[1].action, costs = asks[2].costs, unit = 3 } -- one action for all
       local got, at, x = forward(net, problem, { f }, asks):totable(), 0, encode_by_loops(net, f)
       for _, ask in ipairs(asks) do
         for _, wanted in ipairs(decode_by_loops(net, problem, x, ask)) do
@@ -209,12 +221,13 @@ describe("TAG's network", function()
     for copy = 1, 3 do
       list[copy] = tables.features(rng, 5, 2)
       for _, ask in ipairs(tables.asks(rng, problem, 5, copy)) do asks[#asks + 1] = ask end
+      asks[#asks + 1] = { copy = copy, action = asks[#asks].action, costs = asks[#asks].costs, unit = 3 }
     end
     local together = forward(net, problem, list, asks):totable()
     for copy = 1, 3 do
       local own = {}
-      for i = 1, 5 do
-        local ask = asks[(copy - 1) * 5 + i]
+      for i = 1, 6 do
+        local ask = asks[(copy - 1) * 6 + i]
         own[i] = { copy = 1, group = ask.group, action = ask.action, costs = ask.costs, unit = ask.unit }
       end
       for _, y in ipairs(forward(net, problem, { list[copy] }, own):totable()) do alone[#alone + 1] = y end

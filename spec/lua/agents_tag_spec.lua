@@ -124,7 +124,7 @@ describe("TAG's agent", function()
     local start = { action = d:baselines()[1].action }
     for _, size in ipairs { "tiny", "published" } do
       local a = berth.agents.tag { size = size, nodes = 16, edges = 8, layers = 2 }
-      local guide = a:guide(d, { start })
+      local guide = a:guide(d, { start }, 30)
       guide.evaluations, guide.seed = 30, 1
       local r = assert(d:search(guide))
       assert.is_true(r.evaluations <= 30)
@@ -147,7 +147,7 @@ describe("TAG's agent", function()
     raises("berth.agents.tag: unknown option 'depth'", berth.agents.tag, { depth = 3 })
     raises("agent:train: either games or minutes says how long", trained, agent(), { minutes = 1 })
     raises("agent:train: rate[1]: expected a number from 0 to 10, got -1", trained, agent(), { rate = { -1, 0 } })
-    raises("agent:train: teacher: 'me' is none of: anneal, visits", trained, agent(), { teacher = "me" })
+    raises("agent:train: teacher: 'me' is none of: search, visits", trained, agent(), { teacher = "me" })
     raises("agent:train: resume: needs checkpoint", trained, agent(), { resume = true })
   end)
 

@@ -130,6 +130,22 @@ describe("the search of deployments", function()
     assert.truthy(message(start, { action = dp.action, sfb = "all" }):find("'all' is none of: none, local, cut", 1, true))
   end)
 
+  it("tells where op groups are: forward ops in order, backward ones mirrored", function()
+    local ops, tensors = {}, {}
+    for l = 1, 4 do ops[l] = { name = "f" .. l, kind = l == 1 and "input" or "layer", seconds = 1e-3 } end
+    for l = 1, 4 do ops[4 + l] = { name = "b" .. l, kind = "layer", seconds = 1e-3, backward = true } end
+    for l = 1, 7 do tensors[l] = { from = l, to = { l + 1 }, bytes = 1e3, batch = true } end
+    local g = assert(berth.graph { ops = ops, tensors = tensors })
+    local d = assert(berth.deploy.problem(g, berth.deploy.clusters.sfb_pair(), { batch = 8, op_groups = 8 }))
+    local at, group = d:positions(), d:group_of()
+    for op = 1, 8 do
+      for other = 1, 8 do
+        local a, b = op <= 4 and op or 9 - op, other <= 4 and other or 9 - other
+        if a < b then assert.is_true(at[group[op]] <= at[group[other]]) end
+      end
+    end
+  end)
+
   it("asks a prior for batches of leaves", function()
     local d = problem()
     local most, leaves_seen = 0, 0

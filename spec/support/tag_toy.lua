@@ -28,7 +28,13 @@ function toy:device_groups() return self.problem.device_group end
 
 function toy:groups()
   local out = {}
-  for g = 1, self.n do out[g] = { g } end
+  for g = 1, self.n do out[g] = { ops = { g } } end
+  return out
+end
+
+function toy:positions()
+  local out = {}
+  for g = 1, self.n do out[g] = g end
   return out
 end
 

@@ -56,6 +56,13 @@ berth_deploy_search_options berth_deploy_search_default(int published);
  */
 berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts, berth_decider **out);
 
+/**
+ * Where op groups are in the model, as searches see it: the mean place of their forward ops in topological order, else of what they
+ * have of backward ops, mirrored, else of variables, else of updates.
+ * @param position [op groups] out  @return BERTH_OK, BERTH_ENOMEM
+ */
+berth_status berth_deploy_positions(const berth_deploy *d, double *position);
+
 /** Actions of a search with these options: at least those of the problem. */
 int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_search_options *opts);
 /**

@@ -124,15 +124,15 @@ function Run:note(trace)
 end
 
 -- The published search begins with data parallelism, all others with the baselines, whose values are known.
-local function begun(self)
+local function begun(self, evaluations)
   if self.method == "published" then return { start = self.first[1] and { self.first[1].strategy } } end
-  return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d))
+  return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d, nil, evaluations))
 end
 
 function Run:search(evaluations)
   if evaluations < 1 then return end
-  local given = options.merge(begun(self), self.searching, { method = self.method, evaluations = evaluations, sfb = self.sfb,
-    seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3) or nil })
+  local given = options.merge(begun(self, evaluations), self.searching, { method = self.method, evaluations = evaluations,
+    sfb = self.sfb, seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3) or nil })
   local found, message, code, why = self.d:search(given)
   if code == "infeasible" and self.best or not self:need(found, message, code, why) then return end
   self:note(found.trace)

@@ -2,6 +2,8 @@
 -- @module berth.agents.tag.agent
 local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
+local costs = require "berth.agents.tag.costs"
+local guide = require "berth.agents.tag.guide"
 local network = require "berth.agents.tag.network"
 local options = require "berth.options"
 local sight = require "berth.agents.tag.sight"
@@ -31,9 +33,6 @@ end
 -- Strategies whose answers a prior remembers.
 local KEPT = 100
 
--- Of local costs, in parts of the least one.
-local TEMPERATURE = 0.3
-
 local function key_of(action) return table.concat(action, " ") end
 
 -- Answers about all op groups of a strategy, and the questions.
@@ -43,23 +42,10 @@ local function answers_of(self, seen, action)
   return seen:answer(self:network(), { seen:features(action, seen.groups) }, asks), asks
 end
 
--- The prior of local costs, as searches have it.
-local function by_costs(costs)
-  local least, sum, out = math.huge, 0, {}
-  for a = 1, #costs do least = math.min(least, costs[a]) end
-  if not (least > 0 and least < math.huge) then return nil end
-  for a = 1, #costs do
-    out[a] = math.exp((least - costs[a]) / (TEMPERATURE * least))
-    sum = sum + out[a]
-  end
-  for a = 1, #costs do out[a] = out[a] / sum end
-  return out
-end
-
 -- Half of each: where the network errs, local costs still have a say.
 local function blended(answers, asks)
   for i, p in ipairs(answers) do
-    local other = by_costs(asks[i].costs)
+    local other = costs.weights(asks[i].costs)
     for a = 1, other and #p or 0 do p[a] = (p[a] + other[a]) / 2 end
   end
   return answers
@@ -126,11 +112,10 @@ local function sums(answers)
   return out
 end
 
--- The action for all op groups, where it is legal; elsewhere as it was.
-local function everywhere(answers, action, a)
-  local out = {}
-  for g, p in ipairs(answers) do out[g] = p[a] > 0 and a or action[g] end
-  return out
+-- How likely each action is for all op groups, seen from a strategy. Published networks are not asked that in training.
+local function everywhere(self, seen, action)
+  if not self.sizes.costs then return sums((answers_of(self, seen, action))) end
+  return seen:answer(self:network(), { seen:features(action, seen.groups) }, { seen:ask(1, action) })[1]
 end
 
 --- A strategy of the agent's own: the action that is likeliest over all op groups, seen from a strategy; and then, seen from
@@ -141,8 +126,7 @@ end
 -- @treturn {int,...} action of each op group
 function agent:strategy(d, action, odds)
   local seen = look(self, d)
-  local answers = answers_of(self, seen, action)
-  local out = everywhere(answers, action, largest(sums(answers)))
+  local out = seen.uniform:strategy(largest(everywhere(self, seen, action)), action)
   for g, p in ipairs(odds == math.huge and {} or answers_of(self, seen, out)) do
     local a = largest(p)
     if p[a] > (odds or 3) * p[out[g]] then out[g] = a end
@@ -150,13 +134,28 @@ function agent:strategy(d, action, odds)
   return out
 end
 
---- What the agent gives a search: its prior, and how much of the budget goes where with it: most to strategies with one action
--- for all, likely ones first, the rest to changes of the best, which at 50 evaluations found more than a tree.
+--- What the agent says of whole problems, as berth.agents.tag.guide asks for it.
 -- @param d problem of berth.deploy
--- @tparam {table,...} starts strategies { action = {...} } that the search begins with
+-- @treturn table everywhere, groups
+function agent:view(d)
+  local seen = look(self, d)
+  local function groups(action) return (answers_of(self, seen, action)) end
+  return { everywhere = function(action) return everywhere(self, seen, action) end, groups = groups }
+end
+
+-- Below so many evaluations there is no room for what is likely for no op group.
+local FEW = 200
+
+--- What the agent gives a search: its prior, strategies to begin with (likely ones with one action for all, and changes of the
+-- best of these), and, of few evaluations, none for other strategies with one action for all.
+-- @param d problem of berth.deploy
+-- @tparam[opt] {table,...} starts strategies { action = {...} } that the search begins with
+-- @tparam[opt=800] int evaluations that the search will have
 -- @treturn table options of d:search
-function agent:guide(d, starts)
-  return { prior = self:prior(d), start = starts, fill = "start", uniform_part = 0.6, tree_part = 0 }
+function agent:guide(d, starts, evaluations)
+  local out = { prior = self:prior(d), start = guide.strategies(d, self:view(d), starts) }
+  if (evaluations or 800) < FEW then out.uniform_part, out.informed_part = 0, 0 end
+  return out
 end
 
 function agent:__tostring()

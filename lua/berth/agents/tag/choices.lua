@@ -7,12 +7,13 @@ local choices = {}
 
 local column = { ps = 1, allreduce = 2, split = 3 }
 
--- One-hot of the option, and whether shares follow the speeds.
-local function put_choice(out, action)
+-- One-hot of the option, whether shares follow the speeds, and whether it is for all op groups.
+local function put_choice(out, action, everywhere)
   local at = #out
   for i = 1, sizes.choice do out[at + i] = 0 end
   if column[action.option] then out[at + column[action.option]] = 1 end
-  if action.shares == "speed" then out[at + sizes.choice] = 1 end
+  if action.shares == "speed" then out[at + sizes.choice - 1] = 1 end
+  if everywhere then out[at + sizes.choice] = 1 end
 end
 
 local function least(costs)
@@ -27,9 +28,14 @@ local function put_costs(out, problem, ask, a, best, votes)
   local cost, n = ask.costs[a], #out
   out[n + 1] = best > 0 and math.min(math.log(cost / best), 6) or 0
   out[n + 2] = math.min((cost - best) / ask.unit, 4)
-  out[n + 3] = ask.action[ask.group] == a and 1 or 0
+  out[n + 3] = ask.group and ask.action[ask.group] == a and 1 or 0
   out[n + 4] = #problem.sets[problem.actions[a].set] / #problem.device_group
   out[n + 5] = (votes[a] or 0) / #ask.action
+end
+
+-- Row of the network's vectors: those of op groups first, then, for each strategy, that of all of its op groups.
+local function row_of(ask, copies, op_groups)
+  return ask.group and (ask.copy - 1) * op_groups + ask.group or copies * op_groups + ask.copy
 end
 
 local function votes_of(action)
@@ -39,12 +45,13 @@ local function votes_of(action)
 end
 
 --- @tparam table problem of view.problem
--- @tparam {table,...} asks one for each op group in question: copy (which strategy of the view), group, action (the strategy),
--- costs (local costs by action, infinite: not legal), unit (seconds that costs are told in)
--- @tparam int op_groups
+-- @tparam {table,...} asks one for each op group in question: copy (which strategy of the view), group (nil: all of them), action
+-- (the strategy), costs (local costs by action, infinite: not legal), unit (seconds that costs are told in)
+-- @tparam int copies strategies of the view
+-- @tparam int op_groups of each
 -- @tparam boolean with_costs
 -- @treturn table set, op (rows of the network's vectors), features, costs, into (one segment for each ask), action (of each row)
-function choices.new(problem, asks, op_groups, with_costs)
+function choices.new(problem, asks, copies, op_groups, with_costs)
   local set, op, features, costs, lengths, of = {}, {}, {}, {}, {}, {}
   local sets, counted = #problem.sets, {}
   for i, ask in ipairs(asks) do
@@ -52,8 +59,9 @@ function choices.new(problem, asks, op_groups, with_costs)
     counted[ask.action] = counted[ask.action] or votes_of(ask.action)
     for a, action in ipairs(problem.actions) do
       if ask.costs[a] < math.huge then
-        of[#of + 1], set[#set + 1], op[#op + 1] = a, (ask.copy - 1) * sets + action.set, (ask.copy - 1) * op_groups + ask.group
-        put_choice(features, action)
+        of[#of + 1], set[#set + 1] = a, (ask.copy - 1) * sets + action.set
+        op[#op + 1] = row_of(ask, copies, op_groups)
+        put_choice(features, action, not ask.group)
         if with_costs then put_costs(costs, problem, ask, a, best, counted[ask.action]) end
       end
     end

@@ -19,11 +19,16 @@ local function random_graph(rng, o)
   return models.random { seed = rng:below(2 ^ 30), layers = 1 }
 end
 
+-- Half of them as the published code trains, half of more and smaller groups.
+local function random_cluster(rng, links)
+  local kind = rng:below(2) == 1 and "training" or "mixed"
+  return clusters.random { kind = kind, seed = rng:below(2 ^ 30), links = links }
+end
+
 -- Half of them as the default physics has it, half as the published code.
 local function random_problem(rng, o)
   local physics = rng:below(2) == 1 and "compat" or "physical"
-  local topology, message, code = clusters.random { kind = "training", seed = rng:below(2 ^ 30),
-    links = physics == "compat" and "tag" or "nic" }
+  local topology, message, code = random_cluster(rng, physics == "compat" and "tag" or "nic")
   if not topology then return nil, message, code end
   local graph, about = random_graph(rng, o)
   if not graph then return nil, about end

@@ -53,6 +53,7 @@ local function decoder(p, o)
   self.device, self.device_bias = parts(p, "decoder.device", { h, 1 }, h)
   self.set = nn.linear(p, "decoder.set", h, h, { activation = "tanh", init = "xavier" })
   self.joint, self.joint_bias = parts(p, "decoder.joint", { h, h, sizes.choice + (o.costs and sizes.local_costs or 0) }, h)
+  if o.costs then self.all = nn.linear(p, "decoder.all", h, h, { activation = "tanh", init = "xavier" }) end
   self.score = nn.linear(p, "decoder.score", h, 1, { init = { "orthogonal", 0.1 } })
   if o.costs then self.straight = p:add("decoder.straight", { sizes.local_costs, 1 }, "zeros") end
   return self
@@ -120,6 +121,12 @@ local function set_vectors(self, x, view)
   return d.set((own + marks):tanh()):mean(3)
 end
 
+-- [copies op groups + copies, nodes]: op groups, then what all of a strategy are.
+local function op_vectors(self, x, view)
+  local all = x.ops:reshape({ view.copies, view.op_groups, self.sizes.nodes }):mean(2)
+  return nn.concat({ x.ops, self.decoder.all and self.decoder.all(all) or all }, 1)
+end
+
 --- Log probabilities of actions.
 -- @tparam table x of encode
 -- @tparam table view
@@ -128,7 +135,7 @@ end
 function network:decode(x, view, ask)
   local d = self.decoder
   local sets = d.joint[1](set_vectors(self, x, view):reshape { -1, self.sizes.nodes })
-  local ops = d.joint[2](x.ops) + d.joint_bias
+  local ops = d.joint[2](op_vectors(self, x, view)) + d.joint_bias
   local told = ask.features
   if self.sizes.costs then told = nn.concat({ ask.features, ask.costs }, 2) end
   local y = d.score((sets:gather(ask.set) + ops:gather(ask.op) + d.joint[3](told)):tanh())

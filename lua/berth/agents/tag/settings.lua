@@ -8,11 +8,11 @@ local settings = {}
 --- evaluations: of the search of a game; states: strategies of a game that are learned from; groups: questions about each;
 -- changes: of these, how many are answered by trying each action, too; batch: states in one step of Adam; passes: how often each
 -- state is seen; share: of the time that games may take; rounds: of games and steps in turns; ops: of a model at most.
-settings.anneal = { teacher = "anneal", evaluations = 2000, states = 12, groups = 12, changes = 6, batch = 4, passes = 6,
-  share = 0.4, rounds = 1, rate = { 1e-3, 0 }, clip = 1, ops = 300, op_groups = 60 }
+settings.search = { teacher = "search", evaluations = 1200, states = 8, groups = 10, changes = 1, batch = 4, passes = 8,
+  share = 0.35, rounds = 1, rate = { 1e-3, 0 }, clip = 1, ops = 300, op_groups = 60 }
 settings.visits = { teacher = "visits", evaluations = 800, states = 12, groups = 16, changes = 0, batch = 1, passes = 4,
   share = 0.5, rounds = 4, rate = 1e-4, clip = 0.6, ops = 300, op_groups = 40 }
-settings.names = options.sorted_keys(settings.anneal)
+settings.names = options.sorted_keys(settings.search)
 
 local whole = { evaluations = { 1, 1e9 }, states = { 1, 1e4 }, groups = { 1, 1e4 }, batch = { 1, 1e4 }, passes = { 1, 1e4 },
   rounds = { 1, 1e4 }, ops = { 20, 1e5 }, op_groups = { 2, 1e4 }, changes = { 0, 1e4 } }
@@ -26,8 +26,8 @@ end
 
 --- All settings of a training; raises for what can mean nothing.
 function settings.complete(fn, given)
-  local teacher = given.teacher or "anneal"
-  check.choice(fn, "teacher", teacher, { anneal = true, visits = true })
+  local teacher = given.teacher or "search"
+  check.choice(fn, "teacher", teacher, { search = true, visits = true })
   local o = options.merge(settings[teacher], given)
   for _, key in ipairs(options.sorted_keys(whole)) do check.whole(fn, key, o[key], whole[key][1], whole[key][2]) end
   for _, key in ipairs(options.sorted_keys(numbers)) do check.number(fn, key, o[key], numbers[key][1], numbers[key][2]) end

@@ -1,6 +1,8 @@
 --- What an agent reads of a problem of berth.deploy, and how it asks its network about it.
 -- @module berth.agents.tag.sight
 local choices = require "berth.agents.tag.choices"
+local costs = require "berth.agents.tag.costs"
+local uniform = require "berth.agents.tag.uniform"
 local view = require "berth.agents.tag.view"
 
 local sight = {}
@@ -14,7 +16,7 @@ local function unit_of(d, action)
   local sum = 0
   for g = 1, #action do
     local best = math.huge
-    for _, cost in ipairs(d:local_costs(strategy(action), g)) do best = math.min(best, cost) end
+    for _, cost in ipairs(costs.of(d, action, g)) do best = math.min(best, cost) end
     if best < math.huge then sum = sum + best end
   end
   return sum > 0 and sum / 10 or 1
@@ -26,7 +28,8 @@ function sight.new(d, o)
   local problem = view.problem(d:sets(), d:actions(), d:device_groups())
   local first = {}
   for g = 1, #d:groups() do first[g] = d:legal(g)[1] end
-  return setmetatable({ deploy = d, problem = problem, groups = #first, unit = unit_of(d, first), sizes = o }, sight)
+  return setmetatable({ deploy = d, problem = problem, groups = #first, unit = unit_of(d, first), sizes = o,
+    uniform = uniform.new(d) }, sight)
 end
 
 --- A strategy as it is seen; without marks as one that is decided, whichever op group is in question.
@@ -39,9 +42,12 @@ function sight:features(action, decided, deciding)
     deciding = marks and deciding or nil, scale = self.sizes.scale })
 end
 
---- A question about one op group of a strategy.
+--- A question about one op group of a strategy; nil: about one action for all.
 function sight:ask(copy, action, group)
-  return { copy = copy, group = group, action = action, costs = self.deploy:local_costs(strategy(action), group),
+  if not group then
+    return { copy = copy, action = action, costs = costs.total(self.deploy, self.uniform, action), unit = 10 * self.unit }
+  end
+  return { copy = copy, group = group, action = action, costs = costs.of(self.deploy, action, group),
     unit = self.unit }
 end
 
@@ -51,7 +57,7 @@ end
 -- @treturn table rows for its decoder
 function sight:pose(features, asks)
   local v = view.new(self.problem, features)
-  return v, choices.new(self.problem, asks, self.groups, self.sizes.costs)
+  return v, choices.new(self.problem, asks, #features, self.groups, self.sizes.costs)
 end
 
 --- Probabilities by action for each question; 0 where an action is not legal.

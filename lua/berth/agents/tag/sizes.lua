@@ -5,8 +5,8 @@ local sizes = {}
 -- What features a row has (tag.md, section 8).
 sizes.features = { op = 13, device = 5, edge = 1, link = 1, place = 5 }
 
--- One-hot of PS, AllReduce and SPLIT, and whether shares follow the speeds.
-sizes.choice = 4
+-- One-hot of PS, AllReduce and SPLIT, whether shares follow the speeds, and whether all op groups are in question.
+sizes.choice = 5
 -- What local costs tell of an action, see berth.agents.tag.choices.
 sizes.local_costs = 5
 
