@@ -79,7 +79,8 @@ struct berth_deploy {
   /* ops and tensors */
   const uint8_t *role;           /* [n_ops] berth_role; the analysis's */
   const uint8_t *cut_tensor;     /* [n_tensors] 1: along the batch; the analysis's */
-  uint8_t *cut_op;               /* [n_ops] 1: its work is that of its samples, where it is replicated */
+  uint8_t *cut_op;               /* [n_ops] 1: replicas have samples of their own */
+  uint8_t *scales;               /* [n_ops] 1: and their work is that of these; 0 of those that add up gradients, say */
   int32_t *update_number;        /* [n_ops] running number of updates; BERTH_NONE: none */
   int32_t *level;                /* [n_ops] most updates on a way to it */
   int32_t *first_reader;         /* [n_ops] of inputs: the op whose form they take; BERTH_NONE */

@@ -14,6 +14,20 @@ static void find_cut_ops(berth_deploy *d) {
     d->cut_op[op] = from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
 }
 
+static bool any_cut(const berth_deploy *d, const int32_t *tensor, int32_t from, int32_t to) {
+  for (int32_t i = from; i < to; i++)
+    if (d->cut_tensor[tensor[i]]) return true;
+  return false;
+}
+
+/* What reads and makes only what each replica has in full works on all of it, however few samples that stands for. */
+static void find_scaling(berth_deploy *d) {
+  const berth_graph *g = d->g;
+  for (int32_t op = 0; op < d->n_ops; op++)
+    d->scales[op] = d->cut_op[op] && (d->role[op] == BERTH_ROLE_INPUT || any_cut(d, g->in, g->in_at[op], g->in_at[op + 1]) ||
+                                      any_cut(d, g->out, g->out_at[op], g->out_at[op + 1]));
+}
+
 static void number_updates(berth_deploy *d) {
   int32_t op, n = 0;
   for (op = 0; op < d->n_ops; op++) d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
@@ -165,7 +179,8 @@ done:
 
 static bool alloc_ops(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
-  return (d->cut_op = berth_i_alloc(d->ctx, n, 1)) && (d->update_number = berth_i_alloc(d->ctx, n, sizeof *d->update_number)) &&
+  return (d->cut_op = berth_i_alloc(d->ctx, n, 1)) && (d->scales = berth_i_alloc(d->ctx, n, 1)) &&
+         (d->update_number = berth_i_alloc(d->ctx, n, sizeof *d->update_number)) &&
          (d->level = berth_i_alloc(d->ctx, n, sizeof *d->level)) &&
          (d->first_reader = berth_i_alloc(d->ctx, n, sizeof *d->first_reader)) &&
          (d->rank = berth_i_alloc(d->ctx, n, sizeof *d->rank)) && (d->group = berth_i_alloc(d->ctx, n, sizeof *d->group)) &&
@@ -179,6 +194,7 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
   d->role = berth_analysis_role(d->analysis);
   d->cut_tensor = berth_analysis_batch(d->analysis);
   find_cut_ops(d);
+  find_scaling(d);
   number_updates(d);
   find_levels(d);
   for (op = 0; op < d->n_ops; op++) d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;
@@ -190,6 +206,7 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
 void berth_i_deploy_ops_release(berth_deploy *d) {
   size_t n = (size_t)d->n_ops, groups = (size_t)d->n_groups;
   berth_i_free(d->ctx, d->cut_op, n, 1);
+  berth_i_free(d->ctx, d->scales, n, 1);
   berth_i_free(d->ctx, d->update_number, n, sizeof *d->update_number);
   berth_i_free(d->ctx, d->level, n, sizeof *d->level);
   berth_i_free(d->ctx, d->first_reader, n, sizeof *d->first_reader);

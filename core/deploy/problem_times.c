@@ -76,7 +76,7 @@ static double between_points(const berth_deploy *d, int32_t op, int32_t device, 
 
 double berth_i_deploy_seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t samples) {
   if (samples == 0) return 0;
-  if (samples == d->batch || !d->cut_op[op]) return cut_off(d, berth_i_op_time(d->cost, op, device));
+  if (samples == d->batch || !d->scales[op]) return cut_off(d, berth_i_op_time(d->cost, op, device));
   if (d->n_points > 1) return cut_off(d, between_points(d, op, device, samples));
   return cut_off(d, on_line(d, op, device, (double)samples / d->batch));
 }
