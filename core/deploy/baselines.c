@@ -320,8 +320,11 @@ void berth_i_baselines_release(berth_deploy *d) {
 }
 
 berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
-  berth_status st = d->baselines ? BERTH_OK : make(d, &d->baselines);
+  berth_deploy_list *made = NULL;
+  berth_status st = d->baselines ? BERTH_OK : make(d, &made);
   if (st != BERTH_OK) return st;
+  if (!d->baselines) d->baselines = made;
+  else if (made) drop(made); /* a hook has asked for them meanwhile */
   berth_deploy_retain(d);
   *out = d->baselines;
   return BERTH_OK;

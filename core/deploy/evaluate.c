@@ -68,18 +68,39 @@ static int32_t count_marks(const uint8_t *mark, int32_t n) {
   return sum;
 }
 
-berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak,
-                                   berth_deploy_value *out) {
+/* Kept with the problem, but while it is in use: hooks may evaluate, too. */
+static berth_status take_emission(berth_deploy *d, berth_i_emission **out) {
   berth_i_values *v;
-  berth_deploy_value value;
   berth_status st = berth_i_values_of(d, &v);
   if (st != BERTH_OK) return st;
-  if ((st = berth_i_deploy_emit(d, action, duplicate, v->emission)) != BERTH_OK) return st;
-  if ((st = run(d, v->emission, peak, &value)) != BERTH_OK) return st;
-  v->evaluations++;
-  value.repeated = count_marks(duplicate, d->n_ops);
-  *out = value;
+  *out = v->emission;
+  v->emission = NULL;
+  return *out ? BERTH_OK : berth_i_emission_new(d, out);
+}
+
+static void give_emission(berth_deploy *d, berth_i_emission *e) {
+  berth_i_values *v = d->values;
+  if (v->emission) berth_i_emission_release(d, e);
+  else v->emission = e;
+}
+
+static berth_status valued(berth_deploy *d, const uint8_t *duplicate, berth_deploy_value *value, berth_deploy_value *out) {
+  d->values->evaluations++;
+  value->repeated = count_marks(duplicate, d->n_ops);
+  *out = *value;
   return BERTH_OK;
+}
+
+berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak,
+                                   berth_deploy_value *out) {
+  berth_i_emission *e = NULL;
+  berth_deploy_value value;
+  berth_status st = take_emission(d, &e);
+  if (st != BERTH_OK) return st;
+  st = berth_i_deploy_emit(d, action, duplicate, e);
+  if (st == BERTH_OK) st = run(d, e, peak, &value);
+  give_emission(d, e);
+  return st == BERTH_OK ? valued(d, duplicate, &value, out) : st;
 }
 
 int64_t berth_deploy_evaluations(const berth_deploy *d) { return d->values ? d->values->evaluations : 0; }
@@ -197,22 +218,25 @@ static berth_status read_result(berth_deploy *d, const berth_i_emission *e, cons
   return BERTH_OK;
 }
 
+static berth_status simulate(berth_deploy *d, const berth_i_emission *e, berth_deploy_feedback *feedback,
+                             berth_deploy_value *out) {
+  const berth_sim_options o = options_of(d, e);
+  berth_result *r = NULL;
+  berth_status st = berth_simulate((berth_cost *)(uintptr_t)&e->cost, e->device, &o, &r);
+  if (st != BERTH_OK) return st;
+  st = read_result(d, e, r, feedback, out);
+  berth_result_release(r);
+  return st;
+}
+
 berth_status berth_deploy_simulate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                    berth_deploy_feedback *feedback, berth_deploy_value *out) {
+  berth_i_emission *e = NULL;
   berth_deploy_value value;
-  berth_sim_options o;
-  berth_i_values *v;
-  berth_result *r = NULL;
-  berth_status st = berth_i_values_of(d, &v);
+  berth_status st = take_emission(d, &e);
   if (st != BERTH_OK) return st;
-  if ((st = berth_i_deploy_emit(d, action, duplicate, v->emission)) != BERTH_OK) return st;
-  o = options_of(d, v->emission);
-  if ((st = berth_simulate(&v->emission->cost, v->emission->device, &o, &r)) != BERTH_OK) return st;
-  st = read_result(d, v->emission, r, feedback, &value);
-  berth_result_release(r);
-  if (st != BERTH_OK) return st;
-  v->evaluations++;
-  value.repeated = count_marks(duplicate, d->n_ops);
-  *out = value;
-  return BERTH_OK;
+  st = berth_i_deploy_emit(d, action, duplicate, e);
+  if (st == BERTH_OK) st = simulate(d, e, feedback, &value);
+  give_emission(d, e);
+  return st == BERTH_OK ? valued(d, duplicate, &value, out) : st;
 }

@@ -188,7 +188,8 @@ static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut
   c->bandwidth[op] = INFINITY;
   if (n < 2 || !berth_i_reduces_all(d, a)) return;
   gather = berth_i_gather_seconds(d, place, reference);
-  if (gather > 0 && !isinf(gather)) c->bandwidth[op] = part * reference / gather;
+  if (isinf(gather)) c->barred[op] = 1;
+  else if (gather > 0) c->bandwidth[op] = part * reference / gather;
   c->seconds[op] = more_work(d, op, berth_i_form_of(place, shares)) / part;
 }
 
@@ -205,12 +206,13 @@ static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, 
   c->first[++c->p.tensors] = at;
 }
 
-/* Gradients of a bucket share its time by their bytes. */
+/* Gradients of a bucket share its time by their bytes. Without a route there is no time to spare. */
 static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const int32_t *action, int32_t group, cut *c) {
   int32_t place = berth_i_action_place(d, action[group]), k;
   double sum = 0, all;
   for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) sum += berth_i_gradient_bytes(d, v->gradient[k], place);
   all = berth_i_allreduce_seconds(d, place, sum);
+  if (isinf(all)) return;
   for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
     double bytes = berth_i_gradient_bytes(d, v->gradient[k], place);
     bool shared = d->o.bucket == BERTH_BUCKET_GROUP && sum > 0;

@@ -45,7 +45,7 @@ static berth_status value_one(seam *s, const int32_t *assignment, double *value,
   }
   if (st != BERTH_OK) return st;
   *value = v.seconds;
-  *excess = v.over > 0 ? fmax(v.excess, 1e-9) : 0;
+  *excess = berth_i_search_excess(&v);
   return BERTH_OK;
 }
 
@@ -64,7 +64,9 @@ static void soften(int32_t n, double temperature, double *x) {
   double least = INFINITY;
   for (int32_t a = 0; a < n; a++) least = fmin(least, x[a]);
   for (int32_t a = 0; a < n; a++)
-    x[a] = isinf(x[a]) ? 0 : least > 0 ? exp(-(x[a] - least) / (temperature * least)) : x[a] == least;
+    if (isinf(x[a])) x[a] = 0;
+    else if (x[a] == least) x[a] = 1; /* however cold */
+    else x[a] = least > 0 ? exp(-(x[a] - least) / (temperature * least)) : 0;
 }
 
 /* Local costs have the better of AllReduce with and without repeated ops; where that is a choice, and without the rule, apart. */

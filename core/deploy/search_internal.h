@@ -29,6 +29,9 @@ berth_status berth_i_space_decode(berth_deploy *d, const berth_i_space *x, const
  *  @param at [n_actions + 1]  @param path [n_actions * (device groups + 5)]  @param count [2 * device groups] scratch */
 void berth_i_search_paths(const berth_deploy *d, const berth_i_space *x, int32_t *at, int32_t *path, int32_t *count);
 
+/** What a search takes for the excess: that some device lacks memory shows. */
+static inline double berth_i_search_excess(const berth_deploy_value *v) { return v->over > 0 ? fmax(v->excess, 1e-9) : 0; }
+
 typedef struct berth_i_first {
   int32_t n;
   size_t cap;

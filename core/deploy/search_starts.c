@@ -89,7 +89,7 @@ static berth_status add_baseline(berth_deploy *d, const berth_i_space *x, const 
   berth_i_space_encode(d, x, action, duplicate, next(d, out));
   if (!valued) return BERTH_OK;
   out->value[out->n - 1] = v->seconds;
-  out->excess[out->n - 1] = v->excess;
+  out->excess[out->n - 1] = berth_i_search_excess(v);
   return BERTH_OK;
 }
 

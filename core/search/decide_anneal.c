@@ -270,7 +270,7 @@ static void go(walk *w, int32_t from, double end) {
 /* Each first goes for at least FEW evaluations, and one for four decisions. */
 static int32_t count_ways(const berth_decider *d) {
   const double left = d->budget.most == INT64_MAX ? INFINITY : (double)(d->budget.most - d->evaluations);
-  const double ways = d->o.several_part * left / (ROUNDS * fmax(FEW, d->p.n / 4.0));
+  const double ways = d->o.several_part > 0 ? d->o.several_part * left / (ROUNDS * fmax(FEW, d->p.n / 4.0)) : 0;
   return ways < SEVERAL ? (int32_t)ways : SEVERAL;
 }
 

@@ -198,9 +198,13 @@ static void tell(berth_decider *d) {
   berth_i_progress(d->ctx, "decide", hundredths / 100.0);
 }
 
+/* However short the time, something is valued. */
+static bool is_late(const berth_decider *d) {
+  return d->best != BERTH_NONE && d->budget.until < INFINITY && berth_i_ctx_clock(d->ctx) >= d->budget.until;
+}
+
 bool berth_i_decide_goes_on(berth_decider *d) {
-  if (d->interrupted || d->evaluations >= d->budget.most) return false;
-  if (d->budget.until < INFINITY && berth_i_ctx_clock(d->ctx) >= d->budget.until) return false;
+  if (d->interrupted || d->evaluations >= d->budget.most || is_late(d)) return false;
   tell(d);
   d->interrupted = berth_i_interrupted(d->ctx) != BERTH_OK;
   return !d->interrupted;

@@ -3,6 +3,8 @@
 
 /* ---- budgets ---------------------------------------------------------------------------------- */
 
+static const int64_t COUNTABLE = INT64_C(1) << 53; /* more are any number */
+
 static berth_status enter(berth_decider *d, int64_t evaluations, double seconds) {
   if (d->busy) return berth_i_fail(d->ctx, BERTH_EINVAL, "the search is under way");
   if (evaluations < 0 || !(seconds >= 0))
@@ -10,7 +12,7 @@ static berth_status enter(berth_decider *d, int64_t evaluations, double seconds)
                         seconds);
   if (seconds > 0 && !berth_i_ctx_has_clock(d->ctx))
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "a budget in seconds needs a clock in the context");
-  d->budget.most = evaluations > 0 ? d->evaluations + evaluations : INT64_MAX;
+  d->budget.most = evaluations > 0 && evaluations < COUNTABLE ? d->evaluations + evaluations : INT64_MAX;
   d->budget.until = seconds > 0 ? berth_i_ctx_clock(d->ctx) + seconds : INFINITY;
   d->budget.from = d->evaluations;
   d->budget.began = seconds > 0 ? berth_i_ctx_clock(d->ctx) : 0;
@@ -21,9 +23,15 @@ static berth_status enter(berth_decider *d, int64_t evaluations, double seconds)
   return BERTH_OK;
 }
 
+/* An interrupt, be it in the midst of a function, leaves the best so far. */
+static berth_status settle(berth_decider *d, berth_status st) {
+  if (st == BERTH_EINTERRUPT) d->interrupted = true;
+  if (st != BERTH_EINTERRUPT && (st != BERTH_OK || !d->interrupted)) return st;
+  return d->best == BERTH_NONE ? BERTH_EINTERRUPT : BERTH_OK;
+}
+
 static berth_status leave(berth_decider *d, berth_status st) {
   d->busy = 0;
-  if (st == BERTH_OK && d->interrupted && d->best == BERTH_NONE) st = BERTH_EINTERRUPT;
   berth_decider_release(d);
   return st;
 }
@@ -58,7 +66,7 @@ berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double 
   if (evaluations == 0 && seconds == 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "neither evaluations nor seconds are limited");
   st = enter(d, evaluations, seconds);
-  return st == BERTH_OK ? leave(d, search(d)) : st;
+  return st == BERTH_OK ? leave(d, settle(d, search(d))) : st;
 }
 
 berth_status berth_decider_run(berth_decider *d, int64_t visits) {
@@ -66,7 +74,8 @@ berth_status berth_decider_run(berth_decider *d, int64_t visits) {
   if (visits < 0 || visits == INT64_MAX) return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld visits", (long long)visits);
   if ((st = enter(d, 0, 0)) != BERTH_OK) return st;
   st = berth_i_decide_starts(d);
-  return leave(d, st == BERTH_OK ? berth_i_tree_run(d, visits) : st);
+  if (st == BERTH_OK) st = berth_i_tree_run(d, visits);
+  return leave(d, settle(d, st));
 }
 
 berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *opts, int32_t *assignment,
@@ -218,8 +227,8 @@ berth_status berth_decider_best(const berth_decider *d, int32_t *assignment, ber
   if (assignment) memcpy(assignment, berth_i_known_key(d, d->best), (size_t)d->p.n * sizeof *assignment);
   if (report) report_on(d, report);
   if (d->known.worth[d->best].excess == 0) return BERTH_OK;
-  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "none of %lld assignments is allowed; the least excess is %g",
-                      (long long)d->evaluations, d->known.worth[d->best].excess);
+  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "none of %d assignments is allowed; the least excess is %g",
+                      (int)d->known.n, d->known.worth[d->best].excess);
 }
 
 int32_t berth_decider_trace(const berth_decider *d, const int64_t **evaluations, const double **value) {

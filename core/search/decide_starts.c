@@ -96,15 +96,20 @@ berth_status berth_i_decide_prior(berth_decider *d, int32_t k) {
 
 /* ---- starts --------------------------------------------------------------------------------------- */
 
-static void keep_start(berth_decider *d, int32_t known, int32_t number) {
+static void keep_best_start(berth_decider *d, int32_t known) {
   const berth_i_worth w = d->known.worth[known];
-  if (d->best_start == BERTH_NONE || (d->first.excess > 0 && w.excess == 0)) {
-    d->first = w;
-    d->first_start = number;
-  }
   if (d->best_start != BERTH_NONE && !berth_i_better(w, d->start)) return;
   d->best_start = known;
   d->start = w;
+}
+
+/* In the order given. */
+static void keep_start(berth_decider *d, int32_t known, int32_t number) {
+  const berth_i_worth w = d->known.worth[known];
+  keep_best_start(d, known);
+  if (number > 0 && (d->first.excess == 0 || w.excess > 0)) return;
+  d->first = w;
+  d->first_start = number;
 }
 
 static int32_t count_starts(const berth_decider *d) { return d->p.n_starts > 0 ? d->p.n_starts : 1; }
@@ -115,11 +120,25 @@ static bool is_told(const berth_decider *d, int32_t start) {
   return start < d->p.n_starts && d->p.start_value && !isnan(d->p.start_value[start]);
 }
 
-static berth_status take_told(berth_decider *d, int32_t start) {
+static berth_status tell_one(berth_decider *d, int32_t start, int32_t *known) {
   const int32_t *row = &d->p.start[(size_t)start * (size_t)d->p.n];
   const berth_i_worth w = { d->p.start_excess ? d->p.start_excess[start] : 0, d->p.start_value[start] };
-  int32_t known = BERTH_NONE;
-  berth_status st = berth_i_known_tell(d, row, w, &known);
+  return berth_i_known_tell(d, row, w, known);
+}
+
+/* Before anything is asked: the same assignment may be among the others, and these may not all come to be valued. */
+static berth_status tell_all(berth_decider *d) {
+  berth_status st = BERTH_OK;
+  for (int32_t start = 0; start < d->p.n_starts && st == BERTH_OK; start++) {
+    int32_t known;
+    if (is_told(d, start) && (st = tell_one(d, start, &known)) == BERTH_OK) keep_best_start(d, known);
+  }
+  return st;
+}
+
+static berth_status take_told(berth_decider *d, int32_t start) {
+  int32_t known;
+  berth_status st = tell_one(d, start, &known);
   if (st == BERTH_OK) keep_start(d, known, start);
   return st;
 }
@@ -139,7 +158,7 @@ static berth_status ask_some(berth_decider *d, int32_t n, int32_t *done) {
 
 static berth_status given(berth_decider *d) {
   const int32_t n = count_starts(d);
-  berth_status st = BERTH_OK;
+  berth_status st = d->n_started < n ? tell_all(d) : BERTH_OK;
   while (d->n_started < n && st == BERTH_OK) {
     int32_t done = 1;
     if (is_told(d, d->n_started)) st = take_told(d, d->n_started);
@@ -242,10 +261,11 @@ static berth_status uniform(berth_decider *d) {
 berth_status berth_i_decide_starts(berth_decider *d) {
   berth_status st = given(d);
   if (st != BERTH_OK || d->uniform_done || d->n_started < count_starts(d)) return st;
-  d->uniform_done = true;
   if (d->o.uniform) st = uniform(d);
-  if (st == BERTH_OK) rank_good(d);
-  return st;
+  if (st != BERTH_OK) return st;
+  d->uniform_done = true;
+  rank_good(d);
+  return BERTH_OK;
 }
 
 /* ---- informed ----------------------------------------------------------------------------------------- */

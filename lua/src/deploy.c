@@ -5,6 +5,7 @@
 #include <string.h>
 
 const char *const bl_deploy_option_names[] = { "ps", "allreduce", "split", "duplicate", NULL };
+const char *const bl_deploy_sfb_names[] = { "none", "local", "cut", NULL };
 const char *const bl_deploy_share_names[] = { "even", "speed", NULL };
 
 static void release_deploy(void *box) { berth_deploy_release(((bl_deploy_box *)box)->deploy); }
@@ -57,6 +58,16 @@ void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *
   memset(marks, 0, (size_t)ops_of(d));
   for (k = 0; k < n; k++) marks[ids[k]] = 1;
   *duplicate = marks;
+}
+
+berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t **action,
+                              const uint8_t **duplicate) {
+  int rule = BERTH_DEPLOY_SFB_NONE;
+  uint8_t *marks;
+  bl_to_strategy(L, i, w, d, action, duplicate);
+  if (*duplicate || !bl_get_enum(L, i, w, "sfb", bl_deploy_sfb_names, &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
+  *duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  return berth_deploy_repeat(d, *action, (berth_deploy_sfb)rule, marks);
 }
 
 /* ---- choices ------------------------------------------------------------------------------------ */

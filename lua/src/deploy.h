@@ -22,12 +22,15 @@ berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *w
  *  @param action through it: [op groups]  @param duplicate through it: [ops], NULL: none given */
 void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
                     const uint8_t **duplicate);
+/** The same, or what the rule `sfb` of the strategy says instead of `duplicate`. */
+berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t **action,
+                              const uint8_t **duplicate);
 /** compile(strategy) */
 int bl_deploy_compile(lua_State *L);
 /** Keeps the value at that index with the box. */
 void bl_deploy_anchor(lua_State *L, int box, const char *key, int value);
 /** Pushes an array of whole numbers. */
 void bl_push_counts(lua_State *L, int32_t n, const int32_t *x);
-extern const char *const bl_deploy_option_names[], *const bl_deploy_share_names[];
+extern const char *const bl_deploy_option_names[], *const bl_deploy_share_names[], *const bl_deploy_sfb_names[];
 
 #endif

@@ -89,8 +89,9 @@ int bl_deploy_compile(lua_State *L) {
   lua_settop(L, 2);
   bl_register(L, &compiled_class);
   box = bl_new(L, &compiled_class, sizeof *box);
-  bl_to_strategy(L, 2, &w, bl_check_deploy(L, 1, w.fn, "self"), &action, &duplicate);
-  st = berth_deploy_compile(bl_check_deploy(L, 1, w.fn, "self"), action, duplicate, (berth_compiled **)&box->object);
+  st = bl_read_strategy(L, 2, &w, bl_check_deploy(L, 1, w.fn, "self"), &action, &duplicate);
+  if (st == BERTH_OK)
+    st = berth_deploy_compile(bl_check_deploy(L, 1, w.fn, "self"), action, duplicate, (berth_compiled **)&box->object);
   if (st == BERTH_OK) st = berth_compiled_check(box->object);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   push_compiled(L, box->object);

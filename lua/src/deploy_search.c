@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const rules[] = { "none", "local", "cut", NULL };
 
 /* ---- results ---------------------------------------------------------------------------------- */
 
@@ -41,7 +40,7 @@ static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
       lua_rawseti(L, -2, ++n);
     }
   if (n > 0) lua_setfield(L, t, "duplicate");
-  lua_pushstring(L, rules[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
+  lua_pushstring(L, bl_deploy_sfb_names[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
   lua_setfield(L, t, "sfb");
   lua_settop(L, t);
 }
@@ -57,7 +56,9 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int
   if (st != BERTH_OK) return bl_refused(L, box->fn, st);
   lua_pushnil(L);
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "none of %lld strategies fits: in the best of them device %d needs ", (long long)evaluations, (int)v.worst + 1);
+  if (evaluations > 0) bl_add_format(&b, "none of %lld strategies fits", (long long)evaluations);
+  else luaL_addstring(&b, "none of the strategies to begin with fits");
+  bl_add_format(&b, ": in the best of them device %d needs ", (int)v.worst + 1);
   bl_add_quantity(&b, v.shortfall, BERTH_BYTES);
   luaL_addstring(&b, " more");
   luaL_pushresult(&b);
@@ -81,28 +82,28 @@ static berth_status read_repeated(lua_State *L, const bl_where *w, berth_deploy 
     while (n-- > 0) marks[ids[n]] = 1;
     return BERTH_OK;
   }
-  bl_get_enum(L, at, w, "sfb", rules, &rule);
+  bl_get_enum(L, at, w, "sfb", bl_deploy_sfb_names, &rule);
   return rule == BERTH_DEPLOY_SFB_NONE ? BERTH_OK : berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }
 
 /* The strategy at the top: { action = { ... } }, or the actions themselves. */
-static berth_status read_start(lua_State *L, const bl_where *w, berth_deploy *d, const berth_deploy_search_options *o, int32_t k,
+static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, const berth_deploy_search_options *o, int32_t k,
                                int32_t *out) {
   const int32_t groups = berth_deploy_groups(d);
   const int at = lua_gettop(L);
-  char key[32];
-  int32_t *ids;
+  const bl_where w = { fn, "start", (int)k + 1 };
+  int32_t n, *ids;
   uint8_t *marks = NULL;
   berth_status st = BERTH_OK;
-  snprintf(key, sizeof key, "start[%d]", (int)k + 1);
-  if (!lua_istable(L, at)) bl_wrong(L, w, key, "expected a strategy, got %s", bl_kind(L, at));
+  if (!lua_istable(L, at)) bl_wrong(L, &w, NULL, "expected a strategy, got %s", bl_kind(L, at));
   lua_getfield(L, at, "action");
   if (lua_isnil(L, -1)) lua_pushvalue(L, at);
-  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "action: expected an array, got %s", bl_kind(L, -1));
-  ids = bl_to_ids(L, -1, w, key, groups, berth_deploy_actions(d, NULL), "action");
+  n = bl_to_length(L, lua_gettop(L), &w, "action");
+  if (n != groups) bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
+  ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
   marks = bl_scratch(L, (size_t)ops_of(d), 1);
   lua_pushvalue(L, at);
-  st = read_repeated(L, w, d, ids, marks);
+  st = read_repeated(L, &w, d, ids, marks);
   if (st == BERTH_OK) st = berth_deploy_assignment(d, o, ids, marks, out);
   lua_settop(L, at);
   return st;
@@ -118,7 +119,7 @@ static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_de
   start = bl_scratch(L, (size_t)n * groups, sizeof *start);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     lua_rawgeti(L, at, k + 1);
-    st = read_start(L, w, d, o, k, start + (size_t)k * groups);
+    st = read_start(L, w->fn, d, o, k, start + (size_t)k * groups);
     lua_pop(L, 1);
   }
   o->n_starts = n;
@@ -160,7 +161,7 @@ static berth_deploy_search_options read_options(lua_State *L, int at, int t, con
   o.decide = bl_decide_options(L, t, w, &p);
   o.fill = p.fill;
   if (!t) return o;
-  bl_get_enum(L, t, w, "sfb", rules, &rule);
+  bl_get_enum(L, t, w, "sfb", bl_deploy_sfb_names, &rule);
   o.sfb = (berth_deploy_sfb)rule;
   bl_get_positive(L, t, w, "temperature", &o.temperature);
   bl_get_bool(L, t, w, "steps", &steps);
@@ -179,6 +180,7 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   bl_tree_box *box;
   berth_deploy *d;
   berth_status st;
+  bl_call call;
   int t;
   bl_check_deploy(L, 1, w->fn, "self");
   lua_settop(L, 2);
@@ -197,7 +199,9 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   box->refuse = refuse;
   box->evaluations = o.decide.evaluations;
   box->seconds = o.decide.seconds;
-  if ((st = read_starts(L, t, w, d, &o)) == BERTH_OK) st = berth_deploy_decider(d, &o, &box->decider);
+  st = read_starts(L, t, w, d, &o);
+  call = bl_enter(L);
+  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_decider(d, &o, &box->decider) : st);
   if (st != BERTH_OK) return bl_refused(L, w->fn, st);
   lua_pushvalue(L, 3);
   bl_track(L);

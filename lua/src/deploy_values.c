@@ -4,8 +4,6 @@
 #include <berth/deploy_value.h>
 #include <string.h>
 
-static const char *const rule_names[] = { "none", "local", "cut", NULL };
-
 static berth_deploy *self(lua_State *L, const char *fn) { return bl_check_deploy(L, 1, fn, "self"); }
 
 static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
@@ -19,14 +17,9 @@ typedef struct strategy {
   const uint8_t *duplicate; /* NULL: none */
 } strategy;
 
-/* `duplicate`, else what the rule `sfb` says. Both arrays are in scratch, which stays on the stack. */
+/* Both arrays are in scratch, which stays on the stack. */
 static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, strategy *s) {
-  int rule = BERTH_DEPLOY_SFB_NONE;
-  uint8_t *marks;
-  bl_to_strategy(L, i, w, d, &s->action, &s->duplicate);
-  if (s->duplicate || !bl_get_enum(L, i, w, "sfb", rule_names, &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
-  s->duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
-  return berth_deploy_repeat(d, s->action, (berth_deploy_sfb)rule, marks);
+  return bl_read_strategy(L, i, w, d, &s->action, &s->duplicate);
 }
 
 static void push_marked(lua_State *L, int32_t n, const uint8_t *marks) {
@@ -154,7 +147,7 @@ static int repeated(lua_State *L) {
   lua_newtable(L);
   lua_pushvalue(L, 3);
   lua_setfield(L, 4, "rule");
-  bl_get_enum(L, 4, &w, "rule", rule_names, &rule);
+  bl_get_enum(L, 4, &w, "rule", bl_deploy_sfb_names, &rule);
   bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
   marks = bl_scratch(L, (size_t)ops_of(d), 1);
   st = berth_deploy_repeat(d, s.action, (berth_deploy_sfb)rule, marks);
@@ -179,6 +172,7 @@ static int guard(lua_State *L) {
   int64_t before;
   uint8_t *marks;
   berth_status st;
+  bl_call call;
   strategy s;
   int t;
   lua_settop(L, 3);
@@ -190,7 +184,8 @@ static int guard(lua_State *L) {
   marks = bl_scratch(L, (size_t)ops_of(d), 1);
   if (s.duplicate) memcpy(marks, s.duplicate, (size_t)ops_of(d));
   else memset(marks, 0, (size_t)ops_of(d));
-  if (st == BERTH_OK) st = berth_deploy_guard(d, s.action, marks, most, &v);
+  call = bl_enter(L);
+  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_guard(d, s.action, marks, most, &v) : st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
   bl_push_ids(L, berth_deploy_groups(d), s.action);
@@ -213,7 +208,7 @@ static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deplo
   bl_set_string(L, "name", berth_deploy_list_name(l, k));
   bl_push_ids(L, berth_deploy_groups(d), berth_deploy_list_action(l, k));
   lua_setfield(L, -2, "action");
-  bl_set_string(L, "sfb", rule_names[berth_deploy_list_rule(l, k)]);
+  bl_set_string(L, "sfb", bl_deploy_sfb_names[berth_deploy_list_rule(l, k)]);
   set_value(L, berth_deploy_list_value(l, k));
 }
 
@@ -224,13 +219,16 @@ static int baselines(lua_State *L) {
   berth_deploy_list *l = NULL;
   bl_box *box;
   berth_status st;
+  bl_call call;
   int32_t k, n;
   lua_settop(L, 1);
   d = self(L, fn);
   bl_register(L, &list_class);
   box = bl_new(L, &list_class, sizeof *box);
-  if ((st = berth_deploy_baselines(d, &l)) != BERTH_OK) return bl_failed(L, st);
-  box->object = l;
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_deploy_baselines(d, &l));
+  box->object = l; /* also where a hook has raised */
+  if (st != BERTH_OK) return bl_failed(L, st);
   n = berth_deploy_list_size(l);
   lua_createtable(L, n, 0);
   for (k = 0; k < n; k++) {

@@ -144,6 +144,7 @@ void *bl_scratch(lua_State *L, size_t n, size_t size) {
 
 static void check_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per) {
   int32_t got = bl_to_length(L, i, w, key);
+  if (got != n && !per) bl_wrong(L, w, key, "has %d entries, expected %d", (int)got, (int)n);
   if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
 }
 
@@ -171,7 +172,7 @@ double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, i
 int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun) {
   int32_t k, *ids;
   i = lua_absindex(L, i);
-  check_length(L, i, w, key, n, "entry");
+  check_length(L, i, w, key, n, NULL);
   ids = bl_scratch(L, (size_t)n, sizeof *ids);
   for (k = 0; k < n; k++) {
     double x;
@@ -246,6 +247,7 @@ bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const 
   for (k = 0; names[k]; k++)
     if (lua_type(L, -1) == LUA_TSTRING && strcmp(s, names[k]) == 0) break;
   join(legal, sizeof legal, names);
+  if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, key, "expected one of: %s; got %s", legal, s);
   if (!names[k]) bl_wrong(L, w, key, "'%s' is none of: %s", s, legal);
   *out = k;
   lua_pop(L, 1);

@@ -9,6 +9,7 @@ typedef struct Problem {
   double alone[MOST][MOST_ACTIONS], pair[MOST][8];
   uint8_t legal[MOST * MOST_ACTIONS], seen[STATES];
   int32_t start[4 * MOST], calls, twice, illegal, released, most_at_once, fail_at;
+  berth_status fault; /* of the call fail_at; 0: ECALLBACK */
   double wall; /* values above are not allowed */
   int endless; /* all values are INFINITY */
 } Problem;
@@ -36,7 +37,7 @@ static berth_status value(void *ud, int32_t k, const int32_t *assignment, double
     for (int32_t i = 0; i < x->p.n; i++) x->illegal += !x->legal[i * x->p.n_actions + a[i]];
     if (number != BERTH_NONE) x->twice += x->seen[number]++ > 0;
     x->calls++;
-    if (x->calls == x->fail_at) return BERTH_ECALLBACK;
+    if (x->calls == x->fail_at) return x->fault ? x->fault : BERTH_ECALLBACK;
     out[j] = x->endless ? INFINITY : value_of(x, a);
     if (!x->endless && out[j] > x->wall) excess[j] = out[j] - x->wall;
   }
@@ -229,6 +230,32 @@ static void test_interrupt(void) {
     }
 }
 
+static void test_interrupt_within(berth_ctx *ctx) {
+  static Problem x;
+  TEST("interrupted in the midst of a value, the best so far stays, and it can go on");
+  for (int m = 0; m < N_METHODS; m++)
+    for (int32_t at = 1; at < 100; at += 7) {
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r;
+      berth_decider *d;
+      make(&x, 1, 10, 9);
+      x.fail_at = at;
+      x.fault = BERTH_EINTERRUPT;
+      o.method = methods[m];
+      o.batch = 1 + at % 3;
+      CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+      CHECK_STATUS(berth_decider_search(d, 100, 0), at == 1 ? BERTH_EINTERRUPT : BERTH_OK);
+      if (at > 1) {
+        CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+        CHECK(r.interrupted && r.evaluations < at);
+      }
+      CHECK_STATUS(berth_decider_search(d, 100, 0), BERTH_OK);
+      CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+      CHECK(!r.interrupted && r.evaluations >= 100);
+      berth_decider_release(d);
+    }
+}
+
 static void test_failing(berth_ctx *ctx) {
   static Problem x;
   TEST("a function that fails ends it with its status, and it can go on");
@@ -272,7 +299,30 @@ static void test_seconds(berth_ctx *plain) {
     if (!CHECK(now >= 20 && now < 22 && r.evaluations > 10))
       printf("# method %d: %g s, %d evaluations\n", (int)methods[m], now, (int)r.evaluations);
   }
+  o.seconds = 1e-9; /* over before it begins */
+  CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+  CHECK(r.evaluations == 1 && r.value == value_of(&x, a));
   berth_ctx_release(ctx);
+}
+
+static void test_any_number(berth_ctx *ctx) {
+  static Problem x;
+  TEST("any number of evaluations, all that there are");
+  for (int m = 0; m < N_METHODS; m++)
+    for (int64_t less = 0; less < 2; less++) {
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r;
+      berth_decider *d;
+      make(&x, 1, 3, 4);
+      o.method = methods[m];
+      o.uniform_part = o.informed_part = o.tree_part = 1;
+      CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+      CHECK_STATUS(berth_decider_search(d, 3, 0), BERTH_OK);
+      CHECK_STATUS(berth_decider_search(d, INT64_MAX - less, 0), BERTH_OK);
+      CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+      CHECK(r.evaluations == x.calls && r.evaluations <= 64 && r.evaluations > 16);
+      berth_decider_release(d);
+    }
 }
 
 static void wrong(berth_ctx *ctx, const Problem *x, const berth_decide_options *o, const char *text) {
@@ -451,8 +501,10 @@ int main(void) {
   test_determined(ctx);
   test_not_allowed(ctx);
   test_interrupt();
+  test_interrupt_within(ctx);
   test_failing(ctx);
   test_seconds(ctx);
+  test_any_number(ctx);
   test_wrong(ctx);
   test_tree(ctx);
   test_steps(ctx);

@@ -63,6 +63,50 @@ static void test_kept(berth_ctx *ctx) {
   }
 }
 
+/* Asks the problem that is at work: for its baselines, or for a search. */
+typedef struct meddler {
+  berth_deploy *d;
+  int calls, asking;
+} meddler;
+
+static int meddle(void *ud) {
+  meddler *x = ud;
+  berth_deploy_list *l;
+  berth_decider *s;
+  if (!x->d || x->asking || x->calls++ > 20) return 0;
+  x->asking = 1;
+  CHECK_STATUS(berth_deploy_baselines(x->d, &l), BERTH_OK);
+  berth_deploy_list_release(l);
+  CHECK_STATUS(berth_deploy_decider(x->d, NULL, &s), BERTH_OK);
+  CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
+  berth_decider_release(s);
+  x->asking = 0;
+  return 0;
+}
+
+static void test_meddled(berth_ctx *plain) {
+  meddler x = { NULL, 0, 0 };
+  const berth_hooks h = { NULL, NULL, NULL, meddle, NULL, NULL, &x };
+  berth_ctx *ctx;
+  TEST("hooks may ask the problem that is at work: the same values");
+  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+    berth_deploy *d[2] = { draw_problem(plain, seed, 0), draw_problem(ctx, seed, 0) };
+    berth_deploy_list *l[2];
+    x = (meddler){ d[1], 0, 0 };
+    for (int k = 0; k < 2; k++) CHECK_STATUS(berth_deploy_baselines(d[k], &l[k]), BERTH_OK);
+    CHECK(x.calls > 0 && berth_deploy_list_size(l[0]) == berth_deploy_list_size(l[1]));
+    for (int32_t k = 0; k < berth_deploy_list_size(l[0]); k++)
+      CHECK(berth_deploy_list_value(l[0], k)->seconds == berth_deploy_list_value(l[1], k)->seconds);
+    x.d = NULL;
+    for (int k = 0; k < 2; k++) {
+      berth_deploy_list_release(l[k]);
+      berth_deploy_release(d[k]);
+    }
+  }
+  berth_ctx_release(ctx);
+}
+
 /* ---- searches that begin with them --------------------------------------------------------------------- */
 
 static void check_begun(berth_deploy *d, const berth_deploy_list *l, const berth_deploy_search_options *o) {
@@ -225,6 +269,7 @@ int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   test_kept(ctx);
+  test_meddled(ctx);
   test_begun(ctx);
   test_valued_again(ctx);
   test_starts_too(ctx);

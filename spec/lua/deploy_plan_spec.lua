@@ -409,12 +409,25 @@ describe("op groups of an answer", function()
       assert.is_nil(a:baseline "dp")
       assert.truthy(a:baseline "heterog")
     end
+    for _, o in ipairs { { sfb = "cut" }, { sfb = "cut", method = "anneal" }, { prior = "trained" }, { method = "published" } } do
+      for _, g in ipairs(planned(o, nil, islands).groups) do assert.is_true(g.devices[#g.devices] < 3) end
+    end
     local apart = berth.graph { types = { "V100", "P100" }, tensors = { { from = 1, to = { 2 }, bytes = 1 } },
       ops = { { kind = "input", seconds = { 1, math.huge } }, { seconds = { math.huge, 1 } }, { seconds = { math.huge, 1 } } } }
     local none, message, code = berth.deploy.plan(apart, islands, { batch = 4 })
     assert.is_nil(none)
     assert.equal("unreachable", code)
     assert.matches("^no baseline can be simulated: no route from device", message)
+  end)
+
+  it("may take no time", function()
+    local path = shell.path ".html"
+    local a = planned({}, berth.graph { types = { "V100", "P100" }, ops = { { seconds = { 0, 0 } } } })
+    assert.same({ 0, 1, 1 }, { a.seconds, a.speedup, a.speedup_uniform })
+    assert.matches("1%.00 x DP%-NCCL.*bound 0 s %(%w+%); memory", tostring(a))
+    for _, r in ipairs(a.groups[1].reasons) do assert.equal(0, r.change) end
+    assert(a:report(path))
+    assert.is_nil(shell.read(path):find "[^%a]nan[^%a]")
   end)
 
   it("are decided where no baseline is legal", function()
@@ -611,6 +624,13 @@ describe("a saved plan", function()
     assert.equal(#a.groups, #x.groups)
     assert.equal(BATCH, x.batch)
     assert.equal(a.groups[1].gradient_bytes, x.groups[1].gradient_bytes)
+  end)
+
+  it("tells which prior it was searched with, as that was given", function()
+    local file = shell.path ".json"
+    assert(planned({ prior = "trained" }):save(file))
+    assert.same({ prior = "trained", evaluations = 60 }, json.decode(shell.read(file)).options)
+    assert.truthy(berth.deploy.load(file, chain(), cluster()))
   end)
 
   local function refused(pattern, replacement, graph, topology)

@@ -126,8 +126,8 @@ describe("the search of deployments", function()
       assert.equal("local", r.sfb)
       assert.equal(seconds {}, start({ action = dp.action, duplicate = { op } }, { sfb = "none" }).start)
     end
-    assert.truthy(message(start, { action = dp.action, duplicate = { 99 } }):find("duplicate[1]: there is no op 99", 1, true))
-    assert.truthy(message(start, { action = dp.action, sfb = "all" }):find("'all' is none of: none, local, cut", 1, true))
+    assert.matches("start%[1%]%.duplicate%[1%]: there is no op 99", message(start, { action = dp.action, duplicate = { 99 } }))
+    assert.matches("start%[1%]%.sfb: 'all' is none of: none, local, cut", message(start, { action = dp.action, sfb = "all" }))
   end)
 
   it("tells where op groups are: forward ops in order, backward ones mirrored", function()
@@ -218,6 +218,61 @@ describe("the search of deployments", function()
     assert.is_true(why.device >= 1 and why.device <= 6 and why.missing > 0)
   end)
 
+  it("says so where nothing that it begins with fits", function()
+    local none, text, code = problem("1 MB"):search { method = "anneal", seconds = 1e-9, baselines = true }
+    assert.is_nil(none)
+    assert.equal("infeasible", code)
+    assert.matches("^none of the strategies to begin with fits: in the best of them device %d needs [%d.]+ MB more$", text)
+  end)
+
+  it("takes any temperature above 0", function()
+    for _, x in ipairs { 5e-324, 1e308 } do assert.is_table(problem():search { evaluations = 20, temperature = x }) end
+  end)
+
+  it("asks to stop in baselines, guard and search, and keeps the best so far", function()
+    local calls, last
+    local function stop() calls = calls + 1; return calls > last end
+    local list = problem():baselines()
+    for k = 0, 150, 3 do
+      local d = problem()
+      calls, last = 0, k
+      local before = berth.hooks { interrupt = stop }
+      local r, _, code = d:search { evaluations = 20, seed = 1, baselines = true }
+      berth.hooks(before)
+      if r then
+        assert.equal(calls > last, r.interrupted == true)
+        for _, b in ipairs(list) do assert.is_true(r.seconds <= b.seconds) end
+      else
+        assert.equal("interrupted", code)
+        assert.is_true(k < 2 * #list + 30)
+      end
+    end
+    local d, s = problem(), list[1]
+    local before = berth.hooks { interrupt = function() error("stop here", 0) end }
+    local told = { message(d.baselines, d), message(d.search, d, { baselines = true }), message(d.tree, d, { baselines = true }),
+      message(d.guard, d, { action = s.action, sfb = "local" }) }
+    berth.hooks(before)
+    for i = 1, 4 do assert.equal("stop here", told[i]) end
+    assert.equal(#list, #d:baselines())
+  end)
+
+  it("lets hooks use the problem that is at work", function()
+    local alone = problem():search { evaluations = 30, seed = 2, baselines = true }
+    local d, calls = problem(), 0
+    local before = berth.hooks { interrupt = function()
+      calls = calls + 1
+      if calls % 7 == 1 then
+        d:baselines()
+        d:evaluate { action = alone.action, sfb = "local" }
+        d:search { evaluations = 3, seed = calls }
+      end
+    end }
+    local r = d:search { evaluations = 30, seed = 2, baselines = true }
+    berth.hooks(before)
+    assert.is_true(calls > 0)
+    assert.same(alone, r)
+  end)
+
   it("chooses in steps above six device groups", function()
     local groups = {}
     for i = 1, 8 do groups[i] = { preset = "V100", count = 1 + i % 2, memory = "16 GiB", bandwidth = "8 GB/s" } end
@@ -233,8 +288,10 @@ describe("the search of deployments", function()
   it("tells what is wrong", function()
     local d = problem()
     assert.truthy(message(d.search, d, { prior = "gnn" }):find("'gnn' is none of: local, uniform", 1, true))
+    assert.truthy(message(d.search, d, { prior = 3 }):find("prior: expected one of: local, uniform; got number", 1, true))
     assert.truthy(message(d.search, d, { temperature = 0 }):find("temperature", 1, true))
-    assert.truthy(message(d.search, d, { start = { { action = { 1 } } } }):find("start[1]", 1, true))
+    assert.matches("start%[2%]%.action: has 1 entries, expected %d+ %(one per op group%)",
+      message(d.search, d, { start = { d:baselines()[1], { action = { 1 } } } }))
     assert.truthy(message(d.search, d, { value = print }):find("unknown option 'value'", 1, true))
     assert.truthy(message(d.search, 3):find("self: expected a deploy", 1, true))
   end)

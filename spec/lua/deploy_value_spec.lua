@@ -149,6 +149,8 @@ describe("repeated ops", function()
     assert.is_true(with.seconds < without.seconds)
     assert.equal(1, with.repeated)
     assert.equal(with.seconds, d:evaluate({ action = s.action, duplicate = { 4 } }).seconds)
+    assert.same(d:compile({ action = s.action, duplicate = { 4 } }).part, d:compile({ action = s.action, sfb = "local" }).part)
+    assert.is_true(#d:compile(s).part ~= #d:compile({ action = s.action, sfb = "local" }).part)
     local before = d:evaluations()
     local kept, v, evaluations = d:guard { action = s.action, duplicate = { 4 } }
     assert.equal(3, evaluations) -- with it, without any, without this layer

@@ -72,7 +72,8 @@ typedef enum berth_decide_method {
 typedef struct berth_decide_options {
   berth_decide_method method;
   int64_t evaluations;   /* assignments valued at most; what is known already does not count; 0: no limit; default 800 */
-  double seconds;        /* by the context's clock; 0 (default): no limit. One of the two has to be given */
+  double seconds;        /* by the context's clock, but one is valued in any case; 0 (default): no limit. One of the two has to be
+                            given */
   uint64_t seed;
   int uniform;           /* 1 (default): after the starts each action for all decisions (where legal), likely ones first, with at
                             most uniform_part of the evaluations */

@@ -104,7 +104,7 @@ local function whole_trace(trace)
   return out
 end
 
-local function ratio(row, seconds) return row and row.seconds / seconds or nil end
+local function ratio(row, seconds) return row and words.ratio(row.seconds, seconds) or nil end
 
 --- @tparam deploy d
 -- @tparam table given options of the plan

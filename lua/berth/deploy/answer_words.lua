@@ -29,6 +29,9 @@ function words.bytes(x)
   return x == math.huge and "none" or core.format(x < 1000 and math.ceil(x) or x, "bytes")
 end
 
+--- How many times y x is; what is equal is it once, though both be 0.
+function words.ratio(x, y) return x == y and 1 or x / y end
+
 --- How many times: "1.85", "3e+12"; "-" of no time.
 function words.times(x)
   if x ~= x or x == math.huge then return "-" end
@@ -148,7 +151,8 @@ function words.note(row)
 end
 
 local function baseline_cells(row, a)
-  return { words.baseline(row.name), words.seconds(row.seconds), words.times(row.seconds / a.seconds), words.note(row) }
+  local ratio = words.times(words.ratio(row.seconds, a.seconds))
+  return { words.baseline(row.name), words.seconds(row.seconds), ratio, words.note(row) }
 end
 
 --- Those that fit, fastest first, and then those that do not.
@@ -182,6 +186,11 @@ local function fullest(a)
   return best.d
 end
 
+local function bounded(a)
+  local gap = a.gap and ", gap " .. percent(a.gap) or ""
+  return ("bound %s (%s)%s"):format(words.seconds(a.bound), a.bound_name, gap)
+end
+
 local function against(a)
   local out, dp = {}, a:baseline "dp"
   if a.speedup then out[#out + 1] = ("%s x DP-NCCL%s"):format(words.times(a.speedup), dp.fits and "" or " as if it fitted") end
@@ -200,7 +209,7 @@ end
 function words.summary(a)
   local d = fullest(a)
   local parts = { ("step time %s"):format(words.seconds(a.seconds)), against(a) }
-  if a.bound then parts[#parts + 1] = ("bound %s (%s), gap %s"):format(words.seconds(a.bound), a.bound_name, percent(a.gap)) end
+  if a.bound then parts[#parts + 1] = bounded(a) end
   parts[#parts + 1] = ("memory %s of %s on %s"):format(words.bytes(a.peaks[d]), words.bytes(a.limits[d]), a.device_names[d])
   for i = #parts, 1, -1 do
     if parts[i] == "" then table.remove(parts, i) end

@@ -38,8 +38,8 @@ local function baselines_table(a)
   for _, fits in ipairs { true, false } do
     for _, b in ipairs(a.baselines) do
       if b.fits == fits then
-        rows[#rows + 1] = row("td", { words.baseline(b.name), words.seconds(b.seconds), words.times(b.seconds / a.seconds),
-          words.note(b) }, numbers)
+        rows[#rows + 1] = row("td", { words.baseline(b.name), words.seconds(b.seconds),
+          words.times(words.ratio(b.seconds, a.seconds)), words.note(b) }, numbers)
       end
     end
   end
@@ -54,15 +54,15 @@ local function tile(name, value, note)
 end
 
 local function tiles(a)
-  local out, dp = { tile("step time", words.seconds(a.seconds), ("%s samples/s"):format(scale.number(a.batch / a.seconds))) },
-    a:baseline "dp"
+  local rate = a.seconds > 0 and ("%s samples/s"):format(scale.number(a.batch / a.seconds)) or ""
+  local out, dp = { tile("step time", words.seconds(a.seconds), rate) }, a:baseline "dp"
   if dp then out[#out + 1] = tile("over DP-NCCL", words.times(a.speedup) .. " x", dp.fits and words.seconds(dp.seconds)
     or "as if it fitted") end
   if a.speedup_uniform then
     out[#out + 1] = tile("over the best uniform", words.times(a.speedup_uniform) .. " x",
       words.seconds(a:baseline("uniform").seconds))
   end
-  if a.bound then
+  if a.gap then
     out[#out + 1] = tile("gap to the bound", scale.percent(a.gap), words.seconds(a.bound) .. ", " .. a.bound_name)
   end
   out[#out + 1] = tile("evaluations", ("%.0f"):format(a.evaluations), ("and %.0f for reasons"):format(a.reason_evaluations))

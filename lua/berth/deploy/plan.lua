@@ -48,12 +48,13 @@ local function check_prior(given)
     type(prior) == "string" and prior or core.kind(prior))
 end
 
--- The agent of "trained".
+-- The agent that is the prior, if one is; options tell of it as it was given.
 local function with_agent(given)
+  if type(given.prior) == "table" then given.guided = given.prior end
   if given.prior ~= "trained" then return given end
   local agent, message, code = require("berth.agents.tag").trained()
   if not agent then return nil, message, code end
-  given.prior = agent
+  given.guided = agent
   return given
 end
 
@@ -131,11 +132,10 @@ local function told(d, given, r, path)
 end
 
 local function started(d, given)
-  local prior, guided = given.prior, nil
-  if type(prior) == "table" then prior, guided = nil, prior end
+  local prior = not given.guided and given.prior or nil
   local method = given.method or "mcts"
   local rule = given.sfb or method == "published" and "none" or "local"
-  return run.new(d, { method = method, sfb = rule, seconds = given.seconds, guided = guided,
+  return run.new(d, { method = method, sfb = rule, seconds = given.seconds, guided = given.guided,
     groups = groups.of(d), searching = { prior = prior, seed = given.seed } })
 end
 

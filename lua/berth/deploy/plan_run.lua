@@ -3,6 +3,7 @@ local core = require "berth.core"
 local interrupt = require "berth.interrupt"
 local options = require "berth.options"
 local reasons = require "berth.deploy.reasons"
+local words = require "berth.deploy.answer_words"
 
 local Run = {}
 Run.__index = Run
@@ -215,7 +216,7 @@ function Run:others(s, g)
 end
 
 local function reason_of(other, value, base)
-  if value.over == 0 then return { what = other.what, action = other.action, change = value.seconds / base - 1 } end
+  if value.over == 0 then return { what = other.what, action = other.action, change = words.ratio(value.seconds, base) - 1 } end
   return { what = other.what, action = other.action, missing = value.shortfall, device = value.worst }
 end
 

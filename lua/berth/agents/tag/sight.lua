@@ -32,14 +32,18 @@ function sight.new(d, o)
     uniform = uniform.new(d) }, sight)
 end
 
---- A strategy as it is seen; without marks as one that is decided, whichever op group is in question.
+--- A strategy as it is seen; without marks as one that is decided, whichever op group is in question. What cannot be simulated,
+-- for want of a route, is seen without what a simulation tells.
 -- @tparam {int,...} action of each op group
 -- @tparam int decided how many op groups are
 -- @tparam ?int deciding the op group in question
 function sight:features(action, decided, deciding)
-  local marks = self.sizes.marks
-  return self.deploy:features(strategy(action), { decided = marks and decided or self.groups,
-    deciding = marks and deciding or nil, scale = self.sizes.scale })
+  local marks, d, s = self.sizes.marks, self.deploy, strategy(action)
+  local o = { decided = marks and decided or self.groups, deciding = marks and deciding or nil, scale = self.sizes.scale }
+  local f, message, code = d:features(s, o)
+  if code ~= "unreachable" then return f, message, code end
+  o.feedback = false
+  return d:features(s, o)
 end
 
 --- A question about one op group of a strategy; nil: about one action for all.
