@@ -334,6 +334,28 @@ static void test_not_allowed(berth_ctx *ctx) {
   }
 }
 
+/* The first and the last are the same, and only the last is told. */
+static void test_told_late(berth_ctx *ctx) {
+  static Problem x;
+  TEST("what is told counts before anything is asked: also of a start given before, and where evaluations end early");
+  for (int32_t batch = 1; batch <= 3; batch++)
+    for (int m = 0; m < N_METHODS; m++) {
+      berth_decide_options o = berth_decide_default(0);
+      berth_decide_report r;
+      int32_t a[MOST];
+      make_starts(&x, 1, MOST);
+      memcpy(x.start + 3 * MOST, x.start, MOST * sizeof *x.start);
+      x.told[0] = x.told[1] = x.told[2] = NAN;
+      x.told[3] = 0.25; /* below all that there is */
+      o.method = methods[m];
+      o.batch = batch;
+      o.evaluations = 1;
+      CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
+      CHECK(r.value == 0.25 && r.start == 0.25 && r.evaluations == 1 && memcmp(a, x.start, sizeof a) == 0);
+      CHECK(!was_asked(&x, x.start));
+    }
+}
+
 static void test_all_told(berth_ctx *ctx) {
   static Problem x;
   TEST("where all is known nothing is asked");
@@ -441,6 +463,7 @@ int main(void) {
   test_nan(ctx);
   test_believed(ctx);
   test_not_allowed(ctx);
+  test_told_late(ctx);
   test_all_told(ctx);
   test_interrupt();
   test_wrong(ctx);
