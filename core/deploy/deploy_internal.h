@@ -128,7 +128,9 @@ berth_status berth_i_deploy_moves(berth_deploy *d, berth_i_form from, berth_i_fo
 berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_form *form,
                                   uint8_t *repeated);
 berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action);
-/** The action if it is legal for the op group; ALLREDUCE for a PS that only differs in name; BERTH_NONE. */
+/** Of PS: ALLREDUCE of the same set and shares, which is the same where no gradient is reduced; BERTH_NONE. */
+int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action);
+/** The action if it is legal for the op group; its twin, if that is; BERTH_NONE. */
 int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action);
 
 /* What berth_deploy_new is made of; each fills in its part of d. */

@@ -84,7 +84,17 @@ static void give_emission(berth_deploy *d, berth_i_emission *e) {
   else v->emission = e;
 }
 
-static berth_status valued(berth_deploy *d, const uint8_t *duplicate, berth_deploy_value *value, berth_deploy_value *out) {
+static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_emission **out) {
+  berth_status st = take_emission(d, out);
+  if (st != BERTH_OK || (st = berth_i_deploy_emit(d, action, duplicate, *out)) == BERTH_OK) return st;
+  give_emission(d, *out);
+  return st;
+}
+
+static berth_status finish(berth_deploy *d, berth_i_emission *e, const uint8_t *duplicate, berth_status st,
+                           berth_deploy_value *value, berth_deploy_value *out) {
+  give_emission(d, e);
+  if (st != BERTH_OK) return st;
   d->values->evaluations++;
   value->repeated = count_marks(duplicate, d->n_ops);
   *out = *value;
@@ -95,12 +105,8 @@ berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const
                                    berth_deploy_value *out) {
   berth_i_emission *e = NULL;
   berth_deploy_value value;
-  berth_status st = take_emission(d, &e);
-  if (st != BERTH_OK) return st;
-  st = berth_i_deploy_emit(d, action, duplicate, e);
-  if (st == BERTH_OK) st = run(d, e, peak, &value);
-  give_emission(d, e);
-  return st == BERTH_OK ? valued(d, duplicate, &value, out) : st;
+  berth_status st = emit(d, action, duplicate, &e);
+  return st == BERTH_OK ? finish(d, e, duplicate, run(d, e, peak, &value), &value, out) : st;
 }
 
 int64_t berth_deploy_evaluations(const berth_deploy *d) { return d->values ? d->values->evaluations : 0; }
@@ -233,10 +239,6 @@ berth_status berth_deploy_simulate(berth_deploy *d, const int32_t *action, const
                                    berth_deploy_feedback *feedback, berth_deploy_value *out) {
   berth_i_emission *e = NULL;
   berth_deploy_value value;
-  berth_status st = take_emission(d, &e);
-  if (st != BERTH_OK) return st;
-  st = berth_i_deploy_emit(d, action, duplicate, e);
-  if (st == BERTH_OK) st = simulate(d, e, feedback, &value);
-  give_emission(d, e);
-  return st == BERTH_OK ? valued(d, duplicate, &value, out) : st;
+  berth_status st = emit(d, action, duplicate, &e);
+  return st == BERTH_OK ? finish(d, e, duplicate, simulate(d, e, feedback, &value), &value, out) : st;
 }

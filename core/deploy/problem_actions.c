@@ -147,15 +147,20 @@ static bool is_legal(const berth_deploy *d, int32_t group, int32_t k) {
   return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)k] != 0;
 }
 
-int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action) {
+int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action) {
   const berth_action *a = &d->action[action];
-  int32_t k;
-  if (is_legal(d, group, action)) return action;
-  for (k = action + 1; a->option == BERTH_DEPLOY_PS && k < d->n_actions && d->action[k].set == a->set; k++) {
+  for (int32_t k = action + 1; a->option == BERTH_DEPLOY_PS && k < d->n_actions && d->action[k].set == a->set; k++) {
     const berth_action *b = &d->action[k];
-    if (b->option == BERTH_DEPLOY_ALLREDUCE && b->shares == a->shares && is_legal(d, group, k)) return k;
+    if (b->option == BERTH_DEPLOY_ALLREDUCE && b->shares == a->shares) return k;
   }
   return BERTH_NONE;
+}
+
+int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action) {
+  int32_t twin;
+  if (is_legal(d, group, action)) return action;
+  twin = berth_i_deploy_twin(d, action);
+  return twin != BERTH_NONE && is_legal(d, group, twin) ? twin : BERTH_NONE;
 }
 
 static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {

@@ -16,16 +16,9 @@ static void number_actions(const berth_deploy *d, bool choose, berth_i_space *x)
   }
 }
 
-/* PS: the AllReduce of the same set and shares; with repeated ops: the same without. */
+/* Of an action with repeated ops the same without. */
 static int32_t instead_of(const berth_deploy *d, const berth_i_space *x, int32_t a) {
-  const berth_action *now;
-  if (a >= d->n_actions) return x->of[a];
-  now = &d->action[a];
-  for (int32_t b = 0; b < d->n_actions && now->option == BERTH_DEPLOY_PS; b++) {
-    const berth_action *other = &d->action[b];
-    if (other->option == BERTH_DEPLOY_ALLREDUCE && other->set == now->set && other->shares == now->shares) return b;
-  }
-  return BERTH_NONE;
+  return a < d->n_actions ? berth_i_deploy_twin(d, a) : x->of[a];
 }
 
 /* ---- what is legal ---------------------------------------------------------------------------------- */

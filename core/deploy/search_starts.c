@@ -49,9 +49,7 @@ static void on_all(const berth_deploy *d, berth_deploy_option option, int32_t *s
   }
 }
 
-static berth_status fits(berth_deploy *d, const berth_deploy_search_options *o, const int32_t *action, uint8_t *duplicate,
-                         bool *yes) {
-  const berth_deploy_sfb rule = o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL ? BERTH_DEPLOY_SFB_NONE : o->sfb;
+static berth_status fits(berth_deploy *d, berth_deploy_sfb rule, const int32_t *action, uint8_t *duplicate, bool *yes) {
   berth_deploy_value v;
   berth_status st = berth_deploy_evaluate_rule(d, action, rule, duplicate, NULL, &v);
   *yes = st == BERTH_OK && v.over == 0;
@@ -59,14 +57,14 @@ static berth_status fits(berth_deploy *d, const berth_deploy_search_options *o, 
 }
 
 /* DP; if it does not fit, model parallel, too; if that does not either, the chain cut by memory. */
-static berth_status fall_back(berth_deploy *d, const berth_deploy_search_options *o, uint8_t *duplicate, berth_i_first *out) {
+static berth_status fall_back(berth_deploy *d, berth_deploy_sfb rule, uint8_t *duplicate, berth_i_first *out) {
   static const berth_deploy_option options[] = { BERTH_DEPLOY_ALLREDUCE, BERTH_DEPLOY_SPLIT };
   bool yes = false;
   berth_status st = BERTH_OK;
   for (int k = 0; k < 2 && !yes && st == BERTH_OK; k++) {
     int32_t *start = next(d, out);
     on_all(d, options[k], start);
-    st = fits(d, o, start, duplicate, &yes);
+    st = fits(d, rule, start, duplicate, &yes);
   }
   if (st != BERTH_OK || yes) return st;
   st = berth_i_chain(d, next(d, out), &yes);
@@ -135,7 +133,7 @@ static berth_status fill(berth_deploy *d, const berth_deploy_search_options *o, 
   if (st == BERTH_OK)
     for (int32_t k = 0; k < o->n_starts; k++)
       memcpy(next(d, out), o->start + (size_t)k * (size_t)d->n_groups, (size_t)d->n_groups * sizeof *o->start);
-  if (st == BERTH_OK && out->n == 0) st = fall_back(d, o, duplicate, out);
+  if (st == BERTH_OK && out->n == 0) st = fall_back(d, x->chooses ? BERTH_DEPLOY_SFB_NONE : o->sfb, duplicate, out);
   berth_i_free(d->ctx, duplicate, (size_t)d->n_ops, 1);
   return st;
 }

@@ -44,30 +44,41 @@ static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const
   return bl_to_ids(L, lua_gettop(L), w, "action", n, berth_deploy_actions(d, NULL), "action");
 }
 
-void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
-                    const uint8_t **duplicate) {
+/* NULL: there is no `duplicate`. */
+static const uint8_t *read_marks(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
+  const int32_t *ids;
   int32_t k, n;
   uint8_t *marks;
-  const int32_t *ids;
-  if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
-  *action = read_actions(L, i, w, d);
-  *duplicate = NULL;
-  if (!bl_get_array(L, i, w, "duplicate", &n)) return;
+  if (!bl_get_array(L, i, w, "duplicate", &n)) return NULL;
   ids = bl_to_ids(L, lua_gettop(L), w, "duplicate", n, ops_of(d), "op");
   marks = bl_scratch(L, (size_t)ops_of(d), 1);
   memset(marks, 0, (size_t)ops_of(d));
   for (k = 0; k < n; k++) marks[ids[k]] = 1;
-  *duplicate = marks;
+  return marks;
+}
+
+void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
+                    const uint8_t **duplicate) {
+  if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
+  *action = read_actions(L, i, w, d);
+  *duplicate = read_marks(L, i, w, d);
+}
+
+berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t *action,
+                              const uint8_t **duplicate) {
+  int rule = BERTH_DEPLOY_SFB_NONE;
+  uint8_t *marks;
+  *duplicate = read_marks(L, i, w, d);
+  if (*duplicate || !bl_get_enum(L, i, w, "sfb", bl_deploy_sfb_names, &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
+  *duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  return berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }
 
 berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t **action,
                               const uint8_t **duplicate) {
-  int rule = BERTH_DEPLOY_SFB_NONE;
-  uint8_t *marks;
-  bl_to_strategy(L, i, w, d, action, duplicate);
-  if (*duplicate || !bl_get_enum(L, i, w, "sfb", bl_deploy_sfb_names, &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
-  *duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
-  return berth_deploy_repeat(d, *action, (berth_deploy_sfb)rule, marks);
+  if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
+  *action = read_actions(L, i, w, d);
+  return bl_read_repeated(L, i, w, d, *action, duplicate);
 }
 
 /* ---- choices ------------------------------------------------------------------------------------ */

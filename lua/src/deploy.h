@@ -22,7 +22,10 @@ berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *w
  *  @param action through it: [op groups]  @param duplicate through it: [ops], NULL: none given */
 void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
                     const uint8_t **duplicate);
-/** The same, or what the rule `sfb` of the strategy says instead of `duplicate`. */
+/** `duplicate` of the table at i, or what its rule `sfb` says.  @param duplicate out: [ops], NULL: none */
+berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t *action,
+                              const uint8_t **duplicate);
+/** A strategy with repeated ops as bl_read_repeated has them. */
 berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t **action,
                               const uint8_t **duplicate);
 /** compile(strategy) */

@@ -2,9 +2,7 @@
 #include "decide.h"
 #include "deploy.h"
 #include <berth/deploy_search.h>
-#include <stdio.h>
 #include <string.h>
-
 
 /* ---- results ---------------------------------------------------------------------------------- */
 
@@ -71,21 +69,6 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
-/* duplicate = { ops }, else what the rule `sfb` says, of the strategy at the top. */
-static berth_status read_repeated(lua_State *L, const bl_where *w, berth_deploy *d, const int32_t *action, uint8_t *marks) {
-  int rule = BERTH_DEPLOY_SFB_NONE;
-  const int at = lua_gettop(L);
-  int32_t n, *ids;
-  memset(marks, 0, (size_t)ops_of(d));
-  if (bl_get_array(L, at, w, "duplicate", &n)) {
-    ids = bl_to_ids(L, lua_gettop(L), w, "duplicate", n, ops_of(d), "op");
-    while (n-- > 0) marks[ids[n]] = 1;
-    return BERTH_OK;
-  }
-  bl_get_enum(L, at, w, "sfb", bl_deploy_sfb_names, &rule);
-  return rule == BERTH_DEPLOY_SFB_NONE ? BERTH_OK : berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
-}
-
 /* The strategy at the top: { action = { ... } }, or the actions themselves. */
 static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, const berth_deploy_search_options *o, int32_t k,
                                int32_t *out) {
@@ -93,17 +76,15 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, co
   const int at = lua_gettop(L);
   const bl_where w = { fn, "start", (int)k + 1 };
   int32_t n, *ids;
-  uint8_t *marks = NULL;
-  berth_status st = BERTH_OK;
+  const uint8_t *marks;
+  berth_status st;
   if (!lua_istable(L, at)) bl_wrong(L, &w, NULL, "expected a strategy, got %s", bl_kind(L, at));
   lua_getfield(L, at, "action");
   if (lua_isnil(L, -1)) lua_pushvalue(L, at);
   n = bl_to_length(L, lua_gettop(L), &w, "action");
   if (n != groups) bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
   ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
-  marks = bl_scratch(L, (size_t)ops_of(d), 1);
-  lua_pushvalue(L, at);
-  st = read_repeated(L, &w, d, ids, marks);
+  st = bl_read_repeated(L, at, &w, d, ids, &marks);
   if (st == BERTH_OK) st = berth_deploy_assignment(d, o, ids, marks, out);
   lua_settop(L, at);
   return st;
