@@ -6,7 +6,8 @@ local kinds = { "critical_path", "work", "memory", "clusters", "intervals", "lin
 
 local function bounds(add)
   for _, case in ipairs(graphs.cases) do
-    for _, options in ipairs { {}, { thorough = true }, { thorough = true, links = "duplex", memory = "none" }, { memory = "total" } } do
+    for _, options in ipairs { {}, { thorough = true }, { thorough = true, links = "duplex", memory = "none" },
+      { memory = "total" } } do
       if case[1] ~= "zoo" or not options.thorough then
         local name = ("bounds %s%s %s %s"):format(case[1], options.thorough and " thorough" or "", options.links or "free",
           options.memory or "default")
@@ -32,7 +33,7 @@ local function bounds(add)
   end)
   for _, case in ipairs { graphs.cases[1], graphs.cases[3] } do
     add("gaps " .. case[1], function()
-      local p = assert(berth.place(case[2], case[3], "round-robin"))
+      local p = assert(berth.place(case[2], case[3], "m-topo"))
       local k = assert(berth.gaps(case[2], case[3], p, { calls = 120 }))
       return { k.makespan, k.bound, k.gap, k.placement, k.queue_rule, k.open }, tostring(k)
     end)
@@ -63,7 +64,8 @@ local function splits(add)
       local s, message, code = berth.split(g, t, options)
       if not s then return nil, message, code end
       local m = berth.split_measure(g, t, s.placement)
-      return { s.max_load or "-", s.latency or "-", s.proven, s.ideals or "-", s.bound or "-" }, { s.placement, m.loads, m.latency }
+      return { s.max_load or "-", s.latency or "-", s.proven, s.ideals or "-", s.bound or "-" }, { s.placement,
+        m.loads, m.latency }
     end)
   end
   local forward = graphs.random(11, 16, { reach = 4 })

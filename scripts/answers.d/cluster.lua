@@ -17,7 +17,8 @@ local function told(jobs, cluster, scheduler, options)
   return function()
     local r = berth.cluster.simulate(jobs, cluster, scheduler, options)
     local s = r.summary
-    return { s.done, s.refused, s.mean_jct or "-", s.p95_jct or "-", s.makespan or "-", s.pauses, s.bound_jct or "-" }, { r.records, r.runs, s }
+    return { s.done, s.refused, s.mean_jct or "-", s.p95_jct or "-", s.makespan or "-", s.pauses,
+      s.bound_jct or "-" }, { r.records, r.runs, s }
   end
 end
 
@@ -39,7 +40,8 @@ least.finish = least.arrival
 
 return function(add)
   local jobs, pool, nodes = gangs(3, 60), { machines = 1, capacity = 16 }, { machines = 4, capacity = 4 }
-  for _, rule in ipairs { "fifo", "fit-first", "backfill", "sjf", "srtf", "srtf-2d", "fewest", "las", "las-2d", "gittins", least } do
+  for _, rule in ipairs { "fifo", "fit-first", "backfill", "sjf", "srtf", "srtf-2d", "fewest", "las", "las-2d",
+    "gittins", least } do
     add("gangs " .. (rule.name or rule), told(jobs, pool, rule))
     if rule ~= least then add("gangs nodes " .. rule, told(jobs, nodes, rule)) end
   end
@@ -55,7 +57,8 @@ return function(add)
   for j = 1, #whole do whole[j].gpus = nil end
   for _, rule in ipairs { "fifo", "backfill", "srtf" } do add("machines " .. rule, told(whole, { machines = 6 }, rule)) end
 
-  local model = { grad = 0.05, grad_sample = 0.002, sync_near = 0.02, sync_far = 0.1, noise = 500, batch = 128, most_batch = 4096, overlap = 2 }
+  local model = { grad = 0.05, grad_sample = 0.002, sync_near = 0.02, sync_far = 0.1, noise = 500, batch = 128,
+    most_batch = 4096, overlap = 2 }
   add("goodput", function()
     local speeds = {}
     for n = 1, 8 do speeds[n] = { berth.cluster.goodput(model, n, n > 4 and 2 or 1) } end
@@ -76,12 +79,15 @@ return function(add)
       return given
     end)
   end
-  local typed = gangs(6, 20, { rates = function(j) return { v100 = 2 + j % 3, k80 = 1 } end, priority = function(j) return 1 + j % 2 end })
+  local typed = gangs(6, 20, { rates = function(j) return { v100 = 2 + j % 3, k80 = 1 } end,
+    priority = function(j) return 1 + j % 2 end })
   for _, goal in ipairs { "max-min", "makespan", "finish-time", "max-sum" } do
-    add("gavel " .. goal, told(typed, { machines = 2, capacity = 8, slot = 120 }, "gavel", { types = { "v100", "k80" }, goal = goal }))
+    add("gavel " .. goal, told(typed, { machines = 2, capacity = 8, slot = 120 }, "gavel", { types = { "v100",
+      "k80" }, goal = goal }))
     add("gavel alone " .. goal, function()
       local shares, value = berth.cluster.gavel({ throughputs = { { 40, 10 }, { 12, 4 }, { 100, 50 } }, gpus = { 1, 1 },
-        left = goal ~= "max-min" and goal ~= "max-sum" and { 500, 200, 800 } or nil }, goal)
+        left = goal ~= "max-min" and goal ~= "max-sum" and { 500, 200, 800 } or nil,
+        elapsed = goal == "finish-time" and { 5, 6, 7 } or nil, alone = goal == "finish-time" and { 20, 30, 10 } or nil }, goal)
       return { value }, shares
     end)
   end

@@ -34,7 +34,6 @@ function graphs.reduced(kinds)
     end
     ops[first + 4] = { name = "update" .. k, seconds = 0.3 }
     collectives[k] = { kind = kind, bytes = 600 * k, members = { first + 1, first + 2, first + 3 }, consumers = { first + 4 } }
-    first = first + 1
   end
   return assert(berth.graph { name = "reduced", ops = ops, edges = edges, collectives = collectives })
 end
@@ -51,10 +50,11 @@ function graphs.training(layers)
   return (assert(forward:mirror { ratio = 2, gradients = "output" }))
 end
 
-graphs.mesh = berth.topology.mesh(3, { bandwidth = 100, latency = 0.5, memory = 4000 })
+graphs.mesh = berth.topology.mesh(3, { bandwidth = 100, latency = 0.5, memory = 5000 })
 graphs.mixed = berth.topology {
   name = "mixed",
-  devices = { { type = "cpu", speed = 0.5, memory = 9000 }, { type = "gpu", memory = 4500 }, { type = "gpu", speed = 2, memory = 3500 },
+  devices = { { type = "cpu", speed = 0.5, memory = 9000 }, { type = "gpu", memory = 4500 }, { type = "gpu",
+    speed = 2, memory = 3500 },
     { type = "gpu", speed = 1.5, memory = 4000, machine = 2 } },
   switches = { "s", "r" },
   links = { { "d0", "s", bandwidth = 80, latency = 1 }, { "d1", "s", bandwidth = 150 }, { "d2", "s", bandwidth = 150 },

@@ -3,9 +3,11 @@ local berth = require "berth"
 local graphs = require "graphs"
 
 local transforms = {
-  { "coplace", {} }, { "coplace", { max_ops = 3 } }, { "coplace", { max_bytes = 800 } }, { "coplace", { max_seconds = 12, control = false } },
+  { "coplace", {} }, { "coplace", { max_ops = 3 } }, { "coplace", { max_bytes = 800 } }, { "coplace",
+    { max_seconds = 12, control = false } },
   { "fuse", {} }, { "fuse", { scope = "all", max_ops = 4 } }, { "fuse", { scope = "all", check = "cheap", max_ops = 4 } },
-  { "fuse", { scope = "all", inner = "drop", max_seconds = 9 } }, { "fuse", { scope = "all", split_twins = true, max_ops = 3 } },
+  { "fuse", { scope = "all", inner = "drop", max_seconds = 9 } }, { "fuse", { scope = "all", split_twins = true,
+    max_ops = 3 } },
   { "chains", {} }, { "chains", { max_ops = 2, inner = "drop" } }, { "forward", {} }, { "forward", { memory = "forward" } },
   { "colocate", { names = function(op) return op % 3 == 0 and { "a" .. op % 4, "b" .. op % 5 } or nil end } },
   { "mirror", { ratio = 1.5, join = "last", params = true } }, { "mirror", { gradients = "output", activations = false } },
@@ -38,7 +40,8 @@ local function graph_answers(add)
       local path, seconds = g:critical_path { cost = cost }
       local comps, n = g:components()
       local metas, m = g:meta_ops()
-      return { seconds, #path, n, m }, { g:topo_order(), g:b_level { cost = cost }, g:t_level { cost = cost }, g:slack(), g:depth(), path,
+      return { seconds, #path, n, m }, { g:topo_order(), g:b_level { cost = cost }, g:t_level { cost = cost },
+        g:slack(), g:depth(), path,
         comps, metas, g:descendants(3), g:ancestors(9), g:reachable(1, #g), { g:layout {} } }
     end)
     add("means " .. graphs.cases[k][1], function()
@@ -52,13 +55,15 @@ end
 
 local o = { bandwidth = "10 GB/s", latency = "3 us", preset = "A100" }
 local shapes = {
-  { "mesh", 4, o }, { "ring", 6, o }, { "star", 5, o }, { "pcie_tree", 8, { fan_out = 2, up_bandwidth = "4 GB/s", preset = "P100" } },
+  { "mesh", 4, o }, { "ring", 6, o }, { "star", 5, o }, { "pcie_tree", 8, { fan_out = 2, up_bandwidth = "4 GB/s",
+    preset = "P100" } },
   { "dgx1", { preset = "V100", pcie_bandwidth = "8 GB/s" } }, { "fat_tree", 4, o }, { "torus", { 3, 4 }, o },
   { "two_level", 2, 3, { between_bandwidth = "1 GB/s", between_latency = "9 us", preset = "V100" } },
 }
 for _, links in ipairs { "tag", "heterog", "nic", "tree" } do
   shapes[#shapes + 1] = { "groups", { links = links, between = "2 GB/s", groups = {
-    { preset = "V100", count = 2, bandwidth = "8 GB/s" }, { preset = "P100", count = 4, bandwidth = "3 GB/s", machines = 2, rack = links == "tree" and 2 or nil } } } }
+    { preset = "V100", count = 2, bandwidth = "8 GB/s" }, { preset = "P100", count = 4, bandwidth = "3 GB/s",
+      machines = (links == "nic" or links == "tree") and 2 or nil, rack = links == "tree" and 2 or nil } } } }
 end
 
 local function topology_answers(add)
@@ -108,7 +113,8 @@ local function fits(add)
   add("fit lines", function() return berth.fit_lines(bytes, seconds) end)
   add("tag lines", function() return berth.deploy.tag_lines "1.5 GB/s" end)
   add("batch time", function()
-    return { berth.deploy.batch_time({ 10, 20 }, { 1, 3 }, 12.5), berth.deploy.batch_time({ 10, 20, 40 }, { 1, 3, 4 }, 70, { whole_us = true }) }
+    return { berth.deploy.batch_time({ 10, 20 }, { 1, 3 }, 12.5), berth.deploy.batch_time({ 10, 20, 40 }, { 1, 3, 4 },
+      70, { whole_us = true }) }
   end)
   add("rng", function()
     local r, list = berth.rng(5, 2), { 1, 2, 3, 4, 5, 6 }
@@ -117,7 +123,8 @@ local function fits(add)
   end)
   add("quantities", function()
     local out = {}
-    for _, x in ipairs { { "5 us", "seconds" }, { "16 GiB", "bytes" }, { "25 Gbit/s", "bytes/s" }, { "312 TFLOP/s", "flop/s" } } do
+    for _, x in ipairs { { "5 us", "seconds" }, { "16 GiB", "bytes" }, { "25 Gbit/s", "bytes/s" }, { "312 TFLOP/s",
+      "flop/s" } } do
       out[#out + 1] = berth.quantity(x[1], x[2])
       out[#out + 1] = berth.format(out[#out], x[2]):gsub(" ", "_")
     end
@@ -126,20 +133,25 @@ local function fits(add)
 end
 
 local zoo = {
-  { "resnet18", {} }, { "resnet50", { granularity = "layer", optimizer = "momentum" } }, { "resnet50", { version = 2, granularity = "block" } },
-  { "vgg11", { training = false } }, { "inception_v3", { granularity = "block" } }, { "transformer", { layers = 2, granularity = "layer" } },
+  { "resnet18", {} }, { "resnet50", { granularity = "layer", optimizer = "momentum" } }, { "resnet50", { version = 2,
+    granularity = "block" } },
+  { "vgg11", { training = false } }, { "inception_v3", { granularity = "block" } }, { "transformer", { layers = 2,
+    granularity = "layer" } },
   { "bert-base", { granularity = "block", head = "pretraining" } },
   { "bert-base", { granularity = "layer", layers = 2, embedding_gradients = "rows" } },
   { "llama-7b", { layers = 2, seq = 64, attention = "fused" } }, { "gnmt", { batch = 4, seq = 5, colocate = "layer" } },
-  { "rnnlm", { seq = 10, steps_per_op = 5, dtype = "bf16" } }, { "random", { seed = 4 } }, { "random", { seed = 5, family = "transformer" } },
-  { "einsum", { program = "chain", seed = 1 } }, { "einsum", { program = "ffnn" } }, { "einsum", { program = "random", seed = 3 } },
+  { "rnnlm", { seq = 10, steps_per_op = 5, dtype = "bf16" } }, { "random", { seed = 4 } }, { "random", { seed = 5,
+    family = "transformer" } },
+  { "einsum", { program = "chain", seed = 1 } }, { "einsum", { program = "ffnn" } }, { "einsum", { program = "random",
+    seed = 3 } },
 }
 
 local function models(add)
   for _, x in ipairs(zoo) do
     add(("model %s %s"):format(x[1], named(x[2])), function()
       local g, about = assert(berth.models.build(x[1], x[2]))
-      return { #g, g.n_tensors, about.parameters or "-", about.flop or about.work or "-", about.activation_bytes or "-" }, { g, about }
+      return { #g, g.n_tensors, about.parameters or "-", about.flop or about.work or "-",
+        about.activation_bytes or "-" }, { g, about }
     end)
   end
   for _, name in ipairs(berth.deploy.models.list()) do

@@ -37,10 +37,12 @@ local variations = {
   { links = "route", reserve = true }, { dispatch = "light-first" }, { dispatch = "blevel" }, { dispatch = "lifo" },
   { dispatch = "random", seed = 3 }, { send = "pull" }, { send = "pull", links = "duplex" }, { links = "fair", send = "pull" },
   { memory = "none" }, { memory = "inference", param_multiple = 3 }, { memory = "training" }, { memory = "total" },
-  { order = "ready" }, { order = "task", links = "route", reserve = true }, { order = "ready", links = "channel", split_windows = true },
+  { order = "ready" }, { order = "task", links = "route", reserve = true }, { order = "ready", links = "channel",
+    split_windows = true },
   { preempt = true, dispatch = "light-first" }, { preempt = true, dispatch = "blevel", links = "duplex" },
   { quantum = 0.25 }, { noise = 0.2, seed = 5 }, { noise = 0.2, seed = 5, links = "fair" },
-  { preset = "doppler" }, { preset = "baechi-tf" }, { preset = "baechi-pt" }, { preset = "tag" }, { preset = "doppler", links = "duplex" },
+  { preset = "doppler" }, { preset = "baechi-tf" }, { preset = "baechi-pt" }, { preset = "tag" },
+    { preset = "doppler", links = "duplex" },
 }
 
 local function named(options)
@@ -71,7 +73,8 @@ local function runs(add)
   local rank = {}
   for i = 1, #g do rank[i] = (i * 7) % 11 end
   add("simulate static", simulated(g, t, dealt(g, t, 1), { dispatch = "static", rank = rank }))
-  add("simulate factors", simulated(g, t, dealt(g, t, 1), { cost = { op_factor = 1.5, transfer_factor = 0.5, whole_us = true } }))
+  add("simulate factors", simulated(g, t, dealt(g, t, 1), { cost = { op_factor = 1.5, transfer_factor = 0.5,
+    whole_us = true } }))
   add("simulate functions", simulated(g, t, dealt(g, t, 1), { links = "duplex", cost = {
     op = function(op, device) return op / device end, transfer = function(k, a, b) return k + 0.1 * a + 0.01 * b end } }))
   add("simulate batch", function()
@@ -96,7 +99,8 @@ local function collectives(add)
   end
   add("collectives queue", simulated(g, t, p, { collectives = "queue" }))
   add("collectives tag", simulated(g, t, p, { preset = "tag" }))
-  add("collectives function", simulated(g, t, p, { cost = { collective = function(k, devices) return k + 0.1 * #devices end } }))
+  add("collectives function", simulated(g, t, p, { cost = { collective = function(k,
+    devices) return k + 0.1 * #devices end } }))
   for _, algorithm in ipairs { "ring", "tree", "double-tree", "halving", "hierarchical", "auto", "lines" } do
     add("collectives as " .. algorithm, function()
       local own = { collective_algorithm = algorithm, collective_bandwidth = 1.5 }
