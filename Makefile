@@ -25,13 +25,13 @@ ABI := $(if $(ABI),$(ABI),$(subst .,,$(LUA_PC)))
 LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
 
 WARN   = -Wall -Wextra -Wshadow -pedantic
-BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include
+BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include -Icore
 LIBS_C = $(shell $(PKG) --cflags libcjson igraph zlib)
 LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lglpk -lopenblas -lpthread -lm
 
-CORE_SRC = $(sort $(wildcard core/*/*.c))
+CORE_SRC = $(sort $(wildcard core/*/*.c core/*/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
-LUA_SRC  = $(sort $(filter-out lua/src/readline.c lua/src/mpi.c,$(wildcard lua/src/*.c)))
+LUA_SRC  = $(sort $(filter-out lua/src/base/readline.c lua/src/base/mpi.c,$(wildcard lua/src/*/*.c)))
 LUA_OBJ  = $(LUA_SRC:lua/src/%.c=$(BUILD)/$(ABI)/obj/%.o)
 HEADERS  = $(wildcard core/include/berth/*.h)
 LIB_A    = $(BUILD)/libberth.a
@@ -43,8 +43,8 @@ READLINE = $(if $(EDIT),$(BUILD)/$(ABI)/berth/readline.so)
 # So is Open MPI, for training in many processes.
 MPI     := $(shell $(PKG) --exists ompi-c && echo yes)
 MPI_MODULE = $(if $(MPI),$(BUILD)/$(ABI)/berth/mpi.so)
-TEST_C   = $(sort $(filter-out spec/c/embed.c,$(wildcard spec/c/*.c)))
-C_FILES  = $(sort $(wildcard core/*/*.[ch] core/include/berth/*.h lua/src/*.[ch] spec/*/*.[ch] examples/*.c))
+TEST_C   = $(sort $(wildcard spec/c/*/*.c))
+C_FILES  = $(sort $(wildcard $(addsuffix /*.[ch],core/* core/*/* lua/src/* spec/c spec/c/* spec/fuzz examples/c)))
 TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 
 # Linked into every product; CI sets it to the sanitizers.
@@ -54,7 +54,7 @@ all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE) $(MPI_MODULE)
 lib: $(LIB_A) $(LIB_SO)
 module: $(MODULE) $(READLINE) $(MPI_MODULE)
 
-$(BUILD)/core/shelf/%.o: core/shelf/%.c
+$(BUILD)/core/extern/%.o: core/extern/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LIBS_C) -c $< -o $@
 $(BUILD)/core/%.o: core/%.c
@@ -62,7 +62,7 @@ $(BUILD)/core/%.o: core/%.c
 	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -c $< -o $@
 $(BUILD)/$(ABI)/obj/%.o: lua/src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LUA_FLAGS) $(if $(EDIT),$(shell $(PKG) --cflags libedit)) $(if $(filter %/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
+	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -Ilua/src $(LUA_FLAGS) $(if $(EDIT),$(shell $(PKG) --cflags libedit)) $(if $(filter %/base/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
 
 $(LIB_A): $(CORE_OBJ)
 	rm -f $@ && $(AR) rcs $@ $^
@@ -78,10 +78,10 @@ $(LIB_SO): $(CORE_OBJ) $(BUILD)/exports.map
 $(MODULE): $(LUA_OBJ) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) -shared -Wl,-z,nodelete $(SANITIZE) $(LIBFLAG) -o $@ $(LUA_OBJ) $(LIB_A) $(LIBS)
-$(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/readline.o
+$(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/base/readline.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)
-$(BUILD)/$(ABI)/berth/mpi.so: $(BUILD)/$(ABI)/obj/mpi.o
+$(BUILD)/$(ABI)/berth/mpi.so: $(BUILD)/$(ABI)/obj/base/mpi.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs ompi-c)
 
@@ -95,9 +95,9 @@ $(BUILD)/berth.pc: FORCE
 
 # ---- tests -----------------------------------------------------------------
 
-$(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h) $(LIB_A)
+$(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h spec/c/*/*.h) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) -Ispec/c $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
 test-programs: $(TEST_BIN)
 check: all
 	$(MAKE) test-programs
@@ -140,6 +140,6 @@ docs:
 clean:
 	rm -rf $(BUILD)
 
--include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(BUILD)/$(ABI)/obj/mpi.d
+-include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(BUILD)/$(ABI)/obj/base/mpi.d
 FORCE:
 .PHONY: FORCE all lib module test-programs check lint bench install install-lib install-lua env libs docs clean

@@ -2,7 +2,7 @@
 #ifndef BERTH_CLUSTER_INTERNAL_H
 #define BERTH_CLUSTER_INTERNAL_H
 
-#include "../base/heap_internal.h"
+#include "base/heap_internal.h"
 #include <berth/cluster.h>
 
 /** Amounts that a job holds on one machine; those of a job are a list. */

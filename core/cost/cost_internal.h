@@ -2,8 +2,8 @@
 #ifndef BERTH_COST_INTERNAL_H
 #define BERTH_COST_INTERNAL_H
 
-#include "../graph/graph_internal.h"
-#include "../topology/topology_internal.h"
+#include "graph/graph_internal.h"
+#include "topology/topology_internal.h"
 #include <berth/cost.h>
 
 struct berth_cost {

@@ -6,8 +6,8 @@
 #ifndef BERTH_DEPLOY_INTERNAL_H
 #define BERTH_DEPLOY_INTERNAL_H
 
-#include "../cost/cost_internal.h"
-#include "analyse_internal.h"
+#include "cost/cost_internal.h"
+#include "deploy/analyse/analyse_internal.h"
 #include <berth/deploy.h>
 
 typedef enum berth_i_cut { BERTH_I_CUT_EVEN, BERTH_I_CUT_SPEED, BERTH_I_WHOLE } berth_i_cut;

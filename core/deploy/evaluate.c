@@ -1,6 +1,6 @@
 /* Strategies: compiled, simulated, valued. */
 #include "values_internal.h"
-#include "../sim/sim_internal.h"
+#include "sim/sim_internal.h"
 
 static berth_sim_options options_of(const berth_deploy *d, const berth_i_emission *e) {
   berth_sim_options o = d->sim;

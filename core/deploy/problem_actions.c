@@ -1,5 +1,5 @@
 /* What can be decided for an op group, and what of it is legal for which. */
-#include "compile_internal.h"
+#include "deploy/compile/compile_internal.h"
 #include <stdio.h>
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* What the compiler has to know of ops: which depend on the batch, where updates stand, op groups, which op goes first. */
-#include "grouping_internal.h"
+#include "deploy/analyse/grouping_internal.h"
 #include "deploy_internal.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Sufficient factor broadcasting as a minimum cut. */
-#include "../base/base_internal.h"
-#include "../shelf/igraph_shelf.h"
+#include "base/base_internal.h"
+#include "extern/igraph_internal.h"
 #include <berth/sfb.h>
 
 berth_sfb_problem berth_sfb_default(berth_sfb_cost cost) {

@@ -7,7 +7,7 @@
 #ifndef BERTH_EXEC_INTERNAL_H
 #define BERTH_EXEC_INTERNAL_H
 
-#include "../cost/cost_internal.h"
+#include "cost/cost_internal.h"
 #include <berth/exec.h>
 #include <pthread.h>
 #include <stdatomic.h>

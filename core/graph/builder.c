@@ -1,5 +1,5 @@
 /* Collecting a graph: checks at the door, then rows appended to columns. */
-#include "../shelf/utf8.h"
+#include "base/utf8.h"
 #include "builder_internal.h"
 
 #include <stdio.h>

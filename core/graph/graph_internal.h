@@ -2,7 +2,7 @@
 #ifndef BERTH_GRAPH_INTERNAL_H
 #define BERTH_GRAPH_INTERNAL_H
 
-#include "../base/base_internal.h"
+#include "base/base_internal.h"
 #include <berth/graph.h>
 
 struct berth_graph {

@@ -1,5 +1,5 @@
 /* Layered layout: the edges as pairs of ops, and what makes them too many. */
-#include "../shelf/igraph_shelf.h"
+#include "extern/igraph_internal.h"
 #include "graph_internal.h"
 
 #define MOST_PASSED 100000.0

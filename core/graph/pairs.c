@@ -1,5 +1,5 @@
 /* Pairs of nodes with an edge between them, each once: ops, and collectives as nodes of their own behind them. */
-#include "transform_internal.h"
+#include "graph/transforms/transform_internal.h"
 #include <stdlib.h>
 
 static size_t most_pairs(const berth_graph *g) { return (size_t)g->n_edges + g->n_coll_ops; }

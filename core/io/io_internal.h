@@ -2,10 +2,10 @@
 #ifndef BERTH_IO_INTERNAL_H
 #define BERTH_IO_INTERNAL_H
 
-#include "../graph/graph_internal.h"
-#include "../shelf/json_shelf.h"
-#include "../shelf/utf8.h"
-#include "../topology/topology_internal.h"
+#include "graph/graph_internal.h"
+#include "extern/cjson_internal.h"
+#include "base/utf8.h"
+#include "topology/topology_internal.h"
 #include <berth/io.h>
 
 /* A file in memory: unpacked, without byte order mark, text[len] == 0. */

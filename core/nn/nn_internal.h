@@ -2,7 +2,7 @@
 #ifndef BERTH_NN_INTERNAL_H
 #define BERTH_NN_INTERNAL_H
 
-#include "../base/base_internal.h"
+#include "base/base_internal.h"
 #include <berth/nn.h>
 
 struct berth_array {

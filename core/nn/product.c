@@ -1,5 +1,5 @@
 /* Matrix products: CBLAS but for extents of 0. */
-#include "../shelf/cblas_shelf.h"
+#include "extern/cblas_internal.h"
 #include "nn_internal.h"
 
 void berth_i_gemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a, const float *b, float beta, float *c) {

@@ -1,5 +1,5 @@
 /* The table of placers, and the door to them: options are checked here once for all. */
-#include "place_internal.h"
+#include "placement/placement_internal.h"
 #include <stdio.h>
 
 static const berth_i_placer *const placers[] = {

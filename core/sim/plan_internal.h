@@ -2,8 +2,8 @@
 #ifndef BERTH_PLAN_INTERNAL_H
 #define BERTH_PLAN_INTERNAL_H
 
-#include "../base/heap_internal.h"
-#include "../cost/cost_internal.h"
+#include "base/heap_internal.h"
+#include "cost/cost_internal.h"
 #include <berth/sim.h>
 
 #if defined(__GNUC__)

@@ -1,6 +1,6 @@
 /* Many runs: the reusable simulator, batches on threads. */
 #include "after_internal.h"
-#include "delta_internal.h"
+#include "sim/delta/delta_internal.h"
 #include <stdatomic.h>
 
 berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out) {

@@ -1,5 +1,5 @@
 /* Collects a topology; everything is checked at the door. */
-#include "../shelf/utf8.h"
+#include "base/utf8.h"
 #include "topology_internal.h"
 #include <stdio.h>
 

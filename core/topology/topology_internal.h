@@ -3,7 +3,7 @@
 #ifndef BERTH_TOPOLOGY_INTERNAL_H
 #define BERTH_TOPOLOGY_INTERNAL_H
 
-#include "../base/base_internal.h"
+#include "base/base_internal.h"
 #include <berth/topology.h>
 
 struct berth_topology {

@@ -5,7 +5,7 @@
  * usage: pdors_rounding [SEED [SLOTS]]
  *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include scripts/bench/pdors_rounding.c -o pdors_rounding build/libberth.a
  *      $(make -s libs) */
-#include "../../core/cluster/pdors_slot_internal.h"
+#include "pdors/slot_internal.h"
 #include <berth/berth.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * usage: sct_vertices SHARED [VERTICES]
  *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include scripts/bench/sct_vertices.c -o sct_vertices build/libberth.a
  *      $(make -s libs) -lglpk */
-#include "../../spec/c/sct_vertex.h"
+#include "list/sct_vertex.h"
 #include <berth/berth.h>
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,4 +1,4 @@
--- The clairvoyant bound from Lua; spec/c/cluster_clairvoyant.c has the program itself.
+-- The clairvoyant bound from Lua; spec/c/gang/clairvoyant.c has the program itself.
 local berth = require "berth"
 local small = require "support.small_jobs"
 

@@ -53,7 +53,7 @@ describe("m-ETF", function()
   end)
 end)
 
--- Favourites that a vertex of the published program gives; spec/c/place_sct_cases.c finds the vertices by a simplex solver.
+-- Favourites that a vertex of the published program gives; spec/c/list/sct_cases.c finds the vertices by a simplex solver.
 local sct = { -- case, favourite child of each op (ids from 0), vector, parallel, queue planned
   { "A", A, 2, 4, { [0] = 1, [1] = 2, [2] = 3, [4] = 5 }, "0 0 1 1 1 0", 9, 9 },
   { "B", B, 2, nil, { [1] = 2 }, "0 1 0 1", 14, 14 },

@@ -1,0 +1,448 @@
+/* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails of ops, with or without
+ * transfers, hold for each op in every such schedule: that is all that the bounds of work need of them. */
+#include "bound/destructive/destructive_internal.h"
+#include "placement/prices_internal.h"
+#include "waits_internal.h"
+#include <float.h>
+#include <stdlib.h>
+
+typedef struct levels {
+  double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has ended */
+  const double *meets;         /* [collectives] s at least */
+} levels;
+
+/* ---- levels ------------------------------------------------------------------------------ */
+
+static bool alloc_levels(berth_ctx *ctx, size_t n, levels *l) {
+  return (l->least = berth_i_alloc(ctx, n, sizeof *l->least)) != NULL
+      && (l->head = berth_i_alloc(ctx, n, sizeof *l->head)) != NULL
+      && (l->tail = berth_i_alloc(ctx, n, sizeof *l->tail)) != NULL;
+}
+
+static void free_levels(berth_ctx *ctx, size_t n, levels *l) {
+  berth_i_free(ctx, l->least, n, sizeof *l->least);
+  berth_i_free(ctx, l->head, n, sizeof *l->head);
+  berth_i_free(ctx, l->tail, n, sizeof *l->tail);
+}
+
+/* An op runs where its whole group can. */
+static double least_time(const berth_i_units *u, int32_t op) {
+  int32_t d;
+  double least = INFINITY;
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (berth_i_unit_can_run(u, u->of[op], d)) least = fmin(least, berth_i_op_time(u->cost, op, d));
+  }
+  return least;
+}
+
+static berth_status fill_levels(const berth_i_units *u, levels *l, double *critical) {
+  const berth_graph *g = u->cost->g;
+  berth_status st;
+  int32_t i;
+  for (i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
+  if ((st = berth_i_t_level(g, l->least, NULL, l->meets, l->head)) != BERTH_OK) return st;
+  if ((st = berth_i_b_level(g, l->least, NULL, l->meets, l->tail)) != BERTH_OK) return st;
+  *critical = 0;
+  for (i = 0; i < u->n_ops; i++) {
+    *critical = fmax(*critical, l->tail[i]);
+    l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
+  }
+  return BERTH_OK;
+}
+
+/* Heads and tails with transfers, in place of those without. */
+static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l, double *longest) {
+  berth_status st = berth_i_waits_on(u, links, l->meets, l->least, l->head, l->tail);
+  int32_t i;
+  if (st != BERTH_OK) return st;
+  *longest = 0;
+  for (i = 0; i < u->n_ops; i++) *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
+  return BERTH_OK;
+}
+
+/* ---- work of one machine ------------------------------------------------------------------- */
+
+static double unit_least(const berth_i_units *u, int32_t unit) {
+  int32_t d;
+  double least = INFINITY;
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (berth_i_unit_can_run(u, unit, d)) least = fmin(least, berth_i_unit_time(u, unit, d));
+  }
+  return least;
+}
+
+/* One device runs a group one op after another: none starts before the least head, and the least tail follows the last. */
+static double group_bound(const berth_i_units *u, const levels *l, int32_t unit) {
+  double head = INFINITY, tail = INFINITY;
+  int32_t i;
+  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    head = fmin(head, l->head[u->ops[i]]);
+    tail = fmin(tail, l->tail[u->ops[i]]);
+  }
+  return head + unit_least(u, unit) + tail;
+}
+
+/* The same for everything that is pinned to one device.  @param sum, head, tail [devices] scratch */
+static double pinned_bound(const berth_i_units *u, const levels *l, double *sum, double *head, double *tail) {
+  double most = 0;
+  int32_t d, unit, i;
+  for (d = 0; d < u->cost->n_devices; d++) sum[d] = 0, head[d] = tail[d] = INFINITY;
+  for (unit = 0; unit < u->n; unit++) {
+    if ((d = u->pin[unit]) == BERTH_NONE) continue;
+    sum[d] += berth_i_unit_time(u, unit, d);
+    for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+      head[d] = fmin(head[d], l->head[u->ops[i]]);
+      tail[d] = fmin(tail[d], l->tail[u->ops[i]]);
+    }
+  }
+  for (d = 0; d < u->cost->n_devices; d++) {
+    if (!isinf(head[d])) most = fmax(most, head[d] + sum[d] + tail[d]);
+  }
+  return most;
+}
+
+static int descending(const void *pa, const void *pb) {
+  double a = *(const double *)pa, b = *(const double *)pb;
+  return a > b ? -1 : a < b;
+}
+static int ascending(const void *pa, const void *pb) { return descending(pb, pa); }
+
+/* Of k D + 1 units some device runs k + 1, at least the k + 1 smallest of them.  @param least [n] is sorted */
+static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
+  double most = 0;
+  int64_t k;
+  int32_t i;
+  if (n > 0) qsort(least, (size_t)n, sizeof *least, descending);
+  for (k = 1; k * devices < n; k++) {
+    double sum = 0;
+    for (i = 0; i <= k; i++) sum += least[k * devices - i];
+    most = fmax(most, sum);
+    if (k >= 64) break; /* from there on the average says as much */
+  }
+  return most;
+}
+
+static berth_status serial_bound(const berth_i_units *u, const levels *l, double *out) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
+  double *least = berth_i_alloc(ctx, n, sizeof *least), *scratch = berth_i_alloc(ctx, 3 * devices, sizeof *scratch);
+  berth_status st = least && scratch ? BERTH_OK : berth_i_nomem(ctx);
+  int32_t i;
+  if (st == BERTH_OK) {
+    *out = pinned_bound(u, l, scratch, scratch + devices, scratch + 2 * devices);
+    for (i = 0; i < u->n; i++) {
+      least[i] = unit_least(u, i);
+      if (u->at[i + 1] - u->at[i] > 1) *out = fmax(*out, group_bound(u, l, i));
+    }
+    *out = fmax(*out, pigeonhole_bound(least, u->n, u->cost->n_devices));
+  }
+  berth_i_free(ctx, least, n, sizeof *least);
+  berth_i_free(ctx, scratch, 3 * devices, sizeof *scratch);
+  return st;
+}
+
+/* ---- idle time at both ends ---------------------------------------------------------------- */
+
+/* A device waits for the head of its first op, and stands still for the tail of its last one; these ops differ from device to
+ * device. So the i-th smallest head and tail count, priced in the order that makes the sum least. A device without ops is idle
+ * throughout: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, and
+ * the critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
+static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
+  double sum = 0;
+  int32_t i;
+  for (i = 0; i < devices && i < (n + 1) / 2; i++) sum += price[i] * sorted[i];
+  return sum;
+}
+
+typedef struct idle {
+  double *head, *tail; /* [ops] ascending */
+  int32_t n;
+} idle;
+
+static berth_status idle_init(berth_ctx *ctx, const levels *l, int32_t n, idle *s) {
+  size_t bytes = (size_t)n * sizeof(double);
+  s->n = n;
+  s->head = berth_i_alloc(ctx, (size_t)n, sizeof *s->head);
+  s->tail = berth_i_alloc(ctx, (size_t)n, sizeof *s->tail);
+  if (!s->head || !s->tail) return berth_i_nomem(ctx);
+  if (n == 0) return BERTH_OK;
+  memcpy(s->head, l->head, bytes);
+  memcpy(s->tail, l->tail, bytes);
+  qsort(s->head, (size_t)n, sizeof *s->head, ascending);
+  qsort(s->tail, (size_t)n, sizeof *s->tail, ascending);
+  return BERTH_OK;
+}
+
+static void idle_release(berth_ctx *ctx, idle *s) {
+  berth_i_free(ctx, s->head, (size_t)s->n, sizeof *s->head);
+  berth_i_free(ctx, s->tail, (size_t)s->n, sizeof *s->tail);
+}
+
+/* ---- shared work ------------------------------------------------------------------------- */
+
+/* @param price [devices] scratch */
+static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s, double *price) {
+  int32_t d;
+  for (d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
+  qsort(price, (size_t)k->devices, sizeof *price, descending);
+  return p->value + idle_at_end(s->head, s->n, price, k->devices) + idle_at_end(s->tail, s->n, price, k->devices);
+}
+
+/* First with time prices alone, then from there with memory prices; idle time is added to both. */
+static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, const idle *s, double *out) {
+  size_t n = (size_t)k->n, all = 2 * n + (size_t)k->devices;
+  double *room = berth_i_zalloc(ctx, all, sizeof *room);
+  berth_i_prices p = { room, room ? room + n : NULL, 0 };
+  berth_status st;
+  size_t i;
+  int pass;
+  if (!room) return berth_i_nomem(ctx);
+  *out = 0;
+  for (i = 0; i < n; i++) p.time[i] = 1.0 / k->devices;
+  for (pass = 0, st = BERTH_OK; pass <= with_memory && st == BERTH_OK; pass++) {
+    st = berth_i_prices_raise(ctx, k, pass == 1, &p);
+    if (st == BERTH_OK) *out = fmax(*out, with_idle(k, &p, s, room + 2 * n));
+  }
+  berth_i_free(ctx, room, all, sizeof *room);
+  return st;
+}
+
+static berth_status work_bound(const berth_i_units *u, const idle *s, double *out) {
+  berth_i_kinds k;
+  berth_status st = berth_i_kinds_init(u, BERTH_MEMORY_NONE, &k);
+  if (st != BERTH_OK) return st;
+  st = price_bound(u->cost->ctx, &k, false, s, out);
+  berth_i_kinds_release(&k);
+  return st;
+}
+
+static bool any_limit(const berth_i_kinds *k) {
+  int32_t j;
+  for (j = 0; j < k->n; j++) {
+    if (!isinf(k->limit[j])) return true;
+  }
+  return false;
+}
+
+/* Types and pins are in both; the memory bound also knows sizes and limits. */
+static berth_status memory_bound(const berth_i_units *u, const idle *s, double *out, berth_obstacle *why) {
+  berth_i_kinds k;
+  berth_status st = berth_i_kinds_init(u, u->memory, &k);
+  if (st != BERTH_OK) return st;
+  if (any_limit(&k)) {
+    st = berth_i_prove_unfit(u, &k, "bounds", why);
+    if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, true, s, out);
+  }
+  berth_i_kinds_release(&k);
+  return st;
+}
+
+/* ---- no schedule at all -------------------------------------------------------------------- */
+
+static double longest_op(const berth_cost *c, int32_t op) {
+  double most = 0;
+  int32_t k;
+  for (k = 0; k < c->n_classes; k++) {
+    double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
+    if (!isinf(s)) most = fmax(most, s);
+  }
+  return most;
+}
+
+static size_t all_pairs(const berth_cost *c) { return (size_t)c->n_devices * (size_t)c->n_devices; }
+
+/* As slow as any route, in each respect. */
+static berth_link slowest_route(const berth_topology *t, size_t pairs) {
+  berth_link slow = { INFINITY, 0 };
+  size_t i;
+  for (i = 0; i < pairs; i++) {
+    if (isinf(t->latency[i])) continue;
+    slow.latency = fmax(slow.latency, t->latency[i]);
+    slow.bandwidth = fmin(slow.bandwidth, t->bandwidth[i]);
+  }
+  return slow;
+}
+
+static double longest_transfer(const berth_cost *c, int32_t tensor, const berth_link *slow) {
+  const double *row = c->table ? c->table + (size_t)tensor * all_pairs(c) : NULL;
+  double most = 0;
+  size_t i;
+  if (!row) return berth_i_route_seconds(c, slow->latency, slow->bandwidth, c->g->tensor_bytes[tensor]);
+  for (i = 0; i < all_pairs(c); i++) {
+    if (!isinf(row[i])) most = fmax(most, row[i]);
+  }
+  return most;
+}
+
+/* Where nothing stands still without need, something runs or crosses at any time: all of it, one after another. Collectives may
+ * take any time that is at all a number to count with. */
+static double longest_schedule(const berth_cost *c) {
+  const berth_graph *g = c->g;
+  const berth_link slow = slowest_route(c->t, all_pairs(c));
+  double sum = g->n_collectives > 0 ? DBL_MAX / 1e6 : 0;
+  int32_t i;
+  for (i = 0; i < g->n_ops; i++) sum += longest_op(c, i);
+  for (i = 0; i < g->n_tensors; i++) sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
+  return sum;
+}
+
+/* A bound above the longest schedule says that there is none: what cannot be on one device has no way to another. */
+static berth_status refuse_endless(berth_cost *cost, double bound, berth_obstacle *why) {
+  if (!(bound > 0) || bound <= longest_schedule(cost) * (1 + 1e-6)) return BERTH_OK;
+  if (why) *why = (berth_obstacle){ BERTH_NONE, BERTH_NONE, 0 };
+  return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE, "bounds: cannot fit: ops that no one device can take have no route between "
+                      "devices that can");
+}
+
+/* ---- all together ------------------------------------------------------------------------ */
+
+static void take_if_larger(berth_bounds *b, double value, const char *name) {
+  if (!(value > b->best)) return; /* NaN: not computed */
+  if (value > b->best * (1 + 1e-6)) b->name = name;
+  b->best = value;
+}
+
+/* The simplest of those that are equal, as exactly as prices are found, gives the name. */
+static void name_best(berth_bounds *b) {
+  b->best = b->critical_path;
+  b->name = "critical path";
+  take_if_larger(b, b->transfers, "transfers");
+  take_if_larger(b, b->lp, "lp");
+  take_if_larger(b, b->work, "work");
+  take_if_larger(b, b->memory, "memory");
+  take_if_larger(b, b->clusters, "serial clusters");
+  take_if_larger(b, b->intervals, "intervals");
+  take_if_larger(b, b->link_cut, "link cut");
+}
+
+/* Bisection ends where it ends: what is quickly found counts, too, and may spare the rest. */
+static berth_status begin_cheaply(const berth_i_units *u, const berth_i_bite_scope *scope, berth_i_bites *cheap,
+                                  berth_obstacle *why) {
+  berth_status st = berth_i_bite_bound(u, scope, &berth_i_bite_cheap, cheap);
+  return st == BERTH_OK ? refuse_endless(u->cost, fmax(cheap->clusters, cheap->intervals), why) : st;
+}
+
+static berth_status take_bites(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
+                               berth_obstacle *why) {
+  bool deep = o->level == BERTH_BOUNDS_THOROUGH;
+  const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
+  berth_i_bites bites = { NAN, NAN, 0 }, cheap = bites;
+  berth_i_bite_scope scope = { NULL, NULL, 0, o->links, meets };
+  berth_i_kinds k;
+  berth_status st;
+  if (u->n_ops > plan->ops) return BERTH_OK;
+  if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
+  if (any_limit(&k)) scope.kinds = &k;
+  st = deep ? begin_cheaply(u, &scope, &cheap, why) : BERTH_OK;
+  if (st == BERTH_OK) st = berth_i_bite_bound(u, &scope, plan, &bites);
+  if (st == BERTH_OK) st = berth_i_bite_cuts(u, &scope, deep ? &berth_i_bite_cut : &berth_i_bite_cheap_cut, deep ? 3 : 1,
+                                             &b->link_cut);
+  berth_i_kinds_release(&k);
+  if (st != BERTH_OK) return st;
+  b->clusters = fmax(bites.clusters, cheap.clusters); /* NaN: not computed */
+  b->intervals = fmax(bites.intervals, cheap.intervals);
+  return BERTH_OK;
+}
+
+static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
+  berth_lp_options o = berth_lp_default();
+  berth_lp *lp = NULL;
+  berth_status st;
+  o.times = BERTH_LP_LEAST;
+  o.gap = gap;
+  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) return st;
+  *lower = berth_lp_get(lp)->lower;
+  berth_lp_release(lp);
+  return BERTH_OK;
+}
+
+/* With communication ops: the others count on ops of one device to run one after another. */
+static bool knows_paths_only(const berth_cost *cost) { return berth_i_first_communication(cost->g) != BERTH_NONE; }
+
+static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l, berth_bounds *b) {
+  berth_status st = fill_levels(u, l, &b->critical_path);
+  if (st != BERTH_OK || o->level != BERTH_BOUNDS_THOROUGH || knows_paths_only(u->cost)) return st;
+  if ((st = add_transfers(u, o->links, l, &b->transfers)) != BERTH_OK) return st;
+  return solve_lp(u->cost, o->gap, &b->lp);
+}
+
+static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
+                            berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->n_ops;
+  levels l = { NULL, NULL, NULL, meets };
+  idle s = { 0 };
+  double serial = 0;
+  berth_status st = BERTH_ENOMEM;
+  if (!alloc_levels(ctx, n, &l)) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  if ((st = compute_levels(u, o, &l, b)) != BERTH_OK) goto done;
+  if ((st = idle_init(ctx, &l, u->n_ops, &s)) != BERTH_OK) goto done;
+  if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
+  if ((st = work_bound(u, &s, &b->work)) != BERTH_OK) goto done;
+  b->work = fmax(b->work, serial);
+  if (u->memory == BERTH_MEMORY_NONE) goto done;
+  b->memory = b->work;
+  if ((st = memory_bound(u, &s, &b->memory, why)) != BERTH_OK) goto done;
+  b->memory = fmax(b->memory, b->work);
+done:
+  free_levels(ctx, n, &l);
+  idle_release(ctx, &s);
+  return st;
+}
+
+/* ---- options ----------------------------------------------------------------------------- */
+
+berth_bounds_options berth_bounds_default(const berth_graph *g) {
+  berth_bounds_options o = { berth_place_default(g).memory, 1, BERTH_BOUNDS_CHEAP, 1e-3, BERTH_LINKS_FREE };
+  return o;
+}
+
+static berth_status check_options(const berth_cost *cost, const berth_bounds_options *o) {
+  berth_ctx *ctx = cost->ctx;
+  if ((int)o->memory < 0 || o->memory > BERTH_MEMORY_TOTAL) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no memory policy %d", (int)o->memory);
+  }
+  if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: %g is no multiple of parameter bytes", o->param_multiple);
+  }
+  if ((int)o->level < 0 || o->level > BERTH_BOUNDS_THOROUGH) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no level %d", (int)o->level);
+  }
+  if (!(o->gap >= 1e-9) || isinf(o->gap)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: option gap: %g is not a finite number from 1e-9 on", o->gap);
+  }
+  if ((int)o->links < 0 || o->links > BERTH_LINKS_FAIR) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no link discipline %d", (int)o->links);
+  }
+  return BERTH_OK;
+}
+
+static berth_status compute_all(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b, berth_obstacle *why) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->cost->g->n_collectives;
+  double *meets = berth_i_alloc(ctx, n, sizeof *meets);
+  berth_status st = meets ? berth_i_least_meets(u, meets) : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = compute(u, o, meets, b, why);
+  if (st == BERTH_OK && !knows_paths_only(u->cost)) st = take_bites(u, o, meets, b, why);
+  berth_i_free(ctx, meets, n, sizeof *meets);
+  return st;
+}
+
+berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
+  berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
+  berth_i_units u;
+  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
+  berth_status st;
+  if ((st = check_options(cost, &o)) != BERTH_OK) return st;
+  if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
+  st = compute_all(&u, &o, &b, why);
+  berth_i_units_release(&u);
+  if (st != BERTH_OK) return st;
+  name_best(&b);
+  if ((st = refuse_endless(cost, b.best, why)) != BERTH_OK) return st;
+  *out = b;
+  return BERTH_OK;
+}

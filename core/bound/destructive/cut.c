@@ -1,0 +1,142 @@
+/* Cuts through thin links. Devices that are close to each other make up a part; transfers between parts take long. What has no
+ * time to cross shares a part, and a part does no more than all its devices can. */
+#include "destructive_internal.h"
+#include <stdlib.h>
+
+enum { MOST_DEVICES = 4096 };
+
+typedef struct tree_edge {
+  double length;
+  int32_t a, b;
+} tree_edge;
+
+typedef struct tree {
+  const berth_cost *cost;
+  int32_t n, tensor;   /* devices; the tensor that distances are of */
+  tree_edge *edge;     /* [n - 1] least spanning tree, shortest first */
+  double *near;        /* [n] distance to the tree */
+  int32_t *from;       /* [n] over which device; BERTH_NONE: it is in the tree */
+  int32_t *part;       /* [n] */
+} tree;
+
+static double distance(const tree *t, int32_t a, int32_t b) {
+  return fmin(berth_i_transfer_time(t->cost, t->tensor, a, b), berth_i_transfer_time(t->cost, t->tensor, b, a));
+}
+
+static int by_length(const void *pa, const void *pb) {
+  const tree_edge *x = pa, *y = pb;
+  if (x->length != y->length) return x->length < y->length ? -1 : 1;
+  return x->b < y->b ? -1 : x->b > y->b;
+}
+
+/* Prim's.  O(devices^2) */
+static void span(tree *t) {
+  int32_t i, d;
+  for (d = 1; d < t->n; d++) t->near[d] = distance(t, 0, d), t->from[d] = 0;
+  t->from[0] = BERTH_NONE;
+  for (i = 0; i + 1 < t->n; i++) {
+    int32_t best = BERTH_NONE;
+    for (d = 1; d < t->n; d++) {
+      if (t->from[d] != BERTH_NONE && (best == BERTH_NONE || t->near[d] < t->near[best])) best = d;
+    }
+    t->edge[i] = (tree_edge){ t->near[best], t->from[best], best };
+    t->from[best] = BERTH_NONE;
+    for (d = 1; d < t->n; d++) {
+      double far = t->from[d] == BERTH_NONE ? 0 : distance(t, best, d);
+      if (t->from[d] != BERTH_NONE && far < t->near[d]) t->near[d] = far, t->from[d] = best;
+    }
+  }
+  qsort(t->edge, (size_t)t->n - 1, sizeof *t->edge, by_length);
+}
+
+static void rename_part(tree *t, int32_t from, int32_t to) {
+  int32_t d;
+  for (d = 0; d < t->n; d++) {
+    if (t->part[d] == from) t->part[d] = to;
+  }
+}
+
+/* Parts that the first n edges of the tree join.  @return their number */
+static int32_t join_parts(tree *t, int32_t n) {
+  int32_t i, d, parts = 0;
+  for (d = 0; d < t->n; d++) t->part[d] = d;
+  for (i = 0; i < n; i++) {
+    int32_t a = t->part[t->edge[i].a], b = t->part[t->edge[i].b];
+    rename_part(t, a > b ? a : b, a > b ? b : a);
+  }
+  for (d = 0; d < t->n; d++) { /* the least member names a part */
+    if (t->part[d] == d) rename_part(t, d, t->n + parts++);
+  }
+  for (d = 0; d < t->n; d++) t->part[d] -= t->n;
+  return parts;
+}
+
+/* How much longer the n-th edge is than the one before it. */
+static double step_at(const tree *t, int32_t n) {
+  double low = t->edge[n - 1].length, high = t->edge[n].length;
+  if (isinf(low) || !(high > low * 1.05)) return 0;
+  return low > 0 && !isinf(high) ? high / low : INFINITY;
+}
+
+/* The largest step below `above`; of equal ones the last.  @return edges before it; 0: none */
+static int32_t next_step(const tree *t, double above, int32_t before) {
+  int32_t i, best = 0;
+  double most = 0;
+  for (i = 1; i + 1 < t->n; i++) {
+    double step = step_at(t, i);
+    bool taken = step > above || (step == above && i >= before);
+    if (!taken && step > 0 && step >= most) most = step, best = i;
+  }
+  return best;
+}
+
+static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan, int32_t most,
+                            tree *t, double *out) {
+  double above = INFINITY;
+  int32_t i, at = t->n;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < most && st == BERTH_OK; i++) {
+    berth_i_bites bites;
+    berth_i_bite_scope scope = *whole;
+    if ((at = next_step(t, above, at)) == 0) break;
+    above = step_at(t, at);
+    scope.part = t->part;
+    scope.parts = join_parts(t, at);
+    st = berth_i_bite_bound(u, &scope, plan, &bites);
+    if (st == BERTH_OK) *out = fmax(*out, isnan(bites.intervals) ? bites.clusters : bites.intervals);
+  }
+  return st;
+}
+
+static int32_t largest_tensor(const berth_graph *g) {
+  int32_t i, best = BERTH_NONE;
+  for (i = 0; i < g->n_tensors; i++) {
+    if (g->use_at[i] < g->use_at[i + 1] && (best == BERTH_NONE || g->tensor_bytes[i] > g->tensor_bytes[best])) best = i;
+  }
+  return best;
+}
+
+berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan,
+                               int32_t most, double *out) {
+  berth_ctx *ctx = u->cost->ctx;
+  size_t n = (size_t)u->cost->n_devices;
+  tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_OK;
+  *out = NAN;
+  if (u->n_ops > plan->ops || n < 3 || n > MOST_DEVICES || t.tensor == BERTH_NONE) return BERTH_OK;
+  t.edge = berth_i_alloc(ctx, n, sizeof *t.edge);
+  t.near = berth_i_alloc(ctx, n, sizeof *t.near);
+  t.from = berth_i_alloc(ctx, 2 * n, sizeof *t.from);
+  if (!t.edge || !t.near || !t.from) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  t.part = t.from + n;
+  span(&t);
+  st = cut_all(u, whole, plan, most, &t, out);
+done:
+  berth_i_free(ctx, t.edge, n, sizeof *t.edge);
+  berth_i_free(ctx, t.near, n, sizeof *t.near);
+  berth_i_free(ctx, t.from, 2 * n, sizeof *t.from);
+  return st;
+}

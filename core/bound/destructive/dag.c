@@ -1,0 +1,195 @@
+/* The graph as the bounds see it: pairs of ops with the least time between devices, and parts of it. */
+#include "destructive_internal.h"
+#include "bound/waits_internal.h"
+#include <stdlib.h>
+
+static berth_status alloc_dag(berth_i_bite *b, int32_t n, int32_t m, berth_i_bite_dag *g) {
+  size_t ops = (size_t)n, edges = (size_t)m;
+  memset(g, 0, sizeof *g);
+  g->n = n;
+  g->m = m;
+  g->reals = berth_i_alloc(b->ctx, 3 * ops + 3 * edges, sizeof *g->reals);
+  g->ints = berth_i_zalloc(b->ctx, 3 * ops + 2 + 5 * edges, sizeof *g->ints);
+  if (!g->reals || !g->ints) {
+    berth_i_bite_dag_release(b, g);
+    return berth_i_nomem(b->ctx);
+  }
+  g->p = g->reals;
+  g->h[0] = g->p + n;
+  g->h[1] = g->h[0] + n;
+  g->c = g->h[1] + n;
+  g->w[0] = g->c + m;
+  g->w[1] = g->w[0] + m;
+  g->id = g->ints;
+  g->at[0] = g->id + n;
+  g->at[1] = g->at[0] + n + 1;
+  g->edge[0] = g->at[1] + n + 1;
+  g->edge[1] = g->edge[0] + m;
+  g->end[0] = g->edge[1] + m;
+  g->end[1] = g->end[0] + m;
+  g->tensor = g->end[1] + m;
+  return BERTH_OK;
+}
+
+void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g) {
+  size_t ops = (size_t)g->n, edges = (size_t)g->m;
+  berth_i_free(b->ctx, g->reals, 3 * ops + 3 * edges, sizeof *g->reals);
+  berth_i_free(b->ctx, g->ints, 3 * ops + 2 + 5 * edges, sizeof *g->ints);
+  g->reals = NULL;
+  g->ints = NULL;
+}
+
+/* at[] counts, then ends, then beginnings. */
+static void list_edges(berth_i_bite_dag *g, int dir) {
+  int32_t *at = g->at[dir], i;
+  const int32_t *end = g->end[!dir];
+  for (i = 0; i <= g->n; i++) at[i] = 0;
+  for (i = 0; i < g->m; i++) at[end[i]]++;
+  for (i = 1; i <= g->n; i++) at[i] += at[i - 1];
+  for (i = g->m - 1; i >= 0; i--) g->edge[dir][--at[end[i]]] = i;
+}
+
+typedef struct pair {
+  int32_t src, dst, tensor;
+  double c, bytes, in, out; /* s, or bytes, of all; s of ports, the latter of `tensor` */
+  bool shared;              /* others read `tensor`, too */
+} pair;
+
+static int by_ends(const void *pa, const void *pb) {
+  const pair *a = pa, *b = pb;
+  if (a->src != b->src) return a->src < b->src ? -1 : 1;
+  if (a->dst != b->dst) return a->dst < b->dst ? -1 : 1;
+  return (a->tensor > b->tensor) - (a->tensor < b->tensor);
+}
+
+/* What only this edge sends adds up; of what others send, too, one tensor counts. */
+static void join_out(pair *to, const pair *e) {
+  if (!to->shared && !e->shared) to->out += e->out;
+  else if (e->out > to->out) to->out = e->out, to->tensor = e->tensor, to->shared = e->shared;
+}
+
+/* Several tensors between two ops cross side by side; with contention on the same links, one after another or sharing them. */
+static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pair *to, const pair *e) {
+  to->bytes += e->bytes;
+  to->in += e->in;
+  join_out(to, e);
+  if (!berth_i_ports_count(&b->ports)) to->c = fmax(to->c, e->c);
+  else if (b->ports.links == BERTH_LINKS_FAIR && !times->cost->table) {
+    to->c = fmax(fmax(to->c, e->c), berth_i_pair_time_of(times, to->bytes));
+  }
+  else to->c += e->c;
+}
+
+static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e, int32_t n) {
+  int32_t i, kept = 0, last = BERTH_NONE;
+  if (n > 0) qsort(e, (size_t)n, sizeof *e, by_ends);
+  for (i = 0; i < n; i++) {
+    bool again = kept > 0 && e[kept - 1].src == e[i].src && e[kept - 1].dst == e[i].dst;
+    if (again && e[i].tensor == last) continue;
+    last = e[i].tensor;
+    if (again) join_pair(b, times, &e[kept - 1], &e[i]);
+    else e[kept++] = e[i];
+  }
+  return kept;
+}
+
+static int32_t list_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e) {
+  const berth_graph *g = b->u->cost->g;
+  int32_t t, i, n = 0;
+  for (t = 0; t < g->n_tensors; t++) {
+    double c = g->use_at[t] < g->use_at[t + 1] ? berth_i_pair_time(times, t) : 0, bytes = g->tensor_bytes[t];
+    pair p = { b->row[g->producer[t]], 0, t, c, bytes, berth_i_port_time(&b->ports, 0, bytes, c),
+               berth_i_port_time(&b->ports, 1, bytes, c), g->use_at[t + 1] - g->use_at[t] > 1 };
+    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) p.dst = b->row[g->use[i]], e[n++] = p;
+  }
+  return join_pairs(b, times, e, n);
+}
+
+/* Where it may run, its memory being large enough. */
+static double least_time(const berth_i_bite *b, int32_t row) {
+  int32_t op = b->op[row], d;
+  double least = INFINITY;
+  for (d = 0; d < b->u->cost->n_devices; d++) {
+    bool can = b->masks && !b->part ? b->can[row] >> d & 1 : berth_i_unit_can_run(b->u, b->u->of[op], d);
+    if (can) least = fmin(least, berth_i_op_time(b->u->cost, op, d));
+  }
+  return least;
+}
+
+static void fill_whole(berth_i_bite *b, const pair *e, berth_i_bite_dag *g) {
+  int32_t i;
+  for (i = 0; i < g->n; i++) {
+    g->id[i] = i;
+    g->p[i] = least_time(b, i);
+    g->h[0][i] = g->h[1][i] = 0;
+  }
+  for (i = 0; i < g->m; i++) {
+    g->end[0][i] = e[i].src, g->end[1][i] = e[i].dst, g->c[i] = e[i].c;
+    g->w[0][i] = e[i].in, g->w[1][i] = e[i].out, g->tensor[i] = e[i].tensor;
+  }
+  list_edges(g, 0);
+  list_edges(g, 1);
+}
+
+berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g) {
+  const berth_graph *from = b->u->cost->g;
+  size_t edges = (size_t)from->n_edges;
+  pair *e = berth_i_alloc(b->ctx, edges, sizeof *e);
+  berth_i_pair_times times;
+  berth_status st = e ? berth_i_pair_times_init(b->u->cost, b->part, false, &times) : berth_i_nomem(b->ctx);
+  if (st != BERTH_OK) goto done;
+  st = alloc_dag(b, b->n, list_pairs(b, &times, e), g);
+  if (st == BERTH_OK) fill_whole(b, e, g);
+  berth_i_pair_times_release(&times);
+done:
+  berth_i_free(b->ctx, e, edges, sizeof *e);
+  return st;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static bool is_before(const berth_i_bite *b, int dir, int32_t x, int32_t v) {
+  return b->path[dir ? (size_t)v * (size_t)b->n + (size_t)x : (size_t)x * (size_t)b->n + (size_t)v] >= 0;
+}
+
+static int32_t mark_part(berth_i_bite *b, int dir, int32_t v) {
+  int32_t x, n = 0;
+  for (x = 0; x < b->n; x++) b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
+  return n;
+}
+
+static bool is_inside(const berth_i_bite *b, const berth_i_bite_dag *g, int32_t e) {
+  return b->mark[g->end[0][e]] != BERTH_NONE && b->mark[g->end[1][e]] != BERTH_NONE;
+}
+
+static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g) {
+  int32_t x, e, k = 0;
+  for (x = 0; x < whole->n; x++) {
+    int32_t i = b->mark[x];
+    if (i == BERTH_NONE) continue;
+    g->id[i] = x;
+    g->p[i] = x == v ? 0 : whole->p[x];
+    g->h[dir][i] = whole->h[dir][x];
+    g->h[!dir][i] = 0;
+  }
+  for (e = 0; e < whole->m; e++) {
+    if (!is_inside(b, whole, e)) continue;
+    g->end[0][k] = b->mark[whole->end[0][e]];
+    g->end[1][k] = b->mark[whole->end[1][e]];
+    g->w[0][k] = whole->w[0][e];
+    g->w[1][k] = whole->w[1][e];
+    g->tensor[k] = whole->tensor[e];
+    g->c[k++] = whole->c[e];
+  }
+  list_edges(g, 0);
+  list_edges(g, 1);
+}
+
+berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g) {
+  int32_t n = mark_part(b, dir, v), m = 0, e;
+  berth_status st;
+  for (e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
+  b->work += whole->n + whole->m;
+  if ((st = alloc_dag(b, n, m, g)) == BERTH_OK) fill_part(b, whole, dir, v, g);
+  return st;
+}

@@ -1,0 +1,163 @@
+/* Heads through the depth of the graph: what must be on an op's device for it to start early, back through every edge that has
+ * no time to cross. That runs one op after another, and has to fit. */
+#include "destructive_internal.h"
+#include <stdlib.h>
+
+/* A set of ops on v's device, as it grows. */
+typedef struct growth {
+  const berth_i_bite_dag *g;
+  int dir;
+  int32_t v, n, waiting; /* ops; edges in the frontier */
+  double low;            /* arrivals from there on down do not matter */
+  double *below;         /* [ops] least arrival that made the set as large as that */
+  berth_i_bite_bytes bytes;
+  uint64_t can;
+  struct ranked *by_head; /* [n] */
+} growth;
+
+typedef struct ranked {
+  double head;
+  int32_t rank;          /* in the list of ops */
+} ranked;
+
+static double path_to(const berth_i_bite *b, const growth *w, int32_t x) {
+  size_t from = (size_t)(w->dir ? w->v : x), to = (size_t)(w->dir ? x : w->v);
+  return b->path[from * (size_t)b->n + to];
+}
+
+/* ---- frontier: the latest arrival first ---------------------------------------------------------- */
+
+static bool later(const berth_i_bite_frontier *a, const berth_i_bite_frontier *b) {
+  return a->arrival != b->arrival ? a->arrival > b->arrival : a->edge < b->edge;
+}
+
+static void push(berth_i_bite *b, growth *w, berth_i_bite_frontier x) {
+  berth_i_bite_frontier *a = b->frontier;
+  int32_t i = w->waiting++;
+  while (i > 0 && later(&x, &a[(i - 1) / 2])) a[i] = a[(i - 1) / 2], i = (i - 1) / 2;
+  a[i] = x;
+}
+
+static berth_i_bite_frontier pop(berth_i_bite *b, growth *w) {
+  berth_i_bite_frontier *a = b->frontier, top = a[0], x = a[--w->waiting];
+  int32_t i = 0, k;
+  while ((k = 2 * i + 1) < w->waiting) {
+    if (k + 1 < w->waiting && later(&a[k + 1], &a[k])) k++;
+    if (!later(&a[k], &x)) break;
+    a[i] = a[k], i = k;
+  }
+  a[i] = x;
+  return top;
+}
+
+/* ---- growing ----------------------------------------------------------------------------------------- */
+
+static void push_inputs(berth_i_bite *b, growth *w, int32_t z) {
+  const berth_i_bite_dag *g = w->g;
+  double after = z == w->v ? 0 : g->p[z] + path_to(b, w, z);
+  int32_t i;
+  for (i = g->at[w->dir][z]; i < g->at[w->dir][z + 1]; i++) {
+    int32_t e = g->edge[w->dir][i], y = g->end[w->dir][e];
+    double arrival = g->h[w->dir][y] + g->p[y] + g->c[e] + after;
+    if (b->stamp[y] != b->epoch && arrival > w->low) push(b, w, (berth_i_bite_frontier){ arrival, e });
+  }
+  b->work += 1 + g->at[w->dir][z + 1] - g->at[w->dir][z];
+}
+
+static void add_unit(berth_i_bite *b, growth *w, int32_t x) {
+  int32_t unit = b->u->of[b->op[x]], *seen = &b->stamp[b->n + unit];
+  w->can &= b->masks ? b->can[x] : ~(uint64_t)0;
+  if (*seen == b->epoch) return;
+  *seen = b->epoch;
+  if (!b->kinds) return;
+  berth_i_bite_add_bytes(&w->bytes, berth_i_bite_unit_bytes(b, unit));
+  w->can = berth_i_bite_holding(b, w->can, w->bytes);
+}
+
+static void add_op(berth_i_bite *b, growth *w, int32_t x, double arrival) {
+  b->stamp[x] = b->epoch;
+  w->below[w->n] = arrival;
+  b->list[w->n++] = x;
+  add_unit(b, w, x);
+}
+
+/* With all of its group that comes before v. */
+static void add(berth_i_bite *b, growth *w, int32_t x, double arrival) {
+  int32_t unit = b->u->of[b->op[x]], i, first = w->n;
+  add_op(b, w, x, arrival);
+  for (i = b->u->at[unit]; i < b->u->at[unit + 1]; i++) {
+    int32_t y = b->row[b->u->ops[i]];
+    if (b->stamp[y] != b->epoch && path_to(b, w, y) >= 0) add_op(b, w, y, arrival);
+  }
+  for (i = first; i < w->n; i++) push_inputs(b, w, b->list[i]);
+}
+
+/* Until no arrival matters, or no device can have all that.  @return ops that are sure to be together, by arrival */
+static void grow(berth_i_bite *b, growth *w) {
+  double least = INFINITY;
+  while (w->waiting > 0 && w->can) {
+    berth_i_bite_frontier next = pop(b, w);
+    int32_t y = w->g->end[w->dir][next.edge];
+    if (b->stamp[y] == b->epoch) continue;
+    least = fmin(least, next.arrival);
+    add(b, w, y, least);
+  }
+}
+
+/* ---- the head -------------------------------------------------------------------------------------------- */
+
+static int earlier(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  if (a->head != b->head) return a->head < b->head ? -1 : 1;
+  return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Once, for all beginnings of the list. */
+static void sort_by_head(berth_i_bite *b, growth *w) {
+  int32_t i;
+  for (i = 0; i < w->n; i++) w->by_head[i] = (ranked){ w->g->h[w->dir][b->list[i]], i };
+  if (w->n > 1) qsort(w->by_head, (size_t)w->n, sizeof *w->by_head, earlier);
+  b->work += 8 * w->n;
+}
+
+/* The first n of the list, one after another, then v. */
+static double done(berth_i_bite *b, const growth *w, int32_t n) {
+  int32_t i, items = 0;
+  for (i = 0; i < w->n; i++) {
+    int32_t x = b->list[w->by_head[i].rank];
+    if (w->by_head[i].rank >= n || x == w->v) continue;
+    b->item[items++] = (berth_i_bite_item){ w->by_head[i].head, w->g->p[x] / b->width, path_to(b, w, x) };
+  }
+  b->work += w->n;
+  return berth_i_bite_jackson(b, items);
+}
+
+/* What comes in if only the first n are on the device. */
+static double arrival_after(const growth *w, int32_t n) { return n < w->n ? w->below[n] : w->low; }
+
+/* v waits for what crosses, or for what does not: the best is where they meet. The set that no device can have is as good as
+ * never done. */
+static double meet(berth_i_bite *b, const growth *w) {
+  int32_t low = 1, high = w->n;
+  double before;
+  while (low < high) {
+    int32_t k = low + (high - low) / 2;
+    if (done(b, w, k) >= arrival_after(w, k)) high = k;
+    else low = k + 1;
+  }
+  before = low > 1 ? w->below[low - 1] : INFINITY;
+  if (low == w->n && !w->can) return before;
+  return fmin(before, fmax(done(b, w, low), arrival_after(w, low)));
+}
+
+double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low) {
+  growth w = { g, dir, v, 0, 0, low, b->real, { 0, 0, 0 }, ~(uint64_t)0, (ranked *)(void *)(b->real + b->n) };
+  double head;
+  b->epoch++;
+  add(b, &w, v, INFINITY);
+  if (!w.can) return low; /* alone it fits nowhere: somebody else's business */
+  grow(b, &w);
+  sort_by_head(b, &w);
+  head = meet(b, &w);
+  return isinf(head) ? low : fmax(low, head);
+}

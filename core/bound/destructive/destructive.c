@@ -1,0 +1,267 @@
+/* Heads and tails op by op, each the bound of what comes before (after) it; then the bound of the whole. */
+#include "destructive_internal.h"
+
+const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 1600000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_cheap_cut = { BERTH_I_BITE_ALL, 0, 0, 400000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_cut = { BERTH_I_BITE_ALL, 20, 0, 60000000, 2000, true, 2e-5 };
+const berth_i_bite_plan berth_i_bite_thorough = { BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5 };
+
+static int32_t most_edges(const berth_i_bite_dag *g) {
+  int32_t i, dir, most = 0;
+  for (dir = 0; dir < 2; dir++) {
+    for (i = 0; i < g->n; i++) {
+      int32_t n = g->at[dir][i + 1] - g->at[dir][i];
+      if (n > most) most = n;
+    }
+  }
+  return most;
+}
+
+typedef struct room {
+  size_t ops, inputs, edges, classes, tensors, meets;
+} room;
+
+static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
+  b->path = berth_i_alloc(b->ctx, k->ops * k->ops, sizeof *b->path);
+  b->item = berth_i_alloc(b->ctx, 2 * k->ops, sizeof *b->item);
+  b->input = berth_i_alloc(b->ctx, k->inputs, sizeof *b->input);
+  b->real = berth_i_alloc(b->ctx, 18 * k->ops, sizeof *b->real);
+  b->heap = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->heap);
+  b->frontier = berth_i_alloc(b->ctx, k->edges, sizeof *b->frontier);
+  b->stamp = berth_i_zalloc(b->ctx, 2 * k->ops, sizeof *b->stamp);
+  b->side = berth_i_alloc(b->ctx, k->ops, sizeof *b->side);
+  b->port = berth_i_alloc(b->ctx, k->edges, sizeof *b->port);
+  b->slot = berth_i_zalloc(b->ctx, 2 * k->tensors, sizeof *b->slot);
+  b->meet = berth_i_alloc(b->ctx, k->meets, sizeof *b->meet);
+  if (!b->path || !b->item || !b->input || !b->real || !b->heap || !b->frontier || !b->stamp) return berth_i_nomem(b->ctx);
+  if (!b->side || !b->port || !b->slot || !b->meet) return berth_i_nomem(b->ctx);
+  b->sorted = b->item + k->ops;
+  b->slot_epoch = b->slot + k->tensors;
+  b->list = b->heap + k->ops;
+  b->mark = b->list + k->ops; /* three times as long */
+  return BERTH_OK;
+}
+
+static void free_scratch(berth_i_bite *b, const room *k) {
+  berth_i_free(b->ctx, b->path, k->ops * k->ops, sizeof *b->path);
+  berth_i_free(b->ctx, b->item, 2 * k->ops, sizeof *b->item);
+  berth_i_free(b->ctx, b->input, k->inputs, sizeof *b->input);
+  berth_i_free(b->ctx, b->real, 18 * k->ops, sizeof *b->real);
+  berth_i_free(b->ctx, b->heap, 5 * k->ops, sizeof *b->heap);
+  berth_i_free(b->ctx, b->frontier, k->edges, sizeof *b->frontier);
+  berth_i_free(b->ctx, b->stamp, 2 * k->ops, sizeof *b->stamp);
+  berth_i_free(b->ctx, b->side, k->ops, sizeof *b->side);
+  berth_i_free(b->ctx, b->port, k->edges, sizeof *b->port);
+  berth_i_free(b->ctx, b->slot, 2 * k->tensors, sizeof *b->slot);
+  berth_i_free(b->ctx, b->meet, k->meets, sizeof *b->meet);
+  berth_i_free(b->ctx, b->row, k->ops, sizeof *b->row);
+  berth_i_free(b->ctx, b->can, k->ops + k->classes, sizeof *b->can);
+}
+
+static bool may_run(const berth_i_bite *b, int32_t unit, int32_t device) {
+  size_t kinds = b->kinds ? (size_t)b->kinds->n : 0;
+  return berth_i_unit_can_run(b->u, unit, device)
+      && (!b->kinds || !isinf(b->kinds->time[(size_t)unit * kinds + (size_t)b->kinds->of[device]]));
+}
+
+static berth_status fill_devices(berth_i_bite *b, const room *k) {
+  const berth_cost *c = b->u->cost;
+  int32_t i, d;
+  b->can = berth_i_zalloc(b->ctx, k->ops + k->classes, sizeof *b->can);
+  b->row = berth_i_alloc(b->ctx, k->ops, sizeof *b->row);
+  if (!b->can || !b->row) return berth_i_nomem(b->ctx);
+  b->class_of = b->can + k->ops;
+  for (i = 0; i < b->n; i++) b->row[b->op[i]] = i;
+  for (d = 0; b->masks && d < c->n_devices; d++) {
+    int32_t place = b->part ? b->part[d] : d;
+    b->class_of[b->part ? 0 : c->class_of[d]] |= (uint64_t)1 << place;
+    for (i = 0; i < b->n; i++) {
+      if (may_run(b, b->u->of[b->op[i]], d)) b->can[i] |= (uint64_t)1 << place;
+    }
+  }
+  return b->kinds ? berth_i_bite_sizes(b) : BERTH_OK;
+}
+
+/* From each row, in topological order.  O(ops * edges) */
+static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
+  int32_t x, v, i;
+  for (x = 0; x < b->n; x++) {
+    double *to = b->path + (size_t)x * (size_t)b->n;
+    for (v = 0; v < b->n; v++) to[v] = -1;
+    for (v = x + 1; v < b->n; v++) {
+      for (i = g->at[0][v]; i < g->at[0][v + 1]; i++) {
+        int32_t u = g->end[0][g->edge[0][i]];
+        if (u == x) to[v] = fmax(to[v], 0);
+        else if (u > x && to[u] >= 0) to[v] = fmax(to[v], to[u] + g->p[u]);
+      }
+    }
+  }
+}
+
+/* ---- heads and tails ------------------------------------------------------------------------------ */
+
+/* Collectives that the op waits for; backwards: that wait for it. */
+static double after_meets(const berth_i_bite *b, int dir, int32_t v) {
+  const berth_graph *g = b->u->cost->g;
+  const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
+  double h = 0;
+  int32_t i;
+  for (i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
+  return h;
+}
+
+static void tell_meets(berth_i_bite *b, int dir, int32_t v, double done) {
+  const berth_graph *g = b->u->cost->g;
+  const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
+  int32_t i;
+  for (i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) b->meet[list[i]] = fmax(b->meet[list[i]], done);
+}
+
+static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v) {
+  double h = b->price ? fmax(g->h[dir][v], after_meets(b, dir, v)) : g->h[dir][v];
+  int32_t i;
+  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+    int32_t u = g->end[dir][g->edge[dir][i]];
+    h = fmax(h, g->h[dir][u] + g->p[u]);
+  }
+  return h;
+}
+
+static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32_t v, double step) {
+  berth_i_bite_dag part;
+  berth_status st;
+  g->h[dir][v] = simple_head(b, g, dir, v);
+  if ((b->rules & BERTH_I_BITE_DEEP) && b->deep_work < b->deep_most) {
+    int64_t begun = b->work;
+    g->h[dir][v] = berth_i_bite_deep(b, g, dir, v, g->h[dir][v]);
+    b->deep_work += b->work - begun;
+  }
+  if (g->at[dir][v + 1] - g->at[dir][v] < 2 || b->work >= b->most) return BERTH_OK;
+  if ((st = berth_i_bite_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
+  g->h[dir][v] = berth_i_bite_raise(b, &part, g->h[dir][v], step);
+  berth_i_bite_dag_release(b, &part);
+  return b->st;
+}
+
+static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, double step) {
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < b->u->cost->g->n_collectives; i++) b->meet[i] = 0;
+  b->deep_most = b->deep_work + b->deep_share;
+  for (i = 0; i < g->n && st == BERTH_OK; i++) {
+    int32_t v = dir ? g->n - 1 - i : i;
+    st = head_of(b, g, dir, v, step);
+    if (b->price) tell_meets(b, dir, v, g->h[dir][v] + g->p[v]);
+  }
+  return st;
+}
+
+static double simple_bound(const berth_i_bite *b, const berth_i_bite_dag *g) {
+  double low = 0, sum = 0;
+  int32_t i;
+  for (i = 0; i < g->n; i++) {
+    low = fmax(low, g->h[0][i] + g->p[i] + g->h[1][i]);
+    sum += g->p[i];
+  }
+  return fmax(low, sum / b->devices);
+}
+
+static berth_status both_heads(berth_i_bite *b, berth_i_bite_dag *g, double step) {
+  berth_status st = all_heads(b, g, 0, step);
+  return st == BERTH_OK ? all_heads(b, g, 1, step) : st;
+}
+
+/* Heads and tails, which may take two thirds of the work, then the whole from the bound that is there. */
+static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan, unsigned rules, bool parts,
+                          double *low) {
+  double step = plan->step * fmax(*low, simple_bound(b, g));
+  berth_status st = BERTH_OK;
+  int64_t begun = b->work;
+  b->rules = rules & ~b->unused;
+  b->port_most = b->port_work + plan->work / 4;
+  b->nodes = plan->part_nodes;
+  b->most = begun + plan->work / 3 * 2;
+  if (parts) st = both_heads(b, g, step);
+  if (st != BERTH_OK) return st;
+  b->nodes = plan->nodes;
+  b->most = begun + plan->work;
+  *low = berth_i_bite_raise(b, g, fmax(*low, simple_bound(b, g)), step);
+  return b->st;
+}
+
+static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan, berth_i_bites *out) {
+  unsigned no_loads = plan->rules & ~(unsigned)BERTH_I_BITE_LOADS;
+  bool recurse = plan->rules & BERTH_I_BITE_RECURSE;
+  double low = 0;
+  berth_status st;
+  b->most = 0; /* nothing but paths */
+  b->deep_share = plan->work / 4;
+  if ((st = both_heads(b, g, 0)) != BERTH_OK) return st;
+  if ((st = stage(b, g, plan, no_loads, recurse, &low)) != BERTH_OK) return st;
+  out->clusters = low;
+  if (!(plan->rules & BERTH_I_BITE_LOADS)) return BERTH_OK;
+  if ((st = stage(b, g, plan, plan->rules, recurse && plan->part_loads, &low)) != BERTH_OK) return st;
+  out->intervals = low;
+  return BERTH_OK;
+}
+
+/* Devices of a part at most. */
+static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
+  int32_t most = 1, i, d;
+  for (i = 0; i < scope->parts; i++) {
+    int32_t n = 0;
+    for (d = 0; d < devices; d++) n += scope->part[d] == i;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* The rules of one machine do not hold for places that do more than one thing at once. */
+static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_scope *scope,
+                          const berth_i_bite_plan *plan, room *k) {
+  bool parts = scope && scope->part;
+  berth_status st;
+  b->ctx = u->cost->ctx, b->u = u, b->op = u->cost->g->topo;
+  b->n = u->n_ops, b->devices = u->cost->n_devices, b->classes = parts ? 1 : u->n_classes;
+  b->part = parts ? scope->part : NULL;
+  b->places = parts ? scope->parts : b->devices;
+  b->width = parts ? width_of(scope, b->devices) : 1;
+  b->masks = b->places <= 64;
+  b->unused = b->width > 1 ? BERTH_I_BITE_EDGE_FINDING : 0;
+  b->kinds = scope && plan->rules & BERTH_I_BITE_MEMORY ? scope->kinds : NULL;
+  b->price = scope && u->cost->g->wait ? scope->price : NULL;
+  st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part, b->places, &b->ports);
+  if (!berth_i_ports_count(&b->ports)) b->unused |= BERTH_I_BITE_PORTS;
+  b->rules = plan->rules & ~b->unused;
+  k->ops = (size_t)b->n;
+  k->classes = (size_t)b->classes;
+  k->tensors = (size_t)u->cost->g->n_tensors;
+  k->meets = (size_t)u->cost->g->n_collectives;
+  return st;
+}
+
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
+                                berth_i_bites *out) {
+  berth_i_bite b = { 0 };
+  berth_i_bite_dag g = { 0 };
+  room k = { 0 };
+  berth_status st;
+  out->clusters = out->intervals = NAN;
+  if (u->n_ops > plan->ops) return BERTH_OK;
+  if ((st = begin(&b, u, scope, plan, &k)) != BERTH_OK) goto done;
+  if ((st = fill_devices(&b, &k)) != BERTH_OK) goto done;
+  if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) goto done;
+  k.inputs = (size_t)most_edges(&g);
+  k.edges = (size_t)g.m;
+  if ((st = alloc_scratch(&b, &k)) != BERTH_OK) goto done;
+  if ((st = berth_i_bite_rates(&b)) != BERTH_OK) goto done;
+  fill_paths(&b, &g);
+  st = both_stages(&b, &g, plan, out);
+  out->work = b.work;
+done:
+  free_scratch(&b, &k);
+  berth_i_bite_sizes_release(&b);
+  berth_i_bite_rates_release(&b);
+  berth_i_bite_dag_release(&b, &g);
+  return st;
+}

@@ -1,0 +1,175 @@
+/* What must share a device must fit into it, and all clusters into all devices. */
+#include "destructive_internal.h"
+#include <stdlib.h>
+
+enum { MOST_SETS = 16, MOST_PIECES = 24 };
+
+void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more) {
+  sum->held += more.held;
+  sum->param += more.param;
+  sum->moment = fmax(sum->moment, more.moment);
+}
+
+berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit) {
+  const berth_i_least *l = &b->kinds->least;
+  return (berth_i_bite_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
+}
+
+static int32_t place_of(const berth_i_bite *b, int32_t device) { return b->part ? b->part[device] : device; }
+
+static int32_t size_at(berth_i_bite *b, double bytes) {
+  int32_t i;
+  for (i = 0; i < b->sizes && b->size[i] != bytes; i++) continue;
+  if (i == b->sizes) b->size[b->sizes++] = bytes;
+  return i;
+}
+
+void berth_i_bite_sizes_release(berth_i_bite *b) {
+  size_t n = (size_t)b->places;
+  berth_i_free(b->ctx, b->size_of, n, sizeof *b->size_of);
+  berth_i_free(b->ctx, b->size, n, sizeof *b->size);
+  berth_i_free(b->ctx, b->size_count, n, sizeof *b->size_count);
+}
+
+berth_status berth_i_bite_sizes(berth_i_bite *b) {
+  size_t n = (size_t)b->places;
+  double *room;
+  int32_t i;
+  b->size_of = berth_i_zalloc(b->ctx, n, sizeof *b->size_of);
+  b->size = berth_i_alloc(b->ctx, n, sizeof *b->size);
+  b->size_count = berth_i_zalloc(b->ctx, n, sizeof *b->size_count);
+  if (!b->size_of || !b->size || !b->size_count) return berth_i_nomem(b->ctx);
+  if (!(room = berth_i_zalloc(b->ctx, n, sizeof *room))) return berth_i_nomem(b->ctx);
+  for (i = 0; i < b->devices; i++) room[place_of(b, i)] += b->kinds->limit[b->kinds->of[i]];
+  for (i = 0; i < b->places; i++) {
+    int32_t k = size_at(b, room[i]);
+    b->size_count[k]++;
+    if (b->masks) b->size_of[k] |= (uint64_t)1 << i;
+  }
+  berth_i_free(b->ctx, room, n, sizeof *room);
+  return BERTH_OK;
+}
+
+static double at_least(berth_i_bite_bytes x) { return fmax(x.held, x.param + x.moment); }
+
+uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes) {
+  double need = at_least(bytes);
+  uint64_t out = can;
+  bool some = false;
+  int32_t j;
+  for (j = 0; j < b->sizes; j++) {
+    bool holds = !berth_i_exceeds(b->kinds, need, b->size[j]);
+    some = some || holds;
+    if (!holds && b->masks) out &= ~b->size_of[j];
+  }
+  return some ? out : 0;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------- */
+
+static void part_pairs(berth_i_bite *b, berth_i_bite_state *s) {
+  const berth_i_bite_dag *g = s->g;
+  int32_t e;
+  for (e = 0; e < g->m && !s->impossible; e++) {
+    int32_t x = s->label[g->end[0][e]], y = s->label[g->end[1][e]];
+    berth_i_bite_bytes both = s->bytes[x];
+    if (s->edge[e] != BERTH_I_BITE_OPEN || x == y) continue;
+    berth_i_bite_add_bytes(&both, s->bytes[y]);
+    if (!berth_i_bite_holding(b, s->can[x] & s->can[y], both)) berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
+  }
+  b->work += 2 * g->m;
+}
+
+/* ---- all in all ---------------------------------------------------------------------------------------- */
+
+static int32_t count_bits(uint64_t x) {
+  int32_t n = 0;
+  for (; x; x &= x - 1) n++;
+  return n;
+}
+
+/* What the places of a set hold together. */
+static double room_of(const berth_i_bite *b, uint64_t set) {
+  double room = 0;
+  int32_t j;
+  for (j = 0; j < b->sizes; j++) {
+    int32_t n = b->masks ? count_bits(b->size_of[j] & set) : b->size_count[j];
+    if (n > 0) room += n * b->size[j];
+  }
+  return room;
+}
+
+/* Clusters that can only be within the set.  @param whole what else there is counts, too */
+static bool overflows(const berth_i_bite *b, const berth_i_bite_state *s, uint64_t set, bool whole) {
+  berth_i_bite_bytes sum = { 0, 0, 0 };
+  int32_t x;
+  for (x = 0; x < s->g->n; x++) {
+    if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_bite_add_bytes(&sum, s->bytes[x]);
+  }
+  if (whole) berth_i_bite_add_bytes(&sum, s->rest);
+  return berth_i_exceeds(b->kinds, at_least(sum), room_of(b, set));
+}
+
+static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
+  uint64_t set[MOST_SETS], all = ~(uint64_t)0;
+  int32_t x, i, n = 0;
+  if (overflows(b, s, all, true)) return true;
+  for (x = 0; b->masks && x < s->g->n && n < MOST_SETS; x++) {
+    if (s->label[x] != x) continue;
+    for (i = 0; i < n && set[i] != s->can[x]; i++) continue;
+    if (i == n) set[n++] = s->can[x];
+  }
+  b->work += (int64_t)(n + 2) * s->g->n;
+  for (i = 0; n > 1 && i < n; i++) {
+    if (overflows(b, s, set[i], false)) return true;
+  }
+  return false;
+}
+
+static int descending(const void *pa, const void *pb) {
+  double a = *(const double *)pa, b = *(const double *)pb;
+  return (a < b) - (a > b);
+}
+
+/* In pieces of that size, each cluster on one device. */
+static bool too_many_pieces(const berth_i_bite *b, const double *x, int32_t n, double piece) {
+  double need = 0, held = 0;
+  int32_t i;
+  for (i = 0; i < n && x[i] >= piece; i++) need += floor(x[i] / piece);
+  for (i = 0; i < b->sizes; i++) held += b->size_count[i] * floor(b->size[i] * (1 + 1e-12 + b->kinds->slack) / piece);
+  return need > held;
+}
+
+/* All places alike. Martello and Toth: beside more than limit - least nothing of `least` or more has room. */
+static bool too_many_devices(const berth_i_bite *b, const double *x, int32_t n, double least) {
+  double limit = b->size[0] * (1 + 1e-12 + b->kinds->slack), sum = 0;
+  int32_t i;
+  for (i = 0; i < n && x[i] >= least; i++) sum += x[i] > limit - least ? limit : x[i];
+  return sum > limit * b->places * (1 + 1e-9);
+}
+
+static bool unpackable(berth_i_bite *b, const berth_i_bite_state *s) {
+  double *x = b->real;
+  bool equal = b->sizes == 1 && !isinf(b->size[0]);
+  int32_t i, n = 0, part, tried = 0;
+  for (i = 0; i < s->g->n; i++) {
+    if (s->label[i] == i && s->bytes[i].held > 0) x[n++] = s->bytes[i].held;
+  }
+  if (n > 0) qsort(x, (size_t)n, sizeof *x, descending);
+  for (i = 0; i < n && tried < MOST_PIECES; i++) {
+    if (i > 0 && x[i] == x[i - 1]) continue;
+    tried++;
+    for (part = 1; part <= 3; part++) {
+      if (too_many_pieces(b, x, n, x[i] / part)) return true;
+    }
+    if (equal && 2 * x[i] <= b->size[0] && too_many_devices(b, x, n, x[i])) return true;
+  }
+  b->work += 4 * (int64_t)tried * n;
+  return false;
+}
+
+void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s) {
+  s->merged = false;
+  part_pairs(b, s);
+  if (!s->impossible) s->impossible = sets_overflow(b, s) || unpackable(b, s);
+}

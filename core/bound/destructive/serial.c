@@ -1,0 +1,245 @@
+/* One machine: what must share a device runs there one after another. A place of several devices is one that is so many times
+ * as fast, for sums: each op is looked at by itself elsewhere. */
+#include "destructive_internal.h"
+#include <stdlib.h>
+
+/* ---- Jackson's preemptive schedule ------------------------------------------------------------- */
+
+static void sift_down(const berth_i_bite_item *a, int32_t *heap, int32_t n, int32_t i) {
+  int32_t x = heap[i];
+  for (;;) {
+    int32_t k = 2 * i + 1;
+    if (k >= n) break;
+    if (k + 1 < n && a[heap[k + 1]].q > a[heap[k]].q) k++;
+    if (!(a[heap[k]].q > a[x].q)) break;
+    heap[i] = heap[k];
+    i = k;
+  }
+  heap[i] = x;
+}
+
+static void sift_up(const berth_i_bite_item *a, int32_t *heap, int32_t i) {
+  int32_t x = heap[i];
+  while (i > 0 && a[x].q > a[heap[(i - 1) / 2]].q) {
+    heap[i] = heap[(i - 1) / 2];
+    i = (i - 1) / 2;
+  }
+  heap[i] = x;
+}
+
+static int by_release(const void *pa, const void *pb) {
+  const berth_i_bite_item *a = pa, *b = pb;
+  return (a->r > b->r) - (a->r < b->r);
+}
+
+/* Mostly sorted already: ids are in topological order.  @return steps */
+static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
+  int32_t i, j, moves = 0;
+  for (i = 1; i < n; i++) {
+    berth_i_bite_item x = a[i];
+    for (j = i; j > 0 && a[j - 1].r > x.r; j--) a[j] = a[j - 1];
+    moves += i - j;
+    a[j] = x;
+    if (moves > 8 * n) break;
+  }
+  if (i == n) return moves / 2;
+  qsort(a, (size_t)n, sizeof *a, by_release);
+  return 16 * n;
+}
+
+double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
+  berth_i_bite_item *a = b->sorted;
+  double now = 0, end = 0;
+  int32_t next = 0, size = 0;
+  if (n == 0) return 0;
+  memcpy(a, b->item, (size_t)n * sizeof *a);
+  b->work += 2 * n + sort_items(a, n);
+  while (next < n || size > 0) {
+    berth_i_bite_item *x;
+    double until;
+    if (size == 0) now = fmax(now, a[next].r);
+    while (next < n && a[next].r <= now) b->heap[size] = next++, sift_up(a, b->heap, size++);
+    x = &a[b->heap[0]];
+    until = next < n ? a[next].r : INFINITY;
+    if (now + x->p <= until) {
+      now += x->p;
+      end = fmax(end, now + x->q);
+      b->heap[0] = b->heap[--size];
+      if (size > 0) sift_down(a, b->heap, size, 0);
+    } else {
+      x->p -= until - now;
+      now = until;
+    }
+  }
+  return end;
+}
+
+/* ---- joins and forks ----------------------------------------------------------------------------- */
+
+static double path_to(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t x, int32_t v) {
+  size_t from = (size_t)g->id[dir ? v : x], to = (size_t)g->id[dir ? x : v];
+  return b->path[from * (size_t)b->n + to];
+}
+
+/* Those of the op's cluster that come before v.  @return how many items there are then */
+static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t op, int32_t v, int32_t n) {
+  int32_t x = op;
+  do {
+    double q = x == v ? -1 : path_to(b, s->g, dir, x, v);
+    if (q >= 0) b->item[n++] = (berth_i_bite_item){ s->h[dir][x], s->p[x] / b->width, q };
+    x = s->next[x];
+    b->work++;
+  } while (x != op);
+  return n;
+}
+
+static int by_arrival(const void *pa, const void *pb) {
+  const berth_i_bite_input *a = pa, *b = pb;
+  if (a->arrival != b->arrival) return a->arrival > b->arrival ? -1 : 1;
+  return (a->op > b->op) - (a->op < b->op);
+}
+
+/* @param base out: v starts no earlier in any case.  @return inputs whose crossing would delay v, the latest first */
+static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, double *base) {
+  const berth_i_bite_dag *g = s->g;
+  int32_t i, n = 0;
+  *base = s->h[dir][v];
+  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+    int32_t e = g->edge[dir][i], u = g->end[dir][e];
+    double done = s->h[dir][u] + s->p[u];
+    *base = fmax(*base, done + (s->edge[e] == BERTH_I_BITE_APART ? g->c[e] : 0));
+    if (s->edge[e] == BERTH_I_BITE_OPEN && s->label[u] != s->label[v] && done + g->c[e] > s->h[dir][v]) {
+      b->input[n++] = (berth_i_bite_input){ done + g->c[e], u };
+    }
+  }
+  b->work += g->at[dir][v + 1] - g->at[dir][v];
+  if (n > 1) qsort(b->input, (size_t)n, sizeof *b->input, by_arrival);
+  return n;
+}
+
+/* v waits for input k, if there is one, and what goes through the port with it. */
+static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, const berth_i_bite_input *in,
+                       int32_t items) {
+  uint8_t *side = in ? &b->side[s->label[in->op]] : NULL, was = side ? *side : 0;
+  double wait = in ? in->arrival : 0;
+  if (!(b->rules & BERTH_I_BITE_PORTS) || b->port_work >= b->port_most) return wait;
+  if (side) *side = BERTH_I_BITE_ELSEWHERE;
+  wait = fmax(wait, berth_i_bite_port_wait(b, s, dir, v, items));
+  if (side) *side = was;
+  return wait;
+}
+
+/* The k latest inputs stay on v's device, and v waits for the next: it is there only if none of its cluster is among them, and
+ * the last to be tried if its cluster is elsewhere. */
+static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
+  double base, best = INFINITY;
+  int32_t k, items, n = late_inputs(b, s, dir, v, &base);
+  if (!(b->rules & BERTH_I_BITE_JOIN)) return base;
+  if (n == 0 && s->next[v] == v && !(b->rules & BERTH_I_BITE_PORTS)) return base;
+  items = add_cluster(b, s, dir, v, v, 0);
+  berth_i_bite_sides(b, s, dir, v);
+  for (k = 0; k <= n; k++) {
+    uint8_t *side = k < n ? &b->side[s->label[b->input[k].op]] : NULL;
+    double local;
+    if (side && *side == BERTH_I_BITE_HERE) continue;
+    local = fmax(base, berth_i_bite_jackson(b, items));
+    if (local < best) best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
+    if (k == n || local >= best || *side == BERTH_I_BITE_ELSEWHERE) break;
+    items = add_cluster(b, s, dir, b->input[k].op, v, items);
+    *side = BERTH_I_BITE_HERE;
+  }
+  return best;
+}
+
+void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir) {
+  int32_t i, n = s->g->n;
+  for (i = 0; i < n && !s->impossible; i++) {
+    int32_t v = dir ? n - 1 - i : i;
+    berth_i_bite_lift(s, dir, v, join_value(b, s, dir, v));
+  }
+}
+
+/* ---- clusters ------------------------------------------------------------------------------------ */
+
+static int32_t list_cluster(berth_i_bite *b, const berth_i_bite_state *s, int32_t label) {
+  int32_t x = label, n = 0;
+  do {
+    b->list[n++] = x;
+    x = s->next[x];
+  } while (x != label);
+  b->work += n;
+  return n;
+}
+
+static bool fits_serially(berth_i_bite *b, const berth_i_bite_state *s, int32_t n, int32_t kind) {
+  int32_t i;
+  for (i = 0; i < n; i++) {
+    int32_t x = b->list[i];
+    double p = s->p[x];
+    if (b->classes > 1 && s->g->p[x] > 0) {
+      p = fmax(p, b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)kind]);
+    }
+    b->item[i] = (berth_i_bite_item){ s->h[0][x], p / b->width, s->h[1][x] };
+  }
+  return berth_i_bite_jackson(b, n) <= s->limit + s->slip;
+}
+
+/* Classes of devices on which the cluster cannot run in time are out. */
+static void check_cluster(berth_i_bite *b, berth_i_bite_state *s, int32_t label, int32_t n) {
+  bool some = false;
+  int32_t k;
+  for (k = 0; k < b->classes && !some; k++) {
+    if (b->masks && !(s->can[label] & b->class_of[k])) continue;
+    some = fits_serially(b, s, n, k);
+    if (!some && b->masks) s->can[label] &= ~b->class_of[k];
+  }
+  if (!some) s->impossible = true;
+}
+
+/* An op that cannot be followed by any of those that fill (from, to) comes after all of them. */
+static void follow(berth_i_bite_state *s, int dir, const int32_t *x, int32_t n, double from, double to, double load) {
+  int32_t i;
+  for (i = 0; i < n; i++) {
+    double h = s->h[dir][x[i]];
+    if (h >= from && s->limit - s->h[!dir][x[i]] <= to) continue;
+    if (fmin(h, from) + load + s->p[x[i]] > to + s->slip) berth_i_bite_lift(s, dir, x[i], from + load);
+  }
+}
+
+static void find_edges(berth_i_bite *b, berth_i_bite_state *s, int dir, int32_t n) {
+  int32_t i, j, k;
+  for (i = 0; i < n; i++) {
+    for (j = 0; j < n && !s->impossible; j++) {
+      double from = s->h[dir][b->list[i]], to = s->limit - s->h[!dir][b->list[j]], load = 0;
+      if (to <= from) continue;
+      for (k = 0; k < n; k++) {
+        int32_t x = b->list[k];
+        if (s->h[dir][x] >= from && s->limit - s->h[!dir][x] <= to) load += s->p[x];
+      }
+      b->work += 2 * n;
+      if (load > 0) follow(s, dir, b->list, n, from, to, load);
+    }
+  }
+}
+
+static int32_t keep_heavy(const berth_i_bite *b, const berth_i_bite_state *s, int32_t n) {
+  int32_t i, kept = 0;
+  for (i = 0; i < n; i++) {
+    if (s->p[b->list[i]] >= s->limit / 200) b->list[kept++] = b->list[i];
+  }
+  return kept;
+}
+
+void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s) {
+  int32_t x, n;
+  for (x = 0; x < s->g->n && !s->impossible; x++) {
+    if (s->label[x] != x || s->next[x] == x) continue;
+    n = list_cluster(b, s, x);
+    check_cluster(b, s, x, n);
+    if (s->impossible || !(b->rules & BERTH_I_BITE_EDGE_FINDING)) continue;
+    n = keep_heavy(b, s, n);
+    if (n < 2 || n > 24) continue;
+    find_edges(b, s, 0, n);
+    find_edges(b, s, 1, n);
+  }
+}

@@ -1,0 +1,165 @@
+/* What is known of all schedules within a limit: windows of ops, which of them share a device, which edges cross. */
+#include "destructive_internal.h"
+
+static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, berth_i_bite_state *s) {
+  size_t n = (size_t)g->n;
+  char *at;
+  memset(s, 0, sizeof *s);
+  s->g = g;
+  s->size = n * (3 * sizeof(double) + sizeof(uint64_t) + 2 * sizeof(int32_t)) + (size_t)g->m;
+  if (b->kinds) s->size += n * sizeof *s->bytes;
+  if (!(s->block = berth_i_alloc(b->ctx, s->size, 1))) return berth_i_nomem(b->ctx);
+  at = s->block;
+  s->h[0] = (double *)(void *)at;
+  s->h[1] = s->h[0] + n;
+  s->p = s->h[1] + n;
+  s->can = (uint64_t *)(void *)(s->p + n);
+  at = (char *)(s->can + n);
+  if (b->kinds) {
+    s->bytes = (berth_i_bite_bytes *)(void *)at;
+    at += n * sizeof *s->bytes;
+  }
+  s->label = (int32_t *)(void *)at;
+  s->next = s->label + n;
+  s->edge = (uint8_t *)(void *)(s->next + n);
+  return BERTH_OK;
+}
+
+void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s) {
+  berth_i_free(b->ctx, s->block, s->size, 1);
+  s->block = NULL;
+}
+
+berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from, berth_i_bite_state *s) {
+  berth_status st = alloc_state(b, from->g, s);
+  if (st != BERTH_OK) return st;
+  memcpy(s->block, from->block, from->size);
+  s->limit = from->limit;
+  s->slip = from->slip;
+  s->rest = from->rest;
+  s->merged = from->merged;
+  return BERTH_OK;
+}
+
+void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value) {
+  if (!(value > s->h[dir][op] + s->slip)) return;
+  s->h[dir][op] = value;
+  s->changed = true;
+  if (s->h[0][op] + s->p[op] + s->h[1][op] > s->limit + s->slip) s->impossible = true;
+}
+
+/* ---- clusters ---------------------------------------------------------------------------------- */
+
+static double time_within(const berth_i_bite *b, int32_t op, uint64_t can) {
+  const double *time = b->u->cost->op + (size_t)op * (size_t)b->classes;
+  double least = INFINITY;
+  int32_t k;
+  for (k = 0; k < b->classes; k++) {
+    if (can & b->class_of[k]) least = fmin(least, time[k]);
+  }
+  return least;
+}
+
+/* Fewer devices: op times may be longer. The end of a part has none. */
+static void narrow(berth_i_bite *b, berth_i_bite_state *s, int32_t label, uint64_t can) {
+  int32_t x = label;
+  if (!b->masks) return;
+  s->can[label] = can;
+  if (!can) s->impossible = true;
+  if (!can || b->classes == 1) return;
+  do {
+    double p = s->g->p[x] > 0 ? time_within(b, b->op[s->g->id[x]], can) : 0;
+    if (p > s->p[x]) s->p[x] = p, s->changed = true;
+    if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) s->impossible = true;
+    x = s->next[x];
+  } while (x != label);
+}
+
+static void merge(berth_i_bite *b, berth_i_bite_state *s, int32_t x, int32_t y) {
+  int32_t keep = s->label[x], drop = s->label[y], i, rest;
+  uint64_t can;
+  if (keep == drop) return;
+  if (drop < keep) i = keep, keep = drop, drop = i;
+  can = s->can[keep] & s->can[drop];
+  i = drop;
+  do {
+    s->label[i] = keep;
+    i = s->next[i];
+    b->work++;
+  } while (i != drop);
+  rest = s->next[keep];
+  s->next[keep] = s->next[drop];
+  s->next[drop] = rest;
+  s->changed = s->merged = true;
+  if (s->bytes) {
+    berth_i_bite_add_bytes(&s->bytes[keep], s->bytes[drop]);
+    can = berth_i_bite_holding(b, can, s->bytes[keep]);
+    if (!can) s->impossible = true;
+  }
+  narrow(b, s, keep, can);
+}
+
+void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t e, int verdict) {
+  int32_t x = s->g->end[0][e], y = s->g->end[1][e];
+  s->edge[e] = (uint8_t)verdict;
+  s->changed = true;
+  if (verdict == BERTH_I_BITE_SAME) merge(b, s, x, y);
+  else if (s->label[x] == s->label[y]) s->impossible = true;
+}
+
+static int pinned_to(uint64_t can) { return can && !(can & (can - 1)); }
+
+/* Groups, and what is pinned to one device.  b->mark: first op of a unit */
+static void merge_given(berth_i_bite *b, berth_i_bite_state *s) {
+  int32_t first[64], i, d;
+  for (d = 0; d < 64; d++) first[d] = BERTH_NONE;
+  for (i = 0; i < b->n; i++) b->mark[i] = BERTH_NONE;
+  for (i = 0; i < s->g->n; i++) {
+    int32_t *mate = &b->mark[b->u->of[b->op[s->g->id[i]]]];
+    if (*mate != BERTH_NONE) merge(b, s, *mate, i);
+    *mate = i;
+  }
+  for (i = 0; b->masks && i < s->g->n; i++) {
+    uint64_t can = s->can[s->label[i]];
+    if (!pinned_to(can)) continue;
+    for (d = 0; !(can >> d & 1); d++) continue;
+    if (first[d] != BERTH_NONE) merge(b, s, first[d], i);
+    first[d] = i;
+  }
+}
+
+/* The bytes of a unit are with its first op here.  b->mark: 1: counted */
+static void fill_bytes(berth_i_bite *b, berth_i_bite_state *s) {
+  static const berth_i_bite_bytes none = { 0, 0, 0 };
+  int32_t i;
+  if (!s->bytes) return;
+  for (i = 0; i < b->n; i++) b->mark[i] = 0;
+  for (i = 0; i < s->g->n; i++) {
+    int32_t unit = b->u->of[b->op[s->g->id[i]]];
+    s->bytes[i] = b->mark[unit] ? none : berth_i_bite_unit_bytes(b, unit);
+    b->mark[unit] = 1;
+  }
+  for (i = 0; i < b->u->n; i++) {
+    if (!b->mark[i]) berth_i_bite_add_bytes(&s->rest, berth_i_bite_unit_bytes(b, i));
+  }
+  s->merged = true;
+}
+
+berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s) {
+  size_t n = (size_t)g->n;
+  berth_status st = alloc_state(b, g, s);
+  int32_t i;
+  if (st != BERTH_OK) return st;
+  s->limit = limit;
+  s->slip = 1e-11 * limit;
+  for (i = 0; i < 2; i++) memcpy(s->h[i], g->h[i], n * sizeof(double));
+  memcpy(s->p, g->p, n * sizeof *s->p);
+  memset(s->edge, BERTH_I_BITE_OPEN, (size_t)g->m);
+  for (i = 0; i < g->n; i++) {
+    s->label[i] = s->next[i] = i;
+    s->can[i] = b->masks ? b->can[g->id[i]] : ~(uint64_t)0;
+  }
+  fill_bytes(b, s);
+  merge_given(b, s);
+  return BERTH_OK;
+}

@@ -1,0 +1,125 @@
+/* What the files of the compiler share: the arena in which a compiled graph grows, and what is made of each tensor. */
+#ifndef BERTH_COMPILE_INTERNAL_H
+#define BERTH_COMPILE_INTERNAL_H
+
+#include "deploy/deploy_internal.h"
+
+/** What a tensor of the original graph is in the hands of replicas that each do a part of the batch. */
+typedef enum berth_i_kind {
+  BERTH_I_CONTROL, /* carries nothing */
+  BERTH_I_CUT,     /* each has the rows of its samples */
+  BERTH_I_PARTIAL, /* each has what its samples add to the sum */
+  BERTH_I_SAME     /* each has all of it */
+} berth_i_kind;
+
+/** A tensor in some form: ids[first + k] is what position k of the place reads; BERTH_NONE: nothing, as it has no samples. */
+typedef struct berth_i_version {
+  berth_i_form form;
+  int32_t first, next;
+} berth_i_version;
+
+/** A tensor that an AllReduce sums; who waits for it is a list of ops. */
+typedef struct berth_i_reduction {
+  int32_t tensor, place, group;
+  int32_t reader;     /* first link; BERTH_NONE */
+  int32_t next;       /* of its bucket */
+  bool alone;         /* read by others than updates */
+} berth_i_reduction;
+typedef struct berth_i_link {
+  int32_t op, next;
+} berth_i_link;
+
+/** Reductions of one collective. */
+typedef struct berth_i_bucket {
+  int32_t place, level, n;
+  int32_t first, last; /* reductions */
+  int32_t next;        /* bucket of the same key */
+  double bytes;
+} berth_i_bucket;
+
+typedef struct berth_i_pool { /* grows, is emptied by n = 0 */
+  void *at;
+  size_t n, cap;
+} berth_i_pool;
+
+struct berth_i_arena {
+  berth_deploy *d;
+  const int32_t *action;
+  berth_i_form *form;        /* [n_ops] */
+  uint8_t *repeated;         /* [n_ops] */
+  int32_t *first_op;         /* [n_ops] replica 0 */
+  int32_t *first_tensor;     /* [n_tensors] that of replica 0 */
+  int32_t *version;          /* [n_tensors] first version; BERTH_NONE */
+  int32_t *reduction;        /* [n_tensors] BERTH_NONE */
+  int32_t *stamp;            /* [n_ops] last bucket that the op waits for */
+  int32_t *key_bucket;       /* [n_keys] first open bucket */
+  size_t n_keys;
+  int32_t *seat;             /* [n_devices] scratch: op of each position */
+  berth_i_pool versions, ids, reductions, links, buckets;
+
+  /* the graph */
+  int32_t n_ops, n_tensors, n_edges, n_collectives, n_coll_ops;
+  size_t cap_ops, cap_tensors, cap_edges, cap_collectives, cap_coll_ops;
+  double *seconds, *param, *workspace, *rank;
+  int32_t *twin, *device, *origin, *samples;
+  uint8_t *flags, *part;
+  int32_t *producer, *source;
+  double *bytes, *resident;
+  uint8_t *tensor_flags;
+  int32_t *edge_tensor, *edge_op;
+  berth_collective *collective;
+  int32_t *coll_ops;
+
+  /* its lists, made at the end */
+  size_t cap_op_lists, cap_tensor_lists, cap_edge_lists, cap_coll_lists, cap_member_lists;
+  int32_t *in_at, *out_at, *wait_at, *after_at, *topo, *left; /* [ops + 1] */
+  int32_t *out, *use_at;                                       /* [tensors + 1] */
+  int32_t *in, *use;                                           /* [edges] */
+  int32_t *met;                                                /* [collectives] */
+  int32_t *wait, *after;                                       /* [coll_ops] */
+  char *type[1], no_name[1];
+  int32_t class_size[1], class_device[1], *class_of; /* of the cost */
+};
+typedef struct berth_i_arena berth_i_arena;
+
+/* ---- growing: compile_arena.c ---------------------------------------------------------------- */
+
+berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out);
+void berth_i_arena_release(berth_i_arena *a); /* NULL is fine */
+void berth_i_arena_empty(berth_i_arena *a);
+berth_status berth_i_arena_ops(berth_i_arena *a, int32_t more);
+berth_status berth_i_arena_tensors(berth_i_arena *a, int32_t more);
+berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more);
+/** Room for the lists of what is there now. */
+berth_status berth_i_arena_reserve_lists(berth_i_arena *a);
+/** A place for n more items of `size`; the first one through out. */
+berth_status berth_i_pool_take(berth_i_arena *a, berth_i_pool *p, size_t n, size_t size, int32_t *first);
+
+/** An op that handles the output of `origin`.  @param bytes in and out, which take time unless auxiliary ops are free */
+berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device, int32_t samples, double bytes,
+                                   int32_t *id);
+/** A share of a tensor, made by an auxiliary op. */
+berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share, int32_t *id);
+berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op);
+berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes, int32_t count);
+/** Of the last one: members first. */
+berth_status berth_i_add_member(berth_i_arena *a, int32_t op);
+berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op);
+
+/** Lists, order, and the views of graph and cost: compile_lists.c. */
+berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e);
+
+/* ---- tensors: compile_convert.c, compile_reduce.c ---------------------------------------------- */
+
+static inline bool berth_i_is_cut(berth_i_form f) { return berth_i_form_cut(f) != BERTH_I_WHOLE; }
+berth_i_kind berth_i_tensor_kind(const berth_deploy *d, int32_t tensor);
+/** Part of its bytes that replica k of the producer makes. */
+double berth_i_tensor_share(const berth_deploy *d, int32_t tensor, berth_i_form f, int32_t k);
+/** What the replicas of the reader read of the tensor, in its form.  @param ids through it: [replicas]; until the next call */
+berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, const int32_t **ids);
+/** The same for sums.  @param ids [replicas] out  @param keep out: other readers of that form can have the same */
+berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids, bool *keep);
+/** The collectives of all reductions. */
+berth_status berth_i_add_reductions(berth_i_arena *a);
+
+#endif

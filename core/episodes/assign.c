@@ -1,0 +1,97 @@
+/* Facts about a graph on a topology that learned placers start from. */
+#include "episodes_internal.h"
+
+berth_assign_options berth_assign_defaults(void) {
+  berth_assign_options o = { BERTH_ESTIMATES_EXACT, BERTH_T_LEVELS_CODE, BERTH_EDGE_COSTS_PRODUCER, NULL, 0, 0 };
+  return o;
+}
+
+void berth_assign_retain(berth_assign *a) { a->refs++; }
+
+void berth_assign_release(berth_assign *a) {
+  berth_ctx *ctx;
+  size_t n, units, m;
+  if (!a || --a->refs > 0) return;
+  ctx = a->ctx;
+  n = (size_t)a->n;
+  units = (size_t)a->n_units;
+  m = (size_t)a->n_edges;
+  berth_i_free(ctx, a->unit, n, sizeof *a->unit);
+  berth_i_free(ctx, a->may, units * (size_t)a->n_devices, sizeof *a->may);
+  berth_i_free(ctx, a->fixed, units, sizeof *a->fixed);
+  berth_i_free(ctx, a->unit_size, units, sizeof *a->unit_size);
+  berth_i_free(ctx, a->unit_work, units * (size_t)a->n_devices, sizeof *a->unit_work);
+  berth_i_free(ctx, a->comp, n, sizeof *a->comp);
+  berth_i_free(ctx, a->comm, n, sizeof *a->comm);
+  berth_i_free(ctx, a->feature, n * BERTH_I_FEATURES, sizeof *a->feature);
+  berth_i_free(ctx, a->b_next, n, sizeof *a->b_next);
+  berth_i_free(ctx, a->t_next, n, sizeof *a->t_next);
+  berth_i_reads_release(ctx, &a->before);
+  berth_i_reads_release(ctx, &a->after);
+  berth_i_free(ctx, a->src, m, sizeof *a->src);
+  berth_i_free(ctx, a->dst, m, sizeof *a->dst);
+  berth_i_free(ctx, a->seconds, m, sizeof *a->seconds);
+  berth_cost_release(a->cost);
+  berth_i_free(ctx, a, 1, sizeof *a);
+  berth_ctx_release(ctx);
+}
+
+static berth_status check_options(berth_ctx *ctx, const berth_assign_options *o) {
+  if ((unsigned)o->estimates > BERTH_ESTIMATES_LOAD || (unsigned)o->t_levels > BERTH_T_LEVELS_TEXTBOOK
+      || (unsigned)o->edge_costs > BERTH_EDGE_COSTS_CODE) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "assignment: estimates %d, t_levels %d, edge_costs %d: one of them is unknown",
+                        (int)o->estimates, (int)o->t_levels, (int)o->edge_costs);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
+  if (g->n_collectives == 0) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                      "assignment: the graph has %d collectives, which op starts none can tell: expand them first",
+                      (int)g->n_collectives);
+}
+
+berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts, berth_assign **out) {
+  berth_ctx *ctx = cost->ctx;
+  berth_assign_options o = opts ? *opts : berth_assign_defaults();
+  berth_assign *a;
+  berth_status st;
+  if ((st = check_options(ctx, &o)) != BERTH_OK) return st;
+  if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
+  if (!(a = berth_i_zalloc(ctx, 1, sizeof *a))) return berth_i_nomem(ctx);
+  a->ctx = ctx;
+  a->refs = 1;
+  a->cost = cost;
+  a->o = o;
+  a->o.unit = NULL;
+  a->n = cost->g->n_ops;
+  a->n_devices = cost->n_devices;
+  a->width = o.partners ? BERTH_I_FEATURES + 1 : BERTH_I_FEATURES;
+  berth_ctx_retain(ctx);
+  berth_cost_retain(cost);
+  if ((st = berth_i_assign_units(a, o.unit)) == BERTH_OK && (st = berth_i_assign_pairs(a)) == BERTH_OK
+      && (st = berth_i_assign_features(a)) == BERTH_OK && (st = berth_i_assign_edges(a)) == BERTH_OK) {
+    a->restricted = berth_i_assign_restricts(a);
+    *out = a;
+  } else {
+    berth_assign_release(a);
+  }
+  return st;
+}
+
+berth_cost *berth_assign_cost(const berth_assign *a) { return a->cost; }
+int32_t berth_assign_steps(const berth_assign *a) { return a->steps; }
+int berth_assign_restricted(const berth_assign *a) { return a->restricted; }
+int32_t berth_assign_device_features(const berth_assign *a) { return a->width; }
+const int32_t *berth_assign_units(const berth_assign *a) { return a->unit; }
+const double *berth_assign_op_features(const berth_assign *a) { return a->feature; }
+const int32_t *berth_assign_b_next(const berth_assign *a) { return a->b_next; }
+const int32_t *berth_assign_t_next(const berth_assign *a) { return a->t_next; }
+
+int32_t berth_assign_edges(const berth_assign *a, const int32_t **src, const int32_t **dst, const double **seconds) {
+  *src = a->src;
+  *dst = a->dst;
+  *seconds = a->seconds;
+  return a->n_edges;
+}

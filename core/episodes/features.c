@@ -1,0 +1,121 @@
+/* What does not change: levels, paths, communication of each op; edges of the symmetrised graph. */
+#include "episodes_internal.h"
+#include <stdlib.h>
+
+enum { COMP, B_LEVEL, T_LEVEL, IN, OUT };
+
+/* Mean op times, and mean transfer times of all outputs of each op together. */
+static berth_status price(berth_assign *a) {
+  const berth_graph *g = a->cost->g;
+  double *transfer = berth_i_alloc(a->ctx, (size_t)g->n_tensors, sizeof *transfer);
+  berth_status st;
+  int32_t t;
+  if (!transfer) return berth_i_nomem(a->ctx);
+  if ((st = berth_cost_mean_ops(a->cost, a->comp)) != BERTH_OK) goto done;
+  if ((st = berth_cost_mean_transfers(a->cost, BERTH_AVERAGE_TEXTBOOK, transfer)) != BERTH_OK) goto done;
+  for (t = 0; t < g->n_tensors; t++) a->comm[g->producer[t]] += transfer[t];
+  if (a->n_devices == 1) memset(a->comm, 0, (size_t)a->n * sizeof *a->comm);
+done:
+  berth_i_free(a->ctx, transfer, (size_t)g->n_tensors, sizeof *transfer);
+  return st;
+}
+
+/* level[v] = comp[v] + (comm[v] + the largest level among those at the other end), and which one that is, the first of equals.
+ * Source: DOPPLER, 4.1. */
+static void levels(const berth_assign *a, const berth_i_reads *r, bool up, int32_t column, int32_t *next) {
+  const int32_t *topo = a->cost->g->topo;
+  for (int32_t i = 0; i < a->n; i++) {
+    int32_t v = topo[up ? a->n - 1 - i : i], k;
+    double most = 0, *level = a->feature + column;
+    next[v] = BERTH_NONE;
+    for (k = r->at[v]; k < r->at[v + 1]; k++) {
+      double other = level[(size_t)r->op[k] * BERTH_I_FEATURES];
+      if (next[v] != BERTH_NONE && other <= most) continue;
+      next[v] = r->op[k];
+      most = other;
+    }
+    level[(size_t)v * BERTH_I_FEATURES] = a->comp[v] + (next[v] == BERTH_NONE ? 0 : a->comm[v] + most);
+  }
+}
+
+/* max over producers u of level[u] + comp[u] + comm[u]; the path goes where that is attained. */
+static void textbook_t_levels(berth_assign *a) {
+  for (int32_t i = 0; i < a->n; i++) {
+    int32_t v = a->cost->g->topo[i];
+    double most = 0, *level = a->feature + T_LEVEL;
+    a->t_next[v] = BERTH_NONE;
+    for (int32_t k = a->before.at[v]; k < a->before.at[v + 1]; k++) {
+      int32_t u = a->before.op[k];
+      double other = level[(size_t)u * BERTH_I_FEATURES] + a->comp[u] + a->comm[u];
+      if (a->t_next[v] != BERTH_NONE && other <= most) continue;
+      a->t_next[v] = u;
+      most = other;
+    }
+    level[(size_t)v * BERTH_I_FEATURES] = most;
+  }
+}
+
+static void rest(berth_assign *a, double *f, int32_t v) {
+  f[COMP] = a->comp[v];
+  f[IN] = 0;
+  for (int32_t k = a->before.at[v]; k < a->before.at[v + 1]; k++) f[IN] += a->comm[a->before.op[k]];
+  f[OUT] = (a->after.at[v + 1] - a->after.at[v]) * a->comm[v];
+}
+
+berth_status berth_i_assign_features(berth_assign *a) {
+  size_t n = (size_t)a->n;
+  berth_status st;
+  a->comp = berth_i_alloc(a->ctx, n, sizeof *a->comp);
+  a->comm = berth_i_zalloc(a->ctx, n, sizeof *a->comm);
+  a->feature = berth_i_zalloc(a->ctx, n * BERTH_I_FEATURES, sizeof *a->feature);
+  a->b_next = berth_i_alloc(a->ctx, n, sizeof *a->b_next);
+  a->t_next = berth_i_alloc(a->ctx, n, sizeof *a->t_next);
+  if (!a->comp || !a->comm || !a->feature || !a->b_next || !a->t_next) return berth_i_nomem(a->ctx);
+  if ((st = price(a)) != BERTH_OK) return st;
+  levels(a, &a->after, true, B_LEVEL, a->b_next);
+  if (a->o.t_levels == BERTH_T_LEVELS_TEXTBOOK) textbook_t_levels(a);
+  else levels(a, &a->before, false, T_LEVEL, a->t_next);
+  for (int32_t v = 0; v < a->n; v++) rest(a, a->feature + (size_t)v * BERTH_I_FEATURES, v);
+  return BERTH_OK;
+}
+
+/* ---- edges ------------------------------------------------------------------------------- */
+
+typedef struct edge {
+  int32_t src, dst;
+  double seconds;
+} edge;
+
+static int by_ends(const void *x, const void *y) {
+  const edge *a = x, *b = y;
+  if (a->dst != b->dst) return a->dst < b->dst ? -1 : 1;
+  return a->src < b->src ? -1 : a->src > b->src;
+}
+
+berth_status berth_i_assign_edges(berth_assign *a) {
+  size_t m = 2 * (size_t)a->before.n, i = 0;
+  edge *e = berth_i_alloc(a->ctx, m, sizeof *e);
+  a->n_edges = (int32_t)m;
+  a->src = berth_i_alloc(a->ctx, m, sizeof *a->src);
+  a->dst = berth_i_alloc(a->ctx, m, sizeof *a->dst);
+  a->seconds = berth_i_alloc(a->ctx, m, sizeof *a->seconds);
+  if (!e || !a->src || !a->dst || !a->seconds) {
+    berth_i_free(a->ctx, e, m, sizeof *e);
+    return berth_i_nomem(a->ctx);
+  }
+  for (int32_t v = 0; v < a->n; v++) {
+    for (int32_t k = a->before.at[v]; k < a->before.at[v + 1]; k++) {
+      int32_t u = a->before.op[k];
+      e[i++] = (edge){ u, v, a->comm[u] };
+      e[i++] = (edge){ v, u, a->comm[a->o.edge_costs == BERTH_EDGE_COSTS_CODE ? v : u] };
+    }
+  }
+  if (m > 1) qsort(e, m, sizeof *e, by_ends);
+  for (i = 0; i < m; i++) {
+    a->src[i] = e[i].src;
+    a->dst[i] = e[i].dst;
+    a->seconds[i] = e[i].seconds;
+  }
+  berth_i_free(a->ctx, e, m, sizeof *e);
+  return BERTH_OK;
+}

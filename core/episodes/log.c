@@ -1,0 +1,65 @@
+/* What happened, by episode, then step. */
+#include "episodes_internal.h"
+
+void berth_i_log_release(berth_episodes *e) {
+  berth_i_log *l = &e->log;
+  berth_i_free(e->ctx, l->op, l->rows, sizeof *l->op);
+  berth_i_free(e->ctx, l->device, l->rows, sizeof *l->device);
+  berth_i_free(e->ctx, l->chosen, l->rows, sizeof *l->chosen);
+  berth_i_free(e->ctx, l->first, l->rows + 1, sizeof *l->first);
+  berth_i_free(e->ctx, l->candidates, l->n_candidates, sizeof *l->candidates);
+  berth_i_free(e->ctx, l->devices, l->n_devices, sizeof *l->devices);
+  berth_i_free(e->ctx, l->allowed, l->n_allowed, 1);
+  memset(l, 0, sizeof *l);
+}
+
+static berth_status alloc_log(berth_episodes *e) {
+  berth_i_log *l = &e->log;
+  berth_i_log_release(e);
+  l->rows = (size_t)e->n * (size_t)e->a->steps;
+  l->n_candidates = (size_t)e->history_first[l->rows];
+  l->n_devices = e->seen_all ? l->rows * (size_t)e->a->n_devices * (size_t)e->a->width : 0;
+  l->n_allowed = e->a->restricted ? l->rows * (size_t)e->a->n_devices : 0;
+  l->op = berth_i_alloc(e->ctx, l->rows, sizeof *l->op);
+  l->device = berth_i_alloc(e->ctx, l->rows, sizeof *l->device);
+  l->chosen = berth_i_alloc(e->ctx, l->rows, sizeof *l->chosen);
+  l->first = berth_i_alloc(e->ctx, l->rows + 1, sizeof *l->first);
+  l->candidates = berth_i_alloc(e->ctx, l->n_candidates, sizeof *l->candidates);
+  l->devices = berth_i_alloc(e->ctx, l->n_devices, sizeof *l->devices);
+  l->allowed = berth_i_alloc(e->ctx, l->n_allowed, 1);
+  if (l->op && l->device && l->chosen && l->first && l->candidates && l->devices && l->allowed) return BERTH_OK;
+  berth_i_log_release(e);
+  return berth_i_nomem(e->ctx);
+}
+
+/* Row `from` of the record becomes row `to` of the log. */
+static void copy_row(berth_episodes *e, size_t from, size_t to) {
+  berth_i_log *l = &e->log;
+  size_t answer = (size_t)e->a->n_devices * (size_t)e->a->width;
+  int32_t n = e->history_first[from + 1] - e->history_first[from];
+  l->op[to] = e->op[from];
+  l->device[to] = e->to[from];
+  l->chosen[to] = e->chosen[from];
+  l->first[to + 1] = l->first[to] + n;
+  memcpy(l->candidates + l->first[to], e->history + e->history_first[from], (size_t)n * sizeof *l->candidates);
+  if (e->a->restricted) { /* producers have not moved since */
+    berth_i_allowed(e->a, e->episode[from % (size_t)e->n].device, l->op[to], l->allowed + to * (size_t)e->a->n_devices);
+  }
+  if (e->seen_all) memcpy(l->devices + to * answer, e->seen + from * answer, answer * sizeof *l->devices);
+}
+
+berth_status berth_episodes_log(berth_episodes *e, berth_episode_log *out) {
+  berth_status st;
+  size_t steps = (size_t)e->a->steps;
+  if (e->step < e->a->steps) {
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: only %d of %d steps are taken", (int)e->step, (int)e->a->steps);
+  }
+  if ((st = alloc_log(e)) != BERTH_OK) return st;
+  e->log.first[0] = 0;
+  for (size_t i = 0; i < (size_t)e->n; i++) {
+    for (size_t k = 0; k < steps; k++) copy_row(e, k * (size_t)e->n + i, i * steps + k);
+  }
+  *out = (berth_episode_log){ (int32_t)e->log.rows, e->log.op, e->log.device, e->log.first, e->log.candidates, e->log.chosen,
+                              e->seen_all ? e->log.devices : NULL, e->a->restricted ? e->log.allowed : NULL };
+  return BERTH_OK;
+}

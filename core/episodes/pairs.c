@@ -1,0 +1,69 @@
+/* Who reads from whom: pairs of ops with tensors between them, each once, in edge order. */
+#include "episodes_internal.h"
+
+static bool alloc_reads(berth_ctx *ctx, berth_i_reads *r, int32_t n_ops, int32_t cap, bool tensors) {
+  r->cap = cap;
+  r->n_ops = n_ops;
+  return (r->at = berth_i_zalloc(ctx, (size_t)n_ops + 1, sizeof *r->at)) && (r->op = berth_i_alloc(ctx, (size_t)cap, sizeof *r->op))
+      && (!tensors || ((r->tensor_at = berth_i_zalloc(ctx, (size_t)cap + 1, sizeof *r->tensor_at))
+                       && (r->tensor = berth_i_alloc(ctx, (size_t)cap, sizeof *r->tensor))));
+}
+
+void berth_i_reads_release(berth_ctx *ctx, berth_i_reads *r) {
+  berth_i_free(ctx, r->at, (size_t)r->n_ops + 1, sizeof *r->at);
+  berth_i_free(ctx, r->op, (size_t)r->cap, sizeof *r->op);
+  berth_i_free(ctx, r->tensor_at, (size_t)r->cap + 1, sizeof *r->tensor_at);
+  berth_i_free(ctx, r->tensor, (size_t)r->cap, sizeof *r->tensor);
+}
+
+/* The pair that ends the present list and has `op` at its other end, new or not. latest [ops] remembers. */
+static int32_t pair_with(berth_i_reads *r, int32_t at, int32_t op, int32_t *latest) {
+  if (latest[op] >= r->at[at]) return latest[op];
+  r->op[r->n] = op;
+  return latest[op] = r->n++;
+}
+
+static void list_producers(const berth_graph *g, berth_i_reads *r, int32_t *latest, int32_t *pair) {
+  int32_t v, i, k;
+  for (v = 0; v < g->n_ops; v++) {
+    r->at[v] = r->n;
+    for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+      pair[i] = pair_with(r, v, g->producer[g->in[i]], latest);
+      r->tensor_at[pair[i] + 1]++;
+    }
+  }
+  r->at[g->n_ops] = r->n;
+  for (k = 0; k < r->n; k++) r->tensor_at[k + 1] += r->tensor_at[k];
+  for (i = g->n_edges - 1; i >= 0; i--) r->tensor[--r->tensor_at[pair[i] + 1]] = g->in[i];
+  /* each end has moved to its beginning */
+  for (k = 0; k < r->n; k++) r->tensor_at[k] = r->tensor_at[k + 1];
+  r->tensor_at[r->n] = g->n_edges;
+}
+
+static void list_consumers(const berth_graph *g, berth_i_reads *r, int32_t *latest) {
+  int32_t v, i, j;
+  for (v = 0; v < g->n_ops; v++) {
+    r->at[v] = r->n;
+    for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+      for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) pair_with(r, v, g->use[j], latest);
+    }
+  }
+  r->at[g->n_ops] = r->n;
+}
+
+berth_status berth_i_assign_pairs(berth_assign *a) {
+  const berth_graph *g = a->cost->g;
+  size_t n = (size_t)g->n_ops, m = (size_t)g->n_edges;
+  int32_t *latest = berth_i_alloc(a->ctx, n, sizeof *latest), *pair = berth_i_alloc(a->ctx, m, sizeof *pair);
+  bool room = latest && pair && alloc_reads(a->ctx, &a->before, g->n_ops, g->n_edges, true)
+           && alloc_reads(a->ctx, &a->after, g->n_ops, g->n_edges, false);
+  if (room) {
+    memset(latest, 0xff, n * sizeof *latest);
+    list_producers(g, &a->before, latest, pair);
+    memset(latest, 0xff, n * sizeof *latest);
+    list_consumers(g, &a->after, latest);
+  }
+  berth_i_free(a->ctx, latest, n, sizeof *latest);
+  berth_i_free(a->ctx, pair, m, sizeof *pair);
+  return room ? BERTH_OK : berth_i_nomem(a->ctx);
+}

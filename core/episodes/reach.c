@@ -1,0 +1,54 @@
+/* Where an op may go: what it can run on, and what its neighbours reach. */
+#include "episodes_internal.h"
+
+static bool all_pairs(const berth_cost *c) {
+  size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices, i;
+  size_t n = c->table ? pairs * (size_t)c->g->n_tensors : pairs;
+  const double *seconds = c->table ? c->table : c->t->latency;
+  if (c->uniform) return true;
+  for (i = 0; i < n; i++) {
+    if (isinf(seconds[i])) return false;
+  }
+  return true;
+}
+
+bool berth_i_assign_restricts(const berth_assign *a) {
+  int32_t u, d;
+  for (u = 0; u < a->n_units; u++) {
+    for (d = 0; a->fixed[u] == BERTH_NONE && d < a->n_devices; d++) {
+      if (!a->may[(size_t)u * (size_t)a->n_devices + (size_t)d]) return true;
+    }
+  }
+  return a->cost->g->n_tensors > 0 && !all_pairs(a->cost);
+}
+
+static bool from_producers(const berth_assign *a, const int32_t *device, int32_t op, int32_t d) {
+  for (int32_t k = a->before.at[op]; k < a->before.at[op + 1]; k++) {
+    for (int32_t i = a->before.tensor_at[k]; i < a->before.tensor_at[k + 1]; i++) {
+      if (isinf(berth_i_transfer_time(a->cost, a->before.tensor[i], device[a->before.op[k]], d))) return false;
+    }
+  }
+  return true;
+}
+
+/* Those of consumers that are pinned: where others will be is not known yet. */
+static bool to_pinned(const berth_assign *a, int32_t op, int32_t d) {
+  const berth_graph *g = a->cost->g;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      int32_t at = a->fixed[a->unit[g->use[j]]];
+      if (at != BERTH_NONE && isinf(berth_i_transfer_time(a->cost, t, d, at))) return false;
+    }
+  }
+  return true;
+}
+
+void berth_i_allowed(const berth_assign *a, const int32_t *device, int32_t op, uint8_t *out) {
+  int32_t d, n = 0;
+  const uint8_t *may = a->may + (size_t)a->unit[op] * (size_t)a->n_devices;
+  memcpy(out, may, (size_t)a->n_devices);
+  if (!a->restricted) return;
+  for (d = 0; d < a->n_devices; d++) n += out[d] = may[d] && from_producers(a, device, op, d) && to_pinned(a, op, d);
+  if (n == 0) memcpy(out, may, (size_t)a->n_devices);
+}

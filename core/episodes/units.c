@@ -1,0 +1,106 @@
+/* Units: ops whose device is one decision. */
+#include "search/search_internal.h"
+#include "episodes_internal.h"
+#include <stdlib.h>
+
+static int32_t root_of(int32_t *up, int32_t x) {
+  while (up[x] != x) x = up[x] = up[up[x]];
+  return x;
+}
+
+static void join(int32_t *up, int32_t a, int32_t b) {
+  a = root_of(up, a);
+  b = root_of(up, b);
+  if (a < b) up[b] = a;
+  else up[a] = b;
+}
+
+typedef struct labelled {
+  int32_t label, op;
+} labelled;
+
+static int by_label(const void *x, const void *y) {
+  const labelled *a = x, *b = y;
+  if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  return a->op < b->op ? -1 : a->op > b->op;
+}
+
+/* Ops with one label go together; labels are as large as they like, so they are sorted. */
+static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *label) {
+  size_t n = (size_t)a->n, i;
+  labelled *sorted;
+  for (i = 0; i < n; i++) {
+    if (label[i] < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "assignment: unit %d of op %d is negative", (int)label[i], (int)i);
+  }
+  if (!(sorted = berth_i_alloc(a->ctx, n, sizeof *sorted))) return berth_i_nomem(a->ctx);
+  for (i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
+  if (n > 1) qsort(sorted, n, sizeof *sorted, by_label);
+  for (i = 1; i < n; i++) {
+    if (sorted[i].label == sorted[i - 1].label) join(up, sorted[i - 1].op, sorted[i].op);
+  }
+  berth_i_free(a->ctx, sorted, n, sizeof *sorted);
+  return BERTH_OK;
+}
+
+/* Colocation groups, or with `contract` the units of the searches, which keep groups together. */
+static berth_status join_as_searches_do(berth_assign *a, int32_t *up, bool contract) {
+  berth_search_options o = berth_search_default();
+  berth_i_problem p;
+  berth_status st;
+  if ((st = berth_i_problem_init(a->cost, &o, &p)) != BERTH_OK) return st;
+  st = join_labels(a, up, contract ? p.units.of : p.atoms.of);
+  berth_i_problem_release(&p);
+  return st;
+}
+
+static void number_units(berth_assign *a, int32_t *up) {
+  int32_t i;
+  for (i = 0; i < a->n; i++) a->unit[i] = root_of(up, i) == i ? a->n_units++ : a->unit[up[i]];
+}
+
+static bool alloc_units(berth_assign *a) {
+  size_t n = (size_t)a->n_units, k = n * (size_t)a->n_devices;
+  return (a->may = berth_i_alloc(a->ctx, k, sizeof *a->may)) && (a->fixed = berth_i_alloc(a->ctx, n, sizeof *a->fixed))
+      && (a->unit_size = berth_i_zalloc(a->ctx, n, sizeof *a->unit_size))
+      && (a->unit_work = berth_i_zalloc(a->ctx, k, sizeof *a->unit_work));
+}
+
+static berth_status weigh(berth_assign *a) {
+  int32_t i, d, u;
+  memset(a->may, 1, (size_t)a->n_units * (size_t)a->n_devices);
+  for (u = 0; u < a->n_units; u++) a->fixed[u] = BERTH_NONE;
+  for (i = 0; i < a->n; i++) {
+    a->unit_size[a->unit[i]]++;
+    if (berth_i_pin(a->cost->g, i) != BERTH_NONE) a->fixed[a->unit[i]] = berth_i_pin(a->cost->g, i);
+    for (d = 0; d < a->n_devices; d++) {
+      size_t at = (size_t)a->unit[i] * (size_t)a->n_devices + (size_t)d;
+      a->may[at] = a->may[at] && berth_i_can_run(a->cost, i, d);
+      a->unit_work[at] += berth_i_busy(a, i, d);
+    }
+  }
+  for (u = 0; u < a->n_units; u++) {
+    for (d = 0; d < a->n_devices && !a->may[(size_t)u * (size_t)a->n_devices + (size_t)d]; d++) {}
+    if (d < a->n_devices) continue;
+    for (i = 0; a->unit[i] != u; i++) {}
+    return berth_i_fail(a->ctx, BERTH_EINFEASIBLE, "assignment: no device can run all of the unit of op %d", (int)i);
+  }
+  for (u = 0; u < a->n_units; u++) a->steps += a->fixed[u] == BERTH_NONE;
+  return BERTH_OK;
+}
+
+berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit) {
+  int32_t i, *up = berth_i_alloc(a->ctx, (size_t)a->n, sizeof *up);
+  berth_status st = BERTH_ENOMEM;
+  if (!up || !(a->unit = berth_i_alloc(a->ctx, (size_t)a->n, sizeof *a->unit))) {
+    berth_i_nomem(a->ctx);
+    goto done;
+  }
+  for (i = 0; i < a->n; i++) up[i] = i;
+  if (unit && (st = join_labels(a, up, unit)) != BERTH_OK) goto done;
+  if ((st = join_as_searches_do(a, up, a->o.contract && !unit)) != BERTH_OK) goto done;
+  number_units(a, up);
+  st = alloc_units(a) ? weigh(a) : berth_i_nomem(a->ctx);
+done:
+  berth_i_free(a->ctx, up, (size_t)a->n, sizeof *up);
+  return st;
+}

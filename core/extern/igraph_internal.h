@@ -1,0 +1,61 @@
+/* GraphML through igraph, as a table of nodes and a table of edges, layered layout, and minimum cuts. Process-wide state of igraph
+ * (error, warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with
+ * malloc. */
+#ifndef BERTH_IGRAPH_SHELF_H
+#define BERTH_IGRAPH_SHELF_H
+
+#include "base/base_internal.h"
+
+typedef struct berth_i_column {
+  char *name;
+  double *number; /* [rows] NaN: missing; NULL: a column of texts */
+  char **text;    /* [rows] NULL: a column of numbers */
+} berth_i_column;
+
+typedef struct berth_i_columns {
+  berth_i_column *at;
+  int32_t n, rows;
+} berth_i_columns;
+
+typedef struct berth_i_table {
+  berth_ctx *ctx;
+  bool directed;
+  char *name;               /* of the graph; "" */
+  berth_i_columns nodes, edges;
+  int32_t *from, *to;       /* [edges.rows] nodes */
+} berth_i_table;
+
+/** The first graph of a file. Nodes come in order of their first mention, edges in order.
+ *  @return BERTH_OK, BERTH_EPARSE ("name: reason" or "name:line: reason"), BERTH_ENOMEM */
+berth_status berth_i_graphml_read(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_table *out);
+void berth_i_table_release(berth_i_table *t);
+
+/** Values ready as text; NULL or "": missing. */
+typedef struct berth_i_written {
+  const char *name;
+  const char *type;        /* "string", "boolean", "int", "double" */
+  const char *const *text; /* [rows] */
+} berth_i_written;
+
+/** Values are written as they are; they must be valid in XML but need not be escaped.
+ *  @param put gets the file in pieces; what it returns ends the work if not BERTH_OK */
+berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32_t n_nodes, int32_t n_edges, const int32_t *from,
+                                   const int32_t *to, int32_t n_node_columns, const berth_i_written *node_columns,
+                                   int32_t n_edge_columns, const berth_i_written *edge_columns,
+                                   berth_status (*put)(void *ud, const char *text, size_t len), void *ud);
+
+/** Places of the nodes of an acyclic graph in layers (Sugiyama's method): y is the layer, x orders the nodes of a layer so that
+ *  few edges cross, at least 1 apart.
+ *  @param layer [n] rises along every edge  @param x [n] out  @param y [n] out
+ *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EINVAL (igraph refuses; says why) */
+berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const int32_t *layer,
+                             double *x, double *y);
+
+/** A minimum cut of a directed graph; of several, that with the fewest nodes on the target's side, which all of them have.
+ *  @param capacity [m] whole numbers at least 0; what flows out of the source is below 2^52
+ *  @param side [n] out: 1 on the target's side
+ *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EINVAL (igraph refuses; says why) */
+berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const double *capacity,
+                             int32_t source, int32_t target, uint8_t *side);
+
+#endif

@@ -1,0 +1,20 @@
+/* What the files of the clairvoyant bound share. */
+#ifndef BERTH_CLAIRVOYANT_INTERNAL_H
+#define BERTH_CLAIRVOYANT_INTERNAL_H
+
+#include "extern/glpk_internal.h"
+#include <berth/clairvoyant.h>
+
+/** Moments are the different arrivals. A choice is in use from its job's moment up to, not at, another one. */
+typedef struct berth_i_spans {
+  int32_t moments;
+  int32_t *job;  /* [n] of each moment: its first job */
+  int32_t *from; /* [n] of each job */
+  int32_t *to;   /* [choices] above that of its job, at most moments */
+} berth_i_spans;
+
+/** Checks the jobs.  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM; nothing to release unless BERTH_OK  O(choices log n) */
+berth_status berth_i_spans_init(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *out);
+void berth_i_spans_release(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *s);
+
+#endif

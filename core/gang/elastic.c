@@ -1,0 +1,140 @@
+/* How many GPUs each of several resizable jobs gets. */
+#include "base/heap_internal.h"
+#include <berth/elastic.h>
+
+static berth_status check(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus) {
+  if (n < 0 || gpus < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: %d jobs, %d GPUs: expected at least 0", (int)n, (int)gpus);
+  for (int32_t i = 0; i < n; i++) {
+    const berth_elastic_job *j = &jobs[i];
+    if (j->most < 0 || !(j->left >= 0) || isinf(j->left))
+      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: %d GPUs at most, %g left: expected finite numbers not below 0",
+                          (int)i, (int)j->most, j->left);
+    if (!(j->change >= 0) || isinf(j->change))
+      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: change: expected a finite number not below 0, got %g", (int)i,
+                          j->change);
+    for (int32_t k = 0; k < j->most; k++)
+      if (!(j->speed[k] >= 0) || isinf(j->speed[k]))
+        return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: speed on %d GPUs: expected a finite number not below 0, got %g",
+                            (int)i, (int)k + 1, j->speed[k]);
+  }
+  return BERTH_OK;
+}
+
+/* The next number of GPUs above n on which it can run; BERTH_NONE. */
+static int32_t next_count(const berth_elastic_job *j, int32_t n) {
+  for (int32_t k = n; k < j->most; k++)
+    if (j->speed[k] > 0) return k + 1;
+  return BERTH_NONE;
+}
+
+/* ---- Optimus ------------------------------------------------------------------------------------------- */
+
+/* Time saved per GPU by the next step up; the best such step that fits. */
+static double gain(const berth_elastic_job *j, int32_t n, int32_t left, int32_t *to) {
+  double best = 0, now = j->left / j->speed[n - 1];
+  for (int32_t k = next_count(j, n); k != BERTH_NONE && k - n <= left; k = next_count(j, k)) {
+    double saved = (now - j->left / j->speed[k - 1]) / (k - n);
+    if (saved > best) {
+      best = saved;
+      *to = k;
+    }
+    if (k == n + 1) break; /* one at a time where that can be */
+  }
+  return best;
+}
+
+static int32_t give_least(int32_t n, const berth_elastic_job *jobs, int32_t gpus, int32_t *count) {
+  for (int32_t i = 0; i < n; i++) {
+    int32_t least = next_count(&jobs[i], 0);
+    count[i] = least != BERTH_NONE && least <= gpus ? least : 0;
+    gpus -= count[i];
+  }
+  return gpus;
+}
+
+berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, int32_t *count) {
+  berth_i_heap best = { 0 };
+  berth_status st = check(ctx, n, jobs, gpus);
+  int32_t to = 0;
+  double g;
+  if (st != BERTH_OK || (st = berth_i_heap_init(ctx, &best, n, (size_t)n)) != BERTH_OK) return st;
+  gpus = give_least(n, jobs, gpus, count);
+  for (int32_t i = 0; i < n; i++)
+    if (count[i] > 0 && (g = gain(&jobs[i], count[i], gpus, &to)) > 0) berth_i_heap_push(&best, i, -g);
+  while (best.n > 0 && gpus > 0) {
+    double key;
+    int32_t i = berth_i_heap_pop(&best, &key);
+    if (!((g = gain(&jobs[i], count[i], gpus, &to)) > 0)) continue;
+    if (-g > key) { /* what it wanted does not fit any more */
+      berth_i_heap_push(&best, i, -g);
+      continue;
+    }
+    gpus -= to - count[i];
+    count[i] = to;
+    if ((g = gain(&jobs[i], to, gpus, &to)) > 0) berth_i_heap_push(&best, i, -g);
+  }
+  berth_i_heap_release(ctx, &best);
+  return BERTH_OK;
+}
+
+/* ---- Pollux -------------------------------------------------------------------------------------------- */
+
+static double worth(double speedup, double power) { return power == 0 ? log(speedup) : pow(speedup, power) / power; }
+
+/* Of n GPUs for a job. */
+static double worth_of(const berth_elastic_job *j, int32_t n, double power, double floor) {
+  int32_t least = next_count(j, 0);
+  double speedup = n > 0 && least != BERTH_NONE ? j->speed[n - 1] / j->speed[least - 1] : 0;
+  if (n != j->now) speedup *= j->change;
+  return worth(fmax(speedup, floor), power);
+}
+
+/* best[g]: of the jobs so far, on g GPUs at most; from[g]: what the last one gets then. */
+static void add_job(const berth_elastic_job *j, int32_t gpus, double power, double floor, const double *before, double *best,
+                    int32_t *from) {
+  double nothing = worth_of(j, 0, power, floor);
+  for (int32_t g = 0; g <= gpus; g++) {
+    best[g] = before[g] + nothing;
+    from[g] = 0;
+  }
+  for (int32_t k = next_count(j, 0); k != BERTH_NONE && k <= gpus; k = next_count(j, k)) {
+    double w = worth_of(j, k, power, floor);
+    for (int32_t g = k; g <= gpus; g++) {
+      double sum = before[g - k] + w;
+      if (sum > best[g]) {
+        best[g] = sum;
+        from[g] = k;
+      }
+    }
+  }
+}
+
+berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, double power,
+                                  double floor, int32_t *count) {
+  berth_status st = check(ctx, n, jobs, gpus);
+  size_t width = (size_t)(gpus < 0 ? 0 : gpus) + 1;
+  double *best = NULL;
+  int32_t *from = NULL;
+  if (st != BERTH_OK) return st;
+  if (!(power <= 1) || isinf(power))
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: power: expected a finite number of at most 1, got %g", power);
+  if (!(floor > 0) || isinf(floor))
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: floor: expected a finite number above 0, got %g", floor);
+  st = BERTH_ENOMEM;
+  if (!(best = berth_i_zalloc(ctx, 2 * width, sizeof *best)) || !(from = berth_i_alloc(ctx, (size_t)n * width, sizeof *from))) {
+    berth_i_nomem(ctx);
+    goto done;
+  }
+  for (int32_t i = 0; i < n; i++)
+    add_job(&jobs[i], gpus, power, floor, best + (i % 2 ? width : 0), best + (i % 2 ? 0 : width), from + (size_t)i * width);
+  for (int32_t i = n - 1, g = gpus; i >= 0; i--) {
+    count[i] = from[(size_t)i * width + (size_t)g];
+    g -= count[i];
+  }
+  st = BERTH_OK;
+done:
+  berth_i_free(ctx, best, 2 * width, sizeof *best);
+  berth_i_free(ctx, from, (size_t)n * width, sizeof *from);
+  return st;
+}

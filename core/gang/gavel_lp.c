@@ -1,0 +1,213 @@
+/* Gavel's linear programs. Columns: shares, job by job; then z, which all jobs get so many times of what they need. */
+#include "extern/glpk_internal.h"
+#include <berth/gavel.h>
+
+typedef struct program {
+  const berth_gavel *p;
+  int32_t rows, columns;
+  double *bound, *cost, *most, *value, *need, *x, *dual;
+  double scale;  /* of z in the program: its coefficients are 1 at most */
+  uint8_t *equal;
+  int32_t *at, *row;
+} program;
+
+static size_t cells(const berth_gavel *p) { return (size_t)p->n * (size_t)p->types; }
+static int32_t gang_of(const berth_gavel *p, int32_t i) { return p->gang ? p->gang[i] : 1; }
+static double priority_of(const berth_gavel *p, int32_t i) { return p->priority ? p->priority[i] : 1; }
+static double rate(const berth_gavel *p, int32_t i, int32_t j) { return p->throughput[(size_t)i * (size_t)p->types + (size_t)j]; }
+static bool runs(const berth_gavel *p, int32_t i, int32_t j) { return rate(p, i, j) > 0 && gang_of(p, i) <= p->gpus[j]; }
+
+/* ---- checks -------------------------------------------------------------------------------------------- */
+
+static berth_status check_number(berth_ctx *ctx, int32_t i, const char *what, double x, bool positive) {
+  if (isfinite(x) && (positive ? x > 0 : x >= 0)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: %s: expected a finite number %s, got %g", (int)i, what,
+                      positive ? "above 0" : "not below 0", x);
+}
+
+static berth_status check_job(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, int32_t i) {
+  berth_status st = check_number(ctx, i, "priority", priority_of(p, i), true);
+  bool anywhere = false;
+  for (int32_t j = 0; j < p->types && st == BERTH_OK; j++) {
+    st = check_number(ctx, i, "throughput", rate(p, i, j), false);
+    anywhere = anywhere || runs(p, i, j);
+  }
+  if (st != BERTH_OK) return st;
+  if (gang_of(p, i) < 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: gang: expected at least 1, got %d", (int)i, (int)gang_of(p, i));
+  if (!anywhere)
+    return berth_i_fail(ctx, BERTH_EINFEASIBLE, "gavel: job %d, on %d GPUs, can run on no type", (int)i, (int)gang_of(p, i));
+  if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME) st = check_number(ctx, i, "work left", p->left[i], true);
+  if (goal != BERTH_GAVEL_FINISH_TIME || st != BERTH_OK) return st;
+  if ((st = check_number(ctx, i, "elapsed", p->elapsed[i], false)) != BERTH_OK) return st;
+  return check_number(ctx, i, "time alone", p->alone[i], true);
+}
+
+static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal) {
+  if (p->n < 0 || p->types < 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: %d jobs on %d types of GPUs: expected some types", (int)p->n, (int)p->types);
+  if ((int)goal < 0 || goal > BERTH_GAVEL_MAX_SUM) return berth_i_fail(ctx, BERTH_EINVAL, "gavel: no goal %d", (int)goal);
+  for (int32_t j = 0; j < p->types; j++)
+    if (p->gpus[j] < 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "gavel: type %d: GPUs: expected at least 0, got %d", (int)j, (int)p->gpus[j]);
+  for (int32_t i = 0; i < p->n; i++) {
+    berth_status st = check_job(ctx, p, goal, i);
+    if (st != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+/* ---- the program --------------------------------------------------------------------------------------- */
+
+static void release(berth_ctx *ctx, program *g) {
+  size_t rows = (size_t)g->rows, columns = (size_t)g->columns, values = 3 * cells(g->p) + (size_t)g->p->n;
+  berth_i_free(ctx, g->bound, rows, sizeof *g->bound);
+  berth_i_free(ctx, g->equal, rows, sizeof *g->equal);
+  berth_i_free(ctx, g->dual, rows, sizeof *g->dual);
+  berth_i_free(ctx, g->cost, columns, sizeof *g->cost);
+  berth_i_free(ctx, g->most, columns, sizeof *g->most);
+  berth_i_free(ctx, g->x, columns, sizeof *g->x);
+  berth_i_free(ctx, g->at, columns + 1, sizeof *g->at);
+  berth_i_free(ctx, g->row, values, sizeof *g->row);
+  berth_i_free(ctx, g->value, values, sizeof *g->value);
+  berth_i_free(ctx, g->need, (size_t)g->p->n, sizeof *g->need);
+}
+
+static berth_status get(berth_ctx *ctx, const berth_gavel *p, program *g) {
+  size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = cells(p) + 1, values = 3 * cells(p) + (size_t)p->n;
+  *g = (program){ .p = p, .rows = (int32_t)rows, .columns = (int32_t)columns };
+  if ((g->bound = berth_i_zalloc(ctx, rows, sizeof *g->bound)) && (g->equal = berth_i_zalloc(ctx, rows, sizeof *g->equal)) &&
+      (g->dual = berth_i_alloc(ctx, rows, sizeof *g->dual)) && (g->cost = berth_i_zalloc(ctx, columns, sizeof *g->cost)) &&
+      (g->most = berth_i_alloc(ctx, columns, sizeof *g->most)) && (g->x = berth_i_zalloc(ctx, columns, sizeof *g->x)) &&
+      (g->at = berth_i_alloc(ctx, columns + 1, sizeof *g->at)) && (g->row = berth_i_alloc(ctx, values, sizeof *g->row)) &&
+      (g->value = berth_i_alloc(ctx, values, sizeof *g->value)) && (g->need = berth_i_zalloc(ctx, (size_t)p->n, sizeof *g->need)))
+    return BERTH_OK;
+  return berth_i_nomem(ctx);
+}
+
+static void put(program *g, int32_t *k, int32_t row, double value) {
+  g->row[*k] = row;
+  g->value[(*k)++] = value;
+}
+
+/* The largest throughput of a job, in which its row is. */
+static double unit(const berth_gavel *p, int32_t i) {
+  double most = 0;
+  for (int32_t j = 0; j < p->types; j++) most = fmax(most, rate(p, i, j));
+  return most;
+}
+
+/* Rows: a job's shares; what it needs beyond what it gets; a type's GPUs. */
+static void build(program *g) {
+  const berth_gavel *p = g->p;
+  int32_t column = 0, k = 0;
+  g->scale = 0;
+  for (int32_t i = 0; i < p->n; i++) {
+    double most = unit(p, i);
+    g->scale = fmax(g->scale, g->need[i] / most);
+    g->bound[i] = 1;
+    for (int32_t j = 0; j < p->types; j++, column++) {
+      g->at[column] = k;
+      g->most[column] = runs(p, i, j) ? 1 : 0;
+      put(g, &k, i, 1);
+      put(g, &k, p->n + i, -rate(p, i, j) / most);
+      put(g, &k, 2 * p->n + j, gang_of(p, i));
+    }
+  }
+  for (int32_t j = 0; j < p->types; j++) g->bound[2 * p->n + j] = p->gpus[j];
+  g->at[column] = k;
+  g->most[column] = INFINITY;
+  if (g->scale > 0)
+    for (int32_t i = 0; i < p->n; i++) put(g, &k, p->n + i, g->need[i] / unit(p, i) / g->scale);
+  g->at[column + 1] = k;
+}
+
+static berth_status maximise(berth_ctx *ctx, program *g) {
+  int32_t iterations;
+  berth_i_glpk_program lp = { .rows = g->rows, .columns = g->columns, .bound = g->bound, .equal = g->equal, .cost = g->cost,
+                              .most = g->most, .at = g->at, .row = g->row, .value = g->value };
+  build(g);
+  return berth_i_glpk_maximise(ctx, &lp, g->x, g->dual, &iterations);
+}
+
+/* z, by what each job needs. */
+static berth_status maximise_needs(berth_ctx *ctx, program *g, double *z) {
+  berth_status st;
+  g->cost[g->columns - 1] = 1;
+  if ((st = maximise(ctx, g)) == BERTH_OK) *z = g->x[g->columns - 1] / g->scale;
+  return st;
+}
+
+/* ---- goals --------------------------------------------------------------------------------------------- */
+
+static double throughput(const program *g, int32_t i) {
+  double sum = 0;
+  for (int32_t j = 0; j < g->p->types; j++) sum += rate(g->p, i, j) * g->x[(size_t)i * (size_t)g->p->types + (size_t)j];
+  return sum;
+}
+
+/* Throughput of an equal share: of the types as they are in the cluster. */
+static double norm(const berth_gavel *p, int32_t i) {
+  double sum = 0, gpus = 0;
+  for (int32_t j = 0; j < p->types; j++) {
+    sum += rate(p, i, j) * p->gpus[j];
+    gpus += p->gpus[j];
+  }
+  return sum / gpus;
+}
+
+static berth_status max_min(berth_ctx *ctx, program *g, double *objective) {
+  for (int32_t i = 0; i < g->p->n; i++) g->need[i] = priority_of(g->p, i) * norm(g->p, i) / gang_of(g->p, i);
+  return maximise_needs(ctx, g, objective);
+}
+
+static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
+  double z;
+  berth_status st;
+  for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i];
+  if ((st = maximise_needs(ctx, g, &z)) == BERTH_OK) *objective = 1 / z;
+  return st;
+}
+
+static double largest_ratio(const program *g) {
+  double most = 0;
+  for (int32_t i = 0; i < g->p->n; i++) most = fmax(most, (g->p->elapsed[i] + g->p->left[i] / throughput(g, i)) / g->p->alone[i]);
+  return most;
+}
+
+/* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more than that, it falls. */
+static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
+  double z, ratio;
+  berth_status st = makespan(ctx, g, &z);
+  for (int k = 0; k < 100 && st == BERTH_OK; k++) {
+    ratio = largest_ratio(g);
+    for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i] / (ratio * g->p->alone[i] - g->p->elapsed[i]);
+    *objective = ratio;
+    if ((st = maximise_needs(ctx, g, &z)) != BERTH_OK || z <= 1 + 1e-10) return st;
+  }
+  return st;
+}
+
+static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
+  berth_status st;
+  for (size_t c = 0; c < cells(g->p); c++) g->cost[c] = g->p->throughput[c];
+  if ((st = maximise(ctx, g)) != BERTH_OK) return st;
+  *objective = 0;
+  for (int32_t i = 0; i < g->p->n; i++) *objective += throughput(g, i);
+  return st;
+}
+
+berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, double *share, double *objective) {
+  static berth_status (*const goals[])(berth_ctx *, program *, double *) = { max_min, makespan, finish_time, max_sum };
+  berth_status st = check(ctx, p, goal);
+  double reached = NAN;
+  program g;
+  if (st != BERTH_OK) return st;
+  if ((st = get(ctx, p, &g)) == BERTH_OK && p->n > 0) st = goals[goal](ctx, &g, &reached);
+  if (st == BERTH_OK) {
+    for (size_t c = 0; c < cells(p); c++) share[c] = fmin(1, fmax(0, g.x[c]));
+    *objective = reached;
+  }
+  release(ctx, &g);
+  return st;
+}

@@ -1,0 +1,260 @@
+/* Forward graph in, forward and backward graph out. */
+#include "graph/graph_internal.h"
+
+typedef struct mirror {
+  const berth_graph *g;
+  const berth_mirror_options *opts;
+  berth_graph_builder *b;
+  double *seconds;   /* [n_types] of the op in hand */
+  char *name;        /* [name_cap] of the op in hand */
+  size_t name_cap;
+} mirror;
+
+static const char suffix[] = ".backward";
+
+berth_mirror_options berth_mirror_defaults(void) {
+  return (berth_mirror_options){ .ratio = 2, .joins = BERTH_JOIN_SINKS, .activations = 1 };
+}
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+static berth_status check_forward_op(const berth_graph *g, int32_t v) {
+  char label[80];
+  const char *what = NULL;
+  if (berth_i_twin(g, v) != BERTH_NONE) {
+    what = "has a twin";
+  } else if (g->flags && (g->flags[v] & BERTH_OP_BACKWARD)) {
+    what = "is a backward op";
+  } else if (g->flags && (g->flags[v] & BERTH_OP_UPDATE)) {
+    what = "is an optimiser step";
+  }
+  if (!what) return BERTH_OK;
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s %s already", berth_i_op_label(g, v, label, sizeof label), what);
+}
+
+static berth_status check_graph(const berth_graph *g) {
+  int32_t v;
+  berth_status st = BERTH_OK;
+  if (g->n_collectives > 0) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: graph has %ld collectives", (long)g->n_collectives);
+  }
+  if (g->n_ops > INT32_MAX / 2) return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: too many ops: %ld", (long)g->n_ops);
+  for (v = 0; v < g->n_ops && st == BERTH_OK; v++) st = check_forward_op(g, v);
+  return st;
+}
+
+static berth_status check_seconds(const berth_graph *g, const double *seconds) {
+  char label[80];
+  int32_t v;
+  if (!seconds) return BERTH_OK;
+  if (g->n_types != 1) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: backward times need a graph of one device type, this has %ld",
+                        (long)g->n_types);
+  }
+  for (v = 0; v < g->n_ops; v++) {
+    if (seconds[v] >= 0) continue;
+    berth_i_op_label(g, v, label, sizeof label);
+    if (isnan(seconds[v])) return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time is not a number", label);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time %g s is negative", label, seconds[v]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check(const berth_graph *g, const berth_mirror_options *opts) {
+  berth_status st = check_graph(g);
+  if (st != BERTH_OK) return st;
+  if (!(opts->ratio >= 0) || isinf(opts->ratio)) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: ratio %g is not a finite number from 0", opts->ratio);
+  }
+  if (opts->joins != BERTH_JOIN_SINKS && opts->joins != BERTH_JOIN_LAST) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: unknown kind of joins %d", opts->joins);
+  }
+  if (opts->gradients != BERTH_GRADIENT_AS_INPUT && opts->gradients != BERTH_GRADIENT_AS_OUTPUT) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: unknown kind of gradients %d", opts->gradients);
+  }
+  return check_seconds(g, opts->seconds);
+}
+
+/* ---- ops -------------------------------------------------------------------------------- */
+
+static int32_t twin_of(const mirror *m, int32_t v) { return 2 * m->g->n_ops - 1 - v; }
+
+static double scaled(double seconds, double ratio) { return isinf(seconds) ? BERTH_UNSUPPORTED : seconds * ratio; }
+
+static const double *backward_seconds(mirror *m, int32_t v, const double *forward) {
+  int32_t k;
+  if (m->opts->seconds) return &m->opts->seconds[v];
+  for (k = 0; forward && k < m->g->n_types; k++) m->seconds[k] = scaled(forward[k], m->opts->ratio);
+  return forward ? m->seconds : NULL;
+}
+
+static berth_status backward_name(mirror *m, const char *forward, const char **out) {
+  size_t n = forward ? strlen(forward) : 0;
+  void *buf = m->name;
+  berth_status st;
+  *out = NULL;
+  if (n == 0) return BERTH_OK;
+  if ((st = berth_i_grow(m->g->ctx, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK) return st;
+  m->name = buf;
+  memcpy(m->name, forward, n);
+  memcpy(m->name + n, suffix, sizeof suffix);
+  *out = m->name;
+  return BERTH_OK;
+}
+
+static berth_status add_forward_op(mirror *m, int32_t v) {
+  berth_op op;
+  berth_status st = berth_graph_op(m->g, v, &op);
+  if (st != BERTH_OK) return st;
+  op.twin = twin_of(m, v);
+  return berth_graph_builder_add_op(m->b, &op, NULL);
+}
+
+static berth_status add_backward_op(mirror *m, int32_t v) {
+  berth_op op;
+  berth_status st = berth_graph_op(m->g, v, &op);
+  if (st != BERTH_OK) return st;
+  if ((st = backward_name(m, op.name, &op.name)) != BERTH_OK) return st;
+  op.seconds = backward_seconds(m, v, op.seconds);
+  op.flop *= m->opts->ratio;
+  op.bytes *= m->opts->ratio;
+  if (!m->opts->params) op.param_bytes = 0;
+  op.twin = v;
+  op.flags |= BERTH_OP_BACKWARD;
+  return berth_graph_builder_add_op(m->b, &op, NULL);
+}
+
+static berth_status add_ops(mirror *m) {
+  int32_t v;
+  berth_status st = BERTH_OK;
+  for (v = 0; v < m->g->n_ops && st == BERTH_OK; v++) st = add_forward_op(m, v);
+  for (v = m->g->n_ops - 1; v >= 0 && st == BERTH_OK; v--) st = add_backward_op(m, v);
+  return st;
+}
+
+/* ---- tensors ---------------------------------------------------------------------------- */
+
+static berth_status add_forward_tensor(mirror *m, int32_t t) {
+  berth_tensor x;
+  int32_t j;
+  berth_status st = berth_graph_tensor(m->g, t, &x);
+  if (st == BERTH_OK) st = berth_graph_builder_add_tensor(m->b, &x, NULL);
+  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
+    st = berth_graph_builder_add_consumer(m->b, t, m->g->use[j]);
+  }
+  return st;
+}
+
+static void size_as_output(const berth_graph *g, int32_t v, berth_tensor *x) {
+  bool any = g->out_at[v] < g->out_at[v + 1];
+  x->bytes = any ? g->tensor_bytes[g->out[g->out_at[v]]] : 0;
+  x->resident_bytes = any ? berth_i_resident(g, g->out[g->out_at[v]]) : 0;
+}
+
+/* twin(v) -> twin(u) for one u -> v of tensor t. */
+static berth_status add_gradient(mirror *m, int32_t t, int32_t v) {
+  berth_tensor x;
+  int32_t id, twin_u;
+  berth_status st = berth_graph_tensor(m->g, t, &x);
+  if (st != BERTH_OK) return st;
+  twin_u = twin_of(m, x.producer);
+  x.producer = twin_of(m, v);
+  x.flags &= ~(uint32_t)BERTH_TENSOR_GRADIENT;
+  if (m->opts->gradients == BERTH_GRADIENT_AS_OUTPUT) size_as_output(m->g, v, &x);
+  if ((st = berth_graph_builder_add_tensor(m->b, &x, &id)) != BERTH_OK) return st;
+  return berth_graph_builder_add_consumer(m->b, id, twin_u);
+}
+
+static berth_status add_gradients(mirror *m, int32_t t) {
+  int32_t j;
+  berth_status st = BERTH_OK;
+  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) st = add_gradient(m, t, m->g->use[j]);
+  return st;
+}
+
+static bool is_sink(const berth_graph *g, int32_t v) {
+  int32_t i, t;
+  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    t = g->out[i];
+    if (g->use_at[t] < g->use_at[t + 1]) return false;
+  }
+  return true;
+}
+
+/* The twin reads what the op produces, or waits for it if that is nothing. */
+static berth_status join_twin(mirror *m, int32_t v) {
+  const berth_graph *g = m->g;
+  int32_t i;
+  berth_status st = BERTH_OK;
+  if (g->out_at[v] == g->out_at[v + 1]) return berth_graph_builder_connect(m->b, v, twin_of(m, v), 0, NULL);
+  for (i = g->out_at[v]; i < g->out_at[v + 1] && st == BERTH_OK; i++) {
+    st = berth_graph_builder_add_consumer(m->b, g->out[i], twin_of(m, v));
+  }
+  return st;
+}
+
+static berth_status add_joins(mirror *m) {
+  int32_t v;
+  berth_status st = BERTH_OK;
+  if (m->opts->joins == BERTH_JOIN_LAST) return join_twin(m, m->g->n_ops - 1);
+  for (v = 0; v < m->g->n_ops && st == BERTH_OK; v++) {
+    if (is_sink(m->g, v)) st = join_twin(m, v);
+  }
+  return st;
+}
+
+static berth_status add_activations(mirror *m, int32_t t) {
+  int32_t j;
+  berth_status st = BERTH_OK;
+  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
+    st = berth_graph_builder_add_consumer(m->b, t, twin_of(m, m->g->use[j]));
+  }
+  return st;
+}
+
+static berth_status add_tensors(mirror *m) {
+  int32_t t;
+  berth_status st = BERTH_OK;
+  for (t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_forward_tensor(m, t);
+  if (st == BERTH_OK) st = add_joins(m);
+  for (t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_gradients(m, t);
+  for (t = 0; m->opts->activations && t < m->g->n_tensors && st == BERTH_OK; t++) st = add_activations(m, t);
+  return st;
+}
+
+/* ---- the whole -------------------------------------------------------------------------- */
+
+static berth_status build(mirror *m, berth_graph **out) {
+  const berth_graph *g = m->g;
+  berth_status st;
+  if ((st = berth_graph_builder_types(m->b, g->n_types, (const char *const *)g->types)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_name(m->b, g->name)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_reserve(m->b, 2 * g->n_ops, 0, 0)) != BERTH_OK) return st;
+  if ((st = add_ops(m)) != BERTH_OK) return st;
+  if ((st = add_tensors(m)) != BERTH_OK) return st;
+  return berth_graph_builder_finish(m->b, out);
+}
+
+static void write_origin(const berth_graph *g, int32_t *origin) {
+  int32_t v;
+  for (v = 0; origin && v < g->n_ops; v++) origin[v] = origin[2 * g->n_ops - 1 - v] = v;
+}
+
+berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin) {
+  const berth_mirror_options defaults = berth_mirror_defaults();
+  mirror m = { .g = g, .opts = opts ? opts : &defaults };
+  berth_status st = check(g, m.opts);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_graph_builder_new(g->ctx, &m.b)) != BERTH_OK) return st;
+  st = BERTH_ENOMEM;
+  if (!(m.seconds = berth_i_alloc(g->ctx, (size_t)g->n_types, sizeof *m.seconds))) {
+    berth_i_nomem(g->ctx);
+    goto done;
+  }
+  if ((st = build(&m, out)) == BERTH_OK) write_origin(g, origin);
+done:
+  berth_i_free(g->ctx, m.name, m.name_cap, 1);
+  berth_i_free(g->ctx, m.seconds, (size_t)g->n_types, sizeof *m.seconds);
+  berth_graph_builder_release(m.b);
+  return st;
+}

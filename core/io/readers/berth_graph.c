@@ -1,0 +1,374 @@
+/* The "graph" of a berth file. */
+#include "io/json/berth_ref.h"
+
+typedef const berth_i_json_value *Value;
+
+enum { G_NAME, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
+static const char *const GRAPH[] = { "name", "types", "ops", "tensors", "collectives" };
+enum { O_NAME, O_KIND, O_SECONDS, O_FLOP, O_BYTES, O_PARAM, O_WORKSPACE, O_GROUP, O_TWIN, O_PIN, O_BACKWARD, O_UPDATE,
+       O_SPLITTABLE, O_COMMUNICATION, O_INPUTS, N_O };
+static const char *const OP[] = { "name", "kind", "seconds", "flop", "bytes", "param_bytes", "workspace_bytes", "group", "twin",
+                                  "pin", "backward", "update", "splittable", "communication", "inputs" };
+enum { T_FROM, T_TO, T_BYTES, T_RESIDENT, T_BATCH, T_GRADIENT, N_T };
+static const char *const TENSOR[] = { "from", "to", "bytes", "resident_bytes", "batch", "gradient" };
+enum { C_KIND, C_BYTES, C_COUNT, C_MEMBERS, C_CONSUMERS, N_C };
+static const char *const COLLECTIVE[] = { "kind", "bytes", "count", "members", "consumers" };
+
+const char *const berth_i_collective_names[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall",
+                                                 "barrier", "parameter-server", NULL };
+
+typedef struct Reader {
+  const berth_i_json *doc;
+  berth_ctx *ctx;
+  Value g[N_G];
+  berth_i_lookup ops, devices, tensors;
+  int32_t n_types;
+  double *seconds;   /* [n_types] of the present op */
+  const char **names; /* [ops] made for the look-up */
+  Value *inputs;     /* [ops] explicit orders of inputs; NULL: no op has one */
+  int32_t *use_at;   /* [tensors + 1] */
+  int32_t *use;      /* consumers, tensor by tensor */
+  size_t n_use, cap_use;
+  berth_graph_builder *b;
+} Reader;
+
+static void release(Reader *r) {
+  size_t n = (size_t)r->ops.n, m = (size_t)r->tensors.n;
+  berth_i_lookup_release(r->ctx, &r->ops);
+  berth_i_lookup_release(r->ctx, &r->devices);
+  berth_i_free(r->ctx, r->seconds, (size_t)r->n_types, sizeof *r->seconds);
+  berth_i_free(r->ctx, r->names, n, sizeof *r->names);
+  berth_i_free(r->ctx, r->inputs, n, sizeof *r->inputs);
+  berth_i_free(r->ctx, r->use_at, m + 1, sizeof *r->use_at);
+  berth_i_free(r->ctx, r->use, r->cap_use, sizeof *r->use);
+  berth_graph_builder_release(r->b);
+}
+
+static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
+
+/* ---- head --------------------------------------------------------------------------------- */
+
+static berth_status read_name(Reader *r) {
+  const char *name = "";
+  berth_status st = berth_i_get_text(r->doc, r->g[G_NAME], &name);
+  return st == BERTH_OK ? berth_graph_builder_name(r->b, name) : st;
+}
+
+static berth_status set_types(Reader *r, Value first, int32_t n) {
+  const char **names = berth_i_alloc(r->ctx, (size_t)n, sizeof *names);
+  berth_status st = names ? BERTH_OK : berth_i_nomem(r->ctx);
+  int32_t k;
+  for (k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first)) st = berth_i_get_text(r->doc, first, &names[k]);
+  if (st == BERTH_OK) st = berth_i_blame(r->doc, r->g[G_TYPES], berth_graph_builder_types(r->b, n, names));
+  berth_i_free(r->ctx, names, (size_t)n, sizeof *names);
+  return st;
+}
+
+static berth_status read_types(Reader *r) {
+  Value first;
+  int32_t n = 0;
+  berth_status st = berth_i_get_array(r->doc, r->g[G_TYPES], &first, &n);
+  if (st != BERTH_OK) return st;
+  r->n_types = n ? n : 1;
+  if (!(r->seconds = berth_i_alloc(r->ctx, (size_t)r->n_types, sizeof *r->seconds))) return berth_i_nomem(r->ctx);
+  return r->g[G_TYPES] ? set_types(r, first, n) : BERTH_OK;
+}
+
+/* ---- ops ---------------------------------------------------------------------------------- */
+
+/* A time, or that there is none: null or "unsupported". */
+static berth_status read_time(Reader *r, Value v, double *out) {
+  bool none = berth_i_json_kind_of(v) == BERTH_I_JSON_NULL ||
+              (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING && strcmp(berth_i_json_string(v), "unsupported") == 0);
+  if (!none) return berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, out);
+  *out = BERTH_UNSUPPORTED;
+  return BERTH_OK;
+}
+
+static berth_status read_seconds(Reader *r, Value v) {
+  Value x;
+  int32_t n, k;
+  berth_status st;
+  if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
+    return r->n_types == 1 ? read_time(r, v, r->seconds)
+                           : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
+  }
+  if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
+  if (n != r->n_types) return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
+  for (k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = read_time(r, x, &r->seconds[k]);
+  return st;
+}
+
+static berth_status read_flag(const Reader *r, Value v, uint32_t bit, uint32_t *flags) {
+  bool on = false;
+  berth_status st = berth_i_get_flag(r->doc, v, &on);
+  if (on) *flags |= bit;
+  return st;
+}
+
+static berth_status read_op_amounts(Reader *r, Value *f, berth_op *op) {
+  berth_status st;
+  if (f[O_SECONDS] && (st = read_seconds(r, f[O_SECONDS])) != BERTH_OK) return st;
+  op->seconds = f[O_SECONDS] ? r->seconds : NULL;
+  if ((st = berth_i_get_quantity(r->doc, f[O_FLOP], BERTH_FLOP, false, &op->flop)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[O_BYTES], BERTH_BYTES, false, &op->bytes)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[O_PARAM], BERTH_BYTES, false, &op->param_bytes)) != BERTH_OK) return st;
+  return berth_i_get_quantity(r->doc, f[O_WORKSPACE], BERTH_BYTES, false, &op->workspace_bytes);
+}
+
+/* Without a topology in the file any device number may be meant. */
+static berth_status read_pin(Reader *r, Value v, int32_t *pin) {
+  if (r->devices.ud) return berth_i_get_ref(r->doc, v, &r->devices, pin);
+  if (v && berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
+    return berth_i_json_fail(r->doc, v, "is a name, but the file has no topology");
+  }
+  return berth_i_get_int(r->doc, v, 0, INT32_MAX - 1, pin);
+}
+
+static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
+  berth_status st;
+  if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op->group)) != BERTH_OK) return st;
+  if ((st = berth_i_get_ref(r->doc, f[O_TWIN], &r->ops, &op->twin)) != BERTH_OK) return st;
+  if ((st = read_pin(r, f[O_PIN], &op->pin)) != BERTH_OK) return st;
+  if ((st = read_flag(r, f[O_BACKWARD], BERTH_OP_BACKWARD, &op->flags)) != BERTH_OK) return st;
+  if ((st = read_flag(r, f[O_UPDATE], BERTH_OP_UPDATE, &op->flags)) != BERTH_OK) return st;
+  if ((st = read_flag(r, f[O_SPLITTABLE], BERTH_OP_SPLITTABLE, &op->flags)) != BERTH_OK) return st;
+  return read_flag(r, f[O_COMMUNICATION], BERTH_OP_COMMUNICATION, &op->flags);
+}
+
+static berth_status keep_inputs(Reader *r, Value v, int32_t op) {
+  if (!v) return BERTH_OK;
+  if (!r->inputs && !(r->inputs = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *r->inputs))) return berth_i_nomem(r->ctx);
+  r->inputs[op] = v;
+  return BERTH_OK;
+}
+
+static berth_status read_op(Reader *r, Value v, int32_t id) {
+  berth_op op = berth_op_default();
+  Value f[N_O];
+  berth_status st = berth_i_fields(r->doc, v, OP, N_O, true, f);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_get_text(r->doc, f[O_NAME], &op.name)) != BERTH_OK) return st;
+  if ((st = berth_i_get_text(r->doc, f[O_KIND], &op.kind)) != BERTH_OK) return st;
+  if ((st = read_op_amounts(r, f, &op)) != BERTH_OK) return st;
+  if ((st = read_op_links(r, f, &op)) != BERTH_OK) return st;
+  if ((st = keep_inputs(r, f[O_INPUTS], id)) != BERTH_OK) return st;
+  return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
+}
+
+/* Names of ops, for references to later ones. Wrong ones are refused when the op itself is read. */
+static berth_status list_names(Reader *r, Value v) {
+  int32_t i;
+  if (!(r->names = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *r->names))) return berth_i_nomem(r->ctx);
+  for (i = 0; v; i++, v = berth_i_json_next(v)) {
+    Value name = berth_i_json_kind_of(v) == BERTH_I_JSON_OBJECT ? berth_i_json_get(v, "name") : NULL;
+    if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING) r->names[i] = berth_i_json_string(name);
+  }
+  r->ops.name = listed_name;
+  r->ops.ud = r->names;
+  return BERTH_OK;
+}
+
+static berth_status read_ops(Reader *r) {
+  Value v;
+  int32_t i;
+  berth_status st = berth_i_get_array(r->doc, r->g[G_OPS], &v, &r->ops.n);
+  if (st == BERTH_OK) st = list_names(r, v);
+  for (i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_op(r, v, i);
+  return st;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+static berth_status read_consumers(Reader *r, Value list) {
+  void *use;
+  Value v;
+  int32_t n, op = 0;
+  berth_status st = berth_i_get_array(r->doc, list, &v, &n);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
+    if ((st = berth_i_get_ref(r->doc, v, &r->ops, &op)) != BERTH_OK) return st;
+    use = r->use;
+    st = berth_i_grow(r->ctx, &use, &r->cap_use, r->n_use + 1, sizeof *r->use);
+    r->use = use;
+    if (st == BERTH_OK) r->use[r->n_use++] = op;
+    if (r->n_use == INT32_MAX) return berth_i_json_fail(r->doc, v, "is one edge too many");
+  }
+  return st;
+}
+
+static berth_status read_tensor(Reader *r, Value v, int32_t id) {
+  berth_tensor t = { 0, 0, -1, 0 };
+  Value f[N_T];
+  berth_status st = berth_i_fields(r->doc, v, TENSOR, N_T, true, f);
+  if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[T_FROM], "from")) != BERTH_OK) return st;
+  if ((st = berth_i_get_ref(r->doc, f[T_FROM], &r->ops, &t.producer)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[T_BYTES], BERTH_BYTES, false, &t.bytes)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[T_RESIDENT], BERTH_BYTES, false, &t.resident_bytes)) != BERTH_OK) return st;
+  if ((st = read_flag(r, f[T_BATCH], BERTH_TENSOR_BATCH, &t.flags)) != BERTH_OK) return st;
+  if ((st = read_flag(r, f[T_GRADIENT], BERTH_TENSOR_GRADIENT, &t.flags)) != BERTH_OK) return st;
+  if ((st = read_consumers(r, f[T_TO])) != BERTH_OK) return st;
+  r->use_at[id + 1] = (int32_t)r->n_use;
+  return berth_i_blame(r->doc, v, berth_graph_builder_add_tensor(r->b, &t, NULL));
+}
+
+static berth_status refuse_repeated_consumers(Reader *r) {
+  int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0, e;
+  Value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
+  berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
+  for (; v && st == BERTH_OK; t++, v = berth_i_json_next(v)) {
+    for (e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) {
+      if (seen[r->use[e]] == t + 1) st = berth_i_json_fail(r->doc, v, "has op %d as a consumer twice", (int)r->use[e]);
+      seen[r->use[e]] = t + 1;
+    }
+  }
+  berth_i_free(r->ctx, seen, (size_t)r->ops.n, sizeof *seen);
+  return st;
+}
+
+static berth_status read_tensors(Reader *r) {
+  Value v;
+  int32_t i;
+  berth_status st = berth_i_get_array(r->doc, r->g[G_TENSORS], &v, &r->tensors.n);
+  if (st != BERTH_OK) return st;
+  if (!(r->use_at = berth_i_zalloc(r->ctx, (size_t)r->tensors.n + 1, sizeof *r->use_at))) return berth_i_nomem(r->ctx);
+  for (i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_tensor(r, v, i);
+  return st == BERTH_OK ? refuse_repeated_consumers(r) : st;
+}
+
+/* ---- edges -------------------------------------------------------------------------------- */
+
+/* Inputs of every op, in the order given or, by default, of the tensors. */
+typedef struct Inputs {
+  int32_t *at, *list; /* [ops + 1], [edges] */
+  int32_t *stamp;     /* [tensors] last op that was seen to read it, plus 1 */
+  int32_t *order;     /* [edges] */
+  int32_t *tensor;    /* [edges] of each pair */
+} Inputs;
+
+static void fill_default_inputs(const Reader *r, Inputs *x) {
+  int32_t t, e, v;
+  for (t = 0; t < r->tensors.n; t++)
+    for (e = r->use_at[t]; e < r->use_at[t + 1]; e++) {
+      x->tensor[e] = t;
+      x->at[r->use[e] + 1]++;
+    }
+  for (v = 0; v < r->ops.n; v++) x->at[v + 1] += x->at[v];
+  for (e = (int32_t)r->n_use - 1; e >= 0; e--) x->list[--x->at[r->use[e] + 1]] = x->tensor[e];
+  for (v = 0; v < r->ops.n; v++) x->at[v] = x->at[v + 1];
+  x->at[r->ops.n] = (int32_t)r->n_use;
+}
+
+/* The list must name the tensors that name the op, each once. */
+static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
+  int32_t *at = x->list + x->at[op], *list = NULL, n = x->at[op + 1] - x->at[op], given = 0, k;
+  berth_status st = berth_i_get_refs(r->doc, r->inputs[op], &r->tensors, &list, &given);
+  if (st != BERTH_OK) return st;
+  for (k = 0; k < n; k++) x->stamp[at[k]] = op + 1;
+  for (k = 0; k < given; k++) {
+    if (x->stamp[list[k]] != op + 1) break;
+    x->stamp[list[k]] = 0;
+  }
+  if (k < given || given != n)
+    st = berth_i_json_fail(r->doc, r->inputs[op], "does not name the tensors that go to the op, each once");
+  else if (n > 0) memcpy(at, list, (size_t)n * sizeof *at);
+  berth_i_free(r->ctx, list, (size_t)given, sizeof *list);
+  return st;
+}
+
+static berth_status order_edges(Reader *r, Inputs *x) {
+  berth_status st = BERTH_OK;
+  bool ok = false;
+  int32_t v;
+  fill_default_inputs(r, x);
+  for (v = 0; v < r->ops.n && st == BERTH_OK; v++)
+    if (r->inputs[v]) st = reorder_inputs(r, x, v);
+  if (st == BERTH_OK) st = berth_i_merge_order(r->ctx, r->ops.n, r->tensors.n, r->use_at, r->use, x->at, x->list, x->order, &ok);
+  if (st == BERTH_OK && !ok)
+    st = berth_i_json_fail(r->doc, r->g[G_OPS], "have \"inputs\" that contradict the order of \"to\" in the tensors");
+  return st;
+}
+
+static berth_status add_ordered_edges(Reader *r) {
+  size_t n = (size_t)r->ops.n + 1, m = r->n_use, n_tensors = (size_t)r->tensors.n, i;
+  Inputs x = { berth_i_zalloc(r->ctx, n, sizeof(int32_t)), berth_i_alloc(r->ctx, m, sizeof(int32_t)),
+               berth_i_zalloc(r->ctx, n_tensors, sizeof(int32_t)), berth_i_alloc(r->ctx, m, sizeof(int32_t)),
+               berth_i_alloc(r->ctx, m, sizeof(int32_t)) };
+  berth_status st = x.at && x.list && x.stamp && x.order && x.tensor ? order_edges(r, &x) : berth_i_nomem(r->ctx);
+  for (i = 0; i < m && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(r->b, x.tensor[x.order[i]], r->use[x.order[i]]);
+  berth_i_free(r->ctx, x.at, n, sizeof(int32_t));
+  berth_i_free(r->ctx, x.list, m, sizeof(int32_t));
+  berth_i_free(r->ctx, x.stamp, n_tensors, sizeof(int32_t));
+  berth_i_free(r->ctx, x.order, m, sizeof(int32_t));
+  berth_i_free(r->ctx, x.tensor, m, sizeof(int32_t));
+  return st;
+}
+
+static berth_status add_edges(Reader *r) {
+  berth_status st = BERTH_OK;
+  int32_t t, e;
+  if (r->inputs) return add_ordered_edges(r);
+  for (t = 0; t < r->tensors.n; t++)
+    for (e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) st = berth_graph_builder_add_consumer(r->b, t, r->use[e]);
+  return st;
+}
+
+/* ---- collectives -------------------------------------------------------------------------- */
+
+static berth_status read_collective_kind(const Reader *r, Value v, berth_collective_kind *kind) {
+  const char *name = "";
+  int k;
+  berth_status st = berth_i_get_text(r->doc, v, &name);
+  if (st != BERTH_OK) return st;
+  for (k = 0; berth_i_collective_names[k]; k++) {
+    if (strcmp(berth_i_collective_names[k], name) != 0) continue;
+    *kind = (berth_collective_kind)k;
+    return BERTH_OK;
+  }
+  return berth_i_json_fail(r->doc, v,
+                           "is not a kind of collective: allreduce, allgather, reducescatter, broadcast, alltoall, barrier, "
+                           "parameter-server");
+}
+
+static berth_status read_collective(Reader *r, Value v) {
+  berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
+  int32_t *members = NULL, *consumers = NULL;
+  Value f[N_C];
+  berth_status st = berth_i_fields(r->doc, v, COLLECTIVE, N_C, true, f);
+  if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[C_KIND], "kind")) != BERTH_OK) return st;
+  if ((st = read_collective_kind(r, f[C_KIND], &c.kind)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[C_BYTES], BERTH_BYTES, false, &c.bytes)) != BERTH_OK) return st;
+  if ((st = berth_i_get_int(r->doc, f[C_COUNT], 1, INT32_MAX - 1, &c.count)) != BERTH_OK) return st;
+  if ((st = berth_i_get_refs(r->doc, f[C_MEMBERS], &r->ops, &members, &c.n_members)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_refs(r->doc, f[C_CONSUMERS], &r->ops, &consumers, &c.n_consumers)) != BERTH_OK) goto done;
+  c.members = members;
+  c.consumers = consumers;
+  st = berth_i_blame(r->doc, v, berth_graph_builder_add_collective(r->b, &c, NULL));
+done:
+  berth_i_free(r->ctx, members, (size_t)c.n_members, sizeof *members);
+  berth_i_free(r->ctx, consumers, (size_t)c.n_consumers, sizeof *consumers);
+  return st;
+}
+
+static berth_status read_collectives(Reader *r) {
+  Value v;
+  int32_t n;
+  berth_status st = berth_i_get_array(r->doc, r->g[G_COLLECTIVES], &v, &n);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_collective(r, v);
+  return st;
+}
+
+berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v, const berth_topology *t,
+                                      berth_graph **out) {
+  Reader r = { .doc = doc, .ctx = berth_i_json_ctx(doc), .ops = { .what = "op" }, .tensors = { .what = "tensor" },
+               .devices = { .what = "device", .n = t ? t->n_devices : 0, .name = berth_i_topology_device_name, .ud = t } };
+  berth_status st = berth_i_fields(doc, v, GRAPH, N_G, true, r.g);
+  if (st != BERTH_OK || (st = berth_graph_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
+  if ((st = read_name(&r)) != BERTH_OK || (st = read_types(&r)) != BERTH_OK) goto done;
+  if ((st = read_ops(&r)) != BERTH_OK || (st = read_tensors(&r)) != BERTH_OK) goto done;
+  if ((st = add_edges(&r)) != BERTH_OK || (st = read_collectives(&r)) != BERTH_OK) goto done;
+  st = berth_graph_builder_finish(r.b, out);
+  st = berth_i_blame(doc, st == BERTH_ECYCLE && r.g[G_TENSORS] ? r.g[G_TENSORS] : v, st);
+done:
+  release(&r);
+  return st;
+}

@@ -1,0 +1,221 @@
+/* The "placement" of a berth file, and the file as a whole. */
+#include "placement/placement_internal.h"
+#include "io/json/berth_ref.h"
+
+typedef const berth_i_json_value *Value;
+
+enum { P_PLACER, P_ESTIMATE, P_DEVICE, P_SEQUENCE, P_START, P_FINISH, P_OPS, P_DEVICES, N_P };
+static const char *const PLACEMENT[] = { "placer",        "estimate_seconds", "device",   "sequence",
+                                         "start_seconds", "finish_seconds",   "op_names", "device_names" };
+
+typedef struct Reader {
+  const berth_i_json *doc;
+  berth_ctx *ctx;
+  Value p[N_P];
+  const berth_graph *g;
+  const berth_topology *t;
+  const char **op_names, **device_names; /* as the file lists them */
+  int32_t n_op_names, n_device_names;
+  berth_i_lookup ops, devices;
+} Reader;
+
+static void release(Reader *r) {
+  berth_i_lookup_release(r->ctx, &r->ops);
+  berth_i_lookup_release(r->ctx, &r->devices);
+  berth_i_free(r->ctx, r->op_names, (size_t)r->n_op_names, sizeof *r->op_names);
+  berth_i_free(r->ctx, r->device_names, (size_t)r->n_device_names, sizeof *r->device_names);
+}
+
+static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
+
+static berth_status read_names(Reader *r, Value list, const char ***out, int32_t *n) {
+  Value v;
+  const char **names;
+  int32_t k, count = 0;
+  berth_status st = berth_i_get_array(r->doc, list, &v, &count);
+  if (st != BERTH_OK || !list) return st;
+  if (!(names = berth_i_zalloc(r->ctx, (size_t)count, sizeof *names))) return berth_i_nomem(r->ctx);
+  *out = names;
+  *n = count;
+  for (k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = berth_i_get_text(r->doc, v, &names[k]);
+  return st;
+}
+
+/* Names that stand beside ids must be those of the graph or topology in the same file. */
+static berth_status compare_names(Reader *r, Value list, const char *const *names, int32_t n,
+                                  const char *(*name)(const void *, int32_t), const void *ud, int32_t n_things,
+                                  const char *what) {
+  Value v = list ? berth_i_json_first(list) : NULL;
+  int32_t k;
+  if (!list || !ud) return BERTH_OK;
+  if (n != n_things) return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things, what);
+  for (k = 0; k < n; k++, v = berth_i_json_next(v)) {
+    const char *is = name(ud, k);
+    if (strcmp(is ? is : "", names[k]) != 0)
+      return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k, is ? is : "");
+  }
+  return BERTH_OK;
+}
+
+static berth_status read_all_names(Reader *r) {
+  berth_status st;
+  if ((st = read_names(r, r->p[P_OPS], &r->op_names, &r->n_op_names)) != BERTH_OK) return st;
+  if ((st = read_names(r, r->p[P_DEVICES], &r->device_names, &r->n_device_names)) != BERTH_OK) return st;
+  st = compare_names(r, r->p[P_OPS], r->op_names, r->n_op_names, berth_i_graph_op_name, r->g, r->g ? r->g->n_ops : 0, "op");
+  if (st != BERTH_OK) return st;
+  return compare_names(r, r->p[P_DEVICES], r->device_names, r->n_device_names, berth_i_topology_device_name, r->t,
+                       r->t ? r->t->n_devices : 0, "device");
+}
+
+/* Devices are those of the topology, else those named, else any. */
+static void prepare_lookups(Reader *r, int32_t n_ops) {
+  r->ops = (berth_i_lookup){ .what = "op", .n = n_ops };
+  r->devices = (berth_i_lookup){ .what = "device", .n = INT32_MAX };
+  if (r->g) {
+    r->ops.name = berth_i_graph_op_name;
+    r->ops.ud = r->g;
+  } else if (r->op_names) {
+    r->ops.name = listed_name;
+    r->ops.ud = r->op_names;
+  }
+  if (r->t) {
+    r->devices.n = r->t->n_devices;
+    r->devices.name = berth_i_topology_device_name;
+    r->devices.ud = r->t;
+  } else if (r->device_names) {
+    r->devices.n = r->n_device_names;
+    r->devices.name = listed_name;
+    r->devices.ud = r->device_names;
+  }
+}
+
+static berth_status check_named(Reader *r, Value list, const berth_i_lookup *x) {
+  Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY ? NULL : berth_i_json_first(list);
+  for (; v; v = berth_i_json_next(v)) {
+    if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING)
+      return berth_i_json_fail(r->doc, v, "is a name, but the file names no %ss", x->what);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_sequence(Reader *r, const int32_t *sequence, int32_t n) {
+  uint8_t *seen = berth_i_zalloc(r->ctx, (size_t)n, 1);
+  Value v = berth_i_json_first(r->p[P_SEQUENCE]);
+  berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
+  int32_t k;
+  for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
+    if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "comes a second time");
+  }
+  berth_i_free(r->ctx, seen, (size_t)n, 1);
+  return st;
+}
+
+static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
+  int32_t *list = NULL, count = 0;
+  berth_status st = check_named(r, v, x);
+  if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &list, &count)) != BERTH_OK) return st;
+  if (count != n) {
+    berth_i_free(r->ctx, list, (size_t)count, sizeof *list);
+    return berth_i_json_fail(r->doc, v, "is of length %d, for %d ops", (int)count, (int)n);
+  }
+  *out = list;
+  return BERTH_OK;
+}
+
+static berth_status read_seconds(Reader *r, Value list, int32_t n, double **out) {
+  Value v;
+  int32_t count, k;
+  berth_status st;
+  if (!list) return BERTH_OK;
+  if ((st = berth_i_get_array(r->doc, list, &v, &count)) != BERTH_OK) return st;
+  if (count != n) return berth_i_json_fail(r->doc, list, "is of length %d, for %d ops", (int)count, (int)n);
+  if (!(*out = berth_i_zalloc(r->ctx, (size_t)n, sizeof **out))) return berth_i_nomem(r->ctx);
+  for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
+    st = berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, &(*out)[k]);
+  }
+  return st;
+}
+
+static berth_status check_plan(Reader *r, const berth_placement *p) {
+  Value v = berth_i_json_first(r->p[P_FINISH]);
+  int32_t k;
+  for (k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
+    if (p->finish[k] < p->start[k]) return berth_i_json_fail(r->doc, v, "is before the start, %g s", p->start[k]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status read_plan(Reader *r, berth_placement *p) {
+  berth_status st;
+  if (!r->p[P_START] != !r->p[P_FINISH]) {
+    Value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
+    return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
+  }
+  if ((st = read_seconds(r, r->p[P_START], p->n, &p->start)) != BERTH_OK) return st;
+  if ((st = read_seconds(r, r->p[P_FINISH], p->n, &p->finish)) != BERTH_OK) return st;
+  return p->finish ? check_plan(r, p) : BERTH_OK;
+}
+
+static berth_status count_ops(Reader *r, int32_t *n) {
+  Value v;
+  berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
+  if (st == BERTH_OK && r->g && *n != r->g->n_ops) {
+    st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is of length %d, for %d ops", (int)*n, (int)r->g->n_ops);
+  }
+  if (st == BERTH_OK && *n == 0 && !r->g) st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is empty: it places nothing");
+  if (st == BERTH_OK && r->op_names && r->n_op_names != *n) {
+    st = berth_i_json_fail(r->doc, r->p[P_OPS], "is of length %d, for %d ops", (int)r->n_op_names, (int)*n);
+  }
+  return st;
+}
+
+static berth_status read_placement(Reader *r, berth_placement **out) {
+  int32_t *device = NULL, *sequence = NULL, n = 0;
+  const char *placer = NULL;
+  double estimate = NAN;
+  berth_placement *p = NULL;
+  berth_status st;
+  if ((st = read_all_names(r)) != BERTH_OK || (st = count_ops(r, &n)) != BERTH_OK) return st;
+  prepare_lookups(r, n);
+  if ((st = read_refs(r, r->p[P_DEVICE], &r->devices, n, &device)) != BERTH_OK) goto done;
+  if (r->p[P_SEQUENCE] && (st = read_refs(r, r->p[P_SEQUENCE], &r->ops, n, &sequence)) != BERTH_OK) goto done;
+  if (sequence && (st = check_sequence(r, sequence, n)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_quantity(r->doc, r->p[P_ESTIMATE], BERTH_SECONDS, true, &estimate)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_text(r->doc, r->p[P_PLACER], &placer)) != BERTH_OK) goto done;
+  if ((st = berth_placement_new(r->ctx, n, device, sequence, placer, estimate, &p)) != BERTH_OK) goto done;
+  if ((st = read_plan(r, p)) != BERTH_OK) goto done;
+  *out = p;
+  p = NULL;
+done:
+  berth_placement_release(p);
+  berth_i_free(r->ctx, device, (size_t)n, sizeof *device);
+  berth_i_free(r->ctx, sequence, (size_t)n, sizeof *sequence);
+  return st;
+}
+
+berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v, const berth_graph *g,
+                                          const berth_topology *t, berth_placement **out) {
+  Reader r = { .doc = doc, .ctx = berth_i_json_ctx(doc), .g = g, .t = t };
+  berth_status st = berth_i_fields(doc, v, PLACEMENT, N_P, true, r.p);
+  if (st == BERTH_OK) st = berth_i_need(doc, v, r.p[P_DEVICE], "device");
+  if (st == BERTH_OK) st = read_placement(&r, out);
+  release(&r);
+  return st;
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+berth_status berth_i_read_berth(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+  static const char *const keys[] = { "berth", "graph", "topology", "placement" };
+  const berth_i_json_value *f[4], *root = berth_i_json_root(doc);
+  berth_status st = berth_i_fields(doc, root, keys, 4, true, f);
+  int32_t version = 0;
+  (void)src;
+  if (st == BERTH_OK && !f[0]) st = berth_i_json_fail(doc, root, "has no \"berth\": 1, the version of its format");
+  if (st == BERTH_OK) st = berth_i_get_int(doc, f[0], 1, INT32_MAX, &version);
+  if (st == BERTH_OK && version != 1) st = berth_i_json_fail(doc, f[0], ": version %d; this berth reads 1", (int)version);
+  if (st == BERTH_OK && f[2]) st = berth_i_read_berth_topology(doc, f[2], &out->topology);
+  if (st == BERTH_OK && f[1]) st = berth_i_read_berth_graph(doc, f[1], out->topology, &out->graph);
+  if (st == BERTH_OK && f[3]) st = berth_i_read_berth_placement(doc, f[3], out->graph, out->topology, &out->placement);
+  return st;
+}

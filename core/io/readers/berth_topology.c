@@ -1,0 +1,216 @@
+/* The "topology" of a berth file. */
+#include "io/json/berth_ref.h"
+
+#include <stdio.h>
+
+typedef const berth_i_json_value *Value;
+
+enum { P_NAME, P_DEVICES, P_SWITCHES, P_NODES, P_LINKS, P_ROUTES, N_P };
+static const char *const TOPOLOGY[] = { "name", "devices", "switches", "nodes", "links", "routes" };
+enum { D_NAME, D_TYPE, D_SPEED, D_FLOPS, D_MEMORY, D_RATE, D_OVERHEAD, D_MACHINE, N_D };
+static const char *const DEVICE[] = { "name", "type", "speed", "flop_per_second", "memory_bytes", "memory_bytes_per_second",
+                                      "overhead_seconds", "machine" };
+enum { L_FROM, L_TO, L_RATE, L_LATENCY, L_DUPLEX, N_L };
+static const char *const LINK[] = { "from", "to", "bytes_per_second", "latency_seconds", "duplex" };
+enum { R_FROM, R_TO, R_LINKS, N_R };
+static const char *const ROUTE[] = { "from", "to", "links" };
+
+typedef struct Reader {
+  const berth_i_json *doc;
+  berth_ctx *ctx;
+  Value p[N_P];
+  berth_topology_builder *b;
+  Value *parts;        /* [n_devices + n_switches] devices, then switches */
+  const char **names;  /* the same; "d0", "sw0", ... where none is given */
+  int32_t n_devices, n_switches;
+  int32_t *node_part;  /* [parts] which part each node is */
+  char (*made)[24];    /* room for made-up names */
+  berth_i_lookup by_name, nodes, devices, links;
+  const char **node_names;
+} Reader;
+
+static size_t parts_of(const Reader *r) { return (size_t)r->n_devices + (size_t)r->n_switches; }
+
+static void release(Reader *r) {
+  size_t n = parts_of(r);
+  berth_i_lookup_release(r->ctx, &r->by_name);
+  berth_i_lookup_release(r->ctx, &r->nodes);
+  berth_i_lookup_release(r->ctx, &r->devices);
+  berth_i_free(r->ctx, r->parts, n, sizeof *r->parts);
+  berth_i_free(r->ctx, r->names, n, sizeof *r->names);
+  berth_i_free(r->ctx, r->node_part, n, sizeof *r->node_part);
+  berth_i_free(r->ctx, r->made, n, sizeof *r->made);
+  berth_i_free(r->ctx, r->node_names, n, sizeof *r->node_names);
+  berth_topology_builder_release(r->b);
+}
+
+static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
+
+/* ---- devices and switches ------------------------------------------------------------------ */
+
+static berth_status read_device(Reader *r, int32_t part) {
+  berth_device d = berth_device_default();
+  Value f[N_D], v = r->parts[part];
+  berth_status st = berth_i_fields(r->doc, v, DEVICE, N_D, true, f);
+  if (st != BERTH_OK || (st = berth_i_get_text(r->doc, f[D_TYPE], &d.type)) != BERTH_OK) return st;
+  if ((st = berth_i_get_amount(r->doc, f[D_SPEED], &d.speed)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_FLOPS], BERTH_FLOP_PER_SECOND, true, &d.flops)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_MEMORY], BERTH_BYTES, true, &d.memory)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_RATE], BERTH_BYTES_PER_SECOND, true, &d.memory_bandwidth)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_OVERHEAD], BERTH_SECONDS, false, &d.overhead)) != BERTH_OK) return st;
+  if ((st = berth_i_get_int(r->doc, f[D_MACHINE], 0, INT32_MAX - 1, &d.machine)) != BERTH_OK) return st;
+  d.name = r->names[part];
+  return berth_i_blame(r->doc, v, berth_topology_builder_add_device(r->b, &d, NULL, NULL));
+}
+
+/* A switch is a name or an object with one. */
+static berth_status name_part(Reader *r, Value v, int32_t part) {
+  bool is_device = part < r->n_devices;
+  const char *name = "";
+  berth_status st = BERTH_OK;
+  Value given = v;
+  if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING || is_device) {
+    static const char *const keys[] = { "name" };
+    if ((st = berth_i_fields(r->doc, v, keys, 1, !is_device, &given)) != BERTH_OK) return st;
+  }
+  if ((st = berth_i_get_text(r->doc, given, &name)) != BERTH_OK) return st;
+  if (!*name) {
+    snprintf(r->made[part], sizeof *r->made, is_device ? "d%d" : "sw%d", (int)(is_device ? part : part - r->n_devices));
+    name = r->made[part];
+  }
+  r->parts[part] = v;
+  r->names[part] = name;
+  return BERTH_OK;
+}
+
+static berth_status make_room(Reader *r) {
+  size_t n = parts_of(r);
+  r->parts = berth_i_alloc(r->ctx, n, sizeof *r->parts);
+  r->names = berth_i_alloc(r->ctx, n, sizeof *r->names);
+  r->node_part = berth_i_alloc(r->ctx, n, sizeof *r->node_part);
+  r->made = berth_i_alloc(r->ctx, n, sizeof *r->made);
+  r->node_names = berth_i_alloc(r->ctx, n, sizeof *r->node_names);
+  return r->parts && r->names && r->node_part && r->made && r->node_names ? BERTH_OK : berth_i_nomem(r->ctx);
+}
+
+static berth_status list_parts(Reader *r) {
+  Value device, sw;
+  int32_t part = 0;
+  berth_status st;
+  int32_t devices = 0, switches = 0;
+  if ((st = berth_i_get_array(r->doc, r->p[P_DEVICES], &device, &devices)) != BERTH_OK) return st;
+  if ((st = berth_i_get_array(r->doc, r->p[P_SWITCHES], &sw, &switches)) != BERTH_OK) return st;
+  if (switches >= INT32_MAX - devices) return berth_i_json_fail(r->doc, r->p[P_SWITCHES], "has too many members");
+  r->n_devices = devices;
+  r->n_switches = switches;
+  if ((st = make_room(r)) != BERTH_OK) return st;
+  for (; device && st == BERTH_OK; device = berth_i_json_next(device)) st = name_part(r, device, part++);
+  for (; sw && st == BERTH_OK; sw = berth_i_json_next(sw)) st = name_part(r, sw, part++);
+  return st;
+}
+
+/* "nodes" lists all devices and switches by name, in the order of their node numbers; devices must keep their own order. */
+static berth_status order_nodes(Reader *r) {
+  size_t n = parts_of(r);
+  Value v;
+  int32_t count, k, part = 0, devices = 0;
+  berth_status st;
+  for (k = 0; k < (int32_t)n; k++) r->node_part[k] = k;
+  if (!r->p[P_NODES]) return BERTH_OK;
+  if ((st = berth_i_get_array(r->doc, r->p[P_NODES], &v, &count)) != BERTH_OK) return st;
+  if ((size_t)count != n)
+    return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches", (int)count, n);
+  for (k = 0; k < count; k++, v = berth_i_json_next(v)) {
+    if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
+    if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");
+    if (part < r->n_devices && part != devices++) return berth_i_json_fail(r->doc, v, "is a device out of order");
+    r->node_part[k] = part;
+    if (part >= r->n_devices) r->parts[part] = NULL; /* switches are not needed again */
+  }
+  return BERTH_OK;
+}
+
+static berth_status add_nodes(Reader *r) {
+  int32_t n = (int32_t)parts_of(r), k;
+  berth_status st = BERTH_OK;
+  for (k = 0; k < n && st == BERTH_OK; k++) {
+    int32_t part = r->node_part[k];
+    r->node_names[k] = r->names[part];
+    st = part < r->n_devices ? read_device(r, part) : berth_topology_builder_add_switch(r->b, r->names[part], NULL);
+  }
+  return st;
+}
+
+/* ---- links and routes ---------------------------------------------------------------------- */
+
+static berth_status read_link(Reader *r, Value v) {
+  berth_link link = { 0, 0 };
+  int32_t from = 0, to = 0;
+  bool duplex = false;
+  Value f[N_L];
+  int k;
+  berth_status st = berth_i_fields(r->doc, v, LINK, N_L, true, f);
+  for (k = L_FROM; k <= L_RATE && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], LINK[k]);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_get_ref(r->doc, f[L_FROM], &r->nodes, &from)) != BERTH_OK) return st;
+  if ((st = berth_i_get_ref(r->doc, f[L_TO], &r->nodes, &to)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[L_RATE], BERTH_BYTES_PER_SECOND, true, &link.bandwidth)) != BERTH_OK) return st;
+  if (link.bandwidth == 0) return berth_i_json_fail(r->doc, f[L_RATE], "is not positive: leave the link out if there is none");
+  if ((st = berth_i_get_quantity(r->doc, f[L_LATENCY], BERTH_SECONDS, false, &link.latency)) != BERTH_OK) return st;
+  if ((st = berth_i_get_flag(r->doc, f[L_DUPLEX], &duplex)) != BERTH_OK) return st;
+  r->links.n += duplex ? 2 : 1;
+  return berth_i_blame(r->doc, v, (duplex ? berth_topology_builder_add_duplex : berth_topology_builder_add_link)(r->b, from, to,
+                                                                                                                 &link, NULL));
+}
+
+static berth_status read_route(Reader *r, Value v) {
+  int32_t from = 0, to = 0, n = 0, *links = NULL;
+  Value f[N_R];
+  int k;
+  berth_status st = berth_i_fields(r->doc, v, ROUTE, N_R, true, f);
+  for (k = 0; k < N_R && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], ROUTE[k]);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_get_ref(r->doc, f[R_FROM], &r->devices, &from)) != BERTH_OK) return st;
+  if ((st = berth_i_get_ref(r->doc, f[R_TO], &r->devices, &to)) != BERTH_OK) return st;
+  if ((st = berth_i_get_refs(r->doc, f[R_LINKS], &r->links, &links, &n)) != BERTH_OK) return st;
+  st = berth_i_blame(r->doc, v, berth_topology_builder_set_route(r->b, from, to, n, links));
+  berth_i_free(r->ctx, links, (size_t)n, sizeof *links);
+  return st;
+}
+
+static void prepare_lookups(Reader *r) {
+  int32_t n = (int32_t)parts_of(r);
+  r->by_name = (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->names };
+  r->nodes = (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->node_names };
+  r->devices = (berth_i_lookup){ .what = "device", .n = r->n_devices, .name = listed_name, .ud = r->names };
+  r->links = (berth_i_lookup){ .what = "link" };
+}
+
+static berth_status read_each(Reader *r, Value list, berth_status (*read)(Reader *, Value)) {
+  Value v;
+  int32_t n;
+  berth_status st = berth_i_get_array(r->doc, list, &v, &n);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read(r, v);
+  return st;
+}
+
+static berth_status read_name(Reader *r) {
+  const char *name = "";
+  berth_status st = berth_i_get_text(r->doc, r->p[P_NAME], &name);
+  return st == BERTH_OK ? berth_topology_builder_name(r->b, name) : st;
+}
+
+berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out) {
+  Reader r = { .doc = doc, .ctx = berth_i_json_ctx(doc) };
+  berth_status st = berth_i_fields(doc, v, TOPOLOGY, N_P, true, r.p);
+  if (st != BERTH_OK || (st = berth_topology_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
+  if ((st = read_name(&r)) != BERTH_OK || (st = list_parts(&r)) != BERTH_OK) goto done;
+  prepare_lookups(&r);
+  if ((st = order_nodes(&r)) != BERTH_OK || (st = add_nodes(&r)) != BERTH_OK) goto done;
+  if ((st = read_each(&r, r.p[P_LINKS], read_link)) != BERTH_OK) goto done;
+  if ((st = read_each(&r, r.p[P_ROUTES], read_route)) != BERTH_OK) goto done;
+  st = berth_i_blame(doc, v, berth_topology_builder_finish(r.b, out));
+done:
+  release(&r);
+  return st;
+}

@@ -1,0 +1,268 @@
+/* PipeDream's profiles. Lines in any order, fields apart by " -- ":
+ *   node<ID> -- <description> -- forward_compute_time=ms, backward_compute_time=ms, activation_size=B, parameter_size=B
+ *   <tab>node<A> -- node<B>
+ * A size may be a list "[a; b]", which counts as its sum. */
+#include "io/io_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_KIND = 128 };
+
+typedef struct Node {
+  int32_t id, line;
+  double forward, backward, activation, params;
+  const char *kind; /* into the text */
+  size_t kind_len;
+} Node;
+
+typedef struct Profile {
+  berth_ctx *ctx;
+  Node *nodes;
+  int32_t n;
+  size_t cap;
+  berth_i_edges edges; /* src, dst: ids, then ops */
+} Profile;
+
+static void release_profile(Profile *p) {
+  berth_i_free(p->ctx, p->nodes, p->cap, sizeof *p->nodes);
+  berth_i_edges_release(p->ctx, &p->edges);
+}
+
+/* Cuts the next field off at " -- "; the present line is what is left. */
+static bool next_field(berth_i_lines *l, berth_i_lines *field) {
+  const char *p = l->at;
+  if (l->at == l->end) return false;
+  *field = *l;
+  while (p + 4 <= l->end && memcmp(p, " -- ", 4) != 0) p++;
+  if (p + 4 > l->end) p = l->end;
+  field->end = p;
+  l->at = p < l->end ? p + 4 : l->end;
+  return true;
+}
+
+static bool starts(berth_i_lines *l, const char *word) {
+  size_t n = strlen(word);
+  berth_i_lines_skip_blanks(l);
+  if ((size_t)(l->end - l->at) < n || memcmp(l->at, word, n) != 0) return false;
+  l->at += n;
+  return true;
+}
+
+static berth_status read_node_id(berth_i_lines *field, int32_t *id) {
+  berth_status st;
+  if (!starts(field, "node")) return berth_i_lines_fail(field, "\"node\" and a number are missing");
+  if ((st = berth_i_lines_id(field, "", "node number", id)) != BERTH_OK) return st;
+  return berth_i_lines_is_blank(field) ? BERTH_OK : berth_i_lines_fail(field, "something follows node %d", (int)*id);
+}
+
+/* ---- nodes -------------------------------------------------------------------------------- */
+
+static berth_status read_list(berth_i_lines *f, const char *what, double *sum) {
+  berth_status st = BERTH_OK;
+  double x = 0;
+  f->at++; /* [ */
+  for (*sum = 0; st == BERTH_OK; f->at++) {
+    if ((st = berth_i_lines_amount(f, ";]", what, &x)) != BERTH_OK) return st;
+    *sum += x;
+    berth_i_lines_skip_blanks(f);
+    if (f->at == f->end) return berth_i_lines_fail(f, "the list of %s does not end", what);
+    if (*f->at == ']') break;
+    if (*f->at != ';') return berth_i_lines_fail(f, "the list of %s does not go on with ';'", what);
+  }
+  f->at++;
+  return isinf(*sum) ? berth_i_lines_fail(f, "the sum of %s is too large", what) : BERTH_OK;
+}
+
+static berth_status read_value(berth_i_lines *f, const char *key, double *out) {
+  berth_status st;
+  if (!starts(f, key) || !starts(f, "=")) return berth_i_lines_fail(f, "\"%s=\" is missing", key);
+  berth_i_lines_skip_blanks(f);
+  st = f->at < f->end && *f->at == '[' ? read_list(f, key, out) : berth_i_lines_amount(f, ",", key, out);
+  if (st != BERTH_OK) return st;
+  if (!starts(f, ",") && !berth_i_lines_is_blank(f)) return berth_i_lines_fail(f, "something follows \"%s\"", key);
+  return BERTH_OK;
+}
+
+static berth_status read_values(berth_i_lines *f, Node *node) {
+  berth_status st;
+  if ((st = read_value(f, "forward_compute_time", &node->forward)) != BERTH_OK) return st;
+  if ((st = read_value(f, "backward_compute_time", &node->backward)) != BERTH_OK) return st;
+  if ((st = read_value(f, "activation_size", &node->activation)) != BERTH_OK) return st;
+  if ((st = read_value(f, "parameter_size", &node->params)) != BERTH_OK) return st;
+  return berth_i_lines_is_blank(f) ? BERTH_OK : berth_i_lines_fail(f, "something follows \"parameter_size\"");
+}
+
+/* The kind is the description up to the first bracket. */
+static void take_kind(const berth_i_lines *f, Node *node) {
+  const char *p = f->at;
+  while (p < f->end && *p != '(') p++;
+  while (p > f->at && p[-1] == ' ') p--;
+  node->kind = f->at;
+  node->kind_len = (size_t)(p - f->at);
+}
+
+static berth_status add_node(Profile *p, const Node *node) {
+  void *nodes = p->nodes;
+  berth_status st = berth_i_grow(p->ctx, &nodes, &p->cap, (size_t)p->n + 1, sizeof *p->nodes);
+  p->nodes = nodes;
+  if (st == BERTH_OK) p->nodes[p->n++] = *node;
+  return st;
+}
+
+static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines *description, Profile *p) {
+  Node node = { .id = id, .line = l->line };
+  berth_i_lines f;
+  berth_status st;
+  take_kind(description, &node);
+  if (!next_field(l, &f)) return berth_i_lines_fail(l, "the numbers of node %d are missing", (int)id);
+  if ((st = read_values(&f, &node)) != BERTH_OK) return st;
+  if (next_field(l, &f) && !starts(&f, "stage_id="))
+    return berth_i_lines_fail(l, "something follows the numbers of node %d", (int)id);
+  return add_node(p, &node);
+}
+
+static berth_status read_line(berth_i_lines *l, Profile *p) {
+  berth_i_edge edge = { 0, 0, 0, l->line, NULL };
+  berth_i_lines f;
+  bool indented = *l->at == '\t' || *l->at == ' ';
+  berth_status st;
+  next_field(l, &f);
+  if ((st = read_node_id(&f, &edge.src)) != BERTH_OK) return st;
+  if (!next_field(l, &f)) return berth_i_lines_fail(l, "node %d is followed by nothing", (int)edge.src);
+  if (!indented) return read_node(l, edge.src, &f, p);
+  if ((st = read_node_id(&f, &edge.dst)) != BERTH_OK) return st;
+  if (!berth_i_lines_is_blank(l)) return berth_i_lines_fail(l, "something follows the edge");
+  return berth_i_edges_add(p->ctx, &p->edges, edge);
+}
+
+/* ---- the graph ---------------------------------------------------------------------------- */
+
+static int compare_ids(const void *a, const void *b) {
+  const Node *x = a, *y = b;
+  if (x->id != y->id) return x->id < y->id ? -1 : 1;
+  return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static berth_status sort_nodes(const berth_i_lines *l, Profile *p) {
+  int32_t k;
+  if (p->n > 0) qsort(p->nodes, (size_t)p->n, sizeof *p->nodes, compare_ids);
+  for (k = 1; k < p->n; k++) {
+    berth_i_lines at = *l;
+    if (p->nodes[k].id != p->nodes[k - 1].id) continue;
+    at.line = p->nodes[k].line;
+    return berth_i_lines_fail(&at, "node %d is given twice", (int)p->nodes[k].id);
+  }
+  return BERTH_OK;
+}
+
+static int32_t op_of(const Profile *p, int32_t id) {
+  int32_t low = 0, high = p->n;
+  while (low < high) {
+    int32_t mid = low + (high - low) / 2;
+    if (p->nodes[mid].id < id) low = mid + 1;
+    else high = mid;
+  }
+  return low < p->n && p->nodes[low].id == id ? low : BERTH_NONE;
+}
+
+static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
+  const berth_i_edge *twice = NULL;
+  berth_i_lines at = *l;
+  berth_status st;
+  size_t k;
+  for (k = 0; k < p->edges.n; k++) {
+    berth_i_edge *e = &p->edges.at[k];
+    int32_t src = op_of(p, e->src), dst = op_of(p, e->dst);
+    at.line = e->line;
+    if (src == BERTH_NONE || dst == BERTH_NONE) {
+      return berth_i_lines_fail(&at, "there is no node %d", (int)(src == BERTH_NONE ? e->src : e->dst));
+    }
+    e->src = src;
+    e->dst = dst;
+  }
+  if ((st = berth_i_edges_repeated(p->ctx, &p->edges, p->n, &twice)) != BERTH_OK || !twice) return st;
+  at.line = twice->line;
+  return berth_i_lines_fail(&at, "edge node%d -> node%d is given twice", (int)p->nodes[twice->src].id,
+                            (int)p->nodes[twice->dst].id);
+}
+
+static berth_status add_op(const Node *node, berth_graph_builder *b) {
+  berth_op op = berth_op_default();
+  char name[24], kind[MAX_KIND];
+  size_t n = node->kind_len < MAX_KIND ? node->kind_len : MAX_KIND - 1;
+  double seconds = node->forward * 1e-3;
+  snprintf(name, sizeof name, "node%d", (int)node->id);
+  memcpy(kind, node->kind, n);
+  kind[n] = 0;
+  op.name = name;
+  op.kind = kind;
+  op.seconds = &seconds;
+  op.param_bytes = node->params;
+  return berth_graph_builder_add_op(b, &op, NULL);
+}
+
+/* Every op has its activation as one tensor, read or not: tensor id = op id. */
+static berth_status build_forward(const Profile *p, berth_graph_builder *b, berth_graph **out) {
+  berth_status st;
+  int32_t k;
+  size_t e;
+  for (k = 0; k < p->n; k++)
+    if ((st = add_op(&p->nodes[k], b)) != BERTH_OK) return st;
+  for (k = 0; k < p->n; k++) {
+    berth_tensor t = { k, p->nodes[k].activation, -1, BERTH_TENSOR_BATCH };
+    if ((st = berth_graph_builder_add_tensor(b, &t, NULL)) != BERTH_OK) return st;
+  }
+  for (e = 0; e < p->edges.n; e++)
+    if ((st = berth_graph_builder_add_consumer(b, p->edges.at[e].src, p->edges.at[e].dst)) != BERTH_OK) return st;
+  return berth_graph_builder_finish(b, out);
+}
+
+static berth_mirror_options mirror_options(int way) {
+  berth_mirror_options o = berth_mirror_defaults();
+  if (way != BERTH_MIRROR_PACML) return o;
+  o.joins = BERTH_JOIN_LAST;
+  o.gradients = BERTH_GRADIENT_AS_OUTPUT;
+  o.activations = 0;
+  o.params = 1;
+  return o;
+}
+
+static berth_status mirror(const Profile *p, int way, berth_graph **g) {
+  berth_mirror_options o = mirror_options(way);
+  berth_graph *both = NULL;
+  double *backward = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *backward);
+  berth_status st;
+  int32_t k;
+  if (!backward) return berth_i_nomem(p->ctx);
+  for (k = 0; k < p->n; k++) backward[k] = p->nodes[k].backward * 1e-3;
+  o.seconds = backward;
+  if ((st = berth_graph_mirror(*g, &o, &both, NULL)) == BERTH_OK) {
+    berth_graph_release(*g);
+    *g = both;
+  }
+  berth_i_free(p->ctx, backward, (size_t)p->n, sizeof *backward);
+  return st;
+}
+
+static berth_status read_profile(berth_i_lines *l, Profile *p) {
+  berth_status st = BERTH_OK;
+  while (st == BERTH_OK && berth_i_lines_next_filled(l)) st = read_line(l, p);
+  if (st == BERTH_OK && p->n == 0) st = berth_i_lines_fail(l, "there is no node");
+  if (st == BERTH_OK) st = sort_nodes(l, p);
+  return st == BERTH_OK ? resolve_edges(l, p) : st;
+}
+
+berth_status berth_i_read_pipedream(const berth_i_source *src, berth_bundle *out) {
+  berth_i_lines l = berth_i_lines_of(src);
+  Profile p = { .ctx = src->ctx };
+  berth_graph_builder *b = NULL;
+  berth_status st = read_profile(&l, &p);
+  if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &b);
+  if (st == BERTH_OK) st = build_forward(&p, b, &out->graph);
+  if (st == BERTH_OK && src->opts.training) st = mirror(&p, src->opts.mirror, &out->graph);
+  if (st == BERTH_ECYCLE || st == BERTH_EINVAL) st = berth_i_edges_blame(src, &p.edges, st);
+  berth_graph_builder_release(b);
+  release_profile(&p);
+  return st;
+}

@@ -1,0 +1,218 @@
+/* Workflows: "tasks" and "edges", and, for SAGA's instances, "nodes" and "links". */
+#include "io/io_internal.h"
+
+typedef const berth_i_json_value *Value;
+
+typedef struct Workflow {
+  const berth_i_json *doc;
+  berth_ctx *ctx;
+  Value name, tasks, edges, nodes, links;
+  int32_t n_tasks, n_nodes;
+  berth_i_names task_ids, node_ids;
+  double *seconds; /* [n_types] of the present task */
+  int32_t n_types;
+  bool exec;       /* times are given per node */
+  berth_i_edges pairs; /* ends of the links, the lower one first */
+  berth_graph_builder *b;
+} Workflow;
+
+static void release(Workflow *w) {
+  berth_i_names_release(w->ctx, &w->task_ids);
+  berth_i_names_release(w->ctx, &w->node_ids);
+  berth_i_edges_release(w->ctx, &w->pairs);
+  berth_i_free(w->ctx, w->seconds, (size_t)w->n_types, sizeof *w->seconds);
+  berth_graph_builder_release(w->b);
+}
+
+static berth_status read_parts(Workflow *w, bool with_nodes) {
+  static const char *const keys[] = { "name", "tasks", "edges", "nodes", "links" };
+  Value f[5], root = berth_i_json_root(w->doc);
+  berth_status st = berth_i_fields(w->doc, root, keys, with_nodes ? 5 : 3, false, f);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_need(w->doc, root, f[1], "tasks")) != BERTH_OK) return st;
+  if ((st = berth_i_need(w->doc, root, f[2], "edges")) != BERTH_OK) return st;
+  if (with_nodes && (st = berth_i_need(w->doc, root, f[3], "nodes")) != BERTH_OK) return st;
+  if (with_nodes && (st = berth_i_need(w->doc, root, f[4], "links")) != BERTH_OK) return st;
+  w->name = f[0];
+  w->tasks = f[1];
+  w->edges = f[2];
+  w->nodes = with_nodes ? f[3] : NULL;
+  w->links = with_nodes ? f[4] : NULL;
+  return BERTH_OK;
+}
+
+static berth_status read_name(const Workflow *w, const char **name) {
+  *name = "";
+  return berth_i_get_text(w->doc, w->name, name);
+}
+
+/* ---- nodes and links ---------------------------------------------------------------------- */
+
+static berth_status add_node(Workflow *w, Value v, berth_topology_builder *tb) {
+  static const char *const keys[] = { "id", "speed" };
+  berth_device d = berth_device_default();
+  Value f[2];
+  berth_status st = berth_i_fields(w->doc, v, keys, 2, false, f);
+  if (st != BERTH_OK || (st = berth_i_need(w->doc, v, f[0], "id")) != BERTH_OK) return st;
+  if ((st = berth_i_add_id(w->doc, f[0], "node", &w->node_ids)) != BERTH_OK) return st;
+  if ((st = berth_i_get_amount(w->doc, f[1], &d.speed)) != BERTH_OK) return st;
+  if (d.speed == 0) return berth_i_json_fail(w->doc, f[1], "is not positive");
+  d.name = w->node_ids.text[w->node_ids.n - 1];
+  d.type = w->exec ? d.name : "";
+  return berth_i_blame(w->doc, v, berth_topology_builder_add_device(tb, &d, NULL, NULL));
+}
+
+static berth_status add_link(Workflow *w, Value v, berth_topology_builder *tb) {
+  static const char *const keys[] = { "a", "b", "bandwidth" };
+  berth_link link = { 0, 0 };
+  int32_t a = 0, b = 0;
+  int k;
+  Value f[3];
+  berth_status st = berth_i_fields(w->doc, v, keys, 3, false, f);
+  for (k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_find_id(w->doc, f[0], "node", &w->node_ids, &a)) != BERTH_OK) return st;
+  if ((st = berth_i_find_id(w->doc, f[1], "node", &w->node_ids, &b)) != BERTH_OK) return st;
+  if ((st = berth_i_get_amount(w->doc, f[2], &link.bandwidth)) != BERTH_OK) return st;
+  if (link.bandwidth == 0) return berth_i_json_fail(w->doc, f[2], "is not positive: leave the link out if there is none");
+  st = berth_i_edges_add(w->ctx, &w->pairs, (berth_i_edge){ a < b ? a : b, a < b ? b : a, 0, 0, v });
+  return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(tb, a, b, &link, NULL)) : st;
+}
+
+/* A link leads both ways, so a - b is b - a. */
+static berth_status refuse_repeated_links(const Workflow *w) {
+  const berth_i_edge *twice = NULL;
+  berth_status st = berth_i_edges_repeated(w->ctx, &w->pairs, w->n_nodes, &twice);
+  return st == BERTH_OK && twice ? berth_i_json_fail(w->doc, twice->origin, "is given twice") : st;
+}
+
+static berth_status read_topology(Workflow *w, berth_topology **out) {
+  berth_topology_builder *tb = NULL;
+  const char *name = "";
+  Value v;
+  int32_t n;
+  berth_status st = berth_topology_builder_new(w->ctx, &tb);
+  if (st != BERTH_OK) return st;
+  if ((st = read_name(w, &name)) != BERTH_OK || (st = berth_topology_builder_name(tb, name)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_array(w->doc, w->nodes, &v, &w->n_nodes)) != BERTH_OK) goto done;
+  for (; v; v = berth_i_json_next(v))
+    if ((st = add_node(w, v, tb)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_array(w->doc, w->links, &v, &n)) != BERTH_OK) goto done;
+  for (; v; v = berth_i_json_next(v))
+    if ((st = add_link(w, v, tb)) != BERTH_OK) goto done;
+  if ((st = refuse_repeated_links(w)) != BERTH_OK) goto done;
+  st = berth_i_blame(w->doc, w->nodes, berth_topology_builder_finish(tb, out));
+done:
+  berth_topology_builder_release(tb);
+  return st;
+}
+
+/* ---- tasks and edges ---------------------------------------------------------------------- */
+
+static berth_status read_exec(Workflow *w, Value v) {
+  Value x;
+  int32_t n, k;
+  berth_status st = berth_i_get_array(w->doc, v, &x, &n);
+  if (st != BERTH_OK) return st;
+  if (n != w->n_types) return berth_i_json_fail(w->doc, v, "is of length %d, for %d nodes", (int)n, (int)w->n_types);
+  for (k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
+  return st;
+}
+
+static berth_status add_task(Workflow *w, Value v) {
+  static const char *const keys[] = { "id", "name", "cost", "exec" };
+  const char *times = w->exec ? "exec" : "cost";
+  berth_op op = berth_op_default();
+  Value f[4];
+  berth_status st = berth_i_fields(w->doc, v, keys, w->nodes ? 4 : 3, false, f);
+  if (st != BERTH_OK || (st = berth_i_need(w->doc, v, f[0], "id")) != BERTH_OK) return st;
+  if ((st = berth_i_add_id(w->doc, f[0], "task", &w->task_ids)) != BERTH_OK) return st;
+  op.name = w->task_ids.text[w->task_ids.n - 1];
+  if ((st = berth_i_get_text(w->doc, f[1], &op.name)) != BERTH_OK) return st;
+  if ((st = berth_i_need(w->doc, v, w->exec ? f[3] : f[2], times)) != BERTH_OK) return st;
+  if (w->nodes && f[2] && f[3]) return berth_i_json_fail(w->doc, v, "has both \"cost\" and \"exec\"");
+  st = w->exec ? read_exec(w, f[3]) : berth_i_get_amount(w->doc, f[2], w->seconds);
+  op.seconds = w->seconds;
+  return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_graph_builder_add_op(w->b, &op, NULL)) : st;
+}
+
+static berth_status read_edge(Workflow *w, Value v, berth_i_edges *e) {
+  static const char *const keys[] = { "src", "dst", "size" };
+  berth_i_edge edge = { 0, 0, 0, 0, v };
+  int k;
+  Value f[3];
+  berth_status st = berth_i_fields(w->doc, v, keys, 3, false, f);
+  for (k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &edge.src)) != BERTH_OK) return st;
+  if ((st = berth_i_find_id(w->doc, f[1], "task", &w->task_ids, &edge.dst)) != BERTH_OK) return st;
+  if ((st = berth_i_get_amount(w->doc, f[2], &edge.bytes)) != BERTH_OK) return st;
+  return berth_i_edges_add(w->ctx, e, edge);
+}
+
+/* Every edge is a tensor of its own: its data are for its consumer alone. */
+static berth_status connect_all(Workflow *w, const berth_i_edges *e) {
+  const berth_i_edge *twice = NULL;
+  size_t k;
+  berth_status st = berth_i_edges_repeated(w->ctx, e, w->n_tasks, &twice);
+  if (st == BERTH_OK && twice) return berth_i_json_fail(w->doc, twice->origin, "is given twice");
+  for (k = 0; k < e->n && st == BERTH_OK; k++) {
+    st = berth_graph_builder_connect(w->b, e->at[k].src, e->at[k].dst, e->at[k].bytes, NULL);
+  }
+  return st;
+}
+
+static berth_status read_edges(Workflow *w) {
+  berth_i_edges e = { NULL, 0, 0 };
+  Value v;
+  int32_t n;
+  berth_status st = berth_i_get_array(w->doc, w->edges, &v, &n);
+  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_edge(w, v, &e);
+  if (st == BERTH_OK) st = connect_all(w, &e);
+  berth_i_edges_release(w->ctx, &e);
+  return st;
+}
+
+static berth_status prepare_types(Workflow *w) {
+  w->n_types = w->exec ? w->node_ids.n : 1;
+  if (!(w->seconds = berth_i_alloc(w->ctx, (size_t)w->n_types, sizeof *w->seconds))) return berth_i_nomem(w->ctx);
+  if (!w->exec) return BERTH_OK;
+  return berth_graph_builder_types(w->b, w->n_types, (const char *const *)w->node_ids.text);
+}
+
+static berth_status read_graph(Workflow *w, berth_graph **out) {
+  const char *name = "";
+  Value v;
+  berth_status st = berth_graph_builder_new(w->ctx, &w->b);
+  if (st != BERTH_OK) return st;
+  if ((st = read_name(w, &name)) != BERTH_OK || (st = berth_graph_builder_name(w->b, name)) != BERTH_OK) return st;
+  if ((st = prepare_types(w)) != BERTH_OK) return st;
+  if ((st = berth_i_get_array(w->doc, w->tasks, &v, &w->n_tasks)) != BERTH_OK) return st;
+  for (; v; v = berth_i_json_next(v))
+    if ((st = add_task(w, v)) != BERTH_OK) return st;
+  if ((st = read_edges(w)) != BERTH_OK) return st;
+  return berth_i_blame(w->doc, w->edges, berth_graph_builder_finish(w->b, out));
+}
+
+static bool has_exec(const Workflow *w) {
+  Value first = berth_i_json_first(w->tasks);
+  return w->nodes && first && berth_i_json_get(first, "exec");
+}
+
+static berth_status read_workflow(const berth_i_source *src, const berth_i_json *doc, bool with_nodes, berth_bundle *out) {
+  Workflow w = { .doc = doc, .ctx = src->ctx };
+  berth_status st = read_parts(&w, with_nodes);
+  if (st == BERTH_OK) w.exec = has_exec(&w);
+  if (st == BERTH_OK && with_nodes) st = read_topology(&w, &out->topology);
+  if (st == BERTH_OK) st = read_graph(&w, &out->graph);
+  release(&w);
+  return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
+}
+
+berth_status berth_i_read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+  return read_workflow(src, doc, true, out);
+}
+
+berth_status berth_i_read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+  return read_workflow(src, doc, false, out);
+}

@@ -1,0 +1,50 @@
+/* What the two files of the WfFormat reader share. */
+#ifndef BERTH_WFFORMAT_INTERNAL_H
+#define BERTH_WFFORMAT_INTERNAL_H
+
+#include "io/io_internal.h"
+
+typedef const berth_i_json_value *Value;
+
+typedef struct berth_i_wf_task {
+  const char *name;
+  double seconds;   /* at speed 1; negative: not yet known */
+  double workspace; /* bytes */
+  Value origin;
+} berth_i_wf_task;
+
+/* Files by task: those of task t are at[t]..at[t + 1]. */
+typedef struct berth_i_wf_list {
+  int32_t *at, *file;
+  size_t n_at, cap;
+} berth_i_wf_list;
+
+typedef struct berth_i_wf {
+  const berth_i_json *doc;
+  berth_ctx *ctx;
+  const char *name;
+  double bandwidth;
+  bool parted;           /* structure and times are apart */
+  Value tasks, times, files, machines;
+  berth_i_names task_ids, task_names, machine_ids, file_ids;
+  int32_t *named;        /* [task_names] */
+  size_t named_cap;
+  int32_t n_tasks;
+  berth_i_wf_task *task; /* [n_tasks] */
+  double *machine_mhz;   /* [machine_ids]; 0: not told */
+  size_t mhz_cap;
+  double clock;          /* MHz of speed 1; 0: none is told */
+  double *size;          /* [file_ids] bytes */
+  size_t size_cap;
+  berth_i_wf_list in, out;
+  berth_graph_builder *b;
+} berth_i_wf;
+
+berth_status berth_i_wf_find_task(const berth_i_wf *w, Value v, int32_t *task);
+/** Files, and who reads and writes them. */
+berth_status berth_i_wf_read_files(berth_i_wf *w);
+void berth_i_wf_files_release(berth_i_wf *w);
+/** Dependencies, each with the bytes of the files that one task writes and the other reads. */
+berth_status berth_i_wf_connect(berth_i_wf *w);
+
+#endif

@@ -1,0 +1,210 @@
+/* Edge lists into tensors; orders of edges. */
+#include "io/io_internal.h"
+
+#include <stdlib.h>
+
+berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge edge) {
+  void *at = e->at;
+  berth_status st = berth_i_grow(ctx, &at, &e->cap, e->n + 1, sizeof *e->at);
+  e->at = at;
+  if (st == BERTH_OK) e->at[e->n++] = edge;
+  return st;
+}
+
+void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e) { berth_i_free(ctx, e->at, e->cap, sizeof *e->at); }
+
+/* Edges by source, order kept: at[s]..at[s + 1] into list. */
+typedef struct Index {
+  int32_t *at, *list;
+  size_t n_at, n_list;
+} Index;
+
+static void index_release(berth_ctx *ctx, Index *x) {
+  berth_i_free(ctx, x->at, x->n_at, sizeof *x->at);
+  berth_i_free(ctx, x->list, x->n_list, sizeof *x->list);
+}
+
+static berth_status index_make(berth_ctx *ctx, size_t n_keys, size_t n, int32_t (*key)(const void *ud, size_t i), const void *ud,
+                               Index *x) {
+  size_t i;
+  x->n_at = n_keys + 2;
+  x->n_list = n;
+  x->at = berth_i_zalloc(ctx, x->n_at, sizeof *x->at);
+  x->list = berth_i_alloc(ctx, n, sizeof *x->list);
+  if (!x->at || !x->list) {
+    index_release(ctx, x);
+    return berth_i_nomem(ctx);
+  }
+  for (i = 0; i < n; i++) x->at[key(ud, i) + 2]++;
+  for (i = 1; i < n_keys; i++) x->at[i + 1] += x->at[i];
+  for (i = 0; i < n; i++) x->list[x->at[key(ud, i) + 1]++] = (int32_t)i;
+  return BERTH_OK;
+}
+
+static int32_t source_of(const void *ud, size_t i) { return ((const berth_i_edges *)ud)->at[i].src; }
+
+berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out) {
+  Index by = { 0 };
+  const berth_i_edge *first = NULL;
+  int32_t *seen = berth_i_zalloc(ctx, (size_t)n_ops, sizeof *seen), s, k;
+  berth_status st = seen ? index_make(ctx, (size_t)n_ops, e->n, source_of, e, &by) : berth_i_nomem(ctx);
+  if (st != BERTH_OK) goto done;
+  for (s = 0; s < n_ops; s++) {
+    for (k = by.at[s]; k < by.at[s + 1]; k++) {
+      const berth_i_edge *edge = &e->at[by.list[k]];
+      if (seen[edge->dst] == s + 1 && (!first || edge < first)) first = edge;
+      seen[edge->dst] = s + 1;
+    }
+  }
+  *out = first;
+  index_release(ctx, &by);
+done:
+  berth_i_free(ctx, seen, (size_t)n_ops, sizeof *seen);
+  return st;
+}
+
+berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e, berth_status st) {
+  const char *op = strstr(berth_errmsg(src->ctx), ": op ");
+  long on_cycle = op ? strtol(op + 5, NULL, 10) : BERTH_NONE;
+  int32_t line = 1;
+  size_t k;
+  if (st != BERTH_ECYCLE) return berth_i_blame_file(src->ctx, src->name, st);
+  for (k = 0; k < e->n && e->at[k].dst != on_cycle; k++) {}
+  if (k < e->n) line = e->at[k].line;
+  berth_i_prefix_error(src->ctx, "%s:%d: ", src->name, (int)line);
+  return st;
+}
+
+/* For every edge the first one of the same producer and size: they share a tensor. */
+typedef struct Kin {
+  int32_t src, edge;
+  double bytes;
+} Kin;
+
+static int compare_kin(const void *x, const void *y) {
+  const Kin *a = x, *b = y;
+  if (a->src != b->src) return a->src < b->src ? -1 : 1;
+  if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
+  return a->edge < b->edge ? -1 : 1;
+}
+
+static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t *leader) {
+  Kin *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
+  size_t i;
+  if (!kin) return berth_i_nomem(ctx);
+  for (i = 0; i < e->n; i++) kin[i] = (Kin){ e->at[i].src, (int32_t)i, e->at[i].bytes };
+  if (e->n > 0) qsort(kin, e->n, sizeof *kin, compare_kin);
+  for (i = 0; i < e->n; i++) {
+    bool same = i > 0 && kin[i].src == kin[i - 1].src && kin[i].bytes == kin[i - 1].bytes;
+    leader[kin[i].edge] = same ? leader[kin[i - 1].edge] : kin[i].edge;
+  }
+  berth_i_free(ctx, kin, e->n, sizeof *kin);
+  return BERTH_OK;
+}
+
+/* Replaces leaders by tensors. `by` lists the edges producer by producer; a leader comes before its followers. */
+static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident, berth_graph_builder *b,
+                                 int32_t *tensor) {
+  berth_status st;
+  size_t i;
+  for (i = 0; i < e->n; i++) {
+    int32_t k = by->list[i], lead = tensor[k];
+    berth_tensor t = { e->at[k].src, e->at[k].bytes, resident, 0 };
+    if (lead != k) tensor[k] = tensor[lead];
+    else if ((st = berth_graph_builder_add_tensor(b, &t, &tensor[k])) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b) {
+  Index by = { 0 };
+  size_t i;
+  int32_t *tensor = berth_i_alloc(ctx, e->n, sizeof *tensor);
+  berth_status st = tensor ? index_make(ctx, (size_t)n_ops, e->n, source_of, e, &by) : berth_i_nomem(ctx);
+  if (st != BERTH_OK) goto done;
+  if ((st = find_leaders(ctx, e, tensor)) == BERTH_OK) st = make_tensors(e, &by, resident, b, tensor);
+  for (i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
+  index_release(ctx, &by);
+done:
+  berth_i_free(ctx, tensor, e->n, sizeof *tensor);
+  return st;
+}
+
+/* ---- merging two orders ------------------------------------------------------------------- */
+
+typedef struct Merge {
+  const int32_t *use_at, *use, *in_at, *in;
+  int32_t n_ops, n_tensors;
+  int32_t *tensor;   /* [edges] of each pair */
+  int32_t *next;     /* [edges] next pair in the inputs of its op, -1: none */
+  uint8_t *blockers; /* [edges] 0..2 pairs that come directly before it */
+} Merge;
+
+static int32_t consumer_of(const void *ud, size_t i) { return ((const int32_t *)ud)[i]; }
+
+static void number_pairs(Merge *m) {
+  int32_t t, e;
+  for (t = 0; t < m->n_tensors; t++) {
+    for (e = m->use_at[t]; e < m->use_at[t + 1]; e++) {
+      m->tensor[e] = t;
+      m->blockers[e] = e > m->use_at[t];
+    }
+  }
+}
+
+/* Chains the pairs of every op in the order of its inputs. pair_of is scratch over tensors. */
+static void chain_inputs(Merge *m, const Index *by_op, int32_t *pair_of) {
+  int32_t v, k;
+  for (v = 0; v < m->n_ops; v++) {
+    int32_t last = -1;
+    for (k = by_op->at[v]; k < by_op->at[v + 1]; k++) pair_of[m->tensor[by_op->list[k]]] = by_op->list[k];
+    for (k = m->in_at[v]; k < m->in_at[v + 1]; k++) {
+      int32_t e = pair_of[m->in[k]];
+      m->next[e] = -1;
+      if (last >= 0) {
+        m->next[last] = e;
+        m->blockers[e]++;
+      }
+      last = e;
+    }
+  }
+}
+
+static int32_t take_pairs(Merge *m, int32_t n, int32_t *order) {
+  int32_t head = 0, tail = 0, e;
+  for (e = 0; e < n; e++)
+    if (m->blockers[e] == 0) order[tail++] = e;
+  while (head < tail) {
+    e = order[head++];
+    if (m->next[e] >= 0 && --m->blockers[m->next[e]] == 0) order[tail++] = m->next[e];
+    if (e + 1 < m->use_at[m->tensor[e] + 1] && --m->blockers[e + 1] == 0) order[tail++] = e + 1;
+  }
+  return tail;
+}
+
+berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors, const int32_t *use_at, const int32_t *use,
+                                 const int32_t *in_at, const int32_t *in, int32_t *order, bool *ok) {
+  size_t n = (size_t)use_at[n_tensors];
+  Merge m = { use_at, use, in_at, in, n_ops, n_tensors, NULL, NULL, NULL };
+  Index by_op = { 0 };
+  int32_t *pair_of = berth_i_alloc(ctx, (size_t)n_tensors, sizeof *pair_of);
+  berth_status st = BERTH_ENOMEM;
+  m.tensor = berth_i_alloc(ctx, n, sizeof *m.tensor);
+  m.next = berth_i_alloc(ctx, n, sizeof *m.next);
+  m.blockers = berth_i_alloc(ctx, n, sizeof *m.blockers);
+  if (!pair_of || !m.tensor || !m.next || !m.blockers) {
+    berth_i_nomem(ctx);
+    goto done;
+  }
+  if ((st = index_make(ctx, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK) goto done;
+  number_pairs(&m);
+  chain_inputs(&m, &by_op, pair_of);
+  *ok = take_pairs(&m, (int32_t)n, order) == (int32_t)n;
+  index_release(ctx, &by_op);
+done:
+  berth_i_free(ctx, pair_of, (size_t)n_tensors, sizeof *pair_of);
+  berth_i_free(ctx, m.tensor, n, sizeof *m.tensor);
+  berth_i_free(ctx, m.next, n, sizeof *m.next);
+  berth_i_free(ctx, m.blockers, n, sizeof *m.blockers);
+  return st;
+}

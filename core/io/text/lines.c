@@ -1,0 +1,112 @@
+/* Lines and words of the text formats. Line ends are LF or CR LF. */
+#include "io/io_internal.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+
+berth_i_lines berth_i_lines_of(const berth_i_source *src) {
+  berth_i_lines l = { src, src->text, src->text, src->text, 0 };
+  return l;
+}
+
+bool berth_i_lines_next(berth_i_lines *l) {
+  const char *stop = l->src->text + l->src->len;
+  if (l->next >= stop) return false;
+  l->at = l->next;
+  l->end = memchr(l->at, '\n', (size_t)(stop - l->at));
+  if (!l->end) l->end = stop;
+  l->next = l->end < stop ? l->end + 1 : stop;
+  if (l->end > l->at && l->end[-1] == '\r') l->end--;
+  l->line++;
+  return true;
+}
+
+void berth_i_lines_skip_blanks(berth_i_lines *l) {
+  while (l->at < l->end && is_blank(*l->at)) l->at++;
+}
+
+bool berth_i_lines_is_blank(const berth_i_lines *l) {
+  const char *p = l->at;
+  while (p < l->end && is_blank(*p)) p++;
+  return p == l->end;
+}
+
+bool berth_i_lines_next_filled(berth_i_lines *l) {
+  while (berth_i_lines_next(l))
+    if (!berth_i_lines_is_blank(l)) return true;
+  return false;
+}
+
+berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...) {
+  char why[320];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(why, sizeof why, format, args);
+  va_end(args);
+  return berth_i_fail(l->src->ctx, BERTH_EPARSE, "%s:%d: %s", l->src->name, (int)(l->line ? l->line : 1), why);
+}
+
+size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t size) {
+  size_t n = 0, kept;
+  const char *from;
+  berth_i_lines_skip_blanks(l);
+  from = l->at;
+  while (l->at < l->end && *l->at && !is_blank(*l->at) && !strchr(stop, *l->at)) l->at++;
+  n = (size_t)(l->at - from);
+  kept = n < size ? n : size - 1;
+  memcpy(buf, from, kept);
+  buf[kept] = 0;
+  return n;
+}
+
+bool berth_i_decimal(const char *word, double *out) {
+  char buf[72], *end;
+  const char *point = localeconv()->decimal_point;
+  size_t n = 0;
+  if (!*word) return false;
+  for (; *word; word++) {
+    if (n + 8 > sizeof buf || !strchr("0123456789+-.eE", *word)) return false;
+    if (*word == '.') {
+      n += (size_t)snprintf(buf + n, sizeof buf - n, "%.4s", point);
+    } else {
+      buf[n++] = *word;
+    }
+  }
+  buf[n] = 0;
+  *out = strtod(buf, &end);
+  return *end == 0;
+}
+
+static berth_status read_word(berth_i_lines *l, const char *stop, const char *what, char *word, size_t size) {
+  size_t n = berth_i_lines_word(l, stop, word, size);
+  if (n == 0) return berth_i_lines_fail(l, "%s is missing", what);
+  return n < size ? BERTH_OK : berth_i_lines_fail(l, "%s has more than %zu characters (%.40s...)", what, size - 1, word);
+}
+
+berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out) {
+  char word[64];
+  double x;
+  berth_status st = read_word(l, stop, what, word, sizeof word);
+  if (st != BERTH_OK) return st;
+  if (!berth_i_decimal(word, &x)) return berth_i_lines_fail(l, "%s is not a number (%.40s)", what, word);
+  if (isinf(x)) return berth_i_lines_fail(l, "%s is too large (%.40s)", what, word);
+  if (x < 0) return berth_i_lines_fail(l, "%s is negative (%.40s)", what, word);
+  *out = x;
+  return BERTH_OK;
+}
+
+berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out) {
+  char word[64];
+  const char *p = word;
+  int64_t x = 0;
+  berth_status st = read_word(l, stop, what, word, sizeof word);
+  if (st != BERTH_OK) return st;
+  for (; *p >= '0' && *p <= '9' && x <= INT32_MAX; p++) x = 10 * x + (*p - '0');
+  if (x > INT32_MAX) return berth_i_lines_fail(l, "%s is beyond 32 bits (%.40s)", what, word);
+  if (*p) return berth_i_lines_fail(l, "%s is not a whole number from 0 (%.40s)", what, word);
+  *out = (int32_t)x;
+  return BERTH_OK;
+}

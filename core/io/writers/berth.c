@@ -1,0 +1,387 @@
+/* Writing berth files: one op, tensor, device or link a line; what has its default value is left out. */
+#include "placement/placement_internal.h"
+#include "io/io_internal.h"
+
+#include <stdio.h>
+
+/* Members of an object or array: put the comma before all but the first. */
+typedef struct Members {
+  berth_i_out *o;
+  bool any;
+} Members;
+
+static void next_member(Members *m) {
+  if (m->any) berth_i_put(m->o, ", ");
+  m->any = true;
+}
+
+static void put_key(Members *m, const char *key) {
+  next_member(m);
+  berth_i_putf(m->o, "\"%s\": ", key);
+}
+
+static void put_text(Members *m, const char *key, const char *text) {
+  if (!text || !*text) return;
+  put_key(m, key);
+  berth_i_put_string(m->o, text);
+}
+
+static void put_amount(Members *m, const char *key, double x, double blank) {
+  if (x == blank) return;
+  put_key(m, key);
+  berth_i_put_number(m->o, x);
+}
+
+static void put_int(Members *m, const char *key, int32_t x, int32_t blank) {
+  if (x == blank) return;
+  put_key(m, key);
+  berth_i_putf(m->o, "%d", (int)x);
+}
+
+static void put_flag(Members *m, const char *key, bool on) {
+  if (!on) return;
+  put_key(m, key);
+  berth_i_put(m->o, "true");
+}
+
+static void put_ids(Members *m, const char *key, int32_t n, const int32_t *ids) {
+  int32_t k;
+  put_key(m, key);
+  berth_i_put(m->o, "[");
+  for (k = 0; k < n; k++) berth_i_putf(m->o, k ? ", %d" : "%d", (int)ids[k]);
+  berth_i_put(m->o, "]");
+}
+
+static void put_amounts(Members *m, const char *key, int32_t n, const double *x) {
+  int32_t k;
+  put_key(m, key);
+  berth_i_put(m->o, "[");
+  for (k = 0; k < n; k++) {
+    if (k) berth_i_put(m->o, ", ");
+    berth_i_put_number(m->o, x[k]);
+  }
+  berth_i_put(m->o, "]");
+}
+
+/* A list of objects, one a line; `put` writes the members of each. */
+static void put_list(berth_i_out *o, const char *key, int32_t n, void (*put)(Members *m, const void *ud, int32_t i),
+                     const void *ud) {
+  int32_t i;
+  if (n == 0) return;
+  berth_i_putf(o, ",\n  \"%s\": [", key);
+  for (i = 0; i < n; i++) {
+    Members m = { o, false };
+    berth_i_put(o, i ? ",\n    {" : "\n    {");
+    put(&m, ud, i);
+    berth_i_put(o, "}");
+  }
+  berth_i_put(o, "]");
+}
+
+static void open_file(berth_i_out *o) { berth_i_put(o, "{\"berth\": 1"); }
+static void close_file(berth_i_out *o) { berth_i_put(o, "}\n"); }
+
+static void open_part(berth_i_out *o, const char *key, const char *name) {
+  berth_i_putf(o, ",\n\"%s\": {\n  \"name\": ", key);
+  berth_i_put_string(o, name);
+}
+
+/* ---- graph -------------------------------------------------------------------------------- */
+
+static void put_time(berth_i_out *o, double seconds) {
+  if (isinf(seconds)) berth_i_put(o, "null");
+  else berth_i_put_number(o, seconds);
+}
+
+static void put_seconds(Members *m, const double *seconds, int32_t n) {
+  int32_t k;
+  if (!seconds) return;
+  put_key(m, "seconds");
+  if (n > 1) berth_i_put(m->o, "[");
+  for (k = 0; k < n; k++) {
+    if (k) berth_i_put(m->o, ", ");
+    put_time(m->o, seconds[k]);
+  }
+  if (n > 1) berth_i_put(m->o, "]");
+}
+
+/* The order of an op's inputs is that of the tensors, as a rule. */
+static void put_inputs(Members *m, const berth_graph *g, int32_t op) {
+  const int32_t *in;
+  int32_t n = berth_graph_inputs(g, op, &in), k = 1;
+  while (k < n && in[k - 1] < in[k]) k++;
+  if (k < n) put_ids(m, "inputs", n, in);
+}
+
+static void put_op(Members *m, const void *graph, int32_t i) {
+  const berth_graph *g = graph;
+  berth_op op;
+  if (berth_graph_op(g, i, &op) != BERTH_OK) return;
+  put_text(m, "name", op.name);
+  put_text(m, "kind", op.kind);
+  put_seconds(m, op.seconds, g->n_types);
+  put_amount(m, "flop", op.flop, 0);
+  put_amount(m, "bytes", op.bytes, 0);
+  put_amount(m, "param_bytes", op.param_bytes, 0);
+  put_amount(m, "workspace_bytes", op.workspace_bytes, 0);
+  put_int(m, "group", op.group, BERTH_NONE);
+  put_int(m, "twin", op.twin, BERTH_NONE);
+  put_int(m, "pin", op.pin, BERTH_NONE);
+  put_flag(m, "backward", op.flags & BERTH_OP_BACKWARD);
+  put_flag(m, "update", op.flags & BERTH_OP_UPDATE);
+  put_flag(m, "splittable", op.flags & BERTH_OP_SPLITTABLE);
+  put_flag(m, "communication", op.flags & BERTH_OP_COMMUNICATION);
+  put_inputs(m, g, i);
+}
+
+static void put_tensor(Members *m, const void *graph, int32_t i) {
+  const int32_t *ops;
+  int32_t n = berth_graph_consumers(graph, i, &ops);
+  berth_tensor t;
+  if (berth_graph_tensor(graph, i, &t) != BERTH_OK) return;
+  put_int(m, "from", t.producer, BERTH_NONE);
+  put_ids(m, "to", n, ops);
+  put_amount(m, "bytes", t.bytes, -1);
+  put_amount(m, "resident_bytes", t.resident_bytes, t.bytes);
+  put_flag(m, "batch", t.flags & BERTH_TENSOR_BATCH);
+  put_flag(m, "gradient", t.flags & BERTH_TENSOR_GRADIENT);
+}
+
+static void put_collective(Members *m, const void *graph, int32_t i) {
+  berth_collective c;
+  if (berth_graph_collective(graph, i, &c) != BERTH_OK) return;
+  put_text(m, "kind", berth_i_collective_names[c.kind]);
+  put_amount(m, "bytes", c.bytes, -1);
+  put_int(m, "count", c.count, 1);
+  put_ids(m, "members", c.n_members, c.members);
+  put_ids(m, "consumers", c.n_consumers, c.consumers);
+}
+
+static void put_types(berth_i_out *o, const berth_graph *g) {
+  int32_t k;
+  if (g->n_types == 1 && !*berth_graph_type(g, 0)) return;
+  berth_i_put(o, ",\n  \"types\": [");
+  for (k = 0; k < g->n_types; k++) {
+    if (k) berth_i_put(o, ", ");
+    berth_i_put_string(o, berth_graph_type(g, k));
+  }
+  berth_i_put(o, "]");
+}
+
+static void put_graph(berth_i_out *o, const berth_graph *g) {
+  open_part(o, "graph", berth_graph_name(g));
+  put_types(o, g);
+  put_list(o, "ops", g->n_ops, put_op, g);
+  put_list(o, "tensors", g->n_tensors, put_tensor, g);
+  put_list(o, "collectives", g->n_collectives, put_collective, g);
+  berth_i_put(o, "}");
+}
+
+/* ---- topology ----------------------------------------------------------------------------- */
+
+static void put_device(Members *m, const void *topology, int32_t i) {
+  const berth_device *d = &((const berth_topology *)topology)->devices[i];
+  put_text(m, "name", d->name);
+  put_text(m, "type", d->type);
+  put_amount(m, "speed", d->speed, 1);
+  put_amount(m, "flop_per_second", d->flops, 0);
+  put_amount(m, "memory_bytes", d->memory, INFINITY);
+  put_amount(m, "memory_bytes_per_second", d->memory_bandwidth, 0);
+  put_amount(m, "overhead_seconds", d->overhead, 0);
+  put_int(m, "machine", d->machine, 0);
+}
+
+static bool is_way_back(const berth_topology *t, int32_t a, int32_t b) {
+  return b < t->n_links && t->from[a] == t->to[b] && t->to[a] == t->from[b] && t->links[a].bandwidth == t->links[b].bandwidth &&
+         t->links[a].latency == t->links[b].latency;
+}
+
+static void put_links(berth_i_out *o, const berth_topology *t) {
+  int32_t k;
+  if (t->n_links == 0) return;
+  berth_i_put(o, ",\n  \"links\": [");
+  for (k = 0; k < t->n_links; k++) {
+    Members m = { o, false };
+    bool duplex = is_way_back(t, k, k + 1);
+    berth_i_put(o, k ? ",\n    {" : "\n    {");
+    put_text(&m, "from", t->node_name[t->from[k]]);
+    put_text(&m, "to", t->node_name[t->to[k]]);
+    put_amount(&m, "bytes_per_second", t->links[k].bandwidth, -1);
+    put_amount(&m, "latency_seconds", t->links[k].latency, 0);
+    put_flag(&m, "duplex", duplex);
+    berth_i_put(o, "}");
+    if (duplex) k++;
+  }
+  berth_i_put(o, "]");
+}
+
+static bool switches_come_last(const berth_topology *t) {
+  int32_t k = 0;
+  while (k < t->n_devices && t->node_device[k] == k) k++;
+  return k == t->n_devices;
+}
+
+/* Switches, and the order of all nodes where it is not the usual one. */
+static void put_switches(berth_i_out *o, const berth_topology *t) {
+  int32_t k;
+  bool any = false;
+  if (t->n_nodes == t->n_devices) return;
+  berth_i_put(o, ",\n  \"switches\": [");
+  for (k = 0; k < t->n_nodes; k++) {
+    if (t->node_device[k] != BERTH_NONE) continue;
+    if (any) berth_i_put(o, ", ");
+    any = true;
+    berth_i_put_string(o, t->node_name[k]);
+  }
+  berth_i_put(o, "]");
+  if (switches_come_last(t)) return;
+  for (k = 0; k < t->n_nodes; k++) {
+    berth_i_put(o, k ? ", " : ",\n  \"nodes\": [");
+    berth_i_put_string(o, t->node_name[k]);
+  }
+  berth_i_put(o, "]");
+}
+
+static void put_route(berth_i_out *o, const berth_topology *t, int32_t src, int32_t dst, bool first) {
+  const int32_t *links;
+  int32_t n = berth_topology_route(t, src, dst, &links);
+  Members m = { o, false };
+  berth_i_put(o, first ? ",\n  \"routes\": [\n    {" : ",\n    {");
+  put_text(&m, "from", t->devices[src].name);
+  put_text(&m, "to", t->devices[dst].name);
+  put_ids(&m, "links", n, links);
+  berth_i_put(o, "}");
+}
+
+static void put_routes(berth_i_out *o, const berth_topology *t) {
+  bool any = false;
+  int32_t src, dst;
+  if (!t->route_set) return;
+  for (src = 0; src < t->n_devices; src++) {
+    for (dst = 0; dst < t->n_devices; dst++) {
+      if (!t->route_set[berth_i_pair(t, src, dst)]) continue;
+      put_route(o, t, src, dst, !any);
+      any = true;
+    }
+  }
+  if (any) berth_i_put(o, "]");
+}
+
+static void put_topology(berth_i_out *o, const berth_topology *t) {
+  open_part(o, "topology", berth_topology_name(t));
+  put_list(o, "devices", t->n_devices, put_device, t);
+  put_switches(o, t);
+  put_links(o, t);
+  put_routes(o, t);
+  berth_i_put(o, "}");
+}
+
+/* ---- placement ---------------------------------------------------------------------------- */
+
+static void put_op_names(Members *m, const berth_graph *g) {
+  int32_t k;
+  berth_op op;
+  if (!g || !g->op_name) return;
+  berth_i_put(m->o, ",\n  \"op_names\": [");
+  for (k = 0; k < g->n_ops && berth_graph_op(g, k, &op) == BERTH_OK; k++) {
+    if (k) berth_i_put(m->o, ", ");
+    berth_i_put_string(m->o, op.name ? op.name : "");
+  }
+  berth_i_put(m->o, "]");
+}
+
+static void put_device_names(Members *m, const berth_topology *t) {
+  int32_t k;
+  if (!t) return;
+  berth_i_put(m->o, ",\n  \"device_names\": [");
+  for (k = 0; k < t->n_devices; k++) {
+    if (k) berth_i_put(m->o, ", ");
+    berth_i_put_string(m->o, t->devices[k].name);
+  }
+  berth_i_put(m->o, "]");
+}
+
+static void put_placement(berth_i_out *o, const berth_placement *p, const berth_graph *g, const berth_topology *t) {
+  Members m = { o, false };
+  berth_i_put(o, ",\n\"placement\": {\n  ");
+  put_text(&m, "placer", p->placer);
+  if (!isnan(p->estimate)) put_amount(&m, "estimate_seconds", p->estimate, -1);
+  put_ids(&m, "device", p->n, p->device);
+  if (p->sequence) put_ids(&m, "sequence", p->n, p->sequence);
+  if (p->start && p->finish) {
+    put_amounts(&m, "start_seconds", p->n, p->start);
+    put_amounts(&m, "finish_seconds", p->n, p->finish);
+  }
+  put_op_names(&m, g);
+  put_device_names(&m, t);
+  berth_i_put(o, "}");
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static berth_status check_fit(const berth_placement *p, const berth_graph *g, const berth_topology *t) {
+  int32_t k;
+  if (g && p->n != g->n_ops)
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement of %d ops, graph of %d", (int)p->n, (int)g->n_ops);
+  for (k = 0; t && k < p->n; k++) {
+    if (p->device[k] < t->n_devices) continue;
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement: op %d is on device %d, topology has %d", (int)k, (int)p->device[k],
+                        (int)t->n_devices);
+  }
+  return BERTH_OK;
+}
+
+static berth_status write_parts(berth_ctx *ctx, const berth_graph *g, const berth_topology *t, const berth_placement *p,
+                                berth_text *out) {
+  berth_i_out o = berth_i_out_open(ctx, out);
+  open_file(&o);
+  if (g) put_graph(&o, g);
+  if (t) put_topology(&o, t);
+  if (p) put_placement(&o, p, g, t);
+  close_file(&o);
+  return berth_i_out_close(&o);
+}
+
+berth_status berth_write_bundle(const berth_bundle *b, berth_text *out) {
+  berth_ctx *ctx = b->graph ? b->graph->ctx : b->topology ? b->topology->ctx : b->placement ? b->placement->ctx : out->ctx;
+  berth_status st = b->placement ? check_fit(b->placement, b->graph, b->topology) : BERTH_OK;
+  if (!b->graph && !b->topology && !b->placement) return ctx ? berth_i_fail(ctx, BERTH_EINVAL, "nothing to write") : BERTH_EINVAL;
+  return st == BERTH_OK ? write_parts(ctx, b->graph, b->topology, b->placement, out) : st;
+}
+
+berth_status berth_write_topology(berth_topology *t, berth_text *out) { return write_parts(t->ctx, NULL, t, NULL, out); }
+
+berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out) {
+  berth_status st = check_fit(p, g, t);
+  berth_i_out o;
+  if (st != BERTH_OK) return st;
+  o = berth_i_out_open(p->ctx, out);
+  open_file(&o);
+  put_placement(&o, p, g, t);
+  close_file(&o);
+  return berth_i_out_close(&o);
+}
+
+berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out) {
+  return berth_write_placed(g, format, NULL, out);
+}
+
+static berth_status write_berth_placed(berth_graph *g, const int32_t *device, berth_text *out) {
+  berth_placement *p = NULL;
+  berth_status st = device ? berth_placement_new(g->ctx, g->n_ops, device, NULL, NULL, NAN, &p) : BERTH_OK;
+  if (st == BERTH_OK) st = write_parts(g->ctx, g, NULL, p, out);
+  berth_placement_release(p);
+  return st;
+}
+
+berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out) {
+  int32_t k;
+  for (k = 0; device && k < g->n_ops; k++) {
+    if (device[k] < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)k, (int)device[k]);
+  }
+  if (format && strcmp(format, "berth") == 0) return write_berth_placed(g, device, out);
+  if (format && strcmp(format, "graphml") == 0) return berth_i_write_graphml(g, device, out);
+  if (format && strcmp(format, "dot") == 0) return berth_i_write_dot(g, device, out);
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "cannot write a graph as \"%.40s\": must be one of \"berth\", \"graphml\", \"dot\"",
+                      format ? format : "");
+}

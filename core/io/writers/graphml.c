@@ -1,0 +1,336 @@
+/* GraphML out: an edge per consumer; collectives are nodes of their own behind the ops. */
+#include "extern/igraph_internal.h"
+#include "io/io_internal.h"
+
+/* Columns are made of cells that live in one growing text, zero-terminated each. */
+typedef struct Sheet {
+  berth_ctx *ctx;
+  berth_i_out o;
+  berth_text text;
+  size_t *cell;        /* [columns * rows] offsets into text */
+  const char **value;  /* the same as pointers, once the text stands still */
+  berth_i_written *columns;
+  int32_t n, cap, rows;
+} Sheet;
+
+static const size_t MISSING = (size_t)-1;
+
+static berth_status sheet_make(berth_ctx *ctx, int32_t rows, int32_t cap, Sheet *s) {
+  size_t cells = (size_t)rows * (size_t)cap;
+  *s = (Sheet){ .ctx = ctx, .rows = rows, .cap = cap };
+  s->cell = berth_i_alloc(ctx, cells, sizeof *s->cell);
+  s->value = berth_i_alloc(ctx, cells, sizeof *s->value);
+  s->columns = berth_i_alloc(ctx, (size_t)cap, sizeof *s->columns);
+  return s->cell && s->value && s->columns ? BERTH_OK : berth_i_nomem(ctx);
+}
+
+static void sheet_release(Sheet *s) {
+  size_t cells = (size_t)s->rows * (size_t)s->cap;
+  if (!s->ctx) return;
+  berth_text_release(&s->text);
+  berth_i_free(s->ctx, s->cell, cells, sizeof *s->cell);
+  berth_i_free(s->ctx, s->value, cells, sizeof *s->value);
+  berth_i_free(s->ctx, s->columns, (size_t)s->cap, sizeof *s->columns);
+}
+
+/* A column of nothing but missing values. */
+static int32_t add_column(Sheet *s, const char *name, const char *type) {
+  int32_t k = s->n++, i;
+  s->columns[k] = (berth_i_written){ name, type, s->value + (size_t)k * (size_t)s->rows };
+  for (i = 0; i < s->rows; i++) s->cell[(size_t)k * (size_t)s->rows + (size_t)i] = MISSING;
+  return k;
+}
+
+/* What XML cannot hold becomes the picture of a control character, U+2400 on, or U+FFFD. Attributes cannot hold line ends. */
+static void put_xml(berth_i_out *o, const char *s, bool attribute) {
+  while (*s) {
+    size_t n = berth_i_utf8(s);
+    bool control = n == 1 && (unsigned char)*s < 32 && (attribute || (*s != '\t' && *s != '\n'));
+    bool nothing = n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && (unsigned char)s[2] >= 0xbe;
+    if (control) berth_i_putf(o, "\xe2\x90%c", 0x80 + *s);
+    else if (n == 0 || nothing) berth_i_put(o, "\xef\xbf\xbd");
+    else berth_i_put_n(o, s, n);
+    s += n ? n : 1;
+  }
+}
+
+static void set_text(Sheet *s, int32_t column, int32_t row, const char *text) {
+  if (!text || !*text) return;
+  s->cell[(size_t)column * (size_t)s->rows + (size_t)row] = s->text.len;
+  put_xml(&s->o, text, false);
+  berth_i_put_n(&s->o, "", 1);
+}
+
+static void set_number(Sheet *s, int32_t column, int32_t row, double x) {
+  char buf[BERTH_I_NUMBER_SIZE];
+  set_text(s, column, row, isinf(x) ? "Infinity" : berth_i_number_text(x, buf));
+}
+
+static void fix_values(Sheet *s) {
+  size_t k, cells = (size_t)s->n * (size_t)s->rows;
+  for (k = 0; k < cells; k++) s->value[k] = s->cell[k] == MISSING ? NULL : s->text.data + s->cell[k];
+}
+
+/* ---- nodes -------------------------------------------------------------------------------- */
+
+typedef struct Writer {
+  berth_graph *g;
+  const int32_t *device;
+  Sheet nodes, edges;
+  berth_text labels;   /* names of the columns of times */
+  int32_t *from, *to;  /* [edges.rows] */
+} Writer;
+
+enum { N_NODE_COLUMNS = 16, N_EDGE_COLUMNS = 5 };
+
+typedef double (*Amount)(const berth_op *op);
+static double flop_of(const berth_op *op) { return op->flop; }
+static double bytes_of(const berth_op *op) { return op->bytes; }
+static double params_of(const berth_op *op) { return op->param_bytes; }
+static double workspace_of(const berth_op *op) { return op->workspace_bytes; }
+
+/* Calls set(row) for every op; a column that would stay empty is not made. */
+static void put_names(Writer *w, bool kinds) {
+  const berth_graph *g = w->g;
+  int32_t v, k;
+  berth_op op;
+  if (kinds ? !g->op_kind : !g->op_name) return;
+  k = add_column(&w->nodes, kinds ? "kind" : "name", "string");
+  for (v = 0; v < g->n_ops && berth_graph_op(g, v, &op) == BERTH_OK; v++) set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
+}
+
+static void put_amount(Writer *w, const double *column, const char *name, Amount amount) {
+  int32_t v, k;
+  berth_op op;
+  if (!column) return;
+  k = add_column(&w->nodes, name, "double");
+  for (v = 0; v < w->g->n_ops && berth_graph_op(w->g, v, &op) == BERTH_OK; v++)
+    if (amount(&op) != 0) set_number(&w->nodes, k, v, amount(&op));
+}
+
+static void put_ids(Writer *w, const int32_t *column, const char *name) {
+  int32_t v, k;
+  if (!column) return;
+  k = add_column(&w->nodes, name, "int");
+  for (v = 0; v < w->g->n_ops; v++)
+    if (column[v] != BERTH_NONE) set_number(&w->nodes, k, v, column[v]);
+}
+
+static void put_flag(Sheet *s, const uint8_t *column, int32_t n, unsigned bit, const char *name) {
+  int32_t v, k;
+  bool any = false;
+  for (v = 0; column && v < n; v++) any = any || column[v] & bit;
+  if (!any) return;
+  k = add_column(s, name, "boolean");
+  for (v = 0; v < n; v++) set_text(s, k, v, column[v] & bit ? "true" : "false");
+}
+
+/* "seconds:type", or "seconds" for the one type "". */
+static berth_status label_times(Writer *w, berth_ctx *ctx) {
+  berth_i_out o = berth_i_out_open(ctx, &w->labels);
+  int32_t k;
+  for (k = 0; k < w->g->n_types; k++) {
+    const char *type = berth_graph_type(w->g, k);
+    berth_i_put(&o, w->g->n_types == 1 && !*type ? "seconds" : "seconds:");
+    put_xml(&o, type, true);
+    berth_i_put_n(&o, "", 1);
+  }
+  return berth_i_out_close(&o);
+}
+
+static void put_times(Writer *w) {
+  const berth_graph *g = w->g;
+  const char *label = w->labels.data;
+  int32_t type, v, k;
+  bool plain = g->n_types == 1 && !*berth_graph_type(g, 0);
+  if (!g->seconds && plain) return;
+  for (type = 0; type < g->n_types; type++, label += strlen(label) + 1) {
+    k = add_column(&w->nodes, label, "double");
+    for (v = 0; g->seconds && v < g->n_ops; v++) {
+      double s = g->seconds[(size_t)v * (size_t)g->n_types + (size_t)type];
+      if (!isnan(s)) set_number(&w->nodes, k, v, s);
+    }
+  }
+}
+
+static void put_device(Writer *w) {
+  int32_t v, k;
+  if (!w->device) return;
+  k = add_column(&w->nodes, "device", "int");
+  for (v = 0; v < w->g->n_ops; v++) set_number(&w->nodes, k, v, w->device[v]);
+}
+
+static int32_t find_column(Sheet *s, const char *name, const char *type) {
+  int32_t k;
+  for (k = 0; k < s->n; k++)
+    if (strcmp(s->columns[k].name, name) == 0) return k;
+  return add_column(s, name, type);
+}
+
+static void put_collectives(Writer *w) {
+  const berth_graph *g = w->g;
+  int32_t kind, bytes, count, c;
+  if (g->n_collectives == 0) return;
+  kind = add_column(&w->nodes, "collective", "string");
+  bytes = find_column(&w->nodes, "bytes", "double");
+  count = add_column(&w->nodes, "count", "int");
+  for (c = 0; c < g->n_collectives; c++) {
+    const berth_collective *x = &g->collectives[c];
+    set_text(&w->nodes, kind, g->n_ops + c, berth_i_collective_names[x->kind]);
+    set_number(&w->nodes, bytes, g->n_ops + c, x->bytes);
+    set_number(&w->nodes, count, g->n_ops + c, x->count);
+  }
+}
+
+static void put_nodes(Writer *w) {
+  const berth_graph *g = w->g;
+  put_names(w, false);
+  put_names(w, true);
+  put_times(w);
+  put_amount(w, g->flop, "flop", flop_of);
+  put_amount(w, g->bytes, "bytes", bytes_of);
+  put_amount(w, g->param_bytes, "param_bytes", params_of);
+  put_amount(w, g->workspace_bytes, "workspace_bytes", workspace_of);
+  put_ids(w, g->group, "group");
+  put_ids(w, g->twin, "twin");
+  put_ids(w, g->pin, "pin");
+  put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_BACKWARD, "backward");
+  put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_UPDATE, "update");
+  put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_SPLITTABLE, "splittable");
+  put_flag(&w->nodes, g->flags, g->n_ops, BERTH_OP_COMMUNICATION, "communication");
+  put_collectives(w);
+  put_device(w);
+}
+
+/* ---- edges -------------------------------------------------------------------------------- */
+
+static void put_edge_amount(Writer *w, int32_t column, int32_t row, const int32_t *tensor,
+                            double (*amount)(const berth_graph *, int32_t)) {
+  if (tensor[row] != BERTH_NONE) set_number(&w->edges, column, row, amount(w->g, tensor[row]));
+}
+
+static double size_of(const berth_graph *g, int32_t t) { return g->tensor_bytes[t]; }
+static double number_of(const berth_graph *g, int32_t t) { return (void)g, t; }
+
+static void put_edge_column(Writer *w, const char *name, const char *type, const int32_t *tensor,
+                            double (*amount)(const berth_graph *, int32_t)) {
+  int32_t k = add_column(&w->edges, name, type), e;
+  for (e = 0; e < w->edges.rows; e++) put_edge_amount(w, k, e, tensor, amount);
+}
+
+static void put_edge_flag(Writer *w, const char *name, unsigned bit, const int32_t *tensor) {
+  const uint8_t *flags = w->g->tensor_flags;
+  int32_t e, k = BERTH_NONE;
+  for (e = 0; flags && e < w->edges.rows; e++) {
+    if (tensor[e] == BERTH_NONE || !(flags[tensor[e]] & bit)) continue;
+    if (k == BERTH_NONE) k = add_column(&w->edges, name, "boolean");
+    set_text(&w->edges, k, e, "true");
+  }
+}
+
+static void put_edges(Writer *w, const int32_t *tensor) {
+  put_edge_column(w, "bytes", "double", tensor, size_of);
+  put_edge_column(w, "tensor", "int", tensor, number_of);
+  if (w->g->resident) put_edge_column(w, "resident_bytes", "double", tensor, berth_i_resident);
+  put_edge_flag(w, "batch", BERTH_TENSOR_BATCH, tensor);
+  put_edge_flag(w, "gradient", BERTH_TENSOR_GRADIENT, tensor);
+}
+
+/* Edges in an order that keeps the inputs of every op and the consumers of every tensor; then those of the collectives. */
+static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
+  const berth_graph *g = w->g;
+  size_t n = (size_t)g->n_edges;
+  int32_t *order = berth_i_alloc(ctx, n, sizeof *order), *of = berth_i_alloc(ctx, n, sizeof *of), t, e, c, i, row = 0;
+  bool ok = false;
+  berth_status st = order && of ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = berth_i_merge_order(ctx, g->n_ops, g->n_tensors, g->use_at, g->use, g->in_at, g->in, order, &ok);
+  for (t = 0; st == BERTH_OK && t < g->n_tensors; t++)
+    for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
+  for (e = 0; st == BERTH_OK && e < g->n_edges; e++, row++) {
+    int32_t pair = ok ? order[e] : e;
+    tensor[row] = of[pair];
+    w->from[row] = g->producer[of[pair]];
+    w->to[row] = g->use[pair];
+  }
+  for (c = 0; st == BERTH_OK && c < g->n_collectives; c++) {
+    const berth_collective *x = &g->collectives[c];
+    for (i = 0; i < x->n_members + x->n_consumers; i++, row++) {
+      bool member = i < x->n_members;
+      tensor[row] = BERTH_NONE;
+      w->from[row] = member ? x->members[i] : g->n_ops + c;
+      w->to[row] = member ? g->n_ops + c : x->consumers[i - x->n_members];
+    }
+  }
+  berth_i_free(ctx, order, n, sizeof *order);
+  berth_i_free(ctx, of, n, sizeof *of);
+  return st;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static berth_status put_piece(void *ud, const char *text, size_t len) {
+  berth_i_out *o = ud;
+  berth_i_put_n(o, text, len);
+  return o->st;
+}
+
+static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
+  berth_status st = label_times(w, ctx);
+  if (st != BERTH_OK) return st;
+  w->nodes.o = berth_i_out_open(ctx, &w->nodes.text);
+  w->edges.o = berth_i_out_open(ctx, &w->edges.text);
+  put_nodes(w);
+  put_edges(w, tensor);
+  if ((st = berth_i_out_close(&w->nodes.o)) != BERTH_OK || (st = berth_i_out_close(&w->edges.o)) != BERTH_OK) return st;
+  fix_values(&w->nodes);
+  fix_values(&w->edges);
+  return BERTH_OK;
+}
+
+static berth_status print(Writer *w, berth_ctx *ctx, berth_text *out) {
+  berth_text name = { NULL, NULL, 0, 0 };
+  berth_i_out o = berth_i_out_open(ctx, &name);
+  berth_status st;
+  put_xml(&o, berth_graph_name(w->g), false);
+  if ((st = berth_i_out_close(&o)) == BERTH_OK) {
+    o = berth_i_out_open(ctx, out);
+    st = berth_i_graphml_write(ctx, name.data ? name.data : "", w->nodes.rows, w->edges.rows, w->from, w->to, w->nodes.n,
+                               w->nodes.columns, w->edges.n, w->edges.columns, put_piece, &o);
+    o.st = st;
+    st = berth_i_out_close(&o);
+  }
+  berth_text_release(&name);
+  return st;
+}
+
+static int32_t count_rows(const berth_graph *g) {
+  int32_t rows = g->n_edges, c;
+  for (c = 0; c < g->n_collectives; c++) rows += g->collectives[c].n_members + g->collectives[c].n_consumers;
+  return rows;
+}
+
+berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out) {
+  berth_ctx *ctx = g->ctx;
+  Writer w = { .g = g, .device = device };
+  int32_t rows = count_rows(g), *tensor = NULL;
+  berth_status st;
+  if ((st = sheet_make(ctx, g->n_ops + g->n_collectives, N_NODE_COLUMNS + g->n_types, &w.nodes)) != BERTH_OK) goto done;
+  if ((st = sheet_make(ctx, rows, N_EDGE_COLUMNS, &w.edges)) != BERTH_OK) goto done;
+  tensor = berth_i_alloc(ctx, (size_t)rows, sizeof *tensor);
+  w.from = berth_i_alloc(ctx, (size_t)rows, sizeof *w.from);
+  w.to = berth_i_alloc(ctx, (size_t)rows, sizeof *w.to);
+  if (!tensor || !w.from || !w.to) {
+    st = berth_i_nomem(ctx);
+    goto done;
+  }
+  if ((st = list_edges(&w, ctx, tensor)) != BERTH_OK) goto done;
+  if ((st = fill(&w, ctx, tensor)) == BERTH_OK) st = print(&w, ctx, out);
+done:
+  berth_i_free(ctx, tensor, (size_t)rows, sizeof *tensor);
+  berth_i_free(ctx, w.from, (size_t)rows, sizeof *w.from);
+  berth_i_free(ctx, w.to, (size_t)rows, sizeof *w.to);
+  berth_text_release(&w.labels);
+  sheet_release(&w.nodes);
+  sheet_release(&w.edges);
+  return st;
+}

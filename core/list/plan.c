@@ -1,0 +1,86 @@
+/* Planned times of placers that only choose devices. */
+#include "pack/packing_internal.h"
+#include <stdlib.h>
+
+berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts) {
+  berth_sim_options o = berth_sim_default(NULL);
+  o.links = opts->links;
+  o.quantum = opts->quantum;
+  o.memory = berth_i_memory_counts(cost, opts->memory) ? opts->memory : BERTH_MEMORY_NONE;
+  o.param_multiple = opts->param_multiple;
+  return o;
+}
+
+typedef struct slot {
+  double start, finish;
+  int32_t place, op; /* in topological order */
+} slot;
+
+/* An op of no length stands before one that starts with it: it ran first, or it would have started later. */
+static int by_start(const void *pa, const void *pb) {
+  const slot *a = pa, *b = pb;
+  if (a->start != b->start) return a->start < b->start ? -1 : 1;
+  if (a->finish != b->finish) return a->finish < b->finish ? -1 : 1;
+  return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
+  int32_t i;
+  for (i = 0; i < p->n; i++) {
+    int32_t op = g->topo[i];
+    slots[i].start = p->start[op];
+    slots[i].finish = p->finish[op];
+    slots[i].place = i;
+    slots[i].op = op;
+  }
+  if (p->n > 0) qsort(slots, (size_t)p->n, sizeof *slots, by_start);
+  for (i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
+}
+
+/* Workspace at the peak counts as if it were outputs: too large a share rather than too small a one. */
+static double live_share(berth_cost *cost, const berth_result *r, double param_multiple, int32_t device) {
+  const berth_graph *g = cost->g;
+  const berth_transfer *sent;
+  double live = berth_result_peak(r)[device], all = 0;
+  int32_t i, n = berth_result_transfers(r, &sent);
+  for (i = 0; i < g->n_ops; i++) {
+    if (berth_result_device(r)[i] != device) continue;
+    live -= berth_i_param(g, i) * param_multiple;
+    all += berth_i_output_bytes(g, i);
+  }
+  for (i = 0; i < n; i++) {
+    if (sent[i].dst == device) all += berth_i_resident(g, sent[i].tensor);
+  }
+  return all > 0 ? fmin(1, fmax(0, live / all)) : 1;
+}
+
+static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
+                                  double *live) {
+  berth_sim_options o = berth_i_fifo_options(cost, opts);
+  berth_result *r = NULL;
+  berth_status st;
+  if ((st = berth_simulate(cost, p->device, &o, &r)) != BERTH_OK) return st;
+  if (p->n > 0) {
+    memcpy(p->start, berth_result_start(r), (size_t)p->n * sizeof *p->start);
+    memcpy(p->finish, berth_result_finish(r), (size_t)p->n * sizeof *p->finish);
+  }
+  p->estimate = berth_result_makespan(r);
+  p->links = (int32_t)opts->links;
+  oom->op = oom->device = BERTH_NONE;
+  if (berth_result_oom(r, oom)) {
+    oom->shortfall = berth_result_peak(r)[oom->device] - cost->t->devices[oom->device].memory;
+    if (live) *live = live_share(cost, r, opts->param_multiple, oom->device);
+  }
+  berth_result_release(r);
+  return BERTH_OK;
+}
+
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
+                               double *live) {
+  berth_status st;
+  slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
+  if (!slots) return berth_i_nomem(cost->ctx);
+  if ((st = simulate_fifo(cost, opts, p, oom, live)) == BERTH_OK) order_ops(cost->g, p, slots);
+  berth_i_free(cost->ctx, slots, (size_t)p->n, sizeof *slots);
+  return st;
+}

@@ -1,0 +1,351 @@
+/* Entropic primal-dual steps. A zero-sum game: a unit flow f from sources to sinks takes the longest way, a fractional matching y
+ * shortens the edges it is on: sum p f + sum c (1 - y) f. Both sides answer softly, paths at temperature tau (exact by one sweep
+ * of log-sum-exp), matchings at a temperature per part of the matching graph (by scaling rows and columns); steps are taken in
+ * log space with extrapolation, and are as long as the curvature that was met allows. */
+#include "entropic_internal.h"
+
+#define LEAST_STEP 3.0
+#define MOST_STEP 1e5
+
+typedef berth_i_lp_entropic_state entropic;
+
+/* ---- parts of the matching graph ------------------------------------------------------------ */
+
+static int32_t root_of(int32_t *up, int32_t x) {
+  while (up[x] != x) x = up[x] = up[up[x]];
+  return x;
+}
+
+/* The out-side of tail i is i, the in-side of head j is n + j.  @param up [2n] scratch */
+static void join_sides(const berth_i_lp_problem *q, int32_t *up) {
+  int32_t i, e;
+  for (i = 0; i < 2 * q->n; i++) up[i] = i;
+  for (e = 0; e < q->m; e++) {
+    int32_t a, b;
+    if (q->c[e] == 0) continue;
+    a = root_of(up, q->tail[e]);
+    b = root_of(up, q->n + q->head[e]);
+    if (a < b) up[b] = a;
+    else up[a] = b;
+  }
+}
+
+static void number_parts(entropic *s, int32_t *up) {
+  const berth_i_lp_problem *q = s->q;
+  int32_t i, *number = s->part_out; /* the lowest side of a part with edges is a tail */
+  for (i = 0; i < q->n; i++) number[i] = up[i] == i ? s->n_parts++ : number[root_of(up, i)];
+  for (i = 0; i < q->n; i++) {
+    int32_t top = root_of(up, q->n + i);
+    s->part_in[i] = top < q->n ? number[top] : 0;
+  }
+}
+
+static berth_status find_parts(entropic *s) {
+  const berth_i_lp_problem *q = s->q;
+  size_t n2 = 2 * (size_t)q->n;
+  int32_t e, *up = berth_i_alloc(q->ctx, n2, sizeof *up);
+  if (!up) return berth_i_nomem(q->ctx);
+  join_sides(q, up);
+  number_parts(s, up);
+  berth_i_free(q->ctx, up, n2, sizeof *up);
+  s->heat = berth_i_alloc(q->ctx, (size_t)s->n_parts, sizeof *s->heat);
+  s->gain = berth_i_alloc(q->ctx, (size_t)s->n_parts, sizeof *s->gain);
+  s->edges = berth_i_zalloc(q->ctx, (size_t)s->n_parts, sizeof *s->edges);
+  if (!s->heat || !s->gain || !s->edges) return berth_i_nomem(q->ctx);
+  for (e = 0; e < q->m; e++) s->edges[s->part_in[q->head[e]]] += q->c[e] > 0;
+  return BERTH_OK;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+enum { NODE_ARRAYS = 13, EDGE_ARRAYS = 13 };
+
+/* The first of each kind stands at the head of its block, which is freed through it. */
+static void deal_nodes(entropic *s, double *block) {
+  double **slot[NODE_ARRAYS] = { &s->arrival, &s->depart, &s->through, &s->ends, &s->row, &s->col, &s->sum,
+                                 &s->row_inverse, &s->col_inverse, &s->row_fitted, &s->col_fitted,
+                                 &s->sum_ends, &s->sum_potential };
+  size_t i;
+  for (i = 0; i < NODE_ARRAYS; i++) *slot[i] = block + i * (size_t)s->q->n;
+}
+static void deal_edges(entropic *s, double *block) {
+  double **slot[EDGE_ARRAYS] = { &s->length, &s->share, &s->log_share, &s->last_log_share, &s->flow, &s->moved,
+                                 &s->pull, &s->y, &s->last_y, &s->log_y, &s->trial,
+                                 &s->sum_y, &s->sum_flow };
+  size_t i;
+  for (i = 0; i < EDGE_ARRAYS; i++) *slot[i] = block + i * (size_t)s->q->m;
+}
+
+void berth_i_lp_entropic_release(entropic *s) {
+  berth_ctx *ctx = s->q->ctx;
+  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, parts = (size_t)s->n_parts;
+  berth_i_free(ctx, s->arrival, NODE_ARRAYS * n, sizeof(double));
+  berth_i_free(ctx, s->length, EDGE_ARRAYS * m, sizeof(double));
+  berth_i_free(ctx, s->scratch, m + 3 * n, sizeof *s->scratch);
+  berth_i_free(ctx, s->sink, n, sizeof *s->sink);
+  berth_i_free(ctx, s->part_in, n, sizeof *s->part_in);
+  berth_i_free(ctx, s->part_out, n, sizeof *s->part_out);
+  berth_i_free(ctx, s->heat, parts, sizeof *s->heat);
+  berth_i_free(ctx, s->gain, parts, sizeof *s->gain);
+  berth_i_free(ctx, s->edges, parts, sizeof *s->edges);
+}
+
+berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) {
+  berth_ctx *ctx = q->ctx;
+  size_t n = (size_t)q->n, m = (size_t)q->m;
+  double *nodes = berth_i_zalloc(ctx, NODE_ARRAYS * n, sizeof *nodes), *edges;
+  memset(s, 0, sizeof *s);
+  s->q = q;
+  if (nodes) deal_nodes(s, nodes);
+  if ((edges = berth_i_zalloc(ctx, EDGE_ARRAYS * m, sizeof *edges)) != NULL) deal_edges(s, edges);
+  s->scratch = berth_i_alloc(ctx, m + 3 * n, sizeof *s->scratch);
+  s->sink = berth_i_alloc(ctx, n, sizeof *s->sink);
+  s->part_in = berth_i_alloc(ctx, n, sizeof *s->part_in);
+  s->part_out = berth_i_alloc(ctx, n, sizeof *s->part_out);
+  if (!nodes || !edges || !s->scratch || !s->sink || !s->part_in || !s->part_out) return berth_i_nomem(ctx);
+  return find_parts(s);
+}
+
+/* ---- paths ---------------------------------------------------------------------------------- */
+
+/* What arrives at j, and from where.  @return log weight of the paths that end before j */
+static double arrive(entropic *s, int32_t from, int32_t to) {
+  const berth_i_lp_problem *q = s->q;
+  double most = -INFINITY, sum = 0, arrival;
+  int32_t e;
+  for (e = from; e < to; e++) {
+    double x = s->depart[q->tail[e]] + s->length[e];
+    s->log_share[e] = x;
+    if (x > most) most = x;
+  }
+  if (to - from == 1) {
+    s->share[from] = 1;
+    s->log_share[from] = 0;
+    return most;
+  }
+  for (e = from; e < to; e++) sum += s->share[e] = berth_i_lp_exp(s->log_share[e] - most);
+  arrival = most + berth_i_lp_log(sum);
+  sum = 1 / sum;
+  for (e = from; e < to; e++) {
+    s->share[e] *= sum;
+    s->log_share[e] -= arrival;
+  }
+  return arrival;
+}
+
+static void lengthen(entropic *s, double rho) {
+  const berth_i_lp_problem *q = s->q;
+  double take = (1 - rho) / s->tau;
+  int32_t e;
+  for (e = 0; e < q->m; e++) {
+    double ahead = s->y[e] + rho * (s->y[e] - s->last_y[e]);
+    s->length[e] = rho * s->length[e] + take * q->c[e] * (1 - ahead);
+  }
+}
+
+static void sweep_forward(entropic *s) {
+  const berth_i_lp_problem *q = s->q;
+  double *swap = s->log_share, cold = 1 / s->tau;
+  int32_t j;
+  s->log_share = s->last_log_share;
+  s->last_log_share = swap;
+  for (j = 0; j < q->n; j++) {
+    int32_t from = q->in_at[j], to = q->in_at[j + 1];
+    s->arrival[j] = from < to ? arrive(s, from, to) : 0;
+    s->depart[j] = s->arrival[j] + q->p[j] * cold;
+  }
+}
+
+/* @return entropy of where paths end */
+static double choose_ends(entropic *s) {
+  double most = -INFINITY, sum = 0, entropy = 0;
+  int32_t k;
+  for (k = 0; k < s->n_sinks; k++) most = fmax(most, s->depart[s->sink[k]]);
+  for (k = 0; k < s->n_sinks; k++) sum += s->ends[s->sink[k]] = berth_i_lp_exp(s->depart[s->sink[k]] - most);
+  for (k = 0; k < s->n_sinks; k++) {
+    int32_t i = s->sink[k];
+    s->ends[i] /= sum;
+    entropy -= s->ends[i] * (s->depart[i] - most - berth_i_lp_log(sum));
+  }
+  return entropy;
+}
+
+typedef struct moves {
+  double entropy;  /* of the paths */
+  double flow;     /* divergence of the flow's last step */
+  double matching; /* ... of the matching's, times heat */
+  double cross;    /* what both steps together change in the game's value */
+} moves;
+
+static void sweep_backward(entropic *s, moves *mv) {
+  const berth_i_lp_problem *q = s->q;
+  int32_t j, e;
+  memcpy(s->through, s->ends, (size_t)q->n * sizeof *s->through);
+  for (j = q->n - 1; j >= 0; j--) {
+    double here = s->through[j];
+    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+      double f = here * s->share[e];
+      s->moved[e] = f - s->flow[e];
+      s->flow[e] = f;
+      s->through[q->tail[e]] += f;
+      mv->entropy -= f * s->log_share[e];
+      mv->flow += f * (s->log_share[e] - s->last_log_share[e]);
+    }
+  }
+}
+
+/* ---- matchings ------------------------------------------------------------------------------ */
+
+/* Scales a row or a column of this sum to at most 1, by as little as may be. The inverse of the factor is kept beside its log, so
+ * that a fit takes no exp.  @param fitted what the present fit has multiplied it with */
+static double fit(double *inverse, double *fitted, double sum) {
+  double factor;
+  if (!(sum * *inverse > 1)) { /* fits without: the factor comes back to 1 */
+    factor = *inverse;
+    *inverse = 1;
+  } else {
+    factor = 1 / sum;
+    *inverse *= sum;
+  }
+  *fitted *= factor;
+  return factor;
+}
+
+/* Brings the column of j to at most 1. */
+static void fit_column(entropic *s, int32_t j, double sum) {
+  double factor = fit(&s->col_inverse[j], &s->col_fitted[j], sum);
+  int32_t e;
+  for (e = s->q->in_at[j]; e < s->q->in_at[j + 1]; e++) {
+    s->y[e] *= factor;
+    s->sum[s->q->tail[e]] += s->y[e];
+  }
+}
+
+/* The same for all rows; leaves the factors in sum. */
+static void fit_rows(entropic *s) {
+  int32_t i;
+  for (i = 0; i < s->q->n; i++) s->sum[i] = fit(&s->row_inverse[i], &s->row_fitted[i], s->sum[i]);
+}
+
+/* Logs again. An inverse at its largest says no more than that its side is crowded. */
+static void keep_fit(double *log_inverse, double *inverse, double *fitted, int32_t n) {
+  int32_t i;
+  for (i = 0; i < n; i++) {
+    if (inverse[i] == 1) log_inverse[i] = 0;
+    else if (fitted[i] != 1) log_inverse[i] -= berth_i_lp_log(fitted[i]);
+    if (inverse[i] > BERTH_I_LP_MOST_INVERSE) inverse[i] = BERTH_I_LP_MOST_INVERSE;
+    fitted[i] = 1;
+  }
+}
+
+static void first_fit(entropic *s, double rho) {
+  const berth_i_lp_problem *q = s->q;
+  int32_t j, e;
+  memset(s->sum, 0, (size_t)q->n * sizeof *s->sum);
+  for (j = 0; j < q->n; j++) {
+    double take = (1 - rho) / s->heat[s->part_in[j]], sum = 0;
+    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+      s->pull[e] = rho * s->pull[e] + take * q->c[e] * s->flow[e];
+      sum += s->y[e] = q->c[e] > 0 ? berth_i_lp_exp(s->pull[e] - s->row[q->tail[e]] - s->col[j]) : 0;
+    }
+    fit_column(s, j, sum);
+  }
+  fit_rows(s);
+}
+
+static void second_fit(entropic *s) {
+  const berth_i_lp_problem *q = s->q;
+  int32_t j, e;
+  for (e = 0; e < q->m; e++) s->y[e] *= s->sum[q->tail[e]];
+  memset(s->sum, 0, (size_t)q->n * sizeof *s->sum);
+  for (j = 0; j < q->n; j++) {
+    double sum = 0;
+    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) sum += s->y[e];
+    fit_column(s, j, sum);
+  }
+  fit_rows(s);
+  keep_fit(s->row, s->row_inverse, s->row_fitted, q->n);
+  keep_fit(s->col, s->col_inverse, s->col_fitted, q->n);
+}
+
+static void finish_fit(entropic *s, moves *mv) {
+  const berth_i_lp_problem *q = s->q;
+  int32_t j, e;
+  for (j = 0; j < q->n; j++) {
+    double heat = s->heat[s->part_in[j]], part = 0;
+    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+      double log_y = s->pull[e] - s->row[q->tail[e]] - s->col[j];
+      s->y[e] *= s->sum[q->tail[e]];
+      mv->cross += q->c[e] * (s->y[e] - s->last_y[e]) * s->moved[e];
+      part += s->y[e] * (log_y - s->log_y[e]) - s->y[e] + s->last_y[e];
+      s->log_y[e] = log_y;
+    }
+    mv->matching += heat * part;
+  }
+}
+
+static void match(entropic *s, double rho, moves *mv) {
+  double *swap = s->last_y;
+  s->last_y = s->y;
+  s->y = swap;
+  first_fit(s, rho);
+  second_fit(s);
+  finish_fit(s, mv);
+}
+
+/* ---- one iteration -------------------------------------------------------------------------- */
+
+/* The step is as long as the curvature that was met allows. */
+static void adapt_step(entropic *s, const moves *mv) {
+  double divergence = s->tau * fabs(mv->flow) + fabs(mv->matching), need;
+  if (!(divergence > 0)) return;
+  need = s->bias * fabs(mv->cross) / divergence;
+  if (need > 0.95 * (s->step - 1)) {
+    s->step = fmin(1.3 * s->step, 1 + 1.05 * need);
+  } else if (need < 0.8 * (s->step - 1)) {
+    s->step *= 0.985;
+  }
+  s->step = fmin(fmax(s->step, LEAST_STEP), MOST_STEP);
+}
+
+static void average(entropic *s) {
+  const berth_i_lp_problem *q = s->q;
+  int32_t i, e;
+  for (e = 0; e < q->m; e++) s->sum_y[e] += s->y[e];
+  for (e = 0; e < q->m; e++) s->sum_flow[e] += s->flow[e];
+  for (i = 0; i < q->n; i++) s->sum_ends[i] += s->ends[i];
+  for (i = 0; i < q->n; i++) s->sum_potential[i] += s->col[i] * s->heat[s->part_in[i]];
+  s->averaged++;
+}
+
+void berth_i_lp_entropic_forget(entropic *s) {
+  size_t n = (size_t)s->q->n, m = (size_t)s->q->m;
+  memset(s->sum_y, 0, m * sizeof *s->sum_y);
+  memset(s->sum_flow, 0, m * sizeof *s->sum_flow);
+  memset(s->sum_ends, 0, n * sizeof *s->sum_ends);
+  memset(s->sum_potential, 0, n * sizeof *s->sum_potential);
+  s->averaged = 0;
+}
+
+static double answer_paths(entropic *s, moves *mv) {
+  sweep_forward(s);
+  mv->entropy = choose_ends(s);
+  sweep_backward(s, mv);
+  return mv->entropy;
+}
+
+double berth_i_lp_entropic_flow(entropic *s) {
+  moves mv = { 0, 0, 0, 0 };
+  return answer_paths(s, &mv);
+}
+
+double berth_i_lp_entropic_step(entropic *s) {
+  double rho = 1 - 1 / s->step;
+  moves mv = { 0, 0, 0, 0 };
+  lengthen(s, rho);
+  answer_paths(s, &mv);
+  match(s, rho, &mv);
+  adapt_step(s, &mv);
+  average(s);
+  return mv.entropy;
+}

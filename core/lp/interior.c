@@ -1,0 +1,293 @@
+/* Interior-point solver of the favourite-child LP: Mehrotra's predictor-corrector on the formulation of lp_interior_internal.h.
+ * Sources: S. Mehrotra, "On the implementation of a primal-dual interior point method", 1992; J. Gondzio, "Multiple centrality
+ * corrections in a primal-dual method for linear programming", 1996. */
+#include "interior_internal.h"
+
+#define MOST_FLOPS 5e9
+#define MOST_BYTES 1e9
+enum { MOST_ITERATIONS = 200, PATIENCE = 10, CORRECTORS = 3 };
+#define TO_THE_BOUNDARY 0.98
+#define ROUNDING 1e-17 /* a gap of the scaled problem below it is none */
+/* Of centrality correctors: steps aimed at beyond the present, steps that need none, gain that justifies the next. */
+#define LONGER 0.3
+#define ENOUGH 0.9
+#define WORTH 0.03
+
+typedef struct solver {
+  const berth_i_lp_problem *q;
+  berth_i_lp_point *pt;
+  berth_i_lp_model a;
+  berth_i_lp_system s;
+  int32_t pairs, true_pairs;
+  size_t n_block;
+  double *block;                            /* holds all that follow */
+  double *primal, *dual, *ratio;            /* [pairs] */
+  double *d_primal, *d_dual, *target;       /* [pairs] direction; products aimed at */
+  double *e_primal, *e_dual;                /* [pairs] the direction before */
+  double *goal;                             /* [pairs] target / primal */
+  double *x;                                /* [unknowns] */
+  double *y, *weight;                       /* [m] of the problem */
+  double *v, *ends;                         /* [n] */
+  double *scratch;                          /* [m + 3 n] */
+} solver;
+
+static double *cut(double **rest, size_t n) {
+  double *piece = *rest;
+  *rest += n;
+  return piece;
+}
+
+static berth_status make_room(solver *s) {
+  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, pairs = (size_t)berth_i_lp_pairs(&s->a), unknowns = (size_t)s->s.n;
+  double *rest;
+  s->pairs = (int32_t)pairs;
+  s->true_pairs = berth_i_lp_true_pairs(&s->a);
+  s->n_block = 9 * pairs + unknowns + 3 * m + 5 * n;
+  if (!(s->block = rest = berth_i_zalloc(s->q->ctx, s->n_block, sizeof *s->block))) return berth_i_nomem(s->q->ctx);
+  s->primal = cut(&rest, pairs);
+  s->dual = cut(&rest, pairs);
+  s->ratio = cut(&rest, pairs);
+  s->d_primal = cut(&rest, pairs);
+  s->d_dual = cut(&rest, pairs);
+  s->target = cut(&rest, pairs);
+  s->e_primal = cut(&rest, pairs);
+  s->e_dual = cut(&rest, pairs);
+  s->goal = cut(&rest, pairs);
+  s->x = cut(&rest, unknowns);
+  s->y = cut(&rest, m);
+  s->weight = cut(&rest, m);
+  s->v = cut(&rest, n);
+  s->ends = cut(&rest, n);
+  s->scratch = rest;
+  return BERTH_OK;
+}
+
+/* ---- what an iterate proves ---------------------------------------------------------------- */
+
+static void certify_upper(solver *s) {
+  const berth_i_lp_model *a = &s->a;
+  const double *y = s->primal + a->arcs + a->rows;
+  int32_t e, v;
+  for (e = 0; e < s->q->m; e++) s->y[e] = a->fixed[e];
+  for (v = 0; v < a->matchable; v++) s->y[a->edge[a->arc[v]]] = y[v];
+  berth_i_lp_upper(s->q, s->y, s->scratch, s->pt);
+}
+
+static void certify_lower(solver *s) {
+  const berth_i_lp_model *a = &s->a;
+  const double *alpha = s->dual + a->arcs;
+  int32_t k, r, n = s->q->n;
+  memset(s->ends, 0, (size_t)n * sizeof *s->ends);
+  memset(s->v, 0, (size_t)n * sizeof *s->v);
+  if (s->q->m > 0) memset(s->weight, 0, (size_t)s->q->m * sizeof *s->weight);
+  for (k = 0; k < a->edges; k++) s->weight[a->edge[k]] = s->dual[k];
+  for (; k < a->arcs; k++) {
+    if (a->to[k] == n) s->ends[a->from[k]] = s->dual[k];
+  }
+  for (r = 0; r < a->rows; r++) {
+    if (a->side[r] >= n) s->v[a->side[r] - n] = alpha[r] * a->scale;
+  }
+  berth_i_lp_lower(s->q, s->weight, s->ends, s->v, s->scratch, s->pt);
+}
+
+static void certify(solver *s) {
+  certify_upper(s);
+  certify_lower(s);
+}
+
+/* ---- one iteration ------------------------------------------------------------------------- */
+
+static double mean_product(const solver *s, double step_primal, double step_dual) {
+  double sum = 0;
+  int32_t k;
+  for (k = 0; k < s->true_pairs; k++) {
+    sum += (s->primal[k] + step_primal * s->d_primal[k]) * (s->dual[k] + step_dual * s->d_dual[k]);
+  }
+  return sum / s->true_pairs;
+}
+
+/* The longest step, at most 1, that keeps x + step d >= 0. */
+static double longest_step(const double *x, const double *d, int32_t n) {
+  double step = 1;
+  int32_t k;
+  for (k = 0; k < n; k++) {
+    if (x[k] + step * d[k] < 0) step = -x[k] / d[k];
+  }
+  return step;
+}
+
+static berth_status factor(solver *s, bool *good) {
+  int32_t k;
+  for (k = 0; k < s->true_pairs; k++) s->ratio[k] = s->dual[k] / s->primal[k];
+  return berth_i_lp_system_factor(&s->s, s->ratio, good);
+}
+
+/* Towards products equal to target. Duals need not be feasible: the equations ask for those that are. */
+static berth_status find_direction(solver *s) {
+  berth_status st;
+  int32_t k;
+  for (k = 0; k < s->true_pairs; k++) s->goal[k] = s->target[k] / s->primal[k];
+  berth_i_lp_backward(&s->a, s->goal, s->s.rhs);
+  s->s.rhs[s->q->n] -= 1;
+  if ((st = berth_i_lp_system_solve(&s->s, s->x)) != BERTH_OK) return st;
+  berth_i_lp_forward(&s->a, s->x, s->d_primal);
+  for (k = 0; k < s->true_pairs; k++) s->d_dual[k] = s->goal[k] - s->dual[k] - s->ratio[k] * s->d_primal[k];
+  return BERTH_OK;
+}
+
+static berth_status predict(solver *s) {
+  memset(s->target, 0, (size_t)s->pairs * sizeof *s->target);
+  return find_direction(s);
+}
+
+typedef struct steps {
+  double primal, dual;
+} steps;
+
+static steps longest_steps(const solver *s) {
+  steps t = { longest_step(s->primal, s->d_primal, s->true_pairs), longest_step(s->dual, s->d_dual, s->true_pairs) };
+  return t;
+}
+
+/* @param aim  out: the products that are to come */
+static berth_status correct(solver *s, double mu, double *aim) {
+  steps t = longest_steps(s);
+  double ratio = fmin(mean_product(s, t.primal, t.dual) / mu, 1);
+  int32_t k;
+  *aim = ratio * ratio * ratio * mu;
+  for (k = 0; k < s->true_pairs; k++) s->target[k] = *aim - s->d_primal[k] * s->d_dual[k];
+  return find_direction(s);
+}
+
+/* Products after steps somewhat longer than the present ones are brought near to aim. */
+static void correct_target(solver *s, steps now, double aim) {
+  double p = fmin(1, now.primal + LONGER), d = fmin(1, now.dual + LONGER), low = 0.1 * aim, high = 10 * aim;
+  int32_t k;
+  for (k = 0; k < s->true_pairs; k++) {
+    double product = (s->primal[k] + p * s->d_primal[k]) * (s->dual[k] + d * s->d_dual[k]);
+    if (product < low) s->target[k] += low - product;
+    else if (product > high) s->target[k] += fmax(high - product, -high);
+  }
+}
+
+static void swap_directions(solver *s) {
+  double *p = s->d_primal, *d = s->d_dual;
+  s->d_primal = s->e_primal;
+  s->d_dual = s->e_dual;
+  s->e_primal = p;
+  s->e_dual = d;
+}
+
+/* More solutions with the same factor, as long as each lengthens the steps. */
+static berth_status centre(solver *s, double aim, steps *now) {
+  berth_status st;
+  int32_t k;
+  for (k = 0; k < CORRECTORS && fmin(now->primal, now->dual) < ENOUGH; k++) {
+    steps then;
+    correct_target(s, *now, aim);
+    swap_directions(s);
+    if ((st = find_direction(s)) != BERTH_OK) return st;
+    then = longest_steps(s);
+    if (then.primal + then.dual < now->primal + now->dual + WORTH) {
+      swap_directions(s);
+      break;
+    }
+    *now = then;
+  }
+  return BERTH_OK;
+}
+
+static void move(double *x, const double *d, int32_t n, double step) {
+  int32_t k;
+  for (k = 0; k < n; k++) x[k] += step * d[k];
+}
+
+/* @param moved  out: false if there is no way on */
+static berth_status iterate(solver *s, bool *moved) {
+  double mu = mean_product(s, 0, 0), aim;
+  steps step;
+  berth_status st;
+  *moved = false;
+  if (!(mu * s->true_pairs > ROUNDING) || isinf(mu)) return BERTH_OK;
+  if ((st = factor(s, moved)) != BERTH_OK || !*moved) return st;
+  if ((st = predict(s)) != BERTH_OK || (st = correct(s, mu, &aim)) != BERTH_OK) return st;
+  step = longest_steps(s);
+  if ((st = centre(s, aim, &step)) != BERTH_OK) return st;
+  move(s->primal, s->d_primal, s->pairs, TO_THE_BOUNDARY * step.primal);
+  move(s->dual, s->d_dual, s->true_pairs, TO_THE_BOUNDARY * step.dual);
+  *moved = fmax(step.primal, step.dual) > 1e-6;
+  return BERTH_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static berth_status run(solver *s, double gap, int32_t iterations) {
+  double best = INFINITY;
+  int32_t since = 0;
+  bool moved = true;
+  berth_status st;
+  certify(s);
+  while (moved && s->pt->iterations < iterations && since < PATIENCE && berth_i_lp_gap(s->pt) > gap) {
+    if ((st = berth_i_interrupted(s->q->ctx)) != BERTH_OK) return st;
+    if ((st = iterate(s, &moved)) != BERTH_OK) return st;
+    certify(s);
+    s->pt->iterations++;
+    since = berth_i_lp_gap(s->pt) < 0.99 * best ? 0 : since + 1;
+    best = fmin(best, berth_i_lp_gap(s->pt));
+  }
+  return BERTH_OK;
+}
+
+static berth_status open_solver(const berth_i_lp_problem *q, solver *s) {
+  berth_status st;
+  memset(s, 0, sizeof *s);
+  s->q = q;
+  st = berth_i_lp_model_init(q, &s->a);
+  return st == BERTH_OK ? berth_i_lp_system_init(&s->a, &s->s) : st;
+}
+
+static void close_solver(solver *s) {
+  if (s->s.a) berth_i_lp_system_release(&s->s);
+  berth_i_lp_model_release(&s->a);
+  berth_i_free(s->q->ctx, s->block, s->n_block, sizeof *s->block);
+}
+
+static berth_status check_size(const solver *s) {
+  berth_i_cholesky_cost cost = berth_i_cholesky_price(s->s.factor);
+  if (cost.flops <= MOST_FLOPS && cost.bytes <= MOST_BYTES) return BERTH_OK;
+  return berth_i_fail(s->q->ctx, BERTH_EUNSUPPORTED,
+                      "favourite-child LP: a factor of %.3g bytes and %.3g operations is above the limits, %.3g and %.3g",
+                      cost.bytes, cost.flops, MOST_BYTES, MOST_FLOPS);
+}
+
+berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_t iterations, bool warm, berth_i_lp_point *pt) {
+  solver s;
+  berth_status st;
+  pt->iterations = 0;
+  if (q->n == 0) {
+    pt->upper = pt->lower = q->floor;
+    return BERTH_OK;
+  }
+  if ((st = open_solver(q, &s)) != BERTH_OK) goto done;
+  if ((st = check_size(&s)) != BERTH_OK) goto done;
+  if ((st = make_room(&s)) != BERTH_OK) goto done;
+  s.pt = pt;
+  if (warm) berth_i_lp_warm(&s.a, pt, s.x, s.primal, s.dual);
+  else berth_i_lp_cold(&s.a, s.x, s.primal, s.dual);
+  st = run(&s, gap, iterations > 0 ? iterations : MOST_ITERATIONS);
+done:
+  close_solver(&s);
+  return st;
+}
+
+berth_status berth_i_lp_interior_cost(const berth_i_lp_problem *q, double *flops) {
+  solver s;
+  berth_status st;
+  if (q->n == 0) {
+    *flops = 0;
+    return BERTH_OK;
+  }
+  if ((st = open_solver(q, &s)) == BERTH_OK) *flops = berth_i_cholesky_price(s.s.factor).flops;
+  close_solver(&s);
+  return st;
+}

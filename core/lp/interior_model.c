@@ -1,0 +1,278 @@
+/* The favourite-child LP as the interior-point solver sees it. */
+#include "interior_internal.h"
+
+enum {
+  WIDE_ROW = 12,  /* longer rows are split */
+  GROUP = 6,      /* members of a group at most */
+  BUSY_HUB = 4096 /* paths of two edges through a node: if more, they are not looked at */
+};
+
+/* ---- which edges take part ----------------------------------------------------------------- */
+
+typedef struct counts {
+  uint8_t *dropped; /* [m] some path of two edges is never shorter */
+  int32_t *outs, *ins; /* [n] edges that are worth matching */
+  int32_t *seen;    /* [n] edge from the present node, or BERTH_NONE */
+} counts;
+
+static bool is_hub(const berth_i_lp_problem *q, int32_t k) {
+  return (int64_t)(q->out_at[k + 1] - q->out_at[k]) * (q->in_at[k + 1] - q->in_at[k]) > BUSY_HUB;
+}
+
+/* Drops i -> j where i -> k -> j is there with p_k >= c_ij. Dropped edges may be witnesses: theirs are longer paths still. */
+static void drop_beside(const berth_i_lp_problem *q, int32_t k, const int32_t *seen, uint8_t *dropped) {
+  int32_t x;
+  for (x = q->out_at[k]; x < q->out_at[k + 1]; x++) {
+    int32_t e = seen[q->head[q->out[x]]];
+    if (e != BERTH_NONE && q->c[e] <= q->p[k]) dropped[e] = 1;
+  }
+}
+
+static void drop_dominated(const berth_i_lp_problem *q, int32_t *seen, uint8_t *dropped) {
+  int32_t i, x;
+  for (i = 0; i < q->n; i++) seen[i] = BERTH_NONE;
+  for (i = 0; i < q->n; i++) {
+    for (x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = q->out[x];
+    for (x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
+      int32_t k = q->head[q->out[x]];
+      if (!is_hub(q, k)) drop_beside(q, k, seen, dropped);
+    }
+    for (x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = BERTH_NONE;
+  }
+}
+
+static void count_worthy(const berth_i_lp_problem *q, counts *k) {
+  int32_t e;
+  for (e = 0; e < q->m; e++) {
+    bool worthy = !k->dropped[e] && q->c[e] > 0;
+    k->outs[q->tail[e]] += worthy;
+    k->ins[q->head[e]] += worthy;
+  }
+}
+
+static bool is_worthy(const berth_i_lp_problem *q, const counts *k, int32_t e) { return !k->dropped[e] && q->c[e] > 0; }
+
+/* The only one on both its sides. */
+static bool is_lone(const berth_i_lp_problem *q, const counts *k, int32_t e) {
+  return k->outs[q->tail[e]] < 2 && k->ins[q->head[e]] < 2;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static int32_t count_groups(int32_t d) { return d / GROUP + (d % GROUP > 0); }
+
+int32_t berth_i_lp_levels(int32_t d) {
+  int32_t levels = 0;
+  for (; d > WIDE_ROW; d = count_groups(d)) levels++;
+  return levels;
+}
+
+static void add_tree(berth_i_lp_model *a, int32_t d) {
+  if (d < 2) return;
+  while (d > WIDE_ROW) {
+    int32_t groups = count_groups(d);
+    a->items += d + groups;
+    a->row_room += groups;
+    a->var_room += groups;
+    d = groups;
+  }
+  a->items += d;
+  a->row_room++;
+}
+
+static void measure(berth_i_lp_model *a, const counts *k) {
+  const berth_i_lp_problem *q = a->q;
+  int32_t e, i;
+  for (e = 0; e < q->m; e++) {
+    a->edges += !k->dropped[e];
+    a->matchable += is_worthy(q, k, e) && !is_lone(q, k, e);
+  }
+  a->arcs = a->edges;
+  a->var_room = a->matchable;
+  for (i = 0; i < q->n; i++) {
+    a->arcs += (q->in_at[i] == q->in_at[i + 1]) + (q->out_at[i] == q->out_at[i + 1]);
+    add_tree(a, k->outs[i]);
+    add_tree(a, k->ins[i]);
+  }
+}
+
+static berth_status make_room(berth_i_lp_model *a) {
+  berth_ctx *ctx = a->ctx;
+  size_t arcs = (size_t)a->arcs, rows = (size_t)a->row_room;
+  if (!(a->edge = berth_i_alloc(ctx, (size_t)a->edges, sizeof *a->edge))
+      || !(a->from = berth_i_alloc(ctx, arcs, sizeof *a->from)) || !(a->to = berth_i_alloc(ctx, arcs, sizeof *a->to))
+      || !(a->length = berth_i_zalloc(ctx, arcs, sizeof *a->length)) || !(a->c = berth_i_zalloc(ctx, arcs, sizeof *a->c))
+      || !(a->var = berth_i_alloc(ctx, arcs, sizeof *a->var))
+      || !(a->arc = berth_i_alloc(ctx, (size_t)a->matchable, sizeof *a->arc))
+      || !(a->row_at = berth_i_zalloc(ctx, rows + 1, sizeof *a->row_at))
+      || !(a->row_var = berth_i_alloc(ctx, (size_t)a->items, sizeof *a->row_var))
+      || !(a->bound = berth_i_alloc(ctx, rows, sizeof *a->bound)) || !(a->side = berth_i_alloc(ctx, rows, sizeof *a->side))
+      || !(a->stand_in = berth_i_alloc(ctx, rows, sizeof *a->stand_in)))
+    return berth_i_nomem(ctx);
+  return BERTH_OK;
+}
+
+void berth_i_lp_model_release(berth_i_lp_model *a) {
+  berth_ctx *ctx = a->ctx;
+  size_t arcs = (size_t)a->arcs, rows = (size_t)a->row_room;
+  berth_i_free(ctx, a->edge, (size_t)a->edges, sizeof *a->edge);
+  berth_i_free(ctx, a->from, arcs, sizeof *a->from);
+  berth_i_free(ctx, a->to, arcs, sizeof *a->to);
+  berth_i_free(ctx, a->length, arcs, sizeof *a->length);
+  berth_i_free(ctx, a->c, arcs, sizeof *a->c);
+  berth_i_free(ctx, a->var, arcs, sizeof *a->var);
+  berth_i_free(ctx, a->arc, (size_t)a->matchable, sizeof *a->arc);
+  berth_i_free(ctx, a->row_at, rows + 1, sizeof *a->row_at);
+  berth_i_free(ctx, a->row_var, (size_t)a->items, sizeof *a->row_var);
+  berth_i_free(ctx, a->bound, rows, sizeof *a->bound);
+  berth_i_free(ctx, a->side, rows, sizeof *a->side);
+  berth_i_free(ctx, a->stand_in, rows, sizeof *a->stand_in);
+  berth_i_free(ctx, a->fixed, (size_t)a->q->m, sizeof *a->fixed);
+}
+
+/* ---- arcs ---------------------------------------------------------------------------------- */
+
+/* The longest path with every c is about the size of the answer. */
+static double choose_scale(const berth_i_lp_problem *q, double *end) {
+  double most = q->floor;
+  int32_t j, e;
+  for (j = 0; j < q->n; j++) {
+    end[j] = 0;
+    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]] + q->c[e]);
+    end[j] += q->p[j];
+    most = fmax(most, end[j]);
+  }
+  return most > 0 ? most : 1;
+}
+
+static void add_edge(berth_i_lp_model *a, const counts *k, int32_t arc, int32_t e) {
+  const berth_i_lp_problem *q = a->q;
+  bool worthy = is_worthy(q, k, e), lone = worthy && is_lone(q, k, e);
+  a->edge[arc] = e;
+  a->from[arc] = q->tail[e];
+  a->to[arc] = q->head[e];
+  a->length[arc] = q->p[q->tail[e]] / a->scale;
+  a->var[arc] = BERTH_NONE;
+  a->fixed[e] = lone;
+  if (!worthy || lone) return;
+  a->c[arc] = q->c[e] / a->scale;
+  a->var[arc] = a->vars;
+  a->arc[a->vars++] = arc;
+}
+
+static void add_end(berth_i_lp_model *a, int32_t arc, int32_t from, int32_t to) {
+  a->from[arc] = from;
+  a->to[arc] = to;
+  a->var[arc] = BERTH_NONE;
+  if (from != BERTH_NONE) a->length[arc] = a->q->p[from] / a->scale;
+}
+
+static void fill_arcs(berth_i_lp_model *a, const counts *k) {
+  const berth_i_lp_problem *q = a->q;
+  int32_t e, i, arc = 0;
+  for (e = 0; e < q->m; e++) {
+    if (!k->dropped[e]) add_edge(a, k, arc++, e);
+  }
+  for (i = 0; i < q->n; i++) {
+    if (q->in_at[i] == q->in_at[i + 1]) add_end(a, arc++, BERTH_NONE, i);
+  }
+  for (i = 0; i < q->n; i++) {
+    if (q->out_at[i] == q->out_at[i + 1]) add_end(a, arc++, i, q->n);
+  }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static void add_row(berth_i_lp_model *a, int32_t side, const int32_t *member, int32_t d, int32_t stand_in) {
+  int32_t r = a->rows++, *item = a->row_var + a->row_at[r];
+  memcpy(item, member, (size_t)d * sizeof *item);
+  if (stand_in != BERTH_NONE) item[d++] = stand_in;
+  a->row_at[r + 1] = a->row_at[r] + d;
+  a->bound[r] = stand_in == BERTH_NONE;
+  a->side[r] = side;
+  a->stand_in[r] = stand_in;
+}
+
+/* Groups come before the row that they stand in. Even sizes.  @param member [d] overwritten */
+static void add_rows(berth_i_lp_model *a, int32_t side, int32_t *member, int32_t d) {
+  if (d < 2) return;
+  while (d > WIDE_ROW) {
+    int32_t groups = count_groups(d), g, from = 0;
+    for (g = 0; g < groups; g++) {
+      int32_t until = (int32_t)((int64_t)d * (g + 1) / groups);
+      add_row(a, side, member + from, until - from, a->vars);
+      member[g] = a->vars++;
+      from = until;
+    }
+    d = groups;
+  }
+  add_row(a, side, member, d, BERTH_NONE);
+}
+
+/* @param var_of [m] variable of an edge or BERTH_NONE  @param member [most edges of a node] scratch */
+static void fill_rows(berth_i_lp_model *a, const int32_t *var_of, int32_t *member) {
+  const berth_i_lp_problem *q = a->q;
+  int32_t i, x, d;
+  for (i = 0; i < q->n; i++) {
+    for (d = 0, x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
+      if (var_of[q->out[x]] != BERTH_NONE) member[d++] = var_of[q->out[x]];
+    }
+    add_rows(a, i, member, d);
+    for (d = 0, x = q->in_at[i]; x < q->in_at[i + 1]; x++) {
+      if (var_of[x] != BERTH_NONE) member[d++] = var_of[x];
+    }
+    add_rows(a, q->n + i, member, d);
+  }
+}
+
+static berth_status add_all_rows(berth_i_lp_model *a) {
+  const berth_i_lp_problem *q = a->q;
+  size_t m = (size_t)q->m;
+  int32_t *var_of = berth_i_alloc(a->ctx, m, sizeof *var_of), *member = berth_i_alloc(a->ctx, m, sizeof *member), e, v;
+  berth_status st = var_of && member ? BERTH_OK : berth_i_nomem(a->ctx);
+  if (st == BERTH_OK) {
+    for (e = 0; e < q->m; e++) var_of[e] = BERTH_NONE;
+    for (v = 0; v < a->matchable; v++) var_of[a->edge[a->arc[v]]] = v;
+    fill_rows(a, var_of, member);
+  }
+  berth_i_free(a->ctx, var_of, m, sizeof *var_of);
+  berth_i_free(a->ctx, member, m, sizeof *member);
+  return st;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
+  berth_status st;
+  drop_dominated(a->q, k->seen, k->dropped);
+  count_worthy(a->q, k);
+  a->scale = choose_scale(a->q, end);
+  measure(a, k);
+  if ((st = make_room(a)) != BERTH_OK) return st;
+  fill_arcs(a, k);
+  return add_all_rows(a);
+}
+
+berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_lp_model *a) {
+  berth_ctx *ctx = q->ctx;
+  size_t n = (size_t)q->n, m = (size_t)q->m;
+  counts k = { NULL, NULL, NULL, NULL };
+  double *end = NULL;
+  berth_status st;
+  memset(a, 0, sizeof *a);
+  a->q = q;
+  a->ctx = ctx;
+  k.dropped = berth_i_zalloc(ctx, m, sizeof *k.dropped);
+  k.outs = berth_i_zalloc(ctx, n, sizeof *k.outs);
+  k.ins = berth_i_zalloc(ctx, n, sizeof *k.ins);
+  k.seen = berth_i_alloc(ctx, n, sizeof *k.seen);
+  end = berth_i_alloc(ctx, n, sizeof *end);
+  a->fixed = berth_i_zalloc(ctx, m, sizeof *a->fixed);
+  st = k.dropped && k.outs && k.ins && k.seen && end && a->fixed ? build(a, &k, end) : berth_i_nomem(ctx);
+  berth_i_free(ctx, k.dropped, m, sizeof *k.dropped);
+  berth_i_free(ctx, k.outs, n, sizeof *k.outs);
+  berth_i_free(ctx, k.ins, n, sizeof *k.ins);
+  berth_i_free(ctx, k.seen, n, sizeof *k.seen);
+  berth_i_free(ctx, end, n, sizeof *end);
+  return st;
+}

@@ -1,0 +1,232 @@
+/* Distinct pairs of producer and consumer, with mean or least times. */
+#include "pairs_internal.h"
+#include <stdlib.h>
+
+void berth_i_lp_pairs_release(berth_i_lp_pairs *a) {
+  size_t n = (size_t)a->n;
+  berth_i_free(a->ctx, a->p, n, sizeof *a->p);
+  berth_i_free(a->ctx, a->c, a->cap, sizeof *a->c);
+  berth_i_free(a->ctx, a->src, a->cap, sizeof *a->src);
+  berth_i_free(a->ctx, a->dst, a->cap, sizeof *a->dst);
+  berth_i_free(a->ctx, a->out_at, n + 1, sizeof *a->out_at);
+  berth_i_free(a->ctx, a->in_at, n + 1, sizeof *a->in_at);
+  berth_i_free(a->ctx, a->in, a->cap, sizeof *a->in);
+  memset(a, 0, sizeof *a);
+}
+
+static bool alloc_pairs(berth_i_lp_pairs *a) {
+  size_t n = (size_t)a->n;
+  return (a->p = berth_i_alloc(a->ctx, n, sizeof *a->p)) != NULL
+      && (a->c = berth_i_alloc(a->ctx, a->cap, sizeof *a->c)) != NULL
+      && (a->src = berth_i_alloc(a->ctx, a->cap, sizeof *a->src)) != NULL
+      && (a->dst = berth_i_alloc(a->ctx, a->cap, sizeof *a->dst)) != NULL
+      && (a->out_at = berth_i_alloc(a->ctx, n + 1, sizeof *a->out_at)) != NULL
+      && (a->in_at = berth_i_zalloc(a->ctx, n + 1, sizeof *a->in_at)) != NULL
+      && (a->in = berth_i_alloc(a->ctx, a->cap, sizeof *a->in)) != NULL;
+}
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+static double sum_of(double a, double b) { return a + b; }
+
+/* @param at [n] pair of the present producer with each op, if it lies at or after the producer's first
+ * @param how several tensors go from one op to another */
+static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer, double (*how)(double, double), int32_t *at) {
+  const berth_graph *g = a->g;
+  int32_t i, k, first = a->m;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+      int32_t to = g->use[k];
+      if (at[to] >= first) {
+        a->c[at[to]] = how(a->c[at[to]], transfer[t]);
+        continue;
+      }
+      at[to] = a->m;
+      a->src[a->m] = op;
+      a->dst[a->m] = to;
+      a->c[a->m++] = transfer[t];
+    }
+  }
+}
+
+/* Members come before consumers, no more; what has more pairs than that is left out, which leaves every bound one. */
+enum { MOST_MET = 4096 };
+
+static size_t met_pairs(const berth_collective *c) {
+  size_t n = (size_t)c->n_members * (size_t)c->n_consumers;
+  return n <= MOST_MET ? n : 0;
+}
+
+static size_t all_met_pairs(const berth_graph *g) {
+  size_t n = 0;
+  int32_t k;
+  for (k = 0; k < g->n_collectives; k++) n += met_pairs(&g->collectives[k]);
+  return n;
+}
+
+static void collect_met(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t *at) {
+  const berth_graph *g = a->g;
+  int32_t i, k;
+  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    for (k = 0; met_pairs(c) > 0 && k < c->n_consumers; k++) {
+      int32_t to = c->consumers[k];
+      if (at[to] >= first) continue;
+      at[to] = a->m;
+      a->src[a->m] = op;
+      a->dst[a->m] = to;
+      a->c[a->m++] = 0;
+    }
+  }
+}
+
+static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(double, double), int32_t *at) {
+  int32_t i;
+  a->m = 0;
+  for (i = 0; i < a->n; i++) at[i] = BERTH_NONE;
+  for (i = 0; i < a->n; i++) {
+    a->out_at[i] = a->m;
+    collect_from(a, i, transfer, how, at);
+    if (a->g->wait) collect_met(a, i, a->out_at[i], at);
+  }
+  a->out_at[a->n] = a->m;
+}
+
+/* @param at [n] scratch */
+static void index_consumers(berth_i_lp_pairs *a, int32_t *at) {
+  int32_t i;
+  for (i = 0; i < a->m; i++) a->in_at[a->dst[i] + 1]++;
+  for (i = 0; i < a->n; i++) a->in_at[i + 1] += a->in_at[i];
+  for (i = 0; i < a->n; i++) at[i] = a->in_at[i];
+  for (i = 0; i < a->m; i++) a->in[at[a->dst[i]]++] = i;
+}
+
+/* ---- least times --------------------------------------------------------------------------- */
+
+static int by_latency(const void *pa, const void *pb) {
+  const berth_link *a = pa, *b = pb;
+  if (a->latency != b->latency) return a->latency < b->latency ? -1 : 1;
+  return a->bandwidth > b->bandwidth ? -1 : a->bandwidth < b->bandwidth;
+}
+
+/* Of the routes between different devices those that are the fastest for some size: latency and bandwidth both rise.
+ * @param law [devices^2] out */
+static size_t fastest_routes(const berth_topology *t, berth_link *law) {
+  size_t n = 0, kept = 0, i;
+  int32_t x, y;
+  for (x = 0; x < t->n_devices; x++)
+    for (y = 0; y < t->n_devices; y++) {
+      size_t pair = berth_i_pair(t, x, y);
+      if (x == y || isinf(t->latency[pair])) continue;
+      law[n].latency = t->latency[pair];
+      law[n++].bandwidth = t->bandwidth[pair];
+    }
+  if (n > 0) qsort(law, n, sizeof *law, by_latency);
+  for (i = 0; i < n; i++) {
+    if (kept == 0 || law[i].bandwidth > law[kept - 1].bandwidth) law[kept++] = law[i];
+  }
+  return kept;
+}
+
+static double least_by_routes(const berth_cost *cost, int32_t tensor, const berth_link *law, size_t n) {
+  double bytes = cost->g->tensor_bytes[tensor], least = INFINITY;
+  size_t i;
+  if (n > 0 && bytes == 0 && cost->free_control) return 0;
+  for (i = 0; i < n; i++) least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
+  return least;
+}
+
+static double least_of_row(const berth_cost *cost, int32_t tensor) {
+  double least = INFINITY;
+  int32_t x, y;
+  for (x = 0; x < cost->n_devices; x++)
+    for (y = 0; y < cost->n_devices; y++) {
+      if (x != y) least = fmin(least, berth_i_transfer_time(cost, tensor, x, y));
+    }
+  return least;
+}
+
+/* Infinite where no two devices reach one another: then nothing crosses, and 0 is low enough. */
+static berth_status least_transfers(const berth_cost *cost, double *out) {
+  size_t pairs = (size_t)cost->n_devices * (size_t)cost->n_devices, n;
+  berth_link *law = berth_i_alloc(cost->ctx, pairs, sizeof *law);
+  int32_t t;
+  if (!law) return berth_i_nomem(cost->ctx);
+  n = fastest_routes(cost->t, law);
+  for (t = 0; t < cost->g->n_tensors; t++) {
+    double least = cost->table ? least_of_row(cost, t) : least_by_routes(cost, t, law, n);
+    out[t] = isinf(least) ? 0 : least;
+  }
+  berth_i_free(cost->ctx, law, pairs, sizeof *law);
+  return BERTH_OK;
+}
+
+typedef struct two_least {
+  double first, second;
+  int32_t at; /* pair of the first */
+} two_least;
+
+static void two_least_add(two_least *l, double x, int32_t pair) {
+  if (x < l->first) {
+    l->second = l->first;
+    l->first = x;
+    l->at = pair;
+  } else if (x < l->second) {
+    l->second = x;
+  }
+}
+static double least_of_others(const two_least *l, int32_t pair) { return l->at == pair ? l->second : l->first; }
+
+/* No pair counts more than the least op time of another child of its producer, or of another parent of its consumer: no two
+ * children that start sooner than that after their parent can share its device, nor can two such parents. */
+static void cap_by_relatives(berth_i_lp_pairs *a) {
+  int32_t i, k;
+  for (i = 0; i < a->n; i++) {
+    two_least kids = { INFINITY, INFINITY, BERTH_NONE }, parents = kids;
+    for (k = a->out_at[i]; k < a->out_at[i + 1]; k++) two_least_add(&kids, a->p[a->dst[k]], k);
+    for (k = a->out_at[i]; k < a->out_at[i + 1]; k++) a->c[k] = fmin(a->c[k], least_of_others(&kids, k));
+    for (k = a->in_at[i]; k < a->in_at[i + 1]; k++) two_least_add(&parents, a->p[a->src[a->in[k]]], a->in[k]);
+    for (k = a->in_at[i]; k < a->in_at[i + 1]; k++) a->c[a->in[k]] = fmin(a->c[a->in[k]], least_of_others(&parents, a->in[k]));
+  }
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+static berth_status transfers(const berth_cost *cost, berth_lp_times times, double *out) {
+  int32_t t;
+  if (cost->n_devices > 1) return times == BERTH_LP_MEAN ? berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, out)
+                                                               : least_transfers(cost, out);
+  for (t = 0; t < cost->g->n_tensors; t++) out[t] = 0;
+  return BERTH_OK;
+}
+
+static berth_status fill_pairs(const berth_cost *cost, berth_lp_times times, double *transfer, int32_t *at, berth_i_lp_pairs *a) {
+  berth_status st = transfers(cost, times, transfer);
+  if (st != BERTH_OK) return st;
+  collect(a, transfer, times == BERTH_LP_MEAN ? sum_of : fmax, at);
+  index_consumers(a, at);
+  st = times == BERTH_LP_MEAN ? berth_cost_mean_ops(cost, a->p) : berth_cost_min_ops(cost, a->p);
+  if (times == BERTH_LP_LEAST) cap_by_relatives(a);
+  return st;
+}
+
+berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth_i_lp_pairs *a) {
+  berth_ctx *ctx = cost->ctx;
+  size_t n = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;
+  double *transfer = NULL;
+  int32_t *at = NULL;
+  berth_status st;
+  memset(a, 0, sizeof *a);
+  a->ctx = ctx;
+  a->g = cost->g;
+  a->n = cost->g->n_ops;
+  a->cap = (size_t)cost->g->n_edges + all_met_pairs(cost->g);
+  transfer = berth_i_alloc(ctx, tensors, sizeof *transfer);
+  at = berth_i_alloc(ctx, n, sizeof *at);
+  st = transfer && at && alloc_pairs(a) ? fill_pairs(cost, times, transfer, at, a) : berth_i_nomem(ctx);
+  if (st != BERTH_OK) berth_i_lp_pairs_release(a);
+  berth_i_free(ctx, transfer, tensors, sizeof *transfer);
+  berth_i_free(ctx, at, n, sizeof *at);
+  return st;
+}

@@ -1,0 +1,269 @@
+/* The linear program of favourite children made smaller. What nothing competes with is free: two ops that only have one another
+ * are one node. What no path longer than the longest one without c goes through cannot matter. */
+#include "pairs_internal.h"
+
+/* Each round costs O(pairs); what the next ones would find is little. */
+enum { MOST_ROUNDS = 16 };
+
+/* ---- levels -------------------------------------------------------------------------------- */
+
+static bool left_out(const uint8_t *fate, int32_t pair) { return fate && fate[pair] >= BERTH_I_LP_DROPPED; }
+
+double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const uint8_t *fate, double *before, double *after) {
+  double most = 0;
+  int32_t i, k;
+  for (i = 0; i < a->n; i++) {
+    int32_t op = a->g->topo[i];
+    before[op] = 0;
+    for (k = a->in_at[op]; k < a->in_at[op + 1]; k++) {
+      int32_t e = a->in[k], from = a->src[e];
+      double x = before[from] + a->p[from] + (c ? c[e] : 0);
+      if (x > before[op] && !left_out(fate, e)) before[op] = x;
+    }
+  }
+  for (i = a->n - 1; i >= 0; i--) {
+    int32_t op = a->g->topo[i];
+    double on = 0;
+    for (k = a->out_at[op]; k < a->out_at[op + 1]; k++) {
+      double x = (c ? c[k] : 0) + after[a->dst[k]];
+      if (x > on && !left_out(fate, k)) on = x;
+    }
+    after[op] = a->p[op] + on;
+    most = fmax(most, after[op]);
+  }
+  return most;
+}
+
+/* ---- fates --------------------------------------------------------------------------------- */
+
+typedef struct fates {
+  const berth_i_lp_pairs *a;
+  uint8_t *fate;
+  double *c;                        /* [m] what is left of it */
+  int32_t *out, *in;                /* [n] pairs with c > 0 that compete */
+  int32_t *all_out, *all_in;        /* [n] pairs that are not dropped */
+  double *before, *after;           /* [n] */
+} fates;
+
+static void count_pairs(fates *f) {
+  size_t bytes = (size_t)f->a->n * sizeof(int32_t);
+  int32_t e;
+  memset(f->out, 0, bytes);
+  memset(f->in, 0, bytes);
+  memset(f->all_out, 0, bytes);
+  memset(f->all_in, 0, bytes);
+  for (e = 0; e < f->a->m; e++) {
+    int32_t i = f->a->src[e], j = f->a->dst[e];
+    if (left_out(f->fate, e)) continue;
+    f->all_out[i]++;
+    f->all_in[j]++;
+    if (f->c[e] == 0) continue;
+    f->out[i]++;
+    f->in[j]++;
+  }
+}
+
+/* Without dropped pairs, and where c > 0 only with itself: y = 1 is best. With nothing else at all: one node. */
+static bool free_lone(fates *f) {
+  bool changed = false;
+  int32_t e;
+  for (e = 0; e < f->a->m; e++) {
+    int32_t i = f->a->src[e], j = f->a->dst[e];
+    if (f->fate[e] >= BERTH_I_LP_MERGED) continue;
+    if (f->c[e] > 0 && f->out[i] == 1 && f->in[j] == 1) {
+      f->fate[e] = BERTH_I_LP_FREE;
+      f->c[e] = 0;
+      changed = true;
+    }
+    if (f->c[e] == 0 && f->all_out[i] == 1 && f->all_in[j] == 1) f->fate[e] = BERTH_I_LP_MERGED;
+  }
+  return changed;
+}
+
+static bool drop_short(fates *f, double floor) {
+  bool changed = false;
+  int32_t e;
+  berth_i_lp_pair_levels(f->a, f->c, f->fate, f->before, f->after);
+  for (e = 0; e < f->a->m; e++) {
+    int32_t i = f->a->src[e];
+    if (f->fate[e] >= BERTH_I_LP_MERGED || f->before[i] + f->a->p[i] + f->c[e] + f->after[f->a->dst[e]] > floor) continue;
+    f->fate[e] = f->fate[e] == BERTH_I_LP_FREE ? BERTH_I_LP_SPARE : BERTH_I_LP_DROPPED;
+    changed = true;
+  }
+  return changed;
+}
+
+static berth_status decide(fates *f, double floor) {
+  berth_status st = BERTH_OK;
+  int round;
+  for (round = 0; round < MOST_ROUNDS && st == BERTH_OK; round++) {
+    bool changed;
+    count_pairs(f);
+    changed = free_lone(f);
+    if (!drop_short(f, floor) && !changed) break;
+    st = berth_i_interrupted(f->a->ctx);
+  }
+  count_pairs(f);
+  free_lone(f);
+  return st;
+}
+
+/* ---- the smaller problem ------------------------------------------------------------------- */
+
+static bool stays(const berth_i_lp_reduced *r, int32_t pair) {
+  return r->fate[pair] == BERTH_I_LP_EDGE || r->fate[pair] == BERTH_I_LP_FREE;
+}
+
+static int32_t merged_parent(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, int32_t op) {
+  int32_t k;
+  for (k = a->in_at[op]; k < a->in_at[op + 1]; k++) {
+    if (r->fate[a->in[k]] == BERTH_I_LP_MERGED) return a->src[a->in[k]];
+  }
+  return BERTH_NONE;
+}
+
+/* Pairs that stay enter the first op of a chain and leave the last one. So chains in the order of their first ops are in
+ * topological order, and those that no such pair touches need no number.
+ * @param first [n] out: first op of the chain  @param last [n] out, at first ops: its last op */
+static void find_chains(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, int32_t *first, int32_t *last, uint8_t *touched) {
+  int32_t i, e;
+  memset(touched, 0, (size_t)a->n);
+  for (i = 0; i < a->n; i++) {
+    int32_t op = a->g->topo[i], parent = merged_parent(a, r, op);
+    first[op] = parent == BERTH_NONE ? op : first[parent];
+    last[first[op]] = op;
+  }
+  for (e = 0; e < a->m; e++) {
+    if (stays(r, e)) touched[first[a->src[e]]] = touched[first[a->dst[e]]] = 1;
+  }
+}
+
+/* @param number [nodes] out: first op of each */
+static void number_nodes(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const int32_t *first, const uint8_t *touched,
+                         int32_t *number) {
+  int32_t i, n = 0;
+  for (i = 0; i < a->n; i++) {
+    int32_t op = a->g->topo[i], head = first[op];
+    if (!touched[head]) {
+      r->node[op] = BERTH_NONE;
+    } else if (head == op) {
+      number[n] = op;
+      r->q.p[n] = a->p[op];
+      r->node[op] = n++;
+    } else {
+      r->node[op] = r->node[head];
+      r->q.p[r->node[op]] += a->p[op];
+    }
+  }
+}
+
+static void to_offsets(int32_t *at, int32_t n) {
+  int32_t i;
+  for (i = 0; i < n; i++) at[i + 1] += at[i];
+}
+
+/* By head, then by tail.  @param next [n] scratch */
+static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const double *c, const int32_t *number,
+                         const int32_t *last, int32_t *next) {
+  berth_i_lp_problem *q = &r->q;
+  int32_t i, e;
+  for (e = 0; e < a->m; e++) {
+    r->edge[e] = BERTH_NONE;
+    if (!stays(r, e)) continue;
+    q->in_at[r->node[a->dst[e]] + 1]++;
+    q->out_at[r->node[a->src[e]] + 1]++;
+  }
+  to_offsets(q->in_at, q->n);
+  to_offsets(q->out_at, q->n);
+  for (i = 0; i < q->n; i++) next[i] = q->in_at[i];
+  for (i = 0; i < q->n; i++) {
+    int32_t op = last[number[i]];
+    for (e = a->out_at[op]; e < a->out_at[op + 1]; e++) {
+      if (!stays(r, e)) continue;
+      r->edge[e] = next[r->node[a->dst[e]]]++;
+      q->tail[r->edge[e]] = i;
+      q->head[r->edge[e]] = r->node[a->dst[e]];
+      q->c[r->edge[e]] = c[e];
+    }
+  }
+  for (i = 0; i < q->n; i++) next[i] = q->out_at[i];
+  for (e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
+}
+
+static bool alloc_problem(const berth_i_lp_pairs *a, berth_i_lp_problem *q) {
+  size_t n = (size_t)q->n, m = (size_t)q->m;
+  return (q->p = berth_i_alloc(a->ctx, n, sizeof *q->p)) != NULL && (q->c = berth_i_alloc(a->ctx, m, sizeof *q->c)) != NULL
+      && (q->tail = berth_i_alloc(a->ctx, m, sizeof *q->tail)) != NULL
+      && (q->head = berth_i_alloc(a->ctx, m, sizeof *q->head)) != NULL
+      && (q->in_at = berth_i_zalloc(a->ctx, n + 1, sizeof *q->in_at)) != NULL
+      && (q->out_at = berth_i_zalloc(a->ctx, n + 1, sizeof *q->out_at)) != NULL
+      && (q->out = berth_i_alloc(a->ctx, m, sizeof *q->out)) != NULL;
+}
+
+static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first, const uint8_t *touched) {
+  int32_t i, n = 0;
+  for (i = 0; i < a->n; i++) n += first[i] == i && touched[i];
+  return n;
+}
+
+/* @param work [4n] scratch */
+static berth_status build(const berth_i_lp_pairs *a, const double *c, int32_t *work, uint8_t *touched, berth_i_lp_reduced *r) {
+  int32_t *first = work, *last = first + a->n, *number = last + a->n, *next = number + a->n, e;
+  find_chains(a, r, first, last, touched);
+  r->q.n = count_touched(a, first, touched);
+  for (e = 0; e < a->m; e++) r->q.m += stays(r, e);
+  if (!alloc_problem(a, &r->q)) return berth_i_nomem(a->ctx);
+  number_nodes(a, r, first, touched, number);
+  number_edges(a, r, c, number, last, next);
+  return BERTH_OK;
+}
+
+void berth_i_lp_reduced_release(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
+  size_t n = (size_t)r->q.n, m = (size_t)r->q.m, ops = (size_t)a->n;
+  berth_i_free(a->ctx, r->q.p, n, sizeof *r->q.p);
+  berth_i_free(a->ctx, r->q.c, m, sizeof *r->q.c);
+  berth_i_free(a->ctx, r->q.tail, m, sizeof *r->q.tail);
+  berth_i_free(a->ctx, r->q.head, m, sizeof *r->q.head);
+  berth_i_free(a->ctx, r->q.in_at, n + 1, sizeof *r->q.in_at);
+  berth_i_free(a->ctx, r->q.out_at, n + 1, sizeof *r->q.out_at);
+  berth_i_free(a->ctx, r->q.out, m, sizeof *r->q.out);
+  berth_i_free(a->ctx, r->node, ops, sizeof *r->node);
+  berth_i_free(a->ctx, r->edge, a->cap, sizeof *r->edge);
+  berth_i_free(a->ctx, r->fate, a->cap, sizeof *r->fate);
+  berth_i_free(a->ctx, r->before, ops, sizeof *r->before);
+  berth_i_free(a->ctx, r->after, ops, sizeof *r->after);
+  memset(r, 0, sizeof *r);
+}
+
+static bool alloc_back(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
+  size_t ops = (size_t)a->n;
+  return (r->node = berth_i_alloc(a->ctx, ops, sizeof *r->node)) != NULL
+      && (r->edge = berth_i_alloc(a->ctx, a->cap, sizeof *r->edge)) != NULL
+      && (r->fate = berth_i_zalloc(a->ctx, a->cap, sizeof *r->fate)) != NULL
+      && (r->before = berth_i_alloc(a->ctx, ops, sizeof *r->before)) != NULL
+      && (r->after = berth_i_alloc(a->ctx, ops, sizeof *r->after)) != NULL;
+}
+
+berth_status berth_i_lp_reduce(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
+  size_t n = (size_t)a->n;
+  double *c = berth_i_alloc(a->ctx, a->cap, sizeof *c);
+  int32_t *work = berth_i_alloc(a->ctx, 4 * n, sizeof *work);
+  uint8_t *touched = berth_i_alloc(a->ctx, n, 1);
+  berth_status st = BERTH_ENOMEM;
+  memset(r, 0, sizeof *r);
+  r->q.ctx = a->ctx;
+  if (c && work && touched && alloc_back(a, r)) {
+    fates f = { a, r->fate, c, work, work + n, work + 2 * n, work + 3 * n, r->before, r->after };
+    if (a->m > 0) memcpy(c, a->c, (size_t)a->m * sizeof *c);
+    r->q.floor = berth_i_lp_pair_levels(a, NULL, NULL, r->before, r->after);
+    st = decide(&f, r->q.floor);
+    if (st == BERTH_OK) st = build(a, c, work, touched, r);
+  } else {
+    berth_i_nomem(a->ctx);
+  }
+  if (st != BERTH_OK) berth_i_lp_reduced_release(a, r);
+  berth_i_free(a->ctx, c, a->cap, sizeof *c);
+  berth_i_free(a->ctx, work, 4 * n, sizeof *work);
+  berth_i_free(a->ctx, touched, n, 1);
+  return st;
+}

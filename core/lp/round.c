@@ -1,0 +1,103 @@
+/* Favourite children: matchings on the pairs of producer and consumer, greedily by one order or another. */
+#include "solution_internal.h"
+#include <stdlib.h>
+
+/* An edge below this is not in the solution: interior points never reach 0. */
+#define LEAST_Y 1e-6
+/* Multiples of it are compared, so that ties do not fall to a solver's rounding. */
+#define GRAIN 1e-8
+/* A solver's rounding does not push an edge over the threshold. */
+#define TAU_RESIDUE 1e-9
+
+typedef struct ranked {
+  double key[3]; /* larger goes first */
+  int32_t pair;
+} ranked;
+
+static int by_rank(const void *pa, const void *pb) {
+  const ranked *a = pa, *b = pb;
+  int k;
+  for (k = 0; k < 3; k++) {
+    if (a->key[k] != b->key[k]) return a->key[k] > b->key[k] ? -1 : 1;
+  }
+  return a->pair < b->pair ? -1 : 1;
+}
+
+/* @param taken [ops] scratch */
+static void match_greedily(ranked *r, int32_t m, const int32_t *src, const int32_t *dst, int32_t ops, uint8_t *taken,
+                           int32_t *child) {
+  int32_t i;
+  if (m > 0) qsort(r, (size_t)m, sizeof *r, by_rank);
+  for (i = 0; i < ops; i++) child[i] = BERTH_NONE;
+  for (i = 0; i < m; i++) {
+    int32_t from = src[r[i].pair], to = dst[r[i].pair];
+    if (child[from] != BERTH_NONE || taken[to]) continue;
+    child[from] = to;
+    taken[to] = 1;
+  }
+}
+
+/* Those that pass the threshold; with tau 0 all.  @return how many */
+static int32_t rank(const berth_lp *lp, double tau, ranked *r) {
+  int32_t e, n = 0;
+  for (e = 0; e < lp->m; e++) {
+    double y = lp->y[e] < LEAST_Y ? 0 : nearbyint(lp->y[e] / GRAIN);
+    if (tau > 0 && 1 - lp->y[e] > tau + TAU_RESIDUE) continue;
+    r[n].key[0] = y;
+    r[n].key[1] = y > 0 ? lp->flow[e] * lp->c[e] : 0;
+    r[n].key[2] = lp->through[e];
+    r[n++].pair = e;
+  }
+  return n;
+}
+
+berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child) {
+  size_t m = (size_t)lp->m, ops = (size_t)lp->n;
+  ranked *r;
+  uint8_t *taken;
+  if (!(tau >= 0 && tau <= 1)) return berth_i_fail(lp->ctx, BERTH_EINVAL, "favourites: tau: %g is not in 0..1", tau);
+  r = berth_i_alloc(lp->ctx, m, sizeof *r);
+  taken = berth_i_zalloc(lp->ctx, ops, 1);
+  if (r && taken) match_greedily(r, rank(lp, tau, r), lp->src, lp->dst, lp->n, taken, child);
+  berth_i_free(lp->ctx, taken, ops, 1);
+  berth_i_free(lp->ctx, r, m, sizeof *r);
+  return r && taken ? BERTH_OK : berth_i_nomem(lp->ctx);
+}
+
+/* ---- by through-length ---------------------------------------------------------------------- */
+
+void berth_i_lp_through(const berth_i_lp_pairs *a, const double *before, const double *after, double *through) {
+  int32_t e;
+  for (e = 0; e < a->m; e++) through[e] = before[a->src[e]] + a->p[a->src[e]] + a->c[e] + after[a->dst[e]];
+}
+
+/* @param level [2n + m] scratch */
+static void match_through(const berth_i_lp_pairs *a, double *level, ranked *r, uint8_t *taken, int32_t *child) {
+  double *before = level, *after = level + a->n, *through = after + a->n;
+  int32_t e;
+  berth_i_lp_pair_levels(a, a->c, NULL, before, after);
+  berth_i_lp_through(a, before, after, through);
+  for (e = 0; e < a->m; e++) r[e] = (ranked){ { through[e], 0, 0 }, e };
+  match_greedily(r, a->m, a->src, a->dst, a->n, taken, child);
+}
+
+berth_status berth_i_favourites_through(berth_cost *cost, int32_t *child) {
+  berth_i_lp_pairs a;
+  berth_status st = berth_i_lp_pairs_init(cost, BERTH_LP_MEAN, &a);
+  size_t n = (size_t)cost->g->n_ops, levels;
+  double *level;
+  ranked *r;
+  uint8_t *taken;
+  if (st != BERTH_OK) return st;
+  levels = 2 * n + (size_t)a.m;
+  level = berth_i_alloc(cost->ctx, levels, sizeof *level);
+  r = berth_i_alloc(cost->ctx, (size_t)a.m, sizeof *r);
+  taken = berth_i_zalloc(cost->ctx, n, 1);
+  if (level && r && taken) match_through(&a, level, r, taken, child);
+  else st = berth_i_nomem(cost->ctx);
+  berth_i_free(cost->ctx, taken, n, 1);
+  berth_i_free(cost->ctx, r, (size_t)a.m, sizeof *r);
+  berth_i_free(cost->ctx, level, levels, sizeof *level);
+  berth_i_lp_pairs_release(&a);
+  return st;
+}

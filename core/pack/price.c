@@ -1,0 +1,255 @@
+/* What moving a unit costs in time: transfers that begin and cease, and work on devices that have more or less of it. */
+#include "list/engine_internal.h"
+#include "pack_internal.h"
+
+typedef struct market {
+  berth_i_stow *s;
+  double *load, mean; /* [devices] s of work; their mean */
+  uint8_t *near;      /* [n] 1: a neighbour has moved */
+  berth_i_queue queue;
+} market;
+
+static berth_status market_init(berth_i_stow *s, market *m) {
+  int32_t i;
+  memset(m, 0, sizeof *m);
+  m->s = s;
+  m->load = berth_i_zalloc(s->ctx, (size_t)s->devices, sizeof *m->load);
+  m->near = berth_i_zalloc(s->ctx, (size_t)s->n, 1);
+  if (!m->load || !m->near) return berth_i_nomem(s->ctx);
+  for (i = 0; i < s->n; i++) m->load[s->at[i]] += berth_i_unit_time(s->u, i, s->at[i]);
+  for (i = 0; i < s->devices; i++) m->mean += m->load[i] / s->devices;
+  return BERTH_OK;
+}
+
+static void market_release(market *m) {
+  berth_i_free(m->s->ctx, m->load, (size_t)m->s->devices, sizeof *m->load);
+  berth_i_free(m->s->ctx, m->near, (size_t)m->s->n, 1);
+  berth_i_queue_release(m->s->ctx, &m->queue);
+}
+
+/* ---- prices ---- */
+
+/* The same device twice in a row, as among the consumers of a hub, is counted once. */
+static double sent_from(const berth_i_stow *s, int32_t tensor, int32_t unit, int32_t device) {
+  const berth_graph *g = s->cost->g;
+  double sum = 0;
+  int32_t i, last = BERTH_NONE;
+  for (i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
+    int32_t reader = s->u->of[g->use[i]], to = s->at[reader];
+    if (reader == unit || to == last) continue;
+    sum += berth_i_transfer_time(s->cost, tensor, device, to);
+    last = to;
+  }
+  return sum;
+}
+
+/* Seconds of the transfers to and from the unit if it were on the device. */
+static double transfers_on(const berth_i_stow *s, int32_t unit, int32_t device) {
+  const berth_graph *g = s->cost->g;
+  double sum = 0;
+  int32_t i, j;
+  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+    int32_t op = s->u->ops[i];
+    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
+      int32_t from = s->u->of[g->producer[g->in[j]]];
+      if (from != unit) sum += berth_i_transfer_time(s->cost, g->in[j], s->at[from], device);
+    }
+    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) sum += sent_from(s, g->out[j], unit, device);
+  }
+  return sum;
+}
+
+/* Slope of half the sum of squared loads over their mean: a second counts the more, the more a device has to do. */
+static double work_price(const market *m, int32_t unit, int32_t to) {
+  int32_t from = m->s->at[unit];
+  double there = berth_i_unit_time(m->s->u, unit, to), here = berth_i_unit_time(m->s->u, unit, from);
+  if (!(m->mean > 0)) return 0;
+  return (there * (m->load[to] + there / 2) - here * (m->load[from] - here / 2)) / m->mean;
+}
+
+static double price(const market *m, int32_t unit, int32_t to) {
+  return transfers_on(m->s, unit, to) - transfers_on(m->s, unit, m->s->at[unit]) + work_price(m, unit, to);
+}
+
+/* ---- moving ---- */
+
+static void mark(market *m, int32_t unit) { m->near[unit] = 1; }
+
+static void mark_neighbours(market *m, int32_t unit) {
+  const berth_i_stow *s = m->s;
+  const berth_graph *g = s->cost->g;
+  int32_t i, j, k;
+  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+    int32_t op = s->u->ops[i];
+    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) mark(m, s->u->of[g->producer[g->in[j]]]);
+    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
+      for (k = g->use_at[g->out[j]]; k < g->use_at[g->out[j] + 1]; k++) mark(m, s->u->of[g->use[k]]);
+    }
+  }
+  m->near[unit] = 0;
+}
+
+/* Unless the target would overflow, or the source more than before. */
+static bool try_move(market *m, int32_t unit, int32_t to) {
+  berth_i_stow *s = m->s;
+  int32_t from = s->at[unit];
+  double held_from = s->held[from], held_to = s->held[to], before = berth_i_stow_over(s, from);
+  berth_i_stow_move(s, unit, to);
+  if (berth_i_stow_over(s, to) > 0 || berth_i_stow_over(s, from) > fmax(0, before)) {
+    berth_i_stow_move(s, unit, from);
+    s->held[from] = held_from;
+    s->held[to] = held_to;
+    return false;
+  }
+  m->load[from] -= berth_i_unit_time(s->u, unit, from);
+  m->load[to] += berth_i_unit_time(s->u, unit, to);
+  return true;
+}
+
+/* ---- relief ---- */
+
+/* Bytes that the move takes off the overflow, roughly; 0: none. */
+static double relief(const berth_i_stow *s, int32_t unit, int32_t from) {
+  double bytes = s->size[unit];
+  if (s->top[from] == s->rank[unit]) bytes += s->temporary[unit];
+  return fmin(bytes, berth_i_stow_over(s, from));
+}
+
+static berth_status offer_to(market *m, int32_t unit, int32_t to) {
+  berth_i_stow *s = m->s;
+  double bytes = relief(s, unit, s->at[unit]);
+  if (!(bytes > 0) || to == s->at[unit] || !berth_i_stow_may(s, unit, to)) return BERTH_OK;
+  return berth_i_queue_push(s->ctx, &m->queue, price(m, unit, to) / bytes, bytes, unit * s->devices + to);
+}
+
+static berth_status offer_unit(market *m, int32_t unit) {
+  berth_status st = BERTH_OK;
+  int32_t d;
+  for (d = 0; d < m->s->devices && st == BERTH_OK; d++) {
+    if (berth_i_stow_over(m->s, d) < 0) st = offer_to(m, unit, d);
+  }
+  return st;
+}
+
+/* Neighbours that stayed behind would follow for less now. */
+static berth_status offer_neighbours(market *m, int32_t unit, int32_t from) {
+  const berth_i_stow *s = m->s;
+  const berth_graph *g = s->cost->g;
+  int32_t i, j, k, to = s->at[unit];
+  berth_status st = BERTH_OK;
+  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+    int32_t op = s->u->ops[i];
+    for (j = g->in_at[op]; j < g->in_at[op + 1] && st == BERTH_OK; j++) {
+      int32_t v = s->u->of[g->producer[g->in[j]]];
+      if (s->at[v] == from) st = offer_to(m, v, to);
+    }
+    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
+      int32_t first = g->use_at[g->out[j]], last = g->use_at[g->out[j] + 1];
+      if (last - first > 64) continue; /* a hub: its readers are offered anyway */
+      for (k = first; k < last && st == BERTH_OK; k++) {
+        int32_t v = s->u->of[g->use[k]];
+        if (s->at[v] == from) st = offer_to(m, v, to);
+      }
+    }
+  }
+  return st;
+}
+
+/* The price has risen since it was offered: others may be cheaper now. */
+static bool outdated(const market *m, const berth_i_entry *e, double key) {
+  return m->queue.n > 0 && key > e->key && key > m->queue.at[0].key;
+}
+
+static berth_status take_offer(market *m, int32_t from) {
+  berth_i_stow *s = m->s;
+  berth_i_entry e = berth_i_queue_pop(&m->queue);
+  int32_t unit = e.item / s->devices, to = e.item % s->devices;
+  double bytes, key;
+  if (s->at[unit] != from || berth_i_stow_over(s, to) >= 0) return BERTH_OK;
+  if (!((bytes = relief(s, unit, from)) > 0)) return BERTH_OK;
+  key = price(m, unit, to) / bytes;
+  if (outdated(m, &e, key)) return berth_i_queue_push(s->ctx, &m->queue, key, bytes, e.item);
+  if (!try_move(m, unit, to)) return BERTH_OK;
+  mark_neighbours(m, unit);
+  return offer_neighbours(m, unit, from);
+}
+
+static berth_status relieve_device(market *m, int32_t from) {
+  berth_i_stow *s = m->s;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  m->queue.n = 0;
+  for (i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i]) st = offer_unit(m, i);
+  while (st == BERTH_OK && m->queue.n > 0 && berth_i_stow_over(s, from) > 0) st = take_offer(m, from);
+  return st;
+}
+
+/* ---- refinement ---- */
+
+static int32_t cheaper_device(const market *m, int32_t unit) {
+  const berth_i_stow *s = m->s;
+  double least = -1e-9 * m->mean;
+  int32_t d, best = BERTH_NONE;
+  for (d = 0; d < s->devices; d++) {
+    double p;
+    if (d == s->at[unit] || berth_i_excess(s->held[d] + s->size[unit], s->limit[d]) > 0) continue;
+    if (!berth_i_stow_may(s, unit, d)) continue;
+    p = price(m, unit, d);
+    if (p < least) least = p, best = d;
+  }
+  return best;
+}
+
+/* Each move lowers a sum of prices, so this ends; the count of rounds keeps it short. */
+static void refine(market *m) {
+  int32_t i, d, round, moved = 1;
+  for (round = 0; round < 8 && moved > 0; round++) {
+    moved = 0;
+    for (i = 0; i < m->s->n; i++) {
+      if (!m->near[i]) continue;
+      m->near[i] = 0;
+      if ((d = cheaper_device(m, i)) == BERTH_NONE || !try_move(m, i, d)) continue;
+      mark_neighbours(m, i);
+      moved++;
+    }
+  }
+}
+
+berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near) {
+  market m;
+  berth_status st = market_init(s, &m);
+  if (st == BERTH_OK) {
+    if (s->n > 0) memcpy(m.near, near, (size_t)s->n);
+    refine(&m);
+  }
+  market_release(&m);
+  return st;
+}
+
+static int32_t fullest(const berth_i_stow *s, const uint8_t *done) {
+  int32_t d, worst = BERTH_NONE;
+  for (d = 0; d < s->devices; d++) {
+    if (done[d] || !(berth_i_stow_over(s, d) > 0)) continue;
+    if (worst == BERTH_NONE || berth_i_stow_over(s, d) > berth_i_stow_over(s, worst)) worst = d;
+  }
+  return worst;
+}
+
+berth_status berth_i_stow_relieve(berth_i_stow *s) {
+  market m;
+  int32_t d;
+  berth_status st;
+  uint8_t *done;
+  if ((int64_t)s->n * s->devices > INT32_MAX) return BERTH_OK; /* offers are numbered by pairs */
+  if (!(done = berth_i_zalloc(s->ctx, (size_t)s->devices, 1))) return berth_i_nomem(s->ctx);
+  if ((st = market_init(s, &m)) == BERTH_OK) {
+    while (st == BERTH_OK && (d = fullest(s, done)) != BERTH_NONE) {
+      done[d] = 1;
+      st = relieve_device(&m, d);
+    }
+    if (st == BERTH_OK) refine(&m);
+  }
+  market_release(&m);
+  berth_i_free(s->ctx, done, (size_t)s->devices, 1);
+  return st;
+}

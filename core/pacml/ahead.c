@@ -1,0 +1,157 @@
+/* A network that scores what a decision leaves behind: life, weights, games. */
+#include "ahead_internal.h"
+
+static berth_status check_process(berth_ctx *ctx, const berth_pacml_process *p) {
+  double sum = 0;
+  if (!(p->gap_least > 0) || !(p->gap_most >= p->gap_least) || isinf(p->gap_most))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: gaps between arrivals: expected 0 < least <= most, got %g and %g", p->gap_least,
+                        p->gap_most);
+  if (p->n < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: no betas");
+  for (int32_t i = 0; i < p->n; i++) {
+    if (!(p->beta[i] > 0) || isinf(p->beta[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "pacml: beta %d: expected a finite number above 0, got %g", (int)i + 1, p->beta[i]);
+    if (!(p->mass[i] >= 0) || isinf(p->mass[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "pacml: mass %d: expected a finite number not below 0, got %g", (int)i + 1,
+                          p->mass[i]);
+    sum += p->mass[i];
+  }
+  if (!(sum > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the masses of the betas add up to %g", sum);
+  return BERTH_OK;
+}
+
+void berth_pacml_ahead_release(berth_pacml_ahead *a) {
+  berth_ctx *ctx;
+  if (!a) return;
+  ctx = a->f.env->ramp->ctx;
+  berth_ctx_retain(ctx);
+  berth_i_free(ctx, a->w, (size_t)a->n_weights, sizeof *a->w);
+  berth_i_free(ctx, (void *)a->process.beta, (size_t)a->process.n, sizeof *a->process.beta);
+  berth_i_free(ctx, a->cumulative, (size_t)a->process.n, sizeof *a->cumulative);
+  berth_i_fast_release(&a->f);
+  berth_i_free(ctx, a, 1, sizeof *a);
+  berth_ctx_release(ctx);
+}
+
+/* The first blocks of a size, in the order in which they are tried, stand for all of them. */
+static int32_t blocks_counted(const berth_i_fast *f, int32_t size) {
+  int32_t n = f->first[size + 1] - f->first[size];
+  return n < BERTH_I_AHEAD_COUNTED ? n : BERTH_I_AHEAD_COUNTED;
+}
+
+static uint32_t blocks_with(const berth_pacml_ahead *a, int32_t server, int32_t size) {
+  const uint64_t *block = a->f.block + a->f.first[a->counted[size]];
+  uint32_t out = 0;
+  for (int32_t i = 0; i < a->blocks[size]; i++) out |= (uint32_t)(block[i] >> server & 1) << i;
+  return out;
+}
+
+static void choose_sizes(berth_pacml_ahead *a) {
+  for (int32_t k = 2; k <= a->f.env->most && a->n_counted < BERTH_I_AHEAD_SIZES; k *= 2) {
+    if (!a->f.env->legal[k]) continue;
+    a->counted[a->n_counted] = k;
+    a->blocks[a->n_counted++] = blocks_counted(&a->f, k);
+  }
+  a->inputs = BERTH_I_AHEAD_MOMENTS * (a->n_counted + 1) + BERTH_I_AHEAD_OWN;
+  a->n_weights = a->hidden * (a->inputs + 1) + a->hidden + 1;
+  for (int32_t v = 0; v < a->f.servers; v++)
+    for (int32_t k = 0; k < a->n_counted; k++) a->with[v].of[k] = blocks_with(a, v, k);
+}
+
+/* Before anything is learned: one unit that is the lower, the more servers and blocks stay free at the moments to come. */
+static void set_rule(berth_pacml_ahead *a) {
+  int32_t width = a->n_counted + 1;
+  for (int32_t i = 0; i < BERTH_I_AHEAD_MOMENTS; i++)
+    for (int32_t k = 0; k < width; k++)
+      a->w[(i * width + k) * a->hidden] = (k == 0 ? -1.0 : -3.0 / a->n_counted) / BERTH_I_AHEAD_MOMENTS;
+  a->w[a->inputs * a->hidden] = 1.5;
+  a->w[(a->inputs + 1) * a->hidden] = 4;
+  a->is_new = true;
+}
+
+static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
+  berth_ctx *ctx = a->f.env->ramp->ctx;
+  double *beta, sum = 0;
+  a->process = *p;
+  a->process.beta = a->process.mass = beta = berth_i_alloc(ctx, (size_t)p->n, sizeof *beta);
+  if (!beta || !(a->cumulative = berth_i_alloc(ctx, (size_t)p->n, sizeof *a->cumulative)) ||
+      !(a->w = berth_i_zalloc(ctx, (size_t)a->n_weights, sizeof *a->w)))
+    return berth_i_nomem(ctx);
+  for (int32_t i = 0; i < p->n; i++) {
+    beta[i] = p->beta[i];
+    a->cumulative[i] = sum += p->mass[i];
+  }
+  a->gap = (p->gap_least + p->gap_most) / 2;
+  set_rule(a);
+  return BERTH_OK;
+}
+
+berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t blocks, double discount,
+                                   const berth_pacml_process *process, berth_pacml_ahead **out) {
+  berth_ctx *ctx = p->ramp->ctx;
+  berth_status st = check_process(ctx, process);
+  berth_pacml_ahead *a;
+  if (st == BERTH_OK && (hidden < 1 || hidden > BERTH_I_AHEAD_HIDDEN))
+    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: hidden: expected 1 to 1024 units, got %d", (int)hidden);
+  if (st == BERTH_OK && (blocks < 1 || blocks > 8))
+    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: blocks: expected 1 to 8 choices for each number of pieces, got %d", (int)blocks);
+  if (st == BERTH_OK && !(discount >= 0 && discount < 1))
+    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: discount: expected 0 to below 1, got %g", discount);
+  if (st != BERTH_OK) return st;
+  if (!(a = berth_i_zalloc(ctx, 1, sizeof *a))) return berth_i_nomem(ctx);
+  if ((st = berth_i_fast_new(p, &a->f)) != BERTH_OK) {
+    berth_i_free(ctx, a, 1, sizeof *a);
+    return st;
+  }
+  a->hidden = hidden;
+  a->n_blocks = blocks;
+  a->discount = discount;
+  choose_sizes(a);
+  if ((st = fill(a, process)) == BERTH_OK) *out = a;
+  else berth_pacml_ahead_release(a);
+  return st;
+}
+
+int32_t berth_pacml_ahead_inputs(const berth_pacml_ahead *a) { return a->inputs; }
+int32_t berth_pacml_ahead_weights(const berth_pacml_ahead *a) { return a->n_weights; }
+
+berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w) {
+  for (int32_t i = 0; i < a->n_weights; i++)
+    if (!isfinite(w[i])) return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: weight %d is %g", (int)i + 1, w[i]);
+  memcpy(a->w, w, (size_t)a->n_weights * sizeof *w);
+  a->is_new = true;
+  for (int32_t i = 0; i < a->n_weights; i++) a->is_new = a->is_new && w[i] == 0;
+  return BERTH_OK;
+}
+
+void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w) { memcpy(w, a->w, (size_t)a->n_weights * sizeof *w); }
+
+/* ---- games ------------------------------------------------------------------------------------------------ */
+
+void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n, berth_pacml_job *jobs) {
+  double time = 0;
+  for (int32_t j = 0; j < n; j++) {
+    jobs[j] = berth_i_ahead_draw(a, rng, time);
+    time += berth_i_ahead_gap(a, rng);
+  }
+}
+
+static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs) {
+  for (int32_t j = 0; j < n; j++)
+    if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0) ||
+        !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
+      return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
+                          (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);
+  return BERTH_OK;
+}
+
+berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs, int32_t *blocked) {
+  berth_status st = check_jobs(a, n, jobs);
+  berth_i_ahead_state s = berth_i_ahead_empty(a);
+  if (st != BERTH_OK) return st;
+  *blocked = 0;
+  for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
+    *blocked += berth_i_ahead_step(a, &s, &jobs[j], INFINITY, NULL);
+    if (j % 1024 == 0) st = berth_i_interrupted(a->f.env->ramp->ctx);
+  }
+  return st;
+}

@@ -1,0 +1,104 @@
+/* The quick cluster of the planner: jobs that come, and what may be decided about one. */
+#include "ahead_internal.h"
+
+berth_i_ahead_state berth_i_ahead_empty(const berth_pacml_ahead *a) {
+  berth_i_ahead_state s = { { 0 }, 0 };
+  for (int32_t v = 0; v < a->f.servers; v++) s.free_at[v] = -1;
+  return s;
+}
+
+/* ---- jobs --------------------------------------------------------------------------------------------- */
+
+berth_pacml_job berth_i_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, double arrival) {
+  int32_t low = 0, high = a->process.n - 1;
+  int32_t model = berth_rng_below(rng, a->f.env->n);
+  double u = berth_rng_uniform(rng) * a->cumulative[high];
+  while (low < high) {
+    int32_t mid = (low + high) / 2;
+    if (a->cumulative[mid] > u) high = mid;
+    else low = mid + 1;
+  }
+  return (berth_pacml_job){ arrival, a->process.beta[low], model };
+}
+
+double berth_i_ahead_gap(const berth_pacml_ahead *a, berth_rng *rng) {
+  double least = a->process.gap_least, most = a->process.gap_most;
+  return least == most ? least : least + (most - least) * berth_rng_uniform(rng);
+}
+
+double berth_i_ahead_limit(const berth_pacml_ahead *a, const berth_pacml_job *job) {
+  return job->beta * a->f.env->steps * a->f.env->model[job->model]->sequential;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+berth_i_blocks berth_i_blocks_free(const berth_pacml_ahead *a, uint64_t busy) {
+  berth_i_blocks out = { { 0 } };
+  for (int32_t k = 0; k < a->n_counted; k++) {
+    const uint64_t *block = a->f.block + a->f.first[a->counted[k]];
+    for (int32_t i = 0; i < a->blocks[k]; i++) out.of[k] |= (uint32_t)!(block[i] & busy) << i;
+  }
+  return out;
+}
+
+berth_i_blocks berth_i_blocks_hit(const berth_pacml_ahead *a, uint64_t servers) {
+  berth_i_blocks out = { { 0 } };
+  for (int32_t v = 0; servers; v++, servers >>= 1)
+    for (int32_t k = 0; (servers & 1) && k < a->n_counted; k++) out.of[k] |= a->with[v].of[k];
+  return out;
+}
+
+/* ---- choices ------------------------------------------------------------------------------------------ */
+
+/* How much is broken up: many servers, few large blocks left. */
+static int32_t harm(const berth_pacml_ahead *a, uint64_t taken, const berth_i_blocks *whole) {
+  berth_i_blocks hit = berth_i_blocks_hit(a, taken);
+  int32_t cost = 0;
+  for (uint64_t b = taken; b; b &= b - 1) cost += 64;
+  for (int32_t k = 1; k < a->n_counted; k++) cost -= k * berth_i_count_bits(whole->of[k] & ~hit.of[k]);
+  return cost;
+}
+
+/* The first block that fits, and those that do least harm; of equals the first. */
+static int32_t list_blocks(const berth_pacml_ahead *a, const berth_i_fast_cut *cut, int32_t index, uint64_t busy,
+                           const berth_i_blocks *whole, berth_i_choice *choice) {
+  int32_t size = cut->size[0], n = 0, cost[8];
+  uint64_t first = berth_i_fast_place(&a->f, cut, busy, 0);
+  if (!first) return 0;
+  choice[n++] = (berth_i_choice){ index, 0, first, cut->jct };
+  if (a->n_blocks < 2) return n;
+  cost[0] = INT32_MIN;
+  for (int32_t i = a->f.first[size]; i < a->f.first[size + 1]; i++) {
+    uint64_t block = a->f.block[i], servers;
+    int32_t c, at;
+    if ((block & busy) || !(servers = berth_i_fast_place(&a->f, cut, busy, block)) || servers == first) continue;
+    c = harm(a, servers, whole);
+    if (n == a->n_blocks && c >= cost[n - 1]) continue;
+    at = n < a->n_blocks ? n++ : n - 1;
+    for (; at > 1 && cost[at - 1] > c; at--) cost[at] = cost[at - 1], choice[at] = choice[at - 1];
+    cost[at] = c;
+    choice[at] = (berth_i_choice){ index, block, servers, cut->jct };
+  }
+  return n;
+}
+
+int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_pacml_job *job,
+                              berth_i_choice *choice) {
+  const berth_pacml *env = a->f.env;
+  const berth_i_fast_cut *cut = &a->f.cut[job->model * env->n_decisions];
+  uint64_t busy = berth_i_fast_busy(&a->f, s->free_at, s->now);
+  berth_i_blocks whole = berth_i_blocks_free(a, busy);
+  double limit = berth_i_ahead_limit(a, job) * (1 + 1e-9);
+  int32_t n = 0;
+  for (int32_t i = 1; i < env->n_decisions; i++) {
+    if (cut[i].jct > limit || (n > 0 && cut[i].jct == choice[n - 1].jct)) continue;
+    n += list_blocks(a, &cut[i], i, busy, &whole, choice + n);
+  }
+  return n;
+}
+
+void berth_i_ahead_hold(berth_i_ahead_state *s, const berth_i_choice *c) {
+  uint64_t left = c->servers;
+  for (int32_t v = 0; left; v++, left >>= 1)
+    if (left & 1) s->free_at[v] = s->now + c->jct;
+}

@@ -1,0 +1,162 @@
+/* How the planner's network learns: from games with itself, and from rollouts on the way. */
+#include "ahead_internal.h"
+
+berth_pacml_learn_options berth_pacml_learn_defaults(void) {
+  return (berth_pacml_learn_options){ 300000, 0.02, 0.0005, 0.02, 0.5, 0, 16, 5 };
+}
+
+/* What learning works with. */
+typedef struct Learner {
+  berth_pacml_ahead *a;
+  const berth_pacml_learn_options *o;
+  berth_rng *rng;
+  double *trace;      /* [n_weights] of past gradients */
+  double *gradient;   /* [n_weights] */
+  berth_i_ahead_state s;
+  berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
+  berth_i_ahead_view v;
+  double expected[BERTH_I_AHEAD_CHOICES + 1]; /* of each choice, by the network */
+  double unit[BERTH_I_AHEAD_HIDDEN];
+} Learner;
+
+static berth_status check(const berth_pacml_ahead *a, const berth_pacml_learn_options *o) {
+  berth_ctx *ctx = a->f.env->ramp->ctx;
+  if (o->jobs < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: jobs to learn from: expected at least 1, got %d", (int)o->jobs);
+  if (!(o->rate > 0) || !(o->last_rate >= 0) || !(o->rate < 10) || !(o->last_rate < 10))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: rates of learning: %g to %g", o->rate, o->last_rate);
+  if (!(o->explore >= 0 && o->explore <= 1) || !(o->trace >= 0 && o->trace < 1))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: explore %g, trace %g: expected 0 to 1", o->explore, o->trace);
+  if (o->futures < 0 || o->depth < 1 || o->choices < 2)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: learning from %d futures of %d arrivals for %d choices", (int)o->futures,
+                        (int)o->depth, (int)o->choices);
+  return BERTH_OK;
+}
+
+static const berth_i_choice *choice_of(const Learner *l, int32_t i) { return i < l->v.n ? &l->choice[i] : NULL; }
+
+/* ---- temporal differences ---------------------------------------------------------------------------------- */
+
+/* TD(lambda): the value of what the last choice left behind moves towards what came of it. */
+static void learn_from(Learner *l, const double *before, const double *x, bool blocked, double rate) {
+  berth_pacml_ahead *a = l->a;
+  double next = berth_i_ahead_value(a, x, l->unit), old = berth_i_ahead_value(a, before, l->unit);
+  double step = rate * (blocked + a->discount * next - old), fade = l->o->trace * a->discount;
+  for (int32_t i = 0; i < a->n_weights; i++) l->trace[i] *= fade;
+  berth_i_ahead_gradient(a, 1, l->trace, before, l->unit);
+  for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += step * l->trace[i];
+}
+
+/* ---- rollouts ------------------------------------------------------------------------------------------------ */
+
+/* The choices with least to be blocked, by the network.  @param best [o->choices] out  @return their number */
+static int32_t list_best(const Learner *l, int32_t *best) {
+  int32_t n = 0;
+  for (int32_t i = 0; i <= l->v.n; i++) {
+    int32_t at;
+    if (n == l->o->choices && l->expected[i] >= l->expected[best[n - 1]]) continue;
+    at = n < l->o->choices ? n++ : n - 1;
+    for (; at > 0 && l->expected[best[at - 1]] > l->expected[i]; at--) best[at] = best[at - 1];
+    best[at] = i;
+  }
+  return n;
+}
+
+static double roll(Learner *l, int32_t i, uint64_t seed) {
+  berth_pacml_ahead_options o = { l->o->futures, l->o->depth, seed, 1, INFINITY };
+  double sum = 0;
+  for (int32_t k = 0; k < o.futures; k++) sum += berth_i_ahead_future(l->a, &l->s, choice_of(l, i), &o, (uint64_t)k);
+  return sum / o.futures;
+}
+
+/* The differences between choices move towards what the same futures make of them: what the futures have in common drops out. */
+static void learn_choices(Learner *l, double rate) {
+  berth_pacml_ahead *a = l->a;
+  int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best);
+  double rolled[BERTH_I_AHEAD_CHOICES + 1], x[BERTH_I_AHEAD_INPUTS], mean = 0;
+  uint64_t seed = berth_rng_u64(l->rng);
+  if (n < 2) return;
+  for (int32_t i = 0; i < n; i++) {
+    rolled[i] = roll(l, best[i], seed);
+    mean += (rolled[i] - l->expected[best[i]]) / n;
+  }
+  memset(l->gradient, 0, (size_t)a->n_weights * sizeof *l->gradient);
+  for (int32_t i = 0; i < n; i++) {
+    double error = rolled[i] - l->expected[best[i]] - mean;
+    berth_i_ahead_inputs(a, &l->s, choice_of(l, best[i]), l->v.limit, x);
+    berth_i_ahead_value(a, x, l->unit);
+    berth_i_ahead_gradient(a, error * a->discount, l->gradient, x, l->unit);
+  }
+  for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += rate * l->gradient[i];
+}
+
+/* ---- games -------------------------------------------------------------------------------------------------- */
+
+/* A job comes and is decided about by the network, now and then at random. Following the rollouts instead would teach the network
+ * what it is worth to be where it does not come by itself.  @param x [inputs] out  @return whether it is turned away */
+static bool play(Learner *l, const berth_pacml_job *job, double share, double rate, double *x) {
+  int32_t at;
+  l->s.now = job->arrival;
+  l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice), berth_i_ahead_limit(l->a, job),
+                               INFINITY };
+  at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
+  if (l->o->futures > 0) learn_choices(l, rate);
+  if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
+  berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
+  if (at < l->v.n) berth_i_ahead_hold(&l->s, &l->choice[at]);
+  return at == l->v.n;
+}
+
+static void first_weights(berth_pacml_ahead *a, berth_rng *rng) {
+  int32_t n = a->hidden * (a->inputs + 1);
+  for (int32_t i = 0; i < n; i++) a->w[i] = 0.3 * berth_rng_normal(rng);
+  for (int32_t i = n; i < a->n_weights; i++) a->w[i] = 0;
+  a->is_new = false;
+}
+
+static berth_status games(Learner *l, double *blocked) {
+  double before[BERTH_I_AHEAD_INPUTS] = { 0 }, x[BERTH_I_AHEAD_INPUTS], time = 0;
+  const berth_pacml_learn_options *o = l->o;
+  int32_t sum = 0, every = o->futures > 0 ? 16 : 1024;
+  for (int32_t j = 0; j < o->jobs; j++) {
+    double part = (double)j / o->jobs, rate = o->rate * pow(o->last_rate / o->rate, part);
+    berth_pacml_job job = berth_i_ahead_draw(l->a, l->rng, time);
+    bool turned_away = play(l, &job, o->explore * (1 - part), rate, x);
+    sum += turned_away;
+    *blocked = (double)sum / (j + 1);
+    if (j > 0) learn_from(l, before, x, turned_away, rate);
+    memcpy(before, x, sizeof x);
+    time += berth_i_ahead_gap(l->a, l->rng);
+    if (j % every == 0) {
+      berth_status st = berth_i_interrupted(l->a->f.env->ramp->ctx);
+      if (st != BERTH_OK) return st;
+    }
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts, berth_rng *rng,
+                                     double *blocked) {
+  berth_pacml_learn_options o = opts ? *opts : berth_pacml_learn_defaults();
+  berth_ctx *ctx = a->f.env->ramp->ctx;
+  size_t n = (size_t)a->n_weights;
+  berth_status st = check(a, &o);
+  Learner *l;
+  if (st != BERTH_OK) return st;
+  if (!(l = berth_i_zalloc(ctx, 1, sizeof *l))) return berth_i_nomem(ctx);
+  l->a = a;
+  l->o = &o;
+  l->rng = rng;
+  l->s = berth_i_ahead_empty(a);
+  l->trace = berth_i_zalloc(ctx, n, sizeof *l->trace);
+  l->gradient = berth_i_zalloc(ctx, n, sizeof *l->gradient);
+  if (!l->trace || !l->gradient) {
+    st = berth_i_nomem(ctx);
+  } else {
+    if (a->is_new) first_weights(a, rng);
+    st = games(l, blocked);
+  }
+  berth_i_free(ctx, l->trace, n, sizeof *l->trace);
+  berth_i_free(ctx, l->gradient, n, sizeof *l->gradient);
+  berth_i_free(ctx, l, 1, sizeof *l);
+  return st;
+}

@@ -1,0 +1,142 @@
+/* Rooms of a certificate; and what the papers guarantee. */
+#include "certify.h"
+
+/* The links of shared ones may be faster than equation 1 says, but nothing is faster than to compute alone. */
+static void set_job(certifier *c, const berth_pdors *any, int32_t job) {
+  const berth_ps_job *j = berth_ps_job_at(any->ps, job);
+  berth_i_pdors_rates r;
+  bool shared = any->c.comm == BERTH_PS_SHARED;
+  berth_i_pdors_rates_of(any, job, &r);
+  c->job[job] = (certified_job){ r.work * (1 - 1e-9), shared ? j->tau : r.inside, shared ? j->tau : r.outside,
+                                 r.per_server, r.most_in, r.most_out };
+}
+
+static bool fits(const certifier *c, const double *demand, const double *capacity) {
+  int32_t r;
+  for (r = 0; r < c->resources; r++)
+    if (demand[r] > capacity[r] * (1 + 1e-9)) return false;
+  return true;
+}
+
+static void set_type(certifier *c, int32_t job, int32_t type) {
+  const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
+  const double *capacity = c->d->c.capacity + (size_t)c->d->types.first[type] * (size_t)c->resources;
+  size_t at = (size_t)job * (size_t)c->types + (size_t)berth_i_pdors_group(c->d, type);
+  int32_t most_in = berth_i_pdors_most_inside(c->d, j, c->d->types.first[type]);
+  c->fits_worker[at] |= fits(c, j->worker, capacity);
+  c->fits_server[at] |= fits(c, j->server, capacity);
+  if (most_in > c->most_in[at]) c->most_in[at] = most_in;
+}
+
+/* OASiS, too, is measured by what can be done without its pools. */
+static void set_jobs(certifier *c) {
+  berth_pdors any = *c->d;
+  int32_t i, k;
+  for (k = 0; k < c->resources && any.families == 2; k++) any.family[0].room[k] += any.family[1].room[k];
+  any.families = 1;
+  any.split = any.c.machines;
+  for (i = 0; i < c->jobs; i++) {
+    set_job(c, &any, i);
+    for (k = 0; k < c->d->types.n; k++) set_type(c, i, k);
+  }
+}
+
+static void set_room(certifier *c) {
+  int32_t h, r;
+  for (h = 0; h < c->d->c.machines; h++)
+    for (r = 0; r < c->resources; r++)
+      c->room[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources + (size_t)r] +=
+          c->d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
+}
+
+berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
+  int32_t types = d->types.n < BERTH_I_PDORS_GROUPS ? d->types.n : BERTH_I_PDORS_GROUPS;
+  size_t pairs, jobs = (size_t)berth_ps_jobs(d->ps), of_slot = (size_t)types * (size_t)d->c.resources;
+  *c = (certifier){ .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs, .slots = d->c.slots, .types = types,
+                    .resources = d->c.resources };
+  pairs = jobs * (size_t)c->types;
+  c->cells = (size_t)c->slots * of_slot;
+  c->best.bound = INFINITY;
+  if (!(c->job = berth_i_alloc(c->ctx, jobs, sizeof *c->job)) || !(c->most_in = berth_i_zalloc(c->ctx, pairs, sizeof *c->most_in))
+      || !(c->fits_worker = berth_i_zalloc(c->ctx, pairs, 1)) || !(c->fits_server = berth_i_zalloc(c->ctx, pairs, 1))
+      || !(c->room = berth_i_zalloc(c->ctx, of_slot, sizeof *c->room))
+      || !(c->value = berth_i_alloc(c->ctx, c->cells, sizeof *c->value))
+      || !(c->best_value = berth_i_alloc(c->ctx, c->cells, sizeof *c->best_value))
+      || !(c->start = berth_i_alloc(c->ctx, c->cells, sizeof *c->start))
+      || !(c->price = berth_i_alloc(c->ctx, c->cells, sizeof *c->price))
+      || !(c->slope = berth_i_alloc(c->ctx, c->cells, sizeof *c->slope))
+      || !(c->heap = berth_i_alloc(c->ctx, 2 * (size_t)c->slots, sizeof *c->heap)))
+    return berth_i_nomem(c->ctx);
+  set_room(c);
+  set_jobs(c);
+  return BERTH_OK;
+}
+
+void berth_i_pdors_certifier_release(certifier *c) {
+  size_t pairs = (size_t)c->jobs * (size_t)c->types, of_slot = (size_t)c->types * (size_t)c->resources;
+  berth_i_free(c->ctx, c->job, (size_t)c->jobs, sizeof *c->job);
+  berth_i_free(c->ctx, c->most_in, pairs, sizeof *c->most_in);
+  berth_i_free(c->ctx, c->fits_worker, pairs, 1);
+  berth_i_free(c->ctx, c->fits_server, pairs, 1);
+  berth_i_free(c->ctx, c->room, of_slot, sizeof *c->room);
+  berth_i_free(c->ctx, c->value, c->cells, sizeof *c->value);
+  berth_i_free(c->ctx, c->best_value, c->cells, sizeof *c->best_value);
+  berth_i_free(c->ctx, c->start, c->cells, sizeof *c->start);
+  berth_i_free(c->ctx, c->price, c->cells, sizeof *c->price);
+  berth_i_free(c->ctx, c->slope, c->cells, sizeof *c->slope);
+  berth_i_free(c->ctx, c->heap, 2 * (size_t)c->slots, sizeof *c->heap);
+}
+
+/* ---- guarantees ------------------------------------------------------------------------------------------ */
+
+/* Least room in units, over machines with room for one. */
+static double least_packing(const berth_pdors *d, const berth_ps_job *j) {
+  double least = j->batch;
+  int32_t t, r;
+  for (t = 0; t < d->types.n; t++)
+    for (r = 0; r < d->c.resources; r++) {
+      double capacity = d->c.capacity[(size_t)d->types.first[t] * (size_t)d->c.resources + (size_t)r];
+      if (j->worker[r] > 0 && capacity >= j->worker[r]) least = fmin(least, capacity / j->worker[r]);
+      if (j->server[r] > 0 && capacity >= j->server[r]) least = fmin(least, capacity / j->server[r]);
+    }
+  return least;
+}
+
+/* Of the least work that is asked of a slot. */
+static double least_covering(const berth_pdors *d, int32_t job) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  berth_i_pdors_rates r;
+  double workers;
+  berth_i_pdors_rates_of(d, job, &r);
+  workers = fmin(r.work, berth_i_pdors_quantum(d, &r)) * r.scale * r.outside;
+  return workers / fmax(1, j->ratio);
+}
+
+static double factor(const berth_pdors *d) {
+  double most = 0, rows = d->o.favour == BERTH_PDORS_PACKING ? (double)d->cells + 1 : 2;
+  int32_t i;
+  if (d->o.gdelta == BERTH_GDELTA_GIVEN) return d->o.factor;
+  for (i = 0; i < berth_ps_jobs(d->ps); i++) {
+    const berth_ps_job *j = berth_ps_job_at(d->ps, i);
+    double w = d->o.favour == BERTH_PDORS_PACKING ? least_packing(d, j) : least_covering(d, i);
+    most = fmax(most, berth_gdelta(d->o.favour, d->o.gdelta, rows, d->o.delta, w));
+  }
+  return most;
+}
+
+static double spread(const berth_pdors *d) {
+  double most = 1;
+  int32_t i, r;
+  for (i = 0; i < d->families; i++)
+    for (r = 0; r < d->c.resources; r++)
+      if (d->family[i].wanted[r]) most = fmax(most, d->family[i].log_high[r] - d->family[i].log_low);
+  return most;
+}
+
+/* Twice the spread if slots are solved exactly; 3 G / delta is what rounding adds. It stands on L and U as published. */
+double berth_i_pdors_worst_case(const berth_pdors *d) {
+  bool published = !d->o.per_job && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1 && d->o.high_scale >= 1;
+  bool exact = d->families == 2 || d->o.mode == BERTH_PDORS_EXACT;
+  if (!published) return NAN;
+  return 2 * spread(d) * (exact ? 1 : 3 * factor(d) / d->o.delta);
+}

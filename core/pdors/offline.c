@@ -1,0 +1,335 @@
+/* The best that one who knows all jobs can do, as an integer program.
+ *
+ * In each slot a job is in one of some modes: all of it on one machine, all of it in one rack, anywhere. A mode has a set of
+ * machines and a speed. Columns: whether a job is done in a slot and not before; whether it is in a mode in a slot; its workers and
+ * servers on each machine of the mode. */
+#include "extern/glpk_internal.h"
+#include "pdors_internal.h"
+
+typedef struct mode {
+  int32_t first, n; /* in `member` */
+  bool machine, rack;
+} mode;
+
+typedef struct program {
+  berth_ctx *ctx;
+  berth_ps *ps;
+  const berth_ps_options *o;
+  int32_t jobs, modes, members, spans, pairs;
+  mode *mode;        /* [modes_room] */
+  int32_t *member;   /* [members_room] machines */
+  size_t modes_room, members_room;
+  int32_t *span;     /* [jobs + 1] where the slots of each job begin */
+  /* first row of each kind */
+  int32_t one_mode, batch, servers, room, once, work, wider;
+  berth_i_glpk_mip mip;
+  double *cost, *most, *value, *bound, *x;
+  uint8_t *whole, *sense;
+  int32_t *at, *row, *done; /* done: [spans] columns */
+  size_t columns_cap[4], entries_cap[2], entries;
+} program;
+
+/* ---- modes ---------------------------------------------------------------------------------------------- */
+
+static void add_mode(program *p, bool machine, bool rack) {
+  p->mode[p->modes++] = (mode){ .first = p->members, .machine = machine, .rack = rack };
+}
+static void add_member(program *p, int32_t h) {
+  p->member[p->members++] = h;
+  p->mode[p->modes - 1].n++;
+}
+
+/* The first of several in its rack. */
+static bool leads_rack(const berth_ps_options *o, int32_t h) {
+  int32_t k, others = 0;
+  for (k = 0; k < o->machines; k++) {
+    if (k < h && o->rack[k] == o->rack[h]) return false;
+    others += k > h && o->rack[k] == o->rack[h];
+  }
+  return others > 0;
+}
+
+static berth_status set_modes(program *p) {
+  int32_t h, k;
+  p->modes_room = 2 * (size_t)p->o->machines + 1;
+  p->members_room = 3 * (size_t)p->o->machines;
+  if (!(p->mode = berth_i_alloc(p->ctx, p->modes_room, sizeof *p->mode))
+      || !(p->member = berth_i_alloc(p->ctx, p->members_room, sizeof *p->member)))
+    return berth_i_nomem(p->ctx);
+  for (h = 0; h < p->o->machines; h++) {
+    add_mode(p, true, false);
+    add_member(p, h);
+  }
+  for (h = 0; p->o->rack && h < p->o->machines; h++) {
+    if (!leads_rack(p->o, h)) continue;
+    add_mode(p, false, true);
+    for (k = h; k < p->o->machines; k++)
+      if (p->o->rack[k] == p->o->rack[h]) add_member(p, k);
+  }
+  if (p->o->machines == 1) return BERTH_OK;
+  add_mode(p, false, false);
+  for (h = 0; h < p->o->machines; h++) add_member(p, h);
+  return BERTH_OK;
+}
+
+/* Worker-slots per sample. */
+static double slots_of(const berth_ps_job *j, const mode *m) {
+  if (m->machine) return berth_ps_worker_slots(j, j->inside);
+  return berth_ps_worker_slots(j, m->rack && j->rack > 0 ? j->rack : j->across);
+}
+
+static bool has(const program *p, const mode *m, int32_t machine) {
+  int32_t k;
+  for (k = 0; k < m->n; k++)
+    if (p->member[m->first + k] == machine) return true;
+  return false;
+}
+
+/* All machines of b are of a, and more. */
+static bool wider(const program *p, const mode *a, const mode *b) {
+  int32_t k;
+  for (k = 0; k < b->n; k++)
+    if (!has(p, a, p->member[b->first + k])) return false;
+  return a->n > b->n;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------- */
+
+static int32_t count_pairs(const program *p) {
+  int32_t a, b, n = 0;
+  for (a = 0; a < p->modes; a++)
+    for (b = 0; b < p->modes; b++) n += wider(p, &p->mode[a], &p->mode[b]);
+  return n;
+}
+
+static int32_t rows_from(program *p, int32_t *first, int32_t n, berth_i_glpk_row sense, double bound) {
+  int32_t i;
+  *first = p->mip.rows;
+  for (i = 0; p->sense && i < n; i++) {
+    p->sense[p->mip.rows + i] = (uint8_t)sense;
+    p->bound[p->mip.rows + i] = bound;
+  }
+  return p->mip.rows += n;
+}
+
+/* Called twice: to count, and to fill. */
+static void set_rows(program *p) {
+  int32_t slot, k, cells = p->o->machines * p->o->resources;
+  p->mip.rows = 0;
+  rows_from(p, &p->one_mode, p->spans, BERTH_I_AT_MOST, 1);
+  rows_from(p, &p->batch, p->spans * p->modes, BERTH_I_AT_MOST, 0);
+  rows_from(p, &p->servers, p->spans * p->modes, BERTH_I_AT_MOST, 0);
+  rows_from(p, &p->once, p->jobs, BERTH_I_AT_MOST, 1);
+  rows_from(p, &p->work, p->spans, BERTH_I_AT_LEAST, 0);
+  rows_from(p, &p->wider, p->spans * p->pairs, BERTH_I_AT_LEAST, 0);
+  rows_from(p, &p->room, p->o->slots * cells, BERTH_I_AT_MOST, 0);
+  for (slot = 0; p->sense && slot < p->o->slots; slot++)
+    for (k = 0; k < cells; k++) p->bound[p->room + slot * cells + k] = p->o->capacity[k];
+}
+
+static berth_status init_rows(program *p) {
+  int32_t i;
+  if (!(p->span = berth_i_zalloc(p->ctx, (size_t)p->jobs + 1, sizeof *p->span))) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->jobs; i++) p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
+  p->spans = p->span[p->jobs];
+  p->pairs = count_pairs(p);
+  set_rows(p);
+  if (!(p->sense = berth_i_alloc(p->ctx, (size_t)p->mip.rows, 1))
+      || !(p->bound = berth_i_alloc(p->ctx, (size_t)p->mip.rows, sizeof *p->bound))
+      || !(p->done = berth_i_alloc(p->ctx, (size_t)p->spans, sizeof *p->done)))
+    return berth_i_nomem(p->ctx);
+  set_rows(p);
+  return BERTH_OK;
+}
+
+/* ---- columns ---------------------------------------------------------------------------------------------- */
+
+static berth_status begin_column(program *p, double cost, double most) {
+  size_t need = (size_t)p->mip.columns + 2;
+  berth_status st;
+  if ((st = berth_i_grow(p->ctx, (void **)&p->cost, &p->columns_cap[0], need, sizeof *p->cost)) != BERTH_OK
+      || (st = berth_i_grow(p->ctx, (void **)&p->most, &p->columns_cap[1], need, sizeof *p->most)) != BERTH_OK
+      || (st = berth_i_grow(p->ctx, (void **)&p->whole, &p->columns_cap[2], need, 1)) != BERTH_OK
+      || (st = berth_i_grow(p->ctx, (void **)&p->at, &p->columns_cap[3], need, sizeof *p->at)) != BERTH_OK)
+    return st;
+  p->cost[p->mip.columns] = cost;
+  p->most[p->mip.columns] = most;
+  p->whole[p->mip.columns] = 1;
+  if (p->mip.columns == 0) p->at[0] = 0;
+  p->at[++p->mip.columns] = (int32_t)p->entries;
+  return BERTH_OK;
+}
+
+static berth_status put(program *p, int32_t row, double value) {
+  berth_status st;
+  if (value == 0) return BERTH_OK;
+  if ((st = berth_i_grow(p->ctx, (void **)&p->row, &p->entries_cap[0], p->entries + 1, sizeof *p->row)) != BERTH_OK
+      || (st = berth_i_grow(p->ctx, (void **)&p->value, &p->entries_cap[1], p->entries + 1, sizeof *p->value)) != BERTH_OK)
+    return st;
+  p->row[p->entries] = row;
+  p->value[p->entries++] = value;
+  p->at[p->mip.columns] = (int32_t)p->entries;
+  return BERTH_OK;
+}
+
+/* Work is counted in parts of the job: done by that slot, and so by all later ones. */
+static berth_status add_done(program *p, int32_t job, int32_t slot) {
+  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
+  int32_t i, at = p->span[job] + slot - j->arrival;
+  berth_status st;
+  p->done[at] = p->mip.columns;
+  if ((st = begin_column(p, berth_ps_utility(j, slot - j->arrival), 1)) != BERTH_OK) return st;
+  if ((st = put(p, p->once + job, 1)) != BERTH_OK) return st;
+  for (i = at; i < p->span[job + 1] && st == BERTH_OK; i++) st = put(p, p->work + i, -(1 - 1e-9));
+  return st;
+}
+
+/* Where everything on fewer machines is slower, a mode is not to be had by such places. */
+static berth_status put_wider(program *p, int32_t job, int32_t span, int32_t m, int32_t machine, double value) {
+  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
+  int32_t a, b, pair = 0;
+  berth_status st = BERTH_OK;
+  for (a = 0; a < p->modes; a++)
+    for (b = 0; b < p->modes; b++) {
+      bool slower;
+      if (!wider(p, &p->mode[a], &p->mode[b])) continue;
+      slower = a == m && slots_of(j, &p->mode[b]) > slots_of(j, &p->mode[a]);
+      if (slower && (machine == BERTH_NONE || !has(p, &p->mode[b], machine)))
+        if ((st = put(p, p->wider + span * p->pairs + pair, value)) != BERTH_OK) return st;
+      pair++;
+    }
+  return st;
+}
+
+static berth_status add_mode_column(program *p, int32_t job, int32_t span, int32_t m) {
+  berth_status st = begin_column(p, 0, 1);
+  if (st != BERTH_OK) return st;
+  if ((st = put(p, p->one_mode + span, 1)) != BERTH_OK) return st;
+  if ((st = put(p, p->batch + span * p->modes + m, -berth_ps_job_at(p->ps, job)->batch)) != BERTH_OK) return st;
+  return put_wider(p, job, span, m, BERTH_NONE, -1);
+}
+
+static berth_status put_room(program *p, int32_t slot, int32_t machine, const double *demand) {
+  int32_t r;
+  berth_status st = BERTH_OK;
+  for (r = 0; r < p->o->resources && st == BERTH_OK; r++)
+    st = put(p, p->room + (slot * p->o->machines + machine) * p->o->resources + r, demand[r]);
+  return st;
+}
+
+static berth_status add_workers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
+  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
+  double part = 1 / slots_of(j, &p->mode[m]) / (j->epochs * j->samples);
+  int32_t i;
+  berth_status st = begin_column(p, 0, j->batch);
+  if (st != BERTH_OK || (st = put(p, p->batch + span * p->modes + m, 1)) != BERTH_OK) return st;
+  if ((st = put(p, p->servers + span * p->modes + m, 1)) != BERTH_OK) return st;
+  for (i = span; i < p->span[job + 1]; i++)
+    if ((st = put(p, p->work + i, part)) != BERTH_OK) return st;
+  if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
+  return put_room(p, j->arrival + span - p->span[job], machine, j->worker);
+}
+
+static berth_status add_servers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
+  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
+  berth_status st = begin_column(p, 0, berth_i_pdors_servers(j, j->batch));
+  if (st != BERTH_OK || (st = put(p, p->servers + span * p->modes + m, -j->ratio * (1 + 1e-12))) != BERTH_OK) return st;
+  if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
+  return put_room(p, j->arrival + span - p->span[job], machine, j->server);
+}
+
+static berth_status add_span(program *p, int32_t job, int32_t span) {
+  int32_t m, k;
+  berth_status st = add_done(p, job, berth_ps_job_at(p->ps, job)->arrival + span - p->span[job]);
+  for (m = 0; m < p->modes && st == BERTH_OK; m++) {
+    st = add_mode_column(p, job, span, m);
+    for (k = 0; k < p->mode[m].n && st == BERTH_OK; k++) {
+      int32_t machine = p->member[p->mode[m].first + k];
+      if ((st = add_workers(p, job, span, m, machine)) == BERTH_OK) st = add_servers(p, job, span, m, machine);
+    }
+  }
+  return st;
+}
+
+static berth_status init_columns(program *p) {
+  int32_t i, k;
+  berth_status st = BERTH_OK;
+  for (i = 0; i < p->jobs && st == BERTH_OK; i++)
+    for (k = p->span[i]; k < p->span[i + 1] && st == BERTH_OK; k++) st = add_span(p, i, k);
+  return st;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------- */
+
+static void release(program *p) {
+  berth_i_free(p->ctx, p->mode, p->modes_room, sizeof *p->mode);
+  berth_i_free(p->ctx, p->member, p->members_room, sizeof *p->member);
+  berth_i_free(p->ctx, p->span, (size_t)p->jobs + 1, sizeof *p->span);
+  berth_i_free(p->ctx, p->sense, (size_t)p->mip.rows, 1);
+  berth_i_free(p->ctx, p->bound, (size_t)p->mip.rows, sizeof *p->bound);
+  berth_i_free(p->ctx, p->done, (size_t)p->spans, sizeof *p->done);
+  berth_i_free(p->ctx, p->cost, p->columns_cap[0], sizeof *p->cost);
+  berth_i_free(p->ctx, p->most, p->columns_cap[1], sizeof *p->most);
+  berth_i_free(p->ctx, p->whole, p->columns_cap[2], 1);
+  berth_i_free(p->ctx, p->at, p->columns_cap[3], sizeof *p->at);
+  berth_i_free(p->ctx, p->row, p->entries_cap[0], sizeof *p->row);
+  berth_i_free(p->ctx, p->value, p->entries_cap[1], sizeof *p->value);
+  berth_i_free(p->ctx, p->x, (size_t)p->mip.columns, sizeof *p->x);
+}
+
+static void read_utility(const program *p, double *utility_of) {
+  int32_t i, k;
+  for (i = 0; i < p->jobs; i++)
+    for (utility_of[i] = 0, k = p->span[i]; k < p->span[i + 1]; k++)
+      if (p->x[p->done[k]] > 0.5) utility_of[i] = p->cost[p->done[k]];
+}
+
+static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
+  berth_i_glpk_answer a = { 0 };
+  berth_status st;
+  if ((st = set_modes(p)) != BERTH_OK || (st = init_rows(p)) != BERTH_OK || (st = init_columns(p)) != BERTH_OK) return st;
+  if (!(p->x = berth_i_alloc(p->ctx, (size_t)p->mip.columns, sizeof *p->x))) return berth_i_nomem(p->ctx);
+  p->mip.sense = p->sense;
+  p->mip.bound = p->bound;
+  p->mip.cost = p->cost;
+  p->mip.most = p->most;
+  p->mip.whole = p->whole;
+  p->mip.at = p->at;
+  p->mip.row = p->row;
+  p->mip.value = p->value;
+  p->mip.nodes = nodes;
+  a.x = p->x;
+  if ((st = berth_i_glpk_solve(p->ctx, &p->mip, &a)) != BERTH_OK) return st;
+  if (!a.feasible) memset(p->x, 0, (size_t)p->mip.columns * sizeof *p->x);
+  *out = (berth_pdors_optimum){ a.feasible ? a.value : 0, a.bound, a.feasible && a.proved, a.nodes };
+  if (utility_of) read_utility(p, utility_of);
+  return BERTH_OK;
+}
+
+enum { LARGEST = 20000 }; /* columns: more than branch and bound gets through */
+
+static berth_status check_problem(const program *p, int32_t nodes) {
+  int32_t i;
+  double columns = 0;
+  if (nodes < 0) return berth_i_fail(p->ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
+  if (p->o->comm == BERTH_PS_SHARED)
+    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: speed on shared links is not linear");
+  for (i = 0; i < p->jobs; i++) {
+    const berth_ps_job *j = berth_ps_job_at(p->ps, i);
+    if (j->moving > 0) return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: job %d loses time when it moves", i);
+    columns += (p->o->slots - j->arrival) * (2.0 + 4 * p->o->machines);
+  }
+  if (columns > LARGEST)
+    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: %g whole numbers to choose, at most %d", columns, LARGEST);
+  return BERTH_OK;
+}
+
+berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
+  program p = { .ctx = berth_ps_ctx(ps), .ps = ps, .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
+  berth_status st = check_problem(&p, nodes);
+  if (st != BERTH_OK) return st;
+  if (p.jobs == 0) *out = (berth_pdors_optimum){ .proved = true };
+  else st = solve(&p, nodes, out, utility_of);
+  release(&p);
+  return st;
+}

@@ -1,0 +1,185 @@
+/* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, in one rack, or anywhere. */
+#include "slot_internal.h"
+
+/* ---- rooms ------------------------------------------------------------------------------------------ */
+
+static berth_status make_rooms(berth_i_slot_solver *s) {
+  size_t n = (size_t)s->c.machines, table = 1;
+  while (table < 2 * n) table *= 2;
+  s->table_room = table;
+  if (!(s->class = berth_i_alloc(s->ctx, n, sizeof *s->class)) || !(s->class_of = berth_i_alloc(s->ctx, n, sizeof *s->class_of))
+      || !(s->member = berth_i_alloc(s->ctx, n, sizeof *s->member)) || !(s->next = berth_i_alloc(s->ctx, n, sizeof *s->next))
+      || !(s->table = berth_i_alloc(s->ctx, table, sizeof *s->table))
+      || !(s->cheap[0] = berth_i_alloc(s->ctx, 2 * n, sizeof *s->cheap[0]))
+      || !(s->cheap[1] = berth_i_alloc(s->ctx, 2 * n, sizeof *s->cheap[1]))
+      || !(s->region = berth_i_alloc(s->ctx, n + 1, sizeof *s->region))
+      || !(s->draft.units[0] = berth_i_zalloc(s->ctx, n, sizeof *s->draft.units[0]))
+      || !(s->draft.units[1] = berth_i_zalloc(s->ctx, n, sizeof *s->draft.units[1]))
+      || !(s->draft.touched = berth_i_alloc(s->ctx, n, sizeof *s->draft.touched))
+      || !(s->draft.is_touched = berth_i_zalloc(s->ctx, n, sizeof *s->draft.is_touched))
+      || !(s->lp.key = berth_i_alloc(s->ctx, n, sizeof *s->lp.key)) || !(s->best = berth_i_alloc(s->ctx, n, sizeof *s->best)))
+    return berth_i_nomem(s->ctx);
+  return BERTH_OK;
+}
+
+static void free_rooms(berth_i_slot_solver *s) {
+  size_t n = (size_t)s->c.machines;
+  berth_i_free(s->ctx, s->class, n, sizeof *s->class);
+  berth_i_free(s->ctx, s->class_of, n, sizeof *s->class_of);
+  berth_i_free(s->ctx, s->member, n, sizeof *s->member);
+  berth_i_free(s->ctx, s->next, n, sizeof *s->next);
+  berth_i_free(s->ctx, s->table, s->table_room, sizeof *s->table);
+  berth_i_free(s->ctx, s->cheap[0], 2 * n, sizeof *s->cheap[0]);
+  berth_i_free(s->ctx, s->cheap[1], 2 * n, sizeof *s->cheap[1]);
+  berth_i_free(s->ctx, s->region, n + 1, sizeof *s->region);
+  berth_i_free(s->ctx, s->draft.units[0], n, sizeof *s->draft.units[0]);
+  berth_i_free(s->ctx, s->draft.units[1], n, sizeof *s->draft.units[1]);
+  berth_i_free(s->ctx, s->draft.touched, n, sizeof *s->draft.touched);
+  berth_i_free(s->ctx, s->draft.is_touched, n, sizeof *s->draft.is_touched);
+  berth_i_free(s->ctx, s->lp.key, n, sizeof *s->lp.key);
+  berth_i_free(s->ctx, s->lp.share, s->lp.share_cap, sizeof *s->lp.share);
+  berth_i_free(s->ctx, s->corners.units[0], s->corners.cap[0], sizeof *s->corners.units[0]);
+  berth_i_free(s->ctx, s->corners.units[1], s->corners.cap[1], sizeof *s->corners.units[1]);
+  berth_i_free(s->ctx, s->corners.cost, s->corners.cap[2], sizeof *s->corners.cost);
+  berth_i_free(s->ctx, s->best, n, sizeof *s->best);
+}
+
+berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, berth_i_slot_solver **out) {
+  berth_ctx *ctx = berth_ps_ctx(p);
+  berth_i_slot_solver *s = berth_i_zalloc(ctx, 1, sizeof *s);
+  berth_status st;
+  if (!s) return berth_i_nomem(ctx);
+  berth_ctx_retain(ctx);
+  berth_ps_retain(p);
+  s->ctx = ctx;
+  s->ps = p;
+  s->o = *o;
+  s->c = *berth_ps_options_of(p);
+  s->whole = o->mode != BERTH_PDORS_FAITHFUL;
+  if ((st = make_rooms(s)) != BERTH_OK) {
+    berth_i_slot_solver_release(s);
+    return st;
+  }
+  *out = s;
+  return BERTH_OK;
+}
+
+void berth_i_slot_solver_release(berth_i_slot_solver *s) {
+  berth_ctx *ctx;
+  if (!s) return;
+  ctx = s->ctx;
+  free_rooms(s);
+  berth_ps_release(s->ps);
+  berth_i_free(ctx, s, 1, sizeof *s);
+  berth_ctx_release(ctx);
+}
+
+const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s) { return &s->counts; }
+
+/* ---- a state ---------------------------------------------------------------------------------------- */
+
+static void list_regions(berth_i_slot_solver *s) {
+  int32_t k;
+  s->regions = 1;
+  s->region[0] = (berth_i_slot_region){ 0, s->classes, 0, berth_ps_worker_slots(s->job, s->job->across) };
+  for (k = 0; s->racks && k < s->classes; k++) {
+    berth_i_slot_region *last = &s->region[s->regions - 1];
+    if (k > 0 && s->class[k].rack == s->class[k - 1].rack) last->n++;
+    else s->region[s->regions++] = (berth_i_slot_region){ k, 1, s->classes + k, s->rack_slots };
+  }
+}
+
+berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job, const berth_i_slot_state *state) {
+  s->job = berth_ps_job_at(s->ps, job);
+  if (!s->job) return berth_i_fail(s->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
+  s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
+  s->rack_slots = s->job->rack > 0 ? berth_ps_worker_slots(s->job, s->job->rack) : INFINITY;
+  berth_i_slot_classify(s, state);
+  list_regions(s);
+  return BERTH_OK;
+}
+
+/* ---- one machine ------------------------------------------------------------------------------------ */
+
+/* @return false: more workers than the batch has samples. What is a rounding error above a whole number is that number */
+static bool wanted(const berth_i_slot_solver *s, double samples, double slots, berth_i_slot_want *out) {
+  double workers = fmax(1, ceil(samples * slots * (1 - 1e-12)));
+  double servers = fmax(1, ceil(workers / s->job->ratio * (1 - 1e-12)));
+  if (!(workers <= s->job->batch && servers < INT32_MAX / 4)) return false;
+  *out = (berth_i_slot_want){ { (int32_t)workers, (int32_t)servers } };
+  return true;
+}
+
+/* Lowest machine among equals. */
+static void solve_inside(berth_i_slot_solver *s, double samples) {
+  berth_i_slot_want want;
+  int32_t k;
+  if (!wanted(s, samples, s->inside_slots, &want)) return;
+  for (k = 0; k < s->classes; k++) {
+    const berth_i_slot_class *c = &s->class[k];
+    double cost = want.units[0] * c->worker + want.units[1] * c->server;
+    if (!(cost < s->best_cost || (cost == s->best_cost && s->best_n == 1 && s->member[c->first] < s->best[0].machine))) continue;
+    if (!berth_i_slot_fits(s, c, want.units[0], want.units[1])) continue;
+    s->best[0] = (berth_ps_place){ s->member[c->first], want.units[0], want.units[1] };
+    s->best_n = 1;
+    s->best_cost = cost;
+  }
+}
+
+/* ---- several machines ------------------------------------------------------------------------------- */
+
+/* Each kind at its cheapest price. */
+static double at_least(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
+  berth_i_slot_sort(s);
+  return want.units[0] * s->cheap[0][g->list].price + want.units[1] * s->cheap[1][g->list].price;
+}
+
+static berth_status solve_relaxed(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng) {
+  if (s->o.mode == BERTH_PDORS_FAITHFUL) {
+    berth_i_slot_round_faithfully(s, g, want, rng);
+    return BERTH_OK;
+  }
+  berth_i_slot_round_and_repair(s, g, want, rng);
+  return s->o.mode == BERTH_PDORS_EXACT ? berth_i_slot_exact(s, g, want) : BERTH_OK;
+}
+
+/* Only what is better than the best so far is looked for; but the published way rounds whenever there is a program. */
+static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g, double samples, berth_rng *rng,
+                                 double *bound) {
+  berth_i_slot_want want;
+  double least;
+  bool always = s->o.mode == BERTH_PDORS_FAITHFUL;
+  berth_status st;
+  if (!wanted(s, samples, g->slots, &want) || isinf(least = at_least(s, g, want))) return BERTH_OK;
+  if (least >= s->best_cost && !always) return BERTH_OK;
+  if ((st = berth_i_slot_relax(s, g, want)) != BERTH_OK) return st;
+  *bound = fmin(*bound, s->lp.bound);
+  if (isinf(s->lp.bound) || (s->lp.bound >= s->best_cost && !always)) return BERTH_OK;
+  return solve_relaxed(s, g, want, rng);
+}
+
+static void answer(const berth_i_slot_solver *s, double bound, berth_i_slot_answer *out) {
+  out->feasible = s->best_n > 0;
+  out->cost = s->best_cost;
+  out->bound = fmax(0, fmin(bound, s->best_cost));
+  out->inside = s->best_n == 1;
+  out->n = s->best_n;
+  memcpy(out->place, s->best, (size_t)s->best_n * sizeof *s->best);
+}
+
+/* Racks before the cluster: they are nearer. */
+berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream, berth_i_slot_answer *out) {
+  berth_status st = BERTH_OK;
+  berth_rng rng;
+  double bound;
+  int32_t i;
+  berth_rng_init(&rng, s->o.seed, stream);
+  s->best_n = 0;
+  s->best_cost = INFINITY;
+  solve_inside(s, samples);
+  bound = s->best_cost;
+  for (i = 1; i < s->regions && st == BERTH_OK; i++) st = solve_region(s, &s->region[i], samples, &rng, &bound);
+  if (st == BERTH_OK) st = solve_region(s, &s->region[0], samples, &rng, &bound);
+  if (st == BERTH_OK) answer(s, bound, out);
+  return st;
+}

@@ -1,0 +1,200 @@
+/* One slot, exactly. Machine by machine, for each number of workers and servers so far: the least that is lost against the linear
+ * program's bound. What a machine at a point loses by the dual prices is never negative, so whatever lost more than the best answer
+ * at hand is dropped; mostly little is left. The dropping is that of a branch and bound, the table makes it polynomial. */
+#include "slot_internal.h"
+
+typedef struct option {
+  int32_t units[2];
+  double loss;
+} option;
+
+typedef struct layer {
+  int32_t machine;
+  size_t first; /* option */
+  int32_t n;
+} layer;
+
+typedef struct table {
+  berth_i_slot_want want;
+  option *option;
+  size_t options, option_cap;
+  layer *layer;
+  size_t layers, layer_cap;
+  double *loss, *next;  /* [states] */
+  uint16_t *chosen;     /* [layers * states] */
+  size_t states;
+  double gap;
+  int64_t nodes;
+} table;
+
+enum { MOST_OPTIONS = UINT16_MAX, MOST_STATES = 1 << 20, MOST_CELLS = 1 << 26 };
+
+static size_t state_of(const table *t, int32_t workers, int32_t servers) {
+  return (size_t)workers * (size_t)(t->want.units[1] + 1) + (size_t)servers;
+}
+
+/* ---- what may be on a machine ----------------------------------------------------------------------- */
+
+static double cost_of(const berth_i_slot_class *c, int32_t workers, int32_t servers) {
+  return (workers > 0 ? workers * c->worker : 0) + (servers > 0 ? servers * c->server : 0);
+}
+
+static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c, const double *price) {
+  const berth_i_slot_corners *l = &s->corners;
+  double best = 0;
+  int32_t j;
+  for (j = c->corner; j < c->corner + c->corners; j++)
+    best = fmin(best, l->cost[j] - price[0] * l->units[0][j] - price[1] * l->units[1][j]);
+  return best;
+}
+
+static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
+  double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) }, best = best_of(s, c, price);
+  int32_t w, p, workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
+  berth_status st;
+  for (w = 0; w <= workers; w++) {
+    int32_t servers = berth_i_slot_room(s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
+    for (p = 0; p <= servers; p++) {
+      double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
+      if (loss > t->gap) continue;
+      if ((st = berth_i_grow(s->ctx, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK)
+        return st;
+      t->option[t->options++] = (option){ { w, p }, loss };
+    }
+  }
+  return BERTH_OK;
+}
+
+/* More machines of a class than there are units never have any. */
+static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
+  size_t first = t->options;
+  int32_t i, n = t->want.units[0] + t->want.units[1];
+  berth_status st = list_options(s, t, c);
+  if (st != BERTH_OK) return st;
+  if (t->options == first + 1 && t->option[first].units[0] + t->option[first].units[1] == 0) {
+    t->options = first;
+    return BERTH_OK;
+  }
+  for (i = 0; i < c->count && i < n; i++) {
+    if ((st = berth_i_grow(s->ctx, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer)) != BERTH_OK) return st;
+    t->layer[t->layers++] = (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };
+  }
+  return BERTH_OK;
+}
+
+/* ---- the table -------------------------------------------------------------------------------------- */
+
+static void extend(table *t, const layer *l, uint16_t *chosen, int32_t workers, int32_t servers) {
+  double so_far = t->loss[state_of(t, workers, servers)];
+  int32_t i;
+  for (i = 0; i < l->n; i++) {
+    const option *x = &t->option[l->first + (size_t)i];
+    double loss = so_far + x->loss;
+    size_t to;
+    if (workers + x->units[0] > t->want.units[0] || servers + x->units[1] > t->want.units[1] || loss > t->gap) continue;
+    to = state_of(t, workers + x->units[0], servers + x->units[1]);
+    if (!(loss < t->next[to])) continue;
+    t->next[to] = loss;
+    chosen[to] = (uint16_t)i;
+  }
+}
+
+static void fill_layer(table *t, size_t at) {
+  uint16_t *chosen = t->chosen + at * t->states;
+  double *swap = t->loss;
+  size_t i;
+  int32_t w, p;
+  for (i = 0; i < t->states; i++) t->next[i] = INFINITY;
+  for (w = 0; w <= t->want.units[0]; w++)
+    for (p = 0; p <= t->want.units[1]; p++) {
+      if (isinf(t->loss[state_of(t, w, p)])) continue;
+      t->nodes++;
+      extend(t, &t->layer[at], chosen, w, p);
+    }
+  t->loss = t->next;
+  t->next = swap;
+}
+
+/* @return whether the end was reached within the limit of nodes */
+static bool fill(table *t, int32_t most) {
+  size_t i;
+  for (i = 0; i < t->states; i++) t->loss[i] = INFINITY;
+  t->loss[0] = 0;
+  for (i = 0; i < t->layers && t->nodes <= most; i++) fill_layer(t, i);
+  return t->nodes <= most;
+}
+
+/* Backwards. */
+static void read_answer(berth_i_slot_solver *s, const table *t) {
+  int32_t w = t->want.units[0], p = t->want.units[1];
+  size_t i;
+  berth_i_slot_draft_clear(s);
+  for (i = t->layers; i-- > 0;) {
+    const layer *l = &t->layer[i];
+    const option *x = &t->option[l->first + t->chosen[i * t->states + state_of(t, w, p)]];
+    berth_i_slot_draft_put(s, l->machine, x->units[0], x->units[1]);
+    w -= x->units[0];
+    p -= x->units[1];
+  }
+}
+
+/* ---- all -------------------------------------------------------------------------------------------- */
+
+static berth_status list_layers(berth_i_slot_solver *s, const berth_i_slot_region *g, table *t) {
+  berth_status st = BERTH_OK;
+  int32_t k;
+  for (k = g->from; k < g->from + g->n && st == BERTH_OK; k++) st = list_class(s, t, &s->class[k]);
+  return st;
+}
+
+static bool is_small(const table *t) {
+  size_t i;
+  for (i = 0; i < t->layers; i++)
+    if (t->layer[i].n > MOST_OPTIONS) return false;
+  return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
+}
+
+static size_t states_for(berth_i_slot_want want) { return ((size_t)want.units[0] + 1) * ((size_t)want.units[1] + 1); }
+
+static berth_status solve(berth_i_slot_solver *s, table *t) {
+  if (!is_small(t)) {
+    s->counts.unproved++;
+    return BERTH_OK;
+  }
+  if (!(t->loss = berth_i_alloc(s->ctx, t->states, sizeof *t->loss)) ||
+      !(t->next = berth_i_alloc(s->ctx, t->states, sizeof *t->next)) ||
+      !(t->chosen = berth_i_alloc(s->ctx, t->layers * t->states, sizeof *t->chosen)))
+    return berth_i_nomem(s->ctx);
+  if (!fill(t, s->o.nodes)) {
+    s->counts.unproved++;
+    return BERTH_OK;
+  }
+  if (isinf(t->loss[t->states - 1])) return BERTH_OK;
+  read_answer(s, t);
+  return BERTH_OK;
+}
+
+static void release(berth_ctx *ctx, table *t) {
+  berth_i_free(ctx, t->option, t->option_cap, sizeof *t->option);
+  berth_i_free(ctx, t->layer, t->layer_cap, sizeof *t->layer);
+  berth_i_free(ctx, t->loss, t->states, sizeof *t->loss);
+  berth_i_free(ctx, t->next, t->states, sizeof *t->next);
+  berth_i_free(ctx, t->chosen, t->layers * t->states, sizeof *t->chosen);
+}
+
+berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
+  table t = { .want = want };
+  berth_status st;
+  t.gap = (s->best_cost - s->lp.bound) * (1 + 1e-9);
+  if (t.gap <= 1e-12 * s->lp.bound) return BERTH_OK;
+  t.states = states_for(want);
+  berth_i_slot_draft_clear(s);
+  if (t.states > MOST_STATES) {
+    s->counts.unproved++;
+    return BERTH_OK;
+  }
+  if ((st = list_layers(s, g, &t)) == BERTH_OK) st = solve(s, &t);
+  release(s->ctx, &t);
+  if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1]) berth_i_slot_keep(s, g);
+  return st;
+}

@@ -1,0 +1,502 @@
+/* Branch and bound: a partial schedule is what was placed so far, each op behind the last one of its device and not before the
+ * last one that was placed. In the order of their starts every schedule comes about so; in other orders it comes later than it
+ * need, which does no harm: a partial schedule that is nowhere later than another of the same ops can go on as that one does,
+ * nowhere later. A whole one is moved forward in time again. */
+#include "sim/sim_internal.h"
+#include "exact_internal.h"
+#include "bound/waits_internal.h"
+#include <stdlib.h>
+
+enum { SLOTS = 1 << 17, POOL = 1 << 21 };
+
+typedef struct seen { /* a partial schedule, by the set of its ops */
+  uint64_t done;
+  int32_t at, next; /* into pool; of the same slot, -1: none */
+} seen;
+
+typedef struct child {
+  double bound, tail;
+  int32_t op, device;
+} child;
+
+typedef struct branch {
+  berth_cost *cost;
+  const berth_graph *g;
+  const berth_place_options *o;
+  berth_i_best *best;
+  berth_i_units u;
+  berth_i_any_order room;
+  int32_t n, devices, depth;
+  int64_t left;
+  bool whole, counts;
+  uint64_t done;
+  double now;                      /* start of the last op placed: none starts earlier from now on */
+  uint64_t *before, *after;        /* [n] neighbours */
+  double *least, *head, *tail;     /* [n] */
+  double *start, *finish, *early;  /* [n]; earliest finish of what is not placed */
+  int32_t *device, *order;         /* [n] */
+  double *begin;                   /* [n] starts of a whole schedule */
+  double *free_at, *held, *end;    /* [devices] bytes for good; scratch */
+  int32_t *used, *same;            /* [devices] ops on it; lowest device that is like it */
+  int32_t *lowest, *place, *name;  /* [devices] scratch of rename_devices */
+  int32_t *bound_to, *members;     /* [groups] device, ops placed */
+  child *children;                 /* [(n + 1) * n * devices] by depth */
+  double *row;                     /* [2 * devices + 3 * n + groups + 1] scratch */
+  int32_t *slot;                   /* [SLOTS] into seen, -1 */
+  seen *seen;
+  size_t n_seen, cap_seen;
+  double *pool;
+  size_t n_pool, cap_pool;
+} branch;
+
+static bool placed(const branch *b, int32_t op) { return b->done >> op & 1; }
+
+/* ---- what of two devices makes them exchangeable ---- */
+
+static bool alike_to(const branch *b, int32_t tensor, int32_t d, int32_t e) {
+  const berth_cost *c = b->cost;
+  int32_t x;
+  if (berth_i_transfer_time(c, tensor, d, e) != berth_i_transfer_time(c, tensor, e, d)) return false;
+  for (x = 0; x < b->devices; x++) {
+    if (x == d || x == e) continue;
+    if (berth_i_transfer_time(c, tensor, d, x) != berth_i_transfer_time(c, tensor, e, x)) return false;
+    if (berth_i_transfer_time(c, tensor, x, d) != berth_i_transfer_time(c, tensor, x, e)) return false;
+  }
+  return true;
+}
+
+static bool exchangeable(const branch *b, int32_t d, int32_t e) {
+  int32_t i, t;
+  if (b->cost->class_of[d] != b->cost->class_of[e]) return false;
+  if (b->cost->t->devices[d].memory != b->cost->t->devices[e].memory) return false;
+  for (i = 0; i < b->n; i++) {
+    int32_t pin = berth_i_pin(b->g, i);
+    if (pin == d || pin == e) return false;
+  }
+  for (t = 0; t < b->g->n_tensors; t++) {
+    if (!alike_to(b, t, d, e)) return false;
+  }
+  return true;
+}
+
+/* Exchangeable with the lowest of its kind, and so with each of them. */
+static void find_same(branch *b) {
+  int32_t d, e;
+  for (d = 0; d < b->devices; d++) {
+    for (e = 0; e < d && !(b->same[e] == e && exchangeable(b, e, d)); e++) {}
+    b->same[d] = e;
+  }
+}
+
+/* Of equal devices without ops the lowest stands for all. */
+static bool first_of_idle(const branch *b, int32_t d) {
+  int32_t e;
+  if (b->used[d] > 0) return true;
+  for (e = 0; e < d; e++) {
+    if (b->used[e] == 0 && b->same[e] == b->same[d]) return false;
+  }
+  return true;
+}
+
+/* ---- one op more, and back ---- */
+
+static bool may(const branch *b, int32_t op, int32_t d) {
+  int32_t group = berth_i_group(b->g, op);
+  if (!berth_i_can_run(b->cost, op, d)) return false;
+  if (group != BERTH_NONE && b->bound_to[group] != BERTH_NONE && b->bound_to[group] != d) return false;
+  if (!berth_i_unit_can_run(&b->u, b->u.of[op], d)) return false;
+  if (!b->counts) return true;
+  return !(berth_i_excess(b->held[d] + berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent,
+                          b->cost->t->devices[d].memory) > 0);
+}
+
+/* Earliest start of an op on d, taking of producers that are not placed what is certain. */
+static double earliest(const branch *b, int32_t op, int32_t d) {
+  double ready = fmax(b->free_at[d], b->now);
+  int32_t k;
+  for (k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
+    int32_t t = b->g->in[k], u = b->g->producer[t];
+    ready = fmax(ready, placed(b, u) ? b->finish[u] + berth_i_transfer_time(b->cost, t, b->device[u], d) : b->early[u]);
+  }
+  return ready;
+}
+
+static void put(branch *b, int32_t op, int32_t d) {
+  int32_t group = berth_i_group(b->g, op);
+  b->start[op] = earliest(b, op, d);
+  b->finish[op] = b->start[op] + berth_i_op_time(b->cost, op, d);
+  b->device[op] = d;
+  b->order[b->depth++] = op;
+  b->done |= (uint64_t)1 << op;
+  b->free_at[d] = b->finish[op];
+  b->now = b->start[op];
+  b->used[d]++;
+  if (group != BERTH_NONE && b->members[group]++ == 0) b->bound_to[group] = d;
+  if (b->counts) b->held[d] += berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent;
+}
+
+/* @param free_at, held of its device before */
+static void take_back(branch *b, double free_at, double held) {
+  int32_t op = b->order[--b->depth], d = b->device[op], group = berth_i_group(b->g, op);
+  b->now = b->depth > 0 ? b->start[b->order[b->depth - 1]] : 0;
+  b->done &= ~((uint64_t)1 << op);
+  b->free_at[d] = free_at;
+  b->held[d] = held;
+  b->used[d]--;
+  if (group != BERTH_NONE && --b->members[group] == 0) b->bound_to[group] = BERTH_NONE;
+}
+
+/* ---- bound ---- */
+
+static double least_end(const branch *b, int32_t op) {
+  double least = INFINITY;
+  int32_t d;
+  for (d = 0; d < b->devices; d++) {
+    if (may(b, op, d)) least = fmin(least, earliest(b, op, d) + berth_i_op_time(b->cost, op, d));
+  }
+  return fmax(least, b->head[op] + b->least[op]);
+}
+
+/* Longest path behind what is placed, and the work that is left, spread evenly. */
+static double bound_of(branch *b) {
+  double most = 0, load = 0;
+  int32_t i, d;
+  for (d = 0; d < b->devices; d++) {
+    most = fmax(most, b->free_at[d]);
+    load += fmax(b->free_at[d], b->now);
+  }
+  for (i = 0; i < b->n; i++) {
+    int32_t op = b->g->topo[i];
+    if (placed(b, op)) {
+      most = fmax(most, b->finish[op] + b->tail[op]);
+      continue;
+    }
+    b->early[op] = least_end(b, op);
+    most = fmax(most, b->early[op] + b->tail[op]);
+    load += b->least[op];
+  }
+  most = fmax(most, load / b->devices);
+  return b->whole ? ceil(most - 1e-9 * fmax(1, most)) : most;
+}
+
+/* ---- what was there before ---- */
+
+static bool live(const branch *b, int32_t op) { return placed(b, op) && (b->after[op] & ~b->done); }
+
+/* Exchangeable devices by the lowest op with consumers to come that they hold, then by when they are free: partial schedules that
+ * differ by their names look alike. place[i] is the i-th of
+ * that order, name[d] the rank of d. */
+static void rename_devices(const branch *b) {
+  int32_t i, j, *lowest = b->lowest;
+  for (i = 0; i < b->devices; i++) lowest[i] = b->n;
+  for (i = b->n - 1; i >= 0; i--)
+    if (live(b, i)) lowest[b->device[i]] = i;
+  for (i = 0; i < b->devices; i++) {
+    for (j = i; j > 0; j--) {
+      int32_t x = b->place[j - 1];
+      if (b->same[x] < b->same[i]) break;
+      if (b->same[x] == b->same[i]
+          && (lowest[x] < lowest[i] || (lowest[x] == lowest[i] && b->free_at[x] <= b->free_at[i]))) break;
+      b->place[j] = x;
+    }
+    b->place[j] = i;
+  }
+  for (i = 0; i < b->devices; i++) b->name[b->place[i]] = i;
+}
+
+/* What decides how a partial schedule can go on: when devices are free, ops with consumers to come, groups half placed.
+ * @return length of `row`; the first `exact` of them must be equal, the others no later */
+static int32_t describe(const branch *b, int32_t *exact) {
+  int32_t k = 0, i, d;
+  rename_devices(b);
+  for (i = 0; i < b->n; i++) {
+    if (live(b, i)) b->row[k++] = b->name[b->device[i]];
+  }
+  for (i = 0; i < b->g->n_groups; i++) b->row[k++] = b->bound_to[i] == BERTH_NONE ? BERTH_NONE : b->name[b->bound_to[i]];
+  *exact = k;
+  b->row[k++] = b->now;
+  for (d = 0; d < b->devices; d++) b->row[k++] = fmax(b->free_at[b->place[d]], b->now);
+  for (d = 0; d < b->devices && b->counts; d++) b->row[k++] = b->held[b->place[d]];
+  for (i = 0; i < b->n; i++) {
+    if (live(b, i)) b->row[k++] = b->finish[i];
+  }
+  return k;
+}
+
+static bool covers(const double *old, const double *row, int32_t exact, int32_t k) {
+  int32_t i;
+  for (i = 0; i < exact; i++) {
+    if (old[i] != row[i]) return false;
+  }
+  for (; i < k; i++) {
+    if (old[i] > row[i]) return false;
+  }
+  return true;
+}
+
+static uint64_t mixed(uint64_t x) {
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
+
+/* @param hidden out: another partial schedule of the same ops is nowhere worse. Else this one is kept, while there is room */
+static berth_status look_back(branch *b, bool *hidden) {
+  berth_ctx *ctx = b->cost->ctx;
+  int32_t exact, k = describe(b, &exact), i;
+  uint64_t h = mixed(b->done);
+  berth_status st;
+  for (i = 0; i < exact; i++) h = mixed(h ^ (uint64_t)(int64_t)b->row[i]);
+  h &= SLOTS - 1;
+  *hidden = false;
+  for (i = b->slot[h]; i >= 0; i = b->seen[i].next) {
+    if (b->seen[i].done == b->done && covers(b->pool + b->seen[i].at, b->row, exact, k)) *hidden = true;
+    if (*hidden) return BERTH_OK;
+  }
+  if (b->n_pool + (size_t)k > POOL) return BERTH_OK;
+  if ((st = berth_i_grow(ctx, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen)) != BERTH_OK) return st;
+  if ((st = berth_i_grow(ctx, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool)) != BERTH_OK) return st;
+  if (k > 0) memcpy(b->pool + b->n_pool, b->row, (size_t)k * sizeof *b->row);
+  b->seen[b->n_seen] = (seen){ b->done, (int32_t)b->n_pool, b->slot[h] };
+  b->slot[h] = (int32_t)b->n_seen++;
+  b->n_pool += (size_t)k;
+  return BERTH_OK;
+}
+
+/* ---- a whole schedule ---- */
+
+static bool takes_time(const branch *b, int32_t op) { return berth_i_op_time(b->cost, op, b->device[op]) > 0; }
+
+/* Stable: ops that start together keep the order in which they were put, which no device contradicts; but what takes no time
+ * comes first. n is at most 64. */
+static void sort_order(const branch *b, int32_t *sequence) {
+  int32_t i, j;
+  for (i = 0; i < b->n; i++) {
+    int32_t op = b->order[i];
+    for (j = i; j > 0; j--) {
+      int32_t x = sequence[j - 1];
+      if (b->begin[x] < b->begin[op]) break;
+      if (b->begin[x] == b->begin[op] && (takes_time(b, op) || !takes_time(b, x))) break;
+      sequence[j] = x;
+    }
+    sequence[j] = op;
+  }
+}
+
+/* TOTAL promises it for any order. */
+static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds) {
+  berth_sim_options o = berth_i_fifo_options(b->cost, b->o);
+  berth_result *r = NULL;
+  berth_oom oom;
+  berth_status st;
+  *holds = true;
+  if (!b->counts) return BERTH_OK;
+  if (b->o->memory == BERTH_MEMORY_TOTAL) {
+    *holds = berth_i_any_order_over(b->cost, b->o->param_multiple, b->device, &b->room) == BERTH_NONE;
+    return BERTH_OK;
+  }
+  o.dispatch = BERTH_DISPATCH_PLANNED;
+  o.links = BERTH_LINKS_FREE;
+  o.sequence = sequence;
+  if ((st = berth_simulate(b->cost, b->device, &o, &r)) != BERTH_OK) return st;
+  *holds = !berth_result_oom(r, &oom);
+  berth_result_release(r);
+  return BERTH_OK;
+}
+
+/* As early as the devices, each in its order, and the producers allow.  @return makespan */
+static double move_forward(branch *b) {
+  double most = 0;
+  int32_t i;
+  for (i = 0; i < b->devices; i++) b->end[i] = 0;
+  for (i = 0; i < b->n; i++) {
+    int32_t op = b->order[i], d = b->device[op], k;
+    double ready = b->end[d];
+    for (k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
+      int32_t t = b->g->in[k], u = b->g->producer[t];
+      ready = fmax(ready, b->begin[u] + berth_i_op_time(b->cost, u, b->device[u])
+                              + berth_i_transfer_time(b->cost, t, b->device[u], d));
+    }
+    b->begin[op] = ready;
+    b->end[d] = ready + berth_i_op_time(b->cost, op, d);
+    most = fmax(most, b->end[d]);
+  }
+  return most;
+}
+
+static berth_status complete(branch *b) {
+  berth_i_best *x = b->best;
+  int32_t sequence[BERTH_I_EXACT_OPS], i;
+  size_t n = (size_t)b->n;
+  double makespan = move_forward(b);
+  bool holds;
+  berth_status st;
+  sort_order(b, sequence);
+  if ((st = memory_holds(b, sequence, &holds)) != BERTH_OK) return st;
+  if (!holds) {
+    x->refused = fmin(x->refused, makespan);
+    return BERTH_OK;
+  }
+  memcpy(x->sequence, sequence, n * sizeof *sequence);
+  memcpy(x->device, b->device, n * sizeof *b->device);
+  memcpy(x->start, b->begin, n * sizeof *b->begin);
+  for (i = 0; i < b->n; i++) x->finish[i] = b->begin[i] + berth_i_op_time(b->cost, i, b->device[i]);
+  x->makespan = makespan;
+  return BERTH_OK;
+}
+
+/* ---- going down ---- */
+
+static int by_promise(const void *pa, const void *pb) {
+  const child *a = pa, *b = pb;
+  if (a->bound != b->bound) return a->bound < b->bound ? -1 : 1;
+  if (a->tail != b->tail) return a->tail > b->tail ? -1 : 1;
+  if (a->op != b->op) return a->op < b->op ? -1 : 1;
+  return a->device < b->device ? -1 : a->device > b->device;
+}
+
+static bool worth(const branch *b, double bound) { return !berth_i_reaches(bound, b->best->makespan); }
+
+static void add_child(branch *b, int32_t op, int32_t d, child *list, int32_t *k) {
+  double free_at = b->free_at[d], held = b->held[d];
+  put(b, op, d);
+  list[*k] = (child){ isinf(b->finish[op]) ? INFINITY : bound_of(b), b->tail[op], op, d };
+  if (worth(b, list[*k].bound)) (*k)++;
+  take_back(b, free_at, held);
+  b->left--;
+}
+
+/* early[] is that of the last bound; an op is put only when all its producers are. */
+static int32_t list_children(branch *b, child *list) {
+  int32_t op, d, k = 0;
+  for (op = 0; op < b->n; op++) {
+    if (placed(b, op) || (b->before[op] & ~b->done)) continue;
+    for (d = 0; d < b->devices; d++) {
+      if (may(b, op, d) && first_of_idle(b, d)) add_child(b, op, d, list, &k);
+    }
+  }
+  if (k > 1) qsort(list, (size_t)k, sizeof *list, by_promise);
+  return k;
+}
+
+static bool stop(branch *b) { return b->left <= 0 || (b->depth % 4 == 0 && berth_i_best_stopped(b->cost->ctx, b->best)); }
+
+static berth_status descend(branch *b, double bound);
+
+static berth_status try_child(branch *b, const child *c) {
+  double free_at = b->free_at[c->device], held = b->held[c->device];
+  berth_status st;
+  put(b, c->op, c->device);
+  st = descend(b, c->bound);
+  take_back(b, free_at, held);
+  return st;
+}
+
+static berth_status descend(branch *b, double bound) {
+  child *list = b->children + (size_t)b->depth * (size_t)b->n * (size_t)b->devices;
+  int32_t i, k;
+  bool hidden;
+  berth_status st;
+  if (b->depth == b->n) return complete(b);
+  if (stop(b)) {
+    b->best->open = fmin(b->best->open, bound);
+    return BERTH_OK;
+  }
+  if ((st = look_back(b, &hidden)) != BERTH_OK || hidden) return st;
+  k = list_children(b, list);
+  for (i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++) st = try_child(b, &list[i]);
+  return st;
+}
+
+/* ---- preparing ---- */
+
+static bool alloc_rows(branch *b) {
+  berth_ctx *ctx = b->cost->ctx;
+  size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
+  return (b->before = berth_i_zalloc(ctx, 2 * n, sizeof *b->before)) && (b->least = berth_i_zalloc(ctx, 7 * n, sizeof *b->least))
+      && (b->device = berth_i_zalloc(ctx, 2 * n, sizeof *b->device))
+      && (b->free_at = berth_i_zalloc(ctx, 3 * m, sizeof *b->free_at))
+      && (b->used = berth_i_zalloc(ctx, 5 * m, sizeof *b->used))
+      && (b->bound_to = berth_i_zalloc(ctx, 2 * g, sizeof *b->bound_to))
+      && (b->children = berth_i_alloc(ctx, (n + 1) * n * m, sizeof *b->children))
+      && (b->row = berth_i_alloc(ctx, 2 * m + 3 * n + g + 1, sizeof *b->row))
+      && (b->slot = berth_i_alloc(ctx, SLOTS, sizeof *b->slot));
+}
+
+static void free_rows(branch *b) {
+  berth_ctx *ctx = b->cost->ctx;
+  size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
+  berth_i_free(ctx, b->before, 2 * n, sizeof *b->before);
+  berth_i_free(ctx, b->least, 7 * n, sizeof *b->least);
+  berth_i_free(ctx, b->device, 2 * n, sizeof *b->device);
+  berth_i_free(ctx, b->free_at, 3 * m, sizeof *b->free_at);
+  berth_i_free(ctx, b->used, 5 * m, sizeof *b->used);
+  berth_i_free(ctx, b->bound_to, 2 * g, sizeof *b->bound_to);
+  berth_i_free(ctx, b->children, (n + 1) * n * m, sizeof *b->children);
+  berth_i_free(ctx, b->row, 2 * m + 3 * n + g + 1, sizeof *b->row);
+  berth_i_free(ctx, b->slot, SLOTS, sizeof *b->slot);
+  berth_i_free(ctx, b->seen, b->cap_seen, sizeof *b->seen);
+  berth_i_free(ctx, b->pool, b->cap_pool, sizeof *b->pool);
+}
+
+static void cut_rows(branch *b) {
+  size_t n = (size_t)b->n;
+  b->after = b->before + n;
+  b->head = b->least + n;
+  b->tail = b->least + 2 * n;
+  b->start = b->least + 3 * n;
+  b->finish = b->least + 4 * n;
+  b->early = b->least + 5 * n;
+  b->begin = b->least + 6 * n;
+  b->order = b->device + n;
+  b->held = b->free_at + b->devices;
+  b->end = b->free_at + 2 * b->devices;
+  b->same = b->used + b->devices;
+  b->lowest = b->used + 2 * b->devices;
+  b->place = b->used + 3 * b->devices;
+  b->name = b->used + 4 * b->devices;
+  b->members = b->bound_to + b->g->n_groups;
+}
+
+static void fill_neighbours(branch *b) {
+  const berth_graph *g = b->g;
+  int32_t t, k;
+  for (t = 0; t < g->n_tensors; t++) {
+    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+      b->after[g->producer[t]] |= (uint64_t)1 << g->use[k];
+      b->before[g->use[k]] |= (uint64_t)1 << g->producer[t];
+    }
+  }
+}
+
+static berth_status prepare(branch *b) {
+  int32_t i, d;
+  cut_rows(b);
+  fill_neighbours(b);
+  for (i = 0; i < SLOTS; i++) b->slot[i] = -1;
+  for (i = 0; i < b->g->n_groups; i++) b->bound_to[i] = BERTH_NONE;
+  find_same(b);
+  for (i = 0; i < b->n; i++) {
+    b->least[i] = INFINITY;
+    for (d = 0; d < b->devices; d++) {
+      if (may(b, i, d)) b->least[i] = fmin(b->least[i], berth_i_op_time(b->cost, i, d));
+    }
+    if (isinf(b->least[i])) b->least[i] = 0; /* memory alone forbids it everywhere: the placers have told so */
+  }
+  return berth_i_waits(&b->u, b->least, b->head, b->tail);
+}
+
+berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes, bool whole, berth_i_best *best) {
+  branch b = { .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops, .devices = cost->n_devices, .left = nodes,
+               .whole = whole, .counts = berth_i_memory_counts(cost, o->memory) };
+  berth_status st;
+  if (b.n == 0 || b.n > BERTH_I_EXACT_OPS) return BERTH_OK;
+  if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL)) != BERTH_OK) return st;
+  if (!alloc_rows(&b) || berth_i_any_order_init(cost, &b.room) != BERTH_OK) st = berth_i_nomem(cost->ctx);
+  else if ((st = prepare(&b)) == BERTH_OK) st = descend(&b, best->bound);
+  best->nodes = nodes - b.left;
+  free_rows(&b);
+  berth_i_any_order_release(cost, &b.room);
+  berth_i_units_release(&b.u);
+  return st;
+}

@@ -1,0 +1,161 @@
+/* The placers "anneal", "local" and "brkga": search.h from starts of its own, those of quick placers, or a given one, and the plan
+ * of the answer. */
+#include "pack/packing_internal.h"
+
+static const char *const plain[] = { "", NULL };
+
+/* Where the starts made of units do not keep memory, placers that pack do. */
+static berth_status other_start(berth_cost *cost, const berth_place_options *opts, const berth_search_options *o,
+                                berth_placement **out, berth_obstacle *why) {
+  berth_place_options plan = berth_place_default(cost->g);
+  plan.links = opts->links;
+  plan.memory = opts->memory;
+  plan.param_multiple = opts->param_multiple;
+  plan.quantum = opts->quantum;
+  if (o->start) return berth_place_repair(cost, o->start, &plan, out, why);
+  return berth_place(cost, "round-robin", &plan, out, why);
+}
+
+static berth_status search_again(berth_cost *cost, const berth_place_options *opts, const berth_search_options *o,
+                                 int32_t *device, berth_search_report *report, berth_obstacle *why) {
+  berth_search_options again = *o;
+  berth_placement *start = NULL;
+  berth_status st = other_start(cost, opts, o, &start, why);
+  if (st != BERTH_OK) return st;
+  again.start = start->device;
+  st = berth_search(cost, &again, device, report);
+  berth_placement_release(start);
+  return st;
+}
+
+/* ---- further starts: what quick placers answer -------------------------------------------------------- */
+
+/* The trivial ones first: where calls are few, they are what must not be missed. */
+static const struct quick {
+  const char *placer;
+  berth_coarsen coarsen;
+} quick[] = { { "single", BERTH_COARSEN_NONE },        { "round-robin", BERTH_COARSEN_NONE }, { "m-etf", BERTH_COARSEN_NONE },
+              { "critical-path", BERTH_COARSEN_NONE }, { "heft", BERTH_COARSEN_NONE },        { "etf", BERTH_COARSEN_COPLACE },
+              { "critical-path", BERTH_COARSEN_COPLACE } };
+enum { QUICK = sizeof quick / sizeof *quick, OWN = 2, SOON = 20000 /* ops: up to here nobody waits to interrupt */ };
+
+static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search, berth_coarsen coarsen) {
+  const berth_sim_options *judge = search->judge;
+  berth_place_options o = berth_place_default(cost->g);
+  o.links = judge->links;
+  o.memory = judge->memory;
+  o.param_multiple = judge->param_multiple;
+  o.quantum = judge->quantum;
+  o.coarsen = coarsen;
+  o.seed = search->seed;
+  return o;
+}
+
+static int32_t count_quick(const berth_search_options *o) {
+  if (o->start) return 0;
+  if (o->calls == 0 || o->calls >= QUICK + OWN) return QUICK;
+  return o->calls > OWN ? (int32_t)o->calls - OWN : 0;
+}
+
+/* A placer that has no answer leaves one start less. */
+static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
+  const size_t ops = (size_t)cost->g->n_ops;
+  int32_t i;
+  for (i = 0; i < most; i++) {
+    berth_place_options plan = as_judged(cost, o, quick[i].coarsen);
+    berth_placement *p = NULL;
+    berth_status st = berth_place(cost, quick[i].placer, &plan, &p, NULL);
+    if (st == BERTH_ENOMEM) return st;
+    if (st == BERTH_EINTERRUPT) return BERTH_OK;
+    if (st != BERTH_OK) continue;
+    if (ops > 0) memcpy(device + (size_t)*n * ops, p->device, ops * sizeof *device);
+    berth_placement_release(p);
+    ++*n;
+  }
+  return BERTH_OK;
+}
+
+static berth_status make_further(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
+  berth_hooks none = { 0 }, before = berth_i_ctx_swap_hooks(cost->ctx, &none), ask = { 0 };
+  berth_status st;
+  ask.interrupt = before.interrupt;
+  ask.ud = before.ud;
+  if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &ask); /* no progress: that is the search's alone */
+  st = ask_quick(cost, o, most, device, n);
+  berth_i_ctx_swap_hooks(cost->ctx, &before);
+  return st;
+}
+
+static berth_status search_from_quick(berth_cost *cost, const berth_search_options *o, int32_t *device,
+                                      berth_search_report *report) {
+  const int32_t most = count_quick(o);
+  const size_t all = (size_t)most * (size_t)cost->g->n_ops;
+  berth_search_options with = *o;
+  int32_t n = 0, *further = berth_i_alloc(cost->ctx, all, sizeof *further);
+  berth_status st;
+  if (!further) return berth_i_nomem(cost->ctx);
+  if ((st = make_further(cost, o, most, further, &n)) == BERTH_OK) {
+    with.further = further;
+    with.n_further = n;
+    st = berth_search(cost, &with, device, report);
+  }
+  berth_i_free(cost->ctx, further, all, sizeof *further);
+  return st;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+/* The estimate is the value of the objective that was sought. */
+static berth_status finish(berth_cost *cost, const berth_place_options *opts, const char *name, const int32_t *device,
+                           double value, berth_placement **out) {
+  berth_placement *p = NULL;
+  berth_hooks none = { 0 }, before;
+  berth_oom oom;
+  berth_status st = berth_i_placement_make(cost->ctx, cost->g->n_ops, name, true, &p);
+  if (st != BERTH_OK) return st;
+  if (p->n > 0) memcpy(p->device, device, (size_t)p->n * sizeof *device);
+  before = berth_i_ctx_swap_hooks(cost->ctx, &none); /* what has interrupted the search leaves its answer */
+  st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
+  berth_i_ctx_swap_hooks(cost->ctx, &before);
+  p->estimate = value;
+  if (st == BERTH_OK) *out = p;
+  else berth_placement_release(p);
+  return st;
+}
+
+static berth_status run(berth_cost *cost, const berth_place_options *opts, const char *name, berth_search_method method,
+                        berth_placement **out, berth_obstacle *why) {
+  berth_search_options o = opts->search ? *opts->search : berth_search_default();
+  berth_search_report report = { 0 };
+  berth_sim_options judge = berth_i_fifo_options(cost, opts);
+  size_t n = (size_t)cost->g->n_ops;
+  int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);
+  berth_status st;
+  if (!device) return berth_i_nomem(cost->ctx);
+  o.method = method;
+  o.seed = opts->seed;
+  if (!o.judge) o.judge = &judge;
+  if (o.start || o.further) st = berth_search(cost, &o, device, &report);
+  else st = search_from_quick(cost, &o, device, &report);
+  if (st == BERTH_EINFEASIBLE) st = search_again(cost, opts, &o, device, &report, why);
+  if (st == BERTH_OK) st = finish(cost, opts, name, device, report.value, out);
+  if (st == BERTH_OK && opts->search_report) *opts->search_report = report;
+  berth_i_free(cost->ctx, device, n, sizeof *device);
+  return st;
+}
+
+static berth_status run_anneal(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+  return run(cost, opts, "anneal", BERTH_SEARCH_ANNEAL, out, why);
+}
+
+static berth_status run_local(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+  return run(cost, opts, "local", BERTH_SEARCH_LOCAL, out, why);
+}
+
+static berth_status run_brkga(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+  return run(cost, opts, "brkga", BERTH_SEARCH_BRKGA, out, why);
+}
+
+const berth_i_placer berth_i_placer_anneal = { "anneal", plain, run_anneal };
+const berth_i_placer berth_i_placer_local = { "local", plain, run_local };
+const berth_i_placer berth_i_placer_brkga = { "brkga", plain, run_brkga };

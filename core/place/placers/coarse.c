@@ -1,0 +1,299 @@
+/* Placing a coarser graph, or one with weighed transfers, by any placer that has devices to choose: what it sees, and the way
+ * back to the ops and their true times. */
+#include "graph/transforms/transform_internal.h"
+#include "placement/placement_internal.h"
+#include <stdio.h>
+
+enum { MOST_OPS = 16, LEAST_SETS = 16 }; /* ops in a set; sets that the smallest device holds at the least */
+
+/* What a placer sees instead of the cost. Classes of devices, topology and collectives are the cost's own. */
+typedef struct view {
+  berth_cost *cost;   /* the caller's */
+  berth_cost seen;
+  berth_graph *g;     /* NULL: the graph is not coarsened */
+  int32_t *map;       /* [ops] set of each op; NULL likewise */
+  int32_t *tensor;    /* [tensors of g] that of the caller's graph; BERTH_NONE: nobody reads it */
+} view;
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+static bool takes_views(const char *placer) {
+  static const char *const names[] = { "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
+                                       "critical-path", NULL };
+  const char *const *k;
+  for (k = names; *k; k++) {
+    if (strcmp(*k, placer) == 0) return true;
+  }
+  return false;
+}
+
+static berth_status check_numbers(berth_ctx *ctx, const berth_place_options *o) {
+  if (!(o->transfer_weight > 0) || isinf(o->transfer_weight)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "option transfer_weight: %g is not a finite number above 0", o->transfer_weight);
+  }
+  if (o->coarsen < BERTH_COARSEN_NONE || o->coarsen > BERTH_COARSEN_FUSE) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "option coarsen: there is no choice %d", (int)o->coarsen);
+  }
+  if (o->coarsen_ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "option coarsen_ops: %d is negative", (int)o->coarsen_ops);
+  if (o->coarsen_ops == 0 || o->coarsen != BERTH_COARSEN_NONE) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option coarsen_ops: %d means nothing without coarsen", (int)o->coarsen_ops);
+}
+
+berth_status berth_i_check_coarse(berth_ctx *ctx, const char *placer, const berth_place_options *o) {
+  const char *what = o->coarsen != BERTH_COARSEN_NONE ? "coarsen" : "transfer_weight";
+  berth_status st = check_numbers(ctx, o);
+  if (st != BERTH_OK || !berth_i_is_coarse(o)) return st;
+  if (!takes_views(placer)) return berth_i_fail(ctx, BERTH_EINVAL, "option %s: means nothing to %s", what, placer);
+  if (o->variant[0]) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s: variant \"%s\" of %s is as published", what, o->variant, placer);
+  }
+  if (o->coarsen == BERTH_COARSEN_NONE || !o->favourite) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option favourite: it is of ops, and coarsen makes sets of them");
+}
+
+/* ---- the coarse graph ---------------------------------------------------------------------- */
+
+static int32_t graph_type(const berth_graph *g, const char *type) {
+  int32_t i;
+  if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
+  for (i = 0; i < g->n_types; i++) {
+    if (strcmp(g->types[i], type) == 0) return i;
+  }
+  return BERTH_NONE;
+}
+
+static void set_limits(const berth_cost *cost, const berth_place_options *o, int32_t *types, berth_share_options *share) {
+  int32_t d;
+  double least = INFINITY;
+  for (d = 0; d < cost->n_devices; d++) {
+    types[d] = graph_type(cost->g, cost->t->devices[d].type);
+    least = fmin(least, cost->t->devices[d].memory);
+  }
+  share->n_devices = cost->n_devices;
+  share->device_type = types;
+  share->max_ops = o->coarsen_ops > 0 ? o->coarsen_ops : o->coarsen == BERTH_COARSEN_CHAINS ? INT32_MAX : MOST_OPS;
+  share->param_multiple = o->param_multiple;
+  if (o->memory != BERTH_MEMORY_NONE) share->max_bytes = least / LEAST_SETS;
+}
+
+static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_options *fuse, berth_graph **out, int32_t *map) {
+  berth_coplace_options o = berth_coplace_defaults();
+  berth_graph *grouped = NULL;
+  berth_status st;
+  o.share = fuse->share;
+  if ((st = berth_graph_coplace(g, &o, &grouped, NULL)) != BERTH_OK) return st;
+  st = berth_graph_fuse(grouped, fuse, out, map);
+  berth_graph_release(grouped);
+  return st;
+}
+
+static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse_options *o, berth_graph **out, int32_t *map) {
+  if (how == BERTH_COARSEN_CHAINS) return berth_graph_fuse_chains(g, o, out, map);
+  if (how == BERTH_COARSEN_COPLACE) return coplace_and_fuse(g, o, out, map);
+  o->scope = BERTH_FUSE_ALL;
+  return berth_graph_fuse(g, o, out, map);
+}
+
+/* What a user's function allows: each device is then a class of its own. NULL: types say it all. */
+static uint8_t *devices_of_ops(const berth_cost *c, berth_status *st) {
+  size_t i, n = (size_t)c->g->n_ops, k = (size_t)c->n_devices;
+  uint8_t *runs;
+  if (c->n_classes < c->n_devices) return NULL;
+  if (!(runs = berth_i_alloc(c->ctx, n, k))) {
+    *st = berth_i_nomem(c->ctx);
+    return NULL;
+  }
+  for (i = 0; i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
+  return runs;
+}
+
+static berth_status coarsen(view *v, const berth_place_options *o) {
+  berth_cost *cost = v->cost;
+  berth_fuse_options fuse = berth_fuse_defaults();
+  size_t devices = (size_t)cost->n_devices;
+  int32_t *types = berth_i_alloc(cost->ctx, devices, sizeof *types);
+  uint8_t *runs = NULL;
+  berth_status st;
+  v->map = berth_i_alloc(cost->ctx, (size_t)cost->g->n_ops, sizeof *v->map);
+  st = types && v->map ? BERTH_OK : berth_i_nomem(cost->ctx);
+  if (st == BERTH_OK) runs = devices_of_ops(cost, &st);
+  if (st == BERTH_OK) {
+    set_limits(cost, o, types, &fuse.share);
+    fuse.share.runs = runs;
+    st = contract(cost->g, o->coarsen, &fuse, &v->g, v->map);
+  }
+  berth_i_free(cost->ctx, runs, (size_t)cost->g->n_ops, devices);
+  berth_i_free(cost->ctx, types, devices, sizeof *types);
+  return st;
+}
+
+/* ---- its price ----------------------------------------------------------------------------- */
+
+static berth_status price_ops(view *v) {
+  const berth_cost *cost = v->cost;
+  size_t classes = (size_t)cost->n_classes, cell;
+  int32_t op;
+  v->seen.op = berth_i_zalloc(cost->ctx, (size_t)v->g->n_ops * classes, sizeof *v->seen.op);
+  if (!v->seen.op) return berth_i_nomem(cost->ctx);
+  for (op = 0; op < cost->g->n_ops; op++) {
+    double *sum = v->seen.op + (size_t)v->map[op] * classes;
+    for (cell = 0; cell < classes; cell++) sum[cell] += cost->op[(size_t)op * classes + cell];
+  }
+  return BERTH_OK;
+}
+
+/* A user's function may forbid what types do not. */
+static berth_status check_ops(const view *v) {
+  char label[160];
+  int32_t op, d;
+  for (op = 0; op < v->g->n_ops; op++) {
+    for (d = 0; d < v->cost->n_devices && !berth_i_can_run(&v->seen, op, d);) d++;
+    if (d < v->cost->n_devices) continue;
+    return berth_i_fail(v->cost->ctx, BERTH_EUNSUPPORTED, "coarsen: by the cost function no device runs all ops of set %s",
+                        berth_i_op_label(v->g, op, label, sizeof label));
+  }
+  return BERTH_OK;
+}
+
+static bool leaves_its_set(const view *v, int32_t tensor) {
+  const berth_graph *g = v->cost->g;
+  int32_t j, own = v->map[g->producer[tensor]];
+  for (j = g->use_at[tensor]; j < g->use_at[tensor + 1]; j++) {
+    if (v->map[g->use[j]] != own) return true;
+  }
+  return g->use_at[tensor] == g->use_at[tensor + 1];
+}
+
+/* Tensors that leave a set keep their order; behind them stand those that nobody reads. */
+static berth_status find_tensors(view *v) {
+  int32_t t, n = 0;
+  v->tensor = berth_i_alloc(v->cost->ctx, (size_t)v->g->n_tensors, sizeof *v->tensor);
+  if (!v->tensor) return berth_i_nomem(v->cost->ctx);
+  for (t = 0; t < v->cost->g->n_tensors; t++) {
+    if (leaves_its_set(v, t)) v->tensor[n++] = t;
+  }
+  while (n < v->g->n_tensors) v->tensor[n++] = BERTH_NONE;
+  return BERTH_OK;
+}
+
+/* width times for each tensor, weighed. */
+static berth_status price_tensors(view *v, const double *from, size_t width, double weight, double **out) {
+  const berth_graph *g = v->seen.g;
+  size_t i;
+  int32_t t;
+  if (!from) return BERTH_OK;
+  *out = berth_i_zalloc(v->cost->ctx, (size_t)g->n_tensors, width * sizeof **out);
+  if (!*out) return berth_i_nomem(v->cost->ctx);
+  for (t = 0; t < g->n_tensors; t++) {
+    int32_t old = v->tensor ? v->tensor[t] : t;
+    for (i = 0; old != BERTH_NONE && i < width; i++) (*out)[(size_t)t * width + i] = weight * from[(size_t)old * width + i];
+  }
+  return BERTH_OK;
+}
+
+static size_t pairs(const view *v) { return (size_t)v->cost->n_devices * (size_t)v->cost->n_devices; }
+
+static berth_status price(view *v, double weight) {
+  berth_status st = BERTH_OK;
+  if (v->g && (st = price_ops(v)) != BERTH_OK) return st;
+  if (v->g && (st = check_ops(v)) != BERTH_OK) return st;
+  if (v->g && (st = find_tensors(v)) != BERTH_OK) return st;
+  v->seen.transfer_factor *= weight;
+  if ((st = price_tensors(v, v->cost->uniform, 1, weight, &v->seen.uniform)) != BERTH_OK) return st;
+  return price_tensors(v, v->cost->table, pairs(v), weight, &v->seen.table);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static berth_status make_view(berth_cost *cost, const berth_place_options *o, view *v) {
+  berth_status st = BERTH_OK;
+  v->cost = cost;
+  if (o->coarsen != BERTH_COARSEN_NONE && (st = coarsen(v, o)) != BERTH_OK) return st;
+  v->seen = *cost;
+  v->seen.refs = 1;
+  v->seen.uniform = v->seen.table = NULL;
+  if (v->g) {
+    v->seen.g = v->g;
+    v->seen.op = NULL;
+  }
+  return price(v, o->transfer_weight);
+}
+
+static void release_view(view *v) {
+  berth_ctx *ctx = v->cost->ctx;
+  size_t tensors = v->seen.g ? (size_t)v->seen.g->n_tensors : 0;
+  berth_i_free(ctx, v->seen.uniform, tensors, sizeof *v->seen.uniform);
+  berth_i_free(ctx, v->seen.table, tensors, pairs(v) * sizeof *v->seen.table);
+  berth_i_free(ctx, v->map, (size_t)v->cost->g->n_ops, sizeof *v->map);
+  if (!v->g) return;
+  berth_i_free(ctx, v->seen.op, (size_t)v->g->n_ops * (size_t)v->cost->n_classes, sizeof *v->seen.op);
+  berth_i_free(ctx, v->tensor, tensors, sizeof *v->tensor);
+  berth_graph_release(v->g);
+}
+
+/* ---- placing ------------------------------------------------------------------------------- */
+
+/* Sets that find no place leave it to the ops: nowhere yet. */
+static berth_status choose_devices(view *v, const berth_i_placer *p, const berth_place_options *o, int32_t *device) {
+  berth_place_options plain = *o;
+  berth_obstacle ignored = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_placement *coarse = NULL;
+  berth_status st;
+  int32_t op;
+  plain.coarsen = BERTH_COARSEN_NONE;
+  plain.coarsen_ops = 0;
+  plain.transfer_weight = 1;
+  st = p->run(&v->seen, &plain, &coarse, &ignored);
+  if (st != BERTH_OK && st != BERTH_EINFEASIBLE) return st;
+  for (op = 0; op < v->cost->g->n_ops; op++) device[op] = st == BERTH_OK ? coarse->device[v->map ? v->map[op] : op] : BERTH_NONE;
+  berth_placement_release(coarse);
+  return BERTH_OK;
+}
+
+static berth_status label(berth_placement *p, const char *placer) {
+  char *own = berth_i_strdup(p->ctx, placer);
+  if (!own) return berth_i_nomem(p->ctx);
+  berth_i_strfree(p->ctx, p->placer);
+  p->placer = own;
+  return BERTH_OK;
+}
+
+/* A refusal speaks of repair, which nobody asked for. */
+static berth_status blame(berth_ctx *ctx, berth_status st, const char *placer) {
+  static const char own[] = "repair: ";
+  char text[1024];
+  snprintf(text, sizeof text, "%s", berth_errmsg(ctx));
+  if (strncmp(text, own, sizeof own - 1) != 0) return st;
+  return berth_i_fail(ctx, st, "%s: %s", placer, text + sizeof own - 1);
+}
+
+static berth_status carry_over(berth_cost *cost, const int32_t *device, const char *placer, const berth_place_options *o,
+                               berth_placement **out, berth_obstacle *why) {
+  berth_place_options plain = berth_place_default(cost->g);
+  berth_placement *p = NULL;
+  berth_status st;
+  plain.links = o->links;
+  plain.memory = o->memory;
+  plain.param_multiple = o->param_multiple;
+  plain.quantum = o->quantum;
+  if ((st = berth_place_repair(cost, device, &plain, &p, why)) == BERTH_OK) st = label(p, placer);
+  if (st == BERTH_OK) {
+    *out = p;
+    return st;
+  }
+  berth_placement_release(p);
+  return blame(cost->ctx, st, placer);
+}
+
+berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_placement **out,
+                                berth_obstacle *why) {
+  size_t n = (size_t)cost->g->n_ops;
+  int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);
+  view v = { 0 };
+  berth_status st = device ? make_view(cost, o, &v) : berth_i_nomem(cost->ctx);
+  if (st == BERTH_OK) st = choose_devices(&v, p, o, device);
+  if (v.cost) release_view(&v);
+  if (st == BERTH_OK) st = carry_over(cost, device, p->name, o, out, why);
+  berth_i_free(cost->ctx, device, n, sizeof *device);
+  return st;
+}

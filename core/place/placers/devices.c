@@ -1,0 +1,110 @@
+/* Placers that only choose devices: from a rule to a placement whose plan keeps memory. Under INFERENCE and TRAINING memory
+ * depends on the order of execution, so the rule proposes and the simulator decides. */
+#include "pack/packing_internal.h"
+
+enum { MOST_SHARES = 8 };
+
+typedef struct attempt {
+  const char *placer;
+  const berth_place_options *opts;
+  berth_i_fill_fn fill;
+  berth_i_units u;
+  berth_placement *p;
+  int32_t *best;   /* [ops] devices of the proposal that came closest */
+  berth_oom oom;   /* ... and what it lacked; op BERTH_NONE: no proposal yet */
+  bool done;       /* p keeps memory */
+} attempt;
+
+static void remember(attempt *a, const berth_oom *oom) {
+  if (a->oom.op != BERTH_NONE && a->oom.shortfall <= oom->shortfall) return;
+  a->oom = *oom;
+  memcpy(a->best, a->p->device, (size_t)a->p->n * sizeof *a->best);
+}
+
+/* Plans what p->device holds. */
+static berth_status judge(attempt *a, double *live) {
+  berth_oom oom;
+  berth_status st = berth_i_plan_fifo(a->u.cost, a->opts, a->p, &oom, live);
+  if (st != BERTH_OK) return st;
+  a->done = oom.op == BERTH_NONE;
+  if (!a->done) remember(a, &oom);
+  return BERTH_OK;
+}
+
+static bool order_matters(const attempt *a) {
+  return a->opts->memory == BERTH_MEMORY_INFERENCE || a->opts->memory == BERTH_MEMORY_TRAINING;
+}
+
+/* Asks the rule with a share.  @param live in: as when memory ran out; out: as it is now  @param fits the rule found something */
+static berth_status ask(attempt *a, double share, double *live, bool *fits) {
+  berth_obstacle ignored;
+  berth_status st;
+  berth_i_units_size(&a->u, share);
+  st = a->fill(&a->u, a->opts, a->p->device, &ignored);
+  *fits = st == BERTH_OK;
+  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
+  return st == BERTH_OK ? judge(a, live) : st;
+}
+
+/* Between a share with which memory runs out and one with which the rule finds nothing. */
+static berth_status tighten(attempt *a, double live) {
+  double low = 0, high = INFINITY, share = live;
+  berth_status st = BERTH_OK;
+  int32_t i;
+  for (i = 0; i < MOST_SHARES && st == BERTH_OK && !a->done && low < 1; i++) {
+    bool fits = false;
+    share = isinf(high) ? fmin(1, fmax(live, 2 * low)) : (low + high) / 2;
+    st = ask(a, share, &live, &fits);
+    if (fits) low = share;
+    else high = share;
+  }
+  return st;
+}
+
+static berth_status propose(attempt *a, berth_obstacle *why) {
+  double live = 1;
+  berth_status st = a->fill(&a->u, a->opts, a->p->device, why);
+  if (st == BERTH_OK) st = judge(a, &live);
+  return st == BERTH_OK && !a->done && order_matters(a) ? tighten(a, live) : st;
+}
+
+static berth_status mend(attempt *a) {
+  bool found = false;
+  berth_status st;
+  berth_i_units_size(&a->u, 0);
+  st = berth_i_repair(&a->u, a->opts, a->best, &found);
+  if (st != BERTH_OK || !found) return st;
+  memcpy(a->p->device, a->best, (size_t)a->p->n * sizeof *a->best);
+  return judge(a, NULL);
+}
+
+static berth_status run(attempt *a, berth_obstacle *why) {
+  berth_status st = propose(a, why);
+  if (st == BERTH_OK && !a->done && order_matters(a)) st = mend(a);
+  if (st != BERTH_OK || a->done) return st;
+  return berth_i_runs_out(a->u.cost, a->placer, &a->oom, why);
+}
+
+berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_memory_policy sizing,
+                                   const berth_place_options *opts, berth_i_fill_fn fill, berth_placement **out,
+                                   berth_obstacle *why) {
+  attempt a = { 0 };
+  size_t n = (size_t)cost->g->n_ops;
+  berth_status st = berth_i_units_init(cost, placer, sizing, opts->param_multiple, &a.u, why);
+  if (st != BERTH_OK) return st;
+  a.placer = placer;
+  a.opts = opts;
+  a.fill = fill;
+  a.oom.op = BERTH_NONE;
+  if (!(a.best = berth_i_alloc(cost->ctx, n, sizeof *a.best))) st = berth_i_nomem(cost->ctx);
+  if (st == BERTH_OK) st = berth_i_placement_make(cost->ctx, cost->g->n_ops, placer, true, &a.p);
+  if (st == BERTH_OK) st = run(&a, why);
+  if (st == BERTH_OK) {
+    *out = a.p;
+    a.p = NULL;
+  }
+  berth_placement_release(a.p);
+  berth_i_free(cost->ctx, a.best, n, sizeof *a.best);
+  berth_i_units_release(&a.u);
+  return st;
+}

@@ -1,0 +1,252 @@
+/* Groups that a placement has split, each put on one device. */
+#include "pack/packing_internal.h"
+#include <stdlib.h>
+
+typedef struct choice {
+  double score;
+  int32_t tie, device;
+} choice;
+
+typedef struct adjusting {
+  berth_cost *cost;
+  const berth_adjust_options *o;
+  const int32_t *from; /* [ops] the placement to adjust */
+  berth_i_units units;
+  berth_i_packing packing; /* with `fit` */
+  choice *choices;     /* [devices] of the unit in hand */
+  int32_t n_choices;
+  int32_t *slot;       /* [devices] place in choices; BERTH_NONE */
+  int32_t *order;      /* [units] */
+  berth_placement *p;
+} adjusting;
+
+berth_adjust_options berth_adjust_default(const berth_graph *g) {
+  return (berth_adjust_options){ .by = BERTH_ADJUST_FREQUENT, .place = berth_place_default(g) };
+}
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+static berth_status check_number(const berth_cost *cost, const char *what, double x) {
+  if (x >= 0 && !isinf(x)) return BERTH_OK;
+  return berth_i_fail(cost->ctx, BERTH_EINVAL, "adjust: option %s: %g is no finite number from 0", what, x);
+}
+
+static berth_status check_options(const berth_cost *cost, const berth_adjust_options *o) {
+  berth_status st;
+  if ((int)o->by < BERTH_ADJUST_RANDOM || (int)o->by > BERTH_ADJUST_TIME_SUM) {
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "adjust: option by: %d is unknown", (int)o->by);
+  }
+  if ((st = check_number(cost, "param_multiple", o->place.param_multiple)) != BERTH_OK) return st;
+  return check_number(cost, "quantum", o->place.quantum);
+}
+
+static bool is_group(const berth_i_units *u, int32_t unit) {
+  return berth_i_group(u->cost->g, u->ops[u->at[unit]]) != BERTH_NONE;
+}
+
+static berth_status check_devices(const adjusting *a) {
+  const berth_graph *g = a->cost->g;
+  char label[160], where[160];
+  int32_t v;
+  for (v = 0; v < g->n_ops; v++) {
+    berth_i_op_label(g, v, label, sizeof label);
+    if (a->from[v] < 0 || a->from[v] >= a->cost->n_devices) {
+      return berth_i_fail(a->cost->ctx, BERTH_EINVAL, "adjust: %s: device %ld does not exist (there are %ld)", label,
+                          (long)a->from[v], (long)a->cost->n_devices);
+    }
+    if (berth_i_group(g, v) != BERTH_NONE || berth_i_can_run(a->cost, v, a->from[v])) continue;
+    return berth_i_fail(a->cost->ctx, BERTH_EINVAL, "adjust: %s cannot run on %s (type or pin)", label,
+                        berth_i_device_label(a->cost->t, a->from[v], where, sizeof where));
+  }
+  return BERTH_OK;
+}
+
+/* ---- which device ------------------------------------------------------------------------ */
+
+static double weight_of(const adjusting *a, int32_t op) {
+  berth_i_demand d;
+  double time;
+  switch (a->o->by) {
+    case BERTH_ADJUST_RANDOM: return -(double)op;
+    case BERTH_ADJUST_FREQUENT: return 1;
+    case BERTH_ADJUST_TIME:
+    case BERTH_ADJUST_TIME_SUM:
+      time = berth_i_op_time(a->cost, op, a->from[op]);
+      return isinf(time) ? 0 : time;
+    default:
+      d = berth_i_op_demand(a->cost->g, op, a->o->place.memory, a->o->place.param_multiple);
+      return d.permanent + d.temporary;
+  }
+}
+
+static bool adds_up(berth_adjust_by by) {
+  return by == BERTH_ADJUST_FREQUENT || by == BERTH_ADJUST_MEMORY_SUM || by == BERTH_ADJUST_TIME_SUM;
+}
+
+static choice *choice_of(adjusting *a, int32_t device, int32_t op) {
+  if (a->slot[device] == BERTH_NONE) {
+    a->slot[device] = a->n_choices;
+    a->choices[a->n_choices++] = (choice){ -INFINITY, a->o->by == BERTH_ADJUST_FREQUENT ? device : op, device };
+  }
+  return &a->choices[a->slot[device]];
+}
+
+static void weigh(adjusting *a, int32_t op) {
+  choice *x = choice_of(a, a->from[op], op);
+  double weight = weight_of(a, op);
+  if (adds_up(a->o->by)) {
+    x->score = (isinf(x->score) ? 0 : x->score) + weight;
+    if (a->o->by != BERTH_ADJUST_FREQUENT && op < x->tie) x->tie = op;
+  } else if (weight > x->score || (weight == x->score && op < x->tie)) {
+    x->score = weight;
+    x->tie = op;
+  }
+}
+
+static int by_score(const void *pa, const void *pb) {
+  const choice *x = pa, *y = pb;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return (x->tie > y->tie) - (x->tie < y->tie);
+}
+
+/* The devices of its ops, best first. */
+static void rank_devices(adjusting *a, int32_t unit) {
+  int32_t i;
+  for (i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = BERTH_NONE;
+  a->n_choices = 0;
+  for (i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) weigh(a, a->units.ops[i]);
+  qsort(a->choices, (size_t)a->n_choices, sizeof *a->choices, by_score);
+  for (i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = i;
+}
+
+/* The k-th device to try, or BERTH_NONE: it is among the ranked ones already. */
+static int32_t kth_device(const adjusting *a, int32_t k) {
+  if (k < a->n_choices) return a->choices[k].device;
+  return a->slot[k - a->n_choices] == BERTH_NONE ? k - a->n_choices : BERTH_NONE;
+}
+
+/* ---- without looking at memory -------------------------------------------------------------- */
+
+static void put(adjusting *a, int32_t unit, int32_t device) {
+  int32_t i;
+  for (i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) a->p->device[a->units.ops[i]] = device;
+}
+
+static void choose(adjusting *a, int32_t unit) {
+  int32_t k = 0, device;
+  if (!is_group(&a->units, unit)) {
+    put(a, unit, a->from[a->units.ops[a->units.at[unit]]]);
+    return;
+  }
+  rank_devices(a, unit);
+  do device = kth_device(a, k++);
+  while (device == BERTH_NONE || !berth_i_unit_can_run(&a->units, unit, device));
+  put(a, unit, device);
+}
+
+/* ---- where there is room --------------------------------------------------------------------- */
+
+static bool put_where_it_fits(adjusting *a, int32_t unit) {
+  int32_t k, device, n = a->cost->n_devices;
+  if (!is_group(&a->units, unit)) return berth_i_packing_try(&a->packing, unit, a->from[a->units.ops[a->units.at[unit]]]) == 0;
+  rank_devices(a, unit);
+  for (k = 0; k < a->n_choices + n; k++) {
+    device = kth_device(a, k);
+    if (device != BERTH_NONE && berth_i_packing_try(&a->packing, unit, device) == 0) return true;
+  }
+  return false;
+}
+
+typedef struct sized {
+  double bytes;
+  int32_t unit, group;
+} sized;
+
+static int by_size(const void *pa, const void *pb) {
+  const sized *x = pa, *y = pb;
+  if (x->group != y->group) return x->group - y->group;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* Ops that stay first, then groups, the largest first. */
+static berth_status order_units(adjusting *a) {
+  const berth_i_units *u = &a->units;
+  int32_t i;
+  sized *all = berth_i_alloc(a->cost->ctx, (size_t)u->n, sizeof *all);
+  if (!all) return berth_i_nomem(a->cost->ctx);
+  for (i = 0; i < u->n; i++) all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
+  qsort(all, (size_t)u->n, sizeof *all, by_size);
+  for (i = 0; i < u->n; i++) a->order[i] = all[i].unit;
+  berth_i_free(a->cost->ctx, all, (size_t)u->n, sizeof *all);
+  return BERTH_OK;
+}
+
+/* An op that stays has one device to be on. */
+static berth_status refuse_fixed(adjusting *a, int32_t unit, berth_obstacle *why) {
+  int32_t op = a->units.ops[a->units.at[unit]], device = a->from[op];
+  double missing = berth_i_packing_try(&a->packing, unit, device);
+  if (isnan(missing)) return berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why);
+  return berth_i_infeasible(a->cost, "adjust", op, device, missing, why);
+}
+
+static berth_status fit(adjusting *a, berth_obstacle *why) {
+  int32_t i;
+  berth_status st = berth_i_packing_init(&a->units, a->o->place.memory, a->p->device, &a->packing);
+  if (st != BERTH_OK) return st;
+  st = order_units(a);
+  for (i = 0; i < a->units.n && st == BERTH_OK; i++) {
+    int32_t unit = a->order[i];
+    if (put_where_it_fits(a, unit)) continue;
+    st = is_group(&a->units, unit) ? berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why)
+                                   : refuse_fixed(a, unit, why);
+  }
+  berth_i_packing_release(&a->packing);
+  return st;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+static berth_status move_groups(adjusting *a, berth_obstacle *why) {
+  int32_t i;
+  if (a->o->fit) return fit(a, why);
+  for (i = 0; i < a->units.n; i++) choose(a, i);
+  return BERTH_OK;
+}
+
+static berth_status adjust(adjusting *a, berth_obstacle *why) {
+  berth_ctx *ctx = a->cost->ctx;
+  berth_oom oom;
+  berth_status st;
+  a->choices = berth_i_alloc(ctx, (size_t)a->cost->n_devices, sizeof *a->choices);
+  a->slot = berth_i_alloc(ctx, (size_t)a->cost->n_devices, sizeof *a->slot);
+  a->order = berth_i_alloc(ctx, (size_t)a->units.n, sizeof *a->order);
+  if (!a->choices || !a->slot || !a->order) return berth_i_nomem(ctx);
+  memset(a->slot, 0xff, (size_t)a->cost->n_devices * sizeof *a->slot);
+  if ((st = berth_i_placement_make(ctx, a->cost->g->n_ops, "adjust", true, &a->p)) != BERTH_OK) return st;
+  if ((st = move_groups(a, why)) != BERTH_OK) return st;
+  if ((st = berth_i_plan_fifo(a->cost, &a->o->place, a->p, &oom, NULL)) != BERTH_OK) return st;
+  return a->o->fit && oom.op != BERTH_NONE ? berth_i_runs_out(a->cost, "adjust", &oom, why) : BERTH_OK;
+}
+
+berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_adjust_options *opts, berth_placement **out,
+                          berth_obstacle *why) {
+  const berth_adjust_options defaults = berth_adjust_default(cost->g);
+  adjusting a = { .cost = cost, .o = opts ? opts : &defaults, .from = device };
+  berth_status st;
+  if ((st = check_options(cost, a.o)) != BERTH_OK) return st;
+  if ((st = check_devices(&a)) != BERTH_OK) return st;
+  st = berth_i_units_init(cost, "adjust", a.o->place.memory, a.o->place.param_multiple, &a.units, why);
+  if (st != BERTH_OK) return st;
+  st = adjust(&a, why);
+  berth_i_free(cost->ctx, a.choices, (size_t)cost->n_devices, sizeof *a.choices);
+  berth_i_free(cost->ctx, a.slot, (size_t)cost->n_devices, sizeof *a.slot);
+  berth_i_free(cost->ctx, a.order, (size_t)a.units.n, sizeof *a.order);
+  berth_i_units_release(&a.units);
+  if (st == BERTH_OK) {
+    *out = a.p;
+  } else {
+    berth_placement_release(a.p);
+  }
+  return st;
+}

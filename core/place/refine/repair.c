@@ -1,0 +1,125 @@
+/* A user's placement, changed as little as makes it keep groups, types, pins, routes and memory. */
+#include "pack/pack_internal.h"
+
+static const char *const NAME = "repair";
+
+typedef struct mending {
+  berth_cost *cost;
+  const berth_place_options *opts;
+  const int32_t *start; /* [ops] */
+  berth_i_units u;
+  int32_t *at;          /* [units] scratch */
+  berth_placement *p;
+  berth_oom oom;        /* of the first proposal that ran out */
+  bool done;
+} mending;
+
+/* ---- the door ---------------------------------------------------------------------------- */
+
+static berth_status check_devices(berth_cost *cost, const int32_t *device) {
+  char label[160];
+  int32_t i;
+  for (i = 0; i < cost->g->n_ops; i++) {
+    if (device[i] >= BERTH_NONE && device[i] < cost->n_devices) continue;
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "%s: %s is on device %d, and there are %d", NAME,
+                        berth_i_op_label(cost->g, i, label, sizeof label), (int)device[i], (int)cost->n_devices);
+  }
+  return BERTH_OK;
+}
+
+/* The options that are read are those of a placer that chooses devices only. */
+static berth_status check_all(berth_cost *cost, const int32_t *device, const berth_place_options *opts) {
+  berth_place_options read = berth_place_default(cost->g);
+  berth_status st;
+  read.links = opts->links;
+  read.memory = opts->memory;
+  read.param_multiple = opts->param_multiple;
+  read.quantum = opts->quantum;
+  st = berth_i_place_check(cost, "m-topo", &read);
+  return st == BERTH_OK ? check_devices(cost, device) : st;
+}
+
+/* ---- mending ----------------------------------------------------------------------------- */
+
+static berth_status judge(mending *m) {
+  berth_oom oom;
+  berth_status st = berth_i_plan_fifo(m->cost, m->opts, m->p, &oom, NULL);
+  if (st != BERTH_OK) return st;
+  m->done = oom.op == BERTH_NONE;
+  if (!m->done && m->oom.op == BERTH_NONE) m->oom = oom;
+  return BERTH_OK;
+}
+
+/* Near the start, else anywhere. */
+static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
+  berth_i_packing k;
+  berth_status st = berth_i_packing_init(&m->u, m->opts->memory, m->p->device, &k);
+  if (st != BERTH_OK) return st;
+  st = berth_i_pack_near(&k, m->start, m->at, found);
+  if (st == BERTH_OK && !*found) st = berth_i_packing_rescue(&k, NAME, m->opts, why);
+  *found = st == BERTH_OK;
+  berth_i_packing_release(&k);
+  return st;
+}
+
+/* What a run tells moves units; what that cannot is packed so that any order holds. */
+static berth_status mend(mending *m) {
+  berth_obstacle ignored;
+  bool found = false;
+  berth_status st = berth_i_repair(&m->u, m->opts, m->p->device, &found);
+  if (st != BERTH_OK) return st;
+  if (found) return judge(m);
+  berth_i_units_size(&m->u, 1);
+  st = pack(m, &found, &ignored);
+  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
+  return st == BERTH_OK ? judge(m) : st;
+}
+
+static berth_status run(mending *m, berth_obstacle *why) {
+  bool found = false;
+  berth_status st = pack(m, &found, why);
+  if (st == BERTH_OK) st = judge(m);
+  if (st == BERTH_OK && !m->done) st = mend(m);
+  if (st != BERTH_OK || m->done) return st;
+  return berth_i_runs_out(m->cost, NAME, &m->oom, why);
+}
+
+static berth_status repair(mending *m, berth_obstacle *why) {
+  berth_ctx *ctx = m->cost->ctx;
+  size_t n = (size_t)m->cost->g->n_ops;
+  berth_status st = berth_i_units_init(m->cost, NAME, m->opts->memory, m->opts->param_multiple, &m->u, why);
+  if (st != BERTH_OK) return st;
+  m->oom.op = BERTH_NONE;
+  m->at = berth_i_alloc(ctx, n, sizeof *m->at);
+  st = m->at ? berth_i_placement_make(ctx, m->cost->g->n_ops, NAME, true, &m->p) : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = run(m, why);
+  berth_i_free(ctx, m->at, n, sizeof *m->at);
+  berth_i_units_release(&m->u);
+  return st;
+}
+
+static berth_status give_reason(berth_cost *cost, const berth_place_options *opts, berth_obstacle *why) {
+  berth_status st;
+  if (why->op == BERTH_NONE || !(why->missing > 0)) return BERTH_EINFEASIBLE;
+  st = berth_i_prove_infeasible(cost, NAME, opts->memory, opts->param_multiple, why);
+  return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
+}
+
+berth_status berth_place_repair(berth_cost *cost, const int32_t *device, const berth_place_options *opts, berth_placement **out,
+                                berth_obstacle *why) {
+  berth_place_options o = opts ? *opts : berth_place_default(cost->g);
+  berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
+  mending m = { 0 };
+  berth_status st;
+  o.variant = "";
+  if ((st = check_all(cost, device, &o)) != BERTH_OK) return st;
+  m.cost = cost;
+  m.opts = &o;
+  m.start = device;
+  st = repair(&m, &own);
+  if (st == BERTH_EINFEASIBLE) st = give_reason(cost, &o, &own);
+  if (st == BERTH_EINFEASIBLE && why) *why = own;
+  if (st == BERTH_OK) *out = m.p;
+  else berth_placement_release(m.p);
+  return st;
+}

@@ -1,0 +1,133 @@
+/* The answer of a placer: devices, and, when there is a plan, order and times. */
+#include "placement_internal.h"
+
+static void free_arrays(berth_placement *p) {
+  size_t n = (size_t)p->n;
+  berth_i_free(p->ctx, p->device, n, sizeof *p->device);
+  berth_i_free(p->ctx, p->sequence, n, sizeof *p->sequence);
+  berth_i_free(p->ctx, p->start, n, sizeof *p->start);
+  berth_i_free(p->ctx, p->finish, n, sizeof *p->finish);
+  berth_i_strfree(p->ctx, p->placer);
+}
+
+static bool alloc_plan(berth_placement *p) {
+  size_t n = (size_t)p->n;
+  return (p->sequence = berth_i_alloc(p->ctx, n, sizeof *p->sequence)) != NULL
+      && (p->start = berth_i_alloc(p->ctx, n, sizeof *p->start)) != NULL
+      && (p->finish = berth_i_alloc(p->ctx, n, sizeof *p->finish)) != NULL;
+}
+
+static bool alloc_arrays(berth_placement *p, const char *placer, bool planned) {
+  return (p->device = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->device)) != NULL
+      && (p->placer = berth_i_strdup(p->ctx, placer)) != NULL && (!planned || alloc_plan(p));
+}
+
+static void blank(berth_placement *p) {
+  int32_t i;
+  for (i = 0; i < p->n; i++) p->device[i] = BERTH_NONE;
+  if (!p->sequence) return;
+  for (i = 0; i < p->n; i++) {
+    p->sequence[i] = BERTH_NONE;
+    p->start[i] = p->finish[i] = NAN;
+  }
+}
+
+berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out) {
+  berth_placement *p = berth_i_zalloc(ctx, 1, sizeof *p);
+  if (!p) return berth_i_nomem(ctx);
+  p->ctx = ctx;
+  p->refs = 1;
+  p->n = n;
+  p->estimate = p->bound = NAN;
+  p->links = BERTH_NONE;
+  berth_ctx_retain(ctx);
+  if (!alloc_arrays(p, placer, planned)) {
+    berth_placement_release(p);
+    return berth_i_nomem(ctx);
+  }
+  blank(p);
+  *out = p;
+  return BERTH_OK;
+}
+
+void berth_placement_retain(berth_placement *p) { p->refs++; }
+
+void berth_placement_release(berth_placement *p) {
+  berth_ctx *ctx;
+  if (!p || --p->refs > 0) return;
+  ctx = p->ctx;
+  free_arrays(p);
+  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_ctx_release(ctx);
+}
+
+void berth_i_placement_move(berth_placement *p, berth_ctx *to) {
+  size_t n = (size_t)p->n, bytes = sizeof *p + n * sizeof *p->device + strlen(p->placer) + 1;
+  if (p->sequence) bytes += n * sizeof *p->sequence;
+  if (p->start) bytes += n * sizeof *p->start;
+  if (p->finish) bytes += n * sizeof *p->finish;
+  berth_i_ctx_move(p->ctx, to, bytes);
+  p->ctx = to;
+}
+
+static berth_status check_devices(berth_ctx *ctx, int32_t n, const int32_t *device) {
+  int32_t i;
+  for (i = 0; i < n; i++) {
+    if (device[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)i, (int)device[i]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *sequence) {
+  berth_status st = BERTH_OK;
+  int32_t i;
+  uint8_t *seen = berth_i_zalloc(ctx, (size_t)n, 1);
+  if (!seen) return berth_i_nomem(ctx);
+  for (i = 0; i < n && st == BERTH_OK; i++) {
+    int32_t op = sequence[i];
+    if (op < 0 || op >= n) {
+      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: there is no op %d among %d", (int)i, (int)op, (int)n);
+    } else if (seen[op]++) {
+      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: op %d comes a second time", (int)i, (int)op);
+    }
+  }
+  berth_i_free(ctx, seen, (size_t)n, 1);
+  return st;
+}
+
+static berth_status set_sequence(berth_placement *p, const int32_t *sequence) {
+  p->sequence = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->sequence);
+  if (!p->sequence) return berth_i_nomem(p->ctx);
+  if (p->n > 0) memcpy(p->sequence, sequence, (size_t)p->n * sizeof *sequence);
+  return BERTH_OK;
+}
+
+berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
+                                 double estimate, berth_placement **out) {
+  berth_status st;
+  berth_placement *p = NULL;
+  if (ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d ops: the number is negative", (int)ops);
+  if (ops > 0 && !device) return berth_i_fail(ctx, BERTH_EINVAL, "a placement needs the device of every op");
+  if (estimate < 0) return berth_i_fail(ctx, BERTH_EINVAL, "estimate: %g s is negative", estimate);
+  if ((st = check_devices(ctx, ops, device)) != BERTH_OK) goto done;
+  if (sequence && (st = check_sequence(ctx, ops, sequence)) != BERTH_OK) goto done;
+  if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK) goto done;
+  if (sequence && (st = set_sequence(p, sequence)) != BERTH_OK) goto done;
+  if (ops > 0) memcpy(p->device, device, (size_t)ops * sizeof *device);
+  p->estimate = estimate;
+  *out = p;
+  p = NULL;
+done:
+  berth_placement_release(p);
+  return st;
+}
+
+int32_t berth_placement_ops(const berth_placement *p) { return p->n; }
+const int32_t *berth_placement_device(const berth_placement *p) { return p->device; }
+const int32_t *berth_placement_sequence(const berth_placement *p) { return p->sequence; }
+const double *berth_placement_start(const berth_placement *p) { return p->start; }
+const double *berth_placement_finish(const berth_placement *p) { return p->finish; }
+double berth_placement_estimate(const berth_placement *p) { return p->estimate; }
+double berth_placement_bound(const berth_placement *p) { return p->bound; }
+int32_t berth_placement_links(const berth_placement *p) { return p->links; }
+const char *berth_placement_placer(const berth_placement *p) { return p->placer; }

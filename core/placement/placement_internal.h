@@ -1,0 +1,122 @@
+/* What the files of this room share: the placement's layout, memory demands, the table of placers. */
+#ifndef BERTH_PLACE_INTERNAL_H
+#define BERTH_PLACE_INTERNAL_H
+
+#include "cost/cost_internal.h"
+#include <berth/bounds.h>
+#include <berth/place.h>
+#include <berth/portfolio.h>
+
+struct berth_placement {
+  berth_ctx *ctx;
+  int32_t refs, n;
+  int32_t *device;        /* [n] */
+  int32_t *sequence;      /* [n] or NULL */
+  double *start, *finish; /* [n] or NULL */
+  double estimate;        /* NaN: none */
+  double bound;           /* NaN: none */
+  int32_t links;          /* berth_links of the plan; BERTH_NONE: no plan */
+  char *placer;
+};
+
+/** An empty placement for a placer to fill: device (all BERTH_NONE), and with `planned` sequence, start and finish too. */
+berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out);
+
+/** Gives a placement that nobody else holds to another context with the same allocator. */
+void berth_i_placement_move(berth_placement *p, berth_ctx *to);
+/** What berth_place checks before it begins. */
+berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts);
+
+/** Bytes over a limit; 0 or less: they fit. Every comparison with a device's memory goes through it: what is below 1e-12 of the
+ *  limit is rounding. */
+static inline double berth_i_excess(double bytes, double limit) {
+  double over = bytes - limit;
+  return over > 1e-12 * limit ? over : fmin(over, 0);
+}
+/** Some device has a limit, and the policy counts. */
+static inline bool berth_i_memory_counts(const berth_cost *cost, berth_memory_policy memory) {
+  int32_t d;
+  for (d = 0; memory != BERTH_MEMORY_NONE && d < cost->n_devices; d++) {
+    if (!isinf(cost->t->devices[d].memory)) return true;
+  }
+  return false;
+}
+
+/** Resident bytes of what an op produces, and of what it reads: all of them are on its device while it runs. */
+static inline double berth_i_output_bytes(const berth_graph *g, int32_t op) {
+  double sum = 0;
+  int32_t i;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
+  return sum;
+}
+static inline double berth_i_input_bytes(const berth_graph *g, int32_t op) {
+  double sum = 0;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) sum += berth_i_resident(g, g->in[i]);
+  return sum;
+}
+
+/** On some device the op takes no time: then its workspace and that of the next op there can be held in the same instant; as it
+ *  can be if the op runs beside what its device computes. */
+static inline bool berth_i_may_be_instant(const berth_cost *cost, int32_t op) {
+  const double *time = cost->op + (size_t)op * (size_t)cost->n_classes;
+  int32_t c = 0;
+  if (berth_i_is_communication(cost->g, op)) return true;
+  while (c < cost->n_classes && time[c] > 0) c++;
+  return c < cost->n_classes;
+}
+
+/** Bytes that an op takes for good on its device under a memory policy, and while it runs.
+ *  TOTAL, TRAINING and INFERENCE alike count parameters x multiple as permanent; TOTAL also the resident bytes of outputs. */
+typedef struct berth_i_demand {
+  double permanent, temporary;
+} berth_i_demand;
+berth_i_demand berth_i_op_demand(const berth_graph *g, int32_t op, berth_memory_policy policy, double param_multiple);
+
+/** One placer. name and variants as in berth_placers(). */
+typedef struct berth_i_placer {
+  const char *name;
+  const char *const *variants; /* NULL-terminated, "" first */
+  berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);
+} berth_i_placer;
+
+/* baselines.c, metis.c, mtopo.c */
+extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
+    berth_i_placer_m_topo;
+/** Options that only m-sct has. */
+berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o);
+/* the list engine's */
+extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
+    berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path,
+    berth_i_placer_policy;
+/* enumerative.c */
+extern const berth_i_placer berth_i_placer_enumerative;
+/* exact.c, portfolio.c */
+/* anneal.c */
+extern const berth_i_placer berth_i_placer_anneal, berth_i_placer_local, berth_i_placer_brkga;
+extern const berth_i_placer berth_i_placer_exact, berth_i_placer_portfolio;
+
+/* coarse.c */
+static inline bool berth_i_is_coarse(const berth_place_options *o) {
+  return o->coarsen != BERTH_COARSEN_NONE || o->transfer_weight != 1;
+}
+/** Options coarsen, coarsen_ops and transfer_weight. */
+berth_status berth_i_check_coarse(berth_ctx *ctx, const char *placer, const berth_place_options *o);
+/** Places sets of ops, or with weighed transfers, and carries the answer over. */
+berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_placement **out,
+                                berth_obstacle *why);
+
+/** A placer found nothing: which op stopped it, by how many bytes; missing 0: type, pin or group. Sets the message and *why
+ *  (may be NULL).  @return BERTH_EINFEASIBLE */
+berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
+                                berth_obstacle *why);
+/** The same, proved: no placer could find anything. */
+berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
+                                berth_obstacle *why);
+/** Devices are chosen, but run first in, first out they go out of memory. */
+berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom, berth_obstacle *why);
+/** berth_i_prove_unfit (prices_internal.h) from the start. A group that no device can run is proof enough, too. */
+berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+                                      berth_obstacle *why);
+
+#endif

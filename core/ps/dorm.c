@@ -1,0 +1,209 @@
+/* Dorm: who is there, what is fair, and on which machines what was decided goes. */
+#include "dorm_internal.h"
+
+berth_ps_dorm_options berth_ps_dorm_defaults(void) { return (berth_ps_dorm_options){ 0.1, 0.1, 200, 40, 60 }; }
+
+static void release(berth_ps_scheduler *s) {
+  berth_i_dorm *d = (berth_i_dorm *)s;
+  berth_i_heap_release(s->ctx, &d->queue);
+  berth_i_free(s->ctx, d->list, (size_t)s->ps->n, sizeof *d->list);
+  berth_i_free(s->ctx, d->bundles, (size_t)s->ps->n, sizeof *d->bundles);
+  berth_i_free(s->ctx, d->cell, (size_t)d->o.most_cells, sizeof *d->cell);
+}
+
+/* ---- who is there ------------------------------------------------------------------------------------- */
+
+static berth_i_dorm_job look_at(const berth_i_dorm *d, const berth_ps_run *r, int32_t job) {
+  const berth_ps_job *j = &d->base.ps->job[job];
+  berth_i_dorm_job x = { .job = job, .bundle = berth_i_ps_bundle_of(j), .runs = berth_i_ps_runs(r, job) };
+  for (int32_t i = 0; i < d->base.ps->o.resources; i++) {
+    x.demand[i] = x.bundle.workers * j->worker[i] + x.bundle.servers * j->server[i];
+    if (x.demand[i] > 0) x.use += x.demand[i] / d->base.total[i];
+  }
+  x.share = berth_i_ps_share(&d->base, job, x.bundle.workers, x.bundle.servers);
+  x.most = isinf(x.share) ? 0 : x.bundle.most;
+  x.before = x.runs ? d->bundles[job] : 0;
+  return x;
+}
+
+static bool has_room(const berth_i_dorm *d, const double *room, const berth_i_dorm_job *x) {
+  for (int32_t i = 0; i < d->base.ps->o.resources; i++)
+    if (x->demand[i] > room[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
+  return true;
+}
+
+/* Progressive filling of the cluster's sums. */
+static void share_fairly(berth_i_dorm *d) {
+  double room[BERTH_PS_RESOURCES];
+  memcpy(room, d->base.total, sizeof room);
+  for (int32_t k = 0; k < d->n; k++)
+    if (d->list[k].most > 0) berth_i_heap_push(&d->queue, k, 0);
+  while (d->queue.n > 0) {
+    berth_i_dorm_job *x = &d->list[berth_i_heap_pop(&d->queue, NULL)];
+    if (!has_room(d, room, x)) continue;
+    for (int32_t i = 0; i < d->base.ps->o.resources; i++) room[i] -= x->demand[i];
+    if (++x->fair < x->most) berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
+  }
+}
+
+/* ---- bundles by machine --------------------------------------------------------------------------------- */
+
+/* Whole bundles stand there: so many. BERTH_NONE: they do not. */
+static int32_t bundles_at(const berth_ps *p, const berth_i_dorm_job *x, const berth_ps_place *at) {
+  int32_t n = at->servers / x->bundle.servers;
+  bool all = (int64_t)x->bundle.workers * x->bundle.most == p->job[x->job].batch; /* none of its bundles is smaller than others */
+  return all && n * x->bundle.servers == at->servers && n * x->bundle.workers == at->workers ? n : BERTH_NONE;
+}
+
+/* Cells before; false if they cannot be told, or would be too many. */
+static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
+  const berth_ps *p = d->base.ps;
+  size_t machines = (size_t)p->o.machines;
+  if ((size_t)d->n * machines > (size_t)d->o.most_cells) return false;
+  memset(d->cell, 0, (size_t)d->n * machines * sizeof *d->cell);
+  for (int32_t k = 0; k < d->n; k++) {
+    berth_i_dorm_job *x = &d->list[k];
+    berth_i_ps_stretch last = r->at[x->job].last;
+    if ((int64_t)x->bundle.workers * x->bundle.most != p->job[x->job].batch) return false;
+    for (int32_t i = 0; x->runs && i < last.n; i++) {
+      const berth_ps_place *at = &r->place[last.first + (size_t)i];
+      int32_t n = bundles_at(p, x, at);
+      if (n == BERTH_NONE) return false;
+      d->cell[(size_t)k * machines + (size_t)at->machine] = n;
+    }
+  }
+  return true;
+}
+
+/* ---- placing ------------------------------------------------------------------------------------------- */
+
+/* One bundle on the first machine that has room for it, or in parts on several. */
+static berth_status put_bundle(berth_i_dorm *d, const berth_i_dorm_job *x, int32_t workers, bool *done) {
+  const berth_ps_job *j = &d->base.ps->job[x->job];
+  berth_ps_place at = { 0, workers, x->bundle.servers };
+  double demand[BERTH_PS_RESOURCES];
+  int32_t turn = 0;
+  for (int32_t i = 0; i < d->base.ps->o.resources; i++) demand[i] = berth_i_ps_demand(j, &at, i);
+  at.machine = berth_i_ps_pack_find(&d->base.pack, 0, demand);
+  if (!(*done = at.machine != BERTH_NONE)) return berth_i_ps_pack_spread(&d->base.pack, x->job, workers, at.servers, &turn, done);
+  return berth_i_ps_pack_put(&d->base.pack, x->job, &at);
+}
+
+static berth_status put_anywhere(berth_i_dorm *d, const berth_i_dorm_job *x) {
+  const berth_ps_job *j = &d->base.ps->job[x->job];
+  berth_status st = BERTH_OK;
+  bool done = true;
+  int32_t *n = &d->bundles[x->job];
+  for (*n = 0; st == BERTH_OK && *n < x->chosen; (*n)++) {
+    int32_t workers = berth_i_ps_bundle_workers(j, &x->bundle, *n + 1) - berth_i_ps_bundle_workers(j, &x->bundle, *n);
+    st = put_bundle(d, x, workers, &done);
+    if (!done) break;
+  }
+  return st;
+}
+
+/* As the program has it. */
+static berth_status put_cells(berth_i_dorm *d, int32_t k) {
+  const berth_i_dorm_job *x = &d->list[k];
+  int32_t machines = d->base.ps->o.machines;
+  berth_status st = BERTH_OK;
+  d->bundles[x->job] = 0;
+  for (int32_t m = 0; st == BERTH_OK && m < machines; m++) {
+    int32_t n = d->cell[(size_t)k * (size_t)machines + (size_t)m];
+    berth_ps_place at = { m, n * x->bundle.workers, n * x->bundle.servers };
+    d->bundles[x->job] += n;
+    if (n > 0) st = berth_i_ps_pack_put(&d->base.pack, x->job, &at);
+  }
+  return st;
+}
+
+static bool is_kept(const berth_i_dorm_job *x) { return x->runs && x->chosen == x->before; }
+
+/* Those that stay as they are, those that run, the others. */
+static berth_status put_all(berth_i_dorm *d, berth_ps_run *r) {
+  berth_status st = BERTH_OK;
+  berth_i_ps_pack_reset(&d->base.pack);
+  if (d->by_machine) {
+    for (int32_t k = 0; st == BERTH_OK && k < d->n; k++) st = put_cells(d, k);
+    return st;
+  }
+  for (int32_t k = 0; st == BERTH_OK && k < d->n; k++)
+    if (is_kept(&d->list[k])) st = berth_i_ps_keep(&d->base, r, d->list[k].job);
+  for (int pass = 0; pass < 2; pass++)
+    for (int32_t k = 0; st == BERTH_OK && k < d->n; k++)
+      if (!is_kept(&d->list[k]) && d->list[k].runs == (pass == 0)) st = put_anywhere(d, &d->list[k]);
+  return st;
+}
+
+/* ---- decisions -------------------------------------------------------------------------------------------- */
+
+static berth_status choose(berth_i_dorm *d, const berth_ps_run *r) {
+  bool solved = false;
+  berth_status st = BERTH_OK;
+  d->by_machine = false;
+  if (d->n == 0) return BERTH_OK;
+  if (d->n <= d->o.most_jobs) {
+    d->by_machine = read_cells(d, r);
+    st = berth_i_dorm_program(d, &solved);
+  }
+  if (st != BERTH_OK || solved) return st;
+  d->by_machine = false;
+  d->counts.greedy++;
+  berth_i_dorm_greedy(d);
+  return BERTH_OK;
+}
+
+static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
+  berth_i_dorm *d = (berth_i_dorm *)s;
+  berth_status st;
+  if (!s->changed) return berth_i_ps_keep_all(s, r);
+  d->n = s->n_jobs;
+  d->running = 0;
+  for (int32_t k = 0; k < d->n; k++) {
+    d->list[k] = look_at(d, r, s->jobs[k]);
+    d->running += d->list[k].runs;
+  }
+  share_fairly(d);
+  st = choose(d, r);
+  if (st == BERTH_OK) st = put_all(d, r);
+  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+}
+
+static const berth_i_ps_rules rules = { sizeof(berth_i_dorm), NULL, slot, release };
+
+static berth_status check_options(berth_ctx *ctx, const berth_ps_dorm_options *o) {
+  if (!(o->theta_f >= 0) || isinf(o->theta_f))
+    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: theta_f: expected a finite number not below 0, got %g", o->theta_f);
+  if (!(o->theta_a >= 0) || o->theta_a > 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: theta_a: expected a number from 0 to 1, got %g", o->theta_a);
+  if (o->nodes < 1) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: nodes: expected at least 1, got %d", (int)o->nodes);
+  if (o->most_jobs < 0) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_jobs: expected at least 0, got %d", (int)o->most_jobs);
+  if (o->most_cells < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_cells: expected at least 0, got %d", (int)o->most_cells);
+  return BERTH_OK;
+}
+
+static berth_status get_arrays(berth_i_dorm *d) {
+  berth_ctx *ctx = d->base.ctx;
+  size_t n = (size_t)d->base.ps->n;
+  if (!(d->list = berth_i_alloc(ctx, n, sizeof *d->list)) || !(d->bundles = berth_i_zalloc(ctx, n, sizeof *d->bundles)) ||
+      !(d->cell = berth_i_alloc(ctx, (size_t)d->o.most_cells, sizeof *d->cell)))
+    return berth_i_nomem(ctx);
+  return berth_i_heap_init(ctx, &d->queue, d->base.ps->n, n);
+}
+
+berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts, berth_ps_scheduler **out) {
+  berth_ps_scheduler *s;
+  berth_status st = check_options(p->ctx, opts);
+  if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);
+  if (st != BERTH_OK) return st;
+  ((berth_i_dorm *)s)->o = *opts;
+  st = get_arrays((berth_i_dorm *)s);
+  if (st == BERTH_OK) *out = s;
+  else berth_ps_scheduler_release(s);
+  return st;
+}
+
+berth_ps_dorm_counts berth_ps_dorm_counted(const berth_ps_scheduler *s) {
+  return s->rules == &rules ? ((const berth_i_dorm *)s)->counts : (berth_ps_dorm_counts){ 0 };
+}

@@ -1,0 +1,67 @@
+/* Dominant resource fairness by progressive filling. */
+#include "base/heap_internal.h"
+#include "policies_internal.h"
+
+typedef struct drf {
+  berth_ps_scheduler base;
+  berth_i_heap queue;  /* by dominant share */
+  int32_t *bundles;    /* [jobs] */
+  int32_t turn;
+} drf;
+
+static void release(berth_ps_scheduler *s) {
+  drf *d = (drf *)s;
+  berth_i_heap_release(s->ctx, &d->queue);
+  berth_i_free(s->ctx, d->bundles, (size_t)s->ps->n, sizeof *d->bundles);
+}
+
+static void enqueue(drf *d, int32_t job, const berth_i_ps_bundle *b) {
+  int32_t n = d->bundles[job], workers = berth_i_ps_bundle_workers(&d->base.ps->job[job], b, n);
+  if (n < b->most) berth_i_heap_push(&d->queue, job, berth_i_ps_share(&d->base, job, workers, (double)n * b->servers));
+}
+
+/* One bundle more, if there is room. */
+static berth_status fill(drf *d, int32_t job, bool *done) {
+  const berth_ps_job *j = &d->base.ps->job[job];
+  berth_i_ps_bundle b = berth_i_ps_bundle_of(j);
+  int32_t n = d->bundles[job], workers = berth_i_ps_bundle_workers(j, &b, n + 1) - berth_i_ps_bundle_workers(j, &b, n);
+  berth_status st = berth_i_ps_pack_spread(&d->base.pack, job, workers, b.servers, &d->turn, done);
+  if (st != BERTH_OK || !*done) return st;
+  d->bundles[job]++;
+  enqueue(d, job, &b);
+  return BERTH_OK;
+}
+
+static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
+  drf *d = (drf *)s;
+  berth_status st = BERTH_OK;
+  if (!s->changed) return berth_i_ps_keep_all(s, r);
+  berth_i_ps_pack_reset(&s->pack);
+  d->turn = 0;
+  for (int32_t i = 0; i < s->n_jobs; i++) {
+    berth_i_ps_bundle b = berth_i_ps_bundle_of(&s->ps->job[s->jobs[i]]);
+    d->bundles[s->jobs[i]] = 0;
+    enqueue(d, s->jobs[i], &b);
+  }
+  while (st == BERTH_OK && d->queue.n > 0) {
+    bool done;
+    st = fill(d, berth_i_heap_pop(&d->queue, NULL), &done);
+  }
+  berth_i_heap_clear(&d->queue);
+  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+}
+
+static const berth_i_ps_rules rules = { sizeof(drf), NULL, slot, release };
+
+berth_status berth_ps_drf_new(berth_ps *p, berth_ps_scheduler **out) {
+  berth_ps_scheduler *s;
+  berth_status st = berth_i_ps_scheduler_new(p, &rules, &s);
+  drf *d;
+  if (st != BERTH_OK) return st;
+  d = (drf *)s;
+  st = berth_i_heap_init(s->ctx, &d->queue, p->n, (size_t)p->n);
+  if (st == BERTH_OK && !(d->bundles = berth_i_alloc(s->ctx, (size_t)p->n, sizeof *d->bundles))) st = berth_i_nomem(s->ctx);
+  if (st == BERTH_OK) *out = s;
+  else berth_ps_scheduler_release(s);
+  return st;
+}

@@ -1,0 +1,64 @@
+/* FIFO: a fixed number of workers for each job, in order of arrival. */
+#include "policies_internal.h"
+
+enum { TOO_LARGE = 1 }; /* cause of a refusal */
+
+typedef struct fifo {
+  berth_ps_scheduler base;
+  berth_ps_fifo_options o;
+  int32_t turn;  /* machine after the last on which something was put; 0 if all are empty */
+} fifo;
+
+berth_ps_fifo_options berth_ps_fifo_defaults(void) { return (berth_ps_fifo_options){ false, 30, 0 }; }
+
+static int32_t workers_of(const fifo *f, int32_t job) {
+  int32_t batch = f->base.ps->job[job].batch;
+  berth_rng g;
+  berth_rng_init(&g, f->o.seed, (uint64_t)job);
+  return 1 + berth_rng_below(&g, f->o.most < batch ? f->o.most : batch);
+}
+
+static berth_status place(fifo *f, int32_t job, int32_t *turn, bool *done) {
+  int32_t workers = workers_of(f, job);
+  return berth_i_ps_pack_spread(&f->base.pack, job, workers, berth_i_ps_servers(&f->base.ps->job[job], workers), turn, done);
+}
+
+/* On an empty cluster. */
+static berth_status arrival(berth_ps_scheduler *s, berth_ps_run *r, int32_t job) {
+  int32_t turn = 0;
+  bool done;
+  berth_status st;
+  berth_i_ps_pack_reset(&s->pack);
+  st = place((fifo *)s, job, &turn, &done);
+  return st != BERTH_OK || done ? st : berth_ps_refuse(r, job, TOO_LARGE);
+}
+
+static berth_status keep_running(berth_ps_scheduler *s, berth_ps_run *r) {
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; st == BERTH_OK && i < s->n_jobs; i++)
+    if (berth_i_ps_runs(r, s->jobs[i])) st = berth_i_ps_keep(s, r, s->jobs[i]);
+  return st;
+}
+
+static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
+  fifo *f = (fifo *)s;
+  bool done = true;
+  berth_status st;
+  if (!s->changed) return berth_i_ps_keep_all(s, r);
+  berth_i_ps_pack_reset(&s->pack);
+  st = keep_running(s, r);
+  if (s->pack.n == 0) f->turn = 0;
+  for (int32_t i = 0; st == BERTH_OK && i < s->n_jobs && (done || f->o.backfill); i++)
+    if (!berth_i_ps_runs(r, s->jobs[i])) st = place(f, s->jobs[i], &f->turn, &done);
+  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+}
+
+static const berth_i_ps_rules rules = { sizeof(fifo), arrival, slot, NULL };
+
+berth_status berth_ps_fifo_new(berth_ps *p, const berth_ps_fifo_options *opts, berth_ps_scheduler **out) {
+  berth_status st;
+  if (opts->most < 1) return berth_i_fail(p->ctx, BERTH_EINVAL, "fifo: most: expected at least 1, got %d", (int)opts->most);
+  st = berth_i_ps_scheduler_new(p, &rules, out);
+  if (st == BERTH_OK) ((fifo *)*out)->o = *opts;
+  return st;
+}

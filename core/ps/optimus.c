@@ -1,0 +1,219 @@
+/* Optimus: workers and servers by what they take off the time that is left. */
+#include "base/heap_internal.h"
+#include "policies_internal.h"
+
+enum { WORKER = 1, SERVER = 2 }; /* what a job may get more of */
+
+typedef struct size {
+  int32_t workers, servers;
+} size;
+
+typedef struct optimus {
+  berth_ps_scheduler base;
+  berth_ps_speed_fit *fit;  /* [jobs]; NULL: none */
+  berth_i_heap queue;
+  size *at;                 /* [jobs] */
+  double *left;             /* [jobs] samples */
+  uint8_t *may;             /* [jobs] of WORKER and SERVER: for which there may be room */
+  double room[BERTH_PS_RESOURCES]; /* of the cluster's sums */
+} optimus;
+
+berth_ps_optimus_options berth_ps_optimus_defaults(void) { return (berth_ps_optimus_options){ NULL }; }
+
+static void release(berth_ps_scheduler *s) {
+  optimus *o = (optimus *)s;
+  size_t n = (size_t)s->ps->n;
+  berth_i_heap_release(s->ctx, &o->queue);
+  berth_i_free(s->ctx, o->fit, n, sizeof *o->fit);
+  berth_i_free(s->ctx, o->at, n, sizeof *o->at);
+  berth_i_free(s->ctx, o->left, n, sizeof *o->left);
+  berth_i_free(s->ctx, o->may, n, sizeof *o->may);
+}
+
+/* ---- how fast, as far as it knows ------------------------------------------------------------------------ */
+
+/* Slots per sample. The problem's own model: no worker has a server on its machine. */
+static double time_of(const optimus *o, int32_t job, size s) {
+  const berth_ps_job *j = &o->base.ps->job[job];
+  double w = s.workers, p = s.servers;
+  if (o->fit) {
+    const double *t = o->fit[job].theta;
+    return j->batch / w * t[0] + t[1] + t[2] * w / p + t[3] * w + t[4] * p;
+  }
+  if (o->base.ps->o.comm == BERTH_PS_SHARED) return j->tau / w + 2 * j->bytes * fmax(w, p) / (p * j->across * j->batch);
+  return berth_ps_worker_slots(j, j->across) / w;
+}
+
+static size with_more(const optimus *o, int32_t job, int what) {
+  size s = o->at[job];
+  int32_t needed;
+  if (what == SERVER) return (size){ s.workers, s.servers + (s.servers < INT32_MAX) };
+  needed = berth_i_ps_servers(&o->base.ps->job[job], s.workers + 1);
+  return (size){ s.workers + 1, needed > s.servers ? needed : s.servers };
+}
+
+/* Never more servers than workers, unless these need them. */
+static bool is_too_much(const berth_ps_job *j, size s) {
+  return s.workers > j->batch || (s.servers > s.workers && s.servers > berth_i_ps_servers(j, s.workers));
+}
+
+/* Time that it takes off, for the largest share of what it costs. */
+static double gain(const optimus *o, int32_t job, int what) {
+  size now = o->at[job], then = with_more(o, job, what);
+  if (!(o->may[job] & what) || is_too_much(&o->base.ps->job[job], then)) return -INFINITY;
+  return o->left[job] * (time_of(o, job, now) - time_of(o, job, then)) /
+         berth_i_ps_share(&o->base, job, then.workers - now.workers, then.servers - now.servers);
+}
+
+/* ---- who gets how much ----------------------------------------------------------------------------------- */
+
+static bool take(optimus *o, int32_t job, size then) {
+  const berth_ps_job *j = &o->base.ps->job[job];
+  berth_ps_place more = { 0, then.workers - o->at[job].workers, then.servers - o->at[job].servers };
+  for (int32_t r = 0; r < o->base.ps->o.resources; r++)
+    if (berth_i_ps_demand(j, &more, r) > o->room[r] + BERTH_I_PS_TOLERANCE * o->base.total[r]) return false;
+  for (int32_t r = 0; r < o->base.ps->o.resources; r++) o->room[r] -= berth_i_ps_demand(j, &more, r);
+  o->at[job] = then;
+  return true;
+}
+
+static void enqueue(optimus *o, int32_t job) {
+  double best = fmax(gain(o, job, WORKER), gain(o, job, SERVER));
+  if (best > 0) berth_i_heap_push(&o->queue, job, -best);
+}
+
+static void begin(optimus *o, const berth_ps_run *r) {
+  memcpy(o->room, o->base.total, sizeof o->room);
+  for (int32_t i = 0; i < o->base.n_jobs; i++) {
+    int32_t job = o->base.jobs[i];
+    o->at[job] = (size){ 0, 0 };
+    o->left[job] = berth_ps_run_left(r, job);
+    o->may[job] = WORKER | SERVER;
+    berth_i_heap_push(&o->queue, job, o->left[job]);
+  }
+  while (o->queue.n > 0) {
+    int32_t job = berth_i_heap_pop(&o->queue, NULL);
+    take(o, job, with_more(o, job, WORKER));
+  }
+}
+
+static void grow(optimus *o) {
+  for (int32_t i = 0; i < o->base.n_jobs; i++)
+    if (o->at[o->base.jobs[i]].workers > 0) enqueue(o, o->base.jobs[i]);
+  while (o->queue.n > 0) {
+    int32_t job = berth_i_heap_pop(&o->queue, NULL);
+    int what = gain(o, job, WORKER) >= gain(o, job, SERVER) ? WORKER : SERVER;
+    if (!take(o, job, with_more(o, job, what))) o->may[job] &= (uint8_t)~what;
+    enqueue(o, job);
+  }
+}
+
+/* ---- where -------------------------------------------------------------------------------------------------- */
+
+static int32_t share_of(int32_t all, int32_t n, int32_t i) { return all / n + (i < all % n); }
+
+/* The i-th of n even parts: the first ones have a worker more, the last ones a server more. */
+static berth_ps_place part(const optimus *o, int32_t job, int32_t n, int32_t i) {
+  return (berth_ps_place){ BERTH_NONE, share_of(o->at[job].workers, n, i), share_of(o->at[job].servers, n, n - 1 - i) };
+}
+
+/* For each part the next machine that has room for it, in the pack's list.  @return whether all have one */
+static bool find_machines(optimus *o, int32_t job, int32_t n) {
+  const berth_ps_job *j = &o->base.ps->job[job];
+  int32_t from = 0;
+  for (int32_t i = 0; i < n; i++) {
+    berth_ps_place *at = &o->base.pack.place[i];
+    double demand[BERTH_PS_RESOURCES];
+    *at = part(o, job, n, i);
+    for (int32_t r = 0; r < o->base.ps->o.resources; r++) demand[r] = berth_i_ps_demand(j, at, r);
+    at->machine = from < o->base.ps->o.machines ? berth_i_ps_pack_find(&o->base.pack, from, demand) : BERTH_NONE;
+    if (at->machine < from) return false; /* none, or one of those before */
+    from = at->machine + 1;
+  }
+  return true;
+}
+
+static berth_status put_parts(optimus *o, int32_t job, int32_t n) {
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = berth_i_ps_pack_put(&o->base.pack, job, &o->base.pack.place[i]);
+  return st;
+}
+
+/* A worker with the servers that it makes necessary, again and again. */
+static berth_status put_units(optimus *o, int32_t job) {
+  const berth_ps_job *j = &o->base.ps->job[job];
+  int32_t servers = 0, turn = 0;
+  berth_status st = BERTH_OK;
+  bool done = true;
+  for (int32_t w = 1; st == BERTH_OK && done && w <= o->at[job].workers; w++) {
+    int32_t needed = berth_i_ps_servers(j, w);
+    st = berth_i_ps_pack_spread(&o->base.pack, job, 1, needed - servers, &turn, &done);
+    servers = needed;
+  }
+  return st;
+}
+
+static berth_status put(optimus *o, int32_t job) {
+  size s = o->at[job];
+  int64_t units = (int64_t)s.workers + s.servers;
+  int32_t most = units < o->base.ps->o.machines ? (int32_t)units : o->base.ps->o.machines;
+  for (int32_t n = 1; n <= most; n++)
+    if (find_machines(o, job, n)) return put_parts(o, job, n);
+  return put_units(o, job);
+}
+
+static berth_status put_all(optimus *o) {
+  berth_status st = BERTH_OK;
+  berth_i_ps_pack_reset(&o->base.pack);
+  for (int32_t i = 0; i < o->base.n_jobs; i++) {
+    int32_t job = o->base.jobs[i];
+    if (o->at[job].workers > 0)
+      berth_i_heap_push(&o->queue, job, berth_i_ps_share(&o->base, job, o->at[job].workers, o->at[job].servers));
+  }
+  while (st == BERTH_OK && o->queue.n > 0) st = put(o, berth_i_heap_pop(&o->queue, NULL));
+  berth_i_heap_clear(&o->queue);
+  return st;
+}
+
+static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
+  optimus *o = (optimus *)s;
+  berth_status st;
+  begin(o, r);
+  grow(o);
+  st = put_all(o);
+  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static const berth_i_ps_rules rules = { sizeof(optimus), NULL, slot, release };
+
+static berth_status check_fit(const berth_ps *p, const berth_ps_speed_fit *fit) {
+  for (int32_t j = 0; fit && j < p->n; j++)
+    for (int i = 0; i < 5; i++)
+      if (!(fit[j].theta[i] >= 0) || isinf(fit[j].theta[i]))
+        return berth_i_fail(p->ctx, BERTH_EINVAL, "optimus: fit of job %d, term %d: expected a finite number not below 0, got %g",
+                            (int)j, i, fit[j].theta[i]);
+  return BERTH_OK;
+}
+
+static berth_status get_arrays(optimus *o, const berth_ps_speed_fit *fit) {
+  berth_ctx *ctx = o->base.ctx;
+  size_t n = (size_t)o->base.ps->n;
+  if (!(o->at = berth_i_alloc(ctx, n, sizeof *o->at)) || !(o->left = berth_i_alloc(ctx, n, sizeof *o->left)) ||
+      !(o->may = berth_i_alloc(ctx, n, sizeof *o->may)) || (fit && !(o->fit = berth_i_alloc(ctx, n, sizeof *o->fit))))
+    return berth_i_nomem(ctx);
+  if (fit) memcpy(o->fit, fit, n * sizeof *fit);
+  return berth_i_heap_init(ctx, &o->queue, o->base.ps->n, n);
+}
+
+berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts, berth_ps_scheduler **out) {
+  berth_ps_scheduler *s;
+  berth_status st = check_fit(p, opts->fit);
+  if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);
+  if (st != BERTH_OK) return st;
+  st = get_arrays((optimus *)s, opts->fit);
+  if (st == BERTH_OK) *out = s;
+  else berth_ps_scheduler_release(s);
+  return st;
+}

@@ -1,0 +1,86 @@
+/* How long it takes at least from the start of an op to the end of all on given devices, transfers included; whoever shares the
+ * links, they take no less. What a move changes is found backwards from it, and put back after the try. */
+#include "checkpoints_internal.h"
+#include "rewind_internal.h"
+
+berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_paths *x) {
+  size_t n = (size_t)p->n_ops;
+  int32_t i;
+  x->tail = berth_i_alloc(p->ctx, n, sizeof *x->tail);
+  x->rank = berth_i_alloc(p->ctx, n, sizeof *x->rank);
+  x->op = berth_i_alloc(p->ctx, n, sizeof *x->op);
+  x->before = berth_i_alloc(p->ctx, n, sizeof *x->before);
+  x->flagged = berth_i_zalloc(p->ctx, n, 1);
+  if (!x->tail || !x->rank || !x->op || !x->before || !x->flagged) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->n_ops; i++) x->rank[p->cost->g->topo[i]] = i;
+  return BERTH_OK;
+}
+
+void berth_i_paths_free(const berth_i_sim_plan *p, berth_i_paths *x) {
+  size_t n = (size_t)p->n_ops;
+  berth_i_free(p->ctx, x->tail, n, sizeof *x->tail);
+  berth_i_free(p->ctx, x->rank, n, sizeof *x->rank);
+  berth_i_free(p->ctx, x->op, n, sizeof *x->op);
+  berth_i_free(p->ctx, x->before, n, sizeof *x->before);
+  berth_i_free(p->ctx, x->flagged, n, 1);
+}
+
+static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *device) {
+  const int32_t *topo = p->cost->g->topo;
+  int32_t i;
+  for (i = p->n_ops - 1; i >= 0; i--) x->tail[topo[i]] = berth_i_placed_tail(p, x->tail, s, device, topo[i]);
+  x->known = true;
+}
+
+static void flag_producers(const berth_i_sim_plan *p, berth_i_paths *x, int32_t op) {
+  const berth_graph *g = p->cost->g;
+  int32_t i;
+  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->flagged[g->producer[g->in[i]]] = 1;
+}
+
+static int32_t flag_moved(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_moves *m) {
+  int32_t i, last = -1;
+  for (i = 0; i < m->n; i++) {
+    x->flagged[m->op[i]] = 1;
+    flag_producers(p, x, m->op[i]);
+    if (x->rank[m->op[i]] > last) last = x->rank[m->op[i]];
+  }
+  return last;
+}
+
+static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const berth_i_moves *m) {
+  const int32_t *topo = p->cost->g->topo;
+  int32_t i;
+  x->n = 0;
+  for (i = flag_moved(p, x, m); i >= 0; i--) {
+    int32_t op = topo[i];
+    double tail;
+    if (!x->flagged[op]) continue;
+    x->flagged[op] = 0;
+    tail = berth_i_placed_tail(p, x->tail, s, m->device, op);
+    if (tail == x->tail[op]) continue;
+    x->op[x->n] = op;
+    x->before[x->n++] = x->tail[op];
+    x->tail[op] = tail;
+    flag_producers(p, x, op);
+  }
+}
+
+const double *berth_i_paths_move(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *base,
+                                 const berth_i_moves *m) {
+  if (!x->known) all_tails(p, x, s, base);
+  change(p, x, s, m);
+  return x->tail;
+}
+
+void berth_i_paths_back(berth_i_paths *x) {
+  while (x->n > 0) {
+    x->n--;
+    x->tail[x->op[x->n]] = x->before[x->n];
+  }
+}
+
+void berth_i_paths_keep(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const berth_i_moves *m) {
+  if (x->known) change(p, x, s, m);
+  x->n = 0;
+}

@@ -1,0 +1,454 @@
+/* Links: transfer times, channels in closed form, waiting requests. */
+#include "sim/sim_internal.h"
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+size_t berth_i_links_channels(const berth_i_sim_plan *p) {
+  size_t d = (size_t)p->n_devices;
+  if (p->contended || p->o.links == BERTH_LINKS_FREE) return 0;
+  if (p->o.links == BERTH_LINKS_ROUTE) return (size_t)p->cost->t->n_links;
+  return p->o.links == BERTH_LINKS_PAIR ? d * d : p->o.links == BERTH_LINKS_DUPLEX ? 2 * d : d;
+}
+
+static berth_status queues_init(const berth_i_sim_plan *p, berth_i_links *l) {
+  size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
+  if (!(l->out_busy = berth_i_alloc(p->ctx, d, 1))) return berth_i_nomem(p->ctx);
+  l->in_busy = p->o.links == BERTH_LINKS_CHANNEL ? l->out_busy : berth_i_alloc(p->ctx, d, 1);
+  l->head = berth_i_alloc(p->ctx, d * d, sizeof *l->head);
+  l->tail = berth_i_alloc(p->ctx, d * d, sizeof *l->tail);
+  l->next = berth_i_alloc(p->ctx, m, sizeof *l->next);
+  l->age = berth_i_alloc(p->ctx, m, sizeof *l->age);
+  l->carried = berth_i_alloc(p->ctx, d, sizeof *l->carried);
+  l->from_waiting = berth_i_alloc(p->ctx, d, sizeof *l->from_waiting);
+  l->to_waiting = berth_i_alloc(p->ctx, d, sizeof *l->to_waiting);
+  l->touched = berth_i_alloc(p->ctx, d, sizeof *l->touched);
+  l->choice = berth_i_alloc(p->ctx, d, sizeof *l->choice);
+  l->is_touched = berth_i_alloc(p->ctx, d, 1);
+  if (!l->in_busy || !l->head || !l->tail || !l->next || !l->age || !l->carried || !l->from_waiting || !l->to_waiting ||
+      !l->touched || !l->choice || !l->is_touched) {
+    return berth_i_nomem(p->ctx);
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
+  if (p->o.links == BERTH_LINKS_ROUTE && p->contended) return berth_i_route_new(p, &l->route);
+  if (p->o.links == BERTH_LINKS_FAIR) return berth_i_fair_new(p, &l->fair);
+  if (p->contended) return queues_init(p, l);
+  if (berth_i_links_channels(p) == 0) return BERTH_OK;
+  l->until = berth_i_alloc(p->ctx, berth_i_links_channels(p), sizeof *l->until);
+  return l->until ? BERTH_OK : berth_i_nomem(p->ctx);
+}
+
+void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l) {
+  size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
+  berth_i_route_release(p, l->route);
+  berth_i_fair_release(p, l->fair);
+  berth_i_free(p->ctx, l->until, berth_i_links_channels(p), sizeof *l->until);
+  if (l->in_busy != l->out_busy) berth_i_free(p->ctx, l->in_busy, d, 1);
+  berth_i_free(p->ctx, l->out_busy, d, 1);
+  berth_i_free(p->ctx, l->head, d * d, sizeof *l->head);
+  berth_i_free(p->ctx, l->tail, d * d, sizeof *l->tail);
+  berth_i_free(p->ctx, l->next, m, sizeof *l->next);
+  berth_i_free(p->ctx, l->age, m, sizeof *l->age);
+  berth_i_free(p->ctx, l->carried, d, sizeof *l->carried);
+  berth_i_free(p->ctx, l->from_waiting, d, sizeof *l->from_waiting);
+  berth_i_free(p->ctx, l->to_waiting, d, sizeof *l->to_waiting);
+  berth_i_free(p->ctx, l->touched, d, sizeof *l->touched);
+  berth_i_free(p->ctx, l->choice, d, sizeof *l->choice);
+  berth_i_free(p->ctx, l->is_touched, d, 1);
+}
+
+void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_links *l = &s->links;
+  size_t d = (size_t)p->n_devices, i;
+  if (l->route) berth_i_route_reset(p, l->route);
+  if (l->fair) berth_i_fair_reset(p, s);
+  for (i = 0; l->until && i < berth_i_links_channels(p); i++) l->until[i] = 0;
+  if (!l->out_busy) return;
+  memset(l->out_busy, 0, d);
+  memset(l->in_busy, 0, d);
+  memset(l->is_touched, 0, d);
+  memset(l->from_waiting, 0, d * sizeof *l->from_waiting);
+  memset(l->to_waiting, 0, d * sizeof *l->to_waiting);
+  for (i = 0; i < d * d; i++) l->head[i] = BERTH_NONE;
+  l->n_touched = 0;
+  l->n_requests = 0;
+}
+
+/* ---- times ----------------------------------------------------------------------------------------- */
+
+double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst) {
+  return berth_i_sim_noise(p, s, 2 * ((uint64_t)tensor * (uint64_t)p->n_devices + (uint64_t)dst) + 1);
+}
+
+double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst) {
+  double t = berth_i_transfer_time(p->cost, tensor, src, dst);
+  if (p->o.noise > 0) t *= berth_i_transfer_noise(p, s, tensor, dst);
+  return berth_i_quantise_transfer(t, p->o.quantum);
+}
+
+double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
+  if (p->edge_time) return p->edge_time[copy];
+  return berth_i_transfer_units(p, s, p->edge_tensor[copy], berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
+}
+
+void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
+                       double arrival) {
+  berth_i_trace *t = s->trace;
+  berth_transfer *x = &t->sent[t->n_sent++];
+  t->log[t->n_log++] = ~copy;
+  x->tensor = p->edge_tensor[copy];
+  x->src = berth_i_copy_src(p, s, copy);
+  x->dst = berth_i_copy_dst(p, s, copy);
+  x->start = start;
+  x->finish = arrival;
+  if (t->window) t->window[copy] = sent - start;
+}
+
+void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
+                        double arrival) {
+  if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
+  if (s->trace) berth_i_links_log(p, s, copy, start, sent, arrival);
+}
+
+/* ---- closed form -------------------------------------------------------------------------------------- */
+
+typedef struct windows {
+  double start, sent, arrival;
+} windows;
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+static windows one_channel(double *until, double from, double c) {
+  windows w;
+  w.start = later(from, *until);
+  w.sent = w.arrival = *until = w.start + c;
+  return w;
+}
+
+/* Published Baechi rule: the sender's window, then the receiver's; they need not coincide. */
+static windows two_windows(double *out, double *in, double from, double c) {
+  windows w;
+  w.start = later(from, *out);
+  w.sent = *out = w.start + c;
+  w.arrival = *in = later(w.start, *in) + c;
+  return w;
+}
+
+static windows both_channels(double *out, double *in, double from, double c) {
+  windows w;
+  w.start = later(from, later(*out, *in));
+  w.sent = w.arrival = *out = *in = w.start + c;
+  return w;
+}
+
+/* All links of the route, from when the last of them is free; without a route it never arrives. */
+static windows whole_route(const berth_i_sim_plan *p, double *until, int32_t src, int32_t dst, double from, double c) {
+  const int32_t *links;
+  int32_t i, n = berth_topology_route(p->cost->t, src, dst, &links);
+  windows w;
+  w.start = from;
+  for (i = 0; i < n; i++) w.start = later(w.start, until[links[i]]);
+  w.sent = w.arrival = n < 0 ? INFINITY : w.start + c;
+  for (i = 0; i < n; i++) until[links[i]] = w.sent;
+  return w;
+}
+
+static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src, int32_t dst, double from, double c) {
+  double none = 0, *out, *in;
+  switch (p->o.links) {
+  case BERTH_LINKS_FREE: return one_channel(&none, from, c);
+  case BERTH_LINKS_PAIR: return one_channel(&l->until[berth_i_pair(p->cost->t, src, dst)], from, c);
+  case BERTH_LINKS_ROUTE: return whole_route(p, l->until, src, dst, from, c);
+  case BERTH_LINKS_CHANNEL:
+  case BERTH_LINKS_DUPLEX:
+  case BERTH_LINKS_FAIR: break;
+  }
+  out = &l->until[src];
+  in = &l->until[p->o.links == BERTH_LINKS_DUPLEX ? p->n_devices + dst : dst];
+  return p->o.split_windows ? two_windows(out, in, from, c) : both_channels(out, in, from, c);
+}
+
+double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from) {
+  double c = berth_i_copy_units(p, s, copy);
+  windows w = reserve(p, &s->links, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), from, c);
+  berth_i_links_note(p, s, copy, w.start, w.sent, w.arrival);
+  s->copy[copy] = BERTH_I_COPY_SENT;
+  s->arrival[copy] = w.arrival;
+  return w.arrival;
+}
+
+/* ---- collectives, as far as devices have channels: in closed form, or in the queue ------------------------------ */
+
+typedef struct pair_windows {
+  const berth_i_sim_plan *p;
+  double *until, latest, end;
+} pair_windows;
+
+/* PAIR: the channel of the pair; ROUTE: the links of its route. */
+static int32_t channels_of(const berth_i_sim_plan *p, int32_t src, int32_t dst, int32_t *pair, const int32_t **channels) {
+  if (p->o.links == BERTH_LINKS_ROUTE) return berth_topology_route(p->cost->t, src, dst, channels);
+  *pair = (int32_t)berth_i_pair(p->cost->t, src, dst);
+  *channels = pair;
+  return 1;
+}
+
+static void look_at_pair(void *ud, int32_t src, int32_t dst, double bytes) {
+  pair_windows *x = ud;
+  const int32_t *channels;
+  int32_t pair, i, n = channels_of(x->p, src, dst, &pair, &channels);
+  (void)bytes;
+  for (i = 0; i < n; i++) x->latest = later(x->latest, x->until[channels[i]]);
+}
+
+static void take_pair(void *ud, int32_t src, int32_t dst, double bytes) {
+  pair_windows *x = ud;
+  const int32_t *channels;
+  int32_t pair, i, n = channels_of(x->p, src, dst, &pair, &channels);
+  (void)bytes;
+  for (i = 0; i < n; i++) x->until[channels[i]] = x->end;
+}
+
+/* PAIR and ROUTE: what the pairs that it uses have. */
+static double reserve_pairs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  pair_windows x = { p, s->links.until, s->now, 0 };
+  berth_i_meeting_flows(p, s, k, look_at_pair, &x);
+  x.end = x.latest + s->meet.one[k].units;
+  berth_i_meeting_flows(p, s, k, take_pair, &x);
+  return x.latest;
+}
+
+/* Split windows: all channels of its devices, for one window. */
+static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  size_t in = p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0;
+  double *until = s->links.until, latest = s->now;
+  int32_t i;
+  for (i = 0; i < s->meet.one[k].n_devices; i++) latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
+  for (i = 0; i < s->meet.one[k].n_devices; i++) until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
+  return latest;
+}
+
+static double reserve_for_all(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  switch (p->o.links) {
+  case BERTH_LINKS_PAIR:
+  case BERTH_LINKS_ROUTE: return reserve_pairs(p, s, k);
+  case BERTH_LINKS_CHANNEL:
+  case BERTH_LINKS_DUPLEX: return reserve_devices(p, s, k);
+  case BERTH_LINKS_FREE:
+  case BERTH_LINKS_FAIR: break;
+  }
+  return s->now;
+}
+
+/* One after another, whatever the links do. */
+static void meet_in_queue(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  double start = later(s->now, s->meet.queue_free);
+  s->meet.queue_free = start + s->meet.one[k].units;
+  berth_i_meeting_start(p, s, k, start);
+}
+
+void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  berth_i_links *l = &s->links;
+  if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
+    meet_in_queue(p, s, k);
+  } else if (l->route) {
+    berth_i_route_meet(p, s, k);
+  } else if (l->fair) {
+    berth_i_fair_meet(p, s, k);
+  } else if (p->contended) {
+    s->meet.one[k].age = l->n_requests++;
+    s->meet.waiting[s->meet.n_waiting++] = k;
+    berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
+  } else {
+    berth_i_meeting_start(p, s, k, reserve_for_all(p, s, k));
+  }
+}
+
+/* ---- queues: a transfer waits until both its ends are free, then holds them -------------------------------- *
+ * Of one ordered pair only the oldest request can be next, so a device has at most 2 * n_devices candidates. Whatever could
+ * not start before waits for a channel that was busy then: only devices touched since need a look. */
+
+static void touch(berth_i_sim_state *s, int32_t device) {
+  berth_i_links *l = &s->links;
+  berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
+  if (l->is_touched[device]) return;
+  l->is_touched[device] = 1;
+  l->touched[l->n_touched++] = device;
+}
+
+void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  berth_i_links *l = &s->links;
+  int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
+  size_t pair = berth_i_pair(p->cost->t, src, dst);
+  if (l->route) {
+    berth_i_route_request(p, s, copy);
+    return;
+  }
+  if (l->fair) {
+    berth_i_fair_request(p, s, copy);
+    return;
+  }
+  l->age[copy] = l->n_requests++;
+  l->next[copy] = BERTH_NONE;
+  if (l->head[pair] == BERTH_NONE) {
+    l->head[pair] = copy;
+  } else {
+    l->next[l->tail[pair]] = copy;
+  }
+  l->tail[pair] = copy;
+  l->from_waiting[src]++;
+  l->to_waiting[dst]++;
+  s->copy[copy] = BERTH_I_COPY_SENT;
+  touch(s, src);
+}
+
+static int32_t older(const berth_i_links *l, int32_t a, int32_t b) {
+  if (a == BERTH_NONE) return b;
+  return b == BERTH_NONE || l->age[a] < l->age[b] ? a : b;
+}
+
+static int32_t oldest_from(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+  int32_t d, best = BERTH_NONE;
+  if (l->out_busy[device] || l->from_waiting[device] == 0) return BERTH_NONE;
+  for (d = 0; d < p->n_devices; d++) {
+    if (!l->in_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, device, d)]);
+  }
+  return best;
+}
+
+static int32_t oldest_to(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+  int32_t d, best = BERTH_NONE;
+  if (l->in_busy[device] || l->to_waiting[device] == 0) return BERTH_NONE;
+  for (d = 0; d < p->n_devices; d++) {
+    if (!l->out_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, d, device)]);
+  }
+  return best;
+}
+
+static int32_t oldest_of(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+  return older(l, oldest_from(p, l, device), oldest_to(p, l, device));
+}
+
+static bool can_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
+  int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
+  return s->links.head[berth_i_pair(p->cost->t, src, dst)] == copy && !s->links.out_busy[src] && !s->links.in_busy[dst];
+}
+
+BERTH_I_INLINE void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
+  berth_i_links *l = &s->links;
+  int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
+  double end = s->now + berth_i_copy_units(p, s, copy);
+  l->head[berth_i_pair(p->cost->t, src, dst)] = l->next[copy];
+  l->from_waiting[src]--;
+  l->to_waiting[dst]--;
+  l->out_busy[src] = l->in_busy[dst] = 1;
+  l->carried[src] = copy;
+  s->arrival[copy] = end;
+  berth_i_links_note(p, s, copy, s->now, end, end);
+  berth_i_slot_set(&s->slots, p->n_devices + src, end, s->seq++);
+}
+
+/* Index in touched of the oldest that can start; choices that went stale are looked up again on the way. */
+BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_links *l = &s->links;
+  int32_t i, best = BERTH_NONE;
+  for (i = 0; i < l->n_touched; i++) {
+    int32_t *choice = &l->choice[i];
+    if (*choice != BERTH_NONE && !can_start(p, s, *choice)) *choice = oldest_of(p, l, l->touched[i]);
+    if (*choice != BERTH_NONE && (best == BERTH_NONE || l->age[*choice] < l->age[l->choice[best]])) best = i;
+  }
+  return best;
+}
+
+static bool all_free(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  int32_t i;
+  for (i = 0; i < s->meet.one[k].n_devices; i++) {
+    if (s->links.out_busy[device[i]] || s->links.in_busy[device[i]]) return false;
+  }
+  return true;
+}
+
+/* Place in the list of the oldest collective that can start; n_waiting: none can. */
+static int32_t first_free(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
+  int32_t i = 0;
+  while (i < s->meet.n_waiting && !all_free(p, s, s->meet.waiting[i])) i++;
+  return i;
+}
+
+static void set_channels(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, uint8_t busy) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  int32_t i;
+  for (i = 0; i < s->meet.one[k].n_devices; i++) s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
+}
+
+static void start_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t at) {
+  int32_t k = s->meet.waiting[at];
+  for (s->meet.n_waiting--; at < s->meet.n_waiting; at++) s->meet.waiting[at] = s->meet.waiting[at + 1];
+  set_channels(p, s, k, 1);
+  berth_i_meeting_start(p, s, k, s->now);
+}
+
+/* A collective or a transfer. @return false: none can start */
+static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  const berth_i_links *l = &s->links;
+  int32_t best = best_choice(p, s), at = first_free(p, s);
+  if (at < s->meet.n_waiting && (best == BERTH_NONE || s->meet.one[s->meet.waiting[at]].age < l->age[l->choice[best]])) {
+    start_meeting(p, s, at);
+    return true;
+  }
+  if (best != BERTH_NONE) start_transfer(p, s, l->choice[best]);
+  return best != BERTH_NONE;
+}
+
+void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  int32_t i;
+  if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) return;
+  if (s->links.route) berth_i_route_part(p, s, k);
+  if (!s->links.out_busy) return;
+  set_channels(p, s, k, 0);
+  for (i = 0; i < s->meet.one[k].n_devices; i++) touch(s, device[i]);
+}
+
+static void pump_queues(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_links *l = &s->links;
+  int32_t i, best;
+  berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
+  for (i = 0; i < l->n_touched; i++) l->choice[i] = oldest_of(p, l, l->touched[i]);
+  if (p->n_collectives > 0) {
+    while (start_oldest(p, s)) continue;
+  } else {
+    while ((best = best_choice(p, s)) != BERTH_NONE) start_transfer(p, s, l->choice[best]);
+  }
+  for (i = 0; i < l->n_touched; i++) l->is_touched[l->touched[i]] = 0;
+  l->n_touched = 0;
+}
+
+void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  if (s->links.route) {
+    berth_i_route_pump(p, s);
+  } else if (s->links.fair) {
+    berth_i_fair_pump(p, s);
+  } else {
+    pump_queues(p, s);
+  }
+}
+
+static int32_t end_queued(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender) {
+  int32_t copy = s->links.carried[sender], dst = berth_i_copy_dst(p, s, copy);
+  s->links.out_busy[sender] = s->links.in_busy[dst] = 0;
+  s->copy[copy] = BERTH_I_COPY_THERE;
+  berth_i_slot_set(&s->slots, p->n_devices + sender, INFINITY, 0);
+  touch(s, sender);
+  touch(s, dst);
+  return copy;
+}
+
+int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender) {
+  if (s->links.route) return berth_i_route_end(p, s);
+  if (s->links.fair) return berth_i_fair_end(p, s, sender);
+  return end_queued(p, s, sender);
+}

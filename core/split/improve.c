@@ -1,0 +1,133 @@
+/* Local search on the max load, out of the contiguous splits; and whether a split is contiguous. */
+#include "split_internal.h"
+
+typedef struct improver {
+  const berth_i_split_model *m;
+  int32_t *device;       /* [units] */
+  int32_t *count;        /* [nets * devices] units of the net there */
+  double *load, *bytes;  /* [devices] */
+  int32_t n_devices;
+} improver;
+
+static bool is_cpu(const improver *p, int32_t d) { return p->m->sorts.is_cpu[d]; }
+
+static double net_load(const improver *p, int32_t net, int32_t d) {
+  int32_t n = p->count[(size_t)net * (size_t)p->n_devices + (size_t)d];
+  return !is_cpu(p, d) && n > 0 && n < p->m->net_at[net + 1] - p->m->net_at[net] ? p->m->price[net] : 0;
+}
+
+/* Adds (by 1) or takes away (by -1) a unit. Loads of other devices do not change. */
+static void shift(improver *p, int32_t u, int32_t d, int32_t by) {
+  const berth_i_split_model *m = p->m;
+  int32_t e;
+  for (e = m->of_at[u]; e < m->of_at[u + 1]; e++) {
+    int32_t k = m->of[e];
+    double before = net_load(p, k, d);
+    p->count[(size_t)k * (size_t)p->n_devices + (size_t)d] += by;
+    p->load[d] += net_load(p, k, d) - before;
+  }
+  p->load[d] += by * (is_cpu(p, d) ? m->cpu[u] : m->acc[u]);
+  p->bytes[d] += by * m->bytes[u];
+}
+
+static bool can_run(const improver *p, int32_t u, int32_t d) { return !isinf(is_cpu(p, d) ? p->m->cpu[u] : p->m->acc[u]); }
+static bool fits(const improver *p, int32_t d) { return is_cpu(p, d) || p->bytes[d] <= p->m->sorts.memory * (1 + 1e-12); }
+
+static void exchange(improver *p, int32_t u, int32_t v, int32_t a, int32_t b) {
+  shift(p, u, a, -1);
+  shift(p, u, b, 1);
+  if (v == BERTH_NONE) return;
+  shift(p, v, b, -1);
+  shift(p, v, a, 1);
+}
+
+/* u of device a to b, v of b (or none) back; kept if the larger load of the two becomes smaller. */
+static bool attempt(improver *p, int32_t u, int32_t v) {
+  int32_t a = p->device[u], b = v == BERTH_NONE ? BERTH_NONE : p->device[v], d;
+  for (d = v == BERTH_NONE ? 0 : b; d < (v == BERTH_NONE ? p->n_devices : b + 1); d++) {
+    double la = p->load[a], lb = p->load[d], ba = p->bytes[a], bb = p->bytes[d];
+    if (d == a || !can_run(p, u, d) || (v != BERTH_NONE && !can_run(p, v, a))) continue;
+    exchange(p, u, v, a, d);
+    if (fits(p, a) && fits(p, d) && fmax(p->load[a], p->load[d]) < fmax(la, lb) * (1 - 1e-9)) {
+      p->device[u] = d;
+      if (v != BERTH_NONE) p->device[v] = a;
+      return true;
+    }
+    exchange(p, u, v, d, a);
+    p->load[a] = la;
+    p->load[d] = lb;
+    p->bytes[a] = ba;
+    p->bytes[d] = bb;
+  }
+  return false;
+}
+
+static int32_t busiest(const improver *p) {
+  int32_t d, best = 0;
+  for (d = 1; d < p->n_devices; d++)
+    if (p->load[d] > p->load[best]) best = d;
+  return best;
+}
+
+/* Only what unburdens the busiest device counts; each step lowers the loads, sorted, as words are ordered: it ends. */
+static bool improve_once(improver *p) {
+  int32_t u, v, n = p->m->n, d = busiest(p);
+  for (u = 0; u < n; u++)
+    if (p->device[u] == d && attempt(p, u, BERTH_NONE)) return true;
+  for (u = 0; u < n; u++) {
+    if (p->device[u] != d) continue;
+    for (v = 0; v < n; v++)
+      if (p->device[v] != d && attempt(p, u, v)) return true;
+  }
+  return false;
+}
+
+static void place_all(improver *p) {
+  int32_t u, d;
+  for (d = 0; d < p->n_devices; d++) p->load[d] = p->bytes[d] = 0;
+  for (u = 0; u < p->m->n; u++) shift(p, u, p->device[u], 1);
+}
+
+berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device) {
+  berth_ctx *ctx = m->cost->ctx;
+  improver p = { .m = m, .device = device, .n_devices = m->cost->n_devices };
+  size_t n = (size_t)m->n_nets * (size_t)p.n_devices, d = (size_t)p.n_devices;
+  berth_status st = BERTH_OK;
+  p.count = berth_i_zalloc(ctx, n, sizeof *p.count);
+  p.load = berth_i_alloc(ctx, 2 * d, sizeof *p.load);
+  if (p.count && p.load) {
+    p.bytes = p.load + d;
+    place_all(&p);
+    while (berth_i_interrupted(ctx) == BERTH_OK && improve_once(&p)) continue;
+  } else {
+    st = berth_i_nomem(ctx);
+  }
+  berth_i_free(ctx, p.count, n, sizeof *p.count);
+  berth_i_free(ctx, p.load, 2 * d, sizeof *p.load);
+  return st;
+}
+
+/* The devices form a chain of ideals if and only if the graph of devices, by forward edges, has no circle. */
+berth_status berth_i_split_contiguous(const berth_i_split_model *m, const int32_t *device, bool *yes) {
+  berth_ctx *ctx = m->cost->ctx;
+  int32_t u, e, n = 0, count = 0, d = m->cost->n_devices, *from = berth_i_alloc(ctx, 2 * (size_t)m->n_edges, sizeof *from);
+  int32_t *at = NULL, *to = NULL, *component = berth_i_alloc(ctx, (size_t)d, sizeof *component);
+  berth_status st = from && component ? BERTH_OK : berth_i_nomem(ctx);
+  if (st != BERTH_OK) goto done;
+  for (u = 0; u < m->n; u++) {
+    for (e = m->succ_at[u]; e < m->succ_at[u + 1]; e++) {
+      if (device[u] == device[m->succ[e]]) continue;
+      from[n] = device[u];
+      from[m->n_edges + n++] = device[m->succ[e]];
+    }
+  }
+  if ((st = berth_i_csr(ctx, d, n, from, from + m->n_edges, &at, &to)) != BERTH_OK) goto done;
+  st = berth_i_strong(ctx, d, at, to, component, &count);
+  if (st == BERTH_OK) *yes = count == d;
+  berth_i_free(ctx, at, (size_t)d + 1, sizeof *at);
+  berth_i_free(ctx, to, (size_t)n, sizeof *to);
+done:
+  berth_i_free(ctx, from, 2 * (size_t)m->n_edges, sizeof *from);
+  berth_i_free(ctx, component, (size_t)d, sizeof *component);
+  return st;
+}

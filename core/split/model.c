@@ -1,0 +1,328 @@
+/* The contracted graph of a split: colour classes, fused circles, units of no time merged; nets with their prices. */
+#include "split_internal.h"
+
+static void drop(berth_ctx *ctx, void *p, int32_t n, size_t size) { berth_i_free(ctx, p, (size_t)n, size); }
+
+berth_status berth_i_csr(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
+                         int32_t **items) {
+  int32_t i, *a = berth_i_zalloc(ctx, (size_t)n + 1, sizeof *a), *x = berth_i_alloc(ctx, (size_t)m, sizeof *x);
+  if (!a || !x) {
+    drop(ctx, a, n + 1, sizeof *a);
+    drop(ctx, x, m, sizeof *x);
+    return berth_i_nomem(ctx);
+  }
+  for (i = 0; i < m; i++) a[key[i] + 1]++;
+  for (i = 0; i < n; i++) a[i + 1] += a[i];
+  for (i = 0; i < m; i++) x[a[key[i]]++] = item[i];
+  for (i = n; i > 0; i--) a[i] = a[i - 1];
+  a[0] = 0;
+  *at = a;
+  *items = x;
+  return BERTH_OK;
+}
+
+/* ---- edges between units ------------------------------------------------------------------ */
+
+/* Pairs of units, directed; `u`, `v` grow together. */
+typedef struct pairs {
+  int32_t *u, *v;
+  size_t n, cap_u, cap_v;
+} pairs;
+
+static berth_status add_pair(berth_ctx *ctx, pairs *p, int32_t u, int32_t v) {
+  berth_status st;
+  if ((st = berth_i_grow(ctx, (void **)&p->u, &p->cap_u, p->n + 1, sizeof *p->u)) != BERTH_OK) return st;
+  if ((st = berth_i_grow(ctx, (void **)&p->v, &p->cap_v, p->n + 1, sizeof *p->v)) != BERTH_OK) return st;
+  p->u[p->n] = u;
+  p->v[p->n++] = v;
+  return BERTH_OK;
+}
+
+static void release_pairs(berth_ctx *ctx, pairs *p) {
+  berth_i_free(ctx, p->u, p->cap_u, sizeof *p->u);
+  berth_i_free(ctx, p->v, p->cap_v, sizeof *p->v);
+}
+
+/* Each pair once, none to itself. O(n + m) */
+static berth_status distinct(berth_ctx *ctx, int32_t n, pairs *p) {
+  int32_t *at = NULL, *items = NULL, *mark = berth_i_alloc(ctx, (size_t)n, sizeof *mark), u, i, m = (int32_t)p->n;
+  berth_status st;
+  if (!mark) return berth_i_nomem(ctx);
+  if ((st = berth_i_csr(ctx, n, m, p->u, p->v, &at, &items)) != BERTH_OK) goto done;
+  for (u = 0; u < n; u++) mark[u] = BERTH_NONE;
+  for (p->n = 0, u = 0; u < n; u++) {
+    for (i = at[u]; i < at[u + 1]; i++) {
+      if (items[i] == u || mark[items[i]] == u) continue;
+      mark[items[i]] = u;
+      p->u[p->n] = u;
+      p->v[p->n++] = items[i];
+    }
+  }
+  drop(ctx, at, n + 1, sizeof *at);
+  drop(ctx, items, m, sizeof *items);
+done:
+  drop(ctx, mark, n, sizeof *mark);
+  return st;
+}
+
+typedef struct maker {
+  const berth_cost *cost;
+  const berth_graph *g;
+  berth_ctx *ctx;
+  int32_t n;       /* units so far */
+  int32_t *unit;   /* [ops] */
+  uint8_t *timed;  /* [n_ops] by unit: takes time */
+  pairs edges;
+} maker;
+
+static bool backward(const berth_graph *g, int32_t op) { return g->flags && (g->flags[op] & BERTH_OP_BACKWARD); }
+
+static berth_status join_groups(maker *k) {
+  int32_t v, *first = berth_i_alloc(k->ctx, (size_t)k->g->n_groups, sizeof *first);
+  if (!first) return berth_i_nomem(k->ctx);
+  for (v = 0; v < k->g->n_groups; v++) first[v] = BERTH_NONE;
+  for (v = 0; v < k->g->n_ops; v++) {
+    int32_t group = berth_i_group(k->g, v);
+    if (group == BERTH_NONE) {
+      k->unit[v] = k->n++;
+    } else {
+      if (first[group] == BERTH_NONE) first[group] = k->n++;
+      k->unit[v] = first[group];
+    }
+  }
+  drop(k->ctx, first, k->g->n_groups, sizeof *first);
+  return BERTH_OK;
+}
+
+/* Forward edges as they are; backward edges at a unit without forward op turned round. */
+static berth_status forward_edge(maker *k, const uint8_t *forward, int32_t p, int32_t c) {
+  int32_t u = k->unit[p], v = k->unit[c];
+  bool bp = backward(k->g, p), bc = backward(k->g, c);
+  if (u == v || bp != bc) return BERTH_OK;
+  if (!bp) return add_pair(k->ctx, &k->edges, u, v);
+  return forward[u] && forward[v] ? BERTH_OK : add_pair(k->ctx, &k->edges, v, u);
+}
+
+static berth_status forward_edges(maker *k) {
+  const berth_graph *g = k->g;
+  uint8_t *forward = berth_i_zalloc(k->ctx, (size_t)k->n, sizeof *forward);
+  berth_status st = forward ? BERTH_OK : berth_i_nomem(k->ctx);
+  int32_t t, e, v;
+  for (v = 0; v < g->n_ops && st == BERTH_OK; v++)
+    if (!backward(g, v)) forward[k->unit[v]] = 1;
+  for (t = 0; t < g->n_tensors && st == BERTH_OK; t++)
+    for (e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++) st = forward_edge(k, forward, g->producer[t], g->use[e]);
+  drop(k->ctx, forward, k->n, sizeof *forward);
+  return st == BERTH_OK ? distinct(k->ctx, k->n, &k->edges) : st;
+}
+
+static berth_status renumber(maker *k, const int32_t *to, int32_t n) {
+  size_t i;
+  int32_t v;
+  for (v = 0; v < k->g->n_ops; v++) k->unit[v] = to[k->unit[v]];
+  for (i = 0; i < k->edges.n; i++) {
+    k->edges.u[i] = to[k->edges.u[i]];
+    k->edges.v[i] = to[k->edges.v[i]];
+  }
+  k->n = n;
+  return distinct(k->ctx, n, &k->edges);
+}
+
+/* Strong components, numbered in topological order. */
+static berth_status fuse_circles(maker *k) {
+  int32_t *at = NULL, *succ = NULL, *to = berth_i_alloc(k->ctx, (size_t)k->n, sizeof *to), v, n = 0, old = k->n;
+  int32_t m = (int32_t)k->edges.n;
+  berth_status st = to ? berth_i_csr(k->ctx, k->n, m, k->edges.u, k->edges.v, &at, &succ) : berth_i_nomem(k->ctx);
+  if (st == BERTH_OK) st = berth_i_strong(k->ctx, k->n, at, succ, to, &n);
+  for (v = 0; v < old && st == BERTH_OK; v++) to[v] = n - 1 - to[v];
+  if (st == BERTH_OK) st = renumber(k, to, n);
+  drop(k->ctx, at, at ? old + 1 : 0, sizeof *at);
+  drop(k->ctx, succ, succ ? m : 0, sizeof *succ);
+  drop(k->ctx, to, old, sizeof *to);
+  return st;
+}
+
+static void mark_timed(maker *k, const berth_i_sorts *s) {
+  int32_t v;
+  for (v = 0; v < k->g->n_ops; v++) {
+    if (s->n_acc && berth_i_op_time(k->cost, v, s->acc[0]) > 0) k->timed[k->unit[v]] = 1;
+    if (s->n_cpu && berth_i_op_time(k->cost, v, s->cpu[0]) > 0) k->timed[k->unit[v]] = 1;
+  }
+}
+
+static int32_t living_neighbour(const int32_t *at, const int32_t *near, const int32_t *to, int32_t v) {
+  int32_t i;
+  for (i = at[v]; i < at[v + 1]; i++)
+    if (to[near[i]] == near[i]) return near[i];
+  return BERTH_NONE;
+}
+
+/* to[v]: v, or what it joined. The list is a queue of all that may join: each enters at most twice. */
+static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, int32_t *to, int32_t *degree, int32_t *queue) {
+  int32_t v, head, n = 0;
+  for (v = 0; v < k->n; v++) {
+    to[v] = v;
+    degree[v] = at[v + 1] - at[v];
+    if (!k->timed[v] && degree[v] == 1) queue[n++] = v;
+  }
+  for (head = 0; head < n; head++) {
+    int32_t w;
+    v = queue[head];
+    if (degree[v] != 1 || to[v] != v) continue;
+    w = living_neighbour(at, near, to, v);
+    to[v] = w;
+    if (--degree[w] == 1 && !k->timed[w]) queue[n++] = w;
+  }
+}
+
+/* Chains of joins; then numbers without gaps, in the old order, which stays topological for leaves that go. */
+static int32_t resolve(int32_t *to, int32_t n, int32_t *number) {
+  int32_t v, count = 0;
+  for (v = 0; v < n; v++) {
+    int32_t w = v;
+    while (to[w] != w) w = to[w];
+    if (w == v) number[v] = count++;
+  }
+  for (v = 0; v < n; v++) {
+    int32_t w = v;
+    while (to[w] != w) w = to[w];
+    if (w != v) number[v] = number[w];
+  }
+  return count;
+}
+
+static berth_status merge_units(maker *k) {
+  pairs both = { 0 };
+  int32_t n = k->n, *at = NULL, *near = NULL, *block = berth_i_alloc(k->ctx, 5 * (size_t)n, sizeof *block);
+  berth_status st = block ? BERTH_OK : berth_i_nomem(k->ctx);
+  size_t i;
+  for (i = 0; i < k->edges.n && st == BERTH_OK; i++) {
+    st = add_pair(k->ctx, &both, k->edges.u[i], k->edges.v[i]);
+    if (st == BERTH_OK) st = add_pair(k->ctx, &both, k->edges.v[i], k->edges.u[i]);
+  }
+  if (st == BERTH_OK) st = berth_i_csr(k->ctx, n, (int32_t)both.n, both.u, both.v, &at, &near);
+  if (st == BERTH_OK) {
+    merge_idle(k, at, near, block, block + n, block + 2 * n);
+    st = renumber(k, block + 4 * n, resolve(block, n, block + 4 * n));
+    drop(k->ctx, at, n + 1, sizeof *at);
+    drop(k->ctx, near, (int32_t)both.n, sizeof *near);
+  }
+  release_pairs(k->ctx, &both);
+  drop(k->ctx, block, 5 * n, sizeof *block);
+  return st;
+}
+
+/* ---- sums and nets ------------------------------------------------------------------------ */
+
+static berth_status sum_units(berth_i_split_model *m) {
+  const berth_cost *c = m->cost;
+  int32_t v;
+  m->acc = berth_i_zalloc(c->ctx, (size_t)m->n, sizeof *m->acc);
+  m->cpu = berth_i_zalloc(c->ctx, (size_t)m->n, sizeof *m->cpu);
+  m->bytes = berth_i_zalloc(c->ctx, (size_t)m->n, sizeof *m->bytes);
+  if (!m->acc || !m->cpu || !m->bytes) return berth_i_nomem(c->ctx);
+  for (v = 0; v < m->n_ops; v++) {
+    int32_t u = m->unit[v];
+    m->acc[u] += m->sorts.n_acc ? berth_i_op_time(c, v, m->sorts.acc[0]) : (double)INFINITY;
+    m->cpu[u] += m->sorts.n_cpu ? berth_i_op_time(c, v, m->sorts.cpu[0]) : (double)INFINITY;
+    m->bytes[u] += berth_i_param(c->g, v);
+  }
+  return BERTH_OK;
+}
+
+static int32_t net_units(const berth_i_split_model *m, int32_t t, int32_t *mark, int32_t *out) {
+  const berth_graph *g = m->cost->g;
+  int32_t e, n = 0, u = m->unit[g->producer[t]];
+  mark[u] = t;
+  out[n++] = u;
+  for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+    u = m->unit[g->use[e]];
+    if (mark[u] == t) continue;
+    mark[u] = t;
+    out[n++] = u;
+  }
+  return n;
+}
+
+static berth_status make_nets(berth_i_split_model *m) {
+  berth_ctx *ctx = m->cost->ctx;
+  const berth_graph *g = m->cost->g;
+  size_t most = (size_t)g->n_edges + (size_t)g->n_tensors;
+  int32_t t, i, *mark = berth_i_alloc(ctx, (size_t)m->n, sizeof *mark), *owner = berth_i_alloc(ctx, most, sizeof *owner);
+  int32_t *pins = berth_i_alloc(ctx, most, sizeof *pins);
+  berth_status st = BERTH_ENOMEM;
+  m->price = berth_i_alloc(ctx, (size_t)g->n_tensors, sizeof *m->price);
+  if (!mark || !owner || !pins || !m->price) {
+    berth_i_nomem(ctx);
+    goto done;
+  }
+  for (i = 0; i < m->n; i++) mark[i] = BERTH_NONE;
+  for (t = 0; t < g->n_tensors; t++) {
+    double price = berth_i_host_time(m->cost, t);
+    int32_t n = price > 0 ? net_units(m, t, mark, pins + m->n_pins) : 0;
+    if (n < 2) continue;
+    for (i = 0; i < n; i++) owner[m->n_pins++] = m->n_nets;
+    m->price[m->n_nets++] = price;
+  }
+  if ((st = berth_i_csr(ctx, m->n_nets, m->n_pins, owner, pins, &m->net_at, &m->net)) != BERTH_OK) goto done;
+  st = berth_i_csr(ctx, m->n, m->n_pins, pins, owner, &m->of_at, &m->of);
+done:
+  berth_i_free(ctx, mark, (size_t)m->n, sizeof *mark);
+  berth_i_free(ctx, owner, most, sizeof *owner);
+  berth_i_free(ctx, pins, most, sizeof *pins);
+  return st;
+}
+
+/* ---- all together ------------------------------------------------------------------------- */
+
+static berth_status take_edges(maker *k, berth_i_split_model *m) {
+  berth_status st;
+  m->n_edges = (int32_t)k->edges.n;
+  st = berth_i_csr(k->ctx, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
+  return st == BERTH_OK ? berth_i_csr(k->ctx, k->n, m->n_edges, k->edges.v, k->edges.u, &m->pred_at, &m->pred) : st;
+}
+
+static berth_status contract(maker *k, berth_i_split_model *m) {
+  berth_status st;
+  if ((st = join_groups(k)) != BERTH_OK || (st = forward_edges(k)) != BERTH_OK || (st = fuse_circles(k)) != BERTH_OK) return st;
+  mark_timed(k, &m->sorts);
+  if ((st = merge_units(k)) != BERTH_OK || (st = fuse_circles(k)) != BERTH_OK) return st;
+  m->n = k->n;
+  return take_edges(k, m);
+}
+
+berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu, berth_i_split_model *m) {
+  maker k = { .cost = cost, .g = cost->g, .ctx = cost->ctx };
+  berth_status st;
+  memset(m, 0, sizeof *m);
+  m->cost = cost;
+  m->n_ops = cost->g->n_ops;
+  if ((st = berth_i_sorts_make(cost, cpu, &m->sorts)) != BERTH_OK) return st;
+  m->unit = k.unit = berth_i_alloc(k.ctx, (size_t)m->n_ops, sizeof *m->unit);
+  k.timed = berth_i_zalloc(k.ctx, (size_t)m->n_ops, sizeof *k.timed);
+  st = m->unit && k.timed ? contract(&k, m) : berth_i_nomem(k.ctx);
+  if (st == BERTH_OK) st = sum_units(m);
+  if (st == BERTH_OK) st = make_nets(m);
+  release_pairs(k.ctx, &k.edges);
+  drop(k.ctx, k.timed, m->n_ops, sizeof *k.timed);
+  if (st != BERTH_OK) berth_i_split_model_release(m);
+  return st;
+}
+
+void berth_i_split_model_release(berth_i_split_model *m) {
+  berth_ctx *ctx = m->cost->ctx;
+  drop(ctx, m->unit, m->n_ops, sizeof *m->unit);
+  drop(ctx, m->acc, m->n, sizeof *m->acc);
+  drop(ctx, m->cpu, m->n, sizeof *m->cpu);
+  drop(ctx, m->bytes, m->n, sizeof *m->bytes);
+  drop(ctx, m->price, m->cost->g->n_tensors, sizeof *m->price);
+  drop(ctx, m->net_at, m->n_nets + 1, sizeof *m->net_at);
+  drop(ctx, m->net, m->n_pins, sizeof *m->net);
+  drop(ctx, m->of_at, m->n + 1, sizeof *m->of_at);
+  drop(ctx, m->of, m->n_pins, sizeof *m->of);
+  drop(ctx, m->pred_at, m->n + 1, sizeof *m->pred_at);
+  drop(ctx, m->pred, m->n_edges, sizeof *m->pred);
+  drop(ctx, m->succ_at, m->n + 1, sizeof *m->succ_at);
+  drop(ctx, m->succ, m->n_edges, sizeof *m->succ);
+  berth_i_sorts_release(m->cost, &m->sorts);
+}

@@ -1,0 +1,298 @@
+/* Splits: options, the course of the search, the answer. */
+#include "split_internal.h"
+
+static const double SUM_VISITS = 1e6; /* pairs of ideals tried for the least sum of loads */
+static const double THRESHOLDS[] = { 0.125, 0.25, 0.5 }; /* of the way from the bound up to the start */
+
+berth_split_options berth_split_default(void) {
+  berth_split_options o = { BERTH_SPLIT_MAX_LOAD, "cpu", 1, 192.0 * 1024 * 1024, INFINITY };
+  return o;
+}
+
+static berth_status check_options(berth_ctx *ctx, const berth_split_options *o) {
+  if (o->objective != BERTH_SPLIT_MAX_LOAD && o->objective != BERTH_SPLIT_LATENCY)
+    return berth_i_fail(ctx, BERTH_EINVAL, "split: option objective: %d is none", (int)o->objective);
+  if (!o->cpu) return berth_i_fail(ctx, BERTH_EINVAL, "split: option cpu: a device type is needed");
+  if (!(o->memory >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "split: option memory: %g is not 0 or more", o->memory);
+  if (!(o->visits >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "split: option visits: %g is not 0 or more", o->visits);
+  return BERTH_OK;
+}
+
+berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const berth_split_options *opts, double *loads,
+                                 berth_split_value *out) {
+  berth_split_options o = opts ? *opts : berth_split_default();
+  berth_i_sorts sorts;
+  berth_status st = check_options(cost->ctx, &o);
+  int32_t v;
+  for (v = 0; v < cost->g->n_ops && st == BERTH_OK; v++)
+    if (device[v] < 0 || device[v] >= cost->n_devices)
+      st = berth_i_fail(cost->ctx, BERTH_EINVAL, "split: op %d is on device %d, of %d", (int)v, (int)device[v],
+                        (int)cost->n_devices);
+  if (st != BERTH_OK || (st = berth_i_sorts_make(cost, o.cpu, &sorts)) != BERTH_OK) return st;
+  st = berth_i_split_value(cost, &sorts, device, loads, out);
+  berth_i_sorts_release(cost, &sorts);
+  return st;
+}
+
+/* ---- what cannot be ----------------------------------------------------------------------- */
+
+static berth_status check_pins(const berth_cost *c) {
+  int32_t v;
+  for (v = 0; v < c->g->n_ops; v++)
+    if (berth_i_pin(c->g, v) != BERTH_NONE)
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: op %d is pinned to device %d: splits know no pins", (int)v,
+                          (int)berth_i_pin(c->g, v));
+  return BERTH_OK;
+}
+
+static int32_t first_op(const berth_i_split_model *m, int32_t unit) {
+  int32_t v = 0;
+  while (m->unit[v] != unit) v++;
+  return v;
+}
+
+static berth_status no_room(const berth_i_split_model *m, int32_t op, double needs, double has, berth_obstacle *why) {
+  char label[64];
+  *why = (berth_obstacle){ op, m->sorts.n_acc ? m->sorts.acc[0] : BERTH_NONE, fmax(0, needs - has) };
+  if (op == BERTH_NONE)
+    return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: all ops need %g bytes, the accelerators have %g in all", needs,
+                        has);
+  return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: %s and what must be with it needs %g bytes, an accelerator has %g",
+                      berth_i_op_label(m->cost->g, op, label, sizeof label), needs, has);
+}
+
+static berth_status check_room(const berth_i_split_model *m, berth_obstacle *why) {
+  double total = 0;
+  char label[64];
+  int32_t u;
+  for (u = 0; u < m->n; u++) {
+    if (isinf(m->acc[u]) && isinf(m->cpu[u])) {
+      *why = (berth_obstacle){ first_op(m, u), BERTH_NONE, 0 };
+      return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: %s and what must be with it can run together on no device",
+                          berth_i_op_label(m->cost->g, first_op(m, u), label, sizeof label));
+    }
+    if (isinf(m->cpu[u]) && m->bytes[u] > m->sorts.memory) return no_room(m, first_op(m, u), m->bytes[u], m->sorts.memory, why);
+    if (isinf(m->cpu[u])) total += m->bytes[u];
+  }
+  if (total > m->sorts.memory * m->sorts.n_acc) return no_room(m, BERTH_NONE, total, m->sorts.memory * m->sorts.n_acc, why);
+  return BERTH_OK;
+}
+
+/* ---- the course --------------------------------------------------------------------------- */
+
+typedef struct course {
+  berth_i_split_model m;
+  berth_split_options o;
+  berth_split_report report;
+  int32_t *unit_device, *trial; /* [units] the best; scratch */
+  int32_t *device;              /* [ops] */
+  double best;                  /* of the objective; INFINITY: nothing yet */
+  double visits;                /* left */
+  bool stopped, interrupted;    /* for want of visits or by the hook; by the hook */
+} course;
+
+static berth_status expand(course *k, const int32_t *unit_device, berth_split_value *value) {
+  int32_t v;
+  for (v = 0; v < k->m.n_ops; v++) k->device[v] = unit_device[k->m.unit[v]];
+  return berth_i_split_value(k->m.cost, &k->m.sorts, k->device, NULL, value);
+}
+
+static berth_status keep_if_better(course *k, const int32_t *unit_device) {
+  berth_split_value value;
+  berth_status st = expand(k, unit_device, &value);
+  double x = k->o.objective == BERTH_SPLIT_LATENCY ? value.latency : value.max_load;
+  if (st != BERTH_OK || value.over != BERTH_NONE || !(x < k->best)) return st;
+  k->best = x;
+  if (unit_device != k->unit_device) memcpy(k->unit_device, unit_device, (size_t)k->m.n * sizeof *unit_device);
+  return BERTH_OK;
+}
+
+/* An interruption ends the search, not what was found. */
+static berth_status search(course *k, const berth_i_ideals *ideals, double limit, bool sum, bool *none) {
+  berth_i_split_search s = { .m = &k->m, .ideals = ideals, .sum = sum, .limit = limit, .visits = k->visits, .device = k->trial };
+  berth_status st = berth_i_split_dp(&s);
+  k->report.visits += s.tried;
+  k->visits = fmax(0, s.visits);
+  if (st == BERTH_EINTERRUPT) k->interrupted = true;
+  if (s.stopped || k->interrupted) k->stopped = true;
+  *none = !s.found && !k->stopped;
+  if (st != BERTH_OK && st != BERTH_EINTERRUPT) return st;
+  return s.found ? keep_if_better(k, k->trial) : BERTH_OK;
+}
+
+static berth_status start(course *k, bool sum) {
+  berth_status st = BERTH_OK;
+  int32_t n = k->m.n, *order = berth_i_alloc(k->m.cost->ctx, 3 * (size_t)n, sizeof *order);
+  int i;
+  if (!order) return berth_i_nomem(k->m.cost->ctx);
+  for (i = 0; st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, order, order + n); i++) {
+    berth_i_ideals chain;
+    bool none;
+    if ((st = berth_i_ideals_chain(&k->m, order, &chain)) != BERTH_OK) break;
+    st = search(k, &chain, sum ? (double)INFINITY : k->best, sum, &none);
+    berth_i_ideals_release(&chain);
+  }
+  berth_i_free(k->m.cost->ctx, order, 3 * (size_t)n, sizeof *order);
+  return st;
+}
+
+/* Below each threshold in turn: an answer is the optimum; none raises the bound. */
+static berth_status close_gap(course *k, const berth_i_ideals *ideals) {
+  size_t i, n = isinf(k->best) ? 0 : sizeof THRESHOLDS / sizeof *THRESHOLDS;
+  double low = k->report.bound, high = k->best;
+  berth_status st = BERTH_OK;
+  bool none = true;
+  for (i = 0; i <= n && none && st == BERTH_OK && !k->stopped; i++) {
+    double limit = i < n ? low + (high - low) * THRESHOLDS[i] : high;
+    st = search(k, ideals, limit, false, &none);
+    if (none) k->report.bound = fmax(k->report.bound, limit);
+  }
+  if (st == BERTH_OK && !k->stopped) {
+    k->report.proven = 1;
+    k->report.bound = fmin(k->best, fmax(k->report.bound, k->best));
+  }
+  return st;
+}
+
+static berth_status exact(course *k) {
+  berth_i_ideals ideals;
+  berth_status st = berth_i_ideals_list(&k->m, k->o.memory / 2, &ideals);
+  if (st == BERTH_EINTERRUPT) {
+    k->stopped = true;
+    return BERTH_OK;
+  }
+  if (st != BERTH_OK) return st;
+  k->report.ideals = ideals.n;
+  k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
+  if (k->report.complete) st = close_gap(k, &ideals);
+  berth_i_ideals_release(&ideals);
+  return st;
+}
+
+static berth_status by_load(course *k) {
+  berth_status st;
+  k->report.bound = berth_i_split_bound(&k->m);
+  if ((st = start(k, false)) != BERTH_OK) return st;
+  if (!k->stopped && (st = exact(k)) != BERTH_OK) return st;
+  if (isinf(k->best)) return BERTH_OK;
+  k->report.contiguous_load = k->best;
+  if (k->o.contiguous) return BERTH_OK;
+  memcpy(k->trial, k->unit_device, (size_t)k->m.n * sizeof *k->trial);
+  if ((st = berth_i_split_improve(&k->m, k->trial)) != BERTH_OK) return st;
+  return keep_if_better(k, k->trial);
+}
+
+/* Splits of training graphs often have no latency; one device always has. */
+static berth_status try_alone(course *k, const int32_t *devices, int32_t n) {
+  int32_t u;
+  if (n == 0) return BERTH_OK;
+  for (u = 0; u < k->m.n; u++) k->trial[u] = devices[0];
+  return keep_if_better(k, k->trial);
+}
+
+/* Cores of up to so many sizes along each order. */
+enum { CORES = 64 };
+
+static berth_status try_cores(course *k) {
+  berth_status st = BERTH_OK;
+  int32_t i, j, n = k->m.n, *order;
+  if (k->m.sorts.n_acc == 0 || k->m.sorts.n_cpu == 0) return BERTH_OK;
+  if (!(order = berth_i_alloc(k->m.cost->ctx, 3 * (size_t)n, sizeof *order))) return berth_i_nomem(k->m.cost->ctx);
+  for (i = 0; !k->stopped && berth_i_split_order(&k->m, i, order, order + n); i++) {
+    for (j = 1; j < CORES && st == BERTH_OK; j++) {
+      berth_i_split_core(&k->m, order, (int32_t)((int64_t)n * j / CORES), k->trial);
+      st = keep_if_better(k, k->trial);
+    }
+  }
+  berth_i_free(k->m.cost->ctx, order, 3 * (size_t)n, sizeof *order);
+  return st;
+}
+
+/* The least sum of the loads of all contiguous splits, if their ideals are few enough. */
+static berth_status best_sum(course *k) {
+  berth_i_ideals ideals;
+  bool none;
+  double visits = k->visits, allowed = fmin(visits, SUM_VISITS);
+  berth_status st = berth_i_ideals_list(&k->m, k->o.memory / 2, &ideals);
+  if (st == BERTH_EINTERRUPT) {
+    k->interrupted = k->stopped = true;
+    return BERTH_OK;
+  }
+  if (st != BERTH_OK) return st;
+  k->report.ideals = ideals.n;
+  k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
+  k->visits = allowed;
+  if (k->report.complete) st = search(k, &ideals, INFINITY, true, &none);
+  k->visits = fmax(0, visits - (allowed - k->visits));
+  k->stopped = k->interrupted || k->visits == 0;
+  berth_i_ideals_release(&ideals);
+  return st;
+}
+
+static berth_status by_latency(course *k) {
+  berth_status st = start(k, true);
+  if (st == BERTH_OK && !k->stopped) st = best_sum(k);
+  if (st == BERTH_OK) st = try_alone(k, k->m.sorts.acc, k->m.sorts.n_acc);
+  if (st == BERTH_OK) st = try_alone(k, k->m.sorts.cpu, k->m.sorts.n_cpu);
+  if (st == BERTH_OK) st = try_cores(k);
+  k->report.contiguous_load = NAN;
+  if (st == BERTH_OK) st = berth_i_split_latency_bound(&k->m, &k->report.bound);
+  if (st != BERTH_OK || isinf(k->best)) return st;
+  memcpy(k->trial, k->unit_device, (size_t)k->m.n * sizeof *k->trial);
+  if ((st = berth_i_split_latency_search(&k->m, k->trial, k->visits)) != BERTH_OK) return st;
+  return keep_if_better(k, k->trial);
+}
+
+static berth_status nothing(course *k, berth_obstacle *why) {
+  berth_ctx *ctx = k->m.cost->ctx;
+  if (k->stopped) return berth_i_fail(ctx, BERTH_EINTERRUPT, "split: stopped before a split was found");
+  *why = (berth_obstacle){ BERTH_NONE, BERTH_NONE, 0 };
+  if (k->report.proven)
+    return berth_i_fail(ctx, BERTH_EINFEASIBLE,
+                        "split: no contiguous split of the %d units fits in %d accelerators of %g bytes and %d CPUs", (int)k->m.n,
+                        (int)k->m.sorts.n_acc, k->m.sorts.memory, (int)k->m.sorts.n_cpu);
+  return berth_i_fail(ctx, BERTH_EINFEASIBLE,
+                      "split: no split was found along the orders tried; %d accelerators of %g bytes, %d CPUs",
+                      (int)k->m.sorts.n_acc, k->m.sorts.memory, (int)k->m.sorts.n_cpu);
+}
+
+static berth_status answer(course *k, berth_placement **out, berth_obstacle *why) {
+  berth_status st;
+  bool yes = false;
+  if (isinf(k->best)) return nothing(k, why);
+  if ((st = expand(k, k->unit_device, &k->report.value)) != BERTH_OK) return st;
+  if ((st = berth_i_split_contiguous(&k->m, k->unit_device, &yes)) != BERTH_OK) return st;
+  k->report.contiguous = yes;
+  return berth_placement_new(k->m.cost->ctx, k->m.n_ops, k->device, NULL, "split", k->best, out);
+}
+
+static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
+  size_t n = (size_t)k->m.n;
+  berth_ctx *ctx = k->m.cost->ctx;
+  berth_status st = check_room(&k->m, why);
+  if (st != BERTH_OK) return st;
+  k->unit_device = berth_i_alloc(ctx, 2 * n, sizeof *k->unit_device);
+  k->device = berth_i_alloc(ctx, (size_t)k->m.n_ops, sizeof *k->device);
+  k->trial = k->unit_device ? k->unit_device + n : NULL;
+  k->report.units = k->m.n;
+  st = k->unit_device && k->device ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = k->o.objective == BERTH_SPLIT_LATENCY ? by_latency(k) : by_load(k);
+  if (st == BERTH_OK) st = answer(k, out, why);
+  berth_i_free(ctx, k->unit_device, 2 * n, sizeof *k->unit_device);
+  berth_i_free(ctx, k->device, (size_t)k->m.n_ops, sizeof *k->device);
+  return st;
+}
+
+berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts, berth_placement **out,
+                              berth_split_report *report, berth_obstacle *why) {
+  course k = { .o = opts ? *opts : berth_split_default(), .best = INFINITY };
+  berth_obstacle unread;
+  berth_status st = check_options(cost->ctx, &k.o);
+  if (st != BERTH_OK || (st = check_pins(cost)) != BERTH_OK) return st;
+  if ((st = berth_i_split_model_make(cost, k.o.cpu, &k.m)) != BERTH_OK) return st;
+  k.visits = k.o.visits;
+  st = run(&k, out, why ? why : &unread);
+  if (st == BERTH_OK && report) *report = k.report;
+  berth_i_split_model_release(&k.m);
+  return st;
+}

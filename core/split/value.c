@@ -1,0 +1,257 @@
+/* What a split is worth: loads, memory, latency. */
+#include "split_internal.h"
+
+/* ---- devices of both sorts ---------------------------------------------------------------- */
+
+static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t n) {
+  int32_t i;
+  for (i = 1; i < n; i++) {
+    if (c->class_of[d[i]] != c->class_of[d[0]])
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                          "split: devices %d and %d are of one sort and take different times for an op", (int)d[0], (int)d[i]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status same_memory(const berth_cost *c, const berth_i_sorts *s) {
+  int32_t i;
+  for (i = 1; i < s->n_acc; i++) {
+    double a = c->t->devices[s->acc[0]].memory, b = c->t->devices[s->acc[i]].memory;
+    if (a != b)
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: accelerators %d and %d have different memories: %g and %g bytes",
+                          (int)s->acc[0], (int)s->acc[i], a, b);
+  }
+  return BERTH_OK;
+}
+
+/* One transfer time per tensor, whoever sends to whom. O(devices^2), or as much for every tensor with a table */
+static berth_status same_transfers(const berth_cost *c) {
+  int32_t t, a, b, n = c->n_devices;
+  if (c->uniform || n < 2) return BERTH_OK;
+  for (t = 0; t < c->g->n_tensors; t++) {
+    double first = berth_i_transfer_time(c, t, 0, 1);
+    for (a = 0; a < n; a++)
+      for (b = 0; b < n; b++)
+        if (a != b && berth_i_transfer_time(c, t, a, b) != first)
+          return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                              "split: tensor %d takes %g s from device 0 to 1, %g s from %d to %d: all pairs must be alike",
+                              (int)t, first, berth_i_transfer_time(c, t, a, b), (int)a, (int)b);
+  }
+  return BERTH_OK;
+}
+
+static berth_status check_transfers(const berth_cost *c) {
+  int32_t t;
+  berth_status st = same_transfers(c);
+  for (t = 0; st == BERTH_OK && c->n_devices > 1 && t < c->g->n_tensors; t++)
+    if (isinf(berth_i_host_time(c, t))) st = berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: tensor %d cannot cross", (int)t);
+  return st;
+}
+
+berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_sorts *s) {
+  int32_t d, n = c->n_devices;
+  berth_status st;
+  memset(s, 0, sizeof *s);
+  if (c->g->n_collectives) return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has collectives");
+  if (berth_i_first_communication(c->g) != BERTH_NONE) {
+    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has communication ops, which are no load");
+  }
+  s->acc = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->acc);
+  s->cpu = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->cpu);
+  s->is_cpu = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->is_cpu);
+  if (!s->acc || !s->cpu || !s->is_cpu) {
+    st = berth_i_nomem(c->ctx);
+    goto done;
+  }
+  for (d = 0; d < n; d++) {
+    s->is_cpu[d] = strcmp(c->t->devices[d].type, cpu) == 0;
+    if (s->is_cpu[d]) s->cpu[s->n_cpu++] = d;
+    else s->acc[s->n_acc++] = d;
+  }
+  s->memory = s->n_acc ? c->t->devices[s->acc[0]].memory : 0;
+  if ((st = must_be_alike(c, s->acc, s->n_acc)) != BERTH_OK || (st = must_be_alike(c, s->cpu, s->n_cpu)) != BERTH_OK) goto done;
+  if ((st = same_memory(c, s)) == BERTH_OK) st = check_transfers(c);
+done:
+  if (st != BERTH_OK) berth_i_sorts_release(c, s);
+  return st;
+}
+
+void berth_i_sorts_release(const berth_cost *c, berth_i_sorts *s) {
+  size_t n = (size_t)c->n_devices;
+  berth_i_free(c->ctx, s->acc, n, sizeof *s->acc);
+  berth_i_free(c->ctx, s->cpu, n, sizeof *s->cpu);
+  berth_i_free(c->ctx, s->is_cpu, n, sizeof *s->is_cpu);
+  memset(s, 0, sizeof *s);
+}
+
+/* ---- loads -------------------------------------------------------------------------------- */
+
+typedef struct valuer {
+  const berth_cost *c;
+  const berth_i_sorts *sorts;
+  const int32_t *device;
+  double *load, *bytes; /* [devices] */
+  int32_t *mark;        /* [devices] tensor charged last */
+  double *ready;        /* [devices] s; when an accelerator's outputs are there */
+  double *finish;       /* [ops] s, on CPUs */
+  int32_t *waits;       /* [devices + ops] inputs still to come, by job: accelerators, then ops on CPUs */
+  int32_t *queue;       /* [devices + ops] */
+} valuer;
+
+static void charge(valuer *v, int32_t d, int32_t t, double price) {
+  if (v->sorts->is_cpu[d] || v->mark[d] == t) return;
+  v->mark[d] = t;
+  v->load[d] += price;
+}
+
+static void charge_tensor(valuer *v, int32_t t) {
+  const berth_graph *g = v->c->g;
+  int32_t e, home = v->device[g->producer[t]];
+  double price = berth_i_host_time(v->c, t);
+  for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+    int32_t d = v->device[g->use[e]];
+    if (d == home) continue;
+    charge(v, d, t, price);
+    charge(v, home, t, price);
+  }
+}
+
+static void sum_loads(valuer *v) {
+  int32_t op, t, d;
+  for (d = 0; d < v->c->n_devices; d++) {
+    v->load[d] = v->bytes[d] = 0;
+    v->mark[d] = BERTH_NONE;
+  }
+  for (op = 0; op < v->c->g->n_ops; op++) {
+    v->load[v->device[op]] += berth_i_op_time(v->c, op, v->device[op]);
+    v->bytes[v->device[op]] += berth_i_param(v->c->g, op);
+  }
+  for (t = 0; t < v->c->g->n_tensors; t++) charge_tensor(v, t);
+}
+
+static void judge(const valuer *v, berth_split_value *out) {
+  int32_t d;
+  out->busiest = 0;
+  out->over = BERTH_NONE;
+  out->missing = 0;
+  for (d = 0; d < v->c->n_devices; d++) {
+    double over = v->sorts->is_cpu[d] ? 0 : v->bytes[d] - v->sorts->memory * (1 + 1e-12);
+    if (v->load[d] > v->load[out->busiest]) out->busiest = d;
+    if (over <= out->missing) continue;
+    out->missing = over;
+    out->over = d;
+  }
+  out->max_load = v->load[out->busiest];
+}
+
+/* ---- latency ------------------------------------------------------------------------------ */
+
+/* Jobs: an accelerator as a whole, or an op on a CPU. */
+static int32_t job_of(const valuer *v, int32_t op) {
+  int32_t d = v->device[op];
+  return v->sorts->is_cpu[d] ? v->c->n_devices + op : d;
+}
+
+static void count_waits(valuer *v) {
+  const berth_graph *g = v->c->g;
+  int32_t t, e, j;
+  for (j = 0; j < v->c->n_devices + g->n_ops; j++) v->waits[j] = 0;
+  for (t = 0; t < g->n_tensors; t++) {
+    int32_t from = job_of(v, g->producer[t]);
+    for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+      j = job_of(v, g->use[e]);
+      if (j != from) v->waits[j]++;
+    }
+  }
+}
+
+/* Of a job: when its last input is there, then its end. */
+static double *time_of(valuer *v, int32_t job) {
+  return job < v->c->n_devices ? &v->ready[job] : &v->finish[job - v->c->n_devices];
+}
+
+static int32_t send(valuer *v, int32_t op, int32_t from, int32_t n) {
+  const berth_graph *g = v->c->g;
+  double at = *time_of(v, from);
+  int32_t i, e;
+  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+      int32_t j = job_of(v, g->use[e]);
+      if (j == from) continue;
+      *time_of(v, j) = fmax(*time_of(v, j), at);
+      if (--v->waits[j] == 0) v->queue[n++] = j;
+    }
+  }
+  return n;
+}
+
+/* at, ops: the ops of each accelerator. */
+static double run_jobs(valuer *v, const int32_t *at, const int32_t *ops) {
+  int32_t n_devices = v->c->n_devices, n_ops = v->c->g->n_ops, n = 0, head, j, i, jobs = 0;
+  double latency = 0;
+  count_waits(v);
+  for (j = 0; j < n_devices + n_ops; j++) {
+    bool there = j < n_devices ? !v->sorts->is_cpu[j] : v->sorts->is_cpu[v->device[j - n_devices]];
+    *time_of(v, j) = 0;
+    if (!there) continue;
+    jobs++;
+    if (v->waits[j] == 0) v->queue[n++] = j;
+  }
+  for (head = 0; head < n; head++) {
+    j = v->queue[head];
+    *time_of(v, j) += j < n_devices ? v->load[j] : berth_i_op_time(v->c, j - n_devices, v->device[j - n_devices]);
+    latency = fmax(latency, *time_of(v, j));
+    if (j >= n_devices) n = send(v, j - n_devices, j, n);
+    else
+      for (i = at[j]; i < at[j + 1]; i++) n = send(v, ops[i], j, n);
+  }
+  return n == jobs ? latency : (double)INFINITY;
+}
+
+static berth_status find_latency(valuer *v, double *latency) {
+  berth_ctx *ctx = v->c->ctx;
+  int32_t op, n = v->c->g->n_ops, *at = NULL, *ops = NULL, *all = berth_i_alloc(ctx, (size_t)n, sizeof *all);
+  berth_status st;
+  if (!all) return berth_i_nomem(ctx);
+  for (op = 0; op < n; op++) all[op] = op;
+  st = berth_i_csr(ctx, v->c->n_devices, n, v->device, all, &at, &ops);
+  if (st == BERTH_OK) {
+    *latency = run_jobs(v, at, ops);
+    berth_i_free(ctx, at, (size_t)v->c->n_devices + 1, sizeof *at);
+    berth_i_free(ctx, ops, (size_t)n, sizeof *ops);
+  }
+  berth_i_free(ctx, all, (size_t)n, sizeof *all);
+  return st;
+}
+
+berth_status berth_i_split_value(const berth_cost *cost, const berth_i_sorts *sorts, const int32_t *device, double *loads,
+                                 berth_split_value *out) {
+  berth_ctx *ctx = cost->ctx;
+  size_t d = (size_t)cost->n_devices, n = (size_t)cost->g->n_ops, n_times = 3 * d + n, n_ids = 3 * d + 2 * n;
+  double *times = berth_i_alloc(ctx, n_times, sizeof *times);
+  int32_t *ids = berth_i_alloc(ctx, n_ids, sizeof *ids);
+  valuer v = { .c = cost, .sorts = sorts, .device = device };
+  berth_split_value found = { 0 };
+  berth_status st = BERTH_ENOMEM;
+  if (!times || !ids) {
+    berth_i_nomem(ctx);
+    goto done;
+  }
+  v.load = times;
+  v.bytes = times + d;
+  v.ready = times + 2 * d;
+  v.finish = times + 3 * d;
+  v.mark = ids;
+  v.waits = ids + d;
+  v.queue = ids + 2 * d + n;
+  sum_loads(&v);
+  judge(&v, &found);
+  if ((st = find_latency(&v, &found.latency)) != BERTH_OK) goto done;
+  if (loads) memcpy(loads, v.load, d * sizeof *loads);
+  *out = found;
+done:
+  berth_i_free(ctx, times, n_times, sizeof *times);
+  berth_i_free(ctx, ids, n_ids, sizeof *ids);
+  return st;
+}

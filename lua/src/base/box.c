@@ -1,0 +1,284 @@
+/* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
+#include "cluster/cluster.h"
+#include "decide/decide.h"
+#include "nn/nn.h"
+#include "pacml/pacml.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- class lookup ----------------------------------------------------------------------- */
+
+static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
+                                           &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
+                                           &bl_execution_class, &bl_array_class, &bl_index_class, &bl_segments_class,
+                                           &bl_tape_class, &bl_parameters_class, &bl_adam_class,
+                                           &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
+                                           &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_tree_class };
+
+const char *bl_kind(lua_State *L, int i) {
+  size_t k;
+  for (k = 0; k < sizeof classes / sizeof *classes; k++)
+    if (bl_test(L, i, classes[k])) return classes[k]->name;
+  return lua_isnone(L, i) ? "nil" : luaL_typename(L, i);
+}
+
+/* The metatable of a class is in the registry under the class's address, which is faster to look up than its name. */
+static void push_metatable(lua_State *L, const bl_class *c) {
+  lua_pushlightuserdata(L, (void *)c);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+void *bl_test(lua_State *L, int i, const bl_class *c) {
+  void *box = lua_touserdata(L, i);
+  bool same;
+  if (!box || !lua_getmetatable(L, i)) return NULL;
+  push_metatable(L, c);
+  same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same ? box : NULL;
+}
+
+/* Behind each box stands a byte: closed while it could not be freed yet. */
+static char *lingers(lua_State *L, int i) { return (char *)lua_touserdata(L, i) + lua_rawlen(L, i) - 1; }
+
+bool bl_is_open(lua_State *L, int i) {
+  const bl_box *box = lua_touserdata(L, i);
+  return box->object && !*lingers(L, i);
+}
+
+static const char *article(const char *noun) { return strchr("aei", noun[0]) ? "an" : "a"; }
+
+void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
+  bl_box *box = bl_test(L, i, c);
+  if (!box) bl_error(L, "%s: %s: expected %s %s, got %s", fn, what, article(c->name), c->name, bl_kind(L, i));
+  bl_note_thread(L); /* may collect garbage */
+  if (!bl_is_open(L, i)) bl_error(L, "%s: %s: the %s is closed", fn, what, c->name);
+  return box;
+}
+
+/* The class of the metatable's functions is their first upvalue. */
+static const bl_class *own_class(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+void *bl_new(lua_State *L, const bl_class *c, size_t size) {
+  bl_box *box = lua_newuserdata(L, size + 1);
+  memset(box, 0, size + 1);
+  lua_newtable(L);
+  compat_setanchor(L, -2);
+  push_metatable(L, c);
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+static void drop_anchor(lua_State *L, int i) {
+  compat_getanchor(L, i);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, -4); /* clearing a field while traversing is allowed */
+  }
+  lua_pop(L, 1);
+}
+
+/* The collector takes only what nobody can be working on. */
+static int collect_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box || !box->object) return 0;
+  c->release(box);
+  box->object = NULL;
+  drop_anchor(L, 1);
+  return 0;
+}
+
+/* Within another function of the binding the box is marked closed, and the collector frees it. */
+static int close_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box->object) return 0;
+  if (!bl_is_working(L)) return collect_box(L);
+  *lingers(L, 1) = 1;
+  return 0;
+}
+
+void *bl_new_light(lua_State *L, const bl_class *c, size_t size) {
+  void *box = compat_newlight(L, size + 1);
+  memset(box, 0, size + 1);
+  push_metatable(L, c);
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+/* On the 5.1 ABI the environment of a light box is the global table: not to be touched. */
+static int close_light(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box->object) return 0;
+  c->release(box);
+  box->object = NULL;
+  return 0;
+}
+
+int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L)) {
+  int self = lua_absindex(L, i);
+  compat_getanchor(L, self);
+  lua_getfield(L, -1, key);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    build(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, key);
+  }
+  lua_remove(L, -2);
+  return 1;
+}
+
+/* ---- metatable -------------------------------------------------------------------------- */
+
+static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) {
+  for (; list && list->name && n < size; list++)
+    n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", list->name);
+  return n;
+}
+
+/* A misspelt name is told, not taken for nil. */
+static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists, const char *name) {
+  char fields[300] = "", methods[700] = "close";
+  size_t n;
+  add_names(fields, sizeof fields, 0, c->fields);
+  n = add_names(methods, sizeof methods, strlen(methods), c->methods);
+  n = add_names(methods, sizeof methods, n, c->more_methods);
+  for (; lists && *lists; lists++) n = add_names(methods, sizeof methods, n, *lists);
+  return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name, *fields ? fields : "none", methods);
+}
+
+/* upvalues: class, methods, fields, further lists of methods or NULL */
+static int index_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  if (c->item && lua_type(L, 2) == LUA_TNUMBER) return c->item(L);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(2));
+  if (!lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(3));
+  if (lua_isnil(L, -1)) {
+    if (lua_type(L, 2) != LUA_TSTRING) return 1;
+    return no_such_name(L, c, lua_touserdata(L, lua_upvalueindex(4)), lua_tostring(L, 2));
+  }
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* upvalues: class, tostring of an open object or nil */
+static int tostring_box(lua_State *L) {
+  const bl_class *c = own_class(L);
+  bl_box *box = bl_test(L, 1, c);
+  if (!box) return bl_error(L, "tostring: expected a %s", c->name);
+  if (!bl_is_open(L, 1)) {
+    lua_pushfstring(L, "%s: closed", c->name);
+  } else if (lua_isnil(L, lua_upvalueindex(2))) {
+    lua_pushstring(L, c->name);
+  } else {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+  }
+  return 1;
+}
+
+static int newindex_box(lua_State *L) {
+  const char *name = own_class(L)->name;
+  return bl_error(L, "%s %s is read only: field '%s' cannot be set", article(name), name,
+                  lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2));
+}
+
+static void push_class(lua_State *L, const bl_class *c) { lua_pushlightuserdata(L, (void *)c); }
+
+static void set_closure(lua_State *L, const bl_class *c, const char *name, lua_CFunction f) {
+  push_class(L, c);
+  bl_push_closure(L, f, 1);
+  lua_setfield(L, -2, name);
+}
+
+static void push_functions(lua_State *L, const luaL_Reg *functions) {
+  lua_newtable(L);
+  if (functions) bl_set_functions(L, functions);
+}
+
+/* Classes of hidden boxes are registered by whoever needs them first. */
+static bool is_registered(lua_State *L, const bl_class *c) {
+  bool yes;
+  push_metatable(L, c);
+  yes = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return yes;
+}
+
+/* Pushes the metatable. */
+static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction close, lua_CFunction collect) {
+  lua_newtable(L);
+  if (c->meta) bl_set_functions(L, c->meta);
+  set_closure(L, c, "__gc", collect);
+  set_closure(L, c, "__close", close);
+  set_closure(L, c, "__newindex", newindex_box);
+  push_class(L, c);
+  lua_getfield(L, -2, "__tostring");
+  bl_push_closure(L, tostring_box, 2);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushstring(L, c->key);
+  lua_setfield(L, -2, "__name");
+  lua_pushstring(L, c->key); /* getmetatable and setmetatable from Lua see only this */
+  lua_setfield(L, -2, "__metatable");
+}
+
+/* Sets __index of the metatable on the top, with the methods of further lists, which must last. */
+static void set_index(lua_State *L, const bl_class *c, lua_CFunction close, const luaL_Reg *const *lists) {
+  const luaL_Reg *const *list;
+  push_class(L, c);
+  push_functions(L, c->methods);
+  if (c->more_methods) bl_set_functions(L, c->more_methods);
+  for (list = lists; list && *list; list++) bl_set_functions(L, *list);
+  set_closure(L, c, "close", close);
+  push_functions(L, c->fields);
+  lua_pushlightuserdata(L, (void *)lists);
+  bl_push_closure(L, index_box, 4);
+  lua_setfield(L, -2, "__index");
+}
+
+/* Pops the metatable. */
+static void keep_metatable(lua_State *L, const bl_class *c) {
+  push_class(L, c);
+  lua_insert(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+void bl_register(lua_State *L, const bl_class *c) {
+  if (is_registered(L, c)) return;
+  push_new_metatable(L, c, close_box, collect_box);
+  set_index(L, c, close_box, NULL);
+  keep_metatable(L, c);
+}
+
+void bl_register_light(lua_State *L, const bl_class *c, const luaL_Reg *more_meta, const luaL_Reg *const *lists) {
+  if (is_registered(L, c)) return;
+  push_new_metatable(L, c, close_light, close_light);
+  if (more_meta) bl_set_functions(L, more_meta);
+  set_index(L, c, close_light, lists);
+  keep_metatable(L, c);
+}
+
+/* ---- functions of the module ------------------------------------------------------------ */
+
+static int kind(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushstring(L, bl_kind(L, 1));
+  return 1;
+}
+
+const luaL_Reg bl_box_functions[] = { { "kind", kind }, { NULL, NULL } };

@@ -1,0 +1,289 @@
+/* One context per Lua state; errors and their messages. */
+#define _POSIX_C_SOURCE 200809L
+#include "deploy/analyse.h"
+#include "episodes/assign.h"
+#include "cluster/cluster.h"
+#include "deploy/deploy.h"
+#include "pacml/pacml.h"
+#include "ps/ps.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct context_box {
+  berth_ctx *ctx;
+  size_t threshold; /* bytes held at which garbage is collected next */
+  bl_hooks hooks;
+} context_box;
+
+enum { FIRST_THRESHOLD = 64 << 20 };
+
+static const char context_key = 0, home_key = 0; /* addresses are registry keys */
+
+static double monotonic_clock(void *ud) {
+  struct timespec t;
+  (void)ud;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void release_context(void *box) {
+  context_box *c = box;
+  bl_forget_interrupts(&c->hooks);
+  berth_ctx_release(c->ctx);
+}
+static const bl_class context_class = { "context", "berth.context", release_context, NULL, NULL, NULL, NULL, NULL };
+
+static void registry_get(lua_State *L, const void *key) {
+  lua_pushlightuserdata(L, (void *)key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+/* Sets registry[key] to the value on the top. */
+static void registry_set(lua_State *L, const void *key) {
+  lua_pushlightuserdata(L, (void *)key);
+  lua_insert(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+static context_box *make_context(lua_State *L) {
+  berth_hooks hooks = { 0 };
+  context_box *box;
+  hooks.clock = monotonic_clock;
+  bl_register(L, &context_class);
+  box = bl_new(L, &context_class, sizeof *box);
+  box->threshold = FIRST_THRESHOLD;
+  bl_hooks_init(L, &box->hooks, &hooks);
+  bl_interrupts_init(L);
+  if (berth_ctx_new(&hooks, &box->ctx) != BERTH_OK) luaL_error(L, "berth: out of memory");
+  registry_set(L, &context_key);
+  return box;
+}
+
+static context_box *get_context(lua_State *L) {
+  context_box *box;
+  registry_get(L, &context_key);
+  box = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  if (box && !box->ctx) luaL_error(L, "berth: its Lua state is closing"); /* a finaliser that came after the context's own */
+  return box ? box : make_context(L);
+}
+
+berth_ctx *bl_ctx(lua_State *L) { return get_context(L)->ctx; }
+bl_hooks *bl_hooks_of(lua_State *L) { return &get_context(L)->hooks; }
+
+void bl_track(lua_State *L) {
+  context_box *box = get_context(L);
+  size_t held = berth_ctx_memory(box->ctx);
+  if (held < box->threshold) return;
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  held = 2 * berth_ctx_memory(box->ctx);
+  box->threshold = held > FIRST_THRESHOLD ? held : FIRST_THRESHOLD;
+}
+
+/* ---- positions -------------------------------------------------------------------------- */
+
+/* Is this level a C function, or one of berth's own modules? */
+static bool is_ours(const lua_Debug *ar, const char *home) {
+  if (ar->currentline < 0) return true;
+  return home && strncmp(ar->source, home, strlen(home)) == 0;
+}
+
+/* Pushes "file:line: " of the user's code. */
+static void push_where(lua_State *L) {
+  lua_Debug ar;
+  int level;
+  const char *home;
+  registry_get(L, &home_key);
+  home = lua_tostring(L, -1);
+  for (level = 1; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (is_ours(&ar, home)) continue;
+    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+    lua_remove(L, -2);
+    return;
+  }
+  lua_pushliteral(L, ""); /* nobody outside berth is known, as in the command line */
+  lua_remove(L, -2);
+}
+
+static int where(lua_State *L) {
+  push_where(L);
+  return 1;
+}
+
+/* set_home(source prefix): where berth's own Lua modules are, so that errors blame their callers. */
+static int set_home(lua_State *L) {
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  registry_set(L, &home_key);
+  return 0;
+}
+
+/* ---- errors ----------------------------------------------------------------------------- */
+
+int bl_error(lua_State *L, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  push_where(L);
+  lua_pushstring(L, text);
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
+/* Core messages number from 0; in Lua, ids are from 1. Names stand in quotes and stay as they are. */
+
+static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
+                                        "device type ",
+                                        "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
+                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "job ", "machine ",
+                                        "resource ", "axis ", "rows are ", "axes are ",
+                                        "decision ", "action ", "device set ", "profile ", NULL };
+
+/* Length of the noun at s that begins a word and is followed by a number; 0: none. */
+static size_t noun_length(const char *begin, const char *s) {
+  int k;
+  if (s > begin && isalnum((unsigned char)s[-1])) return 0;
+  for (k = 0; numbered[k]; k++) {
+    size_t n = strlen(numbered[k]);
+    if (strncmp(s, numbered[k], n) == 0 && isdigit((unsigned char)s[n])) return n;
+  }
+  return 0;
+}
+
+/* Copies a list of ids, "3" or "3, 4 -> 5 and 6", each one larger. */
+static const char *add_shifted(luaL_Buffer *b, const char *s) {
+  static const char *const joints[] = { ", ", " -> ", " and ", " to ", "..", NULL };
+  for (;;) {
+    unsigned long id = 0;
+    int k;
+    for (; isdigit((unsigned char)*s); s++) id = id * 10 + (unsigned long)(*s - '0');
+    bl_add_format(b, "%lu", id + 1);
+    for (k = 0; joints[k]; k++) {
+      size_t n = strlen(joints[k]);
+      if (strncmp(s, joints[k], n) == 0 && isdigit((unsigned char)s[n])) break;
+    }
+    if (!joints[k]) return s;
+    luaL_addstring(b, joints[k]);
+    s += strlen(joints[k]);
+  }
+}
+
+static const char *add_quoted(luaL_Buffer *b, const char *s) {
+  luaL_addchar(b, *s);
+  for (s++; *s && *s != '"'; s++) luaL_addchar(b, *s);
+  if (*s) luaL_addchar(b, *s++);
+  return s;
+}
+
+void bl_push_text(lua_State *L, const char *message) {
+  const char *s = message;
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  while (*s) {
+    size_t n = noun_length(message, s);
+    if (n > 0) {
+      luaL_addlstring(&b, s, n);
+      s = add_shifted(&b, s + n);
+    } else if (*s == '"') {
+      s = add_quoted(&b, s);
+    } else {
+      luaL_addchar(&b, *s++);
+    }
+  }
+  luaL_pushresult(&b);
+}
+
+void bl_push_message(lua_State *L, berth_status st) {
+  const char *message = berth_errmsg(bl_ctx(L));
+  if (!*message) message = berth_status_name(st);
+  if (st == BERTH_EPARSE || st == BERTH_EIO) {
+    lua_pushstring(L, message); /* speaks of the file and its own numbers */
+  } else {
+    bl_push_text(L, message);
+  }
+}
+
+int bl_failed(lua_State *L, berth_status st) {
+  if (st == BERTH_ECALLBACK) return lua_error(L);
+  if (st == BERTH_EINTERRUPT) bl_raise_failure(L);
+  lua_pushnil(L);
+  bl_push_message(L, st);
+  lua_pushstring(L, berth_status_name(st));
+  return 3;
+}
+
+int bl_refused(lua_State *L, const char *fn, berth_status st) {
+  if (st != BERTH_EINVAL) return bl_failed(L, st);
+  bl_push_message(L, st);
+  return bl_error(L, "%s: %s", fn, lua_tostring(L, -1));
+}
+
+int bl_done(lua_State *L, berth_status st) {
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* ---- the module ------------------------------------------------------------------------- */
+
+/* memory(reset): bytes held, and at most since the last reset. */
+static int memory(lua_State *L) {
+  berth_ctx *ctx = bl_ctx(L);
+  lua_pushnumber(L, (lua_Number)berth_ctx_memory(ctx));
+  lua_pushnumber(L, (lua_Number)berth_ctx_memory_peak(ctx));
+  if (lua_toboolean(L, 1)) berth_ctx_memory_reset_peak(ctx);
+  return 2;
+}
+
+static int clock_seconds(lua_State *L) {
+  lua_pushnumber(L, monotonic_clock(NULL));
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+  { "memory", memory }, { "clock", clock_seconds }, { "where", where }, { "set_home", set_home }, { NULL, NULL }
+};
+
+#if defined(_WIN32)
+__declspec(dllexport)
+#endif
+int luaopen_berth_core(lua_State *L);
+
+int luaopen_berth_core(lua_State *L) {
+  static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
+                                             &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
+                                             &bl_execution_class, &bl_assignment_class, &bl_episodes_class,
+                                             &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
+                                             &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_gang_class,
+                                             &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class,
+                                             &bl_analysis_class, &bl_deploy_class, NULL };
+  static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
+                                           bl_topology_functions, bl_generator_functions, bl_cost_functions, bl_fit_functions,
+                                           bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
+                                           bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
+                                           bl_transform_functions, bl_expand_functions, bl_repair_functions, bl_exact_functions,
+                                           bl_split_functions, bl_tries_functions, bl_exec_functions, bl_clairvoyant_functions,
+                                           bl_sfb_functions, bl_analyse_functions, bl_deploy_functions,
+                                           bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
+                                           bl_nn_tape_functions, bl_nn_params_functions,
+                                           bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,
+                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, bl_gang_functions,
+                                           bl_elastic_functions,
+                                           bl_ps_functions, bl_ps_run_functions, bl_ps_policy_functions, bl_pdors_functions,
+                                           bl_decide_functions, NULL };
+  int k;
+  bl_ctx(L);
+  for (k = 0; classes[k]; k++) bl_register(L, classes[k]);
+  bl_nn_register(L);
+  lua_newtable(L);
+  for (k = 0; lists[k]; k++) bl_set_functions(L, lists[k]);
+  lua_pushliteral(L, BERTH_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}

@@ -1,0 +1,169 @@
+/* Lower bounds, and what is proved of placers. */
+#include "base/binding.h"
+#include <math.h>
+
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_links links, berth_bounds *out,
+                       berth_obstacle *why) {
+  berth_bounds_options o = berth_bounds_default(NULL);
+  berth_status st;
+  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple || box->bounds_links != links) {
+    box->has_bounds = false;
+    o.memory = memory;
+    o.param_multiple = multiple;
+    o.links = links;
+    if ((st = berth_bounds_compute(box->cost, &o, &box->bounds, why)) != BERTH_OK) return st;
+    box->has_bounds = true;
+    box->bounds_memory = memory;
+    box->bounds_multiple = multiple;
+    box->bounds_links = links;
+  }
+  *out = box->bounds;
+  return BERTH_OK;
+}
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+typedef struct asked {
+  berth_bounds_options bounds;
+  berth_guarantee_options proved;
+} asked;
+
+static bool is_given(lua_State *L, int t, const char *key) {
+  bool given;
+  if (!t) return false;
+  lua_getfield(L, t, key);
+  given = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return given;
+}
+
+/* The options that the placer is given: place = { links, tau, gap }. */
+static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_options *o) {
+  static const char *const keys[] = { "links", "tau", "gap", NULL };
+  static const bl_where inner = { "berth.bounds: place", NULL, 0 };
+  int links = (int)o->links, at;
+  if (!t) return;
+  lua_getfield(L, t, "place");
+  at = lua_gettop(L);
+  if (!lua_isnil(L, at)) {
+    if (!lua_istable(L, at)) bl_wrong(L, w, "place", "expected a table, got %s", bl_kind(L, at));
+    bl_check_keys(L, at, &inner, keys, false);
+    bl_get_enum(L, at, &inner, "links", bl_link_names, &links);
+    bl_get_positive(L, at, &inner, "tau", &o->tau);
+    bl_get_positive(L, at, &inner, "gap", &o->gap);
+    if (o->tau > 1) bl_wrong(L, &inner, "tau", "%.14g is above 1", o->tau);
+    if (o->gap < 1e-9) bl_wrong(L, &inner, "gap", "%.14g is below 1e-9", o->gap);
+  }
+  o->links = (berth_links)links;
+  lua_settop(L, at - 1);
+}
+
+static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph *g, asked *a) {
+  int memory, thorough = 0, links = BERTH_LINKS_FREE;
+  a->bounds = berth_bounds_default(g);
+  a->proved = berth_guarantee_default(g);
+  memory = (int)a->bounds.memory;
+  bl_get_enum(L, t, w, "memory", bl_memory_names, &memory);
+  bl_get_positive(L, t, w, "param_multiple", &a->bounds.param_multiple);
+  bl_get_enum(L, t, w, "links", bl_link_names, &links);
+  bl_get_bool(L, t, w, "thorough", &thorough);
+  bl_get_positive(L, t, w, "gap", &a->bounds.gap);
+  if (a->bounds.gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", a->bounds.gap);
+  if (!thorough && is_given(L, t, "gap")) bl_wrong(L, w, "gap", "means nothing without thorough");
+  bl_get_quantity(L, t, w, "makespan", BERTH_SECONDS, &a->proved.makespan);
+  if (isinf(a->proved.makespan)) bl_wrong(L, w, "makespan", "is infinite");
+  read_placer(L, t, w, &a->proved);
+  a->bounds.memory = a->proved.memory = (berth_memory_policy)memory;
+  a->bounds.links = (berth_links)links;
+  a->bounds.level = thorough ? BERTH_BOUNDS_THOROUGH : BERTH_BOUNDS_CHEAP;
+  a->proved.param_multiple = a->bounds.param_multiple;
+}
+
+/* @param cost that of the box, which a hook may close meanwhile */
+static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_bounds *b, berth_guarantees *k,
+                            berth_obstacle *why) {
+  berth_status st;
+  if (a->bounds.level == BERTH_BOUNDS_CHEAP) {
+    st = bl_bounds(box, a->bounds.memory, a->bounds.param_multiple, a->bounds.links, b, why);
+  } else {
+    st = berth_bounds_compute(cost, &a->bounds, b, why);
+  }
+  if (st != BERTH_OK) return st;
+  a->proved.best = b->best;
+  return berth_guarantees_compute(cost, &a->proved, k);
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
+
+/* Left out: NaN, not computed; infinite, nothing said. */
+static void set_if_finite(lua_State *L, const char *key, double x) {
+  if (!isnan(x) && !isinf(x)) bl_set_number(L, key, x);
+}
+
+static void push_guarantee(lua_State *L, const berth_guarantee *k) {
+  lua_createtable(L, 0, 6);
+  bl_set_string(L, "name", k->name);
+  bl_set_string(L, "placers", k->placers);
+  set_if_finite(L, "ratio", k->ratio);
+  set_if_finite(L, "limit", k->limit);
+  bl_set_bool(L, "valid", k->valid);
+  bl_set_string(L, "why", k->why);
+}
+
+static void push_guarantees(lua_State *L, const berth_guarantees *k) {
+  int i;
+  lua_createtable(L, BERTH_GUARANTEES, 0);
+  for (i = 0; i < BERTH_GUARANTEES; i++) {
+    push_guarantee(L, &k->of[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarantees *k) {
+  lua_createtable(L, 0, 15);
+  bl_set_number(L, "critical_path", b->critical_path);
+  set_if_finite(L, "transfers", b->transfers);
+  set_if_finite(L, "lp", b->lp);
+  bl_set_number(L, "work", b->work);
+  bl_set_number(L, "memory", b->memory);
+  set_if_finite(L, "clusters", b->clusters);
+  set_if_finite(L, "intervals", b->intervals);
+  set_if_finite(L, "link_cut", b->link_cut);
+  bl_set_number(L, "best", b->best);
+  bl_set_string(L, "name", b->name);
+  bl_set_number(L, "rho", k->rho);
+  bl_set_number(L, "path_rho", k->path_rho);
+  lua_pushinteger(L, k->closed);
+  lua_setfield(L, -2, "closed");
+  if (!isnan(k->achieved)) bl_set_number(L, "achieved", k->achieved);
+  push_guarantees(L, k);
+  lua_setfield(L, -2, "guarantees");
+}
+
+/* bounds(graph, topology, options): table; nil, message, code, obstacle */
+int bl_bounds_table(lua_State *L) {
+  static const char *const keys[] = { "memory", "param_multiple", "links", "thorough", "gap", "makespan", "place", "cost", NULL };
+  static const bl_where w = { "berth.bounds", NULL, 0 };
+  int t;
+  bl_cost_box *box;
+  berth_cost *cost;
+  asked a;
+  berth_bounds b;
+  berth_guarantees k;
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  bl_call call;
+  berth_status st;
+  lua_settop(L, 3);
+  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  t = bl_options(L, 2, &w, keys);
+  box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
+  read_asked(L, t, &w, berth_cost_graph(box->cost), &a);
+  cost = box->cost;
+  berth_cost_retain(cost);
+  call = bl_enter(L);
+  st = bl_leave(&call, compute(box, cost, &a, &b, &k, &why));
+  berth_cost_release(cost);
+  if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
+  push_answer(L, &b, &k);
+  return 1;
+}

@@ -1,0 +1,492 @@
+/* Type "cost": a graph on a topology, priced; cost functions in Lua. */
+#include "base/binding.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const bl_average_names[] = { "textbook", "saga", NULL };
+const char *const bl_memory_names[] = { "none", "inference", "training", "total", NULL };
+const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", "route", "fair", NULL };
+
+static const char *const algorithm_names[] = { "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", NULL };
+
+static const char boxes_key = 0; /* its address is a registry key: address of a box that prices collectives -> the box, weakly */
+
+static void release_cost(void *box) { berth_cost_release(((bl_cost_box *)box)->cost); }
+
+berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_cost_box *)bl_check(L, i, &bl_cost_class, fn, what))->cost;
+}
+
+static berth_cost *self(lua_State *L, const char *fn) { return bl_check_cost(L, 1, fn, "self"); }
+
+/* ---- cost functions in Lua -------------------------------------------------------------- */
+
+/* Called while the core makes the cost, on the stack of the caller. What is wrong with a result is told after the core has
+ * cleaned up (`fault`); an error in a function stays on the top of the stack until then. */
+typedef struct bl_model {
+  lua_State *L;
+  int op, transfer, collective; /* stack indices; 0: built-in */
+  char fault[200];
+} model;
+
+static berth_status take_seconds(model *m, const char *call, double *seconds) {
+  lua_State *L = m->L;
+  *seconds = (double)lua_tonumber(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER) {
+    snprintf(m->fault, sizeof m->fault, "%s gave %s, expected seconds", call, luaL_typename(L, -1));
+  } else if (!(*seconds >= 0)) {
+    snprintf(m->fault, sizeof m->fault, "%s gave %g s", call, *seconds);
+  }
+  lua_pop(L, 1);
+  return *m->fault ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static bool is_time(lua_State *L) { return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0; }
+
+static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
+  model *m = ((bl_cost_box *)ud)->making;
+  char call[80] = "";
+  lua_pushvalue(m->L, m->op);
+  lua_pushinteger(m->L, op + 1);
+  lua_pushinteger(m->L, device + 1);
+  if (lua_pcall(m->L, 2, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
+  if (!is_time(m->L)) snprintf(call, sizeof call, "cost.op(%d, %d)", (int)op + 1, (int)device + 1);
+  return take_seconds(m, call, seconds);
+}
+
+static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
+  model *m = ((bl_cost_box *)ud)->making;
+  char call[80] = "";
+  lua_pushvalue(m->L, m->transfer);
+  lua_pushinteger(m->L, tensor + 1);
+  lua_pushinteger(m->L, src + 1);
+  lua_pushinteger(m->L, dst + 1);
+  if (lua_pcall(m->L, 3, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
+  if (!is_time(m->L)) snprintf(call, sizeof call, "cost.transfer(%d, %d, %d)", (int)tensor + 1, (int)src + 1, (int)dst + 1);
+  return take_seconds(m, call, seconds);
+}
+
+/* The function for collectives is called later than the others, whenever the core asks: it is kept in the anchor of the cost's
+ * box, which all that may ask hold. */
+
+static void push_boxes(lua_State *L) {
+  lua_pushlightuserdata(L, (void *)&boxes_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  if (!lua_isnil(L, -1)) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pushlightuserdata(L, (void *)&boxes_key);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+/* Pushes the function; raises if the cost has been closed since. */
+static void push_collective(lua_State *L, bl_cost_box *box) {
+  push_boxes(L);
+  lua_pushlightuserdata(L, box);
+  lua_rawget(L, -2);
+  if (bl_test(L, -1, &bl_cost_class)) {
+    compat_getanchor(L, -1);
+    lua_getfield(L, -1, "collective");
+    if (lua_isfunction(L, -1)) return;
+  }
+  luaL_error(L, "cost.collective: the cost is closed");
+}
+
+typedef struct collective_call {
+  bl_cost_box *box;
+  int32_t id, n;
+  const int32_t *devices;
+  double seconds;
+} collective_call;
+
+static int ask_collective(lua_State *L) {
+  collective_call *q = lua_touserdata(L, 1);
+  push_collective(L, q->box);
+  lua_pushinteger(L, q->id + 1);
+  bl_push_ids(L, q->n, q->devices);
+  lua_call(L, 2, 1);
+  q->seconds = (double)lua_tonumber(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER)
+    return bl_error(L, "cost.collective(%d, devices) gave %s, expected seconds", (int)q->id + 1, luaL_typename(L, -1));
+  if (!(q->seconds >= 0)) return bl_error(L, "cost.collective(%d, devices) gave %g s", (int)q->id + 1, q->seconds);
+  return 0;
+}
+
+static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+  collective_call q = { ud, collective, n, devices, 0 };
+  if (compat_cpcall(q.box->hooks->running, ask_collective, &q) != LUA_OK) return BERTH_ECALLBACK;
+  *seconds = q.seconds;
+  return BERTH_OK;
+}
+
+static void get_factor(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  if (bl_get_positive(L, t, w, key, out) && *out <= 0) bl_wrong(L, w, key, "must be above 0");
+}
+
+/* Slopes and offsets of LINES may be negative. */
+static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *c) {
+  int32_t n, k;
+  double *x;
+  if (!bl_get_array(L, t, w, "collective_lines", &n)) return;
+  if (n != 4) bl_wrong(L, w, "collective_lines", "has %d entries, expected 4: us per KiB and us of two lines", (int)n);
+  x = bl_scratch(L, 4, sizeof *x);
+  for (k = 0; k < 4; k++) {
+    lua_rawgeti(L, -2, k + 1);
+    x[k] = bl_to_number(L, -1, w, "collective_lines");
+    lua_pop(L, 1);
+  }
+  c->collective_lines = x;
+}
+
+static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
+  int32_t n;
+  if (!bl_get_array(L, t, w, "device_groups", &n)) return;
+  if (n != devices) bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n, (int)devices);
+  c->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
+}
+
+/* How collectives are carried out; arrays stay on the stack. */
+static void read_collectives(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
+  int how = BERTH_COLLECTIVE_RING;
+  bl_get_enum(L, t, w, "collective_algorithm", algorithm_names, &how);
+  c->collective_algorithm = (berth_collective_algorithm)how;
+  get_lines(L, t, w, c);
+  get_factor(L, t, w, "collective_bandwidth", &c->collective_bandwidth);
+  bl_get_quantity(L, t, w, "lines_bandwidth", BERTH_BYTES_PER_SECOND, &c->lines_bandwidth);
+  get_groups(L, t, w, devices, c);
+}
+
+/* Options at t (0: none) into c; functions stay on the stack. */
+static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {
+  memset(c, 0, sizeof *c);
+  m->L = L;
+  get_factor(L, t, w, "op_factor", &c->op_factor);
+  get_factor(L, t, w, "transfer_factor", &c->transfer_factor);
+  bl_get_bool(L, t, w, "free_control", &c->free_control);
+  bl_get_bool(L, t, w, "whole_us", &c->whole_us);
+  if (bl_get_function(L, t, w, "op")) {
+    m->op = lua_gettop(L);
+    c->op = call_op;
+  }
+  if (bl_get_function(L, t, w, "transfer")) {
+    m->transfer = lua_gettop(L);
+    c->transfer = call_transfer;
+  }
+  if (bl_get_function(L, t, w, "collective")) {
+    m->collective = lua_gettop(L);
+    c->collective = call_collective;
+  }
+}
+
+/* ---- making ----------------------------------------------------------------------------- */
+
+static void anchor_field(lua_State *L, int box, const char *key, int value) {
+  if (!value) return;
+  compat_getanchor(L, box);
+  lua_pushvalue(L, value);
+  lua_setfield(L, -2, key);
+  lua_pop(L, 1);
+}
+
+/* Lets the function at `collective` be found from the address of the box at self_at. */
+static void keep_collective(lua_State *L, int self_at, int collective) {
+  if (!collective) return;
+  anchor_field(L, self_at, "collective", collective);
+  push_boxes(L);
+  lua_pushlightuserdata(L, lua_touserdata(L, self_at));
+  lua_pushvalue(L, self_at);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+/* Pushes a cost box; graph and topology are at gi and ti, options at t or 0. */
+static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int t) {
+  bl_where w = { fn, NULL, 0 };
+  berth_graph *g = bl_check_graph(L, gi, fn, "graph");
+  berth_topology *topology = bl_check_topology(L, ti, fn, "topology");
+  model m = { 0 };
+  berth_cost_model c;
+  bl_cost_box *box = bl_new(L, &bl_cost_class, sizeof *box);
+  int self_at = lua_gettop(L);
+  bl_call call;
+  berth_status st;
+  luaL_checkstack(L, 20, fn);
+  anchor_field(L, self_at, "graph", gi);
+  anchor_field(L, self_at, "topology", ti);
+  anchor_field(L, self_at, "model", t);
+  read_model(L, t, &w, &m, &c);
+  read_collectives(L, t, &w, berth_topology_devices(topology), &c);
+  keep_collective(L, self_at, m.collective);
+  c.ud = box;
+  berth_graph_retain(g); /* a function may close them */
+  berth_topology_retain(topology);
+  call = bl_enter(L);
+  box->hooks = call.hooks;
+  box->making = &m;
+  st = bl_leave(&call, berth_cost_new(g, topology, &c, &box->cost));
+  box->making = NULL;
+  berth_graph_release(g);
+  berth_topology_release(topology);
+  if (*m.fault) bl_error(L, "%s: %s", fn, m.fault);
+  if (st == BERTH_ECALLBACK) lua_error(L);
+  lua_settop(L, self_at);
+  if (st == BERTH_OK) bl_track(L);
+  return st;
+}
+
+static const char *const model_keys[] = { "op", "transfer", "collective", "op_factor", "transfer_factor", "free_control",
+                                          "collective_algorithm", "collective_lines", "lines_bandwidth", "device_groups",
+                                          "collective_bandwidth", "whole_us", NULL };
+
+static int cost_new(lua_State *L) {
+  static const bl_where w = { "berth.cost", NULL, 0 };
+  berth_status st;
+  lua_settop(L, 3);
+  st = make_cost(L, w.fn, 1, 2, bl_options(L, 3, &w, model_keys));
+  return st == BERTH_OK ? 1 : bl_failed(L, st);
+}
+
+/* The cost of (graph, topology) without options, kept with the graph for its last topology. */
+static berth_status plain_cost(lua_State *L, const char *fn) {
+  berth_status st;
+  int anchor = lua_gettop(L) + 1;
+  compat_getanchor(L, 1);
+  lua_getfield(L, anchor, "topology");
+  lua_getfield(L, anchor, "cost");
+  if (bl_test(L, -1, &bl_cost_class) && bl_is_open(L, -1) && lua_rawequal(L, -2, 2)) {
+    lua_replace(L, anchor);
+    lua_settop(L, anchor);
+    return BERTH_OK;
+  }
+  lua_settop(L, anchor);
+  if ((st = make_cost(L, fn, 1, 2, 0)) != BERTH_OK) return st;
+  lua_pushvalue(L, 2);
+  lua_setfield(L, anchor, "topology");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, anchor, "cost");
+  lua_remove(L, anchor);
+  return BERTH_OK;
+}
+
+/* Pushes the option `cost` of the table at i, or nil. */
+static void push_model(lua_State *L, int i) {
+  if (lua_istable(L, i)) {
+    lua_getfield(L, i, "cost");
+  } else {
+    lua_pushnil(L);
+  }
+}
+
+berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
+  bl_where w = { fn, NULL, 0 };
+  berth_status st;
+  int top = lua_gettop(L);
+  if (bl_test(L, 1, &bl_cost_class)) {
+    bl_check_cost(L, 1, fn, "cost");
+    push_model(L, options);
+    if (!lua_isnil(L, -1)) bl_wrong(L, &w, "cost", "is given already, instead of graph and topology");
+    lua_pop(L, 1);
+    return BERTH_OK;
+  }
+  if (!bl_test(L, 1, &bl_graph_class)) bl_wrong(L, &w, "graph", "expected a graph (or a cost), got %s", bl_kind(L, 1));
+  bl_check_graph(L, 1, fn, "graph");
+  bl_check_topology(L, 2, fn, "topology");
+  push_model(L, options + 1);
+  if (lua_isnil(L, -1)) {
+    st = plain_cost(L, fn);
+  } else {
+    if (!lua_istable(L, -1)) bl_wrong(L, &w, "cost", "expected a table, got %s", bl_kind(L, -1));
+    bl_check_keys(L, lua_gettop(L), &w, model_keys, false);
+    st = make_cost(L, fn, 1, 2, lua_gettop(L));
+  }
+  if (st != BERTH_OK) return st;
+  lua_replace(L, 1);
+  lua_remove(L, 2);
+  lua_settop(L, top - 1);
+  return BERTH_OK;
+}
+
+/* priced(fn, graph, topology, model or nil): cost; nil, message, code. For the Lua modules. */
+static int priced(lua_State *L) {
+  const char *fn = luaL_checkstring(L, 1);
+  berth_status st;
+  lua_settop(L, 4);
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 4);
+  lua_setfield(L, -2, "cost");
+  lua_replace(L, 4);
+  lua_pushvalue(L, 1); /* the name stays alive, behind the arguments */
+  lua_remove(L, 1);
+  st = bl_cost_first(L, fn, 2);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* The object that the cost was made from, or, if that is closed, a new box of the same graph. */
+static int get_graph(lua_State *L) {
+  berth_graph *g = berth_cost_graph(self(L, "cost.graph"));
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "graph");
+  if (bl_test(L, -1, &bl_graph_class) && bl_is_open(L, -1)) return 1;
+  berth_graph_retain(*bl_new_graph(L) = g);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "graph");
+  return 1;
+}
+
+static int get_topology(lua_State *L) {
+  berth_topology *t = berth_cost_topology(self(L, "cost.topology"));
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "topology");
+  if (bl_test(L, -1, &bl_topology_class) && bl_is_open(L, -1)) return 1;
+  berth_topology_retain(*bl_new_topology(L) = t);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "topology");
+  return 1;
+}
+
+/* The option table that the cost was made with, or nil. */
+static int get_model(lua_State *L) {
+  self(L, "cost.model");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "model");
+  return 1;
+}
+
+static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_where *w, const char *what) {
+  return bl_to_id(L, i, w, what, berth_topology_devices(berth_cost_topology(c)), "device");
+}
+
+static int cost_op(lua_State *L) {
+  static const bl_where w = { "cost:op", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  int32_t op = bl_to_id(L, 2, &w, "op", berth_graph_ops(berth_cost_graph(c)), "op");
+  lua_pushnumber(L, berth_cost_op(c, op, device_arg(L, 3, c, &w, "device")));
+  return 1;
+}
+
+static int cost_transfer(lua_State *L) {
+  static const bl_where w = { "cost:transfer", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  int32_t tensor = bl_to_id(L, 2, &w, "tensor", berth_graph_tensors(berth_cost_graph(c)), "tensor");
+  int32_t src = device_arg(L, 3, c, &w, "from"), dst = device_arg(L, 4, c, &w, "to");
+  lua_pushnumber(L, berth_cost_transfer(c, tensor, src, dst));
+  return 1;
+}
+
+/* collective(k, devices): seconds with member i on devices[i], by which algorithm */
+static int cost_collective(lua_State *L) {
+  static const bl_where w = { "cost:collective", NULL, 0 };
+  berth_cost *c = self(L, w.fn);
+  const berth_graph *g = berth_cost_graph(c);
+  int32_t n, *devices, id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
+  berth_collective_algorithm how = BERTH_COLLECTIVE_RING;
+  double seconds = 0;
+  bl_call call;
+  berth_status st;
+  lua_settop(L, 3);
+  n = bl_to_length(L, 3, &w, "devices");
+  devices = bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
+  berth_cost_retain(c); /* the function may close it */
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_cost_collective_by(c, id, n, devices, &seconds, &how));
+  berth_cost_release(c);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, seconds);
+  lua_pushstring(L, berth_collective_algorithm_name(how));
+  return 2;
+}
+
+static int mean_ops(lua_State *L) {
+  const berth_cost *c = self(L, "cost:mean_ops");
+  int32_t n = berth_graph_ops(berth_cost_graph(c));
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_status st = berth_cost_mean_ops(c, x);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_numbers(L, n, x);
+  return 1;
+}
+
+static int min_ops(lua_State *L) {
+  const berth_cost *c = self(L, "cost:min_ops");
+  int32_t n = berth_graph_ops(berth_cost_graph(c));
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_status st = berth_cost_min_ops(c, x);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_numbers(L, n, x);
+  return 1;
+}
+
+static int mean_transfers(lua_State *L) {
+  static const bl_where w = { "cost:mean_transfers", NULL, 0 };
+  const berth_cost *c = self(L, w.fn);
+  int32_t n = berth_graph_tensors(berth_cost_graph(c));
+  int how = BERTH_AVERAGE_TEXTBOOK;
+  double *x;
+  berth_status st;
+  lua_settop(L, 2);
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, 3, "averages");
+  bl_get_enum(L, 3, &w, "averages", bl_average_names, &how);
+  x = bl_scratch(L, (size_t)n, sizeof *x);
+  st = berth_cost_mean_transfers(c, (berth_average)how, x);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  bl_push_numbers(L, n, x);
+  return 1;
+}
+
+static int rho(lua_State *L) {
+  lua_pushnumber(L, berth_cost_rho(self(L, "cost:rho")));
+  return 1;
+}
+
+/* What an option at the top adds to the line: ", own op", ", op_factor 2", ", free_control". */
+static void describe_option(lua_State *L, const char *key, char *text, size_t size) {
+  if (lua_isfunction(L, -1)) {
+    snprintf(text, size, ", own %s", key);
+  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+    snprintf(text, size, ", %s %g", key, (double)lua_tonumber(L, -1));
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
+    snprintf(text, size, ", %s %s", key, lua_tostring(L, -1));
+  } else {
+    snprintf(text, size, lua_toboolean(L, -1) ? ", %s" : "%.0s", key);
+  }
+}
+
+static int to_string(lua_State *L) {
+  const berth_cost *c = self(L, "tostring");
+  int32_t devices = berth_topology_devices(berth_cost_topology(c));
+  int k;
+  get_model(L);
+  lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)), (int)devices,
+                  devices == 1 ? "" : "s");
+  for (k = 0; model_keys[k] && lua_istable(L, -2); k++) {
+    char text[64];
+    lua_getfield(L, -2, model_keys[k]);
+    describe_option(L, model_keys[k], text, sizeof text);
+    lua_pop(L, 1);
+    lua_pushstring(L, text);
+    lua_concat(L, 2);
+  }
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "graph", get_graph }, { "topology", get_topology }, { "model", get_model }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "op", cost_op },           { "transfer", cost_transfer },
+                                    { "mean_ops", mean_ops },    { "mean_transfers", mean_transfers },
+                                    { "min_ops", min_ops },      { "collective", cost_collective },
+                                    { "rho", rho },              { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_cost_class = { "cost", "berth.cost", release_cost, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_cost_functions[] = { { "cost", cost_new }, { "priced", priced }, { "bounds", bl_bounds_table }, { NULL, NULL } };

@@ -1,0 +1,290 @@
+/* berth.deploy.problem: the options, and what the physics add to them. */
+#include "deploy.h"
+#include "analyse.h"
+#include "sim/sim_options.h"
+#include <string.h>
+
+static const char *const physics_names[] = { "physical", "compat", "published", NULL };
+static const char *const bucket_names[] = { "none", "group", "bytes", NULL };
+static const char *const grouping_names[] = { "metis", "top-k", NULL };
+static const char *const split_names[] = { "time", "parameters", NULL };
+static const char *const order_names[] = { "fifo", "rank", NULL };
+
+/* ---- physics ---------------------------------------------------------------------------------- */
+
+/* Pushes a copy of the table in that field, to which defaults are added. */
+static void push_copy(lua_State *L, int t, const bl_where *w, const char *key) {
+  int copy;
+  lua_newtable(L);
+  copy = lua_gettop(L);
+  lua_getfield(L, t, key);
+  if (!lua_isnil(L, -1) && !lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
+  if (lua_istable(L, -1)) {
+    for (lua_pushnil(L); lua_next(L, copy + 1) != 0;) {
+      lua_pushvalue(L, -2);
+      lua_insert(L, -2);
+      lua_settable(L, copy);
+    }
+  }
+  lua_settop(L, copy);
+}
+
+/* For the copy on the top: takes the value on it if the key has none. */
+static void default_value(lua_State *L, const char *key) {
+  lua_getfield(L, -2, key);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    lua_setfield(L, -2, key);
+  } else {
+    lua_pop(L, 2);
+  }
+}
+
+/* TAG's fit of AllReduces, measured at 2810 MB/s. */
+static void default_lines(lua_State *L) {
+  double lines[4];
+  berth_tag_lines(bl_ctx(L), 2810e6, lines);
+  bl_push_numbers(L, 4, lines);
+  default_value(L, "collective_lines");
+  lua_pushnumber(L, 2810e6);
+  default_value(L, "lines_bandwidth");
+}
+
+static bool is_lines(lua_State *L) {
+  bool yes;
+  lua_getfield(L, -1, "collective_algorithm");
+  yes = lua_isnil(L, -1) || (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "lines") == 0);
+  lua_pop(L, 1);
+  return yes;
+}
+
+/* Leaves the cost model: the ring at 1.9 times the bandwidth of single transfers, or TAG's lines in whole microseconds. */
+static void push_model(lua_State *L, int t, const bl_where *w, int physics) {
+  push_copy(L, t, w, "cost");
+  if (physics == 0) {
+    lua_pushnumber(L, 1.9);
+    default_value(L, "collective_bandwidth");
+    return;
+  }
+  if (is_lines(L)) default_lines(L);
+  lua_pushliteral(L, "lines");
+  default_value(L, "collective_algorithm");
+  lua_pushboolean(L, 1);
+  default_value(L, "whole_us");
+}
+
+static const bl_where sim_where = { "berth.deploy.problem: sim", NULL, 0 };
+
+/* Leaves the options of the simulator: links along routes, or TAG's own. */
+static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
+  push_copy(L, t, w, "sim");
+  lua_pushstring(L, physics == 0 ? "route" : "tag");
+  default_value(L, physics == 0 ? "links" : "preset");
+  bl_check_keys(L, lua_gettop(L), &sim_where, bl_judge_keys, false);
+  return lua_gettop(L);
+}
+
+/* ---- making ----------------------------------------------------------------------------------- */
+
+static const char *const keys[] = { "batch", "physics", "op_groups", "seed", "device_groups", "sets", "points", "uneven",
+                                    "duplicates", "strict", "redundant", "bucket", "bucket_bytes", "grouping", "split",
+                                    "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first", "order",
+                                    "analysis", "cost", "sim", NULL };
+
+static void read_switches(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
+  int k;
+  bl_get_bool(L, t, w, "uneven", &o->uneven);
+  bl_get_bool(L, t, w, "duplicates", &o->duplicates);
+  bl_get_bool(L, t, w, "strict", &o->strict);
+  bl_get_bool(L, t, w, "redundant", &o->redundant);
+  bl_get_bool(L, t, w, "split_gradients", &o->split_gradients);
+  bl_get_bool(L, t, w, "positional", &o->positional);
+  bl_get_bool(L, t, w, "gather", &o->gather);
+  bl_get_bool(L, t, w, "free_auxiliary", &o->free_auxiliary);
+  bl_get_bool(L, t, w, "input_at_first", &o->input_at_first);
+  if (bl_get_enum(L, t, w, "bucket", bucket_names, &k)) o->bucket = (berth_bucket)k;
+  if (bl_get_enum(L, t, w, "order", order_names, &k)) o->order = (berth_deploy_order)k;
+  bl_get_enum(L, t, w, "grouping", grouping_names, &o->top_k);
+  bl_get_enum(L, t, w, "split", split_names, &o->split_parameters);
+}
+
+static void read_numbers(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
+  if (!bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &o->batch)) bl_wrong(L, w, "batch", "is missing: samples in a step");
+  bl_get_whole(L, t, w, "op_groups", 1, INT32_MAX, &o->op_groups);
+  bl_get_seed(L, t, w, "seed", &o->seed);
+  if (bl_get_quantity(L, t, w, "bucket_bytes", BERTH_BYTES, &o->bucket_bytes)) o->bucket = BERTH_BUCKET_BYTES;
+}
+
+static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t devices, berth_deploy_options *o) {
+  int32_t n;
+  if (!bl_get_array(L, t, w, "device_groups", &n)) return;
+  if (n != devices) bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n, (int)devices);
+  o->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
+}
+
+/* Pushes set k of the array on the top; its name for messages is below it. */
+static const char *push_set(lua_State *L, const bl_where *w, int32_t k) {
+  const char *name = lua_pushfstring(L, "sets[%d]", (int)k + 1);
+  lua_rawgeti(L, -2, k + 1);
+  if (!lua_istable(L, -1)) bl_wrong(L, w, name, "expected an array of device ids, got %s", bl_kind(L, -1));
+  return name;
+}
+
+/* Arrays of device ids, which stay in scratch below. */
+static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices, berth_deploy_options *o) {
+  int32_t k, n, total = 0, *at, *device;
+  int list;
+  if (!bl_get_array(L, t, w, "sets", &o->n_sets)) return;
+  if (o->n_sets == 0) bl_wrong(L, w, "sets", "is empty");
+  at = bl_scratch(L, (size_t)o->n_sets + 1, sizeof *at);
+  lua_getfield(L, t, "sets");
+  list = lua_gettop(L);
+  for (k = at[0] = 0; k < o->n_sets; k++) {
+    const char *name = push_set(L, w, k);
+    at[k + 1] = total += bl_to_length(L, lua_gettop(L), w, name);
+    lua_settop(L, list);
+  }
+  device = bl_scratch(L, (size_t)total, sizeof *device);
+  lua_insert(L, list);
+  for (k = 0; k < o->n_sets; k++) {
+    const char *name = push_set(L, w, k);
+    n = at[k + 1] - at[k];
+    memcpy(device + at[k], bl_to_ids(L, lua_gettop(L), w, name, n, devices, "device"), (size_t)n * sizeof *device);
+    lua_settop(L, list + 1);
+  }
+  o->set_at = at;
+  o->set_device = device;
+}
+
+static const char problem_fn[] = "berth.deploy.problem";
+
+/* (graph, topology, { cost = model }): cost, or nil and a message */
+static int price_point(lua_State *L) {
+  berth_status st = bl_cost_first(L, problem_fn, 2);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* The cost of entry k, on the top: its own, or its graph priced as the cost of the problem was. Leaves it in place of the entry. */
+static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at) {
+  berth_cost *cost;
+  int entry = lua_gettop(L);
+  lua_getfield(L, entry, "cost");
+  if (lua_isnil(L, -1)) {
+    lua_settop(L, entry);
+    lua_pushcfunction(L, price_point);
+    lua_getfield(L, entry, "graph");
+    bl_check_graph(L, entry + 2, item->fn, lua_pushfstring(L, "points[%d].graph", item->i));
+    lua_pop(L, 1);
+    lua_getfield(L, cost_at, "topology");
+    lua_newtable(L);
+    lua_getfield(L, cost_at, "model");
+    lua_setfield(L, -2, "cost");
+    lua_call(L, 3, 2);
+    if (lua_isnil(L, -2)) bl_wrong(L, item, "graph", "%s", lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_replace(L, entry);
+  cost = bl_check_cost(L, entry, item->fn, lua_pushfstring(L, "points[%d].cost", item->i));
+  lua_settop(L, entry);
+  return cost;
+}
+
+/* Entries { batch, cost } or { batch, graph }; the costs stay on the stack. */
+static void read_points(lua_State *L, int t, const bl_where *w, int cost_at, berth_deploy_options *o) {
+  static const char *const point_keys[] = { "batch", "cost", "graph", NULL };
+  bl_where item = { w->fn, "points", 0 };
+  int32_t k, *batch;
+  berth_cost **cost;
+  int list;
+  if (!bl_get_array(L, t, w, "points", &o->n_points)) return;
+  o->point_batch = batch = bl_scratch(L, (size_t)o->n_points, sizeof *batch);
+  cost = bl_scratch(L, (size_t)o->n_points, sizeof *cost);
+  o->point_cost = cost;
+  lua_getfield(L, t, "points");
+  list = lua_gettop(L);
+  luaL_checkstack(L, (int)o->n_points + 20, w->fn);
+  for (k = 0; k < o->n_points; k++) {
+    item.i = (int)k + 1;
+    lua_rawgeti(L, list, k + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected a table, got %s", bl_kind(L, -1));
+    bl_check_keys(L, lua_gettop(L), &item, point_keys, false);
+    if (!bl_get_whole(L, lua_gettop(L), &item, "batch", 1, INT32_MAX, &batch[k])) bl_wrong(L, &item, "batch", "is missing");
+    cost[k] = cost_of_point(L, &item, cost_at);
+  }
+}
+
+static const berth_analysis *read_analysis(lua_State *L, int t, const bl_where *w) {
+  lua_getfield(L, t, "analysis");
+  if (lua_isnil(L, -1)) return NULL;
+  return bl_check_analysis(L, lua_gettop(L), w->fn, "analysis");
+}
+
+/* What the options say; arrays stay on the stack. The cost is at 1, the options at 2. */
+static berth_deploy_options read_options(lua_State *L, int physics) {
+  static const bl_where w = { problem_fn, NULL, 0 };
+  int32_t devices = berth_topology_devices(berth_cost_topology(bl_check_cost(L, 1, w.fn, "cost")));
+  berth_deploy_options o = berth_deploy_default((berth_physics)physics);
+  read_numbers(L, 2, &w, &o);
+  read_switches(L, 2, &w, &o);
+  read_device_groups(L, 2, &w, devices, &o);
+  read_sets(L, 2, &w, devices, &o);
+  read_points(L, 2, &w, 1, &o);
+  o.analysis = read_analysis(L, 2, &w);
+  return o;
+}
+
+static berth_sim_options read_sim(lua_State *L, int physics) {
+  static const bl_where w = { problem_fn, NULL, 0 };
+  berth_sim_options sim = bl_judge_options(L, push_sim(L, 2, &w, physics), &sim_where, bl_check_cost(L, 1, w.fn, "cost"));
+  if (sim.dispatch != BERTH_DISPATCH_FIFO) bl_wrong(L, &sim_where, "dispatch", "is what `order` says");
+  return sim;
+}
+
+static int make(lua_State *L, int physics) {
+  bl_deploy_box *box = bl_new(L, &bl_deploy_class, sizeof *box);
+  int self_at = lua_gettop(L);
+  berth_deploy_options o;
+  berth_sim_options sim;
+  bl_call call;
+  berth_status st;
+  luaL_checkstack(L, 40, problem_fn);
+  bl_deploy_anchor(L, self_at, "cost", 1);
+  lua_pushstring(L, physics_names[physics]);
+  bl_deploy_anchor(L, self_at, "physics", lua_gettop(L));
+  sim = read_sim(L, physics);
+  o = read_options(L, physics);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_deploy_new(bl_check_cost(L, 1, problem_fn, "cost"), &sim, &o, &box->deploy));
+  if (st != BERTH_OK) return bl_refused(L, problem_fn, st);
+  lua_settop(L, self_at);
+  bl_track(L);
+  return 1;
+}
+
+/* Makes (graph, topology, options) into (cost, options); the physics add to the cost model. */
+static berth_status price(lua_State *L, const bl_where *w, int physics) {
+  berth_status st;
+  if (bl_test(L, 1, &bl_cost_class)) return bl_cost_first(L, w->fn, 2);
+  lua_newtable(L);
+  push_model(L, 3, w, physics);
+  lua_setfield(L, -2, "cost");
+  lua_insert(L, 3);
+  if ((st = bl_cost_first(L, w->fn, 2)) == BERTH_OK) lua_remove(L, 2);
+  return st;
+}
+
+/* deploy_problem(graph, topology, options) or (cost, options): deploy; nil, message, code */
+static int problem(lua_State *L) {
+  static const bl_where w = { problem_fn, NULL, 0 };
+  int t = bl_test(L, 1, &bl_cost_class) ? 2 : 3, physics = 0;
+  berth_status st;
+  lua_settop(L, t);
+  if (!bl_options(L, t, &w, keys)) bl_wrong(L, &w, "batch", "is missing: samples in a step");
+  bl_get_enum(L, t, &w, "physics", physics_names, &physics);
+  if ((st = price(L, &w, physics)) != BERTH_OK) return bl_failed(L, st);
+  return make(L, physics);
+}
+
+const luaL_Reg bl_deploy_functions[] = { { "deploy_problem", problem }, { NULL, NULL } };

@@ -1,0 +1,218 @@
+/* Searches of type "deploy": d:search, d:tree. */
+#include "decide/decide.h"
+#include "deploy.h"
+#include <berth/deploy_search.h>
+#include <string.h>
+
+/* ---- results ---------------------------------------------------------------------------------- */
+
+static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
+
+/* The strategy of an assignment; both arrays are in scratch. */
+static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int32_t *assignment, int32_t **action,
+                                uint8_t **duplicate) {
+  berth_deploy *d = box->object;
+  berth_deploy_search_options o = berth_deploy_search_default(0);
+  o.sfb = (berth_deploy_sfb)box->rule;
+  o.choose = box->choose;
+  *action = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof **action);
+  *duplicate = bl_scratch(L, (size_t)ops_of(d), 1);
+  return berth_deploy_strategy(d, &o, assignment, *action, *duplicate);
+}
+
+/* { action, seconds, ... } gets the actions of the problem, the ops that replicas repeat, and the rule: "none" where they repeat
+ * nothing. */
+static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
+  berth_deploy *d = box->object;
+  const int32_t ops = ops_of(d);
+  int32_t *action, n = 0, t = lua_gettop(L);
+  uint8_t *duplicate;
+  if (strategy_of(L, box, assignment, &action, &duplicate) != BERTH_OK)
+    bl_error(L, "%s: %s", box->fn, berth_errmsg(bl_ctx(L)));
+  bl_push_ids(L, berth_deploy_groups(d), action);
+  lua_setfield(L, t, "action");
+  lua_newtable(L);
+  for (int32_t v = 0; v < ops; v++)
+    if (duplicate[v]) {
+      bl_push_id(L, v);
+      lua_rawseti(L, -2, ++n);
+    }
+  if (n > 0) lua_setfield(L, t, "duplicate");
+  lua_pushstring(L, bl_deploy_sfb_names[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
+  lua_setfield(L, t, "sfb");
+  lua_settop(L, t);
+}
+
+/* nil, message, "infeasible", { device, missing } */
+static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int64_t evaluations) {
+  int32_t *action;
+  uint8_t *duplicate;
+  berth_deploy_value v;
+  luaL_Buffer b;
+  berth_status st = strategy_of(L, box, assignment, &action, &duplicate);
+  if (st == BERTH_OK) st = berth_deploy_evaluate(box->object, action, duplicate, NULL, &v);
+  if (st != BERTH_OK) return bl_refused(L, box->fn, st);
+  lua_pushnil(L);
+  luaL_buffinit(L, &b);
+  if (evaluations > 0) bl_add_format(&b, "none of %lld strategies fits", (long long)evaluations);
+  else luaL_addstring(&b, "none of the strategies to begin with fits");
+  bl_add_format(&b, ": in the best of them device %d needs ", (int)v.worst + 1);
+  bl_add_quantity(&b, v.shortfall, BERTH_BYTES);
+  luaL_addstring(&b, " more");
+  luaL_pushresult(&b);
+  lua_pushliteral(L, "infeasible");
+  lua_createtable(L, 0, 2);
+  bl_set_id(L, "device", v.worst);
+  bl_set_number(L, "missing", v.shortfall);
+  return 4;
+}
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+/* The strategy at the top: { action = { ... } }, or the actions themselves. */
+static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, const berth_deploy_search_options *o, int32_t k,
+                               int32_t *out) {
+  const int32_t groups = berth_deploy_groups(d);
+  const int at = lua_gettop(L);
+  const bl_where w = { fn, "start", (int)k + 1 };
+  int32_t n, *ids;
+  const uint8_t *marks;
+  berth_status st;
+  if (!lua_istable(L, at)) bl_wrong(L, &w, NULL, "expected a strategy, got %s", bl_kind(L, at));
+  lua_getfield(L, at, "action");
+  if (lua_isnil(L, -1)) lua_pushvalue(L, at);
+  n = bl_to_length(L, lua_gettop(L), &w, "action");
+  if (n != groups) bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
+  ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
+  st = bl_read_repeated(L, at, &w, d, ids, &marks);
+  if (st == BERTH_OK) st = berth_deploy_assignment(d, o, ids, marks, out);
+  lua_settop(L, at);
+  return st;
+}
+
+static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d, berth_deploy_search_options *o) {
+  const size_t groups = (size_t)berth_deploy_groups(d);
+  int32_t n, *start;
+  berth_status st = BERTH_OK;
+  int at;
+  if (!t || !bl_get_array(L, t, w, "start", &n) || n == 0) return BERTH_OK;
+  at = lua_gettop(L);
+  start = bl_scratch(L, (size_t)n * groups, sizeof *start);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
+    lua_rawgeti(L, at, k + 1);
+    st = read_start(L, w->fn, d, o, k, start + (size_t)k * groups);
+    lua_pop(L, 1);
+  }
+  o->n_starts = n;
+  o->start = start;
+  return st;
+}
+
+static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_deploy_search_options *o) {
+  static const char *const names[] = { "local", "uniform", NULL };
+  int prior = (int)o->prior;
+  lua_getfield(L, t, "prior");
+  if (lua_isfunction(L, -1)) {
+    bl_tree_function(L, at, t, w, "prior");
+    o->prior = BERTH_DEPLOY_PRIOR_OWN;
+    o->own = bl_call_prior;
+    o->ud = lua_touserdata(L, at);
+  } else {
+    bl_get_enum(L, t, w, "prior", names, &prior);
+    o->prior = (berth_deploy_prior)prior;
+  }
+  lua_pop(L, 1);
+}
+
+static bool is_published(lua_State *L, int t) {
+  bool yes;
+  if (!t) return false;
+  lua_getfield(L, t, "method");
+  yes = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "published") == 0;
+  lua_pop(L, 1);
+  return yes;
+}
+
+/* A tree that is walked by hand has the actions of the problem. */
+static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w, bool by_hand) {
+  berth_deploy_search_options o = berth_deploy_search_default(is_published(L, t));
+  berth_decisions p = { 0 };
+  int rule = (int)o.sfb, steps = o.steps;
+  if (by_hand) o.choose = 0;
+  o.decide = bl_decide_options(L, t, w, &p);
+  o.fill = p.fill;
+  if (!t) return o;
+  bl_get_enum(L, t, w, "sfb", bl_deploy_sfb_names, &rule);
+  o.sfb = (berth_deploy_sfb)rule;
+  bl_get_positive(L, t, w, "temperature", &o.temperature);
+  bl_get_bool(L, t, w, "steps", &steps);
+  o.steps = steps;
+  bl_get_bool(L, t, w, "baselines", &o.baselines);
+  read_prior(L, at, t, w, &o);
+  return o;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------- */
+
+/* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
+static int make(lua_State *L, const bl_where *w, bool by_hand) {
+  static const char *const keys[] = { BL_DECIDE_KEYS, "sfb", "temperature", "steps", "start", "baselines", NULL };
+  berth_deploy_search_options o;
+  bl_tree_box *box;
+  berth_deploy *d;
+  berth_status st;
+  bl_call call;
+  int t;
+  bl_check_deploy(L, 1, w->fn, "self");
+  lua_settop(L, 2);
+  luaL_checkstack(L, 30, w->fn);
+  t = bl_options(L, 2, w, keys);
+  box = bl_new_tree(L, w->fn);
+  d = bl_check_deploy(L, 1, w->fn, "self");
+  o = read_options(L, 3, t, w, by_hand);
+  box->assignment = "action";
+  box->value_name = "seconds";
+  box->object = d;
+  box->rule = (int)o.sfb;
+  box->choose = o.choose;
+  box->actions = berth_deploy_actions(d, NULL);
+  box->finish = finish;
+  box->refuse = refuse;
+  box->evaluations = o.decide.evaluations;
+  box->seconds = o.decide.seconds;
+  st = read_starts(L, t, w, d, &o);
+  call = bl_enter(L);
+  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_decider(d, &o, &box->decider) : st);
+  if (st != BERTH_OK) return bl_refused(L, w->fn, st);
+  lua_pushvalue(L, 3);
+  bl_track(L);
+  return 1;
+}
+
+/* deploy:positions(): where each op group is */
+int bl_deploy_positions(lua_State *L) {
+  static const char fn[] = "deploy:positions";
+  const berth_deploy *d = bl_check_deploy(L, 1, fn, "self");
+  double *position = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof *position);
+  berth_status st = berth_deploy_positions(d, position);
+  if (st != BERTH_OK) return bl_refused(L, fn, st);
+  bl_push_numbers(L, berth_deploy_groups(d), position);
+  return 1;
+}
+
+/* deploy:tree(options): tree */
+int bl_deploy_tree(lua_State *L) {
+  static const bl_where w = { "deploy:tree", NULL, 0 };
+  return make(L, &w, true);
+}
+
+/* deploy:search(options): the best strategy; nil, message, code */
+int bl_deploy_search(lua_State *L) {
+  static const bl_where w = { "deploy:search", NULL, 0 };
+  const bl_tree_box *box;
+  if (make(L, &w, false) != 1) return 3;
+  box = lua_touserdata(L, -1);
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  return bl_tree_search(L, 2, box->evaluations, box->seconds);
+}

@@ -1,0 +1,227 @@
+/* berth.deploy: sfb and sfb_measure, which ops every replica repeats; tag_lines; batch_time. */
+#include "base/binding.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const cost_names[] = { "per-device", "compat", NULL };
+static const char *const problem_keys[] = { "ops", "tensors", "gradients", "replicas", "bandwidth", "cost", "per_op", NULL };
+static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barred", NULL };
+static const char *const tensor_keys[] = { "from", "to", "bytes", NULL };
+static const char *const gradient_keys[] = { "op", "bytes", "seconds", NULL };
+
+/* Pushes entry k of the array on the top, a table with these keys. */
+static int entry(lua_State *L, bl_where *w, int32_t k, const char *const *keys) {
+  lua_rawgeti(L, -1, k + 1);
+  w->i = (int)k + 1;
+  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
+  bl_check_keys(L, lua_gettop(L), w, keys, false);
+  return lua_gettop(L);
+}
+
+static int32_t id_field(lua_State *L, int t, const bl_where *w, const char *key, int32_t n) {
+  int32_t id;
+  lua_getfield(L, t, key);
+  id = bl_to_id(L, lua_gettop(L), w, key, n, "op");
+  lua_pop(L, 1);
+  return id;
+}
+
+static void must_have(lua_State *L, bool there, const bl_where *w, const char *key) {
+  if (!there) bl_wrong(L, w, key, "is missing");
+}
+
+/* The arrays are in scratch below the list, so that they stay. */
+static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
+  bl_where w = { fn, NULL, 0 }, item = { fn, "ops", 0 };
+  double bandwidth = INFINITY, *seconds, *rates;
+  int32_t all = 1, k, *replicas;
+  uint8_t *barred;
+  bl_get_whole(L, t, &w, "replicas", 1, INT32_MAX, &all);
+  bl_get_quantity(L, t, &w, "bandwidth", BERTH_BYTES_PER_SECOND, &bandwidth);
+  must_have(L, bl_get_array(L, t, &w, "ops", &p->ops), &w, "ops");
+  p->seconds = seconds = bl_scratch(L, (size_t)p->ops, sizeof *seconds);
+  p->bandwidth = rates = bl_scratch(L, (size_t)p->ops, sizeof *rates);
+  p->replicas = replicas = bl_scratch(L, (size_t)p->ops, sizeof *replicas);
+  p->barred = barred = bl_scratch(L, (size_t)p->ops, sizeof *barred);
+  lua_getfield(L, t, "ops");
+  for (k = 0; k < p->ops; k++) {
+    int at = entry(L, &item, k, op_keys), no = 0;
+    seconds[k] = 0, replicas[k] = all, rates[k] = bandwidth;
+    bl_get_quantity(L, at, &item, "seconds", BERTH_SECONDS, &seconds[k]);
+    bl_get_whole(L, at, &item, "replicas", 1, INT32_MAX, &replicas[k]);
+    bl_get_quantity(L, at, &item, "bandwidth", BERTH_BYTES_PER_SECOND, &rates[k]);
+    bl_get_bool(L, at, &item, "barred", &no);
+    barred[k] = (uint8_t)no;
+    lua_settop(L, at - 1);
+  }
+}
+
+/* How many readers all tensors have; the list is on the top. */
+static int32_t count_readers(lua_State *L, bl_where *item, int32_t n) {
+  int32_t k, sum = 0;
+  for (k = 0; k < n; k++) {
+    int at = entry(L, item, k, tensor_keys);
+    int32_t readers = 0;
+    must_have(L, bl_get_array(L, at, item, "to", &readers), item, "to");
+    sum += readers;
+    lua_settop(L, at - 1);
+  }
+  return sum;
+}
+
+static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
+  bl_where w = { fn, NULL, 0 }, item = { fn, "tensors", 0 };
+  int32_t k, readers, *producer, *first, *consumer;
+  double *bytes;
+  if (!bl_get_array(L, t, &w, "tensors", &p->tensors)) return;
+  readers = count_readers(L, &item, p->tensors);
+  p->producer = producer = bl_scratch(L, (size_t)p->tensors, sizeof *producer);
+  p->bytes = bytes = bl_scratch(L, (size_t)p->tensors, sizeof *bytes);
+  p->first = first = bl_scratch(L, (size_t)p->tensors + 1, sizeof *first);
+  p->consumer = consumer = bl_scratch(L, (size_t)readers, sizeof *consumer);
+  lua_getfield(L, t, "tensors");
+  for (k = first[0] = 0; k < p->tensors; k++) {
+    int at = entry(L, &item, k, tensor_keys);
+    int32_t n = 0, *ids;
+    producer[k] = id_field(L, at, &item, "from", p->ops);
+    must_have(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
+    bl_get_array(L, at, &item, "to", &n);
+    ids = bl_to_ids(L, lua_gettop(L), &item, "to", n, p->ops, "op");
+    memcpy(consumer + first[k], ids, (size_t)n * sizeof *ids);
+    first[k + 1] = first[k] + n;
+    lua_settop(L, at - 1);
+  }
+}
+
+static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
+  bl_where w = { fn, NULL, 0 }, item = { fn, "gradients", 0 };
+  int32_t k, *op;
+  double *bytes, *seconds;
+  if (!bl_get_array(L, t, &w, "gradients", &p->gradients)) return;
+  p->gradient_op = op = bl_scratch(L, (size_t)p->gradients, sizeof *op);
+  p->gradient_bytes = bytes = bl_scratch(L, (size_t)p->gradients, sizeof *bytes);
+  p->gradient_seconds = seconds = bl_scratch(L, (size_t)p->gradients, sizeof *seconds);
+  lua_getfield(L, t, "gradients");
+  for (k = 0; k < p->gradients; k++) {
+    int at = entry(L, &item, k, gradient_keys);
+    op[k] = id_field(L, at, &item, "op", p->ops);
+    must_have(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
+    seconds[k] = NAN;
+    bl_get_quantity(L, at, &item, "seconds", BERTH_SECONDS, &seconds[k]);
+    lua_settop(L, at - 1);
+  }
+}
+
+static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
+  bl_where w = { fn, NULL, 0 };
+  int cost = 0;
+  berth_sfb_problem p;
+  if (!lua_istable(L, 1)) bl_wrong(L, &w, "problem", "expected a table, got %s", bl_kind(L, 1));
+  bl_check_keys(L, 1, &w, problem_keys, false);
+  bl_get_enum(L, 1, &w, "cost", cost_names, &cost);
+  p = berth_sfb_default((berth_sfb_cost)cost);
+  bl_get_quantity(L, 1, &w, "per_op", BERTH_SECONDS, &p.per_op);
+  read_ops(L, 1, fn, &p);
+  read_tensors(L, 1, fn, &p);
+  read_gradients(L, 1, fn, &p);
+  return p;
+}
+
+static void set_marked(lua_State *L, const char *key, int32_t n, const uint8_t *marks) {
+  int32_t k;
+  int count = 0;
+  lua_newtable(L);
+  for (k = 0; k < n; k++) {
+    if (!marks[k]) continue;
+    bl_push_id(L, k);
+    lua_rawseti(L, -2, ++count);
+  }
+  lua_setfield(L, -2, key);
+}
+
+static void push_answer(lua_State *L, const berth_sfb_problem *p, const berth_sfb_value *v, const uint8_t *duplicated,
+                        const uint8_t *gathered, const uint8_t *removed) {
+  lua_newtable(L);
+  set_marked(L, "duplicated", p->ops, duplicated);
+  set_marked(L, "gathered", p->tensors, gathered);
+  set_marked(L, "removed", p->gradients, removed);
+  bl_set_number(L, "work", v->work);
+  bl_set_number(L, "gather", v->gather);
+  bl_set_number(L, "sync", v->sync);
+  bl_set_number(L, "total", v->total);
+}
+
+/* sfb(problem): { duplicated, gathered, removed, work, gather, sync, total }; nil, message, code */
+static int sfb(lua_State *L) {
+  static const char fn[] = "berth.deploy.sfb";
+  uint8_t *duplicated, *gathered, *removed;
+  berth_sfb_problem p;
+  berth_sfb_value v;
+  berth_status st;
+  lua_settop(L, 1);
+  p = read_problem(L, fn);
+  duplicated = bl_scratch(L, (size_t)p.ops, 1);
+  gathered = bl_scratch(L, (size_t)p.tensors, 1);
+  removed = bl_scratch(L, (size_t)p.gradients, 1);
+  st = berth_sfb_choose(bl_ctx(L), &p, duplicated, gathered, removed, &v);
+  if (st != BERTH_OK) return bl_refused(L, fn, st);
+  push_answer(L, &p, &v, duplicated, gathered, removed);
+  return 1;
+}
+
+/* sfb_measure(problem, ops): the same for these ops */
+static int sfb_measure(lua_State *L) {
+  static const bl_where w = { "berth.deploy.sfb_measure", NULL, 0 };
+  uint8_t *duplicated, *gathered, *removed;
+  int32_t n, k, *ids;
+  berth_sfb_problem p;
+  berth_sfb_value v;
+  berth_status st;
+  lua_settop(L, 2);
+  p = read_problem(L, w.fn);
+  n = bl_to_length(L, 2, &w, "ops");
+  ids = bl_to_ids(L, 2, &w, "ops", n, p.ops, "op");
+  duplicated = bl_scratch(L, (size_t)p.ops, 1);
+  gathered = bl_scratch(L, (size_t)p.tensors, 1);
+  removed = bl_scratch(L, (size_t)p.gradients, 1);
+  memset(duplicated, 0, (size_t)p.ops);
+  for (k = 0; k < n; k++) duplicated[ids[k]] = 1;
+  st = berth_sfb_measure(bl_ctx(L), &p, duplicated, gathered, removed, &v);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  push_answer(L, &p, &v, duplicated, gathered, removed);
+  return 1;
+}
+
+/* tag_lines(bandwidth): { c1, c0, d1, d0 } */
+static int tag_lines(lua_State *L) {
+  static const bl_where w = { "berth.deploy.tag_lines", NULL, 0 };
+  double lines[4];
+  berth_status st = berth_tag_lines(bl_ctx(L), bl_to_quantity(L, 1, &w, "bandwidth", BERTH_BYTES_PER_SECOND), lines);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_push_numbers(L, 4, lines);
+  return 1;
+}
+
+/* batch_time(batches, seconds, batch, { whole_us }): s */
+static int batch_time(lua_State *L) {
+  static const char *const keys[] = { "whole_us", NULL };
+  static const bl_where w = { "berth.deploy.batch_time", NULL, 0 };
+  int32_t n = bl_to_length(L, 1, &w, "batches");
+  double *batches, *seconds, batch, out;
+  int t, whole_us = 0;
+  berth_status st;
+  lua_settop(L, 4);
+  batch = bl_to_number(L, 3, &w, "batch");
+  t = bl_options(L, 4, &w, keys);
+  bl_get_bool(L, t, &w, "whole_us", &whole_us);
+  batches = bl_to_numbers(L, 1, &w, "batches", n, "batch size");
+  seconds = bl_to_numbers(L, 2, &w, "seconds", n, "batch size");
+  st = berth_batch_time(bl_ctx(L), n, batches, seconds, batch, whole_us, &out);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, out);
+  return 1;
+}
+
+const luaL_Reg bl_sfb_functions[] = {
+  { "sfb", sfb }, { "sfb_measure", sfb_measure }, { "tag_lines", tag_lines }, { "batch_time", batch_time }, { NULL, NULL }
+};

@@ -1,0 +1,332 @@
+/* Type "deploy": what strategies are worth; strategies to begin with; numbers for graph networks. */
+#include "episodes/assign.h"
+#include "deploy.h"
+#include <berth/deploy_value.h>
+#include <string.h>
+
+static berth_deploy *self(lua_State *L, const char *fn) { return bl_check_deploy(L, 1, fn, "self"); }
+
+static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
+static int32_t devices_of(const berth_deploy *d) { return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); }
+static int32_t links_of(const berth_deploy *d) { return berth_topology_links(berth_cost_topology(berth_deploy_cost(d))); }
+
+/* ---- strategies ------------------------------------------------------------------------------------ */
+
+typedef struct strategy {
+  const int32_t *action;
+  const uint8_t *duplicate; /* NULL: none */
+} strategy;
+
+/* Both arrays are in scratch, which stays on the stack. */
+static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, strategy *s) {
+  return bl_read_strategy(L, i, w, d, &s->action, &s->duplicate);
+}
+
+static void push_marked(lua_State *L, int32_t n, const uint8_t *marks) {
+  int32_t k;
+  int count = 0;
+  lua_newtable(L);
+  for (k = 0; marks && k < n; k++) {
+    if (!marks[k]) continue;
+    bl_push_id(L, k);
+    lua_rawseti(L, -2, ++count);
+  }
+}
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+static void set_value(lua_State *L, const berth_deploy_value *v) {
+  bl_set_number(L, "seconds", v->seconds);
+  bl_set_number(L, "peak", v->peak);
+  bl_set_count(L, "over", v->over);
+  bl_set_id(L, "worst", v->worst);
+  bl_set_number(L, "shortfall", v->shortfall);
+  bl_set_number(L, "excess", v->excess);
+  bl_set_count(L, "repeated", v->repeated);
+}
+
+static void set_numbers(lua_State *L, const char *key, int32_t n, const double *x) {
+  bl_push_numbers(L, n, x);
+  lua_setfield(L, -2, key);
+}
+
+/* d:evaluate(strategy): { seconds, peak, over, worst, shortfall, repeated, peaks }; nil, message, code */
+static int evaluate(lua_State *L) {
+  static const bl_where w = { "deploy:evaluate", NULL, 0 };
+  berth_deploy *d;
+  berth_deploy_value v;
+  double *peaks;
+  berth_status st;
+  strategy s;
+  lua_settop(L, 2);
+  d = self(L, w.fn);
+  st = read_strategy(L, 2, &w, d, &s);
+  peaks = bl_scratch(L, (size_t)devices_of(d), sizeof *peaks);
+  if (st == BERTH_OK) st = berth_deploy_evaluate(d, s.action, s.duplicate, peaks, &v);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_newtable(L);
+  set_value(L, &v);
+  set_numbers(L, "peaks", devices_of(d), peaks);
+  return 1;
+}
+
+/* d:feedback(strategy): the same and makespan, idle_after by op, group_makespan, busy by device, link_busy */
+static int feedback(lua_State *L) {
+  static const bl_where w = { "deploy:feedback", NULL, 0 };
+  berth_deploy *d;
+  berth_deploy_value v;
+  berth_deploy_feedback f;
+  berth_status st;
+  strategy s;
+  lua_settop(L, 2);
+  d = self(L, w.fn);
+  st = read_strategy(L, 2, &w, d, &s);
+  f.makespan = bl_scratch(L, (size_t)ops_of(d), sizeof *f.makespan);
+  f.idle_after = bl_scratch(L, (size_t)ops_of(d), sizeof *f.idle_after);
+  f.group_makespan = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof *f.group_makespan);
+  f.busy = bl_scratch(L, (size_t)devices_of(d), sizeof *f.busy);
+  f.peak = bl_scratch(L, (size_t)devices_of(d), sizeof *f.peak);
+  f.link_busy = bl_scratch(L, (size_t)links_of(d), sizeof *f.link_busy);
+  if (st == BERTH_OK) st = berth_deploy_simulate(d, s.action, s.duplicate, &f, &v);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_newtable(L);
+  set_value(L, &v);
+  set_numbers(L, "makespan", ops_of(d), f.makespan);
+  set_numbers(L, "idle_after", ops_of(d), f.idle_after);
+  set_numbers(L, "group_makespan", berth_deploy_groups(d), f.group_makespan);
+  set_numbers(L, "busy", devices_of(d), f.busy);
+  set_numbers(L, "peaks", devices_of(d), f.peak);
+  set_numbers(L, "link_busy", links_of(d), f.link_busy);
+  return 1;
+}
+
+/* d:local_costs(strategy, group): { s by action }, infinite where it cannot be */
+static int local_costs(lua_State *L) {
+  static const bl_where w = { "deploy:local_costs", NULL, 0 };
+  berth_deploy *d;
+  const berth_action *actions;
+  double *seconds;
+  berth_status st;
+  int32_t n, group;
+  strategy s;
+  lua_settop(L, 3);
+  d = self(L, w.fn);
+  group = bl_to_id(L, 3, &w, "group", berth_deploy_groups(d), "op group");
+  bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
+  n = berth_deploy_actions(d, &actions);
+  seconds = bl_scratch(L, (size_t)n, sizeof *seconds);
+  if ((st = berth_deploy_local(d, s.action, group, seconds)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_push_numbers(L, n, seconds);
+  return 1;
+}
+
+/* d:bound(): s, "work" or "path"; nil, message, code */
+static int bound(lua_State *L) {
+  static const char fn[] = "deploy:bound";
+  const char *which;
+  double seconds;
+  berth_status st = berth_deploy_bound(self(L, fn), &seconds, &which);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushnumber(L, seconds);
+  lua_pushstring(L, which);
+  return 2;
+}
+
+/* ---- repeated ops ---------------------------------------------------------------------------------------- */
+
+/* d:repeated(strategy, rule): ids of ops */
+static int repeated(lua_State *L) {
+  static const bl_where w = { "deploy:repeated", NULL, 0 };
+  int rule = BERTH_DEPLOY_SFB_LOCAL;
+  berth_deploy *d;
+  uint8_t *marks;
+  berth_status st;
+  strategy s;
+  lua_settop(L, 3);
+  d = self(L, w.fn);
+  lua_newtable(L);
+  lua_pushvalue(L, 3);
+  lua_setfield(L, 4, "rule");
+  bl_get_enum(L, 4, &w, "rule", bl_deploy_sfb_names, &rule);
+  bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
+  marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  st = berth_deploy_repeat(d, s.action, (berth_deploy_sfb)rule, marks);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  push_marked(L, ops_of(d), marks);
+  return 1;
+}
+
+/* d:evaluations(): how many strategies were simulated so far */
+static int evaluations(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)berth_deploy_evaluations(self(L, "deploy:evaluations")));
+  return 1;
+}
+
+/* d:guard(strategy, { evaluations }): { action, duplicate }, value, how many evaluations it took */
+static int guard(lua_State *L) {
+  static const char *const keys[] = { "evaluations", NULL };
+  static const bl_where w = { "deploy:guard", NULL, 0 };
+  int32_t most = 50;
+  berth_deploy *d;
+  berth_deploy_value v;
+  int64_t before;
+  uint8_t *marks;
+  berth_status st;
+  bl_call call;
+  strategy s;
+  int t;
+  lua_settop(L, 3);
+  d = self(L, w.fn);
+  before = berth_deploy_evaluations(d);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_whole(L, t, &w, "evaluations", 2, INT32_MAX, &most);
+  st = read_strategy(L, 2, &w, d, &s);
+  marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  if (s.duplicate) memcpy(marks, s.duplicate, (size_t)ops_of(d));
+  else memset(marks, 0, (size_t)ops_of(d));
+  call = bl_enter(L);
+  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_guard(d, s.action, marks, most, &v) : st);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_newtable(L);
+  bl_push_ids(L, berth_deploy_groups(d), s.action);
+  lua_setfield(L, -2, "action");
+  push_marked(L, ops_of(d), marks);
+  lua_setfield(L, -2, "duplicate");
+  lua_newtable(L);
+  set_value(L, &v);
+  lua_pushnumber(L, (lua_Number)(berth_deploy_evaluations(d) - before));
+  return 3;
+}
+
+/* ---- strategies to begin with ------------------------------------------------------------------------------ */
+
+static void release_list(void *box) { berth_deploy_list_release(((bl_box *)box)->object); }
+static const bl_class list_class = { .name = "list of strategies", .key = "berth.deploy_list", .release = release_list };
+
+static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deploy_list *l, int32_t k) {
+  lua_newtable(L);
+  bl_set_string(L, "name", berth_deploy_list_name(l, k));
+  bl_push_ids(L, berth_deploy_groups(d), berth_deploy_list_action(l, k));
+  lua_setfield(L, -2, "action");
+  bl_set_string(L, "sfb", bl_deploy_sfb_names[berth_deploy_list_rule(l, k)]);
+  set_value(L, berth_deploy_list_value(l, k));
+}
+
+/* d:baselines(): array of { name, action, sfb, seconds, peak, over, worst, shortfall, repeated } */
+static int baselines(lua_State *L) {
+  static const char fn[] = "deploy:baselines";
+  berth_deploy *d;
+  berth_deploy_list *l = NULL;
+  bl_box *box;
+  berth_status st;
+  bl_call call;
+  int32_t k, n;
+  lua_settop(L, 1);
+  d = self(L, fn);
+  bl_register(L, &list_class);
+  box = bl_new(L, &list_class, sizeof *box);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_deploy_baselines(d, &l));
+  box->object = l; /* also where a hook has raised */
+  if (st != BERTH_OK) return bl_failed(L, st);
+  n = berth_deploy_list_size(l);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    push_baseline(L, d, l, k);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* ---- for graph networks ------------------------------------------------------------------------------------------ */
+
+static float *set_array(lua_State *L, const char *key, int32_t rows, int32_t columns) {
+  const int32_t shape[2] = { rows, columns };
+  bl_array_box *box = bl_push_zeros(L, 2, shape);
+  float *data = box->data;
+  lua_setfield(L, -2, key);
+  return data;
+}
+
+/* Ids count..count - 1 of a grid of rows by columns: of the row, or of the column. */
+static void set_grid(lua_State *L, const char *key, int32_t rows, int32_t columns, bool by_row) {
+  int32_t *ids = bl_scratch(L, (size_t)rows * (size_t)columns, sizeof *ids), i, k;
+  for (i = 0; i < rows; i++) {
+    for (k = 0; k < columns; k++) ids[i * columns + k] = by_row ? i : k;
+  }
+  bl_push_index(L, rows * columns, ids);
+  lua_remove(L, -2);
+  lua_setfield(L, -2, key);
+}
+
+static void set_ids(lua_State *L, const char *key, int32_t n, const int32_t *ids) {
+  bl_push_index(L, n, ids);
+  lua_setfield(L, -2, key);
+}
+
+/* The table on the top gets all that d has. */
+static berth_deploy_features set_features(lua_State *L, const berth_deploy_shape *s) {
+  int32_t g = s->groups, m = s->device_groups;
+  berth_deploy_features f;
+  f.op = set_array(L, "op", g, BERTH_DEPLOY_OP_FEATURES);
+  f.device = set_array(L, "device", m, BERTH_DEPLOY_DEVICE_FEATURES);
+  f.edge = set_array(L, "edge", s->edges, 1);
+  f.link = set_array(L, "link", m * m, 1);
+  f.place = set_array(L, "place", g * m, BERTH_DEPLOY_PLACE_FEATURES);
+  set_ids(L, "edge_from", s->edges, s->from);
+  set_ids(L, "edge_to", s->edges, s->to);
+  set_grid(L, "link_from", m, m, true);
+  set_grid(L, "link_to", m, m, false);
+  set_grid(L, "place_op", g, m, true);
+  set_grid(L, "place_device", g, m, false);
+  bl_set_count(L, "groups", g);
+  bl_set_count(L, "device_groups", m);
+  bl_set_count(L, "edges", s->edges);
+  return f;
+}
+
+static int32_t opt_group(lua_State *L, int t, const bl_where *w, const berth_deploy *d) {
+  int32_t id = BERTH_NONE;
+  if (t == 0) return id;
+  lua_getfield(L, t, "deciding");
+  if (!lua_isnil(L, -1)) id = bl_to_id(L, lua_gettop(L), w, "deciding", berth_deploy_groups(d), "op group");
+  lua_pop(L, 1);
+  return id;
+}
+
+/* d:features(strategy, { deciding, decided, scale, feedback }): arrays and indices by name, and the value if simulated */
+static int features(lua_State *L) {
+  static const char *const keys[] = { "deciding", "decided", "scale", "feedback", NULL };
+  static const char *const scales[] = { "raw", "log", NULL };
+  static const bl_where w = { "deploy:features", NULL, 0 };
+  int32_t decided = 0, deciding;
+  int scale = BERTH_DEPLOY_SCALE_RAW, simulated = 1, t;
+  berth_deploy *d;
+  berth_deploy_shape shape;
+  berth_deploy_features f;
+  berth_deploy_value v;
+  berth_status st;
+  strategy s;
+  lua_settop(L, 3);
+  d = self(L, w.fn);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_whole(L, t, &w, "decided", 0, berth_deploy_groups(d), &decided);
+  bl_get_enum(L, t, &w, "scale", scales, &scale);
+  bl_get_bool(L, t, &w, "feedback", &simulated);
+  deciding = opt_group(L, t, &w, d);
+  if ((st = read_strategy(L, 2, &w, d, &s)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_deploy_features_shape(d, &shape)) != BERTH_OK) return bl_failed(L, st);
+  lua_newtable(L);
+  f = set_features(L, &shape);
+  st = berth_deploy_features_of(d, s.action, s.duplicate, decided, deciding, (berth_deploy_scale)scale, simulated, &f, &v);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  if (simulated) set_value(L, &v);
+  return 1;
+}
+
+const luaL_Reg bl_deploy_value_methods[] = {
+  { "evaluate", evaluate },   { "feedback", feedback },   { "local_costs", local_costs }, { "bound", bound },
+  { "evaluations", evaluations },
+  { "repeated", repeated },   { "guard", guard },         { "baselines", baselines },     { "features", features },
+  { NULL, NULL }
+};

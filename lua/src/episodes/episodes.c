@@ -1,0 +1,391 @@
+/* Type "episodes": several assignments made step by step, side by side. */
+#include "assign.h"
+#include "sim/sim_options.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct episodes_box {
+  berth_episodes *episodes;
+  berth_assign *assign; /* of its own reference */
+} episodes_box;
+
+static void release_episodes(void *p) {
+  episodes_box *box = p;
+  berth_episodes_release(box->episodes);
+  berth_assign_release(box->assign);
+}
+
+int bl_episodes_new(lua_State *L) {
+  static const bl_where w = { "assignment:episodes", NULL, 0 };
+  bl_assignment_box *a = bl_self(L, &bl_assignment_class, w.fn);
+  int32_t n = (int32_t)bl_to_whole(L, 2, &w, "n", 1, 1000000);
+  episodes_box *box = bl_new(L, &bl_episodes_class, sizeof *box);
+  berth_status st = berth_episodes_new(a->assign, n, &box->episodes);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  berth_assign_retain(a->assign);
+  box->assign = a->assign;
+  compat_getanchor(L, -1);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "assignment");
+  lua_pop(L, 1);
+  bl_track(L);
+  return 1;
+}
+
+static episodes_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_episodes_class, fn); }
+static int32_t devices_of(const episodes_box *box) {
+  return berth_topology_devices(berth_cost_topology(berth_assign_cost(box->assign)));
+}
+static int32_t ops_of(const episodes_box *box) { return berth_graph_ops(berth_cost_graph(berth_assign_cost(box->assign))); }
+
+/* One op, or device, for each episode. */
+static const int32_t *each(lua_State *L, int i, const episodes_box *box, const char *fn, const char *key) {
+  bl_where w = { fn, NULL, 0 };
+  const berth_index *x = bl_to_index(L, i, &w, key);
+  if (berth_index_size(x) != berth_episodes_count(box->episodes)) {
+    bl_wrong(L, &w, key, "%d ids for %d episodes", (int)berth_index_size(x), (int)berth_episodes_count(box->episodes));
+  }
+  return berth_index_ids(x);
+}
+
+/* Nothing to say but success: what the core refuses is the caller's mistake. */
+static void must(lua_State *L, const char *fn, berth_status st) {
+  if (st != BERTH_OK) {
+    bl_push_message(L, st);
+    bl_error(L, "%s: %s", fn, lua_tostring(L, -1));
+  }
+}
+
+/* ---- stepping ---------------------------------------------------------------------------- */
+
+static int start(lua_State *L) {
+  static const bl_where w = { "episodes:start", NULL, 0 };
+  episodes_box *box = self(L, w.fn);
+  double seed = lua_isnoneornil(L, 2) ? 0 : bl_to_whole(L, 2, &w, "seed", 0, 9007199254740991.0);
+  double first = lua_isnoneornil(L, 3) ? 0 : bl_to_whole(L, 3, &w, "first", 0, 9007199254740991.0);
+  berth_episodes_start(box->episodes, (uint64_t)seed, (int64_t)first);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int candidates(lua_State *L) {
+  episodes_box *box = self(L, "episodes:candidates");
+  const int32_t *first, *ops;
+  int32_t n = berth_episodes_candidates(box->episodes, &first, &ops);
+  bl_push_index(L, n, ops);
+  bl_push_segments_from(L, berth_episodes_count(box->episodes), first);
+  return 2;
+}
+
+/* Features of all devices, for `n` ops. Where one cannot run the earliest start is infinite; networks get the latest of the other
+ * devices in its place, which `allowed` rules out. */
+static void push_devices(lua_State *L, const episodes_box *box, int32_t n, double *x) {
+  enum { EARLIEST = 4 };
+  const int32_t d = devices_of(box), shape[2] = { n * d, berth_assign_device_features(box->assign) };
+  for (int32_t i = 0; i < n; i++) {
+    double *f = x + (size_t)i * (size_t)d * (size_t)shape[1] + EARLIEST, latest = 0;
+    for (int32_t k = 0; k < d; k++) latest = isinf(f[k * shape[1]]) ? latest : fmax(latest, f[k * shape[1]]);
+    for (int32_t k = 0; k < d; k++) f[k * shape[1]] = fmin(f[k * shape[1]], latest);
+  }
+  bl_push_array_of(L, 2, shape, x);
+}
+
+static int devices(lua_State *L) {
+  static const char *const fn = "episodes:devices";
+  episodes_box *box = self(L, fn);
+  const int32_t *op = each(L, 2, box, fn, "ops");
+  int32_t n = berth_episodes_count(box->episodes), width = berth_assign_device_features(box->assign);
+  double *x = bl_scratch(L, (size_t)n * (size_t)devices_of(box) * (size_t)width, sizeof *x);
+  must(L, fn, berth_episodes_devices(box->episodes, op, x));
+  push_devices(L, box, n, x);
+  return 1;
+}
+
+/* What fills marks [n x devices] from an op of each episode. */
+typedef berth_status (*mark_fn)(berth_episodes *e, const int32_t *op, uint8_t *out);
+
+static int marks_of(lua_State *L, const char *fn, mark_fn fill) {
+  episodes_box *box = self(L, fn);
+  const int32_t *op = each(L, 2, box, fn, "ops");
+  const int32_t shape[2] = { berth_episodes_count(box->episodes), devices_of(box) };
+  uint8_t *x = bl_scratch(L, (size_t)shape[0] * (size_t)shape[1], sizeof *x);
+  must(L, fn, fill(box->episodes, op, x));
+  bl_push_marks(L, 2, shape, x);
+  return 1;
+}
+
+static int allowed(lua_State *L) { return marks_of(L, "episodes:allowed", berth_episodes_allowed); }
+static int teacher_devices(lua_State *L) { return marks_of(L, "episodes:teacher_devices", berth_episodes_teacher_devices); }
+
+static const char *const tie_names[] = { "textbook", "code", NULL };
+static const char *const choice_names[] = { "sample", "greedy", "random-ties", NULL };
+
+/* The place of the string at i in names; nil: 0. */
+static int one_of(lua_State *L, int i, const bl_where *w, const char *key, const char *const *names) {
+  const char *text;
+  int k;
+  if (lua_isnoneornil(L, i)) return 0;
+  text = bl_to_text(L, i, w, key);
+  for (k = 0; names[k]; k++) {
+    if (strcmp(names[k], text) == 0) return k;
+  }
+  return bl_wrong(L, w, key, "'%s' is unknown (legal: %s, %s%s%s)", text, names[0], names[1], names[2] ? ", " : "",
+                  names[2] ? names[2] : "");
+}
+
+static int teacher_ops(lua_State *L) {
+  static const bl_where w = { "episodes:teacher_ops", NULL, 0 };
+  episodes_box *box = self(L, w.fn);
+  int ties = one_of(L, 2, &w, "ties", tie_names);
+  const int32_t *first, *ops;
+  int32_t n = berth_episodes_candidates(box->episodes, &first, &ops);
+  uint8_t *x = bl_scratch(L, (size_t)n, sizeof *x);
+  must(L, w.fn, berth_episodes_teacher_ops(box->episodes, (berth_teacher_ties)ties, x));
+  bl_push_marks(L, 1, &n, x);
+  return 1;
+}
+
+/* Where the segments of scores begin: given, or all alike. Scratch, on the stack. */
+static int32_t *choice_segments(lua_State *L, int i, const episodes_box *box, int64_t scores, const bl_where *w) {
+  int32_t n = berth_episodes_count(box->episodes), k, *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
+  if (lua_isnoneornil(L, i)) {
+    if (scores % n != 0) bl_wrong(L, w, "scores", "%d numbers are not as many for each of %d episodes", (int)scores, (int)n);
+    for (k = 0; k <= n; k++) first[k] = (int32_t)(scores / n) * k;
+  } else {
+    const berth_segments *s = bl_to_segments(L, i, w, "segments");
+    if (berth_segments_count(s) != n || berth_segments_rows(s) != scores) {
+      bl_wrong(L, w, "segments", "%d of %d rows for %d episodes and %d scores", (int)berth_segments_count(s),
+               (int)berth_segments_rows(s), (int)n, (int)scores);
+    }
+    memcpy(first, berth_segments_first(s), ((size_t)n + 1) * sizeof *first);
+  }
+  return first;
+}
+
+/* choose(scores, segments, options): index of positions */
+static int choose(lua_State *L) {
+  static const bl_where w = { "episodes:choose", NULL, 0 };
+  static const char *const legal[] = { "how", "epsilon", NULL };
+  episodes_box *box = self(L, w.fn);
+  bl_array_box *scores = bl_check_array(L, 2, w.fn, "scores");
+  int32_t n = berth_episodes_count(box->episodes), *first, *out;
+  double epsilon = 0;
+  int t, how = 0;
+  lua_settop(L, 4);
+  t = bl_options(L, 4, &w, legal);
+  bl_get_enum(L, t, &w, "how", choice_names, &how);
+  if (t) {
+    lua_getfield(L, t, "epsilon");
+    if (!lua_isnil(L, -1)) epsilon = bl_to_number(L, -1, &w, "epsilon");
+    lua_pop(L, 1);
+  }
+  first = choice_segments(L, 3, box, scores->size, &w);
+  out = bl_scratch(L, (size_t)n, sizeof *out);
+  must(L, w.fn, berth_episodes_choose(box->episodes, first, scores->data, (berth_choice)how, epsilon, out));
+  bl_push_index(L, n, out);
+  return 1;
+}
+
+/* select(ops, segments, positions): the op at its position in each segment */
+static int select_ops(lua_State *L) {
+  static const bl_where w = { "episodes:select", NULL, 0 };
+  const berth_index *ops, *at;
+  const berth_segments *s;
+  int32_t i, n, *out;
+  self(L, w.fn);
+  ops = bl_to_index(L, 2, &w, "ops");
+  s = bl_to_segments(L, 3, &w, "segments");
+  at = bl_to_index(L, 4, &w, "positions");
+  n = berth_segments_count(s);
+  if (berth_index_size(at) != n || berth_segments_rows(s) != berth_index_size(ops)) {
+    bl_wrong(L, &w, "positions", "%d positions, %d segments of %d rows and %d ops do not go together", (int)berth_index_size(at),
+             (int)n, (int)berth_segments_rows(s), (int)berth_index_size(ops));
+  }
+  out = bl_scratch(L, (size_t)n, sizeof *out);
+  for (i = 0; i < n; i++) {
+    int32_t first = berth_segments_first(s)[i], k = berth_index_ids(at)[i];
+    if (k < 0 || k >= berth_segments_first(s)[i + 1] - first)
+      bl_wrong(L, &w, "positions", "segment %d has no row %d", (int)i + 1, (int)k + 1);
+    out[i] = berth_index_ids(ops)[first + k];
+  }
+  bl_push_index(L, n, out);
+  return 1;
+}
+
+static int assign(lua_State *L) {
+  static const char *const fn = "episodes:assign";
+  episodes_box *box = self(L, fn);
+  const int32_t *op = each(L, 2, box, fn, "ops"), *device = each(L, 3, box, fn, "devices");
+  must(L, fn, berth_episodes_assign(box->episodes, op, device));
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* ---- what came of it --------------------------------------------------------------------- */
+
+static void push_placement(lua_State *L, const episodes_box *box, int32_t i) {
+  int32_t n = ops_of(box);
+  bl_push_ids(L, n, berth_episodes_placement(box->episodes) + (size_t)i * (size_t)n); /* what is not assigned yet: 0 */
+}
+
+static int placement(lua_State *L) {
+  static const bl_where w = { "episodes:placement", NULL, 0 };
+  episodes_box *box = self(L, w.fn);
+  push_placement(L, box, bl_to_id(L, 2, &w, "episode", berth_episodes_count(box->episodes), "episode"));
+  return 1;
+}
+
+static int placements(lua_State *L) {
+  episodes_box *box = self(L, "episodes:placements");
+  int32_t n = berth_episodes_count(box->episodes);
+  lua_createtable(L, n, 0);
+  for (int32_t i = 0; i < n; i++) {
+    push_placement(L, box, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* One placement that needs a route which is not there stops a batch. Here it counts like one that runs out of memory. */
+static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o, const berth_episodes *e, berth_sim_summary *out) {
+  int32_t n = berth_episodes_count(e), ops = berth_graph_ops(berth_cost_graph(cost)), i;
+  for (i = 0; i < n; i++) {
+    berth_sim_options own = *o;
+    berth_status st;
+    own.seed += (uint64_t)i; /* as in the batch */
+    st = berth_sim_batch(cost, &own, 1, berth_episodes_placement(e) + (size_t)i * (size_t)ops, 1, &out[i]);
+    if (st != BERTH_OK && st != BERTH_EUNREACHABLE) return st;
+    if (st == BERTH_EUNREACHABLE) out[i] = (berth_sim_summary){ .makespan = INFINITY, .oom_op = BERTH_NONE };
+  }
+  return BERTH_OK;
+}
+
+static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, int threads, const berth_episodes *e,
+                                 berth_sim_summary *out) {
+  berth_status st = berth_sim_batch(cost, o, berth_episodes_count(e), berth_episodes_placement(e), threads, out);
+  return st == BERTH_EUNREACHABLE ? each_by_itself(cost, o, e, out) : st;
+}
+
+/* simulate(cost, options): array of makespans, infinite where memory runs out or a route is missing; nil, message, code */
+static int simulate(lua_State *L) {
+  static const bl_where w = { "episodes:simulate", NULL, 0 };
+  episodes_box *box = self(L, w.fn);
+  berth_episodes *e = box->episodes;
+  int32_t n = berth_episodes_count(e), i, threads = 1;
+  berth_cost *cost;
+  berth_sim_options o;
+  berth_sim_summary *out;
+  berth_status st;
+  bl_call call;
+  int t;
+  lua_settop(L, 3);
+  cost = lua_isnil(L, 2) ? berth_assign_cost(box->assign) : bl_check_cost(L, 2, w.fn, "cost");
+  t = bl_options(L, 3, &w, bl_batch_keys);
+  o = bl_sim_options(L, t, &w, cost, NULL);
+  bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
+  if (berth_episodes_step(e) < berth_assign_steps(box->assign)) {
+    bl_wrong(L, &w, "self", "only %d of %d steps are taken", (int)berth_episodes_step(e), (int)berth_assign_steps(box->assign));
+  }
+  if (berth_graph_ops(berth_cost_graph(cost)) != ops_of(box)) {
+    bl_wrong(L, &w, "cost", "is of %d ops, the episodes are of %d", (int)berth_graph_ops(berth_cost_graph(cost)), (int)ops_of(box));
+  }
+  out = bl_scratch(L, (size_t)n, sizeof *out);
+  berth_episodes_retain(e);
+  berth_cost_retain(cost);
+  call = bl_enter(L);
+  st = bl_leave(&call, simulate_all(cost, &o, threads, e, out));
+  berth_cost_release(cost);
+  berth_episodes_release(e);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, n, 0);
+  for (i = 0; i < n; i++) {
+    lua_pushnumber(L, out[i].oom_op == BERTH_NONE ? out[i].makespan : INFINITY);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static void push_log_devices(lua_State *L, const episodes_box *box, const berth_episode_log *log) {
+  size_t size = (size_t)log->n_rows * (size_t)devices_of(box) * (size_t)berth_assign_device_features(box->assign);
+  double *x = bl_scratch(L, size, sizeof *x);
+  memcpy(x, log->devices, size * sizeof *x);
+  push_devices(L, box, log->n_rows, x);
+  lua_remove(L, -2);
+}
+
+/* The log as a table of indices, segments and the devices' features. */
+static int record(lua_State *L) {
+  static const char *const fn = "episodes:log";
+  episodes_box *box = self(L, fn);
+  int32_t n = berth_episodes_count(box->episodes), steps = berth_assign_steps(box->assign), i, *length;
+  berth_episode_log log;
+  must(L, fn, berth_episodes_log(box->episodes, &log));
+  lua_createtable(L, 0, 7);
+  bl_push_index(L, log.n_rows, log.op);
+  lua_setfield(L, -2, "op");
+  bl_push_index(L, log.n_rows, log.device);
+  lua_setfield(L, -2, "device");
+  bl_push_index(L, log.n_rows, log.chosen);
+  lua_setfield(L, -2, "chosen");
+  bl_push_index(L, log.first[log.n_rows], log.candidates);
+  lua_setfield(L, -2, "candidates");
+  bl_push_segments_from(L, log.n_rows, log.first);
+  lua_setfield(L, -2, "steps");
+  if (log.devices) {
+    push_log_devices(L, box, &log);
+    lua_setfield(L, -2, "devices");
+  }
+  if (log.allowed) {
+    const int32_t shape[2] = { log.n_rows, devices_of(box) };
+    bl_push_marks(L, 2, shape, log.allowed);
+    lua_setfield(L, -2, "allowed");
+  }
+  length = bl_scratch(L, (size_t)n, sizeof *length);
+  for (i = 0; i < n; i++) length[i] = steps;
+  bl_push_segments(L, n, length);
+  lua_setfield(L, -3, "episodes");
+  lua_pop(L, 1);
+  return 1;
+}
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static int count(lua_State *L) {
+  lua_pushinteger(L, berth_episodes_count(self(L, "episodes.count")->episodes));
+  return 1;
+}
+static int step(lua_State *L) {
+  lua_pushinteger(L, berth_episodes_step(self(L, "episodes.step")->episodes));
+  return 1;
+}
+static int done(lua_State *L) {
+  episodes_box *box = self(L, "episodes.done");
+  lua_pushboolean(L, berth_episodes_step(box->episodes) >= berth_assign_steps(box->assign));
+  return 1;
+}
+static int of_assignment(lua_State *L) {
+  self(L, "episodes.assignment");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "assignment");
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  episodes_box *box = self(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "episodes: %d side by side, %d of %d steps taken", (int)berth_episodes_count(box->episodes),
+                (int)berth_episodes_step(box->episodes), (int)berth_assign_steps(box->assign));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg methods[] = {
+  { "start", start },     { "candidates", candidates }, { "devices", devices },         { "allowed", allowed },
+  { "choose", choose },   { "select", select_ops },     { "assign", assign },           { "teacher_ops", teacher_ops },
+  { "teacher_devices", teacher_devices },               { "placement", placement },     { "placements", placements },
+  { "simulate", simulate }, { "log", record },          { NULL, NULL } };
+static const luaL_Reg fields[] = { { "count", count }, { "step", step }, { "done", done }, { "assignment", of_assignment },
+                                   { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_episodes_class = { "episodes", "berth.episodes", release_episodes, methods, NULL, fields, meta, NULL };

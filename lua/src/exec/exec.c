@@ -1,0 +1,335 @@
+/* Types "executor" and "execution": running placements on threads, and what that gave. lua/berth/execute.lua is over it. */
+#include "base/binding.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- executor --------------------------------------------------------------------------- */
+
+typedef struct executor_box {
+  berth_executor *x; /* NULL: closed */
+  berth_cost *cost;
+  bl_hooks *hooks;
+  int busy;          /* calls of the core under way: the last one frees what was closed meanwhile */
+} executor_box;
+
+static void release_all(berth_executor *x, berth_cost *cost) {
+  berth_executor_release(x);
+  berth_cost_release(cost);
+}
+
+static void release_executor(void *p) {
+  executor_box *box = p;
+  if (box->busy == 0) release_all(box->x, box->cost);
+}
+
+/* What allocates in Lua may collect garbage, and a finaliser may close any object: ask again after that. */
+static executor_box *self_executor(lua_State *L, const char *fn) { return bl_self(L, &bl_executor_class, fn); }
+
+static int32_t ops_of(const executor_box *box) { return berth_graph_ops(berth_cost_graph(box->cost)); }
+
+static const char *const mode_names[] = { "compute", "paced", NULL };
+static const char *const dispatch_names[] = { "fifo", "light-first", "blevel", "planned", "lifo", "random", "static", NULL };
+
+static berth_exec_options read_options(lua_State *L, int t, const bl_where *w) {
+  berth_exec_options o = berth_exec_default();
+  int k;
+  if (bl_get_enum(L, t, w, "mode", mode_names, &k)) o.mode = (berth_exec_mode)k;
+  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o.links = (berth_links)k;
+  if (bl_get_enum(L, t, w, "dispatch", dispatch_names, &k)) o.dispatch = (berth_dispatch)k;
+  bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &o.seconds);
+  bl_get_positive(L, t, w, "scale", &o.scale);
+  bl_get_positive(L, t, w, "duty", &o.duty);
+  bl_get_quantity(L, t, w, "flops", BERTH_FLOP_PER_SECOND, &o.flops);
+  bl_get_positive(L, t, w, "stream", &o.stream);
+  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &o.memory);
+  bl_get_bool(L, t, w, "check", &o.check);
+  bl_get_seed(L, t, w, "seed", &o.seed);
+  return o;
+}
+
+/* executor(graph, topology, options): object; nil, message, code */
+static int executor(lua_State *L) {
+  static const char *const keys[] = { "mode", "links", "dispatch", "seconds", "scale", "duty", "flops", "stream", "memory",
+                                      "check", "seed", "cost", NULL };
+  static const bl_where w = { "berth.executor", NULL, 0 };
+  berth_exec_options o;
+  executor_box *box;
+  berth_cost *cost;
+  berth_status st;
+  lua_settop(L, 3);
+  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  bl_check_cost(L, 1, w.fn, "cost");
+  o = read_options(L, bl_options(L, 2, &w, keys), &w);
+  box = bl_new(L, &bl_executor_class, sizeof *box);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
+  if ((st = berth_executor_new(cost, &o, &box->x)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  berth_cost_retain(box->cost = cost);
+  box->hooks = bl_hooks_of(L);
+  compat_getanchor(L, -1);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "cost");
+  lua_pop(L, 1);
+  bl_track(L);
+  return 1;
+}
+
+/* Runs it for the executor in the box, which a hook may close meanwhile, the placement too. */
+static berth_status run_held(lua_State *L, executor_box *box, const int32_t *device, int32_t repeats, berth_execution **out) {
+  bl_placement_box *p = bl_test(L, 2, &bl_placement_class);
+  berth_placement *held = p ? p->placement : NULL;
+  berth_executor *x = box->x;
+  berth_cost *cost = box->cost;
+  bl_call call;
+  berth_status st;
+  if (held) berth_placement_retain(held);
+  box->busy++;
+  call = bl_enter_with(L, box->hooks);
+  st = bl_leave(&call, berth_executor_run(x, device, repeats, out));
+  if (--box->busy == 0 && !box->x) release_all(x, cost);
+  berth_placement_release(held);
+  return st;
+}
+
+/* executor:run(placement, { repeats }): execution; nil, message, code */
+static int run(lua_State *L) {
+  static const char *const keys[] = { "repeats", NULL };
+  static const bl_where w = { "executor:run", NULL, 0 };
+  bl_execution_box *r;
+  const int32_t *device;
+  int32_t repeats = 1;
+  berth_status st;
+  int t;
+  self_executor(L, w.fn);
+  lua_settop(L, 3);
+  r = bl_new(L, &bl_execution_class, sizeof *r);
+  compat_getanchor(L, -1);
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "cost");
+  lua_setfield(L, -3, "cost");
+  lua_pop(L, 2);
+  t = bl_options(L, 3, &w, keys);
+  bl_get_whole(L, t, &w, "repeats", 1, 1000000, &repeats);
+  device = bl_to_devices(L, 2, self_executor(L, w.fn)->cost, &w, "placement");
+  st = run_held(L, self_executor(L, w.fn), device, repeats, &r->execution);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_settop(L, 4);
+  bl_track(L);
+  return 1;
+}
+
+/* executor:kernels(): number of the kernel of each op, and how many there are */
+static int kernels(lua_State *L) {
+  static const char *const fn = "executor:kernels";
+  int32_t n = ops_of(self_executor(L, fn)), *number = bl_scratch(L, (size_t)n, sizeof *number);
+  int32_t count = berth_executor_kernels(self_executor(L, fn)->x, number);
+  bl_push_ids(L, n, number);
+  lua_pushinteger(L, count);
+  return 2;
+}
+
+static int get_scale(lua_State *L) {
+  lua_pushnumber(L, berth_executor_scale(self_executor(L, "executor.scale")->x));
+  return 1;
+}
+
+static int get_byte_scale(lua_State *L) {
+  lua_pushnumber(L, berth_executor_byte_scale(self_executor(L, "executor.byte_scale")->x));
+  return 1;
+}
+
+static int get_threads(lua_State *L) {
+  lua_pushinteger(L, berth_executor_threads(self_executor(L, "executor.threads")->x));
+  return 1;
+}
+
+static int executor_cost(lua_State *L) {
+  self_executor(L, "executor.cost");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "cost");
+  return 1;
+}
+
+static int executor_to_string(lua_State *L) {
+  const executor_box *box = self_executor(L, "tostring");
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "executor: %d ops on %d devices, %d threads, scale %.3g", (int)ops_of(box),
+                (int)berth_topology_devices(berth_cost_topology(box->cost)), (int)berth_executor_threads(box->x),
+                berth_executor_scale(box->x));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg executor_methods[] = { { "run", run }, { "kernels", kernels }, { NULL, NULL } };
+static const luaL_Reg executor_fields[] = { { "scale", get_scale }, { "byte_scale", get_byte_scale }, { "threads", get_threads },
+                                            { "cost", executor_cost }, { NULL, NULL } };
+static const luaL_Reg executor_meta[] = { { "__tostring", executor_to_string }, { NULL, NULL } };
+const bl_class bl_executor_class = { "executor", "berth.executor", release_executor, executor_methods, NULL, executor_fields,
+                                     executor_meta, NULL };
+
+/* ---- execution -------------------------------------------------------------------------- */
+
+static void release_execution(void *box) { berth_execution_release(((bl_execution_box *)box)->execution); }
+
+static const berth_execution *self(lua_State *L, const char *fn) {
+  return ((bl_execution_box *)bl_self(L, &bl_execution_class, fn))->execution;
+}
+
+static int32_t n_ops(const berth_execution *r) { return berth_graph_ops(berth_cost_graph(berth_execution_cost(r))); }
+static int32_t n_devices(const berth_execution *r) { return berth_topology_devices(berth_cost_topology(berth_execution_cost(r))); }
+
+static int get_makespan(lua_State *L) {
+  lua_pushnumber(L, berth_execution_makespan(self(L, "execution.makespan")));
+  return 1;
+}
+
+static int get_wrong(lua_State *L) {
+  bl_push_id(L, berth_execution_wrong(self(L, "execution.wrong")));
+  return 1;
+}
+
+static int get_checked(lua_State *L) {
+  lua_pushboolean(L, berth_execution_checksums(self(L, "execution.checked")) != NULL);
+  return 1;
+}
+
+static int get_cost(lua_State *L) {
+  self(L, "execution.cost");
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, "cost");
+  return 1;
+}
+
+/* An array of an execution.  @param n out */
+typedef const void *(*part)(const berth_execution *r, int32_t *n);
+
+#define PART(NAME, COUNT, GET)                                                                    \
+  static const void *part_##NAME(const berth_execution *r, int32_t *n) {                          \
+    *n = COUNT(r);                                                                                \
+    return GET(r);                                                                                \
+  }
+PART(start, n_ops, berth_execution_start)
+PART(finish, n_ops, berth_execution_finish)
+PART(busy, n_devices, berth_execution_busy)
+PART(device, n_ops, berth_execution_device)
+PART(turns, n_ops, berth_execution_turns)
+
+static const void *part_times(const berth_execution *r, int32_t *n) { return berth_execution_times(r, n); }
+
+static const void *part_transfers(const berth_execution *r, int32_t *n) {
+  const berth_transfer *t;
+  *n = berth_execution_transfers(r, &t);
+  return t;
+}
+
+static const void *part_checksums(const berth_execution *r, int32_t *n) {
+  const uint64_t *sums = berth_execution_checksums(r);
+  *n = sums ? n_ops(r) : 0;
+  return sums;
+}
+
+/* Pushes a copy in scratch: a finaliser may close the execution while tables are made of it. */
+static void *copied(lua_State *L, const char *fn, part of, size_t size, int32_t *n) {
+  void *copy;
+  const void *from;
+  of(self(L, fn), n);
+  copy = bl_scratch(L, (size_t)*n, size);
+  from = of(self(L, fn), n);
+  if (*n > 0) memcpy(copy, from, (size_t)*n * size);
+  return copy;
+}
+
+#define NUMBERS(NAME)                                                                             \
+  static void build_##NAME(lua_State *L) {                                                        \
+    int32_t n;                                                                                    \
+    const double *x = copied(L, "execution." #NAME, part_##NAME, sizeof *x, &n);                  \
+    bl_push_numbers(L, n, x);                                                                     \
+    lua_remove(L, -2);                                                                            \
+  }
+NUMBERS(times)
+NUMBERS(start)
+NUMBERS(finish)
+NUMBERS(busy)
+
+static void build_device(lua_State *L) {
+  int32_t n;
+  const int32_t *device = copied(L, "execution.device", part_device, sizeof *device, &n);
+  bl_push_ids(L, n, device);
+  lua_remove(L, -2);
+}
+
+static void build_transfers(lua_State *L) {
+  int32_t n;
+  const berth_transfer *t = copied(L, "execution.transfers", part_transfers, sizeof *t, &n);
+  bl_push_transfers(L, n, t);
+  lua_remove(L, -2);
+}
+
+static void build_turns(lua_State *L) {
+  int32_t k, n;
+  const berth_exec_turns *x = copied(L, "execution.turns", part_turns, sizeof *x, &n);
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_createtable(L, 0, 3);
+    bl_set_count(L, "ready", (double)x[k].ready);
+    bl_set_count(L, "start", (double)x[k].start);
+    bl_set_count(L, "finish", (double)x[k].finish);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_remove(L, -2);
+}
+
+/* 64 bits do not fit a LuaJIT number. */
+static void build_checksums(lua_State *L) {
+  int32_t k, n;
+  const uint64_t *sums = copied(L, "execution.checksums", part_checksums, sizeof *sums, &n);
+  char text[20];
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    snprintf(text, sizeof text, "%08lx%08lx", (unsigned long)(sums[k] >> 32), (unsigned long)(sums[k] & 0xffffffffu));
+    lua_pushstring(L, text);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_remove(L, -2);
+}
+
+#define ARRAY(NAME)                                                                               \
+  static int get_##NAME(lua_State *L) {                                                           \
+    self(L, "execution." #NAME);                                                                  \
+    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+  }
+ARRAY(times)
+ARRAY(start)
+ARRAY(finish)
+ARRAY(busy)
+ARRAY(device)
+ARRAY(transfers)
+ARRAY(turns)
+ARRAY(checksums)
+
+static int to_string(lua_State *L) {
+  const berth_execution *r = self(L, "tostring");
+  int32_t n, wrong = berth_execution_wrong(r);
+  luaL_Buffer b;
+  berth_execution_times(r, &n);
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "execution: ");
+  bl_add_quantity(&b, berth_execution_makespan(r), BERTH_SECONDS);
+  bl_add_format(&b, " on %d devices", (int)n_devices(r));
+  if (n > 1) bl_add_format(&b, ", median of %d", (int)n);
+  if (wrong != BERTH_NONE) bl_add_format(&b, ", op %d is wrong", (int)wrong + 1);
+  else luaL_addstring(&b, berth_execution_checksums(r) ? ", results checked" : ", results not checked");
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "makespan", get_makespan }, { "times", get_times },   { "start", get_start },
+                                   { "finish", get_finish },     { "busy", get_busy },     { "device", get_device },
+                                   { "transfers", get_transfers }, { "turns", get_turns }, { "checksums", get_checksums },
+                                   { "wrong", get_wrong },       { "checked", get_checked }, { "cost", get_cost },
+                                   { NULL, NULL } };
+static const luaL_Reg methods[] = { { "save_trace", bl_execution_save_trace }, { "trace", bl_execution_trace }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_execution_class = { "execution", "berth.execution", release_execution, methods, NULL, fields, meta, NULL };
+
+const luaL_Reg bl_exec_functions[] = { { "executor", executor }, { NULL, NULL } };

@@ -1,0 +1,95 @@
+/* Behind berth.pacml.bound and berth.pacml.prove: how many jobs could be accepted by somebody who knows all arrivals. */
+#include "base/binding.h"
+
+/* Holds a solution while it is copied: never seen by anyone. */
+static void release_box(void *box) { berth_clairvoyant_release(((bl_box *)box)->object); }
+static const bl_class clairvoyant_class = { "solution", "berth.pacml.solution", release_box, NULL, NULL, NULL, NULL, NULL };
+
+/* @param count [n] choices of each job  @return [n + 1] */
+static int32_t *read_first(lua_State *L, int i, const bl_where *w, int32_t n, int32_t choices) {
+  double *count = bl_to_numbers(L, i, w, "count", n, "job");
+  int32_t *first = bl_scratch(L, (size_t)n + 1, sizeof *first), k;
+  first[0] = 0;
+  for (k = 0; k < n; k++) {
+    if (!(count[k] >= 0 && count[k] <= choices - first[k])) bl_wrong(L, w, "count", "[%d] is %.14g", (int)k + 1, count[k]);
+    first[k + 1] = first[k] + (int32_t)count[k];
+  }
+  if (first[n] != choices) bl_wrong(L, w, "count", "%d choices, expected %d", (int)first[n], (int)choices);
+  return first;
+}
+
+static berth_clairvoyant_choice *read_choices(lua_State *L, int i, const bl_where *w, int32_t n) {
+  double *servers = bl_to_numbers(L, i, w, "servers", n, "choice"), *seconds = bl_to_numbers(L, i + 1, w, "seconds", n, "choice");
+  berth_clairvoyant_choice *choice = bl_scratch(L, (size_t)n, sizeof *choice);
+  int32_t k;
+  for (k = 0; k < n; k++) {
+    if (!(servers[k] >= 1 && servers[k] <= INT32_MAX)) bl_wrong(L, w, "servers", "[%d] is %.14g", (int)k + 1, servers[k]);
+    choice[k] = (berth_clairvoyant_choice){ seconds[k], (int32_t)servers[k] };
+  }
+  return choice;
+}
+
+/* Arguments 1 to 6: arrivals; numbers of choices per job; servers and seconds of choices; servers there are; slack. */
+static berth_clairvoyant_jobs read_jobs(lua_State *L, const bl_where *w) {
+  berth_clairvoyant_jobs jobs;
+  int32_t choices = bl_to_length(L, 3, w, "servers");
+  jobs.n = bl_to_length(L, 1, w, "arrivals");
+  jobs.arrival = bl_to_numbers(L, 1, w, "arrivals", jobs.n, "job");
+  jobs.first = read_first(L, 2, w, jobs.n, choices);
+  jobs.choice = read_choices(L, 3, w, choices);
+  jobs.servers = (int32_t)bl_to_whole(L, 5, w, "capacity", 1, INT32_MAX);
+  jobs.slack = bl_to_number(L, 6, w, "slack");
+  return jobs;
+}
+
+static void push_summary(lua_State *L, const berth_clairvoyant_summary *s) {
+  lua_createtable(L, 0, 16);
+  bl_set_number(L, "bound", s->bound);
+  bl_set_number(L, "value", s->value);
+  bl_set_count(L, "jobs", s->jobs);
+  bl_set_count(L, "columns", s->columns);
+  bl_set_count(L, "moments", s->moments);
+  bl_set_count(L, "iterations", s->iterations);
+}
+
+/* clairvoyant(arrivals, count, servers, seconds, capacity, slack): table; nil, message, code */
+static int clairvoyant(lua_State *L) {
+  static const bl_where w = { "berth.pacml.bound", NULL, 0 };
+  berth_clairvoyant_jobs jobs;
+  berth_clairvoyant *c = NULL;
+  bl_box *box;
+  bl_call call;
+  berth_status st;
+  lua_settop(L, 6);
+  jobs = read_jobs(L, &w);
+  bl_register(L, &clairvoyant_class);
+  box = bl_new(L, &clairvoyant_class, sizeof *box);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_clairvoyant_new(bl_ctx(L), &jobs, &c));
+  box->object = c;
+  if (st != BERTH_OK) return bl_failed(L, st);
+  push_summary(L, berth_clairvoyant_get(c));
+  bl_push_numbers(L, jobs.first[jobs.n], berth_clairvoyant_share(c));
+  lua_setfield(L, -2, "share");
+  bl_push_numbers(L, jobs.n, berth_clairvoyant_price(c));
+  lua_setfield(L, -2, "price");
+  berth_clairvoyant_release(c);
+  box->object = NULL;
+  return 1;
+}
+
+/* clairvoyant_prove(arrivals, count, servers, seconds, capacity, slack, prices): bound */
+static int prove(lua_State *L) {
+  static const bl_where w = { "berth.pacml.bound", NULL, 0 };
+  berth_clairvoyant_jobs jobs;
+  double bound = 0;
+  berth_status st;
+  lua_settop(L, 7);
+  jobs = read_jobs(L, &w);
+  st = berth_clairvoyant_prove(bl_ctx(L), &jobs, bl_to_numbers(L, 7, &w, "prices", jobs.n, "job"), &bound);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, bound);
+  return 1;
+}
+
+const luaL_Reg bl_clairvoyant_functions[] = { { "clairvoyant", clairvoyant }, { "clairvoyant_prove", prove }, { NULL, NULL } };

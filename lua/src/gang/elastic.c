@@ -1,0 +1,216 @@
+/* What resizable jobs and types of GPUs are given, asked alone: Optimus, Pollux, Gavel. */
+#include "cluster/cluster.h"
+#include <math.h>
+#include <string.h>
+
+const char *const bl_gavel_goals[] = { "max-min", "makespan", "finish-time", "max-sum", NULL };
+
+static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t n, const char *per) {
+  lua_getfield(L, t, key);
+  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
+  return bl_to_numbers(L, lua_gettop(L), w, key, n, per);
+}
+
+/* ---- resizable jobs --------------------------------------------------------------------------- */
+
+static void read_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  lua_getfield(L, t, key);
+  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
+  lua_pop(L, 1);
+}
+
+/* { speeds = { ... }, left = 1, now = 0, change = 1 } on the top */
+static void read_job(lua_State *L, const bl_where *item, berth_elastic_job *job) {
+  static const char *const keys[] = { "speeds", "left", "now", "change", NULL };
+  int t = lua_gettop(L);
+  if (!lua_istable(L, t)) bl_wrong(L, item, NULL, "expected a table, got %s", bl_kind(L, t));
+  bl_check_keys(L, t, item, keys, false);
+  *job = (berth_elastic_job){ 0, NULL, 1, 0, 1 };
+  read_number(L, t, item, "left", &job->left);
+  read_number(L, t, item, "change", &job->change);
+  bl_get_whole(L, t, item, "now", 0, INT32_MAX, &job->now);
+  lua_getfield(L, t, "speeds");
+  if (!lua_istable(L, -1)) bl_wrong(L, item, "speeds", "expected an array, got %s", bl_kind(L, -1));
+  job->most = bl_to_length(L, -1, item, "speeds");
+  job->speed = bl_to_numbers(L, lua_gettop(L), item, "speeds", job->most, "number of GPUs");
+}
+
+/* Their speeds stay in a table on the stack. */
+static berth_elastic_job *read_jobs(lua_State *L, int i, const bl_where *w, int32_t *n) {
+  berth_elastic_job *jobs;
+  int kept;
+  if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
+  *n = bl_to_length(L, i, w, "jobs");
+  jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
+  lua_createtable(L, *n, 0);
+  kept = lua_gettop(L);
+  for (int32_t k = 0; k < *n; k++) {
+    bl_where item = { w->fn, "jobs", (int)k + 1 };
+    lua_rawgeti(L, i, k + 1);
+    read_job(L, &item, &jobs[k]);
+    lua_rawseti(L, kept, k + 1); /* the scratch */
+    lua_settop(L, kept);
+  }
+  return jobs;
+}
+
+static int push_counts(lua_State *L, const char *fn, berth_status st, int32_t n, const int32_t *count) {
+  if (st != BERTH_OK) return bl_refused(L, fn, st);
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    lua_pushinteger(L, count[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
+}
+
+/* optimus(jobs, gpus): GPUs of each */
+static int optimus(lua_State *L) {
+  static const bl_where w = { "berth.cluster.optimus", NULL, 0 };
+  int32_t n, gpus, *count;
+  berth_elastic_job *jobs;
+  lua_settop(L, 2);
+  gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
+  jobs = read_jobs(L, 1, &w, &n);
+  count = bl_scratch(L, (size_t)n, sizeof *count);
+  return push_counts(L, w.fn, berth_elastic_optimus(bl_ctx(L), n, jobs, gpus, count), n, count);
+}
+
+/* pollux(jobs, gpus, { power, floor }): GPUs of each */
+static int pollux(lua_State *L) {
+  static const char *const keys[] = { "power", "floor", NULL };
+  static const bl_where w = { "berth.cluster.pollux", NULL, 0 };
+  int32_t n, gpus, *count;
+  berth_elastic_job *jobs;
+  double power = -1, floor = 0.01;
+  int t;
+  lua_settop(L, 3);
+  gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
+  if ((t = bl_options(L, 3, &w, keys))) {
+    read_number(L, t, &w, "power", &power);
+    read_number(L, t, &w, "floor", &floor);
+  }
+  jobs = read_jobs(L, 1, &w, &n);
+  count = bl_scratch(L, (size_t)n, sizeof *count);
+  return push_counts(L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, power, floor, count), n, count);
+}
+
+/* ---- goodput ------------------------------------------------------------------------------------ */
+
+static const struct field {
+  const char *key;
+  size_t offset;
+} fields[] = {
+  { "grad", offsetof(berth_goodput, grad) }, { "grad_sample", offsetof(berth_goodput, grad_sample) },
+  { "sync_near", offsetof(berth_goodput, sync_near) }, { "near_gpu", offsetof(berth_goodput, near_gpu) },
+  { "sync_far", offsetof(berth_goodput, sync_far) }, { "far_gpu", offsetof(berth_goodput, far_gpu) },
+  { "overlap", offsetof(berth_goodput, overlap) }, { "noise", offsetof(berth_goodput, noise) },
+  { "batch", offsetof(berth_goodput, batch) }, { "most_batch", offsetof(berth_goodput, most_batch) },
+  { "most_per_gpu", offsetof(berth_goodput, most_per_gpu) }
+};
+
+/* goodput(model, gpus, machines = 1): samples per s, batch, seconds of an iteration, efficiency */
+static int goodput(lua_State *L) {
+  static const char *const keys[] = { "grad", "grad_sample", "sync_near", "near_gpu", "sync_far", "far_gpu", "overlap", "noise",
+                                      "batch", "most_batch", "most_per_gpu", NULL };
+  static const bl_where w = { "berth.cluster.goodput", NULL, 0 };
+  berth_goodput g = { .overlap = 1, .noise = INFINITY, .most_batch = INFINITY, .most_per_gpu = INFINITY };
+  double best, batch;
+  int32_t gpus, machines;
+  berth_status st;
+  int t;
+  lua_settop(L, 3);
+  if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "model", "expected a table, got nil");
+  for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+    read_number(L, t, &w, fields[k].key, (double *)((char *)&g + fields[k].offset));
+  gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 1, 1 << 24);
+  machines = lua_isnil(L, 3) ? 1 : (int32_t)bl_to_whole(L, 3, &w, "machines", 1, 1 << 24);
+  if ((st = berth_goodput_best(bl_ctx(L), &g, gpus, machines, &batch, &best)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, best);
+  if (!(batch > 0)) return 1;
+  lua_pushnumber(L, batch);
+  lua_pushnumber(L, berth_goodput_time(&g, gpus, machines, batch / gpus));
+  lua_pushnumber(L, berth_goodput_efficiency(&g, batch));
+  return 4;
+}
+
+/* ---- Gavel ---------------------------------------------------------------------------------------- */
+
+static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n, int32_t least) {
+  int32_t found, *x;
+  int at;
+  if (!bl_get_array(L, t, w, key, &found)) return NULL;
+  if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d entries, expected %d", (int)found, (int)*n);
+  *n = found;
+  at = lua_gettop(L);
+  x = bl_scratch(L, (size_t)found, sizeof *x);
+  for (int32_t k = 0; k < found; k++) {
+    bl_where item = { w->fn, key, (int)k + 1 };
+    lua_rawgeti(L, at, k + 1);
+    x[k] = (int32_t)bl_to_whole(L, -1, &item, NULL, least, INT32_MAX);
+    lua_pop(L, 1);
+  }
+  return x;
+}
+
+static const double *throughputs(lua_State *L, int t, const bl_where *w, int32_t n, int32_t types) {
+  double *x = bl_scratch(L, (size_t)n * (size_t)types, sizeof *x);
+  lua_getfield(L, t, "throughputs");
+  for (int32_t i = 0; i < n; i++) {
+    bl_where item = { w->fn, "throughputs", (int)i + 1 };
+    lua_rawgeti(L, -1, i + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
+    memcpy(x + (size_t)i * (size_t)types, bl_to_numbers(L, lua_gettop(L), &item, "throughputs", types, "type"),
+           (size_t)types * sizeof *x);
+    lua_pop(L, 2);
+  }
+  lua_pop(L, 1);
+  return x;
+}
+
+static int push_shares(lua_State *L, const berth_gavel *p, const double *share, double objective) {
+  lua_createtable(L, p->n, 0);
+  for (int32_t i = 0; i < p->n; i++) {
+    bl_push_numbers(L, p->types, share + (size_t)i * (size_t)p->types);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushnumber(L, objective);
+  return 2;
+}
+
+/* gavel({ throughputs = [jobs][types], gpus = [types], gangs, priorities, left, elapsed, alone }, goal): shares, objective */
+static int gavel(lua_State *L) {
+  static const char *const keys[] = { "throughputs", "gpus", "gangs", "priorities", "left", "elapsed", "alone", NULL };
+  static const bl_where w = { "berth.cluster.gavel", NULL, 0 };
+  berth_gavel p = { .n = -1, .types = -1 };
+  double *share, objective;
+  berth_status st;
+  bl_call call;
+  int goal = BERTH_GAVEL_MAX_MIN, t;
+  lua_settop(L, 2);
+  luaL_checkstack(L, 30, w.fn);
+  if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "problem", "expected a table, got nil");
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "goal");
+  bl_get_enum(L, lua_gettop(L), &w, "goal", bl_gavel_goals, &goal);
+  if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0))) bl_wrong(L, &w, "gpus", "is missing");
+  if (!bl_get_array(L, t, &w, "throughputs", &p.n)) bl_wrong(L, &w, "throughputs", "is missing");
+  p.throughput = throughputs(L, t, &w, p.n, p.types);
+  p.gang = whole_numbers(L, t, &w, "gangs", &p.n, 1);
+  lua_getfield(L, t, "priorities");
+  if (!lua_isnil(L, -1)) p.priority = numbers(L, t, &w, "priorities", p.n, "job");
+  if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME) p.left = numbers(L, t, &w, "left", p.n, "job");
+  if (goal == BERTH_GAVEL_FINISH_TIME) {
+    p.elapsed = numbers(L, t, &w, "elapsed", p.n, "job");
+    p.alone = numbers(L, t, &w, "alone", p.n, "job");
+  }
+  share = bl_scratch(L, (size_t)p.n * (size_t)p.types, sizeof *share);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_gavel_allocate(bl_ctx(L), &p, (berth_gavel_goal)goal, share, &objective));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  return push_shares(L, &p, share, objective);
+}
+
+const luaL_Reg bl_elastic_functions[] = { { "optimus", optimus }, { "pollux", pollux }, { "goodput", goodput }, { "gavel", gavel },
+                                          { NULL, NULL } };

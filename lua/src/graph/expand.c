@@ -1,0 +1,107 @@
+/* Collectives of a placed graph as transfers. */
+#include "base/binding.h"
+#include <string.h>
+
+static const char *const algorithms[] = { "ring", "tree", "halving", "hierarchical", "direct", NULL };
+
+/* Frees the expansion if pushing what it holds raises. */
+static void release_expansion(void *box) {
+  berth_expansion **x = box;
+  berth_expansion_release(*x);
+  *x = NULL;
+}
+
+static const bl_class expansion_class = { "expansion", "berth.expansion", release_expansion, NULL, NULL, NULL, NULL, NULL };
+
+static berth_expansion **new_expansion(lua_State *L) {
+  berth_expansion **box;
+  bl_register(L, &expansion_class);
+  box = bl_new(L, &expansion_class, sizeof *box);
+  *box = NULL;
+  return box;
+}
+
+/* A copy: the interrupt hook may close the placement. */
+static const int32_t *to_devices(lua_State *L, int i, const bl_where *w, int32_t n, int32_t n_devices) {
+  int32_t *own, got;
+  if (bl_test(L, i, &bl_placement_class)) {
+    berth_placement *p = bl_check_placement(L, i, w->fn, "placement");
+    got = berth_placement_ops(p);
+    if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
+    own = bl_scratch(L, (size_t)n, sizeof *own);
+    memcpy(own, berth_placement_device(p), (size_t)n * sizeof *own);
+    return own;
+  }
+  if (!lua_istable(L, i)) bl_wrong(L, w, "placement", "expected a placement or an array of device ids, got %s", bl_kind(L, i));
+  got = bl_to_length(L, i, w, "placement");
+  if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
+  return bl_to_ids(L, i, w, "placement", n, n_devices, "device");
+}
+
+static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topology *t) {
+  int32_t *group = bl_scratch(L, (size_t)berth_topology_devices(t), sizeof *group);
+  if (berth_device_groups(t, group) != BERTH_OK) bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
+  return group;
+}
+
+static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t, berth_expand_options *o) {
+  int32_t n, devices = berth_topology_devices(t);
+  int k;
+  *o = berth_expand_defaults();
+  if (bl_get_enum(L, at, w, "algorithm", algorithms, &k)) o->algorithm = (berth_expand_algorithm)k;
+  bl_get_quantity(L, at, w, "reduce_rate", BERTH_BYTES_PER_SECOND, &o->reduce_rate);
+  bl_get_whole(L, at, w, "segments", 1, INT32_MAX, &o->segments);
+  if (bl_get_array(L, at, w, "groups", &n)) {
+    if (n != devices) bl_wrong(L, w, "groups", "%d groups for %d devices", (int)n, (int)devices);
+    o->group = bl_to_ids(L, lua_gettop(L), w, "groups", n, INT32_MAX, "group");
+  } else if (o->algorithm == BERTH_EXPAND_HIERARCHICAL) {
+    o->group = find_groups(L, w, t);
+  }
+}
+
+/* Per op the collective that it is there for; false: it is one of the graph given. */
+static void push_origins(lua_State *L, int32_t n, const int32_t *collective) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    if (collective[k] == BERTH_NONE) lua_pushboolean(L, 0);
+    else lua_pushinteger(L, collective[k] + 1);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+static int answer(lua_State *L, const berth_expansion *x) {
+  berth_graph *g = berth_expansion_graph(x);
+  berth_graph_retain(g);
+  *bl_new_graph(L) = g;
+  bl_track(L);
+  bl_push_ids(L, berth_graph_ops(g), berth_expansion_device(x));
+  push_origins(L, berth_graph_ops(g), berth_expansion_collective(x));
+  return 3;
+}
+
+/* expand(graph, topology, placement, options): graph, devices, origins */
+static int expand(lua_State *L) {
+  static const char *const keys[] = { "algorithm", "groups", "reduce_rate", "segments", NULL };
+  static const bl_where w = { "berth.expand", NULL, 0 };
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
+  berth_topology *t = bl_check_topology(L, 2, w.fn, "topology");
+  berth_expand_options o;
+  berth_expansion **x;
+  const int32_t *device;
+  berth_status st;
+  bl_call call;
+  int at;
+  lua_settop(L, 4);
+  at = bl_options(L, 4, &w, keys);
+  x = new_expansion(L);
+  device = to_devices(L, 3, &w, berth_graph_ops(g), berth_topology_devices(t));
+  read_expand(L, at, &w, t, &o);
+  berth_graph_retain(g); /* the interrupt hook may close it */
+  *bl_new_graph(L) = g;
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_graph_expand(g, berth_topology_devices(t), device, &o, x));
+  return st != BERTH_OK ? bl_failed(L, st) : answer(L, *x);
+}
+
+const luaL_Reg bl_expand_functions[] = { { "expand", expand }, { NULL, NULL } };

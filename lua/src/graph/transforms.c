@@ -1,0 +1,362 @@
+/* Transforms of graphs as methods, and the adjuster of placements. */
+#include "graph_names.h"
+#include "sim/sim_options.h"
+#include <string.h>
+
+/* ---- what may share a device -------------------------------------------------------------- */
+
+#define SHARE_KEYS "max_ops", "max_bytes", "param_multiple", "max_seconds", "seconds", "cost", "topology"
+
+static int32_t type_of(const berth_graph *g, const char *type) {
+  int32_t k, n = berth_graph_types(g);
+  if (n == 1 && !*berth_graph_type(g, 0)) return 0;
+  for (k = 0; k < n; k++)
+    if (strcmp(berth_graph_type(g, k), type) == 0) return k;
+  return BERTH_NONE;
+}
+
+static void device_types(lua_State *L, const berth_graph *g, const berth_topology *t, berth_share_options *o) {
+  int32_t d, n = berth_topology_devices(t), *type = bl_scratch(L, (size_t)n, sizeof *type);
+  berth_device device;
+  for (d = 0; d < n; d++) {
+    type[d] = BERTH_NONE;
+    if (berth_topology_device(t, d, &device) == BERTH_OK) type[d] = type_of(g, device.type ? device.type : "");
+  }
+  o->n_devices = n;
+  o->device_type = type;
+}
+
+static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w, berth_share_options *o) {
+  double *seconds;
+  if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
+  seconds = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *seconds);
+  if (berth_cost_mean_ops(c, seconds) != BERTH_OK) bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
+  o->seconds = seconds;
+  device_types(L, g, berth_cost_topology(c), o);
+}
+
+/* Leaves what it needs on the stack. */
+static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_share_options *o) {
+  int32_t n;
+  *o = berth_share_defaults();
+  if (!t) return;
+  lua_getfield(L, t, "topology");
+  if (!lua_isnil(L, -1)) device_types(L, g, bl_check_topology(L, -1, w->fn, "topology"), o);
+  lua_getfield(L, t, "cost");
+  if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, w->fn, "cost"), w, o);
+  bl_get_whole(L, t, w, "max_ops", 1, INT32_MAX, &o->max_ops);
+  bl_get_quantity(L, t, w, "max_bytes", BERTH_BYTES, &o->max_bytes);
+  bl_get_positive(L, t, w, "param_multiple", &o->param_multiple);
+  bl_get_quantity(L, t, w, "max_seconds", BERTH_SECONDS, &o->max_seconds);
+  if (bl_get_array(L, t, w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, w, "seconds", berth_graph_ops(g), "op");
+}
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+static void push_identity(lua_State *L, int32_t n) {
+  int32_t k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushinteger(L, k + 1);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+/* The graph, which is at `at`, and the way back. */
+static int answer(lua_State *L, int at, int32_t n, const int32_t *map) {
+  lua_pushvalue(L, at);
+  bl_track(L);
+  if (map) bl_push_ids(L, n, map);
+  else push_identity(L, n);
+  return 2;
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+/* coplace(options): graph, map, number of edges followed */
+int bl_graph_coplace(lua_State *L) {
+  static const char *const keys[] = { SHARE_KEYS, "control", NULL };
+  static const bl_where w = { "graph:coplace", NULL, 0 };
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
+  berth_coplace_options o = berth_coplace_defaults();
+  berth_status st;
+  int32_t joined;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  out = bl_new_graph(L);
+  read_share(L, t, &w, g, &o.share);
+  bl_get_bool(L, t, &w, "control", &o.control);
+  if ((st = berth_graph_coplace(g, &o, out, &joined)) != BERTH_OK) return bl_failed(L, st);
+  answer(L, 3, berth_graph_ops(g), NULL);
+  lua_pushinteger(L, joined);
+  return 3;
+}
+
+/* Names of ops while they are gathered. They are anchored in the table at `anchor`, whose length is their number. */
+typedef struct naming {
+  lua_State *L;
+  const bl_where *w;
+  int anchor, ops; /* stack indices: names, their ops */
+  int32_t n;
+} naming;
+
+static void add_name(naming *m, int i, int32_t op) {
+  if (lua_type(m->L, i) != LUA_TSTRING) {
+    bl_wrong(m->L, m->w, "names", "op %d: expected a name or an array of them, got %s", (int)op + 1, bl_kind(m->L, i));
+  }
+  if (!*bl_to_text(m->L, i, m->w, "names")) bl_wrong(m->L, m->w, "names", "op %d: a name is empty", (int)op + 1);
+  lua_pushvalue(m->L, i);
+  lua_rawseti(m->L, m->anchor, ++m->n);
+  lua_pushinteger(m->L, op);
+  lua_rawseti(m->L, m->ops, m->n);
+}
+
+/* The value at the top: nil or false, a name, or an array of names. */
+static void add_names(naming *m, int32_t op) {
+  lua_State *L = m->L;
+  int32_t k, n;
+  if (lua_isnil(L, -1) || (lua_isboolean(L, -1) && !lua_toboolean(L, -1))) return;
+  if (!lua_istable(L, -1)) {
+    add_name(m, lua_gettop(L), op);
+    return;
+  }
+  n = bl_to_length(L, -1, m->w, "names");
+  for (k = 1; k <= n; k++) {
+    lua_rawgeti(L, -1, k);
+    add_name(m, lua_gettop(L), op);
+    lua_pop(L, 1);
+  }
+}
+
+/* Keys that are no op: ids and names are legal. */
+static void check_name_keys(lua_State *L, int t, const bl_where *w, const berth_graph *g) {
+  lua_pushnil(L);
+  while (lua_next(L, t)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      if (berth_graph_find(g, lua_tostring(L, -1)) == BERTH_NONE)
+        bl_wrong(L, w, "names", "there is no op \"%s\", or there are several", lua_tostring(L, -1));
+    } else {
+      bl_to_id(L, -1, w, "names", berth_graph_ops(g), "op");
+    }
+  }
+}
+
+/* By id, then by name, in the order of ops. */
+static void table_names(naming *m, int t, const berth_graph *g) {
+  lua_State *L = m->L;
+  int32_t op;
+  berth_op x;
+  check_name_keys(L, t, m->w, g);
+  for (op = 0; op < berth_graph_ops(g); op++) {
+    lua_rawgeti(L, t, op + 1);
+    add_names(m, op);
+    lua_pop(L, 1);
+    if (berth_graph_op(g, op, &x) != BERTH_OK || !x.name) continue;
+    lua_getfield(L, t, x.name);
+    add_names(m, op);
+    lua_pop(L, 1);
+  }
+}
+
+static void function_names(naming *m, int f, int32_t n) {
+  int32_t op;
+  for (op = 0; op < n; op++) {
+    lua_pushvalue(m->L, f);
+    lua_pushinteger(m->L, op + 1);
+    lua_call(m->L, 1, 1);
+    add_names(m, op);
+    lua_pop(m->L, 1);
+  }
+}
+
+static void gather_names(naming *m, int t, const berth_graph *g) {
+  lua_State *L = m->L;
+  int at;
+  lua_newtable(L);
+  m->anchor = lua_gettop(L);
+  lua_newtable(L);
+  m->ops = lua_gettop(L);
+  if (t) lua_getfield(L, t, "names");
+  else lua_pushnil(L);
+  at = lua_gettop(L);
+  if (lua_isfunction(L, at)) function_names(m, at, berth_graph_ops(g));
+  else if (lua_istable(L, at)) table_names(m, at, g);
+  else bl_wrong(L, m->w, "names", "expected a table or a function, got %s", bl_kind(L, at));
+}
+
+static void fill_pairs(naming *m, int32_t *op, const char **name) {
+  int32_t k;
+  for (k = 0; k < m->n; k++) {
+    lua_rawgeti(m->L, m->ops, k + 1);
+    op[k] = (int32_t)lua_tointeger(m->L, -1);
+    lua_rawgeti(m->L, m->anchor, k + 1);
+    name[k] = lua_tostring(m->L, -1);
+    lua_pop(m->L, 2);
+  }
+}
+
+/* Array: name that stands for each group. Groups without a name have false. */
+static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, const int32_t *op, const char *const *name,
+                             const int32_t *same) {
+  berth_op x;
+  int32_t k;
+  lua_createtable(L, berth_graph_groups(g), 0);
+  for (k = 0; k < berth_graph_groups(g); k++) {
+    lua_pushboolean(L, 0);
+    lua_rawseti(L, -2, k + 1);
+  }
+  for (k = 0; k < n; k++) {
+    if (berth_graph_op(g, op[k], &x) != BERTH_OK || x.group == BERTH_NONE) continue;
+    lua_pushstring(L, name[same[k]]);
+    lua_rawseti(L, -2, x.group + 1);
+  }
+}
+
+/* colocate(options): graph, map, names of groups */
+int bl_graph_colocate(lua_State *L) {
+  static const char *const keys[] = { "names", NULL };
+  static const bl_where w = { "graph:colocate", NULL, 0 };
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
+  naming m = { L, &w, 0, 0, 0 };
+  int32_t *op, *same;
+  const char **name;
+  berth_status st;
+  int box;
+  lua_settop(L, 2);
+  berth_graph_retain(g); /* a function may close it: then it is the hold's */
+  *bl_new_graph(L) = g;
+  gather_names(&m, bl_options(L, 2, &w, keys), g);
+  op = bl_scratch(L, (size_t)m.n, sizeof *op);
+  name = bl_scratch(L, (size_t)m.n, sizeof *name);
+  same = bl_scratch(L, (size_t)m.n, sizeof *same);
+  fill_pairs(&m, op, name);
+  out = bl_new_graph(L);
+  box = lua_gettop(L);
+  if ((st = berth_graph_colocate(g, m.n, op, name, out, same)) != BERTH_OK) return bl_failed(L, st);
+  answer(L, box, berth_graph_ops(g), NULL);
+  push_group_names(L, *out, m.n, op, name, same);
+  return 3;
+}
+
+/* ---- fusion ------------------------------------------------------------------------------- */
+
+typedef berth_status (*fuse_fn)(const berth_graph *g, const berth_fuse_options *o, berth_graph **out, int32_t *map);
+
+static void read_fuse(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_fuse_options *o) {
+  static const char *const checks[] = { "exact", "cheap", "thorough", NULL }, *const scopes[] = { "groups", "all", NULL };
+  static const char *const inners[] = { "keep", "drop", NULL };
+  int k;
+  *o = berth_fuse_defaults();
+  read_share(L, t, w, g, &o->share);
+  if (bl_get_enum(L, t, w, "check", checks, &k)) o->check = k == 1 ? BERTH_FUSE_CHEAP : BERTH_FUSE_EXACT;
+  if (bl_get_enum(L, t, w, "scope", scopes, &k)) o->scope = (berth_fuse_scope)k;
+  if (bl_get_enum(L, t, w, "inner", inners, &k)) o->inner = (berth_fuse_inner)k;
+  bl_get_bool(L, t, w, "split_twins", &o->split_twins);
+}
+
+static int fuse_with(lua_State *L, const bl_where *w, const char *const *keys, fuse_fn f) {
+  berth_graph *g = bl_check_graph(L, 1, w->fn, "self"), **out;
+  int32_t *map, n = berth_graph_ops(g);
+  berth_fuse_options o;
+  berth_status st;
+  bl_call call;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, w, keys);
+  out = bl_new_graph(L);
+  map = bl_scratch(L, (size_t)n, sizeof *map);
+  read_fuse(L, t, w, g, &o);
+  berth_graph_retain(g); /* the interrupt hook may close it, a topology and a cost are copied */
+  *bl_new_graph(L) = g;
+  call = bl_enter(L);
+  st = bl_leave(&call, f(g, &o, out, map));
+  return st != BERTH_OK ? bl_failed(L, st) : answer(L, 3, n, map);
+}
+
+/* fuse(options): graph, map */
+int bl_graph_fuse(lua_State *L) {
+  static const char *const keys[] = { SHARE_KEYS, "check", "scope", "inner", "split_twins", NULL };
+  static const bl_where w = { "graph:fuse", NULL, 0 };
+  return fuse_with(L, &w, keys, berth_graph_fuse);
+}
+
+/* chains(options): graph, map */
+int bl_graph_chains(lua_State *L) {
+  static const char *const keys[] = { SHARE_KEYS, "inner", "split_twins", NULL };
+  static const bl_where w = { "graph:chains", NULL, 0 };
+  return fuse_with(L, &w, keys, berth_graph_fuse_chains);
+}
+
+/* ---- forward ops --------------------------------------------------------------------------- */
+
+/* forward(options): graph, map */
+int bl_graph_forward(lua_State *L) {
+  static const char *const keys[] = { "memory", "memory_fraction", NULL }, *const memory[] = { "training", "forward", NULL };
+  static const bl_where w = { "graph:forward", NULL, 0 };
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
+  berth_forward_options o = berth_forward_defaults();
+  int32_t *map, n = berth_graph_ops(g);
+  berth_status st;
+  int t, k;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  if (bl_get_enum(L, t, &w, "memory", memory, &k)) o.memory = (berth_forward_memory)k;
+  if (bl_get_positive(L, t, &w, "memory_fraction", &o.memory_fraction) && !(o.memory_fraction > 0 && o.memory_fraction <= 1))
+    bl_wrong(L, &w, "memory_fraction", "%.14g is not above 0 and at most 1", o.memory_fraction);
+  out = bl_new_graph(L);
+  map = bl_scratch(L, (size_t)n, sizeof *map);
+  if ((st = berth_graph_forward(g, &o, out, map)) != BERTH_OK) return bl_failed(L, st);
+  return answer(L, 3, n, map);
+}
+
+/* ---- adjusting a placement ------------------------------------------------------------------ */
+
+/* adjust(cost, placement, options): placement; nil, message, code, obstacle */
+static int adjust(lua_State *L) {
+  static const char *const keys[] = { "by", "fit", "links", "memory", "param_multiple", "quantum", "cost", NULL };
+  static const char *const by[] = { "random", "memory", "time", "frequent", "memory_sum", "time_sum", NULL };
+  static const bl_where w = { "berth.adjust", NULL, 0 };
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost));
+  int32_t *device; /* a copy: the interrupt hook may close the placement */
+  bl_placement_box *box;
+  berth_status st;
+  bl_call call;
+  int t, k;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, keys);
+  box = bl_new_placement(L);
+  device = bl_scratch(L, n, sizeof *device);
+  memcpy(device, bl_to_devices(L, 2, cost, &w, "placement"), n * sizeof *device);
+  if (bl_get_enum(L, t, &w, "by", by, &k)) o.by = (berth_adjust_by)k;
+  bl_get_bool(L, t, &w, "fit", &o.fit);
+  if (bl_get_enum(L, t, &w, "links", bl_link_names, &k)) o.place.links = (berth_links)k;
+  if (bl_get_enum(L, t, &w, "memory", bl_memory_names, &k)) o.place.memory = (berth_memory_policy)k;
+  bl_get_positive(L, t, &w, "param_multiple", &o.place.param_multiple);
+  bl_get_quantity(L, t, &w, "quantum", BERTH_SECONDS, &o.place.quantum);
+  berth_cost_retain(cost); /* the interrupt hook may close it; then it is the placement's */
+  box->cost = cost;
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_adjust(cost, device, &o, &box->placement, &why));
+  if (st != BERTH_OK) {
+    box->cost = NULL;
+    berth_cost_release(cost);
+    return bl_failed(L, st) + bl_push_obstacle(L, st, &why);
+  }
+  lua_pushvalue(L, 4);
+  bl_track(L);
+  return 1;
+}
+
+/* default_memory(cost): the policy of placers and the simulator where none is given */
+static int default_memory(lua_State *L) {
+  berth_cost *cost = bl_check_cost(L, 1, "default_memory", "cost");
+  lua_pushstring(L, bl_memory_names[berth_place_default(berth_cost_graph(cost)).memory]);
+  return 1;
+}
+
+const luaL_Reg bl_transform_functions[] = { { "adjust", adjust }, { "default_memory", default_memory }, { NULL, NULL } };

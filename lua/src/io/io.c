@@ -1,0 +1,351 @@
+/* Files: loading, parsing, saving. */
+#include "base/binding.h"
+
+/* Text that the core writes, and what a file held: in boxes, since Lua may raise in between. */
+typedef struct text_box {
+  berth_text *open;
+  berth_text text;
+} text_box;
+static void release_text(void *box) { berth_text_release(&((text_box *)box)->text); }
+static const bl_class text_class = { "text", "berth.text", release_text, NULL, NULL, NULL, NULL, NULL };
+
+typedef struct bundle_box {
+  berth_bundle *open;
+  berth_bundle bundle;
+} bundle_box;
+static void release_bundle(void *box) { berth_bundle_release(&((bundle_box *)box)->bundle); }
+static const bl_class bundle_class = { "bundle", "berth.bundle", release_bundle, NULL, NULL, NULL, NULL, NULL };
+
+static berth_text *new_text(lua_State *L) {
+  text_box *box;
+  bl_register(L, &text_class);
+  box = bl_new(L, &text_class, sizeof *box);
+  box->text.ctx = bl_ctx(L);
+  box->open = &box->text;
+  return box->open;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static const char *path_arg(lua_State *L, int i, const char *fn) {
+  bl_where w = { fn, NULL, 0 };
+  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, &w, "path", "expected a file name, got %s", bl_kind(L, i));
+  return lua_tostring(L, i);
+}
+
+static int save_text(lua_State *L, const char *path, berth_text *text, berth_status st) {
+  if (st == BERTH_OK) st = berth_save(bl_ctx(L), path, text);
+  berth_text_release(text);
+  return bl_done(L, st);
+}
+
+static int push_text(lua_State *L, berth_text *text, berth_status st) {
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushlstring(L, text->data ? text->data : "", text->len);
+  berth_text_release(text);
+  return 1;
+}
+
+static const char *const graph_formats[] = { "berth", "graphml", "dot", NULL };
+static const char *const graph_keys[] = { "format", "placement", NULL };
+
+/* The device column for the option `placement`, or NULL. A plain array may name any device. */
+static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl_where *w) {
+  int32_t n = berth_graph_ops(g), got;
+  if (!t) return NULL;
+  lua_getfield(L, t, "placement");
+  if (lua_isnil(L, -1)) return NULL;
+  if (bl_test(L, -1, &bl_placement_class)) {
+    berth_placement *p = bl_check_placement(L, -1, w->fn, "placement");
+    got = berth_placement_ops(p);
+    if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
+    return berth_placement_device(p);
+  }
+  return bl_to_ids(L, -1, w, "placement", n, INT32_MAX, "device");
+}
+
+static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_where *w, berth_text *text) {
+  int format = 0;
+  const int32_t *device = placed(L, t, g, w);
+  bl_get_enum(L, t, w, "format", graph_formats, &format);
+  if (device && format == 0) bl_wrong(L, w, "placement", "goes with format = \"dot\" or \"graphml\"; else use placement:save");
+  return device ? berth_write_placed(g, graph_formats[format], device, text) : berth_write_graph(g, graph_formats[format], text);
+}
+
+/* graph:save(path, { format, placement }) */
+int bl_graph_save(lua_State *L) {
+  static const bl_where w = { "graph:save", NULL, 0 };
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
+  const char *path = path_arg(L, 2, w.fn);
+  berth_text *text;
+  int t;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, graph_keys);
+  text = new_text(L);
+  return save_text(L, path, text, write_graph(L, g, t, &w, text));
+}
+
+/* graph:to_string(format, { placement }) */
+int bl_graph_to_string(lua_State *L) {
+  static const char *const keys[] = { "placement", NULL };
+  static const bl_where w = { "graph:to_string", NULL, 0 };
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
+  berth_text *text;
+  lua_settop(L, 3);
+  bl_options(L, 3, &w, keys);
+  lua_createtable(L, 0, 2);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, 4, "format");
+  if (lua_istable(L, 3)) {
+    lua_getfield(L, 3, "placement");
+    lua_setfield(L, 4, "placement");
+  }
+  text = new_text(L);
+  return push_text(L, text, write_graph(L, g, 4, &w, text));
+}
+
+int bl_topology_save(lua_State *L) {
+  berth_topology *t = bl_check_topology(L, 1, "topology:save", "self");
+  const char *path = path_arg(L, 2, "topology:save");
+  berth_text *text = new_text(L);
+  return save_text(L, path, text, berth_write_topology(t, text));
+}
+
+int bl_topology_to_string(lua_State *L) {
+  berth_topology *t = bl_check_topology(L, 1, "topology:to_string", "self");
+  berth_text *text = new_text(L);
+  return push_text(L, text, berth_write_topology(t, text));
+}
+
+static berth_status write_placement(lua_State *L, const char *fn, berth_text *text) {
+  bl_placement_box *p = bl_check(L, 1, &bl_placement_class, fn, "self");
+  berth_graph *g = p->cost ? berth_cost_graph(p->cost) : NULL;
+  berth_topology *t = p->cost ? berth_cost_topology(p->cost) : NULL;
+  return berth_write_placement(p->placement, g, t, text);
+}
+
+int bl_placement_save(lua_State *L) {
+  static const char fn[] = "placement:save";
+  const char *path;
+  berth_text *text;
+  bl_check_placement(L, 1, fn, "self");
+  path = path_arg(L, 2, fn);
+  text = new_text(L);
+  return save_text(L, path, text, write_placement(L, fn, text));
+}
+
+int bl_placement_to_string(lua_State *L) {
+  static const char fn[] = "placement:to_string";
+  berth_text *text;
+  bl_check_placement(L, 1, fn, "self");
+  text = new_text(L);
+  return push_text(L, text, write_placement(L, fn, text));
+}
+
+static berth_result *result_self(lua_State *L, const char *fn) {
+  return ((bl_box *)bl_self(L, &bl_result_class, fn))->object;
+}
+
+int bl_result_save_trace(lua_State *L) {
+  berth_result *r = result_self(L, "result:save_trace");
+  const char *path = path_arg(L, 2, "result:save_trace");
+  berth_text *text = new_text(L);
+  return save_text(L, path, text, berth_write_trace(r, text));
+}
+
+/* result:trace(): the Chrome trace as a string */
+int bl_result_trace(lua_State *L) {
+  berth_result *r = result_self(L, "result:trace");
+  berth_text *text = new_text(L);
+  return push_text(L, text, berth_write_trace(r, text));
+}
+
+static const berth_execution *execution_self(lua_State *L, const char *fn) {
+  return ((bl_execution_box *)bl_self(L, &bl_execution_class, fn))->execution;
+}
+
+/* execution:save_trace(path): true; nil, message, code */
+int bl_execution_save_trace(lua_State *L) {
+  const berth_execution *r = execution_self(L, "execution:save_trace");
+  const char *path = path_arg(L, 2, "execution:save_trace");
+  berth_text *text = new_text(L);
+  return save_text(L, path, text, berth_write_execution_trace(r, text));
+}
+
+/* execution:trace(): the Chrome trace as a string */
+int bl_execution_trace(lua_State *L) {
+  const berth_execution *r = execution_self(L, "execution:trace");
+  berth_text *text = new_text(L);
+  return push_text(L, text, berth_write_execution_trace(r, text));
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* The last two names of berth_formats are written only. */
+enum { WRITE_ONLY = 2, MAX_FORMATS = 32 };
+
+static int count_formats(void) {
+  const char *const *names = berth_formats();
+  int n = 0;
+  while (names[n] && n < MAX_FORMATS) n++;
+  return n;
+}
+
+static berth_load_options load_options(lua_State *L, int i, const bl_where *w, const char *const *keys) {
+  static const char *const mirrors[] = { "physical", "pac-ml", NULL };
+  berth_load_options o = berth_load_default();
+  int t = bl_options(L, i, w, keys), format, k, n = count_formats() - WRITE_ONLY;
+  const char *readable[MAX_FORMATS + 1];
+  for (k = 0; k < n; k++) readable[k] = berth_formats()[k];
+  readable[n] = NULL;
+  if (bl_get_enum(L, t, w, "format", readable, &format)) o.format = readable[format];
+  bl_get_bool(L, t, w, "training", &o.training);
+  bl_get_enum(L, t, w, "mirror", mirrors, &o.mirror);
+  if (bl_get_quantity(L, t, w, "bandwidth", BERTH_BYTES_PER_SECOND, &o.bandwidth) && o.bandwidth <= 0)
+    bl_wrong(L, w, "bandwidth", "must be above 0");
+  bl_get_bool(L, t, w, "cpus", &o.cpus);
+  return o;
+}
+
+static void drop_unless(lua_State *L, bool held, int i) {
+  if (held) return;
+  lua_pushnil(L);
+  lua_replace(L, i);
+}
+
+/* Gives what the bundle holds: graph, topology, placement, format; nil for what it does not. */
+static int push_bundle(lua_State *L, berth_bundle *b) {
+  int bundle = lua_gettop(L);
+  berth_graph **g = bl_new_graph(L);
+  berth_topology **t = bl_new_topology(L);
+  bl_placement_box *p = bl_new_placement(L);
+  *g = b->graph;
+  *t = b->topology;
+  p->placement = b->placement;
+  b->graph = NULL;
+  b->topology = NULL;
+  b->placement = NULL;
+  drop_unless(L, p->placement != NULL, bundle + 3);
+  drop_unless(L, *t != NULL, bundle + 2);
+  drop_unless(L, *g != NULL, bundle + 1);
+  lua_pushstring(L, b->format ? b->format : "");
+  bl_track(L);
+  return 4;
+}
+
+static berth_bundle *new_bundle(lua_State *L) {
+  bundle_box *box;
+  bl_register(L, &bundle_class);
+  box = bl_new(L, &bundle_class, sizeof *box);
+  box->open = &box->bundle;
+  return box->open;
+}
+
+/* nil, message, code. Also of a cycle the message speaks in the numbers of the file, so they are not shifted. */
+static int load_failed(lua_State *L, berth_status st) {
+  if (st != BERTH_ECYCLE) return bl_failed(L, st);
+  lua_pushnil(L);
+  lua_pushstring(L, berth_errmsg(bl_ctx(L)));
+  lua_pushstring(L, berth_status_name(st));
+  return 3;
+}
+
+/* load(path, options, fn): graph, topology, placement, format; nil, message, code */
+static int load(lua_State *L) {
+  static const char *const keys[] = { "format", "training", "mirror", "bandwidth", "cpus", NULL };
+  bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
+  const char *path = path_arg(L, 1, w.fn);
+  berth_load_options o;
+  berth_bundle *b;
+  bl_call call;
+  berth_status st;
+  lua_settop(L, 3);
+  o = load_options(L, 2, &w, keys);
+  b = new_bundle(L);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
+  return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
+}
+
+/* parse(text, options): as load; the option `name` stands for the file in messages */
+static int parse(lua_State *L) {
+  static const char *const keys[] = { "format", "training", "mirror", "bandwidth", "cpus", "name", NULL };
+  bl_where w = { luaL_optstring(L, 3, "berth.parse"), NULL, 0 };
+  const char *text, *name;
+  size_t len;
+  berth_load_options o;
+  berth_bundle *b;
+  bl_call call;
+  berth_status st;
+  if (lua_type(L, 1) != LUA_TSTRING) return bl_wrong(L, &w, "text", "expected a string, got %s", bl_kind(L, 1));
+  lua_settop(L, 3);
+  text = lua_tolstring(L, 1, &len);
+  o = load_options(L, 2, &w, keys);
+  name = lua_istable(L, 2) ? bl_get_string(L, 2, &w, "name") : NULL;
+  b = new_bundle(L);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
+  return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
+}
+
+/* read(path, fn): the whole file as it is, unpacked if it is gzip; nil, message, code */
+static int read(lua_State *L) {
+  const char *path = path_arg(L, 1, luaL_optstring(L, 2, "berth.read"));
+  berth_text *text;
+  lua_settop(L, 2);
+  text = new_text(L);
+  return push_text(L, text, berth_read(bl_ctx(L), path, text));
+}
+
+static void push_formats(lua_State *L, const char *const *names, int n) {
+  int k;
+  lua_createtable(L, n, 0);
+  for (k = 0; k < n; k++) {
+    lua_pushstring(L, names[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+/* formats(): names that can be read, names that graphs can be written in */
+static int formats(lua_State *L) {
+  push_formats(L, berth_formats(), count_formats() - WRITE_ONLY);
+  push_formats(L, graph_formats, (int)(sizeof graph_formats / sizeof *graph_formats) - 1);
+  return 2;
+}
+
+/* ---- one file for all ------------------------------------------------------------------- */
+
+/* The parts { graph, topology, placement } at i; borrowed. */
+static berth_bundle parts_arg(lua_State *L, int i, const char *fn) {
+  static const char *const keys[] = { "graph", "topology", "placement", NULL };
+  bl_where w = { fn, NULL, 0 };
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  if (!lua_istable(L, i)) bl_wrong(L, &w, "parts", "expected a table of graph, topology, placement; got %s", bl_kind(L, i));
+  bl_check_keys(L, i, &w, keys, false);
+  lua_getfield(L, i, "graph");
+  lua_getfield(L, i, "topology");
+  lua_getfield(L, i, "placement");
+  if (!lua_isnil(L, -3)) b.graph = bl_check_graph(L, -3, fn, "graph");
+  if (!lua_isnil(L, -2)) b.topology = bl_check_topology(L, -2, fn, "topology");
+  if (!lua_isnil(L, -1)) b.placement = bl_check_placement(L, -1, fn, "placement");
+  if (!b.graph && !b.topology && !b.placement) bl_wrong(L, &w, "parts", "there is nothing in it");
+  return b;
+}
+
+/* save(path, { graph, topology, placement }) */
+static int save(lua_State *L) {
+  const char *path = path_arg(L, 1, "berth.save");
+  berth_bundle b = parts_arg(L, 2, "berth.save");
+  berth_text *text = new_text(L);
+  return save_text(L, path, text, berth_write_bundle(&b, text));
+}
+
+/* to_string { graph, topology, placement } */
+static int to_string(lua_State *L) {
+  berth_bundle b = parts_arg(L, 1, "berth.to_string");
+  berth_text *text = new_text(L);
+  return push_text(L, text, berth_write_bundle(&b, text));
+}
+
+const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse },         { "formats", formats },
+                                     { "read", read }, { "save", save }, { "to_string", to_string }, { NULL, NULL } };

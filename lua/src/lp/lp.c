@@ -1,0 +1,117 @@
+/* berth.favourites: the linear program of favourite children. */
+#include "base/binding.h"
+#include <math.h>
+
+static const char *const times_names[] = { "mean", "least", NULL };
+static const char *const method_names[] = { "auto", "entropic", "interior", NULL };
+
+/* Holds a solution while its copy is made: never seen by anyone. */
+static void release_lp(void *box) { berth_lp_release(((bl_box *)box)->object); }
+static const bl_class lp_class = { "solution", "berth.favourites", release_lp, NULL, NULL, NULL, NULL, NULL };
+
+static void read_options(lua_State *L, int t, const bl_where *w, berth_lp_options *o, double *tau) {
+  int times, method;
+  *o = berth_lp_default();
+  times = (int)o->times;
+  method = (int)o->method;
+  bl_get_enum(L, t, w, "times", times_names, &times);
+  bl_get_enum(L, t, w, "method", method_names, &method);
+  bl_get_positive(L, t, w, "gap", &o->gap);
+  if (o->gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", o->gap);
+  bl_get_whole(L, t, w, "iterations", 0, INT32_MAX, &o->iterations);
+  bl_get_positive(L, t, w, "tau", tau);
+  if (*tau > 1) bl_wrong(L, w, "tau", "%.14g is above 1", *tau);
+  o->times = (berth_lp_times)times;
+  o->method = (berth_lp_method)method;
+}
+
+static void set_count(lua_State *L, const char *key, int32_t n) {
+  lua_pushinteger(L, n);
+  lua_setfield(L, -2, key);
+}
+
+static void push_summary(lua_State *L, const berth_lp_summary *s) {
+  lua_createtable(L, 0, 16);
+  bl_set_number(L, "upper", s->upper);
+  bl_set_number(L, "lower", s->lower);
+  bl_set_number(L, "gap", s->gap);
+  bl_set_bool(L, "reached", s->reached);
+  bl_set_number(L, "rho", s->rho);
+  set_count(L, "entropic", s->entropic);
+  set_count(L, "interior", s->interior);
+  set_count(L, "ops", s->ops);
+  set_count(L, "edges", s->edges);
+}
+
+static void push_edges(lua_State *L, const berth_lp *lp) {
+  const int32_t *src, *dst;
+  const double *c, *y, *flow;
+  int32_t m = berth_lp_edges(lp, &src, &dst, &c, &y, &flow);
+  bl_push_ids(L, m, src);
+  lua_setfield(L, -2, "from");
+  bl_push_ids(L, m, dst);
+  lua_setfield(L, -2, "to");
+  bl_push_numbers(L, m, c);
+  lua_setfield(L, -2, "c");
+  bl_push_numbers(L, m, y);
+  lua_setfield(L, -2, "y");
+  bl_push_numbers(L, m, flow);
+  lua_setfield(L, -2, "flow");
+}
+
+/* An array without holes: false stands for nobody. */
+static void push_children(lua_State *L, int32_t n, const int32_t *child) {
+  int32_t i;
+  lua_createtable(L, n, 0);
+  for (i = 0; i < n; i++) {
+    if (child[i] == BERTH_NONE) lua_pushboolean(L, 0);
+    else lua_pushinteger(L, child[i] + 1);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o, berth_lp **lp) {
+  bl_call call;
+  berth_status st;
+  berth_cost_retain(cost); /* a hook may close it */
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_lp_solve(cost, o, lp));
+  berth_cost_release(cost);
+  return st;
+}
+
+/* favourites(graph, topology, options): table; nil, message, code */
+static int favourites(lua_State *L) {
+  static const char *const keys[] = { "times", "method", "gap", "iterations", "tau", "cost", NULL };
+  static const bl_where w = { "berth.favourites", NULL, 0 };
+  berth_lp_options o;
+  double tau = 0;
+  berth_cost *cost;
+  berth_lp *lp = NULL;
+  int32_t n, *child;
+  bl_box *box;
+  berth_status st;
+  int t;
+  lua_settop(L, 3);
+  if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  t = bl_options(L, 2, &w, keys);
+  cost = bl_check_cost(L, 1, w.fn, "cost");
+  read_options(L, t, &w, &o, &tau);
+  n = berth_graph_ops(berth_cost_graph(cost));
+  child = bl_scratch(L, (size_t)n, sizeof *child);
+  bl_register(L, &lp_class);
+  box = bl_new(L, &lp_class, sizeof *box);
+  st = solve(L, cost, &o, &lp);
+  box->object = lp;
+  if (st == BERTH_OK) st = berth_lp_favourites(lp, tau, child);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  push_summary(L, berth_lp_get(lp));
+  push_edges(L, lp);
+  push_children(L, n, child);
+  lua_setfield(L, -2, "child");
+  berth_lp_release(lp);
+  box->object = NULL;
+  return 1;
+}
+
+const luaL_Reg bl_lp_functions[] = { { "favourites", favourites }, { NULL, NULL } };

@@ -1,0 +1,278 @@
+/* Type "pdors": online primal-dual scheduling; prices, decisions, certificates. */
+#include "ps/ps.h"
+#include <math.h>
+
+static void release(void *box) {
+  bl_pdors_box *b = box;
+  berth_pdors_release(b->pdors);
+  berth_ps_release(b->ps);
+}
+static bl_pdors_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pdors_class, fn); }
+
+static const char *const algorithms[] = { "pd-ors", "oasis", NULL };
+static const char *const modes[] = { "faithful", "repaired", "exact", NULL };
+static const char *const favours[] = { "packing", "covering", NULL };
+static const char *const forms[] = { "formula", "tight", "given", NULL };
+static const char *const bound_names[] = { "oracle", "prior", "online", NULL };
+
+/* ---- options ------------------------------------------------------------------------------------------ */
+
+static int enum_of(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int value) {
+  bl_get_enum(L, t, w, key, names, &value);
+  return value;
+}
+
+static void get_flag(lua_State *L, int t, const bl_where *w, const char *key, bool *out) {
+  int yes = *out;
+  bl_get_bool(L, t, w, key, &yes);
+  *out = yes;
+}
+
+static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources, berth_pdors_options *o) {
+  int32_t n;
+  const double *high;
+  bl_get_positive(L, t, w, "low", &o->low);
+  if (!bl_get_array(L, t, w, "high", &n)) return;
+  high = bl_to_numbers(L, lua_gettop(L), w, "high", resources, "resource");
+  for (int32_t r = 0; r < resources; r++) o->high[r] = high[r];
+}
+
+static const char *const keys[] = { "algorithm", "mode", "favour", "gdelta", "factor", "delta", "tries", "quanta", "most_quanta",
+                                    "exact_work", "bounds", "low", "high", "safety", "low_scale", "high_scale", "per_job", "floor",
+                                    "reclaim",
+                                    "extend", "nodes", "seed", NULL };
+
+static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
+  berth_pdors_options o = berth_pdors_defaults();
+  int t = bl_options(L, i, w, keys);
+  o.algorithm = (berth_pdors_algorithm)enum_of(L, t, w, "algorithm", algorithms, (int)o.algorithm);
+  o.mode = (berth_pdors_mode)enum_of(L, t, w, "mode", modes, (int)o.mode);
+  o.favour = (berth_pdors_favour)enum_of(L, t, w, "favour", favours, (int)o.favour);
+  o.gdelta = (berth_pdors_gdelta)enum_of(L, t, w, "gdelta", forms, (int)o.gdelta);
+  o.bounds = (berth_pdors_bounds)enum_of(L, t, w, "bounds", bound_names, (int)o.bounds);
+  bl_get_positive(L, t, w, "factor", &o.factor);
+  bl_get_positive(L, t, w, "delta", &o.delta);
+  bl_get_positive(L, t, w, "safety", &o.safety);
+  bl_get_positive(L, t, w, "low_scale", &o.low_scale);
+  bl_get_positive(L, t, w, "high_scale", &o.high_scale);
+  bl_get_positive(L, t, w, "floor", &o.floor);
+  bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o.tries);
+  bl_get_whole(L, t, w, "quanta", 1, INT32_MAX, &o.quanta);
+  bl_get_whole(L, t, w, "most_quanta", 1, INT32_MAX, &o.most_quanta);
+  bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &o.nodes);
+  get_flag(L, t, w, "exact_work", &o.exact_work);
+  get_flag(L, t, w, "per_job", &o.per_job);
+  if (o.mode == BERTH_PDORS_FAITHFUL) o.reclaim = o.extend = false;
+  get_flag(L, t, w, "reclaim", &o.reclaim);
+  get_flag(L, t, w, "extend", &o.extend);
+  bl_get_seed(L, t, w, "seed", &o.seed);
+  read_prior(L, t, w, berth_ps_options_of(p)->resources, &o);
+  return o;
+}
+
+/* pdors(problem, options): object */
+static int pdors(lua_State *L) {
+  static const bl_where w = { "berth.pdors.scheduler", NULL, 0 };
+  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
+  berth_pdors_options o;
+  bl_pdors_box *box;
+  berth_status st;
+  lua_settop(L, 2);
+  luaL_checkstack(L, 40, w.fn);
+  o = read_options(L, 2, &w, p);
+  box = bl_new(L, &bl_pdors_class, sizeof *box);
+  st = berth_pdors_new(p, &o, &box->pdors);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  berth_ps_retain(p);
+  box->ps = p;
+  bl_track(L);
+  return 1;
+}
+
+/* ---- decisions ------------------------------------------------------------------------------------------ */
+
+/* { { slot, places }, ... } */
+static void push_schedule(lua_State *L, const berth_pdors_plan *plan) {
+  int32_t found = 0;
+  size_t i = 0;
+  lua_newtable(L);
+  while (i < plan->n) {
+    size_t end = i;
+    while (end < plan->n && plan->slot[end] == plan->slot[i]) end++;
+    lua_createtable(L, 0, 2);
+    bl_set_count(L, "slot", plan->slot[i]);
+    bl_push_places(L, (int32_t)(end - i), plan->place + i);
+    lua_setfield(L, -2, "places");
+    lua_rawseti(L, -2, ++found);
+    i = end;
+  }
+}
+
+static void set_if_there(lua_State *L, const char *key, double x) {
+  if (!isnan(x)) bl_set_number(L, key, x);
+}
+
+static int push_plan(lua_State *L, const berth_pdors_plan *plan) {
+  lua_createtable(L, 0, 7);
+  bl_set_bool(L, "admitted", plan->admitted);
+  set_if_there(L, "payoff", plan->payoff);
+  set_if_there(L, "utility", plan->utility);
+  set_if_there(L, "cost", plan->cost);
+  set_if_there(L, "bound", plan->bound);
+  if (plan->done != BERTH_NONE) bl_set_count(L, "done", plan->done);
+  push_schedule(L, plan);
+  lua_setfield(L, -2, "schedule");
+  return 1;
+}
+
+typedef berth_status (*decision)(berth_pdors *d, int32_t job, berth_pdors_plan *out);
+
+static int decided(lua_State *L, const bl_where *w, decision f) {
+  bl_pdors_box *b = self(L, w->fn);
+  int32_t job = bl_to_ps_job(L, 2, w, b->ps);
+  berth_pdors_plan plan;
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, f(b->pdors, job, &plan));
+  return st == BERTH_OK ? push_plan(L, &plan) : bl_refused(L, w->fn, st);
+}
+
+/* decide(job): { admitted, payoff, utility, cost, bound, done, schedule = { { slot, places }, ... } }; changes nothing */
+static int decide(lua_State *L) {
+  static const bl_where w = { "scheduler:decide", NULL, 0 };
+  return decided(L, &w, berth_pdors_decide);
+}
+
+/* admit(job): the same, and commits */
+static int admit(lua_State *L) {
+  static const bl_where w = { "scheduler:admit", NULL, 0 };
+  return decided(L, &w, berth_pdors_admit);
+}
+
+/* ---- prices ---------------------------------------------------------------------------------------------- */
+
+static int32_t to_slot(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
+  return (int32_t)bl_to_whole(L, i, w, "slot", 0, berth_ps_options_of(p)->slots - 1);
+}
+
+/* price(machine, resource, slot): math.huge if it is not to be had */
+static int price(lua_State *L) {
+  static const bl_where w = { "scheduler:price", NULL, 0 };
+  bl_pdors_box *b = self(L, w.fn);
+  const berth_ps_options *o = berth_ps_options_of(b->ps);
+  int32_t machine = bl_to_id(L, 2, &w, "machine", o->machines, "machine");
+  int32_t resource = bl_to_id(L, 3, &w, "resource", o->resources, "resource");
+  lua_pushnumber(L, berth_pdors_price(b->pdors, machine, resource, to_slot(L, 4, &w, b->ps)));
+  return 1;
+}
+
+/* range(machine, resource): L and U as they are now */
+static int range(lua_State *L) {
+  static const bl_where w = { "scheduler:range", NULL, 0 };
+  bl_pdors_box *b = self(L, w.fn);
+  const berth_ps_options *o = berth_ps_options_of(b->ps);
+  int32_t machine = bl_to_id(L, 2, &w, "machine", o->machines, "machine");
+  int32_t resource = bl_to_id(L, 3, &w, "resource", o->resources, "resource");
+  double low, high;
+  berth_status st = berth_pdors_range(b->pdors, machine, resource, &low, &high);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, low);
+  lua_pushnumber(L, high);
+  return 2;
+}
+
+/* committed(slot): amounts, an array per machine */
+static int committed(lua_State *L) {
+  static const bl_where w = { "scheduler:committed", NULL, 0 };
+  bl_pdors_box *b = self(L, w.fn);
+  bl_push_amounts(L, b->ps, berth_pdors_committed(b->pdors, to_slot(L, 2, &w, b->ps)));
+  return 1;
+}
+
+static int counts(lua_State *L) {
+  berth_pdors_counts c = berth_pdors_counted(self(L, "scheduler:counts")->pdors);
+  lua_createtable(L, 0, 7);
+  bl_set_count(L, "slots_solved", (double)c.slots_solved);
+  bl_set_count(L, "slots_remembered", (double)c.slots_remembered);
+  bl_set_count(L, "programs", (double)c.programs);
+  bl_set_count(L, "roundings", (double)c.roundings);
+  bl_set_count(L, "never_feasible", (double)c.never_feasible);
+  bl_set_count(L, "repairs", (double)c.repairs);
+  bl_set_count(L, "pivots", (double)c.pivots);
+  bl_set_count(L, "unproved", (double)c.unproved);
+  return 1;
+}
+
+/* ---- certificates ------------------------------------------------------------------------------------------ */
+
+/* certify(utility, steps = 0): { utility, bound, ratio, prices, jobs, worst_case } */
+static int certify(lua_State *L) {
+  static const bl_where w = { "scheduler:certify", NULL, 0 };
+  bl_pdors_box *b = self(L, w.fn);
+  double utility = bl_to_number(L, 2, &w, "utility");
+  int32_t steps = lua_isnoneornil(L, 3) ? 0 : (int32_t)bl_to_whole(L, 3, &w, "steps", 0, INT32_MAX);
+  berth_pdors_certificate c;
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pdors_certify(b->pdors, utility, steps, &c));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, 0, 6);
+  bl_set_number(L, "utility", c.utility);
+  bl_set_number(L, "bound", c.bound);
+  bl_set_number(L, "ratio", c.ratio);
+  bl_set_number(L, "prices", c.prices);
+  bl_set_number(L, "jobs", c.jobs);
+  set_if_there(L, "worst_case", c.worst_case);
+  return 1;
+}
+
+/* pdors_offline(problem, nodes = 100000): { utility, bound, proved, nodes, jobs = utility of each } */
+static int offline(lua_State *L) {
+  static const bl_where w = { "berth.pdors.offline", NULL, 0 };
+  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
+  int32_t nodes = lua_isnoneornil(L, 2) ? 100000 : (int32_t)bl_to_whole(L, 2, &w, "nodes", 1, INT32_MAX), n = berth_ps_jobs(p);
+  double *utility = bl_scratch(L, (size_t)n, sizeof *utility);
+  berth_pdors_optimum x;
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pdors_offline(p, nodes, &x, utility));
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_createtable(L, 0, 5);
+  bl_set_number(L, "utility", x.utility);
+  bl_set_number(L, "bound", x.bound);
+  bl_set_bool(L, "proved", x.proved);
+  bl_set_count(L, "nodes", x.nodes);
+  bl_push_numbers(L, n, utility);
+  lua_setfield(L, -2, "jobs");
+  return 1;
+}
+
+/* gdelta { favour, form, rows, delta, width }: number, or nil if there is none */
+static int gdelta(lua_State *L) {
+  static const char *const names[] = { "favour", "form", "rows", "delta", "width", NULL };
+  static const bl_where w = { "berth.pdors.gdelta", NULL, 0 };
+  int t = bl_options(L, 1, &w, names), favour = 0, form = 0;
+  double rows = 0, delta = 0.5, width = 0, g;
+  bl_get_enum(L, t, &w, "favour", favours, &favour);
+  bl_get_enum(L, t, &w, "form", forms, &form);
+  if (form == BERTH_GDELTA_GIVEN) bl_wrong(L, &w, "form", "expected formula or tight");
+  if (!bl_get_positive(L, t, &w, "rows", &rows)) bl_wrong(L, &w, "rows", "is missing");
+  if (!bl_get_positive(L, t, &w, "width", &width)) bl_wrong(L, &w, "width", "is missing");
+  bl_get_positive(L, t, &w, "delta", &delta);
+  g = berth_gdelta((berth_pdors_favour)favour, (berth_pdors_gdelta)form, rows, delta, width);
+  if (isnan(g)) bl_wrong(L, &w, "rows, delta, width", "expected at least 1, between 0 and 1, above 0");
+  lua_pushnumber(L, g);
+  return 1;
+}
+
+static int to_string(lua_State *L) {
+  bl_pdors_box *b = self(L, "tostring");
+  lua_pushfstring(L, "scheduler: prices of %d machines in %d slots", (int)berth_ps_options_of(b->ps)->machines,
+                  (int)berth_ps_options_of(b->ps)->slots);
+  return 1;
+}
+
+static const luaL_Reg methods[] = { { "decide", decide }, { "admit", admit },   { "price", price }, { "range", range },
+                                    { "committed", committed },
+                                    { "counts", counts }, { "certify", certify }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_pdors_class = { "scheduler", "berth.scheduler", release, methods, NULL, NULL, meta, NULL };
+
+const luaL_Reg bl_pdors_functions[] = { { "pdors", pdors }, { "pdors_offline", offline }, { "gdelta", gdelta }, { NULL, NULL } };

@@ -1,0 +1,46 @@
+/* berth.repair: a placement changed as little as makes it keep memory. */
+#include "base/binding.h"
+
+static const char *const keys[] = { "links", "memory", "param_multiple", "quantum", NULL };
+
+static berth_place_options read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
+  berth_place_options o = berth_place_default(berth_cost_graph(cost));
+  int k;
+  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o.links = (berth_links)k;
+  if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o.memory = (berth_memory_policy)k;
+  bl_get_positive(L, t, w, "param_multiple", &o.param_multiple);
+  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o.quantum);
+  return o;
+}
+
+/* repair(cost, placement or devices, options): placement; nil, message, code, obstacle */
+static int repair(lua_State *L) {
+  static const bl_where w = { "berth.repair", NULL, 0 };
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_place_options o;
+  const int32_t *device;
+  bl_placement_box *box;
+  bl_call call;
+  berth_status st;
+  int at;
+  lua_settop(L, 3);
+  o = read_options(L, bl_options(L, 3, &w, keys), &w, cost);
+  device = bl_to_devices(L, 2, cost, &w, "placement");
+  box = bl_new_placement(L);
+  at = lua_gettop(L);
+  berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
+  box->cost = cost;
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_place_repair(cost, device, &o, &box->placement, &why));
+  if (st != BERTH_OK) {
+    box->cost = NULL;
+    berth_cost_release(cost);
+    return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
+  }
+  lua_pushvalue(L, at);
+  bl_track(L);
+  return 1;
+}
+
+const luaL_Reg bl_repair_functions[] = { { "repair", repair }, { NULL, NULL } };

@@ -1,0 +1,390 @@
+/* Type "placement", and berth.place for one placer. */
+#include "search/search.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void release_placement(void *box) {
+  bl_placement_box *p = box;
+  berth_placement_release(p->placement);
+  berth_cost_release(p->cost);
+}
+
+bl_placement_box *bl_new_placement(lua_State *L) { return bl_new(L, &bl_placement_class, sizeof(bl_placement_box)); }
+
+berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_placement_box *)bl_check(L, i, &bl_placement_class, fn, what))->placement;
+}
+
+static berth_placement *self(lua_State *L, const char *fn) { return bl_check_placement(L, 1, fn, "self"); }
+
+/* ---- from an array ---------------------------------------------------------------------- */
+
+/* placement(devices, { sequence, placer, estimate }) */
+static int placement_new(lua_State *L) {
+  static const char *const keys[] = { "sequence", "placer", "estimate", NULL };
+  static const bl_where w = { "berth.placement", NULL, 0 };
+  int32_t n, m, *device, *sequence = NULL;
+  const char *placer;
+  double estimate = NAN;
+  bl_placement_box *box;
+  berth_status st;
+  int t;
+  lua_settop(L, 2);
+  t = bl_options(L, 2, &w, keys);
+  n = bl_to_length(L, 1, &w, "devices");
+  device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
+  if (bl_get_array(L, t, &w, "sequence", &m)) sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
+  placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
+  bl_get_quantity(L, t, &w, "estimate", BERTH_SECONDS, &estimate);
+  box = bl_new_placement(L);
+  st = berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_track(L);
+  return 1;
+}
+
+static int wrong_length(lua_State *L, const bl_where *w, const char *key, int got, int expected) {
+  return bl_wrong(L, w, key, "places %d ops, but the graph has %d", got, expected);
+}
+
+const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key) {
+  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost)), got;
+  if (bl_test(L, i, &bl_placement_class)) {
+    berth_placement *p = bl_check_placement(L, i, w->fn, key);
+    if (berth_placement_ops(p) != n) wrong_length(L, w, key, berth_placement_ops(p), n);
+    return berth_placement_device(p);
+  }
+  if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
+  got = bl_to_length(L, i, w, key);
+  if (got != n) wrong_length(L, w, key, got, n);
+  return bl_to_ids(L, i, w, key, n, m, "device");
+}
+
+const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out) {
+  int32_t k, n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
+  if ((int32_t)lua_rawlen(L, i) != n) return NULL;
+  for (k = 0; k < n; k++) {
+    double x;
+    lua_rawgeti(L, i, k + 1);
+    x = (double)lua_tonumber(L, -1);
+    if (lua_type(L, -1) != LUA_TNUMBER || !(x >= 1 && x <= m) || x != floor(x)) return NULL;
+    out[k] = (int32_t)x - 1;
+    lua_pop(L, 1);
+  }
+  return out;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static int get_device(lua_State *L) {
+  const berth_placement *p = self(L, "placement[op]");
+  double x = (double)lua_tonumber(L, 2);
+  if (!(x >= 1 && x <= berth_placement_ops(p)) || x != floor(x)) return 0;
+  bl_push_id(L, berth_placement_device(p)[(int32_t)x - 1]);
+  return 1;
+}
+
+static int get_placer(lua_State *L) {
+  const char *name = berth_placement_placer(self(L, "placement.placer"));
+  if (!*name) return 0;
+  lua_pushstring(L, name);
+  return 1;
+}
+
+static int get_estimate(lua_State *L) {
+  double x = berth_placement_estimate(self(L, "placement.estimate"));
+  if (isnan(x)) return 0;
+  lua_pushnumber(L, x);
+  return 1;
+}
+
+static int get_bound(lua_State *L) {
+  double x = berth_placement_bound(self(L, "placement.bound"));
+  if (isnan(x)) return 0;
+  lua_pushnumber(L, x);
+  return 1;
+}
+
+/* "fair" placed by a list placer: "duplex" is what its times are about. */
+static int get_links(lua_State *L) {
+  int32_t links = berth_placement_links(self(L, "placement.links"));
+  if (links == BERTH_NONE) return 0;
+  lua_pushstring(L, bl_link_names[links]);
+  return 1;
+}
+
+static void build_start(lua_State *L) {
+  const berth_placement *p = self(L, "placement.start");
+  bl_push_numbers(L, berth_placement_ops(p), berth_placement_start(p));
+}
+
+static void build_finish(lua_State *L) {
+  const berth_placement *p = self(L, "placement.finish");
+  bl_push_numbers(L, berth_placement_ops(p), berth_placement_finish(p));
+}
+
+static int get_start(lua_State *L) {
+  return berth_placement_start(self(L, "placement.start")) ? bl_cached(L, 1, "start", build_start) : 0;
+}
+
+static int get_finish(lua_State *L) {
+  return berth_placement_finish(self(L, "placement.finish")) ? bl_cached(L, 1, "finish", build_finish) : 0;
+}
+
+static int devices(lua_State *L) {
+  const berth_placement *p = self(L, "placement:devices");
+  bl_push_ids(L, berth_placement_ops(p), berth_placement_device(p));
+  return 1;
+}
+
+static int sequence(lua_State *L) {
+  const berth_placement *p = self(L, "placement:sequence");
+  if (!berth_placement_sequence(p)) return 0;
+  bl_push_ids(L, berth_placement_ops(p), berth_placement_sequence(p));
+  return 1;
+}
+
+static int length(lua_State *L) {
+  lua_pushinteger(L, berth_placement_ops(self(L, "#placement")));
+  return 1;
+}
+
+/* Number of different devices; O(ops) time, O(highest device) memory. */
+static int count_used(lua_State *L, const berth_placement *p) {
+  int32_t k, n = berth_placement_ops(p), top = 0;
+  const int32_t *device = berth_placement_device(p);
+  int used = 0;
+  lua_newtable(L); /* ids can be anything here: a set, not a bitmap */
+  for (k = 0; k < n; k++) {
+    if (device[k] == top - 1) continue;
+    top = device[k] + 1;
+    lua_rawgeti(L, -1, top);
+    if (lua_isnil(L, -1)) {
+      used++;
+      lua_pushboolean(L, 1);
+      lua_rawseti(L, -3, top);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return used;
+}
+
+static int to_string(lua_State *L) {
+  const berth_placement *p = self(L, "tostring");
+  double estimate = berth_placement_estimate(p);
+  int used = count_used(L, p);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  bl_add_format(&b, "placement: %d ops on %d device%s", (int)berth_placement_ops(p), used, used == 1 ? "" : "s");
+  if (!isnan(estimate)) {
+    luaL_addstring(&b, ", estimate ");
+    bl_add_quantity(&b, estimate, BERTH_SECONDS);
+  }
+  if (*berth_placement_placer(p)) bl_add_format(&b, " (%s)", berth_placement_placer(p));
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_estimate }, { "links", get_links },
+                                   { "bound", get_bound },   { "start", get_start },
+                                   { "finish", get_finish }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "devices", devices }, { "sequence", sequence }, { "save", bl_placement_save },
+                                    { "to_string", bl_placement_to_string }, { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
+const bl_class bl_placement_class = { "placement", "berth.placement", release_placement, methods,
+                                       NULL,        fields,            meta,              get_device };
+
+/* ---- placing ---------------------------------------------------------------------------- */
+
+int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
+  if (st != BERTH_EINFEASIBLE) return 0;
+  lua_createtable(L, 0, 3);
+  bl_set_id(L, "op", why->op);
+  bl_set_id(L, "device", why->device);
+  bl_set_number(L, "missing", why->missing);
+  return 1;
+}
+
+const char *const bl_place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum", "device", "tries",
+                                      "coarsen", "coarsen_ops", "transfer_weight", "ties", "favourites", "tau", "gap", "seed",
+                                      "cost",
+                                      "calls", "seconds", "restarts", "threads", "start", "judge", "objective", "steepest",
+                                      "population", "elite", "mutants", "bias",
+                                      NULL };
+
+/* "" is the form without a name. */
+static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer, berth_place_options *o) {
+  static const char *const none[] = { "", NULL };
+  const char *const *names = berth_placer_variants(placer), *wanted = t ? bl_get_string(L, t, w, "variant") : NULL;
+  char legal[200] = "";
+  int k;
+  if (!wanted) return;
+  if (!names) names = none;
+  for (k = 0; names[k]; k++) {
+    size_t n = strlen(legal);
+    if (strcmp(names[k], wanted) == 0) o->variant = names[k];
+    if (*names[k]) snprintf(legal + n, sizeof legal - n, "%s%s", n ? ", " : "", names[k]);
+  }
+  lua_pop(L, 1);
+  if (o->variant && strcmp(o->variant, wanted) == 0) return;
+  if (!*legal) bl_wrong(L, w, "variant", "%s has no variants (got '%s')", placer, wanted);
+  bl_wrong(L, w, "variant", "%s has no variant '%s' (legal: %s)", placer, wanted, legal);
+}
+
+/* An array of the favourite child of each op; 0 or false: none. The one at the top of the stack. */
+static const int32_t *read_favourite(lua_State *L, const bl_where *w, int32_t n) {
+  int32_t k, *child;
+  if ((int32_t)lua_rawlen(L, -1) != n) {
+    bl_wrong(L, w, "favourites", "has %d entries, expected %d (one per op)", (int)lua_rawlen(L, -1), (int)n);
+  }
+  child = bl_scratch(L, (size_t)n, sizeof *child);
+  for (k = 0; k < n; k++) {
+    lua_rawgeti(L, -2, k + 1);
+    child[k] = BERTH_NONE;
+    if (lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) != 0 : !lua_isboolean(L, -1) || lua_toboolean(L, -1)) {
+      const char *name = lua_pushfstring(L, "favourites[%d]", (int)k + 1);
+      child[k] = bl_to_id(L, -2, w, name, n, "op");
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+  return child;
+}
+
+/* Leaves what it needs on the stack. */
+static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
+  static const char *const names[] = { "lp", "through", "none", NULL };
+  int k;
+  if (!t) return;
+  lua_getfield(L, t, "favourites");
+  if (lua_istable(L, -1)) {
+    o->favourites = BERTH_FAVOURITES_GIVEN;
+    o->favourite = read_favourite(L, w, n);
+    return;
+  }
+  if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
+    bl_wrong(L, w, "favourites", "expected lp, through, none or an array, got %s", bl_kind(L, -1));
+  }
+  lua_pop(L, 1);
+  if (bl_get_enum(L, t, w, "favourites", names, &k)) o->favourites = (berth_favourites)k;
+}
+
+const char *const bl_tie_names[] = { "level", "topological", "b-level", NULL };
+const char *const bl_coarsen_names[] = { "none", "chains", "coplace", "fuse", NULL };
+
+static void read_coarsen(lua_State *L, int t, const bl_where *w, berth_place_options *o) {
+  int k;
+  if (bl_get_enum(L, t, w, "coarsen", bl_coarsen_names, &k)) o->coarsen = (berth_coarsen)k;
+  bl_get_whole(L, t, w, "coarsen_ops", 1, INT32_MAX, &o->coarsen_ops);
+  if (bl_get_positive(L, t, w, "transfer_weight", &o->transfer_weight) && !(o->transfer_weight > 0)) {
+    bl_wrong(L, w, "transfer_weight", "%.14g is not above 0", o->transfer_weight);
+  }
+}
+
+static void read_sct(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
+  int k;
+  if (bl_get_enum(L, t, w, "ties", bl_tie_names, &k)) o->ties = (berth_ties)(BERTH_TIES_LEVEL + k);
+  read_favourites(L, t, w, n, o);
+  if (bl_get_positive(L, t, w, "tau", &o->tau) && o->tau > 1) bl_wrong(L, w, "tau", "%.14g is above 1", o->tau);
+  if (bl_get_positive(L, t, w, "gap", &o->gap) && o->gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", o->gap);
+}
+
+void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
+                      berth_place_options *o) {
+  int k;
+  *o = berth_place_default(berth_cost_graph(cost));
+  read_variant(L, t, w, placer, o);
+  if (strncmp(o->variant, "baechi", 6) == 0) o->memory = BERTH_MEMORY_TOTAL; /* what the published placers count */
+  if (bl_get_enum(L, t, w, "averages", bl_average_names, &k)) o->averages = (berth_average)k;
+  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o->links = (berth_links)k;
+  if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o->memory = (berth_memory_policy)k;
+  bl_get_positive(L, t, w, "param_multiple", &o->param_multiple);
+  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o->quantum);
+  if (t) {
+    lua_getfield(L, t, "device");
+    if (!lua_isnil(L, -1)) o->device = bl_to_id(L, -1, w, "device", berth_topology_devices(berth_cost_topology(cost)), "device");
+    lua_pop(L, 1);
+  }
+  bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o->tries);
+  bl_get_seed(L, t, w, "seed", &o->seed);
+  read_coarsen(L, t, w, o);
+  read_sct(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
+}
+
+/* The placer at i: its name, or "policy" and the policy read onto the stack. */
+static const char *read_placer(lua_State *L, int i, const bl_where *w, bl_policy *policy) {
+  const char *const *names = berth_placers();
+  int k;
+  if (lua_istable(L, i) || lua_isfunction(L, i)) {
+    bl_policy_read(L, i, 1, w, policy);
+    return "policy";
+  }
+  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "placer", "expected a name or a policy, got %s", bl_kind(L, i));
+  for (k = 0; names[k]; k++)
+    if (strcmp(names[k], "policy") != 0 && strcmp(names[k], lua_tostring(L, i)) == 0) return names[k];
+  bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", lua_tostring(L, i));
+  return NULL;
+}
+
+/* place(cost, placer, options): placement; nil, message, code, obstacle */
+static int place(lua_State *L) {
+  static const bl_where w = { "berth.place", NULL, 0 };
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
+  bl_policy policy = { 0 };
+  bl_search search = { 0 };
+  bl_placement_box *box;
+  bl_call call;
+  berth_place_options o;
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_status st;
+  const char *placer;
+  int t;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, bl_place_keys);
+  box = bl_new_placement(L);
+  placer = read_placer(L, 2, &w, &policy);
+  bl_place_options(L, t, &w, cost, placer, &o);
+  o.policy = policy.L ? &policy.c : NULL;
+  bl_search_read(L, t, &w, cost, placer, &search);
+  o.search = &search.o;
+  o.search_report = &search.report;
+  berth_cost_retain(cost); /* a policy may close it; then it is the placement's */
+  box->cost = cost;
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_place(cost, placer, &o, &box->placement, &why));
+  if (st != BERTH_OK) {
+    box->cost = NULL;
+    berth_cost_release(cost);
+  }
+  if (policy.L) bl_policy_done(&policy, w.fn, st);
+  bl_search_done(&search, w.fn, st);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
+  lua_pushvalue(L, 4);
+  bl_track(L);
+  return 1 + bl_search_interrupted(L, &search);
+}
+
+static int push_names(lua_State *L, const char *const *names) {
+  int k, n = 0;
+  lua_newtable(L);
+  for (k = 0; names[k]; k++) {
+    if (!*names[k] || strcmp(names[k], "policy") == 0) continue;
+    lua_pushstring(L, names[k]);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
+static int placers(lua_State *L) { return push_names(L, berth_placers()); }
+
+/* variants(placer): array, or nil for an unknown placer */
+static int variants(lua_State *L) {
+  const char *const *names = lua_type(L, 1) == LUA_TSTRING ? berth_placer_variants(lua_tostring(L, 1)) : NULL;
+  return names ? push_names(L, names) : 0;
+}
+
+const luaL_Reg bl_place_functions[] = {
+  { "placement", placement_new }, { "place", place }, { "placers", placers }, { "variants", variants }, { NULL, NULL }
+};

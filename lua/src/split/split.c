@@ -1,0 +1,121 @@
+/* berth.split, berth.split_measure: max load and latency of splits. */
+#include "base/binding.h"
+#include <math.h>
+
+static const char *const objective_names[] = { "max-load", "latency", NULL };
+
+/* The context's memory is in bytes, so is the option; visits is a number. */
+static void read_options(lua_State *L, int t, const bl_where *w, berth_split_options *o) {
+  const char *cpu = bl_get_string(L, t, w, "cpu");
+  int k = (int)o->objective;
+  if (cpu) o->cpu = cpu;
+  bl_get_enum(L, t, w, "objective", objective_names, &k);
+  o->objective = (berth_split_objective)k;
+  bl_get_bool(L, t, w, "contiguous", &o->contiguous);
+  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &o->memory);
+  bl_get_positive(L, t, w, "visits", &o->visits);
+  if (o->objective == BERTH_SPLIT_LATENCY && o->contiguous == 1 && t) {
+    lua_getfield(L, t, "contiguous");
+    if (!lua_isnil(L, -1)) bl_wrong(L, w, "contiguous", "true is for the objective 'max-load'");
+    lua_pop(L, 1);
+  }
+}
+
+/* Infinite: left out. */
+static void set_finite(lua_State *L, const char *key, double x) {
+  if (!isinf(x) && !isnan(x)) bl_set_number(L, key, x);
+}
+
+static void set_value(lua_State *L, const berth_split_value *v, int32_t n, const double *loads) {
+  set_finite(L, "max_load", v->max_load);
+  set_finite(L, "latency", v->latency);
+  bl_set_id(L, "busiest", v->busiest);
+  bl_push_numbers(L, n, loads);
+  lua_setfield(L, -2, "loads");
+  if (v->over == BERTH_NONE) return;
+  bl_set_id(L, "over", v->over);
+  bl_set_number(L, "missing", v->missing);
+}
+
+static void set_report(lua_State *L, const berth_split_report *r) {
+  bl_set_number(L, "bound", r->bound);
+  bl_set_bool(L, "proven", r->proven);
+  bl_set_bool(L, "contiguous", r->contiguous);
+  bl_set_bool(L, "complete", r->complete);
+  set_finite(L, "contiguous_load", r->contiguous_load);
+  bl_set_count(L, "units", r->units);
+  bl_set_count(L, "ideals", r->ideals);
+  bl_set_count(L, "visits", r->visits);
+}
+
+/* split_measure(cost, placement or devices, options): table; nil, message, code */
+static int split_measure(lua_State *L) {
+  static const char *const keys[] = { "cpu", NULL };
+  static const bl_where w = { "berth.split_measure", NULL, 0 };
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
+  int32_t n = berth_topology_devices(berth_cost_topology(cost));
+  berth_split_options o = berth_split_default();
+  berth_split_value v;
+  const int32_t *device;
+  const char *cpu;
+  double *loads;
+  berth_status st;
+  int t;
+  lua_settop(L, 3);
+  t = bl_options(L, 3, &w, keys);
+  if ((cpu = bl_get_string(L, t, &w, "cpu")) != NULL) o.cpu = cpu;
+  device = bl_to_devices(L, 2, cost, &w, "placement");
+  loads = bl_scratch(L, (size_t)n, sizeof *loads);
+  st = berth_split_measure(cost, device, &o, loads, &v);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 6);
+  set_value(L, &v, n, loads);
+  return 1;
+}
+
+/* The loads of the answer, measured anew. */
+static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options *o, int placement, const berth_split_report *r) {
+  int32_t n = berth_topology_devices(berth_cost_topology(cost));
+  const bl_placement_box *box = bl_test(L, placement, &bl_placement_class);
+  double *loads = bl_scratch(L, (size_t)n, sizeof *loads);
+  berth_split_value v;
+  berth_status st = berth_split_measure(cost, berth_placement_device(box->placement), o, loads, &v);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 14);
+  set_value(L, &v, n, loads);
+  set_report(L, r);
+  bl_set_string(L, "objective", objective_names[o->objective]);
+  lua_pushvalue(L, placement);
+  lua_setfield(L, -2, "placement");
+  return 1;
+}
+
+/* split(cost, options): table; nil, message, code, obstacle */
+static int split(lua_State *L) {
+  static const char *const keys[] = { "objective", "cpu", "contiguous", "memory", "visits", NULL };
+  static const bl_where w = { "berth.split", NULL, 0 };
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_split_options o = berth_split_default();
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_split_report r;
+  bl_placement_box *box;
+  bl_call call;
+  berth_status st;
+  int at;
+  lua_settop(L, 2);
+  read_options(L, bl_options(L, 2, &w, keys), &w, &o);
+  box = bl_new_placement(L);
+  at = lua_gettop(L);
+  berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
+  box->cost = cost;
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_split_find(cost, &o, &box->placement, &r, &why));
+  if (st != BERTH_OK) {
+    box->cost = NULL;
+    berth_cost_release(cost);
+    return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
+  }
+  return push_answer(L, cost, &o, at, &r);
+}
+
+const luaL_Reg bl_split_functions[] = { { "split", split }, { "split_measure", split_measure }, { NULL, NULL } };

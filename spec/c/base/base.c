@@ -1,0 +1,131 @@
+/* Base: context, allocation accounting, names, heap, random streams, quantities. */
+#include "check.h"
+#include "base/heap_internal.h"
+
+static void test_memory(void) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_ctx *ctx;
+  void *p;
+  TEST("counts what it holds, and the peak");
+  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  p = berth_i_alloc(ctx, 10, 8);
+  p = berth_i_realloc(ctx, p, 10, 20, 8);
+  CHECK(berth_ctx_memory(ctx) == 160);
+  berth_i_free(ctx, p, 20, 8);
+  CHECK(berth_ctx_memory(ctx) == 0 && berth_ctx_memory_peak(ctx) == 160);
+  CHECK(berth_i_alloc(ctx, SIZE_MAX / 4, 8) == NULL);
+  CHECK(berth_i_alloc(ctx, 0, 8) != NULL);
+  berth_ctx_release(ctx);
+  CHECK(s.held == 0);
+}
+
+static void test_names(berth_ctx *ctx) {
+  berth_i_names names = { 0 };
+  char text[16];
+  int32_t id;
+  TEST("interns each text once");
+  for (int i = 0; i < 1000; i++) {
+    snprintf(text, sizeof text, "n%d", i % 500);
+    CHECK_STATUS(berth_i_names_add(ctx, &names, text, &id), BERTH_OK);
+    CHECK(id == i % 500);
+  }
+  CHECK(berth_i_names_find(&names, "n499") == 499 && berth_i_names_find(&names, "absent") == BERTH_NONE);
+  berth_i_names_release(ctx, &names);
+  CHECK(berth_ctx_memory(ctx) == 0);
+}
+
+static void test_heap(berth_ctx *ctx) {
+  berth_i_heap h;
+  berth_rng rng;
+  double key[200], last = -1, k;
+  TEST("heap pops in key order after random changes, ties by item");
+  berth_rng_init(&rng, 7, 0);
+  CHECK_STATUS(berth_i_heap_init(ctx, &h, 200, 200), BERTH_OK);
+  for (int i = 0; i < 5000; i++) {
+    int32_t item = berth_rng_below(&rng, 200);
+    key[item] = berth_rng_below(&rng, 20);
+    if (i % 7 == 0) berth_i_heap_remove(&h, item);
+    else berth_i_heap_push(&h, item, key[item]);
+  }
+  for (int32_t item, before = -1; h.n > 0; before = item) {
+    item = berth_i_heap_pop(&h, &k);
+    CHECK(k == key[item] && (k > last || (k == last && item > before)));
+    last = k;
+  }
+  berth_i_heap_release(ctx, &h);
+  CHECK(berth_ctx_memory(ctx) == 0);
+}
+
+static void test_rng(void) {
+  berth_rng a, b;
+  double sum = 0, square = 0;
+  int count[6] = { 0 };
+  TEST("random streams: same seed same numbers, sane moments");
+  berth_rng_init(&a, 42, 0);
+  berth_rng_init(&b, 42, 0);
+  for (int i = 0; i < 100; i++) CHECK(berth_rng_u64(&a) == berth_rng_u64(&b));
+  berth_rng_init(&b, 42, 1);
+  CHECK(berth_rng_u64(&a) != berth_rng_u64(&b));
+  for (int i = 0; i < 60000; i++) {
+    double x = berth_rng_normal(&a);
+    sum += x;
+    square += x * x;
+    count[berth_rng_below(&a, 6)]++;
+  }
+  CHECK_NEAR(sum / 60000, 0, 0.02);
+  CHECK_NEAR(square / 60000, 1, 0.03);
+  for (int i = 0; i < 6; i++) CHECK(abs(count[i] - 10000) < 500);
+}
+
+static void test_quantities(berth_ctx *ctx) {
+  static const struct { const char *text; berth_unit unit; double want; } good[] = {
+    { "5 us", BERTH_SECONDS, 5e-6 },         { "2", BERTH_SECONDS, 2 },
+    { "1.5min", BERTH_SECONDS, 90 },         { "16 GiB", BERTH_BYTES, 17179869184.0 },
+    { "16GB", BERTH_BYTES, 16e9 },           { "25 GB/s", BERTH_BYTES_PER_SECOND, 25e9 },
+    { "25 Gbit/s", BERTH_BYTES_PER_SECOND, 3.125e9 }, { "312 TFLOP/s", BERTH_FLOP_PER_SECOND, 312e12 },
+    { "1e3 B", BERTH_BYTES, 1000 },          { "inf", BERTH_BYTES, INFINITY },
+    { "8.2 GFLOP", BERTH_FLOP, 8.2e9 },      { "5.3 us", BERTH_SECONDS, 5.3e-6 },
+    { "1.7e2 ns", BERTH_SECONDS, 1.7e-7 },   { ".5 ms", BERTH_SECONDS, 5e-4 },
+    { "8 Mibit", BERTH_BYTES, 1048576.0 },   { "7.", BERTH_BYTES, 7 },
+  };
+  static const struct { const char *text; berth_unit unit; } bad[] = {
+    { "", BERTH_SECONDS }, { "5 parsec", BERTH_SECONDS }, { "25 Gb/s", BERTH_BYTES_PER_SECOND },
+    { "25 GB", BERTH_BYTES_PER_SECOND },
+    { "-1 s", BERTH_SECONDS }, { "nan", BERTH_SECONDS }, { "0x10", BERTH_BYTES }, { "1e308 GB", BERTH_BYTES },
+    { "1e", BERTH_BYTES }, { ".", BERTH_BYTES },
+    { "1e400", BERTH_SECONDS }, { "1 2", BERTH_BYTES },
+  };
+  static const struct { double value; berth_unit unit; const char *want; } out[] = {
+    { 0.0412, BERTH_SECONDS, "41.2 ms" }, { 5e-6, BERTH_SECONDS, "5 us" }, { 1234.5, BERTH_SECONDS, "1234 s" },
+    { 0, BERTH_SECONDS, "0 s" },
+    { 11.3e9, BERTH_BYTES, "11.3 GB" }, { 25e9, BERTH_BYTES_PER_SECOND, "25 GB/s" }, { 999.7e3, BERTH_BYTES, "1 MB" },
+    { 12, BERTH_BYTES, "12 B" }, { 1e-9, BERTH_SECONDS, "1 ns" }, { 999.5e-6, BERTH_SECONDS, "1 ms" },
+    { 999.4e-6, BERTH_SECONDS, "999 us" },
+    { 123456, BERTH_SECONDS, "123456 s" }, { 566957965312.0, BERTH_SECONDS, "5.67e+11 s" }, { 1e21, BERTH_BYTES, "1e+06 PB" },
+  };
+  char buf[32];
+  double x;
+  TEST("quantities: units are checked");
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    CHECK_STATUS(berth_quantity_parse(ctx, good[i].text, good[i].unit, &x), BERTH_OK);
+    CHECK(x == good[i].want); /* to the last bit */
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    CHECK_STATUS(berth_quantity_parse(ctx, bad[i].text, bad[i].unit, &x), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "1 2") != NULL);
+  for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+    CHECK_TEXT(berth_quantity_format(out[i].value, out[i].unit, buf, sizeof buf), out[i].want);
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  test_memory();
+  test_names(ctx);
+  test_heap(ctx);
+  test_rng();
+  test_quantities(ctx);
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,139 @@
+/* Link cuts: by hand, and against the best of all schedules on two machines of two devices. */
+#include "place/place_search.h"
+#include "bound/destructive/destructive_internal.h"
+
+static berth_ctx *ctx;
+
+/* Devices 0 and 1, 2 and 3 are close; memory, types and ops are the problem's. */
+static made make_machines(const problem *p, berth_link close, berth_link far) {
+  made m = { problem_graph(ctx, p), NULL, NULL };
+  const char *types[] = { "t0", "t1", "t2", "t3" };
+  berth_topology_builder *b;
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < p->devices; i++) {
+    berth_device d = berth_device_default();
+    d.type = types[i];
+    d.memory = p->memory[i];
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  for (int32_t i = 0; i < p->devices; i++) {
+    for (int32_t j = i + 1; j < p->devices; j++) {
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, i / 2 == j / 2 ? &close : &far, NULL), BERTH_OK);
+    }
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &m.t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
+  return m;
+}
+
+static berth_bounds bounds_of(const made *m, berth_memory_policy memory, berth_bounds_level level) {
+  berth_bounds_options o = { memory, 1, level, 1e-6, BERTH_LINKS_FREE };
+  berth_bounds b = { 0 };
+  CHECK_STATUS(berth_bounds_compute(m->c, &o, &b, NULL), BERTH_OK);
+  return b;
+}
+
+static void by_hand(void) {
+  berth_link quick = { INFINITY, 0 }, slow = { 1, 0 }, same = { 10, 0 };
+  problem p;
+  made m;
+  berth_bounds b;
+  TEST("a join with all its producers is on one machine, if the link between machines is slow")
+  join_of(&p, 7, 4, 100);
+  m = make_machines(&p, quick, slow);
+  b = bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_CHEAP);
+  CHECK_NEAR(b.link_cut, 4.5, 1e-3); /* seven of 1 s on two devices, then one; 2 at best by the path, 2.25 by the work */
+  CHECK_NEAR(b.best, b.link_cut, 0);
+  CHECK_TEXT(b.name, "link cut");
+  b = bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_THOROUGH);
+  CHECK(b.link_cut >= 4.5 * (1 - 1e-3) && b.link_cut <= 5 * (1 + 1e-9));
+  unmake(&m);
+
+  TEST("what one machine does not hold crosses the slow link")
+  problem_clear(&p, 4, 4);
+  for (int32_t i = 0; i < 4; i++) p.param[i] = p.memory[i] = 1;
+  for (int32_t i = 0; i < 3; i++) problem_edge(&p, i, i + 1, 10 + i);
+  m = make_machines(&p, quick, slow);
+  b = bounds_of(&m, BERTH_MEMORY_INFERENCE, BERTH_BOUNDS_CHEAP);
+  CHECK_NEAR(b.link_cut, 4 + 11, 1e-3 * 15); /* two ops and two */
+  CHECK_NEAR(bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_CHEAP).link_cut, 4, 1e-3);
+  unmake(&m);
+
+  TEST("nothing is cut where all pairs are as close, or there are two devices")
+  m = make_machines(&p, same, same);
+  CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_THOROUGH).link_cut));
+  unmake(&m);
+  p.devices = 2;
+  m = make_machines(&p, quick, slow);
+  CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_CHEAP).link_cut));
+  unmake(&m);
+}
+
+/* ---- against all schedules ------------------------------------------------------------------------------ */
+
+static double best_of_all(const problem *p, const made *m) {
+  static double table[MOST_EDGES * MOST_DEVICES * MOST_DEVICES];
+  search s = { p, table, 0, { 0 }, { 0 }, { 0 }, INFINITY, 1 };
+  int32_t n = p->devices;
+  for (int32_t i = 0; i < p->edges * n * n; i++) table[i] = berth_cost_transfer(m->c, i / (n * n), i / n % n, i % n);
+  for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
+  extend(&s, 0, 0);
+  return s.best;
+}
+
+static void random_case(problem *p, berth_rng *rng, int round) {
+  double total = 0;
+  problem_clear(p, 3 + berth_rng_below(rng, 4), 3 + berth_rng_below(rng, 2));
+  random_times(p, rng, round % 3);
+  if (round % 2) add_edges(p, rng, 12);
+  for (int32_t i = 1; round % 2 == 0 && i < p->ops; i++) problem_edge(p, berth_rng_below(rng, i), i, 1 + berth_rng_below(rng, 9));
+  for (int32_t i = 0; i < p->ops; i++) {
+    total += p->param[i] = berth_rng_below(rng, 5);
+    if (berth_rng_below(rng, 6) == 0) p->group[i] = 0;
+  }
+  for (int32_t i = 0; i < p->ops; i++) {
+    for (int32_t d = 0; d < p->devices; d++) {
+      if (p->group[i] == 0 && isinf(p->time[i][d])) p->time[i][d] = 9;
+    }
+  }
+  for (int32_t d = 0; d < p->devices; d++) {
+    p->memory[d] = round % 4 ? INFINITY : ceil(total / p->devices * (1.1 + berth_rng_uniform(rng)));
+  }
+}
+
+static void against_all(int n) {
+  int used = 0, cut = 0;
+  berth_rng rng;
+  TEST("no schedule on two machines beats them")
+  berth_rng_init(&rng, 407, 0);
+  for (int i = 0; i < n && !check_bad; i++) {
+    berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
+    berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
+    berth_bounds_level level = i % 2 ? BERTH_BOUNDS_CHEAP : BERTH_BOUNDS_THOROUGH;
+    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, level, 1e-3, BERTH_LINKS_FREE };
+    berth_bounds b;
+    problem p;
+    made m;
+    random_case(&p, &rng, i);
+    m = make_machines(&p, close, far);
+    if (berth_bounds_compute(m.c, &o, &b, NULL) == BERTH_OK) {
+      double best = best_of_all(&p, &m);
+      CHECK(isinf(best) || b.best <= best * (1 + 1e-9));
+      if (check_bad) printf("# round %d: %s %.9g, best %.9g\n", i, b.name, b.best, best);
+      used++;
+      cut += !strcmp(b.name, "link cut");
+    }
+    unmake(&m);
+  }
+  printf("# %d problems, %d of them bounded by the cut\n", used, cut);
+  CHECK(cut > used / 20);
+}
+
+int main(int argc, char **argv) {
+  berth_ctx_new(NULL, &ctx);
+  by_hand();
+  against_all(argc > 1 ? atoi(argv[1]) : 400);
+  berth_ctx_release(ctx);
+  return check_done();
+}

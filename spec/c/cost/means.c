@@ -1,0 +1,296 @@
+/* Cost: means, least times and rho against naive loops; link fits. */
+#include "check.h"
+#include "cost/cost_internal.h"
+
+enum { N_OPS = 12, N_DEVICES = 5 };
+
+static berth_graph *random_graph(berth_ctx *ctx, berth_rng *rng) {
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *[]){ "a", "b" }), BERTH_OK);
+  for (int32_t i = 0; i < N_OPS; i++) {
+    berth_op op = berth_op_default();
+    double s[2] = { berth_rng_uniform(rng), berth_rng_below(rng, 3) ? berth_rng_uniform(rng) : BERTH_UNSUPPORTED };
+    int32_t id;
+    op.seconds = s;
+    op.pin = berth_rng_below(rng, 6) ? BERTH_NONE : 0;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
+    if (i == 0) continue;
+    CHECK_STATUS(berth_graph_builder_connect(b, berth_rng_below(rng, i), i, 100 * berth_rng_below(rng, 5), NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  return g;
+}
+
+static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
+  berth_topology_builder *b;
+  berth_topology *t = NULL;
+  berth_device d = berth_device_default();
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < N_DEVICES; i++) {
+    d.type = i && berth_rng_below(rng, 2) ? "b" : "a";
+    d.speed = 1 + berth_rng_below(rng, 2);
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  for (int32_t i = 0; i < 7; i++) {
+    berth_link l = { 10 + berth_rng_below(rng, 50), berth_rng_uniform(rng) };
+    int32_t from = berth_rng_below(rng, N_DEVICES), to = berth_rng_below(rng, N_DEVICES);
+    if (from != to) CHECK_STATUS(berth_topology_builder_add_link(b, from, to, &l, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+static void check_ops(const berth_cost *c) {
+  double mean[N_OPS], least[N_OPS];
+  CHECK_STATUS(berth_cost_mean_ops(c, mean), BERTH_OK);
+  CHECK_STATUS(berth_cost_min_ops(c, least), BERTH_OK);
+  for (int32_t op = 0; op < N_OPS; op++) {
+    double sum = 0, n = 0, low = INFINITY;
+    for (int32_t d = 0; d < N_DEVICES; d++) {
+      double s = berth_cost_op(c, op, d);
+      if (isinf(s)) continue;
+      sum += s;
+      n++;
+      low = fmin(low, s);
+    }
+    CHECK_NEAR(mean[op], sum / n, 1e-12);
+    CHECK(least[op] == low);
+  }
+}
+
+static void check_transfers(const berth_cost *c, berth_average how) {
+  double mean[N_OPS];
+  CHECK_STATUS(berth_cost_mean_transfers(c, how, mean), BERTH_OK);
+  for (int32_t k = 0; k < c->g->n_tensors; k++) {
+    double sum = 0, n = 0;
+    for (int32_t a = 0; a < N_DEVICES; a++)
+      for (int32_t b = 0; b < N_DEVICES; b++) {
+        double s = berth_cost_transfer(c, k, a, b);
+        if (isinf(s) || (a == b && how == BERTH_AVERAGE_TEXTBOOK)) continue;
+        sum += s;
+        n += a == b ? 2 : 1; /* unordered pairs of different devices are met twice */
+      }
+    CHECK_NEAR(mean[k], n ? sum / n : 0, 1e-9);
+  }
+}
+
+static void check_rho(const berth_cost *c) {
+  double most = 0, least = INFINITY;
+  for (int32_t k = 0; k < c->g->n_tensors; k++)
+    for (int32_t a = 0; a < N_DEVICES; a++)
+      for (int32_t b = 0; b < N_DEVICES; b++)
+        if (!isinf(berth_cost_transfer(c, k, a, b))) most = fmax(most, berth_cost_transfer(c, k, a, b));
+  for (int32_t op = 0; op < N_OPS; op++)
+    for (int32_t d = 0; d < N_DEVICES; d++)
+      if (berth_cost_op(c, op, d) > 0) least = fmin(least, berth_cost_op(c, op, d));
+  CHECK(berth_cost_rho(c) == most / least);
+}
+
+static berth_status some_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *s) {
+  (void)ud;
+  *s = (src + dst) % 4 == 3 ? INFINITY : tensor + src * 0.5 + dst;
+  return BERTH_OK;
+}
+
+static void test_random(berth_ctx *ctx) {
+  static const berth_cost_model models[] = {
+    { 0 }, { .op_factor = 2, .transfer_factor = 3, .free_control = 1 }, { .transfer = some_transfer, .transfer_factor = 0.5 }
+  };
+  berth_rng rng;
+  berth_rng_init(&rng, 3, 0);
+  TEST("means, least times and rho of 300 random pairs equal naive loops");
+  for (int round = 0; round < 300; round++) {
+    berth_graph *g = random_graph(ctx, &rng);
+    berth_topology *t = random_topology(ctx, &rng);
+    berth_cost *c = NULL;
+    CHECK_STATUS(berth_cost_new(g, t, &models[round % 3], &c), BERTH_OK);
+    berth_graph_release(g);
+    berth_topology_release(t);
+    if (!c) return;
+    check_ops(c);
+    check_transfers(c, BERTH_AVERAGE_TEXTBOOK);
+    check_transfers(c, BERTH_AVERAGE_SAGA);
+    check_rho(c);
+    berth_cost_release(c);
+  }
+}
+
+static void test_alike(berth_ctx *ctx) {
+  berth_device d = berth_device_default();
+  berth_graph_builder *b;
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *c;
+  berth_op op = berth_op_default();
+  double mean[3];
+  int32_t id;
+  TEST("three equal devices: means are exact; one device: transfers cost nothing");
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int i = 0; i < 3; i++) {
+    op.seconds = (double[]){ i * 0.1 };
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0.7, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  CHECK_STATUS(berth_cost_mean_ops(c, mean), BERTH_OK);
+  CHECK(mean[0] == 0 && mean[1] == 0.1 && mean[2] == 0.2);
+  CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
+  CHECK(mean[0] == 0.7);
+  CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_SAGA, mean), BERTH_OK);
+  CHECK_NEAR(mean[0], 0.7 * 2 / 4, 1e-15);
+  CHECK_STATUS(berth_cost_mean_transfers(c, (berth_average)7, mean), BERTH_EINVAL);
+  CHECK(berth_cost_rho(c) == 0.7 / 0.1);
+  berth_cost_release(c);
+  berth_topology_release(t);
+  CHECK_STATUS(berth_topology_mesh(ctx, 1, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
+  CHECK(mean[0] == 0 && berth_cost_transfer(c, 0, 0, 0) == 0 && berth_cost_rho(c) == 0);
+  CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_SAGA, mean), BERTH_OK);
+  CHECK(mean[0] == 0);
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_graph_release(g);
+}
+
+static void test_rho_of_nothing(berth_ctx *ctx) {
+  berth_device d = berth_device_default();
+  berth_graph_builder *b;
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *c;
+  berth_op op = berth_op_default();
+  int32_t id;
+  TEST("rho is infinite where no op takes time");
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  CHECK(berth_cost_op(c, 0, 1) == 0 && isinf(berth_cost_rho(c)));
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_graph_release(g);
+}
+
+/* ---- fits -------------------------------------------------------------------------------- */
+
+static void test_fit(berth_ctx *ctx) {
+  berth_link l;
+  double r2;
+  TEST("fit: exact data come back, absolute and relative");
+  for (int relative = 0; relative < 2; relative++) {
+    CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 4, 8 }, (double[]){ 2, 3, 4 }, relative, &l, &r2), BERTH_OK);
+    CHECK_NEAR(l.latency, 2, 1e-12);
+    CHECK_NEAR(l.bandwidth, 4, 1e-12);
+    CHECK_NEAR(r2, 1, 1e-12);
+  }
+  TEST("fit: least squares by hand, (0,1) (1,3) (2,4): 7/6 + 3/2 x");
+  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 1, 2 }, (double[]){ 1, 3, 4 }, 0, &l, &r2), BERTH_OK);
+  CHECK_NEAR(l.latency, 7.0 / 6, 1e-12);
+  CHECK_NEAR(1 / l.bandwidth, 1.5, 1e-12);
+  CHECK_NEAR(r2, 1 - (1.0 / 6) / (14.0 / 3), 1e-12);
+  TEST("fit: relative weights by hand, the same points: normal equations with 1/y^2");
+  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 1, 2 }, (double[]){ 1, 3, 4 }, 1, &l, NULL), BERTH_OK);
+  {
+    double w[] = { 1, 1.0 / 9, 1.0 / 16 }, s0 = w[0] + w[1] + w[2], sx = w[1] + 2 * w[2], sxx = w[1] + 4 * w[2];
+    double sy = 1 + 3 * w[1] + 4 * w[2], sxy = 3 * w[1] + 8 * w[2], b = (s0 * sxy - sx * sy) / (s0 * sxx - sx * sx);
+    CHECK_NEAR(1 / l.bandwidth, b, 1e-12);
+    CHECK_NEAR(l.latency, (sy - b * sx) / s0, 1e-12);
+  }
+  TEST("fit: a negative intercept becomes 0, and the slope is fitted again");
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 4 }, 0, &l, &r2), BERTH_OK);
+  CHECK(l.latency == 0);
+  CHECK_NEAR(1 / l.bandwidth, 9.0 / 5, 1e-12);
+  CHECK_NEAR(r2, 1 - (0.64 + 0.16) / 4.5, 1e-12);
+}
+
+static void test_fit_refusals(berth_ctx *ctx) {
+  berth_link l = { -1, -1 };
+  TEST("fit: refuses what cannot be fitted");
+  CHECK_STATUS(berth_fit_link(ctx, 0, NULL, NULL, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 2, 2, 2 }, (double[]){ 1, 2, 3 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, NAN }, (double[]){ 1, 2 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, -2 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "measurement 1: 2 B in -2 s: both must be at least 0 and finite");
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 2, 1 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 0, 1 }, 1, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 0, 1e-200 }, (double[]){ 1, 2 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1e-320 }, 1, &l, NULL), BERTH_EINVAL);
+  CHECK(l.bandwidth == -1);
+}
+
+static void test_fit_noisy(berth_ctx *ctx) {
+  enum { N = 400 };
+  double x[N], y[N], r2;
+  berth_rng rng;
+  berth_link l;
+  TEST("fit: 5 us and 25 GB/s come back from 1 KiB..1 GiB with 2 % noise within 1 %, when relative");
+  berth_rng_init(&rng, 5, 0);
+  for (int i = 0; i < N; i++) {
+    x[i] = 1024 * pow(2, 20.0 * i / (N - 1));
+    y[i] = (5e-6 + x[i] / 25e9) * exp(0.02 * berth_rng_normal(&rng));
+  }
+  CHECK_STATUS(berth_fit_link(ctx, N, x, y, 1, &l, &r2), BERTH_OK);
+  CHECK_NEAR(l.latency, 5e-6, 5e-8);
+  CHECK_NEAR(l.bandwidth, 25e9, 25e7);
+  CHECK(r2 > 0.9);
+}
+
+static int read_table(double *x, double *intra, double *inter) {
+  char path[4096];
+  FILE *f;
+  int n = 0;
+  snprintf(path, sizeof path, "%s/data/tag/nccl_allreduce.tsv", check_shared() ? check_shared() : "");
+  if (!(f = fopen(path, "r"))) return 0;
+  if (fscanf(f, "%*[^\n]") == 0)
+    while (n < 32 && fscanf(f, "%lf %lf %lf", &x[n], &intra[n], &inter[n]) == 3) n++;
+  fclose(f);
+  return n;
+}
+
+static void test_fit_measured(berth_ctx *ctx) {
+  double kib[32], intra[32], inter[32], x[32], y[32], worst = 0, r2;
+  berth_link l;
+  int n = read_table(kib, intra, inter);
+  TEST("fit: measured AllReduce times, 1 KiB..256 MiB on four devices, follow 1.5 S / B + a");
+  if (n == 0) {
+    SKIP("no ../shared/data/tag/nccl_allreduce.tsv");
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    x[i] = kib[i] * 1024 * 1.5;
+    y[i] = inter[i] * 1e-6;
+  }
+  CHECK_STATUS(berth_fit_link(ctx, n, x, y, 1, &l, &r2), BERTH_OK);
+  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(l.latency + x[i] / l.bandwidth - y[i]) / y[i]);
+  printf("# %.4g us + bytes / %.4g GB/s, r2 %.4f, worst relative error %.3f\n", l.latency * 1e6, l.bandwidth / 1e9, r2, worst);
+  CHECK(l.bandwidth > 4.5e9 && l.bandwidth < 6.5e9 && l.latency > 1e-4 && l.latency < 5e-4);
+  CHECK_STATUS(berth_fit_link(ctx, n, x, y, 0, &l, &r2), BERTH_OK);
+  printf("# absolute: %.4g us + bytes / %.4g GB/s, r2 %.5f\n", l.latency * 1e6, l.bandwidth / 1e9, r2);
+  CHECK(r2 > 0.999);
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  test_random(ctx);
+  test_alike(ctx);
+  test_rho_of_nothing(ctx);
+  test_fit(ctx);
+  test_fit_refusals(ctx);
+  test_fit_noisy(ctx);
+  test_fit_measured(ctx);
+  if (berth_ctx_memory(ctx) != 0) return 1;
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,300 @@
+/* Analysis, op groups, splits and simplification in C: small cases, properties, refusals, allocation failure. */
+#include "refusals.h"
+#include "deploy/analyse/grouping_internal.h"
+
+enum { CHAIN = 200 };
+
+static int32_t add_op(berth_graph_builder *b, const char *kind, int32_t group) {
+  berth_op op = berth_op_default();
+  int32_t id = BERTH_NONE;
+  op.kind = kind;
+  op.group = group;
+  op.flop = 1e9;
+  op.param_bytes = 4e6;
+  berth_graph_builder_add_op(b, &op, &id);
+  return id;
+}
+
+static berth_status connect(berth_graph_builder *b, int32_t src, int32_t dst, double bytes, uint32_t flags) {
+  const berth_tensor t = { src, bytes, -1, flags };
+  int32_t id;
+  berth_status st = berth_graph_builder_add_tensor(b, &t, &id);
+  return st == BERTH_OK ? berth_graph_builder_add_consumer(b, id, dst) : st;
+}
+
+/* Placeholder -> Relu -> ...: every tensor has the batch, every op is a base group; bytes[k] cross from k to k + 1. */
+static berth_status chain(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, berth_graph **out) {
+  berth_graph_builder *b;
+  int32_t k;
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  if (st != BERTH_OK) return st;
+  for (k = 0; k < n && st == BERTH_OK; k++) {
+    if (add_op(b, k == 0 ? "Placeholder" : "Relu", group ? group[k] : BERTH_NONE) == BERTH_NONE) st = BERTH_ENOMEM;
+    if (k > 0 && st == BERTH_OK) st = connect(b, k - 1, k, bytes ? bytes[k - 1] : 400, 0);
+  }
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+/* ---- op groups -------------------------------------------------------------------------------- */
+
+static void random_seconds(berth_rng *rng, int32_t n, double *seconds) {
+  for (int32_t k = 0; k < n; k++) {
+    seconds[k] = berth_rng_below(rng, 1000) * 1e-6;
+    for (int32_t i = 1; i < BERTH_I_GROUP_TIMES; i++) seconds[i * n + k] = seconds[k] / (1 << i);
+  }
+}
+
+static double time_of_group(int32_t n, const double *seconds, const int32_t *group, int32_t which) {
+  double sum = 0;
+  for (int32_t k = 0; k < n; k++) sum += group[k] == which ? seconds[k] : 0;
+  return sum;
+}
+
+/* Numbered by falling time, none empty, whole base groups. */
+static void check_groups(const berth_analysis *a, int32_t n, const double *seconds, const int32_t *group, int32_t groups) {
+  const int32_t *base = berth_analysis_base(a, NULL);
+  double before = INFINITY;
+  for (int32_t p = 0; p < groups; p++) {
+    int32_t size = 0;
+    double now = time_of_group(n, seconds, group, p);
+    for (int32_t k = 0; k < n; k++) size += group[k] == p;
+    CHECK(size > 0);
+    CHECK(now <= before * (1 + 1e-12));
+    before = now;
+  }
+  for (int32_t k = 0; k < n; k++) {
+    CHECK(group[k] >= 0 && group[k] < groups);
+    for (int32_t i = 0; i < k; i++) CHECK(base[i] != base[k] || group[i] == group[k]);
+  }
+}
+
+/* Vertex weights of a part: at most 5 times its share, and what one base group is too heavy for. */
+static void check_balance(int32_t n, const double *seconds, const int32_t *group, int32_t groups, int32_t asked) {
+  double total = 0, most = 0, load[CHAIN] = { 0 };
+  for (int32_t k = 0; k < n; k++) {
+    double mean = (seconds[k] + seconds[n + k] + seconds[2 * n + k] + seconds[3 * n + k]) / 4;
+    double w = 1 + floor(sqrt(mean * 1e6));
+    total += w;
+    most = fmax(most, w);
+    load[group[k]] += w;
+  }
+  for (int32_t p = 0; p < groups; p++) CHECK(load[p] <= 5 * total / asked + most);
+}
+
+static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
+  berth_graph *g;
+  berth_analysis *a;
+  double seconds[BERTH_I_GROUP_TIMES * CHAIN], bytes[CHAIN];
+  int32_t group[CHAIN], again[CHAIN], colocated[CHAIN], groups, same, base, n = 1 + berth_rng_below(rng, CHAIN);
+  berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0, (uint64_t)berth_rng_below(rng, 1000) };
+  for (int32_t k = 0; k < n; k++) {
+    colocated[k] = berth_rng_below(rng, 10) == 0 ? berth_rng_below(rng, 5) : BERTH_NONE;
+    bytes[k] = berth_rng_below(rng, 3) == 0 ? 4e9 : 4 * (1 + berth_rng_below(rng, 1000));
+  }
+  CHECK_STATUS(chain(ctx, n, bytes, colocated, &g), BERTH_OK);
+  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_analysis_base(a, &base);
+  random_seconds(rng, n, seconds);
+  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &groups), BERTH_OK);
+  CHECK(groups <= o.groups && (base > o.groups || groups == base));
+  check_groups(a, n, seconds, group, groups);
+  if (!o.top_k && base > o.groups) check_balance(n, seconds, group, groups, o.groups);
+  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, again, &same), BERTH_OK);
+  CHECK(same == groups && memcmp(group, again, (size_t)n * sizeof *group) == 0);
+  berth_analysis_release(a);
+  berth_graph_release(g);
+}
+
+/* Times 1 9 1 1 8 1 1 1 us: centres 1 and 4 with three groups; 2 is nearer to 1, 3 to 4. No third group: all are reached. */
+static void check_top_k(berth_ctx *ctx) {
+  static const double us[8] = { 1, 9, 1, 1, 8, 1, 1, 1 };
+  static const int32_t want[8] = { 1, 1, 1, 0, 0, 0, 0, 0 };
+  double seconds[BERTH_I_GROUP_TIMES * 8];
+  int32_t group[8], n;
+  const berth_i_grouping o = { 3, true, 0 };
+  berth_graph *g;
+  berth_analysis *a;
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * 8; k++) seconds[k] = us[k % 8] * 1e-6;
+  CHECK_STATUS(chain(ctx, 8, NULL, NULL, &g), BERTH_OK);
+  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  CHECK(n == 2 && memcmp(group, want, sizeof want) == 0);
+  seconds[1] = -1;
+  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 1 takes -1 s");
+  berth_analysis_release(a);
+  berth_graph_release(g);
+}
+
+/* ---- splits ------------------------------------------------------------------------------------- */
+
+/* 40 equal ops, cheap to cut in the middle only: halves. */
+static void check_halves(berth_ctx *ctx, bool published) {
+  enum { N = 40 };
+  double bytes[N], seconds[N];
+  int32_t op[N], part[N], turned[N];
+  berth_i_dealing o = { 2, 0, published, 1 };
+  berth_graph *g;
+  for (int32_t k = 0; k < N; k++) op[k] = k, seconds[k] = 1e-3, bytes[k] = k == N / 2 - 1 ? 4 : 4e6;
+  CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
+  CHECK_STATUS(berth_i_deploy_split(g, N, op, published ? NULL : seconds, &o, part), BERTH_OK);
+  for (int32_t k = 0; k < N; k++) CHECK(part[k] == part[k < N / 2 ? 0 : N - 1]);
+  CHECK(part[0] != part[N - 1]);
+  o.number = 3;
+  CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, turned), BERTH_OK);
+  for (int32_t k = 0; k < N; k++) CHECK(turned[k] == (part[k] + 3) % 2);
+  berth_graph_release(g);
+}
+
+static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
+  double seconds[CHAIN];
+  int32_t op[CHAIN], part[CHAIN], colocated[CHAIN], n = 2 + berth_rng_below(rng, CHAIN - 2), first = berth_rng_below(rng, n);
+  berth_i_dealing o = { 1 + berth_rng_below(rng, 9), berth_rng_below(rng, 100), false, 5 };
+  double total = 0, most = 0, load[9] = { 0 }, unit[CHAIN] = { 0 };
+  berth_graph *g;
+  for (int32_t k = 0; k < n; k++) {
+    colocated[k] = k < first ? BERTH_NONE : berth_rng_below(rng, 8) == 0 ? 1 + berth_rng_below(rng, 3) : BERTH_NONE;
+    seconds[k] = berth_rng_uniform(rng);
+    op[k] = k + first;
+  }
+  CHECK_STATUS(chain(ctx, n, NULL, colocated, &g), BERTH_OK);
+  CHECK_STATUS(berth_i_deploy_split(g, n - first, op, seconds, &o, part), BERTH_OK);
+  for (int32_t k = 0; k < n - first; k++) {
+    int32_t group = colocated[op[k]];
+    CHECK(part[k] >= 0 && part[k] < o.parts);
+    for (int32_t i = 0; i < k; i++) CHECK(group == BERTH_NONE || group != colocated[op[i]] || part[i] == part[k]);
+    total += seconds[op[k]];
+    load[part[k]] += seconds[op[k]];
+    unit[group == BERTH_NONE ? 4 + k % (CHAIN - 4) : group] += seconds[op[k]];
+  }
+  for (int32_t k = 0; k < CHAIN; k++) most = fmax(most, unit[k]);
+  for (int32_t p = 0; p < o.parts; p++) CHECK(load[p] <= 1.5 * total / o.parts + most + 1e-9);
+  berth_graph_release(g);
+}
+
+/* ---- rules and refusals --------------------------------------------------------------------------- */
+
+static void check_refusal(berth_ctx *ctx, const berth_analysis_options *o, const char *text) {
+  berth_graph *g;
+  berth_analysis *a = NULL;
+  CHECK_STATUS(chain(ctx, 2, NULL, NULL, &g), BERTH_OK);
+  CHECK_STATUS(berth_analyse(g, o, &a), BERTH_EINVAL);
+  CHECK(a == NULL);
+  CHECK_TEXT(berth_errmsg(ctx), text);
+  berth_graph_release(g);
+}
+
+static void check_bad_rules(berth_ctx *ctx) {
+  const berth_kind_rule nameless = { NULL, BERTH_ROLE_AUTO, BERTH_BATCH_AUTO, 0 };
+  const berth_kind_rule bad_role = { "a", (berth_role)9, BERTH_BATCH_AUTO, 0 };
+  const berth_kind_rule bad_batch = { "a", BERTH_ROLE_AUTO, (berth_batch_rule)8, 0 };
+  const int32_t op = 2;
+  berth_analysis_options o = berth_analysis_default();
+  o.n_rules = 1;
+  o.rules = &nameless;
+  check_refusal(ctx, &o, "rule 0 has no kind");
+  o.rules = &bad_role;
+  check_refusal(ctx, &o, "rule 0: role 9 is unknown");
+  o.rules = &bad_batch;
+  check_refusal(ctx, &o, "rule 0: batch rule 8 is unknown");
+  o = berth_analysis_default();
+  o.n_ops = 1;
+  o.op = &op;
+  o.op_rule = &nameless;
+  check_refusal(ctx, &o, "there is no op 2, only 2 ops");
+  o = berth_analysis_default();
+  o.flags = 2;
+  check_refusal(ctx, &o, "option flags: 2 is none of -1, 0, 1");
+}
+
+static void check_two_holders(berth_ctx *ctx) {
+  berth_graph *g;
+  berth_analysis *a;
+  int32_t n;
+  CHECK_STATUS(chain(ctx, 3, NULL, NULL, &g), BERTH_OK);
+  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_graph_release(g);
+  berth_analysis_retain(a);
+  berth_analysis_release(a);
+  CHECK(berth_graph_ops(berth_analysis_graph(a)) == 3);
+  CHECK(berth_analysis_base(a, &n)[2] == 2 && n == 3);
+  CHECK(berth_analysis_role(a)[0] == BERTH_ROLE_INPUT && berth_analysis_from_input(a)[2]);
+  CHECK(berth_analysis_batch(a)[1] && !berth_analysis_gradient(a)[1]);
+  berth_analysis_release(a);
+  berth_analysis_release(NULL);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+static berth_status cost_of(berth_ctx *ctx, berth_graph *g, berth_cost **out) {
+  berth_topology *t = NULL;
+  berth_topology_builder *b;
+  berth_device d = berth_device_default();
+  berth_status st = berth_topology_builder_new(ctx, &b);
+  if (st != BERTH_OK) return st;
+  d.flops = 1e12;
+  if ((st = berth_topology_builder_add_device(b, &d, NULL, NULL)) == BERTH_OK) st = berth_topology_builder_finish(b, &t);
+  berth_topology_builder_release(b);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, out);
+  berth_topology_release(t);
+  return st;
+}
+
+static berth_status all_of_it(berth_ctx *ctx, berth_graph *g, berth_cost *c, berth_analysis **a, berth_graph **smaller) {
+  enum { N = 30 };
+  double seconds[BERTH_I_GROUP_TIMES * N];
+  int32_t group[N], op[N], n;
+  const berth_i_grouping metis = { 4, false, 1 }, top = { 4, true, 1 };
+  const berth_i_dealing deal = { 3, 1, false, 1 };
+  berth_simplify_options o = berth_simplify_default();
+  berth_status st = berth_analyse(g, NULL, a);
+  (void)ctx;
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-4;
+  for (int32_t k = 0; k < N; k++) op[k] = k;
+  o.cost = c;
+  o.cheap = 1;
+  if (st == BERTH_OK) st = berth_i_deploy_group(*a, seconds, &metis, group, &n);
+  if (st == BERTH_OK) st = berth_i_deploy_group(*a, seconds, &top, group, &n);
+  if (st == BERTH_OK) st = berth_i_deploy_split(g, N, op, seconds, &deal, group);
+  return st == BERTH_OK ? berth_simplify(g, &o, smaller, group) : st;
+}
+
+static berth_status work(berth_ctx *ctx) {
+  berth_graph *g = NULL, *smaller = NULL;
+  berth_cost *c = NULL;
+  berth_analysis *a = NULL;
+  berth_status st = chain(ctx, 30, NULL, NULL, &g);
+  if (st == BERTH_OK) st = cost_of(ctx, g, &c);
+  if (st == BERTH_OK) st = all_of_it(ctx, g, c, &a, &smaller);
+  if (st == BERTH_OK) CHECK(berth_graph_ops(smaller) == 2); /* the input, and all the rest */
+  berth_graph_release(smaller);
+  berth_analysis_release(a);
+  berth_cost_release(c);
+  berth_graph_release(g);
+  return st;
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  berth_rng rng;
+  berth_rng_init(&rng, 11, 0);
+  berth_ctx_new(NULL, &ctx);
+  TEST("an analysis lives as long as somebody holds it, and keeps the graph");
+  check_two_holders(ctx);
+  TEST("rules without sense are refused");
+  check_bad_rules(ctx);
+  TEST("top-k: the nearest centre by hops");
+  check_top_k(ctx);
+  TEST("op groups hold whole base groups, by falling time, balanced, the same again");
+  for (int k = 0; k < 60; k++) check_random_groups(ctx, &rng);
+  TEST("a split cuts where least crosses, and turns with the number of the op group");
+  check_halves(ctx, false);
+  check_halves(ctx, true);
+  TEST("splits keep colocation groups together and are balanced");
+  for (int k = 0; k < 100; k++) check_random_split(ctx, &rng);
+  berth_ctx_release(ctx);
+  check_refusals(work);
+  return check_done();
+}

@@ -1,0 +1,273 @@
+/* What the executor refuses, what stops it, and that nothing is left behind. */
+#include "exec_checker.h"
+#include "exec/exec_internal.h"
+
+static void make_small(setup *s) {
+  setup_op(s, 1);
+  setup_op(s, 1);
+  setup_op(s, 1);
+  setup_edge(s, 0, 1, 1);
+  setup_edge(s, 0, 2, 1);
+}
+
+static void refuse(const setup *s, const berth_exec_options *o, berth_status want, const char *text) {
+  berth_executor *x = NULL;
+  CHECK_STATUS(berth_executor_new(s->cost, o, &x), want);
+  CHECK_TEXT(berth_errmsg(s->ctx), text);
+  CHECK(x == NULL);
+}
+
+static void options(void) {
+  berth_exec_options o;
+  setup s;
+  setup_begin(&s);
+  make_small(&s);
+  setup_mesh(&s, 2, INFINITY);
+#define WITH(assignment, status, text) o = berth_exec_default(), o.assignment, refuse(&s, &o, status, text)
+  WITH(seconds = 0, BERTH_EINVAL, "seconds: 0 is not positive and finite");
+  WITH(seconds = NAN, BERTH_EINVAL, "seconds: nan is not positive and finite");
+  WITH(scale = -1, BERTH_EINVAL, "scale: -1 is not finite and at least 0");
+  WITH(duty = 1.5, BERTH_EINVAL, "duty: 1.5 is not from 0 to 1");
+  WITH(flops = -2, BERTH_EINVAL, "flops: -2 is not positive and finite");
+  WITH(stream = INFINITY, BERTH_EINVAL, "stream: inf is not positive and finite");
+  WITH(memory = 0, BERTH_EINVAL, "memory: 0 is not positive and finite");
+  WITH(mode = (berth_exec_mode)7, BERTH_EINVAL, "mode: 7 is none");
+  WITH(links = BERTH_LINKS_FAIR, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
+  WITH(dispatch = BERTH_DISPATCH_PLANNED, BERTH_EUNSUPPORTED,
+       "dispatch: the executor has fifo, light-first, blevel, lifo and random");
+#undef WITH
+  setup_end(&s);
+}
+
+static void graphs(void) {
+  int32_t member = 0;
+  berth_collective c = { BERTH_ALLREDUCE, 8, 1, 1, &member, 0, NULL };
+  berth_op aside = berth_op_default();
+  double second = 1;
+  berth_executor *x = NULL;
+  setup s;
+  setup_begin(&s);
+  make_small(&s);
+  CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
+  setup_mesh(&s, 2, INFINITY);
+  refuse(&s, NULL, BERTH_EUNSUPPORTED, "1 collectives in the graph: expand them first");
+  setup_end(&s);
+  setup_begin(&s);
+  make_small(&s);
+  aside.seconds = &second;
+  aside.flags = BERTH_OP_COMMUNICATION;
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
+  setup_mesh(&s, 2, INFINITY);
+  refuse(&s, NULL, BERTH_EUNSUPPORTED, "op 3 is a communication op that takes time: the executor has none");
+  setup_end(&s);
+  setup_begin(&s);
+  make_small(&s);
+  second = 0;
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
+  setup_mesh(&s, 2, INFINITY);
+  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK); /* in no time it is an op like others */
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+/* What the simulator says of a placement, it says. */
+static void placements(void) {
+  int32_t bad[] = { 0, 2, 1 }, good[] = { 0, 1, 0 };
+  char text[200];
+  berth_executor *x = NULL;
+  berth_execution *r = NULL;
+  berth_result *simulated = NULL;
+  setup s;
+  setup_begin(&s);
+  make_small(&s);
+  setup_mesh(&s, 2, INFINITY);
+  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
+  CHECK_STATUS(berth_simulate(s.cost, bad, NULL, &simulated), BERTH_EINVAL);
+  snprintf(text, sizeof text, "%s", berth_errmsg(s.ctx));
+  CHECK(strstr(text, "op 1: device 2") != NULL);
+  CHECK_STATUS(berth_executor_run(x, bad, 1, &r), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), text);
+  CHECK_STATUS(berth_executor_run(x, good, 0, &r), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "repeats: 0 is not positive");
+  CHECK(r == NULL);
+  CHECK_STATUS(berth_executor_run(x, good, 1, &r), BERTH_OK);
+  berth_execution_release(r);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+static void no_way(void) {
+  berth_topology_builder *b = NULL;
+  berth_device d = berth_device_default();
+  int32_t device[] = { 0, 1, 0 };
+  berth_executor *x = NULL;
+  berth_execution *r = NULL;
+  setup s;
+  setup_begin(&s);
+  make_small(&s);
+  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
+  for (int i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
+  CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_EUNREACHABLE);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+/* ---- threads that cannot be had ---------------------------------------------------------------------------- */
+
+static int allowed; /* threads still to be had */
+
+static int spawn(pthread_t *id, const pthread_attr_t *attr, void *(*body)(void *), void *ud) {
+  if (allowed-- <= 0) return 11;
+  return pthread_create(id, attr, body, ud);
+}
+
+static void few_threads(void) {
+  setup s;
+  setup_begin(&s);
+  make_small(&s);
+  setup_mesh(&s, 3, INFINITY);
+  for (int n = 0; n <= 6; n++) {
+    berth_executor *x = NULL;
+    char text[60];
+    size_t held = berth_ctx_memory(s.ctx);
+    allowed = n;
+    CHECK_STATUS(berth_i_executor_new(s.cost, NULL, spawn, &x), n < 6 ? BERTH_EUNSUPPORTED : BERTH_OK);
+    if (n == 6) break;
+    snprintf(text, sizeof text, "%d of 6 threads can be had", n);
+    CHECK_TEXT(berth_errmsg(s.ctx), text);
+    CHECK(x == NULL && berth_ctx_memory(s.ctx) == held);
+  }
+  setup_end(&s);
+}
+
+/* ---- stopping ---------------------------------------------------------------------------------------------- */
+
+typedef struct stopper {
+  int calls, stop_at;
+  berth_executor *x;
+  double progress;
+} stopper;
+
+static int interrupt(void *ud) {
+  stopper *s = ud;
+  int32_t device[] = { 0, 0, 0 };
+  berth_execution *r = NULL;
+  if (s->x && s->calls > 1) CHECK_STATUS(berth_executor_run(s->x, device, 1, &r), BERTH_EINVAL); /* busy */
+  return ++s->calls == s->stop_at;
+}
+
+static void progress(void *ud, const char *what, double done) {
+  stopper *s = ud;
+  CHECK_TEXT(what, "execute");
+  CHECK(done >= 0 && done <= 1);
+  s->progress = done;
+}
+
+/* An op of a minute, or a transfer of one, or a kernel, is given up; the executor goes on. */
+static void stops(berth_exec_mode mode, double op, double bytes) {
+  stopper stop = { 0, 4, NULL, 0 };
+  berth_hooks hooks = { NULL, NULL, NULL, interrupt, progress, NULL, &stop };
+  berth_exec_options o = berth_exec_default();
+  int32_t device[] = { 0, 1 }, alone[] = { 0, 0 };
+  berth_execution *r = NULL;
+  berth_executor *x = NULL;
+  setup s;
+  memset(&s, 0, sizeof s);
+  CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
+  setup_op(&s, 1e-6);
+  setup_op(&s, op);
+  setup_edge(&s, 0, 1, bytes);
+  setup_mesh(&s, 2, INFINITY);
+  o.mode = mode;
+  o.scale = 1;
+  CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
+  stop.x = x;
+  for (int k = 0; k < 2; k++) {
+    stop.calls = 0;
+    CHECK_STATUS(berth_executor_run(x, bytes > 0 ? device : alone, 1, &r), BERTH_EINTERRUPT);
+    CHECK_TEXT(berth_errmsg(s.ctx), "interrupted");
+    CHECK(r == NULL);
+  }
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+static void stopping(void) {
+  stops(BERTH_EXEC_PACED, 60, 0);
+  stops(BERTH_EXEC_COMPUTE, 60, 0);
+  stops(BERTH_EXEC_COMPUTE, 1e-6, 60);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+static berth_status whole_job(berth_ctx *ctx) {
+  berth_link link = { 1, 0 };
+  berth_device d = berth_device_default();
+  berth_exec_options o = berth_exec_default();
+  int32_t device[] = { 0, 1, 0 }, all[] = { 1, 1, 1 };
+  berth_executor *x = NULL;
+  berth_execution *r = NULL;
+  setup s = { .ctx = ctx };
+  berth_status st = berth_graph_builder_new(ctx, &s.b);
+  o.dispatch = BERTH_DISPATCH_BLEVEL;
+  o.scale = 1e-4;
+  for (int i = 0; i < 3 && st == BERTH_OK; i++) {
+    berth_op op = berth_op_default();
+    double second = 1;
+    op.seconds = &second;
+    op.kind = i == 1 ? "matmul" : "add";
+    st = berth_graph_builder_add_op(s.b, &op, NULL);
+  }
+  for (int i = 1; i < 3 && st == BERTH_OK; i++) st = berth_graph_builder_connect(s.b, 0, i, 1, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(s.b, &s.g);
+  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &link, &s.t);
+  if (st == BERTH_OK) st = berth_cost_new(s.g, s.t, NULL, &s.cost);
+  if (st == BERTH_OK) st = berth_executor_new(s.cost, &o, &x);
+  if (st == BERTH_OK) st = berth_executor_run(x, device, 2, &r);
+  berth_execution_release(r);
+  r = NULL;
+  if (st == BERTH_OK) st = berth_executor_run(x, all, 1, &r);
+  if (st == BERTH_OK) CHECK(berth_execution_wrong(r) == BERTH_NONE);
+  berth_executor_release(x); /* before what it has made */
+  berth_execution_release(r);
+  berth_graph_builder_release(s.b);
+  berth_cost_release(s.cost);
+  berth_topology_release(s.t);
+  berth_graph_release(s.g);
+  return st;
+}
+
+/* @param sign 1: the n-th request fails; -1: and all after it */
+static void fail_in_turn(long sign) {
+  check_alloc_state s = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_status st = BERTH_ENOMEM;
+  for (long n = 1; st == BERTH_ENOMEM; n++) {
+    berth_ctx *ctx;
+    s = (check_alloc_state){ 0, sign * n, 0 };
+    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
+    st = whole_job(ctx);
+    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    berth_ctx_release(ctx);
+    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
+  }
+  CHECK_STATUS(st, BERTH_OK);
+}
+
+int main(void) {
+  TEST("options are checked, with their values") options();
+  TEST("collectives and communication ops are refused") graphs();
+  TEST("placements are refused as by the simulator") placements();
+  TEST("devices without a way between them are told") no_way();
+  TEST("threads that cannot be had") few_threads();
+  TEST("an interrupt ends what is under way; the executor stays") stopping();
+  TEST("allocation refused, one in turn") fail_in_turn(1);
+  TEST("allocation refused, from one on") fail_in_turn(-1);
+  return check_done();
+}

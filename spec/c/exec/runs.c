@@ -1,0 +1,297 @@
+/* The executor on small graphs: what must hold of times (never how short they are), of results, of order. */
+#include "exec_checker.h"
+#include "exec/exec_internal.h"
+
+static berth_execution *run(berth_executor *x, const int32_t *device, int32_t repeats) {
+  berth_execution *r = NULL;
+  CHECK_STATUS(berth_executor_run(x, device, repeats, &r), BERTH_OK);
+  return r;
+}
+
+static berth_executor *executor(berth_cost *cost, const berth_exec_options *o) {
+  berth_executor *x = NULL;
+  CHECK_STATUS(berth_executor_new(cost, o, &x), BERTH_OK);
+  return x;
+}
+
+/* ---- by hand -------------------------------------------------------------------------------------------- */
+
+static berth_exec_options paced(double scale) {
+  berth_exec_options o = berth_exec_default();
+  o.mode = BERTH_EXEC_PACED;
+  o.scale = scale;
+  return o;
+}
+
+/* a (2 s), 8 bytes at 1 byte/s, b (1 s); a second is 2 ms */
+static void chain(void) {
+  berth_exec_options o = paced(0.002);
+  int32_t apart_[] = { 0, 1 }, together[] = { 1, 1 };
+  const berth_transfer *sent;
+  berth_execution *r;
+  berth_executor *x;
+  setup s;
+  setup_begin(&s);
+  setup_op(&s, 2);
+  setup_op(&s, 1);
+  setup_edge(&s, 0, 1, 8);
+  setup_mesh(&s, 2, INFINITY);
+  x = executor(s.cost, &o);
+  r = run(x, apart_, 1);
+  CHECK(berth_execution_finish(r)[0] >= 0.004);
+  CHECK(berth_execution_start(r)[1] >= 0.020);
+  CHECK(berth_execution_makespan(r) >= 0.022);
+  CHECK(berth_execution_transfers(r, &sent) == 1);
+  CHECK(sent[0].tensor == 0 && sent[0].src == 0 && sent[0].dst == 1 && sent[0].finish - sent[0].start >= 0.016 - 1e-9);
+  CHECK(berth_execution_busy(r)[1] >= 0.002);
+  check_execution(r, &o);
+  berth_execution_release(r);
+  r = run(x, together, 1);
+  CHECK(berth_execution_makespan(r) >= 0.006 && berth_execution_transfers(r, &sent) == 0);
+  CHECK(berth_execution_busy(r)[0] == 0);
+  CHECK_NEAR(berth_executor_scale(x), 0.002, 0);
+  CHECK(berth_executor_threads(x) == 4);
+  berth_execution_release(r);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+/* a (1 s) to b and c (2 s each) to d (1 s), 1 byte each; b apart: d waits for two transfers of 1 s. a's tensor is one. */
+static void diamond(void) {
+  berth_exec_options o = paced(0.002);
+  int32_t device[] = { 0, 1, 0, 0 }, t;
+  const berth_transfer *sent;
+  berth_execution *r;
+  berth_executor *x;
+  setup s;
+  setup_begin(&s);
+  for (int k = 0; k < 4; k++) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
+  t = setup_tensor(&s, 0, 1);
+  setup_use(&s, t, 1);
+  setup_use(&s, t, 2);
+  setup_edge(&s, 1, 3, 1);
+  setup_edge(&s, 2, 3, 1);
+  setup_mesh(&s, 2, INFINITY);
+  x = executor(s.cost, &o);
+  r = run(x, device, 3);
+  CHECK(berth_execution_start(r)[1] >= 0.004);
+  CHECK(berth_execution_start(r)[3] >= 0.010);
+  CHECK(berth_execution_makespan(r) >= 0.012);
+  CHECK(berth_execution_transfers(r, &sent) == 2);
+  check_execution(r, &o);
+  berth_execution_release(r);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+/* ---- at random -------------------------------------------------------------------------------------------- */
+
+static const char *const kinds[] = { "matmul", "formation", "relu", "einsummable", "" };
+
+/* A layered graph with all kinds of kernels, tensors of many readers and of none, sources and sinks. */
+static void make_mixed(setup *s, berth_rng *rng, int32_t n, int32_t devices, int uneven) {
+  setup_begin(s);
+  for (int32_t i = 0; i < n; i++) {
+    berth_op op = berth_op_default();
+    double seconds = berth_rng_below(rng, 4) * 0.25;
+    op.seconds = &seconds;
+    op.kind = kinds[berth_rng_below(rng, 5)];
+    CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+  }
+  for (int32_t i = 0; i < n - 1; i++) {
+    int32_t tensors = berth_rng_below(rng, 3);
+    for (int32_t k = 0; k < tensors; k++) {
+      int32_t t = setup_tensor(s, i, 0.001 * berth_rng_below(rng, 700));
+      for (int32_t c = i + 1; c < n && c < i + 9; c++) {
+        if (berth_rng_below(rng, 4) == 0) setup_use(s, t, c);
+      }
+    }
+  }
+  if (uneven) setup_uneven(s, devices);
+  else setup_mesh(s, devices, INFINITY);
+}
+
+static void check_same_sums(const berth_execution *r, int32_t n, uint64_t *kept) {
+  const uint64_t *sums = berth_execution_checksums(r);
+  CHECK(berth_execution_wrong(r) == BERTH_NONE);
+  for (int32_t i = 0; i < n; i++) {
+    CHECK(kept[i] == 0 || kept[i] == sums[i]);
+    kept[i] = sums[i];
+  }
+}
+
+static berth_exec_options variant(int k) {
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_CHANNEL, BERTH_LINKS_DUPLEX, BERTH_LINKS_PAIR };
+  static const berth_dispatch how[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL,
+                                        BERTH_DISPATCH_LIGHT_FIRST };
+  berth_exec_options o = berth_exec_default();
+  o.links = links[k % 4];
+  o.dispatch = how[k % 5];
+  o.mode = k % 2 ? BERTH_EXEC_PACED : BERTH_EXEC_COMPUTE;
+  o.seconds = 0.004;
+  o.memory = 1 << (10 + k % 11);
+  o.seed = 5;
+  return o;
+}
+
+static void random_runs(void) {
+  enum { N = 40, DEVICES = 3 };
+  berth_rng rng;
+  berth_rng_init(&rng, 11, 0);
+  for (int k = 0; k < 20; k++) {
+    berth_exec_options o = variant(k);
+    berth_executor *x;
+    uint64_t sums[N] = { 0 };
+    int32_t device[N];
+    setup s;
+    make_mixed(&s, &rng, N, DEVICES, k % 3 == 0);
+    x = executor(s.cost, &o);
+    for (int round = 0; round < 3; round++) {
+      berth_execution *r;
+      random_devices(&rng, N, round == 2 ? 1 : DEVICES, device);
+      r = run(x, device, 2);
+      check_execution(r, &o);
+      check_same_sums(r, N, sums);
+      berth_execution_release(r);
+    }
+    berth_executor_release(x);
+    setup_end(&s);
+  }
+}
+
+/* Results depend on the graph, the sizes and the seed alone. */
+static void same_results(void) {
+  enum { N = 30 };
+  uint64_t sums[N] = { 0 };
+  int32_t device[N], differ = 0;
+  berth_rng rng;
+  setup s;
+  berth_rng_init(&rng, 12, 0);
+  make_mixed(&s, &rng, N, 2, 0);
+  random_devices(&rng, N, 2, device);
+  for (int k = 0; k < 5; k++) {
+    berth_exec_options o = variant(k);
+    berth_execution *r;
+    berth_executor *x;
+    o.memory = 65536;
+    o.seed = k == 4 ? 6 : 5;
+    x = executor(s.cost, &o);
+    r = run(x, device, 1);
+    CHECK(berth_execution_wrong(r) == BERTH_NONE);
+    for (int32_t i = 0; k == 4 && i < N; i++) differ += sums[i] != berth_execution_checksums(r)[i];
+    if (k < 4) check_same_sums(r, N, sums);
+    berth_execution_release(r);
+    berth_executor_release(x);
+  }
+  CHECK(differ > N / 2);
+  setup_end(&s);
+}
+
+static void spoilt(void) {
+  enum { N = 30 };
+  berth_exec_options o = variant(0);
+  int32_t device[N];
+  berth_execution *r;
+  berth_executor *x;
+  berth_rng rng;
+  setup s;
+  berth_rng_init(&rng, 13, 0);
+  make_mixed(&s, &rng, N, 2, 0);
+  random_devices(&rng, N, 2, device);
+  x = executor(s.cost, &o);
+  for (int32_t op = 0; op < N; op += 7) {
+    x->corrupt = op;
+    r = run(x, device, 1);
+    CHECK(berth_execution_wrong(r) == op); /* ids are topological here, so no earlier op reads it */
+    berth_execution_release(r);
+  }
+  x->corrupt = BERTH_NONE;
+  r = run(x, device, 1);
+  CHECK(berth_execution_wrong(r) == BERTH_NONE);
+  berth_execution_release(r);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+/* A copy that is not what was sent. */
+static void spoilt_copy(void) {
+  berth_exec_options o = paced(0.001);
+  int32_t device[] = { 0, 1 };
+  uint64_t sums[2];
+  berth_execution *r;
+  berth_executor *x;
+  setup s;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 1);
+  setup_edge(&s, 0, 1, 1);
+  setup_mesh(&s, 2, INFINITY);
+  x = executor(s.cost, &o);
+  r = run(x, device, 1);
+  x->device = device;
+  CHECK(berth_i_exec_compare(x, sums) == BERTH_NONE);
+  x->copy_at[0][3] += 1;
+  CHECK(berth_i_exec_compare(x, sums) == 0);
+  x->device = NULL;
+  berth_execution_release(r);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+static void medians(void) {
+  berth_exec_options o = paced(0.001);
+  int32_t device[] = { 0 }, n, below = 0;
+  const double *times;
+  berth_execution *r;
+  berth_executor *x;
+  setup s;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_mesh(&s, 1, INFINITY);
+  x = executor(s.cost, &o);
+  CHECK(berth_executor_threads(x) == 1);
+  r = run(x, device, 6);
+  times = berth_execution_times(r, &n);
+  CHECK(n == 6);
+  for (int32_t i = 0; i < n; i++) below += times[i] < berth_execution_makespan(r);
+  CHECK(below <= 2);
+  berth_execution_release(r);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+/* The same kernel: kind, times, sizes. */
+static void classes(void) {
+  int32_t class_of[5];
+  berth_executor *x;
+  setup s;
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 2);
+  setup_op(&s, 1);
+  setup_op(&s, 1);
+  setup_op(&s, 1);
+  setup_edge(&s, 0, 1, 64);
+  setup_edge(&s, 2, 3, 64);
+  setup_edge(&s, 4, 3, 640);
+  setup_mesh(&s, 1, INFINITY);
+  x = executor(s.cost, NULL);
+  CHECK(berth_executor_kernels(x, class_of) == 4);
+  CHECK(class_of[0] == 0 && class_of[1] == 1 && class_of[2] == 0 && class_of[3] == 2 && class_of[4] == 3);
+  CHECK_NEAR(berth_executor_scale(x), 0.1 / 6, 1e-15);
+  CHECK_NEAR(berth_executor_byte_scale(x), 1, 0);
+  berth_executor_release(x);
+  setup_end(&s);
+}
+
+int main(void) {
+  TEST("a chain takes its time") chain();
+  TEST("a diamond takes its time, and a tensor crosses once") diamond();
+  TEST("any placement, dispatch and links: order, exclusion, work conservation, results") random_runs();
+  TEST("results do not depend on mode, order and links, but on the seed") same_results();
+  TEST("a wrong result is found") spoilt();
+  TEST("a wrong copy is found") spoilt_copy();
+  TEST("several runs: the median") medians();
+  TEST("ops of one class run one kernel") classes();
+  return check_done();
+}

@@ -1,0 +1,565 @@
+/* Building and reading graphs: contents, order of lists, refusals, cycles, memory. */
+#include "graph/builder_internal.h"
+#include "graph_help.h"
+
+#include <time.h>
+
+static berth_graph_builder *new_builder(berth_ctx *ctx) {
+  berth_graph_builder *b = NULL;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  return b;
+}
+
+static berth_graph_builder *with_ops(berth_ctx *ctx, int32_t n) {
+  berth_graph_builder *b = new_builder(ctx);
+  char name[2] = "a";
+  for (; n > 0; n--, name[0]++) add_plain_op(b, name, 1);
+  return b;
+}
+
+static int same_ids(const int32_t *got, int32_t n, const int32_t *want, int32_t n_want) {
+  return n == n_want && (n == 0 || memcmp(got, want, (size_t)n * sizeof *got) == 0);
+}
+#define IDS(...) (const int32_t[]){ __VA_ARGS__ }, (int32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t))
+
+static void refused(berth_ctx *ctx, berth_graph_builder *b, berth_status want, const char *message) {
+  berth_graph *g = NULL;
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), want);
+  CHECK(g == NULL);
+  CHECK_TEXT(berth_errmsg(ctx), message);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+/* Every field differs from its default somewhere, and not in the first row. */
+static berth_status build_rich(berth_graph_builder *b) {
+  static const char *const types[] = { "cpu", "gpu" };
+  const double times[] = { 2, BERTH_UNSUPPORTED };
+  const int32_t members[] = { 2, 0 }, consumers[] = { 3 };
+  berth_op op = berth_op_default();
+  berth_tensor t = { .producer = 0, .bytes = 8, .resident_bytes = -1 };
+  berth_collective c = { BERTH_ALLGATHER, 64, 2, 2, members, 1, consumers };
+  berth_status st;
+  if ((st = berth_graph_builder_name(b, "rich")) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_types(b, 2, types)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) return st;
+  op = (berth_op){ "mul", "matmul", times, 1, 2, 3, 4, 5, 3, 6, BERTH_OP_SPLITTABLE };
+  if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) return st;
+  op = berth_op_default();
+  op.name = "mul";
+  if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) return st;
+  op.name = "sum";
+  op.kind = "matmul";
+  if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_tensor(b, &t, NULL)) != BERTH_OK) return st;
+  t = (berth_tensor){ 1, 0, 16, BERTH_TENSOR_BATCH };
+  if ((st = berth_graph_builder_add_tensor(b, &t, NULL)) != BERTH_OK) return st;
+  t = (berth_tensor){ 0, 4, 4, 0 };
+  if ((st = berth_graph_builder_add_tensor(b, &t, NULL)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_consumer(b, 2, 3)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_consumer(b, 0, 3)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_consumer(b, 1, 2)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_consumer(b, 0, 1)) != BERTH_OK) return st;
+  return berth_graph_builder_add_collective(b, &c, NULL);
+}
+
+static void check_rich_ops(const berth_graph *g) {
+  berth_op op;
+  CHECK_STATUS(berth_graph_op(g, 0, &op), BERTH_OK);
+  CHECK(!op.name && !op.kind && !op.seconds && op.flop == 0 && op.bytes == 0 && op.param_bytes == 0 && op.workspace_bytes == 0);
+  CHECK(op.group == BERTH_NONE && op.twin == BERTH_NONE && op.pin == BERTH_NONE && op.flags == 0);
+  CHECK_STATUS(berth_graph_op(g, 1, &op), BERTH_OK);
+  CHECK_TEXT(op.name, "mul");
+  CHECK_TEXT(op.kind, "matmul");
+  CHECK(op.seconds && op.seconds[0] == 2 && op.seconds[1] == BERTH_UNSUPPORTED);
+  CHECK(op.flop == 1 && op.bytes == 2 && op.param_bytes == 3 && op.workspace_bytes == 4);
+  CHECK(op.group == 5 && op.twin == 3 && op.pin == 6 && op.flags == BERTH_OP_SPLITTABLE);
+  CHECK_STATUS(berth_graph_op(g, 3, &op), BERTH_OK);
+  CHECK(op.twin == 1); /* set from the other side */
+  CHECK(!op.seconds && op.group == BERTH_NONE);
+}
+
+static void check_rich_rest(const berth_graph *g) {
+  berth_tensor t;
+  berth_collective c;
+  const int32_t *ids;
+  CHECK_STATUS(berth_graph_tensor(g, 0, &t), BERTH_OK);
+  CHECK(t.producer == 0 && t.bytes == 8 && t.resident_bytes == 8 && t.flags == 0);
+  CHECK_STATUS(berth_graph_tensor(g, 1, &t), BERTH_OK);
+  CHECK(t.producer == 1 && t.bytes == 0 && t.resident_bytes == 16 && t.flags == BERTH_TENSOR_BATCH);
+  CHECK_STATUS(berth_graph_tensor(g, 2, &t), BERTH_OK);
+  CHECK(t.bytes == 4 && t.resident_bytes == 4);
+  CHECK(berth_graph_consumers(g, 0, &ids) == 2 && ids[0] == 3 && ids[1] == 1);
+  CHECK(berth_graph_inputs(g, 3, &ids) == 2 && ids[0] == 2 && ids[1] == 0);
+  CHECK(berth_graph_outputs(g, 0, &ids) == 2 && ids[0] == 0 && ids[1] == 2);
+  CHECK(berth_graph_inputs(g, 4, &ids) == 0 && !ids);
+  CHECK(berth_graph_inputs(g, 0, NULL) == 0);
+  CHECK_STATUS(berth_graph_collective(g, 0, &c), BERTH_OK);
+  CHECK(c.kind == BERTH_ALLGATHER && c.bytes == 64 && c.count == 2);
+  CHECK(same_ids(c.members, c.n_members, IDS(2, 0)) && same_ids(c.consumers, c.n_consumers, IDS(3)));
+}
+
+static void check_rich(const berth_graph *g) {
+  CHECK_TEXT(berth_graph_name(g), "rich");
+  CHECK(berth_graph_ops(g) == 4 && berth_graph_tensors(g) == 3 && berth_graph_edges(g) == 4);
+  CHECK(berth_graph_collectives(g) == 1 && berth_graph_groups(g) == 6 && berth_graph_types(g) == 2);
+  CHECK_TEXT(berth_graph_type(g, 1), "gpu");
+  CHECK(berth_graph_find(g, "sum") == 3 && berth_graph_find(g, "mul") == BERTH_NONE && berth_graph_find(g, "x") == BERTH_NONE);
+  check_rich_ops(g);
+  check_rich_rest(g);
+}
+
+static void rich(berth_ctx *ctx) {
+  berth_graph_builder *b = new_builder(ctx);
+  berth_graph *g = NULL;
+  berth_op op;
+  berth_tensor t;
+  berth_collective c;
+  CHECK_STATUS(build_rich(b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  check_rich(g);
+  CHECK_STATUS(berth_graph_op(g, 4, &op), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 4 does not exist (there are 4)");
+  CHECK_STATUS(berth_graph_tensor(g, -1, &t), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_collective(g, 1, &c), BERTH_EINVAL);
+  berth_graph_retain(g);
+  berth_graph_release(g);
+  check_rich(g);
+  berth_graph_release(g);
+  berth_graph_release(NULL);
+  berth_graph_builder_release(NULL);
+}
+
+/* The builder is empty after a success: back to one device type, ids from 0. */
+static void reuse(berth_ctx *ctx) {
+  berth_graph_builder *b = new_builder(ctx);
+  berth_graph *one = NULL, *two = NULL;
+  CHECK_STATUS(build_rich(b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &one), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &two), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "graph has no ops");
+  add_plain_op(b, "alone", 0);
+  CHECK_STATUS(berth_graph_builder_finish(b, &two), BERTH_OK);
+  CHECK(berth_graph_ops(two) == 1 && berth_graph_types(two) == 1 && berth_graph_edges(two) == 0);
+  CHECK_TEXT(berth_graph_name(two), "");
+  CHECK_TEXT(berth_graph_type(two, 0), "");
+  check_rich(one);
+  berth_graph_builder_release(b);
+  berth_graph_release(two);
+  berth_graph_release(one);
+}
+
+static void refuse_ops(berth_ctx *ctx) {
+  berth_graph_builder *b = with_ops(ctx, 1);
+  double seconds = -3;
+  berth_op op = berth_op_default();
+  int32_t id = 42;
+  op.name = "conv1";
+  op.seconds = &seconds;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"conv1\": time -3 s is negative");
+  seconds = NAN;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"conv1\": time is not a number");
+  op.seconds = NULL;
+  op.flop = NAN;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  op.flop = INFINITY;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  op.flop = 0;
+  op.param_bytes = -1;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  op.param_bytes = 0;
+  op.pin = -2;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  op.pin = BERTH_NONE;
+  op.group = INT32_MAX;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  op.group = BERTH_NONE;
+  op.flags = 64;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"conv1\": unknown flags 0x40");
+  CHECK(id == 42);
+  op.flags = 0;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
+  CHECK(id == 1);
+  CHECK_STATUS(berth_graph_builder_types(b, 1, (const char *const[]){ "gpu" }), BERTH_EINVAL);
+  berth_graph_builder_release(b);
+  b = new_builder(ctx);
+  CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "gpu", "gpu" }), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_types(b, 0, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "gpu", "" }), BERTH_EINVAL);
+  berth_graph_builder_release(b);
+}
+
+static void refuse_tensors(berth_ctx *ctx) {
+  berth_graph_builder *b = with_ops(ctx, 2);
+  berth_tensor t = { .producer = 2, .bytes = 1, .resident_bytes = -1 };
+  int32_t id = 42;
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "tensor 0: producer op 2 does not exist (there are 2 ops)");
+  t.producer = 0;
+  t.bytes = -1;
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_EINVAL);
+  t.bytes = 1;
+  t.resident_bytes = NAN;
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 0), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "tensor 0 does not exist (there are 0 tensors)");
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 2, 1, &id), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, NAN, &id), BERTH_EINVAL);
+  CHECK(id == 42);
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 1, &id), BERTH_OK);
+  CHECK(id == 0); /* nothing of the refused ones stayed */
+  CHECK_STATUS(berth_graph_builder_reserve(b, -1, 0, 0), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
+  refused(ctx, b, BERTH_EINVAL, "tensor 0 of op 0 \"a\": consumer op 1 \"b\" is given twice");
+}
+
+static void refuse_collectives(berth_ctx *ctx) {
+  berth_graph_builder *b = with_ops(ctx, 3);
+  const int32_t ids[] = { 0, 1, 7 }, twice[] = { 1, 0, 1 };
+  berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .members = ids };
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  c.n_members = 3;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "collective 0: member op 7 does not exist (there are 3 ops)");
+  c.n_members = 2;
+  c.n_consumers = 1;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  c.n_consumers = 0;
+  c.count = 0;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  c.count = 1;
+  c.kind = (berth_collective_kind)7;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  c.kind = BERTH_ALLTOALL;
+  c.bytes = NAN;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  c.bytes = 0;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  c.members = twice;
+  c.n_members = 3;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  refused(ctx, b, BERTH_EINVAL, "collective 1: member op 1 \"b\" is given twice");
+}
+
+static void add_linked_op(berth_graph_builder *b, int32_t twin, int32_t group, int32_t pin) {
+  berth_op op = berth_op_default();
+  op.twin = twin;
+  op.group = group;
+  op.pin = pin;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+}
+
+static berth_graph_builder *linked(berth_ctx *ctx, int32_t twin0, int32_t twin1, int32_t twin2) {
+  berth_graph_builder *b = new_builder(ctx);
+  add_linked_op(b, twin0, BERTH_NONE, BERTH_NONE);
+  add_linked_op(b, twin1, BERTH_NONE, BERTH_NONE);
+  add_linked_op(b, twin2, BERTH_NONE, BERTH_NONE);
+  return b;
+}
+
+static void twins(berth_ctx *ctx) {
+  berth_graph_builder *b = linked(ctx, 2, -1, -1);
+  berth_graph *g;
+  berth_op op;
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_graph_op(g, 2, &op), BERTH_OK);
+  CHECK(op.twin == 0);
+  berth_graph_release(g);
+  refused(ctx, linked(ctx, 3, -1, -1), BERTH_EINVAL, "op 0: twin op 3 does not exist (there are 3 ops)");
+  refused(ctx, linked(ctx, -1, 1, -1), BERTH_EINVAL, "op 1 is its own twin");
+  refused(ctx, linked(ctx, 1, 2, -1), BERTH_EINVAL, "op 0: its twin op 1 is the twin of op 2");
+  refused(ctx, linked(ctx, 1, -1, 1), BERTH_EINVAL, "op 2: its twin op 1 is the twin of op 0");
+}
+
+static void pins(berth_ctx *ctx) {
+  berth_graph_builder *b = new_builder(ctx);
+  int32_t k;
+  for (k = 0; k < 100; k++) add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
+  add_linked_op(b, BERTH_NONE, BERTH_NONE, 3);
+  add_linked_op(b, BERTH_NONE, 49000000, 7);
+  refused(ctx, b, BERTH_EINVAL, "group 49000000: op 49 is pinned to device 49, op 101 to device 7");
+}
+
+static void cycles(berth_ctx *ctx) {
+  berth_graph_builder *b = with_ops(ctx, 4);
+  berth_graph *g = NULL;
+  const int32_t members[] = { 0, 1 }, consumers[] = { 2 };
+  berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 1, consumers };
+  int32_t v;
+  CHECK_STATUS(berth_graph_builder_connect(b, 1, 1, 0, NULL), BERTH_OK);
+  refused(ctx, b, BERTH_ECYCLE, "cycle of 1 op: op 1 \"b\" -> op 1 \"b\"");
+  b = with_ops(ctx, 4);
+  CHECK_STATUS(berth_graph_builder_connect(b, 3, 1, 0, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_connect(b, 1, 2, 0, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_connect(b, 2, 3, 0, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_connect(b, 2, 0, 0, NULL), BERTH_OK);
+  refused(ctx, b, BERTH_ECYCLE, "cycle of 3 ops: op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 1 \"b\"");
+  b = with_ops(ctx, 3);
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_connect(b, 2, 1, 0, NULL), BERTH_OK);
+  refused(ctx, b, BERTH_ECYCLE, "cycle of 2 ops: op 1 \"b\" -> op 2 \"c\" -> op 1 \"b\"");
+  b = with_ops(ctx, 8);
+  for (v = 0; v < 8; v++) CHECK_STATUS(berth_graph_builder_connect(b, v, (v + 1) % 8, 0, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_ECYCLE);
+  refused(ctx, b, BERTH_ECYCLE,
+          "cycle of 8 ops: op 0 \"a\" -> op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 4 \"e\" -> ... -> op 0 \"a\"");
+}
+
+/* Every step of a named cycle must be an edge. */
+static void check_named_cycle(const flat *f, const char *text) {
+  int32_t from, to, k, steps = 0;
+  const char *at = strstr(text, ": op ");
+  if (!CHECK(at != NULL)) return;
+  from = (int32_t)strtol(at + 5, NULL, 10);
+  for (at = strstr(at, " -> "); at; at = strstr(at + 4, " -> "), from = to) {
+    if (strncmp(at, " -> op ", 7) != 0) return; /* a long one is cut */
+    to = (int32_t)strtol(at + 7, NULL, 10);
+    for (k = 0; k < f->n_edges && (f->edge[k].src != from || f->edge[k].dst != to); k++) { }
+    CHECK(k < f->n_edges);
+    steps++;
+  }
+  CHECK(steps > 0);
+}
+
+static void random_cycles(berth_ctx *ctx) {
+  berth_rng rng;
+  int32_t k, v, found = 0;
+  berth_rng_init(&rng, 11, 0);
+  for (k = 0; k < 500; k++) {
+    berth_graph_builder *b = new_builder(ctx);
+    berth_graph *g = NULL;
+    uint8_t reach[SMALL][SMALL];
+    int cyclic = 0;
+    flat f;
+    berth_status st;
+    random_graph(b, &rng, 1, &f);
+    closure(&f, reach);
+    for (v = 0; v < f.n_ops; v++) cyclic |= reach[v][v];
+    st = berth_graph_builder_finish(b, &g);
+    CHECK_STATUS(st, cyclic ? BERTH_ECYCLE : BERTH_OK);
+    if (st == BERTH_ECYCLE) check_named_cycle(&f, berth_errmsg(ctx));
+    found += cyclic;
+    berth_graph_release(g);
+    berth_graph_builder_release(b);
+  }
+  CHECK(found > 50 && found < 450);
+}
+
+/* After a refusal all is still there: what was missing can be added. */
+static void kept_after_failure(berth_ctx *ctx) {
+  berth_graph_builder *b = linked(ctx, -1, 3, -1);
+  berth_graph *g = NULL;
+  berth_op op;
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 8, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_EINVAL);
+  add_linked_op(b, BERTH_NONE, BERTH_NONE, BERTH_NONE);
+  CHECK_STATUS(berth_graph_builder_connect(b, 1, 3, 8, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK(berth_graph_ops(g) == 4 && berth_graph_edges(g) == 2);
+  CHECK_STATUS(berth_graph_op(g, 3, &op), BERTH_OK);
+  CHECK(op.twin == 1);
+  berth_graph_builder_release(b);
+  berth_graph_release(g);
+}
+
+/* The n-th request is refused, for every n; then it goes on with the same builder where it can. */
+static void refused_memory(void) {
+  check_alloc_state state = { 0, 0, 0 };
+  berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &state };
+  long n;
+  int done = 0;
+  for (n = 1; !done; n++) {
+    berth_ctx *ctx = NULL;
+    berth_graph_builder *b = NULL;
+    berth_graph *g = NULL;
+    berth_status st;
+    state.calls = 0;
+    state.fail_at = n;
+    if ((st = berth_ctx_new(&hooks, &ctx)) == BERTH_OK && (st = berth_graph_builder_new(ctx, &b)) == BERTH_OK &&
+        (st = build_rich(b)) == BERTH_OK) {
+      if ((st = berth_graph_builder_finish(b, &g)) == BERTH_ENOMEM) CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+      if (g) check_rich(g);
+    }
+    done = state.calls < n;
+    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    berth_graph_builder_release(b);
+    berth_graph_release(g);
+    berth_ctx_release(ctx);
+    CHECK(state.held == 0);
+  }
+  CHECK(n > 20);
+}
+
+enum { MANY = 1000000 };
+
+static berth_status add_many(berth_graph_builder *b, int32_t n, int named) {
+  int32_t v;
+  double seconds = 1e-3;
+  char name[16] = "";
+  berth_op op = berth_op_default();
+  berth_tensor t = { .bytes = 100, .resident_bytes = -1 };
+  berth_status st = BERTH_OK;
+  op.seconds = &seconds;
+  for (v = 0; v < n && st == BERTH_OK; v++) {
+    if (named) snprintf(name, sizeof name, "op%d", v);
+    op.name = named ? name : NULL;
+    if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) break;
+    t.producer = v;
+    st = berth_graph_builder_add_tensor(b, &t, NULL);
+  }
+  for (v = 0; v + 1 < n && st == BERTH_OK; v++) {
+    if ((st = berth_graph_builder_add_consumer(b, v, v + 1)) != BERTH_OK) break;
+    if (v + 1000 < n) st = berth_graph_builder_add_consumer(b, v, v + 2 + (v * 7) % 990);
+  }
+  return st;
+}
+
+static void many(berth_ctx *ctx, int named, double bytes_per_op) {
+  berth_graph_builder *b = new_builder(ctx);
+  berth_graph *g = NULL;
+  clock_t start = clock();
+  double *level = malloc(MANY * sizeof *level), *comp = malloc(MANY * sizeof *comp), peak;
+  int32_t v;
+  berth_ctx_memory_reset_peak(ctx);
+  CHECK_STATUS(add_many(b, MANY, named), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  peak = (double)berth_ctx_memory_peak(ctx) / MANY;
+  printf("# %d ops, %d edges%s: %.3f s of processor time, peak %.1f B per op, then %.1f\n", MANY, (int)berth_graph_edges(g),
+         named ? ", named" : "", (double)(clock() - start) / CLOCKS_PER_SEC, peak, (double)berth_ctx_memory(ctx) / MANY);
+  CHECK(peak < bytes_per_op);
+  for (v = 0; v < MANY; v++) comp[v] = 1;
+  start = clock();
+  CHECK_STATUS(berth_b_level(g, comp, NULL, level), BERTH_OK);
+  printf("# b-levels: %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
+  CHECK(level[0] == MANY && level[MANY - 1] == 1);
+  berth_graph_builder_release(b);
+  berth_graph_release(g);
+  free(level);
+  free(comp);
+}
+
+static void hints(berth_ctx *ctx) {
+  berth_graph_builder *b = new_builder(ctx);
+  berth_graph *g = NULL;
+  CHECK_STATUS(berth_graph_builder_reserve(b, 10, 20, 30), BERTH_OK);
+  add_plain_op(b, "a", 1);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK(berth_graph_tensors(g) == 0 && berth_graph_outputs(g, 0, NULL) == 0);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+/* Counts are set by hand: two thousand million ops do not fit everywhere. */
+static void limits(berth_ctx *ctx) {
+  berth_graph_builder *b = with_ops(ctx, 2);
+  const int32_t ids[] = { 0 };
+  const berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = 1, .members = ids };
+  const berth_tensor t = { .producer = 0, .resident_bytes = -1 };
+  const berth_op op = berth_op_default();
+  berth_graph *g = NULL;
+  b->n_ops = INT32_MAX - 1;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "too many ops: 2147483646 and 1 more");
+  b->n_ops = 2;
+  b->n_tensors = INT32_MAX - 1;
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0, NULL), BERTH_EINVAL);
+  b->n_tensors = 0;
+  b->n_edges = INT32_MAX - 1;
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0, NULL), BERTH_EINVAL);
+  b->n_edges = 0;
+  b->n_coll_ops = INT32_MAX - 1;
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
+  b->n_coll_ops = 0;
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+static void *small_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
+  return nsize > 1000000 ? NULL : check_alloc(ud, ptr, osize, nsize);
+}
+
+static void huge_hints(void) {
+  check_alloc_state state = { 0, 0, 0 };
+  const berth_hooks hooks = { .alloc = small_alloc, .alloc_ud = &state };
+  berth_ctx *ctx = NULL;
+  berth_graph_builder *b;
+  berth_graph *g = NULL;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  b = with_ops(ctx, 1);
+  CHECK_STATUS(berth_graph_builder_reserve(b, INT32_MAX, INT32_MAX, INT32_MAX), BERTH_ENOMEM);
+  add_linked_op(b, BERTH_NONE, 1, 1);
+  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 5, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK(berth_graph_ops(g) == 2 && berth_graph_edges(g) == 1);
+  berth_graph_builder_release(b);
+  berth_graph_release(g);
+  berth_ctx_release(ctx);
+  CHECK(state.held == 0);
+}
+
+/* Labels in messages stay whole: long names are cut, never within a character. */
+static void labels(berth_ctx *ctx) {
+  berth_graph_builder *b = new_builder(ctx);
+  char name[200] = "x", label[64];
+  berth_op op = berth_op_default();
+  int k;
+  for (k = 1; k < 199; k += 2) memcpy(name + k, "\303\266", 2);
+  op.name = name;
+  op.flop = -1;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "\303\266...\": work -1 FLOP is negative") != NULL);
+  berth_i_label(INT32_MAX, "a name that is as long as it may be, but not", label, 40);
+  CHECK_TEXT(label, "op 2147483647 \"a name that is as lo...\"");
+  berth_graph_builder_release(b);
+}
+
+static void refuse_texts(berth_ctx *ctx) {
+  berth_graph_builder *b = NULL;
+  berth_op op = berth_op_default();
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_name(b, "\xff"), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_types(b, 1, (const char *[]){ "\xed\xa0\x80" }), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "device type 0: the name is not UTF-8");
+  op.name = "caf\xe9";
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "op 0: the name is not UTF-8: byte 0xe9 at 4");
+  op.name = "caf\xc3\xa9";
+  op.kind = "\x80";
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
+  op.kind = NULL;
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  berth_graph_builder_release(b);
+}
+
+int main(void) {
+  berth_ctx *ctx;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  TEST("all fields come back; lists keep the order of adding") rich(ctx);
+  TEST("the builder is empty after a graph, and an empty graph is refused") reuse(ctx);
+  TEST("texts that are not UTF-8 are refused") refuse_texts(ctx);
+  TEST("wrong ops are refused with their values") refuse_ops(ctx);
+  TEST("wrong tensors and edges are refused") refuse_tensors(ctx);
+  TEST("wrong collectives are refused") refuse_collectives(ctx);
+  TEST("twins point at each other") twins(ctx);
+  TEST("a group pinned to two devices is refused") pins(ctx);
+  TEST("cycles are named") cycles(ctx);
+  TEST("cycles of random graphs are found and named by their edges") random_cycles(ctx);
+  TEST("a refused builder keeps its contents") kept_after_failure(ctx);
+  TEST("capacity hints need not come true") hints(ctx);
+  TEST("counts beyond 32 bits are refused") limits(ctx);
+  TEST("hints that cannot be met do no harm") huge_hints();
+  TEST("long names are cut in messages") labels(ctx);
+  TEST("every refused allocation is survived") refused_memory();
+  TEST("a million ops take little memory") many(ctx, 0, 130);
+  TEST("a million named ops take little memory") many(ctx, 1, 200);
+  CHECK(berth_ctx_memory(ctx) == 0);
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,464 @@
+/* The linear program of favourite children on graphs that can be checked by hand. */
+#include "lp/exp_internal.h"
+#include "lp/lp_internal.h"
+#include "place_lp_help.h"
+#include "refusals.h"
+
+static berth_ctx *ctx;
+
+static berth_lp *solve_with(berth_cost *cost, berth_lp_times times, berth_lp_method method, double gap) {
+  berth_lp_options o = { times, method, gap, 0 };
+  berth_lp *lp = NULL;
+  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  return lp;
+}
+static berth_lp *solve(berth_cost *cost, berth_lp_times times) { return solve_with(cost, times, BERTH_LP_AUTO, 1e-8); }
+
+static lp_case make_case(int32_t n, const double *p, const char *edges) {
+  static lp_case k;
+  int src, dst, read;
+  double c;
+  k.n = n;
+  k.m = 0;
+  memcpy(k.p, p, (size_t)n * sizeof *p);
+  for (; sscanf(edges, " %d>%d:%lf%n", &src, &dst, &c, &read) == 3; edges += read) lp_edge(&k, src, dst, c);
+  return k;
+}
+
+static void check_value(const lp_case *k, double want) {
+  berth_cost *cost = lp_cost(ctx, k);
+  int method;
+  for (method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
+    berth_lp *lp = solve_with(cost, BERTH_LP_MEAN, (berth_lp_method)method, method == BERTH_LP_ENTROPIC ? 0.01 : 1e-8);
+    const berth_lp_summary *s = berth_lp_get(lp);
+    CHECK(s->lower <= want * (1 + 1e-12) && s->upper >= want * (1 - 1e-12));
+    CHECK(s->reached);
+    if (method != BERTH_LP_ENTROPIC) CHECK_NEAR(s->upper, want, 1e-6);
+    if (method != BERTH_LP_ENTROPIC) CHECK_NEAR(s->lower, want, 1e-6);
+    berth_lp_release(lp);
+  }
+  berth_cost_release(cost);
+}
+
+static void published(void) {
+  const double a[] = { 1, 3, 3, 1, 3, 1 }, b[] = { 5, 4, 7, 4 }, c[] = { 9, 9, 8, 5, 6, 4 };
+  const double d[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
+  lp_case k = make_case(6, a, "0>1:1 0>4:1 1>2:1 2>3:1 4>5:1 5>3:1");
+  check_value(&k, 8);
+  k = make_case(4, b, "0>2:1 1>2:3 1>3:1");
+  check_value(&k, 12.5);
+  k = make_case(6, c, "0>2:2 1>2:3 1>3:1 4>5:3");
+  check_value(&k, 18.2);
+  k = make_case(9, d, "0>2:1 0>3:5 0>4:2 1>2:1 1>3:1 1>4:1 2>5:5 2>6:3 3>5:4 3>6:1 3>7:5 4>8:1");
+  check_value(&k, 77.0 / 3);
+}
+
+static void degenerate(void) {
+  const double one[] = { 3 }, two[] = { 3, 5 }, zero[] = { 0, 0, 0, 0 };
+  lp_case k = make_case(1, one, "");
+  check_value(&k, 3);
+  k = make_case(2, two, ""); /* no edges */
+  check_value(&k, 5);
+  k = make_case(2, two, "0>1:7"); /* nothing competes */
+  check_value(&k, 8);
+  k = make_case(2, two, "0>1:0");
+  check_value(&k, 8);
+  k = make_case(4, zero, "0>1:7 1>2:7 2>3:7");
+  check_value(&k, 0);
+  k = make_case(3, zero, "0>1:7 0>2:7"); /* half of it each */
+  check_value(&k, 3.5);
+  k = make_case(4, zero, "0>1:7 0>2:7 1>3:7 2>3:7");
+  check_value(&k, 7);
+}
+
+static void summary(void) {
+  const double p[] = { 5, 4, 7, 4 }, zero[] = { 1, 0, 1 };
+  lp_case k = make_case(4, p, "0>2:1 1>2:3 1>3:1");
+  berth_cost *cost = lp_cost(ctx, &k);
+  berth_lp *lp = solve(cost, BERTH_LP_MEAN);
+  CHECK_NEAR(berth_lp_get(lp)->rho, 0.75, 0);
+  CHECK(berth_lp_get(lp)->ops == 3 && berth_lp_get(lp)->edges == 2); /* 1>3 is short */
+  CHECK(berth_lp_get(lp)->entropic == 0 && berth_lp_get(lp)->interior > 0);
+  berth_cost_release(cost);
+  CHECK(lp_read(lp).m == 3); /* it holds what it needs */
+  berth_lp_retain(lp);
+  berth_lp_release(lp);
+  CHECK(lp_read(lp).m == 3);
+  berth_lp_release(lp);
+  k = make_case(3, zero, "0>1:1 0>2:1");
+  cost = lp_cost(ctx, &k);
+  lp = solve(cost, BERTH_LP_MEAN);
+  CHECK(isinf(berth_lp_get(lp)->rho));
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+  k = make_case(3, zero, "0>1:0 0>2:0");
+  cost = lp_cost(ctx, &k);
+  lp = solve(cost, BERTH_LP_MEAN);
+  CHECK(berth_lp_get(lp)->rho == 0);
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+  berth_lp_release(NULL);
+}
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+/* On types "x" and "y": 0 takes 1 or 3, 1 only runs on x, 2 is pinned to the y device. 0 makes two tensors, of 2 bytes for 2
+ * and 1, and of 4 bytes for 1. x -> y takes 1 s/byte, y -> x 3 s/byte. */
+static berth_cost *uneven(void) {
+  static const char *const types[] = { "x", "y" };
+  const double seconds[3][2] = { { 1, 3 }, { 5, BERTH_UNSUPPORTED }, { 2, 7 } };
+  berth_graph_builder *b;
+  berth_topology_builder *tb;
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *cost;
+  berth_tensor small = { 0, 2, -1, 0 }, large = { 0, 4, -1, 0 };
+  berth_link fast = { 1, 0 }, slow = { 1.0 / 3, 0 };
+  int i;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
+  for (i = 0; i < 3; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = seconds[i];
+    op.pin = i == 2 ? 1 : BERTH_NONE;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &small, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_tensor(b, &large, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 1, 1), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
+  for (i = 0; i < 2; i++) {
+    berth_device d = berth_device_default();
+    d.type = types[i];
+    CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &fast, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_link(tb, 1, 0, &slow, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_graph_builder_release(b);
+  berth_topology_builder_release(tb);
+  berth_graph_release(g);
+  berth_topology_release(t);
+  return cost;
+}
+
+static void pairs(void) {
+  berth_cost *cost = uneven();
+  berth_lp *lp = solve(cost, BERTH_LP_MEAN);
+  lp_answer a = lp_read(lp);
+  CHECK(a.m == 2 && a.src[0] == 0 && a.dst[0] == 2 && a.src[1] == 0 && a.dst[1] == 1);
+  CHECK_NEAR(a.c[0], 2 * 2, 1e-12);        /* mean of 1 and 3 s/byte */
+  CHECK_NEAR(a.c[1], (2 + 4) * 2, 1e-12);
+  /* ops take 2, 5 and 7: 2 + max(12 (1 - y) + 5, 4 y + 7) is least where y is 5/8 */
+  CHECK_NEAR(berth_lp_get(lp)->upper, 2 + 7 + 4 * 5.0 / 8, 1e-6);
+  CHECK_NEAR(a.y[1], 5.0 / 8, 1e-6);
+  berth_lp_release(lp);
+  lp = solve(cost, BERTH_LP_LEAST);
+  a = lp_read(lp);
+  CHECK_NEAR(a.c[0], 2, 1e-12);            /* least of 2 and of the other child's 5 */
+  CHECK_NEAR(a.c[1], 4, 1e-12);            /* largest of 2 and 4, least of that and of the other child's 7 */
+  CHECK_NEAR(berth_lp_get(lp)->upper, 1 + 7 + 2 * 1.0 / 3, 1e-6); /* 4 (1 - y) + 5 = 2 y + 7 */
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+}
+
+static void caps(void) {
+  const double p[] = { 1, 2, 3, 1 };
+  lp_case k = make_case(4, p, "0>1:100 0>2:100 1>3:100 2>3:100");
+  berth_cost *cost = lp_cost(ctx, &k);
+  berth_lp *lp = solve(cost, BERTH_LP_LEAST);
+  lp_answer a = lp_read(lp);
+  CHECK_NEAR(a.c[0], 3, 0); /* the other child's */
+  CHECK_NEAR(a.c[1], 2, 0);
+  CHECK_NEAR(a.c[2], 3, 0); /* the other parent's */
+  CHECK_NEAR(a.c[3], 2, 0);
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+}
+
+/* ---- favourites ---------------------------------------------------------------------------- */
+
+static void children(void) {
+  const double p[] = { 1, 1, 1, 9, 1 };
+  lp_case k = make_case(5, p, "0>2:4 0>3:1 1>3:3 1>4:1");
+  berth_cost *cost = lp_cost(ctx, &k);
+  berth_lp *lp = solve(cost, BERTH_LP_MEAN);
+  lp_answer a = lp_read(lp);
+  int32_t child[5];
+  /* 1 - y = 3 (1 - z) on the ways into 3, y + z = 1 */
+  CHECK_NEAR(berth_lp_get(lp)->upper, 1 + 9 + 0.75, 1e-6);
+  CHECK_NEAR(a.y[1], 0.25, 1e-6);
+  CHECK_NEAR(a.y[2], 0.75, 1e-6);
+  CHECK_STATUS(berth_lp_favourites(lp, 0.5, child), BERTH_OK);
+  CHECK(child[1] == 3 && child[2] == BERTH_NONE && child[3] == BERTH_NONE && child[4] == BERTH_NONE);
+  CHECK_STATUS(berth_lp_favourites(lp, 0, child), BERTH_OK);
+  CHECK(child[1] == 3 && child[0] == 2);
+  CHECK_STATUS(berth_lp_favourites(lp, 0.2, child), BERTH_OK);
+  CHECK(child[1] == BERTH_NONE);
+  CHECK_STATUS(berth_lp_favourites(lp, 1.01, child), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "favourites: tau: 1.01 is not in 0..1");
+  CHECK_STATUS(berth_lp_favourites(lp, NAN, child), BERTH_EINVAL);
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+}
+
+/* Paths through the edges are 14, 11, 13 and 5 long: 0>2 is taken first, then 1>3. */
+static void through(void) {
+  const double p[] = { 1, 1, 9, 1 };
+  lp_case k = make_case(4, p, "0>2:4 0>3:9 1>2:3 1>3:3");
+  berth_cost *cost = lp_cost(ctx, &k);
+  int32_t child[4];
+  CHECK_STATUS(berth_i_favourites_through(cost, child), BERTH_OK);
+  CHECK(child[0] == 2 && child[1] == 3 && child[2] == BERTH_NONE && child[3] == BERTH_NONE);
+  berth_cost_release(cost);
+  k = make_case(4, p, "0>2:4 1>2:4"); /* a tie: the lower one */
+  cost = lp_cost(ctx, &k);
+  CHECK_STATUS(berth_i_favourites_through(cost, child), BERTH_OK);
+  CHECK(child[0] == 2 && child[1] == BERTH_NONE);
+  berth_cost_release(cost);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+static void options(void) {
+  static const struct {
+    berth_lp_options o;
+    const char *message;
+  } bad[] = {
+    { { (berth_lp_times)7, BERTH_LP_AUTO, 0.01, 0 }, "favourites: no kind of times has number 7" },
+    { { BERTH_LP_MEAN, (berth_lp_method)9, 0.01, 0 }, "favourites: no method has number 9" },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0, 0 }, "favourites: gap: 0 is not a number from 1e-9 up" },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, NAN, 0 }, NULL },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, INFINITY, 0 }, NULL },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0.01, -1 }, "favourites: iterations: -1 is negative" },
+  };
+  const double p[] = { 1, 2, 3 };
+  lp_case k = make_case(3, p, "0>1:1 0>2:1");
+  berth_cost *cost = lp_cost(ctx, &k);
+  berth_lp *lp = NULL;
+  size_t i;
+  for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK_STATUS(berth_lp_solve(cost, &bad[i].o, &lp), BERTH_EINVAL);
+    CHECK(lp == NULL);
+    if (bad[i].message) CHECK_TEXT(berth_errmsg(ctx), bad[i].message);
+  }
+  berth_cost_release(cost);
+}
+
+static void no_way(void) {
+  const double seconds = 1;
+  berth_graph_builder *b;
+  berth_topology_builder *tb;
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *cost;
+  berth_op op = berth_op_default();
+  berth_device d = berth_device_default();
+  int i;
+  op.seconds = &seconds;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, 0, i, 1, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
+  for (i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  for (i = 0; i < 2; i++) {
+    berth_lp *lp = solve(cost, i ? BERTH_LP_LEAST : BERTH_LP_MEAN); /* nothing crosses: all is 0 */
+    CHECK_NEAR(berth_lp_get(lp)->lower, 2, 0);
+    berth_lp_release(lp);
+  }
+  berth_cost_release(cost);
+  berth_graph_release(g);
+  berth_topology_release(t);
+  berth_graph_builder_release(b);
+  berth_topology_builder_release(tb);
+}
+
+static void collectives(void) {
+  const double seconds = 1;
+  const int32_t members[] = { 0 }, consumers[] = { 1 };
+  berth_collective all = { BERTH_ALLREDUCE, 8, 1, 1, members, 1, consumers };
+  berth_graph_builder *b;
+  berth_graph *g;
+  berth_topology *t;
+  berth_cost *cost;
+  berth_lp *lp = NULL;
+  berth_op op = berth_op_default();
+  berth_device d = berth_device_default();
+  berth_link link = { 1, 0 };
+  op.seconds = &seconds;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &all, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &link, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  CHECK_STATUS(berth_lp_solve(cost, NULL, &lp), BERTH_OK);
+  CHECK_NEAR(berth_lp_get(lp)->upper, 2, 1e-2);
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+  berth_graph_release(g);
+  berth_topology_release(t);
+  berth_graph_builder_release(b);
+}
+
+static void own_functions(void) {
+  double x;
+  for (x = -699; x < 699; x += 0.137) CHECK_NEAR(berth_i_lp_exp(x) / exp(x), 1, 1e-13);
+  for (x = 1e-300; x < 1e300; x *= 1.37) CHECK_NEAR(berth_i_lp_log(x), log(x), 1e-15 * (1 + fabs(log(x))));
+  CHECK(berth_i_lp_exp(0) == 1 && berth_i_lp_log(1) == 0);
+  CHECK(berth_i_lp_exp(-800) == 0 && berth_i_lp_exp(NAN) == 0 && berth_i_lp_exp(800) == berth_i_lp_exp(700));
+  CHECK(berth_i_lp_log(0) == -INFINITY && berth_i_lp_log(-1) == -INFINITY);
+}
+
+/* ---- behaviour ------------------------------------------------------------------------------ */
+
+static void random_layers(lp_case *k, int32_t n, uint64_t seed) {
+  berth_rng rng;
+  berth_rng_init(&rng, seed, 0);
+  lp_random(k, n, &rng);
+}
+
+static void limits_and_repeats(void) {
+  static lp_case k;
+  berth_cost *cost;
+  berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 1e-9, 37 };
+  int method;
+  random_layers(&k, 400, 3);
+  cost = lp_cost(ctx, &k);
+  for (method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
+    berth_lp *one, *two;
+    lp_answer a, b;
+    o.method = (berth_lp_method)method;
+    CHECK_STATUS(berth_lp_solve(cost, &o, &one), BERTH_OK);
+    CHECK_STATUS(berth_lp_solve(cost, &o, &two), BERTH_OK);
+    a = lp_read(one);
+    b = lp_read(two);
+    CHECK(memcmp(berth_lp_get(one), berth_lp_get(two), sizeof(berth_lp_summary)) == 0);
+    CHECK(memcmp(a.y, b.y, (size_t)a.m * sizeof *a.y) == 0 && memcmp(a.flow, b.flow, (size_t)a.m * sizeof *a.y) == 0);
+    CHECK(berth_lp_get(one)->entropic <= 37 && berth_lp_get(one)->interior <= 37);
+    if (method == BERTH_LP_ENTROPIC) CHECK(berth_lp_get(one)->entropic == 37 && !berth_lp_get(one)->reached);
+    berth_lp_release(one);
+    berth_lp_release(two);
+  }
+  berth_cost_release(cost);
+}
+
+static int after_some(void *ud) { return --*(int *)ud < 0; }
+static void count_progress(void *ud, const char *what, double done) {
+  (void)ud;
+  CHECK_TEXT(what, "favourites");
+  CHECK(done >= 0 && done <= 1);
+}
+
+static void interrupts(void) {
+  static lp_case k;
+  int left = 1 << 20, asked;
+  berth_hooks h = { NULL, NULL, NULL, after_some, count_progress, NULL, &left };
+  berth_ctx *own, *keep = ctx;
+  berth_cost *cost;
+  berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 1e-4, 0 };
+  berth_lp *lp = NULL;
+  random_layers(&k, 300, 5);
+  CHECK_STATUS(berth_ctx_new(&h, &own), BERTH_OK);
+  ctx = own;
+  cost = lp_cost(ctx, &k);
+  left = 1 << 20;
+  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  berth_lp_release(lp);
+  asked = (1 << 20) - left;
+  CHECK(asked > 4);
+  for (left = 0; asked > 0; left = asked) {
+    asked /= 2;
+    left = asked;
+    lp = NULL;
+    CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_EINTERRUPT);
+    CHECK(lp == NULL);
+  }
+  berth_cost_release(cost);
+  berth_ctx_release(own);
+  ctx = keep;
+}
+
+static berth_status solve_all(berth_ctx *own) {
+  static const double p[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
+  static const int edges[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 }, { 1, 3, 1 }, { 1, 4, 1 },
+                                  { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_lp *lp = NULL;
+  berth_device d = berth_device_default();
+  berth_link link = { 1, 0 };
+  berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 0.01, 0 };
+  int32_t child[9], i;
+  berth_status st;
+  if ((st = berth_graph_builder_new(own, &b)) != BERTH_OK) goto done;
+  for (i = 0; i < 9; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &p[i];
+    if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) goto done;
+  }
+  for (i = 0; i < 12; i++) {
+    if ((st = berth_graph_builder_connect(b, edges[i][0], edges[i][1], edges[i][2], NULL)) != BERTH_OK) goto done;
+  }
+  if ((st = berth_graph_builder_finish(b, &g)) != BERTH_OK) goto done;
+  if ((st = berth_topology_mesh(own, 2, &d, &link, &t)) != BERTH_OK) goto done;
+  if ((st = berth_cost_new(g, t, NULL, &cost)) != BERTH_OK) goto done;
+  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) goto done;
+  if ((st = berth_lp_favourites(lp, 0, child)) != BERTH_OK) goto done;
+  berth_lp_release(lp);
+  lp = NULL;
+  o.times = BERTH_LP_LEAST;
+  o.method = BERTH_LP_AUTO;
+  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) goto done;
+  if ((st = berth_i_favourites_through(cost, child)) != BERTH_OK) goto done;
+done:
+  berth_lp_release(lp);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+int main(void) {
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  TEST("the published cases: 8, 12.5, 18.2, 25.667")
+  published();
+  TEST("one op, no edges, no competition, no time")
+  degenerate();
+  TEST("the summary tells ratio, size and iterations, and outlives the cost")
+  summary();
+  TEST("pairs: several tensors, unlike devices, pins, ops that cannot run everywhere")
+  pairs();
+  TEST("least times are capped by brothers and by other parents")
+  caps();
+  TEST("favourites: by threshold, or as many as can be")
+  children();
+  TEST("favourites without a program: the longest paths first")
+  through();
+  TEST("bad options are refused with their values")
+  options();
+  TEST("without a way between devices there are no mean times, but least ones")
+  no_way();
+  TEST("a consumer of a collective starts behind its members")
+  collectives();
+  TEST("exp and log, which have the same bits everywhere")
+  own_functions();
+  TEST("iterations are limited, and the same input gives the same bytes")
+  limits_and_repeats();
+  TEST("it stops when asked to, at any time")
+  interrupts();
+  berth_ctx_release(ctx);
+  check_refusals(solve_all);
+  return check_done();
+}

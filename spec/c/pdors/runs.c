@@ -1,0 +1,277 @@
+/* Runs of PD-ORS and OASiS: capacity by an independent judge, promises kept, what ends early given back, the same twice. */
+#include "pdors_help.h"
+#include "ps/ps_checker.h"
+
+static berth_ctx *ctx;
+
+static berth_ps *make_big(const big_problem *p, berth_ps_comm comm, int racks) {
+  berth_ps_options o = berth_ps_defaults(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p->capacity);
+  berth_ps *ps = NULL;
+  o.comm = comm;
+  if (racks) o.rack = p->rack;
+  CHECK_STATUS(berth_ps_new(ctx, &o, RUN_JOBS, p->job, &ps), BERTH_OK);
+  return ps;
+}
+
+/* The policy with its plans noted. */
+typedef struct noted {
+  berth_ps_policy inner;
+  berth_pdors *d;
+  double promised;
+  int32_t admitted, due[RUN_JOBS];
+} noted;
+
+static berth_status note_arrival(void *ud, berth_ps_run *r, int32_t job) {
+  noted *n = ud;
+  berth_pdors_plan plan;
+  berth_status st = berth_pdors_decide(n->d, job, &plan);
+  if (st != BERTH_OK) return st;
+  n->due[job] = plan.admitted ? plan.done : BERTH_NONE;
+  n->admitted += plan.admitted;
+  if (plan.admitted) n->promised += plan.utility;
+  if (plan.admitted) CHECK(plan.payoff > 0 && plan.payoff <= plan.bound * (1 + 1e-9));
+  return n->inner.arrival(n->inner.ud, r, job);
+}
+static berth_status note_finish(void *ud, berth_ps_run *r, int32_t job) {
+  noted *n = ud;
+  return n->inner.finish(n->inner.ud, r, job);
+}
+static berth_status note_slot(void *ud, berth_ps_run *r, int32_t slot) {
+  noted *n = ud;
+  return n->inner.slot(n->inner.ud, r, slot);
+}
+
+static berth_ps_run *play(berth_ps *ps, berth_pdors_options o, noted *n) {
+  berth_ps_policy policy = { note_arrival, note_finish, note_slot, n };
+  berth_ps_run *r = NULL;
+  memset(n, 0, sizeof *n);
+  n->d = make_pdors(ps, o);
+  n->inner = berth_pdors_policy(n->d);
+  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  if (!CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
+  return r;
+}
+
+static void check_promises(const berth_ps_run *r, const noted *n) {
+  int32_t i;
+  for (i = 0; i < RUN_JOBS; i++) {
+    berth_ps_record k;
+    CHECK_STATUS(berth_ps_run_record(r, i, &k), BERTH_OK);
+    CHECK(k.state == (n->due[i] == BERTH_NONE ? BERTH_JOB_REFUSED : BERTH_JOB_DONE));
+    if (n->due[i] != BERTH_NONE) CHECK(k.done <= n->due[i]);
+    if (n->due[i] == BERTH_NONE) CHECK(k.cause == 1 || k.cause == 2);
+  }
+  CHECK(berth_ps_run_report(r).utility >= n->promised * (1 - 1e-9));
+}
+
+static void check_committed(const big_problem *p, const berth_pdors *d) {
+  int32_t t, k;
+  for (t = 0; t < RUN_SLOTS; t++)
+    for (k = 0; k < RUN_MACHINES * RUN_KINDS; k++) CHECK(berth_pdors_committed(d, t)[k] <= p->capacity[k] * (1 + 1e-9));
+}
+
+static int same_log(const berth_ps_run *a, const berth_ps_run *b) {
+  ps_log x = ps_log_of(a), y = ps_log_of(b);
+  int same = x.n == y.n && memcmp(x.slot, y.slot, x.n * sizeof *x.slot) == 0 && memcmp(x.job, y.job, x.n * sizeof *x.job) == 0
+             && memcmp(x.place, y.place, x.n * sizeof *x.place) == 0;
+  ps_log_free(&x);
+  ps_log_free(&y);
+  return same;
+}
+
+static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
+  berth_rng rng;
+  int32_t k, i, admitted = 0;
+  berth_rng_init(&rng, 17, (uint64_t)(racks + 2 * (moving > 0)));
+  for (k = 0; k < kinds; k++) {
+    static big_problem p;
+    noted n, again;
+    berth_ps *ps;
+    berth_ps_run *r, *q;
+    berth_pdors_options o = some_options(k);
+    if (o.mode == BERTH_PDORS_EXACT) o.nodes = 50;
+    fill(&p, &rng);
+    for (i = 0; i < RUN_JOBS; i++) {
+      p.job[i].moving = moving;
+      p.job[i].rack = racks ? 2 * p.job[i].across : 0;
+    }
+    ps = make_big(&p, comm, racks);
+    r = play(ps, o, &n);
+    ps_judge(r, 1);
+    if (comm == BERTH_PS_CASES) check_promises(r, &n);
+    check_committed(&p, n.d);
+    admitted += n.admitted;
+    q = play(ps, o, &again);
+    CHECK(same_log(r, q));
+    berth_ps_run_release(q);
+    berth_ps_run_release(r);
+    berth_pdors_release(again.d);
+    berth_pdors_release(n.d);
+    berth_ps_release(ps);
+  }
+  printf("# %d of %d admitted\n", admitted, kinds * RUN_JOBS);
+  CHECK(admitted > 4 * kinds);
+}
+
+/* Thought to be half as fast as it is: what takes four slots in the plan takes two. */
+static void early_end(bool reclaim) {
+  small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 6, .capacity = { 8, 8 } };
+  berth_pdors_options o = berth_pdors_defaults();
+  berth_ps *thought, *ps;
+  berth_ps_run *r = NULL;
+  berth_ps_policy policy;
+  berth_ps_record k;
+  berth_pdors *d;
+  double before;
+  int32_t t;
+  p.job[0] = plain_job(0, 4, 2);
+  p.job[1] = plain_job(5, 1, 1);
+  ps = make_problem(ctx, &p);
+  p.job[0].tau += 1;
+  thought = make_problem(ctx, &p);
+  o.reclaim = reclaim;
+  d = make_pdors(thought, o);
+  before = berth_pdors_price(d, 0, 0, 4);
+  policy = berth_pdors_policy(d);
+  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  CHECK_STATUS(berth_ps_run_record(r, 0, &k), BERTH_OK);
+  CHECK(k.done == 1);
+  for (t = 0; t < 4; t++) {
+    bool kept = t <= k.done || !reclaim;
+    CHECK_NEAR(berth_pdors_committed(d, t)[0], kept ? 4 : 0, 0);
+    if (!kept) CHECK_NEAR(berth_pdors_price(d, 0, 0, t), before, 0);
+  }
+  berth_ps_run_release(r);
+  berth_pdors_release(d);
+  berth_ps_release(ps);
+  berth_ps_release(thought);
+}
+
+/* Planned with half the time that a sample takes. */
+static int32_t done_when_slower(bool extend) {
+  static big_problem p;
+  berth_rng rng;
+  berth_pdors_options o = berth_pdors_defaults();
+  berth_ps *thought, *ps;
+  berth_ps_run *r = NULL;
+  berth_ps_policy policy;
+  berth_pdors *d;
+  int32_t i, done;
+  berth_rng_init(&rng, 23, 1);
+  fill(&p, &rng);
+  for (i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
+  thought = make_big(&p, BERTH_PS_CASES, 0);
+  for (i = 0; i < RUN_JOBS; i++) p.job[i].tau *= 2;
+  ps = make_big(&p, BERTH_PS_CASES, 0);
+  o.extend = extend;
+  d = make_pdors(thought, o);
+  policy = berth_pdors_policy(d);
+  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  ps_judge(r, 1);
+  done = berth_ps_run_report(r).done;
+  berth_ps_run_release(r);
+  berth_pdors_release(d);
+  berth_ps_release(ps);
+  berth_ps_release(thought);
+  return done;
+}
+
+/* Two samples in each slot, and no move: 5 take three slots, though six are planned at first. */
+static void check_trim(void) {
+  small_problem p = { .jobs = 1, .machines = 1, .resources = 2, .slots = 6, .capacity = { 4, 4 } };
+  berth_ps *ps;
+  berth_pdors *d;
+  berth_pdors_plan plan;
+  p.job[0] = plain_job(0, 5, 2);
+  p.job[0].moving = 0.5;
+  ps = make_problem(ctx, &p);
+  d = make_pdors(ps, berth_pdors_defaults());
+  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
+  CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
+  CHECK_NEAR(berth_pdors_committed(d, 3)[0], 0, 0);
+  berth_pdors_release(d);
+  berth_ps_release(ps);
+}
+
+/* On an empty cluster all slots are equal: how many there are makes no difference. */
+static int64_t solved_of(int32_t slots) {
+  double capacity[8] = { 9, 9, 9, 9, 7, 7, 7, 7 };
+  berth_ps_options po = berth_ps_defaults(4, 2, slots, capacity);
+  berth_ps_job j = plain_job(0, 60, 12);
+  berth_ps *ps = NULL;
+  berth_pdors *d;
+  berth_pdors_plan plan;
+  int64_t n;
+  CHECK_STATUS(berth_ps_new(ctx, &po, 1, &j, &ps), BERTH_OK);
+  d = make_pdors(ps, berth_pdors_defaults());
+  CHECK_STATUS(berth_pdors_decide(d, 0, &plan), BERTH_OK);
+  CHECK(plan.admitted && plan.payoff <= plan.bound);
+  n = berth_pdors_counted(d).slots_solved;
+  berth_pdors_release(d);
+  berth_ps_release(ps);
+  return n;
+}
+
+static int stop_after;
+static int stop(void *ud) {
+  (void)ud;
+  return stop_after-- <= 0;
+}
+
+static void interrupts(void) {
+  static big_problem p;
+  berth_rng rng;
+  berth_ctx *own = NULL;
+  berth_hooks hooks = { .interrupt = stop };
+  berth_ps_options po = berth_ps_defaults(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
+  berth_ps *ps = NULL;
+  berth_pdors *d = NULL;
+  berth_pdors_plan plan;
+  berth_pdors_certificate c;
+  berth_pdors_options o = berth_pdors_defaults();
+  TEST("a decision and a certificate can be interrupted, and asked again");
+  berth_rng_init(&rng, 1, 1);
+  fill(&p, &rng);
+  p.job[0] = plain_job(0, 4, 2);
+  CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+  CHECK_STATUS(berth_ps_new(own, &po, RUN_JOBS, p.job, &ps), BERTH_OK);
+  stop_after = 1000000;
+  CHECK_STATUS(berth_pdors_new(ps, &o, &d), BERTH_OK);
+  stop_after = 0;
+  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_EINTERRUPT);
+  CHECK_STATUS(berth_pdors_certify(d, 0, 10, &c), BERTH_EINTERRUPT);
+  stop_after = 1000000;
+  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  CHECK_STATUS(berth_pdors_certify(d, 0, 10, &c), BERTH_OK);
+  CHECK(plan.admitted);
+  berth_pdors_release(d);
+  berth_ps_release(ps);
+  berth_ctx_release(own);
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
+  TEST("within capacity, done as planned or before, the same twice: all modes");
+  runs(42, 0, 0, BERTH_PS_CASES);
+  TEST("the same with racks");
+  runs(12, 1, 0, BERTH_PS_CASES);
+  TEST("the same where moves cost time");
+  runs(12, 0, 0.3, BERTH_PS_CASES);
+  TEST("shared links: within capacity");
+  runs(6, 1, 0, BERTH_PS_SHARED);
+  TEST("what a job that ends early had committed is given back, to the last bit, unless `reclaim` is off");
+  early_end(true);
+  early_end(false);
+  TEST("what is slower than thought is planned on, if `extend` is on");
+  CHECK(done_when_slower(true) > done_when_slower(false) + 2);
+  TEST("a plan where moves cost time ends when it is done without those that it does not have");
+  check_trim();
+  TEST("equal slots are looked at once");
+  CHECK(solved_of(20) <= 12 && solved_of(20) == solved_of(400));
+  interrupts();
+  berth_ctx_release(ctx);
+  return check_done();
+}

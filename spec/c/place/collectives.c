@@ -1,0 +1,278 @@
+/* Graphs with collectives through everything that places, searches, mends and bounds. */
+#include "list/place_engine_help.h"
+#include "refusals.h"
+
+static berth_ctx *ctx;
+
+static const char *const placers[] = {
+  "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
+  "critical-path", "enumerative", "anneal", "local", "brkga", "portfolio", NULL
+};
+
+static double simulated(const instance *x, const int32_t *device, berth_memory_policy memory, int32_t *oom_op) {
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_result *r = NULL;
+  berth_oom oom = { .op = BERTH_NONE };
+  double makespan = NAN;
+  o.memory = memory;
+  if (!CHECK_STATUS(berth_simulate(x->cost, device, &o, &r), BERTH_OK)) return NAN;
+  makespan = berth_result_makespan(r);
+  berth_result_oom(r, &oom);
+  if (oom_op) *oom_op = oom.op;
+  berth_result_release(r);
+  return makespan;
+}
+
+static void check_bounds(const instance *x, double makespan, berth_bounds_level level) {
+  berth_bounds_options o = berth_bounds_default(x->g);
+  berth_bounds b;
+  o.memory = BERTH_MEMORY_NONE;
+  o.level = level;
+  CHECK_STATUS(berth_bounds_compute(x->cost, &o, &b, NULL), BERTH_OK);
+  if (!CHECK(b.best <= makespan * (1 + 1e-9))) printf("# %s: %.17g above %.17g\n", b.name, b.best, makespan);
+}
+
+static void place_all(const instance *x) {
+  berth_place_options o = berth_place_default(x->g);
+  berth_search_options search = berth_search_default();
+  berth_sim_options judge = berth_sim_default(NULL);
+  int i;
+  o.memory = BERTH_MEMORY_NONE;
+  search.judge = &judge;
+  search.calls = 60;
+  for (i = 0; placers[i]; i++) {
+    berth_placement *p = NULL;
+    double makespan;
+    berth_status st;
+    o.search = i >= 15 && i < 18 ? &search : NULL;
+    search.method = i == 16 ? BERTH_SEARCH_LOCAL : i == 17 ? BERTH_SEARCH_BRKGA : BERTH_SEARCH_ANNEAL;
+    st = berth_place(x->cost, placers[i], &o, &p, NULL);
+    if (st == BERTH_EINFEASIBLE && strcmp(placers[i], "single") == 0) continue; /* types and pins */
+    if (!CHECK_STATUS(st, BERTH_OK)) {
+      printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
+      continue;
+    }
+    makespan = simulated(x, berth_placement_device(p), BERTH_MEMORY_NONE, NULL);
+    check_bounds(x, makespan, BERTH_BOUNDS_CHEAP);
+    check_bounds(x, makespan, BERTH_BOUNDS_THOROUGH);
+    berth_placement_release(p);
+  }
+}
+
+static void everything_places(void) {
+  static const int whats[] = { 0, WITH_TIES, WITH_TYPES | WITH_UNEVEN, WITH_PINS | WITH_GROUPS };
+  berth_rng rng;
+  int i;
+  TEST("all placers take collectives; no bound is above what the simulator finds");
+  berth_rng_init(&rng, 21, 0);
+  for (i = 0; i < 4 && !check_bad; i++) {
+    instance x;
+    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20), 2 + i % 3, &x)) continue;
+    place_all(&x);
+    release_instance(&x);
+  }
+}
+
+/* The best of all placements of few ops on two devices is no better than any bound. */
+static void brute_force(void) {
+  berth_rng rng;
+  int i, code, v;
+  TEST("bounds are below the best of all placements");
+  berth_rng_init(&rng, 22, 0);
+  for (i = 0; i < 10 && !check_bad; i++) {
+    instance x;
+    double best = INFINITY;
+    int32_t n = 3 + berth_rng_below(&rng, 4), device[8];
+    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | (i % 2 ? WITH_TIES : 0), n, 2, &x)) continue;
+    for (code = 0; code < 1 << n; code++) {
+      for (v = 0; v < n; v++) device[v] = code >> v & 1;
+      best = fmin(best, simulated(&x, device, BERTH_MEMORY_NONE, NULL));
+    }
+    check_bounds(&x, best, BERTH_BOUNDS_CHEAP);
+    check_bounds(&x, best, BERTH_BOUNDS_THOROUGH);
+    release_instance(&x);
+  }
+}
+
+static void mending(void) {
+  berth_rng rng;
+  int i, d, placed = 0;
+  TEST("repair and adjust take collectives, and answers keep memory");
+  berth_rng_init(&rng, 23, 0);
+  for (i = 0; i < 30 && !check_bad; i++) {
+    instance x;
+    berth_place_options o = berth_place_default(NULL);
+    int32_t device[32], n = 6 + berth_rng_below(&rng, 20), oom = BERTH_NONE;
+    berth_placement *p = NULL, *q = NULL;
+    berth_adjust_options a;
+    berth_status st;
+    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x)) continue;
+    for (d = 0; d < n; d++) device[d] = berth_rng_below(&rng, 3);
+    o.memory = BERTH_MEMORY_TOTAL;
+    st = berth_place_repair(x.cost, device, &o, &p, NULL);
+    CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE);
+    if (st == BERTH_OK) {
+      placed++;
+      simulated(&x, berth_placement_device(p), BERTH_MEMORY_TOTAL, &oom);
+      CHECK(oom == BERTH_NONE);
+      a = berth_adjust_default(x.g);
+      a.place.memory = BERTH_MEMORY_NONE;
+      CHECK_STATUS(berth_adjust(x.cost, berth_placement_device(p), &a, &q, NULL), BERTH_OK);
+    }
+    berth_placement_release(q);
+    berth_placement_release(p);
+    release_instance(&x);
+  }
+  CHECK(placed > 8);
+}
+
+/* ---- a case by hand --------------------------------------------------------------------------- */
+
+/* Two members of 1 s, an all-reduce of 8 B, two consumers of 2 s; on two devices, 4 B/s and 0.5 s apart. */
+static berth_status data_parallel(berth_ctx *in, const berth_cost_model *model, instance *x) {
+  static const int32_t members[] = { 0, 1 }, consumers[] = { 2, 3 };
+  const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 2, consumers };
+  const berth_link link = { 4, 0.5 };
+  berth_device device = berth_device_default();
+  berth_graph_builder *b = NULL;
+  berth_status st = berth_graph_builder_new(in, &b);
+  int32_t i;
+  memset(x, 0, sizeof *x);
+  for (i = 0; i < 4 && st == BERTH_OK; i++) {
+    double seconds = i < 2 ? 1 : 2;
+    berth_op op = berth_op_default();
+    op.seconds = &seconds;
+    op.pin = i % 2;
+    st = berth_graph_builder_add_op(b, &op, NULL);
+  }
+  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &x->g);
+  if (st == BERTH_OK) st = berth_topology_mesh(in, 2, &device, &link, &x->t);
+  if (st == BERTH_OK) st = berth_cost_new(x->g, x->t, model, &x->cost);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+static void by_hand(void) {
+  instance x;
+  berth_placement *p = NULL;
+  berth_place_options o = berth_place_default(NULL);
+  int i;
+  TEST("consumers start at 1 + 2 (0.5 + 4/4) s, however candidates become ready");
+  CHECK_STATUS(data_parallel(ctx, NULL, &x), BERTH_OK);
+  for (i = 5; i < 14; i++) {
+    CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK);
+    CHECK_NEAR(berth_placement_start(p)[2], 4, 1e-12);
+    CHECK_NEAR(berth_placement_start(p)[3], 4, 1e-12);
+    CHECK_NEAR(berth_placement_estimate(p), 6, 1e-12);
+    berth_placement_release(p);
+  }
+  o.quantum = 0.75; /* ops of 1 and 3 quanta, the collective of 4 */
+  CHECK_STATUS(berth_place(x.cost, "etf", &o, &p, NULL), BERTH_OK);
+  CHECK_NEAR(berth_placement_start(p)[2], 5 * 0.75, 1e-12);
+  berth_placement_release(p);
+  CHECK_STATUS(berth_place(x.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
+  CHECK_TEXT(berth_errmsg(ctx), "exact: the graph has 1 collectives; search (anneal, local) takes them");
+  release_instance(&x);
+}
+
+static berth_status ask(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+  int *calls = ud;
+  (void)collective, (void)n;
+  ++*calls;
+  *seconds = devices[0] == devices[1] ? 0 : 7;
+  return *calls == -1 ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static void by_function(void) {
+  int calls = 0;
+  const berth_cost_model model = { .collective = ask, .ud = &calls };
+  instance x;
+  berth_placement *p = NULL;
+  berth_portfolio_options o;
+  berth_portfolio *all = NULL;
+  TEST("a function prices them, on the calling thread, and its failure comes back");
+  CHECK_STATUS(data_parallel(ctx, &model, &x), BERTH_OK);
+  o = berth_portfolio_default(x.g);
+  o.threads = 4;
+  if (CHECK_STATUS(berth_portfolio_run(x.cost, &o, &all, NULL), BERTH_OK)) {
+    CHECK_NEAR(berth_placement_estimate(berth_portfolio_best(all)), 1 + 7 + 2, 1e-12);
+  }
+  berth_portfolio_release(all);
+  calls = -2;
+  CHECK_STATUS(berth_place(x.cost, "etf", NULL, &p, NULL), BERTH_ECALLBACK);
+  release_instance(&x);
+}
+
+static void unreachable(void) {
+  berth_topology_builder *b;
+  berth_device device = berth_device_default();
+  berth_link link = { 4, 0.5 };
+  instance x;
+  berth_placement *p = NULL;
+  berth_topology *t = NULL;
+  berth_graph_builder *gb;
+  static const int32_t members[] = { 0, 1 };
+  const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
+  int32_t i;
+  TEST("members stay within reach of one another");
+  memset(&x, 0, sizeof x);
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &link, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_graph_builder_new(ctx, &gb), BERTH_OK);
+  for (i = 0; i < 2; i++) {
+    double seconds = 1;
+    berth_op op = berth_op_default();
+    op.seconds = &seconds;
+    op.pin = i == 0 ? 2 : BERTH_NONE;
+    CHECK_STATUS(berth_graph_builder_add_op(gb, &op, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_graph_builder_add_collective(gb, &c, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(gb, &x.g), BERTH_OK);
+  berth_graph_builder_release(gb);
+  x.t = t;
+  CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
+  for (i = 5; i < 14; i++) {
+    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) {
+      printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
+      continue;
+    }
+    CHECK(berth_placement_device(p)[1] != 0);
+    berth_placement_release(p);
+  }
+  release_instance(&x);
+}
+
+static berth_status whole_job(berth_ctx *in) {
+  static const char *const each[] = { "peft", "cpop", "m-sct", NULL };
+  instance x;
+  berth_place_options o = berth_place_default(NULL);
+  berth_placement *p = NULL;
+  berth_status st = data_parallel(in, NULL, &x);
+  int i;
+  o.averages = BERTH_AVERAGE_SAGA;
+  for (i = 0; each[i] && st == BERTH_OK; i++) {
+    st = berth_place(x.cost, each[i], &o, &p, NULL);
+    if (st != BERTH_OK) break;
+    berth_placement_release(p);
+    p = NULL;
+  }
+  release_instance(&x);
+  return st;
+}
+
+int main(void) {
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  everything_places();
+  brute_force();
+  mending();
+  by_hand();
+  by_function();
+  unreachable();
+  check_refusals(whole_job);
+  berth_ctx_release(ctx);
+  return check_done();
+}

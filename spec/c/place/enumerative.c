@@ -1,0 +1,244 @@
+/* The enumerative optimizer: meta-ops, the assignment problem beside enumeration, and worked placements. */
+#include "place_help.h"
+#include "bound/assignment_internal.h"
+
+static berth_ctx *ctx;
+
+/* ---- assignment --------------------------------------------------------------------------- */
+
+static berth_i_price sum_of(int32_t rows, int32_t columns, const berth_i_price *price, const int32_t *column) {
+  berth_i_price sum = { 0, 0, 0 };
+  bool taken[BERTH_I_MOST_PERMUTED] = { false };
+  for (int32_t i = 0; i < rows; i++) {
+    const berth_i_price *p;
+    if (!CHECK(column[i] >= 0 && column[i] < columns && !taken[column[i]])) return sum;
+    taken[column[i]] = true;
+    p = &price[i * columns + column[i]];
+    sum.refused += p->refused, sum.cost += p->cost, sum.tie += p->tie;
+  }
+  return sum;
+}
+
+/* Few values, so that ties and equal columns are common; integers, so that sums are exact. */
+static void random_prices(berth_rng *rng, int32_t n, berth_i_price *price) {
+  int32_t values = 1 + berth_rng_below(rng, 9);
+  for (int32_t i = 0; i < n; i++) {
+    price[i].refused = berth_rng_below(rng, 4) == 0;
+    price[i].cost = price[i].refused > 0 ? 0 : berth_rng_below(rng, values);
+    price[i].tie = berth_rng_below(rng, values);
+  }
+}
+
+static void test_assignment(void) {
+  berth_i_price price[BERTH_I_MOST_PERMUTED * BERTH_I_MOST_PERMUTED];
+  int32_t fast[BERTH_I_MOST_PERMUTED], slow[BERTH_I_MOST_PERMUTED];
+  berth_rng rng;
+  TEST("assignment: as few refusals, as little cost and as low ties as by trying all");
+  berth_rng_init(&rng, 5, 0);
+  for (int i = 0; i < 3000; i++) {
+    int32_t columns = 1 + berth_rng_below(&rng, i % 30 ? 6 : 8), rows = 1 + berth_rng_below(&rng, columns);
+    random_prices(&rng, rows * columns, price);
+    CHECK_STATUS(berth_i_assignment(ctx, rows, columns, price, fast), BERTH_OK);
+    berth_i_assignment_enumerate(rows, columns, price, slow);
+    if (!CHECK(berth_i_price_compare(sum_of(rows, columns, price, fast), sum_of(rows, columns, price, slow)) == 0)) return;
+  }
+  TEST("assignment: the first choice of each is not the best of all");
+  {
+    const berth_i_price two[] = { { 0, 1, 0 }, { 0, 2, 0 }, { 0, 1, 0 }, { 0, 9, 0 } }; /* 2 + 1 < 1 + 9 */
+    CHECK_STATUS(berth_i_assignment(ctx, 2, 2, two, fast), BERTH_OK);
+    CHECK(fast[0] == 1 && fast[1] == 0);
+  }
+  CHECK_STATUS(berth_i_assignment(ctx, 0, 3, NULL, fast), BERTH_OK);
+}
+
+/* ---- meta-ops ------------------------------------------------------------------------------- */
+
+static void test_meta_ops(void) {
+  problem p;
+  int32_t set[MOST_OPS], n = 0;
+  double comp[MOST_OPS] = { 1, 1, 1, 1, 2, 2.01, 1, 1 };
+  static const int32_t equal[] = { 0, 0, 1, 1, 2, 3, 4, 5 }, near[] = { 0, 0, 1, 1, 2, 2, 3, 4 };
+  berth_graph *g;
+  TEST("meta-ops: runs of equal time, depth and number of inputs");
+  /* 0 1 sources; 2 3 read one each; 4 5 read both; 6 reads 4, 7 reads 4 and 5 */
+  problem_clear(&p, 8, 1);
+  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 3, 1), problem_edge(&p, 2, 4, 1), problem_edge(&p, 3, 4, 1);
+  problem_edge(&p, 2, 5, 1), problem_edge(&p, 3, 5, 1), problem_edge(&p, 4, 6, 1), problem_edge(&p, 4, 7, 1);
+  problem_edge(&p, 5, 7, 1);
+  g = problem_graph(ctx, &p);
+  CHECK_STATUS(berth_meta_ops(g, comp, 0, set, &n), BERTH_OK);
+  CHECK(n == 6 && memcmp(set, equal, sizeof equal) == 0);
+  CHECK_STATUS(berth_meta_ops(g, comp, 0.01, set, &n), BERTH_OK);
+  CHECK(n == 5 && memcmp(set, near, sizeof near) == 0);
+  comp[0] = comp[1] = INFINITY;
+  CHECK_STATUS(berth_meta_ops(g, comp, 0.01, set, NULL), BERTH_OK);
+  CHECK(memcmp(set, near, sizeof near) == 0);
+  CHECK_STATUS(berth_meta_ops(g, comp, 1, set, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "meta-ops: tolerance 1 is not in 0..1");
+  comp[3] = NAN;
+  CHECK_STATUS(berth_meta_ops(g, comp, 0, set, NULL), BERTH_EINVAL);
+  CHECK(strstr(berth_errmsg(ctx), "op 3") != NULL);
+  berth_graph_release(g);
+}
+
+/* ---- placements ----------------------------------------------------------------------------- */
+
+static void expect(const problem *p, const char *variant, const char *digits) {
+  made m = problem_make(ctx, p);
+  berth_place_options o = berth_place_default(NULL);
+  berth_placement *r = NULL;
+  o.variant = variant;
+  if (CHECK_STATUS(berth_place(m.c, "enumerative", &o, &r, NULL), BERTH_OK)) {
+    char found[MOST_OPS + 1] = "";
+    for (int32_t i = 0; i < p->ops; i++) found[i] = (char)('0' + berth_placement_device(r)[i]);
+    CHECK_TEXT(found, digits);
+    CHECK_TEXT(berth_placement_placer(r), "enumerative");
+  }
+  berth_placement_release(r);
+  unmake(&m);
+}
+
+/* Two operators of two blocks, crossed: 0 feeds 3 and 1 feeds 2. Then their sum. */
+static void crossed(problem *p) {
+  problem_clear(p, 5, 2);
+  p->bandwidth = 1;
+  problem_edge(p, 0, 3, 4), problem_edge(p, 1, 2, 4), problem_edge(p, 2, 4, 1), problem_edge(p, 3, 4, 2);
+}
+
+static void test_worked(void) {
+  problem p;
+  TEST("blocks go to different devices, each to its inputs");
+  crossed(&p);
+  expect(&p, "", "01100"); /* 3 on 0, 2 on 1: nothing crosses; the sum to 3, which sends more */
+  expect(&p, "enumerate", "01100");
+  TEST("a block less free to move goes first where it must");
+  p.pin[3] = 1;
+  expect(&p, "", "01011"); /* 3 is pinned to 1, so 2 goes to 0 */
+  TEST("a group is one block, wherever its members are");
+  crossed(&p);
+  p.group[0] = p.group[2] = 0;
+  expect(&p, "", "01011"); /* 2 with 0: 3 is left for device 1; the sum: 2 s from 3, 1 s from 2 */
+  TEST("more blocks than devices: in rounds");
+  problem_clear(&p, 6, 2);
+  expect(&p, "", "010101");
+  TEST("a slow device counts like a transfer");
+  problem_clear(&p, 1, 2);
+  p.time[0][0] = 3;
+  expect(&p, "", "1");
+  TEST("memory comes before an even spread");
+  problem_clear(&p, 4, 2);
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 1;
+  p.memory[0] = 1;
+  expect(&p, "", "0111");
+}
+
+static void test_relatives(void) {
+  problem p;
+  TEST("blocks: partial products that are dear to move are made where their sum is");
+  problem_clear(&p, 6, 2);
+  p.bandwidth = 1;
+  problem_edge(&p, 0, 4, 9), problem_edge(&p, 1, 4, 9), problem_edge(&p, 2, 5, 9), problem_edge(&p, 3, 5, 9);
+  expect(&p, "blocks", "001101");
+  TEST("blocks: cheap ones are dealt out"); /* 2 + 1 on one device is worse than 1 + 0.1 + 1 */
+  problem_clear(&p, 3, 2);
+  p.bandwidth = 10;
+  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 2, 1);
+  expect(&p, "blocks", "010");
+  TEST("blocks: an op that reads from another twice is no sum of it");
+  problem_clear(&p, 3, 2);
+  p.bandwidth = 10;
+  problem_edge(&p, 0, 2, 1), problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 2, 1);
+  expect(&p, "blocks", "010");
+  TEST("greedy: where the largest load grows least");
+  problem_clear(&p, 3, 2);
+  p.bandwidth = 10;
+  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 2, 1);
+  expect(&p, "greedy", "010");
+  problem_clear(&p, 2, 2);
+  p.bandwidth = 1;
+  problem_edge(&p, 0, 1, 9);
+  expect(&p, "greedy", "00");
+}
+
+/* Every variant keeps what the plain form keeps: an answer wherever round-robin has one. */
+static void test_random(void) {
+  static const char *const variants[] = { "", "enumerate", "blocks", "greedy" };
+  berth_rng rng;
+  int answers = 0;
+  TEST("an answer wherever another placer has one, the same each time");
+  berth_rng_init(&rng, 9, 0);
+  for (int i = 0; i < 400; i++) {
+    problem p;
+    made m;
+    berth_place_options o = berth_place_default(NULL);
+    berth_placement *other = NULL;
+    random_problem(&p, &rng);
+    for (int32_t e = 0; e < p.edges; e++) p.bytes[e] = berth_rng_below(&rng, 3);
+    if (p.edges > 0 && i % 2) problem_edge(&p, p.src[0], p.dst[0], 1);
+    p.bandwidth = 1;
+    m = problem_make(ctx, &p);
+    berth_status st = berth_place(m.c, "round-robin", &o, &other, NULL);
+    for (int v = 0; v < 4; v++) {
+      berth_placement *a = NULL, *b = NULL;
+      o.variant = variants[v];
+      if (st == BERTH_OK) CHECK_STATUS(berth_place(m.c, "enumerative", &o, &a, NULL), BERTH_OK);
+      if (!a) continue;
+      answers++;
+      CHECK_STATUS(berth_place(m.c, "enumerative", &o, &b, NULL), BERTH_OK);
+      CHECK(memcmp(berth_placement_device(a), berth_placement_device(b), (size_t)p.ops * sizeof(int32_t)) == 0);
+      for (int32_t k = 0; k < p.ops; k++) {
+        int32_t d = berth_placement_device(a)[k];
+        CHECK(!isinf(p.time[k][d]) && (p.pin[k] == BERTH_NONE || p.pin[k] == d));
+      }
+      berth_placement_release(a);
+      berth_placement_release(b);
+    }
+    berth_placement_release(other);
+    unmake(&m);
+  }
+  CHECK(answers > 800);
+}
+
+/* ---- allocation failure ---------------------------------------------------------------------- */
+
+static void test_memory(void) {
+  static const char *const variants[] = { "", "blocks", "greedy" };
+  problem p;
+  TEST("enumerative: allocation failure at every allocation, no leak");
+  crossed(&p);
+  for (int v = 0; v < 3; v++) {
+    berth_status st = BERTH_ENOMEM;
+    for (size_t fail_at = 1; st != BERTH_OK && fail_at < 1000; fail_at++) {
+      check_alloc_state state = { 0, 0, 0 };
+      berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
+      berth_place_options o = berth_place_default(NULL);
+      berth_placement *r = NULL;
+      berth_ctx *own;
+      made m;
+      CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+      m = problem_make(own, &p);
+      o.variant = variants[v];
+      state.calls = 0;
+      state.fail_at = fail_at;
+      st = berth_place(m.c, "enumerative", &o, &r, NULL);
+      CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+      berth_placement_release(r);
+      unmake(&m);
+      berth_ctx_release(own);
+      CHECK(state.held == 0);
+    }
+    CHECK_STATUS(st, BERTH_OK);
+  }
+}
+
+int main(void) {
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  test_assignment();
+  test_meta_ops();
+  test_worked();
+  test_relatives();
+  test_random();
+  test_memory();
+  berth_ctx_release(ctx);
+  return check_done();
+}

@@ -1,0 +1,236 @@
+/* Annealing and local search: never worse than the start, legal, exact in its budget, the same for any number of threads. */
+#include "sim/sim_help.h"
+#include <berth/search.h>
+
+enum { MOST = 64 };
+
+static double value_of(const setup *s, const berth_sim_options *o, const int32_t *device) {
+  berth_sim *sim = NULL;
+  berth_sim_summary sum = { 0, 0, 0 };
+  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim_release(sim);
+  return sum.oom_op == BERTH_NONE ? sum.makespan : INFINITY;
+}
+
+static double brute(const setup *s, const berth_sim_options *o, int32_t n, int32_t devices) {
+  int32_t device[MOST] = { 0 }, i;
+  double best = INFINITY;
+  for (;;) {
+    best = fmin(best, value_of(s, o, device));
+    for (i = 0; i < n && ++device[i] == devices; i++) device[i] = 0;
+    if (i == n) return best;
+  }
+}
+
+static berth_search_report search(const setup *s, const berth_search_options *o, int32_t *device) {
+  berth_search_report r = { 0 };
+  CHECK_STATUS(berth_search(s->cost, o, device, &r), BERTH_OK);
+  return r;
+}
+
+static void small_graphs(void) {
+  TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the call; the value is the simulator's")
+  int found = 0, cases = 0;
+  berth_rng rng;
+  berth_rng_init(&rng, 1, 0);
+  for (int k = 0; k < 24; k++) {
+    setup s;
+    int32_t device[MOST];
+    berth_search_options o = berth_search_default();
+    berth_sim_options judge = berth_sim_default(NULL);
+    berth_search_report r;
+    setup_random(&s, &rng, 7, k % 2);
+    if (k % 3 == 0) setup_uneven(&s, 2);
+    else setup_mesh(&s, 2, k % 3 == 1 ? INFINITY : 60);
+    o.method = k % 4 < 2 ? BERTH_SEARCH_ANNEAL : BERTH_SEARCH_LOCAL;
+    o.judge = &judge;
+    o.calls = 300;
+    o.steepest = k % 4 == 3;
+    r = search(&s, &o, device);
+    CHECK(r.value <= r.start);
+    CHECK(r.calls == o.calls);
+    CHECK(value_of(&s, &judge, device) == r.value);
+    found += r.value <= brute(&s, &judge, 7, 2) * (1 + 1e-12);
+    cases++;
+    setup_end(&s);
+  }
+  printf("# optimum found in %d of %d\n", found, cases);
+  CHECK(found >= cases - 6);
+}
+
+static int same(const setup *s, berth_search_options *a, berth_search_options *b) {
+  int32_t x[MOST], y[MOST];
+  berth_search_report p = search(s, a, x), q = search(s, b, y);
+  return p.value == q.value && p.calls == q.calls && memcmp(x, y, (size_t)berth_graph_ops(s->g) * sizeof *x) == 0;
+}
+
+static void same_answers(void) {
+  TEST("the same bytes for any number of threads, and with simulations that never stop early")
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_CHANNEL, BERTH_LINKS_PAIR };
+  berth_rng rng;
+  berth_rng_init(&rng, 2, 0);
+  for (int k = 0; k < 32; k++) {
+    setup s;
+    berth_search_options a = berth_search_default(), b;
+    berth_sim_options judge = berth_sim_default(NULL);
+    setup_random(&s, &rng, 40, k % 2);
+    if (k % 3 == 0) setup_uneven(&s, 3);
+    else setup_mesh(&s, 3, k % 3 == 1 ? INFINITY : 400);
+    judge.links = links[k % 4];
+    judge.dispatch = k % 8 < 4 ? BERTH_DISPATCH_FIFO : BERTH_DISPATCH_LIGHT_FIRST;
+    a.judge = &judge;
+    a.calls = 600;
+    a.restarts = 2 + k % 5;
+    a.threads = 1;
+    a.seed = (uint64_t)k;
+    for (b = a; b.threads < 3; ) {
+      b.threads++;
+      CHECK(same(&s, &a, &b));
+    }
+    b.no_limit = 1;
+    if (!CHECK(same(&s, &a, &b))) printf("# k %d\n", k);
+    setup_end(&s);
+  }
+}
+
+/* Counts what is asked; wants ops on high devices. */
+typedef struct asked {
+  int32_t n, calls;
+} asked;
+
+static berth_status prefer_high(void *ud, const int32_t *device, double limit, double *out) {
+  asked *a = ud;
+  (void)limit;
+  a->calls++;
+  *out = 0;
+  for (int32_t i = 0; i < a->n; i++) *out += 3 - device[i];
+  return a->calls == 1000 ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static void own_objective(void) {
+  TEST("an objective of the user's: as often as told; what it fails with ends the search")
+  setup s;
+  berth_rng rng;
+  int32_t device[MOST];
+  asked a = { 20, 0 };
+  berth_objective f = { prefer_high, NULL, &a };
+  berth_search_options o = berth_search_default();
+  berth_search_report r;
+  berth_rng_init(&rng, 3, 0);
+  setup_random(&s, &rng, 20, 1);
+  setup_mesh(&s, 4, INFINITY);
+  o.objective = &f;
+  o.calls = 900;
+  r = search(&s, &o, device);
+  CHECK(a.calls == 900);
+  CHECK_NEAR(r.value, 0, 0);
+  CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_ECALLBACK);
+  setup_end(&s);
+}
+
+static void bad_options(void) {
+  TEST("bad options are named; a start that does not fit is refused")
+  setup s;
+  int32_t device[2] = { 7, 7 }, start[2] = { 0, 5 };
+  berth_search_options o = berth_search_default();
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_heavy(&s, 1, 10, 0, BERTH_NONE);
+  setup_mesh(&s, 2, 5);
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINFEASIBLE);
+  o.start = start;
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
+  o = berth_search_default();
+  o.calls = 0;
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s.ctx), "search: a budget is needed: calls or seconds");
+  o.seconds = 1;
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EUNSUPPORTED);
+  o.seconds = NAN;
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
+  o = berth_search_default();
+  o.cold = 1;
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
+  CHECK(device[0] == 7 && device[1] == 7);
+  setup_end(&s);
+}
+
+static void refused_memory(void) {
+  TEST("refused allocations: out of memory, nothing is kept")
+  for (long k = 1; k < 400; k++) {
+    check_alloc_state a = { 0, 0, 0 };
+    berth_hooks h = { 0 };
+    setup s;
+    berth_rng rng;
+    int32_t device[MOST];
+    berth_status st;
+    berth_search_options o = berth_search_default();
+    berth_ctx *ctx = NULL;
+    h.alloc = check_alloc;
+    h.alloc_ud = &a;
+    berth_rng_init(&rng, 4, 0);
+    memset(&s, 0, sizeof s);
+    CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+    s.ctx = ctx;
+    CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
+    for (int i = 0; i < 6; i++) setup_heavy(&s, 1 + i, 1, 0, BERTH_NONE);
+    for (int i = 0; i < 5; i++) setup_edge(&s, i, i + 1, 1);
+    setup_mesh(&s, 2, 100);
+    o.calls = 60;
+    o.restarts = 2;
+    a.calls = 0;
+    a.fail_at = k;
+    st = berth_search(s.cost, &o, device, NULL);
+    a.fail_at = 0;
+    setup_end(&s);
+    CHECK(a.held == 0);
+    if (st == BERTH_OK) return;
+    CHECK_STATUS(st, BERTH_ENOMEM);
+  }
+  CHECK(0);
+}
+
+static void doppler(void) {
+  TEST("DOPPLER graphs: 2,000 calls come within 5 % of the best known in each of 12 cells, within 2 % in the mean")
+  static const char *const names[] = { "gdp_chain_mm_112nodes.txt", "gdp_ffnn_192nodes.txt", "gdp_transformer_block_215nodes.txt",
+                                       "gdp_full_transformer_layer_261nodes.txt", "8gpu_transformer_block.txt",
+                                       "8gpu_full_transformer.txt" };
+  static const double best[] = { 1200.0710, 600.0705, 56.6982, 41.6641, 166.7188, 141.3888, 122.6288, 97.2844, 231.3598, 166.7407,
+                                 230.8571, 166.7875 };
+  const char *dir = check_shared();
+  int32_t device[512];
+  double sum = 0;
+  if (!dir) {
+    SKIP("no test data beside the project");
+    return;
+  }
+  for (int i = 0; i < 12; i++) {
+    setup s;
+    doppler_graph *d = doppler_read(dir, names[i / 2]);
+    berth_search_options o = berth_search_default();
+    berth_sim_options judge;
+    double above;
+    doppler_setup(&s, d, i % 2 ? 8 : 4, 1);
+    CHECK_STATUS(berth_sim_preset(s.ctx, "doppler", &judge), BERTH_OK);
+    o.judge = &judge;
+    o.seed = 1;
+    above = search(&s, &o, device).value / 1e10 / best[i];
+    CHECK(above < 1.05);
+    sum += log(above);
+    setup_end(&s);
+    doppler_free(d);
+  }
+  printf("# %.2f %% above the best known\n", 100 * (exp(sum / 12) - 1));
+  CHECK(exp(sum / 12) < 1.02);
+}
+
+int main(void) {
+  small_graphs();
+  same_answers();
+  own_objective();
+  bad_options();
+  refused_memory();
+  doppler();
+  return check_done();
+}

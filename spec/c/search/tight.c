@@ -1,0 +1,210 @@
+/* Searches where devices hold little more than an even share: starts are found, moves keep memory by making room, nothing that
+ * breaks memory reaches the objective; a given start; memory that is there in plenty changes nothing. */
+#include "sim/sim_help.h"
+#include <berth/place.h>
+
+enum { OPS = 60, DEVICES = 4 };
+
+static const berth_search_method methods[] = { BERTH_SEARCH_ANNEAL, BERTH_SEARCH_LOCAL, BERTH_SEARCH_BRKGA };
+static const char *const names[] = { "anneal", "local", "brkga" };
+enum { METHODS = 3 };
+
+/* Memory: so many times what parameters, and outputs if they count, take of each device if they are spread evenly. */
+static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
+  berth_rng rng;
+  double total = 0;
+  berth_rng_init(&rng, seed, 0);
+  setup_begin(s);
+  for (int i = 0; i < OPS; i++) {
+    double bytes = 4 + berth_rng_below(&rng, 28);
+    setup_heavy(s, 1 + 3 * berth_rng_uniform(&rng), bytes, 0, BERTH_NONE);
+    total += bytes;
+  }
+  for (int i = 1; i < OPS; i++) {
+    double bytes = 0.1 * (1 + berth_rng_below(&rng, 6)); /* copies count, too: little, so that something fits */
+    setup_edge(s, i > 8 ? i - 1 - berth_rng_below(&rng, 8) : berth_rng_below(&rng, i), i, bytes);
+    total += outputs ? bytes : 0;
+  }
+  setup_mesh(s, DEVICES, isinf(factor) ? INFINITY : floor(factor * total / DEVICES));
+}
+
+static double value_of(const setup *s, const berth_sim_options *o, const int32_t *device) {
+  berth_sim *sim = NULL;
+  berth_sim_summary sum = { 0, 0, 0 };
+  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim_release(sim);
+  return sum.oom_op == BERTH_NONE ? sum.makespan : INFINITY;
+}
+
+typedef struct seen {
+  berth_sim *sim;
+  long asked, broken;
+} seen;
+
+static berth_status look_at(void *ud, const int32_t *device, double limit, double *out) {
+  seen *a = ud;
+  berth_sim_summary sum = { 0, 0, 0 };
+  (void)limit;
+  CHECK_STATUS(berth_sim_run(a->sim, device, &sum), BERTH_OK);
+  a->asked++;
+  a->broken += sum.oom_op != BERTH_NONE;
+  *out = sum.makespan;
+  return BERTH_OK;
+}
+
+static long watched(const setup *s, berth_search_options *o, const int32_t *start) {
+  seen a = { NULL, 0, 0 };
+  berth_objective f = { look_at, NULL, &a };
+  int32_t device[OPS];
+  berth_search_report r;
+  CHECK_STATUS(berth_sim_new(s->cost, o->judge, &a.sim), BERTH_OK);
+  o->objective = &f;
+  o->start = start;
+  CHECK_STATUS(berth_search(s->cost, o, device, &r), BERTH_OK);
+  berth_sim_release(a.sim);
+  o->objective = NULL;
+  CHECK(a.broken == 0 && a.asked > 1 && a.asked <= r.calls);
+  CHECK(r.value == value_of(s, o->judge, device));
+  return (long)r.calls - a.asked;
+}
+
+static void nothing_broken(void) {
+  TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the objective")
+  long refused = 0;
+  for (int k = 0; k < 4 * METHODS; k++) {
+    setup s;
+    berth_sim_options judge = berth_sim_default(NULL);
+    berth_search_options o = berth_search_default();
+    berth_place_options place;
+    berth_placement *p = NULL;
+    judge.memory = k % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
+    crowded(&s, (uint64_t)k, k % 4 < 2 ? 1.08 : 1.03, k % 2);
+    place = berth_place_default(s.g);
+    place.memory = judge.memory;
+    o.method = methods[k % METHODS];
+    o.judge = &judge;
+    o.calls = 300;
+    o.population = 30;
+    if (CHECK_STATUS(berth_place(s.cost, "m-etf", &place, &p, NULL), BERTH_OK)) {
+      refused += watched(&s, &o, berth_placement_device(p));
+    }
+    if (k % 2) watched(&s, &o, NULL); /* what is held for good is packed: starts of its own */
+    berth_placement_release(p);
+    setup_end(&s);
+  }
+  printf("# memory refused %ld candidates\n", refused);
+  CHECK(refused > 50);
+}
+
+static void better_than_given(void) {
+  TEST("from what packing placers found, 1.04 of the even share: never worse, often better")
+  int better = 0, cases = 0;
+  for (int k = 0; k < 3 * METHODS; k++) {
+    setup s;
+    berth_search_options o = berth_search_default();
+    berth_search_report r = { 0 };
+    berth_place_options place;
+    berth_placement *p = NULL, *q = NULL;
+    crowded(&s, (uint64_t)(50 + k), 1.04, 1);
+    place = berth_place_default(s.g);
+    place.memory = BERTH_MEMORY_TOTAL;
+    if (!CHECK_STATUS(berth_place(s.cost, "heft", &place, &p, NULL), BERTH_OK)) continue;
+    o.start = berth_placement_device(p);
+    o.calls = 1500;
+    place.search = &o;
+    place.search_report = &r;
+    CHECK_STATUS(berth_place(s.cost, names[k % METHODS], &place, &q, NULL), BERTH_OK);
+    CHECK(r.value <= r.start && berth_placement_estimate(q) == r.value);
+    better += r.value < 0.95 * r.start;
+    cases++;
+    berth_placement_release(p);
+    berth_placement_release(q);
+    setup_end(&s);
+  }
+  printf("# better by 5 %% and more in %d of %d\n", better, cases);
+  CHECK(cases == 3 * METHODS && better >= 3);
+}
+
+static int same(const setup *s, const berth_search_options *a, const berth_search_options *b) {
+  int32_t x[OPS], y[OPS];
+  berth_search_report p, q;
+  CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
+  CHECK_STATUS(berth_search(s->cost, b, y, &q), BERTH_OK);
+  return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0;
+}
+
+static void threads(void) {
+  TEST("a given start, tight memory, walks from there and from units: the same bytes for any number of threads")
+  for (int k = 0; k < METHODS; k++) {
+    setup s;
+    berth_search_options a = berth_search_default(), b;
+    berth_sim_options judge = berth_sim_default(NULL);
+    berth_place_options place;
+    berth_placement *p = NULL;
+    crowded(&s, 7, 1.05, 1);
+    place = berth_place_default(s.g);
+    judge.memory = place.memory = BERTH_MEMORY_TOTAL;
+    CHECK_STATUS(berth_place(s.cost, "m-etf", &place, &p, NULL), BERTH_OK);
+    a.method = methods[k];
+    a.judge = &judge;
+    a.start = berth_placement_device(p);
+    a.calls = 2500;
+    a.restarts = 5;
+    a.threads = 1;
+    b = a;
+    for (b.threads = 2; b.threads <= 4; b.threads++) CHECK(same(&s, &a, &b));
+    berth_placement_release(p);
+    setup_end(&s);
+  }
+}
+
+static void plenty(void) {
+  TEST("memory that is never short changes nothing: without a policy, with each, with limits far away: the same bytes")
+  static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING, BERTH_MEMORY_TOTAL };
+  for (int k = 0; k < 4 * METHODS; k++) {
+    setup s;
+    berth_search_options a = berth_search_default(), b;
+    berth_sim_options none = berth_sim_default(NULL), judge = none;
+    crowded(&s, (uint64_t)k, k % 2 ? INFINITY : 1e6, 0);
+    none.memory = BERTH_MEMORY_NONE;
+    none.links = judge.links = k % 4 < 2 ? BERTH_LINKS_FREE : BERTH_LINKS_DUPLEX;
+    a.method = methods[k % METHODS];
+    a.judge = &none;
+    a.calls = 400;
+    b = a;
+    b.judge = &judge;
+    for (int i = 0; i < 3; i++) {
+      judge.memory = policies[i];
+      CHECK(same(&s, &a, &b));
+    }
+    setup_end(&s);
+  }
+}
+
+static void big_units(void) {
+  TEST("units that find no room side by side are made smaller: a start is there, and the chain is cut once")
+  setup s;
+  int32_t device[8];
+  berth_search_options o = berth_search_default();
+  berth_sim_options judge = berth_sim_default(NULL);
+  judge.memory = BERTH_MEMORY_TOTAL;
+  setup_begin(&s);
+  for (int i = 0; i < 8; i++) setup_heavy(&s, 1, 10, 0, BERTH_NONE);
+  for (int i = 1; i < 8; i++) setup_edge(&s, i - 1, i, 1);
+  setup_mesh(&s, 2, 44);
+  o.judge = &judge;
+  o.calls = 200;
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_OK); /* 87 bytes on 2 x 44: four ops each */
+  CHECK_NEAR(value_of(&s, &judge, device), 9, 1e-9); /* the chain is cut once: 8 s and 1 s for the byte */
+  setup_end(&s);
+}
+
+int main(void) {
+  nothing_broken();
+  better_than_given();
+  threads();
+  plenty();
+  big_units();
+  return check_done();
+}

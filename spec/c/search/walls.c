@@ -1,0 +1,340 @@
+/* What a search must keep whatever it tries: memory, pins, types, groups; budgets, clocks and interrupts; the same answer for any
+ * number of threads; starts. For each of the methods. */
+#include "sim/sim_help.h"
+#include <berth/place.h>
+
+enum { OPS = 36, DEVICES = 4 };
+
+static const berth_search_method methods[] = { BERTH_SEARCH_ANNEAL, BERTH_SEARCH_LOCAL, BERTH_SEARCH_BRKGA };
+enum { METHODS = 3 };
+
+/* Pins, two groups, one op that device 0 cannot run; memory of 0: no limit. Device i is 1 + i / 4 times as fast. */
+static void walled(setup *s, const berth_hooks *hooks, uint64_t seed, double memory, int uneven) {
+  berth_topology_builder *b = NULL;
+  berth_rng rng;
+  memset(s, 0, sizeof *s);
+  berth_rng_init(&rng, seed, 0);
+  CHECK_STATUS(berth_ctx_new(hooks, &s->ctx), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_new(s->ctx, &s->b), BERTH_OK);
+  for (int i = 0; i < OPS; i++) {
+    berth_op op = berth_op_default();
+    double seconds = 1 + 3 * berth_rng_uniform(&rng);
+    op.seconds = &seconds;
+    op.param_bytes = 1 + berth_rng_below(&rng, 8);
+    if (i % 11 == 3) op.pin = i % DEVICES;
+    if (i % 9 == 5) op.group = i < OPS / 2 ? 0 : 1;
+    CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+  }
+  for (int i = 1; i < OPS; i++) setup_edge(s, berth_rng_below(&rng, i), i, 4 * berth_rng_uniform(&rng));
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  for (int i = 0; i < DEVICES; i++) {
+    berth_device d = berth_device_default();
+    d.speed = uneven ? 1 + 0.25 * i : 1;
+    if (memory > 0) d.memory = memory;
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  }
+  for (int i = 0; i < DEVICES; i++) {
+    berth_link l = { 1 + (uneven ? 0.5 * i : 0), 0.125 };
+    CHECK_STATUS(berth_topology_builder_add_duplex(b, i, (i + 1) % DEVICES, &l, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+
+static berth_sim_summary simulate(const setup *s, const berth_sim_options *o, const int32_t *device) {
+  berth_sim *sim = NULL;
+  berth_sim_summary sum = { 0, 0, 0 };
+  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK); /* which refuses broken pins, types and groups */
+  berth_sim_release(sim);
+  return sum;
+}
+
+/* ---- memory, pins, groups at every step ----------------------------------------------------------- */
+
+typedef struct seen {
+  setup *s;
+  berth_sim_options judge;
+  long asked, broken;
+} seen;
+
+static berth_status look_at(void *ud, const int32_t *device, double limit, double *out) {
+  seen *a = ud;
+  berth_sim_summary sum = simulate(a->s, &a->judge, device);
+  (void)limit;
+  a->asked++;
+  a->broken += sum.oom_op != BERTH_NONE;
+  *out = sum.makespan;
+  return BERTH_OK;
+}
+
+static void every_step(void) {
+  TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is the answer's")
+  for (int k = 0; k < 3 * METHODS; k++) {
+    setup s;
+    int32_t device[OPS];
+    seen a;
+    berth_objective f = { look_at, NULL, &a };
+    berth_search_options o = berth_search_default();
+    berth_search_report r;
+    walled(&s, NULL, (uint64_t)k, k % 2 ? 190 : 140, 1);
+    a = (seen){ &s, berth_sim_default(s.g), 0, 0 };
+    a.judge.memory = k % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
+    o.method = methods[k % METHODS];
+    o.judge = &a.judge;
+    o.objective = &f;
+    o.calls = 250;
+    o.population = 20;
+    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    CHECK(a.asked > 50 && a.asked <= 250);
+    CHECK(a.broken == 0);
+    CHECK(r.value == simulate(&s, &a.judge, device).makespan);
+    setup_end(&s);
+  }
+}
+
+/* ---- judges ------------------------------------------------------------------------------------------ */
+
+static int same(const setup *s, const berth_search_options *a, const berth_search_options *b, double *value) {
+  int32_t x[OPS], y[OPS];
+  berth_search_report p, q;
+  CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
+  CHECK_STATUS(berth_search(s->cost, b, y, &q), BERTH_OK);
+  *value = p.value;
+  return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0
+      && simulate(s, a->judge, x).makespan == p.value;
+}
+
+static void judges(void) {
+  TEST("unequal devices, every discipline of links: the value is the judge's; 1, 2 and 4 threads and no limit: the same bytes")
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_ROUTE, BERTH_LINKS_FAIR };
+  for (int k = 0; k < 4 * METHODS; k++) {
+    setup s;
+    berth_sim_options judge;
+    berth_search_options a = berth_search_default(), b;
+    double value;
+    walled(&s, NULL, (uint64_t)k, k % 2 ? 150 : 0, 1);
+    judge = berth_sim_default(s.g);
+    judge.links = links[k % 4];
+    a.method = methods[k % METHODS];
+    a.judge = &judge;
+    a.calls = 220;
+    a.population = 21;
+    a.restarts = 3;
+    a.threads = 1;
+    a.seed = 5;
+    b = a;
+    for (b.threads = 2; b.threads <= 4; b.threads += 2) CHECK(same(&s, &a, &b, &value));
+    b.no_limit = 1;
+    CHECK(same(&s, &a, &b, &value));
+    setup_end(&s);
+  }
+}
+
+static void two_phases(void) {
+  TEST("walks long enough for two phases: the same bytes for any number of threads")
+  setup s;
+  berth_sim_options judge;
+  berth_search_options a = berth_search_default(), b;
+  double value;
+  walled(&s, NULL, 3, 150, 0);
+  judge = berth_sim_default(s.g);
+  judge.links = BERTH_LINKS_DUPLEX;
+  a.judge = &judge;
+  a.calls = 6000;
+  a.restarts = 5; /* and a polish */
+  a.threads = 1;
+  b = a;
+  b.threads = 3;
+  CHECK(same(&s, &a, &b, &value));
+  setup_end(&s);
+}
+
+/* ---- clock, interrupt, progress ------------------------------------------------------------------------ */
+
+typedef struct hand {
+  double now, told;
+  long ticks, asked, stop_at, back;
+} hand;
+
+static double tick(void *ud) {
+  hand *h = ud;
+  h->ticks++;
+  return h->now += 0.01;
+}
+static int stop(void *ud) {
+  hand *h = ud;
+  h->asked++;
+  return h->stop_at > 0 && h->asked >= h->stop_at;
+}
+static void told(void *ud, const char *what, double done) {
+  hand *h = ud;
+  h->back += strcmp(what, "search") != 0 || !(done > h->told) || done > 1;
+  h->told = done;
+}
+
+static void clocks(void) {
+  TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only grows; interrupt keeps the best")
+  for (int k = 0; k < 3 * METHODS; k++) {
+    hand h = { 0, 0, 0, 0, 0, 0 };
+    berth_hooks hooks = { 0 };
+    setup s;
+    int32_t device[OPS];
+    berth_search_options o = berth_search_default();
+    berth_search_report r;
+    hooks.clock = tick;
+    hooks.interrupt = stop;
+    hooks.progress = told;
+    hooks.ud = &h;
+    walled(&s, &hooks, (uint64_t)k, 150, 0);
+    o.method = methods[k % METHODS];
+    o.threads = 1;
+    o.calls = k / METHODS == 0 ? 0 : 3000;
+    o.seconds = k / METHODS == 2 ? 0 : 1;
+    h.stop_at = k / METHODS == 2 ? 20 : 0;
+    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    CHECK(r.value <= r.start && r.interrupted == (k / METHODS == 2));
+    CHECK(h.back == 0);
+    if (k / METHODS < 2 && !CHECK(h.ticks >= 98 && h.ticks < 220 && h.told > 0.97)) printf("# k %d: %ld, %g\n", k, h.ticks, h.told);
+    else CHECK(r.calls < 3000);
+    h.stop_at = 1;
+    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_EINTERRUPT);
+    setup_end(&s);
+  }
+}
+
+/* ---- starts -------------------------------------------------------------------------------------------- */
+
+static void starts(void) {
+  TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, alone it is refused")
+  for (int k = 0; k < METHODS; k++) {
+    setup s;
+    int32_t device[OPS], further[2 * OPS] = { 0 };
+    berth_placement *p = NULL;
+    berth_search_options o = berth_search_default();
+    berth_search_report r;
+    walled(&s, NULL, 9, 150, 1);
+    CHECK_STATUS(berth_place(s.cost, "heft", NULL, &p, NULL), BERTH_OK);
+    memcpy(device, berth_placement_device(p), sizeof device);
+    memcpy(further + OPS, device, sizeof device); /* the first breaks pins */
+    o.method = methods[k];
+    o.calls = 4;
+    o.further = further;
+    o.n_further = 2;
+    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    CHECK(r.value <= simulate(&s, NULL, further + OPS).makespan);
+    o.start = further + OPS;
+    o.calls = 1;
+    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    CHECK(r.calls == 1 && memcmp(device, further + OPS, sizeof device) == 0);
+    o.start = further;
+    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_EINVAL);
+    berth_placement_release(p);
+    setup_end(&s);
+  }
+}
+
+static void no_worse_than_trivial(void) {
+  TEST("the placers that search, with ten calls: never worse than single and round-robin where these fit")
+  static const char *const names[] = { "anneal", "local", "brkga" }, *const trivial[] = { "single", "round-robin" };
+  for (int k = 0; k < 12; k++) {
+    setup s;
+    berth_search_options o = berth_search_default();
+    berth_place_options place;
+    berth_placement *p = NULL, *q = NULL;
+    walled(&s, NULL, (uint64_t)k, k % 3 ? 0 : 150, k % 2);
+    place = berth_place_default(s.g);
+    place.links = k % 2 ? BERTH_LINKS_DUPLEX : BERTH_LINKS_FREE;
+    place.search = &o;
+    o.calls = 10;
+    CHECK_STATUS(berth_place(s.cost, names[k % METHODS], &place, &p, NULL), BERTH_OK);
+    for (int i = 0; i < 2; i++) {
+      if (berth_place(s.cost, trivial[i], &place, &q, NULL) == BERTH_OK) {
+        CHECK(berth_placement_estimate(p) <= berth_placement_estimate(q));
+        berth_placement_release(q);
+      }
+    }
+    berth_placement_release(p);
+    setup_end(&s);
+  }
+}
+
+/* ---- options, refusals ------------------------------------------------------------------------------------ */
+
+static void refuse(const setup *s, const berth_search_options *o, const char *message) {
+  int32_t device[OPS] = { 7 };
+  CHECK_STATUS(berth_search(s->cost, o, device, NULL), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(s->ctx), message);
+  CHECK(device[0] == 7);
+}
+
+static void bad_generations(void) {
+  TEST("what means nothing for generations is told with its value")
+  setup s;
+  berth_search_options d = berth_search_default(), o;
+  walled(&s, NULL, 1, 0, 0);
+  d.method = BERTH_SEARCH_BRKGA;
+  o = d;
+  o.population = 2;
+  refuse(&s, &o, "search: option population: 2 is not from 3 to 100000");
+  o = d;
+  o.elite = 1;
+  refuse(&s, &o, "search: option elite: 1 is not between 0 and 1");
+  o = d;
+  o.elite = NAN;
+  CHECK_STATUS(berth_search(s.cost, &o, NULL, NULL), BERTH_EINVAL);
+  o = d;
+  o.mutants = 0.9;
+  refuse(&s, &o, "search: option mutants: 0.9 is below 0, or 1 and more with elite 0.2");
+  o = d;
+  o.bias = 0.25;
+  refuse(&s, &o, "search: option bias: 0.25 is not from 0.5 to 1");
+  o = d;
+  o.n_further = 1;
+  refuse(&s, &o, "search: option n_further: 1 placements, but none are given");
+  o = d;
+  o.method = (berth_search_method)9;
+  refuse(&s, &o, "search: there is no method 9");
+  setup_end(&s);
+}
+
+static void refused_memory(void) {
+  TEST("refused allocations: out of memory, nothing is kept, for each method")
+  for (int m = 0; m < METHODS; m++) {
+    berth_status st = BERTH_ENOMEM;
+    for (long k = 1; k < 400 && st != BERTH_OK; k++) {
+      check_alloc_state a = { 0, 0, 0 };
+      berth_hooks h = { 0 };
+      setup s;
+      int32_t device[OPS];
+      berth_search_options o = berth_search_default();
+      h.alloc = check_alloc;
+      h.alloc_ud = &a;
+      walled(&s, &h, 2, 150, 1);
+      o.method = methods[m];
+      o.calls = 40;
+      a.calls = 0;
+      a.fail_at = k;
+      st = berth_search(s.cost, &o, device, NULL);
+      a.fail_at = 0;
+      setup_end(&s);
+      CHECK(a.held == 0);
+      CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
+    }
+    CHECK_STATUS(st, BERTH_OK);
+  }
+}
+
+int main(void) {
+  every_step();
+  judges();
+  two_phases();
+  clocks();
+  starts();
+  no_worse_than_trivial();
+  bad_generations();
+  refused_memory();
+  return check_done();
+}

@@ -1,0 +1,281 @@
+/* TAG's simulator: the examples of section 7, order TASK under limits, faults, accessors; refused memory. */
+#include "sim/after_internal.h"
+#include "refusals.h"
+#include "sim_help.h"
+
+#define US 1e-6
+
+static berth_sim_options tag(berth_ctx *ctx) {
+  berth_sim_options o;
+  CHECK_STATUS(berth_sim_preset(ctx, "tag", &o), BERTH_OK);
+  return o;
+}
+
+static void price(setup *s) {
+  berth_cost_model m;
+  double lines[4];
+  memset(&m, 0, sizeof m);
+  CHECK_STATUS(berth_tag_lines(s->ctx, 2810e6, lines), BERTH_OK);
+  m.collective_algorithm = BERTH_COLLECTIVE_LINES;
+  m.collective_lines = lines;
+  m.lines_bandwidth = 2810e6;
+  m.whole_us = 1;
+  CHECK_STATUS(berth_cost_new(s->g, s->t, &m, &s->cost), BERTH_OK);
+}
+
+static void finish(setup *s, int32_t devices, double bandwidth) {
+  berth_device d = berth_device_default();
+  berth_link l = { bandwidth, 12 * US };
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_mesh(s->ctx, devices, &d, &l, &s->t), BERTH_OK);
+  price(s);
+}
+
+static void check_makespan(setup *s, const int32_t *device, double us) {
+  berth_sim_options o = tag(s->ctx);
+  berth_sim *sim = NULL;
+  berth_sim_summary sum;
+  CHECK_STATUS(berth_sim_new(s->cost, &o, &sim), BERTH_OK);
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  CHECK_NEAR(sum.makespan, us * US, 1e-15);
+  berth_sim_release(sim);
+}
+
+static void examples(void) {
+  static const int32_t device[] = { 0, 1, 1 };
+  setup s;
+  TEST("one tensor: 662 us");
+  setup_begin(&s);
+  setup_op(&s, 100 * US);
+  setup_op(&s, 50 * US);
+  setup_edge(&s, 0, 1, 4e6);
+  finish(&s, 2, 8000e6);
+  check_makespan(&s, device, 662);
+  setup_end(&s);
+  TEST("two tensors over one link: 1174 us");
+  setup_begin(&s);
+  setup_op(&s, 100 * US);
+  for (int32_t i = 0; i < 2; i++) setup_op(&s, 50 * US);
+  for (int32_t i = 1; i < 3; i++) setup_edge(&s, 0, i, 4e6);
+  finish(&s, 2, 8000e6);
+  check_makespan(&s, device, 1174);
+  setup_end(&s);
+  TEST("two replicas, 1 MiB: 626 us");
+  setup_begin(&s);
+  setup_op(&s, 100 * US);
+  setup_op(&s, 130 * US);
+  {
+    berth_collective c = { BERTH_ALLREDUCE, 1048576, 1, 2, (const int32_t[]){ 0, 1 }, 0, NULL };
+    CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
+  }
+  finish(&s, 2, 2810e6);
+  check_makespan(&s, device, 626);
+  setup_end(&s);
+}
+
+/* A free op takes no quantum here; elsewhere one at least. */
+static void free_ops(void) {
+  static const int32_t device[] = { 0, 0 };
+  setup s;
+  berth_sim_options o;
+  TEST("free ops take no time in order task");
+  setup_begin(&s);
+  setup_op(&s, 0);
+  setup_op(&s, 5 * US);
+  setup_edge(&s, 0, 1, 1);
+  finish(&s, 2, 1e9);
+  check_makespan(&s, device, 5);
+  o = tag(s.ctx);
+  o.order = BERTH_ORDER_EVENT;
+  {
+    berth_result *r = NULL;
+    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+    CHECK_NEAR(berth_result_makespan(r), 6 * US, 1e-15);
+    berth_result_release(r);
+  }
+  setup_end(&s);
+}
+
+/* Cut short: a bound above the limit and not above the makespan; else the makespan. */
+static void limits(void) {
+  enum { OPS = 40 };
+  berth_rng rng;
+  int cut = 0;
+  TEST("limits");
+  berth_rng_init(&rng, 8, 0);
+  for (int32_t round = 0; round < 60; round++) {
+    setup s;
+    int32_t device[OPS];
+    berth_sim_options o;
+    berth_sim *sim = NULL;
+    berth_sim_summary whole, sum;
+    setup_random(&s, &rng, OPS, round % 2);
+    if (round % 3) setup_collectives(&s, &rng, OPS, 4, round % 2);
+    setup_mesh(&s, 4, INFINITY);
+    random_devices(&rng, OPS, 4, device);
+    o = tag(s.ctx);
+    o.quantum = round % 2 ? 0.125 : 0;
+    o.noise = round % 5 == 4 ? 0.2 : 0;
+    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    CHECK_STATUS(berth_sim_run(sim, device, &whole), BERTH_OK);
+    for (double part = 0.3; part < 1.3; part += 0.1) {
+      double limit = part * whole.makespan;
+      CHECK_STATUS(berth_sim_run_limited(sim, device, limit, &sum), BERTH_OK);
+      if (limit >= whole.makespan) CHECK(sum.makespan == whole.makespan);
+      if (sum.makespan > limit) CHECK(sum.makespan <= whole.makespan * (1 + 1e-9));
+      cut += sum.makespan < whole.makespan;
+    }
+    berth_sim_release(sim);
+    setup_end(&s);
+  }
+  CHECK(cut > 50);
+}
+
+/* What a run leaves behind is what a result tells, after runs, bases and tries. */
+static void check_after(const berth_sim *sim, setup *s, const berth_sim_options *o, const int32_t *device, int32_t devices) {
+  double busy[8];
+  berth_result *r = NULL;
+  const double *peak = berth_i_sim_peaks(sim);
+  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
+  CHECK((peak != NULL) == (o->memory != BERTH_MEMORY_NONE));
+  berth_i_sim_busy(sim, busy);
+  for (int32_t d = 0; d < devices; d++) {
+    CHECK_NEAR(busy[d], berth_result_busy(r)[d], 1e-9);
+    if (peak) CHECK_NEAR(peak[d], berth_result_peak(r)[d], 1e-9);
+  }
+  berth_result_release(r);
+}
+
+static void accessors(void) {
+  enum { OPS = 30, DEVICES = 4 };
+  berth_rng rng;
+  TEST("peaks and busy times after runs, bases and tries");
+  berth_rng_init(&rng, 9, 0);
+  for (int32_t round = 0; round < 40; round++) {
+    setup s;
+    int32_t device[OPS], op = berth_rng_below(&rng, OPS);
+    berth_sim_options o = berth_sim_default(NULL);
+    berth_sim *sim = NULL;
+    berth_sim_summary sum;
+    setup_random(&s, &rng, OPS, 0);
+    setup_mesh(&s, DEVICES, INFINITY);
+    random_devices(&rng, OPS, DEVICES, device);
+    if (round % 4 == 1) o = tag(s.ctx), o.quantum = 0;
+    if (round % 4 == 2) o.links = BERTH_LINKS_ROUTE, o.dispatch = BERTH_DISPATCH_LIGHT_FIRST, o.preempt = 1;
+    if (round % 8 < 4) o.memory = BERTH_MEMORY_NONE;
+    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    check_after(sim, &s, &o, device, DEVICES);
+    CHECK_STATUS(berth_sim_base(sim, device, &sum), BERTH_OK);
+    check_after(sim, &s, &o, device, DEVICES);
+    device[op] = (device[op] + 1) % DEVICES;
+    CHECK_STATUS(berth_sim_try(sim, 1, &op, &device[op], INFINITY, &sum), BERTH_OK);
+    check_after(sim, &s, &o, device, DEVICES);
+    berth_sim_release(sim);
+    setup_end(&s);
+  }
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+static void two_islands(setup *s) {
+  berth_topology_builder *b = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &l, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
+  berth_topology_builder_release(b);
+  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+}
+
+static void faults(void) {
+  setup s;
+  berth_sim_options o;
+  TEST("no way across, and too late to be counted");
+  setup_begin(&s);
+  setup_op(&s, 1);
+  setup_op(&s, 1);
+  setup_edge(&s, 0, 1, 4);
+  two_islands(&s);
+  o = tag(s.ctx);
+  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
+  o.order = BERTH_ORDER_EVENT;
+  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
+  o = tag(s.ctx);
+  o.quantum = 1e-16; /* 2^53 of them are 0.9 s */
+  check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "op 0");
+  o.quantum = 4e-16; /* 3.6 s: the tensor arrives later */
+  check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "tensor 0 of op 0 would reach device 1");
+  o.quantum = 2.1e-16; /* 1.9 s: the second op ends later */
+  check_refused(&s, (const int32_t[]){ 0, 0 }, &o, BERTH_EINVAL, "op 1 would end");
+  setup_end(&s);
+}
+
+/* ---- refused memory --------------------------------------------------------------------------- */
+
+static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
+  static const int32_t members[] = { 1, 2, 3 }, consumers[] = { 4, 5 };
+  const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 2, consumers };
+  berth_graph_builder *b = NULL;
+  double seconds = 1;
+  berth_op op = berth_op_default();
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  op.seconds = &seconds;
+  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
+  for (int32_t i = 1; i < 4 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
+  berth_graph_builder_release(b);
+  return st;
+}
+
+static berth_status simulate(berth_cost *cost, const berth_sim_options *o) {
+  static const int32_t device[] = { 0, 1, 2, 3, 2, 1 }, op = 3, to = 1;
+  berth_sim_summary sum;
+  berth_result *r = NULL;
+  berth_sim *sim = NULL;
+  berth_status st = berth_simulate(cost, device, o, &r);
+  if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
+  if (st == BERTH_OK) st = berth_sim_new(cost, o, &sim);
+  if (st == BERTH_OK) st = berth_sim_base(sim, device, &sum);
+  if (st == BERTH_OK) CHECK(sum.makespan == berth_result_makespan(r));
+  if (st == BERTH_OK) st = berth_sim_try(sim, 1, &op, &to, INFINITY, &sum);
+  berth_sim_release(sim);
+  berth_result_release(r);
+  return st;
+}
+
+static berth_status build_all(berth_ctx *ctx) {
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0.25 };
+  berth_sim_options o;
+  berth_status st = build_graph(ctx, &g);
+  if (st == BERTH_OK) st = berth_topology_ring(ctx, 5, &d, &l, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
+  if (st == BERTH_OK) st = berth_sim_preset(ctx, "tag", &o);
+  if (st == BERTH_OK) st = simulate(cost, &o);
+  if (st == BERTH_OK) {
+    o.order = BERTH_ORDER_EVENT;
+    st = simulate(cost, &o);
+  }
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  return st;
+}
+
+int main(void) {
+  examples();
+  free_ops();
+  limits();
+  accessors();
+  faults();
+  check_refusals(build_all);
+  return check_done();
+}
