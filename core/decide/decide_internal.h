@@ -131,7 +131,7 @@ static inline const int32_t *berth_i_known_key(const berth_decider *d, int32_t i
   return &d->known.key[(size_t)i * (size_t)d->p.n];
 }
 
-/* decide_known.c */
+/* known.c */
 void berth_i_known_release(berth_decider *d);
 /** The number of an assignment in known; BERTH_NONE. */
 int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
@@ -144,12 +144,12 @@ berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_wo
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done);
 /** May more be valued? Asks hooks and the clock. */
 bool berth_i_decide_goes_on(berth_decider *d);
-/* decide_search.c */
+/* search.c */
 /** Part of the budget that is used; 1 and more: none is left. */
 double berth_i_decide_used(const berth_decider *d);
 static inline bool berth_i_all_known(const berth_decider *d) { return (double)d->known.n >= d->space; }
 
-/* decide_starts.c */
+/* starts.c */
 /** The first start, into row [n]. */
 void berth_i_decide_first(const berth_decider *d, int32_t *row);
 /** Values the starts, then the uniform assignments. */
@@ -161,7 +161,7 @@ berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row
 /** Weights of k leaves as probabilities of legal actions, in d->weight. */
 berth_status berth_i_decide_prior(berth_decider *d, int32_t k);
 
-/* decide_choices.c */
+/* choices.c */
 berth_status berth_i_choices_make(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c);
 void berth_i_choices_release(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c);
 
@@ -187,11 +187,11 @@ static inline double berth_i_tree_q(const berth_decider *d, const berth_i_node *
 /** Playouts until the root has `visits`, or the budget is used up, or, with visits INT64_MAX, nothing new turns up. */
 berth_status berth_i_tree_run(berth_decider *d, int64_t visits);
 
-/* decide_trees.c */
+/* trees.c */
 /** Trees, with their part of the budget. */
 berth_status berth_i_decide_trees(berth_decider *d);
 
-/* decide_anneal.c */
+/* anneal.c */
 berth_status berth_i_decide_anneal(berth_decider *d, bool guided);
 
 #endif

@@ -1,4 +1,4 @@
-/* CHOLMOD, wrapped: its types and constants stay in cholmod_shelf.c. Cholesky factors of sparse symmetric positive definite
+/* CHOLMOD, wrapped: its types and constants stay in cholmod.c. Cholesky factors of sparse symmetric positive definite
  * matrices that share one pattern.
  *
  * CHOLMOD 3 keeps its state in an object of the caller's: contexts in several threads do not meet. It prints nothing here. It

@@ -1,4 +1,4 @@
-/* GLPK, wrapped: its types and constants stay in glpk_shelf.c. The primal simplex method; branch and bound.
+/* GLPK, wrapped: its types and constants stay in glpk.c. The primal simplex method; branch and bound.
  *
  * GLPK keeps an environment per thread, aborts on errors inside it unless a hook jumps out, and after such a jump its environment
  * must be thrown away, with all problems of that thread. So each program is solved on a thread of its own, whose environment dies

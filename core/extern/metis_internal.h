@@ -1,4 +1,4 @@
-/* METIS, wrapped: its types and constants stay in metis_shelf.c.
+/* METIS, wrapped: its types and constants stay in metis.c.
  *
  * Process-wide state of METIS 5.1, handled here: it draws from the C library's rand(), so a call saves that generator's state,
  * seeds it, and puts the state back (a lock keeps two contexts apart; another thread's rand() in the meantime would still disturb

@@ -6,7 +6,7 @@
 #include <berth/gang.h>
 #include <berth/gavel.h>
 
-/* ---- jobs that wait, in order: gang_queue.c ------------------------------------------------------------ */
+/* ---- jobs that wait, in order: queue.c ------------------------------------------------------------ */
 
 typedef struct berth_i_gang_rank {
   double key;
@@ -126,7 +126,7 @@ struct berth_i_gang_ops {
 void berth_i_gang_queue_fresh(berth_gang *g);
 void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank);
 
-/* gang_place.c */
+/* place.c */
 /** Places in `room` for a job.  @return whether there are any; they are in g->pick */
 bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job);
 /** The fewest machines that hold it, the fullest of these. */
@@ -144,7 +144,7 @@ berth_status berth_i_gang_pause(berth_gang *g, int32_t job, double now);
 void berth_i_gang_give_back(berth_gang *g, int32_t job, double now, bool over);
 berth_status berth_i_gang_rate(berth_gang *g, int32_t job, double *rate); /* on g->pick */
 
-/* gang_wait.c, gang_order.c, gang_las.c, gang_gittins.c */
+/* wait.c, order.c, las.c, gittins.c */
 extern const berth_i_gang_ops berth_i_gang_fifo, berth_i_gang_fit_first, berth_i_gang_backfill, berth_i_gang_sjf, berth_i_gang_srtf,
     berth_i_gang_srtf_2d, berth_i_gang_fewest, berth_i_gang_las, berth_i_gang_gittins, berth_i_gang_resize,
     berth_i_gang_rounds;

@@ -38,7 +38,7 @@ berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_jso
 berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v, const berth_graph *g,
                                           const berth_topology *t, berth_placement **out);
 
-/* ---- files (file.c) ----------------------------------------------------------------------- */
+/* ---- files (io/text/file.c) ----------------------------------------------------------------------- */
 
 /** Whole file.  @param out [*size], of which *len are used and one more is 0 */
 berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len, size_t *size);
@@ -47,7 +47,7 @@ bool berth_i_is_gzip(const char *text, size_t len);
 berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len, char **out, size_t *len,
                             size_t *size);
 
-/* ---- lines of text formats (lines.c) ------------------------------------------------------ */
+/* ---- lines of text formats (io/text/lines.c) ------------------------------------------------------ */
 
 typedef struct berth_i_lines {
   const berth_i_source *src;
@@ -73,7 +73,7 @@ berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *wh
 /** strtod in the C locale over a whole word; what is not a plain decimal number fails. May give an infinity. */
 bool berth_i_decimal(const char *word, double *out);
 
-/* ---- members of JSON objects (fields.c) --------------------------------------------------- */
+/* ---- members of JSON objects (io/json/fields.c) --------------------------------------------------- */
 
 /** Finds the members named in keys[n]; absent ones are NULL. A key given twice is refused, and, if strict, one not in keys. */
 berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object, const char *const *keys, int n,
@@ -105,7 +105,7 @@ berth_status berth_i_find_id(const berth_i_json *doc, const berth_i_json_value *
 /** The text of an identifier, in buf if it is a number. */
 berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *v, char *buf, size_t size, const char **out);
 
-/* ---- edges (edges.c) ---------------------------------------------------------------------- */
+/* ---- edges (io/text/edges.c) ---------------------------------------------------------------------- */
 
 typedef struct berth_i_edge {
   int32_t src, dst;
@@ -133,7 +133,7 @@ berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t
 berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors, const int32_t *use_at, const int32_t *use,
                                  const int32_t *in_at, const int32_t *in, int32_t *order, bool *ok);
 
-/* ---- text (text.c) ------------------------------------------------------------------------ */
+/* ---- text (io/text/text.c) ------------------------------------------------------------------------ */
 
 /* A writer's handle on the text: remembers the first failure, so that calls need no checks. */
 typedef struct berth_i_out {

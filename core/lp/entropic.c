@@ -1,4 +1,4 @@
-/* Favourite children by entropic primal-dual steps (lp_entropic_step.c): temperatures that fall as the gap does, certified
+/* Favourite children by entropic primal-dual steps (entropic_step.c): temperatures that fall as the gap does, certified
  * checks, averages. Constants are tuned on layered graphs and on graphs of neural networks. */
 #include "entropic_internal.h"
 

@@ -1,4 +1,4 @@
-/* Interior-point solver of the favourite-child LP: Mehrotra's predictor-corrector on the formulation of lp_interior_internal.h.
+/* Interior-point solver of the favourite-child LP: Mehrotra's predictor-corrector on the formulation of interior_internal.h.
  * Sources: S. Mehrotra, "On the implementation of a primal-dual interior point method", 1992; J. Gondzio, "Multiple centrality
  * corrections in a primal-dual method for linear programming", 1996. */
 #include "interior_internal.h"

@@ -1,6 +1,6 @@
 /* The favourite-child LP: the reduced problem, and the two solvers that share it.
- * lp.c: front door, choice of method, answers. lp_pairs.c: pairs from a cost. lp_reduce.c: reductions, the way back.
- * lp_entropic.c, lp_interior.c: solvers. lp_check.c: certified upper and lower bound of any point. lp_round.c: matchings. */
+ * lp.c: front door, choice of method, answers. pairs.c: pairs from a cost. reduce.c: reductions, the way back.
+ * entropic.c, interior.c: solvers. check.c: certified upper and lower bound of any point. round.c: matchings. */
 #ifndef BERTH_LP_INTERNAL_H
 #define BERTH_LP_INTERNAL_H
 

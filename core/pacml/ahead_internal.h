@@ -49,7 +49,7 @@ typedef struct berth_i_choice {
   double jct;
 } berth_i_choice;
 
-/* ---- pacml_choices.c ---- */
+/* ---- choices.c ---- */
 
 berth_i_ahead_state berth_i_ahead_empty(const berth_pacml_ahead *a);
 berth_i_blocks berth_i_blocks_free(const berth_pacml_ahead *a, uint64_t busy);
@@ -69,7 +69,7 @@ static inline int32_t berth_i_count_bits(uint32_t b) {
   return (int32_t)((((b + (b >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
-/* ---- pacml_value.c ---- */
+/* ---- value.c ---- */
 
 /** What every choice comes to. */
 typedef struct berth_i_ahead_view {
@@ -91,7 +91,7 @@ void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state 
 int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_ahead_view *v, bool reject,
                              double *each);
 
-/* ---- pacml_rollouts.c ---- */
+/* ---- rollouts.c ---- */
 
 /** A job comes and the network decides.  @return whether it is blocked  @param x [inputs] out: what it leaves behind; NULL: not
  *  wanted */

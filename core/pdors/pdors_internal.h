@@ -136,13 +136,13 @@ static inline double berth_i_pdors_workers(double samples, double slots_of_worke
   return fmax(1, ceil(samples * slots_of_worker * (1 - 1e-12)));
 }
 
-/* ---- pdors_prices.c: L, U */
+/* ---- prices.c: L, U */
 berth_status berth_i_pdors_bounds_init(berth_pdors *d);
 /** Under ONLINE: its numbers count from now on. */
 void berth_i_pdors_look_at(berth_pdors *d, int32_t job);
 double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t resource, double used);
 
-/* ---- pdors_slots.c: what is committed */
+/* ---- slots.c: what is committed */
 berth_status berth_i_pdors_slots_init(berth_pdors *d);
 void berth_i_pdors_slots_release(berth_pdors *d);
 /** With prices as they are now. */
@@ -151,20 +151,20 @@ berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors
 /** What is committed to a job from that slot on is free again. */
 void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from);
 
-/* ---- pdors_lower.c: slots that are alike, and bounds on their costs */
+/* ---- lower.c: slots that are alike, and bounds on their costs */
 void berth_i_pdors_classify(berth_pdors *d);
 void berth_i_pdors_lower(berth_pdors *d);
 /** Most that any schedule pays by the hulls. */
 double berth_i_pdors_relaxed(berth_pdors *d);
 
-/* ---- pdors_rooms.c */
+/* ---- rooms.c */
 berth_status berth_i_pdors_search_init(berth_pdors *d);
 /** For the classes and amounts of this search; nothing is known of any. */
 berth_status berth_i_pdors_room_by_class(berth_pdors *d);
 berth_status berth_i_pdors_room_by_quantum(berth_pdors *d);
 void berth_i_pdors_search_release(berth_pdors *d);
 
-/* ---- pdors_dp.c */
+/* ---- dp.c */
 /** Samples. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r);
 /** Of random numbers, for v quanta of a job in a slot. */
@@ -172,7 +172,7 @@ uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, i
 /** @param from first slot  @param work samples */
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work, berth_pdors_plan *out);
 
-/* ---- pdors_trim.c */
+/* ---- trim.c */
 /** Where moves cost time: ends a plan when it is really done.  @param ran the job ran before it */
 void berth_i_pdors_trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors_plan *plan);
 

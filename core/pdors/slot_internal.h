@@ -112,7 +112,7 @@ struct berth_i_slot_solver {
 
 enum { BERTH_I_SURPLUS_WORKERS = -1, BERTH_I_SURPLUS_SERVERS = -2 };
 
-/* ---- pdors_slot_classes.c */
+/* ---- slot_classes.c */
 void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state);
 /** Both kinds on one machine of a class. */
 static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t workers, int32_t servers) {
@@ -128,16 +128,16 @@ int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class
 /** Makes `cheap`, once for a state. */
 void berth_i_slot_sort(berth_i_slot_solver *s);
 
-/* ---- pdors_slot_corners.c */
+/* ---- slot_corners.c */
 /** Makes `corners`, once for a state. */
 berth_status berth_i_slot_draw(berth_i_slot_solver *s);
 
-/* ---- pdors_slot_lp.c */
+/* ---- slot_lp.c */
 /** Least cost of what is wanted in a region; the answer is in s->lp. It does not depend on what was solved before.
  *  O(pivots * corners); pivots are about the classes of which any machine is used. */
 berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want);
 
-/* ---- pdors_slot_fill.c: answers in whole numbers */
+/* ---- slot_fill.c: answers in whole numbers */
 void berth_i_slot_draft_clear(berth_i_slot_solver *s);
 void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers, int32_t servers);
 /** Takes what is too much for its machine, then what is too much in all, the dearest; then adds what is missing, the cheapest that
@@ -146,13 +146,13 @@ bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, b
 /** Keeps the draft if it is cheaper than what there is. All on one machine is not kept: that is for the case of one machine. */
 void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g);
 
-/* ---- pdors_slot_round.c: candidates from the linear program's answer, which is in s->lp */
+/* ---- slot_round.c: candidates from the linear program's answer, which is in s->lp */
 /** The factor of the options for this program. */
 double berth_i_slot_factor(const berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want);
 void berth_i_slot_round_faithfully(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng);
 void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng);
 
-/* ---- pdors_slot_exact.c */
+/* ---- slot_exact.c */
 /** Keeps the best of all, if it is better than what there is; s->lp is that of the hulls.  @return BERTH_ENOMEM */
 berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want);
 

@@ -80,7 +80,7 @@ typedef struct berth_i_placer {
   berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);
 } berth_i_placer;
 
-/* baselines.c, metis.c, mtopo.c */
+/* place/placers/baselines.c, place/placers/metis.c, place/placers/mtopo.c */
 extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
     berth_i_placer_m_topo;
 /** Options that only m-sct has. */
@@ -89,14 +89,14 @@ berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o);
 extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
     berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path,
     berth_i_placer_policy;
-/* enumerative.c */
+/* place/placers/enumerative.c */
 extern const berth_i_placer berth_i_placer_enumerative;
-/* exact.c, portfolio.c */
-/* anneal.c */
+/* place/exact/exact.c, place/portfolio.c */
+/* place/placers/anneal.c */
 extern const berth_i_placer berth_i_placer_anneal, berth_i_placer_local, berth_i_placer_brkga;
 extern const berth_i_placer berth_i_placer_exact, berth_i_placer_portfolio;
 
-/* coarse.c */
+/* place/placers/coarse.c */
 static inline bool berth_i_is_coarse(const berth_place_options *o) {
   return o->coarsen != BERTH_COARSEN_NONE || o->transfer_weight != 1;
 }

@@ -5,7 +5,7 @@
 #include "ps_internal.h"
 #include <berth/ps_policies.h>
 
-/* ---- ps_pack.c: machines of one slot --------------------------------------------------------------- */
+/* ---- pack.c: machines of one slot --------------------------------------------------------------- */
 
 typedef struct berth_i_ps_unit {
   int32_t job;
@@ -40,7 +40,7 @@ berth_status berth_i_ps_pack_assign(berth_i_ps_pack *k, berth_ps_run *r);
 /** Workers, then servers, one by one on the next machine in turn; all of it or nothing (`*done` says which). */
 berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers, int32_t servers, int32_t *turn, bool *done);
 
-/* ---- ps_policies.c --------------------------------------------------------------------------------- */
+/* ---- policies.c --------------------------------------------------------------------------------- */
 
 typedef struct berth_i_ps_rules {
   size_t size;  /* of a scheduler of this kind */

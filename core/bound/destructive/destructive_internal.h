@@ -116,13 +116,13 @@ typedef struct berth_i_bite_state {
 
 enum { BERTH_I_BITE_OPEN, BERTH_I_BITE_SAME, BERTH_I_BITE_APART };
 
-/* bite_dag.c */
+/* dag.c */
 berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g);
 /** What comes before v (dir 1: after it), and v with no time of its own. */
 berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g);
 void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g);
 
-/* bite_state.c */
+/* state.c */
 berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s);
 berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from, berth_i_bite_state *s);
 void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s);
@@ -131,7 +131,7 @@ void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value)
 void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t edge, int verdict);
 static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) { return s->limit - s->h[1][op]; }
 
-/* bite_memory.c */
+/* memory.c */
 void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more);
 berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit);
 /** Places by what they hold. */
@@ -142,42 +142,42 @@ uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_
 /** Clusters that cannot be packed into the devices: impossible. Open edges between two that no device holds: apart. */
 void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s);
 
-/* bite_deep.c */
+/* deep.c */
 /** What v's device must have run before v: v starts no earlier than the bound that is returned. */
 double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low);
 
-/* bite_ports.c */
+/* ports.c */
 void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v);
 /** No schedule starts v earlier, sides being as they are; b->item[items] run before v on its device.  O(inputs^2) */
 double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, int32_t items);
 /** What surely crosses into, or out of, a cluster. */
 void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s);
 
-/* bite_serial.c */
+/* serial.c */
 /** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n);
 void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir);
 void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s);
 
-/* bite_load.c */
+/* load.c */
 enum { BERTH_I_BITE_POINTS = 40 }; /* ends of intervals, each way */
 void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s);
 
-/* bite_rates.c */
+/* rates.c */
 /** By the prices that make the bound of work largest, whatever memory there is. */
 berth_status berth_i_bite_rates(berth_i_bite *b);
 void berth_i_bite_rates_release(berth_i_bite *b);
 
-/* bite_dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
+/* dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
 bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins);
 
-/* bite_search.c */
+/* search.c */
 /** true: no schedule takes `limit` or less. */
 bool berth_i_bite_refute(berth_i_bite *b, const berth_i_bite_dag *g, double limit);
 /** Raises a lower bound in steps from `step` on as far as it can be. */
 double berth_i_bite_raise(berth_i_bite *b, const berth_i_bite_dag *g, double low, double step);
 
-/* bite.c */
+/* destructive.c */
 typedef struct berth_i_bite_plan {
   unsigned rules;
   int32_t nodes, part_nodes;
@@ -203,7 +203,7 @@ typedef struct berth_i_bite_scope {
 berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
                                 berth_i_bites *out);
 
-/* bite_cut.c */
+/* cut.c */
 extern const berth_i_bite_plan berth_i_bite_cut, berth_i_bite_cheap_cut;
 /** @param whole its parts do not count
  *  The best bound over at most `most` ways to cut the devices into parts where transfers take a step; NaN: there is none. */

@@ -82,7 +82,7 @@ struct berth_i_arena {
 };
 typedef struct berth_i_arena berth_i_arena;
 
-/* ---- growing: compile_arena.c ---------------------------------------------------------------- */
+/* ---- growing: arena.c ---------------------------------------------------------------- */
 
 berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out);
 void berth_i_arena_release(berth_i_arena *a); /* NULL is fine */
@@ -106,10 +106,10 @@ berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind ki
 berth_status berth_i_add_member(berth_i_arena *a, int32_t op);
 berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op);
 
-/** Lists, order, and the views of graph and cost: compile_lists.c. */
+/** Lists, order, and the views of graph and cost: lists.c. */
 berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e);
 
-/* ---- tensors: compile_convert.c, compile_reduce.c ---------------------------------------------- */
+/* ---- tensors: convert.c, reduce.c ---------------------------------------------- */
 
 static inline bool berth_i_is_cut(berth_i_form f) { return berth_i_form_cut(f) != BERTH_I_WHOLE; }
 berth_i_kind berth_i_tensor_kind(const berth_deploy *d, int32_t tensor);
