@@ -30,6 +30,8 @@ const char *berth_status_name(berth_status st) {
   return "unknown";
 }
 
+const char *berth_version(void) { return BERTH_VERSION; }
+
 berth_status berth_ctx_new(const berth_hooks *hooks, berth_ctx **out) {
   berth_hooks h = { 0 };
   berth_ctx *ctx;

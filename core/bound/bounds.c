@@ -1,6 +1,7 @@
 /* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails of ops, with or without
  * transfers, hold for each op in every such schedule: that is all that the bounds of work need of them. */
 #include "bound/destructive/destructive_internal.h"
+#include <berth/bound.h>
 #include "placement/prices_internal.h"
 #include "waits_internal.h"
 #include <float.h>

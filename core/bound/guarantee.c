@@ -1,5 +1,6 @@
 /* What is proved of the placers on this graph and these devices. */
 #include "waits_internal.h"
+#include <berth/bound.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

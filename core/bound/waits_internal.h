@@ -27,7 +27,7 @@ double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes);
 berth_status berth_i_least_meets(const berth_i_units *u, double *seconds);
 
 /**
- * See "transfers" in bounds.h. Without contention, and collectives take no time and hold nothing up.
+ * See "transfers" in bound.h. Without contention, and collectives take no time and hold nothing up.
  *
  * @param least [ops] s, least op times
  * @param head  [ops] out: no schedule starts the op earlier

@@ -1,6 +1,6 @@
 /* TAG's model of AllReduce times. */
 #include "base/base_internal.h"
-#include <berth/allreduce.h>
+#include <berth/cost.h>
 
 berth_status berth_tag_lines(berth_ctx *ctx, double bandwidth, double *lines) {
   static const double fitted[] = { 0.043420241077615454, 368.2013618677043, 0.27766802543921265, 211.91926070037152 };

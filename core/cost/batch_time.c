@@ -1,6 +1,6 @@
 /* Op times at batch sizes between and beside the profiled ones. */
 #include "base/base_internal.h"
-#include <berth/batch_time.h>
+#include <berth/cost.h>
 
 static berth_status check(berth_ctx *ctx, int32_t n, const double *batches, const double *seconds, double batch) {
   int32_t k;

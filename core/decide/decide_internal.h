@@ -3,7 +3,7 @@
 #define BERTH_DECIDE_INTERNAL_H
 
 #include "base/base_internal.h"
-#include <berth/decisions.h>
+#include <berth/decide.h>
 
 /** Less excess is better, then less value. */
 typedef struct berth_i_worth {

@@ -1,6 +1,6 @@
 /* What ops take: at any number of samples, on the mean, and how fast devices are. */
 #include "deploy_internal.h"
-#include <berth/batch_time.h>
+#include <berth/cost.h>
 
 #define SLOWEST 0x1p-50
 

@@ -1,7 +1,7 @@
 /* Ops that every replica repeats, so that their gradients need no AllReduce (sufficient factor broadcasting): by a rule for each
  * gradient, and by a minimum cut. */
 #include "values_internal.h"
-#include <berth/sfb.h>
+#include <berth/deploy.h>
 
 /* ---- gradient by gradient --------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Sufficient factor broadcasting as a minimum cut. */
 #include "base/base_internal.h"
 #include "extern/igraph_internal.h"
-#include <berth/sfb.h>
+#include <berth/deploy.h>
 
 berth_sfb_problem berth_sfb_default(berth_sfb_cost cost) {
   return (berth_sfb_problem){ .cost = cost, .per_op = cost == BERTH_SFB_COMPAT ? 1e-6 : 0 };

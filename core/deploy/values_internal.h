@@ -6,7 +6,7 @@
 #define BERTH_VALUES_INTERNAL_H
 
 #include "deploy_internal.h"
-#include <berth/deploy_value.h>
+#include <berth/deploy.h>
 
 typedef enum berth_i_manner { BERTH_I_BY_EVEN, BERTH_I_BY_SPEED, BERTH_I_BY_WHOLE, BERTH_I_BY_SPLIT } berth_i_manner;
 

@@ -3,7 +3,7 @@
 #define BERTH_ASSIGN_INTERNAL_H
 
 #include "cost/cost_internal.h"
-#include <berth/assign.h>
+#include <berth/episodes.h>
 
 enum { BERTH_I_FEATURES = 5 };
 

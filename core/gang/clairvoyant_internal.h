@@ -3,7 +3,7 @@
 #define BERTH_CLAIRVOYANT_INTERNAL_H
 
 #include "extern/glpk_internal.h"
-#include <berth/clairvoyant.h>
+#include <berth/gang.h>
 
 /** Moments are the different arrivals. A choice is in use from its job's moment up to, not at, another one. */
 typedef struct berth_i_spans {

@@ -1,6 +1,6 @@
 /* How many GPUs each of several resizable jobs gets. */
 #include "base/heap_internal.h"
-#include <berth/elastic.h>
+#include <berth/gang.h>
 
 static berth_status check(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus) {
   if (n < 0 || gpus < 0)

@@ -4,7 +4,6 @@
 
 #include "base/heap_internal.h"
 #include <berth/gang.h>
-#include <berth/gavel.h>
 
 /* ---- jobs that wait, in order: queue.c ------------------------------------------------------------ */
 

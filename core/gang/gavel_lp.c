@@ -1,6 +1,6 @@
 /* Gavel's linear programs. Columns: shares, job by job; then z, which all jobs get so many times of what they need. */
 #include "extern/glpk_internal.h"
-#include <berth/gavel.h>
+#include <berth/gang.h>
 
 typedef struct program {
   const berth_gavel *p;

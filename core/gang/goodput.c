@@ -1,6 +1,6 @@
 /* Pollux's model of goodput. */
 #include "base/base_internal.h"
-#include <berth/elastic.h>
+#include <berth/gang.h>
 
 static double sync_time(const berth_goodput *g, int32_t gpus, int32_t machines) {
   if (gpus < 2) return 0;

@@ -1,7 +1,7 @@
 /* Resizable jobs: at each slot, or where there are none at each event, all are given their GPUs anew. Those whose number stays keep
  * their places; others pause, and go on elsewhere after the time of a restart, in which nobody else is on their GPUs. */
 #include "gang_internal.h"
-#include <berth/elastic.h>
+#include <berth/gang.h>
 
 struct berth_i_gang_elastic {
   int32_t *first;            /* [n + 1] */

@@ -4,6 +4,7 @@
 #define BERTH_ENGINE_INTERNAL_H
 
 #include "placement/placement_internal.h"
+#include <berth/list.h>
 
 /* ---- queue: min-heap by (key, second, item); entries that have become stale are dropped when they reach the top ---- */
 

@@ -4,7 +4,8 @@
 #ifndef BERTH_LP_INTERNAL_H
 #define BERTH_LP_INTERNAL_H
 
-#include "placement/placement_internal.h"
+#include "cost/cost_internal.h"
+#include <berth/lp.h>
 
 /** Nodes are numbered in topological order. Edges are distinct pairs, sorted by (head, tail): in-edges of j are in_at[j] and on;
  *  out lists the edges of each tail, sorted. */

@@ -3,7 +3,7 @@
 #ifndef BERTH_PACK_INTERNAL_H
 #define BERTH_PACK_INTERNAL_H
 
-#include "placement/prices_internal.h"
+#include "packing_internal.h"
 
 /* ---- stow: every unit is somewhere, and devices may hold too much ---- */
 

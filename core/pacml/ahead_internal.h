@@ -3,7 +3,7 @@
 #define BERTH_PACML_AHEAD_INTERNAL_H
 
 #include "fast.h"
-#include <berth/pacml_ahead.h>
+#include <berth/pacml.h>
 
 enum {
   BERTH_I_AHEAD_MOMENTS = 6,

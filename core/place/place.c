@@ -1,5 +1,5 @@
 /* The table of placers, and the door to them: options are checked here once for all. */
-#include "placement/placement_internal.h"
+#include "place_internal.h"
 #include <stdio.h>
 
 static const berth_i_placer *const placers[] = {
@@ -14,20 +14,6 @@ static const char *const placer_names[] = {
   "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
   "critical-path", "enumerative", "exact", "anneal", "local", "brkga", "portfolio", "policy", NULL
 };
-
-berth_place_options berth_place_default(const berth_graph *g) {
-  berth_place_options o = { 0 };
-  o.variant = "";
-  o.averages = BERTH_AVERAGE_TEXTBOOK;
-  o.links = BERTH_LINKS_FREE;
-  o.memory = g ? berth_sim_default(g).memory : BERTH_MEMORY_TOTAL;
-  o.param_multiple = 1;
-  o.device = BERTH_NONE;
-  o.tries = 1;
-  o.gap = 0.01;
-  o.transfer_weight = 1;
-  return o;
-}
 
 const char *const *berth_placers(void) { return placer_names; }
 

@@ -2,7 +2,7 @@
 #ifndef BERTH_PORTFOLIO_INTERNAL_H
 #define BERTH_PORTFOLIO_INTERNAL_H
 
-#include "placement/placement_internal.h"
+#include "place_internal.h"
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,11 +1,9 @@
-/* What the files of this room share: the placement's layout, memory demands, the table of placers. */
-#ifndef BERTH_PLACE_INTERNAL_H
-#define BERTH_PLACE_INTERNAL_H
+/* The placement's layout, memory demands, how a refusal is told, and planned times first in, first out. */
+#ifndef BERTH_PLACEMENT_INTERNAL_H
+#define BERTH_PLACEMENT_INTERNAL_H
 
 #include "cost/cost_internal.h"
-#include <berth/bounds.h>
-#include <berth/place.h>
-#include <berth/portfolio.h>
+#include <berth/placement.h>
 
 struct berth_placement {
   berth_ctx *ctx;
@@ -24,9 +22,6 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
 
 /** Gives a placement that nobody else holds to another context with the same allocator. */
 void berth_i_placement_move(berth_placement *p, berth_ctx *to);
-/** What berth_place checks before it begins. */
-berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts);
-
 /** Bytes over a limit; 0 or less: they fit. Every comparison with a device's memory goes through it: what is below 1e-12 of the
  *  limit is rounding. */
 static inline double berth_i_excess(double bytes, double limit) {
@@ -73,39 +68,6 @@ typedef struct berth_i_demand {
 } berth_i_demand;
 berth_i_demand berth_i_op_demand(const berth_graph *g, int32_t op, berth_memory_policy policy, double param_multiple);
 
-/** One placer. name and variants as in berth_placers(). */
-typedef struct berth_i_placer {
-  const char *name;
-  const char *const *variants; /* NULL-terminated, "" first */
-  berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);
-} berth_i_placer;
-
-/* place/placers/baselines.c, place/placers/metis.c, place/placers/mtopo.c */
-extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
-    berth_i_placer_m_topo;
-/** Options that only m-sct has. */
-berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o);
-/* the list engine's */
-extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
-    berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path,
-    berth_i_placer_policy;
-/* place/placers/enumerative.c */
-extern const berth_i_placer berth_i_placer_enumerative;
-/* place/exact/exact.c, place/portfolio.c */
-/* place/placers/anneal.c */
-extern const berth_i_placer berth_i_placer_anneal, berth_i_placer_local, berth_i_placer_brkga;
-extern const berth_i_placer berth_i_placer_exact, berth_i_placer_portfolio;
-
-/* place/placers/coarse.c */
-static inline bool berth_i_is_coarse(const berth_place_options *o) {
-  return o->coarsen != BERTH_COARSEN_NONE || o->transfer_weight != 1;
-}
-/** Options coarsen, coarsen_ops and transfer_weight. */
-berth_status berth_i_check_coarse(berth_ctx *ctx, const char *placer, const berth_place_options *o);
-/** Places sets of ops, or with weighed transfers, and carries the answer over. */
-berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_placement **out,
-                                berth_obstacle *why);
-
 /** A placer found nothing: which op stopped it, by how many bytes; missing 0: type, pin or group. Sets the message and *why
  *  (may be NULL).  @return BERTH_EINFEASIBLE */
 berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device, double missing,
@@ -115,8 +77,13 @@ berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op
                                 berth_obstacle *why);
 /** Devices are chosen, but run first in, first out they go out of memory. */
 berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom, berth_obstacle *why);
-/** berth_i_prove_unfit (prices_internal.h) from the start. A group that no device can run is proof enough, too. */
-berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
-                                      berth_obstacle *why);
+/** First in, first out, under the same links, quantum and memory. */
+berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts);
+/** Fills sequence, start, finish and estimate: the placement's devices run first in, first out (by ready time) under
+ *  opts->links and opts->quantum.
+ *  @param oom where memory runs out on the way, under opts->memory, its shortfall up to the peak; op BERTH_NONE: it holds
+ *  @param live NULL, or the share of the outputs and copies on that device that are there at its peak; untouched if it holds */
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
+                               double *live);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef BERTH_PRICES_INTERNAL_H
 #define BERTH_PRICES_INTERNAL_H
 
-#include "pack/packing_internal.h"
+#include "units_internal.h"
 
 /** What the simulator charges at the very least, whatever the order of ops, the links and the other devices do. A device has the
  *  parameters of its units all the time, in the end all that is never freed, and at some moment what one op runs with. */
@@ -56,10 +56,5 @@ typedef struct berth_i_prices {
  * @param with_memory false: memory prices stay 0
  */
 berth_status berth_i_prices_raise(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, berth_i_prices *p);
-
-/** Memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not always found.
- *  @param placer who says so
- *  @return BERTH_OK (nothing found, message untouched); BERTH_EINFEASIBLE with message and *why; BERTH_ENOMEM */
-berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* Colocation groups contracted to units. */
-#include "pack/packing_internal.h"
+#include "units_internal.h"
 
 static bool alloc_units(berth_i_units *u) {
   berth_ctx *ctx = u->cost->ctx;

@@ -3,7 +3,7 @@
 #define BERTH_PS_POLICIES_INTERNAL_H
 
 #include "ps_internal.h"
-#include <berth/ps_policies.h>
+#include <berth/ps.h>
 
 /* ---- pack.c: machines of one slot --------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #define BERTH_ANALYSE_INTERNAL_H
 
 #include "graph/graph_internal.h"
-#include <berth/analyse.h>
+#include <berth/deploy.h>
 
 struct berth_analysis {
   berth_graph *g;

@@ -3,7 +3,7 @@
 #define BERTH_DEPLOY_SEARCH_INTERNAL_H
 
 #include "deploy/values_internal.h"
-#include <berth/deploy_search.h>
+#include <berth/deploy.h>
 
 /** What a search assigns to op groups: actions of the problem; then, if op groups choose whether their ops are repeated, each
  *  AllReduce on several devices once more, with the ops that the rule LOCAL repeats. */

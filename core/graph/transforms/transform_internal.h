@@ -3,7 +3,7 @@
 #define BERTH_TRANSFORM_INTERNAL_H
 
 #include "graph/graph_internal.h"
-#include <berth/transform.h>
+#include <berth/graph.h>
 
 /* ---- sets of ops: disjoint sets with what decides whether two may join -------------------- */
 

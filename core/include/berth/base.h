@@ -48,6 +48,9 @@ typedef struct berth_hooks {
   void *ud;                                                   /* for all but alloc */
 } berth_hooks;
 
+/** BERTH_VERSION of the library that runs; a program may have been compiled with another one. */
+const char *berth_version(void);
+
 /** @param hooks copied; NULL: defaults.  @return BERTH_OK, BERTH_ENOMEM */
 berth_status berth_ctx_new(const berth_hooks *hooks, berth_ctx **out);
 void berth_ctx_retain(berth_ctx *ctx);

@@ -16,40 +16,29 @@
 #ifndef BERTH_H
 #define BERTH_H
 
-#include <berth/allreduce.h>
-#include <berth/analyse.h>
-#include <berth/assign.h>
 #include <berth/base.h>
-#include <berth/batch_time.h>
-#include <berth/bounds.h>
-#include <berth/clairvoyant.h>
+#include <berth/bound.h>
 #include <berth/cluster.h>
 #include <berth/cost.h>
-#include <berth/decisions.h>
+#include <berth/decide.h>
 #include <berth/deploy.h>
-#include <berth/deploy_search.h>
-#include <berth/deploy_value.h>
-#include <berth/elastic.h>
-#include <berth/exact.h>
+#include <berth/episodes.h>
 #include <berth/exec.h>
 #include <berth/gang.h>
-#include <berth/gavel.h>
 #include <berth/graph.h>
 #include <berth/io.h>
+#include <berth/list.h>
+#include <berth/lp.h>
 #include <berth/nn.h>
 #include <berth/pacml.h>
-#include <berth/pacml_ahead.h>
 #include <berth/pdors.h>
 #include <berth/place.h>
-#include <berth/portfolio.h>
+#include <berth/placement.h>
 #include <berth/ps.h>
-#include <berth/ps_policies.h>
 #include <berth/ramp.h>
 #include <berth/search.h>
-#include <berth/sfb.h>
 #include <berth/sim.h>
 #include <berth/split.h>
 #include <berth/topology.h>
-#include <berth/transform.h>
 
 #endif

@@ -176,6 +176,35 @@ berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *b
  */
 berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, double *lines);
 
+/* ---- allreduce ------------------------------------------------------------------------------- */
+/* TAG's model of AllReduce times. */
+
+/**
+ * The four numbers of BERTH_COLLECTIVE_LINES as TAG scales them: fitted at 2810 MB/s, times 2810 MB/s / bandwidth.
+ *
+ * @param bandwidth bytes/s of the slowest pair of the devices
+ * @param lines     [4] out: c1, c0, d1, d0; us per KiB, us
+ * @return BERTH_OK, BERTH_EINVAL (bandwidth not above 0, or infinite)
+ * Source: the published code of Zhang and others, "Expediting Distributed DNN Training with Device Topology-Aware Graph
+ * Deployment", 2023. Latency shrinks with bandwidth, and the number of devices plays no part, as there.
+ */
+berth_status berth_tag_lines(berth_ctx *ctx, double bandwidth, double *lines);
+
+/* ---- batch time ------------------------------------------------------------------------------ */
+/* Op times at batch sizes between and beside the profiled ones. */
+
+/**
+ * The straight line through the two profiled batch sizes around `batch`, or the nearest two beyond an end; at least 0.
+ *
+ * @param n        at least 2
+ * @param batches  [n] rising  @param seconds [n]
+ * @param whole_us 1: cut off to whole microseconds, as published
+ * @return BERTH_OK, BERTH_EINVAL
+ * O(n). Source: the published code of TAG (see above).
+ */
+berth_status berth_batch_time(berth_ctx *ctx, int32_t n, const double *batches, const double *seconds, double batch, int whole_us,
+                              double *out);
+
 #ifdef __cplusplus
 }
 #endif

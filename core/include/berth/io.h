@@ -3,7 +3,7 @@
 #define BERTH_IO_H
 
 #include <berth/exec.h>
-#include <berth/place.h>
+#include <berth/placement.h>
 
 #ifdef __cplusplus
 extern "C" {

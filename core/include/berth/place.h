@@ -1,150 +1,19 @@
-/* Placement: the list engine, the placers on it, baselines. See also bounds.h and portfolio.h. */
+/* Placers: by name, in a portfolio, exact; placements adjusted and repaired. */
 #ifndef BERTH_PLACE_H
 #define BERTH_PLACE_H
 
+#include <berth/bound.h>
+#include <berth/list.h>
 #include <berth/search.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- the result ------------------------------------------------------------------------- */
-
-typedef struct berth_placement berth_placement; /* immutable */
-
-/** From arrays, e.g. a user's own answer.
- *  @param device [ops]  @param sequence [ops] ops in execution order; NULL: none
- *  @param placer label, copied; NULL: none  @param estimate s; NaN: none */
-berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
-                                 double estimate, berth_placement **out);
-void berth_placement_retain(berth_placement *p);
-void berth_placement_release(berth_placement *p);
-int32_t berth_placement_ops(const berth_placement *p);
-const int32_t *berth_placement_device(const berth_placement *p);   /* [ops] */
-const int32_t *berth_placement_sequence(const berth_placement *p); /* [ops] ops by planned start; NULL: none */
-const double *berth_placement_start(const berth_placement *p);     /* [ops] planned, s; NULL: none */
-const double *berth_placement_finish(const berth_placement *p);    /* [ops] planned, s; NULL: none */
-double berth_placement_estimate(const berth_placement *p);         /* the placer's own makespan, s; NaN: none */
-double berth_placement_bound(const berth_placement *p);            /* s: proved by its placer, "exact": no schedule that keeps
-                                                                      memory as it did, on any links and without preemption, is
-                                                                      shorter; NaN: nothing */
-int32_t berth_placement_links(const berth_placement *p);           /* berth_links that the plan keeps to; BERTH_NONE: no plan */
-const char *berth_placement_placer(const berth_placement *p);      /* "m-etf", ...; "" if none */
-
-/** What stops a placement. op BERTH_NONE: no single op does; device BERTH_NONE: no device does. */
-typedef struct berth_obstacle {
-  int32_t op, device; /* the op that fits nowhere, or at which memory runs out, and the device that comes closest */
-  double missing;     /* bytes; above 0 wherever memory is what stops it. Where nothing fits, a proved lower bound: on what all
-                         devices lack together, on what one lacks for one piece more, or, if all ways are ruled out, so much
-                         that in each of them some device lacks it */
-} berth_obstacle;
-
-/* ---- the list engine -------------------------------------------------------------------- */
-
-typedef enum berth_ready {
-  BERTH_READY_ASSIGNED, /* an op is a candidate when all its producers are placed */
-  BERTH_READY_FINISHED  /* ... when they have finished, in the plan's time */
-} berth_ready;
-typedef enum berth_fit { BERTH_FIT_APPEND, BERTH_FIT_INSERTION } berth_fit;
-typedef enum berth_choose {
-  BERTH_CHOOSE_OP,    /* best op by priority, then the best device for it */
-  BERTH_CHOOSE_PAIR,  /* best (op, device) by score; ties: priority, then op id, then device id */
-  BERTH_CHOOSE_DEVICE /* each idle device in turn takes its best op, or waits */
-} berth_choose;
-
-/** What a policy sees of the plan so far. */
-typedef struct berth_plan berth_plan;
-berth_cost *berth_plan_cost(const berth_plan *p);                /* borrowed */
-int32_t berth_plan_device_of(const berth_plan *p, int32_t op);   /* BERTH_NONE: not placed yet */
-double berth_plan_start(const berth_plan *p, int32_t op);        /* s; NaN: not placed yet */
-double berth_plan_finish(const berth_plan *p, int32_t op);       /* s; NaN: not placed yet */
-double berth_plan_free_at(const berth_plan *p, int32_t device);  /* s, end of its last op */
-int32_t berth_plan_last(const berth_plan *p, int32_t device);    /* op placed there last; BERTH_NONE */
-double berth_plan_memory(const berth_plan *p, int32_t device);   /* bytes held */
-double berth_plan_now(const berth_plan *p);                      /* s; 0 unless READY_FINISHED */
-
-/**
- * The policy seam: which op next; how good is each device for it. A NULL function means the engine's own rule.
- * Built-in placers and users' policies are values of this type.
- */
-typedef struct berth_policy {
-  const char *name;
-  berth_ready ready;     /* default ASSIGNED */
-  berth_fit fit;         /* default APPEND */
-  berth_choose choose;   /* default OP */
-  /** Once, before the first op.  @param priority [ops] out: larger goes first; zero on entry */
-  berth_status (*prepare)(void *ud, const berth_plan *p, double *priority);
-  /** When op becomes a candidate: may replace its priority. */
-  berth_status (*select)(void *ud, const berth_plan *p, int32_t op, double *priority);
-  /** One call per op (choose OP) or per changed op (PAIR, DEVICE), with the estimates for all devices:
-   *  @param est [devices] earliest start, s; INFINITY: cannot (memory, type, pin, group)
-   *  @param eft [devices] earliest finish, s
-   *  @param score [devices] out, least wins; eft on entry; INFINITY: not here
-   *  @param wake out: with every score INFINITY, "not now": try again at this time (READY_FINISHED only) */
-  berth_status (*score)(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                        double *wake);
-  void *ud;
-} berth_policy;
-
-/** Where the favourite children of m-sct come from. */
-typedef enum berth_favourites {
-  BERTH_FAVOURITES_LP,      /* the linear program (bounds.h), rounded */
-  BERTH_FAVOURITES_THROUGH, /* a matching, greedily by the length of the longest path through the edge; no LP is solved */
-  BERTH_FAVOURITES_NONE,    /* nobody has one */
-  BERTH_FAVOURITES_GIVEN    /* `favourite` says it */
-} berth_favourites;
-/** Which of two candidates that could start equally early goes first. */
-typedef enum berth_ties {
-  BERTH_TIES_DEFAULT,     /* LEVEL; published Baechi: TOPOLOGICAL */
-  BERTH_TIES_LEVEL,       /* longest path of op times to a sink */
-  BERTH_TIES_TOPOLOGICAL, /* place in the topological order */
-  BERTH_TIES_BLEVEL       /* longest path to a sink, mean op times and mean transfers: the upward rank of HEFT */
-} berth_ties;
-/** What is placed as one. Sets of ops as the transforms of that name (transform.h) make them, with an exact check for cycles; none
- *  of them has more parameter and output bytes than a sixteenth of the smallest device. */
-typedef enum berth_coarsen {
-  BERTH_COARSEN_NONE,    /* each op (default) */
-  BERTH_COARSEN_CHAINS,  /* chains: u and v where v is all that follows u, and u all that v follows */
-  BERTH_COARSEN_COPLACE, /* an op that has one consumer goes with it, heaviest edges first; then sets are fused */
-  BERTH_COARSEN_FUSE     /* ops with a tensor between them, heaviest pairs first */
-} berth_coarsen;
-
-typedef struct berth_place_options {
-  const berth_policy *policy;    /* for placer "policy" */
-  const char *variant;           /* "": the corrected or textbook form; else "baechi-tf", "baechi-pt", "code", ... by placer */
-  berth_average averages;        /* HEFT, CPOP, PEFT */
-  berth_links links;             /* discipline that the planner assumes; default FREE. With ROUTE and FAIR the list engine plans on
-                                    DUPLEX; whoever simulates to decide (the first five, searches, portfolio) takes them as they
-                                    are */
-  berth_memory_policy memory;    /* what counts against device memory; default as in the simulator */
-  double param_multiple;         /* as in berth_sim_options; default 1 */
-  double quantum;                /* s, as in berth_sim_options; default 0 */
-  berth_ties ties;               /* m-etf, m-sct */
-  berth_coarsen coarsen;         /* metis, m-topo and the list placers, without variants */
-  int32_t coarsen_ops;           /* most ops in one set; 0 (default): 16, chains of any length */
-  double transfer_weight;        /* the same placers: they see transfers that take so many times their time; default 1 */
-  berth_favourites favourites;   /* m-sct; default LP */
-  const int32_t *favourite;      /* [ops] m-sct with GIVEN: favourite child of each op, BERTH_NONE: none. A consumer of the op, and
-                                    of no two ops the same */
-  double tau;                    /* m-sct with LP, 0..1: an edge whose x = 1 - y is at most tau is a favourite; where two collide,
-                                    as they may above 0.5, the larger y. 0 (default): a maximal matching, greedily by y; baechi-tf:
-                                    0.1; baechi-pt: 0.5 */
-  double gap;                    /* m-sct: relative gap to which the LP is solved; default 0.01 */
-  int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
-  int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
-  uint64_t seed;
-  const berth_search_options *search;   /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged first in,
-                                           first out with links, memory, param_multiple and quantum. Its method and seed are not
-                                           read. exact: its seconds */
-  berth_search_report *search_report;   /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is an
-                                           answer, and this tells */
-} berth_place_options;
-/** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
- *           which an answer holds in any order of execution */
-berth_place_options berth_place_default(const berth_graph *g);
+/* ---- placers --------------------------------------------------------------------------------- */
 
 /** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop"
- *  "peft" "minmin" "blevel" "critical-path" "enumerative" "exact" (exact.h) "anneal", "local" and "brkga" (search.h) "portfolio"
+ *  "peft" "minmin" "blevel" "critical-path" "enumerative" "exact" (berth_exact) "anneal", "local" and "brkga" (search.h) "portfolio"
  *  "policy". The first five only choose devices: plan and estimate are what these give when each device runs its ops first in,
  *  first out, under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory limits,
  *  they pack for feasibility alone before they give up. "m-topo": "" balances memory within real limits; "baechi-tf" and
@@ -263,6 +132,131 @@ berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_a
  */
 berth_status berth_place_repair(berth_cost *cost, const int32_t *device, const berth_place_options *opts, berth_placement **out,
                                 berth_obstacle *why);
+
+/* ---- portfolio ------------------------------------------------------------------------------- */
+/* Several placers, the best answer by the objective. */
+
+/** A placer of the user's as a member, on the calling thread. Any of the library may be called from there, on this context.
+ *  @param why BERTH_NONE and 0 on entry; may be filled with BERTH_EINFEASIBLE
+ *  @param message [size] "" on entry; the reason, with another status than BERTH_OK; left "": berth_errmsg of the context
+ *  @return BERTH_OK; a refusal, which is the member's; BERTH_ECALLBACK and BERTH_ENOMEM end the whole run */
+typedef berth_status (*berth_member_fn)(void *ud, berth_cost *cost, berth_placement **out, berth_obstacle *why, char *message,
+                                        size_t size);
+
+/** One member: a placer and its options. `name` is what reports call it; NULL: the placer's. */
+typedef struct berth_member {
+  const char *name, *placer;
+  berth_place_options options;
+  berth_member_fn place;   /* NULL, or what places, instead of a placer by name */
+  void *ud;
+} berth_member;
+
+typedef struct berth_portfolio_options {
+  berth_place_options place;      /* links, memory, param_multiple, quantum, averages, tries, seed, gap: of every built-in
+                                     member; what is for one placer only must be as by default */
+  int32_t n_members;              /* 0: the built-in ones */
+  const berth_member *members;    /* [n_members] instead of them; their options are taken as they are */
+  const berth_sim_options *judge; /* the objective: makespan of this simulation; NULL: the default with links, memory,
+                                     param_multiple and quantum of `place`. PLANNED without a sequence: each answer in its own;
+                                     one that has none is not judged */
+  int32_t threads;                /* 0: one per core, or a single one if the graph is small. A user's placer or policy, the linear
+                                     program and metis run on the calling thread. With an allocator of the user's, which need
+                                     not be for many threads, all do */
+  double seconds;                 /* by the context's clock: when it has passed no member is begun, and those that run are
+                                     stopped; 0 (default): no limit. The baselines (single, round-robin) always run */
+} berth_portfolio_options;
+/** @param g as for berth_place_default. The built-in members, in this order: single, round-robin; m-etf with ties by level,
+ *  topological and by b-level; m-sct with favourites greedily by through-length and from the linear program, both greedily with
+ *  ties by level and topological, the program's also by b-level; with tau 0.5 and with 0.1, topological; etf, heft, peft, cpop,
+ *  blevel, critical-path, minmin, m-topo, metis. Then, on sets of up to 8 ops by coplace: m-etf and m-sct by b-level,
+ *  critical-path and heft with transfers weighed 2, etf with 0.5, m-topo; peft on chains; on sets of up to 16 ops by fuse: etf,
+ *  minmin and blevel with 0.5, metis; on ops: blevel with 0.5, m-sct by through-length with 4. The program of the ops is solved
+ *  once */
+berth_portfolio_options berth_portfolio_default(const berth_graph *g);
+
+typedef struct berth_portfolio berth_portfolio; /* what a run found; immutable */
+
+typedef struct berth_member_report {
+  const char *name;
+  const char *placer;              /* NULL: the user's own */
+  const berth_place_options *options; /* with these berth_place(placer) gives the same; NULL: the user's own */
+  berth_status status;             /* of placing and judging; BERTH_EINTERRUPT: stopped, or not begun, when the time had passed */
+  const char *message;             /* "" if it answered */
+  double makespan;                 /* s, by the judge; NaN: no answer */
+  int oom;                         /* 1: it runs out of memory in the judge's simulation */
+  berth_obstacle why;              /* what stopped it, with BERTH_EINFEASIBLE or oom */
+  berth_placement *placement;      /* borrowed; NULL: no answer */
+  double seconds;                  /* by the context's clock, NaN without one or if not begun: placing and judging */
+} berth_member_report;
+
+/**
+ * Runs the members and keeps the answer with the shortest makespan of those that keep memory; ties: the first in the list.
+ * Never worse, by the judge, than any member whose answer keeps memory. Same input and seed, same answer, for any number of
+ * threads, as long as no time limit stops it. The hook `progress` hears of members that are done ("portfolio"), and of nothing
+ * within them.
+ *
+ * @param opts NULL: defaults
+ * @param out also filled, with what there is, when no member's answer keeps memory, or the hook stops the run after some member
+ *        has answered; else NULL
+ * @param why as in berth_place
+ * @return BERTH_OK; BERTH_EINFEASIBLE (a proof that nothing fits if there is one, for which built-in members are not run; else
+ *         what came closest); what the first member says if none lacks memory; BERTH_EINTERRUPT (hook, or the time had passed
+ *         before any member answered); errors of options; BERTH_ECALLBACK; BERTH_ENOMEM
+ */
+berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts, berth_portfolio **out,
+                                 berth_obstacle *why);
+void berth_portfolio_release(berth_portfolio *p);
+/** The best answer, borrowed; NULL: none keeps memory. */
+berth_placement *berth_portfolio_best(const berth_portfolio *p);
+int32_t berth_portfolio_winner(const berth_portfolio *p); /* its member; BERTH_NONE */
+int32_t berth_portfolio_members(const berth_portfolio *p);
+/** Borrowed until p goes; NULL: no such member. */
+const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int32_t member);
+
+/* ---- exact ----------------------------------------------------------------------------------- */
+/* Exact makespans: branch and bound on small graphs, and schedules of ops without transfers on identical devices. */
+
+typedef struct berth_exact_options {
+  berth_place_options place; /* read are memory, param_multiple, seed; links must be FREE and quantum 0 */
+  int64_t nodes;             /* partial schedules at most; 0 (default): with seconds no limit, else 1,000,000 up to 20 ops, and
+                                above 2e7 / (edges + ops x devices), a tenth of that where list schedules (next) went before */
+  int32_t schedules;         /* identical devices without transfers: list schedules at most; default 8000 */
+  double seconds;            /* by the context's clock; 0 (default): no limit. Bounds and list placers, which come first, are not
+                                cut short. Answers may then differ from run to run */
+} berth_exact_options;
+/** @param g decides the memory policy as for berth_place_default */
+berth_exact_options berth_exact_default(const berth_graph *g);
+
+typedef struct berth_exact_summary {
+  double makespan, bound; /* s; no schedule is shorter than `bound`, as exactly as 1e-9 of it */
+  int proved;             /* 1: makespan is the optimum: the bound reaches it */
+  int interrupted;        /* 1: the interrupt hook said stop; the answer is the best until then */
+  int timed_out;          /* 1: so did `seconds` */
+  int64_t nodes;          /* partial schedules looked at */
+  int32_t schedules;      /* list schedules made */
+} berth_exact_summary;
+
+/**
+ * The shortest makespan on free links, without preemption or duplication, or the best found and a bound on it.
+ *
+ * First the list placers and the bounds of bound.h. Where all devices are alike, nothing takes time to cross and no op is bound
+ * to a device or a group, one list placer, and instead of these bounds the interval bound with heads and tails of ancestors; then
+ * list schedules forward and backward from perturbed priorities, improved by pushing all ops to one end and back.
+ * Then, up to 64 ops, branch and bound over partial schedules, in order of starts: which ready op next, on which device. It
+ * drops what is too long by remaining path (transfers that no schedule can spare included) or work, what another one of the same
+ * ops, with equal devices renamed, is nowhere later than, and all but one of equal idle devices. Memory: a schedule counts
+ * if simulation (PLANNED, its sequence) does not run out of it; the shortest that did so limits the bound, for waiting might have
+ * helped it.
+ *
+ * @param opts NULL: defaults  @param summary may be NULL  @param why as in berth_place
+ * @return BERTH_OK, also without a proof and after an interrupt; BERTH_EINVAL (options); BERTH_EUNSUPPORTED (collectives, links,
+ *         quantum, seconds without a clock); BERTH_EINFEASIBLE as the list placers tell it; BERTH_EUNREACHABLE; BERTH_ENOMEM
+ * Deterministic, but for `seconds`: work is counted, not time. O(nodes x (edges + ops x devices))
+ *
+ * Sources: Fernandez, Bussell 1973 (interval bound); Valls, Ballestin, Quintanilla 2005 (pushing to one end and back).
+ */
+berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, berth_placement **out, berth_exact_summary *summary,
+                         berth_obstacle *why);
 
 #ifdef __cplusplus
 }

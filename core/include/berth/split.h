@@ -2,7 +2,7 @@
 #ifndef BERTH_SPLIT_H
 #define BERTH_SPLIT_H
 
-#include <berth/place.h>
+#include <berth/placement.h>
 
 #ifdef __cplusplus
 extern "C" {

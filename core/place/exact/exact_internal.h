@@ -2,8 +2,8 @@
 #ifndef BERTH_EXACT_INTERNAL_H
 #define BERTH_EXACT_INTERNAL_H
 
-#include "pack/packing_internal.h"
-#include <berth/exact.h>
+#include "place/place_internal.h"
+#include <berth/place.h>
 
 enum { BERTH_I_EXACT_OPS = 64 };
 

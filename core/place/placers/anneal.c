@@ -1,6 +1,6 @@
 /* The placers "anneal", "local" and "brkga": search.h from starts of its own, those of quick placers, or a given one, and the plan
  * of the answer. */
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 
 static const char *const plain[] = { "", NULL };
 

@@ -1,5 +1,5 @@
 /* The trivial answers that every other one is measured against: single, round-robin, random. */
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 
 static const char *const plain[] = { "", NULL };
 

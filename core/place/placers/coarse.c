@@ -1,7 +1,7 @@
 /* Placing a coarser graph, or one with weighed transfers, by any placer that has devices to choose: what it sees, and the way
  * back to the ops and their true times. */
 #include "graph/transforms/transform_internal.h"
-#include "placement/placement_internal.h"
+#include "place/place_internal.h"
 #include <stdio.h>
 
 enum { MOST_OPS = 16, LEAST_SETS = 16 }; /* ops in a set; sets that the smallest device holds at the least */

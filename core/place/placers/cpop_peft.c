@@ -1,5 +1,6 @@
 /* CPOP (Topcuoglu, Hariri, Wu 2002) and PEFT (Arabnejad, Barbosa 2014). */
 #include "list/ranks_internal.h"
+#include "place/place_internal.h"
 
 static const char *const textbook_only[] = { "", NULL };
 

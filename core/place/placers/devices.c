@@ -1,6 +1,6 @@
 /* Placers that only choose devices: from a rule to a placement whose plan keeps memory. Under INFERENCE and TRAINING memory
  * depends on the order of execution, so the rule proposes and the simulator decides. */
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 
 enum { MOST_SHARES = 8 };
 

@@ -2,8 +2,8 @@
 #ifndef BERTH_ENUMERATIVE_INTERNAL_H
 #define BERTH_ENUMERATIVE_INTERNAL_H
 
-#include "bound/assignment_internal.h"
-#include "pack/packing_internal.h"
+#include "assignment_internal.h"
+#include "place/place_internal.h"
 
 typedef struct berth_i_walk {
   const berth_i_units *u;

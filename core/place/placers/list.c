@@ -1,5 +1,6 @@
 /* ETF, m-ETF, HEFT, MinMin, b-level and critical-path list scheduling, and the user's own policy: settings of the list engine. */
 #include "list/ranks_internal.h"
+#include "place/place_internal.h"
 
 static const char *const textbook_only[] = { "", NULL };
 const char *const berth_i_baechi_variants[] = { "", "baechi-tf", "baechi-pt", NULL };

@@ -1,6 +1,6 @@
 /* k-way partition of the symmetrised graph by METIS, one part per device, then made to fit. */
 #include "extern/metis_internal.h"
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 #include <stdlib.h>
 
 enum { INT_TOTAL = 1 << 27 }; /* what weights are scaled to: sums stay far below 2^31, an op is rounded by 1e-8 of the whole */

@@ -1,6 +1,6 @@
 /* m-TOPO: devices filled one after another along a topological order, to a balanced share of the memory.
  * Source: Baechi, 2020, and its two published programs (TensorFlow, PyTorch). */
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 
 static const char *const variants[] = { "", "baechi-tf", "baechi-pt", NULL };
 

@@ -1,5 +1,5 @@
 /* Which part on which device: a partition says what belongs together, not what is near. */
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 
 typedef struct part_map {
   berth_cost *cost;

@@ -1,6 +1,7 @@
 /* m-SCT: small communication times, with memory. */
 #include "list/ranks_internal.h"
 #include "list/sct_internal.h"
+#include "place/place_internal.h"
 
 static berth_status check_tau(berth_ctx *ctx, const berth_place_options *o) {
   if (!(o->tau >= 0 && o->tau <= 1)) {

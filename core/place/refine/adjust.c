@@ -1,5 +1,5 @@
 /* Groups that a placement has split, each put on one device. */
-#include "pack/packing_internal.h"
+#include "place/place_internal.h"
 #include <stdlib.h>
 
 typedef struct choice {

@@ -1,5 +1,6 @@
 /* A user's placement, changed as little as makes it keep groups, types, pins, routes and memory. */
 #include "pack/pack_internal.h"
+#include "place/place_internal.h"
 
 static const char *const NAME = "repair";
 

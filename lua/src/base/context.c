@@ -283,7 +283,7 @@ int luaopen_berth_core(lua_State *L) {
   bl_nn_register(L);
   lua_newtable(L);
   for (k = 0; lists[k]; k++) bl_set_functions(L, lists[k]);
-  lua_pushliteral(L, BERTH_VERSION);
+  lua_pushstring(L, berth_version());
   lua_setfield(L, -2, "version");
   return 1;
 }

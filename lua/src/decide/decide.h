@@ -3,7 +3,7 @@
 #define BERTH_LUA_DECIDE_H
 
 #include "base/binding.h"
-#include <berth/decisions.h>
+#include <berth/decide.h>
 
 /* A search that goes on. Its functions are in the anchor: value, prior, fill. */
 typedef struct bl_tree_box {

@@ -3,7 +3,7 @@
 #define BERTH_LUA_DEPLOY_H
 
 #include "base/binding.h"
-#include <berth/deploy_value.h>
+#include <berth/deploy.h>
 
 typedef struct bl_deploy_box {
   berth_deploy *deploy; /* NULL: closed */

@@ -1,7 +1,7 @@
 /* Searches of type "deploy": d:search, d:tree. */
 #include "decide/decide.h"
 #include "deploy.h"
-#include <berth/deploy_search.h>
+#include <berth/deploy.h>
 #include <string.h>
 
 /* ---- results ---------------------------------------------------------------------------------- */

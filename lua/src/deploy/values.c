@@ -1,7 +1,7 @@
 /* Type "deploy": what strategies are worth; strategies to begin with; numbers for graph networks. */
 #include "episodes/assign.h"
 #include "deploy.h"
-#include <berth/deploy_value.h>
+#include <berth/deploy.h>
 #include <string.h>
 
 static berth_deploy *self(lua_State *L, const char *fn) { return bl_check_deploy(L, 1, fn, "self"); }

@@ -1,6 +1,7 @@
 /* Destructive bounds on DOPPLER's graphs with perturbed costs: the published bounds to 0.01 %, never above a known schedule. */
 #include "sim/sim_help.h"
 #include "bound/destructive/destructive_internal.h"
+#include <berth/bound.h>
 
 /* In units of 1e10: bound and best schedule of any kind, for 4 and 8 devices; the bound expected of the cheap level. */
 static const struct {

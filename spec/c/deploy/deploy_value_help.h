@@ -3,7 +3,7 @@
 #define DEPLOY_VALUE_HELP_H
 
 #include "deploy_build.h"
-#include <berth/deploy_value.h>
+#include <berth/deploy.h>
 
 enum { MOST_OPS = 80, MOST_GROUPS = 8, MOST_ACTIONS = 400 };
 

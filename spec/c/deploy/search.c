@@ -1,6 +1,6 @@
 /* Searching strategies: against enumeration, memory, options, allocation failure. */
 #include "refusals.h"
-#include <berth/deploy_search.h>
+#include <berth/deploy.h>
 
 enum { LAYERS = 3, DEVICES = 3 };
 

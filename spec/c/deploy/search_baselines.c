@@ -1,7 +1,7 @@
 /* Searches of deployments that begin with strategies of others: baselines that the problem keeps, starts, what exceeds memory. */
 #include "deploy_value_help.h"
 #include "refusals.h"
-#include <berth/deploy_search.h>
+#include <berth/deploy.h>
 
 enum { LAYERS = 6, PROBLEMS = 12 };
 

@@ -1,7 +1,7 @@
 /* What a search of deployments chooses from: actions, the strategies that they stand for, their values, priors. */
 #include "deploy_value_help.h"
 #include "refusals.h"
-#include <berth/deploy_search.h>
+#include <berth/deploy.h>
 
 enum { MOST_CHOICES = 2 * MOST_ACTIONS, PROBLEMS = 40 };
 

@@ -3,7 +3,7 @@
 #define BERTH_TRANSFORM_HELP_H
 
 #include "check.h"
-#include <berth/transform.h>
+#include <berth/graph.h>
 
 typedef struct recipe {
   int32_t ops, groups;  /* groups 0: none */

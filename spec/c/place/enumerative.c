@@ -1,6 +1,6 @@
 /* The enumerative optimizer: meta-ops, the assignment problem beside enumeration, and worked placements. */
 #include "place_help.h"
-#include "bound/assignment_internal.h"
+#include "place/placers/assignment_internal.h"
 
 static berth_ctx *ctx;
 

@@ -1,5 +1,5 @@
 /* Planned times of placers that only choose devices. */
-#include "pack/packing_internal.h"
+#include "placement_internal.h"
 #include <stdlib.h>
 
 berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts) {

@@ -4,8 +4,8 @@
  * A candidate is an op that is not assigned and whose producers all are. With units (sets of ops that share a device: pins,
  * colocation groups, and `unit`) a decision for one op fixes its whole unit; ops that are candidates and whose device is known are
  * assigned at once, so an episode has as many steps as units. */
-#ifndef BERTH_ASSIGN_H
-#define BERTH_ASSIGN_H
+#ifndef BERTH_EPISODES_H
+#define BERTH_EPISODES_H
 
 #include <berth/sim.h>
 

@@ -1,6 +1,6 @@
 /* Decisions: search for the best sequence of choices, on an objective, with a prior that says where to look. */
-#ifndef BERTH_DECISIONS_H
-#define BERTH_DECISIONS_H
+#ifndef BERTH_DECIDE_H
+#define BERTH_DECIDE_H
 
 #include <berth/base.h>
 
