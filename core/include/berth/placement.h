@@ -88,11 +88,11 @@ typedef struct berth_place_options {
   int32_t device;                /* single: this one; BERTH_NONE (default): the best that fits */
   int32_t tries;                 /* critical-path with random ties: best of so many; default 1 */
   uint64_t seed;
-  const struct berth_search_options *search;   /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged first in,
-                                           first out with links, memory, param_multiple and quantum. Its method and seed are not
-                                           read. exact: its seconds */
-  struct berth_search_report *search_report;   /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is an
-                                           answer, and this tells */
+  const struct berth_search_options *search; /* anneal, local, brkga: budget, start, judge, objective; NULL: defaults, judged
+                                    first in, first out with links, memory, param_multiple and quantum. Its method and seed are
+                                    not read. exact: its seconds */
+  struct berth_search_report *search_report; /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is
+                                    an answer, and this tells */
 } berth_place_options;
 /** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
  *           which an answer holds in any order of execution */
