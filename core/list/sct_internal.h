@@ -1,6 +1,6 @@
 /* m-SCT on the list engine: a device that has run an op may stay idle for the op's favourite child. place/placers/sct.c: placer
- * and options; sct_favourites.c beside it: who is whose favourite. sct_choose.c: the loop. sct_lines.c: who could run where. sct_rule.c and
- * sct_published.c: what an idle device offers to run, by our rule and by that of the published programs. */
+ * and options; sct_favourites.c beside it: who is whose favourite. sct_choose.c: the loop. sct_lines.c: who could run where.
+ * sct_rule.c and sct_published.c: what an idle device offers to run, by our rule and by that of the published programs. */
 #ifndef BERTH_SCT_INTERNAL_H
 #define BERTH_SCT_INTERNAL_H
 
