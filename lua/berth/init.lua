@@ -7,10 +7,10 @@ local core = require "berth.core"
 local source = debug and debug.getinfo(1, "S").source
 if source and source:find("init%.lua$") then core.set_home((source:gsub("init%.lua$", ""))) end
 
-local execute = require "berth.execute"
+local execute = require "berth.exec"
 local place = require "berth.place"
-local load = require "berth.load"
-local transforms = require "berth.transforms"
+local load = require "berth.io"
+local transforms = require "berth.place.transforms"
 
 local berth = {
   version = core.version,
@@ -24,24 +24,24 @@ local berth = {
   place = place.place,
   placers = place.placers,
   placement = core.placement,
-  pipeline = require "berth.pipeline",
+  pipeline = require "berth.place.pipeline",
   transforms = transforms.list,
   adjust = transforms.adjust,
   expand = core.expand,
-  repair = require "berth.repair",
-  exact = require "berth.exact",
+  repair = require "berth.place.repair",
+  exact = require "berth.place.exact",
   split = require("berth.split").split,
   split_measure = require("berth.split").measure,
-  portfolio = require("berth.portfolio").portfolio,
+  portfolio = require("berth.place.portfolio").portfolio,
   simulate = core.simulate,
   simulate_batch = core.simulate_batch,
   simulator = core.simulator,
   tries = core.tries,
   executor = execute.executor,
-  bounds = require "berth.bounds",
-  gaps = require "berth.gaps",
-  favourites = require "berth.favourites",
-  compare = require "berth.compare",
+  bounds = require "berth.bound",
+  gaps = require "berth.bound.gaps",
+  favourites = require "berth.lp",
+  compare = require "berth.place.compare",
   load = load.load,
   load_topology = load.load_topology,
   load_placement = load.load_placement,
@@ -63,20 +63,15 @@ local berth = {
   kind = core.kind,
 }
 
--- Parts that not every program needs are loaded when they are first named.
-local later = {
-  agents = true, cli = true, cluster = true, decide = true, deploy = true, execute = true, experiment = true, figure = true,
-  help = true, models = true, nn = true, pacml = true, pdors = true, repl = true, report = true, search = true,
-}
+-- Parts that not every program needs are loaded when they are first named; the module of each.
+local later = { execute = "exec", figure = "report.figure" }
+for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "models", "nn", "pacml", "pdors",
+  "repl", "report" } do later[name] = name end
 
 return setmetatable(berth, {
   __index = function(self, name)
     if not later[name] then return nil end
-    local found, part = pcall(require, "berth." .. name)
-    if not found then
-      if tostring(part):find("module 'berth." .. name .. "' not found", 1, true) then return nil end
-      error(part, 0)
-    end
+    local part = require("berth." .. later[name])
     rawset(self, name, part)
     return part
   end,

@@ -12,7 +12,7 @@ local clusters = require "berth.deploy.clusters"
 local costs = require "berth.agents.tag.costs"
 local guide = require "berth.agents.tag.guide"
 local models = require "berth.deploy.models"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local path = arg[1]
 if not path then

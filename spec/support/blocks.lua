@@ -1,7 +1,7 @@
 --- The fenced code blocks of a Markdown text.
 --
--- The words behind the fence tell what a block is: "lua", "json" and "sh" are run by spec/lua/docs_spec.lua; "lua sketch" is only
--- compiled; "text" is for reading.
+-- The words behind the fence tell what a block is: "lua", "json" and "sh" are run by spec/lua/docs/docs_spec.lua; "lua sketch" is
+-- only compiled; "text" is for reading.
 local blocks = {}
 
 --- Array of { words = { "lua" }, text, line }; line: of the first line in the block.

@@ -2,7 +2,7 @@
 -- neighbours on different sets pay for it. Local costs take AllReduce for half as dear as it is.
 local berth = require "berth"
 local nn = berth.nn
-local options = require "berth.options"
+local options = require "berth.base.options"
 local tables = require "support.tag_tables"
 
 local toy = {}

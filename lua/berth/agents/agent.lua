@@ -1,7 +1,7 @@
 --- Agents: a policy, and what it takes to train it, keep it and place with it.
 -- @module berth.agents.agent
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
 local settings = require "berth.agents.settings"

@@ -1,7 +1,7 @@
 --- Options of agents: what is not as it should be raises, with the place, the value and what was expected.
 -- @module berth.agents.check
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local check = {}
 

@@ -1,7 +1,7 @@
 --- What policies share that visit ops in one fixed order and choose a device for each.
 -- @module berth.agents.choices
 local nn = require "berth.nn"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local choices = {}
 

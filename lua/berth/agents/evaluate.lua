@@ -1,7 +1,7 @@
 --- What placements take: the simulator's answer or the objective's, counted; the best is kept.
 -- @module berth.agents.evaluate
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local parts = require "berth.agents.parts"
 local tasks = require "berth.agents.tasks"
 

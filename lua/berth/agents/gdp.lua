@@ -2,7 +2,7 @@
 -- over the devices; each is drawn by itself.
 -- @module berth.agents.gdp
 local nn = require "berth.nn"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local check = require "berth.agents.check"
 local choices = require "berth.agents.choices"
 

@@ -3,7 +3,7 @@
 local agent = require "berth.agents.agent"
 local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local settings = require "berth.agents.settings"
 
 local agents = {

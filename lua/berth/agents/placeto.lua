@@ -4,7 +4,7 @@
 -- Departs from it: op times are told as shares of the largest, and the three sets of ops around the current one are averaged.
 -- @module berth.agents.placeto
 local nn = require "berth.nn"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local check = require "berth.agents.check"
 local choices = require "berth.agents.choices"
 local sight = require "berth.agents.placeto_view"

@@ -4,8 +4,8 @@
 -- raises takes part in that sum once more, as failed, and sends its message; so nobody waits for it. A rank that dies outright is
 -- mpirun's affair: it ends the others.
 local core = require "berth.core"
-local interrupt = require "berth.interrupt"
-local options = require "berth.options"
+local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 
 local ranks = {}
 ranks.__index = ranks

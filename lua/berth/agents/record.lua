@@ -1,6 +1,6 @@
 --- Numbers, strings, booleans and tables of them as text, and back to the same numbers.
 -- @module berth.agents.record
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local record = {}
 

@@ -1,6 +1,6 @@
 --- Checkpoints of a training: written every few updates, gone on from to the same bytes.
 -- @module berth.agents.resume
-local options = require "berth.options"
+local options = require "berth.base.options"
 local checkpoint = require "berth.agents.checkpoint"
 local record = require "berth.agents.record"
 local settings = require "berth.agents.settings"

@@ -1,7 +1,7 @@
 --- Options of training: what is legal, what is recommended, what was published.
 -- @module berth.agents.settings
 local check = require "berth.agents.check"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local rewards = require "berth.agents.rewards"
 
 local settings = {}

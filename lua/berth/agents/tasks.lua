@@ -2,7 +2,7 @@
 -- @module berth.agents.tasks
 local core = require "berth.core"
 local check = require "berth.agents.check"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local rewards = require "berth.agents.rewards"
 
 local tasks = {}

@@ -5,8 +5,8 @@
 -- imitation_loss(view, state, seen, options). encode and the losses run on a tape; losses are means over the episodes.
 -- @module berth.agents.trainer
 local nn = require "berth.nn"
-local options = require "berth.options"
-local interrupt = require "berth.interrupt"
+local options = require "berth.base.options"
+local interrupt = require "berth.base.interrupt"
 local evaluate = require "berth.agents.evaluate"
 local ranks = require "berth.agents.ranks"
 local resume = require "berth.agents.resume"

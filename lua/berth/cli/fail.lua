@@ -1,5 +1,5 @@
 --- How a command ends early: an error value with an exit code.
-local interrupt = require "berth.interrupt"
+local interrupt = require "berth.base.interrupt"
 
 local fail = {}
 

@@ -1,6 +1,6 @@
 --- Writes JSON: the same bytes under every interpreter, keys in the order given.
 local core = require "berth.core"
-local utf8 = require "berth.utf8"
+local utf8 = require "berth.base.utf8"
 
 local json = {}
 

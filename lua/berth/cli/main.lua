@@ -1,17 +1,14 @@
 --- The command line: finds the command, parses its options, runs it, turns failures into exit codes.
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
-local interrupt = require "berth.interrupt"
+local interrupt = require "berth.base.interrupt"
 local json = require "berth.cli.json"
 
 local main = {}
 
--- In the order of the help text; each is a module of this directory.
+-- In the order of the help text; each is a module of commands/.
 local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report", "convert", "train",
   "cluster", "models", "repl" }
-
--- Of another name than the command.
-local MODULES = { report = "report_command" }
 
 local SUMMARIES = {
   place = "decides which device runs each op, and simulates the answer",
@@ -40,7 +37,7 @@ local function overview()
 end
 
 local function command_of(name)
-  if SUMMARIES[name] then return require("berth.cli." .. (MODULES[name] or name)) end
+  if SUMMARIES[name] then return require("berth.cli.commands." .. name) end
   return fail.usage("no command %q; legal: %s", name, table.concat(COMMANDS, " "))
 end
 

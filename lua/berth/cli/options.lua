@@ -1,5 +1,5 @@
 --- Options that several commands share, and their way into the library.
-local proved = require "berth.proved"
+local proved = require "berth.bound.proved"
 
 local options = {}
 

@@ -2,8 +2,8 @@
 local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
-local own_placer = require "berth.own_placer"
-local transforms = require "berth.transforms"
+local own_placer = require "berth.place.own_placer"
+local transforms = require "berth.place.transforms"
 
 local placers = {}
 

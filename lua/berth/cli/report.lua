@@ -2,7 +2,7 @@
 local berth = require "berth"
 local json = require "berth.cli.json"
 local text = require "berth.cli.text"
-local utilisation = require "berth.utilisation"
+local utilisation = require "berth.sim.utilisation"
 
 local report = {}
 

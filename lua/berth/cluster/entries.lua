@@ -1,7 +1,7 @@
 --- Reads what a scheduler returns: a table of lists of entries, each with its keys. What is wrong is raised as { plan = words },
 -- for whoever knows the scheduler and the event.
-local interrupt = require "berth.interrupt"
-local options = require "berth.options"
+local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 
 local entries = {}
 

@@ -1,6 +1,6 @@
 --- Gang schedulers by name: the core's.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local gang = {}
 

@@ -1,6 +1,6 @@
 --- Carries out what a scheduler returns: pauses, refusals, rates, starts, a wake, in this order.
 local entries = require "berth.cluster.entries"
-local interrupt = require "berth.interrupt"
+local interrupt = require "berth.base.interrupt"
 
 local plan = {}
 local wrong, decide = entries.wrong, entries.decide

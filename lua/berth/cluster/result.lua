@@ -1,7 +1,7 @@
 --- What became of the jobs of a simulation.
 local core = require "berth.core"
 local files = require "berth.cluster.files"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local result = {}
 

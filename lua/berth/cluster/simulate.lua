@@ -1,8 +1,8 @@
 --- Jobs on machines under a scheduler, from the first arrival to the last end.
 local core = require "berth.core"
 local gang = require "berth.cluster.gang"
-local interrupt = require "berth.interrupt"
-local options = require "berth.options"
+local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 local plan = require "berth.cluster.plan"
 local result = require "berth.cluster.result"
 local trace = require "berth.cluster.trace"

@@ -1,6 +1,6 @@
 --- Jobs in order of arrival, and the machines that they run on, as the core takes them.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local trace = {}
 

@@ -1,6 +1,6 @@
 --- Files of jobs that others have recorded, as jobs of berth.cluster: docs/cluster.md, "Traces".
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local text = require "berth.cluster.traces_text"
 local throughputs = require "berth.cluster.throughputs"
 

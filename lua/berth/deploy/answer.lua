@@ -1,7 +1,7 @@
 --- The answer of berth.deploy.plan.
 local core = require "berth.core"
 local notes = require "berth.deploy.notes"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local words = require "berth.deploy.answer_words"
 
 local Answer = { __name = "berth.deploy.answer" }
@@ -179,7 +179,7 @@ function methods:memory_table() return words.memory_table(self) end
 --- Writes the plan, for berth.deploy.load.
 function methods:save(path)
   if type(path) ~= "string" then options.fail("deploy answer:save: path: expected a string, got %s", core.kind(path)) end
-  return require "berth.write"(path, self:to_json() .. "\n")
+  return require "berth.base.write"(path, self:to_json() .. "\n")
 end
 
 --- What save writes, and berth deploy --json prints.

@@ -1,7 +1,7 @@
 --- What answers call devices, options and op groups, and the tables that they print.
 local core = require "berth.core"
-local decimals = require "berth.decimals"
-local percent = require "berth.percent"
+local decimals = require "berth.base.decimals"
+local percent = require "berth.base.percent"
 local text = require "berth.cli.text"
 
 local words = {}

@@ -2,7 +2,7 @@
 -- Facts of the published code, restated: groups of equal GPUs, bandwidths in MB/s as printed there, memory that is usable.
 -- @module berth.deploy.clusters
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local clusters = {}
 

@@ -1,6 +1,6 @@
 --- Plans as JSON: docs/deploy.md, "Saved plans".
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local writer = require "berth.cli.json"
 
 local json = {}

@@ -1,7 +1,7 @@
 --- Models of the study of TAG, by their names there, at its batch sizes: docs/deploy.md. Graphs of berth.models, op by op, Adam.
 -- @module berth.deploy.models
 local models = require "berth.models"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local study = {}
 

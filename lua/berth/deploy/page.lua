@@ -4,11 +4,11 @@ local facts = require "berth.report.facts"
 local figures = require "berth.deploy.page_figures"
 local gantt = require "berth.report.gantt"
 local html = require "berth.report.html"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local words = require "berth.deploy.answer_words"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local FN = "deploy answer:report"
 

@@ -2,7 +2,7 @@
 local answer = require "berth.deploy.answer"
 local core = require "berth.core"
 local groups = require "berth.deploy.answer_groups"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local run = require "berth.deploy.plan_run"
 local words = require "berth.deploy.answer_words"
 

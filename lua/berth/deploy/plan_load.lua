@@ -2,7 +2,7 @@
 local core = require "berth.core"
 local format = require "berth.deploy.json"
 local json = require "berth.experiment.json"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local plan = require "berth.deploy.plan"
 local words = require "berth.deploy.answer_words"
 

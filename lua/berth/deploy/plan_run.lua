@@ -1,7 +1,7 @@
 --- The search for a plan: baselines, search, repeated ops that the simulation agrees with, reasons by single changes.
 local core = require "berth.core"
-local interrupt = require "berth.interrupt"
-local options = require "berth.options"
+local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 local reasons = require "berth.deploy.reasons"
 local words = require "berth.deploy.answer_words"
 

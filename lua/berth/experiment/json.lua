@@ -1,7 +1,7 @@
 --- JSON of plain tables, and back. Keys are sorted: the same table gives the same bytes.
 local writer = require "berth.cli.json"
-local options = require "berth.options"
-local utf8 = require "berth.utf8"
+local options = require "berth.base.options"
+local utf8 = require "berth.base.utf8"
 
 local json = {}
 

@@ -1,6 +1,6 @@
 --- Means over seeds, with confidence intervals, for each point of a grid.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local student = require "berth.experiment.student"
 
 local Summary = { __name = "berth.experiment.summary" }

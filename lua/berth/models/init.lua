@@ -6,7 +6,7 @@
 -- Each function takes one table of options and returns a graph and a table about it; models.describe(name, options) gives the
 -- plain description instead. docs/models.md has the options and the published figures beside ours.
 local berth = require "berth"
-local fail = require("berth.options").fail
+local fail = require("berth.base.options").fail
 local options = require "berth.models.options"
 
 local models = {}

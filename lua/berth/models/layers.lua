@@ -1,6 +1,6 @@
 --- Layers for image models and those that all models share. Each takes the recorder, a name and values, and returns a value.
 -- Shapes leave the batch out: images are { channels, height, width }, sequences { length, width }.
-local fail = require("berth.options").fail
+local fail = require("berth.base.options").fail
 
 local layers = {}
 

@@ -1,5 +1,5 @@
 --- Option tables of the models: defaults, and complaints that name the option and what is legal.
-local berth_options = require "berth.options"
+local berth_options = require "berth.base.options"
 
 local options = {}
 

@@ -1,7 +1,7 @@
 --- Layers: each adds its arrays to parameters under its name, and is a callable that prints one line.
 -- @module berth.nn.layers
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local layers = {}
 

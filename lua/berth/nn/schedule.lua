@@ -2,7 +2,7 @@
 -- With { warmup = n } the first n steps rise evenly to the start, which step n - 1 has; what comes after fits in the other steps.
 -- @module berth.nn.schedule
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local schedule = {}
 

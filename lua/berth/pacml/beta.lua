@@ -1,6 +1,6 @@
 --- Distributions of beta: the share of its sequential time within which a job must end. Discrete, in hundredths.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local family = require "berth.pacml.beta_family"
 local tables = require "berth.pacml.beta_tables"
 

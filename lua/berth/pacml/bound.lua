@@ -1,6 +1,6 @@
 --- A bound on the jobs that any scheduler can accept, also one that knows all arrivals; with its proof.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local taken = require "berth.pacml.bound_choices"
 
 local FN = "berth.pacml.bound"

@@ -4,7 +4,7 @@
 -- and its published simulator.
 local core = require "berth.core"
 local beta = require "berth.pacml.beta"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local FN = "berth.pacml.decider"
 

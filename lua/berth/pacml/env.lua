@@ -1,6 +1,6 @@
 --- The cluster on which jobs of some models arrive.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local env = {}
 local meta = { __index = env, __name = "berth.pacml.env" }

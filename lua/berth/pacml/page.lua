@@ -1,14 +1,14 @@
 --- A page about runs of the cluster: one self-contained HTML file. Load, blocking and utilisation over time, by decider.
 local core = require "berth.core"
-local decimals = require "berth.decimals"
+local decimals = require "berth.base.decimals"
 local html = require "berth.report.html"
 local metrics = require "berth.pacml.metrics"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local panels = require "berth.report.panels"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local windows = require "berth.pacml.windows"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local FN = "berth.pacml.report"
 local N_WINDOWS, MOST_RUNS = 100, 16

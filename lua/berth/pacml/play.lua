@@ -1,6 +1,6 @@
 --- A whole run: each job of a trace is decided about.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local deciders = require "berth.pacml.deciders"
 local records = require "berth.pacml.records"
 

@@ -1,7 +1,7 @@
 --- PipeDream's profiles as models of a RAMP cluster.
 local core = require "berth.core"
-local load = require "berth.load"
-local options = require "berth.options"
+local load = require "berth.io"
+local options = require "berth.base.options"
 
 -- Ids of the ops, in the order of the node lines: the published simulator works through them so.
 local function order_of(graph, path)

@@ -2,9 +2,9 @@
 local core = require "berth.core"
 local json = require "berth.experiment.json"
 local writer = require "berth.cli.json"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local timeline = require "berth.pacml.timeline"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local Records = { __name = "berth.pacml.records" }
 Records.__index = Records

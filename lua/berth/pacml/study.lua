@@ -4,7 +4,7 @@ local beta = require "berth.pacml.beta"
 local deciders = require "berth.pacml.deciders"
 local experiment = require "berth.experiment"
 local metrics = require "berth.pacml.metrics"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local play = require "berth.pacml.play"
 local trace = require "berth.pacml.trace"
 

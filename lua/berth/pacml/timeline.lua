@@ -1,6 +1,6 @@
 --- A run of the cluster in the Chrome trace format: a row per server, one for what is blocked, counters.
-local chrome = require "berth.chrome"
-local options = require "berth.options"
+local chrome = require "berth.cluster.chrome"
+local options = require "berth.base.options"
 
 local JOBS, SERVERS, BLOCKED = 0, 1, 1 -- processes; the row of the first
 

@@ -1,6 +1,6 @@
 --- Sequences of jobs: which model each is of, when it arrives, and how much of its sequential time it may take.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local beta = require "berth.pacml.beta"
 
 local KEYS = { "models", "beta", "seed", "jobs", "interarrival", "copies", "shuffle" }

@@ -1,6 +1,6 @@
 --- Random numbers of generated jobs: a stream for each field, so that another range of one leaves the others as they are.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local Draws = {}
 Draws.__index = Draws

@@ -1,6 +1,6 @@
 --- Problems to schedule, drawn at random: training jobs and machines.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local draws = require "berth.pdors.draws"
 local models = require "berth.pdors.measured"
 

@@ -1,13 +1,13 @@
 --- A page about runs on one problem: one self-contained HTML file. Utility, jobs, machines over slots.
 local core = require "berth.core"
-local decimals = require "berth.decimals"
+local decimals = require "berth.base.decimals"
 local html = require "berth.report.html"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local panels = require "berth.report.panels"
 local result = require "berth.pdors.result"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local FN = "berth.pdors.report"
 local MOST_RUNS, MOST_JOBS, MOST_ROWS, LEVELS = 16, 200, 60, 5

@@ -1,6 +1,6 @@
 --- Policies by name: in C, behind the seam of berth/ps.h.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local problem = require "berth.pdors.problem"
 
 local policies = {}

@@ -1,8 +1,8 @@
 --- Training jobs and the machines that they will come to.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local json = require "berth.experiment.json"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local FN = "berth.pdors.problem"
 local JOB_KEYS = { "arrival", "epochs", "samples", "batch", "tau", "bytes", "ratio", "inside", "across", "rack", "worker",

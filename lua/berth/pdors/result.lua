@@ -1,10 +1,10 @@
 --- What became of the jobs of a run.
 local core = require "berth.core"
-local decimals = require "berth.decimals"
+local decimals = require "berth.base.decimals"
 local files = require "berth.cluster.files"
-local options = require "berth.options"
-local percent = require "berth.percent"
-local write = require "berth.write"
+local options = require "berth.base.options"
+local percent = require "berth.base.percent"
+local write = require "berth.base.write"
 
 local result = {}
 

@@ -1,6 +1,6 @@
 --- Plays a policy on a problem, slot by slot.
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local policies = require "berth.pdors.policies"
 local problem = require "berth.pdors.problem"
 local result = require "berth.pdors.result"

@@ -1,7 +1,7 @@
 --- What a report or a figure is of: checks what is given, runs what has to be run, draws.
 local core = require "berth.core"
 local facts = require "berth.report.facts"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local draw = {}
 

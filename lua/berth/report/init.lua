@@ -3,11 +3,11 @@ local core = require "berth.core"
 local draw = require "berth.report.draw"
 local html = require "berth.report.html"
 local made = require "berth.report.made"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local tables = require "berth.report.tables"
-local write = require "berth.write"
+local write = require "berth.base.write"
 
 local SECTIONS = {
   gantt = { "Schedule", "What each device does over time; below each device what it sends, and collectives." },

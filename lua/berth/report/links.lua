@@ -1,7 +1,7 @@
 --- Link use: bytes and utilisation of each link, and how many transfers are under way.
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
-local utilisation = require "berth.utilisation"
+local utilisation = require "berth.sim.utilisation"
 
 local MOST, ROW, FLIGHT = 32, 19, 56
 local LEFT, RIGHT = 250, 600

@@ -1,6 +1,6 @@
 --- Numbers and axes of figures. The same text on every interpreter: all numbers go through string.format.
 local core = require "berth.core"
-local percent = require "berth.percent"
+local percent = require "berth.base.percent"
 
 local scale = {}
 

@@ -1,7 +1,7 @@
 --- Pieces of SVG. All text that comes from outside goes through svg.escape.
 local colours = require "berth.report.colours"
 local scale = require "berth.report.scale"
-local utf8 = require "berth.utf8"
+local utf8 = require "berth.base.utf8"
 
 local svg = {}
 

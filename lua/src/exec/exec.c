@@ -1,4 +1,4 @@
-/* Types "executor" and "execution": running placements on threads, and what that gave. lua/berth/execute.lua is over it. */
+/* Types "executor" and "execution": running placements on threads, and what that gave. lua/berth/exec/init.lua is over it. */
 #include "base/binding.h"
 #include <stdio.h>
 #include <string.h>

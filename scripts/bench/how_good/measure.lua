@@ -1,7 +1,7 @@
 -- What every placer makes of a pair, the best of them, the thorough bound, and whose the gap is, for docs/how-good.md.
 local berth = require "berth"
 local lineup = require "how_good.lineup"
-local members = require "berth.portfolio"
+local members = require "berth.place.portfolio"
 local measure = {}
 
 --- The gap is split from here on.

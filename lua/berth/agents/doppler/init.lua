@@ -1,6 +1,6 @@
 --- DOPPLER (Yao et al., ICLR 2026): which op next, on which device. Learned by imitation, then from a simulator, then an engine.
 -- @module berth.agents.doppler
-local options = require "berth.options"
+local options = require "berth.base.options"
 local agent = require "berth.agents.agent"
 local check = require "berth.agents.check"
 local joint = require "berth.agents.doppler.joint"

@@ -1,6 +1,6 @@
 --- Several runs of an environment side by side: each goes from trace to trace.
 -- @module berth.agents.pacml.actors
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local actors = {}
 actors.__index = actors

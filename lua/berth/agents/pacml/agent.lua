@@ -1,7 +1,7 @@
 --- The published agent: PAC-ML's network, trained by Ape-X DQN or PPO.
 -- @module berth.agents.pacml.agent
 local nn = require "berth.nn"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local checkpoint = require "berth.agents.checkpoint"
 local observe = require "berth.agents.pacml.observe"
 local published = require "berth.agents.pacml.published"

@@ -2,7 +2,7 @@
 -- or PPO. docs/learning.md, PAC-ML.
 -- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023.
 -- @module berth.agents.pacml
-local options = require "berth.options"
+local options = require "berth.base.options"
 local agent = require "berth.agents.pacml.agent"
 local planner = require "berth.agents.pacml.planner"
 

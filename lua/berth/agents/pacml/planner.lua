@@ -3,8 +3,8 @@
 local core = require "berth.core"
 local nn = require "berth.nn"
 local checkpoint = require "berth.agents.checkpoint"
-local interrupt = require "berth.interrupt"
-local options = require "berth.options"
+local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 local record = require "berth.agents.record"
 
 local planner = {}

@@ -1,7 +1,7 @@
 --- Settings of pacml agents: presets, and what is legal.
 -- @module berth.agents.pacml.settings
 local core = require "berth.core"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local settings = {}
 

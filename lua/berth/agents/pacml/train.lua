@@ -1,8 +1,8 @@
 --- Training of the published agent: decisions and updates until there were enough; checkpoints.
 -- @module berth.agents.pacml.train
 local checkpoint = require "berth.agents.checkpoint"
-local interrupt = require "berth.interrupt"
-local options = require "berth.options"
+local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 local record = require "berth.agents.record"
 local settings = require "berth.agents.pacml.settings"
 

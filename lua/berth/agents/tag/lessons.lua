@@ -1,7 +1,7 @@
 --- What games teach: strategies, questions about them, and which answers were right.
 -- @module berth.agents.tag.lessons
 local nn = require "berth.nn"
-local options = require "berth.options"
+local options = require "berth.base.options"
 local uniform = require "berth.agents.tag.uniform"
 
 local lessons = {}

@@ -1,7 +1,7 @@
 --- Settings of the training of TAG's agent.
 -- @module berth.agents.tag.settings
 local check = require "berth.agents.check"
-local options = require "berth.options"
+local options = require "berth.base.options"
 
 local settings = {}
 

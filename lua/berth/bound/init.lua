@@ -1,0 +1,72 @@
+--- Lower bounds on the step time, which print as a line, and what is proved of placers, which prints as a table.
+local core = require "berth.core"
+local options = require "berth.base.options"
+
+local function time(x) return core.format(x, "seconds") end
+
+-- ---- printing -----------------------------------------------------------------------------------
+
+local NAMES = {
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
+  { "clusters", "serial clusters" }, { "intervals", "intervals" },
+  { "link_cut", "link cut" },
+}
+
+local mt = { __name = "berth.bounds" }
+
+function mt.__tostring(b)
+  local parts = {}
+  for _, name in ipairs(NAMES) do
+    if b[name[1]] then parts[#parts + 1] = name[2] .. " " .. time(b[name[1]]) end
+  end
+  local line = ("bound %s (%s): %s"):format(time(b.best), b.name, table.concat(parts, ", "))
+  if not b.achieved then return line end
+  if b.achieved < 1 - 1e-9 then return ("%s; the makespan is below it: no schedule's"):format(line) end
+  return ("%s; makespan at most %.3g times the optimum"):format(line, b.achieved)
+end
+
+-- What is not proved has no number here; the fields have what the formula gives.
+local function promise(k)
+  if not k.valid then return "-" end
+  if k.limit then return k.ratio and ("%s, %.3g times"):format(time(k.limit), k.ratio) or time(k.limit) end
+  return k.ratio and ("%.3g times the optimum"):format(k.ratio) or "-"
+end
+
+local function line(k)
+  local text = ("%-19s %-18s %-24s %s"):format(k.name, k.placers, promise(k), k.valid and "holds" or "not proved: " .. k.why)
+  return (text:gsub("%s+$", ""))
+end
+
+local guarantees_mt = { __name = "berth.guarantees" }
+
+function guarantees_mt.__tostring(list)
+  local lines = { ("%-19s %-18s %s"):format("guarantee", "placers", "makespan at most") }
+  for _, k in ipairs(list) do lines[#lines + 1] = line(k) end
+  return table.concat(lines, "\n")
+end
+
+-- ---- asking -------------------------------------------------------------------------------------
+
+-- A result stands for its makespan.
+local function with_makespan(given)
+  if type(given) ~= "table" or core.kind(given.makespan) ~= "result" then return given end
+  return options.merge(given, { makespan = given.makespan.makespan })
+end
+
+--- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table opts memory, param_multiple, links (on which schedules run), thorough, gap, makespan (a result, or s),
+--  place (links, tau, gap), cost
+-- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, link_cut, best (s), name, rho, closed,
+--  guarantees, achieved
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @treturn[2] table op, device, missing: what can fit nowhere
+return function(a, b, c)
+  if core.kind(a) == "cost" then b = with_makespan(b) else c = with_makespan(c) end
+  local found, message, code, why = core.bounds(a, b, c)
+  if not found then return nil, message, code, why end
+  setmetatable(found.guarantees, guarantees_mt)
+  return setmetatable(found, mt)
+end

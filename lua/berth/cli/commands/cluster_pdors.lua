@@ -1,0 +1,227 @@
+--- berth cluster pdors: jobs of workers and parameter servers under PD-ORS and what it is compared with.
+local berth = require "berth"
+local decimals = require "berth.base.decimals"
+local fail = require "berth.cli.fail"
+local json = require "berth.cli.json"
+local lists = require "berth.cli.lists"
+local options = require "berth.base.options"
+local text = require "berth.cli.text"
+
+local pdors = {}
+
+pdors.options = {
+  { name = "policy", kind = "string", value = "A,B,...", text = "of pdors: " .. table.concat(berth.pdors.policies, " ")
+    .. "; default all" },
+  { name = "generate", kind = "choice", value = "KIND", choices = { "default", "realistic" },
+    text = "of pdors: which jobs are drawn; default default" },
+  { name = "machines", kind = "count", value = "N", text = "of pdors; default 100, of realistic jobs 20" },
+  { name = "slots", kind = "count", value = "N", text = "of pdors; default 100" },
+  { name = "draw", kind = "string", value = "K=V,...",
+    text = "of pdors: more options of berth.pdors.generate: load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
+  { name = "problem", kind = "string", value = "FILE", text = "of pdors: JSON with jobs and cluster, instead of drawing them" },
+  { name = "set", kind = "string", value = "K=V,...",
+    text = "of pdors: options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
+  { name = "certify", kind = "whole", value = "STEPS",
+    text = "of pdors: of the bound on every schedule; 0: prices as they are; default 100" },
+  { name = "report", kind = "string", value = "FILE", text = "of pdors: writes a page; of one problem" },
+  { name = "save", kind = "string", value = "FILE", text = "of pdors: writes the problem as JSON; of one problem" },
+}
+-- Of others as well.
+pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = true, trace = true, json = true, path = true,
+  shard = true, also = true, progress = true }
+
+-- ---- what is asked for ----------------------------------------------------------------------------------
+
+local function pieces(name, value) return lists.pieces(name, value, true) end
+
+local function settings(name, value) return lists.pairs_of(name, value, lists.value, true) end
+
+local function policies(given)
+  local names, known = given.policy and pieces("policy", given.policy) or berth.pdors.policies, {}
+  for _, name in ipairs(berth.pdors.policies) do known[name] = true end
+  for _, name in ipairs(names) do
+    if not known[name] then fail.usage("--policy: no %q; legal: %s", name, table.concat(berth.pdors.policies, " ")) end
+  end
+  return names
+end
+
+-- Options of one policy; each that is given must be of at least one of them.
+local function settings_of(names, given)
+  local set, out, used = settings("set", given.set), {}, {}
+  for _, name in ipairs(names) do
+    out[name] = {}
+    for _, key in ipairs(berth.pdors.options(name)) do
+      if set[key] ~= nil then out[name][key], used[key] = set[key], true end
+    end
+  end
+  for _, key in ipairs(options.sorted_keys(set)) do
+    if not used[key] then fail.usage("--set: none of the policies takes %s", key) end
+  end
+  return out
+end
+
+local function drawn(given)
+  return options.merge(settings("draw", given.draw), { jobs = given.jobs, machines = given.machines, slots = given.slots })
+end
+
+local function check(given, names)
+  if given.problem then
+    for _, key in ipairs { "generate", "machines", "slots", "draw", "jobs", "seeds", "path" } do
+      if given[key] ~= nil then fail.usage("--%s: the problem is in --problem", key) end
+    end
+  end
+  if given.shard and not given.path then fail.usage("--shard: where do the results go? --path FILE") end
+  local several = given.path ~= nil or (given.seeds or 1) > 1
+  for _, key in ipairs { "report", "save", "csv", "jsonl", "trace" } do
+    if given[key] and several then fail.usage("--%s: is for one problem", key) end
+  end
+  for _, key in ipairs { "csv", "jsonl", "trace" } do
+    if given[key] and #names > 1 then fail.usage("--%s: is for one policy", key) end
+  end
+  return several
+end
+
+-- ---- one problem -------------------------------------------------------------------------------------------
+
+-- Heading, field, decimals, unit.
+local COLUMNS = {
+  { "utility", "utility", 4 }, { "of bound", "ratio", 1, "%" }, { "done", "done", 0 }, { "refused", "refused", 0 },
+  { "median slots", "training_median_slots", 2 }, { "on one machine", "inside", 1, "%" },
+}
+
+local function cell(x, column)
+  if not x then return "-" end
+  return column[4] and decimals(100 * x, column[3]) .. " %" or decimals(x, column[3])
+end
+
+local function table_of(runs)
+  local rows = { { "policy" } }
+  for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
+  for _, r in ipairs(runs) do
+    local row = { r.scheduler }
+    for _, column in ipairs(COLUMNS) do row[#row + 1] = cell(r.summary[column[2]], column) end
+    rows[#rows + 1] = row
+  end
+  return text.align(rows, { true })
+end
+
+local function used_of(s, names)
+  local out = {}
+  for i, name in ipairs(names) do out[i] = { name, s.used[name] } end
+  return json.object(out)
+end
+
+local function object_of(r)
+  local s = r.summary
+  return json.object { { "policy", r.scheduler }, { "utility", s.utility }, { "bound", s.bound }, { "ratio", s.ratio },
+    { "worst_case", s.worst_case }, { "done", s.done }, { "refused", s.refused }, { "unfinished", s.unfinished },
+    { "training_median_slots", s.training_median_slots }, { "training_mean_slots", s.training_mean_slots },
+    { "slots_on_one_machine", s.inside }, { "used", used_of(s, r.problem.resources) } }
+end
+
+local function save(runs, given)
+  for _, kind in ipairs { "csv", "jsonl", "trace" } do
+    if given[kind] then
+      fail.need(runs[1]["save_" .. kind](runs[1], given[kind]))
+    end
+  end
+  if given.report then fail.need(berth.pdors.report(given.report, runs)) end
+end
+
+local function one_problem(names, own, given, write)
+  local p
+  if given.problem then p = fail.need(berth.pdors.load(given.problem))
+  else p = berth.pdors.problem(berth.pdors.generate(given.generate, options.merge(drawn(given), { seed = given.seed }))) end
+  if given.save then fail.need(p:save(given.save)) end
+  local runs = {}
+  for i, name in ipairs(names) do
+    runs[i] = fail.need(berth.pdors.run(p, name, options.merge({ seed = given.seed, certify = given.certify }, own[name])))
+  end
+  save(runs, given)
+  if given.json then
+    local out = {}
+    for i, r in ipairs(runs) do out[i] = object_of(r) end
+    write(json.encode(json.object { { "berth", berth.version }, { "jobs", #p.jobs }, { "machines", p.machines },
+      { "slots", p.slots }, { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", out } }))
+    return 0
+  end
+  write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %s"):format(#p.jobs, p.machines, p.slots,
+    decimals(runs[1].bound, 4)))
+  for _, line in ipairs(table_of(runs)) do write(line) end
+  return 0
+end
+
+-- ---- many problems --------------------------------------------------------------------------------------------
+
+local function mean_cell(field, column)
+  local mean = cell(field and field.mean, column)
+  return field and field.half and ("%s +- %s"):format(mean, cell(field.half, column)) or mean
+end
+
+local function means_of(e)
+  local rows = { { "policy", "runs" } }
+  for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
+  for _, point in ipairs(e:summary()) do
+    local row = { point.parameters.policy, ("%.0f"):format(point.n) }
+    for _, column in ipairs(COLUMNS) do row[#row + 1] = mean_cell(point.fields[column[2]], column) end
+    rows[#rows + 1] = row
+  end
+  return text.align(rows, { true })
+end
+
+local function interval(field)
+  return field and json.object { { "mean", field.mean }, { "low", field.low }, { "high", field.high } }
+end
+
+local function objects_of(e)
+  local out = {}
+  for _, point in ipairs(e:summary()) do
+    local members = { { "policy", point.parameters.policy }, { "runs", point.n }, { "failed", point.failed } }
+    for _, name in ipairs(options.sorted_keys(point.fields)) do members[#members + 1] = { name, interval(point.fields[name]) } end
+    out[#out + 1] = json.object(members)
+  end
+  return json.object { { "berth", berth.version }, { "level", 0.95 }, { "points", out } }
+end
+
+local function seeds(given)
+  local out = {}
+  for i = 1, given.seeds or 1 do out[i] = (given.seed or 0) + i - 1 end
+  return out
+end
+
+local function progress(given, complain)
+  if not given.progress then return nil end
+  return function(done, all, row)
+    complain(("%.0f of %.0f: %s, seed %.0f: %s"):format(done, all, row.parameters.policy, row.seed,
+      row.error or "utility " .. decimals(row.result.utility, 4)))
+  end
+end
+
+local function many_problems(names, own, given, write, complain)
+  local list = {}
+  for i, name in ipairs(names) do list[i] = { name, name, next(own[name]) and own[name] or nil } end
+  local e = fail.need(berth.pdors.study { policies = list, generate = given.generate, given = drawn(given), seeds = seeds(given),
+    certify = given.certify, path = given.path, shard = given.shard, also = given.also and pieces("also", given.also),
+    progress = progress(given, complain) })
+  if given.json then
+    write(json.encode(objects_of(e)))
+  else
+    for _, line in ipairs(means_of(e)) do write(line) end
+    if #e.rows < e.trials then write(("%.0f of %.0f runs are done"):format(#e.rows, e.trials)) end
+  end
+  for _, row in ipairs(e.rows) do
+    if row.error then complain(("%s, seed %.0f: %s"):format(row.parameters.policy, row.seed, row.error)) end
+  end
+  return e.failed > 0 and fail.USAGE or 0
+end
+
+--- @treturn number exit code
+function pdors.run(given, write, complain)
+  local names = policies(given)
+  local several = check(given, names)
+  local own = settings_of(names, given)
+  if several then return many_problems(names, own, given, write, complain) end
+  return one_problem(names, own, given, write)
+end
+
+return pdors

@@ -1,0 +1,195 @@
+--- berth cluster FILE: a trace of gang jobs under schedulers.
+local args = require "berth.cli.args"
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local json = require "berth.cli.json"
+local lists = require "berth.cli.lists"
+local options = require "berth.base.options"
+local text = require "berth.cli.text"
+
+local trace = {}
+
+-- Those that need no more than a trace tells.
+local NAMES, KNOWN = {}, {}
+for _, name in ipairs(berth.cluster.schedulers) do
+  KNOWN[name] = name ~= "optimus" and name ~= "pollux"
+  if KNOWN[name] then NAMES[#NAMES + 1] = name end
+end
+
+trace.options = {
+  { name = "gpus", kind = "count", value = "N", text = "of FILE: how many there are in all" },
+  { name = "per-machine", kind = "count", value = "N", text = "of FILE: GPUs of a machine; default: all in one" },
+  { name = "scheduler", kind = "string", value = "A,B,...",
+    text = "of FILE: " .. table.concat(NAMES, " ") .. "; default fifo" },
+  { name = "placement", kind = "choice", value = "HOW", choices = { "any", "consolidate", "spread" },
+    text = "of FILE: where gangs go, with --per-machine; default any" },
+  { name = "limits", kind = "string", value = "A,B,...",
+    text = "las: s or GPU-s of service at which jobs go down; default 3250,7200" },
+  { name = "promote", kind = "number", value = "X", text = "las: back up after waiting X times what was run; default never" },
+  { name = "tick", kind = "seconds", value = "TIME", text = "las: jobs go down at whole ticks; default at once" },
+  { name = "quantum", kind = "number", value = "X", text = "gittins: GPU-s to look ahead; default 3250" },
+  { name = "types", kind = "string", value = "K=N,...", text = "gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
+  { name = "goal", kind = "choice", value = "GOAL", choices = { "max-min", "makespan", "finish-time", "max-sum" },
+    text = "gavel: default max-min" },
+  { name = "round", kind = "seconds", value = "TIME", text = "gavel: default 360s" },
+  { name = "columns", kind = "string", value = "K=V,...",
+    text = "of FILE: columns of other CSV files: arrival=submit_s,work=duration_s,gpus=num_gpus" },
+  { name = "durations", kind = "string", value = "K=V,...",
+    text = "of FILE: Pollux: time of each application: cifar10=20min,..." },
+  { name = "throughputs", kind = "string", value = "FILE", text = "of FILE: Gavel: steps per s by type of GPU" },
+  { name = "worker", kind = "string", value = "TYPE", text = "of FILE: Gavel: the type that times are of; default v100" },
+  { name = "skip", kind = "flag", text = "of FILE: leaves out lines that are wrong, and counts them" },
+}
+-- Of others as well.
+trace.shared = { horizon = true, csv = true, jsonl = true, trace = true, json = true }
+
+-- ---- what is asked for ---------------------------------------------------------------------------------
+
+local function durations(value)
+  return lists.pairs_of("durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
+end
+
+local function limits(value)
+  local out = {}
+  for i, part in ipairs(lists.pieces("limits", value)) do
+    out[i] = tonumber(part) or fail.usage("--limits: a number is needed, not %q", part)
+  end
+  return out
+end
+
+local function load(path, given)
+  return fail.need(berth.load_trace(path, {
+    columns = given.columns and lists.pairs_of("columns", given.columns, function(x) return x end), skip = given.skip,
+    durations = given.durations and durations(given.durations), throughputs = given.throughputs, worker = given.worker,
+  }))
+end
+
+-- A machine for each type, by name.
+local function typed_cluster(given)
+  local counts = lists.pairs_of("types", given.types, function(x)
+    local n = tonumber(x)
+    if not n or n < 1 or n ~= math.floor(n) then fail.usage("--types: a whole number of at least 1 is needed, not %q", x) end
+    return n
+  end)
+  local names, capacity, gpus = options.sorted_keys(counts), {}, 0
+  for i, name in ipairs(names) do
+    capacity[i] = { counts[name] }
+    gpus = gpus + counts[name]
+  end
+  return { machines = #names, capacity = capacity, slot = given.round or 360 }, gpus, names
+end
+
+local function cluster_of(given)
+  local each = given["per-machine"] or given.gpus
+  if given.gpus % each ~= 0 then fail.usage("--gpus: %d is no multiple of --per-machine %d", given.gpus, each) end
+  return { machines = given.gpus / each, capacity = each }, given.gpus
+end
+
+local OF_RULE = { limits = "^las", promote = "^las", tick = "^las", quantum = "^gittins$", goal = "^gavel$" }
+
+-- Options of one scheduler; each that is given must be of at least one of them.
+local function options_of(name, given, types)
+  local o = { placement = name ~= "gavel" and given.placement or nil, types = types }
+  for key, pattern in pairs(OF_RULE) do
+    if given[key] ~= nil and name:find(pattern) then o[key] = given[key] end
+  end
+  if o.limits then o.limits = limits(o.limits) end
+  return o
+end
+
+local function schedulers(given)
+  local names, seen = lists.pieces("scheduler", given.scheduler or "fifo"), {}
+  for _, name in ipairs(names) do
+    if not KNOWN[name] then fail.usage("--scheduler: no %q; legal: %s", name, table.concat(NAMES, " ")) end
+    if seen[name] then fail.usage("--scheduler: %s is there twice", name) end
+    seen[name] = true
+  end
+  for _, key in ipairs { "goal", "limits", "promote", "quantum", "tick" } do
+    local used = given[key] == nil
+    for _, name in ipairs(names) do used = used or name:find(OF_RULE[key]) ~= nil end
+    if not used then fail.usage("--%s: none of the schedulers takes it", key) end
+  end
+  return names
+end
+
+-- ---- answers -----------------------------------------------------------------------------------------------
+
+local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", "p95_jct" }, { "queued", "mean_queued" },
+  { "makespan", "makespan" } }
+
+local function seconds(x)
+  if not x then return "-" end
+  return x >= 1000 and ("%.0f s"):format(x) or berth.format(x, "seconds")
+end
+
+local function table_of(runs)
+  local rows = { { "scheduler" } }
+  for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
+  for _, name in ipairs { "over bound", "done", "pauses", "GPUs busy" } do table.insert(rows[1], name) end
+  for _, r in ipairs(runs) do
+    local row, s = { r.scheduler }, r.summary
+    for _, column in ipairs(COLUMNS) do row[#row + 1] = seconds(s[column[2]]) end
+    row[#row + 1] = s.bound_jct and s.mean_jct and ("%.1f %%"):format(100 * (s.mean_jct / s.bound_jct - 1)) or "-"
+    row[#row + 1] = ("%.0f"):format(s.done)
+    row[#row + 1] = ("%.0f"):format(s.pauses)
+    row[#row + 1] = ("%.1f %%"):format(100 * s.utilisation)
+    rows[#rows + 1] = row
+  end
+  return text.align(rows, { true })
+end
+
+local function object_of(r)
+  local s = r.summary
+  return json.object { { "scheduler", r.scheduler }, { "mean_jct_s", s.mean_jct }, { "median_jct_s", s.median_jct },
+    { "p95_jct_s", s.p95_jct }, { "mean_queued_s", s.mean_queued }, { "makespan_s", s.makespan },
+    { "bound_jct_s", s.bound_jct }, { "bound_makespan_s", s.bound_makespan }, { "done", s.done },
+    { "refused", s.refused }, { "pauses", s.pauses }, { "utilisation", s.utilisation } }
+end
+
+local function save(runs, given)
+  for _, kind in ipairs { "csv", "jsonl", "trace" } do
+    if given[kind] then fail.need(runs[1]["save_" .. kind](runs[1], given[kind])) end
+  end
+end
+
+-- gavel has types of GPUs, the others have none.
+local function check_types(names, given)
+  local gavel = false
+  for _, name in ipairs(names) do gavel = gavel or name == "gavel" end
+  if gavel and (#names > 1 or not given.types) then fail.usage("--scheduler gavel: alone, and with --types") end
+  if gavel and (given.gpus or given["per-machine"] or given.placement) then
+    fail.usage("--scheduler gavel: --types says what there is")
+  end
+  if not gavel and (given.types or given.round) then fail.usage("--%s: is for gavel", given.types and "types" or "round") end
+  if not gavel and not given.gpus then fail.usage("cluster: how many GPUs are there? --gpus N") end
+  return gavel
+end
+
+--- @treturn number exit code
+function trace.run(path, given, write)
+  local names = schedulers(given)
+  local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)
+  cluster.horizon = given.horizon and args.quantity("--horizon", given.horizon, "seconds")
+  for _, kind in ipairs { "csv", "jsonl", "trace" } do
+    if given[kind] and #names > 1 then fail.usage("--%s: is for one scheduler", kind) end
+  end
+  local jobs, about = load(path, given)
+  local runs = {}
+  for i, name in ipairs(names) do
+    runs[i] = fail.need(berth.cluster.simulate(jobs, cluster, name, options_of(name, given, types)))
+  end
+  save(runs, given)
+  if given.json then
+    local out = {}
+    for i, r in ipairs(runs) do out[i] = object_of(r) end
+    write(json.encode(json.object { { "berth", berth.version }, { "trace", path }, { "format", about.format },
+      { "jobs", about.jobs }, { "left_out", about.left_out }, { "gpus", gpus }, { "runs", out } }))
+    return 0
+  end
+  for _, note in ipairs(about.notes) do write(note) end
+  write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(path:match "([^/]+)$", about.jobs, gpus))
+  for _, line in ipairs(table_of(runs)) do write(line) end
+  return 0
+end
+
+return trace

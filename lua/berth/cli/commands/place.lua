@@ -1,0 +1,152 @@
+--- berth place: decides which device runs each op, and simulates the answer.
+local answer = require "berth.cli.answer"
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.inputs"
+local json = require "berth.cli.json"
+local options = require "berth.cli.options"
+local own_placer = require "berth.place.own_placer"
+local placers = require "berth.cli.placers"
+local portfolio = require "berth.place.portfolio"
+local shared = require "berth.base.options"
+
+local place = {
+  name = "place", use = "place GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
+  text = "Decides which device runs each op, and simulates one step of the answer.\n"
+    .. "--links, --memory, --param-multiple, --quantum and --seed hold for the placer and for the simulator;\n"
+    .. "a published variant with links of its own plans with these.",
+  notes = placers.notes .. "\n\n" .. inputs.notes,
+  options = options.join(options.placing, {
+    { name = "members", kind = "string", value = "A,B,C", text = "for portfolio: these placers, instead of the built-in list" },
+    { name = "samples", kind = "count", value = "N",
+      text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: the likeliest" },
+    { name = "nodes", kind = "count", value = "N", text = "for exact: partial schedules at most; default: by size" },
+    { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best first" },
+    { name = "thorough", kind = "flag", text = "with --rows: gaps to the thorough bounds, as in berth bounds --thorough" },
+  }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading, answer.options,
+    { options.json }),
+}
+
+local function check_portfolio(given, placer)
+  for _, name in ipairs { "members", "rows" } do
+    if given[name] and placer ~= nil and placer ~= "portfolio" then
+      fail.usage("--%s: is for the portfolio; berth compare puts placers beside each other", name)
+    end
+  end
+  if given.thorough and not given.rows then fail.usage("--thorough: means nothing without --rows") end
+end
+
+local function place_options(given, placer)
+  local out = options.for_placing(given)
+  if given.samples then
+    if not own_placer.is(placer) then fail.usage("--samples: is for the placer agent:FILE") end
+    out.samples, out.judge = given.samples, options.judge(given)
+  end
+  if given.members then out.members = placers.list("--members", given.members) end
+  if type(placer) == "string" then return shared.common_links(placer, out) end
+  if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
+    return shared.common_links(placer[1], out, placer[2])
+  end
+  return out
+end
+
+local function row_object(row)
+  local members = { { "member", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap },
+    { "missing_memory_bytes", row.missing } }
+  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do members[#members + 1] = member end
+  return json.object(members)
+end
+
+local function row_members(rows)
+  local list = {}
+  for i, row in ipairs(rows.best) do list[i] = row_object(row) end
+  return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name }, { "rows", list } }
+end
+
+-- exact:seconds=1s:nodes=1000 as the options of the command.
+local function as_exact(given, placer)
+  local own = type(placer) == "table" and placer[1] == "exact" and not berth.pipeline.is(placer) and placer[2]
+  if not own then return given, placer end
+  for key in pairs(own) do
+    if key ~= "seconds" and key ~= "nodes" and key ~= "seed" then return given, placer end
+  end
+  return shared.merge(given, own), "exact"
+end
+
+-- Exact on free links: with a proof. Elsewhere the placer takes it from there, and does not read --nodes.
+local function proves(given, placer)
+  if placer ~= "exact" then
+    if given.nodes then fail.usage("--nodes: is for the placer exact") end
+    return false
+  end
+  local free = (given.links or "free") == "free" and not given.quantum and not given.variant
+  if not free and given.nodes then fail.usage("--nodes: placer exact reads it on free links, without --quantum") end
+  return free
+end
+
+local function solve_exactly(graph, topology, given)
+  local opts = options.for_placing(given)
+  portfolio.check_read("exact", opts)
+  local placement, proof = fail.need(berth.exact(graph, topology, { memory = opts.memory, param_multiple = opts.param_multiple,
+    seed = opts.seed, nodes = given.nodes, seconds = given.seconds, cost = opts.cost }))
+  return placement, proof, proof.interrupted and "interrupted: the best until then" or nil
+end
+
+local function proof_members(proof)
+  return { { "exact_bound_s", proof.bound }, { "proved", proof.proved }, { "nodes", proof.nodes },
+    { "schedules", proof.schedules }, { "timed_out", proof.timed_out } }
+end
+
+-- The placement; the rows, if they are asked for; a message, if it was interrupted.
+local function solve(graph, topology, given, placer, write)
+  local opts = place_options(given, placer)
+  if not given.rows then
+    local placement, interrupted = fail.need(berth.place(graph, topology, placer, opts))
+    return placement, nil, interrupted
+  end
+  opts.thorough = given.thorough
+  local placement, rows, code, why, refused = berth.portfolio(graph, topology, opts)
+  if not placement then
+    if refused and not given.json then write(tostring(refused)) end
+    return fail.need(nil, rows, code, why)
+  end
+  return placement, rows, rows.interrupted
+end
+
+local function simulate_options(given, placement, rows)
+  local out = options.for_simulating(given, placement)
+  if rows and rows.bound_name == "exact" then out.bound = { best = rows.bound, name = rows.bound_name } end
+  return out
+end
+
+local function print_proof(write, proof, result)
+  write(tostring(proof))
+  if result.makespan > proof.makespan * (1 + 1e-9) and result.options.dispatch ~= "planned" then
+    write(("its devices take longer with --dispatch %s: --dispatch planned keeps the order that was found")
+      :format(result.options.dispatch))
+  end
+end
+
+function place.run(positional, given, write, complain)
+  answer.check(given)
+  local placer = given.placer and placers.read("--placer", given.placer)
+  check_portfolio(given, placer)
+  local graph, topology = inputs.read(positional, given)
+  local placement, rows, interrupted, proof
+  local as_given, name = as_exact(given, placer)
+  if proves(as_given, name) then placement, proof, interrupted = solve_exactly(graph, topology, as_given)
+  else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
+  local result = fail.need(berth.simulate(graph, topology, placement, simulate_options(given, placement, rows)))
+  local exit = answer.tell(write, given, { graph = graph, topology = topology, placement = placement, result = result,
+    members = rows and row_members(rows) or proof and proof_members(proof) })
+  if proof and not given.json then print_proof(write, proof, result) end
+  if rows and not given.json then
+    write("")
+    write(tostring(rows))
+  end
+  if not interrupted then return exit end
+  complain(interrupted)
+  return fail.INTERRUPTED
+end
+
+return place

@@ -1,0 +1,131 @@
+--- berth report: one HTML file about a step, or one figure of it as SVG.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.inputs"
+local options = require "berth.cli.options"
+local placers = require "berth.cli.placers"
+local report = require "berth.cli.report"
+local shared = require "berth.base.options"
+local write_file = require "berth.base.write"
+
+local KINDS = { "gantt", "memory", "links", "placers", "graph" }
+
+local placement_option = { name = "placement", kind = "string", value = "FILE",
+  text = inputs.placement_option.text .. "; default: --placer decides" }
+
+local command = {
+  name = "report", use = "report GRAPH [TOPOLOGY] --output FILE [options]", least = 1, most = 2,
+  text = "Places and simulates one step, and writes what happened as one HTML file: schedule, memory against its limit,\n"
+    .. "links, placers with their gaps, the graph. Nothing is loaded from elsewhere.",
+  notes = placers.notes .. "\n\n" .. inputs.notes,
+  options = options.join(inputs.topology_options, {
+    { name = "output", kind = "string", value = "FILE", text = "the file that is written, e.g. step.html" },
+    { name = "figure", kind = "choice", value = "KIND", choices = KINDS, text = "writes this figure alone, as SVG" },
+    { name = "title", kind = "string", value = "TEXT", text = "heading of the page; default: graph and topology" },
+    { name = "compare", kind = "string", value = "A,B,C", text = "shows these placers beside each other" },
+    { name = "times", kind = "flag", text = "also shows how long placing took" },
+    { name = "thorough", kind = "flag", text = "bounds as in berth bounds --thorough" },
+    placement_option,
+  }, options.placing, options.shared, options.simulating, options.pricing, options.loading),
+}
+
+local function without_cost(given)
+  given.cost = nil
+  return given
+end
+
+local function place_options(given, placer)
+  local out = without_cost(options.for_placing(given))
+  if type(placer) == "string" then return shared.common_links(placer, out) end
+  if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
+    return shared.common_links(placer[1], out, placer[2])
+  end
+  return out
+end
+
+-- The placement, and the rows of the portfolio if that made it.
+local function solve(cost, given, placer)
+  if given.placement then
+    return inputs.placement("report", given.placement, cost.graph, cost.topology)
+  elseif placer and placer ~= "portfolio" then
+    return (fail.need(berth.place(cost, placer, place_options(given, placer))))
+  end
+  local p, rows, code, why = berth.portfolio(cost, place_options(given, placer))
+  if not p then return fail.need(nil, rows, code, why) end
+  return p, rows
+end
+
+local function compare(cost, given)
+  local list = placers.list("--compare", given.compare)
+  local place = { links = given.links, memory = given.memory, param_multiple = given["param-multiple"], quantum = given.quantum,
+    seed = given.seed }
+  return fail.need(berth.compare(cost, list, { place = place, simulate = without_cost(options.for_simulating(given)) }))
+end
+
+local function bounds(cost, given)
+  if not given.thorough then return nil end
+  return fail.need(berth.bounds(cost, {
+    thorough = true, links = given.links, memory = given.memory, param_multiple = given["param-multiple"],
+  }))
+end
+
+local function save(given, what)
+  if not given.figure then return fail.need(berth.report(given.output, what)) end
+  local text = fail.need(berth.figure(given.figure, what))
+  fail.need(write_file(given.output, text))
+end
+
+-- Placing may take long: whether there is a place for the page is seen before.
+local function check_writable(path)
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local file, message = io.open(path, "ab")
+  if not file then fail.need(nil, message, "io") end
+  file:close()
+  if not there then os.remove(path) end
+end
+
+local function check(given)
+  if not given.output then fail.usage("report: --output is needed: the file that is written") end
+  if given.placement and given.placer then fail.usage("--placer: --placement %s decides already", given.placement) end
+  if given.thorough and (given.noise or given.quantum) then
+    fail.usage("--thorough: no bound holds with --noise or --quantum")
+  end
+end
+
+local function base_name(path) return path:match("([^/\\]+)$") or path end
+
+local function quoted(word)
+  if word:find("^[%w%-_%./:=,+@%%]+$") then return word end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- The command as it was typed, but for the directory of what it wrote.
+local function typed(words)
+  local out = { "berth report" }
+  for i, word in ipairs(words) do
+    if words[i - 1] == "--output" then word = base_name(word)
+    elseif word:find("^%-%-output=") then word = "--output=" .. base_name(word:sub(10)) end
+    out[#out + 1] = quoted(word)
+  end
+  return table.concat(out, " ")
+end
+
+function command.run(positional, given, write, _, words)
+  check(given)
+  local placer = given.placer and placers.read("--placer", given.placer)
+  check_writable(given.output)
+  local graph, topology = inputs.read(positional, given)
+  local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
+  local placement, rows = solve(cost, given, placer)
+  local result = fail.need(berth.simulate(cost, placement, without_cost(options.for_simulating(given, placement))))
+  save(given, { result = result, placement = placement, rows = rows, compare = given.compare and compare(cost, given) or nil,
+    bounds = bounds(cost, given), title = given.title, times = given.times, command = typed(words) })
+  write(tostring(result))
+  local oom = report.out_of_memory(graph, topology, result)
+  if oom then write(oom) end
+  write("written: " .. given.output)
+  return result.oom and fail.INFEASIBLE or 0
+end
+
+return command

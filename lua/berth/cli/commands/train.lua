@@ -1,0 +1,229 @@
+--- berth train: teaches an agent to place, and writes it.
+local berth = require "berth"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.inputs"
+local json = require "berth.cli.json"
+local options = require "berth.cli.options"
+local ranks = require "berth.agents.ranks"
+local report = require "berth.cli.report"
+local words = require "berth.cli.train_words"
+
+local KINDS = { doppler = true, placeto = true, gdp = true }
+
+local own = {
+  { name = "save", kind = "string", value = "FILE", text = "the agent's file, for --placer agent:FILE; needed" },
+  { name = "output", kind = "string", value = "FILE", text = "the best placement seen (berth JSON); of one graph" },
+  { name = "design", kind = "choice", value = "NAME", choices = { "compact", "published" },
+    text = "sizes of doppler's networks; default compact" },
+  { name = "stages", kind = "string", value = "LIST",
+    text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; default: the agent's" },
+  { name = "episodes", kind = "count", value = "N", text = "of each stage for which --stages tells none" },
+  { name = "calls", kind = "count", value = "N", text = "simulator calls at most, all stages together" },
+  { name = "batch", kind = "count", value = "N", text = "episodes in one update, over all processes; default: the agent's" },
+  { name = "estimates", kind = "choice", value = "RULE", choices = { "exact", "load" },
+    text = "start times that the agent sees: with waiting and transfers, or by load alone as published; default exact" },
+  { name = "set", kind = "string", value = "K=V,...",
+    text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
+  { name = "engine", kind = "choice", value = "MODE", choices = { "compute", "paced" },
+    text = "stage III: how berth.executor runs the ops, see docs/execute.md; default compute" },
+  { name = "engine-seconds", kind = "seconds", value = "TIME",
+    text = "stage III: of all ops, one after the other; default 100ms" },
+  { name = "checkpoint", kind = "string", value = "FILE", text = "kept up to date, to go on from" },
+  { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
+  { name = "progress", kind = "flag", text = "a line on standard error for each update that tells something new" },
+}
+
+local train = {
+  name = "train", use = "train doppler|placeto|gdp GRAPH... [options]", least = 2, most = 1000,
+  text = "Teaches an agent to place the graphs, and writes it. Times are in s.\n"
+    .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the simulator's in stage II.\n"
+    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one\n"
+    .. "process with --set parts=N, to the byte.\n"
+    .. "After an interrupt the agent is written as far as it got.\n"
+    .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml --help.\n"
+    .. "berth train tag teaches one that says where to look for deployments: berth train tag --help.",
+  notes = inputs.notes,
+  options = options.join(inputs.topology_options, own, options.shared, options.simulating, options.loading, { options.json }),
+}
+
+-- ---- what is asked for ------------------------------------------------------------------------------------------------
+
+local function stage(text)
+  local name, episodes = text:match("^%s*(I+)%s*:?%s*(%d*)%s*$")
+  if not name or #name > 3 then
+    fail.usage("--stages: %q is no stage; legal: I, II, III, each with episodes as in II:2000", text)
+  end
+  if episodes ~= "" and tonumber(episodes) < 1 then fail.usage("--stages: %s: at least one episode is needed", name) end
+  return { stage = name, episodes = tonumber(episodes) }
+end
+
+local function stages(given)
+  if not given.stages then
+    if given.episodes then fail.usage("--episodes: of which --stages?") end
+    return nil
+  end
+  local out, read = {}, false
+  for part in (given.stages .. ","):gmatch("(.-),") do
+    local s = stage(part)
+    read = read or s.episodes == nil
+    s.episodes = s.episodes or given.episodes
+    out[#out + 1] = s
+  end
+  if given.episodes and not read then fail.usage("--episodes: all --stages tell theirs") end
+  return out
+end
+
+local function settings(given)
+  local out = { design = given.design, seed = given.seed or 0, estimates = given.estimates }
+  return words.settings(given.set, out, function(key) return (given[key] ~= nil or key == "seed") and key end)
+end
+
+local function check_files(given)
+  if given.checkpoint and (given.checkpoint == given.save or given.checkpoint == given.output) or given.save == given.output then
+    fail.usage("--save, --output and --checkpoint: each needs a file of its own")
+  end
+  words.check_writable(given, { "save", "output", "checkpoint" })
+end
+
+local function check(positional, given)
+  if positional[1] == "pacml" then fail.usage("train: pacml comes first: berth train pacml PROFILE... [options]") end
+  if not KINDS[positional[1]] then fail.usage("train: no agent %q; legal: doppler placeto gdp pacml", positional[1]) end
+  if not given.save then fail.usage("train: --save FILE is needed: where the agent goes") end
+  inputs.check({}, given)
+  if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
+  if given.output and #positional > 2 then fail.usage("--output: is for one graph") end
+  if given.design and positional[1] ~= "doppler" then fail.usage("--design: is for doppler") end
+end
+
+-- Of the simulator in stage II.
+local function judge(given)
+  local out = options.for_simulating(given)
+  out.cost, out.seed = nil, nil
+  return next(out) and out or nil
+end
+
+local function task(spec, given)
+  local graph, topology = inputs.read({ spec }, given)
+  return { graph = graph, topology = topology, name = spec, judge = judge(given) }
+end
+
+local function tasks(positional, given)
+  local out = {}
+  for i = 2, #positional do out[i - 1] = task(positional[i], given) end
+  return out
+end
+
+-- ---- what is told -----------------------------------------------------------------------------------------------------
+
+local function time(x) return x and report.format(x, "seconds") or "-" end
+
+local function progress(complain)
+  local last
+  return function(state)
+    local line = ("stage %s, episode %.0f, %.0f calls: best %s, mean %s"):format(tostring(state.stage), state.episode or 0,
+      state.calls or 0, time(state.best), time(state.mean))
+    if line ~= last then complain(line) end
+    last = line
+  end
+end
+
+local function task_object(t, done)
+  return json.object { { "graph", t.name }, { "ops", #t.graph }, { "devices", #t.topology }, { "best_s", done.best },
+    { "greedy_s", done.greedy } }
+end
+
+local function print_json(write, kind, given, list, done)
+  local objects = {}
+  for i, t in ipairs(list) do objects[i] = task_object(t, done.tasks[i] or {}) end
+  write(json.encode(json.object { { "berth", berth.version }, { "agent", kind }, { "seed", given.seed or 0 },
+    { "episodes", done.episodes }, { "simulator_calls", done.calls }, { "saved", given.save },
+    { "interrupted", done.interrupted and true or false }, { "tasks", objects } }))
+end
+
+local function print_text(write, kind, given, list, done)
+  write(("%s: %.0f episodes, %.0f simulator calls"):format(kind, done.episodes or 0, done.calls or 0))
+  for i, t in ipairs(list) do
+    local own_best = done.tasks[i] or {}
+    write(("%s, %d ops on %d devices: best seen %s, greedy %s"):format(t.name, #t.graph, #t.topology, time(own_best.best),
+      time(own_best.greedy)))
+  end
+  write("written: " .. given.save)
+end
+
+local function tell(write, kind, given, list, done)
+  local first = done.tasks[1] or {}
+  if given.output and first.placement then
+    local p = first.placement
+    if berth.kind(p) == "table" then p = berth.placement(p, { placer = kind, estimate = first.best }) end
+    fail.need(p:save(given.output))
+  end
+  local print_it = given.json and print_json or print_text
+  print_it(write, kind, given, list, done)
+end
+
+-- ---- the run ----------------------------------------------------------------------------------------------------------
+
+local function agent_of(kind, given)
+  local agents = berth.agents
+  if not agents or not agents[kind] then fail.usage("train: there is no agent %s in this installation", kind) end
+  return agents[kind](settings(given))
+end
+
+-- Seconds of placements as they run: stage III.
+local function objective(world, list, wanted, given)
+  local needed = false
+  for _, s in ipairs(wanted or {}) do needed = needed or s.stage == "III" end
+  if not needed then
+    if given.engine or given["engine-seconds"] then fail.usage("--engine: is for stage III") end
+    return nil
+  end
+  if #list > 1 then fail.usage("--stages: III runs one graph") end
+  if world then fail.usage("--stages: III measures: not under mpirun, where processes would disturb each other") end
+  local engine = fail.need(berth.executor(list[1].graph, list[1].topology,
+    { mode = given.engine, seconds = given["engine-seconds"], links = given.links }))
+  return engine:objective { repeats = 1 }
+end
+
+local function interrupted(given)
+  local text = "interrupted: the agent is as it was after the last update"
+  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(text, given.checkpoint) or text
+end
+
+local function teach(world, positional, given, write, complain)
+  local kind, list = positional[1], tasks(positional, given)
+  local agent, first = agent_of(kind, given), not world or world.rank == 1
+  local wanted = stages(given)
+  local done = fail.need(agent:train(list, { stages = wanted, calls = given.calls, batch = given.batch,
+    objective = objective(world, list, wanted, given), checkpoint = given.checkpoint, resume = given.resume, ranks = world,
+    progress = given.progress and first and progress(complain) or nil }))
+  if first then
+    fail.need(agent:save(given.save))
+    tell(write, kind, given, list, done)
+    if done.interrupted then complain(interrupted(given)) end
+  end
+  return done.interrupted and fail.INTERRUPTED or 0
+end
+
+local function finish(world, ok, ...)
+  world:finish()
+  if not ok then error((...), 0) end
+  return ...
+end
+
+--- The command that these words ask for: pacml and tag have options of their own.
+function train.choose(list)
+  if list[1] == "pacml" then return require "berth.cli.commands.train_pacml" end
+  if list[1] == "tag" then return require "berth.cli.commands.train_tag" end
+  return train
+end
+
+function train.run(positional, given, write, complain)
+  check(positional, given)
+  stages(given)
+  check_files(given)
+  if not ranks.launched() then return teach(nil, positional, given, write, complain) end
+  local world = fail.need(ranks.world())
+  return finish(world, pcall(world.run, world, teach, positional, given, write, complain))
+end
+
+return train

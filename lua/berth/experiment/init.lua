@@ -1,0 +1,216 @@
+--- Experiments: a function run for each point of a grid with each seed. Results go to a file, one line per trial, as they come;
+-- an experiment that is stopped, or killed, goes on where it was. docs/experiments.md.
+local core = require "berth.core"
+local options = require "berth.base.options"
+local interrupt = require "berth.base.interrupt"
+local grid = require "berth.experiment.grid"
+local json = require "berth.experiment.json"
+local store = require "berth.experiment.store"
+local summarise = require "berth.experiment.summary"
+
+local FN = "berth.experiment"
+local KEYS = { "name", "grid", "seeds", "run", "path", "shard", "also", "retry", "progress" }
+
+local Experiment = { __name = "berth.experiment" }
+Experiment.__index = Experiment
+
+function Experiment.__tostring(e)
+  return ("experiment %s: %d of %d trials done, %d failed"):format(e.name, #e.rows, e.trials, e.failed)
+end
+
+-- Names of numbers in the results of some trial; nil: all.
+local function check_fields(rows, fields)
+  if fields == nil then return nil end
+  if type(fields) ~= "table" then
+    options.fail("experiment:summary: fields: expected an array of names, got %s", core.kind(fields))
+  end
+  local known, chosen = {}, {}
+  for _, row in ipairs(rows) do
+    for name, x in pairs(row.result or {}) do known[name] = known[name] or type(x) == "number" end
+  end
+  for i, name in ipairs(fields) do
+    if #rows > 0 and not known[name] then
+      options.fail("experiment:summary: fields[%d]: no number '%s' in the results", i, tostring(name))
+    end
+    chosen[i] = name
+  end
+  return chosen
+end
+
+--- Means over the trials of each point that are done. Of each number in the results: n, mean and, of two trials and more,
+-- deviation and Student's confidence interval.
+-- @tparam[opt] table opts level (0.95); fields (names of those to print, in this order; all)
+-- @treturn table of each point { parameters, n, failed, cpu_s, fields = { [name] = { n, mean, deviation, half, low, high } } };
+--  level; prints as a table
+function Experiment:summary(opts)
+  local given = options.check("experiment:summary", opts, { "level", "fields" })
+  local level = given.level or 0.95
+  if type(level) ~= "number" or not (level > 0 and level < 1) then
+    options.fail("experiment:summary: level: expected a number between 0 and 1, got %s", tostring(level))
+  end
+  local rows = {}
+  for p = 1, #self.points do rows[p] = {} end
+  for _, row in ipairs(self.rows) do table.insert(rows[row.point], row) end
+  return summarise(self.points, rows, level, check_fields(self.rows, given.fields))
+end
+
+-- ---- options -----------------------------------------------------------------------------------
+
+local function check_kind(given, key, kind, needed)
+  if given[key] == nil and not needed then return end
+  if type(given[key]) ~= kind then options.fail("%s: %s: expected a %s, got %s", FN, key, kind, core.kind(given[key])) end
+end
+
+local function check(given)
+  if type(given) ~= "table" then options.fail("%s: expected a table, got %s", FN, core.kind(given)) end
+  options.check(FN, given, KEYS)
+  check_kind(given, "name", "string", true)
+  check_kind(given, "run", "function", true)
+  check_kind(given, "path", "string")
+  check_kind(given, "progress", "function")
+  check_kind(given, "retry", "boolean")
+  check_kind(given, "also", "table")
+  for i, path in ipairs(given.also or {}) do
+    if type(path) ~= "string" then options.fail("%s: also[%d]: expected a string, got %s", FN, i, core.kind(path)) end
+  end
+end
+
+-- Each shard has a file of its own: "a.jsonl" becomes "a.2-of-4.jsonl".
+local function path_of(given, shard, shards)
+  if not given.path or shards == 1 then return given.path end
+  local stem, ending = given.path:match("^(.*)(%.[^./]*)$")
+  return ("%s.%.0f-of-%.0f%s"):format(stem or given.path, shard, shards, ending or "")
+end
+
+-- ---- what is there already -----------------------------------------------------------------------
+
+local function is_row(row)
+  return type(row.parameters) == "table" and type(row.seed) == "number" and type(row.cpu_s) == "number"
+    and (row.error == nil and type(row.result) == "table" or type(row.error) == "string" and row.result == nil)
+end
+
+-- Later lines take the place of earlier ones, and results that of errors.
+local function remember(done, name, rows)
+  for _, row in ipairs(rows) do
+    if row.experiment == name and is_row(row) then
+      local key = grid.key(row.parameters, row.seed)
+      if not done[key] or done[key].error or not row.error then done[key] = row end
+    end
+  end
+end
+
+local function gather(given, path)
+  local done = {}
+  for _, other in ipairs(given.also or {}) do
+    local rows, message, code = store.read(other)
+    if not rows then return nil, message, code end
+    remember(done, given.name, rows)
+  end
+  if not path then return done end
+  local file, message, code = store.open(path)
+  if not file then return nil, message, code end
+  remember(done, given.name, file.rows)
+  return done, file
+end
+
+-- ---- trials --------------------------------------------------------------------------------------
+
+-- A result, or an error and perhaps a code, as run gives or raises them.
+local function outcome(fine, result, message, code)
+  if not fine then
+    if interrupt.is(result) then error(result, 0) end
+    return nil, tostring(result)
+  end
+  if type(result) == "table" then
+    local writable, text = pcall(json.encode, result, "result")
+    if writable then return json.decode(text) end -- as it will be read
+    return nil, text
+  end
+  if result == nil and type(message) == "string" then return nil, message, code end
+  return nil, ("run gave a %s: expected a table"):format(type(result))
+end
+
+local function line_of(row)
+  return json.object { { "experiment", row.experiment }, { "trial", row.trial }, { "parameters", row.parameters },
+    { "seed", row.seed }, { "version", row.version }, { "cpu_s", row.cpu_s }, { "result", row.result },
+    { "error", row.error }, { "code", row.code } }
+end
+
+local function run_trial(run, trial)
+  local before = os.clock()
+  local result, message, code = outcome(pcall(run, options.merge(trial, { parameters = options.merge(trial.parameters) })))
+  if code == "interrupted" then return nil end
+  return { experiment = trial.name, trial = trial.index, parameters = trial.parameters, seed = trial.seed,
+    version = core.version, cpu_s = os.clock() - before, result = result, error = message, code = code }
+end
+
+local function run_all(given, todo, done, file)
+  for k, item in ipairs(todo) do
+    local row = run_trial(given.run, item.trial)
+    if not row then return nil, ("interrupted: %d of %d trials are done"):format(k - 1, #todo), "interrupted" end
+    local fine, message, code = true, nil, nil
+    if file then fine, message, code = file:add(line_of(row)) end
+    if not fine then return nil, message, code end
+    done[item.key] = row
+    if given.progress then given.progress(k, #todo, row) end
+  end
+  return true
+end
+
+local function is_due(item, done, given, shard, shards)
+  if math.fmod(item.trial.index - 1, shards) ~= shard - 1 then return false end
+  local row = done[item.key]
+  return not row or given.retry and row.error ~= nil
+end
+
+local function collect(given, items, points, done, path)
+  local e = setmetatable({ name = given.name, path = path, trials = #items, points = points, rows = {}, failed = 0 }, Experiment)
+  for _, item in ipairs(items) do
+    local row = done[item.key]
+    if row then
+      e.rows[#e.rows + 1] = options.merge(row, { trial = item.trial.index, point = item.point })
+      if row.error then e.failed = e.failed + 1 end
+    end
+  end
+  return e
+end
+
+--- Runs a function for each point of a grid with each seed.
+--
+-- The function gets a trial: its parameters by name, `parameters` (all of them), `seed`, `index`, `name`. It gives a table of
+-- results: numbers, strings, booleans, arrays and tables of these. What it raises or refuses (nil, message, code) is recorded as
+-- the trial's error. Trials have one order: parameters by name, the first varying slowest, then seeds.
+--
+-- With a path, each trial's line is in the file before the next one begins: experiment, trial, parameters, seed, version, cpu_s,
+-- result or error and code. Trials that are there, by parameters and seed, are not run again. One process at a time may have a
+-- file.
+-- @tparam table given name; run; grid ({ name = { values } }, or an array of points { name = value }; default: one point);
+--  seeds (how many, from 1, or an array; 1); path; shard ("i/n": every n-th trial from the i-th on, in a file of its own:
+--  "a.jsonl" becomes "a.i-of-n.jsonl"); also (paths of other files whose trials are done); retry (false; true: trials with errors
+--  are run again); progress (function of trials done, trials to do, the row)
+-- @treturn[1] table name, path, trials (how many there are), rows (those done: trial, point, parameters, seed, version, cpu_s,
+--  result, error, code), failed, points; e:summary()
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code "io", "parse", "interrupted"
+-- @usage e = berth.experiment { name = "caps", grid = { cap = { 4, 8 } }, seeds = 3, path = "caps.jsonl",
+--   run = function(trial) return { blocking = measure(trial.cap, trial.seed) } end }
+return function(given)
+  check(given)
+  local points, seeds = grid.points(given.grid), grid.seeds(given.seeds)
+  local items = grid.trials(given.name, points, seeds)
+  local shard, shards = grid.shard(given.shard)
+  local path = path_of(given, shard, shards)
+  local done, file, code = gather(given, path)
+  if not done then return nil, file, code end
+  local todo = {}
+  for _, item in ipairs(items) do
+    if is_due(item, done, given, shard, shards) then todo[#todo + 1] = item end
+  end
+  local fine, message
+  local ran, err = pcall(function() fine, message, code = run_all(given, todo, done, file) end)
+  if file then file:close() end
+  if not ran then error(err, 0) end
+  if not fine then return nil, message, code end
+  return collect(given, items, points, done, path)
+end

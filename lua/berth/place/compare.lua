@@ -1,0 +1,198 @@
+--- Several placers on one graph, judged by the same simulation; the answer prints as a table.
+local align = require "berth.base.align"
+local core = require "berth.core"
+local options = require "berth.base.options"
+local percent = require "berth.base.percent"
+local pipeline = require "berth.place.pipeline"
+local place = require "berth.place"
+local portfolio = require "berth.place.portfolio"
+local proved = require "berth.bound.proved"
+local refusals = require "berth.place.refusals"
+
+local label = portfolio.label
+local legal = { "links", "place", "simulate", "thorough", "cost" }
+
+-- ---- rows -------------------------------------------------------------------------------------
+
+-- The portfolio judges its members as the rows are judged; noise is not known beforehand.
+local function judge(opts)
+  if opts.simulate == nil then return nil end
+  local out = options.merge({ links = opts.links }, opts.simulate)
+  out.bound, out.noise = nil, nil
+  return out
+end
+
+-- Options for all placers; each takes what it reads.
+local function place_options(placer, opts)
+  local given = portfolio.read_by(placer, options.merge({ links = opts.links }, opts.place))
+  local name = type(placer) == "table" and placer[1] or placer
+  if name == "portfolio" and not pipeline.is(placer) and given.judge == nil then given.judge = judge(opts) end
+  return given
+end
+
+local function largest(array)
+  local top = 0
+  for _, x in ipairs(array) do top = math.max(top, x) end
+  return top
+end
+
+local function out_of_memory(cost, oom)
+  local name = cost.graph:op(oom.op).name
+  return ("out of memory on %s at op %d%s"):format(cost.topology:device(oom.device).name, oom.op,
+    name and (' "%s"'):format(name) or "")
+end
+
+local function run(cost, placer, opts)
+  local row = { name = label(placer) }
+  local begin = core.clock()
+  local p, message, code, why = place.on_cost(cost, placer, place_options(placer, opts))
+  row.seconds, row.interrupted = core.clock() - begin, code == "interrupted" and message or nil
+  if not p then
+    row.error, row.code, row.why = message, code, why
+    return row
+  end
+  row.placement, row.estimate = p, p.estimate
+  local r
+  r, message, code = core.simulate(cost, p, options.merge({ links = opts.links }, opts.simulate))
+  if not r then
+    row.error, row.code = message, code
+    return row
+  end
+  row.makespan, row.gap, row.bound, row.bound_name, row.oom = r.makespan, r.gap, r.bound, r.bound_name, r.oom
+  row.peak = r.memory ~= "none" and largest(r.peak_memory) or nil
+  row.note = r.oom and out_of_memory(cost, r.oom) or nil
+  return row
+end
+
+local function proved_by(row, placer, opts)
+  if not row.placement then return 0 end
+  local own = type(placer) == "table" and not pipeline.is(placer) and placer[2] or nil
+  local placed = options.merge(place_options(placer, opts), own)
+  return proved.bound(row.placement, placed, options.merge({ links = opts.links }, opts.simulate)) or 0
+end
+
+-- What one row proves holds for all that keep memory.
+local function share_proofs(rows, placers, opts)
+  local best = 0
+  for i, row in ipairs(rows) do best = math.max(best, proved_by(row, placers[i], opts)) end
+  for _, row in ipairs(rows) do
+    if row.bound and not row.oom and best > row.bound then
+      row.bound, row.bound_name, row.gap = best, proved.name, row.makespan / best - 1
+    end
+  end
+end
+
+-- Rows of all placers; after an interrupt the rest is not tried. Also how many rows there were then; nil: it went through.
+local function run_all(cost, placers, opts)
+  local rows, stopped = {}, nil
+  for i, placer in ipairs(placers) do
+    local row = stopped and { name = label(placer), error = "interrupted", code = "interrupted" } or run(cost, placer, opts)
+    rows[i] = row
+    if row.code == "interrupted" then
+      stopped = stopped or i - 1
+    elseif row.interrupted then
+      stopped = i
+    end
+    if not stopped then core.progress("comparing", i / #placers) end
+  end
+  return rows, stopped
+end
+
+-- Thorough bounds of the rows that keep memory (of those that do not: whatever memory does), where they are larger.
+local function tighten_by(cost, rows, holds, opts)
+  local some = false
+  for _, row in ipairs(rows) do some = some or row.bound ~= nil and (not row.oom) == holds end
+  if not some then return true end
+  local b, message, code = core.bounds(cost, opts)
+  if not b then return nil, message, code end
+  for _, row in ipairs(rows) do
+    if row.bound and (not row.oom) == holds and b.best > row.bound then
+      row.bound, row.bound_name, row.gap = b.best, b.name, row.makespan / b.best - 1
+    end
+  end
+  return true
+end
+
+-- A preset has a policy of its own.
+local function tighten(cost, rows, simulate, links)
+  local memory = simulate.memory
+  if simulate.preset and not memory then memory = "none" end
+  local ok, message, code = tighten_by(cost, rows, true,
+    { thorough = true, links = links, memory = memory, param_multiple = simulate.param_multiple })
+  if not ok then return nil, message, code end
+  return tighten_by(cost, rows, false, { thorough = true, links = links, memory = "none" })
+end
+
+-- What holds before what runs out of memory before what fails; then by step time; then as asked.
+local function rank(rows)
+  local order = {}
+  for i, row in ipairs(rows) do order[i] = { row = row, at = i, class = row.error and 3 or row.oom and 2 or 1 } end
+  table.sort(order, function(a, b)
+    if a.class ~= b.class then return a.class < b.class end
+    if a.class < 3 and a.row.makespan ~= b.row.makespan then return a.row.makespan < b.row.makespan end
+    return a.at < b.at
+  end)
+  local best = {}
+  for i, entry in ipairs(order) do best[i] = entry.row end
+  return best
+end
+
+-- ---- printing ---------------------------------------------------------------------------------
+
+local function time(x) return x and core.format(x, "seconds") or "-" end
+
+local function cells(row, with_seconds, shared)
+  local out = {
+    row.name, time(row.makespan), row.gap and percent(math.max(row.gap, 0)) or "-", time(row.estimate),
+    row.peak and core.format(row.peak, "bytes") or "-",
+  }
+  if with_seconds then out[#out + 1] = time(row.seconds) end
+  out[#out + 1] = row.error and refusals.short(row, shared) or row.note or row.interrupted or ""
+  return out
+end
+
+local mt = { __name = "berth.compare", __index = {} }
+
+--- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no two runs share).
+function mt.__index.to_string(self, opts)
+  opts = options.check("compare:to_string", opts, { "seconds" })
+  local head = { "placer", "step time", "gap", "estimate", "peak" }
+  if opts.seconds then head[#head + 1] = "placing" end
+  head[#head + 1] = ""
+  local lines, shared = { head }, refusals.shared(self)
+  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
+  return align(lines) .. (shared and "\ninfeasible: " .. shared or "")
+end
+
+function mt.__tostring(self) return self:to_string() end
+
+--- Places and simulates with each placer.
+-- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
+-- @tparam[opt] table opts links, place, simulate, thorough, cost
+-- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`: after how many, if it was
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+return function(...)
+  local cost, rest, code = options.priced("berth.compare", 2, ...)
+  if not cost then return nil, rest, code end
+  local placers, opts = rest[1] or place.placers(), options.check("berth.compare", rest[2], legal)
+  if opts.thorough ~= nil and type(opts.thorough) ~= "boolean" then
+    options.fail("berth.compare: thorough: expected true or false, got %s", core.kind(opts.thorough))
+  end
+  if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
+  local rows, stopped = run_all(cost, placers, opts)
+  if stopped == 0 then return nil, "interrupted", "interrupted" end
+  share_proofs(rows, placers, opts)
+  if stopped then
+    rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)
+  elseif opts.thorough then
+    local ok, message, why = tighten(cost, rows, opts.simulate or {}, opts.simulate and opts.simulate.links or opts.links)
+    if why == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds"
+    elseif not ok then return nil, message, why end
+  end
+  rows.best = rank(rows)
+  return setmetatable(rows, mt)
+end

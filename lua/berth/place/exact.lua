@@ -1,0 +1,36 @@
+--- The shortest makespan, proved, or the best found and a bound on it.
+local core = require "berth.core"
+local options = require "berth.base.options"
+
+local function time(x) return core.format(x, "seconds") end
+
+local mt = { __name = "berth.exact" }
+
+function mt.__tostring(s)
+  local verdict = s.proved and "optimal"
+    or ("bound %s, at most %.3g times the optimum"):format(time(s.bound), s.makespan / s.bound)
+  return ("makespan %s: %s%s; %d list schedules, %d partial schedules"):format(time(s.makespan), verdict,
+    s.interrupted and ", interrupted" or s.timed_out and ", out of time" or "", s.schedules, s.nodes)
+end
+
+--- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table opts memory, param_multiple, seed, nodes, schedules, seconds, cost
+-- @treturn[1] placement
+-- @treturn[1] table makespan, bound (s), proved, interrupted, timed_out, nodes, schedules; prints as a line
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @treturn[2] table op, device, missing (bytes): what stops it, for "infeasible"
+-- @usage local p, proof = berth.exact(g, t); print(proof)
+return function(...)
+  local cost, rest, code = options.priced("berth.exact", 1, ...)
+  if not cost then return nil, rest, code end
+  local given = options.check("berth.exact", rest[1],
+    { "memory", "param_multiple", "seed", "nodes", "schedules", "seconds", "cost" })
+  given = options.merge(given)
+  given.cost = nil
+  local p, summary, failure, why = core.exact(cost, given)
+  if not p then return nil, summary, failure, why end
+  return p, setmetatable(summary, mt)
+end

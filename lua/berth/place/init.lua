@@ -1,0 +1,85 @@
+--- Placing: names, policies, pipelines, and the default placer.
+local core = require "berth.core"
+local options = require "berth.base.options"
+local own_placer = require "berth.place.own_placer"
+local pipeline = require "berth.place.pipeline"
+local portfolio = require "berth.place.portfolio"
+
+local place = {}
+
+local function check_name(name)
+  for _, known in ipairs(core.placers()) do
+    if known == name then return end
+  end
+  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(core.placers(), ", "))
+end
+
+--- Names of the placers, or variants of one.
+-- @tparam[opt] string name
+-- @treturn table array of strings
+function place.placers(name)
+  if name == nil then return core.placers() end
+  if type(name) ~= "string" then options.fail("berth.placers: name: expected a string, got %s", core.kind(name)) end
+  check_name(name)
+  return core.variants(name) or {}
+end
+
+local function without_cost(given)
+  if given == nil then return {} end
+  if type(given) ~= "table" then options.fail("berth.place: options: expected a table, got %s", core.kind(given)) end
+  local out = options.merge(given)
+  out.cost = nil
+  return out
+end
+
+local function on_cost(cost, placer, given)
+  if placer == nil or placer == "portfolio" then
+    local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given, portfolio.legal))
+    if not p then return nil, rows, code, why end
+    if rows.interrupted then return p, rows.interrupted, "interrupted" end
+    return p
+  end
+  if pipeline.is(placer) then return pipeline.run(placer, cost, given, on_cost) end
+  if own_placer.is(placer) then return own_placer.run(placer, cost, given) end
+  if type(placer) == "string" then
+    check_name(placer)
+    portfolio.check_read(placer, given)
+    if portfolio.searches(placer) and given.judge ~= nil then
+      given = options.merge(given, { judge = portfolio.judge(given.judge, given) })
+    end
+  elseif type(placer) == "table" and type(placer[1]) == "string" then
+    options.check_named("berth.place: placer", placer)
+    return on_cost(cost, placer[1], options.merge(given, placer[2]))
+  elseif type(placer) == "table" and placer.kind == "tag" then
+    options.fail "berth.place: placer: an agent of kind tag decides for op groups: it is a prior of berth.deploy.plan"
+  elseif type(placer) == "table" or type(placer) == "function" then
+    portfolio.check_read("a policy", given)
+  else
+    options.fail("berth.place: placer: expected a name, a policy, a pipeline or an object with place, got %s", core.kind(placer))
+  end
+  return core.place(cost, placer, given)
+end
+
+place.on_cost = on_cost
+
+--- Which device each op should run on.
+-- @tparam graph g
+-- @tparam topology t
+-- @param[opt] placer a name, a policy table or function, a pipeline, `{ name, options }`,
+-- an object with a function `place(self, cost, options)`; nil: the portfolio
+-- @tparam[opt] table opts see docs/lua.md
+-- @treturn[1] placement
+-- @treturn[1] ?string if the portfolio was interrupted: of how many placers this is the best
+-- @treturn[1] ?string "interrupted"
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @treturn[2] table op, device, missing (bytes): what stops it, for "infeasible"
+-- @usage local p = assert(berth.place(g, t, "m-etf", { seed = 1 }))
+function place.place(...)
+  local cost, rest, code = options.priced("berth.place", 2, ...)
+  if not cost then return nil, rest, code end
+  return on_cost(cost, rest[1], without_cost(rest[2]))
+end
+
+return place

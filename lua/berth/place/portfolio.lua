@@ -1,0 +1,307 @@
+--- The default placer: several fast placers, judged by the step simulator; the best answer that keeps memory stays.
+-- Never worse, under the simulation that judges, than any member whose answer keeps memory. Same input and seed, same answer.
+local align = require "berth.base.align"
+local core = require "berth.core"
+local labels = require "berth.place.labels"
+local options = require "berth.base.options"
+local own_placer = require "berth.place.own_placer"
+local percent = require "berth.base.percent"
+local pipeline = require "berth.place.pipeline"
+local proved = require "berth.bound.proved"
+local refusals = require "berth.place.refusals"
+
+local portfolio = { label = labels.of }
+
+portfolio.legal = {
+  "averages", "links", "memory", "param_multiple", "quantum", "tries", "seed", "cost", "members", "threads", "seconds", "judge",
+}
+
+-- What is of the run, not of its members.
+local of_the_run = { members = true, threads = true, seconds = true, judge = true }
+
+-- The placers that can work on sets of ops, and with weighed transfers.
+local coarse = {
+  metis = true, ["m-topo"] = true, ["m-etf"] = true, ["m-sct"] = true, etf = true, heft = true, cpop = true, peft = true,
+  minmin = true, blevel = true, ["critical-path"] = true,
+}
+
+-- Those that search, and those that run on threads or against the clock.
+local search = { anneal = true, ["local"] = true, brkga = true }
+local searching = { anneal = true, ["local"] = true, brkga = true, portfolio = true }
+local breeds = { brkga = true }
+
+-- Which placers an option means something to; those not named here mean something to all.
+local readers = {
+  coarsen = coarse, coarsen_ops = coarse, transfer_weight = coarse,
+  averages = { heft = true, cpop = true, peft = true },
+  tries = { ["critical-path"] = true },
+  device = { single = true },
+  ties = { ["m-etf"] = true, ["m-sct"] = true },
+  favourites = { ["m-sct"] = true },
+  tau = { ["m-sct"] = true },
+  gap = { ["m-sct"] = true },
+  members = { portfolio = true },
+  threads = searching, judge = searching,
+  seconds = { anneal = true, ["local"] = true, brkga = true, portfolio = true, exact = true },
+  calls = search, restarts = { anneal = true }, start = search, objective = search, steepest = { ["local"] = true },
+  population = breeds, elite = breeds, mutants = breeds, bias = breeds,
+}
+
+--- The options of `given`, which are for all placers, that the placer reads.
+-- @tparam string placer
+-- @tparam table given
+-- @tparam[opt] table own the placer's own options
+function portfolio.only_read(placer, given, own)
+  local out = {}
+  for key, value in pairs(given) do
+    if not readers[key] or readers[key][placer] then out[key] = value end
+  end
+  out.cost = nil
+  return options.common_links(placer, out, own)
+end
+
+--- The same for all that can stand for a placer: of a pipeline it is the placer among its stages that reads them.
+function portfolio.read_by(placer, given)
+  local name, own = placer, nil
+  if pipeline.is(placer) then
+    name, own = pipeline.placer(placer), { links = given.links } -- which its stages read; the placer among them has the say
+  end
+  if type(name) == "table" then name, own = name[1], own or name[2] end
+  if type(name) ~= "string" then name = "policy" end
+  if name ~= "portfolio" then return portfolio.only_read(name, given, own) end
+  local out = {}
+  for _, key in ipairs(portfolio.legal) do out[key] = given[key] end
+  out.cost = nil
+  return out
+end
+
+--- Raises for an option that the placer would not read.
+-- @tparam string placer
+-- @tparam table given
+-- @tparam[opt] string where for the message
+function portfolio.check_read(placer, given, where)
+  for _, key in ipairs(options.sorted_keys(given)) do
+    if readers[key] and not readers[key][placer] then
+      local names = options.sorted_keys(readers[key])
+      options.fail("%s: option '%s' means nothing to %s, only to: %s", where or "berth.place", tostring(key), placer,
+        table.concat(names, ", "))
+    end
+  end
+end
+
+-- ---- members ----------------------------------------------------------------------------------------
+
+local function check_member(placer, i)
+  local name = type(placer) == "table" and not pipeline.is(placer) and placer[1] or placer
+  if name == "portfolio" then options.fail("berth.portfolio: members[%d]: is a portfolio itself", i) end
+  local known = type(placer) == "string" or type(placer) == "table" or type(placer) == "function" or own_placer.is(placer)
+  if not known then
+    options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i, core.kind(placer))
+  end
+  if type(placer) == "table" and type(name) == "string" then
+    local where = ("berth.portfolio: members[%d]"):format(i)
+    options.check_named(where, placer)
+    portfolio.check_read(name, placer[2] or {}, where)
+  end
+end
+
+-- What is written in Lua is called from there, on this thread; the rest runs in the core.
+local function member(placer, i, common)
+  check_member(placer, i)
+  local name, own = placer, nil
+  if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
+  if type(name) == "string" and not search[name] and not (own and own.seconds) then
+    return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
+  end
+  local given = portfolio.read_by(placer, common)
+  return { name = labels.of(placer), run = function(cost) return require("berth.place").on_cost(cost, placer, given) end }
+end
+
+local function members(list, common)
+  if list == nil then return nil end
+  if type(list) ~= "table" then options.fail("berth.portfolio: members: expected an array, got %s", core.kind(list)) end
+  local out = {}
+  for i = 1, #list do out[i] = member(list[i], i, common) end
+  for _, key in ipairs(options.sorted_keys(list)) do
+    if not out[key] then options.fail("berth.portfolio: members: unknown key '%s'", tostring(key)) end
+  end
+  return out
+end
+
+--- The options of the judge, with what is common to all where it says nothing.
+local function judge(given, common)
+  if given == nil then return nil end
+  if type(given) ~= "table" then options.fail("berth.portfolio: judge: expected a table, got %s", core.kind(given)) end
+  local same = { param_multiple = common.param_multiple }
+  if given.preset == nil then -- which has its own
+    same.links, same.memory, same.quantum = common.links, common.memory, common.quantum
+  end
+  return options.merge(same, given)
+end
+
+portfolio.judge = judge
+
+--- Does the placer search?
+function portfolio.searches(placer) return search[placer] == true end
+
+-- ---- what every member reached ------------------------------------------------------------------------
+
+local mt = { __name = "berth.portfolio", __index = {} }
+
+local function class(row) return row.error and 3 or row.oom and 2 or 1 end
+
+-- What holds before what runs out of memory before what fails; then by step time; then as listed.
+local function rank(rows)
+  local best, at = {}, {}
+  for i, row in ipairs(rows) do best[i], at[row] = row, i end
+  table.sort(best, function(a, b)
+    local ca, cb = class(a), class(b)
+    if ca ~= cb then return ca < cb end
+    if ca < 3 and a.makespan ~= b.makespan then return a.makespan < b.makespan end
+    return at[a] < at[b]
+  end)
+  return best
+end
+
+local function gap(row, bound)
+  if not bound or not row.makespan or row.oom then return nil end
+  return row.makespan == bound and 0 or row.makespan / bound - 1
+end
+
+local function so_far(rows)
+  local n = 0
+  for _, row in ipairs(rows) do n = n + (row.code == "interrupted" and 0 or 1) end
+  return ("interrupted: the best of %d of %d placers"):format(n, #rows)
+end
+
+-- All that placer and options alone say, so that berth.place gives the same with them.
+local function own_options(row, common, given)
+  if not row.placer then return nil end
+  return given and given.options or options.merge(portfolio.only_read(row.placer, common), row.options)
+end
+
+-- What a member proves holds for all.
+local function share_proofs(rows, judged_by)
+  for _, row in ipairs(rows) do
+    local best = row.placement and row.options and proved.bound(row.placement, row.options, judged_by)
+    if best and rows.bound and best > rows.bound then rows.bound, rows.bound_name = best, proved.name end
+  end
+end
+
+local function finish(rows, common, judge_options, given)
+  for i, row in ipairs(rows) do row.options = own_options(row, common, given and given[i]) end
+  share_proofs(rows, judge_options)
+  for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
+  rows.best = rank(rows)
+  rows.interrupted = rows.interrupted and so_far(rows) or nil
+  rows.winner = rows.winner and rows[rows.winner]
+  return setmetatable(rows, mt)
+end
+
+local function time(x) return x and core.format(x, "seconds") or "-" end
+
+local function gap_text(x) return x and percent(math.max(x, 0)) or "-" end
+
+local function note(row, shared)
+  if row.error then return refusals.short(row, shared) end
+  return row.oom and ("out of memory: %s are missing"):format(core.format(row.missing, "bytes")) or ""
+end
+
+local function cells(row, with_seconds, shared)
+  local out = { row.name, time(row.makespan), gap_text(row.gap) }
+  if with_seconds then out[#out + 1] = time(row.seconds) end
+  out[#out + 1] = note(row, shared)
+  return out
+end
+
+local function summary(rows)
+  local bound = rows.bound and ("bound %s (%s)"):format(time(rows.bound), rows.bound_name)
+  local won = rows.winner
+  if not won then
+    local why = rows.refusal or "no answer keeps memory"
+    return bound and why .. "; " .. bound or why
+  end
+  local text = ("best: %s, step time %s"):format(won.name, time(won.makespan))
+  return bound and ("%s, gap %s; %s"):format(text, gap_text(won.gap), bound) or text
+end
+
+--- The rows as text, best first, and who won. `{ seconds = true }` adds the time of placing and judging, which no two runs share.
+function mt.__index.to_string(self, opts)
+  opts = options.check("portfolio rows:to_string", opts, { "seconds" })
+  local head = { "member", "step time", "gap" }
+  if opts.seconds then head[#head + 1] = "placing" end
+  head[#head + 1] = ""
+  local lines, shared = { head }, refusals.shared(self)
+  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
+  return align(lines) .. "\n" .. summary(self)
+end
+
+function mt.__tostring(self) return self:to_string() end
+
+-- ---- running ------------------------------------------------------------------------------------------
+
+--- Runs the members on a cost. If that is interrupted, the best answer so far stands, and `rows.interrupted` says so.
+-- @treturn[1] placement
+-- @treturn[1] table one row per member: name, makespan, gap, seconds, placement, oom, missing; or error, code, why
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @treturn[2] ?table obstacle
+-- @treturn[2] ?table rows
+function portfolio.run(cost, given)
+  local common = {}
+  for key, value in pairs(given) do
+    if not of_the_run[key] and key ~= "cost" then common[key] = value end
+  end
+  local call = options.merge(common, {
+    members = members(given.members, common), judge = judge(given.judge, common),
+    threads = given.threads, seconds = given.seconds,
+  })
+  local rows, message, code, why = core.portfolio(cost, call)
+  if rows then finish(rows, common, call.judge or common, call.members) end
+  if rows and rows.winner then return rows.winner.placement, rows end
+  if rows then rows.refusal = message end
+  return nil, message, code, why, rows
+end
+
+-- The rows' bound, and the gaps to it, by the thorough bounds where these are larger, with the memory of the judge.
+local function tighten(cost, rows, given)
+  if not rows.bound then return end
+  local by = given.judge or {}
+  local b, message, code = core.bounds(cost, {
+    thorough = true, memory = by.preset and (by.memory or "none") or by.memory or given.memory,
+    param_multiple = by.param_multiple or given.param_multiple, links = by.links or not by.preset and given.links or nil,
+  })
+  if code == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds" end
+  if not b then return nil, message, code end
+  if b.best <= rows.bound then return end
+  rows.bound, rows.bound_name = b.best, b.name
+  for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
+end
+
+local function with_thorough(cost, thorough, given, p, rows, ...)
+  if thorough and p and not rows.interrupted then tighten(cost, rows, given) end
+  return p, rows, ...
+end
+
+local legal_here = { "thorough" }
+for _, key in ipairs(portfolio.legal) do legal_here[#legal_here + 1] = key end
+
+--- As `berth.place` without a placer, but also tells what every member reached.
+-- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the rows' bound)
+-- @usage local p, rows = assert(berth.portfolio(g, t, { links = "duplex" })); print(rows)
+function portfolio.portfolio(...)
+  local cost, rest, code = options.priced("berth.portfolio", 1, ...)
+  if not cost then return nil, rest, code end
+  local given = options.merge(options.check("berth.portfolio", rest[1], legal_here))
+  local thorough = given.thorough
+  if thorough ~= nil and type(thorough) ~= "boolean" then
+    options.fail("berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
+  end
+  given.thorough = nil
+  return with_thorough(cost, thorough, given, portfolio.run(cost, given))
+end
+
+return portfolio

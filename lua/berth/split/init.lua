@@ -1,0 +1,79 @@
+--- Splits into pipeline stages: the largest load of a device, and the latency of one sample. They print as a line.
+local core = require "berth.core"
+local options = require "berth.base.options"
+local percent = require "berth.base.percent"
+
+local mt = { __name = "berth.split" }
+
+local function time(x) return x and core.format(x, "seconds") or "infinite" end
+
+local function gap(value, bound)
+  if not value or bound <= 0 then return "" end
+  return (" (gap %s)"):format(percent(math.max(value / bound - 1, 0)))
+end
+
+local function standing(s)
+  if not s.bound then return "" end
+  local parts = { s.contiguous and ", contiguous" or ", not contiguous" }
+  if s.objective == "latency" then
+    parts[#parts + 1] = ("; latency bound %s%s"):format(time(s.bound), gap(s.latency, s.bound))
+  elseif s.proven then
+    parts[#parts + 1] = s.max_load < s.contiguous_load and ("; the best contiguous one has %s"):format(time(s.contiguous_load))
+      or "; proven the best of these"
+  else
+    parts[#parts + 1] = ("; contiguous bound %s%s"):format(time(s.bound), s.contiguous and gap(s.max_load, s.bound) or "")
+  end
+  return table.concat(parts)
+end
+
+function mt.__tostring(s)
+  local over = s.over and ("; device %d lacks %s"):format(s.over, core.format(s.missing, "bytes")) or ""
+  return ("split: largest load %s (device %d), latency %s%s%s"):format(time(s.max_load), s.busiest, time(s.latency),
+    standing(s), over)
+end
+
+local split = {}
+
+local function without_cost(given)
+  local out = options.merge(given)
+  out.cost = nil
+  return out
+end
+
+--- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table opts objective ("max-load", "latency"), cpu, contiguous, memory (bytes), visits, cost
+-- @treturn[1] table placement, max_load, latency (s; nil: infinite), busiest, loads, bound, proven, contiguous, contiguous_load,
+--   complete, units, ideals, visits, objective
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @treturn[2] table op, device, missing (bytes), for "infeasible"
+-- @usage print(berth.split(g, t, { contiguous = false }))
+function split.split(...)
+  local cost, rest, code = options.priced("berth.split", 1, ...)
+  if not cost then return nil, rest, code end
+  local given = options.check("berth.split", rest[1], { "objective", "cpu", "contiguous", "memory", "visits", "cost" })
+  local found, message, kind, why = core.split(cost, without_cost(given))
+  if not found then return nil, message, kind, why end
+  return setmetatable(found, mt)
+end
+
+--- @tparam graph g
+-- @tparam topology t
+-- @param placement a placement or an array of devices
+-- @tparam[opt] table opts cpu, cost
+-- @treturn[1] table max_load, latency (s; nil: infinite), busiest, loads; over, missing (bytes) if a device lacks memory
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function split.measure(...)
+  local cost, rest, code = options.priced("berth.split_measure", 2, ...)
+  if not cost then return nil, rest, code end
+  local given = options.check("berth.split_measure", rest[2], { "cpu", "cost" })
+  local value, message, kind = core.split_measure(cost, rest[1], without_cost(given))
+  if not value then return nil, message, kind end
+  return setmetatable(value, mt)
+end
+
+return split
