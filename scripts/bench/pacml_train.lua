@@ -5,7 +5,7 @@
 --   MODE: compat (default) or exact (gaps in seconds as if they were milliseconds). K=V: settings of the agent; V may be X..Y.
 -- The checkpoint lies beside FILE. Run again, it goes on; a training that is done is only played again.
 local berth = require "berth"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local words = require "berth.cli.train_words"
 
 local folder, path, algorithm, beta, steps, mode = arg[1], arg[2], arg[3], arg[4], tonumber(arg[5]), arg[6] or "compat"

@@ -1,6 +1,6 @@
 --- What commands do with a placement that they have found: print it, simulated, and write it.
 local fail = require "berth.cli.fail"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local report = require "berth.cli.report"
 
 local answer = {}

@@ -2,7 +2,7 @@
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
 local interrupt = require "berth.base.interrupt"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 
 local main = {}
 

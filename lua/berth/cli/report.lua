@@ -1,6 +1,6 @@
 --- What commands print about graphs, topologies and results.
 local berth = require "berth"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local text = require "berth.cli.text"
 local utilisation = require "berth.sim.utilisation"
 

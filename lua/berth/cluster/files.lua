@@ -1,6 +1,6 @@
 --- Files of a simulated cluster: CSV, JSON lines, Chrome traces. Lists of pieces of text, put together when they are written.
 local chrome = require "berth.cluster.chrome"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 
 local files = {}
 

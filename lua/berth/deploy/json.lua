@@ -1,7 +1,7 @@
 --- Plans as JSON: docs/deploy.md, "Saved plans".
 local core = require "berth.core"
 local options = require "berth.base.options"
-local writer = require "berth.cli.json"
+local writer = require "berth.base.json_writer"
 
 local json = {}
 
@@ -101,7 +101,7 @@ local function op_names(graph)
   return names
 end
 
---- The object of an answer, for berth.cli.json; members `first` come after the version.
+--- The object of an answer, for base.json_writer; members `first` come after the version.
 function json.object(a, first)
   local graph, topology = a.problem.graph, a.problem.topology
   local members = { { "berth", core.version }, { "format", json.FORMAT }, { "version", json.VERSION } }

@@ -1,7 +1,7 @@
 --- Saved plans, applied again to the same graph and topology.
 local core = require "berth.core"
 local format = require "berth.deploy.json"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 local options = require "berth.base.options"
 local plan = require "berth.deploy.plan"
 local words = require "berth.deploy.answer_words"

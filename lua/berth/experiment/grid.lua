@@ -1,7 +1,7 @@
 --- The points of an experiment, its seeds, and the trials that they make, always in the same order.
 local core = require "berth.core"
 local options = require "berth.base.options"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 
 local FN = "berth.experiment"
 local grid = {}

@@ -4,7 +4,7 @@ local core = require "berth.core"
 local options = require "berth.base.options"
 local interrupt = require "berth.base.interrupt"
 local grid = require "berth.experiment.grid"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 local store = require "berth.experiment.store"
 local summarise = require "berth.experiment.summary"
 

@@ -1,7 +1,7 @@
 --- What became of the jobs of a run, and of the cluster: rows, as CSV, as JSON lines, and as a timeline.
 local core = require "berth.core"
-local json = require "berth.experiment.json"
-local writer = require "berth.cli.json"
+local json = require "berth.base.json"
+local writer = require "berth.base.json_writer"
 local options = require "berth.base.options"
 local timeline = require "berth.pacml.timeline"
 local write = require "berth.base.write"

@@ -205,7 +205,7 @@ local function tiles(runs)
 end
 
 local function made(runs)
-  local json, out = require "berth.experiment.json", {}
+  local json, out = require "berth.base.json", {}
   for i, r in ipairs(runs) do
     local fine, text = pcall(json.encode, r.options)
     out[i] = { r.scheduler, ("seed %.0f, %s"):format(r.seed, fine and text or "options of its own"), code = true }

@@ -1,7 +1,7 @@
 --- Training jobs and the machines that they will come to.
 local core = require "berth.core"
 local options = require "berth.base.options"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 local write = require "berth.base.write"
 
 local FN = "berth.pdors.problem"

@@ -2,7 +2,7 @@
 local core = require "berth.core"
 local experiment = require "berth.experiment"
 local generate = require "berth.pdors.generate"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 local options = require "berth.base.options"
 local policies = require "berth.pdors.policies"
 local problem = require "berth.pdors.problem"

@@ -1,6 +1,6 @@
 -- Clusters: the event loop, plans, schedulers, files.
 local berth = require "berth"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)

@@ -1,6 +1,6 @@
 -- Experiments: order, files, what is left of them after kill -9, shards, means.
 local berth = require "berth"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 
 local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
 

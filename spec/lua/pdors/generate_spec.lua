@@ -1,6 +1,6 @@
 -- The recalled workload, and the measured one.
 local berth = require "berth"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 
 local pdors = berth.pdors
 

@@ -1,7 +1,7 @@
 -- Schedulers of workers and parameter servers: the model, certificates, all policies under one checker.
 local berth = require "berth"
 local check = require("support.ps_checker").check
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 local problems = require "support.ps_problems"
 
 local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines, problems.odd

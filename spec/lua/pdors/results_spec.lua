@@ -1,7 +1,7 @@
 -- What berth.pdors.run gives: files, pages, studies.
 local berth = require "berth"
 local decimals = require "berth.base.decimals"
-local json = require "berth.experiment.json"
+local json = require "berth.base.json"
 
 local pdors = berth.pdors
 

@@ -3,7 +3,7 @@ local berth = require "berth"
 local core = require "berth.core"
 local decimals = require "berth.base.decimals"
 local fail = require "berth.cli.fail"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local metrics = require "berth.pacml.metrics"
 local text = require "berth.cli.text"
 

@@ -2,7 +2,7 @@
 local args = require "berth.cli.args"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local lists = require "berth.cli.lists"
 local options = require "berth.base.options"
 local text = require "berth.cli.text"

@@ -1,5 +1,5 @@
 --- berth models: the networks that are built in.
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
 local text = require "berth.cli.text"
 local zoo = require "berth.models"

@@ -2,7 +2,7 @@
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local text = require "berth.cli.text"

@@ -1,7 +1,7 @@
 --- berth train tag: teaches TAG's network on random models and clusters, and writes the agent.
 local berth = require "berth"
 local fail = require "berth.cli.fail"
-local json = require "berth.cli.json"
+local json = require "berth.base.json_writer"
 local ranks = require "berth.agents.ranks"
 local settings = require "berth.agents.tag.settings"
 local words = require "berth.cli.train_words"

@@ -1,5 +1,5 @@
 --- JSON of plain tables, and back. Keys are sorted: the same table gives the same bytes.
-local writer = require "berth.cli.json"
+local writer = require "berth.base.json_writer"
 local options = require "berth.base.options"
 local utf8 = require "berth.base.utf8"
 
