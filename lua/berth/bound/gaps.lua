@@ -164,7 +164,7 @@ function mt.__tostring(self)
   local open = part(self, self.found and "open" or "placement or open", self.open)
   if self.closed then open[4] = "closed: " .. (self.found and "the best found is optimal" or "this is optimal") end
   lines[#lines + 1] = open
-  return align(lines) .. hint(self)
+  return align.text(lines) .. hint(self)
 end
 
 -- ---- asking --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 --- What commands print about graphs, topologies and results.
 local berth = require "berth"
 local json = require "berth.base.json_writer"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 local utilisation = require "berth.sim.utilisation"
 
 local report = {}
@@ -41,7 +41,7 @@ function report.devices(graph, topology, result)
     rows[d + 1] = { device.name, string.format("%.0f", ops[d]), format(result.busy[d], "seconds"), percent(share),
       result.memory ~= "none" and format(result.peak_memory[d], "bytes") or "-", limit }
   end
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 -- How much was under way while nobody computed, while somebody did.
@@ -59,7 +59,7 @@ local function busiest(topology, result, n)
     rows[i + 1] = { use.from .. " to " .. use.to, format(use.bytes, "bytes"), format(use.need, "seconds"), percent(use.share),
       format(use.busy, "seconds"), string.format("%.0f", use.most) }
   end
-  return #rows > 1 and text.align(rows, { true }) or {}
+  return #rows > 1 and align.lines(rows, { true }) or {}
 end
 
 -- The collectives that took longest.
@@ -77,7 +77,7 @@ local function collectives(graph, result, n)
     rows[i + 1] = { string.format("%.0f %s", order[i], graph:collective(order[i]).kind), c.algorithm,
       string.format("%.0f", #c.devices), format(c.bytes, "bytes"), format(c.start, "seconds"), format(time(order[i]), "seconds") }
   end
-  return #rows > 1 and text.align(rows, { true, true }) or {}
+  return #rows > 1 and align.lines(rows, { true, true }) or {}
 end
 
 --- What went over the links: a line, then tables, each behind an empty line.

@@ -2,7 +2,7 @@
 local core = require "berth.core"
 local decimals = require "berth.base.decimals"
 local percent = require "berth.base.percent"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local words = {}
 
@@ -130,7 +130,7 @@ function words.reasons(g, most)
   return table.concat(out, "; ")
 end
 
-local function aligned(rows, left) return table.concat(text.align(rows, left), "\n") end
+local function aligned(rows, left) return table.concat(align.lines(rows, left), "\n") end
 
 --- @tparam answer a
 -- @tparam[opt] number most groups, the heaviest

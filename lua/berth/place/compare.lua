@@ -161,7 +161,7 @@ function mt.__index.to_string(self, opts)
   head[#head + 1] = ""
   local lines, shared = { head }, refusals.shared(self)
   for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
-  return align(lines) .. (shared and "\ninfeasible: " .. shared or "")
+  return align.text(lines) .. (shared and "\ninfeasible: " .. shared or "")
 end
 
 function mt.__tostring(self) return self:to_string() end

@@ -233,7 +233,7 @@ function mt.__index.to_string(self, opts)
   head[#head + 1] = ""
   local lines, shared = { head }, refusals.shared(self)
   for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
-  return align(lines) .. "\n" .. summary(self)
+  return align.text(lines) .. "\n" .. summary(self)
 end
 
 function mt.__tostring(self) return self:to_string() end

@@ -5,7 +5,7 @@ local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local function shared(...)
   local out = {}
@@ -47,7 +47,7 @@ local function table_lines(b)
     if b[name[1]] then rows[#rows + 1] = { name[2], report.format(b[name[1]], "seconds") } end
   end
   rows[#rows + 1] = { "best: " .. b.name, report.format(b.best, "seconds") }
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 local function guarantee_object(k)

@@ -11,7 +11,7 @@ local metrics = require "berth.pacml.metrics"
 local options = require "berth.base.options"
 local pdors = require "berth.cli.commands.cluster_pdors"
 local study = require "berth.cli.commands.cluster_study"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 local traces = require "berth.cli.commands.cluster_trace"
 
 local command = {
@@ -156,7 +156,7 @@ local function table_of(runs)
     rows[k + 1] = { metric[3] }
     for i, run in ipairs(runs) do rows[k + 1][i + 1] = format(run.report[metric[1]], metric[4]) end
   end
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 local function object_of(run, asked)

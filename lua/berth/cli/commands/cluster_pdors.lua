@@ -5,7 +5,7 @@ local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local lists = require "berth.cli.lists"
 local options = require "berth.base.options"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local pdors = {}
 
@@ -102,7 +102,7 @@ local function table_of(runs)
     for _, column in ipairs(COLUMNS) do row[#row + 1] = cell(r.summary[column[2]], column) end
     rows[#rows + 1] = row
   end
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 local function used_of(s, names)
@@ -166,7 +166,7 @@ local function means_of(e)
     for _, column in ipairs(COLUMNS) do row[#row + 1] = mean_cell(point.fields[column[2]], column) end
     rows[#rows + 1] = row
   end
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 local function interval(field)

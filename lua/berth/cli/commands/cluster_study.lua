@@ -5,7 +5,7 @@ local decimals = require "berth.base.decimals"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local metrics = require "berth.pacml.metrics"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local study = {}
 
@@ -125,7 +125,7 @@ function study.run(asked, given, write, complain)
   if given.json then
     write(json.encode(object_of(asked, points)))
   else
-    for _, line in ipairs(text.align(table_of(asked, points, given))) do write(line) end
+    for _, line in ipairs(align.lines(table_of(asked, points, given))) do write(line) end
     if #e.rows < e.trials then write(("%.0f of %.0f runs are done"):format(#e.rows, e.trials)) end
   end
   for _, row in ipairs(e.rows) do

@@ -5,7 +5,7 @@ local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local lists = require "berth.cli.lists"
 local options = require "berth.base.options"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local trace = {}
 
@@ -135,7 +135,7 @@ local function table_of(runs)
     row[#row + 1] = ("%.1f %%"):format(100 * s.utilisation)
     rows[#rows + 1] = row
   end
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 local function object_of(r)

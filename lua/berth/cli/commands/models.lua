@@ -1,7 +1,7 @@
 --- berth models: the networks that are built in.
 local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 local zoo = require "berth.models"
 
 local models = {
@@ -93,10 +93,10 @@ function models.run(positional, given, write)
     print_json(write, name)
     return 0
   end
-  print_lines(write, text.align(rows_of(name and { name } or zoo.list()), { true }))
+  print_lines(write, align.lines(rows_of(name and { name } or zoo.list()), { true }))
   if name then
     write("")
-    print_lines(write, text.align(option_rows(name), { true, true, true }))
+    print_lines(write, align.lines(option_rows(name), { true, true, true }))
   end
   return 0
 end

@@ -5,7 +5,7 @@ local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local simulate = {
   name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1, most = 2,
@@ -41,7 +41,7 @@ local function chain(graph, topology, result, n)
     rows[i + 1] = { op.name or string.format("op %.0f", op.id), op.kind or "", topology:device(result.device[op.id]).name,
       report.format(result.start[id], "seconds"), report.format(result.finish[id] - result.start[id], "seconds") }
   end
-  return text.align(rows, { true, true })
+  return align.lines(rows, { true, true })
 end
 
 local function print_text(write, graph, topology, result, given)

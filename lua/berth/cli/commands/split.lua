@@ -5,7 +5,7 @@ local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 
 local own = {
   { name = "objective", kind = "choice", value = "WHAT", choices = { "max-load", "latency" },
@@ -52,7 +52,7 @@ local function device_lines(topology, found, placement)
   for d = 1, #topology do
     rows[#rows + 1] = { topology:device(d).name, tostring(count[d] or 0), report.format(found.loads[d], "seconds") }
   end
-  return text.align(rows, { true })
+  return align.lines(rows, { true })
 end
 
 local function write_json(write, graph, topology, found, placement)

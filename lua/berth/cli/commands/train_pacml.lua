@@ -6,7 +6,7 @@ local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.base.json_writer"
 local options = require "berth.base.options"
 local ranks = require "berth.agents.ranks"
-local text = require "berth.cli.text"
+local align = require "berth.base.align"
 local words = require "berth.cli.train_words"
 
 local train = {
@@ -130,7 +130,7 @@ local function print_text(write, asked, given, agent, done, rates)
       local x = rates[beta]
       rows[i + 1] = { beta, ("%.0f"):format(given.evaluate), share(x.mean), x.half and "+- " .. share(x.half) or "-" }
     end
-    for _, line in ipairs(text.align(rows, { true })) do write(line) end
+    for _, line in ipairs(align.lines(rows, { true })) do write(line) end
   end
   write("written: " .. given.save)
 end
