@@ -1,5 +1,6 @@
 --- Models of the study of TAG, by their names there, at its batch sizes: docs/deploy.md. Graphs of berth.models, op by op, Adam.
 -- @module berth.deploy.models
+local core = require "berth.core"
 local models = require "berth.models"
 local options = require "berth.base.options"
 
@@ -88,7 +89,7 @@ function study.build(name, given)
   for _, t in ipairs(description.tensors) do
     if t.gradient then about.gradient_bytes = about.gradient_bytes + t.bytes end
   end
-  local graph, message, code = require("berth").graph(description)
+  local graph, message, code = core.graph(description)
   if not graph then return nil, message, code end
   return graph, about
 end

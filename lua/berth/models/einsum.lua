@@ -4,7 +4,7 @@
 --
 -- Times are work: multiply-adds of a block's einsum, elements of an element-wise block or a formation, one "second" each, for
 -- links of 1 B/s and the preset doppler; `comm` says how large an op's result is. Ids are in topological order.
-local berth = require "berth"
+local core = require "berth.core"
 local options = require "berth.models.options"
 local programs = require "berth.models.einsum_programs"
 
@@ -282,7 +282,7 @@ end
 function einsum.describe(given)
   local o = read(given)
   local self = setmetatable({ ops = {}, size = {}, meta_of = {}, from = {}, meta = 0, label = "", first = 0, parameters = 0,
-    comm = o.comm, shards = o.shards, rng = berth.rng(o.seed) }, Builder)
+    comm = o.comm, shards = o.shards, rng = core.rng(o.seed) }, Builder)
   programs[o.program](self, o)
   local tensors, work, edges = tensors_of(self), 0, 0
   for id, op in ipairs(self.ops) do work, edges = work + op.seconds, edges + #self.from[id] end

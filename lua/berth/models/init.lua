@@ -5,7 +5,7 @@
 --
 -- Each function takes one table of options and returns a graph and a table about it; models.describe(name, options) gives the
 -- plain description instead. docs/models.md has the options and the published figures beside ours.
-local berth = require "berth"
+local core = require "berth.core"
 local fail = require("berth.base.options").fail
 local options = require "berth.models.options"
 
@@ -80,7 +80,7 @@ function models.options(name)
 end
 
 local function to_graph(description, about)
-  local graph, message, code = berth.graph(description)
+  local graph, message, code = core.graph(description)
   if not graph then return nil, message, code end
   return graph, about
 end
