@@ -1,6 +1,5 @@
 --- PipeDream's profiles as models of a RAMP cluster.
 local core = require "berth.core"
-local load = require "berth.io"
 local options = require "berth.base.options"
 
 -- Ids of the ops, in the order of the node lines: the published simulator works through them so.
@@ -27,7 +26,7 @@ end
 local function profile(ramp, path)
   if core.kind(ramp) ~= "ramp" then options.fail("berth.pacml.profile: ramp: expected a ramp, got %s", core.kind(ramp)) end
   if type(path) ~= "string" then options.fail("berth.pacml.profile: path: expected a string, got %s", core.kind(path)) end
-  local graph, message, code = load.load(path, { format = "pipedream", mirror = "pac-ml" })
+  local graph, message, code = core.load(path, { format = "pipedream", mirror = "pac-ml" }, "berth.pacml.profile")
   if not graph then return nil, message, code end
   local order
   order, message, code = order_of(graph, path)
