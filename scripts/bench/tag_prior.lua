@@ -8,7 +8,7 @@
 --   comes with berth
 -- Run again, it goes on; lines that are there are not computed again.
 local berth = require "berth"
-local clusters = require "berth.deploy.clusters"
+local clusters = require "berth.topology.tag_clusters"
 local costs = require "berth.agents.tag.costs"
 local guide = require "berth.agents.tag.guide"
 local models = require "berth.deploy.models"

@@ -9,7 +9,7 @@ return {
   analyse = require("berth.core").deploy_analyse,
   rules = require("berth.core").deploy_rules,
   simplify = require("berth.core").deploy_simplify,
-  clusters = require "berth.deploy.clusters",
+  clusters = require "berth.topology.tag_clusters",
   models = require "berth.deploy.models",
   batch_time = require("berth.core").batch_time,
   sfb = sfb.choose,

@@ -1,6 +1,6 @@
 --- Games: random models on random clusters, or problems of one's own.
 -- @module berth.agents.tag.games
-local clusters = require "berth.deploy.clusters"
+local clusters = require "berth.topology.tag_clusters"
 local core = require "berth.core"
 local models = require "berth.models"
 
