@@ -34,7 +34,7 @@ end
 
 local function on_cost(cost, placer, given)
   if placer == nil or placer == "portfolio" then
-    local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given, portfolio.legal))
+    local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given, portfolio.legal), on_cost)
     if not p then return nil, rows, code, why end
     if rows.interrupted then return p, rows.interrupted, "interrupted" end
     return p
@@ -61,6 +61,13 @@ local function on_cost(cost, placer, given)
 end
 
 place.on_cost = on_cost
+
+--- As `berth.place` without a placer, but also tells what every member reached.
+-- @tparam graph g
+-- @tparam topology t
+-- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the rows' bound)
+-- @usage local p, rows = assert(berth.portfolio(g, t, { links = "duplex" })); print(rows)
+function place.portfolio(...) return portfolio.portfolio(on_cost, ...) end
 
 --- Which device each op should run on.
 -- @tparam graph g

@@ -203,18 +203,18 @@ local function relabel(p, name)
   return core.placement(p:devices(), { sequence = p:sequence(), placer = name, estimate = p.estimate })
 end
 
-local function refine_once(stage, cost, p, given, name)
+local function refine_once(stage, cost, p, given, name, place)
   local own = own_function(stage, "refine")
   if own then return own(cost.graph, cost.topology, p) end
   local refine = transforms.refinements[name_of(stage)]
-  local new, message, code, why = refine(cost, p, own_options(stage), given)
+  local new, message, code, why = refine(cost, p, own_options(stage), given, place)
   if not new then return nil, message, code, why end
   return relabel(new, name), message, code
 end
 
-local function refine(self, cost, p, given, name)
+local function refine(self, cost, p, given, name, place)
   for i = self.at + 1, #self do
-    local new, message, code, why = refine_once(self[i], cost, p, given, name)
+    local new, message, code, why = refine_once(self[i], cost, p, given, name, place)
     if new == nil and type(message) == "string" then return nil, message, code, why end
     local kind = core.kind(new)
     if kind ~= "placement" and kind ~= "table" then
@@ -288,7 +288,7 @@ function pipeline.run(self, cost, given, place)
   end
   local p, message, code, name = place_transformed(self, cost, given, stage, place)
   if not p then return nil, message, code, name end
-  local refined, refusal, reason, why = refine(self, cost, p, given, name)
+  local refined, refusal, reason, why = refine(self, cost, p, given, name, place)
   local stopped = refined and reason == "interrupted" and refusal
   if refined and self.at > 1 then refined, refusal, reason, why = settle(cost, refined, given, name) end
   if not refined then return nil, refusal, reason, why end

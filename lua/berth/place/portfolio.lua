@@ -106,7 +106,7 @@ local function check_member(placer, i)
 end
 
 -- What is written in Lua is called from there, on this thread; the rest runs in the core.
-local function member(placer, i, common)
+local function member(placer, i, common, place)
   check_member(placer, i)
   local name, own = placer, nil
   if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
@@ -114,14 +114,14 @@ local function member(placer, i, common)
     return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
   end
   local given = portfolio.read_by(placer, common)
-  return { name = labels.of(placer), run = function(cost) return require("berth.place").on_cost(cost, placer, given) end }
+  return { name = labels.of(placer), run = function(cost) return place(cost, placer, given) end }
 end
 
-local function members(list, common)
+local function members(list, common, place)
   if list == nil then return nil end
   if type(list) ~= "table" then options.fail("berth.portfolio: members: expected an array, got %s", core.kind(list)) end
   local out = {}
-  for i = 1, #list do out[i] = member(list[i], i, common) end
+  for i = 1, #list do out[i] = member(list[i], i, common, place) end
   for _, key in ipairs(options.sorted_keys(list)) do
     if not out[key] then options.fail("berth.portfolio: members: unknown key '%s'", tostring(key)) end
   end
@@ -241,6 +241,7 @@ function mt.__tostring(self) return self:to_string() end
 -- ---- running ------------------------------------------------------------------------------------------
 
 --- Runs the members on a cost. If that is interrupted, the best answer so far stands, and `rows.interrupted` says so.
+-- @tparam function place (cost, placer, options): that of berth.place
 -- @treturn[1] placement
 -- @treturn[1] table one row per member: name, makespan, gap, seconds, placement, oom, missing; or error, code, why
 -- @treturn[2] nil
@@ -248,13 +249,13 @@ function mt.__tostring(self) return self:to_string() end
 -- @treturn[2] string code
 -- @treturn[2] ?table obstacle
 -- @treturn[2] ?table rows
-function portfolio.run(cost, given)
+function portfolio.run(cost, given, place)
   local common = {}
   for key, value in pairs(given) do
     if not of_the_run[key] and key ~= "cost" then common[key] = value end
   end
   local call = options.merge(common, {
-    members = members(given.members, common), judge = judge(given.judge, common),
+    members = members(given.members, common, place), judge = judge(given.judge, common),
     threads = given.threads, seconds = given.seconds,
   })
   local rows, message, code, why = core.portfolio(cost, call)
@@ -287,12 +288,8 @@ end
 local legal_here = { "thorough" }
 for _, key in ipairs(portfolio.legal) do legal_here[#legal_here + 1] = key end
 
---- As `berth.place` without a placer, but also tells what every member reached.
--- @tparam graph g
--- @tparam topology t
--- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the rows' bound)
--- @usage local p, rows = assert(berth.portfolio(g, t, { links = "duplex" })); print(rows)
-function portfolio.portfolio(...)
+--- berth.portfolio, with the function `place` that portfolio.run takes before its arguments.
+function portfolio.portfolio(place, ...)
   local cost, rest, code = options.priced("berth.portfolio", 1, ...)
   if not cost then return nil, rest, code end
   local given = options.merge(options.check("berth.portfolio", rest[1], legal_here))
@@ -301,7 +298,7 @@ function portfolio.portfolio(...)
     options.fail("berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
   end
   given.thorough = nil
-  return with_thorough(cost, thorough, given, portfolio.run(cost, given))
+  return with_thorough(cost, thorough, given, portfolio.run(cost, given, place))
 end
 
 return portfolio

@@ -45,7 +45,7 @@ end
 --- Does the placer behind this stage have to keep everything that the forward pass makes?
 function transforms.keeps_all(name, own) return name == "forward" and not (own and own.memory == "forward") end
 
--- ---- refinements: refine(cost, placement, options) gives a placement, or nil, message, code, obstacle -----------------------
+-- ---- refinements: refine(cost, placement, own, given, place) gives a placement, or nil, message, code, obstacle -------------
 
 local simulated = { "links", "memory", "param_multiple", "quantum" }
 
@@ -57,9 +57,9 @@ end
 
 -- Searches from the placement that came before.
 local function searching(placer)
-  return function(cost, p, own, given)
+  return function(cost, p, own, given, place)
     local common = as_simulated({ seed = given.seed, start = p }, given)
-    return require("berth.place").on_cost(cost, placer, options.merge(common, own))
+    return place(cost, placer, options.merge(common, own))
   end
 end
 
