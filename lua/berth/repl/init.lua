@@ -38,12 +38,9 @@ function repl.compile(text, env)
   return nil, message, message:find("<eof>", 1, true) ~= nil
 end
 
---- Globals of the prompt: those of the program, and berth, models, help and _ (the last result).
+--- Globals of the prompt: those of the program, and help, _ (the last result) and berth, if it is loaded.
 function repl.environment()
-  local env = { help = help }
-  local ok, berth = pcall(require, "berth")
-  if ok then env.berth = berth end
-  return setmetatable(env, { __index = global })
+  return setmetatable({ help = help, berth = package.loaded.berth }, { __index = global })
 end
 
 local function pack(...)

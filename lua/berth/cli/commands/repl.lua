@@ -1,4 +1,5 @@
 --- berth repl: the interactive prompt.
+local berth = require "berth"
 local fail = require "berth.cli.fail"
 
 local repl = {
@@ -11,7 +12,7 @@ local repl = {
 }
 
 function repl.run()
-  local errors, interrupted = require("berth.repl").run()
+  local errors, interrupted = berth.repl.run()
   return interrupted and fail.INTERRUPTED or errors > 0 and fail.USAGE or 0
 end
 
