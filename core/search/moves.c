@@ -148,7 +148,10 @@ void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single) 
   if (kind < RANDOM) to_random(w, on, block);
   else if (kind < NEIGHBOUR) to_neighbour(w, on, block);
   else if (kind < SWAP) rotate(w, b, below(w, b->n), 2);
-  else if (kind < ROTATE) rotate(w, b, below(w, b->n), 2 + below(w, 4));
+  else if (kind < ROTATE) {
+    int32_t length = 2 + below(w, 4); /* drawn first: compilers differ in the order of arguments */
+    rotate(w, b, below(w, b->n), length);
+  }
   else along_chain(w, on);
   berth_i_walk_make_room(w, on);
 }
