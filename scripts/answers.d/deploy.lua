@@ -1,4 +1,4 @@
--- Deployment of training graphs: analysis, grouping, compiling, values, baselines, searches, repeated ops, plans, pages; berth.decide.
+-- Deployment of training graphs: analysis, grouping, compiling, values, baselines, searches, repeated ops, plans; berth.decide.
 local berth = require "berth"
 
 local net = assert(berth.graph {

@@ -75,7 +75,9 @@ local function searches(add)
     { "anneal", { calls = 60, threads = 1, objective = function(p) return p[1] + 2 * p[2] + (p[3] == p[4] and 0 or 1) end } },
   } do
     local own = {}
-    for key, value in pairs(more[2]) do own[key] = type(value) == "table" and named(value) or type(value) ~= "function" and value or "f" end
+    for key, value in pairs(more[2]) do
+      own[key] = type(value) == "table" and named(value) or type(value) ~= "function" and value or "f"
+    end
     add(("search %s %s"):format(more[1], named(own)), function()
       local p, message, code = berth.place(g, t, more[1], more[2])
       if not p then return nil, message, code end
