@@ -2,11 +2,6 @@
 -- The whole surface is described in docs/lua.md.
 -- @module berth
 local core = require "berth.core"
-
--- Errors blame the first caller outside this directory.
-local source = debug and debug.getinfo(1, "S").source
-if source and source:find("init%.lua$") then core.set_home((source:gsub("init%.lua$", ""))) end
-
 local execute = require "berth.exec"
 local place = require "berth.place"
 local load = require "berth.io"

@@ -1,6 +1,10 @@
 --- Option tables and errors of the Lua modules, in the manner of the C ones.
 local core = require "berth.core"
 
+-- Errors blame the first caller outside lua/berth/.
+local home = debug and debug.getinfo(1, "S").source:match("^(.*)base/options%.lua$")
+if home then core.set_home(home) end
+
 local options = {}
 
 --- Raises at the first caller outside berth's modules.
