@@ -1,0 +1,90 @@
+-- The table of rooms for spec/layers_spec.lua: a room may use only rooms on lower floors.
+local floors = {}
+
+-- Most source files that a folder may hold, sub-folders not counted.
+floors.full = 25
+
+-- Rooms of core/. Their bindings, specs and Lua modules have the same names.
+floors.core = {
+  base = 0,
+  extern = 1,
+  graph = 2, topology = 2, nn = 2,
+  cost = 3,
+  sim = 4,
+  placement = 5, search = 5, decide = 5, cluster = 5,
+  lp = 6, list = 6, split = 6, gang = 6, ps = 6, ramp = 6,
+  pack = 7, episodes = 7, pdors = 7, pacml = 7,
+  bound = 8,
+  place = 9, schedule = 9,
+  deploy = 10, llm = 10, exec = 10,
+  speeds = 11, io = 11,
+}
+
+-- Rooms of lua/berth/ only. `berth` is its init.lua; berth.h is on this floor, too.
+floors.lua = {
+  models = 5, report = 5, experiment = 5,
+  agents = 12,
+  help = 13,
+  repl = 14,
+  berth = 15,
+  cli = 16,
+}
+
+-- Rooms of spec/lua/ only.
+floors.specs = { binding = true, docs = true }
+
+-- C modules of Lua, which have no file below lua/berth/.
+floors.modules = { ["berth.core"] = true, ["berth.readline"] = true, ["berth.mpi"] = true }
+
+-- Parts of names of headers that core/extern alone may include, and of those that no file of core/ may.
+floors.third_party = { "igraph", "metis", "glpk", "cholmod", "cblas", "cJSON", "expat", "yajl", "zlib" }
+floors.lua_headers = { "lua.h", "lauxlib.h", "lualib.h", "luajit.h" }
+
+-- Exceptions: `["core/a/x.c -> core/b/y.h"] = "reason"`. One that no longer occurs fails the spec.
+floors.includes = {}
+floors.symbols = {}
+floors.requires = {
+  ["lua/berth/deploy/plan.lua -> lua/berth/agents/tag/init.lua"] = "a plan loads the trained guide by itself",
+}
+
+-- Third-party headers outside core/extern: `["core/a/x.c includes zlib.h"] = "reason"`.
+floors.headers = {
+  ["core/io/text/file.c includes zlib.h"] = "zlib has no wrapper in extern yet",
+}
+
+-- Allowed circles within a room: `["core/a/x.c core/a/y.c"] = "reason"`, the files sorted by name.
+floors.symbol_circles = {}
+floors.require_circles = {}
+
+local function circle(folder, names, reason)
+  floors.symbol_circles[folder .. names:gsub(" ", ".c " .. folder) .. ".c"] = reason
+end
+
+-- Found when the check was written; each reason names the calls that close the circle.
+circle("core/base/", "context spare", "context drops spare blocks; spare allocates through the context")
+circle("core/bound/destructive/", "memory state", "state adds bytes to memory; memory decides orders in the state")
+circle("core/bound/destructive/", "ports serial", "ports calls serial's Jackson bound; serial asks how long a port waits")
+circle("core/decide/", "anneal search", "search runs anneal, which asks it for what is used")
+circle("core/deploy/compile/", "compiled_check compiled_check_parts compiled_check_reads",
+  "the parts report through berth_i_check_wrong")
+circle("core/deploy/compile/", "convert reduce", "convert reduces; reduce asks for a tensor's share")
+circle("core/deploy/", "problem search/baselines", "a problem releases its baselines, which release a problem")
+circle("core/exec/", "threads turns", "threads end a copy's turn; turns ask for the thread that copies")
+circle("core/gang/", "gang gavel_rounds gittins las order place resizable wait", "gang.c attaches the rules, which enqueue in it")
+circle("core/graph/", "builder graph", "a graph releases the builder's types; the builder calls berth_i_label")
+circle("core/io/readers/", "wfformat wfformat_files", "wfformat connects files, which finds tasks by wfformat")
+circle("core/list/", "arrivals list_plan residency store", "store asks list_plan and residency, which charge the store")
+circle("core/pdors/", "dp lower pdors prices slots trim", "dp and prices ask pdors.c whether a job can finish")
+circle("core/place/", "exact/exact place placers/anneal placers/coarse portfolio portfolio_refuse portfolio_run portfolio_try "
+  .. "refine/repair", "place.c lists the placers, and they call berth_place or berth_i_place_check")
+circle("core/place/placers/", "enumerative enumerative_blocks", "the walk over blocks calls berth_i_walk_cheapest")
+circle("core/ps/", "assign run", "a run clears assignments, which ask it what is left")
+circle("core/ramp/", "cut place planner schedule", "the planner calls the others, which call its berth_i_ramp_room")
+circle("core/search/", "begin brkga methods moves search walk", "search calls its methods; the walk calls berth_i_search_look")
+circle("core/sim/", "aside fault links/fair links/links links/route meeting memory occupy state task_order",
+  "events of links, memory and meetings call one another")
+circle("core/sim/", "result traffic", "result calls berth_i_result_links; traffic reads the result's transfers")
+circle("core/split/", "model value", "model makes value's sorts; value calls berth_i_csr")
+circle("core/topology/", "groups groups_ports", "groups adds ports, which add links through groups")
+
+return floors
