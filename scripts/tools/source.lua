@@ -125,7 +125,9 @@ function source.tokens(text, language)
       add("name", select(2, text:find("^[%w_]+", i)))
     elseif two:find("^%.?%d") then
       last = i
-      while text:find("^[%w_]", last + 1) or text:find("^%.[^.]", last + 1) or text:find("^[eEpP][+-]", last) do last = last + 1 end
+      while text:find("^[%w_]", last + 1) or text:find("^%.[^.]", last + 1) or text:find("^[eEpP][+-]", last) do
+        last = last + 1
+      end
       add("number", last)
     else
       local before = list[#list]
