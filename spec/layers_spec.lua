@@ -307,7 +307,7 @@ describe("the check of floors", function()
     assert.same({
       ["core/sim/a.c -> core/place/b.c"] = "core/sim/a.c -> core/place/b.c (sim 4 uses place 9), f",
       ["core/graph/a.c -> core/include/berth/nn.h"] = "core/graph/a.c -> core/include/berth/nn.h (graph 2 uses nn 2), f",
-      ["core/io/a.c -> core/include/berth/berth.h"] = "core/io/a.c -> core/include/berth/berth.h (io 11 uses berth 15), f",
+      ["core/io/a.c -> core/include/berth/berth.h"] = "core/io/a.c -> core/include/berth/berth.h (io 12 uses berth 15), f",
       ["core/attic/a.c -> core/base/b.c"] = "core/attic/a.c -> core/base/b.c (attic without floor uses base 0), f",
     }, found)
   end)

@@ -30,6 +30,15 @@ void *berth_i_realloc(berth_ctx *ctx, void *ptr, size_t n_old, size_t n_new, siz
 void berth_i_free(berth_ctx *ctx, void *ptr, size_t n, size_t size); /* NULL is fine */
 /** Makes room for `need` items by doubling: *ptr, *cap are updated. */
 berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, size_t size);
+/** Room for one more byte than `used` and the terminating zero; 64 KiB at first. */
+static inline berth_status berth_i_grow_text(berth_ctx *ctx, char **text, size_t *size, size_t used) {
+  void *data = *text;
+  berth_status st;
+  if (used + 2 <= *size) return BERTH_OK;
+  st = berth_i_grow(ctx, &data, size, used + 2 > 65536 ? used + 2 : 65536, 1);
+  *text = data;
+  return st;
+}
 char *berth_i_strdup(berth_ctx *ctx, const char *s); /* free with berth_i_strfree */
 void berth_i_strfree(berth_ctx *ctx, char *s);
 

@@ -4,6 +4,7 @@
 
 #include "graph/graph_internal.h"
 #include "extern/cjson_internal.h"
+#include "extern/zlib_internal.h"
 #include "base/utf8.h"
 #include "topology/topology_internal.h"
 #include <berth/io.h>
@@ -42,10 +43,6 @@ berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i
 
 /** Whole file.  @param out [*size], of which *len are used and one more is 0 */
 berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len, size_t *size);
-bool berth_i_is_gzip(const char *text, size_t len);
-/** @param out as above */
-berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len, char **out, size_t *len,
-                            size_t *size);
 
 /* ---- lines of text formats (io/text/lines.c) ------------------------------------------------------ */
 
