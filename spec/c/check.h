@@ -63,6 +63,9 @@ static inline int check_done(void) {
 #define CHECK_STATUS(call, want) check_status((int)(call), (int)(want), __FILE__, __LINE__, #call)
 #define CHECK_TEXT(got, want) check_text((got), (want), __FILE__, __LINE__)
 
+/** How many random cases: all of them under `scripts/test --full`, which sets $BERTH_FULL; else a few. */
+static inline int check_runs(int few, int all) { return getenv("BERTH_FULL") ? all : few; }
+
 /** The folder of test data, or NULL: `$BERTH_SHARED`, else ../shared. */
 static inline const char *check_shared(void) {
   static const char *dir;

@@ -1,12 +1,13 @@
 -- What the abstract of PD-ORS claims, as orderings: on the recalled workload, over seeds. docs/pdors.md has numbers of 20 seeds.
 local berth = require "berth"
 local problems = require "support.ps_problems"
+local runs = require "support.runs"
 
 local pdors = berth.pdors
 
 local function total(workload, policy, given)
   local sum = 0
-  for seed = 1, 6 do
+  for seed = 1, runs(2, 6) do
     sum = sum + assert(pdors.run(workload(seed), policy, given)).utility
   end
   return sum

@@ -1,6 +1,7 @@
 -- TAG's conversions (section 6.2) and shares: which bytes change device, by locality (default) and by position (published); what
 -- holds for every compiled graph; what the simulator tells of it (section 7).
 local berth = require "berth"
+local runs = require "support.runs"
 local tag = require "support.tag_problem"
 local checker = require "support.tag_checker"
 local tag_analysis = require "support.tag_analysis"
@@ -215,14 +216,14 @@ describe("every compiled graph", function()
   end
 
   it("does all of the work once, reduces each gradient once, and moves the samples that are missing", function()
-    for seed = 1, 60 do
+    for seed = 1, runs(20, 60) do
       local g, batch = tag.random(seed)
       check(seed, g, batch, {})
     end
   end)
 
   it("does so with sparse updates, constants, and values without the batch", function()
-    for seed = 1, 60 do
+    for seed = 1, runs(20, 60) do
       local batch = 3 + seed % 7
       check(seed, assert(berth.graph(tag_analysis.describe(tag_analysis.network(seed, 3 + seed % 15), batch))), batch, {})
     end
@@ -241,7 +242,7 @@ describe("every compiled graph", function()
   end)
 
   it("does the work and reduces gradients once as published", function()
-    for seed = 1, 40 do
+    for seed = 1, runs(20, 40) do
       local g, batch = tag.random(seed)
       check(seed, g, batch, { physics = "published" })
     end

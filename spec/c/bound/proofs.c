@@ -177,11 +177,11 @@ int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("inference: what is proved is so");
-  many(ctx, BERTH_MEMORY_INFERENCE, 1200);
+  many(ctx, BERTH_MEMORY_INFERENCE, check_runs(200, 1200));
   TEST("training: what is proved is so");
-  many(ctx, BERTH_MEMORY_TRAINING, 1200);
+  many(ctx, BERTH_MEMORY_TRAINING, check_runs(200, 1200));
   TEST("total: what is proved is so");
-  many(ctx, BERTH_MEMORY_TOTAL, 1200);
+  many(ctx, BERTH_MEMORY_TOTAL, check_runs(200, 1200));
   berth_ctx_release(ctx);
   return check_done();
 }

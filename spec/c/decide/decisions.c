@@ -111,7 +111,7 @@ static berth_status run(berth_ctx *ctx, Problem *x, berth_decide_options o, int3
 static void test_enumeration(berth_ctx *ctx) {
   static Problem x;
   TEST("with evaluations enough the best of all is found, each valued once");
-  for (uint64_t seed = 0; seed < 30; seed++)
+  for (uint64_t seed = 0; seed < (uint64_t)check_runs(10, 30); seed++)
     for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
       berth_decide_report r;

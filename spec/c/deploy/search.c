@@ -46,7 +46,7 @@ static berth_topology *star(berth_ctx *ctx, double memory) {
   int32_t hub, node;
   berth_status st = berth_topology_builder_new(ctx, &b);
   if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, "hub", &hub);
-  for (int32_t k = 0; k < DEVICES && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < check_runs(2, DEVICES) && st == BERTH_OK; k++) {
     berth_device d = berth_device_default();
     d.speed = 1 + k;
     d.memory = memory;
@@ -108,17 +108,17 @@ static double least(berth_deploy *d, berth_deploy_sfb rule, int64_t *count) {
 static void check_best(berth_ctx *ctx, double memory) {
   static const berth_deploy_sfb sfb[] = { BERTH_DEPLOY_SFB_NONE, BERTH_DEPLOY_SFB_LOCAL };
   berth_deploy *d = problem(ctx, memory);
-  for (int r = 0; r < 2; r++)
+  for (int r = 0; r < 2; r++) {
+    int64_t count;
+    const double best = least(d, sfb[r], &count);
+    CHECK(count > 100 && count < 100000);
     for (int steps = 0; steps < 2; steps++) {
       berth_deploy_search_options o = berth_deploy_search_default(0);
       berth_decide_report report;
       berth_decider *s;
       int32_t action[8];
-      int64_t count;
-      const double best = least(d, sfb[r], &count);
       o.sfb = sfb[r];
       o.steps = steps;
-      CHECK(count > 100 && count < 100000);
       CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
       CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
       CHECK_STATUS(berth_decider_best(s, action, &report), BERTH_OK);
@@ -126,6 +126,7 @@ static void check_best(berth_ctx *ctx, double memory) {
       CHECK(report.value == best);
       berth_decider_release(s);
     }
+  }
   berth_deploy_release(d);
 }
 

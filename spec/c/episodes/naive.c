@@ -495,9 +495,9 @@ int main(void) {
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   TEST("as a version that replays all decisions");
-  for (int i = 0; i < 4000; i++) as_the_plain_version(&rng);
+  for (int i = 0; i < check_runs(1000, 4000); i++) as_the_plain_version(&rng);
   TEST("episodes side by side are as each alone");
-  for (int i = 0; i < 1000; i++) together_as_alone(&rng);
+  for (int i = 0; i < check_runs(250, 1000); i++) together_as_alone(&rng);
   TEST("refused allocations");
   for (int contract = 0; contract < 2; contract++) {
     fail_in_turn(1, contract);

@@ -312,7 +312,7 @@ static void refused_memory(void) {
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
   for (uint64_t seed = 0; seed < 3; seed++) {
     berth_rng_init(&rng, 2, seed);
-    if (!random_instance(ctx, &rng, seed ? WITH_ALL : WITH_MEMORY | WITH_TWINS, 60, 3, &x)) continue;
+    if (!random_instance(ctx, &rng, seed ? WITH_ALL : WITH_MEMORY | WITH_TWINS, check_runs(20, 60), 3, &x)) continue;
     refuse_all(&s, &x);
     release_instance(&x);
   }

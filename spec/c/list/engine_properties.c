@@ -64,8 +64,8 @@ static void quanta(berth_ctx *ctx) {
   berth_place_options o = berth_place_default(NULL);
   berth_rng_init(&rng, 12, 0);
   o.quantum = 0.3;
-  for (int i = 0; i < 100 && !check_bad; i++) {
-    int what = (i % 2 ? WITH_TYPES | WITH_UNEVEN : 0) | (i >= 50 ? WITH_COLLECTIVES : 0);
+  for (int i = 0; i < check_runs(30, 100) && !check_bad; i++) {
+    int what = (i % 2 ? WITH_TYPES | WITH_UNEVEN : 0) | (i >= check_runs(15, 50) ? WITH_COLLECTIVES : 0);
     if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40), 1 + i % 4, &x)) continue;
     for (int k = 0; placers[k] && !check_bad; k++) {
       berth_placement *p = NULL;
@@ -80,16 +80,16 @@ static void quanta(berth_ctx *ctx) {
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  many(ctx, "plain graphs", 0, 25);
-  many(ctx, "ties and ops of no length", WITH_TIES, 25);
-  many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, 25);
-  many(ctx, "pins and groups", WITH_PINS | WITH_GROUPS | WITH_TIES, 25);
-  many(ctx, "memory limits", WITH_MEMORY, 40);
-  many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, 40);
-  many(ctx, "everything at once", WITH_ALL, 60);
+  many(ctx, "plain graphs", 0, check_runs(12, 25));
+  many(ctx, "ties and ops of no length", WITH_TIES, check_runs(12, 25));
+  many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, check_runs(12, 25));
+  many(ctx, "pins and groups", WITH_PINS | WITH_GROUPS | WITH_TIES, check_runs(12, 25));
+  many(ctx, "memory limits", WITH_MEMORY, check_runs(20, 40));
+  many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, check_runs(20, 40));
+  many(ctx, "everything at once", WITH_ALL, check_runs(30, 60));
   many(ctx, "collectives", WITH_COLLECTIVES, 12);
   many(ctx, "collectives, ties, types, pins, groups, uneven links", WITH_COLLECTIVES | (WITH_ALL & ~WITH_MEMORY), 12);
-  many(ctx, "collectives, memory limits, twins, ties", WITH_COLLECTIVES | WITH_MEMORY | WITH_TWINS | WITH_TIES, 15);
+  many(ctx, "collectives, memory limits, twins, ties", WITH_COLLECTIVES | WITH_MEMORY | WITH_TWINS | WITH_TIES, check_runs(10, 15));
   TEST("in quanta");
   quanta(ctx);
   berth_ctx_release(ctx);

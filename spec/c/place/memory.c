@@ -283,7 +283,7 @@ static void misses_nothing_small(berth_ctx *ctx) {
   int fit = 0, unfit = 0;
   berth_rng rng;
   berth_rng_init(&rng, 42, 0);
-  for (int round = 0; round < 300 && !check_bad; round++) {
+  for (int round = 0; round < check_runs(100, 300) && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
     int found;
@@ -367,11 +367,11 @@ int main(void) {
   TEST("exact fits in spite of rounding");
   fits_but_for_rounding(ctx);
   TEST("tight memory: what is placed does not run out");
-  many(ctx, WITH_MEMORY, 28);
+  many(ctx, WITH_MEMORY, check_runs(12, 28));
   TEST("tight memory, twins, ties");
-  many(ctx, WITH_MEMORY | WITH_TWINS | WITH_TIES, 28);
+  many(ctx, WITH_MEMORY | WITH_TWINS | WITH_TIES, check_runs(12, 28));
   TEST("tight memory, everything at once");
-  many(ctx, WITH_ALL, 36);
+  many(ctx, WITH_ALL, check_runs(12, 36));
   TEST("small problems: refused only if no placement holds");
   misses_nothing_small(ctx);
   TEST("allocations refused, once and from then on");

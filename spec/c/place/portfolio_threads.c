@@ -67,7 +67,7 @@ static void test_own_allocator(void) {
   berth_portfolio *p;
   TEST("a user's allocator is called on the calling thread only");
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
-  instance m = make(ctx, 1200, 3, INFINITY, 3);
+  instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.threads = 4;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
@@ -125,7 +125,7 @@ static void test_progress(void) {
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     watcher w;
     berth_ctx *ctx = watched(&w, 1 << 30, 0.25);
-    instance m = make(ctx, 1200, 3, INFINITY, 3);
+    instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     berth_portfolio *p;
     o.threads = threads;
@@ -148,7 +148,7 @@ static void test_interrupt(void) {
     for (int32_t threads = 1; threads <= 3; threads += 2) {
       watcher w;
       berth_ctx *ctx = watched(&w, 1 << 30, 0.25);
-      instance m = make(ctx, 1200, 3, INFINITY, 3);
+      instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
       berth_portfolio_options o = berth_portfolio_default(m.g);
       berth_portfolio *p;
       berth_status st;
@@ -180,7 +180,7 @@ static void test_time(void) {
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     watcher w;
     berth_ctx *ctx = watched(&w, 1 << 30, 1);
-    instance m = make(ctx, 5000, 3, INFINITY, 3);
+    instance m = make(ctx, check_runs(2000, 5000), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     berth_portfolio *p;
     int late = 0;

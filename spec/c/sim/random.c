@@ -63,7 +63,7 @@ static void many_runs(int ties, int even, int meetings) {
   berth_rng_init(&rng, 11, (uint64_t)(4 * meetings + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
     for (int32_t k = 0; k < 6; k++) {
-      for (int32_t round = 0; round < 6; round++) {
+      for (int32_t round = 0; round < check_runs(2, 6); round++) {
         setup s;
         int32_t device[OPS], n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
         double rank[OPS];
@@ -78,7 +78,7 @@ static void many_runs(int ties, int even, int meetings) {
         set_links(&o, links);
         o.collectives = meetings == 2 ? BERTH_COLLECTIVES_QUEUE : BERTH_COLLECTIVES_LINKS;
         if (k == 0 && round == 2 && links != BERTH_LINKS_ROUTE) o.order = BERTH_ORDER_TASK;
-        o.memory = round < 3 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL;
+        o.memory = round % 4 < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL;
         o.param_multiple = 2;
         one_run(&s, &o, device, ties || dispatches[k] == BERTH_DISPATCH_RANDOM);
         setup_end(&s);

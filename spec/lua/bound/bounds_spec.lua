@@ -227,7 +227,7 @@ end)
 
 describe("berth bounds --thorough", function()
   local main = require "berth.cli.main"
-  local MODEL = "model:inception_v3,granularity=layer"
+  local MODEL = "model:resnet18,granularity=layer"
 
   local function run(...)
     local out = {}

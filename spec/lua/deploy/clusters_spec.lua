@@ -1,5 +1,6 @@
 -- Clusters and models of TAG's study: against the data file, and by what the generators may draw.
 local berth = require "berth"
+local runs = require "support.runs"
 local shared = require "support.shared"
 
 local clusters, models = berth.deploy.clusters, berth.deploy.models
@@ -416,7 +417,7 @@ end)
 describe("random training graphs", function()
   it("are small, of all families, with flags and twins", function()
     local families = {}
-    for seed = 0, 60 do
+    for seed = 0, runs(20, 60) do
       local d, about = berth.models.describe("random", { seed = seed })
       assert.is_true(#d.ops <= 300, about.name)
       families[about.options.family] = true

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local checker = require "support.compiled_checker"
 local net = require "support.linear_net"
+local runs = require "support.runs"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)
@@ -238,7 +239,7 @@ describe("compiled graphs", function()
 
   it("give the serial result with real numbers", function()
     local met = {}
-    for seed = 1, 150 do
+    for seed = 1, runs(50, 150) do
       local rng = berth.rng(seed)
       local batch = rng:below(12)
       local x = net.new(rng, batch, rng:below(4))

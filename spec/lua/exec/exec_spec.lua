@@ -2,6 +2,7 @@
 local berth = require "berth"
 local finaliser = require "support.finaliser"
 local random = require "support.random_graph"
+local runs = require "support.runs"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)
@@ -230,7 +231,8 @@ describe("the executor", function()
       ex:close()
       return r
     end
-    for _, field in ipairs { "times", "start", "finish", "busy", "device", "transfers", "turns", "checksums" } do
+    for _, field in ipairs(runs({ "times", "transfers" },
+      { "times", "start", "finish", "busy", "device", "transfers", "turns", "checksums" })) do
       sweep(execution, function(r) return r[field] end)
     end
     assert.is_true(hits > 0)

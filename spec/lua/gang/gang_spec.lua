@@ -1,6 +1,7 @@
 -- Gang schedulers by name.
 local berth = require "berth"
 local naive = require "support.gang_naive"
+local runs = require "support.runs"
 local shared = require "support.shared"
 
 local RESIZE_OR_TYPES = { optimus = true, pollux = true, gavel = true }
@@ -222,7 +223,7 @@ end)
 
 local function random_jobs(seed)
   local rng, jobs, now = berth.rng(seed), {}, 0
-  for j = 1, 120 do
+  for j = 1, runs(40, 120) do
     now = now + rng:below(12) - 1
     jobs[j] = { arrival = now, work = rng:below(4) == 1 and rng:below(400) or rng:below(40),
       gpus = rng:below(5) == 1 and rng:below(8) or rng:below(3) }

@@ -16,15 +16,23 @@ local function with(options, more)
   return out
 end
 
-local function each_variant(f)
+local variants -- of all models, described once
+
+local function describe_variants()
+  variants = {}
   for _, row in ipairs(TRAINED) do
     for _, granularity in ipairs { "op", "layer", "block" } do
       for _, training in ipairs { true, false } do
         local g = models.describe(row[1], with(row[2], { granularity = granularity, training = training }))
-        f(g, row[1], granularity, training)
+        variants[#variants + 1] = { g, row[1], granularity, training }
       end
     end
   end
+end
+
+local function each_variant(f)
+  if not variants then describe_variants() end
+  for _, v in ipairs(variants) do f(v[1], v[2], v[3], v[4]) end
 end
 
 local function readers(g)

@@ -1,6 +1,7 @@
 -- Deciders of PAC-ML, whole runs, their records; and the published blocking rates.
 local berth = require "berth"
 local json = require "dkjson"
+local runs = require "support.runs"
 local shared = require "support.shared"
 local small = require "support.small_jobs"
 local windows = require "berth.pacml.windows"
@@ -412,8 +413,8 @@ end
 describe("published blocking rates", function()
   local env = published_env()
 
-  it("come out again, on 20 sequences of 1001 jobs", function()
-    local e = assert(berth.pacml.study(env, { seeds = 20 }))
+  it("come out again, on sequences of 1001 jobs", function()
+    local e = assert(berth.pacml.study(env, { seeds = runs(5, 20) }))
     local within = { ["para-max"] = 0.015, ["para-min"] = 0.03, random = 0.03 }
     for _, point in ipairs(e:summary()) do
       local beta, name = point.parameters.beta, point.parameters.decider

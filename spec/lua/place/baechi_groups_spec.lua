@@ -3,6 +3,7 @@ local berth = require "berth"
 local brute = require "support.brute_force"
 local random_graph = require "support.random_graph"
 local reference = require "support.transform_reference"
+local runs = require "support.runs"
 
 local function describe_graph(seed, more)
   local opts = { n = 3 + seed % 28, fan_in = 2 + seed % 3, memory = true, zero = 12 }
@@ -374,12 +375,13 @@ describe("colocation groups", function()
       for _, share in ipairs { math.huge, 0.8 } do
         local t = berth.topology.mesh(3, { bandwidth = 100, memory = share * all })
         for _, member in ipairs(members) do
-          local p = berth.place(g, t, member[1], member[2])
+          local skipped = member[1] == "exact" and seed > runs(3, 12) -- it takes seconds for the others
+          local p = not skipped and berth.place(g, t, member[1], member[2])
           if p then
             placed = placed + 1
             check_groups(description, p, ("%s %s, seed %d"):format(member[1], member[2].variant or "", seed))
           else
-            assert.is_true(share < math.huge)
+            assert.is_true(skipped or share < math.huge)
           end
         end
       end

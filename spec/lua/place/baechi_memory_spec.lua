@@ -3,6 +3,7 @@ local berth = require "berth"
 local brute = require "support.brute_force"
 local random_graph = require "support.random_graph"
 local replay = require "support.memory_replay"
+local runs = require "support.runs"
 local whole = require "support.whole_times"
 
 local POLICIES = { "inference", "training", "total" }
@@ -26,8 +27,8 @@ local function largest_gap(a, b)
   return gap
 end
 
-local function training_graph(seed)
-  local forward = assert(berth.graph(random_graph.describe(seed, { n = 6 + seed % 8, memory = true, zero = 15 })))
+local function training_graph(seed, most)
+  local forward = assert(berth.graph(random_graph.describe(seed, { n = math.min(6 + seed % 8, most or 13), memory = true, zero = 15 })))
   return (forward:mirror { params = seed % 2 == 0, activations = seed % 3 ~= 0 })
 end
 
@@ -61,7 +62,7 @@ describe("placing into tight memory", function()
       it(("%s under %q keeps it at every instant, or says what stops it"):format(name, policy), function()
         local answered = 0
         for seed = 1, 10 do
-          local g = training_graph(seed)
+          local g = training_graph(seed, name == "exact" and runs(4, 13) or nil)
           local t = tight_mesh(g, policy, 0.5 + 0.07 * seed)
           local links = fifo[name] and seed % 2 == 0 and "duplex" or "free"
           local p, message, code, why = berth.place(g, t, name, { memory = policy, links = links, seed = seed })
