@@ -20,25 +20,23 @@ local placements = {
   { "to and fro", { 1, 2, 1, 2, 1, 2, 1, 2, 1, 2 } },
 }
 
--- Paced: ops sleep through most of their time, so that this holds on a busy machine, too; so does the least of several times.
+-- Paced: ops sleep through most of their time. How long that is depends on the machine and on what else it does, so this prints
+-- what holds whatever that is.
 local ex = assert(berth.executor(g, t, { mode = "paced", scale = 1 }))
-local g2, t2 = assert(ex:calibrate { runs = 3, repeats = 3, quantile = 0 })
-local simulated, measured, sums = {}, {}, nil
-for i, x in ipairs(placements) do
-  local r = assert(ex:run(x[2], { repeats = 7 }))
-  table.sort(r.times)
-  simulated[i], measured[i] = berth.simulate(g2, t2, x[2], ex.simulation).makespan, r.times[1]
-  local floor = berth.simulate(g, t, x[2], ex.simulation).makespan
+local sums
+for _, x in ipairs(placements) do
+  local r = assert(ex:run(x[2], { repeats = 3 }))
+  local s = berth.simulate(g, t, x[2], ex.simulation)
+  local least = math.max(s.busy[1], s.busy[2])
   sums = sums or table.concat(r.checksums)
-  print(("%-14s %d transfers, at least %s: %s, results as on one thread: %s"):format(x[1], #r.transfers,
-    berth.format(floor, "seconds"), r.makespan >= floor - 1e-6, not r.wrong and table.concat(r.checksums) == sums))
+  print(("%-14s simulated %s, %d transfers; executed: as many: %s, at least %s: %s, results as on one thread: %s"):format(x[1],
+    berth.format(s.makespan, "seconds"), #s.transfers, #r.transfers == #s.transfers, berth.format(least, "seconds"),
+    r.makespan >= least - 1e-6, not r.wrong and table.concat(r.checksums) == sums))
 end
-ex:close()
 
-local function fastest(list)
-  local best = 1
-  for i = 2, #list do best = list[i] < list[best] and i or best end
-  return placements[best][1]
-end
-print("fastest by the simulator: " .. fastest(simulated))
-print("fastest as measured:      " .. fastest(measured))
+-- The simulator with op times as they were measured.
+local g2 = assert(ex:calibrate { runs = 3, repeats = 3 })
+local longer = 0
+for i = 1, #g do longer = longer + (g2:op(i).seconds >= g:op(i).seconds - 1e-9 and 1 or 0) end
+print(("calibrated: %d of %d ops take at least their time"):format(longer, #g))
+ex:close()

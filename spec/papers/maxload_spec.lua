@@ -1,6 +1,5 @@
 -- Max-load and latency splits, on the graphs and against the figures of the dnn-partitioning programs.
 local berth = require "berth"
-local runs = require "support.runs"
 local shared = require "support.shared"
 
 local FOLDER = "data/msr-fiddle/"

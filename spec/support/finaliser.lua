@@ -1,4 +1,6 @@
 --- Has an object closed by a finaliser while something is done with it: at each place in turn at which Lua collects garbage.
+local runs = require "support.runs"
+
 local finaliser = {}
 
 local jitted = rawget(_G, "jit")
@@ -76,7 +78,7 @@ end
 
 local function sweep(make, use, check)
   local most, hits = count(make), 0
-  for n = math.max(0, most - 60), most do
+  for n = math.max(0, most - runs(25, 60)), most do
     local closed, ok, value = try(make, use, n)
     if closed then
       hits = hits + 1

@@ -12,7 +12,7 @@ end
 function terminal.there() return succeeds "script -qec true /dev/null" end
 
 -- Waits are for answers, not for times: the machine may be slow. The end of input is typed until it is read; who does not answer
--- within half a minute is interrupted for good.
+-- within ten minutes is interrupted for good.
 local FEED = [[
 answered() {
   case $1 in
@@ -22,7 +22,7 @@ answered() {
 }
 leave() {
   n=0
-  while [ $n -lt 100 ]; do
+  while [ $n -lt 1000 ]; do
     printf '%b' "$1"
     sleep 0.2
     n=$((n + 1))
@@ -34,7 +34,7 @@ wait_for() {
   until answered "$@"; do
     sleep 0.1
     n=$((n + 1))
-    if [ $n -ge 300 ]; then
+    if [ $n -ge 6000 ]; then
       echo "no answer: $2" >> "$out"
       leave '\003\004'
     fi

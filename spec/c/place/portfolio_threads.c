@@ -198,7 +198,7 @@ static void test_time(void) {
     o.seconds = 0.04; /* some looks: somebody is stopped on the way */
     CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++) late += berth_portfolio_report(p, i)->status == BERTH_EINTERRUPT;
-    CHECK(late > 0 && late < berth_portfolio_members(p) - 2);
+    CHECK(late > 0 && (threads > 1 || late < berth_portfolio_members(p) - 2)); /* who looks first is chance there */
     berth_portfolio_release(p);
     o.seconds = 1e9;
     CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);

@@ -37,12 +37,12 @@ local function file(text)
   return path
 end
 
--- now(): the signal has come when it returns. later(): it comes in half a second.
+-- now(): the signal has come when it returns. later(): it comes when the process has been busy for a while.
 local PRELUDE = [[
 if jit then jit.off() end -- compiled loops do not look
 local berth = require "berth"
 function now() io.popen("kill -INT $PPID"):close() end
-function later() return io.popen("sleep 0.5; kill -INT $PPID") end
+function later() return io.popen(". spec/support/until_busy.sh; until_busy $PPID 10; kill -INT $PPID") end
 local ops = {}
 for i = 1, 2000 do ops[i] = { seconds = i % 7 + 1 } end
 big, t = assert(berth.graph { ops = ops }), berth.topology.mesh(4)
@@ -154,7 +154,8 @@ describe("an interrupt that is caught", function()
     local out = run [[
       berth.catch_interrupts(true)
       -- The first signal is sent when closing has begun: nobody looks until it is over.
-      local shell = io.popen("read line; for i in 1 2 3; do kill -INT $PPID; sleep 0.3; done", "w")
+      local shell = io.popen("read line; . spec/support/until_busy.sh; "
+        .. "for i in 1 2 3; do kill -INT $PPID; until_handled $PPID; done", "w")
       print(pcall(function() shell:close() end))]]
     assert.matches("^false\t[^\n]*interrupted!\n", out)
   end)
@@ -205,6 +206,9 @@ end)
 
 -- ---- on a terminal -------------------------------------------------------------------------------
 
+-- Writes a word, in two parts here, when what comes after it on the line has been busy for a while.
+local BUSY = "kept = io.popen('. spec/support/until_busy.sh; until_busy $PPID 10; echo %s\"\"%s > /dev/tty') "
+
 describe("the prompt on a terminal", function()
   after_each(function()
     for _, path in ipairs(paths) do os.remove(path) end
@@ -218,14 +222,14 @@ describe("the prompt on a terminal", function()
       { "abandoned ", "abandoned" },
       { "\\003", 2 },
       { "1000 + 1\\n", "1001" },
-      { "while true do end -- looping\\n", "looping" },
+      { BUSY:format("loop", "ing") .. "while true do end\\n", "looping" },
       { "\\003", "input:1: interrupted" },
       { "for i = 1, 3 do\\n", ">> " },
       { "\\003", 5 },
       { "2000 + 2\\n", "2002" },
       { "ops = {}; for i = 1, 2000 do ops[i] = { seconds = i } end\\n", 7 },
       { "g, t = berth.graph { ops = ops }, berth.topology.mesh(4); print(#g)\\n", "2000" },
-      { "io.write('plac', 'ing\\\\n'); berth.place(g, t, 'critical-path', { tries = 1e9 })\\n", "placing" },
+      { BUSY:format("plac", "ing") .. "berth.place(g, t, 'critical-path', { tries = 1e9 })\\n", "placing" },
       { "\\003", "nil\ninterrupted\ninterrupted" },
       { "3000 + 3\\n", "3003" },
     }, environment() .. default)

@@ -28,7 +28,7 @@ end
 describe("a proved bound", function()
   it("is that of the placement, within seconds as well", function()
     local g, t = three()
-    local p = assert(berth.place(g, t, "exact", { seconds = "5 s" }))
+    local p = assert(berth.place(g, t, "exact", { seconds = "3600 s" }))
     assert.equal(2, p.bound)
     assert.equal("free", p.links)
     assert.is_nil(berth.place(g, t, "heft").bound)
@@ -57,7 +57,7 @@ describe("a proved bound", function()
 
   it("is shared by the rows of a comparison and of a portfolio", function()
     local g, t = five()
-    local rows = assert(berth.compare(g, t, { "single", "exact", { "exact", { seconds = "5 s" } } }))
+    local rows = assert(berth.compare(g, t, { "single", "exact", { "exact", { seconds = "3600 s" } } }))
     for _, row in ipairs(rows) do
       assert.equal(6, row.bound)
       assert.equal(row.makespan / 6 - 1, row.gap)
