@@ -28,7 +28,8 @@ local function largest_gap(a, b)
 end
 
 local function training_graph(seed, most)
-  local forward = assert(berth.graph(random_graph.describe(seed, { n = math.min(6 + seed % 8, most or 13), memory = true, zero = 15 })))
+  local n = math.min(6 + seed % 8, most or 13)
+  local forward = assert(berth.graph(random_graph.describe(seed, { n = n, memory = true, zero = 15 })))
   return (forward:mirror { params = seed % 2 == 0, activations = seed % 3 ~= 0 })
 end
 
