@@ -87,7 +87,7 @@ end
 
 -- `ulimit -v` in kB: an interpreter with OpenBLAS needs some 1 GB of addresses.
 local function passes(spec, seconds)
-  return run(("ulimit -c 0 -v 8000000 -t %d; timeout --foreground -k 1 %d sh -c %q > build/spec.out 2>&1"):format(
+  return run(("ulimit -c 0; ulimit -v 8000000; ulimit -t %d; timeout --foreground -k 1 %d sh -c %q > build/spec.out 2>&1"):format(
     seconds, 4 * seconds, "exec env " .. spec.command))
 end
 
