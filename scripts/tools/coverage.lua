@@ -13,17 +13,15 @@ local function line_of(files, path, number)
   return file[number]
 end
 
--- Merges the JSON of one object. A branch is taken if any copy of it is.
+-- Merges the JSON of one object. The n-th branch of a line is taken if it is in any function that the line is part of: functions
+-- of headers, and of files included several times as templates, have several copies.
 local function add_object(files, text)
   for _, file in ipairs(assert(json.decode(text)).files) do
     if file.file:find("^core/") or file.file:find("^lua/src/") then
-      local seen = {} -- branches of the line in functions before this one: a line may be part of several
       for _, line in ipairs(file.lines) do
         local at = line_of(files, file.file, line.line_number)
-        local base = seen[line.line_number] or 0
         if line.count > 0 then at.run = 1 end
-        for i, branch in ipairs(line.branches) do at.taken[base + i] = at.taken[base + i] or branch.count > 0 end
-        seen[line.line_number] = base + #line.branches
+        for i, branch in ipairs(line.branches) do at.taken[i] = at.taken[i] or branch.count > 0 end
       end
     end
   end
