@@ -1,4 +1,4 @@
-/* Context: hooks, last error, accounted allocation. */
+/* Context: hooks, last error. */
 #include "context_internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,72 +126,6 @@ berth_status berth_i_interrupted(berth_ctx *ctx) {
 
 void berth_i_progress(berth_ctx *ctx, const char *what, double done) {
   if (ctx->hooks.progress) ctx->hooks.progress(ctx->hooks.ud, what, done);
-}
-
-/* ---- memory ---- */
-
-static char nothing[1]; /* what arrays of length zero point to; never written */
-
-static void *allocate(berth_ctx *ctx, void *ptr, size_t osize, size_t nsize) {
-  void *p;
-  if (ctx->n_spare && nsize > osize) berth_i_spare_make_room(ctx, nsize - osize);
-  p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
-  if (!p && berth_i_spare_drop(ctx)) p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
-  if (!p) return NULL;
-  ctx->used += nsize - osize;
-  if (ctx->used > ctx->peak) ctx->peak = ctx->used;
-  return p;
-}
-
-void *berth_i_alloc(berth_ctx *ctx, size_t n, size_t size) {
-  if (n == 0) return nothing;
-  if (n > SIZE_MAX / size) return NULL;
-  return allocate(ctx, NULL, 0, n * size);
-}
-
-void *berth_i_zalloc(berth_ctx *ctx, size_t n, size_t size) {
-  void *p = berth_i_alloc(ctx, n, size);
-  if (p && n > 0) memset(p, 0, n * size);
-  return p;
-}
-
-void berth_i_free(berth_ctx *ctx, void *ptr, size_t n, size_t size) {
-  if (!ptr || n == 0) return;
-  ctx->used -= n * size;
-  ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, n * size, 0);
-}
-
-void *berth_i_realloc(berth_ctx *ctx, void *ptr, size_t n_old, size_t n_new, size_t size) {
-  if (!ptr || n_old == 0) return berth_i_alloc(ctx, n_new, size);
-  if (n_new == 0) {
-    berth_i_free(ctx, ptr, n_old, size);
-    return nothing;
-  }
-  if (n_new > SIZE_MAX / size) return NULL;
-  return allocate(ctx, ptr, n_old * size, n_new * size);
-}
-
-berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, size_t size) {
-  size_t n = *cap < 8 ? 8 : *cap;
-  void *p;
-  if (need <= *cap) return BERTH_OK;
-  while (n < need) n += n / 2;
-  p = berth_i_realloc(ctx, *ptr, *cap, n, size);
-  if (!p) return berth_i_nomem(ctx);
-  *ptr = p;
-  *cap = n;
-  return BERTH_OK;
-}
-
-char *berth_i_strdup(berth_ctx *ctx, const char *s) {
-  size_t n = strlen(s) + 1;
-  char *copy = berth_i_alloc(ctx, n, 1);
-  if (copy) memcpy(copy, s, n);
-  return copy;
-}
-
-void berth_i_strfree(berth_ctx *ctx, char *s) {
-  if (s) berth_i_free(ctx, s, strlen(s) + 1, 1);
 }
 
 uint64_t berth_i_ctx_number(berth_ctx *ctx) { return ++ctx->number; }

@@ -24,6 +24,12 @@ struct berth_ctx {
 /** Before `more` bytes are asked for: gives spare blocks back, the oldest first, so that with what is in use they stay within the
  *  peak. */
 void berth_i_spare_make_room(berth_ctx *ctx, size_t more);
+/** The size that a block has: `size`, or more. */
+size_t berth_i_spare_rounded(size_t size);
+/** A spare block of a rounded size; NULL: there is none. */
+void *berth_i_spare_take(berth_ctx *ctx, size_t size);
+/** @param size rounded  @return whether the block was kept */
+bool berth_i_spare_put(berth_ctx *ctx, void *ptr, size_t size);
 /** Gives all spare blocks back.  @return whether there were any */
 bool berth_i_spare_drop(berth_ctx *ctx);
 

@@ -7,7 +7,7 @@ enum { MOST_BLOCKS = 512 };
 static bool is_large(size_t size) { return size >= BERTH_I_SPARE_LEAST && size <= BERTH_I_SPARE_MOST; }
 
 /* Up to the next eighth of a power of two, so that blocks of nearly the same size stand in for one another. */
-static size_t rounded(size_t size) {
+size_t berth_i_spare_rounded(size_t size) {
   size_t step = BERTH_I_SPARE_LEAST / 8;
   if (!is_large(size)) return size;
   while (step * 16 <= size) step *= 2;
@@ -42,22 +42,15 @@ bool berth_i_spare_drop(berth_ctx *ctx) {
   return true;
 }
 
-static void *take(berth_ctx *ctx, size_t size) {
+void *berth_i_spare_take(berth_ctx *ctx, size_t size) {
+  if (!is_large(size)) return NULL;
   for (int32_t i = ctx->n_spare; i-- > 0;) {
     void *ptr = ctx->spare[i].ptr;
     if (ctx->spare[i].size != size) continue;
     remove_at(ctx, i);
-    ctx->used += size;
-    berth_i_ctx_count_peak(ctx, 0);
     return ptr;
   }
   return NULL;
-}
-
-void *berth_i_block_alloc(berth_ctx *ctx, size_t size) {
-  size_t n = rounded(size);
-  void *ptr = is_large(n) ? take(ctx, n) : NULL;
-  return ptr ? ptr : berth_i_alloc(ctx, 1, n);
 }
 
 /* The list is there from the first block on; without memory for it none is kept. */
@@ -67,17 +60,12 @@ static bool can_keep(berth_ctx *ctx, size_t size) {
   return ctx->spare != NULL;
 }
 
-void berth_i_block_free(berth_ctx *ctx, void *ptr, size_t size) {
-  size_t n = rounded(size);
-  if (!ptr) return;
-  if (!can_keep(ctx, n)) {
-    berth_i_free(ctx, ptr, 1, n);
-    return;
-  }
-  while (ctx->n_spare == MOST_BLOCKS || ctx->spare_bytes + n > BERTH_I_SPARE_MOST) give_back_oldest(ctx);
-  ctx->spare[ctx->n_spare++] = (berth_i_spare){ ptr, n };
-  ctx->spare_bytes += n;
-  ctx->used -= n;
+bool berth_i_spare_put(berth_ctx *ctx, void *ptr, size_t size) {
+  if (!can_keep(ctx, size)) return false;
+  while (ctx->n_spare == MOST_BLOCKS || ctx->spare_bytes + size > BERTH_I_SPARE_MOST) give_back_oldest(ctx);
+  ctx->spare[ctx->n_spare++] = (berth_i_spare){ ptr, size };
+  ctx->spare_bytes += size;
+  return true;
 }
 
 void berth_i_spare_keep(berth_ctx *ctx) { ctx->spare_keepers++; }
