@@ -1,6 +1,5 @@
 /* Clusters of device groups: explicit routes over the links that the study of TAG knows. */
 #include "groups_internal.h"
-#include <stdio.h>
 
 typedef berth_i_net Net;
 
@@ -109,18 +108,6 @@ static berth_status add_devices(Net *t) {
   }
   t->first[t->spec->n] = device;
   return st;
-}
-
-berth_status berth_i_groups_link(Net *t, int32_t from, int32_t to, double bandwidth, double latency, int32_t *link) {
-  berth_link l = { bandwidth, latency };
-  return berth_topology_builder_add_link(t->b, from, to, &l, link);
-}
-
-berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32_t b, int32_t *node) {
-  char name[64];
-  if (b < 0) snprintf(name, sizeof name, "%s%d", letters, (int)a);
-  else snprintf(name, sizeof name, "%s%d-%d", letters, (int)a, (int)b);
-  return berth_topology_builder_add_switch(t->b, name, node);
 }
 
 /* ---- private links within a group, gates between groups ----------------------------------- */

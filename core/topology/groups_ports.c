@@ -1,8 +1,22 @@
-/* Clusters of device groups, wired by ports: every device has a send and a receive port, every machine a send and a receive
- * network card, every rack a link up and one down. Half the latency is on either port. */
+/* Clusters of device groups: their links and switches, and the way to wire them by ports. There every device has a send and a
+ * receive port, every machine a send and a receive network card, every rack a link up and one down. Half the latency is on
+ * either port. */
 #include "groups_internal.h"
+#include <stdio.h>
 
 typedef berth_i_net Net;
+
+berth_status berth_i_groups_link(Net *t, int32_t from, int32_t to, double bandwidth, double latency, int32_t *link) {
+  berth_link l = { bandwidth, latency };
+  return berth_topology_builder_add_link(t->b, from, to, &l, link);
+}
+
+berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32_t b, int32_t *node) {
+  char name[64];
+  if (b < 0) snprintf(name, sizeof name, "%s%d", letters, (int)a);
+  else snprintf(name, sizeof name, "%s%d-%d", letters, (int)a, (int)b);
+  return berth_topology_builder_add_switch(t->b, name, node);
+}
 
 /* Capacities are 0 where nothing passes. A slow pair has a link of its own, between the two halves of each switch on the way. */
 typedef struct Ports {
