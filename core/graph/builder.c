@@ -263,27 +263,6 @@ static berth_status check_collective(berth_graph_builder *b, const berth_collect
 
 /* ---- adding ----------------------------------------------------------------------------- */
 
-void berth_i_types_release(berth_ctx *ctx, char **types, int32_t n) {
-  int32_t k;
-  if (!types) return;
-  for (k = 0; k < n; k++) berth_i_strfree(ctx, types[k]);
-  berth_i_free(ctx, types, (size_t)n, sizeof *types);
-}
-
-berth_status berth_i_types_copy(berth_ctx *ctx, int32_t n, const char *const *names, char ***out) {
-  char **types = berth_i_zalloc(ctx, (size_t)n, sizeof *types);
-  int32_t k;
-  if (!types) return berth_i_nomem(ctx);
-  for (k = 0; k < n; k++) {
-    if (!(types[k] = berth_i_strdup(ctx, names[k]))) {
-      berth_i_types_release(ctx, types, n);
-      return berth_i_nomem(ctx);
-    }
-  }
-  *out = types;
-  return BERTH_OK;
-}
-
 static berth_status check_types(berth_graph_builder *b, int32_t n, const char *const *names) {
   int32_t i, k;
   if (b->n_ops > 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "device types must be named before the first op");

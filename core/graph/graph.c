@@ -48,6 +48,31 @@ static void drop_tensor_columns(berth_graph *g) {
   berth_i_free(ctx, g->tensor_flags, n, sizeof(uint8_t));
 }
 
+/* ---- device types -------------------------------------------------------------------- */
+
+void berth_i_types_release(berth_ctx *ctx, char **types, int32_t n) {
+  int32_t k;
+  if (!types) return;
+  for (k = 0; k < n; k++) berth_i_strfree(ctx, types[k]);
+  berth_i_free(ctx, types, (size_t)n, sizeof *types);
+}
+
+berth_status berth_i_types_copy(berth_ctx *ctx, int32_t n, const char *const *names, char ***out) {
+  char **types = berth_i_zalloc(ctx, (size_t)n, sizeof *types);
+  int32_t k;
+  if (!types) return berth_i_nomem(ctx);
+  for (k = 0; k < n; k++) {
+    if (!(types[k] = berth_i_strdup(ctx, names[k]))) {
+      berth_i_types_release(ctx, types, n);
+      return berth_i_nomem(ctx);
+    }
+  }
+  *out = types;
+  return BERTH_OK;
+}
+
+/* ---- the end of a graph */
+
 void berth_graph_retain(berth_graph *g) { g->refs++; }
 
 void berth_graph_release(berth_graph *g) {
