@@ -224,8 +224,6 @@ static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, i
   return sum;
 }
 
-/** Type, pin, group and forced device allow it. */
-bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
 /** Earliest start of op on a device for which the inputs are there at `ready`. Communication ops wait for nothing else. */
 double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length);
 /** est and eft of all devices in plan units, INFINITY where it cannot be.
@@ -269,14 +267,24 @@ bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device);
 /** Bytes that the op's collectives may hold on the device while they take place, but those of which another member is there. */
 double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device);
 
-/* arrivals.c: transfers under the links discipline */
-berth_status berth_i_arrivals_init(berth_plan *p);
-void berth_i_arrivals_release(berth_plan *p);
-/** When the inputs of op could be on each device; INFINITY: unreachable. */
-void berth_i_ready_row(berth_plan *p, int32_t op, double *row);
-double berth_i_ready_at(berth_plan *p, int32_t op, int32_t device);
-/** Sends what is missing, for good; wires.landed lists it. */
-berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready);
+/* demand.c: what an op asks of a device */
+berth_status berth_i_groups_init(berth_plan *p);
+void berth_i_groups_release(berth_plan *p);
+/** Type, pin, group and forced device allow it. */
+bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
+/** Bytes that op, and a group bound by it, would take for good; and what it needs beside. */
+berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op);
+/** The op's own, without its group. */
+berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op);
+/** Its memory is counted already: its group is bound, or its only device is known. */
+bool berth_i_demand_reserved(const berth_plan *p, int32_t op);
+static inline double berth_i_plan_param_bytes(const berth_plan *p, int32_t op) {
+  return berth_i_param(p->g, op) * p->setup->param_multiple;
+}
+
+/* copies.c */
+berth_status berth_i_copies_init(berth_plan *p);
+void berth_i_copies_release(berth_plan *p);
 /** A copy of the tensor is there, or on its way. */
 static inline bool berth_i_has_copy(const berth_plan *p, int32_t tensor, int32_t device) {
   int32_t row = p->copies.row[tensor];
@@ -285,6 +293,15 @@ static inline bool berth_i_has_copy(const berth_plan *p, int32_t tensor, int32_t
 /** Row of a tensor, made if there is none; NULL: out of memory. */
 double *berth_i_copy_row(berth_plan *p, int32_t tensor);
 void berth_i_copy_drop(berth_plan *p, int32_t tensor);
+
+/* arrivals.c: transfers under the links discipline */
+berth_status berth_i_arrivals_init(berth_plan *p);
+void berth_i_arrivals_release(berth_plan *p);
+/** When the inputs of op could be on each device; INFINITY: unreachable. */
+void berth_i_ready_row(berth_plan *p, int32_t op, double *row);
+double berth_i_ready_at(berth_plan *p, int32_t op, int32_t device);
+/** Sends what is missing, for good; wires.landed lists it. */
+berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready);
 
 /* store.c, residency.c: memory */
 berth_status berth_i_store_init(berth_plan *p);
@@ -301,8 +318,6 @@ bool berth_i_store_full(const berth_plan *p, int32_t device, double least);
 berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, double time);
 /** Charges a placed op; after its transfers are made, before its group is bound. */
 berth_status berth_i_store_charge(berth_plan *p, int32_t op);
-/** Bytes that op, and a group bound by it, would take for good; and what it needs beside. */
-berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op);
 berth_status berth_i_residency_init(berth_plan *p);
 void berth_i_residency_release(berth_plan *p);
 double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start);

@@ -202,15 +202,6 @@ berth_status berth_i_plan_next_finish(berth_plan *p) {
 
 /* ---- estimates and scores ---- */
 
-bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
-  int32_t group = berth_i_group(p->g, op);
-  if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device) return false;
-  if (p->meets.apart && !berth_i_meets_joins(p, op, device)) return false;
-  if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
-  if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
-  return !p->groups.barred[(size_t)group * (size_t)p->devices + (size_t)device];
-}
-
 double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length) {
   double from = p->setup->clamp && ready < p->now ? p->now : ready, open;
   if (berth_i_is_communication(p->g, op)) return from;

@@ -1,40 +1,6 @@
 /* Memory of the devices while a plan grows: what is asked before an op is put somewhere, and what is charged after. */
 #include "engine_internal.h"
 
-static double param_bytes(const berth_plan *p, int32_t op) { return berth_i_param(p->g, op) * p->setup->param_multiple; }
-
-/* Alone: published rules count outputs as permanent, however they go later. */
-static berth_i_demand op_demand(const berth_plan *p, int32_t op) {
-  bool published = p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;
-  berth_i_demand d = berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory, p->setup->param_multiple);
-  if (p->setup->rule != BERTH_I_RULE_STRICT || d.temporary == 0 || !berth_i_may_be_instant(p->cost, op)) return d;
-  d.permanent += d.temporary;
-  d.temporary = 0;
-  return d;
-}
-
-static bool group_unbound(const berth_plan *p, int32_t op) {
-  int32_t group = berth_i_group(p->g, op);
-  return group != BERTH_NONE && p->groups.bound[group] == BERTH_NONE;
-}
-
-static bool reserved(const berth_plan *p, int32_t op) {
-  int32_t group = berth_i_group(p->g, op);
-  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE : p->prepaid && p->prepaid[op];
-}
-
-berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {
-  berth_i_demand d = op_demand(p, op);
-  int32_t group = berth_i_group(p->g, op);
-  if (reserved(p, op)) {
-    d.permanent = 0;
-  } else if (group != BERTH_NONE) {
-    d.permanent = p->groups.permanent[group];
-    d.temporary = p->groups.temporary[group];
-  }
-  return d;
-}
-
 /* Inputs that are not there yet, each once. */
 static double copy_bytes(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
@@ -67,8 +33,13 @@ static double strict_missing(const berth_plan *p, int32_t op, int32_t device) {
   return berth_i_excess(bytes, s->limit[device]);
 }
 
+static bool group_unbound(const berth_plan *p, int32_t op) {
+  int32_t group = berth_i_group(p->g, op);
+  return group != BERTH_NONE && p->groups.bound[group] == BERTH_NONE;
+}
+
 static double tf_missing(const berth_plan *p, int32_t op, int32_t device) {
-  berth_i_demand d = op_demand(p, op);
+  berth_i_demand d = berth_i_demand_alone(p, op);
   double need = d.permanent + d.temporary;
   if (group_unbound(p, op)) need = fmax(need, p->groups.permanent[berth_i_group(p->g, op)]);
   return berth_i_excess(p->store.held[device] + need, p->store.limit[device]);
@@ -76,9 +47,9 @@ static double tf_missing(const berth_plan *p, int32_t op, int32_t device) {
 
 static double pt_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
-  berth_i_demand d = op_demand(p, op);
+  berth_i_demand d = berth_i_demand_alone(p, op);
   double in = remote_bytes(p, op, device), used = s->held[device] + in + d.permanent + d.temporary;
-  return berth_i_excess(fmax(used, s->temporary[device] + in + param_bytes(p, op)), s->limit[device]);
+  return berth_i_excess(fmax(used, s->temporary[device] + in + berth_i_plan_param_bytes(p, op)), s->limit[device]);
 }
 
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start) {
@@ -98,7 +69,7 @@ bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start)
 }
 
 double berth_i_store_least(const berth_plan *p, int32_t op) {
-  berth_i_demand d = p->setup->rule == BERTH_I_RULE_BAECHI_TF ? op_demand(p, op) : berth_i_store_demand(p, op);
+  berth_i_demand d = p->setup->rule == BERTH_I_RULE_BAECHI_TF ? berth_i_demand_alone(p, op) : berth_i_store_demand(p, op);
   return d.permanent + d.temporary;
 }
 
@@ -127,7 +98,7 @@ static void charge_strict(berth_plan *p, int32_t op, int32_t device) {
 static void charge_tf(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   int32_t i;
-  p->store.held[device] += op_demand(p, op).permanent;
+  p->store.held[device] += berth_i_demand_alone(p, op).permanent;
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (--p->store.readers[u] > 0) continue;
@@ -138,7 +109,7 @@ static void charge_tf(berth_plan *p, int32_t op, int32_t device) {
 
 static void charge_pt(berth_plan *p, int32_t op, int32_t device) {
   berth_i_store *s = &p->store;
-  berth_i_demand d = op_demand(p, op);
+  berth_i_demand d = berth_i_demand_alone(p, op);
   double in = remote_bytes(p, op, device);
   s->temporary[device] = fmax(s->temporary[device], s->held[device] + d.permanent + d.temporary);
   s->held[device] += d.permanent;
@@ -157,41 +128,7 @@ berth_status berth_i_store_charge(berth_plan *p, int32_t op) {
   }
 }
 
-/* ---- groups and reservations ---- */
-
-static void bar(berth_plan *p, int32_t group, int32_t op) {
-  uint8_t *barred = p->groups.barred + (size_t)group * (size_t)p->devices;
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
-    if (!berth_i_can_run(p->cost, op, d)) barred[d] = 1;
-  }
-}
-
-/* TF asks for the parameters of a group only. */
-static void add_member(berth_plan *p, int32_t group, int32_t op) {
-  berth_i_demand d = op_demand(p, op);
-  if (p->setup->rule == BERTH_I_RULE_BAECHI_TF) d.permanent = param_bytes(p, op);
-  p->groups.permanent[group] += d.permanent;
-  p->groups.temporary[group] = fmax(p->groups.temporary[group], d.temporary);
-  bar(p, group, op);
-}
-
-static berth_status init_groups(berth_plan *p) {
-  berth_i_groups *s = &p->groups;
-  size_t n = (size_t)p->g->n_groups;
-  int32_t i;
-  s->bound = berth_i_alloc(p->ctx, n, sizeof *s->bound);
-  s->permanent = berth_i_zalloc(p->ctx, n, sizeof *s->permanent);
-  s->temporary = berth_i_zalloc(p->ctx, n, sizeof *s->temporary);
-  s->barred = berth_i_zalloc(p->ctx, n * (size_t)p->devices, 1);
-  if (!s->bound || !s->permanent || !s->temporary || !s->barred) return berth_i_nomem(p->ctx);
-  for (i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
-  for (i = 0; i < p->n; i++) {
-    int32_t group = berth_i_group(p->g, i);
-    if (group != BERTH_NONE) add_member(p, group, i);
-  }
-  return BERTH_OK;
-}
+/* ---- reservations ---- */
 
 /* The one device that is left for an op; BERTH_NONE: none or several. */
 static int32_t only_device(const berth_plan *p, int32_t op) {
@@ -224,7 +161,7 @@ static berth_status reserve_forced(berth_plan *p) {
   p->prepaid = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
   if (!p->prepaid) return berth_i_nomem(p->ctx);
   for (op = 0; op < p->n; op++) {
-    int32_t device = reserved(p, op) ? BERTH_NONE : only_device(p, op);
+    int32_t device = berth_i_demand_reserved(p, op) ? BERTH_NONE : only_device(p, op);
     if (device != BERTH_NONE) reserve(p, op, device);
   }
   return BERTH_OK;
@@ -252,7 +189,7 @@ berth_status berth_i_store_init(berth_plan *p) {
   s->limit = berth_i_alloc(p->ctx, n, sizeof *s->limit);
   if (!s->held || !s->temporary || !s->limit) return berth_i_nomem(p->ctx);
   for (d = 0; d < p->devices; d++) s->limit[d] = p->cost->t->devices[d].memory;
-  if (p->g->n_groups > 0 && (st = init_groups(p)) != BERTH_OK) return st;
+  if (p->g->n_groups > 0 && (st = berth_i_groups_init(p)) != BERTH_OK) return st;
   switch (p->setup->rule) {
     case BERTH_I_RULE_NONE:
     case BERTH_I_RULE_BAECHI_PT: return BERTH_OK;
@@ -266,16 +203,12 @@ berth_status berth_i_store_init(berth_plan *p) {
 
 void berth_i_store_release(berth_plan *p) {
   berth_i_store *s = &p->store;
-  berth_i_groups *k = &p->groups;
-  size_t n = (size_t)p->devices, groups = (size_t)p->g->n_groups;
+  size_t n = (size_t)p->devices;
   berth_i_free(p->ctx, s->held, n, sizeof *s->held);
   berth_i_free(p->ctx, s->temporary, n, sizeof *s->temporary);
   berth_i_free(p->ctx, s->limit, n, sizeof *s->limit);
   berth_i_free(p->ctx, s->readers, (size_t)p->n, sizeof *s->readers);
   berth_i_free(p->ctx, p->prepaid, (size_t)p->n, 1);
-  berth_i_free(p->ctx, k->bound, groups, sizeof *k->bound);
-  berth_i_free(p->ctx, k->permanent, groups, sizeof *k->permanent);
-  berth_i_free(p->ctx, k->temporary, groups, sizeof *k->temporary);
-  berth_i_free(p->ctx, k->barred, groups * n, 1);
+  berth_i_groups_release(p);
   berth_i_residency_release(p);
 }

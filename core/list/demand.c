@@ -1,0 +1,83 @@
+/* What an op asks of a device, alone and with its colocation group: the memory it takes, and whether it may go there. */
+#include "engine_internal.h"
+
+/* Published rules count outputs as permanent, however they go later. */
+berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op) {
+  bool published = p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;
+  berth_i_demand d = berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory, p->setup->param_multiple);
+  if (p->setup->rule != BERTH_I_RULE_STRICT || d.temporary == 0 || !berth_i_may_be_instant(p->cost, op)) return d;
+  d.permanent += d.temporary;
+  d.temporary = 0;
+  return d;
+}
+
+bool berth_i_demand_reserved(const berth_plan *p, int32_t op) {
+  int32_t group = berth_i_group(p->g, op);
+  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE : p->prepaid && p->prepaid[op];
+}
+
+berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {
+  berth_i_demand d = berth_i_demand_alone(p, op);
+  int32_t group = berth_i_group(p->g, op);
+  if (berth_i_demand_reserved(p, op)) {
+    d.permanent = 0;
+  } else if (group != BERTH_NONE) {
+    d.permanent = p->groups.permanent[group];
+    d.temporary = p->groups.temporary[group];
+  }
+  return d;
+}
+
+/* ---- groups ---- */
+
+static void bar(berth_plan *p, int32_t group, int32_t op) {
+  uint8_t *barred = p->groups.barred + (size_t)group * (size_t)p->devices;
+  int32_t d;
+  for (d = 0; d < p->devices; d++) {
+    if (!berth_i_can_run(p->cost, op, d)) barred[d] = 1;
+  }
+}
+
+/* TF asks for the parameters of a group only. */
+static void add_member(berth_plan *p, int32_t group, int32_t op) {
+  berth_i_demand d = berth_i_demand_alone(p, op);
+  if (p->setup->rule == BERTH_I_RULE_BAECHI_TF) d.permanent = berth_i_plan_param_bytes(p, op);
+  p->groups.permanent[group] += d.permanent;
+  p->groups.temporary[group] = fmax(p->groups.temporary[group], d.temporary);
+  bar(p, group, op);
+}
+
+berth_status berth_i_groups_init(berth_plan *p) {
+  berth_i_groups *s = &p->groups;
+  size_t n = (size_t)p->g->n_groups;
+  int32_t i;
+  s->bound = berth_i_alloc(p->ctx, n, sizeof *s->bound);
+  s->permanent = berth_i_zalloc(p->ctx, n, sizeof *s->permanent);
+  s->temporary = berth_i_zalloc(p->ctx, n, sizeof *s->temporary);
+  s->barred = berth_i_zalloc(p->ctx, n * (size_t)p->devices, 1);
+  if (!s->bound || !s->permanent || !s->temporary || !s->barred) return berth_i_nomem(p->ctx);
+  for (i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
+  for (i = 0; i < p->n; i++) {
+    int32_t group = berth_i_group(p->g, i);
+    if (group != BERTH_NONE) add_member(p, group, i);
+  }
+  return BERTH_OK;
+}
+
+void berth_i_groups_release(berth_plan *p) {
+  berth_i_groups *s = &p->groups;
+  size_t n = (size_t)p->g->n_groups;
+  berth_i_free(p->ctx, s->bound, n, sizeof *s->bound);
+  berth_i_free(p->ctx, s->permanent, n, sizeof *s->permanent);
+  berth_i_free(p->ctx, s->temporary, n, sizeof *s->temporary);
+  berth_i_free(p->ctx, s->barred, n * (size_t)p->devices, 1);
+}
+
+bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
+  int32_t group = berth_i_group(p->g, op);
+  if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device) return false;
+  if (p->meets.apart && !berth_i_meets_joins(p, op, device)) return false;
+  if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
+  if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
+  return !p->groups.barred[(size_t)group * (size_t)p->devices + (size_t)device];
+}
