@@ -131,7 +131,7 @@ void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value)
 void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t edge, int verdict);
 static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) { return s->limit - s->h[1][op]; }
 
-/* memory.c */
+/* sizes.c */
 void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more);
 berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit);
 /** Places by what they hold. */
@@ -139,6 +139,9 @@ berth_status berth_i_bite_sizes(berth_i_bite *b);
 void berth_i_bite_sizes_release(berth_i_bite *b);
 /** Those of the places in `can` that hold so much; without masks all or none. */
 uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes);
+static inline double berth_i_bite_least_bytes(berth_i_bite_bytes x) { return fmax(x.held, x.param + x.moment); }
+
+/* memory.c */
 /** Clusters that cannot be packed into the devices: impossible. Open edges between two that no device holds: apart. */
 void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s);
 
@@ -153,9 +156,11 @@ double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int 
 /** What surely crosses into, or out of, a cluster. */
 void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s);
 
-/* serial.c */
+/* jackson.c */
 /** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n);
+
+/* serial.c */
 void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir);
 void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s);
 

@@ -1,0 +1,61 @@
+/* Bytes of clusters, and which places hold so many. */
+#include "destructive_internal.h"
+
+void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more) {
+  sum->held += more.held;
+  sum->param += more.param;
+  sum->moment = fmax(sum->moment, more.moment);
+}
+
+berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit) {
+  const berth_i_least *l = &b->kinds->least;
+  return (berth_i_bite_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
+}
+
+static int32_t place_of(const berth_i_bite *b, int32_t device) { return b->part ? b->part[device] : device; }
+
+static int32_t size_at(berth_i_bite *b, double bytes) {
+  int32_t i;
+  for (i = 0; i < b->sizes && b->size[i] != bytes; i++) continue;
+  if (i == b->sizes) b->size[b->sizes++] = bytes;
+  return i;
+}
+
+void berth_i_bite_sizes_release(berth_i_bite *b) {
+  size_t n = (size_t)b->places;
+  berth_i_free(b->ctx, b->size_of, n, sizeof *b->size_of);
+  berth_i_free(b->ctx, b->size, n, sizeof *b->size);
+  berth_i_free(b->ctx, b->size_count, n, sizeof *b->size_count);
+}
+
+berth_status berth_i_bite_sizes(berth_i_bite *b) {
+  size_t n = (size_t)b->places;
+  double *room;
+  int32_t i;
+  b->size_of = berth_i_zalloc(b->ctx, n, sizeof *b->size_of);
+  b->size = berth_i_alloc(b->ctx, n, sizeof *b->size);
+  b->size_count = berth_i_zalloc(b->ctx, n, sizeof *b->size_count);
+  if (!b->size_of || !b->size || !b->size_count) return berth_i_nomem(b->ctx);
+  if (!(room = berth_i_zalloc(b->ctx, n, sizeof *room))) return berth_i_nomem(b->ctx);
+  for (i = 0; i < b->devices; i++) room[place_of(b, i)] += b->kinds->limit[b->kinds->of[i]];
+  for (i = 0; i < b->places; i++) {
+    int32_t k = size_at(b, room[i]);
+    b->size_count[k]++;
+    if (b->masks) b->size_of[k] |= (uint64_t)1 << i;
+  }
+  berth_i_free(b->ctx, room, n, sizeof *room);
+  return BERTH_OK;
+}
+
+uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes) {
+  double need = berth_i_bite_least_bytes(bytes);
+  uint64_t out = can;
+  bool some = false;
+  int32_t j;
+  for (j = 0; j < b->sizes; j++) {
+    bool holds = !berth_i_exceeds(b->kinds, need, b->size[j]);
+    some = some || holds;
+    if (!holds && b->masks) out &= ~b->size_of[j];
+  }
+  return some ? out : 0;
+}
