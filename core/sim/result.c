@@ -295,11 +295,6 @@ const double *berth_result_peak_time(const berth_result *r) { return r->peak_tim
 const double *berth_result_link_bytes(const berth_result *r) { return r->link_bytes; }
 const double *berth_result_link_busy(const berth_result *r) { return r->link_busy; }
 
-int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out) {
-  *out = r->by_start ? r->by_start : r->trace->sent;
-  return r->trace->n_sent;
-}
-
 int berth_result_oom(const berth_result *r, berth_oom *out) {
   if (r->oom.op == BERTH_NONE) return 0;
   *out = r->oom;

@@ -2,6 +2,13 @@
 #include "result_internal.h"
 #include <stdlib.h>
 
+/* ---- transfers ----------------------------------------------------------------------------------- */
+
+int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out) {
+  *out = r->by_start ? r->by_start : r->trace->sent;
+  return r->trace->n_sent;
+}
+
 /* ---- collectives ------------------------------------------------------------------------------ */
 
 berth_status berth_i_result_meetings(berth_result *r, berth_i_sim_state *s) {
