@@ -257,8 +257,15 @@ bool berth_i_sim_task_order(const berth_i_sim_plan *p, berth_i_sim_state *s, boo
 berth_status berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_tasks *x);
 void berth_i_tasks_release(const berth_i_sim_plan *p, berth_i_tasks *x);
 
+/* ---- transfers ------------------------------------------------------------------------------- */
+
 /** Factor of op (or transfer) noise: depends on the seed and the thing only, not on the order of events. */
 double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream);
+double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst);
+double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
+double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
+/** Needs a trace.  @param sent when the sender is rid of it */
+void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival);
 
 /* ---- links ------------------------------------------------------------------------------------ */
 
@@ -275,9 +282,6 @@ void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Ends what the sender sends (ROUTE, FAIR: what is next in that slot); returns the copy that has arrived, or BERTH_NONE. */
 int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender);
-/** Logs and accounts for a transfer; sent: when the sender is rid of it. */
-void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival);
-void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival);
 
 berth_status berth_i_route_new(const berth_i_sim_plan *p, berth_i_route **out);
 void berth_i_route_release(const berth_i_sim_plan *p, berth_i_route *r);
@@ -297,9 +301,6 @@ void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** @param which 0: a latency, 1: a flow */
 int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t which);
-double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst);
-double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
-double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
 
 /* ---- collectives ------------------------------------------------------------------------------- */
 
@@ -318,6 +319,8 @@ void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int
 void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start);
 /** Takes the next one whose time is over off; BERTH_NONE: flows of it are still under way. */
 int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Takes the one that is to end next out of the queue, whatever is still under way of it. */
+int32_t berth_i_meeting_next(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** FAIR: a flow of it has arrived. */
 void berth_i_meeting_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** Bytes that a collective holds on each of its devices. */
@@ -402,6 +405,13 @@ BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double s
     s[1] = finish;
   }
   t->log[t->n_log++] = op;
+}
+
+/** Logs and accounts for a transfer; sent: when the sender is rid of it. */
+static inline void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
+                                      double arrival) {
+  if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
+  if (s->trace) berth_i_links_log(p, s, copy, start, sent, arrival);
 }
 
 /** An op takes its device, where its end is known as it begins. */

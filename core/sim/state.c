@@ -1,53 +1,6 @@
 /* The state: scratch arrays of one run, and putting a placement into them. */
 #include "sim_internal.h"
 
-/* ---- slots ----------------------------------------------------------------------------------- */
-
-enum { SCAN_AT_MOST = 16 };
-
-static size_t slots_padded(const berth_i_slots *q) { return ((size_t)q->n + 1) & ~(size_t)1; }
-
-static int32_t n_sources(const berth_i_sim_plan *p) {
-  int32_t more = (p->n_collectives > 0) + (p->n_asides > 0);
-  if (!p->contended) return p->n_devices + more;
-  return (berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1) + more;
-}
-
-berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n) {
-  q->n = n;
-  if (!(q->at = berth_i_alloc(p->ctx, slots_padded(q), sizeof *q->at))) return berth_i_nomem(p->ctx);
-  if (q->n <= SCAN_AT_MOST) return BERTH_OK;
-  for (q->width = 1; q->width < q->n; q->width *= 2) continue;
-  if (!(q->winner = berth_i_alloc(p->ctx, 2 * (size_t)q->width, sizeof *q->winner))) return berth_i_nomem(p->ctx);
-  return BERTH_OK;
-}
-
-void berth_i_slots_release(const berth_i_sim_plan *p, berth_i_slots *q) {
-  berth_i_free(p->ctx, q->at, slots_padded(q), sizeof *q->at);
-  berth_i_free(p->ctx, q->winner, 2 * (size_t)q->width, sizeof *q->winner);
-}
-
-static int32_t slots_better(const berth_i_slots *q, int32_t a, int32_t b) {
-  return b < q->n && (a >= q->n || berth_i_when_before(q->at[b], q->at[a])) ? b : a;
-}
-
-void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
-  int32_t i;
-  for (i = (k + q->width) / 2; i > 0; i /= 2) q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
-}
-
-void berth_i_slots_clear(berth_i_slots *q) {
-  size_t i, n = slots_padded(q);
-  int32_t k;
-  for (i = 0; i < n; i++) {
-    q->at[i].time = berth_i_time_bits(INFINITY);
-    q->at[i].seq = UINT64_MAX;
-  }
-  if (!q->winner) return;
-  for (k = 0; k < q->width; k++) q->winner[q->width + k] = k;
-  for (k = q->width - 1; k > 0; k--) q->winner[k] = slots_better(q, q->winner[2 * k], q->winner[2 * k + 1]);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
@@ -66,6 +19,12 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   }
   if (p->o.order == BERTH_ORDER_TASK && (st = berth_i_tasks_init(p, &s->tasks)) != BERTH_OK) return st;
   return p->o.memory == BERTH_MEMORY_NONE ? BERTH_OK : berth_i_memory_new(p, &s->memory);
+}
+
+static int32_t n_sources(const berth_i_sim_plan *p) {
+  int32_t more = (p->n_collectives > 0) + (p->n_asides > 0);
+  if (!p->contended) return p->n_devices + more;
+  return (berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1) + more;
 }
 
 static berth_status state_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
@@ -164,13 +123,6 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
 }
 
 /* ---- noise ------------------------------------------------------------------------------------- */
-
-double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream) {
-  berth_rng rng;
-  if (p->o.noise == 0) return 1;
-  berth_rng_init(&rng, s->seed, stream);
-  return exp(p->o.noise * berth_rng_normal(&rng));
-}
 
 static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   int32_t i;

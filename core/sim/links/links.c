@@ -1,4 +1,4 @@
-/* Links: transfer times, channels in closed form, waiting requests. */
+/* Links: channels in closed form, waiting requests; ROUTE and FAIR have files of their own. */
 #include "sim/sim_internal.h"
 
 /* ---- life ---------------------------------------------------------------------------------------- */
@@ -74,42 +74,6 @@ void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   for (i = 0; i < d * d; i++) l->head[i] = BERTH_NONE;
   l->n_touched = 0;
   l->n_requests = 0;
-}
-
-/* ---- times ----------------------------------------------------------------------------------------- */
-
-double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst) {
-  return berth_i_sim_noise(p, s, 2 * ((uint64_t)tensor * (uint64_t)p->n_devices + (uint64_t)dst) + 1);
-}
-
-double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst) {
-  double t = berth_i_transfer_time(p->cost, tensor, src, dst);
-  if (p->o.noise > 0) t *= berth_i_transfer_noise(p, s, tensor, dst);
-  return berth_i_quantise_transfer(t, p->o.quantum);
-}
-
-double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
-  if (p->edge_time) return p->edge_time[copy];
-  return berth_i_transfer_units(p, s, p->edge_tensor[copy], berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
-}
-
-void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
-                       double arrival) {
-  berth_i_trace *t = s->trace;
-  berth_transfer *x = &t->sent[t->n_sent++];
-  t->log[t->n_log++] = ~copy;
-  x->tensor = p->edge_tensor[copy];
-  x->src = berth_i_copy_src(p, s, copy);
-  x->dst = berth_i_copy_dst(p, s, copy);
-  x->start = start;
-  x->finish = arrival;
-  if (t->window) t->window[copy] = sent - start;
-}
-
-void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
-                        double arrival) {
-  if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
-  if (s->trace) berth_i_links_log(p, s, copy, start, sent, arrival);
 }
 
 /* ---- closed form -------------------------------------------------------------------------------------- */

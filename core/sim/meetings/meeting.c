@@ -1,6 +1,5 @@
-/* Collectives in a run: priced when the placement is known, asked for when the last member has ended, over when their time is.
- * What they hold meanwhile is a matter of the links. */
-#include "sim_internal.h"
+/* Collectives of a run: their seats, what they cost and hold once the placement is known. */
+#include "sim/sim_internal.h"
 
 /* ---- plan ------------------------------------------------------------------------------------- */
 
@@ -201,81 +200,6 @@ bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   for (i = 0; i < p->n_ops; i++) s->ops[i].missing += after_at[i + 1] - after_at[i];
   if (s->limit < INFINITY) berth_i_meetings_tails(p, s);
   return true;
-}
-
-/* ---- running ------------------------------------------------------------------------------------------------ */
-
-static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  const berth_i_meetings *x = &s->meet;
-  berth_i_slot_set(&s->slots, p->meeting_slot, x->n_under_way ? x->under_way[0].time : INFINITY,
-                   x->n_under_way ? x->under_way[0].seq : 0);
-}
-
-static void expect_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double end) {
-  berth_i_ready e;
-  e.time = end;
-  e.seq = p->o.order == BERTH_ORDER_TASK ? (uint32_t)k : s->seq++;
-  e.op = k;
-  berth_i_ready_up(s->meet.under_way, s->meet.n_under_way++, e);
-  show_next(p, s);
-}
-
-static void check_limit(berth_i_sim_state *s, const berth_i_meeting *x) {
-  if (!(s->limit < INFINITY) || !(x->end + x->after > s->limit)) return;
-  s->cut = true;
-  s->limit = x->end + x->after;
-}
-
-void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
-  berth_i_meeting *x = &s->meet.one[k];
-  x->start = start;
-  x->end = start + x->units;
-  check_limit(s, x);
-  if (s->memory && x->n_devices > 1) berth_i_memory_meet(p, s, k, start);
-  if (s->trace) {
-    s->trace->log[s->trace->n_log++] = p->n_ops + k;
-    s->trace->n_met++;
-  }
-  expect_end(p, s, k, x->end);
-}
-
-static void ask_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  if (s->meet.one[k].n_devices > 1) {
-    berth_i_links_meet(p, s, k);
-  } else {
-    berth_i_meeting_start(p, s, k, s->now);
-  }
-}
-
-void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
-    berth_i_meeting *x = &s->meet.one[g->wait[i]];
-    x->last = op;
-    if (--x->missing == 0) ask_for(p, s, g->wait[i]);
-  }
-}
-
-int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t k = berth_i_ready_pop(s->meet.under_way, s->meet.n_under_way--).op;
-  berth_i_meeting *x = &s->meet.one[k];
-  show_next(p, s);
-  if (x->flows > 0) {
-    x->late = 1;
-    return BERTH_NONE;
-  }
-  x->end = s->now;
-  if (x->n_devices > 1) {
-    berth_i_links_part(p, s, k);
-    if (s->memory) berth_i_memory_part(p, s, k);
-  }
-  return k;
-}
-
-void berth_i_meeting_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  berth_i_meeting *x = &s->meet.one[k];
-  if (--x->flows == 0 && x->late) expect_end(p, s, k, s->now);
 }
 
 /* ---- what it is ------------------------------------------------------------------------------------------------ */
