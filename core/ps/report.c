@@ -1,6 +1,38 @@
-/* What became of a run. */
+/* What a run is at, and what became of it. */
 #include "ps_internal.h"
 #include <stdlib.h>
+
+int32_t berth_ps_run_slot(const berth_ps_run *r) { return r->slot; }
+berth_ps *berth_ps_run_problem(const berth_ps_run *r) { return r->ps; }
+const double *berth_ps_run_free(const berth_ps_run *r) { return r->room; }
+
+int32_t berth_ps_run_active(const berth_ps_run *r, int32_t capacity, int32_t *jobs) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < r->n_active; i++) {
+    int32_t j = r->active[i];
+    if (!berth_i_ps_is_here(&r->at[j])) continue;
+    r->active[n] = j;
+    if (n++ < capacity) jobs[n - 1] = j;
+  }
+  ((berth_ps_run *)r)->n_active = n; /* only forgets those that are over */
+  return n;
+}
+
+double berth_ps_run_left(const berth_ps_run *r, int32_t job) {
+  berth_job_record x;
+  if (job < 0 || job >= r->ps->n || berth_cluster_record(r->cluster, job, &x) != BERTH_OK) return NAN;
+  return x.left;
+}
+
+int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity, berth_ps_place *places) {
+  berth_i_ps_stretch last;
+  if (job < 0 || job >= r->ps->n) return 0;
+  last = r->at[job].last;
+  for (int32_t i = 0; i < last.n && i < capacity; i++) places[i] = r->place[last.first + (size_t)i];
+  return last.n;
+}
+
+/* ---- records and log ------------------------------------------------------------------------------------ */
 
 berth_status berth_ps_run_record(const berth_ps_run *r, int32_t job, berth_ps_record *out) {
   if (job < 0 || job >= r->ps->n)
