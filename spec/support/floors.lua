@@ -76,7 +76,6 @@ circle("core/pdors/", "dp lower pdors prices slots trim", "dp and prices ask pdo
 circle("core/place/", "exact/exact place placers/anneal placers/coarse portfolio portfolio_refuse portfolio_run portfolio_try "
   .. "refine/repair", "place.c lists the placers, and they call berth_place or berth_i_place_check")
 circle("core/place/placers/", "enumerative enumerative_blocks", "the walk over blocks calls berth_i_walk_cheapest")
-circle("core/ramp/", "cut place planner schedule", "the planner calls the others, which call its berth_i_ramp_room")
 circle("core/search/", "begin brkga methods moves search walk", "search calls its methods; the walk calls berth_i_search_look")
 circle("core/sim/", "aside fault links/fair links/links links/route meeting memory occupy state task_order",
   "events of links, memory and meetings call one another")
