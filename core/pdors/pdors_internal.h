@@ -121,7 +121,7 @@ struct berth_pdors {
   berth_pdors_counts counts;
 };
 
-/* ---- pdors.c */
+/* ---- rates.c: what a job can do */
 void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
 /** It can be done in the slots from that one on, were it alone. */
 bool berth_i_pdors_can_finish(const berth_pdors *d, const berth_i_pdors_rates *r, int32_t from);

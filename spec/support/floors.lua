@@ -72,7 +72,6 @@ circle("core/gang/", "gang gavel_rounds gittins las order place resizable wait",
 circle("core/graph/", "builder graph", "a graph releases the builder's types; the builder calls berth_i_label")
 circle("core/io/readers/", "wfformat wfformat_files", "wfformat connects files, which finds tasks by wfformat")
 circle("core/list/", "arrivals list_plan residency store", "store asks list_plan and residency, which charge the store")
-circle("core/pdors/", "dp lower pdors prices slots trim", "dp and prices ask pdors.c whether a job can finish")
 circle("core/place/", "exact/exact place placers/anneal placers/coarse portfolio portfolio_refuse portfolio_run portfolio_try "
   .. "refine/repair", "place.c lists the placers, and they call berth_place or berth_i_place_check")
 circle("core/place/placers/", "enumerative enumerative_blocks", "the walk over blocks calls berth_i_walk_cheapest")
