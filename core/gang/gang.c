@@ -1,6 +1,5 @@
 /* Gang schedulers: life, and what they are told. */
 #include "gang_internal.h"
-#include <stdlib.h>
 
 enum { DEFAULT_LIMITS = 2 };
 static const double default_limit[DEFAULT_LIMITS] = { 3250, 7200 };
@@ -8,15 +7,6 @@ static const double default_limit[DEFAULT_LIMITS] = { 3250, 7200 };
 berth_gang_options berth_gang_defaults(berth_gang_rule rule) {
   return (berth_gang_options){ .rule = rule, .n_limits = DEFAULT_LIMITS, .limit = default_limit, .promote = INFINITY,
                                .quantum = 3250, .power = -1, .floor = 0.01 };
-}
-
-static const berth_i_gang_ops *ops_of(berth_gang_rule rule) {
-  static const berth_i_gang_ops *const all[] = {
-    &berth_i_gang_fifo, &berth_i_gang_fit_first, &berth_i_gang_backfill, &berth_i_gang_sjf, &berth_i_gang_srtf,
-    &berth_i_gang_srtf_2d, &berth_i_gang_fewest, &berth_i_gang_las, &berth_i_gang_las, &berth_i_gang_gittins,
-    &berth_i_gang_resize, &berth_i_gang_resize, &berth_i_gang_rounds
-  };
-  return all[rule];
 }
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
@@ -43,7 +33,7 @@ static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) 
 static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *o) {
   berth_status st = check_sizes(ctx, n, size);
   if (st != BERTH_OK) return st;
-  if ((int)o->rule < 0 || o->rule > BERTH_GANG_GAVEL) return berth_i_fail(ctx, BERTH_EINVAL, "gang: no rule %d", (int)o->rule);
+  if (!berth_i_gang_ops_of(o->rule)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: no rule %d", (int)o->rule);
   if ((int)o->placement < 0 || o->placement > BERTH_GANG_SPREAD)
     return berth_i_fail(ctx, BERTH_EINVAL, "gang: no placement %d", (int)o->placement);
   if (!(o->promote > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: promote: expected a number above 0, got %g", o->promote);
@@ -78,8 +68,7 @@ void berth_gang_release(berth_gang *g) {
   ctx = g->ctx;
   n = (size_t)g->n;
   release_places(g);
-  berth_i_gang_elastic_release(g);
-  berth_i_gang_gavel_release(g);
+  if (g->ops->release) g->ops->release(g);
   berth_i_free(ctx, g->job, n, sizeof *g->job);
   berth_i_free(ctx, g->consolidate, n, sizeof *g->consolidate);
   berth_i_free(ctx, g->limit, (size_t)g->o.n_limits, sizeof *g->limit);
@@ -114,11 +103,8 @@ static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
   if (!g->learns && o->n_history > 0) memcpy(g->history, o->history, (size_t)o->n_history * sizeof *g->history);
   if (o->consolidate && n > 0) memcpy(g->consolidate, o->consolidate, n * sizeof *g->consolidate);
   g->n_history = g->learns ? 0 : o->n_history;
-  berth_i_gang_gittins_init(g);
   return BERTH_OK;
 }
-
-static bool is_elastic(berth_gang_rule rule) { return rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX; }
 
 static berth_status get_arrays(berth_gang *g) {
   size_t n = (size_t)g->n;
@@ -140,11 +126,14 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, cons
   berth_ctx_retain(g->ctx = ctx);
   g->o = *opts;
   g->n = n;
-  g->ops = ops_of(opts->rule);
+  g->ops = berth_i_gang_ops_of(opts->rule);
   g->first_tie = -1;
   if ((st = get_arrays(g)) == BERTH_OK) st = copy_options(g, opts);
-  if (st == BERTH_OK && is_elastic(opts->rule)) st = berth_i_gang_elastic_init(g, opts);
-  if (st == BERTH_OK && opts->rule == BERTH_GANG_GAVEL) st = berth_i_gang_gavel_init(g, opts);
+  for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
+    g->job[j].size = size[j];
+    g->job[j].run = BERTH_NONE;
+  }
+  if (st == BERTH_OK && g->ops->init) st = g->ops->init(g, opts);
   if (st != BERTH_OK) {
     berth_gang_release(g);
     return st;
@@ -153,11 +142,6 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, cons
   g->o.first = g->o.type = NULL;
   g->o.throughput = g->o.priority = NULL;
   g->o.consolidate = NULL;
-  for (int32_t j = 0; j < n; j++) {
-    g->job[j].size = size[j];
-    g->job[j].run = BERTH_NONE;
-  }
-  if (g->elastic) berth_i_gang_elastic_least(g);
   *out = g;
   return BERTH_OK;
 }
@@ -203,9 +187,7 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
   g->c = c;
   st = berth_i_grow(g->ctx, &reserved, &g->cap_reserved, berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
   g->reserved = reserved;
-  if (st == BERTH_OK && g->elastic) st = berth_i_gang_elastic_attach(g);
-  if (st == BERTH_OK && g->gavel) st = berth_i_gang_gavel_attach(g);
-  return st;
+  return st == BERTH_OK && g->ops->attach ? g->ops->attach(g) : st;
 }
 
 /* ---- events ----------------------------------------------------------------------------------------------- */
@@ -233,16 +215,6 @@ static berth_status decide(berth_gang *g) {
   st = g->ops->decide(g, now);
   g->anew = false;
   return st == BERTH_OK ? note_counts(g, now) : st;
-}
-
-void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank) {
-  g->job[job].rank = rank;
-  berth_i_gang_queue_add(&g->waiting, job, rank, g->job[job].size, g->job[job].left / g->job[job].nominal);
-}
-
-void berth_i_gang_queue_fresh(berth_gang *g) {
-  for (int32_t i = 0; i < g->n_fresh; i++) berth_i_gang_enqueue(g, g->fresh[i], g->ops->arrives(g, g->fresh[i]));
-  g->n_fresh = 0;
 }
 
 static berth_status attached(berth_gang *g, berth_cluster *c) { return g->c == c ? BERTH_OK : attach(g, c); }
@@ -286,19 +258,6 @@ static berth_status wake(void *ud, berth_cluster *c) {
 }
 
 berth_scheduler berth_gang_scheduler(berth_gang *g) { return (berth_scheduler){ arrival, end, slot, wake, g }; }
-
-static int compare_jobs(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
-int32_t berth_i_gang_list_all(berth_gang *g) {
-  int32_t n = g->n_running + g->waiting.n;
-  memcpy(g->keep, g->running, (size_t)g->n_running * sizeof *g->keep);
-  berth_i_gang_queue_list(&g->waiting, g->keep + g->n_running);
-  if (n > 1) qsort(g->keep, (size_t)n, sizeof *g->keep, compare_jobs);
-  return n;
-}
 
 /* ---- what has been ------------------------------------------------------------------------------------------ */
 

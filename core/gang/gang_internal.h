@@ -61,8 +61,6 @@ typedef struct berth_i_gang_place {
 } berth_i_gang_place;
 
 typedef struct berth_i_gang_ops berth_i_gang_ops;
-typedef struct berth_i_gang_elastic berth_i_gang_elastic;
-typedef struct berth_i_gang_gavel berth_i_gang_gavel;
 
 struct berth_gang {
   berth_ctx *ctx;
@@ -91,8 +89,7 @@ struct berth_gang {
 
   berth_i_heap due, up;         /* LAS: jobs that run, by when they go down; that wait, by when they go up */
   int64_t first_tie;
-  berth_i_gang_elastic *elastic; /* OPTIMUS, POLLUX; NULL */
-  berth_i_gang_gavel *gavel;    /* GAVEL; NULL */
+  void *state;                  /* of the rule: what its `init` has made; NULL */
   bool anew;                    /* resizable jobs: a slot, or who is there has changed where there are none */
   bool learns;                  /* GITTINS: from jobs that end */
   double *sum;                  /* [most_history + 1] sums of history */
@@ -119,11 +116,14 @@ struct berth_i_gang_ops {
   berth_status (*begins)(berth_gang *g, int32_t job, double now);
   void (*stops)(berth_gang *g, int32_t job, double now, bool over);
   double (*speed)(berth_gang *g, int32_t job); /* on g->pick; NULL: as the option `rate` says */
+  bool (*fits)(const berth_gang *g, int32_t job); /* alone; NULL: if it finds places in an empty cluster */
+  berth_status (*init)(berth_gang *g, const berth_gang_options *o); /* makes g->state, when sizes are known */
+  berth_status (*attach)(berth_gang *g);       /* when the cluster is known */
+  void (*release)(berth_gang *g);              /* g->state, which may be NULL or incomplete */
 };
 
-/** Puts those that have arrived in the queue. */
-void berth_i_gang_queue_fresh(berth_gang *g);
-void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank);
+/** rules.c: the table of rules.  @return NULL: there is none */
+const berth_i_gang_ops *berth_i_gang_ops_of(berth_gang_rule rule);
 
 /* place.c */
 /** Places in `room` for a job.  @return whether there are any; they are in g->pick */
@@ -143,23 +143,12 @@ berth_status berth_i_gang_pause(berth_gang *g, int32_t job, double now);
 void berth_i_gang_give_back(berth_gang *g, int32_t job, double now, bool over);
 berth_status berth_i_gang_rate(berth_gang *g, int32_t job, double *rate); /* on g->pick */
 
-/* wait.c, order.c, las.c, gittins.c */
-extern const berth_i_gang_ops berth_i_gang_fifo, berth_i_gang_fit_first, berth_i_gang_backfill, berth_i_gang_sjf, berth_i_gang_srtf,
-    berth_i_gang_srtf_2d, berth_i_gang_fewest, berth_i_gang_las, berth_i_gang_gittins, berth_i_gang_resize,
-    berth_i_gang_rounds;
-berth_status berth_i_gang_elastic_init(berth_gang *g, const berth_gang_options *o);
-/** When the cluster is known. */
-berth_status berth_i_gang_elastic_attach(berth_gang *g);
-/** Sizes are the least on which each can run. */
-void berth_i_gang_elastic_least(berth_gang *g);
-void berth_i_gang_elastic_release(berth_gang *g);
-berth_status berth_i_gang_gavel_init(berth_gang *g, const berth_gang_options *o);
-berth_status berth_i_gang_gavel_attach(berth_gang *g);
-bool berth_i_gang_gavel_fits(const berth_gang *g, int32_t job); /* on some type, alone */
-void berth_i_gang_gavel_release(berth_gang *g);
+/* order.c */
+/** Puts those that have arrived in the queue. */
+void berth_i_gang_queue_fresh(berth_gang *g);
+void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank);
 /** All that are there, by arrival, in g->keep.  @return their number */
 int32_t berth_i_gang_list_all(berth_gang *g);
-void berth_i_gang_gittins_init(berth_gang *g);
 /** Goes through those that run and those that wait, in order: whoever fits runs, others pause. */
 berth_status berth_i_gang_choose(berth_gang *g, double now);
 /** Those that run, nearly in order, by their ranks now. */

@@ -8,7 +8,7 @@ typedef struct candidate {
   int32_t job, type;
 } candidate;
 
-struct berth_i_gang_gavel {
+typedef struct gavel {
   int32_t types;
   int32_t *type;             /* [n_machines] of each machine */
   int32_t n_machines;
@@ -24,15 +24,17 @@ struct berth_i_gang_gavel {
   double *throughput_of, *priority_of, *left, *elapsed, *alone_of, *share_of; /* of those that are there */
   int32_t *gang_of;
   bool stale;                /* jobs have come or gone since the shares were found */
-};
+} gavel;
 
-static size_t cells(const berth_gang *g) { return (size_t)g->n * (size_t)g->gavel->types; }
-static size_t cell(const berth_gang *g, int32_t job, int32_t type) { return (size_t)job * (size_t)g->gavel->types + (size_t)type; }
+static gavel *of(const berth_gang *g) { return g->state; }
+
+static size_t cells(const berth_gang *g) { return (size_t)g->n * (size_t)of(g)->types; }
+static size_t cell(const berth_gang *g, int32_t job, int32_t type) { return (size_t)job * (size_t)of(g)->types + (size_t)type; }
 
 /* ---- life ------------------------------------------------------------------------------------------------ */
 
-void berth_i_gang_gavel_release(berth_gang *g) {
-  berth_i_gang_gavel *v = g->gavel;
+static void release(berth_gang *g) {
+  gavel *v = of(g);
   berth_ctx *ctx = g->ctx;
   size_t n = (size_t)g->n, types, all;
   if (!v) return;
@@ -61,7 +63,7 @@ void berth_i_gang_gavel_release(berth_gang *g) {
 }
 
 static berth_status get_arrays(berth_gang *g) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   berth_ctx *ctx = g->ctx;
   size_t n = (size_t)g->n, types = (size_t)v->types, all = cells(g);
   if ((v->type = berth_i_alloc(ctx, (size_t)v->n_machines, sizeof *v->type)) &&
@@ -97,11 +99,11 @@ static berth_status check(berth_gang *g, const berth_gang_options *o) {
   return BERTH_OK;
 }
 
-berth_status berth_i_gang_gavel_init(berth_gang *g, const berth_gang_options *o) {
-  berth_i_gang_gavel *v;
+static berth_status init(berth_gang *g, const berth_gang_options *o) {
+  gavel *v;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
-  if (!(v = g->gavel = berth_i_zalloc(g->ctx, 1, sizeof *v))) return berth_i_nomem(g->ctx);
+  if (!(v = g->state = berth_i_zalloc(g->ctx, 1, sizeof *v))) return berth_i_nomem(g->ctx);
   v->types = o->n_types;
   v->n_machines = o->n_machines;
   if ((st = get_arrays(g)) != BERTH_OK) return st;
@@ -112,8 +114,8 @@ berth_status berth_i_gang_gavel_init(berth_gang *g, const berth_gang_options *o)
   return BERTH_OK;
 }
 
-berth_status berth_i_gang_gavel_attach(berth_gang *g) {
-  berth_i_gang_gavel *v = g->gavel;
+static berth_status attach(berth_gang *g) {
+  gavel *v = of(g);
   if (v->n_machines != g->machines)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of %d machines, expected %d", (int)v->n_machines, (int)g->machines);
   if (!(berth_cluster_slot(g->c) > 0))
@@ -122,9 +124,9 @@ berth_status berth_i_gang_gavel_attach(berth_gang *g) {
   return BERTH_OK;
 }
 
-bool berth_i_gang_gavel_fits(const berth_gang *g, int32_t job) {
-  for (int32_t t = 0; t < g->gavel->types; t++)
-    if (g->gavel->throughput[cell(g, job, t)] > 0 && g->job[job].size <= g->gavel->gpus[t]) return true;
+static bool fits(const berth_gang *g, int32_t job) {
+  for (int32_t t = 0; t < of(g)->types; t++)
+    if (of(g)->throughput[cell(g, job, t)] > 0 && g->job[job].size <= of(g)->gpus[t]) return true;
   return false;
 }
 
@@ -132,14 +134,14 @@ bool berth_i_gang_gavel_fits(const berth_gang *g, int32_t job) {
 
 /* With an equal share of the cluster, of what there is when it comes. */
 static double time_alone(const berth_gang *g, int32_t job, double wanted) {
-  const berth_i_gang_gavel *v = g->gavel;
+  const gavel *v = of(g);
   double speed = 0;
   for (int32_t t = 0; t < v->types; t++) speed += v->throughput[cell(g, job, t)] * v->gpus[t] / g->total;
   return g->job[job].left / (speed * fmin(1, g->total / wanted));
 }
 
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   double wanted = g->job[job].size;
   for (int32_t i = 0; i < g->n_running; i++) wanted += g->job[g->running[i]].size;
   v->arrival[job] = berth_cluster_now(g->c);
@@ -150,12 +152,12 @@ static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
 
 static void stops(berth_gang *g, int32_t job, double now, bool over) {
   (void)now;
-  g->gavel->on[job] = BERTH_NONE;
-  if (over) g->gavel->stale = true;
+  of(g)->on[job] = BERTH_NONE;
+  if (over) of(g)->stale = true;
 }
 
 static berth_status find_shares(berth_gang *g, int32_t n, double now) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   size_t types = (size_t)v->types;
   berth_gavel p = { n, v->types, v->throughput_of, v->gang_of, v->priority_of, v->gpus, v->left, v->elapsed, v->alone_of };
   double objective;
@@ -189,7 +191,7 @@ static int compare_candidates(const void *a, const void *b) {
 
 /* Share over rounds had; who has had none comes before all who have. */
 static int32_t list_candidates(berth_gang *g, int32_t n) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   int32_t found = 0;
   for (int32_t i = 0; i < n; i++) {
     for (int32_t t = 0; t < v->types; t++) {
@@ -203,7 +205,7 @@ static int32_t list_candidates(berth_gang *g, int32_t n) {
 }
 
 static void choose_types(berth_gang *g, int32_t n) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   int32_t found = list_candidates(g, n);
   for (int32_t i = 0; i < n; i++) v->chosen[g->keep[i]] = BERTH_NONE;
   memcpy(v->free, v->gpus, (size_t)v->types * sizeof *v->free);
@@ -218,7 +220,7 @@ static void choose_types(berth_gang *g, int32_t n) {
 
 /* Those that change pause; they and those that begin are in g->start. */
 static berth_status stop_some(berth_gang *g, int32_t n, double now) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   g->n_start = 0;
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
@@ -236,7 +238,7 @@ static berth_status stop_some(berth_gang *g, int32_t n, double now) {
 }
 
 static berth_status begin(berth_gang *g, int32_t job, double now) {
-  berth_i_gang_gavel *v = g->gavel;
+  gavel *v = of(g);
   int32_t type = v->chosen[job];
   for (int32_t m = 0; m < g->machines; m++) g->calm[m] = v->type[m] == type ? g->room[m] : 0;
   if (!berth_i_gang_find_packed(g, g->calm, g->job[job].size)) berth_i_gang_find_any(g, g->calm, g->job[job].size);
@@ -252,7 +254,7 @@ static berth_status decide(berth_gang *g, double now) {
   berth_i_gang_queue_fresh(g);
   if (!g->anew) return BERTH_OK;
   n = berth_i_gang_list_all(g);
-  if (g->gavel->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
+  if (of(g)->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
   choose_types(g, n);
   if ((st = stop_some(g, n, now)) != BERTH_OK) return st;
   for (int32_t i = 0; i < g->n_start; i++)
@@ -260,7 +262,7 @@ static berth_status decide(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-static double speed(berth_gang *g, int32_t job) { return g->gavel->throughput[cell(g, job, g->gavel->type[g->pick.machine[0]])]; }
+static double speed(berth_gang *g, int32_t job) { return of(g)->throughput[cell(g, job, of(g)->type[g->pick.machine[0]])]; }
 
 const berth_i_gang_ops berth_i_gang_rounds = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops,
-                                               .speed = speed };
+                                               .speed = speed, .fits = fits, .init = init, .attach = attach, .release = release };

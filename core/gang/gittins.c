@@ -16,8 +16,6 @@ static void add_up(berth_gang *g) {
   for (int32_t i = 0; i < g->n_history; i++) g->sum[i + 1] = g->sum[i] + g->history[i];
 }
 
-void berth_i_gang_gittins_init(berth_gang *g) { add_up(g); }
-
 /* How many of the history are not above x. */
 static int32_t up_to(const berth_gang *g, double x) {
   int32_t low = 0, high = g->n_history;
@@ -77,6 +75,12 @@ static void learn(berth_gang *g, double now) {
 
 /* ---- the rule ------------------------------------------------------------------------------------------------- */
 
+static berth_status init(berth_gang *g, const berth_gang_options *o) {
+  (void)o;
+  add_up(g);
+  return BERTH_OK;
+}
+
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ key_of(g, job), WAITS + job }; }
 static berth_i_gang_rank paused(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].rank.key, WAITS + job }; }
 
@@ -102,4 +106,4 @@ static berth_status decide(berth_gang *g, double now) {
 }
 
 const berth_i_gang_ops berth_i_gang_gittins = { .decide = decide, .arrives = arrives, .ordered = true, .paused = paused,
-                                                .begins = begins, .stops = stops };
+                                                .begins = begins, .stops = stops, .init = init };

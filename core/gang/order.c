@@ -1,7 +1,34 @@
-/* Rules with pauses: those that run and those that wait in one order; whoever fits what is left by those before runs. */
+/* What rules share: those that wait, those that run, and, for rules with pauses, both in one order:
+ * whoever fits what is left by those before runs. */
 #include "gang_internal.h"
+#include <stdlib.h>
 
 static const berth_i_gang_rank before_all = { -INFINITY, INT64_MIN };
+
+/* ---- those that wait, and all ----------------------------------------------------------------------------- */
+
+void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank) {
+  g->job[job].rank = rank;
+  berth_i_gang_queue_add(&g->waiting, job, rank, g->job[job].size, g->job[job].left / g->job[job].nominal);
+}
+
+void berth_i_gang_queue_fresh(berth_gang *g) {
+  for (int32_t i = 0; i < g->n_fresh; i++) berth_i_gang_enqueue(g, g->fresh[i], g->ops->arrives(g, g->fresh[i]));
+  g->n_fresh = 0;
+}
+
+static int compare_jobs(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+int32_t berth_i_gang_list_all(berth_gang *g) {
+  int32_t n = g->n_running + g->waiting.n;
+  memcpy(g->keep, g->running, (size_t)g->n_running * sizeof *g->keep);
+  berth_i_gang_queue_list(&g->waiting, g->keep + g->n_running);
+  if (n > 1) qsort(g->keep, (size_t)n, sizeof *g->keep, compare_jobs);
+  return n;
+}
 
 /* ---- the order of those that run ------------------------------------------------------------------------- */
 
@@ -211,29 +238,3 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   if ((st = pause_all(g, now)) != BERTH_OK) return st;
   return start_all(g, now);
 }
-
-/* ---- rules by the seconds left, and by size ------------------------------------------------------------------------ */
-
-static double seconds_left(const berth_gang *g, int32_t job) { return g->job[job].left / g->job[job].nominal; }
-
-static berth_i_gang_rank srtf_arrives(berth_gang *g, int32_t job) {
-  return (berth_i_gang_rank){ seconds_left(g, job), g->next_tie++ };
-}
-static berth_i_gang_rank srtf_rank(berth_gang *g, int32_t job, double now, int64_t tie) {
-  return (berth_i_gang_rank){ berth_cluster_end_of(g->c, job) - now, tie };
-}
-
-static berth_i_gang_rank srtf_2d_arrives(berth_gang *g, int32_t job) {
-  return (berth_i_gang_rank){ seconds_left(g, job) * g->job[job].size, g->next_tie++ };
-}
-static berth_i_gang_rank srtf_2d_rank(berth_gang *g, int32_t job, double now, int64_t tie) {
-  return (berth_i_gang_rank){ (berth_cluster_end_of(g->c, job) - now) * g->job[job].size, tie };
-}
-
-static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].size, job }; }
-
-const berth_i_gang_ops berth_i_gang_srtf = { .decide = berth_i_gang_choose, .arrives = srtf_arrives, .rank = srtf_rank,
-                                             .ordered = true };
-const berth_i_gang_ops berth_i_gang_srtf_2d = { .decide = berth_i_gang_choose, .arrives = srtf_2d_arrives, .rank = srtf_2d_rank,
-                                                .ordered = true, .moves = true };
-const berth_i_gang_ops berth_i_gang_fewest = { .decide = berth_i_gang_choose, .arrives = fewest_arrives, .ordered = true };

@@ -91,7 +91,7 @@ bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job) {
 bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size) { return find_from(g, room, size, 0); }
 
 bool berth_i_gang_fits_ever(berth_gang *g, int32_t job) {
-  if (g->gavel) return berth_i_gang_gavel_fits(g, job);
+  if (g->ops->fits) return g->ops->fits(g, job);
   return g->job[job].size <= g->total && (!berth_i_gang_by_place(g) || berth_i_gang_find(g, g->cap, job));
 }
 

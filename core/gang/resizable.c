@@ -3,7 +3,7 @@
 #include "gang_internal.h"
 #include <berth/gang.h>
 
-struct berth_i_gang_elastic {
+typedef struct elastic {
   int32_t *first;            /* [n + 1] */
   double *speed;             /* [first[n]] */
   double *arrival;           /* [n] s */
@@ -12,12 +12,24 @@ struct berth_i_gang_elastic {
   berth_elastic_job *job;    /* [n] scratch */
   berth_i_gang_place *place, *old; /* [n_places] of those that are to begin */
   int32_t n_place, most_places;
-};
+} elastic;
+
+static elastic *of(const berth_gang *g) { return g->state; }
+
+static int32_t most_of(const elastic *e, int32_t job) { return e->first[job + 1] - e->first[job]; }
+static double speed_on(const elastic *e, int32_t job, int32_t n) { return e->speed[e->first[job] + n - 1]; }
+
+/* The least number on which it can run, or one too many for any cluster. */
+static int32_t least_of(const elastic *e, int32_t job) {
+  for (int32_t n = 1; n <= most_of(e, job); n++)
+    if (speed_on(e, job, n) > 0) return n;
+  return INT32_MAX;
+}
 
 /* ---- life -------------------------------------------------------------------------------------------- */
 
-void berth_i_gang_elastic_release(berth_gang *g) {
-  berth_i_gang_elastic *e = g->elastic;
+static void release(berth_gang *g) {
+  elastic *e = of(g);
   size_t n = (size_t)g->n;
   if (!e) return;
   if (e->first) berth_i_free(g->ctx, e->speed, (size_t)e->first[g->n], sizeof *e->speed);
@@ -41,12 +53,12 @@ static berth_status check(berth_gang *g, const berth_gang_options *o) {
   return BERTH_OK;
 }
 
-berth_status berth_i_gang_elastic_init(berth_gang *g, const berth_gang_options *o) {
+static berth_status init(berth_gang *g, const berth_gang_options *o) {
   size_t n = (size_t)g->n;
-  berth_i_gang_elastic *e;
+  elastic *e;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
-  if (!(e = g->elastic = berth_i_zalloc(g->ctx, 1, sizeof *e))) return berth_i_nomem(g->ctx);
+  if (!(e = g->state = berth_i_zalloc(g->ctx, 1, sizeof *e))) return berth_i_nomem(g->ctx);
   if (!(e->first = berth_i_alloc(g->ctx, n + 1, sizeof *e->first))) return berth_i_nomem(g->ctx);
   memcpy(e->first, o->first, (n + 1) * sizeof *e->first);
   if (!(e->speed = berth_i_alloc(g->ctx, (size_t)e->first[n], sizeof *e->speed)) ||
@@ -55,13 +67,16 @@ berth_status berth_i_gang_elastic_init(berth_gang *g, const berth_gang_options *
       !(e->job = berth_i_alloc(g->ctx, n, sizeof *e->job)))
     return berth_i_nomem(g->ctx);
   if (e->first[n] > 0) memcpy(e->speed, o->speed, (size_t)e->first[n] * sizeof *e->speed);
-  for (int32_t j = 0; j < g->n; j++) e->ready[j] = NAN;
+  for (int32_t j = 0; j < g->n; j++) {
+    e->ready[j] = NAN;
+    g->job[j].size = least_of(e, j);
+  }
   return BERTH_OK;
 }
 
 /* Those on several machines have whole ones: they do not share. */
-berth_status berth_i_gang_elastic_attach(berth_gang *g) {
-  berth_i_gang_elastic *e = g->elastic;
+static berth_status attach(berth_gang *g) {
+  elastic *e = of(g);
   int32_t largest = 0;
   if (!(e->place = berth_i_alloc(g->ctx, (size_t)g->total + 1, sizeof *e->place))) return berth_i_nomem(g->ctx);
   e->most_places = g->total + 1;
@@ -75,46 +90,36 @@ berth_status berth_i_gang_elastic_attach(berth_gang *g) {
 
 /* ---- one job --------------------------------------------------------------------------------------------- */
 
-static int32_t most_of(const berth_i_gang_elastic *e, int32_t job) { return e->first[job + 1] - e->first[job]; }
-static double speed_on(const berth_i_gang_elastic *e, int32_t job, int32_t n) { return e->speed[e->first[job] + n - 1]; }
-
-static double speed(berth_gang *g, int32_t job) { return speed_on(g->elastic, job, g->job[job].size); }
+static double speed(berth_gang *g, int32_t job) { return speed_on(of(g), job, g->job[job].size); }
 
 /* The next smaller number on which it can run; 0: none. */
-static int32_t fewer(const berth_i_gang_elastic *e, int32_t job, int32_t n) {
+static int32_t fewer(const elastic *e, int32_t job, int32_t n) {
   for (n--; n > 0 && !(speed_on(e, job, n) > 0); n--) {}
   return n;
 }
 
-/* The least number on which it can run, or one too many for any cluster. */
-static int32_t least_of(const berth_i_gang_elastic *e, int32_t job) {
-  for (int32_t n = 1; n <= most_of(e, job); n++)
-    if (speed_on(e, job, n) > 0) return n;
-  return INT32_MAX;
-}
-
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
-  g->elastic->arrival[job] = berth_cluster_now(g->c);
+  of(g)->arrival[job] = berth_cluster_now(g->c);
   return (berth_i_gang_rank){ 0, job };
 }
 
 static void stops(berth_gang *g, int32_t job, double now, bool over) {
   (void)now;
   (void)over;
-  g->elastic->given[job] = 0;
+  of(g)->given[job] = 0;
 }
 
 /* ---- how many ----------------------------------------------------------------------------------------------- */
 
 /* (T - R d) / (T + d): age T, restarts R so far. */
 static double change(const berth_gang *g, int32_t job, const berth_job_record *r, double now) {
-  double age = now - g->elastic->arrival[job];
+  double age = now - of(g)->arrival[job];
   if (isnan(r->start)) return 1;
   return age + g->o.restart > 0 ? fmax(0, (age - r->pauses * g->o.restart) / (age + g->o.restart)) : 1;
 }
 
 static berth_status choose(berth_gang *g, int32_t n, double now) {
-  berth_i_gang_elastic *e = g->elastic;
+  elastic *e = of(g);
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
     berth_job_record r;
@@ -135,17 +140,17 @@ static void keep_running(berth_gang *g, int32_t job) {
 
 static void keep_place(berth_gang *g, berth_i_gang_place p) {
   g->plan[p.machine] -= p.amount;
-  g->elastic->place[g->elastic->n_place++] = p;
+  of(g)->place[of(g)->n_place++] = p;
 }
 
 static void keep_places_of(berth_gang *g, int32_t job, int32_t n_old) {
   for (int32_t i = 0; i < n_old; i++)
-    if (g->elastic->old[i].job == job) keep_place(g, g->elastic->old[i]);
+    if (of(g)->old[i].job == job) keep_place(g, of(g)->old[i]);
 }
 
 /* Those that go on as they are; the others of g->keep[0..n) pause, and are listed in g->start. */
 static berth_status keep_some(berth_gang *g, int32_t n, double now) {
-  berth_i_gang_elastic *e = g->elastic;
+  elastic *e = of(g);
   int32_t n_old = e->n_place;
   memcpy(e->old, e->place, (size_t)n_old * sizeof *e->old);
   memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
@@ -171,7 +176,7 @@ static berth_status keep_some(berth_gang *g, int32_t n, double now) {
 
 /* The largest first; one that does not fit as a whole gets less. */
 static berth_status place(berth_gang *g, int32_t job, double now) {
-  berth_i_gang_elastic *e = g->elastic;
+  elastic *e = of(g);
   berth_job_record r;
   berth_status st = berth_cluster_record(g->c, job, &r);
   if (st != BERTH_OK) return st;
@@ -183,7 +188,7 @@ static berth_status place(berth_gang *g, int32_t job, double now) {
 }
 
 static berth_status place_all(berth_gang *g, double now) {
-  const int32_t *given = g->elastic->given;
+  const int32_t *given = of(g)->given;
   for (int32_t i = 1, k; i < g->n_start; i++) {
     int32_t job = g->start[i];
     for (k = i; k > 0 && given[g->start[k - 1]] < given[job]; k--) g->start[k] = g->start[k - 1];
@@ -200,7 +205,7 @@ static berth_status place_all(berth_gang *g, double now) {
 
 /* Those whose time has come, in the order of their places, which are together. */
 static berth_status begin_ready(berth_gang *g, double now) {
-  berth_i_gang_elastic *e = g->elastic;
+  elastic *e = of(g);
   int32_t left = 0;
   for (int32_t i = 0, next; i < e->n_place; i = next) {
     int32_t job = e->place[i].job;
@@ -228,7 +233,7 @@ static berth_status begin_ready(berth_gang *g, double now) {
 
 static berth_status wake(berth_gang *g) {
   double next = INFINITY;
-  for (int32_t i = 0; i < g->elastic->n_place; i++) next = fmin(next, g->elastic->ready[g->elastic->place[i].job]);
+  for (int32_t i = 0; i < of(g)->n_place; i++) next = fmin(next, of(g)->ready[of(g)->place[i].job]);
   return berth_cluster_wake(g->c, next);
 }
 
@@ -244,9 +249,5 @@ static berth_status decide(berth_gang *g, double now) {
   return st == BERTH_OK ? wake(g) : st;
 }
 
-void berth_i_gang_elastic_least(berth_gang *g) {
-  for (int32_t j = 0; j < g->n; j++) g->job[j].size = least_of(g->elastic, j);
-}
-
 const berth_i_gang_ops berth_i_gang_resize = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops,
-                                               .speed = speed };
+                                               .speed = speed, .init = init, .attach = attach, .release = release };

@@ -68,7 +68,6 @@ circle("core/deploy/compile/", "compiled_check compiled_check_parts compiled_che
 circle("core/deploy/compile/", "convert reduce", "convert reduces; reduce asks for a tensor's share")
 circle("core/deploy/", "problem search/baselines", "a problem releases its baselines, which release a problem")
 circle("core/exec/", "threads turns", "threads end a copy's turn; turns ask for the thread that copies")
-circle("core/gang/", "gang gavel_rounds gittins las order place resizable wait", "gang.c attaches the rules, which enqueue in it")
 circle("core/graph/", "builder graph", "a graph releases the builder's types; the builder calls berth_i_label")
 circle("core/io/readers/", "wfformat wfformat_files", "wfformat connects files, which finds tasks by wfformat")
 circle("core/list/", "arrivals list_plan residency store", "store asks list_plan and residency, which charge the store")

@@ -1,0 +1,26 @@
+/* Rules with pauses by the seconds left, and by size. */
+#include "gang_internal.h"
+
+static double seconds_left(const berth_gang *g, int32_t job) { return g->job[job].left / g->job[job].nominal; }
+
+static berth_i_gang_rank srtf_arrives(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ seconds_left(g, job), g->next_tie++ };
+}
+static berth_i_gang_rank srtf_rank(berth_gang *g, int32_t job, double now, int64_t tie) {
+  return (berth_i_gang_rank){ berth_cluster_end_of(g->c, job) - now, tie };
+}
+
+static berth_i_gang_rank srtf_2d_arrives(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ seconds_left(g, job) * g->job[job].size, g->next_tie++ };
+}
+static berth_i_gang_rank srtf_2d_rank(berth_gang *g, int32_t job, double now, int64_t tie) {
+  return (berth_i_gang_rank){ (berth_cluster_end_of(g->c, job) - now) * g->job[job].size, tie };
+}
+
+static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].size, job }; }
+
+const berth_i_gang_ops berth_i_gang_srtf = { .decide = berth_i_gang_choose, .arrives = srtf_arrives, .rank = srtf_rank,
+                                             .ordered = true };
+const berth_i_gang_ops berth_i_gang_srtf_2d = { .decide = berth_i_gang_choose, .arrives = srtf_2d_arrives, .rank = srtf_2d_rank,
+                                                .ordered = true, .moves = true };
+const berth_i_gang_ops berth_i_gang_fewest = { .decide = berth_i_gang_choose, .arrives = fewest_arrives, .ordered = true };
