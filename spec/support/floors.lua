@@ -58,27 +58,17 @@ local function circle(folder, names, reason)
   floors.symbol_circles[folder .. names:gsub(" ", ".c " .. folder) .. ".c"] = reason
 end
 
--- Found when the check was written; each reason names the calls that close the circle.
-circle("core/base/", "context spare", "context drops spare blocks; spare allocates through the context")
-circle("core/bound/destructive/", "memory state", "state adds bytes to memory; memory decides orders in the state")
-circle("core/bound/destructive/", "ports serial", "ports calls serial's Jackson bound; serial asks how long a port waits")
+-- Circles that are left, with the calls that close them.
 circle("core/decide/", "anneal search", "search runs anneal, which asks it for what is used")
 circle("core/deploy/compile/", "compiled_check compiled_check_parts compiled_check_reads",
   "the parts report through berth_i_check_wrong")
 circle("core/deploy/compile/", "convert reduce", "convert reduces; reduce asks for a tensor's share")
 circle("core/deploy/", "problem search/baselines", "a problem releases its baselines, which release a problem")
 circle("core/exec/", "threads turns", "threads end a copy's turn; turns ask for the thread that copies")
-circle("core/graph/", "builder graph", "a graph releases the builder's types; the builder calls berth_i_label")
 circle("core/io/readers/", "wfformat wfformat_files", "wfformat connects files, which finds tasks by wfformat")
-circle("core/list/", "arrivals list_plan residency store", "store asks list_plan and residency, which charge the store")
 circle("core/place/", "exact/exact place placers/anneal placers/coarse portfolio portfolio_refuse portfolio_run portfolio_try "
   .. "refine/repair", "place.c lists the placers, and they call berth_place or berth_i_place_check")
 circle("core/place/placers/", "enumerative enumerative_blocks", "the walk over blocks calls berth_i_walk_cheapest")
 circle("core/search/", "begin brkga methods moves search walk", "search calls its methods; the walk calls berth_i_search_look")
-circle("core/sim/", "aside fault links/fair links/links links/route meeting memory occupy state task_order",
-  "events of links, memory and meetings call one another")
-circle("core/sim/", "result traffic", "result calls berth_i_result_links; traffic reads the result's transfers")
-circle("core/split/", "model value", "model makes value's sorts; value calls berth_i_csr")
-circle("core/topology/", "groups groups_ports", "groups adds ports, which add links through groups")
 
 return floors

@@ -154,7 +154,8 @@ static void between_run_and_bound(void) {
     berth_ps_release(ps);
   }
   CHECK(proved >= n - 4);
-  printf("# utility / optimum %.3f, optimum / certificate %.3f, %d of %d proved\n", sum / sum_best, sum_best / sum_bound, proved, n);
+  printf("# utility / optimum %.3f, optimum / certificate %.3f, %d of %d proved\n", sum / sum_best, sum_best / sum_bound, proved,
+         n);
 }
 
 /* ---- certificates -------------------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ end
 -- Set of the words in the sources of the binding.
 local function used()
   local words = {}
-  for _, path in ipairs(files("lua/src/*.c")) do
+  for _, path in ipairs(files("lua/src/*/*.c")) do
     for word in read(path):gmatch("[%w_]+") do words[word] = true end
   end
   return words
