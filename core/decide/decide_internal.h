@@ -144,7 +144,6 @@ berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_wo
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done);
 /** May more be valued? Asks hooks and the clock. */
 bool berth_i_decide_goes_on(berth_decider *d);
-/* search.c */
 /** Part of the budget that is used; 1 and more: none is left. */
 double berth_i_decide_used(const berth_decider *d);
 static inline bool berth_i_all_known(const berth_decider *d) { return (double)d->known.n >= d->space; }

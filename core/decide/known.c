@@ -198,6 +198,14 @@ static void tell(berth_decider *d) {
   berth_i_progress(d->ctx, "decide", hundredths / 100.0);
 }
 
+double berth_i_decide_used(const berth_decider *d) {
+  const berth_i_budget *b = &d->budget;
+  double part = 0;
+  if (b->most < INT64_MAX) part = (double)(d->evaluations - b->from) / (double)(b->most - b->from);
+  if (b->until < INFINITY) part = fmax(part, (berth_i_ctx_clock(d->ctx) - b->began) / (b->until - b->began));
+  return part;
+}
+
 /* However short the time, something is valued. */
 static bool is_late(const berth_decider *d) {
   return d->best != BERTH_NONE && d->budget.until < INFINITY && berth_i_ctx_clock(d->ctx) >= d->budget.until;

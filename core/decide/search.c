@@ -36,14 +36,6 @@ static berth_status leave(berth_decider *d, berth_status st) {
   return st;
 }
 
-double berth_i_decide_used(const berth_decider *d) {
-  const berth_i_budget *b = &d->budget;
-  double part = 0;
-  if (b->most < INT64_MAX) part = (double)(d->evaluations - b->from) / (double)(b->most - b->from);
-  if (b->until < INFINITY) part = fmax(part, (berth_i_ctx_clock(d->ctx) - b->began) / (b->until - b->began));
-  return part;
-}
-
 /* ---- methods ---------------------------------------------------------------------------------- */
 
 static berth_status search(berth_decider *d) {
