@@ -163,7 +163,5 @@ double berth_i_exec_nominal(const berth_executor *x, int32_t op);
 /** Bodies of threads; ud: berth_i_exec_thread. */
 void *berth_i_exec_device_main(void *ud);
 void *berth_i_exec_copier_main(void *ud);
-/** The thread that makes the copies from src to dst. */
-berth_i_exec_thread *berth_i_exec_copier(const berth_executor *x, int32_t src, int32_t dst);
 
 #endif

@@ -104,10 +104,3 @@ void *berth_i_exec_copier_main(void *ud) {
   pthread_mutex_unlock(&x->lock);
   return NULL;
 }
-
-/* Threads behind those of the devices: by sender, or by ordered pair without the diagonal. */
-berth_i_exec_thread *berth_i_exec_copier(const berth_executor *x, int32_t src, int32_t dst) {
-  int32_t at = src;
-  if (x->o.links == BERTH_LINKS_PAIR) at = src * (x->n_devices - 1) + dst - (dst > src);
-  return &x->thread[x->n_devices + at];
-}

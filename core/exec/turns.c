@@ -81,9 +81,16 @@ static void hold(berth_executor *x, const berth_i_copy *c, uint8_t held) {
   x->channel[out] = x->channel[in] = held;
 }
 
+/* Threads behind those of the devices: by sender, or by ordered pair without the diagonal. */
+static berth_i_exec_thread *copier(const berth_executor *x, int32_t src, int32_t dst) {
+  int32_t at = src;
+  if (x->o.links == BERTH_LINKS_PAIR) at = src * (x->n_devices - 1) + dst - (dst > src);
+  return &x->thread[x->n_devices + at];
+}
+
 static void start_copy(berth_executor *x, int32_t copy, double now) {
   berth_i_copy *c = &x->copy[copy];
-  berth_i_exec_thread *t = berth_i_exec_copier(x, c->src, c->dst);
+  berth_i_exec_thread *t = copier(x, c->src, c->dst);
   hold(x, c, 1);
   c->start = now;
   c->next = t->first;
