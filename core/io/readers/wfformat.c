@@ -145,16 +145,13 @@ static berth_status read_topology(Workflow *w, berth_topology **out) {
 
 /* ---- tasks -------------------------------------------------------------------------------- */
 
-/* named[k]: the task of the k-th name, MANY if it names several. */
-enum { MANY = -2 };
-
 static berth_status note_name(Workflow *w, const char *name, int32_t task) {
   void *at = w->named;
   int32_t id, before = w->task_names.n;
   berth_status st = berth_i_names_add(w->ctx, &w->task_names, name, &id);
   if (st == BERTH_OK) st = berth_i_grow(w->ctx, &at, &w->named_cap, (size_t)w->task_names.n, sizeof *w->named);
   w->named = at;
-  if (st == BERTH_OK) w->named[id] = id == before ? task : MANY;
+  if (st == BERTH_OK) w->named[id] = id == before ? task : BERTH_I_WF_MANY;
   return st;
 }
 
@@ -187,20 +184,6 @@ static berth_status read_tasks(Workflow *w) {
   w->n_tasks = n;
   for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_task(w, v, k);
   return st;
-}
-
-berth_status berth_i_wf_find_task(const Workflow *w, Value v, int32_t *task) {
-  const char *text = "";
-  int32_t id = BERTH_NONE;
-  berth_status st = berth_i_get_text(w->doc, v, &text);
-  if (st != BERTH_OK) return st;
-  if (!w->parted && (id = berth_i_names_find(&w->task_names, text)) != BERTH_NONE && w->named[id] != MANY) {
-    *task = w->named[id];
-    return BERTH_OK;
-  }
-  if (!w->parted && id != BERTH_NONE && berth_i_names_find(&w->task_ids, text) == BERTH_NONE)
-    return berth_i_json_fail(w->doc, v, "is the name of several tasks");
-  return berth_i_find_id(w->doc, v, "task", &w->task_ids, task);
 }
 
 /* ---- times -------------------------------------------------------------------------------- */

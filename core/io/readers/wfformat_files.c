@@ -147,12 +147,26 @@ berth_status berth_i_wf_read_files(Workflow *w) {
 
 /* ---- dependencies -------------------------------------------------------------------------- */
 
+static berth_status find_task(const Workflow *w, Value v, int32_t *task) {
+  const char *text = "";
+  int32_t id = BERTH_NONE;
+  berth_status st = berth_i_get_text(w->doc, v, &text);
+  if (st != BERTH_OK) return st;
+  if (!w->parted && (id = berth_i_names_find(&w->task_names, text)) != BERTH_NONE && w->named[id] != BERTH_I_WF_MANY) {
+    *task = w->named[id];
+    return BERTH_OK;
+  }
+  if (!w->parted && id != BERTH_NONE && berth_i_names_find(&w->task_ids, text) == BERTH_NONE)
+    return berth_i_json_fail(w->doc, v, "is the name of several tasks");
+  return berth_i_find_id(w->doc, v, "task", &w->task_ids, task);
+}
+
 static berth_status add_declared(Workflow *w, Value array, int32_t task, bool parents, berth_i_edges *e) {
   Value v;
   int32_t n, other = 0;
   berth_status st = berth_i_get_array(w->doc, array, &v, &n);
   for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
-    if ((st = berth_i_wf_find_task(w, v, &other)) != BERTH_OK) return st;
+    if ((st = find_task(w, v, &other)) != BERTH_OK) return st;
     if (other == task) return berth_i_json_fail(w->doc, v, "is the task itself");
     st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ parents ? other : task, parents ? task : other, 0, 0, v });
   }

@@ -19,6 +19,8 @@ typedef struct berth_i_wf_list {
   size_t n_at, cap;
 } berth_i_wf_list;
 
+enum { BERTH_I_WF_MANY = -2 };
+
 typedef struct berth_i_wf {
   const berth_i_json *doc;
   berth_ctx *ctx;
@@ -27,7 +29,7 @@ typedef struct berth_i_wf {
   bool parted;           /* structure and times are apart */
   Value tasks, times, files, machines;
   berth_i_names task_ids, task_names, machine_ids, file_ids;
-  int32_t *named;        /* [task_names] */
+  int32_t *named;        /* [task_names] the task; BERTH_I_WF_MANY: it names several */
   size_t named_cap;
   int32_t n_tasks;
   berth_i_wf_task *task; /* [n_tasks] */
@@ -40,7 +42,6 @@ typedef struct berth_i_wf {
   berth_graph_builder *b;
 } berth_i_wf;
 
-berth_status berth_i_wf_find_task(const berth_i_wf *w, Value v, int32_t *task);
 /** Files, and who reads and writes them. */
 berth_status berth_i_wf_read_files(berth_i_wf *w);
 void berth_i_wf_files_release(berth_i_wf *w);
