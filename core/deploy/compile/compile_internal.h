@@ -112,9 +112,24 @@ berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e);
 /* ---- tensors: convert.c, reduce.c ---------------------------------------------- */
 
 static inline bool berth_i_is_cut(berth_i_form f) { return berth_i_form_cut(f) != BERTH_I_WHOLE; }
-berth_i_kind berth_i_tensor_kind(const berth_deploy *d, int32_t tensor);
+
+static inline berth_i_kind berth_i_tensor_kind(const berth_deploy *d, int32_t tensor) {
+  int32_t u = d->g->producer[tensor];
+  if (berth_i_is_control(d->g, tensor)) return BERTH_I_CONTROL;
+  if (d->cut_tensor[tensor]) return BERTH_I_CUT;
+  return d->cut_op[u] && d->role[u] == BERTH_ROLE_COMPUTE ? BERTH_I_PARTIAL : BERTH_I_SAME;
+}
+
 /** Part of its bytes that replica k of the producer makes. */
-double berth_i_tensor_share(const berth_deploy *d, int32_t tensor, berth_i_form f, int32_t k);
+static inline double berth_i_tensor_share(const berth_deploy *d, int32_t tensor, berth_i_form f, int32_t k) {
+  if (!berth_i_is_cut(f)) return 1;
+  switch (berth_i_tensor_kind(d, tensor)) {
+  case BERTH_I_CUT: return (double)berth_i_form_samples(d, f, k) / d->batch;
+  case BERTH_I_PARTIAL: return d->o.split_gradients ? 1.0 / berth_i_place_size(d, berth_i_form_place(f)) : 1;
+  default: return 1;
+  }
+}
+
 /** What the replicas of the reader read of the tensor, in its form.  @param ids through it: [replicas]; until the next call */
 berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, const int32_t **ids);
 /** The same for sums.  @param ids [replicas] out  @param keep out: other readers of that form can have the same */

@@ -12,22 +12,6 @@ typedef struct Job {
   int32_t *ids;              /* [n_to] out */
 } Job;
 
-berth_i_kind berth_i_tensor_kind(const berth_deploy *d, int32_t tensor) {
-  int32_t u = d->g->producer[tensor];
-  if (berth_i_is_control(d->g, tensor)) return BERTH_I_CONTROL;
-  if (d->cut_tensor[tensor]) return BERTH_I_CUT;
-  return d->cut_op[u] && d->role[u] == BERTH_ROLE_COMPUTE ? BERTH_I_PARTIAL : BERTH_I_SAME;
-}
-
-double berth_i_tensor_share(const berth_deploy *d, int32_t tensor, berth_i_form f, int32_t k) {
-  if (!berth_i_is_cut(f)) return 1;
-  switch (berth_i_tensor_kind(d, tensor)) {
-  case BERTH_I_CUT: return (double)berth_i_form_samples(d, f, k) / d->batch;
-  case BERTH_I_PARTIAL: return d->o.split_gradients ? 1.0 / berth_i_place_size(d, berth_i_form_place(f)) : 1;
-  default: return 1;
-  }
-}
-
 static int32_t replica(const Job *j, int32_t k) { return j->a->first_tensor[j->t] + k; }
 static double bytes_of(const Job *j, int32_t samples) { return j->d->g->tensor_bytes[j->t] * samples / j->d->batch; }
 
