@@ -1,16 +1,6 @@
 /* Checks a compiled graph against the graph that it comes from, by counting: who handles how many samples, what each replica reads,
  * which partial gradients meet. Knows nothing of strategies, places or how things were emitted. */
 #include "compiled_check_internal.h"
-#include <stdio.h>
-
-berth_status berth_i_check_wrong(const berth_i_check *x, int32_t v, const char *format, ...) {
-  char label[96], text[200];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return berth_i_fail(x->g->ctx, BERTH_EINVAL, "%s: %s", berth_i_op_label(x->g, v, label, sizeof label), text);
-}
 
 /* ---- replicas --------------------------------------------------------------------------------------- */
 
