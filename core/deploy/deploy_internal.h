@@ -146,7 +146,6 @@ void berth_i_deploy_layout_release(berth_deploy *d);
 void berth_i_deploy_actions_release(berth_deploy *d);
 void berth_i_deploy_dealt_release(berth_deploy *d);
 void berth_i_values_release(berth_deploy *d);
-void berth_i_baselines_release(berth_deploy *d);
 
 /* ---- compiled graphs in an arena ---------------------------------------------------------- */
 

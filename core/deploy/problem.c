@@ -1,5 +1,5 @@
 /* The problem: made once, then read by compiler, evaluator and search. */
-#include "deploy_internal.h"
+#include "deploy/search/baselines_internal.h"
 
 berth_deploy_options berth_deploy_default(berth_physics physics) {
   berth_deploy_options o = { .op_groups = 60, .bucket = BERTH_BUCKET_GROUP, .bucket_bytes = 25 << 20, .uneven = 1, .gather = 1,
@@ -120,7 +120,7 @@ void berth_deploy_release(berth_deploy *d) {
   berth_ctx *ctx;
   if (!d || --d->refs > 0) return;
   ctx = d->ctx;
-  berth_i_baselines_release(d);
+  if (d->baselines) berth_i_baselines_drop(d->baselines);
   berth_i_values_release(d);
   berth_i_emission_release(d, d->scratch);
   berth_i_deploy_dealt_release(d);

@@ -1,23 +1,7 @@
 /* Strategies that others would take, to begin with and to compare with. */
+#include "baselines_internal.h"
 #include "deploy/values_internal.h"
 #include <stdio.h>
-
-typedef struct named {
-  char name[32];
-  berth_deploy_sfb rule;
-  int32_t *action; /* [n_groups] */
-  berth_deploy_value value;
-} named;
-
-/* Made once for a problem, which keeps it; each that was given out holds the problem. */
-struct berth_deploy_list {
-  berth_ctx *ctx;
-  berth_deploy *d;
-  named *one;
-  size_t n, cap;
-  uint8_t *duplicate; /* [n_ops] scratch */
-  bool passed_over;   /* something that cannot be simulated */
-};
 
 /* ---- actions by what they are -------------------------------------------------------------------------- */
 
@@ -56,27 +40,9 @@ static int32_t whole_set(const berth_deploy *d) { return set_of_size(d, d->n_dev
 
 /* ---- the list ---------------------------------------------------------------------------------------------- */
 
-static void name_of(char *buf, size_t size, const char *name) { snprintf(buf, size, "%s", name); }
-
 static berth_status value_of(berth_deploy_list *l, const int32_t *action, berth_deploy_sfb rule, berth_deploy_value *out) {
   berth_status st = berth_deploy_repeat(l->d, action, rule, l->duplicate);
   return st == BERTH_OK ? berth_deploy_evaluate(l->d, action, l->duplicate, NULL, out) : st;
-}
-
-static berth_status append(berth_deploy_list *l, const char *name, const int32_t *action, berth_deploy_sfb rule,
-                           const berth_deploy_value *value) {
-  size_t n = (size_t)l->d->n_groups;
-  named *one;
-  berth_status st = berth_i_grow(l->ctx, (void **)&l->one, &l->cap, l->n + 1, sizeof *l->one);
-  if (st != BERTH_OK) return st;
-  one = &l->one[l->n];
-  if (!(one->action = berth_i_alloc(l->ctx, n, sizeof *one->action))) return berth_i_nomem(l->ctx);
-  l->n++;
-  name_of(one->name, sizeof one->name, name);
-  memcpy(one->action, action, n * sizeof *action);
-  one->rule = rule;
-  one->value = *value;
-  return BERTH_OK;
 }
 
 /* What cannot reach its tensors is left out. */
@@ -85,7 +51,7 @@ static berth_status add(berth_deploy_list *l, const char *name, const int32_t *a
   berth_status st = value_of(l, action, rule, &value);
   l->passed_over |= st == BERTH_EUNREACHABLE;
   if (st == BERTH_EUNREACHABLE || (st == BERTH_OK && rule != BERTH_DEPLOY_SFB_NONE && value.repeated == 0)) return BERTH_OK;
-  return st == BERTH_OK ? append(l, name, action, rule, &value) : st;
+  return st == BERTH_OK ? berth_i_baselines_append(l, name, action, rule, &value) : st;
 }
 
 static void fill(const berth_deploy *d, int32_t a, int32_t *action) {
@@ -194,7 +160,7 @@ static berth_status add_single(berth_deploy_list *l, int32_t *action) {
   }
   if (found == BERTH_NONE) return BERTH_OK;
   fill(l->d, found, action);
-  return append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
+  return berth_i_baselines_append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
 }
 
 /* ---- HeteroG's choices ------------------------------------------------------------------------------------------ */
@@ -244,11 +210,11 @@ static bool all_heterog(const berth_deploy *d, const int32_t *action) {
 }
 
 /* The best of those that HeteroG could say with one choice for all. */
-static const named *start_of_heterog(const berth_deploy_list *l) {
-  const named *best = NULL;
+static const berth_i_named *start_of_heterog(const berth_deploy_list *l) {
+  const berth_i_named *best = NULL;
   size_t k;
   for (k = 0; k < l->n; k++) {
-    const named *x = &l->one[k];
+    const berth_i_named *x = &l->one[k];
     if (!all_heterog(l->d, x->action)) continue;
     if (!best || berth_i_value_better(&x->value, &best->value)) best = x;
   }
@@ -256,7 +222,7 @@ static const named *start_of_heterog(const berth_deploy_list *l) {
 }
 
 static berth_status add_heterog(berth_deploy_list *l, int32_t *action) {
-  const named *start = start_of_heterog(l);
+  const berth_i_named *start = start_of_heterog(l);
   berth_status st;
   if (!start) return BERTH_OK;
   memcpy(action, start->action, (size_t)l->d->n_groups * sizeof *action);
@@ -281,14 +247,6 @@ static berth_status add_all(berth_deploy_list *l, int32_t *action) {
   return add_all_uniform(l, action);
 }
 
-static void drop(berth_deploy_list *l) {
-  size_t k;
-  for (k = 0; k < l->n; k++) berth_i_free(l->ctx, l->one[k].action, (size_t)l->d->n_groups, sizeof *l->one[k].action);
-  berth_i_free(l->ctx, l->one, l->cap, sizeof *l->one);
-  berth_i_free(l->ctx, l->duplicate, (size_t)l->d->n_ops, 1);
-  berth_i_free(l->ctx, l, 1, sizeof *l);
-}
-
 /* The text is that of the last one which could not be simulated. */
 static berth_status none(berth_deploy *d) {
   char why[256];
@@ -310,13 +268,8 @@ static berth_status make(berth_deploy *d, berth_deploy_list **out) {
   if (st == BERTH_OK && l->n == 0 && l->passed_over) st = none(d);
   berth_i_free(d->ctx, action, (size_t)d->n_groups, sizeof *action);
   if (st == BERTH_OK) *out = l;
-  else if (l) drop(l);
+  else if (l) berth_i_baselines_drop(l);
   return st;
-}
-
-void berth_i_baselines_release(berth_deploy *d) {
-  if (d->baselines) drop(d->baselines);
-  d->baselines = NULL;
 }
 
 berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
@@ -324,7 +277,7 @@ berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
   berth_status st = d->baselines ? BERTH_OK : make(d, &made);
   if (st != BERTH_OK) return st;
   if (!d->baselines) d->baselines = made;
-  else if (made) drop(made); /* a hook has asked for them meanwhile */
+  else if (made) berth_i_baselines_drop(made); /* a hook has asked for them meanwhile */
   berth_deploy_retain(d);
   *out = d->baselines;
   return BERTH_OK;
@@ -332,17 +285,4 @@ berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
 
 void berth_deploy_list_release(berth_deploy_list *l) {
   if (l) berth_deploy_release(l->d);
-}
-
-int32_t berth_deploy_list_size(const berth_deploy_list *l) { return (int32_t)l->n; }
-
-static const named *at(const berth_deploy_list *l, int32_t k) { return k >= 0 && (size_t)k < l->n ? &l->one[k] : NULL; }
-
-const char *berth_deploy_list_name(const berth_deploy_list *l, int32_t k) { return at(l, k) ? at(l, k)->name : NULL; }
-const int32_t *berth_deploy_list_action(const berth_deploy_list *l, int32_t k) { return at(l, k) ? at(l, k)->action : NULL; }
-const berth_deploy_value *berth_deploy_list_value(const berth_deploy_list *l, int32_t k) {
-  return at(l, k) ? &at(l, k)->value : NULL;
-}
-berth_deploy_sfb berth_deploy_list_rule(const berth_deploy_list *l, int32_t k) {
-  return at(l, k) ? at(l, k)->rule : BERTH_DEPLOY_SFB_NONE;
 }
