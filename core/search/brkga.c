@@ -4,7 +4,7 @@
 #include "search_internal.h"
 #include <stdlib.h>
 
-enum { BARREN = 20 }; /* generations in a row of which nothing fits */
+enum { BARREN = 20, FEW = 20, LOTS = 100 }; /* generations in a row of which nothing fits; rows */
 
 typedef struct ranked {
   double value;
@@ -173,6 +173,11 @@ static void breed(breeder *y, const berth_i_starts *start) {
     weigh_rows(y);
     barren = (int64_t)atomic_load(&y->s->calls) == before ? barren + 1 : 0;
   }
+}
+
+int32_t berth_i_population(const berth_i_problem *p) {
+  if (p->o->population > 0) return p->o->population;
+  return p->units.n < FEW ? FEW : p->units.n > LOTS ? LOTS : p->units.n;
 }
 
 berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_starts *start) {

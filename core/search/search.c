@@ -1,7 +1,7 @@
 /* A search: starts, walks on threads that share the budget, a polish of the best. */
 #include "search_internal.h"
 
-enum { SHORT = 20000, MEDIUM = 50000, MANY = 4, TWO_PHASES = 1000, TWO_FROM_GIVEN = 5000, FEW = 20, LOTS = 100 };
+enum { SHORT = 20000, MEDIUM = 50000, MANY = 4, TWO_PHASES = 1000, TWO_FROM_GIVEN = 5000 };
 
 berth_search_options berth_search_default(void) {
   berth_search_options o = { 0 };
@@ -15,50 +15,13 @@ berth_search_options berth_search_default(void) {
   return o;
 }
 
-/* ---- hooks and clock -------------------------------------------------------------------------- */
-
-enum { LOOK_EVERY = 16 };
-
-static double clock_now(const berth_i_search *s) { return berth_i_ctx_clock(s->p->ctx); }
-
-static double used_part(const berth_i_search *s) {
-  const berth_search_options *o = s->p->o;
-  double part = 0;
-  if (o->calls > 0) part = (double)atomic_load(&s->calls) / (double)o->calls;
-  if (o->seconds > 0) part = fmax(part, atomic_load(&s->elapsed) / o->seconds);
-  return fmin(part, 1);
-}
-
-static void tell(berth_i_search *s) {
-  int hundredths = (int)(100 * used_part(s));
-  if (hundredths <= s->told) return;
-  s->told = hundredths;
-  berth_i_progress(s->p->ctx, "search", hundredths / 100.0);
-}
-
-static void look_now(berth_i_search *s) {
-  if (s->p->o->seconds > 0) atomic_store(&s->elapsed, clock_now(s) - s->began);
-  tell(s);
-  if (atomic_load(&s->stopped) || berth_i_interrupted(s->p->ctx) == BERTH_OK) return;
-  atomic_store(&s->asked, true);
-  atomic_store(&s->stopped, true);
-}
-
-void berth_i_search_look(berth_i_search *s) {
-  if (s->looks++ % LOOK_EVERY == 0 || s->p->o->objective) look_now(s);
-}
-
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-int32_t berth_i_search_threads(const berth_i_problem *p, int32_t jobs) {
+/* One where the user's objective or allocator is asked. */
+static int32_t count_threads(const berth_i_problem *p, int32_t jobs) {
   if (p->o->objective || !berth_i_ctx_default_alloc(p->ctx)) return 1;
   if (p->cost->collective && p->cost->g->n_collectives > 0) return 1; /* a function prices them, on the calling thread */
   return berth_i_parallel_width(p->o->threads, jobs);
-}
-
-int32_t berth_i_population(const berth_i_problem *p) {
-  if (p->o->population > 0) return p->o->population;
-  return p->units.n < FEW ? FEW : p->units.n > LOTS ? LOTS : p->units.n;
 }
 
 /* ---- walks --------------------------------------------------------------------------------------- */
@@ -83,7 +46,7 @@ static int32_t count_annealing(const berth_search_options *o) {
 static int32_t count_walks(const berth_i_problem *p) {
   switch (p->o->method) {
   case BERTH_SEARCH_LOCAL: return 1;
-  case BERTH_SEARCH_BRKGA: return berth_i_search_threads(p, berth_i_population(p));
+  case BERTH_SEARCH_BRKGA: return count_threads(p, berth_i_population(p));
   default: return count_annealing(p->o);
   }
 }
@@ -151,9 +114,7 @@ static void walk_job(void *ud, int32_t thread, int32_t job) {
   else berth_i_walk_anneal(w, &w->p->units, o->hot * scale, o->cold * scale, 0.3);
 }
 
-void berth_i_search_watch(berth_i_search *s) { look_now(s); }
-
-static void watch(void *ud) { look_now(&((team *)ud)->s); }
+static void watch(void *ud) { berth_i_search_watch(&((team *)ud)->s); }
 
 static int32_t best_walk(const team *t) {
   int32_t i, best = 0;
@@ -169,7 +130,7 @@ static void polish(team *t) {
   double scale = fabs(best->best_value);
   int64_t calls = o->calls - (int64_t)atomic_load(&t->s.calls);
   w->home = true;
-  look_now(&t->s);
+  berth_i_search_watch(&t->s);
   if (o->calls > 0 && calls <= 0) return;
   berth_i_walk_take(w, memcpy(w->order, best->best, (size_t)w->p->n * sizeof *w->order), best->best_value);
   set_phase(w, calls, o->seconds - atomic_load(&t->s.elapsed));
@@ -178,7 +139,7 @@ static void polish(team *t) {
 
 static void run_walks(team *t) {
   berth_i_crew crew = { walk_job, NULL, watch, t };
-  int32_t threads = berth_i_search_threads(t->s.p, t->n);
+  int32_t threads = count_threads(t->s.p, t->n);
   t->rounds = (t->n + threads - 1) / threads;
   berth_i_parallel_watched(threads, t->n, &crew);
   if (t->polishes) polish(t);
@@ -237,13 +198,13 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
   const berth_search_options *o = t->s.p->o;
   berth_status st;
-  if (o->seconds > 0) t->s.began = clock_now(&t->s);
+  if (o->seconds > 0) t->s.began = berth_i_ctx_clock(t->s.p->ctx);
   st = berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
   if (st != BERTH_OK) return st;
   t->spent = t->walk[0].calls;
   if (o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
   else run_walks(t);
-  look_now(&t->s);
+  berth_i_search_watch(&t->s);
   if (st != BERTH_OK || (st = failure(t)) != BERTH_OK) return st;
   answer(t, device, report);
   return BERTH_OK;

@@ -125,8 +125,6 @@ bool berth_i_walk_goes_on(berth_i_walk *w, double *done);
 void berth_i_search_look(berth_i_search *s);
 /** The same, now. */
 void berth_i_search_watch(berth_i_search *s);
-/** Threads for so many jobs: one where the user's objective or allocator is asked. */
-int32_t berth_i_search_threads(const berth_i_problem *p, int32_t jobs);
 
 berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_starts *a);
 void berth_i_starts_release(const berth_i_problem *p, berth_i_starts *a);
