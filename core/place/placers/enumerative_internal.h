@@ -34,7 +34,8 @@ bool berth_i_walk_cheapest(berth_i_walk *w, int32_t unit);
 
 /** @return BERTH_EINFEASIBLE: stuck, without a message */
 typedef berth_status (*berth_i_walk_fn)(berth_i_walk *w);
-/** One meta-op, unit[0 .. n_units - 1]: variants "blocks" and "greedy". */
+/** One meta-op, unit[0 .. n_units - 1]: variants "" and "enumerate", "blocks", "greedy". */
+berth_status berth_i_walk_rounds(berth_i_walk *w);
 berth_status berth_i_walk_blocks(berth_i_walk *w);
 berth_status berth_i_walk_greedy(berth_i_walk *w);
 
