@@ -5,21 +5,31 @@
 #include "pack/packing_internal.h"
 #include <berth/place.h>
 
-/** What berth_place checks before it begins. */
-berth_status berth_i_place_check(berth_cost *cost, const char *placer, const berth_place_options *opts);
-
 /** One placer. name and variants as in berth_placers(). */
 typedef struct berth_i_placer {
   const char *name;
   const char *const *variants; /* NULL-terminated, "" first */
   berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);
+  berth_status (*check)(berth_cost *cost, const berth_place_options *opts); /* of options all placers have checked; NULL: no more */
 } berth_i_placer;
+
+/* options.c */
+/** What berth_place checks before it begins. variant may be NULL. */
+berth_status berth_i_placer_check(berth_cost *cost, const berth_i_placer *p, const berth_place_options *opts);
+berth_status berth_i_check_policy(berth_cost *cost, const berth_place_options *opts);
+/** BERTH_EINVAL: there are only these names. */
+berth_status berth_i_unknown(berth_ctx *ctx, const char *what, const char *name, const char *const *names);
+/* placer.c */
+/** berth_place, for one that has been found. */
+berth_status berth_i_placer_run(berth_cost *cost, const berth_i_placer *p, const berth_place_options *opts, berth_placement **out,
+                                berth_obstacle *why);
+/* table.c */
+/** Any but the portfolio; NULL: there is none of that name. */
+const berth_i_placer *berth_i_placer_find(const char *name);
 
 /* place/placers/baselines.c, place/placers/metis.c, place/placers/mtopo.c */
 extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
     berth_i_placer_m_topo;
-/** Options that only m-sct has. */
-berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o);
 /* the list engine's */
 extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
     berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path,
@@ -35,8 +45,6 @@ extern const berth_i_placer berth_i_placer_exact, berth_i_placer_portfolio;
 static inline bool berth_i_is_coarse(const berth_place_options *o) {
   return o->coarsen != BERTH_COARSEN_NONE || o->transfer_weight != 1;
 }
-/** Options coarsen, coarsen_ops and transfer_weight. */
-berth_status berth_i_check_coarse(berth_ctx *ctx, const char *placer, const berth_place_options *o);
 /** Places sets of ops, or with weighed transfers, and carries the answer over. */
 berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_placement **out,
                                 berth_obstacle *why);

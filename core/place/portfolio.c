@@ -99,13 +99,14 @@ static const char *label(const berth_member *m) {
 }
 
 /* Options of what a member runs; the user's own function has none. */
-static berth_status check_entry(berth_cost *cost, int32_t i, const berth_i_entry *e) {
+static berth_status check_entry(berth_cost *cost, int32_t i, berth_i_entry *e) {
   berth_status st;
   if (e->member.place) return BERTH_OK;
   if (e->member.placer && strcmp(e->member.placer, "portfolio") == 0) {
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "portfolio: member %d (%s): is a portfolio itself", (int)i, label(&e->member));
   }
-  st = berth_i_place_check(cost, e->member.placer, &e->member.options);
+  if ((e->placer = berth_i_placer_find(e->member.placer))) st = berth_i_placer_check(cost, e->placer, &e->member.options);
+  else st = berth_i_unknown(cost->ctx, "placer", e->member.placer, berth_placers());
   if (st == BERTH_EINVAL) berth_i_prefix_error(cost->ctx, "portfolio: member %d (%s): ", (int)i, label(&e->member));
   return st;
 }
@@ -304,4 +305,4 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
 }
 
 static const char *const plain[] = { "", NULL };
-const berth_i_placer berth_i_placer_portfolio = { "portfolio", plain, run };
+const berth_i_placer berth_i_placer_portfolio = { "portfolio", plain, run, NULL };

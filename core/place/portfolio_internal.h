@@ -17,6 +17,7 @@ typedef enum berth_i_matching { /* favourites that the one linear program gives 
 /** A member as it is run. The options are those with which berth_place gives the same. */
 typedef struct berth_i_entry {
   berth_member member;
+  const berth_i_placer *placer; /* NULL: the user's own function */
   berth_i_matching matching;
   bool baseline;  /* runs whatever the time */
   bool home;      /* on the calling thread */

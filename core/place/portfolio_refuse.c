@@ -14,19 +14,19 @@ static bool closer(const berth_member_report *a, const berth_member_report *b) {
 }
 
 static const berth_member_report *closest(const berth_portfolio *p) {
-  const berth_member_report *best = NULL, *m;
+  const berth_member_report *best = NULL;
   int32_t i;
-  for (i = 0; (m = berth_portfolio_report(p, i)); i++) {
+  for (i = 0; i < p->n; i++) {
+    const berth_member_report *m = &p->report[i];
     if (lacks(m) > 0 && (!best || closer(m, best))) best = m;
   }
   return best;
 }
 
 static const berth_member_report *first_that_ran(const berth_portfolio *p) {
-  const berth_member_report *m;
   int32_t i;
-  for (i = 0; (m = berth_portfolio_report(p, i)); i++) {
-    if (m->status != BERTH_EINTERRUPT) return m;
+  for (i = 0; i < p->n; i++) {
+    if (p->report[i].status != BERTH_EINTERRUPT) return &p->report[i];
   }
   return NULL;
 }
@@ -52,12 +52,12 @@ static berth_status holds_as_planned(const berth_i_run *r, const berth_member_re
 }
 
 static berth_status write_hint(const berth_i_run *r, char *buf, size_t size) {
-  const berth_member_report *m;
   berth_status st = BERTH_OK;
   bool yes = false;
   int32_t i;
   buf[0] = 0;
-  for (i = 0; st == BERTH_OK && !yes && (m = berth_portfolio_report(r->p, i)); i++) {
+  for (i = 0; st == BERTH_OK && !yes && i < r->p->n; i++) {
+    const berth_member_report *m = &r->p->report[i];
     if ((st = holds_as_planned(r, m, &yes)) == BERTH_OK && yes) {
       snprintf(buf, size, "; with dispatch = \"planned\" that of %.60s keeps memory", m->name);
     }

@@ -75,7 +75,7 @@ static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement *
     o.tau = 0;
     o.gap = berth_place_default(NULL).gap;
   }
-  return berth_place(w->cost, e->member.placer, &o, out, why);
+  return berth_i_placer_run(w->cost, e->placer, &o, out, why);
 }
 
 /* ---- judging ------------------------------------------------------------------------------- */

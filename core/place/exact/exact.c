@@ -9,7 +9,7 @@ berth_exact_options berth_exact_default(const berth_graph *g) {
 
 static berth_status check_options(berth_cost *cost, const berth_exact_options *o) {
   berth_ctx *ctx = cost->ctx;
-  berth_status st = berth_i_place_check(cost, "exact", &o->place);
+  berth_status st = berth_i_placer_check(cost, &berth_i_placer_exact, &o->place);
   if (st != BERTH_OK) return st;
   if (o->place.links != BERTH_LINKS_FREE)
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option links: what is exact is so on free links only");
@@ -80,8 +80,9 @@ static bool done(const berth_i_best *b) { return b->interrupted || b->late || be
  * @return of the first that failed, if none found anything */
 static berth_status list_placers(berth_cost *cost, const berth_place_options *o, bool equal, berth_i_best *b,
                                  berth_obstacle *why) {
-  static const char *const names[] = { "blevel", "heft", "m-etf", "peft", "minmin" };
-  size_t tried = equal ? 1 : sizeof names / sizeof *names; /* list schedules of its own follow */
+  static const berth_i_placer *const placers[] = { &berth_i_placer_blevel, &berth_i_placer_heft, &berth_i_placer_m_etf,
+                                                   &berth_i_placer_peft, &berth_i_placer_minmin };
+  size_t tried = equal ? 1 : sizeof placers / sizeof *placers; /* list schedules of its own follow */
   berth_place_options plain = berth_place_default(cost->g);
   berth_status first = BERTH_OK, st;
   size_t k;
@@ -89,7 +90,7 @@ static berth_status list_placers(berth_cost *cost, const berth_place_options *o,
   plain.param_multiple = o->param_multiple;
   for (k = 0; k < tried && !done(b); k++) {
     berth_placement *p = NULL;
-    st = berth_place(cost, names[k], &plain, &p, first == BERTH_OK ? why : NULL);
+    st = berth_i_placer_run(cost, placers[k], &plain, &p, first == BERTH_OK ? why : NULL);
     if (st == BERTH_EINTERRUPT && !isinf(b->makespan)) b->interrupted = true;
     else if (st != BERTH_OK && st != BERTH_EINFEASIBLE && st != BERTH_EUNREACHABLE) return st;
     if (st == BERTH_OK) take(b, p);
@@ -196,5 +197,18 @@ static berth_status run_exact(berth_cost *cost, const berth_place_options *opts,
   return st;
 }
 
+static berth_status check(berth_cost *cost, const berth_place_options *o) {
+  char label[64];
+  int32_t op = berth_i_first_communication(cost->g);
+  (void)o;
+  if (cost->g->n_collectives > 0) {
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: the graph has %d collectives; search (anneal, local) takes them",
+                        (int)cost->g->n_collectives);
+  }
+  if (op == BERTH_NONE) return BERTH_OK;
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: %s is a communication op; search (anneal, local) takes them",
+                      berth_i_op_label(cost->g, op, label, sizeof label));
+}
+
 static const char *const plain[] = { "", NULL };
-const berth_i_placer berth_i_placer_exact = { "exact", plain, run_exact };
+const berth_i_placer berth_i_placer_exact = { "exact", plain, run_exact, check };

@@ -13,7 +13,7 @@ static berth_status other_start(berth_cost *cost, const berth_place_options *opt
   plan.param_multiple = opts->param_multiple;
   plan.quantum = opts->quantum;
   if (o->start) return berth_place_repair(cost, o->start, &plan, out, why);
-  return berth_place(cost, "round-robin", &plan, out, why);
+  return berth_i_placer_run(cost, &berth_i_placer_round_robin, &plan, out, why);
 }
 
 static berth_status search_again(berth_cost *cost, const berth_place_options *opts, const berth_search_options *o,
@@ -32,11 +32,15 @@ static berth_status search_again(berth_cost *cost, const berth_place_options *op
 
 /* The trivial ones first: where calls are few, they are what must not be missed. */
 static const struct quick {
-  const char *placer;
+  const berth_i_placer *placer;
   berth_coarsen coarsen;
-} quick[] = { { "single", BERTH_COARSEN_NONE },        { "round-robin", BERTH_COARSEN_NONE }, { "m-etf", BERTH_COARSEN_NONE },
-              { "critical-path", BERTH_COARSEN_NONE }, { "heft", BERTH_COARSEN_NONE },        { "etf", BERTH_COARSEN_COPLACE },
-              { "critical-path", BERTH_COARSEN_COPLACE } };
+} quick[] = { { &berth_i_placer_single, BERTH_COARSEN_NONE },
+              { &berth_i_placer_round_robin, BERTH_COARSEN_NONE },
+              { &berth_i_placer_m_etf, BERTH_COARSEN_NONE },
+              { &berth_i_placer_critical_path, BERTH_COARSEN_NONE },
+              { &berth_i_placer_heft, BERTH_COARSEN_NONE },
+              { &berth_i_placer_etf, BERTH_COARSEN_COPLACE },
+              { &berth_i_placer_critical_path, BERTH_COARSEN_COPLACE } };
 enum { QUICK = sizeof quick / sizeof *quick, OWN = 2, SOON = 20000 /* ops: up to here nobody waits to interrupt */ };
 
 static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search, berth_coarsen coarsen) {
@@ -64,7 +68,7 @@ static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, i
   for (i = 0; i < most; i++) {
     berth_place_options plan = as_judged(cost, o, quick[i].coarsen);
     berth_placement *p = NULL;
-    berth_status st = berth_place(cost, quick[i].placer, &plan, &p, NULL);
+    berth_status st = berth_i_placer_run(cost, quick[i].placer, &plan, &p, NULL);
     if (st == BERTH_ENOMEM) return st;
     if (st == BERTH_EINTERRUPT) return BERTH_OK;
     if (st != BERTH_OK) continue;
@@ -156,6 +160,6 @@ static berth_status run_brkga(berth_cost *cost, const berth_place_options *opts,
   return run(cost, opts, "brkga", BERTH_SEARCH_BRKGA, out, why);
 }
 
-const berth_i_placer berth_i_placer_anneal = { "anneal", plain, run_anneal };
-const berth_i_placer berth_i_placer_local = { "local", plain, run_local };
-const berth_i_placer berth_i_placer_brkga = { "brkga", plain, run_brkga };
+const berth_i_placer berth_i_placer_anneal = { "anneal", plain, run_anneal, NULL };
+const berth_i_placer berth_i_placer_local = { "local", plain, run_local, NULL };
+const berth_i_placer berth_i_placer_brkga = { "brkga", plain, run_brkga, NULL };

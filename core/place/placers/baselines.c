@@ -187,6 +187,6 @@ static berth_status run_random(berth_cost *cost, const berth_place_options *opts
   return berth_i_place_devices(cost, "random", opts->memory, opts, fill_at_random, out, why);
 }
 
-const berth_i_placer berth_i_placer_single = { "single", plain, run_single };
-const berth_i_placer berth_i_placer_round_robin = { "round-robin", plain, run_round_robin };
-const berth_i_placer berth_i_placer_random = { "random", plain, run_random };
+const berth_i_placer berth_i_placer_single = { "single", plain, run_single, NULL };
+const berth_i_placer berth_i_placer_round_robin = { "round-robin", plain, run_round_robin, NULL };
+const berth_i_placer berth_i_placer_random = { "random", plain, run_random, NULL };

@@ -15,42 +15,6 @@ typedef struct view {
   int32_t *tensor;    /* [tensors of g] that of the caller's graph; BERTH_NONE: nobody reads it */
 } view;
 
-/* ---- options ------------------------------------------------------------------------------- */
-
-static bool takes_views(const char *placer) {
-  static const char *const names[] = { "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-                                       "critical-path", NULL };
-  const char *const *k;
-  for (k = names; *k; k++) {
-    if (strcmp(*k, placer) == 0) return true;
-  }
-  return false;
-}
-
-static berth_status check_numbers(berth_ctx *ctx, const berth_place_options *o) {
-  if (!(o->transfer_weight > 0) || isinf(o->transfer_weight)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "option transfer_weight: %g is not a finite number above 0", o->transfer_weight);
-  }
-  if (o->coarsen < BERTH_COARSEN_NONE || o->coarsen > BERTH_COARSEN_FUSE) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "option coarsen: there is no choice %d", (int)o->coarsen);
-  }
-  if (o->coarsen_ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "option coarsen_ops: %d is negative", (int)o->coarsen_ops);
-  if (o->coarsen_ops == 0 || o->coarsen != BERTH_COARSEN_NONE) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option coarsen_ops: %d means nothing without coarsen", (int)o->coarsen_ops);
-}
-
-berth_status berth_i_check_coarse(berth_ctx *ctx, const char *placer, const berth_place_options *o) {
-  const char *what = o->coarsen != BERTH_COARSEN_NONE ? "coarsen" : "transfer_weight";
-  berth_status st = check_numbers(ctx, o);
-  if (st != BERTH_OK || !berth_i_is_coarse(o)) return st;
-  if (!takes_views(placer)) return berth_i_fail(ctx, BERTH_EINVAL, "option %s: means nothing to %s", what, placer);
-  if (o->variant[0]) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "option %s: variant \"%s\" of %s is as published", what, o->variant, placer);
-  }
-  if (o->coarsen == BERTH_COARSEN_NONE || !o->favourite) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option favourite: it is of ops, and coarsen makes sets of them");
-}
-
 /* ---- the coarse graph ---------------------------------------------------------------------- */
 
 static int32_t graph_type(const berth_graph *g, const char *type) {

@@ -303,5 +303,5 @@ static berth_status run_peft(berth_cost *cost, const berth_place_options *opts, 
   return st;
 }
 
-const berth_i_placer berth_i_placer_cpop = { "cpop", textbook_only, run_cpop };
-const berth_i_placer berth_i_placer_peft = { "peft", textbook_only, run_peft };
+const berth_i_placer berth_i_placer_cpop = { "cpop", textbook_only, run_cpop, NULL };
+const berth_i_placer berth_i_placer_peft = { "peft", textbook_only, run_peft, NULL };

@@ -145,4 +145,4 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
   return berth_i_place_devices(cost, "enumerative", opts->memory, opts, fill, out, why);
 }
 
-const berth_i_placer berth_i_placer_enumerative = { "enumerative", variants, run };
+const berth_i_placer berth_i_placer_enumerative = { "enumerative", variants, run, NULL };

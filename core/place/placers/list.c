@@ -170,10 +170,10 @@ static berth_status run_policy(berth_cost *cost, const berth_place_options *opts
   return berth_i_engine_run(cost, &s, out, why);
 }
 
-const berth_i_placer berth_i_placer_m_etf = { "m-etf", berth_i_baechi_variants, run_m_etf };
-const berth_i_placer berth_i_placer_etf = { "etf", textbook_only, run_etf };
-const berth_i_placer berth_i_placer_heft = { "heft", textbook_only, run_heft };
-const berth_i_placer berth_i_placer_minmin = { "minmin", textbook_only, run_minmin };
-const berth_i_placer berth_i_placer_blevel = { "blevel", textbook_only, run_blevel };
-const berth_i_placer berth_i_placer_critical_path = { "critical-path", doppler_variants, run_critical_path };
-const berth_i_placer berth_i_placer_policy = { "policy", textbook_only, run_policy };
+const berth_i_placer berth_i_placer_m_etf = { "m-etf", berth_i_baechi_variants, run_m_etf, NULL };
+const berth_i_placer berth_i_placer_etf = { "etf", textbook_only, run_etf, NULL };
+const berth_i_placer berth_i_placer_heft = { "heft", textbook_only, run_heft, NULL };
+const berth_i_placer berth_i_placer_minmin = { "minmin", textbook_only, run_minmin, NULL };
+const berth_i_placer berth_i_placer_blevel = { "blevel", textbook_only, run_blevel, NULL };
+const berth_i_placer berth_i_placer_critical_path = { "critical-path", doppler_variants, run_critical_path, NULL };
+const berth_i_placer berth_i_placer_policy = { "policy", textbook_only, run_policy, berth_i_check_policy };

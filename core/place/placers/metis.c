@@ -387,4 +387,4 @@ static berth_status run_metis(berth_cost *cost, const berth_place_options *opts,
 }
 
 static const char *const plain[] = { "", NULL };
-const berth_i_placer berth_i_placer_metis = { "metis", plain, run_metis };
+const berth_i_placer berth_i_placer_metis = { "metis", plain, run_metis, NULL };

@@ -276,4 +276,4 @@ static berth_status run_m_topo(berth_cost *cost, const berth_place_options *opts
   return berth_i_place_devices(cost, "m-topo", sizing(opts), opts, fill_corrected, out, why);
 }
 
-const berth_i_placer berth_i_placer_m_topo = { "m-topo", variants, run_m_topo };
+const berth_i_placer berth_i_placer_m_topo = { "m-topo", variants, run_m_topo, NULL };

@@ -26,7 +26,8 @@ static berth_status check_favourite(berth_ctx *ctx, const berth_place_options *o
                                                : "m-sct: option favourite: it means nothing unless favourites are given");
 }
 
-berth_status berth_i_sct_check(berth_ctx *ctx, const berth_place_options *o) {
+static berth_status check(berth_cost *cost, const berth_place_options *o) {
+  berth_ctx *ctx = cost->ctx;
   berth_status st;
   if ((st = check_tau(ctx, o)) != BERTH_OK || (st = check_gap(ctx, o)) != BERTH_OK) return st;
   return check_favourite(ctx, o);
@@ -57,4 +58,4 @@ static berth_status run_m_sct(berth_cost *cost, const berth_place_options *opts,
   return st;
 }
 
-const berth_i_placer berth_i_placer_m_sct = { "m-sct", berth_i_baechi_variants, run_m_sct };
+const berth_i_placer berth_i_placer_m_sct = { "m-sct", berth_i_baechi_variants, run_m_sct, check };

@@ -36,7 +36,7 @@ static berth_status check_all(berth_cost *cost, const int32_t *device, const ber
   read.memory = opts->memory;
   read.param_multiple = opts->param_multiple;
   read.quantum = opts->quantum;
-  st = berth_i_place_check(cost, "m-topo", &read);
+  st = berth_i_placer_check(cost, &berth_i_placer_m_topo, &read);
   return st == BERTH_OK ? check_devices(cost, device) : st;
 }
 
