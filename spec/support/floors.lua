@@ -50,25 +50,8 @@ floors.requires = {}
 -- Third-party headers outside core/extern: `["core/a/x.c includes zlib.h"] = "reason"`.
 floors.headers = {}
 
--- Allowed circles within a room: `["core/a/x.c core/a/y.c"] = "reason"`, the files sorted by name.
+-- Allowed circles within a room: `["core/a/x.c core/a/y.c"] = "reason"`, the files sorted by name. There is none.
 floors.symbol_circles = {}
 floors.require_circles = {}
-
-local function circle(folder, names, reason)
-  floors.symbol_circles[folder .. names:gsub(" ", ".c " .. folder) .. ".c"] = reason
-end
-
--- Circles that are left, with the calls that close them.
-circle("core/decide/", "anneal search", "search runs anneal, which asks it for what is used")
-circle("core/deploy/compile/", "compiled_check compiled_check_parts compiled_check_reads",
-  "the parts report through berth_i_check_wrong")
-circle("core/deploy/compile/", "convert reduce", "convert reduces; reduce asks for a tensor's share")
-circle("core/deploy/", "problem search/baselines", "a problem releases its baselines, which release a problem")
-circle("core/exec/", "threads turns", "threads end a copy's turn; turns ask for the thread that copies")
-circle("core/io/readers/", "wfformat wfformat_files", "wfformat connects files, which finds tasks by wfformat")
-circle("core/place/", "exact/exact place placers/anneal placers/coarse portfolio portfolio_refuse portfolio_run portfolio_try "
-  .. "refine/repair", "place.c lists the placers, and they call berth_place or berth_i_place_check")
-circle("core/place/placers/", "enumerative enumerative_blocks", "the walk over blocks calls berth_i_walk_cheapest")
-circle("core/search/", "begin brkga methods moves search walk", "search calls its methods; the walk calls berth_i_search_look")
 
 return floors
