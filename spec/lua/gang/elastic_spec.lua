@@ -325,6 +325,16 @@ describe("rounds on types of GPUs", function()
     assert.equal("1@0 2@10 1@20 2@30", table.concat(list, " "))
   end)
 
+  it("finish time: a job alone has its share of GPUs that are wanted when it comes", function()
+    -- 2 comes while 1 runs: alone it would take 20 / (1 / 2) = 40 s. (10 + 50 / a) / 60 = 20 / (1 - a) / 40 at a = 0.65: of the
+    -- rounds, 1 has the third; by 20 s alone it would be 0.48, and 2 had it
+    local jobs = { { arrival = 0, work = 60 }, { arrival = 10, work = 20 } }
+    local r = cluster.simulate(jobs, { machines = 1, slot = 10 }, "gavel", { types = { "v100" }, goal = "finish-time" })
+    local list = {}
+    for _, run in ipairs(r.runs) do list[#list + 1] = ("%d@%g"):format(run.job, run.start) end
+    assert.equal("1@0 2@10 1@20 2@30 1@40", table.concat(list, " "))
+  end)
+
   it("put each where it is fastest, if both cannot be", function()
     -- 4 and 1, 2 and 1: the sum is largest with the first on the first type
     local jobs = { { arrival = 0, work = 40, gpus = 1, rates = { a = 4, b = 1 } },
