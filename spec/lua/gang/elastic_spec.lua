@@ -256,6 +256,14 @@ describe("resizable jobs", function()
       runs_of(cluster.simulate(jobs, { machines = 1, capacity = 4 }, "optimus", { restart = 0.5 })))
   end)
 
+  it("pollux: are moved less readily after each restart", function()
+    -- at 2 s, 1 has had no restart: (2 - 0) / (2 + 2), 2 GPUs each. At 5 s it has had one: 4 GPUs count as
+    -- 4 (5 - 2) / (5 + 2) = 1.7, and it stays on 2; without that restart as 4 * 5 / 7 = 2.9
+    local jobs = { { arrival = 0, work = 16, speeds = { 1, 2, 3, 4 } }, { arrival = 2, work = 6, speeds = { 1, 2, 3, 4 } } }
+    assert.equal("1:4@0-2 2:2@2-5 1:2@4-8",
+      runs_of(cluster.simulate(jobs, { machines = 1, capacity = 4 }, "pollux", { restart = 2 })))
+  end)
+
   it("have whole machines if one does not hold them", function()
     local jobs = { { arrival = 0, work = 30, speeds = speeds(6, 1) } }
     local r = cluster.simulate(jobs, { machines = 3, capacity = 2 }, "optimus")
