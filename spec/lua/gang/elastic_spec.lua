@@ -121,6 +121,16 @@ describe("goodput", function()
     assert.near(132 / 232, e, 1e-9)
   end)
 
+  it("synchronises more GPUs longer, on several machines by their own numbers", function()
+    -- 4 GPUs at 8 each: 0.1 + 0.08 s; on one machine 0.05 + 2 * 0.01 s more, on two 0.2 + 2 * 0.03 s
+    local fixed = { grad = 0.1, grad_sample = 0.01, sync_near = 0.05, near_gpu = 0.01, sync_far = 0.2, far_gpu = 0.03, batch = 32,
+      most_batch = 32 }
+    assert.near(32 / 0.25, (cluster.goodput(fixed, 4, 1)), 1e-9)
+    assert.near(32 / 0.44, (cluster.goodput(fixed, 4, 2)), 1e-9)
+    fixed.sync_far = -1
+    assert.matches("sync_far: expected a finite number not below 0, got %-1", message(cluster.goodput, fixed, 4, 2))
+  end)
+
   it("takes the best batch", function()
     for _, where in ipairs { { 1, 1 }, { 2, 1 }, { 4, 1 }, { 8, 2 }, { 16, 4 } } do
       local x, batch = cluster.goodput(model, where[1], where[2])
