@@ -55,6 +55,33 @@ static void optimus_cases(berth_ctx *ctx) {
   berth_ps_release(p);
 }
 
+static void optimus_order(berth_ctx *ctx) {
+  berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
+  berth_ps *p;
+  berth_ps_run *r;
+  ps_log g;
+  TEST("optimus: who has least left begins first");
+  j[0].samples = 96;
+  j[1].samples = 24;
+  p = ps_problem(ctx, 1, 1, 1, 8, 2, j); /* room for one worker */
+  r = ps_judged_play(p, ps_optimus(p, NULL));
+  g = ps_log_of(r);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 0 && ps_had(&g, 0, 1, 0).workers == 1);
+  ps_log_free(&g);
+  berth_ps_run_release(r);
+  berth_ps_release(p);
+  TEST("optimus: who has the smallest share is placed first");
+  j[0].batch = 2; /* 2 workers, and 1: together they do not fit on one of two machines */
+  j[1].batch = 1;
+  p = ps_problem(ctx, 2, 1, 2, 8, 2, j);
+  r = ps_judged_play(p, ps_optimus(p, NULL));
+  g = ps_log_of(r);
+  CHECK(ps_had(&g, 0, 1, 0).workers == 1 && ps_had(&g, 0, 0, 1).workers == 2);
+  ps_log_free(&g);
+  berth_ps_run_release(r);
+  berth_ps_release(p);
+}
+
 static void fits(berth_ctx *ctx) {
   double w[24], s[24], v[24], theta[] = { 0.02, 0.003, 0.0007, 0, 0.0001 };
   berth_ps_speed_fit f;
@@ -180,6 +207,7 @@ int main(void) {
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   optimus_cases(ctx);
+  optimus_order(ctx);
   fits(ctx);
   TEST("optimus: as choices made by looking at all jobs each time");
   for (uint64_t seed = 0; seed < 100; seed++) naive_case(ctx, seed);
