@@ -19,15 +19,16 @@ LUA_PC = $(if $(findstring 5.4,$(LUA_IS)),lua5.4,lua5.1)
 ifeq ($(findstring 5.4,$(LUA_IS))$(findstring 5.1,$(LUA_IS))$(findstring jit,$(LUA_IS)),)
   $(error LUA=$(LUA) is $(LUA_IS): berth is for Lua 5.4, Lua 5.1 and LuaJIT)
 endif
-LUA_FLAGS = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell $(PKG) --cflags-only-I $(LUA_PC)))
+LUA_FLAGS := $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell $(PKG) --cflags-only-I $(LUA_PC)))
 ABI := $(shell printf '\043include <lua.h>\nberth_abi LUA_VERSION_NUM\n' | $(CC) -E -P $(LUA_FLAGS) - 2>/dev/null | sed -n 's/^berth_abi 5\([0-9]\)0*\([0-9]\)$$/lua5\2/p')
 ABI := $(if $(ABI),$(ABI),$(subst .,,$(LUA_PC)))
 LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
 
 WARN   = -Wall -Wextra -Wshadow -pedantic
 BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include -Icore
-LIBS_C = $(shell $(PKG) --cflags libcjson igraph zlib)
-LIBS   = $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lglpk -lopenblas -lpthread -lm
+JSON_C := $(shell $(PKG) --cflags libcjson)
+LIBS_C := $(shell $(PKG) --cflags libcjson igraph zlib)
+LIBS   := $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lglpk -lopenblas -lpthread -lm
 
 CORE_SRC = $(sort $(wildcard core/*/*.c core/*/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
@@ -39,6 +40,7 @@ LIB_SO   = $(BUILD)/libberth.so.$(SOVERSION)
 MODULE   = $(BUILD)/$(ABI)/berth/core.so
 # Line editing is optional.
 EDIT    := $(shell $(PKG) --exists libedit && echo yes)
+EDIT_C  := $(if $(EDIT),$(shell $(PKG) --cflags libedit))
 READLINE = $(if $(EDIT),$(BUILD)/$(ABI)/berth/readline.so)
 # So is Open MPI, for training in many processes.
 MPI     := $(shell $(PKG) --exists ompi-c && echo yes)
@@ -62,7 +64,7 @@ $(BUILD)/core/%.o: core/%.c
 	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -c $< -o $@
 $(BUILD)/$(ABI)/obj/%.o: lua/src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -Ilua/src $(LUA_FLAGS) $(if $(EDIT),$(shell $(PKG) --cflags libedit)) $(if $(filter %/base/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
+	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -Ilua/src $(LUA_FLAGS) $(EDIT_C) $(if $(filter %/base/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
 
 $(LIB_A): $(CORE_OBJ)
 	rm -f $@ && $(AR) rcs $@ $^
@@ -97,7 +99,7 @@ $(BUILD)/berth.pc: FORCE
 
 $(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h spec/c/*/*.h) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) -Ispec/c $(shell $(PKG) --cflags libcjson) -o $@ $< $(LIB_A) $(LIBS)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(CFLAGS) $(SANITIZE) -Ispec/c $(JSON_C) -o $@ $< $(LIB_A) $(LIBS)
 test-programs: $(TEST_BIN)
 check: all
 	$(MAKE) test-programs
