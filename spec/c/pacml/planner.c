@@ -1,5 +1,6 @@
 /* PAC-ML in C without Lua: a run from one end to the other, allocation failure in runs and planners, interrupted learning. */
 #include "refusals.h"
+#include "pacml/ahead_internal.h"
 #include <berth/berth.h>
 
 static const char profile[] =
@@ -114,6 +115,30 @@ static void run_once(void) {
   berth_ctx_release(ctx);
 }
 
+/* No server is ever free: each job is blocked, the one turned away now and those that come. The discount is 0.9. Three arrivals:
+ * 1 + 0.9 + 0.81 + 0.729 = 3.439. The network, weights 0 but the last, expects 10 more, an arrival later: 0.9^4 10 = 6.561. */
+static void discount_futures(void) {
+  const double expected[] = { 0, 10 }, blocked[] = { 3.439, 3.439 + 6.561 };
+  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  berth_i_ahead_state full = { .now = 0 };
+  berth_ctx *ctx;
+  World w;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  for (int32_t v = 0; v < BERTH_I_FAST_SERVERS; v++) full.free_at[v] = INFINITY;
+  o.depth = 3;
+  for (int i = 0; i < 2; i++) {
+    int32_t n = berth_pacml_ahead_weights(w.ahead);
+    double *weights = calloc((size_t)n, sizeof *weights);
+    weights[n - 1] = expected[i];
+    CHECK_STATUS(berth_pacml_ahead_set(w.ahead, weights), BERTH_OK);
+    CHECK_NEAR(berth_i_ahead_future(w.ahead, &full, NULL, &o, 0), blocked[i], 1e-12);
+    free(weights);
+  }
+  drop(&w);
+  berth_ctx_release(ctx);
+}
+
 static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 
 /* What was learned until then stays: weights are not zero any more. */
@@ -139,6 +164,8 @@ static void interrupt_learning(void) {
 int main(void) {
   TEST("a planner decides about all jobs");
   run_once();
+  TEST("a future counts blocked jobs, and what the network expects, the less the later they arrive");
+  discount_futures();
   check_refusals(whole);
   TEST("learning can be interrupted");
   interrupt_learning();
