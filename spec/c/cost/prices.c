@@ -194,6 +194,31 @@ static void test_refusals(berth_ctx *ctx) {
   refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .transfer_factor = NAN }, BERTH_EINVAL);
 }
 
+/* Zeros follow each block: what stands behind the last device looks like a device of class 0. */
+static void *alloc_before_zeros(void *ud, void *ptr, size_t osize, size_t nsize) {
+  void *block = nsize ? calloc(1, nsize + 64) : NULL;
+  (void)ud;
+  if (block && ptr) memcpy(block, ptr, osize < nsize ? osize : nsize);
+  if (block || nsize == 0) free(ptr);
+  return block;
+}
+
+/* Two devices, 0 and 1, alike and without FLOP/s: an op pinned to device 2 is refused for its pin, whether it has a profile, 1 s,
+ * or 10 FLOP, which would be no fault on a device that it does not run on. */
+static void test_pin_past_the_end(void) {
+  berth_hooks hooks = { .alloc = alloc_before_zeros };
+  berth_ctx *ctx;
+  TEST("a pin past the last device is named, whether or not the op has a time");
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  for (int profiled = 0; profiled < 2; profiled++) {
+    berth_graph_builder *b = graph_builder(ctx);
+    add_op(b, "p", profiled ? (double[]){ 1 } : NULL, profiled ? 0 : 10, 0, 2);
+    refuse(finish_graph(b), mesh(ctx, 2, 1, 0), NULL, BERTH_EINVAL);
+    CHECK_TEXT(berth_errmsg(ctx), "op 0 \"p\" is pinned to device 2, but there are 2");
+  }
+  berth_ctx_release(ctx);
+}
+
 /* Device 0 has FLOP/s, device 1 has none. */
 static berth_topology *one_rated(berth_ctx *ctx) {
   berth_topology_builder *b;
@@ -395,6 +420,7 @@ int main(void) {
   test_profiles(ctx);
   test_types(ctx);
   test_refusals(ctx);
+  test_pin_past_the_end();
   test_pins(ctx);
   test_unusable_devices(ctx);
   test_functions(ctx);
