@@ -148,6 +148,39 @@ static void groups(berth_ctx *ctx) {
   }
 }
 
+/* Links of 0.5 s: 16 B/s both ways between two devices of three; `out` and `in` B/s from and to the one that stands apart. */
+static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, double in) {
+  berth_topology_builder *b = NULL;
+  berth_topology *t = NULL;
+  berth_device d = berth_device_default();
+  int32_t one = (apart + 1) % 3, two = (apart + 2) % 3;
+  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, one, two, &(berth_link){ 16, 0.5 }, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) {
+    if (i == apart) continue;
+    CHECK_STATUS(berth_topology_builder_add_link(b, apart, i, &(berth_link){ out, 0.5 }, NULL), BERTH_OK);
+    CHECK_STATUS(berth_topology_builder_add_link(b, i, apart, &(berth_link){ in, 0.5 }, NULL), BERTH_OK);
+  }
+  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+/* Groups of one and two devices. 96 B: 0.5 + 6 s within the two, before and after; a ring of two groups, 2 0.5 + 24 s. One group
+ * of all three would be a ring of three: 4 0.5 + 4/3 24 = 34 s. */
+static void one_way(berth_ctx *ctx) {
+  berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL };
+  TEST("groups: a device that is slow one way, out or in, stands apart");
+  for (int32_t apart = 0; apart < 3; apart++)
+    for (int slow_in = 0; slow_in < 2; slow_in++) {
+      berth_topology *t = half_slow(ctx, apart, slow_in ? 16 : 4, slow_in ? 4 : 16);
+      berth_cost *c = price(members(ctx, 3, 96), t, &m);
+      check_price(c, BERTH_ALLREDUCE, 3, 2 * 6.5 + (1 + 24), BERTH_COLLECTIVE_HIERARCHICAL);
+      berth_cost_release(c);
+    }
+}
+
 static char *read_golden(void) {
   char path[4096], *text;
   FILE *f;
@@ -219,6 +252,7 @@ int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   by_hand(ctx);
   groups(ctx);
+  one_way(ctx);
   tag(ctx);
   refusals(ctx);
   berth_ctx_release(ctx);
