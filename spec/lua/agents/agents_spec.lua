@@ -62,6 +62,14 @@ describe("rewards", function()
     assert.same({ 1, -1 }, rewards.advantages(seen, { 4, 8 }, o("batch", "batch")))
   end)
 
+  it("keep the share decay of the exponential mean, and take the rest from the new episode", function()
+    local seen, given = rewards.new(), o("exponential", "none")
+    given.decay = 0.75
+    rewards.advantages(seen, { 4 }, given)
+    assert.same({ -1.5 }, rewards.advantages(seen, { 8 }, given))      -- 0.75 * 4 + 0.25 * 8 = 5; (5 - 8) / 2
+    assert.same({ 0.375 }, rewards.advantages(seen, { 4 }, given))     -- 0.75 * 5 + 0.25 * 4 = 4.75; (4.75 - 4) / 2
+  end)
+
   it("divide by the deviation of all that was seen", function()
     local got = rewards.advantages(rewards.new(), { 4, 8 }, o("all", "running"))
     assert.near(1, got[1], 1e-12)
@@ -89,6 +97,16 @@ describe("settings", function()
     local s = settings.read("published", nil, {}, {})
     assert.same({ 1, "all", "none", 0.99, "greedy" }, { s[2].batch, s[2].baseline, s[2].normalise, s[2].gamma, s[2].how })
     assert.same({ { 1, 0 }, 1e-3, 1e-3 }, { s[1].epsilon, s[1].rate, s[1].entropy })
+  end)
+
+  it("keep 0.9 of an exponential mean of makespans, recommended or published", function()
+    for _, which in ipairs { "recommended", "published" } do
+      for _, stage in ipairs(settings.read(which, nil, {}, { baseline = "exponential", normalise = "none" })) do
+        local seen = rewards.new()
+        rewards.advantages(seen, { 10 }, stage)
+        assert.near(-9, rewards.advantages(seen, { 20 }, stage)[1], 1e-12)   -- 0.9 * 10 + 0.1 * 20 = 11; (11 - 20) / 1
+      end
+    end
   end)
 
   it("refuse what makes no sense, with the value", function()
