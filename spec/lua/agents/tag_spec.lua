@@ -1,5 +1,7 @@
 -- TAG's agent: what it says of a problem, how it learns, its files. On problems made up for that.
 local berth = require "berth"
+local lessons = require "berth.agents.tag.lessons"
+local sight = require "berth.agents.tag.sight"
 local toy = require "support.tag_toy"
 
 local function agent(opts)
@@ -163,5 +165,56 @@ describe("TAG's agent", function()
     assert.is_nil(r)
     assert.truthy(message:find("not of a training of tag", 1, true))
     os.remove(file)
+  end)
+end)
+
+-- Plays on a toy whose tree finds 6 visits of action 1 and 2 of action 3 at each root: what is kept, and what the tree was told.
+local function play_counted(groups, evaluations)
+  local d, at, runs, moves = toy.new(1, groups, 2), {}, {}, {}
+  for g = 1, groups do at[g] = 1 end
+  function d.tree()
+    return {
+      run = function(_, n)
+        runs[#runs + 1] = n
+        return true
+      end,
+      root = function() return #moves, at end,
+      visits = function() return { 6, 0, 2, 0, 0, 0 } end,
+      advance = function(_, a) moves[#moves + 1] = a end,
+    }
+  end
+  local game = { deploy = d, seed = 1, rng = berth.rng(1) }
+  local kept = assert(lessons.teachers.visits.play(game, { evaluations = evaluations }, { prior = function() end }))
+  return kept, runs, moves
+end
+
+describe("TAG's self-play", function()
+  it("teaches the shares of the visits at each root, for a quarter of the op groups", function()
+    -- 2 of 9 op groups; 2 device groups: 9 * 2^2 * 8 = 288, more than 270; 8 * 2^2 * 8 = 256
+    local kept, runs = play_counted(9, 270)
+    assert.same({ 270, 256 }, runs)
+    local states = lessons.teachers.visits.states(kept)
+    assert.equal(2, #states)
+    for i, state in ipairs(states) do
+      assert.equal(i - 1, state.decided)
+      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.asks)    -- 6 / 8, 2 / 8
+    end
+  end)
+
+  it("moves on to a child as often as it was visited", function()
+    local _, _, moves = play_counted(1600, 1)
+    local ones, threes = 0, 0
+    for _, a in ipairs(moves) do ones, threes = ones + (a == 1 and 1 or 0), threes + (a == 3 and 1 or 0) end
+    assert.equal(400, ones + threes)
+    assert.near(300, ones, 35)          -- 400 * 3/4; standard deviation: sqrt(400 * 3/4 * 1/4) = 8.7
+  end)
+
+  it("has as loss the cross entropy of the shares and what the network says", function()
+    local net, d = agent():network(), problems(1)
+    local seen, action = sight.new(d, net.sizes), first(d)
+    local ask = { group = 2, weights = { [1] = 0.75, [3] = 0.25 } }
+    local example = lessons.example(seen, { action = action, decided = 1, asks = { ask } })
+    local p = seen:answer(net, { seen:features(action, 1, 2) }, { seen:ask(1, action, 2) })[1]
+    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]), lessons.loss(net, example):item(), 1e-5)
   end)
 end)
