@@ -79,6 +79,86 @@ static void runs_what_is_urgent(berth_ctx *ctx) {
   unmake(&m);
 }
 
+/* f could start at 3 on either device: its device (of a) waits all the same, and f runs there though the other one holds more of
+ * its inputs (2.5 bytes from b to 2 from a). Only then, at 4, u, which could have started there at 1. */
+static void waits_on_equal_times(berth_ctx *ctx) {
+  const double times[] = { 1, 0.5, 1, 10 };
+  const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
+  problem q;
+  made m;
+  like(&q, 4, 2, times);
+  q.pin[0] = 0;
+  q.pin[1] = 1;
+  problem_edge(&q, 0, 2, 2);   /* a > f: on b's device at 1 + 2 */
+  problem_edge(&q, 1, 2, 2.5); /* b > f: on a's device at 0.5 + 2.5 */
+  problem_edge(&q, 0, 3, 3);   /* a > u: on b's device at 1 + 3 */
+  m = problem_make(ctx, &q);
+  for (int variant = 0; variant < 2; variant++) {
+    berth_place_options o = given(child, variant ? "baechi-pt" : "");
+    berth_placement *p = place(&m, "m-sct", &o);
+    CHECK(berth_placement_device(p)[2] == 0);
+    CHECK_NEAR(berth_placement_start(p)[2], 3, 0);
+    CHECK_NEAR(berth_placement_start(p)[3], 4, 0);
+    berth_placement_release(p);
+  }
+  unmake(&m);
+}
+
+/* One device, so that all is urgent at 1, when a has run. Of v and f, both of level 1, the favourite f is first; but u, which w
+ * follows, is of level 11 and comes before both. */
+static void urgent_on_equal_times(berth_ctx *ctx) {
+  const double times[] = { 1, 1, 1, 1, 10 };
+  const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE };
+  problem q;
+  made m;
+  berth_placement *p;
+  berth_place_options o = given(child, "");
+  like(&q, 3, 1, times); /* a, v, f */
+  problem_edge(&q, 0, 1, 0);
+  problem_edge(&q, 0, 2, 0);
+  m = problem_make(ctx, &q);
+  p = place(&m, "m-sct", &o);
+  CHECK_NEAR(berth_placement_start(p)[2], 1, 0);
+  berth_placement_release(p);
+  unmake(&m);
+  like(&q, 5, 1, times); /* and u, w */
+  for (int32_t k = 1; k < 4; k++) problem_edge(&q, 0, k, 0);
+  problem_edge(&q, 3, 4, 0);
+  m = problem_make(ctx, &q);
+  for (int variant = 0; variant < 2; variant++) {
+    o = given(child, variant ? "baechi-pt" : "");
+    o.ties = BERTH_TIES_LEVEL;
+    p = place(&m, "m-sct", &o);
+    CHECK_NEAR(berth_placement_start(p)[3], 1, 0);
+    berth_placement_release(p);
+  }
+  unmake(&m);
+}
+
+/* v is everywhere at 1. Device 0 is kept for f, which comes at 5 from b; idle device 1 takes v. On device 0 it would delay f
+ * to 7, when a's tensor is on the others. */
+static void leaves_urgent_to_others(berth_ctx *ctx) {
+  const double times[] = { 1, 4, 1, 10 };
+  const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
+  problem q;
+  made m;
+  berth_placement *p;
+  berth_place_options o = given(child, "");
+  like(&q, 4, 3, times);
+  q.pin[0] = 0;
+  q.pin[1] = 2;
+  problem_edge(&q, 0, 2, 6); /* a > f */
+  problem_edge(&q, 1, 2, 1); /* b > f */
+  problem_edge(&q, 0, 3, 0); /* a > v */
+  m = problem_make(ctx, &q);
+  p = place(&m, "m-sct", &o);
+  CHECK(berth_placement_device(p)[2] == 0 && berth_placement_device(p)[3] == 1);
+  CHECK_NEAR(berth_placement_start(p)[2], 5, 0);
+  CHECK_NEAR(berth_placement_start(p)[3], 1, 0);
+  berth_placement_release(p);
+  unmake(&m);
+}
+
 /* Two ops could start at 0 on one device: the long path first, or the first in the graph. */
 static void ties(berth_ctx *ctx) {
   const double times[] = { 1, 1, 5 };
@@ -273,6 +353,12 @@ int main(void) {
   waits_for_running_parents(ctx);
   TEST("a device that waits runs an op whose inputs are everywhere");
   runs_what_is_urgent(ctx);
+  TEST("a device waits for its favourite though another could start it at the same time");
+  waits_on_equal_times(ctx);
+  TEST("of urgent ops the one of highest level is first; at equal levels the favourite goes before them");
+  urgent_on_equal_times(ctx);
+  TEST("a device that waits leaves urgent ops to others that are idle");
+  leaves_urgent_to_others(ctx);
   TEST("ties go by level, by topological order, or by b-level");
   ties(ctx);
   ties_with_transfers(ctx);
