@@ -4,13 +4,13 @@
 
 enum { CHAIN = 200 };
 
-static int32_t add_op(berth_graph_builder *b, const char *kind, int32_t group) {
+static int32_t add_op(berth_graph_builder *b, const char *kind, int32_t group, double param) {
   berth_op op = berth_op_default();
   int32_t id = BERTH_NONE;
   op.kind = kind;
   op.group = group;
   op.flop = 1e9;
-  op.param_bytes = 4e6;
+  op.param_bytes = param;
   berth_graph_builder_add_op(b, &op, &id);
   return id;
 }
@@ -23,18 +23,24 @@ static berth_status connect(berth_graph_builder *b, int32_t src, int32_t dst, do
 }
 
 /* Placeholder -> Relu -> ...: every tensor has the batch, every op is a base group; bytes[k] cross from k to k + 1. */
-static berth_status chain(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, berth_graph **out) {
+static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, const double *params,
+                               berth_graph **out) {
   berth_graph_builder *b;
   int32_t k;
   berth_status st = berth_graph_builder_new(ctx, &b);
   if (st != BERTH_OK) return st;
   for (k = 0; k < n && st == BERTH_OK; k++) {
-    if (add_op(b, k == 0 ? "Placeholder" : "Relu", group ? group[k] : BERTH_NONE) == BERTH_NONE) st = BERTH_ENOMEM;
+    const char *kind = k == 0 ? "Placeholder" : "Relu";
+    if (add_op(b, kind, group ? group[k] : BERTH_NONE, params ? params[k] : 4e6) == BERTH_NONE) st = BERTH_ENOMEM;
     if (k > 0 && st == BERTH_OK) st = connect(b, k - 1, k, bytes ? bytes[k - 1] : 400, 0);
   }
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
   berth_graph_builder_release(b);
   return st;
+}
+
+static berth_status chain(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, berth_graph **out) {
+  return chain_with(ctx, n, bytes, group, NULL, out);
 }
 
 /* ---- op groups -------------------------------------------------------------------------------- */
@@ -128,6 +134,78 @@ static void check_top_k(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
+/* Sets {0}, {1, 2}, {3} of a chain of 4,000, 8, 0 and, from the first set to the last op, 400 and 80 bytes. */
+static void check_elements(berth_ctx *ctx) {
+  static const int32_t of[] = { 0, 1, 1, 2 }, at[] = { 0, 2, 4, 6 }, adjacent[] = { 1, 2, 0, 2, 0, 1 };
+  static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 }; /* unknown: 1,000; 400 / 4 + 80 / 4 */
+  berth_graph_builder *b;
+  berth_graph *g;
+  berth_i_set_graph s;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t k = 0; k < 4; k++) add_op(b, "Relu", BERTH_NONE, 0);
+  CHECK_STATUS(connect(b, 0, 1, 4000, 0), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK); /* in the set of op 1: sent there once */
+  CHECK_STATUS(connect(b, 1, 2, 8, 0), BERTH_OK);
+  CHECK_STATUS(connect(b, 2, 3, 0, 0), BERTH_OK);
+  CHECK_STATUS(connect(b, 0, 3, 400, 0), BERTH_OK);
+  CHECK_STATUS(connect(b, 0, 3, 80, 0), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_i_set_graph_new(g, 4, NULL, 3, of, &s), BERTH_OK);
+  CHECK(memcmp(s.at, at, sizeof at) == 0 && memcmp(s.adjacent, adjacent, sizeof adjacent) == 0);
+  for (int32_t k = 0; k < 6; k++) CHECK_NEAR(s.elements[k], elements[k], 0);
+  berth_i_set_graph_free(&s);
+  berth_graph_release(g);
+}
+
+/* Means over the batch sizes: 0.25 s weighs 1 + sqrt(250,000) = 501; 0.01 s, as 0.02 s at a half and a quarter, 101; 3 us 2; the
+ * rest 1. The op groups are what METIS makes of these weights. */
+static void check_weights(berth_ctx *ctx) {
+  double seconds[BERTH_I_GROUP_TIMES * CHAIN] = { 0 }, weight[CHAIN];
+  int32_t group[CHAIN], part[CHAIN], of[CHAIN], n;
+  const berth_i_grouping o = { 8, false, 1 };
+  berth_i_set_graph s;
+  berth_graph *g;
+  berth_analysis *a;
+  for (int32_t k = 0; k < CHAIN; k++) {
+    of[k] = k;
+    weight[k] = k >= 170 ? 101 : k % 40 == 5 ? 501 : k < 60 ? 2 : 1;
+    for (int32_t i = 0; i < BERTH_I_GROUP_TIMES; i++) {
+      seconds[i * CHAIN + k] = k >= 170 ? (i == 1 || i == 2) * 0.02 : k % 40 == 5 ? 0.25 : k < 60 ? 3e-6 : 0;
+    }
+  }
+  CHECK_STATUS(chain(ctx, CHAIN, NULL, NULL, &g), BERTH_OK);
+  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  CHECK_STATUS(berth_i_set_graph_new(g, CHAIN, NULL, CHAIN, of, &s), BERTH_OK);
+  CHECK_STATUS(berth_i_set_graph_cut(&s, weight, 8, 5, 1, part), BERTH_OK);
+  for (int32_t k = 0; k < CHAIN; k++) {
+    for (int32_t i = 0; i < k; i++) CHECK((group[i] == group[k]) == (part[i] == part[k]));
+  }
+  berth_i_set_graph_free(&s);
+  berth_analysis_release(a);
+  berth_graph_release(g);
+}
+
+/* 8 equal ops, 4 bytes from op 2 to 3, 4e6 between others: of two op groups each may be of any size, so that is the cut. */
+static void check_cheap_cut(berth_ctx *ctx) {
+  enum { N = 8 };
+  double bytes[N], seconds[BERTH_I_GROUP_TIMES * N];
+  int32_t group[N], n;
+  const berth_i_grouping o = { 2, false, 1 };
+  berth_graph *g;
+  berth_analysis *a;
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-3;
+  for (int32_t k = 0; k < N; k++) bytes[k] = k == 2 ? 4 : 4e6;
+  CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
+  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  CHECK(n == 2);
+  for (int32_t k = 0; k < N - 1; k++) CHECK((group[k] == group[k + 1]) == (k != 2));
+  berth_analysis_release(a);
+  berth_graph_release(g);
+}
+
 /* ---- splits ------------------------------------------------------------------------------------- */
 
 /* 40 equal ops, cheap to cut in the middle only: halves. */
@@ -145,6 +223,27 @@ static void check_halves(berth_ctx *ctx, bool published) {
   o.number = 3;
   CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, turned), BERTH_OK);
   for (int32_t k = 0; k < N; k++) CHECK(turned[k] == (part[k] + 3) % 2);
+  berth_graph_release(g);
+}
+
+/* Ops 1 and 2 of 10 have all the time, or most of the parameters: of two parts none has more than 3/4 of that, so these two are
+ * apart, though dear to cut. */
+static void check_heavy_pair(berth_ctx *ctx, bool published) {
+  enum { N = 10 };
+  double bytes[N], seconds[N], params[N];
+  int32_t op[N], part[N];
+  const berth_i_dealing o = { 2, 0, published, 1 };
+  berth_graph *g;
+  for (int32_t k = 0; k < N; k++) {
+    bool heavy = k == 1 || k == 2;
+    op[k] = k;
+    bytes[k] = k == 1 ? 4e6 : 4;
+    seconds[k] = heavy && !published ? 0.5 : 0;
+    params[k] = heavy == published ? 4e8 : 0; /* weight 1,001 to 1 */
+  }
+  CHECK_STATUS(chain_with(ctx, N, bytes, NULL, params, &g), BERTH_OK);
+  CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, part), BERTH_OK);
+  CHECK(part[1] != part[2]);
   berth_graph_release(g);
 }
 
@@ -289,11 +388,20 @@ int main(void) {
   check_top_k(ctx);
   TEST("op groups hold whole base groups, by falling time, balanced, the same again");
   for (int k = 0; k < 60; k++) check_random_groups(ctx, &rng);
+  TEST("between sets of ops: elements, of all tensors, each once per set that reads it");
+  check_elements(ctx);
+  TEST("op groups are cut by the roots of the mean times of ops");
+  check_weights(ctx);
+  TEST("op groups are cut where least crosses");
+  check_cheap_cut(ctx);
   TEST("a split cuts where least crosses, and turns with the number of the op group");
   check_halves(ctx, false);
   check_halves(ctx, true);
   TEST("splits keep colocation groups together and are balanced");
   for (int k = 0; k < 100; k++) check_random_split(ctx, &rng);
+  TEST("a split spreads the times of ops, or their parameters if published");
+  check_heavy_pair(ctx, false);
+  check_heavy_pair(ctx, true);
   berth_ctx_release(ctx);
   check_refusals(work);
   return check_done();
