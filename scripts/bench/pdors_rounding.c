@@ -3,7 +3,7 @@
  * answer, times G, is rounded up or down by chance, and the rows hold or not. Then what repair makes of it, of the hulls' program and of
  * nothing (greedy), against the published program and the best answer. Prints tables in Markdown.
  * usage: pdors_rounding [SEED [SLOTS]]
- *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include scripts/bench/pdors_rounding.c -o pdors_rounding build/libberth.a
+ *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Icore scripts/bench/pdors_rounding.c -o pdors_rounding build/libberth.a
  *      $(make -s libs) */
 #include "pdors/slot_internal.h"
 #include <berth/berth.h>

@@ -2,7 +2,7 @@
  * the solver hands out. Training graphs of the dnn-partitioning set, under the mapping of which the published figures are.
  * Prints a table in Markdown.
  * usage: sct_vertices SHARED [VERTICES]
- *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include scripts/bench/sct_vertices.c -o sct_vertices build/libberth.a
+ *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Ispec/c scripts/bench/sct_vertices.c -o sct_vertices build/libberth.a
  *      $(make -s libs) -lglpk */
 #include "list/sct_vertex.h"
 #include <berth/berth.h>
