@@ -88,7 +88,7 @@ void berth_i_map(berth_nn_unary f, float p, int64_t n, const float *in, float *o
 /** g += d f'(in), where out = f(in). For the functions of layers out may stand for in. */
 void berth_i_map_back(berth_nn_unary f, float p, int64_t n, const float *in, const float *out, const float *d, float *g);
 
-/* ---- products, by CBLAS (core/shelf/cblas_shelf.c) ---------------------------------------- */
+/* ---- products, by CBLAS (core/extern/cblas.c) ---------------------------------------- */
 
 /** c [m x n] = a b + beta c; a [m x k] (transposed: [k x m]), b [k x n] (transposed: [n x k]), all row-major and dense. */
 void berth_i_gemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a, const float *b, float beta, float *c);

@@ -57,7 +57,7 @@ static inline double berth_i_packing_left(const berth_i_packing *k, int32_t devi
 /** A unit fits nowhere: message, *why.  @return BERTH_EINFEASIBLE or BERTH_EUNREACHABLE */
 berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
                                     berth_obstacle *why);
-/** The same where some units are left out of what came closest: how full the devices are is told, too.
+/** The same where some units are left out of what came closest: the message also says how full the devices are.
  *  @param unfit no packing exists */
 berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const char *placer, bool unfit,
                                      const berth_place_options *opts, berth_obstacle *why);

@@ -4,7 +4,7 @@
 /* A placer blames the op at which it got stuck for lack of memory. If nothing can fit at all, that is the better reason. */
 static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_obstacle *why) {
   const char *name = p == &berth_i_placer_policy && o->policy->name ? o->policy->name : p->name;
-  bool proved = why->op == BERTH_NONE && p != &berth_i_placer_single; /* which tells the graph as a whole */
+  bool proved = why->op == BERTH_NONE && p != &berth_i_placer_single; /* which reports the graph as a whole */
   berth_status st;
   if (proved || !(why->missing > 0)) return BERTH_EINFEASIBLE;
   st = berth_i_prove_infeasible(cost, name, o->memory, o->param_multiple, why);

@@ -1,4 +1,4 @@
-/* The placement's layout, memory demands, how a refusal is told, and planned times first in, first out. */
+/* The placement's layout, memory demands, the text of refusals, and planned times first in, first out. */
 #ifndef BERTH_PLACEMENT_INTERNAL_H
 #define BERTH_PLACEMENT_INTERNAL_H
 

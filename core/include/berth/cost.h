@@ -176,7 +176,7 @@ berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *b
  */
 berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, double *lines);
 
-/* ---- allreduce ------------------------------------------------------------------------------- */
+/* ---- TAG's AllReduce times ------------------------------------------------------------------- */
 /* TAG's model of AllReduce times. */
 
 /**
@@ -190,7 +190,7 @@ berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, con
  */
 berth_status berth_tag_lines(berth_ctx *ctx, double bandwidth, double *lines);
 
-/* ---- batch time ------------------------------------------------------------------------------ */
+/* ---- op times by batch size ------------------------------------------------------------------ */
 /* Op times at batch sizes between and beside the profiled ones. */
 
 /**

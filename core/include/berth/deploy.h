@@ -129,7 +129,7 @@ berth_simplify_options berth_simplify_default(void);
  */
 berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *opts, berth_graph **out, int32_t *map);
 
-/* ---- deploy ---------------------------------------------------------------------------------- */
+/* ---- strategies ------------------------------------------------------------------------------ */
 /* Deployment: which devices repeat an op group, how they are kept in step, and the graph that comes of it. */
 
 typedef enum berth_deploy_option {
@@ -289,7 +289,7 @@ const double *berth_compiled_rank(const berth_compiled *c);       /* [compiled o
  *  @return BERTH_OK, BERTH_EINVAL (what is wrong), BERTH_ENOMEM.  O(compiled ops + edges + members of collectives) */
 berth_status berth_compiled_check(const berth_compiled *c);
 
-/* ---- deploy value ---------------------------------------------------------------------------- */
+/* ---- values of strategies -------------------------------------------------------------------- */
 /* What a strategy of deployment is worth: simulated, estimated, bounded; strategies to begin with; ops that replicas repeat. */
 
 /* ---- by simulation ---------------------------------------------------------------------- */
@@ -320,7 +320,7 @@ berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const
 /** How many strategies of d were simulated so far, by whatever function: the work done, whatever the machine. */
 int64_t berth_deploy_evaluations(const berth_deploy *d);
 
-/** What the simulation tells of each op and device; each array may be NULL. What an op is: its replicas, and what was inserted to
+/** What the simulation reports of each op and device; each array may be NULL. What an op is: its replicas, and what was inserted to
  *  handle its outputs, as berth_compiled_origin has it; collectives: their members. */
 typedef struct berth_deploy_feedback {
   double *makespan;   /* [ops] s from the earliest start to the latest end */
@@ -477,7 +477,7 @@ berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action, co
                                       int32_t deciding, berth_deploy_scale scale, int feedback, berth_deploy_features *out,
                                       berth_deploy_value *value);
 
-/* ---- deploy search --------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 /* Searching strategies of deployment: op groups as decisions, step times as values. */
 
 typedef enum berth_deploy_prior {
@@ -516,7 +516,7 @@ berth_deploy_search_options berth_deploy_search_default(int published);
  * by the sum over devices of peak / memory - 1; what has no route is not allowed. Near are op groups whose forward ops
  * (else backward ones, mirrored) are near in topological order; seams are where few bytes of the batch cross. The rest is that of
  * berth_decider;
- * what an assignment means is told by berth_deploy_strategy. An evaluation is one strategy and one simulation; without `choose` two
+ * berth_deploy_strategy returns what an assignment means. An evaluation is one strategy and one simulation; without `choose` two
  * where the rule repeats something.
  *
  * With `choose` the search has more actions than the problem: behind these, in their order, each AllReduce on several devices once
@@ -552,7 +552,7 @@ berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_op
 berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_options *opts, const int32_t *action,
                                      const uint8_t *duplicate, int32_t *out);
 
-/* ---- sfb ------------------------------------------------------------------------------------- */
+/* ---- sufficient factor broadcasting ---------------------------------------------------------- */
 /* Sufficient factor broadcasting: which ops every replica repeats for the full batch, so that gradients need no AllReduce. */
 
 /**

@@ -136,7 +136,7 @@ typedef struct berth_gang_count {
 } berth_gang_count;
 const berth_gang_count *berth_gang_counts(const berth_gang *g, int32_t *n); /* only changes */
 
-/* ---- elastic --------------------------------------------------------------------------------- */
+/* ---- resizable jobs -------------------------------------------------------------------------- */
 /* Jobs that can run on more or fewer GPUs: how many each gets now, and how fast it learns on them.
  *
  * berth_gang (rules OPTIMUS, POLLUX) asks these at each slot; they may be asked alone. */
@@ -201,7 +201,7 @@ double berth_goodput_efficiency(const berth_goodput *g, double batch);
  */
 berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t gpus, int32_t machines, double *batch, double *out);
 
-/* ---- gavel ----------------------------------------------------------------------------------- */
+/* ---- Gavel's linear programs ----------------------------------------------------------------- */
 /* Gavel's policies: which share of the time each job should have on each type of GPU, by linear programs.
  *
  * berth_gang (rule GAVEL) asks at slots, and serves jobs so that their rounds follow these shares; it may be asked alone. */
@@ -237,7 +237,7 @@ typedef struct berth_gavel {
  */
 berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, double *share, double *objective);
 
-/* ---- clairvoyant ----------------------------------------------------------------------------- */
+/* ---- the clairvoyant bound ------------------------------------------------------------------- */
 /* How many jobs could be accepted by somebody who knows all arrivals: a bound for schedulers that do not.
  *
  * Each job has choices: so many servers for so many seconds from its arrival, without a queue. The relaxation lets a job take

@@ -226,7 +226,7 @@ berth_mirror_options berth_mirror_defaults(void);
  */
 berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin);
 
-/* ---- transform ------------------------------------------------------------------------------- */
+/* ---- transforms with a way back -------------------------------------------------------------- */
 /* Transforms of a graph: colocation, fusion, forward ops only before it is placed; collectives into transfers afterwards.
  *
  * Each gives a new graph and the way back: map [ops of g], the new op of every op. The device of map[v] is the device of v: a

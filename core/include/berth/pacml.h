@@ -120,7 +120,7 @@ typedef struct berth_pacml_report {
 /** @param horizon s; INFINITY: until all is done.  @return BERTH_OK, BERTH_EINVAL (jobs are left to decide about; horizon) */
 berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, berth_pacml_report *out);
 
-/* ---- pacml ahead ----------------------------------------------------------------------------- */
+/* ---- the planner ----------------------------------------------------------------------------- */
 /* Deciding PAC-ML's question with what is known before the decision: the look-ahead of each choice, when running jobs will end, and
  * how jobs arrive.
  *

@@ -92,7 +92,7 @@ typedef struct berth_place_options {
                                     first in, first out with links, memory, param_multiple and quantum. Its method and seed are
                                     not read. exact: its seconds */
   struct berth_search_report *search_report; /* anneal, local, brkga: NULL, or out. They are anytime: what `interrupt` stops is
-                                    an answer, and this tells */
+                                    an answer; this reports it */
 } berth_place_options;
 /** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
  *           which an answer holds in any order of execution */

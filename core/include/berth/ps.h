@@ -149,7 +149,7 @@ typedef struct berth_ps_report {
 } berth_ps_report;
 berth_ps_report berth_ps_run_report(const berth_ps_run *r);
 
-/* ---- ps policies ----------------------------------------------------------------------------- */
+/* ---- policies -------------------------------------------------------------------------------- */
 /* Schedulers of workers and parameter servers that decide slot by slot: those with which PD-ORS is compared, and Optimus.
  *
  * A bundle is the least that is given at once: floor(ratio) workers and a server; below a ratio of 1, a worker and ceil(1 / ratio)

@@ -1,5 +1,5 @@
---- Timelines of clusters in the Chrome trace format, which Perfetto opens: events as those of simulated steps (core/io/trace.c),
--- with the same members in the same order. Times are given in s.
+--- Timelines of clusters in the Chrome trace format, which Perfetto opens: events as those of simulated steps
+-- (core/io/writers/trace.c), with the same members in the same order. Times are given in s.
 local json = require "berth.base.json"
 
 local Trace = {}

@@ -62,7 +62,7 @@ end
 
 place.on_cost = on_cost
 
---- As `berth.place` without a placer, but also tells what every member reached.
+--- As `berth.place` without a placer, but also returns what every member reached.
 -- @tparam graph g
 -- @tparam topology t
 -- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the rows' bound)

@@ -39,7 +39,7 @@ static berth_status in_memory(int32_t megabytes, double *value) {
   return st;
 }
 
-static void check_shelf(void) {
+static void check_solver(void) {
   glp_prob *own = glp_create_prob(); /* the caller's, on the caller's thread */
   double value;
   glp_add_rows(own, 3);
@@ -88,7 +88,7 @@ int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
 
   TEST("the solver's errors do not abort, and leave the caller's use of it alone")
-  check_shelf();
+  check_solver();
 
   TEST("it can be interrupted")
   check_interrupt();
