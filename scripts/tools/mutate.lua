@@ -115,7 +115,8 @@ end
 -- Code lines of the room's files, each { path, line }, and their mutations by path and line.
 local function code_lines()
   local lines, by_path = {}, {}
-  for _, path in ipairs(source.files(("core/%s $(ls -d lua/berth/%s lua/berth/%s.lua 2>/dev/null)"):format(room, room, room))) do
+  local folders = ("$(ls -d core/%s lua/berth/%s lua/berth/%s.lua 2>/dev/null)"):format(room, room, room)
+  for _, path in ipairs(source.files(folders)) do
     if not path:find("%.h$") then
       local text, language = source.read(path), source.language(path)
       local numbers = {}
@@ -174,9 +175,9 @@ local function draw(lines, by_path, used)
   usage("no more places in " .. room)
 end
 
-if not run("test -d core/" .. room) then usage("no folder core/" .. room) end
 math.randomseed(seed)
 local lines, by_path = code_lines()
+if #lines == 0 then usage(("no code in core/%s or lua/berth/%s"):format(room, room)) end
 must("mkdir -p build")
 local objects = {}
 for _, path in ipairs(source.lines("find core -name '*.c' | LC_ALL=C sort")) do objects[#objects + 1] = object(path) end
