@@ -31,7 +31,8 @@ local PAIRS = { ["("] = ")", ["{"] = "}" }
 local function number(text)
   local suffix = not text:find("^0[xX]") and text:match("[uUlLfF]+$") or ""
   local digits = text:sub(1, #text - #suffix)
-  if digits:find("^%d+$") and not suffix:find("[fF]") then return ("%d%s"):format(digits + 1, suffix) end
+  local whole = digits:find("^%d+$") and not suffix:find("[fF]") and math.tointeger(tonumber(digits) + 1)
+  if whole then return ("%d%s"):format(whole, suffix) end
   local x = tonumber(digits)
   if not x or x ~= x // 1 and text:find("[xX]") then return nil end
   if text:find("^0[xX]") then return ("0x%x"):format(x // 1 + 1) end
