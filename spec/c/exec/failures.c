@@ -248,7 +248,7 @@ static void fail_in_turn(long sign) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
+  for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
     berth_ctx *ctx;
     s = (check_alloc_state){ 0, sign * n, 0 };
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
