@@ -95,6 +95,38 @@ static void every_step(void) {
   }
 }
 
+/* Ops 0 and 1 gather 4 bytes on device 0, where op 0 takes 6 while it runs: never at once, but the answer has to hold in any
+ * order. */
+static void gathered_in_any_order(void) {
+  TEST("memory that is never given back: what a collective gathers counts once per device, beside the largest workspace")
+  for (int room = 9; room <= 10; room++) {
+    static const int32_t members[] = { 0, 1 };
+    setup s;
+    int32_t device[3];
+    berth_collective c = { BERTH_ALLGATHER, 4, 1, 2, members, 0, NULL };
+    berth_search_options o = berth_search_default();
+    berth_sim_options judge;
+    setup_begin(&s);
+    for (int32_t i = 0; i < 3; i++) {
+      berth_op op = berth_op_default();
+      double one = 1;
+      op.seconds = &one;
+      op.pin = i / 2;
+      op.workspace_bytes = i == 0 ? 6 : 0;
+      CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+    }
+    CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
+    setup_mesh(&s, 2, room);
+    judge = berth_sim_default(s.g);
+    judge.memory = BERTH_MEMORY_TOTAL;
+    o.judge = &judge;
+    o.calls = 10;
+    CHECK(simulate(&s, &judge, (const int32_t[]){ 0, 0, 1 }).oom_op == BERTH_NONE);
+    CHECK_STATUS(berth_search(s.cost, &o, device, NULL), room == 10 ? BERTH_OK : BERTH_EINFEASIBLE);
+    setup_end(&s);
+  }
+}
+
 /* ---- judges ------------------------------------------------------------------------------------------ */
 
 static int same(const setup *s, const berth_search_options *a, const berth_search_options *b, double *value) {
@@ -329,6 +361,7 @@ static void refused_memory(void) {
 
 int main(void) {
   every_step();
+  gathered_in_any_order();
   judges();
   two_phases();
   clocks();
