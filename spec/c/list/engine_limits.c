@@ -135,6 +135,20 @@ static void finds_what_fits(berth_ctx *ctx) {
   release_instance(&x);
 }
 
+/* Two groups: of the second, op 3 runs on device 1 only, so op 2 goes there, too. */
+static void groups_where_all_can_run(berth_ctx *ctx) {
+  static const row rows[] = { { 1, 0, 0, 0, -1 }, { 1, 0, 0, 0, -1 }, { 3, 0, 0, 1, -1 }, { 1, 0, 0, 1, 1 } };
+  static const double memory[] = { 9, 9 };
+  instance x = loose(ctx, rows, 4, memory, 2);
+  for (int i = 0; placers[i]; i++) {
+    berth_placement *p = NULL;
+    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) continue;
+    if (!CHECK(berth_placement_device(p)[2] == 1 && berth_placement_device(p)[3] == 1)) tell(ctx, placers[i]);
+    berth_placement_release(p);
+  }
+  release_instance(&x);
+}
+
 static void groups_as_a_whole(berth_ctx *ctx) {
   /* device 0 has room for op 0 alone, not for its group */
   static const row rows[] = { { 1, 5, 0, 0, -1 }, { 1, 5, 0, 0, -1 }, { 1, 5, 3, 0, -1 } };
@@ -333,6 +347,8 @@ int main(void) {
   finds_what_fits(ctx);
   TEST("a group is placed where all of it fits");
   groups_as_a_whole(ctx);
+  TEST("a group is placed where all of its ops can run, the second group, too");
+  groups_where_all_can_run(ctx);
   TEST("pinned ops keep their room");
   room_for_pins(ctx);
   TEST("no route");

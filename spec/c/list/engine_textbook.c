@@ -65,6 +65,35 @@ static void published_examples(berth_ctx *ctx) {
   berth_cost_release(cost);
 }
 
+/* x (1 s) -> w (2 s, pinned to device 1) -5 s-> y (1 s). By SAGA's ranks x and y are equal, 10 s, and w is above: only x and y are
+ * critical, and they go to device 0, which costs y the transfer. By the textbook all three are, and device 1 alone can run them. */
+static void cpop_critical_ops(berth_ctx *ctx) {
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_device d = berth_device_default();
+  berth_link link = { 1, 0 };
+  berth_graph_builder_new(ctx, &b);
+  for (int i = 0; i < 3; i++) {
+    berth_op op = berth_op_default();
+    double seconds = i == 1 ? 2 : 1;
+    op.seconds = &seconds;
+    if (i == 1) op.pin = 1;
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (int i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, i == 2 ? 5 : 0, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &link, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_SAGA), 9, 0);
+  CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 4, 0);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+}
+
 /* ---- tables --------------------------------------------------------------------------------------- */
 
 static int split(char *line, char **field, int most) {
@@ -217,6 +246,8 @@ int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("published example: HEFT 80, CPOP 86; PEFT 85");
   published_examples(ctx);
+  TEST("CPOP, by SAGA's averages: ops of the entry's rank are critical");
+  cpop_critical_ops(ctx);
   TEST("textbook makespans of twelve instances");
   saga(ctx, "textbook_makespans.csv", BERTH_AVERAGE_TEXTBOOK, 60);
   TEST("SAGA's makespans of HEFT and CPOP by SAGA's averages");
