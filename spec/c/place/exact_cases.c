@@ -4,8 +4,7 @@
 
 static berth_ctx *ctx;
 
-static void exact(const problem *p, berth_exact_options *o, double makespan, int proved) {
-  made m = problem_make(ctx, p);
+static void exact_on(made m, const berth_exact_options *o, double makespan, int proved) {
   berth_placement *r = NULL;
   berth_exact_summary s;
   if (CHECK_STATUS(berth_exact(m.c, o, &r, &s, NULL), BERTH_OK)) {
@@ -16,6 +15,10 @@ static void exact(const problem *p, berth_exact_options *o, double makespan, int
     berth_placement_release(r);
   }
   unmake(&m);
+}
+
+static void exact(const problem *p, const berth_exact_options *o, double makespan, int proved) {
+  exact_on(problem_make(ctx, p), o, makespan, proved);
 }
 
 static void test_by_hand(void) {
@@ -33,6 +36,63 @@ static void test_by_hand(void) {
   problem_edge(&p, 0, 1, 5);
   problem_edge(&p, 0, 2, 5);
   exact(&p, NULL, 3, 1);
+}
+
+/* On equal devices without transfers; a problem has devices of different types.  @param edge pairs, ended by BERTH_NONE */
+static made equal(int32_t devices, int32_t ops, const double *seconds, const int32_t *edge) {
+  made m = { NULL, NULL, NULL };
+  berth_graph_builder *b = NULL;
+  berth_link l = { INFINITY, 0 };
+  berth_device d = berth_device_default();
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < ops; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &seconds[i];
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (; *edge != BERTH_NONE; edge += 2) CHECK_STATUS(berth_graph_builder_connect(b, edge[0], edge[1], 0, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &m.g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &m.t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
+  return m;
+}
+
+#define SECONDS(...) (const double[]){ __VA_ARGS__ }
+#define EDGES(...) (const int32_t[]){ __VA_ARGS__, BERTH_NONE }
+
+static void test_equal_devices(void) {
+  berth_exact_options o = berth_exact_default(NULL);
+  o.nodes = 1;
+  TEST("the interval bound: 0, 1, 2 and 5 all run in [2, 3] of 5 s, and there are three devices");
+  o.schedules = 0;
+  exact_on(equal(3, 7, SECONDS(1, 3, 3, 2, 1, 3, 2), EDGES(6, 0, 0, 3, 4, 2, 4, 3, 4, 5)), &o, 6, 1);
+  TEST("a list schedule from the sources, pushed back and forth, is enough");
+  o.schedules = 3;
+  exact_on(equal(2, 4, SECONDS(1, 3, 4, 3), EDGES(0, 3)), &o, 6, 1);
+  exact_on(equal(2, 5, SECONDS(3, 3, 4, 2, 2), EDGES(4, 2)), &o, 7, 1);
+  exact_on(equal(2, 5, SECONDS(2, 1, 2, 2, 3), EDGES(0, 3, 1, 4)), &o, 5, 1);
+  TEST("perturbed priorities find what levels do not");
+  o.schedules = 500;
+  exact_on(equal(2, 5, SECONDS(2, 4, 3, 3, 4), EDGES(4, 2, 0, 2)), &o, 8, 1);
+}
+
+/* Three seeds, three schedules of one length. */
+static void test_seed(void) {
+  made m = equal(2, 8, SECONDS(4, 3, 4, 4, 3, 1, 4, 3), EDGES(7, 5, 1, 5));
+  TEST("the placer passes the seed on");
+  for (uint64_t seed = 0; seed < 3; seed++) {
+    berth_exact_options o = berth_exact_default(NULL);
+    berth_place_options placer = berth_place_default(NULL);
+    berth_placement *a = NULL, *b = NULL;
+    o.place.seed = placer.seed = seed;
+    CHECK_STATUS(berth_exact(m.c, &o, &a, NULL, NULL), BERTH_OK);
+    CHECK_STATUS(berth_place(m.c, "exact", &placer, &b, NULL), BERTH_OK);
+    CHECK(a && b && memcmp(berth_placement_start(a), berth_placement_start(b), 8 * sizeof(double)) == 0);
+    berth_placement_release(a);
+    berth_placement_release(b);
+  }
+  unmake(&m);
 }
 
 /* The simulator gives the planned times back. */
@@ -128,23 +188,28 @@ static berth_status build_all(berth_ctx *own) {
   berth_cost *c = NULL;
   berth_placement *r = NULL;
   berth_op op = berth_op_default();
-  berth_link link = { 1, 0 };
+  berth_link link = { 1, 0 }, swift = { INFINITY, 0 };
   berth_device proto = berth_device_default();
-  double seconds[] = { 3, 3, 2, 2, 2 };
+  double times[] = { 3, 3, 2, 2, 2 };
   int32_t i;
   berth_status st = berth_graph_builder_new(own, &b);
   for (i = 0; i < 5 && st == BERTH_OK; i++) {
-    op.seconds = &seconds[i];
+    op.seconds = &times[i];
     st = berth_graph_builder_add_op(b, &op, NULL);
   }
   if (st == BERTH_OK) st = berth_graph_builder_connect(b, 0, 4, 1, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  if (st == BERTH_OK) st = berth_topology_mesh(own, 2, &proto, &link, &t);
-  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
-  if (st == BERTH_OK) st = berth_exact(c, NULL, &r, NULL, NULL);
-  berth_placement_release(r);
-  berth_cost_release(c);
-  berth_topology_release(t);
+  for (i = 0; i < 2; i++) { /* branching alone, then list schedules first */
+    if (st == BERTH_OK) st = berth_topology_mesh(own, 2, &proto, i ? &swift : &link, &t);
+    if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
+    if (st == BERTH_OK) st = berth_exact(c, NULL, &r, NULL, NULL);
+    berth_placement_release(r);
+    berth_cost_release(c);
+    berth_topology_release(t);
+    r = NULL;
+    c = NULL;
+    t = NULL;
+  }
   berth_graph_release(g);
   berth_graph_builder_release(b);
   return st;
@@ -192,6 +257,8 @@ static void test_time(void) {
 int main(void) {
   berth_ctx_new(NULL, &ctx);
   test_by_hand();
+  test_equal_devices();
+  test_seed();
   test_random();
   test_wrong();
   test_time();
