@@ -282,8 +282,6 @@ berth_status berth_i_split_dp(berth_i_split_search *s) {
   berth_status st;
   p.n_states = (m->sorts.n_acc + 1) * p.columns;
   cells = n * (size_t)p.n_states;
-  s->found = s->stopped = false;
-  s->tried = 0;
   p.value = berth_i_alloc(ctx, cells, sizeof *p.value);
   p.from = berth_i_alloc(ctx, cells + n, sizeof *p.from);
   p.rest = berth_i_alloc(ctx, 2 * n, sizeof *p.rest);

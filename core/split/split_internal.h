@@ -66,9 +66,9 @@ typedef struct berth_i_split_search {
   double limit;      /* in: only answers below it; out: that of the answer */
   double visits;     /* in: allowed; out: left */
   int32_t *device;   /* [units] out, if found */
-  bool found;
+  bool found;        /* out, like the next two: the caller clears them */
   bool stopped;      /* visits were used up */
-  double tried;      /* out: pairs of ideals */
+  double tried;      /* pairs of ideals */
 } berth_i_split_search;
 /** @return BERTH_OK; BERTH_EINTERRUPT; BERTH_ENOMEM */
 berth_status berth_i_split_dp(berth_i_split_search *s);

@@ -7,6 +7,7 @@ enum { MOST = 32, LEAST_STEP = 4, WORTH_IT = 5 };
 
 static const double BUDGET = 64e6; /* bytes */
 
+/* Communication ops are run from the start: no copy holds theirs. */
 bool berth_i_checkpoints_go(const berth_i_sim_plan *p) {
   return p->o.order == BERTH_ORDER_EVENT && p->n_ops >= WORTH_IT && p->n_asides == 0 && p->tail &&
          !(p->n_collectives > 0 && p->cost->collective);
@@ -126,20 +127,16 @@ static void lower_to_twins(const berth_i_sim_plan *p, const berth_i_checkpoints 
 }
 
 /* PLANNED: the end of the op after which it would be the device's turn to wait for this one. */
-static bool takes_turn(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t device) {
-  return c->device[op] == device && !berth_i_is_aside(p, op);
-}
-
 static int32_t turn_on(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t device) {
   int32_t i = c->turn[op] - 1;
-  while (i >= 0 && !takes_turn(p, c, p->o.sequence[i], device)) i--;
+  while (i >= 0 && c->device[p->o.sequence[i]] != device) i--;
   return i < 0 ? 0 : c->rank[p->o.sequence[i]];
 }
 
 static int32_t matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t from, int32_t to) {
   const berth_graph *g = p->cost->g;
   int32_t i, place = first_word(p, c, op);
-  if (c->turn && !berth_i_is_aside(p, op)) {
+  if (c->turn) {
     lower(&place, turn_on(p, c, op, from));
     lower(&place, turn_on(p, c, op, to));
   }
@@ -189,7 +186,7 @@ static void count_left(const berth_i_sim_plan *p, berth_i_checkpoints *c, const 
   int32_t i;
   for (i = 0; i < p->n_devices; i++) c->watch.left[i] = 0;
   for (i = 0; i < p->n_ops; i++) {
-    if (!has_started(p, s, i) && !berth_i_is_aside(p, i)) c->watch.left[s->ops[i].device] += s->ops[i].work;
+    if (!has_started(p, s, i)) c->watch.left[s->ops[i].device] += s->ops[i].work;
   }
 }
 

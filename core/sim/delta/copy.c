@@ -136,14 +136,6 @@ static void copy_meetings(const berth_i_sim_plan *p, berth_i_meetings *dst, cons
   dst->queue_free = src->queue_free;
 }
 
-static void copy_asides(const berth_i_sim_plan *p, berth_i_asides *dst, const berth_i_asides *src) {
-  COPY(phase, p->n_ops);
-  COPY(next, src->n_next);
-  dst->n_next = src->n_next;
-  dst->last = src->last;
-  dst->last_end = src->last_end;
-}
-
 static void copy_memory(const berth_i_sim_plan *p, berth_i_memory *dst, const berth_i_memory *src) {
   size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
   COPY(used, d);
@@ -176,7 +168,6 @@ static void copy_copies(const berth_i_sim_plan *p, berth_i_sim_state *dst, const
   if (src->links.out_busy) copy_queues(p, &dst->links, &src->links);
   if (src->links.route) berth_i_route_copy(p, dst->links.route, src->links.route);
   if (p->n_collectives > 0) copy_meetings(p, &dst->meet, &src->meet);
-  if (p->n_asides > 0) copy_asides(p, &dst->asides, &src->asides);
   if (src->memory) copy_memory(p, dst->memory, src->memory);
 }
 
@@ -198,7 +189,6 @@ static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const 
   int32_t d, i, at = 0;
   for (d = 0; d < p->n_devices; d++) dst->dev[d].end = src->dev[d].end - src->dev[d].base;
   for (i = 0; i < x->n; i++) {
-    if (berth_i_is_aside(p, x->op[i])) continue;
     dst->dev[src->ops[x->op[i]].device].end--;
     dst->dev[dst->ops[x->op[i]].device].end++;
   }
@@ -220,7 +210,6 @@ static void fill_order(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_
   }
   for (i = 0; i < p->n_ops; i++) {
     int32_t op = p->o.sequence[i];
-    if (berth_i_is_aside(p, op)) continue;
     s->order[x->next[s->ops[op].device]++] = op;
   }
 }

@@ -1,6 +1,7 @@
 /* Prices of collectives by every algorithm, by hand; the lines of TAG; groups; refusals. */
 #include "check.h"
 #include <berth/cost.h>
+#include <berth/sim.h>
 #include <cJSON.h>
 
 enum { KINDS = BERTH_PARAMETER_SERVER + 1 };
@@ -247,6 +248,52 @@ static void refusals(berth_ctx *ctx) {
   }
 }
 
+/* ---- bytes on links ----------------------------------------------------------------------------------- */
+
+/* Bytes between every two of five devices, groups { 0, 1, 4 } and { 2, 3 }, each with its leader first. */
+static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind, const double (*want)[5]) {
+  static const int32_t ops[] = { 0, 1, 2, 3, 4 }, group[] = { 0, 0, 1, 1, 0 };
+  berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL, .device_group = group };
+  berth_collective k = { kind, 96, 1, 5, ops, 0, NULL };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = mesh(ctx, 5, 8, 0.5);
+  berth_result *r = NULL;
+  berth_op op = berth_op_default();
+  double one = 1;
+  berth_cost *c = NULL;
+  op.seconds = &one;
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int32_t i = 0; i < 5; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &k, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, &m, &c), BERTH_OK);
+  CHECK_STATUS(berth_simulate(c, ops, NULL, &r), BERTH_OK);
+  for (int32_t u = 0; u < 5; u++) {
+    for (int32_t v = 0; v < 5; v++) {
+      const int32_t *link;
+      if (u == v || !CHECK(berth_topology_route(t, u, v, &link) == 1)) continue;
+      CHECK_NEAR(berth_result_link_bytes(r)[link[0]], want[u][v], 1e-9);
+    }
+  }
+  berth_result_release(r);
+  berth_cost_release(c);
+  berth_topology_release(t);
+  berth_graph_release(g);
+  berth_graph_builder_release(b);
+}
+
+/* Chains 0 - 1 - 4 and 2 - 3, and a ring of the leaders 0 and 2. */
+static void hierarchical(berth_ctx *ctx) {
+  static const double allreduce[5][5] = { { 0, 96, 96, 0, 0 }, { 96, 0, 0, 0, 96 }, { 96, 0, 0, 96, 0 }, { 0, 0, 96, 0, 0 },
+                                          { 0, 96, 0, 0, 0 } };
+  static const double allgather[5][5] = { { 0, 480, 288, 0, 0 }, { 192, 0, 0, 0, 480 }, { 288, 0, 0, 480, 0 },
+                                          { 0, 0, 96, 0, 0 }, { 0, 96, 0, 0, 0 } };
+  TEST("groups: what goes along chains and around the ring of leaders");
+  hierarchical_bytes(ctx, BERTH_ALLREDUCE, allreduce);
+  hierarchical_bytes(ctx, BERTH_ALLGATHER, allgather);
+}
+
 int main(void) {
   berth_ctx *ctx = NULL;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
@@ -254,6 +301,7 @@ int main(void) {
   groups(ctx);
   one_way(ctx);
   tag(ctx);
+  hierarchical(ctx);
   refusals(ctx);
   berth_ctx_release(ctx);
   return check_done();
