@@ -50,6 +50,40 @@ static void test_backfill(void) {
   berth_gang_release(g);
 }
 
+/* The gang is an amount of the first of two resources. */
+static berth_status rate_of_first(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate) {
+  CHECK(n == 2 && machine[0] == 0 && machine[1] == 1);
+  CHECK(amount[0] == 3 && amount[1] == 0 && amount[2] == 1 && amount[3] == 0);
+  ++*(int *)ud;
+  *rate = 1 + job;
+  return BERTH_OK;
+}
+
+static void test_other_resources(void) {
+  static const berth_job job = { 0, 10, INFINITY, 0 };
+  static const double capacity[] = { 3, 5, 2, 5 };
+  static const int32_t size = 4;
+  berth_cluster_options k = berth_cluster_defaults(2);
+  berth_gang_options o = berth_gang_defaults(BERTH_GANG_BACKFILL);
+  berth_cluster *c = NULL;
+  berth_gang *g = NULL;
+  berth_scheduler s;
+  int asked = 0;
+  TEST("a gang takes none of the other resources")
+  k.capacity = capacity;
+  k.resources = 2;
+  CHECK_STATUS(berth_cluster_new(ctx, &k, 1, &job, &c), BERTH_OK);
+  o.amounts = 1;
+  o.rate = rate_of_first;
+  o.ud = &asked;
+  CHECK_STATUS(berth_gang_new(ctx, 1, &size, &o, &g), BERTH_OK);
+  s = berth_gang_scheduler(g);
+  CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
+  CHECK(asked > 0);
+  berth_cluster_release(c);
+  berth_gang_release(g);
+}
+
 /* ---- random runs -------------------------------------------------------------------------------------- */
 
 static void draw(uint64_t seed, berth_job *jobs, int32_t *size) {
@@ -204,6 +238,7 @@ int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   draw_speeds();
   test_backfill();
+  test_other_resources();
   test_random();
   test_errors();
   check_refusals(every_rule);
