@@ -181,13 +181,12 @@ static berth_status read_ops(Reader *r) {
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 static berth_status read_consumers(Reader *r, Value list) {
-  void *use;
   Value v;
   int32_t n, op = 0;
   berth_status st = berth_i_get_array(r->doc, list, &v, &n);
   for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
+    void *use = r->use;
     if ((st = berth_i_get_ref(r->doc, v, &r->ops, &op)) != BERTH_OK) return st;
-    use = r->use;
     st = berth_i_grow(r->ctx, &use, &r->cap_use, r->n_use + 1, sizeof *r->use);
     r->use = use;
     if (st == BERTH_OK) r->use[r->n_use++] = op;

@@ -329,6 +329,18 @@ static void graphml(void) {
   berth_bundle_release(&b);
 }
 
+/* A key behind the graph comes too late: the NaN is no number of berth's. */
+static void graphml_late_key(void) {
+  berth_bundle b;
+  if (!parse("<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><graph edgedefault=\"directed\">"
+             "<node id=\"a\"><data key=\"s\">NaN</data></node></graph>"
+             "<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/></graphml>", NULL, &b)) {
+    return;
+  }
+  CHECK(!op_at(b.graph, 0).seconds);
+  berth_bundle_release(&b);
+}
+
 /* ---- encodings and options ---------------------------------------------------------------- */
 
 static void encodings(void) {
@@ -408,6 +420,7 @@ int main(void) {
   TEST("wfformat 1.3 and 1.4") wfformat_old();
   TEST("wfformat through berth JSON") wfformat_round_trip();
   TEST("graphml: units in texts, shared tensors, foreign attributes, comments") graphml();
+  TEST("graphml: keys come before the graph") graphml_late_key();
   TEST("byte order marks, CR LF line ends and blank lines are accepted") encodings();
   TEST("gzip, several members") packed();
   TEST("options") options();

@@ -72,6 +72,7 @@ static berth_status write_everything(berth_ctx *ctx, const void *format) {
 static berth_status write_trace(berth_ctx *ctx, const void *what) {
   const double seconds = 1;
   const int32_t device[] = { 0, 1 };
+  const berth_collective both = { BERTH_BARRIER, 0, 1, 2, device, 0, NULL };
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_topology *t = NULL;
@@ -88,6 +89,7 @@ static berth_status write_trace(berth_ctx *ctx, const void *what) {
   if (st == BERTH_OK) st = berth_graph_builder_add_op(b, &op, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_add_op(b, &op, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_connect(b, 0, 1, 5, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &both, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
   if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &l, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
