@@ -287,6 +287,38 @@ static berth_status whole_job(berth_ctx *ctx) {
   return st;
 }
 
+/* Whatever runs out of memory on the way, the answer is that. */
+static void guard_reports_failures(void) {
+  const Layer layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
+  check_alloc_state x = { 0, 0, 0 };
+  berth_hooks hooks = { check_alloc, &x, NULL, NULL, NULL, NULL, NULL };
+  Setting s = setting(3, 9, 3);
+  int32_t action[MOST_GROUPS] = { 0 };
+  uint8_t all[MOST_OPS], duplicate[MOST_OPS];
+  berth_deploy *d;
+  berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
+  berth_ctx *ctx;
+  berth_status st;
+  long n = 0;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  if (!(d = problem(ctx, 3, layers, &s))) return;
+  uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
+  CHECK_STATUS(berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, all), BERTH_OK);
+  CHECK_STATUS(berth_deploy_evaluate(d, action, all, NULL, &v), BERTH_OK);
+  CHECK(v.repeated > 0);
+  do {
+    memcpy(duplicate, all, sizeof all);
+    x.fail_at = x.calls + ++n;
+    st = berth_deploy_guard(d, action, duplicate, 9, &v);
+    CHECK_STATUS(st, x.calls < x.fail_at ? BERTH_OK : BERTH_ENOMEM);
+  } while (x.calls >= x.fail_at && n < 5000);
+  CHECK(n > 40);
+  x.fail_at = 0;
+  berth_deploy_release(d);
+  berth_ctx_release(ctx);
+  CHECK(x.held == 0);
+}
+
 /* igraph and METIS allocate by themselves. */
 static void fail_in_turn(long sign) {
   check_alloc_state s = { 0, 0, 0 };
@@ -321,6 +353,8 @@ int main(void) {
   TEST("what is refused");
   refusals(ctx);
   berth_ctx_release(ctx);
+  TEST("the guard of repeated ops reports what fails on the way");
+  guard_reports_failures();
   TEST("every allocation refused in turn");
   fail_in_turn(1);
   TEST("every allocation refused from one on");
