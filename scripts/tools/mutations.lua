@@ -35,7 +35,10 @@ local function number(text)
   if whole then return ("%d%s"):format(whole, suffix) end
   local x = tonumber(digits)
   if not x or x ~= x // 1 and text:find("[xX]") then return nil end
-  if text:find("^0[xX]") then return ("0x%x"):format(x // 1 + 1) end
+  if text:find("^0[xX]") then
+    local next_one = math.tointeger(x + 1)
+    return next_one and ("0x%x"):format(next_one)
+  end
   return x == 0 and "1.0" .. suffix or ("%.14g"):format(x * 1.5):gsub("^%d+$", "%0.0") .. suffix
 end
 

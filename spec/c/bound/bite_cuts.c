@@ -70,6 +70,46 @@ static void by_hand(void) {
   unmake(&m);
 }
 
+/* Three links, unlike in bandwidth and latency: what is close depends on the bytes. Op 2 may have an output that nobody reads. */
+static double bound_beside(int unread) {
+  static const int32_t edge[][3] = { { 1, 4, 7 }, { 2, 4, 2 }, { 3, 4, 0 } };
+  static const double seconds[] = { 4, 2, 3, 4, 1 };
+  static const berth_link link[] = { { 8, 1 }, { 1, 2 }, { 8, 3 } };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, BERTH_BOUNDS_THOROUGH, 1e-6, BERTH_LINKS_FREE };
+  berth_graph_builder *gb = NULL;
+  berth_topology_builder *tb = NULL;
+  berth_device d = berth_device_default();
+  berth_tensor large = { 2, 1000, -1, 0 };
+  berth_bounds b = { 0 };
+  made m = { NULL, NULL, NULL };
+  CHECK_STATUS(berth_graph_builder_new(ctx, &gb), BERTH_OK);
+  for (int32_t i = 0; i < 5; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &seconds[i];
+    CHECK_STATUS(berth_graph_builder_add_op(gb, &op, NULL), BERTH_OK);
+  }
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(gb, edge[i][0], edge[i][1], edge[i][2], NULL), BERTH_OK);
+  if (unread) CHECK_STATUS(berth_graph_builder_add_tensor(gb, &large, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(gb, &m.g), BERTH_OK);
+  berth_graph_builder_release(gb);
+  CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) {
+    CHECK_STATUS(berth_topology_builder_add_duplex(tb, i == 2, 1 + (i > 0), &link[i], NULL), BERTH_OK); /* 0-1, 0-2, 1-2 */
+  }
+  CHECK_STATUS(berth_topology_builder_finish(tb, &m.t), BERTH_OK);
+  berth_topology_builder_release(tb);
+  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
+  CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
+  unmake(&m);
+  return b.best;
+}
+
+static void unread_tensor(void) {
+  TEST("the tensor that tells what is close is one that somebody reads")
+  CHECK_NEAR(bound_beside(1), bound_beside(0), 0);
+}
+
 /* ---- against all schedules ------------------------------------------------------------------------------ */
 
 static double best_of_all(const problem *p, const made *m) {
@@ -133,6 +173,7 @@ static void against_all(int n) {
 int main(int argc, char **argv) {
   berth_ctx_new(NULL, &ctx);
   by_hand();
+  unread_tensor();
   against_all(argc > 1 ? atoi(argv[1]) : 400);
   berth_ctx_release(ctx);
   return check_done();

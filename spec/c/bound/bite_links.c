@@ -291,6 +291,37 @@ static void check_joins(void) {
   berth_graph_release(g);
 }
 
+/* Seconds 1 2 4 1 1, all links 1 byte/s. Within 6 s ops share devices so that what goes into one or out of it takes its port too
+ * long. */
+static void check_port(void) {
+  static const int32_t edge[][3] = { { 0, 1, 5 }, { 0, 3, 1 }, { 0, 4, 3 }, { 1, 4, 1 }, { 2, 3, 1 }, { 3, 4, 1 } };
+  static const double seconds[] = { 1, 2, 4, 1, 1 };
+  berth_graph_builder *b = NULL;
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_cost *cost = NULL;
+  berth_device d = berth_device_default();
+  berth_link l = { 1, 0 };
+  TEST("what crosses into one cluster goes through its port")
+  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  for (int i = 0; i < 5; i++) {
+    berth_op op = berth_op_default();
+    op.seconds = &seconds[i];
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  }
+  for (int i = 0; i < 6; i++) CHECK_STATUS(berth_graph_builder_connect(b, edge[i][0], edge[i][1], edge[i][2], NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph_builder_release(b);
+  CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &l, &t), BERTH_OK);
+  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, BERTH_BOUNDS_THOROUGH).best, 6, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_CHANNEL, BERTH_BOUNDS_THOROUGH).best, 7, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, BERTH_BOUNDS_THOROUGH).best, 7, 1e-3);
+  berth_cost_release(cost);
+  berth_topology_release(t);
+  berth_graph_release(g);
+}
+
 static void check_collective(void) {
   links_case c;
   TEST("a collective between pinned members takes what it is priced, with a consumer and without")
@@ -321,6 +352,7 @@ static void check_collective(void) {
 int main(int argc, char **argv) {
   berth_ctx_new(NULL, &ctx);
   check_joins();
+  check_port();
   check_collective();
   check_random(argc > 1 ? atoi(argv[1]) : 240, argc > 2 ? (uint64_t)atoi(argv[2]) : 11);
   berth_ctx_release(ctx);
