@@ -1,6 +1,7 @@
 /* Base: context, allocation accounting, names, heap, random streams, quantities. */
 #include "check.h"
 #include "base/heap_internal.h"
+#include "base/utf8.h"
 
 static void test_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
@@ -118,6 +119,21 @@ static void test_quantities(berth_ctx *ctx) {
     CHECK_TEXT(berth_quantity_format(out[i].value, out[i].unit, buf, sizeof buf), out[i].want);
 }
 
+static void test_utf8(void) {
+  static const char *const good[] = { "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
+  static const char *const bad[] = {
+    "\x80", "\xc3(", "\xe2\x82(", "\xe2(\xac", "\xf0\x9f\x98(", "\xf0\x9f(\x80", "\xc0\x80", "\xe0\x9f\xbf",
+    "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80"
+  };
+  TEST("UTF-8: one to four bytes; no bad tails, surrogates or overlong forms");
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    CHECK(berth_i_utf8(good[i]) == i + 1 && !berth_i_utf8_error(good[i]));
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK(berth_i_utf8(bad[i]) == 0 && berth_i_utf8_error(bad[i]) == bad[i]);
+  }
+}
+
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
@@ -125,6 +141,7 @@ int main(void) {
   test_names(ctx);
   test_heap(ctx);
   test_rng();
+  test_utf8();
   test_quantities(ctx);
   berth_ctx_release(ctx);
   return check_done();

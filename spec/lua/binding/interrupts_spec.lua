@@ -63,6 +63,17 @@ local function it_does(name, f)
 end
 
 describe("an interrupt that is caught", function()
+  it("is told from other errors by its text", function()
+    local interrupt = require "berth.base.interrupt"
+    for _, err in ipairs { "interrupted", "a.lua:12: interrupted", "a.lua:12: interrupted!" } do
+      assert.is_true(interrupt.is(err), err)
+    end
+    for _, err in ipairs { "a.lua:12: no such file", "was interrupted", "a.lua:12: interrupted twice" } do
+      assert.is_false(interrupt.is(err), err)
+    end
+    assert.is_false(interrupt.is {})
+  end)
+
   after_each(function()
     for _, path in ipairs(paths) do os.remove(path) end
     paths = {}

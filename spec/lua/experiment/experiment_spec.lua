@@ -277,6 +277,13 @@ describe("berth.experiment", function()
     end
   end)
 
+  it("takes seed 1 when none is given", function()
+    local function run(t) return { value = t.seed } end
+    local e = assert(berth.experiment { name = "one", run = run })
+    assert.equal(1, #e.rows)
+    assert.equal(1, e.rows[1].seed)
+  end)
+
   it("has the published quantiles of Student's t", function()
     local t = require("berth.experiment.student").quantile
     local want = { { 0.95, 1, 12.7062047 }, { 0.95, 2, 4.3026527 }, { 0.95, 3, 3.1824463 }, { 0.95, 9, 2.2621572 },
@@ -327,6 +334,9 @@ describe("berth.experiment", function()
       assert.matches("more than 100 values in each other$", select(2, json.decode(opened:rep(200000))))
     end
     assert.equal("column 1: the text ends", select(2, json.decode ""))
+    assert.equal("column 3: unexpected '}'", select(2, json.decode "[1}"))
+    assert.equal("column 1: a string does not end", select(2, json.decode '"a'))
+    assert.equal("column 3: an unknown escape", select(2, json.decode [["a\q"]]))
     assert.equal('["a\239\191\189b","\195\169\240\159\145\141","\239\191\189\239\191\189"]', -- no UTF-8 becomes U+FFFD
       json.encode { "a\255b", "\195\169\240\159\145\141", "\192\128" })
     local wrong = { { "[1", "column 3" }, { "{1:2}", "column 2" }, { "[1] 2", "column 5: more than one value" },

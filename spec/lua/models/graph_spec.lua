@@ -284,4 +284,16 @@ describe("models: options", function()
     local function forward(op) return not op.backward and not op.update end
     assert.near(sum(fine.ops, "flop", forward), sum(coarse.ops, "flop", forward), 1)
   end)
+
+  it("draws as many layers as asked for, of each family", function()
+    for _, family in ipairs { "cnn", "mlp", "transformer" } do
+      local options = { family = family, layers = 3, seed = 1, training = false }
+      local g, found = models.describe("random", options), {}
+      for _, op in ipairs(g.ops) do
+        local layer = op.name:match("^layer(%d+)%f[%D]")
+        if layer then found[tonumber(layer)] = true end
+      end
+      assert.same({ true, true, true }, found)
+    end
+  end)
 end)

@@ -147,6 +147,18 @@ describe("help", function()
     assert.equal(tostring(berth.help "place"), tostring(help(berth.place)))
   end)
 
+  it("names the source of a placer, if it has one, and lists methods by name", function()
+    local rules = require "berth.help.rules"
+    assert.truthy(tostring(help "heft"):find("\n  source: Topcuoglu, Hariri, Wu 2002\n", 1, true))
+    for _, p in ipairs(rules.placers) do
+      local _, count = tostring(help(p.name)):gsub("source:%s*\n", "")
+      assert.equal(0, count, p.name)
+    end
+    assert.truthy(tostring(help "topology"):find("\n  topology:device ", 1, true))
+    assert.falsy(tostring(help()):find("topology:device", 1, true))
+    assert.falsy(tostring(help()):find("models.resnet ", 1, true))
+  end)
+
   it("knows every placer, every variant and every value of an option", function()
     local rules = require "berth.help.rules"
     for _, placer in ipairs(berth.placers()) do

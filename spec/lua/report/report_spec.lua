@@ -287,6 +287,20 @@ describe("a report", function()
     assert.equal("300 us", scale.labels(400e-6, "seconds")(3 * 100e-6))
   end)
 
+  it("labels an axis where there is room for the label", function()
+    local svg = require "berth.report.svg"
+    local function labels(width)
+      local out, found = {}, {}
+      svg.axis(out, function(value) return width * value / 8 end, 8, "seconds", 0, 10)
+      for text in table.concat(out):gmatch(">([^<>]+)</text>") do found[#found + 1] = text end
+      return found
+    end
+    assert.same({ "0 s", "1 s", "2 s", "3 s", "4 s", "5 s", "6 s", "7 s", "8 s" }, labels(800))
+    assert.equal("0 s", labels(60)[1])
+    assert.is_true(#labels(60) >= 2 and #labels(60) <= 4)
+    assert.same({ "0 s" }, labels(5))
+  end)
+
   it("fits texts into their room by characters, not by bytes", function()
     local svg = require "berth.report.svg"
     assert.equal("abc", svg.fit("abc", 40))
