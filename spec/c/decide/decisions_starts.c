@@ -126,6 +126,32 @@ static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p
   return BERTH_OK;
 }
 
+static berth_status in_range(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
+  Problem *x = ud;
+  for (int32_t j = 0; j < k; j++) {
+    x->wrong += leaf[j].decision < 0 || leaf[j].decision >= x->p.n || leaf[j].decided > x->p.n;
+    for (int32_t a = 0; a < ACTIONS; a++) p[j * ACTIONS + a] = 1 + a;
+  }
+  return BERTH_OK;
+}
+
+static void test_batches(berth_ctx *ctx) {
+  static Problem x;
+  TEST("the prior is asked about each decision, and about no other, whatever the batch");
+  for (int32_t batch = 1; batch <= MOST + 1; batch++) {
+    berth_decide_options o = berth_decide_default(0);
+    int32_t a[MOST];
+    make(&x, 3, MOST);
+    x.p.prior = in_range;
+    o.method = BERTH_DECIDE_TREE;
+    o.batch = batch;
+    o.informed_part = 0.5;
+    o.evaluations = 60;
+    CHECK_STATUS(run(ctx, &x, &o, a, NULL), BERTH_OK);
+    CHECK(x.wrong == 0 && x.calls > 20);
+  }
+}
+
 static void test_fills(berth_ctx *ctx) {
   static Problem x;
   TEST("decisions that are not made copy what stands for the action");
@@ -457,6 +483,7 @@ int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   test_uniform(ctx);
   test_fills(ctx);
+  test_batches(ctx);
   test_segments(ctx);
   test_none(ctx);
   test_told(ctx);

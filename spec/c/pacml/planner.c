@@ -139,6 +139,21 @@ static void discount_futures(void) {
   berth_ctx_release(ctx);
 }
 
+/* A job that would end behind the horizon is blocked; nothing comes before it. */
+static void beyond_the_horizon(void) {
+  const berth_i_choice late = { 0, 0, 0, 5 };
+  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  berth_i_ahead_state empty = { .now = 0 };
+  berth_ctx *ctx;
+  World w;
+  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  o.horizon = 1e-9;
+  CHECK(berth_i_ahead_future(w.ahead, &empty, &late, &o, 0) == 1);
+  drop(&w);
+  berth_ctx_release(ctx);
+}
+
 static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 
 /* What was learned until then stays: weights are not zero any more. */
@@ -166,6 +181,8 @@ int main(void) {
   run_once();
   TEST("a future counts blocked jobs, and what the network expects, the less the later they arrive");
   discount_futures();
+  TEST("what would end behind the horizon is blocked");
+  beyond_the_horizon();
   check_refusals(whole);
   TEST("learning can be interrupted");
   interrupt_learning();

@@ -132,6 +132,21 @@ static const char weightless_profile[] =
     "node1 -- A -- forward_compute_time=5, backward_compute_time=1, activation_size=0, parameter_size=0\n"
     "node2 -- B -- forward_compute_time=7, backward_compute_time=2, activation_size=0, parameter_size=0\n\tnode1 -- node2\n";
 
+/* One rack, one slot: a block of four is a server in each of four groups. */
+static void block_along_groups(berth_ctx *ctx) {
+  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_outcome out = { 0 };
+  int32_t servers[4];
+  Job j;
+  o.groups = 4;
+  o.racks = o.slots = 1;
+  CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  CHECK(berth_ramp_legal(j.ramp, 4) && !berth_ramp_legal(j.ramp, 6));
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, servers, &out), BERTH_OK);
+  CHECK(out.cause != BERTH_RAMP_NO_BLOCK && out.n_servers == 4 && servers[0] == 0 && servers[3] == 3);
+  drop(&j);
+}
+
 /* ---- interrupts ----------------------------------------------------------------------------------- */
 
 /* A chain of 20 ops, in text that lasts. */
@@ -209,6 +224,8 @@ int main(void) {
   plan_after_refusal();
   TEST("clusters of one server to 1024, in every shape");
   for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], profile);
+  TEST("a block along the groups, where there is one rack");
+  block_along_groups(ctx);
   TEST("graphs that take no time, or no memory");
   for (size_t i = 0; i < 4; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], free_profile);
   for (size_t i = 0; i < 4; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], weightless_profile);
