@@ -143,7 +143,7 @@ static void test_batches(berth_ctx *ctx) {
     int32_t a[MOST];
     make(&x, 3, MOST);
     x.p.prior = in_range;
-    o.method = BERTH_DECIDE_TREE;
+    o.method = BERTH_DECIDE_MCTS;
     o.batch = batch;
     o.informed_part = 0.5;
     o.evaluations = 60;
