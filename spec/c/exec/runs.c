@@ -284,6 +284,22 @@ static void classes(void) {
   setup_end(&s);
 }
 
+/* Longer than what is written between two looks at `stop`. */
+static void stopped_kernel(void) {
+  enum { LENGTH = 50000 };
+  static float one = 1, out[LENGTH];
+  const float *in = &one;
+  float *to = out;
+  int64_t in_length = 1, out_length = LENGTH;
+  berth_i_operands x = { .in = &in, .in_length = &in_length, .n_in = 1, .out = &to, .out_length = &out_length, .n_out = 1 };
+  berth_i_kernel mean = { BERTH_I_KERNEL_MEAN, 0, 0 };
+  atomic_int stop = 1;
+  int64_t written = 0;
+  berth_i_kernel_run(&mean, &x, 1e9, &stop);
+  for (int64_t i = 0; i < LENGTH; i++) written += out[i] == 1;
+  CHECK(written == LENGTH);
+}
+
 int main(void) {
   TEST("a chain takes its time") chain();
   TEST("a diamond takes its time, and a tensor crosses once") diamond();
@@ -293,5 +309,6 @@ int main(void) {
   TEST("a wrong copy is found") spoilt_copy();
   TEST("several runs: the median") medians();
   TEST("ops of one class run one kernel") classes();
+  TEST("a kernel that is stopped writes its output once") stopped_kernel();
   return check_done();
 }

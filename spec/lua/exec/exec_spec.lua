@@ -157,6 +157,7 @@ describe("the executor", function()
     assert.is_true(g2:op(1).seconds[1] >= 0.004 - 1e-9 and g2:op(1).seconds[2] >= 0.002 - 1e-9)
     assert.equal(math.huge, g2:op(2).seconds[1])
     assert.is_true(berth.cost(g2, t2):op(2, 2) >= 0.0005 - 1e-9)
+    assert.is_truthy(t2:path(1, 2) and t2:path(2, 1))
     local r, text, code = ex:run { 1, 1 }
     assert.is_nil(r)
     assert.matches("op 2", text)
