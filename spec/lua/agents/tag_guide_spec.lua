@@ -79,6 +79,34 @@ describe("a guide", function()
     end
   end)
 
+  it("gives halves: two that are likeliest in all, then one that is it in the mean", function()
+    -- A chain of eight op groups. The second action is likelier by 2 in the first, by 0.9 elsewhere.
+    local from, to, bytes, groups, answers = {}, {}, {}, {}, {}
+    for g = 1, 8 do
+      groups[g] = {}
+      answers[g] = { 1, math.exp(g == 1 and 2 or 0.9) }
+      if g < 8 then from[g], to[g], bytes[g] = g, g + 1, 1 end
+    end
+    local one = { set = 1, shares = "even", option = "ps" }
+    local d = {
+      groups = function() return groups end, actions = function() return { one, one } end,
+      sets = function() return { { 1 } } end, legal = function() return { 1, 2 } end,
+      positions = function() return { 0, 1, 2, 3, 4, 5, 6, 7 } end,
+      features = function()
+        return { edge_from = berth.nn.index(from), edge_to = berth.nn.index(to),
+          edge = berth.nn.array(bytes, { 7, 1 }) }
+      end,
+      evaluate = function(_, x) return { over = 0, seconds = x.action[1] } end,
+    }
+    local view = {
+      everywhere = function() return { 1, 1 } end, groups = function() return answers end,
+    }
+    local list, keys = guide.strategies(d, view, nil, { uniform = 2, halves = 3, changes = 0 }), {}
+    for i, x in ipairs(list) do keys[i] = key_of(x) end
+    assert.same({ "1 1 1 1 1 1 1 1", "2 2 2 2 2 2 2 2", "2 2 2 2 2 2 2 1", "2 2 2 2 2 2 1 1",
+      "2 1 1 1 1 1 1 1" }, keys)
+  end)
+
   it("simulates nothing that the search does not count", function()
     local d, known, asked = small(), {}, {}
     local spy = setmetatable({}, { __index = function(_, key)
