@@ -121,10 +121,9 @@ static void test_quantities(berth_ctx *ctx) {
 
 static void test_utf8(void) {
   static const char *const good[] = { "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
-  static const char *const bad[] = {
-    "\x80", "\xc3(", "\xe2\x82(", "\xe2(\xac", "\xf0\x9f\x98(", "\xf0\x9f(\x80", "\xc0\x80", "\xe0\x9f\xbf",
-    "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80"
-  };
+  static const char *const bad[] = { "\x80", "\xc3(", "\xe2\x82(", "\xe2(\xac", "\xf0\x9f\x98(",
+                                     "\xf0\x9f(\x80", "\xc0\x80", "\xe0\x9f\xbf",
+                                     "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80" };
   TEST("UTF-8: one to four bytes; no bad tails, surrogates or overlong forms");
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     CHECK(berth_i_utf8(good[i]) == i + 1 && !berth_i_utf8_error(good[i]));

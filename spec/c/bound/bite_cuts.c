@@ -70,7 +70,8 @@ static void by_hand(void) {
   unmake(&m);
 }
 
-/* Three links, unlike in bandwidth and latency: what is close depends on the bytes. Op 2 may have an output that nobody reads. */
+/* Three links, unlike in bandwidth and latency: what is close depends on the bytes. Op 2 may have
+ * an output that nobody reads. */
 static double bound_beside(int unread) {
   static const int32_t edge[][3] = { { 1, 4, 7 }, { 2, 4, 2 }, { 3, 4, 0 } };
   static const double seconds[] = { 4, 2, 3, 4, 1 };
@@ -88,14 +89,18 @@ static double bound_beside(int unread) {
     op.seconds = &seconds[i];
     CHECK_STATUS(berth_graph_builder_add_op(gb, &op, NULL), BERTH_OK);
   }
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(gb, edge[i][0], edge[i][1], edge[i][2], NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_graph_builder_connect(gb, edge[i][0], edge[i][1], edge[i][2], NULL),
+                 BERTH_OK);
   if (unread) CHECK_STATUS(berth_graph_builder_add_tensor(gb, &large, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(gb, &m.g), BERTH_OK);
   berth_graph_builder_release(gb);
   CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
   for (int32_t i = 0; i < 3; i++) {
-    CHECK_STATUS(berth_topology_builder_add_duplex(tb, i == 2, 1 + (i > 0), &link[i], NULL), BERTH_OK); /* 0-1, 0-2, 1-2 */
+    int32_t from = i == 2, to = 1 + (i > 0); /* 0-1, 0-2, 1-2 */
+    CHECK_STATUS(berth_topology_builder_add_duplex(tb, from, to, &link[i], NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(tb, &m.t), BERTH_OK);
   berth_topology_builder_release(tb);

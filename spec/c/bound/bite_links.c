@@ -291,10 +291,11 @@ static void check_joins(void) {
   berth_graph_release(g);
 }
 
-/* Seconds 1 2 4 1 1, all links 1 byte/s. Within 6 s ops share devices so that what goes into one or out of it takes its port too
- * long. */
+/* Seconds 1 2 4 1 1, all links 1 byte/s. Within 6 s ops share devices so that what goes into one or
+ * out of it takes its port too long. */
 static void check_port(void) {
-  static const int32_t edge[][3] = { { 0, 1, 5 }, { 0, 3, 1 }, { 0, 4, 3 }, { 1, 4, 1 }, { 2, 3, 1 }, { 3, 4, 1 } };
+  static const int32_t edge[][3] = { { 0, 1, 5 }, { 0, 3, 1 }, { 0, 4, 3 },
+                                     { 1, 4, 1 }, { 2, 3, 1 }, { 3, 4, 1 } };
   static const double seconds[] = { 1, 2, 4, 1, 1 };
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
@@ -309,7 +310,9 @@ static void check_port(void) {
     op.seconds = &seconds[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (int i = 0; i < 6; i++) CHECK_STATUS(berth_graph_builder_connect(b, edge[i][0], edge[i][1], edge[i][2], NULL), BERTH_OK);
+  for (int i = 0; i < 6; i++)
+    CHECK_STATUS(berth_graph_builder_connect(b, edge[i][0], edge[i][1], edge[i][2], NULL),
+                 BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &l, &t), BERTH_OK);

@@ -248,12 +248,15 @@ static void refusals(berth_ctx *ctx) {
   }
 }
 
-/* ---- bytes on links ----------------------------------------------------------------------------------- */
+/* ---- bytes on links ------------------------------------------------------------------------- */
 
-/* Bytes between every two of five devices, groups { 0, 1, 4 } and { 2, 3 }, each with its leader first. */
-static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind, const double (*want)[5]) {
+/* Bytes between every two of five devices, groups { 0, 1, 4 } and { 2, 3 }, each with its leader
+ * first. */
+static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind,
+                               const double (*want)[5]) {
   static const int32_t ops[] = { 0, 1, 2, 3, 4 }, group[] = { 0, 0, 1, 1, 0 };
-  berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL, .device_group = group };
+  berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL,
+                         .device_group = group };
   berth_collective k = { kind, 96, 1, 5, ops, 0, NULL };
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
@@ -285,10 +288,16 @@ static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind, const
 
 /* Chains 0 - 1 - 4 and 2 - 3, and a ring of the leaders 0 and 2. */
 static void hierarchical(berth_ctx *ctx) {
-  static const double allreduce[5][5] = { { 0, 96, 96, 0, 0 }, { 96, 0, 0, 0, 96 }, { 96, 0, 0, 96, 0 }, { 0, 0, 96, 0, 0 },
+  static const double allreduce[5][5] = { { 0, 96, 96, 0, 0 },
+                                          { 96, 0, 0, 0, 96 },
+                                          { 96, 0, 0, 96, 0 },
+                                          { 0, 0, 96, 0, 0 },
                                           { 0, 96, 0, 0, 0 } };
-  static const double allgather[5][5] = { { 0, 480, 288, 0, 0 }, { 192, 0, 0, 0, 480 }, { 288, 0, 0, 480, 0 },
-                                          { 0, 0, 96, 0, 0 }, { 0, 96, 0, 0, 0 } };
+  static const double allgather[5][5] = { { 0, 480, 288, 0, 0 },
+                                          { 192, 0, 0, 0, 480 },
+                                          { 288, 0, 0, 480, 0 },
+                                          { 0, 0, 96, 0, 0 },
+                                          { 0, 96, 0, 0, 0 } };
   TEST("groups: what goes along chains and around the ring of leaders");
   hierarchical_bytes(ctx, BERTH_ALLREDUCE, allreduce);
   hierarchical_bytes(ctx, BERTH_ALLGATHER, allgather);

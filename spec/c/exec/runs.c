@@ -291,7 +291,9 @@ static void stopped_kernel(void) {
   const float *in = &one;
   float *to = out;
   int64_t in_length = 1, out_length = LENGTH;
-  berth_i_operands x = { .in = &in, .in_length = &in_length, .n_in = 1, .out = &to, .out_length = &out_length, .n_out = 1 };
+  berth_i_operands x = {
+    .in = &in, .in_length = &in_length, .n_in = 1, .out = &to, .out_length = &out_length, .n_out = 1
+  };
   berth_i_kernel mean = { BERTH_I_KERNEL_MEAN, 0, 0 };
   atomic_int stop = 1;
   int64_t written = 0;

@@ -51,7 +51,8 @@ static void test_backfill(void) {
 }
 
 /* The gang is an amount of the first of two resources. */
-static berth_status rate_of_first(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate) {
+static berth_status rate_of_first(void *ud, int32_t job, int32_t n, const int32_t *machine,
+                                  const double *amount, double *rate) {
   CHECK(n == 2 && machine[0] == 0 && machine[1] == 1);
   CHECK(amount[0] == 3 && amount[1] == 0 && amount[2] == 1 && amount[3] == 0);
   ++*(int *)ud;

@@ -34,7 +34,8 @@ static void test(berth_ctx *ctx, const char *name, int32_t after) {
   for (int32_t i = 0; i < THINGS; i++) want[i] = i;
   CHECK_STATUS(berth_i_line_init(ctx, THINGS, want, &l), BERTH_OK);
   for (int32_t i = 0; i < 400; i++) {
-    move(&l, want, berth_rng_below(&rng, THINGS), after >= 0 ? after : berth_rng_below(&rng, THINGS - 1));
+    move(&l, want, berth_rng_below(&rng, THINGS),
+         after >= 0 ? after : berth_rng_below(&rng, THINGS - 1));
     if (i % 10 == 0) check_order(&l, want);
   }
   check_order(&l, want);

@@ -332,9 +332,11 @@ static void graphml(void) {
 /* A key behind the graph comes too late: the NaN is no number of berth's. */
 static void graphml_late_key(void) {
   berth_bundle b;
-  if (!parse("<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><graph edgedefault=\"directed\">"
+  if (!parse("<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"
+             "<graph edgedefault=\"directed\">"
              "<node id=\"a\"><data key=\"s\">NaN</data></node></graph>"
-             "<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/></graphml>", NULL, &b)) {
+             "<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/></graphml>",
+             NULL, &b)) {
     return;
   }
   CHECK(!op_at(b.graph, 0).seconds);

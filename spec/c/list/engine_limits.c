@@ -137,13 +137,16 @@ static void finds_what_fits(berth_ctx *ctx) {
 
 /* Two groups: of the second, op 3 runs on device 1 only, so op 2 goes there, too. */
 static void groups_where_all_can_run(berth_ctx *ctx) {
-  static const row rows[] = { { 1, 0, 0, 0, -1 }, { 1, 0, 0, 0, -1 }, { 3, 0, 0, 1, -1 }, { 1, 0, 0, 1, 1 } };
+  static const row rows[] = {
+    { 1, 0, 0, 0, -1 }, { 1, 0, 0, 0, -1 }, { 3, 0, 0, 1, -1 }, { 1, 0, 0, 1, 1 }
+  };
   static const double memory[] = { 9, 9 };
   instance x = loose(ctx, rows, 4, memory, 2);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
     if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) continue;
-    if (!CHECK(berth_placement_device(p)[2] == 1 && berth_placement_device(p)[3] == 1)) tell(ctx, placers[i]);
+    if (!CHECK(berth_placement_device(p)[2] == 1 && berth_placement_device(p)[3] == 1))
+      tell(ctx, placers[i]);
     berth_placement_release(p);
   }
   release_instance(&x);

@@ -65,8 +65,9 @@ static void published_examples(berth_ctx *ctx) {
   berth_cost_release(cost);
 }
 
-/* x (1 s) -> w (2 s, pinned to device 1) -5 s-> y (1 s). By SAGA's ranks x and y are equal, 10 s, and w is above: only x and y are
- * critical, and they go to device 0, which costs y the transfer. By the textbook all three are, and device 1 alone can run them. */
+/* x (1 s) -> w (2 s, pinned to device 1) -5 s-> y (1 s). By SAGA's ranks x and y are equal, 10 s,
+ * and w is above: only x and y are critical, and they go to device 0, which costs y the transfer.
+ * By the textbook all three are, and device 1 alone can run them. */
 static void cpop_critical_ops(berth_ctx *ctx) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
@@ -82,7 +83,8 @@ static void cpop_critical_ops(berth_ctx *ctx) {
     if (i == 1) op.pin = 1;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (int i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, i == 2 ? 5 : 0, NULL), BERTH_OK);
+  for (int i = 1; i < 3; i++)
+    CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, i == 2 ? 5 : 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &link, &t), BERTH_OK);

@@ -38,7 +38,8 @@ static void test_by_hand(void) {
   exact(&p, NULL, 3, 1);
 }
 
-/* On equal devices without transfers; a problem has devices of different types.  @param edge pairs, ended by BERTH_NONE */
+/* On equal devices without transfers; a problem has devices of different types.  @param edge pairs,
+ * ended by BERTH_NONE */
 static made equal(int32_t devices, int32_t ops, const double *seconds, const int32_t *edge) {
   made m = { NULL, NULL, NULL };
   berth_graph_builder *b = NULL;
@@ -50,7 +51,8 @@ static made equal(int32_t devices, int32_t ops, const double *seconds, const int
     op.seconds = &seconds[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (; *edge != BERTH_NONE; edge += 2) CHECK_STATUS(berth_graph_builder_connect(b, edge[0], edge[1], 0, NULL), BERTH_OK);
+  for (; *edge != BERTH_NONE; edge += 2)
+    CHECK_STATUS(berth_graph_builder_connect(b, edge[0], edge[1], 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &m.g), BERTH_OK);
   berth_graph_builder_release(b);
   CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &m.t), BERTH_OK);
@@ -66,7 +68,8 @@ static void test_equal_devices(void) {
   o.nodes = 1;
   TEST("the interval bound: 0, 1, 2 and 5 all run in [2, 3] of 5 s, and there are three devices");
   o.schedules = 0;
-  exact_on(equal(3, 7, SECONDS(1, 3, 3, 2, 1, 3, 2), EDGES(6, 0, 0, 3, 4, 2, 4, 3, 4, 5)), &o, 6, 1);
+  made m = equal(3, 7, SECONDS(1, 3, 3, 2, 1, 3, 2), EDGES(6, 0, 0, 3, 4, 2, 4, 3, 4, 5));
+  exact_on(m, &o, 6, 1);
   TEST("a list schedule from the sources, pushed back and forth, is enough");
   o.schedules = 3;
   exact_on(equal(2, 4, SECONDS(1, 3, 4, 3), EDGES(0, 3)), &o, 6, 1);
@@ -88,7 +91,8 @@ static void test_seed(void) {
     o.place.seed = placer.seed = seed;
     CHECK_STATUS(berth_exact(m.c, &o, &a, NULL, NULL), BERTH_OK);
     CHECK_STATUS(berth_place(m.c, "exact", &placer, &b, NULL), BERTH_OK);
-    CHECK(a && b && memcmp(berth_placement_start(a), berth_placement_start(b), 8 * sizeof(double)) == 0);
+    CHECK(a && b
+          && memcmp(berth_placement_start(a), berth_placement_start(b), 8 * sizeof(double)) == 0);
     berth_placement_release(a);
     berth_placement_release(b);
   }

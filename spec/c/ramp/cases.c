@@ -143,7 +143,8 @@ static void block_along_groups(berth_ctx *ctx) {
   CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
   CHECK(berth_ramp_legal(j.ramp, 4) && !berth_ramp_legal(j.ramp, 6));
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, servers, &out), BERTH_OK);
-  CHECK(out.cause != BERTH_RAMP_NO_BLOCK && out.n_servers == 4 && servers[0] == 0 && servers[3] == 3);
+  CHECK(out.cause != BERTH_RAMP_NO_BLOCK && out.n_servers == 4 && servers[0] == 0
+        && servers[3] == 3);
   drop(&j);
 }
 

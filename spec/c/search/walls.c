@@ -95,10 +95,10 @@ static void every_step(void) {
   }
 }
 
-/* Ops 0 and 1 gather 4 bytes on device 0, where op 0 takes 6 while it runs: never at once, but the answer has to hold in any
- * order. */
+/* Ops 0 and 1 gather 4 bytes on device 0, where op 0 takes 6 while it runs: never at once, but the
+ * answer has to hold in any order. */
 static void gathered_in_any_order(void) {
-  TEST("memory that is never given back: what a collective gathers counts once per device, beside the largest workspace")
+  TEST("memory in any order: what is gathered, once per device, and the largest workspace")
   for (int room = 9; room <= 10; room++) {
     static const int32_t members[] = { 0, 1 };
     setup s;

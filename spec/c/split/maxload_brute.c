@@ -408,7 +408,7 @@ int main(void) {
     berth_cost_release(c);
   }
 
-  TEST("latency of training in few moves: one accelerator for the innermost ops that fit, the CPU for those around") {
+  TEST("latency of training in few moves: innermost ops on one accelerator, the CPU around them") {
     /* op 0 on the CPU, 2 and 16 s; 1 to 3 take 15 s, and one tensor in and two out 3 s */
     sample s = { .n = 4, .training = 1, .acc = 2, .cpus = 1, .memory = 4, .edges = 10,
                  .src = { 0, 0, 1, 1, 2, 5, 6, 6, 7, 7 }, .dst = { 1, 2, 2, 3, 3, 4, 4, 5, 5, 6 },
@@ -423,7 +423,8 @@ int main(void) {
     o.visits = 50;
     CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
     CHECK_NEAR(r.value.latency, 36, 1e-9);
-    CHECK(p && berth_placement_device(p)[0] == 2 && berth_placement_device(p)[3] == berth_placement_device(p)[1]);
+    CHECK(p && berth_placement_device(p)[0] == 2
+          && berth_placement_device(p)[3] == berth_placement_device(p)[1]);
     berth_placement_release(p);
     berth_cost_release(c);
   }

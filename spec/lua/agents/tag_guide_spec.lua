@@ -80,7 +80,7 @@ describe("a guide", function()
   end)
 
   it("gives halves: two that are likeliest in all, then one that is it in the mean", function()
-    -- A chain of eight op groups. The second action is likelier by 2 in the first, by 0.9 elsewhere.
+    -- Eight op groups in a chain. The second action is likelier by 2 in the first, else by 0.9.
     local from, to, bytes, groups, answers = {}, {}, {}, {}, {}
     for g = 1, 8 do
       groups[g] = {}
