@@ -75,10 +75,11 @@ static double best_of_all(const sample *s) {
 static void check_brute(void) {
   sample s;
   double x[COLUMNS], relaxed[COLUMNS];
+  const int32_t n = check_runs(100, 300);
   int32_t i, feasible = 0;
   berth_rng rng;
   berth_rng_init(&rng, 7, 1);
-  for (i = 0; i < 300; i++) {
+  for (i = 0; i < n; i++) {
     berth_i_glpk_answer a = { .x = x }, l = { .x = relaxed };
     double best, sign;
     draw(&s, &rng);
@@ -98,7 +99,7 @@ static void check_brute(void) {
     CHECK_STATUS(berth_i_glpk_solve(ctx, &s.p, &l), BERTH_OK);
     CHECK(l.feasible && l.proved && holds(&s, relaxed) && sign * l.value >= sign * best - 1e-7);
   }
-  CHECK(feasible > 100 && feasible < 290);
+  CHECK(feasible > n / 3 && feasible < n - n / 30);
 }
 
 /* Market split: two equal halves cannot be had, and it takes many nodes to see that; a shortfall is dear. */
