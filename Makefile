@@ -32,7 +32,7 @@ LIBS   := $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lglpk -
 
 CORE_SRC = $(sort $(wildcard core/*/*.c core/*/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)
-LUA_SRC  = $(sort $(filter-out lua/src/base/readline.c lua/src/base/mpi.c,$(wildcard lua/src/*/*.c)))
+LUA_SRC  = $(sort $(filter-out lua/src/base/readline.c lua/src/base/mpi.c,$(wildcard lua/src/*.c lua/src/*/*.c)))
 LUA_OBJ  = $(LUA_SRC:lua/src/%.c=$(BUILD)/$(ABI)/obj/%.o)
 HEADERS  = $(wildcard core/include/berth/*.h)
 LIB_A    = $(BUILD)/libberth.a
@@ -46,7 +46,7 @@ READLINE = $(if $(EDIT),$(BUILD)/$(ABI)/berth/readline.so)
 MPI     := $(shell $(PKG) --exists ompi-c && echo yes)
 MPI_MODULE = $(if $(MPI),$(BUILD)/$(ABI)/berth/mpi.so)
 TEST_C   = $(sort $(wildcard spec/c/*/*.c))
-C_FILES  = $(sort $(wildcard $(addsuffix /*.[ch],core/* core/*/* lua/src/* spec/c spec/c/* spec/fuzz examples/c)))
+C_FILES  = $(sort $(wildcard $(addsuffix /*.[ch],core/* core/*/* lua/src lua/src/* spec/c spec/c/* spec/fuzz examples/c)))
 TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 
 # Linked into every product; CI sets it to the sanitizers.

@@ -21,6 +21,11 @@ berth_status berth_i_nomem(berth_ctx *ctx);
 /** Puts "prefix: " before the present text: "bert.json:12: ". */
 void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(2, 3);
 
+/* Rows of option tables: { BERTH_I_OPTION(berth_sim_options, noise, NUMBER), .high = 10, .text = "..." } */
+#define BERTH_I_OPTION(struct_type, field, kind) \
+  .key = #field, .offset = offsetof(struct_type, field), .type = BERTH_OPTION_##kind
+#define BERTH_I_CHOICE(name, text) &(const berth_choice){ name, text }
+
 /* Arrays carry their length: what was allocated with (n, size) is freed with the same. n == 0 gives a valid pointer
  * to nothing, NULL only on refusal or overflow of n * size. */
 void *berth_i_alloc(berth_ctx *ctx, size_t n, size_t size);

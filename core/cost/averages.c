@@ -1,6 +1,17 @@
 /* Means and extremes over devices and pairs. */
 #include "cost_internal.h"
 
+const berth_choice *const berth_i_average_choices[] = {
+  BERTH_I_CHOICE("textbook", "Means over all devices, and over all pairs of different devices, as the papers of HEFT, CPOP and "
+                             "PEFT say."),
+  BERTH_I_CHOICE("saga", "As the SAGA library computes them. HEFT: each device with itself counts as a free pair in mean "
+                         "transfers. CPOP: also the downward rank adds the op's own time at mean speed, and all ops of the top "
+                         "priority are critical. PEFT: the table takes the transfer time of each pair of devices instead of the "
+                         "mean."),
+  NULL
+};
+const berth_choice *const *berth_average_choices(void) { return berth_i_average_choices; }
+
 /* Over the devices whose class can run the op, summed up as plainly as published codes do it, whose ties by rounding are
  * then ours; exact where all agree. */
 static double mean_over_classes(const berth_cost *c, const double *row) {

@@ -420,7 +420,20 @@ berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int3
   return berth_cost_collective_by(c, collective, n, devices, seconds, &how);
 }
 
+const berth_choice *const berth_i_collective_algorithms[] = {
+  BERTH_I_CHOICE("ring", "Neighbour to neighbour; every kind has it."),
+  BERTH_I_CHOICE("tree", "Binomial trees, to the first device and back."),
+  BERTH_I_CHOICE("double-tree", "Two pipelined trees: broadcast, all-reduce, barrier."),
+  BERTH_I_CHOICE("halving", "Recursive halving and doubling; Bruck's form of the others."),
+  BERTH_I_CHOICE("hierarchical", "In groups of devices joined by fast links (device_groups, else found), then among one leader "
+                                 "of each."),
+  BERTH_I_CHOICE("lines", "An all-reduce by two measured lines (collective_lines), whatever the devices are."),
+  BERTH_I_CHOICE("auto", "For each collective the fastest of the others but lines."),
+  NULL
+};
+const berth_choice *const *berth_collective_algorithms(void) { return berth_i_collective_algorithms; }
+
 const char *berth_collective_algorithm_name(berth_collective_algorithm a) {
-  static const char *const names[] = { "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", "function" };
-  return (int)a >= 0 && a <= BERTH_COLLECTIVE_FUNCTION ? names[a] : NULL;
+  if (a == BERTH_COLLECTIVE_FUNCTION) return "function";
+  return (int)a >= 0 && a < BERTH_COLLECTIVE_FUNCTION ? berth_i_collective_algorithms[a]->name : NULL;
 }

@@ -1,6 +1,35 @@
 /* Prices a graph on a topology once, so that look-ups are arithmetic. */
 #include "cost_internal.h"
 
+#define FIELD(name, kind) BERTH_I_OPTION(berth_cost_model, name, kind)
+
+const berth_option_table *berth_cost_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(op, OTHER), .takes = "function", .fallback = "profile or roofline", .text = "seconds of (op, device), or nil: as built in" },
+    { FIELD(transfer, OTHER), .takes = "function", .fallback = "latency plus bytes / bandwidth",
+      .text = "seconds of (tensor, source, destination), or nil: as built in" },
+    { FIELD(collective, OTHER), .takes = "function", .fallback = "by collective_algorithm",
+      .text = "seconds of (collective, devices)" },
+    { FIELD(op_factor, NUMBER), .above = 1, .fallback = "1", .text = "multiplies op times" },
+    { FIELD(transfer_factor, NUMBER), .above = 1, .fallback = "1", .text = "multiplies transfer times" },
+    { FIELD(free_control, FLAG), .text = "tensors of no bytes cross in no time" },
+    { FIELD(collective_algorithm, CHOICE), .choices = berth_i_collective_algorithms,
+      .text = "how collectives are carried out, which prices them" },
+    { .key = "collective_lines", .type = BERTH_OPTION_OTHER, .takes = "array",
+      .text = "lines: us per KiB and us of the first line, the same of the second" },
+    { FIELD(lines_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .fallback = "collective_lines hold as they are",
+      .text = "lines: bandwidth at which they hold; scaled by it over the slowest pair's" },
+    { .key = "device_groups", .type = BERTH_OPTION_OTHER, .takes = "array", .fallback = "found in the topology",
+      .text = "hierarchical and auto: group of each device" },
+    { FIELD(collective_bandwidth, NUMBER), .above = 1, .fallback = "1",
+      .text = "collectives have so many times the bandwidth of transfers" },
+    { FIELD(whole_us, FLAG), .text = "op times, and bytes / bandwidth of transfers, are cut off to whole microseconds" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "cost", options, sizeof(berth_cost_model), NULL };
+  return &table;
+}
+
 /* ---- classes of devices ------------------------------------------------------------------ */
 
 /* Index into the graph's types: a graph of one unnamed type fits all devices. BERTH_NONE: the graph does not know it. */

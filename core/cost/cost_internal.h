@@ -99,4 +99,7 @@ static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, 
   return berth_i_route_seconds(c, c->t->latency[pair], c->t->bandwidth[pair], bytes);
 }
 
+/* averages.c, collective.c; NULL-terminated */
+extern const berth_choice *const berth_i_average_choices[], *const berth_i_collective_algorithms[];
+
 #endif

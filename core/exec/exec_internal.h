@@ -8,6 +8,7 @@
 #define BERTH_EXEC_INTERNAL_H
 
 #include "cost/cost_internal.h"
+#include "sim/dispatch/dispatch_internal.h"
 #include <berth/exec.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -100,7 +101,7 @@ struct berth_executor {
   int64_t *length;            /* [tensors] floats */
   int32_t *in_edge;           /* [edges] of each input */
   int32_t *edge_tensor;       /* [edges] */
-  double *level;              /* [ops] BLEVEL: b-levels; else NULL */
+  double *key;                /* [ops] what the dispatch has prepared; NULL: nothing */
   uint64_t *expected;         /* [ops] checksums; NULL: not yet */
   berth_i_exec_thread *thread;/* [devices + copiers] */
   bool running;

@@ -1,5 +1,6 @@
 /* Life of an executor: options, arrays, threads. */
 #include "exec_internal.h"
+#include "sim/plan_internal.h"
 #include <signal.h>
 
 /* ---- options ------------------------------------------------------------------------------------------ */
@@ -18,35 +19,46 @@ berth_exec_options berth_exec_default(void) {
   return o;
 }
 
-static berth_status check_positive(berth_ctx *ctx, const char *what, double v) {
-  if (v > 0 && !isinf(v)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "%s: %g is not positive and finite", what, v);
-}
+static void set_defaults(void *out) { *(berth_exec_options *)out = berth_exec_default(); }
 
-static berth_status check_numbers(berth_ctx *ctx, const berth_exec_options *o) {
-  berth_status st;
-  if (!(o->scale >= 0) || isinf(o->scale))
-    return berth_i_fail(ctx, BERTH_EINVAL, "scale: %g is not finite and at least 0", o->scale);
-  if (!(o->duty >= 0 && o->duty <= 1)) return berth_i_fail(ctx, BERTH_EINVAL, "duty: %g is not from 0 to 1", o->duty);
-  if ((st = check_positive(ctx, "seconds", o->seconds)) != BERTH_OK) return st;
-  if ((st = check_positive(ctx, "flops", o->flops)) != BERTH_OK) return st;
-  if ((st = check_positive(ctx, "stream", o->stream)) != BERTH_OK) return st;
-  return check_positive(ctx, "memory", o->memory);
+#define FIELD(name, kind) BERTH_I_OPTION(berth_exec_options, name, kind)
+
+static const berth_choice *const modes[] = {
+  BERTH_I_CHOICE("compute", "Ops run kernels sized by their times."),
+  BERTH_I_CHOICE("paced", "Ops last as long as the cost model says; a share `duty` of it is computed."),
+  NULL
+};
+
+const berth_option_table *berth_exec_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(mode, CHOICE), .choices = modes, .text = "what an op does" },
+    { FIELD(links, CHOICE), .choices = berth_i_link_choices, .text = "who shares what while tensors cross; route and fair are refused" },
+    { FIELD(dispatch, CHOICE), .choices = berth_i_dispatch_choices,
+      .text = "which of the ready ops an idle device runs next; planned and static are refused" },
+    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .text = "nominal time of all ops, one after the other" },
+    { FIELD(scale, NUMBER), .fallback = "by seconds", .text = "real seconds for a second of the cost model" },
+    { FIELD(duty, NUMBER), .high = 1, .text = "paced: share of its time that a device computes" },
+    { FIELD(flops, QUANTITY), .unit = BERTH_FLOP_PER_SECOND, .above = 1, .text = "rate by which products are sized" },
+    { FIELD(stream, NUMBER), .above = 1, .text = "rate by which other kernels are sized, elements/s" },
+    { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .above = 1, .text = "bytes that all tensors take together at most" },
+    { FIELD(check, FLAG), .text = "compares all results with those of a run on one thread" },
+    { FIELD(seed, SEED), .text = "of the graph's inputs and of dispatch random" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "exec", options, sizeof(berth_exec_options), set_defaults };
+  return &table;
 }
 
 static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
-  if (o->mode != BERTH_EXEC_COMPUTE && o->mode != BERTH_EXEC_PACED)
-    return berth_i_fail(ctx, BERTH_EINVAL, "mode: %d is none", (int)o->mode);
+  const char *needs;
   switch (o->links) {
     case BERTH_LINKS_FREE: case BERTH_LINKS_CHANNEL: case BERTH_LINKS_DUPLEX: case BERTH_LINKS_PAIR: break;
     default: return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
   }
-  switch (o->dispatch) {
-    case BERTH_DISPATCH_FIFO: case BERTH_DISPATCH_LIGHT_FIRST: case BERTH_DISPATCH_BLEVEL: case BERTH_DISPATCH_LIFO:
-    case BERTH_DISPATCH_RANDOM: return BERTH_OK;
-    default:
-      return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "dispatch: the executor has fifo, light-first, blevel, lifo and random");
-  }
+  needs = berth_i_dispatch_of(o->dispatch)->needs;
+  if (!needs) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "dispatch %s requires option %s, which the executor does not have",
+                      berth_dispatch_choices()[o->dispatch]->name, needs);
 }
 
 /* One that takes no time is an op like any other: beside the device's work or not is the same. */
@@ -135,7 +147,7 @@ static void free_graph_arrays(berth_executor *x) {
   berth_i_free(x->ctx, x->own, n, sizeof *x->own);
   berth_i_free(x->ctx, x->lead, m, sizeof *x->lead);
   berth_i_free(x->ctx, x->copy_at, m, sizeof *x->copy_at);
-  berth_i_free(x->ctx, x->level, n, sizeof *x->level);
+  berth_i_free(x->ctx, x->key, n, sizeof *x->key);
   berth_i_free(x->ctx, x->expected, n, sizeof *x->expected);
 }
 
@@ -229,7 +241,7 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
   berth_ctx *ctx = cost->ctx;
   berth_executor *x;
   berth_status st;
-  if ((st = check_numbers(ctx, &o)) != BERTH_OK || (st = check_choices(ctx, &o)) != BERTH_OK) return st;
+  if ((st = berth_options_check(ctx, berth_exec_option_table(), &o)) != BERTH_OK || (st = check_choices(ctx, &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost)) != BERTH_OK) return st;
   if (!(x = berth_i_zalloc(ctx, 1, sizeof *x))) return berth_i_nomem(ctx);
   x->ctx = ctx;

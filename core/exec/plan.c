@@ -142,17 +142,11 @@ static void plan_degrees(berth_executor *x) {
   }
 }
 
-static berth_status plan_levels(berth_executor *x, const double *mean) {
-  size_t n = (size_t)x->g->n_tensors;
-  double *comm;
-  berth_status st;
-  if (x->o.dispatch != BERTH_DISPATCH_BLEVEL) return BERTH_OK;
-  if (!(x->level = berth_i_alloc(x->ctx, (size_t)x->g->n_ops, sizeof *x->level))) return berth_i_nomem(x->ctx);
-  if (!(comm = berth_i_alloc(x->ctx, n, sizeof *comm))) return berth_i_nomem(x->ctx);
-  st = berth_cost_mean_transfers(x->cost, BERTH_AVERAGE_TEXTBOOK, comm);
-  if (st == BERTH_OK) st = berth_b_level(x->g, mean, comm, x->level);
-  berth_i_free(x->ctx, comm, n, sizeof *comm);
-  return st;
+static berth_status plan_keys(berth_executor *x) {
+  const berth_i_dispatch *dispatch = berth_i_dispatch_of(x->o.dispatch);
+  if (!dispatch->prepare) return BERTH_OK;
+  if (!(x->key = berth_i_alloc(x->ctx, (size_t)x->g->n_ops, sizeof *x->key))) return berth_i_nomem(x->ctx);
+  return dispatch->prepare(x->cost, NULL, x->key);
 }
 
 berth_status berth_i_exec_plan(berth_executor *x) {
@@ -165,7 +159,7 @@ berth_status berth_i_exec_plan(berth_executor *x) {
   plan_lengths(x);
   plan_degrees(x);
   if ((st = plan_edges(x)) != BERTH_OK) goto done;
-  if ((st = plan_levels(x, mean)) != BERTH_OK) goto done;
+  if ((st = plan_keys(x)) != BERTH_OK) goto done;
   st = plan_kernels(x, mean);
 done:
   berth_i_free(x->ctx, mean, n, sizeof *mean);

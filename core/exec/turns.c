@@ -18,19 +18,15 @@ static void input_there(berth_executor *x, int32_t op) {
   if (--x->missing[op] == 0) make_ready(x, op);
 }
 
-/* Larger goes first; ties: the op that became ready first. */
-static double preference(const berth_executor *x, int32_t op) {
-  switch (x->o.dispatch) {
-    case BERTH_DISPATCH_LIFO: return (double)x->since[op];
-    case BERTH_DISPATCH_BLEVEL: return x->level[op];
-    case BERTH_DISPATCH_LIGHT_FIRST: return -berth_i_exec_nominal(x, op);
-    default: return -(double)x->since[op];
-  }
+/* Least goes first; ties: the op that became ready first. */
+static double key(const berth_executor *x, int32_t op) {
+  const berth_i_dispatch *d = berth_i_dispatch_of(x->o.dispatch);
+  return d->key ? d->key(x->key, op, berth_i_exec_nominal(x, op), (double)x->since[op]) : (double)x->since[op];
 }
 
 static bool goes_before(const berth_executor *x, int32_t a, int32_t b) {
-  double pa = preference(x, a), pb = preference(x, b);
-  return pa > pb || (pa == pb && x->since[a] < x->since[b]);
+  double ka = key(x, a), kb = key(x, b);
+  return ka < kb || (ka == kb && x->since[a] < x->since[b]);
 }
 
 /* O(ready) */

@@ -5,20 +5,50 @@
 #include "pack/packing_internal.h"
 #include <berth/place.h>
 
-/** One placer. name and variants as in berth_placers(). */
+/** Favourites that the one linear program gives to several members. */
+typedef enum berth_i_matching {
+  BERTH_I_MATCHING_NONE,
+  BERTH_I_MATCHING_GREEDY,
+  BERTH_I_MATCHING_HALF,
+  BERTH_I_MATCHING_TENTH,
+  BERTH_I_MATCHINGS = BERTH_I_MATCHING_TENTH
+} berth_i_matching;
+
+/** A member of the built-in portfolio: the placer with these options; 0 everywhere: its defaults. */
+typedef struct berth_i_member_row {
+  int order;        /* place in the portfolio: of equal answers the first stays */
+  const char *name; /* in reports */
+  berth_ties ties;
+  berth_favourites favourites;
+  double tau;
+  berth_i_matching matching;
+  berth_coarsen coarsen;
+  int32_t coarsen_ops;
+  double weight;    /* transfer_weight; 0: 1 */
+} berth_i_member_row;
+
+/** One placer: all that berth knows of it. A new one is a file with its descriptor and a line of BERTH_I_PLACERS. */
 typedef struct berth_i_placer {
-  const char *name;
-  const char *const *variants; /* NULL-terminated, "" first */
+  berth_placer about;
   berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);
-  berth_status (*check)(berth_cost *cost, const berth_place_options *opts); /* of options all placers have checked; NULL: no more */
+  berth_status (*check)(berth_cost *cost, const berth_place_options *opts); /* after the common checks; NULL: none */
+  const berth_i_member_row *members; /* ended by a row without a name; NULL: in no portfolio */
 } berth_i_placer;
+
+/** All but the portfolio, which runs them, in the order of berth_placers(). */
+#define BERTH_I_PLACERS(X) \
+  X(single) X(round_robin) X(random) X(metis) X(m_topo) X(m_etf) X(m_sct) X(etf) X(heft) X(cpop) X(peft) X(minmin) X(blevel) \
+  X(critical_path) X(enumerative) X(exact) X(anneal) X(local) X(brkga)
+
+#define BERTH_I_DECLARE_PLACER(symbol) extern const berth_i_placer berth_i_placer_##symbol;
+BERTH_I_PLACERS(BERTH_I_DECLARE_PLACER)
+BERTH_I_DECLARE_PLACER(policy)
+BERTH_I_DECLARE_PLACER(portfolio)
 
 /* options.c */
 /** What berth_place checks before it begins. variant may be NULL. */
 berth_status berth_i_placer_check(berth_cost *cost, const berth_i_placer *p, const berth_place_options *opts);
 berth_status berth_i_check_policy(berth_cost *cost, const berth_place_options *opts);
-/** BERTH_EINVAL: there are only these names. */
-berth_status berth_i_unknown(berth_ctx *ctx, const char *what, const char *name, const char *const *names);
 /* placer.c */
 /** berth_place, for one that has been found. */
 berth_status berth_i_placer_run(berth_cost *cost, const berth_i_placer *p, const berth_place_options *opts, berth_placement **out,
@@ -26,20 +56,10 @@ berth_status berth_i_placer_run(berth_cost *cost, const berth_i_placer *p, const
 /* table.c */
 /** Any but the portfolio; NULL: there is none of that name. */
 const berth_i_placer *berth_i_placer_find(const char *name);
-
-/* place/placers/baselines.c, place/placers/metis.c, place/placers/mtopo.c */
-extern const berth_i_placer berth_i_placer_single, berth_i_placer_round_robin, berth_i_placer_random, berth_i_placer_metis,
-    berth_i_placer_m_topo;
-/* the list engine's */
-extern const berth_i_placer berth_i_placer_m_etf, berth_i_placer_m_sct, berth_i_placer_etf, berth_i_placer_heft,
-    berth_i_placer_cpop, berth_i_placer_peft, berth_i_placer_minmin, berth_i_placer_blevel, berth_i_placer_critical_path,
-    berth_i_placer_policy;
-/* place/placers/enumerative.c */
-extern const berth_i_placer berth_i_placer_enumerative;
-/* place/exact/exact.c, place/portfolio.c */
-/* place/placers/anneal.c */
-extern const berth_i_placer berth_i_placer_anneal, berth_i_placer_local, berth_i_placer_brkga;
-extern const berth_i_placer berth_i_placer_exact, berth_i_placer_portfolio;
+/** BERTH_EINVAL: there is no placer of that name; lists them. */
+berth_status berth_i_placer_unknown(berth_ctx *ctx, const char *name);
+/** The k-th member row of the built-in portfolio in its order, and its placer.  @return NULL: there are not so many */
+const berth_i_member_row *berth_i_member_row_at(int32_t k, const berth_i_placer **placer);
 
 /* place/placers/coarse.c */
 static inline bool berth_i_is_coarse(const berth_place_options *o) {

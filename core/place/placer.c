@@ -3,7 +3,7 @@
 
 /* A placer blames the op at which it got stuck for lack of memory. If nothing can fit at all, that is the better reason. */
 static berth_status give_reason(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_obstacle *why) {
-  const char *name = p == &berth_i_placer_policy && o->policy->name ? o->policy->name : p->name;
+  const char *name = p == &berth_i_placer_policy && o->policy->name ? o->policy->name : p->about.name;
   bool proved = why->op == BERTH_NONE && p != &berth_i_placer_single; /* which reports the graph as a whole */
   berth_status st;
   if (proved || !(why->missing > 0)) return BERTH_EINFEASIBLE;

@@ -4,82 +4,28 @@
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-typedef struct built_in {
-  const char *name, *placer;
-  berth_ties ties;
-  berth_favourites favourites;
-  double tau;
-  berth_i_matching matching;
-  berth_coarsen coarsen;
-  int32_t coarsen_ops;
-  double weight; /* of transfers */
-} built_in;
-
-#define NO_LP BERTH_FAVOURITES_LP, 0, BERTH_I_MATCHING_NONE
-#define THROUGH BERTH_FAVOURITES_THROUGH, 0, BERTH_I_MATCHING_NONE
-#define GREEDY BERTH_FAVOURITES_LP, 0, BERTH_I_MATCHING_GREEDY
-#define HALF BERTH_FAVOURITES_LP, 0.5, BERTH_I_MATCHING_HALF
-#define TENTH BERTH_FAVOURITES_LP, 0.1, BERTH_I_MATCHING_TENTH
-#define OPS BERTH_COARSEN_NONE, 0
-#define CHAINS BERTH_COARSEN_CHAINS, 0
-#define COPLACE BERTH_COARSEN_COPLACE, 8
-#define FUSE BERTH_COARSEN_FUSE, 16
-
-/* Of equal answers the first stays: the trivial ones go before those that took thought. The coarse ones are here because some
- * graphs and links are won by nobody else: docs/results.md has the counts. */
-static const built_in list[] = {
-  { "single", "single", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "round-robin", "round-robin", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "m-etf", "m-etf", BERTH_TIES_LEVEL, NO_LP, OPS, 1 },
-  { "m-etf topological", "m-etf", BERTH_TIES_TOPOLOGICAL, NO_LP, OPS, 1 },
-  { "m-etf b-level", "m-etf", BERTH_TIES_BLEVEL, NO_LP, OPS, 1 },
-  { "m-sct through", "m-sct", BERTH_TIES_LEVEL, THROUGH, OPS, 1 },
-  { "m-sct through topological", "m-sct", BERTH_TIES_TOPOLOGICAL, THROUGH, OPS, 1 },
-  { "m-sct", "m-sct", BERTH_TIES_LEVEL, GREEDY, OPS, 1 },
-  { "m-sct topological", "m-sct", BERTH_TIES_TOPOLOGICAL, GREEDY, OPS, 1 },
-  { "m-sct b-level", "m-sct", BERTH_TIES_BLEVEL, GREEDY, OPS, 1 },
-  { "m-sct tau=0.5 topological", "m-sct", BERTH_TIES_TOPOLOGICAL, HALF, OPS, 1 },
-  { "m-sct tau=0.1 topological", "m-sct", BERTH_TIES_TOPOLOGICAL, TENTH, OPS, 1 },
-  { "etf", "etf", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "heft", "heft", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "peft", "peft", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "cpop", "cpop", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "blevel", "blevel", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "critical-path", "critical-path", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "minmin", "minmin", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "m-topo", "m-topo", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "metis", "metis", BERTH_TIES_DEFAULT, NO_LP, OPS, 1 },
-  { "m-etf b-level coplace", "m-etf", BERTH_TIES_BLEVEL, NO_LP, COPLACE, 1 },
-  { "m-sct b-level coplace", "m-sct", BERTH_TIES_BLEVEL, NO_LP, COPLACE, 1 },
-  { "critical-path coplace, transfers x2", "critical-path", BERTH_TIES_DEFAULT, NO_LP, COPLACE, 2 },
-  { "etf coplace, transfers x0.5", "etf", BERTH_TIES_DEFAULT, NO_LP, COPLACE, 0.5 },
-  { "heft coplace, transfers x2", "heft", BERTH_TIES_DEFAULT, NO_LP, COPLACE, 2 },
-  { "m-topo coplace", "m-topo", BERTH_TIES_DEFAULT, NO_LP, COPLACE, 1 },
-  { "peft chains", "peft", BERTH_TIES_DEFAULT, NO_LP, CHAINS, 1 },
-  { "etf fuse, transfers x0.5", "etf", BERTH_TIES_DEFAULT, NO_LP, FUSE, 0.5 },
-  { "minmin fuse, transfers x0.5", "minmin", BERTH_TIES_DEFAULT, NO_LP, FUSE, 0.5 },
-  { "blevel fuse, transfers x0.5", "blevel", BERTH_TIES_DEFAULT, NO_LP, FUSE, 0.5 },
-  { "metis fuse", "metis", BERTH_TIES_DEFAULT, NO_LP, FUSE, 1 },
-  { "blevel, transfers x0.5", "blevel", BERTH_TIES_DEFAULT, NO_LP, OPS, 0.5 },
-  { "m-sct through, transfers x4", "m-sct", BERTH_TIES_LEVEL, THROUGH, OPS, 4 },
-};
-enum { BUILT_IN = sizeof list / sizeof *list };
-
-static bool solves(const built_in *b) { return strcmp(b->placer, "m-sct") == 0 && b->favourites == BERTH_FAVOURITES_LP; }
-
-static void take_built_in(const built_in *b, const berth_place_options *place, berth_i_entry *e) {
+static void take_built_in(int32_t k, const berth_place_options *place, berth_i_entry *e) {
+  const berth_i_placer *placer = NULL;
+  const berth_i_member_row *m = berth_i_member_row_at(k, &placer);
   berth_place_options *o = &e->member.options;
-  e->member.name = b->name;
-  e->member.placer = b->placer;
+  e->member.name = m->name;
+  e->member.placer = placer->about.name;
   *o = *place;
-  o->ties = b->ties;
-  o->favourites = b->favourites;
-  o->tau = b->tau;
-  o->coarsen = b->coarsen;
-  o->coarsen_ops = b->coarsen_ops;
-  o->transfer_weight = b->weight;
-  e->matching = b->matching;
-  if (!solves(b)) o->gap = berth_place_default(NULL).gap;
+  o->ties = m->ties;
+  o->favourites = m->favourites;
+  o->tau = m->tau;
+  o->coarsen = m->coarsen;
+  o->coarsen_ops = m->coarsen_ops;
+  o->transfer_weight = m->weight > 0 ? m->weight : 1;
+  e->matching = m->matching;
+  if (m->matching == BERTH_I_MATCHING_NONE) o->gap = berth_place_default(NULL).gap;
+}
+
+static int32_t count_built_in(void) {
+  const berth_i_placer *placer;
+  int32_t n = 0;
+  while (berth_i_member_row_at(n, &placer)) n++;
+  return n;
 }
 
 static void take_given(const berth_member *m, berth_i_entry *e) {
@@ -106,7 +52,7 @@ static berth_status check_entry(berth_cost *cost, int32_t i, berth_i_entry *e) {
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "portfolio: member %d (%s): is a portfolio itself", (int)i, label(&e->member));
   }
   if ((e->placer = berth_i_placer_find(e->member.placer))) st = berth_i_placer_check(cost, e->placer, &e->member.options);
-  else st = berth_i_unknown(cost->ctx, "placer", e->member.placer, berth_placers());
+  else st = berth_i_placer_unknown(cost->ctx, e->member.placer);
   if (st == BERTH_EINVAL) berth_i_prefix_error(cost->ctx, "portfolio: member %d (%s): ", (int)i, label(&e->member));
   return st;
 }
@@ -171,7 +117,7 @@ static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o
 
 berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o, berth_portfolio **out) {
   bool given = o->n_members > 0;
-  int32_t i, n = given ? o->n_members : BUILT_IN;
+  int32_t i, n = given ? o->n_members : count_built_in();
   berth_portfolio *p = berth_i_zalloc(cost->ctx, 1, sizeof *p);
   berth_status st = BERTH_OK;
   if (!p) return berth_i_nomem(cost->ctx);
@@ -184,7 +130,7 @@ berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_optio
   if (!p->entry || !p->report) st = berth_i_nomem(p->ctx);
   for (i = 0; i < n && st == BERTH_OK; i++) {
     if (given) take_given(&o->members[i], &p->entry[i]);
-    else take_built_in(&list[i], &o->place, &p->entry[i]);
+    else take_built_in(i, &o->place, &p->entry[i]);
     if ((st = check_entry(cost, i, &p->entry[i])) == BERTH_OK) st = name_entry(p, i);
   }
   if (st == BERTH_OK) *out = p;
@@ -304,5 +250,17 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
   return st;
 }
 
-static const char *const plain[] = { "", NULL };
-const berth_i_placer berth_i_placer_portfolio = { "portfolio", plain, run, NULL };
+const berth_i_placer berth_i_placer_portfolio = {
+  .about = { .name = "portfolio",
+             .reads = "averages tries members seconds threads judge",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie "
+              "rules, and all others but random and the variants, some of them also on sets of "
+              "ops (coarsen) or with weighed transfers (transfer_weight); simulates each answer, "
+              "keeps the best. The default.",
+      .good = "Whenever a few times the cost of one placer does not matter.",
+      .weak = "No better than its best member, under the simulation that judges." },
+    { .name = NULL } } },
+  .run = run,
+};

@@ -6,14 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-typedef enum berth_i_matching { /* favourites that the one linear program gives to several members */
-  BERTH_I_MATCHING_GREEDY,
-  BERTH_I_MATCHING_HALF,
-  BERTH_I_MATCHING_TENTH,
-  BERTH_I_MATCHINGS,
-  BERTH_I_MATCHING_NONE = BERTH_I_MATCHINGS
-} berth_i_matching;
-
 /** A member as it is run. The options are those with which berth_place gives the same. */
 typedef struct berth_i_entry {
   berth_member member;

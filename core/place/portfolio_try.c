@@ -71,7 +71,7 @@ static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement *
   if (e->matching != BERTH_I_MATCHING_NONE) {
     if ((st = await_solution(w)) != BERTH_OK) return st;
     o.favourites = BERTH_FAVOURITES_GIVEN;
-    o.favourite = w->run->favourite[e->matching];
+    o.favourite = w->run->favourite[e->matching - 1];
     o.tau = 0;
     o.gap = berth_place_default(NULL).gap;
   }

@@ -1,25 +1,42 @@
 /* The table of placers, but for the portfolio, which runs them. */
 #include "place_internal.h"
+#include <stdio.h>
 
-static const berth_i_placer *const placers[] = {
-  &berth_i_placer_single,        &berth_i_placer_round_robin, &berth_i_placer_random, &berth_i_placer_metis,
-  &berth_i_placer_m_topo,        &berth_i_placer_m_etf,       &berth_i_placer_m_sct,  &berth_i_placer_etf,    &berth_i_placer_heft,
-  &berth_i_placer_cpop,          &berth_i_placer_peft,        &berth_i_placer_minmin, &berth_i_placer_blevel,
-  &berth_i_placer_critical_path, &berth_i_placer_enumerative, &berth_i_placer_exact, &berth_i_placer_anneal,
-  &berth_i_placer_local,         &berth_i_placer_brkga,       &berth_i_placer_policy, NULL
-};
-
-static const char *const placer_names[] = {
-  "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-  "critical-path", "enumerative", "exact", "anneal", "local", "brkga", "portfolio", "policy", NULL
-};
-
-const char *const *berth_placers(void) { return placer_names; }
+#define ROW(symbol) &berth_i_placer_##symbol,
+static const berth_i_placer *const placers[] = { BERTH_I_PLACERS(ROW) ROW(policy) NULL };
 
 const berth_i_placer *berth_i_placer_find(const char *name) {
-  const berth_i_placer *const *p;
-  for (p = placers; name && *p; p++) {
-    if (strcmp((*p)->name, name) == 0) return *p;
+  for (const berth_i_placer *const *p = placers; name && *p; p++) {
+    if (strcmp((*p)->about.name, name) == 0) return *p;
+  }
+  return NULL;
+}
+
+berth_status berth_i_placer_unknown(berth_ctx *ctx, const char *name) {
+  char list[400];
+  size_t used = 0;
+  list[0] = 0;
+  for (const berth_i_placer *const *p = placers; *p && used < sizeof list; p++) {
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", (*p)->about.name);
+  }
+  return berth_i_fail(ctx, BERTH_EINVAL, "unknown placer \"%s\"; there are %s, portfolio", name ? name : "", list);
+}
+
+/* How many rows come before one. */
+static int32_t rank_of(int order) {
+  int32_t n = 0;
+  for (const berth_i_placer *const *p = placers; *p; p++) {
+    for (const berth_i_member_row *m = (*p)->members; m && m->name; m++) n += m->order < order;
+  }
+  return n;
+}
+
+const berth_i_member_row *berth_i_member_row_at(int32_t k, const berth_i_placer **placer) {
+  for (const berth_i_placer *const *p = placers; *p; p++) {
+    for (const berth_i_member_row *m = (*p)->members; m && m->name; m++) {
+      *placer = *p;
+      if (rank_of(m->order) == k) return m;
+    }
   }
   return NULL;
 }

@@ -131,17 +131,3 @@ double berth_placement_estimate(const berth_placement *p) { return p->estimate; 
 double berth_placement_bound(const berth_placement *p) { return p->bound; }
 int32_t berth_placement_links(const berth_placement *p) { return p->links; }
 const char *berth_placement_placer(const berth_placement *p) { return p->placer; }
-
-berth_place_options berth_place_default(const berth_graph *g) {
-  berth_place_options o = { 0 };
-  o.variant = "";
-  o.averages = BERTH_AVERAGE_TEXTBOOK;
-  o.links = BERTH_LINKS_FREE;
-  o.memory = g ? berth_sim_default(g).memory : BERTH_MEMORY_TOTAL;
-  o.param_multiple = 1;
-  o.device = BERTH_NONE;
-  o.tries = 1;
-  o.gap = 0.01;
-  o.transfer_weight = 1;
-  return o;
-}

@@ -1,7 +1,88 @@
-/* Options: defaults, presets, checks. */
+/* Options: descriptors, defaults, presets, checks of what goes together. */
 #include "sim_internal.h"
 
-#define MOST_NOISE 10.0 /* factors then lie within 1e-40 to 1e40 */
+#define C BERTH_I_CHOICE
+
+const berth_choice *const berth_i_link_choices[] = {
+  C("free", "No contention: every transfer takes latency plus bytes / bandwidth of its route, all at once."),
+  C("channel", "Each device has one channel for sends and receives together: half duplex."),
+  C("duplex", "Each device has one channel out and one in; a transfer holds the sender's and the receiver's, as network "
+              "cards do."),
+  C("pair", "One channel for each ordered pair of devices; transfers on it queue."),
+  C("route", "A transfer holds every link of its route for its whole time, all of them or none; the oldest request that can "
+             "start goes first. List placers plan with duplex instead."),
+  C("fair", "After the latency of its route a transfer shares the bandwidth of its links, max-min fairly, with all that "
+            "cross them, anew whenever one starts or ends. List placers plan with duplex instead."),
+  NULL
+};
+const berth_choice *const berth_i_memory_choices[] = {
+  C("none", "Not accounted: no peaks, no limits."),
+  C("inference", "Parameters stay; a tensor is freed after its last reader on the device and its last send. Default without twins."),
+  C("training", "As inference, but what a backward twin needs stays until that has run. Default for graphs with twins."),
+  C("total", "Nothing is freed: what is placed under it holds under any order of execution."),
+  NULL
+};
+static const berth_choice *const sends[] = {
+  C("push", "A tensor leaves when it is made, to every device with a reader."),
+  C("pull", "A device picks an op whose producers are done, fetches what it lacks, and waits for it."),
+  NULL
+};
+static const berth_choice *const event_orders[] = {
+  C("event", "Discrete events, by time."),
+  C("ready", "Ops by ready time, as the published simulator of Baechi does; with dispatch fifo and send push."),
+  C("task", "Ends of ops, edges and collectives by (time, number), as the published simulator of TAG does; with dispatch fifo "
+            "and send push, and links route only with reserve."),
+  NULL
+};
+static const berth_choice *const collectives[] = {
+  C("links", "A collective waits for what it needs of the links."),
+  C("queue", "One queue for all collectives, one after another; they and transfers know nothing of one another."),
+  NULL
+};
+
+static const berth_choice *const presets[] = {
+  C("doppler", "links free, dispatch fifo, send push, memory none: the published simulator of DOPPLER."),
+  C("baechi-tf", "links channel with split windows, order ready, 1 us quantum, memory total: Baechi's published TensorFlow "
+                 "simulator."),
+  C("baechi-pt", "links free, dispatch fifo, send push, memory total: Baechi's published PyTorch simulator."),
+  C("tag", "links route with reserve, collectives queue, order task, 1 us quantum, memory inference: TAG's published "
+           "simulator."),
+  NULL
+};
+
+const berth_choice *const *berth_link_choices(void) { return berth_i_link_choices; }
+const berth_choice *const *berth_memory_choices(void) { return berth_i_memory_choices; }
+
+static void set_defaults(void *out) { *(berth_sim_options *)out = berth_sim_default(NULL); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_sim_options, name, kind)
+
+const berth_option_table *berth_sim_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(links, CHOICE), .choices = berth_i_link_choices, .text = "who shares what while tensors cross" },
+    { FIELD(dispatch, CHOICE), .choices = berth_i_dispatch_choices, .text = "which of the ready ops an idle device runs next" },
+    { FIELD(send, CHOICE), .choices = sends, .text = "when a tensor leaves" },
+    { FIELD(memory, CHOICE), .choices = berth_i_memory_choices, .fallback = "training if any op has a twin, else inference",
+      .text = "what counts against the memory of a device, and until when" },
+    { FIELD(param_multiple, NUMBER), .text = "parameter bytes are multiplied by it (gradients, optimiser state)" },
+    { FIELD(order, CHOICE), .choices = event_orders, .text = "order in which events are handled" },
+    { FIELD(split_windows, FLAG), .text = "channel and duplex: sender and receiver are held one after the other" },
+    { FIELD(preempt, FLAG), .text = "a device drops its op for a better one by dispatch, and takes it up again later" },
+    { FIELD(quantum, QUANTITY), .unit = BERTH_SECONDS, .fallback = "exact times", .text = "times are rounded to multiples of it" },
+    { FIELD(noise, NUMBER), .high = 10, .text = "sigma of a lognormal factor of median 1 on every op and transfer" },
+    { FIELD(seed, SEED), .text = "of dispatch random and noise" },
+    { FIELD(rank, OTHER), .takes = "array", .text = "dispatch static: a number for each op, least first" },
+    { FIELD(sequence, OTHER), .takes = "array", .fallback = "the placement's",
+      .text = "dispatch planned: all ops in the order of execution" },
+    { FIELD(collectives, CHOICE), .choices = collectives, .text = "what collectives on several devices wait for" },
+    { FIELD(reserve, FLAG), .text = "route: links are given out when a transfer is ready, from when they are free, idle meanwhile" },
+    { .key = "preset", .type = BERTH_OPTION_OTHER, .takes = "choice", .choices = presets,
+      .text = "the rules of a published simulator; other options override them" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "sim", options, sizeof(berth_sim_options), set_defaults };
+  return &table;
+}
 
 static bool has_twins(const berth_graph *g) {
   int32_t i;
@@ -22,45 +103,39 @@ berth_sim_options berth_sim_default(const berth_graph *g) {
   return o;
 }
 
+static void set_doppler(berth_sim_options *o) { o->memory = BERTH_MEMORY_NONE; }
+
+static void set_baechi_tf(berth_sim_options *o) {
+  o->links = BERTH_LINKS_CHANNEL;
+  o->split_windows = 1;
+  o->order = BERTH_ORDER_READY;
+  o->quantum = 1e-6;
+  o->memory = BERTH_MEMORY_TOTAL;
+}
+
+static void set_baechi_pt(berth_sim_options *o) { o->memory = BERTH_MEMORY_TOTAL; }
+
+static void set_tag(berth_sim_options *o) {
+  o->links = BERTH_LINKS_ROUTE;
+  o->reserve = 1;
+  o->collectives = BERTH_COLLECTIVES_QUEUE;
+  o->order = BERTH_ORDER_TASK;
+  o->quantum = 1e-6;
+}
+
+static void (*const set_preset[])(berth_sim_options *) = { set_doppler, set_baechi_tf, set_baechi_pt, set_tag };
+
+const berth_choice *const *berth_sim_presets(void) { return presets; }
+
 berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_options *out) {
   berth_sim_options o = berth_sim_default(NULL);
-  if (!name) return berth_i_fail(ctx, BERTH_EINVAL, "no preset name");
-  if (strcmp(name, "doppler") == 0) {
-    o.memory = BERTH_MEMORY_NONE;
-  } else if (strcmp(name, "baechi-tf") == 0) {
-    o.links = BERTH_LINKS_CHANNEL;
-    o.split_windows = 1;
-    o.order = BERTH_ORDER_READY;
-    o.quantum = 1e-6;
-    o.memory = BERTH_MEMORY_TOTAL;
-  } else if (strcmp(name, "baechi-pt") == 0) {
-    o.memory = BERTH_MEMORY_TOTAL;
-  } else if (strcmp(name, "tag") == 0) {
-    o.links = BERTH_LINKS_ROUTE;
-    o.reserve = 1;
-    o.collectives = BERTH_COLLECTIVES_QUEUE;
-    o.order = BERTH_ORDER_TASK;
-    o.quantum = 1e-6;
-  } else {
-    return berth_i_fail(ctx, BERTH_EINVAL, "unknown preset \"%s\" (doppler, baechi-tf, baechi-pt, tag)", name);
+  int k = name ? berth_choice_find(presets, name) : -1;
+  if (k < 0) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "unknown preset \"%s\" (doppler, baechi-tf, baechi-pt, tag)", name ? name : "");
   }
+  set_preset[k](&o);
   *out = o;
   return BERTH_OK;
-}
-
-static berth_status check_number(berth_ctx *ctx, const char *what, double x) {
-  if (x >= 0 && !isinf(x)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number from 0)", what, x);
-}
-
-static berth_status check_noise(berth_ctx *ctx, double sigma) {
-  if (sigma >= 0 && sigma <= MOST_NOISE) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option noise is %g (0 to %g)", sigma, MOST_NOISE);
-}
-
-static berth_status check_choice(berth_ctx *ctx, const char *what, int value, int last) {
-  if (value >= 0 && value <= last) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %d (0 to %d)", what, value, last);
 }
 
 static berth_status check_rank(berth_ctx *ctx, const berth_graph *g, const double *rank) {
@@ -103,8 +178,8 @@ static berth_status check_no_communication(const berth_cost *cost, const char *o
 
 /* What holds for both published orders. */
 static berth_status check_simple(berth_ctx *ctx, const berth_sim_options *o, const char *order) {
-  if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order %s goes with dispatch fifo only", order);
-  if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order %s goes with send push only", order);
+  if (o->dispatch != BERTH_DISPATCH_FIFO) return berth_i_fail(ctx, BERTH_EINVAL, "order %s requires dispatch fifo", order);
+  if (o->send != BERTH_SEND_PUSH) return berth_i_fail(ctx, BERTH_EINVAL, "order %s requires send push", order);
   return o->preempt ? berth_i_fail(ctx, BERTH_EINVAL, "order %s cannot preempt", order) : BERTH_OK;
 }
 
@@ -112,7 +187,7 @@ static berth_status check_task_order(const berth_cost *cost, const berth_sim_opt
   berth_status st = check_no_communication(cost, "order task, of TAG's");
   if (st != BERTH_OK || (st = check_simple(cost->ctx, o, "task")) != BERTH_OK) return st;
   if (!berth_i_on_links(o->links) || o->reserve) return BERTH_OK;
-  return berth_i_fail(cost->ctx, BERTH_EINVAL, "order task goes with links free, channel, duplex, pair, or route with reserve");
+  return berth_i_fail(cost->ctx, BERTH_EINVAL, "order task requires links free, channel, duplex, pair, or route with reserve");
 }
 
 static berth_status check_ready_order(const berth_cost *cost, const berth_sim_options *o) {
@@ -125,7 +200,7 @@ static berth_status check_ready_order(const berth_cost *cost, const berth_sim_op
   if ((st = check_no_communication(cost, "order ready, of Baechi's")) != BERTH_OK) return st;
   if ((st = check_simple(ctx, o, "ready")) != BERTH_OK) return st;
   if (berth_i_on_links(o->links)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "order ready goes with links free, channel, duplex or pair only");
+    return berth_i_fail(ctx, BERTH_EINVAL, "order ready requires links free, channel, duplex or pair");
   }
   return BERTH_OK;
 }
@@ -148,15 +223,7 @@ static berth_status check_fair(berth_ctx *ctx, const berth_cost *cost, const ber
 berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o) {
   berth_ctx *ctx = cost->ctx;
   berth_status st;
-  if ((st = check_choice(ctx, "links", (int)o->links, BERTH_LINKS_FAIR)) != BERTH_OK) return st;
-  if ((st = check_choice(ctx, "dispatch", (int)o->dispatch, BERTH_DISPATCH_STATIC)) != BERTH_OK) return st;
-  if ((st = check_choice(ctx, "send", (int)o->send, BERTH_SEND_PULL)) != BERTH_OK) return st;
-  if ((st = check_choice(ctx, "memory", (int)o->memory, BERTH_MEMORY_TOTAL)) != BERTH_OK) return st;
-  if ((st = check_choice(ctx, "order", (int)o->order, BERTH_ORDER_TASK)) != BERTH_OK) return st;
-  if ((st = check_choice(ctx, "collectives", (int)o->collectives, BERTH_COLLECTIVES_QUEUE)) != BERTH_OK) return st;
-  if ((st = check_number(ctx, "param_multiple", o->param_multiple)) != BERTH_OK) return st;
-  if ((st = check_number(ctx, "quantum", o->quantum)) != BERTH_OK) return st;
-  if ((st = check_noise(ctx, o->noise)) != BERTH_OK) return st;
+  if ((st = berth_options_check(ctx, berth_sim_option_table(), o)) != BERTH_OK) return st;
   if (o->split_windows && o->links != BERTH_LINKS_CHANNEL && o->links != BERTH_LINKS_DUPLEX) {
     return berth_i_fail(ctx, BERTH_EINVAL, "split_windows needs links channel or duplex");
   }

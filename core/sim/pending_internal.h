@@ -37,23 +37,11 @@ BERTH_I_INLINE int32_t berth_i_pending_pop(berth_i_sim_state *s, berth_i_sim_dev
   return berth_i_ready_pop(&s->over[v->base], v->n_over--).op;
 }
 
-/* ---- ready sets, for dispatches that choose ------------------------------------------------------- */
-
-static inline double berth_i_dispatch_key(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op, uint32_t place) {
-  size_t classes = (size_t)p->cost->n_classes;
-  switch (p->o.dispatch) {
-  case BERTH_DISPATCH_LIGHT_FIRST: /* as expected: a scheduler does not know the noise */
-    return p->work[(size_t)op * classes + (size_t)p->cost->class_of[s->ops[op].device]];
-  case BERTH_DISPATCH_LIFO: return -(double)place;
-  case BERTH_DISPATCH_BLEVEL:
-  case BERTH_DISPATCH_STATIC: return p->key[op];
-  default: return 0;
-  }
-}
+/* ---- ready sets, for dispatches that choose: by key, or at random (no key function) ------------------ */
 
 static inline void berth_i_ready_put(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e) {
   berth_i_ready *set = &s->ready[v->base];
-  if (p->o.dispatch == BERTH_DISPATCH_RANDOM) {
+  if (!p->dispatch_key) {
     set[v->n_ready++] = e;
   } else {
     berth_i_ready_up(set, v->n_ready++, e);
@@ -62,18 +50,20 @@ static inline void berth_i_ready_put(const berth_i_sim_plan *p, berth_i_sim_stat
 
 static inline void berth_i_absorb_pending(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v, double now) {
   const berth_i_ready *first;
+  ptrdiff_t classes = p->cost->n_classes;
+  const double *work = p->work + p->cost->class_of[v - s->dev];
   while ((first = berth_i_pending_first(s, v)) && first->time <= now) {
     berth_i_ready e;
     e.op = berth_i_pending_pop(s, v);
     e.seq = s->place++;
-    e.time = berth_i_dispatch_key(p, s, e.op, e.seq);
+    e.time = p->dispatch_key ? p->dispatch_key(p->key, e.op, work[e.op * classes], e.seq) : 0;
     berth_i_ready_put(p, s, v, e);
   }
 }
 
 static inline int32_t berth_i_ready_take(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v) {
   berth_i_ready *set = &s->ready[v->base], e;
-  if (p->o.dispatch == BERTH_DISPATCH_RANDOM) {
+  if (!p->dispatch_key) {
     int32_t k = berth_rng_below(&s->rng, v->n_ready);
     e = set[k];
     set[k] = set[--v->n_ready];

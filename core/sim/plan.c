@@ -14,7 +14,8 @@ static void decide_mode(berth_i_sim_plan *p, bool record) {
   bool two_ended = o->links == BERTH_LINKS_CHANNEL || o->links == BERTH_LINKS_DUPLEX;
   p->unit = o->quantum > 0 ? o->quantum : 1;
   p->horizon = horizon_of(o->quantum);
-  p->choosy = berth_i_compares(o->dispatch) || o->dispatch == BERTH_DISPATCH_RANDOM;
+  p->dispatch_key = berth_i_dispatch_of(o->dispatch)->key;
+  p->choosy = p->dispatch_key || o->dispatch == BERTH_DISPATCH_RANDOM;
   p->preempt = o->preempt != 0;
   p->n_collectives = p->cost->g->n_collectives;
   p->contended = (berth_i_on_links(o->links) && !o->reserve) || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
@@ -119,34 +120,14 @@ static berth_status make_work(berth_i_sim_plan *p) {
   return BERTH_OK;
 }
 
-static berth_status b_level_keys(berth_i_sim_plan *p) {
-  const berth_graph *g = berth_i_plan_graph(p);
-  size_t n = (size_t)p->n_ops, t = (size_t)g->n_tensors;
-  double *comp = berth_i_alloc(p->ctx, n, sizeof *comp);
-  double *comm = berth_i_alloc(p->ctx, t, sizeof *comm);
-  berth_status st = BERTH_ENOMEM;
-  int32_t i;
-  if (!comp || !comm) {
-    berth_i_nomem(p->ctx);
-    goto done;
-  }
-  if ((st = berth_cost_mean_ops(p->cost, comp)) != BERTH_OK) goto done;
-  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, comm)) != BERTH_OK) goto done;
-  if ((st = berth_b_level(g, comp, comm, p->key)) != BERTH_OK) goto done;
-  for (i = 0; i < p->n_ops; i++) p->key[i] = -p->key[i];
-done:
-  berth_i_free(p->ctx, comp, n, sizeof *comp);
-  berth_i_free(p->ctx, comm, t, sizeof *comm);
-  return st;
-}
-
 static berth_status make_keys(berth_i_sim_plan *p, const berth_sim_options *o) {
+  const berth_i_dispatch *dispatch = berth_i_dispatch_of(o->dispatch);
   size_t n = (size_t)p->n_ops;
-  if (o->dispatch == BERTH_DISPATCH_BLEVEL || o->dispatch == BERTH_DISPATCH_STATIC) {
+  if (dispatch->prepare) {
     if (!(p->key = berth_i_alloc(p->ctx, n, sizeof *p->key))) return berth_i_nomem(p->ctx);
-    if (o->dispatch == BERTH_DISPATCH_BLEVEL) return b_level_keys(p);
-    memcpy(p->key, o->rank, n * sizeof *p->key);
-  } else if (o->dispatch == BERTH_DISPATCH_PLANNED) {
+    return dispatch->prepare(p->cost, o, p->key);
+  }
+  if (dispatch->kind == BERTH_I_DISPATCH_PLANNED) {
     int32_t *copy = berth_i_alloc(p->ctx, n, sizeof *copy);
     if (!copy) return berth_i_nomem(p->ctx);
     memcpy(copy, o->sequence, n * sizeof *copy);

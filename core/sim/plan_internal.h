@@ -4,6 +4,7 @@
 
 #include "base/heap_internal.h"
 #include "cost/cost_internal.h"
+#include "sim/dispatch/dispatch_internal.h"
 #include <berth/sim.h>
 
 #if defined(__GNUC__)
@@ -14,6 +15,9 @@
 
 #define BERTH_I_LIMIT_SLACK 1e-9 /* of a limit: sums in another order differ by rounding */
 #define BERTH_I_MOST_QUANTA 9007199254740992.0 /* 2^53: the whole numbers up to there are exact */
+
+/* options.c: NULL-terminated */
+extern const berth_choice *const berth_i_link_choices[], *const berth_i_memory_choices[];
 
 /* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
 
@@ -37,7 +41,8 @@ typedef struct berth_i_sim_plan {
   int32_t *in_edge;      /* [n_edges] parallel to graph->in; NULL until needed */
   int32_t *roots;        /* [n_roots] ops without inputs, in id order */
   int32_t *number;       /* [n_ops] position in the topological order, for READY; else NULL */
-  double *key;           /* [n_ops] least first: BLEVEL, STATIC; else NULL */
+  double *key;           /* [n_ops] what the dispatch has prepared; NULL: nothing */
+  double (*dispatch_key)(const double *prepared, int32_t op, double time, double place); /* NULL: it does not compare */
   int32_t *forward_of;   /* [n_ops] forward op of a backward op, TRAINING; else NULL */
   double *tail;          /* [n_ops] units: least time from the start of an op to the end of all, for limits; NULL until needed */
   struct berth_i_classes *classes; /* FAIR; else NULL */

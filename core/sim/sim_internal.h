@@ -382,10 +382,6 @@ BERTH_I_INLINE double berth_i_op_units(const berth_i_sim_plan *p, double seconds
   return p->o.order == BERTH_ORDER_TASK ? berth_i_quantise_transfer(seconds, p->o.quantum)
                                         : berth_i_quantise_op(seconds, p->o.quantum);
 }
-/** The dispatch orders ready ops by a key. */
-BERTH_I_INLINE bool berth_i_compares(berth_dispatch d) {
-  return d == BERTH_DISPATCH_LIGHT_FIRST || d == BERTH_DISPATCH_BLEVEL || d == BERTH_DISPATCH_LIFO || d == BERTH_DISPATCH_STATIC;
-}
 BERTH_I_INLINE bool berth_i_is_aside(const berth_i_sim_plan *p, int32_t op) { return p->n_asides > 0 && p->is_aside[op]; }
 /** Transfers hold or share links of the topology, not channels of devices. */
 BERTH_I_INLINE bool berth_i_on_links(berth_links l) { return l == BERTH_LINKS_ROUTE || l == BERTH_LINKS_FAIR; }

@@ -111,7 +111,7 @@ describe("m-SCT", function()
     raises("option 'tau' means nothing to m-etf, only to: m-sct", "m-etf", { tau = 0.5 })
     raises("option 'favourites' means nothing to etf", "etf", { favourites = "none" })
     raises("option 'gap' means nothing to single", "single", { gap = 0.1 })
-    raises("tau: 1.1 is above 1", "m-sct", { tau = 1.1 })
+    raises("tau: 1.1 is out of range 0 to 1", "m-sct", { tau = 1.1 })
     assert(berth.place(g, t, "m-sct", { tau = 0.7 })) -- as berth.favourites
     raises("ties: 'levels' is none of: level, topological, b-level", "m-sct", { ties = "levels" })
     raises("favourites: 'lps' is none of: lp, through, none", "m-sct", { favourites = "lps" })

@@ -179,8 +179,8 @@ describe("the preset tag", function()
     local g = assert(berth.graph { ops = { { seconds = 1 } } })
     for message, o in pairs {
       ["reserve needs links route"] = { reserve = true },
-      ["order task goes with dispatch fifo only"] = { preset = "tag", dispatch = "lifo" },
-      ["order task goes with send push only"] = { preset = "tag", send = "pull" },
+      ["order task requires dispatch fifo"] = { preset = "tag", dispatch = "lifo" },
+      ["order task requires send push"] = { preset = "tag", send = "pull" },
       ["or route with reserve"] = { order = "task", links = "route" },
       ["links free, channel"] = { order = "task", links = "fair" },
     } do

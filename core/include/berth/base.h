@@ -1,4 +1,4 @@
-/* Base: context, status, random streams, quantities with units. */
+/* Base: context, status, random streams, quantities with units, descriptors of options. */
 #ifndef BERTH_BASE_H
 #define BERTH_BASE_H
 
@@ -104,6 +104,57 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
  *  in full) into buf[size], always terminated.
  *  @return buf */
 const char *berth_quantity_format(double value, berth_unit unit, char *buf, size_t size);
+
+/* ---- options ------------------------------------------------------------------------------ */
+/* Every option struct has a table of descriptors. Checks, the Lua binding, the command line, help and the tables of the
+ * documentation read it. */
+
+/** A legal value of an option, or a registered method: its name, and what it does in one or two sentences. */
+typedef struct berth_choice {
+  const char *name, *text;
+} berth_choice;
+
+typedef enum berth_option_type {
+  BERTH_OPTION_FLAG,     /* int: 0 or 1 */
+  BERTH_OPTION_WHOLE,    /* int32_t */
+  BERTH_OPTION_LONG,     /* int64_t */
+  BERTH_OPTION_SEED,     /* uint64_t; Lua takes 0 to 2^53 */
+  BERTH_OPTION_NUMBER,   /* double, finite */
+  BERTH_OPTION_QUANTITY, /* double in the base unit of `unit` */
+  BERTH_OPTION_CHOICE,   /* enum: `first` plus the index in `choices` */
+  BERTH_OPTION_OTHER     /* pointer: array, function or object, described by `takes` */
+} berth_option_type;
+
+typedef struct berth_option {
+  const char *key;          /* the name of the field, and of the option in Lua */
+  const char *text;         /* what it decides, without a full stop; NULL: in C only */
+  size_t offset;            /* of the field in the struct */
+  berth_option_type type;
+  berth_unit unit;          /* QUANTITY */
+  double low, high;         /* legal range of numbers; high 0: no limit, but finite; INFINITY: no limit */
+  int above;                /* 1: `low` itself is not legal */
+  int first;                /* CHOICE: value of the first choice; 0 below it stands for the default */
+  const berth_choice *const *choices; /* CHOICE: NULL-terminated */
+  const char *takes;        /* OTHER: "array", "function", ... as Lua users know it */
+  const char *fallback;     /* the default in words, where the value alone does not say it; NULL: the value in `defaults` */
+} berth_option;
+
+typedef struct berth_option_table {
+  const char *name;             /* of the struct: "sim" */
+  const berth_option *options;  /* ended by a row whose key is NULL */
+  size_t size;                  /* of the struct */
+  void (*defaults)(void *out);  /* fills a struct with the defaults */
+} berth_option_table;
+
+/** Tests every number and choice of a struct against its table.
+ *  @return BERTH_OK; BERTH_EINVAL with the key, the value and the legal range */
+berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table, const void *options);
+/** The option of that key; NULL: none. */
+const berth_option *berth_option_find(const berth_option_table *table, const char *key);
+/** Index of a name in NULL-terminated choices; -1: none. */
+int berth_choice_find(const berth_choice *const *choices, const char *name);
+/** The default as text, such as "free", "1", "41.2 ms", "none" (a pointer that is NULL).  @return buf, or `fallback` */
+const char *berth_option_default(const berth_option_table *table, const berth_option *option, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

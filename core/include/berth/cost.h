@@ -94,6 +94,8 @@ typedef struct berth_cost_model {
                                      for transfers. Not with links FAIR */
 } berth_cost_model;
 
+const berth_option_table *berth_cost_option_table(void);
+
 /** A graph on a topology, priced: what every placer, simulator and bound takes. Immutable. */
 typedef struct berth_cost berth_cost;
 
@@ -122,7 +124,9 @@ berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int3
 /** The same, and how: the algorithm chosen.  @param algorithm out */
 berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
                                       berth_collective_algorithm *algorithm);
-/** "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", "function"; NULL for others. */
+/** "ring" to "auto", in the order of the enum, NULL-terminated. */
+const berth_choice *const *berth_collective_algorithms(void);
+/** The same, and "function"; NULL for others. */
 const char *berth_collective_algorithm_name(berth_collective_algorithm a);
 
 /** The groups that device_group describes, as they are found.  @param group [devices] out: the lowest device of each one's group
@@ -133,6 +137,8 @@ typedef enum berth_average {
   BERTH_AVERAGE_TEXTBOOK, /* mean over devices that can run the op; transfers: mean over ordered pairs of different devices */
   BERTH_AVERAGE_SAGA      /* transfers: over unordered pairs, and (d, d) counts at no cost: (n-1)/(n+1) of the textbook mean */
 } berth_average;
+/** "textbook", "saga"; NULL-terminated */
+const berth_choice *const *berth_average_choices(void);
 /** Mean op time over the devices that can run it.  @param out [ops] s */
 berth_status berth_cost_mean_ops(const berth_cost *c, double *out);
 /** Mean transfer time of each tensor over pairs of devices.  @param out [tensors] s; unreachable pairs are left out */

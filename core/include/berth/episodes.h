@@ -116,16 +116,16 @@ berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ti
  *  @param best [n x devices] out: 1: one of its choices for op[i] */
 berth_status berth_episodes_teacher_devices(berth_episodes *e, const int32_t *op, uint8_t *best);
 
-typedef enum berth_choice {
+typedef enum berth_episodes_choice {
   BERTH_CHOICE_SAMPLE, /* from (1 - epsilon) softmax(score) + epsilon uniform */
   BERTH_CHOICE_GREEDY, /* with 1 - epsilon the largest score (ties: the first), else uniform: the published code */
   BERTH_CHOICE_RANDOM_TIES /* as GREEDY, but ties at random: for marks */
-} berth_choice;
+} berth_episodes_choice;
 /** One of each segment, drawn from the episodes' streams (segment i from episode i's).
  *  @param first [n + 1], each segment at least 1  @param score [first[n]]; -INFINITY: never
  *  @param epsilon from 0 to 1; uniform is among those that are not ruled out  @param out [n] position within the segment
  *  @return BERTH_OK, BERTH_EINVAL (epsilon, way, a score that is NaN or INFINITY, nothing to choose from): no draw is made */
-berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_choice how, double epsilon,
+berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_episodes_choice how, double epsilon,
                                    int32_t *out);
 
 /* What happened, of all steps: rows by episode, then step. */

@@ -59,6 +59,7 @@ typedef struct berth_exec_options {
 } berth_exec_options;
 
 berth_exec_options berth_exec_default(void);
+const berth_option_table *berth_exec_option_table(void);
 
 /** Threads, kernels and arenas, kept between runs. */
 typedef struct berth_executor berth_executor;

@@ -12,7 +12,7 @@ extern "C" {
 
 /* ---- placers --------------------------------------------------------------------------------- */
 
-/** Names of the placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop"
+/** The registered placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo" "m-etf" "m-sct" "etf" "heft" "cpop"
  *  "peft" "minmin" "blevel" "critical-path" "enumerative" "exact" (berth_exact) "anneal", "local" and "brkga" (search.h)
  *  "portfolio" "policy". The first five only choose devices: plan and estimate are what these give when each device runs its ops
  *  first in, first out, under `links` and `quantum`. They put colocation groups as wholes; if their own rule gets stuck at memory
@@ -36,7 +36,7 @@ extern "C" {
  *  With `coarsen` or a `transfer_weight` other than 1 a placer only chooses devices: it works on a graph of sets, or with other
  *  transfer times, and its answer is carried over to the ops, repaired as by berth_place_repair where memory does not hold, and
  *  planned first in, first out with the true times. If it finds no place for its sets, ops are packed one by one. */
-const char *const *berth_placers(void);
+const berth_placer *const *berth_placers(void);
 /* Collectives. In plans one is over at the latest end of its members plus its price on their devices, whatever `links` is;
  * consumers are candidates as soon as all members are placed (READY_FINISHED: have finished), and start no earlier than that.
  * Where a member goes is decided without the price. Ranks count a collective as an edge from members to consumers, which takes
@@ -45,8 +45,8 @@ const char *const *berth_placers(void);
  * policy its bytes, for an all-gather times the members (or devices), count for good on each device that has a member: more than
  * the simulator holds, and enough for all orders. The placers that only choose devices, and searches, leave collectives to the
  * simulation. */
-/** Variants of a placer, NULL-terminated, "" first; NULL for an unknown placer. */
-const char *const *berth_placer_variants(const char *placer);
+/** NULL: no placer of that name. */
+const berth_placer *berth_placer_find(const char *name);
 
 /**
  * @param placer a name from berth_placers()

@@ -97,6 +97,24 @@ typedef struct berth_place_options {
 /** @param g decides the memory policy as in berth_sim_default: TRAINING if any op has a twin, else INFERENCE; NULL: TOTAL, under
  *           which an answer holds in any order of execution */
 berth_place_options berth_place_default(const berth_graph *g);
+const berth_option_table *berth_place_option_table(void);
+
+/* ---- descriptions of placers ------------------------------------------------------------------ */
+
+typedef struct berth_placer_variant {
+  const char *name;   /* "": the corrected or textbook form */
+  const char *rule, *source, *good, *weak; /* what it does; paper or program; when to use it; known weakness. source NULL: none */
+  int own_links;      /* 1: it plans with a discipline of its own, and refuses `links` */
+} berth_placer_variant;
+
+typedef struct berth_placer {
+  const char *name;
+  const char *reads;  /* keys of options besides those that all read, separated by spaces; NULL: none */
+  const berth_placer_variant *variants; /* "" first, ended by a name that is NULL */
+} berth_placer;
+
+/** Does the placer read this option? An option that is in nobody's list is for all. */
+int berth_placer_reads(const berth_placer *p, const char *key);
 
 #ifdef __cplusplus
 }

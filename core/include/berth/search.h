@@ -57,6 +57,7 @@ typedef struct berth_search_options {
   uint64_t seed;
 } berth_search_options;
 berth_search_options berth_search_default(void);
+const berth_option_table *berth_search_option_table(void);
 
 typedef struct berth_search_report {
   double start, value; /* of the objective: the start and the answer */

@@ -54,15 +54,17 @@ typedef enum berth_collectives {
 
 /** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the op that became ready first.
  *  Events order by (time, insertion); dispatches that compare ops choose when the other events of the instant are done. */
-typedef enum berth_dispatch {
-  BERTH_DISPATCH_FIFO,        /* ready first */
-  BERTH_DISPATCH_LIGHT_FIRST, /* shortest op time on this device, as priced: the noise is not known beforehand */
-  BERTH_DISPATCH_BLEVEL,      /* largest b-level (mean op times, mean transfers) */
-  BERTH_DISPATCH_PLANNED,     /* exactly the order given in `sequence`; the device waits for its next op */
-  BERTH_DISPATCH_LIFO,        /* ready last */
-  BERTH_DISPATCH_RANDOM,      /* uniform, seeded */
-  BERTH_DISPATCH_STATIC       /* least `rank` */
-} berth_dispatch;
+#define BERTH_DISPATCHES(X)                                                                     \
+  X(FIFO, fifo)               /* ready first */                                                 \
+  X(LIGHT_FIRST, light_first) /* shortest op time on this device, as priced: noise is unknown */ \
+  X(BLEVEL, blevel)           /* largest b-level (mean op times, mean transfers) */             \
+  X(PLANNED, planned)         /* exactly `sequence`; the device waits for its next op */        \
+  X(LIFO, lifo)               /* ready last */                                                  \
+  X(RANDOM, random)           /* uniform, seeded */                                             \
+  X(STATIC, static)           /* least `rank` */
+#define BERTH_DISPATCH_VALUE(NAME, symbol) BERTH_DISPATCH_##NAME,
+typedef enum berth_dispatch { BERTH_DISPATCHES(BERTH_DISPATCH_VALUE) } berth_dispatch;
+#undef BERTH_DISPATCH_VALUE
 
 typedef enum berth_send {
   BERTH_SEND_PUSH, /* a tensor leaves as soon as it is produced, to every device with a consumer, in consumer order */
@@ -121,6 +123,12 @@ typedef struct berth_sim_options {
                                  Must not contradict the graph on any device */
 } berth_sim_options;
 
+/** Names and meanings of the values of each enum, in order, NULL-terminated. */
+const berth_choice *const *berth_link_choices(void);
+const berth_choice *const *berth_dispatch_choices(void);
+const berth_choice *const *berth_memory_choices(void);
+const berth_choice *const *berth_sim_presets(void);
+const berth_option_table *berth_sim_option_table(void);
 /** @param g decides the memory policy by its twins; NULL: INFERENCE */
 berth_sim_options berth_sim_default(const berth_graph *g);
 /** "doppler": free, fifo, push, no memory. "baechi-tf": channel with split windows, order READY, 1 us quantum, memory TOTAL.

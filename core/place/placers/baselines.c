@@ -1,7 +1,6 @@
 /* The trivial answers that every other one is measured against: single, round-robin, random. */
 #include "place/place_internal.h"
 
-static const char *const plain[] = { "", NULL };
 
 /* ---- single ------------------------------------------------------------------------------ */
 
@@ -187,6 +186,46 @@ static berth_status run_random(berth_cost *cost, const berth_place_options *opts
   return berth_i_place_devices(cost, "random", opts->memory, opts, fill_at_random, out, why);
 }
 
-const berth_i_placer berth_i_placer_single = { "single", plain, run_single, NULL };
-const berth_i_placer berth_i_placer_round_robin = { "round-robin", plain, run_round_robin, NULL };
-const berth_i_placer berth_i_placer_random = { "random", plain, run_random, NULL };
+const berth_i_placer berth_i_placer_single = {
+  .about = { .name = "single",
+             .reads = "device",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "All ops on the device that runs them in the least total time within its memory; "
+              "option device: on that one.",
+      .source = "trivial baseline",
+      .good = "First: what does not beat it is not worth several devices.",
+      .weak = "Refuses a graph that is too large for one device." },
+    { .name = NULL } } },
+  .run = run_single,
+  .members = (const berth_i_member_row[]){
+    { .order = 10, .name = "single" },
+    { .name = NULL } },
+};
+const berth_i_placer berth_i_placer_round_robin = {
+  .about = { .name = "round-robin",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "Op k in topological order goes to device k modulo n, or the next one that can take "
+              "it; colocation groups as wholes.",
+      .source = "trivial baseline",
+      .good = "To see what transfers cost when nobody avoids them.",
+      .weak = "Looks at no time and no tensor." },
+    { .name = NULL } } },
+  .run = run_round_robin,
+  .members = (const berth_i_member_row[]){
+    { .order = 20, .name = "round-robin" },
+    { .name = NULL } },
+};
+const berth_i_placer berth_i_placer_random = {
+  .about = { .name = "random",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "Every op on any of the devices that can take it, with equal chance (seed); "
+              "colocation groups as wholes.",
+      .source = "trivial baseline",
+      .good = "As a floor for comparisons, and as a start for search.",
+      .weak = "Looks at no time and no tensor." },
+    { .name = NULL } } },
+  .run = run_random,
+};

@@ -257,7 +257,7 @@ berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const
   berth_status st = device ? make_view(cost, o, &v) : berth_i_nomem(cost->ctx);
   if (st == BERTH_OK) st = choose_devices(&v, p, o, device);
   if (v.cost) release_view(&v);
-  if (st == BERTH_OK) st = carry_over(cost, device, p->name, o, out, why);
+  if (st == BERTH_OK) st = carry_over(cost, device, p->about.name, o, out, why);
   berth_i_free(cost->ctx, device, n, sizeof *device);
   return st;
 }

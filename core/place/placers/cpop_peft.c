@@ -2,7 +2,6 @@
 #include "list/ranks_internal.h"
 #include "place/place_internal.h"
 
-static const char *const textbook_only[] = { "", NULL };
 
 /* ---- CPOP ---- */
 
@@ -303,5 +302,36 @@ static berth_status run_peft(berth_cost *cost, const berth_place_options *opts, 
   return st;
 }
 
-const berth_i_placer berth_i_placer_cpop = { "cpop", textbook_only, run_cpop, NULL };
-const berth_i_placer berth_i_placer_peft = { "peft", textbook_only, run_peft, NULL };
+const berth_i_placer berth_i_placer_cpop = {
+  .about = { .name = "cpop",
+             .reads = "averages coarsen coarsen_ops transfer_weight",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "The critical path of mean times stays on the one device that runs it fastest; "
+              "other ops go where they finish first.",
+      .source = "Topcuoglu, Hariri, Wu 2002",
+      .good = "One dominant chain.",
+      .weak = "With several long chains that device becomes the bottleneck." },
+    { .name = NULL } } },
+  .run = run_cpop,
+  .members = (const berth_i_member_row[]){
+    { .order = 160, .name = "cpop" },
+    { .name = NULL } },
+};
+const berth_i_placer berth_i_placer_peft = {
+  .about = { .name = "peft",
+             .reads = "averages coarsen coarsen_ops transfer_weight",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "As HEFT, but finish plus the optimistic cost of what follows decides, from a table "
+              "of the least that is left to do.",
+      .source = "Arabnejad, Barbosa 2014",
+      .good = "Where a good finish now costs much later: dear transfers, unlike devices.",
+      .weak = "The table knows no waiting and takes every consumer by itself." },
+    { .name = NULL } } },
+  .run = run_peft,
+  .members = (const berth_i_member_row[]){
+    { .order = 150, .name = "peft" },
+    { .order = 280, .name = "peft chains", .coarsen = BERTH_COARSEN_CHAINS },
+    { .name = NULL } },
+};

@@ -2,7 +2,6 @@
  * Source: Baechi, 2020, and its two published programs (TensorFlow, PyTorch). */
 #include "place/place_internal.h"
 
-static const char *const variants[] = { "", "baechi-tf", "baechi-pt", NULL };
 
 /* The sizes that are balanced: without accounting, as TOTAL, or there would be nothing to balance. */
 static berth_memory_policy sizing(const berth_place_options *opts) {
@@ -276,4 +275,33 @@ static berth_status run_m_topo(berth_cost *cost, const berth_place_options *opts
   return berth_i_place_devices(cost, "m-topo", sizing(opts), opts, fill_corrected, out, why);
 }
 
-const berth_i_placer berth_i_placer_m_topo = { "m-topo", variants, run_m_topo, NULL };
+const berth_i_placer berth_i_placer_m_topo = {
+  .about = { .name = "m-topo",
+             .reads = "coarsen coarsen_ops transfer_weight",
+             .variants = (const berth_placer_variant[]){
+    { .name = "",
+      .rule = "Fills device after device in topological order, each up to an equal share of the "
+              "memory, within real limits.",
+      .source = "Jeon et al. 2020 (Baechi), corrected",
+      .good = "Models that one device cannot hold: few crossings, in milliseconds.",
+      .weak = "Looks at no time; devices wait for one another." },
+    { .name = "baechi-tf",
+      .rule = "As the published TensorFlow program: the share counts outputs and workspace, real "
+              "limits are never tested.",
+      .source = "Jeon et al. 2020, published code",
+      .good = "To reproduce its figures.",
+      .weak = "May overfill a device; the simulator then tells." },
+    { .name = "baechi-pt",
+      .rule = "As the published PyTorch program: the share counts permanent memory only, ops go "
+              "by id, real limits are never tested.",
+      .source = "Jeon et al. 2020, published code",
+      .good = "To reproduce its figures.",
+      .weak = "May overfill a device, or find no place though there is room." },
+    { .name = NULL } } },
+  .run = run_m_topo,
+  .members = (const berth_i_member_row[]){
+    { .order = 200, .name = "m-topo" },
+    { .order = 270, .name = "m-topo coplace", .coarsen = BERTH_COARSEN_COPLACE, .coarsen_ops = 8
+      },
+    { .name = NULL } },
+};

@@ -57,31 +57,19 @@ function options.check_named(where, given)
   end
 end
 
+--- A new array with the same items.
+function options.copy(list)
+  local out = {}
+  for i, item in ipairs(list) do out[i] = item end
+  return out
+end
+
 --- A new table with the fields of all given ones, later ones winning. nil arguments are skipped.
 function options.merge(...)
   local out = {}
   for i = 1, select("#", ...) do
     for key, value in pairs((select(i, ...)) or {}) do out[key] = value end
   end
-  return out
-end
-
--- Published programs that plan with a discipline of their own.
-local own_links = { ["m-etf"] = { ["baechi-tf"] = true, ["baechi-pt"] = true } }
-own_links["m-sct"] = own_links["m-etf"]
-own_links["critical-path"] = { code = true }
-
---- `given`, or without its `links`, which are for all placers, if this one has a discipline of its own: it plans with that, and
--- is judged with the common one. Links among its own options stay, and are refused.
--- @param placer
--- @tparam table given
--- @tparam[opt] table own the placer's own options
-function options.common_links(placer, given, own)
-  local variant = type(own) == "table" and own.variant or given.variant
-  if given.links == nil or type(own) == "table" and own.links ~= nil then return given end
-  if not own_links[placer] or not own_links[placer][variant] then return given end
-  local out = options.merge(given)
-  out.links = nil
   return out
 end
 

@@ -1,11 +1,10 @@
 --- Options that several commands share, and their way into the library.
+local core = require "berth.core"
+local fail = require "berth.cli.fail"
 local proved = require "berth.bound.proved"
+local registry = require "berth.place.registry"
 
 local options = {}
-
-local LINKS = { "free", "channel", "duplex", "pair", "route", "fair" }
-local MEMORY = { "none", "inference", "training", "total" }
-local DISPATCH = { "fifo", "light-first", "blevel", "planned", "lifo", "random" }
 
 --- How graph files are read.
 options.loading = {
@@ -18,80 +17,70 @@ options.loading = {
   { name = "cpus", kind = "flag", text = "dnn-partitioning files: the topology has the CPUs, too" },
 }
 
---- For placing and simulating alike.
-options.shared = {
-  { name = "links", kind = "choice", value = "RULE", choices = LINKS,
-    text = "who shares what while tensors cross; default free" },
-  { name = "memory", kind = "choice", value = "RULE", choices = MEMORY,
-    text = "what stays in memory; default: training if any op has a twin, else inference" },
-  { name = "param-multiple", kind = "number", value = "X",
-    text = "parameter bytes count X times (gradients, optimiser); default 1" },
-  { name = "quantum", kind = "seconds", value = "TIME", text = "rounds times to multiples, e.g. 1us; default: exact" },
-  { name = "seed", kind = "whole", value = "N", text = "for random choices; default 0" },
+-- by function and key: the core's descriptor
+local described = {}
+for _, name in ipairs(core.options()) do
+  described[name] = {}
+  for _, option in ipairs(core.options(name)) do described[name][option.key] = option end
+end
+
+local VALUES = {
+  whole = "N", count = "N", number = "X", choice = "NAME", seconds = "TIME", bytes = "SIZE", ["bytes/s"] = "RATE", device = "N",
 }
+
+local function kind_of(option)
+  if option.choices then return "choice" end
+  if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then return "count" end
+  return option.type == "name" and "string" or option.type
+end
+
+-- "for heft, cpop, peft: mean times ...; default textbook"
+local function text_of(option, of_placers)
+  local readers = of_placers and registry.readers(option.key)
+  local only = readers and #readers <= 4 and "for " .. table.concat(readers, ", ") .. ": " or ""
+  local default = option.type ~= "flag" and option.default ~= "none" and "; default " .. option.default or ""
+  return only .. option.text .. default
+end
+
+-- The options of a function as those of a command, by their keys.
+local function of(name, keys)
+  local out = {}
+  for key in keys:gmatch("%S+") do
+    local option = assert(described[name][key], key)
+    local choices
+    for i, choice in ipairs(option.choices or {}) do
+      choices = choices or {}
+      choices[i] = choice.name
+    end
+    local kind = kind_of(option)
+    out[#out + 1] = {
+      name = key:gsub("_", "-"), kind = kind, value = kind ~= "flag" and (VALUES[kind] or "NAME") or nil, choices = choices,
+      text = text_of(option, name == "place"), least = option.low, most = option.high,
+    }
+  end
+  return out
+end
+
+--- For placing and simulating alike.
+options.shared = of("simulate", "links memory param_multiple quantum seed")
 
 --- For placing alone.
 options.placing = {
   { name = "placer", kind = "string", value = "PLACER",
     text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
-  { name = "variant", kind = "string", value = "NAME",
-    text = "of the placer; m-topo, m-etf and m-sct have baechi-tf and baechi-pt, others have more: docs/placers.md" },
-  { name = "averages", kind = "choice", value = "RULE", choices = { "textbook", "saga" },
-    text = "mean times of heft, cpop, peft" },
-  { name = "device", kind = "count", value = "N", text = "for single: on this device, from 1" },
-  { name = "tries", kind = "count", value = "N", text = "for critical-path: best of N random ties; default 1" },
-  { name = "seconds", kind = "seconds", value = "TIME",
-    text = "for portfolio: no placer is begun when it has passed, e.g. 2s; for anneal, local, brkga, exact: budget" },
-  { name = "threads", kind = "whole", value = "N", text = "for portfolio, anneal, brkga: default 0, one per core" },
-  { name = "calls", kind = "count", value = "N", text = "for anneal, local, brkga: placements that are tried; default 2000" },
-  { name = "restarts", kind = "count", value = "N", text = "for anneal: walks that share the budget; default: by the budget" },
-  { name = "steepest", kind = "flag", text = "for local: the best of all moves each time, not the first that improves" },
-  { name = "population", kind = "count", value = "N", text = "for brkga: placements in a generation; default 20 to 100" },
-  { name = "elite", kind = "number", value = "X", text = "for brkga: part of a generation that stays; default 0.2" },
-  { name = "mutants", kind = "number", value = "X", text = "for brkga: part of a generation that is new; default 0.15" },
-  { name = "bias", kind = "number", value = "X", text = "for brkga: chance of a key to come from the elite parent; default 0.7" },
-  { name = "ties", kind = "choice", value = "RULE", choices = { "level", "topological", "b-level" },
-    text = "for m-etf and m-sct: of ops that could start equally early, which goes first" },
-  { name = "coarsen", kind = "choice", value = "RULE", choices = { "none", "chains", "coplace", "fuse" },
-    text = "sets of ops that are placed as one; not for the trivial placers; default none" },
-  { name = "coarsen-ops", kind = "count", value = "N", text = "most ops in one set; default 16, chains of any length" },
-  { name = "transfer-weight", kind = "number", value = "X",
-    text = "the placer sees transfers that take X times their time; default 1" },
-  { name = "favourites", kind = "choice", value = "FROM", choices = { "lp", "through", "none" },
-    text = "for m-sct: where favourite children come from; default lp" },
-  { name = "tau", kind = "number", value = "X",
-    text = "for m-sct: favourites are the edges with 1 - y at most X, 0 to 1; default 0: a maximal matching" },
-  { name = "gap", kind = "number", value = "X", text = "for m-sct: relative gap to which the program is solved; default 0.01" },
 }
+for _, option in ipairs(of("place", "variant averages device tries seconds threads calls restarts steepest population elite "
+  .. "mutants bias ties coarsen coarsen_ops transfer_weight favourites tau gap")) do
+  options.placing[#options.placing + 1] = option
+end
 
 --- For simulating alone.
-options.simulating = {
-  { name = "preset", kind = "choice", value = "NAME", choices = { "doppler", "baechi-tf", "baechi-pt", "tag" },
-    text = "rules of a published simulator; other options override it" },
-  { name = "dispatch", kind = "choice", value = "RULE", choices = DISPATCH, text = "which ready op runs next; default fifo" },
-  { name = "send", kind = "choice", value = "RULE", choices = { "push", "pull" },
-    text = "tensors leave when made, or when wanted; default push" },
-  { name = "order", kind = "choice", value = "RULE", choices = { "event", "ready", "task" },
-    text = "order of events; default event" },
-  { name = "collectives", kind = "choice", value = "RULE", choices = { "links", "queue" },
-    text = "what collectives wait for; default links" },
-  { name = "reserve", kind = "flag", text = "route: links are given out when a transfer is ready, idle or not" },
-  { name = "split-windows", kind = "flag", text = "channel and duplex: sender and receiver are held one after the other" },
-  { name = "preempt", kind = "flag", text = "a device drops its op for a better one" },
-  { name = "noise", kind = "number", value = "SIGMA", text = "lognormal noise on every time; default 0" },
-}
+options.simulating = of("simulate", "preset dispatch send order collectives reserve split_windows preempt noise")
+options.simulating[#options.simulating + 1] = { name = "rank", kind = "string", value = "FILE",
+  text = "dispatch static: a file with a number for each op, least first" }
 
 --- How ops and transfers are priced.
-options.pricing = {
-  { name = "op-factor", kind = "number", value = "X", text = "multiplies op times; default 1" },
-  { name = "transfer-factor", kind = "number", value = "X", text = "multiplies transfer times; default 1" },
-  { name = "free-control", kind = "flag", text = "tensors of no bytes cross in no time" },
-  { name = "collective-bandwidth", kind = "number", value = "X",
-    text = "collectives have X times the bandwidth of transfers; default 1" },
-  { name = "collective-algorithm", kind = "choice", value = "RULE",
-    choices = { "ring", "tree", "double-tree", "halving", "hierarchical", "auto" },
-    text = "how collectives are carried out; auto: the fastest; default ring. Lines, and groups of devices: in Lua only" },
-}
+options.pricing = of("cost", "op_factor transfer_factor free_control collective_bandwidth collective_algorithm")
 
 options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
 
@@ -136,12 +125,27 @@ function options.for_pricing(given)
   return pick(given, options.pricing, {})
 end
 
--- Those that simulate.
-local judged = { portfolio = true, anneal = true, ["local"] = true, brkga = true }
+-- Numbers in a file, whatever is between them.
+local function read_rank(path)
+  local file, message = io.open(path)
+  if not file then fail.usage("--rank: %s", message) end
+  local out, text = {}, file:read("*a")
+  file:close()
+  for word in text:gmatch("[^%s,;%[%]]+") do
+    out[#out + 1] = tonumber(word) or fail.usage("--rank: %s: %q is not a number", path, word)
+  end
+  return out
+end
+
+local function simulated(given)
+  local out = pick(given, options.simulating, pick(given, options.shared, {}))
+  if out.rank then out.rank = read_rank(out.rank) end
+  return out
+end
 
 --- How an answer will be simulated, for placers that simulate.
 function options.judge(given)
-  local out = pick(given, options.simulating, pick(given, options.shared, {}))
+  local out = simulated(given)
   out.noise = nil -- which is not known beforehand
   return out
 end
@@ -149,13 +153,14 @@ end
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
-  if given.placer == nil or judged[given.placer] then out.judge = options.judge(given) end
+  local placer = given.placer or "portfolio"
+  if registry.by_name[placer] and registry.reads(placer, "judge") then out.judge = options.judge(given) end
   return priced(given, out)
 end
 
 --- Of berth.simulate; what was proved of the placement, when it was found with the same options, is part of its bound.
 function options.for_simulating(given, placement)
-  local out = priced(given, pick(given, options.simulating, pick(given, options.shared, {})))
+  local out = priced(given, simulated(given))
   out.bound = placement and proved.option(placement, out, out) or nil
   return out
 end

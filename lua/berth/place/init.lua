@@ -4,24 +4,23 @@ local options = require "berth.base.options"
 local own_placer = require "berth.place.own_placer"
 local pipeline = require "berth.place.pipeline"
 local portfolio = require "berth.place.portfolio"
+local registry = require "berth.place.registry"
 
 local place = {}
 
 local function check_name(name)
-  for _, known in ipairs(core.placers()) do
-    if known == name then return end
-  end
-  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(core.placers(), ", "))
+  if registry.by_name[name] then return end
+  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(registry.names, ", "))
 end
 
 --- Names of the placers, or variants of one.
 -- @tparam[opt] string name
 -- @treturn table array of strings
 function place.placers(name)
-  if name == nil then return core.placers() end
+  if name == nil then return options.copy(registry.names) end
   if type(name) ~= "string" then options.fail("berth.placers: name: expected a string, got %s", core.kind(name)) end
   check_name(name)
-  return core.variants(name) or {}
+  return registry.variants(name)
 end
 
 local function without_cost(given)

@@ -10,6 +10,7 @@
 local core = require "berth.core"
 local options = require "berth.base.options"
 local own_placer = require "berth.place.own_placer"
+local registry = require "berth.place.registry"
 local transforms = require "berth.place.transforms"
 
 local mt = { __name = "berth.pipeline" }
@@ -270,7 +271,7 @@ local function place_transformed(self, cost, given, stage, place)
   inner, message, code = price(cost, g)
   if not inner then return nil, message, code end
   local own = stage_options(self)
-  local p, failure, reason, why = place(inner, stage, options.common_links(stage, placer_options(self, cost, given), own))
+  local p, failure, reason, why = place(inner, stage, registry.common_links(stage, placer_options(self, cost, given), own))
   if not p then
     if reason == "infeasible" and g ~= cost.graph then failure = "pipeline: behind its transforms: " .. failure end
     return nil, failure, reason, why

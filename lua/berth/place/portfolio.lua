@@ -9,6 +9,7 @@ local percent = require "berth.base.percent"
 local pipeline = require "berth.place.pipeline"
 local proved = require "berth.bound.proved"
 local refusals = require "berth.place.refusals"
+local registry = require "berth.place.registry"
 
 local portfolio = { label = labels.of }
 
@@ -19,34 +20,6 @@ portfolio.legal = {
 -- What is of the run, not of its members.
 local of_the_run = { members = true, threads = true, seconds = true, judge = true }
 
--- The placers that can work on sets of ops, and with weighed transfers.
-local coarse = {
-  metis = true, ["m-topo"] = true, ["m-etf"] = true, ["m-sct"] = true, etf = true, heft = true, cpop = true, peft = true,
-  minmin = true, blevel = true, ["critical-path"] = true,
-}
-
--- Those that search, and those that run on threads or against the clock.
-local search = { anneal = true, ["local"] = true, brkga = true }
-local searching = { anneal = true, ["local"] = true, brkga = true, portfolio = true }
-local breeds = { brkga = true }
-
--- Which placers an option means something to; those not named here mean something to all.
-local readers = {
-  coarsen = coarse, coarsen_ops = coarse, transfer_weight = coarse,
-  averages = { heft = true, cpop = true, peft = true },
-  tries = { ["critical-path"] = true },
-  device = { single = true },
-  ties = { ["m-etf"] = true, ["m-sct"] = true },
-  favourites = { ["m-sct"] = true },
-  tau = { ["m-sct"] = true },
-  gap = { ["m-sct"] = true },
-  members = { portfolio = true },
-  threads = searching, judge = searching,
-  seconds = { anneal = true, ["local"] = true, brkga = true, portfolio = true, exact = true },
-  calls = search, restarts = { anneal = true }, start = search, objective = search, steepest = { ["local"] = true },
-  population = breeds, elite = breeds, mutants = breeds, bias = breeds,
-}
-
 --- The options of `given`, which are for all placers, that the placer reads.
 -- @tparam string placer
 -- @tparam table given
@@ -54,10 +27,10 @@ local readers = {
 function portfolio.only_read(placer, given, own)
   local out = {}
   for key, value in pairs(given) do
-    if not readers[key] or readers[key][placer] then out[key] = value end
+    if registry.reads(placer, key) then out[key] = value end
   end
   out.cost = nil
-  return options.common_links(placer, out, own)
+  return registry.common_links(placer, out, own)
 end
 
 --- The same for all that can stand for a placer: of a pipeline it is the placer among its stages that reads them.
@@ -81,10 +54,9 @@ end
 -- @tparam[opt] string where for the message
 function portfolio.check_read(placer, given, where)
   for _, key in ipairs(options.sorted_keys(given)) do
-    if readers[key] and not readers[key][placer] then
-      local names = options.sorted_keys(readers[key])
+    if not registry.reads(placer, key) then
       options.fail("%s: option '%s' means nothing to %s, only to: %s", where or "berth.place", tostring(key), placer,
-        table.concat(names, ", "))
+        table.concat(registry.readers(key), ", "))
     end
   end
 end
@@ -110,7 +82,7 @@ local function member(placer, i, common, place)
   check_member(placer, i)
   local name, own = placer, nil
   if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
-  if type(name) == "string" and not search[name] and not (own and own.seconds) then
+  if type(name) == "string" and not portfolio.searches(name) and not (own and own.seconds) then
     return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
   end
   local given = portfolio.read_by(placer, common)
@@ -142,7 +114,7 @@ end
 portfolio.judge = judge
 
 --- Does the placer search?
-function portfolio.searches(placer) return search[placer] == true end
+function portfolio.searches(placer) return registry.by_name[placer] ~= nil and registry.reads(placer, "calls") end
 
 -- ---- what every member reached ------------------------------------------------------------------------
 

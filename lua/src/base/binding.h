@@ -23,6 +23,9 @@ typedef struct bl_class {
   const luaL_Reg *fields;         /* computed: called with the object; NULL: none */
   const luaL_Reg *meta;           /* __len, __tostring (of an open object) and so on; NULL: none */
   lua_CFunction item;             /* object[number]; NULL: nil */
+  bool light;                     /* made by the thousand: without an anchor, by bl_new_light */
+  const luaL_Reg *more_meta;      /* NULL: none */
+  const luaL_Reg *const *further_methods; /* NULL-terminated; NULL: none */
 } bl_class;
 
 typedef struct bl_box {
@@ -51,21 +54,21 @@ typedef struct bl_execution_box {
 } bl_execution_box;
 
 extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class, bl_result_class, bl_plan_class,
-    bl_rng_class, bl_executor_class, bl_execution_class;
+    bl_rng_class, bl_executor_class, bl_execution_class, bl_tries_class;
 
 /** Makes the metatable of a class, unless it is there. */
 void bl_register(lua_State *L, const bl_class *c);
 /** A closed box of `size` zero bytes with an anchor table, on the stack. */
 void *bl_new(lua_State *L, const bl_class *c, size_t size);
-/** The same for boxes that are made by the thousand: without an anchor, registered with more metamethods and methods. */
-void bl_register_light(lua_State *L, const bl_class *c, const luaL_Reg *more_meta, const luaL_Reg *const *methods);
+/** Pushes { name, key, methods, fields }. */
+void bl_push_class(lua_State *L, const bl_class *c);
 void *bl_new_light(lua_State *L, const bl_class *c, size_t size);
 /** The box, open or closed; NULL: something else. */
 void *bl_test(lua_State *L, int i, const bl_class *c);
 /** The open box; raises "fn: what: expected a graph, got nil" or "... is closed". */
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what);
 #define bl_self(L, c, fn) bl_check(L, 1, c, fn, "self")
-/** "graph" for boxes and tables that say so, else the Lua type. */
+/** "graph" for boxes of a registered class, else the Lua type. */
 const char *bl_kind(lua_State *L, int i);
 /** Is the box at i open? One that is closed while a function of the binding works is freed later, and counts as closed. */
 bool bl_is_open(lua_State *L, int i);
@@ -150,6 +153,23 @@ void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *na
 /** The option table at i, checked; 0: none given. */
 int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names);
 
+/* ---- options by descriptors: options.c; module.c lists the functions that have them ---------- */
+
+typedef const berth_option_table *(*bl_table)(void);
+#define BL_MOST_WHOLE 9007199254740992.0 /* 2^53: exact in both interpreters */
+
+/** Raises for a key of the table at t that is in none of the tables (NULL-terminated). */
+void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *tables);
+/** The option table at i, its keys checked; 0: none given. */
+int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables);
+/** Every flag, number and choice of the table at t (0: none) into the struct; what is not given stays. */
+void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table, void *options);
+/** Pushes a table of the same. */
+void bl_push_options(lua_State *L, const berth_option_table *table, const void *options);
+/** Index of the choice at stack index i. */
+int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const berth_choice *const *choices);
+int bl_push_descriptors(lua_State *L, const bl_table *tables);
+
 /* Values at a stack index. */
 /** The string at i; raises if it is none, or holds a zero byte: C would end it there. */
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key);
@@ -171,6 +191,7 @@ bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *o
 bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low, int32_t high, int32_t *out);
 bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out);
 bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int *out);
+bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key, const berth_choice *const *choices, int *out);
 /* These leave the value on the stack if there is one. */
 const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key);
 bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n);
@@ -222,7 +243,7 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why);
 
 /** Options of a placer, named as in berth_placers(), from the table at t (0: none); may push scratch that they point to. */
 void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer, berth_place_options *o);
-extern const char *const bl_place_keys[], *const bl_tie_names[], *const bl_coarsen_names[];
+extern const bl_table bl_place_tables[], bl_cost_tables[];
 
 /* A policy in Lua while it places; see policy.c. */
 typedef struct bl_policy {
@@ -241,14 +262,7 @@ void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy 
 /** After the core has returned: forgets the plan; raises what a function did wrong. */
 void bl_policy_done(bl_policy *y, const char *fn, berth_status st);
 
-extern const char *const bl_link_names[], *const bl_memory_names[], *const bl_average_names[], *const bl_unit_names[];
-
-/* Functions of the module, by file. */
-extern const luaL_Reg bl_graph_functions[], bl_topology_functions[], bl_generator_functions[], bl_cost_functions[],
-    bl_fit_functions[], bl_place_functions[], bl_sim_functions[], bl_io_functions[], bl_units_functions[], bl_box_functions[],
-    bl_hook_functions[], bl_interrupt_functions[], bl_repair_functions[], bl_portfolio_functions[], bl_lp_functions[],
-    bl_transform_functions[], bl_expand_functions[], bl_exact_functions[], bl_split_functions[], bl_tries_functions[],
-    bl_exec_functions[], bl_clairvoyant_functions[], bl_sfb_functions[], bl_decide_functions[];
+extern const char *const bl_unit_names[];
 
 int bl_bounds_table(lua_State *L);
 int bl_graph_save(lua_State *L);

@@ -1,31 +1,25 @@
 /* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
-#include "cluster/cluster.h"
-#include "decide/decide.h"
-#include "nn/nn.h"
-#include "pacml/pacml.h"
+#include "binding.h"
 #include <stdio.h>
 #include <string.h>
 
 /* ---- class lookup ----------------------------------------------------------------------- */
 
-static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
-                                           &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
-                                           &bl_execution_class, &bl_array_class, &bl_index_class, &bl_segments_class,
-                                           &bl_tape_class, &bl_parameters_class, &bl_adam_class,
-                                           &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
-                                           &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_tree_class };
-
-const char *bl_kind(lua_State *L, int i) {
-  size_t k;
-  for (k = 0; k < sizeof classes / sizeof *classes; k++)
-    if (bl_test(L, i, classes[k])) return classes[k]->name;
-  return lua_isnone(L, i) ? "nil" : luaL_typename(L, i);
-}
-
-/* The metatable of a class is in the registry under the class's address, which is faster to look up than its name. */
+/* The registry has the metatable of a class under the class's address, which is faster to look up than its name, and the class
+ * under the metatable. */
 static void push_metatable(lua_State *L, const bl_class *c) {
   lua_pushlightuserdata(L, (void *)c);
   lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+const char *bl_kind(lua_State *L, int i) {
+  const bl_class *c;
+  if (lua_isnone(L, i)) return "nil";
+  if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return luaL_typename(L, i);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  c = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return c ? c->name : "userdata";
 }
 
 void *bl_test(lua_State *L, int i, const bl_class *c) {
@@ -253,24 +247,46 @@ static void set_index(lua_State *L, const bl_class *c, lua_CFunction close, cons
 
 /* Pops the metatable. */
 static void keep_metatable(lua_State *L, const bl_class *c) {
+  lua_pushvalue(L, -1);
+  push_class(L, c);
+  lua_rawset(L, LUA_REGISTRYINDEX);
   push_class(L, c);
   lua_insert(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
 void bl_register(lua_State *L, const bl_class *c) {
+  lua_CFunction close = c->light ? close_light : close_box;
   if (is_registered(L, c)) return;
-  push_new_metatable(L, c, close_box, collect_box);
-  set_index(L, c, close_box, NULL);
+  push_new_metatable(L, c, close, c->light ? close_light : collect_box);
+  if (c->more_meta) bl_set_functions(L, c->more_meta);
+  set_index(L, c, close, c->further_methods);
   keep_metatable(L, c);
 }
 
-void bl_register_light(lua_State *L, const bl_class *c, const luaL_Reg *more_meta, const luaL_Reg *const *lists) {
-  if (is_registered(L, c)) return;
-  push_new_metatable(L, c, close_light, close_light);
-  if (more_meta) bl_set_functions(L, more_meta);
-  set_index(L, c, close_light, lists);
-  keep_metatable(L, c);
+static void push_names(lua_State *L, const luaL_Reg *const *lists) {
+  int n = 0;
+  lua_newtable(L);
+  for (; *lists; lists++) {
+    for (const luaL_Reg *f = *lists; f->name; f++) {
+      lua_pushstring(L, f->name);
+      lua_rawseti(L, -2, ++n);
+    }
+  }
+}
+
+void bl_push_class(lua_State *L, const bl_class *c) {
+  const luaL_Reg *none = (const luaL_Reg[]){ { NULL, NULL } };
+  const luaL_Reg *methods[8] = { c->methods ? c->methods : none, c->more_methods ? c->more_methods : none };
+  const luaL_Reg *fields[] = { c->fields ? c->fields : none, NULL };
+  for (int k = 0; c->further_methods && c->further_methods[k] && k < 5; k++) methods[2 + k] = c->further_methods[k];
+  lua_newtable(L);
+  bl_set_string(L, "name", c->name);
+  bl_set_string(L, "key", c->key);
+  push_names(L, methods);
+  lua_setfield(L, -2, "methods");
+  push_names(L, fields);
+  lua_setfield(L, -2, "fields");
 }
 
 /* ---- functions of the module ------------------------------------------------------------ */

@@ -1,11 +1,6 @@
 /* One context per Lua state; errors and their messages. */
 #define _POSIX_C_SOURCE 200809L
-#include "deploy/analyse.h"
-#include "episodes/assign.h"
-#include "cluster/cluster.h"
-#include "deploy/deploy.h"
-#include "pacml/pacml.h"
-#include "ps/ps.h"
+#include "binding.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +29,9 @@ static void release_context(void *box) {
   bl_forget_interrupts(&c->hooks);
   berth_ctx_release(c->ctx);
 }
-static const bl_class context_class = { "context", "berth.context", release_context, NULL, NULL, NULL, NULL, NULL };
+static const bl_class context_class = {
+  .name = "context", .key = "berth.context", .release = release_context
+};
 
 static void registry_get(lua_State *L, const void *key) {
   lua_pushlightuserdata(L, (void *)key);
@@ -246,44 +243,6 @@ static int clock_seconds(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {
+const luaL_Reg bl_context_functions[] = {
   { "memory", memory }, { "clock", clock_seconds }, { "where", where }, { "set_home", set_home }, { NULL, NULL }
 };
-
-#if defined(_WIN32)
-__declspec(dllexport)
-#endif
-int luaopen_berth_core(lua_State *L);
-
-int luaopen_berth_core(lua_State *L) {
-  static const bl_class *const classes[] = { &bl_graph_class,  &bl_topology_class, &bl_cost_class, &bl_placement_class,
-                                             &bl_result_class, &bl_plan_class,     &bl_rng_class,  &bl_executor_class,
-                                             &bl_execution_class, &bl_assignment_class, &bl_episodes_class,
-                                             &bl_ramp_class, &bl_ramp_model_class, &bl_pacml_class,
-                                             &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_gang_class,
-                                             &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class,
-                                             &bl_analysis_class, &bl_deploy_class, NULL };
-  static const luaL_Reg *const lists[] = { functions,         bl_box_functions,   bl_units_functions, bl_graph_functions,
-                                           bl_topology_functions, bl_generator_functions, bl_cost_functions, bl_fit_functions,
-                                           bl_place_functions, bl_sim_functions,  bl_io_functions,    bl_hook_functions,
-                                           bl_interrupt_functions, bl_portfolio_functions, bl_lp_functions,
-                                           bl_transform_functions, bl_expand_functions, bl_repair_functions, bl_exact_functions,
-                                           bl_split_functions, bl_tries_functions, bl_exec_functions, bl_clairvoyant_functions,
-                                           bl_sfb_functions, bl_analyse_functions, bl_deploy_functions,
-                                           bl_nn_array_functions, bl_nn_list_functions, bl_nn_op_functions,
-                                           bl_nn_tape_functions, bl_nn_params_functions,
-                                           bl_nn_adam_functions, bl_assignment_functions, bl_ramp_functions,
-                                           bl_pacml_functions, bl_pacml_ahead_functions, bl_cluster_functions, bl_gang_functions,
-                                           bl_elastic_functions,
-                                           bl_ps_functions, bl_ps_run_functions, bl_ps_policy_functions, bl_pdors_functions,
-                                           bl_decide_functions, NULL };
-  int k;
-  bl_ctx(L);
-  for (k = 0; classes[k]; k++) bl_register(L, classes[k]);
-  bl_nn_register(L);
-  lua_newtable(L);
-  for (k = 0; lists[k]; k++) bl_set_functions(L, lists[k]);
-  lua_pushstring(L, berth_version());
-  lua_setfield(L, -2, "version");
-  return 1;
-}

@@ -131,7 +131,10 @@ static const luaL_Reg rng_methods[] = {
   { "uniform", rng_uniform }, { "normal", rng_normal }, { "below", rng_below }, { "shuffle", rng_shuffle }, { NULL, NULL }
 };
 static const luaL_Reg rng_meta[] = { { "__tostring", rng_tostring }, { NULL, NULL } };
-const bl_class bl_rng_class = { "rng", "berth.rng", release_rng, rng_methods, NULL, NULL, rng_meta, NULL };
+const bl_class bl_rng_class = {
+  .name = "rng", .key = "berth.rng", .release = release_rng, .methods = rng_methods,
+  .meta = rng_meta
+};
 
 const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "number_text", number_text },
                                         { "rng", rng_new }, { NULL, NULL } };

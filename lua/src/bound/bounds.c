@@ -48,7 +48,7 @@ static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_
   if (!lua_isnil(L, at)) {
     if (!lua_istable(L, at)) bl_wrong(L, w, "place", "expected a table, got %s", bl_kind(L, at));
     bl_check_keys(L, at, &inner, keys, false);
-    bl_get_enum(L, at, &inner, "links", bl_link_names, &links);
+    bl_get_choice(L, at, &inner, "links", berth_link_choices(), &links);
     bl_get_positive(L, at, &inner, "tau", &o->tau);
     bl_get_positive(L, at, &inner, "gap", &o->gap);
     if (o->tau > 1) bl_wrong(L, &inner, "tau", "%.14g is above 1", o->tau);
@@ -63,9 +63,9 @@ static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph
   a->bounds = berth_bounds_default(g);
   a->proved = berth_guarantee_default(g);
   memory = (int)a->bounds.memory;
-  bl_get_enum(L, t, w, "memory", bl_memory_names, &memory);
+  bl_get_choice(L, t, w, "memory", berth_memory_choices(), &memory);
   bl_get_positive(L, t, w, "param_multiple", &a->bounds.param_multiple);
-  bl_get_enum(L, t, w, "links", bl_link_names, &links);
+  bl_get_choice(L, t, w, "links", berth_link_choices(), &links);
   bl_get_bool(L, t, w, "thorough", &thorough);
   bl_get_positive(L, t, w, "gap", &a->bounds.gap);
   if (a->bounds.gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", a->bounds.gap);

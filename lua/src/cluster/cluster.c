@@ -351,6 +351,9 @@ static const luaL_Reg methods[] = { { "next", next },         { "upcoming", upco
 static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of },
                                    { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_cluster_class = { "cluster", "berth.cluster", release, methods, NULL, fields, meta, NULL };
+const bl_class bl_cluster_class = {
+  .name = "cluster", .key = "berth.cluster", .release = release, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_cluster_functions[] = { { "cluster", cluster }, { NULL, NULL } };

@@ -4,11 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const bl_average_names[] = { "textbook", "saga", NULL };
-const char *const bl_memory_names[] = { "none", "inference", "training", "total", NULL };
-const char *const bl_link_names[] = { "free", "channel", "duplex", "pair", "route", "fair", NULL };
 
-static const char *const algorithm_names[] = { "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto", NULL };
 
 static const char boxes_key = 0; /* its address is a registry key: address of a box that prices collectives -> the box, weakly */
 
@@ -125,10 +121,6 @@ static berth_status call_collective(void *ud, int32_t collective, int32_t n, con
   return BERTH_OK;
 }
 
-static void get_factor(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  if (bl_get_positive(L, t, w, key, out) && *out <= 0) bl_wrong(L, w, key, "must be above 0");
-}
-
 /* Slopes and offsets of LINES may be negative. */
 static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *c) {
   int32_t n, k;
@@ -151,14 +143,9 @@ static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices, 
   c->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
 }
 
-/* How collectives are carried out; arrays stay on the stack. */
-static void read_collectives(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
-  int how = BERTH_COLLECTIVE_RING;
-  bl_get_enum(L, t, w, "collective_algorithm", algorithm_names, &how);
-  c->collective_algorithm = (berth_collective_algorithm)how;
+/* Arrays stay on the stack. */
+static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
   get_lines(L, t, w, c);
-  get_factor(L, t, w, "collective_bandwidth", &c->collective_bandwidth);
-  bl_get_quantity(L, t, w, "lines_bandwidth", BERTH_BYTES_PER_SECOND, &c->lines_bandwidth);
   get_groups(L, t, w, devices, c);
 }
 
@@ -166,10 +153,7 @@ static void read_collectives(lua_State *L, int t, const bl_where *w, int32_t dev
 static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {
   memset(c, 0, sizeof *c);
   m->L = L;
-  get_factor(L, t, w, "op_factor", &c->op_factor);
-  get_factor(L, t, w, "transfer_factor", &c->transfer_factor);
-  bl_get_bool(L, t, w, "free_control", &c->free_control);
-  bl_get_bool(L, t, w, "whole_us", &c->whole_us);
+  bl_read_options(L, t, w, berth_cost_option_table(), c);
   if (bl_get_function(L, t, w, "op")) {
     m->op = lua_gettop(L);
     c->op = call_op;
@@ -221,7 +205,7 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   anchor_field(L, self_at, "topology", ti);
   anchor_field(L, self_at, "model", t);
   read_model(L, t, &w, &m, &c);
-  read_collectives(L, t, &w, berth_topology_devices(topology), &c);
+  read_arrays(L, t, &w, berth_topology_devices(topology), &c);
   keep_collective(L, self_at, m.collective);
   c.ud = box;
   berth_graph_retain(g); /* a function may close them */
@@ -240,15 +224,13 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   return st;
 }
 
-static const char *const model_keys[] = { "op", "transfer", "collective", "op_factor", "transfer_factor", "free_control",
-                                          "collective_algorithm", "collective_lines", "lines_bandwidth", "device_groups",
-                                          "collective_bandwidth", "whole_us", NULL };
+const bl_table bl_cost_tables[] = { berth_cost_option_table, NULL };
 
 static int cost_new(lua_State *L) {
   static const bl_where w = { "berth.cost", NULL, 0 };
   berth_status st;
   lua_settop(L, 3);
-  st = make_cost(L, w.fn, 1, 2, bl_options(L, 3, &w, model_keys));
+  st = make_cost(L, w.fn, 1, 2, bl_option_table(L, 3, &w, bl_cost_tables));
   return st == BERTH_OK ? 1 : bl_failed(L, st);
 }
 
@@ -302,7 +284,7 @@ berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
     st = plain_cost(L, fn);
   } else {
     if (!lua_istable(L, -1)) bl_wrong(L, &w, "cost", "expected a table, got %s", bl_kind(L, -1));
-    bl_check_keys(L, lua_gettop(L), &w, model_keys, false);
+    bl_check_options(L, lua_gettop(L), &w, bl_cost_tables);
     st = make_cost(L, fn, 1, 2, lua_gettop(L));
   }
   if (st != BERTH_OK) return st;
@@ -437,7 +419,7 @@ static int mean_transfers(lua_State *L) {
   lua_createtable(L, 0, 1);
   lua_pushvalue(L, 2);
   lua_setfield(L, 3, "averages");
-  bl_get_enum(L, 3, &w, "averages", bl_average_names, &how);
+  bl_get_choice(L, 3, &w, "averages", berth_average_choices(), &how);
   x = bl_scratch(L, (size_t)n, sizeof *x);
   st = berth_cost_mean_transfers(c, (berth_average)how, x);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -466,14 +448,13 @@ static void describe_option(lua_State *L, const char *key, char *text, size_t si
 static int to_string(lua_State *L) {
   const berth_cost *c = self(L, "tostring");
   int32_t devices = berth_topology_devices(berth_cost_topology(c));
-  int k;
   get_model(L);
   lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)), (int)devices,
                   devices == 1 ? "" : "s");
-  for (k = 0; model_keys[k] && lua_istable(L, -2); k++) {
+  for (const berth_option *o = berth_cost_option_table()->options; o->key && lua_istable(L, -2); o++) {
     char text[64];
-    lua_getfield(L, -2, model_keys[k]);
-    describe_option(L, model_keys[k], text, sizeof text);
+    lua_getfield(L, -2, o->key);
+    describe_option(L, o->key, text, sizeof text);
     lua_pop(L, 1);
     lua_pushstring(L, text);
     lua_concat(L, 2);
@@ -487,6 +468,9 @@ static const luaL_Reg methods[] = { { "op", cost_op },           { "transfer", c
                                     { "min_ops", min_ops },      { "collective", cost_collective },
                                     { "rho", rho },              { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_cost_class = { "cost", "berth.cost", release_cost, methods, NULL, fields, meta, NULL };
+const bl_class bl_cost_class = {
+  .name = "cost", .key = "berth.cost", .release = release_cost, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_cost_functions[] = { { "cost", cost_new }, { "priced", priced }, { "bounds", bl_bounds_table }, { NULL, NULL } };

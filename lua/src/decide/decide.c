@@ -12,7 +12,6 @@ static void release_tree(void *box) { berth_decider_release(((bl_tree_box *)box)
 
 bl_tree_box *bl_new_tree(lua_State *L, const char *fn) {
   bl_tree_box *box;
-  bl_register(L, &bl_tree_class);
   box = bl_new(L, &bl_tree_class, sizeof *box);
   box->hooks = bl_hooks_of(L);
   box->fn = fn;
@@ -239,4 +238,6 @@ static int to_string(lua_State *L) {
 static const luaL_Reg methods[] = { { "search", search }, { "run", run }, { "advance", advance }, { "root", root },
                                     { "visits", visits }, { "node", node }, { "best", best }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_tree_class = { "tree", "berth.tree", release_tree, methods, NULL, NULL, meta, NULL };
+const bl_class bl_tree_class = {
+  .name = "tree", .key = "berth.tree", .release = release_tree, .methods = methods, .meta = meta
+};

@@ -142,7 +142,9 @@ static const luaL_Reg fields[] = { { "batch", get_batch },           { "gradient
                                    { "counts", get_counts },         { "unknown", get_unknown },   { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 
-const bl_class bl_analysis_class = { "analysis", "berth.analysis", release, NULL, NULL, fields, meta, NULL };
+const bl_class bl_analysis_class = {
+  .name = "analysis", .key = "berth.analysis", .release = release, .fields = fields, .meta = meta
+};
 
 /* ---- rules --------------------------------------------------------------------------------- */
 

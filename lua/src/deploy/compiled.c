@@ -42,7 +42,7 @@ static void push_simulation(lua_State *L, const berth_compiled *c) {
   berth_sim_options o = *berth_deploy_simulation(d);
   bool ranked = berth_deploy_given(d)->order == BERTH_DEPLOY_RANK;
   if (ranked) o.dispatch = BERTH_DISPATCH_STATIC;
-  bl_push_sim_options(L, &o);
+  bl_push_options(L, berth_sim_option_table(), &o);
   if (!ranked) return;
   lua_getfield(L, -2, "rank");
   lua_setfield(L, -2, "rank");
@@ -76,7 +76,9 @@ static void push_compiled(lua_State *L, const berth_compiled *c) {
 
 /* Owns a compiled graph while tables are filled. */
 static void release_compiled(void *box) { berth_compiled_release(((bl_box *)box)->object); }
-static const bl_class compiled_class = { "compiled graph", "berth.compiled", release_compiled, NULL, NULL, NULL, NULL, NULL };
+static const bl_class compiled_class = {
+  .name = "compiled graph", .key = "berth.compiled", .release = release_compiled
+};
 
 /* compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank, simulation }; nil, message, code */
 int bl_deploy_compile(lua_State *L) {

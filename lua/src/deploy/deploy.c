@@ -287,5 +287,8 @@ static const luaL_Reg methods[] = { { "groups", groups },
                                     { "tree", bl_deploy_tree },
                                     { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_deploy_class = { "deploy", "berth.deploy", release_deploy, methods, bl_deploy_value_methods, fields, meta, NULL };
+const bl_class bl_deploy_class = {
+  .name = "deploy", .key = "berth.deploy", .release = release_deploy, .methods = methods,
+  .more_methods = bl_deploy_value_methods, .fields = fields, .meta = meta
+};
 

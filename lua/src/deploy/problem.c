@@ -80,7 +80,7 @@ static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
   push_copy(L, t, w, "sim");
   lua_pushstring(L, physics == 0 ? "route" : "tag");
   default_value(L, physics == 0 ? "links" : "preset");
-  bl_check_keys(L, lua_gettop(L), &sim_where, bl_judge_keys, false);
+  bl_check_options(L, lua_gettop(L), &sim_where, bl_judge_tables);
   return lua_gettop(L);
 }
 

@@ -201,7 +201,9 @@ static int guard(lua_State *L) {
 /* ---- strategies to begin with ------------------------------------------------------------------------------ */
 
 static void release_list(void *box) { berth_deploy_list_release(((bl_box *)box)->object); }
-static const bl_class list_class = { .name = "list of strategies", .key = "berth.deploy_list", .release = release_list };
+static const bl_class list_class = {
+  .name = "list of strategies", .key = "berth.deploy_list", .release = release_list
+};
 
 static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deploy_list *l, int32_t k) {
   lua_newtable(L);

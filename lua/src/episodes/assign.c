@@ -258,6 +258,9 @@ static const luaL_Reg fields[] = { { "steps", steps }, { "ops", n_ops }, { "devi
                                    { "device_features", device_features }, { "cost", cost }, { "restricted", restricted },
                                    { "graph", graph }, { "topology", topology }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_assignment_class = { "assignment", "berth.assignment", release_assignment, methods, NULL, fields, meta, NULL };
+const bl_class bl_assignment_class = {
+  .name = "assignment", .key = "berth.assignment", .release = release_assignment,
+  .methods = methods, .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_assignment_functions[] = { { "assignment", assignment }, { NULL, NULL } };

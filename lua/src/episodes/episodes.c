@@ -181,7 +181,7 @@ static int choose(lua_State *L) {
   }
   first = choice_segments(L, 3, box, scores->size, &w);
   out = bl_scratch(L, (size_t)n, sizeof *out);
-  must(L, w.fn, berth_episodes_choose(box->episodes, first, scores->data, (berth_choice)how, epsilon, out));
+  must(L, w.fn, berth_episodes_choose(box->episodes, first, scores->data, (berth_episodes_choice)how, epsilon, out));
   bl_push_index(L, n, out);
   return 1;
 }
@@ -280,7 +280,7 @@ static int simulate(lua_State *L) {
   int t;
   lua_settop(L, 3);
   cost = lua_isnil(L, 2) ? berth_assign_cost(box->assign) : bl_check_cost(L, 2, w.fn, "cost");
-  t = bl_options(L, 3, &w, bl_batch_keys);
+  t = bl_option_table(L, 3, &w, bl_batch_tables);
   o = bl_sim_options(L, t, &w, cost, NULL);
   bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
   if (berth_episodes_step(e) < berth_assign_steps(box->assign)) {
@@ -388,4 +388,7 @@ static const luaL_Reg methods[] = {
 static const luaL_Reg fields[] = { { "count", count }, { "step", step }, { "done", done }, { "assignment", of_assignment },
                                    { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_episodes_class = { "episodes", "berth.episodes", release_episodes, methods, NULL, fields, meta, NULL };
+const bl_class bl_episodes_class = {
+  .name = "episodes", .key = "berth.episodes", .release = release_episodes, .methods = methods,
+  .fields = fields, .meta = meta
+};

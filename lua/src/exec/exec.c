@@ -1,5 +1,5 @@
 /* Types "executor" and "execution": running placements on threads, and what that gave. lua/berth/exec/init.lua is over it. */
-#include "base/binding.h"
+#include "sim/sim_options.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -27,39 +27,19 @@ static executor_box *self_executor(lua_State *L, const char *fn) { return bl_sel
 
 static int32_t ops_of(const executor_box *box) { return berth_graph_ops(berth_cost_graph(box->cost)); }
 
-static const char *const mode_names[] = { "compute", "paced", NULL };
-static const char *const dispatch_names[] = { "fifo", "light-first", "blevel", "planned", "lifo", "random", "static", NULL };
-
-static berth_exec_options read_options(lua_State *L, int t, const bl_where *w) {
-  berth_exec_options o = berth_exec_default();
-  int k;
-  if (bl_get_enum(L, t, w, "mode", mode_names, &k)) o.mode = (berth_exec_mode)k;
-  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o.links = (berth_links)k;
-  if (bl_get_enum(L, t, w, "dispatch", dispatch_names, &k)) o.dispatch = (berth_dispatch)k;
-  bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &o.seconds);
-  bl_get_positive(L, t, w, "scale", &o.scale);
-  bl_get_positive(L, t, w, "duty", &o.duty);
-  bl_get_quantity(L, t, w, "flops", BERTH_FLOP_PER_SECOND, &o.flops);
-  bl_get_positive(L, t, w, "stream", &o.stream);
-  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &o.memory);
-  bl_get_bool(L, t, w, "check", &o.check);
-  bl_get_seed(L, t, w, "seed", &o.seed);
-  return o;
-}
+const bl_table bl_exec_tables[] = { berth_exec_option_table, bl_cost_option, NULL };
 
 /* executor(graph, topology, options): object; nil, message, code */
 static int executor(lua_State *L) {
-  static const char *const keys[] = { "mode", "links", "dispatch", "seconds", "scale", "duty", "flops", "stream", "memory",
-                                      "check", "seed", "cost", NULL };
   static const bl_where w = { "berth.executor", NULL, 0 };
-  berth_exec_options o;
+  berth_exec_options o = berth_exec_default();
   executor_box *box;
   berth_cost *cost;
   berth_status st;
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   bl_check_cost(L, 1, w.fn, "cost");
-  o = read_options(L, bl_options(L, 2, &w, keys), &w);
+  bl_read_options(L, bl_option_table(L, 2, &w, bl_exec_tables), &w, berth_exec_option_table(), &o);
   box = bl_new(L, &bl_executor_class, sizeof *box);
   cost = bl_check_cost(L, 1, w.fn, "cost");
   if ((st = berth_executor_new(cost, &o, &box->x)) != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -164,8 +144,10 @@ static const luaL_Reg executor_methods[] = { { "run", run }, { "kernels", kernel
 static const luaL_Reg executor_fields[] = { { "scale", get_scale }, { "byte_scale", get_byte_scale }, { "threads", get_threads },
                                             { "cost", executor_cost }, { NULL, NULL } };
 static const luaL_Reg executor_meta[] = { { "__tostring", executor_to_string }, { NULL, NULL } };
-const bl_class bl_executor_class = { "executor", "berth.executor", release_executor, executor_methods, NULL, executor_fields,
-                                     executor_meta, NULL };
+const bl_class bl_executor_class = {
+  .name = "executor", .key = "berth.executor", .release = release_executor,
+  .methods = executor_methods, .fields = executor_fields, .meta = executor_meta
+};
 
 /* ---- execution -------------------------------------------------------------------------- */
 
@@ -330,6 +312,9 @@ static const luaL_Reg fields[] = { { "makespan", get_makespan }, { "times", get_
                                    { NULL, NULL } };
 static const luaL_Reg methods[] = { { "save_trace", bl_execution_save_trace }, { "trace", bl_execution_trace }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_execution_class = { "execution", "berth.execution", release_execution, methods, NULL, fields, meta, NULL };
+const bl_class bl_execution_class = {
+  .name = "execution", .key = "berth.execution", .release = release_execution, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_exec_functions[] = { { "executor", executor }, { NULL, NULL } };

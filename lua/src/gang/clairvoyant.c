@@ -3,7 +3,9 @@
 
 /* Holds a solution while it is copied: never seen by anyone. */
 static void release_box(void *box) { berth_clairvoyant_release(((bl_box *)box)->object); }
-static const bl_class clairvoyant_class = { "solution", "berth.pacml.solution", release_box, NULL, NULL, NULL, NULL, NULL };
+static const bl_class clairvoyant_class = {
+  .name = "solution", .key = "berth.pacml.solution", .release = release_box
+};
 
 /* @param count [n] choices of each job  @return [n + 1] */
 static int32_t *read_first(lua_State *L, int i, const bl_where *w, int32_t n, int32_t choices) {

@@ -310,6 +310,8 @@ static int to_string(lua_State *L) {
 
 static const luaL_Reg methods[] = { { "runs", runs }, { "counts", counts }, { "bounds", bounds }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_gang_class = { "gang", "berth.gang", release, methods, NULL, NULL, meta, NULL };
+const bl_class bl_gang_class = {
+  .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .meta = meta
+};
 
 const luaL_Reg bl_gang_functions[] = { { "gang", gang }, { NULL, NULL } };

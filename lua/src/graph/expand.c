@@ -11,7 +11,9 @@ static void release_expansion(void *box) {
   *x = NULL;
 }
 
-static const bl_class expansion_class = { "expansion", "berth.expansion", release_expansion, NULL, NULL, NULL, NULL, NULL };
+static const bl_class expansion_class = {
+  .name = "expansion", .key = "berth.expansion", .release = release_expansion
+};
 
 static berth_expansion **new_expansion(lua_State *L) {
   berth_expansion **box;

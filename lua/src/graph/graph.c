@@ -333,5 +333,8 @@ static const luaL_Reg reading_methods[] = {
 
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 
-const bl_class bl_graph_class = { "graph", "berth.graph", release_graph, reading_methods, bl_level_methods, fields, meta, NULL };
+const bl_class bl_graph_class = {
+  .name = "graph", .key = "berth.graph", .release = release_graph, .methods = reading_methods,
+  .more_methods = bl_level_methods, .fields = fields, .meta = meta
+};
 const luaL_Reg bl_graph_functions[] = { { "graph", bl_graph_build }, { NULL, NULL } };

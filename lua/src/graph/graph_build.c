@@ -14,7 +14,9 @@ typedef struct build {
 } build;
 
 static void release_builder(void *box) { berth_graph_builder_release(((bl_box *)box)->object); }
-static const bl_class builder_class = { "graph builder", "berth.graph_builder", release_builder, NULL, NULL, NULL, NULL, NULL };
+static const bl_class builder_class = {
+  .name = "graph builder", .key = "berth.graph_builder", .release = release_builder
+};
 
 /* The caller's mistake that only the core has seen, or memory. */
 static void must(build *m, const bl_where *w, berth_status st) {

@@ -334,8 +334,8 @@ static int adjust(lua_State *L) {
   memcpy(device, bl_to_devices(L, 2, cost, &w, "placement"), n * sizeof *device);
   if (bl_get_enum(L, t, &w, "by", by, &k)) o.by = (berth_adjust_by)k;
   bl_get_bool(L, t, &w, "fit", &o.fit);
-  if (bl_get_enum(L, t, &w, "links", bl_link_names, &k)) o.place.links = (berth_links)k;
-  if (bl_get_enum(L, t, &w, "memory", bl_memory_names, &k)) o.place.memory = (berth_memory_policy)k;
+  if (bl_get_choice(L, t, &w, "links", berth_link_choices(), &k)) o.place.links = (berth_links)k;
+  if (bl_get_choice(L, t, &w, "memory", berth_memory_choices(), &k)) o.place.memory = (berth_memory_policy)k;
   bl_get_positive(L, t, &w, "param_multiple", &o.place.param_multiple);
   bl_get_quantity(L, t, &w, "quantum", BERTH_SECONDS, &o.place.quantum);
   berth_cost_retain(cost); /* the interrupt hook may close it; then it is the placement's */
@@ -355,7 +355,7 @@ static int adjust(lua_State *L) {
 /* default_memory(cost): the policy of placers and the simulator where none is given */
 static int default_memory(lua_State *L) {
   berth_cost *cost = bl_check_cost(L, 1, "default_memory", "cost");
-  lua_pushstring(L, bl_memory_names[berth_place_default(berth_cost_graph(cost)).memory]);
+  lua_pushstring(L, berth_memory_choices()[berth_place_default(berth_cost_graph(cost)).memory]->name);
   return 1;
 }
 

@@ -7,14 +7,18 @@ typedef struct text_box {
   berth_text text;
 } text_box;
 static void release_text(void *box) { berth_text_release(&((text_box *)box)->text); }
-static const bl_class text_class = { "text", "berth.text", release_text, NULL, NULL, NULL, NULL, NULL };
+static const bl_class text_class = {
+  .name = "text", .key = "berth.text", .release = release_text
+};
 
 typedef struct bundle_box {
   berth_bundle *open;
   berth_bundle bundle;
 } bundle_box;
 static void release_bundle(void *box) { berth_bundle_release(&((bundle_box *)box)->bundle); }
-static const bl_class bundle_class = { "bundle", "berth.bundle", release_bundle, NULL, NULL, NULL, NULL, NULL };
+static const bl_class bundle_class = {
+  .name = "bundle", .key = "berth.bundle", .release = release_bundle
+};
 
 static berth_text *new_text(lua_State *L) {
   text_box *box;

@@ -90,7 +90,10 @@ static const luaL_Reg plan_methods[] = { { "device_of", device_of }, { "start", 
                                          { "free_at", free_at },     { "memory", memory }, { "last", last },
                                          { NULL, NULL } };
 static const luaL_Reg plan_meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_plan_class = { "plan", "berth.plan", release_plan, plan_methods, NULL, plan_fields, plan_meta, NULL };
+const bl_class bl_plan_class = {
+  .name = "plan", .key = "berth.plan", .release = release_plan, .methods = plan_methods,
+  .fields = plan_fields, .meta = plan_meta
+};
 
 /* ---- calls ------------------------------------------------------------------------------ */
 

@@ -7,7 +7,9 @@ static const char *const method_names[] = { "auto", "entropic", "interior", NULL
 
 /* Holds a solution while its copy is made: never seen by anyone. */
 static void release_lp(void *box) { berth_lp_release(((bl_box *)box)->object); }
-static const bl_class lp_class = { "solution", "berth.favourites", release_lp, NULL, NULL, NULL, NULL, NULL };
+static const bl_class lp_class = {
+  .name = "solution", .key = "berth.favourites", .release = release_lp
+};
 
 static void read_options(lua_State *L, int t, const bl_where *w, berth_lp_options *o, double *tau) {
   int times, method;

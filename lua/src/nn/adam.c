@@ -75,7 +75,10 @@ static int adam_string(lua_State *L) {
 static const luaL_Reg adam_methods[] = { { "step", step }, { NULL, NULL } };
 static const luaL_Reg adam_fields[] = { { "steps", steps }, { "rate", rate_of }, { NULL, NULL } };
 static const luaL_Reg adam_meta[] = { { "__tostring", adam_string }, { NULL, NULL } };
-const bl_class bl_adam_class = { "adam", "berth.adam", release_adam, adam_methods, NULL, adam_fields, adam_meta, NULL };
+const bl_class bl_adam_class = {
+  .name = "adam", .key = "berth.adam", .release = release_adam, .methods = adam_methods,
+  .fields = adam_fields, .meta = adam_meta
+};
 
 /* ---- files ------------------------------------------------------------------------------- */
 

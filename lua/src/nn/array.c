@@ -6,11 +6,13 @@ enum { FIRST_GARBAGE = 16 << 20 }; /* bytes */
 static const char nn_key = 0; /* its address is a registry key */
 
 static void release_nn(void *nn) { berth_ctx_release(((bl_nn *)nn)->ctx); }
-static const bl_class nn_class = { "learning", "berth.learning", release_nn, NULL, NULL, NULL, NULL, NULL };
+static const bl_class nn_class = {
+  .name = "learning", .key = "berth.learning", .release = release_nn, .light = true
+};
 
 static bl_nn *make_nn(lua_State *L) {
   bl_nn *nn;
-  bl_register_light(L, &nn_class, NULL, NULL);
+  bl_register(L, &nn_class);
   nn = bl_new_light(L, &nn_class, sizeof *nn);
   berth_ctx_retain(nn->ctx = bl_ctx(L));
   nn->threshold = FIRST_GARBAGE;
@@ -215,15 +217,9 @@ const luaL_Reg bl_nn_array_functions[] = { { "nn_array", bl_nn_array }, { "nn_ze
                                            { "nn_uniform", uniform },   { "nn_normal", normal }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "shape", get_shape }, { "rank", get_rank }, { "size", get_size }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_array_class = { "array", "berth.array", release_array, bl_nn_value_methods, bl_nn_element_methods, fields, meta,
-                                  NULL };
-
-void bl_nn_register(lua_State *L) {
-  static const luaL_Reg *const methods[] = { bl_nn_product_methods, bl_nn_row_methods, NULL };
-  bl_register_light(L, &bl_array_class, bl_nn_arithmetic, methods);
-  bl_register_light(L, &bl_index_class, NULL, NULL);
-  bl_register_light(L, &bl_segments_class, NULL, NULL);
-  bl_register(L, &bl_tape_class);
-  bl_params_register(L);
-  bl_register(L, &bl_adam_class);
-}
+static const luaL_Reg *const further[] = { bl_nn_product_methods, bl_nn_row_methods, NULL };
+const bl_class bl_array_class = {
+  .name = "array", .key = "berth.array", .release = release_array, .methods = bl_nn_value_methods,
+  .more_methods = bl_nn_element_methods, .fields = fields, .meta = meta, .light = true,
+  .more_meta = bl_nn_arithmetic, .further_methods = further
+};

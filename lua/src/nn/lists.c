@@ -176,10 +176,16 @@ const luaL_Reg bl_nn_list_functions[] = { { "nn_index", make_index }, { "nn_segm
 
 static const luaL_Reg index_methods[] = { { "totable", index_table }, { NULL, NULL } };
 static const luaL_Reg index_meta[] = { { "__len", index_length }, { "__tostring", index_string }, { NULL, NULL } };
-const bl_class bl_index_class = { "index", "berth.index", release_index, index_methods, NULL, NULL, index_meta, index_item };
+const bl_class bl_index_class = {
+  .name = "index", .key = "berth.index", .release = release_index, .methods = index_methods,
+  .meta = index_meta, .item = index_item, .light = true
+};
 
 static const luaL_Reg segments_methods[] = { { "lengths", segments_table }, { NULL, NULL } };
 static const luaL_Reg segments_fields[] = { { "rows", segments_rows }, { NULL, NULL } };
 static const luaL_Reg segments_meta[] = { { "__len", segments_length }, { "__tostring", segments_string }, { NULL, NULL } };
-const bl_class bl_segments_class = { "segments", "berth.segments", release_segments, segments_methods, NULL, segments_fields,
-                                     segments_meta, segments_item };
+const bl_class bl_segments_class = {
+  .name = "segments", .key = "berth.segments", .release = release_segments,
+  .methods = segments_methods, .fields = segments_fields, .meta = segments_meta,
+  .item = segments_item, .light = true
+};

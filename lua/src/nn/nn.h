@@ -40,7 +40,6 @@ typedef struct bl_segments_box {
 extern const bl_class bl_array_class, bl_index_class, bl_segments_class, bl_tape_class, bl_parameters_class, bl_adam_class;
 
 /** Makes the metatables of all classes of berth.nn. */
-void bl_nn_register(lua_State *L);
 void bl_params_register(lua_State *L);
 
 /* ---- arrays ------------------------------------------------------------------------------ */

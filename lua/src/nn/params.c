@@ -121,7 +121,6 @@ static int find(lua_State *L) {
 }
 
 void bl_params_register(lua_State *L) {
-  bl_register(L, &bl_parameters_class);
   lua_pushlightuserdata(L, (void *)&bl_parameters_class);
   lua_rawget(L, LUA_REGISTRYINDEX);
   lua_getfield(L, -1, "__index");
@@ -249,7 +248,9 @@ static const luaL_Reg params_methods[] = { { "add", add },
                                            { NULL, NULL } };
 static const luaL_Reg params_fields[] = { { "size", size }, { NULL, NULL } };
 static const luaL_Reg params_meta[] = { { "__len", length }, { "__tostring", params_string }, { NULL, NULL } };
-const bl_class bl_parameters_class = { "parameters", "berth.parameters", release_params, params_methods, NULL, params_fields,
-                                       params_meta, NULL };
+const bl_class bl_parameters_class = {
+  .name = "parameters", .key = "berth.parameters", .release = release_params,
+  .methods = params_methods, .fields = params_fields, .meta = params_meta
+};
 
 const luaL_Reg bl_nn_params_functions[] = { { "nn_parameters", params_new }, { NULL, NULL } };

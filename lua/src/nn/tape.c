@@ -96,6 +96,9 @@ static const luaL_Reg methods[] = { { "record", record }, { "backward", backward
                                     { "gradient", gradient }, { "clear", clear }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "recording", is_recording }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_tape_class = { "tape", "berth.tape", release_tape, methods, NULL, fields, meta, NULL };
+const bl_class bl_tape_class = {
+  .name = "tape", .key = "berth.tape", .release = release_tape, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_nn_tape_functions[] = { { "nn_tape", tape_new }, { NULL, NULL } };

@@ -181,6 +181,9 @@ static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "get", g
                                     { "learn", learn }, { "decide", decide }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "inputs", inputs }, { "weights", weights }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_pacml_ahead_class = { "pacml planner", "berth.pacml_planner", release_ahead, methods, NULL, fields, meta, NULL };
+const bl_class bl_pacml_ahead_class = {
+  .name = "pacml planner", .key = "berth.pacml_planner", .release = release_ahead,
+  .methods = methods, .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_pacml_ahead_functions[] = { { "pacml_planner", planner }, { NULL, NULL } };

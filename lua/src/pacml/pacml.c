@@ -400,7 +400,10 @@ static int run_to_string(lua_State *L) {
 static const luaL_Reg methods[] = { { "run", run }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "most", most_of }, { "sequential", sequential_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", models_of }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_pacml_class = { "pacml", "berth.pacml", release_pacml, methods, NULL, fields, meta, NULL };
+const bl_class bl_pacml_class = {
+  .name = "pacml", .key = "berth.pacml", .release = release_pacml, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 static const luaL_Reg run_methods[] = { { "busy", busy },     { "free_at", free_at }, { "finishing", finishing },
                                         { "mask", mask },     { "look", look },       { "decide", decide },
@@ -411,6 +414,9 @@ static const luaL_Reg run_fields[] = { { "done", done },         { "job", job },
                                        { "sequential", sequential }, { "servers", servers }, { "free", n_free },
                                        { "running", running },   { NULL, NULL } };
 static const luaL_Reg run_meta[] = { { "__len", run_jobs }, { "__tostring", run_to_string }, { NULL, NULL } };
-const bl_class bl_pacml_run_class = { "pacml run", "berth.pacml_run", release_run, run_methods, NULL, run_fields, run_meta, NULL };
+const bl_class bl_pacml_run_class = {
+  .name = "pacml run", .key = "berth.pacml_run", .release = release_run, .methods = run_methods,
+  .fields = run_fields, .meta = run_meta
+};
 
 const luaL_Reg bl_pacml_functions[] = { { "pacml", pacml }, { NULL, NULL } };

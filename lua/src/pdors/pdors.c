@@ -273,6 +273,9 @@ static const luaL_Reg methods[] = { { "decide", decide }, { "admit", admit },   
                                     { "committed", committed },
                                     { "counts", counts }, { "certify", certify }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_pdors_class = { "scheduler", "berth.scheduler", release, methods, NULL, NULL, meta, NULL };
+const bl_class bl_pdors_class = {
+  .name = "scheduler", .key = "berth.scheduler", .release = release, .methods = methods,
+  .meta = meta
+};
 
 const luaL_Reg bl_pdors_functions[] = { { "pdors", pdors }, { "pdors_offline", offline }, { "gdelta", gdelta }, { NULL, NULL } };

@@ -7,7 +7,7 @@ static berth_exact_options read_options(lua_State *L, int t, const bl_where *w, 
   berth_exact_options o = berth_exact_default(berth_cost_graph(cost));
   int32_t nodes = 0;
   int k;
-  if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o.place.memory = (berth_memory_policy)k;
+  if (bl_get_choice(L, t, w, "memory", berth_memory_choices(), &k)) o.place.memory = (berth_memory_policy)k;
   bl_get_positive(L, t, w, "param_multiple", &o.place.param_multiple);
   bl_get_seed(L, t, w, "seed", &o.place.seed);
   if (bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &nodes)) o.nodes = nodes;

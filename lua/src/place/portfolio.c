@@ -81,10 +81,8 @@ typedef struct portfolio_call {
 } portfolio_call;
 
 static const char *known_placer(lua_State *L, const bl_where *w, const char *name) {
-  const char *const *names = berth_placers();
-  for (; *names; names++) {
-    if (name && strcmp(*names, name) == 0 && strcmp(name, "policy") != 0) return *names;
-  }
+  const berth_placer *p = berth_placer_find(name);
+  if (p && strcmp(name, "policy") != 0) return p->name;
   bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", name ? name : "");
   return NULL;
 }
@@ -110,7 +108,7 @@ static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_m
   m->placer = known_placer(L, &w, bl_get_string(L, t, &w, "placer"));
   lua_getfield(L, t, "options");
   options = lua_istable(L, -1) ? lua_gettop(L) : 0;
-  if (options) bl_check_keys(L, options, &w, bl_place_keys, false);
+  if (options) bl_check_options(L, options, &w, bl_place_tables);
   bl_place_options(L, options, &w, cost, m->placer, &m->options);
 }
 
@@ -138,7 +136,7 @@ static void read_judge(lua_State *L, int t, const bl_where *w, const berth_cost 
   if (!t || lua_isnil(L, -1)) return;
   judge = lua_gettop(L);
   if (!lua_istable(L, judge)) bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
-  bl_check_keys(L, judge, &in_judge, bl_judge_keys, false);
+  bl_check_options(L, judge, &in_judge, bl_judge_tables);
   c->judge = bl_judge_options(L, judge, &in_judge, cost);
   c->o.judge = &c->judge;
 }
@@ -155,12 +153,17 @@ static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *
 
 /* ---- telling ---------------------------------------------------------------------------- */
 
+static const char *choice_name(const char *key, int value) {
+  const berth_option *o = berth_option_find(berth_place_option_table(), key);
+  return o->choices[value - o->first]->name;
+}
+
 /* What is a built-in member's own; with it, and what all were given, berth.place gives the same. */
 static void push_options(lua_State *L, const berth_member_report *m) {
   const berth_place_options *o = m->options;
   lua_newtable(L);
-  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", bl_tie_names[o->ties - BERTH_TIES_LEVEL]);
-  if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", bl_coarsen_names[o->coarsen]);
+  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", choice_name("ties", (int)o->ties));
+  if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", choice_name("coarsen", (int)o->coarsen));
   if (o->coarsen_ops > 0) bl_set_count(L, "coarsen_ops", o->coarsen_ops);
   if (o->transfer_weight != 1) bl_set_number(L, "transfer_weight", o->transfer_weight);
   if (strcmp(m->placer, "m-sct") != 0) return;
@@ -278,7 +281,9 @@ static void release_run(void *box) {
   berth_portfolio_release(b->p);
   berth_cost_release(b->cost);
 }
-static const bl_class run_class = { "portfolio run", "berth.portfolio_run", release_run, NULL, NULL, NULL, NULL, NULL };
+static const bl_class run_class = {
+  .name = "portfolio run", .key = "berth.portfolio_run", .release = release_run
+};
 
 static void close_run(run_box *box) {
   release_run(box);

@@ -6,8 +6,8 @@ static const char *const keys[] = { "links", "memory", "param_multiple", "quantu
 static berth_place_options read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
   berth_place_options o = berth_place_default(berth_cost_graph(cost));
   int k;
-  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o.links = (berth_links)k;
-  if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o.memory = (berth_memory_policy)k;
+  if (bl_get_choice(L, t, w, "links", berth_link_choices(), &k)) o.links = (berth_links)k;
+  if (bl_get_choice(L, t, w, "memory", berth_memory_choices(), &k)) o.memory = (berth_memory_policy)k;
   bl_get_positive(L, t, w, "param_multiple", &o.param_multiple);
   bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o.quantum);
   return o;

@@ -110,7 +110,7 @@ static int get_bound(lua_State *L) {
 static int get_links(lua_State *L) {
   int32_t links = berth_placement_links(self(L, "placement.links"));
   if (links == BERTH_NONE) return 0;
-  lua_pushstring(L, bl_link_names[links]);
+  lua_pushstring(L, berth_link_choices()[links]->name);
   return 1;
 }
 
@@ -193,8 +193,10 @@ static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_e
 static const luaL_Reg methods[] = { { "devices", devices }, { "sequence", sequence }, { "save", bl_placement_save },
                                     { "to_string", bl_placement_to_string }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_placement_class = { "placement", "berth.placement", release_placement, methods,
-                                       NULL,        fields,            meta,              get_device };
+const bl_class bl_placement_class = {
+  .name = "placement", .key = "berth.placement", .release = release_placement, .methods = methods,
+  .fields = fields, .meta = meta, .item = get_device
+};
 
 /* ---- placing ---------------------------------------------------------------------------- */
 
@@ -207,25 +209,18 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
   return 1;
 }
 
-const char *const bl_place_keys[] = { "variant", "averages", "links", "memory", "param_multiple", "quantum", "device", "tries",
-                                      "coarsen", "coarsen_ops", "transfer_weight", "ties", "favourites", "tau", "gap", "seed",
-                                      "cost",
-                                      "calls", "seconds", "restarts", "threads", "start", "judge", "objective", "steepest",
-                                      "population", "elite", "mutants", "bias",
-                                      NULL };
+const bl_table bl_place_tables[] = { berth_place_option_table, bl_cost_option, berth_search_option_table, NULL };
 
 /* "" is the form without a name. */
 static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer, berth_place_options *o) {
-  static const char *const none[] = { "", NULL };
-  const char *const *names = berth_placer_variants(placer), *wanted = t ? bl_get_string(L, t, w, "variant") : NULL;
+  const char *wanted = t ? bl_get_string(L, t, w, "variant") : NULL;
+  const berth_placer *p = berth_placer_find(placer);
   char legal[200] = "";
-  int k;
   if (!wanted) return;
-  if (!names) names = none;
-  for (k = 0; names[k]; k++) {
+  for (const berth_placer_variant *v = p ? p->variants : NULL; v && v->name; v++) {
     size_t n = strlen(legal);
-    if (strcmp(names[k], wanted) == 0) o->variant = names[k];
-    if (*names[k]) snprintf(legal + n, sizeof legal - n, "%s%s", n ? ", " : "", names[k]);
+    if (strcmp(v->name, wanted) == 0) o->variant = v->name;
+    if (*v->name) snprintf(legal + n, sizeof legal - n, "%s%s", n ? ", " : "", v->name);
   }
   lua_pop(L, 1);
   if (o->variant && strcmp(o->variant, wanted) == 0) return;
@@ -255,8 +250,7 @@ static const int32_t *read_favourite(lua_State *L, const bl_where *w, int32_t n)
 
 /* Leaves what it needs on the stack. */
 static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
-  static const char *const names[] = { "lp", "through", "none", NULL };
-  int k;
+  const berth_option *option = berth_option_find(berth_place_option_table(), "favourites");
   if (!t) return;
   lua_getfield(L, t, "favourites");
   if (lua_istable(L, -1)) {
@@ -264,66 +258,38 @@ static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, b
     o->favourite = read_favourite(L, w, n);
     return;
   }
-  if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
+  if (lua_isstring(L, -1)) {
+    o->favourites = (berth_favourites)bl_to_choice(L, -1, w, "favourites", option->choices);
+  } else if (!lua_isnil(L, -1)) {
     bl_wrong(L, w, "favourites", "expected lp, through, none or an array, got %s", bl_kind(L, -1));
   }
   lua_pop(L, 1);
-  if (bl_get_enum(L, t, w, "favourites", names, &k)) o->favourites = (berth_favourites)k;
-}
-
-const char *const bl_tie_names[] = { "level", "topological", "b-level", NULL };
-const char *const bl_coarsen_names[] = { "none", "chains", "coplace", "fuse", NULL };
-
-static void read_coarsen(lua_State *L, int t, const bl_where *w, berth_place_options *o) {
-  int k;
-  if (bl_get_enum(L, t, w, "coarsen", bl_coarsen_names, &k)) o->coarsen = (berth_coarsen)k;
-  bl_get_whole(L, t, w, "coarsen_ops", 1, INT32_MAX, &o->coarsen_ops);
-  if (bl_get_positive(L, t, w, "transfer_weight", &o->transfer_weight) && !(o->transfer_weight > 0)) {
-    bl_wrong(L, w, "transfer_weight", "%.14g is not above 0", o->transfer_weight);
-  }
-}
-
-static void read_sct(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
-  int k;
-  if (bl_get_enum(L, t, w, "ties", bl_tie_names, &k)) o->ties = (berth_ties)(BERTH_TIES_LEVEL + k);
-  read_favourites(L, t, w, n, o);
-  if (bl_get_positive(L, t, w, "tau", &o->tau) && o->tau > 1) bl_wrong(L, w, "tau", "%.14g is above 1", o->tau);
-  if (bl_get_positive(L, t, w, "gap", &o->gap) && o->gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", o->gap);
 }
 
 void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
                       berth_place_options *o) {
-  int k;
   *o = berth_place_default(berth_cost_graph(cost));
   read_variant(L, t, w, placer, o);
   if (strncmp(o->variant, "baechi", 6) == 0) o->memory = BERTH_MEMORY_TOTAL; /* what the published placers count */
-  if (bl_get_enum(L, t, w, "averages", bl_average_names, &k)) o->averages = (berth_average)k;
-  if (bl_get_enum(L, t, w, "links", bl_link_names, &k)) o->links = (berth_links)k;
-  if (bl_get_enum(L, t, w, "memory", bl_memory_names, &k)) o->memory = (berth_memory_policy)k;
-  bl_get_positive(L, t, w, "param_multiple", &o->param_multiple);
-  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o->quantum);
+  bl_read_options(L, t, w, berth_place_option_table(), o);
   if (t) {
     lua_getfield(L, t, "device");
     if (!lua_isnil(L, -1)) o->device = bl_to_id(L, -1, w, "device", berth_topology_devices(berth_cost_topology(cost)), "device");
     lua_pop(L, 1);
   }
-  bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o->tries);
-  bl_get_seed(L, t, w, "seed", &o->seed);
-  read_coarsen(L, t, w, o);
-  read_sct(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
+  read_favourites(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
 }
 
 /* The placer at i: its name, or "policy" and the policy read onto the stack. */
 static const char *read_placer(lua_State *L, int i, const bl_where *w, bl_policy *policy) {
-  const char *const *names = berth_placers();
-  int k;
+  const berth_placer *p;
   if (lua_istable(L, i) || lua_isfunction(L, i)) {
     bl_policy_read(L, i, 1, w, policy);
     return "policy";
   }
   if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "placer", "expected a name or a policy, got %s", bl_kind(L, i));
-  for (k = 0; names[k]; k++)
-    if (strcmp(names[k], "policy") != 0 && strcmp(names[k], lua_tostring(L, i)) == 0) return names[k];
+  p = berth_placer_find(lua_tostring(L, i));
+  if (p && strcmp(p->name, "policy") != 0) return p->name;
   bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", lua_tostring(L, i));
   return NULL;
 }
@@ -342,7 +308,7 @@ static int place(lua_State *L) {
   const char *placer;
   int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, bl_place_keys);
+  t = bl_option_table(L, 3, &w, bl_place_tables);
   box = bl_new_placement(L);
   placer = read_placer(L, 2, &w, &policy);
   bl_place_options(L, t, &w, cost, placer, &o);
@@ -366,25 +332,37 @@ static int place(lua_State *L) {
   return 1 + bl_search_interrupted(L, &search);
 }
 
-static int push_names(lua_State *L, const char *const *names) {
-  int k, n = 0;
+static void push_variants(lua_State *L, const berth_placer_variant *v) {
   lua_newtable(L);
-  for (k = 0; names[k]; k++) {
-    if (!*names[k] || strcmp(names[k], "policy") == 0) continue;
-    lua_pushstring(L, names[k]);
+  for (int n = 1; v->name; v++, n++) {
+    lua_newtable(L);
+    lua_pushstring(L, v->name);
+    lua_setfield(L, -2, "name");
+    bl_set_string(L, "rule", v->rule);
+    bl_set_string(L, "source", v->source);
+    bl_set_string(L, "good", v->good);
+    bl_set_string(L, "weak", v->weak);
+    if (v->own_links) bl_set_bool(L, "own_links", 1);
+    lua_rawseti(L, -2, n);
+  }
+}
+
+/* placers(): array of { name, reads, variants }; the user's own policy has no name */
+static int placers(lua_State *L) {
+  int n = 0;
+  lua_newtable(L);
+  for (const berth_placer *const *p = berth_placers(); *p; p++) {
+    if (strcmp((*p)->name, "policy") == 0) continue;
+    lua_newtable(L);
+    bl_set_string(L, "name", (*p)->name);
+    bl_set_string(L, "reads", (*p)->reads);
+    push_variants(L, (*p)->variants);
+    lua_setfield(L, -2, "variants");
     lua_rawseti(L, -2, ++n);
   }
   return 1;
 }
 
-static int placers(lua_State *L) { return push_names(L, berth_placers()); }
-
-/* variants(placer): array, or nil for an unknown placer */
-static int variants(lua_State *L) {
-  const char *const *names = lua_type(L, 1) == LUA_TSTRING ? berth_placer_variants(lua_tostring(L, 1)) : NULL;
-  return names ? push_names(L, names) : 0;
-}
-
 const luaL_Reg bl_place_functions[] = {
-  { "placement", placement_new }, { "place", place }, { "placers", placers }, { "variants", variants }, { NULL, NULL }
+  { "placement", placement_new }, { "place", place }, { "placers", placers }, { NULL, NULL }
 };

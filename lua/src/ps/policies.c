@@ -131,6 +131,9 @@ static int to_string(lua_State *L) {
 
 static const luaL_Reg methods[] = { { "counts", counts }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_ps_policy_class = { "ps_policy", "berth.ps_policy", release, methods, NULL, NULL, meta, NULL };
+const bl_class bl_ps_policy_class = {
+  .name = "ps_policy", .key = "berth.ps_policy", .release = release, .methods = methods,
+  .meta = meta
+};
 
 const luaL_Reg bl_ps_policy_functions[] = { { "ps_policy", ps_policy }, { "ps_speed_fit", ps_speed_fit }, { NULL, NULL } };

@@ -264,6 +264,9 @@ static const luaL_Reg methods[] = { { "job", job }, { "speed", speed }, { "utili
 static const luaL_Reg fields[] = { { "machines", machines_of }, { "resources", resources_of }, { "slots", slots_of },
                                    { "slot_seconds", slot_seconds_of }, { "comm", comm_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_ps_class = { "problem", "berth.problem", release, methods, NULL, fields, meta, NULL };
+const bl_class bl_ps_class = {
+  .name = "problem", .key = "berth.problem", .release = release, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_ps_functions[] = { { "ps", ps }, { NULL, NULL } };

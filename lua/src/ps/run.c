@@ -251,6 +251,9 @@ static const luaL_Reg methods[] = { { "play", play },         { "assign", assign
                                     { "log", log_of },        { "report", report },    { NULL, NULL } };
 static const luaL_Reg fields[] = { { "slot", slot_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_ps_run_class = { "ps_run", "berth.ps_run", release, methods, NULL, fields, meta, NULL };
+const bl_class bl_ps_run_class = {
+  .name = "ps_run", .key = "berth.ps_run", .release = release, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_ps_run_functions[] = { { "ps_run", ps_run }, { NULL, NULL } };

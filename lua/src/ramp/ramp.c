@@ -353,8 +353,10 @@ static int model_to_string(lua_State *L) {
 static const luaL_Reg model_fields[] = { { "sequential", sequential }, { "memory", model_memory }, { "bytes", model_bytes },
                                          { "graph", model_graph },     { "ramp", model_ramp },     { NULL, NULL } };
 static const luaL_Reg model_meta[] = { { "__tostring", model_to_string }, { NULL, NULL } };
-const bl_class bl_ramp_model_class = { "ramp model", "berth.ramp_model", release_model, NULL,
-                                       NULL,         model_fields,       model_meta,    NULL };
+const bl_class bl_ramp_model_class = {
+  .name = "ramp model", .key = "berth.ramp_model", .release = release_model,
+  .fields = model_fields, .meta = model_meta
+};
 
 /* ---- what a cluster is --------------------------------------------------------------------- */
 
@@ -405,6 +407,9 @@ static const luaL_Reg methods[] = { { "transfer", transfer }, { "collective", co
                                     { "model", model },       { "plan", plan },             { NULL, NULL } };
 static const luaL_Reg fields[] = { { "servers", servers_of }, { "compat", compat_of }, { "options", options_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_ramp_class = { "ramp", "berth.ramp", release_ramp, methods, NULL, fields, meta, NULL };
+const bl_class bl_ramp_class = {
+  .name = "ramp", .key = "berth.ramp", .release = release_ramp, .methods = methods,
+  .fields = fields, .meta = meta
+};
 
 const luaL_Reg bl_ramp_functions[] = { { "ramp", ramp_new }, { NULL, NULL } };

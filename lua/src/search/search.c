@@ -64,40 +64,21 @@ static void read_judge(lua_State *L, int t, const berth_cost *cost, const bl_whe
   if (lua_isnil(L, -1)) return;
   judge = lua_gettop(L);
   if (!lua_istable(L, judge)) bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
-  bl_check_keys(L, judge, &in_judge, bl_judge_keys, false);
+  bl_check_options(L, judge, &in_judge, bl_judge_tables);
   s->judge = bl_judge_options(L, judge, &in_judge, cost);
   s->o.judge = &s->judge;
 }
 
-static void read_budget(lua_State *L, int t, const bl_where *w, bl_search *s) {
-  int32_t calls = 0;
-  bool limited = bl_get_whole(L, t, w, "calls", 1, INT32_MAX, &calls);
-  bool timed = bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &s->o.seconds);
-  if (limited) s->o.calls = calls;
-  else if (timed) s->o.calls = 0;
-  bl_get_whole(L, t, w, "restarts", 1, 1000, &s->o.restarts);
-  bl_get_whole(L, t, w, "threads", 0, 4096, &s->o.threads);
-  bl_get_bool(L, t, w, "steepest", &s->o.steepest);
-}
-
-static void read_generations(lua_State *L, int t, const bl_where *w, bl_search *s) {
-  bl_get_whole(L, t, w, "population", 3, 100000, &s->o.population);
-  bl_get_positive(L, t, w, "elite", &s->o.elite);
-  bl_get_positive(L, t, w, "mutants", &s->o.mutants);
-  bl_get_positive(L, t, w, "bias", &s->o.bias);
-}
-
-static bool searches(const char *placer) {
-  return strcmp(placer, "anneal") == 0 || strcmp(placer, "local") == 0 || strcmp(placer, "brkga") == 0;
-}
-
 void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer, bl_search *s) {
+  bool limited, searches = berth_placer_reads(berth_placer_find(placer), "calls");
   s->o = berth_search_default();
-  if (t && strcmp(placer, "exact") == 0) bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &s->o.seconds);
-  if (!t || !searches(placer)) return;
+  if (t) bl_read_options(L, t, w, berth_search_option_table(), &s->o);
+  if (!t || !searches) return;
   luaL_checkstack(L, 20, w->fn);
-  read_budget(L, t, w, s);
-  read_generations(L, t, w, s);
+  lua_getfield(L, t, "calls");
+  limited = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  if (!limited && s->o.seconds > 0) s->o.calls = 0;
   read_judge(L, t, cost, w, s);
   read_objective(L, t, w, s);
   lua_getfield(L, t, "start");

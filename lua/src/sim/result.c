@@ -86,12 +86,12 @@ static int get_gap(lua_State *L) {
 }
 
 static int get_memory(lua_State *L) {
-  lua_pushstring(L, bl_memory_names[berth_result_options(self(L, "result.memory"))->memory]);
+  lua_pushstring(L, berth_memory_choices()[berth_result_options(self(L, "result.memory"))->memory]->name);
   return 1;
 }
 
 static int get_options(lua_State *L) {
-  bl_push_sim_options(L, berth_result_options(self(L, "result.options")));
+  bl_push_options(L, berth_sim_option_table(), berth_result_options(self(L, "result.options")));
   return 1;
 }
 
@@ -413,4 +413,7 @@ static const luaL_Reg methods[] = {
   { "trace", bl_result_trace },       { NULL, NULL }
 };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_result_class = { "result", "berth.result", release_result, methods, NULL, fields, meta, NULL };
+const bl_class bl_result_class = {
+  .name = "result", .key = "berth.result", .release = release_result, .methods = methods,
+  .fields = fields, .meta = meta
+};

@@ -39,7 +39,7 @@ static int simulate(lua_State *L) {
   lua_settop(L, 4);
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
   cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
-  t = bl_options(L, 3, &w, bl_sim_keys);
+  t = bl_option_table(L, 3, &w, bl_sim_tables);
   device = bl_to_devices(L, 2, cost->cost, &w, "placement");
   p = bl_test(L, 2, &bl_placement_class);
   o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
@@ -114,7 +114,7 @@ static int simulate_batch(lua_State *L) {
   lua_settop(L, 4);
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_options(L, 3, &w, bl_batch_keys);
+  t = bl_option_table(L, 3, &w, bl_batch_tables);
   k = count_placements(L, 2, &w);
   rows = read_rows(L, 2, k, cost, w.fn);
   o = bl_sim_options(L, t, &w, cost, NULL);
@@ -140,7 +140,9 @@ static void release_runner(void *box) {
   berth_sim_release(r->sim);
   berth_cost_release(r->cost);
 }
-static const bl_class runner_class = { "simulator", "berth.simulator", release_runner, NULL, NULL, NULL, NULL, NULL };
+static const bl_class runner_class = {
+  .name = "simulator", .key = "berth.simulator", .release = release_runner
+};
 
 /* The function that berth.simulator gives; upvalues: the runner, scratch for device ids. */
 static int run(lua_State *L) {
@@ -180,7 +182,7 @@ static int simulator(lua_State *L) {
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_options(L, 2, &w, bl_run_keys);
+  t = bl_option_table(L, 2, &w, bl_run_tables);
   o = bl_sim_options(L, t, &w, cost, NULL);
   bl_register(L, &runner_class);
   r = bl_new(L, &runner_class, sizeof *r);

@@ -4,14 +4,12 @@
 
 #include "base/binding.h"
 
-extern const char *const bl_sim_keys[], *const bl_run_keys[], *const bl_batch_keys[], *const bl_judge_keys[];
+extern const bl_table bl_sim_tables[], bl_run_tables[], bl_batch_tables[], bl_judge_tables[], bl_exec_tables[];
+const berth_option_table *bl_cost_option(void); /* the option "cost" alone */
 
 /** From the checked table at t (0: none); arrays stay in scratch on the stack.
  *  @param p gives `planned` its sequence; NULL: only the option does */
 berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p);
 /** The same for placements that are not there yet: `planned` may do without a sequence. */
 berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost);
-/** Pushes a table of what a simulation ran with, defaults filled in, without arrays. */
-void bl_push_sim_options(lua_State *L, const berth_sim_options *o);
-
 #endif

@@ -60,11 +60,11 @@ static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where
   return st;
 }
 
-static const bl_class tries_class;
+const bl_class bl_tries_class;
 
 static int base(lua_State *L) {
   static const bl_where w = { "tries:base", NULL, 0 };
-  tries_box *box = bl_self(L, &tries_class, w.fn);
+  tries_box *box = bl_self(L, &bl_tries_class, w.fn);
   berth_sim_summary s;
   berth_status st = set_base(L, box, 2, &w, &s);
   return push_summary(L, st, &s);
@@ -92,7 +92,7 @@ static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w,
 /* tries:try(moves, limit): makespan, peak, op */
 static int try_moves(lua_State *L) {
   static const bl_where w = { "tries:try", NULL, 0 };
-  tries_box *box = bl_self(L, &tries_class, w.fn);
+  tries_box *box = bl_self(L, &bl_tries_class, w.fn);
   double limit = lua_isnoneornil(L, 3) ? INFINITY : bl_to_quantity(L, 3, &w, "limit", BERTH_SECONDS);
   int32_t *op, n = read_moves(L, box, &w, &op);
   tries_call c = enter(L, box);
@@ -102,7 +102,7 @@ static int try_moves(lua_State *L) {
 }
 
 static int accept(lua_State *L) {
-  tries_box *box = bl_self(L, &tries_class, "tries:accept");
+  tries_box *box = bl_self(L, &bl_tries_class, "tries:accept");
   berth_status st = berth_sim_accept(box->sim);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_pushboolean(L, 1);
@@ -110,13 +110,13 @@ static int accept(lua_State *L) {
 }
 
 static int ended(lua_State *L) {
-  tries_box *box = bl_self(L, &tries_class, "tries:ended");
+  tries_box *box = bl_self(L, &bl_tries_class, "tries:ended");
   lua_pushnumber(L, (lua_Number)berth_sim_ended(box->sim));
   return 1;
 }
 
 static int to_string(lua_State *L) {
-  const tries_box *box = bl_self(L, &tries_class, "tostring");
+  const tries_box *box = bl_self(L, &bl_tries_class, "tostring");
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "tries: %d ops on %d devices, %.0f ends simulated", (int)berth_graph_ops(berth_cost_graph(box->cost)),
@@ -128,7 +128,10 @@ static int to_string(lua_State *L) {
 static const luaL_Reg methods[] = { { "base", base }, { "try", try_moves }, { "accept", accept }, { "ended", ended },
                                     { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-static const bl_class tries_class = { "tries", "berth.tries", release_tries, methods, NULL, NULL, meta, NULL };
+const bl_class bl_tries_class = {
+  .name = "tries", .key = "berth.tries", .release = release_tries, .methods = methods,
+  .meta = meta
+};
 
 /* tries(graph, topology, placement, options): object, makespan, peak, op; nil, message, code */
 static int tries(lua_State *L) {
@@ -142,10 +145,9 @@ static int tries(lua_State *L) {
   lua_settop(L, 4);
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_options(L, 3, &w, bl_run_keys);
+  t = bl_option_table(L, 3, &w, bl_run_tables);
   o = bl_sim_options(L, t, &w, cost, NULL);
-  bl_register(L, &tries_class);
-  box = bl_new(L, &tries_class, sizeof *box);
+  box = bl_new(L, &bl_tries_class, sizeof *box);
   at = lua_gettop(L);
   if ((st = berth_sim_new(cost, &o, &box->sim)) != BERTH_OK) return bl_failed(L, st);
   berth_cost_retain(cost);

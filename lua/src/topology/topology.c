@@ -53,8 +53,9 @@ typedef struct build {
 } build;
 
 static void release_builder(void *box) { berth_topology_builder_release(((bl_box *)box)->object); }
-static const bl_class builder_class = { "topology builder", "berth.topology_builder", release_builder,
-                                        NULL, NULL, NULL, NULL, NULL };
+static const bl_class builder_class = {
+  .name = "topology builder", .key = "berth.topology_builder", .release = release_builder
+};
 
 static void must(build *m, const bl_where *w, berth_status st) {
   if (st == BERTH_OK) return;
@@ -409,5 +410,8 @@ static const luaL_Reg methods[] = { { "device", device }, { "devices", each_devi
                                     { "save", bl_topology_save }, { "to_string", bl_topology_to_string }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 
-const bl_class bl_topology_class = { "topology", "berth.topology", release_topology, methods, NULL, fields, meta, NULL };
+const bl_class bl_topology_class = {
+  .name = "topology", .key = "berth.topology", .release = release_topology, .methods = methods,
+  .fields = fields, .meta = meta
+};
 const luaL_Reg bl_topology_functions[] = { { "topology", topology_build }, { NULL, NULL } };

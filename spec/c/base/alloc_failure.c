@@ -82,10 +82,10 @@ static void fail_in_turn(const Step *step, long sign) {
 int main(void) {
   static const char *const presets[] = { "doppler", "baechi-tf" };
   static char names[32][64]; /* a test's name lives until the next one */
-  const char *const *placers = berth_placers();
+  const berth_placer *const *placers = berth_placers();
   for (int i = 0; placers[i]; i++) {
-    Step step = { placers[i], presets[i % 2] };
-    if (strcmp(placers[i], "policy") == 0) continue;
+    Step step = { placers[i]->name, presets[i % 2] };
+    if (strcmp(placers[i]->name, "policy") == 0) continue;
     snprintf(names[i], sizeof names[i], "%s, %s", step.placer, step.preset);
     TEST(names[i]);
     fail_in_turn(&step, 1);

@@ -214,12 +214,7 @@ typedef struct tally {
   double worst[BERTH_GUARANTEES];
 } tally;
 
-static int has_placer(const char *name) {
-  for (const char *const *p = berth_placers(); *p; p++) {
-    if (strcmp(*p, name) == 0) return 1;
-  }
-  return 0;
-}
+static int has_placer(const char *name) { return berth_placer_find(name) != NULL; }
 
 static int is_for(const berth_guarantee *k, const char *placer) {
   const char *at = strstr(k->placers, placer);

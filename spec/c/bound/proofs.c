@@ -131,9 +131,9 @@ static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy 
   o.memory = memory;
   o.param_multiple = param_multiple;
   o.policy = &plain;
-  for (const char *const *name = berth_placers(); *name; name++) {
+  for (const berth_placer *const *placer = berth_placers(); *placer; placer++) {
     berth_placement *p = NULL;
-    berth_status st = berth_place(x->cost, *name, &o, &p, NULL);
+    berth_status st = berth_place(x->cost, (*placer)->name, &o, &p, NULL);
     if (st == BERTH_EINFEASIBLE && strstr(berth_errmsg(ctx), "cannot fit")) {
       count->claims++;
       if (!CHECK(isinf(best))) printf("# %s\n", berth_errmsg(ctx));

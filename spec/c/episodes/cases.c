@@ -383,7 +383,7 @@ static void choices(void) {
   episode_begin(&x, &s, NULL, 1);
   for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
     for (int i = 0; i < 1000; i++) {
-      CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_choice)how, 0.25, &at), BERTH_OK);
+      CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at), BERTH_OK);
       seen[at]++;
     }
     /* the ruled-out one never; greedy the first, but for half of the quarter */
@@ -414,7 +414,7 @@ static void refused_choices(void) {
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is infinite");
   CHECK_STATUS(berth_episodes_choose(x.e, first, fine, BERTH_CHOICE_SAMPLE, 1.5, &at), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: epsilon 1.5 is not from 0 to 1");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_choice)9, 0, &at), BERTH_EINVAL);
+  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_episodes_choice)9, 0, &at), BERTH_EINVAL);
   CHECK(at == 7);
   episode_end(&x);
   setup_end(&s);

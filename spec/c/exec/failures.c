@@ -24,17 +24,17 @@ static void options(void) {
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
 #define WITH(assignment, status, text) o = berth_exec_default(), o.assignment, refuse(&s, &o, status, text)
-  WITH(seconds = 0, BERTH_EINVAL, "seconds: 0 is not positive and finite");
-  WITH(seconds = NAN, BERTH_EINVAL, "seconds: nan is not positive and finite");
-  WITH(scale = -1, BERTH_EINVAL, "scale: -1 is not finite and at least 0");
-  WITH(duty = 1.5, BERTH_EINVAL, "duty: 1.5 is not from 0 to 1");
-  WITH(flops = -2, BERTH_EINVAL, "flops: -2 is not positive and finite");
-  WITH(stream = INFINITY, BERTH_EINVAL, "stream: inf is not positive and finite");
-  WITH(memory = 0, BERTH_EINVAL, "memory: 0 is not positive and finite");
-  WITH(mode = (berth_exec_mode)7, BERTH_EINVAL, "mode: 7 is none");
+  WITH(seconds = 0, BERTH_EINVAL, "option seconds is 0 (a finite number above 0)");
+  WITH(seconds = NAN, BERTH_EINVAL, "option seconds is nan (a finite number above 0)");
+  WITH(scale = -1, BERTH_EINVAL, "option scale is -1 (a finite number from 0)");
+  WITH(duty = 1.5, BERTH_EINVAL, "option duty is 1.5 (0 to 1)");
+  WITH(flops = -2, BERTH_EINVAL, "option flops is -2 (a finite number above 0)");
+  WITH(stream = INFINITY, BERTH_EINVAL, "option stream is inf (a finite number above 0)");
+  WITH(memory = 0, BERTH_EINVAL, "option memory is 0 (a finite number above 0)");
+  WITH(mode = (berth_exec_mode)7, BERTH_EINVAL, "option mode is 7 (0 to 1)");
   WITH(links = BERTH_LINKS_FAIR, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
   WITH(dispatch = BERTH_DISPATCH_PLANNED, BERTH_EUNSUPPORTED,
-       "dispatch: the executor has fifo, light-first, blevel, lifo and random");
+       "dispatch planned requires option sequence, which the executor does not have");
 #undef WITH
   setup_end(&s);
 }

@@ -263,9 +263,9 @@ static void refused(berth_ctx *ctx, made *m, const char *placer, berth_place_opt
 static void wrong_numbers(berth_ctx *ctx, made *m) {
   berth_place_options o = berth_place_default(NULL);
   o.tau = 1.1;
-  refused(ctx, m, "m-sct", o, "m-sct: option tau: 1.1 is not from 0 to 1");
+  refused(ctx, m, "m-sct", o, "option tau is 1.1 (0 to 1)");
   o.tau = NAN;
-  refused(ctx, m, "m-sct", o, "m-sct: option tau: nan is not from 0 to 1");
+  refused(ctx, m, "m-sct", o, "option tau is nan (0 to 1)");
   o.tau = 0.25;
   o.favourites = BERTH_FAVOURITES_THROUGH;
   refused(ctx, m, "m-sct", o, "m-sct: option tau: 0.25 means nothing without the linear program");
@@ -273,12 +273,12 @@ static void wrong_numbers(berth_ctx *ctx, made *m) {
   o.gap = 0.5;
   refused(ctx, m, "m-sct", o, "m-sct: option gap: 0.5 means nothing without the linear program");
   o.gap = 0;
-  refused(ctx, m, "m-sct", o, "m-sct: option gap: 0 is not a finite number from 1e-9 on");
+  refused(ctx, m, "m-sct", o, "option gap is 0 (a finite number from 1e-09)");
   o.gap = INFINITY;
-  refused(ctx, m, "m-sct", o, "m-sct: option gap: inf is not a finite number from 1e-9 on");
+  refused(ctx, m, "m-sct", o, "option gap is inf (a finite number from 1e-09)");
   o = berth_place_default(NULL);
   o.ties = (berth_ties)4;
-  refused(ctx, m, "m-etf", o, "option ties: there is no choice 4");
+  refused(ctx, m, "m-etf", o, "option ties is 4 (0 to 3)");
   o.ties = BERTH_TIES_DEFAULT;
   o.favourites = (berth_favourites)4;
   refused(ctx, m, "m-sct", o, "option favourites: there is no choice 4");

@@ -205,12 +205,12 @@ static void wrong_options(berth_ctx *ctx) {
   like(&q, 2, 2);
   problem_edge(&q, 0, 1, 1);
   m = problem_make(ctx, &q);
-  REFUSED(o.coarsen = (berth_coarsen)4, "heft", "option coarsen: there is no choice 4");
+  REFUSED(o.coarsen = (berth_coarsen)4, "heft", "option coarsen is 4 (0 to 3)");
   REFUSED(o.coarsen_ops = 3, "heft", "option coarsen_ops: 3 means nothing without coarsen");
-  REFUSED(o.coarsen_ops = -1, "heft", "option coarsen_ops: -1 is negative");
-  REFUSED(o.transfer_weight = 0, "heft", "option transfer_weight: 0 is not a finite number above 0");
-  REFUSED(o.transfer_weight = NAN, "single", "option transfer_weight: nan is not a finite number above 0");
-  REFUSED(o.transfer_weight = INFINITY, "heft", "option transfer_weight: inf is not a finite number above 0");
+  REFUSED(o.coarsen_ops = -1, "heft", "option coarsen_ops is -1 (a finite number from 0)");
+  REFUSED(o.transfer_weight = 0, "heft", "option transfer_weight is 0 (a finite number above 0)");
+  REFUSED(o.transfer_weight = NAN, "single", "option transfer_weight is nan (a finite number above 0)");
+  REFUSED(o.transfer_weight = INFINITY, "heft", "option transfer_weight is inf (a finite number above 0)");
   REFUSED(o.transfer_weight = 2, "single", "option transfer_weight: means nothing to single");
   REFUSED(o.coarsen = BERTH_COARSEN_FUSE, "random", "option coarsen: means nothing to random");
   REFUSED((o.transfer_weight = 2, o.variant = "baechi-tf"), "m-sct",

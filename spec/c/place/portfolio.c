@@ -304,10 +304,10 @@ static void test_bad_options(void) {
   REFUSED(o.place.transfer_weight = 2, "portfolio: option transfer_weight: is of one placer; give it to a member");
   REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE, "portfolio: option favourites: is of one placer; give it to a member");
   REFUSED(o.place.gap = 0, "portfolio: option gap: 0 is not a finite number from 1e-9 on");
-  REFUSED(o.place.quantum = -1, "portfolio: member 0 (single): option quantum: -1 is not a finite number from 0 on");
+  REFUSED(o.place.quantum = -1, "portfolio: member 0 (single): option quantum is -1 (a finite number from 0)");
   good.n_members = 2;
   list[1].options.tries = 0;
-  REFUSED((void)0, "portfolio: member 1 (b): option tries: 0 is less than 1");
+  REFUSED((void)0, "portfolio: member 1 (b): option tries is 0 (a finite number from 1)");
   list[1].placer = "portfolio";
   REFUSED((void)0, "portfolio: member 1 (b): is a portfolio itself");
   list[1].placer = "x";

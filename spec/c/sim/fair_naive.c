@@ -230,7 +230,7 @@ static void refusals(void) {
   o.quantum = 0;
   o.order = BERTH_ORDER_READY;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "order ready goes with links free, channel, duplex or pair only");
+  CHECK_TEXT(berth_errmsg(s.ctx), "order ready requires links free, channel, duplex or pair");
   o.order = BERTH_ORDER_EVENT;
   o.split_windows = 1;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);

@@ -1,6 +1,10 @@
 -- Each public C function is called by the binding, or is listed here with the reason why not.
 local skipped = {
   berth_adam_retain = "a box owns its optimiser",
+  berth_collective_algorithms = "the descriptor of the option has them",
+  berth_dispatch_choices = "the descriptor of the option has them",
+  berth_options_check = "the core does it; Lua's values are checked when they are read",
+  berth_sim_presets = "the descriptor of the option has them",
   berth_compiled_retain = "Lua gets a copy",
   berth_cost_collective = "berth_cost_collective_by tells the algorithm, too",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",
@@ -39,7 +43,7 @@ end
 -- Set of the words in the sources of the binding.
 local function used()
   local words = {}
-  for _, path in ipairs(files("lua/src/*/*.c")) do
+  for _, path in ipairs(files("lua/src/*.c lua/src/*/*.c")) do
     for word in read(path):gmatch("[%w_]+") do words[word] = true end
   end
   return words

@@ -49,7 +49,7 @@ describe("berth: usage", function()
     { { "place", "a", "b", "c" }, "place: 3 arguments" },
     { { "place", SMALL, "mesh:2", "--lnks", "free" }, "place: no option --lnks; legal: --placer" },
     { { "place", SMALL, "mesh:2", "-l" }, "place: no option -l; options start with --" },
-    { { "place", SMALL, "mesh:2", "--links" }, "--links needs a value: RULE" },
+    { { "place", SMALL, "mesh:2", "--links" }, "--links needs a value: NAME" },
     { { "place", SMALL, "mesh:2", "--links", "fast" }, "--links: no \"fast\"; legal: free channel duplex pair" },
     { { "place", SMALL, "mesh:2", "--seed", "1.5" }, "--seed: a whole number of at least 0 is needed, not \"1.5\"" },
     { { "place", SMALL, "mesh:2", "--seed=1", "--seed=2" }, "--seed is given twice" },

@@ -38,7 +38,7 @@ describe("a cost", function()
     assert.equal("cost: 2 ops on 2 devices, op_factor 10, transfer_factor 100", tostring(c))
     assert.equal(20, c:op(1, 1))
     assert.equal(300, c:transfer(1, 1, 2))
-    assert.matches("op_factor: must be above 0", message(berth.cost, g, t, { op_factor = 0 }))
+    assert.matches("op_factor: expected a finite number above 0", message(berth.cost, g, t, { op_factor = 0 }))
     assert.matches("unknown option 'factor'", message(berth.cost, g, t, { factor = 2 }))
   end)
 

@@ -99,12 +99,12 @@ describe("simulate", function()
     assert.same({ 2, 0 }, assert(berth.simulate(g, t, { 1, 1 }, { dispatch = "lifo" })).start)
     assert.matches("sequence: is missing", message(berth.simulate, g, t, { 1, 1 }, { dispatch = "planned" }))
     assert.matches("rank: is missing", message(berth.simulate, g, t, { 1, 1 }, { dispatch = "static" }))
-    assert.matches("rank: goes with dispatch", message(berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } }))
+    assert.matches("rank: requires dispatch", message(berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } }))
     assert.matches("rank%[1%]: is not a number %(NaN%)",
       message(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 0 / 0, 1 } }))
     assert.matches("rank%[2%]: expected a number, got string",
       message(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 1, "x" } }))
-    assert.matches("sequence: goes with dispatch", message(berth.simulate, g, t, p, { sequence = { 1, 2 } }))
+    assert.matches("sequence: requires dispatch", message(berth.simulate, g, t, p, { sequence = { 1, 2 } }))
   end)
 
   it("knows the presets, which other options override", function()
@@ -127,7 +127,7 @@ describe("simulate", function()
     assert.matches("links: 'fast' is none of: free, channel, duplex, pair",
       message(berth.simulate, g, t, { 1, 1 }, { links = "fast" }))
     assert.matches("preempt: expected true or false, got number", message(berth.simulate, g, t, { 1, 1 }, { preempt = 1 }))
-    assert.matches("noise: expected a finite number not below 0", message(berth.simulate, g, t, { 1, 1 }, { noise = -1 }))
+    assert.matches("noise: %-1 is out of range 0 to 10", message(berth.simulate, g, t, { 1, 1 }, { noise = -1 }))
     assert.matches("result:peak_ops: device: there is no device 3", message(function()
       berth.simulate(g, t, { 1, 1 }):peak_ops(3)
     end))

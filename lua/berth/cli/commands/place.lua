@@ -8,6 +8,7 @@ local options = require "berth.cli.options"
 local own_placer = require "berth.place.own_placer"
 local placers = require "berth.cli.placers"
 local portfolio = require "berth.place.portfolio"
+local registry = require "berth.place.registry"
 local shared = require "berth.base.options"
 
 local place = {
@@ -43,9 +44,9 @@ local function place_options(given, placer)
     out.samples, out.judge = given.samples, options.judge(given)
   end
   if given.members then out.members = placers.list("--members", given.members) end
-  if type(placer) == "string" then return shared.common_links(placer, out) end
+  if type(placer) == "string" then return registry.common_links(placer, out) end
   if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
-    return shared.common_links(placer[1], out, placer[2])
+    return registry.common_links(placer[1], out, placer[2])
   end
   return out
 end

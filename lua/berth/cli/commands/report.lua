@@ -5,7 +5,7 @@ local inputs = require "berth.cli.inputs"
 local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
 local report = require "berth.cli.report"
-local shared = require "berth.base.options"
+local registry = require "berth.place.registry"
 local write_file = require "berth.base.write"
 
 local KINDS = { "gantt", "memory", "links", "placers", "graph" }
@@ -36,9 +36,9 @@ end
 
 local function place_options(given, placer)
   local out = without_cost(options.for_placing(given))
-  if type(placer) == "string" then return shared.common_links(placer, out) end
+  if type(placer) == "string" then return registry.common_links(placer, out) end
   if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
-    return shared.common_links(placer[1], out, placer[2])
+    return registry.common_links(placer[1], out, placer[2])
   end
   return out
 end

@@ -1,0 +1,7 @@
+/* First ready, first run. */
+#include "dispatch_internal.h"
+
+const berth_i_dispatch berth_i_dispatch_fifo = {
+  .choice = { "fifo", "The op that became ready first." },
+  .kind = BERTH_I_DISPATCH_QUEUE,
+};

@@ -1,0 +1,62 @@
+--- What the core's table of placers says: names, variants, and which options each one reads.
+local core = require "berth.core"
+local options = require "berth.base.options"
+
+local registry = { names = {}, by_name = {} }
+
+-- by key: set of the placers that read it; keys that are not in it are for all
+local readers = {}
+
+for i, placer in ipairs(core.placers()) do
+  registry.names[i], registry.by_name[placer.name] = placer.name, placer
+  for key in (placer.reads or ""):gmatch("%S+") do
+    readers[key] = readers[key] or {}
+    readers[key][placer.name] = true
+  end
+end
+
+--- Does the placer read the option?
+function registry.reads(placer, key) return not readers[key] or readers[key][placer] == true end
+
+--- The placers that read it, in order; nil: all.
+function registry.readers(key)
+  if not readers[key] then return nil end
+  local out = {}
+  for _, name in ipairs(registry.names) do
+    if readers[key][name] then out[#out + 1] = name end
+  end
+  return out
+end
+
+--- Names of the variants of a placer, but for its plain form.
+function registry.variants(placer)
+  local out = {}
+  for _, variant in ipairs(registry.by_name[placer].variants) do
+    if variant.name ~= "" then out[#out + 1] = variant.name end
+  end
+  return out
+end
+
+--- Does this form of the placer plan with a discipline of its own?
+function registry.own_links(placer, variant)
+  for _, v in ipairs(registry.by_name[placer] and registry.by_name[placer].variants or {}) do
+    if v.name == variant then return v.own_links == true end
+  end
+  return false
+end
+
+--- `given`, or without its `links`, which are for all placers, if this one has a discipline of its own: it plans with that, and
+-- is judged with the common one. Links among its own options stay, and are refused.
+-- @param placer
+-- @tparam table given
+-- @tparam[opt] table own the placer's own options
+function registry.common_links(placer, given, own)
+  local variant = type(own) == "table" and own.variant or given.variant
+  if given.links == nil or type(own) == "table" and own.links ~= nil then return given end
+  if not registry.own_links(placer, variant) then return given end
+  local out = options.merge(given)
+  out.links = nil
+  return out
+end
+
+return registry

@@ -1,0 +1,56 @@
+--- Tables of the documentation that the descriptors make. A table stands between two comments:
+--   <!-- table: placers -->, <!-- table: values OPTION -->, <!-- table: options FUNCTION -->      <!-- end of table -->
+local core = require "berth.core"
+local registry = require "berth.place.registry"
+local rules = require "berth.help.rules"
+
+local tables = {}
+
+local make = {}
+
+function make.placers()
+  local out = { "| placer, variant | rule | source | use | known weakness |", "|---|---|---|---|---|" }
+  for _, p in ipairs(rules.placers) do
+    local name = p.variant == "" and ("`%s`"):format(p.name) or ("`%s`, `%s`"):format(p.name, p.variant)
+    out[#out + 1] = ("| %s | %s | %s | %s | %s |"):format(name, p.rule, p.source, p.good, p.weak)
+  end
+  return out
+end
+
+function make.values(option)
+  local out = { ("| `%s` | |"):format(option), "|---|---|" }
+  for _, v in ipairs(rules.values) do
+    if v.option == option then out[#out + 1] = ("| `%s` | %s |"):format(v.name, v.rule) end
+  end
+  return out
+end
+
+local function range(o)
+  if o.choices then
+    local names = {}
+    for i, choice in ipairs(o.choices) do names[i] = "`" .. choice.name .. "`" end
+    return table.concat(names, ", ")
+  end
+  if not o.low and not o.high and not o.above then return "" end
+  local low = (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
+  return o.high and o.high < math.huge and low .. " to " .. core.number_text(o.high) or low
+end
+
+make["options"] = function(name)
+  local out = { "| option | type | default | legal | what it decides |", "|---|---|---|---|---|" }
+  for _, o in ipairs(core.options(name)) do
+    local readers = name == "place" and registry.readers(o.key)
+    local only = readers and " (" .. table.concat(readers, ", ") .. ")" or ""
+    out[#out + 1] = ("| `%s` | %s | %s | %s | %s%s |"):format(o.key, o.type, o.default, range(o), o.text, only)
+  end
+  return out
+end
+
+--- The text with its tables made anew, and how many there are.
+function tables.renew(text)
+  return text:gsub("(<!%-%- table: (%S+) ?(%S*) %-%->\n\n?).-(\n?<!%-%- end of table %-%->)", function(head, kind, what, tail)
+    return head:gsub("\n+$", "\n\n") .. table.concat(make[kind](what), "\n") .. "\n\n" .. tail:gsub("^\n+", "")
+  end)
+end
+
+return tables
