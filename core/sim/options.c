@@ -17,7 +17,8 @@ const berth_choice *const berth_i_link_choices[] = {
 };
 const berth_choice *const berth_i_memory_choices[] = {
   C("none", "Not accounted: no peaks, no limits."),
-  C("inference", "Parameters stay; a tensor is freed after its last reader on the device and its last send. Default without twins."),
+  C("inference", "Parameters stay; a tensor is freed after its last reader on the device and its last send. Default without "
+                 "twins."),
   C("training", "As inference, but what a backward twin needs stays until that has run. Default for graphs with twins."),
   C("total", "Nothing is freed: what is placed under it holds under any order of execution."),
   NULL
@@ -75,7 +76,8 @@ const berth_option_table *berth_sim_option_table(void) {
     { FIELD(sequence, OTHER), .takes = "array", .fallback = "the placement's",
       .text = "dispatch planned: all ops in the order of execution" },
     { FIELD(collectives, CHOICE), .choices = collectives, .text = "what collectives on several devices wait for" },
-    { FIELD(reserve, FLAG), .text = "route: links are given out when a transfer is ready, from when they are free, idle meanwhile" },
+    { FIELD(reserve, FLAG), 
+      .text = "route: links are given out when a transfer is ready, from when they are free, idle meanwhile" },
     { .key = "preset", .type = BERTH_OPTION_OTHER, .takes = "choice", .choices = presets,
       .text = "the rules of a published simulator; other options override them" },
     { .key = NULL }
