@@ -125,8 +125,8 @@ typedef enum berth_episodes_choice {
  *  @param first [n + 1], each segment at least 1  @param score [first[n]]; -INFINITY: never
  *  @param epsilon from 0 to 1; uniform is among those that are not ruled out  @param out [n] position within the segment
  *  @return BERTH_OK, BERTH_EINVAL (epsilon, way, a score that is NaN or INFINITY, nothing to choose from): no draw is made */
-berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_episodes_choice how, double epsilon,
-                                   int32_t *out);
+berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_episodes_choice how,
+                                   double epsilon, int32_t *out);
 
 /* What happened, of all steps: rows by episode, then step. */
 typedef struct berth_episode_log {
