@@ -241,7 +241,8 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
   berth_ctx *ctx = cost->ctx;
   berth_executor *x;
   berth_status st;
-  if ((st = berth_options_check(ctx, berth_exec_option_table(), &o)) != BERTH_OK || (st = check_choices(ctx, &o)) != BERTH_OK) return st;
+  if ((st = berth_options_check(ctx, berth_exec_option_table(), &o)) != BERTH_OK) return st;
+  if ((st = check_choices(ctx, &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost)) != BERTH_OK) return st;
   if (!(x = berth_i_zalloc(ctx, 1, sizeof *x))) return berth_i_nomem(ctx);
   x->ctx = ctx;
