@@ -32,7 +32,8 @@ static const berth_choice *const modes[] = {
 const berth_option_table *berth_exec_option_table(void) {
   static const berth_option options[] = {
     { FIELD(mode, CHOICE), .choices = modes, .text = "what an op does" },
-    { FIELD(links, CHOICE), .choices = berth_i_link_choices, .text = "who shares what while tensors cross; route and fair are refused" },
+    { FIELD(links, CHOICE), .choices = berth_i_link_choices,
+      .text = "who shares what while tensors cross; route and fair are refused" },
     { FIELD(dispatch, CHOICE), .choices = berth_i_dispatch_choices,
       .text = "which of the ready ops an idle device runs next; planned and static are refused" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .text = "nominal time of all ops, one after the other" },
