@@ -5,7 +5,8 @@
 
 const berth_option_table *berth_cost_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(op, OTHER), .takes = "function", .fallback = "profile or roofline", .text = "seconds of (op, device), or nil: as built in" },
+    { FIELD(op, OTHER), .takes = "function", .fallback = "profile or roofline",
+      .text = "seconds of (op, device), or nil: as built in" },
     { FIELD(transfer, OTHER), .takes = "function", .fallback = "latency plus bytes / bandwidth",
       .text = "seconds of (tensor, source, destination), or nil: as built in" },
     { FIELD(collective, OTHER), .takes = "function", .fallback = "by collective_algorithm",

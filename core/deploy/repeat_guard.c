@@ -1,5 +1,6 @@
 /* Repeated ops that do not pay are taken off again. */
 #include "values_internal.h"
+#include "base/union_find_internal.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,25 +10,13 @@ typedef struct layer {
   double bytes;    /* that its ops read, cut along the batch */
 } layer;
 
-static int32_t root_of(int32_t *up, int32_t i) {
-  while (up[i] != i) i = up[i] = up[up[i]];
-  return i;
-}
-
-static void join(int32_t *up, int32_t a, int32_t b) {
-  a = root_of(up, a);
-  b = root_of(up, b);
-  if (a < b) up[b] = a;
-  else up[a] = b;
-}
-
 static void join_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up) {
   const berth_graph *g = d->g;
   int32_t t, k;
   for (k = 0; k < d->n_ops; k++) up[k] = k;
   for (t = 0; t < g->n_tensors; t++) {
     for (k = g->use_at[t]; k < g->use_at[t + 1] && duplicate[g->producer[t]]; k++) {
-      if (duplicate[g->use[k]]) join(up, g->producer[t], g->use[k]);
+      if (duplicate[g->use[k]]) berth_i_sets_join(up, g->producer[t], g->use[k]);
     }
   }
 }
@@ -51,7 +40,7 @@ static int by_bytes(const void *a, const void *b) {
 static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up, int32_t *slot, layer *list) {
   int32_t n = 0, i;
   for (i = 0; i < d->n_ops; i++) {
-    int32_t root = root_of(up, i);
+    int32_t root = berth_i_sets_root(up, i);
     if (!duplicate[i]) continue;
     if (root == i) {
       slot[i] = n;
@@ -80,7 +69,7 @@ static berth_status try_without(guard *x, int32_t number) {
   size_t n = (size_t)x->d->n_ops, i;
   berth_deploy_value value;
   berth_status st;
-  for (i = 0; i < n; i++) x->trial[i] = x->now[i] && root_of(x->up, (int32_t)i) != number;
+  for (i = 0; i < n; i++) x->trial[i] = x->now[i] && berth_i_sets_root(x->up, (int32_t)i) != number;
   st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value);
   x->left--;
   if (st != BERTH_OK || !no_worse(&value, &x->best)) return st == BERTH_EUNREACHABLE ? BERTH_OK : st;

@@ -50,8 +50,8 @@ static berth_status count_legal(berth_episodes *e, int32_t segment, const float 
   return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: segment %d leaves nothing to choose from", (int)segment);
 }
 
-berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_episodes_choice how, double epsilon,
-                                   int32_t *out) {
+berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_episodes_choice how,
+                                   double epsilon, int32_t *out) {
   if (!(epsilon >= 0 && epsilon <= 1)) return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: epsilon %g is not from 0 to 1", epsilon);
   if ((unsigned)how > BERTH_CHOICE_RANDOM_TIES) return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: no way %d", (int)how);
   for (int32_t i = 0; i < e->n; i++) {

@@ -1,19 +1,8 @@
 /* Units: ops whose device is one decision. */
 #include "search/search_internal.h"
+#include "base/union_find_internal.h"
 #include "episodes_internal.h"
 #include <stdlib.h>
-
-static int32_t root_of(int32_t *up, int32_t x) {
-  while (up[x] != x) x = up[x] = up[up[x]];
-  return x;
-}
-
-static void join(int32_t *up, int32_t a, int32_t b) {
-  a = root_of(up, a);
-  b = root_of(up, b);
-  if (a < b) up[b] = a;
-  else up[a] = b;
-}
 
 typedef struct labelled {
   int32_t label, op;
@@ -36,7 +25,7 @@ static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *lab
   for (i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
   if (n > 1) qsort(sorted, n, sizeof *sorted, by_label);
   for (i = 1; i < n; i++) {
-    if (sorted[i].label == sorted[i - 1].label) join(up, sorted[i - 1].op, sorted[i].op);
+    if (sorted[i].label == sorted[i - 1].label) berth_i_sets_join(up, sorted[i - 1].op, sorted[i].op);
   }
   berth_i_free(a->ctx, sorted, n, sizeof *sorted);
   return BERTH_OK;
@@ -55,7 +44,7 @@ static berth_status join_as_searches_do(berth_assign *a, int32_t *up, bool contr
 
 static void number_units(berth_assign *a, int32_t *up) {
   int32_t i;
-  for (i = 0; i < a->n; i++) a->unit[i] = root_of(up, i) == i ? a->n_units++ : a->unit[up[i]];
+  for (i = 0; i < a->n; i++) a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
 }
 
 static bool alloc_units(berth_assign *a) {

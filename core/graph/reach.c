@@ -1,5 +1,6 @@
 /* What can be reached, and what hangs together. */
 #include "graph_internal.h"
+#include "base/union_find_internal.h"
 
 /* A search along the edges or against them; every op and every collective is expanded once. */
 typedef struct search {
@@ -104,41 +105,25 @@ berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *ye
 
 /* ---- components ------------------------------------------------------------------------- */
 
-/* Disjoint sets whose root is their lowest op; paths are halved on the way. */
-static int32_t root_of(int32_t *parent, int32_t v) {
-  while (parent[v] != v) v = parent[v] = parent[parent[v]];
-  return v;
-}
-
-static void join(int32_t *parent, int32_t a, int32_t b) {
-  a = root_of(parent, a);
-  b = root_of(parent, b);
-  if (a < b) {
-    parent[b] = a;
-  } else {
-    parent[a] = b;
-  }
-}
-
 static void join_collectives(const berth_graph *g, int32_t *parent) {
   int32_t k, j;
   for (k = 0; k < g->n_collectives; k++) {
     const berth_collective *c = &g->collectives[k];
-    for (j = 1; j < c->n_members; j++) join(parent, c->members[0], c->members[j]);
-    for (j = 0; j < c->n_consumers; j++) join(parent, c->members[0], c->consumers[j]);
+    for (j = 1; j < c->n_members; j++) berth_i_sets_join(parent, c->members[0], c->members[j]);
+    for (j = 0; j < c->n_consumers; j++) berth_i_sets_join(parent, c->members[0], c->consumers[j]);
   }
 }
 
 static void join_edges(const berth_graph *g, int32_t *parent) {
   int32_t t, j;
   for (t = 0; t < g->n_tensors; t++) {
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) join(parent, g->producer[t], g->use[j]);
+    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) berth_i_sets_join(parent, g->producer[t], g->use[j]);
   }
 }
 
 static int32_t number_roots(const berth_graph *g, int32_t *parent, int32_t *component) {
   int32_t v, count = 0;
-  for (v = 0; v < g->n_ops; v++) component[v] = parent[v] == v ? count++ : component[root_of(parent, v)];
+  for (v = 0; v < g->n_ops; v++) component[v] = parent[v] == v ? count++ : component[berth_i_sets_root(parent, v)];
   return count;
 }
 

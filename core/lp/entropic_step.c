@@ -3,6 +3,7 @@
  * of log-sum-exp), matchings at a temperature per part of the matching graph (by scaling rows and columns); steps are taken in
  * log space with extrapolation, and are as long as the curvature that was met allows. */
 #include "entropic_internal.h"
+#include "base/union_find_internal.h"
 
 #define LEAST_STEP 3.0
 #define MOST_STEP 1e5
@@ -11,31 +12,21 @@ typedef berth_i_lp_entropic_state entropic;
 
 /* ---- parts of the matching graph ------------------------------------------------------------ */
 
-static int32_t root_of(int32_t *up, int32_t x) {
-  while (up[x] != x) x = up[x] = up[up[x]];
-  return x;
-}
-
 /* The out-side of tail i is i, the in-side of head j is n + j.  @param up [2n] scratch */
 static void join_sides(const berth_i_lp_problem *q, int32_t *up) {
-  int32_t i, e;
-  for (i = 0; i < 2 * q->n; i++) up[i] = i;
+  int32_t e;
+  berth_i_sets_init(up, 2 * q->n);
   for (e = 0; e < q->m; e++) {
-    int32_t a, b;
-    if (q->c[e] == 0) continue;
-    a = root_of(up, q->tail[e]);
-    b = root_of(up, q->n + q->head[e]);
-    if (a < b) up[b] = a;
-    else up[a] = b;
+    if (q->c[e] != 0) berth_i_sets_join(up, q->tail[e], q->n + q->head[e]);
   }
 }
 
 static void number_parts(entropic *s, int32_t *up) {
   const berth_i_lp_problem *q = s->q;
   int32_t i, *number = s->part_out; /* the lowest side of a part with edges is a tail */
-  for (i = 0; i < q->n; i++) number[i] = up[i] == i ? s->n_parts++ : number[root_of(up, i)];
+  for (i = 0; i < q->n; i++) number[i] = up[i] == i ? s->n_parts++ : number[berth_i_sets_root(up, i)];
   for (i = 0; i < q->n; i++) {
-    int32_t top = root_of(up, q->n + i);
+    int32_t top = berth_i_sets_root(up, q->n + i);
     s->part_in[i] = top < q->n ? number[top] : 0;
   }
 }

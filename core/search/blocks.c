@@ -1,5 +1,6 @@
 /* Blocks: ops contracted along heavy tensors and light lines, within what some device can run and hold. */
 #include "search_internal.h"
+#include "base/union_find_internal.h"
 #include <stdlib.h>
 
 typedef struct forest {
@@ -9,11 +10,6 @@ typedef struct forest {
   double most;     /* part of a device's memory */
   double *bytes;   /* [n] of roots; NULL */
 } forest;
-
-static int32_t root_of(const forest *f, int32_t x) {
-  while (f->up[x] != x) x = f->up[x] = f->up[f->up[x]];
-  return x;
-}
 
 static uint8_t *row(const forest *f, int32_t x) { return &f->may[(size_t)x * (size_t)f->p->n_devices]; }
 
@@ -30,15 +26,15 @@ static bool have_room(const forest *f, int32_t a, int32_t b) {
 /* The lower root stays. */
 static void join(forest *f, int32_t a, int32_t b, bool force) {
   int32_t d;
-  a = root_of(f, a);
-  b = root_of(f, b);
+  a = berth_i_sets_root(f->up, a);
+  b = berth_i_sets_root(f->up, b);
   if (a == b || (!force && !have_room(f, a, b))) return;
   if (b < a) {
     int32_t swap = a;
     a = b;
     b = swap;
   }
-  f->up[b] = a;
+  berth_i_sets_join(f->up, a, b);
   for (d = 0; d < f->p->n_devices; d++) row(f, a)[d] &= row(f, b)[d];
   if (f->bytes) f->bytes[a] += f->bytes[b];
 }
@@ -121,11 +117,11 @@ static void number_blocks(const forest *f, berth_i_clumps *b) {
   int32_t i;
   for (i = 0; i < f->p->n; i++) b->of[i] = BERTH_NONE;
   for (i = 0; i < f->p->n; i++) {
-    int32_t root = root_of(f, g->topo[i]);
+    int32_t root = berth_i_sets_root(f->up, g->topo[i]);
     if (b->of[root] == BERTH_NONE) b->of[root] = b->n++;
   }
   for (i = 0; i < f->p->n; i++) {
-    int32_t root = root_of(f, i);
+    int32_t root = berth_i_sets_root(f->up, i);
     if (root != i) b->of[i] = b->of[root];
   }
 }
@@ -155,7 +151,7 @@ static void fill_blocks(const forest *f, berth_i_clumps *b) {
   for (i = 1; i <= b->n; i++) b->at[i] += b->at[i - 1];
   for (i = p->n - 1; i >= 0; i--) b->ops[--b->at[b->of[topo[i]]]] = topo[i];
   for (i = 0; i < b->n; i++) {
-    int32_t root = root_of(f, b->ops[b->at[i]]);
+    int32_t root = berth_i_sets_root(f->up, b->ops[b->at[i]]);
     memcpy(&b->may[(size_t)i * (size_t)p->n_devices], row(f, root), (size_t)p->n_devices);
   }
 }

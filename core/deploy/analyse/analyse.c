@@ -1,5 +1,6 @@
 /* Roles, batch flags, what descends from the input, base groups. */
 #include "analyse_internal.h"
+#include "base/union_find_internal.h"
 
 typedef struct analysing {
   const berth_graph *g;
@@ -163,19 +164,6 @@ static berth_status find_unknown(const analysing *x) {
 
 /* ---- base groups --------------------------------------------------------------------------- */
 
-static int32_t root_of(const analysing *x, int32_t op) {
-  int32_t *parent = x->parent;
-  while (parent[op] != op) op = parent[op] = parent[parent[op]];
-  return op;
-}
-
-static void join(const analysing *x, int32_t a, int32_t b) {
-  a = root_of(x, a);
-  b = root_of(x, b);
-  if (a < b) x->parent[b] = a;
-  else x->parent[a] = b;
-}
-
 static void seed(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
   int32_t i;
@@ -184,7 +172,7 @@ static void seed(const analysing *x, int32_t op) {
     int32_t u = g->producer[g->in[i]];
     if (x->a->role[u] != BERTH_ROLE_VARIABLE) continue;
     x->seeded[u] = 1;
-    join(x, op, u);
+    berth_i_sets_join(x->parent, op, u);
   }
 }
 
@@ -195,7 +183,7 @@ static void join_makers(const analysing *x, int32_t op) {
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     if (berth_i_is_control(g, t) || (x->a->batch[t] && !glued)) continue;
-    if (x->a->from_input[u] || x->seeded[u]) join(x, op, u);
+    if (x->a->from_input[u] || x->seeded[u]) berth_i_sets_join(x->parent, op, u);
   }
 }
 
@@ -207,7 +195,7 @@ static void join_colocated(const analysing *x, int32_t *first) {
   for (v = 0; g->group && v < g->n_ops; v++) {
     if (g->group[v] == BERTH_NONE) continue;
     if (first[g->group[v]] == BERTH_NONE) first[g->group[v]] = v;
-    else join(x, first[g->group[v]], v);
+    else berth_i_sets_join(x->parent, first[g->group[v]], v);
   }
 }
 
@@ -215,7 +203,7 @@ static void join_colocated(const analysing *x, int32_t *first) {
 static void number_base(const analysing *x) {
   int32_t v, n = 0;
   for (v = 0; v < x->g->n_ops; v++) {
-    int32_t root = root_of(x, v);
+    int32_t root = berth_i_sets_root(x->parent, v);
     x->a->base[v] = root == v ? n++ : x->a->base[root];
   }
   x->a->n_base = n;
