@@ -1,11 +1,11 @@
 /* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails of ops, with or without
  * transfers, hold for each op in every such schedule: that is all that the bounds of work need of them. */
 #include "bound/destructive/destructive_internal.h"
+#include "base/sort_internal.h"
 #include <berth/bound.h>
 #include "placement/prices_internal.h"
 #include "waits_internal.h"
 #include <float.h>
-#include <stdlib.h>
 
 typedef struct levels {
   double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has ended */
@@ -102,18 +102,12 @@ static double pinned_bound(const berth_i_units *u, const levels *l, double *sum,
   return most;
 }
 
-static int descending(const void *pa, const void *pb) {
-  double a = *(const double *)pa, b = *(const double *)pb;
-  return a > b ? -1 : a < b;
-}
-static int ascending(const void *pa, const void *pb) { return descending(pb, pa); }
-
 /* Of k D + 1 units some device runs k + 1, at least the k + 1 smallest of them.  @param least [n] is sorted */
 static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
   double most = 0;
   int64_t k;
   int32_t i;
-  if (n > 0) qsort(least, (size_t)n, sizeof *least, descending);
+  berth_i_sort_numbers_down(least, n);
   for (k = 1; k * devices < n; k++) {
     double sum = 0;
     for (i = 0; i <= k; i++) sum += least[k * devices - i];
@@ -169,8 +163,8 @@ static berth_status idle_init(berth_ctx *ctx, const levels *l, int32_t n, idle *
   if (n == 0) return BERTH_OK;
   memcpy(s->head, l->head, bytes);
   memcpy(s->tail, l->tail, bytes);
-  qsort(s->head, (size_t)n, sizeof *s->head, ascending);
-  qsort(s->tail, (size_t)n, sizeof *s->tail, ascending);
+  berth_i_sort_numbers(s->head, n);
+  berth_i_sort_numbers(s->tail, n);
   return BERTH_OK;
 }
 
@@ -185,7 +179,7 @@ static void idle_release(berth_ctx *ctx, idle *s) {
 static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s, double *price) {
   int32_t d;
   for (d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
-  qsort(price, (size_t)k->devices, sizeof *price, descending);
+  berth_i_sort_numbers_down(price, k->devices);
   return p->value + idle_at_end(s->head, s->n, price, k->devices) + idle_at_end(s->tail, s->n, price, k->devices);
 }
 

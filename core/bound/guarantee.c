@@ -1,9 +1,9 @@
 /* What is proved of the placers on this graph and these devices. */
 #include "waits_internal.h"
+#include "base/sort_internal.h"
 #include <berth/bound.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* What the theorems ask for. */
 typedef struct facts {
@@ -20,11 +20,6 @@ typedef struct facts {
 } facts;
 
 /* ---- memory ------------------------------------------------------------------------------ */
-
-static int ascending(const void *pa, const void *pb) {
-  double a = *(const double *)pa, b = *(const double *)pb;
-  return (a > b) - (a < b);
-}
 
 /* All that an op ever brings to its device; workspaces of ops of no length may add up, too. */
 static double brought(const facts *f, int32_t op) {
@@ -53,7 +48,7 @@ static int32_t most_closed(const facts *f, double *left) {
   int32_t d, closed = 0;
   sum_demand(f, &all, &largest);
   for (d = 0; d < f->n; d++) left[d] = fmax(0, f->cost->t->devices[d].memory - largest);
-  qsort(left, (size_t)f->n, sizeof *left, ascending);
+  berth_i_sort_numbers(left, f->n);
   while (closed < f->n && (sum += left[closed]) <= all * (1 + 1e-9)) closed++;
   return closed;
 }

@@ -1,17 +1,12 @@
 /* Groups of devices joined by fast links. */
 #include "cost_internal.h"
-#include <stdlib.h>
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
+#include "base/sort_internal.h"
 
 /* The larger of the two neighbours, in ascending order, with the largest ratio; NAN: all are alike. Ties: the largest. */
 static double cut(double *x, size_t n) {
   double best = 1, at = (double)NAN;
   size_t i;
-  qsort(x, n, sizeof *x, ascending);
+  berth_i_sort_numbers(x, n);
   for (i = 1; i < n; i++) {
     double ratio = x[i] == x[i - 1] ? 1 : x[i] / x[i - 1];
     if (ratio <= 1 || ratio < best) continue;

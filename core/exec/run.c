@@ -1,6 +1,6 @@
 /* Running a placement: the calling thread lays out, starts, watches and records. */
 #include "execution_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 static const double POLL_SECONDS = 0.01;
 static const double MOST_SECONDS = 1e9; /* some thirty years */
@@ -68,21 +68,10 @@ static berth_status run_once(berth_executor *x, int32_t run) {
 
 /* ---- several runs -------------------------------------------------------------------------------------- */
 
-typedef struct Ranked {
-  double makespan;
-  int32_t run;
-} Ranked;
-
-static int compare_ranked(const void *p, const void *q) {
-  const Ranked *a = p, *b = q;
-  if (a->makespan != b->makespan) return a->makespan < b->makespan ? -1 : 1;
-  return a->run < b->run ? -1 : a->run > b->run;
-}
-
-static int32_t median(berth_execution *const *all, int32_t n, Ranked *ranked) {
-  for (int32_t i = 0; i < n; i++) ranked[i] = (Ranked){ all[i]->makespan, i };
-  qsort(ranked, (size_t)n, sizeof *ranked, compare_ranked);
-  return ranked[(n - 1) / 2].run;
+static int32_t median(berth_execution *const *all, int32_t n, berth_i_keyed *ranked) {
+  for (int32_t i = 0; i < n; i++) ranked[i] = (berth_i_keyed){ all[i]->makespan, i };
+  berth_i_sort_keyed(ranked, n);
+  return ranked[(n - 1) / 2].id;
 }
 
 static int32_t first_wrong(berth_execution *const *all, int32_t n) {
@@ -94,7 +83,7 @@ static int32_t first_wrong(berth_execution *const *all, int32_t n) {
 }
 
 /* Takes the median out of all.  @param times [n] becomes its own */
-static berth_execution *pick(berth_execution **all, int32_t n, Ranked *ranked, double *times) {
+static berth_execution *pick(berth_execution **all, int32_t n, berth_i_keyed *ranked, double *times) {
   int32_t best = median(all, n, ranked);
   berth_execution *r = all[best];
   for (int32_t i = 0; i < n; i++) times[i] = all[i]->makespan;
@@ -107,7 +96,7 @@ static berth_execution *pick(berth_execution **all, int32_t n, Ranked *ranked, d
 
 static berth_status run_all(berth_executor *x, int32_t n, berth_execution **out) {
   berth_execution **all = berth_i_zalloc(x->ctx, (size_t)n, sizeof *all);
-  Ranked *ranked = berth_i_alloc(x->ctx, (size_t)n, sizeof *ranked);
+  berth_i_keyed *ranked = berth_i_alloc(x->ctx, (size_t)n, sizeof *ranked);
   double *times = berth_i_alloc(x->ctx, (size_t)n, sizeof *times);
   berth_status st = all && ranked && times ? BERTH_OK : berth_i_nomem(x->ctx);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {

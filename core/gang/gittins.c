@@ -2,17 +2,12 @@
  * meanwhile, given what it has had? By the service of jobs known before, or of those that have ended so far. It is looked at again
  * after each whole quantum; of equal ones those that run come first, then by job. */
 #include "gang_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 static const int64_t WAITS = INT64_MAX / 2; /* ties of those that wait are from here on */
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void add_up(berth_gang *g) {
-  qsort(g->history, (size_t)g->n_history, sizeof *g->history, compare);
+  berth_i_sort_numbers(g->history, g->n_history);
   for (int32_t i = 0; i < g->n_history; i++) g->sum[i + 1] = g->sum[i] + g->history[i];
 }
 

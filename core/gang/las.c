@@ -2,7 +2,7 @@
  * waited too long goes back to the first. Within a queue, those that run come before those that wait, and those that have just come
  * into it are last. Rank: key is twice the queue, and 1 more for those that wait or have just come. */
 #include "gang_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 static bool last_level(const berth_gang *g, int32_t job) { return g->job[job].level >= g->o.n_limits; }
 static double weight(const berth_gang *g, int32_t job) { return g->o.rule == BERTH_GANG_LAS_2D ? g->job[job].size : 1; }
@@ -23,16 +23,11 @@ static void expect_up(berth_gang *g, int32_t job, double now) {
     berth_i_heap_push(&g->up, job, now + g->o.promote * g->job[job].served);
 }
 
-static int compare_jobs(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Those of a heap whose time has come, by number, into g->keep. */
 static int32_t collect(berth_gang *g, berth_i_heap *h, double now) {
   int32_t n = 0;
   while (h->n > 0 && h->at[0].key <= now) g->keep[n++] = berth_i_heap_pop(h, NULL);
-  if (n > 1) qsort(g->keep, (size_t)n, sizeof *g->keep, compare_jobs);
+  berth_i_sort_ids(g->keep, n);
   return n;
 }
 

@@ -1,7 +1,7 @@
 /* What rules share: those that wait, those that run, and, for rules with pauses, both in one order:
  * whoever fits what is left by those before runs. */
 #include "gang_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 static const berth_i_gang_rank before_all = { -INFINITY, INT64_MIN };
 
@@ -17,16 +17,11 @@ void berth_i_gang_queue_fresh(berth_gang *g) {
   g->n_fresh = 0;
 }
 
-static int compare_jobs(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 int32_t berth_i_gang_list_all(berth_gang *g) {
   int32_t n = g->n_running + g->waiting.n;
   memcpy(g->keep, g->running, (size_t)g->n_running * sizeof *g->keep);
   berth_i_gang_queue_list(&g->waiting, g->keep + g->n_running);
-  if (n > 1) qsort(g->keep, (size_t)n, sizeof *g->keep, compare_jobs);
+  berth_i_sort_ids(g->keep, n);
   return n;
 }
 

@@ -1,6 +1,6 @@
 /* Choose OP: the best op by priority, then the best device for it. */
 #include "engine_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 /* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's time plus an exponential
  * delay: the next to ring is uniform among those of one priority, however long each has waited, at the price of one heap. */
@@ -15,34 +15,23 @@ typedef struct picker {
   berth_i_queue parked;   /* no room at the moment, by bytes needed: (bytes, -, op) */
 } picker;
 
-typedef struct ranked {
-  double priority;
-  int32_t op;
-} ranked;
-
-static int by_priority(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  if (a->priority != b->priority) return a->priority < b->priority ? -1 : 1;
-  return a->op < b->op ? -1 : a->op > b->op;
-}
-
-static void number_priorities(picker *k, ranked *r) {
+static void number_priorities(picker *k, berth_i_keyed *r) {
   const berth_plan *p = k->plan;
   int32_t i, number = 0;
   for (i = 0; i < p->n; i++) {
-    r[i].priority = p->priority[i];
-    r[i].op = i;
+    r[i].key = p->priority[i];
+    r[i].id = i;
   }
-  if (p->n > 0) qsort(r, (size_t)p->n, sizeof *r, by_priority);
+  berth_i_sort_keyed(r, p->n);
   for (i = 0; i < p->n; i++) {
-    if (i > 0 && r[i].priority != r[i - 1].priority) number++;
-    k->of[r[i].op] = number;
+    if (i > 0 && r[i].key != r[i - 1].key) number++;
+    k->of[r[i].id] = number;
   }
 }
 
 static berth_status init_picker(picker *k, berth_plan *p) {
   size_t n = (size_t)p->n;
-  ranked *r;
+  berth_i_keyed *r;
   memset(k, 0, sizeof *k);
   k->plan = p;
   if (p->setup->tie != BERTH_I_TIE_RANDOM) return BERTH_OK;

@@ -1,8 +1,8 @@
 /* Lower bounds of bin packing on the bytes that devices must hold for good, and exhaustion of few cases: more proofs that nothing
  * fits. */
 #include "pack_internal.h"
+#include "base/sort_internal.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { MOST_PIECES = 120, FEW_UNITS = 16, HALVINGS = 10 };
 static const double CASES_WORK = 1500, MOST_CASES_WORK = 2e6; /* steps of bin completion a unit, and at most */
@@ -15,11 +15,6 @@ typedef struct sizes {
   int32_t n;
   double sum;
 } sizes;
-
-static int descending(const void *pa, const void *pb) {
-  double a = *(const double *)pa, b = *(const double *)pb;
-  return a > b ? -1 : a < b;
-}
 
 static void sizes_release(berth_ctx *ctx, int32_t units, sizes *s) {
   berth_i_free(ctx, s->at, (size_t)units, sizeof *s->at);
@@ -37,7 +32,7 @@ static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t unit
   }
   if (units > 0) {
     memcpy(s->at, bytes, (size_t)units * sizeof *s->at);
-    qsort(s->at, (size_t)units, sizeof *s->at, descending);
+    berth_i_sort_numbers_down(s->at, units);
   }
   for (i = 0; i < units && s->at[i] > 0; i++) {
     s->sum += s->at[i];

@@ -1,6 +1,6 @@
 /* A complete assignment of units, with what each device holds of it. */
 #include "pack_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 static size_t n_reads(const berth_i_stow *s) { return (size_t)s->cost->g->n_tensors * (size_t)s->devices; }
 
@@ -46,29 +46,18 @@ void berth_i_stow_release(berth_i_stow *s) {
 
 /* ---- order by temporary bytes ---- */
 
-typedef struct ranked {
-  double bytes;
-  int32_t unit;
-} ranked;
-
-static int by_bytes(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
 static berth_status rank_temporaries(berth_i_stow *s) {
   int32_t i;
-  ranked *r = berth_i_alloc(s->ctx, (size_t)s->n, sizeof *r);
+  berth_i_keyed *r = berth_i_alloc(s->ctx, (size_t)s->n, sizeof *r);
   if (!r) return berth_i_nomem(s->ctx);
   for (i = 0; i < s->n; i++) {
-    r[i].bytes = s->temporary[i];
-    r[i].unit = i;
+    r[i].key = s->temporary[i];
+    r[i].id = i;
   }
-  if (s->n > 0) qsort(r, (size_t)s->n, sizeof *r, by_bytes);
+  berth_i_sort_keyed_down(r, s->n);
   for (i = 0; i < s->n; i++) {
-    s->order[i] = r[i].unit;
-    s->rank[r[i].unit] = i;
+    s->order[i] = r[i].id;
+    s->rank[r[i].id] = i;
   }
   berth_i_free(s->ctx, r, (size_t)s->n, sizeof *r);
   return BERTH_OK;

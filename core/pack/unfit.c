@@ -1,8 +1,8 @@
 /* Proofs that no placement can fit, from the least that units take (berth_i_least). On a device, what is never freed adds up, and
  * so do parameters and what any one op runs with. Workspaces and outputs do not: one may be gone before the other comes. */
 #include "pack_internal.h"
+#include "base/sort_internal.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { MOST_KINDS = 12 }; /* all subsets of kinds are tested up to here */
 
@@ -153,17 +153,6 @@ static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, c
 
 /* ---- pigeonhole -------------------------------------------------------------------------- */
 
-typedef struct sized {
-  double bytes;
-  int32_t unit;
-} sized;
-
-static int by_bytes(const void *pa, const void *pb) {
-  const sized *a = pa, *b = pb;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
 /* How many pieces of that size a device holds. */
 static double pieces_on(const berth_i_kinds *k, int32_t kind, double size) {
   return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / size);
@@ -201,16 +190,16 @@ static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k,
   size_t n = (size_t)u->n;
   berth_status st = BERTH_OK;
   int32_t i;
-  sized *order = berth_i_alloc(u->cost->ctx, n, sizeof *order);
+  berth_i_keyed *order = berth_i_alloc(u->cost->ctx, n, sizeof *order);
   if (!order) return berth_i_nomem(u->cost->ctx);
   for (i = 0; i < u->n; i++) {
-    order[i].bytes = k->least.held[i];
-    order[i].unit = i;
+    order[i].key = k->least.held[i];
+    order[i].id = i;
   }
-  if (n > 0) qsort(order, n, sizeof *order, by_bytes);
-  for (i = 0; i < u->n && order[i].bytes > 0 && st == BERTH_OK; i++) {
-    double fit = pieces(k, order[i].bytes, u->n);
-    if (fit < i + 1) st = say_piece(u, k, placer, largest(u, order[i].unit), order[i].bytes, i + 1, fit, why);
+  berth_i_sort_keyed_down(order, (int32_t)n);
+  for (i = 0; i < u->n && order[i].key > 0 && st == BERTH_OK; i++) {
+    double fit = pieces(k, order[i].key, u->n);
+    if (fit < i + 1) st = say_piece(u, k, placer, largest(u, order[i].id), order[i].key, i + 1, fit, why);
   }
   berth_i_free(u->cost->ctx, order, n, sizeof *order);
   return st;

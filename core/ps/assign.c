@@ -1,5 +1,6 @@
 /* Who has what in a slot, and how that comes into force. */
 #include "ps_internal.h"
+#include "base/sort_internal.h"
 #include <stdlib.h>
 
 static const berth_ps_place *places(const berth_ps_run *r, berth_i_ps_stretch s) { return r->place + s.first; }
@@ -241,17 +242,12 @@ static berth_status run(berth_ps_run *r, int32_t job) {
   return BERTH_OK;
 }
 
-static int by_number(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 berth_status berth_i_ps_commit(berth_ps_run *r) {
   void *list = r->entry;
   berth_status st = berth_i_grow(r->ctx, &list, &r->cap_entries, r->n_entries + (size_t)r->n_given, sizeof *r->entry);
   r->entry = list;
   if (st == BERTH_OK) st = pause_others(r);
-  if (r->n_given > 1) qsort(r->given, (size_t)r->n_given, sizeof *r->given, by_number);
+  berth_i_sort_ids(r->given, r->n_given);
   for (int32_t i = 0; st == BERTH_OK && i < r->n_given; i++) st = run(r, r->given[i]);
   if (st != BERTH_OK) return st;
   if (r->n_given > 0) memcpy(r->held, r->given, (size_t)r->n_given * sizeof *r->held);

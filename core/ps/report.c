@@ -1,6 +1,6 @@
 /* What a run is at, and what became of it. */
 #include "ps_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 int32_t berth_ps_run_slot(const berth_ps_run *r) { return r->slot; }
 berth_ps *berth_ps_run_problem(const berth_ps_run *r) { return r->ps; }
@@ -58,15 +58,10 @@ size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, i
 
 /* ---- report ------------------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 static double median(const berth_ps_run *r) {
   int32_t n = r->ps->n;
   if (n == 0) return NAN;
-  qsort(r->times, (size_t)n, sizeof *r->times, by_size);
+  berth_i_sort_numbers(r->times, n);
   return (r->times[n / 2] + r->times[(n - 1) / 2]) / 2;
 }
 

@@ -1,7 +1,7 @@
 /* Heads through the depth of the graph: what must be on an op's device for it to start early, back through every edge that has
  * no time to cross. That runs one op after another, and has to fit. */
 #include "destructive_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 /* A set of ops on v's device, as it grows. */
 typedef struct growth {
@@ -12,13 +12,8 @@ typedef struct growth {
   double *below;         /* [ops] least arrival that made the set as large as that */
   berth_i_bite_bytes bytes;
   uint64_t can;
-  struct ranked *by_head; /* [n] */
+  berth_i_keyed *by_head; /* [n] */
 } growth;
-
-typedef struct ranked {
-  double head;
-  int32_t rank;          /* in the list of ops */
-} ranked;
 
 static double path_to(const berth_i_bite *b, const growth *w, int32_t x) {
   size_t from = (size_t)(w->dir ? w->v : x), to = (size_t)(w->dir ? x : w->v);
@@ -106,17 +101,11 @@ static void grow(berth_i_bite *b, growth *w) {
 
 /* ---- the head -------------------------------------------------------------------------------------------- */
 
-static int earlier(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  if (a->head != b->head) return a->head < b->head ? -1 : 1;
-  return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
 /* Once, for all beginnings of the list. */
 static void sort_by_head(berth_i_bite *b, growth *w) {
   int32_t i;
-  for (i = 0; i < w->n; i++) w->by_head[i] = (ranked){ w->g->h[w->dir][b->list[i]], i };
-  if (w->n > 1) qsort(w->by_head, (size_t)w->n, sizeof *w->by_head, earlier);
+  for (i = 0; i < w->n; i++) w->by_head[i] = (berth_i_keyed){ w->g->h[w->dir][b->list[i]], i };
+  berth_i_sort_keyed(w->by_head, w->n);
   b->work += 8 * w->n;
 }
 
@@ -124,9 +113,9 @@ static void sort_by_head(berth_i_bite *b, growth *w) {
 static double done(berth_i_bite *b, const growth *w, int32_t n) {
   int32_t i, items = 0;
   for (i = 0; i < w->n; i++) {
-    int32_t x = b->list[w->by_head[i].rank];
-    if (w->by_head[i].rank >= n || x == w->v) continue;
-    b->item[items++] = (berth_i_bite_item){ w->by_head[i].head, w->g->p[x] / b->width, path_to(b, w, x) };
+    int32_t x = b->list[w->by_head[i].id];
+    if (w->by_head[i].id >= n || x == w->v) continue;
+    b->item[items++] = (berth_i_bite_item){ w->by_head[i].key, w->g->p[x] / b->width, path_to(b, w, x) };
   }
   b->work += w->n;
   return berth_i_bite_jackson(b, items);
@@ -151,7 +140,7 @@ static double meet(berth_i_bite *b, const growth *w) {
 }
 
 double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low) {
-  growth w = { g, dir, v, 0, 0, low, b->real, { 0, 0, 0 }, ~(uint64_t)0, (ranked *)(void *)(b->real + b->n) };
+  growth w = { g, dir, v, 0, 0, low, b->real, { 0, 0, 0 }, ~(uint64_t)0, (berth_i_keyed *)(void *)(b->real + b->n) };
   double head;
   b->epoch++;
   add(b, &w, v, INFINITY);

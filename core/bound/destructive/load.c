@@ -1,6 +1,6 @@
 /* Work that all devices must do within an interval. Clusters are items that no device can split. */
 #include "destructive_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 typedef struct loads {
   const berth_i_bite_state *s;
@@ -243,15 +243,10 @@ static void check_interval(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
 
 /* ---- all of them ---------------------------------------------------------------------------------------- */
 
-static int ascending(const void *pa, const void *pb) {
-  double a = *(const double *)pa, b = *(const double *)pb;
-  return (a > b) - (a < b);
-}
-
 /* Near-equal ones once (the earliest, or the latest), and not more than POINTS. */
 static int32_t thin(double *x, int32_t n, double near, bool latest) {
   int32_t i, kept = 0;
-  if (n > 0) qsort(x, (size_t)n, sizeof *x, ascending);
+  berth_i_sort_numbers(x, n);
   for (i = 0; i < n; i++) {
     if (kept == 0 || x[i] - x[kept - 1] > near) x[kept++] = x[i];
     else if (latest) x[kept - 1] = x[i];

@@ -1,6 +1,6 @@
 /* What must share a device must fit into it, and all clusters into all devices. */
 #include "destructive_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 enum { MOST_SETS = 16, MOST_PIECES = 24 };
 
@@ -65,11 +65,6 @@ static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
   return false;
 }
 
-static int descending(const void *pa, const void *pb) {
-  double a = *(const double *)pa, b = *(const double *)pb;
-  return (a < b) - (a > b);
-}
-
 /* In pieces of that size, each cluster on one device. */
 static bool too_many_pieces(const berth_i_bite *b, const double *x, int32_t n, double piece) {
   double need = 0, held = 0;
@@ -94,7 +89,7 @@ static bool unpackable(berth_i_bite *b, const berth_i_bite_state *s) {
   for (i = 0; i < s->g->n; i++) {
     if (s->label[i] == i && s->bytes[i].held > 0) x[n++] = s->bytes[i].held;
   }
-  if (n > 0) qsort(x, (size_t)n, sizeof *x, descending);
+  berth_i_sort_numbers_down(x, n);
   for (i = 0; i < n && tried < MOST_PIECES; i++) {
     if (i > 0 && x[i] == x[i - 1]) continue;
     tried++;

@@ -1,6 +1,6 @@
 /* Base groups into op groups. */
 #include "grouping_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 typedef struct grouping {
   const berth_analysis *a;
@@ -32,19 +32,8 @@ static void weigh(grouping *x) {
 
 /* ---- top-k ------------------------------------------------------------------------------------ */
 
-typedef struct heavy {
-  double seconds;
-  int32_t id;
-} heavy;
-
-static int by_weight(const void *pa, const void *pb) {
-  const heavy *a = pa, *b = pb;
-  if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
-  return a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* Breadth first from all centres at once.  @param queue [n] scratch */
-static void spread(const berth_i_set_graph *s, int32_t centres, const heavy *order, int32_t *queue, int32_t *part) {
+static void spread(const berth_i_set_graph *s, int32_t centres, const berth_i_keyed *order, int32_t *queue, int32_t *part) {
   int32_t k, i, head = 0, tail = 0;
   for (k = 0; k < s->n; k++) part[k] = BERTH_NONE;
   for (k = 0; k < centres; k++) part[queue[tail++] = order[k].id] = k;
@@ -65,12 +54,12 @@ static void spread(const berth_i_set_graph *s, int32_t centres, const heavy *ord
 static berth_status top_k(const grouping *x, int32_t groups) {
   berth_ctx *ctx = x->a->g->ctx;
   size_t n = (size_t)x->n;
-  heavy *order = berth_i_alloc(ctx, n, sizeof *order);
+  berth_i_keyed *order = berth_i_alloc(ctx, n, sizeof *order);
   int32_t k, *queue = berth_i_alloc(ctx, n, sizeof *queue);
   berth_status st = order && queue ? BERTH_OK : berth_i_nomem(ctx);
   if (st == BERTH_OK) {
-    for (k = 0; k < x->n; k++) order[k] = (heavy){ x->total[k], k };
-    qsort(order, n, sizeof *order, by_weight);
+    for (k = 0; k < x->n; k++) order[k] = (berth_i_keyed){ x->total[k], k };
+    berth_i_sort_keyed_down(order, (int32_t)n);
     spread(&x->graph, groups - 1, order, queue, x->part);
   }
   berth_i_free(ctx, order, n, sizeof *order);
@@ -82,17 +71,17 @@ static berth_status top_k(const grouping *x, int32_t groups) {
 
 /* Base groups are numbered by their lowest op: the first of a part tells which part has the lowest.
  * @param sum [parts]  @param rank [parts] out: place of each that is not empty  @return how many are not */
-static int32_t rank_parts(const grouping *x, int32_t parts, heavy *sum, int32_t *rank) {
+static int32_t rank_parts(const grouping *x, int32_t parts, berth_i_keyed *sum, int32_t *rank) {
   int32_t k, n = 0;
   for (k = 0; k < parts; k++) rank[k] = BERTH_NONE;
   for (k = 0; k < x->n; k++) {
     int32_t p = x->part[k];
     if (rank[p] == BERTH_NONE) {
       rank[p] = n;
-      sum[n] = (heavy){ 0, n };
+      sum[n] = (berth_i_keyed){ 0, n };
       n++;
     }
-    sum[rank[p]].seconds += x->total[k];
+    sum[rank[p]].key += x->total[k];
   }
   return n;
 }
@@ -100,12 +89,12 @@ static int32_t rank_parts(const grouping *x, int32_t parts, heavy *sum, int32_t 
 static berth_status number(const grouping *x, int32_t parts, int32_t *group, int32_t *n) {
   berth_ctx *ctx = x->a->g->ctx;
   size_t size = (size_t)parts;
-  heavy *sum = berth_i_alloc(ctx, size, sizeof *sum);
+  berth_i_keyed *sum = berth_i_alloc(ctx, size, sizeof *sum);
   int32_t k, *first = berth_i_alloc(ctx, size, sizeof *first), *place = berth_i_alloc(ctx, size, sizeof *place);
   berth_status st = sum && first && place ? BERTH_OK : berth_i_nomem(ctx);
   if (st == BERTH_OK) {
     *n = rank_parts(x, parts, sum, first);
-    qsort(sum, (size_t)*n, sizeof *sum, by_weight);
+    berth_i_sort_keyed_down(sum, *n);
     for (k = 0; k < *n; k++) place[sum[k].id] = k;
     for (k = 0; k < x->a->g->n_ops; k++) group[k] = place[first[x->part[x->a->base[k]]]];
   }

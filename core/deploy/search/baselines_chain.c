@@ -1,6 +1,6 @@
 /* Op groups in the order of the graph, packed onto single devices so that memory holds. */
 #include "deploy/values_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 /* What a group holds is taken as fixed + factor * moving; the factor is corrected by what the simulation finds on its device. */
 typedef struct chain {
@@ -51,27 +51,16 @@ static void find_places(chain *x, double *count) {
   }
 }
 
-typedef struct placed {
-  double key;
-  int32_t id;
-} placed;
-
-static int by_key(const void *a, const void *b) {
-  const placed *x = a, *y = b;
-  if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->id > y->id) - (x->id < y->id);
-}
-
 /* ids 0..n-1 by key, then id. list: [n] scratch */
-static void sort_ids(placed *list, int32_t n, int32_t *out) {
+static void sort_ids(berth_i_keyed *list, int32_t n, int32_t *out) {
   int32_t i;
-  qsort(list, (size_t)n, sizeof *list, by_key);
+  berth_i_sort_keyed(list, n);
   for (i = 0; i < n; i++) out[i] = list[i].id;
 }
 
-static void order_groups(chain *x, placed *list) {
+static void order_groups(chain *x, berth_i_keyed *list) {
   int32_t g;
-  for (g = 0; g < x->d->n_groups; g++) list[g] = (placed){ x->place[g], g };
+  for (g = 0; g < x->d->n_groups; g++) list[g] = (berth_i_keyed){ x->place[g], g };
   sort_ids(list, x->d->n_groups, x->order);
 }
 
@@ -170,11 +159,11 @@ static double as_numbered(const berth_deploy *d, int32_t device) { return (void)
 static double by_memory(const berth_deploy *d, int32_t device) { return -berth_i_memory_of(d, device); }
 static double by_speed(const berth_deploy *d, int32_t device) { return -d->speed[device]; }
 
-static void order_devices(chain *x, device_key key, placed *list) {
+static void order_devices(chain *x, device_key key, berth_i_keyed *list) {
   int32_t k;
   x->n = 0;
   for (k = 0; k < x->d->n_devices; k++) {
-    if (x->single[k] != BERTH_NONE) list[x->n++] = (placed){ key(x->d, k), k };
+    if (x->single[k] != BERTH_NONE) list[x->n++] = (berth_i_keyed){ key(x->d, k), k };
   }
   sort_ids(list, x->n, x->device);
 }
@@ -189,7 +178,7 @@ static void find_singles(chain *x) {
   }
 }
 
-static berth_status try_all(chain *x, placed *list) {
+static berth_status try_all(chain *x, berth_i_keyed *list) {
   static const device_key keys[] = { as_numbered, by_memory, by_speed };
   berth_status st = BERTH_OK;
   size_t k;
@@ -205,7 +194,7 @@ static berth_status try_all(chain *x, placed *list) {
 
 /* ---- the call ------------------------------------------------------------------------------------------------- */
 
-static berth_status run(chain *x, double *numbers, int32_t *ids, placed *list) {
+static berth_status run(chain *x, double *numbers, int32_t *ids, berth_i_keyed *list) {
   size_t g = (size_t)x->d->n_groups, m = (size_t)x->d->n_devices;
   berth_i_values *v;
   berth_status st = berth_i_values_of(x->d, &v);
@@ -233,7 +222,7 @@ berth_status berth_i_chain(berth_deploy *d, int32_t *action, bool *found) {
   size_t g = (size_t)d->n_groups, m = (size_t)d->n_devices, n = 4 * g + 3 * m, i = 4 * g + 2 * m;
   double *numbers = berth_i_zalloc(d->ctx, n, sizeof *numbers);
   int32_t *ids = berth_i_zalloc(d->ctx, i, sizeof *ids);
-  placed *list = berth_i_alloc(d->ctx, g + m, sizeof *list);
+  berth_i_keyed *list = berth_i_alloc(d->ctx, g + m, sizeof *list);
   berth_status st = BERTH_ENOMEM;
   chain x;
   memset(&x, 0, sizeof x);

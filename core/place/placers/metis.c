@@ -1,7 +1,7 @@
 /* k-way partition of the symmetrised graph by METIS, one part per device, then made to fit. */
 #include "extern/metis_internal.h"
+#include "base/sort_internal.h"
 #include "place/place_internal.h"
-#include <stdlib.h>
 
 enum { INT_TOTAL = 1 << 27 }; /* what weights are scaled to: sums stay far below 2^31, an op is rounded by 1e-8 of the whole */
 
@@ -231,17 +231,6 @@ static berth_status call_metis(model *m) {
 
 /* ---- without METIS: nothing to cut, or fewer units than it can handle ----------------------- */
 
-typedef struct heavy {
-  double seconds;
-  int32_t unit;
-} heavy;
-
-static int by_weight(const void *pa, const void *pb) {
-  const heavy *a = pa, *b = pb;
-  if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
-  return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
 static int32_t earliest(const model *m, int32_t unit, const double *load) {
   int32_t d, best = BERTH_NONE;
   for (d = 0; d < m->u->cost->n_devices; d++) {
@@ -257,17 +246,17 @@ static int32_t earliest(const model *m, int32_t unit, const double *load) {
 static berth_status spread(model *m) {
   berth_ctx *ctx = m->u->cost->ctx;
   size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices;
-  heavy *order = berth_i_alloc(ctx, n, sizeof *order);
+  berth_i_keyed *order = berth_i_alloc(ctx, n, sizeof *order);
   double *load = berth_i_zalloc(ctx, devices, sizeof *load);
   berth_status st = order && load ? BERTH_OK : berth_i_nomem(ctx);
   size_t i;
   for (i = 0; i < n && st == BERTH_OK; i++) {
-    order[i].seconds = m->seconds[i];
-    order[i].unit = (int32_t)i;
+    order[i].key = m->seconds[i];
+    order[i].id = (int32_t)i;
   }
-  if (st == BERTH_OK && n > 0) qsort(order, n, sizeof *order, by_weight);
+  if (st == BERTH_OK) berth_i_sort_keyed_down(order, (int32_t)n);
   for (i = 0; i < n && st == BERTH_OK; i++) {
-    int32_t unit = order[i].unit, d = earliest(m, unit, load);
+    int32_t unit = order[i].id, d = earliest(m, unit, load);
     m->preferred[unit] = d;
     load[d] += berth_i_unit_time(m->u, unit, d);
   }
