@@ -256,24 +256,11 @@ static void drop_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op)
 
 /* ---- instants ------------------------------------------------------------------------------------------ */
 
-static void push(berth_i_memory *m, double time, bool starts, int32_t thing) {
-  int32_t i = m->n_events++;
-  for (; i > 0 && time < m->event[(i - 1) / 2].time; i = (i - 1) / 2) m->event[i] = m->event[(i - 1) / 2];
-  m->event[i].time = time;
-  m->event[i].thing = thing;
-  m->event[i].starts = starts;
-}
+static inline bool earlier(berth_i_memory_event a, berth_i_memory_event b) { return a.time < b.time; }
+BERTH_I_HEAP(event, berth_i_memory_event, earlier)
 
-static berth_i_memory_event pop(berth_i_memory *m) {
-  berth_i_memory_event top = m->event[0], e = m->event[--m->n_events];
-  int32_t i = 0, child;
-  for (; (child = 2 * i + 1) < m->n_events; i = child) {
-    if (child + 1 < m->n_events && m->event[child + 1].time < m->event[child].time) child++;
-    if (!(m->event[child].time < e.time)) break;
-    m->event[i] = m->event[child];
-  }
-  m->event[i] = e;
-  return top;
+static void push(berth_i_memory *m, double time, bool starts, int32_t thing) {
+  event_up(m->event, m->n_events++, (berth_i_memory_event){ .time = time, .thing = thing, .starts = starts });
 }
 
 static void list(berth_i_memory *m, bool starts, int32_t thing) {
@@ -327,7 +314,7 @@ static void drop_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 static void settle(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   while (m->n_events > 0 && m->event[0].time == now) {
-    berth_i_memory_event e = pop(m);
+    berth_i_memory_event e = event_pop(m->event, m->n_events--);
     list(m, e.starts, e.thing);
   }
   m->clock++;

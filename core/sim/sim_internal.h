@@ -7,6 +7,7 @@
 #ifndef BERTH_SIM_INTERNAL_H
 #define BERTH_SIM_INTERNAL_H
 
+#include "base/plain_heap_internal.h"
 #include "plan_internal.h"
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -427,25 +428,7 @@ BERTH_I_INLINE void berth_i_sim_take(berth_i_sim_state *s, berth_i_sim_device *v
 BERTH_I_INLINE bool berth_i_ready_before(berth_i_ready a, berth_i_ready b) {
   return a.time < b.time || (a.time == b.time && a.seq < b.seq);
 }
-BERTH_I_INLINE void berth_i_ready_up(berth_i_ready *h, int32_t i, berth_i_ready e) {
-  while (i > 0 && berth_i_ready_before(e, h[(i - 1) / 2])) {
-    h[i] = h[(i - 1) / 2];
-    i = (i - 1) / 2;
-  }
-  h[i] = e;
-}
-/** Takes the top off a heap of n; returns it. */
-static inline berth_i_ready berth_i_ready_pop(berth_i_ready *h, int32_t n) {
-  berth_i_ready top = h[0], e = h[n - 1];
-  int32_t i = 0, child;
-  for (; (child = 2 * i + 1) < n - 1; i = child) {
-    if (child + 1 < n - 1 && berth_i_ready_before(h[child + 1], h[child])) child++;
-    if (!berth_i_ready_before(h[child], e)) break;
-    h[i] = h[child];
-  }
-  h[i] = e;
-  return top;
-}
+BERTH_I_HEAP(berth_i_ready, berth_i_ready, berth_i_ready_before)
 
 BERTH_I_INLINE uint64_t berth_i_time_bits(double time) {
   uint64_t bits;

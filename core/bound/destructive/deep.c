@@ -1,6 +1,7 @@
 /* Heads through the depth of the graph: what must be on an op's device for it to start early, back through every edge that has
  * no time to cross. That runs one op after another, and has to fit. */
 #include "destructive_internal.h"
+#include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
 
 /* A set of ops on v's device, as it grows. */
@@ -22,28 +23,13 @@ static double path_to(const berth_i_bite *b, const growth *w, int32_t x) {
 
 /* ---- frontier: the latest arrival first ---------------------------------------------------------- */
 
-static bool later(const berth_i_bite_frontier *a, const berth_i_bite_frontier *b) {
-  return a->arrival != b->arrival ? a->arrival > b->arrival : a->edge < b->edge;
+static inline bool later(berth_i_bite_frontier a, berth_i_bite_frontier b) {
+  return a.arrival != b.arrival ? a.arrival > b.arrival : a.edge < b.edge;
 }
+BERTH_I_HEAP(frontier, berth_i_bite_frontier, later)
 
-static void push(berth_i_bite *b, growth *w, berth_i_bite_frontier x) {
-  berth_i_bite_frontier *a = b->frontier;
-  int32_t i = w->waiting++;
-  while (i > 0 && later(&x, &a[(i - 1) / 2])) a[i] = a[(i - 1) / 2], i = (i - 1) / 2;
-  a[i] = x;
-}
-
-static berth_i_bite_frontier pop(berth_i_bite *b, growth *w) {
-  berth_i_bite_frontier *a = b->frontier, top = a[0], x = a[--w->waiting];
-  int32_t i = 0, k;
-  while ((k = 2 * i + 1) < w->waiting) {
-    if (k + 1 < w->waiting && later(&a[k + 1], &a[k])) k++;
-    if (!later(&a[k], &x)) break;
-    a[i] = a[k], i = k;
-  }
-  a[i] = x;
-  return top;
-}
+static void push(berth_i_bite *b, growth *w, berth_i_bite_frontier x) { frontier_up(b->frontier, w->waiting++, x); }
+static berth_i_bite_frontier pop(berth_i_bite *b, growth *w) { return frontier_pop(b->frontier, w->waiting--); }
 
 /* ---- growing ----------------------------------------------------------------------------------------- */
 

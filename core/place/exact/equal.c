@@ -1,14 +1,11 @@
 /* Ops without transfers on identical devices: list schedules, pushed to one end and back, from perturbed priorities. */
 #include "exact_internal.h"
+#include "base/plain_heap_internal.h"
+#include "base/sort_internal.h"
 #include <stdlib.h>
 
-typedef struct item {
-  double key; /* least first; ties: lowest op */
-  int32_t op;
-} item;
-
 typedef struct heap {
-  item *at;
+  berth_i_keyed *at;
   int32_t n;
 } heap;
 
@@ -26,33 +23,17 @@ typedef struct search {
   heap ready, running;
   int32_t *pending, *idle; /* [n], [m] */
   double *free_at;         /* [m] */
-  item *order;             /* [n] */
+  berth_i_keyed *order;             /* [n] */
   double *priority;        /* [n] least first */
   sheet now, next, keep;
   int32_t left;            /* schedules that may still be made */
 } search;
 
-static bool before(const item *a, const item *b) { return a->key != b->key ? a->key < b->key : a->op < b->op; }
+static inline bool before(berth_i_keyed a, berth_i_keyed b) { return a.key != b.key ? a.key < b.key : a.id < b.id; }
+BERTH_I_HEAP(item, berth_i_keyed, before)
 
-static void push(heap *h, double key, int32_t op) {
-  int32_t i = h->n++;
-  item x = { key, op };
-  for (; i > 0 && before(&x, &h->at[(i - 1) / 2]); i = (i - 1) / 2) h->at[i] = h->at[(i - 1) / 2];
-  h->at[i] = x;
-}
-
-static item pop(heap *h) {
-  item top = h->at[0], x = h->at[--h->n];
-  int32_t i = 0, k;
-  while ((k = 2 * i + 1) < h->n) {
-    if (k + 1 < h->n && before(&h->at[k + 1], &h->at[k])) k++;
-    if (!before(&h->at[k], &x)) break;
-    h->at[i] = h->at[k];
-    i = k;
-  }
-  if (h->n > 0) h->at[i] = x;
-  return top;
-}
+static void push(heap *h, double key, int32_t op) { item_up(h->at, h->n++, (berth_i_keyed){ key, op }); }
+static berth_i_keyed pop(heap *h) { return item_pop(h->at, h->n--); }
 
 /* ---- two ways to make a schedule ---- */
 
@@ -82,25 +63,20 @@ static void list_schedule(search *s, int side, sheet *out) {
   begin(s, side);
   while (s->ready.n + s->running.n > 0) {
     while (idle > 0 && s->ready.n > 0) {
-      int32_t op = pop(&s->ready).op;
+      int32_t op = pop(&s->ready).id;
       out->start[op] = now;
       out->device[op] = s->idle[--idle];
       push(&s->running, now + s->e->p[op], op);
     }
     now = s->running.at[0].key;
     while (s->running.n > 0 && s->running.at[0].key <= now) {
-      int32_t op = pop(&s->running).op;
+      int32_t op = pop(&s->running).id;
       s->idle[idle++] = out->device[op];
       finish(s, side, op);
     }
   }
   out->makespan = now;
   s->left--;
-}
-
-static int by_key(const void *pa, const void *pb) {
-  const item *a = pa, *b = pb;
-  return before(a, b) ? -1 : before(b, a);
 }
 
 /* The device that is free latest, but by then; else the first that is. */
@@ -120,13 +96,13 @@ static void push_back(search *s, int side, const sheet *from, sheet *out) {
   int32_t i, k, d;
   for (i = 0; i < e->n; i++) {
     int32_t op = e->topo[side ? e->n - 1 - i : i];
-    s->order[i] = (item){ -(from->start[op] + e->p[op]), i };
+    s->order[i] = (berth_i_keyed){ -(from->start[op] + e->p[op]), i };
   }
-  if (e->n > 0) qsort(s->order, (size_t)e->n, sizeof *s->order, by_key);
+  berth_i_sort_keyed(s->order, e->n);
   for (d = 0; d < e->m; d++) s->free_at[d] = 0;
   out->makespan = 0;
   for (i = 0; i < e->n; i++) {
-    int32_t op = e->topo[side ? e->n - 1 - s->order[i].op : s->order[i].op];
+    int32_t op = e->topo[side ? e->n - 1 - s->order[i].id : s->order[i].id];
     double ready = 0;
     for (k = e->at[1 - side][op]; k < e->at[1 - side][op + 1]; k++) {
       int32_t u = e->to[1 - side][k];
@@ -162,10 +138,10 @@ static void take_order(search *s) {
   int32_t i, n = s->e->n;
   for (i = 0; i < n; i++) {
     int32_t op = s->e->topo[i];
-    s->order[i] = (item){ b->start[op], b->finish[op] > b->start[op] ? n + i : i };
+    s->order[i] = (berth_i_keyed){ b->start[op], b->finish[op] > b->start[op] ? n + i : i };
   }
-  if (n > 0) qsort(s->order, (size_t)n, sizeof *s->order, by_key);
-  for (i = 0; i < n; i++) b->sequence[i] = s->e->topo[s->order[i].op % n];
+  berth_i_sort_keyed(s->order, n);
+  for (i = 0; i < n; i++) b->sequence[i] = s->e->topo[s->order[i].id % n];
 }
 
 /* x counts from the sources. */
