@@ -24,18 +24,12 @@ static int should_stop(void *ud) {
 
 static double same_clock(void *ud) { return berth_i_portfolio_now(((berth_i_worker *)ud)->run); }
 
-static void same_log(void *ud, const char *message) {
-  const berth_i_run *r = ((berth_i_worker *)ud)->run;
-  r->hooks.log(r->hooks.ud, message);
-}
-
 /* While a member runs on the calling thread, its context asks the run, which asks the caller's hooks. */
 static void put_hooks(berth_i_run *r) {
   berth_hooks h = { 0 };
   h.interrupt = should_stop;
   h.ud = r->worker;
   if (r->hooks.clock) h.clock = same_clock;
-  if (r->hooks.log) h.log = same_log;
   berth_i_ctx_swap_hooks(r->cost->ctx, &h);
 }
 

@@ -11,7 +11,7 @@ static inline void refuse_in_turn(berth_status (*work)(berth_ctx *ctx), int sign
   berth_status st = BERTH_ENOMEM;
   long at = 0;
   while (s.calls >= sign * s.fail_at && at < 2000) {
-    berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL };
     berth_ctx *ctx;
     s.fail_at = 0;
     CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);

@@ -44,7 +44,6 @@ typedef struct berth_hooks {
   double (*clock)(void *ud);                                  /* seconds, any origin; NULL: no time budgets */
   int (*interrupt)(void *ud);                                 /* nonzero: stop soon */
   void (*progress)(void *ud, const char *what, double done);  /* done in 0..1 */
-  void (*log)(void *ud, const char *message);
   void *ud;                                                   /* for all but alloc */
 } berth_hooks;
 

@@ -64,7 +64,7 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
 /* @param sign 1: the n-th request fails; -1: and all after it */
 static void fail_in_turn(const Step *step, long sign) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1, last = 0; s.calls >= last; n += 1 + n / 100) { /* some refusals are made good */
     berth_ctx *ctx;

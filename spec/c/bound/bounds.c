@@ -185,7 +185,7 @@ static void test_refusals(void) {
   TEST("refused allocations: no leak, no crash");
   for (fail_at = 1; fail_at < 500; fail_at++) {
     check_alloc_state state = { 0, 0, 0 };
-    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_ctx *own, *kept = ctx;
     problem p;
     berth_bounds_options o;

@@ -321,7 +321,7 @@ static void test_refusals(void) {
   TEST("refused allocations: no leak, no crash");
   for (fail_at = 1; fail_at < 200; fail_at++) {
     check_alloc_state state = { 0, 0, 0 };
-    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_ctx *own;
     berth_guarantees k = { 0 };
     berth_status st;

@@ -271,7 +271,7 @@ static void test_allocations(void) {
   TEST("allocations that fail")
   for (long n = 1; st == BERTH_ENOMEM; n++) {
     check_alloc_state s = { 0, n, 0 };
-    berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
     berth_cluster_summary sum;
     berth_ctx *own;
     if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;

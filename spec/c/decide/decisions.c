@@ -216,7 +216,7 @@ static void test_interrupt(void) {
   for (int m = 0; m < N_METHODS; m++)
     for (int after = 0; after < 2; after++) {
       int left = after ? 60 : 0;
-      berth_hooks h = { NULL, NULL, NULL, stop_at, NULL, NULL, &left };
+      berth_hooks h = { NULL, NULL, NULL, stop_at, NULL, &left };
       berth_ctx *ctx;
       berth_decide_options o = berth_decide_default(0);
       berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
@@ -280,7 +280,7 @@ static double seconds_now(void *ud) { return *(double *)ud += 0.25; }
 static void test_seconds(berth_ctx *plain) {
   static Problem x;
   double now = 0;
-  berth_hooks h = { NULL, NULL, seconds_now, NULL, NULL, NULL, &now };
+  berth_hooks h = { NULL, NULL, seconds_now, NULL, NULL, &now };
   berth_ctx *ctx;
   berth_decide_options o = berth_decide_default(0);
   berth_decide_report r;

@@ -410,7 +410,7 @@ static int stop(void *ud) {
 
 static void test_interrupt(void) {
   static Problem x;
-  berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL, NULL };
+  berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL };
   berth_ctx *ctx;
   berth_decide_report r;
   int32_t a[MOST];

@@ -86,7 +86,7 @@ static int meddle(void *ud) {
 
 static void test_meddled(berth_ctx *plain) {
   meddler x = { NULL, 0, 0 };
-  const berth_hooks h = { NULL, NULL, NULL, meddle, NULL, NULL, &x };
+  const berth_hooks h = { NULL, NULL, NULL, meddle, NULL, &x };
   berth_ctx *ctx;
   TEST("hooks may ask the problem that is at work: the same values");
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);

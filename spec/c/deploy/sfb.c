@@ -213,7 +213,7 @@ static void check_refusals(berth_ctx *ctx) {
 
 static void fail_in_turn(void) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM; n++) {
     Case c = layer(BERTH_SFB_PER_DEVICE, 6, 2);

@@ -291,7 +291,7 @@ static berth_status whole_job(berth_ctx *ctx) {
 static void guard_reports_failures(void) {
   const Layer layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
   check_alloc_state x = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &x, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &x, NULL, NULL, NULL, NULL };
   Setting s = setting(3, 9, 3);
   int32_t action[MOST_GROUPS] = { 0 };
   uint8_t all[MOST_OPS], duplicate[MOST_OPS];
@@ -322,7 +322,7 @@ static void guard_reports_failures(void) {
 /* igraph and METIS allocate by themselves. */
 static void fail_in_turn(long sign) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1, last = 0; s.calls >= last; n += 1 + n / 200) { /* some refusals are made good */
     berth_ctx *ctx;

@@ -203,7 +203,7 @@ static berth_status job(berth_ctx *ctx) {
 
 static void refused_allocations(void) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
     berth_ctx *ctx;

@@ -76,7 +76,7 @@ static void *poor(void *ud, void *p, size_t old, size_t size) {
 
 static void arenas_that_nobody_has(void) {
   check_alloc_state state = { 0, 0, 0 };
-  berth_hooks hooks = { poor, &state, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { poor, &state, NULL, NULL, NULL, NULL };
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1 };
   o.scale = 1e-320;
@@ -232,7 +232,7 @@ static int run_inner(void *ud) {
 
 static void one_within_another(void) {
   nested n = { NULL, 0, BERTH_ECALLBACK, 0 };
-  berth_hooks hooks = { NULL, NULL, NULL, run_inner, NULL, NULL, &n };
+  berth_hooks hooks = { NULL, NULL, NULL, run_inner, NULL, &n };
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1 };
   berth_executor *x = NULL, *inner = NULL;

@@ -171,7 +171,7 @@ static void progress(void *ud, const char *what, double done) {
 /* An op of a minute, or a transfer of one, or a kernel, is given up; the executor goes on. */
 static void stops(berth_exec_mode mode, double op, double bytes) {
   stopper stop = { 0, 4, NULL, 0 };
-  berth_hooks hooks = { NULL, NULL, NULL, interrupt, progress, NULL, &stop };
+  berth_hooks hooks = { NULL, NULL, NULL, interrupt, progress, &stop };
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1 }, alone[] = { 0, 0 };
   berth_execution *r = NULL;
@@ -246,7 +246,7 @@ static berth_status whole_job(berth_ctx *ctx) {
 /* @param sign 1: the n-th request fails; -1: and all after it */
 static void fail_in_turn(long sign) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
     berth_ctx *ctx;

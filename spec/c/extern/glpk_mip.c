@@ -174,7 +174,7 @@ static void check_interrupt(void) {
   double bound[1], cost[N], most[N], value[N], x[N];
   uint8_t sense[1] = { BERTH_I_EQUAL }, whole[N];
   int32_t at[N + 1], row[N], j, asked = 0;
-  berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, NULL, &asked };
+  berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
   berth_i_glpk_mip p = { false, 1, N, sense, bound, cost, NULL, most, whole, at, row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x };
   berth_ctx *own;

@@ -227,7 +227,7 @@ static void check_refusals(void) {
 
 static void check_allocation(const instance *k) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   long n;
   for (n = 1; st == BERTH_ENOMEM; n++) {

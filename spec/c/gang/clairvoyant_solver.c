@@ -58,7 +58,7 @@ static void check_interrupt(void) {
   static berth_clairvoyant_choice choice[9 * N];
   berth_clairvoyant_jobs k;
   int asked = 0;
-  berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, NULL, &asked };
+  berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
   berth_ctx *own;
   berth_clairvoyant *s = NULL;
   many_jobs(&k, arrival, first, choice, N);

@@ -361,7 +361,7 @@ static void count_progress(void *ud, const char *what, double done) {
 static void interrupts(void) {
   static lp_case k;
   int left = 1 << 20, asked;
-  berth_hooks h = { NULL, NULL, NULL, after_some, count_progress, NULL, &left };
+  berth_hooks h = { NULL, NULL, NULL, after_some, count_progress, &left };
   berth_ctx *own, *keep = ctx;
   berth_cost *cost;
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 1e-4, 0 };

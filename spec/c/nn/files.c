@@ -337,7 +337,7 @@ static berth_status whole_job(berth_ctx *c) {
 
 static void fail_in_turn(long sign_of) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM; n++) {
     berth_ctx *c;

@@ -73,7 +73,7 @@ static berth_status update(Net *x, int32_t rows, float *loss) {
 
 static void reuse(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
-  berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
   float first = 0, loss = 1;
   size_t held;
   Net x;
@@ -97,7 +97,7 @@ static void reuse(void) {
 
 static void bounds(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
-  berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
   berth_rng rng;
   float loss;
   Net x;
@@ -113,7 +113,7 @@ static void bounds(void) {
 
 static void limit(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
-  berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
   float loss = 0;
   Net x;
   TEST("they make way for what the allocator would refuse");
@@ -132,7 +132,7 @@ static void refusals(long sign) {
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM && n < 500; n++) {
     Counter c = { { 0, 0, 0 }, 0, 0, 0 };
-    berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
     float loss;
     Net x;
     open_net(&x, &hooks);

@@ -159,7 +159,7 @@ static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 /* What was learned until then stays: weights are not zero any more. */
 static void interrupt_learning(void) {
   int asked = 0, changed = 0;
-  berth_hooks hooks = { NULL, NULL, NULL, stop_at_third, NULL, NULL, &asked };
+  berth_hooks hooks = { NULL, NULL, NULL, stop_at_third, NULL, &asked };
   double blocked, *weights;
   berth_ctx *ctx;
   World w;

@@ -214,7 +214,7 @@ static berth_status whole_job(berth_ctx *ctx) {
 /* A decision that was refused memory can be taken again, and comes to the same. */
 static void decide_after_refusal(void) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_pacml_job jobs[2] = { { 0, 1, 0 }, { 1, 1, 1 } };
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;

@@ -46,7 +46,7 @@ static berth_status whole(berth_ctx *ctx, berth_pdors_mode mode, answers *out) {
 
 static void fail_in_turn(berth_pdors_mode mode, long sign) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   answers usual = { 0 }, again;
   long n, done = 0, retried = 0;
   berth_ctx *ctx;

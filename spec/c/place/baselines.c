@@ -297,7 +297,7 @@ static void test_kway(void) {
   TEST("metis, k-way: refused allocations");
   for (long fail_at = 1; fail_at < 2000 && st != BERTH_OK; fail_at++) {
     check_alloc_state state = { 0, 0, 0 };
-    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_placement *r = NULL;
     berth_ctx *own;
     CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
@@ -522,7 +522,7 @@ static void test_placement(void) {
 
 /* Large enough for METIS, limited memory, so that all paths allocate. */
 static void refuse_one(const char *name, long fail_at, check_alloc_state *state, berth_status *st) {
-  berth_hooks hooks = { check_alloc, state, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, state, NULL, NULL, NULL, NULL };
   berth_ctx *own, *kept = ctx;
   berth_placement *r = NULL;
   problem p;

@@ -210,7 +210,7 @@ static void test_memory(void) {
     berth_status st = BERTH_ENOMEM;
     for (size_t fail_at = 1; st != BERTH_OK && fail_at < 1000; fail_at++) {
       check_alloc_state state = { 0, 0, 0 };
-      berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL, NULL };
+      berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
       berth_place_options o = berth_place_default(NULL);
       berth_placement *r = NULL;
       berth_ctx *own;

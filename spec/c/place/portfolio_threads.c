@@ -62,7 +62,7 @@ static void *alloc_at_home(void *ud, void *ptr, size_t osize, size_t nsize) {
 
 static void test_own_allocator(void) {
   own_alloc a = { pthread_self(), 0 };
-  berth_hooks hooks = { alloc_at_home, &a, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { alloc_at_home, &a, NULL, NULL, NULL, NULL };
   berth_ctx *ctx;
   berth_portfolio *p;
   TEST("a user's allocator is called on the calling thread only");
@@ -110,7 +110,7 @@ static double on_clock(void *ud) {
 }
 
 static berth_ctx *watched(watcher *w, int stop_at, double step) {
-  berth_hooks hooks = { NULL, NULL, on_clock, on_interrupt, on_progress, NULL, w };
+  berth_hooks hooks = { NULL, NULL, on_clock, on_interrupt, on_progress, w };
   berth_ctx *ctx = NULL;
   memset(w, 0, sizeof *w);
   w->home = pthread_self();

@@ -72,7 +72,7 @@ static berth_status exact(berth_ctx *ctx) {
 /* A planner that was refused memory plans as before when there is some again. */
 static void plan_after_refusal(void) {
   check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_ramp_options o = berth_ramp_defaults(1);
   berth_ramp_outcome want, out;
   berth_ctx *ctx;
@@ -167,7 +167,7 @@ static int interrupt(void *ud) { return ++*(int *)ud > 0; }
 
 static void interrupt_a_large_step(void) {
   int asked = 0;
-  berth_hooks hooks = { NULL, NULL, NULL, interrupt, NULL, NULL, &asked };
+  berth_hooks hooks = { NULL, NULL, NULL, interrupt, NULL, &asked };
   berth_ramp_options o = berth_ramp_defaults(1);
   berth_ramp_outcome out = { .step = 7 };
   berth_ctx *ctx;

@@ -497,7 +497,7 @@ static void refused(void) {
     check_alloc_state a = { 0, 0, 0 };
     berth_status st = BERTH_ENOMEM;
     for (long at = 1; a.calls >= at - 1; at++) { /* some refusals are made good */
-      berth_hooks h = { check_alloc, &a, NULL, NULL, NULL, NULL, NULL };
+      berth_hooks h = { check_alloc, &a, NULL, NULL, NULL, NULL };
       berth_ctx *ctx;
       a = (check_alloc_state){ 0, at, 0 };
       if (berth_ctx_new(&h, &ctx) != BERTH_OK) continue;

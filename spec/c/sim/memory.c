@@ -490,7 +490,7 @@ static void refused(void) {
   check_alloc_state a = { 0, 0, 0 };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; a.calls >= n - 1; n++) { /* some refusals are made good */
-    berth_hooks hooks = { check_alloc, &a, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { check_alloc, &a, NULL, NULL, NULL, NULL };
     berth_device d = berth_device_default();
     berth_link l = { 1, 0 };
     berth_graph_builder *b = NULL;

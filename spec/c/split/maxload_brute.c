@@ -431,7 +431,7 @@ int main(void) {
 
   TEST("an interrupt ends the search, not what was found") {
     int calls = -100000;
-    berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL, &calls };
+    berth_hooks h = { NULL, NULL, NULL, stop, NULL, &calls };
     berth_ctx *mine = NULL;
     sample s = draw(11);
     berth_split_options o = berth_split_default();

@@ -251,7 +251,7 @@ static void test_allocations(void) {
   TEST("every allocation refused in turn: no leak");
   for (int32_t links = 0; links < 4; links++) {
     check_alloc_state s = { 0, 0, 0 };
-    berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL, NULL };
+    berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
     berth_status st = BERTH_ENOMEM;
     for (long n = 1; st == BERTH_ENOMEM; n++) {
       berth_ctx *ctx;

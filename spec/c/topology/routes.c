@@ -306,7 +306,7 @@ static int stop(void *ud) {
   return 1;
 }
 static void test_interrupt(void) {
-  berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL, NULL };
+  berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL };
   berth_device d = berth_device_default();
   berth_topology *t = NULL;
   berth_ctx *ctx;
