@@ -18,19 +18,7 @@ typedef struct berth_i_source {
   berth_load_options opts;
 } berth_i_source;
 
-/* ---- readers: each fills out->graph and what else the format holds ------------------------ */
-
-typedef berth_status (*berth_i_text_reader)(const berth_i_source *src, berth_bundle *out);
-typedef berth_status (*berth_i_json_reader)(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
-berth_status berth_i_read_pipedream(const berth_i_source *src, berth_bundle *out);
-berth_status berth_i_read_doppler(const berth_i_source *src, berth_bundle *out);
-berth_status berth_i_read_stg(const berth_i_source *src, berth_bundle *out);
-berth_status berth_i_read_graphml(const berth_i_source *src, berth_bundle *out);
-berth_status berth_i_read_berth(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
-berth_status berth_i_read_dnn(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
-berth_status berth_i_read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
-berth_status berth_i_read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
-berth_status berth_i_read_wfformat(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
+/* ---- readers ------------------------------------------------------------------------------- */
 
 /* The three parts of a berth file. A later part may refer to an earlier one by name. */
 berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out);
@@ -67,6 +55,12 @@ size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t 
 /** A finite number >= 0, or an id in 0..INT32_MAX, called `what` in messages. */
 berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out);
 berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out);
+/** The rest of the line is one number and nothing else. */
+bool berth_i_lines_is_number(berth_i_lines *l);
+/** Words of the next line that is no comment, 0 at the end of the text.  @param commas out: there are commas in it */
+int berth_i_lines_next_words(berth_i_lines *l, bool *commas);
+/** Is the word anywhere between the two? */
+bool berth_i_has(const char *at, const char *end, const char *word);
 /** strtod in the C locale over a whole word; what is not a plain decimal number fails. May give an infinity. */
 bool berth_i_decimal(const char *word, double *out);
 
@@ -154,7 +148,7 @@ const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]);
 /* ---- writers ------------------------------------------------------------------------------ */
 
 extern const char *const berth_i_collective_names[]; /* by kind, NULL-terminated */
+berth_status berth_i_write_berth(berth_graph *g, const int32_t *device, berth_text *out);
 berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out);
-berth_status berth_i_write_dot(berth_graph *g, const int32_t *device, berth_text *out);
 
 #endif

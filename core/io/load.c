@@ -1,40 +1,5 @@
 /* Loading: unpack, find the format, read. */
-#include "io_internal.h"
-
-#include <stdio.h>
-
-typedef struct Format {
-  const char *name;
-  berth_i_text_reader text;
-  berth_i_json_reader json;
-} Format;
-
-static const Format FORMATS[] = {
-  { "berth", NULL, berth_i_read_berth },
-  { "dnn-partitioning", NULL, berth_i_read_dnn },
-  { "pipedream", berth_i_read_pipedream, NULL },
-  { "doppler", berth_i_read_doppler, NULL },
-  { "stg", berth_i_read_stg, NULL },
-  { "saga", NULL, berth_i_read_saga },
-  { "wfcommons", NULL, berth_i_read_wfcommons },
-  { "wfformat", NULL, berth_i_read_wfformat },
-  { "graphml", berth_i_read_graphml, NULL },
-};
-enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
-
-static const char *const FORMAT_LIST =
-    "\"berth\", \"dnn-partitioning\", \"pipedream\", \"doppler\", \"stg\", \"saga\", \"wfcommons\", \"wfformat\", \"graphml\"";
-
-const char *const *berth_formats(void) {
-  static const char *const names[] = { "berth", "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons", "wfformat",
-                                       "graphml", "dot", "chrome", NULL };
-  return names;
-}
-
-berth_load_options berth_load_default(void) {
-  berth_load_options o = { NULL, 1, 16e9, 0, BERTH_MIRROR_PHYSICAL };
-  return o;
-}
+#include "formats_internal.h"
 
 void berth_bundle_release(berth_bundle *b) {
   if (!b) return;
@@ -44,89 +9,72 @@ void berth_bundle_release(berth_bundle *b) {
   memset(b, 0, sizeof *b);
 }
 
-static const Format *format_named(const char *name) {
-  int k;
-  for (k = 0; k < N_FORMATS; k++)
-    if (strcmp(FORMATS[k].name, name) == 0) return &FORMATS[k];
-  return NULL;
-}
-
 /* ---- recognising -------------------------------------------------------------------------- */
 
-/* Other formats may name the workflow that they hold. */
-static bool is_workflow(const berth_i_json_value *v) {
-  return v && (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "specification") || berth_i_json_get(v, "execution"));
+static berth_status unknown_format(const berth_i_source *src) {
+  char list[400];
+  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: not in a known format (%s)", src->name,
+                      berth_i_format_list(berth_i_format_reads, list, sizeof list));
 }
 
-static const char *json_format(const berth_i_json *doc) {
-  const berth_i_json_value *root = berth_i_json_root(doc);
-  if (berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph")) return "berth"; /* its reader asks for "berth": 1 */
-  if (berth_i_json_get(root, "maxFPGAs")) return "dnn-partitioning";
-  if (is_workflow(berth_i_json_get(root, "workflow"))) return "wfformat";
-  if (!berth_i_json_get(root, "tasks")) return berth_i_json_get(root, "workflow") ? "wfformat" : NULL;
-  return berth_i_json_get(root, "nodes") || berth_i_json_get(root, "links") ? "saga" : "wfcommons";
-}
-
-static bool has(const char *at, const char *end, const char *word) {
-  size_t n = strlen(word);
-  for (; (size_t)(end - at) >= n; at++)
-    if (memcmp(at, word, n) == 0) return true;
-  return false;
-}
-
-/* Of a text whose first line is one number. A line of STG has three numbers or more and no commas. */
-static const char *numeric_format(berth_i_lines *l) {
-  char word[16];
-  int words = 0;
+/* Goes to the first line that is no comment. */
+static bool find_first_line(berth_i_lines *l) {
   do {
-    if (!berth_i_lines_next(l)) return "doppler";
+    if (!berth_i_lines_next_filled(l)) return false;
     berth_i_lines_skip_blanks(l);
   } while (*l->at == '#');
-  if (has(l->at, l->end, ",")) return "doppler";
-  while (berth_i_lines_word(l, "", word, sizeof word)) words++;
-  return words >= 3 ? "stg" : "doppler";
+  return true;
 }
 
-static const char *text_format(const berth_i_source *src) {
-  berth_i_lines l = berth_i_lines_of(src);
-  char word[64];
-  double number;
-  do {
-    if (!berth_i_lines_next_filled(&l)) return NULL;
-    berth_i_lines_skip_blanks(&l);
-  } while (*l.at == '#');
-  if (*l.at == '<') return has(src->text, src->text + src->len, "graphml") ? "graphml" : NULL;
-  if (has(l.at, l.end, " -- ")) return "pipedream";
-  berth_i_lines_word(&l, "", word, sizeof word);
-  return berth_i_decimal(word, &number) && berth_i_lines_is_blank(&l) ? numeric_format(&l) : NULL;
+static berth_i_match match(const berth_i_format *f, const berth_i_json *doc, const berth_i_lines *first) {
+  if (doc) return f->match_json ? f->match_json(berth_i_json_root(doc)) : BERTH_I_MATCH_NONE;
+  return f->match_text ? f->match_text(*first) : BERTH_I_MATCH_NONE;
+}
+
+/* doc NULL: the text is not JSON. */
+static berth_status recognise(const berth_i_source *src, const berth_i_json *doc, const berth_i_format **out) {
+  berth_i_lines first = berth_i_lines_of(src);
+  const berth_i_format *found = NULL, *other = NULL;
+  berth_i_match best = BERTH_I_MATCH_NONE;
+  if (!doc && !find_first_line(&first)) return unknown_format(src);
+  for (const berth_i_format *const *f = berth_i_formats; *f; f++) {
+    berth_i_match m = match(*f, doc, &first);
+    if (m == BERTH_I_MATCH_NONE || m < best) continue;
+    other = m == best ? found : NULL;
+    best = m;
+    found = *f;
+  }
+  if (!found) return unknown_format(src);
+  if (other) {
+    return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: may be \"%s\" or \"%s\": give its format", src->name,
+                        other->about.choice.name, found->about.choice.name);
+  }
+  *out = found;
+  return BERTH_OK;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static berth_status unknown_format(const berth_i_source *src) {
-  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: not in a known format (%s)", src->name, FORMAT_LIST);
-}
-
-static berth_status read_json(const berth_i_source *src, const Format *format, berth_bundle *out) {
+/* format NULL: by the contents. */
+static berth_status read_json(const berth_i_source *src, const berth_i_format *format, berth_bundle *out) {
   berth_i_json *doc = NULL;
   berth_status st = berth_i_json_parse(src->ctx, src->name, src->text, src->len, &doc);
   if (st != BERTH_OK) return st;
   if (berth_i_json_kind_of(berth_i_json_root(doc)) != BERTH_I_JSON_OBJECT) {
     st = berth_i_json_fail(doc, berth_i_json_root(doc), "is not an object");
-  } else if (!format && json_format(doc)) {
-    format = format_named(json_format(doc));
+  } else if (!format) {
+    st = recognise(src, doc, &format);
   }
-  if (st == BERTH_OK) st = format ? format->json(src, doc, out) : unknown_format(src);
-  if (st == BERTH_OK) out->format = format->name;
+  if (st == BERTH_OK) st = format->read_json(src, doc, out);
+  if (st == BERTH_OK) out->format = format->about.choice.name;
   berth_i_json_release(doc);
   return st;
 }
 
-static berth_status read_text(const berth_i_source *src, const Format *format, berth_bundle *out) {
-  berth_status st;
-  if (!format && text_format(src)) format = format_named(text_format(src));
-  if (!format) return unknown_format(src);
-  if ((st = format->text(src, out)) == BERTH_OK) out->format = format->name;
+static berth_status read_text(const berth_i_source *src, const berth_i_format *format, berth_bundle *out) {
+  berth_status st = format ? BERTH_OK : recognise(src, NULL, &format);
+  if (st == BERTH_OK) st = format->read_text(src, out);
+  if (st == BERTH_OK) out->format = format->about.choice.name;
   return st;
 }
 
@@ -137,7 +85,7 @@ static bool looks_like_json(const berth_i_source *src) {
 }
 
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
-  const Format *format = src->opts.format ? format_named(src->opts.format) : NULL;
+  const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
   berth_bundle found = { NULL, NULL, NULL, NULL };
   berth_status st;
   if (src->len >= 3 && memcmp(src->text, "\xef\xbb\xbf", 3) == 0) {
@@ -145,24 +93,20 @@ static berth_status read_source(berth_i_source *src, berth_bundle *out) {
     src->len -= 3;
   }
   if (src->len == 0) return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: the file is empty", src->name);
-  st = format ? (format->json ? read_json : read_text)(src, format, &found)
-              : (looks_like_json(src) ? read_json : read_text)(src, NULL, &found);
+  st = ((format ? format->read_json != NULL : looks_like_json(src)) ? read_json : read_text)(src, format, &found);
   if (st == BERTH_OK) *out = found;
   else berth_bundle_release(&found);
   return st;
 }
 
 static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
-  if (o->format && !format_named(o->format)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "cannot read format \"%.40s\": must be one of %s", o->format, FORMAT_LIST);
+  const berth_i_format *format = o->format ? berth_i_format_find(o->format) : NULL;
+  char list[400];
+  if (o->format && !(format && berth_i_format_reads(format))) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "cannot read format \"%.40s\": must be one of %s", o->format,
+                        berth_i_format_list(berth_i_format_reads, list, sizeof list));
   }
-  if (!(o->bandwidth > 0) || isinf(o->bandwidth)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "bandwidth %g B/s must be positive and finite", o->bandwidth);
-  }
-  if (o->mirror != BERTH_MIRROR_PHYSICAL && o->mirror != BERTH_MIRROR_PACML) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "unknown way to mirror %d", o->mirror);
-  }
-  return BERTH_OK;
+  return berth_options_check(ctx, berth_load_option_table(), o);
 }
 
 /* text is `size` bytes from the context and is released here. */

@@ -1,6 +1,7 @@
 --- Tables of the documentation that the descriptors make. A table stands between two comments:
---   <!-- table: placers -->, <!-- table: values OPTION -->, <!-- table: options FUNCTION -->      <!-- end of table -->
+--   <!-- table: placers -->, <!-- table: formats -->, <!-- table: values OPTION -->, <!-- table: options FUNCTION -->      <!-- end of table -->
 local core = require "berth.core"
+local formats = require "berth.io.formats"
 local registry = require "berth.place.registry"
 local rules = require "berth.help.rules"
 
@@ -13,6 +14,16 @@ function make.placers()
   for _, p in ipairs(rules.placers) do
     local name = p.variant == "" and ("`%s`"):format(p.name) or ("`%s`, `%s`"):format(p.name, p.variant)
     out[#out + 1] = ("| %s | %s | %s | %s | %s |"):format(name, p.rule, p.source, p.good, p.weak)
+  end
+  return out
+end
+
+function make.formats()
+  local out = { "| format | what it is | read | saved | endings |", "|---|---|---|---|---|" }
+  for _, name in ipairs(formats.names) do
+    local f = formats.by_name[name]
+    local loads, saves = table.concat(f.loads or {}, ", "), table.concat(f.saves or {}, ", ")
+    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(name, f.text, loads, saves, formats.endings { name })
   end
   return out
 end
@@ -36,10 +47,13 @@ local function range(o)
   return o.high and o.high < math.huge and low .. " to " .. core.number_text(o.high) or low
 end
 
-make["options"] = function(name)
+-- By function: who reads an option that is not for all.
+local READERS = { place = registry.readers, load = formats.readers }
+
+function make.options(name)
   local out = { "| option | type | default | legal | what it decides |", "|---|---|---|---|---|" }
   for _, o in ipairs(core.options(name)) do
-    local readers = name == "place" and registry.readers(o.key)
+    local readers = READERS[name] and READERS[name](o.key)
     local only = readers and " (" .. table.concat(readers, ", ") .. ")" or ""
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s%s |"):format(o.key, o.type, o.default, range(o), o.text, only)
   end

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   berth_ctx *ctx = NULL;
   size_t before;
   opts.format = FORMAT;
-  opts.training = (int)(size & 1);
+  opts.forward_only = (int)(size & 1);
   opts.cpus = (int)(size >> 1 & 1);
   fuzz_demand(berth_ctx_new(NULL, &ctx) == BERTH_OK);
   before = berth_ctx_memory(ctx);

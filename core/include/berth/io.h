@@ -9,24 +9,43 @@
 extern "C" {
 #endif
 
-/** Formats, by name: "berth" (JSON, version 1), "dnn-partitioning", "pipedream", "doppler", "stg", "saga", "wfcommons" (neutral
- * form), "wfformat" (records of WfCommons, 1.3 to 1.6), "graphml". Write only: "dot", "chrome" (trace of a result). */
+/* ---- formats -------------------------------------------------------------------------------- */
+
+/** Parts that a file may hold. */
+enum {
+  BERTH_HOLDS_GRAPH = 1,
+  BERTH_HOLDS_TOPOLOGY = 2,
+  BERTH_HOLDS_PLACEMENT = 4,
+  BERTH_HOLDS_TIMELINE = 8
+};
+
+/** A file format. */
+typedef struct berth_format {
+  berth_choice choice;  /* name, and what it is */
+  int loads, saves;     /* sets of BERTH_HOLDS_...: parts that are read from it, and written in it; 0: none */
+  const char *endings;  /* of names of files that graphs are saved in, separated by spaces: "dot gv"; NULL: none */
+  const char *reads;    /* keys of load options besides those that all read, separated by spaces; NULL: none */
+} berth_format;
+/** All formats, NULL-terminated: "berth" first, those that are only written last. */
+const berth_format *const *berth_formats(void);
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
 enum {
   BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_defaults does: every sink is joined to its twin, gradients are as large as
                              their tensors, backward ops read what their forward ops read, parameters count once */
   BERTH_MIRROR_PACML      /* as PAC-ML's simulator does: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT, activations 0, params 1 */
 };
 typedef struct berth_load_options {
-  const char *format;     /* NULL: from the contents */
-  int training;           /* pipedream: 1 (default): mirrored with the backward times; 0: forward only */
-  double bandwidth;       /* dnn-partitioning: transfer costs are turned into bytes at this rate, bytes/s, which the
+  const char *format;     /* name of a format that is read; NULL: by the contents */
+  int forward_only;       /* pipedream: 0 (default): mirrored with the backward times; 1: the forward pass alone */
+  int mirror;             /* pipedream, unless forward_only: BERTH_MIRROR_... */
+  double file_bandwidth;  /* dnn-partitioning: transfer costs are turned into bytes at this rate, bytes/s, which the
                              topology gets; wfformat: of the machines' links; default 16e9 */
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
-  int mirror;             /* pipedream, when training: BERTH_MIRROR_... */
 } berth_load_options;
 berth_load_options berth_load_default(void);
-/** Names of the formats, NULL-terminated; the last two, "dot" and "chrome", are written only. */
-const char *const *berth_formats(void);
+const berth_option_table *berth_load_option_table(void);
 
 /** What a file held: each NULL if it did not. Release each. */
 typedef struct berth_bundle {
@@ -38,7 +57,8 @@ typedef struct berth_bundle {
 void berth_bundle_release(berth_bundle *b);
 
 /** @param path also "-"-free: a file name; gzip is read as such.
- *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE; BERTH_ENOMEM */
+ *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE; BERTH_EINVAL (an
+ *          option); BERTH_ENOMEM */
 berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts, berth_bundle *out);
 /** The same from memory.  @param name stands for the file in messages */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, const berth_load_options *opts,
@@ -56,8 +76,11 @@ void berth_text_release(berth_text *t);
  *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (damaged gzip data), BERTH_ENOMEM */
 berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out);
 
+/* ---- writing -------------------------------------------------------------------------------- */
 /* Writers append to out, whose ctx they set when it is NULL. Numbers round-trip exactly. */
-berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out); /* "berth", "graphml", "dot" */
+
+/** @param format one that graphs are saved in.  @return BERTH_OK, BERTH_EINVAL (another), BERTH_ENOMEM */
+berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out);
 berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */
 /** Names of graph and topology, where there are any, are written beside the ids. g, t may be NULL. */
 berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out);

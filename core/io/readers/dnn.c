@@ -1,5 +1,5 @@
 /* The "dnn-partitioning" data set: profiled graphs with accelerators and CPUs. Times are ms, sizes bytes. */
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 #include <stdio.h>
 
@@ -74,7 +74,7 @@ static berth_status join_all(berth_topology_builder *b, int32_t n, const berth_l
 }
 
 static berth_status read_topology(Reader *r, berth_topology **out) {
-  berth_link link = { r->opts->bandwidth, 0 };
+  berth_link link = { r->opts->file_bandwidth, 0 };
   berth_topology_builder *b = NULL;
   int32_t accelerators = 0, cpus = 0;
   double memory = 0;
@@ -208,8 +208,8 @@ static berth_status read_edge(Reader *r, Value v) {
   if ((st = berth_i_find_id(r->doc, f[0], "node", &r->ids, &edge.src)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(r->doc, f[1], "node", &r->ids, &edge.dst)) != BERTH_OK) return st;
   if ((st = read_milliseconds(r, v, f[2], "cost", &seconds)) != BERTH_OK) return st;
-  edge.bytes = seconds * r->opts->bandwidth;
-  if (isinf(edge.bytes)) return berth_i_json_fail(r->doc, f[2], "is too large at %g B/s", r->opts->bandwidth);
+  edge.bytes = seconds * r->opts->file_bandwidth;
+  if (isinf(edge.bytes)) return berth_i_json_fail(r->doc, f[2], "is too large at %g B/s", r->opts->file_bandwidth);
   return berth_i_edges_add(r->ctx, &r->edges, edge);
 }
 
@@ -224,7 +224,7 @@ static berth_status read_edges(Reader *r) {
   return st == BERTH_OK ? berth_i_edges_build(r->ctx, &r->edges, r->n_nodes, 0, r->b) : st;
 }
 
-berth_status berth_i_read_dnn(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
   Reader r = { .doc = doc, .ctx = src->ctx, .opts = &src->opts };
   berth_status st = read_top(&r);
   if (st == BERTH_OK) st = read_topology(&r, &out->topology);
@@ -235,3 +235,13 @@ berth_status berth_i_read_dnn(const berth_i_source *src, const berth_i_json *doc
   release(&r);
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }
+
+static berth_i_match match_dnn(const berth_i_json_value *root) {
+  return berth_i_match_if(berth_i_json_get(root, "maxFPGAs") != NULL, BERTH_I_MATCH_MARK);
+}
+
+const berth_i_format berth_i_format_dnn = {
+  .about = { .choice = { "dnn-partitioning", "Inputs of the data set of that name." },
+             .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_TOPOLOGY, .reads = "file_bandwidth cpus" },
+  .match_json = match_dnn, .read_json = read_dnn
+};

@@ -1,6 +1,6 @@
 /* DOPPLER's task graphs: number of vertices with inputs, ids of inputs, edge sources, edge destinations, then a vertex per line:
  * "work,transfer" or "work,transfer,kind". Commas may trail. Inputs are not vertices; the others are numbered from 0. */
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 static const char *const SEPARATORS = ",";
 
@@ -99,7 +99,7 @@ static berth_status check_count(const berth_i_lines *l, int32_t n) {
   return berth_i_lines_fail(l, "the file is too short for %d vertices", (int)n);
 }
 
-berth_status berth_i_read_doppler(const berth_i_source *src, berth_bundle *out) {
+static berth_status read_doppler(const berth_i_source *src, berth_bundle *out) {
   berth_i_lines l = berth_i_lines_of(src);
   berth_graph_builder *b = NULL;
   berth_i_edges e = { NULL, 0, 0 };
@@ -125,3 +125,15 @@ done:
   berth_graph_builder_release(b);
   return st;
 }
+
+/* A number, then no line of STG. */
+static berth_i_match match_doppler(berth_i_lines first) {
+  bool commas;
+  return berth_i_match_if(berth_i_lines_is_number(&first) && (berth_i_lines_next_words(&first, &commas) < 3 || commas),
+                          BERTH_I_MATCH_SHAPE);
+}
+
+const berth_i_format berth_i_format_doppler = {
+  .about = { .choice = { "doppler", "Graphs of the published simulator of DOPPLER." }, .loads = BERTH_HOLDS_GRAPH },
+  .match_text = match_doppler, .read_text = read_doppler
+};

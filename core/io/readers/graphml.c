@@ -1,4 +1,5 @@
 /* GraphML in: nodes are ops, edges are tensors; attributes as docs/formats.md lists them. */
+#include "io/formats_internal.h"
 #include "extern/igraph_internal.h"
 #include "xml_scan.h"
 
@@ -427,7 +428,7 @@ static berth_status read_table(Reader *r) {
   return ids == BERTH_OK ? st : ids; /* igraph gives no line for a missing id */
 }
 
-berth_status berth_i_read_graphml(const berth_i_source *src, berth_bundle *out) {
+static berth_status read_graphml(const berth_i_source *src, berth_bundle *out) {
   Reader r = { .src = src, .ctx = src->ctx };
   berth_status st = read_table(&r);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &r.b);
@@ -441,3 +442,14 @@ berth_status berth_i_read_graphml(const berth_i_source *src, berth_bundle *out) 
   release(&r);
   return berth_i_blame_file(src->ctx, src->name, st);
 }
+
+static berth_i_match match_graphml(berth_i_lines first) {
+  const berth_i_source *src = first.src;
+  return berth_i_match_if(*first.at == '<' && berth_i_has(src->text, src->text + src->len, "graphml"), BERTH_I_MATCH_MARK);
+}
+
+const berth_i_format berth_i_format_graphml = {
+  .about = { .choice = { "graphml", "XML of graphs, for other tools." }, .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT,
+             .saves = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT, .endings = "graphml" },
+  .match_text = match_graphml, .read_text = read_graphml, .write = berth_i_write_graphml
+};

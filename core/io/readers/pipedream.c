@@ -2,7 +2,7 @@
  *   node<ID> -- <description> -- forward_compute_time=ms, backward_compute_time=ms, activation_size=B, parameter_size=B
  *   <tab>node<A> -- node<B>
  * A size may be a list "[a; b]", which counts as its sum. */
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,16 +253,26 @@ static berth_status read_profile(berth_i_lines *l, Profile *p) {
   return st == BERTH_OK ? resolve_edges(l, p) : st;
 }
 
-berth_status berth_i_read_pipedream(const berth_i_source *src, berth_bundle *out) {
+static berth_status read_pipedream(const berth_i_source *src, berth_bundle *out) {
   berth_i_lines l = berth_i_lines_of(src);
   Profile p = { .ctx = src->ctx };
   berth_graph_builder *b = NULL;
   berth_status st = read_profile(&l, &p);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &b);
   if (st == BERTH_OK) st = build_forward(&p, b, &out->graph);
-  if (st == BERTH_OK && src->opts.training) st = mirror(&p, src->opts.mirror, &out->graph);
+  if (st == BERTH_OK && !src->opts.forward_only) st = mirror(&p, src->opts.mirror, &out->graph);
   if (st == BERTH_ECYCLE || st == BERTH_EINVAL) st = berth_i_edges_blame(src, &p.edges, st);
   berth_graph_builder_release(b);
   release_profile(&p);
   return st;
 }
+
+static berth_i_match match_pipedream(berth_i_lines first) {
+  return berth_i_match_if(*first.at != '<' && berth_i_has(first.at, first.end, " -- "), BERTH_I_MATCH_MARK);
+}
+
+const berth_i_format berth_i_format_pipedream = {
+  .about = { .choice = { "pipedream", "Profiles of PipeDream: layers with forward and backward times." },
+             .loads = BERTH_HOLDS_GRAPH, .reads = "forward_only mirror" },
+  .match_text = match_pipedream, .read_text = read_pipedream
+};

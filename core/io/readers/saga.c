@@ -1,5 +1,5 @@
 /* Workflows: "tasks" and "edges", and, for SAGA's instances, "nodes" and "links". */
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 typedef const berth_i_json_value *Value;
 
@@ -209,10 +209,33 @@ static berth_status read_workflow(const berth_i_source *src, const berth_i_json 
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }
 
-berth_status berth_i_read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
   return read_workflow(src, doc, true, out);
 }
 
-berth_status berth_i_read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
   return read_workflow(src, doc, false, out);
 }
+
+static bool has_devices(const berth_i_json_value *root) {
+  return berth_i_json_get(root, "nodes") || berth_i_json_get(root, "links");
+}
+
+static berth_i_match match_saga(const berth_i_json_value *root) {
+  return berth_i_match_if(berth_i_json_get(root, "tasks") && has_devices(root), BERTH_I_MATCH_SHAPE);
+}
+
+static berth_i_match match_wfcommons(const berth_i_json_value *root) {
+  return berth_i_match_if(berth_i_json_get(root, "tasks") && !has_devices(root), BERTH_I_MATCH_SHAPE);
+}
+
+const berth_i_format berth_i_format_saga = {
+  .about = { .choice = { "saga", "Instances of SAGA: tasks on devices of different speeds." },
+             .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_TOPOLOGY },
+  .match_json = match_saga, .read_json = read_saga
+};
+
+const berth_i_format berth_i_format_wfcommons = {
+  .about = { .choice = { "wfcommons", "Recorded workflows in a neutral form: tasks and edges." }, .loads = BERTH_HOLDS_GRAPH },
+  .match_json = match_wfcommons, .read_json = read_wfcommons
+};

@@ -1,5 +1,5 @@
 /* Standard Task Graph Set: a number of tasks N, then N + 2 lines "id time P pred...", the first and last of them dummies. */
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_t id, int32_t n) {
   int32_t k, count = 0;
@@ -69,7 +69,7 @@ static berth_status refuse_repeated(const berth_i_source *src, const berth_i_edg
                       (int)twice->dst, (int)twice->src);
 }
 
-berth_status berth_i_read_stg(const berth_i_source *src, berth_bundle *out) {
+static berth_status read_stg(const berth_i_source *src, berth_bundle *out) {
   berth_i_lines l = berth_i_lines_of(src);
   berth_graph_builder *b = NULL;
   berth_i_edges e = { NULL, 0, 0 };
@@ -85,3 +85,15 @@ done:
   berth_graph_builder_release(b);
   return st;
 }
+
+/* A number, then a line of three numbers or more without commas: DOPPLER's have commas. */
+static berth_i_match match_stg(berth_i_lines first) {
+  bool commas;
+  return berth_i_match_if(berth_i_lines_is_number(&first) && berth_i_lines_next_words(&first, &commas) >= 3 && !commas,
+                          BERTH_I_MATCH_SHAPE);
+}
+
+const berth_i_format berth_i_format_stg = {
+  .about = { .choice = { "stg", "Standard Task Graph Set." }, .loads = BERTH_HOLDS_GRAPH },
+  .match_text = match_stg, .read_text = read_stg
+};

@@ -110,3 +110,31 @@ berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *wh
   *out = (int32_t)x;
   return BERTH_OK;
 }
+
+bool berth_i_lines_is_number(berth_i_lines *l) {
+  char word[64];
+  double number;
+  berth_i_lines_word(l, "", word, sizeof word);
+  return berth_i_decimal(word, &number) && berth_i_lines_is_blank(l);
+}
+
+int berth_i_lines_next_words(berth_i_lines *l, bool *commas) {
+  char word[16];
+  int words = 0;
+  *commas = false;
+  do {
+    if (!berth_i_lines_next(l)) return 0;
+    berth_i_lines_skip_blanks(l);
+  } while (*l->at == '#');
+  *commas = berth_i_has(l->at, l->end, ",");
+  while (berth_i_lines_word(l, "", word, sizeof word)) words++;
+  return words;
+}
+
+bool berth_i_has(const char *at, const char *end, const char *word) {
+  size_t n = strlen(word);
+  for (; (size_t)(end - at) >= n; at++) {
+    if (memcmp(at, word, n) == 0) return true;
+  }
+  return false;
+}

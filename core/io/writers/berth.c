@@ -362,26 +362,10 @@ berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_top
   return berth_i_out_close(&o);
 }
 
-berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out) {
-  return berth_write_placed(g, format, NULL, out);
-}
-
-static berth_status write_berth_placed(berth_graph *g, const int32_t *device, berth_text *out) {
+berth_status berth_i_write_berth(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_placement *p = NULL;
   berth_status st = device ? berth_placement_new(g->ctx, g->n_ops, device, NULL, NULL, NAN, &p) : BERTH_OK;
   if (st == BERTH_OK) st = write_parts(g->ctx, g, NULL, p, out);
   berth_placement_release(p);
   return st;
-}
-
-berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out) {
-  int32_t k;
-  for (k = 0; device && k < g->n_ops; k++) {
-    if (device[k] < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)k, (int)device[k]);
-  }
-  if (format && strcmp(format, "berth") == 0) return write_berth_placed(g, device, out);
-  if (format && strcmp(format, "graphml") == 0) return berth_i_write_graphml(g, device, out);
-  if (format && strcmp(format, "dot") == 0) return berth_i_write_dot(g, device, out);
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "cannot write a graph as \"%.40s\": must be one of \"berth\", \"graphml\", \"dot\"",
-                      format ? format : "");
 }

@@ -1,5 +1,5 @@
 /* Graphviz: ops as boxes, filled by device; collectives as hexagons; an edge per consumer. */
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 #include <stdio.h>
 
@@ -70,7 +70,7 @@ static void put_collective(berth_i_out *o, const berth_graph *g, int32_t k) {
   for (i = 0; i < c->n_consumers; i++) berth_i_putf(o, "  c%d -> n%d;\n", (int)k, (int)c->consumers[i]);
 }
 
-berth_status berth_i_write_dot(berth_graph *g, const int32_t *device, berth_text *out) {
+static berth_status write_dot(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_i_out o = berth_i_out_open(g->ctx, out);
   int32_t k;
   berth_i_put(&o, "digraph \"");
@@ -82,3 +82,8 @@ berth_status berth_i_write_dot(berth_graph *g, const int32_t *device, berth_text
   berth_i_put(&o, "}\n");
   return berth_i_out_close(&o);
 }
+
+const berth_i_format berth_i_format_dot = {
+  .about = { .choice = { "dot", "Pictures by Graphviz." }, .saves = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT, .endings = "dot gv" },
+  .write = write_dot
+};

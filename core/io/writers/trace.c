@@ -2,7 +2,7 @@
  * row must not overlap, so a row that needs it gets more lanes. Times are us. */
 #include "base/heap_internal.h"
 #include "cost/cost_internal.h"
-#include "io/io_internal.h"
+#include "io/formats_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,3 +327,7 @@ berth_status berth_write_execution_trace(const berth_execution *r, berth_text *o
   x.n_transfers = berth_execution_transfers(r, &x.transfer);
   return write_all(&x, out);
 }
+
+const berth_i_format berth_i_format_chrome = {
+  .about = { .choice = { "chrome", "Timeline of a result, for Perfetto or chrome://tracing." }, .saves = BERTH_HOLDS_TIMELINE }
+};

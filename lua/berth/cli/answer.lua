@@ -1,5 +1,6 @@
 --- What commands do with a placement that they have found: print it, simulated, and write it.
 local fail = require "berth.cli.fail"
+local formats = require "berth.io.formats"
 local json = require "berth.base.json_writer"
 local report = require "berth.cli.report"
 
@@ -8,15 +9,15 @@ local answer = {}
 answer.options = {
   { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
   { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto" },
-  { name = "placed-graph", kind = "string", value = "FILE", text = "writes the graph with its devices, as .dot or .graphml" },
+  { name = "placed-graph", kind = "string", value = "FILE",
+    text = "writes the graph with its devices, as " .. formats.endings(formats.shown) },
 }
 
 --- Raises unless the file names are all right.
 function answer.check(given)
   local path = given["placed-graph"]
-  local ending = path and path:match("%.(%w+)$")
-  if path and ending ~= "dot" and ending ~= "graphml" then
-    fail.usage("--placed-graph %s: the name must end in .dot or .graphml", path)
+  if path and not formats.of_path(path, formats.shown) then
+    fail.usage("--placed-graph %s: the name must end in one of %s", path, formats.endings(formats.shown))
   end
 end
 
@@ -24,7 +25,8 @@ local function save(given, graph, placement, result)
   if given.output then fail.need(placement:save(given.output)) end
   if given.trace then fail.need(result:save_trace(given.trace)) end
   local path = given["placed-graph"]
-  if path then fail.need(graph:save(path, { format = path:match("%.(%w+)$"), placement = placement })) end
+  local format = path and formats.of_path(path, formats.shown)
+  if path then fail.need(graph:save(path, { format = format, placement = placement })) end
 end
 
 local function print_text(write, graph, topology, placement, result)

@@ -1,21 +1,11 @@
 --- Options that several commands share, and their way into the library.
 local core = require "berth.core"
 local fail = require "berth.cli.fail"
+local formats = require "berth.io.formats"
 local proved = require "berth.bound.proved"
 local registry = require "berth.place.registry"
 
 local options = {}
-
---- How graph files are read.
-options.loading = {
-  { name = "format", kind = "string", value = "NAME", text = "format of the graph file; default: told from its contents" },
-  { name = "forward-only", kind = "flag", text = "pipedream files: leave the backward pass out" },
-  { name = "mirror", kind = "choice", value = "RULE", choices = { "physical", "pac-ml" },
-    text = "pipedream files: how the backward pass is made; default physical" },
-  { name = "file-bandwidth", kind = "bytes/s", value = "RATE",
-    text = "dnn-partitioning files: turns transfer seconds into bytes, e.g. 16GB/s; wfformat: of the links between machines" },
-  { name = "cpus", kind = "flag", text = "dnn-partitioning files: the topology has the CPUs, too" },
-}
 
 -- by function and key: the core's descriptor
 local described = {}
@@ -34,9 +24,11 @@ local function kind_of(option)
   return option.type == "name" and "string" or option.type
 end
 
+-- By function: who reads an option that is not for all.
+local READERS = { place = registry.readers, load = formats.readers }
+
 -- "for heft, cpop, peft: mean times ...; default textbook"
-local function text_of(option, of_placers)
-  local readers = of_placers and registry.readers(option.key)
+local function text_of(option, readers)
   local only = readers and #readers <= 4 and "for " .. table.concat(readers, ", ") .. ": " or ""
   local default = option.type ~= "flag" and option.default ~= "none" and "; default " .. option.default or ""
   return only .. option.text .. default
@@ -55,11 +47,14 @@ local function of(name, keys)
     local kind = kind_of(option)
     out[#out + 1] = {
       name = key:gsub("_", "-"), kind = kind, value = kind ~= "flag" and (VALUES[kind] or "NAME") or nil, choices = choices,
-      text = text_of(option, name == "place"), least = option.low, most = option.high,
+      text = text_of(option, READERS[name] and READERS[name](key)), least = option.low, most = option.high,
     }
   end
   return out
 end
+
+--- How graph files are read.
+options.loading = of("load", "format forward_only mirror file_bandwidth cpus")
 
 --- For placing and simulating alike.
 options.shared = of("simulate", "links memory param_multiple quantum seed")
@@ -114,10 +109,9 @@ local function priced(given, out)
   return out
 end
 
+--- Options of berth.load.
 function options.for_loading(given)
-  local out = { format = given.format, mirror = given.mirror, bandwidth = given["file-bandwidth"], cpus = given.cpus }
-  if given["forward-only"] then out.training = false end
-  return out
+  return pick(given, options.loading, {})
 end
 
 --- Options of berth.cost.

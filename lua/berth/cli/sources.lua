@@ -42,7 +42,7 @@ end
 
 --- The graph of an argument, then topology and placement if its file holds them, then what is known about a model.
 -- @tparam string spec
--- @tparam table options of the loader: format, training, mirror, bandwidth, cpus
+-- @tparam table options of berth.load
 function sources.graph(spec, options)
   local build = spec:match("^model:") and model or spec:match("^tag:") and study_model
   if build then

@@ -13,7 +13,7 @@ for _, placer in ipairs(core.placers()) do
 end
 
 -- Options with choices; of two functions that have the same one the first tells.
-for _, name in ipairs { "simulate", "place", "cost" } do
+for _, name in ipairs { "simulate", "place", "cost", "load" } do
   for _, option in ipairs(core.options(name)) do
     if option.choices and not rules.options[option.key] then
       rules.options[option.key] = option.text:sub(1, 1):upper() .. option.text:sub(2) .. "."

@@ -1,5 +1,14 @@
 --- Texts of berth.help: each { name, use, text, example }. Functions and modules by their path from berth, methods as "graph:op",
 -- words without a path are topics.
+local core = require "berth.core"
+
+-- "a, b": the options of a function.
+local function keys(name)
+  local out = {}
+  for i, option in ipairs(core.options(name)) do out[i] = option.key end
+  return table.concat(out, ", ")
+end
+
 return {
   { "graph", "g = berth.graph { ops = {...}, tensors = {...}, edges = {...} }",
     [[A graph from tables. ops: { name, kind, seconds (number, or one per device type), flop, bytes, params,
@@ -322,8 +331,8 @@ where 1 - y is at most that. times = "least" makes lower a bound on every makesp
 Rows: name, makespan, gap, bound, estimate, peak, oom, placement; error, code, why. best: the rows, best first.]],
     [[print(berth.compare(g, t, { "single", "etf", "heft" }, { links = "duplex" }))]] },
 
-  { "load", "g, t, p = berth.load(path, { format, training, mirror, bandwidth, cpus })",
-    "What the file holds; the format is told from the contents. nil, message, code on failure.",
+  { "load", "g, t, p = berth.load(path, { " .. keys "load" .. " })",
+    "What the file holds; the format is found by the contents. nil, message, code on failure.",
     [[g = assert(berth.load("bert.json"))]] },
   { "load_topology", "t = berth.load_topology(path)", "A topology from a file." },
   { "load_placement", "p = berth.load_placement(path)", "A placement from a file." },
@@ -332,7 +341,8 @@ Rows: name, makespan, gap, bound, estimate, peak, oom, placement; error, code, w
   { "parse_placement", "p = berth.parse_placement(text, options)", "A placement from a string." },
   { "save", "berth.save(path, { graph = g, topology = t, placement = p })", "Several parts in one file of berth JSON." },
   { "to_string", "berth.to_string { graph = g, topology = t, placement = p }", "What save would write." },
-  { "formats", "berth.formats()", "Names of the file formats." },
+  { "formats", "read, saved = berth.formats()",
+    "Names of the file formats that are read, and of those that graphs are saved in." },
 
   { "models", "g, about = berth.models.resnet { depth = 50 }",
     [[Graphs of well-known networks: resnet vgg inception_v3 transformer bert llama gnmt; and einsum.

@@ -1,5 +1,7 @@
 --- Files and texts: a graph with what belongs to it, or one part of it.
 local core = require "berth.core"
+local formats = require "berth.io.formats"
+local options = require "berth.base.options"
 
 local load = {}
 
@@ -35,7 +37,7 @@ end
 --- Reads a graph, and the topology and placement that the file also holds.
 -- @function load
 -- @tparam string path
--- @tparam[opt] table opts format, training, mirror, bandwidth, cpus
+-- @tparam[opt] table opts as core.options("load") lists them
 -- @treturn[1] graph
 -- @treturn[1] ?topology
 -- @treturn[1] ?placement
@@ -48,5 +50,10 @@ load.load_placement = loader(3, "berth.load_placement")
 load.parse = parser(1, "berth.parse")
 load.parse_topology = parser(2, "berth.parse_topology")
 load.parse_placement = parser(3, "berth.parse_placement")
+
+--- Names of the formats that are read, and of those that graphs are saved in.
+-- @treturn table names
+-- @treturn table names
+function load.formats() return options.merge(formats.readable), options.merge(formats.saved) end
 
 return load

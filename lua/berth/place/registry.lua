@@ -1,32 +1,10 @@
 --- What the core's table of placers says: names, variants, and which options each one reads.
 local core = require "berth.core"
+local descriptors = require "berth.base.descriptors"
 local options = require "berth.base.options"
 
-local registry = { names = {}, by_name = {} }
-
--- by key: set of the placers that read it; keys that are not in it are for all
-local readers = {}
-
-for i, placer in ipairs(core.placers()) do
-  registry.names[i], registry.by_name[placer.name] = placer.name, placer
-  for key in (placer.reads or ""):gmatch("%S+") do
-    readers[key] = readers[key] or {}
-    readers[key][placer.name] = true
-  end
-end
-
---- Does the placer read the option?
-function registry.reads(placer, key) return not readers[key] or readers[key][placer] == true end
-
---- The placers that read it, in order; nil: all.
-function registry.readers(key)
-  if not readers[key] then return nil end
-  local out = {}
-  for _, name in ipairs(registry.names) do
-    if readers[key][name] then out[#out + 1] = name end
-  end
-  return out
-end
+-- names, by_name, reads(placer, key), readers(key)
+local registry = descriptors.of(core.placers())
 
 --- Names of the variants of a placer, but for its plain form.
 function registry.variants(placer)

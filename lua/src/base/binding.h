@@ -243,7 +243,7 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why);
 
 /** Options of a placer, named as in berth_placers(), from the table at t (0: none); may push scratch that they point to. */
 void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer, berth_place_options *o);
-extern const bl_table bl_place_tables[], bl_cost_tables[];
+extern const bl_table bl_place_tables[], bl_cost_tables[], bl_load_tables[], bl_parse_tables[];
 
 /* A policy in Lua while it places; see policy.c. */
 typedef struct bl_policy {

@@ -1,5 +1,6 @@
 /* Files: loading, parsing, saving. */
 #include "base/binding.h"
+#include <string.h>
 
 /* Text that the core writes, and what a file held: in boxes, since Lua may raise in between. */
 typedef struct text_box {
@@ -50,7 +51,6 @@ static int push_text(lua_State *L, berth_text *text, berth_status st) {
   return 1;
 }
 
-static const char *const graph_formats[] = { "berth", "graphml", "dot", NULL };
 static const char *const graph_keys[] = { "format", "placement", NULL };
 
 /* The device column for the option `placement`, or NULL. A plain array may name any device. */
@@ -68,12 +68,27 @@ static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl
   return bl_to_ids(L, -1, w, "placement", n, INT32_MAX, "device");
 }
 
+/* Formats that graphs are saved in, in scratch. */
+static const berth_choice **push_graph_formats(lua_State *L) {
+  const berth_format *const *all = berth_formats();
+  size_t n = 0;
+  while (all[n]) n++;
+  const berth_choice **out = bl_scratch(L, n + 1, sizeof *out), **last = out;
+  for (; *all; all++) {
+    if ((*all)->saves & BERTH_HOLDS_GRAPH) *last++ = &(*all)->choice;
+  }
+  *last = NULL;
+  return out;
+}
+
 static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_where *w, berth_text *text) {
-  int format = 0;
+  const berth_choice **formats = push_graph_formats(L);
   const int32_t *device = placed(L, t, g, w);
-  bl_get_enum(L, t, w, "format", graph_formats, &format);
-  if (device && format == 0) bl_wrong(L, w, "placement", "goes with format = \"dot\" or \"graphml\"; else use placement:save");
-  return device ? berth_write_placed(g, graph_formats[format], device, text) : berth_write_graph(g, graph_formats[format], text);
+  int k = berth_choice_find(formats, "berth");
+  bl_get_choice(L, t, w, "format", formats, &k);
+  if (device && strcmp(formats[k]->name, "berth") == 0)
+    bl_wrong(L, w, "placement", "requires a format for pictures or other tools, such as \"dot\"; else use placement:save");
+  return berth_write_placed(g, formats[k]->name, device, text);
 }
 
 /* graph:save(path, { format, placement }) */
@@ -185,29 +200,26 @@ int bl_execution_trace(lua_State *L) {
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/* The last two names of berth_formats are written only. */
-enum { WRITE_ONLY = 2, MAX_FORMATS = 32 };
-
-static int count_formats(void) {
-  const char *const *names = berth_formats();
-  int n = 0;
-  while (names[n] && n < MAX_FORMATS) n++;
-  return n;
+static const berth_option_table *parse_table(void) {
+  static const berth_option options[] = {
+    { .key = "name", .type = BERTH_OPTION_OTHER, .takes = "string", .fallback = "text",
+      .text = "stands for the file in messages" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "parse", options, 0, NULL };
+  return &table;
 }
 
-static berth_load_options load_options(lua_State *L, int i, const bl_where *w, const char *const *keys) {
-  static const char *const mirrors[] = { "physical", "pac-ml", NULL };
+const bl_table bl_load_tables[] = { berth_load_option_table, NULL };
+const bl_table bl_parse_tables[] = { berth_load_option_table, parse_table, NULL };
+
+static berth_load_options load_options(lua_State *L, int i, const bl_where *w, const bl_table *tables) {
+  const berth_option_table *table = berth_load_option_table();
+  const berth_choice *const *formats = berth_option_find(table, "format")->choices;
   berth_load_options o = berth_load_default();
-  int t = bl_options(L, i, w, keys), format, k, n = count_formats() - WRITE_ONLY;
-  const char *readable[MAX_FORMATS + 1];
-  for (k = 0; k < n; k++) readable[k] = berth_formats()[k];
-  readable[n] = NULL;
-  if (bl_get_enum(L, t, w, "format", readable, &format)) o.format = readable[format];
-  bl_get_bool(L, t, w, "training", &o.training);
-  bl_get_enum(L, t, w, "mirror", mirrors, &o.mirror);
-  if (bl_get_quantity(L, t, w, "bandwidth", BERTH_BYTES_PER_SECOND, &o.bandwidth) && o.bandwidth <= 0)
-    bl_wrong(L, w, "bandwidth", "must be above 0");
-  bl_get_bool(L, t, w, "cpus", &o.cpus);
+  int t = bl_option_table(L, i, w, tables), k;
+  bl_read_options(L, t, w, table, &o);
+  if (bl_get_choice(L, t, w, "format", formats, &k)) o.format = formats[k]->name;
   return o;
 }
 
@@ -256,7 +268,6 @@ static int load_failed(lua_State *L, berth_status st) {
 
 /* load(path, options, fn): graph, topology, placement, format; nil, message, code */
 static int load(lua_State *L) {
-  static const char *const keys[] = { "format", "training", "mirror", "bandwidth", "cpus", NULL };
   bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
   const char *path = path_arg(L, 1, w.fn);
   berth_load_options o;
@@ -264,7 +275,7 @@ static int load(lua_State *L) {
   bl_call call;
   berth_status st;
   lua_settop(L, 3);
-  o = load_options(L, 2, &w, keys);
+  o = load_options(L, 2, &w, bl_load_tables);
   b = new_bundle(L);
   call = bl_enter(L);
   st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
@@ -273,7 +284,6 @@ static int load(lua_State *L) {
 
 /* parse(text, options): as load; the option `name` stands for the file in messages */
 static int parse(lua_State *L) {
-  static const char *const keys[] = { "format", "training", "mirror", "bandwidth", "cpus", "name", NULL };
   bl_where w = { luaL_optstring(L, 3, "berth.parse"), NULL, 0 };
   const char *text, *name;
   size_t len;
@@ -284,7 +294,7 @@ static int parse(lua_State *L) {
   if (lua_type(L, 1) != LUA_TSTRING) return bl_wrong(L, &w, "text", "expected a string, got %s", bl_kind(L, 1));
   lua_settop(L, 3);
   text = lua_tolstring(L, 1, &len);
-  o = load_options(L, 2, &w, keys);
+  o = load_options(L, 2, &w, bl_parse_tables);
   name = lua_istable(L, 2) ? bl_get_string(L, 2, &w, "name") : NULL;
   b = new_bundle(L);
   call = bl_enter(L);
@@ -301,20 +311,34 @@ static int read(lua_State *L) {
   return push_text(L, text, berth_read(bl_ctx(L), path, text));
 }
 
-static void push_formats(lua_State *L, const char *const *names, int n) {
-  int k;
-  lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+static void push_parts(lua_State *L, const char *key, int parts) {
+  static const char *const names[] = { "graph", "topology", "placement", "timeline" };
+  int n = 0;
+  if (!parts) return;
+  lua_newtable(L);
+  for (int k = 0; k < 4; k++) {
+    if (!(parts >> k & 1)) continue;
     lua_pushstring(L, names[k]);
-    lua_rawseti(L, -2, k + 1);
+    lua_rawseti(L, -2, ++n);
   }
+  lua_setfield(L, -2, key);
 }
 
-/* formats(): names that can be read, names that graphs can be written in */
+/* formats(): array of { name, text, loads, saves, endings, reads }; what a format has not is nil */
 static int formats(lua_State *L) {
-  push_formats(L, berth_formats(), count_formats() - WRITE_ONLY);
-  push_formats(L, graph_formats, (int)(sizeof graph_formats / sizeof *graph_formats) - 1);
-  return 2;
+  int n = 0;
+  lua_newtable(L);
+  for (const berth_format *const *f = berth_formats(); *f; f++) {
+    lua_newtable(L);
+    bl_set_string(L, "name", (*f)->choice.name);
+    bl_set_string(L, "text", (*f)->choice.text);
+    push_parts(L, "loads", (*f)->loads);
+    push_parts(L, "saves", (*f)->saves);
+    bl_set_string(L, "endings", (*f)->endings);
+    bl_set_string(L, "reads", (*f)->reads);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
 }
 
 /* ---- one file for all ------------------------------------------------------------------- */

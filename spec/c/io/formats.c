@@ -72,7 +72,7 @@ static void dnn(void) {
   berth_bundle_release(&b);
 
   opts.cpus = 1;
-  opts.bandwidth = 1e6;
+  opts.file_bandwidth = 1e6;
   if (!parse(DNN, &opts, &b)) return;
   CHECK(berth_graph_types(b.graph) == 2 && berth_topology_devices(b.topology) == 5);
   CHECK_NEAR(op_at(b.graph, 2).seconds[1], 30e-3, 1e-18);
@@ -118,7 +118,7 @@ static void pipedream(void) {
   CHECK(consumers_are(b.graph, 0, 1, second) && consumers_are(b.graph, 1, 1, join) && consumers_are(b.graph, 2, 1, back));
   CHECK_NEAR(tensor_at(b.graph, 1).bytes, 64, 0);
   berth_bundle_release(&b);
-  opts.training = 0;
+  opts.forward_only = 1;
   if (!parse(PIPEDREAM, &opts, &b)) return;
   CHECK(berth_graph_ops(b.graph) == 2 && berth_graph_edges(b.graph) == 1);
   berth_bundle_release(&b);
@@ -223,7 +223,7 @@ static void wfformat(void) {
   berth_link link;
   berth_bundle b;
   int32_t k;
-  opts.bandwidth = 1e8;
+  opts.file_bandwidth = 1e8;
   if (!parse(WFFORMAT, &opts, &b)) return;
   CHECK_TEXT(b.format, "wfformat");
   CHECK_TEXT(berth_graph_name(b.graph), "w");
@@ -396,10 +396,10 @@ static void options(void) {
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "\"onnx\"") && strstr(berth_errmsg(ctx), "\"wfcommons\""));
   opts = berth_load_default();
-  opts.bandwidth = 0;
+  opts.file_bandwidth = 0;
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "bandwidth 0 B/s must be positive and finite");
-  opts.bandwidth = NAN;
+  CHECK_TEXT(berth_errmsg(ctx), "option file_bandwidth is 0 (a finite number above 0)");
+  opts.file_bandwidth = NAN;
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
   opts = berth_load_default();
   opts.format = "doppler"; /* a forced format overrides what the contents look like */
@@ -407,7 +407,12 @@ static void options(void) {
   CHECK_STATUS(berth_load(ctx, "/nowhere/at/all", NULL, &b), BERTH_EIO);
   CHECK_TEXT(berth_errmsg(ctx), "/nowhere/at/all: cannot be opened: No such file or directory");
   CHECK_STATUS(berth_load(ctx, "spec", NULL, &b), BERTH_EIO);
-  CHECK(berth_formats()[0] && strcmp(berth_formats()[10], "chrome") == 0 && !berth_formats()[11]);
+  opts = berth_load_default();
+  opts.mirror = 2;
+  CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
+  opts = berth_load_default();
+  opts.format = "dot"; /* only written */
+  CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
 }
 
 int main(void) {

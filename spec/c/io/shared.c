@@ -183,7 +183,7 @@ static void pipedream(void) {
     berth_tensor x;
     double activations = 0;
     int32_t t;
-    forward_only.training = 0;
+    forward_only.forward_only = 1;
     pacml.mirror = BERTH_MIRROR_PACML;
     snprintf(name, sizeof name, "pipedream/%s.txt", files[k].name);
     if (!load(name, NULL, &physical)) continue;

@@ -84,7 +84,7 @@ describe("berth: usage", function()
     { { "place", "nowhere.json", "mesh:2" }, "nowhere.json: cannot be opened" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "best" }, "--placer: no \"best\"; placers: single" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "etf", "--tries", "3" }, "option 'tries' means nothing to etf" },
-    { { "place", SMALL, "mesh:2,preset=V100", "--placed-graph", "x.png" }, "must end in .dot or .graphml" },
+    { { "place", SMALL, "mesh:2,preset=V100", "--placed-graph", "x.png" }, "must end in one of .graphml, .dot, .gv" },
     { { "place", SMALL, "mesh:2,preset=V100", "--format", "stg" }, "options of file formats do not apply to a model" },
     { { "simulate", SMALL, "mesh:2,preset=V100" }, "--placement is needed" },
     { { "simulate", SMALL, "mesh:2,preset=V100", "--placement", "single:3" }, "the topology has devices 1 to 2" },
@@ -100,7 +100,7 @@ describe("berth: usage", function()
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "heft", "--rows" }, "--rows: is for the portfolio" },
     { { "place", SMALL, "mesh:2,preset=V100", "--thorough" }, "--thorough: means nothing without --rows" },
     { { "repair", SMALL, "mesh:2,preset=V100" }, "repair: --placement is needed" },
-    { { "convert", SMALL, "x.txt" }, "the ending tells no format; give --to" },
+    { { "convert", SMALL, "x.txt" }, "no format has this ending; give --to berth" },
     { { "convert", SMALL, "-", "--topology", "x.json" }, "holds no topology" },
     { { "models", "resnet51" }, "no model \"resnet51\"" },
   }

@@ -1,6 +1,7 @@
 --- berth convert: from any readable format to any writable one.
 local berth = require "berth"
 local fail = require "berth.cli.fail"
+local formats = require "berth.io.formats"
 local options = require "berth.cli.options"
 local sources = require "berth.cli.sources"
 
@@ -8,20 +9,25 @@ local convert = {
   name = "convert", use = "convert GRAPH OUTPUT [options]", least = 2, most = 2,
   text = "Reads a graph in any format and writes it in another. OUTPUT is a file, or - for standard output.",
   options = options.join({
-    { name = "to", kind = "choice", value = "FORMAT", choices = { "berth", "graphml", "dot" },
-      text = "format of the output; default: by its ending .json, .graphml, .dot" },
-    { name = "placement", kind = "string", value = "FILE", text = "a placement, which graphml and dot show" },
+    { name = "to", kind = "choice", value = "FORMAT", choices = formats.saved,
+      text = "format of the output; default: by its ending " .. formats.endings(formats.saved) },
+    { name = "placement", kind = "string", value = "FILE",
+      text = "a placement, for " .. table.concat(formats.shown, ", ") },
     { name = "topology", kind = "string", value = "FILE", text = "writes the topology that the input holds (berth JSON)" },
   }, options.loading),
   notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 done, 2 bad input or usage",
 }
 
-local ENDINGS = { json = "berth", graphml = "graphml", dot = "dot", gv = "dot" }
-
 local function format_of(path)
-  local format = ENDINGS[path:match("%.(%w+)$") or ""]
-  if not format then fail.usage("convert %s: the ending tells no format; give --to berth, graphml or dot", path) end
-  return format
+  local format = formats.of_path(path, formats.saved)
+  return format or fail.usage("convert %s: no format has this ending; give --to %s", path, table.concat(formats.saved, ", "))
+end
+
+local function shows_placements(format)
+  for _, name in ipairs(formats.shown) do
+    if name == format then return true end
+  end
+  return false
 end
 
 local function save_topology(path, topology, input)
@@ -34,7 +40,9 @@ function convert.run(positional, given, write)
   local input, output = positional[1], positional[2]
   local to = given.to or (output == "-" and "berth" or format_of(output))
   local placement = given.placement and fail.need(berth.load_placement(given.placement))
-  if placement and to == "berth" then fail.usage("--placement: only graphml and dot show one") end
+  if placement and not shows_placements(to) then
+    fail.usage("--placement: requires --to %s", table.concat(formats.shown, ", "))
+  end
   local graph, topology = sources.graph(input, options.for_loading(given))
   save_topology(given.topology, topology, input)
   if output == "-" then

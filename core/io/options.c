@@ -1,0 +1,39 @@
+/* Options of loading: descriptors and defaults. */
+#include "formats_internal.h"
+
+#define C BERTH_I_CHOICE
+
+static const berth_choice *const mirrors[] = {
+  C("physical", "As graph:mirror() does: every sink is joined to its twin, gradients are as large as their tensors, backward "
+                "ops also read what their forward ops read, parameters count once."),
+  C("pac-ml", "As in PAC-ML's simulator: only the last op is joined to the first backward op, so backward twins of other "
+              "sinks wait for nothing; gradients are as large as the first output of the op whose twin sends them; backward "
+              "ops do not read activations, and both copies of an op have its parameters."),
+  NULL
+};
+
+berth_load_options berth_load_default(void) {
+  berth_load_options o = { 0 };
+  o.mirror = BERTH_MIRROR_PHYSICAL;
+  o.file_bandwidth = 16e9;
+  return o;
+}
+
+static void set_defaults(void *out) { *(berth_load_options *)out = berth_load_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_load_options, name, kind)
+
+const berth_option_table *berth_load_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(format, OTHER), .takes = "choice", .choices = berth_i_readable_formats, .fallback = "by the contents",
+      .text = "format of the file" },
+    { FIELD(forward_only, FLAG), .text = "the backward pass is left out" },
+    { FIELD(mirror, CHOICE), .choices = mirrors, .text = "how the backward pass is made" },
+    { FIELD(file_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
+      .text = "rate at which transfer seconds become bytes, or of the links between machines" },
+    { FIELD(cpus, FLAG), .text = "the topology has the CPUs, too" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "load", options, sizeof(berth_load_options), set_defaults };
+  return &table;
+}

@@ -1,0 +1,48 @@
+--- What the core's table of formats says: names, endings of files, and which options each one reads.
+local core = require "berth.core"
+local descriptors = require "berth.base.descriptors"
+
+local list = core.formats()
+
+-- names, by_name, reads(format, key), readers(key)
+local formats = descriptors.of(list)
+
+--- Those that are read, those that graphs are saved in, and of these the ones that show a placement.
+formats.readable, formats.saved, formats.shown = {}, {}, {}
+
+local function has(parts, part)
+  for _, each in ipairs(parts or {}) do
+    if each == part then return true end
+  end
+  return false
+end
+
+for _, f in ipairs(list) do
+  if f.loads then table.insert(formats.readable, f.name) end
+  if has(f.saves, "graph") then
+    table.insert(formats.saved, f.name)
+    if has(f.saves, "placement") and f.name ~= "berth" then table.insert(formats.shown, f.name) end
+  end
+end
+
+--- The format among `names` whose endings has the file name; nil: none.
+function formats.of_path(path, names)
+  local ending = path:match("%.(%w+)$")
+  for _, name in ipairs(names) do
+    for each in (formats.by_name[name].endings or ""):gmatch("%S+") do
+      if each == ending then return name end
+    end
+  end
+  return nil
+end
+
+--- ".json, .dot, .gv"
+function formats.endings(names)
+  local out = {}
+  for _, name in ipairs(names) do
+    for each in (formats.by_name[name].endings or ""):gmatch("%S+") do out[#out + 1] = "." .. each end
+  end
+  return table.concat(out, ", ")
+end
+
+return formats

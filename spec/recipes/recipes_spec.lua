@@ -1,0 +1,193 @@
+-- Recipes: what a newcomer adds, one C file and one line of a list, is compiled as its comment says, linked with the library
+-- into a module of its own, and used from Lua. The tree stays as it is: changed copies of the header with the list, and of the
+-- sources that expand it, are in a temporary directory. A further recipe is a file here and an entry of `recipes`.
+local recipes = {
+  {
+    file = "format.c", to = "core/io/readers/pairs.c",
+    list = "BERTH_I_READERS", header = "core/io/formats_internal.h", line = "X(pairs)",
+    use = [[
+      local text = "# three ops in a row\nops 3\n0 1 8e6\n1 2 4e6\n"
+      local g = assert(berth.parse(text))
+      assert(#g == 3 and g:tensor(2).bytes == 4e6)
+      assert(#assert(berth.parse(text, { format = "pairs" })) == 3)
+      assert(select(2, berth.parse("ops 3\n0 9 1\n")) == "text:2: op is not in 0..2")
+      assert(select(2, berth.parse("{}")):find('"pairs"', 1, true))
+      assert(contains(berth.formats(), "pairs"))
+      assert(tostring(berth.help "pairs"):find("every op takes 1 s", 1, true))
+      write("g.txt", text)
+      assert(cli("convert", "g.txt", "-", "--format", "pairs", "--to", "dot"):find("digraph", 1, true))]],
+  },
+  {
+    file = "placer.c", to = "core/place/placers/blocks.c",
+    list = "BERTH_I_PLACERS", header = "core/place/place_internal.h", line = "X(blocks)",
+    use = [[
+      local p = assert(berth.place(chain, berth.topology.mesh(2), "blocks"))
+      assert(table.concat(p:devices(), " ") == "1 1 2 2")
+      assert(contains(berth.placers(), "blocks"))
+      assert(berth.compare(chain, berth.topology.mesh(2), { "blocks" })[1].makespan > 0)
+      assert(tostring(berth.help "blocks"):find("One block of ops", 1, true))
+      assert(chain:save("g.json"))
+      assert(cli("place", "g.json", "mesh:2", "--placer", "blocks"):find("by blocks", 1, true))]],
+  },
+  {
+    file = "dispatch.c", to = "core/sim/dispatch/heavy_first.c",
+    list = "BERTH_DISPATCHES", header = "core/include/berth/sim.h", line = "X(HEAVY_FIRST, heavy_first)",
+    use = [[
+      local two = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 3 } } })
+      local one = berth.topology.mesh(1)
+      assert(berth.simulate(two, one, { 1, 1 }).start[2] == 1)
+      assert(berth.simulate(two, one, { 1, 1 }, { dispatch = "heavy-first" }).start[2] == 0)
+      assert(tostring(berth.help "heavy-first"):find("The longest op", 1, true))
+      assert(two:save("g.json"))
+      assert(cli("simulate", "g.json", "mesh:1", "--placement", "single:1", "--dispatch", "heavy-first"))]],
+  },
+  -- A rule of a gang scheduler: file = "gang_rule.c", ...
+}
+
+-- What the `use` of a recipe may call.
+local PRELUDE = [[
+local berth = require "berth"
+local chain = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+  edges = { { 1, 2, 8 }, { 2, 3, 8 }, { 3, 4, 8 } } })
+local function contains(list, what)
+  for _, each in ipairs(list) do
+    if each == what then return true end
+  end
+  return false
+end
+local function write(path, text)
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+end
+local function cli(...)
+  local out = {}
+  local code = require("berth.cli.main").run({ ... }, function(s) out[#out + 1] = s end, error)
+  assert(code == 0, table.concat(out, "\n"))
+  return table.concat(out, "\n")
+end
+]]
+
+local function capture(command)
+  local pipe = assert(io.popen(command))
+  local out = pipe:read("*a")
+  pipe:close()
+  return out
+end
+
+local function lines(command)
+  local out = {}
+  for line in capture(command):gmatch("[^\n]+") do out[#out + 1] = line end
+  return out
+end
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function write(path, text)
+  assert(os.execute(("mkdir -p '%s'"):format(path:match("^(.*)/"))))
+  local file = assert(io.open(path, "w"))
+  assert(file:write(text))
+  file:close()
+end
+
+-- Raises with all that the command prints unless it ends with 0.
+local function run(command)
+  local out = capture(("{ %s ; } 2>&1; echo exit $?"):format(command))
+  assert(out:match("exit 0\n$"), command .. "\n" .. out)
+  return out
+end
+
+-- The text with `line` as the last one of the macro.
+local function with_line(text, list, line)
+  local at = assert(text:find("#define " .. list .. "(X)", 1, true), list)
+  local last = text:find("[^\\]\n", at)
+  return text:sub(1, last) .. " \\\n  " .. line .. text:sub(last + 1)
+end
+
+local root = capture("pwd"):gsub("%s+$", "")
+local build, abi -- of the module that this interpreter loads
+for entry in package.cpath:gmatch("[^;]+") do
+  if not build then build, abi = entry:match("^(.*)/(lua5%d)/%?%.so$") end
+end
+
+-- Objects that were compiled to be watched cannot be linked without knowing how.
+local function instrumented()
+  return capture(("nm '%s/core/base/options.o' 2>&1 | grep -E '__(asan|tsan|ubsan|sanitizer|gcov|llvm)' | head -1")
+    :format(build)) ~= ""
+end
+
+local FLAGS = "-std=c11 -D_POSIX_C_SOURCE=200809L -O0 -fPIC -ffp-contract=off -Wall -Wextra -Wshadow -pedantic -Werror"
+
+local function compile(scratch, path, object)
+  run(("%s %s -iquote '%s' -I'%s/core/include' -I'%s/core' -Icore/include -Icore -c '%s/%s' -o '%s'"):format(
+    os.getenv("CC") or "cc", FLAGS, path:match("^(.*)/"), scratch, scratch, scratch, path, object))
+end
+
+-- The recipe's file, the header with its line, and the sources that expand the list; gives the paths of all that is compiled.
+local function lay_out(scratch, recipe)
+  write(scratch .. "/" .. recipe.to, read("spec/recipes/" .. recipe.file))
+  write(scratch .. "/" .. recipe.header, with_line(read(recipe.header), recipe.list, recipe.line))
+  local sources = { recipe.to }
+  for _, path in ipairs(lines(("grep -rlF '%s(' core --include='*.c' | LC_ALL=C sort"):format(recipe.list))) do
+    write(scratch .. "/" .. path, read(path))
+    sources[#sources + 1] = path
+  end
+  return sources
+end
+
+-- The module, with objects of its own in the place of the library's.
+local function link(scratch, objects)
+  for _, path in ipairs(lines("ls lua/src/*.c lua/src/*/*.c")) do
+    local name = path:match("^lua/src/(.*)%.c$")
+    if name ~= "base/readline" and name ~= "base/mpi" then
+      objects[#objects + 1] = ("'%s/%s/obj/%s.o'"):format(build, abi, name)
+    end
+  end
+  run(("%s -shared -Wl,-z,nodelete -o '%s/berth/core.so' %s '%s/libberth.a' %s"):format(
+    os.getenv("CC") or "cc", scratch, table.concat(objects, " "), build, capture("make -s libs"):gsub("%s+$", "")))
+end
+
+describe("a recipe", function()
+  local scratch, why
+
+  setup(function()
+    why = not build and "the module is not in a build tree" or instrumented() and "the library is instrumented" or nil
+    if why then return end
+    scratch = capture("mktemp -d"):gsub("%s+$", "")
+    local objects = {}
+    for i, recipe in ipairs(recipes) do
+      for j, path in ipairs(lay_out(scratch, recipe)) do
+        local object = ("%s/%d-%d.o"):format(scratch, i, j)
+        compile(scratch, path, object)
+        objects[#objects + 1] = object
+      end
+    end
+    assert(os.execute(("mkdir -p '%s/berth'"):format(scratch)))
+    link(scratch, objects)
+  end)
+
+  teardown(function()
+    if scratch then os.execute(("rm -r '%s'"):format(scratch)) end
+  end)
+
+  for _, recipe in ipairs(recipes) do
+    it("is one file and one line: " .. recipe.file, function()
+      if why then return pending(why) end
+      write(scratch .. "/use.lua", PRELUDE .. recipe.use)
+      run(("cd '%s' && LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' LUA_CPATH='%s/?.so;;' '%s' use.lua"):format(
+        scratch, root, root, scratch, os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"))
+    end)
+
+    it("says where it goes: " .. recipe.file, function()
+      local text = read("spec/recipes/" .. recipe.file)
+      for _, what in ipairs { recipe.to:match("^.*/"), recipe.list, recipe.header, recipe.line } do
+        assert.is_truthy(text:find(what, 1, true), what)
+      end
+    end)
+  end
+end)
