@@ -28,7 +28,8 @@ const char *berth_i_format_list(bool (*which)(const berth_i_format *f), char *bu
   buf[0] = 0;
   for (const berth_i_format *const *f = berth_i_formats; *f && used < size; f++) {
     if (!which(*f)) continue;
-    used += (size_t)snprintf(buf + used, size - used, "%s\"%s\"", used ? ", " : "", (*f)->about.choice.name);
+    const char *name = (*f)->about.choice.name;
+    used += (size_t)snprintf(buf + used, size - used, "%s\"%s\"", used ? ", " : "", name);
   }
   return buf;
 }

@@ -1,29 +1,31 @@
-/* Formats: one descriptor each, in the file of its reader, or of its writer if it is only written. A new one is a file with its
- * descriptor and a line of a list. */
+/* Formats: one descriptor each, in the file of its reader, or of its writer if it is only written.
+ * A new one is a file with its descriptor and a line of a list: spec/recipes/format.c. */
 #ifndef BERTH_FORMATS_INTERNAL_H
 #define BERTH_FORMATS_INTERNAL_H
 
 #include "io/io_internal.h"
 
-/** How sure a format is that a file is in it. The surest reads it; of two that are equally sure the file is refused, so the
- *  order of the lists does not matter. */
+/** How sure a format is that a file is in it. The surest reads it. If two are equally sure, the
+ *  file is refused: the order of the lists does not matter. */
 typedef enum berth_i_match {
   BERTH_I_MATCH_NONE,
   BERTH_I_MATCH_SHAPE, /* by what other formats may have, too */
   BERTH_I_MATCH_MARK   /* by what only this format has */
 } berth_i_match;
 
-static inline berth_i_match berth_i_match_if(bool yes, berth_i_match match) { return yes ? match : BERTH_I_MATCH_NONE; }
+static inline berth_i_match berth_i_match_if(bool yes, berth_i_match match) {
+  return yes ? match : BERTH_I_MATCH_NONE;
+}
 
-/** One format. JSON is an object with match_json and read_json; other text has match_text and read_text. */
+/** One format. Of JSON: with match_json and read_json; of other text: match_text and read_text. */
 typedef struct berth_i_format {
   berth_format about;
-  berth_i_match (*match_json)(const berth_i_json_value *root);
-  berth_i_match (*match_text)(berth_i_lines first); /* at the first line that is not blank and no comment (#) */
-  /** Fill out->graph, and what else the format holds; on failure what is there is released by the caller. */
+  berth_i_match (*match_json)(const berth_i_json_value *root); /* an object */
+  berth_i_match (*match_text)(berth_i_lines first); /* at the first line that is no comment */
+  /** Fill out->graph and other parts. On failure the caller releases what is there. */
   berth_status (*read_json)(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
   berth_status (*read_text)(const berth_i_source *src, berth_bundle *out);
-  /** A graph, with a placement if device is not NULL.  @param device [ops]; no number in it is negative */
+  /** A graph, with a placement if device is not NULL.  @param device [ops], none negative */
   berth_status (*write)(berth_graph *g, const int32_t *device, berth_text *out);
 } berth_i_format;
 
@@ -39,7 +41,7 @@ BERTH_I_READERS(BERTH_I_DECLARE_FORMAT)
 BERTH_I_WRITERS(BERTH_I_DECLARE_FORMAT)
 
 /* formats.c */
-extern const berth_i_format *const berth_i_formats[];       /* NULL-terminated */
+extern const berth_i_format *const berth_i_formats[];        /* NULL-terminated */
 extern const berth_choice *const berth_i_readable_formats[]; /* NULL-terminated */
 const berth_i_format *berth_i_format_find(const char *name); /* NULL: there is none of that name */
 bool berth_i_format_reads(const berth_i_format *f);

@@ -57,7 +57,7 @@ berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char
 berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out);
 /** The rest of the line is one number and nothing else. */
 bool berth_i_lines_is_number(berth_i_lines *l);
-/** Words of the next line that is no comment, 0 at the end of the text.  @param commas out: there are commas in it */
+/** Words of the next line that is no comment; 0 at the end.  @param commas out: it has some */
 int berth_i_lines_next_words(berth_i_lines *l, bool *commas);
 /** Is the word anywhere between the two? */
 bool berth_i_has(const char *at, const char *end, const char *word);

@@ -26,13 +26,15 @@ static bool find_first_line(berth_i_lines *l) {
   return true;
 }
 
-static berth_i_match match(const berth_i_format *f, const berth_i_json *doc, const berth_i_lines *first) {
+static berth_i_match match(const berth_i_format *f, const berth_i_json *doc,
+                           const berth_i_lines *first) {
   if (doc) return f->match_json ? f->match_json(berth_i_json_root(doc)) : BERTH_I_MATCH_NONE;
   return f->match_text ? f->match_text(*first) : BERTH_I_MATCH_NONE;
 }
 
 /* doc NULL: the text is not JSON. */
-static berth_status recognise(const berth_i_source *src, const berth_i_json *doc, const berth_i_format **out) {
+static berth_status recognise(const berth_i_source *src, const berth_i_json *doc,
+                              const berth_i_format **out) {
   berth_i_lines first = berth_i_lines_of(src);
   const berth_i_format *found = NULL, *other = NULL;
   berth_i_match best = BERTH_I_MATCH_NONE;
@@ -46,8 +48,8 @@ static berth_status recognise(const berth_i_source *src, const berth_i_json *doc
   }
   if (!found) return unknown_format(src);
   if (other) {
-    return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: may be \"%s\" or \"%s\": give its format", src->name,
-                        other->about.choice.name, found->about.choice.name);
+    return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: may be \"%s\" or \"%s\": give its format",
+                        src->name, other->about.choice.name, found->about.choice.name);
   }
   *out = found;
   return BERTH_OK;
@@ -56,7 +58,8 @@ static berth_status recognise(const berth_i_source *src, const berth_i_json *doc
 /* ---- reading ------------------------------------------------------------------------------ */
 
 /* format NULL: by the contents. */
-static berth_status read_json(const berth_i_source *src, const berth_i_format *format, berth_bundle *out) {
+static berth_status read_json(const berth_i_source *src, const berth_i_format *format,
+                              berth_bundle *out) {
   berth_i_json *doc = NULL;
   berth_status st = berth_i_json_parse(src->ctx, src->name, src->text, src->len, &doc);
   if (st != BERTH_OK) return st;
@@ -71,7 +74,8 @@ static berth_status read_json(const berth_i_source *src, const berth_i_format *f
   return st;
 }
 
-static berth_status read_text(const berth_i_source *src, const berth_i_format *format, berth_bundle *out) {
+static berth_status read_text(const berth_i_source *src, const berth_i_format *format,
+                              berth_bundle *out) {
   berth_status st = format ? BERTH_OK : recognise(src, NULL, &format);
   if (st == BERTH_OK) st = format->read_text(src, out);
   if (st == BERTH_OK) out->format = format->about.choice.name;
@@ -87,13 +91,15 @@ static bool looks_like_json(const berth_i_source *src) {
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
   berth_bundle found = { NULL, NULL, NULL, NULL };
+  bool json;
   berth_status st;
   if (src->len >= 3 && memcmp(src->text, "\xef\xbb\xbf", 3) == 0) {
     src->text += 3;
     src->len -= 3;
   }
   if (src->len == 0) return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: the file is empty", src->name);
-  st = ((format ? format->read_json != NULL : looks_like_json(src)) ? read_json : read_text)(src, format, &found);
+  json = format ? format->read_json != NULL : looks_like_json(src);
+  st = (json ? read_json : read_text)(src, format, &found);
   if (st == BERTH_OK) *out = found;
   else berth_bundle_release(&found);
   return st;
@@ -103,8 +109,9 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
   const berth_i_format *format = o->format ? berth_i_format_find(o->format) : NULL;
   char list[400];
   if (o->format && !(format && berth_i_format_reads(format))) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "cannot read format \"%.40s\": must be one of %s", o->format,
-                        berth_i_format_list(berth_i_format_reads, list, sizeof list));
+    berth_i_format_list(berth_i_format_reads, list, sizeof list);
+    return berth_i_fail(ctx, BERTH_EINVAL, "cannot read format \"%.40s\": must be one of %s",
+                        o->format, list);
   }
   return berth_options_check(ctx, berth_load_option_table(), o);
 }

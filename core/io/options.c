@@ -4,11 +4,13 @@
 #define C BERTH_I_CHOICE
 
 static const berth_choice *const mirrors[] = {
-  C("physical", "As graph:mirror() does: every sink is joined to its twin, gradients are as large as their tensors, backward "
-                "ops also read what their forward ops read, parameters count once."),
-  C("pac-ml", "As in PAC-ML's simulator: only the last op is joined to the first backward op, so backward twins of other "
-              "sinks wait for nothing; gradients are as large as the first output of the op whose twin sends them; backward "
-              "ops do not read activations, and both copies of an op have its parameters."),
+  C("physical", "As graph:mirror() does: every sink is joined to its twin, gradients are as large "
+                "as their tensors, backward ops also read what their forward ops read, parameters "
+                "count once."),
+  C("pac-ml", "As in PAC-ML's simulator: only the last op is joined to the first backward op, so "
+              "backward twins of other sinks wait for nothing; gradients are as large as the first "
+              "output of the op whose twin sends them; backward ops do not read activations, and "
+              "both copies of an op have its parameters."),
   NULL
 };
 
@@ -25,8 +27,8 @@ static void set_defaults(void *out) { *(berth_load_options *)out = berth_load_de
 
 const berth_option_table *berth_load_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(format, OTHER), .takes = "choice", .choices = berth_i_readable_formats, .fallback = "by the contents",
-      .text = "format of the file" },
+    { FIELD(format, OTHER), .takes = "choice", .choices = berth_i_readable_formats,
+      .fallback = "by the contents", .text = "format of the file" },
     { FIELD(forward_only, FLAG), .text = "the backward pass is left out" },
     { FIELD(mirror, CHOICE), .choices = mirrors, .text = "how the backward pass is made" },
     { FIELD(file_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
@@ -34,6 +36,8 @@ const berth_option_table *berth_load_option_table(void) {
     { FIELD(cpus, FLAG), .text = "the topology has the CPUs, too" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "load", options, sizeof(berth_load_options), set_defaults };
+  static const berth_option_table table = {
+    "load", options, sizeof(berth_load_options), set_defaults
+  };
   return &table;
 }

@@ -1,5 +1,6 @@
 --- Tables of the documentation that the descriptors make. A table stands between two comments:
---   <!-- table: placers -->, <!-- table: formats -->, <!-- table: values OPTION -->, <!-- table: options FUNCTION -->      <!-- end of table -->
+--   <!-- table: placers -->, <!-- table: formats -->, <!-- table: values OPTION -->,
+--   <!-- table: options FUNCTION -->      <!-- end of table -->
 local core = require "berth.core"
 local formats = require "berth.io.formats"
 local registry = require "berth.place.registry"
@@ -22,8 +23,9 @@ function make.formats()
   local out = { "| format | what it is | read | saved | endings |", "|---|---|---|---|---|" }
   for _, name in ipairs(formats.names) do
     local f = formats.by_name[name]
-    local loads, saves = table.concat(f.loads or {}, ", "), table.concat(f.saves or {}, ", ")
-    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(name, f.text, loads, saves, formats.endings { name })
+    local cells = { "`" .. name .. "`", f.text, table.concat(f.loads or {}, ", "),
+      table.concat(f.saves or {}, ", "), formats.endings { name } }
+    out[#out + 1] = "| " .. table.concat(cells, " | ") .. " |"
   end
   return out
 end

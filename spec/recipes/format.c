@@ -1,6 +1,7 @@
-/* Recipe: a file format that is read. To add one: copy this file to core/io/readers/ under the name of the format, change it,
- * and add its line, X(pairs) here, to BERTH_I_READERS in core/io/formats_internal.h. Its spec is like spec/c/io/formats.c.
- * berth_formats, berth.load, the command line's --format and help follow; scripts/docs-tables adds it to docs/formats.md.
+/* Recipe: a file format that is read. To add one: copy this file to core/io/readers/ under the
+ * name of the format, change it, and add its line, X(pairs) here, to BERTH_I_READERS in
+ * core/io/formats_internal.h. Its spec is like spec/c/io/formats.c. berth_formats, berth.load,
+ * the command line's --format and help follow; scripts/docs-tables adds it to docs/formats.md.
  *
  * This one reads the number of ops, then producer, consumer and bytes of each edge:
  *   ops 3
@@ -46,13 +47,15 @@ static berth_status read_pairs(const berth_i_source *src, berth_bundle *out) {
   if (st == BERTH_OK) st = add_ops(&l, b, &n);
   while (st == BERTH_OK && berth_i_lines_next_filled(&l)) st = read_edge(&l, n, &edges);
   if (st == BERTH_OK) st = berth_i_edges_build(src->ctx, &edges, n, -1, b);
-  if (st == BERTH_OK) st = berth_i_edges_blame(src, &edges, berth_graph_builder_finish(b, &out->graph));
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &out->graph);
+  if (st == BERTH_ECYCLE) st = berth_i_edges_blame(src, &edges, st);
   berth_i_edges_release(src->ctx, &edges);
   berth_graph_builder_release(b);
   return st;
 }
 
 const berth_i_format berth_i_format_pairs = {
-  .about = { .choice = { "pairs", "Edges with their bytes; every op takes 1 s." }, .loads = BERTH_HOLDS_GRAPH },
+  .about = { .choice = { "pairs", "Edges with their bytes; every op takes 1 s." },
+             .loads = BERTH_HOLDS_GRAPH },
   .match_text = match_pairs, .read_text = read_pairs
 };

@@ -1,9 +1,11 @@
-/* Recipe: a placer. To add one: copy this file to core/place/placers/ under the name of the placer, change it, and add its
- * line, X(blocks) here, to BERTH_I_PLACERS in core/place/place_internal.h. Its spec is like spec/c/place/baselines.c.
- * berth_placers, berth.place, berth.compare, the command line and help follow; scripts/docs-tables adds it to docs/placers.md.
+/* Recipe: a placer. To add one: copy this file to core/place/placers/ under the name of the
+ * placer, change it, and add its line, X(even_blocks) here, to BERTH_I_PLACERS in
+ * core/place/place_internal.h. Its spec is like spec/c/place/baselines.c. berth_placers,
+ * berth.place, berth.compare, the command line and help follow; scripts/docs-tables adds it to
+ * docs/placers.md.
  *
- * This one cuts the ops, in the order of their numbers, into one block for each device. It only chooses devices:
- * berth_i_place_devices keeps memory and plans. */
+ * This one cuts the ops, in the order of their numbers, into one block for each device. It only
+ * chooses devices: berth_i_place_devices keeps memory and plans. */
 #include "place/place_internal.h"
 
 static int32_t first_that_can(const berth_i_units *u, int32_t unit, int32_t from) {
@@ -15,22 +17,25 @@ static int32_t first_that_can(const berth_i_units *u, int32_t unit, int32_t from
 }
 
 /* A unit is an op, or the ops of a colocation group. */
-static berth_status fill_blocks(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
+static berth_status fill_evenly(const berth_i_units *u, const berth_place_options *opts,
+                                int32_t *device, berth_obstacle *why) {
   (void)opts;
   for (int32_t i = 0; i < u->n; i++) {
     int32_t d = first_that_can(u, i, (int32_t)((int64_t)i * u->cost->n_devices / u->n));
-    if (d == BERTH_NONE) return berth_i_infeasible(u->cost, "blocks", u->ops[u->at[i]], BERTH_NONE, 0, why);
+    int32_t op = u->ops[u->at[i]];
+    if (d == BERTH_NONE) return berth_i_infeasible(u->cost, "even-blocks", op, BERTH_NONE, 0, why);
     for (int32_t k = u->at[i]; k < u->at[i + 1]; k++) device[u->ops[k]] = d;
   }
   return BERTH_OK;
 }
 
-static berth_status run_blocks(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
-  return berth_i_place_devices(cost, "blocks", opts->memory, opts, fill_blocks, out, why);
+static berth_status run_even_blocks(berth_cost *cost, const berth_place_options *opts,
+                                    berth_placement **out, berth_obstacle *why) {
+  return berth_i_place_devices(cost, "even-blocks", opts->memory, opts, fill_evenly, out, why);
 }
 
-const berth_i_placer berth_i_placer_blocks = {
-  .about = { .name = "blocks",
+const berth_i_placer berth_i_placer_even_blocks = {
+  .about = { .name = "even-blocks",
              .variants = (const berth_placer_variant[]){
     { .name = "",
       .rule = "One block of ops for each device, in the order of their numbers.",
@@ -38,5 +43,5 @@ const berth_i_placer berth_i_placer_blocks = {
       .good = "Graphs whose ops are numbered stage by stage.",
       .weak = "Knows neither times nor transfers." },
     { .name = NULL } } },
-  .run = run_blocks,
+  .run = run_even_blocks,
 };

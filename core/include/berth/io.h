@@ -22,9 +22,9 @@ enum {
 /** A file format. */
 typedef struct berth_format {
   berth_choice choice;  /* name, and what it is */
-  int loads, saves;     /* sets of BERTH_HOLDS_...: parts that are read from it, and written in it; 0: none */
-  const char *endings;  /* of names of files that graphs are saved in, separated by spaces: "dot gv"; NULL: none */
-  const char *reads;    /* keys of load options besides those that all read, separated by spaces; NULL: none */
+  int loads, saves;     /* sets of BERTH_HOLDS_...: parts that are read and written; 0: none */
+  const char *endings;  /* of files of graphs, separated by spaces: "dot gv"; NULL: none */
+  const char *reads;    /* options besides those that all read, separated by spaces; NULL: none */
 } berth_format;
 /** All formats, NULL-terminated: "berth" first, those that are only written last. */
 const berth_format *const *berth_formats(void);
@@ -38,10 +38,10 @@ enum {
 };
 typedef struct berth_load_options {
   const char *format;     /* name of a format that is read; NULL: by the contents */
-  int forward_only;       /* pipedream: 0 (default): mirrored with the backward times; 1: the forward pass alone */
+  int forward_only;       /* pipedream: 0 (default): mirrored with the backward times; 1: not */
   int mirror;             /* pipedream, unless forward_only: BERTH_MIRROR_... */
-  double file_bandwidth;  /* dnn-partitioning: transfer costs are turned into bytes at this rate, bytes/s, which the
-                             topology gets; wfformat: of the machines' links; default 16e9 */
+  double file_bandwidth;  /* bytes/s; dnn-partitioning: transfer times become bytes at this rate,
+                             which links get; wfformat: of the machines' links; default 16e9 */
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
 } berth_load_options;
 berth_load_options berth_load_default(void);
@@ -57,8 +57,8 @@ typedef struct berth_bundle {
 void berth_bundle_release(berth_bundle *b);
 
 /** @param path also "-"-free: a file name; gzip is read as such.
- *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE; BERTH_EINVAL (an
- *          option); BERTH_ENOMEM */
+ *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE;
+ *          BERTH_EINVAL (an option); BERTH_ENOMEM */
 berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts, berth_bundle *out);
 /** The same from memory.  @param name stands for the file in messages */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, const berth_load_options *opts,
@@ -79,7 +79,8 @@ berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out);
 /* ---- writing -------------------------------------------------------------------------------- */
 /* Writers append to out, whose ctx they set when it is NULL. Numbers round-trip exactly. */
 
-/** @param format one that graphs are saved in.  @return BERTH_OK, BERTH_EINVAL (another), BERTH_ENOMEM */
+/** @param format one that graphs are saved in
+ *  @return BERTH_OK, BERTH_EINVAL (another), BERTH_ENOMEM */
 berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out);
 berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */
 /** Names of graph and topology, where there are any, are written beside the ids. g, t may be NULL. */

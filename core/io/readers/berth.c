@@ -3,10 +3,12 @@
 
 /* read_berth requires "berth": 1. */
 static berth_i_match match_berth(const berth_i_json_value *root) {
-  return berth_i_match_if(berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph"), BERTH_I_MATCH_MARK);
+  bool yes = berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph");
+  return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
 
-static berth_status read_berth(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_berth(const berth_i_source *src, const berth_i_json *doc,
+                               berth_bundle *out) {
   static const char *const keys[] = { "berth", "graph", "topology", "placement" };
   const berth_i_json_value *f[4], *root = berth_i_json_root(doc);
   berth_status st = berth_i_fields(doc, root, keys, 4, true, f);
@@ -24,7 +26,7 @@ static berth_status read_berth(const berth_i_source *src, const berth_i_json *do
 enum { ALL = BERTH_HOLDS_GRAPH | BERTH_HOLDS_TOPOLOGY | BERTH_HOLDS_PLACEMENT };
 
 const berth_i_format berth_i_format_berth = {
-  .about = { .choice = { "berth", "JSON of this library, version 1: all that it knows of a graph." },
+  .about = { .choice = { "berth", "JSON of this library, version 1. Loses nothing." },
              .loads = ALL, .saves = ALL, .endings = "json" },
   .match_json = match_berth, .read_json = read_berth, .write = berth_i_write_berth
 };

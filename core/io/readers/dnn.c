@@ -209,7 +209,8 @@ static berth_status read_edge(Reader *r, Value v) {
   if ((st = berth_i_find_id(r->doc, f[1], "node", &r->ids, &edge.dst)) != BERTH_OK) return st;
   if ((st = read_milliseconds(r, v, f[2], "cost", &seconds)) != BERTH_OK) return st;
   edge.bytes = seconds * r->opts->file_bandwidth;
-  if (isinf(edge.bytes)) return berth_i_json_fail(r->doc, f[2], "is too large at %g B/s", r->opts->file_bandwidth);
+  if (isinf(edge.bytes))
+    return berth_i_json_fail(r->doc, f[2], "is too large at %g B/s", r->opts->file_bandwidth);
   return berth_i_edges_add(r->ctx, &r->edges, edge);
 }
 
@@ -224,7 +225,8 @@ static berth_status read_edges(Reader *r) {
   return st == BERTH_OK ? berth_i_edges_build(r->ctx, &r->edges, r->n_nodes, 0, r->b) : st;
 }
 
-static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc,
+                             berth_bundle *out) {
   Reader r = { .doc = doc, .ctx = src->ctx, .opts = &src->opts };
   berth_status st = read_top(&r);
   if (st == BERTH_OK) st = read_topology(&r, &out->topology);

@@ -129,11 +129,13 @@ done:
 /* A number, then no line of STG. */
 static berth_i_match match_doppler(berth_i_lines first) {
   bool commas;
-  return berth_i_match_if(berth_i_lines_is_number(&first) && (berth_i_lines_next_words(&first, &commas) < 3 || commas),
-                          BERTH_I_MATCH_SHAPE);
+  if (!berth_i_lines_is_number(&first)) return BERTH_I_MATCH_NONE;
+  int words = berth_i_lines_next_words(&first, &commas);
+  return berth_i_match_if(words < 3 || commas, BERTH_I_MATCH_SHAPE);
 }
 
 const berth_i_format berth_i_format_doppler = {
-  .about = { .choice = { "doppler", "Graphs of the published simulator of DOPPLER." }, .loads = BERTH_HOLDS_GRAPH },
+  .about = { .choice = { "doppler", "Graphs of the published simulator of DOPPLER." },
+             .loads = BERTH_HOLDS_GRAPH },
   .match_text = match_doppler, .read_text = read_doppler
 };

@@ -445,11 +445,13 @@ static berth_status read_graphml(const berth_i_source *src, berth_bundle *out) {
 
 static berth_i_match match_graphml(berth_i_lines first) {
   const berth_i_source *src = first.src;
-  return berth_i_match_if(*first.at == '<' && berth_i_has(src->text, src->text + src->len, "graphml"), BERTH_I_MATCH_MARK);
+  bool yes = *first.at == '<' && berth_i_has(src->text, src->text + src->len, "graphml");
+  return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
 
 const berth_i_format berth_i_format_graphml = {
-  .about = { .choice = { "graphml", "XML of graphs, for other tools." }, .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT,
-             .saves = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT, .endings = "graphml" },
+  .about = { .choice = { "graphml", "XML of graphs, for other tools." }, .endings = "graphml",
+             .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT,
+             .saves = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT },
   .match_text = match_graphml, .read_text = read_graphml, .write = berth_i_write_graphml
 };

@@ -268,11 +268,12 @@ static berth_status read_pipedream(const berth_i_source *src, berth_bundle *out)
 }
 
 static berth_i_match match_pipedream(berth_i_lines first) {
-  return berth_i_match_if(*first.at != '<' && berth_i_has(first.at, first.end, " -- "), BERTH_I_MATCH_MARK);
+  bool yes = *first.at != '<' && berth_i_has(first.at, first.end, " -- ");
+  return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
 
 const berth_i_format berth_i_format_pipedream = {
-  .about = { .choice = { "pipedream", "Profiles of PipeDream: layers with forward and backward times." },
+  .about = { .choice = { "pipedream", "Profiles of PipeDream: forward and backward times." },
              .loads = BERTH_HOLDS_GRAPH, .reads = "forward_only mirror" },
   .match_text = match_pipedream, .read_text = read_pipedream
 };

@@ -209,11 +209,13 @@ static berth_status read_workflow(const berth_i_source *src, const berth_i_json 
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }
 
-static berth_status read_saga(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_saga(const berth_i_source *src, const berth_i_json *doc,
+                              berth_bundle *out) {
   return read_workflow(src, doc, true, out);
 }
 
-static berth_status read_wfcommons(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_wfcommons(const berth_i_source *src, const berth_i_json *doc,
+                                   berth_bundle *out) {
   return read_workflow(src, doc, false, out);
 }
 
@@ -222,11 +224,13 @@ static bool has_devices(const berth_i_json_value *root) {
 }
 
 static berth_i_match match_saga(const berth_i_json_value *root) {
-  return berth_i_match_if(berth_i_json_get(root, "tasks") && has_devices(root), BERTH_I_MATCH_SHAPE);
+  bool yes = berth_i_json_get(root, "tasks") && has_devices(root);
+  return berth_i_match_if(yes, BERTH_I_MATCH_SHAPE);
 }
 
 static berth_i_match match_wfcommons(const berth_i_json_value *root) {
-  return berth_i_match_if(berth_i_json_get(root, "tasks") && !has_devices(root), BERTH_I_MATCH_SHAPE);
+  bool yes = berth_i_json_get(root, "tasks") && !has_devices(root);
+  return berth_i_match_if(yes, BERTH_I_MATCH_SHAPE);
 }
 
 const berth_i_format berth_i_format_saga = {
@@ -236,6 +240,7 @@ const berth_i_format berth_i_format_saga = {
 };
 
 const berth_i_format berth_i_format_wfcommons = {
-  .about = { .choice = { "wfcommons", "Recorded workflows in a neutral form: tasks and edges." }, .loads = BERTH_HOLDS_GRAPH },
+  .about = { .choice = { "wfcommons", "Recorded workflows in a neutral form: tasks and edges." },
+             .loads = BERTH_HOLDS_GRAPH },
   .match_json = match_wfcommons, .read_json = read_wfcommons
 };

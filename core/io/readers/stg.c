@@ -89,8 +89,9 @@ done:
 /* A number, then a line of three numbers or more without commas: DOPPLER's have commas. */
 static berth_i_match match_stg(berth_i_lines first) {
   bool commas;
-  return berth_i_match_if(berth_i_lines_is_number(&first) && berth_i_lines_next_words(&first, &commas) >= 3 && !commas,
-                          BERTH_I_MATCH_SHAPE);
+  if (!berth_i_lines_is_number(&first)) return BERTH_I_MATCH_NONE;
+  int words = berth_i_lines_next_words(&first, &commas);
+  return berth_i_match_if(words >= 3 && !commas, BERTH_I_MATCH_SHAPE);
 }
 
 const berth_i_format berth_i_format_stg = {

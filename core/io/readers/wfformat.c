@@ -262,7 +262,8 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
   return st == BERTH_OK ? berth_i_blame(w->doc, w->tasks, berth_graph_builder_finish(w->b, out)) : st;
 }
 
-static berth_status read_wfformat(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out) {
+static berth_status read_wfformat(const berth_i_source *src, const berth_i_json *doc,
+                                  berth_bundle *out) {
   Workflow w = { .doc = doc, .ctx = src->ctx, .name = "", .bandwidth = src->opts.file_bandwidth };
   berth_status st = read_parts(&w);
   if (st == BERTH_OK) st = read_topology(&w, &out->topology);
@@ -275,13 +276,15 @@ static berth_status read_wfformat(const berth_i_source *src, const berth_i_json 
 static berth_i_match match_wfformat(const berth_i_json_value *root) {
   const berth_i_json_value *v = berth_i_json_get(root, "workflow");
   if (!v) return BERTH_I_MATCH_NONE;
-  if (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "specification") || berth_i_json_get(v, "execution"))
+  if (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "specification")
+      || berth_i_json_get(v, "execution")) {
     return BERTH_I_MATCH_MARK;
+  }
   return berth_i_match_if(!berth_i_json_get(root, "tasks"), BERTH_I_MATCH_SHAPE);
 }
 
 const berth_i_format berth_i_format_wfformat = {
-  .about = { .choice = { "wfformat", "Records of WfCommons, versions 1.3 to 1.6; a topology if there are machines." },
+  .about = { .choice = { "wfformat", "Records of WfCommons, 1.3 to 1.6, with their machines." },
              .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_TOPOLOGY, .reads = "file_bandwidth" },
   .match_json = match_wfformat, .read_json = read_wfformat
 };

@@ -84,6 +84,7 @@ static berth_status write_dot(berth_graph *g, const int32_t *device, berth_text 
 }
 
 const berth_i_format berth_i_format_dot = {
-  .about = { .choice = { "dot", "Pictures by Graphviz." }, .saves = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT, .endings = "dot gv" },
+  .about = { .choice = { "dot", "Pictures by Graphviz." }, .endings = "dot gv",
+             .saves = BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT },
   .write = write_dot
 };

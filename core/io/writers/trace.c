@@ -329,5 +329,6 @@ berth_status berth_write_execution_trace(const berth_execution *r, berth_text *o
 }
 
 const berth_i_format berth_i_format_chrome = {
-  .about = { .choice = { "chrome", "Timeline of a result, for Perfetto or chrome://tracing." }, .saves = BERTH_HOLDS_TIMELINE }
+  .about = { .choice = { "chrome", "Timeline of a result, for Perfetto or chrome://tracing." },
+             .saves = BERTH_HOLDS_TIMELINE }
 };

@@ -17,7 +17,8 @@ answer.options = {
 function answer.check(given)
   local path = given["placed-graph"]
   if path and not formats.of_path(path, formats.shown) then
-    fail.usage("--placed-graph %s: the name must end in one of %s", path, formats.endings(formats.shown))
+    fail.usage("--placed-graph %s: the name must end in one of %s", path,
+      formats.endings(formats.shown))
   end
 end
 

@@ -47,7 +47,8 @@ local function of(name, keys)
     local kind = kind_of(option)
     out[#out + 1] = {
       name = key:gsub("_", "-"), kind = kind, value = kind ~= "flag" and (VALUES[kind] or "NAME") or nil, choices = choices,
-      text = text_of(option, READERS[name] and READERS[name](key)), least = option.low, most = option.high,
+      text = text_of(option, READERS[name] and READERS[name](key)),
+      least = option.low, most = option.high,
     }
   end
   return out

@@ -1,4 +1,4 @@
---- What the core's table of formats says: names, endings of files, and which options each one reads.
+--- What the core's table of formats says: names, endings of files, which options each one reads.
 local core = require "berth.core"
 local descriptors = require "berth.base.descriptors"
 
@@ -7,8 +7,11 @@ local list = core.formats()
 -- names, by_name, reads(format, key), readers(key)
 local formats = descriptors.of(list)
 
---- Those that are read, those that graphs are saved in, and of these the ones that show a placement.
+--- Those that are read, those that graphs are saved in, and of these those that show a placement.
 formats.readable, formats.saved, formats.shown = {}, {}, {}
+
+-- The endings of a format, each.
+local function endings_of(name) return (formats.by_name[name].endings or ""):gmatch("%S+") end
 
 local function has(parts, part)
   for _, each in ipairs(parts or {}) do
@@ -29,7 +32,7 @@ end
 function formats.of_path(path, names)
   local ending = path:match("%.(%w+)$")
   for _, name in ipairs(names) do
-    for each in (formats.by_name[name].endings or ""):gmatch("%S+") do
+    for each in endings_of(name) do
       if each == ending then return name end
     end
   end
@@ -40,7 +43,7 @@ end
 function formats.endings(names)
   local out = {}
   for _, name in ipairs(names) do
-    for each in (formats.by_name[name].endings or ""):gmatch("%S+") do out[#out + 1] = "." .. each end
+    for each in endings_of(name) do out[#out + 1] = "." .. each end
   end
   return table.concat(out, ", ")
 end

@@ -87,7 +87,7 @@ static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_wh
   int k = berth_choice_find(formats, "berth");
   bl_get_choice(L, t, w, "format", formats, &k);
   if (device && strcmp(formats[k]->name, "berth") == 0)
-    bl_wrong(L, w, "placement", "requires a format for pictures or other tools, such as \"dot\"; else use placement:save");
+    bl_wrong(L, w, "placement", "requires another format, as \"dot\"; else use placement:save");
   return berth_write_placed(g, formats[k]->name, device, text);
 }
 
@@ -213,7 +213,8 @@ static const berth_option_table *parse_table(void) {
 const bl_table bl_load_tables[] = { berth_load_option_table, NULL };
 const bl_table bl_parse_tables[] = { berth_load_option_table, parse_table, NULL };
 
-static berth_load_options load_options(lua_State *L, int i, const bl_where *w, const bl_table *tables) {
+static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
+                                       const bl_table *tables) {
   const berth_option_table *table = berth_load_option_table();
   const berth_choice *const *formats = berth_option_find(table, "format")->choices;
   berth_load_options o = berth_load_default();

@@ -415,8 +415,47 @@ static void options(void) {
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
 }
 
+/* ---- descriptors -------------------------------------------------------------------------- */
+
+static bool is_option(const char *keys, size_t n) {
+  for (const berth_option *o = berth_load_option_table()->options; o->key; o++) {
+    if (strlen(o->key) == n && memcmp(o->key, keys, n) == 0) return true;
+  }
+  return false;
+}
+
+static void descriptors(void) {
+  const berth_choice *const *readable = berth_option_find(berth_load_option_table(), "format")->choices;
+  CHECK_TEXT(berth_formats()[0]->choice.name, "berth");
+  for (const berth_format *const *f = berth_formats(); *f; f++) {
+    const char *keys = (*f)->reads ? (*f)->reads : "";
+    CHECK((*f)->loads || (*f)->saves);
+    CHECK(((*f)->saves & BERTH_HOLDS_GRAPH) ? (*f)->endings != NULL : !(*f)->endings);
+    CHECK((berth_choice_find(readable, (*f)->choice.name) >= 0) == ((*f)->loads != 0));
+    for (; *keys; keys += strspn(keys, " ")) {
+      size_t n = strcspn(keys, " ");
+      CHECK(is_option(keys, n));
+      keys += n;
+    }
+    for (const berth_format *const *other = berth_formats(); other != f; other++)
+      CHECK(strcmp((*other)->choice.name, (*f)->choice.name) != 0);
+  }
+}
+
+/* A mark of its own decides against members that others may have, too; two marks decide nothing. */
+static void recognised(void) {
+  static const char two[] = "{\"graph\": {}, \"maxFPGAs\": 1}";
+  berth_bundle b = { 0 };
+  if (parse("{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}", NULL, &b)) CHECK_TEXT(b.format, "wfcommons");
+  berth_bundle_release(&b);
+  CHECK_STATUS(berth_parse(ctx, "x", two, sizeof two - 1, NULL, &b), BERTH_EPARSE);
+  CHECK_TEXT(berth_errmsg(ctx), "x:1: may be \"berth\" or \"dnn-partitioning\": give its format");
+}
+
 int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  TEST("descriptors: names differ, endings and options are known") descriptors();
+  TEST("recognised by marks before shapes; not by two marks") recognised();
   TEST("dnn-partitioning: times, costs, classes, twins, devices") dnn();
   TEST("pipedream: lists, order of lines, mirroring") pipedream();
   TEST("doppler: inputs left out, consumers in edge order, kinds") doppler();

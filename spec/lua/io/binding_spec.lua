@@ -84,7 +84,8 @@ describe("files", function()
   end)
 
   it("know their options", function()
-    assert.matches("berth.load: unknown option 'fmt' %(legal: format, forward_only", message(berth.load, "x", { fmt = 1 }))
+    assert.matches("berth.load: unknown option 'fmt' %(legal: format, forward_only",
+      message(berth.load, "x", { fmt = 1 }))
     assert.matches("format: 'onnx' is none of: berth, dnn%-partitioning", message(berth.load, "x", { format = "onnx" }))
     assert.matches("berth.load: path: expected a file name, got nil", message(berth.load))
     assert.matches("berth.parse: text: expected a string, got table", message(berth.parse, {}))
@@ -100,7 +101,7 @@ describe("files", function()
     assert.matches("digraph", g:to_string("dot"))
     assert.is_true(#g:to_string("dot", { placement = { 1, 2 } }) > #g:to_string("dot"))
     assert.is_string(g:to_string("graphml", { placement = berth.placement { 1, 2 } }))
-    assert.matches("requires a format for pictures", message(g.to_string, g, "berth", { placement = { 1, 2 } }))
+    assert.matches("requires another format", message(g.to_string, g, "berth", { placement = { 1, 2 } }))
     assert.matches("placement: places 1 ops, but the graph has 2",
       message(g.to_string, g, "dot", { placement = berth.placement { 1 } }))
     assert.matches("placement: has 1 entries, expected 2", message(g.to_string, g, "dot", { placement = { 1 } }))

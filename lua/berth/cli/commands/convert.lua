@@ -20,7 +20,9 @@ local convert = {
 
 local function format_of(path)
   local format = formats.of_path(path, formats.saved)
-  return format or fail.usage("convert %s: no format has this ending; give --to %s", path, table.concat(formats.saved, ", "))
+  if format then return format end
+  return fail.usage("convert %s: no format has this ending; give --to %s", path,
+    table.concat(formats.saved, ", "))
 end
 
 local function shows_placements(format)
