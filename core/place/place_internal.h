@@ -27,7 +27,8 @@ typedef struct berth_i_member_row {
   double weight;    /* transfer_weight; 0: 1 */
 } berth_i_member_row;
 
-/** One placer: all that berth knows of it. A new one is a file with its descriptor and a line of BERTH_I_PLACERS. */
+/** One placer: all that berth knows of it. A new one is a file with its descriptor and a line of
+ *  BERTH_I_PLACERS: spec/recipes/placer.c. */
 typedef struct berth_i_placer {
   berth_placer about;
   berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why);

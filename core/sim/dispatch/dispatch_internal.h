@@ -1,5 +1,5 @@
 /* Dispatch orders: which of the ready ops an idle device runs next. One descriptor per file and order; the list of them is
- * BERTH_DISPATCHES in sim.h. */
+ * BERTH_DISPATCHES in sim.h. To add one: spec/recipes/dispatch.c. */
 #ifndef BERTH_DISPATCH_INTERNAL_H
 #define BERTH_DISPATCH_INTERNAL_H
 

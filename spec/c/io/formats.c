@@ -446,7 +446,8 @@ static void descriptors(void) {
 static void recognised(void) {
   static const char two[] = "{\"graph\": {}, \"maxFPGAs\": 1}";
   berth_bundle b = { 0 };
-  if (parse("{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}", NULL, &b)) CHECK_TEXT(b.format, "wfcommons");
+  if (parse("{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}", NULL, &b))
+    CHECK_TEXT(b.format, "wfcommons");
   berth_bundle_release(&b);
   CHECK_STATUS(berth_parse(ctx, "x", two, sizeof two - 1, NULL, &b), BERTH_EPARSE);
   CHECK_TEXT(berth_errmsg(ctx), "x:1: may be \"berth\" or \"dnn-partitioning\": give its format");
