@@ -24,6 +24,9 @@ void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(
 /* Rows of option tables: { BERTH_I_OPTION(berth_sim_options, noise, NUMBER), .high = 10, .text = "..." } */
 #define BERTH_I_OPTION(struct_type, field, kind) \
   .key = #field, .offset = offsetof(struct_type, field), .type = BERTH_OPTION_##kind
+/* Arrays: BERTH_I_OPTION_LIST(berth_gang_las_options, limits, n_limits, NUMBERS) */
+#define BERTH_I_OPTION_LIST(struct_type, field, length, kind) \
+  BERTH_I_OPTION(struct_type, field, kind), .count = offsetof(struct_type, length)
 #define BERTH_I_CHOICE(name, text) &(const berth_choice){ name, text }
 
 /* Arrays carry their length: what was allocated with (n, size) is freed with the same. n == 0 gives a valid pointer

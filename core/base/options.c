@@ -29,11 +29,31 @@ static bool in_range(const berth_option *o, double x) {
   return o->high == 0 || x <= o->high;
 }
 
-static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, double x) {
+static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, const char *place, double x) {
   const char *from = o->above ? "above" : "from";
-  if (o->high == 0 || isinf(o->high))
-    return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number %s %g)", o->key, x, from, o->low);
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (%s%g to %g)", o->key, x, o->above ? "above " : "", o->low, o->high);
+  if (isinf(o->low)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number of at most %g)", o->key, place, x, o->high);
+  }
+  if (o->high == 0 || isinf(o->high)) {
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number %s %g)", o->key, place, x, from, o->low);
+  }
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (%s%g to %g)", o->key, place, x, o->above ? "above " : "", o->low,
+                      o->high);
+}
+
+/* Arrays: their length, and each number. */
+static berth_status check_list(berth_ctx *ctx, const berth_option *o, const void *options) {
+  int32_t n = *(const int32_t *)((const char *)options + o->count);
+  char place[16];
+  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "option %s: there are %d numbers", o->key, (int)n);
+  for (int32_t i = 0; i < n; i++) {
+    double x = o->type == BERTH_OPTION_NUMBERS ? (*(const double *const *)field_of(o, options))[i]
+                                               : (*(const int32_t *const *)field_of(o, options))[i];
+    if (in_range(o, x)) continue;
+    snprintf(place, sizeof place, "[%d]", (int)i);
+    return out_of_range(ctx, o, place, x);
+  }
+  return BERTH_OK;
 }
 
 static berth_status check(berth_ctx *ctx, const berth_option *o, const void *options) {
@@ -41,6 +61,7 @@ static berth_status check(berth_ctx *ctx, const berth_option *o, const void *opt
   int n;
   switch (o->type) {
   case BERTH_OPTION_FLAG: case BERTH_OPTION_SEED: case BERTH_OPTION_OTHER: return BERTH_OK;
+  case BERTH_OPTION_NUMBERS: case BERTH_OPTION_WHOLES: return check_list(ctx, o, options);
   case BERTH_OPTION_CHOICE:
     n = count(o->choices);
     x = number_of(o, options);
@@ -48,7 +69,7 @@ static berth_status check(berth_ctx *ctx, const berth_option *o, const void *opt
     return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (0 to %d)", o->key, x + o->first, o->first + n - 1);
   default:
     x = number_of(o, options);
-    return in_range(o, x) ? BERTH_OK : out_of_range(ctx, o, x);
+    return in_range(o, x) ? BERTH_OK : out_of_range(ctx, o, "", x);
   }
 }
 
@@ -81,7 +102,7 @@ const char *berth_option_default(const berth_option_table *table, const berth_op
   union { double align; void *pointer; char bytes[1024]; } options;
   double x;
   if (o->fallback) return o->fallback;
-  if (!table->defaults || table->size > sizeof options || o->type == BERTH_OPTION_OTHER) return copy("none", buf, size);
+  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS) return copy("none", buf, size);
   memset(&options, 0, sizeof options);
   table->defaults(&options);
   x = number_of(o, &options);

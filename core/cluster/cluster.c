@@ -5,18 +5,30 @@ berth_cluster_options berth_cluster_defaults(int32_t machines) {
   return (berth_cluster_options){ machines, 1, NULL, INFINITY, 0, 0 };
 }
 
+static void set_defaults(void *out) { *(berth_cluster_options *)out = berth_cluster_defaults(1); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_cluster_options, name, kind)
+
+const berth_option_table *berth_cluster_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(machines, WHOLE), .low = 1, .high = 1 << 20, .fallback = "required", .text = "how many machines" },
+    { FIELD(resources, WHOLE), .low = 1, .high = 1024 },
+    { FIELD(capacity, OTHER), .takes = "number or array", .fallback = "1",
+      .text = "of each machine: a number, an array with one per resource, or an array of these with one per machine" },
+    { FIELD(horizon, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "none", .text = "nothing happens from then on" },
+    { FIELD(slot, QUANTITY), .unit = BERTH_SECONDS, .fallback = "none", .text = "time between slots, the first at 0" },
+    { FIELD(slack, QUANTITY), .unit = BERTH_SECONDS, .text = "an end so little after another event comes before it" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "cluster", options, sizeof(berth_cluster_options), set_defaults };
+  return &table;
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o) {
-  if (o->machines < 1) return berth_i_fail(ctx, BERTH_EINVAL, "cluster: machines: expected at least 1, got %d", (int)o->machines);
-  if (o->resources < 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: resources: expected at least 1, got %d", (int)o->resources);
-  if (!(o->horizon >= 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: horizon: expected a time not below 0, got %g", o->horizon);
-  if (!(o->slot >= 0) || isinf(o->slot))
-    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slot: expected a finite time not below 0, got %g", o->slot);
-  if (!(o->slack >= 0) || isinf(o->slack))
-    return berth_i_fail(ctx, BERTH_EINVAL, "cluster: slack: expected a finite time not below 0, got %g", o->slack);
+  berth_status st = berth_options_check(ctx, berth_cluster_option_table(), o);
+  if (st != BERTH_OK) return st;
   for (size_t i = 0; o->capacity && i < (size_t)o->machines * (size_t)o->resources; i++)
     if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
       return berth_i_fail(ctx, BERTH_EINVAL,

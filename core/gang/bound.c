@@ -66,7 +66,7 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   totals t = { 0 };
   double *work = NULL;
   berth_status st = BERTH_ENOMEM;
-  if (g->o.rate || g->ops->speed)
+  if (g->o.rate || g->rule->speed)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "gang: bounds: only for jobs that take the same time wherever they run");
   if ((!g->cap && g->n > 0) || berth_cluster_jobs(c) != g->n)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: bounds: expected the cluster that it has decided for");

@@ -1,26 +1,8 @@
 /* Gang schedulers: life, and what they are told. */
 #include "gang_internal.h"
-
-enum { DEFAULT_LIMITS = 2 };
-static const double default_limit[DEFAULT_LIMITS] = { 3250, 7200 };
-
-berth_gang_options berth_gang_defaults(berth_gang_rule rule) {
-  return (berth_gang_options){ .rule = rule, .n_limits = DEFAULT_LIMITS, .limit = default_limit, .promote = INFINITY,
-                               .quantum = 3250, .power = -1, .floor = 0.01 };
-}
+#include <assert.h>
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
-
-static berth_status check_list(berth_ctx *ctx, const char *what, int32_t n, const double *x, bool ascending) {
-  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gang: %s: expected at least 0 numbers, got %d", what, (int)n);
-  for (int32_t i = 0; i < n; i++) {
-    if (!(x[i] >= 0) || isinf(x[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "gang: %s: expected finite numbers not below 0, got %g", what, x[i]);
-    if (ascending && i > 0 && x[i] < x[i - 1])
-      return berth_i_fail(ctx, BERTH_EINVAL, "gang: %s: expected ascending numbers, got %g after %g", what, x[i], x[i - 1]);
-  }
-  return BERTH_OK;
-}
 
 static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) {
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gang: jobs: expected at least 0, got %d", (int)n);
@@ -32,19 +14,7 @@ static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) 
 
 static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *o) {
   berth_status st = check_sizes(ctx, n, size);
-  if (st != BERTH_OK) return st;
-  if (!berth_i_gang_ops_of(o->rule)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: no rule %d", (int)o->rule);
-  if ((int)o->placement < 0 || o->placement > BERTH_GANG_SPREAD)
-    return berth_i_fail(ctx, BERTH_EINVAL, "gang: no placement %d", (int)o->placement);
-  if (!(o->promote > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "gang: promote: expected a number above 0, got %g", o->promote);
-  if (!(o->tick >= 0) || isinf(o->tick))
-    return berth_i_fail(ctx, BERTH_EINVAL, "gang: tick: expected a finite time not below 0, got %g", o->tick);
-  if (!(o->restart >= 0) || isinf(o->restart))
-    return berth_i_fail(ctx, BERTH_EINVAL, "gang: restart: expected a finite time not below 0, got %g", o->restart);
-  if (!(o->quantum > 0) || isinf(o->quantum))
-    return berth_i_fail(ctx, BERTH_EINVAL, "gang: quantum: expected a finite number above 0, got %g", o->quantum);
-  if ((st = check_list(ctx, "limits", o->n_limits, o->limit, true)) != BERTH_OK) return st;
-  return check_list(ctx, "history", o->n_history, o->history, false);
+  return st == BERTH_OK ? berth_options_check(ctx, berth_gang_option_table(), o) : st;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------ */
@@ -68,12 +38,9 @@ void berth_gang_release(berth_gang *g) {
   ctx = g->ctx;
   n = (size_t)g->n;
   release_places(g);
-  if (g->ops->release) g->ops->release(g);
+  if (g->rule->release && g->state) g->rule->release(g);
   berth_i_free(ctx, g->job, n, sizeof *g->job);
   berth_i_free(ctx, g->consolidate, n, sizeof *g->consolidate);
-  berth_i_free(ctx, g->limit, (size_t)g->o.n_limits, sizeof *g->limit);
-  berth_i_free(ctx, g->history, (size_t)g->most_history, sizeof *g->history);
-  berth_i_free(ctx, g->sum, (size_t)g->most_history + 1, sizeof *g->sum);
   berth_i_gang_queue_release(ctx, &g->waiting);
   berth_i_free(ctx, g->running, n, sizeof *g->running);
   berth_i_free(ctx, g->fresh, n, sizeof *g->fresh);
@@ -90,20 +57,32 @@ void berth_gang_release(berth_gang *g) {
   berth_ctx_release(ctx);
 }
 
+/* What all rules share; the arrays are the caller's. */
 static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
   size_t n = (size_t)g->n;
-  g->learns = o->rule == BERTH_GANG_GITTINS && !o->history;
-  g->most_history = g->learns ? g->n : o->n_history;
-  if (!(g->limit = berth_i_alloc(g->ctx, (size_t)o->n_limits, sizeof *g->limit)) ||
-      !(g->history = berth_i_alloc(g->ctx, (size_t)g->most_history, sizeof *g->history)) ||
-      !(g->sum = berth_i_zalloc(g->ctx, (size_t)g->most_history + 1, sizeof *g->sum)) ||
-      (o->consolidate && !(g->consolidate = berth_i_alloc(g->ctx, n, sizeof *g->consolidate))))
-    return berth_i_nomem(g->ctx);
-  if (o->n_limits > 0) memcpy(g->limit, o->limit, (size_t)o->n_limits * sizeof *g->limit);
-  if (!g->learns && o->n_history > 0) memcpy(g->history, o->history, (size_t)o->n_history * sizeof *g->history);
-  if (o->consolidate && n > 0) memcpy(g->consolidate, o->consolidate, n * sizeof *g->consolidate);
-  g->n_history = g->learns ? 0 : o->n_history;
+  g->o = *o;
+  g->o.consolidate = NULL;
+  g->o.own = NULL;
+  if (!o->consolidate) return BERTH_OK;
+  if (!(g->consolidate = berth_i_alloc(g->ctx, n, sizeof *g->consolidate))) return berth_i_nomem(g->ctx);
+  if (n > 0) memcpy(g->consolidate, o->consolidate, n * sizeof *g->consolidate);
   return BERTH_OK;
+}
+
+/* What the rule has of its own. */
+static berth_status init_rule(berth_gang *g, const void *own) {
+  union { double align; void *pointer; char bytes[256]; } defaults;
+  const berth_option_table *table = g->rule->about.options ? g->rule->about.options() : NULL;
+  berth_status st;
+  if (!table) return own ? berth_i_fail(g->ctx, BERTH_EINVAL, "gang: %s has no options of its own", g->rule->about.choice.name)
+                         : BERTH_OK;
+  if (!own) {
+    assert(table->size <= sizeof defaults);
+    table->defaults(&defaults);
+    own = &defaults;
+  }
+  st = berth_options_check(g->ctx, table, own);
+  return st == BERTH_OK ? g->rule->init(g, own) : st;
 }
 
 static berth_status get_arrays(berth_gang *g) {
@@ -124,24 +103,19 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, cons
   if (st != BERTH_OK) return st;
   if (!(g = berth_i_zalloc(ctx, 1, sizeof *g))) return berth_i_nomem(ctx);
   berth_ctx_retain(g->ctx = ctx);
-  g->o = *opts;
   g->n = n;
-  g->ops = berth_i_gang_ops_of(opts->rule);
+  g->rule = berth_i_gang_rule_of((int)opts->rule);
   g->first_tie = -1;
   if ((st = get_arrays(g)) == BERTH_OK) st = copy_options(g, opts);
   for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
     g->job[j].size = size[j];
     g->job[j].run = BERTH_NONE;
   }
-  if (st == BERTH_OK && g->ops->init) st = g->ops->init(g, opts);
+  if (st == BERTH_OK) st = init_rule(g, opts->own);
   if (st != BERTH_OK) {
     berth_gang_release(g);
     return st;
   }
-  g->o.limit = g->o.history = g->o.speed = NULL;
-  g->o.first = g->o.type = NULL;
-  g->o.throughput = g->o.priority = NULL;
-  g->o.consolidate = NULL;
   *out = g;
   return BERTH_OK;
 }
@@ -187,7 +161,7 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
   g->c = c;
   st = berth_i_grow(g->ctx, &reserved, &g->cap_reserved, berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
   g->reserved = reserved;
-  return st == BERTH_OK && g->ops->attach ? g->ops->attach(g) : st;
+  return st == BERTH_OK && g->rule->attach ? g->rule->attach(g) : st;
 }
 
 /* ---- events ----------------------------------------------------------------------------------------------- */
@@ -212,7 +186,7 @@ static berth_status decide(berth_gang *g) {
   double now = berth_cluster_now(g->c);
   berth_status st;
   if (berth_cluster_upcoming(g->c) <= now) return BERTH_OK;
-  st = g->ops->decide(g, now);
+  st = g->rule->decide(g, now);
   g->anew = false;
   return st == BERTH_OK ? note_counts(g, now) : st;
 }
@@ -239,7 +213,7 @@ static berth_status arrival(void *ud, berth_cluster *c, int32_t job) {
 static berth_status end(void *ud, berth_cluster *c, int32_t job) {
   berth_gang *g = ud;
   berth_i_gang_give_back(g, job, berth_cluster_now(c), true);
-  if (g->ops->ordered) berth_i_gang_drop(g, job);
+  if (g->rule->ordered) berth_i_gang_drop(g, job);
   g->anew = g->anew || berth_cluster_slot(c) == 0;
   return decide(g);
 }

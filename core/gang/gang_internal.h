@@ -60,16 +60,15 @@ typedef struct berth_i_gang_place {
   int32_t job, machine, amount;
 } berth_i_gang_place;
 
-typedef struct berth_i_gang_ops berth_i_gang_ops;
+typedef struct berth_i_gang_rule berth_i_gang_rule;
 
 struct berth_gang {
   berth_ctx *ctx;
   berth_gang_options o;
-  const berth_i_gang_ops *ops;
+  const berth_i_gang_rule *rule;
   int32_t n;
   berth_i_gang_job *job;        /* [n] */
   uint8_t *consolidate;         /* [n], NULL */
-  double *limit, *history;
   berth_i_gang_queue waiting;
   int32_t *running, n_running;  /* in the order of the rule */
   int32_t *fresh, n_fresh;      /* arrived since the last decision */
@@ -91,9 +90,6 @@ struct berth_gang {
   int64_t first_tie;
   void *state;                  /* of the rule: what its `init` has made; NULL */
   bool anew;                    /* resizable jobs: a slot, or who is there has changed where there are none */
-  bool learns;                  /* GITTINS: from jobs that end */
-  double *sum;                  /* [most_history + 1] sums of history */
-  int32_t most_history, n_history, n_seen; /* n_history are sorted, and in use */
 
   berth_gang_run *runs;
   int32_t n_runs, n_places;
@@ -104,8 +100,10 @@ struct berth_gang {
   size_t cap_counts;
 };
 
-/** What makes a rule. Those without pauses need decide and arrives only. */
-struct berth_i_gang_ops {
+/** One rule: all that berth knows of it. A new one is a file with its descriptor and a line of BERTH_GANG_RULES. Those without
+ *  pauses need decide and arrives only. */
+struct berth_i_gang_rule {
+  berth_gang_about about;
   berth_status (*decide)(berth_gang *g, double now);
   berth_i_gang_rank (*arrives)(berth_gang *g, int32_t job); /* its rank */
   /** Of one that runs, now, among those that wait; NULL: job[].rank as it is. tie: later than of all that wait already. */
@@ -117,13 +115,14 @@ struct berth_i_gang_ops {
   void (*stops)(berth_gang *g, int32_t job, double now, bool over);
   double (*speed)(berth_gang *g, int32_t job); /* on g->pick; NULL: as the option `rate` says */
   bool (*fits)(const berth_gang *g, int32_t job); /* alone; NULL: if it finds places in an empty cluster */
-  berth_status (*init)(berth_gang *g, const berth_gang_options *o); /* makes g->state, when sizes are known */
+  /** Checks what the table of options does not, and makes g->state; sizes are known.  @param own borrowed; NULL: it has none */
+  berth_status (*init)(berth_gang *g, const void *own);
   berth_status (*attach)(berth_gang *g);       /* when the cluster is known */
   void (*release)(berth_gang *g);              /* g->state, which may be NULL or incomplete */
 };
 
 /** rules.c: the table of rules.  @return NULL: there is none */
-const berth_i_gang_ops *berth_i_gang_ops_of(berth_gang_rule rule);
+const berth_i_gang_rule *berth_i_gang_rule_of(int rule);
 
 /* place.c */
 /** Places in `room` for a job.  @return whether there are any; they are in g->pick */

@@ -1,6 +1,7 @@
 /* Gavel's rounds: at each slot those are served first that have had the fewest rounds for their shares, on the type where that is.
  * Shares are found anew when jobs have come or gone. */
 #include "gang_internal.h"
+#include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct candidate {
@@ -10,6 +11,7 @@ typedef struct candidate {
 
 typedef struct gavel {
   int32_t types;
+  berth_gavel_goal goal;
   int32_t *type;             /* [n_machines] of each machine */
   int32_t n_machines;
   double *throughput;        /* [n * types] work per s */
@@ -36,10 +38,7 @@ static size_t cell(const berth_gang *g, int32_t job, int32_t type) { return (siz
 static void release(berth_gang *g) {
   gavel *v = of(g);
   berth_ctx *ctx = g->ctx;
-  size_t n = (size_t)g->n, types, all;
-  if (!v) return;
-  types = (size_t)v->types;
-  all = cells(g);
+  size_t n = (size_t)g->n, types = (size_t)v->types, all = cells(g);
   berth_i_free(ctx, v->type, (size_t)v->n_machines, sizeof *v->type);
   berth_i_free(ctx, v->throughput, all, sizeof *v->throughput);
   berth_i_free(ctx, v->priority, n, sizeof *v->priority);
@@ -81,35 +80,35 @@ static berth_status get_arrays(berth_gang *g) {
   return berth_i_nomem(ctx);
 }
 
-static berth_status check(berth_gang *g, const berth_gang_options *o) {
-  if (o->n_types < 1 || !o->type || !o->throughput)
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of GPUs: expected at least 1, and throughputs on them");
-  for (int32_t m = 0; m < o->n_machines; m++)
-    if (o->type[m] < 0 || o->type[m] >= o->n_types)
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: machine %d: type: there is none %d, there are %d", (int)m, (int)o->type[m],
-                          (int)o->n_types);
-  for (size_t i = 0; i < (size_t)g->n * (size_t)o->n_types; i++)
-    if (!(o->throughput[i] >= 0) || isinf(o->throughput[i]))
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: throughput: expected a finite number not below 0, got %g",
-                          (int)(i / (size_t)o->n_types), o->throughput[i]);
-  for (int32_t j = 0; o->priority && j < g->n; j++)
-    if (!(o->priority[j] > 0) || isinf(o->priority[j]))
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: priority: expected a finite number above 0, got %g", (int)j,
-                          o->priority[j]);
-  return BERTH_OK;
+static berth_status expect(berth_ctx *ctx, const char *key, int64_t got, int64_t expected, const char *per) {
+  if (got == expected) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s: expected %" PRId64 " numbers (one per %s), got %" PRId64, key, expected, per,
+                      got);
 }
 
-static berth_status init(berth_gang *g, const berth_gang_options *o) {
+static berth_status check(berth_gang *g, const berth_gang_gavel_options *o) {
+  berth_status st = expect(g->ctx, "throughputs", o->n_throughputs, (int64_t)g->n * o->n_types, "job and type");
+  if (st == BERTH_OK && o->priorities) st = expect(g->ctx, "priorities", o->n_priorities, g->n, "job");
+  for (int32_t m = 0; st == BERTH_OK && m < o->n_machines; m++)
+    if (o->types[m] >= o->n_types)
+      st = berth_i_fail(g->ctx, BERTH_EINVAL, "gang: machine %d: type: there is none %d, there are %d", (int)m, (int)o->types[m],
+                        (int)o->n_types);
+  return st;
+}
+
+static berth_status init(berth_gang *g, const void *own) {
+  const berth_gang_gavel_options *o = own;
   gavel *v;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
   if (!(v = g->state = berth_i_zalloc(g->ctx, 1, sizeof *v))) return berth_i_nomem(g->ctx);
   v->types = o->n_types;
+  v->goal = (berth_gavel_goal)o->goal;
   v->n_machines = o->n_machines;
   if ((st = get_arrays(g)) != BERTH_OK) return st;
-  if (v->n_machines > 0) memcpy(v->type, o->type, (size_t)v->n_machines * sizeof *v->type);
-  if (g->n > 0) memcpy(v->throughput, o->throughput, cells(g) * sizeof *v->throughput);
-  for (int32_t j = 0; j < g->n; j++) v->priority[j] = o->priority ? o->priority[j] : 1;
+  if (v->n_machines > 0) memcpy(v->type, o->types, (size_t)v->n_machines * sizeof *v->type);
+  if (g->n > 0) memcpy(v->throughput, o->throughputs, cells(g) * sizeof *v->throughput);
+  for (int32_t j = 0; j < g->n; j++) v->priority[j] = o->priorities ? o->priorities[j] : 1;
   v->stale = true;
   return BERTH_OK;
 }
@@ -173,7 +172,7 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
     v->elapsed[i] = now - v->arrival[job];
     v->alone_of[i] = fmax(v->alone[job], 1e-9);
   }
-  if ((st = berth_gavel_allocate(g->ctx, &p, (berth_gavel_goal)g->o.goal, v->share_of, &objective)) != BERTH_OK) return st;
+  if ((st = berth_gavel_allocate(g->ctx, &p, v->goal, v->share_of, &objective)) != BERTH_OK) return st;
   for (int32_t i = 0; i < n; i++)
     memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types, types * sizeof *v->share);
   v->stale = false;
@@ -264,5 +263,43 @@ static berth_status decide(berth_gang *g, double now) {
 
 static double speed(berth_gang *g, int32_t job) { return of(g)->throughput[cell(g, job, of(g)->type[g->pick.machine[0]])]; }
 
-const berth_i_gang_ops berth_i_gang_rounds = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops,
-                                               .speed = speed, .fits = fits, .init = init, .attach = attach, .release = release };
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+static const berth_choice *const goals[] = {
+  BERTH_I_CHOICE("max-min", "The least throughput over an equal share's, weighted by priority."),
+  BERTH_I_CHOICE("makespan", "The time until all work left is done."),
+  BERTH_I_CHOICE("finish-time", "The largest ratio of a job's time in all to that alone."),
+  BERTH_I_CHOICE("max-sum", "The sum of throughputs."),
+  NULL
+};
+const berth_choice *const *berth_gavel_goals(void) { return goals; }
+
+berth_gang_gavel_options berth_gang_gavel_defaults(void) { return (berth_gang_gavel_options){ .n_types = 1 }; }
+
+static void set_defaults(void *out) { *(berth_gang_gavel_options *)out = berth_gang_gavel_defaults(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_gang_gavel_options, name, kind)
+#define LIST(name, length, kind) BERTH_I_OPTION_LIST(berth_gang_gavel_options, name, length, kind)
+
+static const berth_option_table *table(void) {
+  static const berth_option options[] = {
+    { FIELD(n_types, WHOLE), .low = 1, .high = 1 << 16, .text = "how many types there are" },
+    { LIST(types, n_machines, WHOLES), .takes = "array of names", .fallback = "required", .text = "type of the GPUs of each machine" },
+    { LIST(throughputs, n_throughputs, NUMBERS), .text = "work per s on each type, job after job; 0: not there" },
+    { LIST(priorities, n_priorities, NUMBERS), .above = 1, .fallback = "1 each", .text = "weight of each job" },
+    { FIELD(goal, CHOICE), .choices = goals, .text = "what the linear program of shares makes best" },
+    { .key = NULL }
+  };
+  static const berth_option_table gavel_table = { "gang gavel", options, sizeof(berth_gang_gavel_options), set_defaults };
+  return &gavel_table;
+}
+
+const berth_i_gang_rule berth_i_gang_gavel = {
+  .about = {
+    .choice = { "gavel", "Types of GPUs: at each slot (a round; published: 360 s) those are served first that have had the fewest "
+                         "rounds for their share of a type." },
+    .source = "Narayanan et al., \"Gavel\", OSDI 2020", .reads = "types goal", .options = table,
+  },
+  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed, .fits = fits, .init = init,
+  .attach = attach, .release = release,
+};

@@ -6,36 +6,46 @@
 
 static const int64_t WAITS = INT64_MAX / 2; /* ties of those that wait are from here on */
 
-static void add_up(berth_gang *g) {
-  berth_i_sort_numbers(g->history, g->n_history);
-  for (int32_t i = 0; i < g->n_history; i++) g->sum[i + 1] = g->sum[i] + g->history[i];
+typedef struct gittins {
+  double quantum;    /* GPU-s */
+  bool learns;       /* from jobs that end */
+  double *history;   /* [most] GPU-s; the first n are sorted, and in use; n_seen are known */
+  double *sum;       /* [most + 1] sums of history */
+  int32_t most, n, n_seen;
+} gittins;
+
+static gittins *of(const berth_gang *g) { return g->state; }
+
+static void add_up(gittins *h) {
+  berth_i_sort_numbers(h->history, h->n);
+  for (int32_t i = 0; i < h->n; i++) h->sum[i + 1] = h->sum[i] + h->history[i];
 }
 
 /* How many of the history are not above x. */
-static int32_t up_to(const berth_gang *g, double x) {
-  int32_t low = 0, high = g->n_history;
+static int32_t up_to(const gittins *h, double x) {
+  int32_t low = 0, high = h->n;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (g->history[middle] <= x) low = middle + 1;
+    if (h->history[middle] <= x) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /* Pr[S - a <= D | S > a] / E[min(S - a, D) | S > a]; 0 where nobody is known to have had more than a. */
-static double index_at(const berth_gang *g, double a) {
-  int32_t from = up_to(g, a), to = up_to(g, a + g->o.quantum), n = g->n_history;
-  double spent = g->sum[to] - g->sum[from] - a * (to - from) + g->o.quantum * (n - to);
-  return from < n ? (to - from) / spent : 0;
+static double index_at(const gittins *h, double a) {
+  int32_t from = up_to(h, a), to = up_to(h, a + h->quantum);
+  double spent = h->sum[to] - h->sum[from] - a * (to - from) + h->quantum * (h->n - to);
+  return from < h->n ? (to - from) / spent : 0;
 }
 
 /* ---- whole quanta: job[].level of them ----------------------------------------------------------------------- */
 
-static double key_of(const berth_gang *g, int32_t job) { return -index_at(g, g->job[job].level * g->o.quantum); }
+static double key_of(const berth_gang *g, int32_t job) { return -index_at(of(g), g->job[job].level * of(g)->quantum); }
 
 static void expect(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
-  berth_i_heap_push(&g->due, job, j->since + ((j->level + 1) * g->o.quantum / j->size - j->served));
+  berth_i_heap_push(&g->due, job, j->since + ((j->level + 1) * of(g)->quantum / j->size - j->served));
 }
 
 static void catch_up(berth_gang *g, double now) {
@@ -61,20 +71,14 @@ static void rank_waiting(berth_gang *g) {
 
 /* Those that have ended are counted in when there are a quarter more of them. */
 static void learn(berth_gang *g, double now) {
-  g->n_history = g->n_seen;
-  add_up(g);
+  of(g)->n = of(g)->n_seen;
+  add_up(of(g));
   rank_waiting(g);
   for (int32_t i = 0; i < g->n_running; i++) g->job[g->running[i]].rank.key = key_of(g, g->running[i]);
   berth_i_gang_sort(g, now);
 }
 
 /* ---- the rule ------------------------------------------------------------------------------------------------- */
-
-static berth_status init(berth_gang *g, const berth_gang_options *o) {
-  (void)o;
-  add_up(g);
-  return BERTH_OK;
-}
 
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ key_of(g, job), WAITS + job }; }
 static berth_i_gang_rank paused(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].rank.key, WAITS + job }; }
@@ -87,18 +91,68 @@ static berth_status begins(berth_gang *g, int32_t job, double now) {
 }
 
 static void stops(berth_gang *g, int32_t job, double now, bool over) {
+  gittins *h = of(g);
   (void)now;
   berth_i_heap_remove(&g->due, job);
-  if (over && g->learns) g->history[g->n_seen++] = g->job[job].served * g->job[job].size;
+  if (over && h->learns) h->history[h->n_seen++] = g->job[job].served * g->job[job].size;
 }
 
 static berth_status decide(berth_gang *g, double now) {
+  const gittins *h = of(g);
   berth_status st;
   catch_up(g, now);
-  if (g->learns && g->n_seen > g->n_history + g->n_history / 4) learn(g, now);
+  if (h->learns && h->n_seen > h->n + h->n / 4) learn(g, now);
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
   return berth_cluster_wake(g->c, g->waiting.n > 0 && g->due.n > 0 ? fmax(now, g->due.at[0].key) : INFINITY);
 }
 
-const berth_i_gang_ops berth_i_gang_gittins = { .decide = decide, .arrives = arrives, .ordered = true, .paused = paused,
-                                                .begins = begins, .stops = stops, .init = init };
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+berth_gang_gittins_options berth_gang_gittins_defaults(void) { return (berth_gang_gittins_options){ .quantum = 3250 }; }
+
+static void set_defaults(void *out) { *(berth_gang_gittins_options *)out = berth_gang_gittins_defaults(); }
+
+static const berth_option_table *table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION_LIST(berth_gang_gittins_options, history, n_history, NUMBERS), .fallback = "of those that have ended so far",
+      .text = "GPU-s of jobs known before" },
+    { BERTH_I_OPTION(berth_gang_gittins_options, quantum, NUMBER), .above = 1,
+      .text = "GPU-s to look ahead, after each of which a job is judged again" },
+    { .key = NULL }
+  };
+  static const berth_option_table gittins_table = { "gang gittins", options, sizeof(berth_gang_gittins_options), set_defaults };
+  return &gittins_table;
+}
+
+static berth_status init(berth_gang *g, const void *own) {
+  const berth_gang_gittins_options *o = own;
+  gittins *h = g->state = berth_i_zalloc(g->ctx, 1, sizeof *h);
+  if (!h) return berth_i_nomem(g->ctx);
+  h->quantum = o->quantum;
+  h->learns = !o->history;
+  h->most = h->learns ? g->n : o->n_history;
+  if (!(h->history = berth_i_alloc(g->ctx, (size_t)h->most, sizeof *h->history)) ||
+      !(h->sum = berth_i_zalloc(g->ctx, (size_t)h->most + 1, sizeof *h->sum)))
+    return berth_i_nomem(g->ctx);
+  if (!h->learns) h->n = o->n_history;
+  if (h->n > 0) memcpy(h->history, o->history, (size_t)h->n * sizeof *h->history);
+  add_up(h);
+  return BERTH_OK;
+}
+
+static void release(berth_gang *g) {
+  gittins *h = of(g);
+  berth_i_free(g->ctx, h->history, (size_t)h->most, sizeof *h->history);
+  berth_i_free(g->ctx, h->sum, (size_t)h->most + 1, sizeof *h->sum);
+  berth_i_free(g->ctx, h, 1, sizeof *h);
+}
+
+const berth_i_gang_rule berth_i_gang_gittins = {
+  .about = {
+    .choice = { "gittins", "By the chance to end within the next quantum per GPU-s that it takes, given the service so far; runs and "
+                           "pauses as srtf." },
+    .source = "Gu et al., \"Tiresias\", NSDI 2019, 2D-Gittins", .reads = "rate placement history quantum", .options = table,
+  },
+  .decide = decide, .arrives = arrives, .ordered = true, .paused = paused, .begins = begins, .stops = stops, .init = init,
+  .release = release,
+};

@@ -4,8 +4,16 @@
 #include "gang_internal.h"
 #include "base/sort_internal.h"
 
-static bool last_level(const berth_gang *g, int32_t job) { return g->job[job].level >= g->o.n_limits; }
-static double weight(const berth_gang *g, int32_t job) { return g->o.rule == BERTH_GANG_LAS_2D ? g->job[job].size : 1; }
+typedef struct las {
+  berth_gang_las_options o; /* its limits are the copy */
+  double *limit;            /* [n_limits] */
+  bool by_gpus;             /* service is s times GPUs */
+} las;
+
+static las *of(const berth_gang *g) { return g->state; }
+
+static bool last_level(const berth_gang *g, int32_t job) { return g->job[job].level >= of(g)->o.n_limits; }
+static double weight(const berth_gang *g, int32_t job) { return of(g)->by_gpus ? g->job[job].size : 1; }
 
 static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
   return (berth_i_gang_rank){ 2 * g->job[job].level + 1, g->next_tie++ };
@@ -15,12 +23,12 @@ static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
 
 static void expect_down(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
-  if (!last_level(g, job)) berth_i_heap_push(&g->due, job, j->since + (g->limit[j->level] / weight(g, job) - j->served));
+  if (!last_level(g, job)) berth_i_heap_push(&g->due, job, j->since + (of(g)->limit[j->level] / weight(g, job) - j->served));
 }
 
 static void expect_up(berth_gang *g, int32_t job, double now) {
-  if (isfinite(g->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
-    berth_i_heap_push(&g->up, job, now + g->o.promote * g->job[job].served);
+  if (isfinite(of(g)->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
+    berth_i_heap_push(&g->up, job, now + of(g)->o.promote * g->job[job].served);
 }
 
 /* Those of a heap whose time has come, by number, into g->keep. */
@@ -55,22 +63,23 @@ static void change_queues(berth_gang *g, double now) {
 
 /* Seconds are taken for GPU-s, at every event again. */
 static double published_down(const berth_gang *g, double now) {
+  const las *l = of(g);
   double next = INFINITY;
   for (int32_t i = 0; i < g->n_running; i++) {
     const berth_i_gang_job *j = &g->job[g->running[i]];
-    if (j->level < g->o.n_limits) next = fmin(next, now + ceil((g->limit[j->level] - (j->served + now - j->since)) / j->size));
+    if (j->level < l->o.n_limits) next = fmin(next, now + ceil((l->limit[j->level] - (j->served + now - j->since)) / j->size));
   }
   return next;
 }
 
 static double next_down(const berth_gang *g, double now) {
-  if (g->o.published && g->o.rule == BERTH_GANG_LAS_2D) return published_down(g, now);
+  if (of(g)->o.published && of(g)->by_gpus) return published_down(g, now);
   return g->due.n > 0 ? g->due.at[0].key : INFINITY;
 }
 
 static berth_status wake(berth_gang *g, double now) {
   double down = next_down(g, now), up = g->up.n > 0 ? g->up.at[0].key : INFINITY, next = fmin(down, up);
-  if (g->o.tick > 0 && isfinite(next)) next = ceil(next / g->o.tick) * g->o.tick;
+  if (of(g)->o.tick > 0 && isfinite(next)) next = ceil(next / of(g)->o.tick) * of(g)->o.tick;
   return berth_cluster_wake(g->c, fmax(now, next));
 }
 
@@ -118,5 +127,85 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
   if (!over) expect_up(g, job, now);
 }
 
-const berth_i_gang_ops berth_i_gang_las = { .decide = decide, .arrives = arrives, .paused = paused, .ordered = true,
-                                            .begins = begins, .stops = stops };
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+enum { DEFAULT_LIMITS = 2 };
+
+berth_gang_las_options berth_gang_las_defaults(void) {
+  static const double limits[DEFAULT_LIMITS] = { 3250, 7200 };
+  return (berth_gang_las_options){ .n_limits = DEFAULT_LIMITS, .limits = limits, .promote = INFINITY };
+}
+
+static void set_defaults(void *out) { *(berth_gang_las_options *)out = berth_gang_las_defaults(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_gang_las_options, name, kind)
+
+static const berth_option_table *table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION_LIST(berth_gang_las_options, limits, n_limits, NUMBERS), .fallback = "3250, 7200",
+      .text = "s of service (las-2d: GPU-s) at which a job goes down a queue" },
+    { FIELD(promote, NUMBER), .above = 1, .high = INFINITY, .fallback = "never",
+      .text = "a job goes back to the first queue after waiting so many times what it has run since it was there" },
+    { FIELD(tick, QUANTITY), .unit = BERTH_SECONDS, .fallback = "at once",
+      .text = "jobs go down at whole ticks of so many s; the published simulator: 1" },
+    { FIELD(published, FLAG), .text = "looks for jobs that go down when the published simulator does, which takes seconds for GPU-s "
+                                      "there, so that some go down later" },
+    { .key = NULL }
+  };
+  static const berth_option_table las_table = { "gang las", options, sizeof(berth_gang_las_options), set_defaults };
+  return &las_table;
+}
+
+static berth_status check(berth_ctx *ctx, const berth_gang_las_options *o) {
+  for (int32_t i = 1; i < o->n_limits; i++) {
+    if (o->limits[i] >= o->limits[i - 1]) continue;
+    return berth_i_fail(ctx, BERTH_EINVAL, "option limits: expected ascending numbers, got %g after %g", o->limits[i],
+                        o->limits[i - 1]);
+  }
+  return BERTH_OK;
+}
+
+static berth_status init(berth_gang *g, const void *own) {
+  const berth_gang_las_options *o = own;
+  berth_status st = check(g->ctx, o);
+  las *l;
+  if (st != BERTH_OK) return st;
+  if (!(l = g->state = berth_i_zalloc(g->ctx, 1, sizeof *l))) return berth_i_nomem(g->ctx);
+  l->o = *o;
+  if (!(l->limit = berth_i_alloc(g->ctx, (size_t)o->n_limits, sizeof *l->limit))) return berth_i_nomem(g->ctx);
+  if (o->n_limits > 0) memcpy(l->limit, o->limits, (size_t)o->n_limits * sizeof *l->limit);
+  l->o.limits = l->limit;
+  return BERTH_OK;
+}
+
+static berth_status init_2d(berth_gang *g, const void *own) {
+  berth_status st = init(g, own);
+  if (st == BERTH_OK) of(g)->by_gpus = true;
+  return st;
+}
+
+static void release(berth_gang *g) {
+  berth_i_free(g->ctx, of(g)->limit, (size_t)of(g)->o.n_limits, sizeof *of(g)->limit);
+  berth_i_free(g->ctx, of(g), 1, sizeof(las));
+}
+
+/* ---- the rules ---------------------------------------------------------------------------------------------- */
+
+const berth_i_gang_rule berth_i_gang_las = {
+  .about = {
+    .choice = { "las", "Queues by seconds run; in a queue those that run come before those that wait, then in order of coming into "
+                       "it; runs and pauses as srtf." },
+    .source = "Gu et al., \"Tiresias\", NSDI 2019", .reads = "rate placement limits promote tick", .options = table,
+  },
+  .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins, .stops = stops, .init = init,
+  .release = release,
+};
+
+const berth_i_gang_rule berth_i_gang_las_2d = {
+  .about = {
+    .choice = { "las-2d", "Queues by seconds run times GPUs; else as las." },
+    .source = "Gu et al., \"Tiresias\", NSDI 2019", .reads = "rate placement limits promote tick published", .options = table,
+  },
+  .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins, .stops = stops, .init = init_2d,
+  .release = release,
+};

@@ -13,7 +13,7 @@ void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank) {
 }
 
 void berth_i_gang_queue_fresh(berth_gang *g) {
-  for (int32_t i = 0; i < g->n_fresh; i++) berth_i_gang_enqueue(g, g->fresh[i], g->ops->arrives(g, g->fresh[i]));
+  for (int32_t i = 0; i < g->n_fresh; i++) berth_i_gang_enqueue(g, g->fresh[i], g->rule->arrives(g, g->fresh[i]));
   g->n_fresh = 0;
 }
 
@@ -30,7 +30,7 @@ int32_t berth_i_gang_list_all(berth_gang *g) {
 /* At present, comparable with those that wait. */
 static berth_i_gang_rank rank_at(berth_gang *g, int32_t i, double now) {
   int32_t job = g->running[i];
-  return g->ops->rank ? g->ops->rank(g, job, now, g->now_tie + i) : g->job[job].rank;
+  return g->rule->rank ? g->rule->rank(g, job, now, g->now_tie + i) : g->job[job].rank;
 }
 
 /* Equal ones stay as they are. */
@@ -49,7 +49,7 @@ static int32_t place_of(berth_gang *g, int32_t i, berth_i_gang_rank rank, double
   int32_t end = g->n_running;
   while (i < end) {
     int32_t middle = i + (end - i) / 2;
-    if (berth_i_gang_before(g->ops->moves ? g->job[g->running[middle]].rank : rank_at(g, middle, now), rank)) i = middle + 1;
+    if (berth_i_gang_before(g->rule->moves ? g->job[g->running[middle]].rank : rank_at(g, middle, now), rank)) i = middle + 1;
     else end = middle;
   }
   return i;
@@ -130,7 +130,7 @@ static bool reserve(berth_gang *g, walk *w, int32_t job) {
 
 static void offer_running(berth_gang *g, walk *w) {
   int32_t job = g->running[w->i], size = g->job[job].size;
-  if (!g->ops->moves) g->job[job].rank = rank_at(g, w->i, w->now);
+  if (!g->rule->moves) g->job[job].rank = rank_at(g, w->i, w->now);
   w->i++;
   w->rest -= size;
   if (size <= w->left && stays(g, job)) {
@@ -156,7 +156,7 @@ static void go_through(berth_gang *g, walk *w) {
   while (w->wait != BERTH_NONE || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
     bool runs = w->i < g->n_running;
     if (runs && w->wait != BERTH_NONE) {
-      berth_i_gang_rank r = g->ops->moves ? g->job[g->running[w->i]].rank : rank_at(g, w->i, w->now);
+      berth_i_gang_rank r = g->rule->moves ? g->job[g->running[w->i]].rank : rank_at(g, w->i, w->now);
       runs = berth_i_gang_before(r, g->job[w->wait].rank);
     }
     if (runs) offer_running(g, w);
@@ -182,7 +182,7 @@ static berth_status pause_all(berth_gang *g, double now) {
   /* from the last on, so that a rule may put each in front */
   for (int32_t i = g->n_pause - 1; i >= 0; i--) {
     int32_t job = g->pause[i];
-    berth_i_gang_enqueue(g, job, g->ops->paused ? g->ops->paused(g, job) : g->job[job].rank);
+    berth_i_gang_enqueue(g, job, g->rule->paused ? g->rule->paused(g, job) : g->job[job].rank);
   }
   return BERTH_OK;
 }
@@ -216,7 +216,7 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   berth_status st;
   g->now_tie = g->next_tie;
   g->next_tie += g->n_running;
-  if (g->waiting.n + g->n_fresh > 0 && g->ops->moves) berth_i_gang_sort(g, now);
+  if (g->waiting.n + g->n_fresh > 0 && g->rule->moves) berth_i_gang_sort(g, now);
   berth_i_gang_queue_fresh(g);
   g->n_start = g->n_pause = 0;
   if (berth_i_gang_by_place(g)) {

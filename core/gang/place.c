@@ -91,7 +91,7 @@ bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job) {
 bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size) { return find_from(g, room, size, 0); }
 
 bool berth_i_gang_fits_ever(berth_gang *g, int32_t job) {
-  if (g->ops->fits) return g->ops->fits(g, job);
+  if (g->rule->fits) return g->rule->fits(g, job);
   return g->job[job].size <= g->total && (!berth_i_gang_by_place(g) || berth_i_gang_find(g, g->cap, job));
 }
 
@@ -109,8 +109,8 @@ static const double *amounts(berth_gang *g) {
 
 berth_status berth_i_gang_rate(berth_gang *g, int32_t job, double *rate) {
   berth_status st;
-  *rate = g->ops->speed ? g->ops->speed(g, job) : 1;
-  if (g->ops->speed || !g->o.rate) return BERTH_OK;
+  *rate = g->rule->speed ? g->rule->speed(g, job) : 1;
+  if (g->rule->speed || !g->o.rate) return BERTH_OK;
   if ((st = g->o.rate(g->o.ud, job, g->pick.n, g->pick.machine, amounts(g), rate)) != BERTH_OK) return st;
   if (*rate > 0 && isfinite(*rate)) return BERTH_OK;
   return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: rate: expected a finite number above 0, got %g", (int)job, *rate);
@@ -164,7 +164,7 @@ berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   if (st != BERTH_OK) return st;
   note_run(g, job, now);
   g->job[job].since = now;
-  return g->ops->begins ? g->ops->begins(g, job, now) : BERTH_OK;
+  return g->rule->begins ? g->rule->begins(g, job, now) : BERTH_OK;
 }
 
 void berth_i_gang_give_back(berth_gang *g, int32_t job, double now, bool over) {
@@ -179,7 +179,7 @@ void berth_i_gang_give_back(berth_gang *g, int32_t job, double now, bool over) {
   }
   g->left += g->job[job].size;
   g->job[job].served += now - g->job[job].since;
-  if (g->ops->stops) g->ops->stops(g, job, now, over);
+  if (g->rule->stops) g->rule->stops(g, job, now, over);
 }
 
 berth_status berth_i_gang_pause(berth_gang *g, int32_t job, double now) {

@@ -4,6 +4,8 @@
 #include <berth/gang.h>
 
 typedef struct elastic {
+  berth_gang_resize_options o; /* its arrays are not used: the copies are below */
+  bool optimus;
   int32_t *first;            /* [n + 1] */
   double *speed;             /* [first[n]] */
   double *arrival;           /* [n] s */
@@ -31,7 +33,6 @@ static int32_t least_of(const elastic *e, int32_t job) {
 static void release(berth_gang *g) {
   elastic *e = of(g);
   size_t n = (size_t)g->n;
-  if (!e) return;
   if (e->first) berth_i_free(g->ctx, e->speed, (size_t)e->first[g->n], sizeof *e->speed);
   berth_i_free(g->ctx, e->first, n + 1, sizeof *e->first);
   berth_i_free(g->ctx, e->arrival, n, sizeof *e->arrival);
@@ -44,21 +45,29 @@ static void release(berth_gang *g) {
   berth_i_free(g->ctx, e, 1, sizeof *e);
 }
 
-static berth_status check(berth_gang *g, const berth_gang_options *o) {
-  if (!o->first) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: resizable jobs: expected their speeds, got none");
+static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
+  if (o->n_first != g->n + 1)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected %d numbers (one per job, and one more), got %d",
+                        (int)g->n + 1, (int)o->n_first);
+  if (o->first[0] != 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected 0, got %d", (int)o->first[0]);
   for (int32_t j = 0; j < g->n; j++)
-    if (o->first[j] < 0 || o->first[j + 1] < o->first[j])
+    if (o->first[j + 1] < o->first[j])
       return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense", (int)j, (int)o->first[j],
                           (int)o->first[j + 1]);
+  if (o->n_speeds != o->first[g->n])
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "option speeds: expected %d numbers, got %d", (int)o->first[g->n],
+                        (int)o->n_speeds);
   return BERTH_OK;
 }
 
-static berth_status init(berth_gang *g, const berth_gang_options *o) {
+static berth_status init(berth_gang *g, const void *own) {
+  const berth_gang_resize_options *o = own;
   size_t n = (size_t)g->n;
   elastic *e;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
   if (!(e = g->state = berth_i_zalloc(g->ctx, 1, sizeof *e))) return berth_i_nomem(g->ctx);
+  e->o = *o;
   if (!(e->first = berth_i_alloc(g->ctx, n + 1, sizeof *e->first))) return berth_i_nomem(g->ctx);
   memcpy(e->first, o->first, (n + 1) * sizeof *e->first);
   if (!(e->speed = berth_i_alloc(g->ctx, (size_t)e->first[n], sizeof *e->speed)) ||
@@ -66,12 +75,18 @@ static berth_status init(berth_gang *g, const berth_gang_options *o) {
       !(e->count = berth_i_zalloc(g->ctx, n, sizeof *e->count)) || !(e->ready = berth_i_alloc(g->ctx, n, sizeof *e->ready)) ||
       !(e->job = berth_i_alloc(g->ctx, n, sizeof *e->job)))
     return berth_i_nomem(g->ctx);
-  if (e->first[n] > 0) memcpy(e->speed, o->speed, (size_t)e->first[n] * sizeof *e->speed);
+  if (e->first[n] > 0) memcpy(e->speed, o->speeds, (size_t)e->first[n] * sizeof *e->speed);
   for (int32_t j = 0; j < g->n; j++) {
     e->ready[j] = NAN;
     g->job[j].size = least_of(e, j);
   }
   return BERTH_OK;
+}
+
+static berth_status init_optimus(berth_gang *g, const void *own) {
+  berth_status st = init(g, own);
+  if (st == BERTH_OK) of(g)->optimus = true;
+  return st;
 }
 
 /* Those on several machines have whole ones: they do not share. */
@@ -113,9 +128,9 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 
 /* (T - R d) / (T + d): age T, restarts R so far. */
 static double change(const berth_gang *g, int32_t job, const berth_job_record *r, double now) {
-  double age = now - of(g)->arrival[job];
+  double age = now - of(g)->arrival[job], restart = of(g)->o.restart;
   if (isnan(r->start)) return 1;
-  return age + g->o.restart > 0 ? fmax(0, (age - r->pauses * g->o.restart) / (age + g->o.restart)) : 1;
+  return age + restart > 0 ? fmax(0, (age - r->pauses * restart) / (age + restart)) : 1;
 }
 
 static berth_status choose(berth_gang *g, int32_t n, double now) {
@@ -127,8 +142,8 @@ static berth_status choose(berth_gang *g, int32_t n, double now) {
     if (st != BERTH_OK) return st;
     e->job[i] = (berth_elastic_job){ most_of(e, job), e->speed + e->first[job], r.left, e->given[job], change(g, job, &r, now) };
   }
-  if (g->o.rule == BERTH_GANG_OPTIMUS) return berth_elastic_optimus(g->ctx, n, e->job, g->total, e->count);
-  return berth_elastic_pollux(g->ctx, n, e->job, g->total, g->o.power, g->o.floor, e->count);
+  if (e->optimus) return berth_elastic_optimus(g->ctx, n, e->job, g->total, e->count);
+  return berth_elastic_pollux(g->ctx, n, e->job, g->total, e->o.power, e->o.floor, e->count);
 }
 
 /* ---- where --------------------------------------------------------------------------------------------------- */
@@ -183,7 +198,7 @@ static berth_status place(berth_gang *g, int32_t job, double now) {
   while (e->given[job] > 0 && !berth_i_gang_find_packed(g, g->plan, e->given[job])) e->given[job] = fewer(e, job, e->given[job]);
   if (e->given[job] == 0) return BERTH_OK;
   for (int32_t i = 0; i < g->pick.n; i++) keep_place(g, (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] });
-  e->ready[job] = isnan(r.start) ? now : now + g->o.restart;
+  e->ready[job] = isnan(r.start) ? now : now + e->o.restart;
   return BERTH_OK;
 }
 
@@ -249,5 +264,45 @@ static berth_status decide(berth_gang *g, double now) {
   return st == BERTH_OK ? wake(g) : st;
 }
 
-const berth_i_gang_ops berth_i_gang_resize = { .decide = decide, .arrives = arrives, .ordered = true, .stops = stops,
-                                               .speed = speed, .init = init, .attach = attach, .release = release };
+/* ---- options -------------------------------------------------------------------------------------------------- */
+
+berth_gang_resize_options berth_gang_resize_defaults(void) { return (berth_gang_resize_options){ .power = -1, .floor = 0.01 }; }
+
+static void set_defaults(void *out) { *(berth_gang_resize_options *)out = berth_gang_resize_defaults(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_gang_resize_options, name, kind)
+#define LIST(name, kind) BERTH_I_OPTION_LIST(berth_gang_resize_options, name, n_##name, kind)
+
+static const berth_option_table *table(void) {
+  static const berth_option options[] = {
+    { LIST(first, WHOLES), .text = "where the speeds of each job begin" },
+    { LIST(speeds, NUMBERS), .text = "work per s on 1, 2, ... GPUs, job after job; 0: not on so many" },
+    { FIELD(restart, QUANTITY), .unit = BERTH_SECONDS, .text = "a job goes on so many s after a change" },
+    { FIELD(power, NUMBER), .low = -INFINITY, .high = 1, .text = "the mean of speedup^power is made largest; 0: of logarithms" },
+    { FIELD(floor, NUMBER), .above = 1, .text = "speedup of a job without GPUs" },
+    { .key = NULL }
+  };
+  static const berth_option_table resize_table = { "gang resize", options, sizeof(berth_gang_resize_options), set_defaults };
+  return &resize_table;
+}
+
+/* ---- the rules ------------------------------------------------------------------------------------------------ */
+
+const berth_i_gang_rule berth_i_gang_optimus = {
+  .about = {
+    .choice = { "optimus", "Resizable jobs, at each slot (each event if there are none): one GPU each by arrival, then one more to the "
+                           "job whose time left falls most." },
+    .source = "Peng et al., \"Optimus\", EuroSys 2018", .reads = "restart", .options = table,
+  },
+  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed, .init = init_optimus, .attach = attach,
+  .release = release,
+};
+
+const berth_i_gang_rule berth_i_gang_pollux = {
+  .about = {
+    .choice = { "pollux", "Resizable jobs, at each slot (each event if there are none): the greatest mean of speedup^power." },
+    .source = "Qiao et al., \"Pollux\", OSDI 2021, sec. 4.2", .reads = "restart power floor", .options = table,
+  },
+  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed, .init = init, .attach = attach,
+  .release = release,
+};

@@ -37,7 +37,7 @@ static const struct {
   const bl_table *tables;
 } options[] = {
   { "simulate", bl_sim_tables }, { "simulate_batch", bl_batch_tables }, { "place", bl_place_tables }, { "cost", bl_cost_tables },
-  { "executor", bl_exec_tables }, { "load", bl_load_tables }, { "parse", bl_parse_tables },
+  { "executor", bl_exec_tables }, { "load", bl_load_tables }, { "parse", bl_parse_tables }, { "cluster", bl_cluster_tables },
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 

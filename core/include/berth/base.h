@@ -121,6 +121,8 @@ typedef enum berth_option_type {
   BERTH_OPTION_NUMBER,   /* double, finite */
   BERTH_OPTION_QUANTITY, /* double in the base unit of `unit` */
   BERTH_OPTION_CHOICE,   /* enum: `first` plus the index in `choices` */
+  BERTH_OPTION_NUMBERS,  /* const double *, an array of as many as the int32_t at `count` says */
+  BERTH_OPTION_WHOLES,   /* const int32_t *, likewise */
   BERTH_OPTION_OTHER     /* pointer: array, function or object, described by `takes` */
 } berth_option_type;
 
@@ -128,13 +130,14 @@ typedef struct berth_option {
   const char *key;          /* the name of the field, and of the option in Lua */
   const char *text;         /* what it decides, without a full stop; NULL: in C only */
   size_t offset;            /* of the field in the struct */
+  size_t count;             /* NUMBERS, WHOLES: offset of the int32_t that is their length */
   berth_option_type type;
   berth_unit unit;          /* QUANTITY */
-  double low, high;         /* legal range of numbers; high 0: no limit, but finite; INFINITY: no limit */
+  double low, high;         /* legal range of numbers, also in arrays; high 0: no limit, but finite; INFINITY: no limit */
   int above;                /* 1: `low` itself is not legal */
   int first;                /* CHOICE: value of the first choice; 0 below it stands for the default */
   const berth_choice *const *choices; /* CHOICE: NULL-terminated */
-  const char *takes;        /* OTHER: "array", "function", ... as Lua users know it */
+  const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua users know it; of arrays NULL: "numbers" */
   const char *fallback;     /* the default in words, where the value alone does not say it; NULL: the value in `defaults` */
 } berth_option;
 

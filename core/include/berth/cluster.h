@@ -21,14 +21,15 @@ typedef struct berth_job {
 } berth_job;
 
 typedef struct berth_cluster_options {
-  int32_t machines;       /* at least 1 */
-  int32_t resources;      /* of each machine; default 1 */
+  int32_t machines;       /* 1 to 2^20 */
+  int32_t resources;      /* of each machine, 1 to 1024; default 1 */
   const double *capacity; /* [machines * resources]; NULL: 1 of each */
   double horizon;         /* s: nothing happens from then on; INFINITY (default): until all is done */
   double slot;            /* s between slots, the first at 0; 0 (default): none */
   double slack;           /* s: an end so little after another event comes before it; default 0, published (PAC-ML) 1e-7 */
 } berth_cluster_options;
 berth_cluster_options berth_cluster_defaults(int32_t machines);
+const berth_option_table *berth_cluster_option_table(void);
 
 typedef enum berth_job_state {
   BERTH_JOB_COMING,   /* has not arrived */

@@ -3,19 +3,10 @@
  * A gang is a berth_scheduler for one run of a berth_cluster on which nobody else decides. It decides once per instant, after all
  * that happens then. A job that has run before keeps its work and goes on elsewhere, at no cost.
  *
- *   rule                 order of the queue                                    who runs
- *   FIFO                 arrival                                               nobody overtakes
- *   FIT_FIRST            arrival                                               whoever fits, at every event
- *   BACKFILL             arrival                                               who does not put off the first that waits (EASY)
- *   SJF                  seconds of the whole job                              whoever fits, at every event; no pauses
- *   SRTF, SRTF_2D        seconds left; times GPUs                              first in order, whoever fits; others pause
- *   FEWEST               GPUs                                                  likewise
- *   LAS, LAS_2D          queues by seconds run; times GPUs (Tiresias)          likewise; see `limit`
- *   GITTINS              the index of seconds run times GPUs (Tiresias)        likewise; see `history`
- *   OPTIMUS, POLLUX      resizable jobs: at each slot of the cluster (at each event if it has none) all get their GPUs anew, as
- *                        berth_elastic_optimus and berth_elastic_pollux say; where they change, the job pauses and goes on
- *   GAVEL                types of GPUs: at each slot (a round; published: 360 s) jobs are served by their share of a type, as
- *                        berth_gavel_allocate says, over the rounds that they have had on it
+ * A rule is a file of core/gang with its descriptor (berth_gang_about), and a line of BERTH_GANG_RULES. Jobs of OPTIMUS and POLLUX
+ * are resizable: all get their GPUs anew as berth_elastic_optimus and berth_elastic_pollux say, and where they change, the job
+ * pauses and goes on. GAVEL serves jobs by their share of a type of GPU, as berth_gavel_allocate says, over the rounds that they
+ * have had on it.
  *
  * Equal ones: SRTF keeps the order of the last decision, in which arrivals come last; a queue of LAS has those that run before
  * those that wait, and arrivals and those that were put down or up last; GITTINS has those that run first; the others go by number
@@ -33,21 +24,33 @@
 extern "C" {
 #endif
 
-typedef enum berth_gang_rule {
-  BERTH_GANG_FIFO,
-  BERTH_GANG_FIT_FIRST,
-  BERTH_GANG_BACKFILL,
-  BERTH_GANG_SJF,
-  BERTH_GANG_SRTF,
-  BERTH_GANG_SRTF_2D,
-  BERTH_GANG_FEWEST,
-  BERTH_GANG_LAS,
-  BERTH_GANG_LAS_2D,
-  BERTH_GANG_GITTINS,
-  BERTH_GANG_OPTIMUS,
-  BERTH_GANG_POLLUX,
-  BERTH_GANG_GAVEL
-} berth_gang_rule;
+#define BERTH_GANG_RULES(X)                                                                     \
+  X(FIFO, fifo)           /* by arrival, nobody overtakes */                                    \
+  X(FIT_FIRST, fit_first) /* by arrival, whoever fits */                                        \
+  X(BACKFILL, backfill)   /* by arrival, who does not delay the first that waits (EASY) */      \
+  X(SJF, sjf)             /* shortest job, whoever fits; no pauses */                           \
+  X(SRTF, srtf)           /* least time left, others pause */                                   \
+  X(SRTF_2D, srtf_2d)     /* least GPU-s left */                                                \
+  X(FEWEST, fewest)       /* fewest GPUs */                                                     \
+  X(LAS, las)             /* queues by seconds run (Tiresias): berth_gang_las_options */        \
+  X(LAS_2D, las_2d)       /* queues by GPU-s */                                                 \
+  X(GITTINS, gittins)     /* index of GPU-s run (Tiresias): berth_gang_gittins_options */       \
+  X(OPTIMUS, optimus)     /* resizable jobs: berth_gang_resize_options */                       \
+  X(POLLUX, pollux)       /* likewise */                                                        \
+  X(GAVEL, gavel)         /* types of GPUs, rounds: berth_gang_gavel_options */
+#define BERTH_GANG_VALUE(NAME, symbol) BERTH_GANG_##NAME,
+typedef enum berth_gang_rule { BERTH_GANG_RULES(BERTH_GANG_VALUE) } berth_gang_rule;
+#undef BERTH_GANG_VALUE
+
+/** What a rule is, and what it takes. */
+typedef struct berth_gang_about {
+  berth_choice choice; /* its name, "las-2d"; in which order jobs are served, and who runs */
+  const char *source;  /* NULL: none */
+  const char *reads;   /* keys of the options that it reads, common ones and its own, separated by spaces; NULL: none */
+  const berth_option_table *(*options)(void); /* of the struct that `own` points to; NULL: it has none */
+} berth_gang_about;
+/** @return NULL: there is no such rule; rules are numbered from 0 */
+const berth_gang_about *berth_gang_describe(int rule);
 
 typedef enum berth_gang_placement {
   BERTH_GANG_ANY,         /* the first machines with anything left */
@@ -62,32 +65,53 @@ typedef struct berth_gang_options {
   int amounts;                    /* gangs are amounts of the first resource, whole ones; 0 (default): whole machines */
   berth_gang_placement placement; /* of amounts on machines; default ANY */
   const uint8_t *consolidate;     /* [jobs] with CONSOLIDATE: only jobs that are not 0, others spread; NULL: all */
-  int32_t n_limits;
-  const double *limit;   /* LAS: [n_limits] service at which a job goes down a queue, s or GPU-s, ascending; default 3250, 7200 */
-  double promote;        /* LAS: back to the first queue after waiting so many times the seconds run since; INFINITY (default):
-                            never */
-  double tick;           /* LAS: s; jobs go down at whole ticks; 0 (default): at once. Published (Tiresias): 1 */
-  int published;         /* LAS_2D: 1: looks for jobs that go down when the published simulator does: after as many whole s as their
-                            GPUs would take for the GPU-s left, of which it takes their s so far; so some go down later. Default
-                            0 */
-  int32_t n_history;
-  const double *history; /* GITTINS: [n_history] GPU-s of jobs known before; NULL: of those that have ended in this run */
-  double quantum;        /* GITTINS: GPU-s to look ahead; default 3250 */
-  const int32_t *first;  /* OPTIMUS, POLLUX: [jobs + 1] speeds of job j: speed[first[j]] .. speed[first[j + 1] - 1] */
-  const double *speed;   /* work per s on 1, 2, ... GPUs; 0: not on so many. More than a machine has: only on whole machines */
-  double restart;        /* s that a job waits before it goes on after a change, on GPUs that nobody else is on; default 0 */
-  double power, floor;   /* POLLUX: see berth_elastic_pollux; default -1, 0.01 */
-  int32_t n_types, n_machines;
-  const int32_t *type;      /* GAVEL: [n_machines] of each machine of the cluster, from 0 */
-  const double *throughput; /* GAVEL: [jobs * n_types] work per s on a type; 0: not there */
-  const double *priority;   /* GAVEL: [jobs] above 0; NULL: 1 each */
-  int goal;                 /* GAVEL: berth_gavel_goal; default MAX_MIN */
-  /** Of the other rules: work per s of a job on machines; NULL: 1. Asked at each start, and on arrival for the first places of an
-   *  empty cluster, which gives the seconds by which jobs that wait are ordered. */
+  const void *own;                /* options of the rule: the struct that its table describes; NULL (default): its defaults */
+  /** Work per s of a job on machines; NULL: 1. Asked at each start, and on arrival for the first places of an empty cluster, which
+   *  gives the seconds by which jobs that wait are ordered. Not of OPTIMUS, POLLUX and GAVEL. */
   berth_status (*rate)(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate);
   void *ud;
 } berth_gang_options;
 berth_gang_options berth_gang_defaults(berth_gang_rule rule);
+const berth_option_table *berth_gang_option_table(void);
+
+/** LAS and LAS_2D. */
+typedef struct berth_gang_las_options {
+  int32_t n_limits;
+  const double *limits; /* service at which a job goes down a queue, s or GPU-s, ascending; default 3250, 7200 */
+  double promote;       /* back to the first queue after waiting so many times the seconds run since; INFINITY (default): never */
+  double tick;          /* s; jobs go down at whole ticks; 0 (default): at once. Published (Tiresias): 1 */
+  int published;        /* LAS_2D: 1: looks for jobs that go down when the published simulator does: after as many whole s as their
+                           GPUs would take for the GPU-s left, of which it takes their s so far; so some go down later. Default 0 */
+} berth_gang_las_options;
+berth_gang_las_options berth_gang_las_defaults(void);
+
+typedef struct berth_gang_gittins_options {
+  int32_t n_history;
+  const double *history; /* GPU-s of jobs known before; NULL (default): of those that have ended in this run */
+  double quantum;        /* GPU-s to look ahead; default 3250 */
+} berth_gang_gittins_options;
+berth_gang_gittins_options berth_gang_gittins_defaults(void);
+
+/** OPTIMUS and POLLUX. The speeds are required. */
+typedef struct berth_gang_resize_options {
+  int32_t n_first, n_speeds;
+  const int32_t *first;  /* [jobs + 1] speeds of job j: speeds[first[j]] .. speeds[first[j + 1] - 1] */
+  const double *speeds;  /* work per s on 1, 2, ... GPUs; 0: not on so many. More than a machine has: only on whole machines */
+  double restart;        /* s that a job waits before it goes on after a change, on GPUs that nobody else is on; default 0 */
+  double power, floor;   /* POLLUX: see berth_elastic_pollux; default -1, 0.01 */
+} berth_gang_resize_options;
+berth_gang_resize_options berth_gang_resize_defaults(void);
+
+/** Types and throughputs are required. */
+typedef struct berth_gang_gavel_options {
+  int32_t n_types;           /* at least 1 (default) */
+  int32_t n_machines, n_throughputs, n_priorities;
+  const int32_t *types;      /* [machines of the cluster] type of each, from 0 */
+  const double *throughputs; /* [jobs * n_types] work per s on a type; 0: not there */
+  const double *priorities;  /* [jobs] above 0; NULL: 1 each */
+  int goal;                  /* berth_gavel_goal; default MAX_MIN */
+} berth_gang_gavel_options;
+berth_gang_gavel_options berth_gang_gavel_defaults(void);
 
 typedef struct berth_gang berth_gang;
 
@@ -212,6 +236,7 @@ typedef enum berth_gavel_goal {
   BERTH_GAVEL_FINISH_TIME, /* the largest ratio of a job's time in all to that alone */
   BERTH_GAVEL_MAX_SUM      /* sum of throughputs */
 } berth_gavel_goal;
+const berth_choice *const *berth_gavel_goals(void); /* NULL-terminated */
 
 typedef struct berth_gavel {
   int32_t n, types;

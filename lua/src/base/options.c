@@ -54,6 +54,7 @@ int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tabl
 
 static double in_range(lua_State *L, const bl_where *w, const berth_option *o, double x) {
   if ((isfinite(x) || isinf(o->high)) && x >= o->low && !(o->above && x <= o->low) && !(o->high > 0 && x > o->high)) return x;
+  if (isinf(o->low)) bl_wrong(L, w, o->key, "expected a finite number of at most %.14g, got %.14g", o->high, x);
   if (o->high > 0) bl_wrong(L, w, o->key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "", o->low, o->high);
   bl_wrong(L, w, o->key, "expected a finite number %s %.14g, got %.14g", o->above ? "above" : "from", o->low, x);
   return x;
@@ -110,7 +111,25 @@ static void read_field(lua_State *L, const bl_where *w, const berth_option *o, v
   case BERTH_OPTION_QUANTITY:
     *(double *)field = in_range(L, w, o, bl_to_quantity(L, -1, w, o->key, o->unit));
     break;
-  case BERTH_OPTION_OTHER: break;
+  default: break;
+  }
+}
+
+/* The array on the top; it stays on the stack, and the numbers in scratch above it. */
+static void read_list(lua_State *L, const bl_where *w, const berth_option *o, char *options) {
+  int at = lua_gettop(L);
+  int32_t n = bl_to_length(L, at, w, o->key), *whole;
+  *(int32_t *)(options + o->count) = n;
+  if (o->type == BERTH_OPTION_NUMBERS) {
+    *(const double **)(options + o->offset) = bl_to_numbers(L, at, w, o->key, n, NULL);
+    return;
+  }
+  *(const int32_t **)(options + o->offset) = whole = bl_scratch(L, (size_t)n, sizeof *whole);
+  for (int32_t k = 0; k < n; k++) {
+    bl_where item = { w->fn, o->key, (int)k + 1 };
+    lua_rawgeti(L, at, k + 1);
+    whole[k] = (int32_t)bl_to_whole(L, -1, &item, NULL, INT32_MIN, INT32_MAX);
+    lua_pop(L, 1);
   }
 }
 
@@ -118,6 +137,10 @@ void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_
   for (const berth_option *o = table->options; t && o->key; o++) {
     if (!o->text || o->type == BERTH_OPTION_OTHER) continue;
     lua_getfield(L, t, o->key);
+    if (o->type >= BERTH_OPTION_NUMBERS && !lua_isnil(L, -1)) {
+      read_list(L, w, o, options);
+      continue;
+    }
     if (!lua_isnil(L, -1)) read_field(L, w, o, (char *)options + o->offset);
     lua_pop(L, 1);
   }
@@ -137,7 +160,7 @@ static void push_field(lua_State *L, const berth_option *o, const void *field) {
 void bl_push_options(lua_State *L, const berth_option_table *table, const void *options) {
   lua_newtable(L);
   for (const berth_option *o = table->options; o->key; o++) {
-    if (!o->text || o->type == BERTH_OPTION_OTHER) continue;
+    if (!o->text || o->type >= BERTH_OPTION_NUMBERS) continue;
     push_field(L, o, (const char *)options + o->offset);
     lua_setfield(L, -2, o->key);
   }
@@ -163,7 +186,7 @@ static const char *type_name(const berth_option *o) {
   case BERTH_OPTION_WHOLE: case BERTH_OPTION_LONG: case BERTH_OPTION_SEED: return "whole";
   case BERTH_OPTION_NUMBER: return "number";
   case BERTH_OPTION_QUANTITY: return units[o->unit];
-  default: return o->takes;
+  default: return o->takes ? o->takes : "numbers";
   }
 }
 

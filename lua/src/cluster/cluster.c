@@ -43,10 +43,10 @@ static berth_job *read_jobs(lua_State *L, int t, const bl_where *w, int32_t *n) 
   return jobs;
 }
 
-/* cluster { machines, resources, capacity = [machines * resources], horizon, slot, slack, arrival, work, deadline }: object */
+const bl_table bl_cluster_tables[] = { berth_cluster_option_table, NULL };
+
+/* cluster({ arrival, work, deadline }, { machines, capacity = [machines * resources], horizon, slot, slack }, resources): object */
 static int cluster(lua_State *L) {
-  static const char *const keys[] = { "machines", "resources", "capacity", "horizon", "slot", "slack", "arrival", "work",
-                                      "deadline", NULL };
   static const bl_where w = { "berth.cluster.new", NULL, 0 };
   berth_cluster_options o = berth_cluster_defaults(0);
   bl_cluster_box *box;
@@ -54,16 +54,14 @@ static int cluster(lua_State *L) {
   berth_status st;
   int32_t n, cells;
   int t;
-  lua_settop(L, 1);
-  if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "options", "expected a table, got nil");
-  if (!bl_get_whole(L, t, &w, "machines", 1, 1 << 20, &o.machines)) bl_wrong(L, &w, "machines", "is missing");
-  bl_get_whole(L, t, &w, "resources", 1, 1024, &o.resources);
-  bl_get_quantity(L, t, &w, "horizon", BERTH_SECONDS, &o.horizon);
-  bl_get_quantity(L, t, &w, "slot", BERTH_SECONDS, &o.slot);
-  bl_get_quantity(L, t, &w, "slack", BERTH_SECONDS, &o.slack);
+  lua_settop(L, 3);
+  if (!(t = bl_option_table(L, 2, &w, bl_cluster_tables))) bl_wrong(L, &w, "options", "expected a table, got nil");
+  bl_read_options(L, t, &w, berth_cluster_option_table(), &o);
+  if (o.machines == 0) bl_wrong(L, &w, "machines", "is missing");
+  if (!lua_isnil(L, 3)) o.resources = (int32_t)bl_to_whole(L, 3, &w, "resources", 1, 1024);
   if (bl_get_array(L, t, &w, "capacity", &cells))
     o.capacity = bl_to_numbers(L, lua_gettop(L), &w, "capacity", o.machines * o.resources, "machine and resource");
-  jobs = read_jobs(L, t, &w, &n);
+  jobs = read_jobs(L, 1, &w, &n);
   box = bl_new(L, &bl_cluster_class, sizeof *box);
   st = berth_cluster_new(bl_ctx(L), &o, n, jobs, &box->cluster);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);

@@ -14,6 +14,6 @@ typedef struct bl_gang_box {
 
 extern const bl_class bl_cluster_class, bl_gang_class;
 extern const luaL_Reg bl_cluster_functions[], bl_gang_functions[], bl_elastic_functions[];
-extern const char *const bl_gavel_goals[];
+extern const bl_table bl_cluster_tables[];
 
 #endif

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const bl_gavel_goals[] = { "max-min", "makespan", "finish-time", "max-sum", NULL };
-
 static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t n, const char *per) {
   lua_getfield(L, t, key);
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
@@ -82,17 +80,13 @@ static int pollux(lua_State *L) {
   static const bl_where w = { "berth.cluster.pollux", NULL, 0 };
   int32_t n, gpus, *count;
   berth_elastic_job *jobs;
-  double power = -1, floor = 0.01;
-  int t;
+  berth_gang_resize_options o = berth_gang_resize_defaults();
   lua_settop(L, 3);
   gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
-  if ((t = bl_options(L, 3, &w, keys))) {
-    read_number(L, t, &w, "power", &power);
-    read_number(L, t, &w, "floor", &floor);
-  }
+  bl_read_options(L, bl_options(L, 3, &w, keys), &w, berth_gang_describe(BERTH_GANG_POLLUX)->options(), &o);
   jobs = read_jobs(L, 1, &w, &n);
   count = bl_scratch(L, (size_t)n, sizeof *count);
-  return push_counts(L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, power, floor, count), n, count);
+  return push_counts(L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, o.power, o.floor, count), n, count);
 }
 
 /* ---- goodput ------------------------------------------------------------------------------------ */
@@ -190,10 +184,7 @@ static int gavel(lua_State *L) {
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
   if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "problem", "expected a table, got nil");
-  lua_createtable(L, 0, 1);
-  lua_pushvalue(L, 2);
-  lua_setfield(L, -2, "goal");
-  bl_get_enum(L, lua_gettop(L), &w, "goal", bl_gavel_goals, &goal);
+  if (!lua_isnil(L, 2)) goal = bl_to_choice(L, 2, &w, "goal", berth_gavel_goals());
   if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0))) bl_wrong(L, &w, "gpus", "is missing");
   if (!bl_get_array(L, t, &w, "throughputs", &p.n)) bl_wrong(L, &w, "throughputs", "is missing");
   p.throughput = throughputs(L, t, &w, p.n, p.types);

@@ -67,30 +67,15 @@ static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *m
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static const char *const rules[] = { "fifo", "fit-first", "backfill", "sjf", "srtf", "srtf-2d", "fewest", "las", "las-2d",
-                                     "gittins", "optimus", "pollux", "gavel", NULL };
-static const char *const placements[] = { "any", "consolidate", "spread", NULL };
-
-static void read_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  lua_getfield(L, t, key);
-  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
-  lua_pop(L, 1);
-}
-
-static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
-  if (!bl_get_array(L, t, w, key, n)) return NULL;
-  return bl_to_numbers(L, lua_gettop(L), w, key, *n, "number");
-}
-
-static int32_t *read_sizes(lua_State *L, int t, const bl_where *w, int32_t n) {
+/* The array at 2. */
+static int32_t *read_sizes(lua_State *L, const bl_where *w, int32_t n) {
   int32_t found, *size = bl_scratch(L, (size_t)n, sizeof *size);
-  int at;
-  if (!bl_get_array(L, t, w, "sizes", &found)) bl_wrong(L, w, "sizes", "is missing");
+  if (!lua_istable(L, 2)) bl_wrong(L, w, "sizes", "expected an array, got %s", bl_kind(L, 2));
+  found = bl_to_length(L, 2, w, "sizes");
   if (found != n) bl_wrong(L, w, "sizes", "has %d entries, expected %d (one per job)", (int)found, (int)n);
-  at = lua_gettop(L);
   for (int32_t j = 0; j < n; j++) {
     bl_where item = { w->fn, "sizes", (int)j + 1 };
-    lua_rawgeti(L, at, j + 1);
+    lua_rawgeti(L, 2, j + 1);
     size[j] = (int32_t)bl_to_whole(L, -1, &item, NULL, 1, INT32_MAX);
     lua_pop(L, 1);
   }
@@ -113,70 +98,26 @@ static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
   return flag;
 }
 
-/* speeds = { [jobs] = { work per s on 1, 2, ... GPUs } } */
-static void read_speeds(lua_State *L, int t, const bl_where *w, int32_t n, berth_gang_options *o) {
-  int32_t found, *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
-  double *speed;
-  int at;
-  if (!bl_get_array(L, t, w, "speeds", &found)) return;
-  if (found != n) bl_wrong(L, w, "speeds", "has %d entries, expected %d (one per job)", (int)found, (int)n);
-  at = lua_gettop(L);
-  first[0] = 0;
-  for (int32_t j = 0; j < n; j++) {
-    bl_where item = { w->fn, "speeds", (int)j + 1 };
-    lua_rawgeti(L, at, j + 1);
-    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
-    first[j + 1] = first[j] + bl_to_length(L, -1, &item, "speeds");
-    lua_pop(L, 1);
-  }
-  speed = bl_scratch(L, (size_t)first[n], sizeof *speed);
-  for (int32_t j = 0; j < n; j++) {
-    bl_where item = { w->fn, "speeds", (int)j + 1 };
-    lua_rawgeti(L, at, j + 1);
-    for (int32_t k = first[j]; k < first[j + 1]; k++) {
-      lua_rawgeti(L, -1, k - first[j] + 1);
-      speed[k] = bl_to_number(L, -1, &item, NULL);
-      lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-  }
-  o->first = first;
-  o->speed = speed;
-}
-
-/* types = [machines], n_types, throughputs = [jobs * n_types], priorities = [jobs], goal */
-static void read_types(lua_State *L, int t, const bl_where *w, int32_t n, berth_gang_options *o) {
-  if (!bl_get_whole(L, t, w, "n_types", 1, 1 << 16, &o->n_types)) return;
-  if (!bl_get_array(L, t, w, "types", &o->n_machines)) bl_wrong(L, w, "types", "is missing");
-  o->type = bl_to_ids(L, lua_gettop(L), w, "types", o->n_machines, o->n_types, "type");
-  lua_getfield(L, t, "throughputs");
-  o->throughput = bl_to_numbers(L, lua_gettop(L), w, "throughputs", n * o->n_types, "job and type");
-  lua_getfield(L, t, "priorities");
-  o->priority = bl_to_numbers(L, lua_gettop(L), w, "priorities", n, "job");
-  bl_get_enum(L, t, w, "goal", bl_gavel_goals, &o->goal);
-}
-
+/* The rule comes first: it says which options there are. */
 static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
-  int rule = 0, placement = 0;
-  const double *limit;
-  berth_gang_options o;
-  bl_get_enum(L, t, w, "rule", rules, &rule);
-  o = berth_gang_defaults((berth_gang_rule)rule);
-  bl_get_bool(L, t, w, "amounts", &o.amounts);
-  bl_get_enum(L, t, w, "placement", placements, &placement);
-  o.placement = (berth_gang_placement)placement;
+  const berth_option_table *common = berth_gang_option_table(), *table;
+  berth_gang_options o = berth_gang_defaults(BERTH_GANG_FIFO);
+  const berth_gang_about *about;
+  int rule = BERTH_GANG_FIFO;
+  void *own;
+  bl_get_choice(L, t, w, "rule", berth_option_find(common, "rule")->choices, &rule);
+  about = berth_gang_describe(rule);
+  bl_table tables[] = { berth_gang_option_table, about->options, NULL };
+  bl_check_options(L, t, w, tables);
+  bl_read_options(L, t, w, common, &o);
   o.consolidate = read_flags(L, t, w, n);
-  if ((limit = numbers(L, t, w, "limits", &o.n_limits))) o.limit = limit;
-  bl_get_positive(L, t, w, "promote", &o.promote);
-  bl_get_quantity(L, t, w, "tick", BERTH_SECONDS, &o.tick);
-  bl_get_bool(L, t, w, "published", &o.published);
-  o.history = numbers(L, t, w, "history", &o.n_history);
-  bl_get_positive(L, t, w, "quantum", &o.quantum);
-  read_speeds(L, t, w, n, &o);
-  read_types(L, t, w, n, &o);
-  bl_get_quantity(L, t, w, "restart", BERTH_SECONDS, &o.restart);
-  read_number(L, t, w, "power", &o.power);
-  read_number(L, t, w, "floor", &o.floor);
+  if (about->options) {
+    table = about->options();
+    own = bl_scratch(L, 1, table->size);
+    table->defaults(own);
+    bl_read_options(L, t, w, table, own);
+    o.own = own;
+  }
   if (bl_get_function(L, t, w, "rate")) {
     r->function = lua_gettop(L);
     o.rate = call_rate;
@@ -189,7 +130,7 @@ static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, i
 
 /* The scheduler, made of the options at t, in a box on the stack. */
 static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
-  const int32_t *size = read_sizes(L, t, w, n);
+  const int32_t *size = read_sizes(L, w, n);
   berth_gang_options o = read_options(L, t, w, n, r);
   bl_gang_box *box = bl_new(L, &bl_gang_class, sizeof *box);
   berth_status st = berth_gang_new(bl_ctx(L), n, size, &o, &box->gang);
@@ -214,26 +155,38 @@ static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang
   return 1;
 }
 
-/* gang(cluster, { rule, sizes = [jobs], amounts, placement, consolidate = [jobs], limits, promote, tick, published, history,
- * quantum, speeds = [jobs][], restart, power, floor, n_types, types, throughputs, priorities, goal, rate = function(job, machines,
- * amounts) }): the gang, after the cluster has come to its end under it */
+/* gang(cluster, sizes = [jobs], { rule, amounts, placement, consolidate = [jobs], rate = function(job, machines, amounts), and what
+ * the rule has of its own }): the gang, after the cluster has come to its end under it */
 static int gang(lua_State *L) {
-  static const char *const keys[] = { "rule", "sizes", "amounts", "placement", "consolidate", "limits", "promote", "tick",
-                                      "published", "history", "quantum", "speeds", "restart", "power", "floor", "n_types", "types",
-                                      "throughputs",
-                                      "priorities", "goal", "rate", NULL };
   static const bl_where w = { "berth.cluster.simulate", NULL, 0 };
   rating r = { L, 0, 0, "" };
   berth_cluster *c;
   bl_gang_box *box;
-  int t;
-  lua_settop(L, 2);
+  lua_settop(L, 3);
   luaL_checkstack(L, 50, w.fn);
   c = ((bl_cluster_box *)bl_check(L, 1, &bl_cluster_class, w.fn, "cluster"))->cluster;
-  if (!(t = bl_options(L, 2, &w, keys))) bl_wrong(L, &w, "options", "expected a table, got nil");
+  if (!lua_istable(L, 3)) bl_wrong(L, &w, "options", "expected a table, got %s", bl_kind(L, 3));
   r.resources = berth_cluster_resources(c);
-  box = make(L, t, &w, berth_cluster_jobs(c), &r);
+  box = make(L, 3, &w, berth_cluster_jobs(c), &r);
   return play(L, &w, c, box, &r);
+}
+
+/* gang_rules(): array of { name, text, source, reads, options }: these are of all rules, and its own */
+static int gang_rules(lua_State *L) {
+  const berth_gang_about *about;
+  lua_newtable(L);
+  for (int k = 0; (about = berth_gang_describe(k)); k++) {
+    const bl_table tables[] = { berth_gang_option_table, about->options, NULL };
+    lua_newtable(L);
+    bl_set_string(L, "name", about->choice.name);
+    bl_set_string(L, "text", about->choice.text);
+    bl_set_string(L, "source", about->source);
+    bl_set_string(L, "reads", about->reads);
+    bl_push_descriptors(L, tables);
+    lua_setfield(L, -2, "options");
+    lua_rawseti(L, -2, k + 1);
+  }
+  return 1;
 }
 
 /* ---- what has been --------------------------------------------------------------------------------- */
@@ -314,4 +267,4 @@ const bl_class bl_gang_class = {
   .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .meta = meta
 };
 
-const luaL_Reg bl_gang_functions[] = { { "gang", gang }, { NULL, NULL } };
+const luaL_Reg bl_gang_functions[] = { { "gang", gang }, { "gang_rules", gang_rules }, { NULL, NULL } };

@@ -3,7 +3,7 @@
 
 static berth_ctx *ctx;
 
-enum { N_RULES = BERTH_GANG_GAVEL + 1, MANY = 120, MOST = 6, TYPES = 2 };
+enum { MANY = 120, MOST = 6, TYPES = 2 };
 
 static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot, int32_t n,
                            const berth_job *jobs) {
@@ -114,30 +114,49 @@ static void draw_speeds(void) {
   }
 }
 
-static berth_gang_options options(int rule, int placement) {
-  static const double limit[] = { 2, 6, 20 };
-  static const int32_t type[] = { 0, 0, 1 };
+/* What each rule has of its own, as a run at one of three placements has it. */
+typedef union own {
+  berth_gang_las_options las;
+  berth_gang_gittins_options gittins;
+  berth_gang_resize_options resize;
+  berth_gang_gavel_options gavel;
+} own_options;
+
+static const void *fill(int rule, int placement, own_options *own) {
+  static const double limits[] = { 2, 6, 20 };
+  static const int32_t types[] = { 0, 0, 1 };
+  if (rule == BERTH_GANG_LAS || rule == BERTH_GANG_LAS_2D) {
+    own->las = (berth_gang_las_options){ 3, limits, 2, 0, 0 };
+  } else if (rule == BERTH_GANG_GITTINS) {
+    own->gittins = (berth_gang_gittins_options){ 0, NULL, 3 };
+  } else if (rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX) {
+    own->resize = berth_gang_resize_defaults();
+    own->resize.n_first = MANY + 1;
+    own->resize.n_speeds = MANY * MOST;
+    own->resize.first = first;
+    own->resize.speeds = speed;
+    own->resize.restart = placement;
+  } else if (rule == BERTH_GANG_GAVEL) {
+    own->gavel = (berth_gang_gavel_options){ TYPES, 3, MANY * TYPES, 0, types, throughput, NULL,
+                                             placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN };
+  } else {
+    return NULL;
+  }
+  return own;
+}
+
+static berth_gang_options options(int rule, int placement, own_options *own) {
   berth_gang_options o = berth_gang_defaults((berth_gang_rule)rule);
   o.placement = (berth_gang_placement)placement;
   o.amounts = 1;
-  o.limit = limit;
-  o.n_limits = 3;
-  o.promote = 2;
-  o.quantum = 3;
-  o.first = first;
-  o.speed = speed;
-  o.restart = placement;
-  o.n_machines = 3;
-  o.n_types = TYPES;
-  o.type = type;
-  o.throughput = throughput;
-  o.goal = placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN;
+  o.own = fill(rule, placement, own);
   return o;
 }
 
 static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_cluster_summary *sum) {
   static const double capacity[] = { 4, 4, 3 };
-  berth_gang_options o = options(rule, placement);
+  own_options mine;
+  berth_gang_options o = options(rule, placement, &mine);
   berth_job jobs[MANY];
   int32_t size[MANY];
   berth_cluster *c;
@@ -164,7 +183,7 @@ static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_clu
 
 static void test_random(void) {
   TEST("random jobs: all are done, by every rule, on every kind of places")
-  for (int rule = 0; rule < N_RULES; rule++) {
+  for (int rule = 0; berth_gang_describe(rule); rule++) {
     for (int placement = 0; placement < 3; placement++) {
       berth_cluster_summary sum = { 0 };
       CHECK_STATUS(whole_run(ctx, rule, placement, &sum), BERTH_OK);
@@ -189,8 +208,18 @@ static void refused(berth_status got, const char *text) {
   CHECK_TEXT(berth_errmsg(ctx), text);
 }
 
+static const int32_t one[] = { 1 };
+
+static void refused_own(berth_gang_rule rule, const void *own, const char *text) {
+  berth_gang_options o = berth_gang_defaults(rule);
+  berth_gang *g = NULL;
+  o.own = own;
+  refused(berth_gang_new(ctx, 1, one, &o, &g), text);
+  CHECK(g == NULL);
+}
+
 static void test_errors(void) {
-  static const int32_t fine[] = { 1 }, none[] = { 0 };
+  static const int32_t none[] = { 0 };
   static const berth_job jobs[] = { { 0, 1, INFINITY, 0 }, { 0, 1, INFINITY, 0 } };
   berth_gang_options o = berth_gang_defaults(BERTH_GANG_LAS);
   berth_gang *g = NULL;
@@ -199,24 +228,116 @@ static void test_errors(void) {
   TEST("mistakes are told, with the value")
   refused(berth_gang_new(ctx, 1, none, &o, &g), "gang: job 0: size: expected at least 1, got 0");
   refused(berth_gang_new(ctx, -1, none, &o, &g), "gang: jobs: expected at least 0, got -1");
-  o.promote = 0;
-  refused(berth_gang_new(ctx, 1, fine, &o, &g), "gang: promote: expected a number above 0, got 0");
-  o = berth_gang_defaults(BERTH_GANG_LAS);
-  o.tick = -1;
-  refused(berth_gang_new(ctx, 1, fine, &o, &g), "gang: tick: expected a finite time not below 0, got -1");
-  o = berth_gang_defaults(BERTH_GANG_GITTINS);
-  o.quantum = 0;
-  refused(berth_gang_new(ctx, 1, fine, &o, &g), "gang: quantum: expected a finite number above 0, got 0");
+  o.placement = (berth_gang_placement)3;
+  refused(berth_gang_new(ctx, 1, one, &o, &g), "option placement is 3 (0 to 2)");
   o = berth_gang_defaults((berth_gang_rule)99);
-  refused(berth_gang_new(ctx, 1, fine, &o, &g), "gang: no rule 99");
+  refused(berth_gang_new(ctx, 1, one, &o, &g), "option rule is 99 (0 to 12)");
   CHECK(g == NULL);
   o = berth_gang_defaults(BERTH_GANG_FIFO);
-  CHECK_STATUS(berth_gang_new(ctx, 1, fine, &o, &g), BERTH_OK);
+  CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_OK);
   s = berth_gang_scheduler(g);
   refused(berth_cluster_run(c, &s), "gang: the cluster has 2 jobs, expected 1");
   berth_gang_release(g);
   berth_gang_release(NULL);
   berth_cluster_release(c);
+}
+
+static void test_own_ranges(void) {
+  static const double falling[] = { 7, 3 }, minus[] = { 1, -1 };
+  static const int32_t two[] = { 0, 2 };
+  berth_gang_las_options las = berth_gang_las_defaults();
+  berth_gang_gittins_options gittins = berth_gang_gittins_defaults();
+  berth_gang_resize_options resize = berth_gang_resize_defaults();
+  berth_gang_gavel_options gavel = berth_gang_gavel_defaults();
+  TEST("options of a rule out of their range are told")
+  las.promote = 0;
+  refused_own(BERTH_GANG_LAS, &las, "option promote is 0 (a finite number above 0)");
+  las = berth_gang_las_defaults();
+  las.tick = -1;
+  refused_own(BERTH_GANG_LAS_2D, &las, "option tick is -1 (a finite number from 0)");
+  las = (berth_gang_las_options){ .n_limits = 2, .limits = minus, .promote = 1 };
+  refused_own(BERTH_GANG_LAS, &las, "option limits[1] is -1 (a finite number from 0)");
+  las.limits = falling;
+  refused_own(BERTH_GANG_LAS, &las, "option limits: expected ascending numbers, got 3 after 7");
+  las.n_limits = -1;
+  refused_own(BERTH_GANG_LAS, &las, "option limits: there are -1 numbers");
+  gittins.quantum = 0;
+  refused_own(BERTH_GANG_GITTINS, &gittins, "option quantum is 0 (a finite number above 0)");
+  refused_own(BERTH_GANG_OPTIMUS, &resize, "option first: expected 2 numbers (one per job, and one more), got 0");
+  resize.first = two;
+  resize.n_first = 2;
+  refused_own(BERTH_GANG_POLLUX, &resize, "option speeds: expected 2 numbers, got 0");
+  resize.power = 2;
+  refused_own(BERTH_GANG_POLLUX, &resize, "option power is 2 (a finite number of at most 1)");
+  refused_own(BERTH_GANG_GAVEL, &gavel, "option throughputs: expected 1 numbers (one per job and type), got 0");
+  gavel = (berth_gang_gavel_options){ 2, 2, 2, 0, two, falling, NULL, BERTH_GAVEL_MAX_MIN };
+  refused_own(BERTH_GANG_GAVEL, &gavel, "gang: machine 1: type: there is none 2, there are 2");
+  gavel.goal = 4;
+  refused_own(BERTH_GANG_GAVEL, &gavel, "option goal is 4 (0 to 3)");
+  refused_own(BERTH_GANG_FIFO, &las, "gang: fifo has no options of its own");
+}
+
+static double finish_of_two(const void *own) {
+  /* las: 1 has had its 3250 s when 2 comes; 2 runs first */
+  static const berth_job jobs[] = { { 0, 5000, INFINITY, 0 }, { 4000, 100, INFINITY, 0 } };
+  static const int32_t size[] = { 1, 1 };
+  berth_gang_options o = berth_gang_defaults(BERTH_GANG_LAS);
+  berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
+  berth_cluster_summary sum;
+  berth_job_record r = { 0 };
+  berth_gang *g = NULL;
+  berth_scheduler s;
+  o.own = own;
+  CHECK_STATUS(berth_gang_new(ctx, 2, size, &o, &g), BERTH_OK);
+  s = berth_gang_scheduler(g);
+  CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
+  sum = berth_cluster_summarise(c);
+  CHECK(sum.done == 2);
+  CHECK_STATUS(berth_cluster_record(c, 1, &r), BERTH_OK);
+  berth_cluster_release(c);
+  berth_gang_release(g);
+  return r.end;
+}
+
+static void test_own_defaults(void) {
+  berth_gang_las_options las = berth_gang_las_defaults();
+  TEST("NULL for options of a rule stands for its defaults")
+  CHECK(berth_gang_defaults(BERTH_GANG_LAS).own == NULL);
+  CHECK(las.n_limits == 2 && las.limits[0] == 3250 && las.limits[1] == 7200 && isinf(las.promote) && las.tick == 0);
+  CHECK(berth_gang_gittins_defaults().quantum == 3250 && !berth_gang_gittins_defaults().history);
+  CHECK(berth_gang_resize_defaults().power == -1 && berth_gang_resize_defaults().floor == 0.01);
+  CHECK(berth_gang_gavel_defaults().goal == BERTH_GAVEL_MAX_MIN && berth_gang_gavel_defaults().n_types == 1);
+  CHECK_NEAR(finish_of_two(NULL), 4100, 1e-9);
+  CHECK_NEAR(finish_of_two(&las), 4100, 1e-9);
+  las.n_limits = 0; /* one queue: who runs goes on */
+  CHECK_NEAR(finish_of_two(&las), 5100, 1e-9);
+  refused_own(BERTH_GANG_OPTIMUS, NULL, "option first: expected 2 numbers (one per job, and one more), got 0");
+}
+
+/* Is every key among those of the common table or the rule's own? */
+static void check_reads(const berth_gang_about *about) {
+  char keys[200];
+  size_t n = strlen(about->reads);
+  CHECK(n < sizeof keys);
+  memcpy(keys, about->reads, n + 1);
+  for (char *key = strtok(keys, " "); key; key = strtok(NULL, " ")) {
+    const berth_option_table *own = about->options ? about->options() : NULL;
+    CHECK(berth_option_find(berth_gang_option_table(), key) || (own && berth_option_find(own, key)));
+  }
+}
+
+static void test_descriptors(void) {
+  int n = 0;
+  TEST("each rule has one descriptor, and a name of its own")
+  for (const berth_gang_about *about; (about = berth_gang_describe(n)); n++) {
+    CHECK(about->choice.name[0] && about->choice.text[0]);
+    for (int k = 0; k < n; k++) {
+      CHECK(about != berth_gang_describe(k) && strcmp(about->choice.name, berth_gang_describe(k)->choice.name) != 0);
+    }
+    check_reads(about);
+  }
+  CHECK(n == BERTH_GANG_GAVEL + 1 && !berth_gang_describe(-1));
+  CHECK_TEXT(berth_gang_describe(BERTH_GANG_LAS_2D)->choice.name, "las-2d");
 }
 
 /* ---- asked alone ------------------------------------------------------------------------------------------ */
@@ -242,6 +363,9 @@ int main(void) {
   test_other_resources();
   test_random();
   test_errors();
+  test_own_ranges();
+  test_own_defaults();
+  test_descriptors();
   check_refusals(every_rule);
   check_refusals(ask_alone);
   berth_ctx_release(ctx);
