@@ -31,7 +31,7 @@ for _, beta in ipairs { "B", "C", "D" } do
   local trace = berth.pacml.trace { models = 3, beta = beta, seed = 1, jobs = 500, interarrival = "130 ms" }
   print(("beta %s: a job may take %.2f of its time on average"):format(beta, berth.pacml.beta(beta).mean))
   for _, decider in ipairs { "para-max", "para-min", "smallest-feasible", "capped:8" } do
-    local report = berth.pacml.play(env, trace, decider)
+    local report = berth.pacml.simulate(env, trace, decider)
     print(("  %-18s %5.1f %% blocked, %2.0f late, %5.2f times as fast, %4.1f %% of servers compute"):format(decider,
       100 * report.blocking_rate, report.late, report.speedup, 100 * report.utilisation))
   end

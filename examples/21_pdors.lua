@@ -26,7 +26,7 @@ print(("no schedule is worth more than %.1f"):format(problem:bound()))
 print("\npolicy           utility  of bound  done  median slots  on one machine")
 local by_job = { per_job = true, floor = 1 } -- prices by what jobs take in all
 for _, x in ipairs { { "pd-ors", by_job }, { "pd-ors" }, { "oasis" }, { "drf" }, { "fifo" }, { one_each } } do
-  local r = assert(berth.pdors.run(problem, x[1], x[2]))
+  local r = assert(berth.pdors.simulate(problem, x[1], x[2]))
   local s, name = r.summary, x[2] and "pd-ors, per job" or r.scheduler
   print(("%-15s %8.1f %7.1f %% %5.0f %13.2f %13.1f %%"):format(name, r.utility, 100 * r.ratio, s.done,
     s.training_median_slots, 100 * s.inside))

@@ -114,7 +114,7 @@ static void set_defaults(void *out) { *(berth_gang_gittins_options *)out = berth
 
 static const berth_option_table *table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION_LIST(berth_gang_gittins_options, history, n_history, NUMBERS), .fallback = "of those that have ended so far",
+    { BERTH_I_OPTION_LIST(berth_gang_gittins_options, history, n_history, NUMBERS), .fallback = "those that have ended so far",
       .text = "GPU-s of jobs known before" },
     { BERTH_I_OPTION(berth_gang_gittins_options, quantum, NUMBER), .above = 1,
       .text = "GPU-s to look ahead, after each of which a job is judged again" },

@@ -58,13 +58,13 @@ local function episodes(add, name, env, gap)
   local trace = berth.pacml.trace { models = 3, beta = "C", seed = 1, jobs = 60, interarrival = gap }
   for _, decider in ipairs(deciders) do
     add(("pacml %s %s"):format(name, decider), function()
-      local report, records = berth.pacml.play(env, trace, decider)
+      local report, records = berth.pacml.simulate(env, trace, decider)
       return { report.blocking_rate, report.late, report.jct, report.utilisation, report.speedup }, { report,
         records:csv "jobs", records:jsonl "cluster" }
     end)
   end
   add("pacml horizon " .. name, function()
-    local report, records = berth.pacml.play(env, trace, "para-max", { horizon = trace.arrival[40] })
+    local report, records = berth.pacml.simulate(env, trace, "para-max", { horizon = trace.arrival[40] })
     return { report.blocking_rate, report.completed }, { report, records:csv "cluster" }
   end)
   add("~pacml bound " .. name, function()
@@ -81,8 +81,8 @@ local function episodes(add, name, env, gap)
     return { run.now, run.running, run.deadline }, { seen, run:result(5) }
   end)
   add("pacml page " .. name, function()
-    local _, a = berth.pacml.play(env, trace, "para-max")
-    local _, b = berth.pacml.play(env, trace, "capped:4")
+    local _, a = berth.pacml.simulate(env, trace, "para-max")
+    local _, b = berth.pacml.simulate(env, trace, "capped:4")
     local page = written(function(path) return berth.pacml.report(path, { a, b }, { title = "two" }) end)
     local timeline = written(function(path) return a:save_trace(path) end)
     return { #page, #timeline }, { page, timeline }
@@ -94,7 +94,7 @@ local function planning(add, env, gap)
   add("pacml planner", function()
     local planner = assert(env:planner { gap = gap, beta = beta.values, mass = beta.mass, hidden = 8 })
     local trace = berth.pacml.trace { models = 3, beta = "A", seed = 2, jobs = 25, interarrival = gap }
-    local before = planner:play(trace)
+    local before = planner:simulate(trace)
     local share = planner:learn(berth.rng(1), { jobs = 600 })
     local run, decisions = env:run(trace), {}
     while not run.done do
@@ -113,7 +113,7 @@ local function planning(add, env, gap)
     local trace = berth.pacml.trace { models = 3, beta = "A", seed = 3, jobs = 20, interarrival = gap }
     local decider = berth.pacml.decider("rolling-horizon", { env = env, beta = "A", interarrival = gap, futures = 3,
       depth = 4, seed = 1 })
-    local report = berth.pacml.play(env, trace, decider)
+    local report = berth.pacml.simulate(env, trace, decider)
     return { report.blocking_rate, report.jct }, report
   end)
 end

@@ -13,7 +13,7 @@ for name, w in pairs(workload) do problems[name] = berth.pdors.problem(w) end
 
 local function told(problem, policy, options)
   return function()
-    local r, message, code = berth.pdors.run(problem, policy, options)
+    local r, message, code = berth.pdors.simulate(problem, policy, options)
     if not r then return nil, message, code end
     local s = r.summary
     return { r.utility, r.bound or "-", s.done, s.refused, s.unfinished }, { r.records, r.log, s }
@@ -86,7 +86,7 @@ return function(add)
     return { type(f) }, options
   end)
   add("ps files", function()
-    local path, r = os.tmpname(), assert(berth.pdors.run(problems.realistic, "pd-ors"))
+    local path, r = os.tmpname(), assert(berth.pdors.simulate(problems.realistic, "pd-ors"))
     local texts = {}
     local function read(name)
       local file = assert(io.open(path))
@@ -97,7 +97,7 @@ return function(add)
       assert(r[save](r, path))
       read(save)
     end
-    assert(berth.pdors.report(path, { r, assert(berth.pdors.run(problems.realistic, "drf")) }))
+    assert(berth.pdors.report(path, { r, assert(berth.pdors.simulate(problems.realistic, "drf")) }))
     read "page"
     assert(problems.realistic:save(path))
     read "problem"

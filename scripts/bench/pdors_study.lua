@@ -205,9 +205,9 @@ local function locality_trial(t)
     return berth.pdors.generate("default", given)
   end
   local o = { seed = t.seed, certify = false }
-  local with = assert(berth.pdors.run(draw(), "pd-ors", o))
-  local without = assert(berth.pdors.run(without_locality(draw()), "pd-ors", o))
-  local oasis = assert(berth.pdors.run(draw(), "oasis", o))
+  local with = assert(berth.pdors.simulate(draw(), "pd-ors", o))
+  local without = assert(berth.pdors.simulate(without_locality(draw()), "pd-ors", o))
+  local oasis = assert(berth.pdors.simulate(draw(), "oasis", o))
   return { pdors = with.utility, without = without.utility, oasis = oasis.utility, locality = with.utility - without.utility,
     over_oasis = with.utility - oasis.utility, inside = with.summary.inside }
 end
@@ -233,7 +233,7 @@ local function offline_trial(t)
     { "oasis", "oasis" }, { "drf", "drf" } } do
     local o = { seed = t.seed, certify = false }
     for key, value in pairs(x[3] or {}) do o[key] = value end
-    local r = assert(berth.pdors.run(p, x[2], o))
+    local r = assert(berth.pdors.simulate(p, x[2], o))
     out[x[1]] = best.bound > 0 and r.utility / best.bound or 1
   end
   out.optimum, out.proved, out.bound = best.utility, best.proved and 1 or 0, best.bound > 0 and p:bound() / best.bound or 1
@@ -256,7 +256,7 @@ local function tau_trial(t)
     local x = t.spread == 1 and 2 * rng:uniform() - 1 or 1
     job.tau = job.tau * (x >= 0 and 1 + x * (t.factor - 1) or 1 / (1 - x * (t.factor - 1)))
   end
-  return told(assert(berth.pdors.run(true_one, "pd-ors", { seed = t.seed, believes = berth.pdors.problem(believed) })))
+  return told(assert(berth.pdors.simulate(true_one, "pd-ors", { seed = t.seed, believes = berth.pdors.problem(believed) })))
 end
 
 function run.tau()

@@ -1,8 +1,11 @@
 --- Tables of the documentation that the descriptors make. A table stands between two comments:
---   <!-- table: placers -->, <!-- table: formats -->, <!-- table: values OPTION -->,
+--   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
 --   <!-- table: options FUNCTION -->      <!-- end of table -->
+require "berth" -- modules declare their options
 local core = require "berth.core"
+local described = require("berth.base.options").described
 local formats = require "berth.io.formats"
+local gang = require "berth.cluster.gang"
 local registry = require "berth.place.registry"
 local rules = require "berth.help.rules"
 
@@ -30,6 +33,18 @@ function make.formats()
   return out
 end
 
+function make.schedulers()
+  local out = { "| scheduler | order, and who runs | options | source |", "|---|---|---|---|" }
+  for _, name in ipairs(gang.in_order) do
+    local keys = {}
+    for _, o in ipairs(described "cluster.simulate") do
+      if o.readers and o.readers[name] then keys[#keys + 1] = "`" .. o.key .. "`" end
+    end
+    out[#out + 1] = ("| `%s` | %s | %s | %s |"):format(name, gang.text(name), table.concat(keys, ", "), gang.source(name) or "")
+  end
+  return out
+end
+
 function make.values(option)
   local out = { ("| `%s` | |"):format(option), "|---|---|" }
   for _, v in ipairs(rules.values) do
@@ -45,6 +60,7 @@ local function range(o)
     return table.concat(names, ", ")
   end
   if not o.low and not o.high and not o.above then return "" end
+  if o.low == -math.huge then return "at most " .. core.number_text(o.high) end
   local low = (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
   return o.high and o.high < math.huge and low .. " to " .. core.number_text(o.high) or low
 end
@@ -54,9 +70,10 @@ local READERS = { place = registry.readers, load = formats.readers }
 
 function make.options(name)
   local out = { "| option | type | default | legal | what it decides |", "|---|---|---|---|---|" }
-  for _, o in ipairs(core.options(name)) do
+  for _, o in ipairs(described(name)) do
     local readers = READERS[name] and READERS[name](o.key)
-    local only = readers and " (" .. table.concat(readers, ", ") .. ")" or ""
+    local only = readers and table.concat(readers, ", ") or o.only
+    only = only and " (" .. only .. ")" or ""
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s%s |"):format(o.key, o.type, o.default, range(o), o.text, only)
   end
   return out

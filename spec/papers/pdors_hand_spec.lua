@@ -110,7 +110,7 @@ describe("OASiS", function()
   it("keeps workers and servers on machines of their own", function()
     local p = pdors.problem(pdors.generate("default", { seed = 4, jobs = 12, machines = 5, slots = 20, load = 0.02,
       batch = { 1, 12 } }))
-    local r, ran = assert(pdors.run(p, "oasis")), 0
+    local r, ran = assert(pdors.simulate(p, "oasis")), 0
     r:each(function(_, _, places)
       for _, place in ipairs(places) do
         ran = ran + 1

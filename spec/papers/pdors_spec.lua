@@ -8,7 +8,7 @@ local pdors = berth.pdors
 local function total(workload, policy, given)
   local sum = 0
   for seed = 1, runs(2, 6) do
-    sum = sum + assert(pdors.run(workload(seed), policy, given)).utility
+    sum = sum + assert(pdors.simulate(workload(seed), policy, given)).utility
   end
   return sum
 end
@@ -51,7 +51,7 @@ describe("PD-ORS on the recalled workload", function()
   it("loses little or nothing in one problem against OASiS", function()
     for seed = 1, 6 do
       local p = pdors.problem(default(seed))
-      local ours, theirs = pdors.run(p, "pd-ors", uncertified).utility, pdors.run(p, "oasis", uncertified).utility
+      local ours, theirs = pdors.simulate(p, "pd-ors", uncertified).utility, pdors.simulate(p, "oasis", uncertified).utility
       assert.is_true(ours > 0.9 * theirs)
     end
   end)
@@ -94,8 +94,8 @@ end)
 describe("rounding alone", function()
   it("is hardly ever feasible without repair, and always with it", function()
     local p = pdors.problem(pdors.generate("default", { seed = 2, jobs = 60, machines = 20, slots = 60, load = 0.3 }))
-    local faithful = assert(pdors.run(p, "pd-ors", { mode = "faithful", certify = false }))
-    local repaired = assert(pdors.run(p, "pd-ors", { certify = false }))
+    local faithful = assert(pdors.simulate(p, "pd-ors", { mode = "faithful", certify = false }))
+    local repaired = assert(pdors.simulate(p, "pd-ors", { certify = false }))
     assert.is_true(faithful.counts.never_feasible > 0.9 * faithful.counts.programs)
     assert.equal(0, repaired.counts.never_feasible)
     assert.is_true(repaired.utility > faithful.utility)

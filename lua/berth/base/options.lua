@@ -37,6 +37,87 @@ function options.check(fn, given, legal)
   return given
 end
 
+-- ---- descriptors -----------------------------------------------------------------
+
+local declared = {}
+
+--- Registers the options of a function in Lua. Checks, help, the command line and the tables of docs/ find them by
+-- options.described.
+-- @tparam string name of the function, without "berth.": "cluster.simulate"
+-- @tparam table rows array of { key, type, default, text, low, high, above, choices ({ name, text }) }, as core.options gives;
+--  and readers (set of the names that read it; nil: all), only (these in words)
+function options.declare(name, rows) declared[name] = rows end
+
+--- The rows of a function's options, declared or the core's; nil: it has none. Without a name: names of all that have some.
+function options.described(name)
+  if name then return declared[name] or core.options(name) end
+  local names = core.options()
+  for _, key in ipairs(options.sorted_keys(declared)) do names[#names + 1] = key end
+  return names
+end
+
+--- Keys of a function's options, in order.
+-- @tparam[opt] string reader only those that it reads
+function options.keys(name, reader)
+  local out = {}
+  for _, o in ipairs(options.described(name)) do
+    if not o.readers or o.readers[reader] then out[#out + 1] = o.key end
+  end
+  return out
+end
+
+-- Each: what is wrong with a value, or nil.
+local wrong = {}
+local OF_LUA = { flag = "boolean", string = "string", table = "table", ["function"] = "function" }
+
+function wrong.number(o, x)
+  local text, low, high = core.number_text, o.low or 0, o.high
+  if type(x) ~= "number" then return "expected a number, got " .. core.kind(x) end
+  local finite = x == x and (math.abs(x) < math.huge or high == math.huge)
+  if finite and x >= low and not (o.above and x == low) and (not high or x <= high) then return nil end
+  if low == -math.huge then return ("expected a finite number of at most %s, got %s"):format(text(high), text(x)) end
+  if not high or high == math.huge then
+    return ("expected a finite number %s %s, got %s"):format(o.above and "above" or "from", text(low), text(x))
+  end
+  return ("%s is out of range %s%s to %s"):format(text(x), o.above and "above " or "", text(low), text(high))
+end
+
+function wrong.whole(o, x)
+  if type(x) == "number" and x ~= math.floor(x) then return "expected a whole number, got " .. core.number_text(x) end
+  return wrong.number(o, x)
+end
+
+function wrong.choice(o, x)
+  local names = {}
+  for i, choice in ipairs(o.choices) do
+    names[i] = choice.name
+    if x == choice.name then return nil end
+  end
+  if type(x) == "string" then return ("'%s' is none of: %s"):format(x, table.concat(names, ", ")) end
+  return ("expected one of: %s; got %s"):format(table.concat(names, ", "), core.kind(x))
+end
+
+local function wrong_with(o, x)
+  if wrong[o.type] then return wrong[o.type](o, x) end
+  local kind = OF_LUA[o.type]
+  if not kind or type(x) == kind then return nil end
+  return ("expected %s, got %s"):format(kind == "boolean" and "true or false" or "a " .. kind, core.kind(x))
+end
+
+--- The option table itself, or an empty one, its keys and values checked by the rows of a function. Types besides flag, whole,
+-- number, choice, string, table and function are the caller's to check.
+-- @tparam string fn for messages
+-- @tparam string name of the function
+-- @tparam[opt] string reader only what it reads is legal
+function options.read(fn, name, given, reader)
+  given = options.check(fn, given, options.keys(name, reader))
+  for _, o in ipairs(options.described(name)) do
+    local why = given[o.key] ~= nil and wrong_with(o, given[o.key])
+    if why then options.fail("%s: %s: %s", fn, o.key, why) end
+  end
+  return given
+end
+
 --- A time in s, given as a number or with a unit.
 function options.seconds(where, given)
   local found, value, message = pcall(core.quantity, given, "seconds")
@@ -55,6 +136,11 @@ function options.check_named(where, given)
   if given[2] ~= nil and type(given[2]) ~= "table" then
     options.fail("%s: options of '%s': expected a table, got %s", where, given[1], core.kind(given[2]))
   end
+end
+
+--- A function in place of one that has another name now: it raises.
+function options.moved(old, new)
+  return function() options.fail("%s: the name is %s now", old, new) end
 end
 
 --- A new array with the same items.

@@ -1,8 +1,9 @@
 --- Options of a command: { name, kind, value (placeholder), text, choices } and their parsing.
 --
--- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), or a unit of berth.quantity
--- ("seconds", "bytes", "bytes/s").
+-- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), numbers (A,B,...), or a unit of
+-- berth.quantity ("seconds", "bytes", "bytes/s").
 local fail = require "berth.cli.fail"
+local lists = require "berth.cli.lists"
 
 local args = {}
 
@@ -38,6 +39,13 @@ function convert.number(option, text)
   local n = tonumber(text)
   if not n or n ~= n or n < 0 then fail.usage("--%s: a number of at least 0 is needed, not %q", option.name, text) end
   return n
+end
+function convert.numbers(option, text)
+  local out = {}
+  for i, part in ipairs(lists.pieces(option.name, text)) do
+    out[i] = tonumber(part) or fail.usage("--%s: a number is needed, not %q", option.name, part)
+  end
+  return out
 end
 function convert.choice(option, text)
   for _, choice in ipairs(option.choices) do
@@ -112,8 +120,8 @@ local function right_column(option)
   return option.text .. " (" .. table.concat(option.choices, " ") .. ")"
 end
 
--- Lines of at most `width` characters.
-local function wrap(text, width)
+--- Lines of at most `width` characters.
+function args.wrap(text, width)
   local lines, line = {}, ""
   for word in text:gmatch("%S+") do
     if #line > 0 and #line + 1 + #word > width then
@@ -131,7 +139,7 @@ end
 function args.help(command)
   local out = { "usage: berth " .. command.use, "", command.text, "", "options:" }
   for _, option in ipairs(command.options) do
-    local lines = wrap(right_column(option), 92)
+    local lines = args.wrap(right_column(option), 92)
     out[#out + 1] = string.format("  %-26s %s", left_column(option), lines[1])
     for i = 2, #lines do out[#out + 1] = string.format("  %-26s %s", "", lines[i]) end
   end

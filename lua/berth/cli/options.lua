@@ -1,5 +1,5 @@
 --- Options that several commands share, and their way into the library.
-local core = require "berth.core"
+local base = require "berth.base.options"
 local fail = require "berth.cli.fail"
 local formats = require "berth.io.formats"
 local proved = require "berth.bound.proved"
@@ -7,21 +7,16 @@ local registry = require "berth.place.registry"
 
 local options = {}
 
--- by function and key: the core's descriptor
-local described = {}
-for _, name in ipairs(core.options()) do
-  described[name] = {}
-  for _, option in ipairs(core.options(name)) do described[name][option.key] = option end
-end
 
 local VALUES = {
-  whole = "N", count = "N", number = "X", choice = "NAME", seconds = "TIME", bytes = "SIZE", ["bytes/s"] = "RATE", device = "N",
+  whole = "N", count = "N", number = "X", numbers = "A,B,...", file = "FILE", choice = "NAME", seconds = "TIME", bytes = "SIZE",
+  ["bytes/s"] = "RATE", device = "N",
 }
 
 local function kind_of(option)
   if option.choices then return "choice" end
   if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then return "count" end
-  return option.type == "name" and "string" or option.type
+  return (option.type == "name" or option.type == "file") and "string" or option.type
 end
 
 -- By function: who reads an option that is not for all.
@@ -29,30 +24,38 @@ local READERS = { place = registry.readers, load = formats.readers }
 
 -- "for heft, cpop, peft: mean times ...; default textbook"
 local function text_of(option, readers)
-  local only = readers and #readers <= 4 and "for " .. table.concat(readers, ", ") .. ": " or ""
+  local only = readers and #readers <= 4 and table.concat(readers, ", ") or option.only
+  only = only and "for " .. only .. ": " or ""
   local default = option.type ~= "flag" and option.default ~= "none" and "; default " .. option.default or ""
   return only .. option.text .. default
 end
 
+--- One of the library's options as one of a command.
+-- @tparam table option row of options.described
+-- @tparam[opt] table readers the text names those that read it
+function options.row(option, readers)
+  local choices
+  for i, choice in ipairs(option.choices or {}) do
+    choices = choices or {}
+    choices[i] = choice.name
+  end
+  local kind = kind_of(option)
+  return {
+    name = option.key:gsub("_", "-"), kind = kind, choices = choices, text = text_of(option, readers),
+    value = kind ~= "flag" and (VALUES[option.type] or VALUES[kind] or "NAME") or nil, least = option.low, most = option.high,
+  }
+end
+
 -- The options of a function as those of a command, by their keys.
 local function of(name, keys)
-  local out = {}
+  local out, by_key = {}, {}
+  for _, option in ipairs(base.described(name)) do by_key[option.key] = option end
   for key in keys:gmatch("%S+") do
-    local option = assert(described[name][key], key)
-    local choices
-    for i, choice in ipairs(option.choices or {}) do
-      choices = choices or {}
-      choices[i] = choice.name
-    end
-    local kind = kind_of(option)
-    out[#out + 1] = {
-      name = key:gsub("_", "-"), kind = kind, value = kind ~= "flag" and (VALUES[kind] or "NAME") or nil, choices = choices,
-      text = text_of(option, READERS[name] and READERS[name](key)),
-      least = option.low, most = option.high,
-    }
+    out[#out + 1] = options.row(assert(by_key[key], key), READERS[name] and READERS[name](key))
   end
   return out
 end
+options.of = of
 
 --- How graph files are read.
 options.loading = of("load", "format forward_only mirror file_bandwidth cpus")

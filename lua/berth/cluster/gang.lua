@@ -4,16 +4,59 @@ local options = require "berth.base.options"
 
 local gang = {}
 
--- What each takes besides `seed`.
-local PLAIN, LEVELS = { "rate", "placement" }, { "rate", "placement", "limits", "promote", "tick" }
-local RULES = {
-  fifo = PLAIN, ["fit-first"] = PLAIN, backfill = PLAIN, sjf = PLAIN, srtf = PLAIN, ["srtf-2d"] = PLAIN, fewest = PLAIN,
-  las = LEVELS, ["las-2d"] = { "rate", "placement", "limits", "promote", "tick", "published" },
-  gittins = { "rate", "placement", "history", "quantum" },
-  optimus = { "restart" }, pollux = { "restart", "power", "floor" }, gavel = { "types", "goal" },
-}
-local RESIZE = { optimus = true, pollux = true }
-gang.names = options.sorted_keys(RULES)
+-- By name: what the core tells; and names in order of the core.
+local rules, in_order = {}, {}
+for i, rule in ipairs(core.gang_rules()) do rules[rule.name], in_order[i] = rule, rule.name end
+gang.names, gang.in_order = options.sorted_keys(rules), in_order
+
+-- ---- options -----------------------------------------------------------------------------
+
+--- Has the rule an option of that key, if only one that berth.cluster.simulate fills in?
+function gang.has(name, key)
+  for _, o in ipairs(rules[name].options) do
+    if o.key == key then return true end
+  end
+  return false
+end
+
+--- In which order a scheduler serves jobs, and who runs.
+function gang.text(name) return rules[name].text end
+
+function gang.source(name) return rules[name].source end
+
+-- Readers in words: those, or all but the others, whichever are fewer.
+local function only(readers)
+  local those, others = {}, {}
+  for _, name in ipairs(in_order) do
+    local list = readers[name] and those or others
+    list[#list + 1] = name
+  end
+  return #those <= #others and table.concat(those, ", ") or "all but " .. table.concat(others, ", ")
+end
+
+-- Of all rules, each option once.
+local function described()
+  local rows, by_key = { { key = "seed", type = "whole", default = "0", high = 2 ^ 53, text = "of view.rng" } }, {}
+  for _, name in ipairs(in_order) do
+    for key in (rules[name].reads or ""):gmatch "%S+" do
+      for _, o in ipairs(rules[name].options) do
+        if o.key == key and not by_key[key] then
+          by_key[key], o.readers = o, {}
+          rows[#rows + 1] = o
+        end
+      end
+      by_key[key].readers[name] = true
+    end
+  end
+  for i = 2, #rows do rows[i].only = only(rows[i].readers) end
+  by_key.rate.readers.methods = true
+  table.insert(by_key.placement.choices, { name = "skewed", text = "Jobs with skewed = true as consolidate, others as spread." })
+  return rows
+end
+
+options.declare("cluster.simulate", described())
+
+-- ---- what a run needs of the jobs ----------------------------------------------------------
 
 -- Sizes of all jobs; whether these are GPUs, not machines.
 local function sizes_of(fn, rows)
@@ -62,22 +105,29 @@ local function speeds_by_model(model, most, largest)
   return list
 end
 
--- Of jobs without `speeds` and `goodput`: their gang, or nothing.
-local function speeds_of(fn, rows, sizes, c)
-  local out, all, largest = {}, count_gpus(c)
-  for j, row in ipairs(rows) do
-    local list = row.speeds
-    if row.goodput ~= nil and list == nil then list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest) end
-    if list ~= nil and type(list) ~= "table" then
-      options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s", fn, j, core.kind(list))
+local function check_numbers(fn, j, field, list)
+  for key, x in pairs(list) do
+    if type(x) ~= "number" or not (x >= 0 and x < math.huge) then
+      options.fail("%s: trace[%d].%s[%s]: expected a finite number not below 0, got %s", fn, j, field, tostring(key),
+        type(x) == "number" and core.number_text(x) or core.kind(x))
     end
-    if not list then
-      list = {}
-      for n = 1, sizes[j] do list[n] = n == sizes[j] and 1 or 0 end
-    end
-    out[j] = list
   end
-  return out
+end
+
+-- Of a job without `speeds` and `goodput`: its gang, or nothing.
+local function speeds_of(fn, j, row, size, all, largest)
+  local list = row.speeds
+  if row.goodput ~= nil and list == nil then list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest) end
+  if list ~= nil and type(list) ~= "table" then
+    options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s", fn, j, core.kind(list))
+  end
+  if list then
+    check_numbers(fn, j, "speeds", list)
+    return list
+  end
+  list = {}
+  for n = 1, size do list[n] = n == size and 1 or 0 end
+  return list
 end
 
 -- Names of types, numbered as they come; the number of each machine.
@@ -92,7 +142,7 @@ local function types_of(fn, given, machines)
       names[#names + 1] = name
       number[name] = #names
     end
-    out[m] = number[name]
+    out[m] = number[name] - 1
   end
   return out, names
 end
@@ -104,56 +154,53 @@ local function throughputs_of(fn, rows, names)
     if row.rates ~= nil and type(row.rates) ~= "table" then
       options.fail("%s: trace[%d].rates: expected a table of work per s by type, got %s", fn, j, core.kind(row.rates))
     end
-    for _, name in ipairs(names) do
-      local x = 1
-      if row.rates then x = row.rates[name] or 0 end
-      if type(x) ~= "number" then
-        options.fail("%s: trace[%d].rates.%s: expected a number, got %s", fn, j, name, core.kind(x))
-      end
-      out[#out + 1] = x
-    end
+    if row.rates then check_numbers(fn, j, "rates", row.rates) end
+    for _, name in ipairs(names) do out[#out + 1] = row.rates and (row.rates[name] or 0) or 1 end
     priorities[j] = row.priority == nil and 1 or row.priority
   end
   return out, priorities
 end
 
---- @return whether a scheduler is one of the core's
-function gang.is_one(name) return RULES[name] ~= nil end
+-- Options of the core that are made of the jobs, by the key of one.
+local make = {}
 
---- Do jobs take the same time wherever they run?
-function gang.has_bounds(rule, o) return not o.rate and not RESIZE[rule] and rule ~= "gavel" end
-
---- The options of a rule, checked.
-function gang.options(fn, rule, opts)
-  local legal = { "seed" }
-  for _, key in ipairs(RULES[rule]) do legal[#legal + 1] = key end
-  return options.check(fn, opts, legal)
+function make.speeds(fn, made, rows, sizes, c)
+  local all, largest = count_gpus(c)
+  made.first, made.speeds = { 0 }, {}
+  for j, row in ipairs(rows) do
+    for _, x in ipairs(speeds_of(fn, j, row, sizes[j], all, largest)) do made.speeds[#made.speeds + 1] = x end
+    made.first[j + 1] = #made.speeds
+  end
 end
+
+function make.types(fn, made, rows, _, c)
+  local names
+  made.types, names = types_of(fn, made.types, c.machines)
+  made.n_types = #names
+  made.throughputs, made.priorities = throughputs_of(fn, rows, names)
+end
+
+--- @return whether a scheduler is one of the core's
+function gang.is_one(name) return rules[name] ~= nil end
 
 --- Plays a cluster to its end.
 -- @tparam table rows a table per job
--- @tparam table o what gang.options gave
+-- @tparam table o options of the rule, checked
 -- @treturn gang with runs() and counts(); whether gangs are GPUs
 function gang.run(fn, c, rows, rule, o)
-  local made = { rule = rule }
-  made.sizes, made.amounts = sizes_of(fn, rows)
-  if o.placement ~= nil and not made.amounts then options.fail("%s: placement: is for jobs with `gpus`", fn) end
+  local sizes, amounts = sizes_of(fn, rows)
+  if o.placement ~= nil and not amounts then options.fail("%s: placement: is for jobs with `gpus`", fn) end
+  local made = options.merge(o)
+  made.seed, made.rule, made.amounts = nil, rule, amounts
   made.placement, made.consolidate = placement_of(fn, o, rows)
-  for _, key in ipairs(RULES[rule]) do
-    if key ~= "placement" and key ~= "types" then made[key] = o[key] end
+  for _, option in ipairs(rules[rule].options) do
+    if make[option.key] then make[option.key](fn, made, rows, sizes, c) end
   end
-  if rule == "gavel" then
-    local names
-    made.types, names = types_of(fn, o.types, c.machines)
-    made.n_types = #names
-    made.throughputs, made.priorities = throughputs_of(fn, rows, names)
-  end
-  if RESIZE[rule] then made.speeds = speeds_of(fn, rows, made.sizes, c) end
   if o.rate then
-    function made.rate(j, machines, amounts) return o.rate(rows[j], machines, amounts) end
+    function made.rate(j, machines, given) return o.rate(rows[j], machines, given) end
   end
-  local done, message, code = core.gang(c, made)
-  return done, message, code, made.amounts
+  local done, message, code = core.gang(c, sizes, made)
+  return done, message, code, amounts
 end
 
 return gang

@@ -8,7 +8,8 @@ local result = require "berth.cluster.result"
 local trace = require "berth.cluster.trace"
 local view = require "berth.cluster.view"
 
-local FN = "berth.cluster.simulate"
+local NAME = "cluster.simulate"
+local FN = "berth." .. NAME
 local EVENTS = { "arrival", "finish", "slot", "wake" }
 
 local function check_scheduler(s)
@@ -71,8 +72,9 @@ local function simulate_gang(rows, c, name, o, cluster)
   if not done then return nil, message, code end
   local log = { runs = function() return done:runs(amounts) end, counts = function() return done:counts(amounts) end }
   local r = result.new(c, rows, log, { scheduler = name, seed = o.seed or 0, cluster = cluster, given = o })
-  if gang.has_bounds(name, o) and r.summary.done + r.summary.refused == #rows then
-    r.summary.bound_jct, r.summary.bound_makespan = done:bounds(c)
+  if r.summary.done + r.summary.refused == #rows then
+    local jct, makespan, refused = done:bounds(c)
+    if not refused then r.summary.bound_jct, r.summary.bound_makespan = jct, makespan end
   end
   return r
 end
@@ -93,15 +95,12 @@ end
 local function simulate(jobs, cluster, scheduler, opts)
   local o
   if type(scheduler) ~= "string" then
-    o = options.check(FN, opts, { "seed", "rate" })
+    o = options.read(FN, NAME, opts, "methods")
     check_scheduler(scheduler)
   elseif gang.is_one(scheduler) then
-    o = gang.options(FN, scheduler, opts)
+    o = options.read(FN, NAME, opts, scheduler)
   else
     options.fail("%s: no scheduler '%s' (there are %s)", FN, scheduler, table.concat(gang.names, ", "))
-  end
-  if o.rate ~= nil and type(o.rate) ~= "function" then
-    options.fail("%s: rate: expected a function, got %s", FN, core.kind(o.rate))
   end
   local rows = trace.rows(FN, jobs)
   local c, message, code = trace.cluster(FN, rows, cluster)

@@ -72,20 +72,15 @@ end
 function trace.cluster(fn, rows, cluster)
   if type(cluster) == "number" then cluster = { machines = cluster } end
   if cluster == nil then options.fail("%s: cluster: expected a table or how many machines, got nil", fn) end
-  local o = options.check(fn, cluster, { "machines", "capacity", "horizon", "slot", "slack" })
-  local made = { machines = o.machines, horizon = o.horizon, slot = o.slot, slack = o.slack }
-  made.arrival, made.work, made.deadline = {}, {}, {}
-  if o.capacity ~= nil then
-    if type(o.machines) ~= "number" or o.machines < 1 or o.machines > 2 ^ 20 or o.machines ~= math.floor(o.machines) then
-      options.fail("%s: machines: expected a whole number of at least 1, got %s", fn, tostring(o.machines))
-    end
-    made.capacity, made.resources = capacities(fn, o.machines, o.capacity)
-  end
+  local made, resources = options.merge(options.read(fn, "cluster", cluster))
+  if made.machines == nil then options.fail("%s: machines: is missing", fn) end
+  if made.capacity ~= nil then made.capacity, resources = capacities(fn, made.machines, made.capacity) end
+  local jobs = { arrival = {}, work = {}, deadline = {} }
   for j, row in ipairs(rows) do
-    made.arrival[j], made.work[j] = row.arrival, row.work
-    made.deadline[j] = row.deadline == nil and math.huge or row.deadline
+    jobs.arrival[j], jobs.work[j] = row.arrival, row.work
+    jobs.deadline[j] = row.deadline == nil and math.huge or row.deadline
   end
-  return core.cluster(made)
+  return core.cluster(jobs, made, resources)
 end
 
 return trace

@@ -40,6 +40,21 @@ local FORMATS = {
   pollux = { arrival = "time", gpus = "num_replicas", name = "name", kind = "application", batch = "batch_size" },
 }
 local NAMES = { "gavel", "philly", "pollux", "tiresias" }
+
+options.declare("load_trace", {
+  { key = "format", type = "choice", default = "by the header", text = "whose file it is", choices = {
+    { name = "gavel", text = "Gavel: ten cells between tabs, no header." },
+    { name = "philly", text = "Microsoft's Philly: a CSV file with submit_s, duration_s, num_gpus, vc." },
+    { name = "pollux", text = "Pollux: a CSV file with time, application, num_replicas, batch_size." },
+    { name = "tiresias", text = "Tiresias: a CSV file with submit_time, duration, num_gpu, model_name." },
+  } },
+  { key = "columns", type = "table", default = "of the format",
+    text = "names of the columns of other CSV files, by field" },
+  { key = "skip", type = "flag", default = "false", text = "leaves out lines that are wrong, and counts them" },
+  { key = "durations", type = "number or table", default = "none", text = "Pollux: s of all jobs, or by application" },
+  { key = "throughputs", type = "file", default = "none", text = "Gavel: steps per s by type of GPU" },
+  { key = "worker", type = "string", default = "v100", text = "Gavel: the type of GPU that times are of" },
+})
 local GAVEL = 10 -- cells of a line
 
 local function has_all(head, columns)
@@ -220,14 +235,7 @@ local function check_columns(columns)
 end
 
 local function check(opts)
-  local o = options.check(FN, opts, { "format", "columns", "skip", "durations", "throughputs", "worker" })
-  if o.format ~= nil then
-    local known = false
-    for _, name in ipairs(NAMES) do known = known or o.format == name end
-    if not known then
-      options.fail("%s: no format '%s' (there are %s)", FN, tostring(o.format), table.concat(NAMES, ", "))
-    end
-  end
+  local o = options.read(FN, "load_trace", opts)
   local kind = type(o.durations)
   if kind ~= "nil" and kind ~= "table" and kind ~= "number" then
     options.fail("%s: durations: expected s, or a table of s by application, got %s", FN, core.kind(o.durations))

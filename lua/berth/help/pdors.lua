@@ -2,7 +2,7 @@
 return {
   { "pdors", "pdors = berth.pdors",
     [[Training jobs of workers and parameter servers on machines, slot by slot: PD-ORS, OASiS, Dorm, DRF, FIFO, Optimus.
-docs/pdors.md. generate, problem, load, run, scheduler, study, report; policies: their names; options(policy): names of
+docs/pdors.md. generate, problem, load, simulate, scheduler, study, report; policies: their names; options(policy): names of
 those it takes.]] },
   { "pdors.generate", [[p = berth.pdors.generate("default", { seed = 0, jobs = 100, machines = 100, slots = 100 })]],
     [[Jobs and a cluster drawn at random, tables for berth.pdors.problem. "default": the recalled workload of PD-ORS; every
@@ -17,16 +17,16 @@ p:utility(job, slots), p:worker_slots(job, bandwidth), p:bound(steps), p:offline
     [[berth.pdors.problem(berth.pdors.generate("default", { jobs = 3 }))]] },
   { "pdors.load", "p = assert(berth.pdors.load(path))",
     "The problem that p:save(path) wrote, or other JSON with jobs and cluster." },
-  { "pdors.run", [[r = berth.pdors.run(problem, "pd-ors", { seed = 0, certify = 100 })]],
+  { "pdors.simulate", [[r = berth.pdors.simulate(problem, "pd-ors", { seed = 0, certify = 100 })]],
     [[Plays a policy: a name of berth.pdors.policies, or a table of methods arrival(self, view, job), finish(self, view, job),
 slot(self, view) that return a plan { assign = { { job, places = { { machine, workers, servers } } } }, refuse = { job } }.
 r.utility, r.bound (no schedule is worth more), r.ratio, r.records, r.summary, r.log, r.counts; r:usage(), r:each(f),
 r:save_csv(path), r:save_jsonl(path), r:save_trace(path). More options: berth.pdors.options(policy); believes: the
 problem that pd-ors decides on.]],
-    [[berth.pdors.run(berth.pdors.generate("default", { jobs = 5 }), "pd-ors")]] },
+    [[berth.pdors.simulate(berth.pdors.generate("default", { jobs = 5 }), "pd-ors")]] },
   { "pdors.options", [[names = berth.pdors.options("pd-ors")]],
     "Names of the options of a policy; docs/pdors.md, \"Policies\"." },
-  { "pdors.policies", "names = berth.pdors.policies", "Names of the policies that berth.pdors.run takes: docs/pdors.md." },
+  { "pdors.policies", "names = berth.pdors.policies", "Names of the policies that berth.pdors.simulate takes: docs/pdors.md." },
   { "pdors.scheduler", "s = berth.pdors.scheduler(problem, { mode = \"repaired\" })",
     [[PD-ORS or OASiS (algorithm = "oasis") by hand. s:decide(job) and s:admit(job) give { admitted, payoff, utility, cost,
 bound, done, schedule = { { slot, places } } }; s:price(machine, resource, slot), s:range(machine, resource) (L, U),

@@ -1,5 +1,7 @@
 --- What the choices are, by the core's descriptors: placers with their variants, and the values of options.
 local core = require "berth.core"
+local gang = require "berth.cluster.gang"
+local options = require "berth.base.options"
 
 local rules = { placers = {}, values = {}, options = {} }
 
@@ -13,8 +15,8 @@ for _, placer in ipairs(core.placers()) do
 end
 
 -- Options with choices; of two functions that have the same one the first tells.
-for _, name in ipairs { "simulate", "place", "cost", "load" } do
-  for _, option in ipairs(core.options(name)) do
+for _, name in ipairs { "simulate", "place", "cost", "load", "cluster.simulate" } do
+  for _, option in ipairs(options.described(name)) do
     if option.choices and not rules.options[option.key] then
       rules.options[option.key] = option.text:sub(1, 1):upper() .. option.text:sub(2) .. "."
       for _, choice in ipairs(option.choices) do
@@ -22,6 +24,12 @@ for _, name in ipairs { "simulate", "place", "cost", "load" } do
       end
     end
   end
+end
+
+-- Gang schedulers, as values of the argument of berth.cluster.simulate.
+rules.options.scheduler = "How gangs are served: the argument of berth.cluster.simulate."
+for _, name in ipairs(gang.in_order) do
+  rules.values[#rules.values + 1] = { option = "scheduler", name = name, rule = gang.text(name) }
 end
 
 return rules

@@ -130,12 +130,12 @@ local function check(runs, opts)
     options.fail("%s: title: expected a string, got %s", FN, core.kind(given.title))
   end
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
-    options.fail("%s: runs: expected 1 to %d records of berth.pacml.play, got %s", FN, MOST_RUNS,
+    options.fail("%s: runs: expected 1 to %d records of berth.pacml.simulate, got %s", FN, MOST_RUNS,
       type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
   end
   for i, records in ipairs(runs) do
     if type(records) ~= "table" or type(records.report) ~= "table" then
-      options.fail("%s: runs[%d]: expected records of berth.pacml.play, got %s", FN, i, core.kind(records))
+      options.fail("%s: runs[%d]: expected records of berth.pacml.simulate, got %s", FN, i, core.kind(records))
     end
   end
   return given
@@ -163,7 +163,7 @@ end
 
 --- Writes the page.
 -- @tparam string path
--- @tparam table runs records of berth.pacml.play, on the same trace; up to 16
+-- @tparam table runs records of berth.pacml.simulate, on the same trace; up to 16
 -- @tparam[opt] table opts title
 -- @treturn[1] boolean true
 -- @treturn[2] nil

@@ -5,7 +5,7 @@ local deciders = require "berth.pacml.deciders"
 local experiment = require "berth.experiment"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.base.options"
-local play = require "berth.pacml.play"
+local simulate = require "berth.pacml.simulate"
 local trace = require "berth.pacml.trace"
 
 local FN = "berth.pacml.study"
@@ -102,7 +102,7 @@ local function study(env, given)
     local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta, seed = trial.seed }))
     local what = deciders.for_game(own[trial.decider], { seed = trial.seed, env = env, beta = trial.beta,
       interarrival = (given.trace or {}).interarrival })
-    return told(play(env, t, what, { horizon = given.horizon or t.arrival[#t.arrival], records = false }))
+    return told(simulate(env, t, what, { horizon = given.horizon or t.arrival[#t.arrival], records = false }))
   end
   return experiment { name = name_of(env, given), grid = { beta = betas, decider = names }, seeds = given.seeds or 20, run = run,
     path = given.path, shard = given.shard, also = given.also, retry = given.retry, progress = given.progress }

@@ -27,7 +27,7 @@ local function put_job(trace, row)
   end
 end
 
---- @tparam table records of berth.pacml.play
+--- @tparam table records of berth.pacml.simulate
 -- @treturn table pieces of text
 return function(records)
   local trace = chrome.new()

@@ -24,7 +24,7 @@ local function scaled(sums, factor)
 end
 
 --- Shares by window.
--- @tparam table records of berth.pacml.play
+-- @tparam table records of berth.pacml.simulate
 -- @tparam number n windows
 -- @treturn table width (s); load (sequential time that arrives before the end, over what all servers could do); blocked (of the
 --  arrivals, as in the report: in compat also what runs at the horizon; false: there were none); held, computing (of all servers)

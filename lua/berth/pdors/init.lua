@@ -1,6 +1,7 @@
 --- Workers and parameter servers on machines, slot by slot: PD-ORS and what it is compared with; docs/pdors.md.
 -- @module berth.pdors
 local core = require "berth.core"
+local options = require "berth.base.options"
 local problem = require "berth.pdors.problem"
 
 return {
@@ -12,7 +13,8 @@ return {
   policies = require("berth.pdors.policies").names,
   problem = problem.new,
   report = require "berth.pdors.page",
-  run = require "berth.pdors.run",
+  run = options.moved("berth.pdors.run", "berth.pdors.simulate"),
+  simulate = require "berth.pdors.simulate",
   study = require("berth.pdors.study").study,
   scheduler = function(p, opts)
     if problem.is(p) then p = p.core end

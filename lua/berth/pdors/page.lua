@@ -218,11 +218,11 @@ end
 local function check(runs, opts)
   local given = options.check(FN, opts, { "title" })
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
-    options.fail("%s: runs: expected 1 to %d results of berth.pdors.run, got %s", FN, MOST_RUNS,
+    options.fail("%s: runs: expected 1 to %d results of berth.pdors.simulate, got %s", FN, MOST_RUNS,
       type(runs) == "table" and count(#runs) or core.kind(runs))
   end
   for i, r in ipairs(runs) do
-    if not result.is(r) then options.fail("%s: runs[%d]: expected a result of berth.pdors.run, got %s", FN, i, core.kind(r)) end
+    if not result.is(r) then options.fail("%s: runs[%d]: expected a result of berth.pdors.simulate, got %s", FN, i, core.kind(r)) end
     if r.problem ~= runs[1].problem then options.fail("%s: runs[%d]: is of another problem than the first", FN, i) end
   end
   return given
@@ -246,7 +246,7 @@ end
 
 --- Writes the page.
 -- @tparam string path
--- @tparam table runs results of berth.pdors.run on the same problem (of berth.pdors.problem); up to 16
+-- @tparam table runs results of berth.pdors.simulate on the same problem (of berth.pdors.problem); up to 16
 -- @tparam[opt] table opts title
 -- @treturn[1] boolean true
 -- @treturn[2] nil

@@ -6,7 +6,7 @@ local json = require "berth.base.json"
 local options = require "berth.base.options"
 local policies = require "berth.pdors.policies"
 local problem = require "berth.pdors.problem"
-local run = require "berth.pdors.run"
+local simulate = require "berth.pdors.simulate"
 
 local FN = "berth.pdors.study"
 local KEYS = { "name", "policies", "generate", "given", "grid", "seeds", "certify", "path", "shard", "also", "retry", "progress" }
@@ -99,7 +99,7 @@ local function study(given)
   local draw = problems(given)
   local function trial(t)
     local policy = own[t.parameters.policy]
-    local r, message, code = run(draw(t), policy[1], options.merge({ seed = t.seed, certify = given.certify }, policy[2]))
+    local r, message, code = simulate(draw(t), policy[1], options.merge({ seed = t.seed, certify = given.certify }, policy[2]))
     if not r then return nil, message, code end
     return told(r)
   end

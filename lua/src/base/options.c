@@ -55,7 +55,8 @@ int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tabl
 static double in_range(lua_State *L, const bl_where *w, const berth_option *o, double x) {
   if ((isfinite(x) || isinf(o->high)) && x >= o->low && !(o->above && x <= o->low) && !(o->high > 0 && x > o->high)) return x;
   if (isinf(o->low)) bl_wrong(L, w, o->key, "expected a finite number of at most %.14g, got %.14g", o->high, x);
-  if (o->high > 0) bl_wrong(L, w, o->key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "", o->low, o->high);
+  if (o->high > 0 && !isinf(o->high))
+    bl_wrong(L, w, o->key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "", o->low, o->high);
   bl_wrong(L, w, o->key, "expected a finite number %s %.14g, got %.14g", o->above ? "above" : "from", o->low, x);
   return x;
 }

@@ -91,9 +91,9 @@ static int draw(lua_State *L) {
   return 1;
 }
 
-/* play(trace): how many jobs the network turns away */
-static int play(lua_State *L) {
-  static const bl_where w = { "pacml planner:play", NULL, 0 };
+/* simulate(trace): how many jobs the network turns away */
+static int simulate(lua_State *L) {
+  static const bl_where w = { "pacml planner:simulate", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
   int32_t n, blocked = 0;
   const berth_pacml_job *jobs = bl_to_trace(L, 2, &w, box->models, &n);
@@ -177,7 +177,10 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "get", get },   { "play", play },
+/* play: its old name */
+static int moved(lua_State *L) { return bl_error(L, "planner:play: the name is planner:simulate now"); }
+
+static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "get", get },   { "play", moved }, { "simulate", simulate },
                                     { "learn", learn }, { "decide", decide }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "inputs", inputs }, { "weights", weights }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };

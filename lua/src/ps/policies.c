@@ -74,7 +74,7 @@ static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w, b
 static int ps_policy(lua_State *L) {
   static const char *const names[] = { "fifo", "drf", "dorm", "optimus", NULL };
   static const maker makers[] = { make_fifo, make_drf, make_dorm, make_optimus };
-  static const bl_where w = { "berth.pdors.run", NULL, 0 };
+  static const bl_where w = { "berth.pdors.simulate", NULL, 0 };
   berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
   int k = luaL_checkoption(L, 2, NULL, names);
   berth_ps_scheduler *made = NULL;

@@ -9,10 +9,10 @@ static berth_ps *problem(const berth_ps_run *r) { return berth_ps_run_problem(r)
 
 /* ps_run(problem): object */
 static int ps_run(lua_State *L) {
-  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, "berth.pdors.run", "problem"))->ps;
+  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, "berth.pdors.simulate", "problem"))->ps;
   bl_ps_run_box *box = bl_new(L, &bl_ps_run_class, sizeof *box);
   berth_status st = berth_ps_run_new(p, &box->run);
-  if (st != BERTH_OK) return bl_refused(L, "berth.pdors.run", st);
+  if (st != BERTH_OK) return bl_refused(L, "berth.pdors.simulate", st);
   bl_track(L);
   return 1;
 }

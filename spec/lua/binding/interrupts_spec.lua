@@ -107,7 +107,7 @@ describe("an interrupt that is caught", function()
       local trace = planner:draw(berth.rng(1), 1000000) -- minutes
       berth.catch_interrupts(true)
       local kept = later()
-      print(select(2, pcall(planner.play, planner, trace)))]] -- raised if it comes while the trace is read
+      print(select(2, pcall(planner.simulate, planner, trace)))]] -- raised if it comes while the trace is read
     assert.matches("^[^\n]*interrupted\nexit 0\n$", out)
   end)
 

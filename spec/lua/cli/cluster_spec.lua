@@ -33,7 +33,7 @@ describe("berth cluster pacml", function()
     local ramp = berth.ramp { compat = true }
     local env = berth.pacml.env { models = { assert(berth.pacml.profile(ramp, A)), assert(berth.pacml.profile(ramp, B)) } }
     local trace = berth.pacml.trace { models = 2, beta = "C", seed = 5, jobs = 60, interarrival = 900 }
-    local report = berth.pacml.play(env, trace, "random:5", { horizon = 59 * 900 })
+    local report = berth.pacml.simulate(env, trace, "random:5", { horizon = 59 * 900 })
     assert.same({ "random", "C", 5 }, { got.decider, got.beta, got.seed })
     assert.equal(report.blocked, got.blocked)
     assert.equal(report.jct, got.completion_s)
@@ -107,7 +107,7 @@ describe("berth cluster pacml", function()
     local got = assert(json.decode(out)).runs
     assert.same({ "para-min", "agent:" .. path }, { got[1].decider, got[2].decider })
     local trace = berth.pacml.trace { models = 2, beta = "C", jobs = 60, interarrival = 900 }
-    assert.equal(berth.pacml.play(env, trace, agent, { horizon = 59 * 900 }).blocked, got[2].blocked)
+    assert.equal(berth.pacml.simulate(env, trace, agent, { horizon = 59 * 900 }).blocked, got[2].blocked)
   end)
 
   it("tells what is wrong", function()

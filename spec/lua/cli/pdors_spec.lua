@@ -27,7 +27,7 @@ describe("berth cluster pdors", function()
     local p = berth.pdors.problem(berth.pdors.generate("default", { jobs = 12, machines = 6, slots = 30, load = 0.1, seed = 3 }))
     assert.equal(0, exit)
     for i, name in ipairs { "pd-ors", "oasis" } do
-      local r = berth.pdors.run(p, name, { floor = 0.1, seed = 3 })
+      local r = berth.pdors.simulate(p, name, { floor = 0.1, seed = 3 })
       assert.equal(name, found.runs[i].policy)
       assert.near(r.utility, found.runs[i].utility, 1e-9)
       assert.near(r.bound, found.runs[i].bound, 1e-9)

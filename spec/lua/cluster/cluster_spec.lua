@@ -72,7 +72,7 @@ describe("a cluster", function()
     assert.matches("trace%[2%]: expected a table, got nil", message(berth.cluster.new, { two[1], nil, two[2] }, 1))
     assert.matches("trace%[1%].name: expected a string, got table",
       message(berth.cluster.new, { { arrival = 1, work = 1, name = {} } }, 1))
-    assert.matches("machines: expected a whole number of at least 1, got 1.5",
+    assert.matches("machines: expected a whole number, got 1.5",
       message(berth.cluster.new, two, { machines = 1.5, capacity = { 1 } }))
     assert.matches("trace%[1%].work: expected a number, got nil", message(berth.cluster.new, { { arrival = 1 } }, 1))
     assert.matches("capacity%[2%]: expected an array of 1 numbers",

@@ -132,7 +132,7 @@ describe("a trace of jobs", function()
 
   it("takes no other options", function()
     assert.matches("unknown option 'colums'", message(berth.load_trace, "x", { colums = {} }))
-    assert.matches("no format 'csv' %(there are gavel, philly", message(berth.load_trace, "x", { format = "csv" }))
+    assert.matches("format: 'csv' is none of: gavel, philly", message(berth.load_trace, "x", { format = "csv" }))
     assert.matches("columns: unknown field 'gpu' %(legal: arrival,", message(berth.load_trace, "x", { columns = { gpu = "g" } }))
     assert.matches("durations: expected s, or a table", message(berth.load_trace, "x", { durations = "5" }))
     local none, why, code = berth.load_trace "/nowhere/at/all.csv"

@@ -108,7 +108,7 @@ describe("berth.pacml.bound", function()
       local env = small.env { compat = compat }
       local trace = { model = { 1, 1, 1 }, beta = { 1, 1, 1 }, arrival = { 0, 1, 5 } }
       local b = berth.pacml.bound(env, trace, { horizon = 1.5 }) -- the second one needs 1 s at least, the third comes later
-      local report = berth.pacml.play(env, trace, "para-max", { horizon = 1.5, records = false })
+      local report = berth.pacml.simulate(env, trace, "para-max", { horizon = 1.5, records = false })
       assert.same({ 2, compat and 1 or 2 }, { b.arrived, b.jobs })
       assert.same({ report.arrived, report.blocking_rate }, { b.arrived, b.blocking_rate })
     end

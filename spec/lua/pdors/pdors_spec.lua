@@ -75,10 +75,10 @@ describe("pdors.problem", function()
   end)
 end)
 
-describe("pdors.run", function()
+describe("pdors.simulate", function()
   it("finishes a job that fits in the slot of its arrival", function()
     -- 2 workers, 1 server inside: 100 samples in one slot
-    local r = assert(pdors.run({ jobs = { one_job() }, cluster = machines(1, 3, 4) }, "pd-ors"))
+    local r = assert(pdors.simulate({ jobs = { one_job() }, cluster = machines(1, 3, 4) }, "pd-ors"))
     assert.near(5, r.utility, 1e-9) -- urgency 0: half of the importance
     assert.equal(0, r.records[1].done)
     assert.near(1, r.ratio, 1e-6)
@@ -90,7 +90,7 @@ describe("pdors.run", function()
       for k = 0, 1 do
         local p = odd_problem(seed, k == 1)
         for _, name in ipairs(pdors.policies) do
-          local r = assert(pdors.run(p, name, { seed = seed, certify = false }))
+          local r = assert(pdors.simulate(p, name, { seed = seed, certify = false }))
           local fine, message = pcall(check, p, r, true)
           assert.is_true(fine, ("seed %d, %d, %s: %s"):format(seed, k, name, tostring(message)))
         end
@@ -102,7 +102,7 @@ describe("pdors.run", function()
     for seed = 1, 15 do
       local p = pdors.problem(odd_problem(seed))
       for _, name in ipairs(pdors.policies) do
-        local r = assert(pdors.run(p, name, { seed = seed, certify = 20 }))
+        local r = assert(pdors.simulate(p, name, { seed = seed, certify = 20 }))
         assert.is_true(r.utility <= r.bound * (1 + 1e-9), name)
         assert.near(r.ratio, r.bound > 0 and r.utility / r.bound or 1, 1e-12)
       end
@@ -112,7 +112,7 @@ describe("pdors.run", function()
   it("gives the same for the same seed", function()
     for _, name in ipairs(pdors.policies) do
       local p = odd_problem(4)
-      local a, b = pdors.run(p, name, { seed = 1 }), pdors.run(p, name, { seed = 1 })
+      local a, b = pdors.simulate(p, name, { seed = 1 }), pdors.simulate(p, name, { seed = 1 })
       assert.equal(json.encode(a.log), json.encode(b.log))
     end
   end)
@@ -124,12 +124,12 @@ describe("pdors.run", function()
       { bounds = "prior", low = 1e-9, high = { 1, 1, 1, 1 } }, { reclaim = false },
       { quanta = 8, most_quanta = 16 }, { tries = 3 }, { floor = 1e-3 } } do
       o.certify = false
-      local r = assert(pdors.run(p, "pd-ors", o))
+      local r = assert(pdors.simulate(p, "pd-ors", o))
       check(p, r, true)
     end
-    assert.has_error(function() pdors.run(p, "pd-ors", { modes = "faithful" }) end)
-    assert.has_error(function() pdors.run(p, "pd-ors", { mode = "hasty" }) end)
-    assert.has_error(function() pdors.run(p, "no-such") end)
+    assert.has_error(function() pdors.simulate(p, "pd-ors", { modes = "faithful" }) end)
+    assert.has_error(function() pdors.simulate(p, "pd-ors", { mode = "hasty" }) end)
+    assert.has_error(function() pdors.simulate(p, "no-such") end)
   end)
 end)
 
@@ -138,8 +138,8 @@ describe("pd-ors that believes something else", function()
   it("goes on planning what is slower than it thought, unless extend is false", function()
     local truth = pdors.problem({ one_job { tau = 0.03 } }, machines(1, 6, 4))
     local thought = pdors.problem({ one_job() }, machines(1, 6, 4))
-    local on = assert(pdors.run(truth, "pd-ors", { believes = thought }))
-    local off = assert(pdors.run(truth, "pd-ors", { believes = thought, extend = false }))
+    local on = assert(pdors.simulate(truth, "pd-ors", { believes = thought }))
+    local off = assert(pdors.simulate(truth, "pd-ors", { believes = thought, extend = false }))
     assert.equal("done", on.records[1].state)
     assert.equal(0, off.utility)
     check({ jobs = truth.jobs, cluster = truth.cluster }, on, true)
@@ -147,9 +147,9 @@ describe("pd-ors that believes something else", function()
 
   it("needs a problem of the same size", function()
     local p = pdors.problem({ one_job() }, machines(1, 6, 4))
-    assert.error_matches(function() pdors.run(p, "pd-ors", { believes = pdors.problem({ one_job() }, machines(2, 6, 4)) }) end,
+    assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = pdors.problem({ one_job() }, machines(2, 6, 4)) }) end,
       "believes: problem: 1 jobs, 2 machines, 6 slots; the one that is played: problem: 1 jobs, 1 machines, 6 slots")
-    assert.error_matches(function() pdors.run(p, "pd-ors", { believes = 3 }) end, "believes: expected a problem, got number")
+    assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = 3 }) end, "believes: expected a problem, got number")
   end)
 end)
 
@@ -224,7 +224,7 @@ describe("numbers without measure", function()
     for _, more in ipairs(extremes) do
       local p = pdors.problem({ problems.one_job(more), problems.one_job() }, problems.machines(2, 5, 10))
       for _, name in ipairs(pdors.policies) do
-        local r = assert(pdors.run(p, name))
+        local r = assert(pdors.simulate(p, name))
         assert.is_true(r.utility <= r.bound * (1 + 1e-9) + 1e-9, name)
       end
     end
@@ -241,7 +241,7 @@ describe("the offline optimum", function()
       assert.equal(("optimum %.4f, proved"):format(best.utility), tostring(best))
       assert.is_true(best.utility <= best.bound * (1 + 1e-9) + 1e-9)
       for _, name in ipairs(pdors.policies) do
-        local r = assert(pdors.run(p, name))
+        local r = assert(pdors.simulate(p, name))
         assert.is_true(r.utility <= best.bound * (1 + 1e-9) + 1e-9, name)
         assert.is_true(best.utility <= r.bound * (1 + 1e-9) + 1e-9, name)
         worth = worth + r.utility

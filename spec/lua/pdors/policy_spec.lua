@@ -30,7 +30,7 @@ describe("a policy in Lua", function()
   it("goes through the same door", function()
     for seed = 1, 10 do
       local p = odd_problem(seed, true)
-      local r = assert(pdors.run(p, first_fit(), { certify = false }))
+      local r = assert(pdors.simulate(p, first_fit(), { certify = false }))
       check(p, r, true)
       assert.equal("first-fit", r.scheduler)
     end
@@ -45,14 +45,14 @@ describe("a policy in Lua", function()
       if view.slot ~= 1 then return nil end
       return { assign = { { job = 1, places = { { 1, 2, 1 } } } } }
     end
-    pdors.run({ jobs = { one_job { arrival = 1 }, one_job { arrival = 2 } }, cluster = machines(1, 4, 4) }, policy,
+    pdors.simulate({ jobs = { one_job { arrival = 1 }, one_job { arrival = 2 } }, cluster = machines(1, 4, 4) }, policy,
       { certify = false })
     assert.same({ { "slot", 0 }, { "arrival", 1, 1 }, { "slot", 1 }, { "finish", 2, 1 }, { "arrival", 2, 2 }, { "slot", 2 },
       { "slot", 3 } }, told)
   end)
 
   local function fails(text, policy)
-    local fine, message = pcall(pdors.run, { jobs = { one_job() }, cluster = machines(1, 4, 4) }, policy, { certify = false })
+    local fine, message = pcall(pdors.simulate, { jobs = { one_job() }, cluster = machines(1, 4, 4) }, policy, { certify = false })
     assert.is_false(fine)
     assert.truthy(tostring(message):find(text, 1, true), tostring(message))
   end
@@ -70,7 +70,7 @@ describe("a policy in Lua", function()
 
   it("has its own errors raised unchanged when they are no text", function()
     local odd = {}
-    local fine, err = pcall(pdors.run, { jobs = { one_job() }, cluster = machines(1, 4, 4) },
+    local fine, err = pcall(pdors.simulate, { jobs = { one_job() }, cluster = machines(1, 4, 4) },
       { slot = function() error(odd) end })
     assert.is_false(fine)
     assert.equal(odd, err)
@@ -78,7 +78,7 @@ describe("a policy in Lua", function()
   end)
 
   it("refuses jobs, with a cause", function()
-    local r = pdors.run({ jobs = { one_job() }, cluster = machines(1, 4, 4) },
+    local r = pdors.simulate({ jobs = { one_job() }, cluster = machines(1, 4, 4) },
       { arrival = function(_, _, job) return { refuse = { { job = job, cause = 7 } } } end }, { certify = false })
     assert.equal("refused", r.records[1].state)
     assert.equal(7, r.records[1].cause)

@@ -1,13 +1,13 @@
--- What berth.pdors.run gives: files, pages, studies.
+-- What berth.pdors.simulate gives: files, pages, studies.
 local berth = require "berth"
 local decimals = require "berth.base.decimals"
 local json = require "berth.base.json"
 
 local pdors = berth.pdors
 
-describe("results of pdors.run", function()
+describe("results of pdors.simulate", function()
   local p = pdors.problem(pdors.generate("default", { seed = 1, jobs = 12, machines = 8, slots = 20, load = 0.1 }))
-  local r = assert(pdors.run(p, "pd-ors", { seed = 5 }))
+  local r = assert(pdors.simulate(p, "pd-ors", { seed = 5 }))
 
   local function read(save)
     local path = os.tmpname()
@@ -56,7 +56,7 @@ end)
 describe("pdors.report", function()
   local p = pdors.problem(pdors.generate("realistic", { seed = 1, jobs = 6, machines = 3, slots = 12 }))
   local runs = {}
-  for i, name in ipairs { "pd-ors", "drf" } do runs[i] = assert(pdors.run(p, name, { certify = 10 })) end
+  for i, name in ipairs { "pd-ors", "drf" } do runs[i] = assert(pdors.simulate(p, name, { certify = 10 })) end
 
   it("is one page about runs of one problem", function()
     local path = os.tmpname()
@@ -72,9 +72,9 @@ describe("pdors.report", function()
   end)
 
   it("says what is wrong", function()
-    local other = assert(pdors.run(pdors.generate("realistic", { jobs = 2 }), "drf", { certify = false }))
+    local other = assert(pdors.simulate(pdors.generate("realistic", { jobs = 2 }), "drf", { certify = false }))
     assert.error_matches(function() pdors.report("x", { runs[1], other }) end, "runs%[2%]: is of another problem than the first")
-    assert.error_matches(function() pdors.report("x", { 3 }) end, "runs%[1%]: expected a result of berth.pdors.run, got number")
+    assert.error_matches(function() pdors.report("x", { 3 }) end, "runs%[1%]: expected a result of berth.pdors.simulate, got number")
     local done, message, code = pdors.report("/nowhere/x.html", runs)
     assert.is_nil(done)
     assert.equal("io", code)
@@ -97,7 +97,7 @@ describe("pdors.study", function()
       assert.equal(by[key], row.result.bound)
     end
     local p = pdors.generate("default", { jobs = 8, slots = 20, load = 0.1, machines = 8, seed = 2 })
-    local r = assert(pdors.run(p, "pd-ors", { per_job = true, floor = 1, seed = 2, certify = 10 }))
+    local r = assert(pdors.simulate(p, "pd-ors", { per_job = true, floor = 1, seed = 2, certify = 10 }))
     for _, row in ipairs(e.rows) do
       if row.seed == 2 and row.parameters.machines == 8 and row.parameters.policy == "per job" then
         assert.near(r.utility, row.result.utility, 1e-12)

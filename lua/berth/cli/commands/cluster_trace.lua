@@ -1,45 +1,69 @@
 --- berth cluster FILE: a trace of gang jobs under schedulers.
 local args = require "berth.cli.args"
 local berth = require "berth"
+local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
+local gang = require "berth.cluster.gang"
 local json = require "berth.base.json_writer"
 local lists = require "berth.cli.lists"
+require "berth.cluster.traces" -- declares its options
 local options = require "berth.base.options"
 local align = require "berth.base.align"
 
 local trace = {}
 
--- Those that need no more than a trace tells.
+local FN = "cluster.simulate"
+
+-- Those that need no more than a trace tells: no trace has speeds on several numbers of GPUs.
 local NAMES, KNOWN = {}, {}
-for _, name in ipairs(berth.cluster.schedulers) do
-  KNOWN[name] = name ~= "optimus" and name ~= "pollux"
+for _, name in ipairs(gang.in_order) do
+  KNOWN[name] = not gang.has(name, "speeds")
   if KNOWN[name] then NAMES[#NAMES + 1] = name end
+end
+
+local function reads(name, o) return not o.readers or o.readers[name] == true end
+
+-- ---- options ---------------------------------------------------------------------------------------------
+
+local TYPES = { flag = true, whole = true, number = true, numbers = true, seconds = true, choice = true }
+
+-- What schedulers take, as far as words can say it.
+local of_schedulers = {}
+for _, o in ipairs(options.described(FN)) do
+  local read = false
+  for _, name in ipairs(NAMES) do read = read or reads(name, o) end
+  if read and TYPES[o.type] and o.key ~= "seed" then of_schedulers[#of_schedulers + 1] = o end
 end
 
 trace.options = {
   { name = "gpus", kind = "count", value = "N", text = "of FILE: how many there are in all" },
   { name = "per-machine", kind = "count", value = "N", text = "of FILE: GPUs of a machine; default: all in one" },
-  { name = "scheduler", kind = "string", value = "A,B,...",
-    text = "of FILE: " .. table.concat(NAMES, " ") .. "; default fifo" },
-  { name = "placement", kind = "choice", value = "HOW", choices = { "any", "consolidate", "spread" },
-    text = "of FILE: where gangs go, with --per-machine; default any" },
-  { name = "limits", kind = "string", value = "A,B,...",
-    text = "las: s or GPU-s of service at which jobs go down; default 3250,7200" },
-  { name = "promote", kind = "number", value = "X", text = "las: back up after waiting X times what was run; default never" },
-  { name = "tick", kind = "seconds", value = "TIME", text = "las: jobs go down at whole ticks; default at once" },
-  { name = "quantum", kind = "number", value = "X", text = "gittins: GPU-s to look ahead; default 3250" },
-  { name = "types", kind = "string", value = "K=N,...", text = "gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
-  { name = "goal", kind = "choice", value = "GOAL", choices = { "max-min", "makespan", "finish-time", "max-sum" },
-    text = "gavel: default max-min" },
-  { name = "round", kind = "seconds", value = "TIME", text = "gavel: default 360s" },
-  { name = "columns", kind = "string", value = "K=V,...",
-    text = "of FILE: columns of other CSV files: arrival=submit_s,work=duration_s,gpus=num_gpus" },
-  { name = "durations", kind = "string", value = "K=V,...",
-    text = "of FILE: Pollux: time of each application: cifar10=20min,..." },
-  { name = "throughputs", kind = "string", value = "FILE", text = "of FILE: Gavel: steps per s by type of GPU" },
-  { name = "worker", kind = "string", value = "TYPE", text = "of FILE: Gavel: the type that times are of; default v100" },
-  { name = "skip", kind = "flag", text = "of FILE: leaves out lines that are wrong, and counts them" },
+  { name = "scheduler", kind = "string", value = "A,B,...", text = "of FILE: see below; default fifo" },
+  { name = "types", kind = "string", value = "K=N,...", text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
+  { name = "round", kind = "seconds", value = "TIME", text = "for gavel: time between slots; default 360s" },
 }
+for _, o in ipairs(of_schedulers) do
+  local option = cli.row(o)
+  if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end -- no trace says who is skewed
+  trace.options[#trace.options + 1] = option
+end
+local SETTINGS = { columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,..." }
+for _, option in ipairs(cli.of("load_trace", "columns durations throughputs worker skip")) do
+  local example = SETTINGS[option.name]
+  if example then option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example end
+  option.text = "of FILE: " .. option.text
+  trace.options[#trace.options + 1] = option
+end
+
+--- Lines about the schedulers.
+function trace.notes()
+  local out = { "schedulers of FILE:" }
+  for _, name in ipairs(NAMES) do
+    for i, line in ipairs(args.wrap(gang.text(name), 92)) do out[#out + 1] = ("  %-10s %s"):format(i == 1 and name or "", line) end
+  end
+  return table.concat(out, "\n")
+end
+
 -- Of others as well.
 trace.shared = { horizon = true, csv = true, jsonl = true, trace = true, json = true }
 
@@ -47,14 +71,6 @@ trace.shared = { horizon = true, csv = true, jsonl = true, trace = true, json = 
 
 local function durations(value)
   return lists.pairs_of("durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
-end
-
-local function limits(value)
-  local out = {}
-  for i, part in ipairs(lists.pieces("limits", value)) do
-    out[i] = tonumber(part) or fail.usage("--limits: a number is needed, not %q", part)
-  end
-  return out
 end
 
 local function load(path, given)
@@ -85,16 +101,13 @@ local function cluster_of(given)
   return { machines = given.gpus / each, capacity = each }, given.gpus
 end
 
-local OF_RULE = { limits = "^las", promote = "^las", tick = "^las", quantum = "^gittins$", goal = "^gavel$" }
-
 -- Options of one scheduler; each that is given must be of at least one of them.
 local function options_of(name, given, types)
-  local o = { placement = name ~= "gavel" and given.placement or nil, types = types }
-  for key, pattern in pairs(OF_RULE) do
-    if given[key] ~= nil and name:find(pattern) then o[key] = given[key] end
+  local out = { types = types }
+  for _, o in ipairs(of_schedulers) do
+    if reads(name, o) then out[o.key] = given[o.key:gsub("_", "-")] end
   end
-  if o.limits then o.limits = limits(o.limits) end
-  return o
+  return out
 end
 
 local function schedulers(given)
@@ -104,10 +117,11 @@ local function schedulers(given)
     if seen[name] then fail.usage("--scheduler: %s is there twice", name) end
     seen[name] = true
   end
-  for _, key in ipairs { "goal", "limits", "promote", "quantum", "tick" } do
-    local used = given[key] == nil
-    for _, name in ipairs(names) do used = used or name:find(OF_RULE[key]) ~= nil end
-    if not used then fail.usage("--%s: none of the schedulers takes it", key) end
+  for _, o in ipairs(of_schedulers) do
+    local option = o.key:gsub("_", "-")
+    local used = given[option] == nil
+    for _, name in ipairs(names) do used = used or reads(name, o) end
+    if not used then fail.usage("--%s: none of the schedulers takes it", option) end
   end
   return names
 end
@@ -152,17 +166,15 @@ local function save(runs, given)
   end
 end
 
--- gavel has types of GPUs, the others have none.
+-- Some have types of GPUs, the others have none.
 local function check_types(names, given)
-  local gavel = false
-  for _, name in ipairs(names) do gavel = gavel or name == "gavel" end
-  if gavel and (#names > 1 or not given.types) then fail.usage("--scheduler gavel: alone, and with --types") end
-  if gavel and (given.gpus or given["per-machine"] or given.placement) then
-    fail.usage("--scheduler gavel: --types says what there is")
-  end
-  if not gavel and (given.types or given.round) then fail.usage("--%s: is for gavel", given.types and "types" or "round") end
-  if not gavel and not given.gpus then fail.usage("cluster: how many GPUs are there? --gpus N") end
-  return gavel
+  local typed
+  for _, name in ipairs(names) do typed = typed or gang.has(name, "types") and name end
+  if typed and (#names > 1 or not given.types) then fail.usage("--scheduler %s: alone, and with --types", typed) end
+  if typed and (given.gpus or given["per-machine"]) then fail.usage("--scheduler %s: --types says what there is", typed) end
+  if not typed and (given.types or given.round) then fail.usage("--%s: is for gavel", given.types and "types" or "round") end
+  if not typed and not given.gpus then fail.usage("cluster: how many GPUs are there? --gpus N") end
+  return typed
 end
 
 --- @treturn number exit code

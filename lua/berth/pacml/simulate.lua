@@ -4,7 +4,7 @@ local options = require "berth.base.options"
 local deciders = require "berth.pacml.deciders"
 local records = require "berth.pacml.records"
 
-local FN = "berth.pacml.play"
+local FN = "berth.pacml.simulate"
 local KINDS = { { "about", "table" }, { "name", "string" }, { "records", "boolean" } }
 
 local Report = { __name = "berth.pacml.report" }
@@ -52,8 +52,8 @@ end
 --  records
 -- @treturn table report: docs/pacml.md, "Runs"
 -- @treturn table records: jobs in order of arrival, and ways to write them
--- @usage report, records = berth.pacml.play(env, trace, "para-max", { horizon = 1e6 })
-local function play(env, trace, decider, opts)
+-- @usage report, records = berth.pacml.simulate(env, trace, "para-max", { horizon = 1e6 })
+local function simulate(env, trace, decider, opts)
   local given = check(env, trace, opts)
   local decide_on = deciders.decider(decider)
   local run, servers = env:run(trace), given.records ~= false and {} or nil
@@ -71,4 +71,4 @@ local function play(env, trace, decider, opts)
     decider = name, about = given.about }
 end
 
-return play
+return simulate

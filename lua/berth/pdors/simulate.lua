@@ -6,7 +6,7 @@ local problem = require "berth.pdors.problem"
 local result = require "berth.pdors.result"
 local view = require "berth.pdors.view"
 
-local FN = "berth.pdors.run"
+local FN = "berth.pdors.simulate"
 local EVENTS = { "arrival", "finish", "slot" }
 
 -- What a policy raises comes with its name and the event; values that are no text, and interrupts, as they are.
@@ -91,8 +91,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 -- @raise mistakes in what is given; what the policy raises, with the slot, and plans that do not fit
--- @usage r = berth.pdors.run(berth.pdors.generate("default", { seed = 1 }), "pd-ors")
-local function run(given, policy, opts)
+-- @usage r = berth.pdors.simulate(berth.pdors.generate("default", { seed = 1 }), "pd-ors")
+local function simulate(given, policy, opts)
   local p, message, code = problem.of(given)
   if not p then return nil, message, code end
   if opts ~= nil and type(opts) ~= "table" then options.fail("%s: options: expected a table, got %s", FN, core.kind(opts)) end
@@ -107,4 +107,4 @@ local function run(given, policy, opts)
   return result.new(p, r, about)
 end
 
-return run
+return simulate
