@@ -1,7 +1,7 @@
 --- Tables of the documentation that the descriptors make. A table stands between two comments:
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
 --   <!-- table: options FUNCTION -->      <!-- end of table -->
-require "berth" -- modules declare their options
+require "berth.cluster.traces" -- declares its options
 local core = require "berth.core"
 local described = require("berth.base.options").described
 local formats = require "berth.io.formats"

@@ -36,7 +36,7 @@ end
 
 -- Of all rules, each option once.
 local function described()
-  local rows, by_key = { { key = "seed", type = "whole", default = "0", high = 2 ^ 53, text = "of view.rng" } }, {}
+  local rows, by_key = { { key = "seed", type = "whole", default = "0", text = "of view.rng" } }, {}
   for _, name in ipairs(in_order) do
     for key in (rules[name].reads or ""):gmatch "%S+" do
       for _, o in ipairs(rules[name].options) do

@@ -1,0 +1,105 @@
+-- Gang rules: one descriptor each, from which names, options, help, the command line and docs/cluster.md follow.
+local berth = require "berth"
+local core = require "berth.core"
+local described = require("berth.base.options").described
+
+local rules = core.gang_rules()
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function count(text, part)
+  local n, at = 0, 1
+  while true do
+    local from, to = text:find(part, at, true)
+    if not from then return n end
+    n, at = n + 1, to + 1
+  end
+end
+
+-- Keys that the descriptor of a rule names.
+local function keys_of(rule)
+  local keys = { "seed" }
+  for key in rule.reads:gmatch "%S+" do keys[#keys + 1] = key end
+  return keys
+end
+
+describe("gang rules", function()
+  it("are listed once each, with a name, a text and options that there are", function()
+    local seen = {}
+    for _, rule in ipairs(rules) do
+      assert.is_nil(seen[rule.name])
+      seen[rule.name] = true
+      assert.is_true(#rule.text > 0)
+      local keys = {}
+      for _, o in ipairs(rule.options) do keys[o.key] = true end
+      for key in rule.reads:gmatch "%S+" do assert.is_true(keys[key], rule.name .. " reads " .. key) end
+    end
+  end)
+
+  it("are the schedulers of berth.cluster, in help and in docs", function()
+    local names, list, document = {}, count, read "docs/cluster.md"
+    for i, rule in ipairs(rules) do names[i] = rule.name end
+    table.sort(names)
+    assert.same(names, berth.cluster.schedulers)
+    for _, rule in ipairs(rules) do
+      assert.equal(1, list(document, ("\n| `%s` | %s |"):format(rule.name, rule.text)), rule.name)
+      assert.matches('option scheduler = "' .. rule.name .. '"', tostring(berth.help(rule.name)), 1, true)
+    end
+  end)
+
+  it("are at the command line, but those that need speeds of jobs", function()
+    local lines = {}
+    require("berth.cli.main").run({ "cluster", "--help" }, { write = function(line) lines[#lines + 1] = line end })
+    local text = table.concat(lines, "\n")
+    for _, rule in ipairs(rules) do
+      local speeds = false
+      for _, o in ipairs(rule.options) do speeds = speeds or o.key == "speeds" end
+      assert.equal(speeds and 0 or 1, count(text, ("\n  %-10s "):format(rule.name)), rule.name)
+    end
+    for _, o in ipairs(described "cluster.simulate") do
+      local known = o.key == "types" or o.type == "numbers" or o.type == "choice"
+      if known then assert.equal(1, count(text, "\n  --" .. o.key .. " "), o.key) end
+    end
+  end)
+
+  it("refuse options of others by name, and list their own", function()
+    local pool = { machines = 1, capacity = 1, slot = 1 }
+    for _, rule in ipairs(rules) do
+      local own = keys_of(rule)
+      local legal = {}
+      for _, key in ipairs(own) do legal[key] = true end
+      for _, o in ipairs(described "cluster.simulate") do
+        if not legal[o.key] then
+          local fine, text = pcall(berth.cluster.simulate, {}, pool, rule.name, { [o.key] = 1 })
+          assert.is_false(fine)
+          assert.matches(("unknown option '%s' (legal: %s)"):format(o.key, table.concat(own, ", ")), text, 1, true)
+        end
+      end
+    end
+  end)
+
+  it("take values in range", function()
+    local function message(name, opts)
+      local fine, text = pcall(berth.cluster.simulate, {}, { machines = 1, capacity = 1 }, name, opts)
+      assert.is_false(fine)
+      return text
+    end
+    assert.matches("promote: expected a finite number above 0, got 0", message("las", { promote = 0 }))
+    assert.matches("tick: %-1 is negative", message("las", { tick = -1 }))
+    assert.matches("limits%[2%]: expected a finite number from 0, got %-3", message("las", { limits = { 1, -3 } }))
+    assert.matches("limits%[1%]: expected a number, got string", message("las", { limits = { "x" } }))
+    assert.matches("limits: expected an array, got number", message("las-2d", { limits = 3 }))
+    assert.matches("published: expected true or false, got number", message("las-2d", { published = 1 }))
+    assert.matches("power: expected a finite number of at most 1, got 2", message("pollux", { power = 2 }))
+    assert.matches("goal: 'best' is none of: max%-min, makespan, finish%-time, max%-sum", message("gavel", { goal = "best" }))
+    assert.matches("placement: 'near' is none of: any, consolidate, spread, skewed", message("fifo", { placement = "near" }))
+    assert.matches("rate: expected a function, got number", message("fifo", { rate = 1 }))
+    assert.matches("trace%[1%].speeds%[2%]: expected a finite number not below 0, got %-1", select(2,
+      pcall(berth.cluster.simulate, { { arrival = 0, work = 1, speeds = { 1, -1 } } }, 1, "optimus")))
+  end)
+end)
