@@ -29,23 +29,27 @@ static bool in_range(const berth_option *o, double x) {
   return o->high == 0 || x <= o->high;
 }
 
-static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, const char *place, double x) {
+static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, const char *place,
+                                 double x) {
   const char *from = o->above ? "above" : "from";
   if (isinf(o->low)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number of at most %g)", o->key, place, x, o->high);
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number of at most %g)",
+                        o->key, place, x, o->high);
   }
   if (o->high == 0 || isinf(o->high)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number %s %g)", o->key, place, x, from, o->low);
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number %s %g)", o->key,
+                        place, x, from, o->low);
   }
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (%s%g to %g)", o->key, place, x, o->above ? "above " : "", o->low,
-                      o->high);
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (%s%g to %g)", o->key, place, x,
+                      o->above ? "above " : "", o->low, o->high);
 }
 
 /* Arrays: their length, and each number. */
 static berth_status check_list(berth_ctx *ctx, const berth_option *o, const void *options) {
   int32_t n = *(const int32_t *)((const char *)options + o->count);
   char place[16];
-  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "option %s: there are %d numbers", o->key, (int)n);
+  if (n < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s: there are %d numbers", o->key, (int)n);
   for (int32_t i = 0; i < n; i++) {
     double x = o->type == BERTH_OPTION_NUMBERS ? (*(const double *const *)field_of(o, options))[i]
                                                : (*(const int32_t *const *)field_of(o, options))[i];
@@ -102,7 +106,8 @@ const char *berth_option_default(const berth_option_table *table, const berth_op
   union { double align; void *pointer; char bytes[1024]; } options;
   double x;
   if (o->fallback) return o->fallback;
-  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS) return copy("none", buf, size);
+  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS)
+    return copy("none", buf, size);
   memset(&options, 0, sizeof options);
   table->defaults(&options);
   x = number_of(o, &options);

@@ -11,16 +11,22 @@ static void set_defaults(void *out) { *(berth_cluster_options *)out = berth_clus
 
 const berth_option_table *berth_cluster_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(machines, WHOLE), .low = 1, .high = 1 << 20, .fallback = "required", .text = "how many machines" },
+    { FIELD(machines, WHOLE), .low = 1, .high = 1 << 20, .fallback = "required",
+      .text = "how many machines" },
     { FIELD(resources, WHOLE), .low = 1, .high = 1024 },
     { FIELD(capacity, OTHER), .takes = "number or array", .fallback = "1",
-      .text = "of each machine: a number, an array with one per resource, or an array of these with one per machine" },
-    { FIELD(horizon, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "none", .text = "nothing happens from then on" },
-    { FIELD(slot, QUANTITY), .unit = BERTH_SECONDS, .fallback = "none", .text = "time between slots, the first at 0" },
-    { FIELD(slack, QUANTITY), .unit = BERTH_SECONDS, .text = "an end so little after another event comes before it" },
+      .text = "of each machine: a number, an array with one per resource, or an array of these "
+              "with one per machine" },
+    { FIELD(horizon, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "none",
+      .text = "nothing happens from then on" },
+    { FIELD(slot, QUANTITY), .unit = BERTH_SECONDS, .fallback = "none",
+      .text = "time between slots, the first at 0" },
+    { FIELD(slack, QUANTITY), .unit = BERTH_SECONDS,
+      .text = "an end so little after another event comes before it" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "cluster", options, sizeof(berth_cluster_options), set_defaults };
+  static const berth_option_table table = { "cluster", options, sizeof(berth_cluster_options),
+                                            set_defaults };
   return &table;
 }
 

@@ -64,7 +64,8 @@ static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
   g->o.consolidate = NULL;
   g->o.own = NULL;
   if (!o->consolidate) return BERTH_OK;
-  if (!(g->consolidate = berth_i_alloc(g->ctx, n, sizeof *g->consolidate))) return berth_i_nomem(g->ctx);
+  if (!(g->consolidate = berth_i_alloc(g->ctx, n, sizeof *g->consolidate)))
+    return berth_i_nomem(g->ctx);
   if (n > 0) memcpy(g->consolidate, o->consolidate, n * sizeof *g->consolidate);
   return BERTH_OK;
 }
@@ -74,8 +75,10 @@ static berth_status init_rule(berth_gang *g, const void *own) {
   union { double align; void *pointer; char bytes[256]; } defaults;
   const berth_option_table *table = g->rule->about.options ? g->rule->about.options() : NULL;
   berth_status st;
-  if (!table) return own ? berth_i_fail(g->ctx, BERTH_EINVAL, "gang: %s has no options of its own", g->rule->about.choice.name)
-                         : BERTH_OK;
+  if (!table)
+    return own ? berth_i_fail(g->ctx, BERTH_EINVAL, "gang: %s has no options of its own",
+                              g->rule->about.choice.name)
+               : BERTH_OK;
   if (!own) {
     assert(table->size <= sizeof defaults);
     table->defaults(&defaults);

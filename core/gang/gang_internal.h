@@ -100,8 +100,8 @@ struct berth_gang {
   size_t cap_counts;
 };
 
-/** One rule: all that berth knows of it. A new one is a file with its descriptor and a line of BERTH_GANG_RULES. Those without
- *  pauses need decide and arrives only. */
+/** One rule: all that berth knows of it. A new one is a file with its descriptor and a line of
+ * BERTH_GANG_RULES. Those without pauses need decide and arrives only. */
 struct berth_i_gang_rule {
   berth_gang_about about;
   berth_status (*decide)(berth_gang *g, double now);
@@ -115,7 +115,8 @@ struct berth_i_gang_rule {
   void (*stops)(berth_gang *g, int32_t job, double now, bool over);
   double (*speed)(berth_gang *g, int32_t job); /* on g->pick; NULL: as the option `rate` says */
   bool (*fits)(const berth_gang *g, int32_t job); /* alone; NULL: if it finds places in an empty cluster */
-  /** Checks what the table of options does not, and makes g->state; sizes are known.  @param own borrowed; NULL: it has none */
+  /** Checks what the table of options does not, and makes g->state; sizes are known.  @param own
+   * borrowed; NULL: it has none */
   berth_status (*init)(berth_gang *g, const void *own);
   berth_status (*attach)(berth_gang *g);       /* when the cluster is known */
   void (*release)(berth_gang *g);              /* g->state, which may be NULL or incomplete */

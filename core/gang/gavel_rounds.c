@@ -80,19 +80,24 @@ static berth_status get_arrays(berth_gang *g) {
   return berth_i_nomem(ctx);
 }
 
-static berth_status expect(berth_ctx *ctx, const char *key, int64_t got, int64_t expected, const char *per) {
+static berth_status expect(berth_ctx *ctx, const char *key, int64_t got, int64_t expected,
+                           const char *per) {
   if (got == expected) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s: expected %" PRId64 " numbers (one per %s), got %" PRId64, key, expected, per,
-                      got);
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "option %s: expected %" PRId64 " numbers (one per %s), got %" PRId64, key,
+                      expected, per, got);
 }
 
 static berth_status check(berth_gang *g, const berth_gang_gavel_options *o) {
-  berth_status st = expect(g->ctx, "throughputs", o->n_throughputs, (int64_t)g->n * o->n_types, "job and type");
-  if (st == BERTH_OK && o->priorities) st = expect(g->ctx, "priorities", o->n_priorities, g->n, "job");
+  berth_status st =
+      expect(g->ctx, "throughputs", o->n_throughputs, (int64_t)g->n * o->n_types, "job and type");
+  if (st == BERTH_OK && o->priorities)
+    st = expect(g->ctx, "priorities", o->n_priorities, g->n, "job");
   for (int32_t m = 0; st == BERTH_OK && m < o->n_machines; m++)
     if (o->types[m] >= o->n_types)
-      st = berth_i_fail(g->ctx, BERTH_EINVAL, "gang: machine %d: type: there is none %d, there are %d", (int)m, (int)o->types[m],
-                        (int)o->n_types);
+      st = berth_i_fail(g->ctx, BERTH_EINVAL,
+                        "gang: machine %d: type: there is none %d, there are %d", (int)m,
+                        (int)o->types[m], (int)o->n_types);
   return st;
 }
 
@@ -172,7 +177,8 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
     v->elapsed[i] = now - v->arrival[job];
     v->alone_of[i] = fmax(v->alone[job], 1e-9);
   }
-  if ((st = berth_gavel_allocate(g->ctx, &p, v->goal, v->share_of, &objective)) != BERTH_OK) return st;
+  if ((st = berth_gavel_allocate(g->ctx, &p, v->goal, v->share_of, &objective)) != BERTH_OK)
+    return st;
   for (int32_t i = 0; i < n; i++)
     memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types, types * sizeof *v->share);
   v->stale = false;
@@ -263,7 +269,7 @@ static berth_status decide(berth_gang *g, double now) {
 
 static double speed(berth_gang *g, int32_t job) { return of(g)->throughput[cell(g, job, of(g)->type[g->pick.machine[0]])]; }
 
-/* ---- options ------------------------------------------------------------------------------------------------ */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static const berth_choice *const goals[] = {
   BERTH_I_CHOICE("max-min", "The least throughput over an equal share's, weighted by priority."),
@@ -274,9 +280,13 @@ static const berth_choice *const goals[] = {
 };
 const berth_choice *const *berth_gavel_goals(void) { return goals; }
 
-berth_gang_gavel_options berth_gang_gavel_defaults(void) { return (berth_gang_gavel_options){ .n_types = 1 }; }
+berth_gang_gavel_options berth_gang_gavel_defaults(void) {
+  return (berth_gang_gavel_options){ .n_types = 1 };
+}
 
-static void set_defaults(void *out) { *(berth_gang_gavel_options *)out = berth_gang_gavel_defaults(); }
+static void set_defaults(void *out) {
+  *(berth_gang_gavel_options *)out = berth_gang_gavel_defaults();
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_gavel_options, name, kind)
 #define LIST(name, length, kind) BERTH_I_OPTION_LIST(berth_gang_gavel_options, name, length, kind)
@@ -284,22 +294,30 @@ static void set_defaults(void *out) { *(berth_gang_gavel_options *)out = berth_g
 static const berth_option_table *table(void) {
   static const berth_option options[] = {
     { FIELD(n_types, WHOLE), .low = 1, .high = 1 << 16, .text = "how many types there are" },
-    { LIST(types, n_machines, WHOLES), .takes = "array of names", .fallback = "required", .text = "type of the GPUs of each machine" },
-    { LIST(throughputs, n_throughputs, NUMBERS), .text = "work per s on each type, job after job; 0: not there" },
-    { LIST(priorities, n_priorities, NUMBERS), .above = 1, .fallback = "1 each", .text = "weight of each job" },
-    { FIELD(goal, CHOICE), .choices = goals, .text = "what the linear program of shares makes best" },
+    { LIST(types, n_machines, WHOLES), .takes = "array of names", .fallback = "required",
+      .text = "type of the GPUs of each machine" },
+    { LIST(throughputs, n_throughputs, NUMBERS),
+      .text = "work per s on each type, job after job; 0: not there" },
+    { LIST(priorities, n_priorities, NUMBERS), .above = 1, .fallback = "1 each",
+      .text = "weight of each job" },
+    { FIELD(goal, CHOICE), .choices = goals,
+      .text = "what the linear program of shares makes best" },
     { .key = NULL }
   };
-  static const berth_option_table gavel_table = { "gang gavel", options, sizeof(berth_gang_gavel_options), set_defaults };
+  static const berth_option_table gavel_table = { "gang gavel", options,
+                                                  sizeof(berth_gang_gavel_options), set_defaults };
   return &gavel_table;
 }
 
 const berth_i_gang_rule berth_i_gang_gavel = {
   .about = {
-    .choice = { "gavel", "Types of GPUs: at each slot (a round; published: 360 s) those are served first that have had the fewest "
-                         "rounds for their share of a type." },
-    .source = "Narayanan et al., \"Gavel\", OSDI 2020", .reads = "types goal", .options = table,
+    .choice = { "gavel", "Types of GPUs: at each slot (a round; published: 360 s) those are "
+                         "served first that have had the fewest rounds for their share of a "
+                         "type." },
+    .source = "Narayanan et al., \"Gavel\", OSDI 2020",
+    .reads = "types goal",
+    .options = table,
   },
-  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed, .fits = fits, .init = init,
-  .attach = attach, .release = release,
+  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,
+  .fits = fits, .init = init, .attach = attach, .release = release,
 };

@@ -41,11 +41,14 @@ static double index_at(const gittins *h, double a) {
 
 /* ---- whole quanta: job[].level of them ----------------------------------------------------------------------- */
 
-static double key_of(const berth_gang *g, int32_t job) { return -index_at(of(g), g->job[job].level * of(g)->quantum); }
+static double key_of(const berth_gang *g, int32_t job) {
+  return -index_at(of(g), g->job[job].level * of(g)->quantum);
+}
 
 static void expect(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
-  berth_i_heap_push(&g->due, job, j->since + ((j->level + 1) * of(g)->quantum / j->size - j->served));
+  berth_i_heap_push(&g->due, job,
+                    j->since + ((j->level + 1) * of(g)->quantum / j->size - j->served));
 }
 
 static void catch_up(berth_gang *g, double now) {
@@ -106,21 +109,27 @@ static berth_status decide(berth_gang *g, double now) {
   return berth_cluster_wake(g->c, g->waiting.n > 0 && g->due.n > 0 ? fmax(now, g->due.at[0].key) : INFINITY);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------ */
+/* ---- options -------------------------------------------------------------------------------- */
 
-berth_gang_gittins_options berth_gang_gittins_defaults(void) { return (berth_gang_gittins_options){ .quantum = 3250 }; }
+berth_gang_gittins_options berth_gang_gittins_defaults(void) {
+  return (berth_gang_gittins_options){ .quantum = 3250 };
+}
 
-static void set_defaults(void *out) { *(berth_gang_gittins_options *)out = berth_gang_gittins_defaults(); }
+static void set_defaults(void *out) {
+  *(berth_gang_gittins_options *)out = berth_gang_gittins_defaults();
+}
 
 static const berth_option_table *table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION_LIST(berth_gang_gittins_options, history, n_history, NUMBERS), .fallback = "those that have ended so far",
-      .text = "GPU-s of jobs known before" },
+    { BERTH_I_OPTION_LIST(berth_gang_gittins_options, history, n_history, NUMBERS),
+      .fallback = "those that have ended so far", .text = "GPU-s of jobs known before" },
     { BERTH_I_OPTION(berth_gang_gittins_options, quantum, NUMBER), .above = 1,
       .text = "GPU-s to look ahead, after each of which a job is judged again" },
     { .key = NULL }
   };
-  static const berth_option_table gittins_table = { "gang gittins", options, sizeof(berth_gang_gittins_options), set_defaults };
+  static const berth_option_table gittins_table = { "gang gittins", options,
+                                                    sizeof(berth_gang_gittins_options),
+                                                    set_defaults };
   return &gittins_table;
 }
 
@@ -149,10 +158,12 @@ static void release(berth_gang *g) {
 
 const berth_i_gang_rule berth_i_gang_gittins = {
   .about = {
-    .choice = { "gittins", "By the chance to end within the next quantum per GPU-s that it takes, given the service so far; runs and "
-                           "pauses as srtf." },
-    .source = "Gu et al., \"Tiresias\", NSDI 2019, 2D-Gittins", .reads = "rate placement history quantum", .options = table,
+    .choice = { "gittins", "By the chance to end within the next quantum per GPU-s that it "
+                           "takes, given the service so far; runs and pauses as srtf." },
+    .source = "Gu et al., \"Tiresias\", NSDI 2019, 2D-Gittins",
+    .reads = "rate placement history quantum",
+    .options = table,
   },
-  .decide = decide, .arrives = arrives, .ordered = true, .paused = paused, .begins = begins, .stops = stops, .init = init,
-  .release = release,
+  .decide = decide, .arrives = arrives, .ordered = true, .paused = paused, .begins = begins,
+  .stops = stops, .init = init, .release = release,
 };

@@ -12,8 +12,12 @@ typedef struct las {
 
 static las *of(const berth_gang *g) { return g->state; }
 
-static bool last_level(const berth_gang *g, int32_t job) { return g->job[job].level >= of(g)->o.n_limits; }
-static double weight(const berth_gang *g, int32_t job) { return of(g)->by_gpus ? g->job[job].size : 1; }
+static bool last_level(const berth_gang *g, int32_t job) {
+  return g->job[job].level >= of(g)->o.n_limits;
+}
+static double weight(const berth_gang *g, int32_t job) {
+  return of(g)->by_gpus ? g->job[job].size : 1;
+}
 
 static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
   return (berth_i_gang_rank){ 2 * g->job[job].level + 1, g->next_tie++ };
@@ -23,7 +27,9 @@ static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
 
 static void expect_down(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
-  if (!last_level(g, job)) berth_i_heap_push(&g->due, job, j->since + (of(g)->limit[j->level] / weight(g, job) - j->served));
+  if (!last_level(g, job))
+    berth_i_heap_push(&g->due, job,
+                      j->since + (of(g)->limit[j->level] / weight(g, job) - j->served));
 }
 
 static void expect_up(berth_gang *g, int32_t job, double now) {
@@ -67,7 +73,8 @@ static double published_down(const berth_gang *g, double now) {
   double next = INFINITY;
   for (int32_t i = 0; i < g->n_running; i++) {
     const berth_i_gang_job *j = &g->job[g->running[i]];
-    if (j->level < l->o.n_limits) next = fmin(next, now + ceil((l->limit[j->level] - (j->served + now - j->since)) / j->size));
+    if (j->level < l->o.n_limits)
+      next = fmin(next, now + ceil((l->limit[j->level] - (j->served + now - j->since)) / j->size));
   }
   return next;
 }
@@ -127,13 +134,14 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
   if (!over) expect_up(g, job, now);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------ */
+/* ---- options -------------------------------------------------------------------------------- */
 
 enum { DEFAULT_LIMITS = 2 };
 
 berth_gang_las_options berth_gang_las_defaults(void) {
   static const double limits[DEFAULT_LIMITS] = { 3250, 7200 };
-  return (berth_gang_las_options){ .n_limits = DEFAULT_LIMITS, .limits = limits, .promote = INFINITY };
+  return (berth_gang_las_options){ .n_limits = DEFAULT_LIMITS, .limits = limits,
+                                   .promote = INFINITY };
 }
 
 static void set_defaults(void *out) { *(berth_gang_las_options *)out = berth_gang_las_defaults(); }
@@ -142,24 +150,29 @@ static void set_defaults(void *out) { *(berth_gang_las_options *)out = berth_gan
 
 static const berth_option_table *table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION_LIST(berth_gang_las_options, limits, n_limits, NUMBERS), .fallback = "3250, 7200",
+    { BERTH_I_OPTION_LIST(berth_gang_las_options, limits, n_limits, NUMBERS),
+      .fallback = "3250, 7200",
       .text = "s of service (las-2d: GPU-s) at which a job goes down a queue" },
     { FIELD(promote, NUMBER), .above = 1, .high = INFINITY, .fallback = "never",
-      .text = "a job goes back to the first queue after waiting so many times what it has run since it was there" },
+      .text = "a job goes back to the first queue after waiting so many times what it has run "
+              "since it was there" },
     { FIELD(tick, QUANTITY), .unit = BERTH_SECONDS, .fallback = "at once",
       .text = "jobs go down at whole ticks of so many s; the published simulator: 1" },
-    { FIELD(published, FLAG), .text = "looks for jobs that go down when the published simulator does, which takes seconds for GPU-s "
+    { FIELD(published, FLAG), .text = "looks for jobs that go down when the published simulator "
+                                      "does, which takes seconds for GPU-s "
                                       "there, so that some go down later" },
     { .key = NULL }
   };
-  static const berth_option_table las_table = { "gang las", options, sizeof(berth_gang_las_options), set_defaults };
+  static const berth_option_table las_table = { "gang las", options, sizeof(berth_gang_las_options),
+                                                set_defaults };
   return &las_table;
 }
 
 static berth_status check(berth_ctx *ctx, const berth_gang_las_options *o) {
   for (int32_t i = 1; i < o->n_limits; i++) {
     if (o->limits[i] >= o->limits[i - 1]) continue;
-    return berth_i_fail(ctx, BERTH_EINVAL, "option limits: expected ascending numbers, got %g after %g", o->limits[i],
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "option limits: expected ascending numbers, got %g after %g", o->limits[i],
                         o->limits[i - 1]);
   }
   return BERTH_OK;
@@ -172,7 +185,8 @@ static berth_status init(berth_gang *g, const void *own) {
   if (st != BERTH_OK) return st;
   if (!(l = g->state = berth_i_zalloc(g->ctx, 1, sizeof *l))) return berth_i_nomem(g->ctx);
   l->o = *o;
-  if (!(l->limit = berth_i_alloc(g->ctx, (size_t)o->n_limits, sizeof *l->limit))) return berth_i_nomem(g->ctx);
+  if (!(l->limit = berth_i_alloc(g->ctx, (size_t)o->n_limits, sizeof *l->limit)))
+    return berth_i_nomem(g->ctx);
   if (o->n_limits > 0) memcpy(l->limit, o->limits, (size_t)o->n_limits * sizeof *l->limit);
   l->o.limits = l->limit;
   return BERTH_OK;
@@ -189,23 +203,27 @@ static void release(berth_gang *g) {
   berth_i_free(g->ctx, of(g), 1, sizeof(las));
 }
 
-/* ---- the rules ---------------------------------------------------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------------------------ */
 
 const berth_i_gang_rule berth_i_gang_las = {
   .about = {
-    .choice = { "las", "Queues by seconds run; in a queue those that run come before those that wait, then in order of coming into "
-                       "it; runs and pauses as srtf." },
-    .source = "Gu et al., \"Tiresias\", NSDI 2019", .reads = "rate placement limits promote tick", .options = table,
+    .choice = { "las", "Queues by seconds run; in a queue those that run come before those that "
+                       "wait, then in order of coming into it; runs and pauses as srtf." },
+    .source = "Gu et al., \"Tiresias\", NSDI 2019",
+    .reads = "rate placement limits promote tick",
+    .options = table,
   },
-  .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins, .stops = stops, .init = init,
-  .release = release,
+  .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins,
+  .stops = stops, .init = init, .release = release,
 };
 
 const berth_i_gang_rule berth_i_gang_las_2d = {
   .about = {
     .choice = { "las-2d", "Queues by seconds run times GPUs; else as las." },
-    .source = "Gu et al., \"Tiresias\", NSDI 2019", .reads = "rate placement limits promote tick published", .options = table,
+    .source = "Gu et al., \"Tiresias\", NSDI 2019",
+    .reads = "rate placement limits promote tick published",
+    .options = table,
   },
-  .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins, .stops = stops, .init = init_2d,
-  .release = release,
+  .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins,
+  .stops = stops, .init = init_2d, .release = release,
 };

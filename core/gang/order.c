@@ -13,7 +13,8 @@ void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank) {
 }
 
 void berth_i_gang_queue_fresh(berth_gang *g) {
-  for (int32_t i = 0; i < g->n_fresh; i++) berth_i_gang_enqueue(g, g->fresh[i], g->rule->arrives(g, g->fresh[i]));
+  for (int32_t i = 0; i < g->n_fresh; i++)
+    berth_i_gang_enqueue(g, g->fresh[i], g->rule->arrives(g, g->fresh[i]));
   g->n_fresh = 0;
 }
 
@@ -49,7 +50,9 @@ static int32_t place_of(berth_gang *g, int32_t i, berth_i_gang_rank rank, double
   int32_t end = g->n_running;
   while (i < end) {
     int32_t middle = i + (end - i) / 2;
-    if (berth_i_gang_before(g->rule->moves ? g->job[g->running[middle]].rank : rank_at(g, middle, now), rank)) i = middle + 1;
+    if (berth_i_gang_before(
+            g->rule->moves ? g->job[g->running[middle]].rank : rank_at(g, middle, now), rank))
+      i = middle + 1;
     else end = middle;
   }
   return i;
@@ -156,7 +159,8 @@ static void go_through(berth_gang *g, walk *w) {
   while (w->wait != BERTH_NONE || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
     bool runs = w->i < g->n_running;
     if (runs && w->wait != BERTH_NONE) {
-      berth_i_gang_rank r = g->rule->moves ? g->job[g->running[w->i]].rank : rank_at(g, w->i, w->now);
+      berth_i_gang_rank r =
+          g->rule->moves ? g->job[g->running[w->i]].rank : rank_at(g, w->i, w->now);
       runs = berth_i_gang_before(r, g->job[w->wait].rank);
     }
     if (runs) offer_running(g, w);

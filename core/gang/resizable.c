@@ -47,16 +47,18 @@ static void release(berth_gang *g) {
 
 static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
   if (o->n_first != g->n + 1)
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected %d numbers (one per job, and one more), got %d",
+    return berth_i_fail(g->ctx, BERTH_EINVAL,
+                        "option first: expected %d numbers (one per job, and one more), got %d",
                         (int)g->n + 1, (int)o->n_first);
-  if (o->first[0] != 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected 0, got %d", (int)o->first[0]);
+  if (o->first[0] != 0)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected 0, got %d", (int)o->first[0]);
   for (int32_t j = 0; j < g->n; j++)
     if (o->first[j + 1] < o->first[j])
       return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense", (int)j, (int)o->first[j],
                           (int)o->first[j + 1]);
   if (o->n_speeds != o->first[g->n])
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "option speeds: expected %d numbers, got %d", (int)o->first[g->n],
-                        (int)o->n_speeds);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "option speeds: expected %d numbers, got %d",
+                        (int)o->first[g->n], (int)o->n_speeds);
   return BERTH_OK;
 }
 
@@ -264,11 +266,15 @@ static berth_status decide(berth_gang *g, double now) {
   return st == BERTH_OK ? wake(g) : st;
 }
 
-/* ---- options -------------------------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
-berth_gang_resize_options berth_gang_resize_defaults(void) { return (berth_gang_resize_options){ .power = -1, .floor = 0.01 }; }
+berth_gang_resize_options berth_gang_resize_defaults(void) {
+  return (berth_gang_resize_options){ .power = -1, .floor = 0.01 };
+}
 
-static void set_defaults(void *out) { *(berth_gang_resize_options *)out = berth_gang_resize_defaults(); }
+static void set_defaults(void *out) {
+  *(berth_gang_resize_options *)out = berth_gang_resize_defaults();
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_resize_options, name, kind)
 #define LIST(name, kind) BERTH_I_OPTION_LIST(berth_gang_resize_options, name, n_##name, kind)
@@ -276,33 +282,44 @@ static void set_defaults(void *out) { *(berth_gang_resize_options *)out = berth_
 static const berth_option_table *table(void) {
   static const berth_option options[] = {
     { LIST(first, WHOLES), .text = "where the speeds of each job begin" },
-    { LIST(speeds, NUMBERS), .text = "work per s on 1, 2, ... GPUs, job after job; 0: not on so many" },
-    { FIELD(restart, QUANTITY), .unit = BERTH_SECONDS, .text = "a job goes on so many s after a change" },
-    { FIELD(power, NUMBER), .low = -INFINITY, .high = 1, .text = "the mean of speedup^power is made largest; 0: of logarithms" },
+    { LIST(speeds, NUMBERS),
+      .text = "work per s on 1, 2, ... GPUs, job after job; 0: not on so many" },
+    { FIELD(restart, QUANTITY), .unit = BERTH_SECONDS,
+      .text = "a job goes on so many s after a change" },
+    { FIELD(power, NUMBER), .low = -INFINITY, .high = 1,
+      .text = "the mean of speedup^power is made largest; 0: of logarithms" },
     { FIELD(floor, NUMBER), .above = 1, .text = "speedup of a job without GPUs" },
     { .key = NULL }
   };
-  static const berth_option_table resize_table = { "gang resize", options, sizeof(berth_gang_resize_options), set_defaults };
+  static const berth_option_table resize_table = { "gang resize", options,
+                                                   sizeof(berth_gang_resize_options),
+                                                   set_defaults };
   return &resize_table;
 }
 
-/* ---- the rules ------------------------------------------------------------------------------------------------ */
+/* ---- the rules ------------------------------------------------------------------------------ */
 
 const berth_i_gang_rule berth_i_gang_optimus = {
   .about = {
-    .choice = { "optimus", "Resizable jobs, at each slot (each event if there are none): one GPU each by arrival, then one more to the "
-                           "job whose time left falls most." },
-    .source = "Peng et al., \"Optimus\", EuroSys 2018", .reads = "restart", .options = table,
+    .choice = { "optimus", "Resizable jobs, at each slot (each event if there are none): one GPU "
+                           "each by arrival, then one more to the job whose time left falls "
+                           "most." },
+    .source = "Peng et al., \"Optimus\", EuroSys 2018",
+    .reads = "restart",
+    .options = table,
   },
-  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed, .init = init_optimus, .attach = attach,
-  .release = release,
+  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,
+  .init = init_optimus, .attach = attach, .release = release,
 };
 
 const berth_i_gang_rule berth_i_gang_pollux = {
   .about = {
-    .choice = { "pollux", "Resizable jobs, at each slot (each event if there are none): the greatest mean of speedup^power." },
-    .source = "Qiao et al., \"Pollux\", OSDI 2021, sec. 4.2", .reads = "restart power floor", .options = table,
+    .choice = { "pollux", "Resizable jobs, at each slot (each event if there are none): the "
+                          "greatest mean of speedup^power." },
+    .source = "Qiao et al., \"Pollux\", OSDI 2021, sec. 4.2",
+    .reads = "restart power floor",
+    .options = table,
   },
-  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed, .init = init, .attach = attach,
-  .release = release,
+  .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,
+  .init = init, .attach = attach, .release = release,
 };

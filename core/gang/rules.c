@@ -14,7 +14,8 @@ static const berth_choice *const names[] = { BERTH_GANG_RULES(CHOICE) NULL };
 
 static const berth_choice *const placements[] = {
   C("any", "The first machines with anything left."),
-  C("consolidate", "The fullest machine that holds it, or whole machines of the largest kind and the rest on one more; else it "
+  C("consolidate", "The fullest machine that holds it, or whole machines of the largest kind and "
+                   "the rest on one more; else it "
                    "waits."),
   C("spread", "One by one where most is left."),
   NULL
@@ -29,9 +30,13 @@ const berth_gang_about *berth_gang_describe(int rule) {
   return r ? &r->about : NULL;
 }
 
-berth_gang_options berth_gang_defaults(berth_gang_rule rule) { return (berth_gang_options){ .rule = rule }; }
+berth_gang_options berth_gang_defaults(berth_gang_rule rule) {
+  return (berth_gang_options){ .rule = rule };
+}
 
-static void set_defaults(void *out) { *(berth_gang_options *)out = berth_gang_defaults(BERTH_GANG_FIFO); }
+static void set_defaults(void *out) {
+  *(berth_gang_options *)out = berth_gang_defaults(BERTH_GANG_FIFO);
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_options, name, kind)
 
@@ -40,12 +45,15 @@ const berth_option_table *berth_gang_option_table(void) {
     { FIELD(rule, CHOICE), .choices = names, .text = "how jobs are served" },
     { FIELD(amounts, FLAG), .text = "gangs are amounts of the first resource, not whole machines" },
     { FIELD(rate, OTHER), .takes = "function", .fallback = "1",
-      .text = "work per s of (job, machines, amounts), asked at each start; those that wait are ordered by the rate on the first "
+      .text = "work per s of (job, machines, amounts), asked at each start; those that wait are "
+              "ordered by the rate on the first "
               "places of an empty cluster" },
     { FIELD(placement, CHOICE), .choices = placements, .text = "where gangs of GPUs go" },
-    { FIELD(consolidate, OTHER), .takes = "array", .text = "placement consolidate: whether each job is; others are spread" },
+    { FIELD(consolidate, OTHER), .takes = "array",
+      .text = "placement consolidate: whether each job is; others are spread" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "gang", options, sizeof(berth_gang_options), set_defaults };
+  static const berth_option_table table = { "gang", options, sizeof(berth_gang_options),
+                                            set_defaults };
   return &table;
 }

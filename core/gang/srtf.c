@@ -21,8 +21,10 @@ static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) { return (be
 
 const berth_i_gang_rule berth_i_gang_srtf = {
   .about = {
-    .choice = { "srtf", "By seconds left; the first in order run, whoever fits what those before leave; others pause." },
-    .source = "Gu et al., \"Tiresias\", NSDI 2019, its simulator", .reads = "rate placement",
+    .choice = { "srtf", "By seconds left; the first in order run, whoever fits what those before "
+                        "leave; others pause." },
+    .source = "Gu et al., \"Tiresias\", NSDI 2019, its simulator",
+    .reads = "rate placement",
   },
   .decide = berth_i_gang_choose, .arrives = srtf_arrives, .rank = srtf_rank, .ordered = true,
 };
@@ -30,12 +32,17 @@ const berth_i_gang_rule berth_i_gang_srtf = {
 const berth_i_gang_rule berth_i_gang_srtf_2d = {
   .about = {
     .choice = { "srtf-2d", "By seconds left times GPUs; runs and pauses as srtf." },
-    .source = "Gu et al., \"Tiresias\", NSDI 2019, its simulator", .reads = "rate placement",
+    .source = "Gu et al., \"Tiresias\", NSDI 2019, its simulator",
+    .reads = "rate placement",
   },
-  .decide = berth_i_gang_choose, .arrives = srtf_2d_arrives, .rank = srtf_2d_rank, .ordered = true, .moves = true,
+  .decide = berth_i_gang_choose, .arrives = srtf_2d_arrives, .rank = srtf_2d_rank,
+  .ordered = true, .moves = true,
 };
 
 const berth_i_gang_rule berth_i_gang_fewest = {
-  .about = { .choice = { "fewest", "By GPUs, fewest first; runs and pauses as srtf." }, .reads = "rate placement" },
+  .about = {
+    .choice = { "fewest", "By GPUs, fewest first; runs and pauses as srtf." },
+    .reads = "rate placement",
+  },
   .decide = berth_i_gang_choose, .arrives = fewest_arrives, .ordered = true,
 };

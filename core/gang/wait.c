@@ -109,31 +109,40 @@ static berth_status backfill_begins(berth_gang *g, int32_t job, double now) {
   return BERTH_OK;
 }
 
-/* ---- the rules --------------------------------------------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------------------------ */
 
 const berth_i_gang_rule berth_i_gang_fifo = {
-  .about = { .choice = { "fifo", "By arrival; nobody overtakes." }, .reads = "rate placement" },
+  .about = {
+    .choice = { "fifo", "By arrival; nobody overtakes." },
+    .reads = "rate placement",
+  },
   .decide = fifo, .arrives = by_arrival,
 };
 
 const berth_i_gang_rule berth_i_gang_fit_first = {
-  .about = { .choice = { "fit-first", "By arrival; whoever fits runs, at every event." }, .reads = "rate placement" },
+  .about = {
+    .choice = { "fit-first", "By arrival; whoever fits runs, at every event." },
+    .reads = "rate placement",
+  },
   .decide = fit_first, .arrives = by_arrival,
 };
 
 const berth_i_gang_rule berth_i_gang_sjf = {
   .about = {
-    .choice = { "sjf", "By seconds of the whole job; whoever fits runs, at every event; no pauses." },
-    .source = "Weng et al., \"MLaaS in the Wild\", NSDI 2022, and its simulator", .reads = "rate placement",
+    .choice = { "sjf", "By seconds of the whole job; whoever fits runs, at every event; no "
+                       "pauses." },
+    .source = "Weng et al., \"MLaaS in the Wild\", NSDI 2022, and its simulator",
+    .reads = "rate placement",
   },
   .decide = fit_first, .arrives = by_seconds,
 };
 
 const berth_i_gang_rule berth_i_gang_backfill = {
   .about = {
-    .choice = { "backfill", "By arrival; a job may overtake if it does not delay the first that waits, as far as ends are known "
-                            "(EASY)." },
-    .source = "Mu'alem and Feitelson, IEEE TPDS 2001", .reads = "rate placement",
+    .choice = { "backfill", "By arrival; a job may overtake if it does not delay the first that "
+                            "waits, as far as ends are known (EASY)." },
+    .source = "Mu'alem and Feitelson, IEEE TPDS 2001",
+    .reads = "rate placement",
   },
   .decide = backfill, .arrives = by_arrival, .ordered = true, .begins = backfill_begins,
 };

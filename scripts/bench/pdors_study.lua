@@ -256,7 +256,8 @@ local function tau_trial(t)
     local x = t.spread == 1 and 2 * rng:uniform() - 1 or 1
     job.tau = job.tau * (x >= 0 and 1 + x * (t.factor - 1) or 1 / (1 - x * (t.factor - 1)))
   end
-  return told(assert(berth.pdors.simulate(true_one, "pd-ors", { seed = t.seed, believes = berth.pdors.problem(believed) })))
+  local o = { seed = t.seed, believes = berth.pdors.problem(believed) }
+  return told(assert(berth.pdors.simulate(true_one, "pd-ors", o)))
 end
 
 function run.tau()

@@ -40,7 +40,8 @@ function make.schedulers()
     for _, o in ipairs(described "cluster.simulate") do
       if o.readers and o.readers[name] then keys[#keys + 1] = "`" .. o.key .. "`" end
     end
-    out[#out + 1] = ("| `%s` | %s | %s | %s |"):format(name, gang.text(name), table.concat(keys, ", "), gang.source(name) or "")
+    out[#out + 1] = ("| `%s` | %s | %s | %s |"):format(name, gang.text(name),
+      table.concat(keys, ", "), gang.source(name) or "")
   end
   return out
 end

@@ -133,11 +133,13 @@ typedef struct berth_option {
   size_t count;             /* NUMBERS, WHOLES: offset of the int32_t that is their length */
   berth_option_type type;
   berth_unit unit;          /* QUANTITY */
-  double low, high;         /* legal range of numbers, also in arrays; high 0: no limit, but finite; INFINITY: no limit */
+  double low, high;         /* legal range of numbers, also in arrays; high 0: no limit, but finite;
+                               INFINITY: no limit */
   int above;                /* 1: `low` itself is not legal */
   int first;                /* CHOICE: value of the first choice; 0 below it stands for the default */
   const berth_choice *const *choices; /* CHOICE: NULL-terminated */
-  const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua users know it; of arrays NULL: "numbers" */
+  const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua users know it;
+                               of arrays NULL: "numbers" */
   const char *fallback;     /* the default in words, where the value alone does not say it; NULL: the value in `defaults` */
 } berth_option;
 

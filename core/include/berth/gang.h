@@ -1,20 +1,24 @@
-/* Schedulers of gangs: a job runs on a fixed number of GPUs (or whole machines), all of them at once, or it waits.
+/* Schedulers of gangs: a job runs on a fixed number of GPUs (or whole machines), all of them at
+ * once, or it waits.
  *
- * A gang is a berth_scheduler for one run of a berth_cluster on which nobody else decides. It decides once per instant, after all
- * that happens then. A job that has run before keeps its work and goes on elsewhere, at no cost.
+ * A gang is a berth_scheduler for one run of a berth_cluster on which nobody else decides. It
+ * decides once per instant, after all that happens then. A job that has run before keeps its work
+ * and goes on elsewhere, at no cost.
  *
- * A rule is a file of core/gang with its descriptor (berth_gang_about), and a line of BERTH_GANG_RULES. Jobs of OPTIMUS and POLLUX
- * are resizable: all get their GPUs anew as berth_elastic_optimus and berth_elastic_pollux say, and where they change, the job
- * pauses and goes on. GAVEL serves jobs by their share of a type of GPU, as berth_gavel_allocate says, over the rounds that they
- * have had on it.
+ * A rule is a file of core/gang with its descriptor (berth_gang_about), and a line of
+ * BERTH_GANG_RULES. Jobs of OPTIMUS and POLLUX are resizable: all get their GPUs anew as
+ * berth_elastic_optimus and berth_elastic_pollux say, and where they change, the job pauses and
+ * goes on. GAVEL serves jobs by their share of a type of GPU, as berth_gavel_allocate says, over
+ * the rounds that they have had on it.
  *
- * Equal ones: SRTF keeps the order of the last decision, in which arrivals come last; a queue of LAS has those that run before
- * those that wait, and arrivals and those that were put down or up last; GITTINS has those that run first; the others go by number
- * of the job. Jobs too large for the cluster are refused, with cause BERTH_GANG_TOO_LARGE.
+ * Equal ones: SRTF keeps the order of the last decision, in which arrivals come last; a queue of
+ * LAS has those that run before those that wait, and arrivals and those that were put down or up
+ * last; GITTINS has those that run first; the others go by number of the job. Jobs too large for
+ * the cluster are refused, with cause BERTH_GANG_TOO_LARGE.
  *
- * Sources: J. Gu et al., "Tiresias", NSDI 2019, and its published simulator; Q. Weng et al., "MLaaS in the Wild", NSDI 2022, and
- * its simulator (SJF); A. Mu'alem and D. Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates", 2001
- * (EASY). */
+ * Sources: J. Gu et al., "Tiresias", NSDI 2019, and its published simulator; Q. Weng et al., "MLaaS
+ * in the Wild", NSDI 2022, and its simulator (SJF); A. Mu'alem and D. Feitelson, "Utilization,
+ * Predictability, Workloads, and User Runtime Estimates", 2001 (EASY). */
 #ifndef BERTH_GANG_H
 #define BERTH_GANG_H
 
@@ -46,8 +50,10 @@ typedef enum berth_gang_rule { BERTH_GANG_RULES(BERTH_GANG_VALUE) } berth_gang_r
 typedef struct berth_gang_about {
   berth_choice choice; /* its name, "las-2d"; in which order jobs are served, and who runs */
   const char *source;  /* NULL: none */
-  const char *reads;   /* keys of the options that it reads, common ones and its own, separated by spaces; NULL: none */
-  const berth_option_table *(*options)(void); /* of the struct that `own` points to; NULL: it has none */
+  const char *reads;   /* keys of the options that it reads, common ones and its own, separated by
+                          spaces; NULL: none */
+  /** The table of the struct that `own` points to; NULL: it has none. */
+  const berth_option_table *(*options)(void);
 } berth_gang_about;
 /** @return NULL: there is no such rule; rules are numbered from 0 */
 const berth_gang_about *berth_gang_describe(int rule);
@@ -65,9 +71,11 @@ typedef struct berth_gang_options {
   int amounts;                    /* gangs are amounts of the first resource, whole ones; 0 (default): whole machines */
   berth_gang_placement placement; /* of amounts on machines; default ANY */
   const uint8_t *consolidate;     /* [jobs] with CONSOLIDATE: only jobs that are not 0, others spread; NULL: all */
-  const void *own;                /* options of the rule: the struct that its table describes; NULL (default): its defaults */
-  /** Work per s of a job on machines; NULL: 1. Asked at each start, and on arrival for the first places of an empty cluster, which
-   *  gives the seconds by which jobs that wait are ordered. Not of OPTIMUS, POLLUX and GAVEL. */
+  const void *own;                /* options of the rule: the struct that its table describes;
+                                     NULL (default): its defaults */
+  /** Work per s of a job on machines; NULL: 1. Asked at each start, and on arrival for the first
+   * places of an empty cluster, which gives the seconds by which jobs that wait are ordered. Not of
+   * OPTIMUS, POLLUX and GAVEL. */
   berth_status (*rate)(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate);
   void *ud;
 } berth_gang_options;
@@ -77,17 +85,22 @@ const berth_option_table *berth_gang_option_table(void);
 /** LAS and LAS_2D. */
 typedef struct berth_gang_las_options {
   int32_t n_limits;
-  const double *limits; /* service at which a job goes down a queue, s or GPU-s, ascending; default 3250, 7200 */
-  double promote;       /* back to the first queue after waiting so many times the seconds run since; INFINITY (default): never */
-  double tick;          /* s; jobs go down at whole ticks; 0 (default): at once. Published (Tiresias): 1 */
-  int published;        /* LAS_2D: 1: looks for jobs that go down when the published simulator does: after as many whole s as their
-                           GPUs would take for the GPU-s left, of which it takes their s so far; so some go down later. Default 0 */
+  const double *limits; /* service at which a job goes down a queue, s or GPU-s, ascending;
+                           default 3250, 7200 */
+  double promote;       /* back to the first queue after waiting so many times the seconds run
+                           since; INFINITY (default): never */
+  double tick;          /* s; jobs go down at whole ticks; 0 (default): at once. Published
+                           (Tiresias): 1 */
+  int published;        /* LAS_2D: 1: looks for jobs that go down when the published simulator does:
+                           after as many whole s as their GPUs would take for the GPU-s left, of
+                           which it takes their s so far; so some go down later. Default 0 */
 } berth_gang_las_options;
 berth_gang_las_options berth_gang_las_defaults(void);
 
 typedef struct berth_gang_gittins_options {
   int32_t n_history;
-  const double *history; /* GPU-s of jobs known before; NULL (default): of those that have ended in this run */
+  const double *history; /* GPU-s of jobs known before; NULL (default): of those that have ended in
+                            this run */
   double quantum;        /* GPU-s to look ahead; default 3250 */
 } berth_gang_gittins_options;
 berth_gang_gittins_options berth_gang_gittins_defaults(void);
@@ -95,10 +108,12 @@ berth_gang_gittins_options berth_gang_gittins_defaults(void);
 /** OPTIMUS and POLLUX. The speeds are required. */
 typedef struct berth_gang_resize_options {
   int32_t n_first, n_speeds;
-  const int32_t *first;  /* [jobs + 1] speeds of job j: speeds[first[j]] .. speeds[first[j + 1] - 1] */
-  const double *speeds;  /* work per s on 1, 2, ... GPUs; 0: not on so many. More than a machine has: only on whole machines */
-  double restart;        /* s that a job waits before it goes on after a change, on GPUs that nobody else is on; default 0 */
-  double power, floor;   /* POLLUX: see berth_elastic_pollux; default -1, 0.01 */
+  const int32_t *first; /* [jobs + 1] job j has speeds[first[j]] .. speeds[first[j + 1] - 1] */
+  const double *speeds; /* work per s on 1, 2, ... GPUs; 0: not on so many. More than a machine has:
+                           only on whole machines */
+  double restart;       /* s that a job waits before it goes on after a change, on GPUs that nobody
+                           else is on; default 0 */
+  double power, floor;  /* POLLUX: see berth_elastic_pollux; default -1, 0.01 */
 } berth_gang_resize_options;
 berth_gang_resize_options berth_gang_resize_defaults(void);
 

@@ -41,14 +41,16 @@ end
 
 local declared = {}
 
---- Registers the options of a function in Lua. Checks, help, the command line and the tables of docs/ find them by
--- options.described.
+--- Registers the options of a function in Lua. Checks, help, the command line and the tables of
+-- docs/ find them by options.described.
 -- @tparam string name of the function, without "berth.": "cluster.simulate"
--- @tparam table rows array of { key, type, default, text, low, high, above, choices ({ name, text }) }, as core.options gives;
---  and readers (set of the names that read it; nil: all), only (these in words)
+-- @tparam table rows array of { key, type, default, text, low, high, above, choices }, as
+--  core.options gives (choices: { name, text }); and readers (set of the names that read it; nil:
+--  all), only (these in words)
 function options.declare(name, rows) declared[name] = rows end
 
---- The rows of a function's options, declared or the core's; nil: it has none. Without a name: names of all that have some.
+--- The rows of a function's options, declared or the core's; nil: it has none.
+-- Without a name: names of all that have some.
 function options.described(name)
   if name then return declared[name] or core.options(name) end
   local names = core.options()
@@ -74,16 +76,23 @@ function wrong.number(o, x)
   local text, low, high = core.number_text, o.low or 0, o.high
   if type(x) ~= "number" then return "expected a number, got " .. core.kind(x) end
   local finite = x == x and (math.abs(x) < math.huge or high == math.huge)
-  if finite and x >= low and not (o.above and x == low) and (not high or x <= high) then return nil end
-  if low == -math.huge then return ("expected a finite number of at most %s, got %s"):format(text(high), text(x)) end
-  if not high or high == math.huge then
-    return ("expected a finite number %s %s, got %s"):format(o.above and "above" or "from", text(low), text(x))
+  local enough = x > low or x == low and not o.above
+  if finite and enough and (not high or x <= high) then return nil end
+  if low == -math.huge then
+    return ("expected a finite number of at most %s, got %s"):format(text(high), text(x))
   end
-  return ("%s is out of range %s%s to %s"):format(text(x), o.above and "above " or "", text(low), text(high))
+  local from = (o.above and "above %s" or "%s"):format(text(low))
+  if high and high < math.huge then
+    return ("%s is out of range %s to %s"):format(text(x), from, text(high))
+  end
+  if not o.above then from = "from " .. from end
+  return ("expected a finite number %s, got %s"):format(from, text(x))
 end
 
 function wrong.whole(o, x)
-  if type(x) == "number" and x ~= math.floor(x) then return "expected a whole number, got " .. core.number_text(x) end
+  if type(x) == "number" and x ~= math.floor(x) then
+    return "expected a whole number, got " .. core.number_text(x)
+  end
   return wrong.number(o, x)
 end
 
@@ -93,19 +102,21 @@ function wrong.choice(o, x)
     names[i] = choice.name
     if x == choice.name then return nil end
   end
-  if type(x) == "string" then return ("'%s' is none of: %s"):format(x, table.concat(names, ", ")) end
-  return ("expected one of: %s; got %s"):format(table.concat(names, ", "), core.kind(x))
+  local list = table.concat(names, ", ")
+  if type(x) == "string" then return ("'%s' is none of: %s"):format(x, list) end
+  return ("expected one of: %s; got %s"):format(list, core.kind(x))
 end
 
 local function wrong_with(o, x)
   if wrong[o.type] then return wrong[o.type](o, x) end
   local kind = OF_LUA[o.type]
   if not kind or type(x) == kind then return nil end
-  return ("expected %s, got %s"):format(kind == "boolean" and "true or false" or "a " .. kind, core.kind(x))
+  local expected = kind == "boolean" and "true or false" or "a " .. kind
+  return ("expected %s, got %s"):format(expected, core.kind(x))
 end
 
---- The option table itself, or an empty one, its keys and values checked by the rows of a function. Types besides flag, whole,
--- number, choice, string, table and function are the caller's to check.
+--- The option table itself, or an empty one, its keys and values checked by the rows of a function.
+-- Types besides flag, whole, number, choice, string, table and function are the caller's to check.
 -- @tparam string fn for messages
 -- @tparam string name of the function
 -- @tparam[opt] string reader only what it reads is legal

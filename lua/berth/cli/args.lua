@@ -1,7 +1,7 @@
 --- Options of a command: { name, kind, value (placeholder), text, choices } and their parsing.
 --
--- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), numbers (A,B,...), or a unit of
--- berth.quantity ("seconds", "bytes", "bytes/s").
+-- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), numbers
+-- (A,B,...), or a unit of berth.quantity ("seconds", "bytes", "bytes/s").
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 

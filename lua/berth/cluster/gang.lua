@@ -50,7 +50,8 @@ local function described()
   end
   for i = 2, #rows do rows[i].only = only(rows[i].readers) end
   by_key.rate.readers.methods = true
-  table.insert(by_key.placement.choices, { name = "skewed", text = "Jobs with skewed = true as consolidate, others as spread." })
+  table.insert(by_key.placement.choices,
+    { name = "skewed", text = "Jobs with skewed = true as consolidate, others as spread." })
   return rows
 end
 
@@ -108,8 +109,8 @@ end
 local function check_numbers(fn, j, field, list)
   for key, x in pairs(list) do
     if type(x) ~= "number" or not (x >= 0 and x < math.huge) then
-      options.fail("%s: trace[%d].%s[%s]: expected a finite number not below 0, got %s", fn, j, field, tostring(key),
-        type(x) == "number" and core.number_text(x) or core.kind(x))
+      options.fail("%s: trace[%d].%s[%s]: expected a finite number not below 0, got %s", fn, j,
+        field, tostring(key), type(x) == "number" and core.number_text(x) or core.kind(x))
     end
   end
 end
@@ -117,9 +118,12 @@ end
 -- Of a job without `speeds` and `goodput`: its gang, or nothing.
 local function speeds_of(fn, j, row, size, all, largest)
   local list = row.speeds
-  if row.goodput ~= nil and list == nil then list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest) end
+  if row.goodput ~= nil and list == nil then
+    list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest)
+  end
   if list ~= nil and type(list) ~= "table" then
-    options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s", fn, j, core.kind(list))
+    options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s",
+      fn, j, core.kind(list))
   end
   if list then
     check_numbers(fn, j, "speeds", list)
@@ -168,7 +172,9 @@ function make.speeds(fn, made, rows, sizes, c)
   local all, largest = count_gpus(c)
   made.first, made.speeds = { 0 }, {}
   for j, row in ipairs(rows) do
-    for _, x in ipairs(speeds_of(fn, j, row, sizes[j], all, largest)) do made.speeds[#made.speeds + 1] = x end
+    for _, x in ipairs(speeds_of(fn, j, row, sizes[j], all, largest)) do
+      made.speeds[#made.speeds + 1] = x
+    end
     made.first[j + 1] = #made.speeds
   end
 end
@@ -189,7 +195,9 @@ function gang.is_one(name) return rules[name] ~= nil end
 -- @treturn gang with runs() and counts(); whether gangs are GPUs
 function gang.run(fn, c, rows, rule, o)
   local sizes, amounts = sizes_of(fn, rows)
-  if o.placement ~= nil and not amounts then options.fail("%s: placement: is for jobs with `gpus`", fn) end
+  if o.placement ~= nil and not amounts then
+    options.fail("%s: placement: is for jobs with `gpus`", fn)
+  end
   local made = options.merge(o)
   made.seed, made.rule, made.amounts = nil, rule, amounts
   made.placement, made.consolidate = placement_of(fn, o, rows)

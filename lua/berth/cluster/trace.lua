@@ -74,7 +74,9 @@ function trace.cluster(fn, rows, cluster)
   if cluster == nil then options.fail("%s: cluster: expected a table or how many machines, got nil", fn) end
   local made, resources = options.merge(options.read(fn, "cluster", cluster))
   if made.machines == nil then options.fail("%s: machines: is missing", fn) end
-  if made.capacity ~= nil then made.capacity, resources = capacities(fn, made.machines, made.capacity) end
+  if made.capacity ~= nil then
+    made.capacity, resources = capacities(fn, made.machines, made.capacity)
+  end
   local jobs = { arrival = {}, work = {}, deadline = {} }
   for j, row in ipairs(rows) do
     jobs.arrival[j], jobs.work[j] = row.arrival, row.work

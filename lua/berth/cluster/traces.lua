@@ -42,18 +42,23 @@ local FORMATS = {
 local NAMES = { "gavel", "philly", "pollux", "tiresias" }
 
 options.declare("load_trace", {
-  { key = "format", type = "choice", default = "by the header", text = "whose file it is", choices = {
-    { name = "gavel", text = "Gavel: ten cells between tabs, no header." },
-    { name = "philly", text = "Microsoft's Philly: a CSV file with submit_s, duration_s, num_gpus, vc." },
-    { name = "pollux", text = "Pollux: a CSV file with time, application, num_replicas, batch_size." },
-    { name = "tiresias", text = "Tiresias: a CSV file with submit_time, duration, num_gpu, model_name." },
-  } },
+  { key = "format", type = "choice", default = "by the header", text = "whose file it is",
+    choices = {
+      { name = "gavel", text = "Gavel: ten cells between tabs, no header." },
+      { name = "philly", text = "Philly: CSV with submit_s, duration_s, num_gpus, vc." },
+      { name = "pollux", text = "Pollux: CSV with time, application, num_replicas, batch_size." },
+      { name = "tiresias", text = "Tiresias: CSV with submit_time, duration, num_gpu." },
+    } },
   { key = "columns", type = "table", default = "of the format",
     text = "names of the columns of other CSV files, by field" },
-  { key = "skip", type = "flag", default = "false", text = "leaves out lines that are wrong, and counts them" },
-  { key = "durations", type = "number or table", default = "none", text = "Pollux: s of all jobs, or by application" },
-  { key = "throughputs", type = "file", default = "none", text = "Gavel: steps per s by type of GPU" },
-  { key = "worker", type = "string", default = "v100", text = "Gavel: the type of GPU that times are of" },
+  { key = "skip", type = "flag", default = "false",
+    text = "leaves out lines that are wrong, and counts them" },
+  { key = "durations", type = "number or table", default = "none",
+    text = "Pollux: s of all jobs, or by application" },
+  { key = "throughputs", type = "file", default = "none",
+    text = "Gavel: steps per s by type of GPU" },
+  { key = "worker", type = "string", default = "v100",
+    text = "Gavel: the type of GPU that times are of" },
 })
 local GAVEL = 10 -- cells of a line
 

@@ -7,10 +7,10 @@ return {
 those for gangs.]] },
   { "cluster.simulate", "r = berth.cluster.simulate(jobs, { machines = 64 }, scheduler, { seed = 0, rate = f })",
     [[jobs: array of { arrival, work, deadline, kind, machines or gpus, name } by arrival. cluster: machines, capacity,
-horizon, slot, slack. scheduler: a table of methods arrival, finish, slot, wake that return a plan { pause, refuse, rate,
-start, wake }; or a name (help "las-2d"; docs/cluster.md has their options):
+horizon, slot, slack. scheduler: a table of methods arrival, finish, slot, wake that return a plan
+{ pause, refuse, rate, start, wake }; or a name (help "las-2d"; docs/cluster.md has their options):
 ]] .. table.concat(gang.in_order, " ") .. [[.
-r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace(path) (Perfetto).]],
+r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace(path): Perfetto.]],
     [[berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")]] },
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",
     [[The event loop itself. c:next() gives "finish", "wake", "slot", "arrival" or "over", the time and the job. Decisions:

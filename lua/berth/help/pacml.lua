@@ -44,9 +44,11 @@ b.value, b.share, b.price; b:prove(prices), b:covers(job, decision, servers, sec
 be accepted: largest-feasible, smallest-feasible, capped (cap). By the arrival process: rolling-horizon (env, beta,
 interarrival, futures, depth, seed). Also random:SEED, capped:CAP, rolling-horizon:FUTURES. A function stays as it is.
 berth.pacml.deciders: their names.]], [[f = berth.pacml.decider "para-min"]] },
-  { "pacml.deciders", "names = berth.pacml.deciders", "Names that berth.pacml.decider and berth.pacml.simulate take.",
+  { "pacml.deciders", "names = berth.pacml.deciders",
+    "Names that berth.pacml.decider and berth.pacml.simulate take.",
     "#berth.pacml.deciders" },
-  { "pacml.simulate", "report, records = berth.pacml.simulate(env, trace, decider, { horizon = 1e6 })",
+  { "pacml.simulate",
+    "report, records = berth.pacml.simulate(env, trace, decider, { horizon = 1e6 })",
     [[Decides about all jobs of a trace: decider is a name, a function of the run, an agent. The report has blocking_rate,
 jct, speedup, utilisation and so on; records[j] is what became of a job, records:cluster() what the cluster did;
 records:save(path, "jobs" or "cluster") as .csv or .jsonl, records:save_trace(path). records = false: the report alone.]] },

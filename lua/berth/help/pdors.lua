@@ -2,8 +2,8 @@
 return {
   { "pdors", "pdors = berth.pdors",
     [[Training jobs of workers and parameter servers on machines, slot by slot: PD-ORS, OASiS, Dorm, DRF, FIFO, Optimus.
-docs/pdors.md. generate, problem, load, simulate, scheduler, study, report; policies: their names; options(policy): names of
-those it takes.]] },
+docs/pdors.md. generate, problem, load, simulate, scheduler, study, report; policies: their names;
+options(policy): names of those it takes.]] },
   { "pdors.generate", [[p = berth.pdors.generate("default", { seed = 0, jobs = 100, machines = 100, slots = 100 })]],
     [[Jobs and a cluster drawn at random, tables for berth.pdors.problem. "default": the recalled workload of PD-ORS; every
 range is an option: epochs, samples, batch, tau, bytes, ratio, across, gain, worker, server. "realistic": measured
@@ -26,7 +26,8 @@ problem that pd-ors decides on.]],
     [[berth.pdors.simulate(berth.pdors.generate("default", { jobs = 5 }), "pd-ors")]] },
   { "pdors.options", [[names = berth.pdors.options("pd-ors")]],
     "Names of the options of a policy; docs/pdors.md, \"Policies\"." },
-  { "pdors.policies", "names = berth.pdors.policies", "Names of the policies that berth.pdors.simulate takes: docs/pdors.md." },
+  { "pdors.policies", "names = berth.pdors.policies",
+    "Names of the policies that berth.pdors.simulate takes: docs/pdors.md." },
   { "pdors.scheduler", "s = berth.pdors.scheduler(problem, { mode = \"repaired\" })",
     [[PD-ORS or OASiS (algorithm = "oasis") by hand. s:decide(job) and s:admit(job) give { admitted, payoff, utility, cost,
 bound, done, schedule = { { slot, places } } }; s:price(machine, resource, slot), s:range(machine, resource) (L, U),

@@ -135,7 +135,8 @@ local function check(runs, opts)
   end
   for i, records in ipairs(runs) do
     if type(records) ~= "table" or type(records.report) ~= "table" then
-      options.fail("%s: runs[%d]: expected records of berth.pacml.simulate, got %s", FN, i, core.kind(records))
+      options.fail("%s: runs[%d]: expected records of berth.pacml.simulate, got %s", FN, i,
+        core.kind(records))
     end
   end
   return given

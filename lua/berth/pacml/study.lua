@@ -102,7 +102,8 @@ local function study(env, given)
     local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta, seed = trial.seed }))
     local what = deciders.for_game(own[trial.decider], { seed = trial.seed, env = env, beta = trial.beta,
       interarrival = (given.trace or {}).interarrival })
-    return told(simulate(env, t, what, { horizon = given.horizon or t.arrival[#t.arrival], records = false }))
+    local horizon = given.horizon or t.arrival[#t.arrival]
+    return told(simulate(env, t, what, { horizon = horizon, records = false }))
   end
   return experiment { name = name_of(env, given), grid = { beta = betas, decider = names }, seeds = given.seeds or 20, run = run,
     path = given.path, shard = given.shard, also = given.also, retry = given.retry, progress = given.progress }

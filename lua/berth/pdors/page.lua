@@ -222,7 +222,10 @@ local function check(runs, opts)
       type(runs) == "table" and count(#runs) or core.kind(runs))
   end
   for i, r in ipairs(runs) do
-    if not result.is(r) then options.fail("%s: runs[%d]: expected a result of berth.pdors.simulate, got %s", FN, i, core.kind(r)) end
+    if not result.is(r) then
+      options.fail("%s: runs[%d]: expected a result of berth.pdors.simulate, got %s", FN, i,
+        core.kind(r))
+    end
     if r.problem ~= runs[1].problem then options.fail("%s: runs[%d]: is of another problem than the first", FN, i) end
   end
   return given
@@ -246,7 +249,8 @@ end
 
 --- Writes the page.
 -- @tparam string path
--- @tparam table runs results of berth.pdors.simulate on the same problem (of berth.pdors.problem); up to 16
+-- @tparam table runs results of berth.pdors.simulate on the same problem (of berth.pdors.problem);
+--  up to 16
 -- @tparam[opt] table opts title
 -- @treturn[1] boolean true
 -- @treturn[2] nil

@@ -99,7 +99,8 @@ local function study(given)
   local draw = problems(given)
   local function trial(t)
     local policy = own[t.parameters.policy]
-    local r, message, code = simulate(draw(t), policy[1], options.merge({ seed = t.seed, certify = given.certify }, policy[2]))
+    local opts = options.merge({ seed = t.seed, certify = given.certify }, policy[2])
+    local r, message, code = simulate(draw(t), policy[1], opts)
     if not r then return nil, message, code end
     return told(r)
   end

@@ -162,8 +162,8 @@ typedef const berth_option_table *(*bl_table)(void);
 void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *tables);
 /** The option table at i, its keys checked; 0: none given. */
 int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables);
-/** Every flag, number, choice and array of numbers of the table at t (0: none) into the struct; what is not given stays. Arrays are
- *  in scratch that it pushes: valid while it is on the stack. */
+/** Every flag, number, choice and array of numbers of the table at t (0: none) into the struct;
+ * what is not given stays. Arrays are in scratch that it pushes: valid while it is on the stack. */
 void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table, void *options);
 /** Pushes a table of the same. */
 void bl_push_options(lua_State *L, const berth_option_table *table, const void *options);

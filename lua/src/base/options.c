@@ -53,12 +53,15 @@ int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tabl
 /* ---- values ----------------------------------------------------------------------------- */
 
 /* key NULL: of an entry of an array, which w says. */
-static double in_range(lua_State *L, const bl_where *w, const char *key, const berth_option *o, double x) {
+static double in_range(lua_State *L, const bl_where *w, const char *key, const berth_option *o,
+                       double x) {
   const char *from = o->above ? "above" : "from";
   if ((isfinite(x) || isinf(o->high)) && x >= o->low && !(o->above && x <= o->low) && !(o->high > 0 && x > o->high)) return x;
-  if (isinf(o->low)) bl_wrong(L, w, key, "expected a finite number of at most %.14g, got %.14g", o->high, x);
+  if (isinf(o->low))
+    bl_wrong(L, w, key, "expected a finite number of at most %.14g, got %.14g", o->high, x);
   if (o->high > 0 && !isinf(o->high))
-    bl_wrong(L, w, key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "", o->low, o->high);
+    bl_wrong(L, w, key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "",
+             o->low, o->high);
   bl_wrong(L, w, key, "expected a finite number %s %.14g, got %.14g", from, o->low, x);
   return x;
 }
@@ -110,7 +113,9 @@ static void read_field(lua_State *L, const bl_where *w, const berth_option *o, v
   case BERTH_OPTION_WHOLE: *(int32_t *)field = (int32_t)read_whole(L, w, o, INT32_MAX); break;
   case BERTH_OPTION_LONG: *(int64_t *)field = (int64_t)read_whole(L, w, o, BL_MOST_WHOLE); break;
   case BERTH_OPTION_SEED: *(uint64_t *)field = (uint64_t)bl_to_whole(L, -1, w, o->key, 0, BL_MOST_WHOLE); break;
-  case BERTH_OPTION_NUMBER: *(double *)field = in_range(L, w, o->key, o, bl_to_number(L, -1, w, o->key)); break;
+  case BERTH_OPTION_NUMBER:
+    *(double *)field = in_range(L, w, o->key, o, bl_to_number(L, -1, w, o->key));
+    break;
   case BERTH_OPTION_QUANTITY:
     *(double *)field = in_range(L, w, o->key, o, bl_to_quantity(L, -1, w, o->key, o->unit));
     break;
@@ -124,8 +129,10 @@ static void read_list(lua_State *L, const bl_where *w, const berth_option *o, ch
   int32_t n = bl_to_length(L, at, w, o->key), *whole;
   *(int32_t *)(options + o->count) = n;
   if (o->type == BERTH_OPTION_NUMBERS) {
-    const double *x = *(const double **)(options + o->offset) = bl_to_numbers(L, at, w, o->key, n, NULL);
-    for (int32_t k = 0; k < n; k++) in_range(L, &(bl_where){ w->fn, o->key, (int)k + 1 }, NULL, o, x[k]);
+    const double *x = *(const double **)(options + o->offset) =
+        bl_to_numbers(L, at, w, o->key, n, NULL);
+    for (int32_t k = 0; k < n; k++)
+      in_range(L, &(bl_where){ w->fn, o->key, (int)k + 1 }, NULL, o, x[k]);
     return;
   }
   *(const int32_t **)(options + o->offset) = whole = bl_scratch(L, (size_t)n, sizeof *whole);

@@ -45,7 +45,8 @@ static berth_job *read_jobs(lua_State *L, int t, const bl_where *w, int32_t *n) 
 
 const bl_table bl_cluster_tables[] = { berth_cluster_option_table, NULL };
 
-/* cluster({ arrival, work, deadline }, { machines, capacity = [machines * resources], horizon, slot, slack }, resources): object */
+/* cluster({ arrival, work, deadline }, { machines, capacity = [machines * resources], horizon,
+ * slot, slack }, resources): object */
 static int cluster(lua_State *L) {
   static const bl_where w = { "berth.cluster.new", NULL, 0 };
   berth_cluster_options o = berth_cluster_defaults(0);
@@ -55,7 +56,8 @@ static int cluster(lua_State *L) {
   int32_t n, cells;
   int t;
   lua_settop(L, 3);
-  if (!(t = bl_option_table(L, 2, &w, bl_cluster_tables))) bl_wrong(L, &w, "options", "expected a table, got nil");
+  if (!(t = bl_option_table(L, 2, &w, bl_cluster_tables)))
+    bl_wrong(L, &w, "options", "expected a table, got nil");
   bl_read_options(L, t, &w, berth_cluster_option_table(), &o);
   if (o.machines == 0) bl_wrong(L, &w, "machines", "is missing");
   if (!lua_isnil(L, 3)) o.resources = (int32_t)bl_to_whole(L, 3, &w, "resources", 1, 1024);

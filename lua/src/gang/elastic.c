@@ -83,10 +83,12 @@ static int pollux(lua_State *L) {
   berth_gang_resize_options o = berth_gang_resize_defaults();
   lua_settop(L, 3);
   gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
-  bl_read_options(L, bl_options(L, 3, &w, keys), &w, berth_gang_describe(BERTH_GANG_POLLUX)->options(), &o);
+  bl_read_options(L, bl_options(L, 3, &w, keys), &w,
+                  berth_gang_describe(BERTH_GANG_POLLUX)->options(), &o);
   jobs = read_jobs(L, 1, &w, &n);
   count = bl_scratch(L, (size_t)n, sizeof *count);
-  return push_counts(L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, o.power, o.floor, count), n, count);
+  return push_counts(
+      L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, o.power, o.floor, count), n, count);
 }
 
 /* ---- goodput ------------------------------------------------------------------------------------ */

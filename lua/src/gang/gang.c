@@ -155,8 +155,9 @@ static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang
   return 1;
 }
 
-/* gang(cluster, sizes = [jobs], { rule, amounts, placement, consolidate = [jobs], rate = function(job, machines, amounts), and what
- * the rule has of its own }): the gang, after the cluster has come to its end under it */
+/* gang(cluster, sizes = [jobs], { rule, amounts, placement, consolidate = [jobs], rate =
+ * function(job, machines, amounts), and what the rule has of its own }): the gang, after the
+ * cluster has come to its end under it */
 static int gang(lua_State *L) {
   static const bl_where w = { "berth.cluster.simulate", NULL, 0 };
   rating r = { L, 0, 0, "" };
@@ -171,7 +172,8 @@ static int gang(lua_State *L) {
   return play(L, &w, c, box, &r);
 }
 
-/* gang_rules(): array of { name, text, source, reads, options }: these are of all rules, and its own */
+/* gang_rules(): array of { name, text, source, reads, options }: these are of all rules, and its
+ * own */
 static int gang_rules(lua_State *L) {
   const berth_gang_about *about;
   lua_newtable(L);
@@ -267,4 +269,6 @@ const bl_class bl_gang_class = {
   .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .meta = meta
 };
 
-const luaL_Reg bl_gang_functions[] = { { "gang", gang }, { "gang_rules", gang_rules }, { NULL, NULL } };
+const luaL_Reg bl_gang_functions[] = { { "gang", gang },
+                                       { "gang_rules", gang_rules },
+                                       { NULL, NULL } };

@@ -178,10 +178,14 @@ static int to_string(lua_State *L) {
 }
 
 /* play: its old name */
-static int moved(lua_State *L) { return bl_error(L, "planner:play: the name is planner:simulate now"); }
+static int moved(lua_State *L) {
+  return bl_error(L, "planner:play: the name is planner:simulate now");
+}
 
-static const luaL_Reg methods[] = { { "set", set }, { "draw", draw }, { "get", get },   { "play", moved }, { "simulate", simulate },
-                                    { "learn", learn }, { "decide", decide }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "set", set },           { "draw", draw },
+                                    { "get", get },           { "play", moved },
+                                    { "simulate", simulate }, { "learn", learn },
+                                    { "decide", decide },     { NULL, NULL } };
 static const luaL_Reg fields[] = { { "inputs", inputs }, { "weights", weights }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pacml_ahead_class = {

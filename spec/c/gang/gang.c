@@ -137,8 +137,12 @@ static const void *fill(int rule, int placement, own_options *own) {
     own->resize.speeds = speed;
     own->resize.restart = placement;
   } else if (rule == BERTH_GANG_GAVEL) {
-    own->gavel = (berth_gang_gavel_options){ TYPES, 3, MANY * TYPES, 0, types, throughput, NULL,
-                                             placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN };
+    own->gavel = (berth_gang_gavel_options){
+      TYPES,        3,
+      MANY * TYPES, 0,
+      types,        throughput,
+      NULL,         placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN
+    };
   } else {
     return NULL;
   }
@@ -263,13 +267,15 @@ static void test_own_ranges(void) {
   refused_own(BERTH_GANG_LAS, &las, "option limits: there are -1 numbers");
   gittins.quantum = 0;
   refused_own(BERTH_GANG_GITTINS, &gittins, "option quantum is 0 (a finite number above 0)");
-  refused_own(BERTH_GANG_OPTIMUS, &resize, "option first: expected 2 numbers (one per job, and one more), got 0");
+  refused_own(BERTH_GANG_OPTIMUS, &resize,
+              "option first: expected 2 numbers (one per job, and one more), got 0");
   resize.first = two;
   resize.n_first = 2;
   refused_own(BERTH_GANG_POLLUX, &resize, "option speeds: expected 2 numbers, got 0");
   resize.power = 2;
   refused_own(BERTH_GANG_POLLUX, &resize, "option power is 2 (a finite number of at most 1)");
-  refused_own(BERTH_GANG_GAVEL, &gavel, "option throughputs: expected 1 numbers (one per job and type), got 0");
+  refused_own(BERTH_GANG_GAVEL, &gavel,
+              "option throughputs: expected 1 numbers (one per job and type), got 0");
   gavel = (berth_gang_gavel_options){ 2, 2, 2, 0, two, falling, NULL, BERTH_GAVEL_MAX_MIN };
   refused_own(BERTH_GANG_GAVEL, &gavel, "gang: machine 1: type: there is none 2, there are 2");
   gavel.goal = 4;
@@ -303,15 +309,18 @@ static void test_own_defaults(void) {
   berth_gang_las_options las = berth_gang_las_defaults();
   TEST("NULL for options of a rule stands for its defaults")
   CHECK(berth_gang_defaults(BERTH_GANG_LAS).own == NULL);
-  CHECK(las.n_limits == 2 && las.limits[0] == 3250 && las.limits[1] == 7200 && isinf(las.promote) && las.tick == 0);
+  CHECK(las.n_limits == 2 && las.limits[0] == 3250 && las.limits[1] == 7200 && isinf(las.promote)
+        && las.tick == 0);
   CHECK(berth_gang_gittins_defaults().quantum == 3250 && !berth_gang_gittins_defaults().history);
   CHECK(berth_gang_resize_defaults().power == -1 && berth_gang_resize_defaults().floor == 0.01);
-  CHECK(berth_gang_gavel_defaults().goal == BERTH_GAVEL_MAX_MIN && berth_gang_gavel_defaults().n_types == 1);
+  CHECK(berth_gang_gavel_defaults().goal == BERTH_GAVEL_MAX_MIN
+        && berth_gang_gavel_defaults().n_types == 1);
   CHECK_NEAR(finish_of_two(NULL), 4100, 1e-9);
   CHECK_NEAR(finish_of_two(&las), 4100, 1e-9);
   las.n_limits = 0; /* one queue: who runs goes on */
   CHECK_NEAR(finish_of_two(&las), 5100, 1e-9);
-  refused_own(BERTH_GANG_OPTIMUS, NULL, "option first: expected 2 numbers (one per job, and one more), got 0");
+  refused_own(BERTH_GANG_OPTIMUS, NULL,
+              "option first: expected 2 numbers (one per job, and one more), got 0");
 }
 
 /* Is every key among those of the common table or the rule's own? */
@@ -322,7 +331,8 @@ static void check_reads(const berth_gang_about *about) {
   memcpy(keys, about->reads, n + 1);
   for (char *key = strtok(keys, " "); key; key = strtok(NULL, " ")) {
     const berth_option_table *own = about->options ? about->options() : NULL;
-    CHECK(berth_option_find(berth_gang_option_table(), key) || (own && berth_option_find(own, key)));
+    CHECK(berth_option_find(berth_gang_option_table(), key)
+          || (own && berth_option_find(own, key)));
   }
 }
 
@@ -332,7 +342,8 @@ static void test_descriptors(void) {
   for (const berth_gang_about *about; (about = berth_gang_describe(n)); n++) {
     CHECK(about->choice.name[0] && about->choice.text[0]);
     for (int k = 0; k < n; k++) {
-      CHECK(about != berth_gang_describe(k) && strcmp(about->choice.name, berth_gang_describe(k)->choice.name) != 0);
+      CHECK(about != berth_gang_describe(k)
+            && strcmp(about->choice.name, berth_gang_describe(k)->choice.name) != 0);
     }
     check_reads(about);
   }

@@ -1,4 +1,4 @@
--- Options of functions: the core's descriptors, and lists that Lua modules declare in the same form.
+-- Options of functions: the core's descriptors, and lists of Lua modules in the same form.
 local core = require "berth.core"
 local options = require "berth.base.options"
 
@@ -8,7 +8,8 @@ describe("declared options", function()
     { key = "size", type = "whole", default = "1", low = 1, high = 8, text = "how many" },
     { key = "share", type = "number", default = "0.5", above = true, high = 1, text = "of what" },
     { key = "quick", type = "flag", default = "false", text = "whether", readers = { a = true } },
-    { key = "kind", type = "choice", default = "x", text = "which", choices = { { name = "x", text = "X." }, { name = "y" } } },
+    { key = "kind", type = "choice", default = "x", text = "which",
+      choices = { { name = "x", text = "X." }, { name = "y", text = "Y." } } },
     { key = "time", type = "seconds", default = "none", text = "the function's to check" },
   })
 
@@ -40,8 +41,10 @@ describe("declared options", function()
 
   it("are refused by key, and by who reads them", function()
     assert.same({ "size", "share", "kind", "time" }, options.keys(name, "b"))
-    assert.equal("f: unknown option 'quick' (legal: size, share, kind, time)", message({ quick = true }, "b"))
-    assert.equal("f: unknown option 'sise' (legal: size, share, quick, kind, time)", message({ sise = 1 }, "a"))
+    assert.equal("f: unknown option 'quick' (legal: size, share, kind, time)",
+      message({ quick = true }, "b"))
+    assert.equal("f: unknown option 'sise' (legal: size, share, quick, kind, time)",
+      message({ sise = 1 }, "a"))
     assert.equal("f: options: expected a table, got number", message(3))
   end)
 

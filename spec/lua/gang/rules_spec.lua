@@ -1,4 +1,5 @@
--- Gang rules: one descriptor each, from which names, options, help, the command line and docs/cluster.md follow.
+-- Gang rules: one descriptor each, from which names, options, help, the command line and
+-- docs/cluster.md follow.
 local berth = require "berth"
 local core = require "berth.core"
 local described = require("berth.base.options").described
@@ -37,24 +38,29 @@ describe("gang rules", function()
       assert.is_true(#rule.text > 0)
       local keys = {}
       for _, o in ipairs(rule.options) do keys[o.key] = true end
-      for key in rule.reads:gmatch "%S+" do assert.is_true(keys[key], rule.name .. " reads " .. key) end
+      for key in rule.reads:gmatch "%S+" do
+        assert.is_true(keys[key], rule.name .. " reads " .. key)
+      end
     end
   end)
 
   it("are the schedulers of berth.cluster, in help and in docs", function()
-    local names, list, document = {}, count, read "docs/cluster.md"
+    local names, document = {}, read "docs/cluster.md"
     for i, rule in ipairs(rules) do names[i] = rule.name end
     table.sort(names)
     assert.same(names, berth.cluster.schedulers)
     for _, rule in ipairs(rules) do
-      assert.equal(1, list(document, ("\n| `%s` | %s |"):format(rule.name, rule.text)), rule.name)
-      assert.matches('option scheduler = "' .. rule.name .. '"', tostring(berth.help(rule.name)), 1, true)
+      local row = ("\n| `%s` | %s |"):format(rule.name, rule.text)
+      assert.equal(1, count(document, row), rule.name)
+      local help = tostring(berth.help(rule.name))
+      assert.matches('option scheduler = "' .. rule.name .. '"', help, 1, true)
     end
   end)
 
   it("are at the command line, but those that need speeds of jobs", function()
     local lines = {}
-    require("berth.cli.main").run({ "cluster", "--help" }, { write = function(line) lines[#lines + 1] = line end })
+    local function write(line) lines[#lines + 1] = line end
+    require("berth.cli.main").run({ "cluster", "--help" }, { write = write })
     local text = table.concat(lines, "\n")
     for _, rule in ipairs(rules) do
       local speeds = false
@@ -77,29 +83,31 @@ describe("gang rules", function()
         if not legal[o.key] then
           local fine, text = pcall(berth.cluster.simulate, {}, pool, rule.name, { [o.key] = 1 })
           assert.is_false(fine)
-          assert.matches(("unknown option '%s' (legal: %s)"):format(o.key, table.concat(own, ", ")), text, 1, true)
+          local expected = ("unknown option '%s' (legal: %s)"):format(o.key, table.concat(own, ", "))
+          assert.matches(expected, text, 1, true)
         end
       end
     end
   end)
 
   it("take values in range", function()
-    local function message(name, opts)
-      local fine, text = pcall(berth.cluster.simulate, {}, { machines = 1, capacity = 1 }, name, opts)
+    local function refuses(name, opts, expected, jobs)
+      local pool = { machines = 1, capacity = 1 }
+      local fine, text = pcall(berth.cluster.simulate, jobs or {}, pool, name, opts)
       assert.is_false(fine)
-      return text
+      assert.matches(expected, text, 1, true)
     end
-    assert.matches("promote: expected a finite number above 0, got 0", message("las", { promote = 0 }))
-    assert.matches("tick: %-1 is negative", message("las", { tick = -1 }))
-    assert.matches("limits%[2%]: expected a finite number from 0, got %-3", message("las", { limits = { 1, -3 } }))
-    assert.matches("limits%[1%]: expected a number, got string", message("las", { limits = { "x" } }))
-    assert.matches("limits: expected an array, got number", message("las-2d", { limits = 3 }))
-    assert.matches("published: expected true or false, got number", message("las-2d", { published = 1 }))
-    assert.matches("power: expected a finite number of at most 1, got 2", message("pollux", { power = 2 }))
-    assert.matches("goal: 'best' is none of: max%-min, makespan, finish%-time, max%-sum", message("gavel", { goal = "best" }))
-    assert.matches("placement: 'near' is none of: any, consolidate, spread, skewed", message("fifo", { placement = "near" }))
-    assert.matches("rate: expected a function, got number", message("fifo", { rate = 1 }))
-    assert.matches("trace%[1%].speeds%[2%]: expected a finite number not below 0, got %-1", select(2,
-      pcall(berth.cluster.simulate, { { arrival = 0, work = 1, speeds = { 1, -1 } } }, 1, "optimus")))
+    refuses("las", { promote = 0 }, "promote: expected a finite number above 0, got 0")
+    refuses("las", { tick = -1 }, "tick: -1 is negative")
+    refuses("las", { limits = { 1, -3 } }, "limits[2]: expected a finite number from 0, got -3")
+    refuses("las", { limits = { "x" } }, "limits[1]: expected a number, got string")
+    refuses("las-2d", { limits = 3 }, "limits: expected an array, got number")
+    refuses("las-2d", { published = 1 }, "published: expected true or false, got number")
+    refuses("pollux", { power = 2 }, "power: expected a finite number of at most 1, got 2")
+    refuses("gavel", { goal = "best" }, "'best' is none of: max-min, makespan, finish-time, max-sum")
+    refuses("fifo", { placement = "near" }, "'near' is none of: any, consolidate, spread, skewed")
+    refuses("fifo", { rate = 1 }, "rate: expected a function, got number")
+    refuses("optimus", {}, "trace[1].speeds[2]: expected a finite number not below 0, got -1",
+      { { arrival = 0, work = 1, speeds = { 1, -1 } } })
   end)
 end)

@@ -105,13 +105,14 @@ end)
 -- ---- runs ------------------------------------------------------------------------------------------------
 
 -- In 8, 4, 2 pieces 1, 2, 4 s.
+local simulate = berth.pacml.simulate
 local TRACE = { model = { 1, 1, 1, 1 }, beta = { 1, 1, 0.2, 1 }, arrival = { 0, 0.5, 2, 2.5 } }
 
 local function handmade(run) return ({ 8, 1, 2, 4 })[run.job] end
 
 describe("a whole run", function()
   it("gives a report and records", function()
-    local report, records = berth.pacml.simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand" })
+    local report, records = simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand" })
     assert.equal(4, #records)
     assert.same({ 4, 1, 1, 1 }, { report.arrived, report.completed, report.late, report.unfinished })
     assert.same({ "accepted", "op_placement", "jct", "accepted" },
@@ -126,7 +127,7 @@ describe("a whole run", function()
   end)
 
   it("tells what the cluster does", function()
-    local _, records = berth.pacml.simulate(small.env(), TRACE, handmade, { horizon = 4 })
+    local _, records = simulate(small.env(), TRACE, handmade, { horizon = 4 })
     local got = {}
     for i, row in ipairs(records:cluster()) do
       got[i] = ("%.3f %s %s %d %d %d %d %.1f"):format(row.time_s, row.event, row.job or "-", row.arrived, row.blocked,
@@ -143,7 +144,7 @@ describe("a whole run", function()
       for _, name in ipairs(berth.pacml.deciders) do
         local known = name == "rolling-horizon" and { env = env, beta = "A", interarrival = { 0.1, 2 }, futures = 2, depth = 3 }
         local chosen = berth.pacml.decider(name, known or nil)
-        local report, records = berth.pacml.simulate(env, trace, chosen, { name = name })
+        local report, records = simulate(env, trace, chosen, { name = name })
         local free_at, accepted = {}, 0
         for _, row in ipairs(records) do
           if row.accepted then accepted = accepted + 1 end
@@ -159,30 +160,30 @@ describe("a whole run", function()
         local rows = records:cluster()
         assert.same({ 300, 300 - accepted, 0, 0 }, { rows[#rows].arrived, rows[#rows].blocked, rows[#rows].running,
           rows[#rows].servers_held })
-        assert.same(report, (berth.pacml.simulate(env, trace, berth.pacml.decider(name, known or nil), { records = false })))
+        assert.same(report, (simulate(env, trace, berth.pacml.decider(name, known or nil), { records = false })))
       end
     end
   end)
 
   it("takes blocks that the decider chooses", function()
     local function last(run) return 2, run.job == 1 and { 7, 8 } or nil end
-    local _, records = berth.pacml.simulate(small.env(), TRACE, last)
+    local _, records = simulate(small.env(), TRACE, last)
     assert.same({ 7, 8 }, records[1].server_numbers)
     assert.same({ 1, 5 }, records[2].server_numbers)
   end)
 
   it("refuses what is none", function()
-    assert.matches("env: expected what berth.pacml.env gives, got table", message(berth.pacml.simulate, {}, TRACE, "random"))
-    assert.matches("trace: expected a table, got nil", message(berth.pacml.simulate, small.env(), nil, "random"))
-    local function play(opts) return message(berth.pacml.simulate, small.env(), TRACE, "random", opts) end
-    assert.matches("simulate: horizon: %-1 is negative", play { horizon = -1 })
-    assert.matches("simulate: horizon: expected a number or a string such as", play { horizon = {} })
-    assert.matches("simulate: name: expected a string, got number", play { name = 3 })
-    assert.matches("simulate: about: expected a table, got number", play { about = 3 })
-    assert.equal(2, select(2, berth.pacml.simulate(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
-    assert.matches("unknown option 'horzion'", message(berth.pacml.simulate, small.env(), TRACE, "random", { horzion = 1 }))
-    assert.matches("expected a name or a function, got nil", message(berth.pacml.simulate, small.env(), TRACE))
-    assert.matches("decider: it has decided about job 1 itself", message(berth.pacml.simulate, small.env(), TRACE, function(run)
+    assert.matches("env: expected what berth.pacml.env gives, got table", message(simulate, {}, TRACE, "random"))
+    assert.matches("trace: expected a table, got nil", message(simulate, small.env(), nil, "random"))
+    local function with(opts) return message(simulate, small.env(), TRACE, "random", opts) end
+    assert.matches("simulate: horizon: %-1 is negative", with { horizon = -1 })
+    assert.matches("simulate: horizon: expected a number or a string such as", with { horizon = {} })
+    assert.matches("simulate: name: expected a string, got number", with { name = 3 })
+    assert.matches("simulate: about: expected a table, got number", with { about = 3 })
+    assert.equal(2, select(2, simulate(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
+    assert.matches("unknown option 'horzion'", message(simulate, small.env(), TRACE, "random", { horzion = 1 }))
+    assert.matches("expected a name or a function, got nil", message(simulate, small.env(), TRACE))
+    assert.matches("decider: it has decided about job 1 itself", message(simulate, small.env(), TRACE, function(run)
       run:decide(1)
       return 1
     end))
@@ -199,7 +200,7 @@ local function read(path)
 end
 
 describe("records", function()
-  local _, records = berth.pacml.simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand", about = { seed = 7 } })
+  local _, records = simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand", about = { seed = 7 } })
 
   it("are comma-separated values, units in the names, with how they were made", function()
     local lines = {}
@@ -243,7 +244,7 @@ describe("records", function()
       local env = small.env { compat = compat, times = { 1, 0.3 } }
       local trace = berth.pacml.trace { models = 2, beta = "A", jobs = 200, interarrival = { 0.1, 1.5 } }
       for _, horizon in ipairs { 90, math.huge } do
-        local report, rows = berth.pacml.simulate(env, trace, "capped", { horizon = horizon })
+        local report, rows = simulate(env, trace, "capped", { horizon = horizon })
         local w = windows.of(rows, 7)
         local function mean(list)
           local sum = 0
@@ -269,7 +270,7 @@ describe("records", function()
   it("end as the report has it, also within its slack", function()
     local env = small.env { compat = true }
     for _, by in ipairs { 0, -5e-8, -2e-7 } do
-      local report, rows = berth.pacml.simulate(env, { model = { 1 }, beta = { 1 }, arrival = { 1e6 - 1 } }, "para-max",
+      local report, rows = simulate(env, { model = { 1 }, beta = { 1 }, arrival = { 1e6 - 1 } }, "para-max",
         { horizon = 1e6 + by })
       assert.equal(report.completed == 1, rows[1].completed)
     end
@@ -292,7 +293,7 @@ describe("records", function()
 
   it("are a page", function()
     local path = os.tmpname()
-    local _, other = berth.pacml.simulate(small.env(), TRACE, "para-max", { horizon = 4 })
+    local _, other = simulate(small.env(), TRACE, "para-max", { horizon = 4 })
     assert.is_true(berth.pacml.report(path, { records, other }, { title = "Jobs & servers" }))
     local text = read(path)
     os.remove(path)
@@ -313,7 +314,7 @@ end)
 describe("a page", function()
   local function page(env, trace, opts)
     local path = os.tmpname()
-    local _, rows = berth.pacml.simulate(env, trace, "para-max", opts)
+    local _, rows = simulate(env, trace, "para-max", opts)
     assert(berth.pacml.report(path, { rows }))
     local text = read(path)
     os.remove(path)
@@ -363,7 +364,7 @@ describe("a study", function()
     assert.equal(12, played)
     assert.same(first:summary(), again:summary())
     local t = berth.pacml.trace { models = 1, beta = "B", seed = 4, jobs = 40, interarrival = 2 }
-    local report = berth.pacml.simulate(env, t, "para-max", { horizon = 78 })
+    local report = simulate(env, t, "para-max", { horizon = 78 })
     for _, row in ipairs(first.rows) do
       if row.seed == 4 and row.parameters.beta == "B" and row.parameters.decider == "para-max" then
         assert.near(report.blocking_rate, row.result.blocking_rate, 1e-15)

@@ -147,7 +147,8 @@ describe("pd-ors that believes something else", function()
 
   it("needs a problem of the same size", function()
     local p = pdors.problem({ one_job() }, machines(1, 6, 4))
-    assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = pdors.problem({ one_job() }, machines(2, 6, 4)) }) end,
+    local smaller = pdors.problem({ one_job() }, machines(2, 6, 4))
+    assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = smaller }) end,
       "believes: problem: 1 jobs, 2 machines, 6 slots; the one that is played: problem: 1 jobs, 1 machines, 6 slots")
     assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = 3 }) end, "believes: expected a problem, got number")
   end)

@@ -52,7 +52,8 @@ describe("a policy in Lua", function()
   end)
 
   local function fails(text, policy)
-    local fine, message = pcall(pdors.simulate, { jobs = { one_job() }, cluster = machines(1, 4, 4) }, policy, { certify = false })
+    local problem = { jobs = { one_job() }, cluster = machines(1, 4, 4) }
+    local fine, message = pcall(pdors.simulate, problem, policy, { certify = false })
     assert.is_false(fine)
     assert.truthy(tostring(message):find(text, 1, true), tostring(message))
   end

@@ -25,7 +25,8 @@ local command = {
     .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
     .. inputs.profiles_text,
   notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
-    .. ";\nrandom:SEED, capped:MOST, rolling-horizon:FUTURES, agent:FILE (that berth train wrote). docs/pacml.md.\n"
+    .. ";\nrandom:SEED, capped:MOST, rolling-horizon:FUTURES, agent:FILE (that berth train wrote). "
+    .. "docs/pacml.md.\n"
     .. traces.notes(),
   options = {
     { name = "decider", kind = "string", value = "A,B,...", text = "who decides, see below; default para-max" },
@@ -180,8 +181,9 @@ local function play_all(asked)
   for i, one in ipairs(asked.deciders) do
     local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env, beta = asked.betas[1],
       interarrival = asked.trace.interarrival })
-    local report, records = berth.pacml.simulate(asked.env, trace, what, { horizon = horizon, name = one[1],
-      about = { seed = asked.seed, beta = asked.betas[1] } })
+    local report, records = berth.pacml.simulate(asked.env, trace, what, {
+      horizon = horizon, name = one[1], about = { seed = asked.seed, beta = asked.betas[1] },
+    })
     runs[i] = { name = one[1], report = report, records = records }
   end
   return runs

@@ -135,7 +135,8 @@ local function one_problem(names, own, given, write)
   if given.save then fail.need(p:save(given.save)) end
   local runs = {}
   for i, name in ipairs(names) do
-    runs[i] = fail.need(berth.pdors.simulate(p, name, options.merge({ seed = given.seed, certify = given.certify }, own[name])))
+    local opts = options.merge({ seed = given.seed, certify = given.certify }, own[name])
+    runs[i] = fail.need(berth.pdors.simulate(p, name, opts))
   end
   save(runs, given)
   if given.json then

@@ -23,9 +23,11 @@ end
 
 local function reads(name, o) return not o.readers or o.readers[name] == true end
 
--- ---- options ---------------------------------------------------------------------------------------------
+-- ---- options ----------------------------------------------------------------------------------
 
-local TYPES = { flag = true, whole = true, number = true, numbers = true, seconds = true, choice = true }
+local TYPES = {
+  flag = true, whole = true, number = true, numbers = true, seconds = true, choice = true,
+}
 
 -- What schedulers take, as far as words can say it.
 local of_schedulers = {}
@@ -38,19 +40,27 @@ end
 trace.options = {
   { name = "gpus", kind = "count", value = "N", text = "of FILE: how many there are in all" },
   { name = "per-machine", kind = "count", value = "N", text = "of FILE: GPUs of a machine; default: all in one" },
-  { name = "scheduler", kind = "string", value = "A,B,...", text = "of FILE: see below; default fifo" },
-  { name = "types", kind = "string", value = "K=N,...", text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
-  { name = "round", kind = "seconds", value = "TIME", text = "for gavel: time between slots; default 360s" },
+  { name = "scheduler", kind = "string", value = "A,B,...",
+    text = "of FILE: see below; default fifo" },
+  { name = "types", kind = "string", value = "K=N,...",
+    text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
+  { name = "round", kind = "seconds", value = "TIME",
+    text = "for gavel: time between slots; default 360s" },
 }
 for _, o in ipairs(of_schedulers) do
   local option = cli.row(o)
-  if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end -- no trace says who is skewed
+  -- no trace says who is skewed
+  if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end
   trace.options[#trace.options + 1] = option
 end
-local SETTINGS = { columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,..." }
+local SETTINGS = {
+  columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,...",
+}
 for _, option in ipairs(cli.of("load_trace", "columns durations throughputs worker skip")) do
   local example = SETTINGS[option.name]
-  if example then option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example end
+  if example then
+    option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example
+  end
   option.text = "of FILE: " .. option.text
   trace.options[#trace.options + 1] = option
 end
@@ -59,7 +69,9 @@ end
 function trace.notes()
   local out = { "schedulers of FILE:" }
   for _, name in ipairs(NAMES) do
-    for i, line in ipairs(args.wrap(gang.text(name), 92)) do out[#out + 1] = ("  %-10s %s"):format(i == 1 and name or "", line) end
+    for i, line in ipairs(args.wrap(gang.text(name), 92)) do
+      out[#out + 1] = ("  %-10s %s"):format(i == 1 and name or "", line)
+    end
   end
   return table.concat(out, "\n")
 end
@@ -170,9 +182,15 @@ end
 local function check_types(names, given)
   local typed
   for _, name in ipairs(names) do typed = typed or gang.has(name, "types") and name end
-  if typed and (#names > 1 or not given.types) then fail.usage("--scheduler %s: alone, and with --types", typed) end
-  if typed and (given.gpus or given["per-machine"]) then fail.usage("--scheduler %s: --types says what there is", typed) end
-  if not typed and (given.types or given.round) then fail.usage("--%s: is for gavel", given.types and "types" or "round") end
+  if typed and (#names > 1 or not given.types) then
+    fail.usage("--scheduler %s: alone, and with --types", typed)
+  end
+  if typed and (given.gpus or given["per-machine"]) then
+    fail.usage("--scheduler %s: --types says what there is", typed)
+  end
+  if not typed and (given.types or given.round) then
+    fail.usage("--%s: is for gavel", given.types and "types" or "round")
+  end
   if not typed and not given.gpus then fail.usage("cluster: how many GPUs are there? --gpus N") end
   return typed
 end
