@@ -221,7 +221,7 @@ describe("berth cluster FILE", function()
     local path = write(day)
     for _, case in ipairs {
       { {}, "how many GPUs are there%? %-%-gpus N" },
-      { { "--gpus", "2", "--scheduler", "lifo" }, 'no "lifo"; legal: backfill' },
+      { { "--gpus", "2", "--scheduler", "lifo" }, 'no "lifo"; legal: fifo fit%-first' },
       { { "--gpus", "2", "--scheduler", "fifo,fifo" }, "fifo is there twice" },
       { { "--gpus", "5", "--per-machine", "2" }, "5 is no multiple" },
       { { "--gpus", "2", "--limits", "3" }, "none of the schedulers takes it" },
