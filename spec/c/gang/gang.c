@@ -235,7 +235,8 @@ static void test_errors(void) {
   o.placement = (berth_gang_placement)3;
   refused(berth_gang_new(ctx, 1, one, &o, &g), "option placement is 3 (0 to 2)");
   o = berth_gang_defaults((berth_gang_rule)99);
-  refused(berth_gang_new(ctx, 1, one, &o, &g), "option rule is 99 (0 to 12)");
+  CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_EINVAL);
+  CHECK(strncmp(berth_errmsg(ctx), "option rule is 99 (0 to ", 24) == 0);
   CHECK(g == NULL);
   o = berth_gang_defaults(BERTH_GANG_FIFO);
   CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_OK);
@@ -347,7 +348,7 @@ static void test_descriptors(void) {
     }
     check_reads(about);
   }
-  CHECK(n == BERTH_GANG_GAVEL + 1 && !berth_gang_describe(-1));
+  CHECK(n > BERTH_GANG_GAVEL && !berth_gang_describe(-1));
   CHECK_TEXT(berth_gang_describe(BERTH_GANG_LAS_2D)->choice.name, "las-2d");
 }
 
