@@ -27,7 +27,14 @@ void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(
 /* Arrays: BERTH_I_OPTION_LIST(berth_gang_las_options, limits, n_limits, NUMBERS) */
 #define BERTH_I_OPTION_LIST(struct_type, field, length, kind) \
   BERTH_I_OPTION(struct_type, field, kind), .count = offsetof(struct_type, length)
+/* The same for a field that is deeper in the struct: BERTH_I_OPTION_AT(berth_exact_options, place.seed, "seed", SEED) */
+#define BERTH_I_OPTION_AT(struct_type, field, name, kind) \
+  .key = name, .offset = offsetof(struct_type, field), .type = BERTH_OPTION_##kind
 #define BERTH_I_CHOICE(name, text) &(const berth_choice){ name, text }
+/* berth_X_option_table() of the struct with these options; `defaults` fills one. */
+#define BERTH_I_OPTION_TABLE(name, options, struct_type, defaults) \
+  static const berth_option_table table = { name, options, sizeof(struct_type), defaults }; \
+  return &table
 
 /* Arrays carry their length: what was allocated with (n, size) is freed with the same. n == 0 gives a valid pointer
  * to nothing, NULL only on refusal or overflow of n * size. */

@@ -37,8 +37,8 @@ static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, const ch
                         o->key, place, x, o->high);
   }
   if (o->high == 0 || isinf(o->high)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a finite number %s %g)", o->key,
-                        place, x, from, o->low);
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a %snumber %s %g)", o->key, place, x,
+                        isinf(o->high) ? "" : "finite ", from, o->low);
   }
   return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (%s%g to %g)", o->key, place, x,
                       o->above ? "above " : "", o->low, o->high);

@@ -1,6 +1,6 @@
 /* Options of placers: descriptors and defaults. */
 #include "placement_internal.h"
-#include "sim/plan_internal.h"
+#include "sim/rows_internal.h"
 
 #define C BERTH_I_CHOICE
 
@@ -34,11 +34,10 @@ const berth_option_table *berth_place_option_table(void) {
   static const berth_option options[] = {
     { FIELD(variant, OTHER), .takes = "name", .text = "a published form of the placer; berth.placers(name) lists them" },
     { FIELD(averages, CHOICE), .choices = berth_i_average_choices, .text = "mean times that op ranks are made of" },
-    { FIELD(links, CHOICE), .choices = berth_i_link_choices, .text = "who shares what while tensors cross" },
-    { FIELD(memory, CHOICE), .choices = berth_i_memory_choices, .fallback = "training if any op has a twin, else inference",
-      .text = "what counts against the memory of a device, and until when" },
-    { FIELD(param_multiple, NUMBER), .text = "parameter bytes are multiplied by it (gradients, optimiser state)" },
-    { FIELD(quantum, QUANTITY), .unit = BERTH_SECONDS, .fallback = "exact times", .text = "times are rounded to multiples of it" },
+    BERTH_I_LINKS_ROW(berth_place_options, links),
+    BERTH_I_MEMORY_ROW(berth_place_options, memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_place_options, param_multiple),
+    BERTH_I_QUANTUM_ROW(berth_place_options, quantum),
     { FIELD(device, OTHER), .takes = "device", .fallback = "the best that fits", .text = "all ops go to this device" },
     { FIELD(tries, WHOLE), .low = 1, .text = "random ties: the best of so many tries" },
     { FIELD(coarsen, CHOICE), .choices = coarsenings, .text = "which sets of ops, of coarsen_ops at most, are placed as one" },
@@ -54,8 +53,7 @@ const berth_option_table *berth_place_option_table(void) {
     { FIELD(seed, SEED), .text = "of random choices" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "place", options, sizeof(berth_place_options), set_defaults };
-  return &table;
+  BERTH_I_OPTION_TABLE("place", options, berth_place_options, set_defaults);
 }
 
 berth_place_options berth_place_default(const berth_graph *g) {

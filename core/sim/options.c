@@ -60,16 +60,15 @@ static void set_defaults(void *out) { *(berth_sim_options *)out = berth_sim_defa
 
 const berth_option_table *berth_sim_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(links, CHOICE), .choices = berth_i_link_choices, .text = "who shares what while tensors cross" },
+    BERTH_I_LINKS_ROW(berth_sim_options, links),
     { FIELD(dispatch, CHOICE), .choices = berth_i_dispatch_choices, .text = "which of the ready ops an idle device runs next" },
     { FIELD(send, CHOICE), .choices = sends, .text = "when a tensor leaves" },
-    { FIELD(memory, CHOICE), .choices = berth_i_memory_choices, .fallback = "training if any op has a twin, else inference",
-      .text = "what counts against the memory of a device, and until when" },
-    { FIELD(param_multiple, NUMBER), .text = "parameter bytes are multiplied by it (gradients, optimiser state)" },
+    BERTH_I_MEMORY_ROW(berth_sim_options, memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_sim_options, param_multiple),
     { FIELD(order, CHOICE), .choices = event_orders, .text = "order in which events are handled" },
     { FIELD(split_windows, FLAG), .text = "channel and duplex: sender and receiver are held one after the other" },
     { FIELD(preempt, FLAG), .text = "a device drops its op for a better one by dispatch, and takes it up again later" },
-    { FIELD(quantum, QUANTITY), .unit = BERTH_SECONDS, .fallback = "exact times", .text = "times are rounded to multiples of it" },
+    BERTH_I_QUANTUM_ROW(berth_sim_options, quantum),
     { FIELD(noise, NUMBER), .high = 10, .text = "sigma of a lognormal factor of median 1 on every op and transfer" },
     { FIELD(seed, SEED), .text = "of dispatch random and noise" },
     { FIELD(rank, OTHER), .takes = "array", .text = "dispatch static: a number for each op, least first" },
@@ -82,8 +81,7 @@ const berth_option_table *berth_sim_option_table(void) {
       .text = "the rules of a published simulator; other options override them" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "sim", options, sizeof(berth_sim_options), set_defaults };
-  return &table;
+  BERTH_I_OPTION_TABLE("sim", options, berth_sim_options, set_defaults);
 }
 
 static bool has_twins(const berth_graph *g) {

@@ -5,6 +5,7 @@
 #include "base/heap_internal.h"
 #include "cost/cost_internal.h"
 #include "sim/dispatch/dispatch_internal.h"
+#include "sim/rows_internal.h"
 #include <berth/sim.h>
 
 #if defined(__GNUC__)
@@ -15,9 +16,6 @@
 
 #define BERTH_I_LIMIT_SLACK 1e-9 /* of a limit: sums in another order differ by rounding */
 #define BERTH_I_MOST_QUANTA 9007199254740992.0 /* 2^53: the whole numbers up to there are exact */
-
-/* options.c: NULL-terminated */
-extern const berth_choice *const berth_i_link_choices[], *const berth_i_memory_choices[];
 
 /* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
 

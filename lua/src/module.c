@@ -32,20 +32,23 @@ FUNCTIONS(DECLARE)
 #define LIST(name) bl_##name##_functions,
 static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
 
+/* The functions of berth that take options by descriptors, as Lua names them, and bl_..._tables of each. */
+#define OPTIONS(X) X("simulate", sim) X("simulate_batch", batch) X("place", place) X("cost", cost) X("executor", exec) \
+  X("load", load) X("parse", parse) X("cluster", cluster)
+#define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
+OPTIONS(DECLARE_TABLES)
+#define LIST_TABLES(function, name) { function, bl_##name##_tables },
 static const struct {
   const char *function;
   const bl_table *tables;
-} options[] = {
-  { "simulate", bl_sim_tables }, { "simulate_batch", bl_batch_tables }, { "place", bl_place_tables }, { "cost", bl_cost_tables },
-  { "executor", bl_exec_tables }, { "load", bl_load_tables }, { "parse", bl_parse_tables }, { "cluster", bl_cluster_tables },
-};
-enum { OPTIONS = sizeof options / sizeof *options };
+} options[] = { OPTIONS(LIST_TABLES) };
+enum { N_OPTIONS = sizeof options / sizeof *options };
 
 /* options(function): array of descriptors; nil: it has none. options(): names of the functions that have some */
 static int options_of(lua_State *L) {
   const char *name = lua_tostring(L, 1);
   if (!name) lua_newtable(L);
-  for (int k = 0; k < OPTIONS; k++) {
+  for (int k = 0; k < N_OPTIONS; k++) {
     if (name && strcmp(name, options[k].function) == 0) return bl_push_descriptors(L, options[k].tables);
     if (name) continue;
     lua_pushstring(L, options[k].function);

@@ -140,6 +140,7 @@ typedef struct berth_option {
   const berth_choice *const *choices; /* CHOICE: NULL-terminated */
   const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua users know it;
                                of arrays NULL: "numbers" */
+  const char *was;          /* its former key, which is refused with the present one; NULL: none */
   const char *fallback;     /* the default in words, where the value alone does not say it; NULL: the value in `defaults` */
 } berth_option;
 

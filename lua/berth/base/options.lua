@@ -23,13 +23,33 @@ function options.sorted_keys(t)
   return keys
 end
 
---- The option table itself, or an empty one; raises for keys that are not in `legal` (an array).
+--- The keys of the options that the core describes for a function (core.options), and more ones; for options.check.
+function options.keys(name, more)
+  local out = { was = {} }
+  for i, option in ipairs(core.options(name)) do
+    out[i] = option.key
+    if option.was then out.was[option.was] = option.key end
+  end
+  for _, key in ipairs(more or {}) do out[#out + 1] = key end
+  return out
+end
+
+--- The descriptors of a function of the core, by their keys.
+function options.by_key(name)
+  local out = {}
+  for _, option in ipairs(core.options(name)) do out[option.key] = option end
+  return out
+end
+
+--- The option table itself, or an empty one; raises for keys that are not in `legal` (an array; `was`: present keys by former
+-- ones).
 function options.check(fn, given, legal)
   if given == nil then return {} end
   if type(given) ~= "table" then options.fail("%s: options: expected a table, got %s", fn, core.kind(given)) end
   local known = {}
   for _, key in ipairs(legal) do known[key] = true end
   for _, key in ipairs(options.sorted_keys(given)) do
+    if legal.was and legal.was[key] then options.fail("%s: option '%s' is now '%s'", fn, key, legal.was[key]) end
     if not known[key] then
       options.fail("%s: unknown option '%s' (legal: %s)", fn, tostring(key), table.concat(legal, ", "))
     end

@@ -156,6 +156,16 @@ int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names)
 /* ---- options by descriptors: options.c; module.c lists the functions that have them ---------- */
 
 typedef const berth_option_table *(*bl_table)(void);
+/* A table of options that only Lua has: BL_OWN_OPTIONS(threads, { .key = "threads", ... }, BL_OTHER("judge", ...)) */
+#define BL_OWN_OPTIONS(fn, ...) \
+  static const berth_option_table *fn(void) { \
+    static const berth_option options[] = { __VA_ARGS__, { .key = NULL } }; \
+    static const berth_option_table table = { #fn, options, 0, NULL }; \
+    return &table; \
+  }
+#define BL_OTHER(name, is, default_, what) \
+  { .key = name, .type = BERTH_OPTION_OTHER, .takes = is, .fallback = default_, .text = what }
+const berth_option_table *bl_cost_option(void); /* the option "cost" alone: sim_options.c */
 #define BL_MOST_WHOLE 9007199254740992.0 /* 2^53: exact in both interpreters */
 
 /** Raises for a key of the table at t that is in none of the tables (NULL-terminated). */
@@ -167,6 +177,9 @@ int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tabl
 void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table, void *options);
 /** Pushes a table of the same. */
 void bl_push_options(lua_State *L, const berth_option_table *table, const void *options);
+/** Choices of the option of that key, which has some; and the name of a value of it. */
+const berth_choice *const *bl_choices(const berth_option_table *table, const char *key);
+const char *bl_choice_name(const berth_option_table *table, const char *key, int value);
 /** Index of the choice at stack index i. */
 int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const berth_choice *const *choices);
 int bl_push_descriptors(lua_State *L, const bl_table *tables);
@@ -186,6 +199,7 @@ double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, i
 int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun);
 
 /* Fields of the table at t: false and out untouched if nil. t 0: always false. */
+bool bl_is_given(lua_State *L, int t, const char *key);
 bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit, double *out);
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out);
 bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *out);

@@ -28,6 +28,16 @@ static const char *push_legal(lua_State *L, const bl_table *tables) {
   return lua_tostring(L, -1);
 }
 
+/* The option that had this key once. */
+static const berth_option *find_former(const bl_table *tables, const char *key) {
+  for (; *tables; tables++) {
+    for (const berth_option *o = (*tables)()->options; o->key; o++) {
+      if (o->was && strcmp(o->was, key) == 0) return o;
+    }
+  }
+  return NULL;
+}
+
 /* Of several unknown keys the least is told, whatever order the table has. */
 void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *tables) {
   const char *wrong = NULL;
@@ -38,9 +48,12 @@ void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *ta
     const char *key = lua_tostring(L, -1); /* anchored by the table */
     if (!find(tables, key) && (!wrong || strcmp(key, wrong) < 0)) wrong = key;
   }
-  if (wrong && w->list)
+  if (!wrong) return;
+  const berth_option *now = find_former(tables, wrong);
+  if (now) bl_error(L, "%s: option '%s' is now '%s'", w->fn, wrong, now->key);
+  if (w->list)
     bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, wrong, push_legal(L, tables));
-  if (wrong) bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, wrong, push_legal(L, tables));
+  bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, wrong, push_legal(L, tables));
 }
 
 int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables) {
@@ -62,7 +75,7 @@ static double in_range(lua_State *L, const bl_where *w, const char *key, const b
   if (o->high > 0 && !isinf(o->high))
     bl_wrong(L, w, key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "",
              o->low, o->high);
-  bl_wrong(L, w, key, "expected a finite number %s %.14g, got %.14g", from, o->low, x);
+  bl_wrong(L, w, key, "expected a %snumber %s %.14g, got %.14g", o->high > 0 ? "" : "finite ", from, o->low, x);
   return x;
 }
 
@@ -80,6 +93,15 @@ static const char *push_choices(lua_State *L, const berth_choice *const *choices
   }
   luaL_pushresult(&b);
   return lua_tostring(L, -1);
+}
+
+const berth_choice *const *bl_choices(const berth_option_table *table, const char *key) {
+  return berth_option_find(table, key)->choices;
+}
+
+const char *bl_choice_name(const berth_option_table *table, const char *key, int value) {
+  const berth_option *o = berth_option_find(table, key);
+  return o->choices[value - o->first]->name;
 }
 
 int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const berth_choice *const *choices) {
@@ -208,6 +230,7 @@ static void push_option(lua_State *L, const berth_option_table *table, const ber
   bl_set_string(L, "type", type_name(o));
   bl_set_string(L, "text", o->text);
   bl_set_string(L, "default", berth_option_default(table, o, text, sizeof text));
+  bl_set_string(L, "was", o->was);
   if (o->low != 0) bl_set_number(L, "low", o->low);
   if (o->high != 0) bl_set_number(L, "high", o->high);
   if (o->above) bl_set_bool(L, "above", 1);

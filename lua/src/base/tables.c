@@ -199,6 +199,15 @@ static bool field(lua_State *L, int t, const char *key) {
   return false;
 }
 
+bool bl_is_given(lua_State *L, int t, const char *key) {
+  bool given;
+  if (!t) return false;
+  lua_getfield(L, t, key);
+  given = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return given;
+}
+
 bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit, double *out) {
   if (!field(L, t, key)) return false;
   *out = bl_to_quantity(L, -1, w, key, unit);

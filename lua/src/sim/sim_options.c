@@ -1,38 +1,18 @@
 /* The options of the step simulator from a Lua table. */
 #include "sim_options.h"
 
-#define OTHER(name, is, default_, what) { .key = name, .type = BERTH_OPTION_OTHER, .takes = is, .fallback = default_, .text = what }
+BL_OWN_OPTIONS(cost_option, BL_OTHER("cost", "table", "none", "options of berth.cost that price the graph"))
+BL_OWN_OPTIONS(bound_option,
+  BL_OTHER("bound", "boolean or table", "true", "false: no bound; { best =, name = }: also one proved elsewhere"))
+BL_OWN_OPTIONS(threads_option, { .key = "threads", .type = BERTH_OPTION_WHOLE, .high = 4096,
+                                 .fallback = "one per core", .text = "threads that share the work" })
 
-const berth_option_table *bl_cost_option(void) {
-  static const berth_option options[] = {
-    OTHER("cost", "table", "none", "options of berth.cost that price the graph"), { .key = NULL }
-  };
-  static const berth_option_table table = { "cost", options, 0, NULL };
-  return &table;
-}
+const berth_option_table *bl_cost_option(void) { return cost_option(); }
 
-static const berth_option_table *bound_table(void) {
-  static const berth_option options[] = {
-    OTHER("bound", "boolean or table", "true", "false: no bound; { best =, name = }: also one proved elsewhere"), { .key = NULL }
-  };
-  static const berth_option_table table = { "bound", options, 0, NULL };
-  return &table;
-}
-
-static const berth_option_table *threads_table(void) {
-  static const berth_option options[] = {
-    { .key = "threads", .type = BERTH_OPTION_WHOLE, .high = 4096, .fallback = "one per core",
-      .text = "threads that share the work" },
-    { .key = NULL }
-  };
-  static const berth_option_table table = { "threads", options, 0, NULL };
-  return &table;
-}
-
-const bl_table bl_sim_tables[] = { berth_sim_option_table, bl_cost_option, bound_table, NULL };
+const bl_table bl_sim_tables[] = { berth_sim_option_table, bl_cost_option, bound_option, NULL };
 const bl_table bl_run_tables[] = { berth_sim_option_table, bl_cost_option, NULL };
 const bl_table bl_judge_tables[] = { berth_sim_option_table, NULL };
-const bl_table bl_batch_tables[] = { berth_sim_option_table, bl_cost_option, threads_table, NULL };
+const bl_table bl_batch_tables[] = { berth_sim_option_table, bl_cost_option, threads_option, NULL };
 
 static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t n_ops, berth_sim_options *o) {
   int32_t n;

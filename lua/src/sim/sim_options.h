@@ -5,7 +5,6 @@
 #include "base/binding.h"
 
 extern const bl_table bl_sim_tables[], bl_run_tables[], bl_batch_tables[], bl_judge_tables[], bl_exec_tables[];
-const berth_option_table *bl_cost_option(void); /* the option "cost" alone */
 
 /** From the checked table at t (0: none); arrays stay in scratch on the stack.
  *  @param p gives `planned` its sequence; NULL: only the option does */
