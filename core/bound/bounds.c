@@ -5,6 +5,7 @@
 #include <berth/bound.h>
 #include "placement/prices_internal.h"
 #include "waits_internal.h"
+#include "sim/rows_internal.h"
 #include <float.h>
 
 typedef struct levels {
@@ -319,7 +320,7 @@ static berth_status begin_cheaply(const berth_i_units *u, const berth_i_bite_sco
 
 static berth_status take_bites(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
                                berth_obstacle *why) {
-  bool deep = o->level == BERTH_BOUNDS_THOROUGH;
+  bool deep = o->thorough;
   const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
   berth_i_bites bites = { NAN, NAN, 0 }, cheap = bites;
   berth_i_bite_scope scope = { NULL, NULL, 0, o->links, meets };
@@ -356,7 +357,7 @@ static bool knows_paths_only(const berth_cost *cost) { return berth_i_first_comm
 
 static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l, berth_bounds *b) {
   berth_status st = fill_levels(u, l, &b->critical_path);
-  if (st != BERTH_OK || o->level != BERTH_BOUNDS_THOROUGH || knows_paths_only(u->cost)) return st;
+  if (st != BERTH_OK || !o->thorough || knows_paths_only(u->cost)) return st;
   if ((st = add_transfers(u, o->links, l, &b->transfers)) != BERTH_OK) return st;
   return solve_lp(u->cost, o->gap, &b->lp);
 }
@@ -391,28 +392,24 @@ done:
 /* ---- options ----------------------------------------------------------------------------- */
 
 berth_bounds_options berth_bounds_default(const berth_graph *g) {
-  berth_bounds_options o = { berth_place_default(g).memory, 1, BERTH_BOUNDS_CHEAP, 1e-3, BERTH_LINKS_FREE };
-  return o;
+  return (berth_bounds_options){ .memory = berth_place_default(g).memory, .param_multiple = 1, .gap = 1e-3,
+                                 .links = BERTH_LINKS_FREE };
 }
 
-static berth_status check_options(const berth_cost *cost, const berth_bounds_options *o) {
-  berth_ctx *ctx = cost->ctx;
-  if ((int)o->memory < 0 || o->memory > BERTH_MEMORY_TOTAL) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no memory policy %d", (int)o->memory);
-  }
-  if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: %g is no multiple of parameter bytes", o->param_multiple);
-  }
-  if ((int)o->level < 0 || o->level > BERTH_BOUNDS_THOROUGH) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no level %d", (int)o->level);
-  }
-  if (!(o->gap >= 1e-9) || isinf(o->gap)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: option gap: %g is not a finite number from 1e-9 on", o->gap);
-  }
-  if ((int)o->links < 0 || o->links > BERTH_LINKS_FAIR) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "bounds: there is no link discipline %d", (int)o->links);
-  }
-  return BERTH_OK;
+static void set_defaults(void *out) { *(berth_bounds_options *)out = berth_bounds_default(NULL); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_bounds_options, name, kind)
+
+const berth_option_table *berth_bounds_option_table(void) {
+  static const berth_option options[] = {
+    BERTH_I_MEMORY_ROW(berth_bounds_options, memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_bounds_options, param_multiple),
+    BERTH_I_LINKS_ROW(berth_bounds_options, links),
+    { FIELD(thorough, FLAG), .text = "also bounds that a search or the linear program finds" },
+    { FIELD(gap, NUMBER), .low = 1e-9, .text = "thorough: relative gap to which the linear program is solved" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("bounds", options, berth_bounds_options, set_defaults);
 }
 
 static berth_status compute_all(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b, berth_obstacle *why) {
@@ -431,7 +428,7 @@ berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *
   berth_i_units u;
   berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
   berth_status st;
-  if ((st = check_options(cost, &o)) != BERTH_OK) return st;
+  if ((st = berth_options_check(cost->ctx, berth_bounds_option_table(), &o)) != BERTH_OK) return st;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
   st = compute_all(&u, &o, &b, why);
   berth_i_units_release(&u);

@@ -1,6 +1,7 @@
 /* What is proved of the placers on this graph and these devices. */
 #include "waits_internal.h"
 #include "base/sort_internal.h"
+#include "sim/rows_internal.h"
 #include <berth/bound.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -408,27 +409,36 @@ static berth_status list_all(const facts *f, double *scratch, berth_guarantees *
 /* ---- the door ------------------------------------------------------------------------------ */
 
 berth_guarantee_options berth_guarantee_default(const berth_graph *g) {
-  berth_guarantee_options o = { berth_place_default(g).memory, 1, BERTH_LINKS_FREE, 0, 0.01, NAN, NAN };
-  return o;
+  return (berth_guarantee_options){ .memory = berth_place_default(g).memory, .param_multiple = 1, .links = BERTH_LINKS_FREE,
+                                    .gap = 0.01, .best = NAN, .makespan = NAN };
 }
 
-static berth_status wrong(berth_ctx *ctx, const char *option, double value, const char *legal) {
-  return berth_i_fail(ctx, BERTH_EINVAL, "guarantees: option %s: %g is not %s", option, value, legal);
+static void set_defaults(void *out) { *(berth_guarantee_options *)out = berth_guarantee_default(NULL); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_guarantee_options, name, kind)
+
+/* In Lua memory and param_multiple are those of the bounds; best and makespan, which may be NaN, are tested apart. */
+const berth_option_table *berth_guarantee_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(memory, CHOICE), .choices = berth_i_memory_choices },
+    { FIELD(param_multiple, NUMBER) },
+    BERTH_I_LINKS_ROW(berth_guarantee_options, links),
+    { FIELD(tau, NUMBER), .high = 1, .text = "m-sct: an edge with x = 1 - y of at most tau is a favourite; 0: a maximal matching" },
+    { FIELD(gap, NUMBER), .low = 1e-9, .text = "m-sct: relative gap to which the linear program is solved" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("guarantee", options, berth_guarantee_options, set_defaults);
 }
 
-static bool is_seconds(double x) { return isnan(x) || (x >= 0 && !isinf(x)); }
+static berth_status check_seconds(berth_ctx *ctx, const char *key, double x) {
+  if (isnan(x) || (x >= 0 && !isinf(x))) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number from 0, or NaN)", key, x);
+}
 
 static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options *o) {
-  if ((int)o->memory < 0 || o->memory > BERTH_MEMORY_TOTAL) return wrong(ctx, "memory", (int)o->memory, "a policy");
-  if ((int)o->links < 0 || o->links > BERTH_LINKS_FAIR) return wrong(ctx, "links", (int)o->links, "a discipline");
-  if (!(o->param_multiple >= 0) || isinf(o->param_multiple)) {
-    return wrong(ctx, "param_multiple", o->param_multiple, "a finite number from 0 on");
-  }
-  if (!(o->tau >= 0 && o->tau <= 1)) return wrong(ctx, "tau", o->tau, "in 0..1");
-  if (!(o->gap >= 1e-9) || isinf(o->gap)) return wrong(ctx, "gap", o->gap, "a finite number from 1e-9 on");
-  if (!is_seconds(o->best)) return wrong(ctx, "best", o->best, "a finite number from 0 on, or NaN");
-  if (!is_seconds(o->makespan)) return wrong(ctx, "makespan", o->makespan, "a finite number from 0 on, or NaN");
-  return BERTH_OK;
+  berth_status st = berth_options_check(ctx, berth_guarantee_option_table(), o);
+  if (st == BERTH_OK) st = check_seconds(ctx, "best", o->best);
+  return st == BERTH_OK ? check_seconds(ctx, "makespan", o->makespan) : st;
 }
 
 berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts, berth_guarantees *out) {

@@ -16,15 +16,31 @@ berth_lp_options berth_lp_default(void) {
   return o;
 }
 
-static berth_status check_options(berth_ctx *ctx, const berth_lp_options *o) {
-  if (o->times != BERTH_LP_MEAN && o->times != BERTH_LP_LEAST)
-    return berth_i_fail(ctx, BERTH_EINVAL, "favourites: no kind of times has number %d", (int)o->times);
-  if (o->method != BERTH_LP_AUTO && o->method != BERTH_LP_ENTROPIC && o->method != BERTH_LP_INTERIOR)
-    return berth_i_fail(ctx, BERTH_EINVAL, "favourites: no method has number %d", (int)o->method);
-  if (!(o->gap >= LEAST_GAP) || isinf(o->gap))
-    return berth_i_fail(ctx, BERTH_EINVAL, "favourites: gap: %g is not a number from 1e-9 up", o->gap);
-  if (o->iterations < 0) return berth_i_fail(ctx, BERTH_EINVAL, "favourites: iterations: %d is negative", (int)o->iterations);
-  return BERTH_OK;
+static void set_defaults(void *out) { *(berth_lp_options *)out = berth_lp_default(); }
+
+static const berth_choice *const times[] = {
+  BERTH_I_CHOICE("mean", "Means over the devices and over the pairs of devices."),
+  BERTH_I_CHOICE("least", "The least over the devices, and over the pairs of devices."),
+  NULL
+};
+static const berth_choice *const methods[] = {
+  BERTH_I_CHOICE("auto", "By the size of the program."),
+  BERTH_I_CHOICE("entropic", "Entropic steps alone."),
+  BERTH_I_CHOICE("interior", "The interior point alone."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_lp_options, name, kind)
+
+const berth_option_table *berth_lp_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(times, CHOICE), .choices = times, .text = "op and transfer times of the program" },
+    { FIELD(method, CHOICE), .choices = methods, .text = "how it is solved" },
+    { FIELD(gap, NUMBER), .low = LEAST_GAP, .text = "relative gap to which it is solved" },
+    { FIELD(iterations, WHOLE), .fallback = "the method's own", .text = "iterations of each method at most" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("lp", options, berth_lp_options, set_defaults);
 }
 
 /* ---- choice of method ----------------------------------------------------------------------- */
@@ -245,7 +261,7 @@ berth_status berth_lp_solve(berth_cost *cost, const berth_lp_options *opts, bert
   berth_lp_options o = opts ? *opts : berth_lp_default();
   berth_i_lp_pairs a;
   berth_lp *lp = NULL;
-  berth_status st = check_options(cost->ctx, &o);
+  berth_status st = berth_options_check(cost->ctx, berth_lp_option_table(), &o);
   if (st == BERTH_OK) st = berth_i_lp_pairs_init(cost, o.times, &a);
   if (st != BERTH_OK) return st;
   st = make(&a, &lp);

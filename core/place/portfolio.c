@@ -1,5 +1,6 @@
 /* The portfolio: its members, its life, and which answer stays. How they are run: portfolio_run.c, portfolio_try.c. */
 #include "portfolio_internal.h"
+#include "sim/rows_internal.h"
 #include <stdio.h>
 
 /* ---- members ------------------------------------------------------------------------------ */
@@ -81,6 +82,34 @@ berth_portfolio_options berth_portfolio_default(const berth_graph *g) {
   return o;
 }
 
+static void set_defaults(void *out) { *(berth_portfolio_options *)out = berth_portfolio_default(NULL); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_portfolio_options, name, kind)
+#define OF_PLACE(name, kind) BERTH_I_OPTION_AT(berth_portfolio_options, place.name, #name, kind)
+
+const berth_option_table *berth_portfolio_option_table(void) {
+  static const berth_option options[] = {
+    { OF_PLACE(averages, CHOICE), .choices = berth_i_average_choices, .text = "mean times that op ranks are made of" },
+    BERTH_I_LINKS_ROW(berth_portfolio_options, place.links),
+    BERTH_I_MEMORY_ROW(berth_portfolio_options, place.memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_portfolio_options, place.param_multiple),
+    BERTH_I_QUANTUM_ROW(berth_portfolio_options, place.quantum),
+    { OF_PLACE(tries, WHOLE), .low = 1, .text = "random ties: the best of so many tries" },
+    { OF_PLACE(seed, SEED), .text = "of random choices" },
+    { OF_PLACE(gap, NUMBER), .low = 1e-9 },
+    { FIELD(members, OTHER), .takes = "array", .fallback = "the built-in ones",
+      .text = "placers that run: names, { name, options }, policies, pipelines" },
+    { FIELD(judge, OTHER), .takes = "table", .fallback = "links, memory, param_multiple and quantum of the call",
+      .text = "options of the simulation that evaluates the answers" },
+    { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core; one for a small graph",
+      .text = "threads that share the work" },
+    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
+      .text = "when it has passed no member is begun, and those that run are stopped" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("portfolio", options, berth_portfolio_options, set_defaults);
+}
+
 static berth_status of_one_placer(berth_ctx *ctx, const char *what) {
   return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option %s: is of one placer; give it to a member", what);
 }
@@ -95,17 +124,15 @@ static berth_status check_place(berth_ctx *ctx, const berth_place_options *o) {
   if (o->transfer_weight != 1) return of_one_placer(ctx, "transfer_weight");
   if (o->search || o->search_report) return of_one_placer(ctx, "search");
   if (o->device != BERTH_NONE) return of_one_placer(ctx, "device");
-  if (o->gap >= 1e-9 && !isinf(o->gap)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option gap: %g is not a finite number from 1e-9 on", o->gap);
+  return BERTH_OK;
 }
 
 static berth_status check_run(berth_ctx *ctx, const berth_portfolio_options *o) {
   if (o->n_members < 0 || (o->n_members > 0 && !o->members)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option members: there are not %d", (int)o->n_members);
   }
-  if (o->threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option threads: %d is negative", (int)o->threads);
-  if (!(o->seconds >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option seconds: %g is not a time", o->seconds);
-  return check_place(ctx, &o->place);
+  berth_status st = berth_options_check(ctx, berth_portfolio_option_table(), o);
+  return st == BERTH_OK ? check_place(ctx, &o->place) : st;
 }
 
 static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o, bool there) {

@@ -9,13 +9,37 @@ berth_split_options berth_split_default(void) {
   return o;
 }
 
+static void set_defaults(void *out) { *(berth_split_options *)out = berth_split_default(); }
+
+static const berth_choice *const objectives[] = {
+  BERTH_I_CHOICE("max-load", "The least largest load: throughput of a pipeline."),
+  BERTH_I_CHOICE("latency", "The least time of one sample."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_split_options, name, kind)
+enum { OF_MEASURE = 4 }; /* from this row on */
+
+static const berth_option rows[] = {
+  { FIELD(objective, CHOICE), .choices = objectives, .text = "what is made small" },
+  { FIELD(contiguous, FLAG), .text = "max-load: the best contiguous split; else units then move as long as that helps" },
+  { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .high = INFINITY, .text = "memory that ideals and tables may take" },
+  { FIELD(visits, NUMBER), .high = INFINITY, .fallback = "no limit", .text = "pairs of ideals tried at most" },
+  { FIELD(cpu, OTHER), .takes = "string", .fallback = "cpu", .text = "devices of this type are CPUs" },
+  { .key = NULL }
+};
+
+const berth_option_table *berth_split_option_table(void) {
+  BERTH_I_OPTION_TABLE("split", rows, berth_split_options, set_defaults);
+}
+
+const berth_option_table *berth_split_measure_option_table(void) {
+  BERTH_I_OPTION_TABLE("split measure", rows + OF_MEASURE, berth_split_options, set_defaults);
+}
+
 static berth_status check_options(berth_ctx *ctx, const berth_split_options *o) {
-  if (o->objective != BERTH_SPLIT_MAX_LOAD && o->objective != BERTH_SPLIT_LATENCY)
-    return berth_i_fail(ctx, BERTH_EINVAL, "split: option objective: %d is none", (int)o->objective);
-  if (!o->cpu) return berth_i_fail(ctx, BERTH_EINVAL, "split: option cpu: a device type is needed");
-  if (!(o->memory >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "split: option memory: %g is not 0 or more", o->memory);
-  if (!(o->visits >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "split: option visits: %g is not 0 or more", o->visits);
-  return BERTH_OK;
+  if (!o->cpu) return berth_i_fail(ctx, BERTH_EINVAL, "option cpu is missing: the type of the CPUs");
+  return berth_options_check(ctx, berth_split_option_table(), o);
 }
 
 berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const berth_split_options *opts, double *loads,

@@ -95,7 +95,7 @@ static berth_status print_bounds(berth_cost *cost, double makespan) {
   berth_lp *lp = NULL;
   berth_bounds b;
   berth_status st;
-  o.level = BERTH_BOUNDS_THOROUGH;
+  o.thorough = 1;
   if ((st = berth_bounds_compute(cost, &o, &b, NULL)) != BERTH_OK) return st;
   printf("bound: %.3f ms (%s); at most %.2f times the optimum\n", 1e3 * b.best, b.name, makespan / b.best);
   if ((st = berth_lp_solve(cost, NULL, &lp)) != BERTH_OK) return st;

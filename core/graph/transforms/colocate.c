@@ -73,7 +73,7 @@ static berth_status join_all(naming *c) {
 
 berth_status berth_graph_colocate(const berth_graph *g, int32_t n, const int32_t *op, const char *const *name, berth_graph **out,
                                   int32_t *same) {
-  const berth_share_options free_of_limits = berth_share_defaults();
+  const berth_share_options free_of_limits = berth_share_default();
   naming c = { .g = g, .n = n, .op = op, .name = name };
   size_t pairs = n > 0 ? (size_t)n : 0, ops = (size_t)g->n_ops;
   berth_status st;

@@ -336,7 +336,7 @@ static void fill(contraction *k) {
 static berth_status init_wholes(contraction *k, berth_i_sharing *whole) {
   berth_status st;
   if (!k->c->g->group || k->o->scope == BERTH_FUSE_GROUPS) return BERTH_OK;
-  k->free = berth_share_defaults();
+  k->free = berth_share_default();
   k->free.n_devices = k->o->share.n_devices;
   k->free.device_type = k->o->share.device_type;
   k->free.runs = k->o->share.runs;

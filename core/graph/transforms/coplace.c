@@ -11,8 +11,17 @@ typedef struct coplacing {
   int32_t joined;
 } coplacing;
 
-berth_coplace_options berth_coplace_defaults(void) {
-  return (berth_coplace_options){ .share = berth_share_defaults(), .control = 1 };
+berth_coplace_options berth_coplace_default(void) {
+  return (berth_coplace_options){ .share = berth_share_default(), .control = 1 };
+}
+
+static void set_defaults(void *out) { *(berth_coplace_options *)out = berth_coplace_default(); }
+
+const berth_option_table *berth_coplace_option_table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION(berth_coplace_options, control, FLAG), .text = "an edge of zero bytes counts" }, { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("coplace", options, berth_coplace_options, set_defaults);
 }
 
 static bool counts(const coplacing *c, int32_t e) {
@@ -47,7 +56,7 @@ static berth_status join_all(coplacing *c) {
 }
 
 berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_options *opts, berth_graph **out, int32_t *n_joined) {
-  const berth_coplace_options defaults = berth_coplace_defaults();
+  const berth_coplace_options defaults = berth_coplace_default();
   coplacing c = { .g = g, .o = opts ? opts : &defaults };
   berth_status st;
   if ((st = berth_i_sharing_init(g, "coplace", &c.o->share, &c.sharing)) != BERTH_OK) goto done;

@@ -41,19 +41,42 @@ typedef struct expander {
   berth_i_rounds rounds;
 } expander;
 
-berth_expand_options berth_expand_defaults(void) {
+berth_expand_options berth_expand_default(void) {
   return (berth_expand_options){ .algorithm = BERTH_EXPAND_RING, .reduce_rate = INFINITY, .segments = 8 };
+}
+
+static void set_defaults(void *out) { *(berth_expand_options *)out = berth_expand_default(); }
+
+static const berth_choice *const algorithms[] = {
+  BERTH_I_CHOICE("ring", "Neighbours only, in a ring or a chain."),
+  BERTH_I_CHOICE("tree", "A binomial tree to the first device and back."),
+  BERTH_I_CHOICE("halving", "Recursive halving and doubling."),
+  BERTH_I_CHOICE("hierarchical", "In groups of devices that fast links join, then across."),
+  BERTH_I_CHOICE("direct", "Everyone with everyone, at once."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_expand_options, name, kind)
+
+const berth_option_table *berth_expand_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(algorithm, CHOICE), .choices = algorithms, .text = "who sends what to whom" },
+    { FIELD(groups, OTHER), .takes = "array", .fallback = "hierarchical: by the topology; else all one group",
+      .text = "group of each device: devices that fast links join" },
+    { FIELD(reduce_rate, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1, .high = INFINITY, .fallback = "in no time",
+      .text = "rate at which a device of speed 1 adds what it has received" },
+    { FIELD(segments, WHOLE), .low = 1, .text = "segments of a broadcast that is passed on as it comes" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("expand", options, berth_expand_options, set_defaults);
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
 static berth_status check_options(berth_ctx *ctx, const berth_expand_options *o) {
-  if ((int)o->algorithm < BERTH_EXPAND_RING || (int)o->algorithm > BERTH_EXPAND_DIRECT)
-    return berth_i_fail(ctx, BERTH_EINVAL, "expand: unknown algorithm %d", (int)o->algorithm);
-  if (!(o->reduce_rate > 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "expand: reduce rate %g B/s is not above 0", o->reduce_rate);
-  if (o->segments < 1) return berth_i_fail(ctx, BERTH_EINVAL, "expand: %d segments, needs 1 or more", (int)o->segments);
-  if (o->algorithm == BERTH_EXPAND_HIERARCHICAL && !o->group)
+  berth_status st = berth_options_check(ctx, berth_expand_option_table(), o);
+  if (st != BERTH_OK) return st;
+  if (o->algorithm == BERTH_EXPAND_HIERARCHICAL && !o->groups)
     return berth_i_fail(ctx, BERTH_EINVAL, "expand: hierarchical needs groups of devices");
   return BERTH_OK;
 }
@@ -310,7 +333,7 @@ static berth_status communicate(expander *e) {
 
 /* ---- one collective ---------------------------------------------------------------------------------- */
 
-static int32_t group_of(const expander *e, int32_t device) { return e->o->group ? e->o->group[device] : 0; }
+static int32_t group_of(const expander *e, int32_t device) { return e->o->groups ? e->o->groups[device] : 0; }
 
 static void find_positions(expander *e) {
   int32_t i, d;
@@ -460,7 +483,7 @@ static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
 
 berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device, const berth_expand_options *opts,
                                 berth_expansion **out) {
-  const berth_expand_options o = opts ? *opts : berth_expand_defaults();
+  const berth_expand_options o = opts ? *opts : berth_expand_default();
   expander e = { .g = g, .o = &o, .n_devices = n_devices, .device = device, .schedule = { .ctx = g->ctx } };
   berth_status st;
   if ((st = check_options(g->ctx, &o)) != BERTH_OK) return st;

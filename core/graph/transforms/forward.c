@@ -16,7 +16,7 @@ typedef struct passes {
   berth_graph_builder *b;
 } passes;
 
-berth_forward_options berth_forward_defaults(void) { return (berth_forward_options){ .memory_fraction = 1 }; }
+berth_forward_options berth_forward_default(void) { return (berth_forward_options){ .memory_fraction = 1 }; }
 
 /* ---- which are forward -------------------------------------------------------------------- */
 
@@ -305,13 +305,22 @@ static berth_status build(passes *p, berth_graph **out) {
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
 
-static berth_status check_options(const berth_graph *g, const berth_forward_options *o) {
-  if (o->memory != BERTH_FORWARD_TRAINING && o->memory != BERTH_FORWARD_ONLY) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "forward: option memory: %d is unknown", (int)o->memory);
-  }
-  if (o->memory_fraction > 0 && o->memory_fraction <= 1) return BERTH_OK;
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "forward: option memory_fraction: %g is not above 0 and at most 1",
-                      o->memory_fraction);
+static void set_defaults(void *out) { *(berth_forward_options *)out = berth_forward_default(); }
+
+static const berth_choice *const memories[] = {
+  BERTH_I_CHOICE("training", "A forward op carries the parameters and the workspace of the ops that go with it."),
+  BERTH_I_CHOICE("forward", "Published: what the forward ops have by themselves; training needs more."),
+  NULL
+};
+
+const berth_option_table *berth_forward_option_table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION(berth_forward_options, memory, CHOICE), .choices = memories, .text = "memory of a forward op" },
+    { BERTH_I_OPTION(berth_forward_options, memory_fraction, NUMBER), .above = 1, .high = 1,
+      .text = "share of the memory of devices that is there: all that ops hold is divided by it" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("forward", options, berth_forward_options, set_defaults);
 }
 
 static bool alloc(passes *p) {
@@ -356,11 +365,11 @@ static berth_status run(passes *p, berth_graph **out) {
 }
 
 berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts, berth_graph **out, int32_t *map) {
-  const berth_forward_options defaults = berth_forward_defaults();
-  const berth_share_options free_of_limits = berth_share_defaults();
+  const berth_forward_options defaults = berth_forward_default();
+  const berth_share_options free_of_limits = berth_share_default();
   passes p = { .g = g, .o = opts ? opts : &defaults };
   int32_t v;
-  berth_status st = check_options(g, p.o);
+  berth_status st = berth_options_check(g->ctx, berth_forward_option_table(), p.o);
   if (st != BERTH_OK) return st;
   st = berth_i_sharing_init(g, "forward", &free_of_limits, &p.sharing);
   if (st == BERTH_OK) st = alloc(&p) ? run(&p, out) : berth_i_nomem(g->ctx);

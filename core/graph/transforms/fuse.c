@@ -1,19 +1,44 @@
 /* Fusion and chain contraction: options, then contraction, then the graph of what is left. */
 #include "contract_internal.h"
 
-berth_fuse_options berth_fuse_defaults(void) { return (berth_fuse_options){ .share = berth_share_defaults() }; }
+berth_fuse_options berth_fuse_default(void) { return (berth_fuse_options){ .share = berth_share_default() }; }
 
-static berth_status check_options(const berth_graph *g, const char *who, const berth_fuse_options *o) {
-  if (o->check != BERTH_FUSE_EXACT && o->check != BERTH_FUSE_CHEAP) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option check: %d is unknown", who, (int)o->check);
-  }
-  if (o->scope != BERTH_FUSE_GROUPS && o->scope != BERTH_FUSE_ALL) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option scope: %d is unknown", who, (int)o->scope);
-  }
-  if (o->inner != BERTH_INNER_KEEP && o->inner != BERTH_INNER_DROP) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option inner: %d is unknown", who, (int)o->inner);
-  }
-  return BERTH_OK;
+static void set_defaults(void *out) { *(berth_fuse_options *)out = berth_fuse_default(); }
+
+static const berth_choice *const checks[] = {
+  BERTH_I_CHOICE("exact", "A pair is left alone only if another path leads from one to the other."),
+  BERTH_I_CHOICE("cheap", "Published: left alone if one has several consumers and the other several producers."),
+  BERTH_I_CHOICE("thorough", "Exact, by its published name."),
+  NULL
+};
+static const berth_choice *const scopes[] = {
+  BERTH_I_CHOICE("groups", "Both in one colocation group."),
+  BERTH_I_CHOICE("all", "Any two ops, not of two different groups."),
+  NULL
+};
+static const berth_choice *const inners[] = {
+  BERTH_I_CHOICE("keep", "They become one tensor that nobody reads, of their resident bytes."),
+  BERTH_I_CHOICE("drop", "Published: they are gone, and memory is underestimated."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_fuse_options, name, kind)
+enum { OF_CHAINS = 2 }; /* from this row on */
+
+static const berth_option rows[] = {
+  { FIELD(check, CHOICE), .choices = checks, .text = "which pairs would close a cycle" },
+  { FIELD(scope, CHOICE), .choices = scopes, .text = "which connected ops may be fused" },
+  { FIELD(inner, CHOICE), .choices = inners, .text = "tensors made and read within a fused op" },
+  { FIELD(split_twins, FLAG), .text = "an op is fused without its twin, too" },
+  { .key = NULL }
+};
+
+const berth_option_table *berth_fuse_option_table(void) {
+  BERTH_I_OPTION_TABLE("fuse", rows, berth_fuse_options, set_defaults);
+}
+
+const berth_option_table *berth_chains_option_table(void) {
+  BERTH_I_OPTION_TABLE("chains", rows + OF_CHAINS, berth_fuse_options, set_defaults);
 }
 
 /* Places in the order of the line, which is that of the graph. */
@@ -56,7 +81,7 @@ static berth_status fuse(const berth_graph *g, const char *who, const berth_fuse
   berth_i_sharing sharing = { .g = g };
   size_t ops = (size_t)g->n_ops, nodes = ops + (size_t)g->n_collectives;
   int32_t *place = NULL, *own = NULL, n;
-  berth_status st = check_options(g, who, o);
+  berth_status st = berth_options_check(g->ctx, berth_fuse_option_table(), o);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_sharing_init(g, who, &o->share, &sharing)) != BERTH_OK) goto done;
   place = berth_i_alloc(g->ctx, nodes, sizeof *place);
@@ -74,12 +99,12 @@ done:
 }
 
 berth_status berth_graph_fuse(const berth_graph *g, const berth_fuse_options *opts, berth_graph **out, int32_t *map) {
-  const berth_fuse_options defaults = berth_fuse_defaults(), *o = opts ? opts : &defaults;
+  const berth_fuse_options defaults = berth_fuse_default(), *o = opts ? opts : &defaults;
   return fuse(g, "fuse", o, o->check == BERTH_FUSE_CHEAP ? BERTH_I_CHECK_CHEAP : BERTH_I_CHECK_EXACT, out, map);
 }
 
 berth_status berth_graph_fuse_chains(const berth_graph *g, const berth_fuse_options *opts, berth_graph **out, int32_t *map) {
-  berth_fuse_options o = opts ? *opts : berth_fuse_defaults();
+  berth_fuse_options o = opts ? *opts : berth_fuse_default();
   o.scope = BERTH_FUSE_ALL;
   o.check = BERTH_FUSE_EXACT;
   return fuse(g, "chains", &o, BERTH_I_CHECK_CHAIN, out, map);

@@ -12,8 +12,36 @@ typedef struct mirror {
 
 static const char suffix[] = ".backward";
 
-berth_mirror_options berth_mirror_defaults(void) {
-  return (berth_mirror_options){ .ratio = 2, .joins = BERTH_JOIN_SINKS, .activations = 1 };
+berth_mirror_options berth_mirror_default(void) {
+  return (berth_mirror_options){ .ratio = 2, .join = BERTH_JOIN_SINKS, .activations = 1 };
+}
+
+static void set_defaults(void *out) { *(berth_mirror_options *)out = berth_mirror_default(); }
+
+static const berth_choice *const joins[] = {
+  BERTH_I_CHOICE("sinks", "Every sink feeds its own backward op."),
+  BERTH_I_CHOICE("last", "Only the last op feeds the first backward op, as PAC-ML's simulator does."),
+  NULL
+};
+static const berth_choice *const gradients[] = {
+  BERTH_I_CHOICE("input", "As the tensor whose gradient it is."),
+  BERTH_I_CHOICE("output", "As the first output of the op whose twin sends it, as PAC-ML's simulator does."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_mirror_options, name, kind)
+
+const berth_option_table *berth_mirror_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(ratio, NUMBER), .text = "backward time / forward time" },
+    { FIELD(seconds, OTHER), .takes = "array", .fallback = "by ratio", .text = "backward time of each op" },
+    { FIELD(join, CHOICE), .choices = joins, .text = "how the backward pass begins" },
+    { FIELD(gradients, CHOICE), .choices = gradients, .text = "bytes of backward tensors" },
+    { FIELD(activations, FLAG), .text = "a backward op also reads the inputs of its forward op" },
+    { FIELD(params, FLAG), .text = "a backward op has the parameter bytes, too (gradients)" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("mirror", options, berth_mirror_options, set_defaults);
 }
 
 /* ---- checks ----------------------------------------------------------------------------- */
@@ -63,15 +91,7 @@ static berth_status check_seconds(const berth_graph *g, const double *seconds) {
 static berth_status check(const berth_graph *g, const berth_mirror_options *opts) {
   berth_status st = check_graph(g);
   if (st != BERTH_OK) return st;
-  if (!(opts->ratio >= 0) || isinf(opts->ratio)) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: ratio %g is not a finite number from 0", opts->ratio);
-  }
-  if (opts->joins != BERTH_JOIN_SINKS && opts->joins != BERTH_JOIN_LAST) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: unknown kind of joins %d", opts->joins);
-  }
-  if (opts->gradients != BERTH_GRADIENT_AS_INPUT && opts->gradients != BERTH_GRADIENT_AS_OUTPUT) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: unknown kind of gradients %d", opts->gradients);
-  }
+  if ((st = berth_options_check(g->ctx, berth_mirror_option_table(), opts)) != BERTH_OK) return st;
   return check_seconds(g, opts->seconds);
 }
 
@@ -196,7 +216,7 @@ static berth_status join_twin(mirror *m, int32_t v) {
 static berth_status add_joins(mirror *m) {
   int32_t v;
   berth_status st = BERTH_OK;
-  if (m->opts->joins == BERTH_JOIN_LAST) return join_twin(m, m->g->n_ops - 1);
+  if (m->opts->join == BERTH_JOIN_LAST) return join_twin(m, m->g->n_ops - 1);
   for (v = 0; v < m->g->n_ops && st == BERTH_OK; v++) {
     if (is_sink(m->g, v)) st = join_twin(m, v);
   }
@@ -241,7 +261,7 @@ static void write_origin(const berth_graph *g, int32_t *origin) {
 }
 
 berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin) {
-  const berth_mirror_options defaults = berth_mirror_defaults();
+  const berth_mirror_options defaults = berth_mirror_default();
   mirror m = { .g = g, .opts = opts ? opts : &defaults };
   berth_status st = check(g, m.opts);
   if (st != BERTH_OK) return st;

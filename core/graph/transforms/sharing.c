@@ -2,15 +2,29 @@
 #include "transform_internal.h"
 #include <stdlib.h>
 
-berth_share_options berth_share_defaults(void) {
+berth_share_options berth_share_default(void) {
   return (berth_share_options){ .max_ops = INT32_MAX, .max_bytes = INFINITY, .param_multiple = 1, .max_seconds = INFINITY };
 }
 
 /* ---- options ----------------------------------------------------------------------------- */
 
-static berth_status check_number(const berth_graph *g, const char *who, const char *what, double x, bool finite) {
-  if (x >= 0 && !(finite && isinf(x))) return BERTH_OK;
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option %s: %g is no %snumber from 0", who, what, x, finite ? "finite " : "");
+static void set_defaults(void *out) { *(berth_share_options *)out = berth_share_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_share_options, name, kind)
+
+const berth_option_table *berth_share_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(max_ops, WHOLE), .low = 1, .fallback = "no limit", .text = "most ops in one set" },
+    { FIELD(max_bytes, QUANTITY), .unit = BERTH_BYTES, .high = INFINITY, .fallback = "no limit",
+      .text = "most parameter bytes x param_multiple and output bytes in one set" },
+    { FIELD(param_multiple, NUMBER), .text = "parameter bytes are multiplied by it (gradients, optimiser state)" },
+    { FIELD(max_seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
+      .text = "greatest sum of op times in one set" },
+    { FIELD(seconds, OTHER), .takes = "array", .fallback = "the times of the graph",
+      .text = "op times that max_seconds adds up" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("share", options, berth_share_options, set_defaults);
 }
 
 static berth_status check_time(const berth_graph *g, const char *who, const berth_share_options *o, int32_t op) {
@@ -42,12 +56,9 @@ static berth_status check_devices(const berth_graph *g, const char *who, const b
 }
 
 static berth_status check_options(const berth_graph *g, const char *who, const berth_share_options *o) {
-  berth_status st;
+  berth_status st = berth_options_check(g->ctx, berth_share_option_table(), o);
   int32_t v;
-  if (o->max_ops < 1) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option max_ops: %ld is below 1", who, (long)o->max_ops);
-  if ((st = check_number(g, who, "max_bytes", o->max_bytes, false)) != BERTH_OK) return st;
-  if ((st = check_number(g, who, "max_seconds", o->max_seconds, false)) != BERTH_OK) return st;
-  if ((st = check_number(g, who, "param_multiple", o->param_multiple, true)) != BERTH_OK) return st;
+  if (st != BERTH_OK) return st;
   for (v = 0; (o->seconds || !isinf(o->max_seconds)) && v < g->n_ops; v++) {
     if ((st = check_time(g, who, o, v)) != BERTH_OK) return st;
   }

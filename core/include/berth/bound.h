@@ -13,25 +13,23 @@ extern "C" {
 
 /* With communication ops, which take no device's time, only the critical path (with them), work and memory (without them) are
  * computed; the others are NaN. */
-typedef enum berth_bounds_level {
-  BERTH_BOUNDS_CHEAP,   /* critical path, work, memory: transfers take no time in any of them; clusters, intervals and a link cut
-                           with few steps, up to 1000 ops. Collectives take time in all */
-  BERTH_BOUNDS_THOROUGH /* also transfers and lp; in work and memory devices wait for transfers, too; clusters, intervals and
-                           link cuts with a short search and loads of intervals in every part, up to 2000 ops */
-} berth_bounds_level;
-
 typedef struct berth_bounds_options {
   berth_memory_policy memory; /* NONE: no bound knows memory; else what the simulator counts at the very least, in any
                                  order: parameters, with TOTAL outputs, and on top of all parameters what one op runs with
                                  (workspace, outputs, inputs). Default as in the simulator */
   double param_multiple;      /* as in berth_sim_options; default 1 */
-  berth_bounds_level level;   /* default CHEAP */
-  double gap;                 /* THOROUGH: relative gap to which the linear program is solved; default 0.001. `lp` is its
+  int thorough;               /* 0 (default): critical path, work, memory: transfers take no time in any of them; clusters,
+                                 intervals and a link cut with few steps, up to 1000 ops. Collectives take time in all.
+                                 1: also transfers and lp; in work and memory devices wait for transfers, too; clusters,
+                                 intervals and link cuts with a short search and loads of intervals in every part, up to
+                                 2000 ops */
+  double gap;                 /* thorough: relative gap to which the linear program is solved; default 0.001. `lp` is its
                                  certified lower end, so that a wide gap makes it smaller, never wrong */
   berth_links links;          /* on which the schedules run; default FREE, and then the bounds hold for all of them */
 } berth_bounds_options;
 /** @param g decides the memory policy as for berth_place_default */
 berth_bounds_options berth_bounds_default(const berth_graph *g);
+const berth_option_table *berth_bounds_option_table(void);
 
 typedef struct berth_bounds {
   double critical_path; /* s, longest path of least op times, no transfers */
@@ -60,7 +58,7 @@ typedef struct berth_bounds {
  * that are not ready before an instant). So "transfers" and the joins and forks of "serial clusters", "intervals" and "link
  * cut" wait, clusters for all that surely crosses into or out of them, too. A tensor goes through the port of a place once, and
  * several tensors between two ops cross one after another (FAIR: at the bandwidth of one route together). "critical path", "lp",
- * "work" and "memory" know nothing of ports, but heads and tails of the latter two do in THOROUGH. Above 1024 devices as FREE.
+ * "work" and "memory" know nothing of ports, but heads and tails of the latter two do in Thorough. Above 1024 devices as FREE.
  *
  * Collectives: one whose members have one device each that can run them, by pin, group or type, takes what it is priced there, in
  * "critical path", "transfers" and in heads and tails everywhere; "lp" counts it as no time. Others, and those that a function
@@ -88,7 +86,7 @@ typedef struct berth_bounds {
  * They are sharp where transfers are long, or memory is tight.
  *
  * "link cut": devices are joined to parts (machines, say) along the closest pairs, up to where the distance takes a step; CHEAP:
- * the largest step, THOROUGH: the three largest. A part is a device that does as much at once as the largest has devices, and
+ * the largest step, Thorough: the three largest. A part is a device that does as much at once as the largest has devices, and
  * holds what all its devices hold; only transfers between parts take time, the least over pairs of different parts. That many
  * tensors share a thin link is in it as far as `links` tells.
  * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
@@ -97,8 +95,8 @@ typedef struct berth_bounds {
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total;
  *         or a bound beyond everything one after another: what has to be apart has no route, told without op; not all that cannot
  *         fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
- * CHEAP: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s), those of link
- * cuts included; a quarter more for ports. THOROUGH: beside the linear program O(edges log(edges) + devices^2), with prices from
+ * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s), those of link
+ * cuts included; a quarter more for ports. Thorough: beside the linear program O(edges log(edges) + devices^2), with prices from
  * a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for
  * cuts
  */
@@ -136,6 +134,7 @@ typedef struct berth_guarantee_options {
 } berth_guarantee_options;
 /** @param g as for berth_place_default */
 berth_guarantee_options berth_guarantee_default(const berth_graph *g);
+const berth_option_table *berth_guarantee_option_table(void);
 
 enum { BERTH_GUARANTEES = 7, BERTH_GUARANTEE_REASON = 800 };
 

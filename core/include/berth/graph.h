@@ -193,7 +193,7 @@ berth_status berth_components(const berth_graph *g, int32_t *component, int32_t 
 typedef struct berth_mirror_options {
   double ratio;            /* backward time / forward time, also for flop and bytes; default 2 */
   const double *seconds;   /* [ops] backward times, s, for graphs of one type; NULL: by ratio */
-  int joins;               /* BERTH_JOIN_... */
+  int join;                /* BERTH_JOIN_... */
   int activations;         /* 1 (default): a backward op also reads the inputs of its forward op */
   int params;              /* 1: the backward op has the parameter bytes, too (gradients); default 0 */
   int gradients;           /* BERTH_GRADIENT_...: how large backward tensors are */
@@ -206,7 +206,8 @@ enum {
   BERTH_GRADIENT_AS_INPUT, /* default: as the tensor whose gradient it is */
   BERTH_GRADIENT_AS_OUTPUT /* as the first output of the op whose twin sends it (0 without), as PAC-ML's simulator does */
 };
-berth_mirror_options berth_mirror_defaults(void);
+berth_mirror_options berth_mirror_default(void);
+const berth_option_table *berth_mirror_option_table(void);
 
 /**
  * Forward graph in, forward + backward graph out. Op v of n gets the backward twin 2n-1-v; a forward tensor u -> v of b bytes
@@ -251,7 +252,8 @@ typedef struct berth_share_options {
   const uint8_t *runs;        /* [ops * n_devices] 0: a price of its own forbids the op there, whatever the types say; what has no
                                  device in common never comes together. NULL (default): types alone count */
 } berth_share_options;
-berth_share_options berth_share_defaults(void);
+berth_share_options berth_share_default(void);
+const berth_option_table *berth_share_option_table(void);
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
@@ -273,7 +275,8 @@ typedef struct berth_coplace_options {
   berth_share_options share;
   int control;                /* 1 (default): an edge of zero bytes counts; 0: it is not seen at all */
 } berth_coplace_options;
-berth_coplace_options berth_coplace_defaults(void);
+berth_coplace_options berth_coplace_default(void);
+const berth_option_table *berth_coplace_option_table(void);
 
 /**
  * Every op with exactly one consumer (op by op: several tensors to one op are one edge) shares a device with it. Sets join by the
@@ -294,7 +297,8 @@ berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_optio
 typedef enum berth_fuse_check {
   BERTH_FUSE_EXACT, /* u -> v is left alone only if another path leads from u to v, which contraction would close to a cycle.
                        That is the published "thorough" rule, too: two paths without a common op between exist just then */
-  BERTH_FUSE_CHEAP  /* published: left alone if u has several consumers and v several producers */
+  BERTH_FUSE_CHEAP, /* published: left alone if u has several consumers and v several producers */
+  BERTH_FUSE_THOROUGH /* EXACT by its published name */
 } berth_fuse_check;
 typedef enum berth_fuse_scope {
   BERTH_FUSE_GROUPS, /* both in one colocation group */
@@ -314,7 +318,9 @@ typedef struct berth_fuse_options {
                                 fused op has a twin only if all twins of its ops are in one, and the other way round: then memory
                                 policy TRAINING may free too early what has none */
 } berth_fuse_options;
-berth_fuse_options berth_fuse_defaults(void);
+berth_fuse_options berth_fuse_default(void);
+const berth_option_table *berth_fuse_option_table(void);
+const berth_option_table *berth_chains_option_table(void); /* what berth_graph_fuse_chains reads of them, but for share */
 
 /**
  * Contracts directly connected ops, most bytes first (ties: earlier producer, then earlier consumer in topological order), until
@@ -362,7 +368,8 @@ typedef struct berth_forward_options {
                                   graph knows no devices: all that it holds in memory (parameters, workspace, resident bytes) is
                                   divided by it, which is the same; transfers are as before */
 } berth_forward_options;
-berth_forward_options berth_forward_defaults(void);
+berth_forward_options berth_forward_default(void);
+const berth_option_table *berth_forward_option_table(void);
 
 /**
  * The graph of the forward ops. Not forward is what is flagged BACKWARD or UPDATE, of two twins without flags the later in
@@ -413,13 +420,14 @@ typedef enum berth_expand_algorithm {
 
 typedef struct berth_expand_options {
   berth_expand_algorithm algorithm; /* default RING */
-  const int32_t *group;  /* [n_devices] devices that fast links join, any numbers; in order of their lowest device. Needed for
+  const int32_t *groups; /* [n_devices] devices that fast links join, any numbers; in order of their lowest device. Needed for
                             HIERARCHICAL; the others take their order of devices from it. NULL (default): all are one group */
   double reduce_rate;    /* bytes/s at which a device of speed 1 adds what it has received; INFINITY (default): in no time */
   int32_t segments;      /* of a broadcast that is passed on as it comes (all but HALVING's): at least 1; default 8. Segments times
                             devices that receive: at most 2^26 */
 } berth_expand_options;
-berth_expand_options berth_expand_defaults(void);
+berth_expand_options berth_expand_default(void);
+const berth_option_table *berth_expand_option_table(void);
 
 /** What a tensor of an expanded collective carries. Of a vector that is cut into `blocks`, the blocks first, first + stride, ...
  *  modulo blocks; block k is that of the k-th device in order. */

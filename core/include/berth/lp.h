@@ -34,6 +34,7 @@ typedef struct berth_lp_options {
   int32_t iterations;     /* at most so many of each method; 0 (default): the method's own limit */
 } berth_lp_options;
 berth_lp_options berth_lp_default(void);
+const berth_option_table *berth_lp_option_table(void);
 
 typedef struct berth_lp berth_lp; /* immutable */
 

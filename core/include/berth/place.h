@@ -98,6 +98,7 @@ typedef struct berth_adjust_options {
 } berth_adjust_options;
 /** @param g as for berth_place_default */
 berth_adjust_options berth_adjust_default(const berth_graph *g);
+const berth_option_table *berth_adjust_option_table(void);
 
 /**
  * Puts each colocation group on one device; other ops stay where they are.
@@ -132,6 +133,8 @@ berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_a
  */
 berth_status berth_place_repair(berth_cost *cost, const int32_t *device, const berth_place_options *opts, berth_placement **out,
                                 berth_obstacle *why);
+/** The fields of berth_place_options that it reads. */
+const berth_option_table *berth_repair_option_table(void);
 
 /* ---- portfolio ------------------------------------------------------------------------------- */
 /* Several placers, the best answer by the objective. */
@@ -173,6 +176,7 @@ typedef struct berth_portfolio_options {
  *  minmin and blevel with 0.5, metis; on ops: blevel with 0.5, m-sct by through-length with 4. The program of the ops is solved
  *  once */
 berth_portfolio_options berth_portfolio_default(const berth_graph *g);
+const berth_option_table *berth_portfolio_option_table(void);
 
 typedef struct berth_portfolio berth_portfolio; /* what a run found; immutable */
 
@@ -226,6 +230,7 @@ typedef struct berth_exact_options {
 } berth_exact_options;
 /** @param g decides the memory policy as for berth_place_default */
 berth_exact_options berth_exact_default(const berth_graph *g);
+const berth_option_table *berth_exact_option_table(void);
 
 typedef struct berth_exact_summary {
   double makespan, bound; /* s; no schedule is shorter than `bound`, as exactly as 1e-9 of it */

@@ -219,9 +219,9 @@ static berth_status build_forward(const Profile *p, berth_graph_builder *b, bert
 }
 
 static berth_mirror_options mirror_options(int way) {
-  berth_mirror_options o = berth_mirror_defaults();
+  berth_mirror_options o = berth_mirror_default();
   if (way != BERTH_MIRROR_PACML) return o;
-  o.joins = BERTH_JOIN_LAST;
+  o.join = BERTH_JOIN_LAST;
   o.gradients = BERTH_GRADIENT_AS_OUTPUT;
   o.activations = 0;
   o.params = 1;

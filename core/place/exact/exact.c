@@ -1,10 +1,29 @@
 /* berth_exact: bounds, list placers, list schedules on identical devices, branch and bound. */
 #include "exact_internal.h"
+#include "sim/rows_internal.h"
 #include <stdio.h>
 
 berth_exact_options berth_exact_default(const berth_graph *g) {
   berth_exact_options o = { berth_place_default(g), 0, 8000, 0 };
   return o;
+}
+
+static void set_defaults(void *out) { *(berth_exact_options *)out = berth_exact_default(NULL); }
+
+const berth_option_table *berth_exact_option_table(void) {
+  static const berth_option options[] = {
+    BERTH_I_MEMORY_ROW(berth_exact_options, place.memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_exact_options, place.param_multiple),
+    { BERTH_I_OPTION_AT(berth_exact_options, place.seed, "seed", SEED), .text = "of list schedules" },
+    { BERTH_I_OPTION(berth_exact_options, nodes, LONG), .fallback = "with seconds no limit; else by the size of the graph",
+      .text = "partial schedules at most" },
+    { BERTH_I_OPTION(berth_exact_options, schedules, WHOLE),
+      .text = "identical devices without transfers: list schedules at most" },
+    { BERTH_I_OPTION(berth_exact_options, seconds, QUANTITY), .unit = BERTH_SECONDS, .fallback = "no limit",
+      .text = "time limit, but for bounds and list placers; answers then depend on the machine" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("exact", options, berth_exact_options, set_defaults);
 }
 
 static berth_status check_options(berth_cost *cost, const berth_exact_options *o) {
@@ -15,12 +34,9 @@ static berth_status check_options(berth_cost *cost, const berth_exact_options *o
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option links: what is exact is so on free links only");
   if (o->place.quantum > 0)
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option quantum: %g s; times are not rounded here", o->place.quantum);
-  if (o->nodes < 0) return berth_i_fail(ctx, BERTH_EINVAL, "exact: option nodes: %lld is negative", (long long)o->nodes);
-  if (!(o->seconds >= 0) || isinf(o->seconds))
-    return berth_i_fail(ctx, BERTH_EINVAL, "exact: option seconds: %g is not 0 or more, and finite", o->seconds);
+  if ((st = berth_options_check(ctx, berth_exact_option_table(), o)) != BERTH_OK) return st;
   if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx))
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option seconds: the context has no clock");
-  if (o->schedules < 0) return berth_i_fail(ctx, BERTH_EINVAL, "exact: option schedules: %d is negative", (int)o->schedules);
   return BERTH_OK;
 }
 
@@ -107,7 +123,7 @@ static berth_status root_bound(berth_cost *cost, const berth_place_options *o, b
   berth_status st;
   bo.memory = o->memory;
   bo.param_multiple = o->param_multiple;
-  if (cost->g->n_ops <= 2000) bo.level = BERTH_BOUNDS_THOROUGH;
+  if (cost->g->n_ops <= 2000) bo.thorough = 1;
   if ((st = berth_bounds_compute(cost, &bo, &found, why)) == BERTH_OK) b->bound = found.best;
   return st;
 }

@@ -41,7 +41,7 @@ static void set_limits(const berth_cost *cost, const berth_place_options *o, int
 }
 
 static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_options *fuse, berth_graph **out, int32_t *map) {
-  berth_coplace_options o = berth_coplace_defaults();
+  berth_coplace_options o = berth_coplace_default();
   berth_graph *grouped = NULL;
   berth_status st;
   o.share = fuse->share;
@@ -73,7 +73,7 @@ static uint8_t *devices_of_ops(const berth_cost *c, berth_status *st) {
 
 static berth_status coarsen(view *v, const berth_place_options *o) {
   berth_cost *cost = v->cost;
-  berth_fuse_options fuse = berth_fuse_defaults();
+  berth_fuse_options fuse = berth_fuse_default();
   size_t devices = (size_t)cost->n_devices;
   int32_t *types = berth_i_alloc(cost->ctx, devices, sizeof *types);
   uint8_t *runs = NULL;

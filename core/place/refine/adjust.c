@@ -1,5 +1,6 @@
 /* Groups that a placement has split, each put on one device. */
 #include "place/place_internal.h"
+#include "sim/rows_internal.h"
 #include <stdlib.h>
 
 typedef struct choice {
@@ -24,21 +25,36 @@ berth_adjust_options berth_adjust_default(const berth_graph *g) {
   return (berth_adjust_options){ .by = BERTH_ADJUST_FREQUENT, .place = berth_place_default(g) };
 }
 
+#define C BERTH_I_CHOICE
+
+static const berth_choice *const rules[] = {
+  C("random", "That of its first op, by id."),
+  C("memory", "That of its op with the largest demand: parameters, workspace and outputs."),
+  C("time", "That of its op with the longest time."),
+  C("frequent", "That of most of its ops."),
+  C("memory_sum", "That with the largest sum of demands."),
+  C("time_sum", "That with the largest sum of times."),
+  NULL
+};
+
+
+static void set_defaults(void *out) { *(berth_adjust_options *)out = berth_adjust_default(NULL); }
+
+const berth_option_table *berth_adjust_option_table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION(berth_adjust_options, by, CHOICE), .choices = rules, .text = "which of its devices a group goes to" },
+    { BERTH_I_OPTION(berth_adjust_options, fit, FLAG),
+      .text = "devices in the order of `by`, then the others, until one has room; else memory is not looked at" },
+    BERTH_I_LINKS_ROW(berth_adjust_options, place.links),
+    BERTH_I_MEMORY_ROW(berth_adjust_options, place.memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_adjust_options, place.param_multiple),
+    BERTH_I_QUANTUM_ROW(berth_adjust_options, place.quantum),
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("adjust", options, berth_adjust_options, set_defaults);
+}
+
 /* ---- checks ----------------------------------------------------------------------------- */
-
-static berth_status check_number(const berth_cost *cost, const char *what, double x) {
-  if (x >= 0 && !isinf(x)) return BERTH_OK;
-  return berth_i_fail(cost->ctx, BERTH_EINVAL, "adjust: option %s: %g is no finite number from 0", what, x);
-}
-
-static berth_status check_options(const berth_cost *cost, const berth_adjust_options *o) {
-  berth_status st;
-  if ((int)o->by < BERTH_ADJUST_RANDOM || (int)o->by > BERTH_ADJUST_TIME_SUM) {
-    return berth_i_fail(cost->ctx, BERTH_EINVAL, "adjust: option by: %d is unknown", (int)o->by);
-  }
-  if ((st = check_number(cost, "param_multiple", o->place.param_multiple)) != BERTH_OK) return st;
-  return check_number(cost, "quantum", o->place.quantum);
-}
 
 static bool is_group(const berth_i_units *u, int32_t unit) {
   return berth_i_group(u->cost->g, u->ops[u->at[unit]]) != BERTH_NONE;
@@ -234,7 +250,7 @@ berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_a
   const berth_adjust_options defaults = berth_adjust_default(cost->g);
   adjusting a = { .cost = cost, .o = opts ? opts : &defaults, .from = device };
   berth_status st;
-  if ((st = check_options(cost, a.o)) != BERTH_OK) return st;
+  if ((st = berth_options_check(cost->ctx, berth_adjust_option_table(), a.o)) != BERTH_OK) return st;
   if ((st = check_devices(&a)) != BERTH_OK) return st;
   st = berth_i_units_init(cost, "adjust", a.o->place.memory, a.o->place.param_multiple, &a.units, why);
   if (st != BERTH_OK) return st;

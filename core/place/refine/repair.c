@@ -1,6 +1,7 @@
 /* A user's placement, changed as little as makes it keep groups, types, pins, routes and memory. */
 #include "pack/pack_internal.h"
 #include "place/place_internal.h"
+#include "sim/rows_internal.h"
 
 static const char *const NAME = "repair";
 
@@ -26,6 +27,19 @@ static berth_status check_devices(berth_cost *cost, const int32_t *device) {
                         berth_i_op_label(cost->g, i, label, sizeof label), (int)device[i], (int)cost->n_devices);
   }
   return BERTH_OK;
+}
+
+static void set_defaults(void *out) { *(berth_place_options *)out = berth_place_default(NULL); }
+
+const berth_option_table *berth_repair_option_table(void) {
+  static const berth_option options[] = {
+    BERTH_I_LINKS_ROW(berth_place_options, links),
+    BERTH_I_MEMORY_ROW(berth_place_options, memory),
+    BERTH_I_PARAM_MULTIPLE_ROW(berth_place_options, param_multiple),
+    BERTH_I_QUANTUM_ROW(berth_place_options, quantum),
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("repair", options, berth_place_options, set_defaults);
 }
 
 /* The options that are read are those of a placer that chooses devices only. */

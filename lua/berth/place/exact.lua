@@ -26,11 +26,7 @@ end
 return function(...)
   local cost, rest, code = options.priced("berth.exact", 1, ...)
   if not cost then return nil, rest, code end
-  local given = options.check("berth.exact", rest[1],
-    { "memory", "param_multiple", "seed", "nodes", "schedules", "seconds", "cost" })
-  given = options.merge(given)
-  given.cost = nil
-  local p, summary, failure, why = core.exact(cost, given)
+  local p, summary, failure, why = core.exact(cost, rest[1])
   if not p then return nil, summary, failure, why end
   return p, setmetatable(summary, mt)
 end

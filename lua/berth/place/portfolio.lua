@@ -13,9 +13,13 @@ local registry = require "berth.place.registry"
 
 local portfolio = { label = labels.of }
 
-portfolio.legal = {
-  "averages", "links", "memory", "param_multiple", "quantum", "tries", "seed", "cost", "members", "threads", "seconds", "judge",
-}
+local with_thorough_bounds = options.keys("portfolio")
+
+--- Keys of the options of the placer "portfolio": those of berth.portfolio, but for how its rows are judged.
+portfolio.legal = {}
+for _, key in ipairs(with_thorough_bounds) do
+  if key ~= "thorough" then portfolio.legal[#portfolio.legal + 1] = key end
+end
 
 -- What is of the run, not of its members.
 local of_the_run = { members = true, threads = true, seconds = true, judge = true }
@@ -257,14 +261,11 @@ local function with_thorough(cost, thorough, given, p, rows, ...)
   return p, rows, ...
 end
 
-local legal_here = { "thorough" }
-for _, key in ipairs(portfolio.legal) do legal_here[#legal_here + 1] = key end
-
 --- berth.portfolio, with the function `place` that portfolio.run takes before its arguments.
 function portfolio.portfolio(place, ...)
   local cost, rest, code = options.priced("berth.portfolio", 1, ...)
   if not cost then return nil, rest, code end
-  local given = options.merge(options.check("berth.portfolio", rest[1], legal_here))
+  local given = options.merge(options.check("berth.portfolio", rest[1], with_thorough_bounds))
   local thorough = given.thorough
   if thorough ~= nil and type(thorough) ~= "boolean" then
     options.fail("berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))

@@ -15,8 +15,5 @@ local options = require "berth.base.options"
 return function(...)
   local cost, rest, code = options.priced("berth.repair", 2, ...)
   if not cost then return nil, rest, code end
-  local given = options.check("berth.repair", rest[2], { "links", "memory", "param_multiple", "quantum", "cost" })
-  given = options.merge(given)
-  given.cost = nil
-  return core.repair(cost, rest[1], given)
+  return core.repair(cost, rest[1], rest[2])
 end

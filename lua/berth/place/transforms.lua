@@ -95,12 +95,7 @@ end
 function transforms.adjust(...)
   local cost, rest, code = options.priced("berth.adjust", 2, ...)
   if not cost then return nil, rest, code end
-  local given = rest[2]
-  if type(given) == "table" then
-    given = options.merge(given)
-    given.cost = nil
-  end
-  return core.adjust(cost, rest[1], given)
+  return core.adjust(cost, rest[1], rest[2])
 end
 
 return transforms

@@ -34,12 +34,6 @@ end
 
 local split = {}
 
-local function without_cost(given)
-  local out = options.merge(given)
-  out.cost = nil
-  return out
-end
-
 --- @tparam graph g
 -- @tparam topology t
 -- @tparam[opt] table opts objective ("max-load", "latency"), cpu, contiguous, memory (bytes), visits, cost
@@ -53,8 +47,7 @@ end
 function split.split(...)
   local cost, rest, code = options.priced("berth.split", 1, ...)
   if not cost then return nil, rest, code end
-  local given = options.check("berth.split", rest[1], { "objective", "cpu", "contiguous", "memory", "visits", "cost" })
-  local found, message, kind, why = core.split(cost, without_cost(given))
+  local found, message, kind, why = core.split(cost, rest[1])
   if not found then return nil, message, kind, why end
   return setmetatable(found, mt)
 end
@@ -70,8 +63,7 @@ end
 function split.measure(...)
   local cost, rest, code = options.priced("berth.split_measure", 2, ...)
   if not cost then return nil, rest, code end
-  local given = options.check("berth.split_measure", rest[2], { "cpu", "cost" })
-  local value, message, kind = core.split_measure(cost, rest[1], without_cost(given))
+  local value, message, kind = core.split_measure(cost, rest[1], rest[2])
   if not value then return nil, message, kind end
   return setmetatable(value, mt)
 end

@@ -28,54 +28,33 @@ typedef struct asked {
   berth_guarantee_options proved;
 } asked;
 
-static bool is_given(lua_State *L, int t, const char *key) {
-  bool given;
-  if (!t) return false;
-  lua_getfield(L, t, key);
-  given = !lua_isnil(L, -1);
-  lua_pop(L, 1);
-  return given;
-}
+BL_OWN_OPTIONS(own_options,
+  BL_OTHER("makespan", "result or seconds", "none", "to be compared with the bounds"),
+  BL_OTHER("place", "table", "none", "the placer's links, tau and gap, for the guarantees"))
+const bl_table bl_bounds_tables[] = { berth_bounds_option_table, own_options, bl_cost_option, NULL };
 
 /* The options that the placer is given: place = { links, tau, gap }. */
 static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_options *o) {
-  static const char *const keys[] = { "links", "tau", "gap", NULL };
   static const bl_where inner = { "berth.bounds: place", NULL, 0 };
-  int links = (int)o->links, at;
+  static const bl_table tables[] = { berth_guarantee_option_table, NULL };
   if (!t) return;
   lua_getfield(L, t, "place");
-  at = lua_gettop(L);
-  if (!lua_isnil(L, at)) {
-    if (!lua_istable(L, at)) bl_wrong(L, w, "place", "expected a table, got %s", bl_kind(L, at));
-    bl_check_keys(L, at, &inner, keys, false);
-    bl_get_choice(L, at, &inner, "links", berth_link_choices(), &links);
-    bl_get_positive(L, at, &inner, "tau", &o->tau);
-    bl_get_positive(L, at, &inner, "gap", &o->gap);
-    if (o->tau > 1) bl_wrong(L, &inner, "tau", "%.14g is above 1", o->tau);
-    if (o->gap < 1e-9) bl_wrong(L, &inner, "gap", "%.14g is below 1e-9", o->gap);
+  if (!lua_isnil(L, -1)) {
+    if (!lua_istable(L, -1)) bl_wrong(L, w, "place", "expected a table, got %s", bl_kind(L, -1));
+    bl_read_options(L, bl_option_table(L, lua_gettop(L), &inner, tables), &inner, tables[0](), o);
   }
-  o->links = (berth_links)links;
-  lua_settop(L, at - 1);
+  lua_pop(L, 1);
 }
 
 static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph *g, asked *a) {
-  int memory, thorough = 0, links = BERTH_LINKS_FREE;
   a->bounds = berth_bounds_default(g);
   a->proved = berth_guarantee_default(g);
-  memory = (int)a->bounds.memory;
-  bl_get_choice(L, t, w, "memory", berth_memory_choices(), &memory);
-  bl_get_positive(L, t, w, "param_multiple", &a->bounds.param_multiple);
-  bl_get_choice(L, t, w, "links", berth_link_choices(), &links);
-  bl_get_bool(L, t, w, "thorough", &thorough);
-  bl_get_positive(L, t, w, "gap", &a->bounds.gap);
-  if (a->bounds.gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", a->bounds.gap);
-  if (!thorough && is_given(L, t, "gap")) bl_wrong(L, w, "gap", "means nothing without thorough");
+  bl_read_options(L, t, w, berth_bounds_option_table(), &a->bounds);
+  if (!a->bounds.thorough && bl_is_given(L, t, "gap")) bl_wrong(L, w, "gap", "requires thorough");
   bl_get_quantity(L, t, w, "makespan", BERTH_SECONDS, &a->proved.makespan);
   if (isinf(a->proved.makespan)) bl_wrong(L, w, "makespan", "is infinite");
   read_placer(L, t, w, &a->proved);
-  a->bounds.memory = a->proved.memory = (berth_memory_policy)memory;
-  a->bounds.links = (berth_links)links;
-  a->bounds.level = thorough ? BERTH_BOUNDS_THOROUGH : BERTH_BOUNDS_CHEAP;
+  a->proved.memory = a->bounds.memory;
   a->proved.param_multiple = a->bounds.param_multiple;
 }
 
@@ -83,7 +62,7 @@ static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph
 static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_bounds *b, berth_guarantees *k,
                             berth_obstacle *why) {
   berth_status st;
-  if (a->bounds.level == BERTH_BOUNDS_CHEAP) {
+  if (!a->bounds.thorough) {
     st = bl_bounds(box, a->bounds.memory, a->bounds.param_multiple, a->bounds.links, b, why);
   } else {
     st = berth_bounds_compute(cost, &a->bounds, b, why);
@@ -142,7 +121,6 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
 
 /* bounds(graph, topology, options): table; nil, message, code, obstacle */
 int bl_bounds_table(lua_State *L) {
-  static const char *const keys[] = { "memory", "param_multiple", "links", "thorough", "gap", "makespan", "place", "cost", NULL };
   static const bl_where w = { "berth.bounds", NULL, 0 };
   int t;
   bl_cost_box *box;
@@ -155,7 +133,7 @@ int bl_bounds_table(lua_State *L) {
   berth_status st;
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  t = bl_options(L, 2, &w, keys);
+  t = bl_option_table(L, 2, &w, bl_bounds_tables);
   box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
   read_asked(L, t, &w, berth_cost_graph(box->cost), &a);
   cost = box->cost;

@@ -2,7 +2,7 @@
 #include "base/binding.h"
 #include <string.h>
 
-static const char *const algorithms[] = { "ring", "tree", "halving", "hierarchical", "direct", NULL };
+const bl_table bl_expand_tables[] = { berth_expand_option_table, NULL };
 
 /* Frees the expansion if pushing what it holds raises. */
 static void release_expansion(void *box) {
@@ -48,16 +48,13 @@ static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topolog
 
 static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t, berth_expand_options *o) {
   int32_t n, devices = berth_topology_devices(t);
-  int k;
-  *o = berth_expand_defaults();
-  if (bl_get_enum(L, at, w, "algorithm", algorithms, &k)) o->algorithm = (berth_expand_algorithm)k;
-  bl_get_quantity(L, at, w, "reduce_rate", BERTH_BYTES_PER_SECOND, &o->reduce_rate);
-  bl_get_whole(L, at, w, "segments", 1, INT32_MAX, &o->segments);
+  *o = berth_expand_default();
+  bl_read_options(L, at, w, berth_expand_option_table(), o);
   if (bl_get_array(L, at, w, "groups", &n)) {
     if (n != devices) bl_wrong(L, w, "groups", "%d groups for %d devices", (int)n, (int)devices);
-    o->group = bl_to_ids(L, lua_gettop(L), w, "groups", n, INT32_MAX, "group");
+    o->groups = bl_to_ids(L, lua_gettop(L), w, "groups", n, INT32_MAX, "group");
   } else if (o->algorithm == BERTH_EXPAND_HIERARCHICAL) {
-    o->group = find_groups(L, w, t);
+    o->groups = find_groups(L, w, t);
   }
 }
 
@@ -84,7 +81,6 @@ static int answer(lua_State *L, const berth_expansion *x) {
 
 /* expand(graph, topology, placement, options): graph, devices, origins */
 static int expand(lua_State *L) {
-  static const char *const keys[] = { "algorithm", "groups", "reduce_rate", "segments", NULL };
   static const bl_where w = { "berth.expand", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
   berth_topology *t = bl_check_topology(L, 2, w.fn, "topology");
@@ -95,7 +91,7 @@ static int expand(lua_State *L) {
   bl_call call;
   int at;
   lua_settop(L, 4);
-  at = bl_options(L, 4, &w, keys);
+  at = bl_option_table(L, 4, &w, bl_expand_tables);
   x = new_expansion(L);
   device = to_devices(L, 3, &w, berth_graph_ops(g), berth_topology_devices(t));
   read_expand(L, at, &w, t, &o);

@@ -264,18 +264,14 @@ static int find(lua_State *L) {
 
 /* ---- mirror ----------------------------------------------------------------------------- */
 
+const bl_table bl_mirror_tables[] = { berth_mirror_option_table, NULL };
+
 static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_options *o) {
-  static const char *const keys[] = { "ratio", "seconds", "join", "gradients", "activations", "params", NULL };
-  static const char *const joins[] = { "sinks", "last", NULL }, *const gradients[] = { "input", "output", NULL };
   static const bl_where w = { "graph:mirror", NULL, 0 };
   int32_t n;
-  int t = bl_options(L, 2, &w, keys);
-  *o = berth_mirror_defaults();
-  bl_get_positive(L, t, &w, "ratio", &o->ratio);
-  bl_get_enum(L, t, &w, "join", joins, &o->joins);
-  bl_get_enum(L, t, &w, "gradients", gradients, &o->gradients);
-  bl_get_bool(L, t, &w, "activations", &o->activations);
-  bl_get_bool(L, t, &w, "params", &o->params);
+  int t = bl_option_table(L, 2, &w, bl_mirror_tables);
+  *o = berth_mirror_default();
+  bl_read_options(L, t, &w, berth_mirror_option_table(), o);
   if (bl_get_array(L, t, &w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");
 }
 

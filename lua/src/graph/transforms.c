@@ -5,7 +5,13 @@
 
 /* ---- what may share a device -------------------------------------------------------------- */
 
-#define SHARE_KEYS "max_ops", "max_bytes", "param_multiple", "max_seconds", "seconds", "cost", "topology"
+BL_OWN_OPTIONS(of_devices,
+  BL_OTHER("cost", "cost", "none", "a cost of the graph, for mean op times and the types of devices"),
+  BL_OTHER("topology", "topology", "none", "devices whose types can run what is together"))
+const bl_table bl_coplace_tables[] = { berth_share_option_table, berth_coplace_option_table, of_devices, NULL };
+const bl_table bl_fuse_tables[] = { berth_share_option_table, berth_fuse_option_table, of_devices, NULL };
+const bl_table bl_chains_tables[] = { berth_share_option_table, berth_chains_option_table, of_devices, NULL };
+const bl_table bl_forward_tables[] = { berth_forward_option_table, NULL };
 
 static int32_t type_of(const berth_graph *g, const char *type) {
   int32_t k, n = berth_graph_types(g);
@@ -38,16 +44,13 @@ static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const 
 /* Leaves what it needs on the stack. */
 static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_share_options *o) {
   int32_t n;
-  *o = berth_share_defaults();
+  *o = berth_share_default();
   if (!t) return;
   lua_getfield(L, t, "topology");
   if (!lua_isnil(L, -1)) device_types(L, g, bl_check_topology(L, -1, w->fn, "topology"), o);
   lua_getfield(L, t, "cost");
   if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, w->fn, "cost"), w, o);
-  bl_get_whole(L, t, w, "max_ops", 1, INT32_MAX, &o->max_ops);
-  bl_get_quantity(L, t, w, "max_bytes", BERTH_BYTES, &o->max_bytes);
-  bl_get_positive(L, t, w, "param_multiple", &o->param_multiple);
-  bl_get_quantity(L, t, w, "max_seconds", BERTH_SECONDS, &o->max_seconds);
+  bl_read_options(L, t, w, berth_share_option_table(), o);
   if (bl_get_array(L, t, w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, w, "seconds", berth_graph_ops(g), "op");
 }
 
@@ -75,18 +78,17 @@ static int answer(lua_State *L, int at, int32_t n, const int32_t *map) {
 
 /* coplace(options): graph, map, number of edges followed */
 int bl_graph_coplace(lua_State *L) {
-  static const char *const keys[] = { SHARE_KEYS, "control", NULL };
   static const bl_where w = { "graph:coplace", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
-  berth_coplace_options o = berth_coplace_defaults();
+  berth_coplace_options o = berth_coplace_default();
   berth_status st;
   int32_t joined;
   int t;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
+  t = bl_option_table(L, 2, &w, bl_coplace_tables);
   out = bl_new_graph(L);
   read_share(L, t, &w, g, &o.share);
-  bl_get_bool(L, t, &w, "control", &o.control);
+  bl_read_options(L, t, &w, berth_coplace_option_table(), &o);
   if ((st = berth_graph_coplace(g, &o, out, &joined)) != BERTH_OK) return bl_failed(L, st);
   answer(L, 3, berth_graph_ops(g), NULL);
   lua_pushinteger(L, joined);
@@ -244,30 +246,19 @@ int bl_graph_colocate(lua_State *L) {
 
 typedef berth_status (*fuse_fn)(const berth_graph *g, const berth_fuse_options *o, berth_graph **out, int32_t *map);
 
-static void read_fuse(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_fuse_options *o) {
-  static const char *const checks[] = { "exact", "cheap", "thorough", NULL }, *const scopes[] = { "groups", "all", NULL };
-  static const char *const inners[] = { "keep", "drop", NULL };
-  int k;
-  *o = berth_fuse_defaults();
-  read_share(L, t, w, g, &o->share);
-  if (bl_get_enum(L, t, w, "check", checks, &k)) o->check = k == 1 ? BERTH_FUSE_CHEAP : BERTH_FUSE_EXACT;
-  if (bl_get_enum(L, t, w, "scope", scopes, &k)) o->scope = (berth_fuse_scope)k;
-  if (bl_get_enum(L, t, w, "inner", inners, &k)) o->inner = (berth_fuse_inner)k;
-  bl_get_bool(L, t, w, "split_twins", &o->split_twins);
-}
-
-static int fuse_with(lua_State *L, const bl_where *w, const char *const *keys, fuse_fn f) {
+static int fuse_with(lua_State *L, const bl_where *w, const bl_table *tables, fuse_fn f) {
   berth_graph *g = bl_check_graph(L, 1, w->fn, "self"), **out;
   int32_t *map, n = berth_graph_ops(g);
-  berth_fuse_options o;
+  berth_fuse_options o = berth_fuse_default();
   berth_status st;
   bl_call call;
   int t;
   lua_settop(L, 2);
-  t = bl_options(L, 2, w, keys);
+  t = bl_option_table(L, 2, w, tables);
   out = bl_new_graph(L);
   map = bl_scratch(L, (size_t)n, sizeof *map);
-  read_fuse(L, t, w, g, &o);
+  read_share(L, t, w, g, &o.share);
+  bl_read_options(L, t, w, tables[1](), &o);
   berth_graph_retain(g); /* the interrupt hook may close it, a topology and a cost are copied */
   *bl_new_graph(L) = g;
   call = bl_enter(L);
@@ -277,34 +268,27 @@ static int fuse_with(lua_State *L, const bl_where *w, const char *const *keys, f
 
 /* fuse(options): graph, map */
 int bl_graph_fuse(lua_State *L) {
-  static const char *const keys[] = { SHARE_KEYS, "check", "scope", "inner", "split_twins", NULL };
   static const bl_where w = { "graph:fuse", NULL, 0 };
-  return fuse_with(L, &w, keys, berth_graph_fuse);
+  return fuse_with(L, &w, bl_fuse_tables, berth_graph_fuse);
 }
 
 /* chains(options): graph, map */
 int bl_graph_chains(lua_State *L) {
-  static const char *const keys[] = { SHARE_KEYS, "inner", "split_twins", NULL };
   static const bl_where w = { "graph:chains", NULL, 0 };
-  return fuse_with(L, &w, keys, berth_graph_fuse_chains);
+  return fuse_with(L, &w, bl_chains_tables, berth_graph_fuse_chains);
 }
 
 /* ---- forward ops --------------------------------------------------------------------------- */
 
 /* forward(options): graph, map */
 int bl_graph_forward(lua_State *L) {
-  static const char *const keys[] = { "memory", "memory_fraction", NULL }, *const memory[] = { "training", "forward", NULL };
   static const bl_where w = { "graph:forward", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
-  berth_forward_options o = berth_forward_defaults();
+  berth_forward_options o = berth_forward_default();
   int32_t *map, n = berth_graph_ops(g);
   berth_status st;
-  int t, k;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
-  if (bl_get_enum(L, t, &w, "memory", memory, &k)) o.memory = (berth_forward_memory)k;
-  if (bl_get_positive(L, t, &w, "memory_fraction", &o.memory_fraction) && !(o.memory_fraction > 0 && o.memory_fraction <= 1))
-    bl_wrong(L, &w, "memory_fraction", "%.14g is not above 0 and at most 1", o.memory_fraction);
+  bl_read_options(L, bl_option_table(L, 2, &w, bl_forward_tables), &w, berth_forward_option_table(), &o);
   out = bl_new_graph(L);
   map = bl_scratch(L, (size_t)n, sizeof *map);
   if ((st = berth_graph_forward(g, &o, out, map)) != BERTH_OK) return bl_failed(L, st);
@@ -313,10 +297,10 @@ int bl_graph_forward(lua_State *L) {
 
 /* ---- adjusting a placement ------------------------------------------------------------------ */
 
+const bl_table bl_adjust_tables[] = { berth_adjust_option_table, bl_cost_option, NULL };
+
 /* adjust(cost, placement, options): placement; nil, message, code, obstacle */
 static int adjust(lua_State *L) {
-  static const char *const keys[] = { "by", "fit", "links", "memory", "param_multiple", "quantum", "cost", NULL };
-  static const char *const by[] = { "random", "memory", "time", "frequent", "memory_sum", "time_sum", NULL };
   static const bl_where w = { "berth.adjust", NULL, 0 };
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
@@ -326,18 +310,13 @@ static int adjust(lua_State *L) {
   bl_placement_box *box;
   berth_status st;
   bl_call call;
-  int t, k;
+  int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
+  t = bl_option_table(L, 3, &w, bl_adjust_tables);
   box = bl_new_placement(L);
   device = bl_scratch(L, n, sizeof *device);
   memcpy(device, bl_to_devices(L, 2, cost, &w, "placement"), n * sizeof *device);
-  if (bl_get_enum(L, t, &w, "by", by, &k)) o.by = (berth_adjust_by)k;
-  bl_get_bool(L, t, &w, "fit", &o.fit);
-  if (bl_get_choice(L, t, &w, "links", berth_link_choices(), &k)) o.place.links = (berth_links)k;
-  if (bl_get_choice(L, t, &w, "memory", berth_memory_choices(), &k)) o.place.memory = (berth_memory_policy)k;
-  bl_get_positive(L, t, &w, "param_multiple", &o.place.param_multiple);
-  bl_get_quantity(L, t, &w, "quantum", BERTH_SECONDS, &o.place.quantum);
+  bl_read_options(L, t, &w, berth_adjust_option_table(), &o);
   berth_cost_retain(cost); /* the interrupt hook may close it; then it is the placement's */
   box->cost = cost;
   call = bl_enter(L);

@@ -2,30 +2,15 @@
 #include "base/binding.h"
 #include <math.h>
 
-static const char *const times_names[] = { "mean", "least", NULL };
-static const char *const method_names[] = { "auto", "entropic", "interior", NULL };
+BL_OWN_OPTIONS(tau_option, { .key = "tau", .type = BERTH_OPTION_NUMBER, .high = 1, .fallback = "0: a maximal matching",
+                             .text = "an edge with x = 1 - y of at most tau is a favourite" })
+const bl_table bl_favourites_tables[] = { berth_lp_option_table, tau_option, bl_cost_option, NULL };
 
 /* Holds a solution while its copy is made: never seen by anyone. */
 static void release_lp(void *box) { berth_lp_release(((bl_box *)box)->object); }
 static const bl_class lp_class = {
   .name = "solution", .key = "berth.favourites", .release = release_lp
 };
-
-static void read_options(lua_State *L, int t, const bl_where *w, berth_lp_options *o, double *tau) {
-  int times, method;
-  *o = berth_lp_default();
-  times = (int)o->times;
-  method = (int)o->method;
-  bl_get_enum(L, t, w, "times", times_names, &times);
-  bl_get_enum(L, t, w, "method", method_names, &method);
-  bl_get_positive(L, t, w, "gap", &o->gap);
-  if (o->gap < 1e-9) bl_wrong(L, w, "gap", "%.14g is below 1e-9", o->gap);
-  bl_get_whole(L, t, w, "iterations", 0, INT32_MAX, &o->iterations);
-  bl_get_positive(L, t, w, "tau", tau);
-  if (*tau > 1) bl_wrong(L, w, "tau", "%.14g is above 1", *tau);
-  o->times = (berth_lp_times)times;
-  o->method = (berth_lp_method)method;
-}
 
 static void set_count(lua_State *L, const char *key, int32_t n) {
   lua_pushinteger(L, n);
@@ -84,9 +69,8 @@ static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options
 
 /* favourites(graph, topology, options): table; nil, message, code */
 static int favourites(lua_State *L) {
-  static const char *const keys[] = { "times", "method", "gap", "iterations", "tau", "cost", NULL };
   static const bl_where w = { "berth.favourites", NULL, 0 };
-  berth_lp_options o;
+  berth_lp_options o = berth_lp_default();
   double tau = 0;
   berth_cost *cost;
   berth_lp *lp = NULL;
@@ -96,9 +80,10 @@ static int favourites(lua_State *L) {
   int t;
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  t = bl_options(L, 2, &w, keys);
+  t = bl_option_table(L, 2, &w, bl_favourites_tables);
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  read_options(L, t, &w, &o, &tau);
+  bl_read_options(L, t, &w, berth_lp_option_table(), &o);
+  bl_read_options(L, t, &w, tau_option(), &tau);
   n = berth_graph_ops(berth_cost_graph(cost));
   child = bl_scratch(L, (size_t)n, sizeof *child);
   bl_register(L, &lp_class);

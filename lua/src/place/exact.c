@@ -1,20 +1,7 @@
 /* berth.exact: the shortest makespan, or the best found and a bound on it. */
 #include "base/binding.h"
 
-static const char *const keys[] = { "memory", "param_multiple", "seed", "nodes", "schedules", "seconds", NULL };
-
-static berth_exact_options read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
-  berth_exact_options o = berth_exact_default(berth_cost_graph(cost));
-  int32_t nodes = 0;
-  int k;
-  if (bl_get_choice(L, t, w, "memory", berth_memory_choices(), &k)) o.place.memory = (berth_memory_policy)k;
-  bl_get_positive(L, t, w, "param_multiple", &o.place.param_multiple);
-  bl_get_seed(L, t, w, "seed", &o.place.seed);
-  if (bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &nodes)) o.nodes = nodes;
-  bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &o.seconds);
-  bl_get_whole(L, t, w, "schedules", 0, INT32_MAX, &o.schedules);
-  return o;
-}
+const bl_table bl_exact_tables[] = { berth_exact_option_table, bl_cost_option, NULL };
 
 static void push_summary(lua_State *L, const berth_exact_summary *s) {
   lua_createtable(L, 0, 7);
@@ -39,7 +26,8 @@ static int exact(lua_State *L) {
   berth_status st;
   int at;
   lua_settop(L, 2);
-  o = read_options(L, bl_options(L, 2, &w, keys), &w, cost);
+  o = berth_exact_default(berth_cost_graph(cost));
+  bl_read_options(L, bl_option_table(L, 2, &w, bl_exact_tables), &w, berth_exact_option_table(), &o);
   box = bl_new_placement(L);
   at = lua_gettop(L);
   berth_cost_retain(cost); /* a hook may close it; then it is the placement's */

@@ -71,6 +71,11 @@ static berth_status call_member(void *ud, berth_cost *cost, berth_placement **ou
   return st;
 }
 
+/* `thorough` is read in Lua, `cost` where there is none yet. */
+BL_OWN_OPTIONS(thorough_option, { .key = "thorough", .type = BERTH_OPTION_FLAG, .fallback = "false",
+                                  .text = "gaps against the thorough bounds; berth.portfolio alone" })
+const bl_table bl_portfolio_tables[] = { berth_portfolio_option_table, thorough_option, bl_cost_option, NULL };
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 typedef struct portfolio_call {
@@ -144,26 +149,19 @@ static void read_judge(lua_State *L, int t, const bl_where *w, const berth_cost 
 static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *cost, portfolio_call *c) {
   memset(c, 0, sizeof *c);
   c->o = berth_portfolio_default(berth_cost_graph(cost));
-  bl_place_options(L, t, w, cost, "portfolio", &c->o.place);
-  bl_get_whole(L, t, w, "threads", 0, 4096, &c->o.threads);
-  bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &c->o.seconds);
+  bl_read_options(L, t, w, berth_portfolio_option_table(), &c->o);
   read_judge(L, t, w, cost, c);
   read_members(L, t, w, cost, c);
 }
 
 /* ---- telling ---------------------------------------------------------------------------- */
 
-static const char *choice_name(const char *key, int value) {
-  const berth_option *o = berth_option_find(berth_place_option_table(), key);
-  return o->choices[value - o->first]->name;
-}
-
 /* What is a built-in member's own; with it, and what all were given, berth.place gives the same. */
 static void push_options(lua_State *L, const berth_member_report *m) {
   const berth_place_options *o = m->options;
   lua_newtable(L);
-  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", choice_name("ties", (int)o->ties));
-  if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", choice_name("coarsen", (int)o->coarsen));
+  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", bl_choice_name(berth_place_option_table(), "ties", (int)o->ties));
+  if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", bl_choice_name(berth_place_option_table(), "coarsen", (int)o->coarsen));
   if (o->coarsen_ops > 0) bl_set_count(L, "coarsen_ops", o->coarsen_ops);
   if (o->transfer_weight != 1) bl_set_number(L, "transfer_weight", o->transfer_weight);
   if (strcmp(m->placer, "m-sct") != 0) return;
@@ -310,8 +308,6 @@ static int push_outcome(lua_State *L, const portfolio_call *c, const run_box *bo
 
 /* portfolio(cost, options): rows; rows or nil, message, code, obstacle */
 static int portfolio(lua_State *L) {
-  static const char *const keys[] = { "averages", "links", "memory",  "param_multiple", "quantum", "tries",
-                                      "seed",     "members", "threads", "seconds", "judge", NULL };
   static const bl_where w = { "berth.portfolio", NULL, 0 };
   bl_cost_box *cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
@@ -321,7 +317,7 @@ static int portfolio(lua_State *L) {
   berth_status st;
   int t, n;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
+  t = bl_option_table(L, 2, &w, bl_portfolio_tables);
   bl_register(L, &run_class);
   box = bl_new(L, &run_class, sizeof *box);
   read_call(L, t, &w, cost->cost, &c);

@@ -1,17 +1,7 @@
 /* berth.repair: a placement changed as little as makes it keep memory. */
 #include "base/binding.h"
 
-static const char *const keys[] = { "links", "memory", "param_multiple", "quantum", NULL };
-
-static berth_place_options read_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
-  berth_place_options o = berth_place_default(berth_cost_graph(cost));
-  int k;
-  if (bl_get_choice(L, t, w, "links", berth_link_choices(), &k)) o.links = (berth_links)k;
-  if (bl_get_choice(L, t, w, "memory", berth_memory_choices(), &k)) o.memory = (berth_memory_policy)k;
-  bl_get_positive(L, t, w, "param_multiple", &o.param_multiple);
-  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o.quantum);
-  return o;
-}
+const bl_table bl_repair_tables[] = { berth_repair_option_table, bl_cost_option, NULL };
 
 /* repair(cost, placement or devices, options): placement; nil, message, code, obstacle */
 static int repair(lua_State *L) {
@@ -25,7 +15,8 @@ static int repair(lua_State *L) {
   berth_status st;
   int at;
   lua_settop(L, 3);
-  o = read_options(L, bl_options(L, 3, &w, keys), &w, cost);
+  o = berth_place_default(berth_cost_graph(cost));
+  bl_read_options(L, bl_option_table(L, 3, &w, bl_repair_tables), &w, berth_repair_option_table(), &o);
   device = bl_to_devices(L, 2, cost, &w, "placement");
   box = bl_new_placement(L);
   at = lua_gettop(L);

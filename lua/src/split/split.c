@@ -2,23 +2,15 @@
 #include "base/binding.h"
 #include <math.h>
 
-static const char *const objective_names[] = { "max-load", "latency", NULL };
+const bl_table bl_split_tables[] = { berth_split_option_table, bl_cost_option, NULL };
+const bl_table bl_split_measure_tables[] = { berth_split_measure_option_table, bl_cost_option, NULL };
 
-/* The context's memory is in bytes, so is the option; visits is a number. */
 static void read_options(lua_State *L, int t, const bl_where *w, berth_split_options *o) {
   const char *cpu = bl_get_string(L, t, w, "cpu");
-  int k = (int)o->objective;
   if (cpu) o->cpu = cpu;
-  bl_get_enum(L, t, w, "objective", objective_names, &k);
-  o->objective = (berth_split_objective)k;
-  bl_get_bool(L, t, w, "contiguous", &o->contiguous);
-  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &o->memory);
-  bl_get_positive(L, t, w, "visits", &o->visits);
-  if (o->objective == BERTH_SPLIT_LATENCY && o->contiguous == 1 && t) {
-    lua_getfield(L, t, "contiguous");
-    if (!lua_isnil(L, -1)) bl_wrong(L, w, "contiguous", "true is for the objective 'max-load'");
-    lua_pop(L, 1);
-  }
+  bl_read_options(L, t, w, berth_split_option_table(), o);
+  if (o->objective == BERTH_SPLIT_LATENCY && o->contiguous && bl_is_given(L, t, "contiguous"))
+    bl_wrong(L, w, "contiguous", "true requires objective = \"max-load\"");
 }
 
 /* Infinite: left out. */
@@ -50,7 +42,6 @@ static void set_report(lua_State *L, const berth_split_report *r) {
 
 /* split_measure(cost, placement or devices, options): table; nil, message, code */
 static int split_measure(lua_State *L) {
-  static const char *const keys[] = { "cpu", NULL };
   static const bl_where w = { "berth.split_measure", NULL, 0 };
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   int32_t n = berth_topology_devices(berth_cost_topology(cost));
@@ -62,7 +53,7 @@ static int split_measure(lua_State *L) {
   berth_status st;
   int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
+  t = bl_option_table(L, 3, &w, bl_split_measure_tables);
   if ((cpu = bl_get_string(L, t, &w, "cpu")) != NULL) o.cpu = cpu;
   device = bl_to_devices(L, 2, cost, &w, "placement");
   loads = bl_scratch(L, (size_t)n, sizeof *loads);
@@ -84,7 +75,7 @@ static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options
   lua_createtable(L, 0, 14);
   set_value(L, &v, n, loads);
   set_report(L, r);
-  bl_set_string(L, "objective", objective_names[o->objective]);
+  bl_set_string(L, "objective", bl_choice_name(berth_split_option_table(), "objective", o->objective));
   lua_pushvalue(L, placement);
   lua_setfield(L, -2, "placement");
   return 1;
@@ -92,7 +83,6 @@ static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options
 
 /* split(cost, options): table; nil, message, code, obstacle */
 static int split(lua_State *L) {
-  static const char *const keys[] = { "objective", "cpu", "contiguous", "memory", "visits", NULL };
   static const bl_where w = { "berth.split", NULL, 0 };
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_split_options o = berth_split_default();
@@ -103,7 +93,7 @@ static int split(lua_State *L) {
   berth_status st;
   int at;
   lua_settop(L, 2);
-  read_options(L, bl_options(L, 2, &w, keys), &w, &o);
+  read_options(L, bl_option_table(L, 2, &w, bl_split_tables), &w, &o);
   box = bl_new_placement(L);
   at = lua_gettop(L);
   berth_cost_retain(cost); /* a hook may close it; then it is the placement's */

@@ -48,7 +48,7 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
     opts.memory = BERTH_MEMORY_INFERENCE;
     st = berth_simulate(cost, berth_placement_device(p), &opts, &r);
   }
-  asked.level = BERTH_BOUNDS_THOROUGH;
+  asked.thorough = 1;
   if (st == BERTH_OK) st = berth_bounds_compute(cost, &asked, &bounds, NULL);
   if (st == BERTH_OK) st = berth_guarantees_compute(cost, NULL, &proved);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;

@@ -27,8 +27,8 @@ static made make_machines(const problem *p, berth_link close, berth_link far) {
   return m;
 }
 
-static berth_bounds bounds_of(const made *m, berth_memory_policy memory, berth_bounds_level level) {
-  berth_bounds_options o = { memory, 1, level, 1e-6, BERTH_LINKS_FREE };
+static berth_bounds bounds_of(const made *m, berth_memory_policy memory, bool thorough) {
+  berth_bounds_options o = { memory, 1, thorough, 1e-6, BERTH_LINKS_FREE };
   berth_bounds b = { 0 };
   CHECK_STATUS(berth_bounds_compute(m->c, &o, &b, NULL), BERTH_OK);
   return b;
@@ -42,11 +42,11 @@ static void by_hand(void) {
   TEST("a join with all its producers is on one machine, if the link between machines is slow")
   join_of(&p, 7, 4, 100);
   m = make_machines(&p, quick, slow);
-  b = bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_CHEAP);
+  b = bounds_of(&m, BERTH_MEMORY_NONE, false);
   CHECK_NEAR(b.link_cut, 4.5, 1e-3); /* seven of 1 s on two devices, then one; 2 at best by the path, 2.25 by the work */
   CHECK_NEAR(b.best, b.link_cut, 0);
   CHECK_TEXT(b.name, "link cut");
-  b = bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_THOROUGH);
+  b = bounds_of(&m, BERTH_MEMORY_NONE, true);
   CHECK(b.link_cut >= 4.5 * (1 - 1e-3) && b.link_cut <= 5 * (1 + 1e-9));
   unmake(&m);
 
@@ -55,18 +55,18 @@ static void by_hand(void) {
   for (int32_t i = 0; i < 4; i++) p.param[i] = p.memory[i] = 1;
   for (int32_t i = 0; i < 3; i++) problem_edge(&p, i, i + 1, 10 + i);
   m = make_machines(&p, quick, slow);
-  b = bounds_of(&m, BERTH_MEMORY_INFERENCE, BERTH_BOUNDS_CHEAP);
+  b = bounds_of(&m, BERTH_MEMORY_INFERENCE, false);
   CHECK_NEAR(b.link_cut, 4 + 11, 1e-3 * 15); /* two ops and two */
-  CHECK_NEAR(bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_CHEAP).link_cut, 4, 1e-3);
+  CHECK_NEAR(bounds_of(&m, BERTH_MEMORY_NONE, false).link_cut, 4, 1e-3);
   unmake(&m);
 
   TEST("nothing is cut where all pairs are as close, or there are two devices")
   m = make_machines(&p, same, same);
-  CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_THOROUGH).link_cut));
+  CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, true).link_cut));
   unmake(&m);
   p.devices = 2;
   m = make_machines(&p, quick, slow);
-  CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, BERTH_BOUNDS_CHEAP).link_cut));
+  CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, false).link_cut));
   unmake(&m);
 }
 
@@ -155,8 +155,8 @@ static void against_all(int n) {
   for (int i = 0; i < n && !check_bad; i++) {
     berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
     berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
-    berth_bounds_level level = i % 2 ? BERTH_BOUNDS_CHEAP : BERTH_BOUNDS_THOROUGH;
-    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, level, 1e-3, BERTH_LINKS_FREE };
+    bool thorough = i % 2 ? false : true;
+    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, thorough, 1e-3, BERTH_LINKS_FREE };
     berth_bounds b;
     problem p;
     made m;

@@ -204,11 +204,11 @@ static double shortest(berth_cost *cost, const links_case *c, berth_links links)
 
 /* ---- bounds ------------------------------------------------------------------------------------------------ */
 
-static berth_bounds bounds_on(berth_cost *cost, berth_links links, berth_bounds_level level) {
+static berth_bounds bounds_on(berth_cost *cost, berth_links links, bool thorough) {
   berth_bounds_options o = berth_bounds_default(NULL);
   berth_bounds b = { 0 };
   o.memory = BERTH_MEMORY_NONE;
-  o.level = level;
+  o.thorough = thorough;
   o.links = links;
   CHECK_STATUS(berth_bounds_compute(cost, &o, &b, NULL), BERTH_OK);
   return b;
@@ -232,8 +232,8 @@ static void try_case(links_case *c, int round, tally *n) {
   berth_links links = (berth_links)(round % 6);
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
   double best = shortest(cost, c, links);
-  berth_bounds free_links = bounds_on(cost, BERTH_LINKS_FREE, BERTH_BOUNDS_THOROUGH);
-  berth_bounds cheap = bounds_on(cost, links, BERTH_BOUNDS_CHEAP), deep = bounds_on(cost, links, BERTH_BOUNDS_THOROUGH);
+  berth_bounds free_links = bounds_on(cost, BERTH_LINKS_FREE, true);
+  berth_bounds cheap = bounds_on(cost, links, false), deep = bounds_on(cost, links, true);
   is_below(&free_links, best, round, 0);
   is_below(&cheap, best, round, links);
   is_below(&deep, best, round, links);
@@ -283,9 +283,9 @@ static void check_joins(void) {
   berth_topology *t = topology_of(&c); /* device i: i + 1 bytes/s, so device 3 takes in 4 */
   berth_cost *cost = NULL;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, BERTH_BOUNDS_THOROUGH).best, 1 + 4 + 1, 1e-3);
-  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FAIR, BERTH_BOUNDS_THOROUGH).best, 1 + 4 + 1, 1e-3);
-  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, BERTH_BOUNDS_THOROUGH).transfers, 1 + 3 * 4.0 / 3 + 1, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, true).best, 1 + 4 + 1, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FAIR, true).best, 1 + 4 + 1, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, true).transfers, 1 + 3 * 4.0 / 3 + 1, 1e-3);
   berth_cost_release(cost);
   berth_topology_release(t);
   berth_graph_release(g);
@@ -342,7 +342,7 @@ static void check_collective(void) {
     CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
     CHECK_STATUS(berth_cost_collective(cost, 0, 2, on, &price), BERTH_OK);
     CHECK(price > 0);
-    berth_bounds b = bounds_on(cost, BERTH_LINKS_FREE, BERTH_BOUNDS_THOROUGH);
+    berth_bounds b = bounds_on(cost, BERTH_LINKS_FREE, true);
     CHECK_NEAR(b.critical_path, 1 + price + consumers, 1e-9);
     CHECK_NEAR(b.transfers, 1 + price + consumers, 1e-9);
     CHECK_NEAR(b.clusters, 1 + price + consumers, 1e-2);

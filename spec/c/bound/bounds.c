@@ -4,7 +4,7 @@
 static berth_ctx *ctx;
 
 static berth_bounds_options asked(berth_memory_policy memory, double param_multiple) {
-  return (berth_bounds_options){ memory, param_multiple, BERTH_BOUNDS_CHEAP, 1e-3, BERTH_LINKS_FREE };
+  return (berth_bounds_options){ memory, param_multiple, false, 1e-3, BERTH_LINKS_FREE };
 }
 
 static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b, berth_obstacle *why) {
@@ -130,7 +130,7 @@ static void test_unfit(void) {
   made m = problem_make(ctx, &p);
   for (int i = 0; i < 7; i++) {
     berth_bounds_options wrong = asked(i == 0 ? (berth_memory_policy)9 : BERTH_MEMORY_TOTAL, i == 1 ? NAN : i == 2 ? -1 : 1);
-    if (i == 3) wrong.level = (berth_bounds_level)2;
+    if (i == 3) wrong.links = (berth_links)9;
     if (i > 3) wrong.gap = i == 4 ? NAN : i == 5 ? 1e-10 : INFINITY;
     b.best = -1;
     CHECK_STATUS(berth_bounds_compute(m.c, &wrong, &b, NULL), BERTH_EINVAL);
@@ -201,7 +201,7 @@ static void test_refusals(void) {
     state.calls = 0;
     state.fail_at = fail_at;
     o = asked(BERTH_MEMORY_TOTAL, 1);
-    o.level = BERTH_BOUNDS_THOROUGH;
+    o.thorough = 1;
     st = berth_bounds_compute(m.c, &o, &b, NULL);
     unmake(&m);
     berth_ctx_release(own);

@@ -72,7 +72,7 @@ static void note_bound(const berth_bounds *b, double best, tally *sum) {
 
 static double cheap_gap(const problem *p, double best) {
   made m = problem_make(ctx, p);
-  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, BERTH_BOUNDS_CHEAP, 1e-3, BERTH_LINKS_FREE };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, false, 1e-3, BERTH_LINKS_FREE };
   berth_bounds b = { 0 };
   CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
   unmake(&m);
@@ -134,7 +134,7 @@ static void test_table(void) {
   TEST("prices by pair of devices, some pairs without a way: bounds hold, guarantees tell");
   berth_rng_init(&rng, 24, 0);
   for (int i = 0; i < 150 && !check_bad; i++) {
-    berth_bounds_options o = { BERTH_MEMORY_NONE, 1, BERTH_BOUNDS_THOROUGH, 1e-6, BERTH_LINKS_FREE };
+    berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
     berth_guarantee_options go = berth_guarantee_default(NULL);
     berth_cost_model model = { .transfer = ask_price };
     berth_bounds b;

@@ -238,13 +238,13 @@ static void check_originals(const replay *r, const berth_graph *g) {
 }
 
 static void check_expansion(const job *j, berth_expand_algorithm how, int grouped) {
-  berth_expand_options o = berth_expand_defaults();
+  berth_expand_options o = berth_expand_default();
   replay r = { .j = j, .how = how };
   berth_status st;
   berth_graph *g = build(ctx, j, &st);
   int32_t i, *order;
   o.algorithm = how;
-  o.group = grouped ? j->group : NULL;
+  o.groups = grouped ? j->group : NULL;
   find_positions(&r, grouped);
   if (!CHECK_STATUS(st, BERTH_OK)) return;
   if (!CHECK_STATUS(berth_graph_expand(g, j->devices, j->device, &o, &r.x), BERTH_OK)) return;
@@ -341,7 +341,7 @@ static double priced_seconds(const job *j, berth_collective_algorithm by) {
 
 static void agree(berth_collective_kind kind, int32_t n, berth_expand_algorithm how, berth_collective_algorithm by) {
   const job j = one_each(kind, 100, n);
-  berth_expand_options o = berth_expand_defaults();
+  berth_expand_options o = berth_expand_default();
   double want = priced_seconds(&j, by), duplex;
   o.algorithm = how;
   o.segments = 1;
@@ -375,14 +375,14 @@ static void as_priced(void) {
 
 static void pipelined(void) {
   const job j = one_each(BERTH_BROADCAST, 112, 5);
-  berth_expand_options o = berth_expand_defaults();
+  berth_expand_options o = berth_expand_default();
   TEST("a broadcast along a chain of 5 in 8 segments of 14 B: 4 + 7 hops of 0.375 + 2 s");
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX), 11 * 2.375, 1e-9);
 }
 
 static void reducing(void) {
   const job j = one_each(BERTH_ALLREDUCE, 140, 4);
-  berth_expand_options o = berth_expand_defaults();
+  berth_expand_options o = berth_expand_default();
   TEST("a ring that adds 35 B at 70 B/s in each of its first 3 steps takes 1.5 s longer");
   o.reduce_rate = 70;
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX), 6 * (0.375 + 5) + 3 * 0.5, 1e-9);
@@ -392,7 +392,7 @@ static void reducing(void) {
 
 static void bad_input(void) {
   job j = one_each(BERTH_ALLREDUCE, 8, 4);
-  berth_expand_options o = berth_expand_defaults();
+  berth_expand_options o = berth_expand_default();
   berth_expansion *x = NULL;
   berth_piece piece;
   berth_status st;
@@ -410,12 +410,12 @@ static void bad_input(void) {
   CHECK_TEXT(berth_errmsg(ctx), "expand: hierarchical needs groups of devices");
   o.algorithm = (berth_expand_algorithm)5;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
-  o = berth_expand_defaults();
+  o = berth_expand_default();
   o.reduce_rate = 0;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
   o.reduce_rate = NAN;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
-  o = berth_expand_defaults();
+  o = berth_expand_default();
   o.segments = 0;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
   CHECK(!x);
@@ -459,11 +459,11 @@ static berth_status expand_each(berth_ctx *in) {
   berth_status st = BERTH_OK;
   for (kind = BERTH_ALLREDUCE; kind <= BERTH_BROADCAST && st == BERTH_OK; kind += 3) {
     const job j = one_each((berth_collective_kind)kind, 8, 3);
-    berth_expand_options o = berth_expand_defaults();
+    berth_expand_options o = berth_expand_default();
     berth_expansion *x = NULL;
     berth_graph *g = build(in, &j, &st);
     o.algorithm = BERTH_EXPAND_HIERARCHICAL;
-    o.group = j.group;
+    o.groups = j.group;
     if (st == BERTH_OK) st = berth_graph_expand(g, j.devices, j.device, &o, &x);
     berth_expansion_release(x);
     berth_graph_release(g);

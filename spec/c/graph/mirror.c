@@ -77,11 +77,11 @@ static void defaults(berth_ctx *ctx) {
 static void options(berth_ctx *ctx) {
   berth_graph *g = forward_graph(ctx), *m = NULL;
   const double seconds[] = { 5, 6, 7, 8 };
-  berth_mirror_options o = berth_mirror_defaults();
+  berth_mirror_options o = berth_mirror_default();
   berth_op op;
   o.ratio = 0;
   o.seconds = seconds;
-  o.joins = BERTH_JOIN_LAST;
+  o.join = BERTH_JOIN_LAST;
   o.activations = 0;
   o.params = 1;
   o.gradients = BERTH_GRADIENT_AS_OUTPUT;
@@ -110,7 +110,7 @@ static void two_types(berth_ctx *ctx) {
   berth_graph_builder *b;
   berth_graph *g, *m;
   berth_op op = berth_op_default();
-  berth_mirror_options o = berth_mirror_defaults();
+  berth_mirror_options o = berth_mirror_default();
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "cpu", "gpu" }), BERTH_OK);
   op.seconds = profile;
@@ -132,7 +132,7 @@ static void refusals(berth_ctx *ctx) {
   berth_graph *g = forward_graph(ctx), *m = NULL, *again = NULL;
   const double seconds[] = { 1, -1, 1, 1 };
   int32_t origin[16] = { 99 }, members[] = { 0 };
-  berth_mirror_options o = berth_mirror_defaults();
+  berth_mirror_options o = berth_mirror_default();
   berth_graph_builder *b;
   const berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = 1, .members = members };
   o.ratio = -1;
@@ -140,9 +140,9 @@ static void refusals(berth_ctx *ctx) {
   o.ratio = NAN;
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
   o.ratio = 2;
-  o.joins = 7;
+  o.join = 7;
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
-  o.joins = BERTH_JOIN_SINKS;
+  o.join = BERTH_JOIN_SINKS;
   o.gradients = 2;
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
   o.gradients = BERTH_GRADIENT_AS_INPUT;
@@ -186,7 +186,7 @@ static void random_mirrors(berth_ctx *ctx) {
   for (k = 0; k < 200; k++) {
     berth_graph_builder *b;
     berth_graph *g, *m = NULL;
-    berth_mirror_options o = berth_mirror_defaults();
+    berth_mirror_options o = berth_mirror_default();
     flat f;
     CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
     random_graph(b, &rng, 0, &f);

@@ -65,7 +65,7 @@ static void fuses_a_diamond(void) {
 static void stops_at_limits(void) {
   static const edge edges[] = { { 0, 1, 1 }, { 1, 2, 8 }, { 2, 3, 2 } };
   berth_graph *g = letters(4, 3, edges, BERTH_NONE), *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   int32_t map[4];
   TEST("limits: heaviest tensors first");
   o.scope = BERTH_FUSE_ALL;
@@ -95,7 +95,7 @@ static void cheap_leaves_what_exact_takes(void) {
   /* a -> b, a -> c, d -> b: a has two consumers, b two producers, but there is no other path */
   static const edge edges[] = { { 0, 1, 9 }, { 0, 2, 1 }, { 3, 1, 1 } };
   berth_graph *g = letters(4, 3, edges, BERTH_NONE), *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   int32_t map[4];
   TEST("the cheap check leaves pairs alone that the exact one takes");
   o.scope = BERTH_FUSE_ALL;
@@ -140,7 +140,7 @@ static berth_graph *mirrored(void) {
 
 static void fuses_twins_side_by_side(void) {
   berth_graph *g = mirrored(), *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   berth_op op;
   int32_t map[4];
   TEST("twins are fused side by side");
@@ -173,7 +173,7 @@ static void fuses_twins_side_by_side(void) {
 static void keeps_ways_of_pricing_apart(void) {
   berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   berth_op timed = berth_op_default(), rated = berth_op_default(), idle = berth_op_default(), op;
   double seconds = 2;
   int32_t map[4];
@@ -209,7 +209,7 @@ static void keeps_pins_and_types_apart(void) {
   const int32_t device_type[] = { 1, 1 };
   berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   int32_t k, map[4];
   TEST("no op that no type can run, none pinned to two devices");
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
@@ -243,7 +243,7 @@ static void keeps_groups_together(void) {
   static const int32_t pin[] = { 0, BERTH_NONE, 1, BERTH_NONE };
   berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   int32_t k, map[4];
   TEST("what joins an op of a group goes where all of the group can");
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
@@ -345,7 +345,7 @@ static void random_fusions(void) {
                  .collectives = berth_rng_below(&rng, 3), .reach = k < 400 ? 12 : 60 };
     r.density = k < 400 ? 0.02 + 0.3 * berth_rng_uniform(&rng) : 0.005 + 0.03 * berth_rng_uniform(&rng);
     berth_graph *g = random_transformable(ctx, &rng, &r);
-    berth_fuse_options o = berth_fuse_defaults();
+    berth_fuse_options o = berth_fuse_default();
     o.scope = berth_rng_below(&rng, 2) ? BERTH_FUSE_ALL : BERTH_FUSE_GROUPS;
     o.inner = berth_rng_below(&rng, 2) ? BERTH_INNER_DROP : BERTH_INNER_KEEP;
     check_contraction(g, &o, 0, &rng);
@@ -379,7 +379,7 @@ static void random_twins(void) {
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 12 };
     recipe plain = { .ops = 2 + berth_rng_below(&rng, 12), .groups = 2, .types = 1, .density = 0.3, .reach = 6 };
     berth_graph *g, *f = NULL, *forward;
-    berth_fuse_options o = berth_fuse_defaults();
+    berth_fuse_options o = berth_fuse_default();
     int32_t map[64];
     matrix m;
     if (k % 2) {
@@ -410,23 +410,23 @@ static void refuses_bad_options(void) {
   static const edge edges[] = { { 0, 1, 1 } };
   static const double times[] = { 1, -2 };
   berth_graph *g = letters(2, 1, edges, BERTH_NONE), *f = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   TEST("bad options are named, and nothing is given");
   o.share.max_ops = 0;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "fuse: option max_ops: 0 is below 1");
-  o = berth_fuse_defaults();
+  o = berth_fuse_default();
   o.share.max_bytes = NAN;
   CHECK_STATUS(berth_graph_fuse_chains(g, &o, &f, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "chains: option max_bytes: nan is no number from 0");
-  o = berth_fuse_defaults();
+  o = berth_fuse_default();
   o.share.param_multiple = INFINITY;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, NULL), BERTH_EINVAL);
-  o = berth_fuse_defaults();
+  o = berth_fuse_default();
   o.share.seconds = times;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "fuse: option seconds: op 1 \"b\": -2 s is no time");
-  o = berth_fuse_defaults();
+  o = berth_fuse_default();
   o.check = (berth_fuse_check)7;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, NULL), BERTH_EINVAL);
   CHECK(f == NULL);
@@ -436,7 +436,7 @@ static void refuses_bad_options(void) {
 static berth_status fuse_all(berth_ctx *other) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL, *m = NULL, *f = NULL, *c = NULL;
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   berth_op op = berth_op_default();
   double seconds = 1;
   int32_t map[12];

@@ -128,7 +128,7 @@ static berth_graph *funnel(void) {
 
 static void coplaces(void) {
   berth_graph *g = funnel(), *f = NULL;
-  berth_coplace_options o = berth_coplace_defaults();
+  berth_coplace_options o = berth_coplace_default();
   int32_t joined, k;
   TEST("ops with one consumer join it, most bytes first, within limits");
   CHECK_STATUS(berth_graph_coplace(g, NULL, &f, &joined), BERTH_OK);
@@ -139,17 +139,17 @@ static void coplaces(void) {
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
   CHECK(group_of(f, 4) == 0 && joined == 4);
   berth_graph_release(f);
-  o = berth_coplace_defaults();
+  o = berth_coplace_default();
   o.share.max_ops = 2; /* a, b: 9 bytes; c, d: 7, since b is full */
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
   CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 1 && group_of(f, 3) == 1 && joined == 2);
   berth_graph_release(f);
-  o = berth_coplace_defaults();
+  o = berth_coplace_default();
   o.share.max_seconds = 4; /* a + b = 3; b + c = 5; d + c = 7 */
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
   CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == BERTH_NONE && joined == 1);
   berth_graph_release(f);
-  o = berth_coplace_defaults();
+  o = berth_coplace_default();
   o.share.param_multiple = 2;
   o.share.max_bytes = 56; /* a + b: 40 + 9 + 8 is more; then b + c: 40 + 8; d has no room left */
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
@@ -199,7 +199,7 @@ static void random_coplacements(void) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 30), .groups = berth_rng_below(&rng, 3), .types = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 10 };
     berth_graph *g = random_transformable(ctx, &rng, &r), *f = NULL;
-    berth_coplace_options o = berth_coplace_defaults();
+    berth_coplace_options o = berth_coplace_default();
     matrix m, n;
     o.control = k % 2;
     CHECK_STATUS(berth_graph_coplace(g, &o, &f, NULL), BERTH_OK);
@@ -265,7 +265,7 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
 static void takes_the_forward_ops(void) {
   static const int32_t expected[] = { 0, 1, 2, 2, 1, 1, 2, 1, 2 };
   berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
-  berth_forward_options o = berth_forward_defaults();
+  berth_forward_options o = berth_forward_default();
   int32_t map[N_OPS];
   const int32_t *to;
   berth_op op;
@@ -308,7 +308,7 @@ static void keeps_what_binds_the_others(void) {
 
 static void refuses_forward(void) {
   berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
-  berth_forward_options o = berth_forward_defaults();
+  berth_forward_options o = berth_forward_default();
   berth_graph_builder *b;
   berth_op op = berth_op_default();
   int32_t members[] = { 0, 1 };
@@ -370,7 +370,7 @@ static berth_status transform_all(berth_ctx *other) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL, *m = NULL, *f = NULL, *c = NULL, *l = NULL;
   berth_op x = berth_op_default();
-  berth_coplace_options o = berth_coplace_defaults();
+  berth_coplace_options o = berth_coplace_default();
   double seconds = 1;
   int32_t map[8], same[2];
   berth_status st = berth_graph_builder_new(other, &b);

@@ -62,7 +62,7 @@ static berth_graph *timed(berth_rng *rng, int twins) {
 }
 
 static berth_graph *fused(berth_rng *rng, const berth_graph *g, berth_fuse_inner inner, int32_t *map) {
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   berth_graph *f = NULL;
   o.scope = BERTH_FUSE_ALL;
   o.share.max_ops = 2 + berth_rng_below(rng, 5);

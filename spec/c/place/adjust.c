@@ -127,7 +127,7 @@ static void refuses(void) {
   o = berth_adjust_default(NULL);
   o.place.param_multiple = NAN;
   CHECK_STATUS(berth_adjust(cost, split, &o, &p, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "adjust: option param_multiple: nan is no finite number from 0");
+  CHECK_TEXT(berth_errmsg(ctx), "option param_multiple is nan (a finite number from 0)");
   berth_cost_release(cost);
   cost = cost_of(ctx, 1, pinned, 2, INFINITY);
   CHECK_STATUS(berth_adjust(cost, elsewhere, NULL, &p, NULL), BERTH_EINVAL);

@@ -23,11 +23,11 @@ static double simulated(const instance *x, const int32_t *device, berth_memory_p
   return makespan;
 }
 
-static void check_bounds(const instance *x, double makespan, berth_bounds_level level) {
+static void check_bounds(const instance *x, double makespan, bool thorough) {
   berth_bounds_options o = berth_bounds_default(x->g);
   berth_bounds b;
   o.memory = BERTH_MEMORY_NONE;
-  o.level = level;
+  o.thorough = thorough;
   CHECK_STATUS(berth_bounds_compute(x->cost, &o, &b, NULL), BERTH_OK);
   if (!CHECK(b.best <= makespan * (1 + 1e-9))) printf("# %s: %.17g above %.17g\n", b.name, b.best, makespan);
 }
@@ -53,8 +53,8 @@ static void place_all(const instance *x) {
       continue;
     }
     makespan = simulated(x, berth_placement_device(p), BERTH_MEMORY_NONE, NULL);
-    check_bounds(x, makespan, BERTH_BOUNDS_CHEAP);
-    check_bounds(x, makespan, BERTH_BOUNDS_THOROUGH);
+    check_bounds(x, makespan, false);
+    check_bounds(x, makespan, true);
     berth_placement_release(p);
   }
 }
@@ -88,8 +88,8 @@ static void brute_force(void) {
       for (v = 0; v < n; v++) device[v] = code >> v & 1;
       best = fmin(best, simulated(&x, device, BERTH_MEMORY_NONE, NULL));
     }
-    check_bounds(&x, best, BERTH_BOUNDS_CHEAP);
-    check_bounds(&x, best, BERTH_BOUNDS_THOROUGH);
+    check_bounds(&x, best, false);
+    check_bounds(&x, best, true);
     release_instance(&x);
   }
 }

@@ -114,7 +114,7 @@ static inline void add_edges(problem *p, berth_rng *rng, int most_bytes) {
 
 static inline berth_bounds thorough(berth_ctx *ctx, const problem *p) {
   made m = problem_make(ctx, p);
-  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, BERTH_BOUNDS_THOROUGH, 1e-6, BERTH_LINKS_FREE };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
   berth_bounds b = { 0 };
   CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
   unmake(&m);

@@ -291,9 +291,9 @@ static void test_bad_options(void) {
   berth_member list[] = { { "a", "etf", plain, NULL, NULL }, { "b", "heft", plain, NULL, NULL } };
   good.members = list;
 #define REFUSED(change, message) o = good, change, refused(ctx, m.c, &o, message)
-  REFUSED(o.threads = -1, "portfolio: option threads: -1 is negative");
-  REFUSED(o.seconds = NAN, "portfolio: option seconds: nan is not a time");
-  REFUSED(o.seconds = -1, "portfolio: option seconds: -1 is not a time");
+  REFUSED(o.threads = -1, "option threads is -1 (0 to 4096)");
+  REFUSED(o.seconds = NAN, "option seconds is nan (a number from 0)");
+  REFUSED(o.seconds = -1, "option seconds is -1 (a number from 0)");
   REFUSED(o.seconds = 2, "portfolio: option seconds: 2 s, but the context has no clock");
   REFUSED(o.n_members = -1, "portfolio: option members: there are not -1");
   REFUSED(o.place.tau = 0.5, "portfolio: option tau: is of one placer; give it to a member");
@@ -303,7 +303,7 @@ static void test_bad_options(void) {
   REFUSED(o.place.coarsen = BERTH_COARSEN_FUSE, "portfolio: option coarsen: is of one placer; give it to a member");
   REFUSED(o.place.transfer_weight = 2, "portfolio: option transfer_weight: is of one placer; give it to a member");
   REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE, "portfolio: option favourites: is of one placer; give it to a member");
-  REFUSED(o.place.gap = 0, "portfolio: option gap: 0 is not a finite number from 1e-9 on");
+  REFUSED(o.place.gap = 0, "option gap is 0 (a finite number from 1e-09)");
   REFUSED(o.place.quantum = -1, "portfolio: member 0 (single): option quantum is -1 (a finite number from 0)");
   good.n_members = 2;
   list[1].options.tries = 0;

@@ -191,7 +191,7 @@ static void bounds_hold(void) {
     setup_mesh(&s, devices, INFINITY);
     best = best_of_all(&s, n, devices);
     o = berth_bounds_default(s.g);
-    o.level = BERTH_BOUNDS_THOROUGH;
+    o.thorough = 1;
     CHECK_STATUS(berth_bounds_compute(s.cost, &o, &b, NULL), BERTH_OK);
     CHECK(b.best <= best * (1 + 1e-9) && b.best > 0);
     paths += b.best == b.critical_path;

@@ -116,7 +116,7 @@ static void random_twins(void) {
     setup s;
     int32_t device[2 * OPS];
     berth_graph *forward = NULL;
-    berth_mirror_options m = berth_mirror_defaults();
+    berth_mirror_options m = berth_mirror_default();
     berth_sim_options o;
     berth_result *r;
     judged j;

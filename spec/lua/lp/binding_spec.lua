@@ -71,7 +71,7 @@ describe("berth.favourites", function()
   it("refuses what is wrong, by name", function()
     local g, t = fork(), pair()
     for text, opts in pairs {
-      ["tau: 2 is above 1"] = { tau = 2 }, ["gap: 0 is below 1e-9"] = { gap = 0 },
+      ["tau: 2 is out of range 0 to 1"] = { tau = 2 }, ["gap: expected a finite number from 1e-09, got 0"] = { gap = 0 },
       ["'x' is none of: mean, least"] = { times = "x" },
       ["'x' is none of: auto, entropic, interior"] = { method = "x" }, ["unknown option 'foo'"] = { foo = 1 },
       ["iterations"] = { iterations = 1.5 },

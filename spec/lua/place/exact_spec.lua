@@ -187,7 +187,7 @@ describe("berth.exact", function()
     local g, t = five(), identical(2)
     local function message(...) return select(2, pcall(berth.exact, ...)) end
     assert.matches("berth.exact: unknown option 'node'", message(g, t, { node = 1 }))
-    assert.matches("nodes: .*0", message(g, t, { nodes = 0 }))
+    assert.matches("nodes: .*%-1", message(g, t, { nodes = -1 }))
     assert.matches("nodes: .*1.5", message(g, t, { nodes = 1.5 }))
     assert.matches("schedules: .*%-1", message(g, t, { schedules = -1 }))
     assert.matches("seconds: .*%-1", message(g, t, { seconds = -1 }))
