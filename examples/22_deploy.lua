@@ -5,7 +5,7 @@ local g = berth.deploy.models.build("vgg19", { batch = 6 })
 local cluster = berth.deploy.clusters.six_gpu() -- two V100, two V100, two GTX 1080 Ti; 2.2 to 5 GB/s between them
 
 local function told(name, rule)
-  local a = assert(berth.deploy.plan(g, cluster, { batch = 6, op_groups = 20, evaluations = 3000, reasons = 100, sfb = rule }))
+  local a = assert(berth.deploy.plan(g, cluster, { batch = 6, op_groups = 20, calls = 3000, reasons = 100, sfb = rule }))
   print(("%-20s %7s a step, %.2f x DP-NCCL, %.2f x the best uniform strategy"):format(name, berth.format(a.seconds, "seconds"),
     a.speedup, a.speedup_uniform))
   return a

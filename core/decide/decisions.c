@@ -6,7 +6,7 @@ static const double ANY_EVALUATIONS = 1e15;
 berth_decide_options berth_decide_default(int published) {
   berth_decide_options o = { 0 };
   o.method = published ? BERTH_DECIDE_TREE : BERTH_DECIDE_MCTS;
-  o.evaluations = 800;
+  o.calls = 800;
   o.exploration = 1;
   o.batch = 1;
   o.virtual_loss = 1;
@@ -104,25 +104,57 @@ static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
   return check_start_values(ctx, p);
 }
 
-static bool is_part(double x) { return x >= 0 && x <= 1; }
-static bool is_amount(double x) { return x >= 0 && isfinite(x); }
+static void set_defaults(void *out) { *(berth_decide_options *)out = berth_decide_default(0); }
+
+static const berth_choice *const methods[] = {
+  BERTH_I_CHOICE("mcts", "Starts, trees around the best that are unlike each other, then annealing with the prior."),
+  BERTH_I_CHOICE("tree", "Starts, then the tree alone."),
+  BERTH_I_CHOICE("anneal", "Starts, then simulated annealing without the prior: the yardstick."),
+  BERTH_I_CHOICE("refine", "Starts, then annealing whose proposals come from the prior, neighbours and good assignments."),
+  BERTH_I_CHOICE("published", "The tree alone, with the numbers of TAG's code."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_decide_options, name, kind)
+
+/* "published" is berth_decide_default(1), no method of its own. */
+const berth_option_table *berth_decide_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(method, CHOICE), .choices = methods, .text = "how it searches" },
+    { FIELD(calls, LONG), .was = "evaluations", .text = "assignments that are evaluated at most" },
+    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
+      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the machine" },
+    { FIELD(seed, SEED), .text = "of random choices" },
+    { FIELD(uniform, FLAG), .text = "after the starts each action for all decisions" },
+    { FIELD(uniform_part, NUMBER), .high = 1, .text = "share of the calls for these, at most" },
+    { FIELD(informed_part, NUMBER), .high = 1,
+      .text = "mcts with a prior: share of the rest for actions for all decisions but where another is likelier" },
+    { FIELD(several_part, NUMBER), .high = 1, .text = "mcts: share of what the trees leave for ways from several assignments" },
+    { FIELD(tree_part, NUMBER), .high = 1, .text = "mcts: share of the rest for the trees; without a prior half of it" },
+    { FIELD(exploration, NUMBER), .text = "factor of the exploration term" },
+    { FIELD(widening, NUMBER),
+      .text = "of a node with v visits the likeliest widening * v^widening_power children count; 0: all" },
+    { FIELD(widening_power, NUMBER), .text = "its exponent" },
+    { FIELD(first_play, FLAG), .text = "a child without visits is as good as its parent less first_play_loss, not as 0" },
+    { FIELD(first_play_loss, NUMBER), .low = -INFINITY, .text = "what a child without visits is worse by" },
+    { FIELD(best_part, NUMBER), .high = 1, .text = "part of the best value below a node in its value; the rest is the mean" },
+    { FIELD(scale, NUMBER), .text = "relative gain that changes the reward by 1; 0: rewards as published" },
+    { FIELD(skip_known, FLAG), .text = "nodes with nothing left to find below are left aside" },
+    { FIELD(batch, WHOLE), .low = 1, .high = 1024, .text = "leaves at once" },
+    { FIELD(virtual_loss, NUMBER), .text = "for each visit under way a child counts as this much worse" },
+    { FIELD(hot, NUMBER), .above = 1, .text = "anneal, refine: temperature at the beginning, in parts of the value" },
+    { FIELD(cold, NUMBER), .above = 1, .text = "anneal, refine: temperature at the end, in parts of the value" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("decide", options, berth_decide_options, set_defaults);
+}
 
 static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o) {
-  if ((unsigned)o->method > BERTH_DECIDE_REFINE) return berth_i_fail(ctx, BERTH_EINVAL, "method %d", (int)o->method);
-  if (!is_part(o->uniform_part) || !is_part(o->informed_part) || !is_part(o->tree_part) || !is_part(o->several_part) ||
-      !is_part(o->best_part))
-    return berth_i_fail(ctx, BERTH_EINVAL, "uniform_part %g, informed_part %g, tree_part %g, several_part %g, best_part %g: "
-                        "expected 0 to 1", o->uniform_part, o->informed_part, o->tree_part, o->several_part, o->best_part);
-  if (!is_amount(o->exploration) || !is_amount(o->widening) || !is_amount(o->widening_power) || !is_amount(o->virtual_loss) ||
-      !is_amount(o->scale) || !isfinite(o->first_play_loss))
-    return berth_i_fail(ctx, BERTH_EINVAL, "exploration %g, widening %g, widening_power %g, virtual_loss %g, scale %g, "
-                        "first_play_loss %g: expected finite numbers, none but the last below 0", o->exploration, o->widening,
-                        o->widening_power, o->virtual_loss, o->scale, o->first_play_loss);
-  if (o->batch < 1 || o->batch > 1024)
-    return berth_i_fail(ctx, BERTH_EINVAL, "batch %d: expected 1 to 1024", (int)o->batch);
-  if (!(o->cold > 0) || !(o->hot >= o->cold) || isinf(o->hot))
-    return berth_i_fail(ctx, BERTH_EINVAL, "hot %g, cold %g: expected hot >= cold > 0", o->hot, o->cold);
-  return BERTH_OK;
+  berth_status st = berth_options_check(ctx, berth_decide_option_table(), o);
+  if (st != BERTH_OK) return st;
+  if (o->method > BERTH_DECIDE_REFINE) return berth_i_fail(ctx, BERTH_EINVAL, "option method is %d: unknown", (int)o->method);
+  if (o->hot >= o->cold) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option hot is %g: not from cold, %g", o->hot, o->cold);
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p, const berth_
   berth_decider *d;
   berth_status st = berth_decider_new(ctx, p, &o, &d);
   if (st != BERTH_OK) return st;
-  st = berth_decider_search(d, o.evaluations, o.seconds);
+  st = berth_decider_search(d, o.calls, o.seconds);
   if (st == BERTH_OK) st = berth_decider_best(d, assignment, report);
   berth_decider_release(d);
   return st;

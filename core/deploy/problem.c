@@ -14,21 +14,70 @@ berth_deploy_options berth_deploy_default(berth_physics physics) {
   return o;
 }
 
+static void set_defaults(void *out) { *(berth_deploy_options *)out = berth_deploy_default(BERTH_PHYSICAL); }
+
+static const berth_choice *const groupings[] = {
+  BERTH_I_CHOICE("metis", "METIS."),
+  BERTH_I_CHOICE("top-k", "The costliest base groups as centres, each other one with the nearest."),
+  NULL
+};
+static const berth_choice *const splits[] = {
+  BERTH_I_CHOICE("time", "Time."), BERTH_I_CHOICE("parameters", "Parameters, as published."), NULL
+};
+static const berth_choice *const buckets[] = {
+  BERTH_I_CHOICE("none", "Each gradient alone."),
+  BERTH_I_CHOICE("group", "The gradients of an op group in one AllReduce."),
+  BERTH_I_CHOICE("bytes", "Up to bucket_bytes in one AllReduce."),
+  NULL
+};
+static const berth_choice *const orders[] = {
+  BERTH_I_CHOICE("fifo", "First in, first out."),
+  BERTH_I_CHOICE("rank", "The op with the longest way to the end; updates last."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_deploy_options, name, kind)
+#define AS(field, name, kind) BERTH_I_OPTION_AT(berth_deploy_options, field, name, kind)
+
+const berth_option_table *berth_deploy_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(batch, WHOLE), .low = 1, .fallback = "none; must be given", .text = "samples in a step" },
+    { FIELD(op_groups, WHOLE), .low = 1, .text = "most op groups" },
+    { AS(top_k, "grouping", CHOICE), .choices = groupings, .text = "how op groups are made" },
+    { AS(split_parameters, "split", CHOICE), .choices = splits, .text = "what the option SPLIT balances" },
+    { FIELD(seed, SEED), .text = "of METIS" },
+    { FIELD(uneven, FLAG), .text = "replicas may have shares by speed" },
+    { AS(device_group, "device_groups", OTHER), .takes = "array", .fallback = "same machine, type, speed, rates and memory",
+      .text = "group of each device" },
+    { AS(set_device, "sets", OTHER), .takes = "array", .fallback = "unions of device groups, and each device",
+      .text = "candidate device sets: arrays of devices" },
+    { AS(point_cost, "points", OTHER), .takes = "array",
+      .text = "{ batch, cost } or { batch, graph }: profiles at other batch sizes" },
+    { FIELD(duplicates, FLAG), .text = "an op group may be repeated whole on every replica" },
+    { FIELD(strict, FLAG), .text = "no replicas with unequal shares" },
+    { FIELD(redundant, FLAG), .text = "as published: PS is legal, too, where no gradient is reduced" },
+    { FIELD(bucket, CHOICE), .choices = buckets, .text = "which gradients share an AllReduce" },
+    { FIELD(bucket_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1, .high = INFINITY,
+      .text = "most bytes in one AllReduce; makes the bucket `bytes`" },
+    { FIELD(split_gradients, FLAG), .text = "as published: partial gradients count as 1/n of their bytes" },
+    { FIELD(positional, FLAG),
+      .text = "as published: parts by position, splits and concatenations on the first device" },
+    { FIELD(gather, FLAG), .text = "parts go to all replicas by AllGather, not by a concatenation that all read" },
+    { FIELD(free_auxiliary, FLAG), .text = "splits, sums and concatenations take no time" },
+    { FIELD(input_at_first, FLAG), .text = "input ops are on the first device that can run them" },
+    { FIELD(order, CHOICE), .choices = orders, .text = "which ready op goes first" },
+    { FIELD(analysis, OTHER), .takes = "analysis", .fallback = "berth.deploy.analyse", .text = "roles and batch rules of ops" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("deploy", options, berth_deploy_options, set_defaults);
+}
+
 /* ---- checks ------------------------------------------------------------------------------- */
 
 static berth_status check_numbers(berth_ctx *ctx, const berth_deploy_options *o) {
-  if (o->batch < 1) return berth_i_fail(ctx, BERTH_EINVAL, "batch is %ld: needs 1 or more", (long)o->batch);
-  if (o->op_groups < 1) return berth_i_fail(ctx, BERTH_EINVAL, "op_groups is %ld: needs 1 or more", (long)o->op_groups);
-  if ((int)o->bucket < 0 || o->bucket > BERTH_BUCKET_BYTES)
-    return berth_i_fail(ctx, BERTH_EINVAL, "there is no bucket %d", (int)o->bucket);
-  if (o->bucket == BERTH_BUCKET_BYTES && !(o->bucket_bytes > 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "bucket_bytes is %g: needs more than 0", o->bucket_bytes);
-  if ((int)o->order < 0 || o->order > BERTH_DEPLOY_RANK)
-    return berth_i_fail(ctx, BERTH_EINVAL, "there is no order %d", (int)o->order);
-  if (o->n_sets < 0 || o->n_points < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0", (long)o->n_sets,
-                        (long)o->n_points);
-  return BERTH_OK;
+  if (o->n_sets >= 0 && o->n_points >= 0) return berth_options_check(ctx, berth_deploy_option_table(), o);
+  return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0", (long)o->n_sets,
+                      (long)o->n_points);
 }
 
 static berth_status check(const berth_cost *cost, const berth_deploy_options *o) {

@@ -7,6 +7,24 @@ berth_sfb_problem berth_sfb_default(berth_sfb_cost cost) {
   return (berth_sfb_problem){ .cost = cost, .per_op = cost == BERTH_SFB_COMPAT ? 1e-6 : 0 };
 }
 
+static void set_defaults(void *out) { *(berth_sfb_problem *)out = berth_sfb_default(BERTH_SFB_PER_DEVICE); }
+
+static const berth_choice *const costs[] = {
+  BERTH_I_CHOICE("per-device", "Seconds on one device."),
+  BERTH_I_CHOICE("compat", "As published: work and traffic of all devices together."),
+  NULL
+};
+
+const berth_option_table *berth_sfb_option_table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION(berth_sfb_problem, cost, CHOICE), .choices = costs, .text = "what is made small" },
+    { BERTH_I_OPTION(berth_sfb_problem, per_op, QUANTITY), .unit = BERTH_SECONDS, .fallback = "0; compat 1 us",
+      .text = "time of each op that is repeated, besides its own" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("sfb", options, berth_sfb_problem, set_defaults);
+}
+
 /* ---- what is refused ---------------------------------------------------------------------- */
 
 static bool is_amount(double x) { return x >= 0 && !isinf(x); }

@@ -3,7 +3,7 @@ local main = require "berth.cli.main"
 
 local G, T = "model:gnmt,batch=4,seq=4,granularity=layer", "mesh:3,preset=V100,bandwidth=10GB/s,latency=5us"
 local CHAIN, D = "model:einsum,program=chain,seed=1", "--devices=2"
-local TAG = { "tag:vgg19,batch=6", "tag:sfb_trio", "--evaluations", "30", "--seed", "1" }
+local TAG = { "tag:vgg19,batch=6", "tag:sfb_trio", "--calls", "30", "--seed", "1" }
 
 local commands = {
   { "place", G, T, "--placer", "heft", "--links", "duplex" }, { "place", G, T, "--members", "single,m-etf,heft", "--rows" },

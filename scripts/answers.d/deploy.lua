@@ -81,7 +81,7 @@ local function values(add)
     end)
     add("deploy bound " .. x[1], function() return { d:bound() } end)
     add("deploy guard " .. x[1], function()
-      local s, v, n = d:guard(mixed(d, 2), { evaluations = 6 })
+      local s, v, n = d:guard(mixed(d, 2), { calls = 6 })
       return { v.seconds or v, n }, s
     end)
     if x[1] ~= "strict" then
@@ -107,7 +107,7 @@ local function searches(add)
   local d = problem(vgg, small, { op_groups = 8 })
   for _, method in ipairs { "mcts", "tree", "anneal", "refine", "published" } do
     add("deploy search " .. method, function()
-      local r = assert(d:search { method = method, evaluations = 40, seed = 1 })
+      local r = assert(d:search { method = method, calls = 40, seed = 1 })
       return { r.seconds, r.start, r.evaluations, r.repeats }, { r.action, r.duplicate, r.sfb, r.trace, r.playouts }
     end)
   end
@@ -115,7 +115,7 @@ local function searches(add)
     { steps = true }, { baselines = true } } do
     local key = next(options)
     add(("deploy search %s=%s"):format(key, tostring(options[key])), function()
-      options.evaluations, options.seed = 40, 2
+      options.calls, options.seed = 40, 2
       local r = assert(d:search(options))
       return { r.seconds, r.start, r.evaluations }, { r.action, r.duplicate, r.trace }
     end)
@@ -150,7 +150,7 @@ local function plans(add)
     { "anneal", vgg, large, { method = "anneal", sfb = "cut" } } } do
     local cluster, options = x[3], x[4]
     add("deploy plan " .. x[1], function()
-      options.batch, options.op_groups, options.evaluations, options.reasons = 6, 8, 60, 10
+      options.batch, options.op_groups, options.calls, options.reasons = 6, 8, 60, 10
       local a = assert(berth.deploy.plan(x[2], cluster, options))
       local path = os.tmpname()
       local texts = { a:to_json(), a:table(5), a:baseline_table(), a:memory_table(), tostring(a) }
@@ -173,7 +173,7 @@ local function decisions(add)
     for _, prior in ipairs { false, true } do
       add(("decide %s%s"):format(method, prior and " prior" or ""), function()
         local r = assert(berth.decide {
-          decisions = #items, actions = { "leave", "pack" }, seed = 1, evaluations = 60, method = method,
+          decisions = #items, actions = { "leave", "pack" }, seed = 1, calls = 60, method = method,
           prior = prior and function(leaves)
             local out = {}
             for i, leaf in ipairs(leaves) do out[i] = { 1, items[leaf.decision][2] / items[leaf.decision][1] } end

@@ -114,7 +114,7 @@ local function agents(add)
     local agent = berth.agents.tag { size = "tiny", seed = 1 }
     local d = assert(berth.deploy.problem(berth.deploy.models.random { seed = 3, family = "mlp", layers = 4 },
       berth.deploy.clusters.sfb_trio(), { batch = 6, op_groups = 6 }))
-    local r = assert(d:search { prior = agent:prior(d), evaluations = 30, seed = 1 })
+    local r = assert(d:search { prior = agent:prior(d), calls = 30, seed = 1 })
     return { r.seconds, r.evaluations }
   end)
 end

@@ -55,8 +55,8 @@ static void draw(slot *s, berth_rng *rng) {
 }
 
 static berth_status open_solver(berth_ctx *ctx, slot *s, berth_i_slot_solver **out) {
-  berth_ps_options p = berth_ps_defaults(MACHINES, RESOURCES, 1, s->capacity);
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_ps_options p = berth_ps_default(MACHINES, RESOURCES, 1, s->capacity);
+  berth_pdors_options o = berth_pdors_default();
   berth_i_slot_state state = { s->price, s->left };
   berth_ps *ps;
   berth_status st = berth_ps_new(ctx, &p, 1, &s->job, &ps);

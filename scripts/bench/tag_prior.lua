@@ -73,18 +73,18 @@ local function measure(graph, about, seed)
   local d = assert(berth.deploy.problem(graph, topology, { batch = about.options.batch, physics = o.physics }))
   local starts, row, cpu = { { action = assert(d:baselines())[1].action } }, {}, {}
   local makes = {
-    anneal = function() return { method = "anneal", evaluations = tonumber(o.many) } end,
+    anneal = function() return { method = "anneal", calls = tonumber(o.many) } end,
     learned = function() return agent:guide(d, starts, tonumber(o.few)) end,
     ["local"] = function() return same_guide(d, starts, "local", costs.view(d)) end,
     uniform = function() return same_guide(d, starts, "uniform", of_nothing(d)) end,
     local_default = function() return { prior = "local", start = starts } end,
     local_best = function() return best_of_costs(d, starts) end,
     uniform_default = function() return { prior = "uniform", start = starts } end,
-    mcts = function() return { evaluations = tonumber(o.many), start = starts } end,
+    mcts = function() return { calls = tonumber(o.many), start = starts } end,
   }
   for _, name in ipairs(columns) do
     local start = os.clock()
-    local given = options.merge({ method = "mcts", evaluations = tonumber(o.few), sfb = "local", seed = 1 }, makes[name]())
+    local given = options.merge({ method = "mcts", calls = tonumber(o.few), sfb = "local", seed = 1 }, makes[name]())
     local r, message, code = d:search(given)
     if not r and code ~= "infeasible" then error(message, 0) end
     row[name], cpu[name] = r and r.seconds, os.clock() - start

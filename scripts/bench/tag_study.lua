@@ -64,7 +64,7 @@ end
 local function run(t)
   local graph, batch, further = model(t.model)
   local opts = { batch = batch, points = further, physics = t.physics, method = t.method, seed = t.seed,
-    evaluations = tonumber(t.evaluations), reasons = false }
+    calls = tonumber(t.evaluations), reasons = false }
   for key, value in pairs(VARIANTS[t.variant]) do opts[key] = value end
   local a, message = berth.deploy.plan(graph, cluster(t.cluster, LINKS[t.physics]), opts)
   if not a then return { infeasible = message } end

@@ -202,7 +202,7 @@ describe("TAG's search tree", function()
     -- decisions at 0, 10, 4, 6, 5: once 1 and 2 are made, 3 is as 1 (4 < 6), 4 as 2 (4 < 6), 5 as 1 (both 5 away)
     local position, seen = { 0, 10, 4, 6, 5 }, {}
     local t = berth.decide.tree { decisions = 5, actions = 3, method = "tree", fill = "nearest", position = position, seed = 3,
-      starts = { { 3, 3, 3, 3, 3 } }, evaluations = 100, value = function(a) return 5 + a[1] - a[2] + a[3] * a[4] - a[5] end,
+      starts = { { 3, 3, 3, 3, 3 } }, calls = 100, value = function(a) return 5 + a[1] - a[2] + a[3] * a[4] - a[5] end,
       prior = function(leaves)
         local w = {}
         for i, leaf in ipairs(leaves) do
@@ -263,7 +263,7 @@ describe("a plan", function()
     for seed = 1, 20 do
       local g, batch = tag.random(seed)
       local t = tag.topology(seed)
-      local a = assert(berth.deploy.plan(g, t, { batch = batch, op_groups = 4, evaluations = 40, seed = seed, reasons = false,
+      local a = assert(berth.deploy.plan(g, t, { batch = batch, op_groups = 4, calls = 40, seed = seed, reasons = false,
         physics = seed % 4 == 0 and "compat" or "physical" }))
       local names = {}
       for _, baseline in ipairs(a.baselines) do
@@ -305,7 +305,7 @@ describe("a plan", function()
       local free = assert(berth.deploy.problem(g, tag.topology(seed), { batch = batch }))
       local need = free:baselines()[1].peak
       local memory = need * (0.5 + seed / 24)
-      local a, _, code = berth.deploy.plan(g, tag.topology(seed, memory), { batch = batch, op_groups = 4, evaluations = 80,
+      local a, _, code = berth.deploy.plan(g, tag.topology(seed, memory), { batch = batch, op_groups = 4, calls = 80,
         reasons = false })
       assert.is_true(a ~= nil or code == "infeasible")
       for _, baseline in ipairs(a and a.baselines or {}) do
@@ -332,7 +332,7 @@ describe("a plan", function()
   it("tells apart what data parallelism would take if it fitted", function()
     -- 10 MB hold one layer, not two: a layer on each device; 40 + 40 + 20 + 20 + 1 ms and 400 B there and back, 12.4 us each
     local g, t = heavy(10e6)
-    local a = assert(berth.deploy.plan(g, t, { batch = 4, evaluations = 60, reasons = false }))
+    local a = assert(berth.deploy.plan(g, t, { batch = 4, calls = 60, reasons = false }))
     local dp = a:baseline("dp")
     assert.is_false(dp.fits)
     assert.is_true(dp.missing >= 2e6 and dp.missing < 3e6)
@@ -344,7 +344,7 @@ describe("a plan", function()
 
   it("refuses where nothing fits, with the bytes that are missing", function()
     local g, t = heavy(5e6)
-    local a, message, code, why = berth.deploy.plan(g, t, { batch = 4, evaluations = 60, reasons = false })
+    local a, message, code, why = berth.deploy.plan(g, t, { batch = 4, calls = 60, reasons = false })
     assert.is_nil(a)
     assert.equal("infeasible", code)
     assert.is_true(why.missing >= 1e6 and why.missing < 2e6, message)
@@ -352,7 +352,7 @@ describe("a plan", function()
 
   it("comes with a bound that one device attains", function()
     local g = tag.layer { forward = 40e-3, backward = 20e-3, update = 1e-3, x = 4, y = 4, gradient = 4 }
-    local a = assert(berth.deploy.plan(g, berth.topology.mesh(1), { batch = 4, evaluations = 10, reasons = false }))
+    local a = assert(berth.deploy.plan(g, berth.topology.mesh(1), { batch = 4, calls = 10, reasons = false }))
     assert.near(61e-3, a.seconds, 1e-12)
     assert.near(61e-3, a.bound, 1e-9)
   end)

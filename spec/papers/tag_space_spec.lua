@@ -262,7 +262,7 @@ describe("a search", function()
         local d = assert(berth.deploy.problem(g, tag.topology(seed + 40), { batch = batch, op_groups = 5 }))
         local start = tag.strategy(d, seed)
         local first = d:evaluate({ action = start.action }).seconds
-        local o = { method = method, evaluations = 25, seed = seed, start = { start }, sfb = "none" }
+        local o = { method = method, calls = 25, seed = seed, start = { start }, sfb = "none" }
         local r, again = d:search(o), d:search(o)
         assert.is_true(r.evaluations <= 25)
         assert.is_true(r.seconds <= first)

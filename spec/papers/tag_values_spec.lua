@@ -169,7 +169,7 @@ describe("estimates", function()
     local d = assert(berth.deploy.problem(g, mesh(2), { batch = 4 }))
     local s = tag.uniform(d, { 1, 2 }, "allreduce")
     s.duplicate = { 3, 4 }
-    local kept = d:guard(s, { evaluations = 8 })
+    local kept = d:guard(s, { calls = 8 })
     assert.same({ 3 }, kept.duplicate)
     assert.is_true(d:evaluate(kept).seconds < d:evaluate(s).seconds)
     assert.is_true(d:evaluate(kept).seconds < d:evaluate({ action = s.action }).seconds)
@@ -177,7 +177,7 @@ describe("estimates", function()
 
   it("of changes in a plan are those of the simulation", function()
     local g, batch = tag.random(11)
-    local a = assert(berth.deploy.plan(g, tag.topology(8), { batch = batch, op_groups = 4, evaluations = 40, reasons = 40,
+    local a = assert(berth.deploy.plan(g, tag.topology(8), { batch = batch, op_groups = 4, calls = 40, reasons = 40,
       sfb = "none" }))
     local checked = 0
     for k, group in ipairs(a.groups) do

@@ -11,7 +11,29 @@ typedef struct analysing {
   bool flags;            /* the graph's flags count, where no rule is given */
 } analysing;
 
-berth_analysis_options berth_analysis_default(void) { return (berth_analysis_options){ .flags = -1 }; }
+berth_analysis_options berth_analysis_default(void) { return (berth_analysis_options){ .flags = BERTH_FLAGS_AUTO }; }
+
+static void set_defaults(void *out) { *(berth_analysis_options *)out = berth_analysis_default(); }
+
+static const berth_choice *const flags[] = {
+  BERTH_I_CHOICE("rules", "By the built-in table."),
+  BERTH_I_CHOICE("graph", "Those that the graph flags."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_analysis_options, name, kind)
+
+const berth_option_table *berth_analysis_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(rules, OTHER), .takes = "array", .text = "{ kind, role, batch, outputs }: rules that come before the built-in table" },
+    { BERTH_I_OPTION_AT(berth_analysis_options, op, "ops", OTHER), .takes = "array",
+      .text = "{ op, role, batch, outputs }: rules of single ops" },
+    { FIELD(flags, CHOICE), .first = BERTH_FLAGS_RULES, .choices = flags, .fallback = "graph if any tensor has a flag",
+      .text = "which tensors have the batch" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("analysis", options, berth_analysis_options, set_defaults);
+}
 
 static bool writes_variable(uint8_t role) {
   return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
@@ -254,7 +276,7 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
   berth_status st = berth_i_op_rules(x->g, o, x->rule);
   if (st != BERTH_OK) return st;
   for (v = 0; v < x->g->n_ops; v++) x->a->role[v] = x->rule[v].role;
-  x->flags = o->flags == 1 || (o->flags == -1 && has_flags(x->g));
+  x->flags = o->flags == BERTH_FLAGS_GRAPH || (o->flags == BERTH_FLAGS_AUTO && has_flags(x->g));
   find_marks(x);
   find_gradients(x);
   if ((st = find_unknown(x)) != BERTH_OK) return st;
@@ -279,7 +301,8 @@ static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) 
 berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, berth_analysis **out) {
   const berth_analysis_options defaults = berth_analysis_default(), *o = opts ? opts : &defaults;
   berth_analysis *a;
-  berth_status st = berth_i_check_rules(g, o);
+  berth_status st = berth_options_check(g->ctx, berth_analysis_option_table(), o);
+  if (st == BERTH_OK) st = berth_i_check_rules(g, o);
   if (st != BERTH_OK) return st;
   if (g->n_collectives > 0) {
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",

@@ -121,9 +121,6 @@ berth_status berth_i_check_rules(const berth_graph *g, const berth_analysis_opti
   int32_t k;
   berth_status st = BERTH_OK;
   if (o->n_rules < 0 || o->n_ops < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "a number of rules is negative");
-  if (o->flags < -1 || o->flags > 1) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "option flags: %d is none of -1, 0, 1", o->flags);
-  }
   for (k = 0; k < o->n_rules && st == BERTH_OK; k++) {
     if (!o->rules[k].kind || !*o->rules[k].kind) {
       return berth_i_fail(g->ctx, BERTH_EINVAL, "rule %ld has no kind", (long)k);

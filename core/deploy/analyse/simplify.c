@@ -7,6 +7,23 @@ static const char *const cheap_kinds[] = { "Sigmoid", "Relu", "LeakyRelu", "Tanh
 
 berth_simplify_options berth_simplify_default(void) { return (berth_simplify_options){ .n_kinds = -1 }; }
 
+static void set_defaults(void *out) { *(berth_simplify_options *)out = berth_simplify_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_simplify_options, name, kind)
+
+const berth_option_table *berth_simplify_option_table(void) {
+  static const berth_option options[] = {
+    { BERTH_I_OPTION_AT(berth_simplify_options, sink, "sinks", OTHER), .takes = "array",
+      .fallback = "updates, scatter and assign ops", .text = "ops that are needed, with all before them" },
+    { FIELD(kinds, OTHER), .takes = "array", .fallback = "Sigmoid, Relu, LeakyRelu, Tanh", .text = "kinds of cheap ops" },
+    { FIELD(cheap, NUMBER), .high = 1, .text = "also cheap: ops of at most this share of the time of all" },
+    { FIELD(cost, OTHER), .takes = "cost", .text = "a cost of the graph, for op times" },
+    { FIELD(control, FLAG), .text = "tensors of 0 bytes without flags stay" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("simplify", options, berth_simplify_options, set_defaults);
+}
+
 static bool is_kind(const berth_graph *g, int32_t op, const char *kind) {
   return g->op_kind && g->op_kind[op] != BERTH_NONE && strcmp(g->kinds.text[g->op_kind[op]], kind) == 0;
 }
@@ -253,9 +270,8 @@ static berth_status check(const berth_graph *g, const berth_simplify_options *o)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
   }
-  if (!(o->cheap >= 0 && o->cheap <= 1)) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "option cheap: %g is no share from 0 to 1", o->cheap);
-  }
+  berth_status st = berth_options_check(g->ctx, berth_simplify_option_table(), o);
+  if (st != BERTH_OK) return st;
   if (o->cost && berth_cost_graph(o->cost) != g) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "the cost is of another graph");
   }

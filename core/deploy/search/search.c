@@ -15,6 +15,35 @@ berth_deploy_search_options berth_deploy_search_default(int published) {
   return o;
 }
 
+static void set_defaults(void *out) { *(berth_deploy_search_options *)out = berth_deploy_search_default(0); }
+
+static const berth_choice *const rules[] = {
+  BERTH_I_CHOICE("none", "No ops are repeated."),
+  BERTH_I_CHOICE("local", "By the time on one device, group by group."),
+  BERTH_I_CHOICE("cut", "By a minimum cut."),
+  NULL
+};
+
+const berth_choice *const *berth_deploy_sfb_choices(void) { return rules; }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_deploy_search_options, name, kind)
+
+/* prior and fill may be functions of the user's: see berth_decide_option_table for the options of `decide`. */
+const berth_option_table *berth_deploy_search_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(temperature, NUMBER), .above = 1, .text = "of the prior local" },
+    { FIELD(sfb, CHOICE), .choices = rules, .text = "the rule for ops that replicas repeat" },
+    { FIELD(choose, FLAG) },
+    { FIELD(steps, OTHER), .takes = "flag", .fallback = "true above six device groups",
+      .text = "the tree chooses device group by device group, then option and shares; else whole actions" },
+    { FIELD(start, OTHER), .takes = "array", .fallback = "all devices, AllReduce, even shares, or what is nearest",
+      .text = "strategies to begin with" },
+    { FIELD(baselines, FLAG), .text = "begins with the baselines, too, which are not counted" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("deploy search", options, berth_deploy_search_options, set_defaults);
+}
+
 /* What the decider's functions work on. */
 typedef struct seam {
   berth_deploy *d;
@@ -237,11 +266,10 @@ static bool in_steps(const berth_deploy *d, const berth_deploy_search_options *o
 }
 
 static berth_status check(berth_ctx *ctx, const berth_deploy_search_options *o) {
-  if (!(o->temperature > 0) || isinf(o->temperature))
-    return berth_i_fail(ctx, BERTH_EINVAL, "temperature is %g, expected a finite number above 0", o->temperature);
+  berth_status st = berth_options_check(ctx, berth_deploy_search_option_table(), o);
+  if (st != BERTH_OK) return st;
   if ((unsigned)o->prior > BERTH_DEPLOY_PRIOR_OWN || (o->prior == BERTH_DEPLOY_PRIOR_OWN && !o->own))
     return berth_i_fail(ctx, BERTH_EINVAL, "prior %d without a function", (int)o->prior);
-  if ((unsigned)o->sfb > BERTH_DEPLOY_SFB_CUT) return berth_i_fail(ctx, BERTH_EINVAL, "sfb %d", (int)o->sfb);
   if (o->n_starts < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d starts", (int)o->n_starts);
   if (o->fill == BERTH_FILL_OWN) return berth_i_fail(ctx, BERTH_EINVAL, "fill: a function of one's own is not for deployments");
   return BERTH_OK;

@@ -71,18 +71,18 @@ typedef enum berth_decide_method {
 
 typedef struct berth_decide_options {
   berth_decide_method method;
-  int64_t evaluations;   /* assignments valued at most; what is known already does not count; 0: no limit; default 800 */
+  int64_t calls;         /* assignments valued at most; what is known already does not count; 0: no limit; default 800 */
   double seconds;        /* by the context's clock, but one is valued in any case; 0 (default): no limit. One of the two has to be
                             given */
   uint64_t seed;
   int uniform;           /* 1 (default): after the starts each action for all decisions (where legal), likely ones first, with at
-                            most uniform_part of the evaluations */
+                            most uniform_part of the calls */
   double uniform_part;   /* default 0.5; ANNEAL: always 1 */
   double informed_part;  /* MCTS with a prior: of what the starts leave, at most, for actions for all decisions but where another
                             one is three times as likely; default 0.3 */
   double several_part;   /* MCTS: of what the trees leave, for ways from up to six assignments that differ in a quarter of the
                             decisions, fewer where little is left; default 0.6 */
-  double tree_part;      /* MCTS: of what that leaves, but at most 2 evaluations for each decision and each action;
+  double tree_part;      /* MCTS: of what that leaves, but at most 2 calls for each decision and each action;
                             without a prior half of this; default 0.3 */
   double exploration;    /* factor of c = sqrt(children / 10); default 0.1, published 1 */
   double widening, widening_power; /* of a node with v visits only the likeliest widening * v^widening_power children count,
@@ -101,6 +101,7 @@ typedef struct berth_decide_options {
 } berth_decide_options;
 /** @param published 1: method TREE as TAG's code has it (set the fill to FIRST), no uniform assignments */
 berth_decide_options berth_decide_default(int published);
+const berth_option_table *berth_decide_option_table(void);
 
 typedef struct berth_decide_report {
   double value, excess; /* of the best */
@@ -113,7 +114,7 @@ typedef struct berth_decide_report {
 
 /**
  * The best of the assignments valued: never worse than a start. Same input and seed, same answer, as long as the budget is in
- * evaluations. Ends early when all assignments are known, or nothing new turns up for long.
+ * calls. Ends early when all assignments are known, or nothing new turns up for long.
  *
  * @param opts NULL: defaults
  * @param assignment [n] out
@@ -136,9 +137,9 @@ berth_status berth_decider_new(berth_ctx *ctx, const berth_decisions *problem, c
                                berth_decider **out);
 void berth_decider_retain(berth_decider *d);
 void berth_decider_release(berth_decider *d);
-/** `evaluations` more, or `seconds` more, of the method given. @return as above, but for BERTH_EINFEASIBLE; BERTH_EINVAL: it
+/** `calls` more, or `seconds` more, of the method given. @return as above, but for BERTH_EINFEASIBLE; BERTH_EINVAL: it
  *  runs */
-berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double seconds);
+berth_status berth_decider_search(berth_decider *d, int64_t calls, double seconds);
 /** Playouts from the root until it has `visits`, after the starts; those it has from before, as a child, count. @return the same */
 berth_status berth_decider_run(berth_decider *d, int64_t visits);
 /** The root becomes its child by this action, with what is known below. @return BERTH_OK, BERTH_EINVAL (illegal; all made), ... */

@@ -45,16 +45,23 @@ int32_t berth_kind_rules(const berth_kind_rule **rules);
 
 /* ---- analysis ----------------------------------------------------------------------------- */
 
+/** Which tensors have the batch. Rules of the caller's come first in any case. */
+typedef enum berth_batch_flags {
+  BERTH_FLAGS_AUTO,  /* default: flags if any tensor has one */
+  BERTH_FLAGS_RULES, /* by the built-in table */
+  BERTH_FLAGS_GRAPH  /* those flagged BERTH_TENSOR_BATCH */
+} berth_batch_flags;
+
 typedef struct berth_analysis_options {
   int32_t n_rules;                /* looked up before the built-in table; the first that has the kind counts */
   const berth_kind_rule *rules;
   int32_t n_ops;                  /* ops of which the caller knows better; the last rule for an op counts */
   const int32_t *op;              /* [n_ops] */
   const berth_kind_rule *op_rule; /* [n_ops] kind is not read */
-  int flags;                      /* 1: tensors flagged BERTH_TENSOR_BATCH have the batch; 0: by the built-in table;
-                                     -1 (default): flags if any tensor has one. Rules of the caller's come first either way */
+  berth_batch_flags flags;
 } berth_analysis_options;
 berth_analysis_options berth_analysis_default(void);
+const berth_option_table *berth_analysis_option_table(void);
 
 typedef struct berth_analysis berth_analysis; /* immutable; keeps the graph */
 
@@ -106,6 +113,7 @@ typedef struct berth_simplify_options {
   int control;              /* 1: tensors of 0 bytes without flags stay; 0 (default): they count for what sinks need, no more */
 } berth_simplify_options;
 berth_simplify_options berth_simplify_default(void);
+const berth_option_table *berth_simplify_option_table(void);
 
 /**
  * A smaller graph to deploy: what no sink depends on is dropped; NoOp and Identity are removed, their readers read what they
@@ -173,7 +181,7 @@ typedef struct berth_deploy_options {
   int redundant;                /* 1: as published: PS is legal, too, where no gradient is reduced; 0 (default): ALLREDUCE alone,
                                    a strategy with PS there counts as that */
   berth_bucket bucket;          /* gradients of an op group in one AllReduce (default), each alone, or up to bucket_bytes */
-  double bucket_bytes;          /* goes with BYTES; default 25 MiB; a larger gradient goes alone */
+  double bucket_bytes;          /* requires BYTES; default 25 MiB; a larger gradient goes alone */
   int split_gradients;          /* 1: as published: partial gradients count as 1/n of their bytes; default 0 */
   int positional;               /* 1: as published: parts by position, splits and concatenations on the first device; default 0 */
   int gather;                   /* 1 (default): parts to all replicas by AllGather; 0: a concatenation that all read */
@@ -192,6 +200,7 @@ typedef enum berth_physics {
                       concatenations only */
 } berth_physics;
 berth_deploy_options berth_deploy_default(berth_physics physics);
+const berth_option_table *berth_deploy_option_table(void);
 
 /** Problem: graph, devices, batch, candidate sets, actions; immutable but for its caches, so one thread at a time. */
 typedef struct berth_deploy berth_deploy;
@@ -510,6 +519,8 @@ typedef struct berth_deploy_search_options {
 } berth_deploy_search_options;
 /** @param published 1: as TAG's code: tree alone, uniform prior, fill FIRST, no repeated ops */
 berth_deploy_search_options berth_deploy_search_default(int published);
+const berth_option_table *berth_deploy_search_option_table(void); /* but for `decide` */
+const berth_choice *const *berth_deploy_sfb_choices(void);
 
 /**
  * A search on the strategies of d: decisions are the op groups, heaviest first. What runs out of memory is not allowed, and exceeds
@@ -586,6 +597,7 @@ typedef struct berth_sfb_problem {
   const double *gradient_seconds; /* [gradients] PER_DEVICE: time of its AllReduce, s; NaN, or NULL for all: by its bytes */
 } berth_sfb_problem;
 berth_sfb_problem berth_sfb_default(berth_sfb_cost cost); /* empty */
+const berth_option_table *berth_sfb_option_table(void); /* `cost` and what berth_sfb_default sets by it */
 
 /** Against no op duplicated, s. total = work + gather - sync. */
 typedef struct berth_sfb_value {

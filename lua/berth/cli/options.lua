@@ -46,8 +46,8 @@ function options.row(option, readers)
   }
 end
 
--- The options of a function as those of a command, by their keys.
-local function of(name, keys)
+--- The options of a function that has descriptors, by their keys, as those of a command.
+function options.of(name, keys)
   local out, by_key = {}, {}
   for _, option in ipairs(base.described(name)) do by_key[option.key] = option end
   for key in keys:gmatch("%S+") do
@@ -55,31 +55,36 @@ local function of(name, keys)
   end
   return out
 end
-options.of = of
-
 --- How graph files are read.
-options.loading = of("load", "format forward_only mirror file_bandwidth cpus")
+options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus")
+
+--- One of them, under a name of the command's.
+function options.renamed(name, key, as)
+  local option = options.of(name, key)[1]
+  option.name = as
+  return option
+end
 
 --- For placing and simulating alike.
-options.shared = of("simulate", "links memory param_multiple quantum seed")
+options.shared = options.of("simulate", "links memory param_multiple quantum seed")
 
 --- For placing alone.
 options.placing = {
   { name = "placer", kind = "string", value = "PLACER",
     text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
 }
-for _, option in ipairs(of("place", "variant averages device tries seconds threads calls restarts steepest population elite "
+for _, option in ipairs(options.of("place", "variant averages device tries seconds threads calls restarts steepest population elite "
   .. "mutants bias ties coarsen coarsen_ops transfer_weight favourites tau gap")) do
   options.placing[#options.placing + 1] = option
 end
 
 --- For simulating alone.
-options.simulating = of("simulate", "preset dispatch send order collectives reserve split_windows preempt noise")
+options.simulating = options.of("simulate", "preset dispatch send order collectives reserve split_windows preempt noise")
 options.simulating[#options.simulating + 1] = { name = "rank", kind = "string", value = "FILE",
   text = "dispatch static: a file with a number for each op, least first" }
 
 --- How ops and transfers are priced.
-options.pricing = of("cost", "op_factor transfer_factor free_control collective_bandwidth collective_algorithm")
+options.pricing = options.of("cost", "op_factor transfer_factor free_control collective_bandwidth collective_algorithm")
 
 options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
 

@@ -11,7 +11,7 @@ json.FORMAT, json.VERSION = "berth deploy plan", 1
 json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict", "redundant",
   "device_groups", "sets", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary",
   "input_at_first", "order", "cost", "sim" }
-json.search_options = { "sfb", "method", "prior", "evaluations", "seconds" }
+json.search_options = { "sfb", "method", "prior", "calls", "seconds" }
 
 -- May hold what has no JSON, and then has to be given again.
 json.given_again = { "points", "analysis", "cost", "sim" }

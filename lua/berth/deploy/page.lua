@@ -86,7 +86,7 @@ local function timeline(a)
   return out
 end
 
-local OPTIONS = { "batch", "op_groups", "method", "evaluations", "seconds", "seed", "uneven", "sfb", "duplicates", "strict" }
+local OPTIONS = { "batch", "op_groups", "method", "calls", "seconds", "seed", "uneven", "sfb", "duplicates", "strict" }
 
 local function options_of(a)
   local out = {}

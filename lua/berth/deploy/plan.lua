@@ -11,21 +11,20 @@ local FN = "berth.deploy.plan"
 local plan = {}
 
 -- What the problem reads, and what is told of in a saved plan.
-plan.of_problem = { "batch", "physics", "op_groups", "grouping", "split", "seed", "uneven", "device_groups", "sets", "points",
-  "duplicates", "strict", "redundant", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary",
-  "input_at_first", "order", "analysis", "cost", "sim" }
-local own = { "method", "evaluations", "seconds", "prior", "sfb", "reasons" }
+plan.of_problem = options.keys("deploy.problem")
+local own = { "method", "calls", "seconds", "prior", "sfb", "reasons" }
 
-local METHODS = { mcts = true, tree = true, anneal = true, refine = true, published = true }
-local RULES = { none = true, ["local"] = true, cut = true }
+local described = options.by_key("deploy:search")
 local REASONS = 200
-local GUARD = 32 -- evaluations
+local CALLS = tonumber(described.calls.default)
+local GUARD = 32 -- calls
 local PASSES = 3 -- of reasons that may change the answer
 
 local function names_of(set) return table.concat(options.sorted_keys(set), ", ") end
 
-local function check_choice(given, key, legal)
-  local value = given[key]
+local function check_choice(given, key)
+  local value, legal = given[key], {}
+  for _, choice in ipairs(described[key].choices) do legal[choice.name] = true end
   if value ~= nil and not legal[value] then
     options.fail("%s: %s: no %s (legal: %s)", FN, key, tostring(value), names_of(legal))
   end
@@ -67,16 +66,16 @@ local function reasons_of(given)
 end
 
 local function checked(given)
-  local legal = {}
+  local legal = { was = { evaluations = "calls" } }
   for _, list in ipairs { plan.of_problem, own } do
     for _, key in ipairs(list) do legal[#legal + 1] = key end
   end
   given = options.merge(options.check(FN, given, legal))
   if given.batch == nil then options.fail("%s: batch: is missing: samples in a step", FN) end
-  check_choice(given, "method", METHODS)
-  check_choice(given, "sfb", RULES)
+  check_choice(given, "method")
+  check_choice(given, "sfb")
   check_prior(given)
-  check_count(given, "evaluations", 1)
+  check_count(given, "calls", 1)
   if given.seconds ~= nil then given.seconds = options.seconds(FN .. ": seconds", given.seconds) end
   given.reasons = reasons_of(given)
   return given
@@ -102,10 +101,10 @@ local function refusal(d, best, path)
 end
 
 local function decide(r, given)
-  local evaluations = given.evaluations or 800
+  local calls = given.calls or CALLS
   r:phase "baselines"
-  r:phase("search", evaluations - r.evaluations)
-  if r.best.value.over == 0 then r:phase("guard", math.max(GUARD, math.floor(evaluations / 10))) end
+  r:phase("search", calls - r.evaluations)
+  if r.best.value.over == 0 then r:phase("guard", math.max(GUARD, math.floor(calls / 10))) end
   r:settle()
 end
 
@@ -171,8 +170,8 @@ end
 -- @tparam graph|cost g of one step on one device; a cost stands for graph and topology
 -- @tparam topology t
 -- @tparam table opts batch (samples in a step), physics ("physical", "compat", "published"), op_groups (60), method ("mcts",
---  "tree", "anneal", "refine", "published"), evaluations (800), seconds, prior ("local", "uniform", "trained", a function or an
---  agent), seed, uneven, sfb ("local", "cut", "none"), device_groups, sets, points, duplicates, strict, reasons (evaluations
+--  "tree", "anneal", "refine", "published"), calls (800), seconds, prior ("local", "uniform", "trained", a function or an
+--  agent), seed, uneven, sfb ("local", "cut", "none"), device_groups, sets, points, duplicates, strict, reasons (calls
 --  for reasons, each time that they are sought: a change that pays is taken, three times at most; true: 200; false: none),
 --  and what else berth.deploy.problem takes
 -- @treturn[1] answer

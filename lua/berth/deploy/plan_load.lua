@@ -159,6 +159,7 @@ local function given_of(path, file, opts)
   for _, list in ipairs { format.problem_options, format.search_options } do
     for _, key in ipairs(list) do given[key] = file.options[key] end
   end
+  given.calls = given.calls or file.options.evaluations -- its former name
   for _, key in ipairs(format.given_again) do
     local own, saved = opts[key], given[key]
     local both = PARTS[key] and type(own) == "table" and type(saved) == "table"

@@ -125,14 +125,14 @@ function Run:note(trace)
 end
 
 -- The published search begins with data parallelism, all others with the baselines, whose values are known.
-local function begun(self, evaluations)
+local function begun(self, calls)
   if self.method == "published" then return { start = self.first[1] and { self.first[1].strategy } } end
-  return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d, nil, evaluations))
+  return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d, nil, calls))
 end
 
-function Run:search(evaluations)
-  if evaluations < 1 then return end
-  local given = options.merge(begun(self, evaluations), self.searching, { method = self.method, evaluations = evaluations,
+function Run:search(calls)
+  if calls < 1 then return end
+  local given = options.merge(begun(self, calls), self.searching, { method = self.method, calls = calls,
     sfb = self.sfb, seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3) or nil })
   local found, message, code, why = self.d:search(given)
   if code == "infeasible" and self.best or not self:need(found, message, code, why) then return end
@@ -155,11 +155,11 @@ function Run:settle()
 end
 
 --- Ops that are repeated stay so where the simulation agrees.
-function Run:guard(evaluations)
+function Run:guard(calls)
   self:settle()
   local best = self.best
   if #best.strategy.duplicate == 0 then return end
-  local guarded, value, spent = self:need(self.d:guard(best.strategy, { evaluations = evaluations }))
+  local guarded, value, spent = self:need(self.d:guard(best.strategy, { calls = calls }))
   if not guarded then return end
   self.evaluations = self.evaluations + spent
   self:offer(guarded, value, best.from)

@@ -34,7 +34,7 @@ bool bl_tree_function(lua_State *L, int at, int t, const bl_where *w, const char
 
 berth_status bl_tree_make(lua_State *L, int at, const berth_decisions *p, const berth_decide_options *o) {
   bl_tree_box *box = lua_touserdata(L, at);
-  box->evaluations = o->evaluations;
+  box->calls = o->calls;
   box->seconds = o->seconds;
   return berth_decider_new(bl_ctx(L), p, o, &box->decider);
 }
@@ -122,10 +122,10 @@ static int push_best(lua_State *L, bl_tree_box *box) {
   return 1;
 }
 
-int bl_tree_search(lua_State *L, int at, int64_t evaluations, double seconds) {
+int bl_tree_search(lua_State *L, int at, int64_t calls, double seconds) {
   bl_tree_box *box = lua_touserdata(L, at);
   tree_call c = enter(L, at);
-  berth_status st = leave(&c, berth_decider_search(box->decider, evaluations, seconds));
+  berth_status st = leave(&c, berth_decider_search(box->decider, calls, seconds));
   if (st != BERTH_OK) return bl_refused(L, box->fn, st);
   bl_raise_failure(L);
   return push_best(L, box);
@@ -135,18 +135,26 @@ int bl_tree_search(lua_State *L, int at, int64_t evaluations, double seconds) {
 
 static bl_tree_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_tree_class, fn); }
 
-/* tree:search { evaluations, seconds }: the best */
+typedef struct budget {
+  int32_t calls;
+  double seconds;
+} budget;
+BL_OWN_OPTIONS(budget_option,
+  { .key = "calls", .offset = offsetof(budget, calls), .type = BERTH_OPTION_WHOLE, .low = 1, .was = "evaluations",
+    .fallback = "that of the tree", .text = "more assignments that are evaluated" },
+  { .key = "seconds", .offset = offsetof(budget, seconds), .type = BERTH_OPTION_QUANTITY, .unit = BERTH_SECONDS,
+    .high = INFINITY, .fallback = "that of the tree", .text = "more time" })
+const bl_table bl_tree_search_tables[] = { budget_option, NULL };
+
+/* tree:search { calls, seconds }: the best */
 static int search(lua_State *L) {
-  static const char *const keys[] = { "evaluations", "seconds", NULL };
   static const bl_where w = { "tree:search", NULL, 0 };
   bl_tree_box *box = self(L, w.fn);
-  int32_t evaluations = 0;
-  double seconds = 0;
-  int t = bl_options(L, 2, &w, keys);
-  bool counted = bl_get_whole(L, t, &w, "evaluations", 1, INT32_MAX, &evaluations);
-  bool timed = bl_get_quantity(L, t, &w, "seconds", BERTH_SECONDS, &seconds);
-  if (counted || timed) return bl_tree_search(L, 1, evaluations, seconds);
-  return bl_tree_search(L, 1, box->evaluations, box->seconds);
+  budget more = { 0, 0 };
+  int t = bl_option_table(L, 2, &w, bl_tree_search_tables);
+  bl_read_options(L, t, &w, budget_option(), &more);
+  if (bl_is_given(L, t, "calls") || bl_is_given(L, t, "seconds")) return bl_tree_search(L, 1, more.calls, more.seconds);
+  return bl_tree_search(L, 1, box->calls, box->seconds);
 }
 
 /* tree:run(visits): true */

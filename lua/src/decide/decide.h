@@ -9,7 +9,7 @@
 typedef struct bl_tree_box {
   berth_decider *decider;   /* NULL: closed */
   bl_hooks *hooks;
-  int64_t evaluations;      /* that search() makes if it is not told */
+  int64_t calls;            /* that search() makes if it is not told */
   double seconds;
   const char *fn;           /* for messages */
   const char *assignment, *value_name; /* what results call them: "assignment", "value" */
@@ -26,11 +26,8 @@ typedef struct bl_tree_box {
 } bl_tree_box;
 
 extern const bl_class bl_tree_class;
-/** Names of options, without NULL at the end: `static const char *const keys[] = { BL_DECIDE_KEYS, ..., NULL }`. */
-#define BL_DECIDE_KEYS                                                                                                        \
-  "method", "evaluations", "seconds", "seed", "fill", "prior", "uniform", "uniform_part", "informed_part", "tree_part",           \
-      "several_part", "exploration", "widening", "widening_power", "first_play", "first_play_loss", "best_part", "scale",        \
-      "skip_known", "batch", "virtual_loss", "hot", "cold"
+/** The options `fill` and `prior`. */
+const berth_option_table *bl_decide_functions_option(void);
 
 /** A closed box on the stack. */
 bl_tree_box *bl_new_tree(lua_State *L, const char *fn);
@@ -45,6 +42,6 @@ berth_status bl_call_fill(void *ud, int32_t decided, int32_t *assignment);
 /** berth_decider_new for the box at `at`. */
 berth_status bl_tree_make(lua_State *L, int at, const berth_decisions *p, const berth_decide_options *o);
 /** Searches and pushes the result, or nil, message, code. @return how many */
-int bl_tree_search(lua_State *L, int at, int64_t evaluations, double seconds);
+int bl_tree_search(lua_State *L, int at, int64_t calls, double seconds);
 
 #endif

@@ -6,31 +6,26 @@
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
-static void get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  if (!t) return;
-  lua_getfield(L, t, key);
-  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
-  lua_pop(L, 1);
-}
-
-static void read_numbers(lua_State *L, int t, const bl_where *w, berth_decide_options *o) {
-  get_number(L, t, w, "uniform_part", &o->uniform_part);
-  get_number(L, t, w, "informed_part", &o->informed_part);
-  get_number(L, t, w, "several_part", &o->several_part);
-  get_number(L, t, w, "tree_part", &o->tree_part);
-  get_number(L, t, w, "exploration", &o->exploration);
-  get_number(L, t, w, "widening", &o->widening);
-  get_number(L, t, w, "widening_power", &o->widening_power);
-  get_number(L, t, w, "first_play_loss", &o->first_play_loss);
-  get_number(L, t, w, "best_part", &o->best_part);
-  get_number(L, t, w, "scale", &o->scale);
-  get_number(L, t, w, "virtual_loss", &o->virtual_loss);
-  get_number(L, t, w, "hot", &o->hot);
-  get_number(L, t, w, "cold", &o->cold);
-}
+static const berth_choice *const fills[] = {
+  &(const berth_choice){ "nearest", "As the nearest decided one." },
+  &(const berth_choice){ "first", "As the first decided one." },
+  &(const berth_choice){ "start", "As in the best start." },
+  NULL
+};
+static const berth_choice *const priors[] = {
+  &(const berth_choice){ "local", "By the seconds of the op group alone." },
+  &(const berth_choice){ "uniform", "All actions alike." },
+  NULL
+};
+BL_OWN_OPTIONS(functions_option,
+  { .key = "fill", .type = BERTH_OPTION_OTHER, .takes = "choice or function", .choices = fills,
+    .fallback = "nearest; method published: first", .text = "what undecided ones are" },
+  { .key = "prior", .type = BERTH_OPTION_OTHER, .takes = "choice or function", .choices = priors,
+    .fallback = "deployments: local, method published uniform; decisions: uniform",
+    .text = "how likely each action is good; the names are for deployments" })
+const berth_option_table *bl_decide_functions_option(void) { return functions_option(); }
 
 static void read_fill(lua_State *L, int t, const bl_where *w, bool published, berth_decisions *p) {
-  static const char *const names[] = { "nearest", "first", "start", NULL };
   int fill = published ? BERTH_FILL_FIRST : BERTH_FILL_NEAREST;
   bool own = false;
   if (t) {
@@ -38,28 +33,20 @@ static void read_fill(lua_State *L, int t, const bl_where *w, bool published, be
     own = lua_isfunction(L, -1);
     lua_pop(L, 1);
   }
-  if (!own) bl_get_enum(L, t, w, "fill", names, &fill);
+  if (!own) bl_get_choice(L, t, w, "fill", fills, &fill);
   p->fill = own ? BERTH_FILL_OWN : (berth_fill)fill;
 }
 
 berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  static const char *const names[] = { "mcts", "tree", "anneal", "refine", "published", NULL };
-  enum { PUBLISHED = 4 };
+  enum { PUBLISHED = BERTH_DECIDE_REFINE + 1 };
+  const berth_option_table *table = berth_decide_option_table();
   berth_decide_options o;
-  int32_t evaluations = 0;
   int method = BERTH_DECIDE_MCTS;
-  bool counted;
-  bl_get_enum(L, t, w, "method", names, &method);
+  bl_get_choice(L, t, w, "method", bl_choices(table, "method"), &method);
   o = berth_decide_default(method == PUBLISHED);
-  if (method != PUBLISHED) o.method = (berth_decide_method)method;
-  counted = bl_get_whole(L, t, w, "evaluations", 1, INT32_MAX, &evaluations);
-  if (bl_get_quantity(L, t, w, "seconds", BERTH_SECONDS, &o.seconds) || counted) o.evaluations = evaluations;
-  bl_get_seed(L, t, w, "seed", &o.seed);
-  bl_get_bool(L, t, w, "uniform", &o.uniform);
-  bl_get_bool(L, t, w, "first_play", &o.first_play);
-  bl_get_bool(L, t, w, "skip_known", &o.skip_known);
-  bl_get_whole(L, t, w, "batch", 1, 1024, &o.batch);
-  read_numbers(L, t, w, &o);
+  if (bl_is_given(L, t, "seconds")) o.calls = 0;
+  bl_read_options(L, t, w, table, &o);
+  if (method == PUBLISHED) o.method = BERTH_DECIDE_TREE;
   read_fill(L, t, w, method == PUBLISHED, p);
   return o;
 }
@@ -217,7 +204,7 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
   p->start = read_starts(L, t, w, p);
   p->start_value = read_known(L, t, w, "start_values", NAN, p);
   p->start_excess = read_known(L, t, w, "start_excess", 0, p);
-  if (p->start_excess && !p->start_value) bl_wrong(L, w, "start_excess", "goes with start_values");
+  if (p->start_excess && !p->start_value) bl_wrong(L, w, "start_excess", "requires start_values");
   read_paths(L, t, w, p);
   if (bl_get_array(L, t, w, "weight", &n)) p->weight = bl_to_numbers(L, lua_gettop(L), w, "weight", p->n, "decision");
   if (bl_get_array(L, t, w, "seam", &n)) p->seam = bl_to_numbers(L, lua_gettop(L), w, "seam", p->n, "decision");
@@ -229,10 +216,25 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
   p->ud = lua_touserdata(L, at);
 }
 
+BL_OWN_OPTIONS(problem_option,
+  { .key = "decisions", .type = BERTH_OPTION_WHOLE, .low = 1, .high = 1e6, .fallback = "none; must be given",
+    .text = "how many decisions, in the order in which they are made" },
+  BL_OTHER("actions", "whole or array", "none; must be given", "how many actions each has, or their names"),
+  BL_OTHER("value", "function", "none; must be given", "value of an assignment, and what it exceeds"),
+  BL_OTHER("legal", "array or function", "all", "actions of each decision that are legal"),
+  BL_OTHER("position", "array", "their order", "where each decision is: near ones are alike"),
+  BL_OTHER("seam", "array", "none", "what crosses a cut behind each decision in the order of positions"),
+  BL_OTHER("weight", "array", "all alike", "how often each decision is picked to be changed"),
+  BL_OTHER("instead", "table", "none", "which action stands for one where that is illegal"),
+  BL_OTHER("starts", "array", "none", "assignments to be valued first"),
+  BL_OTHER("start_values", "array", "none", "their values, where known"),
+  BL_OTHER("start_excess", "array", "0", "requires start_values: what they exceed"),
+  BL_OTHER("paths", "array", "none", "for each action the choices by which the tree comes to it"),
+  BL_OTHER("everywhere", "array", "all", "actions that are tried for all decisions"))
+const bl_table bl_decide_tables[] = { problem_option, berth_decide_option_table, bl_decide_functions_option, NULL };
+
 /* decision_tree(problem, fn): tree */
 static int decision_tree(lua_State *L) {
-  static const char *const keys[] = { BL_DECIDE_KEYS, "decisions", "actions", "value", "legal", "position", "starts", "paths",
-                                      "weight", "seam", "everywhere", "instead", "start_values", "start_excess", NULL };
   bl_where w = { "berth.decision_tree", NULL, 0 };
   berth_decisions p = { 0 };
   berth_decide_options o;
@@ -242,7 +244,7 @@ static int decision_tree(lua_State *L) {
   luaL_checkstack(L, 30, w.fn);
   if (lua_isstring(L, 2)) w.fn = "berth.decide";
   if (!lua_istable(L, 1)) bl_error(L, "%s: expected a table, got %s", w.fn, bl_kind(L, 1));
-  t = bl_options(L, 1, &w, keys);
+  t = bl_option_table(L, 1, &w, bl_decide_tables);
   bl_new_tree(L, w.fn);
   o = bl_decide_options(L, t, &w, &p);
   read_problem(L, 3, t, &w, &p);
@@ -261,7 +263,7 @@ static int decide(lua_State *L) {
   box = lua_touserdata(L, -1);
   lua_replace(L, 1);
   lua_settop(L, 1);
-  return bl_tree_search(L, 1, box->evaluations, box->seconds);
+  return bl_tree_search(L, 1, box->calls, box->seconds);
 }
 
 const luaL_Reg bl_decide_functions[] = { { "decide", decide }, { "decision_tree", decision_tree }, { NULL, NULL } };

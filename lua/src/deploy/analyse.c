@@ -234,9 +234,11 @@ static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g, 
   o->op_rule = rules;
 }
 
+const bl_table bl_analysis_tables[] = { berth_analysis_option_table, NULL };
+const bl_table bl_simplify_tables[] = { berth_simplify_option_table, NULL };
+
 /* analyse(graph, { rules, ops, flags }): analysis; nil, message, code */
 static int deploy_analyse(lua_State *L) {
-  static const char *const keys[] = { "rules", "ops", "flags", NULL }, *const flags[] = { "rules", "graph", NULL };
   static const bl_where w = { "berth.deploy.analyse", NULL, 0 };
   berth_analysis_options o = berth_analysis_default();
   berth_analysis *a;
@@ -246,9 +248,9 @@ static int deploy_analyse(lua_State *L) {
   int t;
   lua_settop(L, 2);
   g = bl_check_graph(L, 1, w.fn, "graph");
-  t = bl_options(L, 2, &w, keys);
+  t = bl_option_table(L, 2, &w, bl_analysis_tables);
   box = bl_new(L, &bl_analysis_class, sizeof *box);
-  bl_get_enum(L, t, &w, "flags", flags, &o.flags);
+  bl_read_options(L, t, &w, berth_analysis_option_table(), &o);
   if (t) read_kinds(L, t, w.fn, &o);
   if (t) read_ops(L, t, w.fn, g, &o);
   if ((st = berth_analyse(g, &o, &a)) != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -294,7 +296,6 @@ static void push_map(lua_State *L, int32_t n, const int32_t *map) {
 
 /* simplify(graph, { sinks, kinds, cheap, cost, control }): graph, map; nil, message, code */
 static int deploy_simplify(lua_State *L) {
-  static const char *const keys[] = { "sinks", "kinds", "cheap", "cost", "control", NULL };
   static const bl_where w = { "berth.deploy.simplify", NULL, 0 };
   berth_simplify_options o = berth_simplify_default();
   berth_graph *g, **out;
@@ -303,11 +304,10 @@ static int deploy_simplify(lua_State *L) {
   int t;
   lua_settop(L, 2);
   g = bl_check_graph(L, 1, w.fn, "graph");
-  t = bl_options(L, 2, &w, keys);
+  t = bl_option_table(L, 2, &w, bl_simplify_tables);
   out = bl_new_graph(L);
   map = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *map);
-  bl_get_positive(L, t, &w, "cheap", &o.cheap);
-  bl_get_bool(L, t, &w, "control", &o.control);
+  bl_read_options(L, t, &w, berth_simplify_option_table(), &o);
   if (t) {
     read_cheap_kinds(L, t, &w, &o);
     read_sinks(L, t, &w, g, &o);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 const char *const bl_deploy_option_names[] = { "ps", "allreduce", "split", "duplicate", NULL };
-const char *const bl_deploy_sfb_names[] = { "none", "local", "cut", NULL };
 const char *const bl_deploy_share_names[] = { "even", "speed", NULL };
 
 static void release_deploy(void *box) { berth_deploy_release(((bl_deploy_box *)box)->deploy); }
@@ -69,7 +68,7 @@ berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_depl
   int rule = BERTH_DEPLOY_SFB_NONE;
   uint8_t *marks;
   *duplicate = read_marks(L, i, w, d);
-  if (*duplicate || !bl_get_enum(L, i, w, "sfb", bl_deploy_sfb_names, &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
+  if (*duplicate || !bl_get_choice(L, i, w, "sfb", berth_deploy_sfb_choices(), &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
   *duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
   return berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }

@@ -34,6 +34,6 @@ int bl_deploy_compile(lua_State *L);
 void bl_deploy_anchor(lua_State *L, int box, const char *key, int value);
 /** Pushes an array of whole numbers. */
 void bl_push_counts(lua_State *L, int32_t n, const int32_t *x);
-extern const char *const bl_deploy_option_names[], *const bl_deploy_share_names[], *const bl_deploy_sfb_names[];
+extern const char *const bl_deploy_option_names[], *const bl_deploy_share_names[];
 
 #endif

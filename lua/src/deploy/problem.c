@@ -4,11 +4,18 @@
 #include "sim/sim_options.h"
 #include <string.h>
 
-static const char *const physics_names[] = { "physical", "compat", "published", NULL };
-static const char *const bucket_names[] = { "none", "group", "bytes", NULL };
-static const char *const grouping_names[] = { "metis", "top-k", NULL };
-static const char *const split_names[] = { "time", "parameters", NULL };
-static const char *const order_names[] = { "fifo", "rank", NULL };
+static const berth_choice *const physics_choices[] = {
+  &(const berth_choice){ "physical", "What hardware does." },
+  &(const berth_choice){ "compat", "TAG's model of communication, and its simulator." },
+  &(const berth_choice){ "published", "As TAG's code does it." },
+  NULL
+};
+BL_OWN_OPTIONS(own_options,
+  { .key = "physics", .type = BERTH_OPTION_CHOICE, .choices = physics_choices, .fallback = "physical",
+    .text = "which rules, prices and simulator hold; other options override them" },
+  BL_OTHER("cost", "table", "by physics", "options of berth.cost that price the graph"),
+  BL_OTHER("sim", "table", "links route; by physics", "options of the simulation that evaluates a strategy"))
+const bl_table bl_deploy_tables[] = { berth_deploy_option_table, own_options, NULL };
 
 /* ---- physics ---------------------------------------------------------------------------------- */
 
@@ -86,33 +93,10 @@ static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
 
 /* ---- making ----------------------------------------------------------------------------------- */
 
-static const char *const keys[] = { "batch", "physics", "op_groups", "seed", "device_groups", "sets", "points", "uneven",
-                                    "duplicates", "strict", "redundant", "bucket", "bucket_bytes", "grouping", "split",
-                                    "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first", "order",
-                                    "analysis", "cost", "sim", NULL };
-
-static void read_switches(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
-  int k;
-  bl_get_bool(L, t, w, "uneven", &o->uneven);
-  bl_get_bool(L, t, w, "duplicates", &o->duplicates);
-  bl_get_bool(L, t, w, "strict", &o->strict);
-  bl_get_bool(L, t, w, "redundant", &o->redundant);
-  bl_get_bool(L, t, w, "split_gradients", &o->split_gradients);
-  bl_get_bool(L, t, w, "positional", &o->positional);
-  bl_get_bool(L, t, w, "gather", &o->gather);
-  bl_get_bool(L, t, w, "free_auxiliary", &o->free_auxiliary);
-  bl_get_bool(L, t, w, "input_at_first", &o->input_at_first);
-  if (bl_get_enum(L, t, w, "bucket", bucket_names, &k)) o->bucket = (berth_bucket)k;
-  if (bl_get_enum(L, t, w, "order", order_names, &k)) o->order = (berth_deploy_order)k;
-  bl_get_enum(L, t, w, "grouping", grouping_names, &o->top_k);
-  bl_get_enum(L, t, w, "split", split_names, &o->split_parameters);
-}
-
 static void read_numbers(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
-  if (!bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &o->batch)) bl_wrong(L, w, "batch", "is missing: samples in a step");
-  bl_get_whole(L, t, w, "op_groups", 1, INT32_MAX, &o->op_groups);
-  bl_get_seed(L, t, w, "seed", &o->seed);
-  if (bl_get_quantity(L, t, w, "bucket_bytes", BERTH_BYTES, &o->bucket_bytes)) o->bucket = BERTH_BUCKET_BYTES;
+  bl_read_options(L, t, w, berth_deploy_option_table(), o);
+  if (o->batch == 0) bl_wrong(L, w, "batch", "is missing: samples in a step");
+  if (bl_is_given(L, t, "bucket_bytes")) o->bucket = BERTH_BUCKET_BYTES;
 }
 
 static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t devices, berth_deploy_options *o) {
@@ -227,7 +211,6 @@ static berth_deploy_options read_options(lua_State *L, int physics) {
   int32_t devices = berth_topology_devices(berth_cost_topology(bl_check_cost(L, 1, w.fn, "cost")));
   berth_deploy_options o = berth_deploy_default((berth_physics)physics);
   read_numbers(L, 2, &w, &o);
-  read_switches(L, 2, &w, &o);
   read_device_groups(L, 2, &w, devices, &o);
   read_sets(L, 2, &w, devices, &o);
   read_points(L, 2, &w, 1, &o);
@@ -251,7 +234,7 @@ static int make(lua_State *L, int physics) {
   berth_status st;
   luaL_checkstack(L, 40, problem_fn);
   bl_deploy_anchor(L, self_at, "cost", 1);
-  lua_pushstring(L, physics_names[physics]);
+  lua_pushstring(L, physics_choices[physics]->name);
   bl_deploy_anchor(L, self_at, "physics", lua_gettop(L));
   sim = read_sim(L, physics);
   o = read_options(L, physics);
@@ -281,8 +264,8 @@ static int problem(lua_State *L) {
   int t = bl_test(L, 1, &bl_cost_class) ? 2 : 3, physics = 0;
   berth_status st;
   lua_settop(L, t);
-  if (!bl_options(L, t, &w, keys)) bl_wrong(L, &w, "batch", "is missing: samples in a step");
-  bl_get_enum(L, t, &w, "physics", physics_names, &physics);
+  if (!bl_option_table(L, t, &w, bl_deploy_tables)) bl_wrong(L, &w, "batch", "is missing: samples in a step");
+  bl_get_choice(L, t, &w, "physics", physics_choices, &physics);
   if ((st = price(L, &w, physics)) != BERTH_OK) return bl_failed(L, st);
   return make(L, physics);
 }

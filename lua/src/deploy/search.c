@@ -38,7 +38,7 @@ static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
       lua_rawseti(L, -2, ++n);
     }
   if (n > 0) lua_setfield(L, t, "duplicate");
-  lua_pushstring(L, bl_deploy_sfb_names[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]);
+  lua_pushstring(L, berth_deploy_sfb_choices()[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]->name);
   lua_setfield(L, t, "sfb");
   lua_settop(L, t);
 }
@@ -109,7 +109,6 @@ static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_de
 }
 
 static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_deploy_search_options *o) {
-  static const char *const names[] = { "local", "uniform", NULL };
   int prior = (int)o->prior;
   lua_getfield(L, t, "prior");
   if (lua_isfunction(L, -1)) {
@@ -118,7 +117,7 @@ static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_dep
     o->own = bl_call_prior;
     o->ud = lua_touserdata(L, at);
   } else {
-    bl_get_enum(L, t, w, "prior", names, &prior);
+    bl_get_choice(L, t, w, "prior", bl_choices(bl_decide_functions_option(), "prior"), &prior);
     o->prior = (berth_deploy_prior)prior;
   }
   lua_pop(L, 1);
@@ -133,21 +132,20 @@ static bool is_published(lua_State *L, int t) {
   return yes;
 }
 
+const bl_table bl_deploy_search_tables[] = {
+  berth_decide_option_table, bl_decide_functions_option, berth_deploy_search_option_table, NULL
+};
+
 /* A tree that is walked by hand has the actions of the problem. */
 static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w, bool by_hand) {
   berth_deploy_search_options o = berth_deploy_search_default(is_published(L, t));
   berth_decisions p = { 0 };
-  int rule = (int)o.sfb, steps = o.steps;
   if (by_hand) o.choose = 0;
   o.decide = bl_decide_options(L, t, w, &p);
   o.fill = p.fill;
   if (!t) return o;
-  bl_get_enum(L, t, w, "sfb", bl_deploy_sfb_names, &rule);
-  o.sfb = (berth_deploy_sfb)rule;
-  bl_get_positive(L, t, w, "temperature", &o.temperature);
-  bl_get_bool(L, t, w, "steps", &steps);
-  o.steps = steps;
-  bl_get_bool(L, t, w, "baselines", &o.baselines);
+  bl_read_options(L, t, w, berth_deploy_search_option_table(), &o);
+  bl_get_bool(L, t, w, "steps", &o.steps);
   read_prior(L, at, t, w, &o);
   return o;
 }
@@ -156,7 +154,6 @@ static berth_deploy_search_options read_options(lua_State *L, int at, int t, con
 
 /* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
 static int make(lua_State *L, const bl_where *w, bool by_hand) {
-  static const char *const keys[] = { BL_DECIDE_KEYS, "sfb", "temperature", "steps", "start", "baselines", NULL };
   berth_deploy_search_options o;
   bl_tree_box *box;
   berth_deploy *d;
@@ -166,7 +163,7 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   bl_check_deploy(L, 1, w->fn, "self");
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w->fn);
-  t = bl_options(L, 2, w, keys);
+  t = bl_option_table(L, 2, w, bl_deploy_search_tables);
   box = bl_new_tree(L, w->fn);
   d = bl_check_deploy(L, 1, w->fn, "self");
   o = read_options(L, 3, t, w, by_hand);
@@ -178,7 +175,7 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   box->actions = berth_deploy_actions(d, NULL);
   box->finish = finish;
   box->refuse = refuse;
-  box->evaluations = o.decide.evaluations;
+  box->calls = o.decide.calls;
   box->seconds = o.decide.seconds;
   st = read_starts(L, t, w, d, &o);
   call = bl_enter(L);
@@ -214,5 +211,5 @@ int bl_deploy_search(lua_State *L) {
   box = lua_touserdata(L, -1);
   lua_replace(L, 2);
   lua_settop(L, 2);
-  return bl_tree_search(L, 2, box->evaluations, box->seconds);
+  return bl_tree_search(L, 2, box->calls, box->seconds);
 }

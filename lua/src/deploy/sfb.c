@@ -3,8 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const cost_names[] = { "per-device", "compat", NULL };
-static const char *const problem_keys[] = { "ops", "tensors", "gradients", "replicas", "bandwidth", "cost", "per_op", NULL };
+BL_OWN_OPTIONS(problem_option,
+  BL_OTHER("ops", "array", "none; must be given", "{ seconds, replicas, bandwidth, barred }: ops of the full batch"),
+  BL_OTHER("tensors", "array", "none", "{ from, to, bytes }: tensors that are cut along the batch"),
+  BL_OTHER("gradients", "array", "none", "{ op, bytes, seconds }: gradients that are summed over the replicas"),
+  { .key = "replicas", .type = BERTH_OPTION_WHOLE, .low = 1, .fallback = "1", .text = "of ops that do not say" },
+  { .key = "bandwidth", .type = BERTH_OPTION_QUANTITY, .unit = BERTH_BYTES_PER_SECOND, .high = INFINITY, .fallback = "infinite",
+    .text = "of ops that do not say" })
+const bl_table bl_sfb_tables[] = { problem_option, berth_sfb_option_table, NULL };
 static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barred", NULL };
 static const char *const tensor_keys[] = { "from", "to", "bytes", NULL };
 static const char *const gradient_keys[] = { "op", "bytes", "seconds", NULL };
@@ -117,10 +123,10 @@ static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
   int cost = 0;
   berth_sfb_problem p;
   if (!lua_istable(L, 1)) bl_wrong(L, &w, "problem", "expected a table, got %s", bl_kind(L, 1));
-  bl_check_keys(L, 1, &w, problem_keys, false);
-  bl_get_enum(L, 1, &w, "cost", cost_names, &cost);
+  bl_check_options(L, 1, &w, bl_sfb_tables);
+  bl_get_choice(L, 1, &w, "cost", bl_choices(berth_sfb_option_table(), "cost"), &cost);
   p = berth_sfb_default((berth_sfb_cost)cost);
-  bl_get_quantity(L, 1, &w, "per_op", BERTH_SECONDS, &p.per_op);
+  bl_read_options(L, 1, &w, berth_sfb_option_table(), &p);
   read_ops(L, 1, fn, &p);
   read_tensors(L, 1, fn, &p);
   read_gradients(L, 1, fn, &p);

@@ -147,7 +147,7 @@ static int repeated(lua_State *L) {
   lua_newtable(L);
   lua_pushvalue(L, 3);
   lua_setfield(L, 4, "rule");
-  bl_get_enum(L, 4, &w, "rule", bl_deploy_sfb_names, &rule);
+  bl_get_choice(L, 4, &w, "rule", berth_deploy_sfb_choices(), &rule);
   bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
   marks = bl_scratch(L, (size_t)ops_of(d), 1);
   st = berth_deploy_repeat(d, s.action, (berth_deploy_sfb)rule, marks);
@@ -162,11 +162,17 @@ static int evaluations(lua_State *L) {
   return 1;
 }
 
-/* d:guard(strategy, { evaluations }): { action, duplicate }, value, how many evaluations it took */
+typedef struct guarding {
+  int32_t calls;
+} guarding;
+BL_OWN_OPTIONS(guard_option, { .key = "calls", .type = BERTH_OPTION_WHOLE, .low = 2, .was = "evaluations", .fallback = "50",
+                               .text = "strategies that are simulated at most" })
+const bl_table bl_guard_tables[] = { guard_option, NULL };
+
+/* d:guard(strategy, { calls }): { action, duplicate }, value, how many calls it took */
 static int guard(lua_State *L) {
-  static const char *const keys[] = { "evaluations", NULL };
   static const bl_where w = { "deploy:guard", NULL, 0 };
-  int32_t most = 50;
+  guarding most = { 50 };
   berth_deploy *d;
   berth_deploy_value v;
   int64_t before;
@@ -178,14 +184,14 @@ static int guard(lua_State *L) {
   lua_settop(L, 3);
   d = self(L, w.fn);
   before = berth_deploy_evaluations(d);
-  t = bl_options(L, 3, &w, keys);
-  bl_get_whole(L, t, &w, "evaluations", 2, INT32_MAX, &most);
+  t = bl_option_table(L, 3, &w, bl_guard_tables);
+  bl_read_options(L, t, &w, guard_option(), &most);
   st = read_strategy(L, 2, &w, d, &s);
   marks = bl_scratch(L, (size_t)ops_of(d), 1);
   if (s.duplicate) memcpy(marks, s.duplicate, (size_t)ops_of(d));
   else memset(marks, 0, (size_t)ops_of(d));
   call = bl_enter(L);
-  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_guard(d, s.action, marks, most, &v) : st);
+  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_guard(d, s.action, marks, most.calls, &v) : st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
   bl_push_ids(L, berth_deploy_groups(d), s.action);
@@ -210,7 +216,7 @@ static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deplo
   bl_set_string(L, "name", berth_deploy_list_name(l, k));
   bl_push_ids(L, berth_deploy_groups(d), berth_deploy_list_action(l, k));
   lua_setfield(L, -2, "action");
-  bl_set_string(L, "sfb", bl_deploy_sfb_names[berth_deploy_list_rule(l, k)]);
+  bl_set_string(L, "sfb", berth_deploy_sfb_choices()[berth_deploy_list_rule(l, k)]->name);
   set_value(L, berth_deploy_list_value(l, k));
 }
 

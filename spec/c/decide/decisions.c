@@ -118,7 +118,7 @@ static void test_enumeration(berth_ctx *ctx) {
       int32_t a[MOST];
       make(&x, seed, 5, 4);
       o.method = methods[m];
-      o.evaluations = 2000;
+      o.calls = 2000;
       o.exploration = 1;
       o.seed = seed;
       CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
@@ -171,7 +171,7 @@ static void test_determined(berth_ctx *ctx) {
     int32_t a[3][MOST];
     make(&x, 3, 10, 9);
     o.method = methods[m];
-    o.evaluations = 200;
+    o.calls = 200;
     for (int k = 0; k < 3; k++) {
       o.seed = k == 2;
       CHECK_STATUS(run(ctx, &x, o, a[k], &r[k]), BERTH_OK);
@@ -198,7 +198,7 @@ static void test_not_allowed(berth_ctx *ctx) {
     best = least(&x);
     x.wall = best + 0.2;
     CHECK(value_of(&x, x.start) > x.wall);
-    o.evaluations = 1500;
+    o.calls = 1500;
     CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
     CHECK(r.value <= x.wall && r.excess == 0 && isinf(r.start));
     make(&x, 5, 5, 4);
@@ -286,7 +286,7 @@ static void test_seconds(berth_ctx *plain) {
   berth_decide_report r;
   int32_t a[MOST];
   TEST("a budget in seconds, by the context's clock");
-  o.evaluations = 0;
+  o.calls = 0;
   o.seconds = 20;
   make(&x, 1, 10, 9);
   CHECK_STATUS(run(plain, &x, o, a, &r), BERTH_EUNSUPPORTED);
@@ -458,7 +458,7 @@ static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_m
   x->p.path_at = steps ? at : NULL;
   x->p.path = steps ? path : NULL;
   o.method = method;
-  o.evaluations = evaluations;
+  o.calls = evaluations;
   o.several_part = 0;
   o.tree_part = 0.5;
   CHECK_STATUS(berth_decide(ctx, &x->p, &o, a, &r), BERTH_OK);
@@ -487,7 +487,7 @@ static berth_status work(berth_ctx *ctx) {
   make(&x, 4, 6, 4);
   x.p.path_at = at;
   x.p.path = path;
-  o.evaluations = 120;
+  o.calls = 120;
   o.batch = 4;
   st = berth_decide(ctx, &x.p, &o, a, NULL);
   CHECK(x.released == 1);

@@ -81,7 +81,7 @@ static void check_uniform(berth_ctx *ctx, Problem *x, berth_decide_method method
   int32_t a[MOST];
   o.method = method;
   o.uniform_part = 1;
-  o.evaluations = ACTIONS + 1;
+  o.calls = ACTIONS + 1;
   CHECK_STATUS(run(ctx, x, &o, a, NULL), BERTH_OK);
   CHECK(x->wrong == 0);
   for (int32_t k = 0; k < ACTIONS; k++) {
@@ -164,7 +164,7 @@ static void test_fills(berth_ctx *ctx) {
     x.p.prior = watch;
     o.method = BERTH_DECIDE_TREE;
     o.uniform = 0;
-    o.evaluations = 200;
+    o.calls = 200;
     CHECK_STATUS(run(ctx, &x, &o, a, NULL), BERTH_OK);
     CHECK(x.wrong == 0 && x.calls > 20);
   }
@@ -205,7 +205,7 @@ static void test_segments(berth_ctx *ctx) {
       }
       o.method = methods[m];
       o.uniform = 0;
-      o.evaluations = 500;
+      o.calls = 500;
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
       CHECK(r.value == (with ? 1 : 2));
     }
@@ -219,7 +219,7 @@ static void test_none(berth_ctx *ctx) {
     berth_decide_report r[2];
     int32_t a[2][MOST];
     o.method = methods[m];
-    o.evaluations = 150;
+    o.calls = 150;
     for (int k = 0; k < 2; k++) {
       make(&x, 6, MOST);
       for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = BERTH_NONE;
@@ -299,9 +299,9 @@ static void test_nan(berth_ctx *ctx) {
         }
       o.batch = batch;
       o.uniform = 0;
-      o.evaluations = unknown > 0 ? unknown : 1;
+      o.calls = unknown > 0 ? unknown : 1;
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
-      CHECK(r.start == least && r.evaluations == o.evaluations && x.calls == o.evaluations);
+      CHECK(r.start == least && r.evaluations == o.calls && x.calls == o.calls);
       for (int32_t s = 0; s < 4; s++) CHECK(was_asked(&x, x.start + s * MOST) == (mask >> s & 1));
     }
 }
@@ -344,7 +344,7 @@ static void test_not_allowed(berth_ctx *ctx) {
     x.told[3] = 0.25;
     x.told[1] = INFINITY;
     o.method = methods[m];
-    o.evaluations = 40;
+    o.calls = 40;
     CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_EINFEASIBLE);
     CHECK(r.excess == 0.5 && r.value == 0.25 && isinf(r.start) && r.evaluations == 40);
     CHECK(memcmp(a, x.start + 3 * MOST, sizeof a) == 0);
@@ -375,7 +375,7 @@ static void test_told_late(berth_ctx *ctx) {
       x.told[3] = 0.25; /* below all that there is */
       o.method = methods[m];
       o.batch = batch;
-      o.evaluations = 1;
+      o.calls = 1;
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
       CHECK(r.value == 0.25 && r.start == 0.25 && r.evaluations == 1 && memcmp(a, x.start, sizeof a) == 0);
       CHECK(!was_asked(&x, x.start));
@@ -471,7 +471,7 @@ static berth_status work(berth_ctx *ctx) {
   berth_status st;
   make_starts(&x, 4, 6);
   x.told[1] = NAN;
-  o.evaluations = 60;
+  o.calls = 60;
   o.batch = 3;
   st = run(ctx, &x, &o, a, NULL);
   CHECK(x.released == 1);

@@ -304,7 +304,7 @@ static void check_bad_rules(berth_ctx *ctx) {
   o.op_rule = &nameless;
   check_refusal(ctx, &o, "there is no op 2, only 2 ops");
   o = berth_analysis_default();
-  o.flags = 2;
+  o.flags = 3;
   check_refusal(ctx, &o, "option flags: 2 is none of -1, 0, 1");
 }
 

@@ -144,11 +144,11 @@ describe("a guide", function()
     local a = berth.agents.tag { size = "tiny", nodes = 8, edges = 4, layers = 1 }
     for _, rule in ipairs { "none", "local", "cut" } do
       local given = a:guide(d, nil, 30)
-      given.evaluations, given.sfb = 30, rule
+      given.calls, given.sfb = 30, rule
       local r = assert(d:search(given))
       assert.is_true(r.evaluations <= 30)
       if rule == "none" then assert.is_nil(r.duplicate) end
     end
-    assert(berth.deploy.plan(d.graph, d.topology, { batch = 32, op_groups = 12, evaluations = 40, prior = a, sfb = "none" }))
+    assert(berth.deploy.plan(d.graph, d.topology, { batch = 32, op_groups = 12, calls = 40, prior = a, sfb = "none" }))
   end)
 end)

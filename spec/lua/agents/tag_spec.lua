@@ -127,7 +127,7 @@ describe("TAG's agent", function()
     for _, size in ipairs { "tiny", "published" } do
       local a = berth.agents.tag { size = size, nodes = 16, edges = 8, layers = 2 }
       local guide = a:guide(d, { start }, 30)
-      guide.evaluations, guide.seed = 30, 1
+      guide.calls, guide.seed = 30, 1
       local r = assert(d:search(guide))
       assert.is_true(r.evaluations <= 30)
       assert.is_true(r.seconds <= d:evaluate(start).seconds)
@@ -184,7 +184,7 @@ local function play_counted(groups, evaluations)
     }
   end
   local game = { deploy = d, seed = 1, rng = berth.rng(1) }
-  local kept = assert(lessons.teachers.visits.play(game, { evaluations = evaluations }, { prior = function() end }))
+  local kept = assert(lessons.teachers.visits.play(game, { calls = evaluations }, { prior = function() end }))
   return kept, runs, moves
 end
 

@@ -8,7 +8,7 @@ local read, path_of = shell.read, shell.path
 local GRAPH, CLUSTER = "tag:bert_small,batch=6", "tag:sfb_trio"
 
 local function run(...) return shell.run("deploy", ...) end
-local function small(...) return run(GRAPH, CLUSTER, "--evaluations", "40", "--reasons", "10", ...) end
+local function small(...) return run(GRAPH, CLUSTER, "--calls", "40", "--reasons", "10", ...) end
 
 describe("berth deploy", function()
   teardown(function() shell.tidy() end)
@@ -30,7 +30,7 @@ describe("berth deploy", function()
     local exit, out = small("--seed", "3", "--method", "anneal", "--even", "--sfb", "none", "--op-groups", "8", "--json")
     local found = json.decode(out)
     local g = berth.deploy.models.build("bert_small", { batch = 6 })
-    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, evaluations = 40, reasons = 10, seed = 3,
+    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, calls = 40, reasons = 10, seed = 3,
       method = "anneal", uneven = false, sfb = "none", op_groups = 8 }))
     assert.equal(0, exit)
     assert.equal(a.seconds, found.step_s)
@@ -127,7 +127,7 @@ describe("berth deploy", function()
   end)
 
   it("ends with 1 where nothing fits, and says what stops it", function()
-    local exit, out, err = run(GRAPH, "mesh:2,preset=V100,memory=100MB", "--evaluations", "40", "--json")
+    local exit, out, err = run(GRAPH, "mesh:2,preset=V100,memory=100MB", "--calls", "40", "--json")
     assert.equal(1, exit)
     assert.matches("^berth: nothing fits: the best %(.+%) is %S+ %S+ short on d%d$", err)
     local found = json.decode(out)
@@ -194,7 +194,7 @@ local function is_there(path)
   return file ~= nil
 end
 
-local WORDS = "deploy tag:bert_small,batch=6 tag:sfb_trio --evaluations 40 --reasons 10 "
+local WORDS = "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 40 --reasons 10 "
 
 describe("berth deploy as a process", function()
   local try = build and it or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
@@ -202,7 +202,7 @@ describe("berth deploy as a process", function()
   try("passes exit codes on", function()
     local lua = os.getenv "BERTH_LUA" or ""
     assert.equal(0, (process(lua, WORDS)))
-    assert.equal(1, (process(lua, "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --evaluations 20")))
+    assert.equal(1, (process(lua, "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --calls 20")))
     assert.equal(2, (process(lua, "deploy tag:bert_small")))
   end)
 
@@ -220,7 +220,7 @@ describe("berth deploy as a process", function()
   try("keeps the best that it has when it is interrupted", function()
     local default = "env --default-signal=INT "
     local busy = " & . spec/support/until_busy.sh; until_busy $! 100; kill -INT $!; wait $!; echo exit $?"
-    local words = "deploy tag:bert_small,batch=6 tag:sfb_trio --evaluations 100000000 --rows 0"
+    local words = "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 100000000 --rows 0"
     local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1"):format(build, os.getenv "BERTH_LUA" or "", words)
     local pipe = assert(io.popen(default .. "true 2>/dev/null || { echo exit; exit; }; " .. default .. script .. busy))
     local out = pipe:read "*a"

@@ -7,7 +7,7 @@ local run, read, path_of = shell.run, shell.read, shell.path
 
 describe("berth train tag", function()
   local file, checkpoint = path_of(".agent"), path_of(".checkpoint")
-  local few = "evaluations=30,states=2,groups=4,passes=1,op_groups=8,nodes=8,edges=4,layers=1"
+  local few = "calls=30,states=2,groups=4,passes=1,op_groups=8,nodes=8,edges=4,layers=1"
 
   teardown(function() shell.tidy() end)
 

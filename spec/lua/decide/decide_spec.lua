@@ -174,7 +174,7 @@ describe("berth.decide", function()
 
   it("takes names for actions", function()
     local r = berth.decide {
-      decisions = 5, actions = { "left", "right", "ahead" }, seed = 2, evaluations = 150,
+      decisions = 5, actions = { "left", "right", "ahead" }, seed = 2, calls = 150,
       legal = function(decision, action) return decision > 1 or action ~= "ahead" end,
       starts = { { "left", "left", "left", "left", "left" } },
       fill = function(decided, a)
@@ -207,7 +207,7 @@ describe("berth.decide", function()
       for _, batch in ipairs { 1, 5 } do
         local p, calls = random_problem(8, 9, 6), 0
         p.wall = math.huge
-        local r = berth.decide(options(p, { method = method, evaluations = 77, batch = batch, value = function(a)
+        local r = berth.decide(options(p, { method = method, calls = 77, batch = batch, value = function(a)
           calls = calls + 1
           return p.value(a)
         end }))
@@ -238,7 +238,7 @@ describe("berth.decide", function()
     assert(tree:run(visits[action] + 30))
     assert.equal(visits[action] + 30, (tree:node {}))
     local before = tree:best()
-    local after = tree:search { evaluations = 40 }
+    local after = tree:search { calls = 40 }
     assert.equal(before.evaluations + 40, after.evaluations)
     assert.is_true(after.value <= before.value)
     assert.truthy(tostring(tree):find("tree: 6 decisions among 4 actions, best", 1, true))
@@ -251,7 +251,7 @@ describe("berth.decide", function()
     for k, method in ipairs(methods) do
       local p = random_problem(11, 12, 5)
       p.wall = math.huge
-      local r = berth.decide(options(p, { method = method, evaluations = 200 }))
+      local r = berth.decide(options(p, { method = method, calls = 200 }))
       sums[k] = ("%.6f %s"):format(r.value, table.concat(r.assignment))
     end
     assert.same({ "15.556346 523341445524", "21.092821 354444415524", "15.556346 523341445524", "15.556346 523341445524",
@@ -285,7 +285,7 @@ describe("berth.decide", function()
       for bit = 1, 5 do paths[a][bit] = math.floor((a - 1) / 2 ^ (bit - 1)) % 2 end
     end
     local r = berth.decide { decisions = 3, actions = 32, paths = paths, method = "tree", fill = "start", uniform = false,
-      evaluations = 400, value = function(a)
+      calls = 400, value = function(a)
         local wrong = 1
         for i = 1, 3 do
           for bit = 1, 5 do wrong = wrong + (paths[a[i]][bit] == (i + bit) % 2 and 0 or bit) end
@@ -298,7 +298,7 @@ describe("berth.decide", function()
   it("tries everywhere what it is told to, and takes weights", function()
     local uniform = {}
     local r = berth.decide { decisions = 4, actions = { "a", "b", "c" }, everywhere = { "c" }, weight = { 1, 0, 5, 1 },
-      evaluations = 2, method = "refine", uniform_part = 1, value = function(x)
+      calls = 2, method = "refine", uniform_part = 1, value = function(x)
         if x[1] == x[2] and x[2] == x[3] and x[3] == x[4] then uniform[x[1]] = true end
         return 1
       end }
@@ -314,7 +314,7 @@ describe("berth.decide", function()
         local name = { "one", "all", "ps" }
         local function of(a) return named and name[a] or a end
         local asked = {}
-        local r = berth.decide { decisions = 4, actions = named and name or 3, method = method, evaluations = 4, uniform_part = 1,
+        local r = berth.decide { decisions = 4, actions = named and name or 3, method = method, calls = 4, uniform_part = 1,
           legal = function(decision, action) return action ~= of(3) or decision % 2 == 0 end,
           instead = { [of(3)] = of(2), [of(1)] = false },
           value = function(a)
@@ -357,7 +357,7 @@ describe("berth.decide", function()
       end
       local starts = { p.starts[1], other(0), other(1) }
       local values = { (p.value(starts[1])), false, 0.25 }
-      local r = berth.decide(options(p, { method = method, evaluations = 30, starts = starts, start_values = values,
+      local r = berth.decide(options(p, { method = method, calls = 30, starts = starts, start_values = values,
         value = function(a)
           asked[#asked + 1] = table.concat(a)
           return p.value(a)
@@ -376,7 +376,7 @@ describe("berth.decide", function()
   it("takes what starts exceed", function()
     local names = { "left", "right" }
     local function search(more)
-      local o = { decisions = 3, actions = names, evaluations = 20, starts = { { "left", "left", "left" },
+      local o = { decisions = 3, actions = names, calls = 20, starts = { { "left", "left", "left" },
         { "right", "right", "right" } }, value = function() return 1, 5 end }
       for key, x in pairs(more) do o[key] = x end
       return berth.decide(o)
@@ -394,13 +394,13 @@ describe("berth.decide", function()
     assert.truthy(message(search, { start_values = { 0 / 0 } }):find("start_values[1]", 1, true))
     assert.truthy(message(search, { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
     assert.truthy(message(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1", 1, true))
-    assert.truthy(message(search, { start_excess = { 1 } }):find("start_excess: goes with start_values", 1, true))
+    assert.truthy(message(search, { start_excess = { 1 } }):find("start_excess: requires start_values", 1, true))
     assert.truthy(message(search, { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
   end)
 
   it("takes enormous weights of a prior", function()
     local function search(x)
-      return berth.decide { decisions = 6, actions = 5, evaluations = 120, seed = 4, value = function(a)
+      return berth.decide { decisions = 6, actions = 5, calls = 120, seed = 4, value = function(a)
         return 1 + a[1] * a[2] + a[3] / a[4] + a[5] * a[6]
       end, prior = function(leaves)
         local out = {}

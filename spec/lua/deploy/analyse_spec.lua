@@ -554,7 +554,7 @@ describe("berth.deploy.simplify", function()
   it("refuses a share that is none, and cheapness without times", function()
     local g = graph { { kind = "Placeholder" }, { kind = "Relu", flop = 4, name = "r", 1 } }
     assert.has_error(function() berth.deploy.simplify(g, { cheap = 2 }) end,
-      "berth.deploy.simplify: option cheap: 2 is no share from 0 to 1")
+      "berth.deploy.simplify: cheap: 2 is out of range 0 to 1")
     assert.has_error(function() berth.deploy.simplify(g, { cheap = 0.5 }) end,
       'berth.deploy.simplify: option cheap needs times, and op 2 "r" has none: give a cost')
   end)

@@ -44,7 +44,7 @@ local function cluster(memory)
 end
 
 local function planned(opts, graph, topology)
-  local given = { batch = BATCH, evaluations = 60, reasons = 40 }
+  local given = { batch = BATCH, calls = 60, reasons = 40 }
   for key, value in pairs(opts or {}) do given[key] = value end
   return assert(berth.deploy.plan(graph or chain(), topology or cluster(), given))
 end
@@ -154,13 +154,13 @@ describe("a plan", function()
   it("gives reasons that hold where ops are repeated", function()
     local seen = {}
     check_reasons(assert(berth.deploy.plan(layers.graph(), layers.topology(),
-      layers.options { evaluations = 200, reasons = 100 })), "local", seen)
+      layers.options { calls = 200, reasons = 100 })), "local", seen)
     assert.same({ 1, 1 }, { seen["ops repeated instead"], seen["no op repeated instead"] })
     for _, rule in ipairs { "local", "cut" } do
       for op_groups = 3, 12, 3 do
         local g = berth.deploy.models.build("vgg19", { batch = 6 })
         check_reasons(assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(),
-          { batch = 6, evaluations = 60, op_groups = op_groups, reasons = 100, sfb = rule })), rule, seen)
+          { batch = 6, calls = 60, op_groups = op_groups, reasons = 100, sfb = rule })), rule, seen)
       end
     end
     assert.is_true(seen["no op repeated instead"] > 2)
@@ -192,7 +192,7 @@ describe("a plan", function()
   end)
 
   it("takes a cost instead of graph and topology", function()
-    local a = assert(berth.deploy.plan(berth.cost(chain(), cluster()), { batch = BATCH, evaluations = 40, reasons = false }))
+    local a = assert(berth.deploy.plan(berth.cost(chain(), cluster()), { batch = BATCH, calls = 40, reasons = false }))
     assert.is_true(a.seconds <= a:baseline("uniform").seconds)
   end)
 
@@ -264,15 +264,15 @@ describe("an option of a plan", function()
 
   it("method, evaluations and seed: the search", function()
     for _, method in ipairs { "mcts", "tree", "anneal", "refine", "published" } do
-      local a = planned { method = method, evaluations = 80 }
+      local a = planned { method = method, calls = 80 }
       assert.is_true(a.evaluations <= 120, method)
       assert.is_true(a.seconds <= a:baseline("uniform").seconds, method)
     end
-    assert.is_true(planned({ evaluations = 200 }).evaluations > base.evaluations)
+    assert.is_true(planned({ calls = 200 }).evaluations > base.evaluations)
   end)
 
   it("seconds: ends the search early", function()
-    local a = planned { evaluations = 1000000, seconds = 0.05 }
+    local a = planned { calls = 1000000, seconds = 0.05 }
     assert.is_true(a.evaluations < 1000000)
   end)
 
@@ -313,12 +313,12 @@ describe("an option of a plan", function()
       { { }, "batch: is missing: samples in a step" },
       { { batch = 12, method = "magic" }, "method: no magic %(legal: anneal, mcts, published, refine, tree%)" },
       { { batch = 12, sfb = "yes" }, "sfb: no yes %(legal: cut, local, none%)" },
-      { { batch = 12, evaluations = 0 }, "evaluations: expected a whole number of at least 1, got 0" },
-      { { batch = 12, evaluations = 1.5 }, "evaluations: expected a whole number of at least 1, got 1.5" },
+      { { batch = 12, calls = 0 }, "calls: expected a whole number of at least 1, got 0" },
+      { { batch = 12, calls = 1.5 }, "calls: expected a whole number of at least 1, got 1.5" },
       { { batch = 12, reasons = -1 }, "reasons: expected a whole number of at least 0, got %-1" },
       { { batch = 12, seconds = "3 m" }, "seconds: " },
       { { batch = 12, prior = "best" }, "prior: expected local, trained, uniform, a function or an agent of kind tag, got best" },
-      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, physics, op_groups" },
+      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, op_groups, grouping" },
       { { batch = 12, sets = {} }, "sets: is empty" },
       { { batch = 12, points = { { batch = 6, graph = chain(1, 6) }, { batch = 3 } } },
         "points%[2%]%.graph: expected a graph, got nil" },
@@ -344,7 +344,7 @@ local function layer(o)
 end
 
 describe("notes of a plan", function()
-  local function notes(o) return planned({ reasons = false, evaluations = 20 }, layer(o)).notes end
+  local function notes(o) return planned({ reasons = false, calls = 20 }, layer(o)).notes end
   local TIED = "update up is tied to no op that holds parameters: its replicas would not get new weights; give both a "
     .. "colocation group"
 
@@ -352,7 +352,7 @@ describe("notes of a plan", function()
     assert.same({ TIED }, notes {})
     assert.same({}, notes { group = 1 })
     assert.same({}, notes { variable = true })
-    local a = planned({ reasons = false, evaluations = 20 }, layer {})
+    local a = planned({ reasons = false, calls = 20 }, layer {})
     assert.matches("\nnote: update up is tied", tostring(a))
     assert.same({ TIED }, json.decode(a:to_json()).notes)
     local path = shell.path ".html"
@@ -372,7 +372,7 @@ end)
 
 describe("op groups of an answer", function()
   it("have the gradients that the analysis finds, without flags", function()
-    local a, sum = planned({ reasons = false, evaluations = 20 }, layer { flags = false, variable = true }), 0
+    local a, sum = planned({ reasons = false, calls = 20 }, layer { flags = false, variable = true }), 0
     for _, g in ipairs(a.groups) do sum = sum + g.gradient_bytes end
     assert.equal("64000000", tostring(sum))
     assert.matches("64 MB", a:table())
@@ -525,7 +525,7 @@ describe("op groups of an answer", function()
 
   it("say how many of their ops are repeated", function()
     local g = berth.deploy.models.build("bert_small", { batch = 6 })
-    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, evaluations = 30, reasons = false }))
+    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, calls = 30, reasons = false }))
     local n, saved = 0, json.decode(a:to_json())
     for i, group in ipairs(a.groups) do
       n = n + #group.repeated
@@ -552,7 +552,7 @@ describe("numbers of an answer", function()
     assert(a:report(path))
     local page = shell.read(path)
     assert.truthy(page:find("<dd>4 devices</dd>", 1, true))
-    assert.truthy(page:find("<dd>batch 12, evaluations 60</dd>", 1, true))
+    assert.truthy(page:find("<dd>batch 12, calls 60</dd>", 1, true))
   end)
 end)
 
@@ -581,7 +581,7 @@ end)
 
 describe("where nothing fits", function()
   it("says which device stops it, and by how much", function()
-    local a, message, code, why = berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, evaluations = 40 })
+    local a, message, code, why = berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, calls = 40 })
     assert.is_nil(a)
     assert.equal("infeasible", code)
     assert.matches("^nothing fits: the best %(.+%) is %S+ %S+ short on d%d", message)
@@ -629,7 +629,7 @@ describe("a saved plan", function()
   it("tells which prior it was searched with, as that was given", function()
     local file = shell.path ".json"
     assert(planned({ prior = "trained" }):save(file))
-    assert.same({ prior = "trained", evaluations = 60 }, json.decode(shell.read(file)).options)
+    assert.same({ prior = "trained", calls = 60 }, json.decode(shell.read(file)).options)
     assert.truthy(berth.deploy.load(file, chain(), cluster()))
   end)
 

@@ -27,7 +27,7 @@ describe("the search of deployments", function()
   it("values strategies as d:evaluate, and counts each once", function()
     local d = problem()
     for _, method in ipairs { "mcts", "tree", "anneal", "refine", "published" } do
-      local r = assert(d:search { method = method, evaluations = 60, seed = 2 })
+      local r = assert(d:search { method = method, calls = 60, seed = 2 })
       assert.equal(60, r.evaluations)
       local v = d:evaluate { action = r.action, duplicate = r.duplicate }
       assert.equal(r.seconds, v.seconds)
@@ -45,7 +45,7 @@ describe("the search of deployments", function()
     local g, trio = berth.deploy.models.build("vgg19", { batch = 6 }), berth.deploy.clusters.sfb_trio()
     for seed = 1, 6 do
       local d = assert(berth.deploy.problem(g, trio, { batch = 6, seed = seed, op_groups = 3 + seed }))
-      local r = assert(d:search { method = "anneal", evaluations = 40, seed = seed })
+      local r = assert(d:search { method = "anneal", calls = 40, seed = seed })
       local with = d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds
       local without = d:evaluate({ action = r.action }).seconds
       assert.equal(with, r.seconds)
@@ -56,11 +56,11 @@ describe("the search of deployments", function()
 
   it("is never worse than its starts, nor than every action everywhere", function()
     local d = problem()
-    local first = assert(d:search { evaluations = 30, seed = 1 })
-    local again = assert(d:search { evaluations = 5, start = { first }, seed = 9 })
+    local first = assert(d:search { calls = 30, seed = 1 })
+    local again = assert(d:search { calls = 5, start = { first }, seed = 9 })
     assert.equal(first.seconds, again.start)
     assert.is_true(again.seconds <= first.seconds)
-    local long = assert(d:search { evaluations = 2 * #d:actions() + 40, seed = 1 })
+    local long = assert(d:search { calls = 2 * #d:actions() + 40, seed = 1 })
     for a = 1, #d:actions() do
       local action = {}
       for g = 1, #d:groups() do action[g] = a end
@@ -79,7 +79,7 @@ describe("the search of deployments", function()
             if b.over == 0 and (b.sfb == "none" or sfb ~= "none") then best = math.min(best, b.seconds) end
           end
           local before = d:evaluations()
-          local r = assert(d:search { baselines = true, sfb = sfb, method = method, evaluations = 12, seed = seed })
+          local r = assert(d:search { baselines = true, sfb = sfb, method = method, calls = 12, seed = seed })
           assert.equal(12, r.evaluations)
           if sfb == "cut" then best = r.start -- which holds for whole strategies
           else assert.equal(before + 12, d:evaluations()) end
@@ -93,13 +93,13 @@ describe("the search of deployments", function()
 
   it("has op groups choose whether their ops are repeated", function()
     local d = assert(berth.deploy.problem(layers.graph(), layers.topology(), layers.options()))
-    local r = assert(d:search { evaluations = 400, seed = 1 })
+    local r = assert(d:search { calls = 400, seed = 1 })
     local all = d:repeated({ action = r.action }, "local")
     assert.is_true(#r.duplicate > 0 and #r.duplicate < #all)
     assert.equal(r.seconds, d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds)
     assert.is_true(r.seconds < d:evaluate({ action = r.action, duplicate = all }).seconds)
     assert.is_true(r.seconds < d:evaluate({ action = r.action }).seconds)
-    local again = assert(d:search { evaluations = 1, start = { r } })
+    local again = assert(d:search { calls = 1, start = { r } })
     assert.same({ r.seconds, r.duplicate, r.action }, { again.seconds, again.duplicate, again.action })
     assert.equal(r.seconds, again.start)
   end)
@@ -110,7 +110,7 @@ describe("the search of deployments", function()
     local all = d:repeated(dp, "local")
     local function start(s, o)
       o = o or {}
-      o.start, o.evaluations, o.method, o.uniform = { s }, 1, "anneal", false
+      o.start, o.calls, o.method, o.uniform = { s }, 1, "anneal", false
       return assert(d:search(o))
     end
     local function seconds(duplicate) return d:evaluate({ action = dp.action, duplicate = duplicate }).seconds end
@@ -149,7 +149,7 @@ describe("the search of deployments", function()
   it("asks a prior for batches of leaves", function()
     local d = problem()
     local most, leaves_seen = 0, 0
-    local r = assert(d:search { evaluations = 60, method = "tree", uniform = false, batch = 4, prior = function(leaves)
+    local r = assert(d:search { calls = 60, method = "tree", uniform = false, batch = 4, prior = function(leaves)
       local out = {}
       most = math.max(most, #leaves)
       for k, leaf in ipairs(leaves) do
@@ -206,12 +206,12 @@ describe("the search of deployments", function()
   end)
 
   it("finds what memory can hold, or says that nothing fits", function()
-    local roomy = assert(problem():search { evaluations = 80 })
+    local roomy = assert(problem():search { calls = 80 })
     local v = problem():evaluate { action = roomy.action, sfb = roomy.sfb }
     local tight = problem(v.peak * 0.9)
-    local r = tight:search { evaluations = 300, seed = 1 }
+    local r = tight:search { calls = 300, seed = 1 }
     if r then assert.equal(0, tight:evaluate({ action = r.action, sfb = r.sfb }).over) end
-    local none, text, code, why = problem("1 MB"):search { evaluations = 60 }
+    local none, text, code, why = problem("1 MB"):search { calls = 60 }
     assert.is_nil(none)
     assert.equal("infeasible", code)
     assert.truthy(text:find("^none of 60 strategies fits: in the best of them device %d needs [%d.]+ MB more$"))
@@ -226,7 +226,7 @@ describe("the search of deployments", function()
   end)
 
   it("takes any temperature above 0", function()
-    for _, x in ipairs { 5e-324, 1e308 } do assert.is_table(problem():search { evaluations = 20, temperature = x }) end
+    for _, x in ipairs { 5e-324, 1e308 } do assert.is_table(problem():search { calls = 20, temperature = x }) end
   end)
 
   it("asks to stop in baselines, guard and search, and keeps the best so far", function()
@@ -237,7 +237,7 @@ describe("the search of deployments", function()
       local d = problem()
       calls, last = 0, k
       local before = berth.hooks { interrupt = stop }
-      local r, _, code = d:search { evaluations = 20, seed = 1, baselines = true }
+      local r, _, code = d:search { calls = 20, seed = 1, baselines = true }
       berth.hooks(before)
       if r then
         assert.equal(calls > last, r.interrupted == true)
@@ -257,17 +257,17 @@ describe("the search of deployments", function()
   end)
 
   it("lets hooks use the problem that is at work", function()
-    local alone = problem():search { evaluations = 30, seed = 2, baselines = true }
+    local alone = problem():search { calls = 30, seed = 2, baselines = true }
     local d, calls = problem(), 0
     local before = berth.hooks { interrupt = function()
       calls = calls + 1
       if calls % 7 == 1 then
         d:baselines()
         d:evaluate { action = alone.action, sfb = "local" }
-        d:search { evaluations = 3, seed = calls }
+        d:search { calls = 3, seed = calls }
       end
     end }
-    local r = d:search { evaluations = 30, seed = 2, baselines = true }
+    local r = d:search { calls = 30, seed = 2, baselines = true }
     berth.hooks(before)
     assert.is_true(calls > 0)
     assert.same(alone, r)
@@ -279,8 +279,8 @@ describe("the search of deployments", function()
     local t = berth.topology.groups { groups = groups, between = 5e9, links = "nic", latency = "12 us" }
     local d = assert(berth.deploy.problem(model(), t, { batch = 24, op_groups = 6 }))
     assert.equal(8, #d:device_groups() > 0 and 8)
-    local steps = assert(d:search { evaluations = 100, seed = 1 })
-    local whole = assert(d:search { evaluations = 100, seed = 1, steps = false })
+    local steps = assert(d:search { calls = 100, seed = 1 })
+    local whole = assert(d:search { calls = 100, seed = 1, steps = false })
     assert.is_true(steps.seconds <= 1.1 * whole.seconds)
     assert.is_true(steps.seconds <= steps.start and whole.seconds <= whole.start)
   end)

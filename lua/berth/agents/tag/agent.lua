@@ -150,11 +150,11 @@ local FEW = 200
 -- best of these), and, of few evaluations, none for other strategies with one action for all.
 -- @param d problem of berth.deploy
 -- @tparam[opt] {table,...} starts strategies { action = {...} } that the search begins with
--- @tparam[opt=800] int evaluations that the search will have
+-- @tparam[opt=800] int calls that the search will have
 -- @treturn table options of d:search
-function agent:guide(d, starts, evaluations)
+function agent:guide(d, starts, calls)
   local out = { prior = self:prior(d), start = guide.strategies(d, self:view(d), starts) }
-  if (evaluations or 800) < FEW then out.uniform_part, out.informed_part = 0, 0 end
+  if (calls or 800) < FEW then out.uniform_part, out.informed_part = 0, 0 end
   return out
 end
 

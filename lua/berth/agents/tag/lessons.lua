@@ -133,7 +133,7 @@ end
 --- The best strategy that the default search finds, without changes that are worth nothing.
 function search.play(game, o)
   local d = game.deploy
-  local r, message, code = d:search { evaluations = o.evaluations, seed = game.seed, sfb = "local" }
+  local r, message, code = d:search { calls = o.calls, seed = game.seed, sfb = "local" }
   if not r then return nil, message, code end
   local u = uniform.new(d)
   local base = nearest_uniform(u, value_uniform(d, u), r.action)
@@ -240,7 +240,7 @@ function visits.play(game, o, agent)
   local groups, sets, states = #d:groups(), 2 ^ math.min(device_groups(d), 6), {}
   for i = 0, math.floor(groups / 4) - 1 do
     local done
-    done, message, code = tree:run(math.min((groups - i) * sets * 8, o.evaluations))
+    done, message, code = tree:run(math.min((groups - i) * sets * 8, o.calls))
     if not done then return nil, message, code end
     local decided, action = tree:root()
     local counts = tree:visits()

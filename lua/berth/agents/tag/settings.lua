@@ -5,16 +5,16 @@ local options = require "berth.base.options"
 
 local settings = {}
 
---- evaluations: of the search of a game; states: strategies of a game that are learned from; groups: questions about each;
+--- calls: of the search of a game; states: strategies of a game that are learned from; groups: questions about each;
 -- changes: of these, how many are answered by trying each action, too; batch: states in one step of Adam; passes: how often each
 -- state is seen; share: of the time that games may take; rounds: of games and steps in turns; ops: of a model at most.
-settings.search = { teacher = "search", evaluations = 1200, states = 8, groups = 10, changes = 1, batch = 4, passes = 8,
+settings.search = { teacher = "search", calls = 1200, states = 8, groups = 10, changes = 1, batch = 4, passes = 8,
   share = 0.35, rounds = 1, rate = { 1e-3, 0 }, clip = 1, ops = 300, op_groups = 60 }
-settings.visits = { teacher = "visits", evaluations = 800, states = 12, groups = 16, changes = 0, batch = 1, passes = 4,
+settings.visits = { teacher = "visits", calls = 800, states = 12, groups = 16, changes = 0, batch = 1, passes = 4,
   share = 0.5, rounds = 4, rate = 1e-4, clip = 0.6, ops = 300, op_groups = 40 }
 settings.names = options.sorted_keys(settings.search)
 
-local whole = { evaluations = { 1, 1e9 }, states = { 1, 1e4 }, groups = { 1, 1e4 }, batch = { 1, 1e4 }, passes = { 1, 1e4 },
+local whole = { calls = { 1, 1e9 }, states = { 1, 1e4 }, groups = { 1, 1e4 }, batch = { 1, 1e4 }, passes = { 1, 1e4 },
   rounds = { 1, 1e4 }, ops = { 20, 1e5 }, op_groups = { 2, 1e4 }, changes = { 0, 1e4 } }
 local numbers = { share = { 0, 1 }, clip = { 1e-30, 1e30 } }
 

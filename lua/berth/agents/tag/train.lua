@@ -174,7 +174,7 @@ local function restore(run)
 end
 
 local function read_options(given)
-  local legal = options.merge(own)
+  local legal = options.merge(own, { was = { evaluations = "calls" } })
   for _, key in ipairs(settings.names) do legal[#legal + 1] = key end
   local o = options.check(fn, given, legal)
   if (o.games == nil) == (o.minutes == nil) then options.fail("%s: either games or minutes says how long", fn) end

@@ -31,22 +31,13 @@ local deploy = {
     { name = "batch", kind = "count", value = "N", text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
     { name = "points", kind = "string", value = "N[=GRAPH],...",
       text = "the graph at other batch sizes: op times of a part of the batch are on the lines between; a model needs N alone" },
-    { name = "physics", kind = "choice", value = "RULES", choices = { "physical", "compat", "published" },
-      text = "who shares links, how collectives are priced; compat: TAG's model; published: its quirks too; default physical" },
-    { name = "op-groups", kind = "count", value = "N", text = "op groups that are decided for; default 60" },
+  }, options.of("deploy.problem", "physics op_groups"), {
     { name = "device-groups", kind = "string", value = "SETS",
       text = "devices that are alike; default: by machine, type and memory" },
     { name = "sets", kind = "string", value = "SETS",
       text = "devices that an op group may have; default: unions of device groups" },
     { name = "even", kind = "flag", text = "all replicas have as many samples; default: also shares by speed" },
-    { name = "strict", kind = "flag", text = "no replicas where their number does not divide the batch" },
-    { name = "duplicates", kind = "flag", text = "op groups may also run as a whole on each of their devices" },
-    { name = "sfb", kind = "choice", value = "RULE", choices = { "local", "cut", "none" },
-      text = "ops that are repeated instead of reducing their gradients; default local" },
-    { name = "method", kind = "choice", value = "NAME", choices = { "mcts", "tree", "anneal", "refine", "published" },
-      text = "the search; default mcts" },
-    { name = "evaluations", kind = "count", value = "N", text = "strategies that are simulated; default 800" },
-    { name = "seconds", kind = "seconds", value = "TIME", text = "for the search; default: no limit" },
+  }, options.of("deploy.problem", "strict duplicates"), options.of("deploy:search", "sfb method calls seconds"), {
     { name = "prior", kind = "string", value = "WHAT",
       text = "of the tree: local, uniform, trained (the network that comes with berth), or agent:FILE; default local" },
     { name = "seed", kind = "whole", value = "N", text = "for op groups and random choices; default 0" },
@@ -132,7 +123,7 @@ local function for_planning(spec, batch, given, topology)
   local out = { batch = batch, points = read_points(spec, given), physics = given.physics,
     op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"], topology),
     sets = read_sets("sets", given.sets, topology), strict = given.strict, duplicates = given.duplicates, sfb = given.sfb,
-    method = given.method, evaluations = given.evaluations, seconds = given.seconds, prior = prior_of(given.prior),
+    method = given.method, calls = given.calls, seconds = given.seconds, prior = prior_of(given.prior),
     seed = given.seed, reasons = given.reasons }
   if given.even then out.uneven = false end
   if next(cost) then out.cost = cost end
@@ -140,7 +131,7 @@ local function for_planning(spec, batch, given, topology)
 end
 
 local DECIDED = { "physics", "op-groups", "device-groups", "sets", "even", "strict", "duplicates", "sfb", "method",
-  "evaluations", "seconds", "prior", "seed" }
+  "calls", "seconds", "prior", "seed" }
 
 local function found(spec, batch, graph, topology, given)
   if not given.plan then return fail.need(berth.deploy.plan(graph, topology, for_planning(spec, batch, given, topology))) end

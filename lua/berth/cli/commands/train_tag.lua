@@ -19,7 +19,7 @@ local train = {
       text = "of the network: 0.92, 0.18 and 14.29 million numbers; default small" },
     { name = "seed", kind = "whole", value = "N", text = "of weights and games; default 0" },
     { name = "set", kind = "string", value = "K=V,...",
-      text = "more options of the agent and its training: teacher=visits,evaluations=400,rate=1e-3..0" },
+      text = "more options of the agent and its training: teacher=visits,calls=400,rate=1e-3..0" },
     { name = "checkpoint", kind = "string", value = "FILE", text = "kept up to date, to go on from" },
     { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
     { name = "json", kind = "flag", text = "prints JSON" },
