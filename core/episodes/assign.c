@@ -1,9 +1,43 @@
 /* Facts about a graph on a topology that learned placers start from. */
 #include "episodes_internal.h"
 
-berth_assign_options berth_assign_defaults(void) {
+berth_assign_options berth_assign_default(void) {
   berth_assign_options o = { BERTH_ESTIMATES_EXACT, BERTH_T_LEVELS_CODE, BERTH_EDGE_COSTS_PRODUCER, NULL, 0, 0 };
   return o;
+}
+
+static void set_defaults(void *out) { *(berth_assign_options *)out = berth_assign_default(); }
+
+static const berth_choice *const estimates[] = {
+  BERTH_I_CHOICE("exact", "Earliest start; end is start and op time."),
+  BERTH_I_CHOICE("load", "Op times on the device so far: the published code, without waits and transfers."),
+  NULL
+};
+static const berth_choice *const t_levels[] = {
+  BERTH_I_CHOICE("code", "The b-level recursion on reversed edges."),
+  BERTH_I_CHOICE("textbook", "Longest path to the op, with the transfer time of all outputs of the producer on each edge."),
+  NULL
+};
+static const berth_choice *const edge_costs[] = {
+  BERTH_I_CHOICE("producer", "The transfer time of the tensor."),
+  BERTH_I_CHOICE("code", "That of the consumer's output: the published code."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_assign_options, name, kind)
+
+const berth_option_table *berth_assign_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(estimates, CHOICE), .choices = estimates, .text = "start and end of ops that are placed" },
+    { FIELD(t_levels, CHOICE), .choices = t_levels, .text = "longest path to an op" },
+    { FIELD(edge_costs, CHOICE), .choices = edge_costs, .text = "seconds of an edge against the flow" },
+    { FIELD(unit, OTHER), .takes = "array", .fallback = "each op, but for groups and pins",
+      .text = "unit of each op: ops of one are placed together" },
+    { FIELD(partners, FLAG), .text = "a sixth feature of devices, which DOPPLER does not have" },
+    { FIELD(contract, FLAG), .text = "units as the searches make them" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("assign", options, berth_assign_options, set_defaults);
 }
 
 void berth_assign_retain(berth_assign *a) { a->refs++; }
@@ -36,15 +70,6 @@ void berth_assign_release(berth_assign *a) {
   berth_ctx_release(ctx);
 }
 
-static berth_status check_options(berth_ctx *ctx, const berth_assign_options *o) {
-  if ((unsigned)o->estimates > BERTH_ESTIMATES_LOAD || (unsigned)o->t_levels > BERTH_T_LEVELS_TEXTBOOK
-      || (unsigned)o->edge_costs > BERTH_EDGE_COSTS_CODE) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "assignment: estimates %d, t_levels %d, edge_costs %d: one of them is unknown",
-                        (int)o->estimates, (int)o->t_levels, (int)o->edge_costs);
-  }
-  return BERTH_OK;
-}
-
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   if (g->n_collectives == 0) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
@@ -54,10 +79,10 @@ static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
 
 berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts, berth_assign **out) {
   berth_ctx *ctx = cost->ctx;
-  berth_assign_options o = opts ? *opts : berth_assign_defaults();
+  berth_assign_options o = opts ? *opts : berth_assign_default();
   berth_assign *a;
   berth_status st;
-  if ((st = check_options(ctx, &o)) != BERTH_OK) return st;
+  if ((st = berth_options_check(ctx, berth_assign_option_table(), &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
   if (!(a = berth_i_zalloc(ctx, 1, sizeof *a))) return berth_i_nomem(ctx);
   a->ctx = ctx;

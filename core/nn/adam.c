@@ -3,23 +3,33 @@
 
 #include "params_internal.h"
 
-berth_adam_options berth_adam_defaults(void) { return (berth_adam_options){ 0.9, 0.999, 1e-8, 0 }; }
+berth_adam_options berth_adam_default(void) { return (berth_adam_options){ 0.9, 0.999, 1e-8, 0 }; }
+
+static void set_defaults(void *out) { *(berth_adam_options *)out = berth_adam_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_adam_options, name, kind)
+
+const berth_option_table *berth_adam_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(beta1, NUMBER), .high = 1, .text = "decay of the mean of gradients; below 1" },
+    { FIELD(beta2, NUMBER), .high = 1, .text = "decay of the mean of their squares; below 1" },
+    { FIELD(epsilon, NUMBER), .above = 1, .text = "added to the root of that" },
+    { FIELD(decay, NUMBER), .text = "decoupled weight decay per step and unit of rate" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("adam", options, berth_adam_options, set_defaults);
+}
 
 static berth_status check_options(berth_ctx *ctx, const berth_adam_options *o) {
-  if (!(o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "adam: betas are %g and %g, must be at least 0 and below 1", o->beta1, o->beta2);
-  }
-  if (!((float)o->epsilon > 0 && (float)o->epsilon < INFINITY)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "adam: epsilon is %g, must be finite and above 0 as a float", o->epsilon);
-  }
-  if (!(o->decay >= 0 && o->decay < INFINITY)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "adam: decay is %g, must be finite and not negative", o->decay);
-  }
-  return BERTH_OK;
+  berth_status st = berth_options_check(ctx, berth_adam_option_table(), o);
+  if (st != BERTH_OK) return st;
+  if (o->beta1 == 1 || o->beta2 == 1) return berth_i_fail(ctx, BERTH_EINVAL, "options beta1 and beta2 must be below 1");
+  if ((float)o->epsilon > 0 && (float)o->epsilon < INFINITY) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option epsilon is %g (a float must hold it)", o->epsilon);
 }
 
 berth_status berth_adam_new(berth_params *p, const berth_adam_options *opts, berth_adam **out) {
-  berth_adam_options o = opts ? *opts : berth_adam_defaults();
+  berth_adam_options o = opts ? *opts : berth_adam_default();
   berth_adam *a;
   berth_status st = check_options(p->ctx, &o);
   if (st != BERTH_OK) return st;

@@ -1,7 +1,7 @@
 /* How the planner's network learns: from games with itself, and from rollouts on the way. */
 #include "ahead_internal.h"
 
-berth_pacml_learn_options berth_pacml_learn_defaults(void) {
+berth_pacml_learn_options berth_pacml_learn_default(void) {
   return (berth_pacml_learn_options){ 300000, 0.02, 0.0005, 0.02, 0.5, 0, 16, 5 };
 }
 
@@ -19,17 +19,29 @@ typedef struct Learner {
   double unit[BERTH_I_AHEAD_HIDDEN];
 } Learner;
 
+static void set_defaults(void *out) { *(berth_pacml_learn_options *)out = berth_pacml_learn_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_pacml_learn_options, name, kind)
+
+const berth_option_table *berth_pacml_learn_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(jobs, WHOLE), .low = 1, .text = "jobs that are played" },
+    { FIELD(rate, NUMBER), .above = 1, .high = 10, .text = "rate of learning at the beginning" },
+    { FIELD(last_rate, NUMBER), .high = 10, .text = "rate of learning at the end; geometrically in between" },
+    { FIELD(explore, NUMBER), .high = 1, .text = "share of choices at random, falling to 0" },
+    { FIELD(trace, NUMBER), .high = 1, .text = "lambda of the temporal differences; below 1" },
+    { FIELD(futures, WHOLE), .high = 65535, .text = "futures of each of the most promising choices, learned from, too; 0: none" },
+    { FIELD(depth, WHOLE), .low = 1, .high = 1000000, .text = "arrivals in each" },
+    { FIELD(choices, WHOLE), .low = 2, .high = 1000, .text = "how many choices are most promising" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("pacml learn", options, berth_pacml_learn_options, set_defaults);
+}
+
 static berth_status check(const berth_pacml_ahead *a, const berth_pacml_learn_options *o) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
-  if (o->jobs < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: jobs to learn from: expected at least 1, got %d", (int)o->jobs);
-  if (!(o->rate > 0) || !(o->last_rate >= 0) || !(o->rate < 10) || !(o->last_rate < 10))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: rates of learning: %g to %g", o->rate, o->last_rate);
-  if (!(o->explore >= 0 && o->explore <= 1) || !(o->trace >= 0 && o->trace < 1))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: explore %g, trace %g: expected 0 to 1", o->explore, o->trace);
-  if (o->futures < 0 || o->depth < 1 || o->choices < 2)
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: learning from %d futures of %d arrivals for %d choices", (int)o->futures,
-                        (int)o->depth, (int)o->choices);
-  return BERTH_OK;
+  if (o->trace == 1) return berth_i_fail(ctx, BERTH_EINVAL, "option trace is 1 (below 1)");
+  return berth_options_check(ctx, berth_pacml_learn_option_table(), o);
 }
 
 static const berth_i_choice *choice_of(const Learner *l, int32_t i) { return i < l->v.n ? &l->choice[i] : NULL; }
@@ -136,7 +148,7 @@ static berth_status games(Learner *l, double *blocked) {
 
 berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts, berth_rng *rng,
                                      double *blocked) {
-  berth_pacml_learn_options o = opts ? *opts : berth_pacml_learn_defaults();
+  berth_pacml_learn_options o = opts ? *opts : berth_pacml_learn_default();
   berth_ctx *ctx = a->f.env->ramp->ctx;
   size_t n = (size_t)a->n_weights;
   berth_status st = check(a, &o);

@@ -35,16 +35,30 @@ double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_stat
   return sum + weight * a->discount * berth_i_ahead_value(a, x, unit);
 }
 
-berth_pacml_ahead_options berth_pacml_ahead_defaults(void) { return (berth_pacml_ahead_options){ 32, 24, 0, 1, INFINITY }; }
+berth_pacml_ahead_options berth_pacml_ahead_default(void) { return (berth_pacml_ahead_options){ 32, 24, 0, 1, INFINITY }; }
+
+static void set_defaults(void *out) { *(berth_pacml_ahead_options *)out = berth_pacml_ahead_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_pacml_ahead_options, name, kind)
+
+const berth_option_table *berth_pacml_ahead_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(futures, WHOLE), .high = 65536, .text = "futures sampled for each choice, in the mean; 0: the network alone decides" },
+    { FIELD(depth, WHOLE), .low = 1, .high = 1000000, .text = "arrivals in each" },
+    { FIELD(seed, SEED), .text = "of the futures, with the number of the job" },
+    { FIELD(reject, FLAG), .text = "turning away a job that could run is a choice, too" },
+    { FIELD(horizon, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no end",
+      .text = "what ends later counts as blocked, what arrives later does not count" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("pacml ahead", options, berth_pacml_ahead_options, set_defaults);
+}
 
 static berth_status check(const berth_pacml_ahead *a, const berth_pacml_run *r, const berth_pacml_ahead_options *o) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
   if (r->env != a->f.env) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the run has other models than the planner");
   if (r->job == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: all jobs have been decided about");
-  if (!(o->horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g", o->horizon);
-  if (o->futures < 0 || o->depth < 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: %d futures of %d arrivals", (int)o->futures, (int)o->depth);
-  return BERTH_OK;
+  return berth_options_check(ctx, berth_pacml_ahead_option_table(), o);
 }
 
 /* A choice in the race: what was blocked in its futures so far. */
@@ -129,7 +143,7 @@ static berth_status confirm(const berth_pacml_ahead *a, berth_pacml_run *r, bert
 
 berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, const berth_pacml_ahead_options *opts,
                                       int32_t *decision, int32_t *n_block, int32_t *block) {
-  berth_pacml_ahead_options o = opts ? *opts : berth_pacml_ahead_defaults();
+  berth_pacml_ahead_options o = opts ? *opts : berth_pacml_ahead_default();
   berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
   berth_i_ahead_view v = { choice, 0, 0, o.horizon };
   berth_status st = check(a, r, &o);

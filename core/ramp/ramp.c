@@ -1,7 +1,7 @@
 /* The cluster: options, and what transfers and all-reduces take. */
 #include "ramp_internal.h"
 
-berth_ramp_options berth_ramp_defaults(int compat) {
+berth_ramp_options berth_ramp_default(int compat) {
   berth_ramp_options o = { 4, 4, 2, 1.6e12, 50e-9, 100e-9, 80e9, 2e12, 130e12, 2, 1e-5, 1, compat != 0 };
   if (compat) {
     o.quantum = 0.01;
@@ -10,15 +10,36 @@ berth_ramp_options berth_ramp_defaults(int compat) {
   return o;
 }
 
-static berth_status check_number(berth_ctx *ctx, const char *name, double x, bool zero) {
-  if (isfinite(x) && (zero ? x >= 0 : x > 0)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %s: expected a finite number %s 0, got %g", name, zero ? "not below" : "above", x);
+static void set_defaults(void *out) { *(berth_ramp_options *)out = berth_ramp_default(0); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_ramp_options, name, kind)
+
+const berth_option_table *berth_ramp_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(compat, FLAG), .text = "as the published simulator does" },
+    { FIELD(groups, WHOLE), .low = 1, .text = "communication groups" },
+    { FIELD(racks, WHOLE), .low = 1, .text = "racks in each group; no more than groups" },
+    { FIELD(slots, WHOLE), .low = 1, .text = "servers in each rack" },
+    { FIELD(bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
+      .text = "of a server in all; a channel between two has bandwidth / groups" },
+    { FIELD(latency, QUANTITY), .unit = BERTH_SECONDS, .text = "of propagation" },
+    { FIELD(io_latency, QUANTITY), .unit = BERTH_SECONDS, .text = "latency at each end" },
+    { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .above = 1, .text = "of a server" },
+    { FIELD(memory_rate, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
+      .text = "memory bandwidth for the additions of a reduction" },
+    { FIELD(flops, QUANTITY), .unit = BERTH_FLOP_PER_SECOND, .above = 1, .text = "speed of the additions of a reduction" },
+    { FIELD(value_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1, .text = "of a number that is reduced" },
+    { FIELD(quantum, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .fallback = "10 us; compat 10 ms",
+      .text = "an op gets no more pieces than it has quanta" },
+    { FIELD(time_scale, NUMBER), .above = 1, .fallback = "1; compat 1000", .text = "op times of graphs are multiplied by it" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("ramp", options, berth_ramp_options, set_defaults);
 }
 
-static berth_status check_sizes(berth_ctx *ctx, const berth_ramp_options *o) {
-  if (o->groups < 1 || o->racks < 1 || o->slots < 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: expected at least 1 group, rack and slot, got %d x %d x %d", (int)o->groups,
-                        (int)o->racks, (int)o->slots);
+static berth_status check_options(berth_ctx *ctx, const berth_ramp_options *o) {
+  berth_status st = berth_options_check(ctx, berth_ramp_option_table(), o);
+  if (st != BERTH_OK) return st;
   if (o->racks > o->groups)
     return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %d racks in a group, but only %d groups: racks may not be more", (int)o->racks,
                         (int)o->groups);
@@ -28,19 +49,8 @@ static berth_status check_sizes(berth_ctx *ctx, const berth_ramp_options *o) {
   return BERTH_OK;
 }
 
-static berth_status check_options(berth_ctx *ctx, const berth_ramp_options *o) {
-  const struct { const char *name; double x; bool zero; } numbers[] = {
-    { "bandwidth", o->bandwidth, false },     { "latency", o->latency, true }, { "io_latency", o->io_latency, true },
-    { "memory", o->memory, false },           { "memory_rate", o->memory_rate, false }, { "flops", o->flops, false },
-    { "value_bytes", o->value_bytes, false }, { "quantum", o->quantum, false }, { "time_scale", o->time_scale, false } };
-  berth_status st = check_sizes(ctx, o);
-  for (size_t i = 0; st == BERTH_OK && i < sizeof numbers / sizeof *numbers; i++)
-    st = check_number(ctx, numbers[i].name, numbers[i].x, numbers[i].zero);
-  return st;
-}
-
 berth_status berth_ramp_new(berth_ctx *ctx, const berth_ramp_options *opts, berth_ramp **out) {
-  berth_ramp_options o = opts ? *opts : berth_ramp_defaults(0);
+  berth_ramp_options o = opts ? *opts : berth_ramp_default(0);
   berth_status st = check_options(ctx, &o);
   berth_ramp *r;
   if (st != BERTH_OK) return st;

@@ -36,7 +36,8 @@ typedef struct berth_assign_options {
   int partners;              /* 1: a sixth device feature, which DOPPLER does not have: see berth_episodes_devices; default 0 */
   int contract;              /* 1: units as the searches make them (berth_search_options), unless `unit` says */
 } berth_assign_options;
-berth_assign_options berth_assign_defaults(void);
+berth_assign_options berth_assign_default(void);
+const berth_option_table *berth_assign_option_table(void);
 
 #define BERTH_ASSIGN_OP_FEATURES 5
 

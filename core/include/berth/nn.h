@@ -229,7 +229,8 @@ typedef struct berth_adam_options {
   double beta1, beta2, epsilon; /* 0.9, 0.999, 1e-8 */
   double decay;                 /* decoupled weight decay per step and unit of rate; 0 */
 } berth_adam_options;
-berth_adam_options berth_adam_defaults(void);
+berth_adam_options berth_adam_default(void);
+const berth_option_table *berth_adam_option_table(void);
 
 /** Adam (Kingma and Ba, 2015, algorithm 1), with decoupled decay (Loshchilov and Hutter, 2019): x -= rate decay x. Departs: moments
  *  below 1e-30 (1e-36, the second), which would only be slow, become 0. */

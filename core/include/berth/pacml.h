@@ -178,7 +178,8 @@ typedef struct berth_pacml_learn_options {
   int32_t futures;        /* of each of the most promising choices; learning from them, too; default 0: none, else some 16 */
   int32_t depth, choices; /* arrivals in each; how many are most promising; default 16, 5 */
 } berth_pacml_learn_options;
-berth_pacml_learn_options berth_pacml_learn_defaults(void);
+berth_pacml_learn_options berth_pacml_learn_default(void);
+const berth_option_table *berth_pacml_learn_option_table(void);
 /** Learns from games with itself: jobs of the process, on the quick copy. Goes on from the weights that there are, from random ones
  *  if nothing has been learned or all are 0.
  *  @param blocked out: share of the jobs that were turned away on the way
@@ -196,7 +197,8 @@ typedef struct berth_pacml_ahead_options {
   int reject;      /* 1 (default): turning away a job that could run is a choice, too */
   double horizon;  /* s: what ends later counts as blocked, what arrives later does not count, as published; INFINITY (default) */
 } berth_pacml_ahead_options;
-berth_pacml_ahead_options berth_pacml_ahead_defaults(void);
+berth_pacml_ahead_options berth_pacml_ahead_default(void);
+const berth_option_table *berth_pacml_ahead_option_table(void);
 /** The decision for the present job of a run of the same models. 0 if no choice would be accepted.
  *  @param n_block, block [servers] out: the block to decide on (berth_pacml_decide_on); n_block 0: the first that fits
  *  @return BERTH_OK, BERTH_EINVAL (no job is left; options; a run of other models), BERTH_ENOMEM, BERTH_EINTERRUPT */

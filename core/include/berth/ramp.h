@@ -29,7 +29,8 @@ typedef struct berth_ramp_options {
 } berth_ramp_options;
 
 /** @param compat 1: what the published results were made with */
-berth_ramp_options berth_ramp_defaults(int compat);
+berth_ramp_options berth_ramp_default(int compat);
+const berth_option_table *berth_ramp_option_table(void);
 
 /** A cluster; immutable. */
 typedef struct berth_ramp berth_ramp;

@@ -35,10 +35,7 @@ void bl_push_segments_from(lua_State *L, int32_t n, const int32_t *first) {
 
 static void release_assignment(void *box) { berth_assign_release(((bl_assignment_box *)box)->assign); }
 
-static const char *const keys[] = { "cost", "estimates", "t_levels", "edge_costs", "unit", "partners", "contract", NULL };
-static const char *const estimate_names[] = { "exact", "load", NULL };
-static const char *const t_level_names[] = { "code", "textbook", NULL };
-static const char *const edge_cost_names[] = { "producer", "code", NULL };
+const bl_table bl_assign_tables[] = { berth_assign_option_table, bl_cost_option, NULL };
 
 /* [ops] whole numbers from 0 on, in scratch, which stays on the stack; NULL: none given */
 static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t n_ops) {
@@ -56,23 +53,10 @@ static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t
   return out;
 }
 
-static void read_options(lua_State *L, int t, const bl_where *w, int32_t n_ops, berth_assign_options *o) {
-  int estimates = 0, t_levels = 0, edge_costs = 0;
-  bl_get_enum(L, t, w, "estimates", estimate_names, &estimates);
-  bl_get_enum(L, t, w, "t_levels", t_level_names, &t_levels);
-  bl_get_enum(L, t, w, "edge_costs", edge_cost_names, &edge_costs);
-  bl_get_bool(L, t, w, "partners", &o->partners);
-  bl_get_bool(L, t, w, "contract", &o->contract);
-  o->estimates = (berth_estimates)estimates;
-  o->t_levels = (berth_t_levels)t_levels;
-  o->edge_costs = (berth_edge_costs)edge_costs;
-  o->unit = read_units(L, t, w, n_ops);
-}
-
 /* assignment(graph, topology, options): object; nil, message, code */
 static int assignment(lua_State *L) {
   static const bl_where w = { "berth.assignment", NULL, 0 };
-  berth_assign_options o = berth_assign_defaults();
+  berth_assign_options o = berth_assign_default();
   bl_assignment_box *box;
   berth_cost *cost;
   berth_status st;
@@ -80,8 +64,9 @@ static int assignment(lua_State *L) {
   lua_settop(L, 3);
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_options(L, 2, &w, keys);
-  read_options(L, t, &w, berth_graph_ops(berth_cost_graph(cost)), &o);
+  t = bl_option_table(L, 2, &w, bl_assign_tables);
+  bl_read_options(L, t, &w, berth_assign_option_table(), &o);
+  o.unit = read_units(L, t, &w, berth_graph_ops(berth_cost_graph(cost)));
   box = bl_new(L, &bl_assignment_class, sizeof *box);
   at = lua_gettop(L);
   if ((st = berth_assign_new(cost, &o, &box->assign)) != BERTH_OK) return bl_refused(L, w.fn, st);

@@ -16,28 +16,31 @@ static void release_adam(void *p) {
 
 static adam_box *self_adam(lua_State *L, const char *fn) { return bl_self(L, &bl_adam_class, fn); }
 
+typedef struct own {
+  double rate, clip;
+} own;
+BL_OWN_OPTIONS(own_options,
+  { .key = "rate", .offset = offsetof(own, rate), .type = BERTH_OPTION_NUMBER, .fallback = "0.001", .text = "of learning" },
+  { .key = "clip", .offset = offsetof(own, clip), .type = BERTH_OPTION_NUMBER, .above = 1, .high = INFINITY,
+    .fallback = "not clipped", .text = "greatest norm of the gradients" })
+const bl_table bl_adam_tables[] = { berth_adam_option_table, own_options, NULL };
+
 /* adam(parameters, { rate, beta1, beta2, epsilon, decay, clip }): object */
 static int adam_new(lua_State *L) {
-  static const char *const keys[] = { "rate", "beta1", "beta2", "epsilon", "decay", "clip", NULL };
   static const bl_where w = { "berth.nn.adam", NULL, 0 };
   bl_params_box *p;
-  int t = bl_options(L, 2, &w, keys);
-  berth_adam_options o = berth_adam_defaults();
+  int t = bl_option_table(L, 2, &w, bl_adam_tables);
+  berth_adam_options o = berth_adam_default();
+  own more = { 1e-3, INFINITY };
   adam_box *box;
-  double rate = 1e-3, most = INFINITY;
-  bl_get_positive(L, t, &w, "rate", &rate);
-  bl_get_positive(L, t, &w, "beta1", &o.beta1);
-  bl_get_positive(L, t, &w, "beta2", &o.beta2);
-  bl_get_positive(L, t, &w, "epsilon", &o.epsilon);
-  bl_get_positive(L, t, &w, "decay", &o.decay);
-  bl_get_positive(L, t, &w, "clip", &most);
-  if (most == 0) bl_wrong(L, &w, "clip", "must be above 0");
+  bl_read_options(L, t, &w, berth_adam_option_table(), &o);
+  bl_read_options(L, t, &w, own_options(), &more);
   box = bl_new(L, &bl_adam_class, sizeof *box);
   p = bl_check(L, 1, &bl_parameters_class, w.fn, "parameters");
   bl_must(L, berth_adam_new(p->params, &o, &box->adam));
   berth_params_retain(box->params = p->params);
-  box->rate = rate;
-  box->clip = most;
+  box->rate = more.rate;
+  box->clip = more.clip;
   return 1;
 }
 

@@ -104,27 +104,20 @@ static int simulate(lua_State *L) {
   return 1;
 }
 
+const bl_table bl_pacml_learn_tables[] = { berth_pacml_learn_option_table, NULL };
+const bl_table bl_pacml_ahead_tables[] = { berth_pacml_ahead_option_table, NULL };
+
 /* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way; nil, message, code */
 static int learn(lua_State *L) {
-  static const char *const keys[] = { "jobs", "rate", "last_rate", "explore", "trace", "futures", "depth", "choices", NULL };
   static const bl_where w = { "pacml planner:learn", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
-  berth_pacml_learn_options o = berth_pacml_learn_defaults();
+  berth_pacml_learn_options o = berth_pacml_learn_default();
   double blocked = 0;
   berth_status st;
   bl_call call;
-  int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
-  bl_get_whole(L, t, &w, "jobs", 1, INT32_MAX, &o.jobs);
-  bl_get_positive(L, t, &w, "rate", &o.rate);
-  bl_get_positive(L, t, &w, "last_rate", &o.last_rate);
-  get_share(L, t, &w, "explore", &o.explore);
-  get_share(L, t, &w, "trace", &o.trace);
-  bl_get_whole(L, t, &w, "futures", 0, 65535, &o.futures);
-  bl_get_whole(L, t, &w, "depth", 1, 1e6, &o.depth);
-  bl_get_whole(L, t, &w, "choices", 2, 1000, &o.choices);
+  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_learn_tables), &w, berth_pacml_learn_option_table(), &o);
   call = bl_enter(L);
   st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -145,22 +138,15 @@ static int get(lua_State *L) {
 /* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first that fits); nil, message,
    code */
 static int decide(lua_State *L) {
-  static const char *const keys[] = { "futures", "depth", "seed", "reject", "horizon", NULL };
   static const bl_where w = { "pacml planner:decide", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_pacml_run_box *run = bl_check(L, 2, &bl_pacml_run_class, w.fn, "run");
-  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  berth_pacml_ahead_options o = berth_pacml_ahead_default();
   int32_t decision = 0, n = 0, *block;
   berth_status st;
   bl_call call;
-  int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
-  bl_get_whole(L, t, &w, "futures", 0, 65536, &o.futures);
-  bl_get_whole(L, t, &w, "depth", 1, 1000000, &o.depth);
-  bl_get_seed(L, t, &w, "seed", &o.seed);
-  bl_get_bool(L, t, &w, "reject", &o.reject);
-  bl_get_quantity(L, t, &w, "horizon", BERTH_SECONDS, &o.horizon);
+  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_ahead_tables), &w, berth_pacml_ahead_option_table(), &o);
   block = bl_scratch(L, (size_t)run->servers, sizeof *block);
   call = bl_enter(L);
   st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));

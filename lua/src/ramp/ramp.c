@@ -14,29 +14,7 @@ static void release_ramp(void *box) {
 static bl_ramp_box *self_box(lua_State *L, const char *fn) { return bl_self(L, &bl_ramp_class, fn); }
 static berth_ramp *self(lua_State *L, const char *fn) { return self_box(L, fn)->ramp; }
 
-static const char *const keys[] = { "compat",     "groups", "racks",       "slots", "bandwidth",   "latency",
-                                    "io_latency", "memory", "memory_rate", "flops", "value_bytes", "quantum",
-                                    "time_scale", NULL };
-
-static berth_ramp_options read_options(lua_State *L, int t, const bl_where *w) {
-  berth_ramp_options o;
-  int compat = 0;
-  bl_get_bool(L, t, w, "compat", &compat);
-  o = berth_ramp_defaults(compat);
-  bl_get_whole(L, t, w, "groups", 1, INT32_MAX, &o.groups);
-  bl_get_whole(L, t, w, "racks", 1, INT32_MAX, &o.racks);
-  bl_get_whole(L, t, w, "slots", 1, INT32_MAX, &o.slots);
-  bl_get_quantity(L, t, w, "bandwidth", BERTH_BYTES_PER_SECOND, &o.bandwidth);
-  bl_get_quantity(L, t, w, "latency", BERTH_SECONDS, &o.latency);
-  bl_get_quantity(L, t, w, "io_latency", BERTH_SECONDS, &o.io_latency);
-  bl_get_quantity(L, t, w, "memory", BERTH_BYTES, &o.memory);
-  bl_get_quantity(L, t, w, "memory_rate", BERTH_BYTES_PER_SECOND, &o.memory_rate);
-  bl_get_quantity(L, t, w, "flops", BERTH_FLOP_PER_SECOND, &o.flops);
-  bl_get_quantity(L, t, w, "value_bytes", BERTH_BYTES, &o.value_bytes);
-  bl_get_quantity(L, t, w, "quantum", BERTH_SECONDS, &o.quantum);
-  bl_get_positive(L, t, w, "time_scale", &o.time_scale);
-  return o;
-}
+const bl_table bl_ramp_tables[] = { berth_ramp_option_table, NULL };
 
 /* ramp(options): object */
 static int ramp_new(lua_State *L) {
@@ -44,8 +22,12 @@ static int ramp_new(lua_State *L) {
   berth_ramp_options o;
   bl_ramp_box *box;
   berth_status st;
+  int t, compat = 0;
   lua_settop(L, 1);
-  o = read_options(L, bl_options(L, 1, &w, keys), &w);
+  t = bl_option_table(L, 1, &w, bl_ramp_tables);
+  bl_get_bool(L, t, &w, "compat", &compat);
+  o = berth_ramp_default(compat);
+  bl_read_options(L, t, &w, berth_ramp_option_table(), &o);
   box = bl_new(L, &bl_ramp_class, sizeof *box);
   st = berth_ramp_new(bl_ctx(L), &o, &box->ramp);
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);

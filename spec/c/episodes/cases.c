@@ -25,7 +25,7 @@ static void static_features(void) {
   for (int t = 0; t < 2; t++) {
     setup s;
     episode_setup x;
-    berth_assign_options o = berth_assign_defaults();
+    berth_assign_options o = berth_assign_default();
     o.t_levels = t ? BERTH_T_LEVELS_TEXTBOOK : BERTH_T_LEVELS_CODE;
     diamond(&s);
     episode_begin(&x, &s, &o, 1);
@@ -43,7 +43,7 @@ static void edges(void) {
   for (int t = 0; t < 2; t++) {
     setup s;
     episode_setup x;
-    berth_assign_options o = berth_assign_defaults();
+    berth_assign_options o = berth_assign_default();
     const int32_t *from, *to;
     const double *c;
     o.edge_costs = t ? BERTH_EDGE_COSTS_CODE : BERTH_EDGE_COSTS_PRODUCER;
@@ -66,7 +66,7 @@ static void device_features(void) {
   for (int t = 0; t < 2; t++) {
     setup s;
     episode_setup x;
-    berth_assign_options o = berth_assign_defaults();
+    berth_assign_options o = berth_assign_default();
     o.estimates = t ? BERTH_ESTIMATES_LOAD : BERTH_ESTIMATES_EXACT;
     diamond(&s);
     episode_begin(&x, &s, &o, 1);
@@ -170,7 +170,7 @@ static void groups_and_units(void) {
   static const int32_t unit[] = { 4, INT32_MAX, 9, INT32_MAX };
   setup s;
   episode_setup x;
-  berth_assign_options o = berth_assign_defaults();
+  berth_assign_options o = berth_assign_default();
   double one = 1;
   o.unit = unit;
   setup_begin(&s);
@@ -199,7 +199,7 @@ static void impossible_units(void) {
   static const int32_t together[] = { 3, 3 }, negative[] = { 0, -2 };
   setup s;
   berth_assign *a = NULL;
-  berth_assign_options o = berth_assign_defaults();
+  berth_assign_options o = berth_assign_default();
   double one = 1;
   setup_begin(&s);
   for (int32_t i = 0; i < 2; i++) {
@@ -215,7 +215,7 @@ static void impossible_units(void) {
   o.unit = negative;
   CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "assignment: unit -2 of op 1 is negative");
-  o = berth_assign_defaults();
+  o = berth_assign_default();
   o.estimates = (berth_estimates)7;
   CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "assignment: estimates 7, t_levels 0, edge_costs 0: one of them is unknown");
@@ -297,7 +297,7 @@ static void different_devices(void) {
 static void partners(void) {
   setup s;
   episode_setup x;
-  berth_assign_options o = berth_assign_defaults();
+  berth_assign_options o = berth_assign_default();
   o.partners = 1;
   setup_begin(&s);
   for (int i = 0; i < 4; i++) setup_op(&s, 2);

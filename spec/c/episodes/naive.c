@@ -47,7 +47,7 @@ static const int32_t *random_units(const setup *s, berth_rng *rng, int32_t *unit
 }
 
 static berth_assign_options random_options(berth_rng *rng, const int32_t *unit) {
-  berth_assign_options o = berth_assign_defaults();
+  berth_assign_options o = berth_assign_default();
   o.estimates = (berth_estimates)berth_rng_below(rng, 2);
   o.t_levels = (berth_t_levels)berth_rng_below(rng, 2);
   o.edge_costs = (berth_edge_costs)berth_rng_below(rng, 2);
@@ -451,7 +451,7 @@ static berth_status all_steps(berth_episodes *e, const berth_assign *a) {
 
 static berth_status whole_job(berth_ctx *ctx, int contract) {
   static const int32_t unit[] = { 0, 1, 1, 2 };
-  berth_assign_options o = berth_assign_defaults();
+  berth_assign_options o = berth_assign_default();
   berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *cost = NULL;

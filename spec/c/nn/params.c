@@ -213,7 +213,7 @@ static void beside_naive(const berth_adam_options *o) {
 }
 
 static void adam_values(void) {
-  berth_adam_options o = berth_adam_defaults();
+  berth_adam_options o = berth_adam_default();
   berth_params *p = new_params();
   berth_adam *adam = NULL;
   float *x = berth_array_data(add2(p, "x", 1, 3, BERTH_NN_CONSTANT, 1, 1)), g[3] = { 4, -0.25f, 0 };
@@ -252,7 +252,7 @@ static void refuse_options(berth_params *p, berth_adam_options o, const char *wh
 static void adam_refusals(void) {
   berth_params *p = new_params();
   berth_adam *adam = NULL;
-  berth_adam_options o = berth_adam_defaults();
+  berth_adam_options o = berth_adam_default();
   float *x = berth_array_data(add2(p, "w", 1, 9, BERTH_NN_CONSTANT, 1, 1)), *g;
   static const float bad[] = { NAN, INFINITY, -INFINITY, 2e19f, -3e38f };
   TEST("a gradient that is not finite, or whose square is not, stops a step before anything has changed");
@@ -278,10 +278,10 @@ static void adam_refusals(void) {
   TEST("Adam's options are checked");
   o.beta2 = 1;
   refuse_options(p, o, "adam: betas are 0.9 and 1, must be at least 0 and below 1");
-  o = berth_adam_defaults();
+  o = berth_adam_default();
   o.epsilon = 1e-60;
   refuse_options(p, o, "adam: epsilon is 1e-60, must be finite and above 0 as a float");
-  o = berth_adam_defaults();
+  o = berth_adam_default();
   o.decay = NAN;
   refuse_options(p, o, "adam: decay is nan, must be finite and not negative");
   berth_params_release(p); /* before Adam: it holds them */

@@ -34,7 +34,7 @@ static berth_status load(berth_ctx *ctx, berth_graph **g) {
 
 static berth_status make(berth_ctx *ctx, World *w) {
   berth_pacml_process p = { 20, 40, 3, beta, mass };
-  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_options o = berth_ramp_default(1);
   berth_graph *g = NULL;
   berth_status st = load(ctx, &g);
   *w = (World){ NULL, NULL, NULL, NULL };
@@ -56,7 +56,7 @@ static void drop(World *w) {
 }
 
 static berth_status decide_all(const World *w, berth_pacml_run *r) {
-  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  berth_pacml_ahead_options o = berth_pacml_ahead_default();
   int32_t decision, n, block[32];
   berth_status st = BERTH_OK;
   o.futures = 2;
@@ -83,7 +83,7 @@ static berth_status play(const World *w, berth_pacml_report *out) {
 }
 
 static berth_status learn(const World *w, int32_t jobs, double *blocked) {
-  berth_pacml_learn_options o = berth_pacml_learn_defaults();
+  berth_pacml_learn_options o = berth_pacml_learn_default();
   berth_rng rng;
   berth_rng_init(&rng, 2, 0);
   o.jobs = jobs;
@@ -119,7 +119,7 @@ static void run_once(void) {
  * 1 + 0.9 + 0.81 + 0.729 = 3.439. The network, weights 0 but the last, expects 10 more, an arrival later: 0.9^4 10 = 6.561. */
 static void discount_futures(void) {
   const double expected[] = { 0, 10 }, blocked[] = { 3.439, 3.439 + 6.561 };
-  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state full = { .now = 0 };
   berth_ctx *ctx;
   World w;

@@ -29,7 +29,7 @@ static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text
 
 /* Slow enough that the servers on which the pieces are make a difference. */
 static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
-  berth_ramp_options o = berth_ramp_defaults(compat);
+  berth_ramp_options o = berth_ramp_default(compat);
   berth_ramp *ramp = NULL;
   berth_ramp_model *model[MODELS] = { NULL, NULL };
   berth_status st;

@@ -49,7 +49,7 @@ static void drop(Job *j) {
 /* ---- allocation failure ------------------------------------------------------------------------ */
 
 static berth_status whole_job(berth_ctx *ctx, int compat) {
-  berth_ramp_options o = berth_ramp_defaults(compat);
+  berth_ramp_options o = berth_ramp_default(compat);
   berth_ramp_outcome out;
   int32_t most[] = { 1, 8, 16, 2 };
   Job j;
@@ -73,7 +73,7 @@ static berth_status exact(berth_ctx *ctx) {
 static void plan_after_refusal(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_options o = berth_ramp_default(1);
   berth_ramp_outcome want, out;
   berth_ctx *ctx;
   int whole = 0;
@@ -104,7 +104,7 @@ static void plan_after_refusal(void) {
 
 static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32_t slots, const char *text) {
   for (int compat = 0; compat < 2; compat++) {
-    berth_ramp_options o = berth_ramp_defaults(compat);
+    berth_ramp_options o = berth_ramp_default(compat);
     int32_t servers[1024];
     Job j;
     o.groups = groups;
@@ -168,7 +168,7 @@ static int interrupt(void *ud) { return ++*(int *)ud > 0; }
 static void interrupt_a_large_step(void) {
   int asked = 0;
   berth_hooks hooks = { NULL, NULL, NULL, interrupt, NULL, &asked };
-  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_options o = berth_ramp_default(1);
   berth_ramp_outcome out = { .step = 7 };
   berth_ctx *ctx;
   Job j;
@@ -190,7 +190,7 @@ static void interrupt_a_large_step(void) {
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
 static void plan_on_blocks(berth_ctx *ctx, int compat) {
-  berth_ramp_options o = berth_ramp_defaults(compat);
+  berth_ramp_options o = berth_ramp_default(compat);
   int32_t servers[32], good[4] = { 1, 3, 9, 11 }, mixed[4] = { 3, 1, 9, 11 }, none[4] = { 0, 2, 9, 11 };
   uint8_t busy[32] = { 0 };
   berth_ramp_outcome out = { 0 }, first;

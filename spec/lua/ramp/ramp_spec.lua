@@ -100,9 +100,9 @@ describe("a RAMP cluster", function()
       ["berth.ramp: ramp: 16 x 16 x 5 servers, at most 1024"] = { groups = 16, racks = 16, slots = 5 },
       ["berth.ramp: slots: 0 is out of range 1..2147483647"] = { slots = 0 },
       ["berth.ramp: slots: expected a whole number, got 1.5"] = { slots = 1.5 },
-      ["berth.ramp: ramp: bandwidth: expected a finite number above 0, got 0"] = { bandwidth = 0 },
-      ["berth.ramp: ramp: quantum: expected a finite number above 0, got 0"] = { quantum = 0 },
-      ["berth.ramp: ramp: memory: expected a finite number above 0, got 0"] = { memory = 0 },
+      ["berth.ramp: bandwidth: expected a finite number above 0, got 0"] = { bandwidth = 0 },
+      ["berth.ramp: quantum: expected a finite number above 0, got 0"] = { quantum = 0 },
+      ["berth.ramp: memory: expected a finite number above 0, got 0"] = { memory = 0 },
       ["berth.ramp: latency: -1 is negative"] = { latency = -1 },
       ["berth.ramp: compat: expected true or false, got number"] = { compat = 1 },
     } do
