@@ -4,7 +4,7 @@
 
 enum { UNDECIDED = BERTH_NONE, REFUSED = -2 };
 
-berth_pdors_options berth_pdors_defaults(void) {
+berth_pdors_options berth_pdors_default(void) {
   return (berth_pdors_options){ .mode = BERTH_PDORS_REPAIRED, .factor = 1, .delta = 0.5, .tries = 20, .quanta = 64,
                                 .most_quanta = 256, .safety = 2, .low_scale = 1, .high_scale = 1, .floor = 1e-6, .reclaim = true,
                                 .extend = true, .nodes = 100000 };
@@ -12,10 +12,61 @@ berth_pdors_options berth_pdors_defaults(void) {
 
 /* ---- options ------------------------------------------------------------------------------------------ */
 
-static bool in_range(const berth_pdors_options *o) {
-  return (unsigned)o->algorithm <= BERTH_OASIS && (unsigned)o->mode <= BERTH_PDORS_EXACT &&
-         (unsigned)o->favour <= BERTH_PDORS_COVERING && (unsigned)o->gdelta <= BERTH_GDELTA_GIVEN &&
-         (unsigned)o->bounds <= BERTH_PDORS_ONLINE;
+static void set_defaults(void *out) { *(berth_pdors_options *)out = berth_pdors_default(); }
+
+#define C BERTH_I_CHOICE
+static const berth_choice *const algorithms[] = {
+  C("pd-ors", "Workers and servers on any machines."), C("oasis", "Half of the machines for workers, half for servers."), NULL
+};
+static const berth_choice *const modes[] = {
+  C("faithful", "Round the linear program until feasible, at most `tries` times, else there is no schedule in that slot."),
+  C("repaired", "Rounded ones are repaired; floor and greedy are candidates, too."),
+  C("exact", "The best whole numbers for each slot."),
+  NULL
+};
+static const berth_choice *const favours[] = {
+  C("packing", "Resources are kept."), C("covering", "Work is covered."), NULL
+};
+static const berth_choice *const forms[] = {
+  C("formula", "As published."), C("tight", "The least that the proof allows."), C("given", "`factor`."), NULL
+};
+static const berth_choice *const bounds[] = {
+  C("oracle", "From all jobs of the problem, as the evaluation does."),
+  C("prior", "As given: `low` and `high`."),
+  C("online", "From jobs seen so far, widened by `safety`."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_pdors_options, name, kind)
+
+const berth_option_table *berth_pdors_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(algorithm, CHOICE), .choices = algorithms, .text = "which paper's" },
+    { FIELD(mode, CHOICE), .choices = modes, .text = "how fractions become whole numbers" },
+    { FIELD(favour, CHOICE), .choices = favours, .text = "which constraints rounding favours" },
+    { FIELD(gdelta, CHOICE), .choices = forms, .text = "by what fractions are multiplied before rounding" },
+    { FIELD(factor, NUMBER), .above = 1, .text = "gdelta given: the number" },
+    { FIELD(delta, NUMBER), .above = 1, .high = 1, .text = "chance of failure that rounding allows; below 1" },
+    { FIELD(tries, WHOLE), .low = 1, .text = "roundings of a program at most" },
+    { FIELD(quanta, WHOLE), .low = 1, .text = "parts of a job's work, about" },
+    { FIELD(most_quanta, WHOLE), .low = 1, .high = 10000, .text = "parts of a job's work at most" },
+    { FIELD(exact_work, FLAG), .text = "a part is a sample; for tiny jobs" },
+    { FIELD(bounds, CHOICE), .choices = bounds, .text = "where L and U of the prices come from" },
+    { FIELD(low, OTHER), .takes = "number", .text = "bounds prior: L, above 0" },
+    { FIELD(high, OTHER), .takes = "array", .text = "bounds prior: U of each resource, above 0" },
+    { FIELD(safety, NUMBER), .low = 1, .text = "bounds online: L and U are wider by it" },
+    { FIELD(low_scale, NUMBER), .above = 1, .text = "L is multiplied by it" },
+    { FIELD(high_scale, NUMBER), .above = 1, .text = "U is multiplied by it" },
+    { FIELD(per_job, FLAG), .text = "L and U are worth per unit of all that a job takes, not as published" },
+    { FIELD(floor, NUMBER), .high = 1, .text = "least utility in L, by importance" },
+    { FIELD(reclaim, FLAG), .fallback = "true; mode faithful: false", .text = "what an early end leaves is free again" },
+    { FIELD(extend, FLAG), .fallback = "true; mode faithful: false",
+      .text = "a job that is not done at the end of its plan is planned on" },
+    { FIELD(nodes, WHOLE), .low = 1, .text = "mode exact: entries of the table for a slot" },
+    { FIELD(seed, SEED), .text = "of roundings" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("pdors", options, berth_pdors_options, set_defaults);
 }
 
 static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, int32_t resources) {
@@ -28,19 +79,9 @@ static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, in
 }
 
 static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o, const berth_ps_options *c) {
-  if (!in_range(o)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: an option is none of its values");
-  if (!(o->delta > 0 && o->delta < 1)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: delta is %g: above 0, below 1", o->delta);
-  if (o->gdelta == BERTH_GDELTA_GIVEN && !(o->factor > 0 && o->factor < INFINITY))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: factor is %g: above 0", o->factor);
-  if (o->tries < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: tries is %d: at least 1", o->tries);
-  if (o->quanta < 1 || o->most_quanta < 1 || o->most_quanta > 10000)
-    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: quanta are %d, at most %d: 1 to 10000", o->quanta, o->most_quanta);
-  if (!(o->safety >= 1 && o->safety < INFINITY))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: safety is %g: at least 1", o->safety);
-  if (!(o->low_scale > 0 && o->low_scale < INFINITY && o->high_scale > 0 && o->high_scale < INFINITY))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: L and U times %g and %g: above 0", o->low_scale, o->high_scale);
-  if (!(o->floor >= 0 && o->floor <= 1)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: floor is %g: 0 to 1", o->floor);
-  if (o->nodes < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: nodes is %d: at least 1", o->nodes);
+  berth_status st = berth_options_check(ctx, berth_pdors_option_table(), o);
+  if (st != BERTH_OK) return st;
+  if (o->delta == 1) return berth_i_fail(ctx, BERTH_EINVAL, "option delta is 1 (below 1)");
   if (o->algorithm == BERTH_OASIS && c->machines < 2)
     return berth_i_fail(ctx, BERTH_EINVAL, "pdors: OASiS has machines for workers and others for servers: at least 2");
   return o->bounds == BERTH_PDORS_PRIOR ? check_prior(ctx, o, c->resources) : BERTH_OK;

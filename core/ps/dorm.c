@@ -1,7 +1,23 @@
 /* Dorm: who is there, what is fair, and on which machines what was decided goes. */
 #include "dorm_internal.h"
 
-berth_ps_dorm_options berth_ps_dorm_defaults(void) { return (berth_ps_dorm_options){ 0.1, 0.1, 200, 40, 60 }; }
+berth_ps_dorm_options berth_ps_dorm_default(void) { return (berth_ps_dorm_options){ 0.1, 0.1, 200, 40, 60 }; }
+
+static void set_defaults(void *out) { *(berth_ps_dorm_options *)out = berth_ps_dorm_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_ps_dorm_options, name, kind)
+
+const berth_option_table *berth_ps_dorm_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(theta_f, NUMBER), .text = "fairness: the sum of |share - DRF share| is at most theta_f * 2 * resources" },
+    { FIELD(theta_a, NUMBER), .high = 1, .text = "adjustment: at most this part of the running jobs gets more or less" },
+    { FIELD(nodes, WHOLE), .low = 1, .text = "nodes of a branch and bound at most" },
+    { FIELD(most_jobs, WHOLE), .text = "with more jobs that are there, the greedy one decides" },
+    { FIELD(most_cells, WHOLE), .text = "with at most so many jobs * machines, the program chooses machines, too" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("ps dorm", options, berth_ps_dorm_options, set_defaults);
+}
 
 static void release(berth_ps_scheduler *s) {
   berth_i_dorm *d = (berth_i_dorm *)s;
@@ -171,18 +187,6 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
 
 static const berth_i_ps_rules rules = { sizeof(berth_i_dorm), NULL, slot, release };
 
-static berth_status check_options(berth_ctx *ctx, const berth_ps_dorm_options *o) {
-  if (!(o->theta_f >= 0) || isinf(o->theta_f))
-    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: theta_f: expected a finite number not below 0, got %g", o->theta_f);
-  if (!(o->theta_a >= 0) || o->theta_a > 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: theta_a: expected a number from 0 to 1, got %g", o->theta_a);
-  if (o->nodes < 1) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: nodes: expected at least 1, got %d", (int)o->nodes);
-  if (o->most_jobs < 0) return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_jobs: expected at least 0, got %d", (int)o->most_jobs);
-  if (o->most_cells < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "dorm: most_cells: expected at least 0, got %d", (int)o->most_cells);
-  return BERTH_OK;
-}
-
 static berth_status get_arrays(berth_i_dorm *d) {
   berth_ctx *ctx = d->base.ctx;
   size_t n = (size_t)d->base.ps->n;
@@ -194,7 +198,7 @@ static berth_status get_arrays(berth_i_dorm *d) {
 
 berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts, berth_ps_scheduler **out) {
   berth_ps_scheduler *s;
-  berth_status st = check_options(p->ctx, opts);
+  berth_status st = berth_options_check(p->ctx, berth_ps_dorm_option_table(), opts);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);
   if (st != BERTH_OK) return st;
   ((berth_i_dorm *)s)->o = *opts;

@@ -9,7 +9,21 @@ typedef struct fifo {
   int32_t turn;  /* machine after the last on which something was put; 0 if all are empty */
 } fifo;
 
-berth_ps_fifo_options berth_ps_fifo_defaults(void) { return (berth_ps_fifo_options){ false, 30, 0 }; }
+berth_ps_fifo_options berth_ps_fifo_default(void) { return (berth_ps_fifo_options){ .most = 30 }; }
+
+static void set_defaults(void *out) { *(berth_ps_fifo_options *)out = berth_ps_fifo_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_ps_fifo_options, name, kind)
+
+const berth_option_table *berth_ps_fifo_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(backfill, FLAG), .text = "jobs that fit go ahead of those that do not" },
+    { FIELD(most, WHOLE), .low = 1, .text = "most workers of a job, which are drawn" },
+    { FIELD(seed, SEED), .text = "of the numbers of workers" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("ps fifo", options, berth_ps_fifo_options, set_defaults);
+}
 
 static int32_t workers_of(const fifo *f, int32_t job) {
   int32_t batch = f->base.ps->job[job].batch;
@@ -56,9 +70,8 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
 static const berth_i_ps_rules rules = { sizeof(fifo), arrival, slot, NULL };
 
 berth_status berth_ps_fifo_new(berth_ps *p, const berth_ps_fifo_options *opts, berth_ps_scheduler **out) {
-  berth_status st;
-  if (opts->most < 1) return berth_i_fail(p->ctx, BERTH_EINVAL, "fifo: most: expected at least 1, got %d", (int)opts->most);
-  st = berth_i_ps_scheduler_new(p, &rules, out);
+  berth_status st = berth_options_check(p->ctx, berth_ps_fifo_option_table(), opts);
+  if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, out);
   if (st == BERTH_OK) ((fifo *)*out)->o = *opts;
   return st;
 }

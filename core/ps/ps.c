@@ -1,17 +1,36 @@
 /* Workers and parameter servers: the cluster and the jobs that will come. */
 #include "ps_internal.h"
 
-berth_ps_options berth_ps_defaults(int32_t machines, int32_t resources, int32_t slots, const double *capacity) {
+berth_ps_options berth_ps_default(int32_t machines, int32_t resources, int32_t slots, const double *capacity) {
   return (berth_ps_options){ machines, resources, slots, capacity, NULL, 1200, BERTH_PS_CASES };
 }
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+static void set_defaults(void *out) { *(berth_ps_options *)out = berth_ps_default(1, 1, 1, NULL); }
 
-static berth_status check_count(berth_ctx *ctx, const char *what, int32_t n, int32_t most) {
-  if (n >= 1 && n <= most) return BERTH_OK;
-  if (most < INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "ps: %s: expected 1 to %d, got %d", what, (int)most, (int)n);
-  return berth_i_fail(ctx, BERTH_EINVAL, "ps: %s: expected at least 1, got %d", what, (int)n);
+static const berth_choice *const comms[] = {
+  BERTH_I_CHOICE("cases", "By the pair of a worker and a server that are farthest apart."),
+  BERTH_I_CHOICE("shared", "The links of a worker and of a server are shared by what is on other machines."),
+  NULL
+};
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_ps_options, name, kind)
+#define GIVEN .fallback = "none; must be given"
+
+const berth_option_table *berth_ps_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(machines, WHOLE), .low = 1, .high = 1 << 20, GIVEN, .text = "how many machines there are" },
+    { FIELD(resources, WHOLE), .low = 1, .high = BERTH_PS_RESOURCES, GIVEN, .text = "resources of a machine" },
+    { FIELD(slots, WHOLE), .low = 1, .high = INT32_MAX - 1, GIVEN, .text = "slots of time" },
+    { FIELD(capacity, OTHER), .takes = "array", GIVEN, .text = "how much of each resource each machine has" },
+    { FIELD(rack, OTHER), .takes = "array", .text = "rack of each machine" },
+    { FIELD(slot_seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .text = "length of a slot" },
+    { FIELD(comm, CHOICE), .choices = comms, .text = "how places set the speed of a job" },
+    { .key = NULL }
+  };
+  BERTH_I_OPTION_TABLE("ps", options, berth_ps_options, set_defaults);
 }
+
+/* ---- checks -------------------------------------------------------------------------------------- */
 
 static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
   if (!o->capacity)
@@ -30,15 +49,8 @@ static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
 }
 
 static berth_status check_options(berth_ctx *ctx, const berth_ps_options *o) {
-  berth_status st = check_count(ctx, "machines", o->machines, INT32_MAX);
-  if (st == BERTH_OK) st = check_count(ctx, "resources", o->resources, BERTH_PS_RESOURCES);
-  if (st == BERTH_OK) st = check_count(ctx, "slots", o->slots, INT32_MAX - 1);
-  if (st != BERTH_OK) return st;
-  if (!(o->slot_seconds > 0) || isinf(o->slot_seconds))
-    return berth_i_fail(ctx, BERTH_EINVAL, "ps: slot_seconds: expected a finite time above 0, got %g", o->slot_seconds);
-  if (o->comm != BERTH_PS_CASES && o->comm != BERTH_PS_SHARED)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ps: comm: there is no mode %d", (int)o->comm);
-  return check_machines(ctx, o);
+  berth_status st = berth_options_check(ctx, berth_ps_option_table(), o);
+  return st == BERTH_OK ? check_machines(ctx, o) : st;
 }
 
 /* What a number of a job may be. */

@@ -46,22 +46,23 @@ typedef struct berth_pdors_options {
   double delta;               /* default 0.5 */
   int32_t tries;              /* roundings of a program; default 20 */
   int32_t quanta, most_quanta; /* of a job's work: about, and at most; default 64, 256 */
-  bool exact_work;            /* a quantum is a sample; for tiny jobs */
+  int exact_work;             /* a quantum is a sample; for tiny jobs */
   berth_pdors_bounds bounds;
   double low, high[BERTH_PS_RESOURCES]; /* L and U if bounds is PRIOR; above 0 */
   double safety;              /* of ONLINE; default 2 */
   double low_scale, high_scale; /* L and U times these; default 1 */
-  bool per_job;               /* L and U are the least and greatest worth per unit of all that a job takes, as in online knapsacks:
-                               * then prices hold back all of a cluster, and no more, for better jobs. Default false: as published,
+  int per_job;                /* L and U are the least and greatest worth per unit of all that a job takes, as in online knapsacks:
+                               * then prices hold back all of a cluster, and no more, for better jobs. Default 0: as published,
                                * where U is per unit of one worker and one server, and L all capacity at most half of a job's
                                * worth */
   double floor;               /* least utility in L, by importance; default 1e-6 */
-  bool reclaim;               /* what an early end leaves is free again; default true, false in the published one */
-  bool extend;                /* a job that is not done at the end of its plan (slower than thought) is planned on; default true */
+  int reclaim;                /* what an early end leaves is free again; default 1, 0 in the published one */
+  int extend;                 /* a job that is not done at the end of its plan (slower than thought) is planned on; default 1 */
   int32_t nodes;              /* of EXACT: entries of its table for a slot; default 100000 */
   uint64_t seed;
 } berth_pdors_options;
-berth_pdors_options berth_pdors_defaults(void);
+berth_pdors_options berth_pdors_default(void);
+const berth_option_table *berth_pdors_option_table(void);
 
 /** G_delta for n rows whose least ratio of bound to coefficient is w (PD-ORS 4.4). TIGHT is always valid, FORMULA when packing only
  *  if it is 1/2 or more.  @return NAN unless n >= 1, w > 0, 0 < delta < 1 */

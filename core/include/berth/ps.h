@@ -45,7 +45,8 @@ typedef struct berth_ps_options {
   double slot_seconds;    /* default 1200 */
   berth_ps_comm comm;
 } berth_ps_options;
-berth_ps_options berth_ps_defaults(int32_t machines, int32_t resources, int32_t slots, const double *capacity);
+berth_ps_options berth_ps_default(int32_t machines, int32_t resources, int32_t slots, const double *capacity);
+const berth_option_table *berth_ps_option_table(void);
 
 /** A cluster and the jobs that will come; does not change. */
 typedef struct berth_ps berth_ps;
@@ -164,11 +165,12 @@ void berth_ps_scheduler_release(berth_ps_scheduler *s);
 /* ---- FIFO -------------------------------------------------------------------------------------- */
 
 typedef struct berth_ps_fifo_options {
-  bool backfill;    /* who fits goes ahead of those that do not; default false: nobody overtakes */
+  int backfill;     /* who fits goes ahead of those that do not; default 0: nobody overtakes */
   int32_t most;     /* workers of a job: drawn from 1 .. min(most, batch); default 30 */
   uint64_t seed;
 } berth_ps_fifo_options;
-berth_ps_fifo_options berth_ps_fifo_defaults(void);
+berth_ps_fifo_options berth_ps_fifo_default(void);
+const berth_option_table *berth_ps_fifo_option_table(void);
 /**
  * In order of arrival, a job gets a fixed number of workers, and servers for them, put one by one on the next machine in turn that
  * has room, and keeps these until it is done. A job for which an empty cluster is too small is refused, with cause 1.
@@ -199,7 +201,8 @@ typedef struct berth_ps_dorm_options {
   int32_t most_cells; /* with at most so many jobs * machines, bundles are put on machines by the program itself, else it has the
                          cluster's sums, and bundles are put where there is room afterwards; default 60 */
 } berth_ps_dorm_options;
-berth_ps_dorm_options berth_ps_dorm_defaults(void);
+berth_ps_dorm_options berth_ps_dorm_default(void);
+const berth_option_table *berth_ps_dorm_option_table(void);
 /** How often what decided. */
 typedef struct berth_ps_dorm_counts {
   int64_t programs, proved, greedy, nodes; /* greedy: there were too many jobs, or the program had no answer */
@@ -234,7 +237,8 @@ berth_status berth_ps_speed_fit_to(berth_ctx *ctx, int32_t batch, int32_t n, con
 typedef struct berth_ps_optimus_options {
   const berth_ps_speed_fit *fit; /* [jobs] borrowed for the call; NULL: by the problem's own model, all on several machines */
 } berth_ps_optimus_options;
-berth_ps_optimus_options berth_ps_optimus_defaults(void);
+berth_ps_optimus_options berth_ps_optimus_default(void);
+const berth_option_table *berth_ps_optimus_option_table(void);
 /**
  * In each slot: a worker, and servers for it, to each job, those with the least left first; then again and again the one worker
  * (with the servers that it makes necessary) or server that takes most time off what is left, for its dominant share; until nothing

@@ -6,8 +6,16 @@ local problem = require "berth.pdors.problem"
 local policies = {}
 
 local OURS = { "seed", "certify" }
-local PDORS = { "mode", "favour", "gdelta", "factor", "delta", "tries", "quanta", "most_quanta", "exact_work", "bounds", "low",
-  "high", "safety", "low_scale", "high_scale", "per_job", "floor", "reclaim", "extend", "nodes" }
+-- The options of a scheduler of the core, but for those that are the run's or follow from the policy's name.
+local function own_keys(name)
+  local out = {}
+  for _, key in ipairs(options.keys(name)) do
+    if key ~= "algorithm" and key ~= "backfill" and key ~= "seed" then out[#out + 1] = key end
+  end
+  return out
+end
+
+local PDORS = own_keys "pdors.scheduler"
 
 local function legal(own)
   local keys = { own == PDORS and "believes" or nil }
@@ -50,10 +58,9 @@ local function primal_dual(algorithm)
 end
 
 -- What each has of its own. Only fifo draws anything.
+local FIFO = own_keys "pdors.fifo"
 local SLOTTED = {
-  fifo = { "most" }, ["fifo-backfill"] = { "most" }, drf = {},
-  dorm = { "theta_f", "theta_a", "nodes", "most_jobs", "most_cells" },
-  optimus = { "fit" },
+  fifo = FIFO, ["fifo-backfill"] = FIFO, drf = {}, dorm = own_keys "pdors.dorm", optimus = own_keys "pdors.optimus",
 }
 
 local function slotted(name)

@@ -9,24 +9,9 @@ static void release(void *box) {
 }
 static bl_pdors_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pdors_class, fn); }
 
-static const char *const algorithms[] = { "pd-ors", "oasis", NULL };
-static const char *const modes[] = { "faithful", "repaired", "exact", NULL };
-static const char *const favours[] = { "packing", "covering", NULL };
-static const char *const forms[] = { "formula", "tight", "given", NULL };
-static const char *const bound_names[] = { "oracle", "prior", "online", NULL };
-
 /* ---- options ------------------------------------------------------------------------------------------ */
 
-static int enum_of(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int value) {
-  bl_get_enum(L, t, w, key, names, &value);
-  return value;
-}
-
-static void get_flag(lua_State *L, int t, const bl_where *w, const char *key, bool *out) {
-  int yes = *out;
-  bl_get_bool(L, t, w, key, &yes);
-  *out = yes;
-}
+const bl_table bl_pdors_tables[] = { berth_pdors_option_table, NULL };
 
 static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources, berth_pdors_options *o) {
   int32_t n;
@@ -37,35 +22,12 @@ static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources
   for (int32_t r = 0; r < resources; r++) o->high[r] = high[r];
 }
 
-static const char *const keys[] = { "algorithm", "mode", "favour", "gdelta", "factor", "delta", "tries", "quanta", "most_quanta",
-                                    "exact_work", "bounds", "low", "high", "safety", "low_scale", "high_scale", "per_job", "floor",
-                                    "reclaim",
-                                    "extend", "nodes", "seed", NULL };
-
 static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
-  berth_pdors_options o = berth_pdors_defaults();
-  int t = bl_options(L, i, w, keys);
-  o.algorithm = (berth_pdors_algorithm)enum_of(L, t, w, "algorithm", algorithms, (int)o.algorithm);
-  o.mode = (berth_pdors_mode)enum_of(L, t, w, "mode", modes, (int)o.mode);
-  o.favour = (berth_pdors_favour)enum_of(L, t, w, "favour", favours, (int)o.favour);
-  o.gdelta = (berth_pdors_gdelta)enum_of(L, t, w, "gdelta", forms, (int)o.gdelta);
-  o.bounds = (berth_pdors_bounds)enum_of(L, t, w, "bounds", bound_names, (int)o.bounds);
-  bl_get_positive(L, t, w, "factor", &o.factor);
-  bl_get_positive(L, t, w, "delta", &o.delta);
-  bl_get_positive(L, t, w, "safety", &o.safety);
-  bl_get_positive(L, t, w, "low_scale", &o.low_scale);
-  bl_get_positive(L, t, w, "high_scale", &o.high_scale);
-  bl_get_positive(L, t, w, "floor", &o.floor);
-  bl_get_whole(L, t, w, "tries", 1, INT32_MAX, &o.tries);
-  bl_get_whole(L, t, w, "quanta", 1, INT32_MAX, &o.quanta);
-  bl_get_whole(L, t, w, "most_quanta", 1, INT32_MAX, &o.most_quanta);
-  bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &o.nodes);
-  get_flag(L, t, w, "exact_work", &o.exact_work);
-  get_flag(L, t, w, "per_job", &o.per_job);
-  if (o.mode == BERTH_PDORS_FAITHFUL) o.reclaim = o.extend = false;
-  get_flag(L, t, w, "reclaim", &o.reclaim);
-  get_flag(L, t, w, "extend", &o.extend);
-  bl_get_seed(L, t, w, "seed", &o.seed);
+  berth_pdors_options o = berth_pdors_default();
+  int t = bl_option_table(L, i, w, bl_pdors_tables), mode = (int)o.mode;
+  bl_get_choice(L, t, w, "mode", bl_choices(berth_pdors_option_table(), "mode"), &mode);
+  if (mode == BERTH_PDORS_FAITHFUL) o.reclaim = o.extend = 0;
+  bl_read_options(L, t, w, berth_pdors_option_table(), &o);
   read_prior(L, t, w, berth_ps_options_of(p)->resources, &o);
   return o;
 }
@@ -244,14 +206,19 @@ static int offline(lua_State *L) {
   return 1;
 }
 
+/* Index of the choice in that field, among those of the option. */
+static int choice_of(lua_State *L, int t, const bl_where *w, const char *key, const char *option) {
+  int k = 0;
+  bl_get_choice(L, t, w, key, bl_choices(berth_pdors_option_table(), option), &k);
+  return k;
+}
+
 /* gdelta { favour, form, rows, delta, width }: number, or nil if there is none */
 static int gdelta(lua_State *L) {
   static const char *const names[] = { "favour", "form", "rows", "delta", "width", NULL };
   static const bl_where w = { "berth.pdors.gdelta", NULL, 0 };
-  int t = bl_options(L, 1, &w, names), favour = 0, form = 0;
-  double rows = 0, delta = 0.5, width = 0, g;
-  bl_get_enum(L, t, &w, "favour", favours, &favour);
-  bl_get_enum(L, t, &w, "form", forms, &form);
+  int t = bl_options(L, 1, &w, names), favour = choice_of(L, t, &w, "favour", "favour"), form = choice_of(L, t, &w, "form", "gdelta");
+  double rows = 0, delta = berth_pdors_default().delta, width = 0, g;
   if (form == BERTH_GDELTA_GIVEN) bl_wrong(L, &w, "form", "expected formula or tight");
   if (!bl_get_positive(L, t, &w, "rows", &rows)) bl_wrong(L, &w, "rows", "is missing");
   if (!bl_get_positive(L, t, &w, "width", &width)) bl_wrong(L, &w, "width", "is missing");

@@ -10,33 +10,26 @@ static berth_ps_scheduler *self(lua_State *L, const char *fn) {
 
 typedef berth_status (*maker)(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out);
 
+const bl_table bl_ps_fifo_tables[] = { berth_ps_fifo_option_table, NULL };
+const bl_table bl_ps_dorm_tables[] = { berth_ps_dorm_option_table, NULL };
+const bl_table bl_ps_optimus_tables[] = { berth_ps_optimus_option_table, NULL };
+
 /* Each reads its options, a table or nil at 3. */
 static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
-  static const char *const keys[] = { "backfill", "most", "seed", NULL };
-  berth_ps_fifo_options o = berth_ps_fifo_defaults();
-  int t = bl_options(L, 3, w, keys), backfill = o.backfill;
-  bl_get_bool(L, t, w, "backfill", &backfill);
-  o.backfill = backfill;
-  bl_get_whole(L, t, w, "most", 1, INT32_MAX, &o.most);
-  bl_get_seed(L, t, w, "seed", &o.seed);
+  berth_ps_fifo_options o = berth_ps_fifo_default();
+  bl_read_options(L, bl_option_table(L, 3, w, bl_ps_fifo_tables), w, berth_ps_fifo_option_table(), &o);
   return berth_ps_fifo_new(p, &o, out);
 }
 
 static berth_status make_drf(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
-  static const char *const keys[] = { NULL };
-  bl_options(L, 3, w, keys);
+  static const bl_table none[] = { NULL };
+  bl_option_table(L, 3, w, none);
   return berth_ps_drf_new(p, out);
 }
 
 static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
-  static const char *const keys[] = { "theta_f", "theta_a", "nodes", "most_jobs", "most_cells", NULL };
-  berth_ps_dorm_options o = berth_ps_dorm_defaults();
-  int t = bl_options(L, 3, w, keys);
-  bl_get_positive(L, t, w, "theta_f", &o.theta_f);
-  bl_get_positive(L, t, w, "theta_a", &o.theta_a);
-  bl_get_whole(L, t, w, "nodes", 1, INT32_MAX, &o.nodes);
-  bl_get_whole(L, t, w, "most_jobs", 0, INT32_MAX, &o.most_jobs);
-  bl_get_whole(L, t, w, "most_cells", 0, INT32_MAX, &o.most_cells);
+  berth_ps_dorm_options o = berth_ps_dorm_default();
+  bl_read_options(L, bl_option_table(L, 3, w, bl_ps_dorm_tables), w, berth_ps_dorm_option_table(), &o);
   return berth_ps_dorm_new(p, &o, out);
 }
 
@@ -63,9 +56,8 @@ static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *
 }
 
 static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
-  static const char *const keys[] = { "fit", NULL };
-  berth_ps_optimus_options o = berth_ps_optimus_defaults();
-  int t = bl_options(L, 3, w, keys);
+  berth_ps_optimus_options o = berth_ps_optimus_default();
+  int t = bl_option_table(L, 3, w, bl_ps_optimus_tables);
   o.fit = read_fits(L, t, w, berth_ps_jobs(p));
   return berth_ps_optimus_new(p, &o, out);
 }

@@ -77,22 +77,19 @@ static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machi
   return rack;
 }
 
-static const char *const comm_names[] = { "cases", "shared", NULL };
+const bl_table bl_ps_tables[] = { berth_ps_option_table, NULL };
 
 static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
-  static const char *const keys[] = { "machines", "resources", "slots", "capacity", "rack", "slot_seconds", "comm", NULL };
-  int32_t machines, resources, slots, n;
-  int t = bl_options(L, i, w, keys), comm = 0;
-  berth_ps_options o;
-  if (!bl_get_whole(L, t, w, "machines", 1, 1 << 20, &machines)) bl_wrong(L, w, "machines", "is missing");
-  if (!bl_get_whole(L, t, w, "resources", 1, BERTH_PS_RESOURCES, &resources)) bl_wrong(L, w, "resources", "is missing");
-  if (!bl_get_whole(L, t, w, "slots", 1, INT32_MAX - 1, &slots)) bl_wrong(L, w, "slots", "is missing");
-  o = berth_ps_defaults(machines, resources, slots, NULL);
-  bl_get_quantity(L, t, w, "slot_seconds", BERTH_SECONDS, &o.slot_seconds);
-  if (bl_get_enum(L, t, w, "comm", comm_names, &comm)) o.comm = (berth_ps_comm)comm;
-  o.rack = read_racks(L, t, w, machines);
+  berth_ps_options o = berth_ps_default(0, 0, 0, NULL);
+  int t = bl_option_table(L, i, w, bl_ps_tables);
+  int32_t n;
+  bl_read_options(L, t, w, berth_ps_option_table(), &o);
+  if (!o.machines) bl_wrong(L, w, "machines", "is missing");
+  if (!o.resources) bl_wrong(L, w, "resources", "is missing");
+  if (!o.slots) bl_wrong(L, w, "slots", "is missing");
+  o.rack = read_racks(L, t, w, o.machines);
   if (!bl_get_array(L, t, w, "capacity", &n)) bl_wrong(L, w, "capacity", "is missing");
-  o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", machines * resources, "machine and resource");
+  o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", o.machines * o.resources, "machine and resource");
   return o;
 }
 
@@ -244,7 +241,7 @@ static int slot_seconds_of(lua_State *L) {
   return 1;
 }
 static int comm_of(lua_State *L) {
-  lua_pushstring(L, comm_names[berth_ps_options_of(self(L, "problem.comm"))->comm]);
+  lua_pushstring(L, bl_choice_name(berth_ps_option_table(), "comm", berth_ps_options_of(self(L, "problem.comm"))->comm));
   return 1;
 }
 static int jobs_of(lua_State *L) {

@@ -88,7 +88,7 @@ int main(void) {
     berth_ps_options po;
     berth_ps *ps = NULL;
     draw(&e);
-    po = berth_ps_defaults(e.machines, 2, e.slots, e.capacity);
+    po = berth_ps_default(e.machines, 2, e.slots, e.capacity);
     po.rack = k % 3 == 0 ? e.rack : NULL;
     po.comm = k % 5 == 4 ? BERTH_PS_SHARED : BERTH_PS_CASES;
     CHECK_STATUS(berth_ps_new(ctx, &po, e.jobs, e.job, &ps), BERTH_OK);

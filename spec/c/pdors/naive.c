@@ -145,7 +145,7 @@ static int decided[2];
 
 static void play(small_problem *p, berth_pdors_algorithm algorithm) {
   naive n = { .p = p, .algorithm = algorithm, .low = 0.05, .high = 30 };
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps *ps = make_problem(ctx, p);
   berth_pdors *d;
   int32_t i;

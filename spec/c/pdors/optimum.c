@@ -171,7 +171,7 @@ static void by_hand(void) {
   p.job[1] = plain_job(0, 1, 1);
   p.job[1].importance = 30;
   ps = make_problem(ctx, &p);
-  d = make_pdors(ps, berth_pdors_defaults());
+  d = make_pdors(ps, berth_pdors_default());
   CHECK_STATUS(berth_pdors_offline(ps, 100, &best, NULL), BERTH_OK);
   CHECK(best.proved);
   CHECK_NEAR(best.utility, 15, 1e-9);
@@ -195,7 +195,7 @@ static void many_types(void) {
   enum { MANY = 40 };
   double capacity[2 * MANY] = { 0 };
   berth_ps_job job[3];
-  berth_ps_options po = berth_ps_defaults(MANY, 2, 2, capacity);
+  berth_ps_options po = berth_ps_default(MANY, 2, 2, capacity);
   berth_rng rng;
   int32_t i, k;
   TEST("a certificate of forty different machines");
@@ -208,7 +208,7 @@ static void many_types(void) {
     for (i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
     CHECK_STATUS(berth_ps_new(ctx, &po, 3, job, &ps), BERTH_OK);
     CHECK_STATUS(berth_pdors_offline(ps, 2000, &best, NULL), BERTH_OK);
-    play(ps, berth_pdors_defaults(), &c);
+    play(ps, berth_pdors_default(), &c);
     CHECK(best.utility <= c.bound * (1 + 1e-6));
     berth_ps_release(ps);
   }

@@ -66,7 +66,7 @@ static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t
 }
 
 static inline berth_ps *make_problem(berth_ctx *c, const small_problem *p) {
-  berth_ps_options o = berth_ps_defaults(p->machines, p->resources, p->slots, p->capacity);
+  berth_ps_options o = berth_ps_default(p->machines, p->resources, p->slots, p->capacity);
   berth_ps *ps = NULL;
   CHECK_STATUS(berth_ps_new(c, &o, p->jobs, p->job, &ps), BERTH_OK);
   return ps;
@@ -80,7 +80,7 @@ static inline berth_pdors *make_pdors(berth_ps *ps, berth_pdors_options o) {
 
 /* Options by a number, so that all come up. */
 static inline berth_pdors_options some_options(int32_t k) {
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   o.algorithm = k % 4 == 3 ? BERTH_OASIS : BERTH_PDORS;
   o.mode = (berth_pdors_mode)(k % 3);
   o.favour = (berth_pdors_favour)(k / 2 % 2);

@@ -42,7 +42,7 @@ static void draw_state(slot_case *c, berth_rng *rng, double size, int32_t kinds)
 }
 
 static berth_status open_case(berth_ctx *ctx, slot_case *c, const berth_pdors_options *o, int racks) {
-  berth_ps_options p = berth_ps_defaults(c->machines, RESOURCES, 10, c->capacity);
+  berth_ps_options p = berth_ps_default(c->machines, RESOURCES, 10, c->capacity);
   berth_status st;
   c->p = NULL;
   c->s = NULL;

@@ -16,7 +16,7 @@ static double sigmoid(double urgency, double slots) { return 10 / (1 + exp(urgen
 static void by_hand(void) {
   small_problem p = hand();
   berth_ps *ps = make_problem(ctx, &p);
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_pdors *d = make_pdors(ps, o), *scaled;
   berth_pdors_plan plan;
   double got_low, got_high;
@@ -49,7 +49,7 @@ static void by_hand(void) {
   berth_pdors_release(scaled);
   TEST("by job: worth per unit of all that it takes");
   /* At best 4 worker-slots, each with a server; at worst 8, each 4 of all. */
-  o = berth_pdors_defaults();
+  o = berth_pdors_default();
   o.per_job = true;
   scaled = make_pdors(ps, o);
   CHECK_STATUS(berth_pdors_range(scaled, 0, 0, &got_low, &got_high), BERTH_OK);
@@ -70,7 +70,7 @@ static void by_hand(void) {
 
 static void corners(void) {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps *ps;
   berth_pdors *d;
   p.job[0].worker[0] = p.job[0].server[0] = 0;
@@ -99,7 +99,7 @@ static void corners(void) {
 
 static void given_and_learned(void) {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_pdors_plan plan;
   berth_ps *ps;
   berth_pdors *d;
@@ -137,7 +137,7 @@ static void given_and_learned(void) {
 
 static void pools(void) {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_pdors_plan plan;
   berth_ps *ps;
   berth_pdors *d;
@@ -173,25 +173,25 @@ static void refuses(berth_ps *ps, berth_pdors_options o, const char *text) {
 
 static void wrong_options(void) {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps *ps;
   p.machines = 1;
   ps = make_problem(ctx, &p);
   TEST("wrong options are refused, with their values");
   o.delta = 1;
   refuses(ps, o, "pdors: delta is 1: above 0, below 1");
-  o = berth_pdors_defaults();
+  o = berth_pdors_default();
   o.bounds = BERTH_PDORS_PRIOR;
   refuses(ps, o, "pdors: low is 0: above 0");
   o.low = 1;
   refuses(ps, o, "pdors: high of resource 0 is 0: above 0");
-  o = berth_pdors_defaults();
+  o = berth_pdors_default();
   o.quanta = 0;
   refuses(ps, o, "pdors: quanta are 0, at most 256: 1 to 10000");
-  o = berth_pdors_defaults();
+  o = berth_pdors_default();
   o.safety = NAN;
   refuses(ps, o, "pdors: safety is nan: at least 1");
-  o = berth_pdors_defaults();
+  o = berth_pdors_default();
   o.algorithm = BERTH_OASIS;
   refuses(ps, o, "pdors: OASiS has machines for workers and others for servers: at least 2");
   berth_ps_release(ps);

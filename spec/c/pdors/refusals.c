@@ -27,7 +27,7 @@ static berth_status work(berth_ctx *c) {
   int32_t k;
   berth_rng_init(&rng, 5, 2);
   p = random_problem(&rng, 3, 3, 4);
-  po = berth_ps_defaults(p.machines, p.resources, p.slots, p.capacity);
+  po = berth_ps_default(p.machines, p.resources, p.slots, p.capacity);
   if ((st = berth_ps_new(c, &po, p.jobs, p.job, &ps)) != BERTH_OK) return st;
   for (k = 0; k < 4 && st == BERTH_OK; k++) {
     berth_pdors_options o = some_options(k);

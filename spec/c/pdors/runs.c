@@ -5,7 +5,7 @@
 static berth_ctx *ctx;
 
 static berth_ps *make_big(const big_problem *p, berth_ps_comm comm, int racks) {
-  berth_ps_options o = berth_ps_defaults(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p->capacity);
+  berth_ps_options o = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p->capacity);
   berth_ps *ps = NULL;
   o.comm = comm;
   if (racks) o.rack = p->rack;
@@ -116,7 +116,7 @@ static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
 /* Thought to be half as fast as it is: what takes four slots in the plan takes two. */
 static void early_end(bool reclaim) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 6, .capacity = { 8, 8 } };
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps *thought, *ps;
   berth_ps_run *r = NULL;
   berth_ps_policy policy;
@@ -152,7 +152,7 @@ static void early_end(bool reclaim) {
 static int32_t done_when_slower(bool extend) {
   static big_problem p;
   berth_rng rng;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps *thought, *ps;
   berth_ps_run *r = NULL;
   berth_ps_policy policy;
@@ -187,7 +187,7 @@ static void check_trim(void) {
   p.job[0] = plain_job(0, 5, 2);
   p.job[0].moving = 0.5;
   ps = make_problem(ctx, &p);
-  d = make_pdors(ps, berth_pdors_defaults());
+  d = make_pdors(ps, berth_pdors_default());
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
   CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
@@ -199,14 +199,14 @@ static void check_trim(void) {
 /* On an empty cluster all slots are equal: how many there are makes no difference. */
 static int64_t solved_of(int32_t slots) {
   double capacity[8] = { 9, 9, 9, 9, 7, 7, 7, 7 };
-  berth_ps_options po = berth_ps_defaults(4, 2, slots, capacity);
+  berth_ps_options po = berth_ps_default(4, 2, slots, capacity);
   berth_ps_job j = plain_job(0, 60, 12);
   berth_ps *ps = NULL;
   berth_pdors *d;
   berth_pdors_plan plan;
   int64_t n;
   CHECK_STATUS(berth_ps_new(ctx, &po, 1, &j, &ps), BERTH_OK);
-  d = make_pdors(ps, berth_pdors_defaults());
+  d = make_pdors(ps, berth_pdors_default());
   CHECK_STATUS(berth_pdors_decide(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.payoff <= plan.bound);
   n = berth_pdors_counted(d).slots_solved;
@@ -226,12 +226,12 @@ static void interrupts(void) {
   berth_rng rng;
   berth_ctx *own = NULL;
   berth_hooks hooks = { .interrupt = stop };
-  berth_ps_options po = berth_ps_defaults(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
+  berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
   berth_ps *ps = NULL;
   berth_pdors *d = NULL;
   berth_pdors_plan plan;
   berth_pdors_certificate c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   TEST("a decision and a certificate can be interrupted, and asked again");
   berth_rng_init(&rng, 1, 1);
   fill(&p, &rng);

@@ -57,7 +57,7 @@ static double brute(const slot_case *c, int32_t h, int32_t workers, int32_t serv
 
 static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double size, int32_t kinds, int by_mip) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   double x[2 * MOST_MACHINES];
   int32_t i, k, several = 0, none = 0;
@@ -121,7 +121,7 @@ static void check_amount(slot_case *c, int32_t k, gaps *g) {
 
 static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t kinds, gaps limit) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   gaps g = { 1, 1, 0 };
   int32_t i, k;
   berth_rng rng;
@@ -143,7 +143,7 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
 
 static void check_faithful(void) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   int32_t i, k, found = 0, several = 0;
   int64_t never = 0;
@@ -175,7 +175,7 @@ static void check_faithful(void) {
 
 static void check_racks(void) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   int32_t i, k, h, in_rack = 0, apart = 0;
   berth_rng rng;
@@ -213,7 +213,7 @@ static void check_racks(void) {
 /* Equal prices: the first machine that has room, and one machine rather than two. */
 static void check_ties(void) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   berth_rng rng;
@@ -249,7 +249,7 @@ static int same(const berth_i_slot_answer *a, const berth_i_slot_answer *b) {
 /* The same stream, the same answer, also after others and in another state. */
 static void check_streams(berth_pdors_mode mode) {
   slot_case c, other;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[2][MOST_MACHINES];
   berth_rng rng;
   int32_t i, k;
@@ -277,7 +277,7 @@ static void check_streams(berth_pdors_mode mode) {
 /* What is not to be had at any price. */
 static void check_infinite(void) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   berth_rng rng;
@@ -300,7 +300,7 @@ static void check_infinite(void) {
 /* Workers, or servers, that take nothing; a batch of one; a cluster of one machine. */
 static void check_extremes(berth_pdors_mode mode) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_rng rng;
   int32_t i, k, r;
@@ -331,7 +331,7 @@ static void check_extremes(berth_pdors_mode mode) {
 /* A batch of billions: as many workers as there is room for, at once. */
 static void check_vast(berth_pdors_mode mode) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   berth_rng rng;

@@ -43,7 +43,7 @@ static void check_program(slot_case *c, int32_t workers, int32_t servers, int32_
 
 static void check_random(uint64_t seed, int32_t machines, double size, int32_t kinds, double price) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
   int32_t i, k, feasible = 0;
   berth_rng_init(&rng, seed, 0);
@@ -61,7 +61,7 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
 /* Prices as they are near full machines, far too far apart for GLPK: the answer is feasible and costs what its duals prove. */
 static void check_spread(double deviation) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
   int32_t i, k, solved = 0;
   berth_rng_init(&rng, 37, 0);
@@ -87,7 +87,7 @@ static void check_spread(double deviation) {
 /* The same program after others: the same answer. */
 static void check_order(void) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
   int32_t i, k, n = 0;
   berth_i_slot_share first[CELLS];

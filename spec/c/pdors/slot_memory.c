@@ -33,7 +33,7 @@ static berth_status solve(slot_case *c, answers *out) {
 
 static berth_status whole(berth_ctx *ctx, berth_pdors_mode mode, answers *out) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_status st;
   o.mode = mode;
   o.nodes = 10000000;

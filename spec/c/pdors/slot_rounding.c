@@ -22,7 +22,7 @@ static void look(const slot_case *c, const berth_i_slot_draft *d, kept *k) {
 
 static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size) {
   slot_case c;
-  berth_pdors_options o = berth_pdors_defaults();
+  berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   kept k = { 0, 0, 0, 0 };
@@ -53,7 +53,7 @@ static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size
 
 /* All rows of a kind together: 1 - delta / 3; three deviations of what 2,000 roundings may differ by. */
 static void check_kept(int held, int all) {
-  double want = 1 - berth_pdors_defaults().delta / 3;
+  double want = 1 - berth_pdors_default().delta / 3;
   CHECK(all >= 500 && held >= want * all - 3 * sqrt(want * (1 - want) * all));
 }
 

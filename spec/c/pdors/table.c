@@ -88,7 +88,7 @@ int main(void) {
   berth_rng_init(&rng, 29, 0);
   TEST("bounds and classes of slots change nothing");
   for (k = 0; k < 24; k++) {
-    berth_ps_options po = berth_ps_defaults(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
+    berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
     berth_pdors_options o = some_options(k);
     berth_ps *ps = NULL;
     if (o.mode == BERTH_PDORS_EXACT) o.mode = BERTH_PDORS_REPAIRED;

@@ -25,7 +25,7 @@ static berth_ps_job plain(int32_t arrival) {
 static const double capacity[] = { 4, 4, 4, 4, 4, 4 };
 
 static berth_ps *problem(berth_ctx *ctx, int32_t slots, int32_t n, const berth_ps_job *jobs) {
-  berth_ps_options o = berth_ps_defaults(3, 2, slots, capacity);
+  berth_ps_options o = berth_ps_default(3, 2, slots, capacity);
   berth_ps *p = NULL;
   CHECK_STATUS(berth_ps_new(ctx, &o, n, jobs, &p), BERTH_OK);
   return p;
@@ -61,7 +61,7 @@ static void speeds(berth_ctx *ctx) {
 
 static void racks(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
-  berth_ps_options o = berth_ps_defaults(3, 2, 9, capacity);
+  berth_ps_options o = berth_ps_default(3, 2, 9, capacity);
   int32_t rack[] = { 5, 5, 6 };
   berth_ps *p;
   TEST("speed: between two machines of a rack");
@@ -81,7 +81,7 @@ static void racks(berth_ctx *ctx) {
 /* An iteration: 0.125 * 4 / workers + 2 * 1 / (servers b). */
 static void shared(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
-  berth_ps_options o = berth_ps_defaults(3, 2, 9, capacity);
+  berth_ps_options o = berth_ps_default(3, 2, 9, capacity);
   berth_ps *p;
   TEST("speed: shared links");
   o.comm = BERTH_PS_SHARED;
@@ -322,7 +322,7 @@ static void refused(berth_ctx *ctx, const berth_ps_options *o, berth_ps_job j, c
 }
 
 static void door(berth_ctx *ctx) {
-  berth_ps_options good = berth_ps_defaults(3, 2, 9, capacity), o;
+  berth_ps_options good = berth_ps_default(3, 2, 9, capacity), o;
   berth_ps_job j = plain(0), two[] = { plain(2), plain(1) };
   double bad[] = { 4, 4, 4, NAN, 4, 4 };
   berth_ps *p = NULL;

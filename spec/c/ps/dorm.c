@@ -197,14 +197,14 @@ static berth_ps *small_problem(berth_ctx *ctx, berth_rng *g) {
     jobs[j] = ps_random_job(g, (j + 1) / 2, 2, 3);
     jobs[j].batch = (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));
   }
-  o = berth_ps_defaults(machines, 2, SLOTS, capacity);
+  o = berth_ps_default(machines, 2, SLOTS, capacity);
   CHECK_STATUS(berth_ps_new(ctx, &o, JOBS, jobs, &p), BERTH_OK);
   return p;
 }
 
 static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs, int *greedy) {
   static const double theta_a[] = { 0, 0.5, 1 };
-  berth_ps_dorm_options o = berth_ps_dorm_defaults();
+  berth_ps_dorm_options o = berth_ps_dorm_default();
   berth_ps_scheduler *s = NULL;
   berth_ps_policy policy;
   berth_ps_dorm_counts counts;

@@ -3,7 +3,7 @@
 #include "refusals.h"
 
 static berth_ps_scheduler *fifo(berth_ps *p, bool backfill, int32_t most) {
-  berth_ps_fifo_options o = berth_ps_fifo_defaults();
+  berth_ps_fifo_options o = berth_ps_fifo_default();
   berth_ps_scheduler *s = NULL;
   o.backfill = backfill;
   o.most = most;
@@ -17,7 +17,7 @@ static berth_ps_scheduler *drf(berth_ps *p) {
 }
 static berth_ps_scheduler *dorm(berth_ps *p, const berth_ps_dorm_options *o) {
   berth_ps_scheduler *s = NULL;
-  berth_ps_dorm_options standard = berth_ps_dorm_defaults();
+  berth_ps_dorm_options standard = berth_ps_dorm_default();
   berth_ps_dorm_new(p, o ? o : &standard, &s);
   return s;
 }
@@ -216,7 +216,7 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
 static berth_ps_scheduler *make(berth_ps *p, int kind) {
-  berth_ps_dorm_options greedy = berth_ps_dorm_defaults();
+  berth_ps_dorm_options greedy = berth_ps_dorm_default();
   greedy.most_jobs = 0;
   switch (kind) {
     case 0: return fifo(p, false, 6);
@@ -264,8 +264,8 @@ static void door(berth_ctx *ctx) {
   berth_ps_job j = ps_plain(0);
   berth_ps *p = ps_problem(ctx, 1, 5, 2, 2, 1, &j), *q = ps_problem(ctx, 1, 5, 2, 2, 1, &j);
   berth_ps_scheduler *s = NULL;
-  berth_ps_dorm_options d = berth_ps_dorm_defaults();
-  berth_ps_fifo_options f = berth_ps_fifo_defaults();
+  berth_ps_dorm_options d = berth_ps_dorm_default();
+  berth_ps_fifo_options f = berth_ps_fifo_default();
   berth_ps_policy policy;
   berth_ps_run *r;
   TEST("schedulers: wrong options, and runs of other problems, are refused");

@@ -41,7 +41,7 @@ static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case 
   for (int32_t i = 0; i < c.machines * c.resources; i++) capacity[i] = floor(ps_between(g, c.least, c.most));
   for (int32_t i = 0; i < c.jobs; i++)
     jobs[i] = ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
-  o = berth_ps_defaults(c.machines, c.resources, c.slots, capacity);
+  o = berth_ps_default(c.machines, c.resources, c.slots, capacity);
   CHECK(berth_ps_new(ctx, &o, c.jobs, jobs, &p) != BERTH_EINVAL);
   free(jobs);
   free(capacity);
@@ -96,14 +96,14 @@ static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slo
     capacity[2 * m] = of_workers;
     capacity[2 * m + 1] = of_servers;
   }
-  o = berth_ps_defaults(machines, 2, slots, capacity);
+  o = berth_ps_default(machines, 2, slots, capacity);
   CHECK_STATUS(berth_ps_new(ctx, &o, n, jobs, &p), BERTH_OK);
   return p;
 }
 
 static inline berth_ps_scheduler *ps_optimus(berth_ps *p, const berth_ps_speed_fit *fit) {
   berth_ps_scheduler *s = NULL;
-  berth_ps_optimus_options o = berth_ps_optimus_defaults();
+  berth_ps_optimus_options o = berth_ps_optimus_default();
   o.fit = fit;
   berth_ps_optimus_new(p, &o, &s);
   return s;

@@ -39,7 +39,7 @@ static berth_ps *random_problem(berth_ctx *ctx, berth_rng *g) {
   berth_ps_job jobs[JOBS];
   double capacity[MACHINES * RESOURCES] = { 0 };
   int32_t rack[MACHINES] = { 0, 0, 1, 1, 7 };
-  berth_ps_options o = berth_ps_defaults(MACHINES, RESOURCES, SLOTS, capacity);
+  berth_ps_options o = berth_ps_default(MACHINES, RESOURCES, SLOTS, capacity);
   berth_ps *p = NULL;
   for (int i = 0; i < MACHINES * RESOURCES; i++) capacity[i] = floor(between(g, 0, 30)) / 10;
   for (int i = 0; i < JOBS; i++) jobs[i] = random_job(g, i * (SLOTS - 2) / JOBS);
