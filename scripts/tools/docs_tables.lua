@@ -1,6 +1,7 @@
 --- Tables of the documentation that the descriptors make. A table stands between two comments:
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
---   <!-- table: options FUNCTION -->      <!-- end of table -->
+--   <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->      <!-- end of table -->
+-- Behind FUNCTION may be the key of the option from which on.
 require "berth.cluster.traces" -- declares its options
 local core = require "berth.core"
 local described = require("berth.base.options").described
@@ -61,7 +62,7 @@ local function range(o)
     return table.concat(names, ", ")
   end
   if not o.low and not o.high and not o.above then return "" end
-  if o.low == -math.huge then return "at most " .. core.number_text(o.high) end
+  if o.low == -math.huge then return o.high and "at most " .. core.number_text(o.high) or "" end
   local low = (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
   return o.high and o.high < math.huge and low .. " to " .. core.number_text(o.high) or low
 end
@@ -69,9 +70,18 @@ end
 -- By function: who reads an option that is not for all.
 local READERS = { place = registry.readers, load = formats.readers }
 
-function make.options(name)
+-- The descriptors of a function, from that key on.
+local function from_key(name, from)
+  local out = {}
+  for _, o in ipairs(assert(described(name), name)) do
+    if #out > 0 or from == "" or o.key == from then out[#out + 1] = o end
+  end
+  return out
+end
+
+function make.options(name, from)
   local out = { "| option | type | default | legal | what it decides |", "|---|---|---|---|---|" }
-  for _, o in ipairs(described(name)) do
+  for _, o in ipairs(from_key(name, from)) do
     local readers = READERS[name] and READERS[name](o.key)
     local only = readers and table.concat(readers, ", ") or o.only
     only = only and " (" .. only .. ")" or ""
@@ -80,10 +90,21 @@ function make.options(name)
   return out
 end
 
+function make.choices(name, from)
+  local out = { "| option | choice | |", "|---|---|---|" }
+  for _, o in ipairs(described(name, from)) do
+    for _, choice in ipairs(o.choices or {}) do
+      out[#out + 1] = ("| `%s` | `%s` | %s |"):format(o.key, choice.name, choice.text)
+    end
+  end
+  return out
+end
+
 --- The text with its tables made anew, and how many there are.
 function tables.renew(text)
-  return text:gsub("(<!%-%- table: (%S+) ?(%S*) %-%->\n\n?).-(\n?<!%-%- end of table %-%->)", function(head, kind, what, tail)
-    return head:gsub("\n+$", "\n\n") .. table.concat(make[kind](what), "\n") .. "\n\n" .. tail:gsub("^\n+", "")
+  local pattern = "(<!%-%- table: (%S+) ?(%S*) ?(%S*) %-%->\n\n?).-(\n?<!%-%- end of table %-%->)"
+  return text:gsub(pattern, function(head, kind, what, from, tail)
+    return head:gsub("\n+$", "\n\n") .. table.concat(make[kind](what, from), "\n") .. "\n\n" .. tail:gsub("^\n+", "")
   end)
 end
 

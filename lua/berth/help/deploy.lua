@@ -1,11 +1,10 @@
 --- Texts about berth.deploy, in the form of topics.lua, which takes them in.
 return {
-  { "deploy.plan", [[a = berth.deploy.plan(g, t, { batch = 120, physics = "physical", method = "mcts", evaluations = 800 })]],
+  { "deploy.plan", [[a = berth.deploy.plan(g, t, { batch = 120, physics = "physical", method = "mcts", calls = 800 })]],
     [[Which devices repeat each op group of a training graph, and how they are kept in step, by simulation: never worse than
-DP-NCCL, the best uniform strategy or a chain cut by memory. More options: points, op_groups (60), device_groups, sets,
-uneven (true), sfb ("local", "cut", "none"), duplicates, strict, seconds, seed, prior ("local", "uniform", "trained", an
-agent, a function), reasons (200). nil, message, "infeasible", { device, missing }: nothing fits. docs/deploy.md.]],
-    "a = berth.deploy.plan(g, berth.deploy.clusters.testbed(), { batch = 6, evaluations = 100 })" },
+DP-NCCL, the best uniform strategy or a chain cut by memory. Options: those of berth.deploy.problem; method, calls, seconds
+and sfb of d:search; prior ("local", "uniform", "trained", an agent, a function), reasons (200). nil, message, "infeasible", { device, missing }: nothing fits. docs/deploy.md.]],
+    "a = berth.deploy.plan(g, berth.deploy.clusters.testbed(), { batch = 6, calls = 100 })" },
   { "deploy.answer", "a = berth.deploy.plan(g, t, options)",
     [[Fields: seconds, speedup (over DP-NCCL), speedup_uniform, bound, bound_name, gap, notes, groups (what, ops, seconds,
 parameters, gradient_bytes, passes, reduces, devices, where, option, shares, samples, repeated, reasons), baselines, peaks,
@@ -29,7 +28,7 @@ tensors that change device. math.huge: illegal, or parameters do not fit.]] },
   { "deploy:bound", "seconds, which = d:bound()",
     [[No strategy is faster; which: "work" or "path". docs/deploy.md has the proof.]] },
   { "deploy:repeated", [[ids = d:repeated(strategy, "local")]], "Ops that the rule (\"local\", \"cut\", \"none\") repeats." },
-  { "deploy:guard", "strategy, value, evaluations = d:guard(strategy, { evaluations = 50 })",
+  { "deploy:guard", "strategy, value, calls = d:guard(strategy, { calls = 50 })",
     "Takes off the repeated ops that do not pay in the simulation, layer by layer." },
   { "deploy:evaluations", "d:evaluations()", "How many strategies of this problem were simulated so far." },
   { "deploy:positions", "p = d:positions()",
@@ -37,11 +36,9 @@ tensors that change device. math.huge: illegal, or parameters do not fit.]] },
   { "deploy:baselines", "list = d:baselines()",
     [[Strategies that others would take, simulated: { name, action, sfb, seconds, peak, over, ... }. Names: dp, dp-speed, dp-ps,
 dp-ps-speed, model-parallel, single, heterog, chain (cut by memory), uniform-1, uniform-1-sfb, ...]] },
-  { "deploy:search", [[r = d:search { method = "mcts", evaluations = 800, prior = "local", sfb = "local", seed = 0 }]],
+  { "deploy:search", [[r = d:search { method = "mcts", calls = 800, prior = "local", sfb = "local", seed = 0 }]],
     [[The best strategy found: action, sfb, duplicate, seconds, start (of the first ones), evaluations, repeats, playouts, trace,
-interrupted; for d:evaluate, d:compile. prior: "local" (temperature 0.3), "uniform", function(leaves); start: strategies to
-begin with; fill: "nearest", "first", "start"; steps: device group by device group (default above six); and the
-options of berth.decide. docs/deploy.md.]] },
+interrupted; for d:evaluate, d:compile. docs/deploy.md.]] },
   { "deploy:tree", "t = d:tree(options)",
     "The same as a search that goes on: t:run, t:visits, t:advance, t:best (help(berth.decide.tree))." },
   { "deploy:features", [[f = d:features(strategy, { deciding =, decided = 0, scale = "raw", feedback = true })]],
@@ -51,10 +48,7 @@ place_device; groups, device_groups, edges; with feedback the value, too. scale:
     [[Deployment of training graphs: docs/deploy.md. problem, plan, load, analyse, rules, simplify, sfb, sfb_measure, tag_lines,
 batch_time, clusters, models.]] },
   { "deploy.problem", [[d = berth.deploy.problem(g, t, { batch = 120, physics = "physical" })]],
-    [[A problem of deployment: op groups, device sets, actions. More options: op_groups (60), grouping ("metis", "top-k"), seed,
-device_groups, sets, points ({ { batch, cost or graph } }), uneven, duplicates, strict, redundant, bucket ("none", "group",
-"bytes"), bucket_bytes, split ("time", "parameters"), split_gradients, positional, gather, free_auxiliary, input_at_first,
-order ("rank", "fifo"), analysis, cost, sim. d:groups(), d:group_of(), d:sets(), d:device_groups(), d:actions(), d:legal(g),
+    [[A problem of deployment: op groups, device sets, actions. d:groups(), d:group_of(), d:sets(), d:device_groups(), d:actions(), d:legal(g),
 d:samples(set, shares), d:owners(set, shares), d:op(op, device, samples), d:compile(s); d.graph, d.topology, d.cost,
 d.analysis, d.batch, d.physics. nil, message, "infeasible": no action suits an op group.]],
     [[d = berth.deploy.problem(g, berth.deploy.clusters.testbed(), { batch = 120 })]] },
@@ -76,22 +70,18 @@ samples (of each device, where the batch is shared) }.]] },
     [[berth.simulate(c.cost, c.placement, c.simulation)]] },
   { "deploy.analyse", [[a = berth.deploy.analyse(graph, { rules =, ops =, flags = "graph" })]],
     [[What of a training graph depends on the batch, and which ops must agree on how they are split. rules: { kind, role, batch,
-outputs }, looked up before berth.deploy.rules(); ops: { op = id or name, role, batch, outputs }; flags: "graph" trusts the
-batch flags of tensors (default where there are some), "rules" does not. Arrays a.role, a.from_input, a.base (base
+outputs }, looked up before berth.deploy.rules(); ops: { op = id or name, role, batch, outputs }. Arrays a.role, a.from_input, a.base (base
 group) of ops, a.batch, a.gradient of tensors; a.unknown (kinds without a rule); a.counts; a.graph.]],
     [[berth.deploy.analyse(g, { rules = { { kind = "my_norm", batch = "first" } } })]] },
   { "deploy.rules", "berth.deploy.rules()",
     [[The built-in rules, { kind, role, batch, outputs }. role: compute, input, variable, update, scatter, assign; batch (the
 output has the batch): never, always, first (as the first input that descends from the input), any; outputs: first, all.]] },
   { "deploy.simplify", "g2, map = berth.deploy.simplify(graph, { sinks =, kinds =, cheap = 0.01, cost =, control = false })",
-    [[A smaller graph: without what no update needs (sinks: ops, if others), without NoOp and Identity; an op of the kinds
-(Sigmoid, Relu, LeakyRelu, Tanh), or of at most the share `cheap` of all time, joins the op that only it reads from. With
-a cost all times are kept exactly. map: new op of each, false: dropped. control: keep control dependencies.]],
+    [[A smaller graph: without what no update needs, without NoOp and Identity; a cheap op joins the op that only it reads from.
+With a cost all times are kept exactly. map: new op of each, false: dropped.]],
     [[g2, map = berth.deploy.simplify(g, { cheap = 0.01, cost = berth.cost(g, t) })]] },
   { "deploy.sfb", [[a = berth.deploy.sfb { ops =, tensors =, gradients =, replicas =, bandwidth =, cost = "per-device" }]],
-    [[Ops that every replica repeats for the full batch, so that their gradients need no AllReduce: a minimum cut. ops: { seconds,
-replicas, bandwidth, barred }; tensors: { from, to = { ops }, bytes }, of the full batch; gradients: { op, bytes, seconds };
-cost: "per-device" or "compat" (as published); per_op. a.duplicated, a.gathered, a.removed: ids of ops, tensors,
+    [[Ops that every replica repeats for the full batch, so that their gradients need no AllReduce: a minimum cut. a.duplicated, a.gathered, a.removed: ids of ops, tensors,
 gradients; a.work, a.gather, a.sync, a.total in s.]],
     [[berth.deploy.sfb { ops = { { seconds = "40 us" } }, gradients = { { op = 1, bytes = "4 MiB" } }, replicas = 2 }]] },
   { "deploy.sfb_measure", "a = berth.deploy.sfb_measure(problem, ops)", "The same for given duplicated ops.",

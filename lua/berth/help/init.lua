@@ -1,6 +1,7 @@
 --- berth.help: short texts about functions, objects, methods, modules and words.
 --
 -- help(x) returns an object that prints as its text: print(berth.help "place"), or help(berth.place) at the prompt.
+local core = require "berth.core"
 local fields = require "berth.help.fields"
 local topics = require "berth.help.topics"
 local words = require "berth.help.words"
@@ -77,8 +78,26 @@ local function add_methods(lines, name)
   lines[#lines + 1] = string.format("  %-24s %s", name .. ":close", close)
 end
 
+local function legal(option)
+  if not option.choices then return option.type end
+  local names = {}
+  for i, choice in ipairs(option.choices) do names[i] = choice.name end
+  return table.concat(names, ", ")
+end
+
+-- The options that the core describes; those of a method of graphs have its name alone.
+local function add_options(lines, name)
+  local described = core.options(name) or core.options((name:gsub("^graph:", "")))
+  if not described then return end
+  lines[#lines + 1] = "options:"
+  for _, option in ipairs(described) do
+    lines[#lines + 1] = ("  %-24s %s (%s; default %s)"):format(option.key, option.text, legal(option), option.default)
+  end
+end
+
 local function about(name)
   local lines = by_name[name] and entry(by_name[name]) or {}
+  add_options(lines, name)
   add_list(lines, "functions:", children(name .. "."))
   add_fields(lines, name)
   add_methods(lines, name)

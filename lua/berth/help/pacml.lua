@@ -1,9 +1,7 @@
 --- Texts about berth.ramp and berth.pacml, in the form of topics.lua, which takes them in.
 return {
   { "ramp", [[r = berth.ramp { compat = false, groups = 4, racks = 4, slots = 2, bandwidth = "1.6 TB/s" }]],
-    [[An optical cluster for jobs whose ops are cut into pieces: docs/pacml.md. compat = true: as the published simulator
-has it. More options: latency, io_latency (s), memory (of a server), memory_rate, flops, value_bytes (of
-reductions), quantum (s of forward time for each piece), time_scale (of op times). Racks: at most groups.]],
+    "An optical cluster for jobs whose ops are cut into pieces: docs/pacml.md. compat = true: as the published simulator has it.",
     [[r = berth.ramp { groups = 4, racks = 4, slots = 2 }]] },
   { "ramp:transfer", "r:transfer(a, b, bytes)", "Seconds of a message from server a to server b.", [[r:transfer(1, 9, "4 MB")]] },
   { "ramp:collective", "r:collective(servers, bytes)",

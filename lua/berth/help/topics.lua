@@ -53,27 +53,21 @@ nil, message, "cycle" if there is one. Quantities are in base units, or strings:
 them. All names that appear together are one group; the shortest one stands for it in names[group].]],
     [[h, map, names = g:colocate { names = function(op) return { op % 2 == 0 and "even" or "odd" } end }]] },
   { "graph:coplace", "h, map, joined = g:coplace { max_ops =, max_bytes =, max_seconds =, control = true }",
-    [[Every op with exactly one consumer joins its group, heaviest edges first, within limits. More options:
-param_multiple, seconds (per op), cost, topology. Without limits one group can swallow most of a model.]],
+    [[Every op with exactly one consumer joins its group, heaviest edges first, within limits. Without limits one group can
+swallow most of a model.]],
     [[h = g:coplace { max_ops = 16 }]] },
   { "graph:fuse", [[h, map = g:fuse { scope = "groups", check = "exact", inner = "keep", max_ops =, max_bytes = }]],
-    [[Contracts directly connected ops of one group (scope = "all": of any), heaviest tensors first, never to a cycle.
-check: "exact", "cheap" (published), "thorough" (as exact). inner: what stays within a fused op is kept in memory,
-or "drop". split_twins = true: ops without regard to their twins. More options: max_seconds, and as coplace.]],
+    [[Contracts directly connected ops of one group (scope = "all": of any), heaviest tensors first, never to a cycle.]],
     [[h, map = g:fuse { scope = "all", max_ops = 8 }]] },
   { "graph:chains", "h, map = g:chains { max_ops =, max_bytes =, max_seconds = }",
-    "Contracts ops that follow one another and nothing else. Options: see help(g.fuse), but scope and check.",
+    "Contracts ops that follow one another and nothing else.",
     "h, map = g:chains()" },
   { "graph:forward", [[h, map = g:forward { memory = "training", memory_fraction = 1 }]],
-    [[The forward ops only; backward ops go with their twins, update ops with the op whose parameters they update. memory:
-"training" (they carry what the others need) or "forward". memory_fraction: share of the memory that the placer
-is to see.]],
+    "The forward ops only; backward ops go with their twins, update ops with the op whose parameters they update.",
     "h, map = g:mirror():forward()" },
   { "expand", [[h, devices, origins = berth.expand(g, t, placement, { algorithm = "ring", groups =, reduce_rate =,
 segments = 8 })]],
-    [[The collectives of a placed graph as transfers between its devices, to simulate what links really carry. algorithm:
-"ring", "tree", "halving", "hierarchical" (groups[device]: fast links join them; by default found) or "direct".
-devices: of the ops of h. origins[op]: the collective that an op is there for, or false.]],
+    [[The collectives of a placed graph as transfers between its devices, to simulate what links really carry. devices: of the ops of h. origins[op]: the collective that an op is there for, or false.]],
     [[h, devices = berth.expand(g, t, p, { algorithm = "tree" })
 r = berth.simulate(h, t, devices, { links = "fair" })]] },
   { "graph:save", [[g:save(path, { format = "berth", placement = p })]],
@@ -118,7 +112,6 @@ between: one bandwidth, or a row for each group. links: "tag" (a link for each p
     .. " free_control = false, collective_algorithm = \"ring\" })",
     [[A graph on a topology, priced. Functions answer in seconds: op(op, device), transfer(tensor, from, to),
 collective(k, devices), which alone is called later: by c:collective and by whatever simulates graphs with collectives.
-collective_algorithm: "ring", "tree", "double-tree", "halving", "hierarchical", "lines", "auto" (the least but for lines).
 collective_lines = { c1, c0, d1, d0 } for "lines": an allreduce of k KiB takes max(c1 k + c0, d1 k + d0) us.
 lines_bandwidth = "2.81 GB/s": the bandwidth at which they hold; scaled to that of the slowest pair of devices.
 collective_bandwidth = 1.9: how much faster collectives use links than transfers do (not "lines").
@@ -147,12 +140,8 @@ Everything that takes (g, t, ...) also takes (c, ...).]],
 
   { "place", "p, message, code, why = berth.place(g, t, placer, options)",
     [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells about one), a policy
-table, or berth.pipeline{...}; none: the default, the best of several. Options: variant, averages, links, memory
-("none", "inference", "training", "total"), param_multiple, quantum, device, tries, ties, favourites, tau,
-gap, coarsen, coarsen_ops, transfer_weight, seed, cost; anneal, local, brkga: calls, seconds, start, judge,
-objective, restarts, threads, steepest, population, elite, mutants, bias; exact: seconds; without a placer those of
-berth.portfolio. Give the links that will be simulated. If nothing fits: nil, message, "infeasible",
-{ op, device, missing }.]],
+table, or berth.pipeline{...}; none: the default, the best of several, with the options of berth.portfolio. Give the
+links that will be simulated. If nothing fits: nil, message, "infeasible", { op, device, missing }.]],
     [[p = assert(berth.place(g, t, "m-etf", { links = "duplex" }))]] },
   { "placers", "berth.placers()", [[Names of the placers; berth.placers(name): its variants. help "heft" explains one.]] },
   { "placement", "p = berth.placement(devices, { sequence = {...}, placer = \"label\", estimate = 0.1 })",
@@ -165,22 +154,20 @@ berth.portfolio. Give the links that will be simulated. If nothing fits: nil, me
   { "placement:save", "p:save(path)", "Writes berth JSON." },
   { "repair", "q, message, code, why = berth.repair(g, t, placement, options)",
     [[A placement near the given one (or array of devices) that keeps groups, pins, types and memory: what fits stays,
-else as little as possible moves, cheapest first. Options: links, memory, param_multiple, quantum, cost.]],
+else as little as possible moves, cheapest first.]],
     [[q = berth.repair(g, t, { 1, 1, 1 }, { memory = "total" })]] },
   { "split", [[s = berth.split(g, t, { objective = "max-load", contiguous = false })]],
-    [[Pipeline stages, one per device: the smallest largest load, proved among contiguous splits, or objective = "latency".
-Devices of type cpu (default "cpu") pay no transfers and have no limit. contiguous = false: then ops move one by one.
-memory (bytes), visits: budgets of the search. Fields: placement, max_load, latency, loads, busiest, bound, proven,
-contiguous, contiguous_load, complete, units, ideals, visits, objective. Other option: cost.]],
+    [[Pipeline stages, one per device: the smallest largest load, proved among contiguous splits, or the least latency. CPUs
+pay no transfers and have no limit. Fields: placement, max_load, latency, loads, busiest, bound, proven, contiguous,
+contiguous_load, complete, units, ideals, visits, objective.]],
     "print(berth.split(g, t))" },
   { "split_measure", "v = berth.split_measure(g, t, placement, { cpu = })",
     [[What a placement is worth as a split: max_load, latency (s; nil: devices wait for one another in a circle), loads, busiest;
-over and missing (bytes) if a device lacks memory. Other option: cost.]],
+over and missing (bytes) if a device lacks memory.]],
     "print(berth.split_measure(g, t, p))" },
   { "exact", "p, proof = berth.exact(g, t, options)",
     [[The shortest makespan on free links, or the best found and a bound. proof: makespan, bound, proved, interrupted,
-timed_out, nodes, schedules; prints as a line. Options: memory, param_multiple, seed, nodes (partial schedules, up to 64
-ops), schedules (list schedules on identical devices without transfers), seconds, cost. Without seconds work is counted.]],
+timed_out, nodes, schedules; prints as a line. Partial schedules are for up to 64 ops. Without seconds work is counted.]],
     [[p, proof = berth.exact(g, t); print(proof)]] },
   { "pipeline", "line = berth.pipeline { transforms, placer, refinements }",
     [[A placer made of steps; takes the place of a placer's name. Before the placer: names of berth.transforms(), { name,
@@ -190,26 +177,17 @@ Behind a transform memory is checked on the original graph.]],
     [[p = berth.place(g, t, berth.pipeline { { "coplace", { max_ops = 8 } }, "fuse", "heft" })]] },
   { "transforms", "berth.transforms()", "Names of the transforms; each is a method of graphs, too: help(g.fuse)." },
   { "adjust", [[q = berth.adjust(g, t, p, { by = "frequent", fit = false })]],
-    [[Puts colocation groups that a placement has split on one device each. by: "random" (the first op's), "memory",
-"time", "frequent", "memory_sum", "time_sum". fit = true: the next device where there is no room. More options:
-links, memory, param_multiple, quantum, cost.]],
+    "Puts colocation groups that a placement has split on one device each.",
     [[q = berth.adjust(g, t, p, { by = "memory_sum" })]] },
 
   { "portfolio", "p, rows = berth.portfolio(g, t, options)",
-    [[The default placer: runs several, keeps the best; rows tell what each of them reached, and print as a table.
-Options: averages, links, memory, param_multiple, quantum, tries, seed, cost as in place; members (names,
-{ name, options }, policies, pipelines), threads, seconds (a limit), judge (options of simulate that decide), thorough
-(bounds). rows.winner is the row that won, rows.best all from best to worst: name, makespan, gap, placement, error;
+    [[The default placer: runs several, keeps the best; rows tell what each of them reached, and print as a table. rows.winner is the row that won, rows.best all from best to worst: name, makespan, gap, placement, error;
 rows.bound, rows.bound_name.]],
     "p, rows = berth.portfolio(g, t, { links = \"duplex\" }); print(rows)" },
 
   { "simulate", "r = berth.simulate(g, t, p, options)",
-    [[Runs the graph as placed. p: a placement or an array of devices. Options: links ("free", "channel", "duplex",
-"pair", "route", "fair"), dispatch ("fifo", "light-first", "blevel", "planned", "lifo", "random", "static"), send ("push",
-"pull"), memory, param_multiple, order, collectives, reserve (route: links are given out in the order of requests, idle or
-not), split_windows, preempt, quantum, noise, seed, rank, sequence, preset ("doppler", "baechi-tf", "baechi-pt", "tag"), bound
-(false: none; { best =, name = }: known already). help "result" tells what is in the result, help "links" (or another option)
-what the choices mean. Collectives run in all of it but order = "ready": help "cost" tells how they are priced.]],
+    [[Runs the graph as placed. p: a placement or an array of devices. help "result" tells what is in the result, help "links"
+(or another option) what the choices mean. Collectives run in all of it but order = "ready": help "cost" tells how they are priced.]],
     [[r = berth.simulate(g, t, p, { links = "duplex" })]] },
   { "result", "r = berth.simulate(g, t, p, options)",
     [[What happened in one step. It prints as a line; ids are those of the graph and the topology, times are in s,
@@ -235,14 +213,13 @@ work. It prints how many ends of ops it has simulated.]],
     [[s = berth.tries(g, t, p, { memory = "none" })]] },
   { "decide", [[r = berth.decide { decisions = 3, actions = { "a", "b" }, value = function(assignment) ... end }]],
     [[The best assignment of actions to decisions, by a value of your own: least is best; a second number above 0: not
-allowed. prior, legal, position, fill, starts, paths, method ("mcts", "tree", "anneal", "refine", "published"), evaluations (800),
-seconds, seed, batch and more: docs/lua.md. r: assignment, value, start, evaluations, repeats, playouts, trace,
+allowed. docs/lua.md. r: assignment, value, start, evaluations, repeats, playouts, trace,
 interrupted.]],
     [[berth.decide { decisions = 2, actions = 3, value = function(a) return a[1] * a[2] end }]] },
   { "decide.tree", "t = berth.decide.tree { decisions =, actions =, value =, ... }",
     "A search that goes on, with its tree: search, run, visits, node, advance, root, best. Options: help(berth.decide).",
     [[t = berth.decide.tree { decisions = 2, actions = 3, value = function(a) return a[1] * a[2] end }]] },
-  { "tree:search", "r = t:search { evaluations =, seconds = }",
+  { "tree:search", "r = t:search { calls =, seconds = }",
     "So many more; without options as many as it was made for. The best so far." },
   { "tree:run", "t:run(n)", "Playouts until the root has n visits, those from before included." },
   { "tree:visits", "counts, priors = t:visits()", "Of each action of the next decision at the root." },
@@ -252,9 +229,7 @@ interrupted.]],
   { "tree:best", "r = t:best()", "The best assignment so far, as berth.decide gives it." },
   { "executor", "ex = berth.executor(g, t, { mode =, links =, dispatch =, seconds =, scale =, ... })",
     [[Runs placements for real: a thread and an arena for each device, kernels sized by the graph, copies paced as the links.
-mode: "compute" (default) or "paced" (mostly asleep: many devices on few cores). links: free, channel, duplex (default),
-pair. dispatch: fifo, light-first, blevel, lifo, random. seconds (0.1): what all ops take one after the other; scale: real s
-for a s of the cost. duty, flops, stream, memory, check, seed, cost: docs/execute.md. nil, message, "unsupported": no threads,
+docs/execute.md. nil, message, "unsupported": no threads,
 collectives. ex.simulation: the options of the simulator for the same discipline. ex:close() joins the threads.]],
     [[ex = berth.executor(g, t, { mode = "paced", seconds = 0.05 })]] },
   { "executor:run", "r = ex:run(p, { repeats = 1 })",
@@ -300,8 +275,7 @@ link_cut, of parts between which links are thin; with thorough = true these with
 lp (the linear program, to the relative gap); best, the largest of them; name, which one that is. makespan, a result or s,
 gives achieved: so many times the optimum at most.
 links ("free" by default: valid for all): on which the schedules run; larger where inputs queue for channels or links.
-b.guarantees: what is proved of placers here, and why not; it prints as a table. Other options: memory, param_multiple, gap,
-place = { links, tau, gap }, as the placer is given, cost.]],
+b.guarantees: what is proved of placers here, and why not; it prints as a table.]],
     "print(berth.bounds(g, t, { thorough = true }).guarantees)" },
   { "gaps", [[k = berth.gaps(g, t, placement, { calls = 2000 })]],
     [[Why a step takes longer than its bound, as a table: gap = placement (search finds a faster one, first in, first out)
@@ -323,8 +297,8 @@ a maximal matching. gap: relative, to which the linear program is solved.]],
   { "favourites", [[lp = berth.favourites(g, t, { times = "mean", method = "auto", gap = 0.01, iterations =, tau = })]],
     [[The linear program behind m-sct: which consumer should run right after its producer, on the same device, if devices
 were plenty. lower and upper enclose its value, the longest path, s. Arrays by pair of ops: from, to, c (transfer, s), y
-(share of the favour, 0..1), flow (how critical, 0..1). child[op]: the favourite child in a matching, or false; tau: only
-where 1 - y is at most that. times = "least" makes lower a bound on every makespan. Other option: cost.]],
+(share of the favour, 0..1), flow (how critical, 0..1). child[op]: the favourite child in a matching, or false.
+times = "least" makes lower a bound on every makespan.]],
     "print(berth.favourites(g, t, { gap = 0.001 }))" },
   { "compare", [[berth.compare(g, t, { "single", "etf", policy }, { links =, place = {...}, simulate = {...} })]],
     [[Runs placers and simulates each: a table that prints. Without names: all. thorough = true: gaps by thorough bounds.

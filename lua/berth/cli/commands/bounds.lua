@@ -17,15 +17,12 @@ local function shared(...)
   return out
 end
 
-local own = {
-  { name = "thorough", kind = "flag",
-    text = "searches for bounds, with transfers and a linear program; tells what is proved of placers" },
-  { name = "gap", kind = "number", value = "X", text = "thorough: relative gap of the linear program; default 0.001" },
+local own = options.join(options.of("bounds", "thorough gap"), {
   { name = "makespan", kind = "seconds", value = "TIME", text = "of a placement: how many times the optimum it is at most" },
   { name = "split", kind = "flag", text = "what of a placement's gap is due to the queue rule, to the placement, or open" },
   { name = "placement", kind = "string", value = "FILE", text = "split: this one (or single:N); default: the portfolio's" },
   { name = "calls", kind = "count", value = "N", text = "split: placements that each of four searches tries; default 2000" },
-}
+})
 
 local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,

@@ -7,16 +7,13 @@ local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local align = require "berth.base.align"
 
-local own = {
-  { name = "objective", kind = "choice", value = "WHAT", choices = { "max-load", "latency" },
-    text = "max-load: the pipeline's time per sample; latency: of one sample; default max-load" },
-  { name = "cpu", kind = "string", value = "TYPE", text = "devices of this type are CPUs, all others accelerators; default cpu" },
+local own = options.join(options.of("split", "objective cpu"), {
   { name = "improve", kind = "flag", text = "max-load: afterwards ops move one by one; the answer may not be contiguous" },
-  { name = "search-memory", kind = "bytes", value = "SIZE", text = "for the dynamic program; default 192 MiB" },
-  { name = "visits", kind = "number", value = "N", text = "pairs of ideals tried at most; default: no limit" },
+  options.renamed("split", "memory", "search-memory"),
+}, options.of("split", "visits"), {
   { name = "placement", kind = "string", value = "FILE", text = "values this placement (or single:N) instead of seeking one" },
   { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
-}
+})
 
 local split = {
   name = "split", use = "split GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
