@@ -92,7 +92,7 @@ end
 
 function make.choices(name, from)
   local out = { "| option | choice | |", "|---|---|---|" }
-  for _, o in ipairs(described(name, from)) do
+  for _, o in ipairs(from_key(name, from)) do
     for _, choice in ipairs(o.choices or {}) do
       out[#out + 1] = ("| `%s` | `%s` | %s |"):format(o.key, choice.name, choice.text)
     end
