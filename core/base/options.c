@@ -40,7 +40,7 @@ static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, const ch
     return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (a %snumber %s %g)", o->key, place, x,
                         isinf(o->high) ? "" : "finite ", from, o->low);
   }
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (%s%g to %g)", o->key, place, x,
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s%s is %g (%s%.10g to %.10g)", o->key, place, x,
                       o->above ? "above " : "", o->low, o->high);
 }
 

@@ -187,11 +187,11 @@ static void test_new_errors(void) {
   static const double capacity = -1;
   static const berth_job fine = { 1, 1, INFINITY, 0 };
   TEST("what clusters are not made of")
-  bad_options(berth_cluster_defaults(0), "cluster: machines: expected at least 1, got 0");
-  bad_options((berth_cluster_options){ 1, 0, NULL, 1, 0, 0 }, "cluster: resources: expected at least 1, got 0");
-  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 }, "cluster: horizon: expected a time not below 0, got -1");
-  bad_options((berth_cluster_options){ 1, 1, NULL, 1, -1, 0 }, "cluster: slot: expected a finite time not below 0, got -1");
-  bad_options((berth_cluster_options){ 1, 1, NULL, 1, 0, INFINITY }, "cluster: slack: expected a finite time not below 0, got inf");
+  bad_options(berth_cluster_defaults(0), "option machines is 0 (1 to 1048576)");
+  bad_options((berth_cluster_options){ 1, 0, NULL, 1, 0, 0 }, "option resources is 0 (1 to 1024)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 }, "option horizon is -1 (a finite number from 0)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, 1, -1, 0 }, "option slot is -1 (a finite number from 0)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, 1, 0, INFINITY }, "option slack is inf (a finite number from 0)");
   bad_options((berth_cluster_options){ 1, 1, &capacity, 1, 0, 0 },
               "cluster: capacity of machine 0, resource 0: expected a finite number not below 0, got -1");
   bad_jobs(fine, (berth_job){ 0, 1, 1, 0 }, "cluster: job 1 arrives at 0 s, before job 0 (1 s): sort jobs by arrival");
