@@ -27,7 +27,8 @@ void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(
 /* Arrays: BERTH_I_OPTION_LIST(berth_gang_las_options, limits, n_limits, NUMBERS) */
 #define BERTH_I_OPTION_LIST(struct_type, field, length, kind) \
   BERTH_I_OPTION(struct_type, field, kind), .count = offsetof(struct_type, length)
-/* The same for a field that is deeper in the struct: BERTH_I_OPTION_AT(berth_exact_options, place.seed, "seed", SEED) */
+/* The same for a field that is deeper in the struct: BERTH_I_OPTION_AT(berth_exact_options,
+ * place.seed, "seed", SEED) */
 #define BERTH_I_OPTION_AT(struct_type, field, name, kind) \
   .key = name, .offset = offsetof(struct_type, field), .type = BERTH_OPTION_##kind
 #define BERTH_I_CHOICE(name, text) &(const berth_choice){ name, text }

@@ -406,7 +406,8 @@ const berth_option_table *berth_bounds_option_table(void) {
     BERTH_I_PARAM_MULTIPLE_ROW(berth_bounds_options, param_multiple),
     BERTH_I_LINKS_ROW(berth_bounds_options, links),
     { FIELD(thorough, FLAG), .text = "also bounds that a search or the linear program finds" },
-    { FIELD(gap, NUMBER), .low = 1e-9, .text = "thorough: relative gap to which the linear program is solved" },
+    { FIELD(gap, NUMBER), .low = 1e-9,
+      .text = "thorough: relative gap to which the linear program is solved" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("bounds", options, berth_bounds_options, set_defaults);

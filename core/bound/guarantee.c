@@ -413,18 +413,24 @@ berth_guarantee_options berth_guarantee_default(const berth_graph *g) {
                                     .gap = 0.01, .best = NAN, .makespan = NAN };
 }
 
-static void set_defaults(void *out) { *(berth_guarantee_options *)out = berth_guarantee_default(NULL); }
+static void set_defaults(void *out) {
+  *(berth_guarantee_options *)out = berth_guarantee_default(NULL);
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_guarantee_options, name, kind)
 
-/* In Lua memory and param_multiple are those of the bounds; best and makespan, which may be NaN, are tested apart. */
+/* In Lua memory and param_multiple are those of the bounds; best and makespan, which may be NaN,
+ * are tested apart. */
 const berth_option_table *berth_guarantee_option_table(void) {
   static const berth_option options[] = {
     { FIELD(memory, CHOICE), .choices = berth_i_memory_choices },
     { FIELD(param_multiple, NUMBER) },
     BERTH_I_LINKS_ROW(berth_guarantee_options, links),
-    { FIELD(tau, NUMBER), .high = 1, .text = "m-sct: an edge with x = 1 - y of at most tau is a favourite; 0: a maximal matching" },
-    { FIELD(gap, NUMBER), .low = 1e-9, .text = "m-sct: relative gap to which the linear program is solved" },
+    { FIELD(tau, NUMBER), .high = 1,
+      .text = "m-sct: an edge with x = 1 - y of at most tau is a favourite; 0: a maximal "
+              "matching" },
+    { FIELD(gap, NUMBER), .low = 1e-9,
+      .text = "m-sct: relative gap to which the linear program is solved" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("guarantee", options, berth_guarantee_options, set_defaults);
@@ -432,7 +438,8 @@ const berth_option_table *berth_guarantee_option_table(void) {
 
 static berth_status check_seconds(berth_ctx *ctx, const char *key, double x) {
   if (isnan(x) || (x >= 0 && !isinf(x))) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number from 0, or NaN)", key, x);
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (a finite number from 0, or NaN)", key,
+                      x);
 }
 
 static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options *o) {

@@ -107,10 +107,12 @@ static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
 static void set_defaults(void *out) { *(berth_decide_options *)out = berth_decide_default(0); }
 
 static const berth_choice *const methods[] = {
-  BERTH_I_CHOICE("mcts", "Starts, trees around the best that are unlike each other, then annealing with the prior."),
+  BERTH_I_CHOICE("mcts", "Starts, trees around the best that are unlike each other, then "
+                         "annealing with the prior."),
   BERTH_I_CHOICE("tree", "Starts, then the tree alone."),
   BERTH_I_CHOICE("anneal", "Starts, then simulated annealing without the prior: the yardstick."),
-  BERTH_I_CHOICE("refine", "Starts, then annealing whose proposals come from the prior, neighbours and good assignments."),
+  BERTH_I_CHOICE("refine", "Starts, then annealing whose proposals come from the prior, "
+                           "neighbours and good assignments."),
   BERTH_I_CHOICE("published", "The tree alone, with the numbers of TAG's code."),
   NULL
 };
@@ -123,27 +125,39 @@ const berth_option_table *berth_decide_option_table(void) {
     { FIELD(method, CHOICE), .choices = methods, .text = "how it searches" },
     { FIELD(calls, LONG), .was = "evaluations", .text = "assignments that are evaluated at most" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
-      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the machine" },
+      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the "
+              "machine" },
     { FIELD(seed, SEED), .text = "of random choices" },
     { FIELD(uniform, FLAG), .text = "after the starts each action for all decisions" },
     { FIELD(uniform_part, NUMBER), .high = 1, .text = "share of the calls for these, at most" },
     { FIELD(informed_part, NUMBER), .high = 1,
-      .text = "mcts with a prior: share of the rest for actions for all decisions but where another is likelier" },
-    { FIELD(several_part, NUMBER), .high = 1, .text = "mcts: share of what the trees leave for ways from several assignments" },
-    { FIELD(tree_part, NUMBER), .high = 1, .text = "mcts: share of the rest for the trees; without a prior half of it" },
+      .text = "mcts with a prior: share of the rest for actions for all decisions but where "
+              "another is likelier" },
+    { FIELD(several_part, NUMBER), .high = 1,
+      .text = "mcts: share of what the trees leave for ways from several assignments" },
+    { FIELD(tree_part, NUMBER), .high = 1,
+      .text = "mcts: share of the rest for the trees; without a prior half of it" },
     { FIELD(exploration, NUMBER), .text = "factor of the exploration term" },
     { FIELD(widening, NUMBER),
-      .text = "of a node with v visits the likeliest widening * v^widening_power children count; 0: all" },
+      .text = "of a node with v visits the likeliest widening * v^widening_power children count; "
+              "0: all" },
     { FIELD(widening_power, NUMBER), .text = "its exponent" },
-    { FIELD(first_play, FLAG), .text = "a child without visits is as good as its parent less first_play_loss, not as 0" },
-    { FIELD(first_play_loss, NUMBER), .low = -INFINITY, .text = "what a child without visits is worse by" },
-    { FIELD(best_part, NUMBER), .high = 1, .text = "part of the best value below a node in its value; the rest is the mean" },
-    { FIELD(scale, NUMBER), .text = "relative gain that changes the reward by 1; 0: rewards as published" },
+    { FIELD(first_play, FLAG),
+      .text = "a child without visits is as good as its parent less first_play_loss, not as 0" },
+    { FIELD(first_play_loss, NUMBER), .low = -INFINITY,
+      .text = "what a child without visits is worse by" },
+    { FIELD(best_part, NUMBER), .high = 1,
+      .text = "part of the best value below a node in its value; the rest is the mean" },
+    { FIELD(scale, NUMBER),
+      .text = "relative gain that changes the reward by 1; 0: rewards as published" },
     { FIELD(skip_known, FLAG), .text = "nodes with nothing left to find below are left aside" },
     { FIELD(batch, WHOLE), .low = 1, .high = 1024, .text = "leaves at once" },
-    { FIELD(virtual_loss, NUMBER), .text = "for each visit under way a child counts as this much worse" },
-    { FIELD(hot, NUMBER), .above = 1, .text = "anneal, refine: temperature at the beginning, in parts of the value" },
-    { FIELD(cold, NUMBER), .above = 1, .text = "anneal, refine: temperature at the end, in parts of the value" },
+    { FIELD(virtual_loss, NUMBER),
+      .text = "for each visit under way a child counts as this much worse" },
+    { FIELD(hot, NUMBER), .above = 1,
+      .text = "anneal, refine: temperature at the beginning, in parts of the value" },
+    { FIELD(cold, NUMBER), .above = 1,
+      .text = "anneal, refine: temperature at the end, in parts of the value" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("decide", options, berth_decide_options, set_defaults);
@@ -152,7 +166,8 @@ const berth_option_table *berth_decide_option_table(void) {
 static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o) {
   berth_status st = berth_options_check(ctx, berth_decide_option_table(), o);
   if (st != BERTH_OK) return st;
-  if (o->method > BERTH_DECIDE_REFINE) return berth_i_fail(ctx, BERTH_EINVAL, "option method is %d: unknown", (int)o->method);
+  if (o->method > BERTH_DECIDE_REFINE)
+    return berth_i_fail(ctx, BERTH_EINVAL, "option method is %d: unknown", (int)o->method);
   if (o->hot >= o->cold) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "option hot is %g: not from cold, %g", o->hot, o->cold);
 }

@@ -14,7 +14,9 @@ berth_deploy_options berth_deploy_default(berth_physics physics) {
   return o;
 }
 
-static void set_defaults(void *out) { *(berth_deploy_options *)out = berth_deploy_default(BERTH_PHYSICAL); }
+static void set_defaults(void *out) {
+  *(berth_deploy_options *)out = berth_deploy_default(BERTH_PHYSICAL);
+}
 
 static const berth_choice *const groupings[] = {
   BERTH_I_CHOICE("metis", "METIS."),
@@ -41,32 +43,40 @@ static const berth_choice *const orders[] = {
 
 const berth_option_table *berth_deploy_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(batch, WHOLE), .low = 1, .fallback = "none; must be given", .text = "samples in a step" },
+    { FIELD(batch, WHOLE), .low = 1, .fallback = "none; must be given",
+      .text = "samples in a step" },
     { FIELD(op_groups, WHOLE), .low = 1, .text = "most op groups" },
     { AS(top_k, "grouping", CHOICE), .choices = groupings, .text = "how op groups are made" },
-    { AS(split_parameters, "split", CHOICE), .choices = splits, .text = "what the option SPLIT balances" },
+    { AS(split_parameters, "split", CHOICE), .choices = splits,
+      .text = "what the option SPLIT balances" },
     { FIELD(seed, SEED), .text = "of METIS" },
     { FIELD(uneven, FLAG), .text = "replicas may have shares by speed" },
-    { AS(device_group, "device_groups", OTHER), .takes = "array", .fallback = "same machine, type, speed, rates and memory",
+    { AS(device_group, "device_groups", OTHER), .takes = "array",
+      .fallback = "same machine, type, speed, rates and memory",
       .text = "group of each device" },
-    { AS(set_device, "sets", OTHER), .takes = "array", .fallback = "unions of device groups, and each device",
+    { AS(set_device, "sets", OTHER), .takes = "array",
+      .fallback = "unions of device groups, and each device",
       .text = "candidate device sets: arrays of devices" },
     { AS(point_cost, "points", OTHER), .takes = "array",
       .text = "{ batch, cost } or { batch, graph }: profiles at other batch sizes" },
     { FIELD(duplicates, FLAG), .text = "an op group may be repeated whole on every replica" },
     { FIELD(strict, FLAG), .text = "no replicas with unequal shares" },
-    { FIELD(redundant, FLAG), .text = "as published: PS is legal, too, where no gradient is reduced" },
+    { FIELD(redundant, FLAG),
+      .text = "as published: PS is legal, too, where no gradient is reduced" },
     { FIELD(bucket, CHOICE), .choices = buckets, .text = "which gradients share an AllReduce" },
     { FIELD(bucket_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1, .high = INFINITY,
       .text = "most bytes in one AllReduce; makes the bucket `bytes`" },
-    { FIELD(split_gradients, FLAG), .text = "as published: partial gradients count as 1/n of their bytes" },
+    { FIELD(split_gradients, FLAG),
+      .text = "as published: partial gradients count as 1/n of their bytes" },
     { FIELD(positional, FLAG),
       .text = "as published: parts by position, splits and concatenations on the first device" },
-    { FIELD(gather, FLAG), .text = "parts go to all replicas by AllGather, not by a concatenation that all read" },
+    { FIELD(gather, FLAG),
+      .text = "parts go to all replicas by AllGather, not by a concatenation that all read" },
     { FIELD(free_auxiliary, FLAG), .text = "splits, sums and concatenations take no time" },
     { FIELD(input_at_first, FLAG), .text = "input ops are on the first device that can run them" },
     { FIELD(order, CHOICE), .choices = orders, .text = "which ready op goes first" },
-    { FIELD(analysis, OTHER), .takes = "analysis", .fallback = "berth.deploy.analyse", .text = "roles and batch rules of ops" },
+    { FIELD(analysis, OTHER), .takes = "analysis", .fallback = "berth.deploy.analyse",
+      .text = "roles and batch rules of ops" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("deploy", options, berth_deploy_options, set_defaults);
@@ -75,7 +85,8 @@ const berth_option_table *berth_deploy_option_table(void) {
 /* ---- checks ------------------------------------------------------------------------------- */
 
 static berth_status check_numbers(berth_ctx *ctx, const berth_deploy_options *o) {
-  if (o->n_sets >= 0 && o->n_points >= 0) return berth_options_check(ctx, berth_deploy_option_table(), o);
+  if (o->n_sets >= 0 && o->n_points >= 0)
+    return berth_options_check(ctx, berth_deploy_option_table(), o);
   return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0", (long)o->n_sets,
                       (long)o->n_points);
 }

@@ -7,7 +7,9 @@ berth_sfb_problem berth_sfb_default(berth_sfb_cost cost) {
   return (berth_sfb_problem){ .cost = cost, .per_op = cost == BERTH_SFB_COMPAT ? 1e-6 : 0 };
 }
 
-static void set_defaults(void *out) { *(berth_sfb_problem *)out = berth_sfb_default(BERTH_SFB_PER_DEVICE); }
+static void set_defaults(void *out) {
+  *(berth_sfb_problem *)out = berth_sfb_default(BERTH_SFB_PER_DEVICE);
+}
 
 static const berth_choice *const costs[] = {
   BERTH_I_CHOICE("per-device", "Seconds on one device."),
@@ -17,8 +19,10 @@ static const berth_choice *const costs[] = {
 
 const berth_option_table *berth_sfb_option_table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION(berth_sfb_problem, cost, CHOICE), .choices = costs, .text = "what is made small" },
-    { BERTH_I_OPTION(berth_sfb_problem, per_op, QUANTITY), .unit = BERTH_SECONDS, .fallback = "0; compat 1 us",
+    { BERTH_I_OPTION(berth_sfb_problem, cost, CHOICE), .choices = costs,
+      .text = "what is made small" },
+    { BERTH_I_OPTION(berth_sfb_problem, per_op, QUANTITY), .unit = BERTH_SECONDS,
+      .fallback = "0; compat 1 us",
       .text = "time of each op that is repeated, besides its own" },
     { .key = NULL }
   };

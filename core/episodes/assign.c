@@ -10,12 +10,14 @@ static void set_defaults(void *out) { *(berth_assign_options *)out = berth_assig
 
 static const berth_choice *const estimates[] = {
   BERTH_I_CHOICE("exact", "Earliest start; end is start and op time."),
-  BERTH_I_CHOICE("load", "Op times on the device so far: the published code, without waits and transfers."),
+  BERTH_I_CHOICE("load", "Op times on the device so far: the published code, without waits and "
+                         "transfers."),
   NULL
 };
 static const berth_choice *const t_levels[] = {
   BERTH_I_CHOICE("code", "The b-level recursion on reversed edges."),
-  BERTH_I_CHOICE("textbook", "Longest path to the op, with the transfer time of all outputs of the producer on each edge."),
+  BERTH_I_CHOICE("textbook", "Longest path to the op, with the transfer time of all outputs of "
+                             "the producer on each edge."),
   NULL
 };
 static const berth_choice *const edge_costs[] = {
@@ -28,9 +30,11 @@ static const berth_choice *const edge_costs[] = {
 
 const berth_option_table *berth_assign_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(estimates, CHOICE), .choices = estimates, .text = "start and end of ops that are placed" },
+    { FIELD(estimates, CHOICE), .choices = estimates,
+      .text = "start and end of ops that are placed" },
     { FIELD(t_levels, CHOICE), .choices = t_levels, .text = "longest path to an op" },
-    { FIELD(edge_costs, CHOICE), .choices = edge_costs, .text = "seconds of an edge against the flow" },
+    { FIELD(edge_costs, CHOICE), .choices = edge_costs,
+      .text = "seconds of an edge against the flow" },
     { FIELD(unit, OTHER), .takes = "array", .fallback = "each op, but for groups and pins",
       .text = "unit of each op: ops of one are placed together" },
     { FIELD(partners, FLAG), .text = "a sixth feature of devices, which DOPPLER does not have" },

@@ -37,7 +37,8 @@ const berth_option_table *berth_lp_option_table(void) {
     { FIELD(times, CHOICE), .choices = times, .text = "op and transfer times of the program" },
     { FIELD(method, CHOICE), .choices = methods, .text = "how it is solved" },
     { FIELD(gap, NUMBER), .low = LEAST_GAP, .text = "relative gap to which it is solved" },
-    { FIELD(iterations, WHOLE), .fallback = "the method's own", .text = "iterations of each method at most" },
+    { FIELD(iterations, WHOLE), .fallback = "the method's own",
+      .text = "iterations of each method at most" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("lp", options, berth_lp_options, set_defaults);

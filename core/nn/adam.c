@@ -23,7 +23,8 @@ const berth_option_table *berth_adam_option_table(void) {
 static berth_status check_options(berth_ctx *ctx, const berth_adam_options *o) {
   berth_status st = berth_options_check(ctx, berth_adam_option_table(), o);
   if (st != BERTH_OK) return st;
-  if (o->beta1 == 1 || o->beta2 == 1) return berth_i_fail(ctx, BERTH_EINVAL, "options beta1 and beta2 must be below 1");
+  if (o->beta1 == 1 || o->beta2 == 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "options beta1 and beta2 must be below 1");
   if ((float)o->epsilon > 0 && (float)o->epsilon < INFINITY) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "option epsilon is %g (a float must hold it)", o->epsilon);
 }

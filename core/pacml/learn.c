@@ -19,7 +19,9 @@ typedef struct Learner {
   double unit[BERTH_I_AHEAD_HIDDEN];
 } Learner;
 
-static void set_defaults(void *out) { *(berth_pacml_learn_options *)out = berth_pacml_learn_default(); }
+static void set_defaults(void *out) {
+  *(berth_pacml_learn_options *)out = berth_pacml_learn_default();
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_pacml_learn_options, name, kind)
 
@@ -27,12 +29,15 @@ const berth_option_table *berth_pacml_learn_option_table(void) {
   static const berth_option options[] = {
     { FIELD(jobs, WHOLE), .low = 1, .text = "jobs that are played" },
     { FIELD(rate, NUMBER), .above = 1, .high = 10, .text = "rate of learning at the beginning" },
-    { FIELD(last_rate, NUMBER), .high = 10, .text = "rate of learning at the end; geometrically in between" },
+    { FIELD(last_rate, NUMBER), .high = 10,
+      .text = "rate of learning at the end; geometrically in between" },
     { FIELD(explore, NUMBER), .high = 1, .text = "share of choices at random, falling to 0" },
     { FIELD(trace, NUMBER), .high = 1, .text = "lambda of the temporal differences; below 1" },
-    { FIELD(futures, WHOLE), .high = 65535, .text = "futures of each of the most promising choices, learned from, too; 0: none" },
+    { FIELD(futures, WHOLE), .high = 65535,
+      .text = "futures of each of the most promising choices, learned from, too; 0: none" },
     { FIELD(depth, WHOLE), .low = 1, .high = 1000000, .text = "arrivals in each" },
-    { FIELD(choices, WHOLE), .low = 2, .high = 1000, .text = "how many choices are most promising" },
+    { FIELD(choices, WHOLE), .low = 2, .high = 1000,
+      .text = "how many choices are most promising" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("pacml learn", options, berth_pacml_learn_options, set_defaults);

@@ -35,15 +35,20 @@ double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_stat
   return sum + weight * a->discount * berth_i_ahead_value(a, x, unit);
 }
 
-berth_pacml_ahead_options berth_pacml_ahead_default(void) { return (berth_pacml_ahead_options){ 32, 24, 0, 1, INFINITY }; }
+berth_pacml_ahead_options berth_pacml_ahead_default(void) {
+  return (berth_pacml_ahead_options){ 32, 24, 0, 1, INFINITY };
+}
 
-static void set_defaults(void *out) { *(berth_pacml_ahead_options *)out = berth_pacml_ahead_default(); }
+static void set_defaults(void *out) {
+  *(berth_pacml_ahead_options *)out = berth_pacml_ahead_default();
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_pacml_ahead_options, name, kind)
 
 const berth_option_table *berth_pacml_ahead_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(futures, WHOLE), .high = 65536, .text = "futures sampled for each choice, in the mean; 0: the network alone decides" },
+    { FIELD(futures, WHOLE), .high = 65536,
+      .text = "futures sampled for each choice, in the mean; 0: the network alone decides" },
     { FIELD(depth, WHOLE), .low = 1, .high = 1000000, .text = "arrivals in each" },
     { FIELD(seed, SEED), .text = "of the futures, with the number of the job" },
     { FIELD(reject, FLAG), .text = "turning away a job that could run is a choice, too" },

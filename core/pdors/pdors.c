@@ -16,10 +16,13 @@ static void set_defaults(void *out) { *(berth_pdors_options *)out = berth_pdors_
 
 #define C BERTH_I_CHOICE
 static const berth_choice *const algorithms[] = {
-  C("pd-ors", "Workers and servers on any machines."), C("oasis", "Half of the machines for workers, half for servers."), NULL
+  C("pd-ors", "Workers and servers on any machines."),
+  C("oasis", "Half of the machines for workers, half for servers."),
+  NULL
 };
 static const berth_choice *const modes[] = {
-  C("faithful", "Round the linear program until feasible, at most `tries` times, else there is no schedule in that slot."),
+  C("faithful", "Round the linear program until feasible, at most `tries` times, else there is no "
+                "schedule in that slot."),
   C("repaired", "Rounded ones are repaired; floor and greedy are candidates, too."),
   C("exact", "The best whole numbers for each slot."),
   NULL
@@ -28,7 +31,10 @@ static const berth_choice *const favours[] = {
   C("packing", "Resources are kept."), C("covering", "Work is covered."), NULL
 };
 static const berth_choice *const forms[] = {
-  C("formula", "As published."), C("tight", "The least that the proof allows."), C("given", "`factor`."), NULL
+  C("formula", "As published."),
+  C("tight", "The least that the proof allows."),
+  C("given", "`factor`."),
+  NULL
 };
 static const berth_choice *const bounds[] = {
   C("oracle", "From all jobs of the problem, as the evaluation does."),
@@ -44,9 +50,11 @@ const berth_option_table *berth_pdors_option_table(void) {
     { FIELD(algorithm, CHOICE), .choices = algorithms, .text = "which paper's" },
     { FIELD(mode, CHOICE), .choices = modes, .text = "how fractions become whole numbers" },
     { FIELD(favour, CHOICE), .choices = favours, .text = "which constraints rounding favours" },
-    { FIELD(gdelta, CHOICE), .choices = forms, .text = "by what fractions are multiplied before rounding" },
+    { FIELD(gdelta, CHOICE), .choices = forms,
+      .text = "by what fractions are multiplied before rounding" },
     { FIELD(factor, NUMBER), .above = 1, .text = "gdelta given: the number" },
-    { FIELD(delta, NUMBER), .above = 1, .high = 1, .text = "chance of failure that rounding allows; below 1" },
+    { FIELD(delta, NUMBER), .above = 1, .high = 1,
+      .text = "chance of failure that rounding allows; below 1" },
     { FIELD(tries, WHOLE), .low = 1, .text = "roundings of a program at most" },
     { FIELD(quanta, WHOLE), .low = 1, .text = "parts of a job's work, about" },
     { FIELD(most_quanta, WHOLE), .low = 1, .high = 10000, .text = "parts of a job's work at most" },
@@ -57,9 +65,11 @@ const berth_option_table *berth_pdors_option_table(void) {
     { FIELD(safety, NUMBER), .low = 1, .text = "bounds online: L and U are wider by it" },
     { FIELD(low_scale, NUMBER), .above = 1, .text = "L is multiplied by it" },
     { FIELD(high_scale, NUMBER), .above = 1, .text = "U is multiplied by it" },
-    { FIELD(per_job, FLAG), .text = "L and U are worth per unit of all that a job takes, not as published" },
+    { FIELD(per_job, FLAG),
+      .text = "L and U are worth per unit of all that a job takes, not as published" },
     { FIELD(floor, NUMBER), .high = 1, .text = "least utility in L, by importance" },
-    { FIELD(reclaim, FLAG), .fallback = "true; mode faithful: false", .text = "what an early end leaves is free again" },
+    { FIELD(reclaim, FLAG), .fallback = "true; mode faithful: false",
+      .text = "what an early end leaves is free again" },
     { FIELD(extend, FLAG), .fallback = "true; mode faithful: false",
       .text = "a job that is not done at the end of its plan is planned on" },
     { FIELD(nodes, WHOLE), .low = 1, .text = "mode exact: entries of the table for a slot" },

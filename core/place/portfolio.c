@@ -82,14 +82,17 @@ berth_portfolio_options berth_portfolio_default(const berth_graph *g) {
   return o;
 }
 
-static void set_defaults(void *out) { *(berth_portfolio_options *)out = berth_portfolio_default(NULL); }
+static void set_defaults(void *out) {
+  *(berth_portfolio_options *)out = berth_portfolio_default(NULL);
+}
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_portfolio_options, name, kind)
 #define OF_PLACE(name, kind) BERTH_I_OPTION_AT(berth_portfolio_options, place.name, #name, kind)
 
 const berth_option_table *berth_portfolio_option_table(void) {
   static const berth_option options[] = {
-    { OF_PLACE(averages, CHOICE), .choices = berth_i_average_choices, .text = "mean times that op ranks are made of" },
+    { OF_PLACE(averages, CHOICE), .choices = berth_i_average_choices,
+      .text = "mean times that op ranks are made of" },
     BERTH_I_LINKS_ROW(berth_portfolio_options, place.links),
     BERTH_I_MEMORY_ROW(berth_portfolio_options, place.memory),
     BERTH_I_PARAM_MULTIPLE_ROW(berth_portfolio_options, place.param_multiple),
@@ -99,7 +102,8 @@ const berth_option_table *berth_portfolio_option_table(void) {
     { OF_PLACE(gap, NUMBER), .low = 1e-9 },
     { FIELD(members, OTHER), .takes = "array", .fallback = "the built-in ones",
       .text = "placers that run: names, { name, options }, policies, pipelines" },
-    { FIELD(judge, OTHER), .takes = "table", .fallback = "links, memory, param_multiple and quantum of the call",
+    { FIELD(judge, OTHER), .takes = "table",
+      .fallback = "links, memory, param_multiple and quantum of the call",
       .text = "options of the simulation that evaluates the answers" },
     { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core; one for a small graph",
       .text = "threads that share the work" },

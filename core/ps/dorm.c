@@ -1,7 +1,9 @@
 /* Dorm: who is there, what is fair, and on which machines what was decided goes. */
 #include "dorm_internal.h"
 
-berth_ps_dorm_options berth_ps_dorm_default(void) { return (berth_ps_dorm_options){ 0.1, 0.1, 200, 40, 60 }; }
+berth_ps_dorm_options berth_ps_dorm_default(void) {
+  return (berth_ps_dorm_options){ 0.1, 0.1, 200, 40, 60 };
+}
 
 static void set_defaults(void *out) { *(berth_ps_dorm_options *)out = berth_ps_dorm_default(); }
 
@@ -9,11 +11,14 @@ static void set_defaults(void *out) { *(berth_ps_dorm_options *)out = berth_ps_d
 
 const berth_option_table *berth_ps_dorm_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(theta_f, NUMBER), .text = "fairness: the sum of |share - DRF share| is at most theta_f * 2 * resources" },
-    { FIELD(theta_a, NUMBER), .high = 1, .text = "adjustment: at most this part of the running jobs gets more or less" },
+    { FIELD(theta_f, NUMBER),
+      .text = "fairness: the sum of |share - DRF share| is at most theta_f * 2 * resources" },
+    { FIELD(theta_a, NUMBER), .high = 1,
+      .text = "adjustment: at most this part of the running jobs gets more or less" },
     { FIELD(nodes, WHOLE), .low = 1, .text = "nodes of a branch and bound at most" },
     { FIELD(most_jobs, WHOLE), .text = "with more jobs that are there, the greedy one decides" },
-    { FIELD(most_cells, WHOLE), .text = "with at most so many jobs * machines, the program chooses machines, too" },
+    { FIELD(most_cells, WHOLE),
+      .text = "with at most so many jobs * machines, the program chooses machines, too" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("ps dorm", options, berth_ps_dorm_options, set_defaults);

@@ -18,13 +18,18 @@ typedef struct optimus {
   double room[BERTH_PS_RESOURCES]; /* of the cluster's sums */
 } optimus;
 
-berth_ps_optimus_options berth_ps_optimus_default(void) { return (berth_ps_optimus_options){ NULL }; }
+berth_ps_optimus_options berth_ps_optimus_default(void) {
+  return (berth_ps_optimus_options){ NULL };
+}
 
-static void set_defaults(void *out) { *(berth_ps_optimus_options *)out = berth_ps_optimus_default(); }
+static void set_defaults(void *out) {
+  *(berth_ps_optimus_options *)out = berth_ps_optimus_default();
+}
 
 const berth_option_table *berth_ps_optimus_option_table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION(berth_ps_optimus_options, fit, OTHER), .takes = "array", .fallback = "the problem's own model",
+    { BERTH_I_OPTION(berth_ps_optimus_options, fit, OTHER), .takes = "array",
+      .fallback = "the problem's own model",
       .text = "five terms of the speed of each job" },
     { .key = NULL }
   };

@@ -9,7 +9,8 @@ static void set_defaults(void *out) { *(berth_ps_options *)out = berth_ps_defaul
 
 static const berth_choice *const comms[] = {
   BERTH_I_CHOICE("cases", "By the pair of a worker and a server that are farthest apart."),
-  BERTH_I_CHOICE("shared", "The links of a worker and of a server are shared by what is on other machines."),
+  BERTH_I_CHOICE("shared", "The links of a worker and of a server are shared by what is on other "
+                           "machines."),
   NULL
 };
 
@@ -18,19 +19,24 @@ static const berth_choice *const comms[] = {
 
 const berth_option_table *berth_ps_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(machines, WHOLE), .low = 1, .high = 1 << 20, GIVEN, .text = "how many machines there are" },
-    { FIELD(resources, WHOLE), .low = 1, .high = BERTH_PS_RESOURCES, GIVEN, .text = "resources of a machine" },
+    { FIELD(machines, WHOLE), .low = 1, .high = 1 << 20, GIVEN,
+      .text = "how many machines there are" },
+    { FIELD(resources, WHOLE), .low = 1, .high = BERTH_PS_RESOURCES, GIVEN,
+      .text = "resources of a machine" },
     { FIELD(slots, WHOLE), .low = 1, .high = INT32_MAX - 1, GIVEN, .text = "slots of time" },
-    { FIELD(capacity, OTHER), .takes = "array", GIVEN, .text = "how much of each resource each machine has" },
+    { FIELD(capacity, OTHER), .takes = "array", GIVEN,
+      .text = "how much of each resource each machine has" },
     { FIELD(rack, OTHER), .takes = "array", .text = "rack of each machine" },
-    { FIELD(slot_seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .text = "length of a slot" },
+    { FIELD(slot_seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1,
+      .text = "length of a slot" },
     { FIELD(comm, CHOICE), .choices = comms, .text = "how places set the speed of a job" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("ps", options, berth_ps_options, set_defaults);
 }
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- checks
+ * -------------------------------------------------------------------------------------- */
 
 static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
   if (!o->capacity)

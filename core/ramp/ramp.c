@@ -27,11 +27,15 @@ const berth_option_table *berth_ramp_option_table(void) {
     { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .above = 1, .text = "of a server" },
     { FIELD(memory_rate, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
       .text = "memory bandwidth for the additions of a reduction" },
-    { FIELD(flops, QUANTITY), .unit = BERTH_FLOP_PER_SECOND, .above = 1, .text = "speed of the additions of a reduction" },
-    { FIELD(value_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1, .text = "of a number that is reduced" },
-    { FIELD(quantum, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .fallback = "10 us; compat 10 ms",
+    { FIELD(flops, QUANTITY), .unit = BERTH_FLOP_PER_SECOND, .above = 1,
+      .text = "speed of the additions of a reduction" },
+    { FIELD(value_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1,
+      .text = "of a number that is reduced" },
+    { FIELD(quantum, QUANTITY), .unit = BERTH_SECONDS, .above = 1,
+      .fallback = "10 us; compat 10 ms",
       .text = "an op gets no more pieces than it has quanta" },
-    { FIELD(time_scale, NUMBER), .above = 1, .fallback = "1; compat 1000", .text = "op times of graphs are multiplied by it" },
+    { FIELD(time_scale, NUMBER), .above = 1, .fallback = "1; compat 1000",
+      .text = "op times of graphs are multiplied by it" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("ramp", options, berth_ramp_options, set_defaults);

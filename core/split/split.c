@@ -22,10 +22,14 @@ enum { OF_MEASURE = 4 }; /* from this row on */
 
 static const berth_option rows[] = {
   { FIELD(objective, CHOICE), .choices = objectives, .text = "what is made small" },
-  { FIELD(contiguous, FLAG), .text = "max-load: the best contiguous split; else units then move as long as that helps" },
-  { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .high = INFINITY, .text = "memory that ideals and tables may take" },
-  { FIELD(visits, NUMBER), .high = INFINITY, .fallback = "no limit", .text = "pairs of ideals tried at most" },
-  { FIELD(cpu, OTHER), .takes = "string", .fallback = "cpu", .text = "devices of this type are CPUs" },
+  { FIELD(contiguous, FLAG),
+    .text = "max-load: the best contiguous split; else units then move as long as that helps" },
+  { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .high = INFINITY,
+    .text = "memory that ideals and tables may take" },
+  { FIELD(visits, NUMBER), .high = INFINITY, .fallback = "no limit",
+    .text = "pairs of ideals tried at most" },
+  { FIELD(cpu, OTHER), .takes = "string", .fallback = "cpu",
+    .text = "devices of this type are CPUs" },
   { .key = NULL }
 };
 
@@ -38,7 +42,8 @@ const berth_option_table *berth_split_measure_option_table(void) {
 }
 
 static berth_status check_options(berth_ctx *ctx, const berth_split_options *o) {
-  if (!o->cpu) return berth_i_fail(ctx, BERTH_EINVAL, "option cpu is missing: the type of the CPUs");
+  if (!o->cpu)
+    return berth_i_fail(ctx, BERTH_EINVAL, "option cpu is missing: the type of the CPUs");
   return berth_options_check(ctx, berth_split_option_table(), o);
 }
 

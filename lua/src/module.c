@@ -32,17 +32,20 @@ FUNCTIONS(DECLARE)
 #define LIST(name) bl_##name##_functions,
 static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
 
-/* The functions of berth that take options by descriptors, as Lua names them, and bl_..._tables of each. */
+/* The functions of berth that take options by descriptors, as Lua names them, and bl_..._tables
+ * of each. */
 #define OPTIONS(X) \
-  X("simulate", sim) X("simulate_batch", batch) X("place", place) X("cost", cost) X("executor", exec) X("bounds", bounds) \
-  X("portfolio", portfolio) X("exact", exact) X("adjust", adjust) X("repair", repair) X("split", split) \
-  X("split_measure", split_measure) X("favourites", favourites) X("mirror", mirror) X("coplace", coplace) X("fuse", fuse) \
-  X("chains", chains) X("forward", forward) X("expand", expand) \
-  X("decide", decide) X("tree:search", tree_search) X("deploy.problem", deploy) X("deploy:search", deploy_search) \
-  X("deploy:guard", guard) X("deploy.analyse", analysis) X("deploy.simplify", simplify) X("deploy.sfb", sfb) \
-  X("assignment", assign) X("nn.adam", adam) X("ramp", ramp) X("planner:learn", pacml_learn) X("planner:decide", pacml_ahead) \
-  X("pdors.problem", ps) X("pdors.fifo", ps_fifo) X("pdors.dorm", ps_dorm) X("pdors.optimus", ps_optimus) \
-  X("pdors.scheduler", pdors) X("load", load) X("parse", parse) X("cluster", cluster)
+  X("simulate", sim) X("simulate_batch", batch) X("place", place) X("cost", cost) \
+  X("executor", exec) X("bounds", bounds) X("portfolio", portfolio) X("exact", exact) \
+  X("adjust", adjust) X("repair", repair) X("split", split) X("split_measure", split_measure) \
+  X("favourites", favourites) X("mirror", mirror) X("coplace", coplace) X("fuse", fuse) \
+  X("chains", chains) X("forward", forward) X("expand", expand) X("decide", decide) \
+  X("tree:search", tree_search) X("deploy.problem", deploy) X("deploy:search", deploy_search) \
+  X("deploy:guard", guard) X("deploy.analyse", analysis) X("deploy.simplify", simplify) \
+  X("deploy.sfb", sfb) X("assignment", assign) X("nn.adam", adam) X("ramp", ramp) \
+  X("planner:learn", pacml_learn) X("planner:decide", pacml_ahead) X("pdors.problem", ps) \
+  X("pdors.fifo", ps_fifo) X("pdors.dorm", ps_dorm) X("pdors.optimus", ps_optimus) \
+  X("pdors.scheduler", pdors)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

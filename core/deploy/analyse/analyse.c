@@ -11,7 +11,9 @@ typedef struct analysing {
   bool flags;            /* the graph's flags count, where no rule is given */
 } analysing;
 
-berth_analysis_options berth_analysis_default(void) { return (berth_analysis_options){ .flags = BERTH_FLAGS_AUTO }; }
+berth_analysis_options berth_analysis_default(void) {
+  return (berth_analysis_options){ .flags = BERTH_FLAGS_AUTO };
+}
 
 static void set_defaults(void *out) { *(berth_analysis_options *)out = berth_analysis_default(); }
 
@@ -25,10 +27,12 @@ static const berth_choice *const flags[] = {
 
 const berth_option_table *berth_analysis_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(rules, OTHER), .takes = "array", .text = "{ kind, role, batch, outputs }: rules that come before the built-in table" },
+    { FIELD(rules, OTHER), .takes = "array",
+      .text = "{ kind, role, batch, outputs }: rules that come before the built-in table" },
     { BERTH_I_OPTION_AT(berth_analysis_options, op, "ops", OTHER), .takes = "array",
       .text = "{ op, role, batch, outputs }: rules of single ops" },
-    { FIELD(flags, CHOICE), .first = BERTH_FLAGS_RULES, .choices = flags, .fallback = "graph if any tensor has a flag",
+    { FIELD(flags, CHOICE), .first = BERTH_FLAGS_RULES, .choices = flags,
+      .fallback = "graph if any tensor has a flag",
       .text = "which tensors have the batch" },
     { .key = NULL }
   };

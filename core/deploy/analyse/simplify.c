@@ -14,9 +14,12 @@ static void set_defaults(void *out) { *(berth_simplify_options *)out = berth_sim
 const berth_option_table *berth_simplify_option_table(void) {
   static const berth_option options[] = {
     { BERTH_I_OPTION_AT(berth_simplify_options, sink, "sinks", OTHER), .takes = "array",
-      .fallback = "updates, scatter and assign ops", .text = "ops that are needed, with all before them" },
-    { FIELD(kinds, OTHER), .takes = "array", .fallback = "Sigmoid, Relu, LeakyRelu, Tanh", .text = "kinds of cheap ops" },
-    { FIELD(cheap, NUMBER), .high = 1, .text = "also cheap: ops of at most this share of the time of all" },
+      .fallback = "updates, scatter and assign ops", .text = "ops that are needed, with all "
+                                                             "before them" },
+    { FIELD(kinds, OTHER), .takes = "array", .fallback = "Sigmoid, Relu, LeakyRelu, Tanh",
+      .text = "kinds of cheap ops" },
+    { FIELD(cheap, NUMBER), .high = 1,
+      .text = "also cheap: ops of at most this share of the time of all" },
     { FIELD(cost, OTHER), .takes = "cost", .text = "a cost of the graph, for op times" },
     { FIELD(control, FLAG), .text = "tensors of 0 bytes without flags stay" },
     { .key = NULL }

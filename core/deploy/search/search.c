@@ -15,7 +15,9 @@ berth_deploy_search_options berth_deploy_search_default(int published) {
   return o;
 }
 
-static void set_defaults(void *out) { *(berth_deploy_search_options *)out = berth_deploy_search_default(0); }
+static void set_defaults(void *out) {
+  *(berth_deploy_search_options *)out = berth_deploy_search_default(0);
+}
 
 static const berth_choice *const rules[] = {
   BERTH_I_CHOICE("none", "No ops are repeated."),
@@ -28,15 +30,18 @@ const berth_choice *const *berth_deploy_sfb_choices(void) { return rules; }
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_deploy_search_options, name, kind)
 
-/* prior and fill may be functions of the user's: see berth_decide_option_table for the options of `decide`. */
+/* prior and fill may be functions of the user's: see berth_decide_option_table for the options of
+ * `decide`. */
 const berth_option_table *berth_deploy_search_option_table(void) {
   static const berth_option options[] = {
     { FIELD(temperature, NUMBER), .above = 1, .text = "of the prior local" },
     { FIELD(sfb, CHOICE), .choices = rules, .text = "the rule for ops that replicas repeat" },
     { FIELD(choose, FLAG) },
     { FIELD(steps, OTHER), .takes = "flag", .fallback = "true above six device groups",
-      .text = "the tree chooses device group by device group, then option and shares; else whole actions" },
-    { FIELD(start, OTHER), .takes = "array", .fallback = "all devices, AllReduce, even shares, or what is nearest",
+      .text = "the tree chooses device group by device group, then option and shares; else whole "
+              "actions" },
+    { FIELD(start, OTHER), .takes = "array",
+      .fallback = "all devices, AllReduce, even shares, or what is nearest",
       .text = "strategies to begin with" },
     { FIELD(baselines, FLAG), .text = "begins with the baselines, too, which are not counted" },
     { .key = NULL }

@@ -19,7 +19,8 @@ static void set_defaults(void *out) { *(berth_coplace_options *)out = berth_copl
 
 const berth_option_table *berth_coplace_option_table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION(berth_coplace_options, control, FLAG), .text = "an edge of zero bytes counts" }, { .key = NULL }
+    { BERTH_I_OPTION(berth_coplace_options, control, FLAG),
+      .text = "an edge of zero bytes counts" }, { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("coplace", options, berth_coplace_options, set_defaults);
 }

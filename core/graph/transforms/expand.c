@@ -61,11 +61,14 @@ static const berth_choice *const algorithms[] = {
 const berth_option_table *berth_expand_option_table(void) {
   static const berth_option options[] = {
     { FIELD(algorithm, CHOICE), .choices = algorithms, .text = "who sends what to whom" },
-    { FIELD(groups, OTHER), .takes = "array", .fallback = "hierarchical: by the topology; else all one group",
+    { FIELD(groups, OTHER), .takes = "array",
+      .fallback = "hierarchical: by the topology; else all one group",
       .text = "group of each device: devices that fast links join" },
-    { FIELD(reduce_rate, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1, .high = INFINITY, .fallback = "in no time",
+    { FIELD(reduce_rate, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1, .high = INFINITY,
+      .fallback = "in no time",
       .text = "rate at which a device of speed 1 adds what it has received" },
-    { FIELD(segments, WHOLE), .low = 1, .text = "segments of a broadcast that is passed on as it comes" },
+    { FIELD(segments, WHOLE), .low = 1,
+      .text = "segments of a broadcast that is passed on as it comes" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("expand", options, berth_expand_options, set_defaults);
@@ -333,7 +336,9 @@ static berth_status communicate(expander *e) {
 
 /* ---- one collective ---------------------------------------------------------------------------------- */
 
-static int32_t group_of(const expander *e, int32_t device) { return e->o->groups ? e->o->groups[device] : 0; }
+static int32_t group_of(const expander *e, int32_t device) {
+  return e->o->groups ? e->o->groups[device] : 0;
+}
 
 static void find_positions(expander *e) {
   int32_t i, d;

@@ -16,7 +16,9 @@ typedef struct passes {
   berth_graph_builder *b;
 } passes;
 
-berth_forward_options berth_forward_default(void) { return (berth_forward_options){ .memory_fraction = 1 }; }
+berth_forward_options berth_forward_default(void) {
+  return (berth_forward_options){ .memory_fraction = 1 };
+}
 
 /* ---- which are forward -------------------------------------------------------------------- */
 
@@ -308,14 +310,17 @@ static berth_status build(passes *p, berth_graph **out) {
 static void set_defaults(void *out) { *(berth_forward_options *)out = berth_forward_default(); }
 
 static const berth_choice *const memories[] = {
-  BERTH_I_CHOICE("training", "A forward op carries the parameters and the workspace of the ops that go with it."),
-  BERTH_I_CHOICE("forward", "Published: what the forward ops have by themselves; training needs more."),
+  BERTH_I_CHOICE("training", "A forward op carries the parameters and the workspace of the ops "
+                             "that go with it."),
+  BERTH_I_CHOICE("forward", "Published: what the forward ops have by themselves; training needs "
+                            "more."),
   NULL
 };
 
 const berth_option_table *berth_forward_option_table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION(berth_forward_options, memory, CHOICE), .choices = memories, .text = "memory of a forward op" },
+    { BERTH_I_OPTION(berth_forward_options, memory, CHOICE), .choices = memories,
+      .text = "memory of a forward op" },
     { BERTH_I_OPTION(berth_forward_options, memory_fraction, NUMBER), .above = 1, .high = 1,
       .text = "share of the memory of devices that is there: all that ops hold is divided by it" },
     { .key = NULL }

@@ -1,13 +1,16 @@
 /* Fusion and chain contraction: options, then contraction, then the graph of what is left. */
 #include "contract_internal.h"
 
-berth_fuse_options berth_fuse_default(void) { return (berth_fuse_options){ .share = berth_share_default() }; }
+berth_fuse_options berth_fuse_default(void) {
+  return (berth_fuse_options){ .share = berth_share_default() };
+}
 
 static void set_defaults(void *out) { *(berth_fuse_options *)out = berth_fuse_default(); }
 
 static const berth_choice *const checks[] = {
   BERTH_I_CHOICE("exact", "A pair is left alone only if another path leads from one to the other."),
-  BERTH_I_CHOICE("cheap", "Published: left alone if one has several consumers and the other several producers."),
+  BERTH_I_CHOICE("cheap", "Published: left alone if one has several consumers and the other "
+                          "several producers."),
   BERTH_I_CHOICE("thorough", "Exact, by its published name."),
   NULL
 };

@@ -20,12 +20,14 @@ static void set_defaults(void *out) { *(berth_mirror_options *)out = berth_mirro
 
 static const berth_choice *const joins[] = {
   BERTH_I_CHOICE("sinks", "Every sink feeds its own backward op."),
-  BERTH_I_CHOICE("last", "Only the last op feeds the first backward op, as PAC-ML's simulator does."),
+  BERTH_I_CHOICE("last", "Only the last op feeds the first backward op, as PAC-ML's simulator "
+                         "does."),
   NULL
 };
 static const berth_choice *const gradients[] = {
   BERTH_I_CHOICE("input", "As the tensor whose gradient it is."),
-  BERTH_I_CHOICE("output", "As the first output of the op whose twin sends it, as PAC-ML's simulator does."),
+  BERTH_I_CHOICE("output", "As the first output of the op whose twin sends it, as PAC-ML's "
+                           "simulator does."),
   NULL
 };
 
@@ -34,7 +36,8 @@ static const berth_choice *const gradients[] = {
 const berth_option_table *berth_mirror_option_table(void) {
   static const berth_option options[] = {
     { FIELD(ratio, NUMBER), .text = "backward time / forward time" },
-    { FIELD(seconds, OTHER), .takes = "array", .fallback = "by ratio", .text = "backward time of each op" },
+    { FIELD(seconds, OTHER), .takes = "array", .fallback = "by ratio",
+      .text = "backward time of each op" },
     { FIELD(join, CHOICE), .choices = joins, .text = "how the backward pass begins" },
     { FIELD(gradients, CHOICE), .choices = gradients, .text = "bytes of backward tensors" },
     { FIELD(activations, FLAG), .text = "a backward op also reads the inputs of its forward op" },

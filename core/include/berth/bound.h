@@ -58,7 +58,7 @@ typedef struct berth_bounds {
  * that are not ready before an instant). So "transfers" and the joins and forks of "serial clusters", "intervals" and "link
  * cut" wait, clusters for all that surely crosses into or out of them, too. A tensor goes through the port of a place once, and
  * several tensors between two ops cross one after another (FAIR: at the bandwidth of one route together). "critical path", "lp",
- * "work" and "memory" know nothing of ports, but heads and tails of the latter two do in Thorough. Above 1024 devices as FREE.
+ * "work" and "memory" know nothing of ports, but heads and tails of the latter two do with `thorough`. Above 1024 devices as FREE.
  *
  * Collectives: one whose members have one device each that can run them, by pin, group or type, takes what it is priced there, in
  * "critical path", "transfers" and in heads and tails everywhere; "lp" counts it as no time. Others, and those that a function
@@ -86,7 +86,7 @@ typedef struct berth_bounds {
  * They are sharp where transfers are long, or memory is tight.
  *
  * "link cut": devices are joined to parts (machines, say) along the closest pairs, up to where the distance takes a step; CHEAP:
- * the largest step, Thorough: the three largest. A part is a device that does as much at once as the largest has devices, and
+ * the largest step, `thorough`: the three largest. A part is a device that does as much at once as the largest has devices, and
  * holds what all its devices hold; only transfers between parts take time, the least over pairs of different parts. That many
  * tensors share a thin link is in it as far as `links` tells.
  * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
@@ -96,7 +96,7 @@ typedef struct berth_bounds {
  *         or a bound beyond everything one after another: what has to be apart has no route, told without op; not all that cannot
  *         fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
  * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s), those of link
- * cuts included; a quarter more for ports. Thorough: beside the linear program O(edges log(edges) + devices^2), with prices from
+ * cuts included; a quarter more for ports. `thorough`: beside the linear program O(edges log(edges) + devices^2), with prices from
  * a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for
  * cuts
  */

@@ -597,7 +597,8 @@ typedef struct berth_sfb_problem {
   const double *gradient_seconds; /* [gradients] PER_DEVICE: time of its AllReduce, s; NaN, or NULL for all: by its bytes */
 } berth_sfb_problem;
 berth_sfb_problem berth_sfb_default(berth_sfb_cost cost); /* empty */
-const berth_option_table *berth_sfb_option_table(void); /* `cost` and what berth_sfb_default sets by it */
+/** `cost` and what berth_sfb_default sets by it. */
+const berth_option_table *berth_sfb_option_table(void);
 
 /** Against no op duplicated, s. total = work + gather - sync. */
 typedef struct berth_sfb_value {

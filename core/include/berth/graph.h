@@ -320,7 +320,8 @@ typedef struct berth_fuse_options {
 } berth_fuse_options;
 berth_fuse_options berth_fuse_default(void);
 const berth_option_table *berth_fuse_option_table(void);
-const berth_option_table *berth_chains_option_table(void); /* what berth_graph_fuse_chains reads of them, but for share */
+/** What berth_graph_fuse_chains reads of them, but for share. */
+const berth_option_table *berth_chains_option_table(void);
 
 /**
  * Contracts directly connected ops, most bytes first (ties: earlier producer, then earlier consumer in topological order), until

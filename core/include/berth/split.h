@@ -37,7 +37,8 @@ typedef struct berth_split_options {
 } berth_split_options;
 berth_split_options berth_split_default(void);
 const berth_option_table *berth_split_option_table(void);
-const berth_option_table *berth_split_measure_option_table(void); /* what berth_split_measure reads of them */
+/** What berth_split_measure reads of them. */
+const berth_option_table *berth_split_measure_option_table(void);
 
 typedef struct berth_split_value {
   double max_load;       /* s; INFINITY: an op cannot run where it is */

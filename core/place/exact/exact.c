@@ -14,12 +14,15 @@ const berth_option_table *berth_exact_option_table(void) {
   static const berth_option options[] = {
     BERTH_I_MEMORY_ROW(berth_exact_options, place.memory),
     BERTH_I_PARAM_MULTIPLE_ROW(berth_exact_options, place.param_multiple),
-    { BERTH_I_OPTION_AT(berth_exact_options, place.seed, "seed", SEED), .text = "of list schedules" },
-    { BERTH_I_OPTION(berth_exact_options, nodes, LONG), .fallback = "with seconds no limit; else by the size of the graph",
+    { BERTH_I_OPTION_AT(berth_exact_options, place.seed, "seed", SEED),
+      .text = "of list schedules" },
+    { BERTH_I_OPTION(berth_exact_options, nodes, LONG),
+      .fallback = "with seconds no limit; else by the size of the graph",
       .text = "partial schedules at most" },
     { BERTH_I_OPTION(berth_exact_options, schedules, WHOLE),
       .text = "identical devices without transfers: list schedules at most" },
-    { BERTH_I_OPTION(berth_exact_options, seconds, QUANTITY), .unit = BERTH_SECONDS, .fallback = "no limit",
+    { BERTH_I_OPTION(berth_exact_options, seconds, QUANTITY), .unit = BERTH_SECONDS,
+      .fallback = "no limit",
       .text = "time limit, but for bounds and list placers; answers then depend on the machine" },
     { .key = NULL }
   };

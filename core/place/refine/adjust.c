@@ -42,9 +42,11 @@ static void set_defaults(void *out) { *(berth_adjust_options *)out = berth_adjus
 
 const berth_option_table *berth_adjust_option_table(void) {
   static const berth_option options[] = {
-    { BERTH_I_OPTION(berth_adjust_options, by, CHOICE), .choices = rules, .text = "which of its devices a group goes to" },
+    { BERTH_I_OPTION(berth_adjust_options, by, CHOICE), .choices = rules,
+      .text = "which of its devices a group goes to" },
     { BERTH_I_OPTION(berth_adjust_options, fit, FLAG),
-      .text = "devices in the order of `by`, then the others, until one has room; else memory is not looked at" },
+      .text = "devices in the order of `by`, then the others, until one has room; else memory is "
+              "not looked at" },
     BERTH_I_LINKS_ROW(berth_adjust_options, place.links),
     BERTH_I_MEMORY_ROW(berth_adjust_options, place.memory),
     BERTH_I_PARAM_MULTIPLE_ROW(berth_adjust_options, place.param_multiple),
@@ -250,7 +252,8 @@ berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_a
   const berth_adjust_options defaults = berth_adjust_default(cost->g);
   adjusting a = { .cost = cost, .o = opts ? opts : &defaults, .from = device };
   berth_status st;
-  if ((st = berth_options_check(cost->ctx, berth_adjust_option_table(), a.o)) != BERTH_OK) return st;
+  if ((st = berth_options_check(cost->ctx, berth_adjust_option_table(), a.o)) != BERTH_OK)
+    return st;
   if ((st = check_devices(&a)) != BERTH_OK) return st;
   st = berth_i_units_init(cost, "adjust", a.o->place.memory, a.o->place.param_multiple, &a.units, why);
   if (st != BERTH_OK) return st;

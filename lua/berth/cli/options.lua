@@ -73,8 +73,8 @@ options.placing = {
   { name = "placer", kind = "string", value = "PLACER",
     text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
 }
-for _, option in ipairs(options.of("place", "variant averages device tries seconds threads calls restarts steepest population elite "
-  .. "mutants bias ties coarsen coarsen_ops transfer_weight favourites tau gap")) do
+for _, option in ipairs(options.of("place", "variant averages device tries seconds threads calls restarts steepest population "
+  .. "elite mutants bias ties coarsen coarsen_ops transfer_weight favourites tau gap")) do
   options.placing[#options.placing + 1] = option
 end
 

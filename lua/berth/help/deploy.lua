@@ -2,8 +2,9 @@
 return {
   { "deploy.plan", [[a = berth.deploy.plan(g, t, { batch = 120, physics = "physical", method = "mcts", calls = 800 })]],
     [[Which devices repeat each op group of a training graph, and how they are kept in step, by simulation: never worse than
-DP-NCCL, the best uniform strategy or a chain cut by memory. Options: those of berth.deploy.problem; method, calls, seconds
-and sfb of d:search; prior ("local", "uniform", "trained", an agent, a function), reasons (200). nil, message, "infeasible", { device, missing }: nothing fits. docs/deploy.md.]],
+DP-NCCL, the best uniform strategy or a chain cut by memory. Options: those of berth.deploy.problem; method, calls,
+seconds and sfb of d:search; prior ("local", "uniform", "trained", an agent, a function), reasons (200). nil, message,
+"infeasible", { device, missing }: nothing fits. docs/deploy.md.]],
     "a = berth.deploy.plan(g, berth.deploy.clusters.testbed(), { batch = 6, calls = 100 })" },
   { "deploy.answer", "a = berth.deploy.plan(g, t, options)",
     [[Fields: seconds, speedup (over DP-NCCL), speedup_uniform, bound, bound_name, gap, notes, groups (what, ops, seconds,
@@ -48,9 +49,9 @@ place_device; groups, device_groups, edges; with feedback the value, too. scale:
     [[Deployment of training graphs: docs/deploy.md. problem, plan, load, analyse, rules, simplify, sfb, sfb_measure, tag_lines,
 batch_time, clusters, models.]] },
   { "deploy.problem", [[d = berth.deploy.problem(g, t, { batch = 120, physics = "physical" })]],
-    [[A problem of deployment: op groups, device sets, actions. d:groups(), d:group_of(), d:sets(), d:device_groups(), d:actions(), d:legal(g),
-d:samples(set, shares), d:owners(set, shares), d:op(op, device, samples), d:compile(s); d.graph, d.topology, d.cost,
-d.analysis, d.batch, d.physics. nil, message, "infeasible": no action suits an op group.]],
+    [[A problem of deployment: op groups, device sets, actions. d:groups(), d:group_of(), d:sets(), d:device_groups(),
+d:actions(), d:legal(g), d:samples(set, shares), d:owners(set, shares), d:op(op, device, samples), d:compile(s);
+d.graph, d.topology, d.cost, d.analysis, d.batch, d.physics. nil, message, "infeasible": no action suits an op group.]],
     [[d = berth.deploy.problem(g, berth.deploy.clusters.testbed(), { batch = 120 })]] },
   { "deploy:groups", "d:groups()",
     "The op groups, the longest first: { ops, seconds (at the full batch, mean over devices), reduces (a gradient) }." },
@@ -69,9 +70,10 @@ samples (of each device, where the batch is shared) }.]] },
 "concat", "sum", "bucket"), c.samples, c.source (by tensor), c.rank, c.simulation.]],
     [[berth.simulate(c.cost, c.placement, c.simulation)]] },
   { "deploy.analyse", [[a = berth.deploy.analyse(graph, { rules =, ops =, flags = "graph" })]],
-    [[What of a training graph depends on the batch, and which ops must agree on how they are split. rules: { kind, role, batch,
-outputs }, looked up before berth.deploy.rules(); ops: { op = id or name, role, batch, outputs }. Arrays a.role, a.from_input, a.base (base
-group) of ops, a.batch, a.gradient of tensors; a.unknown (kinds without a rule); a.counts; a.graph.]],
+    [[What of a training graph depends on the batch, and which ops must agree on how they are split. rules: { kind, role,
+batch, outputs }, looked up before berth.deploy.rules(); ops: { op = id or name, role, batch, outputs }. Arrays
+a.role, a.from_input, a.base (base group) of ops, a.batch, a.gradient of tensors; a.unknown (kinds without a rule);
+a.counts; a.graph.]],
     [[berth.deploy.analyse(g, { rules = { { kind = "my_norm", batch = "first" } } })]] },
   { "deploy.rules", "berth.deploy.rules()",
     [[The built-in rules, { kind, role, batch, outputs }. role: compute, input, variable, update, scatter, assign; batch (the
@@ -81,8 +83,8 @@ output has the batch): never, always, first (as the first input that descends fr
 With a cost all times are kept exactly. map: new op of each, false: dropped.]],
     [[g2, map = berth.deploy.simplify(g, { cheap = 0.01, cost = berth.cost(g, t) })]] },
   { "deploy.sfb", [[a = berth.deploy.sfb { ops =, tensors =, gradients =, replicas =, bandwidth =, cost = "per-device" }]],
-    [[Ops that every replica repeats for the full batch, so that their gradients need no AllReduce: a minimum cut. a.duplicated, a.gathered, a.removed: ids of ops, tensors,
-gradients; a.work, a.gather, a.sync, a.total in s.]],
+    [[Ops that every replica repeats for the full batch, so that their gradients need no AllReduce: a minimum cut.
+a.duplicated, a.gathered, a.removed: ids of ops, tensors, gradients; a.work, a.gather, a.sync, a.total in s.]],
     [[berth.deploy.sfb { ops = { { seconds = "40 us" } }, gradients = { { op = 1, bytes = "4 MiB" } }, replicas = 2 }]] },
   { "deploy.sfb_measure", "a = berth.deploy.sfb_measure(problem, ops)", "The same for given duplicated ops.",
     [[berth.deploy.sfb_measure({ ops = { { seconds = 1 } }, replicas = 2 }, { 1 })]] },

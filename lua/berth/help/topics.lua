@@ -67,7 +67,8 @@ swallow most of a model.]],
     "h, map = g:mirror():forward()" },
   { "expand", [[h, devices, origins = berth.expand(g, t, placement, { algorithm = "ring", groups =, reduce_rate =,
 segments = 8 })]],
-    [[The collectives of a placed graph as transfers between its devices, to simulate what links really carry. devices: of the ops of h. origins[op]: the collective that an op is there for, or false.]],
+    [[The collectives of a placed graph as transfers between its devices, to simulate what links really carry. devices: of
+the ops of h. origins[op]: the collective that an op is there for, or false.]],
     [[h, devices = berth.expand(g, t, p, { algorithm = "tree" })
 r = berth.simulate(h, t, devices, { links = "fair" })]] },
   { "graph:save", [[g:save(path, { format = "berth", placement = p })]],
@@ -181,13 +182,15 @@ Behind a transform memory is checked on the original graph.]],
     [[q = berth.adjust(g, t, p, { by = "memory_sum" })]] },
 
   { "portfolio", "p, rows = berth.portfolio(g, t, options)",
-    [[The default placer: runs several, keeps the best; rows tell what each of them reached, and print as a table. rows.winner is the row that won, rows.best all from best to worst: name, makespan, gap, placement, error;
-rows.bound, rows.bound_name.]],
+    [[The default placer: runs several, keeps the best; rows tell what each of them reached, and print as a table.
+rows.winner is the row that won, rows.best all from best to worst: name, makespan, gap, placement, error; rows.bound,
+rows.bound_name.]],
     "p, rows = berth.portfolio(g, t, { links = \"duplex\" }); print(rows)" },
 
   { "simulate", "r = berth.simulate(g, t, p, options)",
-    [[Runs the graph as placed. p: a placement or an array of devices. help "result" tells what is in the result, help "links"
-(or another option) what the choices mean. Collectives run in all of it but order = "ready": help "cost" tells how they are priced.]],
+    [[Runs the graph as placed. p: a placement or an array of devices. help "result" tells what is in the result, help
+"links" (or another option) what the choices mean. Collectives run in all of it but order = "ready": help "cost" tells
+how they are priced.]],
     [[r = berth.simulate(g, t, p, { links = "duplex" })]] },
   { "result", "r = berth.simulate(g, t, p, options)",
     [[What happened in one step. It prints as a line; ids are those of the graph and the topology, times are in s,
@@ -259,10 +262,10 @@ base was taken, or one that has failed.]],
   { "tries:ended", "s:ended()", "Ops whose ends have been simulated so far: the work done." },
 
   { "report", "berth.report(path, { result = r, compare = rows, bounds = b })",
-    [[One HTML file with pictures of a run: schedule, memory against its limit, links, placers with gaps, the graph. Instead of
-result: graph, topology, placement, simulate (options). More: rows (of a portfolio), placement (says who placed), title,
-figures (array of "gantt", "memory", "links", "placers", "graph"), bounds (a table of them), times (true: how long placers took),
-command (a text: what made the run).]],
+    [[One HTML file with pictures of a run: schedule, memory against its limit, links, placers with gaps, the graph. Instead
+of result: graph, topology, placement, simulate (options). More: rows (of a portfolio), placement (says who placed),
+title, figures (array of "gantt", "memory", "links", "placers", "graph"), bounds (a table of them), times (true: how
+long placers took), command (a text: what made the run).]],
     [[berth.report(os.tmpname(), { result = r, placement = p })]] },
   { "figure", "text = berth.figure(kind, what)",
     [[One figure of a report as SVG. kind: "gantt", "memory", "links", "placers", "graph"; what: see help(berth.report).]],

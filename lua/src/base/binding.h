@@ -156,7 +156,8 @@ int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names)
 /* ---- options by descriptors: options.c; module.c lists the functions that have them ---------- */
 
 typedef const berth_option_table *(*bl_table)(void);
-/* A table of options that only Lua has: BL_OWN_OPTIONS(threads, { .key = "threads", ... }, BL_OTHER("judge", ...)) */
+/* A table of options that only Lua has: BL_OWN_OPTIONS(threads, { .key = "threads", ... },
+ * BL_OTHER("judge", ...)) */
 #define BL_OWN_OPTIONS(fn, ...) \
   static const berth_option_table *fn(void) { \
     static const berth_option options[] = { __VA_ARGS__, { .key = NULL } }; \

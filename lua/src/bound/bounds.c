@@ -31,7 +31,9 @@ typedef struct asked {
 BL_OWN_OPTIONS(own_options,
   BL_OTHER("makespan", "result or seconds", "none", "to be compared with the bounds"),
   BL_OTHER("place", "table", "none", "the placer's links, tau and gap, for the guarantees"))
-const bl_table bl_bounds_tables[] = { berth_bounds_option_table, own_options, bl_cost_option, NULL };
+const bl_table bl_bounds_tables[] = {
+  berth_bounds_option_table, own_options, bl_cost_option, NULL
+};
 
 /* The options that the placer is given: place = { links, tau, gap }. */
 static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_options *o) {

@@ -140,9 +140,11 @@ typedef struct budget {
   double seconds;
 } budget;
 BL_OWN_OPTIONS(budget_option,
-  { .key = "calls", .offset = offsetof(budget, calls), .type = BERTH_OPTION_WHOLE, .low = 1, .was = "evaluations",
+  { .key = "calls", .offset = offsetof(budget, calls), .type = BERTH_OPTION_WHOLE, .low = 1,
+    .was = "evaluations",
     .fallback = "that of the tree", .text = "more assignments that are evaluated" },
-  { .key = "seconds", .offset = offsetof(budget, seconds), .type = BERTH_OPTION_QUANTITY, .unit = BERTH_SECONDS,
+  { .key = "seconds", .offset = offsetof(budget, seconds), .type = BERTH_OPTION_QUANTITY,
+    .unit = BERTH_SECONDS,
     .high = INFINITY, .fallback = "that of the tree", .text = "more time" })
 const bl_table bl_tree_search_tables[] = { budget_option, NULL };
 
@@ -153,7 +155,8 @@ static int search(lua_State *L) {
   budget more = { 0, 0 };
   int t = bl_option_table(L, 2, &w, bl_tree_search_tables);
   bl_read_options(L, t, &w, budget_option(), &more);
-  if (bl_is_given(L, t, "calls") || bl_is_given(L, t, "seconds")) return bl_tree_search(L, 1, more.calls, more.seconds);
+  if (bl_is_given(L, t, "calls") || bl_is_given(L, t, "seconds"))
+    return bl_tree_search(L, 1, more.calls, more.seconds);
   return bl_tree_search(L, 1, box->calls, box->seconds);
 }
 

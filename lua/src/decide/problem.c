@@ -217,13 +217,17 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
 }
 
 BL_OWN_OPTIONS(problem_option,
-  { .key = "decisions", .type = BERTH_OPTION_WHOLE, .low = 1, .high = 1e6, .fallback = "none; must be given",
+  { .key = "decisions", .type = BERTH_OPTION_WHOLE, .low = 1, .high = 1e6,
+    .fallback = "none; must be given",
     .text = "how many decisions, in the order in which they are made" },
-  BL_OTHER("actions", "whole or array", "none; must be given", "how many actions each has, or their names"),
-  BL_OTHER("value", "function", "none; must be given", "value of an assignment, and what it exceeds"),
+  BL_OTHER("actions", "whole or array", "none; must be given", "how many actions each has, or "
+                                                               "their names"),
+  BL_OTHER("value", "function", "none; must be given", "value of an assignment, and what it "
+                                                       "exceeds"),
   BL_OTHER("legal", "array or function", "all", "actions of each decision that are legal"),
   BL_OTHER("position", "array", "their order", "where each decision is: near ones are alike"),
-  BL_OTHER("seam", "array", "none", "what crosses a cut behind each decision in the order of positions"),
+  BL_OTHER("seam", "array", "none", "what crosses a cut behind each decision in the order of "
+                                    "positions"),
   BL_OTHER("weight", "array", "all alike", "how often each decision is picked to be changed"),
   BL_OTHER("instead", "table", "none", "which action stands for one where that is illegal"),
   BL_OTHER("starts", "array", "none", "assignments to be valued first"),
@@ -231,7 +235,9 @@ BL_OWN_OPTIONS(problem_option,
   BL_OTHER("start_excess", "array", "0", "requires start_values: what they exceed"),
   BL_OTHER("paths", "array", "none", "for each action the choices by which the tree comes to it"),
   BL_OTHER("everywhere", "array", "all", "actions that are tried for all decisions"))
-const bl_table bl_decide_tables[] = { problem_option, berth_decide_option_table, bl_decide_functions_option, NULL };
+const bl_table bl_decide_tables[] = {
+  problem_option, berth_decide_option_table, bl_decide_functions_option, NULL
+};
 
 /* decision_tree(problem, fn): tree */
 static int decision_tree(lua_State *L) {

@@ -68,7 +68,9 @@ berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_depl
   int rule = BERTH_DEPLOY_SFB_NONE;
   uint8_t *marks;
   *duplicate = read_marks(L, i, w, d);
-  if (*duplicate || !bl_get_choice(L, i, w, "sfb", berth_deploy_sfb_choices(), &rule) || rule == BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
+  if (*duplicate || !bl_get_choice(L, i, w, "sfb", berth_deploy_sfb_choices(), &rule)
+      || rule == BERTH_DEPLOY_SFB_NONE)
+    return BERTH_OK;
   *duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
   return berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }

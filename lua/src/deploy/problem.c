@@ -11,10 +11,12 @@ static const berth_choice *const physics_choices[] = {
   NULL
 };
 BL_OWN_OPTIONS(own_options,
-  { .key = "physics", .type = BERTH_OPTION_CHOICE, .choices = physics_choices, .fallback = "physical",
+  { .key = "physics", .type = BERTH_OPTION_CHOICE, .choices = physics_choices,
+    .fallback = "physical",
     .text = "which rules, prices and simulator hold; other options override them" },
   BL_OTHER("cost", "table", "by physics", "options of berth.cost that price the graph"),
-  BL_OTHER("sim", "table", "links route; by physics", "options of the simulation that evaluates a strategy"))
+  BL_OTHER("sim", "table", "links route; by physics", "options of the simulation that evaluates a "
+                                                      "strategy"))
 const bl_table bl_deploy_tables[] = { berth_deploy_option_table, own_options, NULL };
 
 /* ---- physics ---------------------------------------------------------------------------------- */
@@ -264,7 +266,8 @@ static int problem(lua_State *L) {
   int t = bl_test(L, 1, &bl_cost_class) ? 2 : 3, physics = 0;
   berth_status st;
   lua_settop(L, t);
-  if (!bl_option_table(L, t, &w, bl_deploy_tables)) bl_wrong(L, &w, "batch", "is missing: samples in a step");
+  if (!bl_option_table(L, t, &w, bl_deploy_tables))
+    bl_wrong(L, &w, "batch", "is missing: samples in a step");
   bl_get_choice(L, t, &w, "physics", physics_choices, &physics);
   if ((st = price(L, &w, physics)) != BERTH_OK) return bl_failed(L, st);
   return make(L, physics);

@@ -4,11 +4,15 @@
 #include <string.h>
 
 BL_OWN_OPTIONS(problem_option,
-  BL_OTHER("ops", "array", "none; must be given", "{ seconds, replicas, bandwidth, barred }: ops of the full batch"),
+  BL_OTHER("ops", "array", "none; must be given", "{ seconds, replicas, bandwidth, barred }: ops "
+                                                  "of the full batch"),
   BL_OTHER("tensors", "array", "none", "{ from, to, bytes }: tensors that are cut along the batch"),
-  BL_OTHER("gradients", "array", "none", "{ op, bytes, seconds }: gradients that are summed over the replicas"),
-  { .key = "replicas", .type = BERTH_OPTION_WHOLE, .low = 1, .fallback = "1", .text = "of ops that do not say" },
-  { .key = "bandwidth", .type = BERTH_OPTION_QUANTITY, .unit = BERTH_BYTES_PER_SECOND, .high = INFINITY, .fallback = "infinite",
+  BL_OTHER("gradients", "array", "none", "{ op, bytes, seconds }: gradients that are summed over "
+                                         "the replicas"),
+  { .key = "replicas", .type = BERTH_OPTION_WHOLE, .low = 1, .fallback = "1",
+    .text = "of ops that do not say" },
+  { .key = "bandwidth", .type = BERTH_OPTION_QUANTITY, .unit = BERTH_BYTES_PER_SECOND,
+    .high = INFINITY, .fallback = "infinite",
     .text = "of ops that do not say" })
 const bl_table bl_sfb_tables[] = { problem_option, berth_sfb_option_table, NULL };
 static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barred", NULL };

@@ -165,7 +165,8 @@ static int evaluations(lua_State *L) {
 typedef struct guarding {
   int32_t calls;
 } guarding;
-BL_OWN_OPTIONS(guard_option, { .key = "calls", .type = BERTH_OPTION_WHOLE, .low = 2, .was = "evaluations", .fallback = "50",
+BL_OWN_OPTIONS(guard_option, { .key = "calls", .type = BERTH_OPTION_WHOLE, .low = 2,
+  .was = "evaluations", .fallback = "50",
                                .text = "strategies that are simulated at most" })
 const bl_table bl_guard_tables[] = { guard_option, NULL };
 
@@ -191,7 +192,8 @@ static int guard(lua_State *L) {
   if (s.duplicate) memcpy(marks, s.duplicate, (size_t)ops_of(d));
   else memset(marks, 0, (size_t)ops_of(d));
   call = bl_enter(L);
-  st = bl_leave(&call, st == BERTH_OK ? berth_deploy_guard(d, s.action, marks, most.calls, &v) : st);
+  if (st == BERTH_OK) st = berth_deploy_guard(d, s.action, marks, most.calls, &v);
+  st = bl_leave(&call, st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
   bl_push_ids(L, berth_deploy_groups(d), s.action);

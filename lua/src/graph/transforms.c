@@ -6,11 +6,18 @@
 /* ---- what may share a device -------------------------------------------------------------- */
 
 BL_OWN_OPTIONS(of_devices,
-  BL_OTHER("cost", "cost", "none", "a cost of the graph, for mean op times and the types of devices"),
+  BL_OTHER("cost", "cost", "none", "a cost of the graph, for mean op times and the types of "
+                                   "devices"),
   BL_OTHER("topology", "topology", "none", "devices whose types can run what is together"))
-const bl_table bl_coplace_tables[] = { berth_share_option_table, berth_coplace_option_table, of_devices, NULL };
-const bl_table bl_fuse_tables[] = { berth_share_option_table, berth_fuse_option_table, of_devices, NULL };
-const bl_table bl_chains_tables[] = { berth_share_option_table, berth_chains_option_table, of_devices, NULL };
+const bl_table bl_coplace_tables[] = {
+  berth_share_option_table, berth_coplace_option_table, of_devices, NULL
+};
+const bl_table bl_fuse_tables[] = {
+  berth_share_option_table, berth_fuse_option_table, of_devices, NULL
+};
+const bl_table bl_chains_tables[] = {
+  berth_share_option_table, berth_chains_option_table, of_devices, NULL
+};
 const bl_table bl_forward_tables[] = { berth_forward_option_table, NULL };
 
 static int32_t type_of(const berth_graph *g, const char *type) {
@@ -288,7 +295,8 @@ int bl_graph_forward(lua_State *L) {
   int32_t *map, n = berth_graph_ops(g);
   berth_status st;
   lua_settop(L, 2);
-  bl_read_options(L, bl_option_table(L, 2, &w, bl_forward_tables), &w, berth_forward_option_table(), &o);
+  bl_read_options(L, bl_option_table(L, 2, &w, bl_forward_tables), &w,
+                  berth_forward_option_table(), &o);
   out = bl_new_graph(L);
   map = bl_scratch(L, (size_t)n, sizeof *map);
   if ((st = berth_graph_forward(g, &o, out, map)) != BERTH_OK) return bl_failed(L, st);

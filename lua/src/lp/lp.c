@@ -2,7 +2,8 @@
 #include "base/binding.h"
 #include <math.h>
 
-BL_OWN_OPTIONS(tau_option, { .key = "tau", .type = BERTH_OPTION_NUMBER, .high = 1, .fallback = "0: a maximal matching",
+BL_OWN_OPTIONS(tau_option, { .key = "tau", .type = BERTH_OPTION_NUMBER, .high = 1,
+  .fallback = "0: a maximal matching",
                              .text = "an edge with x = 1 - y of at most tau is a favourite" })
 const bl_table bl_favourites_tables[] = { berth_lp_option_table, tau_option, bl_cost_option, NULL };
 

@@ -20,8 +20,10 @@ typedef struct own {
   double rate, clip;
 } own;
 BL_OWN_OPTIONS(own_options,
-  { .key = "rate", .offset = offsetof(own, rate), .type = BERTH_OPTION_NUMBER, .fallback = "0.001", .text = "of learning" },
-  { .key = "clip", .offset = offsetof(own, clip), .type = BERTH_OPTION_NUMBER, .above = 1, .high = INFINITY,
+  { .key = "rate", .offset = offsetof(own, rate), .type = BERTH_OPTION_NUMBER, .fallback = "0.001",
+    .text = "of learning" },
+  { .key = "clip", .offset = offsetof(own, clip), .type = BERTH_OPTION_NUMBER, .above = 1,
+    .high = INFINITY,
     .fallback = "not clipped", .text = "greatest norm of the gradients" })
 const bl_table bl_adam_tables[] = { berth_adam_option_table, own_options, NULL };
 

@@ -117,7 +117,8 @@ static int learn(lua_State *L) {
   berth_status st;
   bl_call call;
   lua_settop(L, 3);
-  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_learn_tables), &w, berth_pacml_learn_option_table(), &o);
+  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_learn_tables), &w,
+                  berth_pacml_learn_option_table(), &o);
   call = bl_enter(L);
   st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -146,7 +147,8 @@ static int decide(lua_State *L) {
   berth_status st;
   bl_call call;
   lua_settop(L, 3);
-  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_ahead_tables), &w, berth_pacml_ahead_option_table(), &o);
+  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_ahead_tables), &w,
+                  berth_pacml_ahead_option_table(), &o);
   block = bl_scratch(L, (size_t)run->servers, sizeof *block);
   call = bl_enter(L);
   st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));

@@ -27,7 +27,8 @@ static int exact(lua_State *L) {
   int at;
   lua_settop(L, 2);
   o = berth_exact_default(berth_cost_graph(cost));
-  bl_read_options(L, bl_option_table(L, 2, &w, bl_exact_tables), &w, berth_exact_option_table(), &o);
+  bl_read_options(L, bl_option_table(L, 2, &w, bl_exact_tables), &w, berth_exact_option_table(),
+                  &o);
   box = bl_new_placement(L);
   at = lua_gettop(L);
   berth_cost_retain(cost); /* a hook may close it; then it is the placement's */

@@ -73,8 +73,11 @@ static berth_status call_member(void *ud, berth_cost *cost, berth_placement **ou
 
 /* `thorough` is read in Lua, `cost` where there is none yet. */
 BL_OWN_OPTIONS(thorough_option, { .key = "thorough", .type = BERTH_OPTION_FLAG, .fallback = "false",
-                                  .text = "gaps against the thorough bounds; berth.portfolio alone" })
-const bl_table bl_portfolio_tables[] = { berth_portfolio_option_table, thorough_option, bl_cost_option, NULL };
+                                  .text = "gaps against the thorough bounds; berth.portfolio "
+                                          "alone" })
+const bl_table bl_portfolio_tables[] = {
+  berth_portfolio_option_table, thorough_option, bl_cost_option, NULL
+};
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
@@ -160,8 +163,10 @@ static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *
 static void push_options(lua_State *L, const berth_member_report *m) {
   const berth_place_options *o = m->options;
   lua_newtable(L);
-  if (o->ties != BERTH_TIES_DEFAULT) bl_set_string(L, "ties", bl_choice_name(berth_place_option_table(), "ties", (int)o->ties));
-  if (o->coarsen != BERTH_COARSEN_NONE) bl_set_string(L, "coarsen", bl_choice_name(berth_place_option_table(), "coarsen", (int)o->coarsen));
+  if (o->ties != BERTH_TIES_DEFAULT)
+    bl_set_string(L, "ties", bl_choice_name(berth_place_option_table(), "ties", (int)o->ties));
+  if (o->coarsen != BERTH_COARSEN_NONE)
+    bl_set_string(L, "coarsen", bl_choice_name(berth_place_option_table(), "coarsen", (int)o->coarsen));
   if (o->coarsen_ops > 0) bl_set_count(L, "coarsen_ops", o->coarsen_ops);
   if (o->transfer_weight != 1) bl_set_number(L, "transfer_weight", o->transfer_weight);
   if (strcmp(m->placer, "m-sct") != 0) return;

@@ -16,7 +16,8 @@ static int repair(lua_State *L) {
   int at;
   lua_settop(L, 3);
   o = berth_place_default(berth_cost_graph(cost));
-  bl_read_options(L, bl_option_table(L, 3, &w, bl_repair_tables), &w, berth_repair_option_table(), &o);
+  bl_read_options(L, bl_option_table(L, 3, &w, bl_repair_tables), &w, berth_repair_option_table(),
+                  &o);
   device = bl_to_devices(L, 2, cost, &w, "placement");
   box = bl_new_placement(L);
   at = lua_gettop(L);

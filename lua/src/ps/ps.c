@@ -89,7 +89,8 @@ static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
   if (!o.slots) bl_wrong(L, w, "slots", "is missing");
   o.rack = read_racks(L, t, w, o.machines);
   if (!bl_get_array(L, t, w, "capacity", &n)) bl_wrong(L, w, "capacity", "is missing");
-  o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", o.machines * o.resources, "machine and resource");
+  o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", o.machines * o.resources,
+                             "machine and resource");
   return o;
 }
 
@@ -241,7 +242,8 @@ static int slot_seconds_of(lua_State *L) {
   return 1;
 }
 static int comm_of(lua_State *L) {
-  lua_pushstring(L, bl_choice_name(berth_ps_option_table(), "comm", berth_ps_options_of(self(L, "problem.comm"))->comm));
+  lua_pushstring(L, bl_choice_name(berth_ps_option_table(), "comm", berth_ps_options_of(self(L,
+      "problem.comm"))->comm));
   return 1;
 }
 static int jobs_of(lua_State *L) {

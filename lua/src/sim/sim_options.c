@@ -3,9 +3,11 @@
 
 BL_OWN_OPTIONS(cost_option, BL_OTHER("cost", "table", "none", "options of berth.cost that price the graph"))
 BL_OWN_OPTIONS(bound_option,
-  BL_OTHER("bound", "boolean or table", "true", "false: no bound; { best =, name = }: also one proved elsewhere"))
+  BL_OTHER("bound", "boolean or table", "true", "false: no bound; { best =, name = }: also one "
+                                                "proved elsewhere"))
 BL_OWN_OPTIONS(threads_option, { .key = "threads", .type = BERTH_OPTION_WHOLE, .high = 4096,
-                                 .fallback = "one per core", .text = "threads that share the work" })
+                                 .fallback = "one per core", .text = "threads that share the "
+                                                                     "work" })
 
 const berth_option_table *bl_cost_option(void) { return cost_option(); }
 

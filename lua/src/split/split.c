@@ -3,7 +3,9 @@
 #include <math.h>
 
 const bl_table bl_split_tables[] = { berth_split_option_table, bl_cost_option, NULL };
-const bl_table bl_split_measure_tables[] = { berth_split_measure_option_table, bl_cost_option, NULL };
+const bl_table bl_split_measure_tables[] = {
+  berth_split_measure_option_table, bl_cost_option, NULL
+};
 
 static void read_options(lua_State *L, int t, const bl_where *w, berth_split_options *o) {
   const char *cpu = bl_get_string(L, t, w, "cpu");
@@ -75,7 +77,8 @@ static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options
   lua_createtable(L, 0, 14);
   set_value(L, &v, n, loads);
   set_report(L, r);
-  bl_set_string(L, "objective", bl_choice_name(berth_split_option_table(), "objective", o->objective));
+  bl_set_string(L, "objective", bl_choice_name(berth_split_option_table(), "objective",
+                                               o->objective));
   lua_pushvalue(L, placement);
   lua_setfield(L, -2, "placement");
   return 1;

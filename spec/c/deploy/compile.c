@@ -242,14 +242,14 @@ static void check_options(berth_ctx *ctx) {
   const int32_t at[] = { 0, 2 }, twice[] = { 1, 1 }, none[] = { 0, 7 };
   berth_deploy_options o = berth_deploy_default(BERTH_PHYSICAL);
   TEST("options that make no sense are named");
-  refuse(ctx, &o, "batch is 0: needs 1 or more");
+  refuse(ctx, &o, "option batch is 0 (a finite number from 1)");
   o.batch = 6;
   o.op_groups = 0;
-  refuse(ctx, &o, "op_groups is 0: needs 1 or more");
+  refuse(ctx, &o, "option op_groups is 0 (a finite number from 1)");
   o.op_groups = 60;
   o.bucket = BERTH_BUCKET_BYTES;
   o.bucket_bytes = 0;
-  refuse(ctx, &o, "bucket_bytes is 0: needs more than 0");
+  refuse(ctx, &o, "option bucket_bytes is 0 (a number above 0)");
   o.bucket = BERTH_BUCKET_GROUP;
   o.n_sets = 1;
   o.set_at = at;

@@ -414,11 +414,11 @@ static void refuses_bad_options(void) {
   TEST("bad options are named, and nothing is given");
   o.share.max_ops = 0;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "fuse: option max_ops: 0 is below 1");
+  CHECK_TEXT(berth_errmsg(ctx), "option max_ops is 0 (a finite number from 1)");
   o = berth_fuse_default();
   o.share.max_bytes = NAN;
   CHECK_STATUS(berth_graph_fuse_chains(g, &o, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "chains: option max_bytes: nan is no number from 0");
+  CHECK_TEXT(berth_errmsg(ctx), "option max_bytes is nan (a number from 0)");
   o = berth_fuse_default();
   o.share.param_multiple = INFINITY;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, NULL), BERTH_EINVAL);

@@ -229,12 +229,12 @@ static void options(void) {
     berth_lp_options o;
     const char *message;
   } bad[] = {
-    { { (berth_lp_times)7, BERTH_LP_AUTO, 0.01, 0 }, "favourites: no kind of times has number 7" },
-    { { BERTH_LP_MEAN, (berth_lp_method)9, 0.01, 0 }, "favourites: no method has number 9" },
-    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0, 0 }, "favourites: gap: 0 is not a number from 1e-9 up" },
+    { { (berth_lp_times)7, BERTH_LP_AUTO, 0.01, 0 }, "option times is 7 (0 to 1)" },
+    { { BERTH_LP_MEAN, (berth_lp_method)9, 0.01, 0 }, "option method is 9 (0 to 2)" },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0, 0 }, "option gap is 0 (a finite number from 1e-09)" },
     { { BERTH_LP_MEAN, BERTH_LP_AUTO, NAN, 0 }, NULL },
     { { BERTH_LP_MEAN, BERTH_LP_AUTO, INFINITY, 0 }, NULL },
-    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0.01, -1 }, "favourites: iterations: -1 is negative" },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0.01, -1 }, "option iterations is -1 (a finite number from 0)" },
   };
   const double p[] = { 1, 2, 3 };
   lp_case k = make_case(3, p, "0>1:1 0>2:1");

@@ -277,13 +277,13 @@ static void adam_refusals(void) {
   CHECK_TEXT(berth_errmsg(ctx), "adam: made for 9 numbers, the parameters have 11 now");
   TEST("Adam's options are checked");
   o.beta2 = 1;
-  refuse_options(p, o, "adam: betas are 0.9 and 1, must be at least 0 and below 1");
+  refuse_options(p, o, "options beta1 and beta2 must be below 1");
   o = berth_adam_default();
   o.epsilon = 1e-60;
-  refuse_options(p, o, "adam: epsilon is 1e-60, must be finite and above 0 as a float");
+  refuse_options(p, o, "option epsilon is 1e-60 (a float must hold it)");
   o = berth_adam_default();
   o.decay = NAN;
-  refuse_options(p, o, "adam: decay is nan, must be finite and not negative");
+  refuse_options(p, o, "option decay is nan (a finite number from 0)");
   berth_params_release(p); /* before Adam: it holds them */
   berth_adam_release(adam);
 }

@@ -179,7 +179,7 @@ static void wrong_options(void) {
   ps = make_problem(ctx, &p);
   TEST("wrong options are refused, with their values");
   o.delta = 1;
-  refuses(ps, o, "pdors: delta is 1: above 0, below 1");
+  refuses(ps, o, "option delta is 1 (below 1)");
   o = berth_pdors_default();
   o.bounds = BERTH_PDORS_PRIOR;
   refuses(ps, o, "pdors: low is 0: above 0");
@@ -187,10 +187,10 @@ static void wrong_options(void) {
   refuses(ps, o, "pdors: high of resource 0 is 0: above 0");
   o = berth_pdors_default();
   o.quanta = 0;
-  refuses(ps, o, "pdors: quanta are 0, at most 256: 1 to 10000");
+  refuses(ps, o, "option quanta is 0 (a finite number from 1)");
   o = berth_pdors_default();
   o.safety = NAN;
-  refuses(ps, o, "pdors: safety is nan: at least 1");
+  refuses(ps, o, "option safety is nan (a finite number from 1)");
   o = berth_pdors_default();
   o.algorithm = BERTH_OASIS;
   refuses(ps, o, "pdors: OASiS has machines for workers and others for servers: at least 2");

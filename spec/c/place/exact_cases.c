@@ -180,7 +180,7 @@ static void test_wrong(void) {
     if (i == 5) o.place.links = BERTH_LINKS_DUPLEX;
     if (i == 6) o.place.quantum = 1;
     CHECK_STATUS(berth_exact(m.c, &o, &r, NULL, NULL), i < 4 ? BERTH_EINVAL : BERTH_EUNSUPPORTED);
-    CHECK(r == NULL && strncmp(berth_errmsg(ctx), "exact: option ", 14) == 0);
+    CHECK(r == NULL && strstr(berth_errmsg(ctx), "option ") != NULL);
   }
   unmake(&m);
 }

@@ -304,7 +304,7 @@ static void test_bad_options(void) {
   REFUSED(o.place.transfer_weight = 2, "portfolio: option transfer_weight: is of one placer; give it to a member");
   REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE, "portfolio: option favourites: is of one placer; give it to a member");
   REFUSED(o.place.gap = 0, "option gap is 0 (a finite number from 1e-09)");
-  REFUSED(o.place.quantum = -1, "portfolio: member 0 (single): option quantum is -1 (a finite number from 0)");
+  REFUSED(o.place.quantum = -1, "option quantum is -1 (a finite number from 0)");
   good.n_members = 2;
   list[1].options.tries = 0;
   REFUSED((void)0, "portfolio: member 1 (b): option tries is 0 (a finite number from 1)");

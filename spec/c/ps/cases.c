@@ -328,13 +328,13 @@ static void door(berth_ctx *ctx) {
   berth_ps *p = NULL;
   TEST("problems: each wrong number is told with its place, value and what was expected");
   o = good, o.resources = 9;
-  refused(ctx, &o, j, "ps: resources: expected 1 to 8, got 9");
+  refused(ctx, &o, j, "option resources is 9 (1 to 8)");
   o = good, o.slots = 0;
-  refused(ctx, &o, j, "ps: slots: expected 1 to 2147483646, got 0");
+  refused(ctx, &o, j, "option slots is 0 (1 to 2.14748e+09)");
   o = good, o.capacity = bad;
   refused(ctx, &o, j, "ps: capacity of machine 1, resource 1: expected a finite number not below 0, got nan");
   o = good, o.slot_seconds = INFINITY;
-  refused(ctx, &o, j, "ps: slot_seconds: expected a finite time above 0, got inf");
+  refused(ctx, &o, j, "option slot_seconds is inf (a finite number above 0)");
   j.tau = 0;
   refused(ctx, &good, j, "ps: job 0: tau: expected a finite number above 0, got 0");
   j = plain(9);

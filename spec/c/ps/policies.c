@@ -271,10 +271,10 @@ static void door(berth_ctx *ctx) {
   TEST("schedulers: wrong options, and runs of other problems, are refused");
   f.most = 0;
   CHECK_STATUS(berth_ps_fifo_new(p, &f, &s), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "fifo: most: expected at least 1, got 0");
+  CHECK_TEXT(berth_errmsg(ctx), "option most is 0 (a finite number from 1)");
   d.theta_a = 1.5;
   CHECK_STATUS(berth_ps_dorm_new(p, &d, &s), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "dorm: theta_a: expected a number from 0 to 1, got 1.5");
+  CHECK_TEXT(berth_errmsg(ctx), "option theta_a is 1.5 (0 to 1)");
   CHECK(s == NULL);
   s = drf(p);
   policy = berth_ps_scheduler_policy(s);

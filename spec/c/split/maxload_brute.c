@@ -375,7 +375,7 @@ int main(void) {
     o = berth_split_default();
     o.visits = -1;
     CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
-    CHECK_TEXT(berth_errmsg(ctx), "split: option visits: -1 is not 0 or more");
+    CHECK_TEXT(berth_errmsg(ctx), "option visits is -1 (a number from 0)");
     o = berth_split_default();
     o.objective = (berth_split_objective)9;
     CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
