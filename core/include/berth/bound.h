@@ -95,10 +95,10 @@ typedef struct berth_bounds {
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any order; largest op, or total;
  *         or a bound beyond everything one after another: what has to be apart has no route, told without op; not all that cannot
  *         fit is found out); BERTH_ENOMEM; BERTH_EINTERRUPT
- * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s), those of link
- * cuts included; a quarter more for ports. `thorough`: beside the linear program O(edges log(edges) + devices^2), with prices from
- * a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that for
- * cuts
+ * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million steps (some 0.05 s),
+ * those of link cuts included; a quarter more for ports. `thorough`: beside the linear program O(edges log(edges) +
+ * devices^2), with prices from a user's table O(tensors x devices^2); up to 2000 ops one thousand million steps (some
+ * 15 s) at most, and a third of that for cuts
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why);
 

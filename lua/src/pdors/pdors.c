@@ -217,7 +217,8 @@ static int choice_of(lua_State *L, int t, const bl_where *w, const char *key, co
 static int gdelta(lua_State *L) {
   static const char *const names[] = { "favour", "form", "rows", "delta", "width", NULL };
   static const bl_where w = { "berth.pdors.gdelta", NULL, 0 };
-  int t = bl_options(L, 1, &w, names), favour = choice_of(L, t, &w, "favour", "favour"), form = choice_of(L, t, &w, "form", "gdelta");
+  int t = bl_options(L, 1, &w, names);
+  int favour = choice_of(L, t, &w, "favour", "favour"), form = choice_of(L, t, &w, "form", "gdelta");
   double rows = 0, delta = berth_pdors_default().delta, width = 0, g;
   if (form == BERTH_GDELTA_GIVEN) bl_wrong(L, &w, "form", "expected formula or tight");
   if (!bl_get_positive(L, t, &w, "rows", &rows)) bl_wrong(L, &w, "rows", "is missing");

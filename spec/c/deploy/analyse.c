@@ -305,7 +305,7 @@ static void check_bad_rules(berth_ctx *ctx) {
   check_refusal(ctx, &o, "there is no op 2, only 2 ops");
   o = berth_analysis_default();
   o.flags = 3;
-  check_refusal(ctx, &o, "option flags is 3 (1 to 2)");
+  check_refusal(ctx, &o, "option flags is 3 (0 to 2)");
 }
 
 static void check_two_holders(berth_ctx *ctx) {

@@ -250,7 +250,7 @@ static void check_options(berth_ctx *ctx) {
   o.bucket = BERTH_BUCKET_BYTES;
   o.bucket_bytes = 0;
   refuse(ctx, &o, "option bucket_bytes is 0 (a number above 0)");
-  o.bucket = BERTH_BUCKET_GROUP;
+  o.bucket_bytes = 1;
   o.n_sets = 1;
   o.set_at = at;
   o.set_device = twice;
