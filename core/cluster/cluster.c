@@ -1,11 +1,11 @@
 /* Making a cluster, its clock and events. */
 #include "cluster_internal.h"
 
-berth_cluster_options berth_cluster_defaults(int32_t machines) {
+berth_cluster_options berth_cluster_default(int32_t machines) {
   return (berth_cluster_options){ machines, 1, NULL, INFINITY, 0, 0 };
 }
 
-static void set_defaults(void *out) { *(berth_cluster_options *)out = berth_cluster_defaults(1); }
+static void set_defaults(void *out) { *(berth_cluster_options *)out = berth_cluster_default(1); }
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_cluster_options, name, kind)
 

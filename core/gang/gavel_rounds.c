@@ -280,12 +280,12 @@ static const berth_choice *const goals[] = {
 };
 const berth_choice *const *berth_gavel_goals(void) { return goals; }
 
-berth_gang_gavel_options berth_gang_gavel_defaults(void) {
+berth_gang_gavel_options berth_gang_gavel_default(void) {
   return (berth_gang_gavel_options){ .n_types = 1 };
 }
 
 static void set_defaults(void *out) {
-  *(berth_gang_gavel_options *)out = berth_gang_gavel_defaults();
+  *(berth_gang_gavel_options *)out = berth_gang_gavel_default();
 }
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_gavel_options, name, kind)

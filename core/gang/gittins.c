@@ -111,12 +111,12 @@ static berth_status decide(berth_gang *g, double now) {
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-berth_gang_gittins_options berth_gang_gittins_defaults(void) {
+berth_gang_gittins_options berth_gang_gittins_default(void) {
   return (berth_gang_gittins_options){ .quantum = 3250 };
 }
 
 static void set_defaults(void *out) {
-  *(berth_gang_gittins_options *)out = berth_gang_gittins_defaults();
+  *(berth_gang_gittins_options *)out = berth_gang_gittins_default();
 }
 
 static const berth_option_table *table(void) {

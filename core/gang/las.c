@@ -138,13 +138,13 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 
 enum { DEFAULT_LIMITS = 2 };
 
-berth_gang_las_options berth_gang_las_defaults(void) {
+berth_gang_las_options berth_gang_las_default(void) {
   static const double limits[DEFAULT_LIMITS] = { 3250, 7200 };
   return (berth_gang_las_options){ .n_limits = DEFAULT_LIMITS, .limits = limits,
                                    .promote = INFINITY };
 }
 
-static void set_defaults(void *out) { *(berth_gang_las_options *)out = berth_gang_las_defaults(); }
+static void set_defaults(void *out) { *(berth_gang_las_options *)out = berth_gang_las_default(); }
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_las_options, name, kind)
 

@@ -268,12 +268,12 @@ static berth_status decide(berth_gang *g, double now) {
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-berth_gang_resize_options berth_gang_resize_defaults(void) {
+berth_gang_resize_options berth_gang_resize_default(void) {
   return (berth_gang_resize_options){ .power = -1, .floor = 0.01 };
 }
 
 static void set_defaults(void *out) {
-  *(berth_gang_resize_options *)out = berth_gang_resize_defaults();
+  *(berth_gang_resize_options *)out = berth_gang_resize_default();
 }
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_resize_options, name, kind)

@@ -30,12 +30,12 @@ const berth_gang_about *berth_gang_describe(int rule) {
   return r ? &r->about : NULL;
 }
 
-berth_gang_options berth_gang_defaults(berth_gang_rule rule) {
+berth_gang_options berth_gang_default(berth_gang_rule rule) {
   return (berth_gang_options){ .rule = rule };
 }
 
 static void set_defaults(void *out) {
-  *(berth_gang_options *)out = berth_gang_defaults(BERTH_GANG_FIFO);
+  *(berth_gang_options *)out = berth_gang_default(BERTH_GANG_FIFO);
 }
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_gang_options, name, kind)

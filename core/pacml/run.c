@@ -44,7 +44,7 @@ static double slack(const berth_pacml_run *r, const berth_pacml_job *jobs) {
 
 static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs) {
   berth_ctx *ctx = r->env->ramp->ctx;
-  berth_cluster_options o = berth_cluster_defaults(r->env->ramp->servers);
+  berth_cluster_options o = berth_cluster_default(r->env->ramp->servers);
   berth_job *list = berth_i_alloc(ctx, (size_t)r->n, sizeof *list);
   berth_status st;
   if (!list) return berth_i_nomem(ctx);

@@ -46,7 +46,7 @@ static bool get_arrays(berth_ps_run *r) {
  * after the last, before which come the ends that are due. */
 static berth_status make_cluster(berth_ps_run *r) {
   const berth_ps *p = r->ps;
-  berth_cluster_options o = berth_cluster_defaults(p->o.machines);
+  berth_cluster_options o = berth_cluster_default(p->o.machines);
   berth_job *list = berth_i_alloc(r->ctx, (size_t)p->n, sizeof *list);
   double *capacity = berth_i_alloc(r->ctx, cells(r), sizeof *capacity);
   berth_status st = list && capacity ? BERTH_OK : berth_i_nomem(r->ctx);

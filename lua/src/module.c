@@ -45,7 +45,7 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("deploy.sfb", sfb) X("assignment", assign) X("nn.adam", adam) X("ramp", ramp) \
   X("planner:learn", pacml_learn) X("planner:decide", pacml_ahead) X("pdors.problem", ps) \
   X("pdors.fifo", ps_fifo) X("pdors.dorm", ps_dorm) X("pdors.optimus", ps_optimus) \
-  X("pdors.scheduler", pdors)
+  X("pdors.scheduler", pdors) X("load", load) X("parse", parse) X("cluster", cluster)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

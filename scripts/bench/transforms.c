@@ -11,13 +11,13 @@ static berth_status coplace(const berth_graph *g, berth_graph **out) { return be
 static berth_status fuse_groups(const berth_graph *g, berth_graph **out) { return berth_graph_fuse(g, NULL, out, NULL); }
 
 static berth_status fuse_all(const berth_graph *g, berth_graph **out) {
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   o.scope = BERTH_FUSE_ALL;
   return berth_graph_fuse(g, &o, out, NULL);
 }
 
 static berth_status fuse_small(const berth_graph *g, berth_graph **out) {
-  berth_fuse_options o = berth_fuse_defaults();
+  berth_fuse_options o = berth_fuse_default();
   o.scope = BERTH_FUSE_ALL;
   o.share.max_ops = 16;
   return berth_graph_fuse(g, &o, out, NULL);

@@ -31,13 +31,11 @@ local PAIRS = { ["("] = ")", ["{"] = "}" }
 local function number(text)
   local suffix = not text:find("^0[xX]") and text:match("[uUlLfF]+$") or ""
   local digits = text:sub(1, #text - #suffix)
-  local whole = digits:find("^%d+$") and not suffix:find("[fF]") and math.tointeger(tonumber(digits) + 1)
-  if whole then return ("%d%s"):format(whole, suffix) end
   local x = tonumber(digits)
+  if digits:find("^%d+$") and not suffix:find("[fF]") and x < 2 ^ 53 then return ("%d%s"):format(x + 1, suffix) end
   if not x or x ~= x // 1 and text:find("[xX]") then return nil end
   if text:find("^0[xX]") then
-    local next_one = math.tointeger(x + 1)
-    return next_one and ("0x%x"):format(next_one)
+    return x < 2 ^ 53 and ("0x%x"):format(x + 1) or nil
   end
   return x == 0 and "1.0" .. suffix or ("%.14g"):format(x * 1.5):gsub("^%d+$", "%0.0") .. suffix
 end

@@ -163,7 +163,7 @@ describe("berth.split", function()
     local function message(...) return select(2, pcall(...)) end
     assert.matches("berth.split: unknown option 'memry'", message(berth.split, g, t, { memry = 1 }))
     assert.matches("objective: 'load' is none of: max%-load, latency", message(berth.split, g, t, { objective = "load" }))
-    assert.matches("contiguous: true is for the objective 'max%-load'",
+    assert.matches('contiguous: true requires objective = "max%-load"',
       message(berth.split, g, t, { objective = "latency", contiguous = true }))
     assert.matches("berth.split_measure: placement", message(berth.split_measure, g, t, { 1, 2 }))
     local s, text, code, why = berth.split(berth.graph { ops = { { seconds = 1, params = 5 } } },

@@ -28,7 +28,7 @@ typedef struct berth_cluster_options {
   double slot;            /* s between slots, the first at 0; 0 (default): none */
   double slack;           /* s: an end so little after another event comes before it; default 0, published (PAC-ML) 1e-7 */
 } berth_cluster_options;
-berth_cluster_options berth_cluster_defaults(int32_t machines);
+berth_cluster_options berth_cluster_default(int32_t machines);
 const berth_option_table *berth_cluster_option_table(void);
 
 typedef enum berth_job_state {

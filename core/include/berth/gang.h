@@ -79,7 +79,7 @@ typedef struct berth_gang_options {
   berth_status (*rate)(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate);
   void *ud;
 } berth_gang_options;
-berth_gang_options berth_gang_defaults(berth_gang_rule rule);
+berth_gang_options berth_gang_default(berth_gang_rule rule);
 const berth_option_table *berth_gang_option_table(void);
 
 /** LAS and LAS_2D. */
@@ -95,7 +95,7 @@ typedef struct berth_gang_las_options {
                            after as many whole s as their GPUs would take for the GPU-s left, of
                            which it takes their s so far; so some go down later. Default 0 */
 } berth_gang_las_options;
-berth_gang_las_options berth_gang_las_defaults(void);
+berth_gang_las_options berth_gang_las_default(void);
 
 typedef struct berth_gang_gittins_options {
   int32_t n_history;
@@ -103,7 +103,7 @@ typedef struct berth_gang_gittins_options {
                             this run */
   double quantum;        /* GPU-s to look ahead; default 3250 */
 } berth_gang_gittins_options;
-berth_gang_gittins_options berth_gang_gittins_defaults(void);
+berth_gang_gittins_options berth_gang_gittins_default(void);
 
 /** OPTIMUS and POLLUX. The speeds are required. */
 typedef struct berth_gang_resize_options {
@@ -115,7 +115,7 @@ typedef struct berth_gang_resize_options {
                            else is on; default 0 */
   double power, floor;  /* POLLUX: see berth_elastic_pollux; default -1, 0.01 */
 } berth_gang_resize_options;
-berth_gang_resize_options berth_gang_resize_defaults(void);
+berth_gang_resize_options berth_gang_resize_default(void);
 
 /** Types and throughputs are required. */
 typedef struct berth_gang_gavel_options {
@@ -126,7 +126,7 @@ typedef struct berth_gang_gavel_options {
   const double *priorities;  /* [jobs] above 0; NULL: 1 each */
   int goal;                  /* berth_gavel_goal; default MAX_MIN */
 } berth_gang_gavel_options;
-berth_gang_gavel_options berth_gang_gavel_defaults(void);
+berth_gang_gavel_options berth_gang_gavel_default(void);
 
 typedef struct berth_gang berth_gang;
 

@@ -32,7 +32,7 @@ const berth_format *const *berth_formats(void);
 /* ---- loading -------------------------------------------------------------------------------- */
 
 enum {
-  BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_defaults does: every sink is joined to its twin, gradients are as large as
+  BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_default does: every sink is joined to its twin, gradients are as large as
                              their tensors, backward ops read what their forward ops read, parameters count once */
   BERTH_MIRROR_PACML      /* as PAC-ML's simulator does: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT, activations 0, params 1 */
 };

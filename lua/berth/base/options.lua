@@ -23,24 +23,6 @@ function options.sorted_keys(t)
   return keys
 end
 
---- The keys of the options that the core describes for a function (core.options), and more ones; for options.check.
-function options.keys(name, more)
-  local out = { was = {} }
-  for i, option in ipairs(core.options(name)) do
-    out[i] = option.key
-    if option.was then out.was[option.was] = option.key end
-  end
-  for _, key in ipairs(more or {}) do out[#out + 1] = key end
-  return out
-end
-
---- The descriptors of a function of the core, by their keys.
-function options.by_key(name)
-  local out = {}
-  for _, option in ipairs(core.options(name)) do out[option.key] = option end
-  return out
-end
-
 --- The option table itself, or an empty one; raises for keys that are not in `legal` (an array; `was`: present keys by former
 -- ones).
 function options.check(fn, given, legal)
@@ -78,13 +60,25 @@ function options.described(name)
   return names
 end
 
---- Keys of a function's options, in order.
+--- Keys of a function's options, in order, for options.check.
 -- @tparam[opt] string reader only those that it reads
+-- @treturn table array; `was`: present keys by former ones, if there are any
 function options.keys(name, reader)
   local out = {}
   for _, o in ipairs(options.described(name)) do
     if not o.readers or o.readers[reader] then out[#out + 1] = o.key end
+    if o.was then
+      out.was = out.was or {}
+      out.was[o.was] = o.key
+    end
   end
+  return out
+end
+
+--- The rows of a function's options by their keys.
+function options.by_key(name)
+  local out = {}
+  for _, option in ipairs(options.described(name)) do out[option.key] = option end
   return out
 end
 

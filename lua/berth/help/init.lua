@@ -1,8 +1,8 @@
 --- berth.help: short texts about functions, objects, methods, modules and words.
 --
 -- help(x) returns an object that prints as its text: print(berth.help "place"), or help(berth.place) at the prompt.
-local core = require "berth.core"
 local fields = require "berth.help.fields"
+local options = require "berth.base.options"
 local topics = require "berth.help.topics"
 local words = require "berth.help.words"
 
@@ -87,7 +87,7 @@ end
 
 -- The options that the core describes; those of a method of graphs have its name alone.
 local function add_options(lines, name)
-  local described = core.options(name) or core.options((name:gsub("^graph:", "")))
+  local described = options.described(name) or options.described((name:gsub("^graph:", "")))
   if not described then return end
   lines[#lines + 1] = "options:"
   for _, option in ipairs(described) do

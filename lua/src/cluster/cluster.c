@@ -49,7 +49,7 @@ const bl_table bl_cluster_tables[] = { berth_cluster_option_table, NULL };
  * slot, slack }, resources): object */
 static int cluster(lua_State *L) {
   static const bl_where w = { "berth.cluster.new", NULL, 0 };
-  berth_cluster_options o = berth_cluster_defaults(0);
+  berth_cluster_options o = berth_cluster_default(0);
   bl_cluster_box *box;
   berth_job *jobs;
   berth_status st;

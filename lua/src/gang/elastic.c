@@ -80,7 +80,7 @@ static int pollux(lua_State *L) {
   static const bl_where w = { "berth.cluster.pollux", NULL, 0 };
   int32_t n, gpus, *count;
   berth_elastic_job *jobs;
-  berth_gang_resize_options o = berth_gang_resize_defaults();
+  berth_gang_resize_options o = berth_gang_resize_default();
   lua_settop(L, 3);
   gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
   bl_read_options(L, bl_options(L, 3, &w, keys), &w,

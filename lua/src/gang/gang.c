@@ -101,7 +101,7 @@ static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
 /* The rule comes first: it says which options there are. */
 static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
   const berth_option_table *common = berth_gang_option_table(), *table;
-  berth_gang_options o = berth_gang_defaults(BERTH_GANG_FIFO);
+  berth_gang_options o = berth_gang_default(BERTH_GANG_FIFO);
   const berth_gang_about *about;
   int rule = BERTH_GANG_FIFO;
   void *own;

@@ -76,7 +76,7 @@ static double bound_beside(int unread) {
   static const int32_t edge[][3] = { { 1, 4, 7 }, { 2, 4, 2 }, { 3, 4, 0 } };
   static const double seconds[] = { 4, 2, 3, 4, 1 };
   static const berth_link link[] = { { 8, 1 }, { 1, 2 }, { 8, 3 } };
-  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, BERTH_BOUNDS_THOROUGH, 1e-6, BERTH_LINKS_FREE };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, 1, 1e-6, BERTH_LINKS_FREE };
   berth_graph_builder *gb = NULL;
   berth_topology_builder *tb = NULL;
   berth_device d = berth_device_default();

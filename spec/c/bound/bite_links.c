@@ -317,9 +317,9 @@ static void check_port(void) {
   berth_graph_builder_release(b);
   CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &l, &t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, BERTH_BOUNDS_THOROUGH).best, 6, 1e-3);
-  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_CHANNEL, BERTH_BOUNDS_THOROUGH).best, 7, 1e-3);
-  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, BERTH_BOUNDS_THOROUGH).best, 7, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, true).best, 6, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_CHANNEL, true).best, 7, 1e-3);
+  CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, true).best, 7, 1e-3);
   berth_cost_release(cost);
   berth_topology_release(t);
   berth_graph_release(g);

@@ -34,7 +34,7 @@ static berth_job_record record(const berth_cluster *c, int32_t job) {
 static void test_rates_and_pauses(void) {
   static const berth_job jobs[] = { { 0, 6, INFINITY, 0 }, { 1, 1, 5, 7 } };
   static const int32_t both[] = { 1, 0 };
-  berth_cluster *c = make(berth_cluster_defaults(2), 2, jobs);
+  berth_cluster *c = make(berth_cluster_default(2), 2, jobs);
   berth_cluster_summary s;
   berth_job job;
   int32_t places[2] = { -1, -1 };
@@ -77,7 +77,7 @@ static void test_rates_and_pauses(void) {
 
 static void test_same_instant(void) {
   static const berth_job jobs[] = { { 0, 4, INFINITY, 0 }, { 0, 4, INFINITY, 0 }, { 4, 1, INFINITY, 0 }, { 4, 0, INFINITY, 0 } };
-  berth_cluster_options o = berth_cluster_defaults(2);
+  berth_cluster_options o = berth_cluster_default(2);
   static const int32_t first = 0, second = 1;
   berth_cluster *c;
   o.slot = 4;
@@ -104,7 +104,7 @@ static void test_same_instant(void) {
 
 static void test_horizon_and_slack(void) {
   static const berth_job jobs[] = { { 0, 1.05, INFINITY, 0 }, { 1, 9, INFINITY, 0 } };
-  berth_cluster_options o = berth_cluster_defaults(1);
+  berth_cluster_options o = berth_cluster_default(1);
   static const int32_t machine = 0;
   berth_cluster *c;
   o.horizon = 5;
@@ -130,7 +130,7 @@ static void test_decision_errors(void) {
   static const double capacity[] = { 8, 64, 4, 32 };
   static const int32_t both[] = { 0, 1 }, twice[] = { 1, 1 }, far[] = { 0, 2 };
   static const double some[] = { 3, 60, 1, 1 }, much[] = { 1, 1, 5, 1 }, bad[] = { 1, NAN, 1, 1 }, rest[] = { 5, 4.5, 0, 0 };
-  berth_cluster_options o = berth_cluster_defaults(2);
+  berth_cluster_options o = berth_cluster_default(2);
   berth_cluster *c;
   o.resources = 2;
   o.capacity = capacity;
@@ -177,7 +177,7 @@ static void bad_options(berth_cluster_options o, const char *text) {
 
 static void bad_jobs(berth_job a, berth_job b, const char *text) {
   berth_job jobs[] = { a, b };
-  berth_cluster_options o = berth_cluster_defaults(1);
+  berth_cluster_options o = berth_cluster_default(1);
   berth_cluster *c = NULL;
   refused(berth_cluster_new(ctx, &o, 2, jobs, &c), BERTH_EINVAL, text);
   CHECK(!c);
@@ -187,9 +187,9 @@ static void test_new_errors(void) {
   static const double capacity = -1;
   static const berth_job fine = { 1, 1, INFINITY, 0 };
   TEST("what clusters are not made of")
-  bad_options(berth_cluster_defaults(0), "option machines is 0 (1 to 1048576)");
+  bad_options(berth_cluster_default(0), "option machines is 0 (1 to 1048576)");
   bad_options((berth_cluster_options){ 1, 0, NULL, 1, 0, 0 }, "option resources is 0 (1 to 1024)");
-  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 }, "option horizon is -1 (a finite number from 0)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 }, "option horizon is -1 (a number from 0)");
   bad_options((berth_cluster_options){ 1, 1, NULL, 1, -1, 0 }, "option slot is -1 (a finite number from 0)");
   bad_options((berth_cluster_options){ 1, 1, NULL, 1, 0, INFINITY }, "option slack is inf (a finite number from 0)");
   bad_options((berth_cluster_options){ 1, 1, &capacity, 1, 0, 0 },
@@ -230,7 +230,7 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
 }
 
 static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, const int32_t *need, berth_cluster_summary *out) {
-  berth_cluster_options o = berth_cluster_defaults(64);
+  berth_cluster_options o = berth_cluster_default(64);
   double capacity[64];
   int32_t list[64];
   Fifo f = { 0, 0, 0, need, list };

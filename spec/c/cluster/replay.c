@@ -137,7 +137,7 @@ static void check_order(World *w, const berth_cluster_event *e, double before, i
 
 static void play(berth_ctx *ctx, uint64_t seed) {
   static World w;
-  berth_cluster_options o = berth_cluster_defaults(MACHINES);
+  berth_cluster_options o = berth_cluster_default(MACHINES);
   berth_cluster_event e;
   berth_cluster_summary s;
   double now = 0;

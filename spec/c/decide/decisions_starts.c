@@ -146,7 +146,7 @@ static void test_batches(berth_ctx *ctx) {
     o.method = BERTH_DECIDE_MCTS;
     o.batch = batch;
     o.informed_part = 0.5;
-    o.evaluations = 60;
+    o.calls = 60;
     CHECK_STATUS(run(ctx, &x, &o, a, NULL), BERTH_OK);
     CHECK(x.wrong == 0 && x.calls > 20);
   }

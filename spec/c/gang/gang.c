@@ -7,7 +7,7 @@ enum { MANY = 120, MOST = 6, TYPES = 2 };
 
 static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot, int32_t n,
                            const berth_job *jobs) {
-  berth_cluster_options o = berth_cluster_defaults(machines);
+  berth_cluster_options o = berth_cluster_default(machines);
   berth_cluster *c = NULL;
   o.capacity = capacity;
   o.slot = slot;
@@ -19,7 +19,7 @@ static void test_backfill(void) {
   static const berth_job jobs[] = { { 0, 10, INFINITY, 0 }, { 1, 2, INFINITY, 0 }, { 2, 6, INFINITY, 0 }, { 3, 11, INFINITY, 0 } };
   static const int32_t size[] = { 2, 4, 1, 1 };
   static const double start[] = { 0, 10, 2, 12 }, four = 4;
-  berth_gang_options o = berth_gang_defaults(BERTH_GANG_BACKFILL);
+  berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
   berth_cluster *c = pool(ctx, 1, &four, 0, 4, jobs);
   berth_gang *g = NULL;
   berth_scheduler s;
@@ -64,8 +64,8 @@ static void test_other_resources(void) {
   static const berth_job job = { 0, 10, INFINITY, 0 };
   static const double capacity[] = { 3, 5, 2, 5 };
   static const int32_t size = 4;
-  berth_cluster_options k = berth_cluster_defaults(2);
-  berth_gang_options o = berth_gang_defaults(BERTH_GANG_BACKFILL);
+  berth_cluster_options k = berth_cluster_default(2);
+  berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
   berth_cluster *c = NULL;
   berth_gang *g = NULL;
   berth_scheduler s;
@@ -130,7 +130,7 @@ static const void *fill(int rule, int placement, own_options *own) {
   } else if (rule == BERTH_GANG_GITTINS) {
     own->gittins = (berth_gang_gittins_options){ 0, NULL, 3 };
   } else if (rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX) {
-    own->resize = berth_gang_resize_defaults();
+    own->resize = berth_gang_resize_default();
     own->resize.n_first = MANY + 1;
     own->resize.n_speeds = MANY * MOST;
     own->resize.first = first;
@@ -150,7 +150,7 @@ static const void *fill(int rule, int placement, own_options *own) {
 }
 
 static berth_gang_options options(int rule, int placement, own_options *own) {
-  berth_gang_options o = berth_gang_defaults((berth_gang_rule)rule);
+  berth_gang_options o = berth_gang_default((berth_gang_rule)rule);
   o.placement = (berth_gang_placement)placement;
   o.amounts = 1;
   o.own = fill(rule, placement, own);
@@ -215,7 +215,7 @@ static void refused(berth_status got, const char *text) {
 static const int32_t one[] = { 1 };
 
 static void refused_own(berth_gang_rule rule, const void *own, const char *text) {
-  berth_gang_options o = berth_gang_defaults(rule);
+  berth_gang_options o = berth_gang_default(rule);
   berth_gang *g = NULL;
   o.own = own;
   refused(berth_gang_new(ctx, 1, one, &o, &g), text);
@@ -225,7 +225,7 @@ static void refused_own(berth_gang_rule rule, const void *own, const char *text)
 static void test_errors(void) {
   static const int32_t none[] = { 0 };
   static const berth_job jobs[] = { { 0, 1, INFINITY, 0 }, { 0, 1, INFINITY, 0 } };
-  berth_gang_options o = berth_gang_defaults(BERTH_GANG_LAS);
+  berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
   berth_gang *g = NULL;
   berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
   berth_scheduler s;
@@ -234,11 +234,11 @@ static void test_errors(void) {
   refused(berth_gang_new(ctx, -1, none, &o, &g), "gang: jobs: expected at least 0, got -1");
   o.placement = (berth_gang_placement)3;
   refused(berth_gang_new(ctx, 1, one, &o, &g), "option placement is 3 (0 to 2)");
-  o = berth_gang_defaults((berth_gang_rule)99);
+  o = berth_gang_default((berth_gang_rule)99);
   CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_EINVAL);
   CHECK(strncmp(berth_errmsg(ctx), "option rule is 99 (0 to ", 24) == 0);
   CHECK(g == NULL);
-  o = berth_gang_defaults(BERTH_GANG_FIFO);
+  o = berth_gang_default(BERTH_GANG_FIFO);
   CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_OK);
   s = berth_gang_scheduler(g);
   refused(berth_cluster_run(c, &s), "gang: the cluster has 2 jobs, expected 1");
@@ -250,14 +250,14 @@ static void test_errors(void) {
 static void test_own_ranges(void) {
   static const double falling[] = { 7, 3 }, minus[] = { 1, -1 };
   static const int32_t two[] = { 0, 2 };
-  berth_gang_las_options las = berth_gang_las_defaults();
-  berth_gang_gittins_options gittins = berth_gang_gittins_defaults();
-  berth_gang_resize_options resize = berth_gang_resize_defaults();
-  berth_gang_gavel_options gavel = berth_gang_gavel_defaults();
+  berth_gang_las_options las = berth_gang_las_default();
+  berth_gang_gittins_options gittins = berth_gang_gittins_default();
+  berth_gang_resize_options resize = berth_gang_resize_default();
+  berth_gang_gavel_options gavel = berth_gang_gavel_default();
   TEST("options of a rule out of their range are told")
   las.promote = 0;
-  refused_own(BERTH_GANG_LAS, &las, "option promote is 0 (a finite number above 0)");
-  las = berth_gang_las_defaults();
+  refused_own(BERTH_GANG_LAS, &las, "option promote is 0 (a number above 0)");
+  las = berth_gang_las_default();
   las.tick = -1;
   refused_own(BERTH_GANG_LAS_2D, &las, "option tick is -1 (a finite number from 0)");
   las = (berth_gang_las_options){ .n_limits = 2, .limits = minus, .promote = 1 };
@@ -288,7 +288,7 @@ static double finish_of_two(const void *own) {
   /* las: 1 has had its 3250 s when 2 comes; 2 runs first */
   static const berth_job jobs[] = { { 0, 5000, INFINITY, 0 }, { 4000, 100, INFINITY, 0 } };
   static const int32_t size[] = { 1, 1 };
-  berth_gang_options o = berth_gang_defaults(BERTH_GANG_LAS);
+  berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
   berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
   berth_cluster_summary sum;
   berth_job_record r = { 0 };
@@ -307,15 +307,15 @@ static double finish_of_two(const void *own) {
 }
 
 static void test_own_defaults(void) {
-  berth_gang_las_options las = berth_gang_las_defaults();
+  berth_gang_las_options las = berth_gang_las_default();
   TEST("NULL for options of a rule stands for its defaults")
-  CHECK(berth_gang_defaults(BERTH_GANG_LAS).own == NULL);
+  CHECK(berth_gang_default(BERTH_GANG_LAS).own == NULL);
   CHECK(las.n_limits == 2 && las.limits[0] == 3250 && las.limits[1] == 7200 && isinf(las.promote)
         && las.tick == 0);
-  CHECK(berth_gang_gittins_defaults().quantum == 3250 && !berth_gang_gittins_defaults().history);
-  CHECK(berth_gang_resize_defaults().power == -1 && berth_gang_resize_defaults().floor == 0.01);
-  CHECK(berth_gang_gavel_defaults().goal == BERTH_GAVEL_MAX_MIN
-        && berth_gang_gavel_defaults().n_types == 1);
+  CHECK(berth_gang_gittins_default().quantum == 3250 && !berth_gang_gittins_default().history);
+  CHECK(berth_gang_resize_default().power == -1 && berth_gang_resize_default().floor == 0.01);
+  CHECK(berth_gang_gavel_default().goal == BERTH_GAVEL_MAX_MIN
+        && berth_gang_gavel_default().n_types == 1);
   CHECK_NEAR(finish_of_two(NULL), 4100, 1e-9);
   CHECK_NEAR(finish_of_two(&las), 4100, 1e-9);
   las.n_limits = 0; /* one queue: who runs goes on */

@@ -142,7 +142,7 @@ static void discount_futures(void) {
 /* A job that would end behind the horizon is blocked; nothing comes before it. */
 static void beyond_the_horizon(void) {
   const berth_i_choice late = { 0, 0, 0, 5 };
-  berth_pacml_ahead_options o = berth_pacml_ahead_defaults();
+  berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state empty = { .now = 0 };
   berth_ctx *ctx;
   World w;

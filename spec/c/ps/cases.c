@@ -330,7 +330,7 @@ static void door(berth_ctx *ctx) {
   o = good, o.resources = 9;
   refused(ctx, &o, j, "option resources is 9 (1 to 8)");
   o = good, o.slots = 0;
-  refused(ctx, &o, j, "option slots is 0 (1 to 2.14748e+09)");
+  refused(ctx, &o, j, "option slots is 0 (1 to 2147483646)");
   o = good, o.capacity = bad;
   refused(ctx, &o, j, "ps: capacity of machine 1, resource 1: expected a finite number not below 0, got nan");
   o = good, o.slot_seconds = INFINITY;

@@ -134,7 +134,7 @@ static const char weightless_profile[] =
 
 /* One rack, one slot: a block of four is a server in each of four groups. */
 static void block_along_groups(berth_ctx *ctx) {
-  berth_ramp_options o = berth_ramp_defaults(1);
+  berth_ramp_options o = berth_ramp_default(1);
   berth_ramp_outcome out = { 0 };
   int32_t servers[4];
   Job j;
