@@ -43,7 +43,16 @@ local recipes = {
       assert(two:save("g.json"))
       cli("simulate", "g.json", "mesh:1", "--placement", "single:1", "--dispatch", "heavy-first")]],
   },
-  -- A rule of a gang scheduler: file = "gang_rule.c", ...
+  {
+    file = "gang_rule.c", to = "core/gang/most.c",
+    list = "BERTH_GANG_RULES", header = "core/include/berth/gang.h", line = "X(MOST, most)",
+    use = [[
+      local jobs = { { arrival = 0, work = 5, gpus = 1 }, { arrival = 0, work = 5, gpus = 4 } }
+      local r = assert(berth.cluster.simulate(jobs, { machines = 1, capacity = 4 }, "most"))
+      assert(r.records[2].start == 0 and r.records[1].start == 5)
+      assert(contains(berth.cluster.schedulers, "most"))
+      assert(tostring(berth.help "most"):find("most first", 1, true))]],
+  },
 }
 
 -- What the `use` of a recipe may call.
