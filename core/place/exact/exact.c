@@ -236,7 +236,7 @@ const berth_i_placer berth_i_placer_exact = {
     { .name = "",
       .rule = "On free links: the list placers, list schedules pushed to and fro where devices "
               "are alike and nothing takes time to cross, then branch and bound; berth.exact "
-              "tells what is proved.",
+              "reports what is proved.",
       .source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; branch and bound by "
                 "our own rules",
       .good = "Up to some 20 ops with transfers, and schedules of hundreds of ops on identical "

@@ -290,7 +290,7 @@ const berth_i_placer berth_i_placer_m_topo = {
               "limits are never tested.",
       .source = "Jeon et al. 2020, published code",
       .good = "To reproduce its figures.",
-      .weak = "May overfill a device; the simulator then tells." },
+      .weak = "May overfill a device; the simulator then reports it." },
     { .name = "baechi-pt",
       .rule = "As the published PyTorch program: the share counts permanent memory only, ops go "
               "by id, real limits are never tested.",

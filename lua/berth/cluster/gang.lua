@@ -4,7 +4,7 @@ local options = require "berth.base.options"
 
 local gang = {}
 
--- By name: what the core tells; and names in order of the core.
+-- By name: what the core says of it; and names in order of the core.
 local rules, in_order = {}, {}
 for i, rule in ipairs(core.gang_rules()) do rules[rule.name], in_order[i] = rule, rule.name end
 gang.names, gang.in_order = options.sorted_keys(rules), in_order

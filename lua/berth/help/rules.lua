@@ -14,7 +14,7 @@ for _, placer in ipairs(core.placers()) do
   end
 end
 
--- Options with choices; of two functions that have the same one the first tells.
+-- Options with choices; of two functions that have the same one the first describes it.
 for _, name in ipairs { "simulate", "place", "cost", "load", "cluster.simulate" } do
   for _, option in ipairs(options.described(name)) do
     if option.choices and not rules.options[option.key] then

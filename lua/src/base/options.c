@@ -38,7 +38,7 @@ static const berth_option *find_former(const bl_table *tables, const char *key) 
   return NULL;
 }
 
-/* Of several unknown keys the least is told, whatever order the table has. */
+/* Of several unknown keys the least is named, whatever order the table has. */
 void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *tables) {
   const char *wrong = NULL;
   lua_pushnil(L);

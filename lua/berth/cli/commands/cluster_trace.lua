@@ -14,7 +14,7 @@ local trace = {}
 
 local FN = "cluster.simulate"
 
--- Those that need no more than a trace tells: no trace has speeds on several numbers of GPUs.
+-- Those that need no more than a trace holds: no trace has speeds on several numbers of GPUs.
 local NAMES, KNOWN = {}, {}
 for _, name in ipairs(gang.in_order) do
   KNOWN[name] = not gang.has(name, "speeds")
