@@ -16,7 +16,6 @@ void berth_i_means_release(const berth_plan *p, double *ops, double *transfers);
 berth_status berth_i_spread_prices(const berth_plan *p, double **out);
 void berth_i_spread_prices_release(const berth_plan *p, double *prices); /* NULL is fine */
 
-/** Baechi's placers: "" and the published ones. */
 /** What m-etf and m-sct order candidates by, as a policy's `prepare`. */
 berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *ud, const berth_plan *p, double *priority);
 /** Links, clock, memory and ties of the published variants. */
