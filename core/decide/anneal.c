@@ -311,19 +311,17 @@ static void go_on(walk *w) {
 
 static berth_status with_walk(berth_decider *d, bool guided, void (*way)(walk *w)) {
   const size_t n = (size_t)d->p.n, actions = (size_t)d->p.n_actions;
+  berth_i_pool pool = berth_i_pool_empty(d->ctx);
   walk w;
   memset(&w, 0, sizeof w);
   w.d = d;
   w.guided = guided;
-  w.cur = berth_i_alloc(d->ctx, n, sizeof *w.cur);
-  w.weight = berth_i_alloc(d->ctx, n * actions, sizeof *w.weight);
-  w.fresh = berth_i_zalloc(d->ctx, n, 1);
+  w.cur = berth_i_pool_alloc(&pool, n, sizeof *w.cur);
+  w.weight = berth_i_pool_alloc(&pool, n * actions, sizeof *w.weight);
+  w.fresh = berth_i_pool_zalloc(&pool, n, 1);
   for (int32_t m = 0; m < N_MOVES; m++) w.gain[m] = FIRST;
-  if (w.cur && w.weight && w.fresh) way(&w);
-  else w.status = berth_i_nomem(d->ctx);
-  berth_i_free(d->ctx, w.cur, n, sizeof *w.cur);
-  berth_i_free(d->ctx, w.weight, n * actions, sizeof *w.weight);
-  berth_i_free(d->ctx, w.fresh, n, 1);
+  if ((w.status = berth_i_pool_status(&pool)) == BERTH_OK) way(&w);
+  berth_i_pool_free(&pool);
   return w.status;
 }
 

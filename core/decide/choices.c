@@ -77,16 +77,16 @@ static size_t most_places(const berth_decisions *p) {
   return 1 + (size_t)(p->path_at ? p->path_at[p->n_actions] : p->n_actions);
 }
 
-static berth_status alloc_choices(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c) {
+static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p, berth_i_choices *c) {
   const size_t n = most_places(p), actions = (size_t)p->n_actions;
-  c->kid_at = berth_i_alloc(ctx, n + 1, sizeof *c->kid_at);
-  c->kid = berth_i_alloc(ctx, n, sizeof *c->kid);
-  c->low = berth_i_alloc(ctx, n, sizeof *c->low);
-  c->high = berth_i_alloc(ctx, n, sizeof *c->high);
-  c->parent = berth_i_alloc(ctx, n, sizeof *c->parent);
-  c->order = berth_i_alloc(ctx, actions, sizeof *c->order);
-  c->end = berth_i_alloc(ctx, actions, sizeof *c->end);
-  return c->kid_at && c->kid && c->low && c->high && c->parent && c->order && c->end ? BERTH_OK : berth_i_nomem(ctx);
+  c->kid_at = berth_i_pool_alloc(pool, n + 1, sizeof *c->kid_at);
+  c->kid = berth_i_pool_alloc(pool, n, sizeof *c->kid);
+  c->low = berth_i_pool_alloc(pool, n, sizeof *c->low);
+  c->high = berth_i_pool_alloc(pool, n, sizeof *c->high);
+  c->parent = berth_i_pool_alloc(pool, n, sizeof *c->parent);
+  c->order = berth_i_pool_alloc(pool, actions, sizeof *c->order);
+  c->end = berth_i_pool_alloc(pool, actions, sizeof *c->end);
+  return berth_i_pool_status(pool);
 }
 
 static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int32_t *spare) {
@@ -100,29 +100,20 @@ static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int
 }
 
 /* Without paths each action is one choice. */
-berth_status berth_i_choices_make(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c) {
+berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p, berth_i_choices *c) {
   const size_t n = most_places(p) + 1;
-  int32_t *spare = berth_i_alloc(ctx, n, sizeof *spare), *at = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(pool->ctx);
+  int32_t *spare = berth_i_pool_alloc(&scratch, n, sizeof *spare), *at = NULL;
   paths one = { p->path_at, p->path, p->n_actions };
-  berth_status st = spare ? alloc_choices(ctx, p, c) : berth_i_nomem(ctx);
-  if (st == BERTH_OK && !p->path_at) {
-    if (!(at = berth_i_alloc(ctx, n, sizeof *at))) st = berth_i_nomem(ctx);
+  berth_status st;
+  if (!p->path_at) {
+    at = berth_i_pool_alloc(&scratch, n, sizeof *at);
     for (size_t i = 0; at && i < n; i++) at[i] = (int32_t)i;
     one.at = one.step = at;
   }
-  if (st == BERTH_OK) st = make(ctx, &one, c, spare);
-  berth_i_free(ctx, at, n, sizeof *at);
-  berth_i_free(ctx, spare, n, sizeof *spare);
+  st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = alloc_choices(pool, p, c);
+  if (st == BERTH_OK) st = make(pool->ctx, &one, c, spare);
+  berth_i_pool_free(&scratch);
   return st;
-}
-
-void berth_i_choices_release(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c) {
-  const size_t n = most_places(p), actions = (size_t)p->n_actions;
-  berth_i_free(ctx, c->kid_at, n + 1, sizeof *c->kid_at);
-  berth_i_free(ctx, c->kid, n, sizeof *c->kid);
-  berth_i_free(ctx, c->low, n, sizeof *c->low);
-  berth_i_free(ctx, c->high, n, sizeof *c->high);
-  berth_i_free(ctx, c->parent, n, sizeof *c->parent);
-  berth_i_free(ctx, c->order, actions, sizeof *c->order);
-  berth_i_free(ctx, c->end, actions, sizeof *c->end);
 }

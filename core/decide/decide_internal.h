@@ -2,7 +2,7 @@
 #ifndef BERTH_DECIDE_INTERNAL_H
 #define BERTH_DECIDE_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include <berth/decide.h>
 
 /** Less excess is better, then less value. */
@@ -51,6 +51,7 @@ typedef struct berth_i_node {
 } berth_i_node;
 
 typedef struct berth_i_tree {
+  berth_i_pool pool;
   berth_i_node *node;
   int32_t n, root;        /* n 0: not begun */
   size_t node_cap;
@@ -68,6 +69,7 @@ typedef struct berth_i_budget {
 } berth_i_budget;
 
 struct berth_decider {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs, busy;
   berth_decisions p;      /* tables are its own */
@@ -132,7 +134,6 @@ static inline const int32_t *berth_i_known_key(const berth_decider *d, int32_t i
 }
 
 /* known.c */
-void berth_i_known_release(berth_decider *d);
 /** The number of an assignment in known; BERTH_NONE. */
 int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
 /** The best assignment that is known, and the most promising ones, each of another value than those before, and unlike each of
@@ -161,11 +162,10 @@ berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row
 berth_status berth_i_decide_prior(berth_decider *d, int32_t k);
 
 /* choices.c */
-berth_status berth_i_choices_make(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c);
-void berth_i_choices_release(berth_ctx *ctx, const berth_decisions *p, berth_i_choices *c);
+/** Arrays belong to the pool. */
+berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p, berth_i_choices *c);
 
 /* mcts_tree.c */
-void berth_i_tree_release(berth_decider *d);
 berth_status berth_i_tree_begin(berth_decider *d);
 /** Gives a node its kids: of a new decision by weight [actions], else by those of the decision. */
 berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *weight);

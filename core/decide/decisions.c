@@ -174,100 +174,40 @@ static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-/* A copy of `table`, or of nothing. */
-static bool copy(berth_ctx *ctx, size_t n, size_t size, const void *table, const void **out) {
-  void *made = table ? berth_i_alloc(ctx, n, size) : NULL;
-  if (made) memcpy(made, table, n * size);
-  *out = made;
-  return made || !table;
-}
-
 static size_t path_steps(const berth_decisions *p) { return p->path_at ? (size_t)p->path_at[p->n_actions] : 0; }
 
-static bool copy_tables(berth_decider *d, const berth_decisions *p) {
+static void copy_tables(berth_decider *d, const berth_decisions *p) {
   const size_t n = (size_t)p->n, actions = (size_t)p->n_actions, starts = (size_t)p->n_starts;
-  const void *weight = NULL, *everywhere = NULL, *seam = NULL, *instead = NULL;
-  const void *legal = NULL, *position = NULL, *path_at = NULL, *path = NULL;
-  const void *start = NULL, *start_value = NULL, *start_excess = NULL;
-  const bool made = copy(d->ctx, n * actions, 1, p->legal, &legal) &&
-                    copy(d->ctx, actions, sizeof *p->instead, p->instead, &instead) &&
-                    copy(d->ctx, n, sizeof *p->position, p->position, &position) &&
-                    copy(d->ctx, n, sizeof *p->weight, p->weight, &weight) &&
-                    copy(d->ctx, n, sizeof *p->seam, p->seam, &seam) && copy(d->ctx, actions, 1, p->everywhere, &everywhere) &&
-                    copy(d->ctx, actions + 1, sizeof *p->path_at, p->path_at, &path_at) &&
-                    copy(d->ctx, path_steps(p), sizeof *p->path, p->path_at ? p->path : NULL, &path) &&
-                    copy(d->ctx, starts * n, sizeof *p->start, starts > 0 ? p->start : NULL, &start) &&
-                    copy(d->ctx, starts, sizeof *p->start_value, starts > 0 ? p->start_value : NULL, &start_value) &&
-                    copy(d->ctx, starts, sizeof *p->start_excess, starts > 0 ? p->start_excess : NULL, &start_excess);
-  d->p.legal = legal;
-  d->p.instead = instead;
-  d->p.position = position;
-  d->p.weight = weight;
-  d->p.everywhere = everywhere;
-  d->p.seam = seam;
-  d->p.path_at = path_at;
-  d->p.path = path;
-  d->p.start = start;
-  d->p.start_value = start_value;
-  d->p.start_excess = start_excess;
-  return made;
+  berth_i_pool *pool = &d->pool;
+  d->p.legal = berth_i_pool_copy(pool, p->legal, n * actions, 1);
+  d->p.instead = berth_i_pool_copy(pool, p->instead, actions, sizeof *p->instead);
+  d->p.position = berth_i_pool_copy(pool, p->position, n, sizeof *p->position);
+  d->p.weight = berth_i_pool_copy(pool, p->weight, n, sizeof *p->weight);
+  d->p.seam = berth_i_pool_copy(pool, p->seam, n, sizeof *p->seam);
+  d->p.everywhere = berth_i_pool_copy(pool, p->everywhere, actions, 1);
+  d->p.path_at = berth_i_pool_copy(pool, p->path_at, actions + 1, sizeof *p->path_at);
+  d->p.path = berth_i_pool_copy(pool, p->path_at ? p->path : NULL, path_steps(p), sizeof *p->path);
+  d->p.start = berth_i_pool_copy(pool, starts > 0 ? p->start : NULL, starts * n, sizeof *p->start);
+  d->p.start_value = berth_i_pool_copy(pool, starts > 0 ? p->start_value : NULL, starts, sizeof *p->start_value);
+  d->p.start_excess = berth_i_pool_copy(pool, starts > 0 ? p->start_excess : NULL, starts, sizeof *p->start_excess);
 }
 
-static void free_tables(berth_decider *d) {
-  const berth_decisions *p = &d->p;
-  const size_t n = (size_t)p->n, actions = (size_t)p->n_actions, starts = (size_t)p->n_starts;
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->path, path_steps(p), sizeof *p->path);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->path_at, actions + 1, sizeof *p->path_at);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->legal, n * actions, 1);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->instead, actions, sizeof *p->instead);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->position, n, sizeof *p->position);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->weight, n, sizeof *p->weight);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->everywhere, actions, 1);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->seam, n, sizeof *p->seam);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->start, starts * n, sizeof *p->start);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->start_value, starts, sizeof *p->start_value);
-  berth_i_free(d->ctx, (void *)(uintptr_t)p->start_excess, starts, sizeof *p->start_excess);
-}
-
-static size_t picks(const berth_decisions *p) { return (size_t)(p->n > p->n_actions ? p->n : p->n_actions); }
-
-static bool alloc_scratch(berth_decider *d) {
-  const size_t n = (size_t)d->p.n, batch = (size_t)d->o.batch;
-  d->near = berth_i_alloc(d->ctx, n, sizeof *d->near);
-  d->rank = berth_i_alloc(d->ctx, n, sizeof *d->rank);
-  d->by_weight = berth_i_alloc(d->ctx, n, sizeof *d->by_weight);
-  d->cut = berth_i_alloc(d->ctx, n, sizeof *d->cut);
-  d->good = berth_i_alloc(d->ctx, (size_t)d->p.n_actions, sizeof *d->good);
-  d->row = berth_i_alloc(d->ctx, batch * n, sizeof *d->row);
-  d->row_worth = berth_i_alloc(d->ctx, batch, sizeof *d->row_worth);
-  d->row_known = berth_i_alloc(d->ctx, batch, sizeof *d->row_known);
-  d->value = berth_i_alloc(d->ctx, batch, sizeof *d->value);
-  d->excess = berth_i_alloc(d->ctx, batch, sizeof *d->excess);
-  d->weight = berth_i_alloc(d->ctx, batch * (size_t)d->p.n_actions, sizeof *d->weight);
-  d->leaf = berth_i_alloc(d->ctx, batch, sizeof *d->leaf);
-  d->ask = berth_i_alloc(d->ctx, batch, sizeof *d->ask);
-  d->pick = berth_i_alloc(d->ctx, picks(&d->p), sizeof *d->pick);
-  return d->near && d->rank && d->by_weight && d->cut && d->good && d->row &&
-         d->row_worth && d->row_known && d->value && d->excess && d->weight && d->leaf && d->ask &&
-         d->pick;
-}
-
-static void free_scratch(berth_decider *d) {
-  const size_t n = (size_t)d->p.n, batch = (size_t)d->o.batch;
-  berth_i_free(d->ctx, d->near, n, sizeof *d->near);
-  berth_i_free(d->ctx, d->rank, n, sizeof *d->rank);
-  berth_i_free(d->ctx, d->by_weight, n, sizeof *d->by_weight);
-  berth_i_free(d->ctx, d->cut, n, sizeof *d->cut);
-  berth_i_free(d->ctx, d->good, (size_t)d->p.n_actions, sizeof *d->good);
-  berth_i_free(d->ctx, d->row, batch * n, sizeof *d->row);
-  berth_i_free(d->ctx, d->row_worth, batch, sizeof *d->row_worth);
-  berth_i_free(d->ctx, d->row_known, batch, sizeof *d->row_known);
-  berth_i_free(d->ctx, d->value, batch, sizeof *d->value);
-  berth_i_free(d->ctx, d->excess, batch, sizeof *d->excess);
-  berth_i_free(d->ctx, d->weight, batch * (size_t)d->p.n_actions, sizeof *d->weight);
-  berth_i_free(d->ctx, d->leaf, batch, sizeof *d->leaf);
-  berth_i_free(d->ctx, d->ask, batch, sizeof *d->ask);
-  berth_i_free(d->ctx, d->pick, picks(&d->p), sizeof *d->pick);
+static void alloc_scratch(berth_decider *d) {
+  const size_t n = (size_t)d->p.n, batch = (size_t)d->o.batch, actions = (size_t)d->p.n_actions;
+  d->near = berth_i_pool_alloc(&d->pool, n, sizeof *d->near);
+  d->rank = berth_i_pool_alloc(&d->pool, n, sizeof *d->rank);
+  d->by_weight = berth_i_pool_alloc(&d->pool, n, sizeof *d->by_weight);
+  d->cut = berth_i_pool_alloc(&d->pool, n, sizeof *d->cut);
+  d->good = berth_i_pool_alloc(&d->pool, actions, sizeof *d->good);
+  d->row = berth_i_pool_alloc(&d->pool, batch * n, sizeof *d->row);
+  d->row_worth = berth_i_pool_alloc(&d->pool, batch, sizeof *d->row_worth);
+  d->row_known = berth_i_pool_alloc(&d->pool, batch, sizeof *d->row_known);
+  d->value = berth_i_pool_alloc(&d->pool, batch, sizeof *d->value);
+  d->excess = berth_i_pool_alloc(&d->pool, batch, sizeof *d->excess);
+  d->weight = berth_i_pool_alloc(&d->pool, batch * actions, sizeof *d->weight);
+  d->leaf = berth_i_pool_alloc(&d->pool, batch, sizeof *d->leaf);
+  d->ask = berth_i_pool_alloc(&d->pool, batch, sizeof *d->ask);
+  d->pick = berth_i_pool_alloc(&d->pool, n > actions ? n : actions, sizeof *d->pick);
 }
 
 static int32_t count_legal(const berth_decider *d, int32_t i) {
@@ -305,21 +245,20 @@ static void order_weights(berth_decider *d) {
   }
 }
 
-static berth_status number_positions(berth_decider *d) {
-  double *position;
-  if (d->p.position) return BERTH_OK;
-  if (!(position = berth_i_alloc(d->ctx, (size_t)d->p.n, sizeof *position))) return berth_i_nomem(d->ctx);
-  for (int32_t i = 0; i < d->p.n; i++) position[i] = i;
+static void number_positions(berth_decider *d) {
+  double *position = berth_i_pool_alloc(&d->pool, (size_t)d->p.n, sizeof *position);
+  for (int32_t i = 0; position && i < d->p.n; i++) position[i] = i;
   d->p.position = position;
-  return BERTH_OK;
 }
 
 static berth_status fill_in(berth_decider *d, const berth_decisions *p) {
   berth_status st;
-  if (!copy_tables(d, p) || !alloc_scratch(d)) return berth_i_nomem(d->ctx);
-  if ((st = number_positions(d)) != BERTH_OK) return st;
-  if ((st = berth_i_choices_make(d->ctx, &d->p, &d->choices)) != BERTH_OK) return st;
-  d->way = berth_i_alloc(d->ctx, (size_t)d->choices.n, sizeof *d->way);
+  copy_tables(d, p);
+  if (!d->p.position) number_positions(d);
+  alloc_scratch(d);
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
+  if ((st = berth_i_choices_make(&d->pool, &d->p, &d->choices)) != BERTH_OK) return st;
+  d->way = berth_i_pool_alloc(&d->pool, (size_t)d->choices.n, sizeof *d->way);
   if (!d->way) return berth_i_nomem(d->ctx);
   order_positions(d);
   order_cuts(d);
@@ -331,20 +270,13 @@ static berth_status fill_in(berth_decider *d, const berth_decisions *p) {
 static void drop(berth_decider *d) {
   berth_ctx *ctx = d->ctx;
   if (d->p.release) d->p.release(d->p.ud);
-  berth_i_free(ctx, d->way, (size_t)d->choices.n, sizeof *d->way);
-  berth_i_choices_release(ctx, &d->p, &d->choices);
-  berth_i_known_release(d);
-  berth_i_tree_release(d);
-  berth_i_free(ctx, d->trace_at, d->trace_at_cap, sizeof *d->trace_at);
-  berth_i_free(ctx, d->trace_value, d->trace_value_cap, sizeof *d->trace_value);
-  free_scratch(d);
-  free_tables(d);
-  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_i_pool_free(&d->tree.pool);
+  berth_i_pool_free(&d->pool);
   berth_ctx_release(ctx);
 }
 
 static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *o, berth_decider **out) {
-  berth_decider *d = berth_i_zalloc(ctx, 1, sizeof *d);
+  berth_decider *d = berth_i_pool_object(ctx, sizeof *d);
   berth_status st;
   if (!d) return berth_i_nomem(ctx);
   berth_ctx_retain(d->ctx = ctx);

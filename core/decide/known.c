@@ -36,8 +36,8 @@ static berth_status widen(berth_decider *d) {
   const size_t n = t->n_slots ? 2 * t->n_slots : 64;
   int32_t *slot;
   if (2 * (size_t)(t->n + 1) <= t->n_slots) return BERTH_OK;
-  if (!(slot = berth_i_alloc(d->ctx, n, sizeof *slot))) return berth_i_nomem(d->ctx);
-  berth_i_free(d->ctx, t->slot, t->n_slots, sizeof *slot);
+  slot = berth_i_pool_realloc(&d->pool, t->slot, t->n_slots, n, sizeof *slot);
+  if (!slot) return berth_i_nomem(d->ctx);
   t->slot = slot;
   t->n_slots = n;
   for (size_t at = 0; at < n; at++) slot[at] = BERTH_NONE;
@@ -49,11 +49,11 @@ static berth_status room_for_one(berth_decider *d) {
   berth_i_known *t = &d->known;
   const size_t n = (size_t)t->n + 1;
   berth_status st = widen(d);
-  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->key, &t->key_cap, n * (size_t)d->p.n, sizeof *t->key);
-  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->worth, &t->worth_cap, n, sizeof *t->worth);
-  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->hash, &t->hash_cap, n, sizeof *t->hash);
-  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&d->trace_at, &d->trace_at_cap, n, sizeof *d->trace_at);
-  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&d->trace_value, &d->trace_value_cap, n, sizeof *d->trace_value);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&t->key, &t->key_cap, n * (size_t)d->p.n, sizeof *t->key);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&t->worth, &t->worth_cap, n, sizeof *t->worth);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&t->hash, &t->hash_cap, n, sizeof *t->hash);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&d->trace_at, &d->trace_at_cap, n, sizeof *d->trace_at);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&d->trace_value, &d->trace_value_cap, n, sizeof *d->trace_value);
   return st;
 }
 
@@ -74,14 +74,6 @@ static void forget_from(berth_decider *d, int32_t first) {
     t->slot[find(d, berth_i_known_key(d, i), t->hash[i])] = BERTH_NONE;
     t->n--;
   }
-}
-
-void berth_i_known_release(berth_decider *d) {
-  berth_i_known *t = &d->known;
-  berth_i_free(d->ctx, t->key, t->key_cap, sizeof *t->key);
-  berth_i_free(d->ctx, t->worth, t->worth_cap, sizeof *t->worth);
-  berth_i_free(d->ctx, t->hash, t->hash_cap, sizeof *t->hash);
-  berth_i_free(d->ctx, t->slot, t->n_slots, sizeof *t->slot);
 }
 
 /* ---- unlike ones --------------------------------------------------------------------------------- */

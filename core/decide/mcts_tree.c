@@ -1,21 +1,13 @@
 /* The tree of decisions: nodes, their kids, the way to the root. */
 #include "decide_internal.h"
 
-void berth_i_tree_release(berth_decider *d) {
-  berth_i_tree *t = &d->tree;
-  berth_i_free(d->ctx, t->node, t->node_cap, sizeof *t->node);
-  berth_i_free(d->ctx, t->kid, t->kid_cap, sizeof *t->kid);
-  berth_i_free(d->ctx, t->kid_prior, t->prior_cap, sizeof *t->kid_prior);
-  berth_i_free(d->ctx, t->weight, t->weight_cap, sizeof *t->weight);
-}
-
 /* ---- nodes ------------------------------------------------------------------------------------ */
 
 static berth_status add(berth_decider *d, int32_t parent, int32_t *out) {
   berth_i_tree *t = &d->tree;
   const size_t n = (size_t)t->n + 1;
   berth_i_node *x;
-  berth_status st = berth_i_grow(d->ctx, (void **)&t->node, &t->node_cap, n, sizeof *t->node);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->node, &t->node_cap, n, sizeof *t->node);
   if (st != BERTH_OK) return st;
   x = &t->node[*out = t->n++];
   memset(x, 0, sizeof *x);
@@ -29,6 +21,7 @@ static berth_status add(berth_decider *d, int32_t parent, int32_t *out) {
 berth_status berth_i_tree_begin(berth_decider *d) {
   if (d->tree.n > 0) return BERTH_OK;
   d->base = d->best;
+  d->tree.pool = berth_i_pool_empty(d->ctx);
   return add(d, BERTH_NONE, &d->tree.root);
 }
 
@@ -127,7 +120,7 @@ static bool in_steps(const berth_decider *d) { return d->choices.n > d->p.n_acti
 static berth_status keep_weights(berth_decider *d, int32_t node, const double *weight) {
   berth_i_tree *t = &d->tree;
   const size_t n = (size_t)d->p.n_actions;
-  berth_status st = berth_i_grow(d->ctx, (void **)&t->weight, &t->weight_cap, t->weight_n + n, sizeof *weight);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->weight, &t->weight_cap, t->weight_n + n, sizeof *weight);
   if (st != BERTH_OK) return st;
   memcpy(&t->weight[t->weight_n], weight, n * sizeof *weight);
   t->node[node].weights = t->weight_n;
@@ -139,8 +132,8 @@ berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *w
   berth_i_tree *t = &d->tree;
   const int32_t place = t->node[node].place;
   const size_t need = t->kid_n + (size_t)(d->choices.kid_at[place + 1] - d->choices.kid_at[place]);
-  berth_status st = berth_i_grow(d->ctx, (void **)&t->kid, &t->kid_cap, need, sizeof *t->kid);
-  if (st == BERTH_OK) st = berth_i_grow(d->ctx, (void **)&t->kid_prior, &t->prior_cap, need, sizeof *t->kid_prior);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->kid, &t->kid_cap, need, sizeof *t->kid);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&t->pool, (void **)&t->kid_prior, &t->prior_cap, need, sizeof *t->kid_prior);
   if (st == BERTH_OK && place == 0 && in_steps(d)) st = keep_weights(d, node, weight);
   if (st != BERTH_OK) return st;
   t->node[node].kids = t->kid_n;

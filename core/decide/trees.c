@@ -87,7 +87,7 @@ static berth_status around_known(berth_decider *d, share s) {
     berth_i_tree kept = d->tree;
     d->tree = x[k].tree;
     d->playouts += d->tree.playouts;
-    berth_i_tree_release(d);
+    berth_i_pool_free(&d->tree.pool);
     d->tree = kept;
   }
   return st;
