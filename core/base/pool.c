@@ -63,7 +63,11 @@ berth_status berth_i_pool_grow(berth_i_pool *p, void **ptr, size_t *cap, size_t 
   return BERTH_OK;
 }
 
-berth_status berth_i_pool_status(const berth_i_pool *p) { return p->refused ? berth_i_nomem(p->ctx) : BERTH_OK; }
+berth_status berth_i_pool_status(berth_i_pool *p) {
+  bool refused = p->refused;
+  p->refused = false;
+  return refused ? berth_i_nomem(p->ctx) : BERTH_OK;
+}
 
 void berth_i_pool_free(berth_i_pool *p) {
   berth_ctx *ctx = p->ctx;

@@ -25,8 +25,8 @@ char *berth_i_pool_strdup(berth_i_pool *p, const char *s);
 void *berth_i_pool_realloc(berth_i_pool *p, void *ptr, size_t n_old, size_t n, size_t size);
 /** As berth_i_grow, of an array of the pool or, with *cap 0, a new one. A refusal does not mark the pool. */
 berth_status berth_i_pool_grow(berth_i_pool *p, void **ptr, size_t *cap, size_t need, size_t size);
-/** @return BERTH_OK, BERTH_ENOMEM (a request was refused) */
-berth_status berth_i_pool_status(const berth_i_pool *p);
+/** Removes the mark.  @return BERTH_OK, BERTH_ENOMEM (a request was refused since the last call) */
+berth_status berth_i_pool_status(berth_i_pool *p);
 /** An object that begins with the pool in which it is: berth_i_pool_free of that one frees it, too.
  *  @return zeroed but for the pool; NULL: refused */
 void *berth_i_pool_object(berth_ctx *ctx, size_t size);

@@ -37,21 +37,20 @@ static berth_status run_alone(berth_executor *x, berth_i_operands *a, uint64_t *
 berth_status berth_i_exec_expect(berth_executor *x) {
   size_t n = (size_t)x->g->n_ops;
   const int32_t *device = x->device;
-  int32_t *zero = berth_i_zalloc(x->ctx, n, sizeof *zero);
-  uint64_t *sums = berth_i_alloc(x->ctx, n, sizeof *sums);
+  berth_i_pool scratch = berth_i_pool_empty(x->ctx);
+  int32_t *zero = berth_i_pool_zalloc(&scratch, n, sizeof *zero);
+  uint64_t *sums = berth_i_pool_alloc(&scratch, n, sizeof *sums);
   berth_i_operands a = { 0 };
-  berth_status st = zero && sums ? berth_i_operands_new(x, &a) : berth_i_nomem(x->ctx);
+  berth_status st = berth_i_operands_new(x, &scratch, &a);
   if (st != BERTH_OK) goto done;
   x->device = zero;
   if ((st = berth_i_exec_layout(x)) == BERTH_OK) st = run_alone(x, &a, sums);
   x->device = device;
   if (st != BERTH_OK) goto done;
-  x->expected = sums;
-  sums = NULL;
+  x->expected = berth_i_pool_copy(&x->pool, sums, n, sizeof *sums);
+  st = berth_i_pool_status(&x->pool);
 done:
-  berth_i_operands_release(x, &a);
-  berth_i_free(x->ctx, zero, n, sizeof *zero);
-  berth_i_free(x->ctx, sums, n, sizeof *sums);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

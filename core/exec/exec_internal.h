@@ -7,6 +7,7 @@
 #ifndef BERTH_EXEC_INTERNAL_H
 #define BERTH_EXEC_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "cost/cost_internal.h"
 #include "sim/dispatch/dispatch_internal.h"
 #include <berth/exec.h>
@@ -88,6 +89,7 @@ typedef struct berth_i_exec_device {
 typedef int (*berth_i_spawn_fn)(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void *), void *ud);
 
 struct berth_executor {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_cost *cost;
   const berth_graph *g;
@@ -146,8 +148,8 @@ berth_status berth_i_exec_plan(berth_executor *x);
 berth_status berth_i_exec_layout(berth_executor *x);
 /** Points args at the inputs and outputs of op. */
 void berth_i_exec_operands(const berth_executor *x, int32_t op, berth_i_operands *args);
-berth_status berth_i_operands_new(berth_executor *x, berth_i_operands *a);
-void berth_i_operands_release(const berth_executor *x, berth_i_operands *a);
+/** Arrays belong to the pool. */
+berth_status berth_i_operands_new(const berth_executor *x, berth_i_pool *pool, berth_i_operands *a);
 void berth_i_exec_give(const berth_executor *x, int32_t op, float *out); /* the numbers that a source reads */
 
 /** The run on one thread: fills x->expected. */

@@ -4,14 +4,13 @@
 
 static berth_status alloc_arrays(berth_execution *r) {
   size_t n = (size_t)r->n_ops;
-  r->device = berth_i_alloc(r->ctx, n, sizeof *r->device);
-  r->start = berth_i_alloc(r->ctx, n, sizeof *r->start);
-  r->finish = berth_i_alloc(r->ctx, n, sizeof *r->finish);
-  r->busy = berth_i_zalloc(r->ctx, (size_t)r->n_devices, sizeof *r->busy);
-  r->transfer = berth_i_alloc(r->ctx, (size_t)r->n_transfers, sizeof *r->transfer);
-  r->turns = berth_i_alloc(r->ctx, n, sizeof *r->turns);
-  if (!r->device || !r->start || !r->finish || !r->busy || !r->transfer || !r->turns) return berth_i_nomem(r->ctx);
-  return BERTH_OK;
+  r->device = berth_i_pool_alloc(&r->pool, n, sizeof *r->device);
+  r->start = berth_i_pool_alloc(&r->pool, n, sizeof *r->start);
+  r->finish = berth_i_pool_alloc(&r->pool, n, sizeof *r->finish);
+  r->busy = berth_i_pool_zalloc(&r->pool, (size_t)r->n_devices, sizeof *r->busy);
+  r->transfer = berth_i_pool_alloc(&r->pool, (size_t)r->n_transfers, sizeof *r->transfer);
+  r->turns = berth_i_pool_alloc(&r->pool, n, sizeof *r->turns);
+  return berth_i_pool_status(&r->pool);
 }
 
 static void fill_ops(const berth_executor *x, berth_execution *r) {
@@ -42,13 +41,13 @@ static void fill_transfers(const berth_executor *x, berth_execution *r) {
 
 static berth_status check(berth_executor *x, berth_execution *r) {
   if (!x->o.check) return BERTH_OK;
-  if (!(r->sums = berth_i_alloc(r->ctx, (size_t)r->n_ops, sizeof *r->sums))) return berth_i_nomem(r->ctx);
+  if (!(r->sums = berth_i_pool_alloc(&r->pool, (size_t)r->n_ops, sizeof *r->sums))) return berth_i_nomem(r->ctx);
   r->wrong = berth_i_exec_compare(x, r->sums);
   return BERTH_OK;
 }
 
 berth_status berth_i_execution_new(berth_executor *x, berth_execution **out) {
-  berth_execution *r = berth_i_zalloc(x->ctx, 1, sizeof *r);
+  berth_execution *r = berth_i_pool_object(x->ctx, sizeof *r);
   berth_status st;
   if (!r) return berth_i_nomem(x->ctx);
   r->ctx = x->ctx;
@@ -70,20 +69,10 @@ fail:
 }
 
 void berth_execution_release(berth_execution *r) {
-  size_t n;
   berth_cost *cost;
   if (!r) return;
-  n = (size_t)r->n_ops;
   cost = r->cost;
-  berth_i_free(r->ctx, r->times, (size_t)r->n_times, sizeof *r->times);
-  berth_i_free(r->ctx, r->device, n, sizeof *r->device);
-  berth_i_free(r->ctx, r->start, n, sizeof *r->start);
-  berth_i_free(r->ctx, r->finish, n, sizeof *r->finish);
-  berth_i_free(r->ctx, r->busy, (size_t)r->n_devices, sizeof *r->busy);
-  berth_i_free(r->ctx, r->transfer, (size_t)r->n_transfers, sizeof *r->transfer);
-  berth_i_free(r->ctx, r->turns, n, sizeof *r->turns);
-  berth_i_free(r->ctx, r->sums, n, sizeof *r->sums);
-  berth_i_free(r->ctx, r, 1, sizeof *r);
+  berth_i_pool_free(&r->pool);
   berth_cost_release(cost); /* last: it may hold the context */
 }
 

@@ -5,6 +5,7 @@
 #include "exec_internal.h"
 
 struct berth_execution {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_cost *cost;
   int32_t n_ops, n_devices, n_transfers, n_times;

@@ -98,80 +98,44 @@ static size_t count_channels(const berth_executor *x) {
 
 static berth_status alloc_graph_arrays(berth_executor *x) {
   size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
-  x->kernel = berth_i_zalloc(x->ctx, n, sizeof *x->kernel);
-  x->length = berth_i_zalloc(x->ctx, t, sizeof *x->length);
-  x->in_edge = berth_i_zalloc(x->ctx, m, sizeof *x->in_edge);
-  x->edge_tensor = berth_i_zalloc(x->ctx, m, sizeof *x->edge_tensor);
-  x->home = berth_i_zalloc(x->ctx, t, sizeof *x->home);
-  x->own = berth_i_zalloc(x->ctx, n, sizeof *x->own);
-  x->lead = berth_i_zalloc(x->ctx, m, sizeof *x->lead);
-  x->copy_at = berth_i_zalloc(x->ctx, m, sizeof *x->copy_at);
-  if (!x->kernel || !x->length || !x->in_edge || !x->edge_tensor || !x->home || !x->own || !x->lead || !x->copy_at)
-    return berth_i_nomem(x->ctx);
-  return BERTH_OK;
+  x->kernel = berth_i_pool_zalloc(&x->pool, n, sizeof *x->kernel);
+  x->length = berth_i_pool_zalloc(&x->pool, t, sizeof *x->length);
+  x->in_edge = berth_i_pool_zalloc(&x->pool, m, sizeof *x->in_edge);
+  x->edge_tensor = berth_i_pool_zalloc(&x->pool, m, sizeof *x->edge_tensor);
+  x->home = berth_i_pool_zalloc(&x->pool, t, sizeof *x->home);
+  x->own = berth_i_pool_zalloc(&x->pool, n, sizeof *x->own);
+  x->lead = berth_i_pool_zalloc(&x->pool, m, sizeof *x->lead);
+  x->copy_at = berth_i_pool_zalloc(&x->pool, m, sizeof *x->copy_at);
+  return berth_i_pool_status(&x->pool);
 }
 
 static berth_status alloc_run_arrays(berth_executor *x) {
   size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges;
-  x->ready = berth_i_zalloc(x->ctx, n, sizeof *x->ready);
-  x->missing = berth_i_zalloc(x->ctx, n, sizeof *x->missing);
-  x->turns = berth_i_zalloc(x->ctx, n, sizeof *x->turns);
-  x->since = berth_i_zalloc(x->ctx, n, sizeof *x->since);
-  x->start = berth_i_zalloc(x->ctx, n, sizeof *x->start);
-  x->finish = berth_i_zalloc(x->ctx, n, sizeof *x->finish);
-  x->copy = berth_i_zalloc(x->ctx, m, sizeof *x->copy);
-  x->waiting = berth_i_zalloc(x->ctx, m, sizeof *x->waiting);
-  x->channel = berth_i_zalloc(x->ctx, x->n_channels, sizeof *x->channel);
-  if (!x->ready || !x->missing || !x->turns || !x->since || !x->start || !x->finish || !x->copy || !x->waiting || !x->channel)
-    return berth_i_nomem(x->ctx);
-  return BERTH_OK;
+  x->ready = berth_i_pool_zalloc(&x->pool, n, sizeof *x->ready);
+  x->missing = berth_i_pool_zalloc(&x->pool, n, sizeof *x->missing);
+  x->turns = berth_i_pool_zalloc(&x->pool, n, sizeof *x->turns);
+  x->since = berth_i_pool_zalloc(&x->pool, n, sizeof *x->since);
+  x->start = berth_i_pool_zalloc(&x->pool, n, sizeof *x->start);
+  x->finish = berth_i_pool_zalloc(&x->pool, n, sizeof *x->finish);
+  x->copy = berth_i_pool_zalloc(&x->pool, m, sizeof *x->copy);
+  x->waiting = berth_i_pool_zalloc(&x->pool, m, sizeof *x->waiting);
+  x->channel = berth_i_pool_zalloc(&x->pool, x->n_channels, sizeof *x->channel);
+  return berth_i_pool_status(&x->pool);
 }
 
 static berth_status alloc_device_arrays(berth_executor *x) {
   size_t d = (size_t)x->n_devices;
-  berth_status st = BERTH_OK;
-  x->arena = berth_i_zalloc(x->ctx, d, sizeof *x->arena);
-  x->dev = berth_i_zalloc(x->ctx, d, sizeof *x->dev);
-  x->thread = berth_i_zalloc(x->ctx, (size_t)n_threads(x), sizeof *x->thread);
-  if (!x->arena || !x->dev || !x->thread) return berth_i_nomem(x->ctx);
-  for (size_t i = 0; i < d && st == BERTH_OK; i++) st = berth_i_operands_new(x, &x->dev[i].args);
+  berth_status st;
+  x->arena = berth_i_pool_zalloc(&x->pool, d, sizeof *x->arena);
+  x->dev = berth_i_pool_zalloc(&x->pool, d, sizeof *x->dev);
+  x->thread = berth_i_pool_zalloc(&x->pool, (size_t)n_threads(x), sizeof *x->thread);
+  st = berth_i_pool_status(&x->pool);
+  for (size_t i = 0; i < d && st == BERTH_OK; i++) st = berth_i_operands_new(x, &x->pool, &x->dev[i].args);
   return st;
 }
 
-static void free_graph_arrays(berth_executor *x) {
-  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
-  berth_i_free(x->ctx, x->kernel, n, sizeof *x->kernel);
-  berth_i_free(x->ctx, x->length, t, sizeof *x->length);
-  berth_i_free(x->ctx, x->in_edge, m, sizeof *x->in_edge);
-  berth_i_free(x->ctx, x->edge_tensor, m, sizeof *x->edge_tensor);
-  berth_i_free(x->ctx, x->home, t, sizeof *x->home);
-  berth_i_free(x->ctx, x->own, n, sizeof *x->own);
-  berth_i_free(x->ctx, x->lead, m, sizeof *x->lead);
-  berth_i_free(x->ctx, x->copy_at, m, sizeof *x->copy_at);
-  berth_i_free(x->ctx, x->key, n, sizeof *x->key);
-  berth_i_free(x->ctx, x->expected, n, sizeof *x->expected);
-}
-
-static void free_run_arrays(berth_executor *x) {
-  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges;
-  berth_i_free(x->ctx, x->ready, n, sizeof *x->ready);
-  berth_i_free(x->ctx, x->missing, n, sizeof *x->missing);
-  berth_i_free(x->ctx, x->turns, n, sizeof *x->turns);
-  berth_i_free(x->ctx, x->since, n, sizeof *x->since);
-  berth_i_free(x->ctx, x->start, n, sizeof *x->start);
-  berth_i_free(x->ctx, x->finish, n, sizeof *x->finish);
-  berth_i_free(x->ctx, x->copy, m, sizeof *x->copy);
-  berth_i_free(x->ctx, x->waiting, m, sizeof *x->waiting);
-  berth_i_free(x->ctx, x->channel, x->n_channels, sizeof *x->channel);
-}
-
-static void free_device_arrays(berth_executor *x) {
-  size_t d = (size_t)x->n_devices;
-  for (size_t i = 0; x->arena && i < d; i++) berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
-  for (size_t i = 0; x->dev && i < d; i++) berth_i_operands_release(x, &x->dev[i].args);
-  berth_i_free(x->ctx, x->arena, d, sizeof *x->arena);
-  berth_i_free(x->ctx, x->dev, d, sizeof *x->dev);
-  berth_i_free(x->ctx, x->thread, (size_t)n_threads(x), sizeof *x->thread);
+static void free_arenas(berth_executor *x) {
+  for (int32_t i = 0; x->arena && i < x->n_devices; i++) berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------ */
@@ -245,7 +209,7 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
   if ((st = berth_options_check(ctx, berth_exec_option_table(), &o)) != BERTH_OK) return st;
   if ((st = check_choices(ctx, &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost)) != BERTH_OK) return st;
-  if (!(x = berth_i_zalloc(ctx, 1, sizeof *x))) return berth_i_nomem(ctx);
+  if (!(x = berth_i_pool_object(ctx, sizeof *x))) return berth_i_nomem(ctx);
   x->ctx = ctx;
   x->cost = cost;
   berth_cost_retain(cost);
@@ -275,11 +239,9 @@ void berth_executor_release(berth_executor *x) {
   join_threads(x);
   pthread_cond_destroy(&x->news);
   pthread_mutex_destroy(&x->lock);
-  free_device_arrays(x);
-  free_run_arrays(x);
-  free_graph_arrays(x);
+  free_arenas(x);
   berth_sim_release(x->judge);
-  berth_i_free(x->ctx, x, 1, sizeof *x);
+  berth_i_pool_free(&x->pool);
   berth_cost_release(cost); /* last: it may hold the context */
 }
 

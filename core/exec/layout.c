@@ -115,19 +115,11 @@ void berth_i_exec_give(const berth_executor *x, int32_t op, float *out) {
   for (int32_t i = 0; i < BERTH_I_EXEC_GIVEN; i++) out[i] = (float)(2 * berth_rng_uniform(&rng) - 1);
 }
 
-berth_status berth_i_operands_new(berth_executor *x, berth_i_operands *a) {
+berth_status berth_i_operands_new(const berth_executor *x, berth_i_pool *pool, berth_i_operands *a) {
   size_t in = (size_t)x->most_in, out = (size_t)x->most_out;
-  a->in = berth_i_alloc(x->ctx, in, sizeof *a->in);
-  a->in_length = berth_i_alloc(x->ctx, in, sizeof *a->in_length);
-  a->out = berth_i_alloc(x->ctx, out, sizeof *a->out);
-  a->out_length = berth_i_alloc(x->ctx, out, sizeof *a->out_length);
-  return a->in && a->in_length && a->out && a->out_length ? BERTH_OK : berth_i_nomem(x->ctx);
-}
-
-void berth_i_operands_release(const berth_executor *x, berth_i_operands *a) {
-  size_t in = (size_t)x->most_in, out = (size_t)x->most_out;
-  berth_i_free(x->ctx, a->in, in, sizeof *a->in);
-  berth_i_free(x->ctx, a->in_length, in, sizeof *a->in_length);
-  berth_i_free(x->ctx, a->out, out, sizeof *a->out);
-  berth_i_free(x->ctx, a->out_length, out, sizeof *a->out_length);
+  a->in = berth_i_pool_alloc(pool, in, sizeof *a->in);
+  a->in_length = berth_i_pool_alloc(pool, in, sizeof *a->in_length);
+  a->out = berth_i_pool_alloc(pool, out, sizeof *a->out);
+  a->out_length = berth_i_pool_alloc(pool, out, sizeof *a->out_length);
+  return berth_i_pool_status(pool);
 }

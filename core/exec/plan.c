@@ -58,16 +58,15 @@ static void match_inputs(berth_executor *x, int32_t *sorted, int32_t *mark, int3
 
 static berth_status plan_edges(berth_executor *x) {
   size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
-  int32_t *sorted = berth_i_alloc(x->ctx, m, sizeof *sorted);
-  int32_t *mark = berth_i_alloc(x->ctx, t, sizeof *mark);
-  int32_t *cursor = berth_i_alloc(x->ctx, n, sizeof *cursor);
-  bool ok = sorted && mark && cursor;
+  berth_i_pool scratch = berth_i_pool_empty(x->ctx);
+  int32_t *sorted = berth_i_pool_alloc(&scratch, m, sizeof *sorted);
+  int32_t *mark = berth_i_pool_alloc(&scratch, t, sizeof *mark);
+  int32_t *cursor = berth_i_pool_alloc(&scratch, n, sizeof *cursor);
+  berth_status st = berth_i_pool_status(&scratch);
   fill_edge_tensors(x);
-  if (ok) match_inputs(x, sorted, mark, cursor);
-  berth_i_free(x->ctx, sorted, m, sizeof *sorted);
-  berth_i_free(x->ctx, mark, t, sizeof *mark);
-  berth_i_free(x->ctx, cursor, n, sizeof *cursor);
-  return ok ? BERTH_OK : berth_i_nomem(x->ctx);
+  if (st == BERTH_OK) match_inputs(x, sorted, mark, cursor);
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------- */
@@ -145,7 +144,7 @@ static void plan_degrees(berth_executor *x) {
 static berth_status plan_keys(berth_executor *x) {
   const berth_i_dispatch *dispatch = berth_i_dispatch_of(x->o.dispatch);
   if (!dispatch->prepare) return BERTH_OK;
-  if (!(x->key = berth_i_alloc(x->ctx, (size_t)x->g->n_ops, sizeof *x->key))) return berth_i_nomem(x->ctx);
+  if (!(x->key = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->key))) return berth_i_nomem(x->ctx);
   return dispatch->prepare(x->cost, NULL, x->key);
 }
 

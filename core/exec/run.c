@@ -82,34 +82,30 @@ static int32_t first_wrong(berth_execution *const *all, int32_t n) {
   return wrong;
 }
 
-/* Takes the median out of all.  @param times [n] becomes its own */
-static berth_execution *pick(berth_execution **all, int32_t n, berth_i_keyed *ranked, double *times) {
+/* Takes the median out of all. */
+static berth_status pick(berth_execution **all, int32_t n, berth_i_keyed *ranked, berth_execution **out) {
   int32_t best = median(all, n, ranked);
   berth_execution *r = all[best];
-  for (int32_t i = 0; i < n; i++) times[i] = all[i]->makespan;
+  if (!(r->times = berth_i_pool_alloc(&r->pool, (size_t)n, sizeof *r->times))) return berth_i_nomem(r->ctx);
+  for (int32_t i = 0; i < n; i++) r->times[i] = all[i]->makespan;
   r->wrong = first_wrong(all, n);
-  r->times = times;
   r->n_times = n;
   all[best] = NULL;
-  return r;
+  *out = r;
+  return BERTH_OK;
 }
 
 static berth_status run_all(berth_executor *x, int32_t n, berth_execution **out) {
-  berth_execution **all = berth_i_zalloc(x->ctx, (size_t)n, sizeof *all);
-  berth_i_keyed *ranked = berth_i_alloc(x->ctx, (size_t)n, sizeof *ranked);
-  double *times = berth_i_alloc(x->ctx, (size_t)n, sizeof *times);
-  berth_status st = all && ranked && times ? BERTH_OK : berth_i_nomem(x->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(x->ctx);
+  berth_execution **all = berth_i_pool_zalloc(&scratch, (size_t)n, sizeof *all);
+  berth_i_keyed *ranked = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *ranked);
+  berth_status st = berth_i_pool_status(&scratch);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     if ((st = run_once(x, i)) == BERTH_OK) st = berth_i_execution_new(x, &all[i]);
   }
-  if (st == BERTH_OK) {
-    *out = pick(all, n, ranked, times);
-    times = NULL;
-  }
+  if (st == BERTH_OK) st = pick(all, n, ranked, out);
   for (int32_t i = 0; all && i < n; i++) berth_execution_release(all[i]);
-  berth_i_free(x->ctx, all, (size_t)n, sizeof *all);
-  berth_i_free(x->ctx, ranked, (size_t)n, sizeof *ranked);
-  berth_i_free(x->ctx, times, (size_t)n, sizeof *times);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
