@@ -27,8 +27,8 @@ LUA_VERSION = $(if $(filter lua54,$(ABI)),5.4,5.1)
 WARN   = -Wall -Wextra -Wshadow -pedantic
 BASE   = -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -ffp-contract=off -MMD -MP -Icore/include -Icore
 JSON_C := $(shell $(PKG) --cflags libcjson)
-LIBS_C := $(shell $(PKG) --cflags libcjson igraph zlib)
-LIBS   := $(shell $(PKG) --libs libcjson igraph zlib) -lmetis -lcholmod -lglpk -lopenblas -lpthread -lm
+LIBS_C := $(shell $(PKG) --cflags libcjson igraph expat zlib)
+LIBS   := $(shell $(PKG) --libs libcjson igraph expat zlib) -lmetis -lcholmod -lglpk -lopenblas -lpthread -lm
 
 CORE_SRC = $(sort $(wildcard core/*/*.c core/*/*/*.c))
 CORE_OBJ = $(CORE_SRC:%.c=$(BUILD)/%.o)

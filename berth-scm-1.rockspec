@@ -17,6 +17,7 @@ external_dependencies = {
   CHOLMOD = { header = "suitesparse/cholmod.h", library = "cholmod" },
   GLPK = { header = "glpk.h", library = "glpk" },
   OPENBLAS = { library = "openblas" }, -- luarocks does not look where Debian has its header
+  EXPAT = { header = "expat.h", library = "expat" },
   ZLIB = { header = "zlib.h", library = "z" },
 }
 build = {

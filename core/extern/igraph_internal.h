@@ -1,34 +1,10 @@
-/* GraphML through igraph, as a table of nodes and a table of edges, layered layout, and minimum cuts. Process-wide state of igraph
+/* GraphML written by igraph, layered layout, and minimum cuts. Process-wide state of igraph
  * (error, warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with
  * malloc. */
 #ifndef BERTH_IGRAPH_SHELF_H
 #define BERTH_IGRAPH_SHELF_H
 
 #include "base/base_internal.h"
-
-typedef struct berth_i_column {
-  char *name;
-  double *number; /* [rows] NaN: missing; NULL: a column of texts */
-  char **text;    /* [rows] NULL: a column of numbers */
-} berth_i_column;
-
-typedef struct berth_i_columns {
-  berth_i_column *at;
-  int32_t n, rows;
-} berth_i_columns;
-
-typedef struct berth_i_table {
-  berth_ctx *ctx;
-  bool directed;
-  char *name;               /* of the graph; "" */
-  berth_i_columns nodes, edges;
-  int32_t *from, *to;       /* [edges.rows] nodes */
-} berth_i_table;
-
-/** The first graph of a file. Nodes come in order of their first mention, edges in order.
- *  @return BERTH_OK, BERTH_EPARSE ("name: reason" or "name:line: reason"), BERTH_ENOMEM */
-berth_status berth_i_graphml_read(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_table *out);
-void berth_i_table_release(berth_i_table *t);
 
 /** Values ready as text; NULL or "": missing. */
 typedef struct berth_i_written {

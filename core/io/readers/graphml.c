@@ -1,451 +1,563 @@
-/* GraphML in: nodes are ops, edges are tensors; attributes as docs/formats.md lists them. */
+/* GraphML in, in one pass: nodes are ops, edges are tensors; attributes as docs/formats.md lists them. An op is added when its
+ * <node> ends. Edges wait in graphml_edges.c until all nodes are known. */
+#include "extern/expat_internal.h"
+#include "graphml_internal.h"
 #include "io/formats_internal.h"
-#include "extern/igraph_internal.h"
-#include "xml_scan.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-static const char SECONDS[] = "seconds";
+/* ---- attributes that are read ------------------------------------------------------------- */
+
+typedef enum Place { IN_GRAPH, IN_NODE, IN_EDGE, N_PLACES } Place;
+enum { NAME, LABEL, KIND, COLLECTIVE, N_TEXTS };
+
+/* Values of the graph, node or edge at hand: defaults, then what its <data> say. */
+typedef struct Element {
+  berth_op op;
+  berth_i_graphml_edge edge;
+  int32_t count;  /* of a collective */
+  double device;  /* NAN: none */
+  const char *text[N_TEXTS];
+} Element;
+
+typedef enum Type { QUANTITY, NUMBER, WHOLE, DEVICE, FLAG, TEXT } Type;
+
+typedef struct Attribute {
+  Place place;
+  const char *name;
+  Type type;
+  size_t offset;
+  uint32_t detail; /* unit of a QUANTITY, bit of a FLAG, number of a TEXT */
+} Attribute;
+
+#define AT(field) offsetof(Element, field)
+static const Attribute attributes[] = {
+  { IN_GRAPH, "name", TEXT, 0, NAME },
+  { IN_NODE, "name", TEXT, 0, NAME },
+  { IN_NODE, "label", TEXT, 0, LABEL },
+  { IN_NODE, "kind", TEXT, 0, KIND },
+  { IN_NODE, "collective", TEXT, 0, COLLECTIVE },
+  { IN_NODE, "flop", QUANTITY, AT(op.flop), BERTH_FLOP },
+  { IN_NODE, "bytes", QUANTITY, AT(op.bytes), BERTH_BYTES },
+  { IN_NODE, "param_bytes", QUANTITY, AT(op.param_bytes), BERTH_BYTES },
+  { IN_NODE, "workspace_bytes", QUANTITY, AT(op.workspace_bytes), BERTH_BYTES },
+  { IN_NODE, "group", WHOLE, AT(op.group), 0 },
+  { IN_NODE, "twin", WHOLE, AT(op.twin), 0 },
+  { IN_NODE, "pin", WHOLE, AT(op.pin), 0 },
+  { IN_NODE, "count", WHOLE, AT(count), 0 },
+  { IN_NODE, "device", DEVICE, AT(device), 0 },
+  { IN_NODE, "backward", FLAG, AT(op.flags), BERTH_OP_BACKWARD },
+  { IN_NODE, "update", FLAG, AT(op.flags), BERTH_OP_UPDATE },
+  { IN_NODE, "splittable", FLAG, AT(op.flags), BERTH_OP_SPLITTABLE },
+  { IN_NODE, "communication", FLAG, AT(op.flags), BERTH_OP_COMMUNICATION },
+  { IN_EDGE, "bytes", QUANTITY, AT(edge.bytes), BERTH_BYTES },
+  { IN_EDGE, "resident_bytes", QUANTITY, AT(edge.resident_bytes), BERTH_BYTES },
+  { IN_EDGE, "tensor", NUMBER, AT(edge.tensor), 0 },
+  { IN_EDGE, "batch", FLAG, AT(edge.flags), BERTH_TENSOR_BATCH },
+  { IN_EDGE, "gradient", FLAG, AT(edge.flags), BERTH_TENSOR_GRADIENT },
+};
+#undef AT
+enum { N_ATTRIBUTES = sizeof attributes / sizeof *attributes };
+static const Attribute seconds_attribute = { IN_NODE, "seconds", QUANTITY, 0, BERTH_SECONDS };
+
+/* A column is one of the attributes, or N_ATTRIBUTES + a device type: seconds on it. */
+enum { UNREAD = -1, NOT_FOR = -2 };
+
+typedef struct Key {
+  char *name;               /* of the attribute */
+  int32_t column[N_PLACES]; /* UNREAD; NOT_FOR: it must not be there */
+  bool number;              /* its values are declared as numbers */
+  double seconds;           /* default of a column of seconds; NAN: none */
+} Key;
+
+typedef struct Text {
+  char *at;
+  size_t len, cap;
+} Text;
+
+/* Which element is open; DATA and DEFAULT: of a key that is read, UNREAD_DATA: of another. */
+typedef enum State { TOP, GRAPHML, KEY, DEFAULT, GRAPH, NODE, EDGE, DATA, UNREAD_DATA } State;
+static const char *const state_names[] = {
+  "the document", "<graphml>", "<key>", "<default>", "<graph>", "<node>", "<edge>", "<data>", "<data>"
+};
+enum { MOST_STATES = 6 };
 
 typedef struct Reader {
   const berth_i_source *src;
   berth_ctx *ctx;
-  berth_i_table t;
-  const berth_i_column **times; /* [n_types] "seconds" or "seconds:type" */
-  const char **types;
-  int32_t n_types;
-  double *seconds;  /* [n_types] of the present op */
-  int32_t *op_of;   /* [nodes] BERTH_NONE: a collective */
-  int32_t n_ops;
-  const berth_i_column *collective;
-  berth_graph_builder *b;
+  berth_i_graphml g;
+  State state[MOST_STATES];
+  int32_t depth;
+  int64_t skipped;            /* open elements that are passed over */
+  int32_t line;               /* of the tag at hand */
+  Text value;                 /* of the <data> or <default> at hand */
+  berth_i_names key_ids, types;
+  Key *keys;                  /* [key_ids.n] */
+  size_t keys_cap;
+  Key *key;                   /* at hand */
+  bool named, begun;          /* names have a key; data, nodes or edges have begun */
+  Element first[N_PLACES], now[N_PLACES]; /* defaults; values */
+  Text first_text[N_PLACES][N_TEXTS], now_text[N_PLACES][N_TEXTS];
+  double *seconds;            /* [2 types] values, then defaults */
+  int32_t *seen;              /* [columns] number of the element that had data last */
+  int32_t n_elements, n_nodes, n_graphs; /* nodes and edges; nodes; graphs */
+  int32_t node_id, node_line; /* at hand */
+  bool undirected;
+  /* the placement */
+  int32_t *device;            /* [device_cap] of ops */
+  size_t device_cap;
+  int32_t n_placed, unplaced_line, unplaced_id;
+  bool foreign_device;        /* "device" holds something else */
 } Reader;
 
-static void release(Reader *r) {
-  berth_i_free(r->ctx, r->op_of, (size_t)r->t.nodes.rows, sizeof *r->op_of);
-  berth_i_free(r->ctx, r->times, (size_t)r->t.nodes.n, sizeof *r->times);
-  berth_i_free(r->ctx, r->types, (size_t)r->t.nodes.n, sizeof *r->types);
-  berth_i_free(r->ctx, r->seconds, (size_t)r->t.nodes.n, sizeof *r->seconds);
-  berth_i_table_release(&r->t);
-  berth_graph_builder_release(r->b);
+static berth_status fail(const Reader *r, const char *what, const char *why, const char *value) {
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s %s (%.60s)", r->src->name, (int)r->line, what, why, value);
 }
 
-static const berth_i_column *find(const berth_i_columns *c, const char *name) {
-  int32_t k;
-  for (k = 0; k < c->n; k++)
-    if (strcmp(c->at[k].name, name) == 0) return &c->at[k];
-  return NULL;
-}
-
-static const char *text_at(const berth_i_columns *c, const char *name, int32_t row) {
-  const berth_i_column *x = find(c, name);
-  return x && x->text ? x->text[row] : "";
+static berth_status set_text(Reader *r, Text *t, const char *text, size_t len) {
+  void *at = t->at;
+  berth_status st = berth_i_grow(r->ctx, &at, &t->cap, len + 1, 1);
+  t->at = at;
+  if (st != BERTH_OK) return st;
+  memcpy(t->at, text, len);
+  t->at[len] = 0;
+  t->len = len;
+  return BERTH_OK;
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-typedef struct Cell {
-  const Reader *r;
-  const berth_i_columns *table;
-  int32_t row;
-} Cell;
-
-static int32_t line_of(const Cell *c) {
-  bool edges = c->table == &c->r->t.edges;
-  return edges ? berth_i_graphml_edge_line(c->r->src, c->row)
-               : berth_i_graphml_node_line(c->r->src, text_at(c->table, "id", c->row));
+static bool is_one_of(const char *text, const char *const *words) {
+  while (*words && strcmp(text, *words) != 0) words++;
+  return *words != NULL;
 }
 
-static berth_status fail(const Cell *c, const char *what, const char *why, double value) {
-  char buf[BERTH_I_NUMBER_SIZE];
-  return berth_i_fail(c->r->ctx, BERTH_EPARSE, "%s:%d: %s %s (%s)", c->r->src->name, (int)line_of(c), what, why,
-                      isfinite(value) ? berth_i_number_text(value, buf) : value > 0 ? "inf" : "-inf");
-}
-
-static berth_status parse_text(const Cell *c, const char *what, const char *text, berth_unit unit, double *out) {
+static berth_status parse_quantity(const Reader *r, const char *text, berth_unit unit, double *out) {
   char message[256];
-  berth_status st = berth_quantity_parse(c->r->ctx, text, unit, out);
+  berth_status st = berth_quantity_parse(r->ctx, text, unit, out);
   if (st != BERTH_EINVAL) return st;
-  snprintf(message, sizeof message, "%s", berth_errmsg(c->r->ctx));
-  return berth_i_fail(c->r->ctx, BERTH_EPARSE, "%s:%d: %s: %s", c->r->src->name, (int)line_of(c), what, message);
+  snprintf(message, sizeof message, "%s", berth_errmsg(r->ctx));
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s: %s", r->src->name, (int)r->line, r->key->name, message);
 }
 
-/* A missing value leaves out as it is. Texts may carry units. */
-static berth_status get_column(const Cell *c, const berth_i_column *x, berth_unit unit, bool infinite, double *out) {
-  double v;
+static berth_status read_number(const Reader *r, const char *text, const Attribute *a, double *out) {
+  static const char *const infinities[] = { "Infinity", "INF", "inf", "infinity", NULL };
   berth_status st = BERTH_OK;
-  if (!x || (x->text && !*x->text[c->row])) return BERTH_OK;
-  v = x->text ? 0 : x->number[c->row];
-  if (x->text && strcmp(x->text[c->row], "Infinity") == 0) v = INFINITY;
-  else if (x->text) st = parse_text(c, x->name, x->text[c->row], unit, &v);
-  if (st != BERTH_OK || isnan(v)) return st;
-  if (v < 0) return fail(c, x->name, "is negative", v);
-  if (isinf(v) && !infinite) return fail(c, x->name, "is infinite", v);
-  *out = v;
+  if (a->type == QUANTITY && is_one_of(text, infinities)) {
+    if (a != &seconds_attribute) return fail(r, r->key->name, "is infinite", text);
+    *out = INFINITY;
+    return BERTH_OK;
+  }
+  if (a->type == QUANTITY && !r->key->number) st = parse_quantity(r, text, (berth_unit)a->detail, out);
+  else if (!berth_i_decimal(text, out) || isinf(*out)) st = fail(r, r->key->name, "is not a number", text);
+  return st == BERTH_OK && *out < 0 && a->type != DEVICE ? fail(r, r->key->name, "is negative", text) : st;
+}
+
+static berth_status read_whole(const Reader *r, const char *text, const Attribute *a, int32_t *out) {
+  double x;
+  berth_status st;
+  if (!berth_i_decimal(text, &x) || x != floor(x)) return fail(r, r->key->name, "is not a whole number", text);
+  if ((st = read_number(r, text, a, &x)) != BERTH_OK) return st;
+  if (x >= INT32_MAX) return fail(r, r->key->name, "is beyond 32 bits", text);
+  *out = (int32_t)x;
   return BERTH_OK;
 }
 
-static berth_status get_amount(const Cell *c, const char *name, berth_unit unit, double *out) {
-  return get_column(c, find(c->table, name), unit, false, out);
-}
-
-static berth_status get_int(const Cell *c, const char *name, int32_t *out) {
-  double v = NAN;
-  berth_status st = get_column(c, find(c->table, name), BERTH_BYTES, false, &v);
-  if (st != BERTH_OK || isnan(v)) return st;
-  if (v != floor(v)) return fail(c, name, "is not a whole number", v);
-  if (v >= INT32_MAX) return fail(c, name, "is beyond 32 bits", v);
-  *out = (int32_t)v;
+static berth_status read_flag(const Reader *r, const char *text, uint32_t bit, uint32_t *flags) {
+  static const char *const yes[] = { "true", "True", "TRUE", NULL }, *const no[] = { "false", "False", "FALSE", NULL };
+  double x = 0;
+  if (is_one_of(text, yes)) x = 1;
+  else if (!is_one_of(text, no) && !(berth_i_decimal(text, &x) && (x == 0 || x == 1))) {
+    return fail(r, r->key->name, "is neither true nor false", text);
+  }
+  *flags = x != 0 ? *flags | bit : *flags & ~bit;
   return BERTH_OK;
 }
 
-static berth_status get_flag(const Cell *c, const char *name, uint32_t bit, uint32_t *flags) {
-  double v = 0;
-  const char *text = text_at(c->table, name, c->row);
-  berth_status st = BERTH_OK;
-  if (strcmp(text, "true") == 0) v = 1;
-  else if (strcmp(text, "false") != 0) st = get_column(c, find(c->table, name), BERTH_BYTES, false, &v);
-  if (v != 0) *flags |= bit;
+/* Sets a value of an element from r->value. */
+static berth_status read_value(Reader *r, int32_t column, Element *e, Text *texts, double *seconds) {
+  const Attribute *a = column < N_ATTRIBUTES ? &attributes[column] : &seconds_attribute;
+  void *at = (char *)e + a->offset;
+  char *text = r->value.at, *end = text + r->value.len;
+  double x;
+  berth_status st;
+  if (a->type == TEXT) {
+    st = set_text(r, &texts[a->detail], text, r->value.len);
+    if (st == BERTH_OK) e->text[a->detail] = texts[a->detail].at;
+    return st;
+  }
+  while (strchr(" \t\r\n", *text) && text < end) text++;
+  while (end > text && strchr(" \t\r\n", end[-1])) *--end = 0;
+  if (!*text) return BERTH_OK;
+  if (a->type == FLAG) return read_flag(r, text, a->detail, at);
+  if (a->type == WHOLE) return read_whole(r, text, a, at);
+  if ((st = read_number(r, text, a, &x)) == BERTH_OK) *(a == &seconds_attribute ? seconds : (double *)at) = x;
   return st;
 }
 
-/* ---- ops ---------------------------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------------------------- */
 
-static berth_status find_types(Reader *r) {
-  size_t n = (size_t)r->t.nodes.n;
-  int32_t k;
-  r->times = berth_i_alloc(r->ctx, n, sizeof *r->times);
-  r->types = berth_i_alloc(r->ctx, n, sizeof *r->types);
-  r->seconds = berth_i_alloc(r->ctx, n, sizeof *r->seconds);
-  if (!r->times || !r->types || !r->seconds) return berth_i_nomem(r->ctx);
-  for (k = 0; k < r->t.nodes.n; k++) {
-    const char *name = r->t.nodes.at[k].name, *rest = name + strlen(SECONDS);
-    if (strncmp(name, SECONDS, strlen(SECONDS)) != 0 || (*rest && *rest != ':')) continue;
-    r->times[r->n_types] = &r->t.nodes.at[k];
-    r->types[r->n_types++] = *rest ? rest + 1 : "";
+static const char *attribute_of(const char *const *list, const char *name) {
+  while (*list && strcmp(*list, name) != 0) list += 2;
+  return *list ? list[1] : NULL;
+}
+
+static berth_status need(const Reader *r, const char *element, const char *const *list, const char *name, const char **out) {
+  if ((*out = attribute_of(list, name))) return BERTH_OK;
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", r->src->name, (int)r->line, element, name);
+}
+
+/* A column of seconds makes its device type known. */
+static berth_status find_column(Reader *r, const Key *key, Place place, int32_t *column) {
+  size_t n = strlen(seconds_attribute.name);
+  const char *rest = key->name + n;
+  int32_t k, type;
+  berth_status st;
+  *column = UNREAD;
+  if (place == IN_NODE && strncmp(key->name, seconds_attribute.name, n) == 0 && (!*rest || *rest == ':')) {
+    if ((st = berth_i_names_add(r->ctx, &r->types, *rest ? rest + 1 : "", &type)) != BERTH_OK) return st;
+    *column = N_ATTRIBUTES + type;
   }
-  return r->n_types ? berth_graph_builder_types(r->b, r->n_types, r->types) : BERTH_OK;
+  for (k = 0; k < N_ATTRIBUTES; k++) {
+    const Attribute *a = &attributes[k];
+    if (a->place == place && strcmp(a->name, key->name) == 0 && (a->type != DEVICE || key->number)) *column = k;
+  }
+  return BERTH_OK;
+}
+
+static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
+  static const char *const numbers[] = { "int", "long", "float", "double", NULL };
+  static const char *const places[] = { "graph", "node", "edge" };
+  const char *of = attribute_of(list, "for"), *name = attribute_of(list, "attr.name"), *type = attribute_of(list, "attr.type");
+  berth_status st = BERTH_OK;
+  if (!(key->name = berth_i_strdup(r->ctx, name ? name : attribute_of(list, "id")))) return berth_i_nomem(r->ctx);
+  key->number = type && is_one_of(type, numbers);
+  for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
+    key->column[k] = NOT_FOR;
+    if (!of || strcmp(of, "all") == 0 || strcmp(of, places[k]) == 0) st = find_column(r, key, (Place)k, &key->column[k]);
+  }
+  if (strcmp(key->name, "name") == 0 && key->column[IN_NODE] != NOT_FOR) r->named = true;
+  return st;
+}
+
+static berth_status open_key(Reader *r, const char *const *list) {
+  const char *id;
+  void *keys = r->keys;
+  int32_t k;
+  berth_status st = need(r, "key", list, "id", &id);
+  if (st != BERTH_OK) return st;
+  if (r->begun) return fail(r, "key", "stands behind nodes, edges or data", id);
+  if (berth_i_names_find(&r->key_ids, id) != BERTH_NONE) return fail(r, "key", "is declared twice", id);
+  st = berth_i_grow(r->ctx, &keys, &r->keys_cap, (size_t)r->key_ids.n + 1, sizeof *r->keys);
+  r->keys = keys;
+  if (st != BERTH_OK) return st;
+  r->keys[r->key_ids.n] = (Key){ .seconds = NAN };
+  if ((st = berth_i_names_add(r->ctx, &r->key_ids, id, &k)) != BERTH_OK) return st;
+  r->key = &r->keys[k];
+  return fill_key(r, r->key, list);
+}
+
+static bool is_read(const Key *key) {
+  return key->column[IN_GRAPH] >= 0 || key->column[IN_NODE] >= 0 || key->column[IN_EDGE] >= 0;
+}
+
+static berth_status open_default(Reader *r, const char *const *list) {
+  (void)list;
+  if (!is_read(r->key)) r->state[r->depth] = UNREAD_DATA;
+  return set_text(r, &r->value, "", 0);
+}
+
+static berth_status close_default(Reader *r) {
+  berth_status st = BERTH_OK;
+  for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
+    if (r->key->column[k] < 0) continue;
+    st = read_value(r, r->key->column[k], &r->first[k], r->first_text[k], &r->key->seconds);
+  }
+  return st;
+}
+
+/* All keys are known. */
+static berth_status begin(Reader *r) {
+  size_t n = (size_t)r->types.n;
+  if (r->begun) return BERTH_OK;
+  r->begun = true;
+  r->now[IN_GRAPH] = r->first[IN_GRAPH];
+  r->seen = berth_i_zalloc(r->ctx, N_ATTRIBUTES + n, sizeof *r->seen);
+  r->seconds = berth_i_alloc(r->ctx, 2 * n, sizeof *r->seconds);
+  if (!r->seen || !r->seconds) return berth_i_nomem(r->ctx);
+  for (size_t k = n; k < 2 * n; k++) r->seconds[k] = NAN;
+  for (int32_t k = 0; k < r->key_ids.n; k++) {
+    int32_t type = r->keys[k].column[IN_NODE] - N_ATTRIBUTES;
+    if (type >= 0 && !isnan(r->keys[k].seconds)) r->seconds[n + (size_t)type] = r->keys[k].seconds;
+  }
+  return n ? berth_graph_builder_types(r->g.b, r->types.n, (const char *const *)r->types.text) : BERTH_OK;
+}
+
+/* ---- data --------------------------------------------------------------------------------- */
+
+static Place place_of(State s) { return s == NODE ? IN_NODE : s == EDGE ? IN_EDGE : IN_GRAPH; }
+
+static berth_status open_data(Reader *r, const char *const *list) {
+  State in = r->state[r->depth - 1];
+  const char *id;
+  int32_t k, column, element = in == GRAPH ? 1 : r->n_elements;
+  berth_status st = need(r, "data", list, "key", &id);
+  if (st != BERTH_OK || (st = begin(r)) != BERTH_OK) return st;
+  if ((k = berth_i_names_find(&r->key_ids, id)) == BERTH_NONE) return fail(r, "data", "has a key that is not declared", id);
+  r->key = &r->keys[k];
+  column = r->key->column[place_of(in)];
+  if (column == NOT_FOR) return fail(r, state_names[in], "has data of a key for other elements", id);
+  if (column == UNREAD) r->state[r->depth] = UNREAD_DATA;
+  else if (r->seen[column] == element) return fail(r, r->key->name, "is given twice", id);
+  else r->seen[column] = element;
+  return set_text(r, &r->value, "", 0);
+}
+
+static berth_status close_data(Reader *r) {
+  Place place = place_of(r->state[r->depth]);
+  int32_t column = r->key->column[place];
+  return read_value(r, column, &r->now[place], r->now_text[place], column < N_ATTRIBUTES ? NULL : &r->seconds[column - N_ATTRIBUTES]);
+}
+
+/* ---- nodes -------------------------------------------------------------------------------- */
+
+static berth_status open_node(Reader *r, const char *const *list) {
+  const char *id;
+  berth_status st = need(r, "node", list, "id", &id);
+  if (st != BERTH_OK || (st = begin(r)) != BERTH_OK) return st;
+  if ((st = berth_i_graphml_name(&r->g, id, &r->node_id)) != BERTH_OK) return st;
+  if (r->g.op_of[r->node_id] != BERTH_NONE) return fail(r, "node id", "is given twice", id);
+  r->node_line = r->line;
+  r->n_elements++;
+  r->now[IN_NODE] = r->first[IN_NODE];
+  memcpy(r->seconds, r->seconds + r->types.n, (size_t)r->types.n * sizeof *r->seconds);
+  return BERTH_OK;
+}
+
+/* Without names, the labels or ids are names, unless the ids are but n0, n1, ... */
+static const char *name_of(const Reader *r) {
+  const Element *e = &r->now[IN_NODE];
+  const char *id = r->g.names.text[r->node_id];
+  char usual[24];
+  if (r->named) return e->text[NAME];
+  snprintf(usual, sizeof usual, "n%d", (int)r->n_nodes);
+  return strcmp(id, usual) == 0 ? e->text[LABEL] : id;
+}
+
+static berth_status add_collective(Reader *r) {
+  const Element *e = &r->now[IN_NODE];
+  berth_collective c = { .bytes = e->op.bytes, .count = e->count };
+  int k = 0;
+  while (berth_i_collective_names[k] && strcmp(berth_i_collective_names[k], e->text[COLLECTIVE]) != 0) k++;
+  if (!berth_i_collective_names[k]) return fail(r, "collective", "is of no known kind", e->text[COLLECTIVE]);
+  c.kind = (berth_collective_kind)k;
+  return berth_i_graphml_add_collective(&r->g, r->node_id, &c);
+}
+
+/* A column "device" of whole numbers is a placement; any other use of the word is somebody else's. */
+static berth_status place_op(Reader *r, int32_t op) {
+  double x = r->now[IN_NODE].device;
+  void *device = r->device;
+  berth_status st = berth_i_grow(r->ctx, &device, &r->device_cap, (size_t)op + 1, sizeof *r->device);
+  r->device = device;
+  if (st != BERTH_OK) return st;
+  if (isnan(x) && r->unplaced_line == 0) {
+    r->unplaced_line = r->line;
+    r->unplaced_id = r->node_id;
+  }
+  if (isnan(x)) return BERTH_OK;
+  r->n_placed++;
+  if (x < 0 || x >= INT32_MAX || x != floor(x)) r->foreign_device = true;
+  else r->device[op] = (int32_t)x;
+  return BERTH_OK;
 }
 
 /* An op has times for all types or for none. */
-static berth_status read_times(Reader *r, const Cell *c, berth_op *op) {
-  int32_t k, given = 0;
-  berth_status st = BERTH_OK;
-  for (k = 0; k < r->n_types && st == BERTH_OK; k++) {
-    r->seconds[k] = NAN;
-    st = get_column(c, r->times[k], BERTH_SECONDS, true, &r->seconds[k]);
-    given += !isnan(r->seconds[k]);
-  }
-  if (st != BERTH_OK || given == 0) return st;
-  if (given < r->n_types) return fail(c, SECONDS, "is given for some device types, but not for all", given);
-  op->seconds = r->seconds;
-  return BERTH_OK;
-}
-
-/* Without a column of names the ids are names, unless they are but n0, n1, ... */
-static const char *name_of(const Reader *r, int32_t row) {
-  const char *id = text_at(&r->t.nodes, "id", row);
-  char usual[24];
-  if (find(&r->t.nodes, "name")) return text_at(&r->t.nodes, "name", row);
-  snprintf(usual, sizeof usual, "n%d", (int)row);
-  return strcmp(id, usual) == 0 ? "" : id;
-}
-
-static berth_status read_op(Reader *r, int32_t row) {
-  Cell c = { r, &r->t.nodes, row };
-  berth_op op = berth_op_default();
+static berth_status close_node(Reader *r) {
+  Element *e = &r->now[IN_NODE];
+  int32_t k, given = 0, *op = &r->g.op_of[r->node_id];
+  char number[24];
   berth_status st;
-  op.name = name_of(r, row);
-  op.kind = text_at(&r->t.nodes, "kind", row);
-  if ((st = read_times(r, &c, &op)) != BERTH_OK) return st;
-  if ((st = get_amount(&c, "flop", BERTH_FLOP, &op.flop)) != BERTH_OK) return st;
-  if ((st = get_amount(&c, "bytes", BERTH_BYTES, &op.bytes)) != BERTH_OK) return st;
-  if ((st = get_amount(&c, "param_bytes", BERTH_BYTES, &op.param_bytes)) != BERTH_OK) return st;
-  if ((st = get_amount(&c, "workspace_bytes", BERTH_BYTES, &op.workspace_bytes)) != BERTH_OK) return st;
-  if ((st = get_int(&c, "group", &op.group)) != BERTH_OK) return st;
-  if ((st = get_int(&c, "twin", &op.twin)) != BERTH_OK) return st;
-  if ((st = get_int(&c, "pin", &op.pin)) != BERTH_OK) return st;
-  if ((st = get_flag(&c, "backward", BERTH_OP_BACKWARD, &op.flags)) != BERTH_OK) return st;
-  if ((st = get_flag(&c, "update", BERTH_OP_UPDATE, &op.flags)) != BERTH_OK) return st;
-  if ((st = get_flag(&c, "splittable", BERTH_OP_SPLITTABLE, &op.flags)) != BERTH_OK) return st;
-  if ((st = get_flag(&c, "communication", BERTH_OP_COMMUNICATION, &op.flags)) != BERTH_OK) return st;
-  return berth_graph_builder_add_op(r->b, &op, NULL);
+  r->line = r->node_line;
+  if (*e->text[COLLECTIVE]) st = add_collective(r);
+  else {
+    for (k = 0; k < r->types.n; k++) given += !isnan(r->seconds[k]);
+    snprintf(number, sizeof number, "%d", (int)given);
+    if (given > 0 && given < r->types.n) return fail(r, "seconds", "is given for some device types, but not for all", number);
+    e->op.name = name_of(r);
+    e->op.kind = e->text[KIND];
+    if (given > 0) e->op.seconds = r->seconds;
+    if ((st = berth_graph_builder_add_op(r->g.b, &e->op, op)) == BERTH_OK) st = place_op(r, *op);
+  }
+  r->n_nodes++;
+  return st;
 }
 
-static bool is_collective(const Reader *r, int32_t row) {
-  return r->collective && r->collective->text && *r->collective->text[row];
+static berth_status read_placement(Reader *r, berth_placement **out) {
+  if (r->foreign_device || r->n_placed == 0) return BERTH_OK;
+  r->line = r->unplaced_line;
+  if (r->line > 0) return fail(r, "node", "has no device, but others have", r->g.names.text[r->unplaced_id]);
+  return berth_placement_new(r->ctx, r->n_placed, r->device, NULL, NULL, NAN, out);
 }
 
-static berth_status read_ops(Reader *r) {
-  berth_status st = find_types(r);
-  int32_t row;
+/* ---- graph and edges ---------------------------------------------------------------------- */
+
+static berth_status open_graph(Reader *r, const char *const *list) {
+  const char *direction;
+  berth_status st;
+  if (r->n_graphs++ > 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name, (int)r->line);
+  if ((st = need(r, "graph", list, "edgedefault", &direction)) != BERTH_OK) return st;
+  r->undirected = strcmp(direction, "undirected") == 0;
+  if (r->undirected || strcmp(direction, "directed") == 0) return BERTH_OK;
+  return fail(r, "edgedefault", "is neither directed nor undirected", direction);
+}
+
+static berth_status open_edge(Reader *r, const char *const *list) {
+  static const char *const yes[] = { "true", "1", NULL };
+  const char *directed = attribute_of(list, "directed"), *from, *to;
+  berth_i_graphml_edge *e = &r->now[IN_EDGE].edge;
+  berth_status st = begin(r);
   if (st != BERTH_OK) return st;
-  if (!(r->op_of = berth_i_alloc(r->ctx, (size_t)r->t.nodes.rows, sizeof *r->op_of))) return berth_i_nomem(r->ctx);
-  for (row = 0; row < r->t.nodes.rows && st == BERTH_OK; row++) {
-    r->op_of[row] = is_collective(r, row) ? BERTH_NONE : r->n_ops++;
-    if (r->op_of[row] != BERTH_NONE) st = read_op(r, row);
+  if (directed ? !is_one_of(directed, yes) : r->undirected) {
+    return fail(r, "edge", "is undirected", directed ? directed : "edgedefault=\"undirected\"");
   }
-  return st;
+  if ((st = need(r, "edge", list, "source", &from)) != BERTH_OK) return st;
+  if ((st = need(r, "edge", list, "target", &to)) != BERTH_OK) return st;
+  r->n_elements++;
+  *e = r->first[IN_EDGE].edge;
+  e->line = r->line;
+  if ((st = berth_i_graphml_name(&r->g, from, &e->from)) != BERTH_OK) return st;
+  return berth_i_graphml_name(&r->g, to, &e->to);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------ */
+/* ---- elements ----------------------------------------------------------------------------- */
 
-/* Edges of one tensor have one number in the column "tensor"; an edge without a number is a tensor of its own. */
-typedef struct Share {
-  double tensor;
-  int32_t edge;
-} Share;
+typedef struct Rule {
+  State in;
+  const char *name;
+  State to;
+  berth_status (*open)(Reader *r, const char *const *list);
+} Rule;
 
-static int compare_shares(const void *p, const void *q) {
-  const Share *a = p, *b = q;
-  if (a->tensor != b->tensor) return a->tensor < b->tensor ? -1 : 1;
-  return a->edge < b->edge ? -1 : 1;
+static const Rule rules[] = {
+  { TOP, "graphml", GRAPHML, NULL },          { GRAPHML, "key", KEY, open_key },     { GRAPH, "key", KEY, open_key },
+  { KEY, "default", DEFAULT, open_default },  { GRAPHML, "data", UNREAD_DATA, NULL }, { GRAPHML, "graph", GRAPH, open_graph },
+  { GRAPH, "data", DATA, open_data },         { GRAPH, "node", NODE, open_node },    { NODE, "data", DATA, open_data },
+  { GRAPH, "edge", EDGE, open_edge },         { EDGE, "data", DATA, open_data },
+};
+
+/* Descriptions, ports, what other vocabularies put in, and all within values that are not read. */
+static bool is_passed_over(const Reader *r, State in, const char *name) {
+  if (r->skipped > 0 || in == UNREAD_DATA) return true;
+  if (in == TOP || in == DATA || in == DEFAULT) return false;
+  return strchr(name, '\n') || strcmp(name, "desc") == 0 || (in == NODE && strcmp(name, "port") == 0);
 }
 
-static berth_status list_shares(Reader *r, Share *share, size_t *n) {
-  const berth_i_column *column = find(&r->t.edges, "tensor");
-  int32_t e;
-  berth_status st = BERTH_OK;
-  for (e = 0; e < r->t.edges.rows && st == BERTH_OK; e++) {
-    Cell c = { r, &r->t.edges, e };
-    if (r->op_of[r->t.from[e]] == BERTH_NONE || r->op_of[r->t.to[e]] == BERTH_NONE) continue;
-    share[*n] = (Share){ INFINITY, e };
-    st = get_column(&c, column, BERTH_BYTES, false, &share[(*n)++].tensor);
-  }
-  if (*n > 0) qsort(share, *n, sizeof *share, compare_shares);
-  return st;
-}
-
-static berth_status read_tensor(const Reader *r, int32_t edge, berth_tensor *t) {
-  Cell c = { r, &r->t.edges, edge };
-  berth_status st;
-  *t = (berth_tensor){ r->op_of[r->t.from[edge]], 0, -1, 0 };
-  if ((st = get_amount(&c, "bytes", BERTH_BYTES, &t->bytes)) != BERTH_OK) return st;
-  if ((st = get_amount(&c, "resident_bytes", BERTH_BYTES, &t->resident_bytes)) != BERTH_OK) return st;
-  if ((st = get_flag(&c, "batch", BERTH_TENSOR_BATCH, &t->flags)) != BERTH_OK) return st;
-  return get_flag(&c, "gradient", BERTH_TENSOR_GRADIENT, &t->flags);
-}
-
-static bool same_tensor(const berth_tensor *a, const berth_tensor *b) {
-  return a->producer == b->producer && a->bytes == b->bytes && a->resident_bytes == b->resident_bytes && a->flags == b->flags;
-}
-
-static berth_status add_tensors(Reader *r, const Share *share, size_t n, int32_t *tensor) {
-  berth_tensor t, last = { 0, 0, 0, 0 };
-  berth_status st;
+static berth_status open_element(void *ud, const char *name, const char *const *list, int32_t line) {
+  Reader *r = ud;
+  State in = r->state[r->depth];
   size_t k;
-  for (k = 0; k < n; k++) {
-    int32_t e = share[k].edge;
-    Cell c = { r, &r->t.edges, e };
-    if ((st = read_tensor(r, e, &t)) != BERTH_OK) return st;
-    if (k > 0 && isfinite(share[k].tensor) && share[k].tensor == share[k - 1].tensor) {
-      if (!same_tensor(&t, &last)) return fail(&c, "tensor", "has edges that differ in source, size or flags", share[k].tensor);
-      tensor[e] = tensor[share[k - 1].edge];
-      continue;
-    }
-    if ((st = berth_graph_builder_add_tensor(r->b, &t, &tensor[e])) != BERTH_OK) return st;
-    last = t;
-  }
-  return BERTH_OK;
-}
-
-static berth_status read_tensors(Reader *r) {
-  size_t m = (size_t)r->t.edges.rows, n = 0;
-  Share *share = berth_i_alloc(r->ctx, m, sizeof *share);
-  int32_t *tensor = berth_i_alloc(r->ctx, m, sizeof *tensor), e;
-  berth_status st = share && tensor ? BERTH_OK : berth_i_nomem(r->ctx);
-  for (e = 0; tensor && e < r->t.edges.rows; e++) tensor[e] = BERTH_NONE;
-  if (st == BERTH_OK) st = list_shares(r, share, &n);
-  if (st == BERTH_OK) st = add_tensors(r, share, n, tensor);
-  for (e = 0; e < r->t.edges.rows && st == BERTH_OK; e++) {
-    if (tensor[e] != BERTH_NONE) st = berth_graph_builder_add_consumer(r->b, tensor[e], r->op_of[r->t.to[e]]);
-  }
-  berth_i_free(r->ctx, share, m, sizeof *share);
-  berth_i_free(r->ctx, tensor, m, sizeof *tensor);
-  return st;
-}
-
-/* ---- collectives -------------------------------------------------------------------------- */
-
-static berth_status collective_kind(const Cell *c, const char *name, berth_collective_kind *kind) {
-  int k;
-  for (k = 0; berth_i_collective_names[k]; k++) {
-    if (strcmp(berth_i_collective_names[k], name) != 0) continue;
-    *kind = (berth_collective_kind)k;
+  if (is_passed_over(r, in, name)) {
+    r->skipped++;
     return BERTH_OK;
   }
-  return berth_i_fail(c->r->ctx, BERTH_EPARSE, "%s:%d: collective is of no known kind (%.40s)", c->r->src->name, (int)line_of(c),
-                      name);
+  r->line = line;
+  for (k = 0; k < sizeof rules / sizeof *rules; k++) {
+    if (rules[k].in != in || strcmp(rules[k].name, name) != 0) continue;
+    r->state[++r->depth] = rules[k].to;
+    return rules[k].open ? rules[k].open(r, list) : BERTH_OK;
+  }
+  if (strchr(name, '\n')) name = strchr(name, '\n') + 1;
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%.40s> is not read within %s", r->src->name, (int)line, name, state_names[in]);
 }
 
-/* Members and consumers of all collectives, by counting: at[2 c] members of the c-th, at[2 c + 1] consumers. */
-typedef struct Meetings {
-  int32_t *number;   /* [nodes] of a collective */
-  int32_t *at, *ops; /* [2 * n + 1], [edges] */
-  int32_t n;
-} Meetings;
-
-static int32_t place_of(const Reader *r, const Meetings *x, int32_t e, int32_t *op) {
-  int32_t from = r->t.from[e], to = r->t.to[e];
-  *op = r->op_of[r->op_of[to] == BERTH_NONE ? from : to];
-  if (r->op_of[to] == BERTH_NONE) return 2 * x->number[to];
-  return r->op_of[from] == BERTH_NONE ? 2 * x->number[from] + 1 : -1;
+static berth_status close_element(void *ud) {
+  Reader *r = ud;
+  if (r->skipped > 0) {
+    r->skipped--;
+    return BERTH_OK;
+  }
+  switch (r->state[r->depth--]) {
+  case DATA: return close_data(r);
+  case DEFAULT: return close_default(r);
+  case NODE: return close_node(r);
+  case EDGE: return berth_i_graphml_add_edge(&r->g, &r->now[IN_EDGE].edge);
+  default: return BERTH_OK;
+  }
 }
 
-static void sort_meetings(const Reader *r, Meetings *x) {
-  int32_t e, op, k;
-  for (e = 0; e < r->t.edges.rows; e++)
-    if ((k = place_of(r, x, e, &op)) >= 0) x->at[k + 1]++;
-  for (k = 0; k < 2 * x->n; k++) x->at[k + 1] += x->at[k];
-  for (e = r->t.edges.rows - 1; e >= 0; e--)
-    if ((k = place_of(r, x, e, &op)) >= 0) x->ops[--x->at[k + 1]] = op;
-  /* now at[k + 1] is the start of list k, and the end of list k is the start of the next */
-}
-
-static int32_t list_start(const Meetings *x, int32_t k) { return x->at[k + 1]; }
-
-static berth_status add_collective(Reader *r, const Meetings *x, int32_t row, int32_t total) {
-  Cell c = { r, &r->t.nodes, row };
-  int32_t k = 2 * x->number[row], members = list_start(x, k), consumers = list_start(x, k + 1);
-  int32_t end = k + 2 < 2 * x->n ? list_start(x, k + 2) : total;
-  berth_collective y = { BERTH_ALLREDUCE, 0, 1, consumers - members, x->ops + members, end - consumers, x->ops + consumers };
+static berth_status add_text(void *ud, const char *text, size_t len) {
+  Reader *r = ud;
+  Text *v = &r->value;
+  void *at = v->at;
   berth_status st;
-  if ((st = collective_kind(&c, r->collective->text[row], &y.kind)) != BERTH_OK) return st;
-  if ((st = get_amount(&c, "bytes", BERTH_BYTES, &y.bytes)) != BERTH_OK) return st;
-  if ((st = get_int(&c, "count", &y.count)) != BERTH_OK) return st;
-  return berth_graph_builder_add_collective(r->b, &y, NULL);
-}
-
-static berth_status refuse_chains(const Reader *r) {
-  int32_t e;
-  for (e = 0; e < r->t.edges.rows; e++) {
-    Cell c = { r, &r->t.edges, e };
-    if (r->op_of[r->t.from[e]] != BERTH_NONE || r->op_of[r->t.to[e]] != BERTH_NONE) continue;
-    return fail(&c, "edge", "leads from a collective to a collective", r->t.to[e]);
-  }
+  if (r->skipped > 0 || (r->state[r->depth] != DATA && r->state[r->depth] != DEFAULT)) return BERTH_OK;
+  st = berth_i_grow(r->ctx, &at, &v->cap, v->len + len + 1, 1);
+  v->at = at;
+  if (st != BERTH_OK) return st;
+  memcpy(v->at + v->len, text, len);
+  v->len += len;
+  v->at[v->len] = 0;
   return BERTH_OK;
-}
-
-static berth_status read_collectives(Reader *r) {
-  size_t rows = (size_t)r->t.nodes.rows, m = (size_t)r->t.edges.rows, lists;
-  Meetings x = { .n = r->t.nodes.rows - r->n_ops };
-  int32_t row, total = 0, seen = 0, op;
-  berth_status st = refuse_chains(r);
-  if (st != BERTH_OK || x.n == 0) return st;
-  lists = 2 * (size_t)x.n + 2;
-  x.number = berth_i_alloc(r->ctx, rows, sizeof *x.number);
-  x.at = berth_i_zalloc(r->ctx, lists, sizeof *x.at);
-  x.ops = berth_i_alloc(r->ctx, m, sizeof *x.ops);
-  if (!x.number || !x.at || !x.ops) {
-    st = berth_i_nomem(r->ctx);
-    goto done;
-  }
-  for (row = 0; row < r->t.nodes.rows; row++) x.number[row] = r->op_of[row] == BERTH_NONE ? seen++ : BERTH_NONE;
-  for (row = 0; row < r->t.edges.rows; row++) total += place_of(r, &x, row, &op) >= 0;
-  sort_meetings(r, &x);
-  for (row = 0; row < r->t.nodes.rows && st == BERTH_OK; row++)
-    if (r->op_of[row] == BERTH_NONE) st = add_collective(r, &x, row, total);
-done:
-  berth_i_free(r->ctx, x.number, rows, sizeof *x.number);
-  berth_i_free(r->ctx, x.at, lists, sizeof *x.at);
-  berth_i_free(r->ctx, x.ops, m, sizeof *x.ops);
-  return st;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-/* Counts the ops with a device; -1: the column holds something else. */
-static int32_t count_placed(const Reader *r, const berth_i_column *x, int32_t *first_without) {
-  int32_t row, n = 0;
-  *first_without = BERTH_NONE;
-  for (row = 0; row < r->t.nodes.rows; row++) {
-    double v = x->number[row];
-    if (r->op_of[row] == BERTH_NONE) continue;
-    if (isnan(v) && *first_without == BERTH_NONE) *first_without = row;
-    if (isnan(v)) continue;
-    if (v < 0 || v >= INT32_MAX || v != floor(v)) return -1;
-    n++;
-  }
-  return n;
+static void release_texts(berth_ctx *ctx, Text *texts, size_t n) {
+  for (size_t k = 0; k < n; k++) berth_i_free(ctx, texts[k].at, texts[k].cap, 1);
 }
 
-/* A column "device" of whole numbers is a placement; any other use of the word is somebody else's. */
-static berth_status read_placement(Reader *r, berth_placement **out) {
-  const berth_i_column *x = find(&r->t.nodes, "device");
-  int32_t *device, row, without = BERTH_NONE, n = x && x->number ? count_placed(r, x, &without) : 0;
+static void release(Reader *r) {
+  for (int32_t k = 0; k < r->key_ids.n; k++) berth_i_strfree(r->ctx, r->keys[k].name);
+  berth_i_free(r->ctx, r->keys, r->keys_cap, sizeof *r->keys);
+  berth_i_free(r->ctx, r->seconds, 2 * (size_t)r->types.n, sizeof *r->seconds);
+  berth_i_free(r->ctx, r->seen, N_ATTRIBUTES + (size_t)r->types.n, sizeof *r->seen);
+  berth_i_free(r->ctx, r->device, r->device_cap, sizeof *r->device);
+  release_texts(r->ctx, &r->value, 1);
+  release_texts(r->ctx, &r->first_text[0][0], N_PLACES * N_TEXTS);
+  release_texts(r->ctx, &r->now_text[0][0], N_PLACES * N_TEXTS);
+  berth_i_names_release(r->ctx, &r->key_ids);
+  berth_i_names_release(r->ctx, &r->types);
+  berth_i_graphml_release(&r->g);
+}
+
+static berth_status read_elements(Reader *r) {
+  berth_i_xml_events events = { open_element, close_element, add_text, r };
   berth_status st;
-  if (n <= 0) return BERTH_OK;
-  if (without != BERTH_NONE) {
-    Cell c = { r, &r->t.nodes, without };
-    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: node has no device, but others have (%.40s)", r->src->name,
-                        (int)line_of(&c), text_at(&r->t.nodes, "id", without));
+  for (int k = 0; k < N_PLACES; k++) {
+    r->first[k] = (Element){ berth_op_default(), { .resident_bytes = -1, .tensor = INFINITY }, 1, NAN, { "", "", "", "" } };
+    r->now[k] = r->first[k];
   }
-  if (!(device = berth_i_alloc(r->ctx, (size_t)n, sizeof *device))) return berth_i_nomem(r->ctx);
-  for (row = 0; row < r->t.nodes.rows; row++)
-    if (r->op_of[row] != BERTH_NONE) device[r->op_of[row]] = (int32_t)x->number[row];
-  st = berth_placement_new(r->ctx, n, device, NULL, NULL, NAN, out);
-  berth_i_free(r->ctx, device, (size_t)n, sizeof *device);
-  return st;
-}
-
-static berth_status refuse_entities(const berth_i_source *src) {
-  const char *p = src->text, *stop = p + src->len, mark[] = "<!ENTITY";
-  int32_t line = 1;
-  for (; p + strlen(mark) <= stop; p++) {
-    line += *p == '\n';
-    if (*p == '<' && memcmp(p, mark, strlen(mark)) == 0) {
-      return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: declarations of entities are not read", src->name, (int)line);
-    }
-  }
-  return BERTH_OK;
-}
-
-/* A second try for files with numbers below those that igraph reads. */
-static berth_status read_as_texts(Reader *r) {
-  const berth_i_source *src = r->src;
-  char *copy = berth_i_alloc(r->ctx, src->len + 1, 1);
-  berth_status st = BERTH_EPARSE;
-  if (!copy) return berth_i_nomem(r->ctx);
-  memcpy(copy, src->text, src->len + 1);
-  if (berth_i_graphml_doubles_as_texts(src, copy)) st = berth_i_graphml_read(r->ctx, src->name, copy, src->len, &r->t);
-  berth_i_free(r->ctx, copy, src->len + 1, 1);
-  return st;
-}
-
-static berth_status read_table(Reader *r) {
-  char text[64];
-  int32_t line;
-  berth_status st = refuse_entities(r->src), ids;
-  if (st == BERTH_OK) st = berth_i_graphml_read(r->ctx, r->src->name, r->src->text, r->src->len, &r->t);
-  if (st == BERTH_EPARSE && (line = berth_i_graphml_bad_number(r->src, text, sizeof text)) > 0) {
-    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: data is not a number (%s)", r->src->name, (int)line, text);
-  }
-  if (st == BERTH_EPARSE) st = read_as_texts(r);
-  if (st != BERTH_OK && st != BERTH_EPARSE) return st;
-  if (st == BERTH_OK && (st = berth_i_check_graphml_data(r->src)) != BERTH_OK) return st;
-  ids = berth_i_check_graphml_ids(r->src);
-  return ids == BERTH_OK ? st : ids; /* igraph gives no line for a missing id */
+  if ((st = berth_graph_builder_new(r->ctx, &r->g.b)) != BERTH_OK) return st;
+  if ((st = berth_i_xml_read(r->ctx, r->src->name, r->src->text, r->src->len, &events)) != BERTH_OK) return st;
+  if (r->n_graphs == 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: there is no <graph>", r->src->name);
+  if ((st = begin(r)) != BERTH_OK) return st;
+  return berth_graph_builder_name(r->g.b, r->now[IN_GRAPH].text[NAME]);
 }
 
 static berth_status read_graphml(const berth_i_source *src, berth_bundle *out) {
-  Reader r = { .src = src, .ctx = src->ctx };
-  berth_status st = read_table(&r);
-  if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &r.b);
-  if (st == BERTH_OK) st = berth_graph_builder_name(r.b, r.t.name);
-  r.collective = find(&r.t.nodes, "collective");
-  if (st == BERTH_OK) st = read_ops(&r);
-  if (st == BERTH_OK) st = read_tensors(&r);
-  if (st == BERTH_OK) st = read_collectives(&r);
+  Reader r = { .src = src, .ctx = src->ctx, .g = { .src = src } };
+  berth_status st = read_elements(&r);
+  if (st == BERTH_OK) st = berth_i_graphml_connect(&r.g);
   if (st == BERTH_OK) st = read_placement(&r, &out->placement);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(r.b, &out->graph);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(r.g.b, &out->graph);
   release(&r);
   return berth_i_blame_file(src->ctx, src->name, st);
 }
 
+/* In UTF-16 of either order there is a zero between two letters. */
+static bool has_wide(const char *at, const char *end) {
+  static const char word[] = "g\0r\0a\0p\0h\0m\0l";
+  for (; (size_t)(end - at) >= sizeof word - 1; at++)
+    if (memcmp(at, word, sizeof word - 1) == 0) return true;
+  return false;
+}
+
 static berth_i_match match_graphml(berth_i_lines first) {
   const berth_i_source *src = first.src;
-  bool yes = *first.at == '<' && berth_i_has(src->text, src->text + src->len, "graphml");
+  const char *end = src->text + src->len;
+  bool wide = src->len >= 2 && (memcmp(src->text, "\xff\xfe", 2) == 0 || memcmp(src->text, "\xfe\xff", 2) == 0);
+  bool yes = wide ? has_wide(src->text, end) : *first.at == '<' && berth_i_has(src->text, end, "graphml");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
 

@@ -329,18 +329,137 @@ static void graphml(void) {
   berth_bundle_release(&b);
 }
 
-/* A key behind the graph comes too late: the NaN is no number of berth's. */
-static void graphml_late_key(void) {
-  berth_bundle b;
-  if (!parse("<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"
-             "<graph edgedefault=\"directed\">"
-             "<node id=\"a\"><data key=\"s\">NaN</data></node></graph>"
-             "<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/></graphml>",
-             NULL, &b)) {
-    return;
+/* GraphML as other tools write it: keys, then what is within a directed graph, and the ops and tensors that follow. */
+#define GRAPHML(keys, graph) \
+  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">" keys "<graph edgedefault=\"directed\">" graph "</graph></graphml>"
+#define SECONDS "<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/>"
+#define BYTES "<key id=\"b\" for=\"edge\" attr.name=\"bytes\" attr.type=\"double\"/>"
+#define AB "<node id=\"a\"/><node id=\"b\"/>"
+
+static const struct Foreign {
+  const char *what, *text, *ops, *tensors;
+} FOREIGN[] = {
+  { "edges before nodes", GRAPHML("", "<edge source=\"b\" target=\"a\"/>" AB), "a,b", "1>0:0" },
+  { "directed edges of an undirected graph",
+    "<graphml><graph edgedefault=\"undirected\">" AB "<edge source=\"a\" target=\"b\" directed=\"true\"/></graph></graphml>",
+    "a,b", "0>1:0" },
+  { "an undirected graph without edges", "<graphml><graph edgedefault=\"undirected\"><node id=\"a\"/></graph></graphml>", "a", "" },
+  { "two keys of one name and different types", /* networkx */
+    GRAPHML("<key id=\"l\" for=\"edge\" attr.name=\"bytes\" attr.type=\"long\"/>" BYTES,
+            AB "<edge source=\"a\" target=\"b\"><data key=\"l\">1</data></edge>"
+            "<edge source=\"a\" target=\"b\"><data key=\"b\">2.5</data></edge>"), "a,b", "0>1:1 0>1:2.5" },
+  { "for=all and none", GRAPHML("<key id=\"s\" for=\"all\" attr.name=\"seconds\"/><key id=\"y\" attr.name=\"bytes\"/>",
+                                "<node id=\"a\"><data key=\"s\"> 2 </data></node><node id=\"b\"/>"
+                                "<edge source=\"a\" target=\"b\"><data key=\"y\">7 kB</data></edge>"), "a 2,b", "0>1:7000" },
+  { "keys in the graph", GRAPHML("", SECONDS "<node id=\"a\"><data key=\"s\">2</data></node>"), "a 2", "" },
+  { "defaults",
+    GRAPHML("<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"int\"><desc>time</desc><default>3</default></key>"
+            "<key id=\"k\" for=\"all\" attr.name=\"name\"><default>x</default></key>"
+            "<key id=\"b\" for=\"edge\" attr.name=\"bytes\"><default>4 B</default></key>",
+            AB "<node id=\"c\"><data key=\"s\">5</data><data key=\"k\">c</data></node>"
+            "<edge source=\"a\" target=\"c\"/><edge source=\"b\" target=\"c\"><data key=\"b\">8 B</data></edge>"),
+    "x 3,x 3,c 5", "0>2:4 1>2:8" },
+  { "ports, descriptions and other vocabularies",
+    "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" xmlns:y=\"http://www.yworks.com/xml/graphml\"><desc>d</desc>" SECONDS
+    "<key id=\"d6\" for=\"node\" yfiles.type=\"nodegraphics\"/><data key=\"d7\"><y:Resources/></data>"
+    "<graph edgedefault=\"directed\"><desc>d</desc><node id=\"a\"><data key=\"d6\"><y:ShapeNode><y:Fill>9</y:Fill></y:ShapeNode></data>"
+    "<port name=\"p\"><data key=\"s\">9</data><port name=\"q\"/></port><data key=\"s\">2</data></node><y:node id=\"z\"/></graph>"
+    "<y:more/></graphml>", "a 2", "" },
+  { "a prefix, another namespace of GraphML",
+    "<g:graphml xmlns:g=\"http://graphml.graphdrawing.org/xmlns/graphml\"><g:graph edgedefault=\"directed\"><g:node id=\"a\"/>"
+    "</g:graph></g:graphml>", "a", "" },
+  { "types and values that are not read",
+    GRAPHML("<key id=\"t\" for=\"node\" attr.name=\"tags\" attr.type=\"string[]\"><default><i/></default></key>"
+            "<key id=\"n\" for=\"node\" attr.name=\"rank\" attr.type=\"int\"/>",
+            "<node id=\"a\"><data key=\"t\">[]</data><data key=\"n\">first</data></node>"), "a", "" },
+  { "labels where ids are n0, n1", GRAPHML("<key id=\"l\" for=\"node\" attr.name=\"label\" attr.type=\"string\"/>",
+                                         "<node id=\"n0\"><data key=\"l\">conv</data></node><node id=\"b\"><data key=\"l\">fc</data>"
+                                         "</node>"), "conv,b", "" },
+  { "CDATA, entities, references, comments in a value",
+    GRAPHML("<key id=\"k\" for=\"node\" attr.name=\"name\"/>" SECONDS,
+            "<node id=\"a\"><data key=\"k\">a&amp;<![CDATA[<b>&]]>&#233;<!-- <node> -->c</data><data key=\"s\">1<!-- -->2</data></node>"),
+    "a&<b>&\xc3\xa9" "c 12", "" },
+  { "ISO-8859-1",
+    "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><graphml><graph edgedefault=\"directed\"><node id=\"\xe9\"/></graph></graphml>",
+    "\xc3\xa9", "" },
+  { "a list of attributes by DTD",
+    "<!DOCTYPE graphml [<!ATTLIST graph edgedefault CDATA \"directed\">]><graphml><graph><node id=\"a\"/></graph></graphml>", "a", "" },
+  { "an empty value",
+    GRAPHML(SECONDS BYTES, "<node id=\"a\"><data key=\"s\"> </data></node><node id=\"b\"/>"
+            "<edge source=\"a\" target=\"b\"><data key=\"b\"/></edge>"), "a,b", "0>1:0" },
+};
+
+/* "name seconds,name seconds" and "producer>consumer:bytes producer>consumer:bytes" */
+static void check_foreign(const struct Foreign *f, const char *text, size_t len) {
+  char ops[200] = "", tensors[200] = "", *p = ops, *q = tensors;
+  berth_bundle b = { 0 };
+  printf("# %s\n", f->what);
+  if (!CHECK_STATUS(berth_parse(ctx, "test", text, len, NULL, &b), BERTH_OK)) return;
+  for (int32_t v = 0; v < berth_graph_ops(b.graph); v++) {
+    berth_op op = op_at(b.graph, v);
+    p += sprintf(p, "%s%s", v ? "," : "", op.name);
+    if (op.seconds) p += sprintf(p, " %g", op.seconds[0]);
   }
-  CHECK(!op_at(b.graph, 0).seconds);
+  for (int32_t t = 0; t < berth_graph_tensors(b.graph); t++) {
+    int32_t n;
+    q += sprintf(q, "%s%d>", t ? " " : "", (int)tensor_at(b.graph, t).producer);
+    for (n = 0; n < berth_graph_ops(b.graph); n++)
+      if (consumers_are(b.graph, t, 1, &n)) q += sprintf(q, "%d", (int)n);
+    q += sprintf(q, ":%g", tensor_at(b.graph, t).bytes);
+  }
+  CHECK_TEXT(ops, f->ops);
+  CHECK_TEXT(tensors, f->tensors);
   berth_bundle_release(&b);
+}
+
+static void graphml_of_others(void) {
+  for (size_t k = 0; k < sizeof FOREIGN / sizeof *FOREIGN; k++) check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
+}
+
+static void graphml_utf16(void) {
+  static const struct Foreign f = { "UTF-16", NULL, "a 2", "" };
+  static const char text[] = GRAPHML(SECONDS, "<node id=\"a\"><data key=\"s\">2</data></node>");
+  char wide[2 * sizeof text];
+  size_t n = 2 * sizeof text;
+  for (int big = 0; big < 2; big++) {
+    memset(wide, 0, sizeof wide);
+    memcpy(wide, big ? "\xfe\xff" : "\xff\xfe", 2);
+    for (size_t k = 0; k + 1 < sizeof text; k++) wide[2 + 2 * k + (size_t)big] = text[k];
+    check_foreign(&f, wide, n);
+  }
+}
+
+/* More than a chunk of expat's, and a value that lies in two. */
+static void graphml_large(void) {
+  static const char head[] = "<graphml>" SECONDS "<graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1", tail[] =
+    "5</data></node></graph></graphml>";
+  static const struct Foreign f = { "a large file", NULL, "a 15", "" };
+  size_t gap = (3u << 20) + 11, n = 0;
+  char *text = malloc(sizeof head + sizeof tail + gap + 8);
+  memcpy(text, head, sizeof head - 1);
+  n = sizeof head - 1;
+  memcpy(text + n, "<!--", 4);
+  memset(text + n + 4, ' ', gap);
+  memcpy(text + n + gap, "-->", 3);
+  memcpy(text + n + gap + 3, tail, sizeof tail - 1);
+  check_foreign(&f, text, n + gap + 3 + sizeof tail - 1);
+  free(text);
+}
+
+static int always(void *ud) {
+  (void)ud;
+  return 1;
+}
+
+static void graphml_interrupted(void) {
+  berth_hooks hooks = { .interrupt = always };
+  berth_ctx *own = NULL;
+  berth_bundle b = { 0 };
+  const char *text = GRAPHML("", AB);
+  if (!CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK)) return;
+  CHECK_STATUS(berth_parse(own, "test", text, strlen(text), NULL, &b), BERTH_EINTERRUPT);
+  CHECK(!b.graph && berth_ctx_memory(own) == 0);
+  berth_ctx_release(own);
 }
 
 /* ---- encodings and options ---------------------------------------------------------------- */
@@ -467,7 +586,10 @@ int main(void) {
   TEST("wfformat 1.3 and 1.4") wfformat_old();
   TEST("wfformat through berth JSON") wfformat_round_trip();
   TEST("graphml: units in texts, shared tensors, foreign attributes, comments") graphml();
-  TEST("graphml: keys come before the graph") graphml_late_key();
+  TEST("graphml: of other tools") graphml_of_others();
+  TEST("graphml: UTF-16") graphml_utf16();
+  TEST("graphml: interrupted") graphml_interrupted();
+  TEST("graphml: larger than what is parsed at once") graphml_large();
   TEST("byte order marks, CR LF line ends and blank lines are accepted") encodings();
   TEST("gzip, several members") packed();
   TEST("options") options();

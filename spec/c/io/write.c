@@ -209,7 +209,7 @@ static void graphml(void) {
   berth_graph_release(g);
 }
 
-/* igraph refuses numbers below the normal ones; what was written is read all the same, infinities too. */
+/* Numbers below the normal ones, and infinities. */
 static void tiny_numbers(void) {
   static const double seconds[] = { 5e-324, 1e-310, INFINITY, 2 };
   const int32_t device[] = { 1, 0, 2, 0 };

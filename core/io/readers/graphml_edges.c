@@ -1,0 +1,159 @@
+/* Edges of GraphML: tensors between ops, members and consumers of collectives. */
+#include "graphml_internal.h"
+
+#include <stdlib.h>
+
+berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out) {
+  void *op_of = g->op_of;
+  int32_t known = g->names.n;
+  berth_status st = berth_i_grow(g->src->ctx, &op_of, &g->op_of_cap, (size_t)known + 1, sizeof *g->op_of);
+  g->op_of = op_of;
+  if (st == BERTH_OK) st = berth_i_names_add(g->src->ctx, &g->names, id, out);
+  if (st == BERTH_OK && *out == known) g->op_of[known] = BERTH_NONE;
+  return st;
+}
+
+berth_status berth_i_graphml_add_edge(berth_i_graphml *g, const berth_i_graphml_edge *edge) {
+  void *edges = g->edges;
+  berth_status st = berth_i_grow(g->src->ctx, &edges, &g->edges_cap, g->n_edges + 1, sizeof *g->edges);
+  g->edges = edges;
+  if (st == BERTH_OK) g->edges[g->n_edges++] = *edge;
+  return st;
+}
+
+berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name, const berth_collective *c) {
+  void *collectives = g->collectives;
+  berth_status st = berth_i_grow(g->src->ctx, &collectives, &g->collectives_cap, g->n_collectives + 1, sizeof *g->collectives);
+  g->collectives = collectives;
+  if (st != BERTH_OK) return st;
+  g->op_of[name] = BERTH_I_GRAPHML_COLLECTIVE - (int32_t)g->n_collectives;
+  g->collectives[g->n_collectives++] = *c;
+  return BERTH_OK;
+}
+
+void berth_i_graphml_release(berth_i_graphml *g) {
+  berth_ctx *ctx = g->src->ctx;
+  berth_i_names_release(ctx, &g->names);
+  berth_i_free(ctx, g->op_of, g->op_of_cap, sizeof *g->op_of);
+  berth_i_free(ctx, g->edges, g->edges_cap, sizeof *g->edges);
+  berth_i_free(ctx, g->collectives, g->collectives_cap, sizeof *g->collectives);
+  berth_graph_builder_release(g->b);
+}
+
+static berth_status fail(const berth_i_graphml *g, const berth_i_graphml_edge *e, const char *what, const char *value) {
+  return berth_i_fail(g->src->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", g->src->name, (int)e->line, what, value);
+}
+
+/* Names become ops or collectives. */
+static berth_status resolve(berth_i_graphml *g) {
+  for (size_t k = 0; k < g->n_edges; k++) {
+    berth_i_graphml_edge *e = &g->edges[k];
+    int32_t from = g->op_of[e->from], to = g->op_of[e->to];
+    const char *missing = g->names.text[from == BERTH_NONE ? e->from : e->to];
+    if (from == BERTH_NONE || to == BERTH_NONE) return fail(g, e, "edge leads to or from a node that is not there", missing);
+    if (from < 0 && to < 0) return fail(g, e, "edge leads from a collective to a collective", g->names.text[e->to]);
+    e->from = from;
+    e->to = to;
+  }
+  return BERTH_OK;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+typedef struct Share {
+  double tensor;
+  size_t edge;
+} Share;
+
+static int compare_shares(const void *p, const void *q) {
+  const Share *a = p, *b = q;
+  if (a->tensor != b->tensor) return a->tensor < b->tensor ? -1 : 1;
+  return a->edge < b->edge ? -1 : 1;
+}
+
+static bool same_tensor(const berth_i_graphml_edge *a, const berth_i_graphml_edge *b) {
+  return a->from == b->from && a->bytes == b->bytes && a->resident_bytes == b->resident_bytes && a->flags == b->flags;
+}
+
+/* By tensor, then edge.  @param tensor [edges] out */
+static berth_status add_tensors(berth_i_graphml *g, const Share *share, size_t n, int32_t *tensor) {
+  for (size_t k = 0; k < n; k++) {
+    const berth_i_graphml_edge *e = &g->edges[share[k].edge];
+    berth_tensor t = { e->from, e->bytes, e->resident_bytes, e->flags };
+    bool shared = k > 0 && isfinite(e->tensor) && e->tensor == share[k - 1].tensor;
+    char number[BERTH_I_NUMBER_SIZE];
+    berth_status st;
+    if (shared && !same_tensor(e, &g->edges[share[k - 1].edge])) {
+      return fail(g, e, "tensor has edges that differ in source, size or flags", berth_i_number_text(e->tensor, number));
+    }
+    if (shared) tensor[share[k].edge] = tensor[share[k - 1].edge];
+    else if ((st = berth_graph_builder_add_tensor(g->b, &t, &tensor[share[k].edge])) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
+}
+
+static berth_status connect_ops(berth_i_graphml *g) {
+  berth_ctx *ctx = g->src->ctx;
+  Share *share = berth_i_alloc(ctx, g->n_edges, sizeof *share);
+  int32_t *tensor = berth_i_alloc(ctx, g->n_edges, sizeof *tensor);
+  size_t n = 0, k;
+  berth_status st = share && tensor ? BERTH_OK : berth_i_nomem(ctx);
+  for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
+    if (g->edges[k].from >= 0 && g->edges[k].to >= 0) share[n++] = (Share){ g->edges[k].tensor, k };
+  }
+  if (n > 0) qsort(share, n, sizeof *share, compare_shares);
+  if (st == BERTH_OK) st = add_tensors(g, share, n, tensor);
+  for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
+    const berth_i_graphml_edge *e = &g->edges[k];
+    if (e->from >= 0 && e->to >= 0) st = berth_graph_builder_add_consumer(g->b, tensor[k], e->to);
+  }
+  berth_i_free(ctx, share, g->n_edges, sizeof *share);
+  berth_i_free(ctx, tensor, g->n_edges, sizeof *tensor);
+  return st;
+}
+
+/* ---- collectives -------------------------------------------------------------------------- */
+
+/* The list that an edge belongs to: 2 c, members of the c-th collective, or 2 c + 1, its consumers; -1: none. */
+static int32_t list_of(const berth_i_graphml_edge *e, int32_t *op) {
+  *op = e->to < 0 ? e->from : e->to;
+  if (e->to < 0) return 2 * (BERTH_I_GRAPHML_COLLECTIVE - e->to);
+  return e->from < 0 ? 2 * (BERTH_I_GRAPHML_COLLECTIVE - e->from) + 1 : -1;
+}
+
+/* Lists by counting.  @param at [2 n + 2] zeros; then list k of ops is at[k] to at[k + 1]  @param ops [edges] out */
+static void sort_lists(const berth_i_graphml *g, int32_t *at, int32_t *ops) {
+  size_t lists = 2 * g->n_collectives, k;
+  int32_t op, list;
+  for (k = 0; k < g->n_edges; k++)
+    if ((list = list_of(&g->edges[k], &op)) >= 0) at[list + 2]++;
+  for (k = 1; k <= lists; k++) at[k + 1] += at[k];
+  for (k = 0; k < g->n_edges; k++)
+    if ((list = list_of(&g->edges[k], &op)) >= 0) ops[at[list + 1]++] = op;
+}
+
+static berth_status connect_collectives(berth_i_graphml *g) {
+  berth_ctx *ctx = g->src->ctx;
+  size_t lists = 2 * g->n_collectives + 2, k;
+  int32_t *at = berth_i_zalloc(ctx, lists, sizeof *at), *ops = berth_i_alloc(ctx, g->n_edges, sizeof *ops);
+  berth_status st = at && ops ? BERTH_OK : berth_i_nomem(ctx);
+  if (st == BERTH_OK) sort_lists(g, at, ops);
+  for (k = 0; st == BERTH_OK && k < g->n_collectives; k++) {
+    berth_collective *c = &g->collectives[k];
+    const int32_t *start = at + 2 * k;
+    c->members = ops + start[0];
+    c->n_members = start[1] - start[0];
+    c->consumers = ops + start[1];
+    c->n_consumers = start[2] - start[1];
+    st = berth_graph_builder_add_collective(g->b, c, NULL);
+  }
+  berth_i_free(ctx, at, lists, sizeof *at);
+  berth_i_free(ctx, ops, g->n_edges, sizeof *ops);
+  return st;
+}
+
+berth_status berth_i_graphml_connect(berth_i_graphml *g) {
+  berth_status st = resolve(g);
+  if (st == BERTH_OK) st = connect_ops(g);
+  return st == BERTH_OK ? connect_collectives(g) : st;
+}
