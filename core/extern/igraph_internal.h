@@ -1,24 +1,9 @@
-/* GraphML written by igraph, layered layout, and minimum cuts. Process-wide state of igraph
- * (error, warning and attribute handlers) is set and restored around each call, which holds one mutex; igraph allocates with
- * malloc. */
+/* Layered layout and minimum cuts through igraph. Its process-wide state (error, warning and attribute handlers) is set and
+ * restored around each call, which holds one mutex; it allocates with malloc. */
 #ifndef BERTH_IGRAPH_SHELF_H
 #define BERTH_IGRAPH_SHELF_H
 
 #include "base/base_internal.h"
-
-/** Values ready as text; NULL or "": missing. */
-typedef struct berth_i_written {
-  const char *name;
-  const char *type;        /* "string", "boolean", "int", "double" */
-  const char *const *text; /* [rows] */
-} berth_i_written;
-
-/** Values are written as they are; they must be valid in XML but need not be escaped.
- *  @param put gets the file in pieces; what it returns ends the work if not BERTH_OK */
-berth_status berth_i_graphml_write(berth_ctx *ctx, const char *graph_name, int32_t n_nodes, int32_t n_edges, const int32_t *from,
-                                   const int32_t *to, int32_t n_node_columns, const berth_i_written *node_columns,
-                                   int32_t n_edge_columns, const berth_i_written *edge_columns,
-                                   berth_status (*put)(void *ud, const char *text, size_t len), void *ud);
 
 /** Places of the nodes of an acyclic graph in layers (Sugiyama's method): y is the layer, x orders the nodes of a layer so that
  *  few edges cross, at least 1 apart.

@@ -1,15 +1,17 @@
 /* GraphML out: an edge per consumer; collectives are nodes of their own behind the ops. */
-#include "extern/igraph_internal.h"
 #include "io/io_internal.h"
 
-/* Columns are made of cells that live in one growing text, zero-terminated each. */
+typedef struct Column {
+  const char *name, *type; /* "string", "boolean", "int", "double" */
+} Column;
+
+/* Columns are made of cells that live in one growing text, as XML, zero-terminated each. */
 typedef struct Sheet {
   berth_ctx *ctx;
   berth_i_out o;
   berth_text text;
-  size_t *cell;        /* [columns * rows] offsets into text */
-  const char **value;  /* the same as pointers, once the text stands still */
-  berth_i_written *columns;
+  size_t *cell; /* [columns * rows] offsets into text */
+  Column *columns;
   int32_t n, cap, rows;
 } Sheet;
 
@@ -19,9 +21,8 @@ static berth_status sheet_make(berth_ctx *ctx, int32_t rows, int32_t cap, Sheet 
   size_t cells = (size_t)rows * (size_t)cap;
   *s = (Sheet){ .ctx = ctx, .rows = rows, .cap = cap };
   s->cell = berth_i_alloc(ctx, cells, sizeof *s->cell);
-  s->value = berth_i_alloc(ctx, cells, sizeof *s->value);
   s->columns = berth_i_alloc(ctx, (size_t)cap, sizeof *s->columns);
-  return s->cell && s->value && s->columns ? BERTH_OK : berth_i_nomem(ctx);
+  return s->cell && s->columns ? BERTH_OK : berth_i_nomem(ctx);
 }
 
 static void sheet_release(Sheet *s) {
@@ -29,25 +30,27 @@ static void sheet_release(Sheet *s) {
   if (!s->ctx) return;
   berth_text_release(&s->text);
   berth_i_free(s->ctx, s->cell, cells, sizeof *s->cell);
-  berth_i_free(s->ctx, s->value, cells, sizeof *s->value);
   berth_i_free(s->ctx, s->columns, (size_t)s->cap, sizeof *s->columns);
 }
 
 /* A column of nothing but missing values. */
 static int32_t add_column(Sheet *s, const char *name, const char *type) {
   int32_t k = s->n++, i;
-  s->columns[k] = (berth_i_written){ name, type, s->value + (size_t)k * (size_t)s->rows };
+  s->columns[k] = (Column){ name, type };
   for (i = 0; i < s->rows; i++) s->cell[(size_t)k * (size_t)s->rows + (size_t)i] = MISSING;
   return k;
 }
 
 /* What XML cannot hold becomes the picture of a control character, U+2400 on, or U+FFFD. Attributes cannot hold line ends. */
 static void put_xml(berth_i_out *o, const char *s, bool attribute) {
+  static const char special[] = "&<>\"'", *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&apos;" };
   while (*s) {
     size_t n = berth_i_utf8(s);
     bool control = n == 1 && (unsigned char)*s < 32 && (attribute || (*s != '\t' && *s != '\n'));
     bool nothing = n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && (unsigned char)s[2] >= 0xbe;
-    if (control) berth_i_putf(o, "\xe2\x90%c", 0x80 + *s);
+    const char *found = strchr(special, *s);
+    if (found) berth_i_put(o, entities[found - special]);
+    else if (control) berth_i_putf(o, "\xe2\x90%c", 0x80 + *s);
     else if (n == 0 || nothing) berth_i_put(o, "\xef\xbf\xbd");
     else berth_i_put_n(o, s, n);
     s += n ? n : 1;
@@ -64,11 +67,6 @@ static void set_text(Sheet *s, int32_t column, int32_t row, const char *text) {
 static void set_number(Sheet *s, int32_t column, int32_t row, double x) {
   char buf[BERTH_I_NUMBER_SIZE];
   set_text(s, column, row, isinf(x) ? "Infinity" : berth_i_number_text(x, buf));
-}
-
-static void fix_values(Sheet *s) {
-  size_t k, cells = (size_t)s->n * (size_t)s->rows;
-  for (k = 0; k < cells; k++) s->value[k] = s->cell[k] == MISSING ? NULL : s->text.data + s->cell[k];
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */
@@ -268,12 +266,6 @@ static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static berth_status put_piece(void *ud, const char *text, size_t len) {
-  berth_i_out *o = ud;
-  berth_i_put_n(o, text, len);
-  return o->st;
-}
-
 static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
   berth_status st = label_times(w, ctx);
   if (st != BERTH_OK) return st;
@@ -281,26 +273,59 @@ static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
   w->edges.o = berth_i_out_open(ctx, &w->edges.text);
   put_nodes(w);
   put_edges(w, tensor);
-  if ((st = berth_i_out_close(&w->nodes.o)) != BERTH_OK || (st = berth_i_out_close(&w->edges.o)) != BERTH_OK) return st;
-  fix_values(&w->nodes);
-  fix_values(&w->edges);
-  return BERTH_OK;
+  st = berth_i_out_close(&w->nodes.o);
+  return st == BERTH_OK ? berth_i_out_close(&w->edges.o) : st;
 }
 
-static berth_status print(Writer *w, berth_ctx *ctx, berth_text *out) {
-  berth_text name = { NULL, NULL, 0, 0 };
-  berth_i_out o = berth_i_out_open(ctx, &name);
-  berth_status st;
-  put_xml(&o, berth_graph_name(w->g), false);
-  if ((st = berth_i_out_close(&o)) == BERTH_OK) {
-    o = berth_i_out_open(ctx, out);
-    st = berth_i_graphml_write(ctx, name.data ? name.data : "", w->nodes.rows, w->edges.rows, w->from, w->to, w->nodes.n,
-                               w->nodes.columns, w->edges.n, w->edges.columns, put_piece, &o);
-    o.st = st;
-    st = berth_i_out_close(&o);
+static void put_keys(berth_i_out *o, const Sheet *s, const char *of) {
+  for (int32_t k = 0; k < s->n; k++) {
+    const char *name = s->columns[k].name;
+    berth_i_putf(o, "  <key id=\"%c_%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", of[0] == 'n' ? 'v' : 'e', name, of, name,
+                 s->columns[k].type);
   }
-  berth_text_release(&name);
-  return st;
+}
+
+static void put_data(berth_i_out *o, const Sheet *s, char prefix, int32_t row) {
+  for (int32_t k = 0; k < s->n; k++) {
+    size_t cell = s->cell[(size_t)k * (size_t)s->rows + (size_t)row];
+    if (cell == MISSING) continue;
+    berth_i_putf(o, "      <data key=\"%c_", prefix);
+    berth_i_put(o, s->columns[k].name);
+    berth_i_put(o, "\">");
+    berth_i_put(o, s->text.data + cell);
+    berth_i_put(o, "</data>\n");
+  }
+}
+
+static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
+  berth_i_out o = berth_i_out_open(ctx, out);
+  const char *name = berth_graph_name(w->g);
+  int32_t k;
+  berth_i_put(&o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"\n"
+                  "         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"\n"
+                  "         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns\n"
+                  "         http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n");
+  if (*name) berth_i_put(&o, "  <key id=\"g_name\" for=\"graph\" attr.name=\"name\" attr.type=\"string\"/>\n");
+  put_keys(&o, &w->nodes, "node");
+  put_keys(&o, &w->edges, "edge");
+  berth_i_put(&o, "  <graph id=\"G\" edgedefault=\"directed\">\n");
+  if (*name) {
+    berth_i_put(&o, "    <data key=\"g_name\">");
+    put_xml(&o, name, false);
+    berth_i_put(&o, "</data>\n");
+  }
+  for (k = 0; k < w->nodes.rows; k++) {
+    berth_i_putf(&o, "    <node id=\"n%d\">\n", (int)k);
+    put_data(&o, &w->nodes, 'v', k);
+    berth_i_put(&o, "    </node>\n");
+  }
+  for (k = 0; k < w->edges.rows; k++) {
+    berth_i_putf(&o, "    <edge source=\"n%d\" target=\"n%d\">\n", (int)w->from[k], (int)w->to[k]);
+    put_data(&o, &w->edges, 'e', k);
+    berth_i_put(&o, "    </edge>\n");
+  }
+  berth_i_put(&o, "  </graph>\n</graphml>\n");
+  return berth_i_out_close(&o);
 }
 
 static int32_t count_rows(const berth_graph *g) {
