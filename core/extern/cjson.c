@@ -7,7 +7,8 @@
 /* The outer levels are taken apart here and handed to cJSON piece by piece: an op, a tensor, a number at a time. Its tree takes
  * 80 bytes and more a value, so it lives for one piece only and is copied to nodes of 32 bytes. */
 enum { OWN_OBJECTS = 2, OWN_ARRAYS = 3 }; /* levels: {"graph": {"ops": [ and {"nodes": [ */
-enum { MAX_DEPTH = CJSON_NESTING_LIMIT + 8, MAX_QUOTE = 40, BLOCK_NODES = 2048, BLOCK_CHARS = 1 << 16 };
+_Static_assert(CJSON_NESTING_LIMIT + 8 <= BERTH_I_JSON_DEEPEST, "values may lie deeper");
+enum { MAX_QUOTE = 40, BLOCK_NODES = 2048, BLOCK_CHARS = 1 << 16 };
 
 typedef struct Node Node;
 struct Node {
@@ -98,7 +99,7 @@ typedef struct search {
   struct {
     const char *key;
     int64_t position;
-  } step[MAX_DEPTH + 1];
+  } step[BERTH_I_JSON_DEEPEST + 1];
 } search;
 
 static bool locate(search *s, const Node *item, int depth) {
@@ -112,7 +113,7 @@ static bool locate(search *s, const Node *item, int depth) {
   for (child = is_container(item) ? item->u.child : NULL; child; child = child->next, k++) {
     s->step[depth].key = child->key;
     s->step[depth].position = k;
-    if (depth < MAX_DEPTH && locate(s, child, depth + 1)) return true;
+    if (depth < BERTH_I_JSON_DEEPEST && locate(s, child, depth + 1)) return true;
   }
   return false;
 }

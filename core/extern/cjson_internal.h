@@ -17,6 +17,8 @@ typedef enum berth_i_json_kind {
   BERTH_I_JSON_OBJECT
 } berth_i_json_kind;
 
+enum { BERTH_I_JSON_DEEPEST = 1008 }; /* values in each other, at most */
+
 /** @param name stands for the file in messages  @param text [len], text[len] == 0; both must outlive the document
  *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
 berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out);

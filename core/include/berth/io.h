@@ -76,6 +76,29 @@ void berth_text_release(berth_text *t);
  *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (damaged gzip data), BERTH_ENOMEM */
 berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out);
 
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+typedef enum berth_json_kind {
+  BERTH_JSON_NULL, BERTH_JSON_BOOL, BERTH_JSON_NUMBER, BERTH_JSON_STRING, BERTH_JSON_ARRAY, BERTH_JSON_OBJECT
+} berth_json_kind;
+typedef struct berth_json_item {
+  berth_json_kind kind;
+  int32_t depth;      /* arrays and objects around it */
+  int32_t index;      /* members before it in its array or object */
+  const char *key;    /* of a member of an object; NULL: another */
+  const char *string; /* of a string */
+  double number;      /* of a number, infinite if it is beyond doubles; of a bool: 0, 1 */
+} berth_json_item;
+typedef struct berth_json berth_json; /* a document and a place in it */
+
+/** A document of any kind: strict, in UTF-8, at most 1000 values in each other.
+ *  @param name stands for the file in messages  @param text [len], text[len] == 0; not needed afterwards
+ *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
+berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_json **out);
+/** The next value in the order of the text: an array or object, then its members.  @return 0 at the end */
+int berth_json_next(berth_json *json, berth_json_item *out);
+void berth_json_release(berth_json *json); /* NULL is fine */
+
 /* ---- writing -------------------------------------------------------------------------------- */
 /* Writers append to out, whose ctx they set when it is NULL. Numbers round-trip exactly. */
 

@@ -1,7 +1,7 @@
 --- JSON of plain tables, and back. Keys are sorted: the same table gives the same bytes.
+local core = require "berth.core"
 local writer = require "berth.base.json_writer"
 local options = require "berth.base.options"
-local utf8 = require "berth.base.utf8"
 
 local json = {}
 
@@ -56,101 +56,15 @@ end
 
 -- ---- reading -----------------------------------------------------------------------------------
 
-local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
-local WORDS = { ["true"] = true, ["false"] = false }
-
-local read
-
-local DEEPEST = 100 -- values in values: less than what the interpreters' stacks hold
-
-local function unexpected(s, at) return at > #s and "the text ends" or ("unexpected '%s'"):format(s:sub(at, at)) end
-
-local function wrong(s, at, what) error(("column %d: %s"):format(at, what or unexpected(s, at)), 0) end
-
-local function skip(s, at) return s:find("[^ \t\r\n]", at) or #s + 1 end
-
--- Text and length of the escape u.... at a place, or of two that are the halves of one character. nil: it is none.
-local function read_code(s, at)
-  local code = tonumber(s:match("^u(%x%x%x%x)", at) or "", 16)
-  if not code then return nil end
-  if code < 0xD800 or code > 0xDFFF then return utf8.char(code), 5 end
-  local low = tonumber(s:match("^\\u([Dd][C-Fc-f]%x%x)", at + 5) or "", 16)
-  if code > 0xDBFF or not low then return nil end
-  return utf8.char(0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00), 11
-end
-
-local function read_string(s, at)
-  local parts, i = {}, at + 1
-  while true do
-    local stop = s:find('["\\]', i) or wrong(s, at, "a string does not end")
-    parts[#parts + 1] = s:sub(i, stop - 1)
-    if s:sub(stop, stop) == '"' then return table.concat(parts), stop + 1 end
-    local char, length = read_code(s, stop + 1)
-    parts[#parts + 1] = char or ESCAPES[s:sub(stop + 1, stop + 1)] or wrong(s, stop, "an unknown escape")
-    i = stop + 1 + (length or 1)
-  end
-end
-
-local function read_array(s, at, depth)
-  local out, n = {}, 0
-  at = skip(s, at + 1)
-  if s:sub(at, at) == "]" then return out, at + 1 end
-  while true do
-    n = n + 1
-    out[n], at = read(s, at, depth)
-    local mark = s:sub(at, at)
-    if mark == "]" then return out, at + 1 end
-    if mark ~= "," then wrong(s, at) end
-    at = at + 1
-  end
-end
-
-local function read_object(s, at, depth)
-  local out = {}
-  at = skip(s, at + 1)
-  if s:sub(at, at) == "}" then return out, at + 1 end
-  while true do
-    at = skip(s, at)
-    if s:sub(at, at) ~= '"' then wrong(s, at) end
-    local key, after = read_string(s, at)
-    after = skip(s, after)
-    if s:sub(after, after) ~= ":" then wrong(s, after) end
-    out[key], at = read(s, after + 1, depth)
-    local mark = s:sub(at, at)
-    if mark == "}" then return out, at + 1 end
-    if mark ~= "," then wrong(s, at) end
-    at = at + 1
-  end
-end
-
-local function read_word(s, at)
-  local word = s:match("^[%w+.-]+", at) or wrong(s, at)
-  local value = WORDS[word]
-  if value == nil and word ~= "null" then
-    value = word:find "^%-?%d+%.?%d*[eE]?[+-]?%d*$" and tonumber(word) or wrong(s, at)
-  end
-  return value, at + #word
-end
-
-local READERS = { ["{"] = read_object, ["["] = read_array, ['"'] = read_string }
-
--- A value and the place of what follows it. null is nil.
-read = function(s, at, depth)
-  at = skip(s, at)
-  if depth == DEEPEST then wrong(s, at, ("more than %d values in each other"):format(DEEPEST)) end
-  local reader = READERS[s:sub(at, at)] or read_word
-  local value, after = reader(s, at, depth + 1)
-  return value, skip(s, after)
-end
-
---- @treturn[1] value null is nil
+--- null is nil, also in arrays.
+-- @tparam string text
+-- @tparam[opt="text"] string name stands for the file in messages
+-- @treturn[1] value
 -- @treturn[2] nil
--- @treturn[2] string message
-function json.decode(s)
-  local fine, value, at = pcall(read, s, 1, 0)
-  if not fine then return nil, value end
-  if at <= #s then return nil, ("column %d: more than one value"):format(at) end
-  return value
+-- @treturn[2] string message, which begins with name and line
+function json.decode(text, name)
+  local value, message = core.json(text, name or "text")
+  return value, message
 end
 
 return json

@@ -27,8 +27,8 @@ local function read(path)
   local text, why = file:read("*a")
   file:close()
   if not text then return nil, ("%s: %s"):format(path, why), "io" end
-  local found, bad = json.decode(text)
-  if found == nil then return nil, ("%s: %s"):format(path, bad or "holds nothing"), "parse" end
+  local found, bad = json.decode(text, path)
+  if found == nil then return nil, bad or path .. ": holds nothing", "parse" end
   return found
 end
 

@@ -36,9 +36,9 @@ local function parse(path, text)
   local rows, n = {}, 0
   for line in text:gmatch("([^\n]*)\n") do
     n = n + 1
-    local row, message = json.decode(line)
+    local row, message = json.decode(line, "")
     if type(row) ~= "table" then
-      return nil, ("%s:%d: %s"):format(path, n, message or "expected an object"), "parse"
+      return nil, ("%s:%d: %s"):format(path, n, message and message:gsub("^:1: ", "") or "expected an object"), "parse"
     end
     rows[n] = row
   end

@@ -184,8 +184,8 @@ function problem.load(path)
   if type(path) ~= "string" then options.fail("berth.pdors.load: path: expected a string, got %s", core.kind(path)) end
   local text, message, code = core.read(path)
   if not text then return nil, message, code end
-  local found, why = json.decode((text:gsub("^\239\187\191", "")))
-  if why then return nil, ("%s: %s"):format(path, why), "parse" end
+  local found, why = json.decode((text:gsub("^\239\187\191", "")), path)
+  if why then return nil, why, "parse" end
   if type(found) ~= "table" or type(found.jobs) ~= "table" or type(found.cluster) ~= "table" then
     return nil, ("%s: expected an object with \"jobs\" and \"cluster\""):format(path), "parse"
   end

@@ -1,5 +1,6 @@
 /* Files: loading, parsing, saving. */
 #include "base/binding.h"
+#include <math.h>
 #include <string.h>
 
 /* Text that the core writes, and what a file held: in boxes, since Lua may raise in between. */
@@ -312,6 +313,47 @@ static int read(lua_State *L) {
   return push_text(L, text, berth_read(bl_ctx(L), path, text));
 }
 
+static void release_json(void *box) { berth_json_release(((bl_box *)box)->object); }
+static const bl_class json_class = {
+  .name = "json", .key = "berth.json", .release = release_json
+};
+
+static void push_item(lua_State *L, const berth_json_item *x) {
+  bool whole = fabs(x->number) < 9007199254740992.0 && x->number == floor(x->number);
+  if (x->kind == BERTH_JSON_NULL) lua_pushnil(L);
+  else if (x->kind == BERTH_JSON_BOOL) lua_pushboolean(L, x->number != 0);
+  else if (x->kind == BERTH_JSON_STRING) lua_pushstring(L, x->string);
+  else if (x->kind != BERTH_JSON_NUMBER) lua_newtable(L);
+  else if (whole) lua_pushinteger(L, (lua_Integer)x->number);
+  else lua_pushnumber(L, x->number);
+}
+
+/* json(text, name): its value, where null is nil; nil, message, code. Tables that are not finished lie on the stack. */
+static int json(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
+  bl_box *box;
+  berth_json_item x;
+  lua_settop(L, 2);
+  bl_register(L, &json_class);
+  box = bl_new(L, &json_class, sizeof *box);
+  berth_status st = berth_json_open(bl_ctx(L), name, text, len, (berth_json **)&box->object);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  for (int base = lua_gettop(L); berth_json_next(box->object, &x);) {
+    lua_settop(L, base + x.depth);
+    luaL_checkstack(L, 4, NULL);
+    push_item(L, &x);
+    if (x.depth == 0) continue;
+    lua_pushvalue(L, -1);
+    if (x.key) lua_setfield(L, base + x.depth, x.key);
+    else lua_rawseti(L, base + x.depth, x.index + 1);
+  }
+  lua_settop(L, 4);
+  berth_json_release(box->object);
+  box->object = NULL;
+  return 1;
+}
+
 static void push_parts(lua_State *L, const char *key, int parts) {
   static const char *const names[] = { "graph", "topology", "placement", "timeline" };
   int n = 0;
@@ -377,4 +419,4 @@ static int to_string(lua_State *L) {
 }
 
 const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse },         { "formats", formats },
-                                     { "read", read }, { "save", save }, { "to_string", to_string }, { NULL, NULL } };
+                                     { "read", read }, { "json", json }, { "save", save }, { "to_string", to_string }, { NULL, NULL } };

@@ -702,7 +702,7 @@ describe("a saved plan", function()
     none, message, code = berth.deploy.load(file, chain(), cluster())
     assert.is_nil(none)
     assert.equal("parse", code)
-    assert.matches("column 3", message)
+    assert.equal(file .. ":1: not valid JSON here (nothing)", message)
   end)
 
   it("wants the points that it was made with", function()

@@ -1,0 +1,50 @@
+/* A document of JSON, value by value. */
+#include "io/io_internal.h"
+
+struct berth_json {
+  berth_i_json *doc;
+  int32_t depth; /* of the present value; BERTH_NONE: before the first, or behind the last */
+  const berth_i_json_value *path[BERTH_I_JSON_DEEPEST + 1];
+  int32_t index[BERTH_I_JSON_DEEPEST + 1];
+};
+
+berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_json **out) {
+  berth_json *json = berth_i_zalloc(ctx, 1, sizeof *json);
+  berth_status st = json ? berth_i_json_parse(ctx, name, text, len, &json->doc) : berth_i_nomem(ctx);
+  if (st != BERTH_OK) {
+    berth_i_free(ctx, json, 1, sizeof *json);
+    return st;
+  }
+  json->depth = BERTH_NONE;
+  *out = json;
+  return BERTH_OK;
+}
+
+void berth_json_release(berth_json *json) {
+  if (!json) return;
+  berth_ctx *ctx = berth_i_json_ctx(json->doc);
+  berth_i_json_release(json->doc);
+  berth_i_free(ctx, json, 1, sizeof *json);
+}
+
+static const berth_i_json_value *advance(berth_json *json) {
+  const berth_i_json_value *v = json->path[0] ? NULL : berth_i_json_root(json->doc);
+  if (json->depth >= 0) v = berth_i_json_first(json->path[json->depth]);
+  if (v) json->index[++json->depth] = 0;
+  while (!v && json->depth >= 0) {
+    if ((v = berth_i_json_next(json->path[json->depth]))) json->index[json->depth]++;
+    else json->depth--;
+  }
+  if (v) json->path[json->depth] = v;
+  return v;
+}
+
+int berth_json_next(berth_json *json, berth_json_item *out) {
+  const berth_i_json_value *v = advance(json);
+  if (!v) return 0;
+  *out = (berth_json_item){ .kind = (berth_json_kind)berth_i_json_kind_of(v), .key = berth_i_json_key(v),
+                            .depth = json->depth, .index = json->index[json->depth] };
+  if (out->kind == BERTH_JSON_STRING) out->string = berth_i_json_string(v);
+  if (out->kind == BERTH_JSON_NUMBER || out->kind == BERTH_JSON_BOOL) out->number = berth_i_json_number(v);
+  return 1;
+}
