@@ -316,7 +316,8 @@ static berth_status open_data(Reader *r, const char *const *list) {
 static berth_status close_data(Reader *r) {
   Place place = place_of(r->state[r->depth]);
   int32_t column = r->key->column[place];
-  return read_value(r, column, &r->now[place], r->now_text[place], column < N_ATTRIBUTES ? NULL : &r->seconds[column - N_ATTRIBUTES]);
+  double *seconds = column < N_ATTRIBUTES ? NULL : &r->seconds[column - N_ATTRIBUTES];
+  return read_value(r, column, &r->now[place], r->now_text[place], seconds);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */

@@ -277,10 +277,10 @@ static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
   return st == BERTH_OK ? berth_i_out_close(&w->edges.o) : st;
 }
 
-static void put_keys(berth_i_out *o, const Sheet *s, const char *of) {
+static void put_keys(berth_i_out *o, const Sheet *s, const char *of, char prefix) {
   for (int32_t k = 0; k < s->n; k++) {
     const char *name = s->columns[k].name;
-    berth_i_putf(o, "  <key id=\"%c_%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", of[0] == 'n' ? 'v' : 'e', name, of, name,
+    berth_i_putf(o, "  <key id=\"%c_%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", prefix, name, of, name,
                  s->columns[k].type);
   }
 }
@@ -306,8 +306,8 @@ static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
                   "         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns\n"
                   "         http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n");
   if (*name) berth_i_put(&o, "  <key id=\"g_name\" for=\"graph\" attr.name=\"name\" attr.type=\"string\"/>\n");
-  put_keys(&o, &w->nodes, "node");
-  put_keys(&o, &w->edges, "edge");
+  put_keys(&o, &w->nodes, "node", 'v');
+  put_keys(&o, &w->edges, "edge", 'e');
   berth_i_put(&o, "  <graph id=\"G\" edgedefault=\"directed\">\n");
   if (*name) {
     berth_i_put(&o, "    <data key=\"g_name\">");

@@ -1,11 +1,11 @@
 /* Timelines in the Chrome trace format. A device is a process; its rows are compute, send, receive and collective. Slices of one
  * row must not overlap, so a row that needs it gets more lanes. Times are us. */
 #include "base/heap_internal.h"
+#include "base/sort_internal.h"
 #include "cost/cost_internal.h"
 #include "io/formats_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { ROW_COMPUTE, ROW_SEND, ROW_RECEIVE, ROW_COLLECTIVE, N_ROWS };
 static const char *const ROW_NAMES[] = { "compute", "send", "receive", "collective" };
@@ -38,13 +38,7 @@ typedef struct Slice {
   int32_t device, id;
 } Slice;
 
-static int compare_slices(const void *p, const void *q) {
-  const Slice *a = p, *b = q;
-  if (a->device != b->device) return a->device < b->device ? -1 : 1;
-  if (a->start != b->start) return a->start < b->start ? -1 : 1;
-  if (a->finish != b->finish) return a->finish < b->finish ? -1 : 1;
-  return a->id < b->id ? -1 : a->id > b->id;
-}
+BERTH_I_SORT(sort_slices, Slice, BERTH_I_UP(device) BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(id))
 
 /* The lane that has been free longest, or a new one. O(n log n) */
 static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t *lane, int32_t *lanes) {
@@ -62,7 +56,7 @@ static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t
   berth_i_heap ends;
   berth_status st = berth_i_heap_init(ctx, &ends, (int32_t)n, n);
   if (st != BERTH_OK) return st;
-  if (n > 0) qsort(slice, n, sizeof *slice, compare_slices);
+  sort_slices(slice, n);
   take_lanes(slice, n, &ends, lane, lanes);
   berth_i_heap_release(ctx, &ends);
   return BERTH_OK;

@@ -418,5 +418,5 @@ static int to_string(lua_State *L) {
   return push_text(L, text, berth_write_bundle(&b, text));
 }
 
-const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse },         { "formats", formats },
-                                     { "read", read }, { "json", json }, { "save", save }, { "to_string", to_string }, { NULL, NULL } };
+const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse }, { "formats", formats }, { "read", read },
+                                     { "json", json }, { "save", save },   { "to_string", to_string }, { NULL, NULL } };

@@ -362,7 +362,8 @@ static const struct Foreign {
   { "ports, descriptions and other vocabularies",
     "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" xmlns:y=\"http://www.yworks.com/xml/graphml\"><desc>d</desc>" SECONDS
     "<key id=\"d6\" for=\"node\" yfiles.type=\"nodegraphics\"/><data key=\"d7\"><y:Resources/></data>"
-    "<graph edgedefault=\"directed\"><desc>d</desc><node id=\"a\"><data key=\"d6\"><y:ShapeNode><y:Fill>9</y:Fill></y:ShapeNode></data>"
+    "<graph edgedefault=\"directed\"><desc>d</desc><node id=\"a\"><data key=\"d6\">"
+    "<y:ShapeNode><y:Fill>9</y:Fill></y:ShapeNode></data>"
     "<port name=\"p\"><data key=\"s\">9</data><port name=\"q\"/></port><data key=\"s\">2</data></node><y:node id=\"z\"/></graph>"
     "<y:more/></graphml>", "a 2", "" },
   { "a prefix, another namespace of GraphML",
@@ -373,17 +374,19 @@ static const struct Foreign {
             "<key id=\"n\" for=\"node\" attr.name=\"rank\" attr.type=\"int\"/>",
             "<node id=\"a\"><data key=\"t\">[]</data><data key=\"n\">first</data></node>"), "a", "" },
   { "labels where ids are n0, n1", GRAPHML("<key id=\"l\" for=\"node\" attr.name=\"label\" attr.type=\"string\"/>",
-                                         "<node id=\"n0\"><data key=\"l\">conv</data></node><node id=\"b\"><data key=\"l\">fc</data>"
-                                         "</node>"), "conv,b", "" },
+                                         "<node id=\"n0\"><data key=\"l\">conv</data></node><node id=\"b\"><data key=\"l\">"
+                                         "fc</data></node>"), "conv,b", "" },
   { "CDATA, entities, references, comments in a value",
     GRAPHML("<key id=\"k\" for=\"node\" attr.name=\"name\"/>" SECONDS,
-            "<node id=\"a\"><data key=\"k\">a&amp;<![CDATA[<b>&]]>&#233;<!-- <node> -->c</data><data key=\"s\">1<!-- -->2</data></node>"),
+            "<node id=\"a\"><data key=\"k\">a&amp;<![CDATA[<b>&]]>&#233;<!-- <node> -->c</data>"
+            "<data key=\"s\">1<!-- -->2</data></node>"),
     "a&<b>&\xc3\xa9" "c 12", "" },
   { "ISO-8859-1",
     "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><graphml><graph edgedefault=\"directed\"><node id=\"\xe9\"/></graph></graphml>",
     "\xc3\xa9", "" },
   { "a list of attributes by DTD",
-    "<!DOCTYPE graphml [<!ATTLIST graph edgedefault CDATA \"directed\">]><graphml><graph><node id=\"a\"/></graph></graphml>", "a", "" },
+    "<!DOCTYPE graphml [<!ATTLIST graph edgedefault CDATA \"directed\">]><graphml><graph><node id=\"a\"/></graph></graphml>",
+    "a", "" },
   { "an empty value",
     GRAPHML(SECONDS BYTES, "<node id=\"a\"><data key=\"s\"> </data></node><node id=\"b\"/>"
             "<edge source=\"a\" target=\"b\"><data key=\"b\"/></edge>"), "a,b", "0>1:0" },
@@ -413,7 +416,8 @@ static void check_foreign(const struct Foreign *f, const char *text, size_t len)
 }
 
 static void graphml_of_others(void) {
-  for (size_t k = 0; k < sizeof FOREIGN / sizeof *FOREIGN; k++) check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
+  size_t n = sizeof FOREIGN / sizeof *FOREIGN, k;
+  for (k = 0; k < n; k++) check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
 }
 
 static void graphml_utf16(void) {

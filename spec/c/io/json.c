@@ -27,7 +27,8 @@ static const char *listed(berth_ctx *in, const char *text, berth_status *st) {
 
 static void values(void) {
   berth_status st;
-  CHECK_TEXT(listed(ctx, "{\"a\": [1, [], {\"b\": null}, true], \"c\": \"\\u00e9\", \"d\": {}, \"e\": -1.5e3, \"f\": {\"g\": {\"h\": 0}}}", &st),
+  CHECK_TEXT(listed(ctx, "{\"a\": [1, [], {\"b\": null}, true], \"c\": \"\\u00e9\", \"d\": {},"
+                         " \"e\": -1.5e3, \"f\": {\"g\": {\"h\": 0}}}", &st),
              "0.0=5 1.0 a=4 2.0=2:1 2.1=4 2.2=5 3.0 b=0 2.3=1:1 1.1 c='\xc3\xa9' 1.2 d=5 1.3 e=2:-1500 1.4 f=5 2.0 g=5 3.0 h=2:0");
   CHECK_TEXT(listed(ctx, " 7 ", &st), "0.0=2:7");
   CHECK_TEXT(listed(ctx, "[[[[[[[1]]]]],2],3]", &st), "0.0=4 1.0=4 2.0=4 3.0=4 4.0=4 5.0=4 6.0=4 7.0=2:1 2.1=2:2 1.1=2:3");

@@ -34,7 +34,9 @@ static const char *const TEXTS[] = {
   " \"name\": \"p/f\", \"size\": 8}]}]}}",
   "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" attr.name=\"seconds\" "
   "attr.type=\"double\"><default>2</default></key>"
-  "<key id=\"n\" attr.name=\"name\"><default>x</default></key><key id=\"c\" for=\"node\" attr.name=\"collective\" attr.type=\"string\"/><key id=\"d\" for=\"node\" attr.name=\"device\" "
+  "<key id=\"n\" attr.name=\"name\"><default>x</default></key>"
+  "<key id=\"c\" for=\"node\" attr.name=\"collective\" attr.type=\"string\"/>"
+  "<key id=\"d\" for=\"node\" attr.name=\"device\" "
   "attr.type=\"int\"/><graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1</data><data key=\"d\">0</data></node>"
   "<node id=\"b\"><data key=\"d\">1</data></node><node id=\"m\"><data key=\"c\">barrier</data></node>"
   "<edge source=\"a\" target=\"b\"/><edge source=\"a\" target=\"m\"/><data key=\"n\">g</data></graph></graphml>",

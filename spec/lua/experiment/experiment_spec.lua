@@ -339,7 +339,8 @@ describe("berth.experiment", function()
       json.encode { "a\255b", "\195\169\240\159\145\141", "\192\128" })
     local wrong = { { "[1", "a:1: JSON ends too early" }, { "[\n1}", "a:2: not valid JSON here (})" }, { "{1:2}", "a:1: not" },
       { "[1] 2", "not valid JSON here (2)" }, { "", "JSON ends too early" }, { '"a', "a:1: " }, { '"\\q"', "a:1: " },
-      { "nan", "not valid JSON here (nan)" }, { "[1 2]", "(2)" }, { "0x10", "not a number of JSON (0x10)" }, { '"\255"', "not UTF-8" } }
+      { "nan", "not valid JSON here (nan)" }, { "[1 2]", "(2)" }, { "0x10", "not a number of JSON (0x10)" },
+      { '"\255"', "not UTF-8" } }
     for _, case in ipairs(wrong) do
       local value, why = json.decode(case[1], "a")
       assert.is_nil(value)
