@@ -1,6 +1,6 @@
 /* How much a port lets through, and what must go through it or stay. */
+#include "base/sort_internal.h"
 #include "ports_internal.h"
-#include <stdlib.h>
 
 enum { MOST_ITEMS = 24, MOST_DEVICES = 1024 };
 
@@ -126,24 +126,18 @@ double berth_i_port_time(const berth_i_ports *p, int dir, double bytes, double s
 
 /* ---- this way or that ---------------------------------------------------------------------------- */
 
-static int by_port(const void *pa, const void *pb) {
-  const berth_i_port_item *a = pa, *b = pb;
-  return (a->w < b->w) - (a->w > b->w);
-}
+BERTH_I_SORT(sort_by_port, berth_i_port_item, BERTH_I_DOWN(w))
 
 /* Cheapest to keep, for what it saves, first. What crosses in any case is last. */
-static int by_worth(const void *pa, const void *pb) {
-  const berth_i_port_item *a = pa, *b = pb;
-  double x = isinf(a->p) ? INFINITY : a->p / a->w, y = isinf(b->p) ? INFINITY : b->p / b->w;
-  return (x > y) - (x < y);
-}
+static double worth(const berth_i_port_item *x) { return isinf(x->p) ? INFINITY : x->p / x->w; }
+BERTH_I_SORT(sort_by_worth, berth_i_port_item, BERTH_I_KEY(worth(a), worth(b)))
 
 int32_t berth_i_port_order(berth_i_port_item *a, int32_t n) {
   if (n > MOST_ITEMS) {
-    qsort(a, (size_t)n, sizeof *a, by_port);
+    sort_by_port(a, (size_t)n);
     n = MOST_ITEMS;
   }
-  if (n > 1) qsort(a, (size_t)n, sizeof *a, by_worth);
+  sort_by_worth(a, (size_t)n);
   return n;
 }
 

@@ -1,6 +1,6 @@
 /* Heads and tails with transfers. Tails are heads of the graph read backwards, in which a schedule is read backwards, too. */
+#include "base/sort_internal.h"
 #include "waits_internal.h"
-#include <stdlib.h>
 
 /* ---- least and greatest transfer times ------------------------------------------------------- */
 
@@ -119,20 +119,9 @@ typedef struct waits {
   int32_t far;
 } waits;
 
-static int by_op(const void *pa, const void *pb) {
-  const source *a = pa, *b = pb;
-  return (a->op > b->op) - (a->op < b->op);
-}
-
-static int by_arrival(const void *pa, const void *pb) {
-  const source *a = pa, *b = pb;
-  return a->arrival != b->arrival ? (a->arrival > b->arrival ? -1 : 1) : by_op(pa, pb);
-}
-
-static int by_earliest(const void *pa, const void *pb) {
-  const source *a = pa, *b = pb;
-  return a->head != b->head ? (a->head < b->head ? -1 : 1) : by_op(pa, pb);
-}
+BERTH_I_SORT(sort_by_op, source, BERTH_I_UP(op))
+BERTH_I_SORT(sort_by_arrival, source, BERTH_I_DOWN(arrival) BERTH_I_UP(op))
+BERTH_I_SORT(sort_by_head, source, BERTH_I_UP(head) BERTH_I_UP(op))
 
 static bool pinned_apart(const berth_i_units *u, int32_t a, int32_t b) {
   int32_t pa = u->pin[u->of[a]], pb = u->pin[u->of[b]];
@@ -167,7 +156,7 @@ static void join_double(const waits *w, source *to, const source *x) {
 
 static void join_doubles(waits *w) {
   int32_t i, kept = 0;
-  qsort(w->list, (size_t)w->n, sizeof *w->list, by_op);
+  sort_by_op(w->list, (size_t)w->n);
   for (i = 0; i < w->n; i++) {
     if (kept > 0 && w->list[kept - 1].op == w->list[i].op) {
       join_double(w, &w->list[kept - 1], &w->list[i]);
@@ -181,10 +170,10 @@ static void join_doubles(waits *w) {
 static void sort_sources(waits *w) {
   int32_t i;
   join_doubles(w);
-  qsort(w->list, (size_t)w->n, sizeof *w->list, by_arrival);
+  sort_by_arrival(w->list, (size_t)w->n);
   for (i = 0; i < w->n; i++) w->list[i].rank = i;
   memcpy(w->by_head, w->list, (size_t)w->n * sizeof *w->list);
-  qsort(w->by_head, (size_t)w->n, sizeof *w->by_head, by_earliest);
+  sort_by_head(w->by_head, (size_t)w->n);
 }
 
 /* The first k of the list, one after another on one device. Grows with k. */

@@ -1,6 +1,6 @@
 /* Decisions about jobs, and what is. */
 #include "cluster_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 static berth_status check(berth_cluster *c, int32_t job, berth_job_state state, const char *what) {
   static const char *const names[] = { "has not arrived", "waits", "runs", "is done", "was refused" };
@@ -247,15 +247,12 @@ double berth_cluster_end_of(const berth_cluster *c, int32_t job) {
   return c->ends.at[c->ends.slot[job]].key;
 }
 
-static int compare_ends(const void *a, const void *b) {
-  const berth_i_heap_entry *x = a, *y = b;
-  return berth_i_heap_before(*x, *y) ? -1 : berth_i_heap_before(*y, *x);
-}
+BERTH_I_SORT(sort_ends, berth_i_heap_entry, BERTH_I_UP(key) BERTH_I_UP(item))
 
 /* A copy of the heap's array, sorted, is a heap as well: so the array itself may be sorted. */
 int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t *jobs) {
   const berth_i_heap *h = &c->ends;
-  if (h->n > 1) qsort(h->at, (size_t)h->n, sizeof *h->at, compare_ends);
+  sort_ends(h->at, (size_t)h->n);
   for (int32_t i = 0; i < h->n; i++) h->slot[h->at[i].item] = i;
   for (int32_t i = 0; i < h->n && i < capacity; i++) jobs[i] = h->at[i].item;
   return h->n;

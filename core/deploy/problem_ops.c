@@ -1,7 +1,7 @@
 /* What the compiler has to know of ops: which depend on the batch, where updates stand, op groups, which op goes first. */
+#include "base/sort_internal.h"
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy_internal.h"
-#include <stdlib.h>
 
 static bool changes_variable(uint8_t role) { return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER; }
 
@@ -147,13 +147,7 @@ typedef struct Place {
   uint8_t last, aside;
 } Place;
 
-static int by_rank(const void *pa, const void *pb) {
-  const Place *a = pa, *b = pb;
-  if (a->last != b->last) return a->last < b->last ? -1 : 1;
-  if (a->way != b->way) return a->way > b->way ? -1 : 1;
-  if (a->aside != b->aside) return a->aside < b->aside ? -1 : 1;
-  return a->op < b->op ? -1 : a->op > b->op;
-}
+BERTH_I_SORT(sort_by_rank, Place, BERTH_I_UP(last) BERTH_I_DOWN(way) BERTH_I_UP(aside) BERTH_I_UP(op))
 
 static berth_status find_rank(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
@@ -167,7 +161,7 @@ static berth_status find_rank(berth_deploy *d) {
     if (aside[d->g->topo[i]]) lift(d, aside, d->rank, d->g->topo[i]);
   }
   for (op = 0; op < d->n_ops; op++) place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
-  qsort(place, n, sizeof *place, by_rank);
+  sort_by_rank(place, n);
   for (op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
 done:
   berth_i_free(d->ctx, place, n, sizeof *place);

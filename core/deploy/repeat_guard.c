@@ -1,7 +1,7 @@
 /* Repeated ops that do not pay are taken off again. */
 #include "values_internal.h"
+#include "base/sort_internal.h"
 #include "base/union_find_internal.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* A layer: repeated ops that hang together by tensors. Its number is its lowest op. */
@@ -30,11 +30,7 @@ static double bytes_read(const berth_deploy *d, int32_t op) {
   return sum;
 }
 
-static int by_bytes(const void *a, const void *b) {
-  const layer *x = a, *y = b;
-  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-  return (x->number > y->number) - (x->number < y->number);
-}
+BERTH_I_SORT(sort_by_bytes, layer, BERTH_I_DOWN(bytes) BERTH_I_UP(number))
 
 /* slot [ops] scratch */
 static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up, int32_t *slot, layer *list) {
@@ -48,7 +44,7 @@ static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int3
     }
     list[slot[root]].bytes += bytes_read(d, i);
   }
-  if (n > 0) qsort(list, (size_t)n, sizeof *list, by_bytes);
+  sort_by_bytes(list, (size_t)n);
   return n;
 }
 

@@ -1,22 +1,11 @@
 /* What the evaluator keeps with a problem: op groups and what crosses between them, gradients, stances. */
 #include "values_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 /* ---- what crosses between op groups ---------------------------------------------------------- */
 
-static int compare_pairs(const berth_i_crossing *x, const berth_i_crossing *y) {
-  if (x->from != y->from) return x->from < y->from ? -1 : 1;
-  return (x->to > y->to) - (x->to < y->to);
-}
-
-/* Then by size: so that sums are the same whatever the sort does with equal pairs. */
-static int by_pair(const void *a, const void *b) {
-  const berth_i_crossing *x = a, *y = b;
-  int pair = compare_pairs(x, y);
-  if (pair != 0) return pair;
-  if (x->cut != y->cut) return x->cut < y->cut ? -1 : 1;
-  return (x->whole > y->whole) - (x->whole < y->whole);
-}
+/* By pair; then by size, so that sums are the same whatever the sort does with equal pairs. */
+BERTH_I_SORT(sort_crossings, berth_i_crossing, BERTH_I_UP(from) BERTH_I_UP(to) BERTH_I_UP(cut) BERTH_I_UP(whole))
 
 typedef struct gatherer {
   berth_i_crossing *list;
@@ -56,7 +45,7 @@ static int32_t merge(berth_i_crossing *list, size_t n) {
   size_t i;
   int32_t last = -1;
   for (i = 0; i < n; i++) {
-    if (last >= 0 && compare_pairs(&list[last], &list[i]) == 0) {
+    if (last >= 0 && list[last].from == list[i].from && list[last].to == list[i].to) {
       list[last].cut += list[i].cut;
       list[last].whole += list[i].whole;
     } else {
@@ -105,7 +94,7 @@ static berth_status make_crossings(berth_deploy *d) {
   berth_status st = BERTH_ENOMEM;
   if (!(x.seen = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *x.seen))) return berth_i_nomem(d->ctx);
   if ((st = gather(d, &x)) != BERTH_OK) goto done;
-  if (x.n > 0) qsort(x.list, x.n, sizeof *x.list, by_pair);
+  sort_crossings(x.list, x.n);
   if ((st = keep_crossings(d, &x)) != BERTH_OK) goto done;
   index_crossings(d, d->values);
 done:

@@ -1,6 +1,6 @@
 /* What does not change: levels, paths, communication of each op; edges of the symmetrised graph. */
+#include "base/sort_internal.h"
 #include "episodes_internal.h"
-#include <stdlib.h>
 
 enum { COMP, B_LEVEL, T_LEVEL, IN, OUT };
 
@@ -86,11 +86,7 @@ typedef struct edge {
   double seconds;
 } edge;
 
-static int by_ends(const void *x, const void *y) {
-  const edge *a = x, *b = y;
-  if (a->dst != b->dst) return a->dst < b->dst ? -1 : 1;
-  return a->src < b->src ? -1 : a->src > b->src;
-}
+BERTH_I_SORT(sort_by_ends, edge, BERTH_I_UP(dst) BERTH_I_UP(src))
 
 berth_status berth_i_assign_edges(berth_assign *a) {
   size_t m = 2 * (size_t)a->before.n, i = 0;
@@ -110,7 +106,7 @@ berth_status berth_i_assign_edges(berth_assign *a) {
       e[i++] = (edge){ v, u, a->comm[a->o.edge_costs == BERTH_EDGE_COSTS_CODE ? v : u] };
     }
   }
-  if (m > 1) qsort(e, m, sizeof *e, by_ends);
+  sort_by_ends(e, m);
   for (i = 0; i < m; i++) {
     a->src[i] = e[i].src;
     a->dst[i] = e[i].dst;

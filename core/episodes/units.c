@@ -1,18 +1,14 @@
 /* Units: ops whose device is one decision. */
 #include "search/search_internal.h"
+#include "base/sort_internal.h"
 #include "base/union_find_internal.h"
 #include "episodes_internal.h"
-#include <stdlib.h>
 
 typedef struct labelled {
   int32_t label, op;
 } labelled;
 
-static int by_label(const void *x, const void *y) {
-  const labelled *a = x, *b = y;
-  if (a->label != b->label) return a->label < b->label ? -1 : 1;
-  return a->op < b->op ? -1 : a->op > b->op;
-}
+BERTH_I_SORT(sort_by_label, labelled, BERTH_I_UP(label) BERTH_I_UP(op))
 
 /* Ops with one label go together; labels are as large as they like, so they are sorted. */
 static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *label) {
@@ -23,7 +19,7 @@ static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *lab
   }
   if (!(sorted = berth_i_alloc(a->ctx, n, sizeof *sorted))) return berth_i_nomem(a->ctx);
   for (i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
-  if (n > 1) qsort(sorted, n, sizeof *sorted, by_label);
+  sort_by_label(sorted, n);
   for (i = 1; i < n; i++) {
     if (sorted[i].label == sorted[i - 1].label) berth_i_sets_join(up, sorted[i - 1].op, sorted[i].op);
   }

@@ -1,6 +1,6 @@
 /* What a run leaves behind. */
+#include "base/sort_internal.h"
 #include "execution_internal.h"
-#include <stdlib.h>
 
 static berth_status alloc_arrays(berth_execution *r) {
   size_t n = (size_t)r->n_ops;
@@ -24,19 +24,14 @@ static void fill_ops(const berth_executor *x, berth_execution *r) {
   }
 }
 
-static int compare_transfers(const void *p, const void *q) {
-  const berth_transfer *a = p, *b = q;
-  if (a->start != b->start) return a->start < b->start ? -1 : 1;
-  if (a->tensor != b->tensor) return a->tensor < b->tensor ? -1 : 1;
-  return a->dst < b->dst ? -1 : a->dst > b->dst;
-}
+BERTH_I_SORT(sort_transfers, berth_transfer, BERTH_I_UP(start) BERTH_I_UP(tensor) BERTH_I_UP(dst))
 
 static void fill_transfers(const berth_executor *x, berth_execution *r) {
   for (int32_t i = 0; i < r->n_transfers; i++) {
     const berth_i_copy *c = &x->copy[i];
     r->transfer[i] = (berth_transfer){ c->tensor, c->src, c->dst, c->start - x->origin, c->finish - x->origin };
   }
-  if (r->n_transfers > 0) qsort(r->transfer, (size_t)r->n_transfers, sizeof *r->transfer, compare_transfers);
+  sort_transfers(r->transfer, (size_t)r->n_transfers);
 }
 
 static berth_status check(berth_executor *x, berth_execution *r) {

@@ -1,6 +1,6 @@
 /* What the graph alone decides: time scale, sizes, kernels and their classes, edges. */
+#include "base/sort_internal.h"
 #include "exec_internal.h"
-#include <stdlib.h>
 
 enum { LEAST_LENGTH = 16 };
 
@@ -76,11 +76,7 @@ typedef struct Class {
   int32_t op;
 } Class;
 
-static int compare_classes(const void *p, const void *q) {
-  const Class *a = p, *b = q;
-  if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
-  return a->op < b->op ? -1 : a->op > b->op;
-}
+BERTH_I_SORT(sort_classes, Class, BERTH_I_UP(hash) BERTH_I_UP(op))
 
 static uint64_t mix(uint64_t h, uint64_t value) {
   h = (h ^ value) * 0x9E3779B97F4A7C15u;
@@ -125,7 +121,7 @@ static berth_status plan_kernels(berth_executor *x, const double *mean) {
     x->kernel[op] = berth_i_kernel_of(x->g, op, mean[op] * x->scale, x->o.flops);
     list[op] = (Class){ class_of(x, op), op };
   }
-  qsort(list, (size_t)n, sizeof *list, compare_classes);
+  sort_classes(list, (size_t)n);
   number_classes(x, list);
   berth_i_free(x->ctx, list, (size_t)n, sizeof *list);
   return BERTH_OK;

@@ -1,8 +1,8 @@
 /* Gavel's rounds: at each slot those are served first that have had the fewest rounds for their shares, on the type where that is.
  * Shares are found anew when jobs have come or gone. */
+#include "base/sort_internal.h"
 #include "gang_internal.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
 typedef struct candidate {
   double priority;
@@ -187,12 +187,7 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
 
 /* ---- a round ------------------------------------------------------------------------------------------------ */
 
-static int compare_candidates(const void *a, const void *b) {
-  const candidate *x = a, *y = b;
-  if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
-  if (x->job != y->job) return x->job < y->job ? -1 : 1;
-  return (x->type > y->type) - (x->type < y->type);
-}
+BERTH_I_SORT(sort_candidates, candidate, BERTH_I_DOWN(priority) BERTH_I_UP(job) BERTH_I_UP(type))
 
 /* Share over rounds had; who has had none comes before all who have. */
 static int32_t list_candidates(berth_gang *g, int32_t n) {
@@ -205,7 +200,7 @@ static int32_t list_candidates(berth_gang *g, int32_t n) {
       v->list[found++] = (candidate){ v->rounds[c] > 0 ? v->share[c] / v->rounds[c] : 1e9 * v->share[c], g->keep[i], t };
     }
   }
-  if (found > 1) qsort(v->list, (size_t)found, sizeof *v->list, compare_candidates);
+  sort_candidates(v->list, (size_t)found);
   return found;
 }
 

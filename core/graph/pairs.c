@@ -1,6 +1,6 @@
 /* Pairs of nodes with an edge between them, each once: ops, and collectives as nodes of their own behind them. */
+#include "base/sort_internal.h"
 #include "graph/transforms/transform_internal.h"
-#include <stdlib.h>
 
 static size_t most_pairs(const berth_graph *g) { return (size_t)g->n_edges + g->n_coll_ops; }
 
@@ -71,12 +71,7 @@ typedef struct heavy {
   int32_t src, dst, pair;
 } heavy;
 
-static int by_weight(const void *a, const void *b) {
-  const heavy *x = a, *y = b;
-  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-  if (x->src != y->src) return x->src < y->src ? -1 : 1;
-  return (x->dst > y->dst) - (x->dst < y->dst);
-}
+BERTH_I_SORT(sort_by_weight, heavy, BERTH_I_DOWN(bytes) BERTH_I_UP(src) BERTH_I_UP(dst))
 
 berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *p, const int32_t *place, int32_t *list) {
   int32_t e;
@@ -86,7 +81,7 @@ berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *
     int32_t u = p->src[e], v = p->dst[e];
     all[e] = (heavy){ p->bytes[e], place ? place[u] : u, place ? place[v] : v, e };
   }
-  qsort(all, (size_t)p->n, sizeof *all, by_weight);
+  sort_by_weight(all, (size_t)p->n);
   for (e = 0; e < p->n; e++) list[e] = all[e].pair;
   berth_i_free(g->ctx, all, (size_t)p->n, sizeof *all);
   return BERTH_OK;

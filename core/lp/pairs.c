@@ -1,6 +1,6 @@
 /* Distinct pairs of producer and consumer, with mean or least times. */
+#include "base/sort_internal.h"
 #include "pairs_internal.h"
-#include <stdlib.h>
 
 void berth_i_lp_pairs_release(berth_i_lp_pairs *a) {
   size_t n = (size_t)a->n;
@@ -104,11 +104,7 @@ static void index_consumers(berth_i_lp_pairs *a, int32_t *at) {
 
 /* ---- least times --------------------------------------------------------------------------- */
 
-static int by_latency(const void *pa, const void *pb) {
-  const berth_link *a = pa, *b = pb;
-  if (a->latency != b->latency) return a->latency < b->latency ? -1 : 1;
-  return a->bandwidth > b->bandwidth ? -1 : a->bandwidth < b->bandwidth;
-}
+BERTH_I_SORT(sort_by_latency, berth_link, BERTH_I_UP(latency) BERTH_I_DOWN(bandwidth))
 
 /* Of the routes between different devices those that are the fastest for some size: latency and bandwidth both rise.
  * @param law [devices^2] out */
@@ -122,7 +118,7 @@ static size_t fastest_routes(const berth_topology *t, berth_link *law) {
       law[n].latency = t->latency[pair];
       law[n++].bandwidth = t->bandwidth[pair];
     }
-  if (n > 0) qsort(law, n, sizeof *law, by_latency);
+  sort_by_latency(law, n);
   for (i = 0; i < n; i++) {
     if (kept == 0 || law[i].bandwidth > law[kept - 1].bandwidth) law[kept++] = law[i];
   }

@@ -1,6 +1,6 @@
 /* Favourite children: matchings on the pairs of producer and consumer, greedily by one order or another. */
 #include "solution_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 /* An edge below this is not in the solution: interior points never reach 0. */
 #define LEAST_Y 1e-6
@@ -14,20 +14,13 @@ typedef struct ranked {
   int32_t pair;
 } ranked;
 
-static int by_rank(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  int k;
-  for (k = 0; k < 3; k++) {
-    if (a->key[k] != b->key[k]) return a->key[k] > b->key[k] ? -1 : 1;
-  }
-  return a->pair < b->pair ? -1 : 1;
-}
+BERTH_I_SORT(sort_by_rank, ranked, BERTH_I_DOWN(key[0]) BERTH_I_DOWN(key[1]) BERTH_I_DOWN(key[2]) BERTH_I_UP(pair))
 
 /* @param taken [ops] scratch */
 static void match_greedily(ranked *r, int32_t m, const int32_t *src, const int32_t *dst, int32_t ops, uint8_t *taken,
                            int32_t *child) {
   int32_t i;
-  if (m > 0) qsort(r, (size_t)m, sizeof *r, by_rank);
+  sort_by_rank(r, (size_t)m);
   for (i = 0; i < ops; i++) child[i] = BERTH_NONE;
   for (i = 0; i < m; i++) {
     int32_t from = src[r[i].pair], to = dst[r[i].pair];

@@ -4,7 +4,7 @@
  * that differ in limit and in what they can run, and bytes that take turns. Of dominance only this: a device is not closed on
  * a unit that it could still take. */
 #include "pack_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 enum { MOST_DEVICES = 32, MOST_FRAMES = 4000 };
 
@@ -39,15 +39,9 @@ typedef enum outcome { DEAD_END, SOLVED, GAVE_UP } outcome;
 
 /* ---- sorts ------------------------------------------------------------------------------- */
 
-static int by_difficulty(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  double sa = a->size + a->temporary, sb = b->size + b->temporary;
-  if (a->choices != b->choices) return a->choices < b->choices ? -1 : 1;
-  if (sa != sb) return sa > sb ? -1 : 1;
-  if (a->size != b->size) return a->size > b->size ? -1 : 1;
-  if (a->devices != b->devices) return a->devices < b->devices ? -1 : 1;
-  return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
+BERTH_I_SORT(sort_by_difficulty, ranked,
+             BERTH_I_UP(choices) BERTH_I_KEY(b->size + b->temporary, a->size + a->temporary) BERTH_I_DOWN(size) BERTH_I_UP(devices)
+             BERTH_I_UP(unit))
 
 static bool alike(const ranked *a, const ranked *b) {
   return a->size == b->size && a->temporary == b->temporary && a->devices == b->devices;
@@ -71,7 +65,7 @@ static void rank_units(completion *c, const double *size, const double *temporar
       r->choices++;
     }
   }
-  if (c->n > 0) qsort(c->order, (size_t)c->n, sizeof *c->order, by_difficulty);
+  sort_by_difficulty(c->order, (size_t)c->n);
 }
 
 static void count_sorts(completion *c) {

@@ -1,6 +1,6 @@
 /* When a placer's own rule gets stuck: packing for feasibility alone. */
+#include "base/sort_internal.h"
 #include "pack_internal.h"
-#include <stdlib.h>
 
 enum { FEW_UNITS = 16 };               /* all cases are tried */
 static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6; /* steps of bin completion a unit, and at most */
@@ -14,19 +14,9 @@ typedef struct rank {
   double bytes;
 } rank;
 
-static int by_difficulty(const void *pa, const void *pb) {
-  const rank *a = pa, *b = pb;
-  if (a->choices != b->choices) return a->choices < b->choices ? -1 : 1;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
+BERTH_I_SORT(sort_by_difficulty, rank, BERTH_I_UP(choices) BERTH_I_DOWN(bytes) BERTH_I_UP(unit))
 
-static int by_choices(const void *pa, const void *pb) {
-  const rank *a = pa, *b = pb;
-  bool fa = a->choices == 1, fb = b->choices == 1;
-  if (fa != fb) return fa ? -1 : 1;
-  return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
+BERTH_I_SORT(sort_forced_first, rank, BERTH_I_KEY(a->choices != 1, b->choices != 1) BERTH_I_UP(unit))
 
 static void rank_units(const berth_i_packing *k, rank *order) {
   int32_t i, d;
@@ -187,9 +177,9 @@ static berth_status settle_both(berth_i_packing *k, const rank *order, double wo
 
 static bool fits_by_rule(berth_i_packing *k, rank *order) {
   int32_t n = k->u->n;
-  qsort(order, (size_t)n, sizeof *order, by_choices);
+  sort_forced_first(order, (size_t)n);
   if (pack(k, order, NEXT_FIT) == n) return true;
-  qsort(order, (size_t)n, sizeof *order, by_difficulty);
+  sort_by_difficulty(order, (size_t)n);
   return pack(k, order, FIRST_FIT) == n || pack(k, order, BEST_FIT) == n || pack(k, order, WORST_FIT) == n;
 }
 

@@ -1,7 +1,7 @@
 /* Local search on the bytes over the limits: between a device that overflows and one that has room, up to three units are
  * exchanged for up to three; where nothing helps, a random exchange, and again. */
 #include "pack_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 enum { MOST_LEVELS = 3, MOST_CHECKS = 6 };
 static const int32_t list_length[MOST_LEVELS + 1] = { 0, 160, 64, 40 }; /* units of a device that are looked at, by level */
@@ -36,18 +36,10 @@ typedef struct settle {
 
 /* ---- bundles ---- */
 
-static int by_bytes(const void *pa, const void *pb) {
-  const bundle *a = pa, *b = pb;
-  int32_t i;
-  if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
-  for (i = 0; i < MOST_LEVELS; i++) {
-    if (a->unit[i] != b->unit[i]) return a->unit[i] < b->unit[i] ? -1 : 1;
-  }
-  return 0;
-}
+BERTH_I_SORT(sort_bundles, bundle, BERTH_I_UP(bytes) BERTH_I_UP(unit[0]) BERTH_I_UP(unit[1]) BERTH_I_UP(unit[2]))
 
 static void sort(bundle *b, size_t n) {
-  if (n > 1) qsort(b, n, sizeof *b, by_bytes);
+  sort_bundles(b, n);
 }
 
 static bundle alone(double bytes, int32_t unit) {

@@ -1,7 +1,7 @@
 /* One slot of OASiS: workers on the cheapest machines of their pool, each filled, and servers likewise on theirs. Exact, as all
  * units of a job are alike: Bao, Peng, Wu, Li, 2018, algorithm 2. */
+#include "base/sort_internal.h"
 #include "pdors_internal.h"
-#include <stdlib.h>
 
 typedef struct spot {
   double cost;
@@ -29,11 +29,7 @@ void berth_i_oasis_release(berth_pdors *d) {
   berth_i_free(d->ctx, d->oasis, 1, sizeof *d->oasis);
 }
 
-static int by_cost(const void *a, const void *b) {
-  const spot *x = a, *y = b;
-  if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
-  return (x->machine > y->machine) - (x->machine < y->machine);
-}
+BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))
 
 static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t machine) {
   size_t at = (size_t)machine * (size_t)d->c.resources;
@@ -55,7 +51,7 @@ static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, con
     spot s = spot_at(d, state, demand, h);
     if (s.room > 0 && s.cost < INFINITY) out[n++] = s;
   }
-  if (n > 1) qsort(out, (size_t)n, sizeof *out, by_cost);
+  sort_by_cost(out, (size_t)n);
   return n;
 }
 
@@ -79,10 +75,7 @@ static int32_t fill(const spot *s, int32_t n, int32_t units, bool workers, berth
   return units;
 }
 
-static int by_machine(const void *a, const void *b) {
-  const berth_ps_place *x = a, *y = b;
-  return (x->machine > y->machine) - (x->machine < y->machine);
-}
+BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
 
 void berth_i_oasis_solve(berth_pdors *d, double samples, berth_i_slot_answer *out) {
   const berth_i_oasis *o = d->oasis;
@@ -93,5 +86,5 @@ void berth_i_oasis_solve(berth_pdors *d, double samples, berth_i_slot_answer *ou
   out->feasible = workers <= o->job->batch && servers <= INT32_MAX && fill(o->spot, o->workers, (int32_t)workers, true, out) == 0
                   && fill(o->spot + d->split, o->servers, (int32_t)servers, false, out) == 0;
   if (!out->feasible) out->cost = INFINITY;
-  else if (out->n > 1) qsort(out->place, (size_t)out->n, sizeof *out->place, by_machine);
+  else sort_by_machine(out->place, (size_t)out->n);
 }

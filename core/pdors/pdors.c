@@ -1,6 +1,6 @@
 /* PD-ORS and OASiS: life, decisions. */
 #include "pdors_internal.h"
-#include <stdlib.h>
+#include "base/sort_internal.h"
 
 enum { UNDECIDED = BERTH_NONE, REFUSED = -2 };
 
@@ -112,11 +112,7 @@ static int same_order(const keyed *x, const keyed *y) {
   return 0;
 }
 
-static int in_order(const void *a, const void *b) {
-  const keyed *x = a, *y = b;
-  int c = same_order(x, y);
-  return c ? c : (x->machine > y->machine) - (x->machine < y->machine);
-}
+BERTH_I_SORT(sort_keyed, keyed, BERTH_I_KEY(same_order(a, b), 0) BERTH_I_UP(machine))
 
 static void number_types(berth_i_pdors_types *t, const keyed *k, int32_t machines) {
   int32_t i;
@@ -142,7 +138,7 @@ static berth_status types_init(berth_pdors *d) {
   }
   for (h = 0; h < d->c.machines; h++)
     k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources, h >= d->split, h };
-  qsort(k, n, sizeof *k, in_order);
+  sort_keyed(k, n);
   number_types(t, k, d->c.machines);
   berth_i_free(d->ctx, k, n, sizeof *k);
   return BERTH_OK;

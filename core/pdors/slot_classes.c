@@ -1,6 +1,6 @@
 /* One slot: machines that are alike. */
+#include "base/sort_internal.h"
 #include "slot_internal.h"
-#include <stdlib.h>
 
 /* ---- the job ---------------------------------------------------------------------------------------- */
 
@@ -90,15 +90,11 @@ static void put(berth_i_slot_solver *s, berth_i_slot_class *c, int32_t machine) 
   s->class[s->table[at]].count++;
 }
 
-static int by_rack(const void *a, const void *b) {
-  const berth_i_slot_class *c = a, *d = b;
-  if (c->rack != d->rack) return c->rack < d->rack ? -1 : 1;
-  return (c->first > d->first) - (c->first < d->first);
-}
+BERTH_I_SORT(sort_by_rack, berth_i_slot_class, BERTH_I_UP(rack) BERTH_I_UP(first))
 
 static void stand_by_rack(berth_i_slot_solver *s) {
   int32_t k, h;
-  qsort(s->class, (size_t)s->classes, sizeof *s->class, by_rack);
+  sort_by_rack(s->class, (size_t)s->classes);
   for (k = 0; k < s->classes; k++) s->next[s->class_of[s->class[k].first]] = k;
   for (h = 0; h < s->c.machines; h++) s->class_of[h] = s->next[s->class_of[h]];
 }
@@ -139,11 +135,7 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
 
 /* ---- by price --------------------------------------------------------------------------------------- */
 
-static int by_price(const void *a, const void *b) {
-  const berth_i_slot_priced *p = a, *q = b;
-  if (p->price != q->price) return p->price < q->price ? -1 : 1;
-  return (p->class > q->class) - (p->class < q->class);
-}
+BERTH_I_SORT(sort_by_price, berth_i_slot_priced, BERTH_I_UP(price) BERTH_I_UP(class))
 
 static void sort_region(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind) {
   berth_i_slot_priced *list = s->cheap[kind] + g->list;
@@ -152,7 +144,7 @@ static void sort_region(berth_i_slot_solver *s, const berth_i_slot_region *g, in
     const berth_i_slot_class *c = &s->class[g->from + k];
     list[k] = (berth_i_slot_priced){ kind == 0 ? c->worker : c->server, g->from + k };
   }
-  qsort(list, (size_t)g->n, sizeof *list, by_price);
+  sort_by_price(list, (size_t)g->n);
 }
 
 void berth_i_slot_sort(berth_i_slot_solver *s) {

@@ -1,6 +1,6 @@
 /* One slot: answers in whole numbers, and their repair. */
+#include "base/sort_internal.h"
 #include "slot_internal.h"
-#include <stdlib.h>
 
 static const berth_i_slot_class *class_of(const berth_i_slot_solver *s, int32_t machine) { return &s->class[s->class_of[machine]]; }
 static double price_of(const berth_i_slot_class *c, int32_t kind) { return kind == 0 ? c->worker : c->server; }
@@ -144,10 +144,7 @@ static bool is_spread(const berth_i_slot_solver *s, const berth_i_slot_region *g
   return spread && (racks || !racks_slower);
 }
 
-static int by_machine(const void *a, const void *b) {
-  const berth_ps_place *p = a, *q = b;
-  return (p->machine > q->machine) - (p->machine < q->machine);
-}
+BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
 
 void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_draft *d = &s->draft;
@@ -159,7 +156,7 @@ void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
     int32_t h = d->touched[i];
     if (d->units[0][h] + d->units[1][h] > 0) s->best[n++] = (berth_ps_place){ h, d->units[0][h], d->units[1][h] };
   }
-  qsort(s->best, (size_t)n, sizeof *s->best, by_machine);
+  sort_by_machine(s->best, (size_t)n);
   s->best_n = n;
   s->best_cost = cost;
 }

@@ -1,6 +1,6 @@
 /* Planned times of placers that only choose devices. */
+#include "base/sort_internal.h"
 #include "placement_internal.h"
-#include <stdlib.h>
 
 berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place_options *opts) {
   berth_sim_options o = berth_sim_default(NULL);
@@ -17,12 +17,7 @@ typedef struct slot {
 } slot;
 
 /* An op of no length stands before one that starts with it: it ran first, or it would have started later. */
-static int by_start(const void *pa, const void *pb) {
-  const slot *a = pa, *b = pb;
-  if (a->start != b->start) return a->start < b->start ? -1 : 1;
-  if (a->finish != b->finish) return a->finish < b->finish ? -1 : 1;
-  return a->place < b->place ? -1 : a->place > b->place;
-}
+BERTH_I_SORT(sort_by_start, slot, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
 
 static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
   int32_t i;
@@ -33,7 +28,7 @@ static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
     slots[i].place = i;
     slots[i].op = op;
   }
-  if (p->n > 0) qsort(slots, (size_t)p->n, sizeof *slots, by_start);
+  sort_by_start(slots, (size_t)p->n);
   for (i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
 }
 

@@ -1,7 +1,6 @@
 /* Who has what in a slot, and how that comes into force. */
 #include "ps_internal.h"
 #include "base/sort_internal.h"
-#include <stdlib.h>
 
 static const berth_ps_place *places(const berth_ps_run *r, berth_i_ps_stretch s) { return r->place + s.first; }
 static size_t cell(const berth_ps_run *r, int32_t machine) { return (size_t)machine * (size_t)r->ps->o.resources; }
@@ -90,10 +89,7 @@ static berth_status check_room(berth_ps_run *r, int32_t job, const berth_ps_plac
   return BERTH_OK;
 }
 
-static int by_machine(const void *a, const void *b) {
-  const berth_ps_place *x = a, *y = b;
-  return x->machine < y->machine ? -1 : x->machine > y->machine;
-}
+BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
 
 static bool in_order(int32_t n, const berth_ps_place *p) {
   for (int32_t i = 1; i < n; i++)
@@ -128,7 +124,7 @@ static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const 
   if (st != BERTH_OK) return st;
   to = r->place + r->n_places;
   if (n > 0) memcpy(to, p, (size_t)n * sizeof *to);
-  if (!in_order(n, to)) qsort(to, (size_t)n, sizeof *to, by_machine);
+  if (!in_order(n, to)) sort_by_machine(to, (size_t)n);
   return check_places(r, job, n, to);
 }
 

@@ -1,4 +1,5 @@
 /* Pieces and what they send: which dependencies form collectives, what each takes, who goes first. */
+#include "base/sort_internal.h"
 #include "ramp_internal.h"
 
 /* Bits of a distance between two servers. */
@@ -83,11 +84,7 @@ static double time_of_sync(const berth_ramp_planner *p, const berth_ramp_model *
 
 static bool syncs(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) { return m->backward[v] && p->pieces[v] > 1; }
 
-static int compare_classes(const void *a, const void *b) {
-  const berth_i_ramp_class *x = a, *y = b;
-  if (x->time != y->time) return x->time > y->time ? -1 : 1;
-  return x->index < y->index ? -1 : x->index > y->index;
-}
+BERTH_I_SORT(sort_classes, berth_i_ramp_class, BERTH_I_DOWN(time) BERTH_I_UP(index))
 
 static int32_t sync_class(const berth_ramp_model *m, int32_t v, int32_t d) { return m->n_edges + DISTANCES * v + d; }
 
@@ -101,7 +98,7 @@ static void rank_classes(berth_ramp_planner *p, const berth_ramp_model *m) {
     }
   for (int32_t c = 0; c < all; c++)
     if (p->klass[c].time >= 0) p->sorted[n++] = p->klass[c];
-  qsort(p->sorted, (size_t)n, sizeof *p->sorted, compare_classes);
+  sort_classes(p->sorted, (size_t)n);
   for (int32_t i = 0; i < n; i++) p->klass[p->sorted[i].index].rank = i;
 }
 
@@ -113,7 +110,7 @@ static void rank_ops(berth_ramp_planner *p, const berth_ramp_model *m) {
     p->sorted[2 * i] = (berth_i_ramp_class){ m->cost[v] / p->pieces[v], 2 * i, v };
     p->sorted[2 * i + 1] = (berth_i_ramp_class){ m->cost[w] / p->pieces[w], 2 * i + 1, w };
   }
-  qsort(p->sorted, (size_t)groups, sizeof *p->sorted, compare_classes);
+  sort_classes(p->sorted, (size_t)groups);
   for (int32_t i = 0; i < groups; i++) p->priority[p->sorted[i].rank] = i;
 }
 

@@ -1,7 +1,7 @@
 /* Blocks: ops contracted along heavy tensors and light lines, within what some device can run and hold. */
 #include "search_internal.h"
+#include "base/sort_internal.h"
 #include "base/union_find_internal.h"
-#include <stdlib.h>
 
 typedef struct forest {
   const berth_i_problem *p;
@@ -163,12 +163,7 @@ typedef struct likeness {
   int32_t size, block;
 } likeness;
 
-static int by_likeness(const void *pa, const void *pb) {
-  const likeness *a = pa, *b = pb;
-  if (a->size != b->size) return a->size < b->size ? -1 : 1;
-  if (a->work != b->work) return a->work < b->work ? -1 : 1;
-  return a->block < b->block ? -1 : a->block > b->block;
-}
+BERTH_I_SORT(sort_by_likeness, likeness, BERTH_I_UP(size) BERTH_I_UP(work) BERTH_I_UP(block))
 
 static bool alike(const likeness *a, const likeness *b) { return a->size == b->size && b->work <= 1.01 * a->work; }
 
@@ -177,7 +172,7 @@ static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
   int32_t i, first = 0;
   if (!l) return berth_i_nomem(p->ctx);
   for (i = 0; i < b->n; i++) l[i] = (likeness){ b->work[i], b->at[i + 1] - b->at[i], i };
-  if (b->n > 0) qsort(l, (size_t)b->n, sizeof *l, by_likeness);
+  sort_by_likeness(l, (size_t)b->n);
   for (i = 0; i < b->n; i++) {
     if (!alike(&l[first], &l[i])) first = i;
     b->by_class[i] = l[i].block;
@@ -190,18 +185,14 @@ static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
 }
 
 /* The largest first: what is left fits into gaps. */
-static int by_bytes(const void *pa, const void *pb) {
-  const likeness *a = pa, *b = pb;
-  if (a->work != b->work) return a->work > b->work ? -1 : 1;
-  return a->block < b->block ? -1 : a->block > b->block;
-}
+BERTH_I_SORT(sort_by_bytes, likeness, BERTH_I_DOWN(work) BERTH_I_UP(block))
 
 static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
   likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
   int32_t i;
   if (!l) return berth_i_nomem(p->ctx);
   for (i = 0; i < b->n; i++) l[i] = (likeness){ b->bytes[i], 0, i };
-  if (p->bytes && b->n > 0) qsort(l, (size_t)b->n, sizeof *l, by_bytes);
+  if (p->bytes) sort_by_bytes(l, (size_t)b->n);
   for (i = 0; i < b->n; i++) b->by_bytes[i] = l[i].block;
   berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
   return BERTH_OK;

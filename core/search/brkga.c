@@ -1,8 +1,8 @@
 /* Biased random-key genetic algorithm: one key per unit, decoded to a device. The generations are those of Goncalves and Resende,
  * Biased random-key genetic algorithms for combinatorial optimization, J. Heuristics 2011, sec. 2: elites stay, mutants are new,
  * the rest takes each key from an elite parent with probability `bias`, else from another. */
+#include "base/sort_internal.h"
 #include "search_internal.h"
-#include <stdlib.h>
 
 enum { BARREN = 20, FEW = 20, LOTS = 100 }; /* generations in a row of which nothing fits; rows */
 
@@ -80,23 +80,16 @@ static void weigh_rows(breeder *y) {
 
 /* ---- generations ------------------------------------------------------------------------------------- */
 
-static int by_value(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  if (a->value != b->value) return a->value < b->value ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+BERTH_I_SORT(sort_by_value, ranked, BERTH_I_UP(value) BERTH_I_UP(row))
 
 /* Behind the elites by number: what is above the limit has no rank. */
-static int by_row(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+BERTH_I_SORT(sort_by_row, ranked, BERTH_I_UP(row))
 
 static void rank_rows(breeder *y) {
   int32_t i;
   for (i = 0; i < y->size; i++) y->rank[i] = (ranked){ y->value[i], i };
-  qsort(y->rank, (size_t)y->size, sizeof *y->rank, by_value);
-  qsort(y->rank + y->elite, (size_t)(y->size - y->elite), sizeof *y->rank, by_row);
+  sort_by_value(y->rank, (size_t)y->size);
+  sort_by_row(y->rank + y->elite, (size_t)(y->size - y->elite));
 }
 
 static void draw_keys(breeder *y, double *key) {

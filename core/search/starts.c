@@ -1,6 +1,6 @@
 /* Starts made of units: dealt out in turn, and list-scheduled op by op. */
+#include "base/sort_internal.h"
 #include "search_internal.h"
-#include <stdlib.h>
 
 static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, int32_t d, const double *held) {
   if (!b->may[(size_t)block * (size_t)p->n_devices + (size_t)d]) return false;
@@ -76,11 +76,7 @@ typedef struct ranked {
   int32_t place, op;
 } ranked;
 
-static int by_level(const void *pa, const void *pb) {
-  const ranked *a = pa, *b = pb;
-  if (a->level != b->level) return a->level > b->level ? -1 : 1;
-  return a->place < b->place ? -1 : a->place > b->place;
-}
+BERTH_I_SORT(sort_by_level, ranked, BERTH_I_DOWN(level) BERTH_I_UP(place))
 
 typedef struct lister {
   const berth_i_problem *p;
@@ -164,7 +160,7 @@ static berth_status rank_ops(lister *l) {
     int32_t op = p->cost->g->topo[i];
     l->rank[i] = (ranked){ level[op], i, op };
   }
-  if (st == BERTH_OK && p->n > 0) qsort(l->rank, (size_t)p->n, sizeof *l->rank, by_level);
+  if (st == BERTH_OK) sort_by_level(l->rank, (size_t)p->n);
   berth_i_free(p->ctx, level, (size_t)p->n, sizeof *level);
   return st;
 }

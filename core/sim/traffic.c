@@ -1,6 +1,6 @@
 /* What went over the links, and whether anybody computed meanwhile. */
+#include "base/sort_internal.h"
 #include "result_internal.h"
-#include <stdlib.h>
 
 /* ---- transfers ----------------------------------------------------------------------------------- */
 
@@ -111,11 +111,7 @@ typedef struct turn {
   int32_t collective;
 } turn;
 
-static int by_start(const void *a, const void *b) {
-  const turn *x = a, *y = b;
-  if (x->start != y->start) return x->start < y->start ? -1 : 1;
-  return (x->collective > y->collective) - (x->collective < y->collective);
-}
+BERTH_I_SORT(sort_by_start, turn, BERTH_I_UP(start) BERTH_I_UP(collective))
 
 static turn *sorted_collectives(const berth_result *r) {
   int32_t k, n = r->plan->n_collectives;
@@ -124,7 +120,7 @@ static turn *sorted_collectives(const berth_result *r) {
     t[k].start = r->meetings[k].start;
     t[k].collective = k;
   }
-  if (t && n > 1) qsort(t, (size_t)n, sizeof *t, by_start);
+  if (t) sort_by_start(t, (size_t)n);
   return t;
 }
 
@@ -159,12 +155,7 @@ typedef struct edge {
   bool starts;
 } edge;
 
-static int ends_first(const void *a, const void *b) {
-  const edge *x = a, *y = b;
-  if (x->time != y->time) return x->time < y->time ? -1 : 1;
-  if (x->starts != y->starts) return x->starts ? 1 : -1;
-  return (x->load > y->load) - (x->load < y->load);
-}
+BERTH_I_SORT(sort_ends_first, edge, BERTH_I_UP(time) BERTH_I_UP(starts) BERTH_I_UP(load))
 
 static size_t list_edges(const berth_result *r, const berth_transfer *x, edge *e) {
   int32_t i, n = r->trace->n_sent + r->plan->n_collectives;
@@ -175,7 +166,7 @@ static size_t list_edges(const berth_result *r, const berth_transfer *x, edge *e
     e[k++] = (edge){ s.start, i, true };
     e[k++] = (edge){ s.finish, i, false };
   }
-  if (k > 1) qsort(e, k, sizeof *e, ends_first);
+  sort_ends_first(e, k);
   return k;
 }
 
@@ -232,10 +223,7 @@ typedef struct change {
   int8_t computing, receiving;
 } change;
 
-static int by_time(const void *a, const void *b) {
-  const change *x = a, *y = b;
-  return (x->time > y->time) - (x->time < y->time);
-}
+BERTH_I_SORT(sort_by_time, change, BERTH_I_UP(time))
 
 static size_t put_span(change *c, size_t at, int32_t device, span s, bool computes) {
   int8_t one = 1, none = 0;
@@ -295,7 +283,7 @@ static bool fill_overlap(const berth_result *r, berth_overlap *o) {
   bool ok = c && w;
   if (ok) {
     k = put_loads(r, c, put_stretches(r, c));
-    if (k > 1) qsort(c, k, sizeof *c, by_time);
+    sort_by_time(c, k);
     for (i = 0; i < k; i++) {
       observe(&w[c[i].device], &o[c[i].device], &c[i]);
       observe(&w[d - 1], &o[d - 1], &c[i]);

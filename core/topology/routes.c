@@ -4,8 +4,8 @@
  * source is done in steps: layers by breadth-first search; the widest bottleneck of every device over the links that lead one
  * layer on; then, for each set of devices with the same bottleneck B, the quickest path over the links of at least B, which
  * does have it. */
+#include "base/sort_internal.h"
 #include "topology_internal.h"
-#include <stdlib.h>
 
 typedef struct Target {
   double width;
@@ -125,12 +125,7 @@ static void sweep(Router *r, int32_t source) {
 }
 
 /* Widest first; the farthest of one width first, so that nearer ones find their route inside. */
-static int compare_targets(const void *pa, const void *pb) {
-  const Target *a = pa, *b = pb;
-  if (a->width != b->width) return a->width > b->width ? -1 : 1;
-  if (a->hops != b->hops) return a->hops > b->hops ? -1 : 1;
-  return (a->device > b->device) - (a->device < b->device);
-}
+BERTH_I_SORT(sort_targets, Target, BERTH_I_DOWN(width) BERTH_I_DOWN(hops) BERTH_I_UP(device))
 
 static void list_targets(Router *r, int32_t src) {
   const berth_topology *t = r->t;
@@ -143,7 +138,7 @@ static void list_targets(Router *r, int32_t src) {
     r->targets[n++].device = d;
   }
   r->n_targets = n;
-  qsort(r->targets, (size_t)n, sizeof *r->targets, compare_targets);
+  sort_targets(r->targets, (size_t)n);
 }
 
 static void want(Router *r, int32_t v, int32_t group) {
@@ -179,15 +174,11 @@ static void arrive(Router *r, int32_t v, double width) {
   }
 }
 
-static int compare_arrivals(const void *pa, const void *pb) {
-  const Arrival *a = pa, *b = pb;
-  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-  return (a->link > b->link) - (a->link < b->link);
-}
+BERTH_I_SORT(sort_arrivals, Arrival, BERTH_I_UP(rank) BERTH_I_UP(link))
 
 static void rank_layer(Router *r, int32_t n) {
   int32_t i;
-  qsort(r->arrivals, (size_t)n, sizeof *r->arrivals, compare_arrivals);
+  sort_arrivals(r->arrivals, (size_t)n);
   for (i = 0; i < n; i++) r->rank[r->arrivals[i].node] = i;
 }
 

@@ -1,7 +1,7 @@
 /* Cuts through thin links. Devices that are close to each other make up a part; transfers between parts take long. What has no
  * time to cross shares a part, and a part does no more than all its devices can. */
+#include "base/sort_internal.h"
 #include "destructive_internal.h"
-#include <stdlib.h>
 
 enum { MOST_DEVICES = 4096 };
 
@@ -23,11 +23,7 @@ static double distance(const tree *t, int32_t a, int32_t b) {
   return fmin(berth_i_transfer_time(t->cost, t->tensor, a, b), berth_i_transfer_time(t->cost, t->tensor, b, a));
 }
 
-static int by_length(const void *pa, const void *pb) {
-  const tree_edge *x = pa, *y = pb;
-  if (x->length != y->length) return x->length < y->length ? -1 : 1;
-  return x->b < y->b ? -1 : x->b > y->b;
-}
+BERTH_I_SORT(sort_by_length, tree_edge, BERTH_I_UP(length) BERTH_I_UP(b))
 
 /* Prim's.  O(devices^2) */
 static void span(tree *t) {
@@ -46,7 +42,7 @@ static void span(tree *t) {
       if (t->from[d] != BERTH_NONE && far < t->near[d]) t->near[d] = far, t->from[d] = best;
     }
   }
-  qsort(t->edge, (size_t)t->n - 1, sizeof *t->edge, by_length);
+  sort_by_length(t->edge, (size_t)t->n - 1);
 }
 
 static void rename_part(tree *t, int32_t from, int32_t to) {

@@ -1,7 +1,7 @@
 /* The graph as the bounds see it: pairs of ops with the least time between devices, and parts of it. */
+#include "base/sort_internal.h"
 #include "destructive_internal.h"
 #include "bound/waits_internal.h"
-#include <stdlib.h>
 
 static berth_status alloc_dag(berth_i_bite *b, int32_t n, int32_t m, berth_i_bite_dag *g) {
   size_t ops = (size_t)n, edges = (size_t)m;
@@ -55,12 +55,7 @@ typedef struct pair {
   bool shared;              /* others read `tensor`, too */
 } pair;
 
-static int by_ends(const void *pa, const void *pb) {
-  const pair *a = pa, *b = pb;
-  if (a->src != b->src) return a->src < b->src ? -1 : 1;
-  if (a->dst != b->dst) return a->dst < b->dst ? -1 : 1;
-  return (a->tensor > b->tensor) - (a->tensor < b->tensor);
-}
+BERTH_I_SORT(sort_by_ends, pair, BERTH_I_UP(src) BERTH_I_UP(dst) BERTH_I_UP(tensor))
 
 /* What only this edge sends adds up; of what others send, too, one tensor counts. */
 static void join_out(pair *to, const pair *e) {
@@ -82,7 +77,7 @@ static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pa
 
 static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e, int32_t n) {
   int32_t i, kept = 0, last = BERTH_NONE;
-  if (n > 0) qsort(e, (size_t)n, sizeof *e, by_ends);
+  sort_by_ends(e, (size_t)n);
   for (i = 0; i < n; i++) {
     bool again = kept > 0 && e[kept - 1].src == e[i].src && e[kept - 1].dst == e[i].dst;
     if (again && e[i].tensor == last) continue;

@@ -1,7 +1,7 @@
 /* One machine: what must share a device runs there one after another. A place of several devices is one that is so many times
  * as fast, for sums: each op is looked at by itself elsewhere. */
+#include "base/sort_internal.h"
 #include "destructive_internal.h"
-#include <stdlib.h>
 
 /* ---- joins and forks ----------------------------------------------------------------------------- */
 
@@ -22,11 +22,7 @@ static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir
   return n;
 }
 
-static int by_arrival(const void *pa, const void *pb) {
-  const berth_i_bite_input *a = pa, *b = pb;
-  if (a->arrival != b->arrival) return a->arrival > b->arrival ? -1 : 1;
-  return (a->op > b->op) - (a->op < b->op);
-}
+BERTH_I_SORT(sort_by_arrival, berth_i_bite_input, BERTH_I_DOWN(arrival) BERTH_I_UP(op))
 
 /* @param base out: v starts no earlier in any case.  @return inputs whose crossing would delay v, the latest first */
 static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, double *base) {
@@ -42,7 +38,7 @@ static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir
     }
   }
   b->work += g->at[dir][v + 1] - g->at[dir][v];
-  if (n > 1) qsort(b->input, (size_t)n, sizeof *b->input, by_arrival);
+  sort_by_arrival(b->input, (size_t)n);
   return n;
 }
 

@@ -1,6 +1,6 @@
 /* Nodes that grow together: adjacency, order, paths. */
+#include "base/sort_internal.h"
 #include "contract_internal.h"
-#include <stdlib.h>
 
 /* ---- life -------------------------------------------------------------------------------- */
 
@@ -300,16 +300,13 @@ bool berth_i_cluster_reaches(berth_i_clusters *c, int32_t a, int32_t b) {
 
 /* ---- contraction ------------------------------------------------------------------------- */
 
-static int by_label(const void *a, const void *b) {
-  const berth_i_placed *x = a, *y = b;
-  return (x->label > y->label) - (x->label < y->label);
-}
+BERTH_I_SORT(sort_by_label, berth_i_placed, BERTH_I_UP(label))
 
 /* Moves what a side reached, its first node apart, right behind `after`, in the order that it has. */
 static void move_behind(berth_i_clusters *c, const berth_i_front *f, int32_t after) {
   int32_t k;
   for (k = 1; k < f->n; k++) c->moving[k - 1] = (berth_i_placed){ c->line.label[f->list[k]], f->list[k] };
-  qsort(c->moving, (size_t)f->n - 1, sizeof *c->moving, by_label);
+  sort_by_label(c->moving, (size_t)f->n - 1);
   for (k = 0; k < f->n - 1; k++) {
     int32_t x = c->moving[k].node;
     berth_i_line_remove(&c->line, x);

@@ -1,6 +1,6 @@
 /* Sets of ops that are to share a device. */
+#include "base/sort_internal.h"
 #include "transform_internal.h"
-#include <stdlib.h>
 
 berth_share_options berth_share_default(void) {
   return (berth_share_options){ .max_ops = INT32_MAX, .max_bytes = INFINITY, .param_multiple = 1, .max_seconds = INFINITY };
@@ -274,11 +274,7 @@ typedef struct member {
   int32_t group, op;
 } member;
 
-static int by_group(const void *a, const void *b) {
-  const member *x = a, *y = b;
-  if (x->group != y->group) return x->group < y->group ? -1 : 1;
-  return (x->op > y->op) - (x->op < y->op);
-}
+BERTH_I_SORT(sort_by_group, member, BERTH_I_UP(group) BERTH_I_UP(op))
 
 static size_t list_members(const berth_graph *g, member *list) {
   size_t n = 0;
@@ -286,7 +282,7 @@ static size_t list_members(const berth_graph *g, member *list) {
   for (v = 0; v < g->n_ops; v++) {
     if (g->group[v] != BERTH_NONE) list[n++] = (member){ g->group[v], v };
   }
-  qsort(list, n, sizeof *list, by_group);
+  sort_by_group(list, n);
   return n;
 }
 

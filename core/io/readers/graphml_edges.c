@@ -1,7 +1,6 @@
 /* Edges of GraphML: tensors between ops, members and consumers of collectives. */
+#include "base/sort_internal.h"
 #include "graphml_internal.h"
-
-#include <stdlib.h>
 
 berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out) {
   void *op_of = g->op_of;
@@ -65,11 +64,7 @@ typedef struct Share {
   size_t edge;
 } Share;
 
-static int compare_shares(const void *p, const void *q) {
-  const Share *a = p, *b = q;
-  if (a->tensor != b->tensor) return a->tensor < b->tensor ? -1 : 1;
-  return a->edge < b->edge ? -1 : 1;
-}
+BERTH_I_SORT(sort_shares, Share, BERTH_I_UP(tensor) BERTH_I_UP(edge))
 
 static bool same_tensor(const berth_i_graphml_edge *a, const berth_i_graphml_edge *b) {
   return a->from == b->from && a->bytes == b->bytes && a->resident_bytes == b->resident_bytes && a->flags == b->flags;
@@ -101,7 +96,7 @@ static berth_status connect_ops(berth_i_graphml *g) {
   for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
     if (g->edges[k].from >= 0 && g->edges[k].to >= 0) share[n++] = (Share){ g->edges[k].tensor, k };
   }
-  if (n > 0) qsort(share, n, sizeof *share, compare_shares);
+  sort_shares(share, n);
   if (st == BERTH_OK) st = add_tensors(g, share, n, tensor);
   for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
     const berth_i_graphml_edge *e = &g->edges[k];

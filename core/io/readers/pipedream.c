@@ -2,10 +2,10 @@
  *   node<ID> -- <description> -- forward_compute_time=ms, backward_compute_time=ms, activation_size=B, parameter_size=B
  *   <tab>node<A> -- node<B>
  * A size may be a list "[a; b]", which counts as its sum. */
+#include "base/sort_internal.h"
 #include "io/formats_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { MAX_KIND = 128 };
 
@@ -138,15 +138,11 @@ static berth_status read_line(berth_i_lines *l, Profile *p) {
 
 /* ---- the graph ---------------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b) {
-  const Node *x = a, *y = b;
-  if (x->id != y->id) return x->id < y->id ? -1 : 1;
-  return x->line < y->line ? -1 : x->line > y->line;
-}
+BERTH_I_SORT(sort_ids, Node, BERTH_I_UP(id) BERTH_I_UP(line))
 
 static berth_status sort_nodes(const berth_i_lines *l, Profile *p) {
   int32_t k;
-  if (p->n > 0) qsort(p->nodes, (size_t)p->n, sizeof *p->nodes, compare_ids);
+  sort_ids(p->nodes, (size_t)p->n);
   for (k = 1; k < p->n; k++) {
     berth_i_lines at = *l;
     if (p->nodes[k].id != p->nodes[k - 1].id) continue;

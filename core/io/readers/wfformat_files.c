@@ -1,7 +1,6 @@
 /* WfFormat: files, and the dependencies between the tasks that write and read them. */
+#include "base/sort_internal.h"
 #include "wfformat_internal.h"
-
-#include <stdlib.h>
 
 typedef berth_i_wf Workflow;
 typedef berth_i_wf_list List;
@@ -217,18 +216,14 @@ done:
   return st;
 }
 
-static int by_ends(const void *pa, const void *pb) {
-  const berth_i_edge *a = pa, *b = pb;
-  if (a->src != b->src) return a->src < b->src ? -1 : 1;
-  return a->dst < b->dst ? -1 : a->dst > b->dst;
-}
+BERTH_I_SORT(sort_by_ends, berth_i_edge, BERTH_I_UP(src) BERTH_I_UP(dst))
 
 /* A dependency is told by either end or by both. */
 static void sort_and_merge(berth_i_edges *e) {
   size_t i, n = 0;
-  if (e->n > 0) qsort(e->at, e->n, sizeof *e->at, by_ends);
+  sort_by_ends(e->at, e->n);
   for (i = 0; i < e->n; i++)
-    if (n == 0 || by_ends(&e->at[n - 1], &e->at[i]) != 0) e->at[n++] = e->at[i];
+    if (n == 0 || sort_by_ends_compare(&e->at[n - 1], &e->at[i]) != 0) e->at[n++] = e->at[i];
   e->n = n;
 }
 

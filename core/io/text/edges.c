@@ -1,4 +1,5 @@
 /* Edge lists into tensors; orders of edges. */
+#include "base/sort_internal.h"
 #include "io/io_internal.h"
 
 #include <stdlib.h>
@@ -81,19 +82,14 @@ typedef struct Kin {
   double bytes;
 } Kin;
 
-static int compare_kin(const void *x, const void *y) {
-  const Kin *a = x, *b = y;
-  if (a->src != b->src) return a->src < b->src ? -1 : 1;
-  if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
-  return a->edge < b->edge ? -1 : 1;
-}
+BERTH_I_SORT(sort_kin, Kin, BERTH_I_UP(src) BERTH_I_UP(bytes) BERTH_I_UP(edge))
 
 static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t *leader) {
   Kin *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
   size_t i;
   if (!kin) return berth_i_nomem(ctx);
   for (i = 0; i < e->n; i++) kin[i] = (Kin){ e->at[i].src, (int32_t)i, e->at[i].bytes };
-  if (e->n > 0) qsort(kin, e->n, sizeof *kin, compare_kin);
+  sort_kin(kin, e->n);
   for (i = 0; i < e->n; i++) {
     bool same = i > 0 && kin[i].src == kin[i - 1].src && kin[i].bytes == kin[i - 1].bytes;
     leader[kin[i].edge] = same ? leader[kin[i - 1].edge] : kin[i].edge;

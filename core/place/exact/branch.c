@@ -2,10 +2,10 @@
  * last one that was placed. In the order of their starts every schedule comes about so; in other orders it comes later than it
  * need, which does no harm: a partial schedule that is nowhere later than another of the same ops can go on as that one does,
  * nowhere later. A whole one is moved forward in time again. */
+#include "base/sort_internal.h"
 #include "sim/sim_internal.h"
 #include "exact_internal.h"
 #include "bound/waits_internal.h"
-#include <stdlib.h>
 
 enum { SLOTS = 1 << 17, POOL = 1 << 21 };
 
@@ -347,13 +347,7 @@ static berth_status complete(branch *b) {
 
 /* ---- going down ---- */
 
-static int by_promise(const void *pa, const void *pb) {
-  const child *a = pa, *b = pb;
-  if (a->bound != b->bound) return a->bound < b->bound ? -1 : 1;
-  if (a->tail != b->tail) return a->tail > b->tail ? -1 : 1;
-  if (a->op != b->op) return a->op < b->op ? -1 : 1;
-  return a->device < b->device ? -1 : a->device > b->device;
-}
+BERTH_I_SORT(sort_by_promise, child, BERTH_I_UP(bound) BERTH_I_DOWN(tail) BERTH_I_UP(op) BERTH_I_UP(device))
 
 static bool worth(const branch *b, double bound) { return !berth_i_reaches(bound, b->best->makespan); }
 
@@ -375,7 +369,7 @@ static int32_t list_children(branch *b, child *list) {
       if (may(b, op, d) && first_of_idle(b, d)) add_child(b, op, d, list, &k);
     }
   }
-  if (k > 1) qsort(list, (size_t)k, sizeof *list, by_promise);
+  sort_by_promise(list, (size_t)k);
   return k;
 }
 

@@ -1,6 +1,6 @@
 /* Ops without transfers on identical devices: heads, tails and the interval bound. */
+#include "base/sort_internal.h"
 #include "exact_internal.h"
-#include <stdlib.h>
 
 bool berth_i_equal_is(const berth_cost *cost, const berth_place_options *o) {
   const berth_graph *g = cost->g;
@@ -102,16 +102,13 @@ typedef struct kin {
   double level, p;
 } kin;
 
-static int by_level(const void *pa, const void *pb) {
-  const kin *a = pa, *b = pb;
-  return a->level > b->level ? -1 : a->level < b->level;
-}
+BERTH_I_SORT(sort_by_level, kin, BERTH_I_DOWN(level))
 
 /* All ancestors of v that start at `level` or later end before v starts: m devices share them.  @param set [k] */
 static double shared_head(const berth_i_equal *e, kin *set, int32_t k) {
   double sum = 0, most = 0;
   int32_t i;
-  if (k > 0) qsort(set, (size_t)k, sizeof *set, by_level);
+  sort_by_level(set, (size_t)k);
   for (i = 0; i < k; i++) {
     sum += set[i].p;
     most = fmax(most, set[i].level + rounded_up(e, sum / e->m));

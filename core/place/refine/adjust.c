@@ -1,7 +1,7 @@
 /* Groups that a placement has split, each put on one device. */
+#include "base/sort_internal.h"
 #include "place/place_internal.h"
 #include "sim/rows_internal.h"
-#include <stdlib.h>
 
 typedef struct choice {
   double score;
@@ -36,7 +36,6 @@ static const berth_choice *const rules[] = {
   C("time_sum", "That with the largest sum of times."),
   NULL
 };
-
 
 static void set_defaults(void *out) { *(berth_adjust_options *)out = berth_adjust_default(NULL); }
 
@@ -121,11 +120,7 @@ static void weigh(adjusting *a, int32_t op) {
   }
 }
 
-static int by_score(const void *pa, const void *pb) {
-  const choice *x = pa, *y = pb;
-  if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return (x->tie > y->tie) - (x->tie < y->tie);
-}
+BERTH_I_SORT(sort_by_score, choice, BERTH_I_DOWN(score) BERTH_I_UP(tie))
 
 /* The devices of its ops, best first. */
 static void rank_devices(adjusting *a, int32_t unit) {
@@ -133,7 +128,7 @@ static void rank_devices(adjusting *a, int32_t unit) {
   for (i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = BERTH_NONE;
   a->n_choices = 0;
   for (i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) weigh(a, a->units.ops[i]);
-  qsort(a->choices, (size_t)a->n_choices, sizeof *a->choices, by_score);
+  sort_by_score(a->choices, (size_t)a->n_choices);
   for (i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = i;
 }
 
@@ -180,12 +175,7 @@ typedef struct sized {
   int32_t unit, group;
 } sized;
 
-static int by_size(const void *pa, const void *pb) {
-  const sized *x = pa, *y = pb;
-  if (x->group != y->group) return x->group - y->group;
-  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-  return (x->unit > y->unit) - (x->unit < y->unit);
-}
+BERTH_I_SORT(sort_by_size, sized, BERTH_I_UP(group) BERTH_I_DOWN(bytes) BERTH_I_UP(unit))
 
 /* Ops that stay first, then groups, the largest first. */
 static berth_status order_units(adjusting *a) {
@@ -194,7 +184,7 @@ static berth_status order_units(adjusting *a) {
   sized *all = berth_i_alloc(a->cost->ctx, (size_t)u->n, sizeof *all);
   if (!all) return berth_i_nomem(a->cost->ctx);
   for (i = 0; i < u->n; i++) all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
-  qsort(all, (size_t)u->n, sizeof *all, by_size);
+  sort_by_size(all, (size_t)u->n);
   for (i = 0; i < u->n; i++) a->order[i] = all[i].unit;
   berth_i_free(a->cost->ctx, all, (size_t)u->n, sizeof *all);
   return BERTH_OK;

@@ -1,6 +1,8 @@
 /* Base: context, allocation accounting, names, heap, random streams, quantities. */
 #include "check.h"
 #include "base/heap_internal.h"
+#include "base/plain_heap_internal.h"
+#include "base/sort_internal.h"
 #include "base/utf8.h"
 
 static void test_memory(void) {
@@ -56,6 +58,39 @@ static void test_heap(berth_ctx *ctx) {
   }
   berth_i_heap_release(ctx, &h);
   CHECK(berth_ctx_memory(ctx) == 0);
+}
+
+typedef struct item {
+  double time;
+  int32_t place[2];
+} item;
+static inline bool item_before(item a, item b) {
+  return a.time != b.time ? a.time < b.time : a.place[0] != b.place[0] ? a.place[0] > b.place[0] : a.place[1] < b.place[1];
+}
+BERTH_I_HEAP(item, item, item_before)
+BERTH_I_SORT(sort_items, item, BERTH_I_UP(time) BERTH_I_DOWN(place[0]) BERTH_I_UP(place[1]))
+BERTH_I_SORT(sort_by_size, double, BERTH_I_KEY(fabs(*b), fabs(*a)))
+
+static void test_sort(void) {
+  item list[300], heap[300];
+  double few[] = { 1, -3, 2 };
+  berth_rng rng;
+  TEST("sorts by several keys, up and down, as a plain heap does");
+  berth_rng_init(&rng, 7, 0);
+  for (int32_t i = 0; i < 300; i++) {
+    list[i] = (item){ berth_rng_below(&rng, 5), { (int32_t)berth_rng_below(&rng, 5), i } };
+    item_up(heap, i, list[i]);
+  }
+  sort_items(list, 300);
+  for (int32_t i = 0; i < 300; i++) {
+    item least = item_pop(heap, 300 - i);
+    CHECK(least.place[1] == list[i].place[1] && (i == 0 || item_before(list[i - 1], list[i])));
+    CHECK(i == 0 || (sort_items_compare(&list[i - 1], &list[i]) < 0 && sort_items_compare(&list[i], &list[i - 1]) > 0));
+  }
+  CHECK(sort_items_compare(&list[7], &list[7]) == 0);
+  sort_by_size(few, 3);
+  CHECK(few[0] == -3 && few[1] == 2 && few[2] == 1);
+  sort_by_size(NULL, 0);
 }
 
 static void test_rng(void) {
@@ -139,6 +174,7 @@ int main(void) {
   test_memory();
   test_names(ctx);
   test_heap(ctx);
+  test_sort();
   test_rng();
   test_utf8();
   test_quantities(ctx);
