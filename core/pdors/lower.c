@@ -1,5 +1,6 @@
 /* Slots that are alike, and what work costs in them at least: without looking at which machines have room for how much. These
  * bounds decide which slots are looked at closely. */
+#include "base/plain_heap_internal.h"
 #include "pdors_internal.h"
 
 /* ---- classes ------------------------------------------------------------------------------------------ */
@@ -197,36 +198,15 @@ int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, doub
   return 1;
 }
 
-static void sift_up(berth_i_pdors_part *part, int32_t i) {
-  berth_i_pdors_part moved = part[i];
-  for (; i > 0 && part[(i - 1) / 2].slope < moved.slope; i = (i - 1) / 2) part[i] = part[(i - 1) / 2];
-  part[i] = moved;
-}
-
-static void sift_down(berth_i_pdors_part *part, int32_t n, int32_t i) {
-  berth_i_pdors_part moved = part[i];
-  int32_t child;
-  for (; (child = 2 * i + 1) < n; i = child) {
-    if (child + 1 < n && part[child + 1].slope > part[child].slope) child++;
-    if (part[child].slope <= moved.slope) break;
-    part[i] = part[child];
-  }
-  part[i] = moved;
-}
-
-static void pop(berth_i_pdors_fill *f) {
-  f->have -= f->part[0].amount;
-  f->part[0] = f->part[--f->n];
-  if (f->n > 0) sift_down(f->part, f->n, 0);
-}
+static inline bool dearer(berth_i_pdors_part a, berth_i_pdors_part b) { return a.slope > b.slope; }
+BERTH_I_HEAP(part, berth_i_pdors_part, dearer)
 
 void berth_i_pdors_fill_put(berth_i_pdors_fill *f, berth_i_pdors_part part) {
   if (!(part.amount > 0) || !(part.slope < INFINITY)) return;
   if (f->have >= f->want && part.slope >= f->part[0].slope) return;
-  f->part[f->n] = part;
-  sift_up(f->part, f->n++);
+  part_up(f->part, f->n++, part);
   f->have += part.amount;
-  while (f->have - f->part[0].amount >= f->want) pop(f);
+  while (f->have - f->part[0].amount >= f->want) f->have -= part_pop(f->part, f->n--).amount;
   if (f->have > f->want) {
     f->part[0].amount -= f->have - f->want;
     f->have = f->want;

@@ -26,18 +26,18 @@ static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
   b->item = berth_i_alloc(b->ctx, 2 * k->ops, sizeof *b->item);
   b->input = berth_i_alloc(b->ctx, k->inputs, sizeof *b->input);
   b->real = berth_i_alloc(b->ctx, 18 * k->ops, sizeof *b->real);
-  b->heap = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->heap);
+  b->scratch = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->scratch);
   b->frontier = berth_i_alloc(b->ctx, k->edges, sizeof *b->frontier);
   b->stamp = berth_i_zalloc(b->ctx, 2 * k->ops, sizeof *b->stamp);
   b->side = berth_i_alloc(b->ctx, k->ops, sizeof *b->side);
   b->port = berth_i_alloc(b->ctx, k->edges, sizeof *b->port);
   b->slot = berth_i_zalloc(b->ctx, 2 * k->tensors, sizeof *b->slot);
   b->meet = berth_i_alloc(b->ctx, k->meets, sizeof *b->meet);
-  if (!b->path || !b->item || !b->input || !b->real || !b->heap || !b->frontier || !b->stamp) return berth_i_nomem(b->ctx);
+  if (!b->path || !b->item || !b->input || !b->real || !b->scratch || !b->frontier || !b->stamp) return berth_i_nomem(b->ctx);
   if (!b->side || !b->port || !b->slot || !b->meet) return berth_i_nomem(b->ctx);
   b->sorted = b->item + k->ops;
   b->slot_epoch = b->slot + k->tensors;
-  b->list = b->heap + k->ops;
+  b->list = b->scratch + k->ops;
   b->mark = b->list + k->ops; /* three times as long */
   return BERTH_OK;
 }
@@ -47,7 +47,7 @@ static void free_scratch(berth_i_bite *b, const room *k) {
   berth_i_free(b->ctx, b->item, 2 * k->ops, sizeof *b->item);
   berth_i_free(b->ctx, b->input, k->inputs, sizeof *b->input);
   berth_i_free(b->ctx, b->real, 18 * k->ops, sizeof *b->real);
-  berth_i_free(b->ctx, b->heap, 5 * k->ops, sizeof *b->heap);
+  berth_i_free(b->ctx, b->scratch, 5 * k->ops, sizeof *b->scratch);
   berth_i_free(b->ctx, b->frontier, k->edges, sizeof *b->frontier);
   berth_i_free(b->ctx, b->stamp, 2 * k->ops, sizeof *b->stamp);
   berth_i_free(b->ctx, b->side, k->ops, sizeof *b->side);

@@ -90,7 +90,7 @@ typedef struct berth_i_bite {
   berth_i_bite_item *item, *sorted; /* [n] */
   berth_i_bite_input *input;        /* [most edges of an op] */
   double *real;          /* [18 n] */
-  int32_t *heap, *mark, *list;  /* [n] */
+  int32_t *scratch, *mark, *list;  /* [n] */
   berth_i_bite_frontier *frontier; /* [edges] */
   int32_t *stamp, epoch;        /* [2 n] ops, units of a set that is made up */
   uint8_t *side;                /* [n] of inputs, by label */

@@ -1,33 +1,12 @@
 /* Jackson's preemptive schedule of one machine: at any time the released item with the longest delivery runs. */
+#include "base/plain_heap_internal.h"
+#include "base/sort_internal.h"
 #include "destructive_internal.h"
-#include <stdlib.h>
 
-static void sift_down(const berth_i_bite_item *a, int32_t *heap, int32_t n, int32_t i) {
-  int32_t x = heap[i];
-  for (;;) {
-    int32_t k = 2 * i + 1;
-    if (k >= n) break;
-    if (k + 1 < n && a[heap[k + 1]].q > a[heap[k]].q) k++;
-    if (!(a[heap[k]].q > a[x].q)) break;
-    heap[i] = heap[k];
-    i = k;
-  }
-  heap[i] = x;
-}
+static inline bool longer(berth_i_bite_item x, berth_i_bite_item y) { return x.q > y.q; }
+BERTH_I_HEAP(released, berth_i_bite_item, longer)
 
-static void sift_up(const berth_i_bite_item *a, int32_t *heap, int32_t i) {
-  int32_t x = heap[i];
-  while (i > 0 && a[x].q > a[heap[(i - 1) / 2]].q) {
-    heap[i] = heap[(i - 1) / 2];
-    i = (i - 1) / 2;
-  }
-  heap[i] = x;
-}
-
-static int by_release(const void *pa, const void *pb) {
-  const berth_i_bite_item *a = pa, *b = pb;
-  return (a->r > b->r) - (a->r < b->r);
-}
+BERTH_I_SORT(sort_by_release, berth_i_bite_item, BERTH_I_UP(r))
 
 /* Mostly sorted already: ids are in topological order.  @return steps */
 static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
@@ -40,10 +19,11 @@ static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
     if (moves > 8 * n) break;
   }
   if (i == n) return moves / 2;
-  qsort(a, (size_t)n, sizeof *a, by_release);
+  sort_by_release(a, (size_t)n);
   return 16 * n;
 }
 
+/* Those released are a heap in the array's first `size` places: they are fewer than those that have been passed. */
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
   berth_i_bite_item *a = b->sorted;
   double now = 0, end = 0;
@@ -52,19 +32,16 @@ double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
   memcpy(a, b->item, (size_t)n * sizeof *a);
   b->work += 2 * n + sort_items(a, n);
   while (next < n || size > 0) {
-    berth_i_bite_item *x;
     double until;
     if (size == 0) now = fmax(now, a[next].r);
-    while (next < n && a[next].r <= now) b->heap[size] = next++, sift_up(a, b->heap, size++);
-    x = &a[b->heap[0]];
+    while (next < n && a[next].r <= now) released_up(a, size++, a[next]), next++;
     until = next < n ? a[next].r : INFINITY;
-    if (now + x->p <= until) {
-      now += x->p;
-      end = fmax(end, now + x->q);
-      b->heap[0] = b->heap[--size];
-      if (size > 0) sift_down(a, b->heap, size, 0);
+    if (now + a->p <= until) {
+      now += a->p;
+      end = fmax(end, now + a->q);
+      released_pop(a, size--);
     } else {
-      x->p -= until - now;
+      a->p -= until - now;
       now = until;
     }
   }

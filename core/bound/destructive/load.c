@@ -30,10 +30,9 @@ static void add_to_cluster(loads *w, int32_t op, int32_t k) {
   w->due[k] = fmax(w->due[k], berth_i_bite_due(s, op));
 }
 
-/* b->heap: cluster of a label, for the moment. */
 static void list_heavy(berth_i_bite *b, loads *w) {
   const berth_i_bite_state *s = w->s;
-  int32_t x, *of_label = b->heap;
+  int32_t x, *of_label = b->scratch;
   for (x = 0; x < s->g->n; x++) of_label[x] = w->cluster[x] = BERTH_NONE;
   for (x = 0; x < s->g->n; x++) {
     int32_t *k = &of_label[s->label[x]];
@@ -79,7 +78,7 @@ static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t hom
 /* Every cluster is in one group at most. */
 static void list_groups(berth_i_bite *b, loads *w, int dir) {
   const berth_i_bite_state *s = w->s;
-  int32_t v, *home_of = b->heap;
+  int32_t v, *home_of = b->scratch;
   for (v = 0; v < s->g->n; v++) home_of[v] = BERTH_NONE;
   for (v = 0; v < s->g->n; v++) {
     if (w->cluster[v] != BERTH_NONE) home_of[s->label[v]] = w->cluster[v];

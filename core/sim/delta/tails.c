@@ -1,6 +1,7 @@
 /* How long it takes at least from the start of an op to the end of all on given devices, transfers included: what cuts a try
  * short. Of a base they are kept. A move changes those of the moved op and of what leads to it; of these a try needs only the
  * ones that start after it has left the base, mostly few. */
+#include "base/plain_heap_internal.h"
 #include "rewind_internal.h"
 
 void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r) {
@@ -55,26 +56,18 @@ static bool gather(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_m
   return r->n_set <= most;
 }
 
-/* Latest in topological order first: a heap by rank, sorted in place. */
-static void sift(const berth_i_rewind *r, int32_t i, int32_t n) {
-  int32_t op = r->set[i], child;
-  for (; (child = 2 * i + 1) < n; i = child) {
-    if (child + 1 < n && r->rank[r->set[child + 1]] < r->rank[r->set[child]]) child++;
-    if (r->rank[op] <= r->rank[r->set[child]]) break;
-    r->set[i] = r->set[child];
-  }
-  r->set[i] = op;
-}
+static inline bool is_less(int32_t a, int32_t b) { return a < b; }
+BERTH_I_HEAP(rank, int32_t, is_less)
 
-static void sort_set(const berth_i_rewind *r) {
-  int32_t i, n = r->n_set;
-  for (i = n / 2 - 1; i >= 0; i--) sift(r, i, n);
-  while (n > 1) {
-    int32_t least = r->set[0];
-    r->set[0] = r->set[--n];
-    r->set[n] = least;
-    sift(r, 0, n);
+/* Latest in topological order first: a heap of ranks, the least of which go to its end. */
+static void sort_set(const berth_i_sim_plan *p, const berth_i_rewind *r) {
+  int32_t i, n;
+  for (i = 0; i < r->n_set; i++) rank_up(r->set, i, r->rank[r->set[i]]);
+  for (n = r->n_set; n > 1; n--) {
+    int32_t least = rank_pop(r->set, n);
+    r->set[n - 1] = least;
   }
+  for (i = 0; i < r->n_set; i++) r->set[i] = p->cost->g->topo[r->set[i]];
 }
 
 static void forget_set(berth_i_rewind *r) {
@@ -90,7 +83,7 @@ const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
     forget_set(r);
     return p->tail; /* those without transfers hold for every placement */
   }
-  sort_set(r);
+  sort_set(p, r);
   for (i = 0; i < r->n_set; i++) {
     r->tail_before[i] = r->tail[r->set[i]];
     r->tail[r->set[i]] = berth_i_placed_tail(p, r->tail, s, m->device, r->set[i]);
