@@ -208,12 +208,21 @@ berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
   return BERTH_OK;
 }
 
-static berth_status tell(const berth_scheduler *s, berth_cluster *c, const berth_cluster_event *e) {
-  switch (e->kind) {
-    case BERTH_CLUSTER_END_OF_JOB: return s->end ? s->end(s->ud, c, e->job) : BERTH_OK;
+void berth_cluster_stop(berth_cluster *c) {
+  c->o.horizon = c->now;
+  c->over = true;
+}
+
+/* ---- schedulers ---------------------------------------------------------------------------------- */
+
+berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s, berth_cluster_event *out) {
+  berth_status st = berth_cluster_next(c, out);
+  if (st != BERTH_OK) return st;
+  switch (out->kind) {
+    case BERTH_CLUSTER_END_OF_JOB: return s->end ? s->end(s->ud, c, out->job) : BERTH_OK;
     case BERTH_CLUSTER_WAKE: return s->wake ? s->wake(s->ud, c) : BERTH_OK;
     case BERTH_CLUSTER_SLOT: return s->slot ? s->slot(s->ud, c) : BERTH_OK;
-    case BERTH_CLUSTER_ARRIVAL: return s->arrival ? s->arrival(s->ud, c, e->job) : BERTH_OK;
+    case BERTH_CLUSTER_ARRIVAL: return s->arrival ? s->arrival(s->ud, c, out->job) : BERTH_OK;
     default: return BERTH_OK;
   }
 }
@@ -222,9 +231,7 @@ berth_status berth_cluster_run(berth_cluster *c, const berth_scheduler *s) {
   berth_cluster_event e;
   berth_status st;
   do {
-    if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
-    if ((st = berth_cluster_next(c, &e)) != BERTH_OK) return st;
-    if ((st = tell(s, c, &e)) != BERTH_OK) return st;
-  } while (e.kind != BERTH_CLUSTER_OVER);
-  return BERTH_OK;
+    if ((st = berth_i_interrupted(c->ctx)) == BERTH_OK) st = berth_cluster_step(c, s, &e);
+  } while (st == BERTH_OK && e.kind != BERTH_CLUSTER_OVER);
+  return st;
 }

@@ -40,7 +40,8 @@ typedef struct berth_i_pacml_past {
 struct berth_pacml_run {
   berth_pacml *env;
   berth_cluster *cluster;
-  int32_t n, job;
+  int32_t n, job;              /* job: to be decided about; BERTH_NONE: none at present */
+  bool playing;
   berth_pacml_job *jobs;       /* [n] */
   berth_i_pacml_past *past;    /* [n] */
   uint8_t *busy;               /* [servers] */

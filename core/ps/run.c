@@ -1,4 +1,4 @@
-/* Runs: slots of a cluster, and what a policy is told in each. */
+/* Runs: a policy as a scheduler of the cluster, and what it is told in each slot. */
 #include "ps_internal.h"
 
 /* ---- life --------------------------------------------------------------------------------------- */
@@ -93,80 +93,91 @@ berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
 
 /* ---- slots ---------------------------------------------------------------------------------------- */
 
-static void end_job(berth_ps_run *r, const berth_cluster_event *e) {
-  berth_ps_record *x = &r->at[e->job].r;
-  const berth_ps_job *j = &r->ps->job[e->job];
-  x->state = BERTH_JOB_DONE;
-  x->done = r->slot;
-  x->end = e->time / r->ps->o.slot_seconds;
-  x->left = 0;
-  x->utility = berth_ps_utility(j, r->slot - j->arrival);
-  r->ended[r->n_ended++] = e->job;
-}
+/* The ud of the cluster's scheduler. */
+typedef struct player {
+  berth_ps_run *r;
+  const berth_ps_policy *policy;
+} player;
 
-static berth_status tell_ends(berth_ps_run *r, const berth_ps_policy *policy) {
+static berth_status tell_ends(const player *p) {
+  const berth_ps_policy *policy = p->policy;
+  berth_ps_run *r = p->r;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; policy->finish && st == BERTH_OK && i < r->n_ended; i++) st = policy->finish(policy->ud, r, r->ended[i]);
   r->n_ended = 0;
   return st;
 }
 
-/* The cluster has arrivals after its slots. */
-static berth_status tell_arrivals(berth_ps_run *r, const berth_ps_policy *policy) {
+/* Once per slot: after the last arrival in it, as the cluster has arrivals after its slots. No job ends between them. */
+static berth_status assign(const player *p) {
+  berth_ps_run *r = p->r;
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && berth_cluster_upcoming(r->cluster) <= berth_cluster_now(r->cluster)) {
-    berth_cluster_event e;
-    if ((st = berth_cluster_next(r->cluster, &e)) != BERTH_OK) return st;
-    if (e.kind == BERTH_CLUSTER_END_OF_JOB) end_job(r, &e);
-    if (e.kind != BERTH_CLUSTER_ARRIVAL) continue;
-    r->at[e.job].r.state = BERTH_JOB_WAITING;
-    r->active[r->n_active++] = e.job;
-    if (policy->arrival) st = policy->arrival(policy->ud, r, e.job);
-  }
-  return st;
-}
-
-static berth_status play_slot(berth_ps_run *r, const berth_ps_policy *policy) {
-  berth_status st;
-  r->slot++;
-  berth_i_ps_clear(r);
-  if ((st = tell_ends(r, policy)) != BERTH_OK) return st;
-  if ((r->over = r->slot >= r->ps->o.slots)) return BERTH_OK;
-  if ((st = tell_arrivals(r, policy)) != BERTH_OK) return st;
+  if (berth_cluster_upcoming(r->cluster) <= berth_cluster_now(r->cluster)) return BERTH_OK;
   r->assigning = true;
-  if (policy->slot) st = policy->slot(policy->ud, r, r->slot);
+  if (p->policy->slot) st = p->policy->slot(p->policy->ud, r, r->slot);
   r->assigning = false;
   return st == BERTH_OK ? berth_i_ps_commit(r) : st;
 }
 
-/* Nobody is there, nor to come. */
-static berth_status stop(berth_ps_run *r, const berth_ps_policy *policy) {
-  r->over = true;
-  if (r->n_ended > 0) r->slot++;
-  berth_i_ps_clear(r);
-  return tell_ends(r, policy);
-}
-
-static berth_status go_on(berth_ps_run *r, const berth_ps_policy *policy) {
-  berth_status st = BERTH_OK;
-  while (st == BERTH_OK && !r->over) {
-    berth_cluster_event e;
-    if ((st = berth_i_interrupted(r->ctx)) != BERTH_OK) return st;
-    if ((st = berth_cluster_next(r->cluster, &e)) != BERTH_OK) return st;
-    if (e.kind == BERTH_CLUSTER_END_OF_JOB) end_job(r, &e);
-    if (e.kind == BERTH_CLUSTER_SLOT) st = play_slot(r, policy);
-    if (e.kind == BERTH_CLUSTER_OVER) st = stop(r, policy);
-    if (st != BERTH_OK) r->over = true;
-  }
+/* After an error the run is over; after an interrupt between events it is not. */
+static berth_status told(berth_ps_run *r, berth_status st) {
+  r->over = r->over || st != BERTH_OK;
   return st;
 }
 
+static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
+  const player *p = ud;
+  berth_ps_run *r = p->r;
+  berth_status st = BERTH_OK;
+  (void)c;
+  r->at[job].r.state = BERTH_JOB_WAITING;
+  r->active[r->n_active++] = job;
+  if (p->policy->arrival) st = p->policy->arrival(p->policy->ud, r, job);
+  return told(r, st == BERTH_OK ? assign(p) : st);
+}
+
+static berth_status on_slot(void *ud, berth_cluster *c) {
+  const player *p = ud;
+  berth_ps_run *r = p->r;
+  berth_status st;
+  r->slot++;
+  berth_i_ps_clear(r);
+  st = tell_ends(p);
+  if (r->slot >= r->ps->o.slots) berth_cluster_stop(c);
+  else if (st == BERTH_OK) st = assign(p);
+  return told(r, st);
+}
+
+static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
+  berth_ps_run *r = ((player *)ud)->r;
+  berth_ps_record *x = &r->at[job].r;
+  const berth_ps_job *j = &r->ps->job[job];
+  x->state = BERTH_JOB_DONE;
+  x->done = r->slot;
+  x->end = berth_cluster_now(c) / r->ps->o.slot_seconds;
+  x->left = 0;
+  x->utility = berth_ps_utility(j, r->slot - j->arrival);
+  r->ended[r->n_ended++] = job;
+  return BERTH_OK;
+}
+
+/* The last slot is over, or nobody is there, nor to come. */
+static berth_status stop(const player *p) {
+  berth_ps_run *r = p->r;
+  r->over = true;
+  r->slot += r->n_ended > 0;
+  berth_i_ps_clear(r);
+  return tell_ends(p);
+}
+
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
+  player p = { r, policy };
+  berth_scheduler s = { on_arrival, on_end, on_slot, NULL, &p };
   berth_status st;
   if (r->playing || r->over)
     return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
   r->playing = true;
-  st = go_on(r, policy);
+  if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) st = stop(&p);
   r->playing = false;
   return st;
 }

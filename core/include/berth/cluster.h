@@ -1,8 +1,9 @@
 /* Cluster: jobs arrive, are given machines or refused, run at some rate, and leave.
  *
- * One event loop, pulled by the caller: berth_cluster_next moves time on to the next arrival, end, slot or wake, and says which;
- * in between the caller decides, by starting, changing, pausing and refusing jobs. A scheduler is what answers events: see
- * berth_cluster_run. Machines have amounts of some resources; a job holds amounts on machines until it ends or is paused.
+ * One event loop: berth_cluster_next moves time on to the next arrival, end, slot or wake, and says which; in between the caller
+ * decides, by starting, changing, pausing and refusing jobs. A scheduler is what answers events: berth_cluster_run hands it all
+ * of them. Runs of berth/ps.h and berth/pacml.h are played by the same loop: what decides there is an adapter of this scheduler.
+ * Machines have amounts of some resources; a job holds amounts on machines until it ends or is paused.
  * Same instant: ends first, by job, then wakes, slots, arrivals by job. */
 #ifndef BERTH_CLUSTER_H
 #define BERTH_CLUSTER_H
@@ -146,8 +147,12 @@ typedef struct berth_scheduler {
   void *ud;
 } berth_scheduler;
 
-/** Until it is over.  @return BERTH_OK, BERTH_EINTERRUPT (what happened so far stands), what a function returned */
+/** Moves on by one event and hands it to the scheduler.  @param out the event  @return BERTH_OK, what the function returned */
+berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s, berth_cluster_event *out);
+/** Steps until it is over.  @return BERTH_OK, BERTH_EINTERRUPT (what happened so far stands), what a function returned */
 berth_status berth_cluster_run(berth_cluster *c, const berth_scheduler *s);
+/** It is over at the present time, whatever the horizon: the next event is OVER, and no job starts any more. */
+void berth_cluster_stop(berth_cluster *c);
 
 #ifdef __cplusplus
 }

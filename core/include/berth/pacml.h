@@ -65,7 +65,8 @@ void berth_pacml_run_release(berth_pacml_run *r);
 /** The cluster under it: machines are servers, a job's work is its sequential time, its rate how many times as fast it is. Decide
  *  through the run only. */
 const berth_cluster *berth_pacml_run_cluster(const berth_pacml_run *r);
-/** The job that is to be decided about; BERTH_NONE: all have been, and time has gone on until the last has ended. */
+/** The job that is to be decided about; BERTH_NONE: all have been, and time has gone on until the last has ended; or, in a decider,
+ *  the present one has been. */
 int32_t berth_pacml_run_job(const berth_pacml_run *r);
 /** [servers] when each one will be free, s; not above the present time: it is. Borrowed. */
 const double *berth_pacml_run_free_at(const berth_pacml_run *r);
@@ -77,7 +78,7 @@ const uint8_t *berth_pacml_run_busy(const berth_pacml_run *r);
  *  @param servers [servers] out, n_servers of them, ascending; may be NULL
  *  @return BERTH_OK; BERTH_EINVAL (no job is left; neither 0, 1 nor even, or above `most`); BERTH_ENOMEM */
 berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out, int32_t *servers);
-/** Decides, and moves on to the next arrival.  @return as berth_pacml_look */
+/** Decides, and moves on to the next arrival; within berth_pacml_run_play decides only.  @return as berth_pacml_look */
 berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out);
 
 /** The same with a block of one's own for the ops with most pieces: not as published, where it is the first that fits.
@@ -87,6 +88,17 @@ berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n
                                  int32_t *servers);
 berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block,
                                    berth_pacml_outcome *out);
+
+/** What decides in a run that is played: an adapter makes it a scheduler of the cluster. Anything but BERTH_OK ends playing. */
+typedef struct berth_pacml_decider {
+  berth_status (*arrival)(void *ud, berth_pacml_run *r, int32_t job); /* decides about it, by berth_pacml_decide */
+  berth_status (*end)(void *ud, berth_pacml_run *r, int32_t job);     /* NULL: not asked */
+  void *ud;
+} berth_pacml_decider;
+/** Has a decider asked about the present job and all that come. After an error the run stands at the next job that is not decided
+ *  about, and can be played or decided on.
+ *  @return BERTH_OK; BERTH_EINTERRUPT; BERTH_EINVAL (a job was not decided about; the run is being played); what it returned */
+berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider *decider);
 
 /** Legal decisions as published: 0; 1 if a server is free; an even number if as many are, and the size is legal on an empty
  *  cluster.

@@ -1,53 +1,79 @@
---- Carries out what a scheduler returns: pauses, refusals, rates, starts, a wake, in this order.
-local entries = require "berth.cluster.entries"
+--- Checks and carries out what schedulers return: a table of lists of entries. What is wrong is raised as { plan = words }, for
+-- whoever knows the scheduler and the event.
 local interrupt = require "berth.base.interrupt"
+local options = require "berth.base.options"
 
 local plan = {}
-local wrong, decide = entries.wrong, entries.decide
 
-local KEYS = { pause = true, refuse = true, rate = true, start = true, wake = true }
-local ENTRY = {
-  refuse = { job = true, cause = true }, rate = { job = true, rate = true },
-  start = { job = true, machines = true, amounts = true, rate = true },
-}
+function plan.wrong(format, ...) error({ plan = format:format(...) }, 0) end
 
-local function start(view, log, where, x)
-  local rate = x.rate
-  if rate == nil then
-    local fine, found = pcall(view.rate, view, x.job, x.machines, x.amounts)
-    if not fine and interrupt.is(found) then error(found, 0) end
-    if not fine then wrong("%s: rate: %s", where, tostring(found)) end
-    if type(found) ~= "number" then wrong("%s: rate: expected a number, got %s", where, type(found)) end
-    rate = found
+local wrong = plan.wrong
+
+local function check_keys(where, t, legal)
+  for _, key in ipairs(options.sorted_keys(t)) do
+    if not legal[key] then wrong("%s: unknown key '%s'", where, tostring(key)) end
   end
-  decide(where, view.core.start, view.core, x.job, x.machines, { amounts = x.amounts, rate = rate })
-  view:leave(x.job)
-  log:start(x.job, x.machines, view.now)
 end
 
---- @tparam table given { pause = { job }, refuse = { job or { job, cause } }, rate = { { job, rate } },
--- start = { { job, machines, amounts, rate } }, wake = s or false }
-function plan.carry_out(view, log, given)
-  local core = view.core
-  entries.check(given, KEYS)
-  for i, j in ipairs(entries.list(given, "pause")) do
-    decide(("plan.pause[%d]"):format(i), core.pause, core, j)
-    view:enter(j)
-    log:stop(j, view.now)
+-- The list of that name, without holes; empty if there is none.
+local function list_of(given, key)
+  local list, n = given[key], 0
+  if list == nil then return {} end
+  if type(list) ~= "table" then wrong("plan.%s: expected an array, got %s", key, type(list)) end
+  for name in pairs(list) do
+    if type(name) ~= "number" then wrong("plan.%s: expected an array of entries, got a table with '%s'", key, tostring(name)) end
+    n = n + 1
   end
-  for i, entry in ipairs(entries.list(given, "refuse")) do
-    local x = entries.entry("refuse", i, entry, ENTRY.refuse)
-    decide(("plan.refuse[%d]"):format(i), core.refuse, core, x.job, x.cause)
-    view:leave(x.job)
+  for i = 1, n do
+    if list[i] == nil then wrong("plan.%s[%d]: expected an entry, got nil", key, i) end
   end
-  for i, entry in ipairs(entries.list(given, "rate")) do
-    local x = entries.entry("rate", i, entry, ENTRY.rate)
-    decide(("plan.rate[%d]"):format(i), core.set_rate, core, x.job, x.rate)
+  return list
+end
+
+-- A job that is paused or refused may stand alone.
+local function entry_of(where, entry, decision)
+  if decision.alone and type(entry) == "number" then return { job = entry } end
+  if type(entry) ~= "table" then
+    wrong("%s: expected %s, got %s", where, decision.alone and "a job or a table" or "a table", type(entry))
   end
-  for i, entry in ipairs(entries.list(given, "start")) do
-    start(view, log, ("plan.start[%d]"):format(i), entries.entry("start", i, entry, ENTRY.start))
+  check_keys(where, entry, decision.keys)
+  return entry
+end
+
+--- Takes a decision of the core, which raises mistakes, with the place in the caller's code, and gives back what does not fit.
+function plan.decide(where, f, ...)
+  local fine, done, message = pcall(f, ...)
+  if fine and done ~= nil then return end
+  if not fine and interrupt.is(done) then error(done, 0) end
+  local text = tostring(fine and message or done)
+  wrong("%s: %s", where,
+    (text:gsub("^.*cluster:[%a_]+: ", ""):gsub("^.-run:%a+: ", ""):gsub("^cluster: ", ""):gsub("^ps: ", ""):gsub("^pacml: ", "")))
+end
+
+--- What a kind of cluster takes: decisions in the order in which they are carried out.
+-- @tparam table list array of { name; keys (set of those of an entry; nil: it is no list but one value), alone (an entry may be a
+--  job), act = function(where, entry) }
+function plan.kind(list)
+  list.legal = {}
+  for _, decision in ipairs(list) do list.legal[decision.name] = true end
+  return list
+end
+
+--- @tparam table kind of plan.kind
+function plan.carry_out(kind, given)
+  if type(given) ~= "table" then wrong("expected a plan or nil, got %s", type(given)) end
+  check_keys("plan", given, kind.legal)
+  for _, decision in ipairs(kind) do
+    local name = decision.name
+    if not decision.keys then
+      if given[name] ~= nil then decision.act("plan." .. name, given[name]) end
+    else
+      for i, entry in ipairs(list_of(given, name)) do
+        local where = ("plan.%s[%d]"):format(name, i)
+        decision.act(where, entry_of(where, entry, decision))
+      end
+    end
   end
-  if given.wake ~= nil then decide("plan.wake", core.wake, core, given.wake or nil) end
 end
 
 return plan

@@ -5,65 +5,81 @@ local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
 local plan = require "berth.cluster.plan"
 local result = require "berth.cluster.result"
+local scheduler = require "berth.cluster.scheduler"
 local trace = require "berth.cluster.trace"
 local view = require "berth.cluster.view"
 
 local NAME = "cluster.simulate"
 local FN = "berth." .. NAME
-local EVENTS = { "arrival", "finish", "slot", "wake" }
+local KIND = { fn = FN, what = "scheduler", events = { "arrival", "finish", "slot", "wake" }, when = "at %.6g s" }
 
-local function check_scheduler(s)
-  local any = false
-  if type(s) ~= "table" then options.fail("%s: scheduler: expected a table or a name, got %s", FN, core.kind(s)) end
-  for _, event in ipairs(EVENTS) do
-    local f = s[event]
-    if f ~= nil and type(f) ~= "function" then
-      options.fail("%s: scheduler.%s: expected a function, got %s", FN, event, type(f))
+-- ---- plans ---------------------------------------------------------------------------------------
+
+local function rate_of(v, where, x)
+  local fine, found = pcall(v.rate, v, x.job, x.machines, x.amounts)
+  if not fine and interrupt.is(found) then error(found, 0) end
+  if not fine then plan.wrong("%s: rate: %s", where, tostring(found)) end
+  if type(found) ~= "number" then plan.wrong("%s: rate: expected a number, got %s", where, type(found)) end
+  return found
+end
+
+-- Pauses, refusals, rates, starts, a wake, in this order.
+local function decisions_of(v, log)
+  local c, decide = v.core, plan.decide
+  return plan.kind {
+    { name = "pause", keys = { job = true }, alone = true, act = function(where, x)
+      decide(where, c.pause, c, x.job)
+      v:enter(x.job)
+      log:stop(x.job, v.now)
+    end },
+    { name = "refuse", keys = { job = true, cause = true }, alone = true, act = function(where, x)
+      decide(where, c.refuse, c, x.job, x.cause)
+      v:leave(x.job)
+    end },
+    { name = "rate", keys = { job = true, rate = true }, act = function(where, x)
+      decide(where, c.set_rate, c, x.job, x.rate)
+    end },
+    { name = "start", keys = { job = true, machines = true, amounts = true, rate = true }, act = function(where, x)
+      local rate = x.rate or rate_of(v, where, x)
+      decide(where, c.start, c, x.job, x.machines, { amounts = x.amounts, rate = rate })
+      v:leave(x.job)
+      log:start(x.job, x.machines, v.now)
+    end },
+    { name = "wake", act = function(where, time) decide(where, c.wake, c, time or nil) end },
+    { name = "stop", act = function(where, yes)
+      if yes ~= true then plan.wrong("%s: expected true or nil, got %s", where, tostring(yes)) end
+      c:stop()
+    end },
+  }
+end
+
+-- ---- runs ----------------------------------------------------------------------------------------
+
+-- The books are kept at all events, whichever the scheduler is asked at.
+local function with_books(v, log, tell)
+  local out = {}
+  for _, event in ipairs(KIND.events) do
+    out[event] = function(job)
+      v.now = v.core.now
+      if event == "arrival" then v:enter(job) elseif event == "finish" then log:stop(job, v.now) end
+      if tell[event] then tell[event](job) end
+      log:count(v.now, v)
     end
-    any = any or f ~= nil
   end
-  if not any then options.fail("%s: scheduler: has none of the methods %s", FN, table.concat(EVENTS, ", ")) end
-end
-
--- What a scheduler raises comes with its name and the event; values that are no text, and interrupts, as they are.
-local function blame(name, event, job, time, err)
-  if type(err) == "table" and err.plan then err = err.plan end
-  if type(err) ~= "string" or interrupt.is(err) then error(err, 0) end
-  local what = job and ("%s of job %.0f"):format(event, job) or event
-  options.fail("%s: %s, %s at %.6g s: %s", FN, name, what, time, err)
-end
-
-local function ask(s, v, log, event, job)
-  local answer = s[event](s, v, job)
-  if answer ~= nil then plan.carry_out(v, log, answer) end
-end
-
-local function play(s, v, log, name)
-  local c = v.core
-  repeat
-    local kind, time, job = c:next()
-    v.now = time
-    if kind == "arrival" then v:enter(job) elseif kind == "finish" then log:stop(job, time) end
-    if s[kind] and kind ~= "over" then
-      local fine, err = pcall(ask, s, v, log, kind, job)
-      if not fine then blame(name, kind, job, time, err) end
-    end
-    log:count(time, v)
-  until kind == "over"
+  return out
 end
 
 -- A table of methods.
 local function simulate_methods(rows, c, s, o, cluster)
-  local name = type(s.name) == "string" and s.name or "scheduler"
-  local v = view.new(c, rows, core.rng(o.seed or 0), o.rate)
-  local log = result.log()
-  if s.begin then
-    local fine, err = pcall(s.begin, s, v)
-    if not fine then blame(name, "begin", nil, 0, err) end
-  end
-  play(s, v, log, name)
+  local v, log = view.new(c, rows, core.rng(o.seed or 0), o.rate), result.log()
+  local tell = scheduler.functions { kind = KIND, scheduler = s, view = v, now = function() return v.now end,
+    decisions = decisions_of(v, log) }
+  local done, message, code = c:run(with_books(v, log, tell))
+  if not done then return nil, message, code end
+  v.now = c.now
+  log:count(v.now, v)
   return result.new(c, rows, { runs = log.runs, counts = log.counts },
-    { scheduler = name, seed = o.seed or 0, cluster = cluster, given = o })
+    { scheduler = scheduler.name(KIND, s), seed = o.seed or 0, cluster = cluster, given = o })
 end
 
 -- One of the core's.
@@ -83,8 +99,8 @@ end
 -- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines or gpus, name, ... } by arrival,
 -- or a table of arrays of these
 -- @tparam table|number cluster machines, capacity, horizon (s), slot (s), slack (s)
--- @tparam table|string scheduler methods arrival(self, view, job), finish(self, view, job), slot(self, view), wake(self, view),
--- which return a plan or nil, and begin(self, view) before all; or the name of a gang scheduler (docs/cluster.md)
+-- @tparam table|string who the scheduler: methods arrival(self, view, job), finish(self, view, job), slot(self, view),
+-- wake(self, view), which return a plan or nil, and begin(self, view) before all; or the name of a gang scheduler
 -- @tparam[opt] table opts seed (0) of view.rng, rate (function(job, machines, amounts): work per s); of gang schedulers
 -- placement, and what the scheduler takes
 -- @treturn[1] result records, summary, runs; save_csv, save_jsonl, save_trace
@@ -92,21 +108,21 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 -- @raise mistakes in what is given; what the scheduler raises, with the event, and plans that do not fit
-local function simulate(jobs, cluster, scheduler, opts)
+local function simulate(jobs, cluster, who, opts)
   local o
-  if type(scheduler) ~= "string" then
+  if type(who) ~= "string" then
+    scheduler.check(KIND, who)
     o = options.read(FN, NAME, opts, "methods")
-    check_scheduler(scheduler)
-  elseif gang.is_one(scheduler) then
-    o = options.read(FN, NAME, opts, scheduler)
+  elseif gang.is_one(who) then
+    o = options.read(FN, NAME, opts, who)
   else
-    options.fail("%s: no scheduler '%s' (there are %s)", FN, scheduler, table.concat(gang.names, ", "))
+    options.fail("%s: no scheduler '%s' (there are %s)", FN, who, table.concat(gang.names, ", "))
   end
   local rows = trace.rows(FN, jobs)
   local c, message, code = trace.cluster(FN, rows, cluster)
   if not c then return nil, message, code end
-  local run = type(scheduler) == "string" and simulate_gang or simulate_methods
-  return run(rows, c, scheduler, o, cluster)
+  local run = type(who) == "string" and simulate_gang or simulate_methods
+  return run(rows, c, who, o, cluster)
 end
 
 return simulate

@@ -1,4 +1,6 @@
 --- What a scheduler sees of a cluster: all that is, nothing that is to come.
+local scheduler = require "berth.cluster.scheduler"
+
 local view = {}
 local meta = { __index = view, __name = "berth.cluster.view" }
 
@@ -14,13 +16,7 @@ end
 
 --- The job's own table, as in the trace.
 function view:job(j) return self.jobs[j] end
-function view:record(j) return self.core:record(j) end
-function view:upcoming() return self.core:upcoming() end
-function view:running() return self.core:running() end
-function view:places(j) return self.core:places(j) end
-function view:free() return self.core:free() end
-function view:capacity() return self.core:capacity() end
-function view:idle(most) return self.core:idle(most) end
+scheduler.forward(view, "core", { "record", "upcoming", "running", "places", "free", "capacity", "idle" })
 
 --- Work per s of a job on machines: the option `rate`, or 1.
 function view:rate(j, machines, amounts)

@@ -5,6 +5,7 @@
 local core = require "berth.core"
 local beta = require "berth.pacml.beta"
 local options = require "berth.base.options"
+local scheduler = require "berth.cluster.scheduler"
 
 local FN = "berth.pacml.decider"
 
@@ -27,16 +28,21 @@ end
 -- So many pieces that a job in perfect pieces meets its deadline. Rounding must not make 5 of 1 / 0.2 a 6.
 local function needed(share) return math.ceil(1 / share * (1 - 1e-12)) end
 
+-- Makes deciders: the most pieces that the mask of that name allows, up to `cap`.
+local function most(mask_name, cap)
+  return function()
+    return function(run)
+      local mask = run:mask(mask_name)
+      return largest(mask, math.min(cap or math.huge, #mask - 1))
+    end
+  end
+end
+
 local makers = {}
 
 -- ---- published: what is legal, whether it is in time or not ---------------------------------------
 
-makers["para-max"] = function()
-  return function(run)
-    local mask = run:mask("paper")
-    return largest(mask, #mask - 1)
-  end
-end
+makers["para-max"] = most "paper"
 
 makers["para-min"] = function()
   return function(run)
@@ -56,25 +62,13 @@ makers.random = function(given)
   end
 end
 
-makers.sequential = function()
-  return function(run) return largest(run:mask("paper"), 1) end
-end
+makers.sequential = most("paper", 1)
 
-makers["min-parallelism"] = function()
-  return function(run)
-    local mask = run:mask("paper")
-    return largest(mask, math.min(2, #mask - 1))
-  end
-end
+makers["min-parallelism"] = most("paper", 2)
 
 -- ---- looking ahead: what will be accepted -----------------------------------------------------------
 
-makers["largest-feasible"] = function()
-  return function(run)
-    local mask = run:mask("exact")
-    return largest(mask, #mask - 1)
-  end
-end
+makers["largest-feasible"] = most "exact"
 
 makers["smallest-feasible"] = function()
   return function(run) return smallest(run:mask("exact"), 1) or 0 end
@@ -145,13 +139,25 @@ local function is_callable(x)
   return type(meta) == "table" and meta.__call ~= nil
 end
 
-local deciders = { names = NAMES }
+local deciders = {
+  names = NAMES,
+  kind = { fn = "berth.pacml.simulate", what = "decider", events = { "arrival", "finish" }, needs = "arrival",
+    when = "at %.6g s" },
+}
+
+-- Is it a table of methods, not something that can be called?
+local function has_methods(what)
+  if type(what) ~= "table" or is_callable(what) then return false end
+  scheduler.check(deciders.kind, what)
+  return true
+end
 
 --- A decider for one game: by a name, with what the name needs to know of it.
 -- @param what as for `decider`
 -- @tparam table game seed, env, beta, interarrival
--- @treturn function
+-- @return a function, or a table of methods
 function deciders.for_game(what, game)
+  if has_methods(what) then return what end
   local known = {}
   local wanted = type(what) == "string" and OPTIONS[what:match("^[^:]*")]
   for _, key in ipairs(wanted or {}) do known[key] = game[key] end
@@ -175,6 +181,16 @@ function deciders.decider(what, opts)
   if type(what) == "string" then return named(what, opts) end
   if not is_callable(what) then options.fail("%s: expected a name or a function, got %s", FN, core.kind(what)) end
   return what
+end
+
+--- A decider as a scheduler: a table of methods as it is, others as its method `arrival`.
+-- @param what as for `decider`, or a table of methods
+-- @tparam string|nil name
+-- @tparam number|nil horizon that others are called with
+function deciders.methods(what, name, horizon)
+  if has_methods(what) then return what end
+  local decide = deciders.decider(what)
+  return { name = name, arrival = function(_, run) return decide(run, horizon) end }
 end
 
 return deciders

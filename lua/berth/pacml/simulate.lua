@@ -2,7 +2,9 @@
 local core = require "berth.core"
 local options = require "berth.base.options"
 local deciders = require "berth.pacml.deciders"
+local plan = require "berth.cluster.plan"
 local records = require "berth.pacml.records"
+local scheduler = require "berth.cluster.scheduler"
 
 local FN = "berth.pacml.simulate"
 local KINDS = { { "about", "table" }, { "name", "string" }, { "records", "boolean" } }
@@ -31,44 +33,71 @@ local function check(env, trace, opts)
   return given
 end
 
+-- ---- decisions -------------------------------------------------------------------------------------
+
 -- Servers are known from the look, which is what the decision then does.
-local function decide(run, decision, block, jobs)
-  if not jobs then
-    run:decide(decision, block)
-    return
+local function decide(run, servers, pieces, block)
+  local job, _, held = run.job, nil, nil
+  if servers then _, held = run:look(pieces, block) end
+  local accepted, message = run:decide(pieces, block)
+  if servers then servers[job] = accepted and held or {} end
+  return accepted, message
+end
+
+-- Carries out what a method returns: of an arrival a number of pieces, and a block if it chooses one, or a plan.
+local function taker(run, servers)
+  local function decide_on(where, job, ...)
+    if run.job ~= job then plan.wrong("%s: job %s: only the job that arrives is decided about", where, tostring(job)) end
+    plan.decide(where, decide, run, servers, ...)
   end
-  local job, _, servers = run.job, run:look(decision, block)
-  local accepted = run:decide(decision, block)
-  jobs[job] = accepted and servers or {}
+  local decisions = plan.kind {
+    { name = "refuse", keys = { job = true }, alone = true, act = function(where, x) decide_on(where, x.job, 0) end },
+    { name = "start", keys = { job = true, pieces = true, block = true }, act = function(where, x)
+      decide_on(where, x.job, x.pieces, x.block)
+    end },
+  }
+  local function take(event, job, answer, block)
+    local arrives = event == "arrival"
+    if arrives and run.job ~= job then plan.wrong("it has decided about job %.0f itself: it is to say how", job) end
+    if arrives and type(answer) == "number" then
+      decide_on("decision", job, answer, block)
+    elseif answer ~= nil then
+      plan.carry_out(decisions, answer)
+    end
+    if run.job then plan.wrong("expected a decision about job %.0f, or a plan that starts or refuses it", job) end
+  end
+  return take
 end
 
 --- Decides about all jobs of a trace.
 -- @param env of berth.pacml.env
 -- @tparam table trace
--- @param decider as berth.pacml.decider takes it: a name, a function, an agent. It is called with the run, and in compat with the
---  horizon, at which running jobs will count as blocked
+-- @param who the decider, as berth.pacml.decider takes it: a name, a function, an agent. It is called with the run, and in compat
+--  with the horizon, at which running jobs will count as blocked. Or a scheduler: methods arrival(self, run, job), which returns a
+--  decision (and a block) or a plan { start = { { job, pieces, block } }, refuse = { job } }, and finish(self, run, job)
 -- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which
 --  is quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
 --  records
--- @treturn table report: docs/pacml.md, "Runs"
--- @treturn table records: jobs in order of arrival, and ways to write them
+-- @treturn[1] table report: docs/pacml.md, "Runs"
+-- @treturn[1] table records: jobs in order of arrival, and ways to write them
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @raise mistakes in what is given; what the decider raises, with the event, and plans that do not fit
 -- @usage report, records = berth.pacml.simulate(env, trace, "para-max", { horizon = 1e6 })
-local function simulate(env, trace, decider, opts)
+local function simulate(env, trace, who, opts)
   local given = check(env, trace, opts)
-  local decide_on = deciders.decider(decider)
-  local run, servers = env:run(trace), given.records ~= false and {} or nil
   local horizon = env.ramp and env.ramp.compat and given.horizon or nil
-  while not run.done do
-    local job = run.job
-    local decision, block = decide_on(run, horizon)
-    if run.job ~= job then options.fail("%s: decider: it has decided about job %.0f itself: it is to say how", FN, job) end
-    decide(run, decision, block, servers)
-  end
+  local name = given.name or type(who) == "string" and who or nil
+  local methods = deciders.methods(who, name, horizon)
+  local run, servers = env:run(trace), given.records ~= false and {} or nil
+  local done, message, code = run:play(scheduler.functions { kind = deciders.kind, scheduler = methods, view = run,
+    now = function() return run.now end, take = taker(run, servers) })
+  if not done then return nil, message, code end
   local report = setmetatable(run:report { horizon = given.horizon }, Report)
   if not servers then return report end
-  local name = given.name or type(decider) == "string" and decider or nil
   return report, records.new { env = env, trace = trace, run = run, servers = servers, report = report, horizon = given.horizon,
-    decider = name, about = given.about }
+    decider = name or methods.name, about = given.about }
 end
 
 return simulate

@@ -103,7 +103,7 @@ local function study(env, given)
     local what = deciders.for_game(own[trial.decider], { seed = trial.seed, env = env, beta = trial.beta,
       interarrival = (given.trace or {}).interarrival })
     local horizon = given.horizon or t.arrival[#t.arrival]
-    return told(simulate(env, t, what, { horizon = horizon, records = false }))
+    return told(assert(simulate(env, t, what, { horizon = horizon, records = false })))
   end
   return experiment { name = name_of(env, given), grid = { beta = betas, decider = names }, seeds = given.seeds or 20, run = run,
     path = given.path, shard = given.shard, also = given.also, retry = given.retry, progress = given.progress }

@@ -44,16 +44,21 @@ local function believed(fn, p, given)
   return q
 end
 
+-- @treturn what `about` makes of the policy; or nil, message, code
+local function play(run, about, policy, message, code)
+  if not policy then return nil, message, code end
+  local done
+  done, message, code = run:play(policy)
+  if not done then return nil, message, code end
+  return about(policy)
+end
+
 local function primal_dual(algorithm)
   return function(fn, p, run, given)
     local o = chosen(fn, given, PDORS)
     o.algorithm = algorithm
-    local scheduler, message, code = core.pdors(believed(fn, p, given).core, o)
-    if not scheduler then return nil, message, code end
-    local done
-    done, message, code = run:play(scheduler)
-    if not done then return nil, message, code end
-    return { core = scheduler, counts = scheduler:counts(), why = true }
+    return play(run, function(scheduler) return { core = scheduler, counts = scheduler:counts(), why = true } end,
+      core.pdors(believed(fn, p, given).core, o))
   end
 end
 
@@ -69,12 +74,8 @@ local function slotted(name)
     local o = chosen(fn, given, SLOTTED[name])
     if kind ~= "fifo" then o.seed = nil end
     if kind == "fifo" then o.backfill = name == "fifo-backfill" end
-    local policy, message, code = core.ps_policy(p.core, kind, o)
-    if not policy then return nil, message, code end
-    local done
-    done, message, code = run:play(policy)
-    if not done then return nil, message, code end
-    return { counts = name == "dorm" and policy:counts() or nil }
+    return play(run, function(policy) return { counts = name == "dorm" and policy:counts() or nil } end,
+      core.ps_policy(p.core, kind, o))
   end
 end
 

@@ -4,67 +4,35 @@ local options = require "berth.base.options"
 local policies = require "berth.pdors.policies"
 local problem = require "berth.pdors.problem"
 local result = require "berth.pdors.result"
+local scheduler = require "berth.cluster.scheduler"
 local view = require "berth.pdors.view"
 
 local FN = "berth.pdors.simulate"
-local EVENTS = { "arrival", "finish", "slot" }
-
--- What a policy raises comes with its name and the event; values that are no text, and interrupts, as they are.
-local function blame(name, event, job, slot, err)
-  if type(err) == "table" and err.plan then err = err.plan end
-  if type(err) ~= "string" or err == "interrupted" or err:find ":%d+: interrupted$" then error(err, 0) end
-  local what = job and ("%s of job %.0f"):format(event, job) or event
-  options.fail("%s: %s, %s in slot %.0f: %s", FN, name, what, slot, err)
-end
-
-local function check_policy(p)
-  local any = false
-  if type(p) ~= "table" then options.fail("%s: policy: expected a name or a table, got %s", FN, core.kind(p)) end
-  for _, event in ipairs(EVENTS) do
-    if p[event] ~= nil and type(p[event]) ~= "function" then
-      options.fail("%s: policy.%s: expected a function, got %s", FN, event, type(p[event]))
-    end
-    any = any or p[event] ~= nil
-  end
-  if not any then options.fail("%s: policy: has none of the methods %s", FN, table.concat(EVENTS, ", ")) end
-end
-
-local function asked(policy, v, name)
-  local functions = {}
-  for _, event in ipairs(EVENTS) do
-    functions[event] = policy[event] and function(number)
-      v.slot = v.run.slot
-      local job = event ~= "slot" and number or nil
-      local fine, err = pcall(function()
-        local plan = policy[event](policy, v, job)
-        if plan ~= nil then v:carry_out(plan) end
-      end)
-      if not fine then blame(name, event, job, v.slot, err) end
-    end
-  end
-  return functions
-end
+local KIND = { fn = FN, what = "policy", events = { "arrival", "finish", "slot" }, when = "in slot %.0f" }
 
 local function play_own(p, run, policy, o)
-  check_policy(policy)
+  scheduler.check(KIND, policy)
   options.check(FN, o, { "seed", "certify" })
-  local name = type(policy.name) == "string" and policy.name or "policy"
   local v = view.new(p, run, o.seed or 0)
-  if type(policy.begin) == "function" then policy:begin(v) end
-  local done, message, code = run:play(asked(policy, v, name))
+  local function now()
+    v.slot = run.slot or 0
+    return v.slot
+  end
+  local done, message, code = run:play(scheduler.functions { kind = KIND, scheduler = policy, view = v, now = now,
+    decisions = view.decisions(run) })
   if not done then return nil, message, code end
-  return { scheduler = name }
+  return { scheduler = scheduler.name(KIND, policy) }
 end
 
 -- The bound is that of the problem, the same for all policies.
-local function certificate(p, utility, steps, scheduler)
+local function certificate(p, utility, steps, primal_dual)
   if steps == false then return {} end
   local bound, message, code = p:bound(steps)
   if not bound then return nil, message, code end
   local out = { bound = bound, ratio = bound > 0 and utility / bound or 1 }
-  if scheduler then -- what the paper guarantees does not need improved prices
+  if primal_dual then -- what the paper guarantees does not need improved prices
     local own
-    own, message, code = scheduler:certify(utility, 0)
+    own, message, code = primal_dual:certify(utility, 0)
     if not own then return nil, message, code end
     out.worst_case = own.worst_case
   end

@@ -1,6 +1,7 @@
---- What a policy in Lua sees of a run, and how what it returns is carried out.
+--- What a policy in Lua sees of a run, and what it may return.
 local core = require "berth.core"
-local entries = require "berth.cluster.entries"
+local plan = require "berth.cluster.plan"
+local scheduler = require "berth.cluster.scheduler"
 
 local view = {}
 local View = { __name = "berth.pdors.view" }
@@ -15,35 +16,24 @@ end
 
 --- The job's own table, as in the problem.
 function View:job(j) return self.problem.jobs[j] end
---- Jobs that arrived and are neither done nor refused, by arrival.
-function View:active() return self.run:active() end
---- Samples that are left of a job.
-function View:left(j) return self.run:left(j) end
---- What is not assigned yet in this slot: an array per machine.
-function View:free() return self.run:free() end
---- Places of a job in the last slot in which it had any: { { machine, workers, servers }, ... }.
-function View:places(j) return self.run:places(j) end
-function View:record(j) return self.run:record(j) end
-function View:speed(j, places) return self.problem:speed(j, places) end
-function View:utility(j, slots) return self.problem:utility(j, slots) end
+-- Jobs that arrived and are neither done nor refused, by arrival; samples that are left of a job; what is not assigned yet in
+-- this slot, an array per machine; places of a job in the last slot in which it had any: { { machine, workers, servers }, ... }.
+scheduler.forward(View, "run", { "active", "left", "free", "places", "record" })
+scheduler.forward(View, "problem", { "speed", "utility" })
 
 -- ---- plans ----------------------------------------------------------------------------------------------
 
-local LEGAL = { assign = true, refuse = true }
-local ENTRY = { assign = { job = true, places = true }, refuse = { job = true, cause = true } }
-
---- @tparam table given { assign = { { job, places = { { machine, workers, servers }, ... } }, ... },
+--- What a plan may hold: { assign = { { job, places = { { machine, workers, servers }, ... } }, ... },
 -- refuse = { job or { job, cause } } }
-function View:carry_out(given)
-  entries.check(given, LEGAL)
-  for i, entry in ipairs(entries.list(given, "refuse")) do
-    local x = entries.entry("refuse", i, entry, ENTRY.refuse)
-    entries.decide(("plan.refuse[%d]"):format(i), self.run.refuse, self.run, x.job, x.cause)
-  end
-  for i, entry in ipairs(entries.list(given, "assign")) do
-    local x = entries.entry("assign", i, entry, ENTRY.assign)
-    entries.decide(("plan.assign[%d]"):format(i), self.run.assign, self.run, x.job, x.places)
-  end
+function view.decisions(run)
+  return plan.kind {
+    { name = "refuse", keys = { job = true, cause = true }, alone = true, act = function(where, x)
+      plan.decide(where, run.refuse, run, x.job, x.cause)
+    end },
+    { name = "assign", keys = { job = true, places = true }, act = function(where, x)
+      plan.decide(where, run.assign, run, x.job, x.places)
+    end },
+  }
 end
 
 return view

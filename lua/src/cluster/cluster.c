@@ -176,6 +176,12 @@ static int wake(lua_State *L) {
   return decided(L, w.fn, berth_cluster_wake(c, time));
 }
 
+/* stop(): it is over now */
+static int stop(lua_State *L) {
+  berth_cluster_stop(self(L, "cluster:stop"));
+  return 0;
+}
+
 /* ---- what is --------------------------------------------------------------------------------------- */
 
 static void set_unless_nan(lua_State *L, const char *key, double x) {
@@ -347,6 +353,7 @@ static const luaL_Reg methods[] = { { "next", next },         { "upcoming", upco
                                     { "wake", wake },         { "job", job },           { "record", record },
                                     { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },
                                     { "running", running },   { "places", places },     { "summary", summary },
+                                    { "run", bl_cluster_run }, { "stop", stop },
                                     { NULL, NULL } };
 static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of },
                                    { NULL, NULL } };

@@ -1,5 +1,6 @@
 /* Types "pacml" (models that jobs are of) and "pacml run" (a sequence of jobs, decided one after another). */
 #include "pacml.h"
+#include "cluster/cluster.h"
 #include <math.h>
 #include <string.h>
 
@@ -324,6 +325,33 @@ static int decide(lua_State *L) {
   return 2;
 }
 
+static berth_status on_arrival(void *ud, berth_pacml_run *r, int32_t number) {
+  (void)r;
+  return bl_tell(ud, BERTH_CLUSTER_ARRIVAL, number);
+}
+static berth_status on_end(void *ud, berth_pacml_run *r, int32_t number) {
+  (void)r;
+  return bl_tell(ud, BERTH_CLUSTER_END_OF_JOB, number);
+}
+
+/* play { arrival = f(job), finish = f(job) }: true */
+static int play(lua_State *L) {
+  static const char *const names[] = { "arrival", "finish", NULL };
+  static const bl_where w = { "pacml run:play", NULL, 0 };
+  berth_pacml_run *r = self_run(L, w.fn)->run;
+  bl_events e;
+  berth_pacml_decider decider = { on_arrival, on_end, &e };
+  berth_status st;
+  bl_call call;
+  lua_settop(L, 2);
+  luaL_checkstack(L, 30, w.fn);
+  if (!lua_istable(L, 2)) bl_wrong(L, &w, "decider", "expected a table of functions, got %s", bl_kind(L, 2));
+  e = bl_read_events(L, 2, &w, names);
+  call = bl_enter(L);
+  st = bl_leave(&call, berth_pacml_run_play(r, &decider));
+  return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);
+}
+
 /* result(job): { decision, cause, jct, pieces, servers, channels } */
 static int result(lua_State *L) {
   static const bl_where w = { "pacml run:result", NULL, 0 };
@@ -407,7 +435,7 @@ const bl_class bl_pacml_class = {
 
 static const luaL_Reg run_methods[] = { { "busy", busy },     { "free_at", free_at }, { "finishing", finishing },
                                         { "mask", mask },     { "look", look },       { "decide", decide },
-                                        { "result", result }, { "report", report },
+                                        { "result", result }, { "report", report },   { "play", play },
                                         { NULL, NULL } };
 static const luaL_Reg run_fields[] = { { "done", done },         { "job", job },         { "model", model },
                                        { "beta", beta },         { "now", now },         { "deadline", deadline },

@@ -1,5 +1,5 @@
-/* Type "ps_run": a run of a policy on a problem of workers and parameter servers. Policies in Lua are called as in policy.c: under
- * lua_pcall on the stack of the caller of play; an error unwinds the core first and is raised then, unchanged. */
+/* Type "ps_run": a run of a policy on a problem of workers and parameter servers. */
+#include "cluster/cluster.h"
 #include "ps.h"
 #include <math.h>
 
@@ -19,71 +19,42 @@ static int ps_run(lua_State *L) {
 
 /* ---- policies in Lua ----------------------------------------------------------------------------- */
 
-typedef struct asked {
-  lua_State *L;
-  int arrival, finish, slot; /* stack indices; 0: none */
-} asked;
-
-static berth_status call(const asked *a, int function, lua_Integer number) {
-  lua_pushvalue(a->L, function);
-  lua_pushinteger(a->L, number);
-  if (lua_pcall(a->L, 1, 0, 0) != LUA_OK) return BERTH_ECALLBACK;
-  return BERTH_OK;
-}
-
 static berth_status call_arrival(void *ud, berth_ps_run *r, int32_t job) {
   (void)r;
-  return call(ud, ((asked *)ud)->arrival, job + 1);
+  return bl_tell(ud, BERTH_CLUSTER_ARRIVAL, job);
 }
 static berth_status call_finish(void *ud, berth_ps_run *r, int32_t job) {
   (void)r;
-  return call(ud, ((asked *)ud)->finish, job + 1);
+  return bl_tell(ud, BERTH_CLUSTER_END_OF_JOB, job);
 }
 static berth_status call_slot(void *ud, berth_ps_run *r, int32_t slot) {
-  (void)r;
-  return call(ud, ((asked *)ud)->slot, slot);
-}
-
-static berth_ps_policy read_policy(lua_State *L, int t, const bl_where *w, asked *a) {
-  static const char *const keys[] = { "arrival", "finish", "slot", NULL };
-  berth_ps_policy out = { NULL, NULL, NULL, a };
-  bl_check_keys(L, t, w, keys, false);
-  if (bl_get_function(L, t, w, "arrival")) {
-    a->arrival = lua_gettop(L);
-    out.arrival = call_arrival;
-  }
-  if (bl_get_function(L, t, w, "finish")) {
-    a->finish = lua_gettop(L);
-    out.finish = call_finish;
-  }
-  if (bl_get_function(L, t, w, "slot")) {
-    a->slot = lua_gettop(L);
-    out.slot = call_slot;
-  }
-  return out;
+  (void)r, (void)slot;
+  return bl_tell(ud, BERTH_CLUSTER_SLOT, BERTH_NONE);
 }
 
 /* One of the core's, or functions. */
-static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, asked *a) {
+static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, bl_events *e) {
+  static const char *const names[] = { "arrival", "finish", "slot", NULL };
   if (bl_test(L, i, &bl_pdors_class))
     return berth_pdors_policy(((bl_pdors_box *)bl_check(L, i, &bl_pdors_class, w->fn, "policy"))->pdors);
   if (bl_test(L, i, &bl_ps_policy_class))
     return berth_ps_scheduler_policy(((bl_ps_policy_box *)bl_check(L, i, &bl_ps_policy_class, w->fn, "policy"))->scheduler);
   if (!lua_istable(L, i)) bl_wrong(L, w, "policy", "expected a policy or a table of functions, got %s", bl_kind(L, i));
-  return read_policy(L, i, w, a);
+  *e = bl_read_events(L, i, w, names);
+  return (berth_ps_policy){ call_arrival, call_finish, call_slot, e };
 }
 
-/* play({ arrival = f(job), finish = f(job), slot = f(slot) } or a policy of the core): true */
+/* play({ arrival = f(job), finish = f(job), slot = f() } or a policy of the core): true */
 static int play(lua_State *L) {
   static const bl_where w = { "run:play", NULL, 0 };
   berth_ps_run *r = self(L, w.fn);
-  asked a = { L, 0, 0, 0 };
+  bl_events e;
   berth_ps_policy policy;
   berth_status st;
   bl_call under_way;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
-  policy = to_policy(L, 2, &w, &a);
+  policy = to_policy(L, 2, &w, &e);
   under_way = bl_enter(L);
   st = bl_leave(&under_way, berth_ps_run_play(r, &policy));
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);

@@ -8,6 +8,7 @@ local skipped = {
   berth_gang_las_default = "the table of the options has them",
   berth_options_check = "the core does it; Lua's values are checked when they are read",
   berth_sim_presets = "the descriptor of the option has them",
+  berth_cluster_step = "berth_cluster_run does it again and again",
   berth_compiled_retain = "Lua gets a copy",
   berth_cost_collective = "berth_cost_collective_by tells the algorithm, too",
   berth_rng_u64 = "64 bits do not fit a LuaJIT number; rng:below and rng:uniform",

@@ -183,10 +183,11 @@ describe("a whole run", function()
     assert.equal(2, select(2, simulate(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
     assert.matches("unknown option 'horzion'", message(simulate, small.env(), TRACE, "random", { horzion = 1 }))
     assert.matches("expected a name or a function, got nil", message(simulate, small.env(), TRACE))
-    assert.matches("decider: it has decided about job 1 itself", message(simulate, small.env(), TRACE, function(run)
-      run:decide(1)
-      return 1
-    end))
+    assert.matches("decider, arrival of job 1 at 0 s: it has decided about job 1 itself",
+      message(simulate, small.env(), TRACE, function(run)
+        run:decide(1)
+        return 1
+      end))
   end)
 end)
 
