@@ -96,7 +96,7 @@ typedef struct berth_pacml_decider {
   void *ud;
 } berth_pacml_decider;
 /** Has a decider asked about the present job and all that come. After an error the run stands at the next job that is not decided
- *  about, and can be played or decided on.
+ *  about (ends before it are not told), and can be played or decided on.
  *  @return BERTH_OK; BERTH_EINTERRUPT; BERTH_EINVAL (a job was not decided about; the run is being played); what it returned */
 berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider *decider);
 

@@ -8,14 +8,15 @@ those for gangs.]] },
   { "cluster.simulate", "r = berth.cluster.simulate(jobs, { machines = 64 }, scheduler, { seed = 0, rate = f })",
     [[jobs: array of { arrival, work, deadline, kind, machines or gpus, name } by arrival. cluster: machines, capacity,
 horizon, slot, slack. scheduler: a table of methods arrival, finish, slot, wake that return a plan
-{ pause, refuse, rate, start, wake }; or a name (help "las-2d"; docs/cluster.md has their options):
+{ pause, refuse, rate, start, wake, stop }; or a name (help "las-2d"; docs/cluster.md has their options):
 ]] .. table.concat(gang.in_order, " ") .. [[.
 r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace(path): Perfetto.]],
     [[berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")]] },
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",
     [[The event loop itself. c:next() gives "finish", "wake", "slot", "arrival" or "over", the time and the job. Decisions:
 c:start(job, machines, { amounts, rate }), c:set_rate, c:pause, c:refuse(job, cause), c:wake(time). What is: c.now, c:upcoming(),
-c:job(j), c:record(j), c:free(), c:capacity(), c:idle(most), c:running(), c:places(j), c:summary().]],
+c:job(j), c:record(j), c:free(), c:capacity(), c:idle(most), c:running(), c:places(j), c:summary().
+c:run { arrival = f, finish = f, slot = f, wake = f } calls functions until it is over; c:stop() ends it.]],
     [[c = berth.cluster.new({ { arrival = 0, work = 5 } }, 1)]] },
   { "cluster.schedulers", "names = berth.cluster.schedulers",
     "Names of gang schedulers, which berth.cluster.simulate takes: docs/cluster.md, \"Gang schedulers\"." },

@@ -47,9 +47,11 @@ berth.pacml.deciders: their names.]], [[f = berth.pacml.decider "para-min"]] },
     "#berth.pacml.deciders" },
   { "pacml.simulate",
     "report, records = berth.pacml.simulate(env, trace, decider, { horizon = 1e6 })",
-    [[Decides about all jobs of a trace: decider is a name, a function of the run, an agent. The report has blocking_rate,
-jct, speedup, utilisation and so on; records[j] is what became of a job, records:cluster() what the cluster did;
-records:save(path, "jobs" or "cluster") as .csv or .jsonl, records:save_trace(path). records = false: the report alone.]] },
+    [[Decides about all jobs of a trace: decider is a name, a function of the run, an agent, or methods as of
+berth.cluster.simulate: arrival(self, run, job) returns pieces or a plan { start = { { job, pieces, block } },
+refuse = { job } }. The report has blocking_rate, jct, speedup, utilisation and so on; records[j] is what became of a job,
+records:cluster() what the cluster did; records:save(path, "jobs" or "cluster") as .csv or .jsonl, records:save_trace(path).
+records = false: the report alone.]] },
   { "pacml.study", "e = berth.pacml.study(env, { deciders = {...}, betas = {...}, seeds = 20, path = ... })",
     [[All deciders on the same jobs, as a berth.experiment with parameters beta and decider. More options: trace (jobs,
 interarrival, copies, shuffle), horizon, name, shard, also, retry, progress.]] },

@@ -60,7 +60,7 @@ local function taker(run, servers)
     local arrives = event == "arrival"
     if arrives and run.job ~= job then plan.wrong("it has decided about job %.0f itself: it is to say how", job) end
     if arrives and type(answer) == "number" then
-      decide_on("decision", job, answer, block)
+      decide_on("answer", job, answer, block)
     elseif answer ~= nil then
       plan.carry_out(decisions, answer)
     end

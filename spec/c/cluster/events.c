@@ -245,6 +245,46 @@ static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, c
   return st;
 }
 
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+static berth_status stop_at_two(void *ud, berth_cluster *c) {
+  ++*(int *)ud;
+  if (berth_cluster_now(c) == 2) berth_cluster_stop(c);
+  return BERTH_OK;
+}
+static berth_status fail(void *ud, berth_cluster *c, int32_t job) {
+  (void)ud, (void)c, (void)job;
+  return BERTH_ECALLBACK;
+}
+
+static void test_steps(void) {
+  static const berth_job jobs[] = { { 0, 9, INFINITY, 0 }, { 0, 9, INFINITY, 0 }, { 7, 1, INFINITY, 0 } };
+  static const int32_t machine = 0;
+  berth_cluster_options o = berth_cluster_default(1);
+  int asked = 0;
+  berth_scheduler s = { NULL, NULL, stop_at_two, NULL, &asked }, failing = { fail, NULL, NULL, NULL, NULL };
+  berth_cluster_event e;
+  berth_cluster *c;
+  o.slot = 1;
+  o.horizon = 100;
+  c = make(o, 3, jobs);
+  TEST("a step is one event, which its function hears of; without a function it only happens")
+  CHECK_STATUS(berth_cluster_step(c, &s, &e), BERTH_OK);
+  CHECK(e.kind == BERTH_CLUSTER_SLOT && asked == 1);
+  CHECK_STATUS(berth_cluster_step(c, &s, &e), BERTH_OK);
+  CHECK(e.kind == BERTH_CLUSTER_ARRIVAL && e.job == 0 && asked == 1);
+  CHECK_STATUS(berth_cluster_start(c, 0, 1, &machine, NULL, 1), BERTH_OK);
+  CHECK_STATUS(berth_cluster_step(c, &failing, &e), BERTH_ECALLBACK);
+  CHECK(e.kind == BERTH_CLUSTER_ARRIVAL && e.job == 1 && record(c, 1).state == BERTH_JOB_WAITING);
+  TEST("a scheduler stops a run: it is over there and then, whatever the horizon")
+  CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
+  CHECK(asked == 3 && berth_cluster_now(c) == 2 && isinf(berth_cluster_upcoming(c)) && record(c, 0).left == 7);
+  CHECK_STATUS(berth_cluster_step(c, &s, &e), BERTH_OK);
+  CHECK(e.kind == BERTH_CLUSTER_OVER && e.time == 2 && asked == 3);
+  refused(berth_cluster_start(c, 1, 1, &machine, NULL, 1), BERTH_EINVAL, "cluster: start: job 1: it is over");
+  berth_cluster_release(c);
+}
+
 enum { MANY = 82000 };
 static berth_job many[MANY];
 static int32_t needs[MANY];
@@ -290,6 +330,7 @@ int main(void) {
   test_horizon_and_slack();
   test_decision_errors();
   test_new_errors();
+  test_steps();
   test_many();
   test_allocations();
   berth_ctx_release(ctx);

@@ -237,10 +237,79 @@ static void decide_after_refusal(void) {
   berth_ctx_release(ctx);
 }
 
+/* ---- played ------------------------------------------------------------------------------------------------ */
+
+/* Decides by number; stops in between when it is told to. */
+typedef struct Player {
+  int32_t jobs, ended, silent, fails_at, asks; /* silent: the job that is not decided about */
+  char text[100];
+} Player;
+
+static int32_t choice(int32_t job) { return 2 * (job % 8); }
+
+static berth_status on_arrival(void *ud, berth_pacml_run *r, int32_t job) {
+  Player *w = ud;
+  CHECK(berth_pacml_run_job(r) == job);
+  if (job == w->fails_at) return w->fails_at = BERTH_NONE, BERTH_ECALLBACK;
+  w->jobs++;
+  if (job == w->silent) return BERTH_OK;
+  CHECK_STATUS(berth_pacml_decide(r, choice(job), NULL), BERTH_OK);
+  CHECK(berth_pacml_run_job(r) == BERTH_NONE);
+  return BERTH_OK;
+}
+static berth_status on_end(void *ud, berth_pacml_run *r, int32_t job) {
+  berth_pacml_outcome o;
+  int32_t d;
+  CHECK(berth_pacml_result(r, job, &d, &o) == BERTH_OK && d == choice(job) && o.cause == BERTH_PACML_ACCEPTED);
+  CHECK(berth_pacml_decide(r, 0, NULL) == BERTH_EINVAL && berth_pacml_run_play(r, &(berth_pacml_decider){ 0 }) == BERTH_EINVAL);
+  ((Player *)ud)->ended++;
+  return BERTH_OK;
+}
+static int stops(void *ud) { return ++((Player *)ud)->asks % 7 == 0; }
+
+static void played(int compat) {
+  Player w = { .silent = BERTH_NONE, .fails_at = 20 };
+  berth_pacml_decider decider = { on_arrival, on_end, &w };
+  berth_hooks hooks = { .interrupt = stops, .ud = &w };
+  berth_pacml_job jobs[JOBS];
+  berth_pacml_report pulled, pushed;
+  berth_pacml_run *r;
+  berth_pacml *p = NULL;
+  berth_ctx *ctx;
+  berth_rng rng;
+  berth_status st;
+  int stopped = 0;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  while (make(ctx, compat, &p) == BERTH_EINTERRUPT) stopped++;
+  berth_rng_init(&rng, 7, 1);
+  draw(&rng, JOBS, jobs);
+  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) berth_pacml_decide(r, choice(j), NULL);
+  CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pulled), BERTH_OK);
+  berth_pacml_run_release(r);
+  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  for (stopped = 0; (st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT || st == BERTH_ECALLBACK; stopped++)
+    CHECK(st != BERTH_ECALLBACK || berth_pacml_run_job(r) == 20);
+  CHECK(st == BERTH_OK && stopped > 1 && w.fails_at == BERTH_NONE);
+  CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pushed), BERTH_OK);
+  CHECK(memcmp(&pulled, &pushed, sizeof pulled) == 0 && w.jobs == JOBS && w.ended <= pushed.completed && w.ended > 0);
+  berth_pacml_run_release(r);
+  CHECK_STATUS(berth_pacml_run_new(p, 1, jobs, &r), BERTH_OK);
+  w.silent = 0;
+  while ((st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT) stopped++;
+  CHECK_STATUS(st, BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "pacml: job 0: the decider did not decide about it");
+  CHECK_STATUS(berth_pacml_decide(r, 0, NULL), BERTH_OK);
+  berth_pacml_run_release(r);
+  berth_pacml_release(p);
+  berth_ctx_release(ctx);
+}
+
 int main(void) {
   TEST("runs keep to what a replay says, as published") for (uint64_t seed = 1; seed <= 8; seed++) replay(1, seed);
   TEST("runs keep to what a replay says, exact") for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
   TEST("the first decision sets the time of a model in so many pieces") first_holds();
+  TEST("a run that is played is one that is pulled, also if it is stopped on the way") played(0), played(1);
   check_refusals(whole_job);
   TEST("a decision that failed can be taken again") decide_after_refusal();
   return check_done();

@@ -281,6 +281,25 @@ static void replaced(berth_ctx *ctx) {
   berth_ps_release(p);
 }
 
+static berth_status refuse_it(void *ud, berth_ps_run *r, int32_t job) {
+  on_arrival(ud, r, job);
+  return berth_ps_refuse(r, job, 1);
+}
+
+static void nobody_left(berth_ctx *ctx) {
+  berth_ps_job j[] = { plain(0), plain(2), plain(2) };
+  Script s = { 0, { { 0, 0, AT(0, 1, 1) } }, "", BERTH_OK };
+  berth_ps_policy policy = { refuse_it, on_finish, on_slot, &s };
+  berth_ps *p = problem(ctx, 6, 3, j);
+  berth_ps_run *r;
+  TEST("a slot in which all that arrive are refused is asked for, and is the last if nobody is to come");
+  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  CHECK_TEXT(s.told, "a0@0 s0@0 s1@1 a1@2 a2@2 s2@2 ");
+  berth_ps_run_release(r);
+  berth_ps_release(p);
+}
+
 static int stops(void *ud) { return ++*(int *)ud % 3 == 0; }
 
 static void interrupted(void) {
@@ -364,6 +383,7 @@ int main(void) {
   moving(ctx);
   refusals(ctx);
   replaced(ctx);
+  nobody_left(ctx);
   interrupted();
   door(ctx);
   berth_ctx_release(ctx);
