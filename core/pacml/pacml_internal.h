@@ -41,7 +41,7 @@ struct berth_pacml_run {
   berth_pacml *env;
   berth_cluster *cluster;
   int32_t n, job;              /* job: to be decided about; BERTH_NONE: none at present */
-  bool playing;
+  const berth_pacml_decider *decider; /* while it is played */
   berth_pacml_job *jobs;       /* [n] */
   berth_i_pacml_past *past;    /* [n] */
   uint8_t *busy;               /* [servers] */

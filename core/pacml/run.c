@@ -74,57 +74,50 @@ static bool get_arrays(berth_pacml_run *r) {
 
 /* ---- time ------------------------------------------------------------------------------------------- */
 
-/* The ud of the cluster's scheduler. */
-typedef struct player {
-  berth_pacml_run *r;
-  const berth_pacml_decider *decider; /* NULL: decisions come from outside, between events */
-} player;
-
-static berth_status ask_decider(const player *p) {
-  const berth_pacml_decider *d = p->decider;
-  int32_t job = p->r->job;
-  berth_status st = d->arrival ? d->arrival(d->ud, p->r, job) : BERTH_OK;
-  if (st != BERTH_OK || p->r->job == BERTH_NONE) return st;
-  return berth_i_fail(p->r->env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: the decider did not decide about it", (int)job);
+static berth_status ask_decider(berth_pacml_run *r) {
+  const berth_pacml_decider *d = r->decider;
+  int32_t job = r->job;
+  berth_status st = d->arrival ? d->arrival(d->ud, r, job) : BERTH_OK;
+  if (st != BERTH_OK || r->job == BERTH_NONE) return st;
+  return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: the decider did not decide about it", (int)job);
 }
 
 static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
-  const player *p = ud;
+  berth_pacml_run *r = ud;
   (void)c;
-  memset(p->r->answer, 0, ((size_t)p->r->env->most + 2) * sizeof *p->r->answer);
-  p->r->job = job;
-  return p->decider ? ask_decider(p) : BERTH_OK;
+  memset(r->answer, 0, ((size_t)r->env->most + 2) * sizeof *r->answer);
+  r->job = job;
+  return r->decider ? ask_decider(r) : BERTH_OK;
 }
 
 static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
-  const player *p = ud;
+  berth_pacml_run *r = ud;
   (void)c;
-  for (int32_t s = 0; s < p->r->env->ramp->servers; s++)
-    if (p->r->owner[s] == job) p->r->busy[s] = 0;
-  return p->decider && p->decider->end ? p->decider->end(p->decider->ud, p->r, job) : BERTH_OK;
+  for (int32_t s = 0; s < r->env->ramp->servers; s++)
+    if (r->owner[s] == job) r->busy[s] = 0;
+  return r->decider && r->decider->end ? r->decider->end(r->decider->ud, r, job) : BERTH_OK;
 }
+
+static berth_scheduler scheduler(berth_pacml_run *r) { return (berth_scheduler){ on_arrival, on_end, NULL, NULL, r }; }
 
 /* On to the next arrival, or to the end. */
 static berth_status move_on(berth_pacml_run *r) {
-  player p = { r, NULL };
-  berth_scheduler s = { on_arrival, on_end, NULL, NULL, &p };
+  berth_scheduler s = scheduler(r);
   berth_cluster_event e;
   berth_status st;
-  r->job = BERTH_NONE;
   do st = berth_cluster_step(r->cluster, &s, &e);
   while (st == BERTH_OK && r->job == BERTH_NONE && e.kind != BERTH_CLUSTER_OVER);
   return st;
 }
 
 berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider *decider) {
-  player p = { r, decider };
-  berth_scheduler s = { on_arrival, on_end, NULL, NULL, &p };
+  berth_scheduler s = scheduler(r);
   berth_status st = BERTH_OK;
-  if (r->playing) return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: play: the run is being played");
-  r->playing = true;
-  if (r->job != BERTH_NONE) st = ask_decider(&p);
+  if (r->decider) return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: play: the run is being played");
+  r->decider = decider;
+  if (r->job != BERTH_NONE) st = ask_decider(r);
   if (st == BERTH_OK) st = berth_cluster_run(r->cluster, &s);
-  r->playing = false;
+  r->decider = NULL;
   if (st != BERTH_OK && r->job == BERTH_NONE) move_on(r);
   return st;
 }
@@ -136,6 +129,7 @@ berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_jo
   if (!(r = berth_i_zalloc(p->ramp->ctx, 1, sizeof *r))) return berth_i_nomem(p->ramp->ctx);
   r->env = p;
   r->n = n > 0 ? n : 0;
+  r->job = BERTH_NONE;
   berth_pacml_retain(p);
   st = get_arrays(r) ? make_cluster(r, jobs) : berth_i_nomem(p->ramp->ctx);
   if (st != BERTH_OK) {
@@ -158,7 +152,7 @@ static berth_status check_decision(const berth_pacml_run *r, int32_t d) {
   berth_ctx *ctx = r->env->ramp->ctx;
   if (r->job == BERTH_NONE)
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: %s",
-                        r->playing ? "no job is to be decided about at present" : "all jobs have been decided about");
+                        r->decider ? "no job is to be decided about at present" : "all jobs have been decided about");
   if (d >= 0 && d <= r->env->most && (d <= 1 || d % 2 == 0)) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "pacml: decision: expected 0, 1 or an even number up to %d, got %d", (int)r->env->most,
                       (int)d);
@@ -266,7 +260,7 @@ berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t
   r->past[r->job] = (berth_i_pacml_past){ decision, a->outcome, a->ramp };
   if (out) *out = a->outcome;
   r->job = BERTH_NONE;
-  return r->playing ? BERTH_OK : move_on(r);
+  return r->decider ? BERTH_OK : move_on(r);
 }
 
 berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out) {

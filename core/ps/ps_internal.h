@@ -44,7 +44,8 @@ struct berth_ps_run {
   berth_ctx *ctx;
   berth_cluster *cluster;
   int32_t slot;                /* BERTH_NONE before the first */
-  bool playing, assigning, over;
+  const berth_ps_policy *policy; /* while it is played */
+  bool assigning, over;
   berth_i_ps_state *at;        /* [jobs] */
   double *used, *room;         /* [machines * resources] assigned in this slot, and what is left: not below 0 */
   int32_t *users;              /* [machines] jobs that are assigned something there */

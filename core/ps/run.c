@@ -93,15 +93,8 @@ berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
 
 /* ---- slots ---------------------------------------------------------------------------------------- */
 
-/* The ud of the cluster's scheduler. */
-typedef struct player {
-  berth_ps_run *r;
-  const berth_ps_policy *policy;
-} player;
-
-static berth_status tell_ends(const player *p) {
-  const berth_ps_policy *policy = p->policy;
-  berth_ps_run *r = p->r;
+static berth_status tell_ends(berth_ps_run *r) {
+  const berth_ps_policy *policy = r->policy;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; policy->finish && st == BERTH_OK && i < r->n_ended; i++) st = policy->finish(policy->ud, r, r->ended[i]);
   r->n_ended = 0;
@@ -109,15 +102,24 @@ static berth_status tell_ends(const player *p) {
 }
 
 /* Once per slot: after the last arrival in it, as the cluster has arrivals after its slots. No job ends between them. */
-static berth_status assign(const player *p) {
-  berth_ps_run *r = p->r;
+static berth_status assign(berth_ps_run *r) {
   berth_status st = BERTH_OK;
   if (berth_cluster_upcoming(r->cluster) <= berth_cluster_now(r->cluster)) return BERTH_OK;
   r->assigning = true;
-  if (p->policy->slot) st = p->policy->slot(p->policy->ud, r, r->slot);
+  if (r->policy->slot) st = r->policy->slot(r->policy->ud, r, r->slot);
   r->assigning = false;
   return st == BERTH_OK ? berth_i_ps_commit(r) : st;
 }
+
+/* The last slot is over, or nobody is there, nor to come. */
+static berth_status stop(berth_ps_run *r) {
+  r->over = true;
+  r->slot += r->n_ended > 0;
+  berth_i_ps_clear(r);
+  return tell_ends(r);
+}
+
+/* ---- as a scheduler of the cluster ------------------------------------------------------------------- */
 
 /* After an error the run is over; after an interrupt between events it is not. */
 static berth_status told(berth_ps_run *r, berth_status st) {
@@ -126,30 +128,28 @@ static berth_status told(berth_ps_run *r, berth_status st) {
 }
 
 static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
-  const player *p = ud;
-  berth_ps_run *r = p->r;
+  berth_ps_run *r = ud;
   berth_status st = BERTH_OK;
   (void)c;
   r->at[job].r.state = BERTH_JOB_WAITING;
   r->active[r->n_active++] = job;
-  if (p->policy->arrival) st = p->policy->arrival(p->policy->ud, r, job);
-  return told(r, st == BERTH_OK ? assign(p) : st);
+  if (r->policy->arrival) st = r->policy->arrival(r->policy->ud, r, job);
+  return told(r, st == BERTH_OK ? assign(r) : st);
 }
 
 static berth_status on_slot(void *ud, berth_cluster *c) {
-  const player *p = ud;
-  berth_ps_run *r = p->r;
+  berth_ps_run *r = ud;
   berth_status st;
   r->slot++;
   berth_i_ps_clear(r);
-  st = tell_ends(p);
+  st = tell_ends(r);
   if (r->slot >= r->ps->o.slots) berth_cluster_stop(c);
-  else if (st == BERTH_OK) st = assign(p);
+  else if (st == BERTH_OK) st = assign(r);
   return told(r, st);
 }
 
 static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
-  berth_ps_run *r = ((player *)ud)->r;
+  berth_ps_run *r = ud;
   berth_ps_record *x = &r->at[job].r;
   const berth_ps_job *j = &r->ps->job[job];
   x->state = BERTH_JOB_DONE;
@@ -161,23 +161,13 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
   return BERTH_OK;
 }
 
-/* The last slot is over, or nobody is there, nor to come. */
-static berth_status stop(const player *p) {
-  berth_ps_run *r = p->r;
-  r->over = true;
-  r->slot += r->n_ended > 0;
-  berth_i_ps_clear(r);
-  return tell_ends(p);
-}
-
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
-  player p = { r, policy };
-  berth_scheduler s = { on_arrival, on_end, on_slot, NULL, &p };
+  berth_scheduler s = { on_arrival, on_end, on_slot, NULL, r };
   berth_status st;
-  if (r->playing || r->over)
+  if (r->policy || r->over)
     return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
-  r->playing = true;
-  if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) st = stop(&p);
-  r->playing = false;
+  r->policy = policy;
+  if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) st = stop(r);
+  r->policy = NULL;
   return st;
 }

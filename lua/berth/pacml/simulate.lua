@@ -90,6 +90,7 @@ local function simulate(env, trace, who, opts)
   local horizon = env.ramp and env.ramp.compat and given.horizon or nil
   local name = given.name or type(who) == "string" and who or nil
   local methods = deciders.methods(who, name, horizon)
+  name = name or type(methods.name) == "string" and methods.name or nil
   local run, servers = env:run(trace), given.records ~= false and {} or nil
   local done, message, code = run:play(scheduler.functions { kind = deciders.kind, scheduler = methods, view = run,
     now = function() return run.now end, take = taker(run, servers) })
@@ -97,7 +98,7 @@ local function simulate(env, trace, who, opts)
   local report = setmetatable(run:report { horizon = given.horizon }, Report)
   if not servers then return report end
   return report, records.new { env = env, trace = trace, run = run, servers = servers, report = report, horizon = given.horizon,
-    decider = name or methods.name, about = given.about }
+    decider = name, about = given.about }
 end
 
 return simulate
