@@ -100,7 +100,7 @@ static void fill(berth_cluster *c, const berth_job *jobs) {
     c->at[j] = (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0, 0 }, .hold = BERTH_NONE };
   }
   c->o.capacity = NULL;
-  c->free_hold = BERTH_NONE;
+  c->free_hold = c->first_waiting = c->last_waiting = BERTH_NONE;
   c->slot_at = c->o.slot > 0 ? 0 : INFINITY;
   c->wake_at = INFINITY;
 }
@@ -202,7 +202,7 @@ berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
     c->slot_at = (floor(u.slot / c->o.slot + 0.5) + 1) * c->o.slot;
   } else {
     *out = event(c, BERTH_CLUSTER_ARRIVAL, u.arrival, c->next_arrival);
-    c->at[c->next_arrival++].r.state = BERTH_JOB_WAITING;
+    berth_i_cluster_enter(c, c->next_arrival++);
     c->sum.arrived++;
   }
   return BERTH_OK;

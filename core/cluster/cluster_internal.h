@@ -15,6 +15,7 @@ typedef struct berth_i_cluster_job {
   double since;      /* s: `left` is as of then */
   double share;      /* machines' worth that it holds */
   int32_t hold;      /* first, BERTH_NONE */
+  int32_t before, after; /* while it waits: those that wait, by number; BERTH_NONE */
 } berth_i_cluster_job;
 
 struct berth_cluster {
@@ -24,6 +25,7 @@ struct berth_cluster {
   int32_t *users;            /* [machines] jobs that hold something there */
   int64_t *named, starts;    /* [machines] the start that named it last; starts so far */
   int32_t n, next_arrival;
+  int32_t first_waiting, last_waiting; /* BERTH_NONE: nobody waits */
   berth_job *job;            /* [n] */
   berth_i_cluster_job *at;   /* [n] */
   berth_i_heap ends;         /* running jobs by the time of their end */
@@ -40,6 +42,8 @@ struct berth_cluster {
 
 /** Moves the clock, with what is summed over time. */
 void berth_i_cluster_advance(berth_cluster *c, double time);
+/** A job waits from now on. */
+void berth_i_cluster_enter(berth_cluster *c, int32_t job);
 /** A job gives back what it holds. */
 void berth_i_cluster_give_back(berth_cluster *c, int32_t job);
 

@@ -136,6 +136,27 @@ static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *ma
   c->used_share += j->share;
 }
 
+/* ---- who waits ---------------------------------------------------------------------------------------- */
+
+static int32_t *after(berth_cluster *c, int32_t job) { return job == BERTH_NONE ? &c->first_waiting : &c->at[job].after; }
+static int32_t *before(berth_cluster *c, int32_t job) { return job == BERTH_NONE ? &c->last_waiting : &c->at[job].before; }
+
+void berth_i_cluster_enter(berth_cluster *c, int32_t job) {
+  int32_t left = c->last_waiting, right;
+  while (left != BERTH_NONE && left > job) left = c->at[left].before;
+  right = *after(c, left);
+  c->at[job].r.state = BERTH_JOB_WAITING;
+  c->at[job].before = left;
+  c->at[job].after = right;
+  *after(c, left) = *before(c, right) = job;
+}
+
+static void leave(berth_cluster *c, int32_t job) {
+  const berth_i_cluster_job *j = &c->at[job];
+  *after(c, j->before) = j->after;
+  *before(c, j->after) = j->before;
+}
+
 /* ---- decisions -------------------------------------------------------------------------------------- */
 
 /* Brings what is left of a running job up to now. */
@@ -161,6 +182,7 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
   if (st == BERTH_OK) st = check_places(c, job, n, machine, amount);
   if (st == BERTH_OK) st = reserve_holds(c, n);
   if (st != BERTH_OK) return st;
+  leave(c, job);
   hold_all(c, job, n, machine, amount);
   c->at[job].r.state = BERTH_JOB_RUNNING;
   if (isnan(c->at[job].r.start)) c->at[job].r.start = c->now;
@@ -185,7 +207,7 @@ berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
   settle(c, job);
   berth_i_heap_remove(&c->ends, job);
   berth_i_cluster_give_back(c, job);
-  j->r.state = BERTH_JOB_WAITING;
+  berth_i_cluster_enter(c, job);
   j->r.rate = 0;
   j->r.pauses++;
   return BERTH_OK;
@@ -194,6 +216,7 @@ berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
 berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause) {
   berth_status st = check(c, job, BERTH_JOB_WAITING, "refuse");
   if (st != BERTH_OK) return st;
+  leave(c, job);
   c->at[job].r.state = BERTH_JOB_REFUSED;
   c->at[job].r.end = c->now;
   c->at[job].r.cause = cause;
@@ -242,6 +265,12 @@ berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job
   return BERTH_OK;
 }
 
+int32_t berth_cluster_waiting(const berth_cluster *c, int32_t capacity, int32_t *jobs) {
+  int32_t n = 0;
+  for (int32_t j = c->first_waiting; j != BERTH_NONE && n < capacity; j = c->at[j].after) jobs[n++] = j;
+  return c->sum.arrived - c->sum.done - c->sum.refused - c->ends.n;
+}
+
 double berth_cluster_end_of(const berth_cluster *c, int32_t job) {
   if (job < 0 || job >= c->n || c->ends.slot[job] < 0) return INFINITY;
   return c->ends.at[c->ends.slot[job]].key;
@@ -273,6 +302,6 @@ berth_cluster_summary berth_cluster_summarise(const berth_cluster *c) {
   berth_cluster_summary s = c->sum;
   s.time = c->now;
   s.running = c->ends.n;
-  s.waiting = s.arrived - s.done - s.refused - s.running;
+  s.waiting = berth_cluster_waiting(c, 0, NULL);
   return s;
 }

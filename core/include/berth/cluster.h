@@ -95,7 +95,7 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
                                  double rate);
 /** A running job goes on at another rate, on what it holds. */
 berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate);
-/** A running job gives back what it holds, and waits. */
+/** A running job gives back what it holds, and waits.  O(places * resources + those that wait and arrived after it) */
 berth_status berth_cluster_pause(berth_cluster *c, int32_t job);
 /** A waiting job leaves.  @param cause any number, for the record */
 berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause);
@@ -117,6 +117,9 @@ const double *berth_cluster_free(const berth_cluster *c);
 const double *berth_cluster_capacity(const berth_cluster *c); /* [machines * resources] */
 /** [machines] how many jobs hold something there, if only 0 of it; borrowed likewise. */
 const int32_t *berth_cluster_users(const berth_cluster *c);
+/** Jobs that wait, in order of arrival.  @param jobs [capacity] out
+ *  @return their number, also if capacity is less  O(capacity) */
+int32_t berth_cluster_waiting(const berth_cluster *c, int32_t capacity, int32_t *jobs);
 /** Jobs that run, by the time at which they will end (ties: lower job).  @param jobs [capacity] out
  *  @return their number, also if capacity is less */
 int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t *jobs);

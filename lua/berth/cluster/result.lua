@@ -24,12 +24,11 @@ function Log:stop(job, time)
   self.open[job] = nil
 end
 
-function Log:count(time, view)
-  local _, idle = view.core:idle(0)
-  local last = self.counts[#self.counts]
-  if last and last.idle == idle and last.waiting == view.n_waiting then return end
-  if last and last.time == time then last.idle, last.waiting = idle, view.n_waiting return end
-  self.counts[#self.counts + 1] = { time = time, idle = idle, waiting = view.n_waiting }
+function Log:count(c)
+  local last, time, waiting, _, idle = self.counts[#self.counts], c.now, c.n_waiting, c:idle(0)
+  if last and last.idle == idle and last.waiting == waiting then return end
+  if last and last.time == time then last.idle, last.waiting = idle, waiting return end
+  self.counts[#self.counts + 1] = { time = time, idle = idle, waiting = waiting }
 end
 
 -- ---- records -------------------------------------------------------------------------------------

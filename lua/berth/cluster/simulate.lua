@@ -29,21 +29,19 @@ local function decisions_of(v, log)
   return plan.kind {
     { name = "pause", keys = { job = true }, alone = true, act = function(where, x)
       decide(where, c.pause, c, x.job)
-      v:enter(x.job)
-      log:stop(x.job, v.now)
+      log:stop(x.job, c.now)
     end },
     { name = "refuse", keys = { job = true, cause = true }, alone = true, act = function(where, x)
       decide(where, c.refuse, c, x.job, x.cause)
-      v:leave(x.job)
     end },
     { name = "rate", keys = { job = true, rate = true }, act = function(where, x)
       decide(where, c.set_rate, c, x.job, x.rate)
     end },
     { name = "start", keys = { job = true, machines = true, amounts = true, rate = true }, act = function(where, x)
-      local rate = x.rate or rate_of(v, where, x)
+      local rate = x.rate
+      if rate == nil then rate = rate_of(v, where, x) end
       decide(where, c.start, c, x.job, x.machines, { amounts = x.amounts, rate = rate })
-      v:leave(x.job)
-      log:start(x.job, x.machines, v.now)
+      log:start(x.job, x.machines, c.now)
     end },
     { name = "wake", act = function(where, time) decide(where, c.wake, c, time or nil) end },
     { name = "stop", act = function(where, yes)
@@ -56,14 +54,13 @@ end
 -- ---- runs ----------------------------------------------------------------------------------------
 
 -- The books are kept at all events, whichever the scheduler is asked at.
-local function with_books(v, log, tell)
+local function with_books(c, log, tell)
   local out = {}
   for _, event in ipairs(KIND.events) do
     out[event] = function(job)
-      v.now = v.core.now
-      if event == "arrival" then v:enter(job) elseif event == "finish" then log:stop(job, v.now) end
+      if event == "finish" then log:stop(job, c.now) end
       if tell[event] then tell[event](job) end
-      log:count(v.now, v)
+      log:count(c)
     end
   end
   return out
@@ -72,12 +69,14 @@ end
 -- A table of methods.
 local function simulate_methods(rows, c, s, o, cluster)
   local v, log = view.new(c, rows, core.rng(o.seed or 0), o.rate), result.log()
-  local tell = scheduler.functions { kind = KIND, scheduler = s, view = v, now = function() return v.now end,
-    decisions = decisions_of(v, log) }
-  local done, message, code = c:run(with_books(v, log, tell))
+  local function now()
+    v.now, v.n_waiting = c.now, c.n_waiting
+    return v.now
+  end
+  local tell = scheduler.functions { kind = KIND, scheduler = s, view = v, now = now, decisions = decisions_of(v, log) }
+  local done, message, code = c:run(with_books(c, log, tell))
   if not done then return nil, message, code end
-  v.now = c.now
-  log:count(v.now, v)
+  log:count(c)
   return result.new(c, rows, { runs = log.runs, counts = log.counts },
     { scheduler = scheduler.name(KIND, s), seed = o.seed or 0, cluster = cluster, given = o })
 end

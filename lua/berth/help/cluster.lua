@@ -15,7 +15,8 @@ r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",
     [[The event loop itself. c:next() gives "finish", "wake", "slot", "arrival" or "over", the time and the job. Decisions:
 c:start(job, machines, { amounts, rate }), c:set_rate, c:pause, c:refuse(job, cause), c:wake(time). What is: c.now, c:upcoming(),
-c:job(j), c:record(j), c:free(), c:capacity(), c:idle(most), c:running(), c:places(j), c:summary().
+c:job(j), c:record(j), c:free(), c:capacity(), c:idle(most), c:waiting(most), c:running(), c:places(j),
+c:summary().
 c:run { arrival = f, finish = f, slot = f, wake = f } calls functions until it is over; c:stop() ends it.]],
     [[c = berth.cluster.new({ { arrival = 0, work = 5 } }, 1)]] },
   { "cluster.schedulers", "names = berth.cluster.schedulers",

@@ -18,8 +18,9 @@ p:utility(job, slots), p:worker_slots(job, bandwidth), p:bound(steps), p:offline
   { "pdors.load", "p = assert(berth.pdors.load(path))",
     "The problem that p:save(path) wrote, or other JSON with jobs and cluster." },
   { "pdors.simulate", [[r = berth.pdors.simulate(problem, "pd-ors", { seed = 0, certify = 100 })]],
-    [[Plays a policy: a name of berth.pdors.policies, or methods as of berth.cluster.simulate: arrival(self, view, job), finish(self, view, job),
-slot(self, view) that return a plan { assign = { { job, places = { { machine, workers, servers } } } }, refuse = { job } }.
+    [[Plays a policy: a name of berth.pdors.policies, or methods as of berth.cluster.simulate: arrival(self, view, job),
+finish(self, view, job), slot(self, view) that return a plan
+{ assign = { { job, places = { { machine, workers, servers } } } }, refuse = { job } }.
 r.utility, r.bound (no schedule is worth more), r.ratio, r.records, r.summary, r.log, r.counts; r:usage(), r:each(f),
 r:save_csv(path), r:save_jsonl(path), r:save_trace(path). More options: berth.pdors.options(policy); believes: the
 problem that pd-ors decides on.]],

@@ -73,8 +73,8 @@ end
 -- @param env of berth.pacml.env
 -- @tparam table trace
 -- @param who the decider, as berth.pacml.decider takes it: a name, a function, an agent. It is called with the run, and in compat
---  with the horizon, at which running jobs will count as blocked. Or a scheduler: methods arrival(self, run, job), which returns a
---  decision (and a block) or a plan { start = { { job, pieces, block } }, refuse = { job } }, and finish(self, run, job)
+--  with the horizon, at which running jobs will count as blocked. Or a scheduler: methods arrival(self, run, job), which returns
+--  a decision (and a block) or a plan { start = { { job, pieces, block } }, refuse = { job } }, and finish(self, run, job)
 -- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which
 --  is quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
 --  records

@@ -269,6 +269,19 @@ static int idle(lua_State *L) {
   return 2;
 }
 
+/* waiting(most): jobs that wait, by arrival, the first `most` */
+static int waiting(lua_State *L) {
+  static const bl_where w = { "cluster:waiting", NULL, 0 };
+  berth_cluster *c = self(L, w.fn);
+  int32_t n = berth_cluster_waiting(c, 0, NULL), *jobs;
+  double most = lua_isnoneornil(L, 2) ? n : bl_to_whole(L, 2, &w, "most", 0, INT32_MAX);
+  int32_t some = most < n ? (int32_t)most : n;
+  jobs = bl_scratch(L, (size_t)some, sizeof *jobs);
+  berth_cluster_waiting(c, some, jobs);
+  bl_push_ids(L, some, jobs);
+  return 1;
+}
+
 /* running(): jobs in order of their ends; these ends */
 static int running(lua_State *L) {
   berth_cluster *c = self(L, "cluster:running");
@@ -331,6 +344,10 @@ static int slot_of(lua_State *L) {
   lua_pushnumber(L, berth_cluster_slot(self(L, "cluster.slot")));
   return 1;
 }
+static int n_waiting_of(lua_State *L) {
+  lua_pushinteger(L, berth_cluster_waiting(self(L, "cluster.n_waiting"), 0, NULL));
+  return 1;
+}
 static int resources_of(lua_State *L) {
   lua_pushinteger(L, berth_cluster_resources(self(L, "cluster.resources")));
   return 1;
@@ -351,12 +368,13 @@ static int to_string(lua_State *L) {
 static const luaL_Reg methods[] = { { "next", next },         { "upcoming", upcoming }, { "start", start },
                                     { "set_rate", set_rate }, { "pause", pause_job },   { "refuse", refuse },
                                     { "wake", wake },         { "job", job },           { "record", record },
+                                    { "waiting", waiting },
                                     { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },
                                     { "running", running },   { "places", places },     { "summary", summary },
                                     { "run", bl_cluster_run }, { "stop", stop },
                                     { NULL, NULL } };
 static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of },
-                                   { NULL, NULL } };
+                                   { "n_waiting", n_waiting_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_cluster_class = {
   .name = "cluster", .key = "berth.cluster", .release = release, .methods = methods,

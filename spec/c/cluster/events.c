@@ -75,6 +75,37 @@ static void test_rates_and_pauses(void) {
   berth_cluster_release(c);
 }
 
+static void expect_waiting(const berth_cluster *c, int32_t n, int32_t first, int32_t second) {
+  int32_t jobs[2] = { BERTH_NONE, BERTH_NONE };
+  CHECK_NEAR(berth_cluster_waiting(c, 2, jobs), n, 0);
+  CHECK_NEAR(jobs[0], first, 0);
+  CHECK_NEAR(jobs[1], second, 0);
+}
+
+static void test_waiting(void) {
+  static const berth_job jobs[] = { { 0, 9, INFINITY, 0 }, { 0, 9, INFINITY, 0 }, { 0, 9, INFINITY, 0 } };
+  static const int32_t machine[] = { 0, 1 };
+  berth_cluster *c = make(berth_cluster_default(2), 3, jobs);
+  TEST("jobs that wait, in order of arrival; one that is paused goes back to its place")
+  expect_waiting(c, 0, BERTH_NONE, BERTH_NONE);
+  for (int32_t j = 0; j < 3; j++) expect(c, BERTH_CLUSTER_ARRIVAL, 0, j);
+  expect_waiting(c, 3, 0, 1);
+  CHECK_STATUS(berth_cluster_start(c, 1, 1, machine, NULL, 1), BERTH_OK);
+  expect_waiting(c, 2, 0, 2);
+  CHECK_STATUS(berth_cluster_pause(c, 1), BERTH_OK);
+  expect_waiting(c, 3, 0, 1);
+  CHECK_STATUS(berth_cluster_refuse(c, 0, 0), BERTH_OK);
+  expect_waiting(c, 2, 1, 2);
+  CHECK_STATUS(berth_cluster_start(c, 2, 1, machine, NULL, 1), BERTH_OK);
+  expect_waiting(c, 1, 1, BERTH_NONE);
+  CHECK_STATUS(berth_cluster_start(c, 1, 1, machine + 1, NULL, 1), BERTH_OK);
+  expect_waiting(c, 0, BERTH_NONE, BERTH_NONE);
+  CHECK_STATUS(berth_cluster_pause(c, 2), BERTH_OK);
+  CHECK_STATUS(berth_cluster_pause(c, 1), BERTH_OK);
+  expect_waiting(c, 2, 1, 2);
+  berth_cluster_release(c);
+}
+
 static void test_same_instant(void) {
   static const berth_job jobs[] = { { 0, 4, INFINITY, 0 }, { 0, 4, INFINITY, 0 }, { 4, 1, INFINITY, 0 }, { 4, 0, INFINITY, 0 } };
   berth_cluster_options o = berth_cluster_default(2);
@@ -326,6 +357,7 @@ static void test_allocations(void) {
 int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   test_rates_and_pauses();
+  test_waiting();
   test_same_instant();
   test_horizon_and_slack();
   test_decision_errors();

@@ -3,8 +3,8 @@ local berth = require "berth"
 local problems = require "support.ps_problems"
 local small = require "support.small_jobs"
 
--- Three jobs on one machine, or on all servers of a RAMP cluster. `entry`: how a plan of that kind says that a job runs, in its list
--- `list`. `each_slot`: it says so again in each slot. `at_arrival`: at the job's arrival, or never.
+-- Three jobs on one machine, or on all servers of a RAMP cluster. `entry`: how a plan of that kind says that a job runs, in its
+-- list `list`. `each_slot`: it says so again in each slot. `at_arrival`: at the job's arrival, or never.
 local kinds = {
   { name = "cluster", what = "scheduler", where = "at 0 s", list = "start", events = { "arrival", "finish", "slot", "wake" },
     entry = function(job) return { job = job, machines = { 1 } } end,
@@ -100,7 +100,8 @@ describe("the same scheduler", function()
     for _, kind in ipairs(kinds) do
       for _, case in ipairs(cases) do
         local words = { what = kind.what, where = kind.where, list = kind.list,
-          none = kind.at_arrival and ".arrival: expected a function, got nil" or ": has none of the methods arrival, finish, slot" }
+          none = kind.at_arrival and ".arrival: expected a function, got nil"
+            or ": has none of the methods arrival, finish, slot" }
         has(message(kind, case[2](kind)), (case[3]:gsub("%$(%a+)", words)))
       end
     end
