@@ -82,9 +82,9 @@ double berth_ps_utility(const berth_ps_job *job, double slots);
 
 typedef struct berth_ps_run berth_ps_run;
 
-/** What decides; an adapter makes it a scheduler of the cluster. NULL functions are not asked. Anything but BERTH_OK ends the run. In
- *  each slot: ends of jobs, then arrivals in order, then `slot`. Slots go on while anybody is there or is to come; ends in the last
- *  one are told after it, with slot number `slots`. */
+/** What decides; an adapter makes it a scheduler of the cluster. NULL functions are not asked. Anything but BERTH_OK ends the
+ *  run. In each slot: ends of jobs, then arrivals in order, then `slot`. Slots go on while anybody is there or is to come; ends in
+ *  the last one are told after it, with slot number `slots`. */
 typedef struct berth_ps_policy {
   berth_status (*arrival)(void *ud, berth_ps_run *r, int32_t job);
   berth_status (*finish)(void *ud, berth_ps_run *r, int32_t job);  /* it is done, since the last slot */

@@ -23,7 +23,8 @@ typedef struct bl_events {
 } bl_events;
 /** Those in the table at t, which has no keys but the names (NULL-terminated); they stay on the stack. */
 bl_events bl_read_events(lua_State *L, int t, const bl_where *w, const char *const *names);
-/** Calls one, if there is one.  @param job BERTH_NONE: of no job  @return BERTH_OK; BERTH_ECALLBACK: it raised what is on the stack */
+/** Calls one, if there is one.  @param job BERTH_NONE: of no job
+ *  @return BERTH_OK; BERTH_ECALLBACK: it raised what is on the stack */
 berth_status bl_tell(const bl_events *e, berth_cluster_event_kind kind, int32_t job);
 int bl_cluster_run(lua_State *L);
 
