@@ -2,8 +2,8 @@
  *
  * Of a job that runs for p s in all and ends at C, the mean of the moments at which it runs is at most C - p / 2. The least sum of
  * these means, if jobs could have any part of the GPUs at any time, is that of serving one at a time with all of them, always the
- * one with the least work in GPU-s of those that are there (an exchange of two pieces shows it). The loop below serves that fluid: it
- * has no machines and asks no scheduler, so it is not the cluster's. */
+ * one with the least work in GPU-s of those that are there (an exchange of two pieces shows it). The loop below serves that
+ * fluid: it has no machines and asks no scheduler, so it is not the cluster's. */
 #include "gang_internal.h"
 
 typedef struct fluid {

@@ -1,6 +1,7 @@
 /* The cluster as a planner sees it: servers are bits, blocks are masks, what a model takes is a table. As long as memory does not
  * bind, all ops of a job with as many pieces lie in the same block, the first that is free; so a job takes one block for each
- * number of pieces that its ops have. At most 64 servers. */
+ * number of pieces that its ops have. At most 64 servers. Games on it (some 5 us a job) take jobs in turn,
+ * and ends are times in `free_at`: they need no events, so they do not run the cluster's loop. */
 #ifndef BERTH_PACML_FAST_H
 #define BERTH_PACML_FAST_H
 
