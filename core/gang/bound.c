@@ -65,25 +65,23 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   size_t n = (size_t)g->n;
   fluid f = { 0 };
   totals t = { 0 };
-  double *work = NULL;
-  berth_status st = BERTH_ENOMEM;
+  double *work;
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  berth_status st;
   if (g->o.rate || g->rule->speed)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "gang: bounds: only for jobs that take the same time wherever they run");
   if ((!g->cap && g->n > 0) || berth_cluster_jobs(c) != g->n)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: bounds: expected the cluster that it has decided for");
   f.gpus = g->total;
-  if (!(f.left = berth_i_alloc(g->ctx, n, sizeof *f.left)) || !(f.moments = berth_i_zalloc(g->ctx, n, sizeof *f.moments)) ||
-      !(work = berth_i_alloc(g->ctx, n, sizeof *work))) {
-    berth_i_nomem(g->ctx);
-    goto done;
-  }
+  f.left = berth_i_pool_alloc(&scratch, n, sizeof *f.left);
+  f.moments = berth_i_pool_zalloc(&scratch, n, sizeof *f.moments);
+  work = berth_i_pool_alloc(&scratch, n, sizeof *work);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK || (st = play(g, c, &f, work, &t)) != BERTH_OK) goto done;
   *out = (berth_gang_bound){ NAN, t.makespan };
   if (t.jobs > 0) out->mean_jct = fmax(t.seconds, t.means + t.seconds / 2 - t.arrivals) / t.jobs;
 done:
   berth_i_heap_release(g->ctx, &f.there);
-  berth_i_free(g->ctx, f.left, n, sizeof *f.left);
-  berth_i_free(g->ctx, f.moments, n, sizeof *f.moments);
-  berth_i_free(g->ctx, work, n, sizeof *work);
+  berth_i_pool_free(&scratch);
   return st;
 }

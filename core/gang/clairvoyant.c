@@ -4,6 +4,7 @@
 #include "clairvoyant_internal.h"
 
 struct berth_clairvoyant {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t n, choices;
   double *share; /* [choices] */
@@ -98,31 +99,21 @@ static void fill(program *p) {
 
 static size_t n_columns(const program *p) { return (size_t)p->jobs->first[p->jobs->n] + (size_t)p->jobs->n; }
 
-static berth_status program_init(berth_ctx *ctx, program *p) {
+static berth_status program_init(berth_i_pool *pool, program *p) {
   size_t columns = n_columns(p), rows = 2 * (size_t)p->jobs->n;
-  if (!(p->choice = berth_i_alloc(ctx, columns, sizeof *p->choice)) || !(p->at = berth_i_zalloc(ctx, columns + 1, sizeof *p->at))
-      || !(p->row = berth_i_alloc(ctx, 3 * columns, sizeof *p->row))
-      || !(p->value = berth_i_alloc(ctx, 3 * columns, sizeof *p->value))
-      || !(p->cost = berth_i_alloc(ctx, columns, sizeof *p->cost)) || !(p->most = berth_i_alloc(ctx, columns, sizeof *p->most))
-      || !(p->x = berth_i_zalloc(ctx, columns, sizeof *p->x)) || !(p->bound = berth_i_alloc(ctx, rows, sizeof *p->bound))
-      || !(p->equal = berth_i_alloc(ctx, rows, sizeof *p->equal)) || !(p->dual = berth_i_zalloc(ctx, rows, sizeof *p->dual)))
-    return berth_i_nomem(ctx);
+  p->choice = berth_i_pool_alloc(pool, columns, sizeof *p->choice);
+  p->at = berth_i_pool_zalloc(pool, columns + 1, sizeof *p->at);
+  p->row = berth_i_pool_alloc(pool, 3 * columns, sizeof *p->row);
+  p->value = berth_i_pool_alloc(pool, 3 * columns, sizeof *p->value);
+  p->cost = berth_i_pool_alloc(pool, columns, sizeof *p->cost);
+  p->most = berth_i_pool_alloc(pool, columns, sizeof *p->most);
+  p->x = berth_i_pool_zalloc(pool, columns, sizeof *p->x);
+  p->bound = berth_i_pool_alloc(pool, rows, sizeof *p->bound);
+  p->equal = berth_i_pool_alloc(pool, rows, sizeof *p->equal);
+  p->dual = berth_i_pool_zalloc(pool, rows, sizeof *p->dual);
+  if (berth_i_pool_status(pool) != BERTH_OK) return BERTH_ENOMEM;
   fill(p);
   return BERTH_OK;
-}
-
-static void program_release(berth_ctx *ctx, program *p) {
-  size_t columns = n_columns(p), rows = 2 * (size_t)p->jobs->n;
-  berth_i_free(ctx, p->choice, columns, sizeof *p->choice);
-  berth_i_free(ctx, p->at, columns + 1, sizeof *p->at);
-  berth_i_free(ctx, p->row, 3 * columns, sizeof *p->row);
-  berth_i_free(ctx, p->value, 3 * columns, sizeof *p->value);
-  berth_i_free(ctx, p->cost, columns, sizeof *p->cost);
-  berth_i_free(ctx, p->most, columns, sizeof *p->most);
-  berth_i_free(ctx, p->x, columns, sizeof *p->x);
-  berth_i_free(ctx, p->bound, rows, sizeof *p->bound);
-  berth_i_free(ctx, p->equal, rows, sizeof *p->equal);
-  berth_i_free(ctx, p->dual, rows, sizeof *p->dual);
 }
 
 /* ---- its answer ------------------------------------------------------------------------------------- */
@@ -179,8 +170,8 @@ static int32_t whole_jobs(double bound, int32_t n) {
   return jobs > n ? n : (int32_t)jobs;
 }
 
-static berth_status solve(berth_clairvoyant *c, program *p) {
-  berth_status st = program_init(c->ctx, p);
+static berth_status solve(berth_clairvoyant *c, berth_i_pool *scratch, program *p) {
+  berth_status st = program_init(scratch, p);
   if (st == BERTH_OK && p->kept > 0) st = berth_i_glpk_maximise(c->ctx, &p->lp, p->x, p->dual, &c->summary.iterations);
   if (st != BERTH_OK) return st;
   c->summary.columns = p->kept;
@@ -195,28 +186,27 @@ static berth_status solve(berth_clairvoyant *c, program *p) {
 /* ---- life --------------------------------------------------------------------------------------------- */
 
 static berth_status make(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out) {
-  berth_clairvoyant *c = berth_i_zalloc(ctx, 1, sizeof *c);
+  berth_clairvoyant *c = berth_i_pool_object(ctx, sizeof *c);
   if (!c) return berth_i_nomem(ctx);
   berth_ctx_retain(ctx);
   c->ctx = ctx;
   c->n = jobs->n;
   c->choices = jobs->first[jobs->n];
   *out = c;
-  if (!(c->share = berth_i_zalloc(ctx, (size_t)c->choices, sizeof *c->share))
-      || !(c->price = berth_i_zalloc(ctx, (size_t)c->n, sizeof *c->price)))
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
+  c->share = berth_i_pool_zalloc(&c->pool, (size_t)c->choices, sizeof *c->share);
+  c->price = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->price);
+  return berth_i_pool_status(&c->pool);
 }
 
 berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out) {
   berth_clairvoyant *c = NULL;
   berth_i_spans spans = { 0 };
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   program p = { .jobs = jobs, .spans = &spans };
-  berth_status st = berth_i_spans_init(ctx, jobs, &spans);
-  if (st != BERTH_OK) return st;
-  if ((st = make(ctx, jobs, &c)) == BERTH_OK) st = solve(c, &p);
-  program_release(ctx, &p);
-  berth_i_spans_release(ctx, jobs, &spans);
+  berth_status st = berth_i_spans_init(&scratch, jobs, &spans);
+  if (st == BERTH_OK) st = make(ctx, jobs, &c);
+  if (st == BERTH_OK) st = solve(c, &scratch, &p);
+  berth_i_pool_free(&scratch);
   if (st != BERTH_OK) {
     berth_clairvoyant_release(c);
     return st;
@@ -229,9 +219,7 @@ void berth_clairvoyant_release(berth_clairvoyant *c) {
   berth_ctx *ctx;
   if (!c) return;
   ctx = c->ctx;
-  berth_i_free(ctx, c->share, (size_t)c->choices, sizeof *c->share);
-  berth_i_free(ctx, c->price, (size_t)c->n, sizeof *c->price);
-  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);
 }
 

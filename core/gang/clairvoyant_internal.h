@@ -2,6 +2,7 @@
 #ifndef BERTH_CLAIRVOYANT_INTERNAL_H
 #define BERTH_CLAIRVOYANT_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>
 
@@ -13,8 +14,7 @@ typedef struct berth_i_spans {
   int32_t *to;   /* [choices] above that of its job, at most moments */
 } berth_i_spans;
 
-/** Checks the jobs.  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM; nothing to release unless BERTH_OK  O(choices log n) */
-berth_status berth_i_spans_init(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *out);
-void berth_i_spans_release(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *s);
+/** Checks the jobs; arrays belong to the pool.  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM  O(choices log n) */
+berth_status berth_i_spans_init(berth_i_pool *pool, const berth_clairvoyant_jobs *jobs, berth_i_spans *out);
 
 #endif

@@ -77,25 +77,15 @@ static void find(const berth_clairvoyant_jobs *jobs, berth_i_spans *s) {
       s->to[c] = end_of(jobs, s, s->from[i], jobs->arrival[i] + jobs->choice[c].seconds);
 }
 
-berth_status berth_i_spans_init(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *out) {
-  berth_i_spans s = { 0 };
+berth_status berth_i_spans_init(berth_i_pool *pool, const berth_clairvoyant_jobs *jobs, berth_i_spans *out) {
   size_t n = (size_t)(jobs->n < 0 ? 0 : jobs->n);
-  berth_status st = check(ctx, jobs);
+  berth_status st = check(pool->ctx, jobs);
   if (st != BERTH_OK) return st;
-  if (!(s.job = berth_i_alloc(ctx, n, sizeof *s.job)) || !(s.from = berth_i_alloc(ctx, n, sizeof *s.from))
-      || !(s.to = berth_i_alloc(ctx, (size_t)jobs->first[jobs->n], sizeof *s.to))) {
-    berth_i_spans_release(ctx, jobs, &s);
-    return berth_i_nomem(ctx);
-  }
-  find(jobs, &s);
-  *out = s;
-  return BERTH_OK;
-}
-
-void berth_i_spans_release(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_i_spans *s) {
-  berth_i_free(ctx, s->job, (size_t)jobs->n, sizeof *s->job);
-  berth_i_free(ctx, s->from, (size_t)jobs->n, sizeof *s->from);
-  berth_i_free(ctx, s->to, (size_t)jobs->first[jobs->n], sizeof *s->to);
+  out->job = berth_i_pool_alloc(pool, n, sizeof *out->job);
+  out->from = berth_i_pool_alloc(pool, n, sizeof *out->from);
+  out->to = berth_i_pool_alloc(pool, (size_t)jobs->first[jobs->n], sizeof *out->to);
+  if ((st = berth_i_pool_status(pool)) == BERTH_OK) find(jobs, out);
+  return st;
 }
 
 /* ---- proof ---------------------------------------------------------------------------------------- */
@@ -125,20 +115,17 @@ static berth_status sum_prices(berth_ctx *ctx, const berth_clairvoyant_jobs *job
 }
 
 berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, const double *price, double *bound) {
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_i_spans s = { 0 };
-  double *before = NULL, sum;
-  size_t room;
-  int32_t i;
-  berth_status st = berth_i_spans_init(ctx, jobs, &s);
-  if (st != BERTH_OK) return st;
-  room = (size_t)s.moments + 1;
-  st = (before = berth_i_zalloc(ctx, room, sizeof *before)) ? BERTH_OK : berth_i_nomem(ctx);
-  if (st != BERTH_OK || (st = sum_prices(ctx, jobs, &s, price, before)) != BERTH_OK) goto done;
+  double *before, sum;
+  berth_status st = berth_i_spans_init(&scratch, jobs, &s);
+  if (st != BERTH_OK) goto done;
+  before = berth_i_pool_zalloc(&scratch, (size_t)s.moments + 1, sizeof *before);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK || (st = sum_prices(ctx, jobs, &s, price, before)) != BERTH_OK) goto done;
   sum = before[s.moments] * jobs->servers;
-  for (i = 0; i < jobs->n; i++) sum += worth(jobs, &s, before, i);
+  for (int32_t i = 0; i < jobs->n; i++) sum += worth(jobs, &s, before, i);
   *bound = sum;
 done:
-  berth_i_free(ctx, before, room, sizeof *before);
-  berth_i_spans_release(ctx, jobs, &s);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -1,5 +1,6 @@
 /* How many GPUs each of several resizable jobs gets. */
 #include "base/heap_internal.h"
+#include "base/pool_internal.h"
 #include <berth/gang.h>
 
 static berth_status check(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus) {
@@ -114,27 +115,24 @@ berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic
                                   double floor, int32_t *count) {
   berth_status st = check(ctx, n, jobs, gpus);
   size_t width = (size_t)(gpus < 0 ? 0 : gpus) + 1;
-  double *best = NULL;
-  int32_t *from = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  double *best;
+  int32_t *from;
   if (st != BERTH_OK) return st;
   if (!(power <= 1) || isinf(power))
     return berth_i_fail(ctx, BERTH_EINVAL, "elastic: power: expected a finite number of at most 1, got %g", power);
   if (!(floor > 0) || isinf(floor))
     return berth_i_fail(ctx, BERTH_EINVAL, "elastic: floor: expected a finite number above 0, got %g", floor);
-  st = BERTH_ENOMEM;
-  if (!(best = berth_i_zalloc(ctx, 2 * width, sizeof *best)) || !(from = berth_i_alloc(ctx, (size_t)n * width, sizeof *from))) {
-    berth_i_nomem(ctx);
-    goto done;
-  }
+  best = berth_i_pool_zalloc(&scratch, 2 * width, sizeof *best);
+  from = berth_i_pool_alloc(&scratch, (size_t)n * width, sizeof *from);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   for (int32_t i = 0; i < n; i++)
     add_job(&jobs[i], gpus, power, floor, best + (i % 2 ? width : 0), best + (i % 2 ? 0 : width), from + (size_t)i * width);
   for (int32_t i = n - 1, g = gpus; i >= 0; i--) {
     count[i] = from[(size_t)i * width + (size_t)g];
     g -= count[i];
   }
-  st = BERTH_OK;
 done:
-  berth_i_free(ctx, best, 2 * width, sizeof *best);
-  berth_i_free(ctx, from, (size_t)n * width, sizeof *from);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -19,55 +19,23 @@ static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const 
 
 /* ---- life ------------------------------------------------------------------------------------------------ */
 
-static void release_places(berth_gang *g) {
-  size_t machines = (size_t)g->machines;
-  berth_i_free(g->ctx, g->cap, machines, sizeof *g->cap);
-  berth_i_free(g->ctx, g->room, machines, sizeof *g->room);
-  berth_i_free(g->ctx, g->plan, machines, sizeof *g->plan);
-  berth_i_free(g->ctx, g->calm, machines, sizeof *g->calm);
-  berth_i_free(g->ctx, g->pick.machine, machines, sizeof *g->pick.machine);
-  berth_i_free(g->ctx, g->pick.amount, machines, sizeof *g->pick.amount);
-  berth_i_free(g->ctx, g->amount, machines * (size_t)g->resources, sizeof *g->amount);
-  berth_i_free(g->ctx, g->reserved, g->cap_reserved, sizeof *g->reserved);
-}
-
 void berth_gang_release(berth_gang *g) {
-  size_t n;
   berth_ctx *ctx;
   if (!g) return;
   ctx = g->ctx;
-  n = (size_t)g->n;
-  release_places(g);
-  if (g->rule->release && g->state) g->rule->release(g);
-  berth_i_free(ctx, g->job, n, sizeof *g->job);
-  berth_i_free(ctx, g->consolidate, n, sizeof *g->consolidate);
-  berth_i_gang_queue_release(ctx, &g->waiting);
-  berth_i_free(ctx, g->running, n, sizeof *g->running);
-  berth_i_free(ctx, g->fresh, n, sizeof *g->fresh);
-  berth_i_free(ctx, g->start, n, sizeof *g->start);
-  berth_i_free(ctx, g->pause, n, sizeof *g->pause);
-  berth_i_free(ctx, g->keep, n, sizeof *g->keep);
   berth_i_heap_release(ctx, &g->due);
   berth_i_heap_release(ctx, &g->up);
-  berth_i_free(ctx, g->runs, g->cap_runs, sizeof *g->runs);
-  berth_i_free(ctx, g->place_machine, g->cap_machine, sizeof *g->place_machine);
-  berth_i_free(ctx, g->place_amount, g->cap_amount, sizeof *g->place_amount);
-  berth_i_free(ctx, g->counts, g->cap_counts, sizeof *g->counts);
-  berth_i_free(ctx, g, 1, sizeof *g);
+  berth_i_pool_free(&g->pool);
   berth_ctx_release(ctx);
 }
 
 /* What all rules share; the arrays are the caller's. */
 static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
-  size_t n = (size_t)g->n;
   g->o = *o;
   g->o.consolidate = NULL;
   g->o.own = NULL;
-  if (!o->consolidate) return BERTH_OK;
-  if (!(g->consolidate = berth_i_alloc(g->ctx, n, sizeof *g->consolidate)))
-    return berth_i_nomem(g->ctx);
-  if (n > 0) memcpy(g->consolidate, o->consolidate, n * sizeof *g->consolidate);
-  return BERTH_OK;
+  g->consolidate = berth_i_pool_copy(&g->pool, o->consolidate, (size_t)g->n, sizeof *g->consolidate);
+  return berth_i_pool_status(&g->pool);
 }
 
 /* What the rule has of its own. */
@@ -91,11 +59,14 @@ static berth_status init_rule(berth_gang *g, const void *own) {
 static berth_status get_arrays(berth_gang *g) {
   size_t n = (size_t)g->n;
   berth_status st;
-  if (!(g->job = berth_i_zalloc(g->ctx, n, sizeof *g->job)) || !(g->running = berth_i_alloc(g->ctx, n, sizeof *g->running)) ||
-      !(g->fresh = berth_i_alloc(g->ctx, n, sizeof *g->fresh)) || !(g->start = berth_i_alloc(g->ctx, n, sizeof *g->start)) ||
-      !(g->pause = berth_i_alloc(g->ctx, n, sizeof *g->pause)) || !(g->keep = berth_i_alloc(g->ctx, n, sizeof *g->keep)))
-    return berth_i_nomem(g->ctx);
-  if ((st = berth_i_gang_queue_init(g->ctx, &g->waiting, g->n)) != BERTH_OK) return st;
+  g->job = berth_i_pool_zalloc(&g->pool, n, sizeof *g->job);
+  g->running = berth_i_pool_alloc(&g->pool, n, sizeof *g->running);
+  g->fresh = berth_i_pool_alloc(&g->pool, n, sizeof *g->fresh);
+  g->start = berth_i_pool_alloc(&g->pool, n, sizeof *g->start);
+  g->pause = berth_i_pool_alloc(&g->pool, n, sizeof *g->pause);
+  g->keep = berth_i_pool_alloc(&g->pool, n, sizeof *g->keep);
+  if ((st = berth_i_pool_status(&g->pool)) != BERTH_OK) return st;
+  if ((st = berth_i_gang_queue_init(&g->pool, &g->waiting, g->n)) != BERTH_OK) return st;
   if ((st = berth_i_heap_init(g->ctx, &g->due, g->n, n)) != BERTH_OK) return st;
   return berth_i_heap_init(g->ctx, &g->up, g->n, n);
 }
@@ -104,7 +75,7 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, cons
   berth_status st = check(ctx, n, size, opts);
   berth_gang *g;
   if (st != BERTH_OK) return st;
-  if (!(g = berth_i_zalloc(ctx, 1, sizeof *g))) return berth_i_nomem(ctx);
+  if (!(g = berth_i_pool_object(ctx, sizeof *g))) return berth_i_nomem(ctx);
   berth_ctx_retain(g->ctx = ctx);
   g->n = n;
   g->rule = berth_i_gang_rule_of((int)opts->rule);
@@ -129,13 +100,14 @@ static berth_status get_places(berth_gang *g, const berth_cluster *c) {
   size_t n = (size_t)berth_cluster_machines(c);
   g->machines = (int32_t)n;
   g->resources = berth_cluster_resources(c);
-  if (!(g->cap = berth_i_alloc(g->ctx, n, sizeof *g->cap)) || !(g->room = berth_i_alloc(g->ctx, n, sizeof *g->room)) ||
-      !(g->plan = berth_i_alloc(g->ctx, n, sizeof *g->plan)) || !(g->calm = berth_i_alloc(g->ctx, n, sizeof *g->calm)) ||
-      !(g->pick.machine = berth_i_alloc(g->ctx, n, sizeof *g->pick.machine)) ||
-      !(g->pick.amount = berth_i_alloc(g->ctx, n, sizeof *g->pick.amount)) ||
-      !(g->amount = berth_i_alloc(g->ctx, n * (size_t)g->resources, sizeof *g->amount)))
-    return berth_i_nomem(g->ctx);
-  return BERTH_OK;
+  g->cap = berth_i_pool_alloc(&g->pool, n, sizeof *g->cap);
+  g->room = berth_i_pool_alloc(&g->pool, n, sizeof *g->room);
+  g->plan = berth_i_pool_alloc(&g->pool, n, sizeof *g->plan);
+  g->calm = berth_i_pool_alloc(&g->pool, n, sizeof *g->calm);
+  g->pick.machine = berth_i_pool_alloc(&g->pool, n, sizeof *g->pick.machine);
+  g->pick.amount = berth_i_pool_alloc(&g->pool, n, sizeof *g->pick.amount);
+  g->amount = berth_i_pool_alloc(&g->pool, n * (size_t)g->resources, sizeof *g->amount);
+  return berth_i_pool_status(&g->pool);
 }
 
 static berth_status count_units(berth_gang *g, const berth_cluster *c) {
@@ -162,7 +134,7 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
   if (g->cap) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: has had a run already");
   if ((st = get_places(g, c)) != BERTH_OK || (st = count_units(g, c)) != BERTH_OK) return st;
   g->c = c;
-  st = berth_i_grow(g->ctx, &reserved, &g->cap_reserved, berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
+  st = berth_i_pool_grow(&g->pool, &reserved, &g->cap_reserved, berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
   g->reserved = reserved;
   return st == BERTH_OK && g->rule->attach ? g->rule->attach(g) : st;
 }
@@ -178,7 +150,7 @@ static berth_status note_counts(berth_gang *g, double now) {
     *last = at;
     return BERTH_OK;
   }
-  st = berth_i_grow(g->ctx, &counts, &g->cap_counts, (size_t)g->n_counts + 1, sizeof *g->counts);
+  st = berth_i_pool_grow(&g->pool, &counts, &g->cap_counts, (size_t)g->n_counts + 1, sizeof *g->counts);
   g->counts = counts;
   if (st == BERTH_OK) g->counts[g->n_counts++] = at;
   return st;

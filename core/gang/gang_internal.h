@@ -3,6 +3,7 @@
 #define BERTH_GANG_INTERNAL_H
 
 #include "base/heap_internal.h"
+#include "base/pool_internal.h"
 #include <berth/gang.h>
 
 /* ---- jobs that wait, in order: queue.c ------------------------------------------------------------ */
@@ -26,11 +27,10 @@ typedef struct berth_i_gang_node {
 /** A treap; its shape is a function of the job numbers in it. */
 typedef struct berth_i_gang_queue {
   berth_i_gang_node *at; /* [n_jobs] */
-  int32_t n_jobs, root, n;
+  int32_t root, n;
 } berth_i_gang_queue;
 
-berth_status berth_i_gang_queue_init(berth_ctx *ctx, berth_i_gang_queue *q, int32_t n_jobs);
-void berth_i_gang_queue_release(berth_ctx *ctx, berth_i_gang_queue *q);
+berth_status berth_i_gang_queue_init(berth_i_pool *pool, berth_i_gang_queue *q, int32_t n_jobs);
 void berth_i_gang_queue_add(berth_i_gang_queue *q, int32_t job, berth_i_gang_rank rank, int32_t size, double seconds);
 void berth_i_gang_queue_remove(berth_i_gang_queue *q, int32_t job);
 /** The first behind `after` that is not larger and not longer; BERTH_NONE.  O(log n) if `seconds` is INFINITY */
@@ -63,6 +63,7 @@ typedef struct berth_i_gang_place {
 typedef struct berth_i_gang_rule berth_i_gang_rule;
 
 struct berth_gang {
+  berth_i_pool pool;            /* what the rule keeps in `state` is in it, too */
   berth_ctx *ctx;
   berth_gang_options o;
   const berth_i_gang_rule *rule;
@@ -119,7 +120,6 @@ struct berth_i_gang_rule {
    * borrowed; NULL: it has none */
   berth_status (*init)(berth_gang *g, const void *own);
   berth_status (*attach)(berth_gang *g);       /* when the cluster is known */
-  void (*release)(berth_gang *g);              /* g->state, which may be NULL or incomplete */
 };
 
 /** rules.c: the table of rules.  @return NULL: there is none */

@@ -1,4 +1,5 @@
 /* Gavel's linear programs. Columns: shares, job by job; then z, which all jobs get so many times of what they need. */
+#include "base/pool_internal.h"
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>
 
@@ -59,30 +60,20 @@ static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal
 
 /* ---- the program --------------------------------------------------------------------------------------- */
 
-static void release(berth_ctx *ctx, program *g) {
-  size_t rows = (size_t)g->rows, columns = (size_t)g->columns, values = 3 * cells(g->p) + (size_t)g->p->n;
-  berth_i_free(ctx, g->bound, rows, sizeof *g->bound);
-  berth_i_free(ctx, g->equal, rows, sizeof *g->equal);
-  berth_i_free(ctx, g->dual, rows, sizeof *g->dual);
-  berth_i_free(ctx, g->cost, columns, sizeof *g->cost);
-  berth_i_free(ctx, g->most, columns, sizeof *g->most);
-  berth_i_free(ctx, g->x, columns, sizeof *g->x);
-  berth_i_free(ctx, g->at, columns + 1, sizeof *g->at);
-  berth_i_free(ctx, g->row, values, sizeof *g->row);
-  berth_i_free(ctx, g->value, values, sizeof *g->value);
-  berth_i_free(ctx, g->need, (size_t)g->p->n, sizeof *g->need);
-}
-
-static berth_status get(berth_ctx *ctx, const berth_gavel *p, program *g) {
+static berth_status get(berth_i_pool *pool, const berth_gavel *p, program *g) {
   size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = cells(p) + 1, values = 3 * cells(p) + (size_t)p->n;
   *g = (program){ .p = p, .rows = (int32_t)rows, .columns = (int32_t)columns };
-  if ((g->bound = berth_i_zalloc(ctx, rows, sizeof *g->bound)) && (g->equal = berth_i_zalloc(ctx, rows, sizeof *g->equal)) &&
-      (g->dual = berth_i_alloc(ctx, rows, sizeof *g->dual)) && (g->cost = berth_i_zalloc(ctx, columns, sizeof *g->cost)) &&
-      (g->most = berth_i_alloc(ctx, columns, sizeof *g->most)) && (g->x = berth_i_zalloc(ctx, columns, sizeof *g->x)) &&
-      (g->at = berth_i_alloc(ctx, columns + 1, sizeof *g->at)) && (g->row = berth_i_alloc(ctx, values, sizeof *g->row)) &&
-      (g->value = berth_i_alloc(ctx, values, sizeof *g->value)) && (g->need = berth_i_zalloc(ctx, (size_t)p->n, sizeof *g->need)))
-    return BERTH_OK;
-  return berth_i_nomem(ctx);
+  g->bound = berth_i_pool_zalloc(pool, rows, sizeof *g->bound);
+  g->equal = berth_i_pool_zalloc(pool, rows, sizeof *g->equal);
+  g->dual = berth_i_pool_alloc(pool, rows, sizeof *g->dual);
+  g->cost = berth_i_pool_zalloc(pool, columns, sizeof *g->cost);
+  g->most = berth_i_pool_alloc(pool, columns, sizeof *g->most);
+  g->x = berth_i_pool_zalloc(pool, columns, sizeof *g->x);
+  g->at = berth_i_pool_alloc(pool, columns + 1, sizeof *g->at);
+  g->row = berth_i_pool_alloc(pool, values, sizeof *g->row);
+  g->value = berth_i_pool_alloc(pool, values, sizeof *g->value);
+  g->need = berth_i_pool_zalloc(pool, (size_t)p->n, sizeof *g->need);
+  return berth_i_pool_status(pool);
 }
 
 static void put(program *g, int32_t *k, int32_t row, double value) {
@@ -200,14 +191,15 @@ static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
 berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, double *share, double *objective) {
   static berth_status (*const goals[])(berth_ctx *, program *, double *) = { max_min, makespan, finish_time, max_sum };
   berth_status st = check(ctx, p, goal);
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   double reached = NAN;
   program g;
   if (st != BERTH_OK) return st;
-  if ((st = get(ctx, p, &g)) == BERTH_OK && p->n > 0) st = goals[goal](ctx, &g, &reached);
+  if ((st = get(&scratch, p, &g)) == BERTH_OK && p->n > 0) st = goals[goal](ctx, &g, &reached);
   if (st == BERTH_OK) {
     for (size_t c = 0; c < cells(p); c++) share[c] = fmin(1, fmax(0, g.x[c]));
     *objective = reached;
   }
-  release(ctx, &g);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -35,49 +35,29 @@ static size_t cell(const berth_gang *g, int32_t job, int32_t type) { return (siz
 
 /* ---- life ------------------------------------------------------------------------------------------------ */
 
-static void release(berth_gang *g) {
-  gavel *v = of(g);
-  berth_ctx *ctx = g->ctx;
-  size_t n = (size_t)g->n, types = (size_t)v->types, all = cells(g);
-  berth_i_free(ctx, v->type, (size_t)v->n_machines, sizeof *v->type);
-  berth_i_free(ctx, v->throughput, all, sizeof *v->throughput);
-  berth_i_free(ctx, v->priority, n, sizeof *v->priority);
-  berth_i_free(ctx, v->alone, n, sizeof *v->alone);
-  berth_i_free(ctx, v->arrival, n, sizeof *v->arrival);
-  berth_i_free(ctx, v->share, all, sizeof *v->share);
-  berth_i_free(ctx, v->rounds, all, sizeof *v->rounds);
-  berth_i_free(ctx, v->chosen, n, sizeof *v->chosen);
-  berth_i_free(ctx, v->on, n, sizeof *v->on);
-  berth_i_free(ctx, v->gpus, types, sizeof *v->gpus);
-  berth_i_free(ctx, v->free, types, sizeof *v->free);
-  berth_i_free(ctx, v->list, all, sizeof *v->list);
-  berth_i_free(ctx, v->throughput_of, all, sizeof *v->throughput_of);
-  berth_i_free(ctx, v->priority_of, n, sizeof *v->priority_of);
-  berth_i_free(ctx, v->left, n, sizeof *v->left);
-  berth_i_free(ctx, v->elapsed, n, sizeof *v->elapsed);
-  berth_i_free(ctx, v->alone_of, n, sizeof *v->alone_of);
-  berth_i_free(ctx, v->share_of, all, sizeof *v->share_of);
-  berth_i_free(ctx, v->gang_of, n, sizeof *v->gang_of);
-  berth_i_free(ctx, v, 1, sizeof *v);
-}
-
 static berth_status get_arrays(berth_gang *g) {
   gavel *v = of(g);
-  berth_ctx *ctx = g->ctx;
   size_t n = (size_t)g->n, types = (size_t)v->types, all = cells(g);
-  if ((v->type = berth_i_alloc(ctx, (size_t)v->n_machines, sizeof *v->type)) &&
-      (v->throughput = berth_i_alloc(ctx, all, sizeof *v->throughput)) &&
-      (v->priority = berth_i_alloc(ctx, n, sizeof *v->priority)) && (v->alone = berth_i_alloc(ctx, n, sizeof *v->alone)) &&
-      (v->arrival = berth_i_alloc(ctx, n, sizeof *v->arrival)) && (v->share = berth_i_zalloc(ctx, all, sizeof *v->share)) &&
-      (v->rounds = berth_i_zalloc(ctx, all, sizeof *v->rounds)) && (v->chosen = berth_i_alloc(ctx, n, sizeof *v->chosen)) &&
-      (v->on = berth_i_alloc(ctx, n, sizeof *v->on)) && (v->gpus = berth_i_zalloc(ctx, types, sizeof *v->gpus)) &&
-      (v->free = berth_i_alloc(ctx, types, sizeof *v->free)) && (v->list = berth_i_alloc(ctx, all, sizeof *v->list)) &&
-      (v->throughput_of = berth_i_alloc(ctx, all, sizeof *v->throughput_of)) &&
-      (v->priority_of = berth_i_alloc(ctx, n, sizeof *v->priority_of)) && (v->left = berth_i_alloc(ctx, n, sizeof *v->left)) &&
-      (v->elapsed = berth_i_alloc(ctx, n, sizeof *v->elapsed)) && (v->alone_of = berth_i_alloc(ctx, n, sizeof *v->alone_of)) &&
-      (v->share_of = berth_i_alloc(ctx, all, sizeof *v->share_of)) && (v->gang_of = berth_i_alloc(ctx, n, sizeof *v->gang_of)))
-    return BERTH_OK;
-  return berth_i_nomem(ctx);
+  v->type = berth_i_pool_alloc(&g->pool, (size_t)v->n_machines, sizeof *v->type);
+  v->throughput = berth_i_pool_alloc(&g->pool, all, sizeof *v->throughput);
+  v->priority = berth_i_pool_alloc(&g->pool, n, sizeof *v->priority);
+  v->alone = berth_i_pool_alloc(&g->pool, n, sizeof *v->alone);
+  v->arrival = berth_i_pool_alloc(&g->pool, n, sizeof *v->arrival);
+  v->share = berth_i_pool_zalloc(&g->pool, all, sizeof *v->share);
+  v->rounds = berth_i_pool_zalloc(&g->pool, all, sizeof *v->rounds);
+  v->chosen = berth_i_pool_alloc(&g->pool, n, sizeof *v->chosen);
+  v->on = berth_i_pool_alloc(&g->pool, n, sizeof *v->on);
+  v->gpus = berth_i_pool_zalloc(&g->pool, types, sizeof *v->gpus);
+  v->free = berth_i_pool_alloc(&g->pool, types, sizeof *v->free);
+  v->list = berth_i_pool_alloc(&g->pool, all, sizeof *v->list);
+  v->throughput_of = berth_i_pool_alloc(&g->pool, all, sizeof *v->throughput_of);
+  v->priority_of = berth_i_pool_alloc(&g->pool, n, sizeof *v->priority_of);
+  v->left = berth_i_pool_alloc(&g->pool, n, sizeof *v->left);
+  v->elapsed = berth_i_pool_alloc(&g->pool, n, sizeof *v->elapsed);
+  v->alone_of = berth_i_pool_alloc(&g->pool, n, sizeof *v->alone_of);
+  v->share_of = berth_i_pool_alloc(&g->pool, all, sizeof *v->share_of);
+  v->gang_of = berth_i_pool_alloc(&g->pool, n, sizeof *v->gang_of);
+  return berth_i_pool_status(&g->pool);
 }
 
 static berth_status expect(berth_ctx *ctx, const char *key, int64_t got, int64_t expected,
@@ -106,7 +86,7 @@ static berth_status init(berth_gang *g, const void *own) {
   gavel *v;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
-  if (!(v = g->state = berth_i_zalloc(g->ctx, 1, sizeof *v))) return berth_i_nomem(g->ctx);
+  if (!(v = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *v))) return berth_i_nomem(g->ctx);
   v->types = o->n_types;
   v->goal = (berth_gavel_goal)o->goal;
   v->n_machines = o->n_machines;
@@ -314,5 +294,5 @@ const berth_i_gang_rule berth_i_gang_gavel = {
     .options = table,
   },
   .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,
-  .fits = fits, .init = init, .attach = attach, .release = release,
+  .fits = fits, .init = init, .attach = attach,
 };

@@ -135,25 +135,18 @@ static const berth_option_table *table(void) {
 
 static berth_status init(berth_gang *g, const void *own) {
   const berth_gang_gittins_options *o = own;
-  gittins *h = g->state = berth_i_zalloc(g->ctx, 1, sizeof *h);
+  gittins *h = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *h);
   if (!h) return berth_i_nomem(g->ctx);
   h->quantum = o->quantum;
   h->learns = !o->history;
   h->most = h->learns ? g->n : o->n_history;
-  if (!(h->history = berth_i_alloc(g->ctx, (size_t)h->most, sizeof *h->history)) ||
-      !(h->sum = berth_i_zalloc(g->ctx, (size_t)h->most + 1, sizeof *h->sum)))
-    return berth_i_nomem(g->ctx);
+  h->history = berth_i_pool_alloc(&g->pool, (size_t)h->most, sizeof *h->history);
+  h->sum = berth_i_pool_zalloc(&g->pool, (size_t)h->most + 1, sizeof *h->sum);
+  if (berth_i_pool_status(&g->pool) != BERTH_OK) return BERTH_ENOMEM;
   if (!h->learns) h->n = o->n_history;
   if (h->n > 0) memcpy(h->history, o->history, (size_t)h->n * sizeof *h->history);
   add_up(h);
   return BERTH_OK;
-}
-
-static void release(berth_gang *g) {
-  gittins *h = of(g);
-  berth_i_free(g->ctx, h->history, (size_t)h->most, sizeof *h->history);
-  berth_i_free(g->ctx, h->sum, (size_t)h->most + 1, sizeof *h->sum);
-  berth_i_free(g->ctx, h, 1, sizeof *h);
 }
 
 const berth_i_gang_rule berth_i_gang_gittins = {
@@ -165,5 +158,5 @@ const berth_i_gang_rule berth_i_gang_gittins = {
     .options = table,
   },
   .decide = decide, .arrives = arrives, .ordered = true, .paused = paused, .begins = begins,
-  .stops = stops, .init = init, .release = release,
+  .stops = stops, .init = init,
 };

@@ -183,24 +183,16 @@ static berth_status init(berth_gang *g, const void *own) {
   berth_status st = check(g->ctx, o);
   las *l;
   if (st != BERTH_OK) return st;
-  if (!(l = g->state = berth_i_zalloc(g->ctx, 1, sizeof *l))) return berth_i_nomem(g->ctx);
+  if (!(l = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *l))) return berth_i_nomem(g->ctx);
   l->o = *o;
-  if (!(l->limit = berth_i_alloc(g->ctx, (size_t)o->n_limits, sizeof *l->limit)))
-    return berth_i_nomem(g->ctx);
-  if (o->n_limits > 0) memcpy(l->limit, o->limits, (size_t)o->n_limits * sizeof *l->limit);
-  l->o.limits = l->limit;
-  return BERTH_OK;
+  l->o.limits = l->limit = berth_i_pool_copy(&g->pool, o->limits, (size_t)o->n_limits, sizeof *l->limit);
+  return berth_i_pool_status(&g->pool);
 }
 
 static berth_status init_2d(berth_gang *g, const void *own) {
   berth_status st = init(g, own);
   if (st == BERTH_OK) of(g)->by_gpus = true;
   return st;
-}
-
-static void release(berth_gang *g) {
-  berth_i_free(g->ctx, of(g)->limit, (size_t)of(g)->o.n_limits, sizeof *of(g)->limit);
-  berth_i_free(g->ctx, of(g), 1, sizeof(las));
 }
 
 /* ---- the rules ------------------------------------------------------------------------------ */
@@ -214,7 +206,7 @@ const berth_i_gang_rule berth_i_gang_las = {
     .options = table,
   },
   .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins,
-  .stops = stops, .init = init, .release = release,
+  .stops = stops, .init = init,
 };
 
 const berth_i_gang_rule berth_i_gang_las_2d = {
@@ -225,5 +217,5 @@ const berth_i_gang_rule berth_i_gang_las_2d = {
     .options = table,
   },
   .decide = decide, .arrives = arrives, .paused = paused, .ordered = true, .begins = begins,
-  .stops = stops, .init = init_2d, .release = release,
+  .stops = stops, .init = init_2d,
 };

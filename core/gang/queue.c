@@ -1,14 +1,10 @@
 /* Jobs that wait, in the order of a rule: a treap that knows the least gang and the least time of each subtree. */
 #include "gang_internal.h"
 
-berth_status berth_i_gang_queue_init(berth_ctx *ctx, berth_i_gang_queue *q, int32_t n_jobs) {
-  *q = (berth_i_gang_queue){ NULL, n_jobs, BERTH_NONE, 0 };
-  q->at = berth_i_alloc(ctx, (size_t)n_jobs, sizeof *q->at);
-  return q->at ? BERTH_OK : berth_i_nomem(ctx);
-}
-
-void berth_i_gang_queue_release(berth_ctx *ctx, berth_i_gang_queue *q) {
-  berth_i_free(ctx, q->at, (size_t)q->n_jobs, sizeof *q->at);
+berth_status berth_i_gang_queue_init(berth_i_pool *pool, berth_i_gang_queue *q, int32_t n_jobs) {
+  *q = (berth_i_gang_queue){ NULL, BERTH_NONE, 0 };
+  q->at = berth_i_pool_alloc(pool, (size_t)n_jobs, sizeof *q->at);
+  return berth_i_pool_status(pool);
 }
 
 /* Parents have the larger one; a bijection, so no two jobs are equal. */

@@ -13,7 +13,7 @@ typedef struct elastic {
   double *ready;             /* [n] when it begins on places that it is given; NAN: it has none, or runs */
   berth_elastic_job *job;    /* [n] scratch */
   berth_i_gang_place *place, *old; /* [n_places] of those that are to begin */
-  int32_t n_place, most_places;
+  int32_t n_place;
 } elastic;
 
 static elastic *of(const berth_gang *g) { return g->state; }
@@ -29,21 +29,6 @@ static int32_t least_of(const elastic *e, int32_t job) {
 }
 
 /* ---- life -------------------------------------------------------------------------------------------- */
-
-static void release(berth_gang *g) {
-  elastic *e = of(g);
-  size_t n = (size_t)g->n;
-  if (e->first) berth_i_free(g->ctx, e->speed, (size_t)e->first[g->n], sizeof *e->speed);
-  berth_i_free(g->ctx, e->first, n + 1, sizeof *e->first);
-  berth_i_free(g->ctx, e->arrival, n, sizeof *e->arrival);
-  berth_i_free(g->ctx, e->given, n, sizeof *e->given);
-  berth_i_free(g->ctx, e->count, n, sizeof *e->count);
-  berth_i_free(g->ctx, e->ready, n, sizeof *e->ready);
-  berth_i_free(g->ctx, e->job, n, sizeof *e->job);
-  berth_i_free(g->ctx, e->place, (size_t)e->most_places, sizeof *e->place);
-  berth_i_free(g->ctx, e->old, (size_t)e->most_places, sizeof *e->old);
-  berth_i_free(g->ctx, e, 1, sizeof *e);
-}
 
 static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
   if (o->n_first != g->n + 1)
@@ -68,16 +53,17 @@ static berth_status init(berth_gang *g, const void *own) {
   elastic *e;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
-  if (!(e = g->state = berth_i_zalloc(g->ctx, 1, sizeof *e))) return berth_i_nomem(g->ctx);
+  if (!(e = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *e))) return berth_i_nomem(g->ctx);
   e->o = *o;
-  if (!(e->first = berth_i_alloc(g->ctx, n + 1, sizeof *e->first))) return berth_i_nomem(g->ctx);
-  memcpy(e->first, o->first, (n + 1) * sizeof *e->first);
-  if (!(e->speed = berth_i_alloc(g->ctx, (size_t)e->first[n], sizeof *e->speed)) ||
-      !(e->arrival = berth_i_alloc(g->ctx, n, sizeof *e->arrival)) || !(e->given = berth_i_zalloc(g->ctx, n, sizeof *e->given)) ||
-      !(e->count = berth_i_zalloc(g->ctx, n, sizeof *e->count)) || !(e->ready = berth_i_alloc(g->ctx, n, sizeof *e->ready)) ||
-      !(e->job = berth_i_alloc(g->ctx, n, sizeof *e->job)))
-    return berth_i_nomem(g->ctx);
-  if (e->first[n] > 0) memcpy(e->speed, o->speeds, (size_t)e->first[n] * sizeof *e->speed);
+  e->first = berth_i_pool_copy(&g->pool, o->first, n + 1, sizeof *e->first);
+  e->speed = berth_i_pool_alloc(&g->pool, (size_t)o->n_speeds, sizeof *e->speed);
+  e->arrival = berth_i_pool_alloc(&g->pool, n, sizeof *e->arrival);
+  e->given = berth_i_pool_zalloc(&g->pool, n, sizeof *e->given);
+  e->count = berth_i_pool_zalloc(&g->pool, n, sizeof *e->count);
+  e->ready = berth_i_pool_alloc(&g->pool, n, sizeof *e->ready);
+  e->job = berth_i_pool_alloc(&g->pool, n, sizeof *e->job);
+  if ((st = berth_i_pool_status(&g->pool)) != BERTH_OK) return st;
+  if (o->n_speeds > 0) memcpy(e->speed, o->speeds, (size_t)o->n_speeds * sizeof *e->speed);
   for (int32_t j = 0; j < g->n; j++) {
     e->ready[j] = NAN;
     g->job[j].size = least_of(e, j);
@@ -95,9 +81,9 @@ static berth_status init_optimus(berth_gang *g, const void *own) {
 static berth_status attach(berth_gang *g) {
   elastic *e = of(g);
   int32_t largest = 0;
-  if (!(e->place = berth_i_alloc(g->ctx, (size_t)g->total + 1, sizeof *e->place))) return berth_i_nomem(g->ctx);
-  e->most_places = g->total + 1;
-  if (!(e->old = berth_i_alloc(g->ctx, (size_t)g->total + 1, sizeof *e->old))) return berth_i_nomem(g->ctx);
+  e->place = berth_i_pool_alloc(&g->pool, (size_t)g->total + 1, sizeof *e->place);
+  e->old = berth_i_pool_alloc(&g->pool, (size_t)g->total + 1, sizeof *e->old);
+  if (berth_i_pool_status(&g->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (int32_t m = 0; m < g->machines; m++) largest = g->cap[m] > largest ? g->cap[m] : largest;
   for (int32_t j = 0; j < g->n; j++)
     for (int32_t k = e->first[j], n = 1; k < e->first[j + 1]; k++, n++)
@@ -309,7 +295,7 @@ const berth_i_gang_rule berth_i_gang_optimus = {
     .options = table,
   },
   .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,
-  .init = init_optimus, .attach = attach, .release = release,
+  .init = init_optimus, .attach = attach,
 };
 
 const berth_i_gang_rule berth_i_gang_pollux = {
@@ -321,5 +307,5 @@ const berth_i_gang_rule berth_i_gang_pollux = {
     .options = table,
   },
   .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,
-  .init = init, .attach = attach, .release = release,
+  .init = init, .attach = attach,
 };
