@@ -48,29 +48,10 @@ void berth_assign_retain(berth_assign *a) { a->refs++; }
 
 void berth_assign_release(berth_assign *a) {
   berth_ctx *ctx;
-  size_t n, units, m;
   if (!a || --a->refs > 0) return;
   ctx = a->ctx;
-  n = (size_t)a->n;
-  units = (size_t)a->n_units;
-  m = (size_t)a->n_edges;
-  berth_i_free(ctx, a->unit, n, sizeof *a->unit);
-  berth_i_free(ctx, a->may, units * (size_t)a->n_devices, sizeof *a->may);
-  berth_i_free(ctx, a->fixed, units, sizeof *a->fixed);
-  berth_i_free(ctx, a->unit_size, units, sizeof *a->unit_size);
-  berth_i_free(ctx, a->unit_work, units * (size_t)a->n_devices, sizeof *a->unit_work);
-  berth_i_free(ctx, a->comp, n, sizeof *a->comp);
-  berth_i_free(ctx, a->comm, n, sizeof *a->comm);
-  berth_i_free(ctx, a->feature, n * BERTH_I_FEATURES, sizeof *a->feature);
-  berth_i_free(ctx, a->b_next, n, sizeof *a->b_next);
-  berth_i_free(ctx, a->t_next, n, sizeof *a->t_next);
-  berth_i_reads_release(ctx, &a->before);
-  berth_i_reads_release(ctx, &a->after);
-  berth_i_free(ctx, a->src, m, sizeof *a->src);
-  berth_i_free(ctx, a->dst, m, sizeof *a->dst);
-  berth_i_free(ctx, a->seconds, m, sizeof *a->seconds);
   berth_cost_release(a->cost);
-  berth_i_free(ctx, a, 1, sizeof *a);
+  berth_i_pool_free(&a->pool);
   berth_ctx_release(ctx);
 }
 
@@ -88,7 +69,7 @@ berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts
   berth_status st;
   if ((st = berth_options_check(ctx, berth_assign_option_table(), &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
-  if (!(a = berth_i_zalloc(ctx, 1, sizeof *a))) return berth_i_nomem(ctx);
+  if (!(a = berth_i_pool_object(ctx, sizeof *a))) return berth_i_nomem(ctx);
   a->ctx = ctx;
   a->refs = 1;
   a->cost = cost;

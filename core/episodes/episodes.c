@@ -3,68 +3,48 @@
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-static bool alloc_episode(berth_episodes *e, berth_i_episode *s) {
-  berth_ctx *ctx = e->ctx;
+static void alloc_episode(berth_episodes *e, berth_i_episode *s) {
+  berth_i_pool *pool = &e->pool;
   size_t n = (size_t)e->a->n, k = (size_t)e->a->n_devices;
-  return (s->unit_device = berth_i_alloc(ctx, (size_t)e->a->n_units, sizeof *s->unit_device))
-      && (s->open = berth_i_alloc(ctx, n, sizeof *s->open)) && (s->start = berth_i_alloc(ctx, n, sizeof *s->start))
-      && (s->end = berth_i_alloc(ctx, n, sizeof *s->end)) && (s->load = berth_i_alloc(ctx, k, sizeof *s->load))
-      && (s->placed = berth_i_alloc(ctx, k, sizeof *s->placed)) && (s->free_at = berth_i_alloc(ctx, k, sizeof *s->free_at))
-      && (s->reserved = berth_i_alloc(ctx, k, sizeof *s->reserved)) && (s->ready = berth_i_alloc(ctx, n, sizeof *s->ready))
-      && (s->since = berth_i_alloc(ctx, n, sizeof *s->since)) && (s->due = berth_i_alloc(ctx, n, sizeof *s->due));
-}
-
-static void free_episode(berth_episodes *e, berth_i_episode *s) {
-  berth_ctx *ctx = e->ctx;
-  size_t n = (size_t)e->a->n, k = (size_t)e->a->n_devices;
-  berth_i_free(ctx, s->unit_device, (size_t)e->a->n_units, sizeof *s->unit_device);
-  berth_i_free(ctx, s->open, n, sizeof *s->open);
-  berth_i_free(ctx, s->start, n, sizeof *s->start);
-  berth_i_free(ctx, s->end, n, sizeof *s->end);
-  berth_i_free(ctx, s->load, k, sizeof *s->load);
-  berth_i_free(ctx, s->placed, k, sizeof *s->placed);
-  berth_i_free(ctx, s->free_at, k, sizeof *s->free_at);
-  berth_i_free(ctx, s->reserved, k, sizeof *s->reserved);
-  berth_i_free(ctx, s->ready, n, sizeof *s->ready);
-  berth_i_free(ctx, s->since, n, sizeof *s->since);
-  berth_i_free(ctx, s->due, n, sizeof *s->due);
+  s->unit_device = berth_i_pool_alloc(pool, (size_t)e->a->n_units, sizeof *s->unit_device);
+  s->open = berth_i_pool_alloc(pool, n, sizeof *s->open);
+  s->start = berth_i_pool_alloc(pool, n, sizeof *s->start);
+  s->end = berth_i_pool_alloc(pool, n, sizeof *s->end);
+  s->load = berth_i_pool_alloc(pool, k, sizeof *s->load);
+  s->placed = berth_i_pool_alloc(pool, k, sizeof *s->placed);
+  s->free_at = berth_i_pool_alloc(pool, k, sizeof *s->free_at);
+  s->reserved = berth_i_pool_alloc(pool, k, sizeof *s->reserved);
+  s->ready = berth_i_pool_alloc(pool, n, sizeof *s->ready);
+  s->since = berth_i_pool_alloc(pool, n, sizeof *s->since);
+  s->due = berth_i_pool_alloc(pool, n, sizeof *s->due);
 }
 
 static size_t rows_of(const berth_episodes *e) { return (size_t)e->n * (size_t)e->a->steps; }
 static size_t answer_size(const berth_episodes *e) { return (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width; }
 static size_t all_answers(const berth_episodes *e) { return answer_size(e) * (size_t)e->a->steps; }
 
-static bool alloc_shared(berth_episodes *e) {
+static berth_status alloc_arrays(berth_episodes *e) {
   size_t n = (size_t)e->n, ops = n * (size_t)e->a->n, rows = rows_of(e);
-  return (e->placement = berth_i_alloc(e->ctx, ops, sizeof *e->placement))
-      && (e->first = berth_i_alloc(e->ctx, n + 1, sizeof *e->first)) && (e->list = berth_i_alloc(e->ctx, ops, sizeof *e->list))
-      && (e->legal = berth_i_alloc(e->ctx, n, sizeof *e->legal)) && (e->asked = berth_i_alloc(e->ctx, n, sizeof *e->asked))
-      && (e->answer = berth_i_alloc(e->ctx, answer_size(e), sizeof *e->answer))
-      && (e->op = berth_i_alloc(e->ctx, rows, sizeof *e->op)) && (e->to = berth_i_alloc(e->ctx, rows, sizeof *e->to))
-      && (e->chosen = berth_i_alloc(e->ctx, rows, sizeof *e->chosen))
-      && (e->history_first = berth_i_alloc(e->ctx, rows + 1, sizeof *e->history_first));
+  e->placement = berth_i_pool_alloc(&e->pool, ops, sizeof *e->placement);
+  e->first = berth_i_pool_alloc(&e->pool, n + 1, sizeof *e->first);
+  e->list = berth_i_pool_alloc(&e->pool, ops, sizeof *e->list);
+  e->legal = berth_i_pool_alloc(&e->pool, n, sizeof *e->legal);
+  e->asked = berth_i_pool_alloc(&e->pool, n, sizeof *e->asked);
+  e->answer = berth_i_pool_alloc(&e->pool, answer_size(e), sizeof *e->answer);
+  e->op = berth_i_pool_alloc(&e->pool, rows, sizeof *e->op);
+  e->to = berth_i_pool_alloc(&e->pool, rows, sizeof *e->to);
+  e->chosen = berth_i_pool_alloc(&e->pool, rows, sizeof *e->chosen);
+  e->history_first = berth_i_pool_alloc(&e->pool, rows + 1, sizeof *e->history_first);
+  e->episode = berth_i_pool_zalloc(&e->pool, n, sizeof *e->episode);
+  for (size_t i = 0; e->episode && i < n; i++) alloc_episode(e, &e->episode[i]);
+  return berth_i_pool_status(&e->pool);
 }
 
 static void release(berth_episodes *e) {
   berth_ctx *ctx = e->ctx;
-  size_t n = (size_t)e->n, ops = n * (size_t)e->a->n, rows = rows_of(e);
-  for (int32_t i = 0; e->episode && i < e->n; i++) free_episode(e, &e->episode[i]);
-  berth_i_free(ctx, e->episode, n, sizeof *e->episode);
-  berth_i_free(ctx, e->placement, ops, sizeof *e->placement);
-  berth_i_free(ctx, e->first, n + 1, sizeof *e->first);
-  berth_i_free(ctx, e->list, ops, sizeof *e->list);
-  berth_i_free(ctx, e->legal, n, sizeof *e->legal);
-  berth_i_free(ctx, e->asked, n, sizeof *e->asked);
-  berth_i_free(ctx, e->answer, answer_size(e), sizeof *e->answer);
-  berth_i_free(ctx, e->op, rows, sizeof *e->op);
-  berth_i_free(ctx, e->to, rows, sizeof *e->to);
-  berth_i_free(ctx, e->chosen, rows, sizeof *e->chosen);
-  berth_i_free(ctx, e->history_first, rows + 1, sizeof *e->history_first);
-  berth_i_free(ctx, e->history, e->cap_history, sizeof *e->history);
-  berth_i_free(ctx, e->seen, all_answers(e), sizeof *e->seen);
-  berth_i_log_release(e);
+  berth_i_pool_free(&e->log.pool);
   berth_assign_release(e->a);
-  berth_i_free(ctx, e, 1, sizeof *e);
+  berth_i_pool_free(&e->pool);
   berth_ctx_release(ctx);
 }
 
@@ -80,30 +60,27 @@ static bool too_large(const berth_assign *a, int32_t n) {
 
 berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out) {
   berth_episodes *e;
-  int32_t i;
+  berth_status st;
   if (n < 1 || too_large(a, n)) {
     return berth_i_fail(a->ctx, BERTH_EINVAL,
                         "episodes: %d at once, of %d steps on %d devices: at least one, and fewer numbers in all", (int)n,
                         (int)a->steps, (int)a->n_devices);
   }
-  if (!(e = berth_i_zalloc(a->ctx, 1, sizeof *e))) return berth_i_nomem(a->ctx);
+  if (!(e = berth_i_pool_object(a->ctx, sizeof *e))) return berth_i_nomem(a->ctx);
   e->ctx = a->ctx;
   e->refs = 1;
   e->a = a;
   e->n = n;
   berth_ctx_retain(e->ctx);
   berth_assign_retain(a);
-  if (!(e->episode = berth_i_zalloc(e->ctx, (size_t)n, sizeof *e->episode)) || !alloc_shared(e)) goto refused;
-  for (i = 0; i < n; i++) {
-    if (!alloc_episode(e, &e->episode[i])) goto refused;
-    e->episode[i].device = e->placement + (size_t)i * (size_t)a->n;
+  if ((st = alloc_arrays(e)) != BERTH_OK) {
+    release(e);
+    return st;
   }
+  for (int32_t i = 0; i < n; i++) e->episode[i].device = e->placement + (size_t)i * (size_t)a->n;
   berth_episodes_start(e, 0, 0);
   *out = e;
   return BERTH_OK;
-refused:
-  release(e);
-  return berth_i_nomem(a->ctx);
 }
 
 /* ---- stepping ---------------------------------------------------------------------------- */
@@ -163,9 +140,9 @@ static berth_status make_room(berth_episodes *e) {
   size_t done = (size_t)e->step * (size_t)e->n, need = (size_t)e->history_first[done] + (size_t)e->first[e->n];
   berth_status st;
   if (need > INT32_MAX) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: more than %d candidates in all", INT32_MAX);
-  if ((st = berth_i_grow(e->ctx, (void **)&e->history, &e->cap_history, need, sizeof *e->history)) != BERTH_OK) return st;
-  if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_alloc(e->ctx, all_answers(e), sizeof *e->seen)))
-    return berth_i_nomem(e->ctx);
+  if ((st = berth_i_pool_grow(&e->pool, (void **)&e->history, &e->cap_history, need, sizeof *e->history)) != BERTH_OK) return st;
+  if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_pool_alloc(&e->pool, all_answers(e), sizeof *e->seen)))
+    return berth_i_pool_status(&e->pool);
   return BERTH_OK;
 }
 

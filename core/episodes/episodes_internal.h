@@ -2,6 +2,7 @@
 #ifndef BERTH_ASSIGN_INTERNAL_H
 #define BERTH_ASSIGN_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "cost/cost_internal.h"
 #include <berth/episodes.h>
 
@@ -9,7 +10,7 @@ enum { BERTH_I_FEATURES = 5 };
 
 /** Pairs of ops with tensors from one to the other, each pair once, as seen from one side. */
 typedef struct berth_i_reads {
-  int32_t n, n_ops, cap;
+  int32_t n;
   int32_t *at;        /* [ops + 1] */
   int32_t *op;        /* [n] at the other end, in edge order */
   int32_t *tensor_at; /* [n + 1] for producers, else NULL */
@@ -17,6 +18,7 @@ typedef struct berth_i_reads {
 } berth_i_reads;
 
 struct berth_assign {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs;
   berth_cost *cost;
@@ -57,13 +59,15 @@ typedef struct berth_i_episode {
 } berth_i_episode;
 
 typedef struct berth_i_log {
+  berth_i_pool pool;
   int32_t *op, *device, *first, *candidates, *chosen; /* [rows], [rows + 1] first */
   double *devices;
   uint8_t *allowed;
-  size_t rows, n_candidates, n_devices, n_allowed;
+  size_t rows;
 } berth_i_log;
 
 struct berth_episodes {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs;
   berth_assign *a;
@@ -91,7 +95,6 @@ static inline double *berth_i_answer_of(const berth_assign *a, double *all, int3
 
 /** BERTH_EINVAL unless op[i] is a candidate of episode i. */
 berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op);
-void berth_i_log_release(berth_episodes *e);
 /** Earliest start of op there, s, by what is estimated of its producers; INFINITY: unreachable. */
 double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t device);
 /** Is there anything that berth_i_allowed could rule out? */
@@ -103,7 +106,6 @@ void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, 
 void berth_i_episode_start(const berth_assign *a, berth_i_episode *s);
 
 berth_status berth_i_assign_pairs(berth_assign *a);
-void berth_i_reads_release(berth_ctx *ctx, berth_i_reads *r);
 /** Units, from `unit` [n] (NULL: none given) with groups and pins; what they may, and what they weigh. */
 berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit);
 berth_status berth_i_assign_features(berth_assign *a);

@@ -65,12 +65,12 @@ static void rest(berth_assign *a, double *f, int32_t v) {
 berth_status berth_i_assign_features(berth_assign *a) {
   size_t n = (size_t)a->n;
   berth_status st;
-  a->comp = berth_i_alloc(a->ctx, n, sizeof *a->comp);
-  a->comm = berth_i_zalloc(a->ctx, n, sizeof *a->comm);
-  a->feature = berth_i_zalloc(a->ctx, n * BERTH_I_FEATURES, sizeof *a->feature);
-  a->b_next = berth_i_alloc(a->ctx, n, sizeof *a->b_next);
-  a->t_next = berth_i_alloc(a->ctx, n, sizeof *a->t_next);
-  if (!a->comp || !a->comm || !a->feature || !a->b_next || !a->t_next) return berth_i_nomem(a->ctx);
+  a->comp = berth_i_pool_alloc(&a->pool, n, sizeof *a->comp);
+  a->comm = berth_i_pool_zalloc(&a->pool, n, sizeof *a->comm);
+  a->feature = berth_i_pool_zalloc(&a->pool, n * BERTH_I_FEATURES, sizeof *a->feature);
+  a->b_next = berth_i_pool_alloc(&a->pool, n, sizeof *a->b_next);
+  a->t_next = berth_i_pool_alloc(&a->pool, n, sizeof *a->t_next);
+  if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
   if ((st = price(a)) != BERTH_OK) return st;
   levels(a, &a->after, true, B_LEVEL, a->b_next);
   if (a->o.t_levels == BERTH_T_LEVELS_TEXTBOOK) textbook_t_levels(a);
@@ -92,10 +92,10 @@ berth_status berth_i_assign_edges(berth_assign *a) {
   size_t m = 2 * (size_t)a->before.n, i = 0;
   edge *e = berth_i_alloc(a->ctx, m, sizeof *e);
   a->n_edges = (int32_t)m;
-  a->src = berth_i_alloc(a->ctx, m, sizeof *a->src);
-  a->dst = berth_i_alloc(a->ctx, m, sizeof *a->dst);
-  a->seconds = berth_i_alloc(a->ctx, m, sizeof *a->seconds);
-  if (!e || !a->src || !a->dst || !a->seconds) {
+  a->src = berth_i_pool_alloc(&a->pool, m, sizeof *a->src);
+  a->dst = berth_i_pool_alloc(&a->pool, m, sizeof *a->dst);
+  a->seconds = berth_i_pool_alloc(&a->pool, m, sizeof *a->seconds);
+  if (!e || berth_i_pool_status(&a->pool) != BERTH_OK) {
     berth_i_free(a->ctx, e, m, sizeof *e);
     return berth_i_nomem(a->ctx);
   }

@@ -1,35 +1,19 @@
 /* What happened, by episode, then step. */
 #include "episodes_internal.h"
 
-void berth_i_log_release(berth_episodes *e) {
-  berth_i_log *l = &e->log;
-  berth_i_free(e->ctx, l->op, l->rows, sizeof *l->op);
-  berth_i_free(e->ctx, l->device, l->rows, sizeof *l->device);
-  berth_i_free(e->ctx, l->chosen, l->rows, sizeof *l->chosen);
-  berth_i_free(e->ctx, l->first, l->rows + 1, sizeof *l->first);
-  berth_i_free(e->ctx, l->candidates, l->n_candidates, sizeof *l->candidates);
-  berth_i_free(e->ctx, l->devices, l->n_devices, sizeof *l->devices);
-  berth_i_free(e->ctx, l->allowed, l->n_allowed, 1);
-  memset(l, 0, sizeof *l);
-}
-
 static berth_status alloc_log(berth_episodes *e) {
   berth_i_log *l = &e->log;
-  berth_i_log_release(e);
-  l->rows = (size_t)e->n * (size_t)e->a->steps;
-  l->n_candidates = (size_t)e->history_first[l->rows];
-  l->n_devices = e->seen_all ? l->rows * (size_t)e->a->n_devices * (size_t)e->a->width : 0;
-  l->n_allowed = e->a->restricted ? l->rows * (size_t)e->a->n_devices : 0;
-  l->op = berth_i_alloc(e->ctx, l->rows, sizeof *l->op);
-  l->device = berth_i_alloc(e->ctx, l->rows, sizeof *l->device);
-  l->chosen = berth_i_alloc(e->ctx, l->rows, sizeof *l->chosen);
-  l->first = berth_i_alloc(e->ctx, l->rows + 1, sizeof *l->first);
-  l->candidates = berth_i_alloc(e->ctx, l->n_candidates, sizeof *l->candidates);
-  l->devices = berth_i_alloc(e->ctx, l->n_devices, sizeof *l->devices);
-  l->allowed = berth_i_alloc(e->ctx, l->n_allowed, 1);
-  if (l->op && l->device && l->chosen && l->first && l->candidates && l->devices && l->allowed) return BERTH_OK;
-  berth_i_log_release(e);
-  return berth_i_nomem(e->ctx);
+  size_t devices = (size_t)e->a->n_devices;
+  berth_i_pool_free(&l->pool);
+  *l = (berth_i_log){ .pool = berth_i_pool_empty(e->ctx), .rows = (size_t)e->n * (size_t)e->a->steps };
+  l->op = berth_i_pool_alloc(&l->pool, l->rows, sizeof *l->op);
+  l->device = berth_i_pool_alloc(&l->pool, l->rows, sizeof *l->device);
+  l->chosen = berth_i_pool_alloc(&l->pool, l->rows, sizeof *l->chosen);
+  l->first = berth_i_pool_alloc(&l->pool, l->rows + 1, sizeof *l->first);
+  l->candidates = berth_i_pool_alloc(&l->pool, (size_t)e->history_first[l->rows], sizeof *l->candidates);
+  if (e->seen_all) l->devices = berth_i_pool_alloc(&l->pool, l->rows * devices * (size_t)e->a->width, sizeof *l->devices);
+  if (e->a->restricted) l->allowed = berth_i_pool_alloc(&l->pool, l->rows * devices, 1);
+  return berth_i_pool_status(&l->pool);
 }
 
 /* Row `from` of the record becomes row `to` of the log. */
@@ -60,6 +44,6 @@ berth_status berth_episodes_log(berth_episodes *e, berth_episode_log *out) {
     for (size_t k = 0; k < steps; k++) copy_row(e, k * (size_t)e->n + i, i * steps + k);
   }
   *out = (berth_episode_log){ (int32_t)e->log.rows, e->log.op, e->log.device, e->log.first, e->log.candidates, e->log.chosen,
-                              e->seen_all ? e->log.devices : NULL, e->a->restricted ? e->log.allowed : NULL };
+                              e->log.devices, e->log.allowed };
   return BERTH_OK;
 }

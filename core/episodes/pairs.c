@@ -1,19 +1,12 @@
 /* Who reads from whom: pairs of ops with tensors between them, each once, in edge order. */
 #include "episodes_internal.h"
 
-static bool alloc_reads(berth_ctx *ctx, berth_i_reads *r, int32_t n_ops, int32_t cap, bool tensors) {
-  r->cap = cap;
-  r->n_ops = n_ops;
-  return (r->at = berth_i_zalloc(ctx, (size_t)n_ops + 1, sizeof *r->at)) && (r->op = berth_i_alloc(ctx, (size_t)cap, sizeof *r->op))
-      && (!tensors || ((r->tensor_at = berth_i_zalloc(ctx, (size_t)cap + 1, sizeof *r->tensor_at))
-                       && (r->tensor = berth_i_alloc(ctx, (size_t)cap, sizeof *r->tensor))));
-}
-
-void berth_i_reads_release(berth_ctx *ctx, berth_i_reads *r) {
-  berth_i_free(ctx, r->at, (size_t)r->n_ops + 1, sizeof *r->at);
-  berth_i_free(ctx, r->op, (size_t)r->cap, sizeof *r->op);
-  berth_i_free(ctx, r->tensor_at, (size_t)r->cap + 1, sizeof *r->tensor_at);
-  berth_i_free(ctx, r->tensor, (size_t)r->cap, sizeof *r->tensor);
+static void alloc_reads(berth_i_pool *pool, berth_i_reads *r, size_t n_ops, size_t cap, bool tensors) {
+  r->at = berth_i_pool_zalloc(pool, n_ops + 1, sizeof *r->at);
+  r->op = berth_i_pool_alloc(pool, cap, sizeof *r->op);
+  if (!tensors) return;
+  r->tensor_at = berth_i_pool_zalloc(pool, cap + 1, sizeof *r->tensor_at);
+  r->tensor = berth_i_pool_alloc(pool, cap, sizeof *r->tensor);
 }
 
 /* The pair that ends the present list and has `op` at its other end, new or not. latest [ops] remembers. */
@@ -54,16 +47,18 @@ static void list_consumers(const berth_graph *g, berth_i_reads *r, int32_t *late
 berth_status berth_i_assign_pairs(berth_assign *a) {
   const berth_graph *g = a->cost->g;
   size_t n = (size_t)g->n_ops, m = (size_t)g->n_edges;
-  int32_t *latest = berth_i_alloc(a->ctx, n, sizeof *latest), *pair = berth_i_alloc(a->ctx, m, sizeof *pair);
-  bool room = latest && pair && alloc_reads(a->ctx, &a->before, g->n_ops, g->n_edges, true)
-           && alloc_reads(a->ctx, &a->after, g->n_ops, g->n_edges, false);
-  if (room) {
+  berth_i_pool scratch = berth_i_pool_empty(a->ctx);
+  int32_t *latest = berth_i_pool_alloc(&scratch, n, sizeof *latest), *pair = berth_i_pool_alloc(&scratch, m, sizeof *pair);
+  berth_status st = berth_i_pool_status(&scratch);
+  alloc_reads(&a->pool, &a->before, n, m, true);
+  alloc_reads(&a->pool, &a->after, n, m, false);
+  if (st == BERTH_OK) st = berth_i_pool_status(&a->pool);
+  if (st == BERTH_OK) {
     memset(latest, 0xff, n * sizeof *latest);
     list_producers(g, &a->before, latest, pair);
     memset(latest, 0xff, n * sizeof *latest);
     list_consumers(g, &a->after, latest);
   }
-  berth_i_free(a->ctx, latest, n, sizeof *latest);
-  berth_i_free(a->ctx, pair, m, sizeof *pair);
-  return room ? BERTH_OK : berth_i_nomem(a->ctx);
+  berth_i_pool_free(&scratch);
+  return st;
 }

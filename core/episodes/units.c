@@ -43,11 +43,13 @@ static void number_units(berth_assign *a, int32_t *up) {
   for (i = 0; i < a->n; i++) a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
 }
 
-static bool alloc_units(berth_assign *a) {
+static berth_status alloc_units(berth_assign *a) {
   size_t n = (size_t)a->n_units, k = n * (size_t)a->n_devices;
-  return (a->may = berth_i_alloc(a->ctx, k, sizeof *a->may)) && (a->fixed = berth_i_alloc(a->ctx, n, sizeof *a->fixed))
-      && (a->unit_size = berth_i_zalloc(a->ctx, n, sizeof *a->unit_size))
-      && (a->unit_work = berth_i_zalloc(a->ctx, k, sizeof *a->unit_work));
+  a->may = berth_i_pool_alloc(&a->pool, k, sizeof *a->may);
+  a->fixed = berth_i_pool_alloc(&a->pool, n, sizeof *a->fixed);
+  a->unit_size = berth_i_pool_zalloc(&a->pool, n, sizeof *a->unit_size);
+  a->unit_work = berth_i_pool_zalloc(&a->pool, k, sizeof *a->unit_work);
+  return berth_i_pool_status(&a->pool);
 }
 
 static berth_status weigh(berth_assign *a) {
@@ -76,7 +78,7 @@ static berth_status weigh(berth_assign *a) {
 berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit) {
   int32_t i, *up = berth_i_alloc(a->ctx, (size_t)a->n, sizeof *up);
   berth_status st = BERTH_ENOMEM;
-  if (!up || !(a->unit = berth_i_alloc(a->ctx, (size_t)a->n, sizeof *a->unit))) {
+  if (!up || !(a->unit = berth_i_pool_alloc(&a->pool, (size_t)a->n, sizeof *a->unit))) {
     berth_i_nomem(a->ctx);
     goto done;
   }
@@ -84,7 +86,7 @@ berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit) {
   if (unit && (st = join_labels(a, up, unit)) != BERTH_OK) goto done;
   if ((st = join_as_searches_do(a, up, a->o.contract && !unit)) != BERTH_OK) goto done;
   number_units(a, up);
-  st = alloc_units(a) ? weigh(a) : berth_i_nomem(a->ctx);
+  if ((st = alloc_units(a)) == BERTH_OK) st = weigh(a);
 done:
   berth_i_free(a->ctx, up, (size_t)a->n, sizeof *up);
   return st;
