@@ -301,6 +301,6 @@ berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps, 
     c.best.worst_case = berth_i_pdors_worst_case(d);
     *out = c.best;
   }
-  berth_i_pdors_certifier_release(&c);
+  berth_i_pool_free(&c.pool);
   return st;
 }

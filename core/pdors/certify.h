@@ -20,6 +20,7 @@ typedef struct certified_job {
 } certified_job;
 
 typedef struct certifier {
+  berth_i_pool pool;
   const berth_pdors *d;
   berth_ctx *ctx;
   int32_t jobs, slots, types, resources; /* types: groups of them */
@@ -35,7 +36,6 @@ typedef struct certifier {
 
 /** Release it also if this fails. */
 berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d);
-void berth_i_pdors_certifier_release(certifier *c);
 double berth_i_pdors_worst_case(const berth_pdors *d);
 
 #endif

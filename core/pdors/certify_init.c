@@ -52,39 +52,26 @@ static void set_room(certifier *c) {
 berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   int32_t types = d->types.n < BERTH_I_PDORS_GROUPS ? d->types.n : BERTH_I_PDORS_GROUPS;
   size_t pairs, jobs = (size_t)berth_ps_jobs(d->ps), of_slot = (size_t)types * (size_t)d->c.resources;
-  *c = (certifier){ .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs, .slots = d->c.slots, .types = types,
+  *c = (certifier){ .pool = berth_i_pool_empty(d->ctx), .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs, .slots = d->c.slots, .types = types,
                     .resources = d->c.resources };
   pairs = jobs * (size_t)c->types;
   c->cells = (size_t)c->slots * of_slot;
   c->best.bound = INFINITY;
-  if (!(c->job = berth_i_alloc(c->ctx, jobs, sizeof *c->job)) || !(c->most_in = berth_i_zalloc(c->ctx, pairs, sizeof *c->most_in))
-      || !(c->fits_worker = berth_i_zalloc(c->ctx, pairs, 1)) || !(c->fits_server = berth_i_zalloc(c->ctx, pairs, 1))
-      || !(c->room = berth_i_zalloc(c->ctx, of_slot, sizeof *c->room))
-      || !(c->value = berth_i_alloc(c->ctx, c->cells, sizeof *c->value))
-      || !(c->best_value = berth_i_alloc(c->ctx, c->cells, sizeof *c->best_value))
-      || !(c->start = berth_i_alloc(c->ctx, c->cells, sizeof *c->start))
-      || !(c->price = berth_i_alloc(c->ctx, c->cells, sizeof *c->price))
-      || !(c->slope = berth_i_alloc(c->ctx, c->cells, sizeof *c->slope))
-      || !(c->heap = berth_i_alloc(c->ctx, 2 * (size_t)c->slots, sizeof *c->heap)))
-    return berth_i_nomem(c->ctx);
+  c->job = berth_i_pool_alloc(&c->pool, jobs, sizeof *c->job);
+  c->most_in = berth_i_pool_zalloc(&c->pool, pairs, sizeof *c->most_in);
+  c->fits_worker = berth_i_pool_zalloc(&c->pool, pairs, 1);
+  c->fits_server = berth_i_pool_zalloc(&c->pool, pairs, 1);
+  c->room = berth_i_pool_zalloc(&c->pool, of_slot, sizeof *c->room);
+  c->value = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->value);
+  c->best_value = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->best_value);
+  c->start = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->start);
+  c->price = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->price);
+  c->slope = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->slope);
+  c->heap = berth_i_pool_alloc(&c->pool, 2 * (size_t)c->slots, sizeof *c->heap);
+  if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
   set_room(c);
   set_jobs(c);
   return BERTH_OK;
-}
-
-void berth_i_pdors_certifier_release(certifier *c) {
-  size_t pairs = (size_t)c->jobs * (size_t)c->types, of_slot = (size_t)c->types * (size_t)c->resources;
-  berth_i_free(c->ctx, c->job, (size_t)c->jobs, sizeof *c->job);
-  berth_i_free(c->ctx, c->most_in, pairs, sizeof *c->most_in);
-  berth_i_free(c->ctx, c->fits_worker, pairs, 1);
-  berth_i_free(c->ctx, c->fits_server, pairs, 1);
-  berth_i_free(c->ctx, c->room, of_slot, sizeof *c->room);
-  berth_i_free(c->ctx, c->value, c->cells, sizeof *c->value);
-  berth_i_free(c->ctx, c->best_value, c->cells, sizeof *c->best_value);
-  berth_i_free(c->ctx, c->start, c->cells, sizeof *c->start);
-  berth_i_free(c->ctx, c->price, c->cells, sizeof *c->price);
-  berth_i_free(c->ctx, c->slope, c->cells, sizeof *c->slope);
-  berth_i_free(c->ctx, c->heap, 2 * (size_t)c->slots, sizeof *c->heap);
 }
 
 /* ---- guarantees ------------------------------------------------------------------------------------------ */

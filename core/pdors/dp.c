@@ -59,7 +59,7 @@ uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, i
 
 static berth_status keep(berth_pdors *d, berth_i_pdors_known *k, const berth_i_slot_answer *a) {
   berth_i_pdors_search *s = &d->search;
-  berth_status st = berth_i_grow(d->ctx, (void **)&s->place, &s->place_cap, s->place_n + (size_t)a->n, sizeof *s->place);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&s->place, &s->place_cap, s->place_n + (size_t)a->n, sizeof *s->place);
   if (st != BERTH_OK) return st;
   *k = (berth_i_pdors_known){ true, a->inside, a->n, s->place_n };
   if (a->n > 0) memcpy(s->place + s->place_n, a->place, (size_t)a->n * sizeof *a->place);
@@ -229,9 +229,9 @@ static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
 
 static berth_status room_for_plan(berth_pdors *d, size_t n) {
   berth_i_pdors_search *s = &d->search;
-  berth_status st = berth_i_grow(d->ctx, (void **)&s->plan_slot, &s->plan_cap, n, sizeof *s->plan_slot);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&s->plan_slot, &s->plan_cap, n, sizeof *s->plan_slot);
   if (st != BERTH_OK) return st;
-  return berth_i_grow(d->ctx, (void **)&s->plan_place, &s->plan_place_cap, n, sizeof *s->plan_place);
+  return berth_i_pool_grow(&d->pool, (void **)&s->plan_place, &s->plan_place_cap, n, sizeof *s->plan_place);
 }
 
 static int32_t chosen_at(const berth_i_pdors_search *s, int32_t i, int32_t done) {

@@ -17,16 +17,9 @@ struct berth_i_oasis {
 
 berth_status berth_i_oasis_new(berth_pdors *d) {
   size_t machines = (size_t)d->c.machines;
-  if (!(d->oasis = berth_i_zalloc(d->ctx, 1, sizeof *d->oasis))
-      || !(d->oasis->spot = berth_i_alloc(d->ctx, machines, sizeof *d->oasis->spot)))
-    return berth_i_nomem(d->ctx);
-  return BERTH_OK;
-}
-
-void berth_i_oasis_release(berth_pdors *d) {
-  if (!d->oasis) return;
-  berth_i_free(d->ctx, d->oasis->spot, (size_t)d->c.machines, sizeof *d->oasis->spot);
-  berth_i_free(d->ctx, d->oasis, 1, sizeof *d->oasis);
+  d->oasis = berth_i_pool_zalloc(&d->pool, 1, sizeof *d->oasis);
+  if (d->oasis) d->oasis->spot = berth_i_pool_alloc(&d->pool, machines, sizeof *d->oasis->spot);
+  return berth_i_pool_status(&d->pool);
 }
 
 BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))

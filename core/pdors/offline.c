@@ -12,13 +12,13 @@ typedef struct mode {
 } mode;
 
 typedef struct program {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_ps *ps;
   const berth_ps_options *o;
   int32_t jobs, modes, members, spans, pairs;
-  mode *mode;        /* [modes_room] */
-  int32_t *member;   /* [members_room] machines */
-  size_t modes_room, members_room;
+  mode *mode;        /* [2 * machines + 1] */
+  int32_t *member;   /* [3 * machines] machines */
   int32_t *span;     /* [jobs + 1] where the slots of each job begin */
   /* first row of each kind */
   int32_t one_mode, batch, servers, room, once, work, wider;
@@ -51,11 +51,9 @@ static bool leads_rack(const berth_ps_options *o, int32_t h) {
 
 static berth_status set_modes(program *p) {
   int32_t h, k;
-  p->modes_room = 2 * (size_t)p->o->machines + 1;
-  p->members_room = 3 * (size_t)p->o->machines;
-  if (!(p->mode = berth_i_alloc(p->ctx, p->modes_room, sizeof *p->mode))
-      || !(p->member = berth_i_alloc(p->ctx, p->members_room, sizeof *p->member)))
-    return berth_i_nomem(p->ctx);
+  p->mode = berth_i_pool_alloc(&p->pool, 2 * (size_t)p->o->machines + 1, sizeof *p->mode);
+  p->member = berth_i_pool_alloc(&p->pool, 3 * (size_t)p->o->machines, sizeof *p->member);
+  if (berth_i_pool_status(&p->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (h = 0; h < p->o->machines; h++) {
     add_mode(p, true, false);
     add_member(p, h);
@@ -129,15 +127,15 @@ static void set_rows(program *p) {
 
 static berth_status init_rows(program *p) {
   int32_t i;
-  if (!(p->span = berth_i_zalloc(p->ctx, (size_t)p->jobs + 1, sizeof *p->span))) return berth_i_nomem(p->ctx);
+  if (!(p->span = berth_i_pool_zalloc(&p->pool, (size_t)p->jobs + 1, sizeof *p->span))) return berth_i_nomem(p->ctx);
   for (i = 0; i < p->jobs; i++) p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
   p->spans = p->span[p->jobs];
   p->pairs = count_pairs(p);
   set_rows(p);
-  if (!(p->sense = berth_i_alloc(p->ctx, (size_t)p->mip.rows, 1))
-      || !(p->bound = berth_i_alloc(p->ctx, (size_t)p->mip.rows, sizeof *p->bound))
-      || !(p->done = berth_i_alloc(p->ctx, (size_t)p->spans, sizeof *p->done)))
-    return berth_i_nomem(p->ctx);
+  p->sense = berth_i_pool_alloc(&p->pool, (size_t)p->mip.rows, 1);
+  p->bound = berth_i_pool_alloc(&p->pool, (size_t)p->mip.rows, sizeof *p->bound);
+  p->done = berth_i_pool_alloc(&p->pool, (size_t)p->spans, sizeof *p->done);
+  if (berth_i_pool_status(&p->pool) != BERTH_OK) return BERTH_ENOMEM;
   set_rows(p);
   return BERTH_OK;
 }
@@ -147,10 +145,10 @@ static berth_status init_rows(program *p) {
 static berth_status begin_column(program *p, double cost, double most) {
   size_t need = (size_t)p->mip.columns + 2;
   berth_status st;
-  if ((st = berth_i_grow(p->ctx, (void **)&p->cost, &p->columns_cap[0], need, sizeof *p->cost)) != BERTH_OK
-      || (st = berth_i_grow(p->ctx, (void **)&p->most, &p->columns_cap[1], need, sizeof *p->most)) != BERTH_OK
-      || (st = berth_i_grow(p->ctx, (void **)&p->whole, &p->columns_cap[2], need, 1)) != BERTH_OK
-      || (st = berth_i_grow(p->ctx, (void **)&p->at, &p->columns_cap[3], need, sizeof *p->at)) != BERTH_OK)
+  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->cost, &p->columns_cap[0], need, sizeof *p->cost)) != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->most, &p->columns_cap[1], need, sizeof *p->most)) != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->whole, &p->columns_cap[2], need, 1)) != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->at, &p->columns_cap[3], need, sizeof *p->at)) != BERTH_OK)
     return st;
   p->cost[p->mip.columns] = cost;
   p->most[p->mip.columns] = most;
@@ -163,8 +161,8 @@ static berth_status begin_column(program *p, double cost, double most) {
 static berth_status put(program *p, int32_t row, double value) {
   berth_status st;
   if (value == 0) return BERTH_OK;
-  if ((st = berth_i_grow(p->ctx, (void **)&p->row, &p->entries_cap[0], p->entries + 1, sizeof *p->row)) != BERTH_OK
-      || (st = berth_i_grow(p->ctx, (void **)&p->value, &p->entries_cap[1], p->entries + 1, sizeof *p->value)) != BERTH_OK)
+  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->row, &p->entries_cap[0], p->entries + 1, sizeof *p->row)) != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->value, &p->entries_cap[1], p->entries + 1, sizeof *p->value)) != BERTH_OK)
     return st;
   p->row[p->entries] = row;
   p->value[p->entries++] = value;
@@ -261,22 +259,6 @@ static berth_status init_columns(program *p) {
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
 
-static void release(program *p) {
-  berth_i_free(p->ctx, p->mode, p->modes_room, sizeof *p->mode);
-  berth_i_free(p->ctx, p->member, p->members_room, sizeof *p->member);
-  berth_i_free(p->ctx, p->span, (size_t)p->jobs + 1, sizeof *p->span);
-  berth_i_free(p->ctx, p->sense, (size_t)p->mip.rows, 1);
-  berth_i_free(p->ctx, p->bound, (size_t)p->mip.rows, sizeof *p->bound);
-  berth_i_free(p->ctx, p->done, (size_t)p->spans, sizeof *p->done);
-  berth_i_free(p->ctx, p->cost, p->columns_cap[0], sizeof *p->cost);
-  berth_i_free(p->ctx, p->most, p->columns_cap[1], sizeof *p->most);
-  berth_i_free(p->ctx, p->whole, p->columns_cap[2], 1);
-  berth_i_free(p->ctx, p->at, p->columns_cap[3], sizeof *p->at);
-  berth_i_free(p->ctx, p->row, p->entries_cap[0], sizeof *p->row);
-  berth_i_free(p->ctx, p->value, p->entries_cap[1], sizeof *p->value);
-  berth_i_free(p->ctx, p->x, (size_t)p->mip.columns, sizeof *p->x);
-}
-
 static void read_utility(const program *p, double *utility_of) {
   int32_t i, k;
   for (i = 0; i < p->jobs; i++)
@@ -288,7 +270,7 @@ static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, d
   berth_i_glpk_answer a = { 0 };
   berth_status st;
   if ((st = set_modes(p)) != BERTH_OK || (st = init_rows(p)) != BERTH_OK || (st = init_columns(p)) != BERTH_OK) return st;
-  if (!(p->x = berth_i_alloc(p->ctx, (size_t)p->mip.columns, sizeof *p->x))) return berth_i_nomem(p->ctx);
+  if (!(p->x = berth_i_pool_alloc(&p->pool, (size_t)p->mip.columns, sizeof *p->x))) return berth_i_nomem(p->ctx);
   p->mip.sense = p->sense;
   p->mip.bound = p->bound;
   p->mip.cost = p->cost;
@@ -325,11 +307,11 @@ static berth_status check_problem(const program *p, int32_t nodes) {
 }
 
 berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
-  program p = { .ctx = berth_ps_ctx(ps), .ps = ps, .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
+  program p = { .pool = berth_i_pool_empty(berth_ps_ctx(ps)), .ctx = berth_ps_ctx(ps), .ps = ps, .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
   berth_status st = check_problem(&p, nodes);
   if (st != BERTH_OK) return st;
   if (p.jobs == 0) *out = (berth_pdors_optimum){ .proved = true };
   else st = solve(&p, nodes, out, utility_of);
-  release(&p);
+  berth_i_pool_free(&p.pool);
   return st;
 }

@@ -131,8 +131,10 @@ static berth_status types_init(berth_pdors *d) {
   size_t n = (size_t)d->c.machines;
   keyed *k = berth_i_alloc(d->ctx, n, sizeof *k);
   int32_t h;
-  if (!k || !(t->of = berth_i_alloc(d->ctx, n, sizeof *t->of)) || !(t->first = berth_i_alloc(d->ctx, n, sizeof *t->first))
-      || !(t->count = berth_i_alloc(d->ctx, n, sizeof *t->count))) {
+  t->of = berth_i_pool_alloc(&d->pool, n, sizeof *t->of);
+  t->first = berth_i_pool_alloc(&d->pool, n, sizeof *t->first);
+  t->count = berth_i_pool_alloc(&d->pool, n, sizeof *t->count);
+  if (!k || berth_i_pool_status(&d->pool) != BERTH_OK) {
     berth_i_free(d->ctx, k, n, sizeof *k);
     return berth_i_nomem(d->ctx);
   }
@@ -144,21 +146,14 @@ static berth_status types_init(berth_pdors *d) {
   return BERTH_OK;
 }
 
-static void types_release(berth_pdors *d) {
-  size_t n = (size_t)d->c.machines;
-  berth_i_free(d->ctx, d->types.of, n, sizeof *d->types.of);
-  berth_i_free(d->ctx, d->types.first, n, sizeof *d->types.first);
-  berth_i_free(d->ctx, d->types.count, n, sizeof *d->types.count);
-}
-
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
 static berth_status init(berth_pdors *d) {
   int32_t i, jobs = berth_ps_jobs(d->ps);
   berth_status st;
-  if (!(d->last = berth_i_alloc(d->ctx, (size_t)jobs, sizeof *d->last))
-      || !(d->late = berth_i_alloc(d->ctx, (size_t)jobs, sizeof *d->late)))
-    return berth_i_nomem(d->ctx);
+  d->last = berth_i_pool_alloc(&d->pool, (size_t)jobs, sizeof *d->last);
+  d->late = berth_i_pool_alloc(&d->pool, (size_t)jobs, sizeof *d->late);
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
   if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK) return st;
   if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK || (st = berth_i_pdors_search_init(d)) != BERTH_OK) return st;
@@ -171,7 +166,7 @@ berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth
   berth_pdors *d;
   berth_status st = check_options(ctx, opts, c);
   if (st != BERTH_OK) return st;
-  if (!(d = berth_i_zalloc(ctx, 1, sizeof *d))) return berth_i_nomem(ctx);
+  if (!(d = berth_i_pool_object(ctx, sizeof *d))) return berth_i_nomem(ctx);
   berth_ps_retain(p);
   d->ps = p;
   d->ctx = ctx;
@@ -189,22 +184,11 @@ berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth
 }
 
 void berth_pdors_release(berth_pdors *d) {
-  size_t jobs;
-  berth_ctx *ctx;
   berth_ps *p;
   if (!d) return;
-  ctx = d->ctx;
   p = d->ps;
-  jobs = (size_t)berth_ps_jobs(p);
   berth_i_slot_solver_release(d->solver);
-  berth_i_oasis_release(d);
-  berth_i_pdors_search_release(d);
-  berth_i_pdors_slots_release(d);
-  types_release(d);
-  berth_i_free(ctx, d->seen, jobs, 1);
-  berth_i_free(ctx, d->last, jobs, sizeof *d->last);
-  berth_i_free(ctx, d->late, jobs, sizeof *d->late);
-  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_i_pool_free(&d->pool);
   berth_ps_release(p);
 }
 

@@ -2,7 +2,7 @@
 #ifndef BERTH_PDORS_INTERNAL_H
 #define BERTH_PDORS_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include "slot.h"
 #include <berth/pdors.h>
 
@@ -92,7 +92,7 @@ typedef struct berth_i_pdors_search {
   double *ahead, *behind;        /* [(n + 1) * (quanta + 1)] payoff still to be had, cost so far */
   int16_t *chosen;               /* [n * (quanta + 1)] */
   int32_t *table;                /* [room] classes by hash; open addressing */
-  size_t slots, table_room, works, options, ahead_room, behind_room, chosen_room, place_n, place_cap, plan_cap, plan_place_cap;
+  size_t table_room, works, options, ahead_room, behind_room, chosen_room, place_n, place_cap, plan_cap, plan_place_cap;
   berth_ps_place *place, *answer; /* [place_cap]; [machines] */
   int32_t *plan_slot;             /* [plan_cap] */
   berth_ps_place *plan_place;
@@ -101,6 +101,7 @@ typedef struct berth_i_pdors_search {
 typedef struct berth_i_oasis berth_i_oasis;
 
 struct berth_pdors {
+  berth_i_pool pool;               /* all but the solver's */
   berth_ps *ps;
   berth_ctx *ctx;
   berth_pdors_options o;
@@ -144,7 +145,6 @@ double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t res
 
 /* ---- slots.c: what is committed */
 berth_status berth_i_pdors_slots_init(berth_pdors *d);
-void berth_i_pdors_slots_release(berth_pdors *d);
 /** With prices as they are now. */
 const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot);
 berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors_plan *plan);
@@ -162,7 +162,6 @@ berth_status berth_i_pdors_search_init(berth_pdors *d);
 /** For the classes and amounts of this search; nothing is known of any. */
 berth_status berth_i_pdors_room_by_class(berth_pdors *d);
 berth_status berth_i_pdors_room_by_quantum(berth_pdors *d);
-void berth_i_pdors_search_release(berth_pdors *d);
 
 /* ---- dp.c */
 /** Samples. */
@@ -178,7 +177,6 @@ void berth_i_pdors_trim(berth_pdors *d, int32_t job, double work, bool ran, bert
 
 /* ---- oasis.c: one slot */
 berth_status berth_i_oasis_new(berth_pdors *d);
-void berth_i_oasis_release(berth_pdors *d);
 void berth_i_oasis_begin(berth_pdors *d, int32_t job, const berth_i_slot_state *state);
 void berth_i_oasis_solve(berth_pdors *d, double samples, berth_i_slot_answer *out);
 

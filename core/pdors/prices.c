@@ -109,7 +109,7 @@ static void measure_room(berth_pdors *d) {
 
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
   int32_t i, jobs = berth_ps_jobs(d->ps);
-  if (!(d->seen = berth_i_zalloc(d->ctx, (size_t)jobs, 1))) return berth_i_nomem(d->ctx);
+  if (!(d->seen = berth_i_pool_zalloc(&d->pool, (size_t)jobs, 1))) return berth_i_nomem(d->ctx);
   measure_room(d);
   if (d->o.bounds == BERTH_PDORS_PRIOR) set_prior(d);
   if (d->o.bounds == BERTH_PDORS_ORACLE) {

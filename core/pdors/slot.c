@@ -7,46 +7,26 @@ static berth_status make_rooms(berth_i_slot_solver *s) {
   size_t n = (size_t)s->c.machines, table = 1;
   while (table < 2 * n) table *= 2;
   s->table_room = table;
-  if (!(s->class = berth_i_alloc(s->ctx, n, sizeof *s->class)) || !(s->class_of = berth_i_alloc(s->ctx, n, sizeof *s->class_of))
-      || !(s->member = berth_i_alloc(s->ctx, n, sizeof *s->member)) || !(s->next = berth_i_alloc(s->ctx, n, sizeof *s->next))
-      || !(s->table = berth_i_alloc(s->ctx, table, sizeof *s->table))
-      || !(s->cheap[0] = berth_i_alloc(s->ctx, 2 * n, sizeof *s->cheap[0]))
-      || !(s->cheap[1] = berth_i_alloc(s->ctx, 2 * n, sizeof *s->cheap[1]))
-      || !(s->region = berth_i_alloc(s->ctx, n + 1, sizeof *s->region))
-      || !(s->draft.units[0] = berth_i_zalloc(s->ctx, n, sizeof *s->draft.units[0]))
-      || !(s->draft.units[1] = berth_i_zalloc(s->ctx, n, sizeof *s->draft.units[1]))
-      || !(s->draft.touched = berth_i_alloc(s->ctx, n, sizeof *s->draft.touched))
-      || !(s->draft.is_touched = berth_i_zalloc(s->ctx, n, sizeof *s->draft.is_touched))
-      || !(s->lp.key = berth_i_alloc(s->ctx, n, sizeof *s->lp.key)) || !(s->best = berth_i_alloc(s->ctx, n, sizeof *s->best)))
-    return berth_i_nomem(s->ctx);
-  return BERTH_OK;
-}
-
-static void free_rooms(berth_i_slot_solver *s) {
-  size_t n = (size_t)s->c.machines;
-  berth_i_free(s->ctx, s->class, n, sizeof *s->class);
-  berth_i_free(s->ctx, s->class_of, n, sizeof *s->class_of);
-  berth_i_free(s->ctx, s->member, n, sizeof *s->member);
-  berth_i_free(s->ctx, s->next, n, sizeof *s->next);
-  berth_i_free(s->ctx, s->table, s->table_room, sizeof *s->table);
-  berth_i_free(s->ctx, s->cheap[0], 2 * n, sizeof *s->cheap[0]);
-  berth_i_free(s->ctx, s->cheap[1], 2 * n, sizeof *s->cheap[1]);
-  berth_i_free(s->ctx, s->region, n + 1, sizeof *s->region);
-  berth_i_free(s->ctx, s->draft.units[0], n, sizeof *s->draft.units[0]);
-  berth_i_free(s->ctx, s->draft.units[1], n, sizeof *s->draft.units[1]);
-  berth_i_free(s->ctx, s->draft.touched, n, sizeof *s->draft.touched);
-  berth_i_free(s->ctx, s->draft.is_touched, n, sizeof *s->draft.is_touched);
-  berth_i_free(s->ctx, s->lp.key, n, sizeof *s->lp.key);
-  berth_i_free(s->ctx, s->lp.share, s->lp.share_cap, sizeof *s->lp.share);
-  berth_i_free(s->ctx, s->corners.units[0], s->corners.cap[0], sizeof *s->corners.units[0]);
-  berth_i_free(s->ctx, s->corners.units[1], s->corners.cap[1], sizeof *s->corners.units[1]);
-  berth_i_free(s->ctx, s->corners.cost, s->corners.cap[2], sizeof *s->corners.cost);
-  berth_i_free(s->ctx, s->best, n, sizeof *s->best);
+  s->class = berth_i_pool_alloc(&s->pool, n, sizeof *s->class);
+  s->class_of = berth_i_pool_alloc(&s->pool, n, sizeof *s->class_of);
+  s->member = berth_i_pool_alloc(&s->pool, n, sizeof *s->member);
+  s->next = berth_i_pool_alloc(&s->pool, n, sizeof *s->next);
+  s->table = berth_i_pool_alloc(&s->pool, table, sizeof *s->table);
+  s->cheap[0] = berth_i_pool_alloc(&s->pool, 2 * n, sizeof *s->cheap[0]);
+  s->cheap[1] = berth_i_pool_alloc(&s->pool, 2 * n, sizeof *s->cheap[1]);
+  s->region = berth_i_pool_alloc(&s->pool, n + 1, sizeof *s->region);
+  s->draft.units[0] = berth_i_pool_zalloc(&s->pool, n, sizeof *s->draft.units[0]);
+  s->draft.units[1] = berth_i_pool_zalloc(&s->pool, n, sizeof *s->draft.units[1]);
+  s->draft.touched = berth_i_pool_alloc(&s->pool, n, sizeof *s->draft.touched);
+  s->draft.is_touched = berth_i_pool_zalloc(&s->pool, n, sizeof *s->draft.is_touched);
+  s->lp.key = berth_i_pool_alloc(&s->pool, n, sizeof *s->lp.key);
+  s->best = berth_i_pool_alloc(&s->pool, n, sizeof *s->best);
+  return berth_i_pool_status(&s->pool);
 }
 
 berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, berth_i_slot_solver **out) {
   berth_ctx *ctx = berth_ps_ctx(p);
-  berth_i_slot_solver *s = berth_i_zalloc(ctx, 1, sizeof *s);
+  berth_i_slot_solver *s = berth_i_pool_object(ctx, sizeof *s);
   berth_status st;
   if (!s) return berth_i_nomem(ctx);
   berth_ctx_retain(ctx);
@@ -68,9 +48,8 @@ void berth_i_slot_solver_release(berth_i_slot_solver *s) {
   berth_ctx *ctx;
   if (!s) return;
   ctx = s->ctx;
-  free_rooms(s);
   berth_ps_release(s->ps);
-  berth_i_free(ctx, s, 1, sizeof *s);
+  berth_i_pool_free(&s->pool);
   berth_ctx_release(ctx);
 }
 

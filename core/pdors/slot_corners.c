@@ -15,7 +15,7 @@ static berth_status put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) 
   berth_status st = BERTH_OK;
   int32_t i;
   for (i = 0; i < 3 && st == BERTH_OK; i++)
-    st = berth_i_grow(s->ctx, (void **)array[i], &l->cap[i], (size_t)l->n + 1, sizeof **array[i]);
+    st = berth_i_pool_grow(&s->pool, (void **)array[i], &l->cap[i], (size_t)l->n + 1, sizeof **array[i]);
   if (st != BERTH_OK) return st;
   l->units[0][l->n] = p.workers;
   l->units[1][l->n] = p.servers;

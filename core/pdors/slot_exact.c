@@ -15,6 +15,7 @@ typedef struct layer {
 } layer;
 
 typedef struct table {
+  berth_i_pool pool;
   berth_i_slot_want want;
   option *option;
   size_t options, option_cap;
@@ -57,7 +58,7 @@ static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i
     for (p = 0; p <= servers; p++) {
       double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
       if (loss > t->gap) continue;
-      if ((st = berth_i_grow(s->ctx, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK)
+      if ((st = berth_i_pool_grow(&t->pool, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK)
         return st;
       t->option[t->options++] = (option){ { w, p }, loss };
     }
@@ -76,7 +77,7 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
     return BERTH_OK;
   }
   for (i = 0; i < c->count && i < n; i++) {
-    if ((st = berth_i_grow(s->ctx, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer)) != BERTH_OK) return st;
+    if ((st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer)) != BERTH_OK) return st;
     t->layer[t->layers++] = (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };
   }
   return BERTH_OK;
@@ -161,10 +162,10 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
     s->counts.unproved++;
     return BERTH_OK;
   }
-  if (!(t->loss = berth_i_alloc(s->ctx, t->states, sizeof *t->loss)) ||
-      !(t->next = berth_i_alloc(s->ctx, t->states, sizeof *t->next)) ||
-      !(t->chosen = berth_i_alloc(s->ctx, t->layers * t->states, sizeof *t->chosen)))
-    return berth_i_nomem(s->ctx);
+  t->loss = berth_i_pool_alloc(&t->pool, t->states, sizeof *t->loss);
+  t->next = berth_i_pool_alloc(&t->pool, t->states, sizeof *t->next);
+  t->chosen = berth_i_pool_alloc(&t->pool, t->layers * t->states, sizeof *t->chosen);
+  if (berth_i_pool_status(&t->pool) != BERTH_OK) return BERTH_ENOMEM;
   if (!fill(t, s->o.nodes)) {
     s->counts.unproved++;
     return BERTH_OK;
@@ -174,16 +175,8 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
   return BERTH_OK;
 }
 
-static void release(berth_ctx *ctx, table *t) {
-  berth_i_free(ctx, t->option, t->option_cap, sizeof *t->option);
-  berth_i_free(ctx, t->layer, t->layer_cap, sizeof *t->layer);
-  berth_i_free(ctx, t->loss, t->states, sizeof *t->loss);
-  berth_i_free(ctx, t->next, t->states, sizeof *t->next);
-  berth_i_free(ctx, t->chosen, t->layers * t->states, sizeof *t->chosen);
-}
-
 berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
-  table t = { .want = want };
+  table t = { .pool = berth_i_pool_empty(s->ctx), .want = want };
   berth_status st;
   t.gap = (s->best_cost - s->lp.bound) * (1 + 1e-9);
   if (t.gap <= 1e-12 * s->lp.bound) return BERTH_OK;
@@ -194,7 +187,7 @@ berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_regio
     return BERTH_OK;
   }
   if ((st = list_layers(s, g, &t)) == BERTH_OK) st = solve(s, &t);
-  release(s->ctx, &t);
+  berth_i_pool_free(&t.pool);
   if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1]) berth_i_slot_keep(s, g);
   return st;
 }

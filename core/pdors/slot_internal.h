@@ -2,6 +2,7 @@
 #ifndef BERTH_PDORS_SLOT_INTERNAL_H
 #define BERTH_PDORS_SLOT_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "slot.h"
 
 /** Machines that are alike: the same prices of a worker and of a server, the same room. */
@@ -78,6 +79,7 @@ typedef struct berth_i_slot_lp {
 } berth_i_slot_lp;
 
 struct berth_i_slot_solver {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_ps *ps;
   berth_pdors_options o;

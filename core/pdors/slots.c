@@ -46,31 +46,17 @@ const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot) {
 /* One block of three arrays. */
 static berth_status make_room(berth_pdors *d, berth_i_pdors_slot *s) {
   if (s->used) return BERTH_OK;
-  if (!(s->used = berth_i_zalloc(d->ctx, 3 * d->cells, sizeof *s->used))) return berth_i_nomem(d->ctx);
+  if (!(s->used = berth_i_pool_zalloc(&d->pool, 3 * d->cells, sizeof *s->used))) return berth_i_pool_status(&d->pool);
   s->price = s->used + d->cells;
   s->left = s->price + d->cells;
   price_all(d, s);
   return BERTH_OK;
 }
 
-static void release(berth_pdors *d, berth_i_pdors_slot *s) {
-  if (s->used) berth_i_free(d->ctx, s->used, 3 * d->cells, sizeof *s->used);
-  berth_i_free(d->ctx, s->entry, s->cap, sizeof *s->entry);
-}
-
 berth_status berth_i_pdors_slots_init(berth_pdors *d) {
-  if (!(d->slot = berth_i_zalloc(d->ctx, (size_t)d->c.slots, sizeof *d->slot))
-      || !(d->mark = berth_i_zalloc(d->ctx, (size_t)d->c.machines, sizeof *d->mark)))
-    return berth_i_nomem(d->ctx);
-  return make_room(d, &d->blank);
-}
-
-void berth_i_pdors_slots_release(berth_pdors *d) {
-  int32_t t;
-  release(d, &d->blank);
-  for (t = 0; d->slot && t < d->c.slots; t++) release(d, &d->slot[t]);
-  berth_i_free(d->ctx, d->slot, (size_t)d->c.slots, sizeof *d->slot);
-  berth_i_free(d->ctx, d->mark, (size_t)d->c.machines, sizeof *d->mark);
+  d->slot = berth_i_pool_zalloc(&d->pool, (size_t)d->c.slots, sizeof *d->slot);
+  d->mark = berth_i_pool_zalloc(&d->pool, (size_t)d->c.machines, sizeof *d->mark);
+  return d->mark ? make_room(d, &d->blank) : berth_i_pool_status(&d->pool);
 }
 
 /* ---- commitment ------------------------------------------------------------------------------------- */
@@ -103,7 +89,7 @@ static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan 
     same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
     if ((st = make_room(d, s)) != BERTH_OK) break;
     if ((st = check(d, job, plan->slot[i], &plan->place[i])) != BERTH_OK) break;
-    st = berth_i_grow(d->ctx, (void **)&s->entry, &s->cap, s->n + same, sizeof *s->entry);
+    st = berth_i_pool_grow(&d->pool, (void **)&s->entry, &s->cap, s->n + same, sizeof *s->entry);
   }
   return st;
 }
