@@ -141,9 +141,11 @@ static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *ma
 static int32_t *after(berth_cluster *c, int32_t job) { return job == BERTH_NONE ? &c->first_waiting : &c->at[job].after; }
 static int32_t *before(berth_cluster *c, int32_t job) { return job == BERTH_NONE ? &c->last_waiting : &c->at[job].before; }
 
+/* Its place is sought from the end of the list and among the numbers above it, whichever is found first. */
 void berth_i_cluster_enter(berth_cluster *c, int32_t job) {
-  int32_t left = c->last_waiting, right;
-  while (left != BERTH_NONE && left > job) left = c->at[left].before;
+  int32_t left = c->last_waiting, right = job + 1;
+  while (left > job && c->at[right].r.state != BERTH_JOB_WAITING) left = c->at[left].before, right++;
+  if (left > job) left = c->at[right].before;
   right = *after(c, left);
   c->at[job].r.state = BERTH_JOB_WAITING;
   c->at[job].before = left;

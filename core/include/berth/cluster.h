@@ -95,7 +95,8 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
                                  double rate);
 /** A running job goes on at another rate, on what it holds. */
 berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate);
-/** A running job gives back what it holds, and waits.  O(places * resources + those that wait and arrived after it) */
+/** A running job gives back what it holds, and waits.  O(places * resources), and a step for each
+ *  job that waits and arrived after it, or that arrived between it and the next that waits: the fewer */
 berth_status berth_cluster_pause(berth_cluster *c, int32_t job);
 /** A waiting job leaves.  @param cause any number, for the record */
 berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause);

@@ -135,6 +135,14 @@ static void check_order(World *w, const berth_cluster_event *e, double before, i
   w->last_job = e->job;
 }
 
+/* Those that wait by the book, in order. */
+static void compare_waiting(const World *w) {
+  int32_t jobs[JOBS], n = berth_cluster_waiting(w->c, JOBS, jobs), found = 0;
+  for (int32_t j = 0; j < JOBS; j++)
+    if (w->at[j].state == BERTH_JOB_WAITING) CHECK(found < n && jobs[found++] == j);
+  CHECK(found == n);
+}
+
 static void play(berth_ctx *ctx, uint64_t seed) {
   static World w;
   berth_cluster_options o = berth_cluster_default(MACHINES);
@@ -166,6 +174,7 @@ static void play(berth_ctx *ctx, uint64_t seed) {
     decided = (int)berth_rng_below(&w.rng, 5);
     for (int k = 0; k < decided; k++) decide(&w);
     compare(&w);
+    compare_waiting(&w);
   } while (check_bad < 5);
   s = berth_cluster_summarise(w.c);
   CHECK(s.done == w.done && s.refused == w.refused && s.arrived <= JOBS);
