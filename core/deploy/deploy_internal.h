@@ -6,6 +6,7 @@
 #ifndef BERTH_DEPLOY_INTERNAL_H
 #define BERTH_DEPLOY_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "cost/cost_internal.h"
 #include "deploy/analyse/analyse_internal.h"
 #include <berth/deploy.h>
@@ -39,6 +40,7 @@ struct berth_i_values; /* of the evaluator */
 struct berth_deploy_list;
 
 struct berth_deploy {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs;
   berth_cost *cost;              /* at the full batch */
@@ -60,7 +62,6 @@ struct berth_deploy {
   int32_t *device_group;         /* [n_devices] from 0, by their lowest device */
   int32_t n_sets, n_places;      /* n_places = n_sets + n_devices */
   int32_t *place_at, *place_device; /* [n_places + 1] */
-  size_t place_cap[2];           /* of these two */
   int32_t *position;             /* [n_places * n_devices] of the device in the place; BERTH_NONE */
   int32_t *set_place;            /* [n_sets] the set itself; a set of one device: that device alone */
   double *speed;                 /* [n_devices] of the whole graph, shares of all devices adding up to 1 */
@@ -139,12 +140,6 @@ berth_status berth_i_deploy_ops(berth_deploy *d);
 berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o);
 berth_status berth_i_deploy_lay_out(berth_deploy *d);
 berth_status berth_i_deploy_actions(berth_deploy *d);
-void berth_i_deploy_sets_release(berth_deploy *d);
-void berth_i_deploy_ops_release(berth_deploy *d);
-void berth_i_deploy_times_release(berth_deploy *d);
-void berth_i_deploy_layout_release(berth_deploy *d);
-void berth_i_deploy_actions_release(berth_deploy *d);
-void berth_i_deploy_dealt_release(berth_deploy *d);
 void berth_i_values_release(berth_deploy *d);
 
 /* ---- compiled graphs in an arena ---------------------------------------------------------- */

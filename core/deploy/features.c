@@ -46,7 +46,7 @@ static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
   double *x = v->place_seconds;
   int32_t g, m, k;
   if (x) return BERTH_OK;
-  if (!(x = v->place_seconds = berth_i_alloc(d->ctx, n, SIZES * sizeof *x))) return berth_i_nomem(d->ctx);
+  if (!(x = v->place_seconds = berth_i_pool_alloc(&v->pool, n, SIZES * sizeof *x))) return berth_i_pool_status(&v->pool);
   for (g = 0; g < d->n_groups; g++) {
     for (m = 0; m < d->n_device_groups; m++) {
       for (k = 0; k < SIZES; k++) *x++ = mean_on(d, g, m, samples_at(d, k));

@@ -123,10 +123,10 @@ static berth_status mean_seconds(way *w, berth_i_stance a, berth_i_stance b, dou
   return st;
 }
 
-static berth_status make_table(berth_deploy *d, berth_i_values *v) {
+static berth_status make_table(berth_i_values *v) {
   size_t i, n = (size_t)v->n_stances * (size_t)v->n_stances;
   if (v->rate) return BERTH_OK;
-  if (!(v->rate = berth_i_alloc(d->ctx, n, sizeof *v->rate))) return berth_i_nomem(d->ctx);
+  if (!(v->rate = berth_i_pool_alloc(&v->pool, n, sizeof *v->rate))) return berth_i_pool_status(&v->pool);
   for (i = 0; i < n; i++) v->rate[i].cut = NAN;
   return BERTH_OK;
 }
@@ -135,7 +135,7 @@ berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, i
   way w = { d, v, true, 0, false };
   double cut, whole;
   berth_i_rate *r;
-  berth_status st = make_table(d, v);
+  berth_status st = make_table(v);
   if (st != BERTH_OK) return st;
   *out = r = &v->rate[(size_t)from * (size_t)v->n_stances + (size_t)to];
   if (!isnan(r->cut)) return BERTH_OK;

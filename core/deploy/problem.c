@@ -105,7 +105,7 @@ static berth_status check(const berth_cost *cost, const berth_deploy_options *o)
 /* ---- life --------------------------------------------------------------------------------- */
 
 static berth_deploy *make_empty(berth_cost *cost, const berth_deploy_options *o) {
-  berth_deploy *d = berth_i_zalloc(cost->ctx, 1, sizeof *d);
+  berth_deploy *d = berth_i_pool_object(cost->ctx, sizeof *d);
   if (!d) return NULL;
   d->ctx = cost->ctx;
   d->refs = 1;
@@ -183,15 +183,12 @@ void berth_deploy_release(berth_deploy *d) {
   if (d->baselines) berth_i_baselines_drop(d->baselines);
   berth_i_values_release(d);
   berth_i_emission_release(d, d->scratch);
-  berth_i_deploy_dealt_release(d);
-  berth_i_deploy_actions_release(d);
-  berth_i_deploy_layout_release(d);
-  berth_i_deploy_sets_release(d);
-  berth_i_deploy_ops_release(d);
-  berth_i_deploy_times_release(d);
+  for (int32_t i = 0; d->moves && i < BERTH_I_MOVE_SLOTS; i++)
+    berth_i_free(ctx, d->moves[i].move, (size_t)d->moves[i].n, sizeof *d->moves[i].move);
+  for (int32_t k = 0; k < d->n_points; k++) berth_cost_release(d->point_cost[k]);
   berth_analysis_release(d->analysis);
   berth_cost_release(d->cost);
-  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_i_pool_free(&d->pool);
   berth_ctx_release(ctx);
 }
 

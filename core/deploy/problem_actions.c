@@ -5,7 +5,7 @@
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static berth_status add(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option, berth_deploy_shares shares) {
-  berth_status st = berth_i_grow(d->ctx, (void **)&d->action, cap, (size_t)d->n_actions + 1, sizeof *d->action);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->action, cap, (size_t)d->n_actions + 1, sizeof *d->action);
   if (st == BERTH_OK) d->action[d->n_actions++] = (berth_action){ set, option, shares };
   return st;
 }
@@ -127,18 +127,13 @@ berth_status berth_i_deploy_actions(berth_deploy *d) {
   berth_status st = add_all(d, &d->action_cap);
   int32_t group;
   if (st != BERTH_OK) return st;
-  d->legal = berth_i_alloc(d->ctx, (size_t)d->n_groups, (size_t)d->n_actions);
+  d->legal = berth_i_pool_alloc(&d->pool, (size_t)d->n_groups, (size_t)d->n_actions);
   if (!d->legal) return berth_i_nomem(d->ctx);
   for (group = 0; group < d->n_groups; group++) {
     mark_group(d, group);
     if (!has_legal(d, group)) return no_action(d, group);
   }
   return BERTH_OK;
-}
-
-void berth_i_deploy_actions_release(berth_deploy *d) {
-  berth_i_free(d->ctx, d->action, d->action_cap, sizeof *d->action);
-  berth_i_free(d->ctx, d->legal, (size_t)d->n_groups, (size_t)d->n_actions);
 }
 
 /* ---- strategies ------------------------------------------------------------------------------- */

@@ -91,8 +91,8 @@ static berth_status group_ops(berth_deploy *d) {
 static berth_status list_groups(berth_deploy *d) {
   size_t n = (size_t)d->n_groups;
   int32_t k, op;
-  d->group_at = berth_i_zalloc(d->ctx, n + 1, sizeof *d->group_at);
-  d->group_seconds = berth_i_zalloc(d->ctx, n, sizeof *d->group_seconds);
+  d->group_at = berth_i_pool_zalloc(&d->pool, n + 1, sizeof *d->group_at);
+  d->group_seconds = berth_i_pool_zalloc(&d->pool, n, sizeof *d->group_seconds);
   if (!d->group_at || !d->group_seconds) return berth_i_nomem(d->ctx);
   for (op = 0; op < d->n_ops; op++) {
     d->group_at[d->group[op]]++;
@@ -171,20 +171,23 @@ done:
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static bool alloc_ops(berth_deploy *d) {
+static berth_status alloc_ops(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
-  return (d->cut_op = berth_i_alloc(d->ctx, n, 1)) && (d->scales = berth_i_alloc(d->ctx, n, 1)) &&
-         (d->update_number = berth_i_alloc(d->ctx, n, sizeof *d->update_number)) &&
-         (d->level = berth_i_alloc(d->ctx, n, sizeof *d->level)) &&
-         (d->first_reader = berth_i_alloc(d->ctx, n, sizeof *d->first_reader)) &&
-         (d->rank = berth_i_alloc(d->ctx, n, sizeof *d->rank)) && (d->group = berth_i_alloc(d->ctx, n, sizeof *d->group)) &&
-         (d->group_op = berth_i_alloc(d->ctx, n, sizeof *d->group_op));
+  d->cut_op = berth_i_pool_alloc(&d->pool, n, 1);
+  d->scales = berth_i_pool_alloc(&d->pool, n, 1);
+  d->update_number = berth_i_pool_alloc(&d->pool, n, sizeof *d->update_number);
+  d->level = berth_i_pool_alloc(&d->pool, n, sizeof *d->level);
+  d->first_reader = berth_i_pool_alloc(&d->pool, n, sizeof *d->first_reader);
+  d->rank = berth_i_pool_alloc(&d->pool, n, sizeof *d->rank);
+  d->group = berth_i_pool_alloc(&d->pool, n, sizeof *d->group);
+  d->group_op = berth_i_pool_alloc(&d->pool, n, sizeof *d->group_op);
+  return berth_i_pool_status(&d->pool);
 }
 
 berth_status berth_i_deploy_ops(berth_deploy *d) {
   int32_t op;
   berth_status st;
-  if (!alloc_ops(d)) return berth_i_nomem(d->ctx);
+  if ((st = alloc_ops(d)) != BERTH_OK) return st;
   d->role = berth_analysis_role(d->analysis);
   d->cut_tensor = berth_analysis_batch(d->analysis);
   find_cut_ops(d);
@@ -195,18 +198,4 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
   if ((st = group_ops(d)) != BERTH_OK) return st;
   if ((st = list_groups(d)) != BERTH_OK) return st;
   return find_rank(d);
-}
-
-void berth_i_deploy_ops_release(berth_deploy *d) {
-  size_t n = (size_t)d->n_ops, groups = (size_t)d->n_groups;
-  berth_i_free(d->ctx, d->cut_op, n, 1);
-  berth_i_free(d->ctx, d->scales, n, 1);
-  berth_i_free(d->ctx, d->update_number, n, sizeof *d->update_number);
-  berth_i_free(d->ctx, d->level, n, sizeof *d->level);
-  berth_i_free(d->ctx, d->first_reader, n, sizeof *d->first_reader);
-  berth_i_free(d->ctx, d->rank, n, sizeof *d->rank);
-  berth_i_free(d->ctx, d->group, n, sizeof *d->group);
-  berth_i_free(d->ctx, d->group_op, n, sizeof *d->group_op);
-  berth_i_free(d->ctx, d->group_at, groups + 1, sizeof *d->group_at);
-  berth_i_free(d->ctx, d->group_seconds, groups, sizeof *d->group_seconds);
 }

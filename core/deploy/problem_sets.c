@@ -36,14 +36,14 @@ static berth_status find_groups(berth_deploy *d, const int32_t *given) {
 
 static berth_status begin_place(Sets *s) {
   berth_deploy *d = s->d;
-  berth_status st = berth_i_grow(d->ctx, (void **)&d->place_at, &s->cap_at, (size_t)d->n_places + 2, sizeof *d->place_at);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_at, &s->cap_at, (size_t)d->n_places + 2, sizeof *d->place_at);
   if (st == BERTH_OK && d->n_places == 0) d->place_at[0] = 0;
   return st;
 }
 
 static berth_status add_device(Sets *s, int32_t *n, int32_t device) {
   berth_deploy *d = s->d;
-  berth_status st = berth_i_grow(d->ctx, (void **)&d->place_device, &s->cap_device, (size_t)*n + 1, sizeof *d->place_device);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_device, &s->cap_device, (size_t)*n + 1, sizeof *d->place_device);
   if (st == BERTH_OK) d->place_device[(*n)++] = device;
   return st;
 }
@@ -174,9 +174,9 @@ static berth_status add_alone(Sets *s) {
 static berth_status index_places(berth_deploy *d) {
   size_t n = (size_t)d->n_places;
   int32_t place, k;
-  d->set_place = berth_i_alloc(d->ctx, (size_t)d->n_sets, sizeof *d->set_place);
-  d->position = berth_i_alloc(d->ctx, n, (size_t)d->n_devices * sizeof *d->position);
-  if (!d->set_place || !d->position) return berth_i_nomem(d->ctx);
+  d->set_place = berth_i_pool_alloc(&d->pool, (size_t)d->n_sets, sizeof *d->set_place);
+  d->position = berth_i_pool_alloc(&d->pool, n, (size_t)d->n_devices * sizeof *d->position);
+  if (berth_i_pool_status(&d->pool) != BERTH_OK) return BERTH_ENOMEM;
   memset(d->position, 0xff, n * (size_t)d->n_devices * sizeof *d->position);
   for (place = 0; place < d->n_places; place++) {
     const int32_t *device = berth_i_place_devices(d, place);
@@ -189,7 +189,7 @@ static berth_status index_places(berth_deploy *d) {
 berth_status berth_i_deploy_sets(berth_deploy *d, const berth_deploy_options *o) {
   Sets s = { .d = d };
   berth_status st = BERTH_ENOMEM;
-  d->device_group = berth_i_alloc(d->ctx, (size_t)d->n_devices, sizeof *d->device_group);
+  d->device_group = berth_i_pool_alloc(&d->pool, (size_t)d->n_devices, sizeof *d->device_group);
   s.in = berth_i_alloc(d->ctx, (size_t)d->n_devices, 1);
   if (!d->device_group || !s.in) {
     st = berth_i_nomem(d->ctx);
@@ -200,16 +200,6 @@ berth_status berth_i_deploy_sets(berth_deploy *d, const berth_deploy_options *o)
   if ((st = add_alone(&s)) != BERTH_OK) goto done;
   st = index_places(d);
 done:
-  d->place_cap[0] = s.cap_at;
-  d->place_cap[1] = s.cap_device;
   berth_i_free(d->ctx, s.in, (size_t)d->n_devices, 1);
   return st;
-}
-
-void berth_i_deploy_sets_release(berth_deploy *d) {
-  berth_i_free(d->ctx, d->device_group, (size_t)d->n_devices, sizeof *d->device_group);
-  berth_i_free(d->ctx, d->set_place, (size_t)d->n_sets, sizeof *d->set_place);
-  berth_i_free(d->ctx, d->position, (size_t)d->n_places, (size_t)d->n_devices * sizeof *d->position);
-  berth_i_free(d->ctx, d->place_at, d->place_cap[0], sizeof *d->place_at);
-  berth_i_free(d->ctx, d->place_device, d->place_cap[1], sizeof *d->place_device);
 }

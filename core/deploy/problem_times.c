@@ -36,9 +36,9 @@ static void insert_point(berth_deploy *d, int32_t batch, berth_cost *c) {
 static berth_status take_points(berth_deploy *d, const berth_deploy_options *o) {
   size_t n = (size_t)o->n_points + 1;
   int32_t k;
-  d->point_batch = berth_i_alloc(d->ctx, n, sizeof *d->point_batch);
-  d->point_cost = berth_i_alloc(d->ctx, n, sizeof *d->point_cost);
-  if (!d->point_batch || !d->point_cost) return berth_i_nomem(d->ctx);
+  d->point_batch = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_batch);
+  d->point_cost = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_cost);
+  if (berth_i_pool_status(&d->pool) != BERTH_OK) return BERTH_ENOMEM;
   insert_point(d, d->batch, d->cost);
   for (k = 0; k < o->n_points; k++) {
     berth_status st = check_point(d, o, k);
@@ -123,22 +123,12 @@ berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o
   berth_status st = take_points(d, o);
   int32_t op;
   if (st != BERTH_OK) return st;
-  d->roofline = berth_i_alloc(d->ctx, (size_t)d->n_ops, 1);
-  d->mean_seconds = berth_i_alloc(d->ctx, (size_t)d->n_ops, sizeof *d->mean_seconds);
-  d->speed = berth_i_alloc(d->ctx, (size_t)d->n_devices, sizeof *d->speed);
-  if (!d->roofline || !d->mean_seconds || !d->speed) return berth_i_nomem(d->ctx);
+  d->roofline = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, 1);
+  d->mean_seconds = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, sizeof *d->mean_seconds);
+  d->speed = berth_i_pool_alloc(&d->pool, (size_t)d->n_devices, sizeof *d->speed);
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (op = 0; op < d->n_ops; op++) d->roofline[op] = has_roofline(d->g, op);
   if ((st = berth_cost_mean_ops(d->cost, d->mean_seconds)) != BERTH_OK) return st;
   find_speeds(d);
   return BERTH_OK;
-}
-
-void berth_i_deploy_times_release(berth_deploy *d) {
-  int32_t k;
-  for (k = 0; k < d->n_points; k++) berth_cost_release(d->point_cost[k]);
-  berth_i_free(d->ctx, d->point_batch, (size_t)d->o.n_points + 1, sizeof *d->point_batch);
-  berth_i_free(d->ctx, d->point_cost, (size_t)d->o.n_points + 1, sizeof *d->point_cost);
-  berth_i_free(d->ctx, d->roofline, (size_t)d->n_ops, 1);
-  berth_i_free(d->ctx, d->mean_seconds, (size_t)d->n_ops, sizeof *d->mean_seconds);
-  berth_i_free(d->ctx, d->speed, (size_t)d->n_devices, sizeof *d->speed);
 }

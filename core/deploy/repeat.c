@@ -108,8 +108,8 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
   berth_i_cut cut = d->action[action].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   choice r = { d, v, group, berth_i_action_place(d, action), 0, 0, NULL };
   if (*kept) return *kept;
-  if (!(*kept = berth_i_zalloc(d->ctx, 1, size))) {
-    berth_i_nomem(d->ctx);
+  if (!(*kept = berth_i_pool_zalloc(&v->pool, 1, size))) {
+    berth_i_pool_status(&v->pool);
     return NULL;
   }
   r.sfb = *kept;
@@ -132,48 +132,27 @@ static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32
 /* ---- by a minimum cut ------------------------------------------------------------------------------------- */
 
 typedef struct cut {
+  berth_i_pool pool;
   berth_sfb_problem p;
-  size_t ops, tensors, readers, gradients;
   double *seconds, *bandwidth, *bytes, *gradient_bytes, *gradient_seconds;
   int32_t *replicas, *producer, *first, *consumer, *gradient_op;
   uint8_t *barred;
 } cut;
 
-static berth_status cut_alloc(berth_ctx *ctx, const berth_deploy *d, cut *c) {
-  c->ops = (size_t)d->n_ops;
-  c->tensors = (size_t)d->g->n_tensors;
-  c->readers = (size_t)d->g->n_edges;
-  c->gradients = c->tensors;
-  c->seconds = berth_i_alloc(ctx, c->ops, sizeof *c->seconds);
-  c->bandwidth = berth_i_alloc(ctx, c->ops, sizeof *c->bandwidth);
-  c->replicas = berth_i_alloc(ctx, c->ops, sizeof *c->replicas);
-  c->barred = berth_i_alloc(ctx, c->ops, sizeof *c->barred);
-  c->bytes = berth_i_alloc(ctx, c->tensors, sizeof *c->bytes);
-  c->producer = berth_i_alloc(ctx, c->tensors, sizeof *c->producer);
-  c->first = berth_i_alloc(ctx, c->tensors + 1, sizeof *c->first);
-  c->consumer = berth_i_alloc(ctx, c->readers, sizeof *c->consumer);
-  c->gradient_op = berth_i_alloc(ctx, c->gradients, sizeof *c->gradient_op);
-  c->gradient_bytes = berth_i_alloc(ctx, c->gradients, sizeof *c->gradient_bytes);
-  c->gradient_seconds = berth_i_alloc(ctx, c->gradients, sizeof *c->gradient_seconds);
-  if (!c->seconds || !c->bandwidth || !c->replicas || !c->barred || !c->bytes || !c->producer || !c->first || !c->consumer ||
-      !c->gradient_op || !c->gradient_bytes || !c->gradient_seconds) {
-    return berth_i_nomem(ctx);
-  }
-  return BERTH_OK;
-}
-
-static void cut_free(berth_ctx *ctx, cut *c) {
-  berth_i_free(ctx, c->seconds, c->ops, sizeof *c->seconds);
-  berth_i_free(ctx, c->bandwidth, c->ops, sizeof *c->bandwidth);
-  berth_i_free(ctx, c->replicas, c->ops, sizeof *c->replicas);
-  berth_i_free(ctx, c->barred, c->ops, sizeof *c->barred);
-  berth_i_free(ctx, c->bytes, c->tensors, sizeof *c->bytes);
-  berth_i_free(ctx, c->producer, c->tensors, sizeof *c->producer);
-  berth_i_free(ctx, c->first, c->tensors + 1, sizeof *c->first);
-  berth_i_free(ctx, c->consumer, c->readers, sizeof *c->consumer);
-  berth_i_free(ctx, c->gradient_op, c->gradients, sizeof *c->gradient_op);
-  berth_i_free(ctx, c->gradient_bytes, c->gradients, sizeof *c->gradient_bytes);
-  berth_i_free(ctx, c->gradient_seconds, c->gradients, sizeof *c->gradient_seconds);
+static berth_status cut_alloc(const berth_deploy *d, cut *c) {
+  size_t ops = (size_t)d->n_ops, tensors = (size_t)d->g->n_tensors, readers = (size_t)d->g->n_edges;
+  c->seconds = berth_i_pool_alloc(&c->pool, ops, sizeof *c->seconds);
+  c->bandwidth = berth_i_pool_alloc(&c->pool, ops, sizeof *c->bandwidth);
+  c->replicas = berth_i_pool_alloc(&c->pool, ops, sizeof *c->replicas);
+  c->barred = berth_i_pool_alloc(&c->pool, ops, sizeof *c->barred);
+  c->bytes = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->bytes);
+  c->producer = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->producer);
+  c->first = berth_i_pool_alloc(&c->pool, tensors + 1, sizeof *c->first);
+  c->consumer = berth_i_pool_alloc(&c->pool, readers, sizeof *c->consumer);
+  c->gradient_op = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_op);
+  c->gradient_bytes = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_bytes);
+  c->gradient_seconds = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_seconds);
+  return berth_i_pool_status(&c->pool);
 }
 
 /* T of which (1 - 1/M) T is what the slowest replica takes longer; B of which (M-1)/M S/B is the time of an AllGather of 1 MiB. */
@@ -249,12 +228,13 @@ static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t
   cut c;
   berth_status st;
   memset(&c, 0, sizeof c);
+  c.pool = berth_i_pool_empty(d->ctx);
   c.p = berth_sfb_default(BERTH_SFB_PER_DEVICE);
-  if ((st = cut_alloc(d->ctx, d, &c)) == BERTH_OK) {
+  if ((st = cut_alloc(d, &c)) == BERTH_OK) {
     cut_fill(d, v, action, &c);
     st = berth_sfb_choose(d->ctx, &c.p, duplicate, NULL, NULL, &worth);
   }
-  cut_free(d->ctx, &c);
+  berth_i_pool_free(&c.pool);
   return st;
 }
 

@@ -105,28 +105,23 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
                                 berth_deploy_value *out) {
   size_t n = (size_t)d->n_ops;
   guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0, 0 } };
+  berth_i_pool scratch = berth_i_pool_empty(d->ctx);
   berth_status st;
   if (most < 2) return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
-  x.now = berth_i_alloc(d->ctx, n, 1);
-  x.trial = berth_i_alloc(d->ctx, n, 1);
-  x.up = berth_i_alloc(d->ctx, n, sizeof *x.up);
-  x.slot = berth_i_alloc(d->ctx, n, sizeof *x.slot);
-  x.list = berth_i_alloc(d->ctx, n, sizeof *x.list);
-  if (x.now && x.trial && x.up && x.slot && x.list) {
+  x.now = berth_i_pool_alloc(&scratch, n, 1);
+  x.trial = berth_i_pool_alloc(&scratch, n, 1);
+  x.up = berth_i_pool_alloc(&scratch, n, sizeof *x.up);
+  x.slot = berth_i_pool_alloc(&scratch, n, sizeof *x.slot);
+  x.list = berth_i_pool_alloc(&scratch, n, sizeof *x.list);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     memcpy(x.now, duplicate, n);
     st = run(&x);
-  } else {
-    st = berth_i_nomem(d->ctx);
   }
   if (st == BERTH_OK) {
     memcpy(duplicate, x.now, n);
     *out = x.best;
   }
-  berth_i_free(d->ctx, x.now, n, 1);
-  berth_i_free(d->ctx, x.trial, n, 1);
-  berth_i_free(d->ctx, x.up, n, sizeof *x.up);
-  berth_i_free(d->ctx, x.slot, n, sizeof *x.slot);
-  berth_i_free(d->ctx, x.list, n, sizeof *x.list);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

@@ -1,5 +1,5 @@
 /* Sufficient factor broadcasting as a minimum cut. */
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include "extern/igraph_internal.h"
 #include <berth/deploy.h>
 
@@ -171,6 +171,7 @@ berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p, const
 
 /* Nodes: ops, then tensors, then the source (not duplicated) and the target (duplicated). */
 typedef struct Net {
+  berth_i_pool pool;
   int32_t source, target, n, arcs, most;
   int32_t *from, *to;
   double *capacity; /* INFINITY: never cut */
@@ -178,29 +179,21 @@ typedef struct Net {
   uint8_t *side;    /* [n] 1: with the target */
 } Net;
 
-static void net_release(berth_ctx *ctx, const berth_sfb_problem *p, Net *x) {
-  berth_i_free(ctx, x->side, (size_t)x->n, sizeof *x->side);
-  berth_i_free(ctx, x->net, (size_t)p->ops, sizeof *x->net);
-  berth_i_free(ctx, x->capacity, (size_t)x->most, sizeof *x->capacity);
-  berth_i_free(ctx, x->to, (size_t)x->most, sizeof *x->to);
-  berth_i_free(ctx, x->from, (size_t)x->most, sizeof *x->from);
-}
-
 static berth_status net_init(berth_ctx *ctx, const berth_sfb_problem *p, Net *x) {
   int64_t edges = p->tensors > 0 ? p->first[p->tensors] : 0, nodes = (int64_t)p->ops + p->tensors + 2;
   int64_t most = (int64_t)p->ops + p->tensors + edges;
-  memset(x, 0, sizeof *x);
+  *x = (Net){ .pool = berth_i_pool_empty(ctx) };
   if (nodes > INT32_MAX || most > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "too many ops, tensors and edges");
   x->n = (int32_t)nodes;
   x->most = (int32_t)most;
   x->source = x->n - 2;
   x->target = x->n - 1;
-  x->from = berth_i_alloc(ctx, (size_t)x->most, sizeof *x->from);
-  x->to = berth_i_alloc(ctx, (size_t)x->most, sizeof *x->to);
-  x->capacity = berth_i_alloc(ctx, (size_t)x->most, sizeof *x->capacity);
-  x->net = berth_i_zalloc(ctx, (size_t)p->ops, sizeof *x->net);
-  x->side = berth_i_zalloc(ctx, (size_t)x->n, sizeof *x->side);
-  return x->from && x->to && x->capacity && x->net && x->side ? BERTH_OK : berth_i_nomem(ctx);
+  x->from = berth_i_pool_alloc(&x->pool, (size_t)x->most, sizeof *x->from);
+  x->to = berth_i_pool_alloc(&x->pool, (size_t)x->most, sizeof *x->to);
+  x->capacity = berth_i_pool_alloc(&x->pool, (size_t)x->most, sizeof *x->capacity);
+  x->net = berth_i_pool_zalloc(&x->pool, (size_t)p->ops, sizeof *x->net);
+  x->side = berth_i_pool_zalloc(&x->pool, (size_t)x->n, sizeof *x->side);
+  return berth_i_pool_status(&x->pool);
 }
 
 static void arc(Net *x, int32_t from, int32_t to, double capacity) {
@@ -278,6 +271,6 @@ berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_
   memcpy(duplicated, x.side, (size_t)p->ops);
   *out = value_of(p, duplicated, gathered, removed);
 done:
-  net_release(ctx, p, &x);
+  berth_i_pool_free(&x.pool);
   return st;
 }

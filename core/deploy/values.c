@@ -8,6 +8,7 @@
 BERTH_I_SORT(sort_crossings, berth_i_crossing, BERTH_I_UP(from) BERTH_I_UP(to) BERTH_I_UP(cut) BERTH_I_UP(whole))
 
 typedef struct gatherer {
+  berth_i_pool pool;
   berth_i_crossing *list;
   size_t n, cap;
   int32_t *seen; /* [n_groups] the last tensor that a group was seen to read, and one more */
@@ -23,7 +24,7 @@ static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int
     d->values->inner[from] += bytes;
     return BERTH_OK;
   }
-  if ((st = berth_i_grow(d->ctx, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&x->pool, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list)) != BERTH_OK) return st;
   x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0, d->cut_tensor[tensor] ? 0 : bytes };
   return BERTH_OK;
 }
@@ -59,13 +60,13 @@ static berth_status keep_crossings(berth_deploy *d, const gatherer *x) {
   berth_i_values *v = d->values;
   size_t n = (size_t)(v->n_crossings = x->n > 0 ? merge(x->list, x->n) : 0);
   size_t i;
-  v->crossing = berth_i_alloc(d->ctx, n, sizeof *v->crossing);
-  v->from = berth_i_alloc(d->ctx, n, sizeof *v->from);
-  v->to = berth_i_alloc(d->ctx, n, sizeof *v->to);
-  v->in = berth_i_alloc(d->ctx, n, sizeof *v->in);
-  v->out_at = berth_i_zalloc(d->ctx, (size_t)d->n_groups + 1, sizeof *v->out_at);
-  v->in_at = berth_i_zalloc(d->ctx, (size_t)d->n_groups + 1, sizeof *v->in_at);
-  if (!v->crossing || !v->from || !v->to || !v->in || !v->out_at || !v->in_at) return berth_i_nomem(d->ctx);
+  v->crossing = berth_i_pool_alloc(&v->pool, n, sizeof *v->crossing);
+  v->from = berth_i_pool_alloc(&v->pool, n, sizeof *v->from);
+  v->to = berth_i_pool_alloc(&v->pool, n, sizeof *v->to);
+  v->in = berth_i_pool_alloc(&v->pool, n, sizeof *v->in);
+  v->out_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->out_at);
+  v->in_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->in_at);
+  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (i = 0; i < n; i++) {
     v->crossing[i] = x->list[i];
     v->from[i] = x->list[i].from;
@@ -90,16 +91,16 @@ static void index_crossings(const berth_deploy *d, berth_i_values *v) {
 }
 
 static berth_status make_crossings(berth_deploy *d) {
-  gatherer x = { NULL, 0, 0, NULL };
-  berth_status st = BERTH_ENOMEM;
-  if (!(x.seen = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *x.seen))) return berth_i_nomem(d->ctx);
+  gatherer x = { berth_i_pool_empty(d->ctx), NULL, 0, 0, NULL };
+  berth_status st;
+  x.seen = berth_i_pool_zalloc(&x.pool, (size_t)d->n_groups, sizeof *x.seen);
+  if ((st = berth_i_pool_status(&x.pool)) != BERTH_OK) goto done;
   if ((st = gather(d, &x)) != BERTH_OK) goto done;
   sort_crossings(x.list, x.n);
   if ((st = keep_crossings(d, &x)) != BERTH_OK) goto done;
   index_crossings(d, d->values);
 done:
-  berth_i_free(d->ctx, x.list, x.cap, sizeof *x.list);
-  berth_i_free(d->ctx, x.seen, (size_t)d->n_groups, sizeof *x.seen);
+  berth_i_pool_free(&x.pool);
   return st;
 }
 
@@ -108,9 +109,9 @@ done:
 static berth_status make_orders(berth_deploy *d) {
   berth_i_values *v = d->values;
   int32_t *next = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *next), g, i;
-  v->in_order = berth_i_alloc(d->ctx, (size_t)d->n_ops, sizeof *v->in_order);
-  v->index = berth_i_alloc(d->ctx, (size_t)d->n_ops, sizeof *v->index);
-  if (next && v->in_order && v->index) {
+  v->in_order = berth_i_pool_alloc(&v->pool, (size_t)d->n_ops, sizeof *v->in_order);
+  v->index = berth_i_pool_alloc(&v->pool, (size_t)d->n_ops, sizeof *v->index);
+  if (next && v->index) {
     for (g = 0; g < d->n_groups; g++) next[g] = d->group_at[g];
     for (i = 0; i < d->n_ops; i++) v->in_order[next[d->group[d->g->topo[i]]]++] = d->g->topo[i];
     for (i = 0; i < d->n_ops; i++) {
@@ -120,7 +121,7 @@ static berth_status make_orders(berth_deploy *d) {
     }
   }
   berth_i_free(d->ctx, next, (size_t)d->n_groups, sizeof *next);
-  return next && v->in_order && v->index ? BERTH_OK : berth_i_nomem(d->ctx);
+  return next ? berth_i_pool_status(&v->pool) : berth_i_nomem(d->ctx);
 }
 
 static bool is_for_update(const berth_deploy *d, int32_t t) {
@@ -140,10 +141,10 @@ static berth_status make_gradients(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t n = (size_t)d->g->n_tensors;
   int32_t t, g;
-  v->reduced = berth_i_alloc(d->ctx, n, sizeof *v->reduced);
-  v->gradient = berth_i_alloc(d->ctx, n, sizeof *v->gradient);
-  v->gradient_at = berth_i_zalloc(d->ctx, (size_t)d->n_groups + 1, sizeof *v->gradient_at);
-  if (!v->reduced || !v->gradient || !v->gradient_at) return berth_i_nomem(d->ctx);
+  v->reduced = berth_i_pool_alloc(&v->pool, n, sizeof *v->reduced);
+  v->gradient = berth_i_pool_alloc(&v->pool, n, sizeof *v->gradient);
+  v->gradient_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->gradient_at);
+  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (t = 0; t < d->g->n_tensors; t++) {
     g = d->group[d->g->producer[t]];
     if ((v->reduced[t] = is_reduced(d, t))) v->gradient_at[g + 1]++;
@@ -183,9 +184,9 @@ static berth_status make_stances(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t n = (size_t)d->n_actions;
   int32_t a;
-  v->stance = berth_i_alloc(d->ctx, n, sizeof *v->stance);
-  v->stance_of = berth_i_alloc(d->ctx, n, sizeof *v->stance_of);
-  if (!v->stance || !v->stance_of) return berth_i_nomem(d->ctx);
+  v->stance = berth_i_pool_alloc(&v->pool, n, sizeof *v->stance);
+  v->stance_of = berth_i_pool_alloc(&v->pool, n, sizeof *v->stance_of);
+  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (a = 0; a < d->n_actions; a++) {
     berth_i_stance s = stance_of(d, a);
     int32_t k = v->stance_of[a] = find_stance(v, s);
@@ -198,12 +199,12 @@ static berth_status make_stances(berth_deploy *d) {
 static berth_status make_tables(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions, i;
-  v->seconds = berth_i_alloc(d->ctx, g * s, sizeof *v->seconds);
-  v->sync = berth_i_alloc(d->ctx, g * a, sizeof *v->sync);
-  v->sfb = berth_i_zalloc(d->ctx, g * a, sizeof *v->sfb);
-  v->load = berth_i_zalloc(d->ctx, (size_t)d->t->n_links, sizeof *v->load);
-  v->touched = berth_i_alloc(d->ctx, (size_t)d->t->n_links, sizeof *v->touched);
-  if (!v->seconds || !v->sync || !v->sfb || !v->load || !v->touched) return berth_i_nomem(d->ctx);
+  v->seconds = berth_i_pool_alloc(&v->pool, g * s, sizeof *v->seconds);
+  v->sync = berth_i_pool_alloc(&v->pool, g * a, sizeof *v->sync);
+  v->sfb = berth_i_pool_zalloc(&v->pool, g * a, sizeof *v->sfb);
+  v->load = berth_i_pool_zalloc(&v->pool, (size_t)d->t->n_links, sizeof *v->load);
+  v->touched = berth_i_pool_alloc(&v->pool, (size_t)d->t->n_links, sizeof *v->touched);
+  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (i = 0; i < g * s; i++) v->seconds[i] = NAN;
   for (i = 0; i < g * a; i++) v->sync[i] = NAN;
   return BERTH_OK;
@@ -214,10 +215,10 @@ static berth_status make_tables(berth_deploy *d) {
 static berth_status fill(berth_deploy *d) {
   berth_i_values *v = d->values;
   berth_status st;
-  v->inner = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *v->inner);
-  v->params = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *v->params);
-  v->rows = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *v->rows);
-  if (!v->inner || !v->params || !v->rows) return berth_i_nomem(d->ctx);
+  v->inner = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->inner);
+  v->params = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->params);
+  v->rows = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->rows);
+  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
   if ((st = make_crossings(d)) != BERTH_OK) return st;
   if ((st = make_orders(d)) != BERTH_OK) return st;
   if ((st = make_gradients(d)) != BERTH_OK) return st;
@@ -229,61 +230,17 @@ static berth_status fill(berth_deploy *d) {
 berth_status berth_i_values_of(berth_deploy *d, berth_i_values **out) {
   berth_status st = BERTH_OK;
   if (!d->values) {
-    if (!(d->values = berth_i_zalloc(d->ctx, 1, sizeof *d->values))) return berth_i_nomem(d->ctx);
+    if (!(d->values = berth_i_pool_object(d->ctx, sizeof *d->values))) return berth_i_nomem(d->ctx);
     if ((st = fill(d)) != BERTH_OK) berth_i_values_release(d);
   }
   *out = d->values;
   return st;
 }
 
-static void release_groups(berth_deploy *d, berth_i_values *v) {
-  berth_ctx *ctx = d->ctx;
-  size_t n = (size_t)v->n_crossings, g = (size_t)d->n_groups, ops = (size_t)d->n_ops, t = (size_t)d->g->n_tensors;
-  berth_i_free(ctx, v->crossing, n, sizeof *v->crossing);
-  berth_i_free(ctx, v->from, n, sizeof *v->from);
-  berth_i_free(ctx, v->to, n, sizeof *v->to);
-  berth_i_free(ctx, v->in, n, sizeof *v->in);
-  berth_i_free(ctx, v->out_at, g + 1, sizeof *v->out_at);
-  berth_i_free(ctx, v->in_at, g + 1, sizeof *v->in_at);
-  berth_i_free(ctx, v->inner, g, sizeof *v->inner);
-  berth_i_free(ctx, v->params, g, sizeof *v->params);
-  berth_i_free(ctx, v->rows, g, sizeof *v->rows);
-  berth_i_free(ctx, v->in_order, ops, sizeof *v->in_order);
-  berth_i_free(ctx, v->index, ops, sizeof *v->index);
-  berth_i_free(ctx, v->reduced, t, sizeof *v->reduced);
-  berth_i_free(ctx, v->gradient, t, sizeof *v->gradient);
-  berth_i_free(ctx, v->gradient_at, g + 1, sizeof *v->gradient_at);
-}
-
-static void release_sfb(berth_deploy *d, berth_i_values *v) {
-  size_t i, a = (size_t)d->n_actions, n = (size_t)d->n_groups * a;
-  for (i = 0; v->sfb && i < n; i++) {
-    size_t size = sizeof **v->sfb + (size_t)berth_i_group_size(d, (int32_t)(i / a));
-    berth_i_free(d->ctx, v->sfb[i], 1, size);
-  }
-  berth_i_free(d->ctx, v->sfb, n, sizeof *v->sfb);
-}
-
-static void release_stances(berth_deploy *d, berth_i_values *v) {
-  berth_ctx *ctx = d->ctx;
-  size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions, links = (size_t)d->t->n_links;
-  berth_i_free(ctx, v->stance, a, sizeof *v->stance);
-  berth_i_free(ctx, v->stance_of, a, sizeof *v->stance_of);
-  berth_i_free(ctx, v->rate, s * s, sizeof *v->rate);
-  berth_i_free(ctx, v->seconds, g * s, sizeof *v->seconds);
-  berth_i_free(ctx, v->sync, g * a, sizeof *v->sync);
-  berth_i_free(ctx, v->place_seconds, g * (size_t)d->n_device_groups, 4 * sizeof *v->place_seconds);
-  berth_i_free(ctx, v->load, links, sizeof *v->load);
-  berth_i_free(ctx, v->touched, links, sizeof *v->touched);
-}
-
 void berth_i_values_release(berth_deploy *d) {
   berth_i_values *v = d->values;
   if (!v) return;
-  release_groups(d, v);
-  release_sfb(d, v);
-  release_stances(d, v);
   berth_i_emission_release(d, v->emission);
-  berth_i_free(d->ctx, v, 1, sizeof *v);
+  berth_i_pool_free(&v->pool);
   d->values = NULL;
 }

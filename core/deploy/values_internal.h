@@ -34,6 +34,7 @@ typedef struct berth_i_local_sfb {
 } berth_i_local_sfb;
 
 typedef struct berth_i_values {
+  berth_i_pool pool;
   berth_i_emission *emission;       /* NULL: in use */
   int64_t evaluations;
   /* op groups */

@@ -14,34 +14,18 @@ static void *pointer_of(const Column *c) {
   return p;
 }
 
-enum { MOST_COLUMNS = 10 };
-
-/* All of them, or none. */
+/* A refusal leaves `cap` as it is: columns that have grown already are then longer than it. */
 static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, size_t need) {
-  berth_ctx *ctx = a->d->ctx;
   size_t more = *cap < 64 ? 64 : *cap;
-  void *made[MOST_COLUMNS];
-  int k;
   if (need <= *cap) return BERTH_OK;
   while (more < need) more += more / 2;
-  for (k = 0; k < n && (made[k] = berth_i_alloc(ctx, more, c[k].width)); k++) continue;
-  if (k < n) {
-    while (k-- > 0) berth_i_free(ctx, made[k], more, c[k].width);
-    return berth_i_nomem(ctx);
-  }
-  for (k = 0; k < n; k++) {
-    void *old = pointer_of(&c[k]);
-    if (old) memcpy(made[k], old, *cap * c[k].width);
-    berth_i_free(ctx, old, *cap, c[k].width);
-    memcpy(c[k].at, &made[k], sizeof made[k]);
+  for (int k = 0; k < n; k++) {
+    void *old = pointer_of(&c[k]), *made = berth_i_pool_realloc(&a->pool, old, old ? 1 : 0, more, c[k].width);
+    if (!made) return berth_i_nomem(a->d->ctx);
+    memcpy(c[k].at, &made, sizeof made);
   }
   *cap = more;
   return BERTH_OK;
-}
-
-static void drop(berth_i_arena *a, const Column *c, int n, size_t cap) {
-  int k;
-  for (k = 0; k < n; k++) berth_i_free(a->d->ctx, pointer_of(&c[k]), cap, c[k].width);
 }
 
 #define COLUMN(p) { &(p), sizeof *(p) }
@@ -92,8 +76,8 @@ berth_status berth_i_arena_reserve_lists(berth_i_arena *a) {
   return st == BERTH_OK ? grow(a, met, COUNT(met), &a->cap_coll_lists, (size_t)a->n_collectives + 1) : st;
 }
 
-berth_status berth_i_pool_take(berth_i_arena *a, berth_i_pool *p, size_t n, size_t size, int32_t *first) {
-  berth_status st = berth_i_grow(a->d->ctx, &p->at, &p->cap, p->n + n, size);
+berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size, int32_t *first) {
+  berth_status st = berth_i_pool_grow(&a->pool, &p->at, &p->cap, p->n + n, size);
   if (st != BERTH_OK) return st;
   *first = (int32_t)p->n;
   p->n += n;
@@ -150,7 +134,7 @@ berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op) {
 }
 
 berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes, int32_t count) {
-  berth_status st = berth_i_grow(a->d->ctx, (void **)&a->collective, &a->cap_collectives, (size_t)a->n_collectives + 1,
+  berth_status st = berth_i_pool_grow(&a->pool, (void **)&a->collective, &a->cap_collectives, (size_t)a->n_collectives + 1,
                                  sizeof *a->collective);
   if (st != BERTH_OK) return st;
   a->collective[a->n_collectives++] = (berth_collective){ kind, bytes, count, 0, NULL, 0, NULL };
@@ -160,7 +144,7 @@ berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind ki
 static berth_status add_meeting(berth_i_arena *a, int32_t op) {
   berth_status st = check_count(a, a->n_coll_ops, "members of collectives");
   if (st == BERTH_OK)
-    st = berth_i_grow(a->d->ctx, (void **)&a->coll_ops, &a->cap_coll_ops, (size_t)a->n_coll_ops + 1, sizeof *a->coll_ops);
+    st = berth_i_pool_grow(&a->pool, (void **)&a->coll_ops, &a->cap_coll_ops, (size_t)a->n_coll_ops + 1, sizeof *a->coll_ops);
   if (st == BERTH_OK) a->coll_ops[a->n_coll_ops++] = op;
   return st;
 }
@@ -179,73 +163,38 @@ berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op) {
 
 static size_t most_keys(const berth_deploy *d) { return (size_t)(d->n_groups > d->n_places ? d->n_groups : d->n_places); }
 
-static bool alloc_maps(berth_i_arena *a) {
-  berth_ctx *ctx = a->d->ctx;
+static berth_status alloc_maps(berth_i_arena *a) {
   size_t ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors, devices = (size_t)a->d->n_devices;
-  return (a->form = berth_i_alloc(ctx, ops, sizeof *a->form)) && (a->repeated = berth_i_alloc(ctx, ops, 1)) &&
-         (a->first_op = berth_i_alloc(ctx, ops, sizeof *a->first_op)) && (a->stamp = berth_i_alloc(ctx, ops, sizeof *a->stamp)) &&
-         (a->first_tensor = berth_i_alloc(ctx, tensors, sizeof *a->first_tensor)) &&
-         (a->version = berth_i_alloc(ctx, tensors, sizeof *a->version)) &&
-         (a->reduction = berth_i_alloc(ctx, tensors, sizeof *a->reduction)) &&
-         (a->key_bucket = berth_i_alloc(ctx, a->n_keys, sizeof *a->key_bucket)) &&
-         (a->seat = berth_i_alloc(ctx, devices, sizeof *a->seat)) &&
-         (a->class_of = berth_i_zalloc(ctx, devices, sizeof *a->class_of));
+  a->form = berth_i_pool_alloc(&a->pool, ops, sizeof *a->form);
+  a->repeated = berth_i_pool_alloc(&a->pool, ops, 1);
+  a->first_op = berth_i_pool_alloc(&a->pool, ops, sizeof *a->first_op);
+  a->stamp = berth_i_pool_alloc(&a->pool, ops, sizeof *a->stamp);
+  a->first_tensor = berth_i_pool_alloc(&a->pool, tensors, sizeof *a->first_tensor);
+  a->version = berth_i_pool_alloc(&a->pool, tensors, sizeof *a->version);
+  a->reduction = berth_i_pool_alloc(&a->pool, tensors, sizeof *a->reduction);
+  a->key_bucket = berth_i_pool_alloc(&a->pool, a->n_keys, sizeof *a->key_bucket);
+  a->seat = berth_i_pool_alloc(&a->pool, devices, sizeof *a->seat);
+  a->class_of = berth_i_pool_zalloc(&a->pool, devices, sizeof *a->class_of);
+  return berth_i_pool_status(&a->pool);
 }
 
 berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out) {
-  berth_i_arena *a = berth_i_zalloc(d->ctx, 1, sizeof *a);
+  berth_i_arena *a = berth_i_pool_object(d->ctx, sizeof *a);
   if (!a) return berth_i_nomem(d->ctx);
   a->d = d;
   a->n_keys = most_keys(d);
   a->type[0] = a->no_name;
   a->class_size[0] = d->n_devices;
-  if (!alloc_maps(a)) {
+  if (alloc_maps(a) != BERTH_OK) {
     berth_i_arena_release(a);
-    return berth_i_nomem(d->ctx);
+    return BERTH_ENOMEM;
   }
   *out = a;
   return BERTH_OK;
 }
 
-static void drop_columns(berth_i_arena *a) {
-  const Column ops[] = OP_COLUMNS(a), tensors[] = TENSOR_COLUMNS(a), edges[] = EDGE_COLUMNS(a), op_lists[] = OP_LISTS(a),
-               tensor_lists[] = TENSOR_LISTS(a), edge_lists[] = EDGE_LISTS(a), members[] = MEMBER_LISTS(a),
-               met[] = { COLUMN(a->met) };
-  drop(a, ops, COUNT(ops), a->cap_ops);
-  drop(a, tensors, COUNT(tensors), a->cap_tensors);
-  drop(a, edges, COUNT(edges), a->cap_edges);
-  drop(a, op_lists, COUNT(op_lists), a->cap_op_lists);
-  drop(a, tensor_lists, COUNT(tensor_lists), a->cap_tensor_lists);
-  drop(a, edge_lists, COUNT(edge_lists), a->cap_edge_lists);
-  drop(a, members, COUNT(members), a->cap_member_lists);
-  drop(a, met, COUNT(met), a->cap_coll_lists);
-  berth_i_free(a->d->ctx, a->collective, a->cap_collectives, sizeof *a->collective);
-  berth_i_free(a->d->ctx, a->coll_ops, a->cap_coll_ops, sizeof *a->coll_ops);
-}
-
 void berth_i_arena_release(berth_i_arena *a) {
-  berth_ctx *ctx;
-  size_t ops, tensors, devices;
-  if (!a) return;
-  ctx = a->d->ctx;
-  ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors, devices = (size_t)a->d->n_devices;
-  drop_columns(a);
-  berth_i_free(ctx, a->versions.at, a->versions.cap, sizeof(berth_i_version));
-  berth_i_free(ctx, a->ids.at, a->ids.cap, sizeof(int32_t));
-  berth_i_free(ctx, a->reductions.at, a->reductions.cap, sizeof(berth_i_reduction));
-  berth_i_free(ctx, a->links.at, a->links.cap, sizeof(berth_i_link));
-  berth_i_free(ctx, a->buckets.at, a->buckets.cap, sizeof(berth_i_bucket));
-  berth_i_free(ctx, a->form, ops, sizeof *a->form);
-  berth_i_free(ctx, a->repeated, ops, 1);
-  berth_i_free(ctx, a->first_op, ops, sizeof *a->first_op);
-  berth_i_free(ctx, a->stamp, ops, sizeof *a->stamp);
-  berth_i_free(ctx, a->first_tensor, tensors, sizeof *a->first_tensor);
-  berth_i_free(ctx, a->version, tensors, sizeof *a->version);
-  berth_i_free(ctx, a->reduction, tensors, sizeof *a->reduction);
-  berth_i_free(ctx, a->key_bucket, a->n_keys, sizeof *a->key_bucket);
-  berth_i_free(ctx, a->seat, devices, sizeof *a->seat);
-  berth_i_free(ctx, a->class_of, devices, sizeof *a->class_of);
-  berth_i_free(ctx, a, 1, sizeof *a);
+  if (a) berth_i_pool_free(&a->pool);
 }
 
 void berth_i_arena_empty(berth_i_arena *a) {

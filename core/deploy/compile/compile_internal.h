@@ -37,12 +37,13 @@ typedef struct berth_i_bucket {
   double bytes;
 } berth_i_bucket;
 
-typedef struct berth_i_pool { /* grows, is emptied by n = 0 */
+typedef struct berth_i_items { /* grows, is emptied by n = 0 */
   void *at;
   size_t n, cap;
-} berth_i_pool;
+} berth_i_items;
 
 struct berth_i_arena {
+  berth_i_pool pool;
   berth_deploy *d;
   const int32_t *action;
   berth_i_form *form;        /* [n_ops] */
@@ -55,7 +56,7 @@ struct berth_i_arena {
   int32_t *key_bucket;       /* [n_keys] first open bucket */
   size_t n_keys;
   int32_t *seat;             /* [n_devices] scratch: op of each position */
-  berth_i_pool versions, ids, reductions, links, buckets;
+  berth_i_items versions, ids, reductions, links, buckets;
 
   /* the graph */
   int32_t n_ops, n_tensors, n_edges, n_collectives, n_coll_ops;
@@ -93,7 +94,7 @@ berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more);
 /** Room for the lists of what is there now. */
 berth_status berth_i_arena_reserve_lists(berth_i_arena *a);
 /** A place for n more items of `size`; the first one through out. */
-berth_status berth_i_pool_take(berth_i_arena *a, berth_i_pool *p, size_t n, size_t size, int32_t *first);
+berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size, int32_t *first);
 
 /** An op that handles the output of `origin`.  @param bytes in and out, which take time unless auxiliary ops are free */
 berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device, int32_t samples, double bytes,

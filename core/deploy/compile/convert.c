@@ -295,7 +295,7 @@ static const int32_t *find_version(const berth_i_arena *a, int32_t tensor, berth
 
 static berth_status keep_version(berth_i_arena *a, int32_t tensor, berth_i_form form, int32_t first) {
   int32_t k;
-  berth_status st = berth_i_pool_take(a, &a->versions, 1, sizeof(berth_i_version), &k);
+  berth_status st = berth_i_items_take(a, &a->versions, 1, sizeof(berth_i_version), &k);
   if (st != BERTH_OK) return st;
   ((berth_i_version *)a->versions.at)[k] = (berth_i_version){ form, first, a->version[tensor] };
   a->version[tensor] = k;
@@ -316,7 +316,7 @@ berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, c
   berth_status st;
   Job j;
   if ((*ids = find_version(a, tensor, to)) != NULL) return BERTH_OK;
-  if ((st = berth_i_pool_take(a, &a->ids, (size_t)n, sizeof *made, &first)) != BERTH_OK) return st;
+  if ((st = berth_i_items_take(a, &a->ids, (size_t)n, sizeof *made, &first)) != BERTH_OK) return st;
   made = (int32_t *)a->ids.at + first;
   for (k = 0; k < n; k++) made[k] = BERTH_NONE;
   j = job_of(a, tensor, to, made);

@@ -10,27 +10,16 @@ berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, con
   const berth_i_dealing o = { .parts = n, .number = group, .published = d->o.split_parameters != 0, .seed = d->o.seed };
   int32_t first = d->group_at[group], count = d->group_at[group + 1] - first, **slot, *made;
   berth_status st;
-  if (!d->dealt && !(d->dealt = berth_i_zalloc(d->ctx, dealt_slots(d), sizeof *d->dealt))) return berth_i_nomem(d->ctx);
+  if (!d->dealt && !(d->dealt = berth_i_pool_zalloc(&d->pool, dealt_slots(d), sizeof *d->dealt)))
+    return berth_i_pool_status(&d->pool);
   slot = &d->dealt[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
   if (!*slot) {
-    if (!(made = berth_i_alloc(d->ctx, (size_t)count, sizeof *made))) return berth_i_nomem(d->ctx);
-    if ((st = berth_i_deploy_split(d->g, count, d->group_op + first, d->mean_seconds, &o, made)) != BERTH_OK) {
-      berth_i_free(d->ctx, made, (size_t)count, sizeof *made);
-      return st;
-    }
+    if (!(made = berth_i_pool_alloc(&d->pool, (size_t)count, sizeof *made))) return berth_i_pool_status(&d->pool);
+    if ((st = berth_i_deploy_split(d->g, count, d->group_op + first, d->mean_seconds, &o, made)) != BERTH_OK) return st;
     *slot = made;
   }
   *part = *slot;
   return BERTH_OK;
-}
-
-void berth_i_deploy_dealt_release(berth_deploy *d) {
-  size_t i, per_group = (size_t)d->n_devices + 1;
-  for (i = 0; d->dealt && i < dealt_slots(d); i++) {
-    size_t count = (size_t)(d->group_at[i / per_group + 1] - d->group_at[i / per_group]);
-    berth_i_free(d->ctx, d->dealt[i], count, sizeof **d->dealt);
-  }
-  berth_i_free(d->ctx, d->dealt, d->group_at ? dealt_slots(d) : 0, sizeof *d->dealt);
 }
 
 /* ---- repeated ops ------------------------------------------------------------------------------ */

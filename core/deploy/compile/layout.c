@@ -106,7 +106,7 @@ static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
   berth_status st;
   share_out(d->batch, d->n_devices, d->speed, kind == 0, l->given, l->all);
   for (place = 0; place < d->n_places; place++) {
-    st = berth_i_grow(d->ctx, (void **)&d->run[kind], &d->run_cap[kind], n + most_runs(d), sizeof *d->run[kind]);
+    st = berth_i_pool_grow(&d->pool, (void **)&d->run[kind], &d->run_cap[kind], n + most_runs(d), sizeof *d->run[kind]);
     if (st != BERTH_OK) return st;
     l->run = d->run[kind] + n;
     d->run_at[kind][place] = (int32_t)n;
@@ -128,43 +128,23 @@ static void compare(berth_deploy *d) {
 berth_status berth_i_deploy_lay_out(berth_deploy *d) {
   size_t n = (size_t)d->n_devices;
   Layout l = { .d = d };
-  berth_status st = BERTH_ENOMEM;
+  berth_i_pool scratch = berth_i_pool_empty(d->ctx);
+  berth_status st;
   int kind;
-  l.all = berth_i_alloc(d->ctx, n, sizeof *l.all);
-  l.speed = berth_i_alloc(d->ctx, n, sizeof *l.speed);
-  l.given = berth_i_alloc(d->ctx, n, 1);
-  l.open = berth_i_alloc(d->ctx, n, sizeof *l.open);
-  d->samples = berth_i_alloc(d->ctx, (size_t)d->place_at[d->n_places], 2 * sizeof *d->samples);
-  d->uneven = berth_i_alloc(d->ctx, (size_t)d->n_places, sizeof *d->uneven);
-  for (kind = 0; kind < 2; kind++) d->run_at[kind] = berth_i_alloc(d->ctx, (size_t)d->n_places + 1, sizeof *d->run_at[kind]);
-  if (!l.all || !l.speed || !l.given || !l.open || !d->samples || !d->uneven || !d->run_at[0] || !d->run_at[1]) {
-    st = berth_i_nomem(d->ctx);
-    goto done;
-  }
+  l.all = berth_i_pool_alloc(&scratch, n, sizeof *l.all);
+  l.speed = berth_i_pool_alloc(&scratch, n, sizeof *l.speed);
+  l.given = berth_i_pool_alloc(&scratch, n, 1);
+  l.open = berth_i_pool_alloc(&scratch, n, sizeof *l.open);
+  d->samples = berth_i_pool_alloc(&d->pool, (size_t)d->place_at[d->n_places], 2 * sizeof *d->samples);
+  d->uneven = berth_i_pool_alloc(&d->pool, (size_t)d->n_places, sizeof *d->uneven);
+  for (kind = 0; kind < 2; kind++) d->run_at[kind] = berth_i_pool_alloc(&d->pool, (size_t)d->n_places + 1, sizeof *d->run_at[kind]);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK || (st = berth_i_pool_status(&d->pool)) != BERTH_OK) goto done;
   if ((st = lay_out_all(d, 0, &l)) != BERTH_OK) goto done;
   if ((st = lay_out_all(d, 1, &l)) != BERTH_OK) goto done;
   compare(d);
 done:
-  berth_i_free(d->ctx, l.all, n, sizeof *l.all);
-  berth_i_free(d->ctx, l.speed, n, sizeof *l.speed);
-  berth_i_free(d->ctx, l.given, n, 1);
-  berth_i_free(d->ctx, l.open, n, sizeof *l.open);
+  berth_i_pool_free(&scratch);
   return st;
-}
-
-void berth_i_deploy_layout_release(berth_deploy *d) {
-  size_t total = d->place_at ? (size_t)d->place_at[d->n_places] : 0;
-  int32_t i;
-  for (i = 0; d->moves && i < BERTH_I_MOVE_SLOTS; i++) {
-    berth_i_free(d->ctx, d->moves[i].move, (size_t)d->moves[i].n, sizeof *d->moves[i].move);
-  }
-  berth_i_free(d->ctx, d->moves, BERTH_I_MOVE_SLOTS, sizeof *d->moves);
-  for (i = 0; i < 2; i++) {
-    berth_i_free(d->ctx, d->run[i], d->run_cap[i], sizeof *d->run[i]);
-    berth_i_free(d->ctx, d->run_at[i], (size_t)d->n_places + 1, sizeof *d->run_at[i]);
-  }
-  berth_i_free(d->ctx, d->samples, total, 2 * sizeof *d->samples);
-  berth_i_free(d->ctx, d->uneven, (size_t)d->n_places, sizeof *d->uneven);
 }
 
 /* ---- moves -------------------------------------------------------------------------------- */
@@ -217,7 +197,7 @@ static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_f
 
 static berth_status make_slots(berth_deploy *d) {
   int32_t i;
-  if (!(d->moves = berth_i_zalloc(d->ctx, BERTH_I_MOVE_SLOTS, sizeof *d->moves))) return berth_i_nomem(d->ctx);
+  if (!(d->moves = berth_i_pool_zalloc(&d->pool, BERTH_I_MOVE_SLOTS, sizeof *d->moves))) return berth_i_pool_status(&d->pool);
   for (i = 0; i < BERTH_I_MOVE_SLOTS; i++) d->moves[i].from = -1;
   return BERTH_OK;
 }

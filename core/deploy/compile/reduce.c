@@ -25,7 +25,7 @@ static berth_status sum(berth_i_arena *a, int32_t t, int32_t reader, int32_t *id
 /* ---- by AllReduce ------------------------------------------------------------------------------ */
 
 static berth_status new_reduction(berth_i_arena *a, int32_t t, int32_t reader) {
-  berth_status st = berth_i_pool_take(a, &a->reductions, 1, sizeof(berth_i_reduction), &a->reduction[t]);
+  berth_status st = berth_i_items_take(a, &a->reductions, 1, sizeof(berth_i_reduction), &a->reduction[t]);
   if (st != BERTH_OK) {
     a->reduction[t] = BERTH_NONE;
     return st;
@@ -38,7 +38,7 @@ static berth_status new_reduction(berth_i_arena *a, int32_t t, int32_t reader) {
 static berth_status add_reader(berth_i_arena *a, int32_t t, int32_t reader) {
   berth_i_reduction *r = (berth_i_reduction *)a->reductions.at + a->reduction[t];
   int32_t k;
-  berth_status st = berth_i_pool_take(a, &a->links, 1, sizeof(berth_i_link), &k);
+  berth_status st = berth_i_items_take(a, &a->links, 1, sizeof(berth_i_link), &k);
   if (st != BERTH_OK) return st;
   ((berth_i_link *)a->links.at)[k] = (berth_i_link){ reader, r->reader };
   r->reader = k;
@@ -87,7 +87,7 @@ static berth_status find_bucket(berth_i_arena *a, const berth_i_reduction *r, in
     *out = k;
     return BERTH_OK;
   }
-  if ((st = berth_i_pool_take(a, &a->buckets, 1, sizeof(berth_i_bucket), out)) != BERTH_OK) return st;
+  if ((st = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket), out)) != BERTH_OK) return st;
   *bucket_at(a, *out) = (berth_i_bucket){ r->place, a->d->level[a->d->g->producer[r->tensor]], 0, BERTH_NONE, BERTH_NONE,
                                           together ? a->key_bucket[key] : BERTH_NONE, 0 };
   if (together) a->key_bucket[key] = *out;
