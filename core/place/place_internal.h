@@ -88,4 +88,13 @@ berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_m
                                    const berth_place_options *opts, berth_i_fill_fn fill, berth_placement **out,
                                    berth_obstacle *why);
 
+/* The variants of Baechi's published programs: fields of a berth_placer_variant, which the placer
+ * completes. */
+#define BERTH_I_BAECHI_TF(what) BERTH_I_BAECHI("baechi-tf", "TensorFlow", what)
+#define BERTH_I_BAECHI_PT(what) BERTH_I_BAECHI("baechi-pt", "PyTorch", what)
+#define BERTH_I_BAECHI(variant, program, what) \
+  .name = variant, .rule = "As the published " program " program: " what, \
+  .source = "Jeon et al. 2020, published code", \
+  .good = "To reproduce its figures, with the preset " variant "."
+
 #endif

@@ -2,12 +2,12 @@
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
 --   <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->      <!-- end of table -->
 -- Behind FUNCTION may be the key of the option from which on.
-require "berth.cluster.traces" -- declares its options
+require "berth.help" -- loads what declares options
 local core = require "berth.core"
 local described = require("berth.base.options").described
 local formats = require "berth.io.formats"
 local gang = require "berth.cluster.gang"
-local registry = require "berth.place.registry"
+local readers_of = require("berth.cli.options").readers
 local rules = require "berth.help.rules"
 
 local tables = {}
@@ -63,12 +63,9 @@ local function range(o)
   end
   if not o.low and not o.high and not o.above then return "" end
   if o.low == -math.huge then return o.high and "at most " .. core.number_text(o.high) or "" end
-  local low = (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
+  local low = (o.off and "false, or " or "") .. (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
   return o.high and o.high < math.huge and low .. " to " .. core.number_text(o.high) or low
 end
-
--- By function: who reads an option that is not for all.
-local READERS = { place = registry.readers, load = formats.readers }
 
 -- The descriptors of a function, from that key on.
 local function from_key(name, from)
@@ -82,7 +79,7 @@ end
 function make.options(name, from)
   local out = { "| option | type | default | legal | what it decides |", "|---|---|---|---|---|" }
   for _, o in ipairs(from_key(name, from)) do
-    local readers = READERS[name] and READERS[name](o.key)
+    local readers = readers_of(name, o.key)
     local only = readers and table.concat(readers, ", ") or o.only
     only = only and " (" .. only .. ")" or ""
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s%s |"):format(o.key, o.type, o.default, range(o), o.text, only)

@@ -178,18 +178,12 @@ const berth_i_placer berth_i_placer_m_etf = {
       .good = "Equal devices and tight memory.",
       .weak = "Ignores how fast a device is: a slow idle one is taken before a fast one that is "
               "free a little later." },
-    { .name = "baechi-tf",
-      .rule = "As the published TensorFlow program: half-duplex channels, 1 us quantum, "
-              "optimistic arrivals, ties by topological number, memory as it counts it.",
-      .source = "Jeon et al. 2020, published code",
-      .good = "To reproduce its figures, with the preset baechi-tf.",
+    { BERTH_I_BAECHI_TF("half-duplex channels, 1 us quantum, optimistic arrivals, ties by "
+                        "topological number, memory as it counts it."),
       .weak = "As m-etf; copies of tensors are not charged.",
       .own_links = 1 },
-    { .name = "baechi-pt",
-      .rule = "As the published PyTorch program: transfers without contention, ties by "
-              "topological number, memory as it counts it.",
-      .source = "Jeon et al. 2020, published code",
-      .good = "To reproduce its figures, with the preset baechi-pt.",
+    { BERTH_I_BAECHI_PT("transfers without contention, ties by topological number, memory as it "
+                        "counts it."),
       .weak = "As m-etf.",
       .own_links = 1 },
     { .name = NULL } } },

@@ -285,17 +285,10 @@ const berth_i_placer berth_i_placer_m_topo = {
       .source = "Jeon et al. 2020 (Baechi), corrected",
       .good = "Models that one device cannot hold: few crossings, in milliseconds.",
       .weak = "Looks at no time; devices wait for one another." },
-    { .name = "baechi-tf",
-      .rule = "As the published TensorFlow program: the share counts outputs and workspace, real "
-              "limits are never tested.",
-      .source = "Jeon et al. 2020, published code",
-      .good = "To reproduce its figures.",
+    { BERTH_I_BAECHI_TF("the share counts outputs and workspace, real limits are never tested."),
       .weak = "May overfill a device; the simulator then reports it." },
-    { .name = "baechi-pt",
-      .rule = "As the published PyTorch program: the share counts permanent memory only, ops go "
-              "by id, real limits are never tested.",
-      .source = "Jeon et al. 2020, published code",
-      .good = "To reproduce its figures.",
+    { BERTH_I_BAECHI_PT("the share counts permanent memory only, ops go by id, real limits are "
+                        "never tested."),
       .weak = "May overfill a device, or find no place though there is room." },
     { .name = NULL } } },
   .run = run_m_topo,

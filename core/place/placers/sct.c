@@ -71,20 +71,13 @@ const berth_i_placer berth_i_placer_m_sct = {
       .good = "Equal devices, transfers about as long as ops: it keeps chains together.",
       .weak = "The program knows no memory, no contention and no shared transfers; with very long "
               "transfers m-etf may be better." },
-    { .name = "baechi-tf",
-      .rule = "As the published TensorFlow program: as m-etf there, with tau 0.1; a device waits "
-              "once all producers of the favourite have finished; an op is urgent only if it "
-              "could start on every device at once, busy ones included.",
-      .source = "Jeon et al. 2020, published code",
-      .good = "To reproduce its figures, with the preset baechi-tf.",
+    { BERTH_I_BAECHI_TF("as m-etf there, with tau 0.1; a device waits once all producers of the "
+                        "favourite have finished; an op is urgent only if it could start on every "
+                        "device at once, busy ones included."),
       .weak = "As m-etf there; the answer depends on which of many optimal solutions the program "
               "has.",
       .own_links = 1 },
-    { .name = "baechi-pt",
-      .rule = "As the published PyTorch program: as m-etf there, with tau 0.5, waiting and "
-              "urgency as in baechi-tf.",
-      .source = "Jeon et al. 2020, published code",
-      .good = "To reproduce its figures, with the preset baechi-pt.",
+    { BERTH_I_BAECHI_PT("as m-etf there, with tau 0.5, waiting and urgency as in baechi-tf."),
       .weak = "As m-etf; the answer depends on which of many optimal solutions the program has.",
       .own_links = 1 },
     { .name = NULL } } },

@@ -50,8 +50,6 @@ local divisor = {
   batch = function(_, list) return deviation_of(list, mean_of(list)) end,
 }
 
-rewards.baselines, rewards.divisors = baseline, divisor
-
 --- (baseline - makespan) / divisor of each episode; the history includes them.
 -- @tparam table seen of rewards.new
 -- @tparam {number,...} makespans s

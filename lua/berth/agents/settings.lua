@@ -1,72 +1,96 @@
 --- Options of training: what is legal, what is recommended, what was published.
 -- @module berth.agents.settings
 local check = require "berth.agents.check"
+local core = require "berth.core"
 local options = require "berth.base.options"
-local rewards = require "berth.agents.rewards"
 
 local settings = {}
 
---- What a stage, a call of train and an agent may say, later ones first.
-settings.legal = { "batch", "baseline", "clip", "decay", "entropy", "epsilon", "gamma", "how", "normalise", "parts",
-  "published_marks", "rate", "teacher", "ties", "unit" }
+-- ---- descriptors ---------------------------------------------------------------------------
 
-settings.recommended = { batch = 8, baseline = "batch", clip = 1, decay = 0.9, entropy = 0, epsilon = 0, gamma = 1,
-  how = "sample", normalise = "batch", published_marks = false, rate = { 3e-3, 0 }, teacher = "units",
-  ties = "textbook", unit = 1 }
-settings.published = { batch = 1, baseline = "all", clip = false, decay = 0.9, entropy = 0, epsilon = { 0.2, 0 }, gamma = 0.99,
-  how = "greedy", normalise = "none", published_marks = true, rate = 1e-4,
-  teacher = "critical-path", ties = "code", unit = 1 }
-
-local stage_defaults = {
-  recommended = { I = { epsilon = { 0.5, 0 } }, II = { rate = { 1e-3, 0 } }, III = { rate = { 1e-3, 0 } } },
-  published = { I = { rate = 1e-3, epsilon = { 1, 0 }, entropy = 1e-3 }, II = {}, III = {} },
+-- Each with its values in the presets, and those of stages that have others.
+local rows = {
+  { key = "batch", type = "whole", low = 1, high = 1e6, recommended = 8, published = 1,
+    text = "episodes in lock-step for one step of Adam" },
+  { key = "rate", type = "course", high = 10, recommended = { 3e-3, 0 }, published = 1e-4, text = "of Adam",
+    stages = { recommended = { II = { 1e-3, 0 }, III = { 1e-3, 0 } }, published = { I = 1e-3 } } },
+  { key = "how", type = "choice", recommended = "sample", published = "greedy", text = "how an action is chosen", choices = {
+    { name = "sample",
+      text = "Drawn from the softmax mixed with epsilon of uniform, with the log probability of the mixture." },
+    { name = "greedy", text = "The likeliest, with epsilon a uniform one, with the log probability of the policy alone." } } },
+  { key = "epsilon", type = "course", high = 1, recommended = 0, published = { 0.2, 0 },
+    text = "share of uniform choices; teacher units does not read it in stage I",
+    stages = { recommended = { I = { 0.5, 0 } }, published = { I = { 1, 0 } } } },
+  { key = "gamma", type = "number", high = 1, recommended = 1, published = 0.99, text = "discount from the last step back" },
+  { key = "baseline", type = "choice", recommended = "batch", published = "all",
+    text = "what a reward is compared with", choices = {
+    { name = "batch", text = "Mean of the batch." },
+    { name = "all", text = "Mean of all episodes so far, the current ones included." },
+    { name = "exponential", text = "Mean with weights that fall by decay." },
+    { name = "best", text = "The best seen." } } },
+  { key = "decay", type = "number", high = 1, recommended = 0.9, published = 0.9, text = "of the baseline exponential" },
+  { key = "normalise", type = "choice", recommended = "batch", published = "none", text = "what advantages are divided by",
+    choices = {
+      { name = "none", text = "The option unit." },
+      { name = "batch", text = "The deviation of the batch." },
+      { name = "running", text = "The deviation of all so far." } } },
+  { key = "unit", type = "number", low = 1e-30, high = 1e30, recommended = 1, published = 1,
+    text = "normalise none: s that advantages are divided by" },
+  { key = "entropy", type = "course", high = 1e6, recommended = 0, published = 0,
+    text = "weight of the entropies' sum over an episode",
+    stages = { published = { I = 1e-3 } } },
+  { key = "clip", type = "number", low = 1e-30, high = 1e30, off = true, recommended = 1, published = false,
+    text = "norm of the gradient; false: none" },
+  { key = "parts", type = "whole", low = 1, high = 1e6, default = "by the batch",
+    text = "a batch is cut into so many parts of consecutive episodes" },
+  { key = "teacher", type = "choice", recommended = "units", published = "critical-path",
+    text = "of stage I. The joint network and policies that do not follow always have critical-path", choices = {
+      { name = "units",
+        text = "The list scheduler on contracted units shows whole placements, which the policy follows op by op." },
+      { name = "critical-path",
+        text = "What the list scheduler would do next, at states that the policy's own episodes visit." } } },
+  { key = "ties", type = "choice", recommended = "textbook", published = "code", text = "of the teacher", choices = {
+    { name = "textbook", text = "All of the best are marked." },
+    { name = "code", text = "Of k equals, the first k candidates, as the published program." } } },
+  { key = "published_marks", type = "flag", recommended = false, published = true,
+    text = "all tied choices of the teacher weigh 1 together, not each; teacher units does not read it" },
 }
+
+local function show(x)
+  if type(x) == "table" then return ("{ %s, %s }"):format(show(x[1]), show(x[2])) end
+  return type(x) == "number" and core.number_text(x) or tostring(x)
+end
+
+-- "{ 0.003, 0 }; stage II { 0.001, 0 }"
+local function shown(o, preset)
+  local own = o.stages and o.stages[preset] or {}
+  local out = { show(o[preset]) }
+  for _, stage in ipairs(options.sorted_keys(own)) do
+    out[#out + 1] = ("stage %s %s"):format(stage, show(own[stage]))
+  end
+  return table.concat(out, "; ")
+end
+
+settings.recommended, settings.published = {}, {}
+local stage_defaults = { recommended = { I = {}, II = {}, III = {} }, published = { I = {}, II = {}, III = {} } }
+for _, o in ipairs(rows) do
+  o.default = o.default or ("%s; published %s"):format(shown(o, "recommended"), shown(o, "published"))
+  for preset, stages in pairs(stage_defaults) do
+    settings[preset][o.key] = o[preset]
+    for stage, x in pairs(o.stages and o.stages[preset] or {}) do stages[stage][o.key] = x end
+  end
+end
+options.declare("agents.settings", rows)
+
+--- What a stage, a call of train and an agent may say, later ones first.
+settings.legal = options.keys "agents.settings"
 settings.stages = {
   recommended = { { stage = "I", episodes = 1600 }, { stage = "II", episodes = 2000 } },
   published = { { stage = "I", episodes = 2000 }, { stage = "II", episodes = 2000 } },
 }
 
--- A number, or { from, to } over the stage.
-local function check_course(fn, key, value, most)
-  if type(value) ~= "table" then return check.number(fn, key, value, 0, most) end
-  for _, at in ipairs(options.sorted_keys(value)) do
-    if at ~= 1 and at ~= 2 then options.fail("%s: %s: expected a number or { from, to }, got key %s", fn, key, tostring(at)) end
-  end
-  check.number(fn, key .. "[1]", value[1], 0, most)
-  check.number(fn, key .. "[2]", value[2], 0, most)
-end
-
-local function choice(known)
-  return function(fn, key, value) check.choice(fn, key, value, known) end
-end
-
-local function number(least, most)
-  return function(fn, key, value) check.number(fn, key, value, least, most) end
-end
-
-local function course_to(most)
-  return function(fn, key, value) check_course(fn, key, value, most) end
-end
-
-local function whole(fn, key, value) check.whole(fn, key, value, 1, 1e6) end
-
-local checks = { baseline = choice(rewards.baselines), normalise = choice(rewards.divisors),
-  how = choice { sample = true, greedy = true }, teacher = choice { units = true, ["critical-path"] = true },
-  ties = choice { textbook = true, code = true }, rate = course_to(10), epsilon = course_to(1), entropy = course_to(1e6),
-  gamma = number(0, 1), decay = number(0, 1), unit = number(1e-30, 1e30), batch = whole, parts = whole,
-  published_marks = check.flag }
-
-function checks.clip(fn, key, value)
-  if value ~= false then check.number(fn, key, value, 1e-30, 1e30) end
-end
-
 --- Raises for a setting that can mean nothing; those that are not given are not looked at.
-function settings.check_given(fn, given)
-  for _, key in ipairs(settings.legal) do
-    if given[key] ~= nil then checks[key](fn, key, given[key]) end
-  end
-  return given
-end
+function settings.check_given(fn, given) return options.check_values(fn, "agents.settings", given) end
 
 --- Raises for what makes no sense together; gives the settings.
 function settings.check(fn, o)
@@ -129,8 +153,10 @@ function settings.check_training(fn, o, tasks)
   settings.check_given(fn, o)
 end
 
+local known = options.by_key "agents.settings"
+
 --- Is it the name of a setting?
-function settings.is(key) return checks[key] ~= nil end
+function settings.is(key) return known[key] ~= nil end
 
 --- Those keys of a table that are settings.
 function settings.of(given)

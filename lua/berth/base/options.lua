@@ -48,7 +48,7 @@ local declared = {}
 -- @tparam string name of the function, without "berth.": "cluster.simulate"
 -- @tparam table rows array of { key, type, default, text, low, high, above, choices }, as
 --  core.options gives (choices: { name, text }); and readers (set of the names that read it; nil:
---  all), only (these in words)
+--  all), only (these in words), off (false is legal, too), required
 function options.declare(name, rows) declared[name] = rows end
 
 --- The rows of a function's options, declared or the core's; nil: it has none.
@@ -75,6 +75,25 @@ function options.keys(name, reader)
   return out
 end
 
+--- Some rows of a function's options, for those of another that hands them on.
+-- @tparam string name of the function
+-- @tparam[opt] string keys with spaces between them; nil: all
+function options.rows(name, keys)
+  if not keys then return options.copy(options.described(name)) end
+  local out, by_key = {}, options.by_key(name)
+  for key in keys:gmatch "%S+" do out[#out + 1] = assert(by_key[key], key) end
+  return out
+end
+
+--- All rows of the given lists in one.
+function options.join(...)
+  local out = {}
+  for _, list in ipairs { ... } do
+    for _, row in ipairs(list) do out[#out + 1] = row end
+  end
+  return out
+end
+
 --- The rows of a function's options by their keys.
 function options.by_key(name)
   local out = {}
@@ -84,7 +103,8 @@ end
 
 -- Each: what is wrong with a value, or nil.
 local wrong = {}
-local OF_LUA = { flag = "boolean", string = "string", table = "table", ["function"] = "function" }
+local KINDS = { flag = "boolean", string = "string", table = "table", ["function"] = "function", graph = "graph",
+  topology = "topology", result = "result" }
 
 function wrong.number(o, x)
   local text, low, high = core.number_text, o.low or 0, o.high
@@ -121,26 +141,46 @@ function wrong.choice(o, x)
   return ("expected one of: %s; got %s"):format(list, core.kind(x))
 end
 
+-- Or true or false.
+wrong["whole or flag"] = function(o, x) return type(x) ~= "boolean" and wrong.whole(o, x) or nil end
+
+-- A number, or { from, to }.
+function wrong.course(o, x)
+  if type(x) ~= "table" then return wrong.number(o, x) end
+  for key in pairs(x) do
+    if key ~= 1 and key ~= 2 then return "expected a number or { from, to }, got key " .. tostring(key) end
+  end
+  local from, to = wrong.number(o, x[1]), wrong.number(o, x[2])
+  return from and "[1]: " .. from or to and "[2]: " .. to or nil
+end
+
 local function wrong_with(o, x)
+  if x == false and o.off then return nil end
   if wrong[o.type] then return wrong[o.type](o, x) end
-  local kind = OF_LUA[o.type]
-  if not kind or type(x) == kind then return nil end
+  local kind = KINDS[o.type]
+  if not kind or core.kind(x) == kind then return nil end
   local expected = kind == "boolean" and "true or false" or "a " .. kind
   return ("expected %s, got %s"):format(expected, core.kind(x))
 end
 
+--- Raises for values that the rows of a function do not allow; other keys are not looked at.
+function options.check_values(fn, name, given)
+  for _, o in ipairs(options.described(name)) do
+    local x = given[o.key]
+    local why = (x ~= nil or o.required) and wrong_with(o, x)
+    if why then options.fail("%s: %s: %s", fn, o.key, why) end
+  end
+  return given
+end
+
 --- The option table itself, or an empty one, its keys and values checked by the rows of a function.
--- Types besides flag, whole, number, choice, string, table and function are the caller's to check.
+-- Types besides flag, whole, whole or flag, number, course, choice, string, table, function, graph, topology and
+-- result are the caller's to check.
 -- @tparam string fn for messages
 -- @tparam string name of the function
 -- @tparam[opt] string reader only what it reads is legal
 function options.read(fn, name, given, reader)
-  given = options.check(fn, given, options.keys(name, reader))
-  for _, o in ipairs(options.described(name)) do
-    local why = given[o.key] ~= nil and wrong_with(o, given[o.key])
-    if why then options.fail("%s: %s: %s", fn, o.key, why) end
-  end
-  return given
+  return options.check_values(fn, name, options.check(fn, given, options.keys(name, reader)))
 end
 
 --- A time in s, given as a number or with a unit.

@@ -7,7 +7,6 @@ local registry = require "berth.place.registry"
 
 local options = {}
 
-
 local VALUES = {
   whole = "N", count = "N", number = "X", numbers = "A,B,...", file = "FILE", choice = "NAME", seconds = "TIME", bytes = "SIZE",
   ["bytes/s"] = "RATE", device = "N",
@@ -16,11 +15,16 @@ local VALUES = {
 local function kind_of(option)
   if option.choices then return "choice" end
   if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then return "count" end
+  if option.type == "whole or flag" then return "whole" end
   return (option.type == "name" or option.type == "file") and "string" or option.type
 end
 
 -- By function: who reads an option that is not for all.
 local READERS = { place = registry.readers, load = formats.readers }
+
+--- Names of the placers or formats that read an option of a function; nil: all, or it is for none
+-- of these.
+function options.readers(name, key) return READERS[name] and READERS[name](key) end
 
 -- "for heft, cpop, peft: mean times ...; default textbook"
 local function text_of(option, readers)
@@ -48,13 +52,17 @@ end
 
 --- The options of a function that has descriptors, by their keys, as those of a command.
 function options.of(name, keys)
-  local out, by_key = {}, {}
-  for _, option in ipairs(base.described(name)) do by_key[option.key] = option end
-  for key in keys:gmatch("%S+") do
-    out[#out + 1] = options.row(assert(by_key[key], key), READERS[name] and READERS[name](key))
-  end
+  local out = {}
+  for i, option in ipairs(base.rows(name, keys)) do out[i] = options.row(option, options.readers(name, option.key)) end
   return out
 end
+
+--- The same options, with words before the text of each.
+function options.prefixed(words, list)
+  for _, option in ipairs(list) do option.text = words .. option.text end
+  return list
+end
+
 --- How graph files are read.
 options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus")
 
@@ -89,13 +97,7 @@ options.pricing = options.of("cost", "op_factor transfer_factor free_control col
 options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
 
 --- All given lists in one.
-function options.join(...)
-  local out = {}
-  for _, list in ipairs { ... } do
-    for _, option in ipairs(list) do out[#out + 1] = option end
-  end
-  return out
-end
+options.join = base.join
 
 -- The given ones of `list` under the library's names.
 local function pick(given, list, out)

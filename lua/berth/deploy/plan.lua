@@ -12,38 +12,41 @@ local plan = {}
 
 -- What the problem reads, and what is told of in a saved plan.
 plan.of_problem = options.keys("deploy.problem")
-local own = { "method", "calls", "seconds", "prior", "sfb", "reasons" }
-
-local described = options.by_key("deploy:search")
 local REASONS = 200
-local CALLS = tonumber(described.calls.default)
+local searching = options.by_key("deploy:search")
+local CALLS = tonumber(searching.calls.default)
 local GUARD = 32 -- calls
 local PASSES = 3 -- of reasons that may change the answer
 
-local function names_of(set) return table.concat(options.sorted_keys(set), ", ") end
+local PRIORS = {
+  { name = "local", text = "By the time of each op group alone." },
+  { name = "uniform", text = "All alike." },
+  { name = "trained", text = "The network that comes with berth." },
+}
 
-local function check_choice(given, key)
-  local value, legal = given[key], {}
-  for _, choice in ipairs(described[key].choices) do legal[choice.name] = true end
-  if value ~= nil and not legal[value] then
-    options.fail("%s: %s: no %s (legal: %s)", FN, key, tostring(value), names_of(legal))
-  end
-end
-
-local function check_count(given, key, least)
-  local x = given[key]
-  if x ~= nil and (type(x) ~= "number" or x ~= math.floor(x) or x < least or x >= 2 ^ 31) then
-    options.fail("%s: %s: expected a whole number of at least %.0f, got %s", FN, key, least, tostring(x))
-  end
-end
-
-local PRIORS = { ["local"] = true, uniform = true, trained = true }
+options.declare("deploy.plan", options.join(options.rows "deploy.problem", {
+  searching.method,
+  options.merge(searching.calls, { low = 1, high = 2 ^ 31 - 1,
+    text = "strategies that are evaluated at most; the baselines are evaluated first, whatever the number; those of the "
+      .. "guard and for reasons are not counted" }),
+  options.merge(searching.seconds, { text = "time limit, beside calls. Answers then depend on the machine" }),
+  options.merge(searching.sfb, { text = "the rule for ops that replicas repeat, which each op group may choose (cut: all of "
+    .. "them, or none)" }),
+  { key = "prior", type = "choice, function or agent", default = "local", choices = PRIORS,
+    text = "how likely each action is good; or a function, or an agent of kind tag" },
+  { key = "reasons", type = "whole or flag", default = ("%d"):format(REASONS), high = 2 ^ 31 - 1,
+    text = "simulations for reasons, each time that they are sought; true: the default; false: none" },
+}))
 
 local function check_prior(given)
-  local prior = given.prior
-  if prior == nil or PRIORS[prior] or type(prior) == "function" then return end
+  local prior, names = given.prior, {}
+  if prior == nil or type(prior) == "function" then return end
   if type(prior) == "table" and prior.kind == "tag" then return end
-  options.fail("%s: prior: expected %s, a function or an agent of kind tag, got %s", FN, names_of(PRIORS),
+  for i, choice in ipairs(PRIORS) do
+    if prior == choice.name then return end
+    names[i] = choice.name
+  end
+  options.fail("%s: prior: expected one of: %s; a function or an agent of kind tag; got %s", FN, table.concat(names, ", "),
     type(prior) == "string" and prior or core.kind(prior))
 end
 
@@ -60,22 +63,13 @@ end
 local function reasons_of(given)
   local x = given.reasons
   if x == nil or x == true then return REASONS end
-  if x == false then return 0 end
-  check_count(given, "reasons", 0)
-  return x
+  return x or 0
 end
 
 local function checked(given)
-  local legal = { was = { evaluations = "calls" } }
-  for _, list in ipairs { plan.of_problem, own } do
-    for _, key in ipairs(list) do legal[#legal + 1] = key end
-  end
-  given = options.merge(options.check(FN, given, legal))
+  given = options.merge(options.read(FN, "deploy.plan", given))
   if given.batch == nil then options.fail("%s: batch: is missing: samples in a step", FN) end
-  check_choice(given, "method")
-  check_choice(given, "sfb")
   check_prior(given)
-  check_count(given, "calls", 1)
   if given.seconds ~= nil then given.seconds = options.seconds(FN .. ": seconds", given.seconds) end
   given.reasons = reasons_of(given)
   return given
@@ -169,11 +163,8 @@ end
 --- Decides, by simulation, which devices repeat each op group of a training graph, and how they are kept in step.
 -- @tparam graph|cost g of one step on one device; a cost stands for graph and topology
 -- @tparam topology t
--- @tparam table opts batch (samples in a step), physics ("physical", "compat", "published"), op_groups (60), method ("mcts",
---  "tree", "anneal", "refine", "published"), calls (800), seconds, prior ("local", "uniform", "trained", a function or an
---  agent), seed, uneven, sfb ("local", "cut", "none"), device_groups, sets, points, duplicates, strict, reasons (calls
---  for reasons, each time that they are sought: a change that pays is taken, three times at most; true: 200; false: none),
---  and what else berth.deploy.problem takes
+-- @tparam table opts batch (samples in a step), and what is declared above. A change that pays while reasons are sought is
+--  taken, three times at most
 -- @treturn[1] answer
 -- @treturn[2] nil
 -- @treturn[2] string message

@@ -9,7 +9,21 @@ local store = require "berth.experiment.store"
 local summarise = require "berth.experiment.summary"
 
 local FN = "berth.experiment"
-local KEYS = { "name", "grid", "seeds", "run", "path", "shard", "also", "retry", "progress" }
+
+options.declare("experiment", {
+  { key = "name", type = "string", default = "none; must be given", required = true,
+    text = "of the experiment; a file may have several" },
+  { key = "run", type = "function", default = "none; must be given", required = true,
+    text = "run(trial) gives a table of results" },
+  { key = "grid", type = "table", default = "one point", text = "arrays of values by name, or an array of points" },
+  { key = "seeds", type = "whole or array", default = "1", text = "how many, from 1, or which" },
+  { key = "path", type = "string", default = "none", text = "file of JSON lines: each trial when it is done, to go on from" },
+  { key = "shard", type = "string", default = "none",
+    text = "\"i/n\": each n-th trial from the i-th on, in a file of its own beside path" },
+  { key = "also", type = "table", default = "none", text = "files of other shards whose trials are done" },
+  { key = "retry", type = "flag", default = "false", text = "runs trials again that failed" },
+  { key = "progress", type = "function", default = "none", text = "progress(done, of, row) after each trial" },
+})
 
 local Experiment = { __name = "berth.experiment" }
 Experiment.__index = Experiment
@@ -56,20 +70,9 @@ end
 
 -- ---- options -----------------------------------------------------------------------------------
 
-local function check_kind(given, key, kind, needed)
-  if given[key] == nil and not needed then return end
-  if type(given[key]) ~= kind then options.fail("%s: %s: expected a %s, got %s", FN, key, kind, core.kind(given[key])) end
-end
-
 local function check(given)
   if type(given) ~= "table" then options.fail("%s: expected a table, got %s", FN, core.kind(given)) end
-  options.check(FN, given, KEYS)
-  check_kind(given, "name", "string", true)
-  check_kind(given, "run", "function", true)
-  check_kind(given, "path", "string")
-  check_kind(given, "progress", "function")
-  check_kind(given, "retry", "boolean")
-  check_kind(given, "also", "table")
+  options.read(FN, "experiment", given)
   for i, path in ipairs(given.also or {}) do
     if type(path) ~= "string" then options.fail("%s: also[%d]: expected a string, got %s", FN, i, core.kind(path)) end
   end

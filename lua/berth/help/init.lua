@@ -13,6 +13,12 @@ for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.c
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 
+-- These declare options.
+for _, module in ipairs { "agents.settings", "cluster.traces", "deploy.plan", "experiment", "pacml.study", "pdors.study",
+  "place.gaps", "report.draw" } do
+  require("berth." .. module)
+end
+
 local by_name = {}
 for _, topic in ipairs(topics) do by_name[topic[1]] = topic end
 
@@ -240,7 +246,7 @@ function about_word(word)
   if name == "berth" then return overview() end
   local class = name:match("^(%a+):close$")
   if class and fields[class] then return text(about(class)) end
-  local lines = (by_name[name] or fields[name] or words.knows(name)) and about(name) or {}
+  local lines = (by_name[name] or fields[name] or words.knows(name) or options.described(name)) and about(name) or {}
   if not by_name[name] then add_methods_named(lines, name) end
   if #lines > 0 then return text(lines) end
   local same = same_letters(name)

@@ -9,8 +9,17 @@ local simulate = require "berth.pacml.simulate"
 local trace = require "berth.pacml.trace"
 
 local FN = "berth.pacml.study"
-local KEYS = { "name", "deciders", "betas", "seeds", "trace", "horizon", "path", "shard", "also", "retry", "progress" }
 local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" }
+
+options.declare("pacml.study", options.join({
+  { key = "name", type = "string", default = "pacml", text = "of the experiment" },
+  { key = "deciders", type = "table", default = "para-max, para-min, random", text = "names, or { name, decider }" },
+  { key = "betas", type = "table", default = "A, B, C, D",
+    text = "distributions of the share of its sequential time that a job may take" },
+  { key = "seeds", type = "whole or array", default = "20", text = "how many, from 1, or which" },
+  { key = "trace", type = "table", default = "none", text = "jobs, interarrival, copies, shuffle of berth.pacml.trace" },
+  { key = "horizon", type = "seconds", default = "the last arrival", text = "jobs that arrive or end later do not count" },
+}, options.rows("experiment", "path shard also retry progress")))
 
 -- Blocking rates of the published tables, by distribution.
 local published = {
@@ -80,9 +89,7 @@ end
 
 --- Plays each decider on sequences of jobs with each distribution of beta and each seed, all of them on the same ones.
 -- @param env of berth.pacml.env
--- @tparam table given deciders (names, or { name, decider }), betas ("A" to "D"; all four), seeds (how many, from 1, or an
---  array; 20), trace (jobs, interarrival, copies, shuffle, of berth.pacml.trace), horizon (s; default: the last arrival), and
---  name, path, shard, also, retry, progress of berth.experiment. "random" and "rolling-horizon" have
+-- @tparam table given as declared above. "random" and "rolling-horizon" have
 --  the seed of the trial, and the latter its distribution and times
 -- @treturn[1] experiment with parameters beta, decider; results are those of the report, with units in their names
 -- @treturn[2] nil
@@ -91,7 +98,7 @@ end
 -- @usage e = berth.pacml.study(env, { deciders = { "para-max", "para-min" }, seeds = 3 })
 local function study(env, given)
   check_env(env)
-  given = options.merge(options.check(FN, given, KEYS))
+  given = options.merge(options.read(FN, "pacml.study", given))
   if given.horizon ~= nil then given.horizon = options.seconds(FN .. ": horizon", given.horizon) end
   options.check(FN .. ": trace", given.trace, TRACE_KEYS)
   local names, own = named(env, list_of(given, "deciders", { "para-max", "para-min", "random" }))

@@ -9,8 +9,17 @@ local problem = require "berth.pdors.problem"
 local simulate = require "berth.pdors.simulate"
 
 local FN = "berth.pdors.study"
-local KEYS = { "name", "policies", "generate", "given", "grid", "seeds", "certify", "path", "shard", "also", "retry", "progress" }
 local MOST_KEPT = 64
+
+options.declare("pdors.study", options.join({
+  { key = "name", type = "string", default = "pdors", text = "of the experiment" },
+  { key = "policies", type = "table", default = "all", text = "names, or { name, policy, options }" },
+  { key = "generate", type = "string", default = "default", text = "which jobs are drawn" },
+  { key = "given", type = "table", default = "none", text = "options of berth.pdors.generate" },
+  { key = "grid", type = "table", default = "one point", text = "arrays of values by option of berth.pdors.generate" },
+  { key = "seeds", type = "whole or array", default = "20", text = "how many, from 1, or which" },
+  { key = "certify", type = "whole or flag", default = "100", text = "steps of the bound on every schedule; false: no bound" },
+}, options.rows("experiment", "path shard also retry progress")))
 
 -- Names in order, and what each stands for: { policy, options }.
 local function named(list)
@@ -82,16 +91,14 @@ local function told(r)
 end
 
 --- Plays each policy on generated problems, all of them on the same ones.
--- @tparam table given policies (names, or { name, policy, options }), generate ("default"), given (options of
---  berth.pdors.generate), grid (option of it -> array of values to go through), seeds (how many, from 1, or an array; 20),
---  certify (steps of the bound, or false), and name, path, shard, also, retry, progress of berth.experiment
+-- @tparam table given as declared above
 -- @treturn[1] experiment with parameters policy and those of the grid; results are those of the summary
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code as berth.experiment
 -- @usage e = berth.pdors.study { policies = { "pd-ors", "oasis" }, grid = { machines = { 50, 100 } }, seeds = 5 }
 local function study(given)
-  given = options.check(FN, given, KEYS)
+  given = options.read(FN, "pdors.study", given)
   local names, own = named(given.policies or policies.names)
   local grid = options.merge(given.grid)
   if grid.policy then options.fail("%s: grid.policy: say policies", FN) end

@@ -9,26 +9,15 @@ local proved = require "berth.bound.proved"
 local RULES = { "fifo", "light-first", "blevel" }
 local SEARCHED = { "fifo", "light-first" }
 local SMALL, NODES = 16, 20000 -- ops, and partial schedules, with which an exact answer is sought
-local legal = { "links", "memory", "param_multiple", "calls", "seed", "place", "cost" }
+local CALLS = 2000
 
-local function check_whole(given, key, least)
-  local x = given[key]
-  if x == nil then return end
-  if type(x) ~= "number" or x % 1 ~= 0 or x < least or x > 2147483647 then
-    options.fail("berth.gaps: %s: expected a whole number from %d on, got %s", key, least,
-      type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
-  end
-end
-
-local function check(given)
-  given = options.check("berth.gaps", given, legal)
-  check_whole(given, "calls", 0)
-  check_whole(given, "seed", 0)
-  if given.place ~= nil and type(given.place) ~= "table" then
-    options.fail("berth.gaps: place: expected a table, got %s", core.kind(given.place))
-  end
-  return given
-end
+options.declare("gaps", options.join(options.rows("bounds", "links memory param_multiple"), {
+  { key = "calls", type = "whole", default = ("%d"):format(CALLS), high = 2 ^ 31 - 1,
+    text = "placements that each of four searches tries; 0: no search" },
+}, options.rows("place", "seed"), {
+  { key = "place", type = "table", default = "none",
+    text = "more options of the portfolio, if no placement is given" },
+}, options.rows("bounds", "cost")))
 
 -- What simulations, the search and the bound have in common.
 local function common(given)
@@ -71,7 +60,7 @@ end
 local function anneal(cost, given, rule, start)
   return place.on_cost(cost, "anneal", {
     links = given.links, memory = given.memory, param_multiple = given.param_multiple, seed = given.seed,
-    calls = given.calls or 2000, start = start, judge = { dispatch = rule },
+    calls = given.calls or CALLS, start = start, judge = { dispatch = rule },
   })
 end
 
@@ -237,7 +226,7 @@ end
 -- @tparam graph g
 -- @tparam topology t
 -- @param[opt] placement a placement or array of devices; nil: the portfolio's
--- @tparam[opt] table opts links, memory, param_multiple, calls (of each of four searches, 2000; 0: none), seed, place, cost
+-- @tparam[opt] table opts as declared above
 -- @treturn[1] table makespan, bound, bound_name, rules, best_rule, found, closed, gap, queue_rule, placement, open (s)
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -246,5 +235,5 @@ end
 return function(...)
   local cost, rest, code = options.priced("berth.gaps", 2, ...)
   if not cost then return nil, rest, code end
-  return on_cost(cost, rest[1], check(rest[2]))
+  return on_cost(cost, rest[1], options.read("berth.gaps", "gaps", rest[2]))
 end

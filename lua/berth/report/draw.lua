@@ -14,13 +14,23 @@ local figures = {
 }
 local placers = require "berth.report.placers"
 
-draw.legal = { "graph", "topology", "placement", "result", "simulate", "compare", "rows", "bounds", "title", "figures",
-  "times", "command" }
-
-local function expect(fn, what, key, kind)
-  if what[key] ~= nil and core.kind(what[key]) ~= kind then
-    options.fail("%s: %s: expected a %s, got %s", fn, key, kind, core.kind(what[key]))
-  end
+for _, name in ipairs { "report", "figure" } do
+  options.declare(name, {
+    { key = "result", type = "result", default = "none", text = "the run; or what is simulated: graph, topology, placement" },
+    { key = "graph", type = "graph", default = "of the result", text = "what is simulated" },
+    { key = "topology", type = "topology", default = "of the result", text = "on which" },
+    { key = "placement", type = "placement or array", default = "none", text = "beside result it only says who placed" },
+    { key = "simulate", type = "table", default = "none", text = "options of berth.simulate" },
+    { key = "compare", type = "table", default = "none", text = "rows of berth.compare; it goes before rows" },
+    { key = "rows", type = "table", default = "none", text = "rows of berth.portfolio; gaps are to the best bound known" },
+    { key = "bounds", type = "table", default = "none",
+      text = "what berth.bounds gives: a table of all bounds, and the best of it where it is above the run's own" },
+    { key = "title", type = "string", default = "graph and topology", text = "heading" },
+    { key = "figures", type = "table", default = "all that there is something for", text = "which figures, in which order" },
+    { key = "times", type = "flag", default = "false",
+      text = "the table of placers has how long each took; the file is then not the same each time" },
+    { key = "command", type = "string", default = "none", text = "shown as what made the run; the command line gives its own" },
+  })
 end
 
 local function is_kind(kind)
@@ -63,13 +73,7 @@ end
 --- Raises unless what is given can be drawn.
 function draw.check(fn, what)
   if type(what) ~= "table" then options.fail("%s: expected a table of what to draw, got %s", fn, core.kind(what)) end
-  options.check(fn, what, draw.legal)
-  expect(fn, what, "graph", "graph")
-  expect(fn, what, "topology", "topology")
-  expect(fn, what, "result", "result")
-  for _, key in ipairs { "simulate", "compare", "rows", "bounds", "figures" } do expect(fn, what, key, "table") end
-  for _, key in ipairs { "title", "command" } do expect(fn, what, key, "string") end
-  expect(fn, what, "times", "boolean")
+  options.read(fn, "report", what)
   check_rows(fn, what, "compare")
   check_rows(fn, what, "rows")
   check_bounds(fn, what.bounds)

@@ -47,10 +47,10 @@ end
 
 describe("options of agents", function()
   it("are refused at once if they are odd, with name and value", function()
-    refuses("berth.agents.doppler: gamma: expected a number from 0 to 1, got 2", agent, "doppler", { gamma = 2 })
+    refuses("berth.agents.doppler: gamma: 2 is out of range 0 to 1", agent, "doppler", { gamma = 2 })
     refuses("berth.agents.doppler: share: expected true or false, got 1", agent, "doppler", { share = 1 })
     refuses("berth.agents.doppler: hidden: expected a whole number from 1 to 100000, got 0", agent, "doppler", { hidden = 0 })
-    refuses("berth.agents.doppler: clip: expected a number from 1e-30 to 1e+30, got 0", agent, "doppler", { clip = 0 })
+    refuses("berth.agents.doppler: clip: 0 is out of range 1e-30 to 1e+30", agent, "doppler", { clip = 0 })
     refuses("rate: expected a number or { from, to }, got key 3", agent, "doppler", { rate = { 1, 0, 1 } })
     refuses("berth.agents.placeto: rounds: expected a whole number from 1 to 1000, got inf", agent, "placeto", { rounds = 1 / 0 })
     refuses("berth.agents.gdp: segment: expected a whole number from 1 to 100000, got 0", agent, "gdp", { segment = 0 })

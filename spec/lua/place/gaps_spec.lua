@@ -89,9 +89,9 @@ describe("berth.gaps", function()
   it("refuses wrong options with their names", function()
     local g, t = queue()
     assert.matches("berth.gaps: unknown option 'call'", message(berth.gaps, g, t, nil, { call = 1 }))
-    assert.matches("berth.gaps: calls: expected a whole number from 0 on, got 1.5",
+    assert.matches("berth.gaps: calls: expected a whole number, got 1.5",
       message(berth.gaps, g, t, nil, { calls = 1.5 }))
-    assert.matches("berth.gaps: seed: expected a whole number from 0 on, got %-1", message(berth.gaps, g, t, nil, { seed = -1 }))
+    assert.matches("berth.gaps: seed: expected a finite number from 0, got %-1", message(berth.gaps, g, t, nil, { seed = -1 }))
     assert.matches("berth.gaps: place: expected a table", message(berth.gaps, g, t, nil, { place = 1 }))
   end)
 end)

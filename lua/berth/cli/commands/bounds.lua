@@ -21,8 +21,7 @@ local own = options.join(options.of("bounds", "thorough gap"), {
   { name = "makespan", kind = "seconds", value = "TIME", text = "of a placement: how many times the optimum it is at most" },
   { name = "split", kind = "flag", text = "what of a placement's gap is due to the queue rule, to the placement, or open" },
   { name = "placement", kind = "string", value = "FILE", text = "split: this one (or single:N); default: the portfolio's" },
-  { name = "calls", kind = "count", value = "N", text = "split: placements that each of four searches tries; default 2000" },
-})
+}, options.prefixed("split: ", options.of("gaps", "calls")))
 
 local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,

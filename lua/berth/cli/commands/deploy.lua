@@ -1,4 +1,5 @@
 --- berth deploy: which devices repeat each op group of a training graph, and how they are kept in step.
+require "berth.deploy.plan" -- declares its options
 local berth = require "berth"
 local device_sets = require "berth.cli.device_sets"
 local fail = require "berth.cli.fail"
@@ -31,17 +32,17 @@ local deploy = {
     { name = "batch", kind = "count", value = "N", text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
     { name = "points", kind = "string", value = "N[=GRAPH],...",
       text = "the graph at other batch sizes: op times of a part of the batch are on the lines between; a model needs N alone" },
-  }, options.of("deploy.problem", "physics op_groups"), {
+  }, options.of("deploy.plan", "physics op_groups"), {
     { name = "device-groups", kind = "string", value = "SETS",
       text = "devices that are alike; default: by machine, type and memory" },
     { name = "sets", kind = "string", value = "SETS",
       text = "devices that an op group may have; default: unions of device groups" },
     { name = "even", kind = "flag", text = "all replicas have as many samples; default: also shares by speed" },
-  }, options.of("deploy.problem", "strict duplicates"), options.of("deploy:search", "sfb method calls seconds"), {
+  }, options.of("deploy.plan", "strict duplicates sfb method calls seconds"), {
     { name = "prior", kind = "string", value = "WHAT",
       text = "of the tree: local, uniform, trained (the network that comes with berth), or agent:FILE; default local" },
     { name = "seed", kind = "whole", value = "N", text = "for op groups and random choices; default 0" },
-    { name = "reasons", kind = "whole", value = "N", text = "simulations that tell why; 0: none; default 200" },
+  }, options.of("deploy.plan", "reasons"), {
     { name = "plan", kind = "string", value = "FILE",
       text = "simulates this plan again (of --out) instead of searching, at prices of transfers and collectives that are given" },
     { name = "rows", kind = "whole", value = "N", text = "op groups that are printed, the heaviest; default 20" },
