@@ -66,12 +66,11 @@ end
 --- How graph files are read.
 options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus")
 
---- One of them, under a name of the command's.
-function options.renamed(name, key, as)
-  local option = options.of(name, key)[1]
-  option.name = as
-  return option
-end
+--- One option of a function, with some fields as the command has them.
+-- @tparam string name of the function
+-- @tparam string key
+-- @tparam table changes
+function options.changed(name, key, changes) return base.merge(options.of(name, key)[1], changes) end
 
 --- For placing and simulating alike.
 options.shared = options.of("simulate", "links memory param_multiple quantum seed")

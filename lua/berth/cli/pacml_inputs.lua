@@ -1,7 +1,9 @@
 --- What commands about pacml read: profiles, the cluster, the jobs.
 local args = require "berth.cli.args"
 local berth = require "berth"
+require "berth.pacml" -- declares its options
 local fail = require "berth.cli.fail"
+local options = require "berth.cli.options"
 
 local inputs = { PROFILES = { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" } }
 
@@ -12,7 +14,12 @@ inputs.mode = { name = "mode", kind = "choice", value = "MODE", choices = { "com
   text = "as the published simulator, or as it should be; default compat" }
 inputs.ramp = { name = "ramp", kind = "string", value = "K=V,...",
   text = "the cluster: groups=4,racks=4,slots=2,bandwidth=1.6TB/s,..." }
-inputs.most = { name = "most", kind = "count", value = "N", text = "pieces at most; default 16" }
+inputs.most, inputs.steps = options.changed("pacml.env", "most"), options.changed("pacml.env", "steps")
+inputs.beta = options.changed("pacml.trace", "beta", { kind = "string", value = "A,B,...",
+  text = "A to D: distribution of the share of its sequential time that a job may take; default A" })
+inputs.arrivals = options.changed("pacml.trace", "interarrival", { kind = "string", value = "TIME",
+  text = "time between arrivals, or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" })
+inputs.copies = options.changed("pacml.trace", "copies")
 
 --- Seconds, or { from, to }; nil for nil.
 function inputs.interarrival(value)

@@ -20,6 +20,13 @@ function env:run(trace) return self.core:run(trace) end
 -- @treturn[2] string code
 function env:planner(opts) return core.pacml_planner(self.core, opts) end
 
+options.declare("pacml.env", {
+  { key = "models", type = "array", default = "none; must be given", text = "of one ramp" },
+  { key = "names", type = "table", default = "model 1, model 2, ...", text = "of the models" },
+  { key = "steps", type = "whole", default = "50", low = 1, text = "training steps of a job" },
+  { key = "most", type = "whole", default = "16", low = 1, text = "pieces of a job at most" },
+})
+
 local function check_names(names, n)
   if names == nil then return {} end
   if type(names) ~= "table" then options.fail("berth.pacml.env: names: expected an array, got %s", core.kind(names)) end
@@ -32,10 +39,10 @@ local function check_names(names, n)
   return names
 end
 
---- @tparam table opts models (of one ramp), names, steps (50) of a job, most (16) pieces
+--- @tparam table opts as declared above
 -- @treturn env models, names, most, sequential (s of a job on one server), steps
 local function new(opts)
-  local o = options.check("berth.pacml.env", opts, { "models", "names", "steps", "most" })
+  local o = options.check("berth.pacml.env", opts, options.keys "pacml.env")
   local made = core.pacml { models = o.models, steps = o.steps, most = o.most }
   local names = check_names(o.names, #o.models)
   local self = { core = made, models = {}, names = {}, steps = o.steps or 50, most = made.most, sequential = made.sequential }

@@ -3,7 +3,6 @@ local core = require "berth.core"
 local options = require "berth.base.options"
 local beta = require "berth.pacml.beta"
 
-local KEYS = { "models", "beta", "seed", "jobs", "interarrival", "copies", "shuffle" }
 -- Numbers of random streams: another beta leaves models and arrivals as they are.
 local MODELS, BETAS, ARRIVALS = 1, 2, 3
 
@@ -13,15 +12,22 @@ function Trace.__tostring(t)
   return ("trace: %d jobs in %s"):format(#t.model, core.format(t.arrival[#t.arrival] or 0, "seconds"))
 end
 
-local function whole(given, key, default, low)
-  local x = given[key]
-  if x == nil then x = default end
-  if type(x) ~= "number" or x ~= math.floor(x) or not (x >= low and x < 2 ^ 31) then
-    options.fail("berth.pacml.trace: %s: expected a whole number of at least %d, got %s", key, low,
-      type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
-  end
-  return x
-end
+local MOST, MOST_SHUFFLED = 2 ^ 31 - 1, 2 ^ 24
+
+options.declare("pacml.trace", {
+  { key = "models", type = "whole", default = "none; must be given", low = 1, high = MOST, required = true,
+    text = "how many there are" },
+  { key = "beta", type = "choice or table", default = "A",
+    text = "A to D, or what berth.pacml.beta takes: distribution of the share of its sequential time that a job may take" },
+  { key = "seed", type = "whole", default = "0", text = "of the jobs" },
+  { key = "jobs", type = "whole", default = "1001", high = MOST, text = "how many" },
+  { key = "interarrival", type = "seconds or array", default = "1000 s",
+    text = "time between arrivals; or { from, to }: uniform" },
+  { key = "copies", type = "whole", default = "201", low = 1, high = MOST,
+    text = "of each model in the pool that jobs are drawn from" },
+  { key = "shuffle", type = "flag", default = "false",
+    text = "the pool is shuffled each time it is filled, which changes the sequence, not its law" },
+})
 
 -- ---- models ------------------------------------------------------------------------------------
 
@@ -30,8 +36,6 @@ local function shuffled(rng, models, size)
   for k = 1, size do pool[k] = math.fmod(k - 1, models) + 1 end
   return rng:shuffle(pool)
 end
-
-local MOST, MOST_SHUFFLED = 2 ^ 31 - 1, 2 ^ 24
 
 local function check_pool(models, copies, shuffle)
   local size, most = models * copies, shuffle and MOST_SHUFFLED or MOST
@@ -96,32 +100,19 @@ local function draw_betas(rng, n, given)
   return out
 end
 
-local function flag(given, key, default)
-  if given[key] == nil then return default end
-  if type(given[key]) ~= "boolean" then
-    options.fail("berth.pacml.trace: %s: expected a boolean, got %s", key, core.kind(given[key]))
-  end
-  return given[key]
-end
-
 --- Draws a sequence of jobs: the same one, byte for byte, for the same options. The first job arrives at 0.
 --
 -- Models come from a pool that holds each of them `copies` times, without replacement; when it is empty it is filled again.
 -- Models, betas and arrivals have random streams of their own: another beta leaves the rest as it is.
--- @tparam table given models (how many there are), beta ("A" to "D", or what berth.pacml.beta gives or takes; default "A"), seed
---  (0), jobs (1001), interarrival (1000 s; or { from, to }: uniform), copies (201), shuffle (false;
---  true: the pool is shuffled each time it is filled, which changes the sequence, not its law)
+-- @tparam table given as declared above
 -- @treturn table model (from 1), beta, arrival (s): arrays of `jobs` entries
 -- @usage t = berth.pacml.trace { models = 5, beta = "B", seed = 1 }
 return function(given)
-  options.check("berth.pacml.trace", given, KEYS)
-  given = given or {}
-  if given.models == nil then options.fail("berth.pacml.trace: models: expected a whole number of at least 1, got nil") end
-  local models, n, copies = whole(given, "models", nil, 1), whole(given, "jobs", 1001, 0), whole(given, "copies", 201, 1)
+  given = options.read("berth.pacml.trace", "pacml.trace", given)
   local low, high = range(given.interarrival)
-  local seed, shuffle = given.seed or 0, flag(given, "shuffle", false)
+  local n, seed = given.jobs or 1001, given.seed or 0
   return setmetatable({
-    model = draw_models(core.rng(seed, MODELS), n, models, copies, shuffle),
+    model = draw_models(core.rng(seed, MODELS), n, given.models, given.copies or 201, given.shuffle),
     beta = draw_betas(core.rng(seed, BETAS), n, given.beta or "A"),
     arrival = draw_arrivals(core.rng(seed, ARRIVALS), n, low, high),
   }, Trace)

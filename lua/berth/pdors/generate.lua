@@ -18,34 +18,54 @@ local DEFAULT = {
   server = { gpu = { 0, 0 }, cpu = { 1, 10 }, memory_gb = { 2, 32 }, storage_gb = { 5, 10 } },
 }
 local LEAST = { epochs = 1, samples = 1, batch = 1, tau = 1e-300, bytes = 0, ratio = 1e-9, across = 1e-300 }
-local COMMON = { "seed", "jobs", "machines", "slots", "slot_seconds", "load", "arrivals", "classes", "importance", "sensitive",
-  "critical", "target", "machine", "room", "comm", "moving" }
-local OWN = {
-  default = { "epochs", "samples", "batch", "tau", "bytes", "ratio", "across", "gain", "worker", "server" },
-  realistic = { "models", "batch", "ratio", "worker_slots" },
-}
 
 -- ---- options ------------------------------------------------------------------------------------------
 
-local function whole(given, key, default, least)
-  local x = given[key]
-  if x == nil then return default end
-  if type(x) ~= "number" or x ~= math.floor(x) or not (x >= least and x <= 2 ^ 31 - 1) then
-    options.fail("%s: %s: expected a whole number of at least %d, got %s", FN, key, least,
-      type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
-  end
-  return x
+local MOST = 2 ^ 31 - 1
+local DRAWN, MEASURED = { default = true }, { realistic = true }
+
+-- All ranges are of uniform draws.
+local function uniform(key, default, text, readers)
+  local only = readers and next(readers)
+  return { key = key, type = "number or range", default = default, text = text, readers = readers, only = only }
 end
 
-local function positive(given, key, default)
-  local x = given[key]
-  if x == nil then return default end
-  if type(x) ~= "number" or not (x > 0 and x < math.huge) then
-    options.fail("%s: %s: expected a number above 0, got %s", FN, key,
-      type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
-  end
-  return x
-end
+options.declare("pdors.generate", {
+  { key = "seed", type = "whole", default = "0", high = MOST, text = "of the draws" },
+  { key = "jobs", type = "whole", default = "100", high = MOST, text = "how many" },
+  { key = "machines", type = "whole", default = "100, of realistic jobs 20", low = 1, high = MOST, text = "how many" },
+  { key = "slots", type = "whole", default = "100", low = 1, high = MOST, text = "how many" },
+  { key = "slot_seconds", type = "number", default = "1200", above = true, text = "length of a slot, s" },
+  { key = "load", type = "number", default = "1", above = true, text = "factor of the work" },
+  { key = "arrivals", type = "choice or array", default = "alternating",
+    text = "alternating: twice as many in each second slot; uniform; or a weight for each slot" },
+  { key = "classes", type = "choice or array", default = "default",
+    text = "default: 10 % insensitive, 55 % sensitive, 35 % critical; google: 30, 69, 1; or three weights" },
+  uniform("importance", "1..100", "factor of the utility"),
+  uniform("sensitive", "0.01..1", "decay of the utility of sensitive jobs"),
+  uniform("critical", "4..6", "decay of the utility of critical jobs"),
+  uniform("target", "1..15", "completion time that is wanted, slots"),
+  { key = "machine", type = "choice or table", default = "by the jobs",
+    text = "default: room for `room` workers or servers of mean demand, 36 GPUs; realistic: 8 GPUs, 96 CPUs, 768 GB, 4 TB; or "
+      .. "such a table" },
+  { key = "room", type = "number", default = "18", above = true, text = "of the machine default" },
+  options.by_key("pdors.problem").comm,
+  { key = "moving", type = "number", default = "0", text = "slots that a job loses when its places change" },
+  uniform("epochs", "50..200", "passes over the samples, whole", DRAWN),
+  uniform("samples", "2e4..5e5", "of a job, whole", DRAWN),
+  { key = "batch", type = "number or range", default = "1..200, of realistic jobs 16", text = "workers at most, whole" },
+  uniform("tau", "1e-5..1e-4", "time of a sample, slots", DRAWN),
+  uniform("bytes", "30e6..575e6", "of the parameters", DRAWN),
+  { key = "ratio", type = "number or range", default = "1..10, of realistic jobs 1", text = "workers for one server" },
+  uniform("across", "12.5e6..625e6", "bandwidth of a worker's link, bytes/s", DRAWN),
+  { key = "gain", type = "number", default = "10", above = true, readers = DRAWN, only = "default",
+    text = "bandwidth inside a machine over that across" },
+  { key = "worker", type = "table", default = "0..4, 1..10, 2..32, 5..10", readers = DRAWN, only = "default",
+    text = "demand: gpu, cpu, memory_gb, storage_gb, whole" },
+  { key = "server", type = "table", default = "0, 1..10, 2..32, 5..10", readers = DRAWN, only = "default", text = "likewise" },
+  { key = "models", type = "table", default = "all eight", readers = MEASURED, only = "realistic", text = "names" },
+  uniform("worker_slots", "4..80", "slots of computing that one worker would need", MEASURED),
+})
 
 local function weights(key, list, n)
   local sum = 0
@@ -115,7 +135,7 @@ end
 
 -- What is drawn of each job, all as recalled of the paper.
 local function default_jobs(given, o)
-  local ranges, gain = {}, positive(given, "gain", 10)
+  local ranges, gain = {}, given.gain or 10
   for _, key in ipairs { "epochs", "samples", "batch", "tau", "bytes", "ratio", "across" } do
     ranges[key] = draws.range(FN, key, given[key], DEFAULT[key], LEAST[key])
   end
@@ -184,7 +204,7 @@ end
 local function capacity(given, ranges)
   local machine, out = given.machine, {}
   if machine == nil then machine = ranges and "default" or "realistic" end
-  if machine == "default" and ranges then return mean_machine(ranges, positive(given, "room", 18)) end
+  if machine == "default" and ranges then return mean_machine(ranges, given.room or 18) end
   if type(machine) == "string" then
     if not MACHINES[machine] then options.fail("%s: machine: no '%s' here (there are %s)", FN, machine,
       ranges and "default, realistic" or "realistic") end
@@ -226,45 +246,23 @@ local function draw_jobs(given, o, draw)
   return jobs
 end
 
-local function legal(kind)
-  local keys = {}
-  for _, list in ipairs { COMMON, OWN[kind] } do
-    for _, key in ipairs(list) do keys[#keys + 1] = key end
-  end
-  return keys
-end
-
 --- Draws a problem: the same one, byte for byte, for the same options. Each field has a random stream of its own.
 --
--- "default": the synthetic jobs of PD-ORS and OASiS as far as they are known. Options, all ranges of uniform draws: epochs
--- (50..200, whole), samples (2e4..5e5, whole), batch (1..200, whole), tau (1e-5..1e-4 slots), bytes (30e6..575e6), ratio
--- (1..10, whole), across (12.5e6..625e6 bytes/s: 100 Mb/s to 5 Gb/s), gain (10: bandwidth inside a machine over that across),
--- worker and server ({ gpu, cpu, memory_gb, storage_gb }, whole: 0..4, 1..10, 2..32, 5..10; a server has no GPU).
---
--- "realistic": eight models as measured, docs/pdors.md. models (names, all), batch (16: workers at most), ratio (1),
--- worker_slots (4..80: slots of computing that one worker would need).
+-- "default": the synthetic jobs of PD-ORS and OASiS as far as they are known. "realistic": eight models as measured,
+-- docs/pdors.md.
 -- @tparam[opt] string kind "default" or "realistic"
--- @tparam[opt] table given seed (0), jobs (100), machines (100; of realistic ones 20), slots (100), slot_seconds (1200), load (1:
---  factor of the work), arrivals ("alternating": twice as many in each second slot; "uniform"; or a weight for each slot),
---  classes ("default": 10 % insensitive, 55 % sensitive, 35 % critical; "google": 30, 69, 1; or three weights), importance
---  (1..100), sensitive (0.01..1), critical (4..6), target (1..15 slots), machine ("default": room for `room`, 18, workers or
---  servers of mean demand, 36 GPUs; "realistic": 8 GPUs, 96 CPUs, 768 GB, 4 TB; or such a table), comm, moving (of
---  berth.pdors.problem)
+-- @tparam[opt] table given as declared above
 -- @treturn table jobs, cluster: for berth.pdors.problem
 -- @usage p = berth.pdors.generate("default", { jobs = 100, machines = 100, slots = 80, seed = 1 })
 local function generate(kind, given)
   if type(kind) == "table" and given == nil then kind, given = nil, kind end
   kind = kind or "default"
-  if not OWN[kind] then
+  if kind ~= "default" and kind ~= "realistic" then
     options.fail("%s: no '%s' (there are default, realistic)", FN, type(kind) == "string" and kind or core.kind(kind))
   end
-  given = options.check(FN, given, legal(kind))
-  local o = {
-    seed = whole(given, "seed", 0, 0), jobs = whole(given, "jobs", 100, 0),
-    machines = whole(given, "machines", kind == "default" and 100 or 20, 1),
-    slots = whole(given, "slots", 100, 1), slot_seconds = positive(given, "slot_seconds", 1200),
-    load = positive(given, "load", 1), moving = given.moving,
-  }
+  given = options.read(FN, "pdors.generate", given, kind)
+  local o = { seed = given.seed or 0, jobs = given.jobs or 100, machines = given.machines or (kind == "default" and 100 or 20),
+    slots = given.slots or 100, slot_seconds = given.slot_seconds or 1200, load = given.load or 1, moving = given.moving }
   local draw, ranges
   if kind == "default" then draw, ranges = default_jobs(given, o) else draw = realistic_jobs(given, o) end
   return {

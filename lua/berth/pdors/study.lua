@@ -14,11 +14,14 @@ local MOST_KEPT = 64
 options.declare("pdors.study", options.join({
   { key = "name", type = "string", default = "pdors", text = "of the experiment" },
   { key = "policies", type = "table", default = "all", text = "names, or { name, policy, options }" },
-  { key = "generate", type = "string", default = "default", text = "which jobs are drawn" },
+  { key = "generate", type = "choice", default = "default", text = "which jobs are drawn", choices = {
+    { name = "default",
+      text = "The synthetic jobs of PD-ORS." }, { name = "realistic", text = "Eight models as measured." } } },
   { key = "given", type = "table", default = "none", text = "options of berth.pdors.generate" },
   { key = "grid", type = "table", default = "one point", text = "arrays of values by option of berth.pdors.generate" },
   { key = "seeds", type = "whole or array", default = "20", text = "how many, from 1, or which" },
-  { key = "certify", type = "whole or flag", default = "100", text = "steps of the bound on every schedule; false: no bound" },
+  { key = "certify", type = "whole or flag", default = "100",
+    text = "steps of the bound on every schedule; 0: prices as they are; false: no bound" },
 }, options.rows("experiment", "path shard also retry progress")))
 
 -- Names in order, and what each stands for: { policy, options }.

@@ -387,7 +387,7 @@ describe("a study", function()
     assert.matches("deciders%[1%]: expected a name or", message(berth.pacml.study, env, { deciders = { 3 } }))
     assert.matches("beta", message(berth.pacml.study, env, { betas = { "E" } }))
     assert.matches("unknown option 'seed'", message(berth.pacml.study, env, { trace = { seed = 3 } }))
-    assert.matches("jobs: expected a whole number of at least 0, got %-1", -- raised, not recorded as the error of each trial
+    assert.matches("jobs: %-1 is out of range 0 to 2147483647", -- raised, not recorded as the error of each trial
       message(berth.pacml.study, env, { trace = { jobs = -1 } }))
     assert.matches("study: horizon: %-1 is negative", message(berth.pacml.study, env, { horizon = -1 }))
     assert.matches('study: horizon: "x" is not a number', message(berth.pacml.study, env, { horizon = "x" }))

@@ -1,6 +1,7 @@
 --- berth cluster: jobs arrive, and are given servers or turned away.
 local args = require "berth.cli.args"
 local berth = require "berth"
+local cli = require "berth.cli.options"
 local decimals = require "berth.base.decimals"
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
@@ -13,6 +14,9 @@ local pdors = require "berth.cli.commands.cluster_pdors"
 local study = require "berth.cli.commands.cluster_study"
 local align = require "berth.base.align"
 local traces = require "berth.cli.commands.cluster_trace"
+
+local jobs = cli.changed("pacml.trace", "jobs", { kind = "count" })
+jobs.text = ("%s; of pdors %s"):format(jobs.text, options.by_key("pdors.generate").jobs.default)
 
 local command = {
   name = "cluster", least = 1, most = 1000,
@@ -31,17 +35,16 @@ local command = {
   options = {
     { name = "decider", kind = "string", value = "A,B,...", text = "who decides, see below; default para-max" },
     { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
-    { name = "beta", kind = "string", value = "A,B,...",
-      text = "A to D: distribution of the share of its sequential time that a job may take; default A" },
-    { name = "seed", kind = "whole", value = "N", text = "of the jobs, the first if there are several; default 0" },
+    inputs.beta,
+    cli.changed("pacml.trace", "seed", { text = "of the jobs, the first if there are several; default 0" }),
     { name = "seeds", kind = "count", value = "N", text = "as many sequences of jobs, means over them; default 1, --table 20" },
-    { name = "jobs", kind = "count", value = "N", text = "default 1001; of pdors 100" },
-    { name = "interarrival", kind = "string", value = "TIME", text = "or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" },
-    { name = "copies", kind = "count", value = "N", text = "of each model in the pool that jobs are drawn from; default 201" },
+    jobs,
+    inputs.arrivals,
+    inputs.copies,
     { name = "horizon", kind = "string", value = "TIME", text = "or inf: until all is done; default: the last arrival" },
     inputs.mode,
     inputs.ramp,
-    { name = "steps", kind = "count", value = "N", text = "training steps of a job; default 50" },
+    inputs.steps,
     inputs.most,
     { name = "csv", kind = "string", value = "FILE", text = "writes a row per job; of one run" },
     { name = "jsonl", kind = "string", value = "FILE", text = "the same as JSON lines" },

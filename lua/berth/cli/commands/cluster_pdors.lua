@@ -1,6 +1,7 @@
 --- berth cluster pdors: jobs of workers and parameter servers under PD-ORS and what it is compared with.
 local berth = require "berth"
 local decimals = require "berth.base.decimals"
+local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local lists = require "berth.cli.lists"
@@ -9,23 +10,19 @@ local align = require "berth.base.align"
 
 local pdors = {}
 
-pdors.options = {
-  { name = "policy", kind = "string", value = "A,B,...", text = "of pdors: " .. table.concat(berth.pdors.policies, " ")
+pdors.options = cli.prefixed("of pdors: ", {
+  { name = "policy", kind = "string", value = "A,B,...", text = table.concat(berth.pdors.policies, " ")
     .. "; default all" },
-  { name = "generate", kind = "choice", value = "KIND", choices = { "default", "realistic" },
-    text = "of pdors: which jobs are drawn; default default" },
-  { name = "machines", kind = "count", value = "N", text = "of pdors; default 100, of realistic jobs 20" },
-  { name = "slots", kind = "count", value = "N", text = "of pdors; default 100" },
+  cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "machines"), cli.changed("pdors.generate", "slots"),
   { name = "draw", kind = "string", value = "K=V,...",
-    text = "of pdors: more options of berth.pdors.generate: load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
-  { name = "problem", kind = "string", value = "FILE", text = "of pdors: JSON with jobs and cluster, instead of drawing them" },
+    text = "more options of berth.pdors.generate: load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
+  { name = "problem", kind = "string", value = "FILE", text = "JSON with jobs and cluster, instead of drawing them" },
   { name = "set", kind = "string", value = "K=V,...",
-    text = "of pdors: options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
-  { name = "certify", kind = "whole", value = "STEPS",
-    text = "of pdors: of the bound on every schedule; 0: prices as they are; default 100" },
-  { name = "report", kind = "string", value = "FILE", text = "of pdors: writes a page; of one problem" },
-  { name = "save", kind = "string", value = "FILE", text = "of pdors: writes the problem as JSON; of one problem" },
-}
+    text = "options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
+  cli.changed("pdors.study", "certify", { value = "STEPS" }),
+  { name = "report", kind = "string", value = "FILE", text = "writes a page; of one problem" },
+  { name = "save", kind = "string", value = "FILE", text = "writes the problem as JSON; of one problem" },
+})
 -- Of others as well.
 pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = true, trace = true, json = true, path = true,
   shard = true, also = true, progress = true }

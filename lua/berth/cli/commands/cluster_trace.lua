@@ -23,6 +23,8 @@ end
 
 local function reads(name, o) return not o.readers or o.readers[name] == true end
 
+local ROUND = 360 -- s
+
 -- ---- options ----------------------------------------------------------------------------------
 
 local TYPES = {
@@ -45,7 +47,7 @@ trace.options = {
   { name = "types", kind = "string", value = "K=N,...",
     text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
   { name = "round", kind = "seconds", value = "TIME",
-    text = "for gavel: time between slots; default 360s" },
+    text = ("for gavel: time between slots; default %ds"):format(ROUND) },
 }
 for _, o in ipairs(of_schedulers) do
   local option = cli.row(o)
@@ -104,7 +106,7 @@ local function typed_cluster(given)
     capacity[i] = { counts[name] }
     gpus = gpus + counts[name]
   end
-  return { machines = #names, capacity = capacity, slot = given.round or 360 }, gpus, names
+  return { machines = #names, capacity = capacity, slot = given.round or ROUND }, gpus, names
 end
 
 local function cluster_of(given)

@@ -11,6 +11,9 @@ local portfolio = require "berth.place.portfolio"
 local registry = require "berth.place.registry"
 local shared = require "berth.base.options"
 
+local exact_nodes = options.changed("exact", "nodes", { kind = "count" })
+exact_nodes.text = "for exact: " .. exact_nodes.text
+
 local place = {
   name = "place", use = "place GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Decides which device runs each op, and simulates one step of the answer.\n"
@@ -21,9 +24,9 @@ local place = {
     { name = "members", kind = "string", value = "A,B,C", text = "for portfolio: these placers, instead of the built-in list" },
     { name = "samples", kind = "count", value = "N",
       text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: the likeliest" },
-    { name = "nodes", kind = "count", value = "N", text = "for exact: partial schedules at most; default: by size" },
+    exact_nodes,
     { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best first" },
-    { name = "thorough", kind = "flag", text = "with --rows: gaps to the thorough bounds, as in berth bounds --thorough" },
+    options.changed("portfolio", "thorough", { text = "with --rows: gaps to the thorough bounds" }),
   }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading, answer.options,
     { options.json }),
 }

@@ -9,7 +9,7 @@ local align = require "berth.base.align"
 
 local own = options.join(options.of("split", "objective cpu"), {
   { name = "improve", kind = "flag", text = "max-load: afterwards ops move one by one; the answer may not be contiguous" },
-  options.renamed("split", "memory", "search-memory"),
+  options.changed("split", "memory", { name = "search-memory" }),
 }, options.of("split", "visits"), {
   { name = "placement", kind = "string", value = "FILE", text = "values this placement (or single:N) instead of seeking one" },
   { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
