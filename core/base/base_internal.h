@@ -32,6 +32,9 @@ void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(
 #define BERTH_I_OPTION_AT(struct_type, field, name, kind) \
   .key = name, .offset = offsetof(struct_type, field), .type = BERTH_OPTION_##kind
 #define BERTH_I_CHOICE(name, text) &(const berth_choice){ name, text }
+/** Is it as the defaults of the table have it? Arrays and pointers always are. */
+bool berth_i_option_is_default(const berth_option_table *table, const berth_option *o, const void *options);
+
 /* berth_X_option_table() of the struct with these options; `defaults` fills one. */
 #define BERTH_I_OPTION_TABLE(name, options, struct_type, defaults) \
   static const berth_option_table table = { name, options, sizeof(struct_type), defaults }; \

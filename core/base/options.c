@@ -102,15 +102,25 @@ static const char *copy(const char *text, char *buf, size_t size) {
   return buf;
 }
 
-const char *berth_option_default(const berth_option_table *table, const berth_option *o, char *buf, size_t size) {
+/* A number, flag or choice by default.  @return false: the option is none of these */
+static bool default_number(const berth_option_table *table, const berth_option *o, double *out) {
   union { double align; void *pointer; char bytes[1024]; } options;
-  double x;
-  if (o->fallback) return o->fallback;
-  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS)
-    return copy("none", buf, size);
+  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS) return false;
   memset(&options, 0, sizeof options);
   table->defaults(&options);
-  x = number_of(o, &options);
+  *out = number_of(o, &options);
+  return true;
+}
+
+bool berth_i_option_is_default(const berth_option_table *table, const berth_option *o, const void *options) {
+  double x;
+  return !default_number(table, o, &x) || number_of(o, options) == x;
+}
+
+const char *berth_option_default(const berth_option_table *table, const berth_option *o, char *buf, size_t size) {
+  double x;
+  if (o->fallback) return o->fallback;
+  if (!default_number(table, o, &x)) return copy("none", buf, size);
   if (o->type == BERTH_OPTION_FLAG) return copy(x != 0 ? "true" : "false", buf, size);
   if (o->type == BERTH_OPTION_QUANTITY) return berth_quantity_format(x, o->unit, buf, size);
   if (o->type == BERTH_OPTION_CHOICE) return copy(x >= 0 && x < count(o->choices) ? o->choices[(int)x]->name : "none", buf, size);

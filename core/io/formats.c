@@ -23,6 +23,30 @@ const berth_i_format *berth_i_format_find(const char *name) {
 bool berth_i_format_reads(const berth_i_format *f) { return f->about.loads != 0; }
 bool berth_i_format_writes(const berth_i_format *f) { return f->write != NULL; }
 
+/* Is the word one of those in a list with spaces between them? NULL: an empty list. */
+static bool has_word(const char *list, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = list; at && (at = strstr(at, word)); at += n) {
+    bool begins = at == list || at[-1] == ' ', ends = at[n] == 0 || at[n] == ' ';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key) {
+  char readers[400] = "";
+  size_t used = 0;
+  for (const berth_format *const *f = formats; *f && used < sizeof readers; f++) {
+    const char *name = (*f)->choice.name;
+    if (!has_word((*f)->reads, key)) continue;
+    if (strcmp(name, format) == 0) return BERTH_OK;
+    used += (size_t)snprintf(readers + used, sizeof readers - used, "%s%s", used ? ", " : "", name);
+  }
+  if (used == 0) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "option %s: the format %s does not read it; read by: %s",
+                      key, format, readers);
+}
+
 const char *berth_i_format_list(bool (*which)(const berth_i_format *f), char *buf, size_t size) {
   size_t used = 0;
   buf[0] = 0;

@@ -57,6 +57,17 @@ static berth_status recognise(const berth_i_source *src, const berth_i_json *doc
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+/* Refuses options that are not as by default, and that the format does not read. */
+static berth_status check_read(const berth_i_source *src, const berth_i_format *format) {
+  const berth_option_table *table = berth_load_option_table();
+  berth_status st = BERTH_OK;
+  for (const berth_option *o = table->options; o->key && st == BERTH_OK; o++) {
+    if (berth_i_option_is_default(table, o, &src->opts)) continue;
+    st = berth_format_check(src->ctx, format->about.choice.name, o->key);
+  }
+  return st;
+}
+
 /* format NULL: by the contents. */
 static berth_status read_json(const berth_i_source *src, const berth_i_format *format,
                               berth_bundle *out) {
@@ -68,6 +79,7 @@ static berth_status read_json(const berth_i_source *src, const berth_i_format *f
   } else if (!format) {
     st = recognise(src, doc, &format);
   }
+  if (st == BERTH_OK) st = check_read(src, format);
   if (st == BERTH_OK) st = format->read_json(src, doc, out);
   if (st == BERTH_OK) out->format = format->about.choice.name;
   berth_i_json_release(doc);
@@ -77,6 +89,7 @@ static berth_status read_json(const berth_i_source *src, const berth_i_format *f
 static berth_status read_text(const berth_i_source *src, const berth_i_format *format,
                               berth_bundle *out) {
   berth_status st = format ? BERTH_OK : recognise(src, NULL, &format);
+  if (st == BERTH_OK) st = check_read(src, format);
   if (st == BERTH_OK) st = format->read_text(src, out);
   if (st == BERTH_OK) out->format = format->about.choice.name;
   return st;

@@ -28,6 +28,9 @@ typedef struct berth_format {
 } berth_format;
 /** All formats, NULL-terminated: "berth" first, those that are only written last. */
 const berth_format *const *berth_formats(void);
+/** Does a format read an option of loading? Those that no format lists are for all.
+ *  @return BERTH_OK; BERTH_EINVAL with the option, the format and the formats that read it */
+berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key);
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
@@ -38,6 +41,8 @@ enum {
 };
 typedef struct berth_load_options {
   const char *format;     /* name of a format that is read; NULL: by the contents */
+  /* Of what follows a format refuses what it does not read, unless it is as berth_load_default
+   * has it. */
   int forward_only;       /* pipedream: 0 (default): mirrored with the backward times; 1: not */
   int mirror;             /* pipedream, unless forward_only: BERTH_MIRROR_... */
   double file_bandwidth;  /* bytes/s; dnn-partitioning: transfer times become bytes at this rate,

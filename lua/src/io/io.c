@@ -268,6 +268,19 @@ static int load_failed(lua_State *L, berth_status st) {
   return 3;
 }
 
+/* Options that are given, and that the format does not read, are refused, also if they are as by
+ * default. */
+static berth_status check_read(lua_State *L, int t, const berth_bundle *b) {
+  const berth_option *o = berth_load_option_table()->options;
+  berth_status st = BERTH_OK;
+  for (; lua_istable(L, t) && o->key && st == BERTH_OK; o++) {
+    lua_getfield(L, t, o->key);
+    if (!lua_isnil(L, -1)) st = berth_format_check(bl_ctx(L), b->format, o->key);
+    lua_pop(L, 1);
+  }
+  return st;
+}
+
 /* load(path, options, fn): graph, topology, placement, format; nil, message, code */
 static int load(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
@@ -281,6 +294,7 @@ static int load(lua_State *L) {
   b = new_bundle(L);
   call = bl_enter(L);
   st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
+  if (st == BERTH_OK) st = check_read(L, 2, b);
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 
@@ -301,6 +315,7 @@ static int parse(lua_State *L) {
   b = new_bundle(L);
   call = bl_enter(L);
   st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
+  if (st == BERTH_OK) st = check_read(L, 2, b);
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 

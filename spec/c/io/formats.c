@@ -576,9 +576,29 @@ static void recognised(void) {
   CHECK_TEXT(berth_errmsg(ctx), "x:1: may be \"berth\" or \"dnn-partitioning\": give its format");
 }
 
+/* In memory, so that the text of a format is enough. */
+static void unread_options(void) {
+  static const char saga[] = "{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}";
+  berth_load_options o = berth_load_default();
+  berth_bundle b = { 0 };
+  o.cpus = 1;
+  CHECK_STATUS(berth_parse(ctx, "x", saga, sizeof saga - 1, &o, &b), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx), "option cpus: the format wfcommons does not read it; read by: dnn-partitioning");
+  CHECK(!b.graph);
+  o.cpus = 0;
+  o.file_bandwidth = 1e9;
+  CHECK_STATUS(berth_parse(ctx, "x", saga, sizeof saga - 1, &o, &b), BERTH_EINVAL);
+  CHECK_TEXT(berth_errmsg(ctx),
+             "option file_bandwidth: the format wfcommons does not read it; read by: dnn-partitioning, wfformat");
+  CHECK_STATUS(berth_format_check(ctx, "wfformat", "file_bandwidth"), BERTH_OK);
+  CHECK_STATUS(berth_format_check(ctx, "wfformat", "file"), BERTH_OK);
+  CHECK_STATUS(berth_format_check(ctx, "stg", "format"), BERTH_OK);
+}
+
 int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("descriptors: names differ, endings and options are known") descriptors();
+  TEST("options that a format does not read are refused") unread_options();
   TEST("recognised by marks before shapes; not by two marks") recognised();
   TEST("dnn-partitioning: times, costs, classes, twins, devices") dnn();
   TEST("pipedream: lists, order of lines, mirroring") pipedream();

@@ -256,6 +256,14 @@ describe("berth", function()
     assert.equal(1, (run("bounds", GRAPH, "mesh:2,preset=V100,memory=50MB", "--memory", "total")))
   end)
 
+  it("refuses options that the format of the input does not read", function()
+    local path = scratch ".json"
+    assert.equal(0, (run("convert", GRAPH, path)))
+    local exit, text, err = run("convert", path, "-", "--forward-only")
+    assert.same({ 2, "", "berth: option forward_only: the format berth does not read it; read by: pipedream" }, { exit, text, err })
+    assert.equal(2, (run("place", path, TOPOLOGY, "--cpus")))
+  end)
+
   it("converts there and back to the same bytes", function()
     local first, second = scratch(".json"), scratch(".json")
     assert.equal(0, (run("convert", GRAPH, first)))

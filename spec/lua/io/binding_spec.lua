@@ -32,6 +32,27 @@ describe("files", function()
     end)
   end)
 
+  it("are not read with options that their format does not read", function()
+    with_file(function(path)
+      assert.is_true(toy():save(path))
+      local readers = { cpus = "dnn-partitioning", file_bandwidth = "dnn-partitioning, wfformat", mirror = "pipedream",
+        forward_only = "pipedream" }
+      local given = { cpus = true, file_bandwidth = 1e9, mirror = "pac-ml", forward_only = false }
+      for key, names in pairs(readers) do
+        for _, f in ipairs { berth.load, berth.load_topology, berth.load_placement } do
+          local g, why, code = f(path, { [key] = given[key] })
+          assert.is_nil(g)
+          assert.equal(("option %s: the format berth does not read it; read by: %s"):format(key, names), why)
+          assert.equal("invalid", code)
+        end
+      end
+      local g, why = berth.parse(toy():to_string(), { mirror = "physical" }) -- as by default
+      assert.is_nil(g)
+      assert.matches("^option mirror: the format berth", why)
+      assert.truthy(berth.load(path, { format = "berth" }))
+    end)
+  end)
+
   it("keep a topology and a placement", function()
     with_file(function(path)
       local t = berth.topology.mesh(2, { bandwidth = "50 GB/s", latency = "5 us", memory = "16 GB" })
