@@ -48,7 +48,7 @@ end
 --- Writes the files that are asked for, and prints.
 -- @tparam function write
 -- @tparam table given options of the command
--- @tparam table found graph, topology, placement, result; members: more of the JSON object
+-- @tparam table found document (its name in base.schema), graph, topology, placement, result; members: more of the JSON object
 -- @treturn number exit code
 function answer.tell(write, given, found)
   local graph, topology, placement, result = found.graph, found.topology, found.placement, found.result
@@ -58,7 +58,7 @@ function answer.tell(write, given, found)
       { "planned_links", placement.links } }
     for _, member in ipairs(found.members or {}) do first[#first + 1] = member end
     first[#first + 1] = { "options", report.options_object(given) }
-    write(json.encode(report.result_object(first, graph, topology, placement, result)))
+    write(json.encode(report.result_object(found.document, first, graph, topology, placement, result)))
   else
     print_text(write, graph, topology, placement, result)
   end

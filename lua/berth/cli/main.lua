@@ -3,6 +3,7 @@ local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
 local interrupt = require "berth.base.interrupt"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 
 local main = {}
 
@@ -91,7 +92,9 @@ local function run(argv, write, say)
   local ok, result = interrupt.catching(dispatch, argv, write, say, state)
   if ok then return result end
   local exit, message, code, why = fail.describe(result)
-  if state.json and exit == fail.INFEASIBLE then write(json.encode(json.object(json.refusal(message, code, why)))) end
+  if state.json and exit == fail.INFEASIBLE then
+    write(json.encode(schema.document "refusal" (json.refusal(message, code, why))))
+  end
   say(message)
   return exit
 end

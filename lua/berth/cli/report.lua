@@ -1,6 +1,7 @@
 --- What commands print about graphs, topologies and results.
 local berth = require "berth"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local align = require "berth.base.align"
 local utilisation = require "berth.sim.utilisation"
 
@@ -125,18 +126,21 @@ function report.oom_object(oom)
   return json.object { { "op", oom.op }, { "device", oom.device }, { "time_s", oom.time }, { "shortfall_bytes", oom.shortfall } }
 end
 
---- JSON object of a run: the version, the members in `own`, then what every run has.
-function report.result_object(own, graph, topology, placement, result)
-  local members = {
-    { "berth", berth.version }, { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
+--- JSON object of a run: the members in `own`, then what every run has.
+-- @tparam string document its name in base.schema
+function report.result_object(document, own, graph, topology, placement, result)
+  local members = own
+  for _, member in ipairs {
+    { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
     { "devices", #topology }, { "makespan_s", result.makespan }, { "bound_s", result.bound }, { "bound_name", result.bound_name },
     { "gap", result.gap }, { "memory", result.memory },
     { "peak_memory_bytes", result.memory ~= "none" and array(result.peak_memory, #topology) or json.null },
     { "busy_s", array(result.busy, #topology) }, { "out_of_memory", report.oom_object(result.oom) },
     { "placement", array(placement, #graph) },
-  }
-  for i, member in ipairs(own) do table.insert(members, i + 1, member) end
-  return json.object(members)
+  } do
+    members[#members + 1] = member
+  end
+  return schema.document(document)(members)
 end
 
 --- JSON object of the options that were given, names sorted.

@@ -1,6 +1,7 @@
 --- Files of a simulated cluster: CSV, JSON lines, Chrome traces. Lists of pieces of text, put together when they are written.
 local chrome = require "berth.cluster.chrome"
 local json = require "berth.base.json"
+local schema = require "berth.base.schema"
 
 local files = {}
 
@@ -55,7 +56,8 @@ local function seconds_named(summary)
 end
 
 function files.jsonl(r)
-  local about = { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options },
+  local about = { { "schema", schema.numbers["records of a cluster"] },
+    { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options },
     { "jobs", #r.records }, { "summary", seconds_named(r.summary) } }
   local out = { json.object(about) .. "\n" }
   for _, record in ipairs(r.records) do

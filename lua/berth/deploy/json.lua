@@ -1,11 +1,11 @@
 --- Plans as JSON: docs/deploy.md, "Saved plans".
-local core = require "berth.core"
 local options = require "berth.base.options"
 local writer = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 
 local json = {}
 
-json.FORMAT, json.VERSION = "berth deploy plan", 1
+json.FORMAT = "berth deploy plan"
 
 -- Options that make the problem, or that tell how it was searched; in this order.
 json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict", "redundant",
@@ -101,10 +101,10 @@ local function op_names(graph)
   return names
 end
 
---- The object of an answer, for base.json_writer; members `first` come after the version.
+--- The object of an answer, for base.json_writer; members `first` come after the format.
 function json.object(a, first)
   local graph, topology = a.problem.graph, a.problem.topology
-  local members = { { "berth", core.version }, { "format", json.FORMAT }, { "version", json.VERSION } }
+  local members = { { "format", json.FORMAT } }
   for _, member in ipairs(first or {}) do members[#members + 1] = member end
   for _, member in ipairs {
     { "graph", writer.object { { "name", graph.name }, { "ops", #graph }, { "tensors", graph.n_tensors } } },
@@ -117,7 +117,7 @@ function json.object(a, first)
     { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks }, { "memory_bytes", a.limits },
     { "trace", each(a.trace, trace_object) }, { "op_names", op_names(graph) },
   } do members[#members + 1] = member end
-  return writer.object(members)
+  return schema.document "deploy" (members)
 end
 
 function json.encode(a) return writer.encode(json.object(a)) end

@@ -3,6 +3,7 @@ local core = require "berth.core"
 local format = require "berth.deploy.json"
 local json = require "berth.base.json"
 local options = require "berth.base.options"
+local schema = require "berth.base.schema"
 local plan = require "berth.deploy.plan"
 local words = require "berth.deploy.answer_words"
 
@@ -47,7 +48,10 @@ local function check_head(path, file)
   if type(file) ~= "table" or file.format ~= format.FORMAT then
     refuse(path, "format", "%s, not %q", shown(type(file) == "table" and file.format or nil), format.FORMAT)
   end
-  if file.version ~= format.VERSION then refuse(path, "version", "%s, this reads %d", shown(file.version), format.VERSION) end
+  local number = file.schema or file.version or 0 -- version: in files of before
+  if not schema.reads("deploy", number) then
+    refuse(path, "schema", "%s, this reads %d", shown(number), schema.numbers.deploy)
+  end
 end
 
 local function check_graph(path, file, graph)

@@ -5,6 +5,7 @@ local options = require "berth.base.options"
 local interrupt = require "berth.base.interrupt"
 local grid = require "berth.experiment.grid"
 local json = require "berth.base.json"
+local schema = require "berth.base.schema"
 local store = require "berth.experiment.store"
 local summarise = require "berth.experiment.summary"
 
@@ -88,7 +89,8 @@ end
 -- ---- what is there already -----------------------------------------------------------------------
 
 local function is_row(row)
-  return type(row.parameters) == "table" and type(row.seed) == "number" and type(row.cpu_s) == "number"
+  return schema.reads("experiment line", row.schema) and type(row.parameters) == "table"
+    and type(row.seed) == "number" and type(row.cpu_s) == "number"
     and (row.error == nil and type(row.result) == "table" or type(row.error) == "string" and row.result == nil)
 end
 
@@ -97,6 +99,7 @@ local function remember(done, name, rows)
   for _, row in ipairs(rows) do
     if row.experiment == name and is_row(row) then
       local key = grid.key(row.parameters, row.seed)
+      row.schema = nil
       if not done[key] or done[key].error or not row.error then done[key] = row end
     end
   end
@@ -134,7 +137,8 @@ local function outcome(fine, result, message, code)
 end
 
 local function line_of(row)
-  return json.object { { "experiment", row.experiment }, { "trial", row.trial }, { "parameters", row.parameters },
+  return json.object { { "schema", schema.numbers["experiment line"] },
+    { "experiment", row.experiment }, { "trial", row.trial }, { "parameters", row.parameters },
     { "seed", row.seed }, { "version", row.version }, { "cpu_s", row.cpu_s }, { "result", row.result },
     { "error", row.error }, { "code", row.code } }
 end

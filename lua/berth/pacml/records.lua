@@ -3,6 +3,7 @@ local core = require "berth.core"
 local json = require "berth.base.json"
 local writer = require "berth.base.json_writer"
 local options = require "berth.base.options"
+local schema = require "berth.base.schema"
 local timeline = require "berth.pacml.timeline"
 local write = require "berth.base.write"
 
@@ -135,7 +136,7 @@ end
 -- @treturn string
 function Records:jsonl(what)
   local rows, columns = rows_of(self, what)
-  local out = { json.encode(self.about) }
+  local out = { json.encode(options.merge(self.about, { schema = schema.numbers["records of pacml"] })) }
   for _, row in ipairs(rows) do
     local members = {}
     for i, name in ipairs(columns) do members[i] = { name, row[name] } end

@@ -2,6 +2,7 @@
 local core = require "berth.core"
 local options = require "berth.base.options"
 local json = require "berth.base.json"
+local schema = require "berth.base.schema"
 local write = require "berth.base.write"
 
 local FN = "berth.pdors.problem"
@@ -138,7 +139,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
 function Problem:save(path)
-  local fine, text = pcall(json.encode, { jobs = writable(self.jobs), cluster = self.cluster }, "problem")
+  local what = { schema = schema.numbers["pdors problem"], jobs = writable(self.jobs), cluster = self.cluster }
+  local fine, text = pcall(json.encode, what, "problem")
   if not fine then options.fail("problem:save: %s", text) end
   return write(path, text .. "\n")
 end
@@ -188,6 +190,9 @@ function problem.load(path)
   if why then return nil, why, "parse" end
   if type(found) ~= "table" or type(found.jobs) ~= "table" or type(found.cluster) ~= "table" then
     return nil, ("%s: expected an object with \"jobs\" and \"cluster\""):format(path), "parse"
+  end
+  if not schema.reads("pdors problem", found.schema) then
+    return nil, ("%s: schema: %s, this reads %d"):format(path, tostring(found.schema), schema.numbers["pdors problem"]), "parse"
   end
   local made, p, reason, kind = pcall(problem.new, found.jobs, found.cluster)
   if not made then return nil, ("%s: %s"):format(path, (tostring(p):gsub("^.-" .. FN .. ": ", ""))), "parse" end

@@ -646,7 +646,9 @@ describe("a saved plan", function()
   it("is refused where it does not fit, with place and value", function()
     for _, case in ipairs {
       { '"berth deploy plan"', '"shopping list"', '^format: "shopping list", not "berth deploy plan"' },
-      { '"version":1', '"version":7', "^version: 7, this reads 1" },
+      { '"schema":1', '"schema":7', "^schema: 7, this reads 1" },
+      { '"schema":1', '"version":7', "^schema: 7, this reads 1" },
+      { '"schema":1', '"scheme":1', "^schema: 0, this reads 1" },
       { '"ops":10,', '"ops":11,', "^graph%.ops: 11, but the graph has 10" },
       { '"layer1"', '"layer9"', '^op_names%[2%]: "layer9", but the graph has "layer1"' },
       { '"devices":%["d0"', '"devices":["e0"', '^topology%.devices%[1%]: "e0", but the topology has "d0"' },
@@ -662,6 +664,11 @@ describe("a saved plan", function()
     end
     local two = berth.topology.mesh(2, { preset = "V100" })
     assert.matches("^topology%.devices: 4 devices, but the topology has 2", (refused("$", "", nil, two)))
+  end)
+
+  it("is read from files whose schema number is called version", function()
+    local file = shell.file(".json", (shell.read(path):gsub('"schema":1', '"version":1')))
+    assert.equal(a.seconds, assert(berth.deploy.load(file, chain(), cluster())).seconds)
   end)
 
   it("is for one batch, and knows shares by speed", function()

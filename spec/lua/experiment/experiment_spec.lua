@@ -68,10 +68,22 @@ describe("berth.experiment", function()
     assert.same({ 8, 8 }, told[8])
     assert.equal("experiment small: 8 of 8 trials done, 0 failed", tostring(e))
     assert.equal(8, #lines(path))
-    assert.equal('{"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"' .. berth.version
+    assert.equal('{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"' .. berth.version
       .. '",' .. '"result":{"list":[1,2],"value":0.3333333333333333}}', timeless(path):match("^[^\n]*"))
     assert.matches('"cpu_s":[%d.e-]+,', read(path))
     assert.equal(1 / 3, e.rows[1].result.value)
+  end)
+
+  it("reads lines of before there were schema numbers, but none with another number", function()
+    local calls = 0
+    local study = small { run = function(t)
+      calls = calls + 1
+      return { value = t.size }
+    end }
+    assert(berth.experiment(study))
+    write(path, (read(path):gsub('"schema":1,', "", 3):gsub('"schema":1,', '"schema":2,', 1)))
+    assert.equal(8, #assert(berth.experiment(study)).rows)
+    assert.equal(8 + 1, calls)
   end)
 
   it("does not run again what is there, whatever is added to the grid", function()

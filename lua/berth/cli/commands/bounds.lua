@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local align = require "berth.base.align"
@@ -58,7 +59,7 @@ local function guarantee_objects(list)
 end
 
 local function write_json(b, graph, topology, write)
-  write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+  write(json.encode(schema.document "bounds" { { "graph", graph.name }, { "topology", topology.name },
     { "critical_path_s", b.critical_path }, { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
     { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals }, { "link_cut_s", b.link_cut },
     { "bound_s", b.best }, { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho }, { "path_rho", b.path_rho },
@@ -79,7 +80,7 @@ end
 local function split_json(k, graph, topology)
   local rules = {}
   for i, row in ipairs(k.rules) do rules[i] = json.object { { "dispatch", row.rule }, { "makespan_s", row.makespan } } end
-  return json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+  return json.encode(schema.document "bounds --split" { { "graph", graph.name }, { "topology", topology.name },
     { "bound_s", k.bound }, { "bound_name", k.bound_name }, { "makespan_s", k.makespan }, { "rules", rules },
     { "best_rule", k.best_rule }, { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan },
     { "found_rule", k.found.rule },

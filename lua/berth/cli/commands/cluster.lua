@@ -8,6 +8,7 @@ local lists = require "berth.cli.lists"
 local game_deciders = require "berth.pacml.deciders"
 local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local metrics = require "berth.pacml.metrics"
 local options = require "berth.base.options"
 local pdors = require "berth.cli.commands.cluster_pdors"
@@ -203,7 +204,7 @@ local function one_seed(asked, given, write)
   if given.json then
     local out = {}
     for i, run in ipairs(runs) do out[i] = object_of(run, asked) end
-    write(json.encode(json.object { { "berth", berth.version }, { "runs", out } }))
+    write(json.encode(schema.document "cluster pacml" { { "runs", out } }))
     return 0
   end
   for _, line in ipairs(table_of(runs)) do write(line) end

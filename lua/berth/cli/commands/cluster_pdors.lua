@@ -4,6 +4,7 @@ local decimals = require "berth.base.decimals"
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local lists = require "berth.cli.lists"
 local options = require "berth.base.options"
 local align = require "berth.base.align"
@@ -139,7 +140,7 @@ local function one_problem(names, own, given, write)
   if given.json then
     local out = {}
     for i, r in ipairs(runs) do out[i] = object_of(r) end
-    write(json.encode(json.object { { "berth", berth.version }, { "jobs", #p.jobs }, { "machines", p.machines },
+    write(json.encode(schema.document "cluster pdors" { { "jobs", #p.jobs }, { "machines", p.machines },
       { "slots", p.slots }, { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", out } }))
     return 0
   end
@@ -178,7 +179,7 @@ local function objects_of(e)
     for _, name in ipairs(options.sorted_keys(point.fields)) do members[#members + 1] = { name, interval(point.fields[name]) } end
     out[#out + 1] = json.object(members)
   end
-  return json.object { { "berth", berth.version }, { "level", 0.95 }, { "points", out } }
+  return schema.document "cluster pdors, several runs" { { "level", 0.95 }, { "points", out } }
 end
 
 local function seeds(given)

@@ -4,6 +4,7 @@ local core = require "berth.core"
 local decimals = require "berth.base.decimals"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local metrics = require "berth.pacml.metrics"
 local align = require "berth.base.align"
 
@@ -83,7 +84,8 @@ local function object_of(asked, points)
       out[#out + 1] = json.object(members)
     end
   end
-  return json.object { { "berth", berth.version }, { "level", 0.95 }, { "first_seed", asked.seed }, { "seeds", asked.seeds },
+  return schema.document "cluster pacml, several runs" {
+    { "level", 0.95 }, { "first_seed", asked.seed }, { "seeds", asked.seeds },
     { "points", out } }
 end
 

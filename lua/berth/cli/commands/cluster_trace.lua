@@ -5,6 +5,7 @@ local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local gang = require "berth.cluster.gang"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local lists = require "berth.cli.lists"
 require "berth.cluster.traces" -- declares its options
 local options = require "berth.base.options"
@@ -214,7 +215,7 @@ function trace.run(path, given, write)
   if given.json then
     local out = {}
     for i, r in ipairs(runs) do out[i] = object_of(r) end
-    write(json.encode(json.object { { "berth", berth.version }, { "trace", path }, { "format", about.format },
+    write(json.encode(schema.document "cluster" { { "trace", path }, { "format", about.format },
       { "jobs", about.jobs }, { "left_out", about.left_out }, { "gpus", gpus }, { "runs", out } }))
     return 0
   end

@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
 local report = require "berth.cli.report"
@@ -50,7 +51,7 @@ end
 local function print_json(write, graph, topology, rows, given)
   local list = {}
   for i, row in ipairs(rows.best) do list[i] = row_object(row, given) end
-  write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+  write(json.encode(schema.document "compare" { { "graph", graph.name }, { "topology", topology.name },
     { "best", best_name(rows) }, { "options", report.options_object(given) }, { "placers", list } }))
 end
 

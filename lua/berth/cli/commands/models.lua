@@ -1,5 +1,6 @@
 --- berth models: the networks that are built in.
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local align = require "berth.base.align"
 local zoo = require "berth.models"
@@ -79,8 +80,7 @@ local function print_json(write, name)
     members = { { "models", {} } }
     for i, each in ipairs(zoo.list()) do members[1][2][i] = json.object(members_of(each)) end
   end
-  table.insert(members, 1, { "berth", require("berth").version })
-  write(json.encode(json.object(members)))
+  write(json.encode(schema.document(name and "models NAME" or "models")(members)))
 end
 
 local function print_lines(write, lines)

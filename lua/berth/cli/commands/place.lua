@@ -141,7 +141,8 @@ function place.run(positional, given, write, complain)
   if proves(as_given, name) then placement, proof, interrupted = solve_exactly(graph, topology, as_given)
   else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
   local result = fail.need(berth.simulate(graph, topology, placement, simulate_options(given, placement, rows)))
-  local exit = answer.tell(write, given, { graph = graph, topology = topology, placement = placement, result = result,
+  local exit = answer.tell(write, given, { document = "place",
+    graph = graph, topology = topology, placement = placement, result = result,
     members = rows and row_members(rows) or proof and proof_members(proof) })
   if proof and not given.json then print_proof(write, proof, result) end
   if rows and not given.json then

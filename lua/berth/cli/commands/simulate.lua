@@ -77,7 +77,7 @@ function simulate.run(positional, given, write)
     local first = critical_member(graph, result, given)
     first[#first + 1] = { "options", report.options_object(given) }
     for _, member in ipairs(report.traffic_members(graph, topology, result)) do first[#first + 1] = member end
-    write(json.encode(report.result_object(first, graph, topology, placement, result)))
+    write(json.encode(report.result_object("simulate", first, graph, topology, placement, result)))
   else
     print_text(write, graph, topology, result, given)
   end

@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local align = require "berth.base.align"
@@ -55,7 +56,7 @@ end
 local function write_json(write, graph, topology, found, placement)
   local devices = {}
   for i = 1, #placement do devices[i] = placement[i] end
-  write(json.encode(json.object { { "berth", berth.version }, { "graph", graph.name }, { "topology", topology.name },
+  write(json.encode(schema.document "split" { { "graph", graph.name }, { "topology", topology.name },
     { "objective", found.objective }, { "max_load_s", found.max_load }, { "latency_s", found.latency },
     { "bound_s", found.bound }, { "proven", found.proven }, { "contiguous", found.contiguous },
     { "contiguous_load_s", found.contiguous_load },

@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local ranks = require "berth.agents.ranks"
 local report = require "berth.cli.report"
@@ -135,7 +136,7 @@ end
 local function print_json(write, kind, given, list, done)
   local objects = {}
   for i, t in ipairs(list) do objects[i] = task_object(t, done.tasks[i] or {}) end
-  write(json.encode(json.object { { "berth", berth.version }, { "agent", kind }, { "seed", given.seed or 0 },
+  write(json.encode(schema.document "train" { { "agent", kind }, { "seed", given.seed or 0 },
     { "episodes", done.episodes }, { "simulator_calls", done.calls }, { "saved", given.save },
     { "interrupted", done.interrupted and true or false }, { "tasks", objects } }))
 end

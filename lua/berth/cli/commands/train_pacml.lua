@@ -4,6 +4,7 @@ local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 local inputs = require "berth.cli.pacml_inputs"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local options = require "berth.base.options"
 local ranks = require "berth.agents.ranks"
 local align = require "berth.base.align"
@@ -114,7 +115,7 @@ local function object_of(asked, given, agent, done, rates)
     points[i] = json.object { { "beta", beta }, { "seeds", given.evaluate }, { "blocking_rate", x.mean }, { "low", x.low },
       { "high", x.high } }
   end
-  return json.object { { "berth", berth.version }, { "agent", "pacml" }, { "algorithm", agent.algorithm },
+  return schema.document "train pacml" { { "agent", "pacml" }, { "algorithm", agent.algorithm },
     { "seed", given.seed or 0 }, { "decisions", done.steps }, { "updates", done.updates }, { "training_blocking", done.blocking },
     { "saved", given.save }, { "interrupted", done.interrupted and true or false }, { "level", 0.95 }, { "evaluated", points } }
 end

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
+local schema = require "berth.base.schema"
 local ranks = require "berth.agents.ranks"
 local settings = require "berth.agents.tag.settings"
 local words = require "berth.cli.train_words"
@@ -58,7 +59,7 @@ local function line(at)
 end
 
 local function print_json(write, given, agent, done)
-  write(json.encode(json.object { { "berth", berth.version }, { "agent", "tag" }, { "size", agent.size }, { "seed", agent.seed },
+  write(json.encode(schema.document "train tag" { { "agent", "tag" }, { "size", agent.size }, { "seed", agent.seed },
     { "games", done.games }, { "steps", done.steps }, { "cpu_s", done.cpu }, { "loss", done.loss },
     { "held_out_loss", done.held_out }, { "saved", given.save }, { "interrupted", done.interrupted and true or false } }))
 end

@@ -1,0 +1,135 @@
+-- Every JSON document that berth prints or writes has the fields and the number that docs/json.md says.
+local berth = require "berth"
+local json = require "dkjson"
+local schema = require "berth.base.schema"
+local shell = require "support.shell"
+local small = require "support.small_jobs"
+
+local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
+local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer", "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
+
+local function words(text)
+  local out = {}
+  for word in text:gmatch "%S+" do out[#out + 1] = word end
+  return out
+end
+
+-- Rows of the page by document: number, always and sometimes (sets of fields).
+local function page()
+  local out = {}
+  for line in shell.read("docs/json.md"):gmatch "[^\n]+" do
+    local name, number, always, sometimes = line:match "^| `([^|]+)` | (%d+) | ([^|]*) | ([^|]*) |$"
+    if name then
+      local row = { schema = tonumber(number), always = {}, sometimes = {} }
+      for field in always:gmatch "`([%w_]+)`" do row.always[field] = true end
+      for field in sometimes:gmatch "`([%w_]+)`" do row.sometimes[field] = true end
+      out[name] = row
+    end
+  end
+  return out
+end
+
+-- By document: command lines, of which the first one has no field but those that are always there.
+local function commands(files)
+  local pdors = "cluster pdors --policy fifo --jobs 4 --machines 3 --slots 9 --json"
+  local pacml = ("cluster pacml %s --jobs 5 --interarrival 900s --json"):format(files.profile)
+  return {
+    place = { { "place", GRAPH, TOPOLOGY, "--placer", "heft", "--json" },
+      { "place", GRAPH, TOPOLOGY, "--rows", "--members", "heft,single", "--json" },
+      { "place", GRAPH, TOPOLOGY, "--placer", "exact", "--nodes", "5", "--json" } },
+    simulate = { { "simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--json" },
+      { "simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--critical", "2", "--json" } },
+    compare = { { "compare", GRAPH, TOPOLOGY, "--placers", "heft,single", "--json" } },
+    repair = { { "repair", GRAPH, TOPOLOGY, "--placement", "single:1", "--json" } },
+    bounds = { { "bounds", GRAPH, TOPOLOGY, "--json" } },
+    ["bounds --split"] = { { "bounds", GRAPH, TOPOLOGY, "--split", "--calls", "3", "--placement", "single:1", "--json" } },
+    split = { { "split", GRAPH, TOPOLOGY, "--json" } },
+    deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
+    models = { words "models --json" },
+    ["models NAME"] = { words "models vgg16 --json" },
+    train = { { "train", "gdp", GRAPH, "--topology", TOPOLOGY, "--stages", "II:2", "--batch", "2", "--save", files.agent, "--json" } },
+    ["train pacml"] = { words(("train pacml %s --jobs 5 --interarrival 900s --algorithm ppo --steps 8 "
+      .. "--set fragment=2,actors=2,passes=1 --save %s --json"):format(files.profile, files.agent)) },
+    ["train tag"] = { words(("train tag --size tiny --games 1 --set calls=20,states=1,groups=2,passes=1,op_groups=6,nodes=8,"
+      .. "edges=4,layers=1 --save %s --json"):format(files.agent)) },
+    cluster = { { "cluster", files.trace, "--gpus", "2", "--json" } },
+    ["cluster pacml"] = { words(pacml) },
+    ["cluster pacml, several runs"] = { words(pacml .. " --seeds 2") },
+    ["cluster pdors"] = { words(pdors) },
+    ["cluster pdors, several runs"] = { words(pdors .. " --seeds 2") },
+    refusal = { { "place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "single", "--json" } },
+  }
+end
+
+-- By document: what writes a file of it, and gives how many of its lines are such documents (nil: one).
+local written = {
+  ["pdors problem"] = function(path)
+    assert(berth.pdors.problem(berth.pdors.generate { jobs = 2, machines = 2, slots = 4 }):save(path))
+  end,
+  ["experiment line"] = function(path)
+    local function run(trial) return trial.seed == 1 and { y = 1 } or nil, "no luck", "infeasible" end
+    assert(berth.experiment { name = "x", run = run, seeds = 2, path = path })
+    return 2
+  end,
+  ["records of a cluster"] = function(path)
+    assert(berth.cluster.simulate({ { arrival = 0, work = 5, gpus = 1 } }, { machines = 1 }, "fifo"):save_jsonl(path))
+  end,
+  ["records of pacml"] = function(path, files)
+    assert.equal(0, (shell.run("cluster", "pacml", files.profile, "--jobs", "5", "--jsonl", path)))
+  end,
+}
+
+describe("JSON documents", function()
+  local rows, files, checked = page(), {}, {}
+
+  setup(function()
+    files.profile = shell.file("-a.txt", small.profile(100, 300))
+    files.trace = shell.file(".csv", "job_id,submit_s,duration_s,num_gpus,vc\na,0,5,1,x\nb,1,5,2,x\n")
+    files.agent = shell.path ".agent"
+  end)
+
+  teardown(function() shell.tidy() end)
+
+  -- All fields that are always there, and which ones besides are noted in `seen`.
+  local function compare(name, text, seen)
+    local row, found = assert(rows[name], name .. " is not in docs/json.md"), assert(json.decode(text, 1, json.null))
+    assert.equal(schema.numbers[name], found.schema, name)
+    assert.equal(row.schema, found.schema, name)
+    for field in pairs(row.always) do assert.is_not_nil(found[field], ("%s: no %s"):format(name, field)) end
+    for field in pairs(found) do
+      assert.is_true(row.always[field] or row.sometimes[field] or false, ("%s: %s is not in docs/json.md"):format(name, field))
+      if row.sometimes[field] then seen[field] = true end
+    end
+    checked[name] = true
+  end
+
+  it("that commands print have the fields of docs/json.md", function()
+    for name, lines in pairs(commands(files)) do
+      local seen = {}
+      for _, line in ipairs(lines) do
+        local _, out, err = shell.run(unpack(line))
+        compare(name, out ~= "" and out or error(name .. ": " .. err), seen)
+      end
+      assert.same(rows[name].sometimes, seen, name)
+    end
+  end)
+
+  it("that are files have the fields of docs/json.md", function()
+    for name, save in pairs(written) do
+      local path, seen = shell.path ".jsonl", {}
+      os.remove(path)
+      local n = save(path, files) or 1
+      for line in shell.read(path):gmatch "[^\n]+" do
+        if n > 0 then compare(name, line, seen) end
+        n = n - 1
+      end
+      assert.is_true(n <= 0, name)
+      assert.same(rows[name].sometimes, seen, name)
+    end
+  end)
+
+  it("are all there, and no others", function()
+    for name in pairs(schema.numbers) do assert.is_true(checked[name], name) end
+    for name in pairs(rows) do assert.is_not_nil(schema.numbers[name], name) end
+  end)
+end)
