@@ -1,5 +1,6 @@
 --- The command line: finds the command, parses its options, runs it, turns failures into exit codes.
 local args = require "berth.cli.args"
+local commands = require "berth.cli.command_list"
 local fail = require "berth.cli.fail"
 local interrupt = require "berth.base.interrupt"
 local json = require "berth.base.json_writer"
@@ -7,39 +8,16 @@ local schema = require "berth.base.schema"
 
 local main = {}
 
--- In the order of the help text; each is a module of commands/.
-local COMMANDS = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report", "convert", "train",
-  "cluster", "models", "repl" }
-
-local SUMMARIES = {
-  place = "decides which device runs each op, and simulates the answer",
-  simulate = "runs one step of a placed graph",
-  compare = "many placers on one graph, best first",
-  repair = "changes a placement as little as makes it keep memory",
-  bounds = "lower bounds of the makespan",
-  split = "pipeline stages: the smallest largest load, or the least latency",
-  deploy = "training on many devices: what is repeated where, and how it is kept in step",
-  report = "one HTML file with pictures of a step",
-  convert = "from one file format to another",
-  train = "teaches an agent to place, or to cut jobs",
-  cluster = "jobs arrive, and are given servers or turned away",
-  models = "the networks that are built in",
-  repl = "interactive prompt",
-}
-
 local function overview()
   local lines = { "usage: berth COMMAND ...", "", "Places, simulates and schedules distributed machine-learning graphs.", "" }
   lines[#lines + 1] = "commands:"
-  for _, name in ipairs(COMMANDS) do lines[#lines + 1] = string.format("  %-10s %s", name, SUMMARIES[name]) end
+  for _, name in ipairs(commands.names) do
+    lines[#lines + 1] = string.format("  %-10s %s", name, commands.summaries[name])
+  end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "berth COMMAND --help tells the options, with units; berth --version the version."
   lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted"
   return table.concat(lines, "\n")
-end
-
-local function command_of(name)
-  if SUMMARIES[name] then return require("berth.cli.commands." .. name) end
-  return fail.usage("no command %q; legal: %s", name, table.concat(COMMANDS, " "))
 end
 
 local function rest(argv)
@@ -50,8 +28,10 @@ end
 
 -- The command of argv[1], and the words behind it, by which it may choose.
 local function asked_for(argv)
-  local command, words = command_of(argv[1]), rest(argv)
-  return command.choose and command.choose(words) or command, words
+  local words = rest(argv)
+  local command = commands.find(argv[1], words)
+    or fail.usage("no command %q; legal: %s", argv[1], table.concat(commands.names, " "))
+  return command, words
 end
 
 local function dispatch(argv, write, complain, state)

@@ -15,7 +15,7 @@ inputs.mode = { name = "mode", kind = "choice", value = "MODE", choices = { "com
 inputs.ramp = { name = "ramp", kind = "string", value = "K=V,...",
   text = "the cluster: groups=4,racks=4,slots=2,bandwidth=1.6TB/s,..." }
 inputs.most, inputs.steps = options.changed("pacml.env", "most"), options.changed("pacml.env", "steps")
-inputs.beta = options.changed("pacml.trace", "beta", { kind = "string", value = "A,B,...",
+inputs.beta = options.changed("pacml.trace", "beta", { kind = "string", value = "A,B,...", names = { "A", "B", "C", "D" },
   text = "A to D: distribution of the share of its sequential time that a job may take; default A" })
 inputs.arrivals = options.changed("pacml.trace", "interarrival", { kind = "string", value = "TIME",
   text = "time between arrivals, or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" })

@@ -42,12 +42,13 @@ local function commands(files)
     compare = { { "compare", GRAPH, TOPOLOGY, "--placers", "heft,single", "--json" } },
     repair = { { "repair", GRAPH, TOPOLOGY, "--placement", "single:1", "--json" } },
     bounds = { { "bounds", GRAPH, TOPOLOGY, "--json" } },
-    ["bounds --split"] = { { "bounds", GRAPH, TOPOLOGY, "--split", "--calls", "3", "--placement", "single:1", "--json" } },
+    ["bounds --split"] = { { "bounds", GRAPH, TOPOLOGY, "--split", "--calls", "3", "--json" } },
     split = { { "split", GRAPH, TOPOLOGY, "--json" } },
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
     models = { words "models --json" },
     ["models NAME"] = { words "models vgg16 --json" },
-    train = { { "train", "gdp", GRAPH, "--topology", TOPOLOGY, "--stages", "II:2", "--batch", "2", "--save", files.agent, "--json" } },
+    train = { { "train", "gdp", GRAPH, "--topology", TOPOLOGY, "--stages", "II:2", "--batch", "2", "--save", files.agent,
+      "--json" } },
     ["train pacml"] = { words(("train pacml %s --jobs 5 --interarrival 900s --algorithm ppo --steps 8 "
       .. "--set fragment=2,actors=2,passes=1 --save %s --json"):format(files.profile, files.agent)) },
     ["train tag"] = { words(("train tag --size tiny --games 1 --set calls=20,states=1,groups=2,passes=1,op_groups=6,nodes=8,"

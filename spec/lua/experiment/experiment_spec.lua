@@ -68,7 +68,8 @@ describe("berth.experiment", function()
     assert.same({ 8, 8 }, told[8])
     assert.equal("experiment small: 8 of 8 trials done, 0 failed", tostring(e))
     assert.equal(8, #lines(path))
-    assert.equal('{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"' .. berth.version
+    assert.equal('{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"'
+      .. berth.version
       .. '",' .. '"result":{"list":[1,2],"value":0.3333333333333333}}', timeless(path):match("^[^\n]*"))
     assert.matches('"cpu_s":[%d.e-]+,', read(path))
     assert.equal(1 / 3, e.rows[1].result.value)

@@ -20,7 +20,7 @@ local jobs = cli.changed("pacml.trace", "jobs", { kind = "count" })
 jobs.text = ("%s; of pdors %s"):format(jobs.text, options.by_key("pdors.generate").jobs.default)
 
 local command = {
-  name = "cluster", least = 1, most = 1000,
+  name = "cluster", least = 1, most = 1000, words = { "pacml", "pdors" },
   use = "cluster FILE --gpus N [options] | berth cluster pdors [options] | berth cluster pacml PROFILE... [options]",
   text = "FILE: a trace of jobs that each run on a number of GPUs (Philly, Tiresias, Pollux, Gavel, or CSV with --columns),\n"
     .. "under schedulers: means and quantiles of their completion times. docs/cluster.md.\n"
@@ -34,7 +34,8 @@ local command = {
     .. "docs/pacml.md.\n"
     .. traces.notes(),
   options = {
-    { name = "decider", kind = "string", value = "A,B,...", text = "who decides, see below; default para-max" },
+    { name = "decider", kind = "string", value = "A,B,...", names = berth.pacml.deciders,
+      text = "who decides, see below; default para-max" },
     { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
     inputs.beta,
     cli.changed("pacml.trace", "seed", { text = "of the jobs, the first if there are several; default 0" }),

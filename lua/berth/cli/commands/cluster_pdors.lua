@@ -12,7 +12,8 @@ local align = require "berth.base.align"
 local pdors = {}
 
 pdors.options = cli.prefixed("of pdors: ", {
-  { name = "policy", kind = "string", value = "A,B,...", text = table.concat(berth.pdors.policies, " ")
+  { name = "policy", kind = "string", value = "A,B,...", names = berth.pdors.policies,
+    text = table.concat(berth.pdors.policies, " ")
     .. "; default all" },
   cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "machines"), cli.changed("pdors.generate", "slots"),
   { name = "draw", kind = "string", value = "K=V,...",

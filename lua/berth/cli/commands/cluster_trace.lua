@@ -43,7 +43,7 @@ end
 trace.options = {
   { name = "gpus", kind = "count", value = "N", text = "of FILE: how many there are in all" },
   { name = "per-machine", kind = "count", value = "N", text = "of FILE: GPUs of a machine; default: all in one" },
-  { name = "scheduler", kind = "string", value = "A,B,...",
+  { name = "scheduler", kind = "string", value = "A,B,...", names = NAMES,
     text = "of FILE: see below; default fifo" },
   { name = "types", kind = "string", value = "K=N,...",
     text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },

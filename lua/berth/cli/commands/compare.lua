@@ -6,6 +6,7 @@ local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
+local registry = require "berth.place.registry"
 local report = require "berth.cli.report"
 
 local compare = {
@@ -14,7 +15,8 @@ local compare = {
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
     { name = "times", kind = "flag", text = "also tells how long placing took" },
-    { name = "placers", kind = "string", value = "A,B,C", text = "see below; default: all names of berth.placers()" },
+    { name = "placers", kind = "string", value = "A,B,C", names = registry.names,
+      text = "see below; default: all names of berth.placers()" },
     { name = "thorough", kind = "flag", text = "gaps to the thorough bounds, as in berth bounds --thorough" },
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
 }

@@ -39,7 +39,7 @@ local deploy = {
       text = "devices that an op group may have; default: unions of device groups" },
     { name = "even", kind = "flag", text = "all replicas have as many samples; default: also shares by speed" },
   }, options.of("deploy.plan", "strict duplicates sfb method calls seconds"), {
-    { name = "prior", kind = "string", value = "WHAT",
+    { name = "prior", kind = "string", value = "WHAT", names = { "local", "uniform", "trained" },
       text = "of the tree: local, uniform, trained (the network that comes with berth), or agent:FILE; default local" },
     { name = "seed", kind = "whole", value = "N", text = "for op groups and random choices; default 0" },
   }, options.of("deploy.plan", "reasons"), {

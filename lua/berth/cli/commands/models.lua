@@ -8,7 +8,7 @@ local zoo = require "berth.models"
 local models = {
   name = "models", use = "models [NAME] [options]", least = 0, most = 1,
   text = "Lists the built-in models with their sizes for a batch of one; or one model, with its options.",
-  options = { options.json },
+  options = { options.json }, words = zoo.list(), files = false,
 }
 
 local function count(x)

@@ -36,6 +36,7 @@ local own = {
 
 local train = {
   name = "train", use = "train doppler|placeto|gdp GRAPH... [options]", least = 2, most = 1000,
+  words = { "doppler", "placeto", "gdp", "pacml", "tag" },
   text = "Teaches an agent to place the graphs, and writes it. Times are in s.\n"
     .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the simulator's in stage II.\n"
     .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one\n"

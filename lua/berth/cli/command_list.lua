@@ -1,0 +1,32 @@
+--- The commands of berth by name.
+local commands = {}
+
+-- In the order of the help text; each is a module of commands/.
+commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report", "convert", "train",
+  "cluster", "models", "completion", "repl" }
+
+commands.summaries = {
+  place = "decides which device runs each op, and simulates the answer",
+  simulate = "runs one step of a placed graph",
+  compare = "many placers on one graph, best first",
+  repair = "changes a placement as little as makes it keep memory",
+  bounds = "lower bounds of the makespan",
+  split = "pipeline stages: the smallest largest load, or the least latency",
+  deploy = "training on many devices: what is repeated where, and how it is kept in step",
+  report = "one HTML file with pictures of a step",
+  convert = "from one file format to another",
+  train = "teaches an agent to place, or to cut jobs",
+  cluster = "jobs arrive, and are given servers or turned away",
+  models = "the networks that are built in",
+  completion = "completion of words for bash, zsh or fish",
+  repl = "interactive prompt",
+}
+
+--- The descriptor of a command, by the words behind its name if it has kinds; nil: there is no such command.
+function commands.find(name, words)
+  if not commands.summaries[name] then return nil end
+  local command = require("berth.cli.commands." .. name)
+  return command.choose and command.choose(words) or command
+end
+
+return commands
