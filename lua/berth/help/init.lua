@@ -9,7 +9,8 @@ local words = require "berth.help.words"
 local help = {}
 
 for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster", "berth.help.pdors",
-  "berth.help.deploy" } do
+  "berth.help.deploy",
+  "berth.help.objects" } do
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 
@@ -91,9 +92,9 @@ local function legal(option)
   return table.concat(names, ", ")
 end
 
--- The options that the core describes; those of a method of graphs have its name alone.
+-- The options that are described; those of a method of graphs have its name alone, and of planners without "pacml_".
 local function add_options(lines, name)
-  local described = options.described(name) or options.described((name:gsub("^graph:", "")))
+  local described = options.described(name) or options.described((name:gsub("^graph:", ""):gsub("^pacml_", "")))
   if not described then return end
   lines[#lines + 1] = "options:"
   for _, option in ipairs(described) do

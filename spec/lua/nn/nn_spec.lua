@@ -67,6 +67,8 @@ describe("arrays", function()
     c:add_rows(nn.index { 2, 0, 2 }, nn.array { { 1, 2 }, { 8, 8 }, { 3, 4 } })
     c:add_rows({ 1 }, nn.array { { 1, 1 } }, -2)
     near({ -2, -2, 4, 6 }, c)
+    c:set_rows({ 2, 0 }, nn.array { { 7, 8 }, { 9, 9 } }) -- 0: no row
+    near({ -2, -2, 7, 8 }, c)
   end)
 
   it("tell what is wrong where", function()

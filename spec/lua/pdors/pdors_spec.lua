@@ -187,6 +187,13 @@ describe("pdors.scheduler", function()
     local high = 10 / 2 / 2 -- the largest utility, 10 / 2, over what a worker and a server take
     assert.near(low * (high / low) ^ (used / 6), s:price(m, 1, plan.schedule[1].slot), 1e-9)
     assert.near(used, s:committed(plan.schedule[1].slot)[m][1], 1e-12)
+    local least, most = s:range(m, 1)
+    assert.near(low, least, 1e-12)
+    assert.near(high, most, 1e-12)
+    assert.is_true(s:counts().slots_solved > 0)
+    local certificate = s:certify(plan.utility, 20)
+    assert.equal(plan.utility, certificate.utility)
+    assert.is_true(certificate.bound >= plan.utility)
   end)
 
   it("decides without committing", function()
