@@ -10,24 +10,34 @@ local gdp = {}
 local methods = {}
 local meta = { __index = methods }
 
---- Options of the network.
-gdp.legal = { "devices", "kinds", "parents", "width", "segment", "heads", "quirks", "seed" }
+local function count(key, default, text)
+  return { key = key, type = "whole", low = 1, high = 1e5, default = default, text = text }
+end
 
---- Raises for options, but for devices, that no network can have.
+options.declare("agents.gdp", {
+  count("devices", "those of the topology", "to which it is tied"),
+  count("kinds", "8", "of ops that are told apart, others count as the last"),
+  count("parents", "8", "parents whose ids are told"),
+  count("width", "64", "numbers per op"),
+  count("segment", "8", "ops that attend together"),
+  count("heads", "4", "of attention; the width can be dealt out to them"),
+  { key = "quirks", type = "flag", default = "false",
+    text = "as the published program: raw ids and times, and ops with a single neighbour get zeros from it" },
+  { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "1", text = "of the weights" },
+})
+
+--- Options of the network.
+gdp.legal = options.keys "agents.gdp"
+
+--- Raises for options that no network can have.
 function gdp.check(fn, given)
-  for _, key in ipairs { "kinds", "parents", "width", "segment", "heads" } do
-    if given[key] ~= nil then check.whole(fn, key, given[key], 1, 1e5) end
-  end
+  options.check_values(fn, "agents.gdp", given)
   local width, n = given.width or 64, given.heads or 4
   if width % n ~= 0 then options.fail("%s: width: %.0f cannot be dealt out to %.0f heads", fn, width, n) end
-  if given.quirks ~= nil then check.flag(fn, "quirks", given.quirks) end
-  if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53 - 1) end
 end
 
 --- The policy for a number of devices, to which the network is tied.
--- @tparam table opts devices; kinds (8) of ops that are told apart, others count as the last; parents (8) whose ids are told;
--- width (64); segment (8) ops that attend together; heads (4); quirks (false): as the published program, raw ids and times, and
--- ops with a single neighbour get zeros from it; seed (1)
+-- @tparam table opts as declared above
 function gdp.policy(opts)
   local given = options.check("berth.agents.gdp", opts, gdp.legal)
   check.whole("berth.agents.gdp", "devices", given.devices, 1, 1e5)

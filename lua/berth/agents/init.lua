@@ -23,7 +23,6 @@ local function read(kind, module, opts)
   if given.preset ~= nil then check.choice(fn, "preset", given.preset, presets) end
   if given.estimates ~= nil then check.choice(fn, "estimates", given.estimates, estimates) end
   if given.contract ~= nil then check.flag(fn, "contract", given.contract) end
-  if given.devices ~= nil then check.whole(fn, "devices", given.devices, 1, 1e5) end
   module.check(fn, given)
   settings.check_given(fn, given)
   return options.merge(given)

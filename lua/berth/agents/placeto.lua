@@ -14,17 +14,20 @@ local methods = {}
 local meta = { __index = methods }
 local ways, sets = sight.ways, sight.sets
 
+options.declare("agents.placeto", {
+  { key = "devices", type = "whole", low = 1, high = 1e5, default = "those of the topology", text = "to which it is tied" },
+  { key = "rounds", type = "whole", low = 1, high = 1000, default = "3", text = "of message passing" },
+  { key = "hidden", type = "whole", low = 1, high = 1e5, default = "32", text = "units of the last layer" },
+  { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "1", text = "of the weights" },
+})
+
 --- Options of the network.
-placeto.legal = { "devices", "rounds", "hidden", "seed" }
+placeto.legal = options.keys "agents.placeto"
 
 local function two_layers(p, name, n) return nn.mlp(p, name, { n, n, n }, { activation = "relu" }) end
 
---- Raises for options, but for devices, that no network can have.
-function placeto.check(fn, given)
-  if given.rounds ~= nil then check.whole(fn, "rounds", given.rounds, 1, 1000) end
-  if given.hidden ~= nil then check.whole(fn, "hidden", given.hidden, 1, 1e5) end
-  if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53 - 1) end
-end
+--- Raises for options that no network can have.
+function placeto.check(fn, given) options.check_values(fn, "agents.placeto", given) end
 
 --- The policy for a number of devices, to which the network is tied.
 -- @tparam table opts devices, rounds (3) of message passing, hidden (32), seed (1)

@@ -1,8 +1,8 @@
 --- Options of training: what is legal, what is recommended, what was published.
 -- @module berth.agents.settings
 local check = require "berth.agents.check"
-local core = require "berth.core"
 local options = require "berth.base.options"
+local presets = require "berth.agents.presets"
 
 local settings = {}
 
@@ -56,31 +56,16 @@ local rows = {
     text = "all tied choices of the teacher weigh 1 together, not each; teacher units does not read it" },
 }
 
-local function show(x)
-  if type(x) == "table" then return ("{ %s, %s }"):format(show(x[1]), show(x[2])) end
-  return type(x) == "number" and core.number_text(x) or tostring(x)
-end
+local values = presets.declare("agents.settings", { "recommended", "published" }, rows)
+settings.recommended, settings.published = values.recommended, values.published
 
--- "{ 0.003, 0 }; stage II { 0.001, 0 }"
-local function shown(o, preset)
-  local own = o.stages and o.stages[preset] or {}
-  local out = { show(o[preset]) }
-  for _, stage in ipairs(options.sorted_keys(own)) do
-    out[#out + 1] = ("stage %s %s"):format(stage, show(own[stage]))
-  end
-  return table.concat(out, "; ")
-end
-
-settings.recommended, settings.published = {}, {}
+-- By preset and stage: what differs there.
 local stage_defaults = { recommended = { I = {}, II = {}, III = {} }, published = { I = {}, II = {}, III = {} } }
-for _, o in ipairs(rows) do
-  o.default = o.default or ("%s; published %s"):format(shown(o, "recommended"), shown(o, "published"))
-  for preset, stages in pairs(stage_defaults) do
-    settings[preset][o.key] = o[preset]
-    for stage, x in pairs(o.stages and o.stages[preset] or {}) do stages[stage][o.key] = x end
+for _, row in ipairs(rows) do
+  for preset, stages in pairs(row.stages or {}) do
+    for stage, x in pairs(stages) do stage_defaults[preset][stage][row.key] = x end
   end
 end
-options.declare("agents.settings", rows)
 
 --- What a stage, a call of train and an agent may say, later ones first.
 settings.legal = options.keys "agents.settings"

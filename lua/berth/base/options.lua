@@ -144,12 +144,16 @@ end
 -- Or true or false.
 wrong["whole or flag"] = function(o, x) return type(x) ~= "boolean" and wrong.whole(o, x) or nil end
 
--- A number, or { from, to }.
+-- A number, or { from, to }; of rows with `steps` also { from, to, steps }.
 function wrong.course(o, x)
   if type(x) ~= "table" then return wrong.number(o, x) end
-  for key in pairs(x) do
-    if key ~= 1 and key ~= 2 then return "expected a number or { from, to }, got key " .. tostring(key) end
+  for _, key in ipairs(options.sorted_keys(x)) do
+    if key ~= 1 and key ~= 2 and not (key == 3 and o.steps) then
+      return "expected a number or { from, to }, got key " .. tostring(key)
+    end
   end
+  local course_steps = x[3] and wrong.number({ low = 1, high = 1e12 }, x[3])
+  if course_steps then return "[3]: " .. course_steps end
   local from, to = wrong.number(o, x[1]), wrong.number(o, x[2])
   return from and "[1]: " .. from or to and "[2]: " .. to or nil
 end
@@ -168,7 +172,7 @@ function options.check_values(fn, name, given)
   for _, o in ipairs(options.described(name)) do
     local x = given[o.key]
     local why = (x ~= nil or o.required) and wrong_with(o, x)
-    if why then options.fail("%s: %s: %s", fn, o.key, why) end
+    if why then options.fail("%s: %s%s%s", fn, o.key, why:find "^%[" and "" or ": ", why) end
   end
   return given
 end

@@ -15,8 +15,9 @@ for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.c
 end
 
 -- These declare options.
-for _, module in ipairs { "agents.settings", "cluster.traces", "deploy.plan", "experiment", "pacml.env", "pacml.study",
-  "pdors.study", "place.gaps", "report.draw" } do
+for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.pacml.settings", "agents.placeto", "agents.settings",
+  "agents.tag.settings", "cluster.traces", "deploy.plan", "experiment", "pacml.env", "pacml.study", "pdors.study",
+  "place.gaps", "report.draw" } do
   require("berth." .. module)
 end
 

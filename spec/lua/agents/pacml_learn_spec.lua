@@ -174,7 +174,7 @@ describe("agents", function()
     local where = "berth.agents.pacml: "
     assert.has_error(function() new { algorithm = "td" } end, where .. "algorithm: 'td' is none of: dqn, planner, ppo")
     assert.has_error(function() new(3) end, where .. "options: expected a table, got number")
-    assert.has_error(function() new { algorithm = "dqn", gamma = 2 } end, where .. "gamma: expected a number from 0 to 1, got 2")
+    assert.has_error(function() new { algorithm = "dqn", gamma = 2 } end, where .. "gamma: 2 is out of range 0 to 1")
     assert.has_error(function() new { algorithm = "dqn", mask = "none" } end, where .. "mask: 'none' is none of: exact, paper")
     assert.has_error(function() new { algorithm = "ppo", preset = "mine" } end,
       where .. "preset: 'mine' is none of: published, recommended")

@@ -1,6 +1,7 @@
 --- The published agent: PAC-ML's network, trained by Ape-X DQN or PPO.
 -- @module berth.agents.pacml.agent
 local nn = require "berth.nn"
+local check = require "berth.agents.check"
 local options = require "berth.base.options"
 local checkpoint = require "berth.agents.checkpoint"
 local observe = require "berth.agents.pacml.observe"
@@ -105,7 +106,7 @@ end
 
 local function legal_keys(algorithm)
   local out = { "algorithm", "preset", "seed" }
-  for _, key in ipairs(options.sorted_keys(settings.network)) do out[#out + 1] = key end
+  for _, key in ipairs(options.keys "agents.pacml.network") do out[#out + 1] = key end
   for _, key in ipairs(settings.names(algorithm)) do out[#out + 1] = key end
   return out
 end
@@ -121,8 +122,9 @@ end
 -- @tparam string algorithm "dqn" or "ppo"
 function agent.new(opts, algorithm)
   local given = options.check(fn, opts, legal_keys(algorithm))
+  if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53) end
   local preset, sizes = preset_of(given), {}
-  local all = settings.check(fn, options.merge(settings.network, settings.presets[preset][algorithm], given))
+  local all = settings.check(fn, algorithm, options.merge(settings.network, settings.presets[preset][algorithm], given))
   for key in pairs(settings.network) do sizes[key] = all[key] end
   sizes.dueling = all.dueling
   return setmetatable({ kind = "pacml", name = "pacml", options = given, algorithm = algorithm, preset = preset,

@@ -2,79 +2,117 @@
 -- @module berth.agents.pacml.settings
 local core = require "berth.core"
 local options = require "berth.base.options"
+local presets = require "berth.agents.presets"
 
 local settings = {}
 
+local NAMES = { "recommended", "published" }
+
 -- Sizes and habits of the network.
-settings.network = { fc = 256, graph = 8, hidden = 64, embedding = 16, message = 32, rounds = 2, quirks = true,
-  betas = { 0.1, 1 }, mask = "paper" }
+local network = {
+  { key = "fc", type = "whole", low = 1, high = 1e5, recommended = 256, text = "units of the hidden layer" },
+  { key = "graph", type = "whole", low = 1, high = 1e5, recommended = 8, text = "numbers that those of job and cluster become" },
+  { key = "hidden", type = "whole", low = 1, high = 1e5, recommended = 64, text = "units of the layers of a round" },
+  { key = "embedding", type = "whole", low = 1, high = 1e5, recommended = 16, text = "numbers of an op after the last round" },
+  { key = "message", type = "whole", low = 2, high = 1e5, recommended = 32, text = "numbers of a message, even" },
+  { key = "rounds", type = "whole", low = 1, high = 1000, recommended = 2, text = "of messages" },
+  { key = "quirks", type = "flag", recommended = true,
+    text = "as published: ops without inputs get zeros after each round, and the feature of the longest op is 0" },
+  { key = "betas", type = "array", recommended = { 0.1, 1 }, text = "range of beta, by which beta and deadlines are normalised" },
+  { key = "mask", type = "choice", recommended = "paper", text = "which actions are offered", choices = {
+    { name = "exact", text = "Those that would be accepted, and 0." }, { name = "paper", text = "As published." } } },
+}
+settings.network = presets.declare("agents.pacml.network", { "recommended" }, network).recommended
+
+local MANY = 1e12
+local function gamma(recommended, published)
+  return { key = "gamma", type = "number", high = 1, recommended = recommended, published = published, text = "discount" }
+end
+local function rate(recommended, published)
+  return { key = "rate", type = "course", steps = true, high = 10, recommended = recommended, published = published,
+    text = "of Adam; { from, to } over all steps, or { from, to, steps }" }
+end
+local function clip(recommended, published)
+  return { key = "clip", type = "number", low = 1e-30, high = 1e30, off = true, recommended = recommended, published = published,
+    text = "norm of the gradient; false: none" }
+end
+local function actors(recommended, published)
+  return { key = "actors", type = "whole", low = 1, high = 10000, recommended = recommended, published = published,
+    text = "that decide side by side" }
+end
+local function masked(recommended, published)
+  return { key = "masked", type = "flag", recommended = recommended, published = published,
+    text = "actions are those of the mask; false: any, and one that the mask lacks turns the job away" }
+end
+local function steps(recommended, published)
+  return { key = "steps", type = "number", high = MANY, recommended = recommended, published = published,
+    text = "decisions in all" }
+end
 
 -- pac-ml.md, section 8.2. How often the learners of the published program step against its actors is not known: once for as many
 -- new decisions as a batch has.
-local published = {
-  dqn = { gamma = 0.999, rate = 4.121e-7, n_step = 3, double = true, dueling = true, target = 100000, batch = 512,
-    capacity = 100000, start = 10000, alpha = 0.9, beta = 0.1, least = 1e-6, epsilon = { 1, 0.05, 1e6 }, spread = 7, actors = 32,
-    train_every = 512, masked = false, clip = 40, steps = 750000 },
-  ppo = { gamma = 0.997, rate = 2.785e-4, lambda = 1, kl = 0.01, kl_target = 0.001, kl_stop = false, passes = 50, minibatch = 128,
-    fragment = 500, value_weight = 0.5, value_clip = 128.8, entropy = 0.003, policy_clip = 0.18, clip = 1.5, actors = 8,
-    masked = true, steps = 750000 },
-}
-local recommended = {
-  dqn = options.merge(published.dqn, { gamma = 0.98, rate = { 5e-4, 1e-5 }, target = 1000, batch = 256, start = 5000, alpha = 0.6,
-    beta = 1, epsilon = { 1, 0.1, 8000 }, actors = 16, train_every = 32, masked = true, clip = 10, steps = 400000 }),
-  ppo = options.merge(published.ppo, { gamma = 0.98, rate = { 3e-4, 3e-5 }, lambda = 0.95, kl_target = 0.01, passes = 6,
-    minibatch = 256, fragment = 128, policy_clip = 0.2, actors = 32, steps = 1000000 }),
-}
-settings.presets = { published = published, recommended = recommended }
+local dqn = presets.declare("agents.pacml.dqn", NAMES, {
+  gamma(0.98, 0.999), rate({ 5e-4, 1e-5 }, 4.121e-7),
+  { key = "n_step", type = "whole", low = 1, high = 1000, recommended = 3, published = 3, text = "rewards of a transition" },
+  { key = "double", type = "flag", recommended = true, published = true,
+    text = "the target of an action that the network chooses" },
+  { key = "dueling", type = "flag", recommended = true, published = true, text = "of the network: value and advantages apart" },
+  { key = "target", type = "number", low = 1, high = MANY, recommended = 1000, published = 100000,
+    text = "decisions after which the target network follows" },
+  { key = "batch", type = "whole", low = 1, high = 1e6, recommended = 256, published = 512, text = "transitions of an update" },
+  { key = "train_every", type = "number", low = 1, high = 1e9, recommended = 32, published = 512,
+    text = "decisions for an update" },
+  { key = "capacity", type = "whole", low = 1, high = 1e8, recommended = 100000, published = 100000,
+    text = "of the memory, transitions" },
+  { key = "start", type = "number", high = MANY, recommended = 5000, published = 10000,
+    text = "decisions before the first update" },
+  { key = "alpha", type = "number", high = 10, recommended = 0.6, published = 0.9, text = "the memory draws by priority^alpha" },
+  { key = "beta", type = "number", high = 10, recommended = 1, published = 0.1,
+    text = "exponent of the weights of what is drawn" },
+  { key = "least", type = "number", low = 1e-30, high = 10, recommended = 1e-6, published = 1e-6, text = "least priority" },
+  { key = "epsilon", type = "course", steps = true, high = 1, recommended = { 1, 0.1, 8000 }, published = { 1, 0.05, 1e6 },
+    text = "share of random actions" },
+  { key = "spread", type = "number", high = 100, recommended = 7, published = 7,
+    text = "actor i of N has epsilon^(1 + spread (i - 1) / (N - 1))" },
+  actors(16, 32), masked(true, false), clip(10, 40), steps(400000, 750000),
+})
+local ppo = presets.declare("agents.pacml.ppo", NAMES, {
+  gamma(0.98, 0.997), rate({ 3e-4, 3e-5 }, 2.785e-4),
+  { key = "lambda", type = "number", high = 1, recommended = 0.95, published = 1, text = "of the advantages" },
+  { key = "kl", type = "number", high = 1e6, recommended = 0.01, published = 0.01,
+    text = "weight of the divergence, halved or grown by a half to keep it near kl_target" },
+  { key = "kl_target", type = "number", high = 1e6, recommended = 0.01, published = 0.001, text = "divergence that is wanted" },
+  { key = "kl_stop", type = "number", high = 1e6, off = true, recommended = false, published = false,
+    text = "no further pass beyond this divergence" },
+  { key = "passes", type = "whole", low = 1, high = 10000, recommended = 6, published = 50,
+    text = "over the decisions of an update" },
+  { key = "minibatch", type = "whole", low = 1, high = 1e6, recommended = 256, published = 128,
+    text = "decisions of a step of Adam" },
+  { key = "fragment", type = "whole", low = 1, high = 1e6, recommended = 128, published = 500,
+    text = "decisions of each actor for an update" },
+  { key = "value_weight", type = "number", high = 1e6, recommended = 0.5, published = 0.5, text = "weight of the value's loss" },
+  { key = "value_clip", type = "number", high = 1e30, recommended = 128.8, published = 128.8,
+    text = "most that a squared error of the value counts" },
+  { key = "entropy", type = "number", high = 1e6, recommended = 0.003, published = 0.003, text = "weight of the entropy" },
+  { key = "policy_clip", type = "number", high = 1e6, recommended = 0.2, published = 0.18,
+    text = "of the ratio of probabilities" },
+  clip(1.5, 1.5), actors(32, 8), masked(true, true), steps(1000000, 750000),
+})
+settings.presets = { published = { dqn = dqn.published, ppo = ppo.published },
+  recommended = { dqn = dqn.recommended, ppo = ppo.recommended } }
+local courses = { rate = true, epsilon = true }
 
--- Bounds of numbers; whole: no fractions.
-local bounds = {
-  gamma = { 0, 1 }, n_step = { 1, 1000, whole = true }, target = { 1, 1e12 }, batch = { 1, 1e6, whole = true },
-  capacity = { 1, 1e8, whole = true }, start = { 0, 1e12 }, alpha = { 0, 10 }, beta = { 0, 10 }, least = { 1e-30, 10 },
-  spread = { 0, 100 }, actors = { 1, 10000, whole = true }, train_every = { 1, 1e9 }, steps = { 0, 1e12 }, lambda = { 0, 1 },
-  kl = { 0, 1e6 }, kl_target = { 0, 1e6 }, passes = { 1, 10000, whole = true }, minibatch = { 1, 1e6, whole = true },
-  fragment = { 1, 1e6, whole = true }, value_weight = { 0, 1e6 }, value_clip = { 0, 1e30 }, entropy = { 0, 1e6 },
-  policy_clip = { 0, 1e6 }, fc = { 1, 1e5, whole = true }, graph = { 1, 1e5, whole = true },
-  hidden = { 1, 1e5, whole = true }, embedding = { 1, 1e5, whole = true }, rounds = { 1, 1000, whole = true },
-  seed = { 0, 9007199254740992, whole = true }, message = { 2, 1e5, whole = true },
-}
-local courses = { rate = { 0, 10 }, epsilon = { 0, 1 } }
-local offable = { clip = { 1e-30, 1e30 }, kl_stop = { 0, 1e6 } }
-local flags = { double = true, dueling = true, masked = true, quirks = true }
-
-local function text(x) return type(x) == "number" and ("%.14g"):format(x) or core.kind(x) end
-
-local function check_number(fn, key, x, b)
-  if type(x) == "number" and x >= b[1] and x <= b[2] and (not b.whole or x % 1 == 0) then return end
-  options.fail("%s: %s: expected a %snumber from %.14g to %.14g, got %s", fn, key, b.whole and "whole " or "", b[1], b[2],
-    text(x))
-end
-
--- A number, or { from, to }, or { from, to, steps }.
-local function check_course(fn, key, x, b)
-  if type(x) ~= "table" then return check_number(fn, key, x, b) end
-  check_number(fn, key .. "[1]", x[1], b)
-  check_number(fn, key .. "[2]", x[2], b)
-  if x[3] ~= nil then check_number(fn, key .. "[3]", x[3], { 1, 1e12 }) end
-end
-
-local function check(fn, key, x)
-  if bounds[key] then return check_number(fn, key, x, bounds[key]) end
-  if courses[key] then return check_course(fn, key, x, courses[key]) end
-  if offable[key] and x ~= false then return check_number(fn, key, x, offable[key]) end
-  if flags[key] and type(x) ~= "boolean" then options.fail("%s: %s: expected true or false, got %s", fn, key, text(x)) end
-  if key == "mask" and x ~= "paper" and x ~= "exact" then
-    options.fail("%s: mask: '%s' is none of: exact, paper", fn, tostring(x))
-  end
-  if key == "betas" then
-    check_number(fn, "betas[1]", type(x) == "table" and x[1], { 0, 1e6 })
-    check_number(fn, "betas[2]", x[2], { x[1], 1e6 })
-  end
+local function check_betas(fn, x)
+  local low, high = type(x) == "table" and x[1], type(x) == "table" and x[2]
+  if type(low) == "number" and type(high) == "number" and low >= 0 and high >= low and high <= 1e6 then return end
+  options.fail("%s: betas: expected { from, to } with 0 <= from <= to <= 1e6, got %s", fn, core.kind(x))
 end
 
 --- Raises for values that make no sense; gives the table.
-function settings.check(fn, o)
-  for _, key in ipairs(options.sorted_keys(o)) do check(fn, key, o[key]) end
+function settings.check(fn, algorithm, o)
+  options.check_values(fn, "agents.pacml.network", o)
+  options.check_values(fn, "agents.pacml." .. algorithm, o)
+  if o.betas ~= nil then check_betas(fn, o.betas) end
   if o.message and o.message % 2 ~= 0 then options.fail("%s: message: expected an even number, got %d", fn, o.message) end
   if o.capacity and o.capacity < o.actors * o.n_step then
     options.fail("%s: capacity: %d cannot hold what %d actors add at once", fn, o.capacity, o.actors)
@@ -83,7 +121,7 @@ function settings.check(fn, o)
 end
 
 --- The names of settings of an algorithm's training.
-function settings.names(algorithm) return options.sorted_keys(recommended[algorithm]) end
+function settings.names(algorithm) return options.keys("agents.pacml." .. algorithm) end
 
 --- Those keys of a table that are settings of the algorithm.
 function settings.of(algorithm, given)
@@ -94,7 +132,8 @@ end
 
 --- All settings of a training; courses without a length go over all its steps.
 function settings.complete(fn, agent, given)
-  local o = settings.check(fn, options.merge(settings.presets[agent.preset][agent.algorithm], agent.settings, given))
+  local preset = settings.presets[agent.preset][agent.algorithm]
+  local o = settings.check(fn, agent.algorithm, options.merge(preset, agent.settings, given))
   for key in pairs(courses) do
     local c = o[key]
     if type(c) == "table" then o[key] = { c[1], c[2], c[3] or math.max(o.steps, 1) } end

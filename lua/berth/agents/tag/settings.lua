@@ -2,37 +2,43 @@
 -- @module berth.agents.tag.settings
 local check = require "berth.agents.check"
 local options = require "berth.base.options"
+local presets = require "berth.agents.presets"
 
 local settings = {}
 
---- calls: of the search of a game; states: strategies of a game that are learned from; groups: questions about each;
--- changes: of these, how many are answered by trying each action, too; batch: states in one step of Adam; passes: how often each
--- state is seen; share: of the time that games may take; rounds: of games and steps in turns; ops: of a model at most.
-settings.search = { teacher = "search", calls = 1200, states = 8, groups = 10, changes = 1, batch = 4, passes = 8,
-  share = 0.35, rounds = 1, rate = { 1e-3, 0 }, clip = 1, ops = 300, op_groups = 60 }
-settings.visits = { teacher = "visits", calls = 800, states = 12, groups = 16, changes = 0, batch = 1, passes = 4,
-  share = 0.5, rounds = 4, rate = 1e-4, clip = 0.6, ops = 300, op_groups = 40 }
-settings.names = options.sorted_keys(settings.search)
+local values = presets.declare("agents.tag.settings", { "search", "visits" }, {
+  { key = "teacher", type = "choice", search = "search", visits = "visits", default = "search; the others are by it",
+    text = "what games teach", choices = {
+      { name = "search", text = "The best strategy that d:search finds, without changes that save less than 0.02 %." },
+      { name = "visits", text = "Shares of the visits at the root of a tree search with this agent as the prior, as published." },
+    } },
+  { key = "calls", type = "whole", low = 1, high = 1e9, search = 1200, visits = 800,
+    text = "of the search of a game; visits at each root at most" },
+  { key = "states", type = "whole", low = 1, high = 1e4, search = 8, visits = 12,
+    text = "strategies of a game that are learned from" },
+  { key = "groups", type = "whole", low = 1, high = 1e4, search = 10, visits = 16,
+    text = "op groups asked about in each; teacher search: and up to as many where the best strategy has something else" },
+  { key = "changes", type = "whole", high = 1e4, search = 1, visits = 0,
+    text = "for how many of these half of the answer is what the simulator says of each action" },
+  { key = "batch", type = "whole", low = 1, high = 1e4, search = 4, visits = 1, text = "states in a step of Adam" },
+  { key = "passes", type = "whole", low = 1, high = 1e4, search = 8, visits = 4, text = "how often each state is seen" },
+  { key = "rate", type = "course", high = 10, search = { 1e-3, 0 }, visits = 1e-4,
+    text = "of Adam; { from, to } over the training" },
+  { key = "clip", type = "number", low = 1e-30, high = 1e30, search = 1, visits = 0.6, text = "norm of the gradient" },
+  { key = "share", type = "number", high = 1, search = 0.35, visits = 0.5, text = "part of the minutes for games" },
+  { key = "rounds", type = "whole", low = 1, high = 1e4, search = 1, visits = 4, text = "games and steps take turns so often" },
+  { key = "op_groups", type = "whole", low = 2, high = 1e4, search = 60, visits = 40, text = "of the problems of games" },
+  { key = "ops", type = "whole", low = 20, high = 1e5, search = 300, visits = 300, text = "of a model of games at most" },
+})
 
-local whole = { calls = { 1, 1e9 }, states = { 1, 1e4 }, groups = { 1, 1e4 }, batch = { 1, 1e4 }, passes = { 1, 1e4 },
-  rounds = { 1, 1e4 }, ops = { 20, 1e5 }, op_groups = { 2, 1e4 }, changes = { 0, 1e4 } }
-local numbers = { share = { 0, 1 }, clip = { 1e-30, 1e30 } }
-
-local function check_rate(fn, rate)
-  if type(rate) ~= "table" then return check.number(fn, "rate", rate, 0, 10) end
-  check.number(fn, "rate[1]", rate[1], 0, 10)
-  check.number(fn, "rate[2]", rate[2], 0, 10)
-end
+settings.search, settings.visits = values.search, values.visits
+settings.names = options.keys "agents.tag.settings"
 
 --- All settings of a training; raises for what can mean nothing.
 function settings.complete(fn, given)
   local teacher = given.teacher or "search"
   check.choice(fn, "teacher", teacher, { search = true, visits = true })
-  local o = options.merge(settings[teacher], given)
-  for _, key in ipairs(options.sorted_keys(whole)) do check.whole(fn, key, o[key], whole[key][1], whole[key][2]) end
-  for _, key in ipairs(options.sorted_keys(numbers)) do check.number(fn, key, o[key], numbers[key][1], numbers[key][2]) end
-  check_rate(fn, o.rate)
-  return o
+  return options.check_values(fn, "agents.tag.settings", options.merge(settings[teacher], given))
 end
 
 --- The rate at this part (0 to 1) of the training.

@@ -1,4 +1,5 @@
 --- berth train: teaches an agent to place, and writes it.
+require "berth.agents.doppler" -- declares its options
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
@@ -14,15 +15,13 @@ local KINDS = { doppler = true, placeto = true, gdp = true }
 local own = {
   { name = "save", kind = "string", value = "FILE", text = "the agent's file, for --placer agent:FILE; needed" },
   { name = "output", kind = "string", value = "FILE", text = "the best placement seen (berth JSON); of one graph" },
-  { name = "design", kind = "choice", value = "NAME", choices = { "compact", "published" },
-    text = "sizes of doppler's networks; default compact" },
+  options.changed("agents.doppler", "design", { text = "sizes of doppler's networks; default compact" }),
   { name = "stages", kind = "string", value = "LIST",
     text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; default: the agent's" },
   { name = "episodes", kind = "count", value = "N", text = "of each stage for which --stages tells none" },
   { name = "calls", kind = "count", value = "N", text = "simulator calls at most, all stages together" },
   { name = "batch", kind = "count", value = "N", text = "episodes in one update, over all processes; default: the agent's" },
-  { name = "estimates", kind = "choice", value = "RULE", choices = { "exact", "load" },
-    text = "start times that the agent sees: with waiting and transfers, or by load alone as published; default exact" },
+  options.changed("agents.doppler", "estimates"),
   { name = "set", kind = "string", value = "K=V,...",
     text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
   { name = "engine", kind = "choice", value = "MODE", choices = { "compute", "paced" },
