@@ -17,7 +17,7 @@ end
 -- These declare options.
 for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.pacml.settings", "agents.placeto", "agents.settings",
   "agents.tag.settings", "cluster.traces", "deploy.plan", "experiment", "pacml.env", "pacml.study", "pdors.study",
-  "place.gaps", "report.draw" } do
+  "place.compare", "place.gaps", "report.draw" } do
   require("berth." .. module)
 end
 

@@ -9,7 +9,7 @@ local simulate = require "berth.pacml.simulate"
 local trace = require "berth.pacml.trace"
 
 local FN = "berth.pacml.study"
-local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" }
+local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" } -- of pacml.trace; the others vary from trial to trial
 
 options.declare("pacml.study", options.join({
   { key = "name", type = "string", default = "pacml", text = "of the experiment" },

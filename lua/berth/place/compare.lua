@@ -10,7 +10,12 @@ local proved = require "berth.bound.proved"
 local refusals = require "berth.place.refusals"
 
 local label = portfolio.label
-local legal = { "links", "place", "simulate", "thorough", "cost" }
+
+options.declare("compare", options.join(options.rows("simulate", "links"), {
+  { key = "place", type = "table", default = "none", text = "options of berth.place; each placer gets those that it reads" },
+  { key = "simulate", type = "table", default = "none", text = "options of berth.simulate" },
+  { key = "thorough", type = "flag", default = "false", text = "gaps against the thorough bounds" },
+}, options.rows("portfolio", "cost")))
 
 -- ---- rows -------------------------------------------------------------------------------------
 
@@ -170,7 +175,7 @@ function mt.__tostring(self) return self:to_string() end
 -- @tparam graph g
 -- @tparam topology t
 -- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
--- @tparam[opt] table opts links, place, simulate, thorough, cost
+-- @tparam[opt] table opts as declared above
 -- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`: after how many, if it was
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -178,10 +183,7 @@ function mt.__tostring(self) return self:to_string() end
 return function(...)
   local cost, rest, code = options.priced("berth.compare", 2, ...)
   if not cost then return nil, rest, code end
-  local placers, opts = rest[1] or place.placers(), options.check("berth.compare", rest[2], legal)
-  if opts.thorough ~= nil and type(opts.thorough) ~= "boolean" then
-    options.fail("berth.compare: thorough: expected true or false, got %s", core.kind(opts.thorough))
-  end
+  local placers, opts = rest[1] or place.placers(), options.read("berth.compare", "compare", rest[2])
   if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
