@@ -4,9 +4,9 @@
 /* ---- numbers of samples that replicas can have ---------------------------------------------------------- */
 
 typedef struct counts {
+  berth_i_pool pool;
   int32_t *at;    /* [n_devices + 1] into samples */
   int32_t *samples; /* different ones of each device, at least 1 */
-  size_t room;
 } counts;
 
 static size_t most_counts(const berth_deploy *d) { return 2 * (size_t)d->place_at[d->n_places] + (size_t)d->n_devices; }
@@ -37,17 +37,11 @@ static void count_device(const berth_deploy *d, counts *c, int32_t device) {
 
 static berth_status make_counts(berth_deploy *d, counts *c) {
   int32_t k;
-  c->room = most_counts(d);
-  c->at = berth_i_zalloc(d->ctx, (size_t)d->n_devices + 1, sizeof *c->at);
-  c->samples = berth_i_alloc(d->ctx, c->room, sizeof *c->samples);
-  if (!c->at || !c->samples) return berth_i_nomem(d->ctx);
+  c->at = berth_i_pool_zalloc(&c->pool, (size_t)d->n_devices + 1, sizeof *c->at);
+  c->samples = berth_i_pool_alloc(&c->pool, most_counts(d), sizeof *c->samples);
+  if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (k = 0; k < d->n_devices; k++) count_device(d, c, k);
   return BERTH_OK;
-}
-
-static void free_counts(berth_deploy *d, counts *c) {
-  berth_i_free(d->ctx, c->at, (size_t)d->n_devices + 1, sizeof *c->at);
-  berth_i_free(d->ctx, c->samples, c->room, sizeof *c->samples);
 }
 
 /* As simulated. */
@@ -228,13 +222,13 @@ static berth_status path_bound(berth_deploy *d, const counts *c, double *out) {
 /* Sums in another order differ by rounding. */
 berth_status berth_deploy_bound(berth_deploy *d, double *out, const char **which) {
   double work = 0, path = 0;
-  counts c = { NULL, NULL, 0 };
+  counts c = { .pool = berth_i_pool_empty(d->ctx) };
   berth_status st;
   if (d->sim.noise > 0)
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "a bound on step times: with noise of %g there is none", d->sim.noise);
   if ((st = make_counts(d, &c)) == BERTH_OK) st = work_bound(d, &c, &work);
   if (st == BERTH_OK) st = path_bound(d, &c, &path);
-  free_counts(d, &c);
+  berth_i_pool_free(&c.pool);
   if (st != BERTH_OK) return st;
   *out = fmax(work, path) * (1 - 1e-9);
   if (which) *which = work > path ? "work" : "path";

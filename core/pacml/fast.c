@@ -56,22 +56,19 @@ static berth_status fill_cut(const berth_i_fast *f, int32_t model, int32_t decis
 }
 
 void berth_i_fast_release(berth_i_fast *f) {
-  berth_ctx *ctx = f->env->ramp->ctx;
-  berth_i_free(ctx, f->first, (size_t)sizes(f->env) + 1, sizeof *f->first);
-  berth_i_free(ctx, f->block, f->n_blocks, sizeof *f->block);
-  berth_i_free(ctx, f->cut, (size_t)f->env->n * (size_t)f->env->n_decisions, sizeof *f->cut);
+  berth_i_pool_free(&f->pool);
   berth_pacml_release(f->env);
 }
 
 static berth_status fill(berth_i_fast *f) {
   const berth_pacml *env = f->env;
-  berth_ctx *ctx = env->ramp->ctx;
-  berth_status st = BERTH_OK;
-  if (!(f->first = berth_i_alloc(ctx, (size_t)sizes(env) + 1, sizeof *f->first)) ||
-      !(f->cut = berth_i_zalloc(ctx, (size_t)env->n * (size_t)env->n_decisions, sizeof *f->cut)))
-    return berth_i_nomem(ctx);
+  berth_status st;
+  f->first = berth_i_pool_alloc(&f->pool, (size_t)sizes(env) + 1, sizeof *f->first);
+  f->cut = berth_i_pool_zalloc(&f->pool, (size_t)env->n * (size_t)env->n_decisions, sizeof *f->cut);
+  if ((st = berth_i_pool_status(&f->pool)) != BERTH_OK) return st;
   f->n_blocks = collect_all(f);
-  if (!(f->block = berth_i_alloc(ctx, f->n_blocks, sizeof *f->block))) return berth_i_nomem(ctx);
+  f->block = berth_i_pool_alloc(&f->pool, f->n_blocks, sizeof *f->block);
+  if ((st = berth_i_pool_status(&f->pool)) != BERTH_OK) return st;
   collect_all(f);
   for (int32_t m = 0; m < env->n; m++)
     for (int32_t i = 1; st == BERTH_OK && i < env->n_decisions; i++)
@@ -81,7 +78,7 @@ static berth_status fill(berth_i_fast *f) {
 
 berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f) {
   berth_status st;
-  *f = (berth_i_fast){ .env = env, .servers = env->ramp->servers };
+  *f = (berth_i_fast){ .pool = berth_i_pool_empty(env->ramp->ctx), .env = env, .servers = env->ramp->servers };
   if (f->servers > BERTH_I_FAST_SERVERS || env->n_decisions > BERTH_I_FAST_DECISIONS)
     return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED,
                         "pacml: planning ahead is for at most %d servers and %d decisions, not %d and %d",

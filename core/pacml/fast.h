@@ -16,6 +16,7 @@ typedef struct berth_i_fast_cut {
 } berth_i_fast_cut;
 
 typedef struct berth_i_fast {
+  berth_i_pool pool;
   berth_pacml *env;
   int32_t servers;
   uint64_t all;

@@ -3,14 +3,10 @@
 
 static void drop(berth_pacml *p) {
   berth_ramp *r = p->ramp;
-  berth_ctx *ctx = r->ctx;
   for (int32_t i = 0; p->model && i < p->n; i++) berth_ramp_model_release(p->model[i]);
-  berth_i_free(ctx, p->model, (size_t)p->n, sizeof *p->model);
   berth_ramp_planner_release(p->planner);
-  berth_i_free(ctx, p->decisions, (size_t)p->most + 1, sizeof *p->decisions);
-  berth_i_free(ctx, p->legal, (size_t)p->most + 1, sizeof *p->legal);
-  berth_i_free(ctx, p->known, p->n_slots, sizeof *p->known);
-  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_i_free(r->ctx, p->known, p->n_slots, sizeof *p->known);
+  berth_i_pool_free(&p->pool);
   berth_ramp_release(r);
 }
 
@@ -30,12 +26,11 @@ static berth_status check(berth_ramp *r, int32_t n, berth_ramp_model *const *mod
 }
 
 static berth_status fill(berth_pacml *p, berth_ramp_model *const *models) {
-  berth_ctx *ctx = p->ramp->ctx;
   size_t decisions = (size_t)p->most + 1;
-  if (!(p->model = berth_i_zalloc(ctx, (size_t)p->n, sizeof *p->model)) ||
-      !(p->decisions = berth_i_alloc(ctx, decisions, sizeof *p->decisions)) ||
-      !(p->legal = berth_i_zalloc(ctx, decisions, sizeof *p->legal)))
-    return berth_i_nomem(ctx);
+  p->model = berth_i_pool_zalloc(&p->pool, (size_t)p->n, sizeof *p->model);
+  p->decisions = berth_i_pool_alloc(&p->pool, decisions, sizeof *p->decisions);
+  p->legal = berth_i_pool_zalloc(&p->pool, decisions, sizeof *p->legal);
+  if (berth_i_pool_status(&p->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (int32_t i = 0; i < p->n; i++) berth_ramp_model_retain(p->model[i] = models[i]);
   for (int32_t d = 0; d <= p->most; d++) {
     if (d > 1 && d % 2 == 1) continue;
@@ -50,7 +45,7 @@ berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *
   berth_status st = check(r, n, models, steps, most);
   berth_pacml *p;
   if (st != BERTH_OK) return st;
-  if (!(p = berth_i_zalloc(r->ctx, 1, sizeof *p))) return berth_i_nomem(r->ctx);
+  if (!(p = berth_i_pool_object(r->ctx, sizeof *p))) return berth_i_nomem(r->ctx);
   p->ramp = r;
   p->refs = 1;
   p->n = n;

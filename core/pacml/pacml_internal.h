@@ -2,7 +2,7 @@
 #ifndef BERTH_PACML_INTERNAL_H
 #define BERTH_PACML_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include "ramp/ramp_internal.h"
 #include <berth/pacml.h>
 
@@ -13,6 +13,7 @@ typedef struct berth_i_pacml_known {
 } berth_i_pacml_known;
 
 struct berth_pacml {
+  berth_i_pool pool;
   berth_ramp *ramp;
   int32_t refs, n, steps, most;
   berth_ramp_model **model;      /* [n] */
@@ -38,6 +39,7 @@ typedef struct berth_i_pacml_past {
 } berth_i_pacml_past;
 
 struct berth_pacml_run {
+  berth_i_pool pool;
   berth_pacml *env;
   berth_cluster *cluster;
   int32_t n, job;              /* job: to be decided about; BERTH_NONE: none at present */

@@ -3,23 +3,10 @@
 
 void berth_pacml_run_release(berth_pacml_run *r) {
   berth_pacml *p;
-  berth_ctx *ctx;
-  size_t servers, decisions;
   if (!r) return;
   p = r->env;
-  ctx = p->ramp->ctx;
-  servers = (size_t)p->ramp->servers;
-  decisions = (size_t)p->most + 1;
   berth_cluster_release(r->cluster);
-  berth_i_free(ctx, r->jobs, (size_t)r->n, sizeof *r->jobs);
-  berth_i_free(ctx, r->past, (size_t)r->n, sizeof *r->past);
-  berth_i_free(ctx, r->busy, servers, sizeof *r->busy);
-  berth_i_free(ctx, r->free_at, servers, sizeof *r->free_at);
-  berth_i_free(ctx, r->owner, servers, sizeof *r->owner);
-  berth_i_free(ctx, r->answer, decisions + 1, sizeof *r->answer);
-  berth_i_free(ctx, r->servers, (decisions + 1) * servers, sizeof *r->servers);
-  berth_i_free(ctx, r->first, (size_t)p->n * decisions, sizeof *r->first);
-  berth_i_free(ctx, r, 1, sizeof *r);
+  berth_i_pool_free(&r->pool);
   berth_pacml_release(p);
 }
 
@@ -58,18 +45,18 @@ static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs
   return st;
 }
 
-static bool get_arrays(berth_pacml_run *r) {
+static berth_status get_arrays(berth_pacml_run *r) {
   const berth_pacml *p = r->env;
-  berth_ctx *ctx = p->ramp->ctx;
   size_t servers = (size_t)p->ramp->servers, decisions = (size_t)p->most + 1;
-  return (r->jobs = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->jobs)) &&
-         (r->past = berth_i_alloc(ctx, (size_t)r->n, sizeof *r->past)) &&
-         (r->busy = berth_i_zalloc(ctx, servers, sizeof *r->busy)) &&
-         (r->free_at = berth_i_zalloc(ctx, servers, sizeof *r->free_at)) &&
-         (r->owner = berth_i_alloc(ctx, servers, sizeof *r->owner)) &&
-         (r->answer = berth_i_zalloc(ctx, decisions + 1, sizeof *r->answer)) &&
-         (r->servers = berth_i_alloc(ctx, (decisions + 1) * servers, sizeof *r->servers)) &&
-         (r->first = berth_i_zalloc(ctx, (size_t)p->n * decisions, sizeof *r->first));
+  r->jobs = berth_i_pool_alloc(&r->pool, (size_t)r->n, sizeof *r->jobs);
+  r->past = berth_i_pool_alloc(&r->pool, (size_t)r->n, sizeof *r->past);
+  r->busy = berth_i_pool_zalloc(&r->pool, servers, sizeof *r->busy);
+  r->free_at = berth_i_pool_zalloc(&r->pool, servers, sizeof *r->free_at);
+  r->owner = berth_i_pool_alloc(&r->pool, servers, sizeof *r->owner);
+  r->answer = berth_i_pool_zalloc(&r->pool, decisions + 1, sizeof *r->answer);
+  r->servers = berth_i_pool_alloc(&r->pool, (decisions + 1) * servers, sizeof *r->servers);
+  r->first = berth_i_pool_zalloc(&r->pool, (size_t)p->n * decisions, sizeof *r->first);
+  return berth_i_pool_status(&r->pool);
 }
 
 /* ---- time ------------------------------------------------------------------------------------------- */
@@ -126,12 +113,12 @@ berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_jo
   berth_status st = check_jobs(p, n, jobs);
   berth_pacml_run *r;
   if (st != BERTH_OK) return st;
-  if (!(r = berth_i_zalloc(p->ramp->ctx, 1, sizeof *r))) return berth_i_nomem(p->ramp->ctx);
+  if (!(r = berth_i_pool_object(p->ramp->ctx, sizeof *r))) return berth_i_nomem(p->ramp->ctx);
   r->env = p;
   r->n = n > 0 ? n : 0;
   r->job = BERTH_NONE;
   berth_pacml_retain(p);
-  st = get_arrays(r) ? make_cluster(r, jobs) : berth_i_nomem(p->ramp->ctx);
+  if ((st = get_arrays(r)) == BERTH_OK) st = make_cluster(r, jobs);
   if (st != BERTH_OK) {
     berth_pacml_run_release(r);
     return st;

@@ -255,24 +255,15 @@ static berth_status find_base(const analysing *x) {
 
 /* ---- the object ---------------------------------------------------------------------------- */
 
-static void free_arrays(berth_analysis *a) {
-  berth_ctx *ctx = a->g->ctx;
+static berth_status alloc_arrays(berth_analysis *a) {
   size_t ops = (size_t)a->g->n_ops, tensors = (size_t)a->g->n_tensors;
-  berth_i_free(ctx, a->role, ops, 1);
-  berth_i_free(ctx, a->from_input, ops, 1);
-  berth_i_free(ctx, a->batch, tensors, 1);
-  berth_i_free(ctx, a->gradient, tensors, 1);
-  berth_i_free(ctx, a->base, ops, sizeof *a->base);
-  berth_i_free(ctx, a->unknown, (size_t)a->g->kinds.n + 1, sizeof *a->unknown);
-}
-
-static bool alloc_arrays(berth_analysis *a) {
-  berth_ctx *ctx = a->g->ctx;
-  size_t ops = (size_t)a->g->n_ops, tensors = (size_t)a->g->n_tensors;
-  return (a->role = berth_i_alloc(ctx, ops, 1)) && (a->from_input = berth_i_zalloc(ctx, ops, 1)) &&
-         (a->batch = berth_i_zalloc(ctx, tensors, 1)) && (a->gradient = berth_i_zalloc(ctx, tensors, 1)) &&
-         (a->base = berth_i_alloc(ctx, ops, sizeof *a->base)) &&
-         (a->unknown = berth_i_alloc(ctx, (size_t)a->g->kinds.n + 1, sizeof *a->unknown));
+  a->role = berth_i_pool_alloc(&a->pool, ops, 1);
+  a->from_input = berth_i_pool_zalloc(&a->pool, ops, 1);
+  a->batch = berth_i_pool_zalloc(&a->pool, tensors, 1);
+  a->gradient = berth_i_pool_zalloc(&a->pool, tensors, 1);
+  a->base = berth_i_pool_alloc(&a->pool, ops, sizeof *a->base);
+  a->unknown = berth_i_pool_alloc(&a->pool, (size_t)a->g->kinds.n + 1, sizeof *a->unknown);
+  return berth_i_pool_status(&a->pool);
 }
 
 static berth_status fill(analysing *x, const berth_analysis_options *o) {
@@ -288,17 +279,16 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
 }
 
 static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) {
-  berth_ctx *ctx = a->g->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(a->g->ctx);
   size_t ops = (size_t)a->g->n_ops;
   analysing x = { .g = a->g, .a = a };
   berth_status st;
-  x.rule = berth_i_alloc(ctx, ops, sizeof *x.rule);
-  x.parent = berth_i_alloc(ctx, ops, sizeof *x.parent);
-  x.seeded = berth_i_zalloc(ctx, ops, 1);
-  st = x.rule && x.parent && x.seeded && alloc_arrays(a) ? fill(&x, o) : berth_i_nomem(ctx);
-  berth_i_free(ctx, x.rule, ops, sizeof *x.rule);
-  berth_i_free(ctx, x.parent, ops, sizeof *x.parent);
-  berth_i_free(ctx, x.seeded, ops, 1);
+  x.rule = berth_i_pool_alloc(&scratch, ops, sizeof *x.rule);
+  x.parent = berth_i_pool_alloc(&scratch, ops, sizeof *x.parent);
+  x.seeded = berth_i_pool_zalloc(&scratch, ops, 1);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = alloc_arrays(a);
+  if (st == BERTH_OK) st = fill(&x, o);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -312,7 +302,7 @@ berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, b
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
   }
-  if (!(a = berth_i_zalloc(g->ctx, 1, sizeof *a))) return berth_i_nomem(g->ctx);
+  if (!(a = berth_i_pool_object(g->ctx, sizeof *a))) return berth_i_nomem(g->ctx);
   a->refs = 1;
   a->g = g;
   berth_graph_retain(g);
@@ -328,8 +318,7 @@ void berth_analysis_release(berth_analysis *a) {
   berth_graph *g;
   if (!a || --a->refs > 0) return;
   g = a->g;
-  free_arrays(a);
-  berth_i_free(g->ctx, a, 1, sizeof *a);
+  berth_i_pool_free(&a->pool);
   berth_graph_release(g);
 }
 

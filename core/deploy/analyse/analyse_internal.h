@@ -2,10 +2,12 @@
 #ifndef BERTH_ANALYSE_INTERNAL_H
 #define BERTH_ANALYSE_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "graph/graph_internal.h"
 #include <berth/deploy.h>
 
 struct berth_analysis {
+  berth_i_pool pool;
   berth_graph *g;
   int32_t refs, n_base;
   uint8_t *role, *from_input; /* [ops] */

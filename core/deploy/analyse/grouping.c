@@ -54,16 +54,16 @@ static void spread(const berth_i_set_graph *s, int32_t centres, const berth_i_ke
 static berth_status top_k(const grouping *x, int32_t groups) {
   berth_ctx *ctx = x->a->g->ctx;
   size_t n = (size_t)x->n;
-  berth_i_keyed *order = berth_i_alloc(ctx, n, sizeof *order);
-  int32_t k, *queue = berth_i_alloc(ctx, n, sizeof *queue);
-  berth_status st = order && queue ? BERTH_OK : berth_i_nomem(ctx);
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  berth_i_keyed *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
+  int32_t k, *queue = berth_i_pool_alloc(&scratch, n, sizeof *queue);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     for (k = 0; k < x->n; k++) order[k] = (berth_i_keyed){ x->total[k], k };
     berth_i_sort_keyed_down(order, (int32_t)n);
     spread(&x->graph, groups - 1, order, queue, x->part);
   }
-  berth_i_free(ctx, order, n, sizeof *order);
-  berth_i_free(ctx, queue, n, sizeof *queue);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -89,18 +89,17 @@ static int32_t rank_parts(const grouping *x, int32_t parts, berth_i_keyed *sum, 
 static berth_status number(const grouping *x, int32_t parts, int32_t *group, int32_t *n) {
   berth_ctx *ctx = x->a->g->ctx;
   size_t size = (size_t)parts;
-  berth_i_keyed *sum = berth_i_alloc(ctx, size, sizeof *sum);
-  int32_t k, *first = berth_i_alloc(ctx, size, sizeof *first), *place = berth_i_alloc(ctx, size, sizeof *place);
-  berth_status st = sum && first && place ? BERTH_OK : berth_i_nomem(ctx);
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  berth_i_keyed *sum = berth_i_pool_alloc(&scratch, size, sizeof *sum);
+  int32_t k, *first = berth_i_pool_alloc(&scratch, size, sizeof *first), *place = berth_i_pool_alloc(&scratch, size, sizeof *place);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     *n = rank_parts(x, parts, sum, first);
     berth_i_sort_keyed_down(sum, *n);
     for (k = 0; k < *n; k++) place[sum[k].id] = k;
     for (k = 0; k < x->a->g->n_ops; k++) group[k] = place[first[x->part[x->a->base[k]]]];
   }
-  berth_i_free(ctx, sum, size, sizeof *sum);
-  berth_i_free(ctx, first, size, sizeof *first);
-  berth_i_free(ctx, place, size, sizeof *place);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -133,16 +132,15 @@ berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds
   berth_ctx *ctx = a->g->ctx;
   size_t size = (size_t)a->n_base;
   grouping x = { .a = a, .seconds = seconds, .n = a->n_base };
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_status st = check(a->g, seconds, o);
   if (st != BERTH_OK) return st;
-  x.weight = berth_i_alloc(ctx, size, sizeof *x.weight);
-  x.total = berth_i_alloc(ctx, size, sizeof *x.total);
-  x.part = berth_i_alloc(ctx, size, sizeof *x.part);
-  st = x.weight && x.total && x.part ? part_all(&x, o) : berth_i_nomem(ctx);
+  x.weight = berth_i_pool_alloc(&scratch, size, sizeof *x.weight);
+  x.total = berth_i_pool_alloc(&scratch, size, sizeof *x.total);
+  x.part = berth_i_pool_alloc(&scratch, size, sizeof *x.part);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = part_all(&x, o);
   if (st == BERTH_OK) st = number(&x, x.n < o->groups ? x.n : o->groups, group, n);
-  berth_i_set_graph_free(&x.graph);
-  berth_i_free(ctx, x.weight, size, sizeof *x.weight);
-  berth_i_free(ctx, x.total, size, sizeof *x.total);
-  berth_i_free(ctx, x.part, size, sizeof *x.part);
+  berth_i_pool_free(&x.graph.pool);
+  berth_i_pool_free(&scratch);
   return st;
 }

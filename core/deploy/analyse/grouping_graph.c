@@ -67,10 +67,9 @@ static void merge(edges *e) {
 static berth_status to_csr(const edges *e, berth_i_set_graph *s) {
   size_t i;
   int32_t v;
-  s->cap = e->n;
-  s->adjacent = berth_i_alloc(s->ctx, s->cap, sizeof *s->adjacent);
-  s->elements = berth_i_alloc(s->ctx, s->cap, sizeof *s->elements);
-  if (!s->adjacent || !s->elements) return berth_i_nomem(s->ctx);
+  s->adjacent = berth_i_pool_alloc(&s->pool, e->n, sizeof *s->adjacent);
+  s->elements = berth_i_pool_alloc(&s->pool, e->n, sizeof *s->elements);
+  if (berth_i_pool_status(&s->pool) != BERTH_OK) return BERTH_ENOMEM;
   memset(s->at, 0, ((size_t)s->n + 1) * sizeof *s->at);
   for (i = 0; i < e->n; i++) {
     s->at[e->list[i].a + 1]++;
@@ -97,27 +96,19 @@ berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_
                                    berth_i_set_graph *out) {
   berth_ctx *ctx = g->ctx;
   edges e = { NULL, NULL, 0, 0 };
-  int32_t k, *stamp = berth_i_alloc(ctx, (size_t)n + 1, sizeof *stamp);
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  int32_t k, *stamp = berth_i_pool_alloc(&scratch, (size_t)n + 1, sizeof *stamp);
   berth_status st;
-  *out = (berth_i_set_graph){ .ctx = ctx, .n = n };
+  *out = (berth_i_set_graph){ .pool = berth_i_pool_empty(ctx), .n = n };
   for (k = 0; k < m; k++) e.cap += 2 * count_uses(g, op ? op[k] : k);
-  e.list = berth_i_alloc(ctx, e.cap, sizeof *e.list);
-  e.spare = berth_i_alloc(ctx, e.cap, sizeof *e.spare);
-  out->at = berth_i_alloc(ctx, (size_t)n + 1, sizeof *out->at);
-  if (!stamp || !e.list || !e.spare || !out->at) st = berth_i_nomem(ctx);
-  else if (e.cap > INT32_MAX) st = berth_i_fail(ctx, BERTH_EUNSUPPORTED, "more edges than METIS can number");
-  else st = fill(g, m, op, of, &e, stamp, out);
-  berth_i_free(ctx, stamp, (size_t)n + 1, sizeof *stamp);
-  berth_i_free(ctx, e.list, e.cap, sizeof *e.list);
-  berth_i_free(ctx, e.spare, e.cap, sizeof *e.spare);
+  e.list = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.list);
+  e.spare = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.spare);
+  out->at = berth_i_pool_alloc(&out->pool, (size_t)n + 1, sizeof *out->at);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = berth_i_pool_status(&out->pool);
+  if (st == BERTH_OK && e.cap > INT32_MAX) st = berth_i_fail(ctx, BERTH_EUNSUPPORTED, "more edges than METIS can number");
+  if (st == BERTH_OK) st = fill(g, m, op, of, &e, stamp, out);
+  berth_i_pool_free(&scratch);
   return st;
-}
-
-void berth_i_set_graph_free(berth_i_set_graph *s) {
-  if (!s->ctx) return;
-  berth_i_free(s->ctx, s->at, (size_t)s->n + 1, sizeof *s->at);
-  berth_i_free(s->ctx, s->adjacent, s->cap, sizeof *s->adjacent);
-  berth_i_free(s->ctx, s->elements, s->cap, sizeof *s->elements);
 }
 
 /* ---- cut ------------------------------------------------------------------------------------ */
@@ -137,19 +128,18 @@ static void scale(const double *x, size_t n, int32_t least, int32_t *out) {
 static berth_status cut(const berth_i_set_graph *s, const double *weight, int32_t parts, double slack, uint64_t seed,
                         int32_t *part) {
   size_t n = (size_t)s->n, m = (size_t)s->at[s->n];
-  int32_t k, *edge_weight = berth_i_alloc(s->ctx, m, sizeof *edge_weight), *whole = berth_i_alloc(s->ctx, n, sizeof *whole);
-  double *share = berth_i_alloc(s->ctx, (size_t)parts, sizeof *share);
-  berth_status st = edge_weight && whole && share ? BERTH_OK : berth_i_nomem(s->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(s->pool.ctx);
+  int32_t k, *edge_weight = berth_i_pool_alloc(&scratch, m, sizeof *edge_weight), *whole = berth_i_pool_alloc(&scratch, n, sizeof *whole);
+  double *share = berth_i_pool_alloc(&scratch, (size_t)parts, sizeof *share);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     berth_i_partition p = { s->n, 1, parts, s->at, s->adjacent, edge_weight, whole, share, &slack, seed, true };
     scale(s->elements, m, 1, edge_weight);
     scale(weight, n, 0, whole);
     for (k = 0; k < parts; k++) share[k] = 1.0 / parts;
-    st = berth_i_metis_partition(s->ctx, &p, part);
+    st = berth_i_metis_partition(s->pool.ctx, &p, part);
   }
-  berth_i_free(s->ctx, edge_weight, m, sizeof *edge_weight);
-  berth_i_free(s->ctx, whole, n, sizeof *whole);
-  berth_i_free(s->ctx, share, (size_t)parts, sizeof *share);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

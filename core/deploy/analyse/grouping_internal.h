@@ -54,18 +54,16 @@ berth_status berth_i_deploy_split(const berth_graph *g, int32_t n, const int32_t
 
 /** Undirected graph of sets of ops, with edge weights in elements. */
 typedef struct berth_i_set_graph {
-  berth_ctx *ctx;
+  berth_i_pool pool;
   int32_t n;
   int32_t *at, *adjacent;  /* [n + 1], [at[n]] ascending */
   double *elements;        /* [at[n]] */
-  size_t cap;              /* of the last two */
 } berth_i_set_graph;
 
 /** @param op [m] its ops; NULL: all, m = ops  @param of [ops] set of each, 0..n-1; BERTH_NONE: outside.
  *  On failure, too, it is to be released. */
 berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_t *op, int32_t n, const int32_t *of,
                                    berth_i_set_graph *out);
-void berth_i_set_graph_free(berth_i_set_graph *s);
 /** METIS with equal shares; fewer sets than parts: each has its own.  @param weight [n] >= 0  @param part [n] out */
 berth_status berth_i_set_graph_cut(const berth_i_set_graph *s, const double *weight, int32_t parts, double slack, uint64_t seed,
                                    int32_t *part);

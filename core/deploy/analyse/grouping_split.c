@@ -45,7 +45,7 @@ static berth_status deal(dealing *x, const double *seconds, const berth_i_dealin
   else weigh_by_time(x, seconds);
   st = berth_i_set_graph_new(x->g, x->n, x->op, x->units, x->unit, &graph);
   if (st == BERTH_OK) st = berth_i_set_graph_cut(&graph, x->weight, o->parts, 1.5, o->seed, x->part);
-  berth_i_set_graph_free(&graph);
+  berth_i_pool_free(&graph.pool);
   return st;
 }
 
@@ -67,19 +67,17 @@ berth_status berth_i_deploy_split(const berth_graph *g, int32_t n, const int32_t
   size_t ops = (size_t)g->n_ops, groups = (size_t)g->n_groups, size = (size_t)n;
   dealing x = { .g = g, .n = n, .op = op };
   int32_t k, *first;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_status st = check(g, n, op, seconds, o);
   if (st != BERTH_OK) return st;
-  first = berth_i_alloc(ctx, groups, sizeof *first);
-  x.unit = berth_i_alloc(ctx, ops, sizeof *x.unit);
-  x.weight = berth_i_zalloc(ctx, size, sizeof *x.weight);
-  x.part = berth_i_alloc(ctx, size, sizeof *x.part);
-  st = first && x.unit && x.weight && x.part ? BERTH_OK : berth_i_nomem(ctx);
+  first = berth_i_pool_alloc(&scratch, groups, sizeof *first);
+  x.unit = berth_i_pool_alloc(&scratch, ops, sizeof *x.unit);
+  x.weight = berth_i_pool_zalloc(&scratch, size, sizeof *x.weight);
+  x.part = berth_i_pool_alloc(&scratch, size, sizeof *x.part);
+  st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) find_units(&x, first);
   if (st == BERTH_OK) st = deal(&x, seconds, o);
   for (k = 0; k < n && st == BERTH_OK; k++) part[k] = (int32_t)(((int64_t)x.part[x.unit[op[k]]] + o->number) % o->parts);
-  berth_i_free(ctx, first, groups, sizeof *first);
-  berth_i_free(ctx, x.unit, ops, sizeof *x.unit);
-  berth_i_free(ctx, x.weight, size, sizeof *x.weight);
-  berth_i_free(ctx, x.part, size, sizeof *x.part);
+  berth_i_pool_free(&scratch);
   return st;
 }

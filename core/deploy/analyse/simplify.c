@@ -287,32 +287,20 @@ static berth_status check(const berth_graph *g, const berth_simplify_options *o)
   return BERTH_OK;
 }
 
-static bool alloc(simplifying *x) {
-  berth_ctx *ctx = x->g->ctx;
+static berth_status alloc(simplifying *x) {
   size_t ops = (size_t)x->g->n_ops;
-  return (x->rule = berth_i_alloc(ctx, ops, sizeof *x->rule)) && (x->needed = berth_i_zalloc(ctx, ops, 1)) &&
-         (x->passes = berth_i_zalloc(ctx, ops, 1)) && (x->into = berth_i_alloc(ctx, ops, sizeof *x->into)) &&
-         (x->group = berth_i_alloc(ctx, ops, sizeof *x->group)) && (x->pin = berth_i_alloc(ctx, ops, sizeof *x->pin)) &&
-         (x->source = berth_i_alloc(ctx, (size_t)x->g->n_tensors, sizeof *x->source)) &&
-         (x->sole = berth_i_alloc(ctx, ops, sizeof *x->sole)) && (x->level = berth_i_zalloc(ctx, ops, sizeof *x->level)) &&
-         (x->timed = berth_i_alloc(ctx, ops, 1)) &&
-         (!(x->o->cheap > 0) || (x->seconds = berth_i_alloc(ctx, ops, sizeof *x->seconds)));
-}
-
-static void release(simplifying *x) {
-  berth_ctx *ctx = x->g->ctx;
-  size_t ops = (size_t)x->g->n_ops;
-  berth_i_free(ctx, x->rule, ops, sizeof *x->rule);
-  berth_i_free(ctx, x->needed, ops, 1);
-  berth_i_free(ctx, x->passes, ops, 1);
-  berth_i_free(ctx, x->into, ops, sizeof *x->into);
-  berth_i_free(ctx, x->group, ops, sizeof *x->group);
-  berth_i_free(ctx, x->pin, ops, sizeof *x->pin);
-  berth_i_free(ctx, x->source, (size_t)x->g->n_tensors, sizeof *x->source);
-  berth_i_free(ctx, x->sole, ops, sizeof *x->sole);
-  berth_i_free(ctx, x->level, ops, sizeof *x->level);
-  berth_i_free(ctx, x->timed, ops, 1);
-  berth_i_free(ctx, x->seconds, ops, sizeof *x->seconds);
+  x->rule = berth_i_pool_alloc(&x->pool, ops, sizeof *x->rule);
+  x->needed = berth_i_pool_zalloc(&x->pool, ops, 1);
+  x->passes = berth_i_pool_zalloc(&x->pool, ops, 1);
+  x->into = berth_i_pool_alloc(&x->pool, ops, sizeof *x->into);
+  x->group = berth_i_pool_alloc(&x->pool, ops, sizeof *x->group);
+  x->pin = berth_i_pool_alloc(&x->pool, ops, sizeof *x->pin);
+  x->source = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_tensors, sizeof *x->source);
+  x->sole = berth_i_pool_alloc(&x->pool, ops, sizeof *x->sole);
+  x->level = berth_i_pool_zalloc(&x->pool, ops, sizeof *x->level);
+  x->timed = berth_i_pool_alloc(&x->pool, ops, 1);
+  if (x->o->cheap > 0) x->seconds = berth_i_pool_alloc(&x->pool, ops, sizeof *x->seconds);
+  return berth_i_pool_status(&x->pool);
 }
 
 /* @param sink [ops] scratch */
@@ -332,14 +320,13 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
 
 berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *opts, berth_graph **out, int32_t *map) {
   const berth_simplify_options defaults = berth_simplify_default(), *o = opts ? opts : &defaults;
-  simplifying x = { .g = g, .o = o };
+  simplifying x = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = o };
   size_t ops = (size_t)g->n_ops;
   uint8_t *sink;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
-  sink = berth_i_alloc(g->ctx, ops, 1);
-  st = sink && alloc(&x) ? run(&x, sink, out, map) : berth_i_nomem(g->ctx);
-  berth_i_free(g->ctx, sink, ops, 1);
-  release(&x);
+  sink = berth_i_pool_alloc(&x.pool, ops, 1);
+  if ((st = alloc(&x)) == BERTH_OK) st = run(&x, sink, out, map);
+  berth_i_pool_free(&x.pool);
   return st;
 }

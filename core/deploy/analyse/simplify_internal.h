@@ -5,6 +5,7 @@
 #include "analyse_internal.h"
 
 typedef struct berth_i_simplifying {
+  berth_i_pool pool;
   const berth_graph *g;
   const berth_simplify_options *o;
   berth_i_op_rule *rule; /* [ops] */

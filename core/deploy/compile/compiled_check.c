@@ -124,23 +124,14 @@ static berth_status check_acyclic(const berth_i_check *x) {
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
-static bool alloc(berth_i_check *x) {
-  berth_ctx *ctx = x->g->ctx;
+static berth_status alloc(berth_i_check *x) {
   size_t ops = (size_t)x->g->n_ops, old = (size_t)x->old->n_ops;
-  return (x->replica_at = berth_i_zalloc(ctx, old + 1, sizeof *x->replica_at)) &&
-         (x->replica = berth_i_alloc(ctx, ops, sizeof *x->replica)) && (x->cut = berth_i_zalloc(ctx, old, 1)) &&
-         (x->seen = berth_i_zalloc(ctx, ops, sizeof *x->seen)) &&
-         (x->left = berth_i_alloc(ctx, ops + (size_t)x->g->n_collectives, sizeof *x->left));
-}
-
-static void drop(berth_i_check *x) {
-  berth_ctx *ctx = x->g->ctx;
-  size_t ops = (size_t)x->g->n_ops, old = (size_t)x->old->n_ops;
-  berth_i_free(ctx, x->replica_at, old + 1, sizeof *x->replica_at);
-  berth_i_free(ctx, x->replica, ops, sizeof *x->replica);
-  berth_i_free(ctx, x->cut, old, 1);
-  berth_i_free(ctx, x->seen, ops, sizeof *x->seen);
-  berth_i_free(ctx, x->left, ops + (size_t)x->g->n_collectives, sizeof *x->left);
+  x->replica_at = berth_i_pool_zalloc(&x->pool, old + 1, sizeof *x->replica_at);
+  x->replica = berth_i_pool_alloc(&x->pool, ops, sizeof *x->replica);
+  x->cut = berth_i_pool_zalloc(&x->pool, old, 1);
+  x->seen = berth_i_pool_zalloc(&x->pool, ops, sizeof *x->seen);
+  x->left = berth_i_pool_alloc(&x->pool, ops + (size_t)x->g->n_collectives, sizeof *x->left);
+  return berth_i_pool_status(&x->pool);
 }
 
 static berth_status check_all(berth_i_check *x) {
@@ -154,9 +145,10 @@ static berth_status check_all(berth_i_check *x) {
 
 berth_status berth_compiled_check(const berth_compiled *c) {
   const berth_analysis *a = c->d->analysis;
-  berth_i_check x = { .c = c, .d = c->d, .g = c->g, .old = c->d->g, .role = berth_analysis_role(a),
+  berth_i_check x = { .pool = berth_i_pool_empty(c->g->ctx), .c = c, .d = c->d, .g = c->g, .old = c->d->g, .role = berth_analysis_role(a),
                       .batch = berth_analysis_batch(a), .from_input = berth_analysis_from_input(a) };
-  berth_status st = alloc(&x) ? check_all(&x) : berth_i_nomem(c->g->ctx);
-  drop(&x);
+  berth_status st = alloc(&x);
+  if (st == BERTH_OK) st = check_all(&x);
+  berth_i_pool_free(&x.pool);
   return st;
 }

@@ -5,6 +5,7 @@
 #include "compiled_internal.h"
 
 typedef struct berth_i_check {
+  berth_i_pool pool;
   const berth_compiled *c;
   const berth_deploy *d;
   const berth_graph *g, *old;

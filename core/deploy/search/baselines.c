@@ -255,13 +255,13 @@ static berth_status none(berth_deploy *d) {
 }
 
 static berth_status make(berth_deploy *d, berth_deploy_list **out) {
-  berth_deploy_list *l = berth_i_zalloc(d->ctx, 1, sizeof *l);
+  berth_deploy_list *l = berth_i_pool_object(d->ctx, sizeof *l);
   int32_t *action = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *action);
   berth_status st = BERTH_ENOMEM;
   if (l) {
     l->ctx = d->ctx;
     l->d = d;
-    l->duplicate = berth_i_alloc(d->ctx, (size_t)d->n_ops, 1);
+    l->duplicate = berth_i_pool_alloc(&l->pool, (size_t)d->n_ops, 1);
   }
   if (l && action && l->duplicate) st = add_all(l, action);
   else berth_i_nomem(d->ctx);

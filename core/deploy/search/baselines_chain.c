@@ -220,19 +220,17 @@ static berth_status run(chain *x, double *numbers, int32_t *ids, berth_i_keyed *
 
 berth_status berth_i_chain(berth_deploy *d, int32_t *action, bool *found) {
   size_t g = (size_t)d->n_groups, m = (size_t)d->n_devices, n = 4 * g + 3 * m, i = 4 * g + 2 * m;
-  double *numbers = berth_i_zalloc(d->ctx, n, sizeof *numbers);
-  int32_t *ids = berth_i_zalloc(d->ctx, i, sizeof *ids);
-  berth_i_keyed *list = berth_i_alloc(d->ctx, g + m, sizeof *list);
-  berth_status st = BERTH_ENOMEM;
+  berth_i_pool scratch = berth_i_pool_empty(d->ctx);
+  double *numbers = berth_i_pool_zalloc(&scratch, n, sizeof *numbers);
+  int32_t *ids = berth_i_pool_zalloc(&scratch, i, sizeof *ids);
+  berth_i_keyed *list = berth_i_pool_alloc(&scratch, g + m, sizeof *list);
+  berth_status st = berth_i_pool_status(&scratch);
   chain x;
   memset(&x, 0, sizeof x);
   x.d = d;
-  if (numbers && ids && list) st = run(&x, numbers, ids, list);
-  else berth_i_nomem(d->ctx);
+  if (st == BERTH_OK) st = run(&x, numbers, ids, list);
   if (st == BERTH_OK && x.any) memcpy(action, x.best, g * sizeof *action);
   *found = st == BERTH_OK && x.any;
-  berth_i_free(d->ctx, numbers, n, sizeof *numbers);
-  berth_i_free(d->ctx, ids, i, sizeof *ids);
-  berth_i_free(d->ctx, list, g + m, sizeof *list);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -13,6 +13,7 @@ typedef struct berth_i_named {
 
 /* Made once for a problem, which keeps it; each that was given out holds the problem. */
 struct berth_deploy_list {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_deploy *d;
   berth_i_named *one;

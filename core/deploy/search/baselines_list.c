@@ -6,25 +6,18 @@ berth_status berth_i_baselines_append(berth_deploy_list *l, const char *name, co
                                       const berth_deploy_value *value) {
   size_t n = (size_t)l->d->n_groups;
   berth_i_named *one;
-  berth_status st = berth_i_grow(l->ctx, (void **)&l->one, &l->cap, l->n + 1, sizeof *l->one);
+  berth_status st = berth_i_pool_grow(&l->pool, (void **)&l->one, &l->cap, l->n + 1, sizeof *l->one);
   if (st != BERTH_OK) return st;
   one = &l->one[l->n];
-  if (!(one->action = berth_i_alloc(l->ctx, n, sizeof *one->action))) return berth_i_nomem(l->ctx);
+  if (!(one->action = berth_i_pool_copy(&l->pool, action, n, sizeof *one->action))) return berth_i_pool_status(&l->pool);
   l->n++;
   snprintf(one->name, sizeof one->name, "%s", name);
-  memcpy(one->action, action, n * sizeof *action);
   one->rule = rule;
   one->value = *value;
   return BERTH_OK;
 }
 
-void berth_i_baselines_drop(berth_deploy_list *l) {
-  size_t k;
-  for (k = 0; k < l->n; k++) berth_i_free(l->ctx, l->one[k].action, (size_t)l->d->n_groups, sizeof *l->one[k].action);
-  berth_i_free(l->ctx, l->one, l->cap, sizeof *l->one);
-  berth_i_free(l->ctx, l->duplicate, (size_t)l->d->n_ops, 1);
-  berth_i_free(l->ctx, l, 1, sizeof *l);
-}
+void berth_i_baselines_drop(berth_deploy_list *l) { berth_i_pool_free(&l->pool); }
 
 int32_t berth_deploy_list_size(const berth_deploy_list *l) { return (int32_t)l->n; }
 

@@ -51,6 +51,7 @@ const berth_option_table *berth_deploy_search_option_table(void) {
 
 /* What the decider's functions work on. */
 typedef struct seam {
+  berth_i_pool pool;
   berth_deploy *d;
   berth_deploy_search_options o;
   berth_i_space space;
@@ -138,10 +139,9 @@ static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p
 }
 
 static berth_status room_for_leaves(seam *s, size_t k) {
-  berth_ctx *ctx = s->d->ctx;
-  berth_status st = berth_i_grow(ctx, (void **)&s->seen, &s->seen_cap, k * (size_t)s->d->n_groups, sizeof *s->seen);
-  if (st == BERTH_OK) st = berth_i_grow(ctx, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
-  if (st == BERTH_OK) st = berth_i_grow(ctx, (void **)&s->weight, &s->weight_cap, k * (size_t)s->d->n_actions, sizeof *s->weight);
+  berth_status st = berth_i_pool_grow(&s->pool, (void **)&s->seen, &s->seen_cap, k * (size_t)s->d->n_groups, sizeof *s->seen);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&s->pool, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&s->pool, (void **)&s->weight, &s->weight_cap, k * (size_t)s->d->n_actions, sizeof *s->weight);
   return st;
 }
 
@@ -185,25 +185,20 @@ static berth_status own(void *ud, int32_t k, const berth_leaf *leaf, double *p) 
 static void release(void *ud) {
   seam *s = ud;
   berth_deploy *d = s->d;
-  berth_i_free(d->ctx, s->action, (size_t)d->n_groups, sizeof *s->action);
-  berth_i_free(d->ctx, s->duplicate, (size_t)d->n_ops, sizeof *s->duplicate);
-  berth_i_free(d->ctx, s->seen, s->seen_cap, sizeof *s->seen);
-  berth_i_free(d->ctx, s->leaf, s->leaf_cap, sizeof *s->leaf);
-  berth_i_free(d->ctx, s->weight, s->weight_cap, sizeof *s->weight);
-  berth_i_space_release(d, &s->space);
-  berth_i_free(d->ctx, s, 1, sizeof *s);
+  berth_i_pool_free(&s->space.pool);
+  berth_i_pool_free(&s->pool);
   berth_deploy_release(d);
 }
 
 static berth_status make_seam(berth_deploy *d, const berth_deploy_search_options *o, seam **out) {
-  seam *s = berth_i_zalloc(d->ctx, 1, sizeof *s);
+  seam *s = berth_i_pool_object(d->ctx, sizeof *s);
   berth_status st;
   if (!s) return berth_i_nomem(d->ctx);
   berth_deploy_retain(s->d = d);
   s->o = *o;
-  s->action = berth_i_zalloc(d->ctx, (size_t)d->n_groups, sizeof *s->action);
-  s->duplicate = berth_i_zalloc(d->ctx, (size_t)d->n_ops, sizeof *s->duplicate);
-  st = s->action && s->duplicate ? berth_i_space_make(d, o, &s->space) : berth_i_nomem(d->ctx);
+  s->action = berth_i_pool_zalloc(&s->pool, (size_t)d->n_groups, sizeof *s->action);
+  s->duplicate = berth_i_pool_zalloc(&s->pool, (size_t)d->n_ops, sizeof *s->duplicate);
+  if ((st = berth_i_pool_status(&s->pool)) == BERTH_OK) st = berth_i_space_make(d, o, &s->space);
   if (st == BERTH_OK) *out = s;
   else release(s);
   return st;
@@ -212,44 +207,28 @@ static berth_status make_seam(berth_deploy *d, const berth_deploy_search_options
 /* ---- tables of the problem -------------------------------------------------------------------------- */
 
 typedef struct tables {
+  berth_i_pool pool;
   double *position;       /* [groups] */
   double *weight;         /* [groups] */
   double *seam;           /* [2 * groups] */
   int32_t *rank;          /* [groups] */
   uint8_t *everywhere;    /* [actions] */
-  int32_t *at, *path;     /* [actions + 1], [actions * most] */
+  int32_t *at, *path;     /* [actions + 1], [actions * (device groups + 5)] */
   int32_t *count;         /* [2 * device groups] */
   berth_i_first starts;
-  size_t groups, actions, most, device_groups;
 } tables;
 
 static berth_status alloc_tables(const berth_deploy *d, int32_t n_actions, tables *t) {
-  t->groups = (size_t)d->n_groups;
-  t->actions = (size_t)n_actions;
-  t->device_groups = (size_t)d->n_device_groups;
-  t->most = t->device_groups + 5;
-  t->position = berth_i_alloc(d->ctx, t->groups, sizeof *t->position);
-  t->weight = berth_i_alloc(d->ctx, t->groups, sizeof *t->weight);
-  t->seam = berth_i_alloc(d->ctx, 2 * t->groups, sizeof *t->seam);
-  t->rank = berth_i_alloc(d->ctx, t->groups, sizeof *t->rank);
-  t->everywhere = berth_i_alloc(d->ctx, t->actions, 1);
-  t->at = berth_i_alloc(d->ctx, t->actions + 1, sizeof *t->at);
-  t->path = berth_i_alloc(d->ctx, t->actions * t->most, sizeof *t->path);
-  t->count = berth_i_alloc(d->ctx, 2 * t->device_groups, sizeof *t->count);
-  return t->position && t->weight && t->seam && t->rank && t->everywhere &&
-             t->at && t->path && t->count ? BERTH_OK : berth_i_nomem(d->ctx);
-}
-
-static void free_tables(const berth_deploy *d, tables *t) {
-  berth_i_free(d->ctx, t->position, t->groups, sizeof *t->position);
-  berth_i_free(d->ctx, t->weight, t->groups, sizeof *t->weight);
-  berth_i_free(d->ctx, t->seam, 2 * t->groups, sizeof *t->seam);
-  berth_i_free(d->ctx, t->rank, t->groups, sizeof *t->rank);
-  berth_i_free(d->ctx, t->everywhere, t->actions, 1);
-  berth_i_free(d->ctx, t->at, t->actions + 1, sizeof *t->at);
-  berth_i_free(d->ctx, t->path, t->actions * t->most, sizeof *t->path);
-  berth_i_free(d->ctx, t->count, 2 * t->device_groups, sizeof *t->count);
-  berth_i_first_release(d, &t->starts);
+  size_t groups = (size_t)d->n_groups, actions = (size_t)n_actions, device_groups = (size_t)d->n_device_groups;
+  t->position = berth_i_pool_alloc(&t->pool, groups, sizeof *t->position);
+  t->weight = berth_i_pool_alloc(&t->pool, groups, sizeof *t->weight);
+  t->seam = berth_i_pool_alloc(&t->pool, 2 * groups, sizeof *t->seam);
+  t->rank = berth_i_pool_alloc(&t->pool, groups, sizeof *t->rank);
+  t->everywhere = berth_i_pool_alloc(&t->pool, actions, 1);
+  t->at = berth_i_pool_alloc(&t->pool, actions + 1, sizeof *t->at);
+  t->path = berth_i_pool_alloc(&t->pool, actions * (device_groups + 5), sizeof *t->path);
+  t->count = berth_i_pool_alloc(&t->pool, 2 * device_groups, sizeof *t->count);
+  return berth_i_pool_status(&t->pool);
 }
 
 static berth_status fill_tables(seam *s, tables *t) {
@@ -321,13 +300,14 @@ static berth_status make(seam *s, tables *t, berth_decider **out) {
 
 berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts, berth_decider **out) {
   const berth_deploy_search_options o = opts ? *opts : berth_deploy_search_default(0);
-  tables t = { 0 };
+  tables t = { .pool = berth_i_pool_empty(d->ctx) };
   seam *s = NULL;
   berth_status st = check(d->ctx, &o);
   if (st != BERTH_OK || (st = make_seam(d, &o, &s)) != BERTH_OK) return st;
   berth_deploy_retain(d); /* release of the seam may be the last */
   st = make(s, &t, out);
-  free_tables(d, &t);
+  berth_i_pool_free(&t.starts.pool);
+  berth_i_pool_free(&t.pool);
   berth_deploy_release(d);
   return st;
 }

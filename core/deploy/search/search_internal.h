@@ -8,6 +8,7 @@
 /** What a search assigns to op groups: actions of the problem; then, if op groups choose whether their ops are repeated, each
  *  AllReduce on several devices once more, with the ops that the rule LOCAL repeats. */
 typedef struct berth_i_space {
+  berth_i_pool pool;
   bool chooses;
   int32_t n_actions;
   int32_t *of;       /* [n_actions] of the problem */
@@ -17,7 +18,6 @@ typedef struct berth_i_space {
 } berth_i_space;
 
 berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_options *o, berth_i_space *x);
-void berth_i_space_release(const berth_deploy *d, berth_i_space *x);
 /** A strategy as far as its repeated ops are those of the rule: all that it repeats of an op group, if it repeats any. */
 void berth_i_space_encode(const berth_deploy *d, const berth_i_space *x, const int32_t *action, const uint8_t *duplicate,
                           int32_t *out);
@@ -33,8 +33,8 @@ void berth_i_search_paths(const berth_deploy *d, const berth_i_space *x, int32_t
 static inline double berth_i_search_excess(const berth_deploy_value *v) { return v->over > 0 ? fmax(v->excess, 1e-9) : 0; }
 
 typedef struct berth_i_first {
+  berth_i_pool pool;
   int32_t n;
-  size_t cap;
   int32_t *assignment;     /* [n * groups] of the space */
   double *value, *excess;  /* [n] value: NaN: not known */
 } berth_i_first;
@@ -42,7 +42,6 @@ typedef struct berth_i_first {
 /** Those given, and baselines; or, where there are none, data parallelism and what may stand for it. */
 berth_status berth_i_search_starts(berth_deploy *d, const berth_deploy_search_options *o, const berth_i_space *x,
                                    berth_i_first *out);
-void berth_i_first_release(const berth_deploy *d, berth_i_first *x);
 
 /** Bytes of the batch that cross a cut behind each group. @param rank [groups] scratch @param out [2 * groups] the first half */
 void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank, double *out);

@@ -51,31 +51,22 @@ static berth_status mark_legal(berth_deploy *d, berth_i_space *x) {
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-void berth_i_space_release(const berth_deploy *d, berth_i_space *x) {
-  const size_t actions = (size_t)d->n_actions;
-  berth_i_free(d->ctx, x->of, 2 * actions, sizeof *x->of);
-  berth_i_free(d->ctx, x->with, actions, sizeof *x->with);
-  berth_i_free(d->ctx, x->instead, 2 * actions, sizeof *x->instead);
-  berth_i_free(d->ctx, x->legal, (size_t)d->n_groups * 2 * actions, 1);
-}
-
 berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_options *o, berth_i_space *x) {
   const size_t actions = (size_t)d->n_actions;
   berth_status st;
-  x->of = berth_i_alloc(d->ctx, 2 * actions, sizeof *x->of);
-  x->with = berth_i_alloc(d->ctx, actions, sizeof *x->with);
-  x->instead = berth_i_alloc(d->ctx, 2 * actions, sizeof *x->instead);
-  x->legal = berth_i_alloc(d->ctx, (size_t)d->n_groups * 2 * actions, 1);
-  if (!x->of || !x->with || !x->instead || !x->legal) {
-    st = berth_i_nomem(d->ctx);
-  } else {
+  x->pool = berth_i_pool_empty(d->ctx);
+  x->of = berth_i_pool_alloc(&x->pool, 2 * actions, sizeof *x->of);
+  x->with = berth_i_pool_alloc(&x->pool, actions, sizeof *x->with);
+  x->instead = berth_i_pool_alloc(&x->pool, 2 * actions, sizeof *x->instead);
+  x->legal = berth_i_pool_alloc(&x->pool, (size_t)d->n_groups * 2 * actions, 1);
+  if ((st = berth_i_pool_status(&x->pool)) == BERTH_OK) {
     x->chooses = chooses(o);
     number_actions(d, x->chooses, x);
     for (int32_t a = 0; a < x->n_actions; a++) x->instead[a] = instead_of(d, x, a);
     st = mark_legal(d, x);
   }
   if (st != BERTH_OK) {
-    berth_i_space_release(d, x);
+    berth_i_pool_free(&x->pool);
     memset(x, 0, sizeof *x);
   }
   return st;
@@ -132,7 +123,7 @@ berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK || (st = berth_i_space_make(d, o, &x)) != BERTH_OK) return st;
   berth_i_space_encode(d, &x, action, duplicate, out);
-  berth_i_space_release(d, &x);
+  berth_i_pool_free(&x.pool);
   return BERTH_OK;
 }
 
@@ -156,6 +147,6 @@ berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_op
   if (st == BERTH_OK) st = berth_i_space_decode(d, &x, assignment, action, duplicate, &any);
   if (st == BERTH_OK && !x.chooses && o->sfb != BERTH_DEPLOY_SFB_NONE)
     st = berth_deploy_evaluate_rule(d, action, o->sfb, duplicate, NULL, &v);
-  berth_i_space_release(d, &x);
+  berth_i_pool_free(&x.pool);
   return st;
 }

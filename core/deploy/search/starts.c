@@ -6,17 +6,11 @@ enum { FALLBACKS = 3, BEST = 2 };
 /* ---- the list ---------------------------------------------------------------------------------- */
 
 static berth_status room_for(const berth_deploy *d, size_t n, berth_i_first *out) {
-  out->cap = n;
-  out->assignment = berth_i_alloc(d->ctx, n * (size_t)d->n_groups, sizeof *out->assignment);
-  out->value = berth_i_alloc(d->ctx, n, sizeof *out->value);
-  out->excess = berth_i_zalloc(d->ctx, n, sizeof *out->excess);
-  return out->assignment && out->value && out->excess ? BERTH_OK : berth_i_nomem(d->ctx);
-}
-
-void berth_i_first_release(const berth_deploy *d, berth_i_first *x) {
-  berth_i_free(d->ctx, x->assignment, x->cap * (size_t)d->n_groups, sizeof *x->assignment);
-  berth_i_free(d->ctx, x->value, x->cap, sizeof *x->value);
-  berth_i_free(d->ctx, x->excess, x->cap, sizeof *x->excess);
+  out->pool = berth_i_pool_empty(d->ctx);
+  out->assignment = berth_i_pool_alloc(&out->pool, n * (size_t)d->n_groups, sizeof *out->assignment);
+  out->value = berth_i_pool_alloc(&out->pool, n, sizeof *out->value);
+  out->excess = berth_i_pool_zalloc(&out->pool, n, sizeof *out->excess);
+  return berth_i_pool_status(&out->pool);
 }
 
 static int32_t *next(const berth_deploy *d, berth_i_first *out) {

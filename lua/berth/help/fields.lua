@@ -84,6 +84,7 @@ return {
   cluster = {
     { "machines", "how many" },
     { "now", "s: time of the last event" },
+    { "n_waiting", "jobs that wait, how many" },
     { "resources", "of a machine, how many" },
     { "slot", "s between slots; 0: there are none" },
   },

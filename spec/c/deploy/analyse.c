@@ -154,7 +154,7 @@ static void check_elements(berth_ctx *ctx) {
   CHECK_STATUS(berth_i_set_graph_new(g, 4, NULL, 3, of, &s), BERTH_OK);
   CHECK(memcmp(s.at, at, sizeof at) == 0 && memcmp(s.adjacent, adjacent, sizeof adjacent) == 0);
   for (int32_t k = 0; k < 6; k++) CHECK_NEAR(s.elements[k], elements[k], 0);
-  berth_i_set_graph_free(&s);
+  berth_i_pool_free(&s.pool);
   berth_graph_release(g);
 }
 
@@ -182,7 +182,7 @@ static void check_weights(berth_ctx *ctx) {
   for (int32_t k = 0; k < CHAIN; k++) {
     for (int32_t i = 0; i < k; i++) CHECK((group[i] == group[k]) == (part[i] == part[k]));
   }
-  berth_i_set_graph_free(&s);
+  berth_i_pool_free(&s.pool);
   berth_analysis_release(a);
   berth_graph_release(g);
 }

@@ -56,6 +56,21 @@ describe("a cluster", function()
     assert.matches("cluster: 2 machines, 2 jobs at 5", tostring(c))
   end)
 
+  it("calls functions by event, until it is over or is stopped", function()
+    local log = {}
+    local c = berth.cluster.new(two, { machines = 2, capacity = { 4, 8 } })
+    local function note(kind) return function(job) log[#log + 1] = kind .. (job or "") end end
+    assert.is_true(c:run { arrival = function(job)
+      note "arrival"(job)
+      c:start(job, { job })
+    end, finish = note "finish" })
+    assert.same({ "arrival1", "arrival2", "finish2", "finish1" }, log)
+    c = berth.cluster.new(two, { machines = 2 })
+    assert.is_true(c:run { arrival = function() c:stop() end })
+    assert.same({ "over", 0 }, { c:next() })
+    assert.same({ 1 }, c:waiting())
+  end)
+
   it("gives back what does not fit, and raises mistakes, with ids from 1", function()
     local c = berth.cluster.new(two, { machines = 2, capacity = 4 })
     c:next()
