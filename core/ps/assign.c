@@ -119,7 +119,7 @@ static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const 
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = check_place(r, job, &p[i]);
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(r->ctx, &list, &r->cap_places, r->n_places + (size_t)n, sizeof *r->place);
+  st = berth_i_pool_grow(&r->pool, &list, &r->cap_places, r->n_places + (size_t)n, sizeof *r->place);
   r->place = list;
   if (st != BERTH_OK) return st;
   to = r->place + r->n_places;
@@ -195,9 +195,9 @@ static berth_status start(berth_ps_run *r, int32_t job, double rate) {
   berth_i_ps_stretch s = r->at[job].now;
   size_t resources = (size_t)r->ps->o.resources, n = (size_t)s.n;
   void *machine = r->machine, *amount = r->amount;
-  berth_status st = berth_i_grow(r->ctx, &machine, &r->cap_machine, n, sizeof *r->machine);
+  berth_status st = berth_i_pool_grow(&r->pool, &machine, &r->cap_machine, n, sizeof *r->machine);
   r->machine = machine;
-  if (st == BERTH_OK) st = berth_i_grow(r->ctx, &amount, &r->cap_amount, n * resources, sizeof *r->amount);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&r->pool, &amount, &r->cap_amount, n * resources, sizeof *r->amount);
   r->amount = amount;
   if (st != BERTH_OK) return st;
   for (size_t i = 0; i < n; i++) {
@@ -240,7 +240,7 @@ static berth_status run(berth_ps_run *r, int32_t job) {
 
 berth_status berth_i_ps_commit(berth_ps_run *r) {
   void *list = r->entry;
-  berth_status st = berth_i_grow(r->ctx, &list, &r->cap_entries, r->n_entries + (size_t)r->n_given, sizeof *r->entry);
+  berth_status st = berth_i_pool_grow(&r->pool, &list, &r->cap_entries, r->n_entries + (size_t)r->n_given, sizeof *r->entry);
   r->entry = list;
   if (st == BERTH_OK) st = pause_others(r);
   berth_i_sort_ids(r->given, r->n_given);

@@ -27,9 +27,6 @@ const berth_option_table *berth_ps_dorm_option_table(void) {
 static void release(berth_ps_scheduler *s) {
   berth_i_dorm *d = (berth_i_dorm *)s;
   berth_i_heap_release(s->ctx, &d->queue);
-  berth_i_free(s->ctx, d->list, (size_t)s->ps->n, sizeof *d->list);
-  berth_i_free(s->ctx, d->bundles, (size_t)s->ps->n, sizeof *d->bundles);
-  berth_i_free(s->ctx, d->cell, (size_t)d->o.most_cells, sizeof *d->cell);
 }
 
 /* ---- who is there ------------------------------------------------------------------------------------- */
@@ -195,9 +192,10 @@ static const berth_i_ps_rules rules = { sizeof(berth_i_dorm), NULL, slot, releas
 static berth_status get_arrays(berth_i_dorm *d) {
   berth_ctx *ctx = d->base.ctx;
   size_t n = (size_t)d->base.ps->n;
-  if (!(d->list = berth_i_alloc(ctx, n, sizeof *d->list)) || !(d->bundles = berth_i_zalloc(ctx, n, sizeof *d->bundles)) ||
-      !(d->cell = berth_i_alloc(ctx, (size_t)d->o.most_cells, sizeof *d->cell)))
-    return berth_i_nomem(ctx);
+  d->list = berth_i_pool_alloc(&d->base.pool, n, sizeof *d->list);
+  d->bundles = berth_i_pool_zalloc(&d->base.pool, n, sizeof *d->bundles);
+  d->cell = berth_i_pool_alloc(&d->base.pool, (size_t)d->o.most_cells, sizeof *d->cell);
+  if (berth_i_pool_status(&d->base.pool) != BERTH_OK) return BERTH_ENOMEM;
   return berth_i_heap_init(ctx, &d->queue, d->base.ps->n, n);
 }
 

@@ -9,6 +9,7 @@
 #include "dorm_internal.h"
 
 typedef struct program {
+  berth_i_pool pool;
   berth_i_dorm *d;
   berth_ctx *ctx;
   int32_t n, groups, resources, columns, rows;
@@ -19,39 +20,30 @@ typedef struct program {
   int32_t *at, *row;
 } program;
 
-static void release(program *p) {
+static berth_status get_arrays(program *p) {
   size_t columns = (size_t)p->columns, rows = (size_t)p->rows;
-  berth_i_free(p->ctx, p->cost, columns, sizeof *p->cost);
-  berth_i_free(p->ctx, p->most, columns, sizeof *p->most);
-  berth_i_free(p->ctx, p->x, columns, sizeof *p->x);
-  berth_i_free(p->ctx, p->whole, columns, sizeof *p->whole);
-  berth_i_free(p->ctx, p->at, columns + 1, sizeof *p->at);
-  berth_i_free(p->ctx, p->bound, rows, sizeof *p->bound);
-  berth_i_free(p->ctx, p->sense, rows, sizeof *p->sense);
-  berth_i_free(p->ctx, p->row, p->room, sizeof *p->row);
-  berth_i_free(p->ctx, p->value, p->room, sizeof *p->value);
-}
-
-static bool get_arrays(program *p) {
-  berth_ctx *ctx = p->ctx;
-  size_t columns = (size_t)p->columns, rows = (size_t)p->rows;
-  return (p->cost = berth_i_zalloc(ctx, columns, sizeof *p->cost)) && (p->most = berth_i_alloc(ctx, columns, sizeof *p->most)) &&
-         (p->x = berth_i_alloc(ctx, columns, sizeof *p->x)) && (p->whole = berth_i_zalloc(ctx, columns, sizeof *p->whole)) &&
-         (p->at = berth_i_alloc(ctx, columns + 1, sizeof *p->at)) && (p->bound = berth_i_zalloc(ctx, rows, sizeof *p->bound)) &&
-         (p->sense = berth_i_zalloc(ctx, rows, sizeof *p->sense)) && (p->row = berth_i_alloc(ctx, p->room, sizeof *p->row)) &&
-         (p->value = berth_i_alloc(ctx, p->room, sizeof *p->value));
+  p->cost = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->cost);
+  p->most = berth_i_pool_alloc(&p->pool, columns, sizeof *p->most);
+  p->x = berth_i_pool_alloc(&p->pool, columns, sizeof *p->x);
+  p->whole = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->whole);
+  p->at = berth_i_pool_alloc(&p->pool, columns + 1, sizeof *p->at);
+  p->bound = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->bound);
+  p->sense = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->sense);
+  p->row = berth_i_pool_alloc(&p->pool, p->room, sizeof *p->row);
+  p->value = berth_i_pool_alloc(&p->pool, p->room, sizeof *p->value);
+  return berth_i_pool_status(&p->pool);
 }
 
 static berth_status init(program *p, berth_i_dorm *d) {
   int32_t n = d->n, groups = d->by_machine ? d->base.ps->o.machines : 1, resources = d->base.ps->o.resources;
-  *p = (program){ .d = d, .ctx = d->base.ctx, .n = n, .groups = groups, .resources = resources };
+  *p = (program){ .pool = berth_i_pool_empty(d->base.ctx), .d = d, .ctx = d->base.ctx, .n = n, .groups = groups, .resources = resources };
   p->columns = n * groups + 2 * n;
   p->numbers = groups * resources;
   p->fairness = p->numbers + 2 * n;
   p->adjusting = p->fairness + 2 * n + 1;
   p->rows = p->adjusting + 2 * n * groups + 1;
   p->room = (size_t)n * (size_t)groups * (size_t)(resources + 6) + (size_t)n * (size_t)(3 + 2 * groups + 1);
-  return get_arrays(p) ? BERTH_OK : berth_i_nomem(p->ctx);
+  return get_arrays(p);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------- */
@@ -190,6 +182,6 @@ berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved) {
     all_columns(&p);
     st = solve(&p, solved);
   }
-  release(&p);
+  berth_i_pool_free(&p.pool);
   return st;
 }

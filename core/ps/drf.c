@@ -12,7 +12,6 @@ typedef struct drf {
 static void release(berth_ps_scheduler *s) {
   drf *d = (drf *)s;
   berth_i_heap_release(s->ctx, &d->queue);
-  berth_i_free(s->ctx, d->bundles, (size_t)s->ps->n, sizeof *d->bundles);
 }
 
 static void enqueue(drf *d, int32_t job, const berth_i_ps_bundle *b) {
@@ -60,7 +59,8 @@ berth_status berth_ps_drf_new(berth_ps *p, berth_ps_scheduler **out) {
   if (st != BERTH_OK) return st;
   d = (drf *)s;
   st = berth_i_heap_init(s->ctx, &d->queue, p->n, (size_t)p->n);
-  if (st == BERTH_OK && !(d->bundles = berth_i_alloc(s->ctx, (size_t)p->n, sizeof *d->bundles))) st = berth_i_nomem(s->ctx);
+  d->bundles = berth_i_pool_alloc(&s->pool, (size_t)p->n, sizeof *d->bundles);
+  if (st == BERTH_OK) st = berth_i_pool_status(&s->pool);
   if (st == BERTH_OK) *out = s;
   else berth_ps_scheduler_release(s);
   return st;

@@ -38,12 +38,7 @@ const berth_option_table *berth_ps_optimus_option_table(void) {
 
 static void release(berth_ps_scheduler *s) {
   optimus *o = (optimus *)s;
-  size_t n = (size_t)s->ps->n;
   berth_i_heap_release(s->ctx, &o->queue);
-  berth_i_free(s->ctx, o->fit, n, sizeof *o->fit);
-  berth_i_free(s->ctx, o->at, n, sizeof *o->at);
-  berth_i_free(s->ctx, o->left, n, sizeof *o->left);
-  berth_i_free(s->ctx, o->may, n, sizeof *o->may);
 }
 
 /* ---- how fast, as far as it knows ------------------------------------------------------------------------ */
@@ -216,10 +211,11 @@ static berth_status check_fit(const berth_ps *p, const berth_ps_speed_fit *fit) 
 static berth_status get_arrays(optimus *o, const berth_ps_speed_fit *fit) {
   berth_ctx *ctx = o->base.ctx;
   size_t n = (size_t)o->base.ps->n;
-  if (!(o->at = berth_i_alloc(ctx, n, sizeof *o->at)) || !(o->left = berth_i_alloc(ctx, n, sizeof *o->left)) ||
-      !(o->may = berth_i_alloc(ctx, n, sizeof *o->may)) || (fit && !(o->fit = berth_i_alloc(ctx, n, sizeof *o->fit))))
-    return berth_i_nomem(ctx);
-  if (fit) memcpy(o->fit, fit, n * sizeof *fit);
+  o->at = berth_i_pool_alloc(&o->base.pool, n, sizeof *o->at);
+  o->left = berth_i_pool_alloc(&o->base.pool, n, sizeof *o->left);
+  o->may = berth_i_pool_alloc(&o->base.pool, n, sizeof *o->may);
+  o->fit = berth_i_pool_copy(&o->base.pool, fit, n, sizeof *fit);
+  if (berth_i_pool_status(&o->base.pool) != BERTH_OK) return BERTH_ENOMEM;
   return berth_i_heap_init(ctx, &o->queue, o->base.ps->n, n);
 }
 

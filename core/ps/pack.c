@@ -11,23 +11,13 @@ static size_t buckets(const berth_i_ps_pack *k) {
   return (size_t)(k->ps->n > k->ps->o.machines ? k->ps->n : k->ps->o.machines) + 1;
 }
 
-void berth_i_ps_pack_release(berth_i_ps_pack *k) {
-  if (!k->ps) return;
-  berth_i_free(k->ctx, k->tree, tree_size(k), sizeof *k->tree);
-  berth_i_free(k->ctx, k->unit, k->cap, sizeof *k->unit);
-  berth_i_free(k->ctx, k->sorted, k->cap_sorted, sizeof *k->sorted);
-  berth_i_free(k->ctx, k->first, buckets(k), sizeof *k->first);
-  berth_i_free(k->ctx, k->place, (size_t)k->ps->o.machines, sizeof *k->place);
-}
-
-berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, const berth_ps *p) {
-  *k = (berth_i_ps_pack){ .ps = p, .ctx = p->ctx, .leaves = 1 };
+berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, berth_i_pool *pool, const berth_ps *p) {
+  *k = (berth_i_ps_pack){ .ps = p, .pool = pool, .leaves = 1 };
   while (k->leaves < p->o.machines && k->leaves < 1 << 29) k->leaves *= 2;
-  if (!(k->tree = berth_i_alloc(k->ctx, tree_size(k), sizeof *k->tree)) ||
-      !(k->first = berth_i_alloc(k->ctx, buckets(k), sizeof *k->first)) ||
-      !(k->place = berth_i_alloc(k->ctx, (size_t)p->o.machines, sizeof *k->place)))
-    return berth_i_nomem(k->ctx);
-  return BERTH_OK;
+  k->tree = berth_i_pool_alloc(pool, tree_size(k), sizeof *k->tree);
+  k->first = berth_i_pool_alloc(pool, buckets(k), sizeof *k->first);
+  k->place = berth_i_pool_alloc(pool, (size_t)p->o.machines, sizeof *k->place);
+  return berth_i_pool_status(pool);
 }
 
 /* ---- the tree ---------------------------------------------------------------------------------------- */
@@ -74,7 +64,7 @@ static void change(berth_i_ps_pack *k, const berth_i_ps_unit *u, double sign) {
 
 berth_status berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at) {
   void *list = k->unit;
-  berth_status st = berth_i_grow(k->ctx, &list, &k->cap, k->n + 1, sizeof *k->unit);
+  berth_status st = berth_i_pool_grow(k->pool, &list, &k->cap, k->n + 1, sizeof *k->unit);
   k->unit = list;
   if (st != BERTH_OK) return st;
   k->unit[k->n] = (berth_i_ps_unit){ job, *at };
@@ -135,7 +125,7 @@ static size_t gather(berth_i_ps_pack *k, size_t i, int32_t *n) {
 
 berth_status berth_i_ps_pack_assign(berth_i_ps_pack *k, berth_ps_run *r) {
   void *list = k->sorted;
-  berth_status st = berth_i_grow(k->ctx, &list, &k->cap_sorted, k->n, sizeof *k->sorted);
+  berth_status st = berth_i_pool_grow(k->pool, &list, &k->cap_sorted, k->n, sizeof *k->sorted);
   k->sorted = list;
   if (st != BERTH_OK) return st;
   sort(k, k->unit, k->sorted, false);

@@ -6,22 +6,20 @@ void berth_ps_scheduler_release(berth_ps_scheduler *s) {
   if (!s) return;
   p = s->ps;
   if (s->rules->release) s->rules->release(s);
-  berth_i_ps_pack_release(&s->pack);
-  berth_i_free(s->ctx, s->jobs, (size_t)p->n, sizeof *s->jobs);
-  berth_i_free(s->ctx, s, 1, s->rules->size);
+  berth_i_pool_free(&s->pool);
   berth_ps_release(p);
 }
 
 berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules, berth_ps_scheduler **out) {
-  berth_ps_scheduler *s = berth_i_zalloc(p->ctx, 1, rules->size);
+  berth_ps_scheduler *s = berth_i_pool_object(p->ctx, rules->size);
   berth_status st;
   if (!s) return berth_i_nomem(p->ctx);
   s->rules = rules;
   s->ps = p;
   s->ctx = p->ctx;
   berth_ps_retain(p);
-  st = berth_i_ps_pack_init(&s->pack, p);
-  if (st == BERTH_OK && !(s->jobs = berth_i_alloc(s->ctx, (size_t)p->n, sizeof *s->jobs))) st = berth_i_nomem(s->ctx);
+  s->jobs = berth_i_pool_alloc(&s->pool, (size_t)p->n, sizeof *s->jobs);
+  st = berth_i_ps_pack_init(&s->pack, &s->pool, p);
   for (int32_t m = 0; m < p->o.machines; m++)
     for (int32_t r = 0; r < p->o.resources; r++) s->total[r] += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)r];
   if (st == BERTH_OK) *out = s;

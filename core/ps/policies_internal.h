@@ -14,7 +14,7 @@ typedef struct berth_i_ps_unit {
 
 typedef struct berth_i_ps_pack {
   const berth_ps *ps;
-  berth_ctx *ctx;
+  berth_i_pool *pool;
   int32_t leaves;        /* power of two */
   double *tree;          /* [2 * leaves * resources] what is left of each resource, at most, below each node; leaves are machines */
   berth_i_ps_unit *unit; /* all that was put, in that order */
@@ -24,8 +24,8 @@ typedef struct berth_i_ps_pack {
   berth_ps_place *place; /* [machines] */
 } berth_i_ps_pack;
 
-berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, const berth_ps *p);
-void berth_i_ps_pack_release(berth_i_ps_pack *k);
+/** Arrays belong to the pool. */
+berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, berth_i_pool *pool, const berth_ps *p);
 /** All is free.  O(machines * resources) */
 void berth_i_ps_pack_reset(berth_i_ps_pack *k);
 /** First machine at or after `from` that has room for all of it, if need be from 0 again; BERTH_NONE. */
@@ -50,6 +50,7 @@ typedef struct berth_i_ps_rules {
 } berth_i_ps_rules;
 
 struct berth_ps_scheduler {
+  berth_i_pool pool; /* what it has besides is in it, too */
   const berth_i_ps_rules *rules;
   berth_ps *ps;
   berth_ctx *ctx;

@@ -141,28 +141,23 @@ void berth_ps_release(berth_ps *p) {
   berth_ctx *ctx;
   if (!p || --p->references > 0) return;
   ctx = p->ctx;
-  berth_i_free(ctx, p->capacity, cells(p), sizeof *p->capacity);
-  berth_i_free(ctx, p->rack, (size_t)p->o.machines, sizeof *p->rack);
-  berth_i_free(ctx, p->job, (size_t)p->n, sizeof *p->job);
-  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }
 
-static bool get_arrays(berth_ps *p) {
-  return (p->capacity = berth_i_alloc(p->ctx, cells(p), sizeof *p->capacity)) &&
-         (!p->o.rack || (p->rack = berth_i_alloc(p->ctx, (size_t)p->o.machines, sizeof *p->rack))) &&
-         (p->job = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->job));
-}
-
-static void fill(berth_ps *p, const berth_ps_job *jobs) {
-  memcpy(p->capacity, p->o.capacity, cells(p) * sizeof *p->capacity);
-  if (p->rack) memcpy(p->rack, p->o.rack, (size_t)p->o.machines * sizeof *p->rack);
+static berth_status fill(berth_ps *p, const berth_ps_job *jobs) {
+  berth_status st;
+  p->capacity = berth_i_pool_copy(&p->pool, p->o.capacity, cells(p), sizeof *p->capacity);
+  p->rack = berth_i_pool_copy(&p->pool, p->o.rack, (size_t)p->o.machines, sizeof *p->rack);
+  p->job = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->job);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   p->o.capacity = p->capacity;
   p->o.rack = p->rack;
   for (int32_t i = 0; i < p->n; i++) {
     p->job[i] = jobs[i];
     for (int32_t r = p->o.resources; r < BERTH_PS_RESOURCES; r++) p->job[i].worker[r] = p->job[i].server[r] = 0;
   }
+  return BERTH_OK;
 }
 
 berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t n, const berth_ps_job *jobs, berth_ps **out) {
@@ -170,17 +165,16 @@ berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t 
   berth_ps *p;
   if (st == BERTH_OK) st = check_jobs(ctx, opts, n, jobs);
   if (st != BERTH_OK) return st;
-  if (!(p = berth_i_zalloc(ctx, 1, sizeof *p))) return berth_i_nomem(ctx);
+  if (!(p = berth_i_pool_object(ctx, sizeof *p))) return berth_i_nomem(ctx);
   p->ctx = ctx;
   p->o = *opts;
   p->n = n;
   p->references = 1;
   berth_ctx_retain(ctx);
-  if (!get_arrays(p)) {
+  if ((st = fill(p, jobs)) != BERTH_OK) {
     berth_ps_release(p);
-    return berth_i_nomem(ctx);
+    return st;
   }
-  fill(p, jobs);
   *out = p;
   return BERTH_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef BERTH_PS_INTERNAL_H
 #define BERTH_PS_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include <berth/ps.h>
 
 /* Amounts that were added up and taken apart, and work that was cut into slots, may be off by rounding: relative to the capacity,
@@ -10,6 +10,7 @@
 #define BERTH_I_PS_TOLERANCE 1e-9
 
 struct berth_ps {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t references;
   berth_ps_options o;
@@ -40,6 +41,7 @@ typedef struct berth_i_ps_entry {
 } berth_i_ps_entry;
 
 struct berth_ps_run {
+  berth_i_pool pool;
   berth_ps *ps;
   berth_ctx *ctx;
   berth_cluster *cluster;

@@ -5,41 +5,27 @@
 
 static size_t cells(const berth_ps_run *r) { return (size_t)r->ps->o.machines * (size_t)r->ps->o.resources; }
 
-static void release_jobs(berth_ps_run *r) {
-  size_t n = (size_t)r->ps->n;
-  berth_i_free(r->ctx, r->at, n, sizeof *r->at);
-  berth_i_free(r->ctx, r->active, n, sizeof *r->active);
-  berth_i_free(r->ctx, r->ended, n, sizeof *r->ended);
-  berth_i_free(r->ctx, r->held, n, sizeof *r->held);
-  berth_i_free(r->ctx, r->given, n, sizeof *r->given);
-  berth_i_free(r->ctx, r->times, n, sizeof *r->times);
-}
-
 void berth_ps_run_release(berth_ps_run *r) {
   berth_ps *p;
   if (!r) return;
   p = r->ps;
   berth_cluster_release(r->cluster);
-  release_jobs(r);
-  berth_i_free(r->ctx, r->used, cells(r), sizeof *r->used);
-  berth_i_free(r->ctx, r->room, cells(r), sizeof *r->room);
-  berth_i_free(r->ctx, r->users, (size_t)p->o.machines, sizeof *r->users);
-  berth_i_free(r->ctx, r->place, r->cap_places, sizeof *r->place);
-  berth_i_free(r->ctx, r->entry, r->cap_entries, sizeof *r->entry);
-  berth_i_free(r->ctx, r->machine, r->cap_machine, sizeof *r->machine);
-  berth_i_free(r->ctx, r->amount, r->cap_amount, sizeof *r->amount);
-  berth_i_free(r->ctx, r, 1, sizeof *r);
+  berth_i_pool_free(&r->pool);
   berth_ps_release(p);
 }
 
-static bool get_arrays(berth_ps_run *r) {
+static berth_status get_arrays(berth_ps_run *r) {
   size_t n = (size_t)r->ps->n;
-  return (r->at = berth_i_zalloc(r->ctx, n, sizeof *r->at)) && (r->active = berth_i_alloc(r->ctx, n, sizeof *r->active)) &&
-         (r->ended = berth_i_alloc(r->ctx, n, sizeof *r->ended)) && (r->held = berth_i_alloc(r->ctx, n, sizeof *r->held)) &&
-         (r->given = berth_i_alloc(r->ctx, n, sizeof *r->given)) && (r->times = berth_i_alloc(r->ctx, n, sizeof *r->times)) &&
-         (r->used = berth_i_zalloc(r->ctx, cells(r), sizeof *r->used)) &&
-         (r->room = berth_i_alloc(r->ctx, cells(r), sizeof *r->room)) &&
-         (r->users = berth_i_zalloc(r->ctx, (size_t)r->ps->o.machines, sizeof *r->users));
+  r->at = berth_i_pool_zalloc(&r->pool, n, sizeof *r->at);
+  r->active = berth_i_pool_alloc(&r->pool, n, sizeof *r->active);
+  r->ended = berth_i_pool_alloc(&r->pool, n, sizeof *r->ended);
+  r->held = berth_i_pool_alloc(&r->pool, n, sizeof *r->held);
+  r->given = berth_i_pool_alloc(&r->pool, n, sizeof *r->given);
+  r->times = berth_i_pool_alloc(&r->pool, n, sizeof *r->times);
+  r->used = berth_i_pool_zalloc(&r->pool, cells(r), sizeof *r->used);
+  r->room = berth_i_pool_alloc(&r->pool, cells(r), sizeof *r->room);
+  r->users = berth_i_pool_zalloc(&r->pool, (size_t)r->ps->o.machines, sizeof *r->users);
+  return berth_i_pool_status(&r->pool);
 }
 
 /* Its capacities are larger by the tolerance, its own comes on top: it never refuses what this file allowed. It goes on to the slot
@@ -47,9 +33,10 @@ static bool get_arrays(berth_ps_run *r) {
 static berth_status make_cluster(berth_ps_run *r) {
   const berth_ps *p = r->ps;
   berth_cluster_options o = berth_cluster_default(p->o.machines);
-  berth_job *list = berth_i_alloc(r->ctx, (size_t)p->n, sizeof *list);
-  double *capacity = berth_i_alloc(r->ctx, cells(r), sizeof *capacity);
-  berth_status st = list && capacity ? BERTH_OK : berth_i_nomem(r->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
+  berth_job *list = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *list);
+  double *capacity = berth_i_pool_alloc(&scratch, cells(r), sizeof *capacity);
+  berth_status st = berth_i_pool_status(&scratch);
   for (int32_t j = 0; st == BERTH_OK && j < p->n; j++)
     list[j] = (berth_job){ p->job[j].arrival * p->o.slot_seconds, berth_i_ps_work(&p->job[j]), INFINITY, 0 };
   for (size_t i = 0; st == BERTH_OK && i < cells(r); i++) capacity[i] = p->capacity[i] * (1 + BERTH_I_PS_TOLERANCE);
@@ -58,8 +45,7 @@ static berth_status make_cluster(berth_ps_run *r) {
   o.slot = p->o.slot_seconds;
   o.slack = BERTH_I_PS_TOLERANCE * p->o.slot_seconds;
   if (st == BERTH_OK) st = berth_cluster_new(r->ctx, &o, p->n, list, &r->cluster);
-  berth_i_free(r->ctx, capacity, cells(r), sizeof *capacity);
-  berth_i_free(r->ctx, list, (size_t)p->n, sizeof *list);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -75,13 +61,13 @@ static void fill(berth_ps_run *r) {
 }
 
 berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
-  berth_ps_run *r = berth_i_zalloc(p->ctx, 1, sizeof *r);
+  berth_ps_run *r = berth_i_pool_object(p->ctx, sizeof *r);
   berth_status st;
   if (!r) return berth_i_nomem(p->ctx);
   r->ps = p;
   r->ctx = p->ctx;
   berth_ps_retain(p);
-  st = get_arrays(r) ? make_cluster(r) : berth_i_nomem(r->ctx);
+  if ((st = get_arrays(r)) == BERTH_OK) st = make_cluster(r);
   if (st != BERTH_OK) {
     berth_ps_run_release(r);
     return st;
