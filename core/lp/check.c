@@ -3,22 +3,12 @@
 
 berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q, berth_i_lp_point *pt) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
-  memset(pt, 0, sizeof *pt);
-  pt->upper = INFINITY;
-  pt->lower = q->floor;
-  if (!(pt->y = berth_i_zalloc(ctx, m, sizeof *pt->y)) || !(pt->flow = berth_i_zalloc(ctx, m, sizeof *pt->flow))
-      || !(pt->u = berth_i_zalloc(ctx, n, sizeof *pt->u)) || !(pt->v = berth_i_zalloc(ctx, n, sizeof *pt->v)))
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
-}
-
-void berth_i_lp_point_release(const berth_i_lp_problem *q, berth_i_lp_point *pt) {
-  size_t n = (size_t)q->n, m = (size_t)q->m;
-  berth_i_free(q->ctx, pt->y, m, sizeof *pt->y);
-  berth_i_free(q->ctx, pt->flow, m, sizeof *pt->flow);
-  berth_i_free(q->ctx, pt->u, n, sizeof *pt->u);
-  berth_i_free(q->ctx, pt->v, n, sizeof *pt->v);
-  memset(pt, 0, sizeof *pt);
+  *pt = (berth_i_lp_point){ .pool = berth_i_pool_empty(ctx), .upper = INFINITY, .lower = q->floor };
+  pt->y = berth_i_pool_zalloc(&pt->pool, m, sizeof *pt->y);
+  pt->flow = berth_i_pool_zalloc(&pt->pool, m, sizeof *pt->flow);
+  pt->u = berth_i_pool_zalloc(&pt->pool, n, sizeof *pt->u);
+  pt->v = berth_i_pool_zalloc(&pt->pool, n, sizeof *pt->v);
+  return berth_i_pool_status(&pt->pool);
 }
 
 /* ---- upper bound --------------------------------------------------------------------------- */

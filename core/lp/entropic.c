@@ -208,6 +208,6 @@ berth_status berth_i_lp_entropic(const berth_i_lp_problem *q, double gap, int32_
   }
   st = berth_i_lp_entropic_init(q, &s);
   if (st == BERTH_OK) st = run(&s, gap, iterations > 0 ? iterations : ITERATIONS, pt);
-  berth_i_lp_entropic_release(&s);
+  berth_i_pool_free(&s.pool);
   return st;
 }

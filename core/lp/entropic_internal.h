@@ -9,6 +9,7 @@
 #define BERTH_I_LP_MOST_INVERSE 1e200
 
 typedef struct berth_i_lp_entropic_state {
+  berth_i_pool pool;
   const berth_i_lp_problem *q;
   double tau;                /* temperature of paths */
   double step;               /* K: a step goes 1/K of the way */
@@ -43,9 +44,8 @@ typedef struct berth_i_lp_entropic_state {
   int32_t *edges;            /* [n_parts] */
 } berth_i_lp_entropic_state;
 
-/** Allocates all, finds the parts of the matching graph. Release it also after a failure. */
+/** Allocates all, finds the parts of the matching graph. Its pool is to be freed also after a failure. */
 berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, berth_i_lp_entropic_state *s);
-void berth_i_lp_entropic_release(berth_i_lp_entropic_state *s);
 
 /** The flow that answers the present lengths.  @return entropy of its paths */
 double berth_i_lp_entropic_flow(berth_i_lp_entropic_state *s);

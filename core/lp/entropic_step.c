@@ -33,16 +33,17 @@ static void number_parts(entropic *s, int32_t *up) {
 
 static berth_status find_parts(entropic *s) {
   const berth_i_lp_problem *q = s->q;
+  berth_status st;
   size_t n2 = 2 * (size_t)q->n;
   int32_t e, *up = berth_i_alloc(q->ctx, n2, sizeof *up);
   if (!up) return berth_i_nomem(q->ctx);
   join_sides(q, up);
   number_parts(s, up);
   berth_i_free(q->ctx, up, n2, sizeof *up);
-  s->heat = berth_i_alloc(q->ctx, (size_t)s->n_parts, sizeof *s->heat);
-  s->gain = berth_i_alloc(q->ctx, (size_t)s->n_parts, sizeof *s->gain);
-  s->edges = berth_i_zalloc(q->ctx, (size_t)s->n_parts, sizeof *s->edges);
-  if (!s->heat || !s->gain || !s->edges) return berth_i_nomem(q->ctx);
+  s->heat = berth_i_pool_alloc(&s->pool, (size_t)s->n_parts, sizeof *s->heat);
+  s->gain = berth_i_pool_alloc(&s->pool, (size_t)s->n_parts, sizeof *s->gain);
+  s->edges = berth_i_pool_zalloc(&s->pool, (size_t)s->n_parts, sizeof *s->edges);
+  if ((st = berth_i_pool_status(&s->pool)) != BERTH_OK) return st;
   for (e = 0; e < q->m; e++) s->edges[s->part_in[q->head[e]]] += q->c[e] > 0;
   return BERTH_OK;
 }
@@ -51,7 +52,6 @@ static berth_status find_parts(entropic *s) {
 
 enum { NODE_ARRAYS = 13, EDGE_ARRAYS = 13 };
 
-/* The first of each kind stands at the head of its block, which is freed through it. */
 static void deal_nodes(entropic *s, double *block) {
   double **slot[NODE_ARRAYS] = { &s->arrival, &s->depart, &s->through, &s->ends, &s->row, &s->col, &s->sum,
                                  &s->row_inverse, &s->col_inverse, &s->row_fitted, &s->col_fitted,
@@ -67,34 +67,21 @@ static void deal_edges(entropic *s, double *block) {
   for (i = 0; i < EDGE_ARRAYS; i++) *slot[i] = block + i * (size_t)s->q->m;
 }
 
-void berth_i_lp_entropic_release(entropic *s) {
-  berth_ctx *ctx = s->q->ctx;
-  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, parts = (size_t)s->n_parts;
-  berth_i_free(ctx, s->arrival, NODE_ARRAYS * n, sizeof(double));
-  berth_i_free(ctx, s->length, EDGE_ARRAYS * m, sizeof(double));
-  berth_i_free(ctx, s->scratch, m + 3 * n, sizeof *s->scratch);
-  berth_i_free(ctx, s->sink, n, sizeof *s->sink);
-  berth_i_free(ctx, s->part_in, n, sizeof *s->part_in);
-  berth_i_free(ctx, s->part_out, n, sizeof *s->part_out);
-  berth_i_free(ctx, s->heat, parts, sizeof *s->heat);
-  berth_i_free(ctx, s->gain, parts, sizeof *s->gain);
-  berth_i_free(ctx, s->edges, parts, sizeof *s->edges);
-}
-
 berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) {
-  berth_ctx *ctx = q->ctx;
   size_t n = (size_t)q->n, m = (size_t)q->m;
-  double *nodes = berth_i_zalloc(ctx, NODE_ARRAYS * n, sizeof *nodes), *edges;
+  double *nodes, *edges;
+  berth_status st;
   memset(s, 0, sizeof *s);
   s->q = q;
-  if (nodes) deal_nodes(s, nodes);
-  if ((edges = berth_i_zalloc(ctx, EDGE_ARRAYS * m, sizeof *edges)) != NULL) deal_edges(s, edges);
-  s->scratch = berth_i_alloc(ctx, m + 3 * n, sizeof *s->scratch);
-  s->sink = berth_i_alloc(ctx, n, sizeof *s->sink);
-  s->part_in = berth_i_alloc(ctx, n, sizeof *s->part_in);
-  s->part_out = berth_i_alloc(ctx, n, sizeof *s->part_out);
-  if (!nodes || !edges || !s->scratch || !s->sink || !s->part_in || !s->part_out) return berth_i_nomem(ctx);
-  return find_parts(s);
+  s->pool = berth_i_pool_empty(q->ctx);
+  if ((nodes = berth_i_pool_zalloc(&s->pool, NODE_ARRAYS * n, sizeof *nodes)) != NULL) deal_nodes(s, nodes);
+  if ((edges = berth_i_pool_zalloc(&s->pool, EDGE_ARRAYS * m, sizeof *edges)) != NULL) deal_edges(s, edges);
+  s->scratch = berth_i_pool_alloc(&s->pool, m + 3 * n, sizeof *s->scratch);
+  s->sink = berth_i_pool_alloc(&s->pool, n, sizeof *s->sink);
+  s->part_in = berth_i_pool_alloc(&s->pool, n, sizeof *s->part_in);
+  s->part_out = berth_i_pool_alloc(&s->pool, n, sizeof *s->part_out);
+  st = berth_i_pool_status(&s->pool);
+  return st == BERTH_OK ? find_parts(s) : st;
 }
 
 /* ---- paths ---------------------------------------------------------------------------------- */

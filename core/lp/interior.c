@@ -14,13 +14,12 @@ enum { MOST_ITERATIONS = 200, PATIENCE = 10, CORRECTORS = 3 };
 #define WORTH 0.03
 
 typedef struct solver {
+  berth_i_pool pool;
   const berth_i_lp_problem *q;
   berth_i_lp_point *pt;
   berth_i_lp_model a;
   berth_i_lp_system s;
   int32_t pairs, true_pairs;
-  size_t n_block;
-  double *block;                            /* holds all that follow */
   double *primal, *dual, *ratio;            /* [pairs] */
   double *d_primal, *d_dual, *target;       /* [pairs] direction; products aimed at */
   double *e_primal, *e_dual;                /* [pairs] the direction before */
@@ -31,35 +30,28 @@ typedef struct solver {
   double *scratch;                          /* [m + 3 n] */
 } solver;
 
-static double *cut(double **rest, size_t n) {
-  double *piece = *rest;
-  *rest += n;
-  return piece;
-}
+static double *zeros(solver *s, size_t n) { return berth_i_pool_zalloc(&s->pool, n, sizeof(double)); }
 
 static berth_status make_room(solver *s) {
-  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, pairs = (size_t)berth_i_lp_pairs(&s->a), unknowns = (size_t)s->s.n;
-  double *rest;
+  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, pairs = (size_t)berth_i_lp_pairs(&s->a);
   s->pairs = (int32_t)pairs;
   s->true_pairs = berth_i_lp_true_pairs(&s->a);
-  s->n_block = 9 * pairs + unknowns + 3 * m + 5 * n;
-  if (!(s->block = rest = berth_i_zalloc(s->q->ctx, s->n_block, sizeof *s->block))) return berth_i_nomem(s->q->ctx);
-  s->primal = cut(&rest, pairs);
-  s->dual = cut(&rest, pairs);
-  s->ratio = cut(&rest, pairs);
-  s->d_primal = cut(&rest, pairs);
-  s->d_dual = cut(&rest, pairs);
-  s->target = cut(&rest, pairs);
-  s->e_primal = cut(&rest, pairs);
-  s->e_dual = cut(&rest, pairs);
-  s->goal = cut(&rest, pairs);
-  s->x = cut(&rest, unknowns);
-  s->y = cut(&rest, m);
-  s->weight = cut(&rest, m);
-  s->v = cut(&rest, n);
-  s->ends = cut(&rest, n);
-  s->scratch = rest;
-  return BERTH_OK;
+  s->primal = zeros(s, pairs);
+  s->dual = zeros(s, pairs);
+  s->ratio = zeros(s, pairs);
+  s->d_primal = zeros(s, pairs);
+  s->d_dual = zeros(s, pairs);
+  s->target = zeros(s, pairs);
+  s->e_primal = zeros(s, pairs);
+  s->e_dual = zeros(s, pairs);
+  s->goal = zeros(s, pairs);
+  s->x = zeros(s, (size_t)s->s.n);
+  s->y = zeros(s, m);
+  s->weight = zeros(s, m);
+  s->v = zeros(s, n);
+  s->ends = zeros(s, n);
+  s->scratch = zeros(s, m + 3 * n);
+  return berth_i_pool_status(&s->pool);
 }
 
 /* ---- what an iterate proves ---------------------------------------------------------------- */
@@ -240,16 +232,14 @@ static berth_status run(solver *s, double gap, int32_t iterations) {
 
 static berth_status open_solver(const berth_i_lp_problem *q, solver *s) {
   berth_status st;
-  memset(s, 0, sizeof *s);
-  s->q = q;
-  st = berth_i_lp_model_init(q, &s->a);
+  *s = (solver){ .pool = berth_i_pool_empty(q->ctx), .q = q };
+  st = berth_i_lp_model_init(q, &s->pool, &s->a);
   return st == BERTH_OK ? berth_i_lp_system_init(&s->a, &s->s) : st;
 }
 
 static void close_solver(solver *s) {
-  if (s->s.a) berth_i_lp_system_release(&s->s);
-  berth_i_lp_model_release(&s->a);
-  berth_i_free(s->q->ctx, s->block, s->n_block, sizeof *s->block);
+  berth_i_cholesky_release(s->s.factor);
+  berth_i_pool_free(&s->pool);
 }
 
 static berth_status check_size(const solver *s) {

@@ -16,6 +16,7 @@
 typedef struct berth_i_lp_model {
   const berth_i_lp_problem *q;
   berth_ctx *ctx;
+  berth_i_pool *pool;   /* of the arrays */
   double scale;         /* s: all times of the model are divided by it */
   int32_t edges, arcs;  /* arcs: edges, then one into every source, then one from every node without out-edges to the sink */
   int32_t *edge;        /* [edges] of the problem */
@@ -31,7 +32,7 @@ typedef struct berth_i_lp_model {
   int32_t *stand_in;    /* [rows] the one that stands for the row of a group; BERTH_NONE */
   uint8_t *fixed;       /* [m] of the problem: matched without loss */
   int32_t items;        /* room in row_var */
-  int32_t var_room, row_room;
+  int32_t row_room;
 } berth_i_lp_model;
 
 static inline int32_t berth_i_lp_unknowns(const berth_i_lp_model *a) { return a->q->n + 1 + a->vars; }
@@ -39,8 +40,7 @@ static inline int32_t berth_i_lp_pairs(const berth_i_lp_model *a) { return a->ar
 /** Stand-ins have no complementary pair: theirs are the last in the arrays, and skipped. */
 static inline int32_t berth_i_lp_true_pairs(const berth_i_lp_model *a) { return a->arcs + a->rows + a->matchable; }
 
-berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_lp_model *a); /* release it also after a failure */
-void berth_i_lp_model_release(berth_i_lp_model *a);
+berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *pool, berth_i_lp_model *a);
 /** Levels of groups below a row of d members; 0: it is not split. */
 int32_t berth_i_lp_levels(int32_t d);
 
@@ -53,7 +53,6 @@ void berth_i_lp_backward(const berth_i_lp_model *a, const double *pairs, double 
 typedef struct berth_i_lp_system {
   const berth_i_lp_model *a;
   int32_t n, entries;
-  size_t room;            /* entries, as allocated */
   int32_t *at, *row;      /* [n + 1], [entries] columns of the upper triangle */
   int32_t *place;         /* [entries] from the order of assembly to that of the pattern */
   double *value;          /* [entries] */
@@ -63,9 +62,9 @@ typedef struct berth_i_lp_system {
   berth_i_cholesky *factor;
 } berth_i_lp_system;
 
-/** @return BERTH_OK, BERTH_ENOMEM, BERTH_EUNSUPPORTED (the pattern itself is beyond all limits) */
+/** Arrays belong to the pool of `a`; the factor is to be released also after a failure.
+ *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EUNSUPPORTED (the pattern itself is beyond all limits) */
 berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system *s);
-void berth_i_lp_system_release(berth_i_lp_system *s);
 /** @param ratio [pairs] dual / primal, 0 for stand-ins; borrowed until the next call
  *  @param good  out: false if the matrix is singular beyond help */
 berth_status berth_i_lp_system_factor(berth_i_lp_system *s, const double *ratio, bool *good);

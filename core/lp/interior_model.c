@@ -73,7 +73,6 @@ static void add_tree(berth_i_lp_model *a, int32_t d) {
     int32_t groups = count_groups(d);
     a->items += d + groups;
     a->row_room += groups;
-    a->var_room += groups;
     d = groups;
   }
   a->items += d;
@@ -88,7 +87,6 @@ static void measure(berth_i_lp_model *a, const counts *k) {
     a->matchable += is_worthy(q, k, e) && !is_lone(q, k, e);
   }
   a->arcs = a->edges;
-  a->var_room = a->matchable;
   for (i = 0; i < q->n; i++) {
     a->arcs += (q->in_at[i] == q->in_at[i + 1]) + (q->out_at[i] == q->out_at[i + 1]);
     add_tree(a, k->outs[i]);
@@ -97,37 +95,21 @@ static void measure(berth_i_lp_model *a, const counts *k) {
 }
 
 static berth_status make_room(berth_i_lp_model *a) {
-  berth_ctx *ctx = a->ctx;
+  berth_i_pool *pool = a->pool;
   size_t arcs = (size_t)a->arcs, rows = (size_t)a->row_room;
-  if (!(a->edge = berth_i_alloc(ctx, (size_t)a->edges, sizeof *a->edge))
-      || !(a->from = berth_i_alloc(ctx, arcs, sizeof *a->from)) || !(a->to = berth_i_alloc(ctx, arcs, sizeof *a->to))
-      || !(a->length = berth_i_zalloc(ctx, arcs, sizeof *a->length)) || !(a->c = berth_i_zalloc(ctx, arcs, sizeof *a->c))
-      || !(a->var = berth_i_alloc(ctx, arcs, sizeof *a->var))
-      || !(a->arc = berth_i_alloc(ctx, (size_t)a->matchable, sizeof *a->arc))
-      || !(a->row_at = berth_i_zalloc(ctx, rows + 1, sizeof *a->row_at))
-      || !(a->row_var = berth_i_alloc(ctx, (size_t)a->items, sizeof *a->row_var))
-      || !(a->bound = berth_i_alloc(ctx, rows, sizeof *a->bound)) || !(a->side = berth_i_alloc(ctx, rows, sizeof *a->side))
-      || !(a->stand_in = berth_i_alloc(ctx, rows, sizeof *a->stand_in)))
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
-}
-
-void berth_i_lp_model_release(berth_i_lp_model *a) {
-  berth_ctx *ctx = a->ctx;
-  size_t arcs = (size_t)a->arcs, rows = (size_t)a->row_room;
-  berth_i_free(ctx, a->edge, (size_t)a->edges, sizeof *a->edge);
-  berth_i_free(ctx, a->from, arcs, sizeof *a->from);
-  berth_i_free(ctx, a->to, arcs, sizeof *a->to);
-  berth_i_free(ctx, a->length, arcs, sizeof *a->length);
-  berth_i_free(ctx, a->c, arcs, sizeof *a->c);
-  berth_i_free(ctx, a->var, arcs, sizeof *a->var);
-  berth_i_free(ctx, a->arc, (size_t)a->matchable, sizeof *a->arc);
-  berth_i_free(ctx, a->row_at, rows + 1, sizeof *a->row_at);
-  berth_i_free(ctx, a->row_var, (size_t)a->items, sizeof *a->row_var);
-  berth_i_free(ctx, a->bound, rows, sizeof *a->bound);
-  berth_i_free(ctx, a->side, rows, sizeof *a->side);
-  berth_i_free(ctx, a->stand_in, rows, sizeof *a->stand_in);
-  berth_i_free(ctx, a->fixed, (size_t)a->q->m, sizeof *a->fixed);
+  a->edge = berth_i_pool_alloc(pool, (size_t)a->edges, sizeof *a->edge);
+  a->from = berth_i_pool_alloc(pool, arcs, sizeof *a->from);
+  a->to = berth_i_pool_alloc(pool, arcs, sizeof *a->to);
+  a->length = berth_i_pool_zalloc(pool, arcs, sizeof *a->length);
+  a->c = berth_i_pool_zalloc(pool, arcs, sizeof *a->c);
+  a->var = berth_i_pool_alloc(pool, arcs, sizeof *a->var);
+  a->arc = berth_i_pool_alloc(pool, (size_t)a->matchable, sizeof *a->arc);
+  a->row_at = berth_i_pool_zalloc(pool, rows + 1, sizeof *a->row_at);
+  a->row_var = berth_i_pool_alloc(pool, (size_t)a->items, sizeof *a->row_var);
+  a->bound = berth_i_pool_alloc(pool, rows, sizeof *a->bound);
+  a->side = berth_i_pool_alloc(pool, rows, sizeof *a->side);
+  a->stand_in = berth_i_pool_alloc(pool, rows, sizeof *a->stand_in);
+  return berth_i_pool_status(pool);
 }
 
 /* ---- arcs ---------------------------------------------------------------------------------- */
@@ -228,15 +210,15 @@ static void fill_rows(berth_i_lp_model *a, const int32_t *var_of, int32_t *membe
 static berth_status add_all_rows(berth_i_lp_model *a) {
   const berth_i_lp_problem *q = a->q;
   size_t m = (size_t)q->m;
-  int32_t *var_of = berth_i_alloc(a->ctx, m, sizeof *var_of), *member = berth_i_alloc(a->ctx, m, sizeof *member), e, v;
-  berth_status st = var_of && member ? BERTH_OK : berth_i_nomem(a->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(a->ctx);
+  int32_t *var_of = berth_i_pool_alloc(&scratch, m, sizeof *var_of), *member = berth_i_pool_alloc(&scratch, m, sizeof *member);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
-    for (e = 0; e < q->m; e++) var_of[e] = BERTH_NONE;
-    for (v = 0; v < a->matchable; v++) var_of[a->edge[a->arc[v]]] = v;
+    for (int32_t e = 0; e < q->m; e++) var_of[e] = BERTH_NONE;
+    for (int32_t v = 0; v < a->matchable; v++) var_of[a->edge[a->arc[v]]] = v;
     fill_rows(a, var_of, member);
   }
-  berth_i_free(a->ctx, var_of, m, sizeof *var_of);
-  berth_i_free(a->ctx, member, m, sizeof *member);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -253,26 +235,22 @@ static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
   return add_all_rows(a);
 }
 
-berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_lp_model *a) {
-  berth_ctx *ctx = q->ctx;
+berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *pool, berth_i_lp_model *a) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
-  counts k = { NULL, NULL, NULL, NULL };
-  double *end = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(q->ctx);
+  counts k;
+  double *end;
   berth_status st;
-  memset(a, 0, sizeof *a);
-  a->q = q;
-  a->ctx = ctx;
-  k.dropped = berth_i_zalloc(ctx, m, sizeof *k.dropped);
-  k.outs = berth_i_zalloc(ctx, n, sizeof *k.outs);
-  k.ins = berth_i_zalloc(ctx, n, sizeof *k.ins);
-  k.seen = berth_i_alloc(ctx, n, sizeof *k.seen);
-  end = berth_i_alloc(ctx, n, sizeof *end);
-  a->fixed = berth_i_zalloc(ctx, m, sizeof *a->fixed);
-  st = k.dropped && k.outs && k.ins && k.seen && end && a->fixed ? build(a, &k, end) : berth_i_nomem(ctx);
-  berth_i_free(ctx, k.dropped, m, sizeof *k.dropped);
-  berth_i_free(ctx, k.outs, n, sizeof *k.outs);
-  berth_i_free(ctx, k.ins, n, sizeof *k.ins);
-  berth_i_free(ctx, k.seen, n, sizeof *k.seen);
-  berth_i_free(ctx, end, n, sizeof *end);
+  *a = (berth_i_lp_model){ .q = q, .ctx = q->ctx, .pool = pool };
+  k.dropped = berth_i_pool_zalloc(&scratch, m, sizeof *k.dropped);
+  k.outs = berth_i_pool_zalloc(&scratch, n, sizeof *k.outs);
+  k.ins = berth_i_pool_zalloc(&scratch, n, sizeof *k.ins);
+  k.seen = berth_i_pool_alloc(&scratch, n, sizeof *k.seen);
+  end = berth_i_pool_alloc(&scratch, n, sizeof *end);
+  a->fixed = berth_i_pool_zalloc(pool, m, sizeof *a->fixed);
+  st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = berth_i_pool_status(pool);
+  if (st == BERTH_OK) st = build(a, &k, end);
+  berth_i_pool_free(&scratch);
   return st;
 }

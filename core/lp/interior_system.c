@@ -94,31 +94,30 @@ static void sort_entries(berth_i_lp_system *s, const int32_t *column, const int3
 }
 
 static berth_status build_pattern(berth_i_lp_system *s, size_t entries) {
-  berth_ctx *ctx = s->a->ctx;
-  size_t n = (size_t)s->n;
-  int32_t *column = berth_i_alloc(ctx, entries, sizeof *column), *row = berth_i_alloc(ctx, entries, sizeof *row);
-  int32_t *next = berth_i_alloc(ctx, n, sizeof *next);
-  berth_status st = column && row && next ? BERTH_OK : berth_i_nomem(ctx);
+  berth_i_pool scratch = berth_i_pool_empty(s->a->ctx);
+  int32_t *column = berth_i_pool_alloc(&scratch, entries, sizeof *column);
+  int32_t *row = berth_i_pool_alloc(&scratch, entries, sizeof *row);
+  int32_t *next = berth_i_pool_alloc(&scratch, (size_t)s->n, sizeof *next);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     take_all(s, column, row);
     sort_entries(s, column, row, next);
   }
-  berth_i_free(ctx, column, entries, sizeof *column);
-  berth_i_free(ctx, row, entries, sizeof *row);
-  berth_i_free(ctx, next, n, sizeof *next);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
 static berth_status make_room(berth_i_lp_system *s, size_t entries) {
-  berth_ctx *ctx = s->a->ctx;
+  berth_i_pool *pool = s->a->pool;
   size_t n = (size_t)s->n;
-  if (!(s->at = berth_i_zalloc(ctx, n + 1, sizeof *s->at)) || !(s->row = berth_i_alloc(ctx, entries, sizeof *s->row))
-      || !(s->place = berth_i_alloc(ctx, entries, sizeof *s->place))
-      || !(s->value = berth_i_alloc(ctx, entries, sizeof *s->value)) || !(s->rhs = berth_i_alloc(ctx, n, sizeof *s->rhs))
-      || !(s->rest = berth_i_alloc(ctx, n, sizeof *s->rest))
-      || !(s->pairs = berth_i_alloc(ctx, (size_t)berth_i_lp_pairs(s->a), sizeof *s->pairs)))
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
+  s->at = berth_i_pool_zalloc(pool, n + 1, sizeof *s->at);
+  s->row = berth_i_pool_alloc(pool, entries, sizeof *s->row);
+  s->place = berth_i_pool_alloc(pool, entries, sizeof *s->place);
+  s->value = berth_i_pool_alloc(pool, entries, sizeof *s->value);
+  s->rhs = berth_i_pool_alloc(pool, n, sizeof *s->rhs);
+  s->rest = berth_i_pool_alloc(pool, n, sizeof *s->rest);
+  s->pairs = berth_i_pool_alloc(pool, (size_t)berth_i_lp_pairs(s->a), sizeof *s->pairs);
+  return berth_i_pool_status(pool);
 }
 
 berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system *s) {
@@ -131,23 +130,9 @@ berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system
     return berth_i_fail(a->ctx, BERTH_EUNSUPPORTED, "favourite-child LP: a linear system of %.3g entries is too large",
                         (double)entries);
   }
-  s->room = (size_t)entries;
-  if ((st = make_room(s, s->room)) != BERTH_OK) return st;
-  if ((st = build_pattern(s, s->room)) != BERTH_OK) return st;
+  if ((st = make_room(s, (size_t)entries)) != BERTH_OK) return st;
+  if ((st = build_pattern(s, (size_t)entries)) != BERTH_OK) return st;
   return berth_i_cholesky_new(a->ctx, s->n, s->at, s->row, &s->factor);
-}
-
-void berth_i_lp_system_release(berth_i_lp_system *s) {
-  berth_ctx *ctx = s->a->ctx;
-  size_t n = (size_t)s->n;
-  berth_i_cholesky_release(s->factor);
-  berth_i_free(ctx, s->at, n + 1, sizeof *s->at);
-  berth_i_free(ctx, s->row, s->room, sizeof *s->row);
-  berth_i_free(ctx, s->place, s->room, sizeof *s->place);
-  berth_i_free(ctx, s->value, s->room, sizeof *s->value);
-  berth_i_free(ctx, s->rhs, n, sizeof *s->rhs);
-  berth_i_free(ctx, s->rest, n, sizeof *s->rest);
-  berth_i_free(ctx, s->pairs, (size_t)berth_i_lp_pairs(s->a), sizeof *s->pairs);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */

@@ -207,23 +207,15 @@ void berth_lp_retain(berth_lp *lp) { lp->refs++; }
 
 void berth_lp_release(berth_lp *lp) {
   berth_ctx *ctx;
-  size_t m;
   if (!lp || --lp->refs > 0) return;
   ctx = lp->ctx;
-  m = (size_t)lp->m;
-  berth_i_free(ctx, lp->src, m, sizeof *lp->src);
-  berth_i_free(ctx, lp->dst, m, sizeof *lp->dst);
-  berth_i_free(ctx, lp->c, m, sizeof *lp->c);
-  berth_i_free(ctx, lp->y, m, sizeof *lp->y);
-  berth_i_free(ctx, lp->flow, m, sizeof *lp->flow);
-  berth_i_free(ctx, lp->through, m, sizeof *lp->through);
-  berth_i_free(ctx, lp, 1, sizeof *lp);
+  berth_i_pool_free(&lp->pool);
   berth_ctx_release(ctx);
 }
 
 static berth_status make(const berth_i_lp_pairs *a, berth_lp **out) {
   size_t m = (size_t)a->m;
-  berth_lp *lp = berth_i_zalloc(a->ctx, 1, sizeof *lp);
+  berth_lp *lp = berth_i_pool_object(a->ctx, sizeof *lp);
   if (!lp) return berth_i_nomem(a->ctx);
   *out = lp;
   lp->ctx = a->ctx;
@@ -231,30 +223,30 @@ static berth_status make(const berth_i_lp_pairs *a, berth_lp **out) {
   lp->n = a->n;
   lp->m = a->m;
   berth_ctx_retain(a->ctx);
-  if (!(lp->src = berth_i_alloc(a->ctx, m, sizeof *lp->src)) || !(lp->dst = berth_i_alloc(a->ctx, m, sizeof *lp->dst))
-      || !(lp->c = berth_i_alloc(a->ctx, m, sizeof *lp->c)) || !(lp->y = berth_i_alloc(a->ctx, m, sizeof *lp->y))
-      || !(lp->flow = berth_i_alloc(a->ctx, m, sizeof *lp->flow))
-      || !(lp->through = berth_i_alloc(a->ctx, m, sizeof *lp->through)))
-    return berth_i_nomem(a->ctx);
-  return BERTH_OK;
+  lp->src = berth_i_pool_alloc(&lp->pool, m, sizeof *lp->src);
+  lp->dst = berth_i_pool_alloc(&lp->pool, m, sizeof *lp->dst);
+  lp->c = berth_i_pool_alloc(&lp->pool, m, sizeof *lp->c);
+  lp->y = berth_i_pool_alloc(&lp->pool, m, sizeof *lp->y);
+  lp->flow = berth_i_pool_alloc(&lp->pool, m, sizeof *lp->flow);
+  lp->through = berth_i_pool_alloc(&lp->pool, m, sizeof *lp->through);
+  return berth_i_pool_status(&lp->pool);
 }
 
 static berth_status solve_pairs(const berth_i_lp_pairs *a, const berth_lp_options *o, berth_lp *lp) {
   berth_i_lp_reduced r;
-  berth_i_lp_point pt = { 0 };
+  berth_i_lp_point pt;
   double *node = NULL;
   berth_status st = berth_i_lp_reduce(a, &r);
   if (st != BERTH_OK) return st;
   st = berth_i_lp_point_init(a->ctx, &r.q, &pt);
-  if (st == BERTH_OK && !(node = berth_i_alloc(a->ctx, (size_t)r.q.n, sizeof *node))) st = berth_i_nomem(a->ctx);
+  if (st == BERTH_OK && !(node = berth_i_pool_alloc(&pt.pool, (size_t)r.q.n, sizeof *node))) st = berth_i_nomem(a->ctx);
   if (st == BERTH_OK) st = solve(&(solver){ &r.q, o, &pt, &lp->summary });
   if (st == BERTH_OK) {
     node_flows(&r.q, pt.flow, node);
     fill(a, &r, &pt, node, o->gap, lp);
   }
-  berth_i_free(a->ctx, node, (size_t)r.q.n, sizeof *node);
-  berth_i_lp_point_release(&r.q, &pt);
-  berth_i_lp_reduced_release(a, &r);
+  berth_i_pool_free(&pt.pool);
+  berth_i_pool_free(&r.pool);
   return st;
 }
 
@@ -267,7 +259,7 @@ berth_status berth_lp_solve(berth_cost *cost, const berth_lp_options *opts, bert
   if (st != BERTH_OK) return st;
   st = make(&a, &lp);
   if (st == BERTH_OK) st = solve_pairs(&a, &o, lp);
-  berth_i_lp_pairs_release(&a);
+  berth_i_pool_free(&a.pool);
   if (st == BERTH_OK) *out = lp;
   else berth_lp_release(lp);
   return st;

@@ -4,6 +4,7 @@
 #ifndef BERTH_LP_INTERNAL_H
 #define BERTH_LP_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "cost/cost_internal.h"
 #include <berth/lp.h>
 
@@ -22,6 +23,7 @@ typedef struct berth_i_lp_problem {
 
 /** A point of both sides, and what is certified by it. */
 typedef struct berth_i_lp_point {
+  berth_i_pool pool;
   double *y;                /* [m] feasible: sums over out-edges and over in-edges at most 1. The best found */
   double *flow;             /* [m] unit flow from sources to sinks, that of the best lower bound */
   double *u, *v;            /* [n] potentials of out-sides and in-sides: u_i + v_j >= c f on every edge, >= 0 */
@@ -29,14 +31,13 @@ typedef struct berth_i_lp_point {
   int32_t iterations;       /* of the solver that ran last */
 } berth_i_lp_point;
 
-/** y = flow = u = v = 0, upper INFINITY, lower the floor. Release it also after a failure. */
+/** y = flow = u = v = 0, upper INFINITY, lower the floor. Its pool is to be freed also after a failure. */
 berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q, berth_i_lp_point *pt);
 /** (upper - lower) / lower; 0 if both are 0. */
 static inline double berth_i_lp_gap(const berth_i_lp_point *pt) {
   if (pt->lower > 0) return (pt->upper - pt->lower) / pt->lower;
   return pt->upper > 0 ? INFINITY : 0;
 }
-void berth_i_lp_point_release(const berth_i_lp_problem *q, berth_i_lp_point *pt);
 
 /** Upper bound of any y >= 0: scales columns, then rows, to feasible sums, adds greedily where there is room, and takes the
  *  longest path. Keeps it in pt if it is lower.  @param y [m] is changed to the feasible one

@@ -2,27 +2,15 @@
 #include "base/sort_internal.h"
 #include "pairs_internal.h"
 
-void berth_i_lp_pairs_release(berth_i_lp_pairs *a) {
+static void alloc_pairs(berth_i_lp_pairs *a) {
   size_t n = (size_t)a->n;
-  berth_i_free(a->ctx, a->p, n, sizeof *a->p);
-  berth_i_free(a->ctx, a->c, a->cap, sizeof *a->c);
-  berth_i_free(a->ctx, a->src, a->cap, sizeof *a->src);
-  berth_i_free(a->ctx, a->dst, a->cap, sizeof *a->dst);
-  berth_i_free(a->ctx, a->out_at, n + 1, sizeof *a->out_at);
-  berth_i_free(a->ctx, a->in_at, n + 1, sizeof *a->in_at);
-  berth_i_free(a->ctx, a->in, a->cap, sizeof *a->in);
-  memset(a, 0, sizeof *a);
-}
-
-static bool alloc_pairs(berth_i_lp_pairs *a) {
-  size_t n = (size_t)a->n;
-  return (a->p = berth_i_alloc(a->ctx, n, sizeof *a->p)) != NULL
-      && (a->c = berth_i_alloc(a->ctx, a->cap, sizeof *a->c)) != NULL
-      && (a->src = berth_i_alloc(a->ctx, a->cap, sizeof *a->src)) != NULL
-      && (a->dst = berth_i_alloc(a->ctx, a->cap, sizeof *a->dst)) != NULL
-      && (a->out_at = berth_i_alloc(a->ctx, n + 1, sizeof *a->out_at)) != NULL
-      && (a->in_at = berth_i_zalloc(a->ctx, n + 1, sizeof *a->in_at)) != NULL
-      && (a->in = berth_i_alloc(a->ctx, a->cap, sizeof *a->in)) != NULL;
+  a->p = berth_i_pool_alloc(&a->pool, n, sizeof *a->p);
+  a->c = berth_i_pool_alloc(&a->pool, a->cap, sizeof *a->c);
+  a->src = berth_i_pool_alloc(&a->pool, a->cap, sizeof *a->src);
+  a->dst = berth_i_pool_alloc(&a->pool, a->cap, sizeof *a->dst);
+  a->out_at = berth_i_pool_alloc(&a->pool, n + 1, sizeof *a->out_at);
+  a->in_at = berth_i_pool_zalloc(&a->pool, n + 1, sizeof *a->in_at);
+  a->in = berth_i_pool_alloc(&a->pool, a->cap, sizeof *a->in);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -209,20 +197,16 @@ static berth_status fill_pairs(const berth_cost *cost, berth_lp_times times, dou
 
 berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth_i_lp_pairs *a) {
   berth_ctx *ctx = cost->ctx;
-  size_t n = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;
-  double *transfer = NULL;
-  int32_t *at = NULL;
-  berth_status st;
-  memset(a, 0, sizeof *a);
-  a->ctx = ctx;
-  a->g = cost->g;
-  a->n = cost->g->n_ops;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  double *transfer = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_tensors, sizeof *transfer);
+  int32_t *at = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_ops, sizeof *at);
+  berth_status st = berth_i_pool_status(&scratch);
+  *a = (berth_i_lp_pairs){ .pool = berth_i_pool_empty(ctx), .ctx = ctx, .g = cost->g, .n = cost->g->n_ops };
   a->cap = (size_t)cost->g->n_edges + all_met_pairs(cost->g);
-  transfer = berth_i_alloc(ctx, tensors, sizeof *transfer);
-  at = berth_i_alloc(ctx, n, sizeof *at);
-  st = transfer && at && alloc_pairs(a) ? fill_pairs(cost, times, transfer, at, a) : berth_i_nomem(ctx);
-  if (st != BERTH_OK) berth_i_lp_pairs_release(a);
-  berth_i_free(ctx, transfer, tensors, sizeof *transfer);
-  berth_i_free(ctx, at, n, sizeof *at);
+  alloc_pairs(a);
+  if (st == BERTH_OK) st = berth_i_pool_status(&a->pool);
+  if (st == BERTH_OK) st = fill_pairs(cost, times, transfer, at, a);
+  if (st != BERTH_OK) berth_i_pool_free(&a->pool);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -6,6 +6,7 @@
 
 /** Pairs (producer, consumer) of a priced graph, each once: by producer, then in the order of its tensors and their consumers. */
 typedef struct berth_i_lp_pairs {
+  berth_i_pool pool;
   berth_ctx *ctx;
   const berth_graph *g;
   int32_t n, m;
@@ -14,12 +15,11 @@ typedef struct berth_i_lp_pairs {
   int32_t *src, *dst;  /* [cap] ops */
   int32_t *out_at;     /* [n + 1] pairs of a producer follow one another */
   int32_t *in_at, *in; /* [n + 1], [cap] pairs of a consumer */
-  size_t cap;
+  size_t cap;          /* most pairs */
 } berth_i_lp_pairs;
 
-/** @return BERTH_OK; BERTH_EUNSUPPORTED, BERTH_EUNREACHABLE, BERTH_ENOMEM; with nothing to release then.  O(ops + edges) */
+/** @return BERTH_OK; BERTH_EUNSUPPORTED, BERTH_EUNREACHABLE, BERTH_ENOMEM; the pool is empty then.  O(ops + edges) */
 berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth_i_lp_pairs *a);
-void berth_i_lp_pairs_release(berth_i_lp_pairs *a);
 
 /** What became of a pair. Where y = 1 is said, that is so with c > 0; else y = 0, and some other pair may have it. */
 enum {
@@ -31,6 +31,7 @@ enum {
 };
 
 typedef struct berth_i_lp_reduced {
+  berth_i_pool pool; /* of all arrays, those of q, too */
   berth_i_lp_problem q;
   int32_t *node;  /* [ops] BERTH_NONE: no path through the op is longer than the floor */
   int32_t *edge;  /* [pairs] BERTH_NONE: none */
@@ -38,8 +39,8 @@ typedef struct berth_i_lp_reduced {
   double *before, *after; /* [ops] longest path that ends with the op's start, that starts with it, under what is left of c */
 } berth_i_lp_reduced;
 
+/** After a failure the pool is empty. */
 berth_status berth_i_lp_reduce(const berth_i_lp_pairs *a, berth_i_lp_reduced *r);
-void berth_i_lp_reduced_release(const berth_i_lp_pairs *a, berth_i_lp_reduced *r);
 
 /** Longest paths with lengths p + weight: before an op's start; from its start on.
  *  @param c [pairs]; NULL: 0  @param fate [pairs] NULL: none is left out  @return the longest of all */

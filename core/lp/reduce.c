@@ -190,14 +190,16 @@ static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const
   for (e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
 }
 
-static bool alloc_problem(const berth_i_lp_pairs *a, berth_i_lp_problem *q) {
+static berth_status alloc_problem(berth_i_pool *pool, berth_i_lp_problem *q) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
-  return (q->p = berth_i_alloc(a->ctx, n, sizeof *q->p)) != NULL && (q->c = berth_i_alloc(a->ctx, m, sizeof *q->c)) != NULL
-      && (q->tail = berth_i_alloc(a->ctx, m, sizeof *q->tail)) != NULL
-      && (q->head = berth_i_alloc(a->ctx, m, sizeof *q->head)) != NULL
-      && (q->in_at = berth_i_zalloc(a->ctx, n + 1, sizeof *q->in_at)) != NULL
-      && (q->out_at = berth_i_zalloc(a->ctx, n + 1, sizeof *q->out_at)) != NULL
-      && (q->out = berth_i_alloc(a->ctx, m, sizeof *q->out)) != NULL;
+  q->p = berth_i_pool_alloc(pool, n, sizeof *q->p);
+  q->c = berth_i_pool_alloc(pool, m, sizeof *q->c);
+  q->tail = berth_i_pool_alloc(pool, m, sizeof *q->tail);
+  q->head = berth_i_pool_alloc(pool, m, sizeof *q->head);
+  q->in_at = berth_i_pool_zalloc(pool, n + 1, sizeof *q->in_at);
+  q->out_at = berth_i_pool_zalloc(pool, n + 1, sizeof *q->out_at);
+  q->out = berth_i_pool_alloc(pool, m, sizeof *q->out);
+  return berth_i_pool_status(pool);
 }
 
 static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first, const uint8_t *touched) {
@@ -209,61 +211,42 @@ static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first, co
 /* @param work [4n] scratch */
 static berth_status build(const berth_i_lp_pairs *a, const double *c, int32_t *work, uint8_t *touched, berth_i_lp_reduced *r) {
   int32_t *first = work, *last = first + a->n, *number = last + a->n, *next = number + a->n, e;
+  berth_status st;
   find_chains(a, r, first, last, touched);
   r->q.n = count_touched(a, first, touched);
   for (e = 0; e < a->m; e++) r->q.m += stays(r, e);
-  if (!alloc_problem(a, &r->q)) return berth_i_nomem(a->ctx);
+  if ((st = alloc_problem(&r->pool, &r->q)) != BERTH_OK) return st;
   number_nodes(a, r, first, touched, number);
   number_edges(a, r, c, number, last, next);
   return BERTH_OK;
 }
 
-void berth_i_lp_reduced_release(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
-  size_t n = (size_t)r->q.n, m = (size_t)r->q.m, ops = (size_t)a->n;
-  berth_i_free(a->ctx, r->q.p, n, sizeof *r->q.p);
-  berth_i_free(a->ctx, r->q.c, m, sizeof *r->q.c);
-  berth_i_free(a->ctx, r->q.tail, m, sizeof *r->q.tail);
-  berth_i_free(a->ctx, r->q.head, m, sizeof *r->q.head);
-  berth_i_free(a->ctx, r->q.in_at, n + 1, sizeof *r->q.in_at);
-  berth_i_free(a->ctx, r->q.out_at, n + 1, sizeof *r->q.out_at);
-  berth_i_free(a->ctx, r->q.out, m, sizeof *r->q.out);
-  berth_i_free(a->ctx, r->node, ops, sizeof *r->node);
-  berth_i_free(a->ctx, r->edge, a->cap, sizeof *r->edge);
-  berth_i_free(a->ctx, r->fate, a->cap, sizeof *r->fate);
-  berth_i_free(a->ctx, r->before, ops, sizeof *r->before);
-  berth_i_free(a->ctx, r->after, ops, sizeof *r->after);
-  memset(r, 0, sizeof *r);
-}
-
-static bool alloc_back(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
+static berth_status alloc_back(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
   size_t ops = (size_t)a->n;
-  return (r->node = berth_i_alloc(a->ctx, ops, sizeof *r->node)) != NULL
-      && (r->edge = berth_i_alloc(a->ctx, a->cap, sizeof *r->edge)) != NULL
-      && (r->fate = berth_i_zalloc(a->ctx, a->cap, sizeof *r->fate)) != NULL
-      && (r->before = berth_i_alloc(a->ctx, ops, sizeof *r->before)) != NULL
-      && (r->after = berth_i_alloc(a->ctx, ops, sizeof *r->after)) != NULL;
+  r->node = berth_i_pool_alloc(&r->pool, ops, sizeof *r->node);
+  r->edge = berth_i_pool_alloc(&r->pool, a->cap, sizeof *r->edge);
+  r->fate = berth_i_pool_zalloc(&r->pool, a->cap, sizeof *r->fate);
+  r->before = berth_i_pool_alloc(&r->pool, ops, sizeof *r->before);
+  r->after = berth_i_pool_alloc(&r->pool, ops, sizeof *r->after);
+  return berth_i_pool_status(&r->pool);
 }
 
 berth_status berth_i_lp_reduce(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
   size_t n = (size_t)a->n;
-  double *c = berth_i_alloc(a->ctx, a->cap, sizeof *c);
-  int32_t *work = berth_i_alloc(a->ctx, 4 * n, sizeof *work);
-  uint8_t *touched = berth_i_alloc(a->ctx, n, 1);
-  berth_status st = BERTH_ENOMEM;
-  memset(r, 0, sizeof *r);
-  r->q.ctx = a->ctx;
-  if (c && work && touched && alloc_back(a, r)) {
+  berth_i_pool scratch = berth_i_pool_empty(a->ctx);
+  double *c = berth_i_pool_copy(&scratch, a->c, (size_t)a->m, sizeof *c);
+  int32_t *work = berth_i_pool_alloc(&scratch, 4 * n, sizeof *work);
+  uint8_t *touched = berth_i_pool_alloc(&scratch, n, 1);
+  berth_status st = berth_i_pool_status(&scratch);
+  *r = (berth_i_lp_reduced){ .pool = berth_i_pool_empty(a->ctx), .q.ctx = a->ctx };
+  if (st == BERTH_OK) st = alloc_back(a, r);
+  if (st == BERTH_OK) {
     fates f = { a, r->fate, c, work, work + n, work + 2 * n, work + 3 * n, r->before, r->after };
-    if (a->m > 0) memcpy(c, a->c, (size_t)a->m * sizeof *c);
     r->q.floor = berth_i_lp_pair_levels(a, NULL, NULL, r->before, r->after);
     st = decide(&f, r->q.floor);
-    if (st == BERTH_OK) st = build(a, c, work, touched, r);
-  } else {
-    berth_i_nomem(a->ctx);
   }
-  if (st != BERTH_OK) berth_i_lp_reduced_release(a, r);
-  berth_i_free(a->ctx, c, a->cap, sizeof *c);
-  berth_i_free(a->ctx, work, 4 * n, sizeof *work);
-  berth_i_free(a->ctx, touched, n, 1);
+  if (st == BERTH_OK) st = build(a, c, work, touched, r);
+  if (st != BERTH_OK) berth_i_pool_free(&r->pool);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -45,16 +45,17 @@ static int32_t rank(const berth_lp *lp, double tau, ranked *r) {
 }
 
 berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child) {
-  size_t m = (size_t)lp->m, ops = (size_t)lp->n;
+  berth_i_pool scratch = berth_i_pool_empty(lp->ctx);
+  berth_status st;
   ranked *r;
   uint8_t *taken;
   if (!(tau >= 0 && tau <= 1)) return berth_i_fail(lp->ctx, BERTH_EINVAL, "favourites: tau: %g is not in 0..1", tau);
-  r = berth_i_alloc(lp->ctx, m, sizeof *r);
-  taken = berth_i_zalloc(lp->ctx, ops, 1);
-  if (r && taken) match_greedily(r, rank(lp, tau, r), lp->src, lp->dst, lp->n, taken, child);
-  berth_i_free(lp->ctx, taken, ops, 1);
-  berth_i_free(lp->ctx, r, m, sizeof *r);
-  return r && taken ? BERTH_OK : berth_i_nomem(lp->ctx);
+  r = berth_i_pool_alloc(&scratch, (size_t)lp->m, sizeof *r);
+  taken = berth_i_pool_zalloc(&scratch, (size_t)lp->n, 1);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK)
+    match_greedily(r, rank(lp, tau, r), lp->src, lp->dst, lp->n, taken, child);
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* ---- by through-length ---------------------------------------------------------------------- */
@@ -77,20 +78,15 @@ static void match_through(const berth_i_lp_pairs *a, double *level, ranked *r, u
 berth_status berth_i_favourites_through(berth_cost *cost, int32_t *child) {
   berth_i_lp_pairs a;
   berth_status st = berth_i_lp_pairs_init(cost, BERTH_LP_MEAN, &a);
-  size_t n = (size_t)cost->g->n_ops, levels;
+  size_t n = (size_t)cost->g->n_ops;
   double *level;
   ranked *r;
   uint8_t *taken;
   if (st != BERTH_OK) return st;
-  levels = 2 * n + (size_t)a.m;
-  level = berth_i_alloc(cost->ctx, levels, sizeof *level);
-  r = berth_i_alloc(cost->ctx, (size_t)a.m, sizeof *r);
-  taken = berth_i_zalloc(cost->ctx, n, 1);
-  if (level && r && taken) match_through(&a, level, r, taken, child);
-  else st = berth_i_nomem(cost->ctx);
-  berth_i_free(cost->ctx, taken, n, 1);
-  berth_i_free(cost->ctx, r, (size_t)a.m, sizeof *r);
-  berth_i_free(cost->ctx, level, levels, sizeof *level);
-  berth_i_lp_pairs_release(&a);
+  level = berth_i_pool_alloc(&a.pool, 2 * n + (size_t)a.m, sizeof *level);
+  r = berth_i_pool_alloc(&a.pool, (size_t)a.m, sizeof *r);
+  taken = berth_i_pool_zalloc(&a.pool, n, 1);
+  if ((st = berth_i_pool_status(&a.pool)) == BERTH_OK) match_through(&a, level, r, taken, child);
+  berth_i_pool_free(&a.pool);
   return st;
 }

@@ -5,6 +5,7 @@
 #include "pairs_internal.h"
 
 struct berth_lp {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs, n, m;
   int32_t *src, *dst;

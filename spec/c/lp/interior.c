@@ -198,7 +198,7 @@ static void test_scales(berth_ctx *ctx, Draft *d) {
     CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
     CHECK_STATUS(berth_i_lp_interior(&q, -1, 0, false, &pt), BERTH_OK);
     CHECK(pt.iterations < 100 && fabs(berth_i_lp_gap(&pt)) < 1e-12);
-    berth_i_lp_point_release(&q, &pt);
+    berth_i_pool_free(&pt.pool);
     free_problem(&q);
   }
 }

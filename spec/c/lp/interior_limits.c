@@ -97,14 +97,14 @@ static void test_warm(berth_ctx *ctx, Draft *d) {
   CHECK(berth_i_lp_gap(&warm) <= 1e-9 && warm.lower >= lower);
   TEST("a limit of iterations is kept; what was found until then is certified");
   first = cold.iterations;
-  berth_i_lp_point_release(&q, &cold);
+  berth_i_pool_free(&cold.pool);
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &cold), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-9, 3, false, &cold), BERTH_OK);
   CHECK(first > 3 && cold.iterations == 3 && berth_i_lp_gap(&cold) > 1e-9 && berth_i_lp_gap(&cold) < 0.5);
   check_upper(&q, &cold);
   check_lower(&q, &cold);
-  berth_i_lp_point_release(&q, &cold);
-  berth_i_lp_point_release(&q, &warm);
+  berth_i_pool_free(&cold.pool);
+  berth_i_pool_free(&warm.pool);
   free_problem(&q);
 }
 
@@ -124,7 +124,7 @@ static void test_warm_fork(berth_ctx *ctx, Draft *d) {
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-8, 0, true, &pt), BERTH_OK);
   CHECK(berth_i_lp_gap(&pt) <= 1e-8);
   CHECK_NEAR(pt.upper, want, 2e-8 * want);
-  berth_i_lp_point_release(&q, &pt);
+  berth_i_pool_free(&pt.pool);
   free_problem(&q);
 }
 
@@ -163,7 +163,7 @@ static void test_cost(berth_ctx *ctx, Draft *d) {
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-2, 0, false, &pt), BERTH_EUNSUPPORTED);
   CHECK(strstr(berth_errmsg(ctx), "operations is above the limits") != NULL);
-  berth_i_lp_point_release(&q, &pt);
+  berth_i_pool_free(&pt.pool);
   free_problem(&q);
 }
 
@@ -198,7 +198,7 @@ static void test_interrupt(Draft *d) {
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-9, 0, false, &pt), BERTH_EINTERRUPT);
   CHECK(polls == 3 && pt.iterations == 2);
-  berth_i_lp_point_release(&q, &pt);
+  berth_i_pool_free(&pt.pool);
   free_problem(&q);
   berth_ctx_release(ctx);
 }
@@ -225,7 +225,7 @@ static void *run_alone(void *ud) {
   r->upper = pt.upper;
   r->lower = pt.lower;
   memcpy(r->y, pt.y, sizeof *pt.y * (size_t)q.m);
-  berth_i_lp_point_release(&q, &pt);
+  berth_i_pool_free(&pt.pool);
   free_problem(&q);
   berth_ctx_release(ctx);
   free(mine);
@@ -263,7 +263,7 @@ static berth_status all_of_it(berth_ctx *ctx) {
     if (st == BERTH_OK) st = berth_i_lp_interior(&q, 1e-6, 0, false, &pt);
     if (st == BERTH_OK) st = berth_i_lp_interior(&q, 1e-9, 0, true, &pt);
     if (st == BERTH_OK) CHECK_NEAR(pt.upper, 12.5, 1e-6);
-    berth_i_lp_point_release(&q, &pt);
+    berth_i_pool_free(&pt.pool);
   }
   free_problem(&q);
   return st;
@@ -282,7 +282,7 @@ static berth_status dense_too(berth_ctx *ctx) {
   if (st == BERTH_OK) {
     st = berth_i_lp_point_init(ctx, &q, &pt);
     if (st == BERTH_OK) st = berth_i_lp_interior(&q, 1e-6, 1, false, &pt);
-    berth_i_lp_point_release(&q, &pt);
+    berth_i_pool_free(&pt.pool);
   }
   free_problem(&q);
   return st;

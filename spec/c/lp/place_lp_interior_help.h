@@ -210,7 +210,7 @@ static inline double solve(const berth_i_lp_problem *q, double gap) {
   check_upper(q, &pt);
   check_lower(q, &pt);
   upper = pt.upper;
-  berth_i_lp_point_release(q, &pt);
+  berth_i_pool_free(&pt.pool);
   return upper;
 }
 
