@@ -13,14 +13,12 @@ static size_t most_inputs(const berth_graph *g) {
 
 static berth_status init_wires(berth_plan *p) {
   berth_i_wires *w = &p->wires;
-  size_t d = (size_t)p->devices;
-  w->n = p->setup->links == BERTH_LINKS_PAIR ? d * d : p->setup->links == BERTH_LINKS_DUPLEX ? 2 * d : d;
-  w->cap_landed = most_inputs(p->g);
-  w->cap_undo = 2 * w->cap_landed;
-  w->busy = berth_i_zalloc(p->ctx, w->n, sizeof *w->busy);
-  w->undo = berth_i_alloc(p->ctx, w->cap_undo, sizeof *w->undo);
-  w->landed = berth_i_alloc(p->ctx, w->cap_landed, sizeof *w->landed);
-  return w->busy && w->undo && w->landed ? BERTH_OK : berth_i_nomem(p->ctx);
+  size_t d = (size_t)p->devices, inputs = most_inputs(p->g);
+  size_t n = p->setup->links == BERTH_LINKS_PAIR ? d * d : p->setup->links == BERTH_LINKS_DUPLEX ? 2 * d : d;
+  w->busy = berth_i_pool_zalloc(&p->pool, n, sizeof *w->busy);
+  w->undo = berth_i_pool_alloc(&p->pool, 2 * inputs, sizeof *w->undo);
+  w->landed = berth_i_pool_alloc(&p->pool, inputs, sizeof *w->landed);
+  return berth_i_pool_status(&p->pool);
 }
 
 berth_status berth_i_arrivals_init(berth_plan *p) {
@@ -29,14 +27,6 @@ berth_status berth_i_arrivals_init(berth_plan *p) {
   if (wires && (st = init_wires(p)) != BERTH_OK) return st;
   if (wires || p->setup->rule == BERTH_I_RULE_STRICT || p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_copies_init(p);
   return BERTH_OK;
-}
-
-void berth_i_arrivals_release(berth_plan *p) {
-  berth_i_wires *w = &p->wires;
-  berth_i_copies_release(p);
-  berth_i_free(p->ctx, w->busy, w->n, sizeof *w->busy);
-  berth_i_free(p->ctx, w->undo, w->cap_undo, sizeof *w->undo);
-  berth_i_free(p->ctx, w->landed, w->cap_landed, sizeof *w->landed);
 }
 
 static double *wire_out(const berth_plan *p, int32_t src, int32_t dst) {

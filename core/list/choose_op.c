@@ -31,31 +31,18 @@ static void number_priorities(picker *k, berth_i_keyed *r) {
 
 static berth_status init_picker(picker *k, berth_plan *p) {
   size_t n = (size_t)p->n;
+  berth_status st;
   berth_i_keyed *r;
   memset(k, 0, sizeof *k);
   k->plan = p;
   if (p->setup->tie != BERTH_I_TIE_RANDOM) return BERTH_OK;
-  k->of = berth_i_alloc(p->ctx, n, sizeof *k->of);
-  k->clock = berth_i_zalloc(p->ctx, n, sizeof *k->clock);
-  r = berth_i_alloc(p->ctx, n, sizeof *r);
-  if (!k->of || !k->clock || !r) {
-    berth_i_free(p->ctx, r, n, sizeof *r);
-    return berth_i_nomem(p->ctx);
-  }
+  k->of = berth_i_pool_alloc(&p->pool, n, sizeof *k->of);
+  k->clock = berth_i_pool_zalloc(&p->pool, n, sizeof *k->clock);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
+  if (!(r = berth_i_alloc(p->ctx, n, sizeof *r))) return berth_i_nomem(p->ctx);
   number_priorities(k, r);
   berth_i_free(p->ctx, r, n, sizeof *r);
   return BERTH_OK;
-}
-
-static void release_picker(picker *k) {
-  berth_ctx *ctx = k->plan->ctx;
-  size_t n = (size_t)k->plan->n;
-  berth_i_queue_release(ctx, &k->queue);
-  berth_i_queue_release(ctx, &k->aside);
-  berth_i_queue_release(ctx, &k->parked);
-  berth_i_free(ctx, k->list, k->cap_list, sizeof *k->list);
-  berth_i_free(ctx, k->of, n, sizeof *k->of);
-  berth_i_free(ctx, k->clock, n, sizeof *k->clock);
 }
 
 static double ring(picker *k, int32_t op) {
@@ -67,9 +54,9 @@ static berth_status offer(picker *k, int32_t op) {
   berth_plan *p = k->plan;
   berth_status st;
   if (p->setup->tie != BERTH_I_TIE_DOPPLER) {
-    return berth_i_queue_push(p->ctx, &k->queue, -p->priority[op], ring(k, op), op);
+    return berth_i_queue_push(&p->pool, &k->queue, -p->priority[op], ring(k, op), op);
   }
-  st = berth_i_grow(p->ctx, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
+  st = berth_i_pool_grow(&p->pool, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
   if (st == BERTH_OK) k->list[k->n_list++] = op;
   return st;
 }
@@ -137,9 +124,9 @@ static berth_status put_aside(picker *k, int32_t op, double wake, berth_obstacle
   berth_i_rule rule = p->setup->rule;
   bool frees = rule == BERTH_I_RULE_PROFILE || rule == BERTH_I_RULE_BAECHI_TF;
   if (no_room(p) ? !frees : !berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
-  if (!no_room(p)) return berth_i_queue_push(p->ctx, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+  if (!no_room(p)) return berth_i_queue_push(&p->pool, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
   berth_i_plan_vain(p, op);
-  return berth_i_queue_push(p->ctx, &k->parked, berth_i_store_least(p, op), 0, op);
+  return berth_i_queue_push(&p->pool, &k->parked, berth_i_store_least(p, op), 0, op);
 }
 
 static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
@@ -243,6 +230,5 @@ berth_status berth_i_choose_op(berth_plan *p, berth_obstacle *why) {
   picker k;
   berth_status st = init_picker(&k, p);
   if (st == BERTH_OK) st = run(&k, why);
-  release_picker(&k);
   return st;
 }

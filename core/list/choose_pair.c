@@ -37,18 +37,18 @@ static berth_i_queue *arrivals(hall *h, desk *k) { return h->by_eft ? &k->coming
 
 static berth_status push_open(hall *h, desk *k, int32_t d, int32_t op) {
   berth_plan *p = h->plan;
-  if (!h->by_eft) return berth_i_queue_push(p->ctx, &k->open, -p->priority[op], 0, op);
-  return berth_i_queue_push(p->ctx, &k->open, berth_i_plan_length(p, op, d), -p->priority[op], op);
+  if (!h->by_eft) return berth_i_queue_push(&p->pool, &k->open, -p->priority[op], 0, op);
+  return berth_i_queue_push(&p->pool, &k->open, berth_i_plan_length(p, op, d), -p->priority[op], op);
 }
 
 static berth_status push_waiting(hall *h, desk *k, int32_t d, int32_t op, double ready) {
   berth_plan *p = h->plan;
   double key = h->by_eft ? ready + berth_i_plan_length(p, op, d) : ready;
-  return berth_i_queue_push(p->ctx, &k->waiting, key, -p->priority[op], op);
+  return berth_i_queue_push(&p->pool, &k->waiting, key, -p->priority[op], op);
 }
 
 static berth_status push_coming(hall *h, desk *k, int32_t d, int32_t op, double ready) {
-  return h->by_eft ? berth_i_queue_push(h->plan->ctx, &k->coming, ready, 0, op) : push_waiting(h, k, d, op, ready);
+  return h->by_eft ? berth_i_queue_push(&h->plan->pool, &k->coming, ready, 0, op) : push_waiting(h, k, d, op, ready);
 }
 
 static berth_status push_early(hall *h, desk *k, int32_t d, int32_t op, double ready) {
@@ -81,7 +81,7 @@ static void tidy(hall *h, berth_i_queue *q) {
 static berth_status park(hall *h, desk *k, int32_t op) {
   if (!h->frees) return BERTH_OK; /* what does not fit now never will */
   berth_i_plan_vain(h->plan, op);
-  return berth_i_queue_push(h->plan->ctx, &k->parked, berth_i_store_least(h->plan, op), 0, op);
+  return berth_i_queue_push(&h->plan->pool, &k->parked, berth_i_store_least(h->plan, op), 0, op);
 }
 
 static bool fits(hall *h, int32_t d, int32_t op, double start) {
@@ -193,7 +193,7 @@ static void settle_shared(hall *h, berth_status *st) {
   desk *k = &h->shared;
   while (*st == BERTH_OK && k->waiting.n > 0 && k->waiting.at[0].key <= h->first_free) {
     int32_t op = berth_i_queue_pop(&k->waiting).item;
-    if (unplaced(h->plan, op)) *st = berth_i_queue_push(h->plan->ctx, &k->open, -h->plan->priority[op], 0, op);
+    if (unplaced(h->plan, op)) *st = berth_i_queue_push(&h->plan->pool, &k->open, -h->plan->priority[op], 0, op);
   }
 }
 
@@ -339,8 +339,8 @@ static double latest(const hall *h, int32_t op) {
 static berth_status share(hall *h, int32_t op, double everywhere) {
   berth_plan *p = h->plan;
   h->shared.known = false;
-  if (everywhere <= h->first_free) return berth_i_queue_push(p->ctx, &h->shared.open, -p->priority[op], 0, op);
-  return berth_i_queue_push(p->ctx, &h->shared.waiting, everywhere, -p->priority[op], op);
+  if (everywhere <= h->first_free) return berth_i_queue_push(&p->pool, &h->shared.open, -p->priority[op], 0, op);
+  return berth_i_queue_push(&p->pool, &h->shared.waiting, everywhere, -p->priority[op], op);
 }
 
 static berth_status admit(hall *h, int32_t op) {
@@ -464,31 +464,19 @@ static bool may_share(const berth_plan *p, bool by_eft) {
   return rule == BERTH_I_RULE_NONE || rule == BERTH_I_RULE_STRICT || rule == BERTH_I_RULE_BAECHI_PT;
 }
 
-static void release_desk(berth_ctx *ctx, desk *k) {
-  berth_i_queue_release(ctx, &k->open);
-  berth_i_queue_release(ctx, &k->waiting);
-  berth_i_queue_release(ctx, &k->coming);
-  berth_i_queue_release(ctx, &k->parked);
-}
-
 berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why) {
   hall h = { 0 };
-  size_t n = (size_t)p->devices;
   berth_status st;
-  int32_t d;
   h.plan = p;
   h.by_eft = p->setup->policy.score == NULL;
   h.frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
   h.shares = may_share(p, h.by_eft);
-  h.desks = berth_i_zalloc(p->ctx, n, sizeof *h.desks);
+  h.desks = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *h.desks);
   if (!h.desks) return berth_i_nomem(p->ctx);
   do {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = admit_fresh(&h)) != BERTH_OK) break;
     if (p->placed == p->n) break;
     st = step(&h, why);
   } while (st == BERTH_OK);
-  for (d = 0; d < p->devices; d++) release_desk(p->ctx, &h.desks[d]);
-  release_desk(p->ctx, &h.shared);
-  berth_i_free(p->ctx, h.desks, n, sizeof *h.desks);
   return st;
 }

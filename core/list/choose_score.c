@@ -4,6 +4,7 @@
 #include "engine_internal.h"
 
 typedef struct bench {
+  berth_i_pool pool;
   berth_plan *plan;
   int32_t *op;       /* [cap] candidates, in no order */
   double *wake;      /* [cap] not before; -INFINITY: any time */
@@ -19,28 +20,20 @@ typedef struct pick {
 
 static double *row_of(const bench *b, int32_t seat) { return b->rows + 4 * (size_t)seat * (size_t)b->plan->devices; }
 
-static void release_bench(bench *b) {
-  berth_ctx *ctx = b->plan->ctx;
-  size_t cap = (size_t)b->cap;
-  berth_i_free(ctx, b->op, cap, sizeof *b->op);
-  berth_i_free(ctx, b->wake, cap, sizeof *b->wake);
-  berth_i_free(ctx, b->asked, cap, sizeof *b->asked);
-  berth_i_free(ctx, b->rows, 4 * cap * (size_t)b->plan->devices, sizeof *b->rows);
-}
-
 /* All four arrays or none: a new bench takes over what the old one holds. */
 static berth_status grow(bench *b) {
-  berth_ctx *ctx = b->plan->ctx;
   bench big = *b;
+  berth_status st;
   size_t n = (size_t)b->n, cap = b->cap < 16 ? 32 : 2 * (size_t)b->cap, width = 4 * (size_t)b->plan->devices;
+  big.pool = berth_i_pool_empty(b->plan->ctx);
   big.cap = (int32_t)cap;
-  big.op = berth_i_alloc(ctx, cap, sizeof *big.op);
-  big.wake = berth_i_alloc(ctx, cap, sizeof *big.wake);
-  big.asked = berth_i_alloc(ctx, cap, sizeof *big.asked);
-  big.rows = berth_i_alloc(ctx, cap * width, sizeof *big.rows);
-  if (!big.op || !big.wake || !big.asked || !big.rows) {
-    release_bench(&big);
-    return berth_i_nomem(ctx);
+  big.op = berth_i_pool_alloc(&big.pool, cap, sizeof *big.op);
+  big.wake = berth_i_pool_alloc(&big.pool, cap, sizeof *big.wake);
+  big.asked = berth_i_pool_alloc(&big.pool, cap, sizeof *big.asked);
+  big.rows = berth_i_pool_alloc(&big.pool, cap * width, sizeof *big.rows);
+  if ((st = berth_i_pool_status(&big.pool)) != BERTH_OK) {
+    berth_i_pool_free(&big.pool);
+    return st;
   }
   if (n > 0) {
     memcpy(big.op, b->op, n * sizeof *b->op);
@@ -48,7 +41,7 @@ static berth_status grow(bench *b) {
     memcpy(big.asked, b->asked, n * sizeof *b->asked);
     memcpy(big.rows, b->rows, n * width * sizeof *b->rows);
   }
-  release_bench(b);
+  berth_i_pool_free(&b->pool);
   *b = big;
   return BERTH_OK;
 }
@@ -267,6 +260,6 @@ berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why) {
     if (p->placed == p->n) break;
     st = step(&b, why);
   } while (st == BERTH_OK);
-  release_bench(&b);
+  berth_i_pool_free(&b.pool);
   return st;
 }

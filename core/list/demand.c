@@ -50,27 +50,19 @@ static void add_member(berth_plan *p, int32_t group, int32_t op) {
 berth_status berth_i_groups_init(berth_plan *p) {
   berth_i_groups *s = &p->groups;
   size_t n = (size_t)p->g->n_groups;
+  berth_status st;
   int32_t i;
-  s->bound = berth_i_alloc(p->ctx, n, sizeof *s->bound);
-  s->permanent = berth_i_zalloc(p->ctx, n, sizeof *s->permanent);
-  s->temporary = berth_i_zalloc(p->ctx, n, sizeof *s->temporary);
-  s->barred = berth_i_zalloc(p->ctx, n * (size_t)p->devices, 1);
-  if (!s->bound || !s->permanent || !s->temporary || !s->barred) return berth_i_nomem(p->ctx);
+  s->bound = berth_i_pool_alloc(&p->pool, n, sizeof *s->bound);
+  s->permanent = berth_i_pool_zalloc(&p->pool, n, sizeof *s->permanent);
+  s->temporary = berth_i_pool_zalloc(&p->pool, n, sizeof *s->temporary);
+  s->barred = berth_i_pool_zalloc(&p->pool, n * (size_t)p->devices, 1);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
   for (i = 0; i < p->n; i++) {
     int32_t group = berth_i_group(p->g, i);
     if (group != BERTH_NONE) add_member(p, group, i);
   }
   return BERTH_OK;
-}
-
-void berth_i_groups_release(berth_plan *p) {
-  berth_i_groups *s = &p->groups;
-  size_t n = (size_t)p->g->n_groups;
-  berth_i_free(p->ctx, s->bound, n, sizeof *s->bound);
-  berth_i_free(p->ctx, s->permanent, n, sizeof *s->permanent);
-  berth_i_free(p->ctx, s->temporary, n, sizeof *s->temporary);
-  berth_i_free(p->ctx, s->barred, n * (size_t)p->devices, 1);
 }
 
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {

@@ -3,6 +3,7 @@
 #ifndef BERTH_ENGINE_INTERNAL_H
 #define BERTH_ENGINE_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "placement/placement_internal.h"
 #include <berth/list.h>
 
@@ -22,12 +23,11 @@ static inline bool berth_i_entry_before(const berth_i_entry *a, const berth_i_en
   if (a->second != b->second) return a->second < b->second;
   return a->item < b->item;
 }
-berth_status berth_i_queue_push(berth_ctx *ctx, berth_i_queue *q, double key, double second, int32_t item);
+berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second, int32_t item);
 /** Needs q->n > 0. */
 berth_i_entry berth_i_queue_pop(berth_i_queue *q);
 /** Keeps the entries for which keep(ud, item) holds. O(n) */
 void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item), const void *ud);
-void berth_i_queue_release(berth_ctx *ctx, berth_i_queue *q);
 
 /* ---- gaps: the free time of one device, for insertion ---- */
 
@@ -38,12 +38,11 @@ typedef struct berth_i_gaps {
 } berth_i_gaps;
 
 /** One gap, from 0 on without end. */
-berth_status berth_i_gaps_init(berth_ctx *ctx, berth_i_gaps *gaps);
-void berth_i_gaps_release(berth_ctx *ctx, berth_i_gaps *gaps);
+berth_status berth_i_gaps_init(berth_i_pool *pool, berth_i_gaps *gaps);
 /** Earliest start >= ready of a stretch of that length. O(log + blocks that are too tight) */
 double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length);
 /** Takes start..finish, as found. */
-berth_status berth_i_gaps_take(berth_ctx *ctx, berth_i_gaps *gaps, double start, double finish);
+berth_status berth_i_gaps_take(berth_i_pool *pool, berth_i_gaps *gaps, double start, double finish);
 
 /* ---- profile: bytes held on one device over time ---- */
 
@@ -55,9 +54,8 @@ typedef struct berth_i_profile {
 } berth_i_profile;
 
 void berth_i_profile_init(berth_i_profile *f);
-void berth_i_profile_release(berth_ctx *ctx, berth_i_profile *f);
 /** From `time` on, `bytes` more (or fewer). O(log n) expected */
-berth_status berth_i_profile_add(berth_ctx *ctx, berth_i_profile *f, double time, double bytes);
+berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time, double bytes);
 /** The most that is held at any time from `time` on, what goes at that very time already gone. O(log n) expected */
 double berth_i_profile_most(const berth_i_profile *f, double time);
 /** The most that is held at any time, at least 0. O(1) */
@@ -127,11 +125,10 @@ typedef struct berth_i_undo {
 
 typedef struct berth_i_wires {
   double *busy;        /* s until which each is taken: channel [devices], duplex [out devices, in devices], pair [devices^2] */
-  size_t n;
-  berth_i_undo *undo;
-  size_t n_undo, cap_undo; /* room for the op with most inputs */
+  berth_i_undo *undo;  /* room for the op with most inputs */
+  size_t n_undo;
   int32_t *landed;     /* tensors that the latest op had sent to its device */
-  size_t n_landed, cap_landed;
+  size_t n_landed;
 } berth_i_wires;
 
 typedef struct berth_i_store {
@@ -157,12 +154,12 @@ typedef struct berth_i_groups {
 typedef struct berth_i_meets {
   int32_t *left;       /* [collectives] members that are not placed (or not finished) */
   double *end;         /* [collectives] latest finish of a member; with none left, the collective's end */
-  int32_t *device;     /* [cap] scratch: devices of members */
-  size_t cap;          /* most members */
+  int32_t *device;     /* [most members] scratch: devices of members */
   bool apart;          /* some devices do not reach one another */
 } berth_i_meets;
 
 struct berth_plan {
+  berth_i_pool pool;         /* of all arrays, those of the way to choose, too */
   berth_ctx *ctx;
   berth_cost *cost;
   const berth_graph *g;
@@ -255,7 +252,6 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why);
 
 /* meets.c: collectives. One is over at the latest finish of its members, plus its price on their devices. */
 berth_status berth_i_meets_init(berth_plan *p);
-void berth_i_meets_release(berth_plan *p);
 /** op is placed (or has finished).  @param k one of the collectives that it is a member of  @param over out: no member is left */
 berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *over);
 /** When the collectives that op waits for are over; 0: it waits for none. */
@@ -269,7 +265,6 @@ double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device);
 
 /* demand.c: what an op asks of a device */
 berth_status berth_i_groups_init(berth_plan *p);
-void berth_i_groups_release(berth_plan *p);
 /** Type, pin, group and forced device allow it. */
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
 /** Bytes that op, and a group bound by it, would take for good; and what it needs beside. */
@@ -284,7 +279,6 @@ static inline double berth_i_plan_param_bytes(const berth_plan *p, int32_t op) {
 
 /* copies.c */
 berth_status berth_i_copies_init(berth_plan *p);
-void berth_i_copies_release(berth_plan *p);
 /** A copy of the tensor is there, or on its way. */
 static inline bool berth_i_has_copy(const berth_plan *p, int32_t tensor, int32_t device) {
   int32_t row = p->copies.row[tensor];
@@ -296,7 +290,6 @@ void berth_i_copy_drop(berth_plan *p, int32_t tensor);
 
 /* arrivals.c: transfers under the links discipline */
 berth_status berth_i_arrivals_init(berth_plan *p);
-void berth_i_arrivals_release(berth_plan *p);
 /** When the inputs of op could be on each device; INFINITY: unreachable. */
 void berth_i_ready_row(berth_plan *p, int32_t op, double *row);
 double berth_i_ready_at(berth_plan *p, int32_t op, int32_t device);
@@ -305,7 +298,6 @@ berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *re
 
 /* store.c, residency.c: memory */
 berth_status berth_i_store_init(berth_plan *p);
-void berth_i_store_release(berth_plan *p);
 /** Bytes missing for op on device from `start` on; <= 0: it fits. */
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start);
 /** It fits: the same, sooner known. */
@@ -319,7 +311,6 @@ berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, d
 /** Charges a placed op; after its transfers are made, before its group is bound. */
 berth_status berth_i_store_charge(berth_plan *p, int32_t op);
 berth_status berth_i_residency_init(berth_plan *p);
-void berth_i_residency_release(berth_plan *p);
 double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start);
 bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double start);
 berth_status berth_i_residency_charge(berth_plan *p, int32_t op);

@@ -24,14 +24,11 @@ static void measure(berth_i_gap_block *b) {
   }
 }
 
-static berth_status insert_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
-  berth_status st;
-  gap *at = berth_i_alloc(ctx, GAPS_PER_BLOCK, sizeof *at);
-  if (!at) return berth_i_nomem(ctx);
-  if ((st = berth_i_grow(ctx, (void **)&gaps->block, &gaps->cap, gaps->n + 1, sizeof *gaps->block)) != BERTH_OK) {
-    berth_i_free(ctx, at, GAPS_PER_BLOCK, sizeof *at);
-    return st;
-  }
+static berth_status insert_block(berth_i_pool *pool, berth_i_gaps *gaps, size_t i) {
+  gap *at;
+  berth_status st = berth_i_pool_grow(pool, (void **)&gaps->block, &gaps->cap, gaps->n + 1, sizeof *gaps->block);
+  if (st != BERTH_OK) return st;
+  if (!(at = berth_i_pool_alloc(pool, GAPS_PER_BLOCK, sizeof *at))) return berth_i_pool_status(pool);
   memmove(&gaps->block[i + 1], &gaps->block[i], (gaps->n - i) * sizeof *gaps->block);
   gaps->block[i].at = at;
   gaps->block[i].n = 0;
@@ -39,21 +36,15 @@ static berth_status insert_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
   return BERTH_OK;
 }
 
-berth_status berth_i_gaps_init(berth_ctx *ctx, berth_i_gaps *gaps) {
+berth_status berth_i_gaps_init(berth_i_pool *pool, berth_i_gaps *gaps) {
   berth_status st;
   memset(gaps, 0, sizeof *gaps);
-  if ((st = insert_block(ctx, gaps, 0)) != BERTH_OK) return st;
+  if ((st = insert_block(pool, gaps, 0)) != BERTH_OK) return st;
   gaps->block[0].at[0].start = 0;
   gaps->block[0].at[0].finish = INFINITY;
   gaps->block[0].n = 1;
   measure(&gaps->block[0]);
   return BERTH_OK;
-}
-
-void berth_i_gaps_release(berth_ctx *ctx, berth_i_gaps *gaps) {
-  size_t i;
-  for (i = 0; i < gaps->n; i++) berth_i_free(ctx, gaps->block[i].at, GAPS_PER_BLOCK, sizeof(gap));
-  berth_i_free(ctx, gaps->block, gaps->cap, sizeof *gaps->block);
 }
 
 /* The first block whose last gap ends at `time` or later. */
@@ -90,9 +81,9 @@ double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length) 
   }
 }
 
-static berth_status split_block(berth_ctx *ctx, berth_i_gaps *gaps, size_t i) {
+static berth_status split_block(berth_i_pool *pool, berth_i_gaps *gaps, size_t i) {
   berth_i_gap_block *low, *high;
-  berth_status st = insert_block(ctx, gaps, i + 1);
+  berth_status st = insert_block(pool, gaps, i + 1);
   if (st != BERTH_OK) return st;
   low = &gaps->block[i];
   high = &gaps->block[i + 1];
@@ -129,12 +120,12 @@ static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
   at->finish = start;
 }
 
-berth_status berth_i_gaps_take(berth_ctx *ctx, berth_i_gaps *gaps, double start, double finish) {
+berth_status berth_i_gaps_take(berth_i_pool *pool, berth_i_gaps *gaps, double start, double finish) {
   size_t i = block_at(gaps, finish);
   berth_i_gap_block *b;
   berth_status st;
   if (gaps->block[i].n == GAPS_PER_BLOCK) {
-    if ((st = split_block(ctx, gaps, i)) != BERTH_OK) return st;
+    if ((st = split_block(pool, gaps, i)) != BERTH_OK) return st;
     i = block_at(gaps, finish);
   }
   b = &gaps->block[i];

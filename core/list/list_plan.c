@@ -3,23 +3,28 @@
 
 /* ---- life ---- */
 
-static bool alloc_plan(berth_plan *p) {
+static berth_status alloc_plan(berth_plan *p) {
   size_t n = (size_t)p->n, d = (size_t)p->devices;
-  return (p->priority = berth_i_zalloc(p->ctx, n, sizeof *p->priority)) != NULL
-      && (p->pending = berth_i_alloc(p->ctx, n, sizeof *p->pending)) != NULL
-      && (p->free_at = berth_i_zalloc(p->ctx, d, sizeof *p->free_at)) != NULL
-      && (p->load = berth_i_zalloc(p->ctx, d, sizeof *p->load)) != NULL
-      && (p->last = berth_i_alloc(p->ctx, d, sizeof *p->last)) != NULL
-      && (p->ready = berth_i_alloc(p->ctx, 6 * d, sizeof *p->ready)) != NULL;
+  p->priority = berth_i_pool_zalloc(&p->pool, n, sizeof *p->priority);
+  p->pending = berth_i_pool_alloc(&p->pool, n, sizeof *p->pending);
+  p->free_at = berth_i_pool_zalloc(&p->pool, d, sizeof *p->free_at);
+  p->load = berth_i_pool_zalloc(&p->pool, d, sizeof *p->load);
+  p->last = berth_i_pool_alloc(&p->pool, d, sizeof *p->last);
+  p->ready = berth_i_pool_alloc(&p->pool, d, sizeof *p->ready);
+  p->est = berth_i_pool_alloc(&p->pool, d, sizeof *p->est);
+  p->eft = berth_i_pool_alloc(&p->pool, d, sizeof *p->eft);
+  p->score = berth_i_pool_alloc(&p->pool, d, sizeof *p->score);
+  p->shown = berth_i_pool_alloc(&p->pool, 2 * d, sizeof *p->shown);
+  return berth_i_pool_status(&p->pool);
 }
 
 static berth_status init_gaps(berth_plan *p) {
   berth_status st = BERTH_OK;
   int32_t d;
   if (p->setup->policy.fit != BERTH_FIT_INSERTION) return BERTH_OK;
-  p->gaps = berth_i_zalloc(p->ctx, (size_t)p->devices, sizeof *p->gaps);
+  p->gaps = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *p->gaps);
   if (!p->gaps) return berth_i_nomem(p->ctx);
-  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = berth_i_gaps_init(p->ctx, &p->gaps[d]);
+  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = berth_i_gaps_init(&p->pool, &p->gaps[d]);
   return st;
 }
 
@@ -31,11 +36,7 @@ static berth_status fill_plan(berth_plan *p) {
   p->device = p->answer->device;
   p->start = p->answer->start;
   p->finish = p->answer->finish;
-  if (!alloc_plan(p)) return berth_i_nomem(p->ctx);
-  p->est = p->ready + p->devices;
-  p->eft = p->est + p->devices;
-  p->score = p->eft + p->devices;
-  p->shown = p->score + p->devices;
+  if ((st = alloc_plan(p)) != BERTH_OK) return st;
   for (d = 0; d < p->devices; d++) p->last[d] = BERTH_NONE;
   if ((st = init_gaps(p)) != BERTH_OK) return st;
   if ((st = berth_i_meets_init(p)) != BERTH_OK) return st;
@@ -50,7 +51,7 @@ static double patience_of(const berth_plan *p) {
 }
 
 berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, berth_plan **out) {
-  berth_plan *p = berth_i_zalloc(cost->ctx, 1, sizeof *p);
+  berth_plan *p = berth_i_pool_object(cost->ctx, sizeof *p);
   berth_status st;
   if (!p) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
@@ -72,26 +73,9 @@ berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, bert
 }
 
 void berth_i_plan_release(berth_plan *p) {
-  size_t n, d;
-  int32_t i;
   if (!p) return;
-  n = (size_t)p->n;
-  d = (size_t)p->devices;
-  for (i = 0; p->gaps && i < p->devices; i++) berth_i_gaps_release(p->ctx, &p->gaps[i]);
-  berth_i_free(p->ctx, p->gaps, d, sizeof *p->gaps);
-  berth_i_store_release(p);
-  berth_i_meets_release(p);
-  berth_i_arrivals_release(p);
-  berth_i_queue_release(p->ctx, &p->running);
-  berth_i_free(p->ctx, p->fresh, p->cap_fresh, sizeof *p->fresh);
-  berth_i_free(p->ctx, p->priority, n, sizeof *p->priority);
-  berth_i_free(p->ctx, p->pending, n, sizeof *p->pending);
-  berth_i_free(p->ctx, p->free_at, d, sizeof *p->free_at);
-  berth_i_free(p->ctx, p->load, d, sizeof *p->load);
-  berth_i_free(p->ctx, p->last, d, sizeof *p->last);
-  berth_i_free(p->ctx, p->ready, 6 * d, sizeof *p->ready);
   berth_placement_release(p->answer);
-  berth_i_free(p->ctx, p, 1, sizeof *p);
+  berth_i_pool_free(&p->pool);
 }
 
 /* ---- what a policy may ask ---- */
@@ -125,7 +109,7 @@ int32_t berth_plan_last(const berth_plan *p, int32_t device) {
 /* ---- candidates ---- */
 
 static berth_status push_fresh(berth_plan *p, int32_t op) {
-  berth_status st = berth_i_grow(p->ctx, (void **)&p->fresh, &p->cap_fresh, p->n_fresh + 1, sizeof *p->fresh);
+  berth_status st = berth_i_pool_grow(&p->pool, (void **)&p->fresh, &p->cap_fresh, p->n_fresh + 1, sizeof *p->fresh);
   if (st == BERTH_OK) p->fresh[p->n_fresh++] = op;
   return st;
 }
@@ -284,7 +268,7 @@ static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double rea
   p->load[device] += length;
   if (p->finish[op] > p->free_at[device]) p->free_at[device] = p->finish[op];
   p->last[device] = op;
-  return p->gaps ? berth_i_gaps_take(p->ctx, &p->gaps[device], start, start + length) : BERTH_OK;
+  return p->gaps ? berth_i_gaps_take(&p->pool, &p->gaps[device], start, start + length) : BERTH_OK;
 }
 
 berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device) {
@@ -295,7 +279,7 @@ berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device) {
   if ((st = berth_i_store_charge(p, op)) != BERTH_OK) return st;
   bind_group(p, op, device);
   if (!berth_i_plan_finished(p)) return release_consumers(p, op);
-  return berth_i_queue_push(p->ctx, &p->running, p->finish[op], p->placed, op);
+  return berth_i_queue_push(&p->pool, &p->running, p->finish[op], p->placed, op);
 }
 
 /* Every finish may be one such step. */

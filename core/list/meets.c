@@ -21,24 +21,16 @@ berth_status berth_i_meets_init(berth_plan *p) {
   const berth_graph *g = p->g;
   berth_i_meets *m = &p->meets;
   size_t n = (size_t)g->n_collectives;
+  berth_status st;
   int32_t k;
   if (n == 0) return BERTH_OK;
-  m->cap = most_members(g);
-  m->left = berth_i_alloc(p->ctx, n, sizeof *m->left);
-  m->end = berth_i_zalloc(p->ctx, n, sizeof *m->end);
-  m->device = berth_i_alloc(p->ctx, m->cap, sizeof *m->device);
-  if (!m->left || !m->end || !m->device) return berth_i_nomem(p->ctx);
+  m->left = berth_i_pool_alloc(&p->pool, n, sizeof *m->left);
+  m->end = berth_i_pool_zalloc(&p->pool, n, sizeof *m->end);
+  m->device = berth_i_pool_alloc(&p->pool, most_members(g), sizeof *m->device);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (k = 0; k < g->n_collectives; k++) m->left[k] = g->collectives[k].n_members;
   m->apart = any_unreachable(p->cost->t);
   return BERTH_OK;
-}
-
-void berth_i_meets_release(berth_plan *p) {
-  berth_i_meets *m = &p->meets;
-  size_t n = (size_t)p->g->n_collectives;
-  berth_i_free(p->ctx, m->left, n, sizeof *m->left);
-  berth_i_free(p->ctx, m->end, n, sizeof *m->end);
-  berth_i_free(p->ctx, m->device, m->cap, sizeof *m->device);
 }
 
 static berth_status price(berth_plan *p, int32_t k, double *length) {

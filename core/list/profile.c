@@ -18,8 +18,6 @@ void berth_i_profile_init(berth_i_profile *f) {
   f->root = BERTH_NONE;
 }
 
-void berth_i_profile_release(berth_ctx *ctx, berth_i_profile *f) { berth_i_free(ctx, f->node, f->cap, sizeof *f->node); }
-
 static double sum_of(const berth_i_profile *f, int32_t i) { return i == BERTH_NONE ? 0 : f->node[i].sum; }
 static double most_of(const berth_i_profile *f, int32_t i) { return i == BERTH_NONE ? 0 : f->node[i].most; }
 
@@ -77,11 +75,11 @@ static int32_t insert(berth_i_profile *f, int32_t i, int32_t fresh) {
   return i;
 }
 
-berth_status berth_i_profile_add(berth_ctx *ctx, berth_i_profile *f, double time, double bytes) {
+berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time, double bytes) {
   berth_i_profile_node *v;
   berth_status st;
   if (bytes == 0) return BERTH_OK;
-  if ((st = berth_i_grow(ctx, (void **)&f->node, &f->cap, f->n + 1, sizeof *f->node)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(pool, (void **)&f->node, &f->cap, f->n + 1, sizeof *f->node)) != BERTH_OK) return st;
   v = &f->node[f->n];
   v->time = time;
   v->change = v->sum = bytes;

@@ -1,11 +1,11 @@
 /* Min-heap of entries, four children to a node: shallower, and the children share cache lines. */
 #include "engine_internal.h"
 
-berth_status berth_i_queue_push(berth_ctx *ctx, berth_i_queue *q, double key, double second, int32_t item) {
+berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second, int32_t item) {
   berth_i_entry e = { key, second, item };
   size_t i = q->n;
   if (q->n == q->cap) {
-    berth_status st = berth_i_grow(ctx, (void **)&q->at, &q->cap, q->n + 1, sizeof *q->at);
+    berth_status st = berth_i_pool_grow(pool, (void **)&q->at, &q->cap, q->n + 1, sizeof *q->at);
     if (st != BERTH_OK) return st;
   }
   q->n++;
@@ -55,7 +55,3 @@ void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t
   }
 }
 
-void berth_i_queue_release(berth_ctx *ctx, berth_i_queue *q) {
-  berth_i_free(ctx, q->at, q->cap, sizeof *q->at);
-  memset(q, 0, sizeof *q);
-}

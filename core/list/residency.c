@@ -23,19 +23,14 @@ static double end_of(const berth_plan *p, int32_t op) {
 /* The backward one of two twins is the one that comes later in topological order. */
 static berth_status mark_backward(berth_plan *p) {
   const berth_graph *g = p->g;
-  uint8_t *seen;
-  int32_t i;
+  uint8_t *seen, *backward;
   if (p->setup->memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
-  seen = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
-  p->store.backward = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
-  if (!seen || !p->store.backward) {
-    berth_i_free(p->ctx, seen, (size_t)p->n, 1);
-    return berth_i_nomem(p->ctx);
-  }
-  for (i = 0; i < p->n; i++) {
+  if (!(p->store.backward = backward = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1))) return berth_i_nomem(p->ctx);
+  if (!(seen = berth_i_zalloc(p->ctx, (size_t)p->n, 1))) return berth_i_nomem(p->ctx);
+  for (int32_t i = 0; i < p->n; i++) {
     int32_t op = g->topo[i], twin = g->twin[op];
     seen[op] = 1;
-    p->store.backward[op] = twin != BERTH_NONE && seen[twin];
+    backward[op] = twin != BERTH_NONE && seen[twin];
   }
   berth_i_free(p->ctx, seen, (size_t)p->n, 1);
   return BERTH_OK;
@@ -63,29 +58,16 @@ berth_status berth_i_residency_init(berth_plan *p) {
   for (i = 0; i < p->n; i++) {
     if (p->g->in_at[i + 1] - p->g->in_at[i] > inputs) inputs = p->g->in_at[i + 1] - p->g->in_at[i];
   }
-  s->profile = berth_i_alloc(p->ctx, (size_t)p->devices, sizeof *s->profile);
-  if (!s->profile) return berth_i_nomem(p->ctx);
+  s->profile = berth_i_pool_alloc(&p->pool, (size_t)p->devices, sizeof *s->profile);
+  s->waits = berth_i_pool_alloc(&p->pool, tensors, sizeof *s->waits);
+  s->until = berth_i_pool_zalloc(&p->pool, tensors, sizeof *s->until);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (i = 0; i < p->devices; i++) berth_i_profile_init(&s->profile[i]);
-  s->waits = berth_i_alloc(p->ctx, tensors, sizeof *s->waits);
-  s->until = berth_i_zalloc(p->ctx, tensors, sizeof *s->until);
-  if (!s->waits || !s->until) return berth_i_nomem(p->ctx);
-  st = berth_i_grow(p->ctx, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at);
+  st = berth_i_pool_grow(&p->pool, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at);
   if (st != BERTH_OK) return st;
   if ((st = mark_backward(p)) != BERTH_OK) return st;
   count_waits(p);
   return BERTH_OK;
-}
-
-void berth_i_residency_release(berth_plan *p) {
-  berth_i_store *s = &p->store;
-  size_t tensors = (size_t)p->g->n_tensors;
-  int32_t d;
-  for (d = 0; s->profile && d < p->devices; d++) berth_i_profile_release(p->ctx, &s->profile[d]);
-  berth_i_free(p->ctx, s->profile, (size_t)p->devices, sizeof *s->profile);
-  berth_i_free(p->ctx, s->waits, tensors, sizeof *s->waits);
-  berth_i_free(p->ctx, s->until, tensors, sizeof *s->until);
-  berth_i_free(p->ctx, s->backward, (size_t)p->n, 1);
-  berth_i_queue_release(p->ctx, &s->scratch);
 }
 
 /* ---- asking ---- */
@@ -97,7 +79,7 @@ static void list_copies(berth_plan *p, int32_t op, int32_t device) {
   for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     if (p->device[u] == device || (p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) continue;
-    berth_i_queue_push(p->ctx, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t); /* there is room */
+    berth_i_queue_push(&p->pool, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t); /* there is room */
   }
 }
 
@@ -152,7 +134,7 @@ static berth_status let_go(berth_plan *p, int32_t tensor) {
   for (d = 0; d < p->devices; d++) {
     berth_status st;
     if (isnan(used[d])) continue;
-    st = berth_i_profile_add(p->ctx, &p->store.profile[d], fmax(used[d], p->store.until[tensor]), -bytes);
+    st = berth_i_profile_add(&p->pool, &p->store.profile[d], fmax(used[d], p->store.until[tensor]), -bytes);
     if (st != BERTH_OK) return st;
   }
   p->store.released = true;
@@ -220,8 +202,8 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   double workspace = berth_i_workspace(p->g, op);
   berth_status st;
   p->store.held[device] += berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
-  if ((st = berth_i_profile_add(p->ctx, f, p->start[op], berth_i_output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
-  if ((st = berth_i_profile_add(p->ctx, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
+  if ((st = berth_i_profile_add(&p->pool, f, p->start[op], berth_i_output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
+  if ((st = berth_i_profile_add(&p->pool, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
   if ((st = write_outputs(p, op)) != BERTH_OK) return st;
   if ((st = read_inputs(p, op)) != BERTH_OK) return st;
   return end_backward(p, op);

@@ -83,37 +83,27 @@ static berth_status run(berth_i_sct *s, berth_obstacle *why) {
 
 static berth_status init(berth_i_sct *s, berth_plan *p) {
   size_t n = (size_t)p->n;
+  berth_status st;
   int32_t i;
   s->plan = p;
   s->favourite = p->setup->favourite;
   s->ask = p->setup->published ? berth_i_sct_ask_published : berth_i_sct_ask;
   s->frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
-  s->line = berth_i_zalloc(p->ctx, (size_t)p->devices, sizeof *s->line);
-  s->candidate = berth_i_alloc(p->ctx, n, sizeof *s->candidate);
-  s->seat = berth_i_alloc(p->ctx, n, sizeof *s->seat);
-  if (!s->line || !s->candidate || !s->seat) return berth_i_nomem(p->ctx);
+  s->line = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *s->line);
+  s->candidate = berth_i_pool_alloc(&p->pool, n, sizeof *s->candidate);
+  s->seat = berth_i_pool_alloc(&p->pool, n, sizeof *s->seat);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (i = 0; i < p->n; i++) s->seat[i] = BERTH_NONE;
   for (i = 0; i < p->devices; i++) s->line[i].kept = BERTH_NONE;
   if (p->setup->published) berth_i_sct_measure_published(s);
   if (berth_i_plan_contended(p) || p->setup->published) return BERTH_OK;
-  s->everywhere = berth_i_alloc(p->ctx, n, sizeof *s->everywhere);
+  s->everywhere = berth_i_pool_alloc(&p->pool, n, sizeof *s->everywhere);
   return s->everywhere ? BERTH_OK : berth_i_nomem(p->ctx);
-}
-
-static void release(berth_i_sct *s, berth_plan *p) {
-  size_t n = (size_t)p->n, devices = (size_t)p->devices;
-  int32_t d;
-  for (d = 0; s->line && d < p->devices; d++) berth_i_sct_release_line(p->ctx, &s->line[d]);
-  berth_i_free(p->ctx, s->line, devices, sizeof *s->line);
-  berth_i_free(p->ctx, s->candidate, n, sizeof *s->candidate);
-  berth_i_free(p->ctx, s->seat, n, sizeof *s->seat);
-  berth_i_free(p->ctx, s->everywhere, n, sizeof *s->everywhere);
 }
 
 berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why) {
   berth_i_sct s = { 0 };
   berth_status st = init(&s, p);
   if (st == BERTH_OK) st = run(&s, why);
-  release(&s, p);
   return st;
 }

@@ -52,7 +52,6 @@ bool berth_i_sct_dead(const berth_i_sct *s, int32_t op, int32_t device);
 berth_status berth_i_sct_settle(berth_i_sct *s, int32_t device);
 /** The same, for open alone, after its top was taken. */
 berth_status berth_i_sct_check_open(berth_i_sct *s, int32_t device);
-void berth_i_sct_release_line(berth_ctx *ctx, berth_i_line *k);
 
 /* ---- the two rules ---- */
 

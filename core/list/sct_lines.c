@@ -20,13 +20,13 @@ static void tidy(berth_i_sct *s, berth_i_queue *q) {
 }
 
 static berth_status push_open(berth_i_sct *s, int32_t d, int32_t op) {
-  return berth_i_queue_push(s->plan->ctx, &s->line[d].open, -s->plan->priority[op], 0, op);
+  return berth_i_queue_push(&s->plan->pool, &s->line[d].open, -s->plan->priority[op], 0, op);
 }
 
 berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double ready) {
   berth_plan *p = s->plan;
   if (ready <= p->now) return push_open(s, d, op);
-  return berth_i_queue_push(p->ctx, &s->line[d].waiting, ready, -p->priority[op], op);
+  return berth_i_queue_push(&p->pool, &s->line[d].waiting, ready, -p->priority[op], op);
 }
 
 /* ---- the top of a line ---- */
@@ -34,7 +34,7 @@ berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double read
 static berth_status park(berth_i_sct *s, int32_t d, int32_t op) {
   if (!s->frees) return BERTH_OK; /* what does not fit now never will */
   berth_i_plan_vain(s->plan, op);
-  return berth_i_queue_push(s->plan->ctx, &s->line[d].parked, berth_i_store_least(s->plan, op), 0, op);
+  return berth_i_queue_push(&s->plan->pool, &s->line[d].parked, berth_i_store_least(s->plan, op), 0, op);
 }
 
 /* Its inputs may come later than thought (channels), or may have come earlier than now (the room depends on it). */
@@ -176,9 +176,3 @@ berth_status berth_i_sct_after(berth_i_sct *s, int32_t op) {
   return st;
 }
 
-void berth_i_sct_release_line(berth_ctx *ctx, berth_i_line *k) {
-  berth_i_queue_release(ctx, &k->open);
-  berth_i_queue_release(ctx, &k->waiting);
-  berth_i_queue_release(ctx, &k->aside);
-  berth_i_queue_release(ctx, &k->parked);
-}

@@ -83,7 +83,7 @@ static berth_status find_urgent(berth_i_sct *s, int32_t d, int32_t child, bool *
     *found = from <= p->now;
     if (*found) break;
     berth_i_queue_pop(&k->open);
-    st = berth_i_queue_push(p->ctx, &k->aside, from, -p->priority[op], op);
+    st = berth_i_queue_push(&p->pool, &k->aside, from, -p->priority[op], op);
     if (st == BERTH_OK) st = berth_i_sct_check_open(s, d);
   }
   return st;

@@ -84,7 +84,7 @@ bool berth_i_store_full(const berth_plan *p, int32_t device, double least) {
 berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, double time) {
   double bytes = berth_i_resident(p->g, tensor);
   if (p->setup->rule == BERTH_I_RULE_STRICT) p->store.held[device] += bytes;
-  if (p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_profile_add(p->ctx, &p->store.profile[device], time, bytes);
+  if (p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_profile_add(&p->pool, &p->store.profile[device], time, bytes);
   return BERTH_OK;
 }
 
@@ -158,7 +158,7 @@ static berth_status reserve_forced(berth_plan *p) {
   int32_t op;
   bool choice = p->devices > 1 && p->cost->n_classes == 1 && !p->g->pin && !p->setup->forced;
   if (choice) return BERTH_OK;
-  p->prepaid = berth_i_zalloc(p->ctx, (size_t)p->n, 1);
+  p->prepaid = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1);
   if (!p->prepaid) return berth_i_nomem(p->ctx);
   for (op = 0; op < p->n; op++) {
     int32_t device = berth_i_demand_reserved(p, op) ? BERTH_NONE : only_device(p, op);
@@ -171,7 +171,7 @@ static berth_status reserve_forced(berth_plan *p) {
 static berth_status count_readers(berth_plan *p) {
   const berth_graph *g = p->g;
   int32_t op, i;
-  p->store.readers = berth_i_zalloc(p->ctx, (size_t)p->n, sizeof *p->store.readers);
+  p->store.readers = berth_i_pool_zalloc(&p->pool, (size_t)p->n, sizeof *p->store.readers);
   if (!p->store.readers) return berth_i_nomem(p->ctx);
   for (op = 0; op < p->n; op++) {
     for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) p->store.readers[op] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
@@ -184,10 +184,10 @@ berth_status berth_i_store_init(berth_plan *p) {
   size_t n = (size_t)p->devices;
   int32_t d;
   berth_status st;
-  s->held = berth_i_zalloc(p->ctx, n, sizeof *s->held);
-  s->temporary = berth_i_zalloc(p->ctx, n, sizeof *s->temporary);
-  s->limit = berth_i_alloc(p->ctx, n, sizeof *s->limit);
-  if (!s->held || !s->temporary || !s->limit) return berth_i_nomem(p->ctx);
+  s->held = berth_i_pool_zalloc(&p->pool, n, sizeof *s->held);
+  s->temporary = berth_i_pool_zalloc(&p->pool, n, sizeof *s->temporary);
+  s->limit = berth_i_pool_alloc(&p->pool, n, sizeof *s->limit);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (d = 0; d < p->devices; d++) s->limit[d] = p->cost->t->devices[d].memory;
   if (p->g->n_groups > 0 && (st = berth_i_groups_init(p)) != BERTH_OK) return st;
   switch (p->setup->rule) {
@@ -201,14 +201,3 @@ berth_status berth_i_store_init(berth_plan *p) {
   }
 }
 
-void berth_i_store_release(berth_plan *p) {
-  berth_i_store *s = &p->store;
-  size_t n = (size_t)p->devices;
-  berth_i_free(p->ctx, s->held, n, sizeof *s->held);
-  berth_i_free(p->ctx, s->temporary, n, sizeof *s->temporary);
-  berth_i_free(p->ctx, s->limit, n, sizeof *s->limit);
-  berth_i_free(p->ctx, s->readers, (size_t)p->n, sizeof *s->readers);
-  berth_i_free(p->ctx, p->prepaid, (size_t)p->n, 1);
-  berth_i_groups_release(p);
-  berth_i_residency_release(p);
-}

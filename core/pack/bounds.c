@@ -10,31 +10,21 @@ static const double CASES_WORK = 1500, MOST_CASES_WORK = 2e6; /* steps of bin co
 /* ---- sizes ------------------------------------------------------------------------------- */
 
 typedef struct sizes {
+  berth_i_pool pool;
   double *at;      /* [n] different, largest first */
   int32_t *count;  /* [n] units of that size */
   int32_t n;
   double sum;
 } sizes;
 
-static void sizes_release(berth_ctx *ctx, int32_t units, sizes *s) {
-  berth_i_free(ctx, s->at, (size_t)units, sizeof *s->at);
-  berth_i_free(ctx, s->count, (size_t)units, sizeof *s->count);
-}
-
 static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t units, sizes *s) {
-  int32_t i;
-  memset(s, 0, sizeof *s);
-  s->at = berth_i_alloc(ctx, (size_t)units, sizeof *s->at);
-  s->count = berth_i_zalloc(ctx, (size_t)units, sizeof *s->count);
-  if (!s->at || !s->count) {
-    sizes_release(ctx, units, s);
-    return berth_i_nomem(ctx);
-  }
-  if (units > 0) {
-    memcpy(s->at, bytes, (size_t)units * sizeof *s->at);
-    berth_i_sort_numbers_down(s->at, units);
-  }
-  for (i = 0; i < units && s->at[i] > 0; i++) {
+  berth_status st;
+  *s = (sizes){ .pool = berth_i_pool_empty(ctx) };
+  s->at = berth_i_pool_copy(&s->pool, bytes, (size_t)units, sizeof *s->at);
+  s->count = berth_i_pool_zalloc(&s->pool, (size_t)units, sizeof *s->count);
+  if ((st = berth_i_pool_status(&s->pool)) != BERTH_OK) return st;
+  berth_i_sort_numbers_down(s->at, units);
+  for (int32_t i = 0; i < units && s->at[i] > 0; i++) {
     s->sum += s->at[i];
     if (s->n > 0 && s->at[s->n - 1] == s->at[i]) {
       s->count[s->n - 1]++;
@@ -174,9 +164,8 @@ static berth_status prove_by_sizes(const berth_i_units *u, const berth_i_kinds *
 berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   sizes s;
   berth_status st = sizes_init(u->cost->ctx, k->least.held, u->n, &s);
-  if (st != BERTH_OK) return st;
-  st = prove_by_sizes(u, k, &s, placer, why);
-  sizes_release(u->cost->ctx, u->n, &s);
+  if (st == BERTH_OK) st = prove_by_sizes(u, k, &s, placer, why);
+  berth_i_pool_free(&s.pool);
   return st;
 }
 
@@ -220,7 +209,7 @@ static berth_status search_with_copies(const berth_i_units *u, const berth_i_kin
   for (i = 0; i < u->n; i++) order[i] = i;
   st = berth_i_packing_search(&packing, order, &tries, NULL, NULL, &found);
   *unfit = st == BERTH_OK && !found && tries > 0;
-  berth_i_packing_release(&packing);
+  berth_i_pool_free(&packing.pool);
   return st;
 }
 
@@ -265,21 +254,19 @@ static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k
 }
 
 berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
-  berth_ctx *ctx = u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, ops = (size_t)u->n_ops, devices = (size_t)k->devices;
-  int32_t *at = berth_i_alloc(ctx, n + ops, sizeof *at);
-  double *limit = berth_i_alloc(ctx, devices, sizeof *limit), *none = berth_i_zalloc(ctx, n, sizeof *none);
+  int32_t *at = berth_i_pool_alloc(&scratch, n + ops, sizeof *at);
+  double *limit = berth_i_pool_alloc(&scratch, devices, sizeof *limit), *none = berth_i_pool_zalloc(&scratch, n, sizeof *none);
   double missing = 0;
   bool unfit = false;
-  berth_status st = at && limit && none ? BERTH_OK : berth_i_nomem(ctx);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     fill_limits(k, 0, limit);
     st = try_all(u, k, cases_work(u), limit, none, at, &unfit);
   }
   if (st == BERTH_OK && unfit) st = least_missing(u, k, limit, none, at, &missing);
   if (st == BERTH_OK && unfit) st = say_exhausted(u, k, placer, missing, why);
-  berth_i_free(ctx, at, n + ops, sizeof *at);
-  berth_i_free(ctx, limit, devices, sizeof *limit);
-  berth_i_free(ctx, none, n, sizeof *none);
+  berth_i_pool_free(&scratch);
   return st;
 }

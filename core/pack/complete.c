@@ -256,29 +256,22 @@ static void run(completion *c, int32_t *at, berth_i_verdict *verdict) {
 
 berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
                                    double work, int32_t *at, berth_i_verdict *verdict) {
-  completion c = { 0 };
-  berth_ctx *ctx = u->cost->ctx;
+  completion c = { .u = u, .devices = u->cost->n_devices, .work = work };
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
-  berth_status st = BERTH_OK;
+  berth_status st;
   *verdict = BERTH_I_UNKNOWN;
   if (devices > MOST_DEVICES) return BERTH_OK;
-  c.u = u;
-  c.devices = u->cost->n_devices;
-  c.work = work;
-  c.order = berth_i_alloc(ctx, n, sizeof *c.order);
-  c.sort = berth_i_zalloc(ctx, n, sizeof *c.sort);
-  if (!c.order || !c.sort) st = berth_i_nomem(ctx);
-  if (st == BERTH_OK) {
-    memcpy(c.limit, limit, devices * sizeof *limit);
-    rank_units(&c, size, temporary);
-    count_sorts(&c);
-    cap_limits(&c);
-    c.take = berth_i_zalloc(ctx, devices * (size_t)c.sorts, sizeof *c.take);
-    if (c.take) run(&c, at, verdict);
-    else st = berth_i_nomem(ctx);
-  }
-  berth_i_free(ctx, c.take, devices * (size_t)c.sorts, sizeof *c.take);
-  berth_i_free(ctx, c.order, n, sizeof *c.order);
-  berth_i_free(ctx, c.sort, n, sizeof *c.sort);
+  c.order = berth_i_pool_alloc(&scratch, n, sizeof *c.order);
+  c.sort = berth_i_pool_zalloc(&scratch, n, sizeof *c.sort);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  memcpy(c.limit, limit, devices * sizeof *limit);
+  rank_units(&c, size, temporary);
+  count_sorts(&c);
+  cap_limits(&c);
+  c.take = berth_i_pool_zalloc(&scratch, devices * (size_t)c.sorts, sizeof *c.take);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) run(&c, at, verdict);
+done:
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -8,6 +8,7 @@ enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 6, FEW_OPS_AND_EDGES = 40000 };
 static const double NEAR_IDEAL = 1.25;
 
 typedef struct retry {
+  berth_i_pool pool;
   berth_cost *cost;
   const berth_i_setup *setup;
   const berth_place_options *opts;
@@ -122,7 +123,7 @@ static berth_status pack_near(retry *r, const int32_t *start, bool *found) {
   memcpy(k.limit, r->limit, (size_t)r->cost->n_devices * sizeof *r->limit);
   st = berth_i_pack_near(&k, start, r->at, found);
   for (d = 0; d < r->cost->n_devices; d++) r->held[d] = k.used[d] + k.temporary[d];
-  berth_i_packing_release(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }
 
@@ -195,7 +196,7 @@ static berth_status try_packed(retry *r, berth_obstacle *why) {
   berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
   if (st != BERTH_OK) return st;
   st = berth_i_packing_rescue(&k, r->setup->placer, r->opts, why);
-  berth_i_packing_release(&k);
+  berth_i_pool_free(&k.pool);
   return st == BERTH_OK ? plan_on(r, why) : st;
 }
 
@@ -243,28 +244,15 @@ static berth_status try_shares(retry *r, berth_obstacle *why) {
 /* ---- the door ---------------------------------------------------------------------------- */
 
 static berth_status alloc_retry(retry *r) {
-  berth_ctx *ctx = r->cost->ctx;
   size_t n = (size_t)r->cost->g->n_ops;
-  r->ample = berth_i_alloc(ctx, n, sizeof *r->ample);
-  r->device = berth_i_alloc(ctx, n, sizeof *r->device);
-  r->forced = berth_i_alloc(ctx, n, sizeof *r->forced);
-  r->start = berth_i_alloc(ctx, n, sizeof *r->start);
-  r->at = berth_i_alloc(ctx, n, sizeof *r->at);
-  r->limit = berth_i_alloc(ctx, 2 * (size_t)r->cost->n_devices, sizeof *r->limit);
+  r->ample = berth_i_pool_alloc(&r->pool, n, sizeof *r->ample);
+  r->device = berth_i_pool_alloc(&r->pool, n, sizeof *r->device);
+  r->forced = berth_i_pool_alloc(&r->pool, n, sizeof *r->forced);
+  r->start = berth_i_pool_alloc(&r->pool, n, sizeof *r->start);
+  r->at = berth_i_pool_alloc(&r->pool, n, sizeof *r->at);
+  r->limit = berth_i_pool_alloc(&r->pool, 2 * (size_t)r->cost->n_devices, sizeof *r->limit);
   r->held = r->limit ? r->limit + r->cost->n_devices : NULL;
-  return r->ample && r->device && r->forced && r->start && r->at && r->limit ? BERTH_OK : berth_i_nomem(ctx);
-}
-
-static void free_retry(retry *r) {
-  berth_ctx *ctx = r->cost->ctx;
-  size_t n = (size_t)r->cost->g->n_ops;
-  berth_i_free(ctx, r->ample, n, sizeof *r->ample);
-  berth_i_free(ctx, r->device, n, sizeof *r->device);
-  berth_i_free(ctx, r->forced, n, sizeof *r->forced);
-  berth_i_free(ctx, r->start, n, sizeof *r->start);
-  berth_i_free(ctx, r->at, n, sizeof *r->at);
-  berth_i_free(ctx, r->limit, 2 * (size_t)r->cost->n_devices, sizeof *r->limit);
-  berth_placement_release(r->best);
+  return berth_i_pool_status(&r->pool);
 }
 
 /* Parameters alone come close to all that there is: then a proof may save a long vain run. */
@@ -279,24 +267,18 @@ static bool is_tight(const berth_cost *cost, const berth_i_setup *setup) {
 /* A proof is sooner found than a placement is not. */
 static berth_status place_again(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts, int32_t *partial,
                                 berth_placement **out, berth_obstacle *why) {
-  retry r = { 0 };
+  retry r = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .setup = setup, .opts = opts, .partial = partial };
   berth_status st = BERTH_OK;
   if (!is_tight(cost, setup)) st = berth_i_prove_infeasible(cost, setup->placer, setup->memory, setup->param_multiple, why);
   if (st != BERTH_OK) return st;
-  r.cost = cost;
-  r.setup = setup;
-  r.opts = opts;
-  r.partial = partial;
   if ((st = alloc_retry(&r)) == BERTH_OK
       && (st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &r.u, why)) == BERTH_OK) {
     st = try_shares(&r, why);
     berth_i_units_release(&r.u);
   }
-  if (st == BERTH_OK) {
-    *out = r.best;
-    r.best = NULL;
-  }
-  free_retry(&r);
+  if (st == BERTH_OK) *out = r.best;
+  else berth_placement_release(r.best);
+  berth_i_pool_free(&r.pool);
   return st;
 }
 

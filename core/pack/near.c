@@ -62,17 +62,16 @@ static void put_units(const berth_i_units *u, const int32_t *start, int32_t *at,
 }
 
 static berth_status first_devices(const berth_i_units *u, const double *limit, const int32_t *start, int32_t *at) {
-  berth_ctx *ctx = u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t d = (size_t)u->cost->n_devices;
-  double *left = berth_i_zalloc(ctx, 2 * d, sizeof *left);
-  int32_t *members = berth_i_zalloc(ctx, d, sizeof *members);
-  berth_status st = left && members ? BERTH_OK : berth_i_nomem(ctx);
+  double *left = berth_i_pool_zalloc(&scratch, 2 * d, sizeof *left);
+  int32_t *members = berth_i_pool_zalloc(&scratch, d, sizeof *members);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     memcpy(left, limit, d * sizeof *left);
     put_units(u, start, at, left, left + d, members);
   }
-  berth_i_free(ctx, left, 2 * d, sizeof *left);
-  berth_i_free(ctx, members, d, sizeof *members);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -109,6 +108,6 @@ berth_status berth_i_pack_near(berth_i_packing *k, const int32_t *start, int32_t
   if (s.n > 0) memcpy(at, s.at, (size_t)s.n * sizeof *at);
   *found = berth_i_packing_load(k, at);
 done:
-  berth_i_stow_release(&s);
+  berth_i_pool_free(&s.pool);
   return st;
 }

@@ -8,6 +8,7 @@
 /* ---- stow: every unit is somewhere, and devices may hold too much ---- */
 
 typedef struct berth_i_stow {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_cost *cost;
   const berth_i_units *u;
@@ -24,10 +25,9 @@ typedef struct berth_i_stow {
   bool cut;                       /* some pair of devices has no route */
 } berth_i_stow;
 
-/** @param limit [devices] bytes, copied  @param size, temporary [units] borrowed  @param copy_share 0: copies are not charged */
+/** After a failure the pool is empty.  @param limit [devices] bytes, copied  @param size, temporary [units] borrowed  @param copy_share 0: copies are not charged */
 berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
                                double copy_share, berth_i_stow *s);
-void berth_i_stow_release(berth_i_stow *s);
 /** Counts everything anew.  @param at [units] devices, all legal but for memory and routes */
 void berth_i_stow_load(berth_i_stow *s, const int32_t *at);
 void berth_i_stow_move(berth_i_stow *s, int32_t unit, int32_t device);

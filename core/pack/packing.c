@@ -1,51 +1,30 @@
 /* A partial placement of units within memory limits, types, pins and routes. */
 #include "packing_internal.h"
 
-static bool alloc_packing(berth_i_packing *k) {
-  berth_ctx *ctx = k->cost->ctx;
+static berth_status alloc_packing(berth_i_packing *k) {
   size_t devices = (size_t)k->cost->n_devices;
-  return (k->used = berth_i_zalloc(ctx, devices, sizeof *k->used)) != NULL
-      && (k->temporary = berth_i_zalloc(ctx, devices, sizeof *k->temporary)) != NULL
-      && (k->limit = berth_i_zalloc(ctx, devices, sizeof *k->limit)) != NULL
-      && (k->packed = berth_i_alloc(ctx, (size_t)k->u->n, sizeof *k->packed)) != NULL;
-}
-
-static bool alloc_copies(berth_i_packing *k) {
-  berth_ctx *ctx = k->cost->ctx;
-  k->cap_copies = (size_t)k->cost->g->n_edges;
-  k->n_bits = ((size_t)k->cost->g->n_tensors * (size_t)k->cost->n_devices + 7) / 8;
-  return (k->here = berth_i_zalloc(ctx, k->n_bits, 1)) != NULL
-      && (k->copies = berth_i_alloc(ctx, k->cap_copies, sizeof *k->copies)) != NULL;
-}
-
-void berth_i_packing_release(berth_i_packing *k) {
-  berth_ctx *ctx = k->cost->ctx;
-  size_t devices = (size_t)k->cost->n_devices;
-  berth_i_free(ctx, k->used, devices, sizeof *k->used);
-  berth_i_free(ctx, k->temporary, devices, sizeof *k->temporary);
-  berth_i_free(ctx, k->limit, devices, sizeof *k->limit);
-  berth_i_free(ctx, k->packed, (size_t)k->u->n, sizeof *k->packed);
-  berth_i_free(ctx, k->here, k->n_bits, 1);
-  berth_i_free(ctx, k->copies, k->cap_copies, sizeof *k->copies);
+  k->used = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->used);
+  k->temporary = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->temporary);
+  k->limit = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->limit);
+  k->packed = berth_i_pool_alloc(&k->pool, (size_t)k->u->n, sizeof *k->packed);
+  if (k->copy_share > 0) {
+    k->here = berth_i_pool_zalloc(&k->pool, ((size_t)k->cost->g->n_tensors * (size_t)k->cost->n_devices + 7) / 8, 1);
+    k->copies = berth_i_pool_alloc(&k->pool, (size_t)k->cost->g->n_edges, sizeof *k->copies);
+  }
+  return berth_i_pool_status(&k->pool);
 }
 
 berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k) {
   int32_t i;
-  memset(k, 0, sizeof *k);
-  k->cost = u->cost;
-  k->u = u;
-  k->device = device;
+  berth_status st;
+  *k = (berth_i_packing){ .pool = berth_i_pool_empty(u->cost->ctx), .cost = u->cost, .u = u, .device = device };
   for (i = 0; i < u->n_ops; i++) device[i] = BERTH_NONE;
-  if (!alloc_packing(k)) goto refused;
-  for (i = 0; i < u->cost->n_devices; i++) {
+  k->copy_share = berth_i_memory_counts(u->cost, memory) ? u->share : 0;
+  if ((st = alloc_packing(k)) != BERTH_OK) berth_i_pool_free(&k->pool);
+  for (i = 0; i < u->cost->n_devices && st == BERTH_OK; i++) {
     k->limit[i] = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory;
   }
-  k->copy_share = berth_i_memory_counts(u->cost, memory) ? u->share : 0;
-  if (k->copy_share > 0 && !alloc_copies(k)) goto refused;
-  return BERTH_OK;
-refused:
-  berth_i_packing_release(k);
-  return berth_i_nomem(u->cost->ctx);
+  return st;
 }
 
 void berth_i_packing_clear(berth_i_packing *k) {

@@ -2,6 +2,7 @@
 #ifndef BERTH_PACKING_INTERNAL_H
 #define BERTH_PACKING_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "placement/prices_internal.h"
 #include <berth/list.h>
 
@@ -19,6 +20,7 @@ typedef struct berth_i_copy {
 /** Permanent bytes add up, temporary ones take turns. The first consumer of a tensor on another device than its producer's leaves
  *  a copy there, of which the units' share stays for good. Undone in reverse order only. */
 typedef struct berth_i_packing {
+  berth_i_pool pool;
   berth_cost *cost;
   const berth_i_units *u;
   int32_t *device;             /* [n_ops] the caller's; BERTH_NONE: not placed */
@@ -28,12 +30,11 @@ typedef struct berth_i_packing {
   berth_i_packed *packed;      /* [n units] stack */
   int32_t n_packed;
   berth_i_copy *copies;        /* [n_edges] stack */
-  size_t n_copies, cap_copies, n_bits;
+  size_t n_copies;
 } berth_i_packing;
 
-/** @param device [ops] is set to BERTH_NONE, then follows the packing */
+/** After a failure the pool is empty.  @param device [ops] is set to BERTH_NONE, then follows the packing */
 berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k);
-void berth_i_packing_release(berth_i_packing *k);
 void berth_i_packing_clear(berth_i_packing *k);
 
 /** Puts a unit on a device if that keeps all limits.

@@ -3,6 +3,7 @@
 #include "pack_internal.h"
 
 typedef struct market {
+  berth_i_pool pool;
   berth_i_stow *s;
   double *load, mean; /* [devices] s of work; their mean */
   uint8_t *near;      /* [n] 1: a neighbour has moved */
@@ -10,21 +11,14 @@ typedef struct market {
 } market;
 
 static berth_status market_init(berth_i_stow *s, market *m) {
-  int32_t i;
-  memset(m, 0, sizeof *m);
-  m->s = s;
-  m->load = berth_i_zalloc(s->ctx, (size_t)s->devices, sizeof *m->load);
-  m->near = berth_i_zalloc(s->ctx, (size_t)s->n, 1);
-  if (!m->load || !m->near) return berth_i_nomem(s->ctx);
-  for (i = 0; i < s->n; i++) m->load[s->at[i]] += berth_i_unit_time(s->u, i, s->at[i]);
-  for (i = 0; i < s->devices; i++) m->mean += m->load[i] / s->devices;
+  berth_status st;
+  *m = (market){ .pool = berth_i_pool_empty(s->ctx), .s = s };
+  m->load = berth_i_pool_zalloc(&m->pool, (size_t)s->devices, sizeof *m->load);
+  m->near = berth_i_pool_zalloc(&m->pool, (size_t)s->n, 1);
+  if ((st = berth_i_pool_status(&m->pool)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < s->n; i++) m->load[s->at[i]] += berth_i_unit_time(s->u, i, s->at[i]);
+  for (int32_t i = 0; i < s->devices; i++) m->mean += m->load[i] / s->devices;
   return BERTH_OK;
-}
-
-static void market_release(market *m) {
-  berth_i_free(m->s->ctx, m->load, (size_t)m->s->devices, sizeof *m->load);
-  berth_i_free(m->s->ctx, m->near, (size_t)m->s->n, 1);
-  berth_i_queue_release(m->s->ctx, &m->queue);
 }
 
 /* ---- prices ---- */
@@ -119,7 +113,7 @@ static berth_status offer_to(market *m, int32_t unit, int32_t to) {
   berth_i_stow *s = m->s;
   double bytes = relief(s, unit, s->at[unit]);
   if (!(bytes > 0) || to == s->at[unit] || !berth_i_stow_may(s, unit, to)) return BERTH_OK;
-  return berth_i_queue_push(s->ctx, &m->queue, price(m, unit, to) / bytes, bytes, unit * s->devices + to);
+  return berth_i_queue_push(&m->pool, &m->queue, price(m, unit, to) / bytes, bytes, unit * s->devices + to);
 }
 
 static berth_status offer_unit(market *m, int32_t unit) {
@@ -168,7 +162,7 @@ static berth_status take_offer(market *m, int32_t from) {
   if (s->at[unit] != from || berth_i_stow_over(s, to) >= 0) return BERTH_OK;
   if (!((bytes = relief(s, unit, from)) > 0)) return BERTH_OK;
   key = price(m, unit, to) / bytes;
-  if (outdated(m, &e, key)) return berth_i_queue_push(s->ctx, &m->queue, key, bytes, e.item);
+  if (outdated(m, &e, key)) return berth_i_queue_push(&m->pool, &m->queue, key, bytes, e.item);
   if (!try_move(m, unit, to)) return BERTH_OK;
   mark_neighbours(m, unit);
   return offer_neighbours(m, unit, from);
@@ -222,7 +216,7 @@ berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near) {
     if (s->n > 0) memcpy(m.near, near, (size_t)s->n);
     refine(&m);
   }
-  market_release(&m);
+  berth_i_pool_free(&m.pool);
   return st;
 }
 
@@ -239,17 +233,17 @@ berth_status berth_i_stow_relieve(berth_i_stow *s) {
   market m;
   int32_t d;
   berth_status st;
-  uint8_t *done;
+  uint8_t *done = NULL;
   if ((int64_t)s->n * s->devices > INT32_MAX) return BERTH_OK; /* offers are numbered by pairs */
-  if (!(done = berth_i_zalloc(s->ctx, (size_t)s->devices, 1))) return berth_i_nomem(s->ctx);
-  if ((st = market_init(s, &m)) == BERTH_OK) {
+  st = market_init(s, &m);
+  if (st == BERTH_OK && !(done = berth_i_pool_zalloc(&m.pool, (size_t)s->devices, 1))) st = berth_i_nomem(s->ctx);
+  if (st == BERTH_OK) {
     while (st == BERTH_OK && (d = fullest(s, done)) != BERTH_NONE) {
       done[d] = 1;
       st = relieve_device(&m, d);
     }
     if (st == BERTH_OK) refine(&m);
   }
-  market_release(&m);
-  berth_i_free(s->ctx, done, (size_t)s->devices, 1);
+  berth_i_pool_free(&m.pool);
   return st;
 }

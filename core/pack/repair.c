@@ -247,7 +247,7 @@ static berth_status repack_peaks(repair *r, repack *w) {
       memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
     }
   }
-  berth_i_stow_release(&s);
+  berth_i_pool_free(&s.pool);
   if (st == BERTH_OK && !isinf(w->least)) restore_best(r, w);
   return st;
 }
@@ -290,11 +290,11 @@ static berth_status cut_slices(repair *r, repack *w, double *part) {
 
 /* Once more from slices, unless that ends with more over. */
 static berth_status repack_slices(repair *r, repack *w) {
-  berth_ctx *ctx = r->u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
-  int32_t *before = berth_i_alloc(ctx, ops, sizeof *before);
-  double least = r->over, *part = berth_i_alloc(ctx, devices, sizeof *part);
-  berth_status st = before && part ? BERTH_OK : berth_i_nomem(ctx);
+  int32_t *before = berth_i_pool_alloc(&scratch, ops, sizeof *before);
+  double least = r->over, *part = berth_i_pool_alloc(&scratch, devices, sizeof *part);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     memcpy(before, r->device, ops * sizeof *before);
     r->runs = budget(r->u);
@@ -305,28 +305,23 @@ static berth_status repack_slices(repair *r, repack *w) {
       r->over = least;
     }
   }
-  berth_i_free(ctx, before, ops, sizeof *before);
-  berth_i_free(ctx, part, devices, sizeof *part);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
 static berth_status repack_all(repair *r) {
-  berth_ctx *ctx = r->u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t n = (size_t)r->u->n, ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
   repack w = { 0 };
   berth_status st;
-  w.size = berth_i_zalloc(ctx, n, sizeof *w.size);
-  w.none = berth_i_zalloc(ctx, n, sizeof *w.none);
-  w.over = berth_i_zalloc(ctx, devices, sizeof *w.over);
-  w.at = berth_i_alloc(ctx, n, sizeof *w.at);
-  w.best = berth_i_alloc(ctx, ops, sizeof *w.best);
-  st = w.size && w.none && w.over && w.at && w.best ? repack_peaks(r, &w) : berth_i_nomem(ctx);
+  w.size = berth_i_pool_zalloc(&scratch, n, sizeof *w.size);
+  w.none = berth_i_pool_zalloc(&scratch, n, sizeof *w.none);
+  w.over = berth_i_pool_zalloc(&scratch, devices, sizeof *w.over);
+  w.at = berth_i_pool_alloc(&scratch, n, sizeof *w.at);
+  w.best = berth_i_pool_alloc(&scratch, ops, sizeof *w.best);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = repack_peaks(r, &w);
   if (st == BERTH_OK && r->over > 0 && r->u->n > FEW_UNITS) st = repack_slices(r, &w);
-  berth_i_free(ctx, w.size, n, sizeof *w.size);
-  berth_i_free(ctx, w.none, n, sizeof *w.none);
-  berth_i_free(ctx, w.over, devices, sizeof *w.over);
-  berth_i_free(ctx, w.at, n, sizeof *w.at);
-  berth_i_free(ctx, w.best, ops, sizeof *w.best);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -343,21 +338,20 @@ static berth_status accept(void *ud, const int32_t *device, bool *yes) {
 }
 
 static berth_status try_all(repair *r, bool *found) {
-  berth_ctx *ctx = r->u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t ops = (size_t)r->u->n_ops, n = (size_t)r->u->n;
-  int32_t i, *device = berth_i_alloc(ctx, ops, sizeof *device), *order = berth_i_alloc(ctx, n, sizeof *order);
+  int32_t i, *device = berth_i_pool_alloc(&scratch, ops, sizeof *device), *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
   int64_t tries;
   berth_i_packing k;
-  berth_status st = device && order ? BERTH_OK : berth_i_nomem(ctx);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK && (st = berth_i_packing_init(r->u, r->sim.memory, device, &k)) == BERTH_OK) {
     for (i = 0; i < r->u->n; i++) order[i] = i;
     r->runs = budget(r->u);
     tries = 20 * (int64_t)r->runs;
     st = berth_i_packing_search(&k, order, &tries, accept, r, found);
-    berth_i_packing_release(&k);
+    berth_i_pool_free(&k.pool);
   }
-  berth_i_free(ctx, device, ops, sizeof *device);
-  berth_i_free(ctx, order, n, sizeof *order);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

@@ -169,7 +169,7 @@ static berth_status settle_both(berth_i_packing *k, const rank *order, double wo
     slice(k, begin, left);
     st = settle(k, &s, begin, work, at, &least, found);
   }
-  berth_i_stow_release(&s);
+  berth_i_pool_free(&s.pool);
   return st;
 }
 
@@ -231,16 +231,13 @@ static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double 
 
 berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts,
                                     berth_obstacle *why) {
-  berth_ctx *ctx = k->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
-  berth_status st = BERTH_OK;
-  rank *order = berth_i_alloc(ctx, n, sizeof *order);
-  int32_t *at = berth_i_zalloc(ctx, 2 * n, sizeof *at);
-  double *left = berth_i_alloc(ctx, devices, sizeof *left);
-  if (!order || !at || !left) st = berth_i_nomem(ctx);
-  else if (n > 0) st = rescue(k, order, at, left, placer, opts, why);
-  berth_i_free(ctx, order, n, sizeof *order);
-  berth_i_free(ctx, at, 2 * n, sizeof *at);
-  berth_i_free(ctx, left, devices, sizeof *left);
+  rank *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
+  int32_t *at = berth_i_pool_zalloc(&scratch, 2 * n, sizeof *at);
+  double *left = berth_i_pool_alloc(&scratch, devices, sizeof *left);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK && n > 0) st = rescue(k, order, at, left, placer, opts, why);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -23,6 +23,7 @@ typedef struct choice {
 } choice;
 
 typedef struct settle {
+  berth_i_pool arrays;
   berth_i_stow *s;
   bundles out, back; /* from the device that overflows, and back from the other */
   bundle *pool;      /* [n] units of one device, to choose from */
@@ -48,7 +49,7 @@ static bundle alone(double bytes, int32_t unit) {
 }
 
 static berth_status add(settle *w, bundles *list, const bundle *a, const bundle *b, const bundle *c) {
-  berth_status st = berth_i_grow(w->s->ctx, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
+  berth_status st = berth_i_pool_grow(&w->arrays, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
   bundle *x;
   if (st != BERTH_OK) return st;
   x = &list->at[list->n++];
@@ -298,22 +299,15 @@ static void confirm(settle *w, bool *fits) {
 }
 
 berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits) {
-  settle w = { 0 };
-  size_t n = (size_t)s->n;
-  berth_status st = BERTH_OK;
+  settle w = { .arrays = berth_i_pool_empty(s->ctx), .s = s, .work = work, .least = INFINITY };
+  berth_status st;
   *fits = !(berth_i_stow_overflow(s) > 0);
   if (*fits || s->n == 0) return BERTH_OK;
-  w.s = s;
-  w.work = work;
-  w.least = INFINITY;
   berth_rng_init(&w.rng, 0, 0);
-  w.pool = berth_i_alloc(s->ctx, n, sizeof *w.pool);
-  w.best = berth_i_alloc(s->ctx, n, sizeof *w.best);
-  if (!w.pool || !w.best) st = berth_i_nomem(s->ctx);
-  if (st == BERTH_OK && (st = climb(&w)) == BERTH_OK) confirm(&w, fits);
-  berth_i_free(s->ctx, w.pool, n, sizeof *w.pool);
-  berth_i_free(s->ctx, w.best, n, sizeof *w.best);
-  berth_i_free(s->ctx, w.out.at, w.out.cap, sizeof *w.out.at);
-  berth_i_free(s->ctx, w.back.at, w.back.cap, sizeof *w.back.at);
+  w.pool = berth_i_pool_alloc(&w.arrays, (size_t)s->n, sizeof *w.pool);
+  w.best = berth_i_pool_alloc(&w.arrays, (size_t)s->n, sizeof *w.best);
+  if ((st = berth_i_pool_status(&w.arrays)) == BERTH_OK) st = climb(&w);
+  if (st == BERTH_OK) confirm(&w, fits);
+  berth_i_pool_free(&w.arrays);
   return st;
 }

@@ -4,44 +4,25 @@
 
 static size_t n_reads(const berth_i_stow *s) { return (size_t)s->cost->g->n_tensors * (size_t)s->devices; }
 
-static bool alloc_stow(berth_i_stow *s) {
-  size_t n = (size_t)s->n, d = (size_t)s->devices;
-  return (s->base = berth_i_zalloc(s->ctx, d, sizeof *s->base)) != NULL
-      && (s->limit = berth_i_alloc(s->ctx, d, sizeof *s->limit)) != NULL
-      && (s->held = berth_i_zalloc(s->ctx, d, sizeof *s->held)) != NULL
-      && (s->at = berth_i_zalloc(s->ctx, n, sizeof *s->at)) != NULL
-      && (s->first = berth_i_alloc(s->ctx, d, sizeof *s->first)) != NULL
-      && (s->next = berth_i_alloc(s->ctx, n, sizeof *s->next)) != NULL
-      && (s->prev = berth_i_alloc(s->ctx, n, sizeof *s->prev)) != NULL
-      && (s->order = berth_i_alloc(s->ctx, n, sizeof *s->order)) != NULL
-      && (s->rank = berth_i_alloc(s->ctx, n, sizeof *s->rank)) != NULL
-      && (s->top = berth_i_alloc(s->ctx, d, sizeof *s->top)) != NULL;
-}
-
-static bool alloc_reads(berth_i_stow *s) {
-  size_t tensors = (size_t)s->cost->g->n_tensors;
-  return (s->reads = berth_i_zalloc(s->ctx, n_reads(s), sizeof *s->reads)) != NULL
-      && (s->touched = berth_i_alloc(s->ctx, tensors, sizeof *s->touched)) != NULL
-      && (s->stamp = berth_i_zalloc(s->ctx, tensors, sizeof *s->stamp)) != NULL;
-}
-
-void berth_i_stow_release(berth_i_stow *s) {
-  size_t n = (size_t)s->n, d = (size_t)s->devices, tensors;
-  if (!s->ctx) return;
-  tensors = (size_t)s->cost->g->n_tensors;
-  berth_i_free(s->ctx, s->base, d, sizeof *s->base);
-  berth_i_free(s->ctx, s->limit, d, sizeof *s->limit);
-  berth_i_free(s->ctx, s->held, d, sizeof *s->held);
-  berth_i_free(s->ctx, s->at, n, sizeof *s->at);
-  berth_i_free(s->ctx, s->first, d, sizeof *s->first);
-  berth_i_free(s->ctx, s->next, n, sizeof *s->next);
-  berth_i_free(s->ctx, s->prev, n, sizeof *s->prev);
-  berth_i_free(s->ctx, s->order, n, sizeof *s->order);
-  berth_i_free(s->ctx, s->rank, n, sizeof *s->rank);
-  berth_i_free(s->ctx, s->top, d, sizeof *s->top);
-  berth_i_free(s->ctx, s->reads, n_reads(s), sizeof *s->reads);
-  berth_i_free(s->ctx, s->touched, tensors, sizeof *s->touched);
-  berth_i_free(s->ctx, s->stamp, tensors, sizeof *s->stamp);
+static berth_status alloc_stow(berth_i_stow *s, const double *limit) {
+  berth_i_pool *pool = &s->pool;
+  size_t n = (size_t)s->n, d = (size_t)s->devices, tensors = (size_t)s->cost->g->n_tensors;
+  s->base = berth_i_pool_zalloc(pool, d, sizeof *s->base);
+  s->limit = berth_i_pool_copy(pool, limit, d, sizeof *s->limit);
+  s->held = berth_i_pool_zalloc(pool, d, sizeof *s->held);
+  s->at = berth_i_pool_zalloc(pool, n, sizeof *s->at);
+  s->first = berth_i_pool_alloc(pool, d, sizeof *s->first);
+  s->next = berth_i_pool_alloc(pool, n, sizeof *s->next);
+  s->prev = berth_i_pool_alloc(pool, n, sizeof *s->prev);
+  s->order = berth_i_pool_alloc(pool, n, sizeof *s->order);
+  s->rank = berth_i_pool_alloc(pool, n, sizeof *s->rank);
+  s->top = berth_i_pool_alloc(pool, d, sizeof *s->top);
+  if (s->copy_share > 0) {
+    s->reads = berth_i_pool_zalloc(pool, n_reads(s), sizeof *s->reads);
+    s->touched = berth_i_pool_alloc(pool, tensors, sizeof *s->touched);
+    s->stamp = berth_i_pool_zalloc(pool, tensors, sizeof *s->stamp);
+  }
+  return berth_i_pool_status(pool);
 }
 
 /* ---- order by temporary bytes ---- */
@@ -78,23 +59,12 @@ static bool has_cuts(const berth_cost *c) {
 berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
                                double copy_share, berth_i_stow *s) {
   berth_status st;
-  memset(s, 0, sizeof *s);
-  s->ctx = u->cost->ctx;
-  s->cost = u->cost;
-  s->u = u;
-  s->n = u->n;
-  s->devices = u->cost->n_devices;
-  s->size = size;
-  s->temporary = temporary;
-  s->copy_share = copy_share;
-  s->cut = has_cuts(u->cost);
-  if (alloc_stow(s) && (copy_share == 0 || alloc_reads(s))) {
-    memcpy(s->limit, limit, (size_t)s->devices * sizeof *limit);
-    st = rank_temporaries(s);
-  } else {
-    st = berth_i_nomem(s->ctx);
-  }
-  if (st != BERTH_OK) berth_i_stow_release(s);
+  *s = (berth_i_stow){ .pool = berth_i_pool_empty(u->cost->ctx), .ctx = u->cost->ctx, .cost = u->cost, .u = u, .n = u->n,
+                       .devices = u->cost->n_devices, .size = size, .temporary = temporary, .copy_share = copy_share,
+                       .cut = has_cuts(u->cost) };
+  st = alloc_stow(s, limit);
+  if (st == BERTH_OK) st = rank_temporaries(s);
+  if (st != BERTH_OK) berth_i_pool_free(&s->pool);
   return st;
 }
 

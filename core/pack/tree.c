@@ -102,26 +102,21 @@ static void sum_up(tree *t) {
 
 berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries, berth_i_accept_fn accept, void *ud,
                                     bool *found) {
-  berth_ctx *ctx = k->cost->ctx;
   size_t n = (size_t)k->u->n + 1, devices = (size_t)k->cost->n_devices;
-  tree t = { k, order, NULL, NULL, NULL, NULL, *tries, NULL, accept == NULL };
+  berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
+  tree t = { .k = k, .order = order, .tries = *tries, .first = accept == NULL };
   berth_status st;
-  t.next = berth_i_alloc(ctx, n, sizeof *t.next);
-  t.load = berth_i_zalloc(ctx, devices, sizeof *t.load);
-  t.sum = berth_i_alloc(ctx, 2 * n, sizeof *t.sum);
-  t.pinned = berth_i_zalloc(ctx, devices, 1);
-  t.least = t.sum ? t.sum + n : NULL;
+  t.next = berth_i_pool_alloc(&scratch, n, sizeof *t.next);
+  t.load = berth_i_pool_zalloc(&scratch, devices, sizeof *t.load);
+  t.sum = berth_i_pool_alloc(&scratch, n, sizeof *t.sum);
+  t.least = berth_i_pool_alloc(&scratch, n, sizeof *t.least);
+  t.pinned = berth_i_pool_zalloc(&scratch, devices, 1);
   berth_i_packing_clear(k);
-  if (t.next && t.load && t.sum && t.pinned) {
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     sum_up(&t);
     st = search(&t, accept, ud, found);
-  } else {
-    st = berth_i_nomem(ctx);
   }
   *tries = t.tries;
-  berth_i_free(ctx, t.next, n, sizeof *t.next);
-  berth_i_free(ctx, t.load, devices, sizeof *t.load);
-  berth_i_free(ctx, t.sum, 2 * n, sizeof *t.sum);
-  berth_i_free(ctx, t.pinned, devices, 1);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -61,7 +61,7 @@ static berth_status check_entry(berth_cost *cost, int32_t i, berth_i_entry *e) {
 static berth_status name_entry(berth_portfolio *p, int32_t i) {
   berth_i_entry *e = &p->entry[i];
   berth_member_report *r = &p->report[i];
-  if (!(e->name = berth_i_strdup(p->ctx, label(&e->member)))) return berth_i_nomem(p->ctx);
+  if (!(e->name = berth_i_pool_strdup(&p->pool, label(&e->member)))) return berth_i_nomem(p->ctx);
   e->baseline = is(e, "single") || is(e, "round-robin");
   e->home = e->member.place || is(e, "policy") || is(e, "metis"); /* METIS sets signal handlers while it runs */
   r->name = e->name;
@@ -149,16 +149,16 @@ static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o
 berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o, berth_portfolio **out) {
   bool given = o->n_members > 0;
   int32_t i, n = given ? o->n_members : count_built_in();
-  berth_portfolio *p = berth_i_zalloc(cost->ctx, 1, sizeof *p);
-  berth_status st = BERTH_OK;
+  berth_portfolio *p = berth_i_pool_object(cost->ctx, sizeof *p);
+  berth_status st;
   if (!p) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
   p->n = n;
   p->winner = BERTH_NONE;
   berth_ctx_retain(p->ctx);
-  p->entry = berth_i_zalloc(p->ctx, (size_t)n, sizeof *p->entry);
-  p->report = berth_i_zalloc(p->ctx, (size_t)n, sizeof *p->report);
-  if (!p->entry || !p->report) st = berth_i_nomem(p->ctx);
+  p->entry = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->entry);
+  p->report = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->report);
+  st = berth_i_pool_status(&p->pool);
   for (i = 0; i < n && st == BERTH_OK; i++) {
     if (given) take_given(&o->members[i], &p->entry[i]);
     else take_built_in(i, &o->place, &p->entry[i]);
@@ -174,13 +174,8 @@ void berth_portfolio_release(berth_portfolio *p) {
   int32_t i;
   if (!p) return;
   ctx = p->ctx;
-  for (i = 0; i < p->n; i++) {
-    if (p->report) berth_placement_release(p->report[i].placement);
-    if (p->entry) berth_i_strfree(ctx, p->entry[i].name);
-  }
-  berth_i_free(ctx, p->entry, (size_t)p->n, sizeof *p->entry);
-  berth_i_free(ctx, p->report, (size_t)p->n, sizeof *p->report);
-  berth_i_free(ctx, p, 1, sizeof *p);
+  for (i = 0; p->report && i < p->n; i++) berth_placement_release(p->report[i].placement);
+  berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }
 
@@ -252,6 +247,7 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
   berth_i_run r = { 0 };
   berth_status st;
   *out = NULL;
+  r.pool = berth_i_pool_empty(cost->ctx);
   r.cost = cost;
   r.o = &o;
   r.judge = judge_of(cost, &o);

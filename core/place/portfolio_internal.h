@@ -13,11 +13,12 @@ typedef struct berth_i_entry {
   berth_i_matching matching;
   bool baseline;  /* runs whatever the time */
   bool home;      /* on the calling thread */
-  char *name;     /* owned */
+  char *name;
   char text[1024];
 } berth_i_entry;
 
 struct berth_portfolio {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t n, winner;
   berth_i_entry *entry;        /* [n] */
@@ -42,6 +43,7 @@ typedef struct berth_i_worker {
 } berth_i_worker;
 
 typedef struct berth_i_run {
+  berth_i_pool pool;
   berth_portfolio *p;
   berth_cost *cost;             /* the caller's */
   const berth_portfolio_options *o;

@@ -72,30 +72,18 @@ static void list_jobs(berth_i_run *r) {
 static berth_status make_favourites(berth_i_run *r) {
   int32_t i, k;
   for (i = 0; i < r->p->n && !waits(r, i);) i++;
-  for (k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++) {
-    r->favourite[k] = berth_i_alloc(r->cost->ctx, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
-    if (!r->favourite[k]) return berth_i_nomem(r->cost->ctx);
-  }
-  return BERTH_OK;
+  for (k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++)
+    r->favourite[k] = berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
+  return berth_i_pool_status(&r->pool);
 }
 
 static berth_status make_jobs(berth_i_run *r) {
-  berth_ctx *ctx = r->cost->ctx;
-  r->job = berth_i_alloc(ctx, (size_t)r->p->n + 1, sizeof *r->job);
-  r->home = berth_i_alloc(ctx, (size_t)r->p->n + 1, sizeof *r->home);
-  if (!r->job || !r->home) return berth_i_nomem(ctx);
+  berth_status st;
+  r->job = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->job);
+  r->home = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->home);
+  if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   list_jobs(r);
   return make_favourites(r);
-}
-
-static void free_jobs(berth_i_run *r) {
-  berth_ctx *ctx = r->cost->ctx;
-  int32_t k;
-  berth_i_free(ctx, r->job, (size_t)r->p->n + 1, sizeof *r->job);
-  berth_i_free(ctx, r->home, (size_t)r->p->n + 1, sizeof *r->home);
-  for (k = 0; k < BERTH_I_MATCHINGS; k++) {
-    berth_i_free(ctx, r->favourite[k], (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
-  }
 }
 
 /* ---- workers ------------------------------------------------------------------------------- */
@@ -123,7 +111,7 @@ static void borrow(berth_i_worker *w, const berth_cost *cost) {
 /* Fewer workers do as well. */
 static berth_status make_workers(berth_i_run *r) {
   int32_t i, n = count_threads(r);
-  r->worker = berth_i_zalloc(r->cost->ctx, (size_t)n, sizeof *r->worker);
+  r->worker = berth_i_pool_zalloc(&r->pool, (size_t)n, sizeof *r->worker);
   if (!r->worker) return berth_i_nomem(r->cost->ctx);
   r->workers = n;
   for (i = 0; i < n; i++) {
@@ -165,7 +153,6 @@ static void free_workers(berth_i_run *r) {
     berth_sim_release(r->worker[i].sim);
     if (i > 0) berth_ctx_release(r->worker[i].ctx);
   }
-  berth_i_free(r->cost->ctx, r->worker, (size_t)r->workers, sizeof *r->worker);
 }
 
 /* ---- all together -------------------------------------------------------------------------- */
@@ -227,6 +214,6 @@ berth_status berth_i_portfolio_execute(berth_i_run *r) {
   st = outcome(r);
 done:
   free_workers(r);
-  free_jobs(r);
+  berth_i_pool_free(&r->pool);
   return st;
 }

@@ -2,6 +2,7 @@
 #ifndef BERTH_SEARCH_INTERNAL_H
 #define BERTH_SEARCH_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "sim/delta/delta_internal.h"
 #include <berth/search.h>
 #include <stdatomic.h>

@@ -2,6 +2,7 @@
 #ifndef BERTH_MAXLOAD_INTERNAL_H
 #define BERTH_MAXLOAD_INTERNAL_H
 
+#include "base/pool_internal.h"
 #include "cost/cost_internal.h"
 #include <berth/split.h>
 

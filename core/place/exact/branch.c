@@ -20,6 +20,7 @@ typedef struct child {
 } child;
 
 typedef struct branch {
+  berth_i_pool arrays;
   berth_cost *cost;
   const berth_graph *g;
   const berth_place_options *o;
@@ -242,7 +243,6 @@ static uint64_t mixed(uint64_t x) {
 
 /* @param hidden out: another partial schedule of the same ops is nowhere worse. Else this one is kept, while there is room */
 static berth_status look_back(branch *b, bool *hidden) {
-  berth_ctx *ctx = b->cost->ctx;
   int32_t exact, k = describe(b, &exact), i;
   uint64_t h = mixed(b->done);
   berth_status st;
@@ -254,8 +254,8 @@ static berth_status look_back(branch *b, bool *hidden) {
     if (*hidden) return BERTH_OK;
   }
   if (b->n_pool + (size_t)k > POOL) return BERTH_OK;
-  if ((st = berth_i_grow(ctx, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen)) != BERTH_OK) return st;
-  if ((st = berth_i_grow(ctx, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&b->arrays, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool)) != BERTH_OK) return st;
   if (k > 0) memcpy(b->pool + b->n_pool, b->row, (size_t)k * sizeof *b->row);
   b->seen[b->n_seen] = (seen){ b->done, (int32_t)b->n_pool, b->slot[h] };
   b->slot[h] = (int32_t)b->n_seen++;
@@ -404,33 +404,19 @@ static berth_status descend(branch *b, double bound) {
 
 /* ---- preparing ---- */
 
-static bool alloc_rows(branch *b) {
-  berth_ctx *ctx = b->cost->ctx;
+static berth_status alloc_rows(branch *b) {
+  berth_i_pool *p = &b->arrays;
   size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
-  return (b->before = berth_i_zalloc(ctx, 2 * n, sizeof *b->before)) && (b->least = berth_i_zalloc(ctx, 7 * n, sizeof *b->least))
-      && (b->device = berth_i_zalloc(ctx, 2 * n, sizeof *b->device))
-      && (b->free_at = berth_i_zalloc(ctx, 3 * m, sizeof *b->free_at))
-      && (b->used = berth_i_zalloc(ctx, 5 * m, sizeof *b->used))
-      && (b->bound_to = berth_i_zalloc(ctx, 2 * g, sizeof *b->bound_to))
-      && (b->children = berth_i_alloc(ctx, (n + 1) * n * m, sizeof *b->children))
-      && (b->row = berth_i_alloc(ctx, 2 * m + 3 * n + g + 1, sizeof *b->row))
-      && (b->slot = berth_i_alloc(ctx, SLOTS, sizeof *b->slot));
-}
-
-static void free_rows(branch *b) {
-  berth_ctx *ctx = b->cost->ctx;
-  size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
-  berth_i_free(ctx, b->before, 2 * n, sizeof *b->before);
-  berth_i_free(ctx, b->least, 7 * n, sizeof *b->least);
-  berth_i_free(ctx, b->device, 2 * n, sizeof *b->device);
-  berth_i_free(ctx, b->free_at, 3 * m, sizeof *b->free_at);
-  berth_i_free(ctx, b->used, 5 * m, sizeof *b->used);
-  berth_i_free(ctx, b->bound_to, 2 * g, sizeof *b->bound_to);
-  berth_i_free(ctx, b->children, (n + 1) * n * m, sizeof *b->children);
-  berth_i_free(ctx, b->row, 2 * m + 3 * n + g + 1, sizeof *b->row);
-  berth_i_free(ctx, b->slot, SLOTS, sizeof *b->slot);
-  berth_i_free(ctx, b->seen, b->cap_seen, sizeof *b->seen);
-  berth_i_free(ctx, b->pool, b->cap_pool, sizeof *b->pool);
+  b->before = berth_i_pool_zalloc(p, 2 * n, sizeof *b->before);
+  b->least = berth_i_pool_zalloc(p, 7 * n, sizeof *b->least);
+  b->device = berth_i_pool_zalloc(p, 2 * n, sizeof *b->device);
+  b->free_at = berth_i_pool_zalloc(p, 3 * m, sizeof *b->free_at);
+  b->used = berth_i_pool_zalloc(p, 5 * m, sizeof *b->used);
+  b->bound_to = berth_i_pool_zalloc(p, 2 * g, sizeof *b->bound_to);
+  b->children = berth_i_pool_alloc(p, (n + 1) * n * m, sizeof *b->children);
+  b->row = berth_i_pool_alloc(p, 2 * m + 3 * n + g + 1, sizeof *b->row);
+  b->slot = berth_i_pool_alloc(p, SLOTS, sizeof *b->slot);
+  return berth_i_pool_status(p);
 }
 
 static void cut_rows(branch *b) {
@@ -481,15 +467,16 @@ static berth_status prepare(branch *b) {
 }
 
 berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes, bool whole, berth_i_best *best) {
-  branch b = { .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops, .devices = cost->n_devices, .left = nodes,
+  branch b = { .arrays = berth_i_pool_empty(cost->ctx), .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops, .devices = cost->n_devices, .left = nodes,
                .whole = whole, .counts = berth_i_memory_counts(cost, o->memory) };
   berth_status st;
   if (b.n == 0 || b.n > BERTH_I_EXACT_OPS) return BERTH_OK;
   if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL)) != BERTH_OK) return st;
-  if (!alloc_rows(&b) || berth_i_any_order_init(cost, &b.room) != BERTH_OK) st = berth_i_nomem(cost->ctx);
-  else if ((st = prepare(&b)) == BERTH_OK) st = descend(&b, best->bound);
+  if ((st = alloc_rows(&b)) == BERTH_OK) st = berth_i_any_order_init(cost, &b.room);
+  if (st == BERTH_OK) st = prepare(&b);
+  if (st == BERTH_OK) st = descend(&b, best->bound);
   best->nodes = nodes - b.left;
-  free_rows(&b);
+  berth_i_pool_free(&b.arrays);
   berth_i_any_order_release(cost, &b.room);
   berth_i_units_release(&b.u);
   return st;

@@ -17,6 +17,7 @@ typedef struct sheet {
 } sheet;
 
 typedef struct search {
+  berth_i_pool pool;
   const berth_i_equal *e;
   berth_i_best *best;
   berth_rng rng;
@@ -215,50 +216,36 @@ static void improve(search *s) {
   }
 }
 
-static bool alloc_sheet(berth_ctx *ctx, size_t n, sheet *x) {
-  return (x->start = berth_i_alloc(ctx, n, sizeof *x->start)) && (x->device = berth_i_alloc(ctx, n, sizeof *x->device));
+static void alloc_sheet(search *s, sheet *x) {
+  x->start = berth_i_pool_alloc(&s->pool, (size_t)s->e->n, sizeof *x->start);
+  x->device = berth_i_pool_alloc(&s->pool, (size_t)s->e->n, sizeof *x->device);
 }
 
-static void free_sheet(berth_ctx *ctx, size_t n, sheet *x) {
-  berth_i_free(ctx, x->start, n, sizeof *x->start);
-  berth_i_free(ctx, x->device, n, sizeof *x->device);
-}
-
-static bool alloc_search(search *s) {
-  berth_ctx *ctx = s->e->ctx;
+static berth_status alloc_search(search *s) {
+  berth_i_pool *pool = &s->pool;
   size_t n = (size_t)s->e->n, m = (size_t)s->e->m;
-  return (s->ready.at = berth_i_alloc(ctx, n, sizeof *s->ready.at))
-      && (s->running.at = berth_i_alloc(ctx, n, sizeof *s->ready.at))
-      && (s->pending = berth_i_alloc(ctx, n, sizeof *s->pending)) && (s->idle = berth_i_alloc(ctx, m, sizeof *s->idle))
-      && (s->free_at = berth_i_alloc(ctx, m, sizeof *s->free_at)) && (s->order = berth_i_alloc(ctx, n, sizeof *s->order))
-      && (s->priority = berth_i_alloc(ctx, n, sizeof *s->priority)) && alloc_sheet(ctx, n, &s->now)
-      && alloc_sheet(ctx, n, &s->next) && alloc_sheet(ctx, n, &s->keep);
-}
-
-static void free_search(search *s) {
-  berth_ctx *ctx = s->e->ctx;
-  size_t n = (size_t)s->e->n, m = (size_t)s->e->m;
-  berth_i_free(ctx, s->ready.at, n, sizeof *s->ready.at);
-  berth_i_free(ctx, s->running.at, n, sizeof *s->running.at);
-  berth_i_free(ctx, s->pending, n, sizeof *s->pending);
-  berth_i_free(ctx, s->idle, m, sizeof *s->idle);
-  berth_i_free(ctx, s->free_at, m, sizeof *s->free_at);
-  berth_i_free(ctx, s->order, n, sizeof *s->order);
-  berth_i_free(ctx, s->priority, n, sizeof *s->priority);
-  free_sheet(ctx, n, &s->now);
-  free_sheet(ctx, n, &s->next);
-  free_sheet(ctx, n, &s->keep);
+  s->ready.at = berth_i_pool_alloc(pool, n, sizeof *s->ready.at);
+  s->running.at = berth_i_pool_alloc(pool, n, sizeof *s->running.at);
+  s->pending = berth_i_pool_alloc(pool, n, sizeof *s->pending);
+  s->idle = berth_i_pool_alloc(pool, m, sizeof *s->idle);
+  s->free_at = berth_i_pool_alloc(pool, m, sizeof *s->free_at);
+  s->order = berth_i_pool_alloc(pool, n, sizeof *s->order);
+  s->priority = berth_i_pool_alloc(pool, n, sizeof *s->priority);
+  alloc_sheet(s, &s->now);
+  alloc_sheet(s, &s->next);
+  alloc_sheet(s, &s->keep);
+  return berth_i_pool_status(pool);
 }
 
 berth_status berth_i_equal_search(const berth_i_equal *e, uint64_t seed, int32_t schedules, berth_i_best *best) {
-  search s = { .e = e, .best = best, .left = schedules };
-  berth_status st = alloc_search(&s) ? BERTH_OK : berth_i_nomem(e->ctx);
+  search s = { .pool = berth_i_pool_empty(e->ctx), .e = e, .best = best, .left = schedules };
+  berth_status st = alloc_search(&s);
   if (st == BERTH_OK && !enough(&s)) {
     berth_rng_init(&s.rng, seed, 0);
     first_schedules(&s);
     improve(&s);
     best->schedules = schedules - s.left;
   }
-  free_search(&s);
+  berth_i_pool_free(&s.pool);
   return st;
 }

@@ -47,19 +47,13 @@ static berth_status check_options(berth_cost *cost, const berth_exact_options *o
 
 static berth_status best_init(berth_ctx *ctx, int32_t ops, berth_i_best *b) {
   size_t n = (size_t)ops;
-  *b = (berth_i_best){ .n = ops, .makespan = INFINITY, .refused = INFINITY, .open = INFINITY, .deadline = INFINITY };
-  if ((b->device = berth_i_alloc(ctx, n, sizeof *b->device)) && (b->sequence = berth_i_alloc(ctx, n, sizeof *b->sequence))
-      && (b->start = berth_i_alloc(ctx, n, sizeof *b->start)) && (b->finish = berth_i_alloc(ctx, n, sizeof *b->finish)))
-    return BERTH_OK;
-  return berth_i_nomem(ctx);
-}
-
-static void best_release(berth_ctx *ctx, berth_i_best *b) {
-  size_t n = (size_t)b->n;
-  berth_i_free(ctx, b->device, n, sizeof *b->device);
-  berth_i_free(ctx, b->sequence, n, sizeof *b->sequence);
-  berth_i_free(ctx, b->start, n, sizeof *b->start);
-  berth_i_free(ctx, b->finish, n, sizeof *b->finish);
+  *b = (berth_i_best){ .pool = berth_i_pool_empty(ctx), .n = ops, .makespan = INFINITY, .refused = INFINITY, .open = INFINITY,
+                       .deadline = INFINITY };
+  b->device = berth_i_pool_alloc(&b->pool, n, sizeof *b->device);
+  b->sequence = berth_i_pool_alloc(&b->pool, n, sizeof *b->sequence);
+  b->start = berth_i_pool_alloc(&b->pool, n, sizeof *b->start);
+  b->finish = berth_i_pool_alloc(&b->pool, n, sizeof *b->finish);
+  return berth_i_pool_status(&b->pool);
 }
 
 static void take(berth_i_best *b, const berth_placement *p) {
@@ -135,11 +129,10 @@ static berth_status root_bound(berth_cost *cost, const berth_place_options *o, b
 static berth_status on_equal_devices(berth_cost *cost, const berth_exact_options *o, berth_i_best *b, bool *whole) {
   berth_i_equal e;
   berth_status st = berth_i_equal_init(cost, &e);
-  if (st != BERTH_OK) return st;
   *whole = e.whole;
-  st = berth_i_equal_bound(&e, &b->bound);
+  if (st == BERTH_OK) st = berth_i_equal_bound(&e, &b->bound);
   if (st == BERTH_OK && !done(b)) st = berth_i_equal_search(&e, o->place.seed, o->schedules, b);
-  berth_i_equal_release(&e);
+  berth_i_pool_free(&e.pool);
   return st;
 }
 
@@ -192,7 +185,7 @@ berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, bert
   if ((st = answer(cost->ctx, &b, out)) != BERTH_OK) goto done;
   if (summary) summarise(&b, summary);
 done:
-  best_release(cost->ctx, &b);
+  berth_i_pool_free(&b.pool);
   return st;
 }
 

@@ -9,6 +9,7 @@ enum { BERTH_I_EXACT_OPS = 64 };
 
 /** The best schedule so far, and what is known of all. */
 typedef struct berth_i_best {
+  berth_i_pool pool;
   int32_t n;
   int32_t *device, *sequence;
   double *start, *finish;
@@ -34,6 +35,7 @@ static inline bool berth_i_best_stopped(berth_ctx *ctx, berth_i_best *b) {
 
 /** Ops without transfers on m identical devices. Neighbours by op, each edge once per tensor that makes it. */
 typedef struct berth_i_equal {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t n, m, edges;
   const int32_t *topo;
@@ -44,8 +46,8 @@ typedef struct berth_i_equal {
 
 /** All devices are alike, nothing takes time to cross, no op is bound. */
 bool berth_i_equal_is(const berth_cost *cost, const berth_place_options *o);
+/** Its pool is to be freed also after a failure. */
 berth_status berth_i_equal_init(const berth_cost *cost, berth_i_equal *e);
-void berth_i_equal_release(berth_i_equal *e);
 /** Heads, tails and a bound of the makespan at least as good as `bound`. */
 berth_status berth_i_equal_bound(berth_i_equal *e, double *bound);
 /** Up to `schedules` list schedules; stops at the bound. */

@@ -49,42 +49,30 @@ static void fill_edges(const berth_graph *g, berth_i_equal *e) {
   }
 }
 
-static bool alloc_equal(berth_i_equal *e) {
+static berth_status alloc_equal(berth_i_equal *e) {
   size_t n = (size_t)e->n, m = (size_t)e->edges;
   int32_t s;
   for (s = 0; s < 2; s++) {
-    if (!(e->at[s] = berth_i_zalloc(e->ctx, n + 1, sizeof *e->at[s]))) return false;
-    if (!(e->to[s] = berth_i_alloc(e->ctx, m, sizeof *e->to[s]))) return false;
+    e->at[s] = berth_i_pool_zalloc(&e->pool, n + 1, sizeof *e->at[s]);
+    e->to[s] = berth_i_pool_alloc(&e->pool, m, sizeof *e->to[s]);
   }
-  return (e->p = berth_i_alloc(e->ctx, n, sizeof *e->p)) && (e->head = berth_i_zalloc(e->ctx, n, sizeof *e->head))
-      && (e->tail = berth_i_zalloc(e->ctx, n, sizeof *e->tail));
-}
-
-void berth_i_equal_release(berth_i_equal *e) {
-  size_t n = (size_t)e->n, m = (size_t)e->edges;
-  int32_t s;
-  for (s = 0; s < 2; s++) {
-    berth_i_free(e->ctx, e->at[s], n + 1, sizeof *e->at[s]);
-    berth_i_free(e->ctx, e->to[s], m, sizeof *e->to[s]);
-  }
-  berth_i_free(e->ctx, e->p, n, sizeof *e->p);
-  berth_i_free(e->ctx, e->head, n, sizeof *e->head);
-  berth_i_free(e->ctx, e->tail, n, sizeof *e->tail);
+  e->p = berth_i_pool_alloc(&e->pool, n, sizeof *e->p);
+  e->head = berth_i_pool_zalloc(&e->pool, n, sizeof *e->head);
+  e->tail = berth_i_pool_zalloc(&e->pool, n, sizeof *e->tail);
+  return berth_i_pool_status(&e->pool);
 }
 
 berth_status berth_i_equal_init(const berth_cost *cost, berth_i_equal *e) {
+  berth_status st;
   int32_t i;
   memset(e, 0, sizeof *e);
-  e->ctx = cost->ctx;
+  e->pool = berth_i_pool_empty(e->ctx = cost->ctx);
   e->n = cost->g->n_ops;
   e->m = cost->n_devices;
   e->edges = cost->g->n_edges;
   e->topo = cost->g->topo;
   e->whole = true;
-  if (!alloc_equal(e)) {
-    berth_i_equal_release(e);
-    return berth_i_nomem(cost->ctx);
-  }
+  if ((st = alloc_equal(e)) != BERTH_OK) return st;
   count_edges(cost->g, e);
   fill_edges(cost->g, e);
   for (i = 0; i < e->n; i++) {
@@ -189,13 +177,14 @@ static void raise_by_intervals(const berth_i_equal *e, double *bound) {
 }
 
 berth_status berth_i_equal_bound(berth_i_equal *e, double *bound) {
+  berth_i_pool scratch = berth_i_pool_empty(e->ctx);
   size_t n = (size_t)e->n;
   bool small = e->n <= 256; /* n^3 steps */
-  uint8_t *reach = small ? berth_i_alloc(e->ctx, n * n, 1) : NULL;
-  kin *set = berth_i_alloc(e->ctx, n, sizeof *set);
+  uint8_t *reach = small ? berth_i_pool_alloc(&scratch, n * n, 1) : NULL;
+  kin *set = berth_i_pool_alloc(&scratch, n, sizeof *set);
   double work = 0;
   int32_t i;
-  berth_status st = set && (reach || !small) ? BERTH_OK : berth_i_nomem(e->ctx);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
   fill_levels(e, 1, e->head, reach, set);
   fill_levels(e, 0, e->tail, reach, set);
@@ -206,7 +195,6 @@ berth_status berth_i_equal_bound(berth_i_equal *e, double *bound) {
   *bound = rounded_up(e, fmax(*bound, work / e->m));
   if (small) raise_by_intervals(e, bound);
 done:
-  berth_i_free(e->ctx, reach, n * n, 1);
-  berth_i_free(e->ctx, set, n, sizeof *set);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -92,25 +92,19 @@ static void solve(solver *s, int32_t *column) {
 
 berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column) {
   size_t n = (size_t)rows + 1, m = (size_t)columns + 1;
-  solver s = { rows, columns, price, NULL, NULL, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  solver s = { .rows = rows, .columns = columns, .price = price };
+  berth_status st;
   if (rows == 0) return BERTH_OK;
-  if (!(s.of_row = berth_i_alloc(ctx, n, sizeof *s.of_row))) goto done;
-  if (!(s.of_column = berth_i_alloc(ctx, m, sizeof *s.of_column))) goto done;
-  if (!(s.least = berth_i_alloc(ctx, m, sizeof *s.least))) goto done;
-  if (!(s.row = berth_i_alloc(ctx, m, sizeof *s.row))) goto done;
-  if (!(s.before = berth_i_zalloc(ctx, m, sizeof *s.before))) goto done;
-  if (!(s.reached = berth_i_alloc(ctx, m, sizeof *s.reached))) goto done;
-  solve(&s, column);
-  st = BERTH_OK;
-done:
-  berth_i_free(ctx, s.of_row, n, sizeof *s.of_row);
-  berth_i_free(ctx, s.of_column, m, sizeof *s.of_column);
-  berth_i_free(ctx, s.least, m, sizeof *s.least);
-  berth_i_free(ctx, s.row, m, sizeof *s.row);
-  berth_i_free(ctx, s.before, m, sizeof *s.before);
-  berth_i_free(ctx, s.reached, m, sizeof *s.reached);
-  return st == BERTH_OK ? st : berth_i_nomem(ctx);
+  s.of_row = berth_i_pool_alloc(&scratch, n, sizeof *s.of_row);
+  s.of_column = berth_i_pool_alloc(&scratch, m, sizeof *s.of_column);
+  s.least = berth_i_pool_alloc(&scratch, m, sizeof *s.least);
+  s.row = berth_i_pool_alloc(&scratch, m, sizeof *s.row);
+  s.before = berth_i_pool_zalloc(&scratch, m, sizeof *s.before);
+  s.reached = berth_i_pool_alloc(&scratch, m, sizeof *s.reached);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) solve(&s, column);
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* ---- enumeration ------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #ifndef BERTH_ASSIGNMENT_INTERNAL_H
 #define BERTH_ASSIGNMENT_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 
 /** Compared in this order. */
 typedef struct berth_i_price {

@@ -164,7 +164,7 @@ static berth_status pack_by(const berth_i_units *u, const berth_place_options *o
   if (!(fits = berth_i_alloc(u->cost->ctx, devices, sizeof *fits))) st = berth_i_nomem(u->cost->ctx);
   else st = put_all(&k, choose, opts->seed, fits) ? BERTH_OK : berth_i_packing_rescue(&k, name, opts, why);
   berth_i_free(u->cost->ctx, fits, devices, sizeof *fits);
-  berth_i_packing_release(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }
 

@@ -8,6 +8,7 @@ enum { MOST_OPS = 16, LEAST_SETS = 16 }; /* ops in a set; sets that the smallest
 
 /* What a placer sees instead of the cost. Classes of devices, topology and collectives are the cost's own. */
 typedef struct view {
+  berth_i_pool pool;
   berth_cost *cost;   /* the caller's */
   berth_cost seen;
   berth_graph *g;     /* NULL: the graph is not coarsened */
@@ -59,35 +60,30 @@ static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse
 }
 
 /* What a user's function allows: each device is then a class of its own. NULL: types say it all. */
-static uint8_t *devices_of_ops(const berth_cost *c, berth_status *st) {
+static uint8_t *devices_of_ops(const berth_cost *c, berth_i_pool *pool) {
   size_t i, n = (size_t)c->g->n_ops, k = (size_t)c->n_devices;
   uint8_t *runs;
   if (c->n_classes < c->n_devices) return NULL;
-  if (!(runs = berth_i_alloc(c->ctx, n, k))) {
-    *st = berth_i_nomem(c->ctx);
-    return NULL;
-  }
-  for (i = 0; i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
+  runs = berth_i_pool_alloc(pool, n, k);
+  for (i = 0; runs && i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
   return runs;
 }
 
 static berth_status coarsen(view *v, const berth_place_options *o) {
   berth_cost *cost = v->cost;
   berth_fuse_options fuse = berth_fuse_default();
-  size_t devices = (size_t)cost->n_devices;
-  int32_t *types = berth_i_alloc(cost->ctx, devices, sizeof *types);
-  uint8_t *runs = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
+  int32_t *types = berth_i_pool_alloc(&scratch, (size_t)cost->n_devices, sizeof *types);
   berth_status st;
-  v->map = berth_i_alloc(cost->ctx, (size_t)cost->g->n_ops, sizeof *v->map);
-  st = types && v->map ? BERTH_OK : berth_i_nomem(cost->ctx);
-  if (st == BERTH_OK) runs = devices_of_ops(cost, &st);
+  fuse.share.runs = devices_of_ops(cost, &scratch);
+  v->map = berth_i_pool_alloc(&v->pool, (size_t)cost->g->n_ops, sizeof *v->map);
+  st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = berth_i_pool_status(&v->pool);
   if (st == BERTH_OK) {
     set_limits(cost, o, types, &fuse.share);
-    fuse.share.runs = runs;
     st = contract(cost->g, o->coarsen, &fuse, &v->g, v->map);
   }
-  berth_i_free(cost->ctx, runs, (size_t)cost->g->n_ops, devices);
-  berth_i_free(cost->ctx, types, devices, sizeof *types);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -97,7 +93,7 @@ static berth_status price_ops(view *v) {
   const berth_cost *cost = v->cost;
   size_t classes = (size_t)cost->n_classes, cell;
   int32_t op;
-  v->seen.op = berth_i_zalloc(cost->ctx, (size_t)v->g->n_ops * classes, sizeof *v->seen.op);
+  v->seen.op = berth_i_pool_zalloc(&v->pool, (size_t)v->g->n_ops * classes, sizeof *v->seen.op);
   if (!v->seen.op) return berth_i_nomem(cost->ctx);
   for (op = 0; op < cost->g->n_ops; op++) {
     double *sum = v->seen.op + (size_t)v->map[op] * classes;
@@ -131,7 +127,7 @@ static bool leaves_its_set(const view *v, int32_t tensor) {
 /* Tensors that leave a set keep their order; behind them stand those that nobody reads. */
 static berth_status find_tensors(view *v) {
   int32_t t, n = 0;
-  v->tensor = berth_i_alloc(v->cost->ctx, (size_t)v->g->n_tensors, sizeof *v->tensor);
+  v->tensor = berth_i_pool_alloc(&v->pool, (size_t)v->g->n_tensors, sizeof *v->tensor);
   if (!v->tensor) return berth_i_nomem(v->cost->ctx);
   for (t = 0; t < v->cost->g->n_tensors; t++) {
     if (leaves_its_set(v, t)) v->tensor[n++] = t;
@@ -146,7 +142,7 @@ static berth_status price_tensors(view *v, const double *from, size_t width, dou
   size_t i;
   int32_t t;
   if (!from) return BERTH_OK;
-  *out = berth_i_zalloc(v->cost->ctx, (size_t)g->n_tensors, width * sizeof **out);
+  *out = berth_i_pool_zalloc(&v->pool, (size_t)g->n_tensors, width * sizeof **out);
   if (!*out) return berth_i_nomem(v->cost->ctx);
   for (t = 0; t < g->n_tensors; t++) {
     int32_t old = v->tensor ? v->tensor[t] : t;
@@ -155,23 +151,21 @@ static berth_status price_tensors(view *v, const double *from, size_t width, dou
   return BERTH_OK;
 }
 
-static size_t pairs(const view *v) { return (size_t)v->cost->n_devices * (size_t)v->cost->n_devices; }
-
 static berth_status price(view *v, double weight) {
+  size_t pairs = (size_t)v->cost->n_devices * (size_t)v->cost->n_devices;
   berth_status st = BERTH_OK;
   if (v->g && (st = price_ops(v)) != BERTH_OK) return st;
   if (v->g && (st = check_ops(v)) != BERTH_OK) return st;
   if (v->g && (st = find_tensors(v)) != BERTH_OK) return st;
   v->seen.transfer_factor *= weight;
   if ((st = price_tensors(v, v->cost->uniform, 1, weight, &v->seen.uniform)) != BERTH_OK) return st;
-  return price_tensors(v, v->cost->table, pairs(v), weight, &v->seen.table);
+  return price_tensors(v, v->cost->table, pairs, weight, &v->seen.table);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static berth_status make_view(berth_cost *cost, const berth_place_options *o, view *v) {
   berth_status st = BERTH_OK;
-  v->cost = cost;
   if (o->coarsen != BERTH_COARSEN_NONE && (st = coarsen(v, o)) != BERTH_OK) return st;
   v->seen = *cost;
   v->seen.refs = 1;
@@ -181,18 +175,6 @@ static berth_status make_view(berth_cost *cost, const berth_place_options *o, vi
     v->seen.op = NULL;
   }
   return price(v, o->transfer_weight);
-}
-
-static void release_view(view *v) {
-  berth_ctx *ctx = v->cost->ctx;
-  size_t tensors = v->seen.g ? (size_t)v->seen.g->n_tensors : 0;
-  berth_i_free(ctx, v->seen.uniform, tensors, sizeof *v->seen.uniform);
-  berth_i_free(ctx, v->seen.table, tensors, pairs(v) * sizeof *v->seen.table);
-  berth_i_free(ctx, v->map, (size_t)v->cost->g->n_ops, sizeof *v->map);
-  if (!v->g) return;
-  berth_i_free(ctx, v->seen.op, (size_t)v->g->n_ops * (size_t)v->cost->n_classes, sizeof *v->seen.op);
-  berth_i_free(ctx, v->tensor, tensors, sizeof *v->tensor);
-  berth_graph_release(v->g);
 }
 
 /* ---- placing ------------------------------------------------------------------------------- */
@@ -253,10 +235,11 @@ berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const
                                 berth_obstacle *why) {
   size_t n = (size_t)cost->g->n_ops;
   int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);
-  view v = { 0 };
+  view v = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost };
   berth_status st = device ? make_view(cost, o, &v) : berth_i_nomem(cost->ctx);
   if (st == BERTH_OK) st = choose_devices(&v, p, o, device);
-  if (v.cost) release_view(&v);
+  berth_i_pool_free(&v.pool);
+  berth_graph_release(v.g);
   if (st == BERTH_OK) st = carry_over(cost, device, p->about.name, o, out, why);
   berth_i_free(cost->ctx, device, n, sizeof *device);
   return st;

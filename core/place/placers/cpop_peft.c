@@ -125,13 +125,13 @@ static void choose_device(cpop *k, const berth_plan *p) {
 }
 
 static berth_status cpop_prepare(void *ud, const berth_plan *p, double *priority) {
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   cpop *k = ud;
-  double *ops, *transfers, *met = NULL, *down = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *down);
-  berth_status st = berth_i_means(p, k->how, &ops, &transfers);
+  double *ops, *transfers, *met = NULL, *down = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *down);
+  berth_status st = berth_i_means(p, k->how, &scratch, &ops, &transfers);
   int32_t op;
-  if (!down) st = berth_i_nomem(p->ctx);
   if (p->n > 0) memset(k->critical, 0, (size_t)p->n);
-  if (st == BERTH_OK) st = berth_i_spread_prices(p, &met);
+  if (st == BERTH_OK) st = berth_i_spread_prices(p, &scratch, &met);
   if (st == BERTH_OK) st = berth_i_b_level(p->g, ops, transfers, met, priority);
   if (st == BERTH_OK) st = downward_rank(k, p, ops, transfers, met, down);
   for (op = 0; op < p->n && st == BERTH_OK; op++) priority[op] += down[op];
@@ -139,9 +139,7 @@ static berth_status cpop_prepare(void *ud, const berth_plan *p, double *priority
     (k->how == BERTH_AVERAGE_TEXTBOOK ? walk_critical : mark_equal)(k, p, priority);
     choose_device(k, p);
   }
-  berth_i_spread_prices_release(p, met);
-  berth_i_means_release(p, ops, transfers);
-  berth_i_free(p->ctx, down, (size_t)p->n, sizeof *down);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -262,21 +260,21 @@ static double mean_row(const peft *k, const berth_plan *p, int32_t op) {
 }
 
 static berth_status peft_prepare(void *ud, const berth_plan *p, double *priority) {
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   const peft *k = ud;
-  size_t tensors = (size_t)p->g->n_tensors, collectives = (size_t)p->g->n_collectives;
-  double *transfers = berth_i_alloc(p->ctx, tensors, sizeof *transfers), *prices = NULL;
-  double *met = berth_i_alloc(p->ctx, collectives, sizeof *met);
-  berth_status st = transfers && met ? berth_i_spread_prices(p, &prices) : berth_i_nomem(p->ctx);
+  double *transfers = berth_i_pool_alloc(&scratch, (size_t)p->g->n_tensors, sizeof *transfers);
+  double *met = berth_i_pool_alloc(&scratch, (size_t)p->g->n_collectives, sizeof *met);
+  berth_status st = berth_i_pool_status(&scratch);
+  double *prices;
   int32_t op;
+  if (st == BERTH_OK) st = berth_i_spread_prices(p, &scratch, &prices);
   if (st == BERTH_OK) st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, transfers);
   if (st == BERTH_OK) {
     memset(k->table, 0, (size_t)p->n * (size_t)p->devices * sizeof *k->table);
     fill_table(k, p, transfers, prices, met);
     for (op = 0; op < p->n; op++) priority[op] = mean_row(k, p, op);
   }
-  berth_i_spread_prices_release(p, prices);
-  berth_i_free(p->ctx, met, collectives, sizeof *met);
-  berth_i_free(p->ctx, transfers, tensors, sizeof *transfers);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

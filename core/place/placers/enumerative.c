@@ -69,74 +69,51 @@ static void sort_sets(berth_i_walk *w, const int32_t *set, const int32_t *depth,
 static berth_status find_sets(berth_i_walk *w) {
   const berth_cost *c = w->u->cost;
   size_t n = (size_t)w->u->n_ops;
-  int32_t *set = NULL, *depth = NULL, *next = NULL;
-  double *sum = NULL;
-  berth_status st = BERTH_ENOMEM;
-  if (!(sum = berth_i_alloc(c->ctx, n, sizeof *sum))) goto done;
-  if (!(set = berth_i_alloc(c->ctx, n, sizeof *set))) goto done;
-  if (!(depth = berth_i_alloc(c->ctx, n, sizeof *depth))) goto done;
-  if (!(next = berth_i_alloc(c->ctx, n + 1, sizeof *next))) goto done;
+  berth_i_pool scratch = berth_i_pool_empty(c->ctx);
+  double *sum = berth_i_pool_alloc(&scratch, n, sizeof *sum);
+  int32_t *set = berth_i_pool_alloc(&scratch, n, sizeof *set);
+  int32_t *depth = berth_i_pool_alloc(&scratch, n, sizeof *depth);
+  int32_t *next = berth_i_pool_alloc(&scratch, n + 1, sizeof *next);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
   sum_times(c, sum);
   if ((st = berth_meta_ops(c->g, sum, SAME_TIME, set, NULL)) != BERTH_OK) goto done;
   if ((st = berth_depth(c->g, depth)) == BERTH_OK) sort_sets(w, set, depth, next);
 done:
-  berth_i_free(c->ctx, sum, n, sizeof *sum);
-  berth_i_free(c->ctx, set, n, sizeof *set);
-  berth_i_free(c->ctx, depth, n, sizeof *depth);
-  berth_i_free(c->ctx, next, n + 1, sizeof *next);
-  return st == BERTH_ENOMEM ? berth_i_nomem(c->ctx) : st;
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static bool alloc_walk(berth_i_walk *w) {
-  berth_ctx *ctx = w->u->cost->ctx;
+static berth_status alloc_walk(berth_i_walk *w) {
+  berth_i_pool *pool = &w->pool;
   size_t n = (size_t)w->u->n_ops, units = (size_t)w->u->n, d = (size_t)w->u->cost->n_devices;
-  w->n_bits = ((size_t)w->u->cost->g->n_tensors * d + 7) / 8;
-  return (w->set_at = berth_i_alloc(ctx, n + 1, sizeof *w->set_at)) != NULL
-      && (w->order = berth_i_alloc(ctx, n, sizeof *w->order)) != NULL
-      && (w->load = berth_i_zalloc(ctx, d, sizeof *w->load)) != NULL
-      && (w->copied = berth_i_zalloc(ctx, w->n_bits, 1)) != NULL
-      && (w->unit = berth_i_alloc(ctx, units, sizeof *w->unit)) != NULL
-      && (w->listed = berth_i_zalloc(ctx, units, 1)) != NULL
-      && (w->share = berth_i_zalloc(ctx, d, sizeof *w->share)) != NULL
-      && (w->useful = berth_i_alloc(ctx, d, sizeof *w->useful)) != NULL
-      && (w->column = berth_i_alloc(ctx, d, sizeof *w->column)) != NULL
-      && (w->chosen = berth_i_alloc(ctx, d, sizeof *w->chosen)) != NULL
-      && (w->price = berth_i_alloc(ctx, d * d, sizeof *w->price)) != NULL
-      && (w->busy = berth_i_zalloc(ctx, d, sizeof *w->busy)) != NULL
-      && (w->trial = berth_i_zalloc(ctx, d, sizeof *w->trial)) != NULL;
-}
-
-static void free_walk(berth_i_walk *w) {
-  berth_ctx *ctx = w->u->cost->ctx;
-  size_t n = (size_t)w->u->n_ops, units = (size_t)w->u->n, d = (size_t)w->u->cost->n_devices;
-  berth_i_free(ctx, w->set_at, n + 1, sizeof *w->set_at);
-  berth_i_free(ctx, w->order, n, sizeof *w->order);
-  berth_i_free(ctx, w->load, d, sizeof *w->load);
-  berth_i_free(ctx, w->copied, w->n_bits, 1);
-  berth_i_free(ctx, w->unit, units, sizeof *w->unit);
-  berth_i_free(ctx, w->listed, units, 1);
-  berth_i_free(ctx, w->share, d, sizeof *w->share);
-  berth_i_free(ctx, w->useful, d, sizeof *w->useful);
-  berth_i_free(ctx, w->column, d, sizeof *w->column);
-  berth_i_free(ctx, w->chosen, d, sizeof *w->chosen);
-  berth_i_free(ctx, w->price, d * d, sizeof *w->price);
-  berth_i_free(ctx, w->busy, d, sizeof *w->busy);
-  berth_i_free(ctx, w->trial, d, sizeof *w->trial);
+  w->set_at = berth_i_pool_alloc(pool, n + 1, sizeof *w->set_at);
+  w->order = berth_i_pool_alloc(pool, n, sizeof *w->order);
+  w->load = berth_i_pool_zalloc(pool, d, sizeof *w->load);
+  w->copied = berth_i_pool_zalloc(pool, ((size_t)w->u->cost->g->n_tensors * d + 7) / 8, 1);
+  w->unit = berth_i_pool_alloc(pool, units, sizeof *w->unit);
+  w->listed = berth_i_pool_zalloc(pool, units, 1);
+  w->share = berth_i_pool_zalloc(pool, d, sizeof *w->share);
+  w->useful = berth_i_pool_alloc(pool, d, sizeof *w->useful);
+  w->column = berth_i_pool_alloc(pool, d, sizeof *w->column);
+  w->chosen = berth_i_pool_alloc(pool, d, sizeof *w->chosen);
+  w->price = berth_i_pool_alloc(pool, d * d, sizeof *w->price);
+  w->busy = berth_i_pool_zalloc(pool, d, sizeof *w->busy);
+  w->trial = berth_i_pool_zalloc(pool, d, sizeof *w->trial);
+  return berth_i_pool_status(pool);
 }
 
 static berth_status fill(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
-  berth_i_walk w = { 0 };
+  berth_i_walk w = { .pool = berth_i_pool_empty(u->cost->ctx), .u = u, .opts = opts };
   berth_status st = berth_i_packing_init(u, opts->memory, device, &w.packing);
   if (st != BERTH_OK) return st;
-  w.u = u;
-  w.opts = opts;
-  st = alloc_walk(&w) ? find_sets(&w) : berth_i_nomem(u->cost->ctx);
+  if ((st = alloc_walk(&w)) == BERTH_OK) st = find_sets(&w);
   if (st == BERTH_OK) st = walk_all(&w);
   if (st == BERTH_EINFEASIBLE) st = berth_i_packing_rescue(&w.packing, "enumerative", opts, why);
-  free_walk(&w);
-  berth_i_packing_release(&w.packing);
+  berth_i_pool_free(&w.pool);
+  berth_i_pool_free(&w.packing.pool);
   return st;
 }
 

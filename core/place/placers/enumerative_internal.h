@@ -6,13 +6,13 @@
 #include "place/place_internal.h"
 
 typedef struct berth_i_walk {
+  berth_i_pool pool;
   const berth_i_units *u;
   const berth_place_options *opts;
   berth_i_packing packing;
   int32_t n_sets, *set_at, *order; /* meta-ops by depth, then first op: set_at [n_sets + 1] into order [n_ops] */
   double *load;                    /* [devices] s, what each has been given */
   uint8_t *copied;                 /* bit per (device, tensor): a copy went there */
-  size_t n_bits;
   int32_t *unit, n_units;          /* [n units] of the meta-op at hand those without a device, in order of ids */
   uint8_t *listed;                 /* [n units] */
   int32_t *share;                  /* [devices] units of the meta-op at hand */

@@ -11,10 +11,11 @@ typedef struct edge {
 } edge;
 
 typedef struct model {
+  berth_i_pool pool;
   const berth_i_units *u;
   const berth_place_options *opts;
-  edge *edges, *spare; /* [cap_edges] */
-  size_t n_edges, cap_edges;
+  edge *edges, *spare; /* [edges of the graph] */
+  size_t n_edges;
   double *seconds;     /* [n] mean time of each unit */
   int32_t *part_device, parts; /* devices that can run something */
   double *speed;       /* [devices] share of the work, summing to 1 */
@@ -72,18 +73,17 @@ static void merge_edges(model *m, int32_t *count) {
 }
 
 static berth_status list_edges(model *m) {
+  berth_i_pool scratch = berth_i_pool_empty(m->u->cost->ctx);
   berth_cost *cost = m->u->cost;
-  size_t n = (size_t)m->u->n, tensors = (size_t)cost->g->n_tensors;
-  double *seconds = berth_i_alloc(cost->ctx, tensors, sizeof *seconds);
-  int32_t t, *stamp = berth_i_alloc(cost->ctx, n + 1, sizeof *stamp);
-  berth_status st = seconds && stamp ? BERTH_OK : berth_i_nomem(cost->ctx);
+  double *seconds = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_tensors, sizeof *seconds);
+  int32_t t, *stamp = berth_i_pool_alloc(&scratch, (size_t)m->u->n + 1, sizeof *stamp);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK || (st = berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, seconds)) != BERTH_OK) goto done;
   for (t = 0; t < m->u->n; t++) stamp[t] = BERTH_NONE;
   for (t = 0; t < cost->g->n_tensors; t++) add_tensor(m, t, seconds[t], stamp);
   merge_edges(m, stamp);
 done:
-  berth_i_free(cost->ctx, seconds, tensors, sizeof *seconds);
-  berth_i_free(cost->ctx, stamp, n + 1, sizeof *stamp);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -206,13 +206,14 @@ static void fill_weights(const model *m, int32_t constraints, double bytes, int3
 }
 
 static berth_status call_metis(model *m) {
+  berth_i_pool scratch = berth_i_pool_empty(m->u->cost->ctx);
   berth_ctx *ctx = m->u->cost->ctx;
   double bytes = permanent_bytes(m->u), slack[2] = { 1.03, 0 };
   int32_t i, constraints = memory_counts(m, bytes) ? 2 : 1;
-  size_t n = (size_t)m->u->n, shares = (size_t)m->parts * (size_t)constraints;
-  int32_t *weight = berth_i_alloc(ctx, n * (size_t)constraints, sizeof *weight);
-  double *share = berth_i_alloc(ctx, shares, sizeof *share);
-  berth_status st = weight && share ? BERTH_OK : berth_i_nomem(ctx);
+  size_t k = (size_t)constraints;
+  int32_t *weight = berth_i_pool_alloc(&scratch, (size_t)m->u->n * k, sizeof *weight);
+  double *share = berth_i_pool_alloc(&scratch, (size_t)m->parts * k, sizeof *share);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     berth_i_partition p = { m->u->n, constraints, m->parts, m->at, m->adjacent, m->edge_weight, weight, share, slack,
                             m->opts->seed, false };
@@ -224,8 +225,7 @@ static berth_status call_metis(model *m) {
   }
   if (st == BERTH_OK) st = berth_i_map_parts(m->u, m->parts, m->preferred, m->part_device);
   for (i = 0; i < m->u->n && st == BERTH_OK; i++) m->preferred[i] = m->part_device[m->preferred[i]];
-  berth_i_free(ctx, weight, n * (size_t)constraints, sizeof *weight);
-  berth_i_free(ctx, share, shares, sizeof *share);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -244,11 +244,11 @@ static int32_t earliest(const model *m, int32_t unit, const double *load) {
 
 /* Longest first, each where it ends first. */
 static berth_status spread(model *m) {
-  berth_ctx *ctx = m->u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(m->u->cost->ctx);
   size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices;
-  berth_i_keyed *order = berth_i_alloc(ctx, n, sizeof *order);
-  double *load = berth_i_zalloc(ctx, devices, sizeof *load);
-  berth_status st = order && load ? BERTH_OK : berth_i_nomem(ctx);
+  berth_i_keyed *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
+  double *load = berth_i_pool_zalloc(&scratch, devices, sizeof *load);
+  berth_status st = berth_i_pool_status(&scratch);
   size_t i;
   for (i = 0; i < n && st == BERTH_OK; i++) {
     order[i].key = m->seconds[i];
@@ -260,8 +260,7 @@ static berth_status spread(model *m) {
     m->preferred[unit] = d;
     load[d] += berth_i_unit_time(m->u, unit, d);
   }
-  berth_i_free(ctx, order, n, sizeof *order);
-  berth_i_free(ctx, load, devices, sizeof *load);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -315,56 +314,38 @@ static berth_status make_fit(const model *m, int32_t *device, berth_obstacle *wh
   if (!pull) st = berth_i_nomem(ctx);
   else if (!put_all(m, &k, pull)) st = berth_i_packing_rescue(&k, "metis", m->opts, why);
   berth_i_free(ctx, pull, devices, sizeof *pull);
-  berth_i_packing_release(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }
 
 /* ---- all together ------------------------------------------------------------------------ */
 
-static bool alloc_model(model *m) {
-  berth_ctx *ctx = m->u->cost->ctx;
-  size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices, e = m->cap_edges = (size_t)m->u->cost->g->n_edges;
-  return (m->edges = berth_i_alloc(ctx, e, sizeof *m->edges)) != NULL
-      && (m->spare = berth_i_alloc(ctx, e, sizeof *m->spare)) != NULL
-      && (m->seconds = berth_i_alloc(ctx, n, sizeof *m->seconds)) != NULL
-      && (m->part_device = berth_i_alloc(ctx, devices, sizeof *m->part_device)) != NULL
-      && (m->speed = berth_i_zalloc(ctx, devices, sizeof *m->speed)) != NULL
-      && (m->preferred = berth_i_alloc(ctx, n, sizeof *m->preferred)) != NULL
-      && (m->at = berth_i_alloc(ctx, n + 1, sizeof *m->at)) != NULL
-      && (m->adjacent = berth_i_alloc(ctx, 2 * e, sizeof *m->adjacent)) != NULL
-      && (m->edge_weight = berth_i_alloc(ctx, 2 * e, sizeof *m->edge_weight)) != NULL;
-}
-
-static void free_model(model *m) {
-  berth_ctx *ctx = m->u->cost->ctx;
-  size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices, e = m->cap_edges;
-  berth_i_free(ctx, m->edges, e, sizeof *m->edges);
-  berth_i_free(ctx, m->spare, e, sizeof *m->spare);
-  berth_i_free(ctx, m->seconds, n, sizeof *m->seconds);
-  berth_i_free(ctx, m->part_device, devices, sizeof *m->part_device);
-  berth_i_free(ctx, m->speed, devices, sizeof *m->speed);
-  berth_i_free(ctx, m->preferred, n, sizeof *m->preferred);
-  berth_i_free(ctx, m->at, n + 1, sizeof *m->at);
-  berth_i_free(ctx, m->adjacent, 2 * e, sizeof *m->adjacent);
-  berth_i_free(ctx, m->edge_weight, 2 * e, sizeof *m->edge_weight);
+static berth_status alloc_model(model *m) {
+  berth_i_pool *pool = &m->pool;
+  size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices, e = (size_t)m->u->cost->g->n_edges;
+  m->edges = berth_i_pool_alloc(pool, e, sizeof *m->edges);
+  m->spare = berth_i_pool_alloc(pool, e, sizeof *m->spare);
+  m->seconds = berth_i_pool_alloc(pool, n, sizeof *m->seconds);
+  m->part_device = berth_i_pool_alloc(pool, devices, sizeof *m->part_device);
+  m->speed = berth_i_pool_zalloc(pool, devices, sizeof *m->speed);
+  m->preferred = berth_i_pool_alloc(pool, n, sizeof *m->preferred);
+  m->at = berth_i_pool_alloc(pool, n + 1, sizeof *m->at);
+  m->adjacent = berth_i_pool_alloc(pool, 2 * e, sizeof *m->adjacent);
+  m->edge_weight = berth_i_pool_alloc(pool, 2 * e, sizeof *m->edge_weight);
+  return berth_i_pool_status(pool);
 }
 
 static berth_status partition(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
-  model m = { 0 };
+  model m = { .pool = berth_i_pool_empty(u->cost->ctx), .u = u, .opts = opts };
   berth_status st;
-  m.u = u;
-  m.opts = opts;
-  if (!alloc_model(&m)) {
-    st = berth_i_nomem(u->cost->ctx);
-    goto done;
-  }
+  if ((st = alloc_model(&m)) != BERTH_OK) goto done;
   find_shares(&m);
   if ((st = list_edges(&m)) != BERTH_OK) goto done;
   fill_csr(&m);
   st = m.parts < 2 || u->n <= m.parts || m.n_edges == 0 ? spread(&m) : call_metis(&m);
   if (st == BERTH_OK) st = make_fit(&m, device, why);
 done:
-  free_model(&m);
+  berth_i_pool_free(&m.pool);
   return st;
 }
 

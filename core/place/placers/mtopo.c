@@ -227,16 +227,15 @@ static bool fill_all(fill *f) {
 }
 
 static berth_status fill_packing(berth_i_packing *k, const berth_place_options *opts, berth_obstacle *why) {
-  berth_ctx *ctx = k->cost->ctx;
   size_t devices = (size_t)k->cost->n_devices;
-  berth_status st;
+  berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   fill f = { k, NULL, NULL, corrected_cap(k) };
-  f.load = berth_i_zalloc(ctx, devices, sizeof *f.load);
-  f.temporary = berth_i_zalloc(ctx, devices, sizeof *f.temporary);
-  if (!f.load || !f.temporary) st = berth_i_nomem(ctx);
-  else st = fill_all(&f) ? BERTH_OK : berth_i_packing_rescue(k, "m-topo", opts, why);
-  berth_i_free(ctx, f.load, devices, sizeof *f.load);
-  berth_i_free(ctx, f.temporary, devices, sizeof *f.temporary);
+  berth_status st;
+  f.load = berth_i_pool_zalloc(&scratch, devices, sizeof *f.load);
+  f.temporary = berth_i_pool_zalloc(&scratch, devices, sizeof *f.temporary);
+  st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK && !fill_all(&f)) st = berth_i_packing_rescue(k, "m-topo", opts, why);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -246,7 +245,7 @@ static berth_status fill_corrected(const berth_i_units *u, const berth_place_opt
   berth_status st = berth_i_packing_init(u, opts->memory, device, &k);
   if (st != BERTH_OK) return st;
   st = fill_packing(&k, opts, why);
-  berth_i_packing_release(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }
 

@@ -69,21 +69,20 @@ static bool improve(part_map *m) {
 }
 
 berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int32_t *part, int32_t *device) {
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)parts, cells = n * n;
   part_map m = { u->cost, parts, NULL, NULL, device };
   int32_t i, *stamp = NULL;
-  berth_status st = BERTH_OK;
+  berth_status st;
   if (u->cost->uniform || u->cost->table) return BERTH_OK;
-  m.bytes = berth_i_zalloc(ctx, cells, sizeof *m.bytes);
-  m.count = berth_i_zalloc(ctx, cells, sizeof *m.count);
-  stamp = berth_i_alloc(ctx, n, sizeof *stamp);
-  if (!m.bytes || !m.count || !stamp) st = berth_i_nomem(ctx);
+  m.bytes = berth_i_pool_zalloc(&scratch, cells, sizeof *m.bytes);
+  m.count = berth_i_pool_zalloc(&scratch, cells, sizeof *m.count);
+  stamp = berth_i_pool_alloc(&scratch, n, sizeof *stamp);
+  st = berth_i_pool_status(&scratch);
   for (i = 0; i < parts && st == BERTH_OK; i++) stamp[i] = BERTH_NONE;
   for (i = 0; i < u->cost->g->n_tensors && st == BERTH_OK; i++) add_traffic(&m, u, part, i, stamp);
   for (i = 0; i < MOST_ROUNDS && st == BERTH_OK && improve(&m); i++) st = berth_i_interrupted(ctx);
-  berth_i_free(ctx, m.bytes, cells, sizeof *m.bytes);
-  berth_i_free(ctx, m.count, cells, sizeof *m.count);
-  berth_i_free(ctx, stamp, n, sizeof *stamp);
+  berth_i_pool_free(&scratch);
   return st;
 }

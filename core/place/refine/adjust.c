@@ -9,6 +9,7 @@ typedef struct choice {
 } choice;
 
 typedef struct adjusting {
+  berth_i_pool pool;
   berth_cost *cost;
   const berth_adjust_options *o;
   const int32_t *from; /* [ops] the placement to adjust */
@@ -209,7 +210,7 @@ static berth_status fit(adjusting *a, berth_obstacle *why) {
     st = is_group(&a->units, unit) ? berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why)
                                    : refuse_fixed(a, unit, why);
   }
-  berth_i_packing_release(&a->packing);
+  berth_i_pool_free(&a->packing.pool);
   return st;
 }
 
@@ -226,10 +227,10 @@ static berth_status adjust(adjusting *a, berth_obstacle *why) {
   berth_ctx *ctx = a->cost->ctx;
   berth_oom oom;
   berth_status st;
-  a->choices = berth_i_alloc(ctx, (size_t)a->cost->n_devices, sizeof *a->choices);
-  a->slot = berth_i_alloc(ctx, (size_t)a->cost->n_devices, sizeof *a->slot);
-  a->order = berth_i_alloc(ctx, (size_t)a->units.n, sizeof *a->order);
-  if (!a->choices || !a->slot || !a->order) return berth_i_nomem(ctx);
+  a->choices = berth_i_pool_alloc(&a->pool, (size_t)a->cost->n_devices, sizeof *a->choices);
+  a->slot = berth_i_pool_alloc(&a->pool, (size_t)a->cost->n_devices, sizeof *a->slot);
+  a->order = berth_i_pool_alloc(&a->pool, (size_t)a->units.n, sizeof *a->order);
+  if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
   memset(a->slot, 0xff, (size_t)a->cost->n_devices * sizeof *a->slot);
   if ((st = berth_i_placement_make(ctx, a->cost->g->n_ops, "adjust", true, &a->p)) != BERTH_OK) return st;
   if ((st = move_groups(a, why)) != BERTH_OK) return st;
@@ -240,7 +241,7 @@ static berth_status adjust(adjusting *a, berth_obstacle *why) {
 berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_adjust_options *opts, berth_placement **out,
                           berth_obstacle *why) {
   const berth_adjust_options defaults = berth_adjust_default(cost->g);
-  adjusting a = { .cost = cost, .o = opts ? opts : &defaults, .from = device };
+  adjusting a = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .o = opts ? opts : &defaults, .from = device };
   berth_status st;
   if ((st = berth_options_check(cost->ctx, berth_adjust_option_table(), a.o)) != BERTH_OK)
     return st;
@@ -248,9 +249,7 @@ berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_a
   st = berth_i_units_init(cost, "adjust", a.o->place.memory, a.o->place.param_multiple, &a.units, why);
   if (st != BERTH_OK) return st;
   st = adjust(&a, why);
-  berth_i_free(cost->ctx, a.choices, (size_t)cost->n_devices, sizeof *a.choices);
-  berth_i_free(cost->ctx, a.slot, (size_t)cost->n_devices, sizeof *a.slot);
-  berth_i_free(cost->ctx, a.order, (size_t)a.units.n, sizeof *a.order);
+  berth_i_pool_free(&a.pool);
   berth_i_units_release(&a.units);
   if (st == BERTH_OK) {
     *out = a.p;

@@ -73,7 +73,7 @@ static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
   st = berth_i_pack_near(&k, m->start, m->at, found);
   if (st == BERTH_OK && !*found) st = berth_i_packing_rescue(&k, NAME, m->opts, why);
   *found = st == BERTH_OK;
-  berth_i_packing_release(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }
 
