@@ -15,16 +15,11 @@ typedef struct levels {
 
 /* ---- levels ------------------------------------------------------------------------------ */
 
-static bool alloc_levels(berth_ctx *ctx, size_t n, levels *l) {
-  return (l->least = berth_i_alloc(ctx, n, sizeof *l->least)) != NULL
-      && (l->head = berth_i_alloc(ctx, n, sizeof *l->head)) != NULL
-      && (l->tail = berth_i_alloc(ctx, n, sizeof *l->tail)) != NULL;
-}
-
-static void free_levels(berth_ctx *ctx, size_t n, levels *l) {
-  berth_i_free(ctx, l->least, n, sizeof *l->least);
-  berth_i_free(ctx, l->head, n, sizeof *l->head);
-  berth_i_free(ctx, l->tail, n, sizeof *l->tail);
+static berth_status alloc_levels(berth_i_pool *pool, size_t n, levels *l) {
+  l->least = berth_i_pool_alloc(pool, n, sizeof *l->least);
+  l->head = berth_i_pool_alloc(pool, n, sizeof *l->head);
+  l->tail = berth_i_pool_alloc(pool, n, sizeof *l->tail);
+  return berth_i_pool_status(pool);
 }
 
 /* An op runs where its whole group can. */
@@ -119,10 +114,10 @@ static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
 }
 
 static berth_status serial_bound(const berth_i_units *u, const levels *l, double *out) {
-  berth_ctx *ctx = u->cost->ctx;
+  berth_i_pool pool = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
-  double *least = berth_i_alloc(ctx, n, sizeof *least), *scratch = berth_i_alloc(ctx, 3 * devices, sizeof *scratch);
-  berth_status st = least && scratch ? BERTH_OK : berth_i_nomem(ctx);
+  double *least = berth_i_pool_alloc(&pool, n, sizeof *least), *scratch = berth_i_pool_alloc(&pool, 3 * devices, sizeof *scratch);
+  berth_status st = berth_i_pool_status(&pool);
   int32_t i;
   if (st == BERTH_OK) {
     *out = pinned_bound(u, l, scratch, scratch + devices, scratch + 2 * devices);
@@ -132,8 +127,7 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
     }
     *out = fmax(*out, pigeonhole_bound(least, u->n, u->cost->n_devices));
   }
-  berth_i_free(ctx, least, n, sizeof *least);
-  berth_i_free(ctx, scratch, 3 * devices, sizeof *scratch);
+  berth_i_pool_free(&pool);
   return st;
 }
 
@@ -155,23 +149,15 @@ typedef struct idle {
   int32_t n;
 } idle;
 
-static berth_status idle_init(berth_ctx *ctx, const levels *l, int32_t n, idle *s) {
-  size_t bytes = (size_t)n * sizeof(double);
+static berth_status idle_init(berth_i_pool *pool, const levels *l, int32_t n, idle *s) {
+  berth_status st;
   s->n = n;
-  s->head = berth_i_alloc(ctx, (size_t)n, sizeof *s->head);
-  s->tail = berth_i_alloc(ctx, (size_t)n, sizeof *s->tail);
-  if (!s->head || !s->tail) return berth_i_nomem(ctx);
-  if (n == 0) return BERTH_OK;
-  memcpy(s->head, l->head, bytes);
-  memcpy(s->tail, l->tail, bytes);
+  s->head = berth_i_pool_copy(pool, l->head, (size_t)n, sizeof *s->head);
+  s->tail = berth_i_pool_copy(pool, l->tail, (size_t)n, sizeof *s->tail);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   berth_i_sort_numbers(s->head, n);
   berth_i_sort_numbers(s->tail, n);
   return BERTH_OK;
-}
-
-static void idle_release(berth_ctx *ctx, idle *s) {
-  berth_i_free(ctx, s->head, (size_t)s->n, sizeof *s->head);
-  berth_i_free(ctx, s->tail, (size_t)s->n, sizeof *s->tail);
 }
 
 /* ---- shared work ------------------------------------------------------------------------- */
@@ -364,18 +350,14 @@ static berth_status compute_levels(const berth_i_units *u, const berth_bounds_op
 
 static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
                             berth_obstacle *why) {
-  berth_ctx *ctx = u->cost->ctx;
-  size_t n = (size_t)u->n_ops;
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   levels l = { NULL, NULL, NULL, meets };
   idle s = { 0 };
   double serial = 0;
-  berth_status st = BERTH_ENOMEM;
-  if (!alloc_levels(ctx, n, &l)) {
-    st = berth_i_nomem(ctx);
-    goto done;
-  }
+  berth_status st;
+  if ((st = alloc_levels(&scratch, (size_t)u->n_ops, &l)) != BERTH_OK) goto done;
   if ((st = compute_levels(u, o, &l, b)) != BERTH_OK) goto done;
-  if ((st = idle_init(ctx, &l, u->n_ops, &s)) != BERTH_OK) goto done;
+  if ((st = idle_init(&scratch, &l, u->n_ops, &s)) != BERTH_OK) goto done;
   if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
   if ((st = work_bound(u, &s, &b->work)) != BERTH_OK) goto done;
   b->work = fmax(b->work, serial);
@@ -384,8 +366,7 @@ static berth_status compute(const berth_i_units *u, const berth_bounds_options *
   if ((st = memory_bound(u, &s, &b->memory, why)) != BERTH_OK) goto done;
   b->memory = fmax(b->memory, b->work);
 done:
-  free_levels(ctx, n, &l);
-  idle_release(ctx, &s);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

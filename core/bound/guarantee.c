@@ -227,17 +227,16 @@ static berth_status find_path_rho(facts *f) {
 /* ---- counting ------------------------------------------------------------------------------- */
 
 static berth_status count_pairs(facts *f) {
-  berth_ctx *ctx = f->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(f->cost->ctx);
   size_t ops = (size_t)f->cost->g->n_ops, groups = (size_t)f->cost->g->n_groups;
-  int32_t i, *stamp = berth_i_alloc(ctx, ops, sizeof *stamp), *seen = berth_i_zalloc(ctx, groups, sizeof *seen);
-  berth_status st = stamp && seen ? BERTH_OK : berth_i_nomem(ctx);
+  int32_t i, *stamp = berth_i_pool_alloc(&scratch, ops, sizeof *stamp), *seen = berth_i_pool_zalloc(&scratch, groups, sizeof *seen);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     for (i = 0; i < f->cost->g->n_ops; i++) stamp[i] = BERTH_NONE;
     count_doubled(f, stamp);
     count_grouped(f, seen);
   }
-  berth_i_free(ctx, stamp, ops, sizeof *stamp);
-  berth_i_free(ctx, seen, groups, sizeof *seen);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -449,26 +448,21 @@ static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options 
 }
 
 berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts, berth_guarantees *out) {
-  berth_ctx *ctx = cost->ctx;
+  berth_i_pool pool = berth_i_pool_empty(cost->ctx);
   berth_guarantee_options o = opts ? *opts : berth_guarantee_default(cost->g);
   size_t ops = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;
   facts f = { .o = &o, .cost = cost, .n = cost->n_devices };
   berth_guarantees found = { 0 };
-  double *scratch = NULL;
-  berth_status st = check_options(ctx, &o);
+  double *scratch;
+  berth_status st = check_options(cost->ctx, &o);
   if (st != BERTH_OK) return st;
-  f.op = berth_i_alloc(ctx, ops, sizeof *f.op);
-  f.cross = berth_i_alloc(ctx, tensors, sizeof *f.cross);
-  scratch = berth_i_alloc(ctx, 2 * ops, sizeof *scratch);
-  if (!f.op || !f.cross || !scratch) {
-    st = berth_i_nomem(ctx);
-    goto done;
-  }
+  f.op = berth_i_pool_alloc(&pool, ops, sizeof *f.op);
+  f.cross = berth_i_pool_alloc(&pool, tensors, sizeof *f.cross);
+  scratch = berth_i_pool_alloc(&pool, 2 * ops, sizeof *scratch);
+  if ((st = berth_i_pool_status(&pool)) != BERTH_OK) goto done;
   if ((st = gather(&f)) != BERTH_OK) goto done;
   if ((st = list_all(&f, scratch, &found)) == BERTH_OK) *out = found;
 done:
-  berth_i_free(ctx, f.op, ops, sizeof *f.op);
-  berth_i_free(ctx, f.cross, tensors, sizeof *f.cross);
-  berth_i_free(ctx, scratch, 2 * ops, sizeof *scratch);
+  berth_i_pool_free(&pool);
   return st;
 }

@@ -77,22 +77,17 @@ static double width_of_place(survey *s) {
 }
 
 static berth_status survey_routes(berth_i_ports *p, const int32_t *part, int32_t places) {
-  berth_ctx *ctx = p->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(p->cost->ctx);
   size_t links = (size_t)p->cost->t->n_links;
   survey s = { p->cost, part, 0, 0, 0, NULL, NULL, 0, p->links == BERTH_LINKS_FAIR, false };
-  berth_status st = BERTH_OK;
-  s.uses = berth_i_alloc(ctx, links, sizeof *s.uses);
-  s.taken = berth_i_alloc(ctx, links, 1);
-  if (!s.uses || !s.taken) {
-    st = berth_i_nomem(ctx);
-    goto done;
-  }
-  for (s.dir = 0; s.dir < 2; s.dir++) {
+  berth_status st;
+  s.uses = berth_i_pool_alloc(&scratch, links, sizeof *s.uses);
+  s.taken = berth_i_pool_alloc(&scratch, links, 1);
+  st = berth_i_pool_status(&scratch);
+  for (s.dir = 0; s.dir < 2 && st == BERTH_OK; s.dir++) {
     for (s.place = 0; s.place < places; s.place++) p->width[s.dir] = fmax(p->width[s.dir], width_of_place(&s));
   }
-done:
-  berth_i_free(ctx, s.uses, links, sizeof *s.uses);
-  berth_i_free(ctx, s.taken, links, 1);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

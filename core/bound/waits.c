@@ -336,27 +336,20 @@ berth_status berth_i_waits(const berth_i_units *u, const double *least, double *
 
 berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets, const double *least, double *head,
                               double *tail) {
-  berth_ctx *ctx = u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t tensors = (size_t)u->cost->g->n_tensors, cap = (size_t)most_neighbours(u->cost->g);
   size_t collectives = (size_t)u->cost->g->n_collectives;
   waits w = { .u = u, .least = least, .meets = meets };
-  berth_status st = BERTH_ENOMEM;
-  w.cross = berth_i_alloc(ctx, tensors, sizeof *w.cross);
-  w.list = berth_i_alloc(ctx, cap, sizeof *w.list);
-  w.by_head = berth_i_alloc(ctx, cap, sizeof *w.by_head);
-  w.item = berth_i_alloc(ctx, 2 * cap, sizeof *w.item);
-  w.met = berth_i_alloc(ctx, collectives, sizeof *w.met);
-  if (!w.cross || !w.list || !w.by_head || !w.item || !w.met) {
-    st = berth_i_nomem(ctx);
-    goto done;
-  }
+  berth_status st;
+  w.cross = berth_i_pool_alloc(&scratch, tensors, sizeof *w.cross);
+  w.list = berth_i_pool_alloc(&scratch, cap, sizeof *w.list);
+  w.by_head = berth_i_pool_alloc(&scratch, cap, sizeof *w.by_head);
+  w.item = berth_i_pool_alloc(&scratch, 2 * cap, sizeof *w.item);
+  w.met = berth_i_pool_alloc(&scratch, collectives, sizeof *w.met);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = berth_i_ports_init(u->cost, links, NULL, u->cost->n_devices, &w.ports)) != BERTH_OK) goto done;
   if ((st = fill_cross(u, w.cross)) == BERTH_OK) sweep(&w, head, tail);
 done:
-  berth_i_free(ctx, w.cross, tensors, sizeof *w.cross);
-  berth_i_free(ctx, w.list, cap, sizeof *w.list);
-  berth_i_free(ctx, w.by_head, cap, sizeof *w.by_head);
-  berth_i_free(ctx, w.item, 2 * cap, sizeof *w.item);
-  berth_i_free(ctx, w.met, collectives, sizeof *w.met);
+  berth_i_pool_free(&scratch);
   return st;
 }

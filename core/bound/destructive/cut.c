@@ -114,25 +114,20 @@ static int32_t largest_tensor(const berth_graph *g) {
 
 berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan,
                                int32_t most, double *out) {
-  berth_ctx *ctx = u->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->cost->n_devices;
   tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_OK;
+  berth_status st;
   *out = NAN;
   if (u->n_ops > plan->ops || n < 3 || n > MOST_DEVICES || t.tensor == BERTH_NONE) return BERTH_OK;
-  t.edge = berth_i_alloc(ctx, n, sizeof *t.edge);
-  t.near = berth_i_alloc(ctx, n, sizeof *t.near);
-  t.from = berth_i_alloc(ctx, 2 * n, sizeof *t.from);
-  if (!t.edge || !t.near || !t.from) {
-    st = berth_i_nomem(ctx);
-    goto done;
+  t.edge = berth_i_pool_alloc(&scratch, n, sizeof *t.edge);
+  t.near = berth_i_pool_alloc(&scratch, n, sizeof *t.near);
+  t.from = berth_i_pool_alloc(&scratch, n, sizeof *t.from);
+  t.part = berth_i_pool_alloc(&scratch, n, sizeof *t.part);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
+    span(&t);
+    st = cut_all(u, whole, plan, most, &t, out);
   }
-  t.part = t.from + n;
-  span(&t);
-  st = cut_all(u, whole, plan, most, &t, out);
-done:
-  berth_i_free(ctx, t.edge, n, sizeof *t.edge);
-  berth_i_free(ctx, t.near, n, sizeof *t.near);
-  berth_i_free(ctx, t.from, 2 * n, sizeof *t.from);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -22,40 +22,22 @@ typedef struct room {
 } room;
 
 static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
-  b->path = berth_i_alloc(b->ctx, k->ops * k->ops, sizeof *b->path);
-  b->item = berth_i_alloc(b->ctx, 2 * k->ops, sizeof *b->item);
-  b->input = berth_i_alloc(b->ctx, k->inputs, sizeof *b->input);
-  b->real = berth_i_alloc(b->ctx, 18 * k->ops, sizeof *b->real);
-  b->scratch = berth_i_alloc(b->ctx, 5 * k->ops, sizeof *b->scratch);
-  b->frontier = berth_i_alloc(b->ctx, k->edges, sizeof *b->frontier);
-  b->stamp = berth_i_zalloc(b->ctx, 2 * k->ops, sizeof *b->stamp);
-  b->side = berth_i_alloc(b->ctx, k->ops, sizeof *b->side);
-  b->port = berth_i_alloc(b->ctx, k->edges, sizeof *b->port);
-  b->slot = berth_i_zalloc(b->ctx, 2 * k->tensors, sizeof *b->slot);
-  b->meet = berth_i_alloc(b->ctx, k->meets, sizeof *b->meet);
-  if (!b->path || !b->item || !b->input || !b->real || !b->scratch || !b->frontier || !b->stamp) return berth_i_nomem(b->ctx);
-  if (!b->side || !b->port || !b->slot || !b->meet) return berth_i_nomem(b->ctx);
-  b->sorted = b->item + k->ops;
-  b->slot_epoch = b->slot + k->tensors;
-  b->list = b->scratch + k->ops;
-  b->mark = b->list + k->ops; /* three times as long */
-  return BERTH_OK;
-}
-
-static void free_scratch(berth_i_bite *b, const room *k) {
-  berth_i_free(b->ctx, b->path, k->ops * k->ops, sizeof *b->path);
-  berth_i_free(b->ctx, b->item, 2 * k->ops, sizeof *b->item);
-  berth_i_free(b->ctx, b->input, k->inputs, sizeof *b->input);
-  berth_i_free(b->ctx, b->real, 18 * k->ops, sizeof *b->real);
-  berth_i_free(b->ctx, b->scratch, 5 * k->ops, sizeof *b->scratch);
-  berth_i_free(b->ctx, b->frontier, k->edges, sizeof *b->frontier);
-  berth_i_free(b->ctx, b->stamp, 2 * k->ops, sizeof *b->stamp);
-  berth_i_free(b->ctx, b->side, k->ops, sizeof *b->side);
-  berth_i_free(b->ctx, b->port, k->edges, sizeof *b->port);
-  berth_i_free(b->ctx, b->slot, 2 * k->tensors, sizeof *b->slot);
-  berth_i_free(b->ctx, b->meet, k->meets, sizeof *b->meet);
-  berth_i_free(b->ctx, b->row, k->ops, sizeof *b->row);
-  berth_i_free(b->ctx, b->can, k->ops + k->classes, sizeof *b->can);
+  b->path = berth_i_pool_alloc(&b->pool, k->ops * k->ops, sizeof *b->path);
+  b->item = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->item);
+  b->sorted = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->sorted);
+  b->input = berth_i_pool_alloc(&b->pool, k->inputs, sizeof *b->input);
+  b->real = berth_i_pool_alloc(&b->pool, 18 * k->ops, sizeof *b->real);
+  b->scratch = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->scratch);
+  b->list = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->list);
+  b->mark = berth_i_pool_alloc(&b->pool, 3 * k->ops, sizeof *b->mark);
+  b->frontier = berth_i_pool_alloc(&b->pool, k->edges, sizeof *b->frontier);
+  b->stamp = berth_i_pool_zalloc(&b->pool, 2 * k->ops, sizeof *b->stamp);
+  b->side = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->side);
+  b->port = berth_i_pool_alloc(&b->pool, k->edges, sizeof *b->port);
+  b->slot = berth_i_pool_zalloc(&b->pool, k->tensors, sizeof *b->slot);
+  b->slot_epoch = berth_i_pool_zalloc(&b->pool, k->tensors, sizeof *b->slot_epoch);
+  b->meet = berth_i_pool_alloc(&b->pool, k->meets, sizeof *b->meet);
+  return berth_i_pool_status(&b->pool);
 }
 
 static bool may_run(const berth_i_bite *b, int32_t unit, int32_t device) {
@@ -66,11 +48,12 @@ static bool may_run(const berth_i_bite *b, int32_t unit, int32_t device) {
 
 static berth_status fill_devices(berth_i_bite *b, const room *k) {
   const berth_cost *c = b->u->cost;
+  berth_status st;
   int32_t i, d;
-  b->can = berth_i_zalloc(b->ctx, k->ops + k->classes, sizeof *b->can);
-  b->row = berth_i_alloc(b->ctx, k->ops, sizeof *b->row);
-  if (!b->can || !b->row) return berth_i_nomem(b->ctx);
-  b->class_of = b->can + k->ops;
+  b->can = berth_i_pool_zalloc(&b->pool, k->ops, sizeof *b->can);
+  b->class_of = berth_i_pool_zalloc(&b->pool, k->classes, sizeof *b->class_of);
+  b->row = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->row);
+  if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
   for (i = 0; i < b->n; i++) b->row[b->op[i]] = i;
   for (d = 0; b->masks && d < c->n_devices; d++) {
     int32_t place = b->part ? b->part[d] : d;
@@ -242,7 +225,7 @@ static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i
 
 berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
                                 berth_i_bites *out) {
-  berth_i_bite b = { 0 };
+  berth_i_bite b = { .pool = berth_i_pool_empty(u->cost->ctx) };
   berth_i_bite_dag g = { 0 };
   room k = { 0 };
   berth_status st;
@@ -259,9 +242,7 @@ berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope
   st = both_stages(&b, &g, plan, out);
   out->work = b.work;
 done:
-  free_scratch(&b, &k);
-  berth_i_bite_sizes_release(&b);
-  berth_i_bite_rates_release(&b);
   berth_i_bite_dag_release(&b, &g);
+  berth_i_pool_free(&b.pool);
   return st;
 }

@@ -59,6 +59,7 @@ typedef struct berth_i_bite_frontier {
 } berth_i_bite_frontier;
 
 typedef struct berth_i_bite {
+  berth_i_pool pool;
   berth_ctx *ctx;
   const berth_i_units *u;
   const berth_i_kinds *kinds; /* what devices hold; NULL: memory plays no part */
@@ -75,7 +76,7 @@ typedef struct berth_i_bite {
   int32_t *size_count;   /* [sizes] */
   int32_t sizes;
   berth_i_bite_rate *rate; /* [rates] unlike devices; none: all are alike */
-  int32_t rates, cap_rates;
+  int32_t rates;
   bool masks;            /* at most 64 places: `can` says something */
   unsigned rules, unused;
   berth_i_ports ports;
@@ -90,7 +91,7 @@ typedef struct berth_i_bite {
   berth_i_bite_item *item, *sorted; /* [n] */
   berth_i_bite_input *input;        /* [most edges of an op] */
   double *real;          /* [18 n] */
-  int32_t *scratch, *mark, *list;  /* [n] */
+  int32_t *scratch, *mark, *list;  /* [n], [3 n], [n] */
   berth_i_bite_frontier *frontier; /* [edges] */
   int32_t *stamp, epoch;        /* [2 n] ops, units of a set that is made up */
   uint8_t *side;                /* [n] of inputs, by label */
@@ -136,7 +137,6 @@ void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more);
 berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit);
 /** Places by what they hold. */
 berth_status berth_i_bite_sizes(berth_i_bite *b);
-void berth_i_bite_sizes_release(berth_i_bite *b);
 /** Those of the places in `can` that hold so much; without masks all or none. */
 uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes);
 static inline double berth_i_bite_least_bytes(berth_i_bite_bytes x) { return fmax(x.held, x.param + x.moment); }
@@ -171,7 +171,6 @@ void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s);
 /* rates.c */
 /** By the prices that make the bound of work largest, whatever memory there is. */
 berth_status berth_i_bite_rates(berth_i_bite *b);
-void berth_i_bite_rates_release(berth_i_bite *b);
 
 /* dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
 bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins);

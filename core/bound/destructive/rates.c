@@ -3,10 +3,6 @@
 
 enum { MOST_RATES = 16 };
 
-void berth_i_bite_rates_release(berth_i_bite *b) {
-  berth_i_free(b->ctx, b->rate, (size_t)b->cap_rates, sizeof *b->rate);
-}
-
 static void fill_rates(berth_i_bite *b, const berth_i_kinds *k, const double *price) {
   int32_t j, d;
   for (j = 0; j < k->n; j++) b->rate[j] = (berth_i_bite_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
@@ -21,9 +17,8 @@ static berth_status raise_rates(berth_i_bite *b, const berth_i_kinds *k, double 
   int32_t j;
   for (j = 0; j < k->n; j++) p.time[j] = 1.0 / k->devices;
   if ((st = berth_i_prices_raise(b->ctx, k, false, &p)) != BERTH_OK) return st;
-  b->rate = berth_i_alloc(b->ctx, (size_t)k->n, sizeof *b->rate);
+  b->rate = berth_i_pool_alloc(&b->pool, (size_t)k->n, sizeof *b->rate);
   if (!b->rate) return berth_i_nomem(b->ctx);
-  b->cap_rates = k->n;
   fill_rates(b, k, p.time);
   return BERTH_OK;
 }

@@ -21,21 +21,15 @@ static int32_t size_at(berth_i_bite *b, double bytes) {
   return i;
 }
 
-void berth_i_bite_sizes_release(berth_i_bite *b) {
-  size_t n = (size_t)b->places;
-  berth_i_free(b->ctx, b->size_of, n, sizeof *b->size_of);
-  berth_i_free(b->ctx, b->size, n, sizeof *b->size);
-  berth_i_free(b->ctx, b->size_count, n, sizeof *b->size_count);
-}
-
 berth_status berth_i_bite_sizes(berth_i_bite *b) {
   size_t n = (size_t)b->places;
   double *room;
+  berth_status st;
   int32_t i;
-  b->size_of = berth_i_zalloc(b->ctx, n, sizeof *b->size_of);
-  b->size = berth_i_alloc(b->ctx, n, sizeof *b->size);
-  b->size_count = berth_i_zalloc(b->ctx, n, sizeof *b->size_count);
-  if (!b->size_of || !b->size || !b->size_count) return berth_i_nomem(b->ctx);
+  b->size_of = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_of);
+  b->size = berth_i_pool_alloc(&b->pool, n, sizeof *b->size);
+  b->size_count = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_count);
+  if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
   if (!(room = berth_i_zalloc(b->ctx, n, sizeof *room))) return berth_i_nomem(b->ctx);
   for (i = 0; i < b->devices; i++) room[place_of(b, i)] += b->kinds->limit[b->kinds->of[i]];
   for (i = 0; i < b->places; i++) {
