@@ -3,25 +3,13 @@
 
 static const double FAR = 1.25;
 
-static bool alloc_devices(const berth_i_problem *p, int32_t **out) {
-  return (*out = berth_i_zalloc(p->ctx, (size_t)p->n, sizeof **out)) != NULL;
-}
-
-berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_starts *a) {
-  int32_t i;
+berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_pool *pool, berth_i_starts *a) {
+  size_t n = (size_t)p->n;
   a->rival_value = INFINITY;
-  if (!alloc_devices(p, &a->rival) || !alloc_devices(p, &a->trial)) return berth_i_nomem(p->ctx);
-  for (i = 0; i < BERTH_I_STARTS; i++) {
-    if (!alloc_devices(p, &a->device[i])) return berth_i_nomem(p->ctx);
-  }
-  return BERTH_OK;
-}
-
-void berth_i_starts_release(const berth_i_problem *p, berth_i_starts *a) {
-  int32_t i;
-  for (i = 0; i < BERTH_I_STARTS; i++) berth_i_free(p->ctx, a->device[i], (size_t)p->n, sizeof **a->device);
-  berth_i_free(p->ctx, a->rival, (size_t)p->n, sizeof *a->rival);
-  berth_i_free(p->ctx, a->trial, (size_t)p->n, sizeof *a->trial);
+  a->rival = berth_i_pool_zalloc(pool, n, sizeof *a->rival);
+  a->trial = berth_i_pool_zalloc(pool, n, sizeof *a->trial);
+  for (int32_t i = 0; i < BERTH_I_STARTS; i++) a->device[i] = berth_i_pool_zalloc(pool, n, sizeof *a->device[i]);
+  return berth_i_pool_status(pool);
 }
 
 static void swap(int32_t **a, int32_t **b) {

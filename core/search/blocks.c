@@ -46,7 +46,6 @@ static void plant(forest *f) {
     f->up[i] = i;
     for (d = 0; d < p->n_devices; d++) row(f, i)[d] = berth_i_can_run(p->cost, i, d);
   }
-  if (f->bytes && p->n > 0) memcpy(f->bytes, p->bytes, (size_t)p->n * sizeof *f->bytes);
 }
 
 static berth_status join_groups(forest *f) {
@@ -126,17 +125,19 @@ static void number_blocks(const forest *f, berth_i_clumps *b) {
   }
 }
 
-static bool alloc_blocks(const berth_i_problem *p, berth_i_clumps *b) {
+static berth_status alloc_blocks(const berth_i_problem *p, berth_i_clumps *b) {
+  berth_i_pool *pool = &b->pool;
   size_t n = (size_t)b->n;
-  return (b->at = berth_i_zalloc(p->ctx, n + 1, sizeof *b->at)) != NULL
-      && (b->ops = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *b->ops)) != NULL
-      && (b->may = berth_i_alloc(p->ctx, n * (size_t)p->n_devices, 1)) != NULL
-      && (b->work = berth_i_zalloc(p->ctx, n, sizeof *b->work)) != NULL
-      && (b->bytes = berth_i_zalloc(p->ctx, n, sizeof *b->bytes)) != NULL
-      && (b->by_bytes = berth_i_alloc(p->ctx, n, sizeof *b->by_bytes)) != NULL
-      && (b->by_class = berth_i_alloc(p->ctx, n, sizeof *b->by_class)) != NULL
-      && (b->class_first = berth_i_alloc(p->ctx, n, sizeof *b->class_first)) != NULL
-      && (b->class_size = berth_i_alloc(p->ctx, n, sizeof *b->class_size)) != NULL;
+  b->at = berth_i_pool_zalloc(pool, n + 1, sizeof *b->at);
+  b->ops = berth_i_pool_alloc(pool, (size_t)p->n, sizeof *b->ops);
+  b->may = berth_i_pool_alloc(pool, n * (size_t)p->n_devices, 1);
+  b->work = berth_i_pool_zalloc(pool, n, sizeof *b->work);
+  b->bytes = berth_i_pool_zalloc(pool, n, sizeof *b->bytes);
+  b->by_bytes = berth_i_pool_alloc(pool, n, sizeof *b->by_bytes);
+  b->by_class = berth_i_pool_alloc(pool, n, sizeof *b->by_class);
+  b->class_first = berth_i_pool_alloc(pool, n, sizeof *b->class_first);
+  b->class_size = berth_i_pool_alloc(pool, n, sizeof *b->class_size);
+  return berth_i_pool_status(pool);
 }
 
 static void fill_blocks(const forest *f, berth_i_clumps *b) {
@@ -200,21 +201,6 @@ static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b) {
-  size_t n = (size_t)b->n, m = (size_t)p->n;
-  berth_i_free(p->ctx, b->of, m, sizeof *b->of);
-  berth_i_free(p->ctx, b->at, n + 1, sizeof *b->at);
-  berth_i_free(p->ctx, b->ops, m, sizeof *b->ops);
-  berth_i_free(p->ctx, b->may, n * (size_t)p->n_devices, 1);
-  berth_i_free(p->ctx, b->work, n, sizeof *b->work);
-  berth_i_free(p->ctx, b->bytes, n, sizeof *b->bytes);
-  berth_i_free(p->ctx, b->by_bytes, n, sizeof *b->by_bytes);
-  berth_i_free(p->ctx, b->by_class, n, sizeof *b->by_class);
-  berth_i_free(p->ctx, b->class_first, n, sizeof *b->class_first);
-  berth_i_free(p->ctx, b->class_size, n, sizeof *b->class_size);
-  memset(b, 0, sizeof *b);
-}
-
 static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b) {
   berth_status st;
   plant(f);
@@ -222,27 +208,27 @@ static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b
   if (!isinf(c->heavy)) join_heavy(f, c->heavy);
   if (c->light > 0) join_lines(f, c->light);
   number_blocks(f, b);
-  if (!alloc_blocks(f->p, b)) return berth_i_nomem(f->p->ctx);
+  if ((st = alloc_blocks(f->p, b)) != BERTH_OK) return st;
   fill_blocks(f, b);
   if ((st = rank_bytes(f->p, b)) != BERTH_OK) return st;
   return make_classes(f->p, b);
 }
 
 berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out) {
-  size_t n = (size_t)p->n, cells = n * (size_t)p->n_devices;
-  berth_i_clumps b = { 0 };
-  forest f = { p, NULL, NULL, c->most, NULL };
-  berth_status st = BERTH_ENOMEM;
-  f.up = berth_i_alloc(p->ctx, n, sizeof *f.up);
-  f.may = berth_i_alloc(p->ctx, cells, 1);
-  if (p->bytes) f.bytes = berth_i_alloc(p->ctx, n, sizeof *f.bytes);
-  b.of = berth_i_alloc(p->ctx, n, sizeof *b.of);
-  if (!f.up || !f.may || !b.of || (p->bytes && !f.bytes)) berth_i_nomem(p->ctx);
-  else st = grow(&f, c, &b);
-  berth_i_free(p->ctx, f.up, n, sizeof *f.up);
-  berth_i_free(p->ctx, f.may, cells, 1);
-  berth_i_free(p->ctx, f.bytes, n, sizeof *f.bytes);
+  size_t n = (size_t)p->n;
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
+  berth_i_clumps b = { .pool = berth_i_pool_empty(p->ctx) };
+  forest f = { .p = p, .most = c->most };
+  berth_status st;
+  f.up = berth_i_pool_alloc(&scratch, n, sizeof *f.up);
+  f.may = berth_i_pool_alloc(&scratch, n * (size_t)p->n_devices, 1);
+  f.bytes = berth_i_pool_copy(&scratch, p->bytes, n, sizeof *f.bytes);
+  b.of = berth_i_pool_alloc(&b.pool, n, sizeof *b.of);
+  st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = berth_i_pool_status(&b.pool);
+  if (st == BERTH_OK) st = grow(&f, c, &b);
+  berth_i_pool_free(&scratch);
   if (st == BERTH_OK) *out = b;
-  else berth_i_clumps_release(p, &b);
+  else berth_i_pool_free(&b.pool);
   return st;
 }

@@ -174,23 +174,20 @@ int32_t berth_i_population(const berth_i_problem *p) {
 }
 
 berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_starts *start) {
+  berth_i_pool scratch = berth_i_pool_empty(walk->p->ctx);
   const berth_i_problem *p = walk->p;
   const int32_t size = berth_i_population(p);
   const size_t keys = (size_t)size * (size_t)p->units.n;
   breeder y = { walk, walk->s, p, &p->units, n_walks, size, 1, 0, 0, 0, NULL, NULL, NULL, NULL, INFINITY, { { 0 } } };
-  berth_status st = BERTH_OK;
+  berth_status st;
   y.elite = (int32_t)(p->o->elite * size) > 1 ? (int32_t)(p->o->elite * size) : 1;
   y.mutants = (int32_t)(p->o->mutants * size);
   berth_rng_init(&y.rng, p->o->seed, 0);
-  y.key = berth_i_alloc(p->ctx, keys, sizeof *y.key);
-  y.next = berth_i_alloc(p->ctx, keys, sizeof *y.next);
-  y.value = berth_i_alloc(p->ctx, (size_t)size, sizeof *y.value);
-  y.rank = berth_i_alloc(p->ctx, (size_t)size, sizeof *y.rank);
-  if (!y.key || !y.next || !y.value || !y.rank) st = berth_i_nomem(p->ctx);
-  else breed(&y, start);
-  berth_i_free(p->ctx, y.key, keys, sizeof *y.key);
-  berth_i_free(p->ctx, y.next, keys, sizeof *y.next);
-  berth_i_free(p->ctx, y.value, (size_t)size, sizeof *y.value);
-  berth_i_free(p->ctx, y.rank, (size_t)size, sizeof *y.rank);
+  y.key = berth_i_pool_alloc(&scratch, keys, sizeof *y.key);
+  y.next = berth_i_pool_alloc(&scratch, keys, sizeof *y.next);
+  y.value = berth_i_pool_alloc(&scratch, (size_t)size, sizeof *y.value);
+  y.rank = berth_i_pool_alloc(&scratch, (size_t)size, sizeof *y.rank);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) breed(&y, start);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -38,14 +38,14 @@ static bool may_be_apart(const berth_cost *c) {
 static berth_status price(berth_i_problem *p) {
   berth_status st;
   int32_t i;
-  p->comp = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->comp);
-  p->comm = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
-  if (!p->comp || !p->comm) return berth_i_nomem(p->ctx);
+  p->comp = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->comp);
+  p->comm = berth_i_pool_alloc(&p->pool, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   if ((st = berth_cost_mean_ops(p->cost, p->comp)) != BERTH_OK) return st;
   if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, p->comm)) != BERTH_OK) return st;
   for (i = 0; i < p->n; i++) p->work += p->comp[i];
   if (!memory_counts(p)) return BERTH_OK;
-  if (!(p->bytes = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->bytes))) return berth_i_nomem(p->ctx);
+  if (!(p->bytes = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->bytes))) return berth_i_nomem(p->ctx);
   fill_bytes(p);
   return BERTH_OK;
 }
@@ -53,17 +53,17 @@ static berth_status price(berth_i_problem *p) {
 static bool are_few(const berth_i_problem *p, const berth_i_clumps *b) { return b->n < 2 * p->n_devices && b->n < p->atoms.n; }
 
 static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *b, bool *out) {
-  const size_t n = (size_t)p->n, devices = (size_t)p->n_devices;
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
+  berth_status st;
   int32_t *device;
   double *held;
   *out = true;
   if (!p->bytes) return BERTH_OK;
-  device = berth_i_alloc(p->ctx, n, sizeof *device);
-  held = berth_i_alloc(p->ctx, devices, sizeof *held);
-  if (device && held) *out = berth_i_start_in_turn(p, b, device, held);
-  berth_i_free(p->ctx, device, n, sizeof *device);
-  berth_i_free(p->ctx, held, devices, sizeof *held);
-  return device && held ? BERTH_OK : berth_i_nomem(p->ctx);
+  device = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *device);
+  held = berth_i_pool_alloc(&scratch, (size_t)p->n_devices, sizeof *held);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) *out = berth_i_start_in_turn(p, b, device, held);
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* Where so much is joined that there is little to move, less is; where blocks find no room side by side, smaller ones are made. */
@@ -81,7 +81,7 @@ static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps 
       if (all_lines) c.light = isinf(c.light) ? share / 2 : c.light / 2;
     }
     if (!packs) c.most /= 2;
-    berth_i_clumps_release(p, out);
+    berth_i_pool_free(&out->pool);
     st = berth_i_clumps_make(p, &c, out);
   }
   return st;
@@ -154,7 +154,7 @@ static berth_status fill(berth_i_problem *p) {
 berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p) {
   berth_status st;
   memset(p, 0, sizeof *p);
-  p->ctx = cost->ctx;
+  p->pool = berth_i_pool_empty(p->ctx = cost->ctx);
   p->cost = cost;
   p->o = o;
   p->n = cost->g->n_ops;
@@ -169,13 +169,10 @@ berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *
 }
 
 void berth_i_problem_release(berth_i_problem *p) {
-  berth_i_clumps_release(p, &p->atoms);
-  berth_i_clumps_release(p, &p->units);
-  berth_i_clumps_release(p, &p->lines);
-  berth_i_free(p->ctx, p->comp, (size_t)p->n, sizeof *p->comp);
-  berth_i_free(p->ctx, p->comm, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
-  berth_i_free(p->ctx, p->bytes, (size_t)p->n, sizeof *p->bytes);
+  berth_i_pool_free(&p->atoms.pool);
+  berth_i_pool_free(&p->units.pool);
+  berth_i_pool_free(&p->lines.pool);
+  berth_i_pool_free(&p->pool);
   berth_i_sim_plan_release(p->fast);
   berth_i_sim_plan_release(p->plan);
-  memset(p, 0, sizeof *p);
 }

@@ -55,6 +55,7 @@ static int32_t count_threads(const berth_i_problem *p, int32_t jobs) {
 /* ---- walks --------------------------------------------------------------------------------------- */
 
 typedef struct team {
+  berth_i_pool pool;
   berth_i_search s;
   berth_i_walk *walk;  /* [n] */
   int32_t n, rounds;
@@ -184,24 +185,23 @@ static berth_status init_team(berth_i_problem *p, team *t) {
   const berth_search_options *o = p->o;
   berth_status st;
   int32_t i;
+  t->pool = berth_i_pool_empty(p->ctx);
   t->s.p = p;
   t->n = count_walks(p);
   t->polishes = t->n >= MANY && o->method == BERTH_SEARCH_ANNEAL;
   t->is_long = is_long(o, t->n);
   t->two_phases = o->method == BERTH_SEARCH_ANNEAL && t->is_long;
-  if ((st = berth_i_starts_init(p, &t->start)) != BERTH_OK) return st;
-  if (!(t->walk = berth_i_zalloc(p->ctx, (size_t)t->n, sizeof *t->walk))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, i, &t->walk[i]);
+  if ((st = berth_i_starts_init(p, &t->pool, &t->start)) != BERTH_OK) return st;
+  if (!(t->walk = berth_i_pool_zalloc(&t->pool, (size_t)t->n, sizeof *t->walk))) return berth_i_nomem(p->ctx);
+  for (i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, &t->pool, i, &t->walk[i]);
   return st;
 }
 
-static void release_team(berth_i_problem *p, team *t) {
-  int32_t i;
-  for (i = 0; t->walk && i < t->n; i++) {
+static void release_team(team *t) {
+  for (int32_t i = 0; t->walk && i < t->n; i++) {
     if (t->walk[i].p) berth_i_walk_release(&t->walk[i]);
   }
-  berth_i_free(p->ctx, t->walk, (size_t)t->n, sizeof *t->walk);
-  berth_i_starts_release(p, &t->start);
+  berth_i_pool_free(&t->pool);
 }
 
 static berth_status failure(const team *t) {
@@ -246,7 +246,7 @@ berth_status berth_search(berth_cost *cost, const berth_search_options *opts, in
   if (st != BERTH_OK) return st;
   memset(&t, 0, sizeof t);
   if ((st = init_team(&p, &t)) == BERTH_OK) st = run_team(&t, device, report);
-  release_team(&p, &t);
+  release_team(&t);
   berth_i_problem_release(&p);
   return st;
 }

@@ -9,6 +9,7 @@
 
 /** Sets of ops that move as one. */
 typedef struct berth_i_clumps {
+  berth_i_pool pool;
   int32_t n;
   int32_t *of;          /* [ops] */
   int32_t *at, *ops;    /* [n + 1], [ops] members in topological order */
@@ -22,6 +23,7 @@ typedef struct berth_i_clumps {
 } berth_i_clumps;
 
 typedef struct berth_i_problem {
+  berth_i_pool pool;    /* but for blocks */
   berth_ctx *ctx;
   berth_cost *cost;
   const berth_search_options *o;
@@ -46,7 +48,6 @@ typedef struct berth_i_contract {
 berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p);
 void berth_i_problem_release(berth_i_problem *p);
 berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out);
-void berth_i_clumps_release(const berth_i_problem *p, berth_i_clumps *b);
 
 /** Starts; false: some block finds no room. `held` [devices] is scratch. */
 bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held);
@@ -100,7 +101,8 @@ typedef struct berth_i_walk {
   berth_status status;
 } berth_i_walk;
 
-berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *w);
+/** @param pool holds its arrays; release the walk before, also after a failure */
+berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream, berth_i_walk *w);
 void berth_i_walk_release(berth_i_walk *w);
 /** Takes a placement whose value is known. */
 void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value);
@@ -127,8 +129,7 @@ void berth_i_search_look(berth_i_search *s);
 /** The same, now. */
 void berth_i_search_watch(berth_i_search *s);
 
-berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_starts *a);
-void berth_i_starts_release(const berth_i_problem *p, berth_i_starts *a);
+berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_pool *pool, berth_i_starts *a);
 /** Weighs the given start, or the further ones, and its own; `alone`: only the given one, if there is one. Keeps the best. */
 berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone);
 /** The least there is. */

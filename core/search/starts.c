@@ -166,18 +166,16 @@ static berth_status rank_ops(lister *l) {
 }
 
 berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held, bool *found) {
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   size_t n = (size_t)p->n, devices = (size_t)p->n_devices;
   lister l = { p, b, device, held, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  l.free_at = berth_i_zalloc(p->ctx, devices, sizeof *l.free_at);
-  l.reserved = berth_i_zalloc(p->ctx, devices, sizeof *l.reserved);
-  l.finish = berth_i_alloc(p->ctx, n, sizeof *l.finish);
-  l.rank = berth_i_alloc(p->ctx, n, sizeof *l.rank);
-  if (!l.free_at || !l.reserved || !l.finish || !l.rank) berth_i_nomem(p->ctx);
-  else if ((st = rank_ops(&l)) == BERTH_OK) *found = list_all(&l);
-  berth_i_free(p->ctx, l.free_at, devices, sizeof *l.free_at);
-  berth_i_free(p->ctx, l.reserved, devices, sizeof *l.reserved);
-  berth_i_free(p->ctx, l.finish, n, sizeof *l.finish);
-  berth_i_free(p->ctx, l.rank, n, sizeof *l.rank);
+  berth_status st;
+  l.free_at = berth_i_pool_zalloc(&scratch, devices, sizeof *l.free_at);
+  l.reserved = berth_i_pool_zalloc(&scratch, devices, sizeof *l.reserved);
+  l.finish = berth_i_pool_alloc(&scratch, n, sizeof *l.finish);
+  l.rank = berth_i_pool_alloc(&scratch, n, sizeof *l.rank);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = rank_ops(&l);
+  if (st == BERTH_OK) *found = list_all(&l);
+  berth_i_pool_free(&scratch);
   return st;
 }

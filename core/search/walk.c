@@ -46,17 +46,17 @@ static int32_t simulated_chain(void *ud, int32_t *ops) {
 
 /* ---- life -------------------------------------------------------------------------------------------- */
 
-static bool alloc_walk(berth_i_walk *w) {
-  berth_ctx *ctx = w->p->ctx;
+static berth_status alloc_walk(berth_i_walk *w, berth_i_pool *pool) {
   size_t n = (size_t)w->p->n;
-  return (w->device = berth_i_zalloc(ctx, n, sizeof *w->device)) != NULL
-      && (w->best = berth_i_zalloc(ctx, n, sizeof *w->best)) != NULL
-      && (w->undo_op = berth_i_alloc(ctx, 2 * n, sizeof *w->undo_op)) != NULL
-      && (w->undo_device = berth_i_alloc(ctx, 2 * n, sizeof *w->undo_device)) != NULL
-      && (w->touched = berth_i_zalloc(ctx, n, sizeof *w->touched)) != NULL
-      && (w->chain = berth_i_alloc(ctx, n, sizeof *w->chain)) != NULL
-      && (w->order = berth_i_alloc(ctx, n, sizeof *w->order)) != NULL
-      && (w->held = berth_i_zalloc(ctx, (size_t)w->p->n_devices, sizeof *w->held)) != NULL;
+  w->device = berth_i_pool_zalloc(pool, n, sizeof *w->device);
+  w->best = berth_i_pool_zalloc(pool, n, sizeof *w->best);
+  w->undo_op = berth_i_pool_alloc(pool, 2 * n, sizeof *w->undo_op);
+  w->undo_device = berth_i_pool_alloc(pool, 2 * n, sizeof *w->undo_device);
+  w->touched = berth_i_pool_zalloc(pool, n, sizeof *w->touched);
+  w->chain = berth_i_pool_alloc(pool, n, sizeof *w->chain);
+  w->order = berth_i_pool_alloc(pool, n, sizeof *w->order);
+  w->held = berth_i_pool_zalloc(pool, (size_t)w->p->n_devices, sizeof *w->held);
+  return berth_i_pool_status(pool);
 }
 
 static berth_status init_simulation(berth_i_walk *w) {
@@ -66,7 +66,8 @@ static berth_status init_simulation(berth_i_walk *w) {
   return berth_i_delta_new(p->plan, p->fast, w->state, &w->delta);
 }
 
-berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *w) {
+berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream, berth_i_walk *w) {
+  berth_status st;
   memset(w, 0, sizeof *w);
   w->s = s;
   w->p = s->p;
@@ -78,22 +79,12 @@ berth_status berth_i_walk_init(berth_i_search *s, int32_t stream, berth_i_walk *
   } else {
     w->f = (berth_objective){ simulated, simulated_chain, w };
   }
-  if (!alloc_walk(w)) return berth_i_nomem(s->p->ctx);
+  if ((st = alloc_walk(w, pool)) != BERTH_OK) return st;
   if (s->p->any_order && berth_i_any_order_init(s->p->cost, &w->room) != BERTH_OK) return BERTH_ENOMEM;
   return init_simulation(w);
 }
 
 void berth_i_walk_release(berth_i_walk *w) {
-  berth_ctx *ctx = w->p->ctx;
-  size_t n = (size_t)w->p->n;
-  berth_i_free(ctx, w->device, n, sizeof *w->device);
-  berth_i_free(ctx, w->best, n, sizeof *w->best);
-  berth_i_free(ctx, w->undo_op, 2 * n, sizeof *w->undo_op);
-  berth_i_free(ctx, w->undo_device, 2 * n, sizeof *w->undo_device);
-  berth_i_free(ctx, w->touched, n, sizeof *w->touched);
-  berth_i_free(ctx, w->chain, n, sizeof *w->chain);
-  berth_i_free(ctx, w->order, n, sizeof *w->order);
-  berth_i_free(ctx, w->held, (size_t)w->p->n_devices, sizeof *w->held);
   if (w->p->any_order) berth_i_any_order_release(w->p->cost, &w->room);
   berth_i_delta_release(w->delta);
   berth_i_sim_state_release(w->p->plan, w->state);

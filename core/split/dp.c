@@ -276,27 +276,21 @@ static berth_status solve(program *p) {
 
 berth_status berth_i_split_dp(berth_i_split_search *s) {
   const berth_i_split_model *m = s->m;
-  berth_ctx *ctx = m->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   program p = { .s = s, .m = m, .ideals = s->ideals, .columns = m->sorts.n_cpu + 1 };
   size_t n = (size_t)s->ideals->n, cells;
   berth_status st;
   p.n_states = (m->sorts.n_acc + 1) * p.columns;
   cells = n * (size_t)p.n_states;
-  p.value = berth_i_alloc(ctx, cells, sizeof *p.value);
-  p.from = berth_i_alloc(ctx, cells + n, sizeof *p.from);
-  p.rest = berth_i_alloc(ctx, 2 * n, sizeof *p.rest);
-  p.seen = berth_i_alloc(ctx, n, sizeof *p.seen);
-  p.count = berth_i_zalloc(ctx, (size_t)m->n_nets, sizeof *p.count);
-  p.path = berth_i_alloc(ctx, (size_t)m->n + 1, sizeof *p.path);
-  p.live = berth_i_alloc(ctx, (size_t)p.n_states, sizeof *p.live);
-  p.open = p.rest ? p.rest + n : NULL;
-  st = p.value && p.from && p.rest && p.seen && p.count && p.path && p.live ? solve(&p) : berth_i_nomem(ctx);
-  berth_i_free(ctx, p.value, cells, sizeof *p.value);
-  berth_i_free(ctx, p.from, cells + n, sizeof *p.from);
-  berth_i_free(ctx, p.rest, 2 * n, sizeof *p.rest);
-  berth_i_free(ctx, p.seen, n, sizeof *p.seen);
-  berth_i_free(ctx, p.count, (size_t)m->n_nets, sizeof *p.count);
-  berth_i_free(ctx, p.path, (size_t)m->n + 1, sizeof *p.path);
-  berth_i_free(ctx, p.live, (size_t)p.n_states, sizeof *p.live);
+  p.value = berth_i_pool_alloc(&scratch, cells, sizeof *p.value);
+  p.from = berth_i_pool_alloc(&scratch, cells + n, sizeof *p.from);
+  p.rest = berth_i_pool_alloc(&scratch, n, sizeof *p.rest);
+  p.open = berth_i_pool_alloc(&scratch, n, sizeof *p.open);
+  p.seen = berth_i_pool_alloc(&scratch, n, sizeof *p.seen);
+  p.count = berth_i_pool_zalloc(&scratch, (size_t)m->n_nets, sizeof *p.count);
+  p.path = berth_i_pool_alloc(&scratch, (size_t)m->n + 1, sizeof *p.path);
+  p.live = berth_i_pool_alloc(&scratch, (size_t)p.n_states, sizeof *p.live);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = solve(&p);
+  berth_i_pool_free(&scratch);
   return st;
 }

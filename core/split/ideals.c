@@ -2,6 +2,7 @@
 #include "split_internal.h"
 
 typedef struct lister {
+  berth_i_pool pool;
   const berth_i_split_model *m;
   berth_ctx *ctx;
   berth_i_ideals *out;
@@ -32,11 +33,10 @@ static size_t slot_of(const lister *l, const uint64_t *b) {
 
 static berth_status rehash(lister *l) {
   size_t n = l->n_slots ? 2 * l->n_slots : 256, k;
-  int32_t i, *old = l->slot, *fresh = berth_i_alloc(l->ctx, n, sizeof *fresh);
-  if (!fresh) return berth_i_nomem(l->ctx);
-  for (k = 0; k < n; k++) fresh[k] = BERTH_NONE;
-  l->slot = fresh;
-  berth_i_free(l->ctx, old, l->n_slots, sizeof *old);
+  int32_t i, *slot = berth_i_pool_realloc(&l->pool, l->slot, l->n_slots, n, sizeof *slot);
+  if (!slot) return berth_i_nomem(l->ctx);
+  for (k = 0; k < n; k++) slot[k] = BERTH_NONE;
+  l->slot = slot;
   l->n_slots = n;
   for (i = 0; i < l->out->n; i++) l->slot[slot_of(l, l->bits + (size_t)i * l->words)] = i;
   return BERTH_OK;
@@ -53,7 +53,7 @@ static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
   if (2 * (n + 1) > l->n_slots && (st = rehash(l)) != BERTH_OK) return st;
   at = slot_of(l, b);
   if (l->slot[at] == BERTH_NONE) {
-    st = berth_i_grow(l->ctx, (void **)&l->bits, &l->cap_bits, (n + 1) * l->words, sizeof *l->bits);
+    st = berth_i_pool_grow(&l->pool, (void **)&l->bits, &l->cap_bits, (n + 1) * l->words, sizeof *l->bits);
     if (st != BERTH_OK) return st;
     memcpy(l->bits + n * l->words, b, l->words * sizeof *b);
     l->slot[at] = l->out->n++;
@@ -64,8 +64,8 @@ static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
 
 static berth_status add_link(berth_i_ideals *out, int32_t to, int32_t unit) {
   berth_status st;
-  if ((st = berth_i_grow(out->ctx, (void **)&out->to, &out->cap_links, out->n_links + 1, sizeof *out->to)) != BERTH_OK) return st;
-  st = berth_i_grow(out->ctx, (void **)&out->add, &out->cap_add, out->n_links + 1, sizeof *out->add);
+  if ((st = berth_i_pool_grow(&out->pool, (void **)&out->to, &out->cap_links, out->n_links + 1, sizeof *out->to)) != BERTH_OK) return st;
+  st = berth_i_pool_grow(&out->pool, (void **)&out->add, &out->cap_add, out->n_links + 1, sizeof *out->add);
   if (st != BERTH_OK) return st;
   out->to[out->n_links] = to;
   out->add[out->n_links++] = unit;
@@ -101,7 +101,7 @@ static berth_status list_all(lister *l) {
   int32_t id;
   berth_status st = add_ideal(l, l->next, &id);
   for (id = 0; st == BERTH_OK && id < out->n && held(l) <= l->bytes; id++) {
-    st = berth_i_grow(l->ctx, (void **)&out->at, &out->cap_at, (size_t)id + 2, sizeof *out->at);
+    st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)id + 2, sizeof *out->at);
     if (st != BERTH_OK) break;
     out->at[id] = (int32_t)out->n_links;
     st = extend(l, id);
@@ -120,50 +120,31 @@ static void mark_before(lister *l) {
 }
 
 berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, berth_i_ideals *out) {
-  lister l = { .m = m, .ctx = m->cost->ctx, .out = out, .words = ((size_t)m->n + 63) / 64, .bytes = bytes };
-  size_t n = (size_t)m->n * l.words;
+  berth_ctx *ctx = m->cost->ctx;
+  lister l = { .pool = berth_i_pool_empty(ctx), .m = m, .ctx = ctx, .out = out, .words = ((size_t)m->n + 63) / 64, .bytes = bytes };
   berth_status st;
-  memset(out, 0, sizeof *out);
-  out->ctx = l.ctx;
-  l.before = berth_i_zalloc(l.ctx, n, sizeof *l.before);
-  l.next = berth_i_zalloc(l.ctx, l.words, sizeof *l.next);
-  st = l.before && l.next ? BERTH_OK : berth_i_nomem(l.ctx);
-  if (st == BERTH_OK) {
+  *out = (berth_i_ideals){ .pool = berth_i_pool_empty(ctx) };
+  l.before = berth_i_pool_zalloc(&l.pool, (size_t)m->n * l.words, sizeof *l.before);
+  l.next = berth_i_pool_zalloc(&l.pool, l.words, sizeof *l.next);
+  if ((st = berth_i_pool_status(&l.pool)) == BERTH_OK) {
     mark_before(&l);
     st = list_all(&l);
   }
-  berth_i_free(l.ctx, l.before, n, sizeof *l.before);
-  berth_i_free(l.ctx, l.next, l.words, sizeof *l.next);
-  berth_i_free(l.ctx, l.bits, l.cap_bits, sizeof *l.bits);
-  berth_i_free(l.ctx, l.slot, l.n_slots, sizeof *l.slot);
-  if (st != BERTH_OK) berth_i_ideals_release(out);
+  berth_i_pool_free(&l.pool);
+  if (st != BERTH_OK) berth_i_pool_free(&out->pool);
   return st;
 }
 
 berth_status berth_i_ideals_chain(const berth_i_split_model *m, const int32_t *order, berth_i_ideals *out) {
-  berth_status st = BERTH_OK;
-  int32_t i;
-  memset(out, 0, sizeof *out);
-  out->ctx = m->cost->ctx;
-  out->n = m->n + 1;
-  out->complete = true;
-  st = berth_i_grow(out->ctx, (void **)&out->at, &out->cap_at, (size_t)out->n + 1, sizeof *out->at);
-  for (i = 0; i < m->n && st == BERTH_OK; i++) {
+  berth_status st;
+  *out = (berth_i_ideals){ .pool = berth_i_pool_empty(m->cost->ctx), .n = m->n + 1, .complete = true };
+  st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)out->n + 1, sizeof *out->at);
+  for (int32_t i = 0; i < m->n && st == BERTH_OK; i++) {
     out->at[i] = i;
     st = add_link(out, i + 1, order[i]);
   }
-  if (st != BERTH_OK) {
-    berth_i_ideals_release(out);
-    return st;
-  }
-  out->at[m->n] = out->at[m->n + 1] = m->n;
-  return BERTH_OK;
+  if (st == BERTH_OK) out->at[m->n] = out->at[m->n + 1] = m->n;
+  else berth_i_pool_free(&out->pool);
+  return st;
 }
 
-void berth_i_ideals_release(berth_i_ideals *out) {
-  if (!out->ctx) return;
-  berth_i_free(out->ctx, out->at, out->cap_at, sizeof *out->at);
-  berth_i_free(out->ctx, out->to, out->cap_links, sizeof *out->to);
-  berth_i_free(out->ctx, out->add, out->cap_add, sizeof *out->add);
-  memset(out, 0, sizeof *out);
-}

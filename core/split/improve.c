@@ -90,44 +90,41 @@ static void place_all(improver *p) {
 
 berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device) {
   berth_ctx *ctx = m->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   improver p = { .m = m, .device = device, .n_devices = m->cost->n_devices };
-  size_t n = (size_t)m->n_nets * (size_t)p.n_devices, d = (size_t)p.n_devices;
-  berth_status st = BERTH_OK;
-  p.count = berth_i_zalloc(ctx, n, sizeof *p.count);
-  p.load = berth_i_alloc(ctx, 2 * d, sizeof *p.load);
-  if (p.count && p.load) {
-    p.bytes = p.load + d;
+  size_t d = (size_t)p.n_devices;
+  berth_status st;
+  p.count = berth_i_pool_zalloc(&scratch, (size_t)m->n_nets * d, sizeof *p.count);
+  p.load = berth_i_pool_alloc(&scratch, d, sizeof *p.load);
+  p.bytes = berth_i_pool_alloc(&scratch, d, sizeof *p.bytes);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     place_all(&p);
     while (berth_i_interrupted(ctx) == BERTH_OK && improve_once(&p)) continue;
-  } else {
-    st = berth_i_nomem(ctx);
   }
-  berth_i_free(ctx, p.count, n, sizeof *p.count);
-  berth_i_free(ctx, p.load, 2 * d, sizeof *p.load);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
 /* The devices form a chain of ideals if and only if the graph of devices, by forward edges, has no circle. */
 berth_status berth_i_split_contiguous(const berth_i_split_model *m, const int32_t *device, bool *yes) {
-  berth_ctx *ctx = m->cost->ctx;
-  int32_t u, e, n = 0, count = 0, d = m->cost->n_devices, *from = berth_i_alloc(ctx, 2 * (size_t)m->n_edges, sizeof *from);
-  int32_t *at = NULL, *to = NULL, *component = berth_i_alloc(ctx, (size_t)d, sizeof *component);
-  berth_status st = from && component ? BERTH_OK : berth_i_nomem(ctx);
+  berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
+  int32_t u, e, n = 0, count = 0, d = m->cost->n_devices;
+  int32_t *from = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *from), *at = NULL;
+  int32_t *into = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *into), *to = NULL;
+  int32_t *component = berth_i_pool_alloc(&scratch, (size_t)d, sizeof *component);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
   for (u = 0; u < m->n; u++) {
     for (e = m->succ_at[u]; e < m->succ_at[u + 1]; e++) {
       if (device[u] == device[m->succ[e]]) continue;
       from[n] = device[u];
-      from[m->n_edges + n++] = device[m->succ[e]];
+      into[n++] = device[m->succ[e]];
     }
   }
-  if ((st = berth_i_csr(ctx, d, n, from, from + m->n_edges, &at, &to)) != BERTH_OK) goto done;
-  st = berth_i_strong(ctx, d, at, to, component, &count);
+  if ((st = berth_i_csr(&scratch, d, n, from, into, &at, &to)) != BERTH_OK) goto done;
+  st = berth_i_strong(m->cost->ctx, d, at, to, component, &count);
   if (st == BERTH_OK) *yes = count == d;
-  berth_i_free(ctx, at, (size_t)d + 1, sizeof *at);
-  berth_i_free(ctx, to, (size_t)n, sizeof *to);
 done:
-  berth_i_free(ctx, from, 2 * (size_t)m->n_edges, sizeof *from);
-  berth_i_free(ctx, component, (size_t)d, sizeof *component);
+  berth_i_pool_free(&scratch);
   return st;
 }

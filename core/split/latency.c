@@ -205,26 +205,22 @@ static berth_status anneal(climber *k, double trials) {
 }
 
 berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t *device, double visits) {
-  berth_ctx *ctx = m->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   size_t n = (size_t)m->n;
   climber k = { .m = m, .best = device };
   double trials = fmin(visits, fmin(MOST_TRIALS, TRIALS_BY_SIZE / (1.0 + m->n_ops + m->cost->g->n_edges)));
   berth_status st;
-  k.device = berth_i_alloc(ctx, 3 * n, sizeof *k.device);
-  k.op_device = berth_i_alloc(ctx, (size_t)m->n_ops, sizeof *k.op_device);
-  k.cut = berth_i_alloc(ctx, (size_t)m->n_edges, sizeof *k.cut);
+  k.device = berth_i_pool_copy(&scratch, device, n, sizeof *k.device);
+  k.moved = berth_i_pool_alloc(&scratch, n, sizeof *k.moved);
+  k.before = berth_i_pool_alloc(&scratch, n, sizeof *k.before);
+  k.op_device = berth_i_pool_alloc(&scratch, (size_t)m->n_ops, sizeof *k.op_device);
+  k.cut = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *k.cut);
   berth_rng_init(&k.rng, 1, 0);
-  st = k.device && k.op_device && k.cut ? BERTH_OK : berth_i_nomem(ctx);
-  if (st != BERTH_OK) goto done;
-  k.moved = k.device + n;
-  k.before = k.device + 2 * n;
-  memcpy(k.device, device, n * sizeof *device);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = value_of(&k, &k.latency)) != BERTH_OK) goto done;
   k.least = k.latency;
   if (!isinf(k.latency)) st = anneal(&k, trials);
 done:
-  berth_i_free(ctx, k.device, 3 * n, sizeof *k.device);
-  berth_i_free(ctx, k.op_device, (size_t)m->n_ops, sizeof *k.op_device);
-  berth_i_free(ctx, k.cut, (size_t)m->n_edges, sizeof *k.cut);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -1,16 +1,11 @@
 /* The contracted graph of a split: colour classes, fused circles, units of no time merged; nets with their prices. */
 #include "split_internal.h"
 
-static void drop(berth_ctx *ctx, void *p, int32_t n, size_t size) { berth_i_free(ctx, p, (size_t)n, size); }
-
-berth_status berth_i_csr(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
+berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
                          int32_t **items) {
-  int32_t i, *a = berth_i_zalloc(ctx, (size_t)n + 1, sizeof *a), *x = berth_i_alloc(ctx, (size_t)m, sizeof *x);
-  if (!a || !x) {
-    drop(ctx, a, n + 1, sizeof *a);
-    drop(ctx, x, m, sizeof *x);
-    return berth_i_nomem(ctx);
-  }
+  int32_t i, *a = berth_i_pool_zalloc(pool, (size_t)n + 1, sizeof *a), *x = berth_i_pool_alloc(pool, (size_t)m, sizeof *x);
+  berth_status st = berth_i_pool_status(pool);
+  if (st != BERTH_OK) return st;
   for (i = 0; i < m; i++) a[key[i] + 1]++;
   for (i = 0; i < n; i++) a[i + 1] += a[i];
   for (i = 0; i < m; i++) x[a[key[i]]++] = item[i];
@@ -29,43 +24,38 @@ typedef struct pairs {
   size_t n, cap_u, cap_v;
 } pairs;
 
-static berth_status add_pair(berth_ctx *ctx, pairs *p, int32_t u, int32_t v) {
+static berth_status add_pair(berth_i_pool *pool, pairs *p, int32_t u, int32_t v) {
   berth_status st;
-  if ((st = berth_i_grow(ctx, (void **)&p->u, &p->cap_u, p->n + 1, sizeof *p->u)) != BERTH_OK) return st;
-  if ((st = berth_i_grow(ctx, (void **)&p->v, &p->cap_v, p->n + 1, sizeof *p->v)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(pool, (void **)&p->u, &p->cap_u, p->n + 1, sizeof *p->u)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(pool, (void **)&p->v, &p->cap_v, p->n + 1, sizeof *p->v)) != BERTH_OK) return st;
   p->u[p->n] = u;
   p->v[p->n++] = v;
   return BERTH_OK;
 }
 
-static void release_pairs(berth_ctx *ctx, pairs *p) {
-  berth_i_free(ctx, p->u, p->cap_u, sizeof *p->u);
-  berth_i_free(ctx, p->v, p->cap_v, sizeof *p->v);
-}
-
 /* Each pair once, none to itself. O(n + m) */
 static berth_status distinct(berth_ctx *ctx, int32_t n, pairs *p) {
-  int32_t *at = NULL, *items = NULL, *mark = berth_i_alloc(ctx, (size_t)n, sizeof *mark), u, i, m = (int32_t)p->n;
-  berth_status st;
-  if (!mark) return berth_i_nomem(ctx);
-  if ((st = berth_i_csr(ctx, n, m, p->u, p->v, &at, &items)) != BERTH_OK) goto done;
-  for (u = 0; u < n; u++) mark[u] = BERTH_NONE;
-  for (p->n = 0, u = 0; u < n; u++) {
-    for (i = at[u]; i < at[u + 1]; i++) {
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  int32_t *at = NULL, *items = NULL, *mark = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *mark);
+  berth_status st = berth_i_csr(&scratch, n, (int32_t)p->n, p->u, p->v, &at, &items);
+  if (st != BERTH_OK) goto done;
+  for (int32_t u = 0; u < n; u++) mark[u] = BERTH_NONE;
+  p->n = 0;
+  for (int32_t u = 0; u < n; u++) {
+    for (int32_t i = at[u]; i < at[u + 1]; i++) {
       if (items[i] == u || mark[items[i]] == u) continue;
       mark[items[i]] = u;
       p->u[p->n] = u;
       p->v[p->n++] = items[i];
     }
   }
-  drop(ctx, at, n + 1, sizeof *at);
-  drop(ctx, items, m, sizeof *items);
 done:
-  drop(ctx, mark, n, sizeof *mark);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
 typedef struct maker {
+  berth_i_pool pool; /* of `timed` and the edges */
   const berth_cost *cost;
   const berth_graph *g;
   berth_ctx *ctx;
@@ -90,7 +80,7 @@ static berth_status join_groups(maker *k) {
       k->unit[v] = first[group];
     }
   }
-  drop(k->ctx, first, k->g->n_groups, sizeof *first);
+  berth_i_free(k->ctx, first, (size_t)k->g->n_groups, sizeof *first);
   return BERTH_OK;
 }
 
@@ -99,8 +89,8 @@ static berth_status forward_edge(maker *k, const uint8_t *forward, int32_t p, in
   int32_t u = k->unit[p], v = k->unit[c];
   bool bp = backward(k->g, p), bc = backward(k->g, c);
   if (u == v || bp != bc) return BERTH_OK;
-  if (!bp) return add_pair(k->ctx, &k->edges, u, v);
-  return forward[u] && forward[v] ? BERTH_OK : add_pair(k->ctx, &k->edges, v, u);
+  if (!bp) return add_pair(&k->pool, &k->edges, u, v);
+  return forward[u] && forward[v] ? BERTH_OK : add_pair(&k->pool, &k->edges, v, u);
 }
 
 static berth_status forward_edges(maker *k) {
@@ -112,7 +102,7 @@ static berth_status forward_edges(maker *k) {
     if (!backward(g, v)) forward[k->unit[v]] = 1;
   for (t = 0; t < g->n_tensors && st == BERTH_OK; t++)
     for (e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++) st = forward_edge(k, forward, g->producer[t], g->use[e]);
-  drop(k->ctx, forward, k->n, sizeof *forward);
+  berth_i_free(k->ctx, forward, (size_t)k->n, sizeof *forward);
   return st == BERTH_OK ? distinct(k->ctx, k->n, &k->edges) : st;
 }
 
@@ -130,15 +120,13 @@ static berth_status renumber(maker *k, const int32_t *to, int32_t n) {
 
 /* Strong components, numbered in topological order. */
 static berth_status fuse_circles(maker *k) {
-  int32_t *at = NULL, *succ = NULL, *to = berth_i_alloc(k->ctx, (size_t)k->n, sizeof *to), v, n = 0, old = k->n;
-  int32_t m = (int32_t)k->edges.n;
-  berth_status st = to ? berth_i_csr(k->ctx, k->n, m, k->edges.u, k->edges.v, &at, &succ) : berth_i_nomem(k->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(k->ctx);
+  int32_t *at = NULL, *succ = NULL, *to = berth_i_pool_alloc(&scratch, (size_t)k->n, sizeof *to), n = 0;
+  berth_status st = berth_i_csr(&scratch, k->n, (int32_t)k->edges.n, k->edges.u, k->edges.v, &at, &succ);
   if (st == BERTH_OK) st = berth_i_strong(k->ctx, k->n, at, succ, to, &n);
-  for (v = 0; v < old && st == BERTH_OK; v++) to[v] = n - 1 - to[v];
+  for (int32_t v = 0; v < k->n && st == BERTH_OK; v++) to[v] = n - 1 - to[v];
   if (st == BERTH_OK) st = renumber(k, to, n);
-  drop(k->ctx, at, at ? old + 1 : 0, sizeof *at);
-  drop(k->ctx, succ, succ ? m : 0, sizeof *succ);
-  drop(k->ctx, to, old, sizeof *to);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -193,22 +181,20 @@ static int32_t resolve(int32_t *to, int32_t n, int32_t *number) {
 
 static berth_status merge_units(maker *k) {
   pairs both = { 0 };
-  int32_t n = k->n, *at = NULL, *near = NULL, *block = berth_i_alloc(k->ctx, 5 * (size_t)n, sizeof *block);
-  berth_status st = block ? BERTH_OK : berth_i_nomem(k->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(k->ctx);
+  int32_t n = k->n, *at = NULL, *near = NULL, *block = berth_i_pool_alloc(&scratch, 5 * (size_t)n, sizeof *block);
+  berth_status st = berth_i_pool_status(&scratch);
   size_t i;
   for (i = 0; i < k->edges.n && st == BERTH_OK; i++) {
-    st = add_pair(k->ctx, &both, k->edges.u[i], k->edges.v[i]);
-    if (st == BERTH_OK) st = add_pair(k->ctx, &both, k->edges.v[i], k->edges.u[i]);
+    st = add_pair(&scratch, &both, k->edges.u[i], k->edges.v[i]);
+    if (st == BERTH_OK) st = add_pair(&scratch, &both, k->edges.v[i], k->edges.u[i]);
   }
-  if (st == BERTH_OK) st = berth_i_csr(k->ctx, n, (int32_t)both.n, both.u, both.v, &at, &near);
+  if (st == BERTH_OK) st = berth_i_csr(&scratch, n, (int32_t)both.n, both.u, both.v, &at, &near);
   if (st == BERTH_OK) {
     merge_idle(k, at, near, block, block + n, block + 2 * n);
     st = renumber(k, block + 4 * n, resolve(block, n, block + 4 * n));
-    drop(k->ctx, at, n + 1, sizeof *at);
-    drop(k->ctx, near, (int32_t)both.n, sizeof *near);
   }
-  release_pairs(k->ctx, &both);
-  drop(k->ctx, block, 5 * n, sizeof *block);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -216,11 +202,12 @@ static berth_status merge_units(maker *k) {
 
 static berth_status sum_units(berth_i_split_model *m) {
   const berth_cost *c = m->cost;
+  berth_status st;
   int32_t v;
-  m->acc = berth_i_zalloc(c->ctx, (size_t)m->n, sizeof *m->acc);
-  m->cpu = berth_i_zalloc(c->ctx, (size_t)m->n, sizeof *m->cpu);
-  m->bytes = berth_i_zalloc(c->ctx, (size_t)m->n, sizeof *m->bytes);
-  if (!m->acc || !m->cpu || !m->bytes) return berth_i_nomem(c->ctx);
+  m->acc = berth_i_pool_zalloc(&m->pool, (size_t)m->n, sizeof *m->acc);
+  m->cpu = berth_i_pool_zalloc(&m->pool, (size_t)m->n, sizeof *m->cpu);
+  m->bytes = berth_i_pool_zalloc(&m->pool, (size_t)m->n, sizeof *m->bytes);
+  if ((st = berth_i_pool_status(&m->pool)) != BERTH_OK) return st;
   for (v = 0; v < m->n_ops; v++) {
     int32_t u = m->unit[v];
     m->acc[u] += m->sorts.n_acc ? berth_i_op_time(c, v, m->sorts.acc[0]) : (double)INFINITY;
@@ -245,17 +232,15 @@ static int32_t net_units(const berth_i_split_model *m, int32_t t, int32_t *mark,
 }
 
 static berth_status make_nets(berth_i_split_model *m) {
-  berth_ctx *ctx = m->cost->ctx;
+  berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   const berth_graph *g = m->cost->g;
   size_t most = (size_t)g->n_edges + (size_t)g->n_tensors;
-  int32_t t, i, *mark = berth_i_alloc(ctx, (size_t)m->n, sizeof *mark), *owner = berth_i_alloc(ctx, most, sizeof *owner);
-  int32_t *pins = berth_i_alloc(ctx, most, sizeof *pins);
-  berth_status st = BERTH_ENOMEM;
-  m->price = berth_i_alloc(ctx, (size_t)g->n_tensors, sizeof *m->price);
-  if (!mark || !owner || !pins || !m->price) {
-    berth_i_nomem(ctx);
-    goto done;
-  }
+  int32_t t, i, *mark = berth_i_pool_alloc(&scratch, (size_t)m->n, sizeof *mark), *owner = berth_i_pool_alloc(&scratch, most, sizeof *owner);
+  int32_t *pins = berth_i_pool_alloc(&scratch, most, sizeof *pins);
+  berth_status st = berth_i_pool_status(&scratch);
+  m->price = berth_i_pool_alloc(&m->pool, (size_t)g->n_tensors, sizeof *m->price);
+  if (st == BERTH_OK) st = berth_i_pool_status(&m->pool);
+  if (st != BERTH_OK) goto done;
   for (i = 0; i < m->n; i++) mark[i] = BERTH_NONE;
   for (t = 0; t < g->n_tensors; t++) {
     double price = berth_i_host_time(m->cost, t);
@@ -264,12 +249,10 @@ static berth_status make_nets(berth_i_split_model *m) {
     for (i = 0; i < n; i++) owner[m->n_pins++] = m->n_nets;
     m->price[m->n_nets++] = price;
   }
-  if ((st = berth_i_csr(ctx, m->n_nets, m->n_pins, owner, pins, &m->net_at, &m->net)) != BERTH_OK) goto done;
-  st = berth_i_csr(ctx, m->n, m->n_pins, pins, owner, &m->of_at, &m->of);
+  if ((st = berth_i_csr(&m->pool, m->n_nets, m->n_pins, owner, pins, &m->net_at, &m->net)) != BERTH_OK) goto done;
+  st = berth_i_csr(&m->pool, m->n, m->n_pins, pins, owner, &m->of_at, &m->of);
 done:
-  berth_i_free(ctx, mark, (size_t)m->n, sizeof *mark);
-  berth_i_free(ctx, owner, most, sizeof *owner);
-  berth_i_free(ctx, pins, most, sizeof *pins);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -278,8 +261,8 @@ done:
 static berth_status take_edges(maker *k, berth_i_split_model *m) {
   berth_status st;
   m->n_edges = (int32_t)k->edges.n;
-  st = berth_i_csr(k->ctx, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
-  return st == BERTH_OK ? berth_i_csr(k->ctx, k->n, m->n_edges, k->edges.v, k->edges.u, &m->pred_at, &m->pred) : st;
+  st = berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
+  return st == BERTH_OK ? berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.v, k->edges.u, &m->pred_at, &m->pred) : st;
 }
 
 static berth_status contract(maker *k, berth_i_split_model *m) {
@@ -292,37 +275,21 @@ static berth_status contract(maker *k, berth_i_split_model *m) {
 }
 
 berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu, berth_i_split_model *m) {
-  maker k = { .cost = cost, .g = cost->g, .ctx = cost->ctx };
+  berth_ctx *ctx = cost->ctx;
+  maker k = { .pool = berth_i_pool_empty(ctx), .cost = cost, .g = cost->g, .ctx = ctx };
   berth_status st;
-  memset(m, 0, sizeof *m);
-  m->cost = cost;
-  m->n_ops = cost->g->n_ops;
-  if ((st = berth_i_sorts_make(cost, cpu, &m->sorts)) != BERTH_OK) return st;
-  m->unit = k.unit = berth_i_alloc(k.ctx, (size_t)m->n_ops, sizeof *m->unit);
-  k.timed = berth_i_zalloc(k.ctx, (size_t)m->n_ops, sizeof *k.timed);
-  st = m->unit && k.timed ? contract(&k, m) : berth_i_nomem(k.ctx);
+  *m = (berth_i_split_model){ .pool = berth_i_pool_empty(ctx), .cost = cost, .n_ops = cost->g->n_ops };
+  if ((st = berth_i_sorts_make(cost, cpu, &m->pool, &m->sorts)) != BERTH_OK) goto done;
+  m->unit = k.unit = berth_i_pool_alloc(&m->pool, (size_t)m->n_ops, sizeof *m->unit);
+  k.timed = berth_i_pool_zalloc(&k.pool, (size_t)m->n_ops, sizeof *k.timed);
+  st = berth_i_pool_status(&m->pool);
+  if (st == BERTH_OK) st = berth_i_pool_status(&k.pool);
+  if (st == BERTH_OK) st = contract(&k, m);
   if (st == BERTH_OK) st = sum_units(m);
   if (st == BERTH_OK) st = make_nets(m);
-  release_pairs(k.ctx, &k.edges);
-  drop(k.ctx, k.timed, m->n_ops, sizeof *k.timed);
-  if (st != BERTH_OK) berth_i_split_model_release(m);
+done:
+  berth_i_pool_free(&k.pool);
+  if (st != BERTH_OK) berth_i_pool_free(&m->pool);
   return st;
 }
 
-void berth_i_split_model_release(berth_i_split_model *m) {
-  berth_ctx *ctx = m->cost->ctx;
-  drop(ctx, m->unit, m->n_ops, sizeof *m->unit);
-  drop(ctx, m->acc, m->n, sizeof *m->acc);
-  drop(ctx, m->cpu, m->n, sizeof *m->cpu);
-  drop(ctx, m->bytes, m->n, sizeof *m->bytes);
-  drop(ctx, m->price, m->cost->g->n_tensors, sizeof *m->price);
-  drop(ctx, m->net_at, m->n_nets + 1, sizeof *m->net_at);
-  drop(ctx, m->net, m->n_pins, sizeof *m->net);
-  drop(ctx, m->of_at, m->n + 1, sizeof *m->of_at);
-  drop(ctx, m->of, m->n_pins, sizeof *m->of);
-  drop(ctx, m->pred_at, m->n + 1, sizeof *m->pred_at);
-  drop(ctx, m->pred, m->n_edges, sizeof *m->pred);
-  drop(ctx, m->succ_at, m->n + 1, sizeof *m->succ_at);
-  drop(ctx, m->succ, m->n_edges, sizeof *m->succ);
-  berth_i_sorts_release(m->cost, &m->sorts);
-}

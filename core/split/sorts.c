@@ -46,7 +46,7 @@ static berth_status check_transfers(const berth_cost *c) {
   return st;
 }
 
-berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_sorts *s) {
+berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_pool *pool, berth_i_sorts *s) {
   int32_t d, n = c->n_devices;
   berth_status st;
   memset(s, 0, sizeof *s);
@@ -54,30 +54,18 @@ berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_so
   if (berth_i_first_communication(c->g) != BERTH_NONE) {
     return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has communication ops, which are no load");
   }
-  s->acc = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->acc);
-  s->cpu = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->cpu);
-  s->is_cpu = berth_i_alloc(c->ctx, (size_t)n, sizeof *s->is_cpu);
-  if (!s->acc || !s->cpu || !s->is_cpu) {
-    st = berth_i_nomem(c->ctx);
-    goto done;
-  }
+  s->acc = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->acc);
+  s->cpu = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->cpu);
+  s->is_cpu = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->is_cpu);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   for (d = 0; d < n; d++) {
     s->is_cpu[d] = strcmp(c->t->devices[d].type, cpu) == 0;
     if (s->is_cpu[d]) s->cpu[s->n_cpu++] = d;
     else s->acc[s->n_acc++] = d;
   }
   s->memory = s->n_acc ? c->t->devices[s->acc[0]].memory : 0;
-  if ((st = must_be_alike(c, s->acc, s->n_acc)) != BERTH_OK || (st = must_be_alike(c, s->cpu, s->n_cpu)) != BERTH_OK) goto done;
+  if ((st = must_be_alike(c, s->acc, s->n_acc)) != BERTH_OK || (st = must_be_alike(c, s->cpu, s->n_cpu)) != BERTH_OK) return st;
   if ((st = same_memory(c, s)) == BERTH_OK) st = check_transfers(c);
-done:
-  if (st != BERTH_OK) berth_i_sorts_release(c, s);
   return st;
 }
 
-void berth_i_sorts_release(const berth_cost *c, berth_i_sorts *s) {
-  size_t n = (size_t)c->n_devices;
-  berth_i_free(c->ctx, s->acc, n, sizeof *s->acc);
-  berth_i_free(c->ctx, s->cpu, n, sizeof *s->cpu);
-  berth_i_free(c->ctx, s->is_cpu, n, sizeof *s->is_cpu);
-  memset(s, 0, sizeof *s);
-}

@@ -50,6 +50,7 @@ static berth_status check_options(berth_ctx *ctx, const berth_split_options *o) 
 berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const berth_split_options *opts, double *loads,
                                  berth_split_value *out) {
   berth_split_options o = opts ? *opts : berth_split_default();
+  berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
   berth_i_sorts sorts;
   berth_status st = check_options(cost->ctx, &o);
   int32_t v;
@@ -57,9 +58,9 @@ berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const 
     if (device[v] < 0 || device[v] >= cost->n_devices)
       st = berth_i_fail(cost->ctx, BERTH_EINVAL, "split: op %d is on device %d, of %d", (int)v, (int)device[v],
                         (int)cost->n_devices);
-  if (st != BERTH_OK || (st = berth_i_sorts_make(cost, o.cpu, &sorts)) != BERTH_OK) return st;
-  st = berth_i_split_value(cost, &sorts, device, loads, out);
-  berth_i_sorts_release(cost, &sorts);
+  if (st == BERTH_OK) st = berth_i_sorts_make(cost, o.cpu, &scratch, &sorts);
+  if (st == BERTH_OK) st = berth_i_split_value(cost, &sorts, device, loads, out);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -159,7 +160,7 @@ static berth_status start(course *k, bool sum) {
     bool none;
     if ((st = berth_i_ideals_chain(&k->m, order, &chain)) != BERTH_OK) break;
     st = search(k, &chain, sum ? (double)INFINITY : k->best, sum, &none);
-    berth_i_ideals_release(&chain);
+    berth_i_pool_free(&chain.pool);
   }
   berth_i_free(k->m.cost->ctx, order, 3 * (size_t)n, sizeof *order);
   return st;
@@ -194,7 +195,7 @@ static berth_status exact(course *k) {
   k->report.ideals = ideals.n;
   k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
   if (k->report.complete) st = close_gap(k, &ideals);
-  berth_i_ideals_release(&ideals);
+  berth_i_pool_free(&ideals.pool);
   return st;
 }
 
@@ -254,7 +255,7 @@ static berth_status best_sum(course *k) {
   if (k->report.complete) st = search(k, &ideals, INFINITY, true, &none);
   k->visits = fmax(0, visits - (allowed - k->visits));
   k->stopped = k->interrupted || k->visits == 0;
-  berth_i_ideals_release(&ideals);
+  berth_i_pool_free(&ideals.pool);
   return st;
 }
 
@@ -296,20 +297,17 @@ static berth_status answer(course *k, berth_placement **out, berth_obstacle *why
 }
 
 static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
+  berth_i_pool *pool = &k->m.pool;
   size_t n = (size_t)k->m.n;
-  berth_ctx *ctx = k->m.cost->ctx;
   berth_status st = check_room(&k->m, why);
   if (st != BERTH_OK) return st;
-  k->unit_device = berth_i_alloc(ctx, 2 * n, sizeof *k->unit_device);
-  k->device = berth_i_alloc(ctx, (size_t)k->m.n_ops, sizeof *k->device);
-  k->trial = k->unit_device ? k->unit_device + n : NULL;
+  k->unit_device = berth_i_pool_alloc(pool, n, sizeof *k->unit_device);
+  k->trial = berth_i_pool_alloc(pool, n, sizeof *k->trial);
+  k->device = berth_i_pool_alloc(pool, (size_t)k->m.n_ops, sizeof *k->device);
   k->report.units = k->m.n;
-  st = k->unit_device && k->device ? BERTH_OK : berth_i_nomem(ctx);
+  st = berth_i_pool_status(pool);
   if (st == BERTH_OK) st = k->o.objective == BERTH_SPLIT_LATENCY ? by_latency(k) : by_load(k);
-  if (st == BERTH_OK) st = answer(k, out, why);
-  berth_i_free(ctx, k->unit_device, 2 * n, sizeof *k->unit_device);
-  berth_i_free(ctx, k->device, (size_t)k->m.n_ops, sizeof *k->device);
-  return st;
+  return st == BERTH_OK ? answer(k, out, why) : st;
 }
 
 berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts, berth_placement **out,
@@ -322,6 +320,6 @@ berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts,
   k.visits = k.o.visits;
   st = run(&k, out, why ? why : &unread);
   if (st == BERTH_OK && report) *report = k.report;
-  berth_i_split_model_release(&k.m);
+  berth_i_pool_free(&k.m.pool);
   return st;
 }

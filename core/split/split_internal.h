@@ -13,8 +13,7 @@ typedef struct berth_i_sorts {
   uint8_t *is_cpu;       /* [devices] */
   double memory;         /* bytes of an accelerator */
 } berth_i_sorts;
-berth_status berth_i_sorts_make(const berth_cost *cost, const char *cpu, berth_i_sorts *s);
-void berth_i_sorts_release(const berth_cost *cost, berth_i_sorts *s);
+berth_status berth_i_sorts_make(const berth_cost *cost, const char *cpu, berth_i_pool *pool, berth_i_sorts *s);
 /** s between an accelerator and the host. */
 static inline double berth_i_host_time(const berth_cost *c, int32_t tensor) {
   return c->n_devices < 2 ? 0 : berth_i_transfer_time(c, tensor, 0, 1);
@@ -22,6 +21,7 @@ static inline double berth_i_host_time(const berth_cost *c, int32_t tensor) {
 
 /* Units in topological order of the forward graph. Nets: what must not cross, each a set of at least two units with a price. */
 typedef struct berth_i_units_of {
+  berth_i_pool pool; /* of all arrays, those of the sorts, too */
   const berth_cost *cost;
   berth_i_sorts sorts;
   int32_t n_ops, n, n_nets, n_pins, n_edges;
@@ -33,11 +33,11 @@ typedef struct berth_i_units_of {
   int32_t *pred_at, *pred;          /* [n + 1], [n_edges] */
   int32_t *succ_at, *succ;          /* [n + 1], [n_edges] */
 } berth_i_split_model;
+/** After a failure the pool is empty. */
 berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu, berth_i_split_model *m);
-void berth_i_split_model_release(berth_i_split_model *m);
 
 /** CSR: rows [n + 1], items; `key` [m] rows, `item` [m]; the order within a row is that of the input. */
-berth_status berth_i_csr(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
+berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
                          int32_t **items);
 /** Numbers strong components in an order such that no edge leads to a higher number. O(n + m) */
 berth_status berth_i_strong(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *succ, int32_t *component,
@@ -45,19 +45,19 @@ berth_status berth_i_strong(berth_ctx *ctx, int32_t n, const int32_t *at, const 
 
 /* Ideals by size, 0 the empty one, the last the whole if complete; a link adds one unit. */
 typedef struct berth_i_ideals {
-  berth_ctx *ctx;
+  berth_i_pool pool;
   int32_t n;
-  size_t n_links, cap_links, cap, cap_at;
+  size_t n_links, cap_links, cap_at;
   int32_t *at;       /* [n + 1] */
   int32_t *to, *add; /* [n_links] ideal, unit */
   bool complete;
   size_t cap_add;
 } berth_i_ideals;
-/** @param bytes limit of what is held at any time; beyond: BERTH_OK with complete false */
+/** @param bytes limit of what is held at any time; beyond: BERTH_OK with complete false. After a failure the pool
+ *         is empty */
 berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, berth_i_ideals *out);
 /** Those of one topological order. */
 berth_status berth_i_ideals_chain(const berth_i_split_model *m, const int32_t *order, berth_i_ideals *out);
-void berth_i_ideals_release(berth_i_ideals *ideals);
 
 /* One dynamic program over ideals. */
 typedef struct berth_i_split_search {

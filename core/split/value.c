@@ -126,35 +126,25 @@ static double run_jobs(valuer *v, const int32_t *at, const int32_t *ops) {
   return n == jobs ? latency : (double)INFINITY;
 }
 
-static berth_status find_latency(valuer *v, double *latency) {
-  berth_ctx *ctx = v->c->ctx;
-  int32_t op, n = v->c->g->n_ops, *at = NULL, *ops = NULL, *all = berth_i_alloc(ctx, (size_t)n, sizeof *all);
+static berth_status find_latency(valuer *v, berth_i_pool *pool, double *latency) {
+  int32_t op, n = v->c->g->n_ops, *at = NULL, *ops = NULL, *all = berth_i_pool_alloc(pool, (size_t)n, sizeof *all);
   berth_status st;
-  if (!all) return berth_i_nomem(ctx);
+  if (!all) return berth_i_pool_status(pool);
   for (op = 0; op < n; op++) all[op] = op;
-  st = berth_i_csr(ctx, v->c->n_devices, n, v->device, all, &at, &ops);
-  if (st == BERTH_OK) {
-    *latency = run_jobs(v, at, ops);
-    berth_i_free(ctx, at, (size_t)v->c->n_devices + 1, sizeof *at);
-    berth_i_free(ctx, ops, (size_t)n, sizeof *ops);
-  }
-  berth_i_free(ctx, all, (size_t)n, sizeof *all);
+  if ((st = berth_i_csr(pool, v->c->n_devices, n, v->device, all, &at, &ops)) == BERTH_OK) *latency = run_jobs(v, at, ops);
   return st;
 }
 
 berth_status berth_i_split_value(const berth_cost *cost, const berth_i_sorts *sorts, const int32_t *device, double *loads,
                                  berth_split_value *out) {
-  berth_ctx *ctx = cost->ctx;
-  size_t d = (size_t)cost->n_devices, n = (size_t)cost->g->n_ops, n_times = 3 * d + n, n_ids = 3 * d + 2 * n;
-  double *times = berth_i_alloc(ctx, n_times, sizeof *times);
-  int32_t *ids = berth_i_alloc(ctx, n_ids, sizeof *ids);
+  berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
+  size_t d = (size_t)cost->n_devices, n = (size_t)cost->g->n_ops;
+  double *times = berth_i_pool_alloc(&scratch, 3 * d + n, sizeof *times);
+  int32_t *ids = berth_i_pool_alloc(&scratch, 3 * d + 2 * n, sizeof *ids);
   valuer v = { .c = cost, .sorts = sorts, .device = device };
   berth_split_value found = { 0 };
-  berth_status st = BERTH_ENOMEM;
-  if (!times || !ids) {
-    berth_i_nomem(ctx);
-    goto done;
-  }
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
   v.load = times;
   v.bytes = times + d;
   v.ready = times + 2 * d;
@@ -164,11 +154,10 @@ berth_status berth_i_split_value(const berth_cost *cost, const berth_i_sorts *so
   v.queue = ids + 2 * d + n;
   sum_loads(&v);
   judge(&v, &found);
-  if ((st = find_latency(&v, &found.latency)) != BERTH_OK) goto done;
+  if ((st = find_latency(&v, &scratch, &found.latency)) != BERTH_OK) goto done;
   if (loads) memcpy(loads, v.load, d * sizeof *loads);
   *out = found;
 done:
-  berth_i_free(ctx, times, n_times, sizeof *times);
-  berth_i_free(ctx, ids, n_ids, sizeof *ids);
+  berth_i_pool_free(&scratch);
   return st;
 }
