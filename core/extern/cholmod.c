@@ -5,6 +5,7 @@
 /* The matrix is kept in the order of elimination: CHOLMOD would permute it anew for every factorisation. The upper triangle for
  * CHOLMOD's column code, the lower one for dense blocks. */
 struct berth_i_cholesky {
+  berth_i_pool pool;
   berth_ctx *ctx;
   cholmod_common common;
   cholmod_factor *factor;
@@ -102,15 +103,15 @@ static void permute(berth_i_cholesky *k, const int32_t *at, const int32_t *row, 
 }
 
 static berth_status reorder(berth_i_cholesky *k, const int32_t *at, const int32_t *row) {
+  berth_i_pool scratch = berth_i_pool_empty(k->ctx);
   size_t n = (size_t)k->n;
-  int32_t *rank = berth_i_alloc(k->ctx, n, sizeof *rank), *next = berth_i_alloc(k->ctx, n, sizeof *next);
-  berth_status st = rank && next ? BERTH_OK : berth_i_nomem(k->ctx);
+  int32_t *rank = berth_i_pool_alloc(&scratch, n, sizeof *rank), *next = berth_i_pool_alloc(&scratch, n, sizeof *next);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     memcpy(k->order, k->factor->Perm, n * sizeof *k->order);
     permute(k, at, row, rank, next);
   }
-  berth_i_free(k->ctx, rank, n, sizeof *rank);
-  berth_i_free(k->ctx, next, n, sizeof *next);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -122,13 +123,14 @@ static berth_status settle(berth_i_cholesky *k) {
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static berth_status make_room(berth_i_cholesky *k) {
-  berth_ctx *ctx = k->ctx;
   size_t n = (size_t)k->n, entries = (size_t)k->entries;
-  if (!(k->order = berth_i_alloc(ctx, n, sizeof *k->order)) || !(k->at = berth_i_zalloc(ctx, n + 1, sizeof *k->at))
-      || !(k->row = berth_i_alloc(ctx, entries, sizeof *k->row)) || !(k->place = berth_i_alloc(ctx, entries, sizeof *k->place))
-      || !(k->value = berth_i_alloc(ctx, entries, sizeof *k->value)) || !(k->rhs = berth_i_alloc(ctx, n, sizeof *k->rhs)))
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
+  k->order = berth_i_pool_alloc(&k->pool, n, sizeof *k->order);
+  k->at = berth_i_pool_zalloc(&k->pool, n + 1, sizeof *k->at);
+  k->row = berth_i_pool_alloc(&k->pool, entries, sizeof *k->row);
+  k->place = berth_i_pool_alloc(&k->pool, entries, sizeof *k->place);
+  k->value = berth_i_pool_alloc(&k->pool, entries, sizeof *k->value);
+  k->rhs = berth_i_pool_alloc(&k->pool, n, sizeof *k->rhs);
+  return berth_i_pool_status(&k->pool);
 }
 
 berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *row, berth_i_cholesky **out) {
@@ -137,7 +139,7 @@ berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, 
   if (!is_pattern(n, at, row)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "Cholesky factorisation: not the pattern of an upper triangle");
   }
-  if (!(k = berth_i_zalloc(ctx, 1, sizeof *k))) return berth_i_nomem(ctx);
+  if (!(k = berth_i_pool_object(ctx, sizeof *k))) return berth_i_nomem(ctx);
   k->ctx = ctx;
   k->n = n;
   k->entries = at[n];
@@ -156,23 +158,14 @@ berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, 
 }
 
 void berth_i_cholesky_release(berth_i_cholesky *k) {
-  size_t n, entries;
   if (!k) return;
-  n = (size_t)k->n;
-  entries = (size_t)k->entries;
   berth_i_blocks_release(k->blocks);
   cholmod_free_factor(&k->factor, &k->common);
   cholmod_free_dense(&k->x, &k->common);
   cholmod_free_dense(&k->y, &k->common);
   cholmod_free_dense(&k->e, &k->common);
   cholmod_finish(&k->common);
-  berth_i_free(k->ctx, k->order, n, sizeof *k->order);
-  berth_i_free(k->ctx, k->at, n + 1, sizeof *k->at);
-  berth_i_free(k->ctx, k->row, entries, sizeof *k->row);
-  berth_i_free(k->ctx, k->place, entries, sizeof *k->place);
-  berth_i_free(k->ctx, k->value, entries, sizeof *k->value);
-  berth_i_free(k->ctx, k->rhs, n, sizeof *k->rhs);
-  berth_i_free(k->ctx, k, 1, sizeof *k);
+  berth_i_pool_free(&k->pool);
 }
 
 berth_i_cholesky_cost berth_i_cholesky_price(const berth_i_cholesky *k) { return k->cost; }

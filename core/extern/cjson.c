@@ -24,11 +24,11 @@ struct Node {
 
 typedef struct Block Block;
 struct Block {
-  Block *before;
   size_t size, used; /* bytes behind this head */
 };
 
 struct berth_i_json {
+  berth_i_pool pool; /* of nodes and strings */
   berth_ctx *ctx;
   const char *name, *text;
   size_t len;
@@ -199,28 +199,20 @@ static berth_status syntax_error(const berth_i_json *doc, const char *at) {
   return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not valid JSON here (%s)", doc->name, line_of(doc, at), text);
 }
 
-static void *take(berth_ctx *ctx, Block **last, size_t size, size_t block) {
+static void *take(berth_i_pool *pool, Block **last, size_t size, size_t block) {
   Block *b = *last;
   if (!b || b->size - b->used < size) {
     size_t room = size > block ? size : block;
-    if (!(b = berth_i_alloc(ctx, sizeof *b + room, 1))) return NULL;
-    *b = (Block){ *last, room, 0 };
+    if (!(b = berth_i_pool_alloc(pool, sizeof *b + room, 1))) return NULL;
+    *b = (Block){ room, 0 };
     *last = b;
   }
   b->used += size;
   return (char *)(b + 1) + b->used - size;
 }
 
-static void free_blocks(berth_ctx *ctx, Block *b) {
-  while (b) {
-    Block *before = b->before;
-    berth_i_free(ctx, b, sizeof *b + b->size, 1);
-    b = before;
-  }
-}
-
 static berth_status new_node(berth_i_json *doc, berth_i_json_kind kind, Node **out) {
-  Node *n = take(doc->ctx, &doc->nodes, sizeof *n, BLOCK_NODES * sizeof *n);
+  Node *n = take(&doc->pool, &doc->nodes, sizeof *n, BLOCK_NODES * sizeof *n);
   if (!n) return berth_i_nomem(doc->ctx);
   memset(n, 0, sizeof *n);
   n->kind = kind;
@@ -230,7 +222,7 @@ static berth_status new_node(berth_i_json *doc, berth_i_json_kind kind, Node **o
 
 static berth_status keep_string(berth_i_json *doc, const char *s, const char **out) {
   size_t n = strlen(s) + 1;
-  char *copy = take(doc->ctx, &doc->chars, n, BLOCK_CHARS);
+  char *copy = take(&doc->pool, &doc->chars, n, BLOCK_CHARS);
   if (!copy) return berth_i_nomem(doc->ctx);
   memcpy(copy, s, n);
   *out = copy;
@@ -416,7 +408,7 @@ static berth_status parse_document(berth_i_json *doc) {
 }
 
 berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out) {
-  berth_i_json *doc = berth_i_zalloc(ctx, 1, sizeof *doc);
+  berth_i_json *doc = berth_i_pool_object(ctx, sizeof *doc);
   berth_status st;
   if (!doc) return berth_i_nomem(ctx);
   doc->ctx = ctx;
@@ -433,10 +425,8 @@ berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *te
 
 void berth_i_json_release(berth_i_json *doc) {
   if (!doc) return;
-  free_blocks(doc->ctx, doc->nodes);
-  free_blocks(doc->ctx, doc->chars);
   berth_i_names_release(doc->ctx, &doc->keys);
-  berth_i_free(doc->ctx, doc, 1, sizeof *doc);
+  berth_i_pool_free(&doc->pool);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

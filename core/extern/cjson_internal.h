@@ -3,7 +3,7 @@
 #ifndef BERTH_JSON_SHELF_H
 #define BERTH_JSON_SHELF_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 
 typedef struct berth_i_json berth_i_json;             /* a document */
 typedef struct berth_i_json_value berth_i_json_value; /* a value in it */

@@ -82,38 +82,23 @@ typedef enum method { KWAY, BISECTION } method;
 
 /* The graph, or what is left of it, in METIS's types. */
 typedef struct piece {
+  berth_i_pool pool;
   idx_t n, constraints, parts;
   idx_t *at, *adjacent, *edge_weight, *weight, *part; /* [n + 1], [m], [m], [n * constraints], [n] */
   real_t *share, *slack;                              /* [parts * constraints], [constraints] */
-  size_t m;
 } piece;
 
 static berth_status piece_alloc(berth_ctx *ctx, int32_t n, size_t m, int32_t constraints, int32_t parts, piece *g) {
   size_t k = (size_t)n, c = (size_t)constraints;
-  memset(g, 0, sizeof *g);
-  g->n = n;
-  g->m = m;
-  g->constraints = constraints;
-  g->parts = parts;
-  if (!(g->at = berth_i_zalloc(ctx, k + 1, sizeof *g->at))) return berth_i_nomem(ctx);
-  if (!(g->adjacent = berth_i_alloc(ctx, m, sizeof *g->adjacent))) return berth_i_nomem(ctx);
-  if (!(g->edge_weight = berth_i_alloc(ctx, m, sizeof *g->edge_weight))) return berth_i_nomem(ctx);
-  if (!(g->weight = berth_i_alloc(ctx, k * c, sizeof *g->weight))) return berth_i_nomem(ctx);
-  if (!(g->part = berth_i_zalloc(ctx, k, sizeof *g->part))) return berth_i_nomem(ctx);
-  if (!(g->share = berth_i_alloc(ctx, (size_t)parts * c, sizeof *g->share))) return berth_i_nomem(ctx);
-  if (!(g->slack = berth_i_alloc(ctx, c, sizeof *g->slack))) return berth_i_nomem(ctx);
-  return BERTH_OK;
-}
-
-static void piece_free(berth_ctx *ctx, piece *g) {
-  size_t n = (size_t)g->n, c = (size_t)g->constraints;
-  berth_i_free(ctx, g->at, n + 1, sizeof *g->at);
-  berth_i_free(ctx, g->adjacent, g->m, sizeof *g->adjacent);
-  berth_i_free(ctx, g->edge_weight, g->m, sizeof *g->edge_weight);
-  berth_i_free(ctx, g->weight, n * c, sizeof *g->weight);
-  berth_i_free(ctx, g->part, n, sizeof *g->part);
-  berth_i_free(ctx, g->share, (size_t)g->parts * c, sizeof *g->share);
-  berth_i_free(ctx, g->slack, c, sizeof *g->slack);
+  *g = (piece){ .pool = berth_i_pool_empty(ctx), .n = n, .constraints = constraints, .parts = parts };
+  g->at = berth_i_pool_zalloc(&g->pool, k + 1, sizeof *g->at);
+  g->adjacent = berth_i_pool_alloc(&g->pool, m, sizeof *g->adjacent);
+  g->edge_weight = berth_i_pool_alloc(&g->pool, m, sizeof *g->edge_weight);
+  g->weight = berth_i_pool_alloc(&g->pool, k * c, sizeof *g->weight);
+  g->part = berth_i_pool_zalloc(&g->pool, k, sizeof *g->part);
+  g->share = berth_i_pool_alloc(&g->pool, (size_t)parts * c, sizeof *g->share);
+  g->slack = berth_i_pool_alloc(&g->pool, c, sizeof *g->slack);
+  return berth_i_pool_status(&g->pool);
 }
 
 /* METIS passes its seed to srand, where 0 and 1 mean the same. */
@@ -176,7 +161,7 @@ static berth_status by_kway(berth_ctx *ctx, const berth_i_partition *p, int32_t 
   if ((st = call_alone(ctx, &g, p->seed, KWAY)) != BERTH_OK) goto done;
   for (v = 0; v < p->n; v++) part[v] = (int32_t)g.part[v];
 done:
-  piece_free(ctx, &g);
+  berth_i_pool_free(&g.pool);
   return st;
 }
 
@@ -246,7 +231,7 @@ static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_
   }
   for (i = 0; i < n; i++) h->local[vertices[i]] = BERTH_NONE;
   for (i = 0; i < n && st == BERTH_OK; i++) side[i] = (int32_t)g.part[i];
-  piece_free(h->ctx, &g);
+  berth_i_pool_free(&g.pool);
   return st;
 }
 
@@ -288,21 +273,18 @@ static berth_status by_halves(halving *h, int32_t from, int32_t n, int32_t low, 
 }
 
 static berth_status by_bisection(berth_ctx *ctx, const berth_i_partition *p, int32_t *part) {
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   size_t n = (size_t)p->n;
   halving h = { ctx, p, part, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  int32_t i;
-  h.local = berth_i_alloc(ctx, n, sizeof *h.local);
-  h.order = berth_i_alloc(ctx, n, sizeof *h.order);
-  h.spare = berth_i_alloc(ctx, n, sizeof *h.spare);
-  if (!h.local || !h.order || !h.spare) st = berth_i_nomem(ctx);
-  else {
-    for (i = 0; i < p->n; i++) h.local[i] = BERTH_NONE, h.order[i] = i;
+  berth_status st;
+  h.local = berth_i_pool_alloc(&scratch, n, sizeof *h.local);
+  h.order = berth_i_pool_alloc(&scratch, n, sizeof *h.order);
+  h.spare = berth_i_pool_alloc(&scratch, n, sizeof *h.spare);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
+    for (int32_t i = 0; i < p->n; i++) h.local[i] = BERTH_NONE, h.order[i] = i;
     st = by_halves(&h, 0, p->n, 0, p->parts);
   }
-  berth_i_free(ctx, h.local, n, sizeof *h.local);
-  berth_i_free(ctx, h.order, n, sizeof *h.order);
-  berth_i_free(ctx, h.spare, n, sizeof *h.spare);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

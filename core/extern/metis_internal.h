@@ -6,7 +6,7 @@
 #ifndef BERTH_METIS_SHELF_H
 #define BERTH_METIS_SHELF_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 
 /** An undirected graph in CSR: each edge in both directions, same weight; neighbours ascending; no loops, no duplicates. */
 typedef struct berth_i_partition {

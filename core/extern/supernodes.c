@@ -3,9 +3,8 @@
 enum { PANEL = 16 };
 
 struct berth_i_blocks {
-  berth_ctx *ctx;
+  berth_i_pool pool;
   berth_i_blocks_pattern p;
-  size_t n_value, n_update;
   double *value;
   double *update;        /* what a block takes from one before */
   int32_t *of;           /* [n] block of a column */
@@ -39,27 +38,24 @@ static size_t update_room(const berth_i_blocks *b) {
 
 static berth_status make_room(berth_i_blocks *b) {
   size_t n = (size_t)b->p.n, blocks = (size_t)b->p.blocks;
-  int32_t s, j;
-  if (!(b->of = berth_i_alloc(b->ctx, n, sizeof *b->of)) || !(b->local = berth_i_alloc(b->ctx, n, sizeof *b->local))
-      || !(b->head = berth_i_alloc(b->ctx, blocks, sizeof *b->head))
-      || !(b->next = berth_i_alloc(b->ctx, blocks, sizeof *b->next))
-      || !(b->done = berth_i_alloc(b->ctx, blocks, sizeof *b->done)))
-    return berth_i_nomem(b->ctx);
-  for (s = 0; s < b->p.blocks; s++)
-    for (j = b->p.first[s]; j < b->p.first[s + 1]; j++) b->of[j] = s;
-  b->n_value = (size_t)b->p.value_at[blocks];
-  b->n_update = update_room(b);
-  if (!(b->value = berth_i_alloc(b->ctx, b->n_value, sizeof *b->value))
-      || !(b->update = berth_i_alloc(b->ctx, b->n_update, sizeof *b->update)))
-    return berth_i_nomem(b->ctx);
-  return BERTH_OK;
+  berth_status st;
+  b->of = berth_i_pool_alloc(&b->pool, n, sizeof *b->of);
+  b->local = berth_i_pool_alloc(&b->pool, n, sizeof *b->local);
+  b->head = berth_i_pool_alloc(&b->pool, blocks, sizeof *b->head);
+  b->next = berth_i_pool_alloc(&b->pool, blocks, sizeof *b->next);
+  b->done = berth_i_pool_alloc(&b->pool, blocks, sizeof *b->done);
+  if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
+  for (int32_t s = 0; s < b->p.blocks; s++)
+    for (int32_t j = b->p.first[s]; j < b->p.first[s + 1]; j++) b->of[j] = s;
+  b->value = berth_i_pool_alloc(&b->pool, (size_t)b->p.value_at[blocks], sizeof *b->value);
+  b->update = berth_i_pool_alloc(&b->pool, update_room(b), sizeof *b->update);
+  return berth_i_pool_status(&b->pool);
 }
 
 berth_status berth_i_blocks_new(berth_ctx *ctx, const berth_i_blocks_pattern *pattern, berth_i_blocks **out) {
-  berth_i_blocks *b = berth_i_zalloc(ctx, 1, sizeof *b);
+  berth_i_blocks *b = berth_i_pool_object(ctx, sizeof *b);
   berth_status st;
   if (!b) return berth_i_nomem(ctx);
-  b->ctx = ctx;
   b->p = *pattern;
   if ((st = make_room(b)) == BERTH_OK) *out = b;
   else berth_i_blocks_release(b);
@@ -67,18 +63,7 @@ berth_status berth_i_blocks_new(berth_ctx *ctx, const berth_i_blocks_pattern *pa
 }
 
 void berth_i_blocks_release(berth_i_blocks *b) {
-  size_t n, blocks;
-  if (!b) return;
-  n = (size_t)b->p.n;
-  blocks = (size_t)b->p.blocks;
-  berth_i_free(b->ctx, b->of, n, sizeof *b->of);
-  berth_i_free(b->ctx, b->local, n, sizeof *b->local);
-  berth_i_free(b->ctx, b->head, blocks, sizeof *b->head);
-  berth_i_free(b->ctx, b->next, blocks, sizeof *b->next);
-  berth_i_free(b->ctx, b->done, blocks, sizeof *b->done);
-  berth_i_free(b->ctx, b->value, b->n_value, sizeof *b->value);
-  berth_i_free(b->ctx, b->update, b->n_update, sizeof *b->update);
-  berth_i_free(b->ctx, b, 1, sizeof *b);
+  if (b) berth_i_pool_free(&b->pool);
 }
 
 /* ---- products ------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #ifndef BERTH_SUPERNODES_H
 #define BERTH_SUPERNODES_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 
 /** Block s has columns first[s]..first[s + 1]-1, rows row[row_at[s]]..row[row_at[s + 1]-1] ascending, its columns first, and its
  *  values from value_at[s]. Borrowed. */
