@@ -229,7 +229,8 @@ static berth_status find_path_rho(facts *f) {
 static berth_status count_pairs(facts *f) {
   berth_i_pool scratch = berth_i_pool_empty(f->cost->ctx);
   size_t ops = (size_t)f->cost->g->n_ops, groups = (size_t)f->cost->g->n_groups;
-  int32_t i, *stamp = berth_i_pool_alloc(&scratch, ops, sizeof *stamp), *seen = berth_i_pool_zalloc(&scratch, groups, sizeof *seen);
+  int32_t i, *stamp = berth_i_pool_alloc(&scratch, ops, sizeof *stamp);
+  int32_t *seen = berth_i_pool_zalloc(&scratch, groups, sizeof *seen);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     for (i = 0; i < f->cost->g->n_ops; i++) stamp[i] = BERTH_NONE;

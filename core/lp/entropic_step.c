@@ -50,32 +50,27 @@ static berth_status find_parts(entropic *s) {
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-enum { NODE_ARRAYS = 13, EDGE_ARRAYS = 13 };
-
-static void deal_nodes(entropic *s, double *block) {
-  double **slot[NODE_ARRAYS] = { &s->arrival, &s->depart, &s->through, &s->ends, &s->row, &s->col, &s->sum,
-                                 &s->row_inverse, &s->col_inverse, &s->row_fitted, &s->col_fitted,
-                                 &s->sum_ends, &s->sum_potential };
-  size_t i;
-  for (i = 0; i < NODE_ARRAYS; i++) *slot[i] = block + i * (size_t)s->q->n;
+static void alloc_nodes(entropic *s) {
+  double **slot[] = { &s->arrival, &s->depart, &s->through, &s->ends, &s->row, &s->col, &s->sum, &s->row_inverse, &s->col_inverse,
+                      &s->row_fitted, &s->col_fitted, &s->sum_ends, &s->sum_potential };
+  for (size_t i = 0; i < sizeof slot / sizeof *slot; i++)
+    *slot[i] = berth_i_pool_zalloc(&s->pool, (size_t)s->q->n, sizeof **slot[i]);
 }
-static void deal_edges(entropic *s, double *block) {
-  double **slot[EDGE_ARRAYS] = { &s->length, &s->share, &s->log_share, &s->last_log_share, &s->flow, &s->moved,
-                                 &s->pull, &s->y, &s->last_y, &s->log_y, &s->trial,
-                                 &s->sum_y, &s->sum_flow };
-  size_t i;
-  for (i = 0; i < EDGE_ARRAYS; i++) *slot[i] = block + i * (size_t)s->q->m;
+static void alloc_edges(entropic *s) {
+  double **slot[] = { &s->length, &s->share, &s->log_share, &s->last_log_share, &s->flow, &s->moved, &s->pull, &s->y, &s->last_y,
+                      &s->log_y, &s->trial, &s->sum_y, &s->sum_flow };
+  for (size_t i = 0; i < sizeof slot / sizeof *slot; i++)
+    *slot[i] = berth_i_pool_zalloc(&s->pool, (size_t)s->q->m, sizeof **slot[i]);
 }
 
 berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
-  double *nodes, *edges;
   berth_status st;
   memset(s, 0, sizeof *s);
   s->q = q;
   s->pool = berth_i_pool_empty(q->ctx);
-  if ((nodes = berth_i_pool_zalloc(&s->pool, NODE_ARRAYS * n, sizeof *nodes)) != NULL) deal_nodes(s, nodes);
-  if ((edges = berth_i_pool_zalloc(&s->pool, EDGE_ARRAYS * m, sizeof *edges)) != NULL) deal_edges(s, edges);
+  alloc_nodes(s);
+  alloc_edges(s);
   s->scratch = berth_i_pool_alloc(&s->pool, m + 3 * n, sizeof *s->scratch);
   s->sink = berth_i_pool_alloc(&s->pool, n, sizeof *s->sink);
   s->part_in = berth_i_pool_alloc(&s->pool, n, sizeof *s->part_in);

@@ -25,7 +25,8 @@ typedef struct berth_i_stow {
   bool cut;                       /* some pair of devices has no route */
 } berth_i_stow;
 
-/** After a failure the pool is empty.  @param limit [devices] bytes, copied  @param size, temporary [units] borrowed  @param copy_share 0: copies are not charged */
+/** After a failure the pool is empty.
+ *  @param limit [devices] bytes, copied  @param size, temporary [units] borrowed  @param copy_share 0: copies are not charged */
 berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
                                double copy_share, berth_i_stow *s);
 /** Counts everything anew.  @param at [units] devices, all legal but for memory and routes */

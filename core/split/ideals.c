@@ -63,9 +63,8 @@ static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
 }
 
 static berth_status add_link(berth_i_ideals *out, int32_t to, int32_t unit) {
-  berth_status st;
-  if ((st = berth_i_pool_grow(&out->pool, (void **)&out->to, &out->cap_links, out->n_links + 1, sizeof *out->to)) != BERTH_OK) return st;
-  st = berth_i_pool_grow(&out->pool, (void **)&out->add, &out->cap_add, out->n_links + 1, sizeof *out->add);
+  berth_status st = berth_i_pool_grow(&out->pool, (void **)&out->to, &out->cap_links, out->n_links + 1, sizeof *out->to);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&out->pool, (void **)&out->add, &out->cap_add, out->n_links + 1, sizeof *out->add);
   if (st != BERTH_OK) return st;
   out->to[out->n_links] = to;
   out->add[out->n_links++] = unit;
@@ -121,8 +120,9 @@ static void mark_before(lister *l) {
 
 berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, berth_i_ideals *out) {
   berth_ctx *ctx = m->cost->ctx;
-  lister l = { .pool = berth_i_pool_empty(ctx), .m = m, .ctx = ctx, .out = out, .words = ((size_t)m->n + 63) / 64, .bytes = bytes };
+  lister l = { .pool = berth_i_pool_empty(ctx), .m = m, .ctx = ctx, .out = out, .bytes = bytes };
   berth_status st;
+  l.words = ((size_t)m->n + 63) / 64;
   *out = (berth_i_ideals){ .pool = berth_i_pool_empty(ctx) };
   l.before = berth_i_pool_zalloc(&l.pool, (size_t)m->n * l.words, sizeof *l.before);
   l.next = berth_i_pool_zalloc(&l.pool, l.words, sizeof *l.next);

@@ -235,7 +235,8 @@ static berth_status make_nets(berth_i_split_model *m) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   const berth_graph *g = m->cost->g;
   size_t most = (size_t)g->n_edges + (size_t)g->n_tensors;
-  int32_t t, i, *mark = berth_i_pool_alloc(&scratch, (size_t)m->n, sizeof *mark), *owner = berth_i_pool_alloc(&scratch, most, sizeof *owner);
+  int32_t t, i, *mark = berth_i_pool_alloc(&scratch, (size_t)m->n, sizeof *mark);
+  int32_t *owner = berth_i_pool_alloc(&scratch, most, sizeof *owner);
   int32_t *pins = berth_i_pool_alloc(&scratch, most, sizeof *pins);
   berth_status st = berth_i_pool_status(&scratch);
   m->price = berth_i_pool_alloc(&m->pool, (size_t)g->n_tensors, sizeof *m->price);

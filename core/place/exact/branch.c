@@ -254,8 +254,10 @@ static berth_status look_back(branch *b, bool *hidden) {
     if (*hidden) return BERTH_OK;
   }
   if (b->n_pool + (size_t)k > POOL) return BERTH_OK;
-  if ((st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen)) != BERTH_OK) return st;
-  if ((st = berth_i_pool_grow(&b->arrays, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool)) != BERTH_OK) return st;
+  st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen);
+  if (st != BERTH_OK) return st;
+  st = berth_i_pool_grow(&b->arrays, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool);
+  if (st != BERTH_OK) return st;
   if (k > 0) memcpy(b->pool + b->n_pool, b->row, (size_t)k * sizeof *b->row);
   b->seen[b->n_seen] = (seen){ b->done, (int32_t)b->n_pool, b->slot[h] };
   b->slot[h] = (int32_t)b->n_seen++;
@@ -467,8 +469,8 @@ static berth_status prepare(branch *b) {
 }
 
 berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes, bool whole, berth_i_best *best) {
-  branch b = { .arrays = berth_i_pool_empty(cost->ctx), .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops, .devices = cost->n_devices, .left = nodes,
-               .whole = whole, .counts = berth_i_memory_counts(cost, o->memory) };
+  branch b = { .arrays = berth_i_pool_empty(cost->ctx), .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops,
+               .devices = cost->n_devices, .left = nodes, .whole = whole, .counts = berth_i_memory_counts(cost, o->memory) };
   berth_status st;
   if (b.n == 0 || b.n > BERTH_I_EXACT_OPS) return BERTH_OK;
   if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL)) != BERTH_OK) return st;
