@@ -79,9 +79,9 @@ static berth_status price_transfers(facts *f) {
     f->cross[t] = is_read(g, t) ? berth_i_pair_time(&most, t) : 0;
     f->uneven += f->n > 1 && is_read(g, t) && berth_i_pair_time(&least, t) < f->cross[t];
   }
-  berth_i_pair_times_release(&most);
+  berth_i_pool_free(&most.pool);
 done:
-  berth_i_pair_times_release(&least);
+  berth_i_pool_free(&least.pool);
   return st;
 }
 

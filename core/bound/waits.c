@@ -27,22 +27,19 @@ static void drop_covered(berth_i_pair_times *p, const berth_link *l) {
 }
 
 static berth_status add_link(berth_i_pair_times *p, berth_link l) {
-  size_t cap = (size_t)p->cap;
   berth_status st;
   if (covered(p, &l)) return BERTH_OK;
   drop_covered(p, &l);
-  st = berth_i_grow(p->cost->ctx, (void **)&p->links, &cap, (size_t)p->n + 1, sizeof *p->links);
-  if (st != BERTH_OK) return st;
-  p->cap = (int32_t)cap;
-  p->links[p->n++] = l;
-  return BERTH_OK;
+  st = berth_i_pool_grow(&p->pool, (void **)&p->links, &p->cap, (size_t)p->n + 1, sizeof *p->links);
+  if (st == BERTH_OK) p->links[p->n++] = l;
+  return st;
 }
 
 static bool counts(const berth_i_pair_times *p, int32_t a, int32_t b) { return p->part ? p->part[a] != p->part[b] : a != b; }
 
 berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p) {
   int32_t a, b;
-  *p = (berth_i_pair_times){ cost, part, NULL, 0, 0, most };
+  *p = (berth_i_pair_times){ .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .part = part, .most = most };
   if (cost->table) return BERTH_OK; /* asked tensor by tensor */
   for (a = 0; a < cost->n_devices; a++) {
     for (b = 0; b < cost->n_devices; b++) {
@@ -51,17 +48,11 @@ berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part
       if (!counts(p, a, b) || isinf(cost->t->latency[pair])) continue;
       st = add_link(p, (berth_link){ cost->t->bandwidth[pair], cost->t->latency[pair] });
       if (st == BERTH_OK) continue;
-      berth_i_pair_times_release(p);
+      berth_i_pool_free(&p->pool);
       return st;
     }
   }
   return BERTH_OK;
-}
-
-void berth_i_pair_times_release(berth_i_pair_times *p) {
-  berth_i_free(p->cost->ctx, p->links, (size_t)p->cap, sizeof *p->links);
-  p->links = NULL;
-  p->cap = p->n = 0;
 }
 
 static double better(const berth_i_pair_times *p, double a, double b) { return p->most ? fmax(a, b) : fmin(a, b); }
@@ -309,7 +300,7 @@ static berth_status fill_cross(const berth_i_units *u, double *cross) {
   int32_t t;
   if (st != BERTH_OK) return st;
   for (t = 0; t < u->cost->g->n_tensors; t++) cross[t] = berth_i_pair_time(&p, t);
-  berth_i_pair_times_release(&p);
+  berth_i_pool_free(&p.pool);
   return BERTH_OK;
 }
 

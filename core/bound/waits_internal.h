@@ -7,16 +7,17 @@
 /** Transfer times of tensors over the ordered pairs of different devices. Without a table the tensors have few different prices
  *  a byte: only pairs that are least (greatest) for some size are kept. */
 typedef struct berth_i_pair_times {
+  berth_i_pool pool;
   const berth_cost *cost;
   const int32_t *part; /* [devices] only pairs of different parts; NULL: all */
   berth_link *links; /* [n] */
-  int32_t n, cap;
+  int32_t n;
+  size_t cap;
   bool most;         /* the greatest, not the least */
 } berth_i_pair_times;
 
-/** @param part [devices] borrowed; NULL: each device is one */
+/** After a failure the pool is empty.  @param part [devices] borrowed; NULL: each device is one */
 berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p);
-void berth_i_pair_times_release(berth_i_pair_times *p);
 /** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if greatest. */
 double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);
 /** The same of so many bytes; not with a table. */

@@ -116,6 +116,7 @@ typedef struct course {
   berth_split_report report;
   int32_t *unit_device, *trial; /* [units] the best; scratch */
   int32_t *device;              /* [ops] */
+  int32_t *order;               /* [3 * units] a topological order, and scratch */
   double best;                  /* of the objective; INFINITY: nothing yet */
   double visits;                /* left */
   bool stopped, interrupted;    /* for want of visits or by the hook; by the hook */
@@ -152,17 +153,14 @@ static berth_status search(course *k, const berth_i_ideals *ideals, double limit
 
 static berth_status start(course *k, bool sum) {
   berth_status st = BERTH_OK;
-  int32_t n = k->m.n, *order = berth_i_alloc(k->m.cost->ctx, 3 * (size_t)n, sizeof *order);
   int i;
-  if (!order) return berth_i_nomem(k->m.cost->ctx);
-  for (i = 0; st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, order, order + n); i++) {
+  for (i = 0; st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + k->m.n); i++) {
     berth_i_ideals chain;
     bool none;
-    if ((st = berth_i_ideals_chain(&k->m, order, &chain)) != BERTH_OK) break;
+    if ((st = berth_i_ideals_chain(&k->m, k->order, &chain)) != BERTH_OK) break;
     st = search(k, &chain, sum ? (double)INFINITY : k->best, sum, &none);
     berth_i_pool_free(&chain.pool);
   }
-  berth_i_free(k->m.cost->ctx, order, 3 * (size_t)n, sizeof *order);
   return st;
 }
 
@@ -225,16 +223,14 @@ enum { CORES = 64 };
 
 static berth_status try_cores(course *k) {
   berth_status st = BERTH_OK;
-  int32_t i, j, n = k->m.n, *order;
+  int32_t i, j, n = k->m.n;
   if (k->m.sorts.n_acc == 0 || k->m.sorts.n_cpu == 0) return BERTH_OK;
-  if (!(order = berth_i_alloc(k->m.cost->ctx, 3 * (size_t)n, sizeof *order))) return berth_i_nomem(k->m.cost->ctx);
-  for (i = 0; !k->stopped && berth_i_split_order(&k->m, i, order, order + n); i++) {
+  for (i = 0; !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + n); i++) {
     for (j = 1; j < CORES && st == BERTH_OK; j++) {
-      berth_i_split_core(&k->m, order, (int32_t)((int64_t)n * j / CORES), k->trial);
+      berth_i_split_core(&k->m, k->order, (int32_t)((int64_t)n * j / CORES), k->trial);
       st = keep_if_better(k, k->trial);
     }
   }
-  berth_i_free(k->m.cost->ctx, order, 3 * (size_t)n, sizeof *order);
   return st;
 }
 
@@ -304,6 +300,7 @@ static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
   k->unit_device = berth_i_pool_alloc(pool, n, sizeof *k->unit_device);
   k->trial = berth_i_pool_alloc(pool, n, sizeof *k->trial);
   k->device = berth_i_pool_alloc(pool, (size_t)k->m.n_ops, sizeof *k->device);
+  k->order = berth_i_pool_alloc(pool, 3 * n, sizeof *k->order);
   k->report.units = k->m.n;
   st = berth_i_pool_status(pool);
   if (st == BERTH_OK) st = k->o.objective == BERTH_SPLIT_LATENCY ? by_latency(k) : by_load(k);

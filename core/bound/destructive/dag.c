@@ -135,7 +135,7 @@ berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g) {
   if (st != BERTH_OK) goto done;
   st = alloc_dag(b, b->n, list_pairs(b, &times, e), g);
   if (st == BERTH_OK) fill_whole(b, e, g);
-  berth_i_pair_times_release(&times);
+  berth_i_pool_free(&times.pool);
 done:
   berth_i_free(b->ctx, e, edges, sizeof *e);
   return st;

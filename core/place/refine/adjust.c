@@ -182,12 +182,11 @@ BERTH_I_SORT(sort_by_size, sized, BERTH_I_UP(group) BERTH_I_DOWN(bytes) BERTH_I_
 static berth_status order_units(adjusting *a) {
   const berth_i_units *u = &a->units;
   int32_t i;
-  sized *all = berth_i_alloc(a->cost->ctx, (size_t)u->n, sizeof *all);
+  sized *all = berth_i_pool_alloc(&a->pool, (size_t)u->n, sizeof *all);
   if (!all) return berth_i_nomem(a->cost->ctx);
   for (i = 0; i < u->n; i++) all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
   sort_by_size(all, (size_t)u->n);
   for (i = 0; i < u->n; i++) a->order[i] = all[i].unit;
-  berth_i_free(a->cost->ctx, all, (size_t)u->n, sizeof *all);
   return BERTH_OK;
 }
 
