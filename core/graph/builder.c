@@ -37,7 +37,8 @@ static void init_columns(berth_graph_builder *b) {
 }
 
 void berth_i_builder_reset(berth_graph_builder *b) {
-  *b = (berth_graph_builder){ .ctx = b->ctx, .n_types = 1 };
+  berth_i_pool none = berth_i_pool_empty(b->ctx);
+  *b = (berth_graph_builder){ .ctx = b->ctx, .columns = none, .edges = none, .n_types = 1 };
   init_columns(b);
 }
 
@@ -60,12 +61,10 @@ berth_status berth_graph_builder_new(berth_ctx *ctx, berth_graph_builder **out) 
 
 void berth_graph_builder_release(berth_graph_builder *b) {
   berth_ctx *ctx;
-  int k;
   if (!b) return;
   ctx = b->ctx;
-  for (k = 0; k < BERTH_I_COLUMNS; k++) berth_i_free(ctx, b->column[k].data, b->column[k].cap, b->column[k].width);
-  berth_i_strfree(ctx, b->name);
-  berth_i_types_release(ctx, b->types, b->n_types);
+  berth_i_pool_free(&b->columns);
+  berth_i_pool_free(&b->edges);
   berth_i_names_release(ctx, &b->names);
   berth_i_names_release(ctx, &b->kinds);
   berth_i_free(ctx, b, 1, sizeof *b);
@@ -76,8 +75,10 @@ void berth_graph_builder_release(berth_graph_builder *b) {
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-static bool resize_column(berth_ctx *ctx, berth_i_column *c, size_t cap) {
-  void *data = c->data ? berth_i_realloc(ctx, c->data, c->cap, cap, c->width) : berth_i_alloc(ctx, cap, c->width);
+bool berth_i_builder_resize(berth_graph_builder *b, int column, size_t cap) {
+  berth_i_column *c = &b->column[column];
+  bool is_edge = column == BERTH_I_EDGE_TENSOR || column == BERTH_I_EDGE_OP;
+  void *data = berth_i_pool_realloc(is_edge ? &b->edges : &b->columns, c->data, c->cap, cap, c->width);
   if (!data) return false;
   c->data = data;
   c->cap = cap;
@@ -105,7 +106,8 @@ static berth_status make_room(berth_graph_builder *b, int column, size_t more) {
   size_t rows = berth_i_builder_rows(b, column), need = rows + more;
   bool fresh = !c->data;
   if (!fresh && need <= c->cap) return BERTH_OK;
-  if (!resize_column(b->ctx, c, comfortable_cap(c, need)) && !resize_column(b->ctx, c, need)) return berth_i_nomem(b->ctx);
+  if (!berth_i_builder_resize(b, column, comfortable_cap(c, need)) && !berth_i_builder_resize(b, column, need))
+    return berth_i_nomem(b->ctx);
   if (fresh) fill_blank(b, column, rows);
   return BERTH_OK;
 }
@@ -284,9 +286,7 @@ berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const 
   berth_status st;
   char **types;
   if ((st = check_types(b, n, names)) != BERTH_OK) return st;
-  if ((st = berth_i_types_copy(b->ctx, n, names, &types)) != BERTH_OK) return st;
-  berth_i_types_release(b->ctx, b->types, b->n_types);
-  berth_i_free(b->ctx, b->column[BERTH_I_SECONDS].data, b->column[BERTH_I_SECONDS].cap, b->column[BERTH_I_SECONDS].width);
+  if ((st = berth_i_types_copy(&b->columns, n, names, &types)) != BERTH_OK) return st;
   b->column[BERTH_I_SECONDS].data = NULL; /* may exist, without rows, after a refused allocation */
   b->column[BERTH_I_SECONDS].cap = 0;
   b->column[BERTH_I_SECONDS].width = (size_t)n * sizeof(double);
@@ -298,8 +298,7 @@ berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const 
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name) {
   char *copy = NULL;
   if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the graph's name is not UTF-8");
-  if (name && *name && !(copy = berth_i_strdup(b->ctx, name))) return berth_i_nomem(b->ctx);
-  berth_i_strfree(b->ctx, b->name);
+  if (name && *name && !(copy = berth_i_pool_strdup(&b->columns, name))) return berth_i_pool_status(&b->columns);
   b->name = copy;
   return BERTH_OK;
 }

@@ -36,6 +36,8 @@ typedef struct berth_i_column {
 
 struct berth_graph_builder {
   berth_ctx *ctx;
+  berth_i_pool columns; /* with name and types */
+  berth_i_pool edges;   /* two columns that no graph keeps */
   char *name;
   char **types; /* [n_types]; NULL: the one type "" */
   int32_t n_types, n_ops, n_tensors, n_edges, n_collectives, n_groups;
@@ -46,14 +48,13 @@ struct berth_graph_builder {
 
 /** Number of rows that a column has or would have. */
 size_t berth_i_builder_rows(const berth_graph_builder *b, int column);
+/** Another length of a column.  @return false: refused, the column stays */
+bool berth_i_builder_resize(berth_graph_builder *b, int column, size_t cap);
 /** Forgets everything without freeing it: the state of a new builder. */
 void berth_i_builder_reset(berth_graph_builder *b);
-void berth_i_types_release(berth_ctx *ctx, char **types, int32_t n);
 /** @param n number of `names`, all copied */
-berth_status berth_i_types_copy(berth_ctx *ctx, int32_t n, const char *const *names, char ***out);
+berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names, char ***out);
 /** What berth_i_op_label writes, for a name given.  @param name NULL or "": none */
 const char *berth_i_label(int32_t op, const char *name, char *buf, size_t size);
-/** Frees what _finish makes beside the builder's columns: lists and order. */
-void berth_i_graph_drop_lists(berth_graph *g);
 
 #endif

@@ -7,22 +7,13 @@ enum { CYCLE_LABELS = 5, LABEL = 80 };
 
 /* ---- the graph as a view of the columns ------------------------------------------------- */
 
-static berth_status fit_column(berth_graph_builder *b, int column) {
-  berth_i_column *c = &b->column[column];
-  size_t rows = berth_i_builder_rows(b, column);
-  void *data;
-  if (!c->data || c->cap == rows) return BERTH_OK;
-  if (!(data = berth_i_realloc(b->ctx, c->data, c->cap, rows, c->width))) return berth_i_nomem(b->ctx);
-  c->data = data;
-  c->cap = rows;
-  return BERTH_OK;
-}
-
 static berth_status fit_columns(berth_graph_builder *b) {
-  berth_status st = BERTH_OK;
-  int k;
-  for (k = 0; k < BERTH_I_COLUMNS && st == BERTH_OK; k++) st = fit_column(b, k);
-  return st;
+  for (int k = 0; k < BERTH_I_COLUMNS; k++) {
+    const berth_i_column *c = &b->column[k];
+    size_t rows = berth_i_builder_rows(b, k);
+    if (c->data && c->cap != rows && !berth_i_builder_resize(b, k, rows)) return berth_i_nomem(b->ctx);
+  }
+  return BERTH_OK;
 }
 
 /* The columns stay the builder's until the graph is whole. */
@@ -171,23 +162,17 @@ void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int
   for (i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
 }
 
-static int32_t *new_ids(berth_graph *g, size_t n, bool *failed) {
-  int32_t *ids = berth_i_alloc(g->ctx, n, sizeof *ids);
-  if (!ids) *failed = true;
-  return ids;
-}
-
 static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor, const int32_t *edge_op) {
   size_t ops = (size_t)g->n_ops, tensors = (size_t)g->n_tensors, edges = (size_t)g->n_edges;
-  bool failed = false;
-  g->in_at = new_ids(g, ops + 1, &failed);
-  g->in = new_ids(g, edges, &failed);
-  g->out_at = new_ids(g, ops + 1, &failed);
-  g->out = new_ids(g, tensors, &failed);
-  g->use_at = new_ids(g, tensors + 1, &failed);
-  g->use = new_ids(g, edges, &failed);
-  g->topo = new_ids(g, ops, &failed);
-  if (failed) return berth_i_nomem(g->ctx);
+  berth_status st;
+  g->in_at = berth_i_pool_alloc(&g->pool, ops + 1, sizeof(int32_t));
+  g->in = berth_i_pool_alloc(&g->pool, edges, sizeof(int32_t));
+  g->out_at = berth_i_pool_alloc(&g->pool, ops + 1, sizeof(int32_t));
+  g->out = berth_i_pool_alloc(&g->pool, tensors, sizeof(int32_t));
+  g->use_at = berth_i_pool_alloc(&g->pool, tensors + 1, sizeof(int32_t));
+  g->use = berth_i_pool_alloc(&g->pool, edges, sizeof(int32_t));
+  g->topo = berth_i_pool_alloc(&g->pool, ops, sizeof(int32_t));
+  if ((st = berth_i_pool_status(&g->pool)) != BERTH_OK) return st;
   berth_i_sort_lists(g->n_ops, g->n_edges, edge_op, edge_tensor, g->in_at, g->in);
   berth_i_sort_lists(g->n_ops, g->n_tensors, g->producer, NULL, g->out_at, g->out);
   berth_i_sort_lists(g->n_tensors, g->n_edges, edge_tensor, edge_op, g->use_at, g->use);
@@ -224,10 +209,9 @@ static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32
 }
 
 static berth_status build_side(berth_graph *g, bool consumers, int32_t **at, int32_t **list) {
-  bool failed = false;
-  if (!(*at = new_ids(g, (size_t)g->n_ops + 1, &failed))) return berth_i_nomem(g->ctx);
+  if (!(*at = berth_i_pool_alloc(&g->pool, (size_t)g->n_ops + 1, sizeof **at))) return berth_i_nomem(g->ctx);
   count_side(g, consumers, *at);
-  if (!(*list = new_ids(g, (size_t)(*at)[g->n_ops], &failed))) return berth_i_nomem(g->ctx);
+  if (!(*list = berth_i_pool_alloc(&g->pool, (size_t)(*at)[g->n_ops], sizeof **list))) return berth_i_nomem(g->ctx);
   bucket_side(g, consumers, *at, *list);
   return BERTH_OK;
 }
@@ -374,11 +358,12 @@ static berth_status find_order(berth_graph *g, pending *p) {
 }
 
 static berth_status order(berth_graph *g) {
-  size_t ops = (size_t)g->n_ops, collectives = (size_t)g->n_collectives;
-  pending p = { berth_i_alloc(g->ctx, ops, sizeof *p.op), berth_i_alloc(g->ctx, collectives, sizeof *p.collective) };
-  berth_status st = p.op && p.collective ? find_order(g, &p) : berth_i_nomem(g->ctx);
-  berth_i_free(g->ctx, p.op, ops, sizeof *p.op);
-  berth_i_free(g->ctx, p.collective, collectives, sizeof *p.collective);
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  pending p = { berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *p.op),
+                berth_i_pool_alloc(&scratch, (size_t)g->n_collectives, sizeof *p.collective) };
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = find_order(g, &p);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -386,7 +371,7 @@ static berth_status order(berth_graph *g) {
 
 static berth_status name_default_type(berth_graph_builder *b) {
   const char *const none[] = { "" };
-  return b->types ? BERTH_OK : berth_i_types_copy(b->ctx, 1, none, &b->types);
+  return b->types ? BERTH_OK : berth_i_types_copy(&b->columns, 1, none, &b->types);
 }
 
 static berth_status derive(berth_graph *g, const berth_graph_builder *b) {
@@ -401,9 +386,7 @@ static berth_status derive(berth_graph *g, const berth_graph_builder *b) {
 }
 
 static void hand_over(berth_graph_builder *b) {
-  berth_i_column *c = &b->column[BERTH_I_EDGE_TENSOR], *d = &b->column[BERTH_I_EDGE_OP];
-  berth_i_free(b->ctx, c->data, c->cap, c->width);
-  berth_i_free(b->ctx, d->data, d->cap, d->width);
+  berth_i_pool_free(&b->edges);
   berth_ctx_retain(b->ctx);
   berth_i_builder_reset(b);
 }
@@ -414,15 +397,15 @@ berth_status berth_graph_builder_finish(berth_graph_builder *b, berth_graph **ou
   if (b->n_ops == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "graph has no ops");
   if ((st = fit_columns(b)) != BERTH_OK) return st;
   if ((st = name_default_type(b)) != BERTH_OK) return st;
-  if (!(g = berth_i_zalloc(b->ctx, 1, sizeof *g))) return berth_i_nomem(b->ctx);
+  if (!(g = berth_i_pool_object(b->ctx, sizeof *g))) return berth_i_nomem(b->ctx);
   view(b, g);
   if ((st = derive(g, b)) != BERTH_OK) goto fail;
   if ((st = link_twins(g)) != BERTH_OK) goto fail;
+  g->columns = b->columns;
   hand_over(b);
   *out = g;
   return BERTH_OK;
 fail:
-  berth_i_graph_drop_lists(g);
-  berth_i_free(b->ctx, g, 1, sizeof *g);
+  berth_i_pool_free(&g->pool);
   return st;
 }

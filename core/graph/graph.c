@@ -3,72 +3,14 @@
 
 #include <stdio.h>
 
-static int32_t *free_ids(berth_ctx *ctx, int32_t *ids, size_t n) {
-  berth_i_free(ctx, ids, n, sizeof *ids);
-  return NULL;
-}
-
-void berth_i_graph_drop_lists(berth_graph *g) {
-  size_t ops = (size_t)g->n_ops, tensors = (size_t)g->n_tensors, edges = (size_t)g->n_edges;
-  if (g->wait) g->wait = free_ids(g->ctx, g->wait, (size_t)g->wait_at[ops]);
-  if (g->after) g->after = free_ids(g->ctx, g->after, (size_t)g->after_at[ops]);
-  g->in_at = free_ids(g->ctx, g->in_at, ops + 1);
-  g->in = free_ids(g->ctx, g->in, edges);
-  g->out_at = free_ids(g->ctx, g->out_at, ops + 1);
-  g->out = free_ids(g->ctx, g->out, tensors);
-  g->use_at = free_ids(g->ctx, g->use_at, tensors + 1);
-  g->use = free_ids(g->ctx, g->use, edges);
-  g->wait_at = free_ids(g->ctx, g->wait_at, ops + 1);
-  g->after_at = free_ids(g->ctx, g->after_at, ops + 1);
-  g->topo = free_ids(g->ctx, g->topo, ops);
-}
-
-static void drop_op_columns(berth_graph *g) {
-  berth_ctx *ctx = g->ctx;
-  size_t n = (size_t)g->n_ops;
-  berth_i_free(ctx, g->seconds, n, (size_t)g->n_types * sizeof(double));
-  berth_i_free(ctx, g->flop, n, sizeof(double));
-  berth_i_free(ctx, g->bytes, n, sizeof(double));
-  berth_i_free(ctx, g->param_bytes, n, sizeof(double));
-  berth_i_free(ctx, g->workspace_bytes, n, sizeof(double));
-  berth_i_free(ctx, g->group, n, sizeof(int32_t));
-  berth_i_free(ctx, g->twin, n, sizeof(int32_t));
-  berth_i_free(ctx, g->pin, n, sizeof(int32_t));
-  berth_i_free(ctx, g->flags, n, sizeof(uint8_t));
-  berth_i_free(ctx, g->op_name, n, sizeof(int32_t));
-  berth_i_free(ctx, g->op_kind, n, sizeof(int32_t));
-}
-
-static void drop_tensor_columns(berth_graph *g) {
-  berth_ctx *ctx = g->ctx;
-  size_t n = (size_t)g->n_tensors;
-  berth_i_free(ctx, g->producer, n, sizeof(int32_t));
-  berth_i_free(ctx, g->tensor_bytes, n, sizeof(double));
-  berth_i_free(ctx, g->resident, n, sizeof(double));
-  berth_i_free(ctx, g->tensor_flags, n, sizeof(uint8_t));
-}
-
 /* ---- device types -------------------------------------------------------------------- */
 
-void berth_i_types_release(berth_ctx *ctx, char **types, int32_t n) {
-  int32_t k;
-  if (!types) return;
-  for (k = 0; k < n; k++) berth_i_strfree(ctx, types[k]);
-  berth_i_free(ctx, types, (size_t)n, sizeof *types);
-}
-
-berth_status berth_i_types_copy(berth_ctx *ctx, int32_t n, const char *const *names, char ***out) {
-  char **types = berth_i_zalloc(ctx, (size_t)n, sizeof *types);
-  int32_t k;
-  if (!types) return berth_i_nomem(ctx);
-  for (k = 0; k < n; k++) {
-    if (!(types[k] = berth_i_strdup(ctx, names[k]))) {
-      berth_i_types_release(ctx, types, n);
-      return berth_i_nomem(ctx);
-    }
-  }
-  *out = types;
-  return BERTH_OK;
+berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names, char ***out) {
+  char **types = berth_i_pool_alloc(pool, (size_t)n, sizeof *types);
+  berth_status st;
+  for (int32_t k = 0; types && k < n; k++) types[k] = berth_i_pool_strdup(pool, names[k]);
+  if ((st = berth_i_pool_status(pool)) == BERTH_OK) *out = types;
+  return st;
 }
 
 /* ---- the end of a graph */
@@ -79,16 +21,10 @@ void berth_graph_release(berth_graph *g) {
   berth_ctx *ctx;
   if (!g || --g->refs > 0) return;
   ctx = g->ctx;
-  berth_i_graph_drop_lists(g);
-  drop_op_columns(g);
-  drop_tensor_columns(g);
-  berth_i_free(ctx, g->collectives, (size_t)g->n_collectives, sizeof *g->collectives);
-  berth_i_free(ctx, g->coll_ops, g->n_coll_ops, sizeof *g->coll_ops);
   berth_i_names_release(ctx, &g->names);
   berth_i_names_release(ctx, &g->kinds);
-  berth_i_types_release(ctx, g->types, g->n_types);
-  berth_i_strfree(ctx, g->name);
-  berth_i_free(ctx, g, 1, sizeof *g);
+  berth_i_pool_free(&g->columns);
+  berth_i_pool_free(&g->pool);
   berth_ctx_release(ctx);
 }
 

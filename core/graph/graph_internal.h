@@ -2,10 +2,12 @@
 #ifndef BERTH_GRAPH_INTERNAL_H
 #define BERTH_GRAPH_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include <berth/graph.h>
 
 struct berth_graph {
+  berth_i_pool pool;    /* with the lists and the order */
+  berth_i_pool columns; /* what the builder had, but for the names */
   berth_ctx *ctx;
   int32_t refs;
   char *name;

@@ -83,6 +83,7 @@ static berth_status check_layers(const berth_graph *g, const int32_t *layer) {
 static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *x, double *y) {
   pairs p = { layer, NULL, NULL, 0, 0 };
   berth_status st;
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   size_t n;
   all_pairs(g, &p);
   n = (size_t)p.n;
@@ -90,13 +91,13 @@ static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "layout: the edges pass %.0f layers, %.0f are the most that are drawn",
                         p.passed, MOST_PASSED);
   }
-  st = berth_i_nomem(g->ctx);
-  if (!(p.from = berth_i_alloc(g->ctx, n, sizeof *p.from)) || !(p.to = berth_i_alloc(g->ctx, n, sizeof *p.to))) goto done;
-  all_pairs(g, &p);
-  st = berth_i_layered(g->ctx, g->n_ops, (int32_t)n, p.from, p.to, layer, x, y);
-done:
-  berth_i_free(g->ctx, p.to, n, sizeof *p.to);
-  berth_i_free(g->ctx, p.from, n, sizeof *p.from);
+  p.from = berth_i_pool_alloc(&scratch, n, sizeof *p.from);
+  p.to = berth_i_pool_alloc(&scratch, n, sizeof *p.to);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
+    all_pairs(g, &p);
+    st = berth_i_layered(g->ctx, g->n_ops, (int32_t)n, p.from, p.to, layer, x, y);
+  }
+  berth_i_pool_free(&scratch);
   return st;
 }
 

@@ -251,19 +251,17 @@ static int32_t walk_path(const sweep *s, const double *bl, int32_t v, int32_t *p
 
 berth_status berth_critical_path(const berth_graph *g, const double *comp, const double *comm, int32_t *path, int32_t *n,
                                  double *length) {
-  size_t ops = (size_t)g->n_ops, collectives = (size_t)g->n_collectives;
+  size_t collectives = (size_t)g->n_collectives;
   sweep s;
   double *bl;
   choice first;
   int32_t steps;
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
-  bl = berth_i_alloc(g->ctx, ops, sizeof *bl);
-  s.next = berth_i_alloc(g->ctx, collectives, sizeof *s.next);
-  if (!bl || !s.next) {
-    st = berth_i_nomem(g->ctx);
-    goto done;
-  }
+  bl = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *bl);
+  s.next = berth_i_pool_alloc(&scratch, collectives, sizeof *s.next);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if (collectives > 0) memset(s.next, 0xff, collectives * sizeof *s.next);
   b_levels(&s, bl);
   first = first_on_path(g, bl);
@@ -271,8 +269,7 @@ berth_status berth_critical_path(const berth_graph *g, const double *comp, const
   if (n) *n = steps;
   if (length) *length = first.way;
 done:
-  berth_i_free(g->ctx, s.next, collectives, sizeof *s.next);
-  berth_i_free(g->ctx, bl, ops, sizeof *bl);
+  berth_i_pool_free(&scratch);
   end(&s);
   return st;
 }

@@ -2,8 +2,6 @@
 #include "base/sort_internal.h"
 #include "graph/transforms/transform_internal.h"
 
-static size_t most_pairs(const berth_graph *g) { return (size_t)g->n_edges + g->n_coll_ops; }
-
 /* The latest pair of the source in hand with each destination; older ones are not of this source. */
 static void add_pair(berth_i_pairs *p, int32_t src, int32_t dst, double bytes, int32_t *latest) {
   int32_t e = latest[dst];
@@ -44,24 +42,20 @@ static void list_pairs(const berth_graph *g, berth_i_pairs *p, int32_t *latest) 
   p->at[p->n_nodes] = p->n;
 }
 
-berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pairs *p) {
+berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pool *pool, berth_i_pairs *p) {
+  const size_t most = (size_t)g->n_edges + g->n_coll_ops, nodes = (size_t)g->n_ops + (size_t)g->n_collectives;
   int32_t *latest;
-  *p = (berth_i_pairs){ .n_nodes = g->n_ops + g->n_collectives, .cap = most_pairs(g) };
-  p->at = berth_i_alloc(g->ctx, (size_t)p->n_nodes + 1, sizeof *p->at);
-  p->src = berth_i_alloc(g->ctx, p->cap, sizeof *p->src);
-  p->dst = berth_i_alloc(g->ctx, p->cap, sizeof *p->dst);
-  p->bytes = berth_i_alloc(g->ctx, p->cap, sizeof *p->bytes);
-  latest = berth_i_alloc(g->ctx, (size_t)p->n_nodes, sizeof *latest);
-  if (p->at && p->src && p->dst && p->bytes && latest) list_pairs(g, p, latest);
-  berth_i_free(g->ctx, latest, (size_t)p->n_nodes, sizeof *latest);
-  return p->at && p->src && p->dst && p->bytes && latest ? BERTH_OK : berth_i_nomem(g->ctx);
-}
-
-void berth_i_pairs_release(const berth_graph *g, berth_i_pairs *p) {
-  berth_i_free(g->ctx, p->at, (size_t)p->n_nodes + 1, sizeof *p->at);
-  berth_i_free(g->ctx, p->src, p->cap, sizeof *p->src);
-  berth_i_free(g->ctx, p->dst, p->cap, sizeof *p->dst);
-  berth_i_free(g->ctx, p->bytes, p->cap, sizeof *p->bytes);
+  berth_status st;
+  *p = (berth_i_pairs){ .n_nodes = (int32_t)nodes };
+  p->at = berth_i_pool_alloc(pool, nodes + 1, sizeof *p->at);
+  p->src = berth_i_pool_alloc(pool, most, sizeof *p->src);
+  p->dst = berth_i_pool_alloc(pool, most, sizeof *p->dst);
+  p->bytes = berth_i_pool_alloc(pool, most, sizeof *p->bytes);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
+  if (!(latest = berth_i_alloc(g->ctx, nodes, sizeof *latest))) return berth_i_nomem(g->ctx);
+  list_pairs(g, p, latest);
+  berth_i_free(g->ctx, latest, nodes, sizeof *latest);
+  return BERTH_OK;
 }
 
 /* ---- by weight --------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 /* A search along the edges or against them; every op and every collective is expanded once. */
 typedef struct search {
   const berth_graph *g;
+  berth_i_pool pool;
   bool forward;
   uint8_t *mark; /* [n_ops] */
   uint8_t *met;  /* [n_collectives] */
@@ -12,16 +13,13 @@ typedef struct search {
   int32_t n_todo;
 } search;
 
+/* @param mark [n_ops] NULL: its own */
 static berth_status open_search(const berth_graph *g, bool forward, uint8_t *mark, search *s) {
-  *s = (search){ .g = g, .forward = forward, .mark = mark };
-  s->met = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *s->met);
-  s->todo = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *s->todo);
-  return s->met && s->todo ? BERTH_OK : berth_i_nomem(g->ctx);
-}
-
-static void close_search(search *s) {
-  berth_i_free(s->g->ctx, s->met, (size_t)s->g->n_collectives, sizeof *s->met);
-  berth_i_free(s->g->ctx, s->todo, (size_t)s->g->n_ops, sizeof *s->todo);
+  *s = (search){ .g = g, .pool = berth_i_pool_empty(g->ctx), .forward = forward };
+  s->mark = mark ? mark : berth_i_pool_zalloc(&s->pool, (size_t)g->n_ops, sizeof *mark);
+  s->met = berth_i_pool_zalloc(&s->pool, (size_t)g->n_collectives, sizeof *s->met);
+  s->todo = berth_i_pool_alloc(&s->pool, (size_t)g->n_ops, sizeof *s->todo);
+  return berth_i_pool_status(&s->pool);
 }
 
 static void visit(search *s, int32_t op) {
@@ -83,23 +81,20 @@ berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t 
     memset(mark, 0, (size_t)g->n_ops * sizeof *mark);
     run_search(&s, op, BERTH_NONE);
   }
-  close_search(&s);
+  berth_i_pool_free(&s.pool);
   return st;
 }
 
 berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *yes) {
   search s;
-  uint8_t *mark;
   berth_status st;
   if ((st = check_op(g, a)) != BERTH_OK) return st;
   if ((st = check_op(g, b)) != BERTH_OK) return st;
-  if (!(mark = berth_i_zalloc(g->ctx, (size_t)g->n_ops, sizeof *mark))) return berth_i_nomem(g->ctx);
-  if ((st = open_search(g, true, mark, &s)) == BERTH_OK) {
+  if ((st = open_search(g, true, NULL, &s)) == BERTH_OK) {
     run_search(&s, a, b);
-    *yes = mark[b];
+    *yes = s.mark[b];
   }
-  close_search(&s);
-  berth_i_free(g->ctx, mark, (size_t)g->n_ops, sizeof *mark);
+  berth_i_pool_free(&s.pool);
   return st;
 }
 

@@ -6,36 +6,25 @@
 
 /* ---- copies ------------------------------------------------------------------------------------ */
 
-static void *copied(berth_ctx *ctx, const void *from, size_t n, size_t size, bool *failed) {
-  void *p = from ? berth_i_alloc(ctx, n, size) : NULL;
-  if (p && n > 0) memcpy(p, from, n * size);
-  if (from && !p) *failed = true;
-  return p;
-}
-#define COPY(p, n) copied(g->ctx, p, (size_t)(n), sizeof *(p), &failed)
+#define COPY(p, n) berth_i_pool_copy(pool, p, (size_t)(n), sizeof *(p))
 
-static bool copy_ops(berth_graph *g, const berth_graph *e) {
-  bool failed = false;
+static void copy_ops(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   g->seconds = COPY(e->seconds, g->n_ops);
   g->param_bytes = COPY(e->param_bytes, g->n_ops);
   g->workspace_bytes = COPY(e->workspace_bytes, g->n_ops);
   g->twin = COPY(e->twin, g->n_ops);
   g->pin = COPY(e->pin, g->n_ops);
   g->flags = COPY(e->flags, g->n_ops);
-  return !failed;
 }
 
-static bool copy_tensors(berth_graph *g, const berth_graph *e) {
-  bool failed = false;
+static void copy_tensors(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   g->producer = COPY(e->producer, g->n_tensors);
   g->tensor_bytes = COPY(e->tensor_bytes, g->n_tensors);
   g->resident = COPY(e->resident, g->n_tensors);
   g->tensor_flags = COPY(e->tensor_flags, g->n_tensors);
-  return !failed;
 }
 
-static bool copy_lists(berth_graph *g, const berth_graph *e) {
-  bool failed = false;
+static void copy_lists(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   g->in_at = COPY(e->in_at, g->n_ops + 1);
   g->in = COPY(e->in, g->n_edges);
   g->out_at = COPY(e->out_at, g->n_ops + 1);
@@ -47,20 +36,17 @@ static bool copy_lists(berth_graph *g, const berth_graph *e) {
   if (g->wait_at) g->wait = COPY(e->wait, e->wait_at[g->n_ops]);
   g->after_at = COPY(e->after_at, g->n_ops + 1);
   if (g->after_at) g->after = COPY(e->after, e->after_at[g->n_ops]);
-  return !failed;
 }
 
-static bool copy_collectives(berth_graph *g, const berth_graph *e) {
-  bool failed = false;
+static void copy_collectives(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   int32_t k;
   g->collectives = COPY(e->collectives, g->n_collectives);
   g->coll_ops = COPY(e->coll_ops, g->n_coll_ops);
-  for (k = 0; !failed && k < g->n_collectives; k++) {
+  for (k = 0; g->coll_ops && k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
     c->members = g->coll_ops + (c->members - e->coll_ops);
     if (c->consumers) c->consumers = g->coll_ops + (c->consumers - e->coll_ops);
   }
-  return !failed;
 }
 
 /* ---- names --------------------------------------------------------------------------------------- */
@@ -102,8 +88,8 @@ static berth_status name_all(berth_compiled *c) {
   size_t n = (size_t)c->g->n_ops, old = (size_t)c->d->n_ops;
   int32_t v, *replicas = berth_i_zalloc(ctx, old, sizeof *replicas);
   berth_status st;
-  c->g->op_name = berth_i_alloc(ctx, n, sizeof *c->g->op_name);
-  c->g->op_kind = berth_i_alloc(ctx, n, sizeof *c->g->op_kind);
+  c->g->op_name = berth_i_pool_alloc(&c->g->pool, n, sizeof *c->g->op_name);
+  c->g->op_kind = berth_i_pool_alloc(&c->g->pool, n, sizeof *c->g->op_kind);
   if (!replicas || !c->g->op_name || !c->g->op_kind) {
     st = berth_i_nomem(ctx);
     goto done;
@@ -121,15 +107,15 @@ done:
 
 static berth_status name_graph(berth_graph *g, const berth_graph *old) {
   static const char *const none[] = { "" };
-  if (old->name && !(g->name = berth_i_strdup(g->ctx, old->name))) return berth_i_nomem(g->ctx);
-  return berth_i_types_copy(g->ctx, 1, none, &g->types);
+  if (old->name && !(g->name = berth_i_pool_strdup(&g->pool, old->name))) return berth_i_nomem(g->ctx);
+  return berth_i_types_copy(&g->pool, 1, none, &g->types);
 }
 
 /* ---- the object ---------------------------------------------------------------------------------- */
 
 /* Released like any graph, also half made: then its counts stand, and what is missing is NULL. */
 static berth_graph *graph_like(const berth_graph *e) {
-  berth_graph *g = berth_i_zalloc(e->ctx, 1, sizeof *g);
+  berth_graph *g = berth_i_pool_object(e->ctx, sizeof *g);
   if (!g) return NULL;
   g->ctx = e->ctx;
   g->refs = 1;
@@ -153,21 +139,23 @@ static berth_status copy_graph(berth_compiled *c, const berth_graph *e) {
   berth_status st;
   if (!(c->g = graph_like(e))) return berth_i_nomem(e->ctx);
   if ((st = name_graph(c->g, c->d->g)) != BERTH_OK) return st;
-  if (!copy_ops(c->g, e) || !copy_tensors(c->g, e) || !copy_lists(c->g, e) || !copy_collectives(c->g, e))
-    return berth_i_nomem(e->ctx);
-  return BERTH_OK;
+  copy_ops(&c->g->pool, c->g, e);
+  copy_tensors(&c->g->pool, c->g, e);
+  copy_lists(&c->g->pool, c->g, e);
+  copy_collectives(&c->g->pool, c->g, e);
+  return berth_i_pool_status(&c->g->pool);
 }
 
 static berth_status copy_columns(berth_compiled *c, const berth_i_emission *e) {
-  berth_graph *g = c->g;
-  bool failed = false;
+  const berth_graph *g = c->g;
+  berth_i_pool *pool = &c->pool;
   c->device = COPY(e->device, g->n_ops);
   c->origin = COPY(e->origin, g->n_ops);
   c->part = COPY(e->part, g->n_ops);
   c->samples = COPY(e->samples, g->n_ops);
   c->rank = COPY(e->rank, g->n_ops);
   c->source = COPY(e->source, g->n_tensors);
-  return failed ? berth_i_nomem(g->ctx) : BERTH_OK;
+  return berth_i_pool_status(pool);
 }
 
 static berth_status price(berth_compiled *c) {
@@ -199,7 +187,7 @@ berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const 
   berth_status st = emit(d, action, duplicate);
   berth_compiled *c;
   if (st != BERTH_OK) return st;
-  if (!(c = berth_i_zalloc(d->ctx, 1, sizeof *c))) return berth_i_nomem(d->ctx);
+  if (!(c = berth_i_pool_object(d->ctx, sizeof *c))) return berth_i_nomem(d->ctx);
   c->refs = 1;
   berth_deploy_retain(c->d = d);
   if ((st = copy_graph(c, &d->scratch->graph)) != BERTH_OK) goto done;
@@ -219,21 +207,13 @@ void berth_compiled_retain(berth_compiled *c) { c->refs++; }
 
 void berth_compiled_release(berth_compiled *c) {
   berth_ctx *ctx;
-  size_t ops, tensors;
   if (!c || --c->refs > 0) return;
   ctx = c->d->ctx;
-  ops = c->g ? (size_t)c->g->n_ops : 0, tensors = c->g ? (size_t)c->g->n_tensors : 0;
-  berth_i_free(ctx, c->device, ops, sizeof *c->device);
-  berth_i_free(ctx, c->origin, ops, sizeof *c->origin);
-  berth_i_free(ctx, c->part, ops, sizeof *c->part);
-  berth_i_free(ctx, c->samples, ops, sizeof *c->samples);
-  berth_i_free(ctx, c->rank, ops, sizeof *c->rank);
-  berth_i_free(ctx, c->source, tensors, sizeof *c->source);
   berth_cost_release(c->cost);
   berth_graph_release(c->g);
   berth_ctx_retain(ctx);
   berth_deploy_release(c->d);
-  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);
 }
 

@@ -5,6 +5,7 @@
 #include "deploy/deploy_internal.h"
 
 struct berth_compiled {
+  berth_i_pool pool;
   int32_t refs;
   berth_deploy *d;
   berth_graph *g;

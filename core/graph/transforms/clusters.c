@@ -4,59 +4,28 @@
 
 /* ---- life -------------------------------------------------------------------------------- */
 
-static int32_t *ids(berth_i_clusters *c, size_t n, bool *failed) {
-  int32_t *p = berth_i_alloc(c->g->ctx, n, sizeof *p);
-  if (!p) *failed = true;
-  return p;
+static berth_i_adjacency new_adjacency(const berth_i_clusters *c, berth_i_pool *pool, int32_t *end) {
+  size_t n = (size_t)c->n_nodes;
+  return (berth_i_adjacency){ .head = berth_i_pool_alloc(pool, n, sizeof(int32_t)),
+                              .tail = berth_i_pool_alloc(pool, n, sizeof(int32_t)),
+                              .n = berth_i_pool_alloc(pool, n, sizeof(int32_t)),
+                              .next = berth_i_pool_alloc(pool, (size_t)c->pairs->n, sizeof(int32_t)),
+                              .end = end };
 }
 
-static void alloc_adjacency(berth_i_clusters *c, berth_i_adjacency *a, int32_t *end, bool *failed) {
+static berth_status alloc(berth_i_clusters *c, berth_i_pool *pool) {
   size_t n = (size_t)c->n_nodes;
-  a->head = ids(c, n, failed);
-  a->tail = ids(c, n, failed);
-  a->n = ids(c, n, failed);
-  a->next = ids(c, (size_t)c->pairs->n, failed);
-  a->end = end;
-}
-
-static bool alloc(berth_i_clusters *c) {
-  size_t n = (size_t)c->n_nodes;
-  bool failed = false;
-  alloc_adjacency(c, &c->out, c->pairs->dst, &failed);
-  alloc_adjacency(c, &c->in, c->pairs->src, &failed);
-  c->low = ids(c, n, &failed);
-  c->high = ids(c, n, &failed);
-  c->at = ids(c, n, &failed);
-  c->ahead.list = ids(c, n, &failed);
-  c->back.list = ids(c, n, &failed);
-  c->seen = berth_i_zalloc(c->g->ctx, n, sizeof *c->seen);
-  c->mark = berth_i_zalloc(c->g->ctx, n, sizeof *c->mark);
-  c->moving = berth_i_alloc(c->g->ctx, n, sizeof *c->moving);
-  return !failed && c->seen && c->mark && c->moving;
-}
-
-static void free_adjacency(berth_i_clusters *c, berth_i_adjacency *a) {
-  size_t n = (size_t)c->n_nodes;
-  berth_i_free(c->g->ctx, a->head, n, sizeof *a->head);
-  berth_i_free(c->g->ctx, a->tail, n, sizeof *a->tail);
-  berth_i_free(c->g->ctx, a->n, n, sizeof *a->n);
-  berth_i_free(c->g->ctx, a->next, (size_t)c->pairs->n, sizeof *a->next);
-}
-
-void berth_i_clusters_release(berth_i_clusters *c) {
-  berth_ctx *ctx = c->g->ctx;
-  size_t n = (size_t)c->n_nodes;
-  berth_i_line_release(ctx, &c->line);
-  free_adjacency(c, &c->out);
-  free_adjacency(c, &c->in);
-  berth_i_free(ctx, c->low, n, sizeof *c->low);
-  berth_i_free(ctx, c->high, n, sizeof *c->high);
-  berth_i_free(ctx, c->at, n, sizeof *c->at);
-  berth_i_free(ctx, c->ahead.list, n, sizeof *c->ahead.list);
-  berth_i_free(ctx, c->back.list, n, sizeof *c->back.list);
-  berth_i_free(ctx, c->seen, n, sizeof *c->seen);
-  berth_i_free(ctx, c->mark, n, sizeof *c->mark);
-  berth_i_free(ctx, c->moving, n, sizeof *c->moving);
+  c->out = new_adjacency(c, pool, c->pairs->dst);
+  c->in = new_adjacency(c, pool, c->pairs->src);
+  c->low = berth_i_pool_alloc(pool, n, sizeof *c->low);
+  c->high = berth_i_pool_alloc(pool, n, sizeof *c->high);
+  c->at = berth_i_pool_alloc(pool, n, sizeof *c->at);
+  c->ahead.list = berth_i_pool_alloc(pool, n, sizeof *c->ahead.list);
+  c->back.list = berth_i_pool_alloc(pool, n, sizeof *c->back.list);
+  c->seen = berth_i_pool_zalloc(pool, n, sizeof *c->seen);
+  c->mark = berth_i_pool_zalloc(pool, n, sizeof *c->mark);
+  c->moving = berth_i_pool_alloc(pool, n, sizeof *c->moving);
+  return berth_i_pool_status(pool);
 }
 
 /* ---- adjacency --------------------------------------------------------------------------- */
@@ -202,7 +171,7 @@ static void find_order(const berth_graph *g, int32_t *left, int32_t *order) {
 }
 
 /* The lists of the searches serve as scratch: order and parents. */
-static berth_status prepare(berth_i_clusters *c) {
+static berth_status prepare(berth_i_clusters *c, berth_i_pool *pool) {
   int32_t k, *order = c->ahead.list, *parent = c->back.list, *place;
   berth_ctx *ctx = c->g->ctx;
   if (!(place = berth_i_alloc(ctx, (size_t)c->n_nodes, sizeof *place))) return berth_i_nomem(ctx);
@@ -212,13 +181,15 @@ static berth_status prepare(berth_i_clusters *c) {
   find_parents(c, order, place, parent);
   number_tree(c, order, parent);
   berth_i_free(ctx, place, (size_t)c->n_nodes, sizeof *place);
-  return berth_i_line_init(ctx, c->n_nodes, order, &c->line);
+  return berth_i_line_init(pool, c->n_nodes, order, &c->line);
 }
 
-berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_clusters *c) {
+berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_pool *pool,
+                                   berth_i_clusters *c) {
+  berth_status st;
   *c = (berth_i_clusters){ .g = g, .sharing = sharing, .pairs = pairs, .n_nodes = pairs->n_nodes };
-  c->line.n = c->n_nodes;
-  return alloc(c) ? prepare(c) : berth_i_nomem(g->ctx);
+  st = alloc(c, pool);
+  return st == BERTH_OK ? prepare(c, pool) : st;
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */

@@ -75,23 +75,20 @@ berth_status berth_graph_colocate(const berth_graph *g, int32_t n, const int32_t
                                   int32_t *same) {
   const berth_share_options free_of_limits = berth_share_default();
   naming c = { .g = g, .n = n, .op = op, .name = name };
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   size_t pairs = n > 0 ? (size_t)n : 0, ops = (size_t)g->n_ops;
   berth_status st;
   if (n < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "colocate: %ld pairs", (long)n);
-  if ((st = berth_i_sharing_init(g, "colocate", &free_of_limits, &c.sharing)) != BERTH_OK) goto done;
-  c.id = berth_i_alloc(g->ctx, pairs, sizeof *c.id);
-  c.first = berth_i_alloc(g->ctx, pairs, sizeof *c.first);
-  c.best = berth_i_alloc(g->ctx, ops, sizeof *c.best);
-  c.group = berth_i_alloc(g->ctx, ops, sizeof *c.group);
-  st = c.id && c.first && c.best && c.group ? join_all(&c) : berth_i_nomem(g->ctx);
+  if ((st = berth_i_sharing_init(g, "colocate", &free_of_limits, &scratch, &c.sharing)) != BERTH_OK) goto done;
+  c.id = berth_i_pool_alloc(&scratch, pairs, sizeof *c.id);
+  c.first = berth_i_pool_alloc(&scratch, pairs, sizeof *c.first);
+  c.best = berth_i_pool_alloc(&scratch, ops, sizeof *c.best);
+  c.group = berth_i_pool_alloc(&scratch, ops, sizeof *c.group);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = join_all(&c);
   if (st == BERTH_OK) st = berth_i_regroup(g, c.group, out);
   if (st == BERTH_OK) write_same(&c, same);
 done:
-  berth_i_free(g->ctx, c.id, pairs, sizeof *c.id);
-  berth_i_free(g->ctx, c.first, pairs, sizeof *c.first);
-  berth_i_free(g->ctx, c.best, ops, sizeof *c.best);
-  berth_i_free(g->ctx, c.group, ops, sizeof *c.group);
   berth_i_names_release(g->ctx, &c.names);
-  berth_i_sharing_release(&c.sharing);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -12,6 +12,7 @@ typedef struct note {
 typedef enum pair_state { WAITING, REFUSED, SETTLED } pair_state;
 
 typedef struct contraction {
+  berth_i_pool pool;
   berth_i_clusters *c;
   const berth_fuse_options *o;
   berth_i_check check;
@@ -62,7 +63,7 @@ static void put_note(contraction *k, int32_t id, int32_t *list, int32_t node) {
 
 static berth_status write_note(contraction *k, int32_t e, int32_t *list, int32_t node, int32_t *id) {
   void *notes = k->notes;
-  berth_status st = berth_i_grow(k->c->g->ctx, &notes, &k->cap, k->used + 1, sizeof *k->notes);
+  berth_status st = berth_i_pool_grow(&k->pool, &notes, &k->cap, k->used + 1, sizeof *k->notes);
   k->notes = notes;
   if (st != BERTH_OK) return st;
   *id = (int32_t)k->used++;
@@ -290,32 +291,19 @@ static berth_status run(contraction *k) {
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static bool alloc(contraction *k) {
-  berth_ctx *ctx = k->c->g->ctx;
+static berth_status alloc(contraction *k) {
   size_t p = (size_t)k->n_pairs, n = (size_t)k->c->n_nodes, ops = (size_t)k->c->g->n_ops;
-  bool twins = k->c->g->twin && !k->o->split_twins;
-  return (k->state = berth_i_zalloc(ctx, p, 1)) && (k->queue = berth_i_alloc(ctx, p, sizeof *k->queue)) &&
-         (k->witness = berth_i_alloc(ctx, 2 * p, sizeof *k->witness)) &&
-         (k->current = berth_i_alloc(ctx, 2 * p, sizeof *k->current)) &&
-         (k->watched = berth_i_alloc(ctx, n, sizeof *k->watched)) && (k->refused = berth_i_alloc(ctx, n, sizeof *k->refused)) &&
-         (k->n_notes = berth_i_zalloc(ctx, n, sizeof *k->n_notes)) && (k->group = berth_i_alloc(ctx, ops, sizeof *k->group)) &&
-         (k->price = berth_i_alloc(ctx, ops, 1)) && (!twins || (k->partner = berth_i_alloc(ctx, ops, sizeof *k->partner)));
-}
-
-static void release(contraction *k) {
-  berth_ctx *ctx = k->c->g->ctx;
-  size_t p = (size_t)k->n_pairs, n = (size_t)k->c->n_nodes, ops = (size_t)k->c->g->n_ops;
-  berth_i_free(ctx, k->state, p, 1);
-  berth_i_free(ctx, k->queue, p, sizeof *k->queue);
-  berth_i_free(ctx, k->witness, 2 * p, sizeof *k->witness);
-  berth_i_free(ctx, k->current, 2 * p, sizeof *k->current);
-  berth_i_free(ctx, k->watched, n, sizeof *k->watched);
-  berth_i_free(ctx, k->refused, n, sizeof *k->refused);
-  berth_i_free(ctx, k->n_notes, n, sizeof *k->n_notes);
-  berth_i_free(ctx, k->group, ops, sizeof *k->group);
-  berth_i_free(ctx, k->price, ops, 1);
-  berth_i_free(ctx, k->partner, ops, sizeof *k->partner);
-  berth_i_free(ctx, k->notes, k->cap, sizeof *k->notes);
+  k->state = berth_i_pool_zalloc(&k->pool, p, 1);
+  k->queue = berth_i_pool_alloc(&k->pool, p, sizeof *k->queue);
+  k->witness = berth_i_pool_alloc(&k->pool, 2 * p, sizeof *k->witness);
+  k->current = berth_i_pool_alloc(&k->pool, 2 * p, sizeof *k->current);
+  k->watched = berth_i_pool_alloc(&k->pool, n, sizeof *k->watched);
+  k->refused = berth_i_pool_alloc(&k->pool, n, sizeof *k->refused);
+  k->n_notes = berth_i_pool_zalloc(&k->pool, n, sizeof *k->n_notes);
+  k->group = berth_i_pool_alloc(&k->pool, ops, sizeof *k->group);
+  k->price = berth_i_pool_alloc(&k->pool, ops, 1);
+  if (k->c->g->twin && !k->o->split_twins) k->partner = berth_i_pool_alloc(&k->pool, ops, sizeof *k->partner);
+  return berth_i_pool_status(&k->pool);
 }
 
 static void fill(contraction *k) {
@@ -341,21 +329,21 @@ static berth_status init_wholes(contraction *k, berth_i_sharing *whole) {
   k->free.device_type = k->o->share.device_type;
   k->free.runs = k->o->share.runs;
   k->whole = whole;
-  if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, whole)) != BERTH_OK) return st;
+  if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, &k->pool, whole)) != BERTH_OK) return st;
   return berth_i_sharing_join_groups(whole, "fuse", false);
 }
 
 berth_status berth_i_contract(berth_i_clusters *c, const berth_fuse_options *o, berth_i_check check, const int32_t *place) {
-  contraction k = { .c = c, .o = o, .check = check, .n_pairs = c->pairs->n };
+  contraction k = { .pool = berth_i_pool_empty(c->g->ctx), .c = c, .o = o, .check = check, .n_pairs = c->pairs->n };
   berth_i_sharing whole;
-  berth_status st = alloc(&k) ? berth_i_pairs_by_weight(c->g, c->pairs, place, k.queue) : berth_i_nomem(c->g->ctx);
+  berth_status st = alloc(&k);
+  if (st == BERTH_OK) st = berth_i_pairs_by_weight(c->g, c->pairs, place, k.queue);
   if (st == BERTH_OK) st = init_wholes(&k, &whole);
   if (st == BERTH_OK) {
     fill(&k);
     k.n_queued = k.n_pairs;
     st = run(&k);
   }
-  if (k.whole) berth_i_sharing_release(k.whole);
-  release(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }

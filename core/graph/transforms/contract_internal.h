@@ -43,9 +43,9 @@ typedef struct berth_i_clusters {
   berth_i_placed *moving;    /* [nodes] scratch */
 } berth_i_clusters;
 
-/** On failure, too, it is to be released. */
-berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_clusters *c);
-void berth_i_clusters_release(berth_i_clusters *c);
+/** @param pool of the arrays */
+berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_pool *pool,
+                                   berth_i_clusters *c);
 
 static inline int32_t berth_i_cluster(const berth_i_clusters *c, int32_t node) {
   return node < c->g->n_ops ? berth_i_sharing_root(c->sharing, node) : node;

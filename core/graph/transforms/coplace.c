@@ -59,18 +59,16 @@ static berth_status join_all(coplacing *c) {
 berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_options *opts, berth_graph **out, int32_t *n_joined) {
   const berth_coplace_options defaults = berth_coplace_default();
   coplacing c = { .g = g, .o = opts ? opts : &defaults };
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   berth_status st;
-  if ((st = berth_i_sharing_init(g, "coplace", &c.o->share, &c.sharing)) != BERTH_OK) goto done;
-  if ((st = berth_i_pairs_init(g, &c.pairs)) != BERTH_OK) goto done;
-  c.order = berth_i_alloc(g->ctx, (size_t)c.pairs.n, sizeof *c.order);
-  c.group = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *c.group);
-  st = c.order && c.group ? join_all(&c) : berth_i_nomem(g->ctx);
+  if ((st = berth_i_sharing_init(g, "coplace", &c.o->share, &scratch, &c.sharing)) != BERTH_OK) goto done;
+  if ((st = berth_i_pairs_init(g, &scratch, &c.pairs)) != BERTH_OK) goto done;
+  c.order = berth_i_pool_alloc(&scratch, (size_t)c.pairs.n, sizeof *c.order);
+  c.group = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *c.group);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = join_all(&c);
   if (st == BERTH_OK) st = berth_i_regroup(g, c.group, out);
   if (st == BERTH_OK && n_joined) *n_joined = c.joined;
 done:
-  berth_i_free(g->ctx, c.order, (size_t)c.pairs.n, sizeof *c.order);
-  berth_i_free(g->ctx, c.group, (size_t)g->n_ops, sizeof *c.group);
-  berth_i_pairs_release(g, &c.pairs);
-  berth_i_sharing_release(&c.sharing);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -9,16 +9,18 @@ static const char *const kind_names[] = {
 enum { ASK_EVERY = 4096, MOST_SEGMENT_OPS = 1 << 26 };
 
 struct berth_expansion {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_graph *g;
   int32_t n_old_tensors;
-  int32_t *device;      /* [cap_device], ops of g */
-  int32_t *collective;  /* [cap_collective], the same */
-  berth_piece *piece;   /* [cap_piece], new tensors */
+  int32_t *device;      /* ops of g */
+  int32_t *collective;  /* the same */
+  berth_piece *piece;   /* new tensors */
   size_t n_ops, n_pieces, cap_device, cap_collective, cap_piece;
 };
 
 typedef struct expander {
+  berth_i_pool pool;
   const berth_graph *g;
   const berth_expand_options *o;
   int32_t n_devices;
@@ -103,8 +105,8 @@ static berth_status check_devices(const berth_graph *g, int32_t n_devices, const
 /* ---- what is added ------------------------------------------------------------------------------ */
 
 static berth_status note_op(berth_expansion *x, int32_t device, int32_t collective) {
-  berth_status st = berth_i_grow(x->ctx, (void **)&x->device, &x->cap_device, x->n_ops + 1, sizeof *x->device);
-  if (st == BERTH_OK) st = berth_i_grow(x->ctx, (void **)&x->collective, &x->cap_collective, x->n_ops + 1, sizeof *x->collective);
+  berth_status st = berth_i_pool_grow(&x->pool, (void **)&x->device, &x->cap_device, x->n_ops + 1, sizeof *x->device);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&x->pool, (void **)&x->collective, &x->cap_collective, x->n_ops + 1, sizeof *x->collective);
   if (st != BERTH_OK) return st;
   x->device[x->n_ops] = device;
   x->collective[x->n_ops++] = collective;
@@ -139,7 +141,7 @@ static berth_status add_tensor(expander *e, int32_t producer, double bytes, bert
   const berth_tensor t = { .producer = producer, .bytes = bytes, .resident_bytes = 0 };
   berth_expansion *x = e->x;
   berth_status st = x->n_pieces % ASK_EVERY == 0 ? berth_i_interrupted(x->ctx) : BERTH_OK;
-  if (st == BERTH_OK) st = berth_i_grow(x->ctx, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1, sizeof *x->piece);
+  if (st == BERTH_OK) st = berth_i_pool_grow(&x->pool, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1, sizeof *x->piece);
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(e->b, &t, id);
   if (st != BERTH_OK) return st;
   piece.collective = e->k;
@@ -449,36 +451,24 @@ static berth_status expand_all(expander *e) {
   return st;
 }
 
-static bool alloc_expander(expander *e) {
-  berth_ctx *ctx = e->g->ctx;
+static berth_status alloc_expander(expander *e) {
+  berth_i_pool *pool = &e->pool;
   size_t n = (size_t)e->n_devices;
-  return (e->order = berth_i_alloc(ctx, n, sizeof *e->order)) && (e->first = berth_i_alloc(ctx, n, sizeof *e->first)) &&
-         (e->position = berth_i_alloc(ctx, n, sizeof *e->position)) && (e->at = berth_i_alloc(ctx, n, sizeof *e->at)) &&
-         (e->state = berth_i_alloc(ctx, n, sizeof *e->state)) && (e->next = berth_i_alloc(ctx, n, sizeof *e->next)) &&
-         (e->added = berth_i_alloc(ctx, n, sizeof *e->added)) && (e->start = berth_i_alloc(ctx, n, sizeof *e->start)) &&
-         (e->size = berth_i_alloc(ctx, n, sizeof *e->size)) &&
-         (e->seconds = berth_i_alloc(ctx, (size_t)e->g->n_types, sizeof *e->seconds));
-}
-
-static void release_expander(expander *e) {
-  berth_ctx *ctx = e->g->ctx;
-  size_t n = (size_t)e->n_devices;
-  berth_i_free(ctx, e->order, n, sizeof *e->order);
-  berth_i_free(ctx, e->first, n, sizeof *e->first);
-  berth_i_free(ctx, e->position, n, sizeof *e->position);
-  berth_i_free(ctx, e->at, n, sizeof *e->at);
-  berth_i_free(ctx, e->state, n, sizeof *e->state);
-  berth_i_free(ctx, e->next, n, sizeof *e->next);
-  berth_i_free(ctx, e->added, n, sizeof *e->added);
-  berth_i_free(ctx, e->start, n, sizeof *e->start);
-  berth_i_free(ctx, e->size, n, sizeof *e->size);
-  berth_i_free(ctx, e->seconds, (size_t)e->g->n_types, sizeof *e->seconds);
-  berth_i_schedule_release(&e->schedule);
-  berth_graph_builder_release(e->b);
+  e->order = berth_i_pool_alloc(pool, n, sizeof *e->order);
+  e->first = berth_i_pool_alloc(pool, n, sizeof *e->first);
+  e->position = berth_i_pool_alloc(pool, n, sizeof *e->position);
+  e->at = berth_i_pool_alloc(pool, n, sizeof *e->at);
+  e->state = berth_i_pool_alloc(pool, n, sizeof *e->state);
+  e->next = berth_i_pool_alloc(pool, n, sizeof *e->next);
+  e->added = berth_i_pool_alloc(pool, n, sizeof *e->added);
+  e->start = berth_i_pool_alloc(pool, n, sizeof *e->start);
+  e->size = berth_i_pool_alloc(pool, n, sizeof *e->size);
+  e->seconds = berth_i_pool_alloc(pool, (size_t)e->g->n_types, sizeof *e->seconds);
+  return berth_i_pool_status(pool);
 }
 
 static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
-  berth_expansion *x = berth_i_zalloc(g->ctx, 1, sizeof *x);
+  berth_expansion *x = berth_i_pool_object(g->ctx, sizeof *x);
   if (!x) return berth_i_nomem(g->ctx);
   x->ctx = g->ctx;
   x->n_old_tensors = g->n_tensors;
@@ -489,15 +479,16 @@ static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
 berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device, const berth_expand_options *opts,
                                 berth_expansion **out) {
   const berth_expand_options o = opts ? *opts : berth_expand_default();
-  expander e = { .g = g, .o = &o, .n_devices = n_devices, .device = device, .schedule = { .ctx = g->ctx } };
+  expander e = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = &o, .n_devices = n_devices, .device = device, .schedule = { .pool = &e.pool } };
   berth_status st;
   if ((st = check_options(g->ctx, &o)) != BERTH_OK) return st;
   if ((st = check_devices(g, n_devices, device)) != BERTH_OK) return st;
   if ((st = new_expansion(g, &e.x)) != BERTH_OK) return st;
   if ((st = berth_i_builder_like(g, &e.b)) != BERTH_OK) goto done;
-  st = alloc_expander(&e) ? expand_all(&e) : berth_i_nomem(g->ctx);
+  if ((st = alloc_expander(&e)) == BERTH_OK) st = expand_all(&e);
 done:
-  release_expander(&e);
+  berth_i_pool_free(&e.pool);
+  berth_graph_builder_release(e.b);
   if (st == BERTH_OK) *out = e.x;
   else berth_expansion_release(e.x);
   return st;
@@ -507,10 +498,7 @@ void berth_expansion_release(berth_expansion *x) {
   berth_graph *g;
   if (!x) return;
   g = x->g;
-  berth_i_free(x->ctx, x->device, x->cap_device, sizeof *x->device);
-  berth_i_free(x->ctx, x->collective, x->cap_collective, sizeof *x->collective);
-  berth_i_free(x->ctx, x->piece, x->cap_piece, sizeof *x->piece);
-  berth_i_free(x->ctx, x, 1, sizeof *x);
+  berth_i_pool_free(&x->pool);
   berth_graph_release(g); /* last: it may hold the context */
 }
 

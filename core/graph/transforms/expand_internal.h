@@ -11,7 +11,7 @@ typedef struct berth_i_message {
 } berth_i_message;
 
 typedef struct berth_i_schedule {
-  berth_ctx *ctx;
+  berth_i_pool *pool;
   berth_i_message *at; /* [n] by step */
   size_t n, cap;
   int32_t steps;
@@ -25,7 +25,6 @@ typedef struct berth_i_rounds {
 } berth_i_rounds;
 
 void berth_i_schedule_clear(berth_i_schedule *s);
-void berth_i_schedule_release(berth_i_schedule *s);
 
 /** Every position starts with the block of its number; in the end all have all, and none has got one twice. Read backwards, with
  *  sums instead of copies, it is a reduce-scatter that adds every contribution once.

@@ -6,11 +6,9 @@ void berth_i_schedule_clear(berth_i_schedule *s) {
   s->steps = 0;
 }
 
-void berth_i_schedule_release(berth_i_schedule *s) { berth_i_free(s->ctx, s->at, s->cap, sizeof *s->at); }
-
 static berth_status emit(berth_i_schedule *s, berth_i_message m) {
   void *at = s->at;
-  berth_status st = berth_i_grow(s->ctx, &at, &s->cap, s->n + 1, sizeof *s->at);
+  berth_status st = berth_i_pool_grow(s->pool, &at, &s->cap, s->n + 1, sizeof *s->at);
   s->at = at;
   if (st != BERTH_OK) return st;
   s->at[s->n++] = m;

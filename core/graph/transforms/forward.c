@@ -2,6 +2,7 @@
 #include "transform_internal.h"
 
 typedef struct passes {
+  berth_i_pool pool;
   const berth_graph *g;
   const berth_forward_options *o;
   berth_i_sharing sharing;
@@ -328,32 +329,19 @@ const berth_option_table *berth_forward_option_table(void) {
   BERTH_I_OPTION_TABLE("forward", options, berth_forward_options, set_defaults);
 }
 
-static bool alloc(passes *p) {
-  berth_ctx *ctx = p->g->ctx;
+static berth_status alloc(passes *p) {
   size_t n = (size_t)p->g->n_ops;
-  return (p->place = berth_i_alloc(ctx, n, sizeof *p->place)) && (p->forward = berth_i_zalloc(ctx, n, 1)) &&
-         (p->tainted = berth_i_zalloc(ctx, (size_t)p->g->n_collectives, 1)) &&
-         (p->image = berth_i_alloc(ctx, n, sizeof *p->image)) && (p->lead = berth_i_alloc(ctx, n, sizeof *p->lead)) &&
-         (p->param = berth_i_alloc(ctx, n, sizeof *p->param)) && (p->workspace = berth_i_alloc(ctx, n, sizeof *p->workspace)) &&
-         (p->group = berth_i_alloc(ctx, n, sizeof *p->group)) && (p->number = berth_i_alloc(ctx, n, sizeof *p->number)) &&
-         (p->seconds = berth_i_alloc(ctx, (size_t)p->g->n_types, sizeof *p->seconds));
-}
-
-static void release(passes *p) {
-  berth_ctx *ctx = p->g->ctx;
-  size_t n = (size_t)p->g->n_ops;
-  berth_i_sharing_release(&p->sharing);
-  berth_i_free(ctx, p->place, n, sizeof *p->place);
-  berth_i_free(ctx, p->forward, n, 1);
-  berth_i_free(ctx, p->tainted, (size_t)p->g->n_collectives, 1);
-  berth_i_free(ctx, p->image, n, sizeof *p->image);
-  berth_i_free(ctx, p->lead, n, sizeof *p->lead);
-  berth_i_free(ctx, p->param, n, sizeof *p->param);
-  berth_i_free(ctx, p->workspace, n, sizeof *p->workspace);
-  berth_i_free(ctx, p->group, n, sizeof *p->group);
-  berth_i_free(ctx, p->number, n, sizeof *p->number);
-  berth_i_free(ctx, p->seconds, (size_t)p->g->n_types, sizeof *p->seconds);
-  berth_graph_builder_release(p->b);
+  p->place = berth_i_pool_alloc(&p->pool, n, sizeof *p->place);
+  p->forward = berth_i_pool_zalloc(&p->pool, n, 1);
+  p->tainted = berth_i_pool_zalloc(&p->pool, (size_t)p->g->n_collectives, 1);
+  p->image = berth_i_pool_alloc(&p->pool, n, sizeof *p->image);
+  p->lead = berth_i_pool_alloc(&p->pool, n, sizeof *p->lead);
+  p->param = berth_i_pool_alloc(&p->pool, n, sizeof *p->param);
+  p->workspace = berth_i_pool_alloc(&p->pool, n, sizeof *p->workspace);
+  p->group = berth_i_pool_alloc(&p->pool, n, sizeof *p->group);
+  p->number = berth_i_pool_alloc(&p->pool, n, sizeof *p->number);
+  p->seconds = berth_i_pool_alloc(&p->pool, (size_t)p->g->n_types, sizeof *p->seconds);
+  return berth_i_pool_status(&p->pool);
 }
 
 static berth_status run(passes *p, berth_graph **out) {
@@ -372,13 +360,15 @@ static berth_status run(passes *p, berth_graph **out) {
 berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts, berth_graph **out, int32_t *map) {
   const berth_forward_options defaults = berth_forward_default();
   const berth_share_options free_of_limits = berth_share_default();
-  passes p = { .g = g, .o = opts ? opts : &defaults };
+  passes p = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = opts ? opts : &defaults };
   int32_t v;
   berth_status st = berth_options_check(g->ctx, berth_forward_option_table(), p.o);
   if (st != BERTH_OK) return st;
-  st = berth_i_sharing_init(g, "forward", &free_of_limits, &p.sharing);
-  if (st == BERTH_OK) st = alloc(&p) ? run(&p, out) : berth_i_nomem(g->ctx);
+  st = berth_i_sharing_init(g, "forward", &free_of_limits, &p.pool, &p.sharing);
+  if (st == BERTH_OK) st = alloc(&p);
+  if (st == BERTH_OK) st = run(&p, out);
   for (v = 0; st == BERTH_OK && map && v < g->n_ops; v++) map[v] = p.number[p.image[v]];
-  release(&p);
+  berth_i_pool_free(&p.pool);
+  berth_graph_builder_release(p.b);
   return st;
 }

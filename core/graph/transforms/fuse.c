@@ -52,18 +52,16 @@ static void number_places(const berth_i_clusters *c, int32_t *place) {
 
 static berth_status contract(const berth_graph *g, const berth_fuse_options *o, berth_i_check check, berth_i_sharing *sharing,
                              int32_t *place) {
-  berth_i_clusters c = { .g = g };
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  berth_i_clusters c;
   berth_i_pairs pairs;
-  berth_status st = berth_i_pairs_init(g, &pairs);
+  berth_status st = berth_i_pairs_init(g, &scratch, &pairs);
+  if (st == BERTH_OK) st = berth_i_clusters_init(g, sharing, &pairs, &scratch, &c);
   if (st == BERTH_OK) {
-    st = berth_i_clusters_init(g, sharing, &pairs, &c);
-    if (st == BERTH_OK) {
-      number_places(&c, place);
-      st = berth_i_contract(&c, o, check, place);
-    }
-    berth_i_clusters_release(&c);
+    number_places(&c, place);
+    st = berth_i_contract(&c, o, check, place);
   }
-  berth_i_pairs_release(g, &pairs);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -81,23 +79,22 @@ static int32_t number_roots(const berth_i_sharing *s, int32_t *number, int32_t *
 
 static berth_status fuse(const berth_graph *g, const char *who, const berth_fuse_options *o, berth_i_check check,
                          berth_graph **out, int32_t *map) {
-  berth_i_sharing sharing = { .g = g };
-  size_t ops = (size_t)g->n_ops, nodes = ops + (size_t)g->n_collectives;
-  int32_t *place = NULL, *own = NULL, n;
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  berth_i_sharing sharing;
+  size_t ops = (size_t)g->n_ops;
+  int32_t *place, *own, n;
   berth_status st = berth_options_check(g->ctx, berth_fuse_option_table(), o);
   if (st != BERTH_OK) return st;
-  if ((st = berth_i_sharing_init(g, who, &o->share, &sharing)) != BERTH_OK) goto done;
-  place = berth_i_alloc(g->ctx, nodes, sizeof *place);
-  own = berth_i_alloc(g->ctx, ops, sizeof *own);
-  st = place && own ? contract(g, o, check, &sharing, place) : berth_i_nomem(g->ctx);
-  if (st != BERTH_OK) goto done;
+  if ((st = berth_i_sharing_init(g, who, &o->share, &scratch, &sharing)) != BERTH_OK) goto done;
+  place = berth_i_pool_alloc(&scratch, ops + (size_t)g->n_collectives, sizeof *place);
+  own = berth_i_pool_alloc(&scratch, ops, sizeof *own);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  if ((st = contract(g, o, check, &sharing, place)) != BERTH_OK) goto done;
   n = number_roots(&sharing, place, own);
   st = berth_i_quotient(g, n, own, o->inner, out);
   if (st == BERTH_OK && map) memcpy(map, own, ops * sizeof *map);
 done:
-  berth_i_free(g->ctx, place, nodes, sizeof *place);
-  berth_i_free(g->ctx, own, ops, sizeof *own);
-  berth_i_sharing_release(&sharing);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

@@ -4,14 +4,15 @@
 
 #define TOP ((uint64_t)1 << 62)
 
-berth_status berth_i_line_init(berth_ctx *ctx, int32_t n, const int32_t *order, berth_i_line *l) {
+berth_status berth_i_line_init(berth_i_pool *pool, int32_t n, const int32_t *order, berth_i_line *l) {
   uint64_t gap = TOP / ((uint64_t)n + 1);
   int32_t k, last = n;
+  berth_status st;
   *l = (berth_i_line){ .n = n };
-  l->next = berth_i_alloc(ctx, (size_t)n + 1, sizeof *l->next);
-  l->prev = berth_i_alloc(ctx, (size_t)n + 1, sizeof *l->prev);
-  l->label = berth_i_alloc(ctx, (size_t)n + 1, sizeof *l->label);
-  if (!l->next || !l->prev || !l->label) return berth_i_nomem(ctx);
+  l->next = berth_i_pool_alloc(pool, (size_t)n + 1, sizeof *l->next);
+  l->prev = berth_i_pool_alloc(pool, (size_t)n + 1, sizeof *l->prev);
+  l->label = berth_i_pool_alloc(pool, (size_t)n + 1, sizeof *l->label);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   l->label[n] = 0;
   for (k = 0; k < n; k++) {
     l->next[last] = order[k];
@@ -22,13 +23,6 @@ berth_status berth_i_line_init(berth_ctx *ctx, int32_t n, const int32_t *order, 
   l->next[last] = n;
   l->prev[n] = last;
   return BERTH_OK;
-}
-
-void berth_i_line_release(berth_ctx *ctx, berth_i_line *l) {
-  size_t n = (size_t)l->n + 1;
-  berth_i_free(ctx, l->next, n, sizeof *l->next);
-  berth_i_free(ctx, l->prev, n, sizeof *l->prev);
-  berth_i_free(ctx, l->label, n, sizeof *l->label);
 }
 
 void berth_i_line_remove(berth_i_line *l, int32_t x) {

@@ -3,7 +3,7 @@
 #ifndef BERTH_LINE_INTERNAL_H
 #define BERTH_LINE_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 
 typedef struct berth_i_line {
   int32_t n;        /* place n is the end, before the first and behind the last */
@@ -11,9 +11,8 @@ typedef struct berth_i_line {
   uint64_t *label;  /* [n + 1] rising; the end has 0 */
 } berth_i_line;
 
-/** @param order [n] first to last */
-berth_status berth_i_line_init(berth_ctx *ctx, int32_t n, const int32_t *order, berth_i_line *l);
-void berth_i_line_release(berth_ctx *ctx, berth_i_line *l);
+/** @param pool of the arrays  @param order [n] first to last */
+berth_status berth_i_line_init(berth_i_pool *pool, int32_t n, const int32_t *order, berth_i_line *l);
 void berth_i_line_remove(berth_i_line *l, int32_t x);
 /** Puts a thing that was removed behind `after` (n: first of all). */
 void berth_i_line_insert(berth_i_line *l, int32_t x, int32_t after);

@@ -2,6 +2,7 @@
 #include "graph/graph_internal.h"
 
 typedef struct mirror {
+  berth_i_pool pool;
   const berth_graph *g;
   const berth_mirror_options *opts;
   berth_graph_builder *b;
@@ -117,7 +118,7 @@ static berth_status backward_name(mirror *m, const char *forward, const char **o
   berth_status st;
   *out = NULL;
   if (n == 0) return BERTH_OK;
-  if ((st = berth_i_grow(m->g->ctx, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&m->pool, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK) return st;
   m->name = buf;
   memcpy(m->name, forward, n);
   memcpy(m->name + n, suffix, sizeof suffix);
@@ -265,19 +266,14 @@ static void write_origin(const berth_graph *g, int32_t *origin) {
 
 berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin) {
   const berth_mirror_options defaults = berth_mirror_default();
-  mirror m = { .g = g, .opts = opts ? opts : &defaults };
+  mirror m = { .pool = berth_i_pool_empty(g->ctx), .g = g, .opts = opts ? opts : &defaults };
   berth_status st = check(g, m.opts);
   if (st != BERTH_OK) return st;
   if ((st = berth_graph_builder_new(g->ctx, &m.b)) != BERTH_OK) return st;
-  st = BERTH_ENOMEM;
-  if (!(m.seconds = berth_i_alloc(g->ctx, (size_t)g->n_types, sizeof *m.seconds))) {
-    berth_i_nomem(g->ctx);
-    goto done;
-  }
-  if ((st = build(&m, out)) == BERTH_OK) write_origin(g, origin);
-done:
-  berth_i_free(g->ctx, m.name, m.name_cap, 1);
-  berth_i_free(g->ctx, m.seconds, (size_t)g->n_types, sizeof *m.seconds);
+  m.seconds = berth_i_pool_alloc(&m.pool, (size_t)g->n_types, sizeof *m.seconds);
+  if ((st = berth_i_pool_status(&m.pool)) == BERTH_OK) st = build(&m, out);
+  if (st == BERTH_OK) write_origin(g, origin);
+  berth_i_pool_free(&m.pool);
   berth_graph_builder_release(m.b);
   return st;
 }

@@ -16,6 +16,7 @@ typedef struct common {
 } common;
 
 typedef struct quotient {
+  berth_i_pool pool;
   const berth_graph *g;
   int32_t n;
   const int32_t *map;
@@ -24,7 +25,6 @@ typedef struct quotient {
   double *seconds;   /* [n * types] */
   int32_t *met;      /* [n] stamp of the latest list that a set stood in */
   int32_t *list;     /* [most members or consumers of a collective] */
-  size_t n_list;
   char *name;
   size_t name_cap;
   berth_graph_builder *b;
@@ -158,7 +158,7 @@ static berth_status joint_name(quotient *q, const common *x, const char **out) {
   berth_status st;
   *out = first ? first : last;
   if (x->size == 1 || !first || !last) return BERTH_OK;
-  st = berth_i_grow(q->g->ctx, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
+  st = berth_i_pool_grow(&q->pool, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
   q->name = buf;
   if (st != BERTH_OK) return st;
   if (x->size == 2) snprintf(q->name, q->name_cap, "%s+%s", first, last);
@@ -251,20 +251,16 @@ static berth_status build(quotient *q, berth_graph **out) {
 }
 
 berth_status berth_i_quotient(const berth_graph *g, int32_t n, const int32_t *map, berth_fuse_inner inner, berth_graph **out) {
-  quotient q = { .g = g, .n = n, .map = map, .inner = inner, .n_list = g->n_coll_ops };
-  size_t sets = (size_t)n, times = sets * (size_t)g->n_types;
+  quotient q = { .pool = berth_i_pool_empty(g->ctx), .g = g, .n = n, .map = map, .inner = inner };
+  size_t sets = (size_t)n;
   berth_status st = berth_i_builder_like(g, &q.b);
   if (st != BERTH_OK) return st;
-  q.set = berth_i_alloc(g->ctx, sets, sizeof *q.set);
-  q.seconds = berth_i_zalloc(g->ctx, times, sizeof *q.seconds);
-  q.met = berth_i_alloc(g->ctx, sets, sizeof *q.met);
-  q.list = berth_i_alloc(g->ctx, q.n_list, sizeof *q.list);
-  st = q.set && q.seconds && q.met && q.list ? build(&q, out) : berth_i_nomem(g->ctx);
-  berth_i_free(g->ctx, q.set, sets, sizeof *q.set);
-  berth_i_free(g->ctx, q.seconds, times, sizeof *q.seconds);
-  berth_i_free(g->ctx, q.met, sets, sizeof *q.met);
-  berth_i_free(g->ctx, q.list, q.n_list, sizeof *q.list);
-  berth_i_free(g->ctx, q.name, q.name_cap, 1);
+  q.set = berth_i_pool_alloc(&q.pool, sets, sizeof *q.set);
+  q.seconds = berth_i_pool_zalloc(&q.pool, sets * (size_t)g->n_types, sizeof *q.seconds);
+  q.met = berth_i_pool_alloc(&q.pool, sets, sizeof *q.met);
+  q.list = berth_i_pool_alloc(&q.pool, g->n_coll_ops, sizeof *q.list);
+  if ((st = berth_i_pool_status(&q.pool)) == BERTH_OK) st = build(&q, out);
+  berth_i_pool_free(&q.pool);
   berth_graph_builder_release(q.b);
   return st;
 }

@@ -141,18 +141,20 @@ static void fill(berth_i_sharing *s, uint64_t *bits) {
   }
 }
 
-static bool alloc(berth_i_sharing *s) {
-  berth_ctx *ctx = s->g->ctx;
+static berth_status alloc(berth_i_pool *pool, berth_i_sharing *s) {
   size_t n = (size_t)s->g->n_ops;
-  return (s->parent = berth_i_alloc(ctx, n, sizeof *s->parent)) && (s->size = berth_i_alloc(ctx, n, sizeof *s->size)) &&
-         (s->pin = berth_i_alloc(ctx, n, sizeof *s->pin)) &&
-         (s->can = berth_i_zalloc(ctx, n * (size_t)s->words, sizeof *s->can)) &&
-         (!s->o->runs || (s->runs = berth_i_zalloc(ctx, n * (size_t)s->run_words, sizeof *s->runs))) &&
-         (isinf(s->o->max_bytes) || (s->bytes = berth_i_alloc(ctx, n, sizeof *s->bytes))) &&
-         (isinf(s->o->max_seconds) || (s->seconds = berth_i_alloc(ctx, n * (size_t)s->columns, sizeof *s->seconds)));
+  s->parent = berth_i_pool_alloc(pool, n, sizeof *s->parent);
+  s->size = berth_i_pool_alloc(pool, n, sizeof *s->size);
+  s->pin = berth_i_pool_alloc(pool, n, sizeof *s->pin);
+  s->can = berth_i_pool_zalloc(pool, n * (size_t)s->words, sizeof *s->can);
+  if (s->o->runs) s->runs = berth_i_pool_zalloc(pool, n * (size_t)s->run_words, sizeof *s->runs);
+  if (!isinf(s->o->max_bytes)) s->bytes = berth_i_pool_alloc(pool, n, sizeof *s->bytes);
+  if (!isinf(s->o->max_seconds)) s->seconds = berth_i_pool_alloc(pool, n * (size_t)s->columns, sizeof *s->seconds);
+  return berth_i_pool_status(pool);
 }
 
-berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const berth_share_options *o, berth_i_sharing *s) {
+berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const berth_share_options *o, berth_i_pool *pool,
+                                  berth_i_sharing *s) {
   uint64_t *bits;
   size_t words = (size_t)(g->n_types + 64) / 64;
   berth_status st;
@@ -160,25 +162,9 @@ berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const b
   if ((st = check_options(g, who, o)) != BERTH_OK) return st;
   s->run_words = o->n_devices / 64 + 1;
   if (!(bits = berth_i_zalloc(g->ctx, 2 * words, sizeof *bits))) return berth_i_nomem(g->ctx);
-  if (alloc(s)) {
-    fill(s, bits);
-  } else {
-    st = berth_i_nomem(g->ctx);
-  }
+  if ((st = alloc(pool, s)) == BERTH_OK) fill(s, bits);
   berth_i_free(g->ctx, bits, 2 * words, sizeof *bits);
   return st;
-}
-
-void berth_i_sharing_release(berth_i_sharing *s) {
-  berth_ctx *ctx = s->g->ctx;
-  size_t n = (size_t)s->g->n_ops;
-  berth_i_free(ctx, s->parent, n, sizeof *s->parent);
-  berth_i_free(ctx, s->size, n, sizeof *s->size);
-  berth_i_free(ctx, s->pin, n, sizeof *s->pin);
-  berth_i_free(ctx, s->can, n * (size_t)s->words, sizeof *s->can);
-  berth_i_free(ctx, s->runs, n * (size_t)s->run_words, sizeof *s->runs);
-  berth_i_free(ctx, s->bytes, n, sizeof *s->bytes);
-  berth_i_free(ctx, s->seconds, n * (size_t)s->columns, sizeof *s->seconds);
 }
 
 /* ---- joining ----------------------------------------------------------------------------- */

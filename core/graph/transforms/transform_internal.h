@@ -23,9 +23,9 @@ typedef struct berth_i_sharing {
   double *seconds;  /* [ops * columns] s; NULL: no limit */
 } berth_i_sharing;
 
-/** @param who in messages: "fuse".  On failure, too, it is to be released */
-berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const berth_share_options *o, berth_i_sharing *s);
-void berth_i_sharing_release(berth_i_sharing *s);
+/** @param who in messages: "fuse"  @param pool of the arrays */
+berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const berth_share_options *o, berth_i_pool *pool,
+                                  berth_i_sharing *s);
 static inline int32_t berth_i_sharing_root(const berth_i_sharing *s, int32_t op) {
   int32_t *parent = s->parent;
   while (parent[op] != op) op = parent[op] = parent[parent[op]];
@@ -53,10 +53,9 @@ typedef struct berth_i_pairs {
   int32_t *at;       /* [n_nodes + 1] by source */
   int32_t *src, *dst; /* [n] each pair once, in the order of tensors and consumers */
   double *bytes;     /* [n] of all tensors between the two; 0 to and from collectives */
-  size_t cap;        /* of the arrays: n at most */
 } berth_i_pairs;
-berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pairs *p);
-void berth_i_pairs_release(const berth_graph *g, berth_i_pairs *p);
+/** @param pool of the arrays */
+berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pool *pool, berth_i_pairs *p);
 /** Pairs by bytes, most first; ties by place[src], then place[dst].  @param place [nodes] NULL: ids  @param list [n] out */
 berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *p, const int32_t *place, int32_t *list);
 

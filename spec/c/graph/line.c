@@ -26,20 +26,21 @@ static void move(berth_i_line *l, int32_t *want, int32_t from, int32_t after) {
 }
 
 static void test(berth_ctx *ctx, const char *name, int32_t after) {
+  berth_i_pool pool = berth_i_pool_empty(ctx);
   berth_i_line l;
   berth_rng rng;
   int32_t want[THINGS];
   TEST(name);
   berth_rng_init(&rng, 1, 0);
   for (int32_t i = 0; i < THINGS; i++) want[i] = i;
-  CHECK_STATUS(berth_i_line_init(ctx, THINGS, want, &l), BERTH_OK);
+  CHECK_STATUS(berth_i_line_init(&pool, THINGS, want, &l), BERTH_OK);
   for (int32_t i = 0; i < 400; i++) {
     move(&l, want, berth_rng_below(&rng, THINGS),
          after >= 0 ? after : berth_rng_below(&rng, THINGS - 1));
     if (i % 10 == 0) check_order(&l, want);
   }
   check_order(&l, want);
-  berth_i_line_release(ctx, &l);
+  berth_i_pool_free(&pool);
 }
 
 int main(void) {
