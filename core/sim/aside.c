@@ -4,14 +4,15 @@
 
 berth_status berth_i_asides_plan(berth_i_sim_plan *p) {
   const berth_graph *g = p->cost->g;
+  berth_status st;
   int32_t i, n = 0;
   for (i = 0; i < p->n_ops; i++) n += berth_i_is_communication(g, i);
   if ((p->n_asides = n) == 0) return BERTH_OK;
   p->aside_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
   p->aside_slot += p->n_collectives > 0;
-  p->aside = berth_i_alloc(p->ctx, (size_t)n, sizeof *p->aside);
-  p->is_aside = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *p->is_aside);
-  if (!p->aside || !p->is_aside) return berth_i_nomem(p->ctx);
+  p->aside = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->aside);
+  p->is_aside = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->is_aside);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (i = n = 0; i < p->n_ops; i++) {
     p->is_aside[i] = berth_i_is_communication(g, i);
     if (p->is_aside[i]) p->aside[n++] = i;
@@ -19,15 +20,9 @@ berth_status berth_i_asides_plan(berth_i_sim_plan *p) {
   return BERTH_OK;
 }
 
-berth_status berth_i_asides_init(const berth_i_sim_plan *p, berth_i_asides *x) {
-  x->next = berth_i_alloc(p->ctx, (size_t)p->n_asides, sizeof *x->next);
-  x->phase = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *x->phase);
-  return x->next && x->phase ? BERTH_OK : berth_i_nomem(p->ctx);
-}
-
-void berth_i_asides_release(const berth_i_sim_plan *p, berth_i_asides *x) {
-  berth_i_free(p->ctx, x->next, (size_t)p->n_asides, sizeof *x->next);
-  berth_i_free(p->ctx, x->phase, (size_t)p->n_ops, sizeof *x->phase);
+void berth_i_asides_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_asides *x) {
+  x->next = berth_i_pool_alloc(pool, (size_t)p->n_asides, sizeof *x->next);
+  x->phase = berth_i_pool_alloc(pool, (size_t)p->n_ops, sizeof *x->phase);
 }
 
 void berth_i_asides_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {

@@ -26,7 +26,7 @@ static void fill_tails(const berth_i_sim_plan *p, double *tail) {
 berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p) {
   double *tail;
   if (p->tail) return BERTH_OK;
-  if (!(tail = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *tail))) return berth_i_nomem(p->ctx);
+  if (!(tail = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *tail))) return berth_i_pool_status(&p->pool);
   fill_tails(p, tail);
   p->tail = tail;
   return BERTH_OK;

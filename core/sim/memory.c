@@ -54,18 +54,14 @@ static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) { return berth
 
 /* ---- levels over time, if traced ---------------------------------------------------------------------- */
 
-static bool grow_levels(berth_ctx *ctx, berth_i_levels *x) {
-  void *time = x->time, *bytes = x->bytes;
-  bool grown = x->n < INT32_MAX && berth_i_grow(ctx, &time, &x->time_cap, x->n + 1, sizeof *x->time) == BERTH_OK &&
-               berth_i_grow(ctx, &bytes, &x->bytes_cap, x->n + 1, sizeof *x->bytes) == BERTH_OK;
-  x->time = time;
-  x->bytes = bytes;
-  return grown;
+static bool grow_levels(berth_i_pool *pool, berth_i_levels *x) {
+  return x->n < INT32_MAX && berth_i_pool_grow(pool, (void **)&x->time, &x->time_cap, x->n + 1, sizeof *x->time) == BERTH_OK &&
+         berth_i_pool_grow(pool, (void **)&x->bytes, &x->bytes_cap, x->n + 1, sizeof *x->bytes) == BERTH_OK;
 }
 
 static void add_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now, double bytes) {
   berth_i_levels *x = &m->levels[device];
-  if (x->n >= x->bytes_cap && !grow_levels(p->ctx, x)) { /* which grows last */
+  if (x->n >= x->bytes_cap && !grow_levels(m->kept, x)) { /* which grows last */
     m->lost = true;
     return;
   }

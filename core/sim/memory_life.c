@@ -12,69 +12,35 @@ static size_t event_capacity(const berth_i_sim_plan *p) {
 
 static size_t n_things(const berth_i_sim_plan *p) { return berth_i_memory_runs(p) + (size_t)p->n_edges; }
 
-berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out) {
+berth_i_memory *berth_i_memory_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
   size_t d = (size_t)p->n_devices;
-  berth_i_memory *m = berth_i_zalloc(p->ctx, 1, sizeof *m);
-  if (!m) return berth_i_nomem(p->ctx);
-  *out = m; /* the state releases it, complete or not */
-  m->used = berth_i_alloc(p->ctx, d, sizeof *m->used);
-  m->peak = berth_i_alloc(p->ctx, d, sizeof *m->peak);
-  m->peak_time = berth_i_alloc(p->ctx, d, sizeof *m->peak_time);
-  m->peak_clock = berth_i_alloc(p->ctx, d, sizeof *m->peak_clock);
-  m->event = berth_i_alloc(p->ctx, event_capacity(p), sizeof *m->event);
-  m->starting = berth_i_alloc(p->ctx, n_things(p), sizeof *m->starting);
-  m->ending = berth_i_alloc(p->ctx, n_things(p), sizeof *m->ending);
-  m->op_state = berth_i_alloc(p->ctx, berth_i_memory_runs(p), 1);
-  if (!m->used || !m->peak || !m->peak_time || !m->peak_clock || !m->event || !m->starting || !m->ending || !m->op_state) {
-    return berth_i_nomem(p->ctx);
-  }
-  if (!frees(p)) return BERTH_OK;
-  m->home_left = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_tensors, sizeof *m->home_left);
-  m->copy_left = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *m->copy_left);
-  m->copy_here = berth_i_alloc(p->ctx, (size_t)p->n_edges, 1);
-  return m->home_left && m->copy_left && m->copy_here ? BERTH_OK : berth_i_nomem(p->ctx);
+  berth_i_memory *m = berth_i_pool_zalloc(pool, 1, sizeof *m);
+  if (!m) return NULL;
+  m->used = berth_i_pool_alloc(pool, d, sizeof *m->used);
+  m->peak = berth_i_pool_alloc(pool, d, sizeof *m->peak);
+  m->peak_time = berth_i_pool_alloc(pool, d, sizeof *m->peak_time);
+  m->peak_clock = berth_i_pool_alloc(pool, d, sizeof *m->peak_clock);
+  m->event = berth_i_pool_alloc(pool, event_capacity(p), sizeof *m->event);
+  m->starting = berth_i_pool_alloc(pool, n_things(p), sizeof *m->starting);
+  m->ending = berth_i_pool_alloc(pool, n_things(p), sizeof *m->ending);
+  m->op_state = berth_i_pool_alloc(pool, berth_i_memory_runs(p), 1);
+  if (!frees(p)) return m;
+  m->home_left = berth_i_pool_alloc(pool, (size_t)p->cost->g->n_tensors, sizeof *m->home_left);
+  m->copy_left = berth_i_pool_alloc(pool, (size_t)p->n_edges, sizeof *m->copy_left);
+  m->copy_here = berth_i_pool_alloc(pool, (size_t)p->n_edges, 1);
+  return m;
 }
 
-berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m) {
+berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t n = berth_i_memory_runs(p), t = (size_t)p->cost->g->n_tensors, e = (size_t)p->n_edges;
-  m->op_born = berth_i_alloc(p->ctx, n, sizeof *m->op_born);
-  m->op_died = berth_i_alloc(p->ctx, n, sizeof *m->op_died);
-  m->home_died = berth_i_alloc(p->ctx, t, sizeof *m->home_died);
-  m->copy_born = berth_i_alloc(p->ctx, e, sizeof *m->copy_born);
-  m->copy_died = berth_i_alloc(p->ctx, e, sizeof *m->copy_died);
-  m->levels = berth_i_zalloc(p->ctx, (size_t)p->n_devices, sizeof *m->levels);
-  if (!m->op_born || !m->op_died || !m->home_died || !m->copy_born || !m->copy_died || !m->levels) return berth_i_nomem(p->ctx);
-  return BERTH_OK;
+  berth_i_memory *m = s->memory;
+  m->op_born = berth_i_pool_alloc(&s->pool, n, sizeof *m->op_born);
+  m->op_died = berth_i_pool_alloc(&s->pool, n, sizeof *m->op_died);
+  m->home_died = berth_i_pool_alloc(&s->pool, t, sizeof *m->home_died);
+  m->copy_born = berth_i_pool_alloc(&s->pool, e, sizeof *m->copy_born);
+  m->copy_died = berth_i_pool_alloc(&s->pool, e, sizeof *m->copy_died);
+  m->kept = &s->kept;
+  m->levels = berth_i_pool_zalloc(m->kept, (size_t)p->n_devices, sizeof *m->levels);
+  return m->levels ? berth_i_pool_status(&s->pool) : berth_i_nomem(p->ctx);
 }
 
-void berth_i_levels_release(const berth_i_sim_plan *p, berth_i_levels *levels) {
-  int32_t d;
-  for (d = 0; levels && d < p->n_devices; d++) {
-    berth_i_free(p->ctx, levels[d].time, levels[d].time_cap, sizeof *levels[d].time);
-    berth_i_free(p->ctx, levels[d].bytes, levels[d].bytes_cap, sizeof *levels[d].bytes);
-  }
-  berth_i_free(p->ctx, levels, (size_t)p->n_devices, sizeof *levels);
-}
-
-void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m) {
-  size_t d = (size_t)p->n_devices, n = berth_i_memory_runs(p), t = (size_t)p->cost->g->n_tensors, e = (size_t)p->n_edges;
-  if (!m) return;
-  berth_i_free(p->ctx, m->used, d, sizeof *m->used);
-  berth_i_free(p->ctx, m->peak, d, sizeof *m->peak);
-  berth_i_free(p->ctx, m->peak_time, d, sizeof *m->peak_time);
-  berth_i_free(p->ctx, m->peak_clock, d, sizeof *m->peak_clock);
-  berth_i_free(p->ctx, m->event, event_capacity(p), sizeof *m->event);
-  berth_i_free(p->ctx, m->starting, n_things(p), sizeof *m->starting);
-  berth_i_free(p->ctx, m->ending, n_things(p), sizeof *m->ending);
-  berth_i_free(p->ctx, m->op_state, n, 1);
-  berth_i_free(p->ctx, m->home_left, t, sizeof *m->home_left);
-  berth_i_free(p->ctx, m->copy_left, e, sizeof *m->copy_left);
-  berth_i_free(p->ctx, m->copy_here, e, 1);
-  berth_i_free(p->ctx, m->op_born, n, sizeof *m->op_born);
-  berth_i_free(p->ctx, m->op_died, n, sizeof *m->op_died);
-  berth_i_free(p->ctx, m->home_died, t, sizeof *m->home_died);
-  berth_i_free(p->ctx, m->copy_born, e, sizeof *m->copy_born);
-  berth_i_free(p->ctx, m->copy_died, e, sizeof *m->copy_died);
-  berth_i_levels_release(p, m->levels);
-  berth_i_free(p->ctx, m, 1, sizeof *m);
-}

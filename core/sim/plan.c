@@ -53,39 +53,33 @@ static void match_inputs(berth_i_sim_plan *p, int32_t *sorted, int32_t *mark, in
   }
 }
 
-static berth_status make_inputs(berth_i_sim_plan *p) {
-  size_t n = (size_t)p->n_ops, m = (size_t)p->n_edges, t = (size_t)berth_i_plan_graph(p)->n_tensors;
-  int32_t *sorted = berth_i_alloc(p->ctx, m, sizeof *sorted);
-  int32_t *mark = berth_i_alloc(p->ctx, t, sizeof *mark);
-  int32_t *cursor = berth_i_alloc(p->ctx, n, sizeof *cursor);
-  bool ok = sorted && mark && cursor;
-  if (ok) match_inputs(p, sorted, mark, cursor);
-  berth_i_free(p->ctx, sorted, m, sizeof *sorted);
-  berth_i_free(p->ctx, mark, t, sizeof *mark);
-  berth_i_free(p->ctx, cursor, n, sizeof *cursor);
-  return ok ? BERTH_OK : berth_i_nomem(p->ctx);
-}
-
 berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p) {
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
+  int32_t *sorted, *mark, *cursor;
   berth_status st;
   if (p->in_edge) return BERTH_OK;
-  if (!(p->in_edge = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *p->in_edge))) return berth_i_nomem(p->ctx);
-  if ((st = make_inputs(p)) == BERTH_OK) return BERTH_OK;
-  berth_i_free(p->ctx, p->in_edge, (size_t)p->n_edges, sizeof *p->in_edge);
-  p->in_edge = NULL;
+  sorted = berth_i_pool_alloc(&scratch, (size_t)p->n_edges, sizeof *sorted);
+  mark = berth_i_pool_alloc(&scratch, (size_t)berth_i_plan_graph(p)->n_tensors, sizeof *mark);
+  cursor = berth_i_pool_alloc(&scratch, (size_t)p->n_ops, sizeof *cursor);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
+    p->in_edge = berth_i_pool_alloc(&p->pool, (size_t)p->n_edges, sizeof *p->in_edge);
+    if ((st = berth_i_pool_status(&p->pool)) == BERTH_OK) match_inputs(p, sorted, mark, cursor);
+  }
+  berth_i_pool_free(&scratch);
   return st;
 }
 
 static berth_status make_edges(berth_i_sim_plan *p) {
   size_t m = (size_t)p->n_edges;
   int32_t e;
-  p->edge_at = berth_i_alloc(p->ctx, (size_t)p->n_ops + 1, sizeof *p->edge_at);
-  p->edge_to = berth_i_alloc(p->ctx, m, sizeof *p->edge_to);
-  p->edge_tensor = berth_i_alloc(p->ctx, m, sizeof *p->edge_tensor);
-  if (!p->edge_at || !p->edge_to || !p->edge_tensor) return berth_i_nomem(p->ctx);
+  berth_status st;
+  p->edge_at = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops + 1, sizeof *p->edge_at);
+  p->edge_to = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_to);
+  p->edge_tensor = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_tensor);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   number_edges(p);
   if (p->cost->uniform && p->o.noise == 0) {
-    if (!(p->edge_time = berth_i_alloc(p->ctx, m, sizeof *p->edge_time))) return berth_i_nomem(p->ctx);
+    if (!(p->edge_time = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_time))) return berth_i_nomem(p->ctx);
     for (e = 0; e < p->n_edges; e++) {
       p->edge_time[e] = berth_i_quantise_transfer(p->cost->uniform[p->edge_tensor[e]], p->o.quantum);
     }
@@ -101,7 +95,7 @@ static berth_status make_roots(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   int32_t i, n = 0;
   for (i = 0; i < g->n_ops; i++) p->n_roots += is_root(g, i);
-  if (!(p->roots = berth_i_alloc(p->ctx, (size_t)p->n_roots, sizeof *p->roots))) return berth_i_nomem(p->ctx);
+  if (!(p->roots = berth_i_pool_alloc(&p->pool, (size_t)p->n_roots, sizeof *p->roots))) return berth_i_nomem(p->ctx);
   for (i = 0; i < g->n_ops; i++) {
     if (is_root(g, i)) p->roots[n++] = i;
   }
@@ -114,7 +108,7 @@ static berth_status make_work(berth_i_sim_plan *p) {
   size_t i, n = (size_t)p->n_ops * (size_t)p->cost->n_classes;
   p->work = p->cost->op;
   if (p->o.quantum <= 0) return BERTH_OK;
-  if (!(p->own_work = berth_i_alloc(p->ctx, n, sizeof *p->own_work))) return berth_i_nomem(p->ctx);
+  if (!(p->own_work = berth_i_pool_alloc(&p->pool, n, sizeof *p->own_work))) return berth_i_nomem(p->ctx);
   for (i = 0; i < n; i++) p->own_work[i] = berth_i_op_units(p, p->cost->op[i]);
   p->work = p->own_work;
   return BERTH_OK;
@@ -124,14 +118,12 @@ static berth_status make_keys(berth_i_sim_plan *p, const berth_sim_options *o) {
   const berth_i_dispatch *dispatch = berth_i_dispatch_of(o->dispatch);
   size_t n = (size_t)p->n_ops;
   if (dispatch->prepare) {
-    if (!(p->key = berth_i_alloc(p->ctx, n, sizeof *p->key))) return berth_i_nomem(p->ctx);
+    if (!(p->key = berth_i_pool_alloc(&p->pool, n, sizeof *p->key))) return berth_i_nomem(p->ctx);
     return dispatch->prepare(p->cost, o, p->key);
   }
   if (dispatch->kind == BERTH_I_DISPATCH_PLANNED) {
-    int32_t *copy = berth_i_alloc(p->ctx, n, sizeof *copy);
-    if (!copy) return berth_i_nomem(p->ctx);
-    memcpy(copy, o->sequence, n * sizeof *copy);
-    p->o.sequence = copy;
+    p->o.sequence = berth_i_pool_copy(&p->pool, o->sequence, n, sizeof *o->sequence);
+    if (!p->o.sequence) return berth_i_nomem(p->ctx);
   }
   return BERTH_OK;
 }
@@ -140,7 +132,7 @@ static berth_status make_numbers(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   int32_t i;
   if (p->o.order != BERTH_ORDER_READY) return BERTH_OK;
-  if (!(p->number = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *p->number))) return berth_i_nomem(p->ctx);
+  if (!(p->number = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->number))) return berth_i_nomem(p->ctx);
   for (i = 0; i < p->n_ops; i++) p->number[g->topo[i]] = i;
   return BERTH_OK;
 }
@@ -150,7 +142,7 @@ static berth_status make_twins(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   int32_t i;
   if (p->o.memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
-  if (!(p->forward_of = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *p->forward_of))) return berth_i_nomem(p->ctx);
+  if (!(p->forward_of = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->forward_of))) return berth_i_nomem(p->ctx);
   for (i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not met yet */
   for (i = 0; i < p->n_ops; i++) {
     int32_t op = g->topo[i], twin = g->twin[op];
@@ -166,7 +158,7 @@ berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opt
   berth_i_sim_plan *p;
   berth_status st = berth_i_sim_check_options(cost, &o);
   if (st != BERTH_OK) return st;
-  if (!(p = berth_i_zalloc(cost->ctx, 1, sizeof *p))) return berth_i_nomem(cost->ctx);
+  if (!(p = berth_i_pool_object(cost->ctx, sizeof *p))) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
   p->cost = cost;
   berth_cost_retain(cost);
@@ -186,7 +178,7 @@ berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opt
   if ((st = make_numbers(p)) != BERTH_OK) goto fail;
   if ((st = make_twins(p)) != BERTH_OK) goto fail;
   if (p->n_collectives > 0 && (st = berth_i_meetings_plan(p)) != BERTH_OK) goto fail;
-  if (o.links == BERTH_LINKS_FAIR && (st = berth_i_classes_new(p, &p->classes)) != BERTH_OK) goto fail;
+  if (o.links == BERTH_LINKS_FAIR && (st = berth_i_classes_new(p)) != BERTH_OK) goto fail;
   *out = p;
   return BERTH_OK;
 fail:
@@ -195,31 +187,9 @@ fail:
 }
 
 void berth_i_sim_plan_release(berth_i_sim_plan *p) {
-  size_t n, m;
   berth_cost *cost;
-  berth_ctx *ctx;
   if (!p) return;
-  n = (size_t)p->n_ops;
-  m = (size_t)p->n_edges;
   cost = p->cost;
-  ctx = p->ctx;
-  berth_i_classes_release(p, p->classes);
-  berth_i_free(ctx, p->edge_at, n + 1, sizeof *p->edge_at);
-  berth_i_free(ctx, p->edge_to, m, sizeof *p->edge_to);
-  berth_i_free(ctx, p->edge_tensor, m, sizeof *p->edge_tensor);
-  berth_i_free(ctx, p->edge_time, m, sizeof *p->edge_time);
-  berth_i_free(ctx, p->in_edge, m, sizeof *p->in_edge);
-  berth_i_free(ctx, p->roots, (size_t)p->n_roots, sizeof *p->roots);
-  berth_i_free(ctx, p->own_work, n * (size_t)cost->n_classes, sizeof *p->own_work);
-  berth_i_free(ctx, p->key, n, sizeof *p->key);
-  berth_i_free(ctx, p->number, n, sizeof *p->number);
-  berth_i_free(ctx, p->forward_of, n, sizeof *p->forward_of);
-  berth_i_free(ctx, p->tail, n, sizeof *p->tail);
-  berth_i_free(ctx, p->aside, (size_t)p->n_asides, sizeof *p->aside);
-  berth_i_free(ctx, p->is_aside, n, sizeof *p->is_aside);
-  if (p->seat_at) berth_i_free(ctx, p->seat_owner, (size_t)p->n_seats, sizeof *p->seat_owner);
-  berth_i_free(ctx, p->seat_at, (size_t)p->n_collectives + 1, sizeof *p->seat_at);
-  berth_i_free(ctx, (void *)(uintptr_t)p->o.sequence, n, sizeof *p->o.sequence);
-  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_i_pool_free(&p->pool);
   berth_cost_release(cost); /* last: it may hold the context */
 }

@@ -3,6 +3,7 @@
 #define BERTH_PLAN_INTERNAL_H
 
 #include "base/heap_internal.h"
+#include "base/pool_internal.h"
 #include "cost/cost_internal.h"
 #include "sim/dispatch/dispatch_internal.h"
 #include "sim/rows_internal.h"
@@ -20,6 +21,7 @@
 /* ---- plan: immutable while simulating, shared by the threads of a batch -------------------- */
 
 typedef struct berth_i_sim_plan {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_cost *cost;
   berth_sim_options o;   /* rank and sequence: own copies */
@@ -65,11 +67,10 @@ typedef struct berth_i_classes {
   int32_t *at, *link;    /* [n + 1] into [at[n]]: the links of each class, ascending */
   int32_t *owner;        /* [at[n]] parallel to link: the class */
   int32_t *on_link;      /* [n_links + 1] into lists of classes by link */
-  size_t cap_at, cap_link;
 } berth_i_classes;
 
-berth_status berth_i_classes_new(const berth_i_sim_plan *p, berth_i_classes **out);
-void berth_i_classes_release(const berth_i_sim_plan *p, berth_i_classes *c);
+/** Makes p->classes. */
+berth_status berth_i_classes_new(berth_i_sim_plan *p);
 
 /** @param record the run will be traced */
 berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out);

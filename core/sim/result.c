@@ -7,46 +7,23 @@ static size_t n_links(const berth_result *r) { return (size_t)r->plan->cost->t->
 
 static berth_status result_arrays(berth_result *r) {
   size_t n = (size_t)r->plan->n_ops, d = (size_t)r->plan->n_devices;
-  r->device = berth_i_alloc(r->ctx, n, sizeof *r->device);
-  r->busy = berth_i_zalloc(r->ctx, d, sizeof *r->busy);
-  r->peak = berth_i_zalloc(r->ctx, d, sizeof *r->peak);
-  r->peak_time = berth_i_zalloc(r->ctx, d, sizeof *r->peak_time);
-  r->link_bytes = berth_i_zalloc(r->ctx, n_links(r), sizeof *r->link_bytes);
-  r->link_busy = berth_i_zalloc(r->ctx, n_links(r), sizeof *r->link_busy);
-  r->peak_at = berth_i_zalloc(r->ctx, d + 1, sizeof *r->peak_at);
-  r->peak_op = berth_i_alloc(r->ctx, n, sizeof *r->peak_op);
-  r->peak_bytes = berth_i_alloc(r->ctx, n, sizeof *r->peak_bytes);
-  r->critical = berth_i_alloc(r->ctx, n, sizeof *r->critical);
-  if (!r->device || !r->busy || !r->peak || !r->peak_time || !r->link_bytes || !r->link_busy || !r->peak_at ||
-      !r->peak_op || !r->peak_bytes || !r->critical) {
-    return berth_i_nomem(r->ctx);
-  }
-  return BERTH_OK;
+  r->device = berth_i_pool_alloc(&r->pool, n, sizeof *r->device);
+  r->busy = berth_i_pool_zalloc(&r->pool, d, sizeof *r->busy);
+  r->peak = berth_i_pool_zalloc(&r->pool, d, sizeof *r->peak);
+  r->peak_time = berth_i_pool_zalloc(&r->pool, d, sizeof *r->peak_time);
+  r->link_bytes = berth_i_pool_zalloc(&r->pool, n_links(r), sizeof *r->link_bytes);
+  r->link_busy = berth_i_pool_zalloc(&r->pool, n_links(r), sizeof *r->link_busy);
+  r->peak_at = berth_i_pool_zalloc(&r->pool, d + 1, sizeof *r->peak_at);
+  r->peak_op = berth_i_pool_alloc(&r->pool, n, sizeof *r->peak_op);
+  r->peak_bytes = berth_i_pool_alloc(&r->pool, n, sizeof *r->peak_bytes);
+  r->critical = berth_i_pool_alloc(&r->pool, n, sizeof *r->critical);
+  return berth_i_pool_status(&r->pool);
 }
 
 static void result_free(berth_result *r) {
-  size_t n = (size_t)r->plan->n_ops, d = (size_t)r->plan->n_devices;
   berth_i_sim_plan *plan = r->plan;
-  berth_i_free(r->ctx, r->device, n, sizeof *r->device);
-  berth_i_free(r->ctx, r->busy, d, sizeof *r->busy);
-  berth_i_free(r->ctx, r->peak, d, sizeof *r->peak);
-  berth_i_free(r->ctx, r->peak_time, d, sizeof *r->peak_time);
-  if (r->trace) berth_i_free(r->ctx, r->by_start, (size_t)r->trace->n_sent, sizeof *r->by_start);
-  berth_i_free(r->ctx, r->link_bytes, n_links(r), sizeof *r->link_bytes);
-  berth_i_free(r->ctx, r->link_busy, n_links(r), sizeof *r->link_busy);
-  berth_i_free(r->ctx, r->sharing, n_links(r), sizeof *r->sharing);
-  berth_i_free(r->ctx, r->overlap, d + 1, sizeof *r->overlap);
-  berth_i_free(r->ctx, r->meetings, (size_t)plan->n_collectives, sizeof *r->meetings);
-  berth_i_free(r->ctx, r->meeting_device, (size_t)plan->n_seats, sizeof *r->meeting_device);
-  berth_i_free(r->ctx, r->peak_at, d + 1, sizeof *r->peak_at);
-  berth_i_free(r->ctx, r->peak_op, n, sizeof *r->peak_op);
-  berth_i_free(r->ctx, r->peak_bytes, n, sizeof *r->peak_bytes);
-  berth_i_free(r->ctx, r->critical, n, sizeof *r->critical);
-  berth_i_free(r->ctx, r->slack, n, sizeof *r->slack);
-  berth_i_free(r->ctx, r->lead, (size_t)plan->n_edges, sizeof *r->lead);
-  berth_i_levels_release(plan, r->levels);
-  berth_i_sim_trace_release(plan, r->trace);
-  berth_i_free(r->ctx, r, 1, sizeof *r);
+  berth_i_pool_free(&r->kept);
+  berth_i_pool_free(&r->pool);
   berth_i_sim_plan_release(plan); /* last: it may hold the context */
 }
 
@@ -120,9 +97,9 @@ static berth_status sort_transfers(berth_result *r) {
   int32_t n = r->trace->n_sent, width;
   berth_transfer *from, *to, *swap;
   if (in_order(r->trace)) return BERTH_OK;
-  if (!(from = r->by_start = berth_i_alloc(r->ctx, (size_t)n, sizeof *from))) return berth_i_nomem(r->ctx);
-  if (!(to = berth_i_alloc(r->ctx, (size_t)n, sizeof *to))) return berth_i_nomem(r->ctx);
-  memcpy(from, r->trace->sent, (size_t)n * sizeof *from);
+  from = berth_i_pool_copy(&r->pool, r->trace->sent, (size_t)n, sizeof *from);
+  to = berth_i_pool_alloc(&r->pool, (size_t)n, sizeof *to);
+  if (!to) return berth_i_pool_status(&r->pool);
   for (width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
     merge_pass(from, to, n, width);
     swap = from;
@@ -130,7 +107,6 @@ static berth_status sort_transfers(berth_result *r) {
     to = swap;
   }
   r->by_start = from;
-  berth_i_free(r->ctx, to, (size_t)n, sizeof *to);
   return BERTH_OK;
 }
 
@@ -224,17 +200,14 @@ static void fill_critical(berth_result *r) {
   }
 }
 
-/* Takes the trace, the copies and the levels over from the state. */
 static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   berth_status st;
+  r->kept = s->kept;
+  s->kept = berth_i_pool_empty(r->ctx);
   r->trace = s->trace;
-  s->trace = NULL;
   r->lead = s->lead;
-  s->lead = NULL;
-  if (s->memory) {
-    r->levels = s->memory->levels;
-    s->memory->levels = NULL;
-  }
+  r->meeting_device = s->meet.device;
+  if (s->memory) r->levels = s->memory->levels;
   if ((st = result_arrays(r)) != BERTH_OK) return st;
   fill_devices(r, s);
   scale_trace(r);
@@ -259,7 +232,7 @@ berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth
     st = berth_i_fault_report(p, &s->fault);
     goto done;
   }
-  if ((s->memory && s->memory->lost) || !(r = berth_i_zalloc(ctx, 1, sizeof *r))) {
+  if ((s->memory && s->memory->lost) || !(r = berth_i_pool_object(ctx, sizeof *r))) {
     st = berth_i_nomem(ctx);
     goto done;
   }
@@ -326,17 +299,22 @@ int32_t berth_result_critical(const berth_result *r, const int32_t **ops) {
   return r->n_critical;
 }
 
+void *berth_i_result_keep(berth_result *r, const void *from, size_t n, size_t size) {
+  void *copy = berth_i_pool_copy(&r->pool, from, n, size);
+  berth_i_pool_status(&r->pool);
+  return copy;
+}
+
 const double *berth_result_slack(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
   size_t n = (size_t)r->plan->n_ops;
-  if (r->slack) return r->slack;
-  if (!(cached->slack = berth_i_alloc(r->ctx, n, sizeof *r->slack))) {
+  double *slack;
+  if (r->slack || berth_i_sim_plan_inputs(r->plan) != BERTH_OK) return r->slack;
+  if (!(slack = berth_i_alloc(r->ctx, n, sizeof *slack))) {
     berth_i_nomem(r->ctx);
     return NULL;
   }
-  if (berth_i_sim_plan_inputs(r->plan) == BERTH_OK && berth_i_result_slack(r, cached->slack)) return r->slack;
-  berth_i_free(r->ctx, cached->slack, n, sizeof *r->slack);
-  cached->slack = NULL;
-  berth_i_nomem(r->ctx);
-  return NULL;
+  if (berth_i_result_slack(r, slack) == BERTH_OK) cached->slack = berth_i_result_keep(cached, slack, n, sizeof *slack);
+  berth_i_free(r->ctx, slack, n, sizeof *slack);
+  return r->slack;
 }

@@ -5,6 +5,8 @@
 #include "sim_internal.h"
 
 struct berth_result {
+  berth_i_pool pool;
+  berth_i_pool kept;                  /* taken over from the state: trace, lead, meeting_device, levels */
   berth_ctx *ctx;
   int32_t refs;
   berth_i_sim_plan *plan;
@@ -30,11 +32,13 @@ struct berth_result {
   double *slack;                      /* [n_ops] s; NULL: not asked for yet */
 };
 
-/** Takes the collectives over from the state. */
-berth_status berth_i_result_meetings(berth_result *r, berth_i_sim_state *s);
+/** Tells what the collectives of the state did. */
+berth_status berth_i_result_meetings(berth_result *r, const berth_i_sim_state *s);
 /** Fills link_bytes and link_busy. */
 berth_status berth_i_result_links(berth_result *r);
-/** Fills slack[n_ops]. @return false: out of memory */
-bool berth_i_result_slack(const berth_result *r, double *slack);
+/** Fills slack[n_ops]. */
+berth_status berth_i_result_slack(const berth_result *r, double *slack);
+/** What was asked for and stays: a copy in the result's pool.  @return NULL: refused */
+void *berth_i_result_keep(berth_result *r, const void *from, size_t n, size_t size);
 
 #endif

@@ -209,6 +209,7 @@ berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, in
                              berth_sim_summary *out) {
   berth_ctx *ctx = cost->ctx;
   berth_i_sim_plan *plan = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_status st;
   batch b;
   int32_t i;
@@ -219,19 +220,15 @@ berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, in
   b.device = device;
   if (cost->collective && plan->n_collectives > 0) threads = 1; /* the cost's function is called on the calling thread */
   b.n_workers = berth_i_parallel_width(threads, jobs_for(k));
-  b.workers = berth_i_zalloc(ctx, (size_t)b.n_workers, sizeof *b.workers);
-  b.out = berth_i_alloc(ctx, (size_t)k, sizeof *b.out);
-  if (!b.workers || !b.out) {
-    st = berth_i_nomem(ctx);
-    goto done;
-  }
+  b.workers = berth_i_pool_zalloc(&scratch, (size_t)b.n_workers, sizeof *b.workers);
+  b.out = berth_i_pool_alloc(&scratch, (size_t)k, sizeof *b.out);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = batch_workers(&b)) != BERTH_OK) goto done;
   if ((st = batch_run(&b, k, threads)) != BERTH_OK) goto done;
   memcpy(out, b.out, (size_t)k * sizeof *out);
 done:
   for (i = 0; b.workers && i < b.n_workers; i++) berth_i_sim_state_release(plan, b.workers[i].state);
-  berth_i_free(ctx, b.workers, (size_t)b.n_workers, sizeof *b.workers);
-  berth_i_free(ctx, b.out, (size_t)k, sizeof *b.out);
+  berth_i_pool_free(&scratch);
   berth_i_sim_plan_release(plan);
   return st;
 }

@@ -111,7 +111,6 @@ typedef struct berth_i_meetings {
   int32_t *device;           /* [n_seats] */
   int32_t *seen;             /* [n_devices] scratch: number of the collective that met the device last */
   int32_t *member_device;    /* [most members] scratch for the cost's function; else NULL */
-  size_t most_members;       /* 0 without function */
   berth_i_ready *under_way;  /* [n_collectives] by end */
   int32_t *waiting;          /* [n_collectives] CHANNEL, DUPLEX: requests, oldest first */
   int32_t n_under_way, n_waiting;
@@ -146,6 +145,7 @@ typedef struct berth_i_memory {
   bool over;                       /* some device has more than it holds */
   uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died; /* clocks, if traced; homes are born with their op */
   berth_i_levels *levels;          /* [n_devices] if traced */
+  berth_i_pool *kept;              /* in which they grow */
   bool lost;                       /* there was no room for a level */
   berth_oom oom;
 } berth_i_memory;
@@ -196,6 +196,8 @@ typedef struct berth_i_tasks {
 } berth_i_tasks;
 
 typedef struct berth_i_sim_state {
+  berth_i_pool pool;
+  berth_i_pool kept;            /* what a result takes over: trace, lead, seats of collectives, levels */
   berth_i_sim_op *ops;          /* [n_ops] */
   berth_i_sim_device *dev;      /* [n_devices] */
   berth_i_slots slots;
@@ -226,11 +228,12 @@ typedef struct berth_i_sim_state {
   berth_i_trace *trace;         /* NULL: not recorded */
 } berth_i_sim_state;
 
+/* The parts of a state take their arrays from its pools, of which state_new asks the status. */
+
 berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state **out);
 /** With arrays to record in; they belong to the trace. */
 berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s);
 void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s);
-void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t);
 
 /** One run from scratch.  @param poll call the interrupt hook
  *  @return false: s->fault says why */
@@ -255,8 +258,7 @@ bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t o
 bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
 /** TAG's order. @return as berth_i_sim_execute */
 bool berth_i_sim_task_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
-berth_status berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_tasks *x);
-void berth_i_tasks_release(const berth_i_sim_plan *p, berth_i_tasks *x);
+void berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_tasks *x);
 
 /* ---- transfers ------------------------------------------------------------------------------- */
 
@@ -270,8 +272,7 @@ void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 
 /* ---- links ------------------------------------------------------------------------------------ */
 
-berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l);
-void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l);
+void berth_i_links_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_links *l);
 /** Closed form: windows. */
 size_t berth_i_links_channels(const berth_i_sim_plan *p);
 void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
@@ -284,16 +285,14 @@ void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Ends what the sender sends (ROUTE, FAIR: what is next in that slot); returns the copy that has arrived, or BERTH_NONE. */
 int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender);
 
-berth_status berth_i_route_new(const berth_i_sim_plan *p, berth_i_route **out);
-void berth_i_route_release(const berth_i_sim_plan *p, berth_i_route *r);
+berth_i_route *berth_i_route_new(const berth_i_sim_plan *p, berth_i_pool *pool);
 void berth_i_route_copy(const berth_i_sim_plan *p, berth_i_route *dst, const berth_i_route *src);
 void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r);
 void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
-berth_status berth_i_fair_new(const berth_i_sim_plan *p, berth_i_fair **out);
-void berth_i_fair_release(const berth_i_sim_plan *p, berth_i_fair *f);
+berth_i_fair *berth_i_fair_new(const berth_i_sim_plan *p, berth_i_pool *pool);
 /** @param moved other copies may come, so every class needs room anew: as leads, devices and collectives of dst are */
 void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, bool moved);
 /** Needs the copies of the placement. */
@@ -306,8 +305,7 @@ int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 /* ---- collectives ------------------------------------------------------------------------------- */
 
 berth_status berth_i_meetings_plan(berth_i_sim_plan *p);
-berth_status berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_meetings *x);
-void berth_i_meetings_release(const berth_i_sim_plan *p, berth_i_meetings *x);
+void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept, berth_i_meetings *x);
 /** Prices all for the placement, before links and memory are reset.  @return false: a fault */
 bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Of one that nobody has asked for: members have moved.  @return false: a fault */
@@ -343,8 +341,7 @@ void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 /* ---- communication ops ------------------------------------------------------------------------- */
 
 berth_status berth_i_asides_plan(berth_i_sim_plan *p);
-berth_status berth_i_asides_init(const berth_i_sim_plan *p, berth_i_asides *x);
-void berth_i_asides_release(const berth_i_sim_plan *p, berth_i_asides *x);
+void berth_i_asides_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_asides *x);
 void berth_i_asides_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Its ready time has just become known. */
 void berth_i_aside_ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
@@ -356,10 +353,8 @@ int32_t berth_i_aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /* ---- memory -------------------------------------------------------------------------------------
  * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after _drain. */
 
-berth_status berth_i_memory_new(const berth_i_sim_plan *p, berth_i_memory **out);
-berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_memory *m);
-void berth_i_memory_release(const berth_i_sim_plan *p, berth_i_memory *m);
-void berth_i_levels_release(const berth_i_sim_plan *p, berth_i_levels *levels);
+berth_i_memory *berth_i_memory_new(const berth_i_sim_plan *p, berth_i_pool *pool);
+berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_sim_state *s);
 void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 bool berth_i_memory_overflows(const berth_i_sim_plan *p, int32_t device, double bytes);
 void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
@@ -444,8 +439,7 @@ BERTH_I_INLINE bool berth_i_when_before(berth_i_when a, berth_i_when b) {
   return (a.time < b.time) | ((a.time == b.time) & (a.seq < b.seq));
 }
 void berth_i_slots_replay(berth_i_slots *q, int32_t k);
-berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n);
-void berth_i_slots_release(const berth_i_sim_plan *p, berth_i_slots *q);
+void berth_i_slots_init(berth_i_pool *pool, berth_i_slots *q, int32_t n);
 void berth_i_slots_clear(berth_i_slots *q);
 
 BERTH_I_INLINE void berth_i_slot_set(berth_i_slots *q, int32_t k, double time, uint64_t seq) {

@@ -232,35 +232,27 @@ static void run_pass(slack_pass *k) {
   }
 }
 
-bool berth_i_result_slack(const berth_result *r, double *slack) {
-  berth_ctx *ctx = r->ctx;
-  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges, d = (size_t)r->plan->n_devices, c = n_channels(r->plan), i,
-         met = (size_t)r->plan->n_collectives;
+berth_status berth_i_result_slack(const berth_result *r, double *slack) {
+  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges, i;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   slack_pass k;
-  bool ok;
+  berth_status st;
   memset(&k, 0, sizeof k);
   k.r = r;
   k.p = r->plan;
   k.t = r->trace;
   k.op = slack;
-  k.device = berth_i_alloc(ctx, d, sizeof *k.device);
-  k.channel = berth_i_alloc(ctx, c, sizeof *k.channel);
-  k.meet = berth_i_alloc(ctx, met, sizeof *k.meet);
-  k.arrival = berth_i_alloc(ctx, m, sizeof *k.arrival);
-  k.copy = berth_i_alloc(ctx, m, sizeof *k.copy);
-  k.stretches = berth_i_zalloc(ctx, n, sizeof *k.stretches);
-  k.ended = berth_i_zalloc(ctx, n, 1);
-  ok = k.meet && k.device && k.channel && k.arrival && k.copy && k.stretches && k.ended;
-  if (ok) {
+  k.device = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_devices, sizeof *k.device);
+  k.channel = berth_i_pool_alloc(&scratch, n_channels(r->plan), sizeof *k.channel);
+  k.meet = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_collectives, sizeof *k.meet);
+  k.arrival = berth_i_pool_alloc(&scratch, m, sizeof *k.arrival);
+  k.copy = berth_i_pool_alloc(&scratch, m, sizeof *k.copy);
+  k.stretches = berth_i_pool_zalloc(&scratch, n, sizeof *k.stretches);
+  k.ended = berth_i_pool_zalloc(&scratch, n, 1);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     run_pass(&k);
     for (i = 0; i < n; i++) slack[i] = slack[i] > 0 ? slack[i] : 0;
   }
-  berth_i_free(ctx, k.device, d, sizeof *k.device);
-  berth_i_free(ctx, k.channel, c, sizeof *k.channel);
-  berth_i_free(ctx, k.meet, met, sizeof *k.meet);
-  berth_i_free(ctx, k.arrival, m, sizeof *k.arrival);
-  berth_i_free(ctx, k.copy, m, sizeof *k.copy);
-  berth_i_free(ctx, k.stretches, n, sizeof *k.stretches);
-  berth_i_free(ctx, k.ended, n, 1);
-  return ok;
+  berth_i_pool_free(&scratch);
+  return st;
 }

@@ -5,18 +5,12 @@ enum { SCAN_AT_MOST = 16 };
 
 static size_t slots_padded(const berth_i_slots *q) { return ((size_t)q->n + 1) & ~(size_t)1; }
 
-berth_status berth_i_slots_init(const berth_i_sim_plan *p, berth_i_slots *q, int32_t n) {
+void berth_i_slots_init(berth_i_pool *pool, berth_i_slots *q, int32_t n) {
   q->n = n;
-  if (!(q->at = berth_i_alloc(p->ctx, slots_padded(q), sizeof *q->at))) return berth_i_nomem(p->ctx);
-  if (q->n <= SCAN_AT_MOST) return BERTH_OK;
+  q->at = berth_i_pool_alloc(pool, slots_padded(q), sizeof *q->at);
+  if (q->n <= SCAN_AT_MOST) return;
   for (q->width = 1; q->width < q->n; q->width *= 2) continue;
-  if (!(q->winner = berth_i_alloc(p->ctx, 2 * (size_t)q->width, sizeof *q->winner))) return berth_i_nomem(p->ctx);
-  return BERTH_OK;
-}
-
-void berth_i_slots_release(const berth_i_sim_plan *p, berth_i_slots *q) {
-  berth_i_free(p->ctx, q->at, slots_padded(q), sizeof *q->at);
-  berth_i_free(p->ctx, q->winner, 2 * (size_t)q->width, sizeof *q->winner);
+  q->winner = berth_i_pool_alloc(pool, 2 * (size_t)q->width, sizeof *q->winner);
 }
 
 static int32_t slots_better(const berth_i_slots *q, int32_t a, int32_t b) {

@@ -6,19 +6,17 @@
 static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t m = (size_t)p->n_edges;
   berth_status st;
-  s->lead = berth_i_alloc(p->ctx, m, sizeof *s->lead);
-  s->lead_of = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *s->lead_of);
-  s->arrival = berth_i_alloc(p->ctx, m, sizeof *s->arrival);
-  s->copy = berth_i_alloc(p->ctx, m, sizeof *s->copy);
-  if (!s->lead || !s->lead_of || !s->arrival || !s->copy) return berth_i_nomem(p->ctx);
-  if (p->n_collectives > 0 && (st = berth_i_meetings_init(p, &s->meet)) != BERTH_OK) return st;
-  if (p->n_asides > 0 && (st = berth_i_asides_init(p, &s->asides)) != BERTH_OK) return st;
-  if ((st = berth_i_links_init(p, &s->links)) != BERTH_OK) return st;
-  if (p->o.order == BERTH_ORDER_READY) {
-    if ((st = berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops)) != BERTH_OK) return st;
-  }
-  if (p->o.order == BERTH_ORDER_TASK && (st = berth_i_tasks_init(p, &s->tasks)) != BERTH_OK) return st;
-  return p->o.memory == BERTH_MEMORY_NONE ? BERTH_OK : berth_i_memory_new(p, &s->memory);
+  s->lead = berth_i_pool_alloc(&s->kept, m, sizeof *s->lead);
+  s->lead_of = berth_i_pool_alloc(&s->pool, (size_t)p->n_devices, sizeof *s->lead_of);
+  s->arrival = berth_i_pool_alloc(&s->pool, m, sizeof *s->arrival);
+  s->copy = berth_i_pool_alloc(&s->pool, m, sizeof *s->copy);
+  if (p->n_collectives > 0) berth_i_meetings_init(p, &s->pool, &s->kept, &s->meet);
+  if (p->n_asides > 0) berth_i_asides_init(p, &s->pool, &s->asides);
+  berth_i_links_init(p, &s->pool, &s->links);
+  if (p->o.order == BERTH_ORDER_TASK) berth_i_tasks_init(p, &s->pool, &s->tasks);
+  if (p->o.memory != BERTH_MEMORY_NONE) s->memory = berth_i_memory_new(p, &s->pool);
+  if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || p->o.order != BERTH_ORDER_READY) return st;
+  return berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops);
 }
 
 static int32_t n_sources(const berth_i_sim_plan *p) {
@@ -29,26 +27,26 @@ static int32_t n_sources(const berth_i_sim_plan *p) {
 
 static berth_status state_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t n = (size_t)p->n_ops;
-  berth_status st;
-  s->ops = berth_i_alloc(p->ctx, n, sizeof *s->ops);
-  s->dev = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *s->dev);
-  s->pending = berth_i_alloc(p->ctx, n, sizeof *s->pending);
-  s->over = berth_i_alloc(p->ctx, n, sizeof *s->over);
-  if (!s->ops || !s->dev || !s->pending || !s->over) return berth_i_nomem(p->ctx);
-  if (p->choosy && !(s->ready = berth_i_alloc(p->ctx, n, sizeof *s->ready))) return berth_i_nomem(p->ctx);
-  if (p->o.sequence && !(s->order = berth_i_alloc(p->ctx, n, sizeof *s->order))) return berth_i_nomem(p->ctx);
+  berth_status st = BERTH_OK;
+  s->ops = berth_i_pool_alloc(&s->pool, n, sizeof *s->ops);
+  s->dev = berth_i_pool_alloc(&s->pool, (size_t)p->n_devices, sizeof *s->dev);
+  s->pending = berth_i_pool_alloc(&s->pool, n, sizeof *s->pending);
+  s->over = berth_i_pool_alloc(&s->pool, n, sizeof *s->over);
+  if (p->choosy) s->ready = berth_i_pool_alloc(&s->pool, n, sizeof *s->ready);
+  if (p->o.sequence) s->order = berth_i_pool_alloc(&s->pool, n, sizeof *s->order);
   if (p->cost->g->group) {
-    s->group_device = berth_i_alloc(p->ctx, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
-    if (!s->group_device) return berth_i_nomem(p->ctx);
+    s->group_device = berth_i_pool_alloc(&s->pool, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
   }
-  if ((st = berth_i_slots_init(p, &s->slots, n_sources(p))) != BERTH_OK) return st;
-  return p->plain ? BERTH_OK : copies_init(p, s);
+  berth_i_slots_init(&s->pool, &s->slots, n_sources(p));
+  if (!p->plain) st = copies_init(p, s);
+  return st == BERTH_OK ? berth_i_pool_status(&s->pool) : st;
 }
 
 berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state **out) {
-  berth_i_sim_state *s = berth_i_zalloc(p->ctx, 1, sizeof *s);
+  berth_i_sim_state *s = berth_i_pool_object(p->ctx, sizeof *s);
   berth_status st;
   if (!s) return berth_i_nomem(p->ctx);
+  s->kept = berth_i_pool_empty(p->ctx);
   if ((st = state_init(p, s)) != BERTH_OK) {
     berth_i_sim_state_release(p, s);
     return st;
@@ -66,60 +64,26 @@ static size_t log_length(const berth_i_sim_plan *p) {
 
 berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t n = (size_t)p->n_ops;
-  berth_i_trace *t = berth_i_zalloc(p->ctx, 1, sizeof *t);
-  if (!t) return berth_i_nomem(p->ctx);
+  berth_i_trace *t = berth_i_pool_zalloc(&s->kept, 1, sizeof *t);
+  berth_status st;
+  if (!t) return berth_i_pool_status(&s->kept);
   s->trace = t;
-  t->start = berth_i_alloc(p->ctx, n, sizeof *t->start);
-  t->finish = berth_i_alloc(p->ctx, n, sizeof *t->finish);
-  t->cause = berth_i_alloc(p->ctx, n, sizeof *t->cause);
-  t->log = berth_i_alloc(p->ctx, log_length(p), sizeof *t->log);
-  t->sent = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->sent);
-  if (!t->start || !t->finish || !t->cause || !t->log || !t->sent) return berth_i_nomem(p->ctx);
-  if (p->preempt && !(t->stretch = berth_i_alloc(p->ctx, 2 * most_stretches(p), sizeof *t->stretch))) {
-    return berth_i_nomem(p->ctx);
-  }
-  if (p->o.split_windows && !(t->window = berth_i_alloc(p->ctx, (size_t)p->n_edges, sizeof *t->window))) {
-    return berth_i_nomem(p->ctx);
-  }
-  return s->memory ? berth_i_memory_trace(p, s->memory) : BERTH_OK;
-}
-
-void berth_i_sim_trace_release(const berth_i_sim_plan *p, berth_i_trace *t) {
-  size_t n = (size_t)p->n_ops;
-  if (!t) return;
-  berth_i_free(p->ctx, t->start, n, sizeof *t->start);
-  berth_i_free(p->ctx, t->finish, n, sizeof *t->finish);
-  berth_i_free(p->ctx, t->cause, n, sizeof *t->cause);
-  berth_i_free(p->ctx, t->log, log_length(p), sizeof *t->log);
-  berth_i_free(p->ctx, t->sent, (size_t)p->n_edges, sizeof *t->sent);
-  berth_i_free(p->ctx, t->stretch, 2 * most_stretches(p), sizeof *t->stretch);
-  berth_i_free(p->ctx, t->window, (size_t)p->n_edges, sizeof *t->window);
-  berth_i_free(p->ctx, t, 1, sizeof *t);
+  t->start = berth_i_pool_alloc(&s->kept, n, sizeof *t->start);
+  t->finish = berth_i_pool_alloc(&s->kept, n, sizeof *t->finish);
+  t->cause = berth_i_pool_alloc(&s->kept, n, sizeof *t->cause);
+  t->log = berth_i_pool_alloc(&s->kept, log_length(p), sizeof *t->log);
+  t->sent = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->sent);
+  if (p->preempt) t->stretch = berth_i_pool_alloc(&s->kept, 2 * most_stretches(p), sizeof *t->stretch);
+  if (p->o.split_windows) t->window = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->window);
+  if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || !s->memory) return st;
+  return berth_i_memory_trace(p, s);
 }
 
 void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  size_t n = (size_t)p->n_ops, m = (size_t)p->n_edges;
   if (!s) return;
-  berth_i_free(p->ctx, s->ops, n, sizeof *s->ops);
-  berth_i_free(p->ctx, s->dev, (size_t)p->n_devices, sizeof *s->dev);
-  berth_i_free(p->ctx, s->pending, n, sizeof *s->pending);
-  berth_i_free(p->ctx, s->over, n, sizeof *s->over);
-  berth_i_free(p->ctx, s->ready, n, sizeof *s->ready);
-  berth_i_free(p->ctx, s->order, n, sizeof *s->order);
-  berth_i_free(p->ctx, s->group_device, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
-  berth_i_free(p->ctx, s->lead, m, sizeof *s->lead);
-  berth_i_free(p->ctx, s->lead_of, (size_t)p->n_devices, sizeof *s->lead_of);
-  berth_i_free(p->ctx, s->arrival, m, sizeof *s->arrival);
-  berth_i_free(p->ctx, s->copy, m, sizeof *s->copy);
-  berth_i_slots_release(p, &s->slots);
-  berth_i_links_release(p, &s->links);
-  berth_i_meetings_release(p, &s->meet);
-  berth_i_asides_release(p, &s->asides);
   if (s->queue.slot) berth_i_heap_release(p->ctx, &s->queue);
-  berth_i_tasks_release(p, &s->tasks);
-  berth_i_memory_release(p, s->memory);
-  berth_i_sim_trace_release(p, s->trace);
-  berth_i_free(p->ctx, s, 1, sizeof *s);
+  berth_i_pool_free(&s->kept);
+  berth_i_pool_free(&s->pool);
 }
 
 /* ---- noise ------------------------------------------------------------------------------------- */

@@ -6,19 +6,10 @@
 
 /* ---- life --------------------------------------------------------------------------------------- */
 
-static size_t n_tasks(const berth_i_sim_plan *p) {
-  return (size_t)p->n_ops + (size_t)p->n_edges + (size_t)p->n_collectives;
-}
-
-berth_status berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_tasks *x) {
-  x->later = berth_i_alloc(p->ctx, n_tasks(p), sizeof *x->later);
-  x->now = berth_i_alloc(p->ctx, n_tasks(p), sizeof *x->now);
-  return x->later && x->now ? BERTH_OK : berth_i_nomem(p->ctx);
-}
-
-void berth_i_tasks_release(const berth_i_sim_plan *p, berth_i_tasks *x) {
-  berth_i_free(p->ctx, x->later, n_tasks(p), sizeof *x->later);
-  berth_i_free(p->ctx, x->now, n_tasks(p), sizeof *x->now);
+void berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_tasks *x) {
+  size_t n = (size_t)p->n_ops + (size_t)p->n_edges + (size_t)p->n_collectives;
+  x->later = berth_i_pool_alloc(pool, n, sizeof *x->later);
+  x->now = berth_i_pool_alloc(pool, n, sizeof *x->now);
 }
 
 static void push(berth_i_sim_state *s, double end, int32_t task) {

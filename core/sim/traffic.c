@@ -11,12 +11,10 @@ int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out
 
 /* ---- collectives ------------------------------------------------------------------------------ */
 
-berth_status berth_i_result_meetings(berth_result *r, berth_i_sim_state *s) {
+berth_status berth_i_result_meetings(berth_result *r, const berth_i_sim_state *s) {
   const berth_i_sim_plan *p = r->plan;
   int32_t k;
-  r->meeting_device = s->meet.device;
-  s->meet.device = NULL;
-  if (!(r->meetings = berth_i_alloc(r->ctx, (size_t)p->n_collectives, sizeof *r->meetings))) return berth_i_nomem(r->ctx);
+  if (!(r->meetings = berth_i_pool_alloc(&r->pool, (size_t)p->n_collectives, sizeof *r->meetings))) return berth_i_nomem(r->ctx);
   for (k = 0; k < p->n_collectives; k++) {
     const berth_i_meeting *x = &s->meet.one[k];
     berth_collective_run *y = &r->meetings[k];
@@ -113,15 +111,10 @@ typedef struct turn {
 
 BERTH_I_SORT(sort_by_start, turn, BERTH_I_UP(start) BERTH_I_UP(collective))
 
-static turn *sorted_collectives(const berth_result *r) {
+static void sort_collectives(const berth_result *r, turn *t) {
   int32_t k, n = r->plan->n_collectives;
-  turn *t = berth_i_alloc(r->ctx, (size_t)n, sizeof *t);
-  for (k = 0; t && k < n; k++) {
-    t[k].start = r->meetings[k].start;
-    t[k].collective = k;
-  }
-  if (t) sort_by_start(t, (size_t)n);
-  return t;
+  for (k = 0; k < n; k++) t[k] = (turn){ r->meetings[k].start, k };
+  sort_by_start(t, (size_t)n);
 }
 
 static void pass_loads(busy_pass *b, const turn *order) {
@@ -137,14 +130,16 @@ static void pass_loads(busy_pass *b, const turn *order) {
 }
 
 berth_status berth_i_result_links(berth_result *r) {
-  size_t links = (size_t)r->plan->cost->t->n_links, n = (size_t)r->plan->n_collectives;
-  busy_pass b = { r, berth_i_zalloc(r->ctx, links, sizeof *b.until), { 0, 0 } };
-  turn *order = sorted_collectives(r);
-  bool ok = b.until && order;
-  if (ok) pass_loads(&b, order);
-  berth_i_free(r->ctx, b.until, links, sizeof *b.until);
-  berth_i_free(r->ctx, order, n, sizeof *order);
-  return ok ? BERTH_OK : berth_i_nomem(r->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
+  busy_pass b = { r, berth_i_pool_zalloc(&scratch, (size_t)r->plan->cost->t->n_links, sizeof *b.until), { 0, 0 } };
+  turn *order = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_collectives, sizeof *order);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) {
+    sort_collectives(r, order);
+    pass_loads(&b, order);
+  }
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* ---- peak sharing -------------------------------------------------------------------------------------- */
@@ -184,35 +179,30 @@ static void count_on_link(void *ud, int32_t link, double bytes) {
   if (c->now[link] > c->peak[link]) c->peak[link] = c->now[link];
 }
 
-static bool fill_sharing(const berth_result *r, int32_t *peak) {
-  size_t links = (size_t)r->plan->cost->t->n_links, n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives), k, i;
-  edge *e = berth_i_alloc(r->ctx, n, sizeof *e);
-  crowd c = { peak, berth_i_zalloc(r->ctx, links, sizeof *c.now), berth_i_zalloc(r->ctx, links, sizeof *c.seen), 0, 0 };
-  const berth_transfer *x;
-  bool ok = e && c.now && c.seen;
-  berth_result_transfers(r, &x);
-  k = ok ? list_edges(r, x, e) : 0;
-  for (i = 0; i < k; i++) {
-    c.event++;
-    c.step = e[i].starts ? 1 : -1;
-    walk_links(r, x, e[i].load, count_on_link, &c);
-  }
-  berth_i_free(r->ctx, e, n, sizeof *e);
-  berth_i_free(r->ctx, c.now, links, sizeof *c.now);
-  berth_i_free(r->ctx, c.seen, links, sizeof *c.seen);
-  return ok;
-}
-
 const int32_t *berth_result_link_sharing(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
-  size_t links = (size_t)r->plan->cost->t->n_links;
+  size_t links = (size_t)r->plan->cost->t->n_links, n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives), k, i;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
+  const berth_transfer *x;
+  crowd c = { 0 };
+  edge *e;
   if (r->sharing) return r->sharing;
-  cached->sharing = berth_i_zalloc(r->ctx, links, sizeof *r->sharing);
-  if (r->sharing && fill_sharing(r, cached->sharing)) return r->sharing;
-  berth_i_free(r->ctx, cached->sharing, links, sizeof *r->sharing);
-  cached->sharing = NULL;
-  berth_i_nomem(r->ctx);
-  return NULL;
+  e = berth_i_pool_alloc(&scratch, n, sizeof *e);
+  c.peak = berth_i_pool_zalloc(&scratch, links, sizeof *c.peak);
+  c.now = berth_i_pool_zalloc(&scratch, links, sizeof *c.now);
+  c.seen = berth_i_pool_zalloc(&scratch, links, sizeof *c.seen);
+  if (berth_i_pool_status(&scratch) == BERTH_OK) {
+    berth_result_transfers(r, &x);
+    k = list_edges(r, x, e);
+    for (i = 0; i < k; i++) {
+      c.event++;
+      c.step = e[i].starts ? 1 : -1;
+      walk_links(r, x, e[i].load, count_on_link, &c);
+    }
+    cached->sharing = berth_i_result_keep(cached, c.peak, links, sizeof *c.peak);
+  }
+  berth_i_pool_free(&scratch);
+  return r->sharing;
 }
 
 /* ---- exposed and overlapped communication ----------------------------------------------------------------- */
@@ -275,13 +265,18 @@ static void observe(watch *w, berth_overlap *o, const change *c) {
   w->receiving += c->receiving;
 }
 
-static bool fill_overlap(const berth_result *r, berth_overlap *o) {
-  size_t d = (size_t)r->plan->n_devices + 1, i, k;
-  size_t n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats);
-  change *c = berth_i_alloc(r->ctx, n, sizeof *c);
-  watch *w = berth_i_zalloc(r->ctx, d, sizeof *w);
-  bool ok = c && w;
-  if (ok) {
+const berth_overlap *berth_result_overlap(const berth_result *r) {
+  berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
+  size_t d = (size_t)r->plan->n_devices + 1, n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats), i, k;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
+  berth_overlap *o;
+  change *c;
+  watch *w;
+  if (r->overlap) return r->overlap;
+  c = berth_i_pool_alloc(&scratch, n, sizeof *c);
+  w = berth_i_pool_zalloc(&scratch, d, sizeof *w);
+  o = berth_i_pool_zalloc(&scratch, d, sizeof *o);
+  if (berth_i_pool_status(&scratch) == BERTH_OK) {
     k = put_loads(r, c, put_stretches(r, c));
     sort_by_time(c, k);
     for (i = 0; i < k; i++) {
@@ -289,20 +284,8 @@ static bool fill_overlap(const berth_result *r, berth_overlap *o) {
       observe(&w[d - 1], &o[d - 1], &c[i]);
     }
     for (i = 0; i < d; i++) o[i].communication = o[i].exposed + o[i].overlapped;
+    cached->overlap = berth_i_result_keep(cached, o, d, sizeof *o);
   }
-  berth_i_free(r->ctx, c, n, sizeof *c);
-  berth_i_free(r->ctx, w, d, sizeof *w);
-  return ok;
-}
-
-const berth_overlap *berth_result_overlap(const berth_result *r) {
-  berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
-  size_t n = (size_t)r->plan->n_devices + 1;
-  if (r->overlap) return r->overlap;
-  cached->overlap = berth_i_zalloc(r->ctx, n, sizeof *r->overlap);
-  if (r->overlap && fill_overlap(r, cached->overlap)) return r->overlap;
-  berth_i_free(r->ctx, cached->overlap, n, sizeof *r->overlap);
-  cached->overlap = NULL;
-  berth_i_nomem(r->ctx);
-  return NULL;
+  berth_i_pool_free(&scratch);
+  return r->overlap;
 }

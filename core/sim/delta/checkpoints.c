@@ -38,22 +38,21 @@ static void set_steps(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
 static berth_status alloc_states(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
   berth_status st = BERTH_OK;
   int32_t i;
-  if (!(c->at = berth_i_zalloc(p->ctx, (size_t)c->n, sizeof *c->at))) return berth_i_nomem(p->ctx);
+  if (!(c->at = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->at))) return berth_i_nomem(p->ctx);
   for (i = 0; i < c->n && st == BERTH_OK; i++) st = berth_i_sim_state_new(p, &c->at[i]);
   return st;
 }
 
 static berth_status alloc_lists(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
   size_t n = (size_t)p->n_ops, ends = (size_t)n_ends(p);
-  c->ended = berth_i_alloc(p->ctx, ends, sizeof *c->ended);
-  c->ended_now = berth_i_alloc(p->ctx, ends, sizeof *c->ended_now);
-  c->rank = berth_i_alloc(p->ctx, ends, sizeof *c->rank);
-  c->device = berth_i_alloc(p->ctx, n, sizeof *c->device);
-  c->watch.left = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *c->watch.left);
-  if (!c->ended || !c->ended_now || !c->rank || !c->device || !c->watch.left) return berth_i_nomem(p->ctx);
-  if (p->forward_of && !(c->backward_of = berth_i_alloc(p->ctx, n, sizeof *c->backward_of))) return berth_i_nomem(p->ctx);
-  if (p->o.sequence && !(c->turn = berth_i_alloc(p->ctx, n, sizeof *c->turn))) return berth_i_nomem(p->ctx);
-  return BERTH_OK;
+  c->ended = berth_i_pool_alloc(&c->pool, ends, sizeof *c->ended);
+  c->ended_now = berth_i_pool_alloc(&c->pool, ends, sizeof *c->ended_now);
+  c->rank = berth_i_pool_alloc(&c->pool, ends, sizeof *c->rank);
+  c->device = berth_i_pool_alloc(&c->pool, n, sizeof *c->device);
+  c->watch.left = berth_i_pool_alloc(&c->pool, (size_t)p->n_devices, sizeof *c->watch.left);
+  if (p->forward_of) c->backward_of = berth_i_pool_alloc(&c->pool, n, sizeof *c->backward_of);
+  if (p->o.sequence) c->turn = berth_i_pool_alloc(&c->pool, n, sizeof *c->turn);
+  return berth_i_pool_status(&c->pool);
 }
 
 static void fill_lists(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
@@ -66,34 +65,23 @@ static void fill_lists(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
 }
 
 berth_status berth_i_checkpoints_new(const berth_i_sim_plan *p, berth_i_checkpoints **out) {
-  berth_i_checkpoints *c = berth_i_zalloc(p->ctx, 1, sizeof *c);
+  berth_i_checkpoints *c = berth_i_pool_object(p->ctx, sizeof *c);
   berth_status st;
   if (!c) return berth_i_nomem(p->ctx);
   *out = c;
   set_steps(p, c);
   if ((st = alloc_lists(p, c)) != BERTH_OK) return st;
   fill_lists(p, c);
-  if ((st = berth_i_graft_init(p, &c->graft)) != BERTH_OK) return st;
-  if ((st = berth_i_paths_init(p, &c->paths)) != BERTH_OK) return st;
+  if ((st = berth_i_graft_init(p, &c->pool, &c->graft)) != BERTH_OK) return st;
+  if ((st = berth_i_paths_init(p, &c->pool, &c->paths)) != BERTH_OK) return st;
   return alloc_states(p, c);
 }
 
 void berth_i_checkpoints_release(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
-  size_t n = (size_t)p->n_ops, ends = (size_t)n_ends(p);
   int32_t i;
   if (!c) return;
   for (i = 0; c->at && i < c->n; i++) berth_i_sim_state_release(p, c->at[i]);
-  berth_i_free(p->ctx, c->at, (size_t)c->n, sizeof *c->at);
-  berth_i_free(p->ctx, c->ended, ends, sizeof *c->ended);
-  berth_i_free(p->ctx, c->ended_now, ends, sizeof *c->ended_now);
-  berth_i_free(p->ctx, c->rank, ends, sizeof *c->rank);
-  berth_i_free(p->ctx, c->device, n, sizeof *c->device);
-  berth_i_free(p->ctx, c->watch.left, (size_t)p->n_devices, sizeof *c->watch.left);
-  berth_i_free(p->ctx, c->backward_of, n, sizeof *c->backward_of);
-  berth_i_free(p->ctx, c->turn, n, sizeof *c->turn);
-  berth_i_graft_free(p, &c->graft);
-  berth_i_paths_free(p, &c->paths);
-  berth_i_free(p->ctx, c, 1, sizeof *c);
+  berth_i_pool_free(&c->pool);
 }
 
 /* ---- where moves begin to matter: the number of ends before ---------------------------------------------- */

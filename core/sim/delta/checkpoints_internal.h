@@ -17,6 +17,7 @@ typedef struct berth_i_paths {
 } berth_i_paths;
 
 struct berth_i_checkpoints {
+  berth_i_pool pool;
   berth_i_sim_state **at; /* [n] states of the base, or one before it, at `step`, 2 `step`, ... ends */
   int32_t *ended, *ended_now; /* [n_ops + n_collectives] in order, of the base and of the run in hand */
   int32_t *rank;          /* [n_ops + n_collectives] place in `ended` */
@@ -31,8 +32,7 @@ struct berth_i_checkpoints {
   int32_t from;           /* ends before which the run in hand is the base's */
 };
 
-berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_paths *x);
-void berth_i_paths_free(const berth_i_sim_plan *p, berth_i_paths *x);
+berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_paths *x);
 /** Those of the moved placement, until _back or _keep.  @param base devices, if they are not known */
 const double *berth_i_paths_move(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *base,
                                  const berth_i_moves *m);

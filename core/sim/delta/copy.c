@@ -12,34 +12,22 @@ static void copy(void *to, const void *from, size_t n, size_t size) {
 
 /* ---- scratch ----------------------------------------------------------------------------------- */
 
-berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_graft *x) {
+berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_graft *x) {
+  berth_status st;
   size_t n = (size_t)p->n_ops;
-  x->op = berth_i_alloc(p->ctx, n, sizeof *x->op);
-  x->source = berth_i_alloc(p->ctx, n, sizeof *x->source);
-  x->is_source = berth_i_zalloc(p->ctx, n, 1);
-  x->is_forward = berth_i_zalloc(p->ctx, n, 1);
-  x->lead_of = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *x->lead_of);
-  x->shift = berth_i_zalloc(p->ctx, (size_t)p->n_devices, sizeof *x->shift);
-  x->next = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *x->next);
-  if (!x->op || !x->source || !x->is_source || !x->is_forward || !x->lead_of || !x->shift || !x->next) {
-    return berth_i_nomem(p->ctx);
-  }
+  x->op = berth_i_pool_alloc(pool, n, sizeof *x->op);
+  x->source = berth_i_pool_alloc(pool, n, sizeof *x->source);
+  x->is_source = berth_i_pool_zalloc(pool, n, 1);
+  x->is_forward = berth_i_pool_zalloc(pool, n, 1);
+  x->lead_of = berth_i_pool_alloc(pool, (size_t)p->n_devices, sizeof *x->lead_of);
+  x->shift = berth_i_pool_zalloc(pool, (size_t)p->n_devices, sizeof *x->shift);
+  x->next = berth_i_pool_alloc(pool, (size_t)p->n_devices, sizeof *x->next);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   for (size_t i = 0; p->forward_of && i < n; i++) {
     if (p->forward_of[i] != BERTH_NONE) x->is_forward[p->forward_of[i]] = 1;
   }
   x->whole = berth_i_graft_counts_whole(p);
   return BERTH_OK;
-}
-
-void berth_i_graft_free(const berth_i_sim_plan *p, berth_i_graft *x) {
-  size_t n = (size_t)p->n_ops;
-  berth_i_free(p->ctx, x->op, n, sizeof *x->op);
-  berth_i_free(p->ctx, x->source, n, sizeof *x->source);
-  berth_i_free(p->ctx, x->is_source, n, 1);
-  berth_i_free(p->ctx, x->is_forward, n, 1);
-  berth_i_free(p->ctx, x->lead_of, (size_t)p->n_devices, sizeof *x->lead_of);
-  berth_i_free(p->ctx, x->shift, (size_t)p->n_devices, sizeof *x->shift);
-  berth_i_free(p->ctx, x->next, (size_t)p->n_devices, sizeof *x->next);
 }
 
 /* ---- parameters: levels shift, exactly if all bytes are whole ------------------------------------- */

@@ -17,9 +17,8 @@ typedef struct berth_i_graft {
   bool whole;           /* all bytes are whole numbers and add up exactly in any order */
 } berth_i_graft;
 
-/** May be freed if it failed; x is zeroed. */
-berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_graft *x);
-void berth_i_graft_free(const berth_i_sim_plan *p, berth_i_graft *x);
+/** x is zeroed. */
+berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_graft *x);
 /** Memory allows for it: what is held differs by whole bytes, and has not run out where it differs. */
 bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s, const int32_t *device);
 /** dst becomes what src would be on these devices. Of ops whose device differs no producer has ended and nothing has been asked

@@ -1,5 +1,5 @@
 /* Tries: a base, what moves, and the quickest way to its times; memory only for what is not refused by them. */
-#include "delta_internal.h"
+#include "rewind_internal.h"
 
 /* ---- plans ------------------------------------------------------------------------------------ */
 
@@ -34,12 +34,13 @@ bool berth_i_delta_pays(const berth_i_sim_plan *p, const berth_i_sim_plan *fast)
 static berth_status init_groups(berth_i_delta *d) {
   const berth_graph *g = d->plan->cost->g;
   size_t groups = (size_t)g->n_groups;
+  berth_status st;
   int32_t i;
   if (!g->group) return BERTH_OK;
-  d->group_size = berth_i_zalloc(d->plan->ctx, groups, sizeof *d->group_size);
-  d->group_moved = berth_i_zalloc(d->plan->ctx, groups, sizeof *d->group_moved);
-  d->group_first = berth_i_alloc(d->plan->ctx, groups, sizeof *d->group_first);
-  if (!d->group_size || !d->group_moved || !d->group_first) return berth_i_nomem(d->plan->ctx);
+  d->group_size = berth_i_pool_zalloc(&d->pool, groups, sizeof *d->group_size);
+  d->group_moved = berth_i_pool_zalloc(&d->pool, groups, sizeof *d->group_moved);
+  d->group_first = berth_i_pool_alloc(&d->pool, groups, sizeof *d->group_first);
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (i = 0; i < g->n_ops; i++) {
     if (g->group[i] != BERTH_NONE && d->group_size[g->group[i]]++ == 0) d->group_first[g->group[i]] = i;
   }
@@ -54,11 +55,11 @@ static bool needs_checkpoints(const berth_i_delta *d) {
 static berth_status init(berth_i_delta *d) {
   size_t n = (size_t)d->plan->n_ops;
   berth_status st;
-  d->device = berth_i_alloc(d->plan->ctx, n, sizeof *d->device);
-  d->moved = berth_i_alloc(d->plan->ctx, n, sizeof *d->moved);
-  d->before = berth_i_alloc(d->plan->ctx, n, sizeof *d->before);
-  d->is_moved = berth_i_zalloc(d->plan->ctx, n, sizeof *d->is_moved);
-  if (!d->device || !d->moved || !d->before || !d->is_moved) return berth_i_nomem(d->plan->ctx);
+  d->device = berth_i_pool_alloc(&d->pool, n, sizeof *d->device);
+  d->moved = berth_i_pool_alloc(&d->pool, n, sizeof *d->moved);
+  d->before = berth_i_pool_alloc(&d->pool, n, sizeof *d->before);
+  d->is_moved = berth_i_pool_zalloc(&d->pool, n, sizeof *d->is_moved);
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   if ((st = init_groups(d)) != BERTH_OK) return st;
   if (needs_checkpoints(d) && (st = berth_i_checkpoints_new(d->plan, &d->checkpoints)) != BERTH_OK) return st;
   if (!berth_i_rewind_goes(d->fast)) return BERTH_OK;
@@ -68,7 +69,7 @@ static berth_status init(berth_i_delta *d) {
 
 berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast, berth_i_sim_state *state,
                                berth_i_delta **out) {
-  berth_i_delta *d = berth_i_zalloc(p->ctx, 1, sizeof *d);
+  berth_i_delta *d = berth_i_pool_object(p->ctx, sizeof *d);
   berth_status st;
   if (!d) return berth_i_nomem(p->ctx);
   d->plan = p;
@@ -80,23 +81,11 @@ berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan
 }
 
 void berth_i_delta_release(berth_i_delta *d) {
-  size_t n, groups;
-  berth_ctx *ctx;
   if (!d) return;
-  ctx = d->plan->ctx;
-  n = (size_t)d->plan->n_ops;
-  groups = (size_t)d->plan->cost->g->n_groups;
-  berth_i_rewind_release(d->fast, d->rewind);
+  if (d->rewind) berth_i_pool_free(&d->rewind->pool);
   berth_i_checkpoints_release(d->plan, d->checkpoints);
   berth_i_sim_state_release(d->fast, d->quick);
-  berth_i_free(ctx, d->device, n, sizeof *d->device);
-  berth_i_free(ctx, d->moved, n, sizeof *d->moved);
-  berth_i_free(ctx, d->before, n, sizeof *d->before);
-  berth_i_free(ctx, d->is_moved, n, sizeof *d->is_moved);
-  berth_i_free(ctx, d->group_size, groups, sizeof *d->group_size);
-  berth_i_free(ctx, d->group_moved, groups, sizeof *d->group_moved);
-  berth_i_free(ctx, d->group_first, groups, sizeof *d->group_first);
-  berth_i_free(ctx, d, 1, sizeof *d);
+  berth_i_pool_free(&d->pool);
 }
 
 /* ---- verdicts --------------------------------------------------------------------------------------- */

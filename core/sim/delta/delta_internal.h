@@ -16,8 +16,8 @@ typedef struct berth_i_moves {
 
 /** The plan is one of those; it has tails and inputs, and ops. */
 bool berth_i_rewind_goes(const berth_i_sim_plan *p);
+/** To be freed with its pool, if it failed, too. */
 berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out);
-void berth_i_rewind_release(const berth_i_sim_plan *p, berth_i_rewind *r);
 /** Runs from the start; s has been reset. To be accepted.  @return false: it stopped short */
 bool berth_i_rewind_base(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s);
 /** The run of the moved placement, from where the moves begin to matter; the state is that of the last run.
@@ -53,6 +53,7 @@ void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *
 /* ---- tries ------------------------------------------------------------------------------------ */
 
 typedef struct berth_i_delta {
+  berth_i_pool pool;
   const berth_i_sim_plan *plan, *fast; /* fast: times alone; the plan itself if it has no memory to account for */
   berth_i_sim_state *state;            /* of the plan; borrowed */
   berth_i_sim_state *quick;            /* of fast; NULL: there is nothing to rewind */

@@ -3,26 +3,18 @@
 #include "checkpoints_internal.h"
 #include "rewind_internal.h"
 
-berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_paths *x) {
+berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_paths *x) {
   size_t n = (size_t)p->n_ops;
+  berth_status st;
   int32_t i;
-  x->tail = berth_i_alloc(p->ctx, n, sizeof *x->tail);
-  x->rank = berth_i_alloc(p->ctx, n, sizeof *x->rank);
-  x->op = berth_i_alloc(p->ctx, n, sizeof *x->op);
-  x->before = berth_i_alloc(p->ctx, n, sizeof *x->before);
-  x->flagged = berth_i_zalloc(p->ctx, n, 1);
-  if (!x->tail || !x->rank || !x->op || !x->before || !x->flagged) return berth_i_nomem(p->ctx);
+  x->tail = berth_i_pool_alloc(pool, n, sizeof *x->tail);
+  x->rank = berth_i_pool_alloc(pool, n, sizeof *x->rank);
+  x->op = berth_i_pool_alloc(pool, n, sizeof *x->op);
+  x->before = berth_i_pool_alloc(pool, n, sizeof *x->before);
+  x->flagged = berth_i_pool_zalloc(pool, n, 1);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   for (i = 0; i < p->n_ops; i++) x->rank[p->cost->g->topo[i]] = i;
   return BERTH_OK;
-}
-
-void berth_i_paths_free(const berth_i_sim_plan *p, berth_i_paths *x) {
-  size_t n = (size_t)p->n_ops;
-  berth_i_free(p->ctx, x->tail, n, sizeof *x->tail);
-  berth_i_free(p->ctx, x->rank, n, sizeof *x->rank);
-  berth_i_free(p->ctx, x->op, n, sizeof *x->op);
-  berth_i_free(p->ctx, x->before, n, sizeof *x->before);
-  berth_i_free(p->ctx, x->flagged, n, 1);
 }
 
 static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *device) {

@@ -19,61 +19,33 @@ bool berth_i_rewind_goes(const berth_i_sim_plan *p) {
 
 berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out) {
   size_t n = (size_t)p->n_ops, d = (size_t)p->n_devices, marks = n_marks(p);
-  berth_i_rewind *r = berth_i_zalloc(p->ctx, 1, sizeof *r);
+  berth_i_rewind *r = berth_i_pool_object(p->ctx, sizeof *r);
+  berth_status st;
   if (!r) return berth_i_nomem(p->ctx);
   *out = r;
   r->step = step_of(p);
-  r->notes.at = berth_i_alloc(p->ctx, 2 * n, sizeof *r->notes.at);
-  r->notes.seq = berth_i_alloc(p->ctx, 2 * n, sizeof *r->notes.seq);
-  r->notes.left = berth_i_alloc(p->ctx, d, sizeof *r->notes.left);
-  r->at = berth_i_alloc(p->ctx, 2 * n, sizeof *r->at);
-  r->seq = berth_i_alloc(p->ctx, 2 * n, sizeof *r->seq);
-  r->op = berth_i_alloc(p->ctx, n, sizeof *r->op);
-  r->on = berth_i_alloc(p->ctx, marks * d, sizeof *r->on);
-  r->begun = berth_i_alloc(p->ctx, marks * d, sizeof *r->begun);
-  r->ended = berth_i_alloc(p->ctx, marks, sizeof *r->ended);
-  r->load = berth_i_alloc(p->ctx, d, sizeof *r->load);
-  r->load_moved = berth_i_alloc(p->ctx, d, sizeof *r->load_moved);
-  r->count = berth_i_alloc(p->ctx, d, sizeof *r->count);
-  r->count_moved = berth_i_alloc(p->ctx, d, sizeof *r->count_moved);
-  r->run = berth_i_alloc(p->ctx, d, sizeof *r->run);
-  r->tail = berth_i_alloc(p->ctx, n, sizeof *r->tail);
-  r->rank = berth_i_alloc(p->ctx, n, sizeof *r->rank);
-  r->set = berth_i_alloc(p->ctx, n, sizeof *r->set);
-  r->tail_before = berth_i_alloc(p->ctx, n, sizeof *r->tail_before);
-  r->in_set = berth_i_zalloc(p->ctx, n, sizeof *r->in_set);
-  if (!r->notes.at || !r->notes.seq || !r->notes.left || !r->at || !r->seq || !r->op || !r->on || !r->begun || !r->ended ||
-      !r->load || !r->load_moved || !r->count || !r->count_moved || !r->run || !r->tail || !r->rank || !r->set ||
-      !r->tail_before || !r->in_set) {
-    return berth_i_nomem(p->ctx);
-  }
+  r->notes.at = berth_i_pool_alloc(&r->pool, 2 * n, sizeof *r->notes.at);
+  r->notes.seq = berth_i_pool_alloc(&r->pool, 2 * n, sizeof *r->notes.seq);
+  r->notes.left = berth_i_pool_alloc(&r->pool, d, sizeof *r->notes.left);
+  r->at = berth_i_pool_alloc(&r->pool, 2 * n, sizeof *r->at);
+  r->seq = berth_i_pool_alloc(&r->pool, 2 * n, sizeof *r->seq);
+  r->op = berth_i_pool_alloc(&r->pool, n, sizeof *r->op);
+  r->on = berth_i_pool_alloc(&r->pool, marks * d, sizeof *r->on);
+  r->begun = berth_i_pool_alloc(&r->pool, marks * d, sizeof *r->begun);
+  r->ended = berth_i_pool_alloc(&r->pool, marks, sizeof *r->ended);
+  r->load = berth_i_pool_alloc(&r->pool, d, sizeof *r->load);
+  r->load_moved = berth_i_pool_alloc(&r->pool, d, sizeof *r->load_moved);
+  r->count = berth_i_pool_alloc(&r->pool, d, sizeof *r->count);
+  r->count_moved = berth_i_pool_alloc(&r->pool, d, sizeof *r->count_moved);
+  r->run = berth_i_pool_alloc(&r->pool, d, sizeof *r->run);
+  r->tail = berth_i_pool_alloc(&r->pool, n, sizeof *r->tail);
+  r->rank = berth_i_pool_alloc(&r->pool, n, sizeof *r->rank);
+  r->set = berth_i_pool_alloc(&r->pool, n, sizeof *r->set);
+  r->tail_before = berth_i_pool_alloc(&r->pool, n, sizeof *r->tail_before);
+  r->in_set = berth_i_pool_zalloc(&r->pool, n, sizeof *r->in_set);
+  if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   berth_i_rewind_ranks(p, r);
   return BERTH_OK;
-}
-
-void berth_i_rewind_release(const berth_i_sim_plan *p, berth_i_rewind *r) {
-  size_t n = (size_t)p->n_ops, d = (size_t)p->n_devices, marks = n_marks(p);
-  if (!r) return;
-  berth_i_free(p->ctx, r->notes.at, 2 * n, sizeof *r->notes.at);
-  berth_i_free(p->ctx, r->notes.seq, 2 * n, sizeof *r->notes.seq);
-  berth_i_free(p->ctx, r->notes.left, d, sizeof *r->notes.left);
-  berth_i_free(p->ctx, r->at, 2 * n, sizeof *r->at);
-  berth_i_free(p->ctx, r->seq, 2 * n, sizeof *r->seq);
-  berth_i_free(p->ctx, r->op, n, sizeof *r->op);
-  berth_i_free(p->ctx, r->on, marks * d, sizeof *r->on);
-  berth_i_free(p->ctx, r->begun, marks * d, sizeof *r->begun);
-  berth_i_free(p->ctx, r->ended, marks, sizeof *r->ended);
-  berth_i_free(p->ctx, r->load, d, sizeof *r->load);
-  berth_i_free(p->ctx, r->load_moved, d, sizeof *r->load_moved);
-  berth_i_free(p->ctx, r->count, d, sizeof *r->count);
-  berth_i_free(p->ctx, r->count_moved, d, sizeof *r->count_moved);
-  berth_i_free(p->ctx, r->run, d, sizeof *r->run);
-  berth_i_free(p->ctx, r->tail, n, sizeof *r->tail);
-  berth_i_free(p->ctx, r->rank, n, sizeof *r->rank);
-  berth_i_free(p->ctx, r->set, n, sizeof *r->set);
-  berth_i_free(p->ctx, r->tail_before, n, sizeof *r->tail_before);
-  berth_i_free(p->ctx, r->in_set, n, sizeof *r->in_set);
-  berth_i_free(p->ctx, r, 1, sizeof *r);
 }
 
 /* ---- small things -------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ typedef struct berth_i_record {
 } berth_i_record;
 
 struct berth_i_rewind {
+  berth_i_pool pool;
   berth_i_notes notes;      /* the run in hand; from `from` on */
   int32_t *at;              /* [2 * n_ops] log of the base */
   uint32_t *seq;            /* [2 * n_ops] */

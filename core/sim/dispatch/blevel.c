@@ -3,17 +3,16 @@
 
 static berth_status prepare(berth_cost *cost, const berth_sim_options *o, double *key) {
   const berth_graph *g = cost->g;
-  size_t n = (size_t)g->n_ops, m = (size_t)g->n_tensors;
-  double *comp = berth_i_alloc(cost->ctx, n, sizeof *comp);
-  double *comm = berth_i_alloc(cost->ctx, m, sizeof *comm);
-  berth_status st = comp && comm ? BERTH_OK : berth_i_nomem(cost->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
+  double *comp = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *comp);
+  double *comm = berth_i_pool_alloc(&scratch, (size_t)g->n_tensors, sizeof *comm);
+  berth_status st = berth_i_pool_status(&scratch);
   (void)o;
   if (st == BERTH_OK) st = berth_cost_mean_ops(cost, comp);
   if (st == BERTH_OK) st = berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, comm);
   if (st == BERTH_OK) st = berth_b_level(g, comp, comm, key);
   for (int32_t i = 0; st == BERTH_OK && i < g->n_ops; i++) key[i] = -key[i];
-  berth_i_free(cost->ctx, comp, n, sizeof *comp);
-  berth_i_free(cost->ctx, comm, m, sizeof *comm);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

@@ -38,44 +38,22 @@ static size_t n_active(const berth_i_sim_plan *p) { return (size_t)p->classes->a
 
 static size_t most_flows(const berth_i_sim_plan *p) { return (size_t)p->n_edges + (size_t)p->n_flows; }
 
-berth_status berth_i_fair_new(const berth_i_sim_plan *p, berth_i_fair **out) {
+berth_i_fair *berth_i_fair_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
   size_t n = (size_t)p->classes->n, m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
-  berth_i_fair *f = berth_i_zalloc(p->ctx, 1, sizeof *f);
-  if (!f) return berth_i_nomem(p->ctx);
-  *out = f;
-  f->k = berth_i_alloc(p->ctx, n, sizeof *f->k);
-  f->flow = berth_i_alloc(p->ctx, most_flows(p), sizeof *f->flow);
-  f->waiting = berth_i_alloc(p->ctx, m + (size_t)p->n_collectives, sizeof *f->waiting);
-  f->link = berth_i_alloc(p->ctx, links, sizeof *f->link);
-  f->active = berth_i_alloc(p->ctx, n_active(p), sizeof *f->active);
-  f->place = berth_i_alloc(p->ctx, n_active(p), sizeof *f->place);
-  f->changed = berth_i_alloc(p->ctx, links, sizeof *f->changed);
-  f->links = berth_i_alloc(p->ctx, links, sizeof *f->links);
-  f->classes = berth_i_alloc(p->ctx, n, sizeof *f->classes);
-  f->record = berth_i_alloc(p->ctx, m, sizeof *f->record);
-  if (!f->k || !f->flow || !f->waiting || !f->link || !f->active || !f->place || !f->changed || !f->links || !f->classes ||
-      !f->record) {
-    return berth_i_nomem(p->ctx);
-  }
-  return berth_i_slots_init(p, &f->ends, n > 0 ? (int32_t)n : 1);
-}
-
-void berth_i_fair_release(const berth_i_sim_plan *p, berth_i_fair *f) {
-  size_t n, m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
-  if (!f) return;
-  n = (size_t)p->classes->n;
-  berth_i_free(p->ctx, f->k, n, sizeof *f->k);
-  berth_i_free(p->ctx, f->flow, most_flows(p), sizeof *f->flow);
-  berth_i_free(p->ctx, f->waiting, m + (size_t)p->n_collectives, sizeof *f->waiting);
-  berth_i_free(p->ctx, f->link, links, sizeof *f->link);
-  berth_i_free(p->ctx, f->active, n_active(p), sizeof *f->active);
-  berth_i_free(p->ctx, f->place, n_active(p), sizeof *f->place);
-  berth_i_free(p->ctx, f->changed, links, sizeof *f->changed);
-  berth_i_free(p->ctx, f->links, links, sizeof *f->links);
-  berth_i_free(p->ctx, f->classes, n, sizeof *f->classes);
-  berth_i_free(p->ctx, f->record, m, sizeof *f->record);
-  berth_i_slots_release(p, &f->ends);
-  berth_i_free(p->ctx, f, 1, sizeof *f);
+  berth_i_fair *f = berth_i_pool_zalloc(pool, 1, sizeof *f);
+  if (!f) return NULL;
+  f->k = berth_i_pool_alloc(pool, n, sizeof *f->k);
+  f->flow = berth_i_pool_alloc(pool, most_flows(p), sizeof *f->flow);
+  f->waiting = berth_i_pool_alloc(pool, m + (size_t)p->n_collectives, sizeof *f->waiting);
+  f->link = berth_i_pool_alloc(pool, links, sizeof *f->link);
+  f->active = berth_i_pool_alloc(pool, n_active(p), sizeof *f->active);
+  f->place = berth_i_pool_alloc(pool, n_active(p), sizeof *f->place);
+  f->changed = berth_i_pool_alloc(pool, links, sizeof *f->changed);
+  f->links = berth_i_pool_alloc(pool, links, sizeof *f->links);
+  f->classes = berth_i_pool_alloc(pool, n, sizeof *f->classes);
+  f->record = berth_i_pool_alloc(pool, m, sizeof *f->record);
+  berth_i_slots_init(pool, &f->ends, n > 0 ? (int32_t)n : 1);
+  return f;
 }
 
 static int32_t class_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {

@@ -3,7 +3,7 @@
 #include "sim/sim_internal.h"
 
 typedef struct making {
-  const berth_i_sim_plan *p;
+  berth_i_sim_plan *p;
   berth_i_classes *c;
   int32_t *table;       /* [width] classes by hash; BERTH_NONE */
   uint32_t width;
@@ -11,17 +11,6 @@ typedef struct making {
   uint8_t *on;          /* [n_links] */
   size_t cap_at, cap_link;
 } making;
-
-void berth_i_classes_release(const berth_i_sim_plan *p, berth_i_classes *c) {
-  size_t d = (size_t)p->n_devices;
-  if (!c) return;
-  berth_i_free(p->ctx, c->of_pair, d * d, sizeof *c->of_pair);
-  if (c->owner) berth_i_free(p->ctx, c->owner, (size_t)c->at[c->n], sizeof *c->owner);
-  berth_i_free(p->ctx, c->at, c->cap_at, sizeof *c->at);
-  berth_i_free(p->ctx, c->link, c->cap_link, sizeof *c->link);
-  berth_i_free(p->ctx, c->on_link, (size_t)p->cost->t->n_links + 1, sizeof *c->on_link);
-  berth_i_free(p->ctx, c, 1, sizeof *c);
-}
 
 /* @return how many; a link that the route crosses twice counts once */
 static int32_t finite_links(making *m, int32_t src, int32_t dst) {
@@ -51,9 +40,9 @@ static bool same_links(const berth_i_classes *c, int32_t k, const int32_t *links
 
 static berth_status add_class(making *m, int32_t n) {
   berth_i_classes *c = m->c;
-  berth_status st = berth_i_grow(m->p->ctx, (void **)&c->at, &c->cap_at, (size_t)c->n + 2, sizeof *c->at);
+  berth_status st = berth_i_pool_grow(&m->p->pool, (void **)&c->at, &m->cap_at, (size_t)c->n + 2, sizeof *c->at);
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(m->p->ctx, (void **)&c->link, &c->cap_link, (size_t)c->at[c->n] + (size_t)n, sizeof *c->link);
+  st = berth_i_pool_grow(&m->p->pool, (void **)&c->link, &m->cap_link, (size_t)c->at[c->n] + (size_t)n, sizeof *c->link);
   if (st != BERTH_OK) return st;
   memcpy(&c->link[c->at[c->n]], m->found, (size_t)n * sizeof *c->link);
   c->at[c->n + 1] = c->at[c->n] + n;
@@ -78,7 +67,7 @@ static berth_status class_of_pair(making *m, int32_t src, int32_t dst, int32_t *
 static berth_status classify(making *m) {
   int32_t d = m->p->n_devices, src, dst;
   berth_status st;
-  if ((st = berth_i_grow(m->p->ctx, (void **)&m->c->at, &m->c->cap_at, 1, sizeof *m->c->at)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&m->p->pool, (void **)&m->c->at, &m->cap_at, 1, sizeof *m->c->at)) != BERTH_OK) return st;
   m->c->at[0] = 0;
   for (src = 0; src < d; src++) {
     for (dst = 0; dst < d; dst++) {
@@ -89,9 +78,9 @@ static berth_status classify(making *m) {
   return BERTH_OK;
 }
 
-static berth_status index_links(const berth_i_sim_plan *p, berth_i_classes *c) {
+static berth_status index_links(berth_i_sim_plan *p, berth_i_classes *c) {
   int32_t i, k;
-  if (!(c->owner = berth_i_alloc(p->ctx, (size_t)c->at[c->n], sizeof *c->owner))) return berth_i_nomem(p->ctx);
+  if (!(c->owner = berth_i_pool_alloc(&p->pool, (size_t)c->at[c->n], sizeof *c->owner))) return berth_i_nomem(p->ctx);
   for (k = 0; k < c->n; k++) {
     for (i = c->at[k]; i < c->at[k + 1]; i++) c->owner[i] = k;
   }
@@ -107,31 +96,23 @@ static uint32_t width_for(size_t pairs) {
   return width;
 }
 
-berth_status berth_i_classes_new(const berth_i_sim_plan *p, berth_i_classes **out) {
+berth_status berth_i_classes_new(berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices, links = (size_t)p->cost->t->n_links;
-  berth_status st = BERTH_ENOMEM;
-  making m;
-  uint32_t i;
-  memset(&m, 0, sizeof m);
-  m.p = p;
-  m.width = width_for(d * d);
-  m.table = berth_i_alloc(p->ctx, m.width, sizeof *m.table);
-  m.found = berth_i_alloc(p->ctx, links, sizeof *m.found);
-  m.on = berth_i_zalloc(p->ctx, links, 1);
-  m.c = *out = berth_i_zalloc(p->ctx, 1, sizeof *m.c);
-  if (m.c) {
-    m.c->of_pair = berth_i_alloc(p->ctx, d * d, sizeof *m.c->of_pair);
-    m.c->on_link = berth_i_zalloc(p->ctx, links + 1, sizeof *m.c->on_link);
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
+  making m = { .p = p, .width = width_for(d * d) };
+  berth_status st;
+  m.table = berth_i_pool_alloc(&scratch, m.width, sizeof *m.table);
+  m.found = berth_i_pool_alloc(&scratch, links, sizeof *m.found);
+  m.on = berth_i_pool_zalloc(&scratch, links, 1);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  if ((m.c = p->classes = berth_i_pool_zalloc(&p->pool, 1, sizeof *m.c))) {
+    m.c->of_pair = berth_i_pool_alloc(&p->pool, d * d, sizeof *m.c->of_pair);
+    m.c->on_link = berth_i_pool_zalloc(&p->pool, links + 1, sizeof *m.c->on_link);
   }
-  if (!m.table || !m.found || !m.on || !m.c || !m.c->of_pair || !m.c->on_link) {
-    berth_i_nomem(p->ctx);
-    goto done;
-  }
-  for (i = 0; i < m.width; i++) m.table[i] = BERTH_NONE;
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) goto done;
+  for (uint32_t i = 0; i < m.width; i++) m.table[i] = BERTH_NONE;
   if ((st = classify(&m)) == BERTH_OK) st = index_links(p, m.c);
 done:
-  berth_i_free(p->ctx, m.table, m.width, sizeof *m.table);
-  berth_i_free(p->ctx, m.found, links, sizeof *m.found);
-  berth_i_free(p->ctx, m.on, links, 1);
+  berth_i_pool_free(&scratch);
   return st;
 }

@@ -10,53 +10,28 @@ size_t berth_i_links_channels(const berth_i_sim_plan *p) {
   return p->o.links == BERTH_LINKS_PAIR ? d * d : p->o.links == BERTH_LINKS_DUPLEX ? 2 * d : d;
 }
 
-static berth_status queues_init(const berth_i_sim_plan *p, berth_i_links *l) {
+static void queues_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_links *l) {
   size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
-  if (!(l->out_busy = berth_i_alloc(p->ctx, d, 1))) return berth_i_nomem(p->ctx);
-  l->in_busy = p->o.links == BERTH_LINKS_CHANNEL ? l->out_busy : berth_i_alloc(p->ctx, d, 1);
-  l->head = berth_i_alloc(p->ctx, d * d, sizeof *l->head);
-  l->tail = berth_i_alloc(p->ctx, d * d, sizeof *l->tail);
-  l->next = berth_i_alloc(p->ctx, m, sizeof *l->next);
-  l->age = berth_i_alloc(p->ctx, m, sizeof *l->age);
-  l->carried = berth_i_alloc(p->ctx, d, sizeof *l->carried);
-  l->from_waiting = berth_i_alloc(p->ctx, d, sizeof *l->from_waiting);
-  l->to_waiting = berth_i_alloc(p->ctx, d, sizeof *l->to_waiting);
-  l->touched = berth_i_alloc(p->ctx, d, sizeof *l->touched);
-  l->choice = berth_i_alloc(p->ctx, d, sizeof *l->choice);
-  l->is_touched = berth_i_alloc(p->ctx, d, 1);
-  if (!l->in_busy || !l->head || !l->tail || !l->next || !l->age || !l->carried || !l->from_waiting || !l->to_waiting ||
-      !l->touched || !l->choice || !l->is_touched) {
-    return berth_i_nomem(p->ctx);
-  }
-  return BERTH_OK;
+  l->out_busy = berth_i_pool_alloc(pool, d, 1);
+  l->in_busy = p->o.links == BERTH_LINKS_CHANNEL ? l->out_busy : berth_i_pool_alloc(pool, d, 1);
+  l->head = berth_i_pool_alloc(pool, d * d, sizeof *l->head);
+  l->tail = berth_i_pool_alloc(pool, d * d, sizeof *l->tail);
+  l->next = berth_i_pool_alloc(pool, m, sizeof *l->next);
+  l->age = berth_i_pool_alloc(pool, m, sizeof *l->age);
+  l->carried = berth_i_pool_alloc(pool, d, sizeof *l->carried);
+  l->from_waiting = berth_i_pool_alloc(pool, d, sizeof *l->from_waiting);
+  l->to_waiting = berth_i_pool_alloc(pool, d, sizeof *l->to_waiting);
+  l->touched = berth_i_pool_alloc(pool, d, sizeof *l->touched);
+  l->choice = berth_i_pool_alloc(pool, d, sizeof *l->choice);
+  l->is_touched = berth_i_pool_alloc(pool, d, 1);
 }
 
-berth_status berth_i_links_init(const berth_i_sim_plan *p, berth_i_links *l) {
-  if (p->o.links == BERTH_LINKS_ROUTE && p->contended) return berth_i_route_new(p, &l->route);
-  if (p->o.links == BERTH_LINKS_FAIR) return berth_i_fair_new(p, &l->fair);
-  if (p->contended) return queues_init(p, l);
-  if (berth_i_links_channels(p) == 0) return BERTH_OK;
-  l->until = berth_i_alloc(p->ctx, berth_i_links_channels(p), sizeof *l->until);
-  return l->until ? BERTH_OK : berth_i_nomem(p->ctx);
-}
-
-void berth_i_links_release(const berth_i_sim_plan *p, berth_i_links *l) {
-  size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
-  berth_i_route_release(p, l->route);
-  berth_i_fair_release(p, l->fair);
-  berth_i_free(p->ctx, l->until, berth_i_links_channels(p), sizeof *l->until);
-  if (l->in_busy != l->out_busy) berth_i_free(p->ctx, l->in_busy, d, 1);
-  berth_i_free(p->ctx, l->out_busy, d, 1);
-  berth_i_free(p->ctx, l->head, d * d, sizeof *l->head);
-  berth_i_free(p->ctx, l->tail, d * d, sizeof *l->tail);
-  berth_i_free(p->ctx, l->next, m, sizeof *l->next);
-  berth_i_free(p->ctx, l->age, m, sizeof *l->age);
-  berth_i_free(p->ctx, l->carried, d, sizeof *l->carried);
-  berth_i_free(p->ctx, l->from_waiting, d, sizeof *l->from_waiting);
-  berth_i_free(p->ctx, l->to_waiting, d, sizeof *l->to_waiting);
-  berth_i_free(p->ctx, l->touched, d, sizeof *l->touched);
-  berth_i_free(p->ctx, l->choice, d, sizeof *l->choice);
-  berth_i_free(p->ctx, l->is_touched, d, 1);
+void berth_i_links_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_links *l) {
+  size_t channels = berth_i_links_channels(p);
+  if (p->o.links == BERTH_LINKS_ROUTE && p->contended) l->route = berth_i_route_new(p, pool);
+  else if (p->o.links == BERTH_LINKS_FAIR) l->fair = berth_i_fair_new(p, pool);
+  else if (p->contended) queues_init(p, pool, l);
+  else if (channels > 0) l->until = berth_i_pool_alloc(pool, channels, sizeof *l->until);
 }
 
 void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {

@@ -33,47 +33,24 @@ static size_t n_pairs(const berth_i_sim_plan *p) { return (size_t)p->n_devices *
 
 static size_t n_parties(const berth_i_sim_plan *p) { return n_pairs(p) + (size_t)p->n_collectives; }
 
-berth_status berth_i_route_new(const berth_i_sim_plan *p, berth_i_route **out) {
+berth_i_route *berth_i_route_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
   size_t pairs = n_pairs(p), m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
-  berth_i_route *r = berth_i_zalloc(p->ctx, 1, sizeof *r);
-  if (!r) return berth_i_nomem(p->ctx);
-  *out = r;
+  berth_i_route *r = berth_i_pool_zalloc(pool, 1, sizeof *r);
+  if (!r) return NULL;
   r->n_pairs = (int32_t)pairs;
-  r->head = berth_i_alloc(p->ctx, pairs, sizeof *r->head);
-  r->tail = berth_i_alloc(p->ctx, pairs, sizeof *r->tail);
-  r->next = berth_i_alloc(p->ctx, m, sizeof *r->next);
-  r->age = berth_i_alloc(p->ctx, m, sizeof *r->age);
-  r->pair = berth_i_alloc(p->ctx, n_parties(p), sizeof *r->pair);
-  r->met = berth_i_alloc(p->ctx, (size_t)p->n_collectives, sizeof *r->met);
-  r->root = berth_i_alloc(p->ctx, links, sizeof *r->root);
-  r->busy = berth_i_alloc(p->ctx, links, 1);
-  r->is_freed = berth_i_alloc(p->ctx, links, 1);
-  r->freed = berth_i_alloc(p->ctx, links, sizeof *r->freed);
-  r->awake = berth_i_alloc(p->ctx, n_parties(p), sizeof *r->awake);
-  r->under_way = berth_i_alloc(p->ctx, links, sizeof *r->under_way);
-  if (!r->head || !r->tail || !r->next || !r->age || !r->pair || !r->root || !r->busy || !r->is_freed || !r->freed || !r->awake ||
-      !r->under_way || !r->met) {
-    return berth_i_nomem(p->ctx);
-  }
-  return BERTH_OK;
-}
-
-void berth_i_route_release(const berth_i_sim_plan *p, berth_i_route *r) {
-  size_t pairs = n_pairs(p), m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
-  if (!r) return;
-  berth_i_free(p->ctx, r->head, pairs, sizeof *r->head);
-  berth_i_free(p->ctx, r->tail, pairs, sizeof *r->tail);
-  berth_i_free(p->ctx, r->next, m, sizeof *r->next);
-  berth_i_free(p->ctx, r->age, m, sizeof *r->age);
-  berth_i_free(p->ctx, r->pair, n_parties(p), sizeof *r->pair);
-  berth_i_free(p->ctx, r->met, (size_t)p->n_collectives, sizeof *r->met);
-  berth_i_free(p->ctx, r->root, links, sizeof *r->root);
-  berth_i_free(p->ctx, r->busy, links, 1);
-  berth_i_free(p->ctx, r->is_freed, links, 1);
-  berth_i_free(p->ctx, r->freed, links, sizeof *r->freed);
-  berth_i_free(p->ctx, r->awake, n_parties(p), sizeof *r->awake);
-  berth_i_free(p->ctx, r->under_way, links, sizeof *r->under_way);
-  berth_i_free(p->ctx, r, 1, sizeof *r);
+  r->head = berth_i_pool_alloc(pool, pairs, sizeof *r->head);
+  r->tail = berth_i_pool_alloc(pool, pairs, sizeof *r->tail);
+  r->next = berth_i_pool_alloc(pool, m, sizeof *r->next);
+  r->age = berth_i_pool_alloc(pool, m, sizeof *r->age);
+  r->pair = berth_i_pool_alloc(pool, n_parties(p), sizeof *r->pair);
+  r->met = berth_i_pool_alloc(pool, (size_t)p->n_collectives, sizeof *r->met);
+  r->root = berth_i_pool_alloc(pool, links, sizeof *r->root);
+  r->busy = berth_i_pool_alloc(pool, links, 1);
+  r->is_freed = berth_i_pool_alloc(pool, links, 1);
+  r->freed = berth_i_pool_alloc(pool, links, sizeof *r->freed);
+  r->awake = berth_i_pool_alloc(pool, n_parties(p), sizeof *r->awake);
+  r->under_way = berth_i_pool_alloc(pool, links, sizeof *r->under_way);
+  return r;
 }
 
 void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r) {

@@ -31,11 +31,11 @@ static berth_status count_flows(berth_i_sim_plan *p) {
 berth_status berth_i_meetings_plan(berth_i_sim_plan *p) {
   int32_t k;
   p->meeting_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
-  if (!(p->seat_at = berth_i_alloc(p->ctx, (size_t)p->n_collectives + 1, sizeof *p->seat_at))) return berth_i_nomem(p->ctx);
+  if (!(p->seat_at = berth_i_pool_alloc(&p->pool, (size_t)p->n_collectives + 1, sizeof *p->seat_at))) return berth_i_nomem(p->ctx);
   p->seat_at[0] = 0;
   for (k = 0; k < p->n_collectives; k++) p->seat_at[k + 1] = p->seat_at[k] + room_for(p, k);
   p->n_seats = p->seat_at[p->n_collectives];
-  if (!(p->seat_owner = berth_i_alloc(p->ctx, (size_t)p->n_seats, sizeof *p->seat_owner))) return berth_i_nomem(p->ctx);
+  if (!(p->seat_owner = berth_i_pool_alloc(&p->pool, (size_t)p->n_seats, sizeof *p->seat_owner))) return berth_i_nomem(p->ctx);
   fill_seats(p);
   return count_flows(p);
 }
@@ -51,30 +51,15 @@ static size_t most_members(const berth_i_sim_plan *p) {
   return (size_t)most;
 }
 
-berth_status berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_meetings *x) {
+void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept, berth_i_meetings *x) {
   size_t n = (size_t)p->n_collectives;
-  x->one = berth_i_alloc(p->ctx, n, sizeof *x->one);
-  x->device = berth_i_alloc(p->ctx, (size_t)p->n_seats, sizeof *x->device);
-  x->seen = berth_i_alloc(p->ctx, (size_t)p->n_devices, sizeof *x->seen);
-  x->under_way = berth_i_alloc(p->ctx, n, sizeof *x->under_way);
-  x->waiting = berth_i_alloc(p->ctx, n, sizeof *x->waiting);
-  x->tail = berth_i_alloc(p->ctx, (size_t)p->n_ops, sizeof *x->tail);
-  if (!x->one || !x->device || !x->seen || !x->under_way || !x->waiting || !x->tail) return berth_i_nomem(p->ctx);
-  if (!p->cost->collective) return BERTH_OK;
-  x->most_members = most_members(p);
-  x->member_device = berth_i_alloc(p->ctx, x->most_members, sizeof *x->member_device);
-  return x->member_device ? BERTH_OK : berth_i_nomem(p->ctx);
-}
-
-void berth_i_meetings_release(const berth_i_sim_plan *p, berth_i_meetings *x) {
-  size_t n = (size_t)p->n_collectives;
-  berth_i_free(p->ctx, x->one, n, sizeof *x->one);
-  berth_i_free(p->ctx, x->device, (size_t)p->n_seats, sizeof *x->device);
-  berth_i_free(p->ctx, x->seen, (size_t)p->n_devices, sizeof *x->seen);
-  berth_i_free(p->ctx, x->member_device, x->most_members, sizeof *x->member_device);
-  berth_i_free(p->ctx, x->under_way, n, sizeof *x->under_way);
-  berth_i_free(p->ctx, x->waiting, n, sizeof *x->waiting);
-  berth_i_free(p->ctx, x->tail, (size_t)p->n_ops, sizeof *x->tail);
+  x->device = berth_i_pool_alloc(kept, (size_t)p->n_seats, sizeof *x->device);
+  x->one = berth_i_pool_alloc(pool, n, sizeof *x->one);
+  x->seen = berth_i_pool_alloc(pool, (size_t)p->n_devices, sizeof *x->seen);
+  x->under_way = berth_i_pool_alloc(pool, n, sizeof *x->under_way);
+  x->waiting = berth_i_pool_alloc(pool, n, sizeof *x->waiting);
+  x->tail = berth_i_pool_alloc(pool, (size_t)p->n_ops, sizeof *x->tail);
+  if (p->cost->collective) x->member_device = berth_i_pool_alloc(pool, most_members(p), sizeof *x->member_device);
 }
 
 /* ---- prices ------------------------------------------------------------------------------------------- */
