@@ -95,19 +95,24 @@ static void merge_pass(const berth_transfer *from, berth_transfer *to, int32_t n
 /* Stable, by start; O(n log n). Nothing to do unless a transfer was decided ahead of its start. */
 static berth_status sort_transfers(berth_result *r) {
   int32_t n = r->trace->n_sent, width;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   berth_transfer *from, *to, *swap;
+  berth_status st;
   if (in_order(r->trace)) return BERTH_OK;
-  from = berth_i_pool_copy(&r->pool, r->trace->sent, (size_t)n, sizeof *from);
-  to = berth_i_pool_alloc(&r->pool, (size_t)n, sizeof *to);
-  if (!to) return berth_i_pool_status(&r->pool);
+  from = berth_i_pool_copy(&scratch, r->trace->sent, (size_t)n, sizeof *from);
+  to = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *to);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   for (width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
     merge_pass(from, to, n, width);
     swap = from;
     from = to;
     to = swap;
   }
-  r->by_start = from;
-  return BERTH_OK;
+  r->by_start = berth_i_pool_copy(&r->pool, from, (size_t)n, sizeof *from);
+  st = berth_i_pool_status(&r->pool);
+done:
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* Bytes that the op holds on its device at that device's peak. */

@@ -106,7 +106,8 @@ static berth_status check_devices(const berth_graph *g, int32_t n_devices, const
 
 static berth_status note_op(berth_expansion *x, int32_t device, int32_t collective) {
   berth_status st = berth_i_pool_grow(&x->pool, (void **)&x->device, &x->cap_device, x->n_ops + 1, sizeof *x->device);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&x->pool, (void **)&x->collective, &x->cap_collective, x->n_ops + 1, sizeof *x->collective);
+  if (st != BERTH_OK) return st;
+  st = berth_i_pool_grow(&x->pool, (void **)&x->collective, &x->cap_collective, x->n_ops + 1, sizeof *x->collective);
   if (st != BERTH_OK) return st;
   x->device[x->n_ops] = device;
   x->collective[x->n_ops++] = collective;
@@ -479,7 +480,8 @@ static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
 berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device, const berth_expand_options *opts,
                                 berth_expansion **out) {
   const berth_expand_options o = opts ? *opts : berth_expand_default();
-  expander e = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = &o, .n_devices = n_devices, .device = device, .schedule = { .pool = &e.pool } };
+  expander e = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = &o, .n_devices = n_devices, .device = device,
+                 .schedule = { .pool = &e.pool } };
   berth_status st;
   if ((st = check_options(g->ctx, &o)) != BERTH_OK) return st;
   if ((st = check_devices(g, n_devices, device)) != BERTH_OK) return st;
