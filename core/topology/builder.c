@@ -9,7 +9,7 @@ typedef struct Node {
 } Node;
 
 typedef struct Device {
-  berth_device d; /* name NULL: the node has it; type owned */
+  berth_device d; /* name NULL: the node has it */
   int32_t node;
 } Device;
 
@@ -20,6 +20,7 @@ typedef struct Arc {
 
 struct berth_topology_builder {
   berth_ctx *ctx;
+  berth_i_pool contents;
   char *name;
   Node *nodes;
   Device *devices;
@@ -40,36 +41,22 @@ berth_status berth_topology_builder_new(berth_ctx *ctx, berth_topology_builder *
   berth_topology_builder *b = berth_i_zalloc(ctx, 1, sizeof *b);
   if (!b) return berth_i_nomem(ctx);
   b->ctx = ctx;
+  b->contents = berth_i_pool_empty(ctx);
   berth_ctx_retain(ctx);
   *out = b;
   return BERTH_OK;
 }
 
-static void free_contents(berth_topology_builder *b) {
-  berth_ctx *ctx = b->ctx;
-  int32_t i;
-  for (i = 0; i < b->n_nodes; i++) berth_i_strfree(ctx, b->nodes[i].name);
-  for (i = 0; i < b->n_devices; i++) berth_i_strfree(ctx, (char *)b->devices[i].d.type);
-  berth_i_strfree(ctx, b->name);
-  berth_i_free(ctx, b->nodes, b->cap_nodes, sizeof *b->nodes);
-  berth_i_free(ctx, b->devices, b->cap_devices, sizeof *b->devices);
-  berth_i_free(ctx, b->links, b->cap_links, sizeof *b->links);
-  berth_i_free(ctx, b->forced, b->cap_forced, sizeof *b->forced);
-  berth_i_free(ctx, b->pool, b->cap_pool, sizeof *b->pool);
-}
-
 static void empty(berth_topology_builder *b) {
-  berth_ctx *ctx = b->ctx;
-  free_contents(b);
-  memset(b, 0, sizeof *b);
-  b->ctx = ctx;
+  berth_i_pool_free(&b->contents);
+  *b = (berth_topology_builder){ .ctx = b->ctx, .contents = b->contents };
 }
 
 void berth_topology_builder_release(berth_topology_builder *b) {
   berth_ctx *ctx;
   if (!b) return;
   ctx = b->ctx;
-  free_contents(b);
+  berth_i_pool_free(&b->contents);
   berth_i_free(ctx, b, 1, sizeof *b);
   berth_ctx_release(ctx);
 }
@@ -77,11 +64,8 @@ void berth_topology_builder_release(berth_topology_builder *b) {
 berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name) {
   char *copy;
   if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the topology's name is not UTF-8");
-  copy = berth_i_strdup(b->ctx, name ? name : "");
-  if (!copy) return berth_i_nomem(b->ctx);
-  berth_i_strfree(b->ctx, b->name);
-  b->name = copy;
-  return BERTH_OK;
+  if ((copy = berth_i_pool_strdup(&b->contents, name ? name : ""))) b->name = copy;
+  return berth_i_pool_status(&b->contents);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------- */
@@ -115,10 +99,10 @@ static const char *name_or(const char *given, const char *letters, int32_t numbe
 }
 
 static berth_status push_node(berth_topology_builder *b, const char *name, int32_t device) {
-  berth_status st = berth_i_grow(b->ctx, (void **)&b->nodes, &b->cap_nodes, (size_t)b->n_nodes + 1, sizeof *b->nodes);
+  berth_status st = berth_i_pool_grow(&b->contents, (void **)&b->nodes, &b->cap_nodes, (size_t)b->n_nodes + 1, sizeof *b->nodes);
   char *copy;
   if (st != BERTH_OK) return st;
-  if (!(copy = berth_i_strdup(b->ctx, name))) return berth_i_nomem(b->ctx);
+  if (!(copy = berth_i_pool_strdup(&b->contents, name))) return berth_i_pool_status(&b->contents);
   b->nodes[b->n_nodes].name = copy;
   b->nodes[b->n_nodes++].device = device;
   return BERTH_OK;
@@ -132,13 +116,10 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
   name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
   if ((st = check_name(b, "device", b->n_devices, name)) != BERTH_OK) return st;
   if ((st = check_device(b, d, name)) != BERTH_OK) return st;
-  st = berth_i_grow(b->ctx, (void **)&b->devices, &b->cap_devices, (size_t)b->n_devices + 1, sizeof *b->devices);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->devices, &b->cap_devices, (size_t)b->n_devices + 1, sizeof *b->devices);
   if (st != BERTH_OK) return st;
-  if (!(type = berth_i_strdup(b->ctx, d->type ? d->type : ""))) return berth_i_nomem(b->ctx);
-  if ((st = push_node(b, name, b->n_devices)) != BERTH_OK) {
-    berth_i_strfree(b->ctx, type);
-    return st;
-  }
+  if (!(type = berth_i_pool_strdup(&b->contents, d->type ? d->type : ""))) return berth_i_pool_status(&b->contents);
+  if ((st = push_node(b, name, b->n_devices)) != BERTH_OK) return st;
   b->devices[b->n_devices].d = *d;
   b->devices[b->n_devices].d.name = NULL;
   b->devices[b->n_devices].d.type = type;
@@ -192,7 +173,7 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
                               int32_t *link) {
   berth_status st = check_ends(b, from, to, l);
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(b->ctx, (void **)&b->links, &b->cap_links, (size_t)b->n_links + (size_t)n, sizeof *b->links);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->links, &b->cap_links, (size_t)b->n_links + (size_t)n, sizeof *b->links);
   if (st != BERTH_OK) return st;
   if (link) *link = b->n_links;
   put_link(b, from, to, l);
@@ -241,9 +222,9 @@ berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t
   berth_i_forced *f;
   berth_status st = check_route(b, src, dst, n, links);
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(b->ctx, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)n, sizeof *b->pool);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)n, sizeof *b->pool);
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(b->ctx, (void **)&b->forced, &b->cap_forced, b->n_forced + 1, sizeof *b->forced);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->forced, &b->cap_forced, b->n_forced + 1, sizeof *b->forced);
   if (st != BERTH_OK) return st;
   memcpy(b->pool + b->n_pool, links, (size_t)n * sizeof *links);
   f = &b->forced[b->n_forced++];
@@ -258,24 +239,22 @@ berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t
 /* ---- finish ------------------------------------------------------------------------------ */
 
 static berth_status alloc_parts(berth_topology *t, const berth_topology_builder *b) {
-  berth_ctx *ctx = t->ctx;
+  berth_i_pool *pool = &t->pool;
   size_t n = (size_t)b->n_devices, v = (size_t)b->n_nodes, m = (size_t)b->n_links;
   t->n_devices = b->n_devices;
   t->n_nodes = b->n_nodes;
   t->n_links = b->n_links;
-  t->name = berth_i_strdup(ctx, b->name ? b->name : "");
-  t->devices = berth_i_alloc(ctx, n, sizeof *t->devices);
-  t->type = berth_i_alloc(ctx, n, sizeof *t->type);
-  t->device_node = berth_i_alloc(ctx, n, sizeof *t->device_node);
-  t->node_name = berth_i_zalloc(ctx, v, sizeof *t->node_name);
-  t->node_device = berth_i_alloc(ctx, v, sizeof *t->node_device);
-  t->from = berth_i_alloc(ctx, m, sizeof *t->from);
-  t->to = berth_i_alloc(ctx, m, sizeof *t->to);
-  t->links = berth_i_alloc(ctx, m, sizeof *t->links);
-  if (!t->name || !t->devices || !t->type || !t->device_node || !t->node_name || !t->node_device || !t->from || !t->to ||
-      !t->links)
-    return berth_i_nomem(ctx);
-  return BERTH_OK;
+  t->name = berth_i_pool_strdup(pool, b->name ? b->name : "");
+  t->devices = berth_i_pool_alloc(pool, n, sizeof *t->devices);
+  t->type = berth_i_pool_alloc(pool, n, sizeof *t->type);
+  t->device_node = berth_i_pool_alloc(pool, n, sizeof *t->device_node);
+  t->node_name = berth_i_pool_alloc(pool, v, sizeof *t->node_name);
+  t->node_device = berth_i_pool_alloc(pool, v, sizeof *t->node_device);
+  t->from = berth_i_pool_alloc(pool, m, sizeof *t->from);
+  t->to = berth_i_pool_alloc(pool, m, sizeof *t->to);
+  t->links = berth_i_pool_alloc(pool, m, sizeof *t->links);
+  for (int32_t i = 0; t->node_name && i < b->n_nodes; i++) t->node_name[i] = berth_i_pool_strdup(pool, b->nodes[i].name);
+  return berth_i_pool_status(pool);
 }
 
 static berth_status check_names(const berth_topology_builder *b) {
@@ -289,15 +268,6 @@ static berth_status check_names(const berth_topology_builder *b) {
   }
   berth_i_names_release(b->ctx, &seen);
   return st;
-}
-
-static berth_status copy_nodes(berth_topology *t, const berth_topology_builder *b) {
-  int32_t i;
-  for (i = 0; i < b->n_nodes; i++) {
-    if (!(t->node_name[i] = berth_i_strdup(t->ctx, b->nodes[i].name))) return berth_i_nomem(t->ctx);
-    t->node_device[i] = b->nodes[i].device;
-  }
-  return BERTH_OK;
 }
 
 static berth_status copy_devices(berth_topology *t, const berth_topology_builder *b) {
@@ -325,8 +295,8 @@ static void copy_links(berth_topology *t, const berth_topology_builder *b) {
 static berth_status fill(berth_topology *t, const berth_topology_builder *b) {
   berth_status st;
   if ((st = alloc_parts(t, b)) != BERTH_OK) return st;
-  if ((st = copy_nodes(t, b)) != BERTH_OK) return st;
   if ((st = copy_devices(t, b)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < b->n_nodes; i++) t->node_device[i] = b->nodes[i].device;
   copy_links(t, b);
   return berth_i_topology_route_all(t, b->forced, b->n_forced, b->pool);
 }
@@ -336,7 +306,7 @@ berth_status berth_topology_builder_finish(berth_topology_builder *b, berth_topo
   berth_status st;
   if (b->n_devices == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology needs at least one device");
   if ((st = check_names(b)) != BERTH_OK) return st;
-  if (!(t = berth_i_zalloc(b->ctx, 1, sizeof *t))) return berth_i_nomem(b->ctx);
+  if (!(t = berth_i_pool_object(b->ctx, sizeof *t))) return berth_i_nomem(b->ctx);
   t->ctx = b->ctx;
   t->refs = 1;
   berth_ctx_retain(t->ctx);

@@ -63,23 +63,14 @@ static berth_status count_all(Net *t) {
 
 static berth_status open_net(Net *t) {
   size_t n = (size_t)t->n;
-  t->first = berth_i_alloc(t->ctx, (size_t)t->spec->n + 1, sizeof *t->first);
-  t->group = berth_i_alloc(t->ctx, n, sizeof *t->group);
-  t->machine = berth_i_alloc(t->ctx, n, sizeof *t->machine);
-  t->enter = berth_i_alloc(t->ctx, n, sizeof *t->enter);
-  t->leave = berth_i_alloc(t->ctx, n, sizeof *t->leave);
-  if (!t->first || !t->group || !t->machine || !t->enter || !t->leave) return berth_i_nomem(t->ctx);
+  berth_status st;
+  t->first = berth_i_pool_alloc(&t->pool, (size_t)t->spec->n + 1, sizeof *t->first);
+  t->group = berth_i_pool_alloc(&t->pool, n, sizeof *t->group);
+  t->machine = berth_i_pool_alloc(&t->pool, n, sizeof *t->machine);
+  t->enter = berth_i_pool_alloc(&t->pool, n, sizeof *t->enter);
+  t->leave = berth_i_pool_alloc(&t->pool, n, sizeof *t->leave);
+  if ((st = berth_i_pool_status(&t->pool)) != BERTH_OK) return st;
   return berth_topology_builder_new(t->ctx, &t->b);
-}
-
-static void close_net(Net *t) {
-  size_t n = (size_t)t->n;
-  berth_i_free(t->ctx, t->first, (size_t)t->spec->n + 1, sizeof *t->first);
-  berth_i_free(t->ctx, t->group, n, sizeof *t->group);
-  berth_i_free(t->ctx, t->machine, n, sizeof *t->machine);
-  berth_i_free(t->ctx, t->enter, n, sizeof *t->enter);
-  berth_i_free(t->ctx, t->leave, n, sizeof *t->leave);
-  berth_topology_builder_release(t->b);
 }
 
 static berth_status add_group(Net *t, int32_t g, int32_t *device, int32_t *machine) {
@@ -206,6 +197,7 @@ berth_status berth_topology_groups(berth_ctx *ctx, const berth_groups *spec, ber
   berth_status st = check_spec(ctx, spec);
   if (st != BERTH_OK) return st;
   t.ctx = ctx;
+  t.pool = berth_i_pool_empty(ctx);
   t.spec = spec;
   if ((st = count_all(&t)) != BERTH_OK) return st;
   if ((st = open_net(&t)) != BERTH_OK) goto done;
@@ -213,6 +205,7 @@ berth_status berth_topology_groups(berth_ctx *ctx, const berth_groups *spec, ber
   if ((st = has_ports(spec->links) ? berth_i_groups_ports(&t) : add_gates(&t)) != BERTH_OK) goto done;
   st = berth_topology_builder_finish(t.b, out);
 done:
-  close_net(&t);
+  berth_topology_builder_release(t.b);
+  berth_i_pool_free(&t.pool);
   return st;
 }

@@ -7,6 +7,7 @@
 /** A cluster of device groups while it is built. Devices are the nodes 0 .. n - 1. */
 typedef struct berth_i_net {
   berth_ctx *ctx;
+  berth_i_pool pool;
   berth_topology_builder *b;
   const berth_groups *spec;
   int32_t n, n_machines, n_racks;

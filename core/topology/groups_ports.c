@@ -171,12 +171,13 @@ static void number_machines(Ports *p) {
 }
 
 static berth_status open_ports(Ports *p) {
-  berth_ctx *ctx = p->net->ctx;
+  berth_i_pool *pool = &p->net->pool;
+  berth_status st;
   size_t g = (size_t)p->net->spec->n, m = (size_t)p->net->n_machines, r = (size_t)p->net->n_racks;
-  p->card_out = berth_i_zalloc(ctx, 2 * (g + r), sizeof *p->card_out);
-  p->group = berth_i_alloc(ctx, 5 * m + 1, sizeof *p->group);
-  p->up = berth_i_alloc(ctx, 4 * r, sizeof *p->up);
-  if (!p->card_out || !p->group || !p->up) return berth_i_nomem(ctx);
+  p->card_out = berth_i_pool_zalloc(pool, 2 * (g + r), sizeof *p->card_out);
+  p->group = berth_i_pool_alloc(pool, 5 * m + 1, sizeof *p->group);
+  p->up = berth_i_pool_alloc(pool, 4 * r, sizeof *p->up);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   p->card_in = p->card_out + g;
   p->rack_up = p->card_in + g;
   p->rack_down = p->rack_up + r;
@@ -190,24 +191,14 @@ static berth_status open_ports(Ports *p) {
   return BERTH_OK;
 }
 
-static void close_ports(Ports *p) {
-  berth_ctx *ctx = p->net->ctx;
-  size_t g = (size_t)p->net->spec->n, m = (size_t)p->net->n_machines, r = (size_t)p->net->n_racks;
-  berth_i_free(ctx, p->card_out, 2 * (g + r), sizeof *p->card_out);
-  berth_i_free(ctx, p->group, 5 * m + 1, sizeof *p->group);
-  berth_i_free(ctx, p->up, 4 * r, sizeof *p->up);
-}
-
 berth_status berth_i_groups_ports(berth_i_net *t) {
   Ports p = { 0 };
   berth_status st;
   p.net = t;
-  if ((st = open_ports(&p)) != BERTH_OK) goto done;
+  if ((st = open_ports(&p)) != BERTH_OK) return st;
   number_machines(&p);
   set_capacities(&p);
   p.limited = any_limited(&p);
   if ((st = add_all(&p)) == BERTH_OK) st = set_routes(&p);
-done:
-  close_ports(&p);
   return st;
 }

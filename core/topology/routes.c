@@ -18,6 +18,7 @@ typedef struct Arrival {
 } Arrival;
 
 typedef struct Router {
+  berth_i_pool pool;
   berth_topology *t;
   int32_t *out_at, *out;                /* links by the node they leave, in id order */
   int32_t *hops;                        /* [nodes] from the source; -1: not reached */
@@ -36,11 +37,12 @@ typedef struct Router {
 
 static berth_status list_links(Router *r) {
   const berth_topology *t = r->t;
+  berth_status st;
   int32_t l, v;
-  r->out_at = berth_i_zalloc(t->ctx, (size_t)t->n_nodes + 1, sizeof *r->out_at);
-  r->out = berth_i_alloc(t->ctx, (size_t)t->n_links, sizeof *r->out);
-  r->tight_next = berth_i_alloc(t->ctx, (size_t)t->n_links, sizeof *r->tight_next);
-  if (!r->out_at || !r->out || !r->tight_next) return berth_i_nomem(t->ctx);
+  r->out_at = berth_i_pool_zalloc(&r->pool, (size_t)t->n_nodes + 1, sizeof *r->out_at);
+  r->out = berth_i_pool_alloc(&r->pool, (size_t)t->n_links, sizeof *r->out);
+  r->tight_next = berth_i_pool_alloc(&r->pool, (size_t)t->n_links, sizeof *r->tight_next);
+  if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   for (l = 0; l < t->n_links; l++) r->out_at[t->from[l] + 1]++;
   for (v = 0; v < t->n_nodes; v++) r->out_at[v + 1] += r->out_at[v];
   for (l = 0; l < t->n_links; l++) r->out[r->out_at[t->from[l]]++] = l;
@@ -50,34 +52,15 @@ static berth_status list_links(Router *r) {
 }
 
 static berth_status router_init(Router *r, berth_topology *t) {
-  berth_ctx *ctx = t->ctx;
-  size_t n = (size_t)t->n_nodes;
+  size_t n = (size_t)t->n_nodes, i;
   int32_t **const columns[] = { &r->hops, &r->tight, &r->via, &r->rank, &r->mark, &r->queue, &r->bucket, &r->bucket_next };
-  size_t i;
-  memset(r, 0, sizeof *r);
-  r->t = t;
-  for (i = 0; i < sizeof columns / sizeof *columns; i++)
-    if (!(*columns[i] = berth_i_alloc(ctx, n, sizeof **columns[i]))) return berth_i_nomem(ctx);
-  r->width = berth_i_alloc(ctx, n, sizeof *r->width);
-  r->latency = berth_i_alloc(ctx, n, sizeof *r->latency);
-  r->arrivals = berth_i_alloc(ctx, n, sizeof *r->arrivals);
-  r->targets = berth_i_alloc(ctx, (size_t)t->n_devices, sizeof *r->targets);
-  if (!r->width || !r->latency || !r->arrivals || !r->targets) return berth_i_nomem(ctx);
+  *r = (Router){ .pool = berth_i_pool_empty(t->ctx), .t = t };
+  for (i = 0; i < sizeof columns / sizeof *columns; i++) *columns[i] = berth_i_pool_alloc(&r->pool, n, sizeof **columns[i]);
+  r->width = berth_i_pool_alloc(&r->pool, n, sizeof *r->width);
+  r->latency = berth_i_pool_alloc(&r->pool, n, sizeof *r->latency);
+  r->arrivals = berth_i_pool_alloc(&r->pool, n, sizeof *r->arrivals);
+  r->targets = berth_i_pool_alloc(&r->pool, (size_t)t->n_devices, sizeof *r->targets);
   return list_links(r);
-}
-
-static void router_release(Router *r) {
-  berth_ctx *ctx = r->t->ctx;
-  size_t n = (size_t)r->t->n_nodes, m = (size_t)r->t->n_links, i;
-  int32_t *const columns[] = { r->hops, r->tight, r->via, r->rank, r->mark, r->queue, r->bucket, r->bucket_next };
-  for (i = 0; i < sizeof columns / sizeof *columns; i++) berth_i_free(ctx, columns[i], n, sizeof *columns[i]);
-  berth_i_free(ctx, r->out_at, n + 1, sizeof *r->out_at);
-  berth_i_free(ctx, r->out, m, sizeof *r->out);
-  berth_i_free(ctx, r->tight_next, m, sizeof *r->tight_next);
-  berth_i_free(ctx, r->width, n, sizeof *r->width);
-  berth_i_free(ctx, r->latency, n, sizeof *r->latency);
-  berth_i_free(ctx, r->arrivals, n, sizeof *r->arrivals);
-  berth_i_free(ctx, r->targets, (size_t)r->t->n_devices, sizeof *r->targets);
 }
 
 /* ---- one source -------------------------------------------------------------------------- */
@@ -201,7 +184,7 @@ static void settle(Router *r, int32_t source, double width, int32_t last) {
 }
 
 static berth_status reserve_links(Router *r, size_t more) {
-  return berth_i_grow(r->t->ctx, (void **)&r->t->route, &r->route_cap, r->t->n_route + more, sizeof *r->t->route);
+  return berth_i_pool_grow(&r->t->pool, (void **)&r->t->route, &r->route_cap, r->t->n_route + more, sizeof *r->t->route);
 }
 
 static void set_pair(berth_topology *t, size_t pair, size_t first, int32_t len, double latency, double bandwidth) {
@@ -267,12 +250,13 @@ static berth_status route_from(Router *r, int32_t src) {
 
 static berth_status alloc_pairs(berth_topology *t) {
   size_t n = (size_t)t->n_devices, pairs = n * n, i;
-  t->route_first = berth_i_zalloc(t->ctx, pairs, sizeof *t->route_first);
-  t->route_len = berth_i_alloc(t->ctx, pairs, sizeof *t->route_len);
-  t->latency = berth_i_alloc(t->ctx, pairs, sizeof *t->latency);
-  t->bandwidth = berth_i_alloc(t->ctx, pairs, sizeof *t->bandwidth);
-  t->route_set = berth_i_zalloc(t->ctx, pairs, sizeof *t->route_set);
-  if (!t->route_first || !t->route_len || !t->latency || !t->bandwidth || !t->route_set) return berth_i_nomem(t->ctx);
+  berth_status st;
+  t->route_first = berth_i_pool_zalloc(&t->pool, pairs, sizeof *t->route_first);
+  t->route_len = berth_i_pool_alloc(&t->pool, pairs, sizeof *t->route_len);
+  t->latency = berth_i_pool_alloc(&t->pool, pairs, sizeof *t->latency);
+  t->bandwidth = berth_i_pool_alloc(&t->pool, pairs, sizeof *t->bandwidth);
+  t->route_set = berth_i_pool_zalloc(&t->pool, pairs, sizeof *t->route_set);
+  if ((st = berth_i_pool_status(&t->pool)) != BERTH_OK) return st;
   for (i = 0; i < pairs; i++) set_pair(t, i, 0, -1, INFINITY, INFINITY);
   for (i = 0; i < n; i++) set_pair(t, i * n + i, 0, 0, 0, INFINITY);
   return BERTH_OK;
@@ -310,13 +294,12 @@ static berth_status route_everything(Router *r, const berth_i_forced *forced, si
   return BERTH_OK;
 }
 
-/* Gives back what doubling asked for too much; the topology frees exactly n_route. */
+/* Gives back what doubling asked for too much. */
 static berth_status trim(Router *r) {
   berth_topology *t = r->t;
-  int32_t *exact = berth_i_realloc(t->ctx, t->route, r->route_cap, t->n_route, sizeof *t->route);
+  int32_t *exact = berth_i_pool_realloc(&t->pool, t->route, r->route_cap, t->n_route, sizeof *t->route);
   if (!exact) return berth_i_nomem(t->ctx);
   t->route = exact;
-  r->route_cap = t->n_route;
   return BERTH_OK;
 }
 
@@ -326,11 +309,6 @@ berth_status berth_i_topology_route_all(berth_topology *t, const berth_i_forced 
   if (st == BERTH_OK) st = alloc_pairs(t);
   if (st == BERTH_OK) st = route_everything(&r, forced, n_forced, pool);
   if (st == BERTH_OK) st = trim(&r);
-  if (st != BERTH_OK) {
-    berth_i_free(t->ctx, t->route, r.route_cap, sizeof *t->route);
-    t->route = NULL;
-    t->n_route = 0;
-  }
-  router_release(&r);
+  berth_i_pool_free(&r.pool);
   return st;
 }

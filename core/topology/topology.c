@@ -4,49 +4,12 @@
 
 void berth_topology_retain(berth_topology *t) { t->refs++; }
 
-static void free_nodes(berth_topology *t) {
-  int32_t i;
-  if (t->node_name)
-    for (i = 0; i < t->n_nodes; i++) berth_i_strfree(t->ctx, t->node_name[i]);
-  berth_i_free(t->ctx, t->node_name, (size_t)t->n_nodes, sizeof *t->node_name);
-  berth_i_free(t->ctx, t->node_device, (size_t)t->n_nodes, sizeof *t->node_device);
-}
-
-static void free_devices(berth_topology *t) {
-  size_t n = (size_t)t->n_devices;
-  berth_i_free(t->ctx, t->devices, n, sizeof *t->devices);
-  berth_i_free(t->ctx, t->type, n, sizeof *t->type);
-  berth_i_free(t->ctx, t->device_node, n, sizeof *t->device_node);
-  berth_i_names_release(t->ctx, &t->types);
-}
-
-static void free_links(berth_topology *t) {
-  size_t n = (size_t)t->n_links;
-  berth_i_free(t->ctx, t->from, n, sizeof *t->from);
-  berth_i_free(t->ctx, t->to, n, sizeof *t->to);
-  berth_i_free(t->ctx, t->links, n, sizeof *t->links);
-}
-
-static void free_routes(berth_topology *t) {
-  size_t pairs = (size_t)t->n_devices * (size_t)t->n_devices;
-  berth_i_free(t->ctx, t->route_first, pairs, sizeof *t->route_first);
-  berth_i_free(t->ctx, t->route_len, pairs, sizeof *t->route_len);
-  berth_i_free(t->ctx, t->latency, pairs, sizeof *t->latency);
-  berth_i_free(t->ctx, t->bandwidth, pairs, sizeof *t->bandwidth);
-  berth_i_free(t->ctx, t->route_set, pairs, sizeof *t->route_set);
-  berth_i_free(t->ctx, t->route, t->n_route, sizeof *t->route);
-}
-
 void berth_topology_release(berth_topology *t) {
   berth_ctx *ctx;
   if (!t || --t->refs > 0) return;
   ctx = t->ctx;
-  free_nodes(t);
-  free_devices(t);
-  free_links(t);
-  free_routes(t);
-  berth_i_strfree(ctx, t->name);
-  berth_i_free(ctx, t, 1, sizeof *t);
+  berth_i_names_release(ctx, &t->types);
+  berth_i_pool_free(&t->pool);
   berth_ctx_release(ctx);
 }
 

@@ -3,10 +3,11 @@
 #ifndef BERTH_TOPOLOGY_INTERNAL_H
 #define BERTH_TOPOLOGY_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include <berth/topology.h>
 
 struct berth_topology {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs;
   char *name;
