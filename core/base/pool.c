@@ -81,6 +81,13 @@ void berth_i_pool_free(berth_i_pool *p) {
   }
 }
 
+void berth_i_pool_move(berth_i_pool *p, berth_ctx *to) {
+  size_t bytes = 0;
+  for (const block *b = p->first; b; b = b->next) bytes += b->bytes;
+  berth_i_ctx_move(p->ctx, to, bytes);
+  p->ctx = to;
+}
+
 void *berth_i_pool_object(berth_ctx *ctx, size_t size) {
   berth_i_pool pool = berth_i_pool_empty(ctx);
   void *object = berth_i_pool_zalloc(&pool, 1, size);

@@ -1,8 +1,8 @@
 /* Arrays that live together: allocated one by one, freed by one call.
  *
- * A pool is a list of blocks of the context's allocator, each with a header of 32 bytes; A request
- * that is refused marks the pool, and all later ones return NULL: a caller asks for all of its arrays and checks once, by
- * berth_i_pool_status. Pools may be moved (copied and the old one forgotten). */
+ * A pool is a list of blocks of the context's allocator, each with a header of 32 bytes. A request that is refused marks the
+ * pool, and all later ones return NULL: a caller asks for all of its arrays and checks once, by berth_i_pool_status. Pools
+ * may be moved (copied and the old one forgotten). */
 #ifndef BERTH_POOL_INTERNAL_H
 #define BERTH_POOL_INTERNAL_H
 
@@ -30,6 +30,8 @@ berth_status berth_i_pool_status(berth_i_pool *p);
 /** An object that begins with the pool in which it is: berth_i_pool_free of that one frees it, too.
  *  @return zeroed but for the pool; NULL: refused */
 void *berth_i_pool_object(berth_ctx *ctx, size_t size);
+/** All of it, one reference of its context with it, now belongs to `to`, which has the same allocator.  O(blocks) */
+void berth_i_pool_move(berth_i_pool *p, berth_ctx *to);
 /** Frees all. The pool is empty then and may be used again.  O(blocks) */
 void berth_i_pool_free(berth_i_pool *p);
 

@@ -60,10 +60,6 @@ static void to_seconds(berth_plan *p) {
 
 /* Positions in the load of a device are no times. */
 static void forget_times(berth_placement *a) {
-  size_t n = (size_t)a->n;
-  berth_i_free(a->ctx, a->sequence, n, sizeof *a->sequence);
-  berth_i_free(a->ctx, a->start, n, sizeof *a->start);
-  berth_i_free(a->ctx, a->finish, n, sizeof *a->finish);
   a->sequence = NULL;
   a->start = a->finish = NULL;
 }

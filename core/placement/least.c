@@ -1,19 +1,12 @@
 /* The least that units take of a device's memory: what proofs and bounds rest on. */
 #include "prices_internal.h"
 
-void berth_i_least_release(berth_ctx *ctx, int32_t units, berth_i_least *l) {
-  size_t n = (size_t)units;
-  berth_i_free(ctx, l->held, n, sizeof *l->held);
-  berth_i_free(ctx, l->param, n, sizeof *l->param);
-  berth_i_free(ctx, l->moment, n, sizeof *l->moment);
-  berth_i_free(ctx, l->need, n, sizeof *l->need);
-}
-
-static bool alloc_least(berth_ctx *ctx, size_t n, berth_i_least *l) {
-  return (l->held = berth_i_zalloc(ctx, n, sizeof *l->held)) != NULL
-      && (l->param = berth_i_zalloc(ctx, n, sizeof *l->param)) != NULL
-      && (l->moment = berth_i_zalloc(ctx, n, sizeof *l->moment)) != NULL
-      && (l->need = berth_i_zalloc(ctx, n, sizeof *l->need)) != NULL;
+static berth_status alloc_least(berth_i_pool *pool, size_t n, berth_i_least *l) {
+  l->held = berth_i_pool_zalloc(pool, n, sizeof *l->held);
+  l->param = berth_i_pool_zalloc(pool, n, sizeof *l->param);
+  l->moment = berth_i_pool_zalloc(pool, n, sizeof *l->moment);
+  l->need = berth_i_pool_zalloc(pool, n, sizeof *l->need);
+  return berth_i_pool_status(pool);
 }
 
 /* Each tensor that comes from outside once.  @param stamp [tensors] unit that has counted it */
@@ -66,13 +59,12 @@ static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy
   l->need[unit] = fmax(l->need[unit], param + held + outside_inputs(u, unit, stamp) + least_workspace(u, unit));
 }
 
-berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_least *l) {
+berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_pool *pool, berth_i_least *l) {
   berth_ctx *ctx = u->cost->ctx;
   size_t tensors = (size_t)u->cost->g->n_tensors;
   int32_t i, *stamp;
-  memset(l, 0, sizeof *l);
-  if (!alloc_least(ctx, (size_t)u->n, l)) return berth_i_nomem(ctx); /* the owner releases it, complete or not */
-  if (memory == BERTH_MEMORY_NONE) return BERTH_OK;
+  berth_status st = alloc_least(pool, (size_t)u->n, l);
+  if (st != BERTH_OK || memory == BERTH_MEMORY_NONE) return st;
   if (!(stamp = berth_i_alloc(ctx, tensors, sizeof *stamp))) return berth_i_nomem(ctx);
   for (i = 0; i < u->cost->g->n_tensors; i++) stamp[i] = BERTH_NONE;
   for (i = 0; i < u->n; i++) count_unit(u, i, memory, stamp, l);

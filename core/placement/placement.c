@@ -1,25 +1,16 @@
 /* The answer of a placer: devices, and, when there is a plan, order and times. And the options of placers. */
 #include "placement_internal.h"
 
-static void free_arrays(berth_placement *p) {
+static berth_status alloc_arrays(berth_placement *p, const char *placer, bool planned) {
   size_t n = (size_t)p->n;
-  berth_i_free(p->ctx, p->device, n, sizeof *p->device);
-  berth_i_free(p->ctx, p->sequence, n, sizeof *p->sequence);
-  berth_i_free(p->ctx, p->start, n, sizeof *p->start);
-  berth_i_free(p->ctx, p->finish, n, sizeof *p->finish);
-  berth_i_strfree(p->ctx, p->placer);
-}
-
-static bool alloc_plan(berth_placement *p) {
-  size_t n = (size_t)p->n;
-  return (p->sequence = berth_i_alloc(p->ctx, n, sizeof *p->sequence)) != NULL
-      && (p->start = berth_i_alloc(p->ctx, n, sizeof *p->start)) != NULL
-      && (p->finish = berth_i_alloc(p->ctx, n, sizeof *p->finish)) != NULL;
-}
-
-static bool alloc_arrays(berth_placement *p, const char *placer, bool planned) {
-  return (p->device = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->device)) != NULL
-      && (p->placer = berth_i_strdup(p->ctx, placer)) != NULL && (!planned || alloc_plan(p));
+  p->device = berth_i_pool_alloc(&p->pool, n, sizeof *p->device);
+  p->placer = berth_i_pool_strdup(&p->pool, placer);
+  if (planned) {
+    p->sequence = berth_i_pool_alloc(&p->pool, n, sizeof *p->sequence);
+    p->start = berth_i_pool_alloc(&p->pool, n, sizeof *p->start);
+    p->finish = berth_i_pool_alloc(&p->pool, n, sizeof *p->finish);
+  }
+  return berth_i_pool_status(&p->pool);
 }
 
 static void blank(berth_placement *p) {
@@ -33,7 +24,8 @@ static void blank(berth_placement *p) {
 }
 
 berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out) {
-  berth_placement *p = berth_i_zalloc(ctx, 1, sizeof *p);
+  berth_placement *p = berth_i_pool_object(ctx, sizeof *p);
+  berth_status st;
   if (!p) return berth_i_nomem(ctx);
   p->ctx = ctx;
   p->refs = 1;
@@ -41,9 +33,9 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
   p->estimate = p->bound = NAN;
   p->links = BERTH_NONE;
   berth_ctx_retain(ctx);
-  if (!alloc_arrays(p, placer, planned)) {
+  if ((st = alloc_arrays(p, placer, planned)) != BERTH_OK) {
     berth_placement_release(p);
-    return berth_i_nomem(ctx);
+    return st;
   }
   blank(p);
   *out = p;
@@ -56,17 +48,12 @@ void berth_placement_release(berth_placement *p) {
   berth_ctx *ctx;
   if (!p || --p->refs > 0) return;
   ctx = p->ctx;
-  free_arrays(p);
-  berth_i_free(ctx, p, 1, sizeof *p);
+  berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }
 
 void berth_i_placement_move(berth_placement *p, berth_ctx *to) {
-  size_t n = (size_t)p->n, bytes = sizeof *p + n * sizeof *p->device + strlen(p->placer) + 1;
-  if (p->sequence) bytes += n * sizeof *p->sequence;
-  if (p->start) bytes += n * sizeof *p->start;
-  if (p->finish) bytes += n * sizeof *p->finish;
-  berth_i_ctx_move(p->ctx, to, bytes);
+  berth_i_pool_move(&p->pool, to);
   p->ctx = to;
 }
 
@@ -95,13 +82,6 @@ static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *seq
   return st;
 }
 
-static berth_status set_sequence(berth_placement *p, const int32_t *sequence) {
-  p->sequence = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *p->sequence);
-  if (!p->sequence) return berth_i_nomem(p->ctx);
-  if (p->n > 0) memcpy(p->sequence, sequence, (size_t)p->n * sizeof *sequence);
-  return BERTH_OK;
-}
-
 berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
                                  double estimate, berth_placement **out) {
   berth_status st;
@@ -112,7 +92,8 @@ berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *dev
   if ((st = check_devices(ctx, ops, device)) != BERTH_OK) goto done;
   if (sequence && (st = check_sequence(ctx, ops, sequence)) != BERTH_OK) goto done;
   if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK) goto done;
-  if (sequence && (st = set_sequence(p, sequence)) != BERTH_OK) goto done;
+  p->sequence = berth_i_pool_copy(&p->pool, sequence, (size_t)ops, sizeof *sequence);
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) goto done;
   if (ops > 0) memcpy(p->device, device, (size_t)ops * sizeof *device);
   p->estimate = estimate;
   *out = p;

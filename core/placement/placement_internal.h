@@ -6,6 +6,7 @@
 #include <berth/placement.h>
 
 struct berth_placement {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs, n;
   int32_t *device;        /* [n] */

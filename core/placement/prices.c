@@ -3,24 +3,16 @@
 
 /* ---- kinds ------------------------------------------------------------------------------- */
 
-static bool alloc_kinds(berth_ctx *ctx, berth_i_kinds *k) {
+static berth_status alloc_kinds(berth_i_kinds *k) {
   size_t devices = (size_t)k->devices;
-  return (k->of = berth_i_alloc(ctx, devices, sizeof *k->of)) != NULL
-      && (k->size = berth_i_zalloc(ctx, devices, sizeof *k->size)) != NULL
-      && (k->sample = berth_i_alloc(ctx, devices, sizeof *k->sample)) != NULL
-      && (k->limit = berth_i_alloc(ctx, devices, sizeof *k->limit)) != NULL;
+  k->of = berth_i_pool_alloc(&k->pool, devices, sizeof *k->of);
+  k->size = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->size);
+  k->sample = berth_i_pool_alloc(&k->pool, devices, sizeof *k->sample);
+  k->limit = berth_i_pool_alloc(&k->pool, devices, sizeof *k->limit);
+  return berth_i_pool_status(&k->pool);
 }
 
-void berth_i_kinds_release(berth_i_kinds *k) {
-  berth_ctx *ctx = k->ctx;
-  size_t devices = (size_t)k->devices;
-  berth_i_free(ctx, k->of, devices, sizeof *k->of);
-  berth_i_free(ctx, k->size, devices, sizeof *k->size);
-  berth_i_free(ctx, k->sample, devices, sizeof *k->sample);
-  berth_i_free(ctx, k->limit, devices, sizeof *k->limit);
-  berth_i_free(ctx, k->time, (size_t)k->units * (size_t)k->n, sizeof *k->time);
-  berth_i_least_release(ctx, k->units, &k->least);
-}
+void berth_i_kinds_release(berth_i_kinds *k) { berth_i_pool_free(&k->pool); }
 
 static void add_device(const berth_i_units *u, int32_t device, double limit, const uint8_t *pinned, berth_i_kinds *k) {
   int32_t i;
@@ -69,12 +61,12 @@ static double slack_of(const berth_graph *g) {
 
 static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
   berth_status st;
-  if (!alloc_kinds(k->ctx, k)) return berth_i_nomem(k->ctx);
+  if ((st = alloc_kinds(k)) != BERTH_OK) return st;
   if ((st = find_kinds(u, memory, k)) != BERTH_OK) return st;
-  if ((st = berth_i_least_init(u, memory, &k->least)) != BERTH_OK) return st;
+  if ((st = berth_i_least_init(u, memory, &k->pool, &k->least)) != BERTH_OK) return st;
   k->bytes = k->least.held;
   k->slack = slack_of(u->cost->g);
-  k->time = berth_i_alloc(k->ctx, (size_t)k->units * (size_t)k->n, sizeof *k->time);
+  k->time = berth_i_pool_alloc(&k->pool, (size_t)k->units * (size_t)k->n, sizeof *k->time);
   if (!k->time) return berth_i_nomem(k->ctx);
   fill_times(u, k);
   return BERTH_OK;
@@ -84,6 +76,7 @@ berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memo
   berth_status st;
   memset(k, 0, sizeof *k);
   k->ctx = u->cost->ctx;
+  k->pool = berth_i_pool_empty(k->ctx);
   k->devices = u->cost->n_devices;
   k->units = u->n;
   if ((st = fill_kinds(u, memory, k)) != BERTH_OK) berth_i_kinds_release(k);

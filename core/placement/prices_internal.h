@@ -13,11 +13,12 @@ typedef struct berth_i_least {
   double *need;   /* [units] bytes at once, without the other units */
 } berth_i_least;
 
-berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_least *l);
-void berth_i_least_release(berth_ctx *ctx, int32_t units, berth_i_least *l);
+/** @param pool of the arrays */
+berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_pool *pool, berth_i_least *l);
 
 /** Devices that no unit tells apart are one kind: same times, same limit, nothing pinned to them. */
 typedef struct berth_i_kinds {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t n, devices, units;
   int32_t *of;      /* [devices] */

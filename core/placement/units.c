@@ -1,28 +1,18 @@
 /* Colocation groups contracted to units. */
 #include "units_internal.h"
 
-static bool alloc_units(berth_i_units *u) {
-  berth_ctx *ctx = u->cost->ctx;
-  size_t n = (size_t)u->n, m = (size_t)u->n_ops;
-  return (u->at = berth_i_zalloc(ctx, n + 1, sizeof *u->at)) != NULL
-      && (u->ops = berth_i_alloc(ctx, m, sizeof *u->ops)) != NULL
-      && (u->time = berth_i_zalloc(ctx, n * (size_t)u->n_classes, sizeof *u->time)) != NULL
-      && (u->pin = berth_i_alloc(ctx, n, sizeof *u->pin)) != NULL
-      && (u->permanent = berth_i_zalloc(ctx, n, sizeof *u->permanent)) != NULL
-      && (u->temporary = berth_i_zalloc(ctx, n, sizeof *u->temporary)) != NULL;
+static berth_status alloc_units(berth_i_units *u) {
+  size_t n = (size_t)u->n;
+  u->at = berth_i_pool_zalloc(&u->pool, n + 1, sizeof *u->at);
+  u->ops = berth_i_pool_alloc(&u->pool, (size_t)u->n_ops, sizeof *u->ops);
+  u->time = berth_i_pool_zalloc(&u->pool, n * (size_t)u->n_classes, sizeof *u->time);
+  u->pin = berth_i_pool_alloc(&u->pool, n, sizeof *u->pin);
+  u->permanent = berth_i_pool_zalloc(&u->pool, n, sizeof *u->permanent);
+  u->temporary = berth_i_pool_zalloc(&u->pool, n, sizeof *u->temporary);
+  return berth_i_pool_status(&u->pool);
 }
 
-void berth_i_units_release(berth_i_units *u) {
-  berth_ctx *ctx = u->cost->ctx;
-  size_t n = (size_t)u->n, m = (size_t)u->n_ops;
-  berth_i_free(ctx, u->of, m, sizeof *u->of);
-  berth_i_free(ctx, u->at, n + 1, sizeof *u->at);
-  berth_i_free(ctx, u->ops, m, sizeof *u->ops);
-  berth_i_free(ctx, u->time, n * (size_t)u->n_classes, sizeof *u->time);
-  berth_i_free(ctx, u->pin, n, sizeof *u->pin);
-  berth_i_free(ctx, u->permanent, n, sizeof *u->permanent);
-  berth_i_free(ctx, u->temporary, n, sizeof *u->temporary);
-}
+void berth_i_units_release(berth_i_units *u) { berth_i_pool_free(&u->pool); }
 
 static berth_status number_units(berth_i_units *u) {
   const berth_graph *g = u->cost->g;
@@ -128,18 +118,19 @@ static berth_status fill_units(berth_i_units *u, const char *placer, berth_obsta
 
 berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                                 berth_i_units *u, berth_obstacle *why) {
-  berth_status st = BERTH_ENOMEM;
+  berth_status st;
   memset(u, 0, sizeof *u);
+  u->pool = berth_i_pool_empty(cost->ctx);
   u->cost = cost;
   u->n_ops = cost->g->n_ops;
   u->n_classes = cost->n_classes;
   u->memory = memory;
   u->param_multiple = param_multiple;
-  u->of = berth_i_alloc(cost->ctx, (size_t)u->n_ops, sizeof *u->of);
-  if (!u->of) return berth_i_nomem(cost->ctx);
-  if ((st = number_units(u)) != BERTH_OK) goto done;
-  st = alloc_units(u) ? fill_units(u, placer, why) : berth_i_nomem(cost->ctx);
-done:
+  u->of = berth_i_pool_alloc(&u->pool, (size_t)u->n_ops, sizeof *u->of);
+  st = berth_i_pool_status(&u->pool);
+  if (st == BERTH_OK) st = number_units(u);
+  if (st == BERTH_OK) st = alloc_units(u);
+  if (st == BERTH_OK) st = fill_units(u, placer, why);
   if (st != BERTH_OK) berth_i_units_release(u);
   return st;
 }

@@ -6,6 +6,7 @@
 
 /** Numbered by their first op in topological order. */
 typedef struct berth_i_units {
+  berth_i_pool pool;
   berth_cost *cost;              /* borrowed */
   int32_t n, n_ops, n_classes;
   int32_t *of;                   /* [n_ops] */

@@ -197,11 +197,9 @@ static berth_status choose_devices(view *v, const berth_i_placer *p, const berth
 }
 
 static berth_status label(berth_placement *p, const char *placer) {
-  char *own = berth_i_strdup(p->ctx, placer);
-  if (!own) return berth_i_nomem(p->ctx);
-  berth_i_strfree(p->ctx, p->placer);
-  p->placer = own;
-  return BERTH_OK;
+  char *own = berth_i_pool_strdup(&p->pool, placer);
+  if (own) p->placer = own;
+  return berth_i_pool_status(&p->pool);
 }
 
 /* A refusal speaks of repair, which nobody asked for. */
