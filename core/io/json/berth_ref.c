@@ -50,23 +50,18 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
   return BERTH_OK;
 }
 
-berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v, berth_i_lookup *x, int32_t **out,
-                              int32_t *n) {
-  berth_ctx *ctx = berth_i_json_ctx(doc);
+berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v, berth_i_lookup *x, berth_i_pool *pool,
+                              int32_t **out, int32_t *n) {
   const berth_i_json_value *member;
   int32_t *list, count = 0, k;
   berth_status st = berth_i_get_array(doc, v, &member, &count);
   if (st != BERTH_OK) return st;
-  if (!(list = berth_i_alloc(ctx, (size_t)count, sizeof *list))) return berth_i_nomem(ctx);
+  if (!(list = berth_i_pool_alloc(pool, (size_t)count, sizeof *list))) return berth_i_pool_status(pool);
   for (k = 0; k < count && st == BERTH_OK; k++, member = berth_i_json_next(member))
     st = berth_i_get_ref(doc, member, x, &list[k]);
-  if (st != BERTH_OK) {
-    berth_i_free(ctx, list, (size_t)count, sizeof *list);
-    return st;
-  }
   *out = list;
   *n = count;
-  return BERTH_OK;
+  return st;
 }
 
 const char *berth_i_topology_device_name(const void *topology, int32_t device) {

@@ -18,6 +18,7 @@ const char *const berth_i_collective_names[] = { "allreduce", "allgather", "redu
                                                  "barrier", "parameter-server", NULL };
 
 typedef struct Reader {
+  berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
   Value g[N_G];
@@ -33,14 +34,9 @@ typedef struct Reader {
 } Reader;
 
 static void release(Reader *r) {
-  size_t n = (size_t)r->ops.n, m = (size_t)r->tensors.n;
   berth_i_lookup_release(r->ctx, &r->ops);
   berth_i_lookup_release(r->ctx, &r->devices);
-  berth_i_free(r->ctx, r->seconds, (size_t)r->n_types, sizeof *r->seconds);
-  berth_i_free(r->ctx, r->names, n, sizeof *r->names);
-  berth_i_free(r->ctx, r->inputs, n, sizeof *r->inputs);
-  berth_i_free(r->ctx, r->use_at, m + 1, sizeof *r->use_at);
-  berth_i_free(r->ctx, r->use, r->cap_use, sizeof *r->use);
+  berth_i_pool_free(&r->pool);
   berth_graph_builder_release(r->b);
 }
 
@@ -70,7 +66,7 @@ static berth_status read_types(Reader *r) {
   berth_status st = berth_i_get_array(r->doc, r->g[G_TYPES], &first, &n);
   if (st != BERTH_OK) return st;
   r->n_types = n ? n : 1;
-  if (!(r->seconds = berth_i_alloc(r->ctx, (size_t)r->n_types, sizeof *r->seconds))) return berth_i_nomem(r->ctx);
+  if (!(r->seconds = berth_i_pool_alloc(&r->pool, (size_t)r->n_types, sizeof *r->seconds))) return berth_i_nomem(r->ctx);
   return r->g[G_TYPES] ? set_types(r, first, n) : BERTH_OK;
 }
 
@@ -138,7 +134,7 @@ static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
 
 static berth_status keep_inputs(Reader *r, Value v, int32_t op) {
   if (!v) return BERTH_OK;
-  if (!r->inputs && !(r->inputs = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *r->inputs))) return berth_i_nomem(r->ctx);
+  if (!r->inputs && !(r->inputs = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->inputs))) return berth_i_nomem(r->ctx);
   r->inputs[op] = v;
   return BERTH_OK;
 }
@@ -159,7 +155,7 @@ static berth_status read_op(Reader *r, Value v, int32_t id) {
 /* Names of ops, for references to later ones. Wrong ones are refused when the op itself is read. */
 static berth_status list_names(Reader *r, Value v) {
   int32_t i;
-  if (!(r->names = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *r->names))) return berth_i_nomem(r->ctx);
+  if (!(r->names = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->names))) return berth_i_nomem(r->ctx);
   for (i = 0; v; i++, v = berth_i_json_next(v)) {
     Value name = berth_i_json_kind_of(v) == BERTH_I_JSON_OBJECT ? berth_i_json_get(v, "name") : NULL;
     if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING) r->names[i] = berth_i_json_string(name);
@@ -185,10 +181,8 @@ static berth_status read_consumers(Reader *r, Value list) {
   int32_t n, op = 0;
   berth_status st = berth_i_get_array(r->doc, list, &v, &n);
   for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
-    void *use = r->use;
     if ((st = berth_i_get_ref(r->doc, v, &r->ops, &op)) != BERTH_OK) return st;
-    st = berth_i_grow(r->ctx, &use, &r->cap_use, r->n_use + 1, sizeof *r->use);
-    r->use = use;
+    st = berth_i_pool_grow(&r->pool, (void **)&r->use, &r->cap_use, r->n_use + 1, sizeof *r->use);
     if (st == BERTH_OK) r->use[r->n_use++] = op;
     if (r->n_use == INT32_MAX) return berth_i_json_fail(r->doc, v, "is one edge too many");
   }
@@ -229,7 +223,7 @@ static berth_status read_tensors(Reader *r) {
   int32_t i;
   berth_status st = berth_i_get_array(r->doc, r->g[G_TENSORS], &v, &r->tensors.n);
   if (st != BERTH_OK) return st;
-  if (!(r->use_at = berth_i_zalloc(r->ctx, (size_t)r->tensors.n + 1, sizeof *r->use_at))) return berth_i_nomem(r->ctx);
+  if (!(r->use_at = berth_i_pool_zalloc(&r->pool, (size_t)r->tensors.n + 1, sizeof *r->use_at))) return berth_i_nomem(r->ctx);
   for (i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_tensor(r, v, i);
   return st == BERTH_OK ? refuse_repeated_consumers(r) : st;
 }
@@ -260,8 +254,9 @@ static void fill_default_inputs(const Reader *r, Inputs *x) {
 /* The list must name the tensors that name the op, each once. */
 static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
   int32_t *at = x->list + x->at[op], *list = NULL, n = x->at[op + 1] - x->at[op], given = 0, k;
-  berth_status st = berth_i_get_refs(r->doc, r->inputs[op], &r->tensors, &list, &given);
-  if (st != BERTH_OK) return st;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
+  berth_status st = berth_i_get_refs(r->doc, r->inputs[op], &r->tensors, &scratch, &list, &given);
+  if (st != BERTH_OK) goto done;
   for (k = 0; k < n; k++) x->stamp[at[k]] = op + 1;
   for (k = 0; k < given; k++) {
     if (x->stamp[list[k]] != op + 1) break;
@@ -270,7 +265,8 @@ static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
   if (k < given || given != n)
     st = berth_i_json_fail(r->doc, r->inputs[op], "does not name the tensors that go to the op, each once");
   else if (n > 0) memcpy(at, list, (size_t)n * sizeof *at);
-  berth_i_free(r->ctx, list, (size_t)given, sizeof *list);
+done:
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -288,17 +284,16 @@ static berth_status order_edges(Reader *r, Inputs *x) {
 }
 
 static berth_status add_ordered_edges(Reader *r) {
-  size_t n = (size_t)r->ops.n + 1, m = r->n_use, n_tensors = (size_t)r->tensors.n, i;
-  Inputs x = { berth_i_zalloc(r->ctx, n, sizeof(int32_t)), berth_i_alloc(r->ctx, m, sizeof(int32_t)),
-               berth_i_zalloc(r->ctx, n_tensors, sizeof(int32_t)), berth_i_alloc(r->ctx, m, sizeof(int32_t)),
-               berth_i_alloc(r->ctx, m, sizeof(int32_t)) };
-  berth_status st = x.at && x.list && x.stamp && x.order && x.tensor ? order_edges(r, &x) : berth_i_nomem(r->ctx);
+  size_t m = r->n_use, i;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
+  Inputs x = { berth_i_pool_zalloc(&scratch, (size_t)r->ops.n + 1, sizeof(int32_t)),
+               berth_i_pool_alloc(&scratch, m, sizeof(int32_t)),
+               berth_i_pool_zalloc(&scratch, (size_t)r->tensors.n, sizeof(int32_t)),
+               berth_i_pool_alloc(&scratch, m, sizeof(int32_t)), berth_i_pool_alloc(&scratch, m, sizeof(int32_t)) };
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = order_edges(r, &x);
   for (i = 0; i < m && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(r->b, x.tensor[x.order[i]], r->use[x.order[i]]);
-  berth_i_free(r->ctx, x.at, n, sizeof(int32_t));
-  berth_i_free(r->ctx, x.list, m, sizeof(int32_t));
-  berth_i_free(r->ctx, x.stamp, n_tensors, sizeof(int32_t));
-  berth_i_free(r->ctx, x.order, m, sizeof(int32_t));
-  berth_i_free(r->ctx, x.tensor, m, sizeof(int32_t));
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -331,20 +326,20 @@ static berth_status read_collective_kind(const Reader *r, Value v, berth_collect
 static berth_status read_collective(Reader *r, Value v) {
   berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
   int32_t *members = NULL, *consumers = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Value f[N_C];
   berth_status st = berth_i_fields(r->doc, v, COLLECTIVE, N_C, true, f);
   if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[C_KIND], "kind")) != BERTH_OK) return st;
   if ((st = read_collective_kind(r, f[C_KIND], &c.kind)) != BERTH_OK) return st;
   if ((st = berth_i_get_quantity(r->doc, f[C_BYTES], BERTH_BYTES, false, &c.bytes)) != BERTH_OK) return st;
   if ((st = berth_i_get_int(r->doc, f[C_COUNT], 1, INT32_MAX - 1, &c.count)) != BERTH_OK) return st;
-  if ((st = berth_i_get_refs(r->doc, f[C_MEMBERS], &r->ops, &members, &c.n_members)) != BERTH_OK) goto done;
-  if ((st = berth_i_get_refs(r->doc, f[C_CONSUMERS], &r->ops, &consumers, &c.n_consumers)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_refs(r->doc, f[C_MEMBERS], &r->ops, &scratch, &members, &c.n_members)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_refs(r->doc, f[C_CONSUMERS], &r->ops, &scratch, &consumers, &c.n_consumers)) != BERTH_OK) goto done;
   c.members = members;
   c.consumers = consumers;
   st = berth_i_blame(r->doc, v, berth_graph_builder_add_collective(r->b, &c, NULL));
 done:
-  berth_i_free(r->ctx, members, (size_t)c.n_members, sizeof *members);
-  berth_i_free(r->ctx, consumers, (size_t)c.n_consumers, sizeof *consumers);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -358,7 +353,8 @@ static berth_status read_collectives(Reader *r) {
 
 berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v, const berth_topology *t,
                                       berth_graph **out) {
-  Reader r = { .doc = doc, .ctx = berth_i_json_ctx(doc), .ops = { .what = "op" }, .tensors = { .what = "tensor" },
+  berth_ctx *ctx = berth_i_json_ctx(doc);
+  Reader r = { .pool = berth_i_pool_empty(ctx), .doc = doc, .ctx = ctx, .ops = { .what = "op" }, .tensors = { .what = "tensor" },
                .devices = { .what = "device", .n = t ? t->n_devices : 0, .name = berth_i_topology_device_name, .ud = t } };
   berth_status st = berth_i_fields(doc, v, GRAPH, N_G, true, r.g);
   if (st != BERTH_OK || (st = berth_graph_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;

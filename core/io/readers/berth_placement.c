@@ -9,6 +9,7 @@ static const char *const PLACEMENT[] = { "placer",        "estimate_seconds", "d
                                          "start_seconds", "finish_seconds",   "op_names", "device_names" };
 
 typedef struct Reader {
+  berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
   Value p[N_P];
@@ -22,8 +23,7 @@ typedef struct Reader {
 static void release(Reader *r) {
   berth_i_lookup_release(r->ctx, &r->ops);
   berth_i_lookup_release(r->ctx, &r->devices);
-  berth_i_free(r->ctx, r->op_names, (size_t)r->n_op_names, sizeof *r->op_names);
-  berth_i_free(r->ctx, r->device_names, (size_t)r->n_device_names, sizeof *r->device_names);
+  berth_i_pool_free(&r->pool);
 }
 
 static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
@@ -34,7 +34,7 @@ static berth_status read_names(Reader *r, Value list, const char ***out, int32_t
   int32_t k, count = 0;
   berth_status st = berth_i_get_array(r->doc, list, &v, &count);
   if (st != BERTH_OK || !list) return st;
-  if (!(names = berth_i_zalloc(r->ctx, (size_t)count, sizeof *names))) return berth_i_nomem(r->ctx);
+  if (!(names = berth_i_pool_zalloc(&r->pool, (size_t)count, sizeof *names))) return berth_i_pool_status(&r->pool);
   *out = names;
   *n = count;
   for (k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = berth_i_get_text(r->doc, v, &names[k]);
@@ -113,23 +113,21 @@ static berth_status check_sequence(Reader *r, const int32_t *sequence, int32_t n
 static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
   int32_t *list = NULL, count = 0;
   berth_status st = check_named(r, v, x);
-  if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &list, &count)) != BERTH_OK) return st;
-  if (count != n) {
-    berth_i_free(r->ctx, list, (size_t)count, sizeof *list);
-    return berth_i_json_fail(r->doc, v, "is of length %d, for %d ops", (int)count, (int)n);
-  }
+  if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &r->pool, &list, &count)) != BERTH_OK) return st;
+  if (count != n) return berth_i_json_fail(r->doc, v, "is of length %d, for %d ops", (int)count, (int)n);
   *out = list;
   return BERTH_OK;
 }
 
-static berth_status read_seconds(Reader *r, Value list, int32_t n, double **out) {
+static berth_status read_seconds(Reader *r, Value list, berth_placement *p, double **out) {
+  const int32_t n = p->n;
   Value v;
   int32_t count, k;
   berth_status st;
   if (!list) return BERTH_OK;
   if ((st = berth_i_get_array(r->doc, list, &v, &count)) != BERTH_OK) return st;
   if (count != n) return berth_i_json_fail(r->doc, list, "is of length %d, for %d ops", (int)count, (int)n);
-  if (!(*out = berth_i_zalloc(r->ctx, (size_t)n, sizeof **out))) return berth_i_nomem(r->ctx);
+  if (!(*out = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof **out))) return berth_i_pool_status(&p->pool);
   for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
     st = berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, &(*out)[k]);
   }
@@ -151,8 +149,8 @@ static berth_status read_plan(Reader *r, berth_placement *p) {
     Value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
   }
-  if ((st = read_seconds(r, r->p[P_START], p->n, &p->start)) != BERTH_OK) return st;
-  if ((st = read_seconds(r, r->p[P_FINISH], p->n, &p->finish)) != BERTH_OK) return st;
+  if ((st = read_seconds(r, r->p[P_START], p, &p->start)) != BERTH_OK) return st;
+  if ((st = read_seconds(r, r->p[P_FINISH], p, &p->finish)) != BERTH_OK) return st;
   return p->finish ? check_plan(r, p) : BERTH_OK;
 }
 
@@ -188,14 +186,12 @@ static berth_status read_placement(Reader *r, berth_placement **out) {
   p = NULL;
 done:
   berth_placement_release(p);
-  berth_i_free(r->ctx, device, (size_t)n, sizeof *device);
-  berth_i_free(r->ctx, sequence, (size_t)n, sizeof *sequence);
   return st;
 }
 
 berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v, const berth_graph *g,
                                           const berth_topology *t, berth_placement **out) {
-  Reader r = { .doc = doc, .ctx = berth_i_json_ctx(doc), .g = g, .t = t };
+  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)), .doc = doc, .ctx = berth_i_json_ctx(doc), .g = g, .t = t };
   berth_status st = berth_i_fields(doc, v, PLACEMENT, N_P, true, r.p);
   if (st == BERTH_OK) st = berth_i_need(doc, v, r.p[P_DEVICE], "device");
   if (st == BERTH_OK) st = read_placement(&r, out);

@@ -16,6 +16,7 @@ enum { R_FROM, R_TO, R_LINKS, N_R };
 static const char *const ROUTE[] = { "from", "to", "links" };
 
 typedef struct Reader {
+  berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
   Value p[N_P];
@@ -32,15 +33,10 @@ typedef struct Reader {
 static size_t parts_of(const Reader *r) { return (size_t)r->n_devices + (size_t)r->n_switches; }
 
 static void release(Reader *r) {
-  size_t n = parts_of(r);
   berth_i_lookup_release(r->ctx, &r->by_name);
   berth_i_lookup_release(r->ctx, &r->nodes);
   berth_i_lookup_release(r->ctx, &r->devices);
-  berth_i_free(r->ctx, r->parts, n, sizeof *r->parts);
-  berth_i_free(r->ctx, r->names, n, sizeof *r->names);
-  berth_i_free(r->ctx, r->node_part, n, sizeof *r->node_part);
-  berth_i_free(r->ctx, r->made, n, sizeof *r->made);
-  berth_i_free(r->ctx, r->node_names, n, sizeof *r->node_names);
+  berth_i_pool_free(&r->pool);
   berth_topology_builder_release(r->b);
 }
 
@@ -85,12 +81,12 @@ static berth_status name_part(Reader *r, Value v, int32_t part) {
 
 static berth_status make_room(Reader *r) {
   size_t n = parts_of(r);
-  r->parts = berth_i_alloc(r->ctx, n, sizeof *r->parts);
-  r->names = berth_i_alloc(r->ctx, n, sizeof *r->names);
-  r->node_part = berth_i_alloc(r->ctx, n, sizeof *r->node_part);
-  r->made = berth_i_alloc(r->ctx, n, sizeof *r->made);
-  r->node_names = berth_i_alloc(r->ctx, n, sizeof *r->node_names);
-  return r->parts && r->names && r->node_part && r->made && r->node_names ? BERTH_OK : berth_i_nomem(r->ctx);
+  r->parts = berth_i_pool_alloc(&r->pool, n, sizeof *r->parts);
+  r->names = berth_i_pool_alloc(&r->pool, n, sizeof *r->names);
+  r->node_part = berth_i_pool_alloc(&r->pool, n, sizeof *r->node_part);
+  r->made = berth_i_pool_alloc(&r->pool, n, sizeof *r->made);
+  r->node_names = berth_i_pool_alloc(&r->pool, n, sizeof *r->node_names);
+  return berth_i_pool_status(&r->pool);
 }
 
 static berth_status list_parts(Reader *r) {
@@ -165,6 +161,7 @@ static berth_status read_link(Reader *r, Value v) {
 
 static berth_status read_route(Reader *r, Value v) {
   int32_t from = 0, to = 0, n = 0, *links = NULL;
+  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Value f[N_R];
   int k;
   berth_status st = berth_i_fields(r->doc, v, ROUTE, N_R, true, f);
@@ -172,9 +169,9 @@ static berth_status read_route(Reader *r, Value v) {
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[R_FROM], &r->devices, &from)) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[R_TO], &r->devices, &to)) != BERTH_OK) return st;
-  if ((st = berth_i_get_refs(r->doc, f[R_LINKS], &r->links, &links, &n)) != BERTH_OK) return st;
-  st = berth_i_blame(r->doc, v, berth_topology_builder_set_route(r->b, from, to, n, links));
-  berth_i_free(r->ctx, links, (size_t)n, sizeof *links);
+  if ((st = berth_i_get_refs(r->doc, f[R_LINKS], &r->links, &scratch, &links, &n)) == BERTH_OK)
+    st = berth_i_blame(r->doc, v, berth_topology_builder_set_route(r->b, from, to, n, links));
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -201,7 +198,7 @@ static berth_status read_name(Reader *r) {
 }
 
 berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out) {
-  Reader r = { .doc = doc, .ctx = berth_i_json_ctx(doc) };
+  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)), .doc = doc, .ctx = berth_i_json_ctx(doc) };
   berth_status st = berth_i_fields(doc, v, TOPOLOGY, N_P, true, r.p);
   if (st != BERTH_OK || (st = berth_topology_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
   if ((st = read_name(&r)) != BERTH_OK || (st = list_parts(&r)) != BERTH_OK) goto done;

@@ -14,6 +14,7 @@ static const char *const NODE[] = { "id", "name", "fpgaLatency", "cpuLatency", "
                                     "colorClass" };
 
 typedef struct Reader {
+  berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
   const berth_load_options *opts;
@@ -28,13 +29,10 @@ typedef struct Reader {
 } Reader;
 
 static void release(Reader *r) {
-  size_t n = (size_t)r->n_nodes;
   berth_i_names_release(r->ctx, &r->ids);
   berth_i_names_release(r->ctx, &r->classes);
-  berth_i_free(r->ctx, r->group, n, sizeof *r->group);
-  berth_i_free(r->ctx, r->backward, n, sizeof *r->backward);
-  berth_i_free(r->ctx, r->twin, n, sizeof *r->twin);
   berth_i_edges_release(r->ctx, &r->edges);
+  berth_i_pool_free(&r->pool);
   berth_graph_builder_release(r->b);
 }
 
@@ -171,10 +169,11 @@ static berth_status find_twins(Reader *r) {
 
 static berth_status make_room(Reader *r) {
   size_t n = (size_t)r->n_nodes, i;
-  r->group = berth_i_alloc(r->ctx, n, sizeof *r->group);
-  r->twin = berth_i_alloc(r->ctx, n, sizeof *r->twin);
-  r->backward = berth_i_zalloc(r->ctx, n, sizeof *r->backward);
-  if (!r->group || !r->twin || !r->backward) return berth_i_nomem(r->ctx);
+  berth_status st;
+  r->group = berth_i_pool_alloc(&r->pool, n, sizeof *r->group);
+  r->twin = berth_i_pool_alloc(&r->pool, n, sizeof *r->twin);
+  r->backward = berth_i_pool_zalloc(&r->pool, n, sizeof *r->backward);
+  if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   for (i = 0; i < n; i++) r->group[i] = r->twin[i] = BERTH_NONE;
   return BERTH_OK;
 }
@@ -227,7 +226,7 @@ static berth_status read_edges(Reader *r) {
 
 static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc,
                              berth_bundle *out) {
-  Reader r = { .doc = doc, .ctx = src->ctx, .opts = &src->opts };
+  Reader r = { .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .opts = &src->opts };
   berth_status st = read_top(&r);
   if (st == BERTH_OK) st = read_topology(&r, &out->topology);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &r.b);

@@ -115,9 +115,7 @@ static berth_status fail(const Reader *r, const char *what, const char *why, con
 }
 
 static berth_status set_text(Reader *r, Text *t, const char *text, size_t len) {
-  void *at = t->at;
-  berth_status st = berth_i_grow(r->ctx, &at, &t->cap, len + 1, 1);
-  t->at = at;
+  berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&t->at, &t->cap, len + 1, 1);
   if (st != BERTH_OK) return st;
   memcpy(t->at, text, len);
   t->at[len] = 0;
@@ -230,7 +228,8 @@ static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
   static const char *const places[] = { "graph", "node", "edge" };
   const char *of = attribute_of(list, "for"), *name = attribute_of(list, "attr.name"), *type = attribute_of(list, "attr.type");
   berth_status st = BERTH_OK;
-  if (!(key->name = berth_i_strdup(r->ctx, name ? name : attribute_of(list, "id")))) return berth_i_nomem(r->ctx);
+  key->name = berth_i_pool_strdup(&r->g.pool, name ? name : attribute_of(list, "id"));
+  if ((st = berth_i_pool_status(&r->g.pool)) != BERTH_OK) return st;
   key->number = type && is_one_of(type, numbers);
   for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
     key->column[k] = NOT_FOR;
@@ -242,14 +241,12 @@ static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
 
 static berth_status open_key(Reader *r, const char *const *list) {
   const char *id;
-  void *keys = r->keys;
   int32_t k;
   berth_status st = need(r, "key", list, "id", &id);
   if (st != BERTH_OK) return st;
   if (r->begun) return fail(r, "key", "stands behind nodes, edges or data", id);
   if (berth_i_names_find(&r->key_ids, id) != BERTH_NONE) return fail(r, "key", "is declared twice", id);
-  st = berth_i_grow(r->ctx, &keys, &r->keys_cap, (size_t)r->key_ids.n + 1, sizeof *r->keys);
-  r->keys = keys;
+  st = berth_i_pool_grow(&r->g.pool, (void **)&r->keys, &r->keys_cap, (size_t)r->key_ids.n + 1, sizeof *r->keys);
   if (st != BERTH_OK) return st;
   r->keys[r->key_ids.n] = (Key){ .seconds = NAN };
   if ((st = berth_i_names_add(r->ctx, &r->key_ids, id, &k)) != BERTH_OK) return st;
@@ -279,12 +276,13 @@ static berth_status close_default(Reader *r) {
 /* All keys are known. */
 static berth_status begin(Reader *r) {
   size_t n = (size_t)r->types.n;
+  berth_status st;
   if (r->begun) return BERTH_OK;
   r->begun = true;
   r->now[IN_GRAPH] = r->first[IN_GRAPH];
-  r->seen = berth_i_zalloc(r->ctx, N_ATTRIBUTES + n, sizeof *r->seen);
-  r->seconds = berth_i_alloc(r->ctx, 2 * n, sizeof *r->seconds);
-  if (!r->seen || !r->seconds) return berth_i_nomem(r->ctx);
+  r->seen = berth_i_pool_zalloc(&r->g.pool, N_ATTRIBUTES + n, sizeof *r->seen);
+  r->seconds = berth_i_pool_alloc(&r->g.pool, 2 * n, sizeof *r->seconds);
+  if ((st = berth_i_pool_status(&r->g.pool)) != BERTH_OK) return st;
   for (size_t k = n; k < 2 * n; k++) r->seconds[k] = NAN;
   for (int32_t k = 0; k < r->key_ids.n; k++) {
     int32_t type = r->keys[k].column[IN_NODE] - N_ATTRIBUTES;
@@ -358,9 +356,7 @@ static berth_status add_collective(Reader *r) {
 /* A column "device" of whole numbers is a placement; any other use of the word is somebody else's. */
 static berth_status place_op(Reader *r, int32_t op) {
   double x = r->now[IN_NODE].device;
-  void *device = r->device;
-  berth_status st = berth_i_grow(r->ctx, &device, &r->device_cap, (size_t)op + 1, sizeof *r->device);
-  r->device = device;
+  berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&r->device, &r->device_cap, (size_t)op + 1, sizeof *r->device);
   if (st != BERTH_OK) return st;
   if (isnan(x) && r->unplaced_line == 0) {
     r->unplaced_line = r->line;
@@ -490,11 +486,9 @@ static berth_status close_element(void *ud) {
 static berth_status add_text(void *ud, const char *text, size_t len) {
   Reader *r = ud;
   Text *v = &r->value;
-  void *at = v->at;
   berth_status st;
   if (r->skipped > 0 || (r->state[r->depth] != DATA && r->state[r->depth] != DEFAULT)) return BERTH_OK;
-  st = berth_i_grow(r->ctx, &at, &v->cap, v->len + len + 1, 1);
-  v->at = at;
+  st = berth_i_pool_grow(&r->g.pool, (void **)&v->at, &v->cap, v->len + len + 1, 1);
   if (st != BERTH_OK) return st;
   memcpy(v->at + v->len, text, len);
   v->len += len;
@@ -504,22 +498,12 @@ static berth_status add_text(void *ud, const char *text, size_t len) {
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static void release_texts(berth_ctx *ctx, Text *texts, size_t n) {
-  for (size_t k = 0; k < n; k++) berth_i_free(ctx, texts[k].at, texts[k].cap, 1);
-}
-
 static void release(Reader *r) {
-  for (int32_t k = 0; k < r->key_ids.n; k++) berth_i_strfree(r->ctx, r->keys[k].name);
-  berth_i_free(r->ctx, r->keys, r->keys_cap, sizeof *r->keys);
-  berth_i_free(r->ctx, r->seconds, 2 * (size_t)r->types.n, sizeof *r->seconds);
-  berth_i_free(r->ctx, r->seen, N_ATTRIBUTES + (size_t)r->types.n, sizeof *r->seen);
-  berth_i_free(r->ctx, r->device, r->device_cap, sizeof *r->device);
-  release_texts(r->ctx, &r->value, 1);
-  release_texts(r->ctx, &r->first_text[0][0], N_PLACES * N_TEXTS);
-  release_texts(r->ctx, &r->now_text[0][0], N_PLACES * N_TEXTS);
   berth_i_names_release(r->ctx, &r->key_ids);
   berth_i_names_release(r->ctx, &r->types);
-  berth_i_graphml_release(&r->g);
+  berth_i_names_release(r->ctx, &r->g.names);
+  berth_graph_builder_release(r->g.b);
+  berth_i_pool_free(&r->g.pool);
 }
 
 static berth_status read_elements(Reader *r) {
@@ -537,7 +521,7 @@ static berth_status read_elements(Reader *r) {
 }
 
 static berth_status read_graphml(const berth_i_source *src, berth_bundle *out) {
-  Reader r = { .src = src, .ctx = src->ctx, .g = { .src = src } };
+  Reader r = { .src = src, .ctx = src->ctx, .g = { .pool = berth_i_pool_empty(src->ctx), .src = src } };
   berth_status st = read_elements(&r);
   if (st == BERTH_OK) st = berth_i_graphml_connect(&r.g);
   if (st == BERTH_OK) st = read_placement(&r, &out->placement);

@@ -3,40 +3,26 @@
 #include "graphml_internal.h"
 
 berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out) {
-  void *op_of = g->op_of;
   int32_t known = g->names.n;
-  berth_status st = berth_i_grow(g->src->ctx, &op_of, &g->op_of_cap, (size_t)known + 1, sizeof *g->op_of);
-  g->op_of = op_of;
+  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->op_of, &g->op_of_cap, (size_t)known + 1, sizeof *g->op_of);
   if (st == BERTH_OK) st = berth_i_names_add(g->src->ctx, &g->names, id, out);
   if (st == BERTH_OK && *out == known) g->op_of[known] = BERTH_NONE;
   return st;
 }
 
 berth_status berth_i_graphml_add_edge(berth_i_graphml *g, const berth_i_graphml_edge *edge) {
-  void *edges = g->edges;
-  berth_status st = berth_i_grow(g->src->ctx, &edges, &g->edges_cap, g->n_edges + 1, sizeof *g->edges);
-  g->edges = edges;
+  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->edges, &g->edges_cap, g->n_edges + 1, sizeof *g->edges);
   if (st == BERTH_OK) g->edges[g->n_edges++] = *edge;
   return st;
 }
 
 berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name, const berth_collective *c) {
-  void *collectives = g->collectives;
-  berth_status st = berth_i_grow(g->src->ctx, &collectives, &g->collectives_cap, g->n_collectives + 1, sizeof *g->collectives);
-  g->collectives = collectives;
+  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->collectives, &g->collectives_cap, g->n_collectives + 1,
+                                      sizeof *g->collectives);
   if (st != BERTH_OK) return st;
   g->op_of[name] = BERTH_I_GRAPHML_COLLECTIVE - (int32_t)g->n_collectives;
   g->collectives[g->n_collectives++] = *c;
   return BERTH_OK;
-}
-
-void berth_i_graphml_release(berth_i_graphml *g) {
-  berth_ctx *ctx = g->src->ctx;
-  berth_i_names_release(ctx, &g->names);
-  berth_i_free(ctx, g->op_of, g->op_of_cap, sizeof *g->op_of);
-  berth_i_free(ctx, g->edges, g->edges_cap, sizeof *g->edges);
-  berth_i_free(ctx, g->collectives, g->collectives_cap, sizeof *g->collectives);
-  berth_graph_builder_release(g->b);
 }
 
 static berth_status fail(const berth_i_graphml *g, const berth_i_graphml_edge *e, const char *what, const char *value) {
@@ -88,11 +74,11 @@ static berth_status add_tensors(berth_i_graphml *g, const Share *share, size_t n
 }
 
 static berth_status connect_ops(berth_i_graphml *g) {
-  berth_ctx *ctx = g->src->ctx;
-  Share *share = berth_i_alloc(ctx, g->n_edges, sizeof *share);
-  int32_t *tensor = berth_i_alloc(ctx, g->n_edges, sizeof *tensor);
+  berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
+  Share *share = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *share);
+  int32_t *tensor = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *tensor);
   size_t n = 0, k;
-  berth_status st = share && tensor ? BERTH_OK : berth_i_nomem(ctx);
+  berth_status st = berth_i_pool_status(&scratch);
   for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
     if (g->edges[k].from >= 0 && g->edges[k].to >= 0) share[n++] = (Share){ g->edges[k].tensor, k };
   }
@@ -102,8 +88,7 @@ static berth_status connect_ops(berth_i_graphml *g) {
     const berth_i_graphml_edge *e = &g->edges[k];
     if (e->from >= 0 && e->to >= 0) st = berth_graph_builder_add_consumer(g->b, tensor[k], e->to);
   }
-  berth_i_free(ctx, share, g->n_edges, sizeof *share);
-  berth_i_free(ctx, tensor, g->n_edges, sizeof *tensor);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -128,10 +113,11 @@ static void sort_lists(const berth_i_graphml *g, int32_t *at, int32_t *ops) {
 }
 
 static berth_status connect_collectives(berth_i_graphml *g) {
-  berth_ctx *ctx = g->src->ctx;
-  size_t lists = 2 * g->n_collectives + 2, k;
-  int32_t *at = berth_i_zalloc(ctx, lists, sizeof *at), *ops = berth_i_alloc(ctx, g->n_edges, sizeof *ops);
-  berth_status st = at && ops ? BERTH_OK : berth_i_nomem(ctx);
+  berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
+  int32_t *at = berth_i_pool_zalloc(&scratch, 2 * g->n_collectives + 2, sizeof *at);
+  int32_t *ops = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *ops);
+  size_t k;
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) sort_lists(g, at, ops);
   for (k = 0; st == BERTH_OK && k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
@@ -142,8 +128,7 @@ static berth_status connect_collectives(berth_i_graphml *g) {
     c->n_consumers = start[2] - start[1];
     st = berth_graph_builder_add_collective(g->b, c, NULL);
   }
-  berth_i_free(ctx, at, lists, sizeof *at);
-  berth_i_free(ctx, ops, g->n_edges, sizeof *ops);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

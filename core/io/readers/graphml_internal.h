@@ -13,6 +13,7 @@ typedef struct berth_i_graphml_edge {
 } berth_i_graphml_edge;
 
 typedef struct berth_i_graphml {
+  berth_i_pool pool;
   const berth_i_source *src;
   berth_graph_builder *b;
   berth_i_names names;   /* ids of nodes, from <node> and <edge> */
@@ -34,6 +35,5 @@ berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name, co
 /** All nodes are known: adds tensors and collectives to the builder.
  *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EPARSE */
 berth_status berth_i_graphml_connect(berth_i_graphml *g);
-void berth_i_graphml_release(berth_i_graphml *g);
 
 #endif

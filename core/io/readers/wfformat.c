@@ -10,10 +10,8 @@ static void release(Workflow *w) {
   berth_i_names_release(w->ctx, &w->task_ids);
   berth_i_names_release(w->ctx, &w->task_names);
   berth_i_names_release(w->ctx, &w->machine_ids);
-  berth_i_wf_files_release(w);
-  berth_i_free(w->ctx, w->named, w->named_cap, sizeof *w->named);
-  berth_i_free(w->ctx, w->task, (size_t)w->n_tasks, sizeof *w->task);
-  berth_i_free(w->ctx, w->machine_mhz, w->mhz_cap, sizeof *w->machine_mhz);
+  berth_i_names_release(w->ctx, &w->file_ids);
+  berth_i_pool_free(&w->pool);
   berth_graph_builder_release(w->b);
 }
 
@@ -99,7 +97,6 @@ static double speed_of(const Workflow *w, double mhz) { return mhz > 0 && w->clo
 static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *tb) {
   static const char *const keys[] = { "nodeName", "memoryInBytes", "memory", "cpu" };
   berth_device d = berth_device_default();
-  void *at = w->machine_mhz;
   double mhz = 0;
   Value f[4];
   berth_status st = berth_i_fields(w->doc, v, keys, 4, false, f);
@@ -107,8 +104,8 @@ static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *t
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "machine", &w->machine_ids);
   if (st == BERTH_OK) st = get_memory(w, f[1], f[2], &d.memory);
   if (st == BERTH_OK) st = get_clock(w, f[3], &mhz);
-  if (st == BERTH_OK) st = berth_i_grow(w->ctx, &at, &w->mhz_cap, (size_t)w->machine_ids.n, sizeof *w->machine_mhz);
-  w->machine_mhz = at;
+  if (st != BERTH_OK) return st;
+  st = berth_i_pool_grow(&w->pool, (void **)&w->machine_mhz, &w->mhz_cap, (size_t)w->machine_ids.n, sizeof *w->machine_mhz);
   if (st != BERTH_OK) return st;
   if (w->clock == 0) w->clock = mhz;
   w->machine_mhz[w->machine_ids.n - 1] = mhz;
@@ -147,11 +144,10 @@ static berth_status read_topology(Workflow *w, berth_topology **out) {
 /* ---- tasks -------------------------------------------------------------------------------- */
 
 static berth_status note_name(Workflow *w, const char *name, int32_t task) {
-  void *at = w->named;
   int32_t id, before = w->task_names.n;
   berth_status st = berth_i_names_add(w->ctx, &w->task_names, name, &id);
-  if (st == BERTH_OK) st = berth_i_grow(w->ctx, &at, &w->named_cap, (size_t)w->task_names.n, sizeof *w->named);
-  w->named = at;
+  if (st != BERTH_OK) return st;
+  st = berth_i_pool_grow(&w->pool, (void **)&w->named, &w->named_cap, (size_t)w->task_names.n, sizeof *w->named);
   if (st == BERTH_OK) w->named[id] = id == before ? task : BERTH_I_WF_MANY;
   return st;
 }
@@ -181,7 +177,7 @@ static berth_status read_tasks(Workflow *w) {
   berth_status st = berth_i_get_array(w->doc, w->tasks, &v, &n);
   if (st != BERTH_OK) return st;
   if (n == 0) return berth_i_json_fail(w->doc, w->tasks, "is empty");
-  if (!(w->task = berth_i_zalloc(w->ctx, (size_t)n, sizeof *w->task))) return berth_i_nomem(w->ctx);
+  if (!(w->task = berth_i_pool_zalloc(&w->pool, (size_t)n, sizeof *w->task))) return berth_i_pool_status(&w->pool);
   w->n_tasks = n;
   for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_task(w, v, k);
   return st;
@@ -264,7 +260,8 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
 
 static berth_status read_wfformat(const berth_i_source *src, const berth_i_json *doc,
                                   berth_bundle *out) {
-  Workflow w = { .doc = doc, .ctx = src->ctx, .name = "", .bandwidth = src->opts.file_bandwidth };
+  Workflow w = { .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .name = "",
+                 .bandwidth = src->opts.file_bandwidth };
   berth_status st = read_parts(&w);
   if (st == BERTH_OK) st = read_topology(&w, &out->topology);
   if (st == BERTH_OK) st = read_graph(&w, &out->graph);

@@ -5,37 +5,22 @@
 typedef berth_i_wf Workflow;
 typedef berth_i_wf_list List;
 
-static void list_release(berth_ctx *ctx, List *l) {
-  berth_i_free(ctx, l->at, l->n_at, sizeof *l->at);
-  berth_i_free(ctx, l->file, l->cap, sizeof *l->file);
-}
-
-void berth_i_wf_files_release(Workflow *w) {
-  list_release(w->ctx, &w->in);
-  list_release(w->ctx, &w->out);
-  berth_i_names_release(w->ctx, &w->file_ids);
-  berth_i_free(w->ctx, w->size, w->size_cap, sizeof *w->size);
-}
-
 static berth_status list_make(Workflow *w, List *l) {
-  l->n_at = (size_t)w->n_tasks + 1;
-  return (l->at = berth_i_zalloc(w->ctx, l->n_at, sizeof *l->at)) ? BERTH_OK : berth_i_nomem(w->ctx);
+  l->at = berth_i_pool_zalloc(&w->pool, (size_t)w->n_tasks + 1, sizeof *l->at);
+  return berth_i_pool_status(&w->pool);
 }
 
 /* Tasks come in order: at[task + 1] counts on from at[task]. */
 static berth_status list_add(Workflow *w, List *l, int32_t task, int32_t file) {
-  void *file_at = l->file;
   size_t n = (size_t)l->at[task + 1];
-  berth_status st = n < INT32_MAX ? berth_i_grow(w->ctx, &file_at, &l->cap, n + 1, sizeof *l->file) : berth_i_nomem(w->ctx);
-  l->file = file_at;
+  berth_status st = n < INT32_MAX ? berth_i_pool_grow(&w->pool, (void **)&l->file, &l->cap, n + 1, sizeof *l->file)
+                                  : berth_i_nomem(w->ctx);
   if (st == BERTH_OK) l->file[l->at[task + 1]++] = file;
   return st;
 }
 
 static berth_status set_size(Workflow *w, int32_t file, double bytes) {
-  void *at = w->size;
-  berth_status st = berth_i_grow(w->ctx, &at, &w->size_cap, (size_t)w->file_ids.n, sizeof *w->size);
-  w->size = at;
+  berth_status st = berth_i_pool_grow(&w->pool, (void **)&w->size, &w->size_cap, (size_t)w->file_ids.n, sizeof *w->size);
   if (st == BERTH_OK) w->size[file] = bytes;
   return st;
 }
@@ -200,10 +185,11 @@ static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint
 
 /* A task without declared parents follows the writers of what it reads. */
 static berth_status infer(Workflow *w, berth_i_edges *e) {
-  size_t files = (size_t)w->file_ids.n, tasks = (size_t)w->n_tasks, i;
-  int32_t k, f, *writer = berth_i_alloc(w->ctx, files, sizeof *writer);
-  uint8_t *child = berth_i_zalloc(w->ctx, tasks, 1);
-  berth_status st = writer && child ? BERTH_OK : berth_i_nomem(w->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(w->ctx);
+  size_t i;
+  int32_t k, f, *writer = berth_i_pool_alloc(&scratch, (size_t)w->file_ids.n, sizeof *writer);
+  uint8_t *child = berth_i_pool_zalloc(&scratch, (size_t)w->n_tasks, 1);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
   for (f = 0; f < w->file_ids.n; f++) writer[f] = BERTH_NONE;
   for (i = 0; i < e->n; i++) child[e->at[i].dst] = 1;
@@ -211,8 +197,7 @@ static berth_status infer(Workflow *w, berth_i_edges *e) {
     for (f = w->out.at[k]; f < w->out.at[k + 1]; f++) writer[w->out.file[f]] = k;
   st = join_by_files(w, writer, child, e);
 done:
-  berth_i_free(w->ctx, writer, files, sizeof *writer);
-  berth_i_free(w->ctx, child, tasks, 1);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

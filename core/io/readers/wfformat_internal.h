@@ -16,12 +16,13 @@ typedef struct berth_i_wf_task {
 /* Files by task: those of task t are at[t]..at[t + 1]. */
 typedef struct berth_i_wf_list {
   int32_t *at, *file;
-  size_t n_at, cap;
+  size_t cap;
 } berth_i_wf_list;
 
 enum { BERTH_I_WF_MANY = -2 };
 
 typedef struct berth_i_wf {
+  berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
   const char *name;
@@ -44,7 +45,6 @@ typedef struct berth_i_wf {
 
 /** Files, and who reads and writes them. */
 berth_status berth_i_wf_read_files(berth_i_wf *w);
-void berth_i_wf_files_release(berth_i_wf *w);
 /** Dependencies, each with the bytes of the files that one task writes and the other reads. */
 berth_status berth_i_wf_connect(berth_i_wf *w);
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge edge) {
-  void *at = e->at;
-  berth_status st = berth_i_grow(ctx, &at, &e->cap, e->n + 1, sizeof *e->at);
-  e->at = at;
+  berth_status st = berth_i_grow(ctx, (void **)&e->at, &e->cap, e->n + 1, sizeof *e->at);
   if (st == BERTH_OK) e->at[e->n++] = edge;
   return st;
 }
@@ -17,25 +15,15 @@ void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e) { berth_i_free(ctx,
 /* Edges by source, order kept: at[s]..at[s + 1] into list. */
 typedef struct Index {
   int32_t *at, *list;
-  size_t n_at, n_list;
 } Index;
 
-static void index_release(berth_ctx *ctx, Index *x) {
-  berth_i_free(ctx, x->at, x->n_at, sizeof *x->at);
-  berth_i_free(ctx, x->list, x->n_list, sizeof *x->list);
-}
-
-static berth_status index_make(berth_ctx *ctx, size_t n_keys, size_t n, int32_t (*key)(const void *ud, size_t i), const void *ud,
-                               Index *x) {
+static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n, int32_t (*key)(const void *ud, size_t i),
+                               const void *ud, Index *x) {
+  berth_status st;
   size_t i;
-  x->n_at = n_keys + 2;
-  x->n_list = n;
-  x->at = berth_i_zalloc(ctx, x->n_at, sizeof *x->at);
-  x->list = berth_i_alloc(ctx, n, sizeof *x->list);
-  if (!x->at || !x->list) {
-    index_release(ctx, x);
-    return berth_i_nomem(ctx);
-  }
+  x->at = berth_i_pool_zalloc(pool, n_keys + 2, sizeof *x->at);
+  x->list = berth_i_pool_alloc(pool, n, sizeof *x->list);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   for (i = 0; i < n; i++) x->at[key(ud, i) + 2]++;
   for (i = 1; i < n_keys; i++) x->at[i + 1] += x->at[i];
   for (i = 0; i < n; i++) x->list[x->at[key(ud, i) + 1]++] = (int32_t)i;
@@ -47,8 +35,9 @@ static int32_t source_of(const void *ud, size_t i) { return ((const berth_i_edge
 berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out) {
   Index by = { 0 };
   const berth_i_edge *first = NULL;
-  int32_t *seen = berth_i_zalloc(ctx, (size_t)n_ops, sizeof *seen), s, k;
-  berth_status st = seen ? index_make(ctx, (size_t)n_ops, e->n, source_of, e, &by) : berth_i_nomem(ctx);
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  int32_t *seen = berth_i_pool_zalloc(&scratch, (size_t)n_ops, sizeof *seen), s, k;
+  berth_status st = index_make(&scratch, (size_t)n_ops, e->n, source_of, e, &by);
   if (st != BERTH_OK) goto done;
   for (s = 0; s < n_ops; s++) {
     for (k = by.at[s]; k < by.at[s + 1]; k++) {
@@ -58,9 +47,8 @@ berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int3
     }
   }
   *out = first;
-  index_release(ctx, &by);
 done:
-  berth_i_free(ctx, seen, (size_t)n_ops, sizeof *seen);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -114,15 +102,14 @@ static berth_status make_tensors(const berth_i_edges *e, const Index *by, double
 
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b) {
   Index by = { 0 };
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   size_t i;
-  int32_t *tensor = berth_i_alloc(ctx, e->n, sizeof *tensor);
-  berth_status st = tensor ? index_make(ctx, (size_t)n_ops, e->n, source_of, e, &by) : berth_i_nomem(ctx);
-  if (st != BERTH_OK) goto done;
-  if ((st = find_leaders(ctx, e, tensor)) == BERTH_OK) st = make_tensors(e, &by, resident, b, tensor);
+  int32_t *tensor = berth_i_pool_alloc(&scratch, e->n, sizeof *tensor);
+  berth_status st = index_make(&scratch, (size_t)n_ops, e->n, source_of, e, &by);
+  if (st == BERTH_OK) st = find_leaders(ctx, e, tensor);
+  if (st == BERTH_OK) st = make_tensors(e, &by, resident, b, tensor);
   for (i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
-  index_release(ctx, &by);
-done:
-  berth_i_free(ctx, tensor, e->n, sizeof *tensor);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -183,24 +170,17 @@ berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensor
   size_t n = (size_t)use_at[n_tensors];
   Merge m = { use_at, use, in_at, in, n_ops, n_tensors, NULL, NULL, NULL };
   Index by_op = { 0 };
-  int32_t *pair_of = berth_i_alloc(ctx, (size_t)n_tensors, sizeof *pair_of);
-  berth_status st = BERTH_ENOMEM;
-  m.tensor = berth_i_alloc(ctx, n, sizeof *m.tensor);
-  m.next = berth_i_alloc(ctx, n, sizeof *m.next);
-  m.blockers = berth_i_alloc(ctx, n, sizeof *m.blockers);
-  if (!pair_of || !m.tensor || !m.next || !m.blockers) {
-    berth_i_nomem(ctx);
-    goto done;
-  }
-  if ((st = index_make(ctx, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK) goto done;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  int32_t *pair_of = berth_i_pool_alloc(&scratch, (size_t)n_tensors, sizeof *pair_of);
+  berth_status st;
+  m.tensor = berth_i_pool_alloc(&scratch, n, sizeof *m.tensor);
+  m.next = berth_i_pool_alloc(&scratch, n, sizeof *m.next);
+  m.blockers = berth_i_pool_alloc(&scratch, n, sizeof *m.blockers);
+  if ((st = index_make(&scratch, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK) goto done;
   number_pairs(&m);
   chain_inputs(&m, &by_op, pair_of);
   *ok = take_pairs(&m, (int32_t)n, order) == (int32_t)n;
-  index_release(ctx, &by_op);
 done:
-  berth_i_free(ctx, pair_of, (size_t)n_tensors, sizeof *pair_of);
-  berth_i_free(ctx, m.tensor, n, sizeof *m.tensor);
-  berth_i_free(ctx, m.next, n, sizeof *m.next);
-  berth_i_free(ctx, m.blockers, n, sizeof *m.blockers);
+  berth_i_pool_free(&scratch);
   return st;
 }

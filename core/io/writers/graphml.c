@@ -7,30 +7,19 @@ typedef struct Column {
 
 /* Columns are made of cells that live in one growing text, as XML, zero-terminated each. */
 typedef struct Sheet {
-  berth_ctx *ctx;
   berth_i_out o;
   berth_text text;
   size_t *cell; /* [columns * rows] offsets into text */
   Column *columns;
-  int32_t n, cap, rows;
+  int32_t n, rows;
 } Sheet;
 
 static const size_t MISSING = (size_t)-1;
 
-static berth_status sheet_make(berth_ctx *ctx, int32_t rows, int32_t cap, Sheet *s) {
-  size_t cells = (size_t)rows * (size_t)cap;
-  *s = (Sheet){ .ctx = ctx, .rows = rows, .cap = cap };
-  s->cell = berth_i_alloc(ctx, cells, sizeof *s->cell);
-  s->columns = berth_i_alloc(ctx, (size_t)cap, sizeof *s->columns);
-  return s->cell && s->columns ? BERTH_OK : berth_i_nomem(ctx);
-}
-
-static void sheet_release(Sheet *s) {
-  size_t cells = (size_t)s->rows * (size_t)s->cap;
-  if (!s->ctx) return;
-  berth_text_release(&s->text);
-  berth_i_free(s->ctx, s->cell, cells, sizeof *s->cell);
-  berth_i_free(s->ctx, s->columns, (size_t)s->cap, sizeof *s->columns);
+static void sheet_make(berth_i_pool *pool, int32_t rows, int32_t cap, Sheet *s) {
+  *s = (Sheet){ .rows = rows };
+  s->cell = berth_i_pool_alloc(pool, (size_t)rows * (size_t)cap, sizeof *s->cell);
+  s->columns = berth_i_pool_alloc(pool, (size_t)cap, sizeof *s->columns);
 }
 
 /* A column of nothing but missing values. */
@@ -238,9 +227,11 @@ static void put_edges(Writer *w, const int32_t *tensor) {
 static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
   const berth_graph *g = w->g;
   size_t n = (size_t)g->n_edges;
-  int32_t *order = berth_i_alloc(ctx, n, sizeof *order), *of = berth_i_alloc(ctx, n, sizeof *of), t, e, c, i, row = 0;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  int32_t *order = berth_i_pool_alloc(&scratch, n, sizeof *order), *of = berth_i_pool_alloc(&scratch, n, sizeof *of);
+  int32_t t, e, c, i, row = 0;
   bool ok = false;
-  berth_status st = order && of ? BERTH_OK : berth_i_nomem(ctx);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_merge_order(ctx, g->n_ops, g->n_tensors, g->use_at, g->use, g->in_at, g->in, order, &ok);
   for (t = 0; st == BERTH_OK && t < g->n_tensors; t++)
     for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
@@ -259,8 +250,7 @@ static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
       w->to[row] = member ? g->n_ops + c : x->consumers[i - x->n_members];
     }
   }
-  berth_i_free(ctx, order, n, sizeof *order);
-  berth_i_free(ctx, of, n, sizeof *of);
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -337,25 +327,21 @@ static int32_t count_rows(const berth_graph *g) {
 berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_ctx *ctx = g->ctx;
   Writer w = { .g = g, .device = device };
-  int32_t rows = count_rows(g), *tensor = NULL;
+  int32_t rows = count_rows(g), *tensor;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_status st;
-  if ((st = sheet_make(ctx, g->n_ops + g->n_collectives, N_NODE_COLUMNS + g->n_types, &w.nodes)) != BERTH_OK) goto done;
-  if ((st = sheet_make(ctx, rows, N_EDGE_COLUMNS, &w.edges)) != BERTH_OK) goto done;
-  tensor = berth_i_alloc(ctx, (size_t)rows, sizeof *tensor);
-  w.from = berth_i_alloc(ctx, (size_t)rows, sizeof *w.from);
-  w.to = berth_i_alloc(ctx, (size_t)rows, sizeof *w.to);
-  if (!tensor || !w.from || !w.to) {
-    st = berth_i_nomem(ctx);
-    goto done;
-  }
+  sheet_make(&scratch, g->n_ops + g->n_collectives, N_NODE_COLUMNS + g->n_types, &w.nodes);
+  sheet_make(&scratch, rows, N_EDGE_COLUMNS, &w.edges);
+  tensor = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *tensor);
+  w.from = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *w.from);
+  w.to = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *w.to);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = list_edges(&w, ctx, tensor)) != BERTH_OK) goto done;
   if ((st = fill(&w, ctx, tensor)) == BERTH_OK) st = print(&w, ctx, out);
 done:
-  berth_i_free(ctx, tensor, (size_t)rows, sizeof *tensor);
-  berth_i_free(ctx, w.from, (size_t)rows, sizeof *w.from);
-  berth_i_free(ctx, w.to, (size_t)rows, sizeof *w.to);
+  berth_i_pool_free(&scratch);
   berth_text_release(&w.labels);
-  sheet_release(&w.nodes);
-  sheet_release(&w.edges);
+  berth_text_release(&w.nodes.text);
+  berth_text_release(&w.edges.text);
   return st;
 }

@@ -11,6 +11,7 @@ enum { ROW_COMPUTE, ROW_SEND, ROW_RECEIVE, ROW_COLLECTIVE, N_ROWS };
 static const char *const ROW_NAMES[] = { "compute", "send", "receive", "collective" };
 
 typedef struct Trace {
+  berth_i_pool pool;
   berth_ctx *ctx;
   const berth_graph *g;
   const berth_topology *t;
@@ -257,25 +258,12 @@ static void put_events(Trace *x) {
 static berth_status alloc_lanes(Trace *x) {
   size_t n = (size_t)x->n_transfers;
   int row;
-  x->op_lane = berth_i_alloc(x->ctx, (size_t)x->g->n_ops, sizeof *x->op_lane);
-  x->send_lane = berth_i_alloc(x->ctx, n, sizeof *x->send_lane);
-  x->receive_lane = berth_i_alloc(x->ctx, n, sizeof *x->receive_lane);
-  x->met_lane = berth_i_alloc(x->ctx, (size_t)x->n_seats, sizeof *x->met_lane);
-  if (!x->op_lane || !x->send_lane || !x->receive_lane || !x->met_lane) return berth_i_nomem(x->ctx);
-  for (row = 0; row < N_ROWS; row++) {
-    if (!(x->lanes[row] = berth_i_zalloc(x->ctx, (size_t)x->t->n_devices, sizeof *x->lanes[row]))) return berth_i_nomem(x->ctx);
-  }
-  return BERTH_OK;
-}
-
-static void free_lanes(Trace *x) {
-  size_t n = (size_t)x->n_transfers;
-  int row;
-  berth_i_free(x->ctx, x->op_lane, (size_t)x->g->n_ops, sizeof *x->op_lane);
-  berth_i_free(x->ctx, x->send_lane, n, sizeof *x->send_lane);
-  berth_i_free(x->ctx, x->receive_lane, n, sizeof *x->receive_lane);
-  berth_i_free(x->ctx, x->met_lane, (size_t)x->n_seats, sizeof *x->met_lane);
-  for (row = 0; row < N_ROWS; row++) berth_i_free(x->ctx, x->lanes[row], (size_t)x->t->n_devices, sizeof *x->lanes[row]);
+  x->op_lane = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->op_lane);
+  x->send_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->send_lane);
+  x->receive_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->receive_lane);
+  x->met_lane = berth_i_pool_alloc(&x->pool, (size_t)x->n_seats, sizeof *x->met_lane);
+  for (row = 0; row < N_ROWS; row++) x->lanes[row] = berth_i_pool_zalloc(&x->pool, (size_t)x->t->n_devices, sizeof *x->lanes[row]);
+  return berth_i_pool_status(&x->pool);
 }
 
 static void count_seats(Trace *x) {
@@ -285,12 +273,13 @@ static void count_seats(Trace *x) {
 
 static berth_status write_all(Trace *x, berth_text *out) {
   berth_status st;
+  x->pool = berth_i_pool_empty(x->ctx);
   if ((st = alloc_lanes(x)) != BERTH_OK || (st = assign_all_lanes(x)) != BERTH_OK) goto done;
   x->o = berth_i_out_open(x->ctx, out);
   put_events(x);
   st = berth_i_out_close(&x->o);
 done:
-  free_lanes(x);
+  berth_i_pool_free(&x->pool);
   return st;
 }
 
