@@ -34,9 +34,9 @@ berth_status berth_adam_new(berth_params *p, const berth_adam_options *opts, ber
   berth_adam *a;
   berth_status st = check_options(p->ctx, &o);
   if (st != BERTH_OK) return st;
-  if (!(a = berth_i_zalloc(p->ctx, 1, sizeof *a))) return berth_i_nomem(p->ctx);
-  if (!(a->first = berth_i_zalloc(p->ctx, 2 * (size_t)p->size, sizeof *a->first))) {
-    berth_i_free(p->ctx, a, 1, sizeof *a);
+  if (!(a = berth_i_pool_object(p->ctx, sizeof *a))) return berth_i_nomem(p->ctx);
+  if (!(a->first = berth_i_pool_zalloc(&a->pool, 2 * (size_t)p->size, sizeof *a->first))) {
+    berth_i_pool_free(&a->pool);
     return berth_i_nomem(p->ctx);
   }
   berth_ctx_retain(p->ctx);
@@ -58,8 +58,7 @@ void berth_adam_release(berth_adam *a) {
   if (!a || --a->refs > 0) return;
   ctx = a->ctx;
   berth_params_release(a->params);
-  berth_i_free(ctx, a->first, 2 * (size_t)a->size, sizeof *a->first);
-  berth_i_free(ctx, a, 1, sizeof *a);
+  berth_i_pool_free(&a->pool);
   berth_ctx_release(ctx);
 }
 

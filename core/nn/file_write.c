@@ -139,13 +139,11 @@ static void finish(Writer *w, const struct stat *old) {
 static berth_status replace(const berth_params *p, const berth_adam *adam, const char *note, const char *path,
                             const struct stat *old) {
   size_t size = strlen(path) + 40;
-  char *temp = berth_i_alloc(p->ctx, size, 1);
-  Writer w = { -1, 0, 0, 0, berth_i_alloc(p->ctx, BERTH_I_FILE_BUFFER, 1) };
-  berth_status st = BERTH_OK;
-  if (!temp || !w.buf) {
-    st = berth_i_nomem(p->ctx);
-    goto done;
-  }
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
+  char *temp = berth_i_pool_alloc(&scratch, size, 1);
+  Writer w = { -1, 0, 0, 0, berth_i_pool_alloc(&scratch, BERTH_I_FILE_BUFFER, 1) };
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
   if ((w.fd = open_beside(path, temp, size)) < 0) {
     st = berth_i_file_error(p->ctx, path, "cannot be written");
     goto done;
@@ -158,8 +156,7 @@ static berth_status replace(const berth_params *p, const berth_adam *adam, const
   errno = w.error;
   st = berth_i_file_error(p->ctx, path, "cannot be written");
 done:
-  berth_i_free(p->ctx, temp, size, 1);
-  berth_i_free(p->ctx, w.buf, BERTH_I_FILE_BUFFER, 1);
+  berth_i_pool_free(&scratch);
   return st;
 }
 

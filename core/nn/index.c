@@ -8,9 +8,9 @@ berth_status berth_index_new(berth_ctx *ctx, int32_t n, const int32_t *ids, bert
   for (i = 0; i < n; i++) {
     if (ids[i] < BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "index: id %d at %d", (int)ids[i], (int)i);
   }
-  if (!(x = berth_i_alloc(ctx, 1, sizeof *x))) return berth_i_nomem(ctx);
-  if (!(x->ids = berth_i_alloc(ctx, (size_t)n, sizeof *x->ids))) {
-    berth_i_free(ctx, x, 1, sizeof *x);
+  if (!(x = berth_i_pool_object(ctx, sizeof *x))) return berth_i_nomem(ctx);
+  if (!(x->ids = berth_i_pool_alloc(&x->pool, (size_t)n, sizeof *x->ids))) {
+    berth_i_pool_free(&x->pool);
     return berth_i_nomem(ctx);
   }
   if (n > 0) memcpy(x->ids, ids, (size_t)n * sizeof *ids);
@@ -34,8 +34,7 @@ void berth_index_release(berth_index *x) {
   berth_ctx *ctx;
   if (!x || --x->refs > 0) return;
   ctx = x->ctx;
-  berth_i_free(ctx, x->ids, (size_t)x->n, sizeof *x->ids);
-  berth_i_free(ctx, x, 1, sizeof *x);
+  berth_i_pool_free(&x->pool);
   berth_ctx_release(ctx);
 }
 
@@ -62,9 +61,9 @@ berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length
     rows += length[i];
   }
   if (rows > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "segments: more than %d rows", INT32_MAX);
-  if (!(s = berth_i_alloc(ctx, 1, sizeof *s))) return berth_i_nomem(ctx);
-  if (!(s->first = berth_i_alloc(ctx, (size_t)n + 1, sizeof *s->first))) {
-    berth_i_free(ctx, s, 1, sizeof *s);
+  if (!(s = berth_i_pool_object(ctx, sizeof *s))) return berth_i_nomem(ctx);
+  if (!(s->first = berth_i_pool_alloc(&s->pool, (size_t)n + 1, sizeof *s->first))) {
+    berth_i_pool_free(&s->pool);
     return berth_i_nomem(ctx);
   }
   s->ctx = ctx;
@@ -83,8 +82,7 @@ void berth_segments_release(berth_segments *s) {
   berth_ctx *ctx;
   if (!s || --s->refs > 0) return;
   ctx = s->ctx;
-  berth_i_free(ctx, s->first, (size_t)s->n + 1, sizeof *s->first);
-  berth_i_free(ctx, s, 1, sizeof *s);
+  berth_i_pool_free(&s->pool);
   berth_ctx_release(ctx);
 }
 

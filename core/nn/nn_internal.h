@@ -2,7 +2,7 @@
 #ifndef BERTH_NN_INTERNAL_H
 #define BERTH_NN_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include <berth/nn.h>
 
 struct berth_array {
@@ -18,12 +18,14 @@ struct berth_array {
 };
 
 struct berth_index {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs, n, least, largest;
   int32_t *ids;
 };
 
 struct berth_segments {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs, n;
   int32_t *first; /* [n + 1] */

@@ -4,7 +4,7 @@
 #include "params_internal.h"
 
 berth_status berth_params_new(berth_ctx *ctx, berth_params **out) {
-  berth_params *p = berth_i_zalloc(ctx, 1, sizeof *p);
+  berth_params *p = berth_i_pool_object(ctx, sizeof *p);
   if (!p) return berth_i_nomem(ctx);
   berth_ctx_retain(ctx);
   p->ctx = ctx;
@@ -15,18 +15,12 @@ berth_status berth_params_new(berth_ctx *ctx, berth_params **out) {
 
 void berth_params_retain(berth_params *p) { p->refs++; }
 
-static void free_param(berth_ctx *ctx, berth_i_param *item) {
-  berth_i_strfree(ctx, item->name);
-  berth_array_release(item->array);
-}
-
 void berth_params_release(berth_params *p) {
   berth_ctx *ctx;
   if (!p || --p->refs > 0) return;
   ctx = p->ctx;
-  for (int32_t i = 0; i < p->n; i++) free_param(ctx, &p->item[i]);
-  berth_i_free(ctx, p->item, p->cap, sizeof *p->item);
-  berth_i_free(ctx, p, 1, sizeof *p);
+  for (int32_t i = 0; i < p->n; i++) berth_array_release(p->item[i].array);
+  berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }
 
@@ -38,26 +32,25 @@ static berth_status check_name(const berth_params *p, const char *name) {
   return berth_i_fail(p->ctx, BERTH_EINVAL, "there is a parameter \"%s\" already", name);
 }
 
-static berth_status make_param(berth_ctx *ctx, const char *name, int32_t rank, const int32_t *shape, berth_i_param *item) {
-  berth_status st = berth_array_new(ctx, rank, shape, &item->array);
+static berth_status make_param(berth_params *p, const char *name, int32_t rank, const int32_t *shape, berth_i_param *item) {
+  berth_status st = berth_array_new(p->ctx, rank, shape, &item->array);
   if (st != BERTH_OK) return st;
-  if ((st = berth_array_new(ctx, rank, shape, &item->array->gradient)) != BERTH_OK) return st;
-  return (item->name = berth_i_strdup(ctx, name)) ? BERTH_OK : berth_i_nomem(ctx);
+  if ((st = berth_array_new(p->ctx, rank, shape, &item->array->gradient)) != BERTH_OK) return st;
+  item->name = berth_i_pool_strdup(&p->pool, name);
+  return berth_i_pool_status(&p->pool);
 }
 
 berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, const int32_t *shape, berth_nn_init init,
                               double value, berth_rng *rng, berth_array **a) {
   berth_i_param item = { NULL, NULL };
-  void *room = p->item;
   berth_status st = check_name(p, name);
   if (st != BERTH_OK) return st;
   if (p->n == INT32_MAX) return berth_i_fail(p->ctx, BERTH_EINVAL, "too many parameters");
-  if ((st = berth_i_grow(p->ctx, &room, &p->cap, (size_t)p->n + 1, sizeof *p->item)) != BERTH_OK) return st;
-  p->item = room;
-  st = make_param(p->ctx, name, rank, shape, &item);
+  st = berth_i_pool_grow(&p->pool, (void **)&p->item, &p->cap, (size_t)p->n + 1, sizeof *p->item);
+  if (st == BERTH_OK) st = make_param(p, name, rank, shape, &item);
   if (st == BERTH_OK) st = berth_i_init(item.array, name, init, value, rng);
   if (st != BERTH_OK) {
-    free_param(p->ctx, &item);
+    berth_array_release(item.array);
     return st;
   }
   p->item[p->n++] = item;

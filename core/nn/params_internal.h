@@ -10,6 +10,7 @@ typedef struct berth_i_param {
 } berth_i_param;
 
 struct berth_params {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs, n;
   berth_i_param *item; /* [n], room for cap */
@@ -18,6 +19,7 @@ struct berth_params {
 };
 
 struct berth_adam {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs;
   berth_params *params;

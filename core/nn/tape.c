@@ -11,6 +11,8 @@ typedef struct slot {
 } slot;
 
 struct berth_tape {
+  berth_i_pool pool;
+  berth_i_pool lists; /* more_in of the nodes */
   berth_ctx *ctx;
   int32_t refs;
   uint64_t epoch;
@@ -23,9 +25,10 @@ struct berth_tape {
 };
 
 berth_status berth_tape_new(berth_ctx *ctx, berth_tape **out) {
-  berth_tape *t = berth_i_zalloc(ctx, 1, sizeof *t);
+  berth_tape *t = berth_i_pool_object(ctx, sizeof *t);
   if (!t) return berth_i_nomem(ctx);
   t->ctx = ctx;
+  t->lists = berth_i_pool_empty(ctx);
   t->refs = 1;
   t->epoch = berth_i_ctx_number(ctx);
   berth_ctx_retain(ctx);
@@ -39,14 +42,13 @@ int32_t berth_tape_length(const berth_tape *t) { return (int32_t)t->n_nodes; }
 
 /* ---- forgetting ------------------------------------------------------------------------- */
 
-static void release_node(berth_ctx *ctx, berth_i_node *node) {
+static void release_node(berth_i_node *node) {
   int32_t i;
   for (i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
     berth_array_release(node->in[i]);
     berth_array_release(node->kept[i]);
   }
   for (i = 0; i < node->n_more; i++) berth_array_release(node->more_in[i]);
-  berth_i_free(ctx, node->more_in, (size_t)node->n_more, sizeof *node->more_in);
   berth_index_release(node->index);
   berth_index_release(node->index2);
   berth_segments_release(node->segments);
@@ -69,7 +71,8 @@ static void forget_operations(berth_tape *t) {
     if (s->array->tape == t->epoch) s->array->tape = 0;
     if (s->held) berth_array_release(s->array);
   }
-  for (i = 0; i < t->n_nodes; i++) release_node(t->ctx, &t->node[i]);
+  for (i = 0; i < t->n_nodes; i++) release_node(&t->node[i]);
+  berth_i_pool_free(&t->lists);
   t->n_nodes = t->n_slots = 0;
   t->epoch = berth_i_ctx_number(t->ctx);
 }
@@ -89,10 +92,7 @@ void berth_tape_release(berth_tape *t) {
   if (!t || --t->refs > 0) return;
   ctx = t->ctx;
   berth_tape_clear(t);
-  berth_i_free(ctx, t->node, t->cap_nodes, sizeof *t->node);
-  berth_i_free(ctx, t->slots, t->cap_slots, sizeof *t->slots);
-  berth_i_free(ctx, t->kept, t->cap_kept, sizeof *t->kept);
-  berth_i_free(ctx, t, 1, sizeof *t);
+  berth_i_pool_free(&t->pool);
   berth_i_spare_let_go(ctx);
   berth_ctx_release(ctx);
 }
@@ -113,7 +113,7 @@ bool berth_i_wanted(const berth_tape *t, const berth_array *a) { return t && (a-
 
 /* A slot for a; `hold`: nobody else has a reference as long as the tape. */
 static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
-  berth_status st = berth_i_grow(t->ctx, (void **)&t->slots, &t->cap_slots, t->n_slots + 1, sizeof *t->slots);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->slots, &t->cap_slots, t->n_slots + 1, sizeof *t->slots);
   if (st != BERTH_OK) return st;
   t->slots[t->n_slots] = (slot){ a, NULL, hold, false };
   if (hold) berth_array_retain(a);
@@ -142,25 +142,12 @@ static void retain_node(berth_i_node *node) {
   berth_array_retain(node->out);
 }
 
-static berth_status copy_list(berth_ctx *ctx, berth_i_node *node) {
-  berth_array **list = node->more_in;
-  size_t n = (size_t)node->n_more;
-  node->more_in = NULL;
-  if (n == 0) return BERTH_OK;
-  if (!(node->more_in = berth_i_alloc(ctx, n, sizeof *list))) return berth_i_nomem(ctx);
-  memcpy(node->more_in, list, n * sizeof *list);
-  return BERTH_OK;
-}
-
 berth_status berth_i_record(berth_tape *t, const berth_i_node *node) {
   berth_i_node own = *node;
-  berth_status st = berth_i_grow(t->ctx, (void **)&t->node, &t->cap_nodes, t->n_nodes + 1, sizeof own);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->node, &t->cap_nodes, t->n_nodes + 1, sizeof own);
   if (st != BERTH_OK) return st;
-  if ((st = copy_list(t->ctx, &own)) != BERTH_OK) return st;
-  if ((st = add_slot(t, own.out, false)) != BERTH_OK) {
-    berth_i_free(t->ctx, own.more_in, (size_t)own.n_more, sizeof *own.more_in);
-    return st;
-  }
+  own.more_in = berth_i_pool_copy(&t->lists, node->more_in, (size_t)node->n_more, sizeof *own.more_in);
+  if ((st = berth_i_pool_status(&t->lists)) != BERTH_OK || (st = add_slot(t, own.out, false)) != BERTH_OK) return st;
   retain_node(&own);
   t->node[t->n_nodes++] = own;
   return BERTH_OK;
@@ -199,7 +186,7 @@ static berth_status keep_watched(berth_tape *t) {
     berth_array *copy;
     berth_status st;
     if (!s->watched) continue;
-    if ((st = berth_i_grow(t->ctx, (void **)&t->kept, &t->cap_kept, t->n_kept + 2, sizeof *t->kept)) != BERTH_OK) return st;
+    if ((st = berth_i_pool_grow(&t->pool, (void **)&t->kept, &t->cap_kept, t->n_kept + 2, sizeof *t->kept)) != BERTH_OK) return st;
     if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK) return st;
     if (s->gradient) memcpy(copy->data, s->gradient, (size_t)copy->size * sizeof(float));
     berth_array_retain(s->array);
