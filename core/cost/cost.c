@@ -68,11 +68,12 @@ static void put_in_class(berth_cost *c, int32_t device, int32_t k) {
 /* With a user's op function every device is a class of its own. */
 static berth_status make_classes(berth_cost *c, bool own) {
   size_t n = (size_t)c->n_devices;
+  berth_status st;
   int32_t d;
-  c->class_of = berth_i_alloc(c->ctx, n, sizeof *c->class_of);
-  c->class_device = berth_i_alloc(c->ctx, n, sizeof *c->class_device);
-  c->class_size = berth_i_alloc(c->ctx, n, sizeof *c->class_size);
-  if (!c->class_of || !c->class_device || !c->class_size) return berth_i_nomem(c->ctx);
+  c->class_of = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_of);
+  c->class_device = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_device);
+  c->class_size = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_size);
+  if ((st = berth_i_pool_status(&c->pool)) != BERTH_OK) return st;
   for (d = 0; d < c->n_devices; d++) put_in_class(c, d, own ? c->n_classes : find_class(c, d));
   return BERTH_OK;
 }
@@ -208,7 +209,8 @@ static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
   int32_t op;
   if ((st = make_classes(c, m->op != NULL)) != BERTH_OK) return st;
-  if (!(c->op = berth_i_alloc(c->ctx, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op))) return berth_i_nomem(c->ctx);
+  c->op = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op);
+  if (!c->op) return berth_i_nomem(c->ctx);
   st = m->op ? price_by_function(c, m) : price_built_in(c);
   for (op = 0; op < c->g->n_ops && st == BERTH_OK; op++)
     if (!runs_at_all(c, op)) st = refuse_op(c, op);
@@ -231,7 +233,7 @@ static bool pairs_alike(const berth_topology *t) {
 }
 
 static berth_status price_alike(berth_cost *c) {
-  double *column = berth_i_alloc(c->ctx, (size_t)c->g->n_tensors, sizeof *column);
+  double *column = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, sizeof *column);
   int32_t k;
   if (!column) return berth_i_nomem(c->ctx);
   for (k = 0; k < c->g->n_tensors; k++) column[k] = berth_i_transfer_time(c, k, 0, 1);
@@ -269,7 +271,7 @@ static berth_status price_table(berth_cost *c, const berth_cost_model *m) {
   berth_status st = BERTH_OK;
   int32_t k;
   /* pairs * size of an element cannot overflow: the topology has such arrays */
-  if (!(c->table = berth_i_alloc(c->ctx, (size_t)c->g->n_tensors, pairs * sizeof *c->table))) return berth_i_nomem(c->ctx);
+  if (!(c->table = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, pairs * sizeof *c->table))) return berth_i_nomem(c->ctx);
   for (k = 0; k < c->g->n_tensors && st == BERTH_OK; k++) {
     if ((st = berth_i_interrupted(c->ctx)) == BERTH_OK) st = fill_row(c, m, k, c->table + (size_t)k * pairs);
   }
@@ -306,7 +308,7 @@ static berth_status take_lines(berth_cost *c, const double *lines, double bandwi
 
 static berth_status take_groups(berth_cost *c, const int32_t *group) {
   int32_t d;
-  if (!(c->device_group = berth_i_alloc(c->ctx, (size_t)c->n_devices, sizeof *group))) return berth_i_nomem(c->ctx);
+  if (!(c->device_group = berth_i_pool_alloc(&c->pool, (size_t)c->n_devices, sizeof *group))) return berth_i_nomem(c->ctx);
   if (!group) return berth_i_device_groups(c->ctx, c->t, c->device_group);
   for (d = 0; d < c->n_devices; d++) {
     if (group[d] < 0) return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group[%d] is %d (from 0)", (int)d, (int)group[d]);
@@ -351,7 +353,7 @@ static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
 
 /* Holds graph and topology from the first moment: a callback may drop the caller's references. */
 static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
-  berth_cost *c = berth_i_zalloc(g->ctx, 1, sizeof *c);
+  berth_cost *c = berth_i_pool_object(g->ctx, sizeof *c);
   if (!c) return NULL;
   c->ctx = g->ctx;
   c->refs = 1;
@@ -386,16 +388,9 @@ void berth_cost_release(berth_cost *c) {
   berth_ctx *ctx;
   if (!c || --c->refs > 0) return;
   ctx = c->ctx;
-  berth_i_free(ctx, c->op, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op);
-  berth_i_free(ctx, c->class_of, (size_t)c->n_devices, sizeof *c->class_of);
-  berth_i_free(ctx, c->class_device, (size_t)c->n_devices, sizeof *c->class_device);
-  berth_i_free(ctx, c->class_size, (size_t)c->n_devices, sizeof *c->class_size);
-  berth_i_free(ctx, c->device_group, (size_t)c->n_devices, sizeof *c->device_group);
-  berth_i_free(ctx, c->uniform, (size_t)c->g->n_tensors, sizeof *c->uniform);
-  berth_i_free(ctx, c->table, (size_t)c->g->n_tensors, pair_count(c) * sizeof *c->table);
   berth_topology_release(c->t);
   berth_graph_release(c->g);
-  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);
 }
 

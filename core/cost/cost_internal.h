@@ -7,6 +7,7 @@
 #include <berth/cost.h>
 
 struct berth_cost {
+  berth_i_pool pool;
   berth_ctx *ctx;
   int32_t refs;
   berth_graph *g;
