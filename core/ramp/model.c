@@ -3,21 +3,7 @@
 
 static void drop(berth_ramp_model *m) {
   berth_ramp *r = m->ramp;
-  berth_ctx *ctx = r->ctx;
-  size_t n = (size_t)m->n, edges = (size_t)m->n_edges;
-  berth_i_free(ctx, m->twin, 2 * n, sizeof *m->twin);
-  berth_i_free(ctx, m->forward, n, sizeof *m->forward);
-  berth_i_free(ctx, m->kahn, n, sizeof *m->kahn);
-  berth_i_free(ctx, m->cost, 2 * n, sizeof *m->cost);
-  berth_i_free(ctx, m->memory, 2 * n, sizeof *m->memory);
-  berth_i_free(ctx, m->params, 2 * n, sizeof *m->params);
-  berth_i_free(ctx, m->backward, 2 * n, sizeof *m->backward);
-  berth_i_free(ctx, m->edge, edges, sizeof *m->edge);
-  berth_i_free(ctx, m->in_start, 2 * n + 1, sizeof *m->in_start);
-  berth_i_free(ctx, m->in, edges, sizeof *m->in);
-  berth_i_free(ctx, m->out_start, 2 * n + 1, sizeof *m->out_start);
-  berth_i_free(ctx, m->out, edges, sizeof *m->out);
-  berth_i_free(ctx, m, 1, sizeof *m);
+  berth_i_pool_free(&m->pool);
   berth_ramp_release(r);
 }
 
@@ -212,18 +198,21 @@ static berth_status sort_forward(berth_ramp_model *m) {
   return tail == m->n ? BERTH_OK : berth_i_fail(ctx, BERTH_EINVAL, "ramp: a forward op waits for a backward op");
 }
 
-static bool get_arrays(berth_ramp_model *m, size_t n, size_t edges) {
-  berth_ctx *ctx = m->ramp->ctx;
-  return (m->twin = berth_i_alloc(ctx, 2 * n, sizeof *m->twin)) && (m->forward = berth_i_alloc(ctx, n, sizeof *m->forward)) &&
-         (m->kahn = berth_i_alloc(ctx, n, sizeof *m->kahn)) && (m->cost = berth_i_alloc(ctx, 2 * n, sizeof *m->cost)) &&
-         (m->memory = berth_i_alloc(ctx, 2 * n, sizeof *m->memory)) &&
-         (m->params = berth_i_alloc(ctx, 2 * n, sizeof *m->params)) &&
-         (m->backward = berth_i_zalloc(ctx, 2 * n, sizeof *m->backward)) &&
-         (m->edge = berth_i_alloc(ctx, edges, sizeof *m->edge)) &&
-         (m->in_start = berth_i_zalloc(ctx, 2 * n + 1, sizeof *m->in_start)) &&
-         (m->in = berth_i_alloc(ctx, edges, sizeof *m->in)) &&
-         (m->out_start = berth_i_zalloc(ctx, 2 * n + 1, sizeof *m->out_start)) &&
-         (m->out = berth_i_alloc(ctx, edges, sizeof *m->out));
+static berth_status get_arrays(berth_ramp_model *m, size_t n, size_t edges) {
+  berth_i_pool *pool = &m->pool;
+  m->twin = berth_i_pool_alloc(pool, 2 * n, sizeof *m->twin);
+  m->forward = berth_i_pool_alloc(pool, n, sizeof *m->forward);
+  m->kahn = berth_i_pool_alloc(pool, n, sizeof *m->kahn);
+  m->cost = berth_i_pool_alloc(pool, 2 * n, sizeof *m->cost);
+  m->memory = berth_i_pool_alloc(pool, 2 * n, sizeof *m->memory);
+  m->params = berth_i_pool_alloc(pool, 2 * n, sizeof *m->params);
+  m->backward = berth_i_pool_zalloc(pool, 2 * n, sizeof *m->backward);
+  m->edge = berth_i_pool_alloc(pool, edges, sizeof *m->edge);
+  m->in_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->in_start);
+  m->in = berth_i_pool_alloc(pool, edges, sizeof *m->in);
+  m->out_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->out_start);
+  m->out = berth_i_pool_alloc(pool, edges, sizeof *m->out);
+  return berth_i_pool_status(pool);
 }
 
 /* Edges are collected twice: to count them, then to keep them. */
@@ -255,13 +244,14 @@ berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *
   if (st == BERTH_OK) st = collect_edges(r->ctx, g, &edge, &cap, &n_edges);
   if (st != BERTH_OK) goto done;
   st = berth_i_nomem(r->ctx);
-  if (!(m = berth_i_zalloc(r->ctx, 1, sizeof *m))) goto done;
+  if (!(m = berth_i_pool_object(r->ctx, sizeof *m))) goto done;
   m->ramp = r;
   m->refs = 1;
   m->n = berth_graph_ops(g) / 2;
   m->n_edges = n_edges;
   berth_ramp_retain(r);
-  if (get_arrays(m, (size_t)m->n, (size_t)n_edges)) st = build(m, g, order, edge);
+  st = get_arrays(m, (size_t)m->n, (size_t)n_edges);
+  if (st == BERTH_OK) st = build(m, g, order, edge);
   if (st == BERTH_OK) *out = m;
   else drop(m);
 done:

@@ -13,40 +13,21 @@ static const struct { berth_i_ramp_length kind; size_t offset, size; } arrays[] 
   ARRAY(ROWS, row_next),   ARRAY(ROWS, source),     ARRAY(ROWS, local),      ARRAY(ROWS, later),      ARRAY(MASKS, mask) };
 enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
 
-static void *get(const berth_ramp_planner *p, size_t offset) {
-  void *at;
-  memcpy(&at, (const char *)p + offset, sizeof at);
-  return at;
-}
-
-static void set(berth_ramp_planner *p, size_t offset, void *at) { memcpy((char *)p + offset, &at, sizeof at); }
-
-static void drop_arrays(berth_ramp_planner *p, berth_i_ramp_length kind) {
-  for (size_t i = 0; i < N_ARRAYS; i++) {
-    if (arrays[i].kind != kind) continue;
-    berth_i_free(p->ramp->ctx, get(p, arrays[i].offset), p->cap[kind], arrays[i].size);
-    set(p, arrays[i].offset, NULL);
-  }
-  p->cap[kind] = 0;
-}
-
 berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need) {
   if (need <= p->cap[kind]) return BERTH_OK;
-  drop_arrays(p, kind);
-  p->cap[kind] = need;
   for (size_t i = 0; i < N_ARRAYS; i++) {
-    void *at = arrays[i].kind == kind ? berth_i_alloc(p->ramp->ctx, need, arrays[i].size) : NULL;
+    void *at;
     if (arrays[i].kind != kind) continue;
-    set(p, arrays[i].offset, at);
-    if (at) continue;
-    drop_arrays(p, kind);
-    return berth_i_nomem(p->ramp->ctx);
+    memcpy(&at, (const char *)p + arrays[i].offset, sizeof at);
+    if (!(at = berth_i_pool_realloc(&p->pool, at, p->cap[kind], need, arrays[i].size))) return berth_i_nomem(p->ramp->ctx);
+    memcpy((char *)p + arrays[i].offset, &at, sizeof at);
   }
+  p->cap[kind] = need;
   return BERTH_OK;
 }
 
 berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
-  berth_ramp_planner *p = berth_i_zalloc(r->ctx, 1, sizeof *p);
+  berth_ramp_planner *p = berth_i_pool_object(r->ctx, sizeof *p);
   berth_status st;
   if (!p) return berth_i_nomem(r->ctx);
   p->ramp = r;
@@ -63,7 +44,6 @@ void berth_ramp_planner_release(berth_ramp_planner *p) {
   berth_ramp *r;
   if (!p) return;
   r = p->ramp;
-  for (int kind = 0; kind < BERTH_I_RAMP_LENGTHS; kind++) drop_arrays(p, (berth_i_ramp_length)kind);
-  berth_i_free(r->ctx, p, 1, sizeof *p);
+  berth_i_pool_free(&p->pool);
   berth_ramp_release(r);
 }

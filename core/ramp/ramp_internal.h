@@ -2,7 +2,7 @@
 #ifndef BERTH_RAMP_INTERNAL_H
 #define BERTH_RAMP_INTERNAL_H
 
-#include "base/base_internal.h"
+#include "base/pool_internal.h"
 #include <berth/ramp.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ typedef struct berth_i_ramp_edge {
 } berth_i_ramp_edge;
 
 struct berth_ramp_model {
+  berth_i_pool pool;
   berth_ramp *ramp;
   int32_t refs;
   int32_t n;               /* forward ops */
@@ -85,6 +86,7 @@ typedef enum berth_i_ramp_length {
 } berth_i_ramp_length;
 
 struct berth_ramp_planner {
+  berth_i_pool pool;
   berth_ramp *ramp;
   size_t cap[BERTH_I_RAMP_LENGTHS];
   /* groups */
