@@ -69,28 +69,22 @@ void berth_cluster_release(berth_cluster *c) {
   berth_ctx *ctx;
   if (!c) return;
   ctx = c->ctx;
-  berth_i_free(ctx, c->capacity, cells(c), sizeof *c->capacity);
-  berth_i_free(ctx, c->room, cells(c), sizeof *c->room);
-  berth_i_free(ctx, c->users, (size_t)c->o.machines, sizeof *c->users);
-  berth_i_free(ctx, c->named, (size_t)c->o.machines, sizeof *c->named);
-  berth_i_free(ctx, c->job, (size_t)c->n, sizeof *c->job);
-  berth_i_free(ctx, c->at, (size_t)c->n, sizeof *c->at);
   berth_i_heap_release(ctx, &c->ends);
-  berth_i_free(ctx, c->hold, c->cap_hold, sizeof *c->hold);
-  berth_i_free(ctx, c->amount, c->cap_amount, sizeof *c->amount);
-  berth_i_free(ctx, c, 1, sizeof *c);
+  berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);
 }
 
 static berth_status get_arrays(berth_cluster *c) {
-  if (!(c->capacity = berth_i_alloc(c->ctx, cells(c), sizeof *c->capacity)) ||
-      !(c->room = berth_i_alloc(c->ctx, cells(c), sizeof *c->room)) ||
-      !(c->users = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->users)) ||
-      !(c->named = berth_i_zalloc(c->ctx, (size_t)c->o.machines, sizeof *c->named)) ||
-      !(c->job = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->job)) ||
-      !(c->at = berth_i_alloc(c->ctx, (size_t)c->n, sizeof *c->at)))
-    return berth_i_nomem(c->ctx);
-  return berth_i_heap_init(c->ctx, &c->ends, c->n, (size_t)c->n);
+  size_t machines = (size_t)c->o.machines, n = (size_t)c->n;
+  berth_status st;
+  c->capacity = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->capacity);
+  c->room = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->room);
+  c->users = berth_i_pool_zalloc(&c->pool, machines, sizeof *c->users);
+  c->named = berth_i_pool_zalloc(&c->pool, machines, sizeof *c->named);
+  c->job = berth_i_pool_alloc(&c->pool, n, sizeof *c->job);
+  c->at = berth_i_pool_alloc(&c->pool, n, sizeof *c->at);
+  if ((st = berth_i_pool_status(&c->pool)) != BERTH_OK) return st;
+  return berth_i_heap_init(c->ctx, &c->ends, c->n, n);
 }
 
 static void fill(berth_cluster *c, const berth_job *jobs) {
@@ -113,7 +107,7 @@ berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts
   if (st == BERTH_OK)
     st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n) : check_jobs(ctx, n, jobs);
   if (st != BERTH_OK) return st;
-  if (!(c = berth_i_zalloc(ctx, 1, sizeof *c))) return berth_i_nomem(ctx);
+  if (!(c = berth_i_pool_object(ctx, sizeof *c))) return berth_i_nomem(ctx);
   c->ctx = ctx;
   c->o = o;
   c->n = n;

@@ -3,6 +3,7 @@
 #define BERTH_CLUSTER_INTERNAL_H
 
 #include "base/heap_internal.h"
+#include "base/pool_internal.h"
 #include <berth/cluster.h>
 
 /** Amounts that a job holds on one machine; those of a job are a list. */
@@ -19,6 +20,7 @@ typedef struct berth_i_cluster_job {
 } berth_i_cluster_job;
 
 struct berth_cluster {
+  berth_i_pool pool;
   berth_ctx *ctx;
   berth_cluster_options o;
   double *capacity, *room;   /* [machines * resources] */

@@ -60,14 +60,10 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
 
 /* Room for n more places. */
 static berth_status reserve_holds(berth_cluster *c, int32_t n) {
-  void *hold = c->hold, *amount = c->amount;
   size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
-  berth_status st = berth_i_grow(c->ctx, &hold, &c->cap_hold, need, sizeof *c->hold);
-  c->hold = hold;
+  berth_status st = berth_i_pool_grow(&c->pool, (void **)&c->hold, &c->cap_hold, need, sizeof *c->hold);
   if (st != BERTH_OK) return st;
-  st = berth_i_grow(c->ctx, &amount, &c->cap_amount, need * (size_t)c->o.resources, sizeof *c->amount);
-  c->amount = amount;
-  return st;
+  return berth_i_pool_grow(&c->pool, (void **)&c->amount, &c->cap_amount, need * (size_t)c->o.resources, sizeof *c->amount);
 }
 
 static int32_t get_hold(berth_cluster *c) {
