@@ -304,12 +304,6 @@ int32_t berth_result_critical(const berth_result *r, const int32_t **ops) {
   return r->n_critical;
 }
 
-void *berth_i_result_keep(berth_result *r, const void *from, size_t n, size_t size) {
-  void *copy = berth_i_pool_copy(&r->pool, from, n, size);
-  berth_i_pool_status(&r->pool);
-  return copy;
-}
-
 const double *berth_result_slack(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
   size_t n = (size_t)r->plan->n_ops;

@@ -39,6 +39,10 @@ berth_status berth_i_result_links(berth_result *r);
 /** Fills slack[n_ops]. */
 berth_status berth_i_result_slack(const berth_result *r, double *slack);
 /** What was asked for and stays: a copy in the result's pool.  @return NULL: refused */
-void *berth_i_result_keep(berth_result *r, const void *from, size_t n, size_t size);
+static inline void *berth_i_result_keep(berth_result *r, const void *from, size_t n, size_t size) {
+  void *copy = berth_i_pool_copy(&r->pool, from, n, size);
+  berth_i_pool_status(&r->pool);
+  return copy;
+}
 
 #endif
