@@ -134,7 +134,8 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
   if (g->cap) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: has had a run already");
   if ((st = get_places(g, c)) != BERTH_OK || (st = count_units(g, c)) != BERTH_OK) return st;
   g->c = c;
-  st = berth_i_pool_grow(&g->pool, &reserved, &g->cap_reserved, berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
+  st = berth_i_pool_grow(&g->pool, &reserved, &g->cap_reserved,
+                         berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
   g->reserved = reserved;
   return st == BERTH_OK && g->rule->attach ? g->rule->attach(g) : st;
 }

@@ -52,8 +52,8 @@ static void set_room(certifier *c) {
 berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   int32_t types = d->types.n < BERTH_I_PDORS_GROUPS ? d->types.n : BERTH_I_PDORS_GROUPS;
   size_t pairs, jobs = (size_t)berth_ps_jobs(d->ps), of_slot = (size_t)types * (size_t)d->c.resources;
-  *c = (certifier){ .pool = berth_i_pool_empty(d->ctx), .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs, .slots = d->c.slots, .types = types,
-                    .resources = d->c.resources };
+  *c = (certifier){ .pool = berth_i_pool_empty(d->ctx), .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs,
+                    .slots = d->c.slots, .types = types, .resources = d->c.resources };
   pairs = jobs * (size_t)c->types;
   c->cells = (size_t)c->slots * of_slot;
   c->best.bound = INFINITY;

@@ -307,7 +307,9 @@ static berth_status check_problem(const program *p, int32_t nodes) {
 }
 
 berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
-  program p = { .pool = berth_i_pool_empty(berth_ps_ctx(ps)), .ctx = berth_ps_ctx(ps), .ps = ps, .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
+  berth_ctx *ctx = berth_ps_ctx(ps);
+  program p = { .pool = berth_i_pool_empty(ctx), .ctx = ctx, .ps = ps,
+                .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
   berth_status st = check_problem(&p, nodes);
   if (st != BERTH_OK) return st;
   if (p.jobs == 0) *out = (berth_pdors_optimum){ .proved = true };

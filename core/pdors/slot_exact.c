@@ -77,7 +77,8 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
     return BERTH_OK;
   }
   for (i = 0; i < c->count && i < n; i++) {
-    if ((st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer)) != BERTH_OK) return st;
+    st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer);
+    if (st != BERTH_OK) return st;
     t->layer[t->layers++] = (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };
   }
   return BERTH_OK;

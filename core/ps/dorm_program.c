@@ -36,7 +36,8 @@ static berth_status get_arrays(program *p) {
 
 static berth_status init(program *p, berth_i_dorm *d) {
   int32_t n = d->n, groups = d->by_machine ? d->base.ps->o.machines : 1, resources = d->base.ps->o.resources;
-  *p = (program){ .pool = berth_i_pool_empty(d->base.ctx), .d = d, .ctx = d->base.ctx, .n = n, .groups = groups, .resources = resources };
+  *p = (program){ .pool = berth_i_pool_empty(d->base.ctx), .d = d, .ctx = d->base.ctx, .n = n,
+                  .groups = groups, .resources = resources };
   p->columns = n * groups + 2 * n;
   p->numbers = groups * resources;
   p->fairness = p->numbers + 2 * n;

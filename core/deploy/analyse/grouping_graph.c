@@ -129,7 +129,8 @@ static berth_status cut(const berth_i_set_graph *s, const double *weight, int32_
                         int32_t *part) {
   size_t n = (size_t)s->n, m = (size_t)s->at[s->n];
   berth_i_pool scratch = berth_i_pool_empty(s->pool.ctx);
-  int32_t k, *edge_weight = berth_i_pool_alloc(&scratch, m, sizeof *edge_weight), *whole = berth_i_pool_alloc(&scratch, n, sizeof *whole);
+  int32_t k, *edge_weight = berth_i_pool_alloc(&scratch, m, sizeof *edge_weight);
+  int32_t *whole = berth_i_pool_alloc(&scratch, n, sizeof *whole);
   double *share = berth_i_pool_alloc(&scratch, (size_t)parts, sizeof *share);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {

@@ -145,8 +145,11 @@ static berth_status check_all(berth_i_check *x) {
 
 berth_status berth_compiled_check(const berth_compiled *c) {
   const berth_analysis *a = c->d->analysis;
-  berth_i_check x = { .pool = berth_i_pool_empty(c->g->ctx), .c = c, .d = c->d, .g = c->g, .old = c->d->g, .role = berth_analysis_role(a),
-                      .batch = berth_analysis_batch(a), .from_input = berth_analysis_from_input(a) };
+  berth_i_check x = {
+    .pool = berth_i_pool_empty(c->g->ctx), .c = c, .d = c->d, .g = c->g, .old = c->d->g,
+    .role = berth_analysis_role(a), .batch = berth_analysis_batch(a),
+    .from_input = berth_analysis_from_input(a)
+  };
   berth_status st = alloc(&x);
   if (st == BERTH_OK) st = check_all(&x);
   berth_i_pool_free(&x.pool);

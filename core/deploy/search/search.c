@@ -139,9 +139,12 @@ static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p
 }
 
 static berth_status room_for_leaves(seam *s, size_t k) {
-  berth_status st = berth_i_pool_grow(&s->pool, (void **)&s->seen, &s->seen_cap, k * (size_t)s->d->n_groups, sizeof *s->seen);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&s->pool, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&s->pool, (void **)&s->weight, &s->weight_cap, k * (size_t)s->d->n_actions, sizeof *s->weight);
+  size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->d->n_actions;
+  berth_i_pool *pool = &s->pool;
+  berth_status st = berth_i_pool_grow(pool, (void **)&s->seen, &s->seen_cap, k * groups, sizeof *s->seen);
+  if (st == BERTH_OK) st = berth_i_pool_grow(pool, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(pool, (void **)&s->weight, &s->weight_cap, k * actions, sizeof *s->weight);
   return st;
 }
 
