@@ -63,7 +63,7 @@ describe("placing into tight memory", function()
       it(("%s under %q keeps it at every instant, or says what stops it"):format(name, policy), function()
         local answered = 0
         for seed = 1, 10 do
-          local g = training_graph(seed, name == "exact" and runs(4, 13) or nil)
+          local g = training_graph(seed, name == "exact" and runs(4, 8) or nil)
           local t = tight_mesh(g, policy, 0.5 + 0.07 * seed)
           local links = fifo[name] and seed % 2 == 0 and "duplex" or "free"
           local p, message, code, why = berth.place(g, t, name, { memory = policy, links = links, seed = seed })
