@@ -10,7 +10,7 @@
  *   int name_compare(const void *pa, const void *pb)   as qsort wants it
  * keys: BERTH_I_UP(field), smallest first, BERTH_I_DOWN(field), largest first, or BERTH_I_KEY(value, value) of *a and *b, smallest
  * first; a later key counts where those before it are equal. Items that are equal by all come in any order, so the last key is
- * one that tells them apart: BERTH_I_SORT(sort_by_bytes, Layer, BERTH_I_DOWN(bytes) BERTH_I_UP(number)) */
+ * one that decides ties: BERTH_I_SORT(sort_by_bytes, Layer, BERTH_I_DOWN(bytes) BERTH_I_UP(number)) */
 #define BERTH_I_KEY(x, y) if ((x) < (y)) return -1; if ((y) < (x)) return 1;
 #define BERTH_I_UP(field) BERTH_I_KEY(a->field, b->field)
 #define BERTH_I_DOWN(field) BERTH_I_KEY(b->field, a->field)

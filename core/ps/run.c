@@ -1,4 +1,4 @@
-/* Runs: a policy as a scheduler of the cluster, and what it is told in each slot. */
+/* Runs: a policy as a scheduler of the cluster, and what happens in each slot. */
 #include "ps_internal.h"
 
 /* ---- life --------------------------------------------------------------------------------------- */

@@ -84,7 +84,7 @@ typedef struct berth_ps_run berth_ps_run;
 
 /** What decides; an adapter makes it a scheduler of the cluster. NULL functions are not asked. Anything but BERTH_OK ends the
  *  run. In each slot: ends of jobs, then arrivals in order, then `slot`. Slots go on while anybody is there or is to come; ends in
- *  the last one are told after it, with slot number `slots`. */
+ *  the last one are passed to `finish` after it, with slot number `slots`. */
 typedef struct berth_ps_policy {
   berth_status (*arrival)(void *ud, berth_ps_run *r, int32_t job);
   berth_status (*finish)(void *ud, berth_ps_run *r, int32_t job);  /* it is done, since the last slot */

@@ -45,7 +45,7 @@ end
 
 -- ---- scripts ----------------------------------------------------------------
 
--- The rows by what they offer, so that a list of placers stands once.
+-- The rows by what they offer, so that a list of placers is written once.
 local function cases(rows)
   local out, by_text = {}, {}
   for _, row in ipairs(rows) do
